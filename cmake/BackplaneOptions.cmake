@@ -1,0 +1,27 @@
+# bp_options: what every target of this project is compiled with.
+find_package(Threads REQUIRED)
+add_library(bp_options INTERFACE)
+target_compile_options(bp_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers)
+target_compile_features(bp_options INTERFACE cxx_std_20)
+target_include_directories(bp_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+if(BACKPLANE_SANITIZE)
+  target_compile_options(bp_options INTERFACE -fsanitize=${BACKPLANE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(bp_options INTERFACE -fsanitize=${BACKPLANE_SANITIZE})
+endif()
+
+# bp_test(NAME SOURCES ... LAYERS ... LIBS ...): one GoogleTest executable, its cases known to CTest one by one. LAYERS are
+# folders of src/ whose objects are linked directly, so that a layer is tested without those above it.
+function(bp_test name)
+  cmake_parse_arguments(T "" "" "SOURCES;LAYERS;LIBS" ${ARGN})
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+  add_executable(${name} ${T_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+  foreach(layer IN LISTS T_LAYERS)
+    target_link_libraries(${name} PRIVATE bp_${layer})
+  endforeach()
+  target_link_libraries(${name} PRIVATE bp_options ${T_LIBS} GTest::gtest GTest::gtest_main ${CMAKE_DL_LIBS} Threads::Threads)
+  target_compile_definitions(${name} PRIVATE
+    BP_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}" BP_TEST_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+endfunction()

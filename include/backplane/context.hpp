@@ -1,0 +1,203 @@
+// Context: finds modules, judges them without running them, loads the best of each backend, lists and chooses devices.
+//
+//   backplane::Context context;                       // searches, loads
+//   backplane::Device device = context.choose();      // throws Error(not_found) whose text carries the whole reason
+//
+// Contexts are independent of each other; every member may be called from many threads. The environment is read once, when a
+// Context is made: BACKPLANE_MODULE_PATH, BACKPLANE_DEVICE, BACKPLANE_CPU_MASK, BACKPLANE_LOG (docs/discovery.md); all of it is
+// ignored in set-uid and similar processes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "backplane/error.hpp"
+#include "backplane/module.h"
+
+namespace backplane {
+
+enum class LogLevel : uint32_t { debug = BP_LOG_DEBUG, info = BP_LOG_INFO, warning = BP_LOG_WARNING, error = BP_LOG_ERROR };
+using LogSink = std::function<void(LogLevel, std::string_view)>;  // called from any thread; must not throw
+
+struct ContextOptions {
+    std::vector<std::filesystem::path> module_paths;  // folders or files, searched first, in order
+    bool search_defaults = true;                      // environment, library's folder, executable's folder, installed folder
+    bool use_linked_in = true;                        // modules linked into this build
+    bool use_environment = true;
+    std::string device_filter;                        // see Context::choose; stronger than BACKPLANE_DEVICE
+    std::map<std::string, std::string> options;       // for modules: "cpu.threads" -> "4"
+    std::string cpu_mask;                             // CPU features to hide, "avx512f,avx2"; stronger than BACKPLANE_CPU_MASK
+    LogSink log;                                      // null: the library says nothing
+};
+
+// ---- the report: every decision, for people and programs ------------------------------------------------------------------
+
+// Why a folder or file was looked at.
+enum class SourceKind { application, environment, library_folder, executable_folder, installed, linked_in };
+const char* name_of(SourceKind kind) noexcept;        // "application"
+
+struct Source {
+    SourceKind kind{};
+    std::filesystem::path path;
+    bool searched = false;
+    std::string note;                                 // "does not exist", "refused: others may write to it", "12 files"
+};
+
+// What the file says of itself (docs/abi.md).
+struct Need {
+    std::string soname;
+    std::string priority;                             // "required", "recommended", "suggested"
+};
+struct Descriptor {
+    uint32_t abi = 0;                                 // major << 16 | minor
+    uint32_t flags = 0;                               // BP_NOTE_*
+    std::string backend, version, build, licence;
+    std::vector<std::string> cpu;                     // required CPU features, names as in /proc/cpuinfo or HWCAP
+    std::vector<Need> needs;
+    int64_t priority = 0;
+    bool probe_in_child = true;                       // "probe": "none" or "child"
+    std::vector<std::string> watch_files, watch_env;
+    std::string json;                                 // as found
+};
+
+enum class Verdict { loaded, outranked, rejected, failed };  // failed: it was judged good, and loading it went wrong
+const char* name_of(Verdict verdict) noexcept;
+
+// Stable codes for programs, docs/discovery.md explains each; the sentence is in `reason`.
+enum class ReasonCode {
+    none = 0,
+    not_a_module = 1,
+    truncated = 2,
+    wrong_architecture = 3,
+    abi_mismatch = 4,
+    cpu_feature_missing = 5,
+    library_missing = 6,
+    writable_by_others = 7,
+    wrong_owner = 8,
+    duplicate = 9,
+    outranked = 10,
+    bad_descriptor = 11,
+    unreadable = 12,
+    load_failed = 13,
+    entry_missing = 14,
+    bad_table = 15,
+    open_failed = 16,
+    no_devices = 17,
+    excluded_by_filter = 18,
+    sanitizer_mismatch = 19,
+    quarantined = 20,
+    timed_out = 21,
+};
+const char* name_of(ReasonCode code) noexcept;        // "cpu-feature-missing"
+
+struct Candidate {
+    std::filesystem::path path;                       // empty: linked in
+    SourceKind source{};
+    std::optional<Descriptor> descriptor;
+    Verdict verdict{};
+    ReasonCode code{};
+    std::string reason;                               // one sentence: what was found
+    std::string remedy;                               // what to do; may be empty
+};
+
+enum class DeviceKind : uint32_t {
+    unknown = BP_KIND_UNKNOWN,
+    cpu = BP_KIND_CPU,
+    integrated = BP_KIND_INTEGRATED,
+    discrete = BP_KIND_DISCRETE,
+    virtual_gpu = BP_KIND_VIRTUAL,
+    accelerator = BP_KIND_ACCELERATOR,
+    software = BP_KIND_SOFTWARE,
+};
+const char* name_of(DeviceKind kind) noexcept;        // "discrete"
+
+struct DeviceInfo {
+    std::string id;                                   // "cpu:0", "vulkan:1": backend and number, stable across runs
+    std::string name, backend, driver;
+    DeviceKind kind{};
+    std::string identity;                             // "pci:0000:01:00.0", "uuid:...", "cpu": which physical chip it is; may be empty
+    uint64_t memory_total = 0, memory_free = 0;       // bytes, 0: not known
+    uint64_t capabilities = 0;                        // BP_CAN_*
+    uint64_t max_buffer = 0;
+    uint64_t dtypes = 0;
+    uint32_t units = 0;
+    std::array<uint64_t, 2> fingerprint{};
+    std::string features, warning;
+    std::string module_version;
+    std::filesystem::path module;                     // empty: linked in
+};
+
+struct Report {
+    std::vector<Source> sources;
+    std::vector<Candidate> candidates;
+    std::vector<DeviceInfo> devices;                  // in order of preference
+    std::string chosen;                               // id of the device choose() gives; empty: none
+    std::string why;                                  // a sentence: why this one, or why none
+    std::vector<std::string> notes;                   // "filter 'vulkan' matches nothing; there are: cpu:0"
+    [[nodiscard]] std::string summary() const;        // the lines that belong in an error when nothing is usable
+};
+
+// ---- devices ---------------------------------------------------------------------------------------------------------------
+
+struct Option {
+    std::string name, help;
+    std::variant<bool, int64_t, double, std::string> value;
+    int64_t least = 0, most = 0;                      // of integers; both 0: not stated
+};
+
+struct Heap {
+    uint32_t flags = 0;                               // BP_MEM_*
+    uint64_t total = 0, available = 0, used_by_us = 0, largest_block = 0, alignment = 0;
+};
+
+// A shared handle of one open device; copies are cheap. The module stays loaded while a handle lives.
+class Device {
+public:
+    Device() = default;                               // no device
+    [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
+    [[nodiscard]] const DeviceInfo& info() const;
+    [[nodiscard]] std::vector<Heap> heaps() const;    // empty: the module does not say
+    [[nodiscard]] std::vector<Option> options() const;
+    // Throws Error(not_found) naming the options there are, or Error(invalid) for a value out of range.
+    void set_option(std::string_view name, const std::variant<bool, int64_t, double, std::string>& value);
+
+    // For the runtime: the module's table, the handle, and the lock of [device] calls.
+    struct State;
+    [[nodiscard]] const std::shared_ptr<State>& state() const noexcept { return state_; }
+    explicit Device(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+private:
+    std::shared_ptr<State> state_;
+};
+
+class Context {
+public:
+    explicit Context(ContextOptions options = {});
+    ~Context();
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+
+    [[nodiscard]] std::vector<DeviceInfo> devices() const;  // in order of preference; memory figures are fresh
+    // Opens a device. Filter grammar, comma-separated, `!` excludes: an id "vulkan:0", a backend "cpu", a kind "discrete",
+    // "name=*RTX*" (glob), an identity "pci:0000:01:00.0" or "uuid:..."; empty or "auto": the best there is. Throws
+    // Error(not_found) that says what exists. The same device opened twice gives handles of one open device.
+    [[nodiscard]] Device choose(std::string_view filter = {}) const;
+    [[nodiscard]] Report report() const;
+    void rescan();                                    // looks again; open devices stay
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace backplane

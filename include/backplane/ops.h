@@ -1,0 +1,111 @@
+/* The op table: ids, names, attributes. Part of the module ABI: numbers are never reused, a changed meaning is a new id.
+ *
+ * Names and meaning follow ONNX where ONNX has the op (opset 13 unless said otherwise); differences are stated here. What an op
+ * means to the last detail is its file in src/graph/ops/ (shape rule and float64 reference). Adding an op: one line here,
+ * src/graph/ops/NAME.cpp, its conformance cases in src/graph/conformance/NAME.cpp, and the kernels of the backends that want it.
+ *
+ * Axes count from 0; a negative axis is not allowed in a graph (the builder normalises). Broadcasting is numpy's. */
+#ifndef BACKPLANE_OPS_H
+#define BACKPLANE_OPS_H
+
+/* X(id, identifier, "Name") */
+#define BP_OPS(X)                                                                                                          \
+    /* Conv: x[N,C,H,W], w[O,C/group,kh,kw], b[O]? -> [N,O,H',W']. strides[2], pads[4] = top left bottom right,            \
+     * dilations[2], group. Cross-correlation, zero padding. */                                                            \
+    X(1, conv, "Conv")                                                                                                     \
+    /* MatMul: a[...,M,K], b[...,K,N] -> [...,M,N], numpy batching (batch axes broadcast), ranks 2 and up. transpose_a and \
+     * transpose_b swap the last two axes. b may be q8_0 or q4_0 when transpose_b is set (blocks run along K). */          \
+    X(2, matmul, "MatMul")                                                                                                 \
+    /* unary, element-wise */                                                                                              \
+    X(10, abs, "Abs")                                                                                                      \
+    X(11, neg, "Neg")                                                                                                      \
+    X(12, exp, "Exp")                                                                                                      \
+    X(13, log, "Log")                                                                                                      \
+    X(14, sqrt, "Sqrt")                                                                                                    \
+    X(15, reciprocal, "Reciprocal")                                                                                        \
+    X(16, erf, "Erf")                                                                                                      \
+    X(17, sin, "Sin")                                                                                                      \
+    X(18, cos, "Cos")                                                                                                      \
+    X(19, relu, "Relu")                                                                                                    \
+    X(20, leaky_relu, "LeakyRelu") /* alpha */                                                                             \
+    X(21, sigmoid, "Sigmoid")                                                                                              \
+    X(22, tanh, "Tanh")                                                                                                    \
+    X(23, gelu, "Gelu") /* approximate: 0 erf, 1 tanh */                                                                   \
+    X(24, silu, "Silu") /* x * sigmoid(x) */                                                                               \
+    X(25, softplus, "Softplus")                                                                                            \
+    X(26, clip, "Clip") /* least, most (attributes) */                                                                     \
+    /* binary, element-wise, broadcast */                                                                                  \
+    X(40, add, "Add")                                                                                                      \
+    X(41, sub, "Sub")                                                                                                      \
+    X(42, mul, "Mul")                                                                                                      \
+    X(43, div, "Div")                                                                                                      \
+    X(44, pow, "Pow")                                                                                                      \
+    X(45, max, "Max") /* two inputs */                                                                                     \
+    X(46, min, "Min") /* two inputs */                                                                                     \
+    /* moving data; any element type but the block types */                                                                \
+    X(60, concat, "Concat")       /* one or more inputs; axis */                                                           \
+    X(61, slice, "Slice")         /* starts[r], ends[r], steps[r] as attributes over all r axes; steps >= 1 */             \
+    X(62, pad, "Pad")             /* pads[2r] = before all axes, then after; mode BP_PAD_*; value */                       \
+    X(63, reshape, "Reshape")     /* shape[r'] as attribute: final numbers */                                              \
+    X(64, transpose, "Transpose") /* perm[r] */                                                                            \
+    X(65, gather, "Gather")       /* x, indices (i32 or i64; negative counts from the end); axis */                        \
+    X(66, cast, "Cast")           /* to: BP_F32 ...; float to integer truncates and saturates, NaN gives 0; float to       \
+                                     smaller float rounds to nearest even; from q8_0, q4_0 to float decodes */             \
+    X(67, depth_to_space, "DepthToSpace") /* blocksize, mode BP_DTS_* */                                                   \
+    X(68, resize, "Resize")               /* x[N,C,H,W]; sizes[2] = H', W'; mode BP_RESIZE_*; coordinates BP_COORDINATES_* */ \
+    /* normalisation and reduction */                                                                                      \
+    X(80, softmax, "Softmax")      /* axis */                                                                              \
+    X(81, layer_norm, "LayerNorm") /* x, scale?, bias? (shape of x from axis on); axis, epsilon */                         \
+    X(82, rms_norm, "RMSNorm")     /* x, scale?; axis, epsilon: x / sqrt(mean(x^2) + epsilon) * scale */                   \
+    X(83, batch_norm, "BatchNorm") /* x[N,C,...], scale[C], bias[C], mean[C], variance[C]; epsilon */                      \
+    X(84, group_norm, "GroupNorm") /* x[N,C,...], scale[C]?, bias[C]?; groups, epsilon */                                  \
+    X(90, reduce_sum, "ReduceSum") /* axes (ascending; empty: all), keepdims */                                            \
+    X(91, reduce_mean, "ReduceMean")                                                                                       \
+    X(92, reduce_max, "ReduceMax")                                                                                         \
+    X(93, reduce_min, "ReduceMin")
+
+/* X(id, identifier, type, "name"): type is INT, FLOAT or INTS. The default holds when a node does not state it. */
+#define BP_ATTRIBUTES(X)                                                                                                   \
+    X(1, strides, INTS, "strides")     /* default 1 1 */                                                                   \
+    X(2, pads, INTS, "pads")           /* default 0 */                                                                     \
+    X(3, dilations, INTS, "dilations") /* default 1 1 */                                                                   \
+    X(4, group, INT, "group")          /* default 1 */                                                                     \
+    X(5, transpose_a, INT, "transpose_a")                                                                                  \
+    X(6, transpose_b, INT, "transpose_b")                                                                                  \
+    X(7, alpha, FLOAT, "alpha") /* default 0.01 */                                                                         \
+    X(8, approximate, INT, "approximate")                                                                                  \
+    X(9, least, FLOAT, "least") /* default -inf */                                                                         \
+    X(10, most, FLOAT, "most")  /* default +inf */                                                                         \
+    X(11, axis, INT, "axis")                                                                                               \
+    X(12, starts, INTS, "starts")                                                                                          \
+    X(13, ends, INTS, "ends")                                                                                              \
+    X(14, steps, INTS, "steps") /* default 1 */                                                                            \
+    X(15, mode, INT, "mode")                                                                                               \
+    X(16, value, FLOAT, "value")                                                                                           \
+    X(17, shape, INTS, "shape")                                                                                            \
+    X(18, perm, INTS, "perm") /* default: reversed */                                                                      \
+    X(19, to, INT, "to")                                                                                                   \
+    X(20, blocksize, INT, "blocksize")                                                                                     \
+    X(21, sizes, INTS, "sizes")                                                                                            \
+    X(22, coordinates, INT, "coordinates")                                                                                 \
+    X(23, epsilon, FLOAT, "epsilon") /* default 1e-5 */                                                                    \
+    X(24, groups, INT, "groups")                                                                                           \
+    X(25, axes, INTS, "axes")                                                                                              \
+    X(26, keepdims, INT, "keepdims") /* default 1 */
+
+#define BP_OP_ENUMERATOR(id, identifier, name) BP_OP_##identifier = id,
+#define BP_ATTRIBUTE_ENUMERATOR(id, identifier, type, name) BP_ATTR_##identifier = id,
+enum { BP_OP_unknown = 0, BP_OPS(BP_OP_ENUMERATOR) BP_OP_count_hint = 94 };
+enum { BP_ATTR_unknown = 0, BP_ATTRIBUTES(BP_ATTRIBUTE_ENUMERATOR) BP_ATTR_count_hint = 27 };
+
+/* mode of Pad */
+enum { BP_PAD_CONSTANT = 0, BP_PAD_EDGE = 1, BP_PAD_REFLECT = 2 };
+/* mode of DepthToSpace: column-row-depth keeps the channels of one pixel apart differently (ONNX) */
+enum { BP_DTS_DCR = 0, BP_DTS_CRD = 1 };
+/* mode of Resize */
+enum { BP_RESIZE_NEAREST = 0, BP_RESIZE_LINEAR = 1 };
+/* coordinates of Resize, scale = size / size': asymmetric x = x' * scale (nearest rounds down);
+ * half_pixel x = (x' + 0.5) * scale - 0.5 (nearest: floor(x + 0.5) clamped); align_corners x = x' * (size-1)/(size'-1) */
+enum { BP_COORDINATES_ASYMMETRIC = 0, BP_COORDINATES_HALF_PIXEL = 1, BP_COORDINATES_ALIGN_CORNERS = 2 };
+
+#endif
