@@ -34,40 +34,40 @@ struct ContextOptions {
     bool search_defaults = true;                      // environment, library's folder, executable's folder, installed folder
     bool use_linked_in = true;                        // modules linked into this build
     bool use_environment = true;
-    std::string device_filter;                        // see Context::choose; stronger than BACKPLANE_DEVICE
-    std::map<std::string, std::string> options;       // for modules: "cpu.threads" -> "4"
-    std::string cpu_mask;                             // CPU features to hide, "avx512f,avx2"; stronger than BACKPLANE_CPU_MASK
-    LogSink log;                                      // null: the library says nothing
+    std::string device_filter;                   // see Context::choose; stronger than BACKPLANE_DEVICE
+    std::map<std::string, std::string> options;  // for modules: "cpu.threads" -> "4"
+    std::string cpu_mask;                        // CPU features to hide, "avx512f,avx2"; stronger than BACKPLANE_CPU_MASK
+    LogSink log;                                 // null: the library says nothing
 };
 
 // ---- the report: every decision, for people and programs ------------------------------------------------------------------
 
 // Why a folder or file was looked at.
 enum class SourceKind { application, environment, library_folder, executable_folder, installed, linked_in };
-const char* name_of(SourceKind kind) noexcept;        // "application"
+const char* name_of(SourceKind kind) noexcept;  // "application"
 
 struct Source {
     SourceKind kind{};
     std::filesystem::path path;
     bool searched = false;
-    std::string note;                                 // "does not exist", "refused: others may write to it", "12 files"
+    std::string note;  // "does not exist", "refused: others may write to it", "12 files"
 };
 
 // What the file says of itself (docs/abi.md).
 struct Need {
     std::string soname;
-    std::string priority;                             // "required", "recommended", "suggested"
+    std::string priority;  // "required", "recommended", "suggested"
 };
 struct Descriptor {
-    uint32_t abi = 0;                                 // major << 16 | minor
-    uint32_t flags = 0;                               // BP_NOTE_*
+    uint32_t abi = 0;    // major << 16 | minor
+    uint32_t flags = 0;  // BP_NOTE_*
     std::string backend, version, build, licence;
-    std::vector<std::string> cpu;                     // required CPU features, names as in /proc/cpuinfo or HWCAP
+    std::vector<std::string> cpu;  // required CPU features, names as in /proc/cpuinfo or HWCAP
     std::vector<Need> needs;
     int64_t priority = 0;
-    bool probe_in_child = true;                       // "probe": "none" or "child"
+    bool probe_in_child = true;  // "probe": "none" or "child"
     std::vector<std::string> watch_files, watch_env;
-    std::string json;                                 // as found
+    std::string json;  // as found
 };
 
 enum class Verdict { loaded, outranked, rejected, failed };  // failed: it was judged good, and loading it went wrong
@@ -98,16 +98,16 @@ enum class ReasonCode {
     quarantined = 20,
     timed_out = 21,
 };
-const char* name_of(ReasonCode code) noexcept;        // "cpu-feature-missing"
+const char* name_of(ReasonCode code) noexcept;  // "cpu-feature-missing"
 
 struct Candidate {
-    std::filesystem::path path;                       // empty: linked in
+    std::filesystem::path path;  // empty: linked in
     SourceKind source{};
     std::optional<Descriptor> descriptor;
     Verdict verdict{};
     ReasonCode code{};
-    std::string reason;                               // one sentence: what was found
-    std::string remedy;                               // what to do; may be empty
+    std::string reason;  // one sentence: what was found
+    std::string remedy;  // what to do; may be empty
 };
 
 enum class DeviceKind : uint32_t {
@@ -119,32 +119,32 @@ enum class DeviceKind : uint32_t {
     accelerator = BP_KIND_ACCELERATOR,
     software = BP_KIND_SOFTWARE,
 };
-const char* name_of(DeviceKind kind) noexcept;        // "discrete"
+const char* name_of(DeviceKind kind) noexcept;  // "discrete"
 
 struct DeviceInfo {
-    std::string id;                                   // "cpu:0", "vulkan:1": backend and number, stable across runs
+    std::string id;  // "cpu:0", "vulkan:1": backend and number, stable across runs
     std::string name, backend, driver;
     DeviceKind kind{};
-    std::string identity;                             // "pci:0000:01:00.0", "uuid:...", "cpu": which physical chip it is; may be empty
-    uint64_t memory_total = 0, memory_free = 0;       // bytes, 0: not known
-    uint64_t capabilities = 0;                        // BP_CAN_*
+    std::string identity;  // "pci:0000:01:00.0", "uuid:...", "cpu": which physical chip it is; may be empty
+    uint64_t memory_total = 0, memory_free = 0;  // bytes, 0: not known
+    uint64_t capabilities = 0;                   // BP_CAN_*
     uint64_t max_buffer = 0;
     uint64_t dtypes = 0;
     uint32_t units = 0;
     std::array<uint64_t, 2> fingerprint{};
     std::string features, warning;
     std::string module_version;
-    std::filesystem::path module;                     // empty: linked in
+    std::filesystem::path module;  // empty: linked in
 };
 
 struct Report {
     std::vector<Source> sources;
     std::vector<Candidate> candidates;
-    std::vector<DeviceInfo> devices;                  // in order of preference
-    std::string chosen;                               // id of the device choose() gives; empty: none
-    std::string why;                                  // a sentence: why this one, or why none
-    std::vector<std::string> notes;                   // "filter 'vulkan' matches nothing; there are: cpu:0"
-    [[nodiscard]] std::string summary() const;        // the lines that belong in an error when nothing is usable
+    std::vector<DeviceInfo> devices;            // in order of preference
+    std::string chosen;                         // id of the device choose() gives; empty: none
+    std::string why;                            // a sentence: why this one, or why none
+    std::vector<std::string> notes;             // "filter 'vulkan' matches nothing; there are: cpu:0"
+    [[nodiscard]] std::string summary() const;  // the lines that belong in an error when nothing is usable
 };
 
 // ---- devices ---------------------------------------------------------------------------------------------------------------
@@ -152,21 +152,21 @@ struct Report {
 struct Option {
     std::string name, help;
     std::variant<bool, int64_t, double, std::string> value;
-    int64_t least = 0, most = 0;                      // of integers; both 0: not stated
+    int64_t least = 0, most = 0;  // of integers; both 0: not stated
 };
 
 struct Heap {
-    uint32_t flags = 0;                               // BP_MEM_*
+    uint32_t flags = 0;  // BP_MEM_*
     uint64_t total = 0, available = 0, used_by_us = 0, largest_block = 0, alignment = 0;
 };
 
 // A shared handle of one open device; copies are cheap. The module stays loaded while a handle lives.
 class Device {
 public:
-    Device() = default;                               // no device
+    Device() = default;  // no device
     [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
     [[nodiscard]] const DeviceInfo& info() const;
-    [[nodiscard]] std::vector<Heap> heaps() const;    // empty: the module does not say
+    [[nodiscard]] std::vector<Heap> heaps() const;  // empty: the module does not say
     [[nodiscard]] std::vector<Option> options() const;
     // Throws Error(not_found) naming the options there are, or Error(invalid) for a value out of range.
     void set_option(std::string_view name, const std::variant<bool, int64_t, double, std::string>& value);
@@ -193,7 +193,7 @@ public:
     // Error(not_found) that says what exists. The same device opened twice gives handles of one open device.
     [[nodiscard]] Device choose(std::string_view filter = {}) const;
     [[nodiscard]] Report report() const;
-    void rescan();                                    // looks again; open devices stay
+    void rescan();  // looks again; open devices stay
 
 private:
     struct Impl;

@@ -45,16 +45,16 @@ enum class DType : uint32_t {
     q4_0 = BP_Q4_0,
 };
 
-const char* name_of(DType dtype) noexcept;           // "f32"
+const char* name_of(DType dtype) noexcept;              // "f32"
 DType dtype_from_name(std::string_view name) noexcept;  // unknown when there is no such type
-bool is_float(DType dtype) noexcept;                 // f32 f16 bf16 f64
-bool is_block(DType dtype) noexcept;                 // q8_0 q4_0
+bool is_float(DType dtype) noexcept;                    // f32 f16 bf16 f64
+bool is_block(DType dtype) noexcept;                    // q8_0 q4_0
 
 // Extents, outermost first. Rank 0 is a scalar; an extent may be 0.
 using Shape = std::vector<int64_t>;
-int64_t elements(const Shape& shape);                // throws Error(invalid) above 2^62
-uint64_t bytes(DType dtype, const Shape& shape);     // of a dense tensor
-std::string to_string(const Shape& shape);           // "[1, 3, 128, 128]"
+int64_t elements(const Shape& shape);             // throws Error(invalid) above 2^62
+uint64_t bytes(DType dtype, const Shape& shape);  // of a dense tensor
+std::string to_string(const Shape& shape);        // "[1, 3, 128, 128]"
 
 #define BP_OP_MEMBER(id, identifier, name) identifier = (id),
 enum class Op : uint32_t { unknown = 0, BP_OPS(BP_OP_MEMBER) };
@@ -63,17 +63,17 @@ enum class Op : uint32_t { unknown = 0, BP_OPS(BP_OP_MEMBER) };
 enum class Attr : uint32_t { unknown = 0, BP_ATTRIBUTES(BP_ATTRIBUTE_MEMBER) };
 #undef BP_ATTRIBUTE_MEMBER
 
-const char* name_of(Op op) noexcept;                 // "Conv"
-const char* name_of(Attr attr) noexcept;             // "strides"
-Op op_from_name(std::string_view name) noexcept;     // either spelling, "Conv" or "conv"; unknown when there is none
-std::span<const Op> all_ops() noexcept;              // ascending id
+const char* name_of(Op op) noexcept;              // "Conv"
+const char* name_of(Attr attr) noexcept;          // "strides"
+Op op_from_name(std::string_view name) noexcept;  // either spelling, "Conv" or "conv"; unknown when there is none
+std::span<const Op> all_ops() noexcept;           // ascending id
 
 // An attribute as given to Graph::add. A single number given for a list attribute becomes a list of one.
 struct Attribute {
-    Attribute(Attr id, int value) : id(id), value(int64_t{value}) {}
-    Attribute(Attr id, int64_t value) : id(id), value(value) {}
-    Attribute(Attr id, double value) : id(id), value(value) {}
-    Attribute(Attr id, std::vector<int64_t> value) : id(id), value(std::move(value)) {}
+    Attribute(Attr attr, int number) : id(attr), value(int64_t{number}) {}
+    Attribute(Attr attr, int64_t number) : id(attr), value(number) {}
+    Attribute(Attr attr, double number) : id(attr), value(number) {}
+    Attribute(Attr attr, std::vector<int64_t> numbers) : id(attr), value(std::move(numbers)) {}
     Attr id;
     std::variant<int64_t, double, std::vector<int64_t>> value;
 };
@@ -83,7 +83,7 @@ struct TensorId {
     [[nodiscard]] bool valid() const noexcept { return index != BP_NO_TENSOR; }
     bool operator==(const TensorId&) const = default;
 };
-inline constexpr TensorId no_tensor{};               // stands for an optional input that is not given
+inline constexpr TensorId no_tensor{};  // stands for an optional input that is not given
 
 enum class Role : uint32_t {
     temporary = BP_ROLE_TEMPORARY,
@@ -99,15 +99,15 @@ struct Tensor {
     DType dtype = DType::f32;
     Role role = Role::temporary;
     Shape shape;
-    uint64_t content = 0;                            // WEIGHT: the host's name for the bytes (a hash), 0: none
-    std::vector<std::byte> data;                     // CONSTANT
-    uint32_t state_in = 0;                           // 1 + the STATE tensor this one updates in place, 0: none
+    uint64_t content = 0;         // WEIGHT: the host's name for the bytes (a hash), 0: none
+    std::vector<std::byte> data;  // CONSTANT
+    uint32_t state_in = 0;        // 1 + the STATE tensor this one updates in place, 0: none
 };
 
 struct Node {
     Op op = Op::unknown;
     std::vector<TensorId> inputs, outputs;
-    std::vector<Attribute> attributes;               // complete: defaults filled in, ascending id
+    std::vector<Attribute> attributes;  // complete: defaults filled in, ascending id
     std::string name;
 };
 
@@ -132,13 +132,14 @@ public:
     TensorId input(std::string name, DType dtype, Shape shape);
     TensorId weight(std::string name, DType dtype, Shape shape, uint64_t content = 0);
     TensorId constant(std::string name, DType dtype, Shape shape, std::vector<std::byte> data);  // data.size() == bytes()
-    TensorId constant(float value);                  // an f32 scalar
+    TensorId constant(float value);                                                              // an f32 scalar
     TensorId state(std::string name, DType dtype, Shape shape);
 
     // Adds a node and returns its (single) output. Trailing optional inputs may be left out, others are no_tensor.
     // Fills in default attributes. Throws Error(invalid): unknown attribute, wrong arity, dtype or shape.
     TensorId add(Op op, std::span<const TensorId> inputs, std::vector<Attribute> attributes = {}, std::string name = {});
-    TensorId add(Op op, std::initializer_list<TensorId> inputs, std::vector<Attribute> attributes = {}, std::string name = {}) {
+    TensorId add(Op op, std::initializer_list<TensorId> inputs, std::vector<Attribute> attributes = {},
+                 std::string name = {}) {
         return add(op, std::span<const TensorId>(inputs.begin(), inputs.size()), std::move(attributes), std::move(name));
     }
 

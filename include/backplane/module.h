@@ -330,7 +330,7 @@ typedef struct bp_slot {
     uint32_t tensor; /* index in the graph                                                                                */
     uint64_t bytes;  /* to provide, at the symbols' most                                                                  */
     uint64_t alignment;
-    uint64_t layout; /* 0: plain row-major bytes. Else pack() into it first; equal numbers (for equal content) are
+    uint64_t layout; /* 0: plain row-major bytes. Else (WEIGHT only) pack() first; equal numbers for equal content are
                         interchangeable between programs of the same device                                               */
 } bp_slot;
 

@@ -25,7 +25,7 @@ namespace backplane {
 class Buffer {
 public:
     Buffer() = default;
-    Buffer(const Device& device, uint64_t size);      // uninitialised. Throws Error(no_device_memory)
+    Buffer(const Device& device, uint64_t size);  // uninitialised. Throws Error(no_device_memory)
     // Uses the caller's memory in place where the device can, else throws Error(unsupported). `memory` outlives the Buffer.
     static Buffer import(const Device& device, std::span<std::byte> memory);
 
@@ -81,7 +81,8 @@ public:
     [[nodiscard]] const ProgramInfo& info() const;
     [[nodiscard]] const Device& device() const;
     void pack(const Slot& slot, std::span<const std::byte> plain, Buffer& into, uint64_t offset = 0) const;
-    void run(std::span<const Binding> bindings, const Buffer& workspace, const std::atomic<uint32_t>* cancel = nullptr) const;
+    void run(std::span<const Binding> bindings, const Buffer& workspace,
+             const std::atomic<uint32_t>* cancel = nullptr) const;
 
 private:
     struct State;
@@ -91,15 +92,18 @@ private:
 // Gives the plain bytes of a weight by its name in the graph. The span stays valid while the source lives.
 using WeightSource = std::function<std::span<const std::byte>(std::string_view name)>;
 
-// Packed weights of one device, shared by programs: (name or content, layout) -> buffer. Thread-safe.
+// Packed weights of one device, shared by programs: (name, layout) -> buffer; and the workspace they take turns with.
+// Thread-safe. A weight's name stands for its content: one store, one model.
 class WeightStore {
 public:
     WeightStore(const Device& device, WeightSource source);
     [[nodiscard]] Buffer get(const Program& program, const Slot& slot, const Tensor& tensor);
-    [[nodiscard]] uint64_t bytes() const;             // held on the device
+    [[nodiscard]] uint64_t bytes() const;  // held on the device, beside the source's own
+
+    struct State;
+    [[nodiscard]] const std::shared_ptr<State>& state() const noexcept { return state_; }  // for Session
 
 private:
-    struct State;
     std::shared_ptr<State> state_;
 };
 
@@ -117,7 +121,8 @@ struct NamedRoom {
 class Session {
 public:
     Session(const Device& device, const Graph& graph, WeightSource weights, const CompileOptions& options = {});
-    Session(const Device& device, const Graph& graph, std::shared_ptr<WeightStore> weights, const CompileOptions& options = {});
+    Session(const Device& device, const Graph& graph, std::shared_ptr<WeightStore> weights,
+            const CompileOptions& options = {});
     ~Session();
     Session(Session&&) noexcept;
     Session& operator=(Session&&) noexcept;
@@ -125,7 +130,7 @@ public:
     // Each input and output of the graph once, dense and row-major, of exactly bytes(dtype, shape). Throws Error(cancelled).
     void run(std::span<const NamedBytes> inputs, std::span<const NamedRoom> outputs,
              const std::atomic<uint32_t>* cancel = nullptr);
-    void reset_state();                               // zero
+    void reset_state();  // zero
     [[nodiscard]] const Program& program() const;
     [[nodiscard]] const Graph& graph() const;
 

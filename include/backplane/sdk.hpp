@@ -171,7 +171,8 @@ public:
             const bp_tensor t = tensor(i);
             if (t.rank > BP_MAX_RANK) invalid("tensor", i, "rank is over 8");
             for (uint32_t d = 0; d < t.rank; ++d)
-                if (t.dim[d] < 0 && static_cast<uint64_t>(-(t.dim[d] + 1)) >= symbols()) invalid("tensor", i, "no such symbol");
+                if (t.dim[d] < 0 && static_cast<uint64_t>(-(t.dim[d] + 1)) >= symbols())
+                    invalid("tensor", i, "no such symbol");
             const DTypeInfo info = dtype_info(t.dtype);
             if (info.block > 1 && (t.rank == 0 || t.dim[t.rank - 1] < 0 || t.dim[t.rank - 1] % info.block != 0))
                 invalid("tensor", i, "last axis is no multiple of the block of its element type");
@@ -197,7 +198,8 @@ public:
     [[nodiscard]] int64_t elements(const bp_tensor& t, std::span<const int64_t> values = {}) const {
         int64_t n = 1;
         for (uint32_t d = 0; d < t.rank; ++d)
-            if (__builtin_mul_overflow(n, dim(t, d, values), &n)) throw Failure(BP_INVALID, "a tensor has more than 2^63 elements");
+            if (__builtin_mul_overflow(n, dim(t, d, values), &n))
+                throw Failure(BP_INVALID, "a tensor has more than 2^63 elements");
         return n;
     }
     [[nodiscard]] uint64_t bytes(const bp_tensor& t, std::span<const int64_t> values = {}) const {

@@ -1,0 +1,20 @@
+// What a Buffer handle shares.
+#pragma once
+
+#include "backplane/runtime.hpp"
+#include "registry/device_state.hpp"
+
+namespace backplane {
+
+struct Buffer::State {
+    State(Device device_, bp_buffer* handle_, uint64_t size_) : device(std::move(device_)), handle(handle_), size(size_) {}
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    ~State() { device.state()->api->buffer_close(handle); }
+
+    Device device;
+    bp_buffer* handle;
+    uint64_t size;
+};
+
+}  // namespace backplane
