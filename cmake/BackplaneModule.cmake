@@ -44,7 +44,11 @@ function(backplane_module name)
     PREFIX "" OUTPUT_NAME "${BACKPLANE_MODULE_PREFIX}${name}" LINKER_LANGUAGE CXX
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/backplane)
   if(NOT APPLE AND NOT WIN32)
-    target_link_options(module_${name} PRIVATE -Wl,-z,relro,-z,now -Wl,--gc-sections -Wl,--exclude-libs,ALL)
+    # The map keeps "unique" symbols of the C++ library's templates inside: one of them exported would be a second export, and
+    # would keep the file mapped after dlclose().
+    target_link_options(module_${name} PRIVATE -Wl,-z,relro,-z,now -Wl,--gc-sections -Wl,--exclude-libs,ALL
+      -Wl,--version-script=${BP_MODULE_TEMPLATES}/module.map)
+    set_property(TARGET module_${name} APPEND PROPERTY LINK_DEPENDS ${BP_MODULE_TEMPLATES}/module.map)
   endif()
   install(TARGETS module_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/backplane COMPONENT modules)
 endfunction()

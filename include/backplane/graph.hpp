@@ -157,6 +157,7 @@ public:
     [[nodiscard]] std::array<uint64_t, 2> hash() const;
 
 private:
+    friend struct GraphAccess;  // src/graph/graph_access.hpp: a Graph from plain data keeps the indices it came with
     std::vector<Tensor> tensors_;
     std::vector<Node> nodes_;
 };

@@ -1,0 +1,48 @@
+# The two commands: `make demo` and `make test`. Everything lands under build/; each step says nothing when it has nothing to do.
+.DEFAULT_GOAL := help
+.PHONY: help demo test build bench-esrgan check-tfjs format tidy ci clean
+S := build/.stamps
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-14s%s\n", $$1, $$2 }' Makefile
+
+demo: build ## sets up, builds, fetches weights, upscales a photograph on the best device here
+	@scripts/fetch-models.sh medium
+	@scripts/demo.sh
+
+test: build ## sets up, builds, fetches weights, runs every test
+	@scripts/fetch-models.sh
+	@ctest --test-dir build/release --output-on-failure -j$$(nproc) --timeout 600
+
+build: $(S)/setup ## build/release/bin/backplane and the module files
+	@scripts/build.sh release
+
+bench-esrgan: build ## ours against ONNX Runtime, medians and ratio; build/bench/esrgan.json
+	@scripts/fetch-models.sh medium
+	@bench/peers/esrgan/run bench
+
+check-tfjs: build ## every pixel of slim, medium, thick at x2, x4 against TensorFlow.js (minutes)
+	@scripts/fetch-models.sh
+	@bench/peers/esrgan/run check
+
+format: $(S)/setup-ci ## formats all sources
+	@scripts/format.sh --fix
+
+tidy: $(S)/setup-ci build ## clang-tidy over src/
+	@scripts/tidy.sh
+
+ci: ## everything a change must pass
+	@.ci/run
+
+clean: ## removes build/, fetched weights included
+	rm -rf build
+
+$(S)/setup: scripts/setup.sh
+	@mkdir -p $(S)
+	@scripts/setup.sh
+	@touch $@
+
+$(S)/setup-ci: scripts/setup.sh
+	@mkdir -p $(S)
+	@scripts/setup.sh --ci
+	@touch $@

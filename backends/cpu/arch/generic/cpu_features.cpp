@@ -1,0 +1,11 @@
+#include "cpu_features.hpp"
+
+namespace backplane::cpu {
+
+std::vector<std::string> detected_features() { return {}; }
+std::vector<std::string> features_of_level(const std::string&) { return {}; }
+std::string processor_name() { return "CPU"; }
+
+void relax() {}
+
+}  // namespace backplane::cpu

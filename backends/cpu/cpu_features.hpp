@@ -1,0 +1,19 @@
+// The instruction sets of the CPU we run on, found by our own CPUID + XGETBV (x86-64) or HWCAP (arm64). One implementation per
+// architecture in arch/.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace backplane::cpu {
+
+// Features that this CPU and its operating system support, as words ("avx2", "fma"), only those some level asks for.
+std::vector<std::string> detected_features();
+// The features that the code of a level needs; empty: runs anywhere.
+std::vector<std::string> features_of_level(const std::string& level);
+// The chip, as people know it.
+std::string processor_name();
+// Tells the core that this thread spins.
+void relax();
+
+}  // namespace backplane::cpu

@@ -1,0 +1,75 @@
+#include "kernels/elementwise.h"
+
+#include "backplane/ops.h"
+#include "kernels/functions.h"
+#include "kernels/simd.h"
+
+namespace {
+
+template <VF (*Function)(VF, float, float)>
+void unary(const float* in, float* out, int64_t n, float a, float b) {
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) hn::StoreU(Function(hn::LoadU(f, in + i), a, b), f, out + i);
+    if (i < n) store_first(Function(load_first(in + i, n - i), a, b), out + i, n - i);
+}
+
+template <VF (*Function)(VF, VF)>
+void binary(const float* x, int64_t x_step, const float* y, int64_t y_step, float* out, int64_t n) {
+    const VF x0 = hn::Set(f, *x);
+    const VF y0 = hn::Set(f, *y);
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+        const VF xv = x_step != 0 ? VF(hn::LoadU(f, x + i)) : x0;
+        const VF yv = y_step != 0 ? VF(hn::LoadU(f, y + i)) : y0;
+        hn::StoreU(Function(xv, yv), f, out + i);
+    }
+    if (i < n) {
+        const VF xv = x_step != 0 ? load_first(x + i, n - i) : x0;
+        const VF yv = y_step != 0 ? load_first(y + i, n - i) : y0;
+        store_first(Function(xv, yv), out + i, n - i);
+    }
+}
+
+// As C's pow. The exponents of networks are mostly one of a few constants.
+void power(const float* x, int64_t x_step, const float* y, int64_t y_step, float* out, int64_t n) {
+    if (y_step == 0 && n > 0 && x_step == 1 && (*y == 2.0f || *y == 1.0f || *y == -1.0f)) {
+        const float exponent = *y;
+        const VF one = hn::Set(f, 1.0f);
+        for (int64_t i = 0; i < n; i += kLanes) {
+            const VF v = load_first(x + i, n - i);
+            store_first(exponent == 2.0f ? hn::Mul(v, v) : exponent == 1.0f ? v : hn::Div(one, v), out + i, n - i);
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n; ++i) out[i] = powf(x[i * x_step], y[i * y_step]);
+}
+
+}  // namespace
+
+BP_CPU_ENTRY(elementwise, ElementwiseKernels) {
+    table->lanes = kLanes;
+    table->unary[BP_OP_abs] = unary<f_abs>;
+    table->unary[BP_OP_neg] = unary<f_neg>;
+    table->unary[BP_OP_exp] = unary<f_exp>;
+    table->unary[BP_OP_log] = unary<f_log>;
+    table->unary[BP_OP_sqrt] = unary<f_sqrt>;
+    table->unary[BP_OP_reciprocal] = unary<f_reciprocal>;
+    table->unary[BP_OP_erf] = unary<f_erf>;
+    table->unary[BP_OP_sin] = unary<f_sin>;
+    table->unary[BP_OP_cos] = unary<f_cos>;
+    table->unary[BP_OP_gelu] = unary<f_gelu>;
+    table->unary[BP_OP_softplus] = unary<f_softplus>;
+    table->unary[BP_OP_relu] = unary<f_relu>;
+    table->unary[BP_OP_leaky_relu] = unary<f_leaky_relu>;
+    table->unary[BP_OP_sigmoid] = unary<f_sigmoid>;
+    table->unary[BP_OP_tanh] = unary<f_tanh>;
+    table->unary[BP_OP_silu] = unary<f_silu>;
+    table->unary[BP_OP_clip] = unary<f_clip>;
+    table->binary[BP_OP_add] = binary<f_add>;
+    table->binary[BP_OP_sub] = binary<f_sub>;
+    table->binary[BP_OP_mul] = binary<f_mul>;
+    table->binary[BP_OP_div] = binary<f_div>;
+    table->binary[BP_OP_pow] = power;
+    table->binary[BP_OP_max] = binary<f_max>;
+    table->binary[BP_OP_min] = binary<f_min>;
+}

@@ -1,0 +1,42 @@
+// Functions of one vector, used by the element-wise kernels and by the epilogues of convolution and matrix product.
+#pragma once
+
+#include "kernels/simd.h"
+#include "kernels/special.h"
+
+namespace {
+
+HWY_INLINE VF f_abs(VF x, float, float) { return hn::Abs(x); }
+HWY_INLINE VF f_neg(VF x, float, float) { return hn::Neg(x); }
+HWY_INLINE VF f_exp(VF x, float, float) { return v_exp(x); }
+HWY_INLINE VF f_log(VF x, float, float) { return v_log(x); }
+HWY_INLINE VF f_sqrt(VF x, float, float) { return hn::Sqrt(x); }
+HWY_INLINE VF f_reciprocal(VF x, float, float) { return hn::Div(hn::Set(f, 1.0f), x); }
+// NaN stays NaN: x is the second operand of Max's x86 instruction.
+HWY_INLINE VF f_relu(VF x, float, float) { return hn::IfThenElse(hn::Lt(x, hn::Zero(f)), hn::Zero(f), x); }
+HWY_INLINE VF f_leaky_relu(VF x, float alpha, float) {
+    return hn::IfThenElse(hn::Lt(x, hn::Zero(f)), hn::Mul(x, hn::Set(f, alpha)), x);
+}
+HWY_INLINE VF f_sigmoid(VF x, float, float) { return v_sigmoid(x); }
+HWY_INLINE VF f_tanh(VF x, float, float) { return v_tanh(x); }
+HWY_INLINE VF f_erf(VF x, float, float) { return v_erf(x); }
+HWY_INLINE VF f_sin(VF x, float, float) { return v_sine(x, 0); }
+HWY_INLINE VF f_cos(VF x, float, float) { return v_sine(x, 1); }
+HWY_INLINE VF f_gelu(VF x, float approximate, float) { return approximate != 0 ? v_gelu_tanh(x) : v_gelu_erf(x); }
+HWY_INLINE VF f_softplus(VF x, float, float) { return v_softplus(x); }
+HWY_INLINE VF f_silu(VF x, float a, float b) { return hn::Mul(x, f_sigmoid(x, a, b)); }
+HWY_INLINE VF f_clip(VF x, float least, float most) {
+    const VF low = hn::Set(f, least);
+    const VF high = hn::Set(f, most);
+    const VF raised = hn::IfThenElse(hn::Lt(x, low), low, x);
+    return hn::IfThenElse(hn::Gt(raised, high), high, raised);
+}
+HWY_INLINE VF f_add(VF x, VF y) { return hn::Add(x, y); }
+HWY_INLINE VF f_sub(VF x, VF y) { return hn::Sub(x, y); }
+HWY_INLINE VF f_mul(VF x, VF y) { return hn::Mul(x, y); }
+HWY_INLINE VF f_div(VF x, VF y) { return hn::Div(x, y); }
+// NaN in either operand gives NaN, as the reference does.
+HWY_INLINE VF f_max(VF x, VF y) { return hn::IfThenElse(hn::Or(hn::Gt(x, y), hn::IsNaN(x)), x, y); }
+HWY_INLINE VF f_min(VF x, VF y) { return hn::IfThenElse(hn::Or(hn::Lt(x, y), hn::IsNaN(x)), x, y); }
+
+}  // namespace

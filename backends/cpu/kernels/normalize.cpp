@@ -1,0 +1,128 @@
+#include "kernels/normalize.h"
+
+#include "kernels/functions.h"
+
+namespace {
+
+// body(index, floats) for every vector of n floats; the last may be short.
+template <typename Body>
+HWY_INLINE void vectors(int64_t n, Body body) {
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) body(i, kLanes);
+    if (i < n) body(i, n - i);
+}
+
+template <bool SCALE, bool BIAS>
+void normalize(const float* x, float* out, int64_t n, float mean, float factor, const float* scale, const float* bias) {
+    const VF m = hn::Set(f, mean);
+    const VF k = hn::Set(f, factor);
+    vectors(n, [=](int64_t i, int64_t count) HWY_ATTR {
+        VF v = hn::Mul(hn::Sub(load_first(x + i, count), m), k);
+        if constexpr (SCALE) v = hn::Mul(v, load_first(scale + i, count));
+        if constexpr (BIAS) v = hn::Add(v, load_first(bias + i, count));
+        store_first(v, out + i, count);
+    });
+}
+
+void row(const float* x, float* out, int64_t n, float mean, float factor, const float* scale, const float* bias) {
+    if (scale != nullptr && bias != nullptr) return normalize<true, true>(x, out, n, mean, factor, scale, bias);
+    if (scale != nullptr) return normalize<true, false>(x, out, n, mean, factor, scale, bias);
+    if (bias != nullptr) return normalize<false, true>(x, out, n, mean, factor, scale, bias);
+    normalize<false, false>(x, out, n, mean, factor, scale, bias);
+}
+
+void affine(const float* x, float* out, int64_t n, float mean, float factor, float bias) {
+    const VF m = hn::Set(f, mean);
+    const VF k = hn::Set(f, factor);
+    const VF b = hn::Set(f, bias);
+    vectors(n, [=](int64_t i, int64_t count)
+                   HWY_ATTR { store_first(hn::MulAdd(hn::Sub(load_first(x + i, count), m), k, b), out + i, count); });
+}
+
+void affine_columns(const float* x, float* out, int64_t n, const float* mean, const float* factor, const float* bias) {
+    vectors(n, [=](int64_t i, int64_t count) HWY_ATTR {
+        const VF centred = hn::Sub(load_first(x + i, count), load_first(mean + i, count));
+        store_first(hn::MulAdd(centred, load_first(factor + i, count), load_first(bias + i, count)), out + i, count);
+    });
+}
+
+float greatest(const float* x, int64_t n) {
+    VF best = hn::Set(f, x[0]);
+    vectors(n, [&](int64_t i, int64_t count) HWY_ATTR {
+        const VF v = load_first(x + i, count);
+        if (count < kLanes) {
+            best = f_max(best, hn::IfThenElse(hn::FirstN(f, static_cast<size_t>(count)), v, best));
+        } else {
+            best = f_max(best, v);
+        }
+    });
+    float lane[kLanes];
+    hn::StoreU(best, f, lane);
+    float result = lane[0];
+    for (int64_t i = 1; i < kLanes; ++i) result = result > lane[i] || result != result ? result : lane[i];
+    return result;
+}
+
+void softmax(const float* x, float* out, int64_t n) {
+    const VF most = hn::Set(f, greatest(x, n));
+    double total = 0;
+    // Blocks keep the float32 sums short.
+    for (int64_t begin = 0; begin < n; begin += 64 * kLanes) {
+        const int64_t length = n - begin < 64 * kLanes ? n - begin : 64 * kLanes;
+        VF sum = hn::Zero(f);
+        vectors(length, [&](int64_t i, int64_t count) HWY_ATTR {
+            VF e = v_exp(hn::Sub(load_first(x + begin + i, count), most));
+            store_first(e, out + begin + i, count);
+            if (count < kLanes) e = hn::IfThenElseZero(hn::FirstN(f, static_cast<size_t>(count)), e);
+            sum = hn::Add(sum, e);
+        });
+        float lane[kLanes];
+        hn::StoreU(sum, f, lane);
+        for (int64_t i = 0; i < kLanes; ++i) total += static_cast<double>(lane[i]);
+    }
+    const VF factor = hn::Set(f, static_cast<float>(1.0 / total));
+    vectors(n, [=](int64_t i, int64_t count)
+                   HWY_ATTR { store_first(hn::Mul(load_first(out + i, count), factor), out + i, count); });
+}
+
+void softmax_columns(const float* x, float* out, int64_t n, int64_t stride, int64_t columns) {
+    vectors(columns, [=](int64_t c, int64_t count) HWY_ATTR {
+        VF most = load_first(x + c, count);
+        for (int64_t k = 1; k < n; ++k) most = f_max(most, load_first(x + k * stride + c, count));
+        VF total = hn::Zero(f);
+        for (int64_t begin = 0; begin < n; begin += 64) {
+            const int64_t end = n - begin < 64 ? n : begin + 64;
+            VF sum = hn::Zero(f);
+            for (int64_t k = begin; k < end; ++k) {
+                const VF e = v_exp(hn::Sub(load_first(x + k * stride + c, count), most));
+                store_first(e, out + k * stride + c, count);
+                sum = hn::Add(sum, e);
+            }
+            total = hn::Add(total, sum);
+        }
+        const VF factor = hn::Div(hn::Set(f, 1.0f), total);
+        for (int64_t k = 0; k < n; ++k) {
+            float* at = out + k * stride + c;
+            store_first(hn::Mul(load_first(at, count), factor), at, count);
+        }
+    });
+}
+
+void blend(const float* a, const float* b, float t, float* out, int64_t n) {
+    const VF after = hn::Set(f, t);
+    const VF before = hn::Set(f, 1.0f - t);
+    vectors(n, [=](int64_t i, int64_t count) HWY_ATTR {
+        store_first(hn::MulAdd(load_first(a + i, count), before, hn::Mul(load_first(b + i, count), after)), out + i, count);
+    });
+}
+
+}  // namespace
+
+BP_CPU_ENTRY(normalize, NormalizeKernels) {
+    table->row = row;
+    table->affine = affine;
+    table->affine_columns = affine_columns;
+    table->softmax = softmax;
+    table->softmax_columns = softmax_columns;
+    table->blend = blend;
+}

@@ -1,0 +1,87 @@
+#include "lowering.hpp"
+
+#include <algorithm>
+
+namespace backplane::cpu {
+
+void Lowering::step(std::string label, std::vector<ValueId> reads, std::vector<ValueId> writes,
+                    std::function<void(const Run&)> run) {
+    std::erase(reads, kNone);
+    plan.steps.push_back(
+        {std::move(label), std::move(reads), std::move(writes), std::move(pending_scratch_), std::move(run)});
+    pending_scratch_.clear();
+}
+
+ValueId Lowering::scratch(uint64_t bytes) {
+    Value value;
+    value.dtype = BP_U8;
+    value.dim = {static_cast<int64_t>(bytes)};
+    const ValueId id = plan.add_value(std::move(value));
+    pending_scratch_.push_back(id);
+    return id;
+}
+
+ValueId Lowering::packed(ValueId weight, uint64_t layout, uint64_t bytes, PackFunction pack) {
+    Value value;
+    value.dtype = BP_U8;
+    value.dim = {static_cast<int64_t>(bytes)};
+    const uint32_t role = plan[weight].role;
+    if (role == BP_ROLE_WEIGHT && plan.users(weight).size() == 1) {
+        for (Slot& slot : plan.slots)
+            if (slot.value == weight) {
+                slot.bytes = bytes;
+                slot.layout = layout;
+                slot.pack = std::move(pack);
+            }
+        return weight;
+    }
+    const ValueId id = plan.add_value(std::move(value));
+    if (role == BP_ROLE_CONSTANT) {
+        plan.residents.push_back({id, weight, std::move(pack)});
+        return id;
+    }
+    plan.steps.push_back(
+        {"pack " + plan[weight].text(), {weight}, {id}, {}, [weight, id, pack = std::move(pack)](const Run& run) {
+             pack(run.at<std::byte>(weight), run.at<std::byte>(id), run.pool());
+         }});
+    return id;
+}
+
+namespace {
+
+bool computes_in_float(uint32_t dtype) { return dtype == BP_F32 || dtype == BP_F16 || dtype == BP_BF16; }
+
+bool welcome(Types types, uint32_t dtype) {
+    switch (types) {
+        case Types::computes: return computes_in_float(dtype);
+        case Types::numbers: return computes_in_float(dtype) || dtype == BP_I32 || dtype == BP_I64;
+        default: return sdk::dtype_info(dtype).bytes != 0;
+    }
+}
+
+Verdict wrong_type(const Node& node, const Value& value) {
+    return {BP_WHY_DTYPE, node.text() + " is not done for " + value.text()};
+}
+
+}  // namespace
+
+Verdict check_node(const Plan& plan, const Node& node) {
+    const OpLowering* lowering = find_lowering(node.op);
+    if (lowering == nullptr) return {BP_WHY_OP, node.text() + " is not an op of this backend"};
+    for (size_t k = 0; k < node.inputs.size(); ++k) {
+        if (node.inputs[k] == kNone || (lowering->own_weights >> k & 1) != 0) continue;
+        const Value& value = plan[node.inputs[k]];
+        if (!welcome(lowering->types, value.dtype)) return wrong_type(node, value);
+    }
+    const Value& output = plan[node.output];
+    if (!welcome(lowering->types, output.dtype)) return wrong_type(node, output);
+    return lowering->check != nullptr ? lowering->check(plan, node) : Verdict{};
+}
+
+uint64_t layout_id(const std::string& text) {
+    uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    return hash != 0 ? hash : 1;
+}
+
+}  // namespace backplane::cpu

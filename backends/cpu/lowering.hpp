@@ -1,0 +1,105 @@
+// Lowering: how an op becomes steps. One file per op (or close family) in ops/; README.md shows how to add one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/kernels.h"
+#include "plan.hpp"
+#include "thread_pool.hpp"
+
+namespace backplane::cpu {
+
+// What a step sees while it runs.
+class Run {
+public:
+    Run(const Plan& plan, const std::vector<std::byte*>& bases, ThreadPool& pool)
+        : plan_(plan), bases_(bases), pool_(pool) {}
+
+    template <typename T>
+    [[nodiscard]] T* at(ValueId id) const {
+        const Value& v = plan_[id];
+        return reinterpret_cast<T*>(bases_[v.base] + v.offset);
+    }
+    // body(chunk, scratch) for chunk in [0, chunks) on all threads; scratch: Plan::lane_scratch bytes.
+    template <typename Body>
+    void parallel(int64_t chunks, Body&& body) const {
+        pool_.run(static_cast<uint32_t>(chunks), body);
+    }
+    // body(begin, end) over [0, n) in ranges of at least `grain`.
+    template <typename Body>
+    void ranges(int64_t n, int64_t grain, Body&& body) const {
+        if (n <= 0) return;
+        // Four chunks a thread even out what each costs; the limits depend on n alone where it matters: not the result.
+        const int64_t most = int64_t{4} * pool_.threads();
+        const int64_t size = std::max(grain, (n + most - 1) / most);
+        const int64_t chunks = (n + size - 1) / size;
+        pool_.run(static_cast<uint32_t>(chunks),
+                  [&](uint32_t chunk, std::byte*) { body(chunk * size, std::min(n, (chunk + 1) * size)); });
+    }
+    [[nodiscard]] ThreadPool& pool() const { return pool_; }
+
+private:
+    const Plan& plan_;
+    const std::vector<std::byte*>& bases_;
+    ThreadPool& pool_;
+};
+
+class Lowering {
+public:
+    Lowering(Plan& to, const Kernels& with) : plan(to), kernels(with) {}
+
+    Plan& plan;
+    const Kernels& kernels;
+
+    [[nodiscard]] const Value& operator[](ValueId id) const { return plan[id]; }
+    void step(std::string label, std::vector<ValueId> reads, std::vector<ValueId> writes,
+              std::function<void(const Run&)> run);
+    // Memory of the workspace for the step added next only.
+    ValueId scratch(uint64_t bytes);
+    // Each thread needs this much in a step of this program.
+    void lane_scratch(uint64_t bytes) { plan.lane_scratch = std::max(plan.lane_scratch, bytes); }
+    // A weight in the form a kernel wants. A WEIGHT read by this node alone gets `layout` (not 0) in its slot and is packed by the
+    // host through pack(); a CONSTANT is packed at compile; anything else by a step of every run.
+    ValueId packed(ValueId weight, uint64_t layout, uint64_t bytes, PackFunction pack);
+
+private:
+    std::vector<ValueId> pending_scratch_;
+};
+
+// Why an op is not done; reason BP_WHY_NONE: it is.
+struct Verdict {
+    uint32_t reason = BP_WHY_NONE;
+    std::string text;
+};
+
+enum class Types : uint8_t {
+    computes,  // in float32: f16 and bf16 operands are widened before and the result is rounded after
+    numbers,   // the same for floats; i32 and i64 reach `lower` as they are
+    moves      // copies elements of any type but the block types
+};
+
+enum class Wants : uint8_t {
+    row_major,      // all operands and the result
+    channels_last,  // operands and result of rank 4
+    either          // the lowering goes by the strides of each value
+};
+
+struct OpLowering {
+    uint32_t op;
+    Types types;
+    Wants wants;
+    uint32_t own_weights;  // bit k: operand k is packed by the lowering, any element type is welcome
+    Verdict (*check)(const Plan& plan, const Node& node);  // null: shapes and attributes always fit
+    void (*lower)(Lowering& to, const Node& node);
+};
+
+// The lowering of an op; null: this backend does not do it. The table is in ops/table.cpp.
+const OpLowering* find_lowering(uint32_t op);
+// Everything that must hold before a node is lowered: an op we know, element types, then the op's own check.
+Verdict check_node(const Plan& plan, const Node& node);
+
+// A 64-bit name for a packed layout, never 0: equal text, equal layout.
+uint64_t layout_id(const std::string& text);
+
+}  // namespace backplane::cpu

@@ -1,0 +1,216 @@
+// Cast: every pair of plain types, and decoding of the block types to floats.
+//
+// Pairs are converted through one of three middles that holds both sides exactly where it matters: float32 for the half types and
+// blocks, double for floats, int64 for integers. Rounding to half types happens once: doubles are first rounded to odd.
+#include "ops/cast.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "ops/strided_copy.hpp"
+#include "ops/table.hpp"
+
+namespace backplane::cpu {
+
+namespace {
+
+struct Bool {
+    uint8_t value;
+};
+
+template <typename To, typename From>
+To convert(From v) {
+    if constexpr (std::is_same_v<From, Bool>) {
+        return convert<To>(static_cast<uint8_t>(v.value != 0));
+    } else if constexpr (std::is_same_v<To, Bool>) {
+        return {static_cast<uint8_t>(v != From{0})};
+    } else if constexpr (std::is_floating_point_v<To>) {
+        return static_cast<To>(v);
+    } else if constexpr (std::is_floating_point_v<From>) {
+        // 2^63 as a double is the first value out of range; the same for the others, exactly.
+        constexpr auto low = static_cast<double>(std::numeric_limits<To>::min());
+        const double high = std::ldexp(1.0, std::numeric_limits<To>::digits);
+        const auto x = static_cast<double>(v);
+        if (x != x) return 0;
+        if (x >= high) return std::numeric_limits<To>::max();
+        return x <= low ? std::numeric_limits<To>::min() : static_cast<To>(x);
+    } else {
+        const auto x = static_cast<int64_t>(v);
+        const auto low = static_cast<int64_t>(std::numeric_limits<To>::min());
+        const auto high = static_cast<int64_t>(std::numeric_limits<To>::max());
+        return static_cast<To>(x < low ? low : x > high ? high : x);
+    }
+}
+
+using Converter = void (*)(const void* from, void* into, int64_t n);
+
+template <typename From, typename To>
+void convert_all(const void* from, void* into, int64_t n) {
+    const From* x = static_cast<const From*>(from);
+    To* y = static_cast<To*>(into);
+    for (int64_t i = 0; i < n; ++i) y[i] = convert<To>(x[i]);
+}
+
+template <typename From>
+Converter converter_from(uint32_t to) {
+    switch (to) {
+        case BP_F32: return convert_all<From, float>;
+        case BP_F64: return convert_all<From, double>;
+        case BP_I8: return convert_all<From, int8_t>;
+        case BP_U8: return convert_all<From, uint8_t>;
+        case BP_I16: return convert_all<From, int16_t>;
+        case BP_U16: return convert_all<From, uint16_t>;
+        case BP_I32: return convert_all<From, int32_t>;
+        case BP_I64: return convert_all<From, int64_t>;
+        case BP_BOOL: return convert_all<From, Bool>;
+        default: return nullptr;
+    }
+}
+
+// Between types that C++ has.
+Converter converter(uint32_t from, uint32_t to) {
+    switch (from) {
+        case BP_F32: return converter_from<float>(to);
+        case BP_F64: return converter_from<double>(to);
+        case BP_I8: return converter_from<int8_t>(to);
+        case BP_U8: return converter_from<uint8_t>(to);
+        case BP_I16: return converter_from<int16_t>(to);
+        case BP_U16: return converter_from<uint16_t>(to);
+        case BP_I32: return converter_from<int32_t>(to);
+        case BP_I64: return converter_from<int64_t>(to);
+        case BP_BOOL: return converter_from<Bool>(to);
+        default: return nullptr;
+    }
+}
+
+bool is_half(uint32_t dtype) { return dtype == BP_F16 || dtype == BP_BF16; }
+bool is_block(uint32_t dtype) { return dtype == BP_Q8_0 || dtype == BP_Q4_0; }
+
+// To float32 so that a second rounding, to a shorter type, gives what one would have: the last bit says "something was cut".
+void round_to_odd(const double* in, float* out, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+        const auto rounded = static_cast<float>(in[i]);
+        uint32_t bits = 0;
+        std::memcpy(&bits, &rounded, sizeof bits);
+        const double back = rounded;
+        if (std::fabs(back) > std::fabs(in[i])) --bits;
+        if (back != in[i] && in[i] == in[i]) bits |= 1;
+        std::memcpy(out + i, &bits, sizeof bits);
+    }
+}
+
+void decode_block(const ConvertKernels& kernels, uint32_t dtype, const std::byte* in, float* out) {
+    uint16_t half = 0;
+    float scale = 0;
+    std::memcpy(&half, in, sizeof half);
+    kernels.f16_to_f32(&half, &scale, 1);
+    for (int j = 0; j < (dtype == BP_Q8_0 ? 32 : 16); ++j) {
+        const auto q = std::to_integer<uint8_t>(in[2 + j]);
+        if (dtype == BP_Q8_0) {
+            out[j] = scale * static_cast<float>(static_cast<int8_t>(q));
+        } else {
+            out[j] = scale * static_cast<float>((q & 15) - 8);
+            out[j + 16] = scale * static_cast<float>((q >> 4) - 8);
+        }
+    }
+}
+
+// Elements converted at a time where a middle is needed: its buffers stay in the first-level cache.
+constexpr int64_t kPiece = 512;
+
+struct CastTask {
+    uint32_t from = 0, to = 0;
+    ConvertKernels kernels{};
+
+    void to_float(const std::byte* x, float* y, int64_t n) const {
+        if (from == BP_F16) {
+            kernels.f16_to_f32(reinterpret_cast<const uint16_t*>(x), y, n);
+        } else if (from == BP_BF16) {
+            kernels.bf16_to_f32(reinterpret_cast<const uint16_t*>(x), y, n);
+        } else {
+            const auto bytes = static_cast<int64_t>(sdk::dtype_info(from).bytes);
+            for (int64_t i = 0; i < n; i += 32) decode_block(kernels, from, x + i / 32 * bytes, y + i);
+        }
+    }
+    void to_half(const float* x, std::byte* y, int64_t n) const {
+        (to == BP_F16 ? kernels.f32_to_f16 : kernels.f32_to_bf16)(x, reinterpret_cast<uint16_t*>(y), n);
+    }
+    // At most kPiece elements; of a block type, whole blocks.
+    void piece(const std::byte* x, std::byte* y, int64_t n) const {
+        float middle[kPiece];
+        if (is_half(from) || is_block(from)) {
+            float* single = to == BP_F32 ? reinterpret_cast<float*>(y) : middle;
+            to_float(x, single, n);
+            if (to == BP_F32) return;
+            if (is_half(to)) return to_half(middle, y, n);
+            return converter(BP_F32, to)(middle, y, n);
+        }
+        if (from == BP_F32) return to_half(reinterpret_cast<const float*>(x), y, n);
+        double wide[kPiece];
+        converter(from, BP_F64)(x, wide, n);
+        round_to_odd(wide, middle, n);
+        to_half(middle, y, n);
+    }
+    void all(const std::byte* x, std::byte* y, int64_t n) const {
+        const auto in = sdk::dtype_info(from);
+        const auto out = sdk::dtype_info(to);
+        if (from == to) {
+            std::memcpy(y, x, static_cast<size_t>(n / in.block * in.bytes));
+        } else if (const Converter direct = converter(from, to); direct != nullptr) {
+            direct(x, y, n);
+        } else {
+            for (int64_t i = 0; i < n; i += kPiece)
+                piece(x + i / in.block * in.bytes, y + i * out.bytes, std::min(kPiece, n - i));
+        }
+    }
+};
+
+void lower(Lowering& to, const Node& node) { add_cast(to, "Cast", node.inputs[0], node.output); }
+
+Verdict check(const Plan& plan, const Node& node) {
+    const Value& in = plan[node.inputs[0]];
+    const Value& out = plan[node.output];
+    const bool to_float = out.dtype == BP_F32 || out.dtype == BP_F64 || is_half(out.dtype);
+    if (is_block(out.dtype) || (is_block(in.dtype) && !to_float))
+        return {BP_WHY_DTYPE, node.text() + " does not convert " + in.text() + " to " + out.text()};
+    return {};
+}
+
+constexpr OpLowering table[] = {{BP_OP_cast, Types::moves, Wants::row_major, 0, check, lower}};
+
+}  // namespace
+
+const OpFamily ops_cast = {table, std::size(table)};
+
+void add_cast(Lowering& to, const std::string& label, ValueId from, ValueId into) {
+    const CastTask task{to[from].dtype, to[into].dtype, to.kernels.convert};
+    const int64_t n = to[into].elements();
+    if (n == 0) return;
+    const auto in = sdk::dtype_info(task.from);
+    const auto out = sdk::dtype_info(task.to);
+    // Ranges in units of 32 elements, the length of a block.
+    const int64_t units = (n + 31) / 32;
+    to.step(std::string(label).append(" ").append(to[from].text()).append(" to ").append(out.name), {from}, {into},
+            [=](const Run& run) {
+                const auto* x = run.at<std::byte>(from);
+                auto* y = run.at<std::byte>(into);
+                run.ranges(units, kGrainBytes / 32 / std::max(in.bytes, out.bytes) + 1, [&](int64_t begin, int64_t end) {
+                    const int64_t first = begin * 32;
+                    task.all(x + first / in.block * in.bytes, y + first * out.bytes, std::min(n, end * 32) - first);
+                });
+            });
+}
+
+std::vector<std::byte> element_of(const ConvertKernels& kernels, double value, uint32_t dtype) {
+    std::vector<std::byte> bytes(sdk::dtype_info(dtype).bytes);
+    if (const Converter direct = converter(BP_F64, dtype); direct != nullptr) {
+        direct(&value, bytes.data(), 1);
+        return bytes;
+    }
+    CastTask{BP_F64, dtype, kernels}.piece(reinterpret_cast<const std::byte*>(&value), bytes.data(), 1);
+    return bytes;
+}
+
+}  // namespace backplane::cpu

@@ -1,0 +1,278 @@
+// Convolution: depthwise, Winograd, or direct. Inputs are the segments of a concatenation that is never made (see fusion.cpp):
+// operands 0, 3, 4, ... hold the channels, 1 the weights, 2 the bias until fusion moves it into the epilogue.
+#include <memory>
+
+#include "ops/table.hpp"
+#include "weights.hpp"
+
+namespace backplane::cpu {
+
+namespace {
+
+// Winograd's transforms cost about as much as 16 channels of products either way; below, direct convolution is faster.
+constexpr int64_t kWinogradChannels = 16;
+
+Verdict check(const Plan& plan, const Node& node) {
+    const Value& x = plan[node.inputs[0]];
+    const Value& w = plan[node.inputs[1]];
+    if (x.dim.size() != 4 || w.dim.size() != 4)
+        return {BP_WHY_SHAPE, node.text() + ": only two spatial dimensions are done"};
+    if (!can_decode(w.dtype)) return {BP_WHY_DTYPE, node.text() + " is not done for weights " + w.text()};
+    return {};
+}
+
+struct Geometry {
+    ConvTask task;  // all but addresses
+    int64_t batch = 0, groups = 1, taps = 1;
+    uint32_t weight_dtype = BP_F32;
+    [[nodiscard]] int64_t pixels() const { return batch * task.out_height * task.out_width; }
+};
+
+std::vector<ValueId> segments_of(const Node& node) {
+    std::vector<ValueId> out = {node.inputs[0]};
+    for (size_t k = 3; k < node.inputs.size(); ++k) out.push_back(node.inputs[k]);
+    return out;
+}
+
+Geometry geometry_of(const Lowering& to, const Node& node) {
+    Geometry g;
+    const Value& x = to[node.inputs[0]];
+    const Value& w = to[node.inputs[1]];
+    const Value& y = to[node.output];
+    const auto strides = node.list(BP_ATTR_strides, {1, 1});
+    const auto pads = node.list(BP_ATTR_pads, {0, 0, 0, 0});
+    const auto dilations = node.list(BP_ATTR_dilations, {1, 1});
+    g.groups = node.integer(BP_ATTR_group, 1);
+    g.batch = x.dim[0];
+    g.weight_dtype = w.dtype;
+    ConvTask& t = g.task;
+    t.height = x.dim[2], t.width = x.dim[3];
+    t.out_height = y.dim[2], t.out_width = y.dim[3];
+    t.kernel_h = w.dim[2], t.kernel_w = w.dim[3];
+    t.stride_h = strides[0], t.stride_w = strides[1];
+    t.pad_top = pads[0], t.pad_left = pads[1];
+    t.dilation_h = dilations[0], t.dilation_w = dilations[1];
+    g.taps = t.kernel_h * t.kernel_w;
+    t.channels = w.dim[1];
+    t.out_channels = w.dim[0] / g.groups;
+    t.out_stride = y.dim[1];
+    for (const ValueId s : segments_of(node)) {
+        const int64_t channels = to[s].dim[1];
+        t.segment[t.segments++] = {nullptr, channels / g.groups, channels};
+    }
+    return g;
+}
+
+// Weights are OIHW; kernels want [block][segment][tap][channel][columns], group after group.
+int64_t direct_floats(const Geometry& g, const ConvKernels& k) {
+    return g.groups * g.taps * g.task.channels * padded_columns(g.task.out_channels, k.lanes);
+}
+
+void pack_direct(const Geometry& g, const ConvKernels& k, const std::byte* plain, float* out) {
+    const ConvTask& t = g.task;
+    const int64_t depth = g.taps * t.channels;
+    const auto w = decode(plain, g.weight_dtype, g.groups * t.out_channels * depth);
+    // Row r of the packed matrix is (segment, tap, channel); where its element lies in one filter.
+    std::vector<int64_t> place;
+    int64_t first = 0;
+    for (int64_t s = 0; s < t.segments; ++s) {
+        for (int64_t tap = 0; tap < g.taps; ++tap)
+            for (int64_t c = 0; c < t.segment[s].channels; ++c) place.push_back((first + c) * g.taps + tap);
+        first += t.segment[s].channels;
+    }
+    for (int64_t group = 0; group < g.groups; ++group) {
+        const float* from = w.data() + group * t.out_channels * depth;
+        pack_blocks(depth, t.out_channels, k.block, k.lanes, out + group * depth * padded_columns(t.out_channels, k.lanes),
+                    [&](int64_t row, int64_t o) { return from[o * depth + place[static_cast<size_t>(row)]]; });
+    }
+}
+
+// U = G g G^T in double: [position][channel][output].
+std::vector<double> weight_transform(const WinogradShape& shape) {
+    const int finite = shape.size - 1;
+    std::vector<double> points = {0};
+    for (int i = 0; i < (shape.size - 2) / 2; ++i) points.insert(points.end(), {shape.points[i], -shape.points[i]});
+    std::vector<double> g(static_cast<size_t>(shape.size * shape.taps), 0.0);
+    for (int i = 0; i < finite; ++i) {
+        double value = 1;
+        for (int j = 0; j < finite; ++j)
+            if (j != i) value /= points[static_cast<size_t>(i)] - points[static_cast<size_t>(j)];
+        for (int tap = 0; tap < shape.taps; ++tap, value *= points[static_cast<size_t>(i)])
+            g[static_cast<size_t>(i * shape.taps + tap)] = value;
+    }
+    g.back() = 1;
+    return g;
+}
+
+void pack_winograd(const Geometry& geometry, const WinogradShape& shape, const ConvKernels& k, const std::byte* plain,
+                   float* out, ThreadPool& pool) {
+    const ConvTask& t = geometry.task;
+    const auto g = weight_transform(shape);
+    const int size = shape.size;
+    const int taps = shape.taps;
+    const auto w = decode(plain, geometry.weight_dtype, t.out_channels * t.channels * taps * taps);
+    const int64_t plane = t.channels * t.out_channels;
+    std::vector<float> u(static_cast<size_t>(size * size * plane));
+    pool.run(static_cast<uint32_t>(t.out_channels), [&](uint32_t o, std::byte*) {
+        for (int64_t c = 0; c < t.channels; ++c) {
+            const float* filter = w.data() + (o * t.channels + c) * taps * taps;
+            double half[8][5] = {};
+            for (int i = 0; i < size; ++i)
+                for (int x = 0; x < taps; ++x)
+                    for (int y = 0; y < taps; ++y) half[i][x] += g[static_cast<size_t>(i * taps + y)] * filter[y * taps + x];
+            for (int i = 0; i < size; ++i)
+                for (int j = 0; j < size; ++j) {
+                    double sum = 0;
+                    for (int x = 0; x < taps; ++x) sum += half[i][x] * g[static_cast<size_t>(j * taps + x)];
+                    u[static_cast<size_t>((i * size + j) * plane + c * t.out_channels + o)] = static_cast<float>(sum);
+                }
+        }
+    });
+    const int64_t floats = t.channels * padded_columns(t.out_channels, k.lanes);
+    pool.run(static_cast<uint32_t>(size * size), [&](uint32_t p, std::byte*) {
+        const float* from = u.data() + p * plane;
+        pack_blocks(t.channels, t.out_channels, k.block, k.lanes, out + p * floats,
+                    [&](int64_t c, int64_t o) { return from[c * t.out_channels + o]; });
+    });
+}
+
+std::string packing_text(const char* kind, const Geometry& g, const ConvKernels& k) {
+    std::string out = std::string("conv/") + kind + "/" + std::to_string(k.lanes) + "x" + std::to_string(k.block);
+    for (const int64_t n : {int64_t{g.weight_dtype}, g.groups, g.task.out_channels, g.task.kernel_h, g.task.kernel_w})
+        out += "," + std::to_string(n);
+    for (int64_t s = 0; s < g.task.segments; ++s) out += "+" + std::to_string(g.task.segment[s].channels);
+    return out;
+}
+
+// What all three algorithms share: addresses of a run.
+struct Bound {
+    std::vector<ValueId> segments;
+    ValueId weights, zeros, out;
+    std::vector<PostOp> post;
+
+    void bind(ConvTask& task, const Plan& plan, const Run& run) const {
+        for (size_t s = 0; s < segments.size(); ++s) task.segment[s].data = run.at<const float>(segments[s]);
+        task.weights = run.at<const float>(weights);
+        task.zeros = run.at<const float>(zeros);
+        task.out = run.at<float>(out);
+        task.epilogue = epilogue_of(post, plan, run, task.out_stride);
+    }
+    [[nodiscard]] std::vector<ValueId> reads() const {
+        std::vector<ValueId> all = segments;
+        all.push_back(weights);
+        for (const PostOp& p : post)
+            if (p.value != kNone) all.push_back(p.value);
+        return all;
+    }
+};
+
+// Zeros that stand for what lies outside the input, cleared at each run: the workspace is lent.
+ValueId zeros_for(Lowering& to, const Geometry& g) {
+    int64_t most = 16;
+    for (int64_t s = 0; s < g.task.segments; ++s) most = std::max(most, g.task.segment[s].channels);
+    return to.scratch(static_cast<uint64_t>(most) * sizeof(float));
+}
+
+void clear_zeros(const Plan& plan, const Run& run, ValueId zeros) {
+    std::memset(run.at<std::byte>(zeros), 0, plan[zeros].bytes);
+}
+
+void lower_direct(Lowering& to, const Node& node, const Geometry& g, Bound bound) {
+    const ConvKernels* k = &to.kernels.conv;
+    const bool depthwise = g.task.channels == 1 && g.task.out_channels == 1 && g.task.segments == 1 && g.groups > 1;
+    const char* kind = depthwise ? "depthwise" : "direct";
+    const int64_t floats = depthwise ? g.taps * g.groups : direct_floats(g, *k);
+    bound.weights =
+        to.packed(node.inputs[1], layout_id(packing_text(kind, g, *k)), static_cast<uint64_t>(floats) * sizeof(float),
+                  [=](const std::byte* plain, std::byte* packed, ThreadPool&) {
+                      auto* out = reinterpret_cast<float*>(packed);
+                      if (!depthwise) return pack_direct(g, *k, plain, out);
+                      const auto w = decode(plain, g.weight_dtype, g.taps * g.groups);
+                      for (int64_t tap = 0; tap < g.taps; ++tap)
+                          for (int64_t c = 0; c < g.groups; ++c) *out++ = w[static_cast<size_t>(c * g.taps + tap)];
+                  });
+    bound.zeros = zeros_for(to, g);
+    const std::string label = std::string("Conv ") + kind + " " + to[node.inputs[1]].text() + " -> " +
+                              to[node.output].text() + epilogue_text(node);
+    const Plan* plan = &to.plan;
+    to.step(label, bound.reads(), {node.output}, [=](const Run& run) {
+        clear_zeros(*plan, run, bound.zeros);
+        ConvTask task = g.task;
+        bound.bind(task, *plan, run);
+        if (depthwise) {
+            task.channels = task.out_channels = g.groups;
+            task.segment[0].channels = g.groups;
+            run.ranges(g.batch * task.out_height, 1, [&](int64_t begin, int64_t end) { k->depthwise(task, begin, end); });
+            return;
+        }
+        // Chunks of whole tiles, small enough that their input stays in the cache while the blocks of columns pass over it.
+        const int64_t pixels = g.pixels();
+        const int64_t chunk = k->rows * 16;
+        const int64_t chunks = (pixels + chunk - 1) / chunk;
+        run.parallel(chunks * g.groups, [&](uint32_t i, std::byte*) {
+            ConvTask mine = task;
+            const int64_t group = i / chunks;
+            const int64_t first = i % chunks * chunk;
+            for (int64_t s = 0; s < mine.segments; ++s) mine.segment[s].data += group * mine.segment[s].channels;
+            mine.weights += group * g.taps * mine.channels * padded_columns(mine.out_channels, k->lanes);
+            mine.out += group * mine.out_channels;
+            for (int32_t o = 0; o < mine.epilogue.count; ++o)
+                if (mine.epilogue.ops[o].data != nullptr) mine.epilogue.ops[o].data += group * mine.out_channels;
+            k->direct(mine, first, std::min(pixels, first + chunk));
+        });
+    });
+}
+
+void lower_winograd(Lowering& to, const Node& node, const Geometry& g, Bound bound, WinogradKind kind) {
+    const WinogradShape& shape = kWinogradShapes[kind];
+    const Kernels* k = &to.kernels;
+    const int size = shape.size;
+    const auto floats =
+        static_cast<uint64_t>(size * size * g.task.channels * padded_columns(g.task.out_channels, k->conv.lanes));
+    const std::string name = "winograd" + std::to_string(shape.outputs) + "x" + std::to_string(shape.taps);
+    bound.weights =
+        to.packed(node.inputs[1], layout_id(packing_text(name.c_str(), g, k->conv)), floats * sizeof(float),
+                  [=](const std::byte* plain, std::byte* packed, ThreadPool& pool) {
+                      pack_winograd(g, kWinogradShapes[kind], k->conv, plain, reinterpret_cast<float*>(packed), pool);
+                  });
+    bound.zeros = zeros_for(to, g);
+    to.lane_scratch(static_cast<uint64_t>(winograd_scratch(size, k->winograd.tiles, g.task.channels, g.task.out_channels)) *
+                    sizeof(float));
+    const int64_t tiles = g.batch * ((g.task.out_height + shape.outputs - 1) / shape.outputs) *
+                          ((g.task.out_width + shape.outputs - 1) / shape.outputs);
+    const std::string label =
+        "Conv " + name + " " + to[node.inputs[1]].text() + " -> " + to[node.output].text() + epilogue_text(node);
+    const Plan* plan = &to.plan;
+    to.step(label, bound.reads(), {node.output}, [=](const Run& run) {
+        clear_zeros(*plan, run, bound.zeros);
+        ConvTask task = g.task;
+        bound.bind(task, *plan, run);
+        const int64_t most = k->winograd.tiles;
+        run.parallel((tiles + most - 1) / most, [&](uint32_t i, std::byte* scratch) {
+            const int64_t first = i * most;
+            k->winograd.run[kind](task, first, std::min(most, tiles - first), reinterpret_cast<float*>(scratch));
+        });
+    });
+}
+
+void lower(Lowering& to, const Node& node) {
+    const Geometry g = geometry_of(to, node);
+    if (to[node.output].elements() == 0) return;
+    const Bound bound{segments_of(node), kNone, kNone, node.output, node.post};
+    const ConvTask& t = g.task;
+    const bool plain = g.groups == 1 && t.stride_h == 1 && t.stride_w == 1 && t.dilation_h == 1 && t.dilation_w == 1;
+    const bool wide = t.channels >= kWinogradChannels && t.out_channels >= kWinogradChannels;
+    if (plain && wide && to.plan.math != BP_MATH_STRICT && t.kernel_h == t.kernel_w && t.out_height * t.out_width >= 16) {
+        if (t.kernel_h == 3) return lower_winograd(to, node, g, bound, kWinograd4x3);
+        if (t.kernel_h == 5) return lower_winograd(to, node, g, bound, kWinograd4x5);
+    }
+    lower_direct(to, node, g, bound);
+}
+
+constexpr OpLowering table[] = {{BP_OP_conv, Types::computes, Wants::channels_last, 1u << 1, check, lower}};
+
+}  // namespace
+
+const OpFamily ops_conv = {table, std::size(table)};
+
+}  // namespace backplane::cpu

@@ -1,0 +1,126 @@
+// Unary and binary element-wise ops, numpy broadcast, any mix of layouts.
+#include "loop_nest.hpp"
+#include "ops/integers.hpp"
+#include "ops/strided_copy.hpp"
+#include "ops/table.hpp"
+
+namespace backplane::cpu {
+
+namespace {
+
+// Elements a thread should get at least: below, handing out a chunk costs more than computing it.
+constexpr int64_t kGrain = 8192;
+
+struct UnaryAttributes {
+    float a = 0, b = 0;
+};
+
+UnaryAttributes attributes_of(const Node& node) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (node.op == BP_OP_leaky_relu) return {node.number(BP_ATTR_alpha, 0.01), 0};
+    if (node.op == BP_OP_clip) return {node.number(BP_ATTR_least, -infinity), node.number(BP_ATTR_most, infinity)};
+    if (node.op == BP_OP_gelu) return {static_cast<float>(node.integer(BP_ATTR_approximate, 0)), 0};
+    return {};
+}
+
+void lower_unary(Lowering& to, const Node& node) {
+    const ValueId in = node.inputs[0];
+    const ValueId out = node.output;
+    const UnaryKernel kernel = to.kernels.elementwise.unary[node.op];
+    const UnaryAttributes attributes = attributes_of(node);
+    auto nest = simplify<2>(to[out].dim, {strides_of(to[out]), strides_of(to[in])});
+    if (nest.stride[1].back() != 1 || nest.stride[0].back() != 1)
+        throw sdk::Failure(BP_INTERNAL, node.text() + ": operand and result have different layouts");
+    const int64_t n = to[out].elements();
+    if (const IntegerUnary integers = find_integer_unary(node.op, to[in].dtype); integers != nullptr) {
+        constexpr double infinity = std::numeric_limits<double>::infinity();
+        const auto least = node.numbers.contains(BP_ATTR_least) ? node.numbers.at(BP_ATTR_least) : -infinity;
+        const auto most = node.numbers.contains(BP_ATTR_most) ? node.numbers.at(BP_ATTR_most) : infinity;
+        to.step(step_label(to, node), {in}, {out},
+                [=](const Run& run) { integers(run.at<std::byte>(in), run.at<std::byte>(out), n, least, most); });
+        return;
+    }
+    to.step(step_label(to, node), {in}, {out}, [=](const Run& run) {
+        const float* from = run.at<float>(in);
+        float* into = run.at<float>(out);
+        run.ranges(n, kGrain, [&](int64_t begin, int64_t end) {
+            kernel(from + begin, into + begin, end - begin, attributes.a, attributes.b);
+        });
+    });
+}
+
+void lower_binary(Lowering& to, const Node& node) {
+    const ValueId x = node.inputs[0];
+    const ValueId y = node.inputs[1];
+    const ValueId out = node.output;
+    const BinaryKernel kernel = to.kernels.elementwise.binary[node.op];
+    const auto& dim = to[out].dim;
+    auto nest = simplify<3>(dim, {strides_of(to[out]), broadcast_strides(to[x], dim), broadcast_strides(to[y], dim)});
+    // The kernel takes steps of 0 and 1 only: anything else (a transposed operand) goes element by element.
+    if (nest.stride[1].back() > 1 || nest.stride[2].back() > 1) {
+        nest.size.push_back(1);
+        for (auto& s : nest.stride) s.push_back(1);
+    }
+    const int64_t inner = nest.inner();
+    const int64_t x_step = nest.stride[1].back();
+    const int64_t y_step = nest.stride[2].back();
+    if (to[out].elements() == 0) return;
+    if (const IntegerBinary integers = find_integer_binary(node.op, to[out].dtype); integers != nullptr) {
+        const int64_t size = element_bytes(to[out]);
+        to.step(step_label(to, node), {x, y}, {out}, [=](const Run& run) {
+            for (int64_t r = 0; r < nest.rows(); ++r) {
+                const auto at = nest.row(r);
+                integers(run.at<std::byte>(x) + at[1] * size, x_step, run.at<std::byte>(y) + at[2] * size, y_step,
+                         run.at<std::byte>(out) + at[0] * size, inner);
+            }
+        });
+        return;
+    }
+    to.step(step_label(to, node), {x, y}, {out}, [=](const Run& run) {
+        const float* xs = run.at<float>(x);
+        const float* ys = run.at<float>(y);
+        float* into = run.at<float>(out);
+        const int64_t rows = nest.rows();
+        if (rows == 1) {  // one long row: split it
+            run.ranges(inner, kGrain, [&](int64_t begin, int64_t end) {
+                kernel(xs + begin * x_step, x_step, ys + begin * y_step, y_step, into + begin, end - begin);
+            });
+            return;
+        }
+        run.ranges(rows, std::max<int64_t>(1, kGrain / inner), [&](int64_t begin, int64_t end) {
+            for (int64_t r = begin; r < end; ++r) {
+                const auto at = nest.row(r);
+                kernel(xs + at[1], x_step, ys + at[2], y_step, into + at[0], inner);
+            }
+        });
+    });
+}
+
+Verdict check(const Plan& plan, const Node& node) {
+    const Value& out = plan[node.output];
+    const bool integers = out.dtype == BP_I32 || out.dtype == BP_I64;
+    for (const ValueId in : node.inputs)
+        if (integers != (plan[in].dtype == BP_I32 || plan[in].dtype == BP_I64) || (integers && plan[in].dtype != out.dtype))
+            return {BP_WHY_DTYPE,
+                    node.text() + " takes operands of one type, not " + plan[in].text() + " for " + out.text()};
+    if (integers && find_integer_unary(node.op, out.dtype) == nullptr && find_integer_binary(node.op, out.dtype) == nullptr)
+        return {BP_WHY_DTYPE, node.text() + " is not done for " + out.text()};
+    return {};
+}
+
+constexpr OpLowering unary(uint32_t op) { return {op, Types::numbers, Wants::either, 0, check, lower_unary}; }
+constexpr OpLowering binary(uint32_t op) { return {op, Types::numbers, Wants::either, 0, check, lower_binary}; }
+
+constexpr OpLowering table[] = {
+    unary(BP_OP_abs),        unary(BP_OP_neg),      unary(BP_OP_exp),  unary(BP_OP_log),        unary(BP_OP_sqrt),
+    unary(BP_OP_reciprocal), unary(BP_OP_relu),     unary(BP_OP_tanh), unary(BP_OP_leaky_relu), unary(BP_OP_sigmoid),
+    unary(BP_OP_silu),       unary(BP_OP_clip),     unary(BP_OP_erf),  unary(BP_OP_sin),        unary(BP_OP_cos),
+    unary(BP_OP_gelu),       unary(BP_OP_softplus), binary(BP_OP_pow), binary(BP_OP_add),       binary(BP_OP_sub),
+    binary(BP_OP_mul),       binary(BP_OP_div),     binary(BP_OP_max), binary(BP_OP_min),
+};
+
+}  // namespace
+
+const OpFamily ops_elementwise = {table, std::size(table)};
+
+}  // namespace backplane::cpu

@@ -1,0 +1,173 @@
+// Matrix product: the right-hand side is packed into panels (at pack or compile when it is a weight or constant, by a step of
+// every run when it is computed), whatever its element type; sums are in float32.
+#include "ops/table.hpp"
+#include "weights.hpp"
+
+namespace backplane::cpu {
+
+namespace {
+
+Verdict check(const Plan& plan, const Node& node) {
+    const Value& a = plan[node.inputs[0]];
+    const Value& b = plan[node.inputs[1]];
+    if (a.dim.size() < 2 || b.dim.size() < 2) return {BP_WHY_SHAPE, node.text() + ": operands of rank below 2"};
+    if (!can_decode(b.dtype)) return {BP_WHY_DTYPE, node.text() + " is not done for a right-hand side " + b.text()};
+    const bool blocks = b.dtype == BP_Q8_0 || b.dtype == BP_Q4_0;
+    if (blocks && node.integer(BP_ATTR_transpose_b, 0) == 0)
+        return {BP_WHY_ATTRIBUTE, node.text() + ": a right-hand side in blocks needs transpose_b"};
+    return {};
+}
+
+struct Product {
+    int64_t rows = 0, depth = 0, columns = 0;
+    bool transpose_a = false, transpose_b = false;
+    uint32_t b_dtype = BP_F32;
+    int64_t b_batches = 0;
+    std::vector<int64_t> a_batch, b_batch;  // for each batch of the result: which matrix of a and b
+
+    [[nodiscard]] int64_t b_floats(int64_t lanes) const { return depth * padded_columns(columns, lanes); }
+};
+
+// Which matrix of an operand each batch of the result uses, by numpy's broadcasting.
+std::vector<int64_t> batches_of(const Value& operand, const std::vector<int64_t>& out) {
+    const size_t rank = out.size() - 2;
+    int64_t count = 1;
+    for (size_t d = 0; d < rank; ++d) count *= out[d];
+    std::vector<int64_t> result(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) {
+        int64_t rest = i;
+        int64_t stride = 1;
+        int64_t at = 0;
+        for (size_t d = rank; d-- > 0;) {
+            const int64_t index = rest % out[d];
+            rest /= out[d];
+            const size_t shift = out.size() - operand.dim.size();
+            if (d < shift) continue;
+            const int64_t own = operand.dim[d - shift];
+            if (own != 1) at += index * stride;
+            stride *= own;
+        }
+        result[static_cast<size_t>(i)] = at;
+    }
+    return result;
+}
+
+Product product_of(const Lowering& to, const Node& node) {
+    const Value& a = to[node.inputs[0]];
+    const Value& b = to[node.inputs[1]];
+    const std::vector<int64_t>& out = to[node.output].dim;
+    Product p;
+    p.transpose_a = node.integer(BP_ATTR_transpose_a, 0) != 0;
+    p.transpose_b = node.integer(BP_ATTR_transpose_b, 0) != 0;
+    p.rows = out[out.size() - 2];
+    p.columns = out.back();
+    p.depth = a.dim[a.dim.size() - (p.transpose_a ? 2 : 1)];
+    p.b_dtype = b.dtype;
+    p.a_batch = batches_of(a, out);
+    p.b_batch = batches_of(b, out);
+    p.b_batches = 1;
+    for (size_t d = 0; d + 2 < b.dim.size(); ++d) p.b_batches *= b.dim[d];
+    return p;
+}
+
+// One block of columns of one matrix at a time.
+void pack(const Product& p, const ConvKernels& k, const std::byte* plain, float* out, ThreadPool& pool) {
+    const sdk::DTypeInfo type = sdk::dtype_info(p.b_dtype);
+    const int64_t blocks = (p.columns + k.block - 1) / k.block;
+    pool.run(static_cast<uint32_t>(p.b_batches * blocks), [&](uint32_t i, std::byte*) {
+        const int64_t batch = i / blocks;
+        const int64_t first = i % blocks * k.block;
+        const int64_t valid = std::min(k.block, p.columns - first);
+        const int64_t width = padded_columns(valid, k.lanes);
+        float* into = out + batch * p.b_floats(k.lanes) + first * p.depth;
+        auto at = [&](int64_t element) { return plain + element / type.block * type.bytes; };
+        const int64_t base = batch * p.depth * p.columns;
+        constexpr int64_t kPiece = 256;  // elements decoded at a time; a multiple of the blocks
+        float piece[kPiece];
+        for (int64_t c = 0; p.transpose_b && c < width; ++c)
+            for (int64_t depth = 0; depth < p.depth; depth += kPiece) {
+                const int64_t n = std::min(kPiece, p.depth - depth);
+                if (c < valid) decode(at(base + (first + c) * p.depth + depth), p.b_dtype, n, piece);
+                for (int64_t d = 0; d < n; ++d) into[(depth + d) * width + c] = c < valid ? piece[d] : 0.0f;
+            }
+        for (int64_t d = 0; !p.transpose_b && d < p.depth; ++d) {
+            float* row = into + d * width;
+            std::fill(row + valid, row + width, 0.0f);
+            decode(at(base + d * p.columns + first), p.b_dtype, valid, row);
+        }
+    });
+}
+
+// Rows that one chunk takes: enough to use a panel often, few enough that all threads get work.
+constexpr int64_t kRowsOfChunk = 96;
+
+void transpose_rows(const Run& run, const float* from, float* into, int64_t batches, int64_t rows, int64_t depth) {
+    run.ranges(batches * rows, 16, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+            const float* matrix = from + i / rows * rows * depth;
+            for (int64_t d = 0; d < depth; ++d) into[i * depth + d] = matrix[d * rows + i % rows];
+        }
+    });
+}
+
+void lower(Lowering& to, const Node& node) {
+    const Product p = product_of(to, node);
+    const ValueId a = node.inputs[0];
+    const ValueId out = node.output;
+    if (to[out].elements() == 0) return;
+    const Kernels* k = &to.kernels;
+    const ConvKernels* shape = &k->conv;
+    const uint64_t bytes = static_cast<uint64_t>(p.b_batches * p.b_floats(shape->lanes)) * sizeof(float);
+    std::string kind = "matmul/" + std::to_string(shape->lanes) + "x" + std::to_string(shape->block);
+    for (const int64_t n : {int64_t{p.b_dtype}, p.b_batches, p.depth, p.columns, int64_t{p.transpose_b}})
+        kind += "," + std::to_string(n);
+    const ValueId b =
+        to.packed(node.inputs[1], layout_id(kind), bytes, [=](const std::byte* plain, std::byte* packed, ThreadPool& pool) {
+            pack(p, *shape, plain, reinterpret_cast<float*>(packed), pool);
+        });
+    const int64_t a_batches = to[a].elements() / std::max<int64_t>(1, p.rows * p.depth);
+    const ValueId turned = p.transpose_a ? to.scratch(to[a].bytes) : kNone;
+    std::vector<ValueId> reads = epilogue_reads(node);
+    reads.insert(reads.end(), {a, b});
+    const Plan* plan = &to.plan;
+    const std::vector<PostOp> post = node.post;
+    to.step("MatMul " + to[a].text() + " x " + to[node.inputs[1]].text() + epilogue_text(node), reads, {out},
+            [=](const Run& run) {
+                const float* left = run.at<float>(a);
+                if (p.transpose_a) {
+                    transpose_rows(run, left, run.at<float>(turned), a_batches, p.rows, p.depth);
+                    left = run.at<float>(turned);
+                }
+                const Epilogue epilogue = epilogue_of(post, *plan, run, p.columns);
+                const int64_t row_chunks = (p.rows + kRowsOfChunk - 1) / kRowsOfChunk;
+                const int64_t column_chunks = (p.columns + shape->block - 1) / shape->block;
+                const auto batches = static_cast<int64_t>(p.a_batch.size());
+                run.parallel(batches * row_chunks * column_chunks, [&](uint32_t i, std::byte*) {
+                    const int64_t batch = i / (row_chunks * column_chunks);
+                    const int64_t row = i / column_chunks % row_chunks * kRowsOfChunk;
+                    const int64_t column = i % column_chunks * shape->block;
+                    MatMulTask task;
+                    task.a = left + p.a_batch[static_cast<size_t>(batch)] * p.rows * p.depth;
+                    task.a_row = p.depth;
+                    task.b = run.at<float>(b) + p.b_batch[static_cast<size_t>(batch)] * p.b_floats(shape->lanes);
+                    task.out = run.at<float>(out) + batch * p.rows * p.columns;
+                    task.out_row = p.columns;
+                    task.depth = p.depth;
+                    task.columns = p.columns;
+                    task.epilogue = epilogue;
+                    for (int32_t o = 0; o < task.epilogue.count; ++o)
+                        if (task.epilogue.ops[o].kind == kEpilogueAdd)
+                            task.epilogue.ops[o].data += batch * p.rows * p.columns;
+                    k->matmul.run(task, row, std::min(p.rows, row + kRowsOfChunk), column,
+                                  std::min(p.columns, column + shape->block));
+                });
+            });
+}
+
+constexpr OpLowering table[] = {{BP_OP_matmul, Types::computes, Wants::row_major, 1u << 1, check, lower}};
+
+}  // namespace
+
+const OpFamily ops_matmul = {table, std::size(table)};
+
+}  // namespace backplane::cpu

@@ -1,0 +1,196 @@
+// Resize of feature maps: nearest (any plain type) and linear (float types), in either layout.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/cast.hpp"
+#include "ops/strided_copy.hpp"
+#include "ops/table.hpp"
+
+namespace backplane::cpu {
+
+namespace {
+
+// Where position i of the result lies in the operand (ops.h).
+double coordinate(int64_t i, int64_t in, int64_t out, int64_t mode) {
+    const auto x = static_cast<double>(i);
+    const double scale = static_cast<double>(in) / static_cast<double>(out);
+    if (mode == BP_COORDINATES_ASYMMETRIC) return x * scale;
+    if (mode == BP_COORDINATES_HALF_PIXEL) return (x + 0.5) * scale - 0.5;
+    return out > 1 ? x * static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0.0;
+}
+
+// For each position of the result: the nearest position, or the two around it and the weight of the second.
+struct Taps {
+    std::vector<int32_t> first, second;
+    std::vector<float> weight;
+};
+
+Taps taps_of(int64_t in, int64_t out, int64_t mode, bool linear) {
+    Taps taps;
+    for (int64_t i = 0; i < out; ++i) {
+        const double x = coordinate(i, in, out, mode);
+        if (!linear) {
+            // Whole numbers where they do: x * scale can fall just below the integer it means.
+            const double nearest = mode == BP_COORDINATES_ASYMMETRIC   ? static_cast<double>(i * in / out)
+                                   : mode == BP_COORDINATES_HALF_PIXEL ? static_cast<double>((2 * i + 1) * in / (2 * out))
+                                                                       : std::floor(x + 0.5);
+            taps.first.push_back(static_cast<int32_t>(std::clamp<double>(nearest, 0, static_cast<double>(in - 1))));
+            continue;
+        }
+        const double clamped = std::clamp<double>(x, 0, static_cast<double>(in - 1));
+        const auto low = static_cast<int64_t>(std::floor(clamped));
+        taps.first.push_back(static_cast<int32_t>(low));
+        taps.second.push_back(static_cast<int32_t>(std::min(low + 1, in - 1)));
+        taps.weight.push_back(static_cast<float>(clamped - static_cast<double>(low)));
+    }
+    return taps;
+}
+
+// Rows of the result, of one map (row-major) or of all channels (channels-last: a pixel is `channels` elements).
+struct ResizeTask {
+    int64_t maps = 1, pixel = 1, height = 1, width = 1, out_height = 1, out_width = 1;
+    Taps rows, columns;
+    int64_t size = 4;
+    NormalizeKernels normalize{};
+    MoveKernels move{};
+};
+
+template <typename T>
+void nearest_row(const ResizeTask& t, const std::byte* from, std::byte* into) {
+    const T* x = reinterpret_cast<const T*>(from);
+    T* y = reinterpret_cast<T*>(into);
+    const int32_t* index = t.columns.first.data();
+    for (int64_t i = 0; i < t.out_width; ++i) y[i] = x[index[i]];
+}
+
+void nearest_pixels(const ResizeTask& t, const std::byte* from, std::byte* into) {
+    const int64_t bytes = t.pixel * t.size;
+    for (int64_t i = 0; i < t.out_width; ++i) {
+        CopyTask task;
+        task.from = from + t.columns.first[static_cast<size_t>(i)] * bytes;
+        task.into = into + i * bytes;
+        task.from_inner = task.into_inner = task.outer = 1;
+        task.inner = t.pixel;
+        task.size = t.size;
+        t.move.copy(task);
+    }
+}
+
+void nearest_line(const ResizeTask& t, const std::byte* from, std::byte* into) {
+    if (t.pixel > 1) return nearest_pixels(t, from, into);
+    switch (t.size) {
+        case 1: return nearest_row<uint8_t>(t, from, into);
+        case 2: return nearest_row<uint16_t>(t, from, into);
+        case 4: return nearest_row<uint32_t>(t, from, into);
+        default: return nearest_row<uint64_t>(t, from, into);
+    }
+}
+
+// `blended` has the two rows of the operand already mixed.
+void linear_line(const ResizeTask& t, const float* blended, float* into) {
+    for (int64_t i = 0; i < t.out_width; ++i) {
+        const auto k = static_cast<size_t>(i);
+        const float* a = blended + t.columns.first[k] * t.pixel;
+        const float* b = blended + t.columns.second[k] * t.pixel;
+        const float w = t.columns.weight[k];
+        if (t.pixel == 1) {
+            into[i] = *a * (1.0f - w) + *b * w;
+        } else {
+            t.normalize.blend(a, b, w, into + i * t.pixel, t.pixel);
+        }
+    }
+}
+
+ResizeTask task_of(const Lowering& to, const Node& node, const Value& in, const Value& out) {
+    const bool linear = node.integer(BP_ATTR_mode, BP_RESIZE_NEAREST) == BP_RESIZE_LINEAR;
+    const int64_t mode = node.integer(BP_ATTR_coordinates, BP_COORDINATES_ASYMMETRIC);
+    ResizeTask t;
+    const bool last = out.layout == Layout::channels_last;
+    t.maps = last ? in.dim[0] : in.dim[0] * in.dim[1];
+    t.pixel = last ? in.dim[1] : 1;
+    t.height = in.dim[2];
+    t.width = in.dim[3];
+    t.out_height = out.dim[2];
+    t.out_width = out.dim[3];
+    t.rows = taps_of(t.height, t.out_height, mode, linear);
+    t.columns = taps_of(t.width, t.out_width, mode, linear);
+    t.size = element_bytes(out);
+    t.normalize = to.kernels.normalize;
+    t.move = to.kernels.move;
+    return t;
+}
+
+void add_nearest(Lowering& to, const Node& node, ValueId in, ValueId out) {
+    const ResizeTask t = task_of(to, node, to[in], to[out]);
+    const int64_t line = t.width * t.pixel * t.size;
+    const int64_t out_line = t.out_width * t.pixel * t.size;
+    to.step(step_label(to, node), {in}, {out}, [=](const Run& run) {
+        const auto* from = run.at<std::byte>(in);
+        auto* into = run.at<std::byte>(out);
+        run.ranges(t.maps * t.out_height, std::max<int64_t>(1, kGrainBytes / out_line), [&](int64_t begin, int64_t end) {
+            for (int64_t r = begin; r < end; ++r) {
+                const int64_t row = t.rows.first[static_cast<size_t>(r % t.out_height)];
+                nearest_line(t, from + (r / t.out_height * t.height + row) * line, into + r * out_line);
+            }
+        });
+    });
+}
+
+void add_linear(Lowering& to, const Node& node, ValueId in, ValueId out) {
+    const ResizeTask t = task_of(to, node, to[in], to[out]);
+    const int64_t line = t.width * t.pixel;
+    const int64_t out_line = t.out_width * t.pixel;
+    to.lane_scratch(static_cast<uint64_t>(line) * sizeof(float));
+    const int64_t lines = t.maps * t.out_height;
+    const int64_t grain = std::max<int64_t>(1, kGrainBytes / 4 / out_line);
+    to.step(step_label(to, node), {in}, {out}, [=](const Run& run) {
+        const float* from = run.at<float>(in);
+        float* into = run.at<float>(out);
+        run.parallel((lines + grain - 1) / grain, [&](uint32_t chunk, std::byte* scratch) {
+            auto* blended = reinterpret_cast<float*>(scratch);
+            for (int64_t r = chunk * grain; r < std::min(lines, (chunk + 1) * grain); ++r) {
+                const auto y = static_cast<size_t>(r % t.out_height);
+                const float* map = from + r / t.out_height * t.height * line;
+                t.normalize.blend(map + t.rows.first[y] * line, map + t.rows.second[y] * line, t.rows.weight[y], blended,
+                                  line);
+                linear_line(t, blended, into + r * out_line);
+            }
+        });
+    });
+}
+
+void lower(Lowering& to, const Node& node) {
+    const ValueId in = node.inputs[0];
+    const ValueId out = node.output;
+    if (to[out].elements() == 0) return;
+    if (node.integer(BP_ATTR_mode, BP_RESIZE_NEAREST) == BP_RESIZE_NEAREST) return add_nearest(to, node, in, out);
+    if (to[in].dtype == BP_F32) return add_linear(to, node, in, out);
+    const ValueId wide_in = to.plan.temporary(BP_F32, to[in].dim);
+    const ValueId wide_out = to.plan.temporary(BP_F32, to[out].dim);
+    add_cast(to, "Resize: widen", in, wide_in);
+    add_linear(to, node, wide_in, wide_out);
+    add_cast(to, "Resize: narrow", wide_out, out);
+}
+
+Verdict check(const Plan& plan, const Node& node) {
+    const Value& in = plan[node.inputs[0]];
+    const Value& out = plan[node.output];
+    const int64_t mode = node.integer(BP_ATTR_mode, BP_RESIZE_NEAREST);
+    const int64_t coordinates = node.integer(BP_ATTR_coordinates, BP_COORDINATES_ASYMMETRIC);
+    if (mode < BP_RESIZE_NEAREST || mode > BP_RESIZE_LINEAR || coordinates < BP_COORDINATES_ASYMMETRIC ||
+        coordinates > BP_COORDINATES_ALIGN_CORNERS)
+        return {BP_WHY_ATTRIBUTE, node.text() + " has an unknown mode"};
+    if (in.dim.size() != 4 || out.dim.size() != 4 || std::max(in.dim[2], in.dim[3]) > INT32_MAX)
+        return {BP_WHY_SHAPE, node.text() + " takes feature maps [N,C,H,W], not " + in.text()};
+    if (mode == BP_RESIZE_LINEAR && in.dtype != BP_F32 && in.dtype != BP_F16 && in.dtype != BP_BF16)
+        return {BP_WHY_DTYPE, node.text() + " interpolates floats, not " + in.text()};
+    return same_plain_types(plan, node);
+}
+
+constexpr OpLowering table[] = {{BP_OP_resize, Types::moves, Wants::either, 0, check, lower}};
+
+}  // namespace
+
+const OpFamily ops_resize = {table, std::size(table)};
+
+}  // namespace backplane::cpu

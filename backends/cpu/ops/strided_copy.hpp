@@ -1,0 +1,32 @@
+// Copies between strided views of values: what Transpose, Slice, Concat, DepthToSpace and their kin come down to.
+#pragma once
+
+#include "lowering.hpp"
+
+namespace backplane::cpu {
+
+// One side: element (i0, i1, ...) lies at offset + sum(i_d * stride[d]), in elements.
+struct StridedView {
+    ValueId value = kNone;
+    int64_t offset = 0;
+    std::vector<int64_t> stride;
+};
+
+// Adds a step that copies size[0] x size[1] x ... elements, as many threads as pay. Nothing is added when there are none.
+void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>& size, StridedView from, StridedView into);
+
+// For Types::moves: operands and result have the same plain element type.
+Verdict same_plain_types(const Plan& plan, const Node& node);
+
+// "Softmax f32[2,5]", for the program's summary.
+inline std::string step_label(const Lowering& to, const Node& node) {
+    return std::string(sdk::op_name(node.op)).append(" ").append(to[node.output].text());
+}
+
+// Bytes of an element of a plain type.
+inline int64_t element_bytes(const Value& value) { return sdk::dtype_info(value.dtype).bytes; }
+
+// Bytes a thread should move at least: below, handing out a chunk costs more than the copy.
+inline constexpr int64_t kGrainBytes = 32768;
+
+}  // namespace backplane::cpu

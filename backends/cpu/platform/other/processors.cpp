@@ -1,0 +1,11 @@
+#include "processors.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace backplane::cpu {
+
+uint32_t usable_threads() { return std::clamp(std::thread::hardware_concurrency(), 1u, 256u); }
+Memory system_memory() { return {}; }
+
+}  // namespace backplane::cpu

@@ -1,0 +1,56 @@
+// Reduced-precision activations: one float32 kernel serves every float type, with casts around it.
+#include <map>
+
+#include "lowering.hpp"
+
+namespace backplane::cpu {
+
+namespace {
+
+Node cast_node(ValueId from, ValueId to, uint32_t dtype, const Node& like) {
+    Node cast;
+    cast.op = BP_OP_cast;
+    cast.index = like.index;
+    cast.name = like.name;
+    cast.inputs = {from};
+    cast.output = to;
+    cast.integers[BP_ATTR_to] = dtype;
+    return cast;
+}
+
+bool is_half(uint32_t dtype) { return dtype == BP_F16 || dtype == BP_BF16; }
+
+}  // namespace
+
+void widen_floats(Plan& plan) {
+    std::vector<Node> nodes;
+    std::map<ValueId, ValueId> widened;
+    for (Node& node : plan.nodes) {
+        const OpLowering* lowering = find_lowering(node.op);
+        if (lowering == nullptr || lowering->types == Types::moves) {
+            nodes.push_back(std::move(node));
+            continue;
+        }
+        for (size_t k = 0; k < node.inputs.size(); ++k) {
+            const ValueId in = node.inputs[k];
+            if (in == kNone || (lowering->own_weights >> k & 1) != 0 || !is_half(plan[in].dtype)) continue;
+            if (!widened.contains(in)) {
+                widened[in] = plan.temporary(BP_F32, plan[in].dim);
+                nodes.push_back(cast_node(in, widened[in], BP_F32, node));
+            }
+            node.inputs[k] = widened[in];
+        }
+        const ValueId out = node.output;
+        if (!is_half(plan[out].dtype)) {
+            nodes.push_back(std::move(node));
+            continue;
+        }
+        node.output = plan.temporary(BP_F32, plan[out].dim);
+        Node cast = cast_node(node.output, out, plan[out].dtype, node);
+        nodes.push_back(std::move(node));
+        nodes.push_back(std::move(cast));
+    }
+    plan.nodes = std::move(nodes);
+}
+
+}  // namespace backplane::cpu

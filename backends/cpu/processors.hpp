@@ -1,0 +1,16 @@
+// What the operating system lets this process use. One implementation per platform in platform/.
+#pragma once
+
+#include <cstdint>
+
+namespace backplane::cpu {
+
+// Hardware threads: the affinity mask, cut to the CPU quota of the control group (v1 and v2) rounded up. At least 1.
+uint32_t usable_threads();
+
+struct Memory {
+    uint64_t total = 0, available = 0;  // bytes; 0: not known. The control group's limit counts
+};
+Memory system_memory();
+
+}  // namespace backplane::cpu

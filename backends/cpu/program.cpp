@@ -1,0 +1,164 @@
+#include "program.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "device.hpp"
+
+namespace backplane::cpu {
+
+namespace {
+
+bool cancelled(const volatile uint32_t* flag) { return flag != nullptr && *flag != 0; }
+
+void lower_all(Plan& plan, const Kernels& kernels, const volatile uint32_t* cancel) {
+    Lowering to(plan, kernels);
+    for (size_t i = 0; i < plan.nodes.size(); ++i) {
+        if (cancelled(cancel)) throw sdk::Failure(BP_CANCELLED, "compile was cancelled");
+        const Node node = plan.nodes[i];
+        find_lowering(node.op)->lower(to, node);
+    }
+    for (const ValueId id : plan.outputs) {
+        if (plan[id].state == kNone) continue;
+        const ValueId state = plan[id].state;
+        to.step("update state " + plan[id].text(), {id}, {state}, [id, state, bytes = plan[id].bytes](const Run& run) {
+            std::memcpy(run.at<std::byte>(state), run.at<std::byte>(id), bytes);
+        });
+    }
+}
+
+}  // namespace
+
+Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
+    : device_(device), plan_only_((how.flags & BP_COMPILE_PLAN_ONLY) != 0) {
+    const auto start = std::chrono::steady_clock::now();
+    plan_ = import_graph(graph);
+    plan_.math = how.math;
+    for (const Node& node : plan_.nodes) {
+        const Verdict verdict = check_node(plan_, node);
+        if (verdict.reason != BP_WHY_NONE)
+            throw sdk::Failure(BP_UNSUPPORTED,
+                               "compile for the cpu: " + verdict.text + "; run this node elsewhere (see query)");
+    }
+    make_slots();
+    widen_floats(plan_);
+    fuse(plan_);
+    assign_layouts(plan_);
+    lower_all(plan_, device.level.kernels, how.cancel);
+    // What steps read of constants as they are.
+    std::vector<bool> resident(plan_.values.size());
+    for (const Step& step : plan_.steps)
+        for (const ValueId id : step.reads)
+            if (plan_[id].role == BP_ROLE_CONSTANT && !resident[id]) {
+                resident[id] = true;
+                plan_.residents.push_back({id, id, {}});
+            }
+    plan_memory(plan_);
+    if (how.workspace_limit != 0 && plan_.workspace_bytes > how.workspace_limit)
+        throw sdk::Failure(BP_NO_DEVICE_MEMORY, "compile for the cpu: the workspace needs " +
+                                                    std::to_string(plan_.workspace_bytes) + " bytes, the limit is " +
+                                                    std::to_string(how.workspace_limit) + "; split the graph or the input");
+    if (!plan_only_) make_residents();
+    for (Value& value : plan_.values) std::vector<std::byte>().swap(value.constant);
+    for (const Slot& slot : plan_.slots)
+        slots_.push_back({BP_SIZE(bp_slot, layout), slot.tensor, slot.bytes, kAlignment, slot.layout});
+    make_summary();
+    compile_ns_ = static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
+}
+
+void Program::make_slots() {
+    for (ValueId id = 0; id < plan_.values.size(); ++id) {
+        const Value& value = plan_[id];
+        if (value.role == BP_ROLE_TEMPORARY || value.role == BP_ROLE_CONSTANT) continue;
+        const bool written = std::find(plan_.outputs.begin(), plan_.outputs.end(), id) != plan_.outputs.end();
+        const bool state = value.role == BP_ROLE_STATE;
+        if (!written && !state && plan_.users(id).empty()) continue;
+        plan_.slots.push_back({id, value.tensor, value.bytes, 0, {}});
+    }
+}
+
+void Program::make_residents() {
+    resident_ = HostMemory(device_.host, plan_.resident_bytes);
+    for (const Resident& resident : plan_.residents) {
+        const std::vector<std::byte>& plain = plan_[resident.from].constant;
+        std::byte* into = resident_.data() + plan_[resident.value].offset;
+        if (resident.pack) {
+            resident.pack(plain.data(), into, device_.pool);
+        } else if (!plain.empty()) {
+            std::memcpy(into, plain.data(), plain.size());
+        }
+    }
+}
+
+void Program::make_summary() {
+    summary_ = "cpu " + device_.level.name + ", " + std::to_string(plan_.steps.size()) + " steps\n" + plan_.notes;
+    for (const Step& step : plan_.steps) summary_ += step.label + "\n";
+}
+
+bp_program_info Program::info() const {
+    bp_program_info info{};
+    info.workspace_bytes = plan_.workspace_bytes;
+    info.workspace_alignment = kAlignment;
+    info.resident_bytes = plan_.resident_bytes;
+    info.host_bytes = plan_.lane_scratch;
+    info.compile_ns = compile_ns_;
+    info.kernels = static_cast<uint32_t>(plan_.steps.size());
+    info.slots = {slots_.data(), static_cast<uint32_t>(slots_.size()), sizeof(bp_slot)};
+    info.summary = summary_.c_str();
+    return info;
+}
+
+void Program::pack(uint32_t slot, const std::byte* plain, uint64_t given, std::byte* packed, uint64_t room) {
+    if (slot >= plan_.slots.size()) throw sdk::Failure(BP_INVALID, "pack: no slot " + std::to_string(slot));
+    const Slot& s = plan_.slots[slot];
+    if (given < plan_[s.value].bytes)
+        throw sdk::Failure(BP_INVALID, "pack: slot " + std::to_string(slot) + " takes " +
+                                           std::to_string(plan_[s.value].bytes) + " plain bytes, the source has " +
+                                           std::to_string(given));
+    if (room < s.bytes)
+        throw sdk::Failure(BP_INVALID, "pack: slot " + std::to_string(slot) + " needs " + std::to_string(s.bytes) +
+                                           " bytes, the destination has " + std::to_string(room));
+    if (s.pack) {
+        s.pack(plain, packed, device_.pool);
+    } else {
+        std::memmove(packed, plain, s.bytes);
+    }
+}
+
+void Program::run(const bp_run& run) {
+    if (plan_only_) throw sdk::Failure(BP_INVALID, "run: the program was compiled to be planned only; compile it again");
+    std::vector<std::byte*> bases(2 + plan_.slots.size(), nullptr);
+    if (plan_.workspace_bytes > 0) {
+        const auto* workspace = reinterpret_cast<const Buffer*>(run.workspace);
+        if (workspace == nullptr || run.workspace_offset > workspace->size ||
+            workspace->size - run.workspace_offset < plan_.workspace_bytes)
+            throw sdk::Failure(BP_INVALID,
+                               "run: the workspace must have " + std::to_string(plan_.workspace_bytes) + " bytes");
+        bases[0] = workspace->data + run.workspace_offset;
+    }
+    bases[1] = resident_.data();
+    for (uint32_t i = 0; i < run.bindings.count; ++i) {
+        const bp_binding b = sdk::read(BP_AT(bp_binding, &run.bindings, i));
+        const auto slot =
+            std::find_if(plan_.slots.begin(), plan_.slots.end(), [&](const Slot& s) { return s.tensor == b.tensor; });
+        if (slot == plan_.slots.end()) continue;
+        const auto* buffer = reinterpret_cast<const Buffer*>(b.buffer);
+        if (buffer == nullptr || b.offset > buffer->size || buffer->size - b.offset < slot->bytes || b.bytes < slot->bytes)
+            throw sdk::Failure(BP_INVALID, "run: tensor " + std::to_string(b.tensor) + " needs " +
+                                               std::to_string(slot->bytes) + " bytes, the binding has less");
+        bases[2 + static_cast<size_t>(slot - plan_.slots.begin())] = buffer->data + b.offset;
+    }
+    for (size_t i = 0; i < plan_.slots.size(); ++i)
+        if (bases[2 + i] == nullptr && plan_.slots[i].bytes != 0)
+            throw sdk::Failure(BP_INVALID, "run: tensor " + std::to_string(plan_.slots[i].tensor) + " is not bound");
+    device_.pool.reserve_scratch(plan_.lane_scratch);
+    const Run context(plan_, bases, device_.pool);
+    for (const Step& step : plan_.steps) {
+        if (cancelled(run.cancel)) throw sdk::Failure(BP_CANCELLED, "run was cancelled");
+        step.run(context);
+    }
+}
+
+}  // namespace backplane::cpu

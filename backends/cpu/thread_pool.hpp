@@ -1,0 +1,61 @@
+// Threads of one device. A parallel run hands out chunks on demand, so a slow thread delays by one chunk at most; who computes a
+// chunk never changes what is computed.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include "host.hpp"
+#include "memory.hpp"
+
+namespace backplane::cpu {
+
+class ThreadPool {
+public:
+    ThreadPool(const Host& host, uint32_t threads) : host_(host), threads_(threads) {}
+    ~ThreadPool() { stop(); }
+    ThreadPool(const ThreadPool&) = delete;
+    ThreadPool& operator=(const ThreadPool&) = delete;
+
+    [[nodiscard]] uint32_t threads() const { return threads_; }
+    void set_threads(uint32_t threads);  // takes effect at the next run
+    // Scratch of at least `bytes` for every lane, 64-byte aligned. Throws bad_alloc.
+    void reserve_scratch(size_t bytes);
+
+    // Calls body(chunk, scratch) for every chunk in [0, chunks), from up to threads() threads; returns when all are done. One
+    // caller at a time. Scratch is the lane's own and keeps nothing between calls. `body` must not throw.
+    template <typename Body>
+    void run(uint32_t chunks, Body&& body) {
+        using Plain = std::remove_reference_t<Body>;
+        run(
+            chunks, [](void* arg, uint32_t chunk, std::byte* scratch) { (*static_cast<Plain*>(arg))(chunk, scratch); },
+            &body);
+    }
+
+private:
+    using Call = void (*)(void* arg, uint32_t chunk, std::byte* scratch);
+    void run(uint32_t chunks, Call call, void* arg);
+    void work(uint32_t lane);  // takes chunks until there are none
+    void worker(uint32_t lane, uint32_t seen);
+    void start();
+    void stop();
+
+    const Host& host_;
+    uint32_t threads_;
+    std::vector<std::thread> workers_;
+    std::vector<HostMemory> scratch_;
+    size_t scratch_bytes_ = 0;
+    Call call_ = nullptr;
+    void* arg_ = nullptr;
+    uint32_t chunks_ = 0;
+    bool stopping_ = false;
+    alignas(kAlignment) std::atomic<uint32_t> next_{0};
+    alignas(kAlignment) std::atomic<uint32_t> round_{0};   // a new job, or the end
+    alignas(kAlignment) std::atomic<uint32_t> active_{0};  // workers that have not finished this round
+};
+
+}  // namespace backplane::cpu

@@ -1,0 +1,41 @@
+// A compiled graph. Here "compiled" means checked; yours chooses kernels, fuses, plans memory and records commands.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backplane/graph.hpp"
+#include "graph/evaluate.hpp"
+#include "graph_copy.hpp"
+#include "handles.hpp"
+
+namespace backplane::reference {
+
+// Fills in one answer per node. Throws Error(invalid) when the graph is no graph at all.
+void query(const bp_graph& graph, const bp_array& answers);
+
+class Program {
+public:
+    // Throws Error: unsupported (text names the node), invalid, cancelled.
+    Program(const bp_graph& graph, const bp_compile& how);
+
+    [[nodiscard]] bp_program_info info() const;
+    // Returns when the work is done. Throws Error: invalid (bindings or symbols; nothing is written), cancelled.
+    void run(const bp_run& request) const;
+
+private:
+    struct Bound;
+    void list_slots();
+    [[nodiscard]] Bound bind(const Graph& graph, const bp_run& request) const;
+    static void compute(const Graph& graph, const Bound& bound, const volatile uint32_t* cancel);
+
+    bool plan_only_ = false;
+    Graph graph_;                          // with symbols at their most
+    std::unique_ptr<GraphCopy> symbolic_;  // null: the graph has no symbols
+    std::vector<bp_slot> slots_;
+    std::string summary_;
+};
+
+}  // namespace backplane::reference

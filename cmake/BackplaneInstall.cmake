@@ -1,0 +1,37 @@
+# The install tree: libraries, headers, module files (backplane_module installs those), the command line, and what find_package and
+# pkg-config need. Nothing in it names the place it was installed to, except the folder of modules that is searched last.
+include(CMakePackageConfigHelpers)
+set(BP_INSTALL_CMAKE ${CMAKE_INSTALL_LIBDIR}/cmake/backplane)
+
+install(TARGETS backplane EXPORT backplaneTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/backplane DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+install(EXPORT backplaneTargets NAMESPACE backplane:: DESTINATION ${BP_INSTALL_CMAKE} COMPONENT development)
+
+# For authors of modules: the function that builds one, and its templates.
+install(FILES ${PROJECT_SOURCE_DIR}/cmake/BackplaneModule.cmake ${PROJECT_SOURCE_DIR}/cmake/export.c.in
+  ${PROJECT_SOURCE_DIR}/cmake/module.map DESTINATION ${BP_INSTALL_CMAKE} COMPONENT development)
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/backplaneConfig.cmake.in ${PROJECT_BINARY_DIR}/backplaneConfig.cmake
+  INSTALL_DESTINATION ${BP_INSTALL_CMAKE} PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/backplaneConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/backplaneConfig.cmake ${PROJECT_BINARY_DIR}/backplaneConfigVersion.cmake
+  DESTINATION ${BP_INSTALL_CMAKE} COMPONENT development)
+
+# pkg-config: the prefix follows from where the file lies, so that the tree can be moved.
+string(REGEX REPLACE "[^/]+" ".." BP_PC_UP ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+get_target_property(kind backplane TYPE)
+set(BP_PC_LIBS "-lbackplane")
+if(kind STREQUAL "STATIC_LIBRARY")
+  string(APPEND BP_PC_LIBS " -lstdc++ -lm -pthread -ldl")
+endif()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/backplane.pc.in ${PROJECT_BINARY_DIR}/backplane.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/backplane.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+
+if(TARGET backplane_cli AND NOT APPLE AND NOT WIN32)
+  file(RELATIVE_PATH up /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+  set_target_properties(backplane_cli PROPERTIES INSTALL_RPATH "\$ORIGIN/${up}")
+endif()

@@ -1,0 +1,50 @@
+#!/bin/sh
+# setup.sh [--ci]: installs what building, testing and the demo need and this machine lacks. Debian 12 packages only; touches
+# nothing when all is there. --ci adds the formatters, checkers, clang and ccache.
+set -eu
+cd "$(dirname "$0")/.."
+
+# What a program or header tells whether it is there, and the package that brings it. A header that no source includes is skipped.
+tools="g++:g++ cmake:cmake ninja:ninja-build pkg-config:pkg-config npm:npm"
+headers="hwy/highway.h:libhwy-dev CLI/CLI.hpp:libcli11-dev nlohmann/json.hpp:nlohmann-json3-dev fmt/format.h:libfmt-dev
+         xxhash.h:libxxhash-dev png.h:libpng-dev jpeglib.h:libjpeg-dev gtest/gtest.h:libgtest-dev"
+if [ "${1:-}" = --ci ]; then
+    tools="$tools git:git python3:python3-minimal clang++:clang clang-format:clang-format clang-tidy:clang-tidy ccache:ccache"
+fi
+
+packages=
+want() { packages="$packages $1"; }
+for row in $tools; do
+    command -v "${row%%:*}" >/dev/null 2>&1 || want "${row#*:}"
+done
+for row in $headers; do
+    header=${row%%:*}
+    grep -rqF -e "<$header>" -e "\"$header\"" src backends tests bench 2>/dev/null || continue
+    if command -v g++ >/dev/null 2>&1 && printf '#include <cstdio>\n#include <%s>\n' "$header" | g++ -std=c++20 -E -x c++ - >/dev/null 2>&1; then
+        continue
+    fi
+    want "${row#*:}"
+done
+# The fuzzers and sanitizers of clang are a package of their own; its name carries the version.
+if [ "${1:-}" = --ci ] && ! ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1; then want libclang-rt-14-dev; fi
+
+if [ -z "$packages" ]; then
+    echo "setup: everything is here"
+    exit 0
+fi
+if ! command -v apt-get >/dev/null 2>&1; then
+    echo "setup: missing, by their Debian names:$packages. This is not Debian: install their like with your package manager, then run again" >&2
+    exit 1
+fi
+as_root=
+if [ "$(id -u)" != 0 ]; then
+    if ! command -v sudo >/dev/null 2>&1; then
+        echo "setup: missing:$packages. You are not root and there is no sudo: as root, run  apt-get install --no-install-recommends$packages" >&2
+        exit 1
+    fi
+    as_root=sudo
+fi
+echo "setup: installing$packages"
+$as_root apt-get update -q
+# shellcheck disable=SC2086
+DEBIAN_FRONTEND=noninteractive $as_root apt-get install -q -y --no-install-recommends $packages

@@ -1,0 +1,191 @@
+#include "graph/element_types.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace backplane::graph {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "bytes are read in place");
+
+constexpr size_t kBlock = 32;
+
+// A binary float of 16 bits.
+struct Format {
+    int fraction;  // bits stored
+    int least;     // exponent of the smallest normal number
+    int most;      // exponent of the largest finite number
+    uint16_t infinity;
+    uint16_t quiet;  // the bit that makes a NaN quiet
+};
+constexpr Format kF16{10, -14, 15, 0x7C00, 0x0200};
+constexpr Format kBf16{7, -126, 127, 0x7F80, 0x0040};
+
+uint16_t narrowed(double value, const Format& f) noexcept {
+    const auto sign = static_cast<uint16_t>(std::signbit(value) ? 0x8000 : 0);
+    if (std::isnan(value)) return sign | f.infinity | f.quiet;
+    const double magnitude = std::fabs(value);
+    if (magnitude == 0) return sign;
+    const int exponent = std::isinf(magnitude) ? f.most + 1 : std::max(std::ilogb(magnitude), f.least);
+    if (exponent > f.most) return sign | f.infinity;
+    // Scaling by a power of two is exact, so this rounds once. A carry into the next exponent, or to infinity, comes by
+    // itself.
+    const auto units = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, f.fraction - exponent)));
+    return static_cast<uint16_t>(sign | ((static_cast<uint32_t>(exponent - f.least) << f.fraction) + units));
+}
+
+double widened(uint16_t bits, const Format& f) noexcept {
+    const uint32_t fraction = bits & ((1u << f.fraction) - 1);
+    const int exponent = (bits & f.infinity) >> f.fraction;
+    const double sign = (bits & 0x8000) != 0 ? -1.0 : 1.0;
+    if ((bits & f.infinity) == f.infinity)
+        return fraction != 0 ? std::copysign(std::numeric_limits<double>::quiet_NaN(), sign)
+                             : sign * std::numeric_limits<double>::infinity();
+    if (exponent == 0) return sign * std::ldexp(fraction, f.least - f.fraction);
+    return sign * std::ldexp(fraction + (1u << f.fraction), exponent - 1 + f.least - f.fraction);
+}
+
+template <typename T>
+T saturated(double value) noexcept {
+    if (std::isnan(value)) return 0;
+    // 2^digits is the first whole number above the range; the largest int64 itself has no double.
+    if (value >= std::ldexp(1.0, std::numeric_limits<T>::digits)) return std::numeric_limits<T>::max();
+    if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+    return static_cast<T>(value);
+}
+
+// Reads and writes elements of one C++ type through a pair of functions.
+template <typename T, typename From, typename To>
+struct Plain {
+    From from;
+    To to;
+    std::vector<double> decoded(std::span<const std::byte> bytes) const {
+        std::vector<double> values(bytes.size() / sizeof(T));
+        for (size_t i = 0; i < values.size(); ++i) {
+            T element;
+            std::memcpy(&element, bytes.data() + i * sizeof(T), sizeof(T));
+            values[i] = from(element);
+        }
+        return values;
+    }
+    std::vector<std::byte> encoded(std::span<const double> values) const {
+        std::vector<std::byte> bytes(values.size() * sizeof(T));
+        for (size_t i = 0; i < values.size(); ++i) {
+            const T element = to(values[i]);
+            std::memcpy(bytes.data() + i * sizeof(T), &element, sizeof(T));
+        }
+        return bytes;
+    }
+};
+template <typename T, typename From, typename To>
+Plain<T, From, To> plain(From from, To to) {
+    return {from, to};
+}
+
+// Calls body(codec) with the codec of a plain type.
+template <typename Body>
+auto with_plain(DType dtype, Body&& body) {
+    auto number = [](auto element) { return static_cast<double>(element); };
+    switch (dtype) {
+        case DType::f32: return body(plain<float>(number, [](double v) { return static_cast<float>(v); }));
+        case DType::f64: return body(plain<double>(number, [](double v) { return v; }));
+        case DType::f16: return body(plain<uint16_t>(f16_to_double, f16_from_double));
+        case DType::bf16: return body(plain<uint16_t>(bf16_to_double, bf16_from_double));
+        case DType::i8: return body(plain<int8_t>(number, saturated<int8_t>));
+        case DType::u8: return body(plain<uint8_t>(number, saturated<uint8_t>));
+        case DType::i16: return body(plain<int16_t>(number, saturated<int16_t>));
+        case DType::u16: return body(plain<uint16_t>(number, saturated<uint16_t>));
+        case DType::i32: return body(plain<int32_t>(number, saturated<int32_t>));
+        case DType::i64: return body(plain<int64_t>(number, saturated<int64_t>));
+        case DType::boolean:
+            return body(plain<uint8_t>([](uint8_t b) { return b != 0 ? 1.0 : 0.0; },
+                                       [](double v) { return static_cast<uint8_t>(v != 0 ? 1 : 0); }));
+        default: throw Error(Code::invalid, std::string("elements of type ") + name_of(dtype) + " have no plain form");
+    }
+}
+
+double scale_of(const std::byte* block) {
+    uint16_t bits = 0;
+    std::memcpy(&bits, block, sizeof bits);
+    return f16_to_double(bits);
+}
+
+std::vector<double> decoded_blocks(std::span<const std::byte> bytes, DType dtype, size_t size) {
+    std::vector<double> values(bytes.size() / size * kBlock);
+    double* out = values.data();
+    for (const std::byte* block = bytes.data(); block != bytes.data() + bytes.size(); block += size, out += kBlock) {
+        const double scale = scale_of(block);
+        for (size_t j = 0; j < size - 2; ++j) {
+            const auto q = std::to_integer<uint8_t>(block[2 + j]);
+            if (dtype == DType::q8_0) {
+                out[j] = scale * static_cast<int8_t>(q);
+            } else {
+                out[j] = scale * ((q & 15) - 8);
+                out[j + kBlock / 2] = scale * ((q >> 4) - 8);
+            }
+        }
+    }
+    return values;
+}
+
+// One block, in float as GGUF's own writer does, so that equal numbers give equal bytes.
+void encode_block(const double* values, DType dtype, std::byte* block) {
+    float most = 0;  // the value of most magnitude, with its sign
+    for (size_t j = 0; j < kBlock; ++j) {
+        const auto v = static_cast<float>(values[j]);
+        if (std::fabs(v) > std::fabs(most)) most = v;
+    }
+    const float scale = dtype == DType::q8_0 ? std::fabs(most) / 127.0F : most / -8.0F;
+    const float inverse = scale != 0 ? 1.0F / scale : 0.0F;
+    const uint16_t bits = f16_from_double(scale);
+    std::memcpy(block, &bits, sizeof bits);
+    auto quantised = [&](size_t j) { return static_cast<float>(values[j]) * inverse; };
+    if (dtype == DType::q8_0) {
+        for (size_t j = 0; j < kBlock; ++j)
+            block[2 + j] = static_cast<std::byte>(saturated<int8_t>(std::round(quantised(j))));
+        return;
+    }
+    for (size_t j = 0; j < kBlock / 2; ++j) {
+        const auto low = std::min<uint8_t>(15, saturated<uint8_t>(quantised(j) + 8.5F));
+        const auto high = std::min<uint8_t>(15, saturated<uint8_t>(quantised(j + kBlock / 2) + 8.5F));
+        block[2 + j] = static_cast<std::byte>(low | high << 4);
+    }
+}
+
+}  // namespace
+
+double f16_to_double(uint16_t bits) noexcept { return widened(bits, kF16); }
+uint16_t f16_from_double(double value) noexcept { return narrowed(value, kF16); }
+double bf16_to_double(uint16_t bits) noexcept { return widened(bits, kBf16); }
+uint16_t bf16_from_double(double value) noexcept { return narrowed(value, kBf16); }
+
+double round_to(double value, DType dtype) {
+    return with_plain(dtype, [value](const auto& codec) -> double { return codec.from(codec.to(value)); });
+}
+
+std::vector<double> decode(std::span<const std::byte> bytes, DType dtype) {
+    const uint64_t size = backplane::bytes(dtype, {is_block(dtype) ? int64_t{kBlock} : int64_t{1}});
+    if (bytes.size() % size != 0)
+        throw Error(Code::invalid, "cannot decode " + std::to_string(bytes.size()) + " bytes as " + name_of(dtype) +
+                                       ": no multiple of " + std::to_string(size));
+    if (is_block(dtype)) return decoded_blocks(bytes, dtype, size);
+    return with_plain(dtype, [bytes](const auto& codec) { return codec.decoded(bytes); });
+}
+
+std::vector<std::byte> encode(std::span<const double> values, DType dtype) {
+    if (!is_block(dtype)) return with_plain(dtype, [values](const auto& codec) { return codec.encoded(values); });
+    if (values.size() % kBlock != 0)
+        throw Error(Code::invalid, "cannot encode " + std::to_string(values.size()) + " values as " + name_of(dtype) +
+                                       ": no multiple of 32");
+    const uint64_t size = backplane::bytes(dtype, {int64_t{kBlock}});
+    std::vector<std::byte> bytes(values.size() / kBlock * size);
+    for (size_t b = 0; b < values.size() / kBlock; ++b)
+        encode_block(values.data() + b * kBlock, dtype, bytes.data() + b * size);
+    return bytes;
+}
+
+}  // namespace backplane::graph

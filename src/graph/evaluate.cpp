@@ -1,0 +1,171 @@
+#include "graph/evaluate.hpp"
+
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "graph/element_types.hpp"
+
+namespace backplane::graph {
+
+namespace {
+
+constexpr uint32_t kNever = UINT32_MAX;
+constexpr int64_t kMostElements = int64_t{1} << 36;  // 512 GiB of doubles: asking the machine for more only does harm
+
+std::string label(const Graph& graph, TensorId id) {
+    const Tensor& t = graph[id];
+    std::string text = "tensor " + std::to_string(id.index);
+    if (!t.name.empty()) text += " '" + t.name + "'";
+    return text;
+}
+
+void check_size(const Graph& graph, TensorId id, size_t given) {
+    const Tensor& t = graph[id];
+    const uint64_t size = bytes(t.dtype, t.shape);
+    if (given != size)
+        throw Error(Code::invalid, "cannot evaluate: " + label(graph, id) + " " + name_of(t.dtype) + " " +
+                                       to_string(t.shape) + " has " + std::to_string(size) + " bytes, " +
+                                       std::to_string(given) + " given");
+}
+
+bool is_given(const Tensor& t) {
+    return t.role == Role::input || t.role == Role::weight || (t.role == Role::state && t.state_in == 0);
+}
+
+bool is_result(const Tensor& t) { return t.role == Role::output || t.state_in != 0; }
+
+// The run of one graph: what is known so far, tensor by tensor.
+class Run {
+public:
+    Run(const Graph& graph, std::span<const TensorBytes> inputs)
+        : graph_(graph),
+          values_(graph.tensors().size()),
+          given_(values_.size()),
+          known_(values_.size()),
+          last_use_(values_.size(), kNever) {
+        for (const TensorBytes& input : inputs) {
+            if (input.tensor.index >= values_.size() || !is_given(graph[input.tensor]))
+                throw Error(Code::invalid, "cannot evaluate: tensor " + std::to_string(input.tensor.index) +
+                                               " is no input, weight or state of the graph");
+            if (given_[input.tensor.index] != nullptr)
+                throw Error(Code::invalid, "cannot evaluate: " + label(graph, input.tensor) + " is given twice");
+            check_size(graph, input.tensor, input.bytes.size());
+            given_[input.tensor.index] = &input;
+        }
+        for (uint32_t n = 0; n < graph.nodes().size(); ++n)
+            for (const TensorId id : graph.nodes()[n].inputs)
+                if (id.valid()) last_use_[id.index] = n;
+    }
+
+    void node(uint32_t index) {
+        const Node& node = graph_.nodes()[index];
+        const OpDefinition& definition = *find_op(node.op);
+        std::vector<const ReferenceTensor*> inputs;
+        for (const TensorId id : node.inputs) inputs.push_back(id.valid() ? &value(id) : nullptr);
+        const uint32_t output = node.outputs[0].index;
+        const Tensor& to = graph_.tensors()[output];
+        values_[output] = evaluate_node(definition, inputs, node.attributes, {to.dtype, to.shape});
+        known_[output] = true;
+        if (to.dtype != DType::f32 && to.dtype != DType::f64)
+            for (double& v : values_[output].data) v = round_to(v, to.dtype);
+        for (const TensorId id : node.inputs)
+            if (id.valid() && last_use_[id.index] == index && !is_result(graph_[id])) values_[id.index].data = {};
+        if (last_use_[output] == kNever && !is_result(to)) values_[output].data = {};
+    }
+
+    std::vector<ReferenceTensor> results() && { return std::move(values_); }
+
+private:
+    const ReferenceTensor& value(TensorId id) {
+        ReferenceTensor& v = values_[id.index];
+        if (known_[id.index]) return v;
+        const Tensor& t = graph_[id];
+        const TensorBytes* given = given_[id.index];
+        if (t.role != Role::constant && given == nullptr)
+            throw Error(Code::invalid, "cannot evaluate: " + label(graph_, id) + " is read but was not given");
+        v = {t.shape, t.dtype,
+             decode(t.role == Role::constant ? std::span<const std::byte>(t.data) : given->bytes, t.dtype)};
+        known_[id.index] = true;
+        return v;
+    }
+
+    const Graph& graph_;
+    std::vector<ReferenceTensor> values_;
+    std::vector<const TensorBytes*> given_;
+    std::vector<bool> known_;
+    std::vector<uint32_t> last_use_;
+};
+
+// The tensor whose value fills a room: an output itself, or what updates a state; no_tensor: a state that nothing updates.
+TensorId source_of(const Graph& graph, TensorId id) {
+    if (id.index < graph.tensors().size()) {
+        if (graph[id].role == Role::output) return id;
+        if (graph[id].role == Role::state && graph[id].state_in == 0) {
+            for (uint32_t i = 0; i < graph.tensors().size(); ++i)
+                if (graph.tensors()[i].state_in == id.index + 1) return {i};
+            return no_tensor;
+        }
+    }
+    throw Error(Code::invalid,
+                "cannot evaluate: tensor " + std::to_string(id.index) + " is no output or state of the graph");
+}
+
+}  // namespace
+
+ReferenceTensor evaluate_node(const OpDefinition& definition, std::span<const ReferenceTensor* const> inputs,
+                              std::span<const Attribute> attributes, const InferResult& output) {
+    const auto refuse = [&] {
+        throw Error(Code::no_host_memory,
+                    std::string(definition.name) + ": no memory to evaluate a result of " + to_string(output.shape));
+    };
+    if (elements(output.shape) > kMostElements) refuse();
+    ReferenceTensor result{output.shape, output.dtype, {}};
+    try {
+        result.data.resize(static_cast<size_t>(elements(output.shape)));
+        // An op with nothing to compute may not have what its reference relies on, such as a first element.
+        if (!result.data.empty()) definition.reference({definition.op, inputs, AttributeView(attributes), result});
+    } catch (const std::bad_alloc&) {
+        refuse();
+    }
+    return result;
+}
+
+std::vector<ReferenceTensor> evaluate_values(const Graph& graph, std::span<const TensorBytes> inputs,
+                                             const volatile uint32_t* cancel) {
+    Run run(graph, inputs);
+    for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
+        if (cancel != nullptr && *cancel != 0)
+            throw Error(Code::cancelled, "evaluation was cancelled before node " + std::to_string(i));
+        run.node(i);
+    }
+    return std::move(run).results();
+}
+
+void evaluate(const Graph& graph, std::span<const TensorBytes> inputs, std::span<const TensorRoom> outputs,
+              const volatile uint32_t* cancel) {
+    std::vector<TensorId> sources;
+    for (const TensorRoom& room : outputs) {
+        sources.push_back(source_of(graph, room.tensor));
+        check_size(graph, room.tensor, room.bytes.size());
+    }
+    const std::vector<ReferenceTensor> values = evaluate_values(graph, inputs, cancel);
+    std::vector<std::vector<std::byte>> results;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+        if (sources[i].valid()) {
+            const ReferenceTensor& value = values[sources[i].index];
+            results.push_back(encode(value.data, value.dtype));
+            continue;
+        }
+        const TensorBytes* kept = nullptr;
+        for (const TensorBytes& input : inputs)
+            if (input.tensor == outputs[i].tensor) kept = &input;
+        if (kept == nullptr)
+            throw Error(Code::invalid, "cannot evaluate: " + label(graph, outputs[i].tensor) + " was not given");
+        results.emplace_back(kept->bytes.begin(), kept->bytes.end());
+    }
+    for (size_t i = 0; i < outputs.size(); ++i)
+        if (!results[i].empty()) std::memcpy(outputs[i].bytes.data(), results[i].data(), results[i].size());
+}
+
+}  // namespace backplane::graph

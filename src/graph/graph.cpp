@@ -1,0 +1,133 @@
+// The builder.
+#include "backplane/graph.hpp"
+
+#include <algorithm>
+
+#include "graph/element_types.hpp"
+#include "graph/graph_access.hpp"
+#include "graph/op_definition.hpp"
+
+namespace backplane {
+
+namespace {
+
+std::string quoted(const std::string& name) { return "'" + name + "'"; }
+
+TensorId append(std::vector<Tensor>& tensors, Tensor tensor) {
+    if (tensors.size() >= BP_NO_TENSOR) throw Error(Code::invalid, "a graph has room for 2^32 - 1 tensors");
+    tensors.push_back(std::move(tensor));
+    return {static_cast<uint32_t>(tensors.size() - 1)};
+}
+
+// Runs bind inputs, outputs and states by name.
+void check_name(const std::vector<Tensor>& tensors, Role role, const std::string& name, const char* what) {
+    for (const Tensor& t : tensors)
+        if (t.role == role && t.state_in == 0 && t.name == name)
+            throw Error(Code::invalid, std::string("the graph already has an ") + what + " named " + quoted(name));
+}
+
+}  // namespace
+
+TensorId Graph::input(std::string name, DType dtype, Shape shape) {
+    graph::check_tensor("input " + quoted(name), dtype, shape);
+    check_name(tensors_, Role::input, name, "input");
+    return append(tensors_, {std::move(name), dtype, Role::input, std::move(shape), 0, {}, 0});
+}
+
+TensorId Graph::weight(std::string name, DType dtype, Shape shape, uint64_t content) {
+    graph::check_tensor("weight " + quoted(name), dtype, shape);
+    return append(tensors_, {std::move(name), dtype, Role::weight, std::move(shape), content, {}, 0});
+}
+
+TensorId Graph::constant(std::string name, DType dtype, Shape shape, std::vector<std::byte> data) {
+    graph::check_tensor("constant " + quoted(name), dtype, shape);
+    const uint64_t size = bytes(dtype, shape);
+    if (data.size() != size)
+        throw Error(Code::invalid, "constant " + quoted(name) + ": " + name_of(dtype) + " " + to_string(shape) + " has " +
+                                       std::to_string(size) + " bytes, " + std::to_string(data.size()) + " given");
+    return append(tensors_, {std::move(name), dtype, Role::constant, std::move(shape), 0, std::move(data), 0});
+}
+
+TensorId Graph::constant(float value) {
+    const double number = value;
+    return constant("", DType::f32, {}, graph::encode({&number, 1}, DType::f32));
+}
+
+TensorId Graph::state(std::string name, DType dtype, Shape shape) {
+    graph::check_tensor("state " + quoted(name), dtype, shape);
+    check_name(tensors_, Role::state, name, "state");
+    return append(tensors_, {std::move(name), dtype, Role::state, std::move(shape), 0, {}, 0});
+}
+
+TensorId Graph::add(Op op, std::span<const TensorId> inputs, std::vector<Attribute> attributes, std::string name) {
+    const graph::OpDefinition* definition = graph::find_op(op);
+    if (definition == nullptr)
+        throw Error(Code::invalid, "there is no op with the id " + std::to_string(static_cast<uint32_t>(op)));
+    std::vector<graph::Operand> operands;
+    operands.reserve(inputs.size());
+    for (const TensorId id : inputs) {
+        if (id.valid() && id.index >= tensors_.size())
+            throw Error(Code::invalid,
+                        std::string(definition->name) + ": the graph has no tensor " + std::to_string(id.index));
+        operands.push_back(id.valid() ? graph::Operand{tensors_[id.index].dtype, tensors_[id.index].shape}
+                                      : graph::Operand{});
+    }
+    graph::CheckedNode checked = graph::check_node(*definition, name, std::move(operands), std::move(attributes));
+    const TensorId output =
+        append(tensors_, {name, checked.result.dtype, Role::temporary, std::move(checked.result.shape), 0, {}, 0});
+    std::vector<TensorId> given(inputs.begin(), inputs.end());
+    while (!given.empty() && !given.back().valid()) given.pop_back();  // one form for "left out at the end"
+    nodes_.push_back({op, std::move(given), {output}, std::move(checked.attributes), std::move(name)});
+    return output;
+}
+
+void Graph::output(TensorId tensor, std::string name) {
+    if (tensor.index >= tensors_.size())
+        throw Error(Code::invalid, "output " + quoted(name) + ": the graph has no such tensor");
+    Tensor& t = tensors_[tensor.index];
+    if (t.role == Role::output)
+        throw Error(Code::invalid, "output " + quoted(name) + ": it already is the output " + quoted(t.name));
+    if (t.role != Role::temporary)
+        throw Error(Code::invalid, "output " + quoted(name) +
+                                       ": an output must be what a node wrote and nothing else; add a Reshape " +
+                                       "to return an input, weight, constant or state");
+    check_name(tensors_, Role::output, name, "output");
+    t.role = Role::output;
+    t.name = std::move(name);
+}
+
+void Graph::update(TensorId state, TensorId value) {
+    if (state.index >= tensors_.size() || tensors_[state.index].role != Role::state || tensors_[state.index].state_in != 0)
+        throw Error(Code::invalid, "update: the tensor to update is no state of the graph");
+    if (value.index >= tensors_.size()) throw Error(Code::invalid, "update: the graph has no tensor for the new value");
+    const Tensor& to = tensors_[state.index];
+    Tensor& from = tensors_[value.index];
+    if (from.role != Role::temporary)
+        throw Error(Code::invalid, "update of state " + quoted(to.name) +
+                                       ": the new value must be what a node wrote and nothing else; " +
+                                       "add a Reshape to keep an input, output, weight or constant");
+    if (from.dtype != to.dtype || from.shape != to.shape)
+        throw Error(Code::invalid, "update of state " + quoted(to.name) + ": the state is " + name_of(to.dtype) + " " +
+                                       to_string(to.shape) + ", the new value " + name_of(from.dtype) + " " +
+                                       to_string(from.shape));
+    for (const Tensor& t : tensors_)
+        if (t.state_in == state.index + 1)
+            throw Error(Code::invalid, "update of state " + quoted(to.name) + ": it is updated already");
+    from.role = Role::state;
+    from.state_in = state.index + 1;
+}
+
+TensorId Graph::find(std::string_view name) const noexcept {
+    for (uint32_t i = 0; i < tensors_.size(); ++i)
+        if (tensors_[i].name == name) return {i};
+    return no_tensor;
+}
+
+std::vector<TensorId> Graph::with_role(Role role) const {
+    std::vector<TensorId> found;
+    for (uint32_t i = 0; i < tensors_.size(); ++i)
+        if (tensors_[i].role == role) found.push_back({i});
+    return found;
+}
+
+}  // namespace backplane

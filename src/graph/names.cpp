@@ -1,0 +1,56 @@
+// Names of ops and attributes, from the op table.
+#include <array>
+
+#include "graph/attributes.hpp"
+
+namespace backplane {
+
+const char* name_of(Op op) noexcept {
+    switch (op) {
+#define BP_OP_CASE(id, identifier, name) \
+    case Op::identifier: return name;
+        BP_OPS(BP_OP_CASE)
+#undef BP_OP_CASE
+        case Op::unknown: break;
+    }
+    return "unknown";
+}
+
+const char* name_of(Attr attr) noexcept {
+    switch (attr) {
+#define BP_ATTRIBUTE_CASE(id, identifier, type, name) \
+    case Attr::identifier: return name;
+        BP_ATTRIBUTES(BP_ATTRIBUTE_CASE)
+#undef BP_ATTRIBUTE_CASE
+        case Attr::unknown: break;
+    }
+    return "unknown";
+}
+
+Op op_from_name(std::string_view name) noexcept {
+#define BP_OP_NAMED(id, identifier, spelling) \
+    if (name == (spelling) || name == #identifier) return Op::identifier;
+    BP_OPS(BP_OP_NAMED)
+#undef BP_OP_NAMED
+    return Op::unknown;
+}
+
+std::span<const Op> all_ops() noexcept {
+#define BP_OP_LISTED(id, identifier, name) Op::identifier,
+    static constexpr Op ops[] = {BP_OPS(BP_OP_LISTED)};
+#undef BP_OP_LISTED
+    return ops;
+}
+
+uint32_t graph::type_of(Attr attr) noexcept {
+    switch (attr) {
+#define BP_ATTRIBUTE_TYPED(id, identifier, type, name) \
+    case Attr::identifier: return BP_ATTRIBUTE_##type;
+        BP_ATTRIBUTES(BP_ATTRIBUTE_TYPED)
+#undef BP_ATTRIBUTE_TYPED
+        case Attr::unknown: break;
+    }
+    return 0;
+}
+
+}  // namespace backplane

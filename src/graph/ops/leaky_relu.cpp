@@ -1,0 +1,20 @@
+// LeakyRelu: y = x for x >= 0, alpha * x below; NaN stays NaN. ONNX LeakyRelu 16.
+// Types: f32, f16, bf16, f64. Attributes: alpha (0.01).
+#include "graph/ops/support/unary.hpp"
+
+namespace backplane::graph {
+
+namespace {
+
+constexpr AttributeRule kAttributes[] = {number(Attr::alpha, 0.01)};
+
+double function(double x, const AttributeView& attributes, DType /*dtype*/) {
+    return x < 0 ? attributes.number(Attr::alpha) * x : x;
+}
+
+}  // namespace
+
+constinit const OpDefinition op_leaky_relu =
+    unary<function>(Op::leaky_relu, "LeakyRelu", "y = x for x >= 0, alpha * x below", kAttributes);
+
+}  // namespace backplane::graph

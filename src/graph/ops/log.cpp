@@ -1,0 +1,17 @@
+// Log: y = ln x; -infinity at 0, NaN below. ONNX Log 13.
+// Types: f32, f16, bf16, f64. No attributes.
+#include <cmath>
+
+#include "graph/ops/support/unary.hpp"
+
+namespace backplane::graph {
+
+namespace {
+
+double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) { return std::log(x); }
+
+}  // namespace
+
+constinit const OpDefinition op_log = unary<function>(Op::log, "Log", "y = ln x; -infinity at 0, NaN below");
+
+}  // namespace backplane::graph

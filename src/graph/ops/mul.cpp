@@ -1,0 +1,16 @@
+// Mul: y = a * b. ONNX Mul 13.
+// Shapes broadcast as numpy's. Types, equal on both sides: f32, f16, bf16, f64, i32, i64 (modulo 2^32, 2^64). No attributes.
+#include "graph/ops/support/binary.hpp"
+
+namespace backplane::graph {
+
+namespace {
+
+double on_floats(double x, double y) { return x * y; }
+uint64_t on_integers(int64_t a, int64_t b) { return static_cast<uint64_t>(a) * static_cast<uint64_t>(b); }
+
+}  // namespace
+
+constinit const OpDefinition op_mul = binary<on_floats, on_integers>(Op::mul, "Mul", "y = a * b");
+
+}  // namespace backplane::graph

@@ -1,0 +1,19 @@
+// Neg: y = -x. ONNX Neg 13. The least integer stays itself, as the hardware does.
+// Types: f32, f16, bf16, f64, i32, i64. No attributes.
+#include "graph/ops/support/integers.hpp"
+#include "graph/ops/support/unary.hpp"
+
+namespace backplane::graph {
+
+namespace {
+
+double function(double x, const AttributeView& /*attributes*/, DType dtype) {
+    if (is_integer(dtype)) return wrapped(0 - static_cast<uint64_t>(to_integer(x)), dtype);
+    return -x;
+}
+
+}  // namespace
+
+constinit const OpDefinition op_neg = unary<function, Types::numbers>(Op::neg, "Neg", "y = -x");
+
+}  // namespace backplane::graph

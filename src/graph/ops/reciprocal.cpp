@@ -1,0 +1,16 @@
+// Reciprocal: y = 1 / x; infinity with the sign of x at 0. ONNX Reciprocal 13.
+// Types: f32, f16, bf16, f64. No attributes.
+#include "graph/ops/support/unary.hpp"
+
+namespace backplane::graph {
+
+namespace {
+
+double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) { return 1.0 / x; }
+
+}  // namespace
+
+constinit const OpDefinition op_reciprocal =
+    unary<function>(Op::reciprocal, "Reciprocal", "y = 1 / x; infinity with the sign of x at 0");
+
+}  // namespace backplane::graph

@@ -1,0 +1,21 @@
+// ReduceMean: y = mean along axes; of nothing NaN; of integers truncated. ONNX ReduceMean 13.
+// Types: f32, f16, bf16, f64, i32, i64. Attributes: axes (ascending; empty: all), keepdims (1: reduced axes stay as 1).
+#include <cmath>
+
+#include "graph/ops/support/reduce.hpp"
+
+namespace backplane::graph {
+
+namespace {
+
+double next(double sum, double x) { return sum + x; }
+double end(double sum, double count, DType dtype) { return is_integer(dtype) ? std::trunc(sum / count) : sum / count; }
+
+constexpr Reduction kReduction{0.0, next, end, false};
+
+}  // namespace
+
+constinit const OpDefinition op_reduce_mean =
+    reduce<kReduction>(Op::reduce_mean, "ReduceMean", "y = mean along axes; of nothing NaN; of integers truncated");
+
+}  // namespace backplane::graph

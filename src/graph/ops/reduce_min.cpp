@@ -1,0 +1,21 @@
+// ReduceMin: y = smallest along axes; NaN anywhere gives NaN. ONNX ReduceMin 13. An empty axis is an error.
+// Types: f32, f16, bf16, f64, i32, i64. Attributes: axes (ascending; empty: all), keepdims (1: reduced axes stay as 1).
+#include <cmath>
+#include <limits>
+
+#include "graph/ops/support/reduce.hpp"
+
+namespace backplane::graph {
+
+namespace {
+
+double next(double sum, double x) { return x < sum || std::isnan(x) ? x : sum; }
+
+constexpr Reduction kReduction{std::numeric_limits<double>::infinity(), next, nullptr, true};
+
+}  // namespace
+
+constinit const OpDefinition op_reduce_min =
+    reduce<kReduction>(Op::reduce_min, "ReduceMin", "y = smallest along axes; NaN anywhere gives NaN");
+
+}  // namespace backplane::graph

@@ -1,0 +1,18 @@
+// ReduceSum: y = sum along axes; of nothing 0. ONNX ReduceSum 13, axes as an attribute.
+// Types: f32, f16, bf16, f64, i32, i64. Attributes: axes (ascending; empty: all), keepdims (1: reduced axes stay as 1).
+#include "graph/ops/support/reduce.hpp"
+
+namespace backplane::graph {
+
+namespace {
+
+double next(double sum, double x) { return sum + x; }
+
+constexpr Reduction kReduction{0.0, next, nullptr, false};
+
+}  // namespace
+
+constinit const OpDefinition op_reduce_sum =
+    reduce<kReduction>(Op::reduce_sum, "ReduceSum", "y = sum along axes; of nothing 0");
+
+}  // namespace backplane::graph

@@ -1,0 +1,15 @@
+// Relu: y = max(x, 0); NaN stays NaN. ONNX Relu 13.
+// Types: f32, f16, bf16, f64. No attributes.
+#include "graph/ops/support/unary.hpp"
+
+namespace backplane::graph {
+
+namespace {
+
+double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) { return x < 0 ? 0.0 : x; }
+
+}  // namespace
+
+constinit const OpDefinition op_relu = unary<function>(Op::relu, "Relu", "y = max(x, 0); NaN stays NaN");
+
+}  // namespace backplane::graph

@@ -1,0 +1,108 @@
+// Resize: x[N, C, H, W] -> y[N, C, H', W']. Position p' of y lies at p of x, with scale = size / size':
+//   asymmetric p = p' * scale;  half_pixel p = (p' + 0.5) * scale - 0.5;  align_corners p = p' * (size - 1) / (size' - 1),
+//   0 when size' = 1
+// nearest: floor(p) for asymmetric, else floor(p + 0.5), clamped to the axis. linear: between the two elements around p, p
+// clamped.
+// ONNX Resize 13 (nearest_mode floor, and round_prefer_ceil; antialias off; exclude_outside off).
+// Types: nearest any but the block types, linear f32, f16, bf16, f64.
+// Attributes: sizes = H' W', mode (BP_RESIZE_NEAREST), coordinates (BP_COORDINATES_ASYMMETRIC).
+#include <algorithm>
+#include <cmath>
+
+#include "graph/ops/support/checks.hpp"
+#include "graph/ops/support/indexing.hpp"
+
+namespace backplane::graph {
+
+namespace {
+
+constexpr InputRule kInputs[] = {{"x"}};
+constexpr AttributeRule kAttributes[] = {required(Attr::sizes), integer(Attr::mode, BP_RESIZE_NEAREST),
+                                         integer(Attr::coordinates, BP_COORDINATES_ASYMMETRIC)};
+
+InferResult infer(const InferCall& call) {
+    const int64_t mode = call.integer(Attr::mode);
+    require(call, mode == BP_RESIZE_NEAREST || mode == BP_RESIZE_LINEAR, "attribute mode is 0 (nearest) or 1 (linear)");
+    const int64_t coordinates = call.integer(Attr::coordinates);
+    require(call, coordinates >= BP_COORDINATES_ASYMMETRIC && coordinates <= BP_COORDINATES_ALIGN_CORNERS,
+            "attribute coordinates is 0 (asymmetric), 1 (half_pixel) or 2 (align_corners)");
+    require_plain(call, 0);
+    if (mode == BP_RESIZE_LINEAR) require_types(call, 0, Types::floats);
+    require_rank(call, 0, 4);
+    require_length(call, Attr::sizes, 2);
+    require_at_least(call, Attr::sizes, 0);
+    const std::vector<int64_t>& sizes = call.integers(Attr::sizes);
+    const Shape& x = call.shape(0);
+    Shape out{x[0], x[1], sizes[0], sizes[1]};
+    for (size_t d = 2; d < 4; ++d)
+        require(call, out[d] == 0 || x[d] > 0, call.text(0) + " is empty and cannot become " + to_string(out));
+    // Positions are worked out in whole numbers up to 2 * size * size'.
+    for (size_t d = 2; d < 4; ++d)
+        static_cast<void>(checked_mul(call, checked_mul(call, checked_add(call, out[d], 1), 2), checked_add(call, x[d], 1)));
+    return {call.dtype(0), std::move(out)};
+}
+
+// One result position of an axis: (1 - weight) * x[low] + weight * x[high].
+struct Tap {
+    int64_t low = 0, high = 0;
+    double weight = 0;
+};
+
+// Whole-number arithmetic for the nearest: p' * scale in floating point can fall just below the integer it means.
+int64_t nearest(int64_t i, int64_t size, int64_t wanted, int64_t coordinates) {
+    if (coordinates == BP_COORDINATES_ASYMMETRIC) return i * size / wanted;
+    if (coordinates == BP_COORDINATES_HALF_PIXEL) return (2 * i + 1) * size / (2 * wanted);
+    return wanted > 1 ? (2 * i * (size - 1) + wanted - 1) / (2 * (wanted - 1)) : 0;
+}
+
+double position(int64_t i, int64_t size, int64_t wanted, int64_t coordinates) {
+    const auto p = static_cast<double>(i);
+    const double scale = static_cast<double>(size) / static_cast<double>(wanted);
+    if (coordinates == BP_COORDINATES_ASYMMETRIC) return p * scale;
+    if (coordinates == BP_COORDINATES_HALF_PIXEL) return (p + 0.5) * scale - 0.5;
+    return wanted > 1 ? p * static_cast<double>(size - 1) / static_cast<double>(wanted - 1) : 0.0;
+}
+
+std::vector<Tap> taps(int64_t size, int64_t wanted, const AttributeView& attributes) {
+    const int64_t coordinates = attributes.integer(Attr::coordinates);
+    std::vector<Tap> all;
+    for (int64_t i = 0; i < wanted; ++i) {
+        if (attributes.integer(Attr::mode) == BP_RESIZE_NEAREST) {
+            const int64_t at = std::clamp<int64_t>(nearest(i, size, wanted, coordinates), 0, size - 1);
+            all.push_back({at, at, 0});
+        } else {
+            const double p = std::clamp(position(i, size, wanted, coordinates), 0.0, static_cast<double>(size - 1));
+            const auto low = static_cast<int64_t>(std::floor(p));
+            all.push_back({low, std::min(low + 1, size - 1), p - static_cast<double>(low)});
+        }
+    }
+    return all;
+}
+
+// Nothing of an element with weight 0 comes through, not even an infinity.
+double between(double low, double high, double weight) { return weight == 0 ? low : (1 - weight) * low + weight * high; }
+
+void reference(const ReferenceCall& call) {
+    const ReferenceTensor& x = call.input(0);
+    const int64_t width = x.shape[3];
+    const std::vector<Tap> rows = taps(x.shape[2], call.output.shape[2], call.attributes);
+    const std::vector<Tap> columns = taps(width, call.output.shape[3], call.attributes);
+    const double* map = x.data.data();
+    double* out = call.output.data.data();
+    for (int64_t m = 0; m < x.shape[0] * x.shape[1]; ++m, map += x.shape[2] * width)
+        for (const Tap& row : rows)
+            for (const Tap& column : columns) {
+                const double top =
+                    between(map[row.low * width + column.low], map[row.low * width + column.high], column.weight);
+                const double bottom =
+                    between(map[row.high * width + column.low], map[row.high * width + column.high], column.weight);
+                *out++ = between(top, bottom, row.weight);
+            }
+}
+
+}  // namespace
+
+constinit const OpDefinition op_resize{
+    Op::resize, "Resize", "feature maps of another height and width", kInputs, kAttributes, nullptr, infer, reference};
+
+}  // namespace backplane::graph

@@ -1,0 +1,21 @@
+// Silu: y = x / (1 + e^-x). Not in ONNX 13; x * Sigmoid(x), also called Swish (arXiv:1702.03118). -infinity gives 0.
+// Types: f32, f16, bf16, f64. No attributes.
+#include <cmath>
+
+#include "graph/ops/support/unary.hpp"
+
+namespace backplane::graph {
+
+namespace {
+
+double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) {
+    const double e = std::exp(-std::fabs(x));
+    if (x >= 0) return x / (1.0 + e);
+    return e == 0 ? -0.0 : x * e / (1.0 + e);  // where e is 0, x may be infinite
+}
+
+}  // namespace
+
+constinit const OpDefinition op_silu = unary<function>(Op::silu, "Silu", "y = x / (1 + e^-x)");
+
+}  // namespace backplane::graph

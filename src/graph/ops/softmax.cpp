@@ -1,0 +1,42 @@
+// Softmax: y = e^(x - m) / sum of e^(x - m) along axis, m the largest x along it. ONNX Softmax 13.
+// Types: f32, f16, bf16, f64. Attributes: axis (builder: the last when not given; negative counts from the end).
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "graph/ops/support/checks.hpp"
+#include "graph/ops/support/indexing.hpp"
+
+namespace backplane::graph {
+
+namespace {
+
+constexpr InputRule kInputs[] = {{"x"}};
+constexpr AttributeRule kAttributes[] = {derived(Attr::axis)};
+
+InferResult infer(const InferCall& call) {
+    require_types(call, 0, Types::floats);
+    require_axis(call, call.integer(Attr::axis));
+    return {call.dtype(0), call.shape(0)};
+}
+
+void reference(const ReferenceCall& call) {
+    const ReferenceTensor& x = call.input(0);
+    std::vector<double>& y = call.output.data;
+    const AroundAxis a(x.shape, static_cast<size_t>(call.attributes.integer(Attr::axis)));
+    for (int64_t o = 0; o < a.outer; ++o)
+        for (int64_t i = 0; i < a.inner; ++i) {
+            double most = -std::numeric_limits<double>::infinity();
+            for (int64_t e = 0; e < a.extent; ++e) most = std::max(most, x.data[a.at(o, e, i)]);
+            double sum = 0;
+            for (int64_t e = 0; e < a.extent; ++e) sum += y[a.at(o, e, i)] = std::exp(x.data[a.at(o, e, i)] - most);
+            for (int64_t e = 0; e < a.extent; ++e) y[a.at(o, e, i)] /= sum;
+        }
+}
+
+}  // namespace
+
+constinit const OpDefinition op_softmax{
+    Op::softmax, "Softmax", "e^x over its sum along an axis", kInputs, kAttributes, complete_axis<-1>, infer, reference};
+
+}  // namespace backplane::graph

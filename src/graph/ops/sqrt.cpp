@@ -1,0 +1,17 @@
+// Sqrt: y = square root of x; NaN below 0. ONNX Sqrt 13.
+// Types: f32, f16, bf16, f64. No attributes.
+#include <cmath>
+
+#include "graph/ops/support/unary.hpp"
+
+namespace backplane::graph {
+
+namespace {
+
+double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) { return std::sqrt(x); }
+
+}  // namespace
+
+constinit const OpDefinition op_sqrt = unary<function>(Op::sqrt, "Sqrt", "y = square root of x; NaN below 0");
+
+}  // namespace backplane::graph

@@ -1,0 +1,17 @@
+// Tanh: y = tanh x. ONNX Tanh 13.
+// Types: f32, f16, bf16, f64. No attributes.
+#include <cmath>
+
+#include "graph/ops/support/unary.hpp"
+
+namespace backplane::graph {
+
+namespace {
+
+double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) { return std::tanh(x); }
+
+}  // namespace
+
+constinit const OpDefinition op_tanh = unary<function>(Op::tanh, "Tanh", "y = tanh x");
+
+}  // namespace backplane::graph

@@ -1,0 +1,235 @@
+#include "contract/module_under_test.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+extern "C" const bp_static_module backplane_linked_in_modules[];
+
+namespace contract {
+
+namespace {
+
+void add_files(std::vector<Entry>& found, const std::string& folder) {
+    std::error_code none;
+    std::vector<std::filesystem::path> files;
+    for (const auto& file : std::filesystem::directory_iterator(folder, none))
+        if (file.path().extension() == ".so") files.push_back(file.path());
+    std::sort(files.begin(), files.end());
+    for (const auto& file : files) {
+        void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+        std::string name = "file_" + file.stem().string();
+        std::replace_if(
+            name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+        void* entry = library == nullptr ? nullptr : dlsym(library, "backplane_module");
+        found.push_back({name, reinterpret_cast<backplane_module_fn>(entry)});
+    }
+}
+
+std::vector<Entry> find_modules() {
+    std::vector<Entry> found;
+    for (const bp_static_module* m = backplane_linked_in_modules; m->entry != nullptr; ++m)
+        found.push_back({"linked_" + std::to_string(m - backplane_linked_in_modules), m->entry});
+    add_files(found, BP_TEST_MODULES);
+    add_files(found, BP_TEST_MINIMAL);
+    return found;
+}
+
+void log_nothing(void*, uint32_t, const char*) {}
+const char* no_option(void*, const char*) { return nullptr; }
+void* allocate(void*, size_t size, size_t alignment) {
+    return std::aligned_alloc(alignment, (std::max<size_t>(size, 1) + alignment - 1) / alignment * alignment);
+}
+void release(void*, void* memory) { std::free(memory); }
+
+}  // namespace
+
+const std::vector<Entry>& modules() {
+    static const std::vector<Entry> found = find_modules();
+    return found;
+}
+
+const bp_host* full_host() {
+    static const bp_host host = [] {
+        bp_host h{};
+        h.struct_size = BP_SIZE(bp_host, extension);
+        h.abi = BP_ABI;
+        h.log = log_nothing;
+        h.option = no_option;
+        h.allocate = allocate;
+        h.release = release;
+        return h;
+    }();
+    return &host;
+}
+
+const bp_host* bare_host() {
+    static const bp_host host = [] {
+        bp_host h = *full_host();
+        h.struct_size = BP_SIZE(bp_host, self);
+        // Beyond struct_size there is nothing a module may read: a call through this would crash.
+        h.log = reinterpret_cast<decltype(h.log)>(uintptr_t{1});
+        h.option = reinterpret_cast<decltype(h.option)>(uintptr_t{1});
+        h.allocate = reinterpret_cast<decltype(h.allocate)>(uintptr_t{1});
+        h.release = reinterpret_cast<decltype(h.release)>(uintptr_t{1});
+        return h;
+    }();
+    return &host;
+}
+
+uint32_t GraphMaker::tensor(uint32_t role, std::vector<int64_t> dims, uint32_t dtype) {
+    bp_tensor t{};
+    t.struct_size = BP_SIZE(bp_tensor, reserved);
+    t.dtype = dtype;
+    t.role = role;
+    t.rank = static_cast<uint32_t>(dims.size());
+    std::copy(dims.begin(), dims.end(), t.dim);
+    tensors_.push_back(t);
+    return static_cast<uint32_t>(tensors_.size() - 1);
+}
+
+void GraphMaker::node(uint32_t op, const std::vector<uint32_t>& inputs, const std::vector<uint32_t>& outputs,
+                      std::vector<bp_attribute> attributes) {
+    bp_node n{};
+    n.struct_size = BP_SIZE(bp_node, name);
+    n.op = op;
+    n.input = static_cast<uint32_t>(edges_.size());
+    n.inputs = static_cast<uint32_t>(inputs.size());
+    edges_.insert(edges_.end(), inputs.begin(), inputs.end());
+    n.output = static_cast<uint32_t>(edges_.size());
+    n.outputs = static_cast<uint32_t>(outputs.size());
+    edges_.insert(edges_.end(), outputs.begin(), outputs.end());
+    n.attribute = static_cast<uint32_t>(attributes_.size());
+    n.attributes = static_cast<uint32_t>(attributes.size());
+    for (bp_attribute& a : attributes) {
+        a.struct_size = BP_SIZE(bp_attribute, integers);
+        attributes_.push_back(a);
+    }
+    nodes_.push_back(n);
+}
+
+template <typename T>
+bp_span GraphMaker::spread(const std::vector<T>& records, std::vector<std::byte>& into) const {
+    const size_t stride = sizeof(T) + extra_;
+    into.assign(records.size() * stride, std::byte{0xAB});
+    for (size_t i = 0; i < records.size(); ++i) {
+        T record = records[i];
+        // A newer host knows more fields than this module does.
+        record.struct_size += extra_;
+        std::memcpy(into.data() + i * stride, &record, sizeof record);
+    }
+    return {into.data(), static_cast<uint32_t>(records.size()), static_cast<uint32_t>(stride)};
+}
+
+const bp_graph* GraphMaker::get() {
+    graph_.struct_size = BP_SIZE(bp_graph, edges);
+    graph_.tensors = spread(tensors_, tensor_bytes_);
+    graph_.nodes = spread(nodes_, node_bytes_);
+    graph_.attributes = spread(attributes_, attribute_bytes_);
+    graph_.edges = {edges_.data(), static_cast<uint32_t>(edges_.size()), sizeof(uint32_t)};
+    return &graph_;
+}
+
+GraphMaker sum_graph(int64_t n, uint32_t extra) {
+    GraphMaker g(extra);
+    const uint32_t a = g.tensor(BP_ROLE_INPUT, {n});
+    const uint32_t b = g.tensor(BP_ROLE_INPUT, {n});
+    const uint32_t sum = g.tensor(BP_ROLE_TEMPORARY, {n});
+    const uint32_t y = g.tensor(BP_ROLE_OUTPUT, {n});
+    g.node(BP_OP_add, {a, b}, {sum});
+    g.node(BP_OP_relu, {sum}, {y});
+    return g;
+}
+
+void Module::SetUp() {
+    entry = modules().at(GetParam()).entry;
+    ASSERT_NE(entry, nullptr) << "the file does not load or has no backplane_module";
+    api = entry(BP_ABI);
+    ASSERT_NE(api, nullptr);
+    ASSERT_EQ(api->open(full_host(), &module, &error.error), BP_OK) << error.text;
+    bp_device_info info{};
+    info.struct_size = BP_SIZE(bp_device_info, warning);
+    const bp_array room{&info, 1, sizeof info};
+    uint32_t count = 0;
+    ASSERT_EQ(api->list(module, &room, &count, &error.error), BP_OK) << error.text;
+    ASSERT_GE(count, 1U);
+    device_id = info.id;
+    ASSERT_EQ(api->device_open(module, device_id, &device, &error.error), BP_OK) << error.text;
+}
+
+void Module::TearDown() {
+    for (bp_program* p : programs_) api->program_close(p);
+    for (bp_buffer* b : buffers_) api->buffer_close(b);
+    if (device != nullptr) api->device_close(device);
+    if (module != nullptr) api->close(module);
+}
+
+bp_buffer* Module::buffer_of(uint64_t bytes) {
+    bp_buffer* made = nullptr;
+    EXPECT_EQ(api->buffer_create(device, 0, bytes, &made, &error.error), BP_OK) << error.text;
+    if (made != nullptr) buffers_.push_back(made);
+    return made;
+}
+
+bp_buffer* Module::buffer(const std::vector<float>& values) {
+    bp_buffer* made = buffer_of(values.size() * sizeof(float));
+    bp_copy copy{};
+    copy.struct_size = BP_SIZE(bp_copy, signal);
+    copy.from_host = values.data();
+    copy.to_buffer = made;
+    copy.bytes = values.size() * sizeof(float);
+    EXPECT_EQ(api->copy(device, &copy, &error.error), BP_OK) << error.text;
+    return made;
+}
+
+std::vector<float> Module::read(bp_buffer* from, size_t n, uint64_t offset) {
+    std::vector<float> values(n);
+    bp_copy copy{};
+    copy.struct_size = BP_SIZE(bp_copy, signal);
+    copy.from_buffer = from;
+    copy.from_offset = offset;
+    copy.to_host = values.data();
+    copy.bytes = n * sizeof(float);
+    EXPECT_EQ(api->copy(device, &copy, &error.error), BP_OK) << error.text;
+    return values;
+}
+
+bp_program* Module::compile(const bp_graph* graph, uint32_t flags) {
+    bp_compile how{};
+    how.struct_size = BP_SIZE(bp_compile, math);
+    how.flags = flags;
+    bp_program* program = nullptr;
+    EXPECT_EQ(api->compile(device, graph, &how, &program, &error.error), BP_OK) << error.text;
+    if (program != nullptr) programs_.push_back(program);
+    return program;
+}
+
+std::vector<bp_slot> Module::slots(bp_program* program) {
+    bp_program_info info{};
+    info.struct_size = BP_SIZE(bp_program_info, summary);
+    EXPECT_EQ(api->program_info(program, &info, &error.error), BP_OK) << error.text;
+    std::vector<bp_slot> found(info.slots.count);
+    for (uint32_t i = 0; i < info.slots.count; ++i) {
+        const auto* from = BP_AT(bp_slot, &info.slots, i);
+        std::memcpy(&found[i], from, std::min<size_t>(from->struct_size, sizeof(bp_slot)));
+    }
+    return found;
+}
+
+bp_code Module::run(bp_program* program, const std::vector<bp_binding>& bindings, const volatile uint32_t* cancel) {
+    bp_program_info info{};
+    info.struct_size = BP_SIZE(bp_program_info, summary);
+    EXPECT_EQ(api->program_info(program, &info, &error.error), BP_OK) << error.text;
+    bp_run request{};
+    request.struct_size = BP_SIZE(bp_run, cancel);
+    request.bindings = {bindings.data(), static_cast<uint32_t>(bindings.size()), sizeof(bp_binding)};
+    request.workspace = info.workspace_bytes == 0 ? nullptr : buffer_of(info.workspace_bytes);
+    request.cancel = cancel;
+    return api->run(program, &request, &error.error);
+}
+
+std::string module_name(const testing::TestParamInfo<size_t>& info) { return modules().at(info.param).name; }
+
+}  // namespace contract

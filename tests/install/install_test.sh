@@ -1,0 +1,56 @@
+#!/bin/sh
+# install_test.sh CMAKE BUILD_FOLDER SOURCE_FOLDER WORK_FOLDER
+# Installs the build into WORK_FOLDER, builds and runs consumers against it, moves it and does that again.
+set -eu
+cmake=$1 build=$2 source=$3 work=$4
+consumer=$source/tests/install/consumer
+unset BACKPLANE_MODULE_PATH BACKPLANE_DEVICE
+
+say() { printf '== %s\n' "$*"; }
+fail() { printf 'FAILED: %s\n' "$*" >&2; exit 1; }
+
+# use PREFIX NAME: everything a stranger does with an install tree.
+use() {
+    prefix=$1 name=$2
+    say "$name: find_package"
+    "$cmake" -S "$consumer" -B "$work/$name" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release >"$work/$name.log" 2>&1 ||
+        { cat "$work/$name.log" >&2; fail "the consumer does not configure"; }
+    "$cmake" --build "$work/$name" >>"$work/$name.log" 2>&1 || { cat "$work/$name.log" >&2; fail "the consumer does not build"; }
+    "$work/$name/consumer" "$prefix/lib/backplane" || fail "the C++ consumer does not run"
+    for c in "$work/$name"/c_*; do
+        if [ -x "$c" ]; then BACKPLANE_MODULE_PATH=$prefix/lib/backplane "$c" || fail "the C consumer ${c##*/} does not run"; fi
+    done
+    [ -e "$work/$name/lib/backplane/backplane-null.so" ] || fail "backplane_module() made no module file"
+
+    if command -v pkg-config >/dev/null; then
+        say "$name: pkg-config"
+        flags=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs backplane)
+        # shellcheck disable=SC2086
+        ${CXX:-c++} -std=c++20 "$consumer/consumer.cpp" $flags "-Wl,-rpath,$prefix/lib" -o "$work/$name.pc" ||
+            fail "the consumer does not build by pkg-config"
+        "$work/$name.pc" "$prefix/lib/backplane" || fail "the consumer built by pkg-config does not run"
+    else
+        say "$name: pkg-config is not installed: not tried"
+    fi
+
+    if [ -x "$prefix/bin/backplane" ]; then
+        say "$name: command line"
+        "$prefix/bin/backplane" devices || fail "the installed command line finds no device"
+        "$prefix/bin/backplane" modules inspect "$work/$name/lib/backplane/backplane-null.so" ||
+            fail "a module built outside the tree cannot be inspected"
+    fi
+}
+
+rm -rf "$work"
+mkdir -p "$work"
+say "install"
+"$cmake" --install "$build" --prefix "$work/first" >"$work/install.log" || { cat "$work/install.log" >&2; fail "install"; }
+use "$work/first" before
+mkdir "$work/elsewhere"
+mv "$work/first" "$work/elsewhere/moved tree"
+use "$work/elsewhere/moved tree" after
+# What was installed says nothing of where it was built. (Module files and library hold the default prefix, nothing else.)
+if grep -rlF "$source" "$work/elsewhere/moved tree/lib/cmake" "$work/elsewhere/moved tree/lib/pkgconfig"; then
+    fail "an installed file names the source folder"
+fi
+say "done"

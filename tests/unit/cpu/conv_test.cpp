@@ -1,0 +1,159 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness.hpp"
+
+using namespace harness;
+
+namespace {
+
+struct Case {
+    int64_t n, c, h, w, o, kh, kw, stride, pad, dilation, group;
+};
+
+std::vector<double> naive(const Case& k, const Floats& x, const Floats& weight, const Floats& bias, int64_t oh, int64_t ow) {
+    std::vector<double> y(static_cast<size_t>(k.n * k.o * oh * ow));
+    const int64_t cg = k.c / k.group;
+    const int64_t og = k.o / k.group;
+    size_t at = 0;
+    for (int64_t n = 0; n < k.n; ++n)
+        for (int64_t o = 0; o < k.o; ++o)
+            for (int64_t i = 0; i < oh; ++i)
+                for (int64_t j = 0; j < ow; ++j) {
+                    double sum = bias[static_cast<size_t>(o)];
+                    for (int64_t c = 0; c < cg; ++c)
+                        for (int64_t a = 0; a < k.kh; ++a)
+                            for (int64_t b = 0; b < k.kw; ++b) {
+                                const int64_t yy = i * k.stride - k.pad + a * k.dilation;
+                                const int64_t xx = j * k.stride - k.pad + b * k.dilation;
+                                if (yy < 0 || yy >= k.h || xx < 0 || xx >= k.w) continue;
+                                const int64_t channel = o / og * cg + c;
+                                sum += double{x[static_cast<size_t>(((n * k.c + channel) * k.h + yy) * k.w + xx)]} *
+                                       double{weight[static_cast<size_t>(((o * cg + c) * k.kh + a) * k.kw + b)]};
+                            }
+                    y[at++] = sum;
+                }
+    return y;
+}
+
+// Largest difference over the largest magnitude.
+double difference(const Floats& got, const std::vector<double>& want) {
+    double most = 0;
+    double scale = 1e-30;
+    for (size_t i = 0; i < want.size(); ++i) {
+        most = std::max(most, std::abs(got[i] - want[i]));
+        scale = std::max(scale, std::abs(want[i]));
+    }
+    return most / scale;
+}
+
+const std::vector<Case> cases = {
+    {1, 3, 9, 11, 64, 3, 3, 1, 1, 1, 1},  {2, 64, 13, 17, 64, 3, 3, 1, 1, 1, 1}, {1, 64, 9, 10, 64, 5, 5, 1, 2, 1, 1},
+    {1, 17, 8, 8, 33, 3, 3, 1, 1, 1, 1},  {1, 32, 5, 7, 12, 3, 3, 1, 1, 1, 1},   {1, 12, 5, 5, 3, 3, 3, 1, 1, 1, 1},
+    {1, 128, 6, 5, 64, 1, 1, 1, 0, 1, 1}, {1, 8, 9, 9, 16, 3, 3, 2, 1, 1, 1},    {1, 8, 9, 9, 16, 3, 3, 1, 2, 2, 1},
+    {1, 8, 9, 9, 16, 3, 2, 1, 0, 1, 4},   {1, 19, 9, 9, 19, 3, 3, 1, 1, 1, 19},  {1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1},
+    {1, 16, 4, 4, 16, 3, 3, 1, 0, 1, 1},  {1, 20, 7, 9, 130, 1, 1, 1, 0, 1, 1},  {3, 16, 6, 6, 100, 3, 3, 1, 1, 1, 1},
+};
+
+}  // namespace
+
+class Conv : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Levels, Conv, testing::ValuesIn(masks()));
+
+TEST_P(Conv, AgreesWithFloat64InEveryAlgorithmAndShape) {
+    Device device({GetParam(), "2"});
+    for (const uint32_t math : {uint32_t{BP_MATH_DEFAULT}, uint32_t{BP_MATH_STRICT}})
+        for (size_t i = 0; i < cases.size(); ++i) {
+            const Case& k = cases[i];
+            Graph g;
+            const Floats x = random_floats(k.n * k.c * k.h * k.w, 1);
+            const Floats w = random_floats(k.o * (k.c / k.group) * k.kh * k.kw, 2);
+            const Floats b = random_floats(k.o, 3);
+            const int64_t oh = (k.h + 2 * k.pad - k.dilation * (k.kh - 1) - 1) / k.stride + 1;
+            const int64_t ow = (k.w + 2 * k.pad - k.dilation * (k.kw - 1) - 1) / k.stride + 1;
+            const auto y =
+                g.add(BP_OP_conv,
+                      {g.input({k.n, k.c, k.h, k.w}, x),
+                       i % 2 != 0 ? g.weight({k.o, k.c / k.group, k.kh, k.kw}, w)
+                                  : g.constant({k.o, k.c / k.group, k.kh, k.kw}, w),
+                       g.weight({k.o}, b)},
+                      {k.n, k.o, oh, ow},
+                      {list(BP_ATTR_strides, {k.stride, k.stride}), list(BP_ATTR_pads, {k.pad, k.pad, k.pad, k.pad}),
+                       list(BP_ATTR_dilations, {k.dilation, k.dilation}), integer(BP_ATTR_group, k.group)});
+            g.output(y);
+            Program p(device, g, math);
+            p.run();
+            EXPECT_LT(difference(p.read(y), naive(k, x, w, b, oh, ow)), math == BP_MATH_STRICT ? 3e-6 : 2e-5)
+                << "case " << i << "\n"
+                << p.info.summary;
+        }
+}
+
+TEST_P(Conv, FusesBiasActivationScaleAndResidualAndReadsAConcatenationInPlace) {
+    Device device({GetParam(), "2"});
+    Graph g;
+    const Case k{1, 48, 9, 10, 32, 3, 3, 1, 1, 1, 1};
+    const Floats x1 = random_floats(32 * 90, 1);
+    const Floats x2 = random_floats(16 * 90, 2);
+    const Floats w = random_floats(32 * 48 * 9, 3);
+    const Floats b = random_floats(32, 4);
+    const auto a1 = g.input({1, 32, 9, 10}, x1);
+    const auto a2 = g.input({1, 16, 9, 10}, x2);
+    const auto cat = g.add(BP_OP_concat, {a1, a2}, {1, 48, 9, 10}, {integer(BP_ATTR_axis, 1)});
+    const auto c = g.add(BP_OP_conv, {cat, g.weight({32, 48, 3, 3}, w), g.weight({32}, b)}, {1, 32, 9, 10},
+                         {list(BP_ATTR_pads, {1, 1, 1, 1})});
+    const auto r = g.add(BP_OP_relu, {c}, {1, 32, 9, 10});
+    const auto s = g.add(BP_OP_mul, {r, g.constant({}, {0.2f})}, {1, 32, 9, 10});
+    const auto y = g.add(BP_OP_add, {s, a1}, {1, 32, 9, 10});
+    g.output(y);
+    Program p(device, g);
+    p.run();
+    Floats joined = x1;
+    joined.insert(joined.end(), x2.begin(), x2.end());
+    auto want = naive(k, joined, w, b, 9, 10);
+    for (size_t i = 0; i < want.size(); ++i) want[i] = std::max(0.0, want[i]) * 0.2f + double{x1[i]};
+    EXPECT_LT(difference(p.read(y), want), 2e-5);
+    Program strict(device, g, BP_MATH_STRICT);
+    strict.run();
+    EXPECT_LT(difference(strict.read(y), want), 3e-6);
+    EXPECT_EQ(std::string(p.info.summary).find("Concat"), std::string::npos) << p.info.summary;
+}
+
+TEST_P(Conv, KeepsAnIntermediateThatIsAlsoAnOutputOrReadTwice) {
+    Device device({GetParam(), "1"});
+    Graph g;
+    const Case k{1, 4, 5, 5, 4, 3, 3, 1, 1, 1, 1};
+    const Floats x = random_floats(100, 1);
+    const Floats w = random_floats(4 * 4 * 9, 3);
+    const auto in = g.input({1, 4, 5, 5}, x);
+    const auto c = g.add(BP_OP_conv, {in, g.weight({4, 4, 3, 3}, w)}, {1, 4, 5, 5}, {list(BP_ATTR_pads, {1, 1, 1, 1})});
+    const auto r = g.add(BP_OP_relu, {c}, {1, 4, 5, 5});
+    const auto y = g.add(BP_OP_add, {r, c}, {1, 4, 5, 5});
+    g.output(c);
+    g.output(y);
+    Program p(device, g);
+    p.run();
+    auto want = naive(k, x, w, Floats(4), 5, 5);
+    EXPECT_LT(difference(p.read(c), want), 1e-5);
+    for (double& v : want) v += std::max(0.0, v);
+    EXPECT_LT(difference(p.read(y), want), 1e-5);
+}
+
+TEST(ConvThreads, ResultsAreBitwiseEqualForAnyNumberOfThreads) {
+    Floats first;
+    for (const char* threads : {"1", "2", "3", "7"}) {
+        Device device({"", threads});
+        Graph g;
+        const auto y = g.add(BP_OP_conv,
+                             {g.input({1, 64, 33, 29}, random_floats(64 * 33 * 29, 1)),
+                              g.weight({64, 64, 3, 3}, random_floats(64 * 64 * 9, 2))},
+                             {1, 64, 33, 29}, {list(BP_ATTR_pads, {1, 1, 1, 1})});
+        g.output(y);
+        Program p(device, g);
+        for (int i = 0; i < 5; ++i) p.run();
+        const Floats got = p.read(y);
+        if (first.empty()) first = got;
+        ASSERT_EQ(std::memcmp(first.data(), got.data(), got.size() * sizeof(float)), 0) << threads;
+    }
+}

@@ -1,0 +1,270 @@
+// Sessions, programs, buffers and the weight store, on every device the build has: they are all driven the same way.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+
+#include "backplane/runtime.hpp"
+
+namespace backplane {
+namespace {
+
+ContextOptions build_tree() {
+    ContextOptions options;
+    options.module_paths = {BP_TEST_BINARY_DIR "/lib/backplane"};
+    options.search_defaults = false;
+    options.use_environment = false;
+    return options;
+}
+
+std::vector<std::string> device_ids() {
+    std::vector<std::string> ids;
+    for (const DeviceInfo& info : Context(build_tree()).devices()) ids.push_back(info.id);
+    return ids;
+}
+
+template <typename T>
+std::span<const std::byte> bytes_of(const std::vector<T>& values) {
+    return std::as_bytes(std::span(values));
+}
+template <typename T>
+std::span<std::byte> room_of(std::vector<T>& values) {
+    return std::as_writable_bytes(std::span(values));
+}
+
+// The text and code of what `call` throws.
+template <typename Call>
+Error error_of(Call&& call) {
+    try {
+        call();
+    } catch (const Error& e) {
+        return e;
+    }
+    return Error(Code::ok, "nothing was thrown");
+}
+
+class OnDevice : public testing::TestWithParam<std::string> {
+protected:
+    Context context{build_tree()};
+    Device device = context.choose(GetParam());
+
+    // y = relu(x @ w), x [2, 3], w [3, 2]
+    static Graph dense() {
+        Graph g;
+        const TensorId x = g.input("x", DType::f32, {2, 3});
+        const TensorId w = g.weight("w", DType::f32, {3, 2});
+        g.output(g.add(Op::relu, {g.add(Op::matmul, {x, w})}), "y");
+        return g;
+    }
+};
+
+TEST_P(OnDevice, RunsAGraphWithWeightsFromASource) {
+    const std::vector<float> w{1, -1, 0, 2, 1, 1};
+    Session session(device, dense(), [&](std::string_view) { return bytes_of(w); });
+    const std::vector<float> x{1, 2, 3, -1, -2, -3};
+    std::vector<float> y(4, -7);
+    const NamedBytes in[] = {{"x", bytes_of(x)}};
+    const NamedRoom out[] = {{"y", room_of(y)}};
+    for (int round = 0; round < 3; ++round) {
+        std::fill(y.begin(), y.end(), -7.0F);
+        session.run(in, out);
+        EXPECT_EQ(y, (std::vector<float>{4, 6, 0, 0}));
+    }
+}
+
+TEST_P(OnDevice, AWeightOfTheWrongSizeIsRefusedByName) {
+    const std::vector<float> w{1, 2, 3};
+    const Error e = error_of([&] { Session session(device, dense(), [&](std::string_view) { return bytes_of(w); }); });
+    EXPECT_EQ(e.code(), Code::invalid);
+    EXPECT_NE(std::string(e.what()).find("weight 'w'"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("24"), std::string::npos) << e.what();
+}
+
+TEST_P(OnDevice, AMissingWeightIsNotFound) {
+    const Error e =
+        error_of([&] { Session session(device, dense(), [](std::string_view) { return std::span<const std::byte>(); }); });
+    EXPECT_EQ(e.code(), Code::not_found) << e.what();
+}
+
+TEST_P(OnDevice, UnknownOrWronglySizedPortsAreRefusedAndSayWhatThereIs) {
+    const std::vector<float> w(6);
+    Session session(device, dense(), [&](std::string_view) { return bytes_of(w); });
+    const std::vector<float> x(6);
+    std::vector<float> y(4);
+    const NamedRoom out[] = {{"y", room_of(y)}};
+    const NamedBytes unknown[] = {{"image", bytes_of(x)}};
+    const Error first = error_of([&] { session.run(unknown, out); });
+    EXPECT_EQ(first.code(), Code::not_found);
+    EXPECT_NE(std::string(first.what()).find("'x'"), std::string::npos) << first.what();
+    const std::vector<float> five(5);
+    const NamedBytes wrong[] = {{"x", bytes_of(five)}};
+    const Error second = error_of([&] { session.run(wrong, out); });
+    EXPECT_EQ(second.code(), Code::invalid);
+    EXPECT_NE(std::string(second.what()).find("[2, 3]"), std::string::npos) << second.what();
+    EXPECT_EQ(error_of([&] { session.run({}, out); }).code(), Code::invalid);
+}
+
+TEST_P(OnDevice, HostMemoryAtAnyAlignmentWorks) {
+    const std::vector<float> w{1, -1, 0, 2, 1, 1};
+    Session session(device, dense(), [&](std::string_view) { return bytes_of(w); });
+    const std::vector<float> x{1, 2, 3, -1, -2, -3};
+    for (size_t shift = 0; shift < 8; ++shift) {
+        std::vector<std::byte> in_room(24 + shift), out_room(16 + shift + 1, std::byte{0x5A});
+        std::memcpy(in_room.data() + shift, x.data(), 24);
+        const NamedBytes in[] = {{"x", std::span(in_room).subspan(shift, 24)}};
+        const NamedRoom out[] = {{"y", std::span(out_room).subspan(shift, 16)}};
+        session.run(in, out);
+        float y[4];
+        std::memcpy(y, out_room.data() + shift, 16);
+        EXPECT_EQ(y[0], 4) << "shift " << shift;
+        EXPECT_EQ(y[1], 6) << "shift " << shift;
+        EXPECT_EQ(out_room.back(), std::byte{0x5A}) << "written past the end at shift " << shift;
+    }
+}
+
+TEST_P(OnDevice, ProgramsOfOneStoreShareWeights) {
+    const std::vector<float> w(64 * 64 * 9, 0.01F);
+    auto graph_of = [](int64_t size) {
+        Graph g;
+        const TensorId x = g.input("x", DType::f32, {1, 64, size, size});
+        const TensorId k = g.weight("w", DType::f32, {64, 64, 3, 3});
+        g.output(g.add(Op::conv, {x, k}, {{Attr::pads, {1, 1, 1, 1}}}), "y");
+        return g;
+    };
+    auto store = std::make_shared<WeightStore>(device, [&](std::string_view) { return bytes_of(w); });
+    Session small(device, graph_of(16), store);
+    const uint64_t held = store->bytes();
+    Session large(device, graph_of(20), store);
+    // The second size may choose another packing, but never holds a third copy.
+    EXPECT_LE(store->bytes(), 2 * held);
+    for (auto* session : {&small, &large, &small}) {
+        const Shape shape = session->graph()[session->graph().find("x")].shape;
+        const std::vector<float> x(static_cast<size_t>(elements(shape)), 1.0F);
+        std::vector<float> y(x.size());
+        const NamedBytes in[] = {{"x", bytes_of(x)}};
+        const NamedRoom out[] = {{"y", room_of(y)}};
+        session->run(in, out);
+        const size_t middle =
+            y.size() / 2 + static_cast<size_t>(shape[3]) / 2 + static_cast<size_t>(shape[3] * shape[2] / 2);
+        EXPECT_NEAR(y[middle], 64 * 9 * 0.01F, 1e-2);
+    }
+}
+
+TEST_P(OnDevice, StateIsKeptBetweenRunsAndCanBeReset) {
+    Graph g;
+    const TensorId x = g.input("x", DType::f32, {3});
+    const TensorId s = g.state("sum", DType::f32, {3});
+    const TensorId next = g.add(Op::add, {s, x});
+    g.update(s, next);
+    g.output(g.add(Op::mul, {next, g.constant(2.0F)}), "y");
+    Session session(device, g, WeightSource());
+    const std::vector<float> ones(3, 1.0F);
+    std::vector<float> y(3);
+    const NamedBytes in[] = {{"x", bytes_of(ones)}};
+    const NamedRoom out[] = {{"y", room_of(y)}};
+    for (int round = 1; round <= 3; ++round) {
+        session.run(in, out);
+        EXPECT_EQ(y, std::vector<float>(3, 2.0F * static_cast<float>(round)));
+    }
+    session.reset_state();
+    session.run(in, out);
+    EXPECT_EQ(y, std::vector<float>(3, 2.0F));
+}
+
+TEST_P(OnDevice, ARaisedCancelFlagStopsTheRun) {
+    const std::vector<float> w(6);
+    Session session(device, dense(), [&](std::string_view) { return bytes_of(w); });
+    const std::vector<float> x(6);
+    std::vector<float> y(4);
+    const NamedBytes in[] = {{"x", bytes_of(x)}};
+    const NamedRoom out[] = {{"y", room_of(y)}};
+    const std::atomic<uint32_t> cancel{1};
+    EXPECT_EQ(error_of([&] { session.run(in, out, &cancel); }).code(), Code::cancelled);
+    session.run(in, out);  // and the session is still good
+}
+
+TEST_P(OnDevice, PlanOnlyAnswersTheSameMemoryAsTheRealCompile) {
+    const Program plan(device, dense(), {.plan_only = true});
+    const Program real(device, dense());
+    EXPECT_EQ(plan.info().workspace_bytes, real.info().workspace_bytes);
+    ASSERT_EQ(plan.info().slots.size(), real.info().slots.size());
+    for (size_t i = 0; i < plan.info().slots.size(); ++i) {
+        EXPECT_EQ(plan.info().slots[i].bytes, real.info().slots[i].bytes);
+        EXPECT_EQ(plan.info().slots[i].layout, real.info().slots[i].layout);
+    }
+    EXPECT_NE(error_of([&] { plan.run({}, Buffer()); }).code(), Code::ok);
+}
+
+TEST_P(OnDevice, BuffersCheckTheirRanges) {
+    Buffer buffer(device, 16);
+    const std::vector<float> four{1, 2, 3, 4};
+    buffer.write(bytes_of(four));
+    std::vector<float> two(2);
+    buffer.read(room_of(two), 8);
+    EXPECT_EQ(two, (std::vector<float>{3, 4}));
+    EXPECT_EQ(error_of([&] { buffer.read(room_of(two), 12); }).code(), Code::invalid);
+    EXPECT_EQ(error_of([&] { buffer.write(bytes_of(four), ~uint64_t{0}); }).code(), Code::invalid);
+    Buffer empty(device, 0);
+    empty.write({});
+    EXPECT_EQ(empty.size(), 0U);
+}
+
+TEST_P(OnDevice, AMissingBindingIsAnErrorNotACrash) {
+    const Program program(device, dense());
+    EXPECT_EQ(error_of([&] { program.run({}, Buffer()); }).code(), Code::invalid);
+}
+
+TEST_P(OnDevice, SessionsInSeveralThreadsGiveTheSameResult) {
+    const std::vector<float> w{1, -1, 0, 2, 1, 1};
+    auto store = std::make_shared<WeightStore>(device, [&](std::string_view) { return bytes_of(w); });
+    std::atomic<int> wrong{0};
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t)
+        threads.emplace_back([&] {
+            Session session(device, dense(), store);
+            const std::vector<float> x{1, 2, 3, -1, -2, -3};
+            for (int round = 0; round < 25; ++round) {
+                std::vector<float> y(4);
+                const NamedBytes in[] = {{"x", bytes_of(x)}};
+                const NamedRoom out[] = {{"y", room_of(y)}};
+                session.run(in, out);
+                if (y != std::vector<float>{4, 6, 0, 0}) ++wrong;
+            }
+        });
+    threads.clear();
+    EXPECT_EQ(wrong, 0);
+}
+
+TEST_P(OnDevice, ASessionOutlivesTheContextItCameFrom) {
+    const std::vector<float> w{1, -1, 0, 2, 1, 1};
+    std::unique_ptr<Session> session;
+    {
+        const Context short_lived(build_tree());
+        session = std::make_unique<Session>(short_lived.choose(GetParam()), dense(),
+                                            [&](std::string_view) { return bytes_of(w); });
+    }
+    const std::vector<float> x{1, 2, 3, -1, -2, -3};
+    std::vector<float> y(4);
+    const NamedBytes in[] = {{"x", bytes_of(x)}};
+    const NamedRoom out[] = {{"y", room_of(y)}};
+    session->run(in, out);
+    EXPECT_EQ(y, (std::vector<float>{4, 6, 0, 0}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, OnDevice, testing::ValuesIn(device_ids()), [](const auto& param) {
+    std::string name = param.param;
+    for (char& c : name)
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+    return name;
+});
+
+TEST(Runtime, ABuildHasAtLeastOneDevice) { EXPECT_FALSE(device_ids().empty()); }
+
+TEST(Runtime, NothingCanBeMadeWithoutADevice) {
+    EXPECT_EQ(error_of([] { Buffer buffer(Device(), 16); }).code(), Code::invalid);
+    EXPECT_EQ(error_of([] { Program program(Device(), Graph()); }).code(), Code::invalid);
+    EXPECT_EQ(error_of([] { WeightStore store(Device(), WeightSource()); }).code(), Code::invalid);
+}
+
+}  // namespace
+}  // namespace backplane
