@@ -17,7 +17,7 @@ constexpr int64_t kMostThreads = 256;
 
 struct Module {
     explicit Module(const bp_host* table)
-        : host(table), level(choose_level(host.option("cpu.mask"))), name(processor_name()), units(usable_threads()) {}
+        : host(table), level(choose_level(host.option("host.cpu-mask"))), name(processor_name()), units(usable_threads()) {}
     Host host;
     Level level;
     std::string name;

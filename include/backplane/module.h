@@ -127,7 +127,8 @@ typedef struct bp_host {
     uint32_t abi; /* BP_ABI of the host: the first eight bytes are frozen for all majors                                  */
     void *self;   /* first argument of everything below                                                                   */
     void (*log)(void *self, uint32_t level, const char *text);
-    /* Options as text, by "backend.name": option("cpu.threads") -> "4"; null if not set. Lives until the next call.      */
+    /* Options as text: "backend.name", option("cpu.threads") -> "4"; and "host.cpu-mask", CPU features that must not be
+     * used ("avx512f,avx2"). Null if not set. Lives until the next call on this thread.                                  */
     const char *(*option)(void *self, const char *name);
     void *(*allocate)(void *self, size_t size, size_t alignment); /* null: no memory                                      */
     void (*release)(void *self, void *memory);

@@ -162,7 +162,7 @@ public:
         host_.option = [](void* self, const char* name) -> const char* {
             const auto& o = *static_cast<Options*>(self);
             const std::string n = name;
-            const std::string& v = n == "cpu.mask" ? o.mask : o.threads;
+            const std::string& v = n == "host.cpu-mask" ? o.mask : o.threads;
             return v.empty() ? nullptr : v.c_str();
         };
         Check check;

@@ -262,8 +262,8 @@ TEST(Runtime, ABuildHasAtLeastOneDevice) { EXPECT_FALSE(device_ids().empty()); }
 
 TEST(Runtime, NothingCanBeMadeWithoutADevice) {
     EXPECT_EQ(error_of([] { Buffer buffer(Device(), 16); }).code(), Code::invalid);
-    EXPECT_EQ(error_of([] { Program program(Device(), Graph()); }).code(), Code::invalid);
-    EXPECT_EQ(error_of([] { WeightStore store(Device(), WeightSource()); }).code(), Code::invalid);
+    EXPECT_EQ(error_of([] { Program program(Device{}, Graph{}); }).code(), Code::invalid);
+    EXPECT_EQ(error_of([] { WeightStore store(Device{}, WeightSource{}); }).code(), Code::invalid);
 }
 
 }  // namespace

@@ -1,0 +1,50 @@
+// Files as discovery sees them: looked at with suspicion, never waited for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace backplane::base {
+
+struct FileStatus {
+    enum class Kind { missing, regular, folder, other };
+    Kind kind = Kind::missing;
+    uint64_t size = 0;
+    uint64_t volume = 0, number = 0;    // together: which file it is, whatever its names
+    int64_t modified_ns = 0;
+    bool others_may_write = false;      // anybody on this machine
+    bool sticky = false;                // a folder where only a file's owner may replace it
+    bool foreign_owner = false;         // owned by neither the system, nor this user, nor the owner of this library
+    std::string owner;                  // for messages: "user 1000"
+    std::string problem;                // why nothing is known; kind is then missing
+};
+
+// Follows links.
+FileStatus status_of(const std::filesystem::path& path);
+
+// An open regular file. A FIFO or device under that name is refused at once and never opened for waiting.
+class File {
+public:
+    explicit File(const std::filesystem::path& path);  // throws Error(not_found, denied, invalid)
+    ~File();
+    File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)), status_(std::move(other.status_)) {}
+    File& operator=(File&&) = delete;
+
+    [[nodiscard]] const FileStatus& status() const noexcept { return status_; }  // of the open file, not of the name
+    // Fewer bytes than asked for: the end of the file, or an error of the disk.
+    size_t read_at(uint64_t offset, std::span<std::byte> into) const noexcept;
+
+private:
+    intptr_t descriptor_ = -1;
+    FileStatus status_;
+};
+
+// Names in a folder, sorted, at most `most`. Empty when it cannot be read: `problem` then says why.
+std::vector<std::filesystem::path> names_in(const std::filesystem::path& folder, std::string& problem, size_t most = 100000);
+
+}  // namespace backplane::base

@@ -1,0 +1,151 @@
+// The descriptor: prefix and JSON of note.h. Everything in it is a claim of a stranger.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "backplane/note.h"
+#include "discovery/inspect.hpp"
+
+namespace backplane::discovery {
+
+namespace {
+
+using Json = nlohmann::json;
+
+struct Prefix {
+    std::array<char, 4> magic;
+    uint32_t size, abi, flags, json_size, reserved;
+};
+static_assert(sizeof(Prefix) == BP_NOTE_PREFIX_SIZE);
+
+constexpr size_t kMostText = 256;
+constexpr size_t kMostItems = 64;
+
+// A descriptor's mistake: the field and what it should have been.
+struct Mistake {
+    std::string text;
+};
+
+bool printable(std::string_view text) {
+    return std::none_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
+std::string as_text(const Json& value, const std::string& field) {
+    if (!value.is_string()) throw Mistake{"'" + field + "' is not a text"};
+    auto text = value.get<std::string>();
+    if (text.size() > kMostText || !printable(text)) throw Mistake{"'" + field + "' is too long or not printable"};
+    return text;
+}
+
+std::string text_of(const Json& object, const char* field) {
+    const auto found = object.find(field);
+    return found == object.end() ? std::string() : as_text(*found, field);
+}
+
+const Json& list_in(const Json& object, const char* field) {
+    static const Json kNone = Json::array();
+    const auto found = object.find(field);
+    if (found == object.end()) return kNone;
+    if (!found->is_array() || found->size() > kMostItems) throw Mistake{"'" + std::string(field) + "' is not a list of at most 64"};
+    return *found;
+}
+
+std::vector<std::string> texts_in(const Json& object, const char* field) {
+    std::vector<std::string> texts;
+    for (const Json& item : list_in(object, field)) texts.push_back(as_text(item, field));
+    return texts;
+}
+
+std::vector<Need> needs_in(const Json& object) {
+    std::vector<Need> needs;
+    for (const Json& item : list_in(object, "needs")) {
+        Need need{"", "required"};
+        if (item.is_object()) {
+            need.soname = text_of(item, "soname");
+            if (const std::string priority = text_of(item, "priority"); !priority.empty()) need.priority = priority;
+        } else {
+            need.soname = as_text(item, "needs");
+        }
+        if (need.soname.empty()) throw Mistake{"an item of 'needs' names no library"};
+        needs.push_back(std::move(need));
+    }
+    return needs;
+}
+
+bool is_backend_name(std::string_view name) {
+    return !name.empty() && name.size() <= 32 && std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    });
+}
+
+void read_fields(const Json& json, Descriptor& d) {
+    if (!json.is_object()) throw Mistake{"it is not a JSON object"};
+    d.backend = text_of(json, "backend");
+    if (!is_backend_name(d.backend)) throw Mistake{"'backend' must be 1 to 32 of a-z, 0-9, - and _"};
+    d.version = text_of(json, "version");
+    d.build = text_of(json, "build");
+    d.licence = text_of(json, "licence");
+    d.cpu = texts_in(json, "cpu");
+    d.needs = needs_in(json);
+    if (const auto priority = json.find("priority"); priority != json.end()) {
+        if (!priority->is_number_integer()) throw Mistake{"'priority' is not a whole number"};
+        d.priority = std::clamp<int64_t>(priority->get<int64_t>(), -1000000, 1000000);
+    }
+    const std::string probe = text_of(json, "probe");
+    if (!probe.empty() && probe != "none" && probe != "child") throw Mistake{"'probe' is neither \"none\" nor \"child\""};
+    d.probe_in_child = probe != "none";
+    if (const auto watch = json.find("watch"); watch != json.end()) {
+        if (!watch->is_object()) throw Mistake{"'watch' is not an object"};
+        d.watch_files = texts_in(*watch, "files");
+        d.watch_env = texts_in(*watch, "env");
+    }
+}
+
+void bad(Inspection& into, const std::string& text) {
+    into.problem = ReasonCode::bad_descriptor;
+    into.text = "its descriptor is not valid: " + text;
+}
+
+std::string version_text(uint32_t abi) { return std::to_string(abi >> 16) + "." + std::to_string(abi & 0xffff); }
+
+}  // namespace
+
+void read_descriptor_json(std::string_view json, uint32_t abi, uint32_t flags, Inspection& into) {
+    Descriptor& d = into.descriptor.emplace();
+    d.abi = abi;
+    d.flags = flags;
+    if (abi >> 16 != BP_ABI_MAJOR) {
+        into.problem = ReasonCode::abi_mismatch;
+        into.text = "speaks module ABI " + version_text(abi) + ", this host speaks " + version_text(BP_ABI);
+        return;
+    }
+    if (json.size() > BP_NOTE_JSON_MOST) return bad(into, "its JSON is over 4096 bytes");
+    // A parser that recurses could be driven out of its stack; 4 KiB of brackets would not do it, but say so here.
+    if (std::count_if(json.begin(), json.end(), [](char c) { return c == '[' || c == '{'; }) > 256)
+        return bad(into, "its JSON is nested too deeply");
+    d.json = json;
+    const Json parsed = Json::parse(json, nullptr, false);
+    if (parsed.is_discarded()) return bad(into, "it is not JSON");
+    try {
+        read_fields(parsed, d);
+    } catch (const Mistake& mistake) {
+        bad(into, mistake.text);
+    } catch (const Json::exception&) {
+        bad(into, "a value is of the wrong kind");
+    }
+}
+
+void read_descriptor(std::span<const std::byte> bytes, Inspection& into) {
+    Prefix prefix{};
+    if (bytes.size() < sizeof prefix) return bad(into, "it is shorter than its own prefix");
+    std::memcpy(&prefix, bytes.data(), sizeof prefix);
+    if (std::string_view(prefix.magic.data(), 4) != "BPN1") return bad(into, "it does not start with BPN1");
+    if (prefix.abi >> 16 != BP_ABI_MAJOR) return read_descriptor_json({}, prefix.abi, prefix.flags, into);
+    if (prefix.size < sizeof prefix || prefix.size > bytes.size() || prefix.json_size > bytes.size() - prefix.size)
+        return bad(into, "the sizes in its prefix do not fit");
+    const auto* text = reinterpret_cast<const char*>(bytes.data()) + prefix.size;
+    read_descriptor_json({text, prefix.json_size}, prefix.abi, prefix.flags, into);
+}
+
+}  // namespace backplane::discovery

@@ -1,0 +1,27 @@
+// The whole of discovery: find, inspect, judge, rank. Nothing here runs a module's code.
+#pragma once
+
+#include <vector>
+
+#include "backplane/context.hpp"
+#include "backplane/module.h"
+#include "discovery/inspect.hpp"
+#include "discovery/judge.hpp"
+
+namespace backplane::discovery {
+
+struct Rated {
+    Candidate candidate;  // verdict `rejected` with a reason, or not decided yet (code none)
+    Inspection inspection;
+    const bp_static_module* linked_in = nullptr;
+};
+
+struct Discovery {
+    std::vector<Source> sources;
+    std::vector<Rated> rated;  // good ones first, grouped by backend, each group in the order in which to try; then the rejected
+};
+
+// `linked_in` ends with an entry of struct_size 0; may be null.
+Discovery discover(const ContextOptions& options, const bp_static_module* linked_in, std::string_view cpu_mask);
+
+}  // namespace backplane::discovery

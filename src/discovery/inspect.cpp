@@ -1,0 +1,110 @@
+#include "discovery/inspect.hpp"
+
+#include <array>
+#include <string_view>
+
+#include "base/dynamic_library.hpp"
+
+namespace backplane::discovery {
+
+namespace {
+
+void take_sidecar(Inspection& into) {
+    std::filesystem::path sidecar = into.path;
+    sidecar += ".backplane.json";
+    if (base::status_of(sidecar).kind == base::FileStatus::Kind::missing) return;
+    into.from_sidecar = true;
+    try {
+        const base::File file(sidecar);
+        std::string json(std::min<uint64_t>(file.status().size, 4097), '\0');
+        json.resize(file.read_at(0, std::as_writable_bytes(std::span(json))));
+        if (file.status().others_may_write || file.status().foreign_owner) {
+            into.problem = ReasonCode::writable_by_others;
+            into.text = "its sidecar " + sidecar.filename().string() + " belongs to somebody else or may be written by others";
+            return;
+        }
+        read_descriptor_json(json, BP_ABI, 0, into);
+    } catch (const Error& error) {
+        into.problem = ReasonCode::unreadable;
+        into.text = error.what();
+    }
+}
+
+void read_binary(const ByteSource& source, Inspection& into) {
+    std::array<char, 4> magic{};
+    if (!source.get(0, magic)) {
+        into.problem = source.size() == 0 ? ReasonCode::truncated : ReasonCode::not_a_module;
+        into.text = source.size() == 0 ? "an empty file" : "too short to be a shared library";
+        return;
+    }
+    const std::string_view start(magic.data(), 4);
+    std::vector<std::byte> note;
+    if (start == "\177ELF") {
+        note = read_elf(source, into);
+    } else if (start.substr(0, 2) == "MZ") {
+        note = read_pe(source, into);
+    } else {
+        into.problem = ReasonCode::not_a_module;
+        into.text = "not a shared library: it starts with other bytes";
+        return;
+    }
+    if (into.problem == ReasonCode::none && !note.empty()) read_descriptor(note, into);
+}
+
+}  // namespace
+
+Inspection inspect(const std::filesystem::path& path) {
+    Inspection result;
+    result.path = path;
+    try {
+        const base::File file(path);
+        result.status = file.status();
+        read_binary(FileBytes(file), result);
+    } catch (const Error& error) {
+        result.status = base::status_of(path);
+        result.problem = result.status.kind == base::FileStatus::Kind::regular ? ReasonCode::unreadable : ReasonCode::not_a_module;
+        if (result.status.kind == base::FileStatus::Kind::missing) result.problem = ReasonCode::unreadable;
+        result.text = error.what();
+        return result;
+    }
+    const bool readable = result.problem == ReasonCode::none && result.binary.bits == host_binary().bits;
+    if (readable && !result.descriptor) take_sidecar(result);
+    return result;
+}
+
+const Binary& host_binary() {
+    static const Binary kHost = [] {
+        Inspection own;
+        const std::filesystem::path file = base::own_file();
+        try {
+            const base::File opened(file.empty() ? base::executable_file() : file);
+            const FileBytes bytes(opened);
+            std::array<uint8_t, 20> start{};
+            if (bytes.get(0, start)) read_binary(bytes, own);
+        } catch (const Error&) {
+            own.binary = {};
+        }
+        return own.binary;
+    }();
+    return kHost;
+}
+
+std::string name_of_machine(const Binary& binary) {
+    struct Row {
+        Format format;
+        uint32_t machine;
+        const char* name;
+    };
+    static constexpr std::array kRows{
+        Row{Format::elf, 62, "x86-64"}, Row{Format::elf, 183, "arm64"},     Row{Format::elf, 3, "x86 (32-bit)"},
+        Row{Format::elf, 40, "arm"},    Row{Format::elf, 243, "RISC-V"},    Row{Format::elf, 21, "PowerPC 64"},
+        Row{Format::elf, 258, "LoongArch"}, Row{Format::elf, 22, "S/390"}, Row{Format::pe, 0x8664, "x86-64"},
+        Row{Format::pe, 0xaa64, "arm64"}, Row{Format::pe, 0x14c, "x86 (32-bit)"},
+    };
+    std::string name = "machine " + std::to_string(binary.machine);
+    for (const Row& row : kRows)
+        if (row.format == binary.format && row.machine == binary.machine) name = row.name;
+    return (binary.format == Format::pe ? "Windows on " : "") + name;
+}
+
+}  // namespace backplane::discovery

@@ -1,0 +1,59 @@
+// Inspecting: what a file is and says of itself, read from its bytes. No code of the file runs, whatever is in it.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backplane/context.hpp"
+#include "base/file.hpp"
+#include "discovery/byte_source.hpp"
+
+namespace backplane::discovery {
+
+enum class Format { none, elf, pe };
+
+// What of a file decides whether it can run here.
+struct Binary {
+    Format format = Format::none;
+    uint32_t machine = 0;  // e_machine, or Machine of the COFF header
+    uint32_t bits = 0;     // 32 or 64
+    bool little_endian = true;
+    std::vector<std::string> needed;  // sonames
+    std::vector<std::filesystem::path> run_paths;
+    std::string build_id;  // hexadecimal; empty: none
+    bool operator==(const Binary&) const = default;
+};
+
+struct Inspection {
+    std::filesystem::path path;
+    base::FileStatus status;
+    Binary binary;
+    std::optional<Descriptor> descriptor;  // also with a problem, as far as it could be read
+    bool from_sidecar = false;
+    ReasonCode problem = ReasonCode::none;  // why this cannot be a module, whatever the machine
+    std::string text;                       // the problem in a sentence
+};
+
+// Never throws for what a file holds. A file without a descriptor of its own is asked for its sidecar, PATH.backplane.json.
+Inspection inspect(const std::filesystem::path& path);
+
+// The readers, for inspect(), tests and fuzzers. Each fills in what it can and sets `problem` at the first thing that is wrong.
+// Returns the bytes of the descriptor (prefix and JSON), empty when there is none.
+std::vector<std::byte> read_elf(const ByteSource& source, Inspection& into);
+std::vector<std::byte> read_pe(const ByteSource& source, Inspection& into);
+
+// Prefix and JSON as in note.h.
+void read_descriptor(std::span<const std::byte> bytes, Inspection& into);
+// The JSON alone, for sidecars and linked-in modules; `abi` and `flags` stand in for the prefix.
+void read_descriptor_json(std::string_view json, uint32_t abi, uint32_t flags, Inspection& into);
+
+// What the running program is built for.
+const Binary& host_binary();
+
+// "x86-64", "arm64", "machine 0x1234"
+std::string name_of_machine(const Binary& binary);
+
+}  // namespace backplane::discovery

@@ -1,0 +1,140 @@
+#include "discovery/judge.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "backplane/note.h"
+#include "base/dynamic_library.hpp"
+
+namespace backplane::discovery {
+
+namespace {
+
+Judgement no(ReasonCode code, std::string reason, std::string remedy = {}) {
+    return {code, std::move(reason), std::move(remedy)};
+}
+
+std::string join(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+    return text;
+}
+
+Judgement judge_access(const Inspection& m) {
+    if (m.status.kind != base::FileStatus::Kind::regular) return {};
+    if (m.status.others_may_write)
+        return no(ReasonCode::writable_by_others, "everybody on this machine may write to the file", "chmod o-w " + m.path.string());
+    if (m.status.foreign_owner)
+        return no(ReasonCode::wrong_owner, "the file belongs to " + m.status.owner + ", neither to you nor to the system",
+                  "take it over (chown), if you trust it");
+    return {};
+}
+
+std::string remedy_for(ReasonCode code) {
+    switch (code) {
+        case ReasonCode::truncated: return "copy or install the file again";
+        case ReasonCode::abi_mismatch: return "install the module's build for this version of the library";
+        case ReasonCode::bad_descriptor: return "ask the module's author for a correct build";
+        default: return {};
+    }
+}
+
+Judgement judge_machine(const Inspection& m, const Host& host) {
+    const Binary& b = m.binary;
+    if (b.format == Format::none || (b.format == host.binary.format && b.machine == host.binary.machine && b.bits == host.binary.bits &&
+                                     b.little_endian == host.binary.little_endian))
+        return {};
+    return no(ReasonCode::wrong_architecture,
+              "built for " + name_of_machine(b) + ", this program for " + name_of_machine(host.binary),
+              "install the module's build for " + name_of_machine(host.binary));
+}
+
+Judgement judge_cpu(const Descriptor& d, const Host& host) {
+    std::vector<std::string> missing;
+    for (const std::string& feature : d.cpu)
+        if (!host.cpu.contains(feature)) missing.push_back(feature);
+    if (missing.empty()) return {};
+    return no(ReasonCode::cpu_feature_missing, "needs CPU features that are not usable here: " + join(missing));
+}
+
+Judgement judge_libraries(const Inspection& m) {
+    std::vector<std::string> missing;
+    auto check = [&](const std::string& name) {
+        if (std::find(missing.begin(), missing.end(), name) == missing.end() &&
+            base::find_library(name, m.binary.run_paths) == base::Presence::absent)
+            missing.push_back(name);
+    };
+    for (const std::string& name : m.binary.needed) check(name);
+    for (const Need& need : m.descriptor->needs)
+        if (need.priority == "required") check(need.soname);
+    if (missing.empty()) return {};
+    return no(ReasonCode::library_missing, "needs libraries that this system does not have: " + join(missing),
+              "install the package that brings " + missing.front());
+}
+
+// The strongest instruction set first; what is not here ranks below what is.
+constexpr std::array<std::string_view, 18> kStrength{"amx_fp16", "amx_int8", "avx512_fp16", "avx512_bf16", "avx512_vnni", "avx512bw",
+                                                     "avx512f",  "avx_vnni", "avx2",        "avx",         "sse4_2",      "sve2",
+                                                     "sve",      "i8mm",     "bf16",        "asimddp",     "asimdhp",     "atomics"};
+
+// 0: the strongest; kStrength.size(): none of them.
+size_t strength(const Descriptor& d, size_t after) {
+    for (size_t i = after; i < kStrength.size(); ++i)
+        if (std::find(d.cpu.begin(), d.cpu.end(), kStrength[i]) != d.cpu.end()) return i;
+    return kStrength.size();
+}
+
+// "1.10.0" is above "1.9"; what is not a number counts as 0.
+int compare_versions(std::string_view left, std::string_view right) {
+    while (!left.empty() || !right.empty()) {
+        auto next = [](std::string_view& text) {
+            const size_t end = std::min(text.find('.'), text.size());
+            uint32_t number = 0;
+            std::from_chars(text.data(), text.data() + end, number);
+            text.remove_prefix(std::min(end + 1, text.size()));
+            return number;
+        };
+        const uint32_t a = next(left);
+        const uint32_t b = next(right);
+        if (a != b) return a > b ? -1 : 1;
+    }
+    return 0;
+}
+
+}  // namespace
+
+Host this_host(std::string_view mask) {
+    static const base::CpuFeatures kAll = base::detect_cpu_features();
+    return {base::without(kAll, mask), host_binary(), BACKPLANE_HOST_SANITIZER};
+}
+
+Judgement judge(const Inspection& m, const Host& host) {
+    if (Judgement access = judge_access(m); access.code != ReasonCode::none) return access;
+    if (Judgement machine = judge_machine(m, host); machine.code != ReasonCode::none) return machine;
+    if (m.problem != ReasonCode::none) return no(m.problem, m.text, remedy_for(m.problem));
+    if (!m.descriptor)
+        return no(ReasonCode::not_a_module, "a shared library without a descriptor: not a module",
+                  "for a module of another make, put a sidecar beside it (" + m.path.filename().string() + ".backplane.json)");
+    const Descriptor& d = *m.descriptor;
+    if ((d.flags & BP_NOTE_SANITIZER) != 0 && !host.sanitizer)
+        return no(ReasonCode::sanitizer_mismatch, "built with a sanitizer, which this program is not");
+    if (Judgement cpu = judge_cpu(d, host); cpu.code != ReasonCode::none) return cpu;
+    return judge_libraries(m);
+}
+
+int compare(const Inspection& left, const Inspection& right) {
+    const Descriptor& a = *left.descriptor;
+    const Descriptor& b = *right.descriptor;
+    for (size_t after = 0; after < kStrength.size();) {
+        const size_t x = strength(a, after);
+        const size_t y = strength(b, after);
+        if (x != y) return x < y ? -1 : 1;
+        after = x + 1;
+    }
+    if (a.priority != b.priority) return a.priority > b.priority ? -1 : 1;
+    if (const int version = compare_versions(a.version, b.version); version != 0) return version;
+    return left.path.compare(right.path);
+}
+
+}  // namespace backplane::discovery

@@ -1,0 +1,34 @@
+// Judging and ranking: from what was inspected to a verdict, by rules alone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/cpu_features.hpp"
+#include "discovery/inspect.hpp"
+
+namespace backplane::discovery {
+
+struct Judgement {
+    ReasonCode code = ReasonCode::none;  // none: may be loaded
+    std::string reason;                  // one sentence
+    std::string remedy;
+};
+
+struct Host {
+    base::CpuFeatures cpu;
+    Binary binary;
+    bool sanitizer = false;
+};
+
+// The machine this runs on, without the CPU features in `mask`.
+Host this_host(std::string_view mask);
+
+// May this module be loaded here? The first thing that is wrong, in order of what is easiest to put right last.
+Judgement judge(const Inspection& module, const Host& host);
+
+// Which of two good modules of one backend is to be tried first: the one that requires the stronger instruction set, then by priority,
+// version and path. `left` before `right`: negative.
+int compare(const Inspection& left, const Inspection& right);
+
+}  // namespace backplane::discovery

@@ -1,0 +1,171 @@
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "backplane/gguf.hpp"
+#include "formats/ggml_type.hpp"
+#include "formats/gguf_contents.hpp"
+#include "formats/replacing_file.hpp"
+
+namespace backplane {
+
+namespace {
+
+using formats::GgufType;
+
+// The part of the file before the data.
+class Header {
+public:
+    template <typename Number>
+    void number(Number value) {
+        const auto* from = reinterpret_cast<const std::byte*>(&value);
+        bytes_.insert(bytes_.end(), from, from + sizeof value);
+    }
+    void characters(std::string_view value) {
+        const auto* from = reinterpret_cast<const std::byte*>(value.data());
+        bytes_.insert(bytes_.end(), from, from + value.size());
+    }
+    void text(std::string_view value) {
+        number<uint64_t>(value.size());
+        characters(value);
+    }
+    void type(GgufType type) { number(static_cast<uint32_t>(type)); }
+    void pad() { bytes_.resize(formats::align_up(bytes_.size(), formats::kGgufAlignment)); }
+    [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+
+private:
+    std::vector<std::byte> bytes_;
+};
+
+template <typename Number>
+bool fits(int64_t value) {
+    return value >= int64_t{std::numeric_limits<Number>::min()} && value <= int64_t{std::numeric_limits<Number>::max()};
+}
+
+// Picks the types that other readers of GGUF expect: u32 for a count, i32 arrays where they do.
+class ValueWriter {
+public:
+    explicit ValueWriter(Header& out_) : out(out_) {}
+
+    void operator()(bool value) const {
+        out.type(GgufType::boolean);
+        out.number<uint8_t>(value ? 1 : 0);
+    }
+    void operator()(int64_t value) const {
+        const bool small = fits<uint32_t>(value);
+        out.type(small ? GgufType::u32 : GgufType::i64);
+        if (small) {
+            out.number(static_cast<uint32_t>(value));
+        } else {
+            out.number(value);
+        }
+    }
+    void operator()(uint64_t value) const {
+        out.type(GgufType::u64);
+        out.number(value);
+    }
+    void operator()(double value) const {
+        out.type(GgufType::f64);
+        out.number(value);
+    }
+    void operator()(const std::string& value) const {
+        out.type(GgufType::string);
+        out.text(value);
+    }
+    void operator()(const std::vector<int64_t>& values) const {
+        const bool small = std::all_of(values.begin(), values.end(), fits<int32_t>);
+        array(small ? GgufType::i32 : GgufType::i64, values.size());
+        for (const int64_t value : values) {
+            if (small) {
+                out.number(static_cast<int32_t>(value));
+            } else {
+                out.number(value);
+            }
+        }
+    }
+    void operator()(const std::vector<double>& values) const {
+        array(GgufType::f64, values.size());
+        for (const double value : values) out.number(value);
+    }
+    void operator()(const std::vector<std::string>& values) const {
+        array(GgufType::string, values.size());
+        for (const std::string& value : values) out.text(value);
+    }
+
+private:
+    void array(GgufType element, size_t size) const {
+        out.type(GgufType::array);
+        out.type(element);
+        out.number<uint64_t>(size);
+    }
+
+    Header& out;
+};
+
+void check_name(const std::string& what, const std::string& name) {
+    if (name.empty() || name.size() > formats::kGgufMostKeyBytes)
+        throw Error(Code::invalid, what + " of " + std::to_string(name.size()) + " bytes; 1 to 65535 are allowed");
+}
+
+constexpr std::array<std::byte, formats::kGgufAlignment> kZeros{};
+
+}  // namespace
+
+void GgufWriter::set(std::string key, GgufValue value) {
+    check_name("cannot write GGUF: a key", key);
+    if (key == formats::kGgufAlignmentKey)
+        throw Error(Code::invalid, "cannot write GGUF: general.alignment is the writer's to set");
+    for (auto& [name, old] : metadata_)
+        if (name == key) {
+            old = std::move(value);
+            return;
+        }
+    metadata_.emplace_back(std::move(key), std::move(value));
+}
+
+void GgufWriter::add(std::string name, DType dtype, Shape shape, std::span<const std::byte> bytes) {
+    check_name("cannot write GGUF: a tensor's name", name);
+    const std::string what = "cannot write GGUF tensor '" + name + "': ";
+    if (std::any_of(tensors_.begin(), tensors_.end(), [&](const Item& item) { return item.name == name; }))
+        throw Error(Code::invalid, what + "the name is taken");
+    if (formats::find_ggml_type(dtype) == nullptr)
+        throw Error(Code::invalid, what + "GGUF has no element type " + name_of(dtype));
+    if (shape.size() > BP_MAX_RANK) throw Error(Code::invalid, what + "rank " + std::to_string(shape.size()) + " is over 8");
+    const uint64_t wanted = backplane::bytes(dtype, shape);
+    if (bytes.size() != wanted)
+        throw Error(Code::invalid, what + name_of(dtype) + " " + to_string(shape) + " has " + std::to_string(wanted) +
+                                       " bytes, " + std::to_string(bytes.size()) + " given");
+    tensors_.push_back({std::move(name), dtype, std::move(shape), bytes});
+}
+
+void GgufWriter::write(const std::filesystem::path& path) const {
+    Header header;
+    header.characters(formats::kGgufMagic);
+    header.number(formats::kGgufVersion);
+    header.number<uint64_t>(tensors_.size());
+    header.number<uint64_t>(metadata_.size());
+    for (const auto& [key, value] : metadata_) {
+        header.text(key);
+        std::visit(ValueWriter(header), value);
+    }
+    uint64_t offset = 0;
+    for (const Item& item : tensors_) {
+        header.text(item.name);
+        header.number(static_cast<uint32_t>(item.shape.size()));
+        for (size_t i = item.shape.size(); i-- > 0;) header.number(static_cast<uint64_t>(item.shape[i]));
+        header.number(formats::find_ggml_type(item.dtype)->number);
+        header.number(offset);
+        offset += formats::align_up(item.bytes.size(), formats::kGgufAlignment);
+    }
+    header.pad();
+    formats::ReplacingFile file(path);
+    file.write(header.bytes());
+    for (const Item& item : tensors_) {
+        file.write(item.bytes);
+        const uint64_t padding = formats::align_up(item.bytes.size(), formats::kGgufAlignment) - item.bytes.size();
+        file.write(std::span(kZeros).first(padding));
+    }
+    file.commit();
+}
+
+}  // namespace backplane

@@ -1,0 +1,30 @@
+// A file as read-only memory.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <utility>
+
+namespace backplane::formats {
+
+// Unmaps when it goes. A file that somebody shortens while it is mapped makes the system raise SIGBUS on access: replace model files
+// by renaming, as ReplacingFile does, and never write into them.
+class MappedFile {
+public:
+    MappedFile() = default;
+    // Throws Error: not_found, denied (what the system says), invalid (no regular file).
+    explicit MappedFile(const std::filesystem::path& path);
+    ~MappedFile();
+    MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+    MappedFile& operator=(MappedFile&& other) noexcept {
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+    [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
+
+private:
+    std::span<const std::byte> bytes_;
+};
+
+}  // namespace backplane::formats

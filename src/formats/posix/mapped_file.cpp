@@ -1,0 +1,45 @@
+#include "formats/mapped_file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "formats/posix/system_error.hpp"
+
+namespace backplane::formats {
+
+namespace {
+
+struct Descriptor {
+    explicit Descriptor(int number_) : number(number_) {}
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor() {
+        if (number >= 0) ::close(number);
+    }
+    int number;
+};
+
+}  // namespace
+
+MappedFile::MappedFile(const std::filesystem::path& path) {
+    const std::string what = "cannot read '" + path.string() + "'";
+    // O_NONBLOCK: opening a named pipe that nobody writes would wait for ever.
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (file.number < 0) throw system_error(what, errno);
+    struct stat facts {};
+    if (::fstat(file.number, &facts) != 0) throw system_error(what, errno);
+    if (!S_ISREG(facts.st_mode)) throw Error(Code::invalid, what + ": it is no regular file");
+    if (facts.st_size == 0) return;
+    const auto size = static_cast<size_t>(facts.st_size);
+    void* const memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number, 0);
+    if (memory == MAP_FAILED) throw system_error(what, errno);
+    bytes_ = {static_cast<const std::byte*>(memory), size};
+}
+
+MappedFile::~MappedFile() {
+    if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+}  // namespace backplane::formats

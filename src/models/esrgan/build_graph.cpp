@@ -1,0 +1,82 @@
+// Feature maps are [1, channels, height, width] inside, pixels come and go as [1, height, width, channels].
+#include "models/esrgan/network.hpp"
+
+namespace backplane::esrgan {
+
+namespace {
+
+constexpr int64_t kMostPixels = int64_t{1} << 31;  // in one direction
+
+class Builder {
+public:
+    Builder(const Network& network, int64_t height, int64_t width) : network_(network), height_(height), width_(width) {}
+
+    Graph build() {
+        const TensorId image = graph_.input("image", DType::f32, {1, height_, width_, 3});
+        for (const Stage& stage : network_.stages) written_.push_back(add(stage, image));
+        return std::move(graph_);
+    }
+
+private:
+    TensorId add(const Stage& stage, TensorId image) {
+        const Layer& layer = stage.layer;
+        std::vector<TensorId> inputs;
+        for (const size_t i : stage.inputs) inputs.push_back(written_[i]);
+        switch (layer.kind) {
+            case LayerKind::input:
+                return graph_.add(Op::transpose, {image}, {{Attr::perm, std::vector<int64_t>{0, 3, 1, 2}}}, layer.name);
+            case LayerKind::convolution: return convolution(stage, inputs[0]);
+            case LayerKind::relu: return graph_.add(Op::relu, inputs, {}, layer.name);
+            case LayerKind::concatenate: return graph_.add(Op::concat, inputs, {{Attr::axis, 1}}, layer.name);
+            case LayerKind::add: return sum(layer, inputs);
+            case LayerKind::multiply: return graph_.add(Op::mul, {inputs[0], graph_.constant(layer.factor)}, {}, layer.name);
+            case LayerKind::upsample: return upsample(stage, inputs[0]);
+            case LayerKind::shuffle:
+                return graph_.add(Op::depth_to_space, inputs, {{Attr::blocksize, layer.by}, {Attr::mode, BP_DTS_DCR}},
+                                  layer.name);
+            case LayerKind::output: break;
+        }
+        const TensorId pixels = graph_.add(Op::transpose, inputs, {{Attr::perm, std::vector<int64_t>{0, 2, 3, 1}}});
+        graph_.output(pixels, "upscaled");
+        return pixels;
+    }
+
+    TensorId convolution(const Stage& stage, TensorId input) {
+        const Shape& shape = stage.weight;
+        const TensorId weight = graph_.weight(weight_name(stage.layer), DType::f32, shape);
+        const TensorId bias = graph_.weight(bias_name(stage.layer), DType::f32, {shape[0]});
+        // "Same" padding; of an even kernel the odd row and column go after, as TensorFlow has it.
+        const std::vector<int64_t> pads{(shape[2] - 1) / 2, (shape[3] - 1) / 2, shape[2] / 2, shape[3] / 2};
+        return graph_.add(Op::conv, {input, weight, bias}, {{Attr::pads, pads}}, stage.layer.name);
+    }
+
+    TensorId sum(const Layer& layer, const std::vector<TensorId>& inputs) {
+        TensorId total = inputs[0];
+        for (size_t i = 1; i < inputs.size(); ++i) total = graph_.add(Op::add, {total, inputs[i]}, {}, layer.name);
+        return total;
+    }
+
+    TensorId upsample(const Stage& stage, TensorId input) {
+        const std::vector<int64_t> sizes{height_ * stage.scale, width_ * stage.scale};
+        return graph_.add(
+            Op::resize, {input},
+            {{Attr::sizes, sizes}, {Attr::mode, BP_RESIZE_NEAREST}, {Attr::coordinates, BP_COORDINATES_ASYMMETRIC}},
+            stage.layer.name);
+    }
+
+    const Network& network_;
+    int64_t height_, width_;
+    Graph graph_;
+    std::vector<TensorId> written_;  // by each stage
+};
+
+}  // namespace
+
+Graph build_graph(const Network& network, int64_t height, int64_t width) {
+    if (height < 1 || width < 1 || height > kMostPixels || width > kMostPixels)
+        throw Error(Code::invalid, "cannot upscale an image of " + std::to_string(width) + " by " + std::to_string(height) +
+                                       " pixels: each side must be from 1 to 2^31");
+    return Builder(network, height, width).build();
+}
+
+}  // namespace backplane::esrgan

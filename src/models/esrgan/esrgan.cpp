@@ -1,0 +1,58 @@
+#include "backplane/esrgan.hpp"
+
+#include "models/esrgan/network.hpp"
+
+namespace backplane {
+
+struct Esrgan::State {
+    GgufFile file;
+    std::string name;
+    esrgan::Network network;
+};
+
+Esrgan Esrgan::open(const std::filesystem::path& path) { return from_gguf(GgufFile::open(path)); }
+
+Esrgan Esrgan::from_gguf(GgufFile file) {
+    const std::string what = "cannot use '" + file.name() + "' as an ESRGAN: ";
+    if (file.text("general.architecture") != "esrgan")
+        throw Error(Code::corrupt, what + "its general.architecture is not 'esrgan'; import the model first");
+    auto state = std::make_shared<State>();
+    state->name = file.text("general.name");
+    state->network = esrgan::read_network(
+        file.texts("esrgan.layers"), [&](const std::string& name) { return file.find_tensor(name); }, file.name());
+    if (file.integer("esrgan.scale") != state->network.scale)
+        throw Error(Code::corrupt, what + "esrgan.scale says " + std::to_string(file.integer("esrgan.scale")) +
+                                       ", its layers enlarge by " + std::to_string(state->network.scale));
+    state->file = std::move(file);
+    Esrgan model;
+    model.state_ = std::move(state);
+    return model;
+}
+
+const std::string& Esrgan::name() const noexcept { return state_->name; }
+
+int Esrgan::scale() const noexcept { return static_cast<int>(state_->network.scale); }
+
+int Esrgan::radius() const noexcept { return static_cast<int>(state_->network.radius); }
+
+uint64_t Esrgan::parameters() const noexcept { return state_->network.parameters; }
+
+double Esrgan::flops(int64_t height, int64_t width) const {
+    double flops = 0;
+    for (const esrgan::Stage& stage : state_->network.stages) {
+        if (stage.layer.kind != esrgan::LayerKind::convolution) continue;
+        const double pixels = static_cast<double>(height * stage.scale) * static_cast<double>(width * stage.scale);
+        flops += 2.0 * pixels * static_cast<double>(elements(stage.weight));
+    }
+    return flops;
+}
+
+Graph Esrgan::graph(int64_t height, int64_t width) const { return esrgan::build_graph(state_->network, height, width); }
+
+WeightSource Esrgan::weights() const {
+    return [state = state_](std::string_view name) {
+        return state->file.find_tensor(name) == nullptr ? std::span<const std::byte>() : state->file.data(name);
+    };
+}
+
+}  // namespace backplane

@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backplane/esrgan.hpp"
+#include "models/esrgan/tiled_upscale.hpp"
+
+namespace backplane {
+
+namespace {
+
+using namespace models;
+
+// Beyond this a larger tile gains little and a machine with little memory loses much.
+constexpr uint64_t most_workspace = uint64_t{512} << 20;
+constexpr int64_t tile_sizes[] = {256, 192, 128, 96, 64};
+constexpr std::size_t most_sessions = 4;
+
+struct Size {
+    int64_t height = 0, width = 0;
+    bool operator==(const Size&) const = default;
+};
+
+void check(const UpscaleOptions& options) {
+    if (options.tile >= 0 && options.overlap >= 0) return;
+    throw Error(Code::invalid, "cannot upscale with tiles of " + std::to_string(options.tile) + " and an overlap of " +
+                                   std::to_string(options.overlap) + ": give 0 (chosen for you) or more");
+}
+
+}  // namespace
+
+struct Upscaler::Impl {
+    Device device;
+    std::shared_ptr<const Esrgan> model;
+    std::shared_ptr<WeightStore> weights;
+    std::vector<std::pair<Size, Session>> sessions;  // the one used last comes last
+
+    Impl(const Device& device_, std::shared_ptr<const Esrgan> model_) : device(device_), model(std::move(model_)) {
+        if (!device) throw Error(Code::invalid, "cannot make an upscaler: no device given; use Context::choose");
+        if (!model) throw Error(Code::invalid, "cannot make an upscaler: no model given; use Esrgan::open");
+        weights = std::make_shared<WeightStore>(device, model->weights());
+    }
+
+    Session* compiled(Size size) {
+        const auto found = std::find_if(sessions.begin(), sessions.end(), [&](const auto& s) { return s.first == size; });
+        if (found == sessions.end()) return nullptr;
+        std::rotate(found, found + 1, sessions.end());
+        return &sessions.back().second;
+    }
+
+    Session& session_for(Size size, const std::atomic<uint32_t>* cancel) {
+        if (Session* found = compiled(size)) return *found;
+        if (sessions.size() >= most_sessions) sessions.erase(sessions.begin());
+        CompileOptions options;
+        options.cancel = cancel;
+        sessions.emplace_back(size, Session(device, model->graph(size.height, size.width), weights, options));
+        return sessions.back().second;
+    }
+
+    [[nodiscard]] bool fits(Size size, const std::atomic<uint32_t>* cancel) {
+        if (compiled(size) != nullptr) return true;
+        const uint64_t known = device.info().memory_free;
+        CompileOptions options;
+        options.plan_only = true;
+        options.cancel = cancel;
+        const Program plan(device, model->graph(size.height, size.width), options);
+        return plan.info().workspace_bytes <= (known == 0 ? most_workspace : std::min(most_workspace, known / 2));
+    }
+
+    // Cuts the image; the tiles' program is compiled when this returns.
+    TilePlan plan_for(int64_t width, int64_t height, int64_t channels, const UpscaleOptions& options) {
+        check(options);
+        TilePlan plan;
+        plan.channels = channels;
+        plan.scale = model->scale();
+        const auto cut = [&](int64_t across, int64_t down, int64_t overlap) {
+            plan.across = tile_axis(width, across, overlap);
+            plan.down = tile_axis(height, down, overlap);
+            session_for({plan.down.tile, plan.across.tile}, options.cancel);
+        };
+        const auto overlap_for = [&](int64_t tile) {
+            return options.overlap != 0 ? options.overlap : std::min<int64_t>({model->radius(), 16, tile / 4});
+        };
+        if (options.tile != 0) {
+            cut(options.tile, options.tile, overlap_for(options.tile));
+            return plan;
+        }
+        for (const int64_t most : tile_sizes) {
+            const bool last = most == std::end(tile_sizes)[-1];
+            const int64_t overlap = overlap_for(most);
+            const Size tile{balanced_tile(height, most, overlap), balanced_tile(width, most, overlap)};
+            try {
+                if (!last && !fits(tile, options.cancel)) continue;
+                cut(tile.width, tile.height, overlap);
+                break;
+            } catch (const Error& error) {
+                if (last || error.code() != Code::no_device_memory) throw;
+            }
+        }
+        return plan;
+    }
+
+    UpscaleResult run(const TilePlan& plan, std::function<void(std::span<uint8_t>)> read,
+                      std::function<void(std::span<const uint8_t>)> write, const UpscaleOptions& options) {
+        Session& session = session_for({plan.down.tile, plan.across.tile}, options.cancel);
+        TileWork work;
+        work.read = std::move(read);
+        work.write = std::move(write);
+        work.progress = options.progress;
+        work.cancel = options.cancel;
+        work.upscale = [&](std::span<const float> in, std::span<float> out) {
+            const NamedBytes input{"image", std::as_bytes(in)};
+            const NamedRoom output{"upscaled", std::as_writable_bytes(out)};
+            session.run({&input, 1}, {&output, 1}, options.cancel);
+        };
+        upscale_in_tiles(plan, work);
+        UpscaleResult result;
+        result.width = static_cast<uint32_t>(plan.across.length * plan.scale);
+        result.height = static_cast<uint32_t>(plan.down.length * plan.scale);
+        result.channels = static_cast<uint32_t>(plan.channels);
+        result.tiles = plan.tiles();
+        result.tile = std::max(plan.across.tile, plan.down.tile);
+        return result;
+    }
+};
+
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+Upscaler::Upscaler(const Device& device, std::shared_ptr<const Esrgan> model)
+    : impl_(std::make_unique<Impl>(device, std::move(model))) {}
+Upscaler::~Upscaler() = default;
+Upscaler::Upscaler(Upscaler&&) noexcept = default;
+Upscaler& Upscaler::operator=(Upscaler&&) noexcept = default;
+
+UpscaleResult Upscaler::run(ImageReader& in, const std::filesystem::path& out, const UpscaleOptions& options) {
+    const auto start = std::chrono::steady_clock::now();
+    const ImageInfo& info = in.info();
+    const auto scale = static_cast<uint32_t>(impl_->model->scale());
+    ImageInfo larger = info;
+    larger.width *= scale;
+    larger.height *= scale;
+    // Before the work, so that a name that cannot be written to is known at once.
+    const std::unique_ptr<ImageWriter> writer = ImageWriter::create(out, larger, options.image);
+    const TilePlan plan = impl_->plan_for(info.width, info.height, info.channels, options);
+    UpscaleResult result = impl_->run(
+        plan, [&](std::span<uint8_t> rows) { in.read(rows); }, [&](std::span<const uint8_t> rows) { writer->write(rows); },
+        options);
+    writer->finish();
+    result.seconds = seconds_since(start);
+    return result;
+}
+
+UpscaleResult Upscaler::run(std::span<const uint8_t> in, uint32_t width, uint32_t height, uint32_t channels,
+                            std::span<uint8_t> out, const UpscaleOptions& options) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto scale = static_cast<uint64_t>(impl_->model->scale());
+    const uint64_t pixels = uint64_t{width} * height;
+    if (pixels == 0 || (channels != 3 && channels != 4)) {
+        throw Error(Code::invalid, "cannot upscale " + std::to_string(width) + " x " + std::to_string(height) +
+                                       " pixels of " + std::to_string(channels) +
+                                       " channels: give at least 1 x 1 of 3 (RGB) or 4 (RGBA)");
+    }
+    if (in.size() != pixels * channels || out.size() != pixels * channels * scale * scale) {
+        throw Error(Code::invalid, "cannot upscale: " + std::to_string(in.size()) + " bytes in and " +
+                                       std::to_string(out.size()) + " out were given, it takes " +
+                                       std::to_string(pixels * channels) + " and " +
+                                       std::to_string(pixels * channels * scale * scale));
+    }
+    const TilePlan plan = impl_->plan_for(width, height, channels, options);
+    UpscaleResult result = impl_->run(
+        plan,
+        [&](std::span<uint8_t> rows) {
+            std::copy_n(in.begin(), rows.size(), rows.begin());
+            in = in.subspan(rows.size());
+        },
+        [&](std::span<const uint8_t> rows) {
+            std::copy(rows.begin(), rows.end(), out.begin());
+            out = out.subspan(rows.size());
+        },
+        options);
+    result.seconds = seconds_since(start);
+    return result;
+}
+
+}  // namespace backplane

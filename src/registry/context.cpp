@@ -1,0 +1,253 @@
+#include "backplane/context.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "base/environment.hpp"
+#include "discovery/discover.hpp"
+#include "registry/device_state.hpp"
+#include "registry/filter.hpp"
+#include "registry/module.hpp"
+
+extern "C" const bp_static_module backplane_linked_in_modules[];
+
+namespace backplane {
+
+namespace {
+
+using discovery::Rated;
+using registry::Filter;
+using registry::HostServices;
+using registry::LoadFailure;
+using registry::Module;
+
+std::string label(const Candidate& c) {
+    return c.path.empty() ? c.descriptor->backend + " (linked in)" : c.path.filename().string();
+}
+
+bool same_file(const discovery::Inspection& a, const discovery::Inspection& b) {
+    return a.path == b.path && a.status.volume == b.status.volume && a.status.number == b.status.number &&
+           a.status.modified_ns == b.status.modified_ns && a.status.size == b.status.size && a.binary == b.binary;
+}
+
+LogLevel level_from(const std::string& name) {
+    if (name == "debug") return LogLevel::debug;
+    if (name == "warning") return LogLevel::warning;
+    if (name == "error") return LogLevel::error;
+    return LogLevel::info;
+}
+
+std::string list_of(const std::vector<DeviceInfo>& devices) {
+    std::string text;
+    for (const DeviceInfo& d : devices) text += (text.empty() ? "" : ", ") + d.id + " (" + d.name + ", " + name_of(d.kind) + ")";
+    return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+struct Context::Impl {
+    struct Loaded {
+        std::string backend;
+        std::shared_ptr<Module> module;
+    };
+    struct Listed {
+        DeviceInfo info;
+        uint64_t id = 0;
+        std::shared_ptr<Module> module;
+    };
+
+    ContextOptions options;
+    Filter filter;              // the application's, or the environment's
+    std::string filter_source;  // for sentences: "BACKPLANE_DEVICE"
+    std::string cpu_mask;
+    std::shared_ptr<const HostServices> services;
+
+    mutable std::mutex mutex;  // of everything below
+    std::vector<Source> sources;
+    std::vector<Candidate> candidates;
+    std::vector<Loaded> loaded;
+    mutable std::map<std::string, std::weak_ptr<Device::State>> open_devices;
+    mutable std::vector<std::string> problems;  // what went wrong since the last scan
+
+    explicit Impl(ContextOptions given) : options(std::move(given)) {
+        auto variable = [&](const char* name) {
+            return options.use_environment ? base::environment(name).value_or("") : std::string();
+        };
+        filter_source = options.device_filter.empty() ? "BACKPLANE_DEVICE" : "the application's filter";
+        filter = Filter(options.device_filter.empty() ? variable("BACKPLANE_DEVICE") : options.device_filter);
+        cpu_mask = options.cpu_mask.empty() ? variable("BACKPLANE_CPU_MASK") : options.cpu_mask;
+        auto host = std::make_shared<HostServices>();
+        host->options = options.options;
+        if (!cpu_mask.empty()) host->options["host.cpu-mask"] = cpu_mask;
+        host->log = options.log;
+        host->least = level_from(variable("BACKPLANE_LOG"));
+        services = std::move(host);
+    }
+
+    void scan() {
+        discovery::Discovery found = discovery::discover(options, backplane_linked_in_modules, cpu_mask);
+        sources = std::move(found.sources);
+        candidates.clear();
+        problems.clear();
+        std::vector<Loaded> before = std::exchange(loaded, {});
+        const Rated* winner = nullptr;
+        for (Rated& rated : found.rated) {
+            Candidate& c = rated.candidate;
+            if (c.code != ReasonCode::none) {
+                // judged
+            } else if (filter.excludes_backend(c.descriptor->backend)) {
+                c.code = ReasonCode::excluded_by_filter;
+                c.reason = filter_source + " '" + filter.text() + "' excludes its backend";
+            } else if (!loaded.empty() && loaded.back().backend == c.descriptor->backend) {
+                c.verdict = Verdict::outranked;
+                c.code = ReasonCode::outranked;
+                c.reason = label(winner->candidate) + " goes before it";
+            } else if (take(rated, before)) {
+                winner = &rated;
+            }
+            services->say(c.verdict == Verdict::failed ? LogLevel::warning : LogLevel::debug,
+                          label_of_any(c) + ": " + name_of(c.verdict) + (c.reason.empty() ? "" : ": " + c.reason));
+            candidates.push_back(c);
+        }
+    }
+
+    static std::string label_of_any(const Candidate& c) { return c.descriptor ? label(c) : c.path.string(); }
+
+    // Loads a candidate, or finds it loaded from an earlier scan. A failure becomes its verdict.
+    bool take(Rated& rated, const std::vector<Loaded>& before) {
+        Candidate& c = rated.candidate;
+        try {
+            std::shared_ptr<Module> module;
+            for (const Loaded& old : before)
+                if (old.backend == c.descriptor->backend && same_file(old.module->inspection(), rated.inspection)) module = old.module;
+            if (!module) module = std::make_shared<Module>(rated, services);
+            std::string why_none;
+            if (module->list(why_none).empty())
+                throw LoadFailure{ReasonCode::no_devices, why_none.empty() ? "it found no device" : "it found no device: " + why_none};
+            loaded.push_back({c.descriptor->backend, std::move(module)});
+            c.verdict = Verdict::loaded;
+            return true;
+        } catch (const LoadFailure& failure) {
+            c.verdict = Verdict::failed;
+            c.code = failure.code;
+            c.reason = failure.text;
+        }
+        return false;
+    }
+
+    void remember(const std::string& problem) const {
+        if (std::find(problems.begin(), problems.end(), problem) == problems.end()) problems.push_back(problem);
+    }
+
+    // All devices, best first, as the modules see them now.
+    [[nodiscard]] std::vector<Listed> list() const {
+        std::vector<Listed> all;
+        for (const Loaded& l : loaded) {
+            std::vector<registry::ListedDevice> devices;
+            try {
+                std::string why_none;
+                devices = l.module->list(why_none);
+            } catch (const LoadFailure& failure) {
+                remember(l.backend + ": " + failure.text);
+            }
+            const Descriptor& d = *l.module->inspection().descriptor;
+            for (size_t i = 0; i < devices.size(); ++i) {
+                Listed listed{devices[i].info, devices[i].id, l.module};
+                listed.info.id = l.backend + ":" + std::to_string(i);
+                listed.info.backend = l.backend;
+                listed.info.module_version = d.version;
+                listed.info.module = l.module->inspection().path;
+                all.push_back(std::move(listed));
+            }
+        }
+        return all;
+    }
+
+    static std::vector<DeviceInfo> preferred(const std::vector<Listed>& all) {
+        std::vector<DeviceInfo> devices;
+        for (const Listed& l : all) devices.push_back(l.info);
+        registry::sort_by_preference(devices);
+        return devices;
+    }
+
+    Device open(const Listed& listed) const {
+        if (auto state = open_devices[listed.info.id].lock(); state && state->module == listed.module) return Device(state);
+        auto state = std::make_shared<Device::State>();
+        state->info = listed.info;
+        state->api = &listed.module->api();
+        state->module = listed.module;
+        state->handle = listed.module->open_device(listed.id);
+        open_devices[listed.info.id] = state;
+        return Device(state);
+    }
+
+    [[nodiscard]] std::string why(const Filter& used, const std::string& source, const std::vector<DeviceInfo>& devices,
+                                  const std::vector<DeviceInfo>& selected) const {
+        if (devices.empty()) return "no usable device was found on this machine";
+        if (selected.empty()) {
+            if (used.text().empty())
+                return "all devices here are software devices, which are not chosen by themselves; name one, of: " + list_of(devices);
+            return source + " '" + used.text() + "' matches nothing; there are: " + list_of(devices);
+        }
+        const DeviceInfo& best = selected.front();
+        if (!used.text().empty()) return best.id + ", by " + source + " '" + used.text() + "'";
+        const auto usable = std::count_if(devices.begin(), devices.end(), [](const auto& d) { return d.kind != DeviceKind::software; });
+        if (usable == 1 && devices.size() == 1) return best.id + " is the only device";
+        if (usable == 1) return best.id + " is the only device that is not a software device";
+        return best.id + " is first in the order of preference (discrete, virtual, integrated, accelerator, cpu)";
+    }
+};
+
+Context::Context(ContextOptions options) : impl_(std::make_unique<Impl>(std::move(options))) { impl_->scan(); }
+Context::~Context() = default;
+
+std::vector<DeviceInfo> Context::devices() const {
+    const std::lock_guard lock(impl_->mutex);
+    return Impl::preferred(impl_->list());
+}
+
+Device Context::choose(std::string_view text) const {
+    std::string failures;
+    {
+        const std::lock_guard lock(impl_->mutex);
+        const bool given = !text.empty() && text != "auto";
+        const Filter used = given ? Filter(text) : impl_->filter;
+        const std::vector<Impl::Listed> all = impl_->list();
+        const std::vector<DeviceInfo> devices = Impl::preferred(all);
+        const std::vector<DeviceInfo> selected = used.select(devices);
+        if (selected.empty() && !devices.empty())
+            throw Error(Code::not_found, "cannot choose a device: " + impl_->why(used, given ? "the filter" : impl_->filter_source, devices, selected));
+        for (const DeviceInfo& d : selected) {
+            const auto listed = std::find_if(all.begin(), all.end(), [&](const Impl::Listed& l) { return l.info.id == d.id; });
+            try {
+                return impl_->open(*listed);
+            } catch (const Error& error) {
+                failures += (failures.empty() ? "" : "; ") + d.id + ": " + error.what();
+                impl_->remember(d.id + ": " + error.what());
+            }
+        }
+    }
+    if (!failures.empty()) throw Error(Code::not_found, "cannot open a device: " + failures);
+    throw Error(Code::not_found, "cannot choose a device: " + report().summary());
+}
+
+Report Context::report() const {
+    const std::lock_guard lock(impl_->mutex);
+    Report report;
+    report.sources = impl_->sources;
+    report.candidates = impl_->candidates;
+    report.devices = Impl::preferred(impl_->list());
+    const std::vector<DeviceInfo> selected = impl_->filter.select(report.devices);
+    if (!selected.empty()) report.chosen = selected.front().id;
+    report.why = impl_->why(impl_->filter, impl_->filter_source, report.devices, selected);
+    report.notes = impl_->problems;
+    return report;
+}
+
+void Context::rescan() {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->scan();
+}
+
+}  // namespace backplane

@@ -1,0 +1,103 @@
+#include "registry/filter.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <tuple>
+
+namespace backplane::registry {
+
+namespace {
+
+std::string lower(std::string_view text) {
+    std::string result(text);
+    std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return result;
+}
+
+// `*` any characters, `?` one. Walks back to the last star only, so time stays in the product of the lengths.
+bool glob(std::string_view pattern, std::string_view text) {
+    size_t p = 0;
+    size_t t = 0;
+    size_t star = std::string_view::npos;
+    size_t from = 0;
+    while (t < text.size()) {
+        if (p < pattern.size() && pattern[p] == '*') {
+            star = p++;
+            from = t;
+        } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+            ++p;
+            ++t;
+        } else if (star != std::string_view::npos) {
+            p = star + 1;
+            t = ++from;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.size() && pattern[p] == '*') ++p;
+    return p == pattern.size();
+}
+
+bool matches(const std::string& term, const DeviceInfo& device) {
+    if (term == "auto") return device.kind != DeviceKind::software;
+    if (term.compare(0, 5, "name=") == 0) return glob(term.substr(5), lower(device.name));
+    return term == lower(device.id) || term == lower(device.backend) || term == name_of(device.kind) ||
+           (!device.identity.empty() && term == lower(device.identity));
+}
+
+int rank(DeviceKind kind) {
+    switch (kind) {
+        case DeviceKind::discrete: return 0;
+        case DeviceKind::virtual_gpu: return 1;
+        case DeviceKind::integrated: return 2;
+        case DeviceKind::accelerator: return 3;
+        case DeviceKind::cpu: return 4;
+        case DeviceKind::unknown: return 5;
+        case DeviceKind::software: return 6;
+    }
+    return 5;
+}
+
+}  // namespace
+
+Filter::Filter(std::string_view text) : text_(text) {
+    for (size_t at = 0; at <= text.size();) {
+        const size_t end = std::min(text.find(',', at), text.size());
+        std::string term = lower(text.substr(at, end - at));
+        at = end + 1;
+        term.erase(0, term.find_first_not_of(" \t"));
+        term.erase(term.find_last_not_of(" \t") + 1);
+        if (term.empty()) continue;
+        if (term[0] == '!')
+            unwanted_.push_back(term.substr(1));
+        else
+            wanted_.push_back(std::move(term));
+    }
+}
+
+std::vector<DeviceInfo> Filter::select(const std::vector<DeviceInfo>& devices) const {
+    std::vector<DeviceInfo> selected;
+    std::set<std::string> taken;
+    const std::vector<std::string> all = wanted_.empty() ? std::vector<std::string>{"auto"} : wanted_;
+    for (const std::string& term : all) {
+        for (const DeviceInfo& device : devices) {
+            const bool out = std::any_of(unwanted_.begin(), unwanted_.end(), [&](const std::string& t) { return matches(t, device); });
+            if (!out && matches(term, device) && taken.insert(device.id).second) selected.push_back(device);
+        }
+    }
+    return selected;
+}
+
+bool Filter::excludes_backend(std::string_view backend) const {
+    return std::find(unwanted_.begin(), unwanted_.end(), backend) != unwanted_.end();
+}
+
+void sort_by_preference(std::vector<DeviceInfo>& devices) {
+    auto key = [](const DeviceInfo& d) {
+        return std::tuple(d.kind == DeviceKind::software, !d.warning.empty(), rank(d.kind));
+    };
+    std::stable_sort(devices.begin(), devices.end(), [&](const DeviceInfo& a, const DeviceInfo& b) { return key(a) < key(b); });
+}
+
+}  // namespace backplane::registry

@@ -1,0 +1,158 @@
+#include "registry/module.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+
+#include "backplane/note.h"
+#include "base/errors.hpp"
+
+namespace backplane::registry {
+
+namespace {
+
+constexpr uint32_t kMostDevices = 256;
+
+// A module's text, cut to a sensible length and freed of control characters.
+std::string clean(const char* text) {
+    std::string result;
+    for (; text != nullptr && *text != '\0' && result.size() < 256; ++text)
+        result += static_cast<unsigned char>(*text) < 0x20 || *text == 0x7f ? ' ' : *text;
+    return result;
+}
+
+backplane_module_fn entry_of(const discovery::Rated& rated, const base::DynamicLibrary& library) {
+    if (rated.linked_in != nullptr) return rated.linked_in->entry;
+    return reinterpret_cast<backplane_module_fn>(library.symbol("backplane_module"));
+}
+
+bp_module_api read_table(const bp_module_api* theirs) {
+    if (theirs == nullptr) throw LoadFailure{ReasonCode::abi_mismatch, "it gave no table for this host's ABI"};
+    if (theirs->abi >> 16 != BP_ABI_MAJOR)
+        throw LoadFailure{ReasonCode::abi_mismatch, "its table is of ABI " + std::to_string(theirs->abi >> 16) + ", its descriptor said otherwise"};
+    bp_module_api mine{};
+    const uint32_t known = std::min<uint32_t>(theirs->struct_size, sizeof mine);
+    if (known < 8) throw LoadFailure{ReasonCode::bad_table, "its table states a size of " + std::to_string(theirs->struct_size) + " bytes"};
+    std::memcpy(&mine, theirs, known);
+    mine.struct_size = known;
+    const std::array required{
+        std::pair{mine.open != nullptr, "open"},
+        std::pair{mine.close != nullptr, "close"},
+        std::pair{mine.list != nullptr, "list"},
+        std::pair{mine.device_open != nullptr, "device_open"},
+        std::pair{mine.device_close != nullptr, "device_close"},
+        std::pair{mine.query != nullptr, "query"},
+        std::pair{mine.compile != nullptr, "compile"},
+        std::pair{mine.program_info != nullptr, "program_info"},
+        std::pair{mine.run != nullptr, "run"},
+        std::pair{mine.program_close != nullptr, "program_close"},
+        std::pair{mine.buffer_create != nullptr, "buffer_create"},
+        std::pair{mine.buffer_close != nullptr, "buffer_close"},
+        std::pair{mine.copy != nullptr, "copy"},
+    };
+    for (const auto& [there, name] : required)
+        if (!there) throw LoadFailure{ReasonCode::bad_table, std::string("its table lacks the required function ") + name};
+    return mine;
+}
+
+std::string identity_of(const bp_device_info& d) {
+    std::array<char, 64> text{};
+    if ((d.identity_known & BP_ID_PCI) != 0) {
+        std::snprintf(text.data(), text.size(), "pci:%04x:%02x:%02x.%x", d.pci_domain, d.pci_bus, d.pci_device, d.pci_function);
+        return text.data();
+    }
+    if ((d.identity_known & BP_ID_UUID) != 0) {
+        std::string uuid = "uuid:";
+        for (const uint8_t byte : d.uuid) {
+            std::snprintf(text.data(), text.size(), "%02x", byte);
+            uuid += text.data();
+        }
+        return uuid;
+    }
+    return d.kind == BP_KIND_CPU ? "cpu" : "";
+}
+
+DeviceInfo info_of(const bp_device_info& d) {
+    DeviceInfo info;
+    info.name = clean(d.name);
+    info.driver = clean(d.driver);
+    info.kind = d.kind <= BP_KIND_SOFTWARE ? static_cast<DeviceKind>(d.kind) : DeviceKind::unknown;
+    info.identity = identity_of(d);
+    info.memory_total = d.memory_total;
+    info.memory_free = d.memory_free;
+    info.capabilities = d.capabilities;
+    info.max_buffer = d.max_buffer;
+    info.dtypes = d.dtypes;
+    info.units = d.units;
+    info.fingerprint = {d.fingerprint[0], d.fingerprint[1]};
+    info.features = clean(d.features);
+    info.warning = clean(d.warning);
+    return info;
+}
+
+std::string with_reason(std::string text, bp_code code, const base::ErrorRoom& room) {
+    return text + ": " + (room.text().empty() ? name_of(static_cast<Code>(code)) : clean(room.text().data()));
+}
+
+}  // namespace
+
+Module::Module(const discovery::Rated& rated, std::shared_ptr<const HostServices> services)
+    : services_(std::move(services)), inspection_(rated.inspection), host_(host_table(*services_)) {
+    if (rated.linked_in == nullptr) {
+        try {
+            library_ = base::DynamicLibrary(inspection_.path);
+        } catch (const Error& error) {
+            throw LoadFailure{ReasonCode::load_failed, std::string("the system would not load it: ") + error.what()};
+        }
+    }
+    const backplane_module_fn entry = entry_of(rated, library_);
+    if (entry == nullptr) throw LoadFailure{ReasonCode::entry_missing, "it does not export backplane_module"};
+    api_ = read_table(entry(BP_ABI));
+    base::ErrorRoom room;
+    const bp_code code = api_.open(&host_, &handle_, room.get());
+    if (code != BP_OK || handle_ == nullptr)
+        throw LoadFailure{ReasonCode::open_failed, code == BP_OK ? "it opened and gave no handle" : with_reason("it would not open", code, room)};
+}
+
+Module::~Module() {
+    if (handle_ != nullptr) api_.close(handle_);
+    if (inspection_.descriptor && (inspection_.descriptor->flags & BP_NOTE_UNLOADABLE) == 0) library_.keep();
+}
+
+std::vector<ListedDevice> Module::list(std::string& why_none) const {
+    std::vector<bp_device_info> infos(16);
+    uint32_t count = 0;
+    for (;;) {
+        for (bp_device_info& info : infos) {
+            info = {};
+            info.struct_size = BP_SIZE(bp_device_info, warning);
+        }
+        const bp_array room_for{infos.data(), static_cast<uint32_t>(infos.size()), sizeof(bp_device_info)};
+        base::ErrorRoom room;
+        count = 0;
+        const bp_code code = api_.list(handle_, &room_for, &count, room.get());
+        if (code != BP_OK) throw LoadFailure{ReasonCode::no_devices, with_reason("it could not list its devices", code, room)};
+        if (count > kMostDevices) throw LoadFailure{ReasonCode::bad_table, "it claims to have " + std::to_string(count) + " devices"};
+        why_none = clean(room.text().data());
+        if (count <= infos.size()) break;
+        infos.resize(count);  // more than there was room for: ask again, there may be more still by then
+    }
+    std::vector<ListedDevice> devices;
+    for (uint32_t i = 0; i < count; ++i) {
+        for (const ListedDevice& other : devices)
+            if (other.id == infos[i].id) throw LoadFailure{ReasonCode::bad_table, "two of its devices have the same id"};
+        devices.push_back({infos[i].id, info_of(infos[i])});
+    }
+    return devices;
+}
+
+bp_device* Module::open_device(uint64_t id) const {
+    base::ErrorRoom room;
+    bp_device* device = nullptr;
+    base::check(api_.device_open(handle_, id, &device, room.get()), "cannot open the device", room);
+    if (device == nullptr) throw Error(Code::internal, "cannot open the device: the module reports success and gives no handle");
+    return device;
+}
+
+}  // namespace backplane::registry

@@ -1,0 +1,51 @@
+// A loaded module: its library, its table, its open handle.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backplane/context.hpp"
+#include "base/dynamic_library.hpp"
+#include "discovery/discover.hpp"
+#include "registry/host.hpp"
+
+namespace backplane::registry {
+
+// Why a module that was judged good could not be used.
+struct LoadFailure {
+    ReasonCode code;
+    std::string text;
+};
+
+struct ListedDevice {
+    uint64_t id = 0;  // the module's
+    DeviceInfo info;  // all but `id`, `backend` and the module's fields
+};
+
+// Closed and, when it says that it may be, unmapped when the last reference goes. Members may be called from any thread.
+class Module {
+public:
+    // Loads, asks for the table, checks it, opens. Throws LoadFailure.
+    Module(const discovery::Rated& rated, std::shared_ptr<const HostServices> services);
+    ~Module();
+    Module(const Module&) = delete;
+    Module& operator=(const Module&) = delete;
+
+    // The devices there are now. Throws LoadFailure when the module fails or what it says cannot be; `why_none`: its words for none.
+    [[nodiscard]] std::vector<ListedDevice> list(std::string& why_none) const;
+    [[nodiscard]] bp_device* open_device(uint64_t id) const;  // throws Error
+
+    [[nodiscard]] const bp_module_api& api() const noexcept { return api_; }
+    [[nodiscard]] const discovery::Inspection& inspection() const noexcept { return inspection_; }
+
+private:
+    std::shared_ptr<const HostServices> services_;
+    discovery::Inspection inspection_;
+    bp_host host_{};
+    base::DynamicLibrary library_;
+    bp_module_api api_{};  // what both sides know of the module's table; the rest is zero
+    bp_module* handle_ = nullptr;
+};
+
+}  // namespace backplane::registry
