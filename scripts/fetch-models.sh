@@ -1,6 +1,7 @@
 #!/bin/sh
 # fetch-models.sh [slim] [medium] [thick]: ESRGAN weights from npm (default: all three) into build/models/esrgan-MODEL-xSCALE.gguf, and
-# the packages' photograph into build/models/fixture.png. Needs a built build/release. Done before: does nothing.
+# the packages' photograph into build/models/fixture.png. Needs a built build/release. Done before: does nothing. Exit 3: the npm
+# registry could not be reached; 1: anything else.
 set -eu
 cd "$(dirname "$0")/.."
 version=1.0.0
@@ -19,6 +20,10 @@ fail() {
     echo "fetch-models: $*" >&2
     exit 1
 }
+unreachable() {
+    echo "fetch-models: $*" >&2
+    exit 3
+}
 is_whole() { printf '%s  %s\n' "$2" "$1" | sha512sum -c --status 2>/dev/null; }
 
 mkdir -p build/packages build/models
@@ -32,7 +37,7 @@ fetch() {
     if [ ! -e "build/packages/$file" ] || ! is_whole "build/packages/$file" "$sum"; then
         echo "fetch-models: fetching @upscalerjs/esrgan-$model@$version"
         (cd "$scratch" && npm pack --silent --ignore-scripts "@upscalerjs/esrgan-$model@$version" >/dev/null) ||
-            fail "npm could not fetch @upscalerjs/esrgan-$model@$version. Is the network up, and does 'npm config get registry' name one you can reach? Then run again"
+            unreachable "npm could not fetch @upscalerjs/esrgan-$model@$version. Is the network up, and does 'npm config get registry' name one you can reach? Then run again"
         [ -e "$scratch/$file" ] || fail "npm did not write $file. Try  npm pack @upscalerjs/esrgan-$model@$version  by hand"
         is_whole "$scratch/$file" "$sum" ||
             fail "$file is not the file we know (its SHA-512 differs): a broken or changed download. Run again; if it stays so, do not use it"

@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include "bp_bench_peak.h"
-#include "levels.hpp"
+#include "backplane/bench.h"
+#include "device.hpp"
 
 namespace backplane::cpu {
 
@@ -37,8 +37,12 @@ double seconds(uint32_t threads, Body body) {
 
 constexpr int kTries = 5;  // the best one counts: the machine is shared
 
-double gflops(uint32_t threads) {
-    const Level level = choose_level("");
+Device& of(bp_device* device) { return *reinterpret_cast<Device*>(device); }
+
+double gflops(bp_device* handle, uint32_t dtype) {
+    if (dtype != BP_F32) return 0;  // the kernels compute in float32, whatever they read
+    const Level& level = of(handle).level;
+    const uint32_t threads = of(handle).pool.threads();
     double best = 0;
     std::atomic<float> sink{0};
     for (int i = 0; i < kTries; ++i) {
@@ -52,8 +56,9 @@ double gflops(uint32_t threads) {
     return best;
 }
 
-double read_gbytes(uint32_t threads) {
-    const Level level = choose_level("");
+double read_gbytes(bp_device* handle) {
+    const Level& level = of(handle).level;
+    const uint32_t threads = of(handle).pool.threads();
     constexpr int64_t kFloats = int64_t{24} << 20;  // 96 MiB for each thread: more than most last-level caches
     std::vector<std::vector<float>> memory(threads, std::vector<float>(kFloats, 1.0f));
     double best = 0;
@@ -66,12 +71,12 @@ double read_gbytes(uint32_t threads) {
     return best;
 }
 
-const bp_bench_peak peak = {sizeof(bp_bench_peak), 0, gflops, read_gbytes};
+const bp_bench_peak peak = {BP_SIZE(bp_bench_peak, read_gbytes), 0, gflops, read_gbytes};
 
 }  // namespace
 
 const void* find_extension(const char* id) {
-    return id != nullptr && std::strcmp(id, "bp.bench.peak") == 0 ? &peak : nullptr;
+    return id != nullptr && std::strcmp(id, BP_BENCH_PEAK) == 0 ? &peak : nullptr;
 }
 
 }  // namespace backplane::cpu

@@ -21,6 +21,17 @@ bool wants_channels_last(const Plan& plan, const Node& node) {
     return false;
 }
 
+bool is_weight(const Value& value) { return value.role == BP_ROLE_WEIGHT || value.role == BP_ROLE_CONSTANT; }
+
+// The layout in which a node takes operand k: weights that its lowering packs are plain, and what stays the same in all runs is not
+// converted in each where the lowering goes by strides anyhow.
+Layout layout_of_operand(const Plan& plan, const Node& node, size_t k, Layout layout) {
+    const OpLowering* lowering = find_lowering(node.op);
+    if ((lowering->own_weights >> k & 1) != 0) return Layout::row_major;
+    const ValueId id = node.inputs[k];
+    return id != kNone && lowering->wants == Wants::either && is_weight(plan[id]) ? plan[id].layout : layout;
+}
+
 class Converter {
 public:
     explicit Converter(Plan& plan) : plan_(plan) {}
@@ -28,7 +39,6 @@ public:
 
     ValueId in_layout(ValueId id, Layout layout, const Node& reader) {
         if (id == kNone || plan_[id].dim.size() != 4 || plan_[id].layout == layout) return id;
-        if (plan_[id].role == BP_ROLE_WEIGHT || plan_[id].role == BP_ROLE_CONSTANT) return id;
         if (plan_[id].dtype != BP_F32) return id;
         const auto found = converted_.find(id);
         if (found != converted_.end()) return found->second;
@@ -62,7 +72,8 @@ void assign_layouts(Plan& plan) {
     Converter converter(plan);
     for (Node& node : plan.nodes) {
         const Layout layout = wants_channels_last(plan, node) ? Layout::channels_last : Layout::row_major;
-        for (ValueId& in : node.inputs) in = converter.in_layout(in, layout, node);
+        for (size_t k = 0; k < node.inputs.size(); ++k)
+            node.inputs[k] = converter.in_layout(node.inputs[k], layout_of_operand(plan, node, k, layout), node);
         for (PostOp& post : node.post)
             if (post.kind == PostOp::add) post.value = converter.in_layout(post.value, layout, node);
         const ValueId out = node.output;

@@ -26,7 +26,7 @@ ValueId Lowering::packed(ValueId weight, uint64_t layout, uint64_t bytes, PackFu
     value.dtype = BP_U8;
     value.dim = {static_cast<int64_t>(bytes)};
     const uint32_t role = plan[weight].role;
-    if (role == BP_ROLE_WEIGHT && plan.users(weight).size() == 1) {
+    if (role == BP_ROLE_WEIGHT && plan.uses(weight) == 1) {
         for (Slot& slot : plan.slots)
             if (slot.value == weight) {
                 slot.bytes = bytes;
@@ -63,11 +63,26 @@ Verdict wrong_type(const Node& node, const Value& value) {
     return {BP_WHY_DTYPE, node.text() + " is not done for " + value.text()};
 }
 
+// Operands without which a node has no meaning.
+size_t inputs_needed(const Node& node) {
+    switch (node.op) {
+        case BP_OP_batch_norm: return 5;
+        case BP_OP_conv:
+        case BP_OP_matmul:
+        case BP_OP_gather: return 2;
+        case BP_OP_concat: return std::max<size_t>(1, node.inputs.size());
+        default: return node.op >= BP_OP_add && node.op <= BP_OP_min ? 2 : 1;
+    }
+}
+
 }  // namespace
 
 Verdict check_node(const Plan& plan, const Node& node) {
     const OpLowering* lowering = find_lowering(node.op);
     if (lowering == nullptr) return {BP_WHY_OP, node.text() + " is not an op of this backend"};
+    for (size_t k = 0; k < inputs_needed(node); ++k)
+        if (node.input(k) == kNone)
+            return {BP_WHY_SHAPE, node.text() + ": operand " + std::to_string(k) + " is missing"};
     for (size_t k = 0; k < node.inputs.size(); ++k) {
         if (node.inputs[k] == kNone || (lowering->own_weights >> k & 1) != 0) continue;
         const Value& value = plan[node.inputs[k]];

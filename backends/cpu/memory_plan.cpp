@@ -21,16 +21,12 @@ struct Life {
     uint64_t bytes = 0, offset = 0;
 };
 
-ValueId root(const Plan& plan, ValueId id) {
-    while (plan[id].same_storage_as != kNone) id = plan[id].same_storage_as;
-    return id;
-}
-
 std::vector<Life> lives(const Plan& plan) {
     std::vector<Life> out(plan.values.size());
     auto touch = [&](ValueId id, size_t step) {
-        Life& life = out[root(plan, id)];
-        life.value = root(plan, id);
+        const ValueId storage = plan.storage_of(id);
+        Life& life = out[storage];
+        life.value = storage;
         life.first = std::min(life.first, step);
         life.last = std::max(life.last, step);
         life.bytes = std::max(life.bytes, aligned(plan[id].bytes));
@@ -87,7 +83,7 @@ void plan_memory(Plan& plan) {
         plan[item.value].offset = item.offset;
     }
     for (ValueId id = 0; id < plan.values.size(); ++id) {
-        const ValueId from = root(plan, id);
+        const ValueId from = plan.storage_of(id);
         plan[id].base = plan[from].base;
         plan[id].offset = plan[from].offset;
     }

@@ -79,6 +79,15 @@ std::vector<uint32_t> Plan::users(ValueId value) const {
     return out;
 }
 
+int64_t Plan::uses(ValueId value) const {
+    int64_t count = 0;
+    for (const Node& n : nodes) {
+        count += std::count(n.inputs.begin(), n.inputs.end(), value);
+        count += std::count_if(n.post.begin(), n.post.end(), [&](const PostOp& p) { return p.value == value; });
+    }
+    return count;
+}
+
 uint32_t Plan::only_user(ValueId value) const {
     if (values[value].role != BP_ROLE_TEMPORARY) return kNone;
     if (std::find(outputs.begin(), outputs.end(), value) != outputs.end()) return kNone;
@@ -86,6 +95,11 @@ uint32_t Plan::only_user(ValueId value) const {
     if (readers.size() != 1) return kNone;
     const Node& n = nodes[readers[0]];
     return std::count(n.inputs.begin(), n.inputs.end(), value) == 1 ? readers[0] : kNone;
+}
+
+ValueId Plan::storage_of(ValueId value) const {
+    while (values[value].same_storage_as != kNone) value = values[value].same_storage_as;
+    return value;
 }
 
 uint32_t Plan::producer(ValueId value) const {

@@ -113,9 +113,13 @@ struct Plan {
     ValueId temporary(uint32_t dtype, std::vector<int64_t> dim, Layout layout = Layout::row_major);
     // Nodes that read a value, fused post-ops included.
     [[nodiscard]] std::vector<uint32_t> users(ValueId value) const;
+    // How often a value is read: a node may name it twice.
+    [[nodiscard]] int64_t uses(ValueId value) const;
     // The single node that reads a TEMPORARY; kNone when there are none, more, or it must be kept.
     [[nodiscard]] uint32_t only_user(ValueId value) const;
     [[nodiscard]] uint32_t producer(ValueId value) const;  // node index; kNone: none
+    // The value whose bytes these are: itself, unless it is another name.
+    [[nodiscard]] ValueId storage_of(ValueId value) const;
 };
 
 // Reads the host's graph. Throws Failure(BP_INVALID); symbolic dimensions are Failure(BP_UNSUPPORTED).

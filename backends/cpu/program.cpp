@@ -49,8 +49,8 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
     // What steps read of constants as they are.
     std::vector<bool> resident(plan_.values.size());
     for (const Step& step : plan_.steps)
-        for (const ValueId id : step.reads)
-            if (plan_[id].role == BP_ROLE_CONSTANT && !resident[id]) {
+        for (const ValueId read : step.reads)
+            if (const ValueId id = plan_.storage_of(read); plan_[id].role == BP_ROLE_CONSTANT && !resident[id]) {
                 resident[id] = true;
                 plan_.residents.push_back({id, id, {}});
             }

@@ -43,13 +43,13 @@ void query(const bp_graph& graph, const bp_array& answers) {
     if (view.nodes() != 0 && (answers.first == nullptr || answers.count < view.nodes()))
         invalid("query: there is room for " + std::to_string(answers.count) + " answers, the graph has " +
                 std::to_string(view.nodes()) + " nodes");
-    const std::vector<int64_t> least = least_symbols(view);
+    const std::vector<uint32_t> at_most = graph::why_not(&graph);
+    const std::vector<uint32_t> at_least = view.symbols() != 0 ? graph::why_not(&graph, least_symbols(view)) : at_most;
     for (uint32_t i = 0; i < view.nodes(); ++i) {
         bp_answer answer{};
-        answer.reason = graph::why_not(&graph, i);
+        answer.reason = at_most[i];
         // Good at its largest but not at its smallest: only symbols can be the reason.
-        if (answer.reason == BP_WHY_NONE && !least.empty() && graph::why_not(&graph, i, least) != BP_WHY_NONE)
-            answer.reason = BP_WHY_SYMBOLIC;
+        if (answer.reason == BP_WHY_NONE && at_least[i] != BP_WHY_NONE) answer.reason = BP_WHY_SYMBOLIC;
         answer.code = answer.reason == BP_WHY_NONE ? BP_OK : BP_UNSUPPORTED;
         sdk::write(BP_AT_OUT(bp_answer, &answers, i), answer);
     }

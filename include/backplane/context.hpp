@@ -145,6 +145,7 @@ struct Report {
     std::string why;                            // a sentence: why this one, or why none
     std::vector<std::string> notes;             // "filter 'vulkan' matches nothing; there are: cpu:0"
     [[nodiscard]] std::string summary() const;  // the lines that belong in an error when nothing is usable
+    [[nodiscard]] std::string json() const;     // all of it, for programs: docs/discovery.md
 };
 
 // ---- devices ---------------------------------------------------------------------------------------------------------------
@@ -170,6 +171,9 @@ public:
     [[nodiscard]] std::vector<Option> options() const;
     // Throws Error(not_found) naming the options there are, or Error(invalid) for a value out of range.
     void set_option(std::string_view name, const std::variant<bool, int64_t, double, std::string>& value);
+
+    // An optional table of the module by name (bench.h has one); null when it has none.
+    [[nodiscard]] const void* extension(const char* id) const;
 
     // For the runtime: the module's table, the handle, and the lock of [device] calls.
     struct State;

@@ -18,7 +18,7 @@ namespace backplane {
 struct ImageInfo {
     uint32_t width = 0, height = 0;  // pixels, 1 to 65535 x 65535
     uint32_t channels = 0;           // 3: RGB, 4: RGBA (not premultiplied)
-    std::vector<uint8_t> profile;    // ICC; empty: none
+    std::vector<uint8_t> profile;    // ICC, of an RGB space; empty: none
 };
 
 // Reads top to bottom. Rows of an interlaced PNG or a turned JPEG are held in memory at once, others one at a time.
@@ -46,7 +46,8 @@ public:
     static std::unique_ptr<ImageWriter> create(const std::filesystem::path& path, const ImageInfo& info,
                                                const ImageWriteOptions& options = {});
     virtual ~ImageWriter() = default;
-    virtual void write(std::span<const uint8_t> rows) = 0;  // whole rows. Throws Error(denied): the disk is full, with what it says
+    virtual void write(
+        std::span<const uint8_t> rows) = 0;  // whole rows. Throws Error(denied): the disk is full, with what it says
     virtual void finish() = 0;
 };
 

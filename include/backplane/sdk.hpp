@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "backplane/module.h"
 #include "backplane/ops.h"
@@ -162,31 +163,14 @@ public:
         return {static_cast<const int64_t*>(a->integers.data), a->integers.size / sizeof(int64_t)};
     }
 
-    // Throws Failure(BP_INVALID) when an index is out of range, a rank too large, a dimension negative without a symbol, a
-    // block type's last axis no multiple of the block, or a tensor is read before it is written.
+    // Throws Failure(BP_INVALID) when an array has elements but no memory, an index is out of range, a rank too large, a dimension
+    // negative without a symbol, a block type's last axis no multiple of the block, or when a tensor is read before a node wrote
+    // it, written twice, or written though it is an input, weight or constant. Shapes and attributes of ops are not looked at.
     void validate() const {
-        const uint32_t edges = graph_.edges.count;
-        auto range = [](uint64_t first, uint64_t count, uint64_t of) { return first + count <= of; };
-        for (uint32_t i = 0; i < tensors(); ++i) {
-            const bp_tensor t = tensor(i);
-            if (t.rank > BP_MAX_RANK) invalid("tensor", i, "rank is over 8");
-            for (uint32_t d = 0; d < t.rank; ++d)
-                if (t.dim[d] < 0 && static_cast<uint64_t>(-(t.dim[d] + 1)) >= symbols())
-                    invalid("tensor", i, "no such symbol");
-            const DTypeInfo info = dtype_info(t.dtype);
-            if (info.block > 1 && (t.rank == 0 || t.dim[t.rank - 1] < 0 || t.dim[t.rank - 1] % info.block != 0))
-                invalid("tensor", i, "last axis is no multiple of the block of its element type");
-        }
-        for (uint32_t i = 0; i < nodes(); ++i) {
-            const bp_node n = node(i);
-            if (!range(n.input, n.inputs, edges) || !range(n.output, n.outputs, edges) ||
-                !range(n.attribute, n.attributes, graph_.attributes.count))
-                invalid("node", i, "a range lies outside its array");
-            for (uint32_t k = 0; k < n.inputs + n.outputs; ++k) {
-                const uint32_t e = k < n.inputs ? edge(n.input + k) : edge(n.output + k - n.inputs);
-                if (e != BP_NO_TENSOR && e >= tensors()) invalid("node", i, "an edge names no tensor");
-            }
-        }
+        check_arrays();
+        for (uint32_t i = 0; i < tensors(); ++i) check_tensor(i);
+        for (uint32_t i = 0; i < nodes(); ++i) check_ranges(i);
+        check_order();
     }
 
     // Dimensions with symbols replaced: by `values` (one per symbol), or by the symbols' most when empty.
@@ -211,6 +195,72 @@ private:
     [[noreturn]] static void invalid(const char* what, uint32_t index, const char* why) {
         throw Failure(BP_INVALID, std::string("graph is not valid: ") + what + " " + std::to_string(index) + ": " + why);
     }
+
+    void check_arrays() const {
+        const std::pair<const bp_span*, const char*> arrays[] = {{&graph_.tensors, "tensors"},
+                                                                 {&graph_.nodes, "nodes"},
+                                                                 {&graph_.attributes, "attributes"},
+                                                                 {&graph_.symbols, "symbols"},
+                                                                 {&graph_.edges, "edges"}};
+        for (const auto& [span, name] : arrays)
+            if (span->count != 0 && (span->first == nullptr || span->stride < sizeof(uint32_t)))
+                throw Failure(BP_INVALID, std::string("graph is not valid: its ") + name + " have no memory or no stride");
+    }
+
+    void check_tensor(uint32_t i) const {
+        const bp_tensor t = tensor(i);
+        if (t.rank > BP_MAX_RANK) invalid("tensor", i, "rank is over 8");
+        for (uint32_t d = 0; d < t.rank; ++d)
+            if (t.dim[d] < 0 && static_cast<uint64_t>(-(t.dim[d] + 1)) >= symbols()) invalid("tensor", i, "no such symbol");
+        const DTypeInfo info = dtype_info(t.dtype);
+        if (info.block > 1 && (t.rank == 0 || t.dim[t.rank - 1] < 0 || t.dim[t.rank - 1] % info.block != 0))
+            invalid("tensor", i, "last axis is no multiple of the block of its element type");
+        if (t.state_in > tensors()) invalid("tensor", i, "its state_in names no tensor");
+    }
+
+    void check_ranges(uint32_t i) const {
+        const uint32_t edges = graph_.edges.count;
+        const auto range = [](uint64_t first, uint64_t count, uint64_t of) { return first + count <= of; };
+        const bp_node n = node(i);
+        if (!range(n.input, n.inputs, edges) || !range(n.output, n.outputs, edges) ||
+            !range(n.attribute, n.attributes, graph_.attributes.count))
+            invalid("node", i, "a range lies outside its array");
+        for (uint64_t k = 0; k < uint64_t{n.inputs} + n.outputs; ++k) {
+            const uint32_t e = edge(static_cast<uint32_t>(k < n.inputs ? n.input + k : n.output + k - n.inputs));
+            if (e != BP_NO_TENSOR && e >= tensors()) invalid("node", i, "an edge names no tensor");
+        }
+        for (uint32_t k = 0; k < n.attributes; ++k) {
+            const auto a = read(BP_AT(bp_attribute, &graph_.attributes, n.attribute + k));
+            if (a.integers.size != 0 && a.integers.data == nullptr)
+                invalid("node", i, "an attribute has a list but no memory");
+        }
+    }
+
+    // Nodes come in the order they run in: what one reads is bound by the host, or was written by a node before it.
+    void check_order() const {
+        std::vector<bool> by_node(tensors()), known(tensors());
+        for (uint32_t i = 0; i < tensors(); ++i) {
+            const bp_tensor t = tensor(i);
+            by_node[i] = t.role == BP_ROLE_TEMPORARY || t.role == BP_ROLE_OUTPUT || t.state_in != 0;
+            known[i] = !by_node[i];
+        }
+        for (uint32_t i = 0; i < nodes(); ++i) {
+            const bp_node n = node(i);
+            for (uint32_t k = 0; k < n.inputs; ++k) {
+                const uint32_t e = input(n, k);
+                if (e != BP_NO_TENSOR && !known[e]) invalid("node", i, "it reads a tensor that no node before it wrote");
+            }
+            for (uint32_t k = 0; k < n.outputs; ++k) {
+                const uint32_t e = output(n, k);
+                if (e == BP_NO_TENSOR) continue;
+                if (!by_node[e])
+                    invalid("node", i, "it writes a tensor that is no temporary, output or new value of a state");
+                if (known[e]) invalid("node", i, "it writes a tensor that was written before");
+                known[e] = true;
+            }
+        }
+    }
+
     bp_graph graph_;
 };
 

@@ -70,6 +70,7 @@ bool before(const Rated& a, const Rated& b) {
         return 6;
     };
     if (a.candidate.source != b.candidate.source) return rank(a.candidate.source) < rank(b.candidate.source);
+    if (a.place != b.place) return a.place < b.place;
     return compare(a.inspection, b.inspection) < 0;
 }
 
@@ -84,9 +85,13 @@ Discovery discover(const ContextOptions& options, const bp_static_module* linked
         size_t count = 0;
         for (const bp_static_module* m = linked_in; m->struct_size != 0; ++m, ++count)
             result.rated.push_back(rate_linked_in(*m, host));
-        result.sources.push_back({SourceKind::linked_in, {}, true, std::to_string(count) + (count == 1 ? " module" : " modules")});
+        result.sources.push_back(
+            {SourceKind::linked_in, {}, true, std::to_string(count) + (count == 1 ? " module" : " modules")});
     }
-    for (const Found& found : search.files) result.rated.push_back(rate(inspect(found.path), found.source, host));
+    for (const Found& found : search.files) {
+        result.rated.push_back(rate(inspect(found.path), found.source, host));
+        result.rated.back().place = found.place;
+    }
     mark_duplicates(result.rated);
     std::stable_sort(result.rated.begin(), result.rated.end(), before);
     return result;

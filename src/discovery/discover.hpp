@@ -14,11 +14,13 @@ struct Rated {
     Candidate candidate;  // verdict `rejected` with a reason, or not decided yet (code none)
     Inspection inspection;
     const bp_static_module* linked_in = nullptr;
+    size_t place = 0;  // of its folder among the sources
 };
 
 struct Discovery {
     std::vector<Source> sources;
-    std::vector<Rated> rated;  // good ones first, grouped by backend, each group in the order in which to try; then the rejected
+    std::vector<Rated>
+        rated;  // good ones first, grouped by backend, each group in the order in which to try; then the rejected
 };
 
 // `linked_in` ends with an entry of struct_size 0; may be null.

@@ -59,12 +59,12 @@ private:
         Binary& binary = into_.binary;
         binary.format = Format::elf;
         std::array<uint8_t, 20> start{};
-        if (!source_.get(0, start)) return truncated("its ELF header is cut off");
+        if (!source_.get(0, start)) return truncated("cut off inside its ELF header");
         binary.bits = start[4] == 2 ? 64 : start[4] == 1 ? 32 : 0;
         binary.little_endian = start[5] == 1;
         binary.machine = binary.little_endian ? start[18] | start[19] << 8 : start[19] | start[18] << 8;
         if (binary.bits != 64 || !binary.little_endian) return false;  // the machine says the rest
-        if (!source_.get(0, header_)) return truncated("its ELF header is cut off");
+        if (!source_.get(0, header_)) return truncated("cut off inside its ELF header");
         if (header_.type != kSharedObject) {
             problem(into_, ReasonCode::not_a_module, "an ELF file, but not a shared library");
             return false;
@@ -84,7 +84,7 @@ private:
         }
         programs_.resize(header_.program_count);
         if (!source_.read(header_.program_headers, std::as_writable_bytes(std::span(programs_))))
-            return truncated("its program headers lie outside the file");
+            return truncated("cut off: its program headers lie outside the file");
         return true;
     }
 
@@ -123,7 +123,8 @@ private:
         if (note.name_size < 4 || note.name_size > 16 || note.size > kMostNote) return;
         const std::string owner = source_.text(name_at);
         std::vector<std::byte> bytes(note.size);
-        if (owner == "Backplane" && note.type == 1 && note_.empty() && source_.read(body_at, bytes)) note_ = std::move(bytes);
+        if (owner == "Backplane" && note.type == 1 && note_.empty() && source_.read(body_at, bytes))
+            note_ = std::move(bytes);
         if (owner == "GNU" && note.type == 3 && note.size <= 64 && source_.read(body_at, bytes)) {
             static constexpr char kDigits[] = "0123456789abcdef";
             for (const std::byte b : bytes) {
@@ -150,7 +151,8 @@ private:
         for (const Dynamic& d : entries) {
             if (d.tag == 0) break;
             if (d.value > kLargest * 16) continue;
-            if (d.tag == 1 && into_.binary.needed.size() < 256) into_.binary.needed.push_back(source_.text(strings + d.value));
+            if (d.tag == 1 && into_.binary.needed.size() < 256)
+                into_.binary.needed.push_back(source_.text(strings + d.value));
             if (d.tag == 15 || d.tag == 29) add_run_paths(source_.text(strings + d.value));
         }
         std::erase(into_.binary.needed, "");
@@ -162,7 +164,8 @@ private:
             const size_t end = std::min(list.find(':', at), list.size());
             std::string folder(list.substr(at, end - at));
             for (const std::string_view word : {"${ORIGIN}", "$ORIGIN"})
-                if (const size_t found = folder.find(word); found != std::string::npos) folder.replace(found, word.size(), origin);
+                if (const size_t found = folder.find(word); found != std::string::npos)
+                    folder.replace(found, word.size(), origin);
             if (!folder.empty()) into_.binary.run_paths.emplace_back(folder);
             at = end + 1;
         }

@@ -28,7 +28,8 @@ std::string why_unsafe(const fs::path& folder, const FileStatus& status) {
     if (status.foreign_owner) return "refused: it belongs to " + status.owner;
     for (fs::path above = folder.parent_path(); !above.empty(); above = above.parent_path()) {
         const FileStatus s = base::status_of(above);
-        if (s.others_may_write && !s.sticky) return "refused: everybody may write to " + above.string() + " above it (chmod o-w it)";
+        if (s.others_may_write && !s.sticky)
+            return "refused: everybody may write to " + above.string() + " above it (chmod o-w it)";
         if (above == above.parent_path()) break;
     }
     return {};
@@ -52,8 +53,7 @@ public:
         } else {
             source.searched = true;
             source.note = "a file";
-            // What the link is called is what a module is called; where it points is what gets loaded.
-            search_.files.push_back({real, kind});
+            search_.files.push_back({real, kind, search_.sources.size()});
         }
         search_.sources.push_back(std::move(source));
     }
@@ -76,10 +76,11 @@ private:
         size_t count = 0;
         for (const fs::path& name : names) {
             if (!is_candidate(name.string(), names)) continue;
-            search_.files.push_back({real / name, source.kind});
+            search_.files.push_back({real / name, source.kind, search_.sources.size()});
             ++count;
         }
-        source.note = count == 0 ? "no module files" : std::to_string(count) + (count == 1 ? " module file" : " module files");
+        source.note =
+            count == 0 ? "no module files" : std::to_string(count) + (count == 1 ? " module file" : " module files");
     }
 
     // By its name: ours, or one that has a sidecar.
@@ -94,7 +95,9 @@ private:
 };
 
 void environment_paths(Finder& finder) {
-    if (base::privileges_were_raised()) return finder.refuse("BACKPLANE_MODULE_PATH", SourceKind::environment, "ignored: the process runs with raised rights");
+    if (base::privileges_were_raised())
+        return finder.refuse("BACKPLANE_MODULE_PATH", SourceKind::environment,
+                             "ignored: the process runs with raised rights");
     const std::string list = base::environment("BACKPLANE_MODULE_PATH").value_or("");
     for (size_t at = 0; at < list.size();) {
         const size_t end = std::min(list.find(base::list_separator(), at), list.size());
@@ -102,7 +105,8 @@ void environment_paths(Finder& finder) {
         at = end + 1;
         if (folder.empty()) continue;
         if (folder.is_relative())
-            finder.refuse(folder, SourceKind::environment, "refused: not an absolute path, and modules are never taken from the current directory");
+            finder.refuse(folder, SourceKind::environment,
+                          "refused: not an absolute path, and modules are never taken from the current directory");
         else
             finder.path(folder, SourceKind::environment);
     }
@@ -110,11 +114,12 @@ void environment_paths(Finder& finder) {
 
 // Beside a library or program, and where installed trees and build trees keep modules.
 void around(Finder& finder, const fs::path& file, SourceKind kind) {
-    if (file.empty()) return;
     const fs::path folder = file.parent_path();
-    finder.path(folder / "backplane", kind);
-    finder.path(folder, kind);
-    if (folder.filename() == "bin") finder.path(folder.parent_path() / "lib" / "backplane", kind);
+    std::vector<fs::path> places{folder / "backplane", folder};
+    if (folder.filename() == "bin") places.push_back(folder.parent_path() / "lib" / "backplane");
+    std::error_code failed;
+    for (const fs::path& place : places)  // a file of that name is somebody else's (this program's, perhaps)
+        if (!fs::exists(place, failed) || fs::is_directory(place, failed)) finder.path(place, kind);
 }
 
 }  // namespace
@@ -127,8 +132,11 @@ Search find_modules(const ContextOptions& options) {
     for (const fs::path& path : options.module_paths) finder.path(path, SourceKind::application);
     if (options.search_defaults) {
         if (options.use_environment) environment_paths(finder);
-        around(finder, base::own_file(), SourceKind::library_folder);
-        around(finder, base::executable_file(), SourceKind::executable_folder);
+        const fs::path own = base::own_file();
+        const fs::path program = base::executable_file();
+        if (!own.empty()) around(finder, own, SourceKind::library_folder);
+        if (!program.empty() && program.parent_path() != own.parent_path())
+            around(finder, program, SourceKind::executable_folder);
         finder.path(BACKPLANE_INSTALL_MODULES, SourceKind::installed);
     }
     return search;

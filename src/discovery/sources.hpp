@@ -11,6 +11,7 @@ namespace backplane::discovery {
 struct Found {
     std::filesystem::path path;
     SourceKind source{};
+    size_t place = 0;  // of its folder in Search::sources
 };
 
 struct Search {

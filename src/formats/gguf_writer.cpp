@@ -18,23 +18,19 @@ class Header {
 public:
     template <typename Number>
     void number(Number value) {
-        const auto* from = reinterpret_cast<const std::byte*>(&value);
-        bytes_.insert(bytes_.end(), from, from + sizeof value);
+        bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
     }
-    void characters(std::string_view value) {
-        const auto* from = reinterpret_cast<const std::byte*>(value.data());
-        bytes_.insert(bytes_.end(), from, from + value.size());
-    }
+    void characters(std::string_view value) { bytes_ += value; }
     void text(std::string_view value) {
         number<uint64_t>(value.size());
         characters(value);
     }
     void type(GgufType type) { number(static_cast<uint32_t>(type)); }
     void pad() { bytes_.resize(formats::align_up(bytes_.size(), formats::kGgufAlignment)); }
-    [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+    [[nodiscard]] std::span<const std::byte> bytes() const { return std::as_bytes(std::span(bytes_)); }
 
 private:
-    std::vector<std::byte> bytes_;
+    std::string bytes_;
 };
 
 template <typename Number>

@@ -12,7 +12,7 @@ namespace backplane::formats {
 
 namespace {
 
-constexpr size_t kMostJsonBytes = size_t{256} << 20;
+constexpr size_t kMostJsonBytes = size_t{64} << 20;  // ESRGAN: 0.2 MB; parsed, JSON takes several times its size
 
 nlohmann::json parse_json(std::string_view text, const std::string& file) {
     if (text.size() > kMostJsonBytes)

@@ -15,10 +15,10 @@ namespace backplane::formats {
 
 // What a layer does; tensors are [batch, height, width, channels].
 enum class TfjsKind {
-    input,          // the image
-    convolution,    // Conv2D of stride 1, padded to the same size: weights NAME/kernel [height, width, in, out], NAME/bias [out]
-    relu,           // Activation relu
-    identity,       // Activation linear
+    input,        // the image
+    convolution,  // Conv2D of stride 1, padded to the same size: weights NAME/kernel [height, width, in, out], NAME/bias [out]
+    relu,         // Activation relu
+    identity,     // Activation linear
     concatenate,    // Concatenate of channels
     add,            // Add
     upsample,       // UpSampling2D nearest, `by` in both directions

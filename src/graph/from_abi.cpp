@@ -18,19 +18,8 @@ constexpr int64_t kLargestExtent = int64_t{1} << 48;
 
 [[noreturn]] void invalid(const std::string& why) { throw Error(Code::invalid, "graph is not valid: " + why); }
 
-void check_span(const bp_span& span, const char* what) {
-    if (span.count != 0 && (span.first == nullptr || span.stride < sizeof(uint32_t)))
-        invalid(std::string("its ") + what + " have no memory or no stride");
-}
-
 const bp_graph* checked(const bp_graph* graph) {
     if (graph == nullptr) invalid("there is none");
-    const bp_graph mine = sdk::read(graph);
-    check_span(mine.tensors, "tensors");
-    check_span(mine.nodes, "nodes");
-    check_span(mine.attributes, "attributes");
-    check_span(mine.symbols, "symbols");
-    check_span(mine.edges, "edges");
     return graph;
 }
 
@@ -226,6 +215,21 @@ Node read_node(const Reader& reader, uint32_t i) {
     return node;
 }
 
+// BP_WHY_* of one node.
+uint32_t why_not_of(const Reader& reader, uint32_t node) {
+    const bp_node n = reader.view().node(node);
+    const OpDefinition* definition = find_op(static_cast<Op>(n.op));
+    if (definition == nullptr) return BP_WHY_OP;
+    for (uint32_t k = 0; k < n.attributes; ++k)
+        if (definition->find(static_cast<Attr>(reader.raw_attribute(n, k).id)) == nullptr) return BP_WHY_ATTRIBUTE;
+    try {
+        static_cast<void>(read_node(reader, node));
+    } catch (const Error& e) {
+        return e.code() == Code::unsupported ? BP_WHY_DTYPE : BP_WHY_SHAPE;
+    }
+    return BP_WHY_NONE;
+}
+
 }  // namespace
 
 Graph graph_from_abi(const bp_graph* graph, std::span<const int64_t> symbols) {
@@ -264,17 +268,14 @@ void check_node_from_abi(const bp_graph* graph, uint32_t node, std::span<const i
 uint32_t why_not(const bp_graph* graph, uint32_t node, std::span<const int64_t> symbols) {
     const Reader reader(graph, symbols);
     if (node >= reader.view().nodes()) invalid("it has no node " + std::to_string(node));
-    const bp_node n = reader.view().node(node);
-    const OpDefinition* definition = find_op(static_cast<Op>(n.op));
-    if (definition == nullptr) return BP_WHY_OP;
-    for (uint32_t k = 0; k < n.attributes; ++k)
-        if (definition->find(static_cast<Attr>(reader.raw_attribute(n, k).id)) == nullptr) return BP_WHY_ATTRIBUTE;
-    try {
-        static_cast<void>(read_node(reader, node));
-    } catch (const Error& e) {
-        return e.code() == Code::unsupported ? BP_WHY_DTYPE : BP_WHY_SHAPE;
-    }
-    return BP_WHY_NONE;
+    return why_not_of(reader, node);
+}
+
+std::vector<uint32_t> why_not(const bp_graph* graph, std::span<const int64_t> symbols) {
+    const Reader reader(graph, symbols);
+    std::vector<uint32_t> reasons(reader.view().nodes());
+    for (uint32_t i = 0; i < reasons.size(); ++i) reasons[i] = why_not_of(reader, i);
+    return reasons;
 }
 
 }  // namespace backplane::graph

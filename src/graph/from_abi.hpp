@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "backplane/graph.hpp"
 
@@ -27,5 +28,8 @@ void check_node_from_abi(const bp_graph* graph, uint32_t node, std::span<const i
 // broken rule,
 // BP_WHY_NONE for a good node. Throws Error(invalid) as check_ranges does, and for a node that is not there.
 uint32_t why_not(const bp_graph* graph, uint32_t node, std::span<const int64_t> symbols = {});
+
+// The same for all nodes in one pass: query() of a module.
+std::vector<uint32_t> why_not(const bp_graph* graph, std::span<const int64_t> symbols = {});
 
 }  // namespace backplane::graph

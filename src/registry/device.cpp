@@ -19,7 +19,8 @@ std::vector<bp_option> options_of(const Device::State& state) {
         const bp_array room_for{options.data(), static_cast<uint32_t>(options.size()), sizeof(bp_option)};
         uint32_t count = 0;
         base::ErrorRoom room;
-        base::check(state.api->options(state.handle, &room_for, &count, room.get()), "cannot read the options of " + state.info.id, room);
+        base::check(state.api->options(state.handle, &room_for, &count, room.get()),
+                    "cannot read the options of " + state.info.id, room);
         const bool all = count <= options.size();
         options.resize(std::min<uint32_t>(count, 1024));
         if (all) return options;
@@ -59,6 +60,8 @@ Device::State::~State() {
 
 const DeviceInfo& Device::info() const { return open_state(state_).info; }
 
+const void* Device::extension(const char* id) const { return open_state(state_).module->extension(id); }
+
 std::vector<Heap> Device::heaps() const {
     const State& state = open_state(state_);
     if (!BP_HAS(state.api, heaps)) return {};
@@ -67,7 +70,8 @@ std::vector<Heap> Device::heaps() const {
     const bp_array room_for{room_heaps.data(), static_cast<uint32_t>(room_heaps.size()), sizeof(bp_heap)};
     uint32_t count = 0;
     base::ErrorRoom room;
-    base::check(state.api->heaps(state.handle, &room_for, &count, room.get()), "cannot read the memory of " + state.info.id, room);
+    base::check(state.api->heaps(state.handle, &room_for, &count, room.get()), "cannot read the memory of " + state.info.id,
+                room);
     std::vector<Heap> heaps;
     for (uint32_t i = 0; i < std::min<uint32_t>(count, room_heaps.size()); ++i) {
         const bp_heap& h = room_heaps[i];
@@ -103,8 +107,8 @@ void Device::set_option(std::string_view name, const std::variant<bool, int64_t,
         if (const auto* integer = std::get_if<int64_t>(&value)) {
             request.integer = *integer;
             if ((option.least != 0 || option.most != 0) && (*integer < option.least || *integer > option.most))
-                throw Error(Code::invalid, what + " to " + std::to_string(*integer) + ": it takes " + std::to_string(option.least) +
-                                               " to " + std::to_string(option.most));
+                throw Error(Code::invalid, what + " to " + std::to_string(*integer) + ": it takes " +
+                                               std::to_string(option.least) + " to " + std::to_string(option.most));
         }
         if (!BP_HAS(state.api, option_set)) throw Error(Code::unsupported, what + ": the module only shows it");
         base::ErrorRoom room;

@@ -30,10 +30,13 @@ backplane_module_fn entry_of(const discovery::Rated& rated, const base::DynamicL
 bp_module_api read_table(const bp_module_api* theirs) {
     if (theirs == nullptr) throw LoadFailure{ReasonCode::abi_mismatch, "it gave no table for this host's ABI"};
     if (theirs->abi >> 16 != BP_ABI_MAJOR)
-        throw LoadFailure{ReasonCode::abi_mismatch, "its table is of ABI " + std::to_string(theirs->abi >> 16) + ", its descriptor said otherwise"};
+        throw LoadFailure{ReasonCode::abi_mismatch,
+                          "its table is of ABI " + std::to_string(theirs->abi >> 16) + ", its descriptor said otherwise"};
     bp_module_api mine{};
     const uint32_t known = std::min<uint32_t>(theirs->struct_size, sizeof mine);
-    if (known < 8) throw LoadFailure{ReasonCode::bad_table, "its table states a size of " + std::to_string(theirs->struct_size) + " bytes"};
+    if (known < 8)
+        throw LoadFailure{ReasonCode::bad_table,
+                          "its table states a size of " + std::to_string(theirs->struct_size) + " bytes"};
     std::memcpy(&mine, theirs, known);
     mine.struct_size = known;
     const std::array required{
@@ -59,7 +62,8 @@ bp_module_api read_table(const bp_module_api* theirs) {
 std::string identity_of(const bp_device_info& d) {
     std::array<char, 64> text{};
     if ((d.identity_known & BP_ID_PCI) != 0) {
-        std::snprintf(text.data(), text.size(), "pci:%04x:%02x:%02x.%x", d.pci_domain, d.pci_bus, d.pci_device, d.pci_function);
+        std::snprintf(text.data(), text.size(), "pci:%04x:%02x:%02x.%x", d.pci_domain, d.pci_bus, d.pci_device,
+                      d.pci_function);
         return text.data();
     }
     if ((d.identity_known & BP_ID_UUID) != 0) {
@@ -112,7 +116,8 @@ Module::Module(const discovery::Rated& rated, std::shared_ptr<const HostServices
     base::ErrorRoom room;
     const bp_code code = api_.open(&host_, &handle_, room.get());
     if (code != BP_OK || handle_ == nullptr)
-        throw LoadFailure{ReasonCode::open_failed, code == BP_OK ? "it opened and gave no handle" : with_reason("it would not open", code, room)};
+        throw LoadFailure{ReasonCode::open_failed,
+                          code == BP_OK ? "it opened and gave no handle" : with_reason("it would not open", code, room)};
 }
 
 Module::~Module() {
@@ -132,8 +137,10 @@ std::vector<ListedDevice> Module::list(std::string& why_none) const {
         base::ErrorRoom room;
         count = 0;
         const bp_code code = api_.list(handle_, &room_for, &count, room.get());
-        if (code != BP_OK) throw LoadFailure{ReasonCode::no_devices, with_reason("it could not list its devices", code, room)};
-        if (count > kMostDevices) throw LoadFailure{ReasonCode::bad_table, "it claims to have " + std::to_string(count) + " devices"};
+        if (code != BP_OK)
+            throw LoadFailure{ReasonCode::no_devices, with_reason("it could not list its devices", code, room)};
+        if (count > kMostDevices)
+            throw LoadFailure{ReasonCode::bad_table, "it claims to have " + std::to_string(count) + " devices"};
         why_none = clean(room.text().data());
         if (count <= infos.size()) break;
         infos.resize(count);  // more than there was room for: ask again, there may be more still by then
@@ -147,11 +154,16 @@ std::vector<ListedDevice> Module::list(std::string& why_none) const {
     return devices;
 }
 
+const void* Module::extension(const char* id) const {
+    return BP_HAS(&api_, extension) ? api_.extension(handle_, id) : nullptr;
+}
+
 bp_device* Module::open_device(uint64_t id) const {
     base::ErrorRoom room;
     bp_device* device = nullptr;
     base::check(api_.device_open(handle_, id, &device, room.get()), "cannot open the device", room);
-    if (device == nullptr) throw Error(Code::internal, "cannot open the device: the module reports success and gives no handle");
+    if (device == nullptr)
+        throw Error(Code::internal, "cannot open the device: the module reports success and gives no handle");
     return device;
 }
 

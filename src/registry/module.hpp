@@ -36,6 +36,8 @@ public:
     [[nodiscard]] std::vector<ListedDevice> list(std::string& why_none) const;
     [[nodiscard]] bp_device* open_device(uint64_t id) const;  // throws Error
 
+    [[nodiscard]] const void* extension(const char* id) const;  // null: none of that name
+
     [[nodiscard]] const bp_module_api& api() const noexcept { return api_; }
     [[nodiscard]] const discovery::Inspection& inspection() const noexcept { return inspection_; }
 

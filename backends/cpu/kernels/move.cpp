@@ -46,59 +46,101 @@ HWY_INLINE void transpose_plain(const T* from, int64_t from_row, T* into, int64_
         for (int64_t r = 0; r < rows; ++r) into[c * into_row + r] = from[r * from_row + c];
 }
 
-// A square small enough for registers.
-template <typename T>
-struct Square {
-    static constexpr int64_t side = 8;
-    static HWY_INLINE void transpose(const T* from, int64_t from_row, T* into, int64_t into_row) {
-        transpose_plain(from, from_row, into, into_row, side, side);
-    }
-};
-
-#if HWY_TARGET != HWY_SCALAR
-template <>
-struct Square<uint32_t> {
-    static constexpr int64_t side = 4;
-    static HWY_INLINE void transpose(const uint32_t* from, int64_t from_row, uint32_t* into, int64_t into_row) {
-        const hn::FixedTag<uint32_t, 4> d;
-        const hn::FixedTag<uint64_t, 2> d64;
-        const auto a = hn::LoadU(d, from);
-        const auto b = hn::LoadU(d, from + from_row);
-        const auto c = hn::LoadU(d, from + 2 * from_row);
-        const auto e = hn::LoadU(d, from + 3 * from_row);
-        const auto ab_low = hn::BitCast(d64, hn::InterleaveLower(d, a, b));
-        const auto ab_high = hn::BitCast(d64, hn::InterleaveUpper(d, a, b));
-        const auto ce_low = hn::BitCast(d64, hn::InterleaveLower(d, c, e));
-        const auto ce_high = hn::BitCast(d64, hn::InterleaveUpper(d, c, e));
-        hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d64, ab_low, ce_low)), d, into);
-        hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, ab_low, ce_low)), d, into + into_row);
-        hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d64, ab_high, ce_high)), d, into + 2 * into_row);
-        hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, ab_high, ce_high)), d, into + 3 * into_row);
-    }
-};
-#endif
-
-// A band of kBand rows fills whole cache lines of the result, and its rows are read as so many streams.
-constexpr int64_t kBand = 16;
+// Bytes of a cache line: a band of rows fills whole lines of the result, and its rows are read as so many streams.
+constexpr int64_t kLine = 64;
 
 template <typename T>
 void transpose_elements(const T* from, int64_t from_row, T* into, int64_t into_row, int64_t rows, int64_t columns) {
-    constexpr int64_t side = Square<T>::side;
+    constexpr int64_t kBand = kLine / static_cast<int64_t>(sizeof(T));
+    constexpr int64_t kSide = 8;
     for (int64_t band = 0; band < rows; band += kBand) {
         const int64_t height = rows - band < kBand ? rows - band : kBand;
-        int64_t c = 0;
-        for (; c + side <= columns; c += side) {
-            int64_t r = band;
-            for (; r + side <= band + height; r += side)
-                Square<T>::transpose(from + r * from_row + c, from_row, into + c * into_row + r, into_row);
-            if (r < band + height)
-                transpose_plain(from + r * from_row + c, from_row, into + c * into_row + r, into_row, band + height - r,
-                                side);
-        }
-        if (c < columns)
-            transpose_plain(from + band * from_row + c, from_row, into + c * into_row + band, into_row, height, columns - c);
+        for (int64_t c = 0; c < columns; c += kSide)
+            transpose_plain(from + band * from_row + c, from_row, into + c * into_row + band, into_row, height,
+                            columns - c < kSide ? columns - c : kSide);
     }
 }
+
+#if HWY_TARGET != HWY_SCALAR
+// Rows 4g to 4g + 3 of a square become, in each block of 128 bits, rows of columns.
+HWY_INLINE void transpose_in_blocks(VF (&v)[kLanes]) {
+    const hn::Repartition<uint64_t, F> d64;
+#pragma GCC unroll 4
+    for (int g = 0; g < kLanes; g += 4) {
+        const auto ab_low = hn::BitCast(d64, hn::InterleaveLower(f, v[g], v[g + 1]));
+        const auto ab_high = hn::BitCast(d64, hn::InterleaveUpper(f, v[g], v[g + 1]));
+        const auto cd_low = hn::BitCast(d64, hn::InterleaveLower(f, v[g + 2], v[g + 3]));
+        const auto cd_high = hn::BitCast(d64, hn::InterleaveUpper(f, v[g + 2], v[g + 3]));
+        v[g] = hn::BitCast(f, hn::InterleaveLower(d64, ab_low, cd_low));
+        v[g + 1] = hn::BitCast(f, hn::InterleaveUpper(d64, ab_low, cd_low));
+        v[g + 2] = hn::BitCast(f, hn::InterleaveLower(d64, ab_high, cd_high));
+        v[g + 3] = hn::BitCast(f, hn::InterleaveUpper(d64, ab_high, cd_high));
+    }
+}
+
+// The same with blocks for elements.
+HWY_INLINE void transpose_blocks(VF (&v)[kLanes]) {
+#if HWY_MAX_BYTES == 64
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+        const VF even_ab = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(v[4 + i]), v[i]);
+        const VF odd_ab = hn::OddEvenBlocks(v[4 + i], hn::SwapAdjacentBlocks(v[i]));
+        const VF even_cd = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(v[12 + i]), v[8 + i]);
+        const VF odd_cd = hn::OddEvenBlocks(v[12 + i], hn::SwapAdjacentBlocks(v[8 + i]));
+        v[i] = hn::ConcatLowerLower(f, even_cd, even_ab);
+        v[4 + i] = hn::ConcatLowerLower(f, odd_cd, odd_ab);
+        v[8 + i] = hn::ConcatUpperUpper(f, even_cd, even_ab);
+        v[12 + i] = hn::ConcatUpperUpper(f, odd_cd, odd_ab);
+    }
+#elif HWY_MAX_BYTES == 32
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+        const VF low = hn::ConcatLowerLower(f, v[4 + i], v[i]);
+        v[4 + i] = hn::ConcatUpperUpper(f, v[4 + i], v[i]);
+        v[i] = low;
+    }
+#else
+    (void)v;
+#endif
+}
+
+// A square of vectors, of which `rows` x `columns` are there: no more is read or written.
+HWY_INLINE void transpose_square(const float* from, int64_t from_row, float* into, int64_t into_row, int64_t rows,
+                                 int64_t columns) {
+    VF v[kLanes];
+    if (rows == kLanes && columns == kLanes) {
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i) v[i] = hn::LoadU(f, from + i * from_row);
+    } else {
+        for (int i = 0; i < kLanes; ++i) v[i] = i < rows ? load_first(from + i * from_row, columns) : hn::Zero(f);
+    }
+    transpose_in_blocks(v);
+    transpose_blocks(v);
+    if (rows == kLanes && columns == kLanes) {
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i) hn::StoreU(v[i], f, into + i * into_row);
+    } else {
+        for (int i = 0; i < kLanes && i < columns; ++i) store_first(v[i], into + i * into_row, rows);
+    }
+}
+
+// Columns ahead of the current ones whose lines of the result are asked for: they lie far apart, and hardware does not foresee them.
+constexpr int64_t kAhead = 32;
+
+void transpose_floats(const float* from, int64_t from_row, float* into, int64_t into_row, int64_t rows, int64_t columns) {
+    constexpr int64_t kBand = kLine / static_cast<int64_t>(sizeof(float));
+    for (int64_t band = 0; band < rows; band += kBand) {
+        const int64_t end = rows - band < kBand ? rows : band + kBand;
+        for (int64_t c = 0; c < columns; c += kLanes) {
+            for (int64_t i = kAhead; i < kAhead + kLanes && c + i < columns; ++i)
+                __builtin_prefetch(into + (c + i) * into_row + band, 1);
+            for (int64_t r = band; r < end; r += kLanes)
+                transpose_square(from + r * from_row + c, from_row, into + c * into_row + r, into_row,
+                                 HWY_MIN(kLanes, end - r), HWY_MIN(kLanes, columns - c));
+        }
+    }
+}
+#endif
 
 template <typename T>
 void transpose_task(const CopyTask& t) {
@@ -106,6 +148,12 @@ void transpose_task(const CopyTask& t) {
 }
 
 void transpose(const CopyTask& t) {
+#if HWY_TARGET != HWY_SCALAR
+    // Elements of four bytes are moved as floats, whatever they are.
+    if (t.size == sizeof(float))
+        return transpose_floats(static_cast<const float*>(t.from), t.from_inner, static_cast<float*>(t.into), t.into_outer,
+                                t.inner, t.outer);
+#endif
     switch (t.size) {
         case 1: return transpose_task<uint8_t>(t);
         case 2: return transpose_task<uint16_t>(t);

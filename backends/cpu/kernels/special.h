@@ -110,8 +110,12 @@ HWY_INLINE VF v_erf(VF x) {
     return hn::IfThenElse(hn::Lt(t, v_set(1.0f)), inner, hn::CopySign(outer, x));
 }
 
+// Below -20 the factor of x is 0, in both forms, and the limit of the product is -0: minus infinity times 0 is not.
+HWY_INLINE VF v_gelu_argument(VF x) { return hn::IfThenElse(hn::Lt(x, v_set(-20.0f)), v_set(-20.0f), x); }
+
 // x/2 erfc(-x / sqrt 2): the small results of negative x keep their digits.
 HWY_INLINE VF v_gelu_erf(VF x) {
+    x = v_gelu_argument(x);
     const VF e = v_erfc_positive(hn::Mul(hn::Abs(x), v_set(0.70710678118654752f)));
     const VF both = hn::IfThenElse(hn::Lt(x, hn::Zero(f)), e, hn::Sub(v_set(2.0f), e));
     return hn::Mul(hn::Mul(x, v_set(0.5f)), both);
@@ -119,6 +123,7 @@ HWY_INLINE VF v_gelu_erf(VF x) {
 
 // x/2 (1 + tanh(s)) = x sigmoid(2 s), s = sqrt(2/pi) (x + 0.044715 x^3).
 HWY_INLINE VF v_gelu_tanh(VF x) {
+    x = v_gelu_argument(x);
     const VF cubic = hn::MulAdd(hn::Mul(x, x), v_set(0.044715f), v_set(1.0f));
     return hn::Mul(x, v_sigmoid(hn::Mul(hn::Mul(x, cubic), v_set(1.5957691216057308f))));
 }

@@ -26,6 +26,7 @@ UnaryAttributes attributes_of(const Node& node) {
 void lower_unary(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
     const ValueId out = node.output;
+    if (to[out].elements() == 0) return;
     const UnaryKernel kernel = to.kernels.elementwise.unary[node.op];
     const UnaryAttributes attributes = attributes_of(node);
     auto nest = simplify<2>(to[out].dim, {strides_of(to[out]), strides_of(to[in])});
@@ -53,6 +54,7 @@ void lower_binary(Lowering& to, const Node& node) {
     const ValueId x = node.inputs[0];
     const ValueId y = node.inputs[1];
     const ValueId out = node.output;
+    if (to[out].elements() == 0) return;
     const BinaryKernel kernel = to.kernels.elementwise.binary[node.op];
     const auto& dim = to[out].dim;
     auto nest = simplify<3>(dim, {strides_of(to[out]), broadcast_strides(to[x], dim), broadcast_strides(to[y], dim)});
@@ -64,7 +66,6 @@ void lower_binary(Lowering& to, const Node& node) {
     const int64_t inner = nest.inner();
     const int64_t x_step = nest.stride[1].back();
     const int64_t y_step = nest.stride[2].back();
-    if (to[out].elements() == 0) return;
     if (const IntegerBinary integers = find_integer_binary(node.op, to[out].dtype); integers != nullptr) {
         const int64_t size = element_bytes(to[out]);
         to.step(step_label(to, node), {x, y}, {out}, [=](const Run& run) {

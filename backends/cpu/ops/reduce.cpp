@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "loop_nest.hpp"
+#include "ops/integer_reduction.hpp"
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
 
@@ -128,6 +129,8 @@ void lower(Lowering& to, const Node& node) {
                             : node.op == BP_OP_reduce_min ? kReduceLeast
                                                           : kReduceSum;
     const std::string label = std::string(sdk::op_name(node.op)).append(" ").append(to[in].text());
+    if (to[in].dtype == BP_I32 || to[in].dtype == BP_I64)
+        return add_integer_reduction(to, label, node.op, in, out, is_reduced, count);
     const double divisor = node.op == BP_OP_reduce_mean ? static_cast<double>(count) : 1.0;
     if (count == 0) {  // of nothing: 0, NaN for the mean, and the infinities
         const auto value = static_cast<float>(identity(kind) / divisor);
@@ -140,7 +143,17 @@ void lower(Lowering& to, const Node& node) {
     add_reduction(to, label, in, out, std::move(task), divisor);
 }
 
-constexpr OpLowering reduction(uint32_t op) { return {op, Types::computes, Wants::either, 0, nullptr, lower}; }
+Verdict check(const Plan& plan, const Node& node) {
+    const uint32_t in = plan[node.inputs[0]].dtype;
+    const uint32_t out = plan[node.output].dtype;
+    const bool integers = in == BP_I32 || in == BP_I64 || out == BP_I32 || out == BP_I64;
+    if (integers && in != out)
+        return {BP_WHY_DTYPE, node.text() + " reduces integers to the same type, not " + plan[node.inputs[0]].text() + " to " +
+                                  plan[node.output].text()};
+    return {};
+}
+
+constexpr OpLowering reduction(uint32_t op) { return {op, Types::numbers, Wants::either, 0, check, lower}; }
 
 constexpr OpLowering table[] = {reduction(BP_OP_reduce_sum), reduction(BP_OP_reduce_mean), reduction(BP_OP_reduce_max),
                                 reduction(BP_OP_reduce_min)};

@@ -1,17 +1,15 @@
 // Our own op: the same values in the other layout (row-major <-> channels-last).
+#include <algorithm>
+
+#include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
 
 namespace backplane::cpu {
 
 namespace {
 
-// Blocks of 16 pixels by all channels keep both sides within a few cache lines at a time.
-constexpr int64_t kBlock = 16;
-
-void transpose_block(const float* from, int64_t from_row, float* into, int64_t into_row, int64_t rows, int64_t columns) {
-    for (int64_t r = 0; r < rows; ++r)
-        for (int64_t c = 0; c < columns; ++c) into[c * into_row + r] = from[r * from_row + c];
-}
+// Pixels of one task: whole lines of the row-major side, and at 64 channels an eighth of a second-level cache for both.
+constexpr int64_t kPixels = 256;
 
 void lower(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
@@ -20,23 +18,33 @@ void lower(Lowering& to, const Node& node) {
     const int64_t channels = to[in].dim[1];
     const int64_t pixels = to[in].dim[2] * to[in].dim[3];
     const bool to_channels_last = to[out].layout == Layout::channels_last;
-    const int64_t blocks = (pixels + kBlock - 1) / kBlock;
+    if (batch * channels * pixels == 0) return;
+    const int64_t blocks = (pixels + kPixels - 1) / kPixels;
+    const int64_t grain = std::max<int64_t>(1, kGrainBytes / (channels * kPixels * static_cast<int64_t>(sizeof(float))));
     to.step("relayout " + to[in].text() + (to_channels_last ? " to channels-last" : " to row-major"), {in}, {out},
-            [=](const Run& run) {
+            [=, transpose = to.kernels.move.transpose](const Run& run) {
                 const float* from = run.at<float>(in);
                 float* into = run.at<float>(out);
-                run.ranges(batch * blocks, 16, [&](int64_t begin, int64_t end) {
+                run.ranges(batch * blocks, grain, [&](int64_t begin, int64_t end) {
                     for (int64_t i = begin; i < end; ++i) {
                         const int64_t base = i / blocks * channels * pixels;
-                        const int64_t first = i % blocks * kBlock;
-                        const int64_t count = std::min(kBlock, pixels - first);
+                        const int64_t first = i % blocks * kPixels;
+                        const int64_t count = std::min(kPixels, pixels - first);
+                        CopyTask task;
+                        task.size = sizeof(float);
+                        task.from_outer = task.into_inner = 1;
                         if (to_channels_last) {
-                            transpose_block(from + base + first, pixels, into + base + first * channels, channels, channels,
-                                            count);
+                            task.from = from + base + first;
+                            task.into = into + base + first * channels;
+                            task.outer = count, task.inner = channels;
+                            task.from_inner = pixels, task.into_outer = channels;
                         } else {
-                            transpose_block(from + base + first * channels, channels, into + base + first, pixels, count,
-                                            channels);
+                            task.from = from + base + first * channels;
+                            task.into = into + base + first;
+                            task.outer = channels, task.inner = count;
+                            task.from_inner = channels, task.into_outer = pixels;
                         }
+                        transpose(task);
                     }
                 });
             });

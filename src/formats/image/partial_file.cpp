@@ -24,9 +24,13 @@ fs::path resolve(const fs::path& target) {
     if (fs::exists(status) && status.type() != fs::file_type::regular) {
         throw Error(Code::invalid, "cannot write " + quoted(target) + ": it is a device or pipe; name a plain file");
     }
-    if (!fs::is_symlink(fs::symlink_status(target, ignored))) return target;
-    const fs::path real = fs::weakly_canonical(target, ignored);
-    return ignored ? target : real;
+    // By hand: the library's canonical paths leave a link to nothing as it is.
+    fs::path real = target;
+    for (int links = 0; fs::is_symlink(fs::symlink_status(real, ignored)); ++links) {
+        if (links == 40) throw system_error("cannot write", target, ELOOP);
+        real = real.parent_path() / fs::read_symlink(real, ignored);  // an absolute one replaces what is before it
+    }
+    return real;
 }
 
 // Short, because the target's own name may already be as long as the file system allows.
@@ -50,6 +54,9 @@ PartialFile::PartialFile(const fs::path& target) : target_(resolve(target)) {
         if (!file_ && errno != EEXIST) break;
     }
     if (!file_) throw system_error("cannot create", target, errno);
+    std::error_code none_yet;
+    const fs::file_status old = fs::status(target_, none_yet);
+    if (fs::exists(old)) fs::permissions(partial_, old.permissions(), none_yet);  // what was private stays so
 }
 
 PartialFile::~PartialFile() { remove(); }

@@ -43,16 +43,14 @@ TensorId normed(CaseBuilder& b, TensorId x, const Shape& channels, const NormCas
 }
 
 void add(CaseList& list, const std::string& name, const NormCase& c) {
-    list.add(name, [c](CaseBuilder& b) {
-        b.result(normed(b, b.operand(c.source, c.dtype, c.x, c.values), {c.x[1]}, c));
-    });
+    list.add(name, [c](CaseBuilder& b) { b.result(normed(b, b.operand(c.source, c.dtype, c.x, c.values), {c.x[1]}, c)); });
 }
 
 void cases(CaseList& list) {
     for (const DType dtype : kFloats)
-        for (const Shape& shape : {Shape{2, 3, 5, 7}, Shape{1, 16, 5, 3}, Shape{1, 17, 9, 11}, Shape{3, 5}, Shape{1, 1},
-                                   Shape{2, 7, 13}, Shape{1, 3, 2, 3, 5}, Shape{0, 3, 5, 7}, Shape{2, 3, 0, 7},
-                                   Shape{1, 3, 1, 2, 1, 2, 1, 2}})
+        for (const Shape& shape :
+             {Shape{2, 3, 5, 7}, Shape{1, 16, 5, 3}, Shape{1, 17, 9, 11}, Shape{3, 5}, Shape{1, 1}, Shape{2, 7, 13},
+              Shape{1, 3, 2, 3, 5}, Shape{0, 3, 5, 7}, Shape{2, 3, 0, 7}, Shape{1, 3, 1, 2, 1, 2, 1, 2}})
             add(list, text_of(shape) + "-" + backplane::name_of(dtype), {shape, dtype});
     add(list, "2x3x5-f64", {{2, 3, 5}, DType::f64});
     for (const Source source : {Source::constant, Source::transposed, Source::strided})

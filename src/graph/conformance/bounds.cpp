@@ -39,6 +39,26 @@ void spread_over_maps(std::vector<double>& bound, const Shape& shape) {
     }
 }
 
+// What the errors of input k become: their sum, weighted as the op does, or thrice the root of the sum of squares where that is less,
+// for the errors of different elements have nothing to do with each other.
+std::vector<double> summed_errors(const BoundCall& call, Inputs inputs, size_t k) {
+    inputs[k] = call.errors[k];
+    if (call.definition.op == Op::conv && inputs.size() > 2 && k != 2) inputs[2] = nullptr;
+    std::vector<double> total = evaluated(call, inputs, call.attributes);
+    std::vector<ReferenceTensor> squares;
+    squares.reserve(inputs.size());
+    for (const ReferenceTensor*& x : inputs) {
+        if (x == nullptr) continue;
+        squares.push_back(*x);
+        for (double& v : squares.back().data) v *= v;
+        x = &squares.back();
+    }
+    const std::vector<double> square = evaluated(call, inputs, call.attributes);
+    // A mean divides by the count once where it should twice: too wide, never too narrow.
+    for (size_t i = 0; i < total.size(); ++i) total[i] = std::min(total[i], 3 * std::sqrt(square[i]));
+    return total;
+}
+
 }  // namespace
 
 double units_of_sum(double terms) { return 8 + 2 * std::sqrt(terms); }
@@ -102,6 +122,7 @@ std::vector<double> each(const BoundCall& call, int forward, int backward, Scale
         double size = std::fabs(call.output.data[i]);
         if (scale == Scale::one) size = std::max(size, 1.0);
         if (scale == Scale::input) size = std::max(size, std::fabs(call.inputs[0]->data[i]));
+        if (!std::isfinite(size)) size = std::fabs(call.output.data[i]);
         bound[i] += forward * call.unit * size;
     }
     return bound;
@@ -119,13 +140,8 @@ std::vector<double> sum(const BoundCall& call, double terms) {
     std::vector<double> bound = evaluated(call, inputs, call.attributes);
     for (double& b : bound) b *= units_of_sum(terms) * call.unit;
     if (call.definition.op == Op::conv && !call.strict) spread_over_maps(bound, call.output.shape);
-    for (size_t k = 0; k < inputs.size(); ++k) {
-        if (call.errors[k] == nullptr) continue;
-        Inputs one = inputs;
-        one[k] = call.errors[k];
-        if (call.definition.op == Op::conv && call.inputs.size() > 2 && k != 2) one[2] = nullptr;
-        add_to(bound, evaluated(call, one, call.attributes));
-    }
+    for (size_t k = 0; k < inputs.size(); ++k)
+        if (call.errors[k] != nullptr) add_to(bound, summed_errors(call, inputs, k));
     return bound;
 }
 

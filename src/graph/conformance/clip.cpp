@@ -6,11 +6,20 @@ namespace backplane::graph {
 namespace {
 
 void cases(CaseList& list) {
-    unary_cases(list, {-4, 4, -1e30, 1e30, {0.0, -0.0, kInfinity, -kInfinity, kNaN}, {{Attr::least, -0.5}, {Attr::most, 1.5}}, true});
+    unary_cases(
+        list,
+        {-4, 4, -1e30, 1e30, {0.0, -0.0, kInfinity, -kInfinity, kNaN}, {{Attr::least, -0.5}, {Attr::most, 1.5}}, true});
     unary_cases(list, {-4, 4, 0, 0, {0.0, -0.0, kInfinity, -kInfinity, kNaN}, {{Attr::least, 0.0}}, true, "-least"});
     unary_cases(list, {-4, 4, 0, 0, {0.0, -0.0, kInfinity, -kInfinity, kNaN}, {{Attr::most, 6.0}}, true, "-most"});
     unary_cases(list, {-4, 4, 0, 0, {0.0, -0.0, kInfinity, -kInfinity, kNaN}, {}, false, "-open"});
-    unary_cases(list, {-4, 4, 0, 0, {0.0, -0.0, kInfinity, -kInfinity, kNaN}, {{Attr::least, 2.0}, {Attr::most, -2.0}}, false, "-crossed"});
+    unary_cases(list, {-4,
+                       4,
+                       0,
+                       0,
+                       {0.0, -0.0, kInfinity, -kInfinity, kNaN},
+                       {{Attr::least, 2.0}, {Attr::most, -2.0}},
+                       false,
+                       "-crossed"});
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ void add(CaseList& list, const std::string& name, const std::vector<Part>& parts
 void cases(CaseList& list) {
     for (const DType dtype : kPlain) {
         add(list, std::string("3x2x7-3x5x7-") + name_of(dtype), {{{3, 2, 7}}, {{3, 5, 7}}}, 1, dtype);
-        add(list, std::string("views-") + name_of(dtype), {{{3, 5}, transposed}, {{3, 2}, strided}, {{3, 1}, constant}}, 1, dtype);
+        add(list, std::string("views-") + name_of(dtype), {{{3, 5}, transposed}, {{3, 2}, strided}, {{3, 1}, constant}}, 1,
+            dtype);
     }
     add(list, "one", {{{3, 5}}}, 0);
     add(list, "vectors", {{{17}}, {{1}}, {{0}}, {{101}}}, 0);

@@ -31,7 +31,8 @@ Storage storage_of(DType dtype) {
 // The run of one case: values and bounds of each tensor so far.
 class Expectation {
 public:
-    explicit Expectation(const CaseData& data) : data_(data), tensors_(data.graph.tensors().size()), errors_(tensors_.size()) {
+    explicit Expectation(const CaseData& data)
+        : data_(data), tensors_(data.graph.tensors().size()), errors_(tensors_.size()) {
         for (const TensorContent& c : data.contents) give(c.tensor, c.bytes);
         for (uint32_t i = 0; i < tensors_.size(); ++i)
             if (data.graph.tensors()[i].role == Role::constant) give({i}, data.graph.tensors()[i].data);
@@ -159,13 +160,12 @@ Comparison compare(const CaseData& data, std::span<const BoundedTensor> expected
     const std::vector<Node>& nodes = data.graph.nodes();
     const auto all = [&](auto&& is) { return std::all_of(nodes.begin(), nodes.end(), is); };
     const bool moved = all([](const Node& n) { return conformance_of(n.op).moves_bytes; });
-    const bool signs =
-        all([](const Node& n) { return conformance_of(n.op).moves_bytes || keeps_zero_signs(n.op); });
+    const bool signs = all([](const Node& n) { return conformance_of(n.op).moves_bytes || keeps_zero_signs(n.op); });
     Comparison result;
     size_t worst = 0, wrong = 0;
     for (size_t i = 0; i < actual.size(); ++i) {
-        const double r = ratio(actual[i], round_to(want.value.data[i], tensor.dtype), want.bound.empty() ? 0 : want.bound[i],
-                               signs);
+        const double r =
+            ratio(actual[i], round_to(want.value.data[i], tensor.dtype), want.bound.empty() ? 0 : want.bound[i], signs);
         if (r > 1) ++wrong;
         if (r > result.worst) {
             result.worst = r;

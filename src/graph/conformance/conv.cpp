@@ -56,7 +56,6 @@ void channels(CaseList& list) {
                     {{1, in, 9, 11}, out, kernel, kernel, around(kernel / 2)});
             }
     add(list, "3x3-64-to-64", {{1, 64, 6, 7}, 64, 3, 3, around(1)});
-    add(list, "1x1-64-to-64", {{1, 64, 9, 11}, 64, 1, 1});
     add(list, "3x3-32-to-48-batch-2", {{2, 32, 5, 6}, 48, 3, 3, around(1)});
     add(list, "3x3-16-to-16-wide", {{1, 16, 5, 67}, 16, 3, 3, around(1)});
     add(list, "3x3-16-to-16-tall", {{1, 16, 67, 5}, 16, 3, 3, around(1)});
@@ -69,7 +68,8 @@ void extents(CaseList& list) {
     for (const int64_t size : {1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 16, 17})
         for (const int64_t pad : {0, 1}) {
             if (size + 2 * pad < 3) continue;
-            add(list, "3x3-map-" + square(size) + "-pad-" + std::to_string(pad), {{1, 17, size, size}, 16, 3, 3, around(pad)});
+            add(list, "3x3-map-" + square(size) + "-pad-" + std::to_string(pad),
+                {{1, 17, size, size}, 16, 3, 3, around(pad)});
         }
     add(list, "kernel-covers-map", {{1, 5, 5, 7}, 3, 5, 7});
     add(list, "1x1-one-pixel", {{1, 16, 1, 1}, 17, 1, 1});

@@ -21,7 +21,8 @@ TensorId times(CaseBuilder& b, TensorId x, float factor) {
 }
 
 void activations(CaseList& list) {
-    for (const Op op : {Op::relu, Op::leaky_relu, Op::sigmoid, Op::tanh, Op::silu, Op::gelu, Op::clip, Op::abs, Op::exp, Op::erf})
+    for (const Op op :
+         {Op::relu, Op::leaky_relu, Op::sigmoid, Op::tanh, Op::silu, Op::gelu, Op::clip, Op::abs, Op::exp, Op::erf})
         for (const int64_t in : {3, 16})
             list.add("then-" + std::string(backplane::name_of(op)) + "-" + std::to_string(in), [=](CaseBuilder& b) {
                 const TensorId y = conv(b, b.input({1, in, 9, 11}), in, 16);
@@ -89,8 +90,9 @@ TensorId dense_block(CaseBuilder& b, TensorId x, int64_t maps, int64_t growth, i
 }
 
 void dense(CaseList& list) {
-    for (const auto& [maps, growth] : {std::pair<int64_t, int64_t>{16, 8}, {32, 16}, {17, 5}, {8, 3}})
-        list.add("dense-block-" + std::to_string(maps) + "-" + std::to_string(growth), [=](CaseBuilder& b) {
+    for (const auto& size : {std::pair<int64_t, int64_t>{16, 8}, {32, 16}, {17, 5}, {8, 3}})
+        list.add("dense-block-" + std::to_string(size.first) + "-" + std::to_string(size.second), [size](CaseBuilder& b) {
+            const auto& [maps, growth] = size;
             b.result(dense_block(b, b.input({1, maps, 5, 6}), maps, growth, 3));
         });
     list.add("dense-block-of-5", [](CaseBuilder& b) { b.result(dense_block(b, b.input({1, 16, 4, 5}), 16, 8, 5)); });
@@ -115,10 +117,9 @@ void resampling(CaseList& list) {
             b.result(leaky(b, conv(b, twice, 16, 3)));
         });
     list.add("linear-resize-then-conv", [](CaseBuilder& b) {
-        const TensorId twice = b.add(Op::resize, {b.input({1, 8, 5, 6})},
-                                     {{Attr::sizes, {9, 13}},
-                                      {Attr::mode, BP_RESIZE_LINEAR},
-                                      {Attr::coordinates, BP_COORDINATES_HALF_PIXEL}});
+        const TensorId twice =
+            b.add(Op::resize, {b.input({1, 8, 5, 6})},
+                  {{Attr::sizes, {9, 13}}, {Attr::mode, BP_RESIZE_LINEAR}, {Attr::coordinates, BP_COORDINATES_HALF_PIXEL}});
         b.result(conv(b, twice, 8, 16));
     });
     list.add("conv-then-pixel-shuffle", [](CaseBuilder& b) {
@@ -126,8 +127,8 @@ void resampling(CaseList& list) {
         b.result(b.add(Op::depth_to_space, {y}, {{Attr::blocksize, 2}, {Attr::mode, BP_DTS_CRD}}));
     });
     list.add("reflect-pad-then-conv-then-crop", [](CaseBuilder& b) {
-        const TensorId x = b.add(Op::pad, {b.input({1, 3, 7, 9})},
-                                 {{Attr::pads, {0, 0, 2, 2, 0, 0, 2, 2}}, {Attr::mode, BP_PAD_REFLECT}});
+        const TensorId x =
+            b.add(Op::pad, {b.input({1, 3, 7, 9})}, {{Attr::pads, {0, 0, 2, 2, 0, 0, 2, 2}}, {Attr::mode, BP_PAD_REFLECT}});
         const TensorId y = conv(b, x, 3, 16);
         b.result(b.add(Op::slice, {y}, {{Attr::starts, {0, 0, 2, 2}}, {Attr::ends, {1, 16, 9, 11}}}));
     });
@@ -172,7 +173,8 @@ void half(CaseList& list) {
     }
     list.add("of-an-image-of-bytes", [](CaseBuilder& b) {
         const TensorId image = b.input(DType::u8, {1, 9, 11, 3}, {0, 255});
-        const TensorId x = b.add(Op::transpose, {b.add(Op::cast, {image}, {{Attr::to, BP_F32}})}, {{Attr::perm, {0, 3, 1, 2}}});
+        const TensorId x =
+            b.add(Op::transpose, {b.add(Op::cast, {image}, {{Attr::to, BP_F32}})}, {{Attr::perm, {0, 3, 1, 2}}});
         b.result(conv(b, times(b, x, 0.00390625F), 3, 16));
     });
     list.add("one-weight-for-two", [](CaseBuilder& b) {

@@ -22,7 +22,8 @@ void cases(CaseList& list) {
     }
     move_cases(list, all);
     for (const DType dtype : {DType::f16, DType::bf16, DType::u8})
-        add_move(list, std::string("dcr-2-") + name_of(dtype), {"", {2, 12, 5, 7}, block(2, BP_DTS_DCR)}, Source::input, dtype);
+        add_move(list, std::string("dcr-2-") + name_of(dtype), {"", {2, 12, 5, 7}, block(2, BP_DTS_DCR)}, Source::input,
+                 dtype);
 }
 
 }  // namespace

@@ -8,10 +8,24 @@ namespace {
 
 // Scalars, one element, odd and prime lengths, nothing at all, every rank.
 const std::vector<Shape>& shapes() {
-    static const std::vector<Shape> all = {{},        {1},          {2},          {3},           {17},
-                                           {1009},    {0},          {2, 0, 3},    {7, 5},        {3, 5, 7},
-                                           {1, 1, 1}, {1, 3, 5, 7}, {2, 16, 5, 3}, {1, 17, 9, 11}, {2, 1, 3, 2, 5},
-                                           {1, 2, 3, 1, 2, 3},      {2, 1, 2, 1, 3, 1, 2},       {1, 2, 1, 3, 1, 2, 1, 5}};
+    static const std::vector<Shape> all = {{},
+                                           {1},
+                                           {2},
+                                           {3},
+                                           {17},
+                                           {1009},
+                                           {0},
+                                           {2, 0, 3},
+                                           {7, 5},
+                                           {3, 5, 7},
+                                           {1, 1, 1},
+                                           {1, 3, 5, 7},
+                                           {2, 16, 5, 3},
+                                           {1, 17, 9, 11},
+                                           {2, 1, 3, 2, 5},
+                                           {1, 2, 3, 1, 2, 3},
+                                           {2, 1, 2, 1, 3, 1, 2},
+                                           {1, 2, 1, 3, 1, 2, 1, 5}};
     return all;
 }
 
@@ -104,9 +118,9 @@ const std::vector<std::pair<Shape, Shape>>& pairs() {
 
 void binary_sources(CaseList& list, const BinaryPlan& plan) {
     using enum Source;
-    const std::pair<Source, Source> sources[] = {{input, constant}, {constant, input}, {input, weight},     {weight, input},
-                                                 {weight, constant}, {transposed, input}, {input, transposed},
-                                                 {transposed, transposed}, {strided, input}, {input, strided}};
+    const std::pair<Source, Source> sources[] = {
+        {input, constant},   {constant, input},   {input, weight},          {weight, input},  {weight, constant},
+        {transposed, input}, {input, transposed}, {transposed, transposed}, {strided, input}, {input, strided}};
     for (const auto& [a, b] : sources) {
         const std::string what = std::string(name_of(a)) + "-" + name_of(b);
         add_binary(list, what, {a, b, DType::f32, {3, 5, 7}, {3, 5, 7}}, plan.a, plan.b);
@@ -121,8 +135,8 @@ void binary_integers(CaseList& list, const BinaryPlan& plan) {
         // Wraps, the least number, division by 0 and by -1; i64 within what a double holds.
         a.first = {2147483647.0, -2147483648.0, 7, -7, 0, -2147483648.0, 65536, 1};
         b.first = {1, -1, 0, 2, 0, 2147483647.0, 65536, -3};
-        for (const auto& [left, right] :
-             {Shapes{{}, {}}, Shapes{{19}, {19}}, Shapes{{3, 5}, {}}, Shapes{{5}, {3, 5}}, Shapes{{3, 1}, {1, 5}}, Shapes{{0}, {1}}}) {
+        for (const auto& [left, right] : {Shapes{{}, {}}, Shapes{{19}, {19}}, Shapes{{3, 5}, {}}, Shapes{{5}, {3, 5}},
+                                          Shapes{{3, 1}, {1, 5}}, Shapes{{0}, {1}}}) {
             const BinaryCase c{Source::input, Source::input, dtype, left, right};
             add_binary(list, name_of_pair(c), c, a, b);
         }
@@ -144,8 +158,7 @@ void unary_cases(CaseList& list, const ElementwisePlan& plan) {
             add_unary(list, plan, std::string(name_of(source)) + "-" + text_of(shape), {source, DType::f32, shape, values});
     add_unary(list, plan, "transposed-f16", {Source::transposed, DType::f16, {3, 5, 7}, values});
     if (plan.wide_most > plan.wide_least)
-        add_unary(list, plan, "wide-f32",
-                  {Source::input, DType::f32, {1009}, Values{plan.wide_least, plan.wide_most}});
+        add_unary(list, plan, "wide-f32", {Source::input, DType::f32, {1009}, Values{plan.wide_least, plan.wide_most}});
     if (!plan.special.empty()) special_unary(list, plan);
     if (plan.integers) integer_unary(list, plan);
 }
@@ -156,7 +169,8 @@ void binary_cases(CaseList& list, const BinaryPlan& plan) {
         add_binary(list, name_of_pair(c), c, plan.a, plan.b);
     }
     for (const DType dtype : {DType::f16, DType::bf16, DType::f64})
-        for (const auto& [a, b] : {Shapes{{17}, {17}}, Shapes{{2, 17, 5, 7}, {17, 1, 1}}, Shapes{{}, {3, 5}}, Shapes{{0}, {1}}}) {
+        for (const auto& [a, b] :
+             {Shapes{{17}, {17}}, Shapes{{2, 17, 5, 7}, {17, 1, 1}}, Shapes{{}, {3, 5}}, Shapes{{0}, {1}}}) {
             const BinaryCase c{Source::input, Source::input, dtype, a, b};
             add_binary(list, name_of_pair(c), c, plan.a, plan.b);
         }

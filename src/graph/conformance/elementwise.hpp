@@ -12,11 +12,11 @@ namespace backplane::graph {
 
 // What distinguishes one element-wise op from the next.
 struct ElementwisePlan {
-    double least = -4, most = 4;          // where the op is well-conditioned
+    double least = -4, most = 4;           // where the op is well-conditioned
     double wide_least = 0, wide_most = 0;  // a wider range for float32; both 0: none
     std::vector<double> special = {};      // values with a result of their own: zeros, infinities, NaN
     std::vector<Attribute> attributes = {};
-    bool integers = false;  // takes i32 and i64 too
+    bool integers = false;    // takes i32 and i64 too
     std::string suffix = {};  // of the names, for an op with several sets of attributes
 };
 

@@ -18,16 +18,17 @@ void add(CaseList& list, const std::string& name, const Plan& p) {
         const TensorId x = b.operand(p.source, p.dtype, p.x, moved_values(p.dtype));
         // From both ends: the first, the last, and all between by chance.
         const Values indices{-extent, extent - 1, {0, -1, extent - 1, -extent}};
-        b.result(b.add(Op::gather, {x, b.operand(p.index_source, p.index_dtype, p.indices, indices)}, {{Attr::axis, p.axis}}));
+        b.result(
+            b.add(Op::gather, {x, b.operand(p.index_source, p.index_dtype, p.indices, indices)}, {{Attr::axis, p.axis}}));
     });
 }
 
 void cases(CaseList& list) {
     for (const DType dtype : kPlain)
         for (const DType index : {DType::i32, DType::i64})
-            add(list, std::string("5x7-axis-0-") + name_of(dtype) + "-by-" + name_of(index), {{5, 7}, {11}, 0, dtype, index});
-    for (int axis = 0; axis < 4; ++axis)
-        add(list, "2x3x5x7-axis-" + std::to_string(axis), {{2, 3, 5, 7}, {2, 3}, axis});
+            add(list, std::string("5x7-axis-0-") + name_of(dtype) + "-by-" + name_of(index),
+                {{5, 7}, {11}, 0, dtype, index});
+    for (int axis = 0; axis < 4; ++axis) add(list, "2x3x5x7-axis-" + std::to_string(axis), {{2, 3, 5, 7}, {2, 3}, axis});
     add(list, "one-of-one", {{1}, {1}});
     add(list, "scalar-index", {{17, 5}, {}});
     add(list, "no-indices", {{17, 5}, {0}});

@@ -12,8 +12,7 @@ std::vector<double> bound(const BoundCall& call) {
     const auto channels = static_cast<size_t>(x[1]);
     const auto map = static_cast<size_t>(elements(Shape(x.begin() + 2, x.end())));
     const size_t n = channels / static_cast<size_t>(attributes.integer(Attr::groups)) * map;
-    return bounds::normalised(call, n, attributes.number(Attr::epsilon),
-                              [=](size_t i) { return i / map % channels; });
+    return bounds::normalised(call, n, attributes.number(Attr::epsilon), [=](size_t i) { return i / map % channels; });
 }
 
 struct NormCase {
@@ -38,7 +37,8 @@ void add(CaseList& list, const std::string& name, const NormCase& c) {
 void cases(CaseList& list) {
     for (const DType dtype : kFloats) {
         const std::string type = std::string("-") + backplane::name_of(dtype);
-        for (const int groups : {1, 2, 3, 6}) add(list, "2x6x5x7-by-" + std::to_string(groups) + type, {{2, 6, 5, 7}, groups, dtype});
+        for (const int groups : {1, 2, 3, 6})
+            add(list, "2x6x5x7-by-" + std::to_string(groups) + type, {{2, 6, 5, 7}, groups, dtype});
         add(list, "no-bias" + type, {{2, 6, 5, 7}, 2, dtype, true, false});
         add(list, "no-scale" + type, {{2, 6, 5, 7}, 2, dtype, false, true});
         add(list, "bare" + type, {{2, 6, 5, 7}, 2, dtype, false, false});

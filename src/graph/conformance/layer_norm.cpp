@@ -37,11 +37,13 @@ void add(CaseList& list, const std::string& name, const NormCase& c) {
 void cases(CaseList& list) {
     for (const DType dtype : kFloats) {
         const std::string type = std::string("-") + backplane::name_of(dtype);
-        for (int axis = 0; axis < 4; ++axis) add(list, "2x3x5x7-axis-" + std::to_string(axis) + type, {{2, 3, 5, 7}, axis, dtype});
+        for (int axis = 0; axis < 4; ++axis)
+            add(list, "2x3x5x7-axis-" + std::to_string(axis) + type, {{2, 3, 5, 7}, axis, dtype});
         add(list, "no-bias" + type, {{5, 67}, -1, dtype, true, false});
         add(list, "no-scale" + type, {{5, 67}, -1, dtype, false, true});
         add(list, "bare" + type, {{5, 67}, -1, dtype, false, false});
-        for (const Shape& shape : {Shape{1}, Shape{3, 1}, Shape{17}, Shape{2, 1009}, Shape{0, 5}, Shape{1, 2, 1, 3, 1, 2, 1, 5}})
+        for (const Shape& shape :
+             {Shape{1}, Shape{3, 1}, Shape{17}, Shape{2, 1009}, Shape{0, 5}, Shape{1, 2, 1, 3, 1, 2, 1, 5}})
             add(list, text_of(shape) + type, {shape, -1, dtype});
     }
     add(list, "5x7-f64", {{5, 7}, -1, DType::f64});

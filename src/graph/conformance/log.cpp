@@ -5,9 +5,7 @@ namespace backplane::graph {
 
 namespace {
 
-void cases(CaseList& list) {
-    unary_cases(list, {0.01, 8, 1e-6, 1e30, {0.0, -0.0, kInfinity, kNaN, -1.0, 1.0}, {}, false});
-}
+void cases(CaseList& list) { unary_cases(list, {0.01, 8, 1e-6, 1e30, {0.0, -0.0, kInfinity, kNaN, -1.0, 1.0}, {}, false}); }
 
 }  // namespace
 

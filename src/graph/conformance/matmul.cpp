@@ -38,8 +38,9 @@ std::string name_of(int64_t m, int64_t k, int64_t n) {
 
 // a [M, K] by b [K, N] in every orientation and from every source.
 void plain(CaseList& list) {
-    const int64_t sizes[][3] = {{1, 1, 1},  {1, 17, 1},  {1, 64, 64},  {1, 129, 67}, {2, 3, 5},   {7, 1, 11},  {16, 16, 16}, {17, 19, 23},
-                                {5, 101, 3}, {33, 7, 65}, {67, 129, 1}, {1, 1009, 3}, {64, 32, 48}, {0, 3, 5}, {3, 0, 5},    {3, 5, 0}};
+    const int64_t sizes[][3] = {{1, 1, 1},    {1, 17, 1},   {1, 64, 64}, {1, 129, 67}, {2, 3, 5},    {7, 1, 11},
+                                {16, 16, 16}, {17, 19, 23}, {5, 101, 3}, {33, 7, 65},  {67, 129, 1}, {1, 1009, 3},
+                                {64, 32, 48}, {0, 3, 5},    {3, 0, 5},   {3, 5, 0}};
     for (const auto& [m, k, n] : sizes)
         for (int way = 0; way < 4; ++way) {
             const bool ta = (way & 1) != 0, tb = (way & 2) != 0;
@@ -56,9 +57,17 @@ void plain(CaseList& list) {
 
 void batched(CaseList& list) {
     const std::pair<Shape, Shape> shapes[] = {
-        {{2, 5, 7}, {2, 7, 3}},       {{2, 5, 7}, {7, 3}},       {{5, 7}, {2, 7, 3}},          {{2, 5, 7}, {1, 7, 3}},
-        {{1, 5, 7}, {3, 7, 2}},       {{2, 3, 5, 7}, {3, 7, 4}}, {{2, 1, 5, 7}, {1, 3, 7, 4}}, {{2, 3, 1, 7}, {2, 3, 7, 1}},
-        {{1, 4, 9, 8}, {1, 4, 8, 9}}, {{0, 5, 7}, {7, 3}},       {{2, 1, 2, 1, 1, 2, 3, 5}, {2, 1, 2, 1, 1, 5, 2}},
+        {{2, 5, 7}, {2, 7, 3}},
+        {{2, 5, 7}, {7, 3}},
+        {{5, 7}, {2, 7, 3}},
+        {{2, 5, 7}, {1, 7, 3}},
+        {{1, 5, 7}, {3, 7, 2}},
+        {{2, 3, 5, 7}, {3, 7, 4}},
+        {{2, 1, 5, 7}, {1, 3, 7, 4}},
+        {{2, 3, 1, 7}, {2, 3, 7, 1}},
+        {{1, 4, 9, 8}, {1, 4, 8, 9}},
+        {{0, 5, 7}, {7, 3}},
+        {{2, 1, 2, 1, 1, 2, 3, 5}, {2, 1, 2, 1, 1, 5, 2}},
     };
     for (const auto& [a, b] : shapes) {
         const std::string name = "batch-" + text_of(a) + "-" + text_of(b);
@@ -92,7 +101,8 @@ void typed(CaseList& list) {
                         {{m, k}, {n, k}, false, true, DType::f32, dtype, input, source});
     }
     for (const DType dtype : {DType::q8_0, DType::q4_0})
-        add(list, std::string("batch-") + backplane::name_of(dtype), {{2, 3, 64}, {2, 5, 64}, false, true, DType::f32, dtype});
+        add(list, std::string("batch-") + backplane::name_of(dtype),
+            {{2, 3, 64}, {2, 5, 64}, false, true, DType::f32, dtype});
     add(list, "5x7x3-f64", {{5, 7}, {7, 3}, false, false, DType::f64, DType::f64});
 }
 
@@ -125,7 +135,8 @@ void fused(CaseList& list) {
     });
     list.add("strict-special", [](CaseBuilder& b) {
         b.strict();
-        const TensorId x = b.input(DType::f32, {5, 4}, {-1, 1, {kNaN, 0, 0, 0, 1, kInfinity, 1, 1, -kInfinity, 1, 1, kInfinity}});
+        const TensorId x =
+            b.input(DType::f32, {5, 4}, {-1, 1, {kNaN, 0, 0, 0, 1, kInfinity, 1, 1, -kInfinity, 1, 1, kInfinity}});
         b.result(b.add(Op::matmul, {x, b.operand(weight, DType::f32, {4, 7}, {0.5, 1})}));
     });
 }

@@ -11,7 +11,8 @@ std::vector<Attribute> pads(std::vector<int64_t> numbers, int mode, double value
 
 void cases(CaseList& list) {
     std::vector<MoveCase> all = {{"constant-3x5x7", {3, 5, 7}, pads({1, 0, 2, 0, 3, 1}, BP_PAD_CONSTANT, 1)}};
-    for (const auto& [mode, name] : {Named{BP_PAD_CONSTANT, "constant"}, Named{BP_PAD_EDGE, "edge"}, Named{BP_PAD_REFLECT, "reflect"}}) {
+    for (const auto& [mode, name] :
+         {Named{BP_PAD_CONSTANT, "constant"}, Named{BP_PAD_EDGE, "edge"}, Named{BP_PAD_REFLECT, "reflect"}}) {
         const std::string what = name;
         all.push_back({what + "-nothing", {3, 5}, pads({0, 0, 0, 0}, mode)});
         all.push_back({what + "-scalar", {}, pads({}, mode)});
@@ -20,7 +21,8 @@ void cases(CaseList& list) {
         all.push_back({what + "-channels", {2, 16, 5, 3}, pads({0, 1, 1, 1, 0, 15, 1, 1}, mode)});
         all.push_back({what + "-batch", {3, 2, 2}, pads({2, 0, 0, 1, 0, 1}, mode)});
         all.push_back({what + "-one-side", {7, 5}, pads({0, 4, 0, 0}, mode)});
-        all.push_back({what + "-rank-8", {2, 3, 1, 2, 3, 2, 1, 2}, pads({1, 0, 0, 1, 0, 1, 0, 1, 0, 2, 0, 0, 1, 0, 0, 1}, mode)});
+        all.push_back(
+            {what + "-rank-8", {2, 3, 1, 2, 3, 2, 1, 2}, pads({1, 0, 0, 1, 0, 1, 0, 1, 0, 2, 0, 0, 1, 0, 0, 1}, mode)});
     }
     all.push_back({"constant-infinity", {3, 5}, pads({1, 1, 1, 1}, BP_PAD_CONSTANT, -kInfinity)});
     all.push_back({"constant-half", {3, 5}, pads({0, 1, 2, 0}, BP_PAD_CONSTANT, 0.5)});

@@ -6,7 +6,23 @@ namespace backplane::graph {
 namespace {
 
 void cases(CaseList& list) {
-    binary_cases(list, {{0.1, 4}, {-3, 3}, {{-2.0, 2.0}, {-2.0, 3.0}, {-2.0, 0.5}, {0.0, 2.0}, {0.0, -1.0}, {0.0, 0.0}, {kNaN, 0.0}, {1.0, kNaN}, {kInfinity, -1.0}, {-kInfinity, 3.0}, {4.0, 0.5}, {2.0, kInfinity}, {0.5, kInfinity}, {kNaN, 1.0}}, false});
+    binary_cases(list, {{0.1, 4},
+                        {-3, 3},
+                        {{-2.0, 2.0},
+                         {-2.0, 3.0},
+                         {-2.0, 0.5},
+                         {0.0, 2.0},
+                         {0.0, -1.0},
+                         {0.0, 0.0},
+                         {kNaN, 0.0},
+                         {1.0, kNaN},
+                         {kInfinity, -1.0},
+                         {-kInfinity, 3.0},
+                         {4.0, 0.5},
+                         {2.0, kInfinity},
+                         {0.5, kInfinity},
+                         {kNaN, 1.0}},
+                        false});
 }
 
 }  // namespace

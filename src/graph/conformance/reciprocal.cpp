@@ -5,9 +5,7 @@ namespace backplane::graph {
 
 namespace {
 
-void cases(CaseList& list) {
-    unary_cases(list, {0.1, 8, 1e-6, 1e30, {0.0, -0.0, kInfinity, -kInfinity, kNaN}, {}, false});
-}
+void cases(CaseList& list) { unary_cases(list, {0.1, 8, 1e-6, 1e30, {0.0, -0.0, kInfinity, -kInfinity, kNaN}, {}, false}); }
 
 }  // namespace
 

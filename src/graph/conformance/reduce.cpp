@@ -26,7 +26,8 @@ std::string name_of(const ReduceCase& c) {
 
 void add(CaseList& list, const std::string& name, const ReduceCase& c) {
     list.add(name, [c, op = list.op()](CaseBuilder& b) {
-        b.result(b.add(op, {b.operand(c.source, c.dtype, c.x, c.values)}, {{Attr::axes, c.axes}, {Attr::keepdims, c.keepdims}}));
+        b.result(
+            b.add(op, {b.operand(c.source, c.dtype, c.x, c.values)}, {{Attr::axes, c.axes}, {Attr::keepdims, c.keepdims}}));
     });
 }
 
@@ -46,7 +47,8 @@ void special(CaseList& list) {
     for (const DType dtype : kFloats) {
         const Values values{-1, 1, {0.0, -0.0, kInfinity, 1.0, -kInfinity, 0.0, kNaN, 1.0, 2.0, kInfinity, -kInfinity, 3.0}};
         add(list, std::string("special-rows-") + backplane::name_of(dtype), {{9, 2}, {1}, 1, dtype, Source::input, values});
-        add(list, std::string("special-columns-") + backplane::name_of(dtype), {{2, 67}, {0}, 1, dtype, Source::input, values});
+        add(list, std::string("special-columns-") + backplane::name_of(dtype),
+            {{2, 67}, {0}, 1, dtype, Source::input, values});
     }
 }
 
@@ -67,7 +69,8 @@ void reduce_cases(CaseList& list, const ReducePlan& plan) {
         add(list, {shape, axes, 0});
         for (const DType dtype : {DType::f16, DType::bf16, DType::i32, DType::i64}) add(list, {shape, axes, 1, dtype});
     }
-    for (const DType dtype : {DType::f16, DType::bf16, DType::f64, DType::i32, DType::i64}) add(list, {{3, 5, 7}, {1}, 0, dtype});
+    for (const DType dtype : {DType::f16, DType::bf16, DType::f64, DType::i32, DType::i64})
+        add(list, {{3, 5, 7}, {1}, 0, dtype});
     for (const Source source : {Source::weight, Source::constant, Source::transposed, Source::strided})
         for (const Axes& axes : {Axes{0}, Axes{2}, Axes{0, 2}})
             add(list, std::string(graph::name_of(source)) + "-" + name_of({{3, 5, 7}, axes}),

@@ -34,12 +34,11 @@ std::vector<Attribute> attributes(const Change& c, int mode, int coordinates) {
 }
 
 void cases(CaseList& list) {
-    const Change changes[] = {{"twice", {2, 3, 5, 7}, 10, 14},        {"same", {1, 3, 5, 7}, 5, 7},
-                              {"half", {1, 17, 8, 10}, 4, 5},         {"odd", {1, 3, 7, 5}, 11, 13},
-                              {"smaller", {1, 3, 11, 13}, 4, 5},      {"one-pixel", {1, 3, 5, 7}, 1, 1},
-                              {"from-one-pixel", {1, 5, 1, 1}, 3, 4}, {"wider-lower", {1, 2, 9, 4}, 3, 17},
-                              {"four-times", {1, 16, 3, 5}, 12, 20},  {"to-none", {1, 2, 3, 4}, 0, 5},
-                              {"no-batch", {0, 2, 3, 4}, 6, 8}};
+    const Change changes[] = {
+        {"twice", {2, 3, 5, 7}, 10, 14},        {"same", {1, 3, 5, 7}, 5, 7},         {"half", {1, 17, 8, 10}, 4, 5},
+        {"odd", {1, 3, 7, 5}, 11, 13},          {"smaller", {1, 3, 11, 13}, 4, 5},    {"one-pixel", {1, 3, 5, 7}, 1, 1},
+        {"from-one-pixel", {1, 5, 1, 1}, 3, 4}, {"wider-lower", {1, 2, 9, 4}, 3, 17}, {"four-times", {1, 16, 3, 5}, 12, 20},
+        {"to-none", {1, 2, 3, 4}, 0, 5},        {"no-batch", {0, 2, 3, 4}, 6, 8}};
     for (const Change& c : changes)
         for (const auto& [mode, how] : {Named{BP_RESIZE_NEAREST, "nearest-"}, Named{BP_RESIZE_LINEAR, "linear-"}})
             for (const auto& [coordinates, where] :
@@ -55,7 +54,8 @@ void cases(CaseList& list) {
                  {"", odd.x, attributes(odd, BP_RESIZE_NEAREST, BP_COORDINATES_ASYMMETRIC)}, Source::input, dtype);
     for (const DType dtype : {DType::f16, DType::bf16})
         list.add(std::string("linear-") + name_of(dtype), [=](CaseBuilder& b) {
-            b.result(b.add(Op::resize, {b.input(dtype, odd.x)}, attributes(odd, BP_RESIZE_LINEAR, BP_COORDINATES_HALF_PIXEL)));
+            b.result(
+                b.add(Op::resize, {b.input(dtype, odd.x)}, attributes(odd, BP_RESIZE_LINEAR, BP_COORDINATES_HALF_PIXEL)));
         });
     for (const Source source : {Source::weight, Source::constant, Source::transposed, Source::strided})
         for (const int mode : {BP_RESIZE_NEAREST, BP_RESIZE_LINEAR})

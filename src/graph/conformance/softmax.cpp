@@ -44,8 +44,8 @@ void cases(CaseList& list) {
     for (int axis = 0; axis < 4; ++axis)
         for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
             add(list, "2x3x5x7-axis-" + std::to_string(axis) + "-" + backplane::name_of(dtype), {{2, 3, 5, 7}, axis, dtype});
-    for (const Shape& shape : {Shape{1}, Shape{17}, Shape{1009}, Shape{3, 1}, Shape{67, 129}, Shape{0, 3}, Shape{3, 0}, Shape{0},
-                               Shape{1, 2, 1, 3, 1, 2, 1, 5}})
+    for (const Shape& shape : {Shape{1}, Shape{17}, Shape{1009}, Shape{3, 1}, Shape{67, 129}, Shape{0, 3}, Shape{3, 0},
+                               Shape{0}, Shape{1, 2, 1, 3, 1, 2, 1, 5}})
         for (const DType dtype : {DType::f32, DType::f16})
             add(list, text_of(shape) + "-" + backplane::name_of(dtype), {shape, -1, dtype});
     add(list, "channels", {{1, 17, 5, 3}, 1});
@@ -56,7 +56,8 @@ void cases(CaseList& list) {
     add(list, "large-logits", {{3, 37}, 1, DType::f32, Source::input, {900, 1000}});
     add(list, "equal-logits", {{3, 37}, 1, DType::f32, Source::input, {2, 2}});
     // As a mask of attention does it: what is not to be seen has no weight at all.
-    add(list, "minus-infinity", {{2, 19}, 1, DType::f32, Source::input, {-1, 1, {-kInfinity, 0, -kInfinity, 1, -kInfinity}}});
+    add(list, "minus-infinity",
+        {{2, 19}, 1, DType::f32, Source::input, {-1, 1, {-kInfinity, 0, -kInfinity, 1, -kInfinity}}});
     add(list, "nan-stays-in-its-row", {{3, 5}, 1, DType::f32, Source::input, {-1, 1, {0, 1, kNaN}}});
 }
 

@@ -5,9 +5,7 @@ namespace backplane::graph {
 
 namespace {
 
-void cases(CaseList& list) {
-    unary_cases(list, {0, 8, 0, 1e30, {0.0, -0.0, kInfinity, kNaN, -1.0, 1.0, 4.0}, {}, false});
-}
+void cases(CaseList& list) { unary_cases(list, {0, 8, 0, 1e30, {0.0, -0.0, kInfinity, kNaN, -1.0, 1.0, 4.0}, {}, false}); }
 
 }  // namespace
 

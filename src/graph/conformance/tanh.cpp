@@ -5,9 +5,7 @@ namespace backplane::graph {
 
 namespace {
 
-void cases(CaseList& list) {
-    unary_cases(list, {-4, 4, -80, 80, {0.0, -0.0, kInfinity, -kInfinity, kNaN}, {}, false});
-}
+void cases(CaseList& list) { unary_cases(list, {-4, 4, -80, 80, {0.0, -0.0, kInfinity, -kInfinity, kNaN}, {}, false}); }
 
 }  // namespace
 

@@ -14,7 +14,9 @@ namespace {
 
 constexpr int64_t colours = 3;
 
-uint8_t to_byte(float value) { return static_cast<uint8_t>(std::min(std::max(0.0F, value), 255.0F) + 0.5F); }
+constexpr float half = 0.5F;  // what is not negative is rounded by adding it
+
+uint8_t to_byte(float value) { return static_cast<uint8_t>(std::min(std::max(0.0F, value), 255.0F) + half); }
 
 // Equal values stay exactly what they are.
 float mix(float from, float to, float weight) { return from + weight * (to - from); }

@@ -21,12 +21,13 @@ AxisTiles tile_axis(int64_t length, int64_t tile, int64_t overlap) {
     }
     AxisTiles axis{length, std::min(tile, length), {0}, {}};
     if (length <= tile) return axis;
-    const int64_t step = tile - 2 * overlap;
-    if (step < 1) {
+    if (overlap > (tile - 1) / 2) {
         throw Error(Code::invalid, "cannot cut " + std::to_string(length) + " pixels into tiles of " + std::to_string(tile) +
-                                       ": with an overlap of " + std::to_string(overlap) +
-                                       " on each side a tile needs at least " + std::to_string(2 * overlap + 1));
+                                       ": an overlap of " + std::to_string(overlap) +
+                                       " on each side leaves nothing of a tile; " + std::to_string((tile - 1) / 2) +
+                                       " is the most");
     }
+    const int64_t step = tile - 2 * overlap;
     const int64_t gaps = divide_up(length - tile, step);
     for (int64_t i = 1; i <= gaps; ++i) axis.starts.push_back((length - tile) * i / gaps);
     // Two cross-fades must not touch the same pixel: with two tiles there is one, with more they are at least this far apart.
@@ -41,7 +42,8 @@ AxisTiles tile_axis(int64_t length, int64_t tile, int64_t overlap) {
 
 int64_t balanced_tile(int64_t length, int64_t most, int64_t overlap) {
     if (length <= most) return length;
-    const int64_t cores = divide_up(length - 2 * overlap, std::max<int64_t>(1, most - 2 * overlap));
+    if (overlap > (most - 1) / 2) return most;
+    const int64_t cores = divide_up(length - 2 * overlap, most - 2 * overlap);
     const int64_t least = divide_up(length - 2 * overlap, cores) + 2 * overlap;
     return std::min(most, divide_up(least, 32) * 32);
 }

@@ -6,6 +6,7 @@
 
 #include "backplane/esrgan.hpp"
 #include "models/esrgan/tiled_upscale.hpp"
+#include "runtime/weight_store.hpp"
 
 namespace backplane {
 
@@ -78,7 +79,9 @@ struct Upscaler::Impl {
         const auto cut = [&](int64_t across, int64_t down, int64_t overlap) {
             plan.across = tile_axis(width, across, overlap);
             plan.down = tile_axis(height, down, overlap);
-            session_for({plan.down.tile, plan.across.tile}, options.cancel);
+            const Session& session = session_for({plan.down.tile, plan.across.tile}, options.cancel);
+            // Now and not at the first run, when a smaller tile could no longer be chosen.
+            static_cast<void>(weights->state()->workspace_for(session.program().info().workspace_bytes));
         };
         const auto overlap_for = [&](int64_t tile) {
             return options.overlap != 0 ? options.overlap : std::min<int64_t>({model->radius(), 16, tile / 4});
@@ -97,6 +100,7 @@ struct Upscaler::Impl {
                 break;
             } catch (const Error& error) {
                 if (last || error.code() != Code::no_device_memory) throw;
+                if (compiled(tile) != nullptr) sessions.pop_back();
             }
         }
         return plan;

@@ -68,7 +68,8 @@ TEST_P(TableOf, EveryCaseHoldsItsOpAndIsTheSameEachTime) {
         const CaseData again = c.build();
         EXPECT_EQ(data.graph.hash(), again.graph.hash()) << c.name;
         ASSERT_EQ(data.contents.size(), again.contents.size()) << c.name;
-        for (size_t i = 0; i < data.contents.size(); ++i) EXPECT_EQ(data.contents[i].bytes, again.contents[i].bytes) << c.name;
+        for (size_t i = 0; i < data.contents.size(); ++i)
+            EXPECT_EQ(data.contents[i].bytes, again.contents[i].bytes) << c.name;
     }
 }
 
@@ -100,7 +101,7 @@ TEST_P(TableOf, BoundsAreFiniteAndSmallBesideTheResults) {
             const bool half = std::any_of(data.graph.tensors().begin(), data.graph.tensors().end(), [](const Tensor& x) {
                 return x.role != Role::weight && (x.dtype == DType::f16 || x.dtype == DType::bf16);
             });
-            EXPECT_LE(widest, (half ? 0.1 : 1e-3) * std::max(largest, 1e-3)) << c.name;
+            EXPECT_LE(widest, (half ? 0.1 : 5e-3) * std::max(largest, 1e-3)) << c.name;
         }
     }
 }
@@ -117,9 +118,10 @@ TEST_P(TableOf, AWrongElementFailsEveryCase) {
                 if (std::isfinite(v)) largest = std::max(largest, std::fabs(v));
             std::vector<double> wrong = want.data;
             double& last = wrong.back();
-            last = want.dtype == DType::boolean ? (last == 0 ? 1 : 0) : std::isfinite(last) && last <= 0 ? last + largest
-                   : std::isfinite(last)        ? last - largest
-                                                : 1;
+            last = want.dtype == DType::boolean       ? (last == 0 ? 1 : 0)
+                   : std::isfinite(last) && last <= 0 ? last + largest
+                   : std::isfinite(last)              ? last - largest
+                                                      : 1;
             EXPECT_FALSE(compare(data, expected, output, encode(wrong, want.dtype)).passed) << c.name;
         }
     }
@@ -137,7 +139,7 @@ TEST(ConformanceComparison, TurnsOnTheBound) {
     const auto within = [](double v, double bound) { return v + 0.9 * bound; };
     const auto beyond = [](double v, double bound) { return v + 1.2 * bound; };
     for (const auto& [name, op] : {std::pair{"Conv/3x3-16-to-16", Op::conv}, std::pair{"MatMul/17x19x23", Op::matmul},
-                                   std::pair{"LayerNorm/5x7-f64", Op::layer_norm}, std::pair{"Exp/1009-f16", Op::exp}}) {
+                                   std::pair{"LayerNorm/5x7-f64", Op::layer_norm}, std::pair{"Exp/1009-f32", Op::exp}}) {
         const Comparison good = verdict_with(name, op, 3, within);
         EXPECT_TRUE(good.passed) << name << ": " << good.text;
         EXPECT_FALSE(verdict_with(name, op, 3, beyond).passed) << name;
@@ -148,17 +150,17 @@ TEST(ConformanceComparison, NotANumberMustBeOneAndNothingElseMay) {
     const auto nan = [](double, double) { return std::nan(""); };
     const auto one = [](double, double) { return 1.0; };
     EXPECT_FALSE(verdict_with("Exp/17-f32", Op::exp, 0, nan).passed);
-    EXPECT_FALSE(verdict_with("Relu/special-f32", Op::relu, 7, one).passed);  // NaN
-    EXPECT_FALSE(verdict_with("Relu/special-f32", Op::relu, 5, one).passed);  // infinity
-    EXPECT_TRUE(verdict_with("Relu/special-f32", Op::relu, 7, [](double v, double) { return v; }).passed);
+    EXPECT_FALSE(verdict_with("Relu/special-f32", Op::relu, 4, one).passed);  // NaN
+    EXPECT_FALSE(verdict_with("Relu/special-f32", Op::relu, 2, one).passed);  // infinity
+    EXPECT_TRUE(verdict_with("Relu/special-f32", Op::relu, 4, [](double v, double) { return v; }).passed);
 }
 
 TEST(ConformanceComparison, WhatIsMovedKeepsItsSignOfZero) {
     const auto positive = [](double, double) { return 0.0; };
     // The second element of the source is -0.
     EXPECT_FALSE(verdict_with("Reshape/flat-f32", Op::reshape, 1, positive).passed);
-    EXPECT_FALSE(verdict_with("Neg/special-f32", Op::neg, 3, positive).passed);
-    EXPECT_TRUE(verdict_with("Relu/special-f32", Op::relu, 4, positive).passed);
+    EXPECT_FALSE(verdict_with("Neg/special-f32", Op::neg, 0, positive).passed);
+    EXPECT_TRUE(verdict_with("Relu/special-f32", Op::relu, 1, positive).passed);
 }
 
 TEST(ConformanceComparison, WhatIsMovedKeepsEveryBit) {

@@ -1,0 +1,15 @@
+// Reductions of i32 and i64: exact, sums wrap, means truncate.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lowering.hpp"
+
+namespace backplane::cpu {
+
+// Adds the step of ReduceSum, ReduceMean, ReduceMax or ReduceMin over `count` elements each.
+void add_integer_reduction(Lowering& to, const std::string& label, uint32_t op, ValueId in, ValueId out,
+                           const std::vector<bool>& is_reduced, int64_t count);
+
+}  // namespace backplane::cpu

@@ -1,0 +1,128 @@
+/* Backplane for C and everything that speaks C: find devices, choose one, build a graph, run it. docs/c-api.md has an example.
+ *
+ * Every function that can fail returns a bp_code and writes a sentence into `error` (memory of the caller; may be null):
+ *     char text[512];
+ *     bp_error error = {BP_SIZE(bp_error, capacity), 0, 0, text, sizeof text};
+ * Handles are made by a *_create or *_open function and given back to the *_destroy or *_close of the same name; null is fine there. What a
+ * handle was made from may be given back before it. Contexts, graphs and sessions may be used from any thread, one call at a time each
+ * (contexts: any number). Structs begin with struct_size, set with BP_SIZE by whoever owns the memory (module.h, R2). No exception leaves. */
+#ifndef BACKPLANE_BACKPLANE_H
+#define BACKPLANE_BACKPLANE_H
+
+#include "backplane/module.h"
+#include "backplane/ops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(BACKPLANE_SHARED) && defined(_WIN32)
+#define BACKPLANE_API __declspec(dllimport)
+#elif defined(__GNUC__)
+#define BACKPLANE_API __attribute__((visibility("default")))
+#else
+#define BACKPLANE_API
+#endif
+
+typedef struct backplane_context backplane_context; /* what was found on this machine */
+typedef struct backplane_device backplane_device;   /* an open device                 */
+typedef struct backplane_graph backplane_graph;
+typedef struct backplane_session backplane_session; /* a graph compiled for a device, with its weights */
+
+BACKPLANE_API const char* backplane_version(void); /* "0.1.0" */
+
+/* ---- contexts --------------------------------------------------------------------------------------------------------- */
+
+typedef struct backplane_context_options { /* a null pointer to this, or zeros in it: the defaults */
+    uint32_t struct_size;
+    uint32_t skip_defaults;          /* 1: search module_paths only                                                       */
+    uint32_t skip_linked_in;         /* 1: no modules that are linked into this program                                   */
+    uint32_t skip_environment;       /* 1: do not read BACKPLANE_* variables                                              */
+    const char* const* module_paths; /* folders or module files, searched first, UTF-8                                    */
+    uint64_t module_path_count;
+    const char* device_filter; /* as backplane_device_open takes it                                                 */
+    const char* cpu_mask;      /* CPU features to act as if missing, "avx512f,avx2"                                 */
+    void (*log)(void* log_arg, uint32_t level, const char* text); /* from any thread; null: silence                        */
+    void* log_arg;
+} backplane_context_options;
+
+/* Searches, judges and loads. Succeeds also when nothing was found: the report says why. */
+BACKPLANE_API bp_code backplane_context_create(const backplane_context_options* options, backplane_context** out,
+                                               bp_error* error);
+BACKPLANE_API void backplane_context_destroy(backplane_context* context);
+BACKPLANE_API bp_code backplane_context_rescan(backplane_context* context, bp_error* error);
+
+typedef struct backplane_device_info {
+    uint32_t struct_size;
+    uint32_t kind;                      /* BP_KIND_* */
+    uint64_t memory_total, memory_free; /* bytes, 0: not known */
+    uint64_t capabilities;              /* BP_CAN_*            */
+    uint64_t dtypes;                    /* bits 1 << BP_F32 .. */
+    char id[64], backend[64], identity[64];
+    char name[256], driver[256], warning[256];
+} backplane_device_info;
+
+/* Best first. Fills at most `capacity` records, each with its struct_size set by the caller; *count is how many there are. */
+BACKPLANE_API bp_code backplane_context_devices(backplane_context* context, backplane_device_info* infos, uint32_t capacity,
+                                                uint32_t* count, bp_error* error);
+/* Everything that was searched, found, refused and chosen, and why, as JSON (docs/discovery.md). Writes at most capacity bytes with the
+ * terminating zero; *size is what the whole needs. Call with capacity 0 to learn it. */
+BACKPLANE_API bp_code backplane_context_report(backplane_context* context, char* json, size_t capacity, size_t* size,
+                                               bp_error* error);
+
+/* ---- devices ---------------------------------------------------------------------------------------------------------- */
+
+/* filter: null or "" for the best device, else as docs/discovery.md says: "vulkan:0", "cpu", "discrete", "name=*RTX*", "!cpu". */
+BACKPLANE_API bp_code backplane_device_open(backplane_context* context, const char* filter, backplane_device** out,
+                                            bp_error* error);
+BACKPLANE_API void backplane_device_close(backplane_device* device);
+BACKPLANE_API bp_code backplane_device_get_info(backplane_device* device, backplane_device_info* info, bp_error* error);
+/* An option by name, its value as text: ("threads", "4"), ("profile", "true"). BP_NOT_FOUND names the options there are. */
+BACKPLANE_API bp_code backplane_device_set_option(backplane_device* device, const char* name, const char* value,
+                                                  bp_error* error);
+
+/* ---- graphs: ops.h says what each op means ------------------------------------------------------------------------------- */
+
+BACKPLANE_API bp_code backplane_graph_create(backplane_graph** out, bp_error* error);
+BACKPLANE_API void backplane_graph_destroy(backplane_graph* graph);
+/* Each gives the number of the new tensor in *out. role: BP_ROLE_INPUT, BP_ROLE_WEIGHT or BP_ROLE_STATE. */
+BACKPLANE_API bp_code backplane_graph_tensor(backplane_graph* graph, uint32_t role, const char* name, uint32_t dtype,
+                                             const int64_t* dims, uint32_t rank, uint32_t* out, bp_error* error);
+BACKPLANE_API bp_code backplane_graph_constant(backplane_graph* graph, const char* name, uint32_t dtype, const int64_t* dims,
+                                               uint32_t rank, const void* data, uint64_t bytes, uint32_t* out,
+                                               bp_error* error);
+/* inputs: tensors, BP_NO_TENSOR for an optional one left out. attributes: as in module.h; what is not stated has its default. */
+BACKPLANE_API bp_code backplane_graph_add(backplane_graph* graph, uint32_t op, const uint32_t* inputs, uint32_t input_count,
+                                          const bp_attribute* attributes, uint32_t attribute_count, uint32_t* out,
+                                          bp_error* error);
+BACKPLANE_API bp_code backplane_graph_output(backplane_graph* graph, uint32_t tensor, const char* name, bp_error* error);
+BACKPLANE_API bp_code backplane_graph_update(backplane_graph* graph, uint32_t state, uint32_t value, bp_error* error);
+/* Shape of a tensor: fills `dims` (room for BP_MAX_RANK) and *rank. */
+BACKPLANE_API bp_code backplane_graph_shape(backplane_graph* graph, uint32_t tensor, int64_t* dims, uint32_t* rank,
+                                            bp_error* error);
+
+/* ---- sessions --------------------------------------------------------------------------------------------------------- */
+
+/* Gives the bytes of a weight, dense and row-major; they stay readable while the session lives. Null: there is no such weight. */
+typedef const void* (*backplane_weight_source)(void* arg, const char* name, uint64_t* bytes);
+
+typedef struct backplane_bytes {
+    const char* name; /* of an input or output of the graph      */
+    void* data;       /* dense, row-major; inputs are only read  */
+    uint64_t bytes;   /* exactly what dtype and shape ask for    */
+} backplane_bytes;
+
+/* source may be null for a graph without weights. math: BP_MATH_*. */
+BACKPLANE_API bp_code backplane_session_create(backplane_device* device, backplane_graph* graph,
+                                               backplane_weight_source source, void* arg, uint32_t math,
+                                               backplane_session** out, bp_error* error);
+BACKPLANE_API void backplane_session_destroy(backplane_session* session);
+/* Returns when the outputs are written. *cancel becoming non-zero ends it soon with BP_CANCELLED; may be null. */
+BACKPLANE_API bp_code backplane_session_run(backplane_session* session, const backplane_bytes* inputs, uint32_t input_count,
+                                            const backplane_bytes* outputs, uint32_t output_count,
+                                            const volatile uint32_t* cancel, bp_error* error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,52 @@
+#!/bin/bash
+# tidy.sh [--seconds N] [FILE...]: clang-tidy (.clang-tidy) over the files, or all of src/. With --seconds it starts no file after
+# N seconds: what changed since the last commit but one comes first, then the others in an order that differs from commit to
+# commit, so that a bounded run on each commit gets round the whole tree. Needs build/release configured (make build).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=0
+if [ "${1:-}" = --seconds ]; then seconds=$2; shift 2; fi
+command -v clang-tidy >/dev/null || { echo "tidy: clang-tidy is not installed: run  scripts/setup.sh --ci" >&2; exit 1; }
+commands=build/release/compile_commands.json
+[ -e $commands ] || { echo "tidy: $commands is missing: run  make build" >&2; exit 1; }
+
+if [ $# -gt 0 ]; then
+    files=("$@")
+else
+    # Only what this build compiles: not the files of other platforms.
+    mapfile -t all < <(git ls-files -co --exclude-standard 'src/*.cpp' | while read -r f; do
+        if [ -e "$f" ] && grep -qF "/$f\"" $commands; then echo "$f"; fi
+    done)
+    mapfile -t changed < <({ git diff --name-only HEAD~1 -- 'src/*.cpp' 2>/dev/null || true; } | sort -u)
+    seed=$(git rev-parse HEAD 2>/dev/null || echo none)
+    mapfile -t files < <({
+        for f in "${all[@]}"; do
+            first=1
+            for c in "${changed[@]}"; do if [ "$c" = "$f" ]; then first=0; fi; done
+            echo "$first$(printf '%s %s' "$seed" "$f" | sha1sum) $f"
+        done
+    } | sort | awk '!seen[$NF]++ { print $NF }')
+fi
+log=$(mktemp -d)
+trap 'rm -rf "$log"' EXIT
+export log
+deadline=0
+[ "$seconds" = 0 ] || deadline=$(($(date +%s) + seconds))
+export deadline
+one() {
+    [ "$deadline" = 0 ] || [ "$(date +%s)" -lt "$deadline" ] || exit 0
+    name=$(echo "$1" | tr / _)
+    if clang-tidy -p build/release --quiet "$1" >"$log/$name" 2>"$log/$name.err"; then
+        touch "$log/$name.good"
+    else
+        touch "$log/$name.bad"
+        cat "$log/$name"
+        grep -q . "$log/$name" || cat "$log/$name.err"
+    fi
+}
+export -f one
+printf '%s\0' "${files[@]}" | xargs -0 -P "$(nproc)" -n 1 bash -c 'one "$1"' tidy
+good=$(find "$log" -name '*.good' | wc -l)
+bad=$(find "$log" -name '*.bad' | wc -l)
+echo "tidy: ${#files[@]} files, $good clean, $bad with findings, $((${#files[@]} - good - bad)) not looked at"
+[ "$bad" = 0 ]

@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "capi/handles.hpp"
+
+using backplane::Code;
+using backplane::Context;
+using backplane::ContextOptions;
+using backplane::DeviceInfo;
+using backplane::Error;
+using backplane::capi::guarded;
+using backplane::capi::require;
+
+namespace {
+
+ContextOptions options_from(const backplane_context_options* given) {
+    ContextOptions options;
+    if (given == nullptr) return options;
+    backplane_context_options o{};
+    std::memcpy(&o, given, std::min<size_t>(given->struct_size, sizeof o));
+    options.search_defaults = o.skip_defaults == 0;
+    options.use_linked_in = o.skip_linked_in == 0;
+    options.use_environment = o.skip_environment == 0;
+    if (o.module_path_count > 0) require(o.module_paths, "module_paths");
+    for (uint64_t i = 0; i < o.module_path_count; ++i) {
+        require(o.module_paths[i], "an item of module_paths");
+        options.module_paths.emplace_back(o.module_paths[i]);
+    }
+    if (o.device_filter != nullptr) options.device_filter = o.device_filter;
+    if (o.cpu_mask != nullptr) options.cpu_mask = o.cpu_mask;
+    if (o.log != nullptr)
+        options.log = [log = o.log, arg = o.log_arg](backplane::LogLevel level, std::string_view text) {
+            log(arg, static_cast<uint32_t>(level), std::string(text).c_str());
+        };
+    return options;
+}
+
+template <size_t n>
+void put(char (&into)[n], const std::string& text) {
+    const size_t length = std::min(text.size(), n - 1);
+    std::memcpy(into, text.data(), length);
+    into[length] = '\0';
+}
+
+// Into the caller's memory, no further than its struct_size says.
+void write_info(const DeviceInfo& d, backplane_device_info* out) {
+    backplane_device_info info{};
+    info.kind = static_cast<uint32_t>(d.kind);
+    info.memory_total = d.memory_total;
+    info.memory_free = d.memory_free;
+    info.capabilities = d.capabilities;
+    info.dtypes = d.dtypes;
+    put(info.id, d.id);
+    put(info.backend, d.backend);
+    put(info.identity, d.identity);
+    put(info.name, d.name);
+    put(info.driver, d.driver);
+    put(info.warning, d.warning);
+    const uint32_t size = out->struct_size;
+    if (size < BP_SIZE(backplane_device_info, kind) || size > sizeof info)
+        throw Error(Code::invalid,
+                    "struct_size of a backplane_device_info is " + std::to_string(size) + ": set it with BP_SIZE");
+    std::memcpy(out, &info, size);
+    out->struct_size = size;
+}
+
+// The text as the type that the option has now.
+std::variant<bool, int64_t, double, std::string> parse(const backplane::Option& option, const std::string& text) {
+    const std::string what = "cannot set option '" + option.name + "' to '" + text + "': it takes ";
+    if (std::holds_alternative<bool>(option.value)) {
+        if (text == "true" || text == "1" || text == "on") return true;
+        if (text == "false" || text == "0" || text == "off") return false;
+        throw Error(Code::invalid, what + "true or false");
+    }
+    const char* end = text.data() + text.size();
+    if (std::holds_alternative<int64_t>(option.value)) {
+        int64_t number = 0;
+        const auto [stop, bad] = std::from_chars(text.data(), end, number);
+        if (bad != std::errc() || stop != end) throw Error(Code::invalid, what + "a whole number");
+        return number;
+    }
+    if (std::holds_alternative<double>(option.value)) {
+        double number = 0;
+        const auto [stop, bad] = std::from_chars(text.data(), end, number);
+        if (bad != std::errc() || stop != end) throw Error(Code::invalid, what + "a number");
+        return number;
+    }
+    return text;
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* backplane_version(void) { return BACKPLANE_VERSION; }
+
+bp_code backplane_context_create(const backplane_context_options* options, backplane_context** out, bp_error* error) {
+    return guarded(error, [&] {
+        require(out, "out");
+        *out = nullptr;
+        *out = new backplane_context{Context(options_from(options))};
+    });
+}
+
+void backplane_context_destroy(backplane_context* context) { delete context; }
+
+bp_code backplane_context_rescan(backplane_context* context, bp_error* error) {
+    return guarded(error, [&] {
+        require(context, "context");
+        context->context.rescan();
+    });
+}
+
+bp_code backplane_context_devices(backplane_context* context, backplane_device_info* infos, uint32_t capacity,
+                                  uint32_t* count, bp_error* error) {
+    return guarded(error, [&] {
+        require(context, "context");
+        require(count, "count");
+        if (capacity > 0) require(infos, "infos");
+        const std::vector<DeviceInfo> devices = context->context.devices();
+        *count = static_cast<uint32_t>(devices.size());
+        // Records lie one caller's struct apart, which may be smaller than ours.
+        const size_t stride = capacity > 0 ? (infos->struct_size + alignof(backplane_device_info) - 1) /
+                                                 alignof(backplane_device_info) * alignof(backplane_device_info)
+                                           : 0;
+        for (size_t i = 0; i < std::min<size_t>(capacity, devices.size()); ++i)
+            write_info(devices[i], reinterpret_cast<backplane_device_info*>(reinterpret_cast<char*>(infos) + i * stride));
+    });
+}
+
+bp_code backplane_context_report(backplane_context* context, char* json, size_t capacity, size_t* size, bp_error* error) {
+    return guarded(error, [&] {
+        require(context, "context");
+        const std::string text = context->context.report().json();
+        if (size != nullptr) *size = text.size() + 1;
+        if (capacity == 0) return;
+        require(json, "json");
+        const size_t n = std::min(text.size(), capacity - 1);
+        std::memcpy(json, text.data(), n);
+        json[n] = '\0';
+    });
+}
+
+bp_code backplane_device_open(backplane_context* context, const char* filter, backplane_device** out, bp_error* error) {
+    return guarded(error, [&] {
+        require(context, "context");
+        require(out, "out");
+        *out = nullptr;
+        *out = new backplane_device{context->context.choose(filter != nullptr ? filter : "")};
+    });
+}
+
+void backplane_device_close(backplane_device* device) { delete device; }
+
+bp_code backplane_device_get_info(backplane_device* device, backplane_device_info* info, bp_error* error) {
+    return guarded(error, [&] {
+        require(device, "device");
+        require(info, "info");
+        write_info(device->device.info(), info);
+    });
+}
+
+bp_code backplane_device_set_option(backplane_device* device, const char* name, const char* value, bp_error* error) {
+    return guarded(error, [&] {
+        require(device, "device");
+        require(name, "name");
+        require(value, "value");
+        for (const backplane::Option& option : device->device.options())
+            if (option.name == name) return device->device.set_option(name, parse(option, value));
+        device->device.set_option(name, std::string(value));  // says which options there are
+    });
+}
+
+}  // extern "C"

@@ -1,0 +1,39 @@
+#include "capi/handles.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+
+namespace backplane::capi {
+
+bp_code fail(bp_error* error, bp_code code, std::string_view text) noexcept {
+    if (error == nullptr) return code;
+    if (BP_KNOWS(error, code)) error->code = code;
+    if (BP_KNOWS(error, capacity) && error->text != nullptr && error->capacity > 0) {
+        const size_t n = std::min(text.size(), error->capacity - 1);
+        std::memcpy(error->text, text.data(), n);
+        error->text[n] = '\0';
+    }
+    return code;
+}
+
+bp_code fail_with_current_exception(bp_error* error) noexcept {
+    try {
+        throw;
+    } catch (const Error& e) {
+        return fail(error, static_cast<bp_code>(e.code()), e.what());
+    } catch (const std::bad_alloc&) {
+        return fail(error, BP_NO_HOST_MEMORY, "out of memory");
+    } catch (const std::exception& e) {
+        return fail(error, BP_INTERNAL, e.what());
+    } catch (...) {
+        return fail(error, BP_INTERNAL, "something that is no error was thrown");
+    }
+}
+
+void require(const void* pointer, const char* what) {
+    if (pointer == nullptr) throw Error(Code::invalid, std::string(what) + " is null");
+}
+
+}  // namespace backplane::capi

@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <cstring>
+
+#include "capi/handles.hpp"
+
+using backplane::Attr;
+using backplane::Attribute;
+using backplane::Code;
+using backplane::CompileOptions;
+using backplane::DType;
+using backplane::Error;
+using backplane::Graph;
+using backplane::Op;
+using backplane::Session;
+using backplane::Shape;
+using backplane::TensorId;
+using backplane::WeightSource;
+using backplane::capi::guarded;
+using backplane::capi::require;
+
+namespace {
+
+Shape shape_from(const int64_t* dims, uint32_t rank) {
+    if (rank > BP_MAX_RANK) throw Error(Code::invalid, "rank " + std::to_string(rank) + " is over 8");
+    if (rank > 0) require(dims, "dims");
+    return rank > 0 ? Shape(dims, dims + rank) : Shape();
+}
+
+std::string name_from(const char* name) {
+    require(name, "name");
+    return name;
+}
+
+Attribute attribute_from(const bp_attribute& given) {
+    bp_attribute a{};
+    std::memcpy(&a, &given, std::min<size_t>(given.struct_size, sizeof a));
+    const auto id = static_cast<Attr>(a.id);
+    switch (a.type) {
+        case BP_ATTRIBUTE_INT: return {id, a.integer};
+        case BP_ATTRIBUTE_FLOAT: return {id, a.number};
+        case BP_ATTRIBUTE_INTS: {
+            const size_t count = a.integers.size / sizeof(int64_t);
+            if (count > 0) require(a.integers.data, "the integers of an attribute");
+            std::vector<int64_t> numbers(count);
+            if (count > 0) std::memcpy(numbers.data(), a.integers.data, count * sizeof(int64_t));
+            return {id, std::move(numbers)};
+        }
+        default: throw Error(Code::invalid, "an attribute has the unknown type " + std::to_string(a.type));
+    }
+}
+
+// A tensor's number as given by the caller: in range, or nothing where that is allowed.
+TensorId tensor_from(const Graph& graph, uint32_t index, bool optional = false) {
+    if (index == BP_NO_TENSOR && optional) return backplane::no_tensor;
+    if (index >= graph.tensors().size())
+        throw Error(Code::invalid, "there is no tensor " + std::to_string(index) + "; the graph has " +
+                                       std::to_string(graph.tensors().size()));
+    return TensorId{index};
+}
+
+}  // namespace
+
+extern "C" {
+
+bp_code backplane_graph_create(backplane_graph** out, bp_error* error) {
+    return guarded(error, [&] {
+        require(out, "out");
+        *out = new backplane_graph{};
+    });
+}
+
+void backplane_graph_destroy(backplane_graph* graph) { delete graph; }
+
+bp_code backplane_graph_tensor(backplane_graph* graph, uint32_t role, const char* name, uint32_t dtype, const int64_t* dims,
+                               uint32_t rank, uint32_t* out, bp_error* error) {
+    return guarded(error, [&] {
+        require(graph, "graph");
+        require(out, "out");
+        Shape shape = shape_from(dims, rank);
+        const auto type = static_cast<DType>(dtype);
+        switch (role) {
+            case BP_ROLE_INPUT: *out = graph->graph.input(name_from(name), type, std::move(shape)).index; return;
+            case BP_ROLE_WEIGHT: *out = graph->graph.weight(name_from(name), type, std::move(shape)).index; return;
+            case BP_ROLE_STATE: *out = graph->graph.state(name_from(name), type, std::move(shape)).index; return;
+            default:
+                throw Error(Code::invalid, "a tensor of role " + std::to_string(role) +
+                                               " is not made like this: input, weight and state are");
+        }
+    });
+}
+
+bp_code backplane_graph_constant(backplane_graph* graph, const char* name, uint32_t dtype, const int64_t* dims,
+                                 uint32_t rank, const void* data, uint64_t bytes, uint32_t* out, bp_error* error) {
+    return guarded(error, [&] {
+        require(graph, "graph");
+        require(out, "out");
+        if (bytes > 0) require(data, "data");
+        const auto* first = static_cast<const std::byte*>(data);
+        *out = graph->graph
+                   .constant(name_from(name), static_cast<DType>(dtype), shape_from(dims, rank),
+                             std::vector<std::byte>(first, first + bytes))
+                   .index;
+    });
+}
+
+bp_code backplane_graph_add(backplane_graph* graph, uint32_t op, const uint32_t* inputs, uint32_t input_count,
+                            const bp_attribute* attributes, uint32_t attribute_count, uint32_t* out, bp_error* error) {
+    return guarded(error, [&] {
+        require(graph, "graph");
+        require(out, "out");
+        if (input_count > 0) require(inputs, "inputs");
+        if (attribute_count > 0) require(attributes, "attributes");
+        std::vector<TensorId> operands;
+        for (uint32_t i = 0; i < input_count; ++i) operands.push_back(tensor_from(graph->graph, inputs[i], true));
+        std::vector<Attribute> list;
+        for (uint32_t i = 0; i < attribute_count; ++i) list.push_back(attribute_from(attributes[i]));
+        *out = graph->graph.add(static_cast<Op>(op), operands, std::move(list)).index;
+    });
+}
+
+bp_code backplane_graph_output(backplane_graph* graph, uint32_t tensor, const char* name, bp_error* error) {
+    return guarded(error, [&] {
+        require(graph, "graph");
+        graph->graph.output(tensor_from(graph->graph, tensor), name_from(name));
+    });
+}
+
+bp_code backplane_graph_update(backplane_graph* graph, uint32_t state, uint32_t value, bp_error* error) {
+    return guarded(error, [&] {
+        require(graph, "graph");
+        graph->graph.update(tensor_from(graph->graph, state), tensor_from(graph->graph, value));
+    });
+}
+
+bp_code backplane_graph_shape(backplane_graph* graph, uint32_t tensor, int64_t* dims, uint32_t* rank, bp_error* error) {
+    return guarded(error, [&] {
+        require(graph, "graph");
+        require(dims, "dims");
+        require(rank, "rank");
+        const Shape& shape = graph->graph[tensor_from(graph->graph, tensor)].shape;
+        *rank = static_cast<uint32_t>(shape.size());
+        std::copy(shape.begin(), shape.end(), dims);
+    });
+}
+
+bp_code backplane_session_create(backplane_device* device, backplane_graph* graph, backplane_weight_source source, void* arg,
+                                 uint32_t math, backplane_session** out, bp_error* error) {
+    return guarded(error, [&] {
+        require(device, "device");
+        require(graph, "graph");
+        require(out, "out");
+        *out = nullptr;
+        const WeightSource weights = [source, arg](std::string_view name) -> std::span<const std::byte> {
+            uint64_t bytes = 0;
+            const std::string text(name);
+            const void* data = source != nullptr ? source(arg, text.c_str(), &bytes) : nullptr;
+            if (data == nullptr)
+                throw Error(Code::not_found, "there is no weight '" + text + "': the weight source gave none");
+            return {static_cast<const std::byte*>(data), static_cast<size_t>(bytes)};
+        };
+        CompileOptions options;
+        options.math = math;
+        *out = new backplane_session{Session(device->device, graph->graph, weights, options)};
+    });
+}
+
+void backplane_session_destroy(backplane_session* session) { delete session; }
+
+bp_code backplane_session_run(backplane_session* session, const backplane_bytes* inputs, uint32_t input_count,
+                              const backplane_bytes* outputs, uint32_t output_count, const volatile uint32_t* cancel,
+                              bp_error* error) {
+    return guarded(error, [&] {
+        require(session, "session");
+        if (input_count > 0) require(inputs, "inputs");
+        if (output_count > 0) require(outputs, "outputs");
+        std::vector<backplane::NamedBytes> in;
+        std::vector<backplane::NamedRoom> out;
+        for (uint32_t i = 0; i < input_count; ++i) {
+            require(inputs[i].name, "the name of an input");
+            in.push_back(
+                {inputs[i].name, {static_cast<const std::byte*>(inputs[i].data), static_cast<size_t>(inputs[i].bytes)}});
+        }
+        for (uint32_t i = 0; i < output_count; ++i) {
+            require(outputs[i].name, "the name of an output");
+            out.push_back(
+                {outputs[i].name, {static_cast<std::byte*>(outputs[i].data), static_cast<size_t>(outputs[i].bytes)}});
+        }
+        // A std::atomic of 32 bits is 32 bits; the caller writes it from another thread or a signal handler.
+        session->session.run(in, out, reinterpret_cast<const std::atomic<uint32_t>*>(const_cast<const uint32_t*>(cancel)));
+    });
+}
+
+}  // extern "C"

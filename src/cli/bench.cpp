@@ -1,0 +1,13 @@
+#include "cli/cli.hpp"
+
+namespace backplane::cli {
+
+void add_bench(CLI::App& app, Run& run) {
+    CLI::App* command = app.add_subcommand("bench", "Measure ops, a network, or discovery on this machine");
+    command->require_subcommand(1);
+    add_bench_ops(*command, run);
+    add_bench_esrgan(*command, run);
+    add_bench_discovery(*command, run);
+}
+
+}  // namespace backplane::cli

@@ -1,0 +1,79 @@
+#include "backplane/esrgan.hpp"
+#include "cli/bench_run.hpp"
+#include "cli/cli.hpp"
+#include "cli/model_files.hpp"
+
+namespace backplane::cli {
+
+namespace {
+
+struct Options {
+    DeviceChoice choice;
+    std::string model = "medium", models;
+    int scale = 2, runs = 9;
+    int64_t size = 128;
+    bool steps = false;
+};
+
+void bench(const Options& o, Run& run) {
+    const Esrgan model = Esrgan::open(find_model(o.model, o.scale, o.models));
+    const Context context(context_options(o.choice));
+    const Device device = open_device(context, o.choice);
+    Session session(device, model.graph(o.size, o.size), model.weights());
+    const Timing time = time_session(session, o.runs, 2.0, &run.interrupted, 127);
+    const Peak peak = measure_peak(device);
+    const double gflops = model.flops(o.size, o.size) / time.median_ms / 1e6;
+    const ProgramInfo& info = session.program().info();
+    if (run.json) {
+        print({{"model", model.name()},
+               {"scale", model.scale()},
+               {"size", o.size},
+               {"device", device.info().id},
+               {"name", device.info().name},
+               {"threads", o.choice.threads},
+               {"median_ms", time.median_ms},
+               {"least_ms", time.least_ms},
+               {"runs", time.runs},
+               {"gflops", gflops},
+               {"peak_gflops", peak.gflops},
+               {"peak_read_gbytes", peak.gbytes},
+               {"workspace_bytes", info.workspace_bytes},
+               {"resident_bytes", info.resident_bytes},
+               {"compile_ms", static_cast<double>(info.compile_ns) / 1e6}});
+        return;
+    }
+    std::printf("%s, %lld x %lld pixels, on %s (%s)\n", model.name().c_str(), static_cast<long long>(o.size),
+                static_cast<long long>(o.size), device.info().id.c_str(), device.info().name.c_str());
+    std::printf("  %.2f ms median of %d runs (least %.2f), %.0f GFLOP/s of convolutions", time.median_ms, time.runs,
+                time.least_ms, gflops);
+    if (peak.gflops > 0) std::printf(", %.2f of the FMA peak of %.0f", gflops / peak.gflops, peak.gflops);
+    std::printf("\n  workspace %s, compiled in %.1f ms\n", human_bytes(info.workspace_bytes).c_str(),
+                static_cast<double>(info.compile_ns) / 1e6);
+    if (o.steps) std::printf("%s\n", info.summary.c_str());
+}
+
+}  // namespace
+
+void add_bench_esrgan(CLI::App& app, Run& run) {
+    CLI::App* command = app.add_subcommand("esrgan", "Time one ESRGAN network on one size of image");
+    auto o = std::make_shared<Options>();
+    command->add_option("--model", o->model, "slim, medium, thick, or a .gguf file")->capture_default_str();
+    command->add_option("--scale", o->scale, "2, 3, 4 or 8")->capture_default_str()->check(CLI::IsMember({2, 3, 4, 8}));
+    command->add_option("--models", o->models, "Folder of the models' files")->type_name("DIR");
+    command->add_option("--size", o->size, "Width and height of the input in pixels")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 4096));
+    command->add_option("--runs", o->runs, "Runs at least (and two seconds)")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 10000));
+    command->add_flag("--steps", o->steps, "Show what the device made of the graph");
+    add_device_options(*command, o->choice);
+    add_json_option(*command, run);
+    command->footer(
+        "GFLOP/s count the multiplications and additions of the convolutions as written, whatever algorithm is used: a fast "
+        "one\n"
+        "(Winograd) can pass the peak.\nExample:\n  backplane bench esrgan --model medium --scale 2 --size 256 --threads 1");
+    command->callback([o, &run] { bench(*o, run); });
+}
+
+}  // namespace backplane::cli

@@ -1,0 +1,218 @@
+// bench ops: one op at a time at the shapes that networks have, against the limits of the machine; or two devices side by side.
+#include <array>
+#include <cmath>
+#include <functional>
+
+#include "cli/bench_run.hpp"
+#include "cli/cli.hpp"
+
+namespace backplane::cli {
+
+namespace {
+
+struct Case {
+    std::string name;
+    std::string op;
+    double flops = 0;   // 0: limited by memory
+    double mbytes = 0;  // that must be read and written, 10^6
+    std::function<Graph()> graph;
+};
+
+double megabytes(DType dtype, const Shape& shape) { return static_cast<double>(bytes(dtype, shape)) / 1e6; }
+
+Case conv(int64_t in, int64_t out, int64_t kernel, int64_t size, int64_t group = 1) {
+    Case c;
+    c.name = "Conv " + std::to_string(kernel) + "x" + std::to_string(kernel) + " " + std::to_string(in) + "->" +
+             std::to_string(out) + (group > 1 ? " depthwise" : "") + " @" + std::to_string(size);
+    c.op = "Conv";
+    const auto macs = static_cast<double>(out * (in / group) * kernel * kernel * size * size);
+    c.flops = 2 * macs;
+    c.mbytes = megabytes(DType::f32, {in + out, size, size}) + megabytes(DType::f32, {out, in / group, kernel, kernel});
+    c.graph = [=] {
+        Graph g;
+        const TensorId x = g.input("x", DType::f32, {1, in, size, size});
+        const TensorId w = g.weight("w", DType::f32, {out, in / group, kernel, kernel});
+        const int64_t p = kernel / 2;
+        g.output(g.add(Op::conv, {x, w}, {{Attr::pads, {p, p, p, p}}, {Attr::group, group}}), "y");
+        return g;
+    };
+    return c;
+}
+
+Case matmul(DType weight, int64_t m, int64_t n, int64_t k) {
+    Case c;
+    c.name = std::string("MatMul ") + name_of(weight) + " m=" + std::to_string(m) + " n=" + std::to_string(n) +
+             " k=" + std::to_string(k);
+    c.op = "MatMul";
+    c.flops = 2.0 * static_cast<double>(m * n * k);
+    c.mbytes = megabytes(weight, {n, k}) + megabytes(DType::f32, {m, n + k});
+    c.graph = [=] {
+        Graph g;
+        const TensorId x = g.input("x", DType::f32, {m, k});
+        const TensorId w = g.weight("w", weight, {n, k});
+        g.output(g.add(Op::matmul, {x, w}, {{Attr::transpose_b, 1}}), "y");
+        return g;
+    };
+    return c;
+}
+
+Case row_op(const char* name, Op op, int64_t rows, int64_t columns, bool scale, std::vector<Attribute> attributes) {
+    Case c;
+    c.name = std::string(name) + " " + std::to_string(rows) + "x" + std::to_string(columns);
+    c.op = name_of(op);
+    c.mbytes = megabytes(DType::f32, {2, rows, columns});
+    c.graph = [=] {
+        Graph g;
+        std::vector<TensorId> inputs{g.input("x", DType::f32, {rows, columns})};
+        if (scale) inputs.push_back(g.weight("scale", DType::f32, {columns}));
+        g.output(g.add(op, inputs, attributes), "y");
+        return g;
+    };
+    return c;
+}
+
+Case binary(const char* name, Op op, const Shape& shape) {
+    Case c;
+    c.name = std::string(name) + " " + to_string(shape);
+    c.op = name_of(op);
+    c.mbytes = 3 * megabytes(DType::f32, shape);
+    c.graph = [=] {
+        Graph g;
+        const TensorId a = g.input("a", DType::f32, shape);
+        const TensorId b = g.input("b", DType::f32, shape);
+        g.output(g.add(op, {a, b}), "y");
+        return g;
+    };
+    return c;
+}
+
+std::vector<Case> cases() {
+    std::vector<Case> all{conv(64, 64, 3, 128), conv(64, 64, 3, 256), conv(128, 64, 1, 128),   conv(64, 64, 5, 128),
+                          conv(3, 64, 3, 128),  conv(64, 12, 3, 128), conv(64, 64, 3, 128, 64)};
+    for (const DType dtype : {DType::f32, DType::f16, DType::q8_0, DType::q4_0})
+        for (const int64_t m : {1, 32, 512}) all.push_back(matmul(dtype, m, 2048, 2048));
+    all.push_back(row_op("Softmax", Op::softmax, 512, 2048, false, {{Attr::axis, 1}}));
+    all.push_back(row_op("LayerNorm", Op::layer_norm, 512, 2048, true, {{Attr::axis, 1}}));
+    all.push_back(row_op("RMSNorm", Op::rms_norm, 512, 2048, true, {{Attr::axis, 1}}));
+    all.push_back(row_op("Gelu", Op::gelu, 512, 2048, false, {}));
+    all.push_back(row_op("Silu", Op::silu, 512, 2048, false, {}));
+    all.push_back(row_op("Transpose", Op::transpose, 1024, 1024, false, {{Attr::perm, {1, 0}}}));
+    all.push_back(row_op("ReduceSum", Op::reduce_sum, 512, 2048, false, {{Attr::axes, {1}}}));
+    all.push_back(binary("Add", Op::add, {1024, 1024}));
+    all.push_back(binary("Mul", Op::mul, {1024, 1024}));
+    return all;
+}
+
+struct Options {
+    DeviceChoice choice;
+    std::string op, against;
+    double seconds = 0.3;
+};
+
+std::string number(double value, const char* format) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), format, value);
+    return text.data();
+}
+
+// Zero runs: the device does not do it.
+Timing time_case(const Device& device, const Case& c, const Options& o, Run& run, std::string& why) {
+    try {
+        return time_graph(device, c.graph(), 5, o.seconds, &run.interrupted);
+    } catch (const Error& error) {
+        if (error.code() != Code::unsupported) throw;
+        why = error.what();
+        return {};
+    }
+}
+
+void bench(const Options& o, Run& run) {
+    const Context context(context_options(o.choice));
+    const Device device = open_device(context, o.choice);
+    Device other;
+    if (!o.against.empty()) {
+        other = context.choose(o.against);
+        if (o.choice.threads > 0) other.set_option("threads", o.choice.threads);
+    }
+    const Peak peak = measure_peak(device);
+    Json rows_json = Json::array();
+    std::vector<std::vector<std::string>> rows{{"OP", "MS", "GFLOP/S", "GB/S", "OF ITS LIMIT"}};
+    if (other) rows[0].insert(rows[0].end(), {other.info().id + " MS", "TIMES FASTER"});
+    double log_sum = 0;
+    int compared = 0;
+    for (const Case& c : cases()) {
+        if (!o.op.empty() && op_from_name(o.op) != op_from_name(c.op)) continue;
+        std::string why;
+        const Timing t = time_case(device, c, o, run, why);
+        const Timing u = other ? time_case(other, c, o, run, why) : Timing{};
+        Json row{{"name", c.name}, {"op", c.op}};
+        std::vector<std::string> cells{c.name, "-", "-", "-", "-"};
+        if (t.runs > 0) {
+            const double gflops = c.flops / t.median_ms / 1e6;
+            const double gbytes = c.mbytes / t.median_ms;
+            // The limit is the slower of computing it all and moving it all.
+            const double limit_ms =
+                std::max(peak.gflops > 0 ? c.flops / peak.gflops / 1e6 : 0, peak.gbytes > 0 ? c.mbytes / peak.gbytes : 0);
+            cells = {c.name, number(t.median_ms, "%.3f"), c.flops > 0 ? number(gflops, "%.0f") : "-", number(gbytes, "%.1f"),
+                     limit_ms > 0 ? number(limit_ms / t.median_ms, "%.2f") : "-"};
+            row.update({{"median_ms", t.median_ms},
+                        {"least_ms", t.least_ms},
+                        {"runs", t.runs},
+                        {"gflops", gflops},
+                        {"gbytes", gbytes},
+                        {"of_limit", limit_ms / t.median_ms}});
+        }
+        if (other) {
+            cells.push_back(u.runs > 0 ? number(u.median_ms, "%.3f") : "-");
+            cells.push_back(t.runs > 0 && u.runs > 0 ? number(u.median_ms / t.median_ms, "%.2f") : "-");
+            if (u.runs > 0) row["against_ms"] = u.median_ms;
+            if (t.runs > 0 && u.runs > 0) {
+                row["ratio"] = u.median_ms / t.median_ms;
+                log_sum += std::log(u.median_ms / t.median_ms);
+                ++compared;
+            }
+        }
+        if (!why.empty()) row["unsupported"] = why;
+        rows.push_back(cells);
+        rows_json.push_back(row);
+    }
+    if (run.json)
+        return print({{"device", device.info().id},
+                      {"name", device.info().name},
+                      {"against", other ? other.info().id : ""},
+                      {"peak_gflops", peak.gflops},
+                      {"peak_read_gbytes", peak.gbytes},
+                      {"ops", rows_json},
+                      {"geometric_mean", compared > 0 ? std::exp(log_sum / compared) : 0}});
+    std::printf("%s (%s), FMA peak %.0f GFLOP/s, memory read %.1f GB/s, both measured now\n\n", device.info().id.c_str(),
+                device.info().name.c_str(), peak.gflops, peak.gbytes);
+    print_table(rows);
+    if (compared > 0)
+        std::printf("\nGeometric mean of %d ratios: %.2f times as fast as %s\n", compared, std::exp(log_sum / compared),
+                    other.info().id.c_str());
+}
+
+}  // namespace
+
+void add_bench_ops(CLI::App& app, Run& run) {
+    CLI::App* command = app.add_subcommand("ops", "Time ops at the shapes of real networks, against the machine's limits");
+    auto o = std::make_shared<Options>();
+    command->add_option("--op", o->op, "Only this op")->type_name("OP");
+    command->add_option("--against", o->against, "A second device to compare with, in the same run")->type_name("FILTER");
+    command->add_option("--seconds", o->seconds, "Time spent on each op")
+        ->capture_default_str()
+        ->check(CLI::Range(0.01, 60.0));
+    add_device_options(*command, o->choice);
+    add_json_option(*command, run);
+    command->footer(
+        "Data that fits the caches can pass the limit of memory.\nExamples:\n  backplane bench ops --device cpu --threads "
+        "1\n"
+        "  backplane bench ops --op MatMul --json");
+    command->callback([o, &run] {
+        if (!o->op.empty() && op_from_name(o->op) == Op::unknown)
+            throw Error(Code::invalid, "there is no op '" + o->op + "'");
+        bench(*o, run);
+    });
+}
+
+}  // namespace backplane::cli

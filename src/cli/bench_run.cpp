@@ -1,0 +1,73 @@
+#include "cli/bench_run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <random>
+
+#include "backplane/bench.h"
+#include "backplane/runtime.hpp"
+#include "cli/cli.hpp"
+#include "graph/element_types.hpp"
+#include "registry/device_state.hpp"
+
+namespace backplane::cli {
+
+namespace {
+
+std::vector<std::byte> random_bytes(const Tensor& tensor, double range, uint32_t seed) {
+    std::mt19937 random(seed);
+    std::vector<double> values(static_cast<size_t>(elements(tensor.shape)));
+    if (!is_float(tensor.dtype) && !is_block(tensor.dtype)) range = 7;
+    for (double& v : values) v = (static_cast<double>(random()) / 4294967296.0 - 0.5) * 2 * range;
+    return graph::encode(values, tensor.dtype);
+}
+
+}  // namespace
+
+Timing time_session(Session& session, int least_runs, double least_seconds, const std::atomic<uint32_t>* cancel,
+                    double range) {
+    const Graph& graph = session.graph();
+    std::vector<std::vector<std::byte>> memory;
+    std::vector<NamedBytes> inputs;
+    std::vector<NamedRoom> outputs;
+    for (const TensorId id : graph.with_role(Role::input)) memory.push_back(random_bytes(graph[id], range, id.index + 1));
+    for (const TensorId id : graph.with_role(Role::output)) memory.emplace_back(bytes(graph[id].dtype, graph[id].shape));
+    size_t next = 0;
+    for (const TensorId id : graph.with_role(Role::input)) inputs.push_back({graph[id].name, memory[next++]});
+    for (const TensorId id : graph.with_role(Role::output)) outputs.push_back({graph[id].name, memory[next++]});
+
+    for (int i = 0; i < 2; ++i) session.run(inputs, outputs, cancel);
+    std::vector<double> ms;
+    const auto start = std::chrono::steady_clock::now();
+    for (auto now = start;
+         static_cast<int>(ms.size()) < least_runs || now - start < std::chrono::duration<double>(least_seconds);) {
+        const auto before = now;
+        session.run(inputs, outputs, cancel);
+        now = std::chrono::steady_clock::now();
+        ms.push_back(std::chrono::duration<double, std::milli>(now - before).count());
+        if (ms.size() >= 100000) break;
+    }
+    return {median(ms), *std::min_element(ms.begin(), ms.end()), static_cast<int>(ms.size())};
+}
+
+Timing time_graph(const Device& device, const Graph& graph, int least_runs, double least_seconds,
+                  const std::atomic<uint32_t>* cancel, double range) {
+    std::map<std::string, std::vector<std::byte>, std::less<>> weights;
+    for (const TensorId id : graph.with_role(Role::weight))
+        weights[graph[id].name] = random_bytes(graph[id], 0.05, id.index + 1);
+    Session session(device, graph,
+                    [&](std::string_view name) { return std::span<const std::byte>(weights.find(name)->second); });
+    return time_session(session, least_runs, least_seconds, cancel, range);
+}
+
+Peak measure_peak(const Device& device) {
+    const auto* peak = static_cast<const bp_bench_peak*>(device.extension(BP_BENCH_PEAK));
+    if (peak == nullptr) return {};
+    Device::State& state = *device.state();
+    const std::lock_guard lock(state.device_mutex);
+    return {BP_HAS(peak, gflops) ? peak->gflops(state.handle, BP_F32) : 0,
+            BP_HAS(peak, read_gbytes) ? peak->read_gbytes(state.handle) : 0};
+}
+
+}  // namespace backplane::cli

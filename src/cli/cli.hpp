@@ -1,0 +1,78 @@
+// What the commands share. A command is one file with one function add_NAME(); adding one is adding it to the table in main.cpp.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "backplane/context.hpp"
+
+namespace backplane::cli {
+
+using Json = nlohmann::ordered_json;
+
+inline constexpr int kDone = 0;
+inline constexpr int kFailed = 1;
+inline constexpr int kUsage = 2;
+
+// The state of one run of the program.
+struct Run {
+    int exit_code = kDone;
+    bool json = false;
+    std::atomic<uint32_t> interrupted{0};  // the number of the signal
+};
+
+// Options of every command that looks for devices.
+struct DeviceChoice {
+    std::vector<std::string> modules;
+    std::string device, cpu_mask;
+    int64_t threads = 0;
+    bool verbose = false;
+};
+void add_module_options(CLI::App& command, DeviceChoice& choice);  // --modules, --cpu-mask, --verbose
+void add_device_options(CLI::App& command, DeviceChoice& choice);  // those and --device, --threads
+void add_json_option(CLI::App& command, Run& run);
+
+ContextOptions context_options(const DeviceChoice& choice);
+Device open_device(const Context& context, const DeviceChoice& choice);
+
+// Printing.
+void print(const Json& json);
+std::string bold(const std::string& text);  // on a terminal; else the text
+std::string dim(const std::string& text);
+std::string human_bytes(uint64_t bytes);  // "23.5 GiB"; "-" for 0
+// Rows of cells under a header, columns aligned; the last column is not padded.
+void print_table(const std::vector<std::vector<std::string>>& rows);
+
+// A bar on the error stream when that is a terminal; nothing otherwise.
+class Progress {
+public:
+    explicit Progress(std::string label);
+    ~Progress();
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+    void show(double done, const std::string& remark = {});  // 0 to 1
+
+private:
+    std::string label_;
+    bool visible_;
+    int shown_ = -1;
+};
+
+double median(std::vector<double> values);
+
+void add_devices(CLI::App& app, Run& run);
+void add_doctor(CLI::App& app, Run& run);
+void add_upscale(CLI::App& app, Run& run);
+void add_verify(CLI::App& app, Run& run);
+void add_bench(CLI::App& app, Run& run);
+void add_bench_ops(CLI::App& bench, Run& run);
+void add_bench_esrgan(CLI::App& bench, Run& run);
+void add_bench_discovery(CLI::App& bench, Run& run);
+void add_modules(CLI::App& app, Run& run);
+void add_model(CLI::App& app, Run& run);
+
+}  // namespace backplane::cli

@@ -1,0 +1,85 @@
+#include "backplane/esrgan.hpp"
+#include "cli/cli.hpp"
+
+namespace backplane::cli {
+
+namespace {
+
+std::string text_of(const GgufValue& value) {
+    struct Show {
+        std::string operator()(bool v) const { return v ? "true" : "false"; }
+        std::string operator()(int64_t v) const { return std::to_string(v); }
+        std::string operator()(uint64_t v) const { return std::to_string(v); }
+        std::string operator()(double v) const { return Json(v).dump(); }
+        std::string operator()(const std::string& v) const { return v; }
+        std::string operator()(const std::vector<int64_t>& v) const { return std::to_string(v.size()) + " integers"; }
+        std::string operator()(const std::vector<double>& v) const { return std::to_string(v.size()) + " numbers"; }
+        std::string operator()(const std::vector<std::string>& v) const { return std::to_string(v.size()) + " texts"; }
+    };
+    return std::visit(Show{}, value);
+}
+
+void info(const std::string& path, bool all, const Run& run) {
+    const GgufFile file = GgufFile::open(path);
+    uint64_t bytes = 0;
+    for (const GgufTensor& t : file.tensors()) bytes += t.bytes;
+    if (run.json) {
+        Json json{{"path", path}, {"metadata", Json::object()}, {"tensors", Json::array()}, {"tensor_bytes", bytes}};
+        for (const auto& [key, value] : file.metadata())
+            std::visit([&, k = key](const auto& v) { json["metadata"][k] = v; }, value);
+        for (const GgufTensor& t : file.tensors())
+            json["tensors"].push_back({{"name", t.name},
+                                       {"dtype", name_of(t.dtype)},
+                                       {"shape", t.shape},
+                                       {"offset", t.offset},
+                                       {"bytes", t.bytes}});
+        return print(json);
+    }
+    for (const auto& [key, value] : file.metadata()) std::printf("%-24s %s\n", key.c_str(), text_of(value).c_str());
+    std::printf("%-24s %zu, %s\n", "tensors", file.tensors().size(), human_bytes(bytes).c_str());
+    const GgufValue* architecture = file.find("general.architecture");
+    if (architecture != nullptr && *architecture == GgufValue(std::string("esrgan"))) {
+        const Esrgan model = Esrgan::from_gguf(file);
+        std::printf("%-24s %llu parameters, scale %d, reads %d pixels around each, %.1f GFLOP for 128 x 128 pixels\n",
+                    "network", static_cast<unsigned long long>(model.parameters()), model.scale(), model.radius(),
+                    model.flops(128, 128) / 1e9);
+    }
+    if (!all) return;
+    std::printf("\n");
+    std::vector<std::vector<std::string>> rows{{"TENSOR", "TYPE", "SHAPE", "BYTES"}};
+    for (const GgufTensor& t : file.tensors())
+        rows.push_back({t.name, name_of(t.dtype), to_string(t.shape), std::to_string(t.bytes)});
+    print_table(rows);
+}
+
+}  // namespace
+
+void add_model(CLI::App& app, Run& run) {
+    CLI::App* command = app.add_subcommand("model", "Import a network into GGUF, or show what a GGUF file holds");
+    command->require_subcommand(1);
+    struct Options {
+        std::string from, to;
+        int scale = 0;
+        bool tensors = false;
+    };
+    auto o = std::make_shared<Options>();
+    CLI::App* import = command->add_subcommand("import", "TensorFlow.js layers model of an ESRGAN package to GGUF");
+    import->add_option("FROM", o->from, "Folder of an unpacked @upscalerjs/esrgan-* package, or a model.json")->required();
+    import->add_option("OUT", o->to, "The .gguf file to write")->required();
+    import->add_option("--scale", o->scale, "Which of the package's models: 2, 3, 4 or 8")
+        ->type_name("N")
+        ->check(CLI::Range(1, 16));
+    import->footer("Example:\n  backplane model import build/packages/medium esrgan-medium-x2.gguf --scale 2");
+    import->callback([o] {
+        import_esrgan_tfjs(o->from, o->scale, o->to);
+    std::printf("%s: %s\n", o->to.c_str(), Esrgan::open(o->to).name().c_str());
+});
+CLI::App* show = command->add_subcommand("info", "Metadata and tensors of a GGUF file");
+show->add_option("FILE", o->from, "A .gguf file")->required();
+show->add_flag("--tensors", o->tensors, "List every tensor");
+add_json_option(*show, run);
+show->footer("Example:\n  backplane model info build/models/esrgan-medium-x2.gguf --tensors");
+show->callback([o, &run] { info(o->from, o->tensors, run); });
+}  // namespace backplane::cli
+
+}  // namespace backplane::cli

@@ -1,0 +1,40 @@
+#include "cli/model_files.hpp"
+
+#include <vector>
+
+#include "backplane/error.hpp"
+#include "base/dynamic_library.hpp"
+#include "base/environment.hpp"
+
+namespace backplane::cli {
+
+namespace fs = std::filesystem;
+
+fs::path find_model(const std::string& model, int scale, const std::string& folder) {
+    std::error_code failed;
+    if (model.find('.') != std::string::npos || model.find('/') != std::string::npos) {
+        if (fs::exists(model, failed)) return model;
+        throw Error(Code::not_found, "cannot open the model " + model + ": there is no such file");
+    }
+    std::vector<fs::path> folders;
+    if (!folder.empty()) {
+        folders = {folder};
+    } else {
+        if (const auto variable = base::environment("BACKPLANE_MODELS")) folders.emplace_back(*variable);
+        const fs::path program = base::executable_file().parent_path();
+        folders.push_back(program / "models");
+        folders.push_back(program.parent_path() / "share" / "backplane" / "models");
+        folders.push_back(program.parent_path().parent_path() / "models");
+    }
+    const std::string name = "esrgan-" + model + "-x" + std::to_string(scale) + ".gguf";
+    std::string places;
+    for (const fs::path& place : folders) {
+        if (fs::exists(place / name, failed)) return place / name;
+        places += (places.empty() ? "" : ", ") + place.string();
+    }
+    throw Error(Code::not_found,
+                "there is no model '" + model + "' of scale " + std::to_string(scale) + " (" + name + ") in " + places +
+                    "; fetch it with scripts/fetch-models.sh, name another folder with --models, or give a .gguf file");
+}
+
+}  // namespace backplane::cli

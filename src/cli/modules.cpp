@@ -1,0 +1,102 @@
+#include "cli/cli.hpp"
+#include "discovery/judge.hpp"
+
+namespace backplane::cli {
+
+namespace {
+
+void list(const DeviceChoice& choice, const Run& run) {
+    const Context context(context_options(choice));
+    const Report report = context.report();
+    if (run.json) {
+        print({{"modules", Json::parse(report.json())["candidates"]}});
+        return;
+    }
+    std::vector<std::vector<std::string>> rows{{"BACKEND", "VERSION", "VERDICT", "FILE", "REASON"}};
+    for (const Candidate& c : report.candidates)
+        rows.push_back({c.descriptor ? c.descriptor->backend : "?", c.descriptor ? c.descriptor->version : "?",
+                        name_of(c.verdict), c.path.empty() ? "(linked in)" : c.path.string(), c.reason});
+    if (rows.size() == 1)
+        std::printf("No module files were found; `backplane doctor` shows where they were searched.\n");
+    else
+        print_table(rows);
+}
+
+int inspect(const std::string& file, const DeviceChoice& choice, const Run& run) {
+    const discovery::Inspection m = discovery::inspect(std::filesystem::absolute(file));
+    const discovery::Judgement verdict = discovery::judge(m, discovery::this_host(choice.cpu_mask));
+    const bool good = verdict.code == ReasonCode::none;
+    const Descriptor d = m.descriptor.value_or(Descriptor{});
+    const std::string machine = m.binary.format == discovery::Format::none ? "" : discovery::name_of_machine(m.binary);
+    if (run.json) {
+        Json needs = Json::array();
+        for (const Need& need : d.needs) needs.push_back({{"soname", need.soname}, {"priority", need.priority}});
+        print({{"path", m.path.string()},
+               {"bytes", m.status.size},
+               {"machine", machine},
+               {"build_id", m.binary.build_id},
+               {"has_descriptor", m.descriptor.has_value()},
+               {"sidecar", m.from_sidecar},
+               {"backend", d.backend},
+               {"version", d.version},
+               {"build", d.build},
+               {"licence", d.licence},
+               {"abi", std::to_string(d.abi >> 16) + "." + std::to_string(d.abi & 0xffff)},
+               {"flags", d.flags},
+               {"cpu", d.cpu},
+               {"needs", needs},
+               {"libraries", m.binary.needed},
+               {"priority", d.priority},
+               {"usable", good},
+               {"code", name_of(verdict.code)},
+               {"reason", verdict.reason},
+               {"remedy", verdict.remedy}});
+        return good ? kDone : kFailed;
+    }
+    auto row = [](const char* name, const std::string& value) {
+        if (!value.empty()) std::printf("%-10s %s\n", name, value.c_str());
+    };
+    auto joined = [](const std::vector<std::string>& words) {
+        std::string text;
+        for (const std::string& w : words) text += (text.empty() ? "" : " ") + w;
+        return text;
+    };
+    row("file", m.path.string());
+    row("machine", machine);
+    if (m.descriptor) {
+        row("backend", d.backend + " " + d.version + (d.build.empty() ? "" : " (" + d.build + ")"));
+        row("ABI", std::to_string(d.abi >> 16) + "." + std::to_string(d.abi & 0xffff));
+        row("licence", d.licence);
+        row("needs CPU", d.cpu.empty() ? "nothing special" : joined(d.cpu));
+    }
+    row("libraries", joined(m.binary.needed));
+    row("build id", m.binary.build_id);
+    row("verdict", good ? "can be loaded here" : "cannot be loaded: " + verdict.reason);
+    row("remedy", verdict.remedy);
+    return good ? kDone : kFailed;
+}
+
+}  // namespace
+
+void add_modules(CLI::App& app, Run& run) {
+    CLI::App* command = app.add_subcommand("modules", "List module files, or read one without running it");
+    command->require_subcommand(1);
+    auto choice = std::make_shared<DeviceChoice>();
+    auto file = std::make_shared<std::string>();
+    CLI::App* list_command = command->add_subcommand("list", "All module files found, with their verdicts");
+    add_module_options(*list_command, *choice);
+    add_json_option(*list_command, run);
+    list_command->footer("Example:\n  backplane modules list --modules ./my-modules");
+    list_command->callback([choice, &run] { list(*choice, run); });
+    CLI::App* inspect_command = command->add_subcommand(
+        "inspect", "What a file says of itself, and whether it could be loaded here; none of its code runs");
+    inspect_command->add_option("FILE", *file, "A module file")->required();
+    inspect_command->add_option("--cpu-mask", choice->cpu_mask, "CPU features to act as if missing")->type_name("LIST");
+    add_json_option(*inspect_command, run);
+    inspect_command->footer(
+        "Exit code 1 when it could not be loaded.\nExample:\n  backplane modules inspect "
+        "build/release/lib/backplane/backplane-cpu.so");
+    inspect_command->callback([file, choice, &run] { run.exit_code = inspect(*file, *choice, run); });
+}
+
+}  // namespace backplane::cli

@@ -1,0 +1,127 @@
+#include <chrono>
+#include <fstream>
+
+#include "backplane/esrgan.hpp"
+#include "cli/cli.hpp"
+#include "cli/model_files.hpp"
+
+namespace backplane::cli {
+
+namespace {
+
+struct Options {
+    DeviceChoice choice;
+    std::string in, out, model = "medium", models, compare;
+    int scale = 2;
+    int64_t tile = 0, overlap = 0;
+    int quality = 95;
+};
+
+// Left the photograph with its pixels enlarged, right what the network made of it; one row in memory at a time.
+void write_comparison(const Options& o, int scale, const std::string& path) {
+    const auto before = ImageReader::open(o.in);
+    const auto after = ImageReader::open(o.out);
+    const ImageInfo small = before->info();
+    ImageInfo both = after->info();
+    constexpr uint32_t kGap = 8;
+    const uint32_t half = both.width;
+    const uint32_t n = both.channels;
+    if (small.channels != n && n != 3)
+        throw Error(Code::unsupported, "cannot write " + path + ": the two pictures differ in channels");
+    both.width = half * 2 + kGap;
+    const auto out = ImageWriter::create(path, both);
+    std::vector<uint8_t> source(size_t{small.width} * small.channels);
+    std::vector<uint8_t> right(size_t{half} * n);
+    std::vector<uint8_t> row(size_t{both.width} * n, 255);
+    for (uint32_t y = 0; y < both.height; ++y) {
+        if (y % static_cast<uint32_t>(scale) == 0) before->read(source);
+        after->read(right);
+        for (uint32_t x = 0; x < half; ++x)
+            for (uint32_t c = 0; c < n; ++c)
+                row[size_t{x} * n + c] = source[size_t{x} / static_cast<size_t>(scale) * small.channels + c];
+        std::copy(right.begin(), right.end(), row.begin() + static_cast<std::ptrdiff_t>(size_t{half + kGap} * n));
+        out->write(row);
+    }
+    out->finish();
+}
+
+void upscale(const Options& o, Run& run) {
+    const auto started = std::chrono::steady_clock::now();
+    // Whatever is wrong with the input is said before anything long is begun.
+    const auto in = ImageReader::open(o.in);
+    const auto model = std::make_shared<const Esrgan>(Esrgan::open(find_model(o.model, o.scale, o.models)));
+    ContextOptions options = context_options(o.choice);
+    const Context context(options);
+    const Device device = open_device(context, o.choice);
+    const std::string why = context.report().why;
+    if (!run.json)
+        std::fprintf(stderr, "%s, %u x %u, with %s on %s\n", device.info().name.c_str(), in->info().width, in->info().height,
+                     model->name().c_str(), why.c_str());
+    UpscaleOptions how;
+    how.tile = o.tile;
+    how.overlap = o.overlap;
+    how.image.jpeg_quality = o.quality;
+    how.cancel = &run.interrupted;
+    UpscaleResult result;
+    {
+        Progress progress("upscaling");
+        how.progress = [&](double done) { progress.show(done); };
+        Upscaler upscaler(device, model);
+        result = upscaler.run(*in, o.out, how);
+    }
+    if (!o.compare.empty()) write_comparison(o, model->scale(), o.compare);
+    const double total = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+    if (run.json) {
+        print({{"output", o.out},
+               {"width", result.width},
+               {"height", result.height},
+               {"channels", result.channels},
+               {"model", model->name()},
+               {"device", device.info().id},
+               {"why", why},
+               {"tiles", result.tiles},
+               {"tile", result.tile},
+               {"seconds", result.seconds},
+               {"total_seconds", total},
+               {"compare", o.compare}});
+        return;
+    }
+    std::printf("%s: %u x %u in %.2f s (%.2f s with loading; %lld %s of %lld pixels)\n", o.out.c_str(), result.width,
+                result.height, result.seconds, total, static_cast<long long>(result.tiles),
+                result.tiles == 1 ? "tile" : "tiles", static_cast<long long>(result.tile));
+    if (!o.compare.empty()) std::printf("%s: before and after\n", o.compare.c_str());
+}
+
+}  // namespace
+
+void add_upscale(CLI::App& app, Run& run) {
+    CLI::App* command = app.add_subcommand("upscale", "Enlarge a photograph with an ESRGAN network");
+    auto o = std::make_shared<Options>();
+    command->add_option("IN", o->in, "PNG or JPEG file")->required();
+    command->add_option("OUT", o->out, "File to write; .png, .jpg or .jpeg")->required();
+    command->add_option("--model", o->model, "slim, medium, thick, or a .gguf file")
+        ->capture_default_str()
+        ->type_name("MODEL");
+    command->add_option("--scale", o->scale, "How many times larger; a .gguf file has its own")
+        ->capture_default_str()
+        ->check(CLI::IsMember({2, 3, 4, 8}));
+    command->add_option("--models", o->models, "Folder of the models' files")->type_name("DIR");
+    command->add_option("--tile", o->tile, "Pixels of input worked on at once; less needs less memory")
+        ->type_name("N")
+        ->check(CLI::Range(8, 65535));
+    command->add_option("--overlap", o->overlap, "Pixels that neighbouring tiles share")
+        ->type_name("N")
+        ->check(CLI::Range(1, 4096));
+    command->add_option("--quality", o->quality, "Of a JPEG, 1 to 100")->capture_default_str()->check(CLI::Range(1, 100));
+    command->add_option("--compare", o->compare, "Also write a picture of before and after, side by side")
+        ->type_name("FILE");
+    add_device_options(*command, o->choice);
+    add_json_option(*command, run);
+    command->footer(
+        "Examples:\n  backplane upscale photo.jpg large.png\n  backplane upscale photo.png x4.png --model thick --scale 4 "
+        "--device cpu --threads 2\n"
+        "  backplane upscale huge.png huge-x2.png --tile 128");
+    command->callback([o, &run] { upscale(*o, run); });
+}
+
+}  // namespace backplane::cli

@@ -1,0 +1,113 @@
+#include "backplane/verify.hpp"
+
+#include <array>
+#include <map>
+
+#include "cli/cli.hpp"
+
+namespace backplane::cli {
+
+namespace {
+
+struct Options {
+    DeviceChoice choice;
+    std::string op, name;
+    bool all = false;
+};
+
+struct Counts {
+    int passed = 0, failed = 0, unsupported = 0;
+    double worst = 0;
+};
+
+void add(Counts& counts, const VerifyResult& r) {
+    (r.status == VerifyResult::passed   ? counts.passed
+     : r.status == VerifyResult::failed ? counts.failed
+                                        : counts.unsupported) += 1;
+    if (r.status == VerifyResult::passed && r.worst > counts.worst) counts.worst = r.worst;
+}
+
+int verify_device(const Options& o, Run& run) {
+    VerifyOptions options;
+    if (!o.op.empty()) {
+        options.op = op_from_name(o.op);
+        if (*options.op == Op::unknown) {
+            std::string names;
+            for (const Op op : all_ops()) names += std::string(names.empty() ? "" : " ") + name_of(op);
+            throw Error(Code::invalid, "there is no op '" + o.op + "'; there are: " + names);
+        }
+    }
+    options.name_filter = o.name;
+    options.cancel = &run.interrupted;
+    const Context context(context_options(o.choice));
+    const Device device = open_device(context, o.choice);
+    const size_t total = verify_names(options).size();
+    if (total == 0) throw Error(Code::not_found, "no case is called like '" + o.name + "'");
+
+    std::vector<VerifyResult> results;
+    {
+        Progress progress("verifying " + device.info().id);
+        size_t done = 0;
+        options.progress = [&](const VerifyResult& r) {
+            progress.show(static_cast<double>(++done) / static_cast<double>(total), name_of(r.op));
+        };
+        results = verify(device, options);
+    }
+    Counts all;
+    std::map<Op, Counts> by_op;
+    for (const VerifyResult& r : results) {
+        add(all, r);
+        add(by_op[r.op], r);
+    }
+    const int exit_code = all.failed > 0 || all.passed == 0 ? kFailed : kDone;
+    if (run.json) {
+        Json cases = Json::array();
+        for (const VerifyResult& r : results)
+            cases.push_back({{"name", r.name},
+                             {"op", name_of(r.op)},
+                             {"status", name_of(r.status)},
+                             {"worst", r.worst},
+                             {"text", r.text}});
+        print({{"device", device.info().id},
+               {"name", device.info().name},
+               {"passed", all.passed},
+               {"failed", all.failed},
+               {"unsupported", all.unsupported},
+               {"cases", cases}});
+        return exit_code;
+    }
+    std::vector<std::vector<std::string>> rows{{"OP", "PASSED", "FAILED", "UNSUPPORTED", "WORST ERROR / BOUND"}};
+    for (const auto& [op, c] : by_op) {
+        std::array<char, 16> worst{};
+        std::snprintf(worst.data(), worst.size(), "%.3f", c.worst);
+        rows.push_back(
+            {name_of(op), std::to_string(c.passed), std::to_string(c.failed), std::to_string(c.unsupported), worst.data()});
+    }
+    print_table(rows);
+    std::printf("\n");
+    for (const VerifyResult& r : results)
+        if (r.status == VerifyResult::failed || (o.all && r.status == VerifyResult::unsupported))
+            std::printf("%s: %s: %s\n", r.name.c_str(), name_of(r.status), r.text.c_str());
+    std::printf("%s (%s): %d passed, %d failed, %d unsupported\n", device.info().id.c_str(), device.info().name.c_str(),
+                all.passed, all.failed, all.unsupported);
+    return exit_code;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, Run& run) {
+    CLI::App* command =
+        app.add_subcommand("verify", "Check a device's results against the float64 references, case by case");
+    auto o = std::make_shared<Options>();
+    command->add_option("--op", o->op, "Only this op, for example Conv")->type_name("OP");
+    command->add_option("--case", o->name, "Only cases whose name contains this")->type_name("TEXT");
+    command->add_flag("--all", o->all, "Say of each case that is not supported why");
+    add_device_options(*command, o->choice);
+    add_json_option(*command, run);
+    command->footer(
+        "Exit code 1 when a case fails.\nExamples:\n  backplane verify\n  backplane verify --device cpu --op Conv\n"
+        "  backplane verify --device cpu --cpu-mask avx512f,avx2");
+    command->callback([o, &run] { run.exit_code = verify_device(*o, run); });
+}
+
+}  // namespace backplane::cli

@@ -1,0 +1,58 @@
+// The report for programs. Keys are a promise: docs/discovery.md lists them.
+#include <nlohmann/json.hpp>
+
+#include "backplane/context.hpp"
+
+namespace backplane {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json of(const DeviceInfo& d) {
+    return {{"id", d.id},
+            {"name", d.name},
+            {"backend", d.backend},
+            {"kind", name_of(d.kind)},
+            {"identity", d.identity},
+            {"memory_total", d.memory_total},
+            {"memory_free", d.memory_free},
+            {"driver", d.driver},
+            {"units", d.units},
+            {"features", d.features},
+            {"warning", d.warning},
+            {"module", d.module.string()},
+            {"module_version", d.module_version}};
+}
+
+Json of(const Candidate& c) {
+    return {{"path", c.path.string()},
+            {"source", name_of(c.source)},
+            {"backend", c.descriptor ? c.descriptor->backend : ""},
+            {"version", c.descriptor ? c.descriptor->version : ""},
+            {"verdict", name_of(c.verdict)},
+            {"code", name_of(c.code)},
+            {"reason", c.reason},
+            {"remedy", c.remedy}};
+}
+
+}  // namespace
+
+std::string Report::json() const {
+    Json json;
+    json["sources"] = Json::array();
+    for (const Source& s : sources)
+        json["sources"].push_back(
+            {{"kind", name_of(s.kind)}, {"path", s.path.string()}, {"searched", s.searched}, {"note", s.note}});
+    json["candidates"] = Json::array();
+    for (const Candidate& c : candidates) json["candidates"].push_back(of(c));
+    json["devices"] = Json::array();
+    for (const DeviceInfo& d : devices) json["devices"].push_back(of(d));
+    json["chosen"] = chosen;
+    json["why"] = why;
+    json["notes"] = notes;
+    // Paths and the names that drivers give need not be UTF-8.
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace backplane

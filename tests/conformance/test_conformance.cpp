@@ -1,0 +1,167 @@
+// Every device of this machine, and the CPU with features hidden, against the conformance table: one test per device and op.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cctype>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "backplane/context.hpp"
+#include "backplane/verify.hpp"
+
+namespace backplane {
+namespace {
+
+// A device as seen with some CPU features hidden.
+struct Target {
+    std::string device, mask;
+};
+
+ContextOptions options_with(const std::string& mask) {
+    ContextOptions options;
+    options.module_paths = {BP_TEST_MODULES};
+    options.search_defaults = false;
+    options.use_environment = false;
+    options.cpu_mask = mask;
+    return options;
+}
+
+// What machines without AVX-512, without AVX2, and without anything since 2008 have.
+const char* const kMasks[] = {"avx512f", "avx512f,avx2", "avx512f,avx2,popcnt"};
+
+std::vector<Target> targets() {
+    std::vector<Target> all;
+    // A mask that changes nothing of a device (its features read the same) gives no further target.
+    std::map<std::string, std::vector<std::string>> known;
+    for (const DeviceInfo& info : Context(options_with("")).devices()) {
+        all.push_back({info.id, ""});
+        known[info.id] = {info.features};
+    }
+    for (const char* mask : kMasks)
+        for (const DeviceInfo& info : Context(options_with(mask)).devices()) {
+            if (info.kind != DeviceKind::cpu) continue;
+            std::vector<std::string>& features = known[info.id];
+            if (std::find(features.begin(), features.end(), info.features) != features.end()) continue;
+            features.push_back(info.features);
+            all.push_back({info.id, mask});
+        }
+    return all;
+}
+
+std::string name_of(const Target& target) {
+    std::string name = target.device + (target.mask.empty() ? "" : "_without_" + target.mask);
+    std::replace_if(
+        name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+    return name;
+}
+
+struct Param {
+    Target target;
+    Op op;
+};
+void PrintTo(const Param& p, std::ostream* out) { *out << name_of(p.target) << " " << backplane::name_of(p.op); }
+
+std::vector<Param> params() {
+    std::vector<Param> all;
+    for (const Target& target : targets())
+        for (const Op op : all_ops()) all.push_back({target, op});
+    return all;
+}
+
+// Opening a device may start threads and drivers: once per target, for the tests of one process.
+Device device_of(const Target& target) {
+    static std::map<std::string, std::pair<std::unique_ptr<Context>, Device>> open;
+    auto& [context, device] = open[name_of(target)];
+    if (!context) {
+        context = std::make_unique<Context>(options_with(target.mask));
+        device = context->choose(target.device);
+    }
+    return device;
+}
+
+class Conformance : public testing::TestWithParam<Param> {};
+
+TEST_P(Conformance, HoldsTheTable) {
+    VerifyOptions options;
+    options.op = GetParam().op;
+    const std::vector<VerifyResult> results = verify(device_of(GetParam().target), options);
+    ASSERT_FALSE(results.empty());
+    size_t unsupported = 0;
+    const VerifyResult none;
+    const VerifyResult* worst = &none;  // of those that passed
+    std::string refusals;
+    for (const VerifyResult& r : results) {
+        EXPECT_NE(r.status, VerifyResult::failed) << r.name << ": " << r.text << " (" << r.worst << " of the bound)";
+        if (r.status == VerifyResult::passed && r.worst >= worst->worst) worst = &r;
+        if (r.status != VerifyResult::unsupported) continue;
+        ++unsupported;
+        refusals += "\n  " + r.name + " " + r.text;
+    }
+    RecordProperty("cases", static_cast<int>(results.size()));
+    RecordProperty("unsupported", static_cast<int>(unsupported));
+    RecordProperty("worst", worst->name + " " + std::to_string(worst->worst));
+    if (unsupported == results.size()) GTEST_SKIP() << "the device supports no case of this op:" << refusals;
+    if (unsupported != 0)
+        std::cout << "[ NOTE     ] " << unsupported << " of " << results.size() << " unsupported:" << refusals << '\n';
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, Conformance, testing::ValuesIn(params()), [](const auto& which) {
+    return name_of(which.param.target) + "_" + backplane::name_of(which.param.op);
+});
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Conformance);
+
+Device first_device() {
+    Context context(options_with(""));
+    const std::vector<DeviceInfo> devices = context.devices();
+    return devices.empty() ? Device() : context.choose(devices.front().id);
+}
+
+TEST(Verify, EveryCaseIsReportedOnceAndInOrder) {
+    const Device device = first_device();
+    if (!device) GTEST_SKIP() << "this build has no device";
+    VerifyOptions options;
+    options.op = Op::softmax;
+    std::vector<std::string> told;
+    options.progress = [&](const VerifyResult& r) { told.push_back(r.name); };
+    std::vector<std::string> returned;
+    for (const VerifyResult& r : verify(device, options)) returned.push_back(r.name);
+    EXPECT_EQ(told, verify_names(options));
+    EXPECT_EQ(returned, verify_names(options));
+}
+
+TEST(Verify, TheFilterChoosesByPartOfTheName) {
+    VerifyOptions options;
+    options.name_filter = "Conv/depthwise";
+    const std::vector<std::string> names = verify_names(options);
+    EXPECT_GE(names.size(), 20U);
+    for (const std::string& name : names) EXPECT_NE(name.find("Conv/depthwise"), std::string::npos);
+    options.op = Op::relu;
+    EXPECT_TRUE(verify_names(options).empty());
+}
+
+TEST(Verify, ACancelledVerificationStops) {
+    const Device device = first_device();
+    if (!device) GTEST_SKIP() << "this build has no device";
+    std::atomic<uint32_t> cancel{0};
+    VerifyOptions options;
+    size_t done = 0;
+    options.cancel = &cancel;
+    options.progress = [&](const VerifyResult&) { cancel = ++done == 3 ? 1 : 0; };
+    try {
+        verify(device, options);
+        FAIL() << "it went on";
+    } catch (const Error& e) {
+        EXPECT_EQ(e.code(), Code::cancelled) << e.what();
+    }
+    EXPECT_EQ(done, 3U);
+}
+
+TEST(Verify, NoDeviceIsAnError) { EXPECT_THROW(verify(Device()), Error); }
+
+}  // namespace
+}  // namespace backplane

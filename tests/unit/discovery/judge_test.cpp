@@ -1,0 +1,112 @@
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backplane/note.h"
+#include "discovery/judge.hpp"
+#include "files.hpp"
+
+namespace backplane::discovery::testing {
+namespace {
+
+Inspection module_with(const std::string& json, uint32_t flags = 0) {
+    Inspection m;
+    m.path = "/modules/backplane-x.so";
+    read_descriptor_json(json, BP_ABI, flags, m);
+    return m;
+}
+
+Host host_with(const base::CpuFeatures& cpu) { return {cpu, host_binary(), false}; }
+
+TEST(Judge, AMissingCpuFeatureIsNamed) {
+    const Inspection m = module_with(R"({"backend":"x","cpu":["avx2","fma","amx_tile"]})");
+    const Judgement j = judge(m, host_with({"avx2"}));
+    EXPECT_EQ(j.code, ReasonCode::cpu_feature_missing);
+    EXPECT_NE(j.reason.find("fma, amx_tile"), std::string::npos) << j.reason;
+    EXPECT_EQ(judge(m, host_with({"avx2", "fma", "amx_tile"})).code, ReasonCode::none);
+}
+
+TEST(Judge, AMissingLibraryIsNamed) {
+    Inspection m = module_with(R"({"backend":"x","needs":["libsurely-not-there.so.77"]})");
+    Judgement j = judge(m, host_with({}));
+    EXPECT_EQ(j.code, ReasonCode::library_missing);
+    EXPECT_NE(j.reason.find("libsurely-not-there.so.77"), std::string::npos) << j.reason;
+    m = module_with(R"({"backend":"x","needs":[{"soname":"libsurely-not-there.so.77","priority":"suggested"}]})");
+    EXPECT_EQ(judge(m, host_with({})).code, ReasonCode::none);
+    m = module_with(R"({"backend":"x"})");
+    m.binary.needed = {"libc.so.6", "libgone.so.3"};
+    j = judge(m, host_with({}));
+    EXPECT_EQ(j.code, ReasonCode::library_missing);
+    EXPECT_EQ(j.reason.find("libc.so.6"), std::string::npos) << j.reason;
+}
+
+TEST(Judge, AnotherMachineIsNamed) {
+    Inspection m = module_with(R"({"backend":"x"})");
+    m.binary = host_binary();
+    m.binary.machine = host_binary().machine == 62 ? 183 : 62;
+    const Judgement j = judge(m, host_with({}));
+    EXPECT_EQ(j.code, ReasonCode::wrong_architecture);
+    EXPECT_NE(j.reason.find(name_of_machine(m.binary)), std::string::npos) << j.reason;
+}
+
+TEST(Judge, ASanitizersModuleNeedsASanitizersHost) {
+    const Inspection m = module_with(R"({"backend":"x"})", BP_NOTE_SANITIZER);
+    EXPECT_EQ(judge(m, host_with({})).code, ReasonCode::sanitizer_mismatch);
+    Host host = host_with({});
+    host.sanitizer = true;
+    EXPECT_EQ(judge(m, host).code, ReasonCode::none);
+}
+
+TEST(Judge, AFileThatOthersMayWriteIsRefused) {
+    const Folder folder;
+    const fs::path file = folder.add("backplane-minimal.so", module_bytes());
+    ::chmod(file.c_str(), 0666);
+    const Judgement j = judge(inspect(file), this_host(""));
+    EXPECT_EQ(j.code, ReasonCode::writable_by_others);
+    EXPECT_NE(j.remedy.find("chmod"), std::string::npos);
+}
+
+TEST(Judge, AFileOfAnotherUserIsRefused) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file to another user";
+    const Folder folder;
+    const fs::path file = folder.add("backplane-minimal.so", module_bytes());
+    ASSERT_EQ(::chown(file.c_str(), 54321, 54321), 0);
+    const Judgement j = judge(inspect(file), this_host(""));
+    EXPECT_EQ(j.code, ReasonCode::wrong_owner);
+    EXPECT_NE(j.reason.find("54321"), std::string::npos) << j.reason;
+}
+
+TEST(Judge, AMaskTakesWhatDependsOnItToo) {
+    const base::CpuFeatures all{"sse2", "avx", "avx2", "fma", "avx512f", "avx512vl", "amx_tile", "amx_int8"};
+    EXPECT_EQ(base::without(all, "avx512f"), (base::CpuFeatures{"sse2", "avx", "avx2", "fma", "amx_tile", "amx_int8"}));
+    EXPECT_EQ(base::without(all, "avx amx_tile"), (base::CpuFeatures{"sse2"}));
+    EXPECT_EQ(base::without(all, ""), all);
+}
+
+TEST(Rank, TheStrongerInstructionSetGoesFirstThenPriorityThenVersion) {
+    const auto make = [](const char* cpu, int priority, const char* version, const char* path) {
+        Inspection m = module_with(std::string(R"({"backend":"x","cpu":[)") + cpu +
+                                   "],\"priority\":" + std::to_string(priority) + ",\"version\":\"" + version + "\"}");
+        m.path = path;
+        return m;
+    };
+    const std::vector<Inspection> best_first{
+        make(R"("amx_int8","avx512f")", 0, "1.0", "a"),
+        make(R"("avx512f","avx512_vnni")", 0, "1.0", "a"),
+        make(R"("avx512f")", 0, "1.0", "a"),
+        make(R"("avx2")", 9, "1.0", "a"),
+        make(R"("avx2")", 0, "1.10", "a"),
+        make(R"("avx2")", 0, "1.9", "a"),
+        make(R"("avx2")", 0, "1.9", "b"),
+        make(R"("unheard-of")", 0, "1", "a"),
+    };
+    for (size_t i = 0; i < best_first.size(); ++i)
+        for (size_t k = 0; k < best_first.size(); ++k) {
+            const int order = compare(best_first[i], best_first[k]);
+            EXPECT_EQ(i < k, order < 0) << i << ' ' << k;
+            EXPECT_EQ(i > k, order > 0) << i << ' ' << k;
+        }
+}
+
+}  // namespace
+}  // namespace backplane::discovery::testing

@@ -1,0 +1,126 @@
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "backplane/context.hpp"
+#include "backplane/runtime.hpp"
+
+namespace backplane {
+namespace {
+
+ContextOptions only_minimal() {
+    ContextOptions options;
+    options.module_paths = {BP_TEST_MINIMAL};
+    options.search_defaults = false;
+    options.use_linked_in = false;
+    options.use_environment = false;
+    return options;
+}
+
+std::string error_of(const std::function<void()>& body) {
+    try {
+        body();
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "no error";
+}
+
+TEST(Registry, WithNothingToFindEverythingThatWasTriedIsSaid) {
+    ContextOptions options = only_minimal();
+    options.module_paths = {"/no/such/folder"};
+    const Context context(options);
+    EXPECT_TRUE(context.devices().empty());
+    const std::string text = error_of([&] { (void)context.choose(); });
+    EXPECT_NE(text.find("no usable device"), std::string::npos) << text;
+    EXPECT_NE(text.find("/no/such/folder"), std::string::npos) << text;
+    const Report report = context.report();
+    EXPECT_TRUE(report.chosen.empty());
+    EXPECT_NE(report.json().find("\"chosen\":\"\""), std::string::npos);
+}
+
+TEST(Registry, ASoftwareDeviceIsNotChosenByItselfButByName) {
+    const Context context(only_minimal());
+    const std::string text = error_of([&] { (void)context.choose(); });
+    EXPECT_NE(text.find("software"), std::string::npos) << text;
+    EXPECT_NE(text.find("minimal:0"), std::string::npos) << text;
+    EXPECT_EQ(context.choose("minimal:0").info().id, "minimal:0");
+    EXPECT_EQ(context.choose("software").info().id, "minimal:0");
+}
+
+TEST(Registry, AFilterThatMatchesNothingSaysWhatThereIs) {
+    const Context context(only_minimal());
+    const std::string text = error_of([&] { (void)context.choose("fast"); });
+    EXPECT_NE(text.find("'fast'"), std::string::npos) << text;
+    EXPECT_NE(text.find("minimal:0"), std::string::npos) << text;
+}
+
+TEST(Registry, TheSameDeviceOpenedTwiceIsOneOpenDevice) {
+    const Context context(only_minimal());
+    const Device a = context.choose("minimal");
+    const Device b = context.choose("minimal:0");
+    EXPECT_EQ(a.state(), b.state());
+    const Context other(only_minimal());
+    EXPECT_NE(other.choose("minimal").state(), a.state());
+}
+
+TEST(Registry, ADeviceOutlivesItsContext) {
+    Device device;
+    {
+        const Context context(only_minimal());
+        device = context.choose("minimal");
+    }
+    EXPECT_EQ(device.info().backend, "minimal");
+    Buffer buffer(device, 16);
+    const std::vector<std::byte> bytes(16, std::byte{7});
+    buffer.write(bytes);
+    std::vector<std::byte> back(16);
+    buffer.read(back);
+    EXPECT_EQ(back, bytes);
+}
+
+TEST(Registry, AnExcludedBackendIsNotEvenLoaded) {
+    ContextOptions options = only_minimal();
+    options.device_filter = "!minimal";
+    const Context context(options);
+    const Report report = context.report();
+    ASSERT_EQ(report.candidates.size(), 1U);
+    EXPECT_EQ(report.candidates[0].code, ReasonCode::excluded_by_filter);
+    EXPECT_TRUE(report.devices.empty());
+}
+
+TEST(Registry, ARescanKeepsWhatIsOpen) {
+    Context context(only_minimal());
+    const Device before = context.choose("minimal");
+    context.rescan();
+    EXPECT_EQ(context.choose("minimal").state(), before.state());
+}
+
+TEST(Registry, ThreadsMayDoEverythingAtOnce) {
+    Context context(only_minimal());
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i)
+        threads.emplace_back([&, i] {
+            for (int round = 0; round < 50; ++round) {
+                const Device device = context.choose("minimal");
+                EXPECT_EQ(device.info().id, "minimal:0");
+                EXPECT_EQ(context.devices().size(), 1U);
+                if (i == 0) context.rescan();
+                EXPECT_FALSE(context.report().json().empty());
+                const Context own(only_minimal());
+                EXPECT_EQ(own.devices().size(), 1U);
+            }
+        });
+    for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Registry, AnUnknownOptionSaysWhichThereAre) {
+    const Context context(only_minimal());
+    Device device = context.choose("minimal");
+    const std::string text = error_of([&] { device.set_option("speed", int64_t{3}); });
+    EXPECT_NE(text.find("speed"), std::string::npos) << text;
+    EXPECT_NE(text.find("there are"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace backplane

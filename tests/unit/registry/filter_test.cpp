@@ -1,0 +1,77 @@
+#include "registry/filter.hpp"
+
+#include <gtest/gtest.h>
+
+namespace backplane::registry {
+namespace {
+
+DeviceInfo device(const char* id, const char* backend, const char* name, DeviceKind kind, const char* identity = "",
+                  const char* warning = "") {
+    DeviceInfo d;
+    d.id = id;
+    d.backend = backend;
+    d.name = name;
+    d.kind = kind;
+    d.identity = identity;
+    d.warning = warning;
+    return d;
+}
+
+std::vector<DeviceInfo> a_workstation() {
+    std::vector<DeviceInfo> devices{
+        device("cpu:0", "cpu", "Some CPU", DeviceKind::cpu, "cpu"),
+        device("soft:0", "soft", "llvmpipe", DeviceKind::software),
+        device("gpu:0", "gpu", "Integrated Graphics 770", DeviceKind::integrated, "pci:0000:00:02.0"),
+        device("gpu:1", "gpu", "GeForce RTX 4090", DeviceKind::discrete, "pci:0000:01:00.0"),
+        device("odd:0", "odd", "RTX through odd", DeviceKind::discrete, "pci:0000:01:00.0", "driver too old"),
+    };
+    sort_by_preference(devices);
+    return devices;
+}
+
+std::string chosen(const char* filter) {
+    std::string ids;
+    for (const DeviceInfo& d : Filter(filter).select(a_workstation())) ids += (ids.empty() ? "" : " ") + d.id;
+    return ids;
+}
+
+TEST(Filter, WithoutAFilterTheOrderIsDiscreteIntegratedCpuAndNeverSoftware) {
+    EXPECT_EQ(chosen(""), "gpu:1 gpu:0 cpu:0 odd:0");
+    EXPECT_EQ(chosen("auto"), "gpu:1 gpu:0 cpu:0 odd:0");
+}
+
+TEST(Filter, EveryWayToNameADevice) {
+    EXPECT_EQ(chosen("cpu:0"), "cpu:0");
+    EXPECT_EQ(chosen("gpu"), "gpu:1 gpu:0");
+    EXPECT_EQ(chosen("GPU:0"), "gpu:0");
+    EXPECT_EQ(chosen("integrated"), "gpu:0");
+    EXPECT_EQ(chosen("software"), "soft:0");
+    EXPECT_EQ(chosen("name=*rtx*"), "gpu:1 odd:0");
+    EXPECT_EQ(chosen("name=geforce rtx ????"), "gpu:1");
+    EXPECT_EQ(chosen("pci:0000:01:00.0"), "gpu:1 odd:0");
+}
+
+TEST(Filter, EarlierTermsArePreferred) {
+    EXPECT_EQ(chosen("cpu,gpu"), "cpu:0 gpu:1 gpu:0");
+    EXPECT_EQ(chosen("missing, integrated , auto"), "gpu:0 gpu:1 cpu:0 odd:0");
+}
+
+TEST(Filter, AnExclamationMarkExcludes) {
+    EXPECT_EQ(chosen("!gpu:1"), "gpu:0 cpu:0 odd:0");
+    EXPECT_EQ(chosen("!gpu,!odd"), "cpu:0");
+    EXPECT_EQ(chosen("gpu,!discrete"), "gpu:0");
+    EXPECT_EQ(chosen("soft,!soft"), "");
+    EXPECT_TRUE(Filter("!gpu").excludes_backend("gpu"));
+    EXPECT_FALSE(Filter("!gpu:0").excludes_backend("gpu"));
+}
+
+TEST(Filter, NonsenseMatchesNothingAndEndsSoon) {
+    EXPECT_EQ(chosen("nothing"), "");
+    EXPECT_EQ(chosen(",,, ,"), "gpu:1 gpu:0 cpu:0 odd:0");
+    EXPECT_EQ(chosen("name="), "");
+    EXPECT_EQ(chosen(("name=" + std::string(2000, '*') + "z").c_str()), "");
+    EXPECT_EQ(chosen("!"), "gpu:1 gpu:0 cpu:0 odd:0");
+}
+
+}  // namespace
+}  // namespace backplane::registry
