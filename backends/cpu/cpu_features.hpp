@@ -7,7 +7,7 @@
 
 namespace backplane::cpu {
 
-// Features that this CPU and its operating system support, as words ("avx2", "fma"), only those some level asks for.
+// Features that this CPU and its operating system support, by their names in /proc/cpuinfo ("avx2", "fma", "pni"), only those some level asks for.
 std::vector<std::string> detected_features();
 // The features that the code of a level needs; empty: runs anywhere.
 std::vector<std::string> features_of_level(const std::string& level);

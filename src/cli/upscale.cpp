@@ -55,8 +55,8 @@ void upscale(const Options& o, Run& run) {
     const Device device = open_device(context, o.choice);
     const std::string why = context.report().why;
     if (!run.json)
-        std::fprintf(stderr, "%s, %u x %u, with %s on %s\n", device.info().name.c_str(), in->info().width, in->info().height,
-                     model->name().c_str(), why.c_str());
+        std::fprintf(stderr, "%s: %u x %u pixels\nmodel: %s\ndevice: %s (%s); %s\n", o.in.c_str(), in->info().width, in->info().height,
+                     model->name().c_str(), device.info().id.c_str(), device.info().name.c_str(), why.c_str());
     UpscaleOptions how;
     how.tile = o.tile;
     how.overlap = o.overlap;

@@ -5,10 +5,165 @@
 namespace {
 
 using backplane::cpu::MatMulTask;
+using backplane::cpu::packed_column_bytes;
+using backplane::cpu::PackedType;
 
-// Depth of one pass over the rows: a panel of the right-hand side (384 x 64 floats, 98 KB) stays in the second-level cache while
-// all rows of a range go over it.
-constexpr int64_t kDepth = 384;
+// Depth of one pass over the rows: a panel of the right-hand side (192 x 64 floats, 49 KB) stays in the nearest caches while all rows
+// of a range go over it. A multiple of the block types' 32.
+constexpr int64_t kDepth = 192;
+constexpr int64_t kBlockDepth = 32;
+
+constexpr bool in_blocks(PackedType type) { return type == backplane::cpu::kPackedQ8 || type == backplane::cpu::kPackedQ4; }
+
+HWY_INLINE VF from_int8(const uint8_t* at) {
+    const hn::Rebind<int8_t, F> d;
+    return hn::ConvertTo(f, hn::PromoteTo(I(), hn::LoadU(d, reinterpret_cast<const int8_t*>(at))));
+}
+
+HWY_INLINE VF from_half(const uint8_t* at) {
+    const hn::Rebind<hwy::float16_t, F> d;
+    return hn::PromoteTo(f, hn::LoadU(d, reinterpret_cast<const hwy::float16_t*>(at)));
+}
+
+// One vector of weights, of types with one element to a number.
+template <PackedType TYPE>
+HWY_INLINE VF weights_at(const uint8_t* at) {
+    if constexpr (TYPE == backplane::cpu::kPackedF32) {
+        return hn::LoadU(f, reinterpret_cast<const float*>(at));
+    } else if constexpr (TYPE == backplane::cpu::kPackedF16) {
+        return from_half(at);
+    } else if constexpr (TYPE == backplane::cpu::kPackedBF16) {
+        const hn::Rebind<uint16_t, F> d;
+        const auto wide = hn::PromoteTo(I(), hn::LoadU(d, reinterpret_cast<const uint16_t*>(at)));
+        return hn::BitCast(f, hn::ShiftLeft<16>(wide));
+    } else {
+        return from_int8(at);
+    }
+}
+
+// Two vectors from the nibbles of one.
+HWY_INLINE void from_nibbles(const uint8_t* at, VF& low, VF& high) {
+    const hn::Rebind<uint8_t, F> d;
+    const auto pair = hn::PromoteTo(I(), hn::LoadU(d, at));
+#if HWY_TARGET == HWY_AVX3
+    // The permutation looks at the low four bits of an index only.
+    const VF values{_mm512_setr_ps(-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7)};
+    low = VF{_mm512_permutexvar_ps(pair.raw, values.raw)};
+    high = VF{_mm512_permutexvar_ps(hn::ShiftRight<4>(pair).raw, values.raw)};
+#else
+    const auto middle = hn::Set(I(), 8);
+    low = hn::ConvertTo(f, hn::Sub(hn::And(pair, hn::Set(I(), 15)), middle));
+    high = hn::ConvertTo(f, hn::Sub(hn::ShiftRight<4>(pair), middle));
+#endif
+}
+
+// Bytes of one vector of weights.
+constexpr int64_t vector_bytes(PackedType type) {
+    return kLanes * (type == backplane::cpu::kPackedF32 ? 4 : in_blocks(type) ? 1 : 2);
+}
+
+// A few rows: weights are decoded in registers, and all of the depth is summed there.
+template <PackedType TYPE, int ROWS, int VECTORS>
+HWY_NOINLINE void few_rows(const MatMulTask& t, int64_t row, int64_t column, const uint8_t* b) {
+    // One row has too few sums to hide the latency of the additions.
+    constexpr int SETS = ROWS == 1 ? 2 : 1;
+    constexpr int64_t kStep = VECTORS * vector_bytes(TYPE);
+    constexpr int64_t kScales = in_blocks(TYPE) ? VECTORS * kLanes * 2 : 0;
+    const int64_t columns = HWY_MIN(kBlock, t.columns - column);
+    const float* a[ROWS];
+    int64_t rows[ROWS];
+    for (int i = 0; i < ROWS; ++i) {
+        rows[i] = row + i;
+        a[i] = t.a + rows[i] * t.a_row;
+    }
+    Tile<ROWS, VECTORS> tile;
+    clear(tile);
+    for (int64_t k = 0; k < t.depth; k += kBlockDepth) {
+        const int64_t n = HWY_MIN(kBlockDepth, t.depth - k);
+        const uint8_t* scales = b;
+        b += kScales;
+        Tile<ROWS, VECTORS> part[SETS];
+        for (int s = 0; s < SETS; ++s) clear(part[s]);
+        auto add = [&](int s, int64_t depth, const VF (&w)[VECTORS]) HWY_ATTR {
+#pragma GCC unroll 4
+            for (int i = 0; i < ROWS; ++i) {
+                const VF x = hn::Set(f, a[i][depth]);
+#pragma GCC unroll 4
+                for (int j = 0; j < VECTORS; ++j) part[s].v[i][j] = hn::MulAdd(x, w[j], part[s].v[i][j]);
+            }
+        };
+        if constexpr (TYPE == backplane::cpu::kPackedQ4) {
+            for (int64_t i = 0; i < kBlockDepth / 2; ++i, b += kStep) {
+                VF low[VECTORS];
+                VF high[VECTORS];
+#pragma GCC unroll 4
+                for (int j = 0; j < VECTORS; ++j) from_nibbles(b + j * vector_bytes(TYPE), low[j], high[j]);
+                add(0, k + i, low);
+                add(SETS - 1, k + i + kBlockDepth / 2, high);
+            }
+        } else {
+            auto one = [&](int s, int64_t depth) HWY_ATTR {
+                VF w[VECTORS];
+#pragma GCC unroll 4
+                for (int j = 0; j < VECTORS; ++j) w[j] = weights_at<TYPE>(b + j * vector_bytes(TYPE));
+                add(s, depth, w);
+                b += kStep;
+            };
+            int64_t i = 0;
+            for (; i + 2 <= n; i += 2) {
+                one(0, k + i);
+                one(SETS - 1, k + i + 1);
+            }
+            if (i < n) one(0, k + i);
+        }
+#pragma GCC unroll 4
+        for (int j = 0; j < VECTORS; ++j) {
+            VF scale = hn::Set(f, 1.0f);
+            if constexpr (in_blocks(TYPE)) scale = from_half(scales + j * kLanes * 2);
+#pragma GCC unroll 4
+            for (int i = 0; i < ROWS; ++i) {
+                VF sum = part[0].v[i][j];
+                if constexpr (SETS == 2) sum = hn::Add(sum, part[1].v[i][j]);
+                tile.v[i][j] = in_blocks(TYPE) ? hn::MulAdd(sum, scale, tile.v[i][j]) : hn::Add(sum, tile.v[i][j]);
+            }
+        }
+    }
+    finish(tile, t.epilogue, rows, column, columns);
+    for (int i = 0; i < ROWS; ++i)
+        for (int j = 0; j < VECTORS; ++j)
+            store_first(tile.v[i][j], t.out + rows[i] * t.out_row + column + j * kLanes, columns - j * kLanes);
+}
+
+// `depth` rows of a block of columns as floats; what follows them is returned.
+template <PackedType TYPE, int VECTORS>
+HWY_NOINLINE const uint8_t* decode_panel(const uint8_t* b, int64_t depth, float* out) {
+    constexpr int64_t kWidth = VECTORS * kLanes;
+    if constexpr (!in_blocks(TYPE)) {
+        for (int64_t i = 0; i < depth * VECTORS; ++i, b += vector_bytes(TYPE), out += kLanes)
+            hn::StoreU(weights_at<TYPE>(b), f, out);
+    } else {
+        for (int64_t k = 0; k < depth; k += kBlockDepth, out += kBlockDepth * kWidth) {
+            VF scale[VECTORS];
+            for (int j = 0; j < VECTORS; ++j, b += kLanes * 2) scale[j] = from_half(b);
+            if constexpr (TYPE == backplane::cpu::kPackedQ8) {
+                for (int64_t i = 0; i < kBlockDepth; ++i)
+#pragma GCC unroll 4
+                    for (int j = 0; j < VECTORS; ++j, b += kLanes)
+                        hn::StoreU(hn::Mul(from_int8(b), scale[j]), f, out + i * kWidth + j * kLanes);
+            } else {
+                for (int64_t i = 0; i < kBlockDepth / 2; ++i)
+#pragma GCC unroll 4
+                    for (int j = 0; j < VECTORS; ++j, b += kLanes) {
+                        VF low, high;
+                        from_nibbles(b, low, high);
+                        hn::StoreU(hn::Mul(low, scale[j]), f, out + i * kWidth + j * kLanes);
+                        hn::StoreU(hn::Mul(high, scale[j]), f, out + (i + kBlockDepth / 2) * kWidth + j * kLanes);
+                    }
+            }
+        }
+    }
+    return b;
+}
 
 template <int ROWS, int VECTORS>
 HWY_NOINLINE void panel(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column, const float* b,
@@ -37,31 +192,53 @@ HWY_NOINLINE void panel(const MatMulTask& t, int64_t row_begin, int64_t row_end,
     }
 }
 
-template <int VECTORS>
-HWY_INLINE void block(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column, const float* b) {
+template <PackedType TYPE, int VECTORS>
+HWY_INLINE void block(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column, const uint8_t* b) {
+    // A few rows would waste most of a full tile, and decoding a panel costs more than it spares.
+    switch (row_end - row_begin) {
+        case 1: return few_rows<TYPE, 1, VECTORS>(t, row_begin, column, b);
+        case 2: return few_rows<TYPE, 2, VECTORS>(t, row_begin, column, b);
+        case 3: return few_rows<TYPE, 3, VECTORS>(t, row_begin, column, b);
+        default: break;
+    }
     for (int64_t k = 0; k == 0 || k < t.depth; k += kDepth) {
         const int64_t end = HWY_MIN(k + kDepth, t.depth);
-        const float* at = b + k * VECTORS * kLanes;
-        // A few rows (a vector in particular) would waste most of a full tile; one row is bound by memory anyhow.
-        if (row_end - row_begin == 1) {
-            panel<1, VECTORS>(t, row_begin, row_end, column, at, k, end);
-        } else {
+        if constexpr (TYPE == backplane::cpu::kPackedF32) {
+            const auto* at = reinterpret_cast<const float*>(b) + k * VECTORS * kLanes;
             panel<rows_of(VECTORS), VECTORS>(t, row_begin, row_end, column, at, k, end);
+        } else {
+            b = decode_panel<TYPE, VECTORS>(b, end - k, t.panel);
+            panel<rows_of(VECTORS), VECTORS>(t, row_begin, row_end, column, t.panel, k, end);
+        }
+    }
+}
+
+template <PackedType TYPE>
+void run_type(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
+    for (int64_t column = column_begin; column < column_end; column += kBlock) {
+        const uint8_t* b = static_cast<const uint8_t*>(t.b) + column * packed_column_bytes(TYPE, t.depth);
+        switch ((HWY_MIN(kBlock, t.columns - column) + kLanes - 1) / kLanes) {
+            case 1: block<TYPE, 1>(t, row_begin, row_end, column, b); break;
+            case 2: block<TYPE, 2>(t, row_begin, row_end, column, b); break;
+#if HWY_TARGET != HWY_SSE4 && HWY_TARGET != HWY_SSSE3 && HWY_TARGET != HWY_AVX2
+            case 3: block<TYPE, 3>(t, row_begin, row_end, column, b); break;
+            default: block<TYPE, 4>(t, row_begin, row_end, column, b); break;
+#endif
         }
     }
 }
 
 void run(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
-    for (int64_t column = column_begin; column < column_end; column += kBlock) {
-        const float* b = t.b + column * t.depth;
-        switch ((HWY_MIN(kBlock, t.columns - column) + kLanes - 1) / kLanes) {
-            case 1: block<1>(t, row_begin, row_end, column, b); break;
-            case 2: block<2>(t, row_begin, row_end, column, b); break;
-#if HWY_TARGET != HWY_SSE4 && HWY_TARGET != HWY_SSSE3 && HWY_TARGET != HWY_AVX2
-            case 3: block<3>(t, row_begin, row_end, column, b); break;
-            default: block<4>(t, row_begin, row_end, column, b); break;
-#endif
-        }
+    switch (t.type) {
+        case backplane::cpu::kPackedF16:
+            return run_type<backplane::cpu::kPackedF16>(t, row_begin, row_end, column_begin, column_end);
+        case backplane::cpu::kPackedBF16:
+            return run_type<backplane::cpu::kPackedBF16>(t, row_begin, row_end, column_begin, column_end);
+        case backplane::cpu::kPackedQ8:
+            return run_type<backplane::cpu::kPackedQ8>(t, row_begin, row_end, column_begin, column_end);
+        case backplane::cpu::kPackedQ4:
+            return run_type<backplane::cpu::kPackedQ4>(t, row_begin, row_end, column_begin, column_end);
+        default: return run_type<backplane::cpu::kPackedF32>(t, row_begin, row_end, column_begin, column_end);
     }
 }
 
@@ -69,5 +246,7 @@ void run(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column
 
 BP_CPU_ENTRY(matmul, MatMulKernels) {
     table->rows = rows_of(kVectors);
+    table->panel_floats = kDepth * kBlock;
+    table->converts_f16 = HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_SSE4 && HWY_TARGET != HWY_SSSE3;
     table->run = run;
 }

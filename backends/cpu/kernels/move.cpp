@@ -124,19 +124,33 @@ HWY_INLINE void transpose_square(const float* from, int64_t from_row, float* int
     }
 }
 
-// Columns ahead of the current ones whose lines of the result are asked for: they lie far apart, and hardware does not foresee them.
-constexpr int64_t kAhead = 32;
-
-void transpose_floats(const float* from, int64_t from_row, float* into, int64_t into_row, int64_t rows, int64_t columns) {
+void transpose_direct(const float* from, int64_t from_row, float* into, int64_t into_row, int64_t rows, int64_t columns) {
     constexpr int64_t kBand = kLine / static_cast<int64_t>(sizeof(float));
     for (int64_t band = 0; band < rows; band += kBand) {
         const int64_t end = rows - band < kBand ? rows : band + kBand;
-        for (int64_t c = 0; c < columns; c += kLanes) {
-            for (int64_t i = kAhead; i < kAhead + kLanes && c + i < columns; ++i)
-                __builtin_prefetch(into + (c + i) * into_row + band, 1);
+        for (int64_t c = 0; c < columns; c += kLanes)
             for (int64_t r = band; r < end; r += kLanes)
                 transpose_square(from + r * from_row + c, from_row, into + c * into_row + r, into_row,
                                  HWY_MIN(kLanes, end - r), HWY_MIN(kLanes, columns - c));
+    }
+}
+
+// Rows whose distance is a large power of two all fall on one set of the first-level cache: there, tiles of kTile x kTile pass through
+// an array of their own, and both sides are touched in runs of several lines.
+constexpr int64_t kTile = 64;
+
+void transpose_floats(const float* from, int64_t from_row, float* into, int64_t into_row, int64_t rows, int64_t columns) {
+    if (rows < kTile || columns < kTile) return transpose_direct(from, from_row, into, into_row, rows, columns);
+    constexpr int64_t kRow = kTile + 16;
+    float tile[kTile * kRow];
+    for (int64_t r = 0; r < rows; r += kTile) {
+        const int64_t height = HWY_MIN(kTile, rows - r);
+        for (int64_t c = 0; c < columns; c += kTile) {
+            const int64_t width = HWY_MIN(kTile, columns - c);
+            transpose_direct(from + r * from_row + c, from_row, tile, kRow, height, width);
+            for (int64_t i = 0; i < width; ++i)
+                for (int64_t j = 0; j < height; j += kLanes)
+                    store_first(load_first(tile + i * kRow + j, height - j), into + (c + i) * into_row + r + j, height - j);
         }
     }
 }

@@ -1,5 +1,7 @@
 // Matrix product: the right-hand side is packed into panels (at pack or compile when it is a weight or constant, by a step of
 // every run when it is computed), whatever its element type; sums are in float32.
+#include <cstring>
+
 #include "ops/table.hpp"
 #include "weights.hpp"
 
@@ -25,7 +27,12 @@ struct Product {
     int64_t b_batches = 0;
     std::vector<int64_t> a_batch, b_batch;  // for each batch of the result: which matrix of a and b
 
-    [[nodiscard]] int64_t b_floats(int64_t lanes) const { return depth * padded_columns(columns, lanes); }
+    PackedType type = kPackedF32;
+
+    // Bytes of one packed matrix.
+    [[nodiscard]] int64_t b_bytes(int64_t lanes) const {
+        return packed_column_bytes(type, depth) * padded_columns(columns, lanes);
+    }
 };
 
 // Which matrix of an operand each batch of the result uses, by numpy's broadcasting.
@@ -52,6 +59,17 @@ std::vector<int64_t> batches_of(const Value& operand, const std::vector<int64_t>
     return result;
 }
 
+// Weights keep their type where the kernels decode it in registers: a product with a vector is bound by memory.
+PackedType packed_type(uint32_t dtype, const MatMulKernels& k) {
+    switch (dtype) {
+        case BP_F16: return k.converts_f16 ? kPackedF16 : kPackedF32;
+        case BP_BF16: return kPackedBF16;
+        case BP_Q8_0: return kPackedQ8;
+        case BP_Q4_0: return kPackedQ4;
+        default: return kPackedF32;
+    }
+}
+
 Product product_of(const Lowering& to, const Node& node) {
     const Value& a = to[node.inputs[0]];
     const Value& b = to[node.inputs[1]];
@@ -63,6 +81,7 @@ Product product_of(const Lowering& to, const Node& node) {
     p.columns = out.back();
     p.depth = a.dim[a.dim.size() - (p.transpose_a ? 2 : 1)];
     p.b_dtype = b.dtype;
+    p.type = packed_type(b.dtype, to.kernels.matmul);
     p.a_batch = batches_of(a, out);
     p.b_batch = batches_of(b, out);
     p.b_batches = 1;
@@ -70,31 +89,71 @@ Product product_of(const Lowering& to, const Node& node) {
     return p;
 }
 
-// One block of columns of one matrix at a time.
-void pack(const Product& p, const ConvKernels& k, const std::byte* plain, float* out, ThreadPool& pool) {
+// One block of columns of one matrix.
+struct PackTask {
+    const std::byte* plain = nullptr;  // the matrix
+    std::byte* packed = nullptr;
+    int64_t first = 0, valid = 0, width = 0;  // columns
+};
+
+void pack_floats(const Product& p, const PackTask& t) {
+    const sdk::DTypeInfo type = sdk::dtype_info(p.b_dtype);
+    auto* into = reinterpret_cast<float*>(t.packed);
+    auto at = [&](int64_t element) { return t.plain + element / type.block * type.bytes; };
+    constexpr int64_t kPiece = 256;  // elements decoded at a time; a multiple of the blocks
+    float piece[kPiece];
+    for (int64_t c = 0; p.transpose_b && c < t.width; ++c)
+        for (int64_t depth = 0; depth < p.depth; depth += kPiece) {
+            const int64_t n = std::min(kPiece, p.depth - depth);
+            if (c < t.valid) decode(at((t.first + c) * p.depth + depth), p.b_dtype, n, piece);
+            for (int64_t d = 0; d < n; ++d) into[(depth + d) * t.width + c] = c < t.valid ? piece[d] : 0.0f;
+        }
+    for (int64_t d = 0; !p.transpose_b && d < p.depth; ++d) {
+        float* row = into + d * t.width;
+        std::fill(row + t.valid, row + t.width, 0.0f);
+        decode(at(d * p.columns + t.first), p.b_dtype, t.valid, row);
+    }
+}
+
+void pack_halves(const Product& p, const PackTask& t) {
+    std::memset(t.packed, 0, static_cast<size_t>(p.depth * t.width) * sizeof(uint16_t));
+    const int64_t depth_step = p.transpose_b ? 1 : p.columns;
+    const int64_t column_step = p.transpose_b ? p.depth : 1;
+    for (int64_t d = 0; d < p.depth; ++d)
+        for (int64_t c = 0; c < t.valid; ++c)
+            std::memcpy(t.packed + (d * t.width + c) * 2, t.plain + (d * depth_step + (t.first + c) * column_step) * 2,
+                        sizeof(uint16_t));
+}
+
+// Blocks stay as they are but for the order of their bytes: those of one depth, of all columns, stand together.
+void pack_blocks_of_32(const Product& p, const PackTask& t) {
+    const auto bytes = static_cast<int64_t>(sdk::dtype_info(p.b_dtype).bytes);
+    const int64_t blocks = p.depth / 32;
+    std::memset(t.packed, 0, static_cast<size_t>(blocks * bytes * t.width));
+    for (int64_t block = 0; block < blocks; ++block) {
+        std::byte* into = t.packed + block * bytes * t.width;
+        for (int64_t c = 0; c < t.valid; ++c) {
+            const std::byte* from = t.plain + ((t.first + c) * blocks + block) * bytes;
+            std::memcpy(into + c * 2, from, sizeof(uint16_t));
+            for (int64_t i = 2; i < bytes; ++i) into[i * t.width + c] = from[i];
+        }
+    }
+}
+
+void pack(const Product& p, const ConvKernels& k, const std::byte* plain, std::byte* out, ThreadPool& pool) {
     const sdk::DTypeInfo type = sdk::dtype_info(p.b_dtype);
     const int64_t blocks = (p.columns + k.block - 1) / k.block;
     pool.run(static_cast<uint32_t>(p.b_batches * blocks), [&](uint32_t i, std::byte*) {
         const int64_t batch = i / blocks;
-        const int64_t first = i % blocks * k.block;
-        const int64_t valid = std::min(k.block, p.columns - first);
-        const int64_t width = padded_columns(valid, k.lanes);
-        float* into = out + batch * p.b_floats(k.lanes) + first * p.depth;
-        auto at = [&](int64_t element) { return plain + element / type.block * type.bytes; };
-        const int64_t base = batch * p.depth * p.columns;
-        constexpr int64_t kPiece = 256;  // elements decoded at a time; a multiple of the blocks
-        float piece[kPiece];
-        for (int64_t c = 0; p.transpose_b && c < width; ++c)
-            for (int64_t depth = 0; depth < p.depth; depth += kPiece) {
-                const int64_t n = std::min(kPiece, p.depth - depth);
-                if (c < valid) decode(at(base + (first + c) * p.depth + depth), p.b_dtype, n, piece);
-                for (int64_t d = 0; d < n; ++d) into[(depth + d) * width + c] = c < valid ? piece[d] : 0.0f;
-            }
-        for (int64_t d = 0; !p.transpose_b && d < p.depth; ++d) {
-            float* row = into + d * width;
-            std::fill(row + valid, row + width, 0.0f);
-            decode(at(base + d * p.columns + first), p.b_dtype, valid, row);
-        }
+        PackTask t;
+        t.plain = plain + batch * p.depth * p.columns / type.block * type.bytes;
+        t.first = i % blocks * k.block;
+        t.valid = std::min(k.block, p.columns - t.first);
+        t.width = padded_columns(t.valid, k.lanes);
+        t.packed = out + batch * p.b_bytes(k.lanes) + t.first * packed_column_bytes(p.type, p.depth);
+        if (p.type == kPackedF32) return pack_floats(p, t);
+        if (p.type == kPackedQ8 || p.type == kPackedQ4) return pack_blocks_of_32(p, t);
+        pack_halves(p, t);
     });
 }
 
@@ -117,14 +176,15 @@ void lower(Lowering& to, const Node& node) {
     if (to[out].elements() == 0) return;
     const Kernels* k = &to.kernels;
     const ConvKernels* shape = &k->conv;
-    const uint64_t bytes = static_cast<uint64_t>(p.b_batches * p.b_floats(shape->lanes)) * sizeof(float);
+    const auto bytes = static_cast<uint64_t>(p.b_batches * p.b_bytes(shape->lanes));
     std::string kind = "matmul/" + std::to_string(shape->lanes) + "x" + std::to_string(shape->block);
-    for (const int64_t n : {int64_t{p.b_dtype}, p.b_batches, p.depth, p.columns, int64_t{p.transpose_b}})
+    for (const int64_t n : {int64_t{p.b_dtype}, int64_t{p.type}, p.b_batches, p.depth, p.columns, int64_t{p.transpose_b}})
         kind += "," + std::to_string(n);
     const ValueId b =
         to.packed(node.inputs[1], layout_id(kind), bytes, [=](const std::byte* plain, std::byte* packed, ThreadPool& pool) {
-            pack(p, *shape, plain, reinterpret_cast<float*>(packed), pool);
+            pack(p, *shape, plain, packed, pool);
         });
+    if (p.type != kPackedF32) to.lane_scratch(static_cast<uint64_t>(k->matmul.panel_floats) * sizeof(float));
     const int64_t a_batches = to[a].elements() / std::max<int64_t>(1, p.rows * p.depth);
     const ValueId turned = p.transpose_a ? to.scratch(to[a].bytes) : kNone;
     std::vector<ValueId> reads = epilogue_reads(node);
@@ -142,14 +202,16 @@ void lower(Lowering& to, const Node& node) {
                 const int64_t row_chunks = (p.rows + kRowsOfChunk - 1) / kRowsOfChunk;
                 const int64_t column_chunks = (p.columns + shape->block - 1) / shape->block;
                 const auto batches = static_cast<int64_t>(p.a_batch.size());
-                run.parallel(batches * row_chunks * column_chunks, [&](uint32_t i, std::byte*) {
+                run.parallel(batches * row_chunks * column_chunks, [&](uint32_t i, std::byte* scratch) {
                     const int64_t batch = i / (row_chunks * column_chunks);
                     const int64_t row = i / column_chunks % row_chunks * kRowsOfChunk;
                     const int64_t column = i % column_chunks * shape->block;
                     MatMulTask task;
                     task.a = left + p.a_batch[static_cast<size_t>(batch)] * p.rows * p.depth;
                     task.a_row = p.depth;
-                    task.b = run.at<float>(b) + p.b_batch[static_cast<size_t>(batch)] * p.b_floats(shape->lanes);
+                    task.type = p.type;
+                    task.b = run.at<std::byte>(b) + p.b_batch[static_cast<size_t>(batch)] * p.b_bytes(shape->lanes);
+                    task.panel = reinterpret_cast<float*>(scratch);
                     task.out = run.at<float>(out) + batch * p.rows * p.columns;
                     task.out_row = p.columns;
                     task.depth = p.depth;

@@ -42,15 +42,15 @@ std::vector<std::string> detected_features() {
     auto add = [&out](const char* name, uint32_t word, int bit, bool enabled = true) {
         if (enabled && (word >> bit & 1) != 0) out.emplace_back(name);
     };
-    add("sse3", one.ecx, 0);
+    add("pni", one.ecx, 0);
     add("ssse3", one.ecx, 9);
-    add("sse4.1", one.ecx, 19);
-    add("sse4.2", one.ecx, 20);
+    add("sse4_1", one.ecx, 19);
+    add("sse4_2", one.ecx, 20);
     add("popcnt", one.ecx, 23);
     add("aes", one.ecx, 25);
-    add("pclmul", one.ecx, 1);
+    add("pclmulqdq", one.ecx, 1);
     add("movbe", one.ecx, 22);
-    add("lzcnt", extended.ecx, 5);
+    add("abm", extended.ecx, 5);
     add("avx", one.ecx, 28, ymm);
     add("fma", one.ecx, 12, ymm);
     add("f16c", one.ecx, 29, ymm);
@@ -71,9 +71,9 @@ std::vector<std::string> detected_features() {
 std::vector<std::string> features_of_level(const std::string& level) {
     std::vector<std::string> out;
     if (level == "baseline") return out;
-    out = {"sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "aes", "pclmul"};
+    out = {"pni", "ssse3", "sse4_1", "sse4_2", "popcnt", "aes", "pclmulqdq"};
     if (level == "sse4") return out;
-    out.insert(out.end(), {"avx", "fma", "f16c", "avx2", "bmi1", "bmi2", "lzcnt", "movbe"});
+    out.insert(out.end(), {"avx", "fma", "f16c", "avx2", "bmi1", "bmi2", "abm", "movbe"});
     if (level == "avx2") return out;
     out.insert(out.end(), {"avx512f", "avx512dq", "avx512cd", "avx512bw", "avx512vl"});
     return out;
