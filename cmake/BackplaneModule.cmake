@@ -28,6 +28,9 @@ function(backplane_module name)
   add_library(backend_${name} OBJECT ${M_SOURCES})
   target_link_libraries(backend_${name} PRIVATE bp_options ${M_LIBS})
   target_include_directories(backend_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_compile_features(backend_${name} PRIVATE cxx_std_20)
+  set_target_properties(backend_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
+    C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 
   if(BACKPLANE_LINK STREQUAL "static" OR (BACKPLANE_LINK STREQUAL "hybrid" AND name STREQUAL "cpu"))
     set_property(GLOBAL APPEND PROPERTY BP_LINKED_IN ${name})

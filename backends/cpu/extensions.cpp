@@ -75,8 +75,6 @@ const bp_bench_peak peak = {BP_SIZE(bp_bench_peak, read_gbytes), 0, gflops, read
 
 }  // namespace
 
-const void* find_extension(const char* id) {
-    return id != nullptr && std::strcmp(id, BP_BENCH_PEAK) == 0 ? &peak : nullptr;
-}
+const void* find_extension(const char* id) { return id != nullptr && std::strcmp(id, BP_BENCH_PEAK) == 0 ? &peak : nullptr; }
 
 }  // namespace backplane::cpu

@@ -81,8 +81,7 @@ Verdict check_node(const Plan& plan, const Node& node) {
     const OpLowering* lowering = find_lowering(node.op);
     if (lowering == nullptr) return {BP_WHY_OP, node.text() + " is not an op of this backend"};
     for (size_t k = 0; k < inputs_needed(node); ++k)
-        if (node.input(k) == kNone)
-            return {BP_WHY_SHAPE, node.text() + ": operand " + std::to_string(k) + " is missing"};
+        if (node.input(k) == kNone) return {BP_WHY_SHAPE, node.text() + ": operand " + std::to_string(k) + " is missing"};
     for (size_t k = 0; k < node.inputs.size(); ++k) {
         if (node.inputs[k] == kNone || (lowering->own_weights >> k & 1) != 0) continue;
         const Value& value = plan[node.inputs[k]];

@@ -25,8 +25,8 @@ use() {
     if command -v pkg-config >/dev/null; then
         say "$name: pkg-config"
         flags=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs backplane)
-        # shellcheck disable=SC2086
-        ${CXX:-c++} -std=c++20 "$consumer/consumer.cpp" $flags "-Wl,-rpath,$prefix/lib" -o "$work/$name.pc" ||
+        # pkg-config quotes for a shell that reads its words once more: the folder has a space in its name.
+        eval "${CXX:-c++} -std=c++20 '$consumer/consumer.cpp' $flags '-Wl,-rpath,$prefix/lib' -o '$work/$name.pc'" ||
             fail "the consumer does not build by pkg-config"
         "$work/$name.pc" "$prefix/lib/backplane" || fail "the consumer built by pkg-config does not run"
     else

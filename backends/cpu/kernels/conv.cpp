@@ -107,32 +107,68 @@ void direct(const ConvTask& t, int64_t begin, int64_t end) {
     }
 }
 
-void depthwise_pixel(const ConvTask& t, int64_t pixel) {
-    const Window w = window_of(t, pixel);
+// Rows of the kernel that meet the input, and the first of its columns that does for the pixels of one call.
+struct Taps {
+    int64_t y_begin, y_end, x_begin, x_end;
+};
+
+HWY_INLINE Taps taps_of(const ConvTask& t, const Window& w) {
+    Taps taps{0, t.kernel_h, 0, t.kernel_w};
+    while (taps.y_begin < taps.y_end && w.y + taps.y_begin * t.dilation_h < 0) ++taps.y_begin;
+    while (taps.y_end > taps.y_begin && w.y + (taps.y_end - 1) * t.dilation_h >= t.height) --taps.y_end;
+    while (taps.x_begin < taps.x_end && w.x + taps.x_begin * t.dilation_w < 0) ++taps.x_begin;
+    while (taps.x_end > taps.x_begin && w.x + (taps.x_end - 1) * t.dilation_w >= t.width) --taps.x_end;
+    return taps;
+}
+
+// PIXELS neighbours of a row that all meet the same taps, all channels.
+template <int PIXELS>
+HWY_INLINE void depthwise_pixels(const ConvTask& t, int64_t pixel, const Window& w, const Taps& taps) {
     const ConvSegment& segment = t.segment[0];
-    const int64_t rows[1] = {pixel};
+    const int64_t step = t.stride_w * segment.stride;
+    int64_t rows[PIXELS];
+    for (int i = 0; i < PIXELS; ++i) rows[i] = pixel + i;
     for (int64_t c = 0; c < t.out_channels; c += kLanes) {
         const int64_t n = t.out_channels - c;
-        Tile<1, 1> tile;
+        Tile<PIXELS, 1> tile;
         clear(tile);
-        for (int64_t ky = 0; ky < t.kernel_h; ++ky) {
-            const int64_t dy = ky * t.dilation_h;
-            if (!inside(w.y + dy, t.height)) continue;
-            for (int64_t kx = 0; kx < t.kernel_w; ++kx) {
-                const int64_t dx = kx * t.dilation_w;
-                if (!inside(w.x + dx, t.width)) continue;
-                const VF x = load_first(segment.data + (w.at + dy * t.width + dx) * segment.stride + c, n);
+        for (int64_t ky = taps.y_begin; ky < taps.y_end; ++ky)
+            for (int64_t kx = taps.x_begin; kx < taps.x_end; ++kx) {
+                const float* x =
+                    segment.data + (w.at + ky * t.dilation_h * t.width + kx * t.dilation_w) * segment.stride + c;
                 const VF k = load_first(t.weights + (ky * t.kernel_w + kx) * t.out_channels + c, n);
-                tile.v[0][0] = hn::MulAdd(x, k, tile.v[0][0]);
+                if (n >= kLanes) {
+#pragma GCC unroll 8
+                    for (int i = 0; i < PIXELS; ++i) tile.v[i][0] = hn::MulAdd(hn::LoadU(f, x + i * step), k, tile.v[i][0]);
+                } else {
+                    for (int i = 0; i < PIXELS; ++i) tile.v[i][0] = hn::MulAdd(load_first(x + i * step, n), k, tile.v[i][0]);
+                }
             }
-        }
         finish(tile, t.epilogue, rows, c, n);
-        store_first(tile.v[0][0], t.out + pixel * t.out_stride + c, n);
+        for (int i = 0; i < PIXELS; ++i) store_first(tile.v[i][0], t.out + rows[i] * t.out_stride + c, n);
     }
 }
 
 void depthwise(const ConvTask& t, int64_t row_begin, int64_t row_end) {
-    for (int64_t pixel = row_begin * t.out_width; pixel < row_end * t.out_width; ++pixel) depthwise_pixel(t, pixel);
+    constexpr int kPixels = 8;
+    // Columns of the result whose whole window lies within the input.
+    const int64_t first = HWY_MIN(t.out_width, (t.pad_left + t.stride_w - 1) / t.stride_w);
+    const int64_t room = t.width - 1 - (t.kernel_w - 1) * t.dilation_w + t.pad_left;
+    const int64_t last = room < 0 ? first : HWY_MAX(first, HWY_MIN(t.out_width, room / t.stride_w + 1));
+    for (int64_t row = row_begin; row < row_end; ++row) {
+        const int64_t begin = row * t.out_width;
+        for (int64_t x = 0; x < t.out_width;) {
+            const Window w = window_of(t, begin + x);
+            const Taps taps = taps_of(t, w);
+            if (x >= first && x + kPixels <= last) {
+                depthwise_pixels<kPixels>(t, begin + x, w, taps);
+                x += kPixels;
+            } else {
+                depthwise_pixels<1>(t, begin + x, w, taps);
+                ++x;
+            }
+        }
+    }
 }
 
 }  // namespace

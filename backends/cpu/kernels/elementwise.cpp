@@ -9,6 +9,12 @@ namespace {
 template <VF (*Function)(VF, float, float)>
 void unary(const float* in, float* out, int64_t n, float a, float b) {
     int64_t i = 0;
+    for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+        const VF first = Function(hn::LoadU(f, in + i), a, b);
+        const VF second = Function(hn::LoadU(f, in + i + kLanes), a, b);
+        hn::StoreU(first, f, out + i);
+        hn::StoreU(second, f, out + i + kLanes);
+    }
     for (; i + kLanes <= n; i += kLanes) hn::StoreU(Function(hn::LoadU(f, in + i), a, b), f, out + i);
     if (i < n) store_first(Function(load_first(in + i, n - i), a, b), out + i, n - i);
 }

@@ -84,7 +84,7 @@ HWY_NOINLINE void few_rows(const MatMulTask& t, int64_t row, int64_t column, con
         b += kScales;
         Tile<ROWS, VECTORS> part[SETS];
         for (int s = 0; s < SETS; ++s) clear(part[s]);
-        auto add = [&](int s, int64_t depth, const VF (&w)[VECTORS]) HWY_ATTR {
+        auto add = [&](int s, int64_t depth, const VF(&w)[VECTORS]) HWY_ATTR {
 #pragma GCC unroll 4
             for (int i = 0; i < ROWS; ++i) {
                 const VF x = hn::Set(f, a[i][depth]);

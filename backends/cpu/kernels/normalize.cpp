@@ -46,40 +46,57 @@ void affine_columns(const float* x, float* out, int64_t n, const float* mean, co
     });
 }
 
+// Independent chains that hide the latency of additions and maxima.
+constexpr int64_t kChains = 4;
+
+// The largest of a row; what it gives when there is a NaN does not matter: the sum of the exponentials is NaN then.
 float greatest(const float* x, int64_t n) {
-    VF best = hn::Set(f, x[0]);
-    vectors(n, [&](int64_t i, int64_t count) HWY_ATTR {
-        const VF v = load_first(x + i, count);
-        if (count < kLanes) {
-            best = f_max(best, hn::IfThenElse(hn::FirstN(f, static_cast<size_t>(count)), v, best));
-        } else {
-            best = f_max(best, v);
+    VF best[kChains];
+    for (VF& v : best) v = hn::Set(f, x[0]);
+    int64_t i = 0;
+    for (; i + kChains * kLanes <= n; i += kChains * kLanes)
+#pragma GCC unroll 4
+        for (int j = 0; j < kChains; ++j) best[j] = hn::Max(hn::LoadU(f, x + i + j * kLanes), best[j]);
+    for (; i < n; i += kLanes) {
+        const VF v = load_first(x + i, n - i);
+        const VF most = hn::Max(v, best[0]);
+        best[0] = n - i >= kLanes ? most : hn::IfThenElse(hn::FirstN(f, static_cast<size_t>(n - i)), most, best[0]);
+    }
+    return hn::GetLane(hn::MaxOfLanes(f, hn::Max(hn::Max(best[0], best[1]), hn::Max(best[2], best[3]))));
+}
+
+// out = e^(x - most) for a piece of a row, and the sum.
+double exponentials(const float* x, float* out, int64_t n, VF most) {
+    VF sum[kChains];
+    for (VF& v : sum) v = hn::Zero(f);
+    int64_t i = 0;
+    for (; i + kChains * kLanes <= n; i += kChains * kLanes)
+#pragma GCC unroll 4
+        for (int j = 0; j < kChains; ++j) {
+            const VF e = v_exp(hn::Sub(hn::LoadU(f, x + i + j * kLanes), most));
+            hn::StoreU(e, f, out + i + j * kLanes);
+            sum[j] = hn::Add(sum[j], e);
         }
-    });
+    for (; i < n; i += kLanes) {
+        VF e = v_exp(hn::Sub(load_first(x + i, n - i), most));
+        store_first(e, out + i, n - i);
+        if (n - i < kLanes) e = hn::IfThenElseZero(hn::FirstN(f, static_cast<size_t>(n - i)), e);
+        sum[0] = hn::Add(sum[0], e);
+    }
     float lane[kLanes];
-    hn::StoreU(best, f, lane);
-    float result = lane[0];
-    for (int64_t i = 1; i < kLanes; ++i) result = result > lane[i] || result != result ? result : lane[i];
-    return result;
+    hn::StoreU(hn::Add(hn::Add(sum[0], sum[1]), hn::Add(sum[2], sum[3])), f, lane);
+    double total = 0;
+    for (int64_t l = 0; l < kLanes; ++l) total += static_cast<double>(lane[l]);
+    return total;
 }
 
 void softmax(const float* x, float* out, int64_t n) {
     const VF most = hn::Set(f, greatest(x, n));
     double total = 0;
-    // Blocks keep the float32 sums short.
-    for (int64_t begin = 0; begin < n; begin += 64 * kLanes) {
-        const int64_t length = n - begin < 64 * kLanes ? n - begin : 64 * kLanes;
-        VF sum = hn::Zero(f);
-        vectors(length, [&](int64_t i, int64_t count) HWY_ATTR {
-            VF e = v_exp(hn::Sub(load_first(x + begin + i, count), most));
-            store_first(e, out + begin + i, count);
-            if (count < kLanes) e = hn::IfThenElseZero(hn::FirstN(f, static_cast<size_t>(count)), e);
-            sum = hn::Add(sum, e);
-        });
-        float lane[kLanes];
-        hn::StoreU(sum, f, lane);
-        for (int64_t i = 0; i < kLanes; ++i) total += static_cast<double>(lane[i]);
-    }
+    // Pieces keep the float32 sums short.
+    constexpr int64_t kPiece = 256 * kLanes;
+    for (int64_t begin = 0; begin < n; begin += kPiece)
+        total += exponentials(x + begin, out + begin, HWY_MIN(kPiece, n - begin), most);
     const VF factor = hn::Set(f, static_cast<float>(1.0 / total));
     vectors(n, [=](int64_t i, int64_t count)
                    HWY_ATTR { store_first(hn::Mul(load_first(out + i, count), factor), out + i, count); });

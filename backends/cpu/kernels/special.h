@@ -1,7 +1,6 @@
 // Exponential, logarithm and their kin for one vector, right over the whole range: exp overflows to inf and underflows to 0 through
 // the subnormals, log(0) is -inf, log of a negative number is NaN, NaN stays NaN. Relative errors of a few 1e-7.
 //
-// Comparisons, not Min and Max, clamp the arguments: what those return for NaN differs between instruction sets.
 // Polynomials: Moshier, Cephes (single precision); those of erf and erfc are Chebyshev interpolations of our own.
 #pragma once
 
@@ -22,23 +21,40 @@ HWY_INLINE VF v_polynomial(VF x, VF sum, float next, Rest... rest) {
 
 HWY_INLINE VF v_power_of_two(hn::Vec<I> n) { return hn::BitCast(f, hn::ShiftLeft<23>(hn::Add(n, hn::Set(I(), 127)))); }
 
+// x between low and high; NaN stays NaN. Where they meet NaN, the minimum and maximum of x86 give their second operand, those of
+// arm64 NaN; the scalar ones of Highway the other operand.
+HWY_INLINE VF v_clamp(VF x, float low, float high) {
+#if HWY_TARGET == HWY_SCALAR
+    x = hn::IfThenElse(hn::Lt(x, v_set(low)), v_set(low), x);
+    return hn::IfThenElse(hn::Gt(x, v_set(high)), v_set(high), x);
+#else
+    return hn::Max(v_set(low), hn::Min(v_set(high), x));
+#endif
+}
+
+// x * 2^n for the n of v_exp: 2^128 and 2^-149 have no exponent of their own, and take two factors.
+HWY_INLINE VF v_scale(VF x, VF n) {
+#if HWY_TARGET == HWY_AVX3
+    return VF{_mm512_scalef_ps(x.raw, n.raw)};
+#else
+    const hn::Vec<I> whole = hn::ConvertTo(I(), n);
+    const hn::Vec<I> half = hn::ShiftRight<1>(whole);
+    return hn::Mul(hn::Mul(x, v_power_of_two(half)), v_power_of_two(hn::Sub(whole, half)));
+#endif
+}
+
 HWY_INLINE VF v_exp(VF x) {
     // Beyond these the result is 0 and inf.
-    x = hn::IfThenElse(hn::Lt(x, v_set(-104.0f)), v_set(-104.0f), x);
-    x = hn::IfThenElse(hn::Gt(x, v_set(89.0f)), v_set(89.0f), x);
-    // Adding 1.5 * 2^23 leaves the nearest integer in the low bits.
+    x = v_clamp(x, -104.0f, 89.0f);
+    // Adding 1.5 * 2^23 rounds to the nearest integer.
     const VF magic = v_set(12582912.0f);
-    const VF shifted = hn::MulAdd(x, v_set(1.44269504088896341f), magic);
-    const VF n = hn::Sub(shifted, magic);
-    const hn::Vec<I> whole = hn::Sub(hn::BitCast(I(), shifted), hn::BitCast(I(), magic));
+    const VF n = hn::Sub(hn::MulAdd(x, v_set(1.44269504088896341f), magic), magic);
     VF r = hn::NegMulAdd(n, v_set(0.693359375f), x);
     r = hn::NegMulAdd(n, v_set(-2.12194440e-4f), r);
     const VF p = v_polynomial(r, v_set(1.9875691500e-4f), 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f,
                               1.6666665459e-1f, 5.0000001201e-1f);
     const VF e = hn::Add(hn::MulAdd(hn::Mul(r, r), p, r), v_set(1.0f));
-    // Two factors: 2^128 and 2^-149 have no exponent of their own.
-    const hn::Vec<I> half = hn::ShiftRight<1>(whole);
-    return hn::Mul(hn::Mul(e, v_power_of_two(half)), v_power_of_two(hn::Sub(whole, half)));
+    return v_scale(e, n);
 }
 
 // e^x - 1 and its like are not needed; log(x) for every x.
@@ -113,12 +129,17 @@ HWY_INLINE VF v_erf(VF x) {
 // Below -20 the factor of x is 0, in both forms, and the limit of the product is -0: minus infinity times 0 is not.
 HWY_INLINE VF v_gelu_argument(VF x) { return hn::IfThenElse(hn::Lt(x, v_set(-20.0f)), v_set(-20.0f), x); }
 
-// x/2 erfc(-x / sqrt 2): the small results of negative x keep their digits.
+// x/2 (1 + erf(x / sqrt 2)), within a few rounding errors of x; erf as t P(t^2) / Q(t^2), a rational approximation of our own on [0, 4].
 HWY_INLINE VF v_gelu_erf(VF x) {
-    x = v_gelu_argument(x);
-    const VF e = v_erfc_positive(hn::Mul(hn::Abs(x), v_set(0.70710678118654752f)));
-    const VF both = hn::IfThenElse(hn::Lt(x, hn::Zero(f)), e, hn::Sub(v_set(2.0f), e));
-    return hn::Mul(hn::Mul(x, v_set(0.5f)), both);
+    const VF t = v_clamp(hn::Mul(x, v_set(0.70710678118654752f)), -4.0f, 4.0f);
+    const VF z = hn::Mul(t, t);
+    const VF p =
+        v_polynomial(z, v_set(1.97482586e-06f), 0.000288041309f, 0.00400365191f, 0.0534674972f, 0.196249157f, 1.12837899f);
+    const VF q = v_polynomial(z, v_set(3.74808114e-05f), 0.00121636083f, 0.0154444352f, 0.116476499f, 0.507252455f, 1.0f);
+    const VF both = hn::Add(v_set(1.0f), hn::Div(hn::Mul(t, p), q));
+    // Where nothing is left of 1 + erf, rounding errors would be all.
+    const VF factor = hn::IfThenZeroElse(hn::Lt(x, v_set(-5.5f)), both);
+    return hn::Mul(hn::Mul(v_gelu_argument(x), v_set(0.5f)), factor);
 }
 
 // x/2 (1 + tanh(s)) = x sigmoid(2 s), s = sqrt(2/pi) (x + 0.044715 x^3).

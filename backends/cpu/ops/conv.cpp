@@ -11,6 +11,8 @@ namespace {
 
 // Winograd's transforms cost about as much as 16 channels of products either way; below, direct convolution is faster.
 constexpr int64_t kWinogradChannels = 16;
+// Fewer outputs leave lanes empty in either algorithm.
+constexpr int64_t kWinogradOutputs = 8;
 
 Verdict check(const Plan& plan, const Node& node) {
     const Value& x = plan[node.inputs[0]];
@@ -261,7 +263,7 @@ void lower(Lowering& to, const Node& node) {
     const Bound bound{segments_of(node), kNone, kNone, node.output, node.post};
     const ConvTask& t = g.task;
     const bool plain = g.groups == 1 && t.stride_h == 1 && t.stride_w == 1 && t.dilation_h == 1 && t.dilation_w == 1;
-    const bool wide = t.channels >= kWinogradChannels && t.out_channels >= kWinogradChannels;
+    const bool wide = t.channels >= kWinogradChannels && t.out_channels >= kWinogradOutputs;
     if (plain && wide && to.plan.math != BP_MATH_STRICT && t.kernel_h == t.kernel_w && t.out_height * t.out_width >= 16) {
         if (t.kernel_h == 3) return lower_winograd(to, node, g, bound, kWinograd4x3);
         if (t.kernel_h == 5) return lower_winograd(to, node, g, bound, kWinograd4x5);

@@ -39,9 +39,10 @@ void add_step(Lowering& to, const std::string& label, ValueId in, ValueId out, c
     to.step(label, {in}, {out}, [=](const Run& run) {
         const T* x = run.at<T>(in);
         T* y = run.at<T>(out);
-        run.ranges(t.kept.rows(), std::max<int64_t>(1, 4096 / std::max<int64_t>(1, t.count)), [&](int64_t begin, int64_t end) {
-            for (int64_t o = begin; o < end; ++o) y[o] = reduce_one(t, x + t.kept.row(o)[0]);
-        });
+        run.ranges(t.kept.rows(), std::max<int64_t>(1, 4096 / std::max<int64_t>(1, t.count)),
+                   [&](int64_t begin, int64_t end) {
+                       for (int64_t o = begin; o < end; ++o) y[o] = reduce_one(t, x + t.kept.row(o)[0]);
+                   });
     });
 }
 

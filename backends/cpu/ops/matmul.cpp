@@ -180,10 +180,9 @@ void lower(Lowering& to, const Node& node) {
     std::string kind = "matmul/" + std::to_string(shape->lanes) + "x" + std::to_string(shape->block);
     for (const int64_t n : {int64_t{p.b_dtype}, int64_t{p.type}, p.b_batches, p.depth, p.columns, int64_t{p.transpose_b}})
         kind += "," + std::to_string(n);
-    const ValueId b =
-        to.packed(node.inputs[1], layout_id(kind), bytes, [=](const std::byte* plain, std::byte* packed, ThreadPool& pool) {
-            pack(p, *shape, plain, packed, pool);
-        });
+    const ValueId b = to.packed(
+        node.inputs[1], layout_id(kind), bytes,
+        [=](const std::byte* plain, std::byte* packed, ThreadPool& pool) { pack(p, *shape, plain, packed, pool); });
     if (p.type != kPackedF32) to.lane_scratch(static_cast<uint64_t>(k->matmul.panel_floats) * sizeof(float));
     const int64_t a_batches = to[a].elements() / std::max<int64_t>(1, p.rows * p.depth);
     const ValueId turned = p.transpose_a ? to.scratch(to[a].bytes) : kNone;

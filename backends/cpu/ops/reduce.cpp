@@ -148,8 +148,8 @@ Verdict check(const Plan& plan, const Node& node) {
     const uint32_t out = plan[node.output].dtype;
     const bool integers = in == BP_I32 || in == BP_I64 || out == BP_I32 || out == BP_I64;
     if (integers && in != out)
-        return {BP_WHY_DTYPE, node.text() + " reduces integers to the same type, not " + plan[node.inputs[0]].text() + " to " +
-                                  plan[node.output].text()};
+        return {BP_WHY_DTYPE, node.text() + " reduces integers to the same type, not " + plan[node.inputs[0]].text() +
+                                  " to " + plan[node.output].text()};
     return {};
 }
 
