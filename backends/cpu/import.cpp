@@ -1,9 +1,22 @@
 // The host's graph as values and nodes of our own.
+#include <algorithm>
+
 #include "plan.hpp"
 
 namespace backplane::cpu {
 
 namespace {
+
+// Offsets and sizes in bytes are 64-bit numbers all along.
+void check_size(const Value& value, uint32_t index) {
+    constexpr int64_t kMostElements = int64_t{1} << 56;
+    int64_t elements = 1;
+    for (const int64_t d : value.dim) {
+        if (d > kMostElements || (d != 0 && elements > kMostElements / d))
+            throw sdk::Failure(BP_INVALID, "graph is not valid: tensor " + std::to_string(index) + " is too large");
+        elements *= std::max<int64_t>(1, d);
+    }
+}
 
 Value import_tensor(const sdk::GraphView& graph, uint32_t index) {
     const bp_tensor t = graph.tensor(index);
@@ -17,6 +30,7 @@ Value import_tensor(const sdk::GraphView& graph, uint32_t index) {
                                                    " has a symbolic dimension; compile the graph once per size");
         value.dim.push_back(t.dim[d]);
     }
+    check_size(value, index);
     value.bytes = graph.bytes(t);
     if (t.role == BP_ROLE_CONSTANT) {
         if (t.data.size < value.bytes || (t.data.data == nullptr && value.bytes != 0))

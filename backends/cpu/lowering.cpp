@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "shape_rules.hpp"
+
 namespace backplane::cpu {
 
 void Lowering::step(std::string label, std::vector<ValueId> reads, std::vector<ValueId> writes,
@@ -82,6 +84,7 @@ Verdict check_node(const Plan& plan, const Node& node) {
     if (lowering == nullptr) return {BP_WHY_OP, node.text() + " is not an op of this backend"};
     for (size_t k = 0; k < inputs_needed(node); ++k)
         if (node.input(k) == kNone) return {BP_WHY_SHAPE, node.text() + ": operand " + std::to_string(k) + " is missing"};
+    if (Verdict verdict = check_shapes(plan, node); verdict.reason != BP_WHY_NONE) return verdict;
     for (size_t k = 0; k < node.inputs.size(); ++k) {
         if (node.inputs[k] == kNone || (lowering->own_weights >> k & 1) != 0) continue;
         const Value& value = plan[node.inputs[k]];

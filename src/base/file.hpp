@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -46,5 +47,16 @@ private:
 
 // Names in a folder, sorted, at most `most`. Empty when it cannot be read: `problem` then says why.
 std::vector<std::filesystem::path> names_in(const std::filesystem::path& folder, std::string& problem, size_t most = 100000);
+
+// The one absolute path of what is there, links followed; empty when nothing is.
+std::filesystem::path real_path(const std::filesystem::path& path);
+
+// The command that takes from others the right to write to a file or folder, for messages.
+std::string how_to_protect(const std::filesystem::path& path);
+
+// For libraries that read and write a FILE*: names of any script and length. Null, and errno says why. create_new() refuses a name that
+// is taken.
+std::FILE* open_to_read(const std::filesystem::path& path) noexcept;
+std::FILE* create_new(const std::filesystem::path& path) noexcept;
 
 }  // namespace backplane::base

@@ -3,8 +3,25 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace backplane::base {
+
+// Where the terminal has to be asked for it: UTF-8 and escape sequences while this lives. Make one, first thing in a program.
+class TerminalSetup {
+public:
+    TerminalSetup() noexcept;
+    ~TerminalSetup();
+    TerminalSetup(const TerminalSetup&) = delete;
+    TerminalSetup& operator=(const TerminalSetup&) = delete;
+
+private:
+    uint32_t code_page_ = 0;  // to put back
+};
+
+// The program's arguments in UTF-8, the program's name first; from those of main() where these are.
+std::vector<std::string> program_arguments(int argc, char** argv);
 
 enum class Stream { output, error };
 bool is_terminal(Stream stream) noexcept;

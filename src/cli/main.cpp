@@ -1,7 +1,11 @@
 // backplane: the command line. Exit codes: 0 done, 1 failed, 2 wrong usage, 128 + n ended by signal n.
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #include "base/terminal.hpp"
 #include "cli/cli.hpp"
@@ -20,7 +24,7 @@ int fail(const cli::Run& run, const char* code, const char* text, int exit_code)
     return exit_code;
 }
 
-int run_program(int argc, char** argv, cli::Run& run) {
+int run_program(std::vector<std::string> arguments, cli::Run& run) {
     CLI::App app("Finds the compute devices of this machine, explains what it found, and runs networks on the best one.",
                  "backplane");
     app.set_version_flag("--version", BACKPLANE_VERSION);
@@ -31,7 +35,8 @@ int run_program(int argc, char** argv, cli::Run& run) {
         "Each command has its own --help.");
     for (const auto add : kCommands) add(app, run);
     try {
-        app.parse(argc, argv);
+        // CLI11 takes them from the last to the first, without the program's name.
+        app.parse({arguments.rbegin(), arguments.rend() - std::min<std::ptrdiff_t>(1, std::ssize(arguments))});
     } catch (const CLI::Success& asked) {
         return app.exit(asked);
     } catch (const CLI::ParseError& error) {
@@ -44,10 +49,11 @@ int run_program(int argc, char** argv, cli::Run& run) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    const base::TerminalSetup terminal;
     cli::Run run;
     base::interrupt_sets(run.interrupted);
     try {
-        return run_program(argc, argv, run);
+        return run_program(base::program_arguments(argc, argv), run);
     } catch (const Error& error) {
         const uint32_t number = run.interrupted.load();
         return fail(run, name_of(error.code()), error.what(),

@@ -55,8 +55,9 @@ void upscale(const Options& o, Run& run) {
     const Device device = open_device(context, o.choice);
     const std::string why = context.report().why;
     if (!run.json)
-        std::fprintf(stderr, "%s: %u x %u pixels\nmodel: %s\ndevice: %s (%s); %s\n", o.in.c_str(), in->info().width, in->info().height,
-                     model->name().c_str(), device.info().id.c_str(), device.info().name.c_str(), why.c_str());
+        std::printf("%s: %u x %u pixels\nmodel: %s\ndevice: %s (%s); %s\n", o.in.c_str(), in->info().width,
+                    in->info().height, model->name().c_str(), device.info().id.c_str(), device.info().name.c_str(),
+                    why.c_str());
     UpscaleOptions how;
     how.tile = o.tile;
     how.overlap = o.overlap;

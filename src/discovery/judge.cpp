@@ -6,6 +6,7 @@
 
 #include "backplane/note.h"
 #include "base/dynamic_library.hpp"
+#include "base/file.hpp"
 
 namespace backplane::discovery {
 
@@ -24,7 +25,7 @@ std::string join(const std::vector<std::string>& words) {
 Judgement judge_access(const Inspection& m) {
     if (m.status.kind != base::FileStatus::Kind::regular) return {};
     if (m.status.others_may_write)
-        return no(ReasonCode::writable_by_others, "everybody on this machine may write to the file", "chmod o-w " + m.path.string());
+        return no(ReasonCode::writable_by_others, "everybody on this machine may write to the file", base::how_to_protect(m.path));
     if (m.status.foreign_owner)
         return no(ReasonCode::wrong_owner, "the file belongs to " + m.status.owner + ", neither to you nor to the system",
                   "take it over (chown), if you trust it");

@@ -24,12 +24,12 @@ bool ends_with(std::string_view text, std::string_view end) {
 
 // Why nothing may be loaded from this folder; empty when it may.
 std::string why_unsafe(const fs::path& folder, const FileStatus& status) {
-    if (status.others_may_write) return "refused: everybody may write to this folder (chmod o-w it)";
+    if (status.others_may_write) return "refused: everybody may write to this folder (" + base::how_to_protect(folder) + ")";
     if (status.foreign_owner) return "refused: it belongs to " + status.owner;
     for (fs::path above = folder.parent_path(); !above.empty(); above = above.parent_path()) {
         const FileStatus s = base::status_of(above);
         if (s.others_may_write && !s.sticky)
-            return "refused: everybody may write to " + above.string() + " above it (chmod o-w it)";
+            return "refused: everybody may write to " + above.string() + " above it (" + base::how_to_protect(above) + ")";
         if (above == above.parent_path()) break;
     }
     return {};
@@ -42,9 +42,8 @@ public:
     void path(const fs::path& given, SourceKind kind) {
         Source source{kind, given, false, {}};
         const FileStatus status = base::status_of(given);
-        std::error_code failed;
-        const fs::path real = fs::canonical(given, failed);
-        if (status.kind == FileStatus::Kind::missing || failed) {
+        const fs::path real = base::real_path(given);
+        if (status.kind == FileStatus::Kind::missing || real.empty()) {
             source.note = status.problem.empty() ? "does not exist" : status.problem;
         } else if (!seen_.insert(real).second) {
             source.note = "searched already";
@@ -117,9 +116,10 @@ void around(Finder& finder, const fs::path& file, SourceKind kind) {
     const fs::path folder = file.parent_path();
     std::vector<fs::path> places{folder / "backplane", folder};
     if (folder.filename() == "bin") places.push_back(folder.parent_path() / "lib" / "backplane");
-    std::error_code failed;
-    for (const fs::path& place : places)  // a file of that name is somebody else's (this program's, perhaps)
-        if (!fs::exists(place, failed) || fs::is_directory(place, failed)) finder.path(place, kind);
+    for (const fs::path& place : places) {  // a file of that name is somebody else's (this program's, perhaps)
+        const FileStatus::Kind there = base::status_of(place).kind;
+        if (there == FileStatus::Kind::missing || there == FileStatus::Kind::folder) finder.path(place, kind);
+    }
 }
 
 }  // namespace

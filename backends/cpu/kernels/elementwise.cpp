@@ -43,7 +43,7 @@ void power(const float* x, int64_t x_step, const float* y, int64_t y_step, float
         const VF one = hn::Set(f, 1.0f);
         for (int64_t i = 0; i < n; i += kLanes) {
             const VF v = load_first(x + i, n - i);
-            store_first(exponent == 2.0f ? hn::Mul(v, v) : exponent == 1.0f ? v : hn::Div(one, v), out + i, n - i);
+            store_first(exponent == 2.0f ? VF(hn::Mul(v, v)) : exponent == 1.0f ? v : VF(hn::Div(one, v)), out + i, n - i);
         }
         return;
     }

@@ -67,10 +67,10 @@ HWY_INLINE void transpose_in_blocks(VF (&v)[kLanes]) {
     const hn::Repartition<uint64_t, F> d64;
 #pragma GCC unroll 4
     for (int g = 0; g < kLanes; g += 4) {
-        const auto ab_low = hn::BitCast(d64, hn::InterleaveLower(f, v[g], v[g + 1]));
-        const auto ab_high = hn::BitCast(d64, hn::InterleaveUpper(f, v[g], v[g + 1]));
-        const auto cd_low = hn::BitCast(d64, hn::InterleaveLower(f, v[g + 2], v[g + 3]));
-        const auto cd_high = hn::BitCast(d64, hn::InterleaveUpper(f, v[g + 2], v[g + 3]));
+        const auto ab_low = hn::BitCast(d64, hn::InterleaveLower(f, plain(v[g]), plain(v[g + 1])));
+        const auto ab_high = hn::BitCast(d64, hn::InterleaveUpper(f, plain(v[g]), plain(v[g + 1])));
+        const auto cd_low = hn::BitCast(d64, hn::InterleaveLower(f, plain(v[g + 2]), plain(v[g + 3])));
+        const auto cd_high = hn::BitCast(d64, hn::InterleaveUpper(f, plain(v[g + 2]), plain(v[g + 3])));
         v[g] = hn::BitCast(f, hn::InterleaveLower(d64, ab_low, cd_low));
         v[g + 1] = hn::BitCast(f, hn::InterleaveUpper(d64, ab_low, cd_low));
         v[g + 2] = hn::BitCast(f, hn::InterleaveLower(d64, ab_high, cd_high));
@@ -95,8 +95,8 @@ HWY_INLINE void transpose_blocks(VF (&v)[kLanes]) {
 #elif HWY_MAX_BYTES == 32
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
-        const VF low = hn::ConcatLowerLower(f, v[4 + i], v[i]);
-        v[4 + i] = hn::ConcatUpperUpper(f, v[4 + i], v[i]);
+        const VF low = hn::ConcatLowerLower(f, plain(v[4 + i]), plain(v[i]));
+        v[4 + i] = hn::ConcatUpperUpper(f, plain(v[4 + i]), plain(v[i]));
         v[i] = low;
     }
 #else
@@ -112,7 +112,7 @@ HWY_INLINE void transpose_square(const float* from, int64_t from_row, float* int
 #pragma GCC unroll 16
         for (int i = 0; i < kLanes; ++i) v[i] = hn::LoadU(f, from + i * from_row);
     } else {
-        for (int i = 0; i < kLanes; ++i) v[i] = i < rows ? load_first(from + i * from_row, columns) : hn::Zero(f);
+        for (int i = 0; i < kLanes; ++i) v[i] = i < rows ? load_first(from + i * from_row, columns) : VF(hn::Zero(f));
     }
     transpose_in_blocks(v);
     transpose_blocks(v);

@@ -60,9 +60,9 @@ float greatest(const float* x, int64_t n) {
     for (; i < n; i += kLanes) {
         const VF v = load_first(x + i, n - i);
         const VF most = hn::Max(v, best[0]);
-        best[0] = n - i >= kLanes ? most : hn::IfThenElse(hn::FirstN(f, static_cast<size_t>(n - i)), most, best[0]);
+        best[0] = n - i >= kLanes ? most : VF(hn::IfThenElse(hn::FirstN(f, static_cast<size_t>(n - i)), most, best[0]));
     }
-    return hn::GetLane(hn::MaxOfLanes(f, hn::Max(hn::Max(best[0], best[1]), hn::Max(best[2], best[3]))));
+    return hn::GetLane(hn::MaxOfLanes(f, plain(hn::Max(hn::Max(best[0], best[1]), hn::Max(best[2], best[3])))));
 }
 
 // out = e^(x - most) for a piece of a row, and the sum.
@@ -80,7 +80,7 @@ double exponentials(const float* x, float* out, int64_t n, VF most) {
     for (; i < n; i += kLanes) {
         VF e = v_exp(hn::Sub(load_first(x + i, n - i), most));
         store_first(e, out + i, n - i);
-        if (n - i < kLanes) e = hn::IfThenElseZero(hn::FirstN(f, static_cast<size_t>(n - i)), e);
+        if (n - i < kLanes) e = hn::IfThenElseZero(hn::FirstN(f, static_cast<size_t>(n - i)), plain(e));
         sum[0] = hn::Add(sum[0], e);
     }
     float lane[kLanes];

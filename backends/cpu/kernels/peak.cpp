@@ -20,7 +20,7 @@ float multiply_add(int64_t rounds, double* flops) {
 #pragma GCC unroll 24
     for (int i = 1; i < kChains; ++i) sum = hn::Add(sum, v[i]);
     *flops += 2.0 * kChains * static_cast<double>(kLanes) * static_cast<double>(rounds);
-    return hn::GetLane(hn::SumOfLanes(f, sum));
+    return hn::GetLane(hn::SumOfLanes(f, plain(sum)));
 }
 
 float sum(const float* from, int64_t n) {
@@ -28,7 +28,7 @@ float sum(const float* from, int64_t n) {
     for (int64_t i = 0; i + 4 * kLanes <= n; i += 4 * kLanes)
 #pragma GCC unroll 4
         for (int j = 0; j < 4; ++j) v[j] = hn::Add(v[j], hn::LoadU(f, from + i + j * kLanes));
-    return hn::GetLane(hn::SumOfLanes(f, hn::Add(hn::Add(v[0], v[1]), hn::Add(v[2], v[3]))));
+    return hn::GetLane(hn::SumOfLanes(f, plain(hn::Add(hn::Add(v[0], v[1]), hn::Add(v[2], v[3])))));
 }
 
 }  // namespace

@@ -28,6 +28,8 @@ typedef svfloat32_t VF __attribute__((arm_sve_vector_bits(__ARM_FEATURE_SVE_BITS
 using VF = hn::Vec<F>;
 #endif
 constexpr F f{};
+// As Highway's own type, which its templates deduce: a sized SVE vector is another.
+HWY_INLINE hn::Vec<F> plain(VF v) { return v; }
 constexpr int64_t kLanes = HWY_TARGET == HWY_SCALAR ? 1 : HWY_MAX_BYTES / sizeof(float);
 
 // Register blocking of the matrix kernels: a tile is kVectors vectors of columns by rows_of(vectors) rows, and must leave registers

@@ -66,7 +66,7 @@ HWY_INLINE VF v_log(VF x) {
     const auto offset = hn::Sub(bits, hn::Set(I(), 0x3f3504f3));
     const auto exponent = hn::ShiftRight<23>(offset);
     const VF mantissa = hn::BitCast(f, hn::Sub(bits, hn::ShiftLeft<23>(exponent)));
-    const VF e = hn::Sub(hn::ConvertTo(f, exponent), hn::IfThenElseZero(tiny, v_set(23.0f)));
+    const VF e = hn::Sub(hn::ConvertTo(f, exponent), hn::IfThenElseZero(tiny, plain(v_set(23.0f))));
     const VF m = hn::Sub(mantissa, v_set(1.0f));
     const VF z = hn::Mul(m, m);
     const VF p = v_polynomial(m, v_set(7.0376836292e-2f), -1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f,
@@ -104,7 +104,7 @@ HWY_INLINE VF v_tanh(VF x) {
     const VF inner = hn::MulAdd(hn::Mul(z, p), x, x);
     const VF one = v_set(1.0f);
     const VF outer = hn::Sub(one, hn::Div(v_set(2.0f), hn::Add(v_exp(hn::Add(t, t)), one)));
-    return hn::IfThenElse(hn::Lt(t, v_set(0.625f)), inner, hn::CopySign(outer, x));
+    return hn::IfThenElse(hn::Lt(t, v_set(0.625f)), inner, hn::CopySign(plain(outer), plain(x)));
 }
 
 // erfc(t) for t >= 0: exp(-t^2) u Q(u) with u = 1 / (1 + t/2).
@@ -123,7 +123,7 @@ HWY_INLINE VF v_erf(VF x) {
         hn::Mul(x, v_polynomial(z, v_set(7.875875046790626e-05f), -0.0008016864281817756f, 0.0051890874227800456f,
                                 -0.026854212010276407f, 0.11283594715152363f, -0.3761262666671963f, 1.1283791658483504f));
     const VF outer = hn::Sub(v_set(1.0f), v_erfc_positive(t));
-    return hn::IfThenElse(hn::Lt(t, v_set(1.0f)), inner, hn::CopySign(outer, x));
+    return hn::IfThenElse(hn::Lt(t, v_set(1.0f)), inner, hn::CopySign(plain(outer), plain(x)));
 }
 
 // Below -20 the factor of x is 0, in both forms, and the limit of the product is -0: minus infinity times 0 is not.
@@ -138,7 +138,7 @@ HWY_INLINE VF v_gelu_erf(VF x) {
     const VF q = v_polynomial(z, v_set(3.74808114e-05f), 0.00121636083f, 0.0154444352f, 0.116476499f, 0.507252455f, 1.0f);
     const VF both = hn::Add(v_set(1.0f), hn::Div(hn::Mul(t, p), q));
     // Where nothing is left of 1 + erf, rounding errors would be all.
-    const VF factor = hn::IfThenZeroElse(hn::Lt(x, v_set(-5.5f)), both);
+    const VF factor = hn::IfThenZeroElse(hn::Lt(x, v_set(-5.5f)), plain(both));
     return hn::Mul(hn::Mul(v_gelu_argument(x), v_set(0.5f)), factor);
 }
 
@@ -173,7 +173,7 @@ HWY_INLINE VF v_sine_of_moderate(VF x, int quarter) {
     const auto odd = hn::BitCast(f, hn::ShiftLeft<31>(quadrant));
     const auto negative = hn::And(hn::BitCast(f, hn::ShiftLeft<30>(quadrant)), hn::SignBit(f));
     const VF picked = hn::IfThenElse(hn::MaskFromVec(hn::BitCast(f, hn::BroadcastSignBit(hn::BitCast(I(), odd)))), c, s);
-    return hn::Xor(picked, negative);
+    return hn::Xor(plain(picked), negative);
 }
 
 HWY_INLINE VF v_sine(VF x, int quarter) {

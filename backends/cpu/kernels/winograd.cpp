@@ -83,7 +83,7 @@ HWY_INLINE void transform_output(const VF (&m)[SIZE], VF (&y)[OUTPUTS]) {
 #pragma GCC unroll 6
     for (int j = 0; j < OUTPUTS; ++j) {
         const VF* of = j % 2 == 0 ? sum : difference;
-        VF v = j == 0 ? hn::Add(m[0], of[0]) : times(power(kWinogradShapes[KIND].points[0], j), of[0]);
+        VF v = j == 0 ? VF(hn::Add(m[0], of[0])) : times(power(kWinogradShapes[KIND].points[0], j), of[0]);
 #pragma GCC unroll 3
         for (int k = 1; k < pairs; ++k) v = times_add(power(kWinogradShapes[KIND].points[k], j), of[k], v);
         if (j == OUTPUTS - 1) v = hn::Add(v, m[SIZE - 1]);

@@ -103,4 +103,16 @@ std::vector<std::filesystem::path> names_in(const std::filesystem::path& folder,
     return names;
 }
 
+std::filesystem::path real_path(const std::filesystem::path& path) {
+    std::error_code failed;
+    std::filesystem::path real = std::filesystem::canonical(path, failed);
+    return failed ? std::filesystem::path() : real;
+}
+
+std::string how_to_protect(const std::filesystem::path& path) { return "chmod o-w " + path.string(); }
+
+std::FILE* open_to_read(const std::filesystem::path& path) noexcept { return std::fopen(path.c_str(), "rb"); }
+
+std::FILE* create_new(const std::filesystem::path& path) noexcept { return std::fopen(path.c_str(), "wbx"); }
+
 }  // namespace backplane::base

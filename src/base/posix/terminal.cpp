@@ -16,6 +16,11 @@ void on_signal(int number) {
 
 }  // namespace
 
+TerminalSetup::TerminalSetup() noexcept = default;
+TerminalSetup::~TerminalSetup() = default;
+
+std::vector<std::string> program_arguments(int argc, char** argv) { return {argv, argv + argc}; }
+
 bool is_terminal(Stream stream) noexcept { return ::isatty(stream == Stream::output ? STDOUT_FILENO : STDERR_FILENO) == 1; }
 
 int terminal_columns() noexcept {

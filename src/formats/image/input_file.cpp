@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/file.hpp"
 #include "formats/image/file_errors.hpp"
 
 namespace backplane::formats {
@@ -14,7 +15,7 @@ InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
     std::error_code ignored;
     if (std::filesystem::is_directory(path_, ignored)) throw system_error("cannot read the image", path_, EISDIR);
     errno = 0;
-    file_.reset(std::fopen(path_.string().c_str(), "rb"));
+    file_.reset(base::open_to_read(path_));
     if (!file_) throw system_error("cannot open the image", path_, errno);
     errno = 0;
     head_size_ = std::fread(head_.data(), 1, head_.size(), file_.get());

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "backplane/error.hpp"
+#include "base/file.hpp"
 #include "formats/image/file_errors.hpp"
 
 namespace backplane::formats {
@@ -50,7 +51,7 @@ PartialFile::PartialFile(const fs::path& target) : target_(resolve(target)) {
     for (int attempt = 0; attempt < 16 && !file_; ++attempt) {
         partial_ = target_.parent_path() / temporary_name();
         errno = 0;
-        file_.reset(std::fopen(partial_.string().c_str(), "wbx"));
+        file_.reset(base::create_new(partial_));
         if (!file_ && errno != EEXIST) break;
     }
     if (!file_) throw system_error("cannot create", target, errno);

@@ -1,0 +1,74 @@
+#include "base/dynamic_library.hpp"
+
+#include <utility>
+
+#include "backplane/error.hpp"
+#include "base/windows/system.hpp"
+
+namespace backplane::base {
+
+namespace {
+
+// No dialog boxes about what is missing; the error says it.
+class QuietErrors {
+public:
+    QuietErrors() { ::SetThreadErrorMode(SEM_FAILCRITICALERRORS | SEM_NOOPENFILEERRORBOX, &before_); }
+    ~QuietErrors() { ::SetThreadErrorMode(before_, nullptr); }
+    QuietErrors(const QuietErrors&) = delete;
+    QuietErrors& operator=(const QuietErrors&) = delete;
+
+private:
+    DWORD before_ = 0;
+};
+
+std::filesystem::path file_of(HMODULE module) {
+    constexpr size_t kLongest = 1u << 15;  // characters in a path of Windows
+    std::wstring text(MAX_PATH, L'\0');
+    while (text.size() <= kLongest) {
+        const DWORD size = ::GetModuleFileNameW(module, text.data(), static_cast<DWORD>(text.size()));
+        if (size == 0) return {};
+        if (size < text.size()) return windows::plain({text.data(), size});
+        text.resize(text.size() * 2);
+    }
+    return {};
+}
+
+}  // namespace
+
+DynamicLibrary::DynamicLibrary(const std::filesystem::path& file) {
+    // What it needs comes from its own folder, this program's, the system's and those that the program added: never the current
+    // directory, never PATH.
+    constexpr DWORD kSearch = LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS;
+    const QuietErrors quiet;
+    handle_ = ::LoadLibraryExW(windows::extended(file).c_str(), nullptr, kSearch);
+    if (handle_ == nullptr) throw Error(Code::not_found, windows::to_utf8(file.native()) + ": " + windows::words_for(::GetLastError()));
+}
+
+DynamicLibrary::~DynamicLibrary() {
+    if (handle_ != nullptr) ::FreeLibrary(static_cast<HMODULE>(handle_));
+}
+
+DynamicLibrary::DynamicLibrary(DynamicLibrary&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+
+DynamicLibrary& DynamicLibrary::operator=(DynamicLibrary&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+}
+
+void* DynamicLibrary::symbol(const char* name) const noexcept {
+    if (handle_ == nullptr) return nullptr;
+    return reinterpret_cast<void*>(::GetProcAddress(static_cast<HMODULE>(handle_), name));
+}
+
+std::string_view library_ending() noexcept { return ".dll"; }
+
+std::filesystem::path own_file() {
+    static const wchar_t anchor = 0;  // an address inside this library
+    constexpr DWORD kFlags = GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT;
+    HMODULE module = nullptr;
+    return ::GetModuleHandleExW(kFlags, &anchor, &module) != 0 ? file_of(module) : std::filesystem::path();
+}
+
+std::filesystem::path executable_file() { return file_of(nullptr); }
+
+}  // namespace backplane::base

@@ -1,0 +1,39 @@
+// Whether the loader of Windows would find a library, asked without running any of it ("Dynamic-link library search order").
+#include <string>
+
+#include "base/dynamic_library.hpp"
+#include "base/windows/system.hpp"
+
+namespace backplane::base {
+
+namespace {
+
+bool is_file(const std::filesystem::path& path) {
+    const DWORD attributes = ::GetFileAttributesW(windows::extended(path).c_str());
+    return attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY) == 0;
+}
+
+// Names that the loader maps to what implements them ("API sets"): no file has to be there.
+bool is_api_set(std::wstring name) {
+    ::CharLowerBuffW(name.data(), static_cast<DWORD>(name.size()));
+    return name.starts_with(L"api-ms-win-") || name.starts_with(L"ext-ms-win-");
+}
+
+}  // namespace
+
+Presence find_library(const std::string& name, std::span<const std::filesystem::path> run_paths) {
+    const std::wstring wide = windows::to_wide(name);
+    if (wide.find_first_of(L"/\\") != std::wstring::npos) return is_file(wide) ? Presence::present : Presence::absent;
+    for (const std::filesystem::path& folder : run_paths)
+        if (is_file(folder / wide)) return Presence::present;
+    if (is_api_set(wide) || ::GetModuleHandleW(wide.c_str()) != nullptr) return Presence::present;
+    // Mapped as data: no code runs, what it needs itself is not looked at. The folders are those of DynamicLibrary.
+    constexpr DWORD kLook = LOAD_LIBRARY_AS_DATAFILE | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS;
+    if (const HMODULE found = ::LoadLibraryExW(wide.c_str(), nullptr, kLook); found != nullptr) {
+        ::FreeLibrary(found);
+        return Presence::present;
+    }
+    return ::GetLastError() == ERROR_MOD_NOT_FOUND || ::GetLastError() == ERROR_FILE_NOT_FOUND ? Presence::absent : Presence::unknown;
+}
+
+}  // namespace backplane::base

@@ -1,0 +1,43 @@
+// What the files of this folder share: texts, paths and errors as Windows wants them.
+#pragma once
+
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace backplane::base::windows {
+
+// What is not valid in the one becomes U+FFFD in the other.
+std::string to_utf8(std::wstring_view text);
+std::wstring to_wide(std::string_view text);
+
+// The system's words for GetLastError(), without the line end.
+std::string words_for(DWORD error);
+
+// The path as the calls of the system take it at any length: absolute, and with \\?\ in front when it is long.
+std::filesystem::path extended(const std::filesystem::path& path);
+// Without \\?\ where it is not needed, for people and for comparing.
+std::filesystem::path plain(std::wstring_view path);
+
+struct CloseHandle_ {
+    using pointer = HANDLE;
+    void operator()(HANDLE handle) const noexcept { ::CloseHandle(handle); }
+};
+using Handle = std::unique_ptr<HANDLE, CloseHandle_>;
+
+struct LocalFree_ {
+    void operator()(void* memory) const noexcept { ::LocalFree(memory); }
+};
+template <typename T>
+using LocalMemory = std::unique_ptr<T, LocalFree_>;
+
+}  // namespace backplane::base::windows

@@ -1,0 +1,70 @@
+#include "base/terminal.hpp"
+
+#include <csignal>
+#include <utility>
+
+#include "base/windows/system.hpp"
+
+#include <shellapi.h>
+
+namespace backplane::base {
+
+namespace {
+
+std::atomic<std::atomic<uint32_t>*> interrupted{nullptr};  // a handler gets no argument
+
+// Runs on a thread of the system's own. The second event is left to the system, which ends the process.
+BOOL WINAPI on_event(DWORD event) {
+    auto* flag = interrupted.exchange(nullptr);
+    if (flag == nullptr) return FALSE;
+    flag->store(event == CTRL_C_EVENT ? SIGINT : SIGTERM);
+    return TRUE;
+}
+
+HANDLE handle_of(Stream stream) { return ::GetStdHandle(stream == Stream::output ? STD_OUTPUT_HANDLE : STD_ERROR_HANDLE); }
+
+bool mode_of(Stream stream, DWORD& mode) {
+    HANDLE handle = handle_of(stream);
+    return handle != nullptr && handle != INVALID_HANDLE_VALUE && ::GetConsoleMode(handle, &mode) != 0;
+}
+
+}  // namespace
+
+TerminalSetup::TerminalSetup() noexcept : code_page_(::GetConsoleOutputCP()) {
+    ::SetConsoleOutputCP(CP_UTF8);
+    for (const Stream stream : {Stream::output, Stream::error}) {
+        DWORD mode = 0;
+        if (mode_of(stream, mode)) ::SetConsoleMode(handle_of(stream), mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
+    }
+}
+
+TerminalSetup::~TerminalSetup() {
+    if (code_page_ != 0) ::SetConsoleOutputCP(code_page_);
+}
+
+std::vector<std::string> program_arguments(int, char**) {
+    int count = 0;
+    const windows::LocalMemory<wchar_t*> words(::CommandLineToArgvW(::GetCommandLineW(), &count));
+    std::vector<std::string> arguments;
+    for (int i = 0; words && i < count; ++i) arguments.push_back(windows::to_utf8(words.get()[i]));
+    return arguments;
+}
+
+// One that does not take escape sequences is not one for our purposes.
+bool is_terminal(Stream stream) noexcept {
+    DWORD mode = 0;
+    return mode_of(stream, mode) && (mode & ENABLE_VIRTUAL_TERMINAL_PROCESSING) != 0;
+}
+
+int terminal_columns() noexcept {
+    CONSOLE_SCREEN_BUFFER_INFO facts{};
+    if (::GetConsoleScreenBufferInfo(handle_of(Stream::error), &facts) == 0) return 80;
+    return facts.srWindow.Right - facts.srWindow.Left + 1;
+}
+
+void interrupt_sets(std::atomic<uint32_t>& flag) noexcept {
+    interrupted.store(&flag);
+    ::SetConsoleCtrlHandler(on_event, TRUE);
+}
+
+}  // namespace backplane::base

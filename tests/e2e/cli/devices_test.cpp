@@ -1,0 +1,101 @@
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+
+#include "program.hpp"
+
+namespace backplane::e2e {
+namespace {
+
+using Json = nlohmann::json;
+
+TEST(CliDevices, TheJsonHasThePromisedShape) {
+    const Place p;
+    const Outcome o = run(p, {"devices", "--json"});
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    const Json json = Json::parse(o.out);
+    EXPECT_EQ(json["chosen"], "cpu:0");
+    EXPECT_TRUE(json["why"].is_string());
+    ASSERT_GE(json["devices"].size(), 2U);
+    for (const char* key : {"id", "name", "backend", "kind", "identity", "memory_total", "memory_free"})
+        EXPECT_TRUE(json["devices"][0].contains(key)) << key;
+    EXPECT_GT(json["devices"][0]["memory_total"], 0);
+}
+
+TEST(CliDevices, TheVariableChoosesAndTheFlagIsStronger) {
+    const Place p;
+    EXPECT_EQ(Json::parse(run(p, {"devices", "--json"}, {"BACKPLANE_DEVICE=reference"}).out)["chosen"], "reference:0");
+    EXPECT_EQ(Json::parse(run(p, {"devices", "--json", "--device", "cpu"}, {"BACKPLANE_DEVICE=reference"}).out)["chosen"],
+              "cpu:0");
+    const Outcome none = run(p, {"devices", "--json"}, {"BACKPLANE_DEVICE=nonsense"});
+    EXPECT_EQ(none.exit_code, 1);
+    EXPECT_NE(Json::parse(none.out)["why"].get<std::string>().find("nonsense"), std::string::npos);
+}
+
+TEST(CliDevices, AFolderOfTheUsersOwnIsSearched) {
+    const Place p;
+    const Outcome o = run(p, {"devices", "--json"}, {std::string("BACKPLANE_MODULE_PATH=") + BP_TEST_MINIMAL});
+    EXPECT_NE(o.out.find("\"minimal:0\""), std::string::npos);
+    EXPECT_NE(run(p, {"devices", "--json", "--modules", BP_TEST_MINIMAL}).out.find("\"minimal:0\""), std::string::npos);
+}
+
+TEST(CliDoctor, ABrokenModuleIsExplainedAndTheRestWorks) {
+    const Place p;
+    std::ofstream(p.at("backplane-broken.so")) << "rubbish";
+    const Outcome o = run(p, {"doctor", "--json", "--modules", p.at("")});
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    const Json json = Json::parse(o.out);
+    bool found = false;
+    for (const Json& c : json["candidates"]) {
+        if (c["path"].get<std::string>().find("broken") == std::string::npos) continue;
+        found = true;
+        EXPECT_EQ(c["verdict"], "rejected");
+        EXPECT_EQ(c["code"], "not-a-module");
+        EXPECT_FALSE(c["reason"].get<std::string>().empty());
+    }
+    EXPECT_TRUE(found);
+    const Outcome text = run(p, {"doctor", "--modules", p.at("")});
+    EXPECT_NE(text.out.find("backplane-broken.so"), std::string::npos);
+    EXPECT_EQ(text.out.find("\033["), std::string::npos) << "no colours into a file";
+}
+
+TEST(CliDoctor, VariablesThatHideDevicesAreShown) {
+    const Place p;
+    EXPECT_NE(run(p, {"doctor"}, {"CUDA_VISIBLE_DEVICES=-1"}).out.find("CUDA_VISIBLE_DEVICES=-1"), std::string::npos);
+}
+
+TEST(CliModules, InspectRunsNothingAndSaysWhetherItWouldLoad) {
+    const Place p;
+    const Outcome good = run(p, {"modules", "inspect", std::string(BP_TEST_MINIMAL) + "/backplane-minimal.so", "--json"});
+    EXPECT_EQ(good.exit_code, 0) << good.out;
+    EXPECT_EQ(Json::parse(good.out)["backend"], "minimal");
+    const Outcome bad = run(p, {"modules", "inspect", "/etc/passwd", "--json"});
+    EXPECT_EQ(bad.exit_code, 1);
+    EXPECT_EQ(Json::parse(bad.out)["code"], "not-a-module");
+    EXPECT_EQ(run(p, {"modules", "inspect", "/no/such/file"}).exit_code, 1);
+    EXPECT_EQ(run(p, {"modules", "list"}).exit_code, 0);
+}
+
+TEST(CliVerify, AnOpPassesOnTheChosenDevice) {
+    const Place p;
+    const Outcome o = run(p, {"verify", "--op", "Relu", "--json"});
+    EXPECT_EQ(o.exit_code, 0) << o.out;
+    const Json json = Json::parse(o.out);
+    EXPECT_GT(json["passed"], 5);
+    EXPECT_EQ(json["failed"], 0);
+}
+
+TEST(CliBench, TheFiguresArePrinted) {
+    const Place p;
+    const Outcome o =
+        run(p, {"bench", "esrgan", "--model", p.model(), "--size", "16", "--threads", "1", "--runs", "1", "--json"});
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    const Json json = Json::parse(o.out);
+    for (const char* key : {"median_ms", "gflops", "peak_gflops", "runs"}) EXPECT_GT(json[key], 0) << key;
+    EXPECT_EQ(run(p, {"bench", "discovery", "--runs", "2", "--json"}).exit_code, 0);
+    EXPECT_EQ(run(p, {"bench", "ops", "--op", "Add", "--seconds", "0.01", "--json"}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace backplane::e2e

@@ -1,0 +1,41 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "program.hpp"
+
+namespace backplane::e2e {
+namespace {
+
+TEST(CliModel, InfoShowsWhatAFileHolds) {
+    const Place p;
+    const Outcome o = run(p, {"model", "info", p.model(), "--json"});
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    const auto json = nlohmann::json::parse(o.out);
+    EXPECT_EQ(json["metadata"]["general.name"], "tiny-x2");
+    EXPECT_EQ(json["tensors"].size(), 2U);
+    EXPECT_NE(run(p, {"model", "info", p.at("tiny.gguf"), "--tensors"}).out.find("first.weight"), std::string::npos);
+}
+
+TEST(CliModel, AFileThatIsNoModelIsOneLine) {
+    const Place p;
+    for (const std::string& file : {std::string("/etc/passwd"), p.at("none.gguf"), p.at("")}) {
+        const Outcome o = run(p, {"model", "info", file});
+        EXPECT_EQ(o.exit_code, 1);
+        EXPECT_TRUE(is_one_line(o.err)) << o.err;
+    }
+}
+
+TEST(CliModel, ImportOfNonsenseLeavesNoFile) {
+    const Place p;
+    std::ofstream(p.at("model.json")) << "{\"modelTopology\": 7}";
+    for (const std::string& from : {p.at("model.json"), p.at("none"), p.at("")}) {
+        const Outcome o = run(p, {"model", "import", from, p.at("out.gguf"), "--scale", "2"});
+        EXPECT_EQ(o.exit_code, 1);
+        EXPECT_TRUE(is_one_line(o.err)) << o.err;
+        EXPECT_FALSE(fs::exists(p.at("out.gguf")));
+    }
+}
+
+}  // namespace
+}  // namespace backplane::e2e
