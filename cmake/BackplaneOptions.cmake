@@ -7,6 +7,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
 endif()
 target_compile_features(bp_options INTERFACE cxx_std_20)
 target_include_directories(bp_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+if(WIN32)
+  target_compile_definitions(bp_options INTERFACE _WIN32_WINNT=0x0A00)  # Windows 10: the oldest that Microsoft still speaks of
+endif()
 if(BACKPLANE_SANITIZE)
   target_compile_options(bp_options INTERFACE -fsanitize=${BACKPLANE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(bp_options INTERFACE -fsanitize=${BACKPLANE_SANITIZE})
@@ -23,7 +26,7 @@ function(bp_test name)
   foreach(layer IN LISTS T_LAYERS)
     target_link_libraries(${name} PRIVATE bp_${layer})
   endforeach()
-  target_link_libraries(${name} PRIVATE bp_options ${T_LIBS} GTest::gtest GTest::gtest_main ${CMAKE_DL_LIBS} Threads::Threads)
+  target_link_libraries(${name} PRIVATE bp_options ${T_LIBS} bp_test_support GTest::gtest GTest::gtest_main ${CMAKE_DL_LIBS} Threads::Threads)
   target_compile_definitions(${name} PRIVATE
     BP_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}" BP_TEST_BINARY_DIR="${PROJECT_BINARY_DIR}")
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)

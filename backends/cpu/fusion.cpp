@@ -1,5 +1,5 @@
 // Fusion: what follows a convolution or matrix product becomes its epilogue, so that the result is stored once; concatenations
-// that only convolutions read are never made; a nearest upsampling before a 3x3 convolution becomes part of its weights.
+// that only convolutions read are never made.
 #include <algorithm>
 
 #include "kernels/conv.h"

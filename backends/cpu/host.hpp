@@ -1,13 +1,17 @@
 // The host's table, read safely: what it does not give has the defined answer of module.h.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
+#include <new>
 #include <string>
 
 #include "backplane/sdk.hpp"
 
 namespace backplane::cpu {
+
+// Of all memory: a cache line, and the widest vector.
+inline constexpr size_t kAlignment = 64;
 
 class Host {
 public:
@@ -19,15 +23,15 @@ public:
     }
     [[nodiscard]] bool has_parallel() const { return host_.parallel != nullptr; }
     void parallel(uint32_t n, void (*body)(void*, uint32_t), void* arg) const { host_.parallel(host_.self, n, body, arg); }
-    [[nodiscard]] void* allocate(size_t size, size_t alignment) const {
-        if (host_.allocate != nullptr) return host_.allocate(host_.self, size, alignment);
-        return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    [[nodiscard]] void* allocate(size_t size) const {
+        if (host_.allocate != nullptr) return host_.allocate(host_.self, size, kAlignment);
+        return ::operator new (size, std::align_val_t{kAlignment}, std::nothrow);
     }
     void release(void* memory) const {
         if (host_.release != nullptr) {
             host_.release(host_.self, memory);
         } else {
-            std::free(memory);
+            ::operator delete (memory, std::align_val_t{kAlignment});
         }
     }
 

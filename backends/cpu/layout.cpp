@@ -27,7 +27,7 @@ bool is_weight(const Value& value) { return value.role == BP_ROLE_WEIGHT || valu
 // converted in each where the lowering goes by strides anyhow.
 Layout layout_of_operand(const Plan& plan, const Node& node, size_t k, Layout layout) {
     const OpLowering* lowering = find_lowering(node.op);
-    if ((lowering->own_weights >> k & 1) != 0) return Layout::row_major;
+    if (lowering->owns(k)) return Layout::row_major;
     const ValueId id = node.inputs[k];
     return id != kNone && lowering->wants == Wants::either && is_weight(plan[id]) ? plan[id].layout : layout;
 }

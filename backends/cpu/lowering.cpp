@@ -86,7 +86,7 @@ Verdict check_node(const Plan& plan, const Node& node) {
         if (node.input(k) == kNone) return {BP_WHY_SHAPE, node.text() + ": operand " + std::to_string(k) + " is missing"};
     if (Verdict verdict = check_shapes(plan, node); verdict.reason != BP_WHY_NONE) return verdict;
     for (size_t k = 0; k < node.inputs.size(); ++k) {
-        if (node.inputs[k] == kNone || (lowering->own_weights >> k & 1) != 0) continue;
+        if (node.inputs[k] == kNone || lowering->owns(k)) continue;
         const Value& value = plan[node.inputs[k]];
         if (!welcome(lowering->types, value.dtype)) return wrong_type(node, value);
     }

@@ -92,6 +92,8 @@ struct OpLowering {
     uint32_t own_weights;  // bit k: operand k is packed by the lowering, any element type is welcome
     Verdict (*check)(const Plan& plan, const Node& node);  // null: shapes and attributes always fit
     void (*lower)(Lowering& to, const Node& node);
+
+    [[nodiscard]] constexpr bool owns(size_t k) const { return k < 32 && (own_weights >> k & 1) != 0; }
 };
 
 // The lowering of an op; null: this backend does not do it. The table is in ops/table.cpp.

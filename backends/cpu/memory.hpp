@@ -8,15 +8,12 @@
 
 namespace backplane::cpu {
 
-// A cache line, and the widest vector.
-inline constexpr size_t kAlignment = 64;
-
 class HostMemory {
 public:
     HostMemory() = default;
     HostMemory(const Host& host, size_t size) : host_(&host), size_(size) {  // throws bad_alloc. The host outlives it
         if (size == 0) return;
-        data_ = static_cast<std::byte*>(host.allocate(size, kAlignment));
+        data_ = static_cast<std::byte*>(host.allocate(size));
         if (data_ == nullptr) throw std::bad_alloc();
     }
     HostMemory(HostMemory&& other) noexcept { swap(other); }

@@ -33,7 +33,7 @@ void widen_floats(Plan& plan) {
         }
         for (size_t k = 0; k < node.inputs.size(); ++k) {
             const ValueId in = node.inputs[k];
-            if (in == kNone || (lowering->own_weights >> k & 1) != 0 || !is_half(plan[in].dtype)) continue;
+            if (in == kNone || lowering->owns(k) || !is_half(plan[in].dtype)) continue;
             if (!widened.contains(in)) {
                 widened[in] = plan.temporary(BP_F32, plan[in].dim);
                 nodes.push_back(cast_node(in, widened[in], BP_F32, node));

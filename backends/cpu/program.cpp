@@ -23,7 +23,7 @@ void lower_all(Plan& plan, const Kernels& kernels, const volatile uint32_t* canc
         if (plan[id].state == kNone) continue;
         const ValueId state = plan[id].state;
         to.step("update state " + plan[id].text(), {id}, {state}, [id, state, bytes = plan[id].bytes](const Run& run) {
-            std::memcpy(run.at<std::byte>(state), run.at<std::byte>(id), bytes);
+            if (bytes != 0) std::memcpy(run.at<std::byte>(state), run.at<std::byte>(id), bytes);
         });
     }
 }
@@ -122,7 +122,7 @@ void Program::pack(uint32_t slot, const std::byte* plain, uint64_t given, std::b
                                            " bytes, the destination has " + std::to_string(room));
     if (s.pack) {
         s.pack(plain, packed, device_.pool);
-    } else {
+    } else if (s.bytes != 0) {
         std::memmove(packed, plain, s.bytes);
     }
 }

@@ -1,13 +1,17 @@
-// Fusion: what follows a convolution or matrix product becomes its epilogue, so that the result is stored once; concatenations
-// that only convolutions read are never made; a nearest upsampling before a 3x3 convolution becomes part of its weights.
+// Fusion: what follows a convolution or matrix product becomes its epilogue, so that the result is stored once.
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 
-#include "kernels/conv.h"
 #include "plan.hpp"
 
 namespace backplane::vulkan {
 
 namespace {
+
+// As the kernels' epilogue: parameters for six steps, two other operands, one function beyond the cheap ones.
+constexpr size_t kMostEpilogueOps = 6;
+constexpr int64_t kMostResiduals = 2;
 
 bool has_epilogue(const Node& node) { return node.op == BP_OP_conv || node.op == BP_OP_matmul; }
 
@@ -40,8 +44,19 @@ void take_bias(Plan& plan) {
 // A constant of one element, as the factor of a scaling.
 bool scalar_constant(const Plan& plan, ValueId id, float* out) {
     const Value& value = plan[id];
-    if (value.role != BP_ROLE_CONSTANT || value.dtype != BP_F32 || value.elements() != 1) return false;
-    std::memcpy(out, value.constant.data(), sizeof *out);
+    if (value.role != BP_ROLE_CONSTANT || value.elements() != 1) return false;
+    if (value.dtype == BP_F32) {
+        std::memcpy(out, value.constant.data(), sizeof *out);
+        return true;
+    }
+    if (value.dtype != BP_F16) return false;
+    uint16_t bits = 0;
+    std::memcpy(&bits, value.constant.data(), sizeof bits);
+    const int power = bits >> 10 & 31;
+    if (power == 31) return false;
+    const int digits = (bits & 1023) + (power != 0 ? 1024 : 0);
+    *out = std::ldexp(static_cast<float>(digits), std::max(power, 1) - 25);
+    if (bits >> 15 != 0) *out = -*out;
     return true;
 }
 
@@ -51,11 +66,25 @@ bool is_row(const Plan& plan, ValueId id, int64_t columns) {
     return !value.dim.empty() && value.dim.back() == columns && value.elements() == columns;
 }
 
-bool unary_post(const Node& node, PostOp* out) {
+bool is_cheap(uint32_t op) { return op == BP_OP_relu || op == BP_OP_leaky_relu || op == BP_OP_clip; }
+
+bool is_function(uint32_t op) {
+    return op == BP_OP_sigmoid || op == BP_OP_tanh || op == BP_OP_gelu || op == BP_OP_silu || op == BP_OP_softplus;
+}
+
+int64_t count_of(const Node& node, PostOp::Kind kind) {
+    return std::count_if(node.post.begin(), node.post.end(), [&](const PostOp& p) { return p.kind == kind; });
+}
+
+bool unary_post(const Node& before, const Node& node, PostOp* out) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    if (!epilogue_does(node.op)) return false;
+    if (!is_cheap(node.op) && !is_function(node.op)) return false;
+    const bool other_function = std::any_of(before.post.begin(), before.post.end(),
+                                            [](const PostOp& p) { return p.kind == PostOp::unary && is_function(p.op); });
+    if (is_function(node.op) && other_function) return false;
     *out = {PostOp::unary, node.op, 0, 0, kNone};
     if (node.op == BP_OP_leaky_relu) out->a = node.number(BP_ATTR_alpha, 0.01);
+    if (node.op == BP_OP_gelu) out->a = static_cast<float>(node.integer(BP_ATTR_approximate, 0));
     if (node.op == BP_OP_clip) {
         out->a = node.number(BP_ATTR_least, -infinity);
         out->b = node.number(BP_ATTR_most, infinity);
@@ -67,22 +96,19 @@ bool binary_post(const Plan& plan, const Node& before, const Node& node, PostOp*
     if ((node.op != BP_OP_add && node.op != BP_OP_mul) || node.inputs.size() != 2 || node.inputs[0] == node.inputs[1])
         return false;
     const ValueId other = node.inputs[0] == before.output ? node.inputs[1] : node.inputs[0];
+    const Value& result = plan[before.output];
     float factor = 0;
     if (node.op == BP_OP_mul) {
         if (!scalar_constant(plan, other, &factor)) return false;
         *out = {PostOp::scale, 0, factor, 0, kNone};
         return true;
     }
-    const Value& result = plan[before.output];
-    if (before.op == BP_OP_matmul && plan[other].dtype == BP_F32 && is_row(plan, other, result.dim.back()) &&
-        plan[node.output].dim == result.dim) {
+    if (plan[other].dtype != result.dtype) return false;
+    if (before.op == BP_OP_matmul && count_of(before, PostOp::bias) == 0 && is_row(plan, other, result.dim.back())) {
         *out = {PostOp::bias, 0, 0, 0, other};
         return true;
     }
-    if (plan[other].dim != result.dim || plan[other].dtype != BP_F32) return false;
-    // Weights and constants are not laid out anew; the plain operand of a channels-last result would be.
-    if (before.op == BP_OP_conv && (plan[other].role == BP_ROLE_WEIGHT || plan[other].role == BP_ROLE_CONSTANT))
-        return false;
+    if (plan[other].dim != result.dim || count_of(before, PostOp::add) >= kMostResiduals) return false;
     *out = {PostOp::add, 0, 0, 0, other};
     return true;
 }
@@ -96,8 +122,9 @@ bool absorb(Plan& plan, uint32_t at) {
     if (user == kNone) return false;
     const Node& node = plan.nodes[user];
     PostOp post;
-    if (!unary_post(node, &post) && !binary_post(plan, before, node, &post)) return false;
-    if (plan[node.output].dim != plan[before.output].dim || plan[node.output].dtype != BP_F32) return false;
+    if (!unary_post(before, node, &post) && !binary_post(plan, before, node, &post)) return false;
+    if (plan[node.output].dim != plan[before.output].dim || plan[node.output].dtype != plan[before.output].dtype)
+        return false;
     Node fused = before;
     fused.post.push_back(post);
     fused.output = node.output;
@@ -106,37 +133,11 @@ bool absorb(Plan& plan, uint32_t at) {
     return true;
 }
 
-// Operands of a concatenation over channels that may stand in its place.
-bool flatten(const Plan& plan, ValueId id, std::vector<ValueId>& out, int depth = 0) {
-    const uint32_t maker = plan.producer(id);
-    const bool concat =
-        maker != kNone && plan.nodes[maker].op == BP_OP_concat && plan.nodes[maker].integer(BP_ATTR_axis, 0) == 1;
-    if (!concat || depth > 16) {
-        out.push_back(id);
-        return concat;
-    }
-    for (const ValueId in : plan.nodes[maker].inputs) flatten(plan, in, out, depth + 1);
-    return true;
-}
-
-void read_segments(Plan& plan) {
-    for (Node& node : plan.nodes) {
-        if (node.op != BP_OP_conv || node.integer(BP_ATTR_group, 1) != 1) continue;
-        std::vector<ValueId> segments;
-        flatten(plan, node.inputs[0], segments);
-        if (segments.size() < 2 || segments.size() > kMostSegments) continue;
-        node.inputs.resize(3, kNone);
-        node.inputs[0] = segments[0];
-        node.inputs.insert(node.inputs.end(), segments.begin() + 1, segments.end());
-    }
-}
-
 }  // namespace
 
 void fuse(Plan& plan) {
     drop_unread(plan);
     take_bias(plan);
-    read_segments(plan);
     for (uint32_t i = 0; i < plan.nodes.size();)
         if (!absorb(plan, i)) ++i;
     drop_unread(plan);

@@ -8,7 +8,6 @@ namespace backplane::vulkan {
 
 namespace {
 
-
 uint64_t aligned(uint64_t bytes, uint64_t alignment) { return (bytes + alignment - 1) / alignment * alignment; }
 
 struct Life {

@@ -4,11 +4,13 @@
 //   backplane::Device device = context.choose();      // throws Error(not_found) whose text carries the whole reason
 //
 // Contexts are independent of each other; every member may be called from many threads. The environment is read once, when a
-// Context is made: BACKPLANE_MODULE_PATH, BACKPLANE_DEVICE, BACKPLANE_CPU_MASK, BACKPLANE_LOG (docs/discovery.md); all of it is
+// Context is made: BACKPLANE_MODULE_PATH, BACKPLANE_DEVICE, BACKPLANE_CPU_MASK, BACKPLANE_LOG,
+// BACKPLANE_PROBE, BACKPLANE_STATE_DIR (docs/discovery.md); all of it is
 // ignored in set-uid and similar processes.
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -29,6 +31,14 @@ namespace backplane {
 enum class LogLevel : uint32_t { debug = BP_LOG_DEBUG, info = BP_LOG_INFO, warning = BP_LOG_WARNING, error = BP_LOG_ERROR };
 using LogSink = std::function<void(LogLevel, std::string_view)>;  // called from any thread; must not throw
 
+// When a module is first tried in a child process, where it can crash, hang or exit without harm (docs/discovery.md). Modules whose
+// descriptor says that it is not needed never are, nor are linked-in ones.
+enum class ProbePolicy {
+    first,   // when nothing is remembered of this file with this driver
+    always,  // at every start
+    never,   // for hosts that must not start processes
+};
+
 struct ContextOptions {
     std::vector<std::filesystem::path> module_paths;  // folders or files, searched first, in order
     bool search_defaults = true;                      // environment, library's folder, executable's folder, installed folder
@@ -38,6 +48,10 @@ struct ContextOptions {
     std::map<std::string, std::string> options;  // for modules: "cpu.threads" -> "4"
     std::string cpu_mask;                        // CPU features to hide, "avx512f,avx2"; stronger than BACKPLANE_CPU_MASK
     LogSink log;                                 // null: the library says nothing
+    ProbePolicy probe = ProbePolicy::first;      // BACKPLANE_PROBE is stronger
+    std::chrono::milliseconds probe_limit{10000};
+    std::filesystem::path probe_program;  // empty: backplane-probe beside the library's modules
+    std::filesystem::path state_folder;   // of remembered trials; empty: BACKPLANE_STATE_DIR, else the user's cache folder
 };
 
 // ---- the report: every decision, for people and programs ------------------------------------------------------------------

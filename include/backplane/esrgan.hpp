@@ -37,7 +37,7 @@ public:
 
     [[nodiscard]] const std::string& name() const noexcept;  // "esrgan-medium-x2"
     [[nodiscard]] int scale() const noexcept;
-    [[nodiscard]] int radius() const noexcept;          // of the receptive field, in input pixels
+    [[nodiscard]] int radius() const noexcept;  // of the receptive field, in input pixels
     [[nodiscard]] uint64_t parameters() const noexcept;
     [[nodiscard]] double flops(int64_t height, int64_t width) const;  // of the convolutions: 2 a multiply-add
     // Input "image": f32 [1, height, width, 3], 0 to 255, RGB. Output "upscaled": f32 [1, height * scale, width * scale, 3], not clamped.
@@ -50,7 +50,7 @@ private:
 };
 
 struct UpscaleOptions {
-    int64_t tile = 0;     // pixels of input a tile covers in each direction; 0: chosen from the image and the device's memory
+    int64_t tile = 0;  // pixels of input a tile covers in each direction; 0: chosen from the image and the device's memory
     int64_t overlap = 0;  // pixels of input that neighbouring tiles share on each side; 0: min(radius, 16)
     ImageWriteOptions image;
     std::function<void(double done)> progress;      // 0 to 1, on the calling thread
@@ -74,8 +74,8 @@ public:
     // Alpha is resized bilinearly. Throws Error; the output file then does not exist (or is the old one).
     UpscaleResult run(ImageReader& in, const std::filesystem::path& out, const UpscaleOptions& options = {});
     // Pixels in memory: rows of width * channels bytes; `out` has width * scale * height * scale * channels.
-    UpscaleResult run(std::span<const uint8_t> in, uint32_t width, uint32_t height, uint32_t channels, std::span<uint8_t> out,
-                      const UpscaleOptions& options = {});
+    UpscaleResult run(std::span<const uint8_t> in, uint32_t width, uint32_t height, uint32_t channels,
+                      std::span<uint8_t> out, const UpscaleOptions& options = {});
 
 private:
     struct Impl;

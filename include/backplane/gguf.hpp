@@ -21,7 +21,8 @@
 namespace backplane {
 
 // A metadata value. Integers of every width become int64_t or, above its range, uint64_t; f32 and f64 become double.
-using GgufValue = std::variant<bool, int64_t, uint64_t, double, std::string, std::vector<int64_t>, std::vector<double>, std::vector<std::string>>;
+using GgufValue = std::variant<bool, int64_t, uint64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
+                               std::vector<std::string>>;
 
 struct GgufTensor {
     std::string name;

@@ -27,6 +27,7 @@ private:
 
 // The ending of shared libraries here: ".so", ".dll".
 std::string_view library_ending() noexcept;
+std::string_view program_ending() noexcept;  // "", ".exe"
 
 // Would the system find the library `name` ("libvulkan.so.1") for a file with these run paths? Runs nothing. `unknown`: this system
 // gives no way to tell.

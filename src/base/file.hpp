@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,13 +17,13 @@ struct FileStatus {
     enum class Kind { missing, regular, folder, other };
     Kind kind = Kind::missing;
     uint64_t size = 0;
-    uint64_t volume = 0, number = 0;    // together: which file it is, whatever its names
+    uint64_t volume = 0, number = 0;  // together: which file it is, whatever its names
     int64_t modified_ns = 0;
-    bool others_may_write = false;      // anybody on this machine
-    bool sticky = false;                // a folder where only a file's owner may replace it
-    bool foreign_owner = false;         // owned by neither the system, nor this user, nor the owner of this library
-    std::string owner;                  // for messages: "user 1000"
-    std::string problem;                // why nothing is known; kind is then missing
+    bool others_may_write = false;  // anybody on this machine
+    bool sticky = false;            // a folder where only a file's owner may replace it
+    bool foreign_owner = false;     // owned by neither the system, nor this user, nor the owner of this library
+    std::string owner;              // for messages: "user 1000"
+    std::string problem;            // why nothing is known; kind is then missing
 };
 
 // Follows links.
@@ -48,11 +49,21 @@ private:
 // Names in a folder, sorted, at most `most`. Empty when it cannot be read: `problem` then says why.
 std::vector<std::filesystem::path> names_in(const std::filesystem::path& folder, std::string& problem, size_t most = 100000);
 
+// The path that a text in UTF-8 names; on systems where names are bytes, these bytes. Not std::filesystem::path(text): on Windows that
+// takes the text for one of the C locale.
+inline std::filesystem::path path_of(std::string_view text) {
+    return std::u8string_view(reinterpret_cast<const char8_t*>(text.data()), text.size());
+}
+
 // The one absolute path of what is there, links followed; empty when nothing is.
 std::filesystem::path real_path(const std::filesystem::path& path);
 
 // The command that takes from others the right to write to a file or folder, for messages.
 std::string how_to_protect(const std::filesystem::path& path);
+
+// Gives `from` the name `to` in one step, in place of the file that has it, even while that one is open, mapped or loaded. Both in one
+// folder. Returns why it could not; `to` then is as it was.
+std::string replace(const std::filesystem::path& from, const std::filesystem::path& to);
 
 // For libraries that read and write a FILE*: names of any script and length. Null, and errno says why. create_new() refuses a name that
 // is taken.

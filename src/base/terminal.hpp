@@ -17,7 +17,7 @@ public:
     TerminalSetup& operator=(const TerminalSetup&) = delete;
 
 private:
-    uint32_t code_page_ = 0;  // to put back
+    [[maybe_unused]] uint32_t code_page_ = 0;  // to put back
 };
 
 // The program's arguments in UTF-8, the program's name first; from those of main() where these are.

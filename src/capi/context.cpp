@@ -2,6 +2,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/file.hpp"
 #include "capi/handles.hpp"
 
 using backplane::Code;
@@ -25,7 +26,7 @@ ContextOptions options_from(const backplane_context_options* given) {
     if (o.module_path_count > 0) require(o.module_paths, "module_paths");
     for (uint64_t i = 0; i < o.module_path_count; ++i) {
         require(o.module_paths[i], "an item of module_paths");
-        options.module_paths.emplace_back(o.module_paths[i]);
+        options.module_paths.push_back(backplane::base::path_of(o.module_paths[i]));
     }
     if (o.device_filter != nullptr) options.device_filter = o.device_filter;
     if (o.cpu_mask != nullptr) options.cpu_mask = o.cpu_mask;

@@ -25,8 +25,8 @@ Case conv(int64_t in, int64_t out, int64_t kernel, int64_t size, int64_t group =
     c.name = "Conv " + std::to_string(kernel) + "x" + std::to_string(kernel) + " " + std::to_string(in) + "->" +
              std::to_string(out) + (group > 1 ? " depthwise" : "") + " @" + std::to_string(size);
     c.op = "Conv";
-    const auto macs = static_cast<double>(out * (in / group) * kernel * kernel * size * size);
-    c.flops = 2 * macs;
+    const int64_t macs = out * (in / group) * kernel * kernel * size * size;
+    c.flops = 2 * static_cast<double>(macs);
     c.mbytes = megabytes(DType::f32, {in + out, size, size}) + megabytes(DType::f32, {out, in / group, kernel, kernel});
     c.graph = [=] {
         Graph g;
@@ -56,7 +56,7 @@ Case matmul(DType weight, int64_t m, int64_t n, int64_t k) {
     return c;
 }
 
-Case row_op(const char* name, Op op, int64_t rows, int64_t columns, bool scale, std::vector<Attribute> attributes) {
+Case row_op(const char* name, Op op, int64_t rows, int64_t columns, bool scale, const std::vector<Attribute>& attributes) {
     Case c;
     c.name = std::string(name) + " " + std::to_string(rows) + "x" + std::to_string(columns);
     c.op = name_of(op);
@@ -105,7 +105,7 @@ std::vector<Case> cases() {
 
 struct Options {
     DeviceChoice choice;
-    std::string op, against;
+    std::string op, against, math;
     double seconds = 0.3;
 };
 
@@ -118,7 +118,8 @@ std::string number(double value, const char* format) {
 // Zero runs: the device does not do it.
 Timing time_case(const Device& device, const Case& c, const Options& o, Run& run, std::string& why) {
     try {
-        return time_graph(device, c.graph(), 5, o.seconds, &run.interrupted);
+        return time_graph(device, c.graph(), 5, o.seconds, &run.interrupted, 1.0,
+                          o.math == "relaxed" ? BP_MATH_RELAXED : BP_MATH_DEFAULT);
     } catch (const Error& error) {
         if (error.code() != Code::unsupported) throw;
         why = error.what();
@@ -199,6 +200,11 @@ void add_bench_ops(CLI::App& app, Run& run) {
     auto o = std::make_shared<Options>();
     command->add_option("--op", o->op, "Only this op")->type_name("OP");
     command->add_option("--against", o->against, "A second device to compare with, in the same run")->type_name("FILTER");
+    command
+        ->add_option("--math", o->math,
+                     "default: results within the conformance bounds; relaxed: each device rounds as it likes. With "
+                     "--against: relaxed")
+        ->check(CLI::IsMember({"default", "relaxed"}));
     command->add_option("--seconds", o->seconds, "Time spent on each op")
         ->capture_default_str()
         ->check(CLI::Range(0.01, 60.0));
@@ -211,6 +217,7 @@ void add_bench_ops(CLI::App& app, Run& run) {
     command->callback([o, &run] {
         if (!o->op.empty() && op_from_name(o->op) == Op::unknown)
             throw Error(Code::invalid, "there is no op '" + o->op + "'");
+        if (o->math.empty()) o->math = o->against.empty() ? "default" : "relaxed";
         bench(*o, run);
     });
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <memory>
+#include <new>
 #include <random>
 
 #include "backplane/bench.h"
@@ -14,6 +16,24 @@
 namespace backplane::cli {
 
 namespace {
+
+// Bytes where every device can use them in place: a copy would be timed with the op.
+class AlignedBytes {
+public:
+    static constexpr std::align_val_t kAlignment{4096};
+    explicit AlignedBytes(size_t size) : data_(static_cast<std::byte*>(::operator new(size, kAlignment))), size_(size) {}
+    explicit AlignedBytes(const std::vector<std::byte>& from) : AlignedBytes(from.size()) {
+        std::copy(from.begin(), from.end(), data_.get());
+    }
+    [[nodiscard]] std::span<std::byte> span() const { return {data_.get(), size_}; }
+
+private:
+    struct Release {
+        void operator()(std::byte* memory) const { ::operator delete(memory, kAlignment); }
+    };
+    std::unique_ptr<std::byte, Release> data_;
+    size_t size_;
+};
 
 std::vector<std::byte> random_bytes(const Tensor& tensor, double range, uint32_t seed) {
     std::mt19937 random(seed);
@@ -28,14 +48,14 @@ std::vector<std::byte> random_bytes(const Tensor& tensor, double range, uint32_t
 Timing time_session(Session& session, int least_runs, double least_seconds, const std::atomic<uint32_t>* cancel,
                     double range) {
     const Graph& graph = session.graph();
-    std::vector<std::vector<std::byte>> memory;
+    std::vector<AlignedBytes> memory;
     std::vector<NamedBytes> inputs;
     std::vector<NamedRoom> outputs;
-    for (const TensorId id : graph.with_role(Role::input)) memory.push_back(random_bytes(graph[id], range, id.index + 1));
+    for (const TensorId id : graph.with_role(Role::input)) memory.emplace_back(random_bytes(graph[id], range, id.index + 1));
     for (const TensorId id : graph.with_role(Role::output)) memory.emplace_back(bytes(graph[id].dtype, graph[id].shape));
     size_t next = 0;
-    for (const TensorId id : graph.with_role(Role::input)) inputs.push_back({graph[id].name, memory[next++]});
-    for (const TensorId id : graph.with_role(Role::output)) outputs.push_back({graph[id].name, memory[next++]});
+    for (const TensorId id : graph.with_role(Role::input)) inputs.push_back({graph[id].name, memory[next++].span()});
+    for (const TensorId id : graph.with_role(Role::output)) outputs.push_back({graph[id].name, memory[next++].span()});
 
     for (int i = 0; i < 2; ++i) session.run(inputs, outputs, cancel);
     std::vector<double> ms;
@@ -52,12 +72,15 @@ Timing time_session(Session& session, int least_runs, double least_seconds, cons
 }
 
 Timing time_graph(const Device& device, const Graph& graph, int least_runs, double least_seconds,
-                  const std::atomic<uint32_t>* cancel, double range) {
-    std::map<std::string, std::vector<std::byte>, std::less<>> weights;
+                  const std::atomic<uint32_t>* cancel, double range, uint32_t math) {
+    CompileOptions options;
+    options.math = math;
+    std::map<std::string, AlignedBytes, std::less<>> weights;
     for (const TensorId id : graph.with_role(Role::weight))
-        weights[graph[id].name] = random_bytes(graph[id], 0.05, id.index + 1);
-    Session session(device, graph,
-                    [&](std::string_view name) { return std::span<const std::byte>(weights.find(name)->second); });
+        weights.emplace(graph[id].name, random_bytes(graph[id], 0.05, id.index + 1));
+    Session session(
+        device, graph, [&](std::string_view name) { return std::span<const std::byte>(weights.find(name)->second.span()); },
+        options);
     return time_session(session, least_runs, least_seconds, cancel, range);
 }
 

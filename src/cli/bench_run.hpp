@@ -19,7 +19,7 @@ struct Timing {
 // Compiles, warms up with two runs, then measures at least `least_runs` runs and `least_seconds` of time; inputs and weights are
 // pseudo-random numbers of `range`, the same each time. Throws Error(unsupported) when the device does not run the graph.
 Timing time_graph(const Device& device, const Graph& graph, int least_runs, double least_seconds,
-                  const std::atomic<uint32_t>* cancel, double range = 1.0);
+                  const std::atomic<uint32_t>* cancel, double range = 1.0, uint32_t math = BP_MATH_DEFAULT);
 
 // The same, with weights from `source`.
 Timing time_session(Session& session, int least_runs, double least_seconds, const std::atomic<uint32_t>* cancel,

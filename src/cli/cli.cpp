@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "base/file.hpp"
 #include "base/terminal.hpp"
 
 namespace backplane::cli {
@@ -11,6 +12,13 @@ namespace backplane::cli {
 void add_module_options(CLI::App& command, DeviceChoice& choice) {
     command.add_option("--modules", choice.modules, "Folder or module file to search first (may be repeated)")
         ->type_name("PATH");
+    command
+        .add_option("--option", choice.options, "Option of a module, for example cpu.threads=4 (may be repeated)")
+        ->type_name("NAME=VALUE")
+        ->allow_extra_args(false)
+        ->check([](const std::string& text) {
+            return text.find('=') == std::string::npos || text[0] == '=' ? "write it as NAME=VALUE" : std::string();
+        });
     command.add_option("--cpu-mask", choice.cpu_mask, "CPU features to act as if missing, for example avx512f,avx2")
         ->type_name("LIST");
     command.add_flag("--verbose", choice.verbose, "Say what happens on the error stream");
@@ -35,7 +43,11 @@ void add_json_option(CLI::App& command, Run& run) { command.add_flag("--json", r
 
 ContextOptions context_options(const DeviceChoice& choice) {
     ContextOptions options;
-    for (const std::string& path : choice.modules) options.module_paths.emplace_back(path);
+    for (const std::string& path : choice.modules) options.module_paths.push_back(base::path_of(path));
+    for (const std::string& text : choice.options) {
+        const size_t equals = text.find('=');
+        options.options[text.substr(0, equals)] = text.substr(equals + 1);
+    }
     options.device_filter = choice.device;
     options.cpu_mask = choice.cpu_mask;
     if (choice.verbose)

@@ -28,11 +28,12 @@ struct Run {
 // Options of every command that looks for devices.
 struct DeviceChoice {
     std::vector<std::string> modules;
+    std::vector<std::string> options;  // for modules: "cpu.threads=4"
     std::string device, cpu_mask;
     int64_t threads = 0;
     bool verbose = false;
 };
-void add_module_options(CLI::App& command, DeviceChoice& choice);  // --modules, --cpu-mask, --verbose
+void add_module_options(CLI::App& command, DeviceChoice& choice);  // --modules, --option, --cpu-mask, --verbose
 void add_device_options(CLI::App& command, DeviceChoice& choice);  // those and --device, --threads
 void add_json_option(CLI::App& command, Run& run);
 

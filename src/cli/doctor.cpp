@@ -54,7 +54,8 @@ void print_text(const Report& report, const base::CpuFeatures& cpu, const std::v
 
     std::printf("\n%s\n", bold("Where modules were searched, in this order").c_str());
     for (const Source& s : report.sources)
-        std::printf("  %s %s  %s\n", s.searched ? "+" : "-", s.path.empty() ? "(in this program)" : s.path.c_str(),
+        std::printf("  %s %s  %s\n", s.searched ? "+" : "-",
+                    (s.path.empty() ? std::string("(in this program)") : s.path.string()).c_str(),
                     dim(std::string(name_of(s.kind)) + ": " + s.note).c_str());
 
     std::printf("\n%s\n", bold("What was found, and the verdict").c_str());

@@ -36,7 +36,8 @@ int run_program(std::vector<std::string> arguments, cli::Run& run) {
     for (const auto add : kCommands) add(app, run);
     try {
         // CLI11 takes them from the last to the first, without the program's name.
-        app.parse({arguments.rbegin(), arguments.rend() - std::min<std::ptrdiff_t>(1, std::ssize(arguments))});
+        app.parse(std::vector<std::string>(arguments.rbegin(),
+                                           arguments.rend() - std::min<std::ptrdiff_t>(1, std::ssize(arguments))));
     } catch (const CLI::Success& asked) {
         return app.exit(asked);
     } catch (const CLI::ParseError& error) {

@@ -1,4 +1,5 @@
 #include "backplane/esrgan.hpp"
+#include "base/file.hpp"
 #include "cli/cli.hpp"
 
 namespace backplane::cli {
@@ -20,7 +21,7 @@ std::string text_of(const GgufValue& value) {
 }
 
 void info(const std::string& path, bool all, const Run& run) {
-    const GgufFile file = GgufFile::open(path);
+    const GgufFile file = GgufFile::open(base::path_of(path));
     uint64_t bytes = 0;
     for (const GgufTensor& t : file.tensors()) bytes += t.bytes;
     if (run.json) {
@@ -63,23 +64,24 @@ void add_model(CLI::App& app, Run& run) {
         bool tensors = false;
     };
     auto o = std::make_shared<Options>();
-    CLI::App* import = command->add_subcommand("import", "TensorFlow.js layers model of an ESRGAN package to GGUF");
-    import->add_option("FROM", o->from, "Folder of an unpacked @upscalerjs/esrgan-* package, or a model.json")->required();
-    import->add_option("OUT", o->to, "The .gguf file to write")->required();
-    import->add_option("--scale", o->scale, "Which of the package's models: 2, 3, 4 or 8")
+    CLI::App* importing = command->add_subcommand("import", "TensorFlow.js layers model of an ESRGAN package to GGUF");
+    importing->add_option("FROM", o->from, "Folder of an unpacked @upscalerjs/esrgan-* package, or a model.json")
+        ->required();
+    importing->add_option("OUT", o->to, "The .gguf file to write")->required();
+    importing->add_option("--scale", o->scale, "Which of the package's models: 2, 3, 4 or 8")
         ->type_name("N")
         ->check(CLI::Range(1, 16));
-    import->footer("Example:\n  backplane model import build/packages/medium esrgan-medium-x2.gguf --scale 2");
-    import->callback([o] {
-        import_esrgan_tfjs(o->from, o->scale, o->to);
-    std::printf("%s: %s\n", o->to.c_str(), Esrgan::open(o->to).name().c_str());
-});
-CLI::App* show = command->add_subcommand("info", "Metadata and tensors of a GGUF file");
-show->add_option("FILE", o->from, "A .gguf file")->required();
-show->add_flag("--tensors", o->tensors, "List every tensor");
-add_json_option(*show, run);
-show->footer("Example:\n  backplane model info build/models/esrgan-medium-x2.gguf --tensors");
-show->callback([o, &run] { info(o->from, o->tensors, run); });
-}  // namespace backplane::cli
+    importing->footer("Example:\n  backplane model import build/packages/medium esrgan-medium-x2.gguf --scale 2");
+    importing->callback([o] {
+        import_esrgan_tfjs(base::path_of(o->from), o->scale, base::path_of(o->to));
+        std::printf("%s: %s\n", o->to.c_str(), Esrgan::open(base::path_of(o->to)).name().c_str());
+    });
+    CLI::App* show = command->add_subcommand("info", "Metadata and tensors of a GGUF file");
+    show->add_option("FILE", o->from, "A .gguf file")->required();
+    show->add_flag("--tensors", o->tensors, "List every tensor");
+    add_json_option(*show, run);
+    show->footer("Example:\n  backplane model info build/models/esrgan-medium-x2.gguf --tensors");
+    show->callback([o, &run] { info(o->from, o->tensors, run); });
+}
 
 }  // namespace backplane::cli

@@ -5,6 +5,7 @@
 #include "backplane/error.hpp"
 #include "base/dynamic_library.hpp"
 #include "base/environment.hpp"
+#include "base/file.hpp"
 
 namespace backplane::cli {
 
@@ -12,15 +13,16 @@ namespace fs = std::filesystem;
 
 fs::path find_model(const std::string& model, int scale, const std::string& folder) {
     std::error_code failed;
-    if (model.find('.') != std::string::npos || model.find('/') != std::string::npos) {
-        if (fs::exists(model, failed)) return model;
+    const fs::path file = base::path_of(model);
+    if (file != file.filename() || model.find('.') != std::string::npos) {
+        if (fs::exists(file, failed)) return file;
         throw Error(Code::not_found, "cannot open the model " + model + ": there is no such file");
     }
     std::vector<fs::path> folders;
     if (!folder.empty()) {
-        folders = {folder};
+        folders = {base::path_of(folder)};
     } else {
-        if (const auto variable = base::environment("BACKPLANE_MODELS")) folders.emplace_back(*variable);
+        if (const auto variable = base::environment("BACKPLANE_MODELS")) folders.push_back(base::path_of(*variable));
         const fs::path program = base::executable_file().parent_path();
         folders.push_back(program / "models");
         folders.push_back(program.parent_path() / "share" / "backplane" / "models");

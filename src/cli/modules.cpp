@@ -1,3 +1,4 @@
+#include "base/file.hpp"
 #include "cli/cli.hpp"
 #include "discovery/judge.hpp"
 
@@ -23,7 +24,7 @@ void list(const DeviceChoice& choice, const Run& run) {
 }
 
 int inspect(const std::string& file, const DeviceChoice& choice, const Run& run) {
-    const discovery::Inspection m = discovery::inspect(std::filesystem::absolute(file));
+    const discovery::Inspection m = discovery::inspect(std::filesystem::absolute(base::path_of(file)));
     const discovery::Judgement verdict = discovery::judge(m, discovery::this_host(choice.cpu_mask));
     const bool good = verdict.code == ReasonCode::none;
     const Descriptor d = m.descriptor.value_or(Descriptor{});
@@ -95,7 +96,7 @@ void add_modules(CLI::App& app, Run& run) {
     add_json_option(*inspect_command, run);
     inspect_command->footer(
         "Exit code 1 when it could not be loaded.\nExample:\n  backplane modules inspect "
-        "build/release/lib/backplane/backplane-cpu.so");
+        "build/release/lib/backplane/backplane-NAME.so");
     inspect_command->callback([file, choice, &run] { run.exit_code = inspect(*file, *choice, run); });
 }
 

@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "backplane/esrgan.hpp"
+#include "base/file.hpp"
 #include "cli/cli.hpp"
 #include "cli/model_files.hpp"
 
@@ -19,8 +20,8 @@ struct Options {
 
 // Left the photograph with its pixels enlarged, right what the network made of it; one row in memory at a time.
 void write_comparison(const Options& o, int scale, const std::string& path) {
-    const auto before = ImageReader::open(o.in);
-    const auto after = ImageReader::open(o.out);
+    const auto before = ImageReader::open(base::path_of(o.in));
+    const auto after = ImageReader::open(base::path_of(o.out));
     const ImageInfo small = before->info();
     ImageInfo both = after->info();
     constexpr uint32_t kGap = 8;
@@ -29,7 +30,7 @@ void write_comparison(const Options& o, int scale, const std::string& path) {
     if (small.channels != n && n != 3)
         throw Error(Code::unsupported, "cannot write " + path + ": the two pictures differ in channels");
     both.width = half * 2 + kGap;
-    const auto out = ImageWriter::create(path, both);
+    const auto out = ImageWriter::create(base::path_of(path), both);
     std::vector<uint8_t> source(size_t{small.width} * small.channels);
     std::vector<uint8_t> right(size_t{half} * n);
     std::vector<uint8_t> row(size_t{both.width} * n, 255);
@@ -48,7 +49,7 @@ void write_comparison(const Options& o, int scale, const std::string& path) {
 void upscale(const Options& o, Run& run) {
     const auto started = std::chrono::steady_clock::now();
     // Whatever is wrong with the input is said before anything long is begun.
-    const auto in = ImageReader::open(o.in);
+    const auto in = ImageReader::open(base::path_of(o.in));
     const auto model = std::make_shared<const Esrgan>(Esrgan::open(find_model(o.model, o.scale, o.models)));
     ContextOptions options = context_options(o.choice);
     const Context context(options);
@@ -68,7 +69,7 @@ void upscale(const Options& o, Run& run) {
         Progress progress("upscaling");
         how.progress = [&](double done) { progress.show(done); };
         Upscaler upscaler(device, model);
-        result = upscaler.run(*in, o.out, how);
+        result = upscaler.run(*in, base::path_of(o.out), how);
     }
     if (!o.compare.empty()) write_comparison(o, model->scale(), o.compare);
     const double total = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();

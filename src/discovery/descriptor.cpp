@@ -47,7 +47,8 @@ const Json& list_in(const Json& object, const char* field) {
     static const Json kNone = Json::array();
     const auto found = object.find(field);
     if (found == object.end()) return kNone;
-    if (!found->is_array() || found->size() > kMostItems) throw Mistake{"'" + std::string(field) + "' is not a list of at most 64"};
+    if (!found->is_array() || found->size() > kMostItems)
+        throw Mistake{"'" + std::string(field) + "' is not a list of at most 64"};
     return *found;
 }
 

@@ -123,8 +123,7 @@ private:
         if (note.name_size < 4 || note.name_size > 16 || note.size > kMostNote) return;
         const std::string owner = source_.text(name_at);
         std::vector<std::byte> bytes(note.size);
-        if (owner == "Backplane" && note.type == 1 && note_.empty() && source_.read(body_at, bytes))
-            note_ = std::move(bytes);
+        if (owner == "Backplane" && note.type == 1 && note_.empty() && source_.read(body_at, bytes)) note_ = bytes;
         if (owner == "GNU" && note.type == 3 && note.size <= 64 && source_.read(body_at, bytes)) {
             static constexpr char kDigits[] = "0123456789abcdef";
             for (const std::byte b : bytes) {

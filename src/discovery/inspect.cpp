@@ -20,7 +20,8 @@ void take_sidecar(Inspection& into) {
         json.resize(file.read_at(0, std::as_writable_bytes(std::span(json))));
         if (file.status().others_may_write || file.status().foreign_owner) {
             into.problem = ReasonCode::writable_by_others;
-            into.text = "its sidecar " + sidecar.filename().string() + " belongs to somebody else or may be written by others";
+            into.text =
+                "its sidecar " + sidecar.filename().string() + " belongs to somebody else or may be written by others";
             return;
         }
         read_descriptor_json(json, BP_ABI, 0, into);
@@ -62,7 +63,8 @@ Inspection inspect(const std::filesystem::path& path) {
         read_binary(FileBytes(file), result);
     } catch (const Error& error) {
         result.status = base::status_of(path);
-        result.problem = result.status.kind == base::FileStatus::Kind::regular ? ReasonCode::unreadable : ReasonCode::not_a_module;
+        result.problem =
+            result.status.kind == base::FileStatus::Kind::regular ? ReasonCode::unreadable : ReasonCode::not_a_module;
         if (result.status.kind == base::FileStatus::Kind::missing) result.problem = ReasonCode::unreadable;
         result.text = error.what();
         return result;
@@ -96,10 +98,10 @@ std::string name_of_machine(const Binary& binary) {
         const char* name;
     };
     static constexpr std::array kRows{
-        Row{Format::elf, 62, "x86-64"}, Row{Format::elf, 183, "arm64"},     Row{Format::elf, 3, "x86 (32-bit)"},
-        Row{Format::elf, 40, "arm"},    Row{Format::elf, 243, "RISC-V"},    Row{Format::elf, 21, "PowerPC 64"},
-        Row{Format::elf, 258, "LoongArch"}, Row{Format::elf, 22, "S/390"}, Row{Format::pe, 0x8664, "x86-64"},
-        Row{Format::pe, 0xaa64, "arm64"}, Row{Format::pe, 0x14c, "x86 (32-bit)"},
+        Row{Format::elf, 62, "x86-64"},     Row{Format::elf, 183, "arm64"},         Row{Format::elf, 3, "x86 (32-bit)"},
+        Row{Format::elf, 40, "arm"},        Row{Format::elf, 243, "RISC-V"},        Row{Format::elf, 21, "PowerPC 64"},
+        Row{Format::elf, 258, "LoongArch"}, Row{Format::elf, 22, "S/390"},          Row{Format::pe, 0x8664, "x86-64"},
+        Row{Format::pe, 0xaa64, "arm64"},   Row{Format::pe, 0x14c, "x86 (32-bit)"},
     };
     std::string name = "machine " + std::to_string(binary.machine);
     for (const Row& row : kRows)

@@ -25,7 +25,8 @@ std::string join(const std::vector<std::string>& words) {
 Judgement judge_access(const Inspection& m) {
     if (m.status.kind != base::FileStatus::Kind::regular) return {};
     if (m.status.others_may_write)
-        return no(ReasonCode::writable_by_others, "everybody on this machine may write to the file", base::how_to_protect(m.path));
+        return no(ReasonCode::writable_by_others, "everybody on this machine may write to the file",
+                  base::how_to_protect(m.path));
     if (m.status.foreign_owner)
         return no(ReasonCode::wrong_owner, "the file belongs to " + m.status.owner + ", neither to you nor to the system",
                   "take it over (chown), if you trust it");
@@ -43,8 +44,8 @@ std::string remedy_for(ReasonCode code) {
 
 Judgement judge_machine(const Inspection& m, const Host& host) {
     const Binary& b = m.binary;
-    if (b.format == Format::none || (b.format == host.binary.format && b.machine == host.binary.machine && b.bits == host.binary.bits &&
-                                     b.little_endian == host.binary.little_endian))
+    if (b.format == Format::none || (b.format == host.binary.format && b.machine == host.binary.machine &&
+                                     b.bits == host.binary.bits && b.little_endian == host.binary.little_endian))
         return {};
     return no(ReasonCode::wrong_architecture,
               "built for " + name_of_machine(b) + ", this program for " + name_of_machine(host.binary),
@@ -75,9 +76,9 @@ Judgement judge_libraries(const Inspection& m) {
 }
 
 // The strongest instruction set first; what is not here ranks below what is.
-constexpr std::array<std::string_view, 18> kStrength{"amx_fp16", "amx_int8", "avx512_fp16", "avx512_bf16", "avx512_vnni", "avx512bw",
-                                                     "avx512f",  "avx_vnni", "avx2",        "avx",         "sse4_2",      "sve2",
-                                                     "sve",      "i8mm",     "bf16",        "asimddp",     "asimdhp",     "atomics"};
+constexpr std::array<std::string_view, 18> kStrength{
+    "amx_fp16", "amx_int8", "avx512_fp16", "avx512_bf16", "avx512_vnni", "avx512bw", "avx512f", "avx_vnni", "avx2",
+    "avx",      "sse4_2",   "sve2",        "sve",         "i8mm",        "bf16",     "asimddp", "asimdhp",  "atomics"};
 
 // 0: the strongest; kStrength.size(): none of them.
 size_t strength(const Descriptor& d, size_t after) {
@@ -115,8 +116,9 @@ Judgement judge(const Inspection& m, const Host& host) {
     if (Judgement machine = judge_machine(m, host); machine.code != ReasonCode::none) return machine;
     if (m.problem != ReasonCode::none) return no(m.problem, m.text, remedy_for(m.problem));
     if (!m.descriptor)
-        return no(ReasonCode::not_a_module, "a shared library without a descriptor: not a module",
-                  "for a module of another make, put a sidecar beside it (" + m.path.filename().string() + ".backplane.json)");
+        return no(
+            ReasonCode::not_a_module, "a shared library without a descriptor: not a module",
+            "for a module of another make, put a sidecar beside it (" + m.path.filename().string() + ".backplane.json)");
     const Descriptor& d = *m.descriptor;
     if ((d.flags & BP_NOTE_SANITIZER) != 0 && !host.sanitizer)
         return no(ReasonCode::sanitizer_mismatch, "built with a sanitizer, which this program is not");

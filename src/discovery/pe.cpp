@@ -68,7 +68,8 @@ std::vector<std::byte> read_pe(const ByteSource& source, Inspection& into) {
     into.binary.bits = magic == kPlus ? 64 : 32;
     // The loader looks beside the file first (LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR); nothing in the file says so.
     if (!into.path.empty()) into.binary.run_paths.push_back(into.path.parent_path());
-    if ((coff.characteristics & kLibrary) == 0) return stop(into, ReasonCode::not_a_module, "a Windows program, not a library");
+    if ((coff.characteristics & kLibrary) == 0)
+        return stop(into, ReasonCode::not_a_module, "a Windows program, not a library");
     if (into.binary.bits != 64) return {};
 
     std::vector<Section> sections(std::min<uint16_t>(coff.sections, 96));

@@ -86,7 +86,7 @@ private:
     static bool is_candidate(const std::string& name, const std::vector<fs::path>& names) {
         if (!ends_with(name, base::library_ending())) return false;
         if (starts_with(name, module_prefix())) return true;
-        return std::binary_search(names.begin(), names.end(), fs::path(name + std::string(kSidecar)));
+        return std::binary_search(names.begin(), names.end(), base::path_of(name + std::string(kSidecar)));
     }
 
     Search& search_;
@@ -100,7 +100,7 @@ void environment_paths(Finder& finder) {
     const std::string list = base::environment("BACKPLANE_MODULE_PATH").value_or("");
     for (size_t at = 0; at < list.size();) {
         const size_t end = std::min(list.find(base::list_separator(), at), list.size());
-        const fs::path folder = list.substr(at, end - at);
+        const fs::path folder = base::path_of(list.substr(at, end - at));
         at = end + 1;
         if (folder.empty()) continue;
         if (folder.is_relative())

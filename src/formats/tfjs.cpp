@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/file.hpp"
 #include "formats/mapped_file.hpp"
 #include "formats/printable.hpp"
 #include "formats/tfjs_layers.hpp"
@@ -113,10 +114,10 @@ TfjsModel read_tfjs(const std::filesystem::path& path) {
     return parse_tfjs(json, path.string(), [&](const std::string& name) {
         // A model of somebody else must not read anywhere but beside itself.
         if (name.empty() || name == "." || name == ".." ||
-            name.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos)
+            name.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos || base::path_of(name).has_root_name())
             throw Error(Code::corrupt, "cannot read '" + path.string() + "': weight file " + printable(name) +
                                            " is not the name of a file beside it");
-        const MappedFile shard(path.parent_path() / name);
+        const MappedFile shard(path.parent_path() / base::path_of(name));
         return std::vector<std::byte>(shard.bytes().begin(), shard.bytes().end());
     });
 }

@@ -9,6 +9,7 @@
 #include "registry/device_state.hpp"
 #include "registry/filter.hpp"
 #include "registry/module.hpp"
+#include "registry/trial.hpp"
 
 extern "C" const bp_static_module backplane_linked_in_modules[];
 
@@ -40,7 +41,8 @@ LogLevel level_from(const std::string& name) {
 
 std::string list_of(const std::vector<DeviceInfo>& devices) {
     std::string text;
-    for (const DeviceInfo& d : devices) text += (text.empty() ? "" : ", ") + d.id + " (" + d.name + ", " + name_of(d.kind) + ")";
+    for (const DeviceInfo& d : devices)
+        text += (text.empty() ? "" : ", ") + d.id + " (" + d.name + ", " + name_of(d.kind) + ")";
     return text.empty() ? "none" : text;
 }
 
@@ -62,6 +64,7 @@ struct Context::Impl {
     std::string filter_source;  // for sentences: "BACKPLANE_DEVICE"
     std::string cpu_mask;
     std::shared_ptr<const HostServices> services;
+    std::unique_ptr<registry::Trials> trials;
 
     mutable std::mutex mutex;  // of everything below
     std::vector<Source> sources;
@@ -83,6 +86,7 @@ struct Context::Impl {
         host->log = options.log;
         host->least = level_from(variable("BACKPLANE_LOG"));
         services = std::move(host);
+        trials = std::make_unique<registry::Trials>(options, services->options);
     }
 
     void scan() {
@@ -120,11 +124,16 @@ struct Context::Impl {
         try {
             std::shared_ptr<Module> module;
             for (const Loaded& old : before)
-                if (old.backend == c.descriptor->backend && same_file(old.module->inspection(), rated.inspection)) module = old.module;
-            if (!module) module = std::make_shared<Module>(rated, services);
+                if (old.backend == c.descriptor->backend && same_file(old.module->inspection(), rated.inspection))
+                    module = old.module;
+            if (!module) {
+                if (rated.linked_in == nullptr) pass_trial(rated.inspection, c);
+                module = std::make_shared<Module>(rated, services);
+            }
             std::string why_none;
             if (module->list(why_none).empty())
-                throw LoadFailure{ReasonCode::no_devices, why_none.empty() ? "it found no device" : "it found no device: " + why_none};
+                throw LoadFailure{ReasonCode::no_devices,
+                                  why_none.empty() ? "it found no device" : "it found no device: " + why_none};
             loaded.push_back({c.descriptor->backend, std::move(module)});
             c.verdict = Verdict::loaded;
             return true;
@@ -134,6 +143,15 @@ struct Context::Impl {
             c.reason = failure.text;
         }
         return false;
+    }
+
+    // Throws LoadFailure for a module that its trial in a child process keeps out.
+    void pass_trial(const discovery::Inspection& module, Candidate& c) {
+        const registry::Trials::Answer answer = trials->ask(module);
+        if (!answer.note.empty()) remember(answer.note);
+        if (answer.code == ReasonCode::none) return;
+        c.remedy = answer.remedy;
+        throw LoadFailure{answer.code, answer.reason};
     }
 
     void remember(const std::string& problem) const {
@@ -187,12 +205,14 @@ struct Context::Impl {
         if (devices.empty()) return "no usable device was found on this machine";
         if (selected.empty()) {
             if (used.text().empty())
-                return "all devices here are software devices, which are not chosen by themselves; name one, of: " + list_of(devices);
+                return "all devices here are software devices, which are not chosen by themselves; name one, of: " +
+                       list_of(devices);
             return source + " '" + used.text() + "' matches nothing; there are: " + list_of(devices);
         }
         const DeviceInfo& best = selected.front();
         if (!used.text().empty()) return best.id + ", by " + source + " '" + used.text() + "'";
-        const auto usable = std::count_if(devices.begin(), devices.end(), [](const auto& d) { return d.kind != DeviceKind::software; });
+        const auto usable =
+            std::count_if(devices.begin(), devices.end(), [](const auto& d) { return d.kind != DeviceKind::software; });
         if (usable == 1 && devices.size() == 1) return best.id + " is the only device";
         if (usable == 1) return best.id + " is the only device that is not a software device";
         return best.id + " is first in the order of preference (discrete, virtual, integrated, accelerator, cpu)";
@@ -217,9 +237,12 @@ Device Context::choose(std::string_view text) const {
         const std::vector<DeviceInfo> devices = Impl::preferred(all);
         const std::vector<DeviceInfo> selected = used.select(devices);
         if (selected.empty() && !devices.empty())
-            throw Error(Code::not_found, "cannot choose a device: " + impl_->why(used, given ? "the filter" : impl_->filter_source, devices, selected));
+            throw Error(Code::not_found,
+                        "cannot choose a device: " +
+                            impl_->why(used, given ? "the filter" : impl_->filter_source, devices, selected));
         for (const DeviceInfo& d : selected) {
-            const auto listed = std::find_if(all.begin(), all.end(), [&](const Impl::Listed& l) { return l.info.id == d.id; });
+            const auto listed =
+                std::find_if(all.begin(), all.end(), [&](const Impl::Listed& l) { return l.info.id == d.id; });
             try {
                 return impl_->open(*listed);
             } catch (const Error& error) {

@@ -21,8 +21,8 @@ struct Device::State {
     DeviceInfo info;
     const bp_module_api* api = nullptr;
     bp_device* handle = nullptr;
-    std::mutex device_mutex;                          // held around pack, run and copy
-    std::shared_ptr<registry::Module> module;         // destroyed after the device
+    std::mutex device_mutex;                   // held around pack, run and copy
+    std::shared_ptr<registry::Module> module;  // destroyed after the device
 };
 
 }  // namespace backplane

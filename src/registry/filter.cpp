@@ -11,7 +11,8 @@ namespace {
 
 std::string lower(std::string_view text) {
     std::string result(text);
-    std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::transform(result.begin(), result.end(), result.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return result;
 }
 
@@ -42,7 +43,9 @@ bool glob(std::string_view pattern, std::string_view text) {
 bool matches(const std::string& term, const DeviceInfo& device) {
     if (term == "auto") return device.kind != DeviceKind::software;
     if (term.compare(0, 5, "name=") == 0) return glob(term.substr(5), lower(device.name));
-    return term == lower(device.id) || term == lower(device.backend) || term == name_of(device.kind) ||
+    // A backend over another registry lists devices by the names that one gives them: "ggml:vulkan0".
+    const std::string by_name = device.backend + ":" + device.name;
+    return term == lower(device.id) || term == lower(by_name) || term == lower(device.backend) || term == name_of(device.kind) ||
            (!device.identity.empty() && term == lower(device.identity));
 }
 
@@ -82,7 +85,8 @@ std::vector<DeviceInfo> Filter::select(const std::vector<DeviceInfo>& devices) c
     const std::vector<std::string> all = wanted_.empty() ? std::vector<std::string>{"auto"} : wanted_;
     for (const std::string& term : all) {
         for (const DeviceInfo& device : devices) {
-            const bool out = std::any_of(unwanted_.begin(), unwanted_.end(), [&](const std::string& t) { return matches(t, device); });
+            const bool out =
+                std::any_of(unwanted_.begin(), unwanted_.end(), [&](const std::string& t) { return matches(t, device); });
             if (!out && matches(term, device) && taken.insert(device.id).second) selected.push_back(device);
         }
     }
@@ -97,7 +101,8 @@ void sort_by_preference(std::vector<DeviceInfo>& devices) {
     auto key = [](const DeviceInfo& d) {
         return std::tuple(d.kind == DeviceKind::software, !d.warning.empty(), rank(d.kind));
     };
-    std::stable_sort(devices.begin(), devices.end(), [&](const DeviceInfo& a, const DeviceInfo& b) { return key(a) < key(b); });
+    std::stable_sort(devices.begin(), devices.end(),
+                     [&](const DeviceInfo& a, const DeviceInfo& b) { return key(a) < key(b); });
 }
 
 }  // namespace backplane::registry

@@ -9,7 +9,7 @@
 
 namespace backplane::registry {
 
-// Terms, comma-separated: an id "vulkan:0", a backend "cpu", a kind "discrete", "name=*rtx*" (glob, any case), an identity
+// Terms, comma-separated: an id "vulkan:0", a backend and a device's name "ggml:Vulkan0", a backend "cpu", a kind "discrete", "name=*rtx*" (glob, any case), an identity
 // "pci:0000:01:00.0"; `!` before a term excludes. Earlier terms are preferred over later ones. No term but exclusions, or "auto": the
 // best there is, which is never a software device.
 class Filter {

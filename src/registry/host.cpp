@@ -32,7 +32,7 @@ void* allocate(void*, size_t size, size_t alignment) {
     if ((align & (align - 1)) != 0 || align > (size_t{1} << 30)) return nullptr;
     const size_t room = (sizeof(Block) + align - 1) / align * align;
     if (size > SIZE_MAX - room) return nullptr;
-    void* start = ::operator new(size + room, std::align_val_t{align}, std::nothrow);
+    void* start = ::operator new (size + room, std::align_val_t{align}, std::nothrow);
     if (start == nullptr) return nullptr;
     char* memory = static_cast<char*>(start) + room;
     new (memory - sizeof(Block)) Block{start, align};
@@ -42,7 +42,7 @@ void* allocate(void*, size_t size, size_t alignment) {
 void release(void*, void* memory) {
     if (memory == nullptr) return;
     const Block block = *reinterpret_cast<const Block*>(static_cast<char*>(memory) - sizeof(Block));
-    ::operator delete(block.start, std::align_val_t{block.alignment});
+    ::operator delete (block.start, std::align_val_t{block.alignment});
 }
 
 }  // namespace

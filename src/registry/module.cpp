@@ -95,14 +95,15 @@ DeviceInfo info_of(const bp_device_info& d) {
     return info;
 }
 
-std::string with_reason(std::string text, bp_code code, const base::ErrorRoom& room) {
+std::string with_reason(const std::string& text, bp_code code, const base::ErrorRoom& room) {
     return text + ": " + (room.text().empty() ? name_of(static_cast<Code>(code)) : clean(room.text().data()));
 }
 
 }  // namespace
 
-Module::Module(const discovery::Rated& rated, std::shared_ptr<const HostServices> services)
+Module::Module(const discovery::Rated& rated, std::shared_ptr<const HostServices> services, Step step)
     : services_(std::move(services)), inspection_(rated.inspection), host_(host_table(*services_)) {
+    step("load");
     if (rated.linked_in == nullptr) {
         try {
             library_ = base::DynamicLibrary(inspection_.path);
@@ -112,7 +113,9 @@ Module::Module(const discovery::Rated& rated, std::shared_ptr<const HostServices
     }
     const backplane_module_fn entry = entry_of(rated, library_);
     if (entry == nullptr) throw LoadFailure{ReasonCode::entry_missing, "it does not export backplane_module"};
+    step("table");
     api_ = read_table(entry(BP_ABI));
+    step("open");
     base::ErrorRoom room;
     const bp_code code = api_.open(&host_, &handle_, room.get());
     if (code != BP_OK || handle_ == nullptr)

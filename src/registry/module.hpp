@@ -26,8 +26,10 @@ struct ListedDevice {
 // Closed and, when it says that it may be, unmapped when the last reference goes. Members may be called from any thread.
 class Module {
 public:
-    // Loads, asks for the table, checks it, opens. Throws LoadFailure.
-    Module(const discovery::Rated& rated, std::shared_ptr<const HostServices> services);
+    // Loads, asks for the table, checks it, opens; `step` hears what comes next. Throws LoadFailure.
+    using Step = void (*)(const char* name);
+    Module(
+        const discovery::Rated& rated, std::shared_ptr<const HostServices> services, Step step = [](const char*) {});
     ~Module();
     Module(const Module&) = delete;
     Module& operator=(const Module&) = delete;

@@ -73,10 +73,13 @@ std::string Report::summary() const {
     for (const std::string& note : notes) text << "  note: " << note << '\n';
     text << "searched:\n";
     for (const Source& s : sources)
-        text << "  " << (s.path.empty() ? std::string("(in this program)") : s.path.string()) << " [" << name_of(s.kind) << "]: " << s.note << '\n';
+        text << "  " << (s.path.empty() ? std::string("(in this program)") : s.path.string()) << " [" << name_of(s.kind)
+             << "]: " << s.note << '\n';
     text << "modules:\n";
     for (const Candidate& c : candidates) {
-        text << "  " << (c.path.empty() ? (c.descriptor ? c.descriptor->backend : std::string("?")) + " (linked in)" : c.path.string())
+        text << "  "
+             << (c.path.empty() ? (c.descriptor ? c.descriptor->backend : std::string("?")) + " (linked in)"
+                                : c.path.string())
              << ": " << name_of(c.verdict);
         if (!c.reason.empty()) text << ": " << c.reason;
         if (!c.remedy.empty()) text << "; " << c.remedy;

@@ -1,10 +1,10 @@
 #include "contract/module_under_test.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+
+#include "support/system.hpp"
 
 extern "C" const bp_static_module backplane_linked_in_modules[];
 
@@ -16,14 +16,13 @@ void add_files(std::vector<Entry>& found, const std::string& folder) {
     std::error_code none;
     std::vector<std::filesystem::path> files;
     for (const auto& file : std::filesystem::directory_iterator(folder, none))
-        if (file.path().extension() == ".so") files.push_back(file.path());
+        if (file.path().filename() == backplane::test::library(file.path().stem().string())) files.push_back(file.path());
     std::sort(files.begin(), files.end());
     for (const auto& file : files) {
-        void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
         std::string name = "file_" + file.stem().string();
         std::replace_if(
             name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-        void* entry = library == nullptr ? nullptr : dlsym(library, "backplane_module");
+        void* entry = backplane::test::symbol_of(file, "backplane_module");
         found.push_back({name, reinterpret_cast<backplane_module_fn>(entry)});
     }
 }
@@ -40,9 +39,9 @@ std::vector<Entry> find_modules() {
 void log_nothing(void*, uint32_t, const char*) {}
 const char* no_option(void*, const char*) { return nullptr; }
 void* allocate(void*, size_t size, size_t alignment) {
-    return std::aligned_alloc(alignment, (std::max<size_t>(size, 1) + alignment - 1) / alignment * alignment);
+    return backplane::test::allocate(std::max<size_t>(size, 1), alignment);
 }
-void release(void*, void* memory) { std::free(memory); }
+void release(void*, void* memory) { backplane::test::release(memory); }
 
 }  // namespace
 

@@ -1,22 +1,11 @@
 // Module promises M1 to M12: loading, versions, listing, devices, options, errors.
-#include <filesystem>
 #include <thread>
 
 #include "contract/module_under_test.hpp"
+#include "support/system.hpp"
 
 namespace contract {
 namespace {
-
-size_t open_files() {
-    std::error_code none;
-    const std::filesystem::directory_iterator files("/proc/self/fd", none);
-    return static_cast<size_t>(std::distance(begin(files), end(files)));
-}
-size_t threads() {
-    std::error_code none;
-    const std::filesystem::directory_iterator tasks("/proc/self/task", none);
-    return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
-}
 
 TEST_P(Module, M1_AForeignMajorIsAnsweredWithNull) {
     EXPECT_EQ(entry((BP_ABI_MAJOR + 1) << 16), nullptr);
@@ -166,11 +155,11 @@ TEST_P(Module, M12_OpeningAndClosingLeavesNothingBehind) {
         api->close(m);
     };
     once();
-    const size_t files = open_files();
-    const size_t tasks = threads();
+    const size_t files = backplane::test::open_files();
+    const size_t tasks = backplane::test::threads();
     for (int round = 0; round < 50; ++round) once();
-    EXPECT_EQ(open_files(), files);
-    EXPECT_EQ(threads(), tasks);
+    EXPECT_EQ(backplane::test::open_files(), files);
+    EXPECT_EQ(backplane::test::threads(), tasks);
 }
 
 INSTANTIATE_TEST_SUITE_P(Contract, Module, testing::Range<size_t>(0, modules().size()), module_name);

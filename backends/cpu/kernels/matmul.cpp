@@ -247,6 +247,7 @@ void run(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column
 BP_CPU_ENTRY(matmul, MatMulKernels) {
     table->rows = rows_of(kVectors);
     table->panel_floats = kDepth * kBlock;
-    table->converts_f16 = HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_SSE4 && HWY_TARGET != HWY_SSSE3;
+    table->converts_f16 =
+        HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SSE4 && HWY_TARGET != HWY_SSSE3;
     table->run = run;
 }

@@ -21,14 +21,14 @@ HWY_INLINE VF v_polynomial(VF x, VF sum, float next, Rest... rest) {
 
 HWY_INLINE VF v_power_of_two(hn::Vec<I> n) { return hn::BitCast(f, hn::ShiftLeft<23>(hn::Add(n, hn::Set(I(), 127)))); }
 
-// x between low and high; NaN stays NaN. Where they meet NaN, the minimum and maximum of x86 give their second operand, those of
-// arm64 NaN; the scalar ones of Highway the other operand.
+// x between low and high; NaN stays NaN: of it, the minimum and maximum of x86 give their second operand. Those of other targets may
+// give the other.
 HWY_INLINE VF v_clamp(VF x, float low, float high) {
-#if HWY_TARGET == HWY_SCALAR
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+    return hn::Max(v_set(low), hn::Min(v_set(high), x));
+#else
     x = hn::IfThenElse(hn::Lt(x, v_set(low)), v_set(low), x);
     return hn::IfThenElse(hn::Gt(x, v_set(high)), v_set(high), x);
-#else
-    return hn::Max(v_set(low), hn::Min(v_set(high), x));
 #endif
 }
 

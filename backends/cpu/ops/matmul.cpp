@@ -96,10 +96,29 @@ struct PackTask {
     int64_t first = 0, valid = 0, width = 0;  // columns
 };
 
-void pack_floats(const Product& p, const PackTask& t) {
+// into[c * into_row + r] = from[r * from_row + c], floats.
+CopyTask transposition(const void* from, int64_t from_row, void* into, int64_t into_row, int64_t rows, int64_t columns) {
+    CopyTask task;
+    task.from = from;
+    task.into = into;
+    task.from_outer = task.into_inner = 1;
+    task.from_inner = from_row;
+    task.into_outer = into_row;
+    task.outer = columns;
+    task.inner = rows;
+    task.size = sizeof(float);
+    return task;
+}
+
+void pack_floats(const Product& p, const MoveKernels& move, const PackTask& t) {
     const sdk::DTypeInfo type = sdk::dtype_info(p.b_dtype);
     auto* into = reinterpret_cast<float*>(t.packed);
     auto at = [&](int64_t element) { return t.plain + element / type.block * type.bytes; };
+    if (p.transpose_b && p.b_dtype == BP_F32) {
+        for (int64_t d = 0; t.valid < t.width && d < p.depth; ++d)
+            std::fill_n(into + d * t.width + t.valid, t.width - t.valid, 0.0f);
+        return move.transpose(transposition(at(t.first * p.depth), p.depth, into, t.width, t.valid, p.depth));
+    }
     constexpr int64_t kPiece = 256;  // elements decoded at a time; a multiple of the blocks
     float piece[kPiece];
     for (int64_t c = 0; p.transpose_b && c < t.width; ++c)
@@ -140,18 +159,19 @@ void pack_blocks_of_32(const Product& p, const PackTask& t) {
     }
 }
 
-void pack(const Product& p, const ConvKernels& k, const std::byte* plain, std::byte* out, ThreadPool& pool) {
+void pack(const Product& p, const Kernels& k, const std::byte* plain, std::byte* out, ThreadPool& pool) {
+    if (p.depth == 0) return;
     const sdk::DTypeInfo type = sdk::dtype_info(p.b_dtype);
-    const int64_t blocks = (p.columns + k.block - 1) / k.block;
+    const int64_t blocks = (p.columns + k.conv.block - 1) / k.conv.block;
     pool.run(static_cast<uint32_t>(p.b_batches * blocks), [&](uint32_t i, std::byte*) {
         const int64_t batch = i / blocks;
         PackTask t;
         t.plain = plain + batch * p.depth * p.columns / type.block * type.bytes;
-        t.first = i % blocks * k.block;
-        t.valid = std::min(k.block, p.columns - t.first);
-        t.width = padded_columns(t.valid, k.lanes);
-        t.packed = out + batch * p.b_bytes(k.lanes) + t.first * packed_column_bytes(p.type, p.depth);
-        if (p.type == kPackedF32) return pack_floats(p, t);
+        t.first = i % blocks * k.conv.block;
+        t.valid = std::min(k.conv.block, p.columns - t.first);
+        t.width = padded_columns(t.valid, k.conv.lanes);
+        t.packed = out + batch * p.b_bytes(k.conv.lanes) + t.first * packed_column_bytes(p.type, p.depth);
+        if (p.type == kPackedF32) return pack_floats(p, k.move, t);
         if (p.type == kPackedQ8 || p.type == kPackedQ4) return pack_blocks_of_32(p, t);
         pack_halves(p, t);
     });
@@ -160,13 +180,21 @@ void pack(const Product& p, const ConvKernels& k, const std::byte* plain, std::b
 // Rows that one chunk takes: enough to use a panel often, few enough that all threads get work.
 constexpr int64_t kRowsOfChunk = 96;
 
-void transpose_rows(const Run& run, const float* from, float* into, int64_t batches, int64_t rows, int64_t depth) {
-    run.ranges(batches * rows, 16, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-            const float* matrix = from + i / rows * rows * depth;
-            for (int64_t d = 0; d < depth; ++d) into[i * depth + d] = matrix[d * rows + i % rows];
-        }
-    });
+// Matrices of depth x rows become rows x depth.
+void transpose_rows(const Run& run, const MoveKernels& move, const float* from, float* into, int64_t batches, int64_t rows,
+                    int64_t depth) {
+    constexpr int64_t kRows = 64;
+    const int64_t bands = (rows + kRows - 1) / kRows;
+    run.ranges(batches * bands, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, kRows * depth)),
+               [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; ++i) {
+                       const int64_t matrix = i / bands * rows * depth;
+                       const int64_t first = i % bands * kRows;
+                       const int64_t count = std::min(kRows, rows - first);
+                       move.transpose(
+                           transposition(from + matrix + first, rows, into + matrix + first * depth, depth, depth, count));
+                   }
+               });
 }
 
 void lower(Lowering& to, const Node& node) {
@@ -180,9 +208,9 @@ void lower(Lowering& to, const Node& node) {
     std::string kind = "matmul/" + std::to_string(shape->lanes) + "x" + std::to_string(shape->block);
     for (const int64_t n : {int64_t{p.b_dtype}, int64_t{p.type}, p.b_batches, p.depth, p.columns, int64_t{p.transpose_b}})
         kind += "," + std::to_string(n);
-    const ValueId b = to.packed(
-        node.inputs[1], layout_id(kind), bytes,
-        [=](const std::byte* plain, std::byte* packed, ThreadPool& pool) { pack(p, *shape, plain, packed, pool); });
+    const ValueId b =
+        to.packed(node.inputs[1], layout_id(kind), bytes,
+                  [=](const std::byte* plain, std::byte* packed, ThreadPool& pool) { pack(p, *k, plain, packed, pool); });
     if (p.type != kPackedF32) to.lane_scratch(static_cast<uint64_t>(k->matmul.panel_floats) * sizeof(float));
     const int64_t a_batches = to[a].elements() / std::max<int64_t>(1, p.rows * p.depth);
     const ValueId turned = p.transpose_a ? to.scratch(to[a].bytes) : kNone;
@@ -194,7 +222,7 @@ void lower(Lowering& to, const Node& node) {
             [=](const Run& run) {
                 const float* left = run.at<float>(a);
                 if (p.transpose_a) {
-                    transpose_rows(run, left, run.at<float>(turned), a_batches, p.rows, p.depth);
+                    transpose_rows(run, k->move, left, run.at<float>(turned), a_batches, p.rows, p.depth);
                     left = run.at<float>(turned);
                 }
                 const Epilogue epilogue = epilogue_of(post, *plan, run, p.columns);

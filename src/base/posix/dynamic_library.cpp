@@ -34,6 +34,8 @@ void* DynamicLibrary::symbol(const char* name) const noexcept {
 
 std::string_view library_ending() noexcept { return ".so"; }
 
+std::string_view program_ending() noexcept { return ""; }
+
 std::filesystem::path own_file() {
     static const char anchor = 0;  // an address inside this library
     Dl_info info{};

@@ -111,6 +111,10 @@ std::filesystem::path real_path(const std::filesystem::path& path) {
 
 std::string how_to_protect(const std::filesystem::path& path) { return "chmod o-w " + path.string(); }
 
+std::string replace(const std::filesystem::path& from, const std::filesystem::path& to) {
+    return ::rename(from.c_str(), to.c_str()) == 0 ? std::string() : words_for(errno);
+}
+
 std::FILE* open_to_read(const std::filesystem::path& path) noexcept { return std::fopen(path.c_str(), "rb"); }
 
 std::FILE* create_new(const std::filesystem::path& path) noexcept { return std::fopen(path.c_str(), "wbx"); }

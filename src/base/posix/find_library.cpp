@@ -56,7 +56,8 @@ bool in_any(std::string_view folders, const std::string& name) {
     for (size_t at = 0; at <= folders.size();) {
         const size_t end = std::min(folders.find(':', at), folders.size());
         std::error_code failed;
-        if (end > at && std::filesystem::exists(std::filesystem::path(folders.substr(at, end - at)) / name, failed)) return true;
+        if (end > at && std::filesystem::exists(std::filesystem::path(folders.substr(at, end - at)) / name, failed))
+            return true;
         at = end + 1;
     }
     return false;

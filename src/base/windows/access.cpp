@@ -52,8 +52,10 @@ const std::array<Sid, 3>& system_owners() {
 
 // For a folder: putting a file into it or taking one out. Making a folder in it, which everybody may do in the root of a drive, changes
 // nothing that is there.
-constexpr DWORD kWriteFile = FILE_WRITE_DATA | FILE_APPEND_DATA | DELETE | WRITE_DAC | WRITE_OWNER | GENERIC_WRITE | GENERIC_ALL;
-constexpr DWORD kWriteFolder = FILE_ADD_FILE | FILE_DELETE_CHILD | DELETE | WRITE_DAC | WRITE_OWNER | GENERIC_WRITE | GENERIC_ALL;
+constexpr DWORD kWriteFile =
+    FILE_WRITE_DATA | FILE_APPEND_DATA | DELETE | WRITE_DAC | WRITE_OWNER | GENERIC_WRITE | GENERIC_ALL;
+constexpr DWORD kWriteFolder =
+    FILE_ADD_FILE | FILE_DELETE_CHILD | DELETE | WRITE_DAC | WRITE_OWNER | GENERIC_WRITE | GENERIC_ALL;
 
 // One entry of an access list, as far as it matters here.
 struct Entry {
@@ -103,8 +105,8 @@ Sid installer() {
     PSID owner = nullptr;
     PSECURITY_DESCRIPTOR all = nullptr;
     const std::filesystem::path own = extended(own_file());
-    if (own.empty() || ::GetNamedSecurityInfoW(own.c_str(), SE_FILE_OBJECT, OWNER_SECURITY_INFORMATION, &owner, nullptr, nullptr,
-                                               nullptr, &all) != ERROR_SUCCESS)
+    if (own.empty() || ::GetNamedSecurityInfoW(own.c_str(), SE_FILE_OBJECT, OWNER_SECURITY_INFORMATION, &owner, nullptr,
+                                               nullptr, nullptr, &all) != ERROR_SUCCESS)
         return {};
     const LocalMemory<void> held(all);
     return Sid(owner);

@@ -41,7 +41,8 @@ DynamicLibrary::DynamicLibrary(const std::filesystem::path& file) {
     constexpr DWORD kSearch = LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS;
     const QuietErrors quiet;
     handle_ = ::LoadLibraryExW(windows::extended(file).c_str(), nullptr, kSearch);
-    if (handle_ == nullptr) throw Error(Code::not_found, windows::to_utf8(file.native()) + ": " + windows::words_for(::GetLastError()));
+    if (handle_ == nullptr)
+        throw Error(Code::not_found, windows::to_utf8(file.native()) + ": " + windows::words_for(::GetLastError()));
 }
 
 DynamicLibrary::~DynamicLibrary() {
@@ -61,6 +62,8 @@ void* DynamicLibrary::symbol(const char* name) const noexcept {
 }
 
 std::string_view library_ending() noexcept { return ".dll"; }
+
+std::string_view program_ending() noexcept { return ".exe"; }
 
 std::filesystem::path own_file() {
     static const wchar_t anchor = 0;  // an address inside this library

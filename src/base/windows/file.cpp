@@ -57,6 +57,12 @@ Handle open_for(const std::filesystem::path& extended, DWORD rights) {
     return Handle(file == INVALID_HANDLE_VALUE ? nullptr : file);
 }
 
+// Names may hold any 16-bit values; those that are no text cannot be said in a report, nor typed.
+bool is_text(std::wstring_view name) {
+    return ::WideCharToMultiByte(CP_UTF8, WC_ERR_INVALID_CHARS, name.data(), static_cast<int>(name.size()), nullptr, 0,
+                                 nullptr, nullptr) != 0;
+}
+
 bool means_missing(DWORD error) {
     return error == ERROR_FILE_NOT_FOUND || error == ERROR_PATH_NOT_FOUND || error == ERROR_INVALID_NAME ||
            error == ERROR_BAD_NETPATH || error == ERROR_BAD_PATHNAME;
@@ -122,7 +128,8 @@ std::filesystem::path real_path(const std::filesystem::path& path) {
     std::wstring name(room, L'\0');
     name.resize(room == 0 ? 0 : ::GetFinalPathNameByHandleW(file.get(), name.data(), room, FILE_NAME_NORMALIZED));
     // Some file systems and drivers give no final name.
-    return windows::plain(name.empty() ? given.native() : name);
+    const std::filesystem::path real = windows::plain(name.empty() ? given.native() : name);
+    return is_text(real.native()) ? real : std::filesystem::path();
 }
 
 std::vector<std::filesystem::path> names_in(const std::filesystem::path& folder, std::string& problem, size_t most) {
@@ -137,7 +144,7 @@ std::vector<std::filesystem::path> names_in(const std::filesystem::path& folder,
         return names;
     }
     do {
-        names.emplace_back(entry.cFileName);
+        if (is_text(entry.cFileName)) names.emplace_back(entry.cFileName);
     } while (names.size() < most && ::FindNextFileW(search, &entry) != 0);
     ::FindClose(search);
     std::sort(names.begin(), names.end());
@@ -148,7 +155,9 @@ std::string how_to_protect(const std::filesystem::path& path) {
     return "icacls \"" + windows::to_utf8(path.native()) + "\" /inheritance:d /remove:g *S-1-1-0 *S-1-5-32-545 *S-1-5-11";
 }
 
-std::FILE* open_to_read(const std::filesystem::path& path) noexcept { return ::_wfopen(windows::extended(path).c_str(), L"rbN"); }
+std::FILE* open_to_read(const std::filesystem::path& path) noexcept {
+    return ::_wfopen(windows::extended(path).c_str(), L"rbN");
+}
 
 std::FILE* create_new(const std::filesystem::path& path) noexcept {
     constexpr int kNew = _O_CREAT | _O_EXCL | _O_WRONLY | _O_BINARY | _O_NOINHERIT;

@@ -33,7 +33,8 @@ Presence find_library(const std::string& name, std::span<const std::filesystem::
         ::FreeLibrary(found);
         return Presence::present;
     }
-    return ::GetLastError() == ERROR_MOD_NOT_FOUND || ::GetLastError() == ERROR_FILE_NOT_FOUND ? Presence::absent : Presence::unknown;
+    return ::GetLastError() == ERROR_MOD_NOT_FOUND || ::GetLastError() == ERROR_FILE_NOT_FOUND ? Presence::absent
+                                                                                               : Presence::unknown;
 }
 
 }  // namespace backplane::base

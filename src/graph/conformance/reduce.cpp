@@ -85,7 +85,8 @@ void reduce_cases(CaseList& list, const ReducePlan& plan) {
 
 std::vector<double> reduced_sum(const BoundCall& call) {
     const auto outputs = std::max<size_t>(1, call.output.data.size());
-    return bounds::sum(call, static_cast<double>(call.inputs[0]->data.size() / outputs));
+    const size_t terms = call.inputs[0]->data.size() / outputs;
+    return bounds::sum(call, static_cast<double>(terms));
 }
 
 }  // namespace backplane::graph

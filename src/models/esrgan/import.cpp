@@ -39,7 +39,7 @@ fs::path find_model(const fs::path& from, int scale) {
     std::string scales;
     for (const fs::path& path : found) scales += (scales.empty() ? "" : ", ") + path.parent_path().filename().string();
     if (scale == 0) throw Error(Code::invalid, what + "it has several models, choose a scale: " + scales);
-    const fs::path wanted = models / ("x" + std::to_string(scale)) / "model.json";
+    fs::path wanted = models / ("x" + std::to_string(scale)) / "model.json";
     if (!found.contains(wanted))
         throw Error(Code::not_found, what + "it has no model of scale " + std::to_string(scale) + ", only " + scales);
     return wanted;

@@ -118,7 +118,8 @@ private:
             fail(stage, "its bias " + to_string(bias.shape) + " is not [" + std::to_string(shape[0]) + "]");
         stage.channels = shape[0];
         // Of an even kernel the larger half.
-        stage.reach += static_cast<double>(std::max(shape[2], shape[3]) / 2) / static_cast<double>(stage.scale);
+        const int64_t half = std::max(shape[2], shape[3]) / 2;
+        stage.reach += static_cast<double>(half) / static_cast<double>(stage.scale);
         network_.parameters += static_cast<uint64_t>(elements(shape) + shape[0]);
         stage.weight = shape;
     }

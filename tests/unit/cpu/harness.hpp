@@ -61,7 +61,7 @@ public:
     uint32_t bound(uint32_t role, Dims dims, const Floats& data) {
         const uint32_t id = tensor(role, std::move(dims));
         bytes_[id].resize(data.size() * sizeof(float));
-        std::memcpy(bytes_[id].data(), data.data(), bytes_[id].size());
+        if (!data.empty()) std::memcpy(bytes_[id].data(), data.data(), bytes_[id].size());
         return id;
     }
     uint32_t bound_bytes(uint32_t role, Dims dims, uint32_t dtype, std::vector<std::byte> data) {
@@ -236,7 +236,7 @@ public:
                 Check check;
                 check(device_.api->buffer_map(b.buffer, 0, b.bytes, &at, check));
                 std::vector<T> out(b.bytes / sizeof(T));
-                std::memcpy(out.data(), at, b.bytes);
+                if (b.bytes != 0) std::memcpy(out.data(), at, b.bytes);
                 return out;
             }
         throw std::runtime_error("tensor is not bound");

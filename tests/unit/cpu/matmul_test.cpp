@@ -58,39 +58,95 @@ TEST_P(MatMul, AgreesWithFloat64AndFusesBiasAndActivation) {
     }
 }
 
-TEST_P(MatMul, DecodesQ8AndQ4BlocksOfTheRightHandSide) {
-    Device device({GetParam(), "1"});
-    for (const uint32_t dtype : {uint32_t{BP_Q8_0}, uint32_t{BP_Q4_0}}) {
-        constexpr int64_t n = 3;
-        constexpr int64_t k = 64;
-        const size_t block = dtype == BP_Q8_0 ? 34 : 18;
-        std::vector<std::byte> blocks(n * 2 * block);
-        std::vector<double> plain;
-        for (size_t b = 0; b < n * 2; ++b) {
-            std::byte* at = blocks.data() + b * block;
-            at[0] = std::byte{0};
-            at[1] = std::byte{0x34};  // 0.25 in half precision
-            for (size_t i = 0; i < block - 2; ++i) at[2 + i] = static_cast<std::byte>(37 * (b * 32 + i) + 11);
-            for (size_t i = 0; i < 32; ++i) {
-                const int q8 = static_cast<int8_t>(at[2 + i % (block - 2)]);
-                const int pair = static_cast<int>(at[2 + i % 16]);
-                const int q4 = (i < 16 ? pair & 15 : pair >> 4) - 8;
-                plain.push_back(0.25 * (dtype == BP_Q8_0 ? q8 : q4));
-            }
+namespace {
+
+// A matrix of `columns` x `depth` in a type that weights may have, and the numbers it stands for.
+struct Packed {
+    std::vector<std::byte> bytes;
+    std::vector<double> plain;
+};
+
+Packed blocks_of(uint32_t dtype, int64_t columns, int64_t depth) {
+    Packed out;
+    const size_t block = dtype == BP_Q8_0 ? 34 : 18;
+    const auto count = static_cast<size_t>(columns * depth / 32);
+    out.bytes.resize(count * block);
+    for (size_t b = 0; b < count; ++b) {
+        std::byte* at = out.bytes.data() + b * block;
+        at[1] = static_cast<std::byte>(0x30 + b % 3 * 4);  // 0.125, 0.25 and 0.5 in half precision
+        for (size_t i = 0; i < block - 2; ++i) at[2 + i] = static_cast<std::byte>(37 * (b * 32 + i) + 11);
+        for (size_t i = 0; i < 32; ++i) {
+            const int q8 = static_cast<int8_t>(at[2 + i % (block - 2)]);
+            const int pair = static_cast<int>(at[2 + i % 16]);
+            const int q4 = (i < 16 ? pair & 15 : pair >> 4) - 8;
+            out.plain.push_back(std::ldexp(dtype == BP_Q8_0 ? q8 : q4, static_cast<int>(b % 3) - 3));
         }
-        Graph g;
-        const Floats a = random_floats(2 * k, 5);
-        const auto y = g.add(BP_OP_matmul, {g.input({2, k}, a), g.bound_bytes(BP_ROLE_WEIGHT, {n, k}, dtype, blocks)},
-                             {2, n}, {integer(BP_ATTR_transpose_b, 1)});
-        g.output(y);
-        Program program(device, g);
-        program.run();
-        const Floats got = program.read(y);
-        for (size_t r = 0; r < 2; ++r)
-            for (size_t c = 0; c < n; ++c) {
-                double sum = 0;
-                for (size_t i = 0; i < k; ++i) sum += double{a[r * k + i]} * plain[c * k + i];
-                EXPECT_NEAR(got[r * n + c], sum, 1e-3) << dtype;
-            }
     }
+    return out;
+}
+
+// Halves with few digits, the same numbers in both types: +-(1 + i / 8) / 4.
+Packed halves_of(uint32_t dtype, int64_t columns, int64_t depth) {
+    Packed out;
+    for (int64_t i = 0; i < columns * depth; ++i) {
+        const auto digits = static_cast<uint32_t>(i * 5 % 8);
+        const uint32_t sign = i * 7 % 3 == 0 ? 1 : 0;
+        const uint32_t bits = dtype == BP_F16 ? sign << 15 | 13u << 10 | digits << 7 : sign << 15 | 125u << 7 | digits << 4;
+        out.bytes.push_back(static_cast<std::byte>(bits & 0xff));
+        out.bytes.push_back(static_cast<std::byte>(bits >> 8));
+        out.plain.push_back((sign != 0 ? -0.25 : 0.25) * (1 + digits / 8.0));
+    }
+    return out;
+}
+
+}  // namespace
+
+TEST_P(MatMul, DecodesWeightsOfEveryTypeForAnyNumberOfRowsAndColumns) {
+    Device device({GetParam(), "2"});
+    for (const uint32_t dtype : {uint32_t{BP_F16}, uint32_t{BP_BF16}, uint32_t{BP_Q8_0}, uint32_t{BP_Q4_0}})
+        for (const int64_t m : {1, 2, 3, 4, 7, 100})
+            for (const int64_t n : {1, 3, 17, 48, 130})
+                for (const int64_t k : {32, 64, 224}) {
+                    const bool blocks = dtype == BP_Q8_0 || dtype == BP_Q4_0;
+                    const int64_t depth = blocks ? k : k - 3;
+                    const Packed b = blocks ? blocks_of(dtype, n, depth) : halves_of(dtype, n, depth);
+                    Graph g;
+                    const Floats a = random_floats(m * depth, 5);
+                    const auto w = g.bound_bytes(BP_ROLE_WEIGHT, {n, depth}, dtype, b.bytes);
+                    const auto y =
+                        g.add(BP_OP_matmul, {g.input({m, depth}, a), w}, {m, n}, {integer(BP_ATTR_transpose_b, 1)});
+                    g.output(y);
+                    Program program(device, g);
+                    program.run();
+                    const Floats got = program.read(y);
+                    for (int64_t r = 0; r < m; ++r)
+                        for (int64_t c = 0; c < n; ++c) {
+                            double sum = 0;
+                            double size = 0;
+                            for (int64_t i = 0; i < depth; ++i) {
+                                const double term = double{a[static_cast<size_t>(r * depth + i)]} *
+                                                    b.plain[static_cast<size_t>(c * depth + i)];
+                                sum += term;
+                                size += std::fabs(term);
+                            }
+                            ASSERT_NEAR(got[static_cast<size_t>(r * n + c)], sum, 1e-6 * size)
+                                << "type " << dtype << ", " << m << " x " << depth << " x " << n << ", row " << r
+                                << " column " << c;
+                        }
+                }
+}
+
+TEST_P(MatMul, AWeightThatIsBothOperandsIsNotPackedForOne) {
+    Device device({GetParam(), "1"});
+    Graph g;
+    const Floats w = random_floats(9, 6);
+    const auto x = g.weight({3, 3}, w);
+    const auto y = g.add(BP_OP_matmul, {x, x}, {3, 3});
+    g.output(y);
+    Program program(device, g);
+    program.run();
+    const Floats got = program.read(y);
+    for (size_t r = 0; r < 3; ++r)
+        for (size_t c = 0; c < 3; ++c)
+            EXPECT_NEAR(got[r * 3 + c], w[r * 3] * w[c] + w[r * 3 + 1] * w[3 + c] + w[r * 3 + 2] * w[6 + c], 1e-5);
 }

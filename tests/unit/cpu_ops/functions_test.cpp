@@ -33,7 +33,7 @@ struct Case {
 
 double gelu(double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }
 double gelu_tanh(double x) {
-    const double s = std::sqrt(2.0 / M_PI) * (x + 0.044715 * x * x * x);
+    const double s = std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x);
     return x / (1 + std::exp(-2 * s));
 }
 

@@ -67,7 +67,7 @@ TEST(Descriptor, AnotherMajorAbiIsSaidEvenWhenTheRestCannotBeRead) {
     const size_t note = note_of(bytes);
     patch<uint32_t>(bytes, note + 8, 9U << 16 | 3);
     patch<uint32_t>(bytes, note + 4, 0xffff);  // a prefix of a size we cannot know
-    const Inspection m = inspect_elf(bytes);
+    const Inspection m = inspect_bytes(bytes);
     EXPECT_EQ(m.problem, ReasonCode::abi_mismatch);
     EXPECT_NE(m.text.find("9.3"), std::string::npos) << m.text;
 }
@@ -75,19 +75,19 @@ TEST(Descriptor, AnotherMajorAbiIsSaidEvenWhenTheRestCannotBeRead) {
 TEST(Descriptor, ANewerMinorIsServed) {
     Bytes bytes = module_bytes();
     patch<uint32_t>(bytes, note_of(bytes) + 8, BP_ABI + 40);
-    EXPECT_EQ(inspect_elf(bytes).problem, ReasonCode::none);
+    EXPECT_EQ(inspect_bytes(bytes).problem, ReasonCode::none);
 }
 
 TEST(Descriptor, LyingSizesInThePrefixAreRefused) {
     for (const uint32_t size : {0U, 23U, 5000U, 0xffffffffU}) {
         Bytes bytes = module_bytes();
         patch<uint32_t>(bytes, note_of(bytes) + 4, size);
-        EXPECT_EQ(inspect_elf(bytes).problem, ReasonCode::bad_descriptor) << size;
+        EXPECT_EQ(inspect_bytes(bytes).problem, ReasonCode::bad_descriptor) << size;
     }
     for (const uint32_t size : {4000U, 0x7fffffffU, 0xffffffffU}) {
         Bytes bytes = module_bytes();
         patch<uint32_t>(bytes, note_of(bytes) + 16, size);
-        EXPECT_EQ(inspect_elf(bytes).problem, ReasonCode::bad_descriptor) << size;
+        EXPECT_EQ(inspect_bytes(bytes).problem, ReasonCode::bad_descriptor) << size;
     }
 }
 

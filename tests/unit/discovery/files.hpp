@@ -1,8 +1,6 @@
 // Files to find: a real module file (the minimal example), its bytes changed, in folders of the test's own.
 #pragma once
 
-#include <unistd.h>
-
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "discovery/inspect.hpp"
+#include "support/system.hpp"
 
 namespace backplane::discovery::testing {
 
@@ -43,13 +42,20 @@ inline size_t note_of(const Bytes& bytes) {
     return text.find("BPN1");
 }
 
+// Makes it a file without a descriptor: another owner of the ELF note, another name of the PE section.
+inline void hide_note(Bytes& bytes) {
+    const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const size_t section = text.find(".bpnote");
+    if (text.compare(0, 2, "MZ") == 0 && section != std::string::npos)
+        std::memcpy(bytes.data() + section, ".others", 7);
+    else
+        std::memcpy(bytes.data() + note_of(bytes) - 12, "Somebody\0", 9);
+}
+
 // A folder that goes with the test.
 class Folder {
 public:
-    Folder() {
-        std::string name = (fs::temp_directory_path() / "backplane-test-XXXXXX").string();
-        path_ = ::mkdtemp(name.data());
-    }
+    Folder() : path_(test::make_temporary_folder()) {}
     ~Folder() {
         std::error_code ignored;
         fs::remove_all(path_, ignored);
@@ -66,9 +72,13 @@ private:
     fs::path path_;
 };
 
-inline Inspection inspect_elf(const Bytes& bytes) {
+using test::library;
+
+// By the reader of this platform's own files.
+inline Inspection inspect_bytes(const Bytes& bytes) {
     Inspection result;
-    const std::vector<std::byte> note = read_elf(MemoryBytes(bytes), result);
+    const bool pe = host_binary().format == Format::pe;
+    const std::vector<std::byte> note = pe ? read_pe(MemoryBytes(bytes), result) : read_elf(MemoryBytes(bytes), result);
     if (result.problem == ReasonCode::none && !note.empty()) read_descriptor(note, result);
     return result;
 }

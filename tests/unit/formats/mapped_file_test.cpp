@@ -1,27 +1,10 @@
 #include "formats/mapped_file.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "formats/printable.hpp"
 #include "support.hpp"
 
 namespace backplane {
 namespace {
-
-TEST(MappedFile, APipeThatNobodyWritesIsRefusedAtOnce) {
-    const TemporaryFolder folder;
-    ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
-    expect_error([&] { formats::MappedFile file(folder / "pipe"); }, Code::invalid, "no regular file");
-}
-
-TEST(MappedFile, AFileNobodyMayReadIsDenied) {
-    if (::geteuid() == 0) GTEST_SKIP() << "the superuser may read anything";
-    const TemporaryFolder folder;
-    write_file(folder / "a", "text");
-    ::chmod((folder / "a").c_str(), 0);
-    expect_error([&] { formats::MappedFile file(folder / "a"); }, Code::denied, "'");
-}
 
 TEST(MappedFile, BytesStayWhereTheyAreWhenItMoves) {
     const TemporaryFolder folder;

@@ -5,17 +5,16 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backplane/error.hpp"
+#include "support/system.hpp"
 
 namespace backplane {
 
@@ -42,11 +41,7 @@ void expect_error(Body&& body, Code code, const std::string& about) {
 // A folder that goes with the test.
 class TemporaryFolder {
 public:
-    TemporaryFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "backplane-test-XXXXXX").string();
-        if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
-        path_ = name;
-    }
+    TemporaryFolder() : path_(test::make_temporary_folder()) {}
     ~TemporaryFolder() {
         std::error_code ignored;
         std::filesystem::permissions(path_, std::filesystem::perms::owner_all, ignored);

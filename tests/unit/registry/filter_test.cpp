@@ -45,6 +45,8 @@ TEST(Filter, EveryWayToNameADevice) {
     EXPECT_EQ(chosen("gpu"), "gpu:1 gpu:0");
     EXPECT_EQ(chosen("GPU:0"), "gpu:0");
     EXPECT_EQ(chosen("integrated"), "gpu:0");
+    EXPECT_EQ(chosen("odd:RTX through odd"), "odd:0");
+    EXPECT_EQ(chosen("gpu:rtx through odd"), "");
     EXPECT_EQ(chosen("software"), "soft:0");
     EXPECT_EQ(chosen("name=*rtx*"), "gpu:1 odd:0");
     EXPECT_EQ(chosen("name=geforce rtx ????"), "gpu:1");

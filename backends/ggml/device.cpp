@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <thread>
+
+#include "handles.hpp"
+
+namespace backplane::ggml {
+
+namespace {
+
+template <typename Function>
+Function from_registration(const BaseLibrary& base, Registration* registration, const char* name) {
+    return reinterpret_cast<Function>(base.backend_reg_get_proc_address(registration, name));
+}
+
+}  // namespace
+
+OpenDevice::OpenDevice(const Module& module_, const FoundDevice& found_)
+    : module(module_), base(module_.installation->base()), found(found_) {
+    const std::string what = std::string("cannot open ggml device ") + found.props.name + " of " + found.module + ": ";
+    backend_ = base.backend_dev_init(found.device, nullptr);
+    if (backend_ == nullptr)
+        throw sdk::Failure(BP_NOT_FOUND, what + "its module gives no backend; its driver may be missing or busy");
+    try {
+        check_backend_table(base, backend_, found.device);
+    } catch (const sdk::Failure& e) {
+        throw sdk::Failure(e.code(), what + e.what());
+    }
+    type = base.backend_dev_buffer_type(found.device);
+    host_memory = base.backend_buft_is_host(type);
+    alignment = std::max<size_t>(base.backend_buft_get_alignment(type), 1);
+    largest = base.backend_buft_get_max_size(type);
+    set_n_threads_ = from_registration<SetThreads>(base, found.registration, "ggml_backend_set_n_threads");
+    if (const auto set = from_registration<SetAbortCallback>(base, found.registration, "ggml_backend_set_abort_callback"))
+        set(backend_, cancelled, this);
+    if (!has_threads()) return;
+    threads_ = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, static_cast<unsigned>(kMostThreads)));
+    if (const std::string wanted = module.option("ggml.threads"); !wanted.empty()) {
+        const bool number = wanted.size() < 4 && wanted.find_first_not_of("0123456789") == std::string::npos;
+        const int value = number ? std::stoi(wanted) : 0;
+        if (value < 1 || value > kMostThreads)
+            throw sdk::Failure(BP_INVALID, "option ggml.threads is '" + wanted + "'; give a number from 1 to " +
+                                               std::to_string(kMostThreads));
+        threads_ = value;
+    }
+}
+
+OpenDevice::~OpenDevice() {
+    base.backend_free(backend_);
+    if (pool_ != nullptr) from_registration<ThreadpoolFree>(base, found.registration, "ggml_threadpool_free")(pool_);
+}
+
+void OpenDevice::set_threads(int threads) { threads_ = threads; }
+
+// A pool that lives as long as the device, as ggml's own applications keep one: without it ggml starts threads for every graph.
+void OpenDevice::apply_threads() {
+    const int threads = threads_;
+    if (!has_threads() || threads == pool_threads_) return;
+    set_n_threads_(backend_, threads);
+    const auto make = from_registration<ThreadpoolNew>(base, found.registration, "ggml_threadpool_new");
+    const auto release = from_registration<ThreadpoolFree>(base, found.registration, "ggml_threadpool_free");
+    const auto use = from_registration<SetThreadpool>(base, found.registration, "ggml_backend_cpu_set_threadpool");
+    if (make != nullptr && release != nullptr && use != nullptr) {
+        ThreadpoolParams params{};
+        params.threads = threads;
+        params.poll = 50;  // what ggml's own applications use
+        use(backend_, nullptr);
+        if (pool_ != nullptr) release(pool_);
+        pool_ = threads > 1 ? make(&params) : nullptr;
+        if (pool_ != nullptr) use(backend_, pool_);
+    }
+    pool_threads_ = threads;
+}
+
+bool OpenDevice::cancelled(void* self) {
+    const volatile uint32_t* cancel = static_cast<OpenDevice*>(self)->cancel_;
+    return cancel != nullptr && *cancel != 0;
+}
+
+void OpenDevice::compute(Graph* graph, const volatile uint32_t* cancel) {
+    apply_threads();
+    cancel_ = cancel;
+    const int32_t status = base.backend_graph_compute(backend_, graph);
+    cancel_ = nullptr;
+    if (status == kSuccess) return;
+    const std::string what = std::string("run on ggml device ") + found.props.name + ": ";
+    if (status == kAborted) throw sdk::Failure(BP_CANCELLED, what + "cancelled", status);
+    if (status == kAllocFailed) throw sdk::Failure(BP_NO_DEVICE_MEMORY, what + "no memory for its work buffers", status);
+    throw sdk::Failure(BP_INTERNAL, what + "ggml answers status " + std::to_string(status), status);
+}
+
+}  // namespace backplane::ggml

@@ -1,0 +1,96 @@
+// What is behind the handles of module.h.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backplane/sdk.hpp"
+#include "installation.hpp"
+
+namespace backplane::ggml {
+
+// One per open(). Strings of its devices live as long as it does.
+struct Module {
+    explicit Module(const bp_host* host);
+    ~Module();
+    Module(const Module&) = delete;
+    Module& operator=(const Module&) = delete;
+
+    [[nodiscard]] std::string option(const char* name) const;  // empty: not set
+    void log(uint32_t level, const char* text) const;
+
+    const bp_host* host;
+    std::unique_ptr<const Installation> installation;  // null: there is none
+    std::string why_none;
+    std::vector<std::string> drivers;  // one per device
+};
+
+// One per device_open().
+class OpenDevice {
+public:
+    OpenDevice(const Module& module, const FoundDevice& found);
+    ~OpenDevice();
+    OpenDevice(const OpenDevice&) = delete;
+    OpenDevice& operator=(const OpenDevice&) = delete;
+
+    void set_threads(int threads);  // CPU only; [device]
+    [[nodiscard]] int threads() const { return threads_; }
+    [[nodiscard]] bool has_threads() const { return set_n_threads_ != nullptr; }
+
+    // Computes, and returns when done. Throws sdk::Failure. [device]
+    void compute(Graph* graph, const volatile uint32_t* cancel);
+
+    const Module& module;
+    const BaseLibrary& base;
+    const FoundDevice& found;
+    BufferType* type = nullptr;
+    bool host_memory = false;  // buffers can be read and written by the processor
+    size_t alignment = 1;
+    size_t largest = 0;
+    std::atomic<uint64_t> bytes_used = 0;
+    std::atomic<uint64_t> next_buffer = 1;
+    std::atomic<bool> native = false;  // let ggml round as it does by itself, in every program compiled from now on
+
+private:
+    static bool cancelled(void* self);
+    void apply_threads();
+
+    Backend* backend_ = nullptr;
+    SetThreads set_n_threads_ = nullptr;
+    Threadpool* pool_ = nullptr;
+    std::atomic<int> threads_ = 1;
+    int pool_threads_ = 0;
+    const volatile uint32_t* cancel_ = nullptr;
+};
+
+struct DeviceBuffer {
+    DeviceBuffer(OpenDevice& device, uint64_t size);                // throws sdk::Failure
+    DeviceBuffer(OpenDevice& device, void* memory, uint64_t size);  // in place; throws sdk::Failure(BP_UNSUPPORTED)
+    ~DeviceBuffer();
+    DeviceBuffer(const DeviceBuffer&) = delete;
+    DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+
+    [[nodiscard]] bool contains(uint64_t offset, uint64_t bytes) const { return offset <= size && bytes <= size - offset; }
+
+    OpenDevice& device;
+    Buffer* buffer = nullptr;    // null: no bytes
+    std::byte* start = nullptr;  // as ggml counts; only readable when the device has host memory
+    uint64_t size = 0;
+    uint64_t serial = 0;  // no other buffer of this device has had it
+    bool imported = false;
+};
+
+// Throws sdk::Failure(BP_INVALID) and copies nothing unless both sides are stated once and hold the bytes. [device]
+void copy(OpenDevice& device, const bp_copy& request);
+
+// Hosts have bugs too: a null pointer where one is needed is BP_INVALID, not a crash.
+template <typename T>
+T& need(T* pointer, const char* what) {
+    if (pointer == nullptr) throw sdk::Failure(BP_INVALID, std::string("the host passed no ") + what);
+    return *pointer;
+}
+
+}  // namespace backplane::ggml

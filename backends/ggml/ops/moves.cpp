@@ -1,0 +1,182 @@
+// Ops that move elements as they are.
+#include <algorithm>
+#include <cstring>
+
+#include "lowering.hpp"
+
+namespace backplane::ggml {
+
+namespace {
+
+constexpr int64_t kMostPadCopies = 64;
+
+// The block of this shape at the start of both sides, each with strides of its own.
+Move block(const Shape& shape, const Shape& from, const Shape& to) {
+    Move what;
+    for (size_t i = 0; i < shape.size(); ++i) what.axes.push_back({shape[i], from[i], to[i]});
+    return what;
+}
+
+}  // namespace
+
+void lower_concat(Lowering& l, const bp_node& node) {
+    const uint32_t out = l.view().output(node, 0);
+    const auto axis = static_cast<size_t>(l.view().integer(node, BP_ATTR_axis, 0));
+    const Around to(l.shape(out), axis);
+    Tensor* y = l.leaf(ggml_type(l.dtype(out)), l.shape(out));
+    int64_t first = 0;
+    for (uint32_t k = 0; k < node.inputs; ++k) {
+        const Around from(l.shape(l.view().input(node, k)), axis);
+        if (from.extent != 0)
+            l.move(l.input(node, k), y,
+                   {{{to.outer, from.extent * to.inner, to.extent * to.inner}, {from.extent * to.inner, 1, 1}},
+                    0,
+                    first * to.inner});
+        first += from.extent;
+    }
+    l.set(node, y);
+}
+
+void lower_slice(Lowering& l, const bp_node& node) {
+    const uint32_t out = l.view().output(node, 0);
+    const Shape shape = l.shape(out);
+    const Shape input = l.shape(l.view().input(node, 0));
+    Shape from = strides_of(input);
+    const auto starts = l.view().integers(node, BP_ATTR_starts);
+    const auto steps = l.view().integers(node, BP_ATTR_steps);
+    int64_t offset = 0;
+    for (size_t i = 0; i < shape.size(); ++i) {
+        offset += std::clamp<int64_t>(starts[i] < 0 ? starts[i] + input[i] : starts[i], 0, input[i]) * from[i];
+        if (!steps.empty()) from[i] *= steps[i];
+    }
+    Move what = block(shape, from, strides_of(shape));
+    what.from_offset = offset;
+    Tensor* y = l.leaf(ggml_type(l.dtype(out)), shape);
+    l.move(l.input(node, 0), y, what);
+    l.set(node, y);
+}
+
+void lower_pad(Lowering& l, const bp_node& node) {
+    const uint32_t in = l.view().input(node, 0);
+    const uint32_t out = l.view().output(node, 0);
+    const Shape shape = l.shape(in);
+    const Shape bigger = l.shape(out);
+    const auto pads = l.view().integers(node, BP_ATTR_pads);
+    const int64_t mode = l.view().integer(node, BP_ATTR_mode, BP_PAD_CONSTANT);
+    const size_t rank = shape.size();
+    const Shape to = strides_of(bigger);
+    Tensor* y = l.leaf(ggml_type(l.dtype(out)), bigger);
+    if (mode == BP_PAD_CONSTANT) {
+        if (y->type != kF32) throw Refusal{BP_WHY_DTYPE, "ggml fills float32 only"};
+        y = l.base().fill(l.context(), y, static_cast<float>(l.view().number(node, BP_ATTR_value, 0)));
+        l.schedule(y);
+    }
+    Move inside = block(shape, strides_of(shape), to);
+    for (size_t i = 0; i < rank; ++i) inside.to_offset += pads[i] * to[i];
+    if (product(shape) != 0) l.move(l.input(node, 0), y, inside);
+    if (mode == BP_PAD_CONSTANT) return l.set(node, y);
+    // Axis by axis, slices of what is there already: what stands before this axis is whole only where it was padded before.
+    int64_t copies = 0;
+    int64_t corner = inside.to_offset;
+    Shape done = shape;
+    for (size_t axis = 0; axis < rank; ++axis) {
+        Shape slice = done;
+        slice[axis] = 1;
+        const auto copy = [&](int64_t target, int64_t source) {
+            if (++copies > kMostPadCopies) throw Refusal{BP_WHY_SHAPE, "it takes too many copies"};
+            Move what = block(slice, to, to);
+            const int64_t origin = corner - pads[axis] * to[axis];
+            what.from_offset = origin + source * to[axis];
+            what.to_offset = origin + target * to[axis];
+            l.move(y, y, what);
+        };
+        const int64_t before = pads[axis];
+        const int64_t extent = shape[axis];
+        for (int64_t i = 0; i < before; ++i) copy(i, mode == BP_PAD_EDGE ? before : 2 * before - i);
+        for (int64_t i = before + extent; i < bigger[axis]; ++i)
+            copy(i, mode == BP_PAD_EDGE ? before + extent - 1 : 2 * (before + extent - 1) - i);
+        corner -= before * to[axis];
+        done[axis] = bigger[axis];
+    }
+    l.set(node, y);
+}
+
+void lower_reshape(Lowering& l, const bp_node& node) { l.set(node, l.input(node, 0)); }
+
+void lower_transpose(Lowering& l, const bp_node& node) {
+    const Shape shape = l.shape(l.view().input(node, 0));
+    const auto perm = l.view().integers(node, BP_ATTR_perm);
+    std::vector<size_t> order;
+    for (size_t i = 0; i < shape.size(); ++i)
+        order.push_back(perm.empty() ? shape.size() - 1 - i : static_cast<size_t>(perm[i]));
+    l.set(node, l.transposed(l.input(node, 0), shape, order));
+}
+
+void lower_gather(Lowering& l, const bp_node& node) {
+    const uint32_t in = l.view().input(node, 0);
+    const bp_tensor indices = l.view().tensor(l.view().input(node, 1));
+    // ggml ends the process on an index out of range, so indices must be known now.
+    if (indices.role != BP_ROLE_CONSTANT)
+        throw Refusal{BP_WHY_LIMIT, "ggml does not check indices; only constant ones are taken"};
+    if (l.dtype(in) != BP_F32) throw Refusal{BP_WHY_DTYPE, "ggml gathers float32 as it is, nothing else"};
+    const Around a(l.shape(in), static_cast<size_t>(l.view().integer(node, BP_ATTR_axis, 0)));
+    const int64_t count = l.view().elements(indices);
+    std::vector<int32_t> rows;
+    for (int64_t o = 0; o < a.outer; ++o)
+        for (int64_t i = 0; i < count; ++i) {
+            int64_t index = 0;
+            if (indices.dtype == BP_I64) {
+                std::memcpy(&index, static_cast<const char*>(indices.data.data) + i * 8, 8);
+            } else {
+                int32_t narrow = 0;
+                std::memcpy(&narrow, static_cast<const char*>(indices.data.data) + i * 4, 4);
+                index = narrow;
+            }
+            if (index < 0) index += a.extent;
+            if (index < 0 || index >= a.extent) throw Refusal{BP_WHY_LIMIT, "an index lies outside its axis"};
+            rows.push_back(static_cast<int32_t>(index));
+        }
+    Tensor* data = l.shaped(l.value(in), {1, a.outer, a.extent, a.inner});
+    l.set(node, l.base().get_rows(l.context(), data, l.constant(kI32, {1, 1, a.outer, count}, rows.data())));
+}
+
+void lower_cast(Lowering& l, const bp_node& node) {
+    const uint32_t in = l.view().input(node, 0);
+    const uint32_t from = l.dtype(in);
+    const uint32_t to = l.dtype(l.view().output(node, 0));
+    if (from == to) return l.set(node, l.value(in));
+    if (!is_float(to)) throw Refusal{BP_WHY_DTYPE, "ggml casts among floats only"};
+    l.set(node, l.float_value(in));
+}
+
+void lower_depth_to_space(Lowering& l, const bp_node& node) {
+    const uint32_t in = l.view().input(node, 0);
+    const Shape s = l.shape(in);
+    const int64_t b = l.view().integer(node, BP_ATTR_blocksize, 1);
+    const int64_t c = s[1] / (b * b);
+    const bool crd = l.view().integer(node, BP_ATTR_mode, BP_DTS_DCR) == BP_DTS_CRD;
+    const Shape split = crd ? Shape{s[0], c, b, b, s[2], s[3]} : Shape{s[0], b, b, c, s[2], s[3]};
+    l.set(node, l.transposed(l.value(in), split,
+                             crd ? std::vector<size_t>{0, 1, 4, 2, 5, 3} : std::vector<size_t>{0, 3, 4, 1, 5, 2}));
+}
+
+void lower_resize(Lowering& l, const bp_node& node) {
+    const uint32_t in = l.view().input(node, 0);
+    if (l.dtype(in) != BP_F32) throw Refusal{BP_WHY_DTYPE, "ggml resizes float32 only"};
+    const Shape s = l.shape(in);
+    const Shape o = l.shape(l.view().output(node, 0));
+    const int64_t coordinates = l.view().integer(node, BP_ATTR_coordinates, BP_COORDINATES_ASYMMETRIC);
+    uint32_t mode = kScaleNearest;
+    if (l.view().integer(node, BP_ATTR_mode, BP_RESIZE_NEAREST) == BP_RESIZE_LINEAR) {
+        if (coordinates == BP_COORDINATES_ASYMMETRIC) throw Refusal{BP_WHY_ATTRIBUTE, "ggml has no such coordinates"};
+        mode = kScaleBilinear | (coordinates == BP_COORDINATES_ALIGN_CORNERS ? kScaleAlignCorners : 0U);
+    } else if (coordinates != BP_COORDINATES_ASYMMETRIC) {
+        throw Refusal{BP_WHY_ATTRIBUTE, "ggml has no such coordinates"};
+    } else if (o[2] % s[2] != 0 || o[3] % s[3] != 0) {
+        throw Refusal{BP_WHY_SHAPE, "ggml finds the nearest by a division in float32, which may be one off"};
+    }
+    Tensor* x = l.shaped(l.value(in), s);
+    l.set(node, l.base().interpolate(l.context(), x, o[3], o[2], o[1], o[0], mode));
+}
+
+}  // namespace backplane::ggml

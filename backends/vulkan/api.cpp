@@ -1,0 +1,75 @@
+#include "api.hpp"
+
+#include <dlfcn.h>
+
+namespace backplane::vulkan {
+
+std::string name_of(VkResult result) {
+    switch (result) {
+        case VK_NOT_READY: return "VK_NOT_READY";
+        case VK_TIMEOUT: return "VK_TIMEOUT";
+        case VK_INCOMPLETE: return "VK_INCOMPLETE";
+        case VK_ERROR_OUT_OF_HOST_MEMORY: return "VK_ERROR_OUT_OF_HOST_MEMORY";
+        case VK_ERROR_OUT_OF_DEVICE_MEMORY: return "VK_ERROR_OUT_OF_DEVICE_MEMORY";
+        case VK_ERROR_INITIALIZATION_FAILED: return "VK_ERROR_INITIALIZATION_FAILED";
+        case VK_ERROR_DEVICE_LOST: return "VK_ERROR_DEVICE_LOST";
+        case VK_ERROR_MEMORY_MAP_FAILED: return "VK_ERROR_MEMORY_MAP_FAILED";
+        case VK_ERROR_LAYER_NOT_PRESENT: return "VK_ERROR_LAYER_NOT_PRESENT";
+        case VK_ERROR_EXTENSION_NOT_PRESENT: return "VK_ERROR_EXTENSION_NOT_PRESENT";
+        case VK_ERROR_FEATURE_NOT_PRESENT: return "VK_ERROR_FEATURE_NOT_PRESENT";
+        case VK_ERROR_INCOMPATIBLE_DRIVER: return "VK_ERROR_INCOMPATIBLE_DRIVER";
+        case VK_ERROR_TOO_MANY_OBJECTS: return "VK_ERROR_TOO_MANY_OBJECTS";
+        case VK_ERROR_FRAGMENTED_POOL: return "VK_ERROR_FRAGMENTED_POOL";
+        case VK_ERROR_OUT_OF_POOL_MEMORY: return "VK_ERROR_OUT_OF_POOL_MEMORY";
+        case VK_ERROR_INVALID_EXTERNAL_HANDLE: return "VK_ERROR_INVALID_EXTERNAL_HANDLE";
+        default: return "VkResult " + std::to_string(static_cast<int>(result));
+    }
+}
+
+void check(VkResult result, const std::string& attempted) {
+    if (result == VK_SUCCESS) return;
+    bp_code code = BP_INTERNAL;
+    const char* advice = "see the driver's log";
+    switch (result) {
+        case VK_ERROR_OUT_OF_HOST_MEMORY:
+            code = BP_NO_HOST_MEMORY;
+            advice = "free memory of the process";
+            break;
+        case VK_ERROR_OUT_OF_DEVICE_MEMORY:
+        case VK_ERROR_TOO_MANY_OBJECTS:
+        case VK_ERROR_OUT_OF_POOL_MEMORY:
+        case VK_ERROR_FRAGMENTED_POOL:
+            code = BP_NO_DEVICE_MEMORY;
+            advice = "free buffers, use smaller tiles or another device";
+            break;
+        case VK_ERROR_DEVICE_LOST:
+            code = BP_DEVICE_LOST;
+            advice = "close the device and open it again";
+            break;
+        case VK_TIMEOUT: code = BP_TIMEOUT; break;
+        case VK_ERROR_FEATURE_NOT_PRESENT:
+        case VK_ERROR_EXTENSION_NOT_PRESENT:
+        case VK_ERROR_INCOMPATIBLE_DRIVER:
+        case VK_ERROR_INVALID_EXTERNAL_HANDLE:
+            code = BP_UNSUPPORTED;
+            advice = "update the driver or use another device";
+            break;
+        default: break;
+    }
+    throw sdk::Failure(code, attempted + ": " + name_of(result) + "; " + advice, result);
+}
+
+Loader::Loader() {
+    void* library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+        const char* text = dlerror();
+        why_ = std::string("no Vulkan devices: the Vulkan loader libvulkan.so.1 does not open (") +
+               (text != nullptr ? text : "no reason given") + "); install it (Debian: libvulkan1) and a driver";
+        return;
+    }
+    entry_ = reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(library, "vkGetInstanceProcAddr"));
+    if (entry_ == nullptr)
+        why_ = "no Vulkan devices: libvulkan.so.1 has no vkGetInstanceProcAddr; reinstall the Vulkan loader";
+}
+
+}  // namespace backplane::vulkan

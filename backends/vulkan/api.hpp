@@ -1,0 +1,102 @@
+// The functions of Vulkan, looked up at run time: from the loader those of an instance, from the driver those of a device.
+#pragma once
+
+#define VK_NO_PROTOTYPES
+#include <vulkan/vulkan_core.h>
+
+#include <cstdint>
+#include <string>
+
+#include "backplane/sdk.hpp"
+
+namespace backplane::vulkan {
+
+#define BP_VK_INSTANCE(X)                     \
+    X(DestroyInstance)                        \
+    X(EnumeratePhysicalDevices)               \
+    X(EnumerateDeviceExtensionProperties)     \
+    X(GetPhysicalDeviceProperties)            \
+    X(GetPhysicalDeviceProperties2)           \
+    X(GetPhysicalDeviceFeatures2)             \
+    X(GetPhysicalDeviceMemoryProperties)      \
+    X(GetPhysicalDeviceMemoryProperties2)     \
+    X(GetPhysicalDeviceQueueFamilyProperties) \
+    X(CreateDevice)                           \
+    X(GetDeviceProcAddr)
+
+#define BP_VK_DEVICE(X)            \
+    X(DestroyDevice)               \
+    X(GetDeviceQueue)              \
+    X(QueueSubmit)                 \
+    X(DeviceWaitIdle)              \
+    X(AllocateMemory)              \
+    X(FreeMemory)                  \
+    X(MapMemory)                   \
+    X(CreateBuffer)                \
+    X(DestroyBuffer)               \
+    X(GetBufferMemoryRequirements) \
+    X(BindBufferMemory)            \
+    X(CreateShaderModule)          \
+    X(DestroyShaderModule)         \
+    X(CreatePipelineCache)         \
+    X(DestroyPipelineCache)        \
+    X(GetPipelineCacheData)        \
+    X(CreateComputePipelines)      \
+    X(DestroyPipeline)             \
+    X(CreatePipelineLayout)        \
+    X(DestroyPipelineLayout)       \
+    X(CreateDescriptorSetLayout)   \
+    X(DestroyDescriptorSetLayout)  \
+    X(CreateDescriptorPool)        \
+    X(DestroyDescriptorPool)       \
+    X(AllocateDescriptorSets)      \
+    X(UpdateDescriptorSets)        \
+    X(CreateCommandPool)           \
+    X(DestroyCommandPool)          \
+    X(ResetCommandPool)            \
+    X(AllocateCommandBuffers)      \
+    X(BeginCommandBuffer)          \
+    X(EndCommandBuffer)            \
+    X(CmdBindPipeline)             \
+    X(CmdBindDescriptorSets)       \
+    X(CmdPushConstants)            \
+    X(CmdDispatch)                 \
+    X(CmdPipelineBarrier)          \
+    X(CmdCopyBuffer)               \
+    X(CreateFence)                 \
+    X(DestroyFence)                \
+    X(WaitForFences)               \
+    X(ResetFences)
+
+struct InstanceFunctions {
+#define BP_VK_MEMBER(name) PFN_vk##name name = nullptr;
+    BP_VK_INSTANCE(BP_VK_MEMBER)
+};
+
+struct DeviceFunctions {
+    BP_VK_DEVICE(BP_VK_MEMBER)
+#undef BP_VK_MEMBER
+    PFN_vkGetMemoryHostPointerPropertiesEXT GetMemoryHostPointerPropertiesEXT =
+        nullptr;  // null: no VK_EXT_external_memory_host
+};
+
+// "VK_ERROR_DEVICE_LOST", or the number.
+std::string name_of(VkResult result);
+
+// Throws Failure with the code that a result stands for, unless it is VK_SUCCESS. `attempted`: "allocate 64 MiB on llvmpipe".
+void check(VkResult result, const std::string& attempted);
+
+// Vulkan's loader. It is never closed: drivers leave threads and thread-local data behind.
+class Loader {
+public:
+    // Null when it is not there; why() tells.
+    Loader();
+    [[nodiscard]] PFN_vkGetInstanceProcAddr entry() const { return entry_; }
+    [[nodiscard]] const std::string& why() const { return why_; }
+
+private:
+    PFN_vkGetInstanceProcAddr entry_ = nullptr;
+    std::string why_;
+};
+
+}  // namespace backplane::vulkan

@@ -1,0 +1,238 @@
+#include "device.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace backplane::vulkan {
+
+namespace {
+
+constexpr uint64_t kStagingBytes = uint64_t{4} << 20;
+
+}  // namespace
+
+Device::Device(const Host& h, const Instance& i, const PhysicalDevice& p) : host(h), instance(i), physical(p) {
+    try {
+        create_device();
+        memory = std::make_unique<Memory>(physical, vk, handle);
+        modules_.resize(kShaderCount);
+        create_layouts();
+        open_kernel_cache();
+        create_lanes();
+    } catch (...) {
+        destroy();
+        throw;
+    }
+}
+
+Device::~Device() {
+    remember_kernels();
+    destroy();
+}
+
+void Device::destroy() noexcept {
+    if (handle == VK_NULL_HANDLE) return;
+    vk.DeviceWaitIdle(handle);
+    for (const Lane& lane : lanes_) vk.DestroyFence(handle, lane.fence, nullptr);
+    vk.DestroyCommandPool(handle, copy_pool_, nullptr);
+    memory.reset();
+    for (const auto& [key, made] : pipelines_) vk.DestroyPipeline(handle, made, nullptr);
+    for (VkShaderModule module : modules_) vk.DestroyShaderModule(handle, module, nullptr);
+    vk.DestroyPipelineCache(handle, kernel_cache_, nullptr);
+    vk.DestroyPipelineLayout(handle, pipeline_layout, nullptr);
+    vk.DestroyDescriptorSetLayout(handle, set_layout, nullptr);
+    vk.DestroyDevice(handle, nullptr);
+}
+
+void Device::create_device() {
+    const bool v12 = physical.properties.apiVersion >= VK_API_VERSION_1_2;
+    std::vector<const char*> extensions;
+    if (can().import) extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+    if (can().bytes && !v12) extensions.push_back(VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
+    VkPhysicalDevice8BitStorageFeatures eights{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES};
+    eights.storageBuffer8BitAccess = can().bytes ? VK_TRUE : VK_FALSE;
+    VkPhysicalDevice16BitStorageFeatures halves{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
+    halves.storageBuffer16BitAccess = can().halves ? VK_TRUE : VK_FALSE;
+    if (can().bytes) halves.pNext = &eights;
+    VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+    features.features.shaderInt64 = can().longs ? VK_TRUE : VK_FALSE;
+    features.pNext = &halves;
+    const float priority = 1.0F;
+    VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
+    queue.queueFamilyIndex = physical.queue_family;
+    queue.queueCount = 1;
+    queue.pQueuePriorities = &priority;
+    VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+    info.pNext = &features;
+    info.queueCreateInfoCount = 1;
+    info.pQueueCreateInfos = &queue;
+    info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+    info.ppEnabledExtensionNames = extensions.data();
+    const InstanceFunctions& vki = instance.functions();
+    vulkan::check(vki.CreateDevice(physical.handle, &info, nullptr, &handle), "open " + physical.name);
+#define BP_VK_LOAD(name) vk.name = reinterpret_cast<PFN_vk##name>(vki.GetDeviceProcAddr(handle, "vk" #name));
+    BP_VK_DEVICE(BP_VK_LOAD)
+    if (can().import) BP_VK_LOAD(GetMemoryHostPointerPropertiesEXT)
+#undef BP_VK_LOAD
+    vk.GetDeviceQueue(handle, physical.queue_family, 0, &queue_);
+}
+
+void Device::create_layouts() {
+    VkDescriptorSetLayoutBinding bindings[kMostOperands + 1]{};
+    for (uint32_t i = 0; i <= kMostOperands; ++i) {
+        bindings[i].binding = i;
+        bindings[i].descriptorType = i == 0 ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+        bindings[i].descriptorCount = 1;
+        bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+    }
+    VkDescriptorSetLayoutCreateInfo sets{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+    sets.bindingCount = kMostOperands + 1;
+    sets.pBindings = bindings;
+    check(vk.CreateDescriptorSetLayout(handle, &sets, nullptr, &set_layout), "open " + physical.name);
+    const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, kMostOperands * sizeof(uint32_t)};
+    VkPipelineLayoutCreateInfo layout{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
+    layout.setLayoutCount = 1;
+    layout.pSetLayouts = &set_layout;
+    layout.pushConstantRangeCount = 1;
+    layout.pPushConstantRanges = &range;
+    check(vk.CreatePipelineLayout(handle, &layout, nullptr, &pipeline_layout), "open " + physical.name);
+}
+
+void Device::create_lanes() {
+    VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+    pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
+    pool.queueFamilyIndex = physical.queue_family;
+    check(vk.CreateCommandPool(handle, &pool, nullptr, &copy_pool_), "open " + physical.name);
+    VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
+    allocate.commandPool = copy_pool_;
+    allocate.commandBufferCount = 1;
+    const VkFenceCreateInfo fence{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    for (Lane& lane : lanes_) {
+        check(vk.AllocateCommandBuffers(handle, &allocate, &lane.commands), "open " + physical.name);
+        check(vk.CreateFence(handle, &fence, nullptr, &lane.fence), "open " + physical.name);
+    }
+}
+
+void Device::check(VkResult result, const std::string& attempted) {
+    if (result == VK_ERROR_DEVICE_LOST) lost_ = true;
+    vulkan::check(result, attempted);
+}
+
+void Device::check_lost() const {
+    if (lost_)
+        throw sdk::Failure(BP_DEVICE_LOST,
+                           physical.name + " was lost by its driver in an earlier call; close the device and open it again",
+                           VK_ERROR_DEVICE_LOST);
+}
+
+void Device::submit(VkCommandBuffer commands, VkFence fence) {
+    VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
+    info.commandBufferCount = 1;
+    info.pCommandBuffers = &commands;
+    const std::lock_guard lock(queue_mutex_);
+    check(vk.QueueSubmit(queue_, 1, &info, fence), "start work on " + physical.name);
+}
+
+void Device::wait(VkFence fence, const std::string& attempted) {
+    check(vk.WaitForFences(handle, 1, &fence, VK_TRUE, UINT64_MAX), attempted);
+    check(vk.ResetFences(handle, 1, &fence), attempted);
+}
+
+void Device::submit_and_wait(VkCommandBuffer commands, VkFence fence, const std::string& attempted) {
+    submit(commands, fence);
+    wait(fence, attempted);
+}
+
+void Device::record_copy(Lane& lane, const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
+                         uint64_t bytes) {
+    const std::string attempted = "copy on " + physical.name;
+    VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+    check(vk.BeginCommandBuffer(lane.commands, &begin), attempted);
+    const VkBufferCopy region{from.offset + from_offset, to.offset + to_offset, bytes};
+    vk.CmdCopyBuffer(lane.commands, from.block->buffer, to.block->buffer, 1, &region);
+    VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
+    barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
+                            VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+    vk.CmdPipelineBarrier(lane.commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                          VK_PIPELINE_STAGE_HOST_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+                          0, 1, &barrier, 0, nullptr, 0, nullptr);
+    check(vk.EndCommandBuffer(lane.commands), attempted);
+    submit(lane.commands, lane.fence);
+    lane.busy = true;
+}
+
+void Device::finish(Lane& lane) {
+    if (!lane.busy) return;
+    lane.busy = false;
+    wait(lane.fence, "copy on " + physical.name);
+}
+
+void Device::upload(const Buffer& to, uint64_t offset, const std::byte* from, uint64_t bytes) {
+    if (bytes == 0) return;
+    if (std::byte* at = to.mapped(); at != nullptr) {
+        std::memcpy(at + offset, from, bytes);
+        return;
+    }
+    const std::lock_guard lock(copy_mutex_);
+    for (uint64_t done = 0, turn = 0; done < bytes; ++turn) {
+        Lane& lane = lanes_[turn % 2];
+        finish(lane);
+        if (lane.up.block == nullptr) lane.up = memory->create(kStagingBytes, Placement::upload);
+        const uint64_t piece = std::min(kStagingBytes, bytes - done);
+        std::memcpy(lane.up.mapped(), from + done, piece);
+        record_copy(lane, lane.up, 0, to, offset + done, piece);
+        done += piece;
+    }
+    for (Lane& lane : lanes_) finish(lane);
+}
+
+void Device::download(const Buffer& from, uint64_t offset, std::byte* to, uint64_t bytes) {
+    if (bytes == 0) return;
+    if (const std::byte* at = from.mapped(); at != nullptr) {
+        std::memcpy(to, at + offset, bytes);
+        return;
+    }
+    const std::lock_guard lock(copy_mutex_);
+    const uint64_t pieces = (bytes + kStagingBytes - 1) / kStagingBytes;
+    // The device fills one lane while the host empties the other.
+    for (uint64_t i = 0; i <= pieces; ++i) {
+        if (i < pieces) {
+            Lane& lane = lanes_[i % 2];
+            if (lane.down.block == nullptr) lane.down = memory->create(kStagingBytes, Placement::download);
+            record_copy(lane, from, offset + i * kStagingBytes, lane.down, 0,
+                        std::min(kStagingBytes, bytes - i * kStagingBytes));
+        }
+        if (i == 0) continue;
+        Lane& before = lanes_[(i - 1) % 2];
+        finish(before);
+        const uint64_t at = (i - 1) * kStagingBytes;
+        std::memcpy(to + at, before.down.mapped(), std::min(kStagingBytes, bytes - at));
+    }
+}
+
+void Device::copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset, uint64_t bytes) {
+    if (bytes == 0) return;
+    if (from.mapped() != nullptr && to.mapped() != nullptr) {
+        std::memmove(to.mapped() + to_offset, from.mapped() + from_offset, bytes);
+        return;
+    }
+    const std::lock_guard lock(copy_mutex_);
+    const bool overlap = from.block == to.block && from.offset + from_offset < to.offset + to_offset + bytes &&
+                         to.offset + to_offset < from.offset + from_offset + bytes;
+    if (overlap) {
+        // Vulkan copies nothing onto itself: by way of memory between.
+        Buffer between = memory->create(bytes);
+        record_copy(lanes_[0], from, from_offset, between, 0, bytes);
+        finish(lanes_[0]);
+        record_copy(lanes_[0], between, 0, to, to_offset, bytes);
+        finish(lanes_[0]);
+        memory->close(between);
+        return;
+    }
+    record_copy(lanes_[0], from, from_offset, to, to_offset, bytes);
+    finish(lanes_[0]);
+}
+
+}  // namespace backplane::vulkan

@@ -1,0 +1,87 @@
+// An open device: queue, memory, kernels, copies.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "host.hpp"
+#include "memory.hpp"
+#include "shaders_generated.h"
+
+namespace backplane::vulkan {
+
+inline constexpr uint32_t kMostOperands = 7;      // bindings 1 to 7; 0 has the parameters
+inline constexpr uint32_t kParameterWords = 128;  // as common.glsl
+
+class Device {
+public:
+    Device(const Host& host, const Instance& instance, const PhysicalDevice& physical);
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+    ~Device();
+
+    const Host& host;
+    const Instance& instance;
+    const PhysicalDevice& physical;
+    DeviceFunctions vk;
+    VkDevice handle = VK_NULL_HANDLE;
+    std::unique_ptr<Memory> memory;
+    VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
+    VkPipelineLayout pipeline_layout = VK_NULL_HANDLE;
+
+    [[nodiscard]] const Abilities& can() const { return physical.can; }
+
+    // As vulkan::check, and remembers a lost device.
+    void check(VkResult result, const std::string& attempted);
+    // Throws Failure(BP_DEVICE_LOST) when it is.
+    void check_lost() const;
+
+    // The kernel with these specialisation constants; made when first asked for. [any]
+    VkPipeline pipeline(uint32_t shader, const std::vector<uint32_t>& constants);
+    // Hands what was compiled since the last call to the host's kernel cache. [any]
+    void remember_kernels();
+
+    // Hands commands to the queue. [any]
+    void submit(VkCommandBuffer commands, VkFence fence);
+    void submit_and_wait(VkCommandBuffer commands, VkFence fence, const std::string& attempted);
+    void wait(VkFence fence, const std::string& attempted);
+
+    // Bytes between host and device; return when done. [any]
+    void upload(const Buffer& to, uint64_t offset, const std::byte* from, uint64_t bytes);
+    void download(const Buffer& from, uint64_t offset, std::byte* to, uint64_t bytes);
+    void copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset, uint64_t bytes);
+
+private:
+    struct Lane {  // one of two in turn: the host fills one while the device reads the other
+        VkCommandBuffer commands = VK_NULL_HANDLE;
+        VkFence fence = VK_NULL_HANDLE;
+        Buffer up, down;
+        bool busy = false;
+    };
+    void create_device();
+    void create_layouts();
+    void create_lanes();
+    void open_kernel_cache();
+    void destroy() noexcept;
+    void record_copy(Lane& lane, const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
+                     uint64_t bytes);
+    void finish(Lane& lane);
+    VkShaderModule module_of(uint32_t shader);
+
+    VkQueue queue_ = VK_NULL_HANDLE;
+    VkPipelineCache kernel_cache_ = VK_NULL_HANDLE;
+    VkCommandPool copy_pool_ = VK_NULL_HANDLE;
+    Lane lanes_[2];
+    std::mutex queue_mutex_, pipeline_mutex_, copy_mutex_;
+    std::map<std::vector<uint32_t>, VkPipeline> pipelines_;
+    std::vector<VkShaderModule> modules_;
+    std::string cache_key_;
+    bool unsaved_ = false;
+    uint64_t saved_hash_ = 0;
+    std::atomic<bool> lost_ = false;
+};
+
+}  // namespace backplane::vulkan

@@ -1,0 +1,235 @@
+#include "instance.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "shaders_generated.h"
+
+namespace backplane::vulkan {
+
+namespace {
+
+uint32_t kind_of(VkPhysicalDeviceType type) {
+    switch (type) {
+        case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return BP_KIND_DISCRETE;
+        case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return BP_KIND_INTEGRATED;
+        case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return BP_KIND_VIRTUAL;
+        case VK_PHYSICAL_DEVICE_TYPE_CPU: return BP_KIND_SOFTWARE;
+        default: return BP_KIND_UNKNOWN;
+    }
+}
+
+std::string version_text(uint32_t version) {
+    return std::to_string(VK_API_VERSION_MAJOR(version)) + "." + std::to_string(VK_API_VERSION_MINOR(version)) + "." +
+           std::to_string(VK_API_VERSION_PATCH(version));
+}
+
+bool has(const std::vector<VkExtensionProperties>& list, const char* name) {
+    return std::any_of(list.begin(), list.end(),
+                       [&](const VkExtensionProperties& e) { return std::strcmp(e.extensionName, name) == 0; });
+}
+
+// Two devices of the same make and without a known place are told apart by their order.
+void make_ids_unique(std::vector<PhysicalDevice>& devices) {
+    for (size_t i = 0; i < devices.size(); ++i)
+        for (size_t j = 0; j < i; ++j)
+            if (devices[j].id == devices[i].id) devices[i].id = hash_of(&i, sizeof i, devices[i].id) | 1;
+}
+
+}  // namespace
+
+uint64_t hash_of(const void* data, size_t size, uint64_t seed) {
+    const auto* bytes = static_cast<const unsigned char*>(data);
+    for (size_t i = 0; i < size; ++i) seed = (seed ^ bytes[i]) * 0x100000001b3u;
+    return seed;
+}
+
+uint64_t PhysicalDevice::memory_total() const {
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < memory.memoryHeapCount; ++i)
+        if ((memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0)
+            total = std::max<uint64_t>(total, memory.memoryHeaps[i].size);
+    return total;
+}
+
+Instance::Instance() {
+    why_ = loader_.why();
+    if (loader_.entry() == nullptr) return;
+    create();
+    if (instance_ != VK_NULL_HANDLE) list();
+}
+
+Instance::~Instance() {
+    if (instance_ != VK_NULL_HANDLE) vk_.DestroyInstance(instance_, nullptr);
+}
+
+void Instance::create() {
+    const auto entry = loader_.entry();
+    const auto create_instance = reinterpret_cast<PFN_vkCreateInstance>(entry(nullptr, "vkCreateInstance"));
+    if (create_instance == nullptr || entry(nullptr, "vkEnumerateInstanceVersion") == nullptr) {
+        why_ = "no Vulkan devices: the Vulkan loader is of version 1.0, 1.1 is needed; update it";
+        return;
+    }
+    VkApplicationInfo application{};
+    application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
+    application.pEngineName = "Backplane";
+    application.apiVersion = VK_API_VERSION_1_2;
+    VkInstanceCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
+    info.pApplicationInfo = &application;
+    const VkResult result = create_instance(&info, nullptr, &instance_);
+    if (result != VK_SUCCESS) {
+        instance_ = VK_NULL_HANDLE;
+        why_ = result == VK_ERROR_INCOMPATIBLE_DRIVER
+                   ? "no Vulkan devices: the Vulkan loader found no driver that it can use; install one (Debian: "
+                     "mesa-vulkan-drivers, or the vendor's), and look at VK_DRIVER_FILES when it is set"
+                   : "no Vulkan devices: creating an instance failed with " + name_of(result) + "; see the driver's log";
+        return;
+    }
+#define BP_VK_LOAD(name) vk_.name = reinterpret_cast<PFN_vk##name>(entry(instance_, "vk" #name));
+    BP_VK_INSTANCE(BP_VK_LOAD)
+#undef BP_VK_LOAD
+}
+
+void Instance::list() {
+    uint32_t count = 0;
+    VkResult result = vk_.EnumeratePhysicalDevices(instance_, &count, nullptr);
+    std::vector<VkPhysicalDevice> handles(count);
+    if (result == VK_SUCCESS && count != 0) result = vk_.EnumeratePhysicalDevices(instance_, &count, handles.data());
+    if (result < 0) {
+        why_ = "no Vulkan devices: asking the drivers for them failed with " + name_of(result) + "; see the driver's log";
+        return;
+    }
+    handles.resize(count);
+    for (VkPhysicalDevice handle : handles) {
+        PhysicalDevice device;
+        device.handle = handle;
+        if (describe(device)) devices_.push_back(std::move(device));
+    }
+    make_ids_unique(devices_);
+    if (!devices_.empty()) return;
+    why_ = count == 0
+               ? "no Vulkan devices: a driver is installed but drives nothing on this machine (a GPU may be missing, or "
+                 "/dev/dri or /dev/nvidia* may not be open to this user)"
+               : "no Vulkan devices: " + std::to_string(count) +
+                     " found, but none has Vulkan 1.1 and a queue for compute; update the driver";
+}
+
+bool Instance::describe(PhysicalDevice& device) const {
+    vk_.GetPhysicalDeviceProperties(device.handle, &device.properties);
+    const VkPhysicalDeviceProperties& p = device.properties;
+    if (p.apiVersion < VK_API_VERSION_1_1) return false;
+    uint32_t count = 0;
+    vk_.GetPhysicalDeviceQueueFamilyProperties(device.handle, &count, nullptr);
+    std::vector<VkQueueFamilyProperties> families(count);
+    vk_.GetPhysicalDeviceQueueFamilyProperties(device.handle, &count, families.data());
+    const auto computes = std::find_if(families.begin(), families.end(),
+                                       [](const auto& f) { return (f.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0; });
+    if (computes == families.end()) return false;
+    device.queue_family = static_cast<uint32_t>(computes - families.begin());
+    vk_.GetPhysicalDeviceMemoryProperties(device.handle, &device.memory);
+    device.kind = kind_of(p.deviceType);
+    device.name = p.deviceName;
+    describe_features(device);
+    device.id = hash_of(device.pci, sizeof device.pci, hash_of(device.uuid, sizeof device.uuid)) | 1;
+    uint64_t code = hash_of(p.pipelineCacheUUID, sizeof p.pipelineCacheUUID);
+    code = hash_of(&p.driverVersion, sizeof p.driverVersion, code);
+    // Mesa's cache UUID is the same for all its builds.
+    device.fingerprint[0] = hash_of(device.driver.data(), device.driver.size(), code);
+    uint64_t kernels = hash_of(device.name.data(), device.name.size());
+    for (uint32_t i = 0; i < kShaderCount; ++i) kernels = hash_of(kShaders[i].words, kShaders[i].bytes, kernels);
+    device.fingerprint[1] = kernels;
+    return true;
+}
+
+void Instance::describe_features(PhysicalDevice& device) const {
+    uint32_t count = 0;
+    std::vector<VkExtensionProperties> extensions;
+    if (vk_.EnumerateDeviceExtensionProperties(device.handle, nullptr, &count, nullptr) == VK_SUCCESS) {
+        extensions.resize(count);
+        if (vk_.EnumerateDeviceExtensionProperties(device.handle, nullptr, &count, extensions.data()) < 0)
+            extensions.clear();
+    }
+    const bool v12 = device.properties.apiVersion >= VK_API_VERSION_1_2;
+    const bool bytes = v12 || has(extensions, VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
+    const bool driver_named = v12 || has(extensions, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME);
+
+    VkPhysicalDevice16BitStorageFeatures halves{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
+    VkPhysicalDevice8BitStorageFeatures eights{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES};
+    VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+    features.pNext = &halves;
+    if (bytes) halves.pNext = &eights;
+    vk_.GetPhysicalDeviceFeatures2(device.handle, &features);
+
+    VkPhysicalDeviceIDProperties ids{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
+    VkPhysicalDeviceMaintenance3Properties sizes{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
+    VkPhysicalDeviceSubgroupProperties subgroup{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+    VkPhysicalDeviceDriverProperties driver{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+    VkPhysicalDevicePCIBusInfoPropertiesEXT pci{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PCI_BUS_INFO_PROPERTIES_EXT};
+    VkPhysicalDeviceExternalMemoryHostPropertiesEXT import{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
+    VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+    void** next = &properties.pNext;
+    auto chain = [&next](auto& structure) {
+        *next = &structure;
+        next = &structure.pNext;
+    };
+    chain(ids);
+    chain(sizes);
+    chain(subgroup);
+    if (driver_named) chain(driver);
+    device.pci_known = has(extensions, VK_EXT_PCI_BUS_INFO_EXTENSION_NAME);
+    if (device.pci_known) chain(pci);
+    device.can.import = has(extensions, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+    if (device.can.import) chain(import);
+    vk_.GetPhysicalDeviceProperties2(device.handle, &properties);
+
+    const VkPhysicalDeviceLimits& limits = device.properties.limits;
+    Abilities& can = device.can;
+    can.halves = halves.storageBuffer16BitAccess == VK_TRUE;
+    can.bytes = eights.storageBuffer8BitAccess == VK_TRUE && can.halves;
+    can.longs = features.features.shaderInt64 == VK_TRUE;
+    can.budget = has(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+    can.import_alignment = import.minImportedHostPointerAlignment;
+    can.storage_alignment =
+        std::max<uint64_t>({limits.minStorageBufferOffsetAlignment, limits.minUniformBufferOffsetAlignment, 16});
+    can.most_range = limits.maxStorageBufferRange;
+    can.most_allocation = sizes.maxMemoryAllocationSize;
+    std::copy_n(limits.maxComputeWorkGroupCount, 3, can.most_groups);
+    can.most_invocations = std::min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]);
+    can.shared_bytes = limits.maxComputeSharedMemorySize;
+    can.subgroup = subgroup.subgroupSize;
+    can.unified = device.kind == BP_KIND_INTEGRATED || device.kind == BP_KIND_SOFTWARE;
+    can.software = device.kind == BP_KIND_SOFTWARE;
+
+    std::copy_n(ids.deviceUUID, 16, device.uuid);
+    device.luid_known = ids.deviceLUIDValid == VK_TRUE;
+    if (device.luid_known) std::copy_n(ids.deviceLUID, 8, device.luid);
+    if (device.pci_known) {
+        const uint32_t place[4] = {pci.pciDomain, pci.pciBus, pci.pciDevice, pci.pciFunction};
+        std::copy_n(place, 4, device.pci);
+    }
+    device.driver = driver_named ? std::string(driver.driverName) + " " + driver.driverInfo
+                                 : "driver " + std::to_string(device.properties.driverVersion);
+    device.features = "vulkan-" + version_text(device.properties.apiVersion) + " subgroup-" + std::to_string(can.subgroup);
+    for (const auto& [there, name] :
+         {std::pair(can.halves, " 16bit-storage"), std::pair(can.bytes, " 8bit-storage"), std::pair(can.longs, " int64"),
+          std::pair(can.import, " external-memory-host"), std::pair(can.budget, " memory-budget")})
+        if (there) device.features += name;
+}
+
+uint64_t Instance::memory_free(const PhysicalDevice& device) const {
+    if (!device.can.budget) return 0;
+    VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
+    VkPhysicalDeviceMemoryProperties2 memory{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
+    memory.pNext = &budget;
+    vk_.GetPhysicalDeviceMemoryProperties2(device.handle, &memory);
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < memory.memoryProperties.memoryHeapCount; ++i)
+        if ((memory.memoryProperties.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0 &&
+            budget.heapBudget[i] > budget.heapUsage[i])
+            most = std::max<uint64_t>(most, budget.heapBudget[i] - budget.heapUsage[i]);
+    return most;
+}
+
+}  // namespace backplane::vulkan

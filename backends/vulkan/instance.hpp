@@ -1,0 +1,79 @@
+// A Vulkan instance and what its devices say about themselves, without opening one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api.hpp"
+
+namespace backplane::vulkan {
+
+// What a device can do of what the kernels ask for.
+struct Abilities {
+    bool halves = false;    // 16-bit storage: f16, bf16, i16
+    bool bytes = false;     // 8-bit storage and integers
+    bool longs = false;     // 64-bit integers
+    bool import = false;    // VK_EXT_external_memory_host
+    bool budget = false;    // VK_EXT_memory_budget
+    bool unified = false;   // device memory is host memory
+    bool software = false;  // runs on the CPU: kernels are built slowly, so few variants
+    uint64_t import_alignment = 0;
+    uint64_t storage_alignment = 1;  // of descriptors of storage buffers, and of uniform buffers
+    uint64_t most_range = 0;         // bytes of one storage buffer
+    uint64_t most_allocation = 0;
+    uint32_t most_groups[3] = {65535, 65535, 65535};
+    uint32_t most_invocations = 128;
+    uint32_t shared_bytes = 16384;
+    uint32_t subgroup = 0;
+};
+
+struct PhysicalDevice {
+    VkPhysicalDevice handle = VK_NULL_HANDLE;
+    VkPhysicalDeviceProperties properties{};
+    VkPhysicalDeviceMemoryProperties memory{};
+    Abilities can;
+    uint32_t kind = BP_KIND_UNKNOWN;
+    uint32_t queue_family = 0;
+    uint64_t id = 0;
+    std::string name, driver, features, warning;
+    uint8_t uuid[16] = {};
+    uint8_t luid[8] = {};
+    bool luid_known = false, pci_known = false;
+    uint32_t pci[4] = {};
+    uint64_t fingerprint[2] = {};
+
+    [[nodiscard]] uint64_t memory_total() const;
+};
+
+// FNV-1a.
+uint64_t hash_of(const void* data, size_t size, uint64_t seed = 0xcbf29ce484222325u);
+
+class Instance {
+public:
+    // Never throws for a machine without Vulkan: devices() is empty then and why() says so.
+    Instance();
+    Instance(const Instance&) = delete;
+    Instance& operator=(const Instance&) = delete;
+    ~Instance();
+
+    [[nodiscard]] const std::vector<PhysicalDevice>& devices() const { return devices_; }
+    [[nodiscard]] const std::string& why() const { return why_; }
+    [[nodiscard]] const InstanceFunctions& functions() const { return vk_; }
+    // Bytes that can still be allocated of the device's own memory, by the driver's budget; 0: it does not say.
+    [[nodiscard]] uint64_t memory_free(const PhysicalDevice& device) const;
+
+private:
+    void create();
+    void list();
+    bool describe(PhysicalDevice& device) const;
+    void describe_features(PhysicalDevice& device) const;
+
+    Loader loader_;
+    VkInstance instance_ = VK_NULL_HANDLE;
+    InstanceFunctions vk_;
+    std::vector<PhysicalDevice> devices_;
+    std::string why_;
+};
+
+}  // namespace backplane::vulkan

@@ -1,0 +1,103 @@
+// Kernels of a device: pipelines by shader and specialisation constants, and the driver's cache of them.
+#include <cstring>
+
+#include "device.hpp"
+
+namespace backplane::vulkan {
+
+namespace {
+
+// The header that every driver's pipeline cache begins with, checked before a driver sees the bytes: not all of them check.
+bool is_ours(const bp_blob& blob, const VkPhysicalDeviceProperties& p) {
+    VkPipelineCacheHeaderVersionOne header{};
+    if (blob.data == nullptr || blob.size < sizeof header) return false;
+    std::memcpy(&header, blob.data, sizeof header);
+    return header.headerSize >= sizeof header && header.headerSize <= blob.size &&
+           header.headerVersion == VK_PIPELINE_CACHE_HEADER_VERSION_ONE && header.vendorID == p.vendorID &&
+           header.deviceID == p.deviceID && std::memcmp(header.pipelineCacheUUID, p.pipelineCacheUUID, VK_UUID_SIZE) == 0;
+}
+
+std::string hexadecimal(uint64_t value) {
+    std::string out(16, '0');
+    for (size_t i = 16; i-- > 0; value >>= 4) out[i] = "0123456789abcdef"[value & 15];
+    return out;
+}
+
+}  // namespace
+
+void Device::open_kernel_cache() {
+    cache_key_ = "vulkan/pipelines/" + hexadecimal(physical.fingerprint[0]) + hexadecimal(physical.fingerprint[1]);
+    VkPipelineCacheCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
+    bool foreign = false;
+    host.cached(cache_key_, [&](const bp_blob& blob) {
+        foreign = !is_ours(blob, physical.properties);
+        if (foreign) return;
+        info.initialDataSize = blob.size;
+        info.pInitialData = blob.data;
+        saved_hash_ = hash_of(blob.data, blob.size);
+        if (vk.CreatePipelineCache(handle, &info, nullptr, &kernel_cache_) != VK_SUCCESS) {
+            kernel_cache_ = VK_NULL_HANDLE;
+            foreign = true;
+        }
+    });
+    if (foreign) host.reject(cache_key_);
+    if (kernel_cache_ != VK_NULL_HANDLE) return;
+    info.initialDataSize = 0;
+    info.pInitialData = nullptr;
+    check(vk.CreatePipelineCache(handle, &info, nullptr, &kernel_cache_), "open " + physical.name);
+}
+
+void Device::remember_kernels() {
+    const std::lock_guard lock(pipeline_mutex_);
+    if (!unsaved_ || !host.has_cache()) return;
+    unsaved_ = false;
+    size_t size = 0;
+    if (vk.GetPipelineCacheData(handle, kernel_cache_, &size, nullptr) != VK_SUCCESS || size == 0) return;
+    std::vector<std::byte> bytes(size);
+    if (vk.GetPipelineCacheData(handle, kernel_cache_, &size, bytes.data()) != VK_SUCCESS) return;
+    const uint64_t hash = hash_of(bytes.data(), size);
+    if (hash == saved_hash_) return;
+    saved_hash_ = hash;
+    host.remember(cache_key_, {bytes.data(), size});
+}
+
+VkShaderModule Device::module_of(uint32_t shader) {
+    if (modules_[shader] != VK_NULL_HANDLE) return modules_[shader];
+    VkShaderModuleCreateInfo info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
+    info.codeSize = kShaders[shader].bytes;
+    info.pCode = kShaders[shader].words;
+    check(vk.CreateShaderModule(handle, &info, nullptr, &modules_[shader]),
+          std::string("load kernel ") + kShaders[shader].name + " on " + physical.name);
+    return modules_[shader];
+}
+
+VkPipeline Device::pipeline(uint32_t shader, const std::vector<uint32_t>& constants) {
+    std::vector<uint32_t> key = {shader};
+    key.insert(key.end(), constants.begin(), constants.end());
+    const std::lock_guard lock(pipeline_mutex_);
+    const auto found = pipelines_.find(key);
+    if (found != pipelines_.end()) return found->second;
+    std::vector<VkSpecializationMapEntry> entries;
+    for (uint32_t i = 0; i < constants.size(); ++i)
+        entries.push_back({i, i * static_cast<uint32_t>(sizeof(uint32_t)), sizeof(uint32_t)});
+    VkSpecializationInfo specialization{};
+    specialization.mapEntryCount = static_cast<uint32_t>(entries.size());
+    specialization.pMapEntries = entries.data();
+    specialization.dataSize = constants.size() * sizeof(uint32_t);
+    specialization.pData = constants.data();
+    VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
+    info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+    info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    info.stage.module = module_of(shader);
+    info.stage.pName = "main";
+    info.stage.pSpecializationInfo = &specialization;
+    info.layout = pipeline_layout;
+    VkPipeline made = VK_NULL_HANDLE;
+    check(vk.CreateComputePipelines(handle, kernel_cache_, 1, &info, nullptr, &made),
+          std::string("build kernel ") + kShaders[shader].name + " on " + physical.name);
+    pipelines_[key] = made;
+    unsaved_ = true;
+    return made;
+}
+
+}  // namespace backplane::vulkan

@@ -1,0 +1,30 @@
+// What a convolution or matrix product does with a sum before it stores it. Parameters from `at`: count, then kind, a, b of each.
+layout(constant_id = 2) const uint EPILOGUE_OP = 0;  // a unary op beyond the cheap ones; 0: none
+#if defined(FULL_EPILOGUE)
+#include "functions.glsl"
+#endif
+READ(3, bias, T);
+READ(4, residual0, T);
+READ(5, residual1, T);
+float epilogue(uint at, float v, uint channel, uint place) {
+    uint count = P(at);
+    for (uint k = 0; k < count; ++k) {
+        uint kind = P(at + 1 + 3 * k);
+        float a = PF(at + 2 + 3 * k);
+        float b = PF(at + 3 + 3 * k);
+        if (kind == 0u) v += float(bias[base[2] + channel]);
+        else if (kind == 1u) v = v < 0.0 ? 0.0 : v;
+        else if (kind == 2u) v = v < 0.0 ? a * v : v;
+        else if (kind == 3u) {
+            v = v < a ? a : v;
+            v = v > b ? b : v;
+        }
+        else if (kind == 4u) v *= a;
+        else if (kind == 5u) v += float(residual0[base[3] + place]);
+        else if (kind == 6u) v += float(residual1[base[4] + place]);
+#if defined(FULL_EPILOGUE)
+        else if (EPILOGUE_OP != 0u) v = unary(EPILOGUE_OP, v, a, b);
+#endif
+    }
+    return v;
+}

@@ -1,0 +1,96 @@
+#version 450
+#include "common.glsl"
+#if defined(Q8) || defined(Q4)
+#extension GL_EXT_shader_8bit_storage : require
+#extension GL_EXT_shader_16bit_storage : require
+#elif defined(HALF_WEIGHTS)
+#extension GL_EXT_shader_16bit_storage : require
+#endif
+#include "tile.glsl"
+#include "epilogue.glsl"
+// y = a b, batched. Parameters: M, N, K, tiles down, batch rank, batch sizes[8], steps of a[8] and b[8] in matrices, then the epilogue.
+layout(constant_id = 8) const uint TRANSPOSE_A = 0;
+layout(constant_id = 9) const uint TRANSPOSE_B = 0;
+READ(1, a, T);
+WRITE(6, y, T);
+#if defined(Q8) || defined(Q4)
+READ(2, b_bytes, uint8_t);
+READ(7, b_scales, float16_t);
+// Element k of column n of a transposed operand in blocks of 32.
+float weight(uint matrix, uint n, uint k) {
+    uint i = matrix + n * P(2) + k;
+    uint block = i >> 5;
+#if defined(Q8)
+    float scale = float(b_scales[base[6] + block * 17]);
+    return scale * float(bitfieldExtract(int(b_bytes[base[1] + block * 34 + 2 + (i & 31u)]), 0, 8));
+#else
+    float scale = float(b_scales[base[6] + block * 9]);
+    uint pair = uint(b_bytes[base[1] + block * 18 + 2 + (i & 15u)]);
+    return scale * float(int((i & 31u) < 16u ? pair & 15u : pair >> 4) - 8);
+#endif
+}
+#else
+#if defined(HALF_WEIGHTS)
+READ(2, b, float16_t);
+#else
+READ(2, b, T);
+#endif
+float weight(uint matrix, uint n, uint k) {
+    return float(b[base[1] + matrix + (TRANSPOSE_B != 0 ? n * P(2) + k : k * P(1) + n)]);
+}
+#endif
+
+void main() {
+    uint rows = P(0);
+    uint columns = P(1);
+    uint depth = P(2);
+    uint tile = group_index();
+    uint first_row = tile % P(3) * BM;
+    uint first_column = tile / P(3) * BN;
+    if (first_column >= columns) return;
+    uint batch = gl_WorkGroupID.z;
+    uint matrix_a = 0;
+    uint matrix_b = 0;
+    uint rest = batch;
+    for (uint d = P(4); d-- > 0;) {
+        uint k = rest % P(5 + d);
+        rest /= P(5 + d);
+        matrix_a += k * P(13 + d);
+        matrix_b += k * P(21 + d);
+    }
+    matrix_a *= rows * depth;
+    matrix_b *= columns * depth;
+    uint t = gl_LocalInvocationID.x;
+    clear_sums();
+    for (uint first = 0; first < depth; first += BK) {
+        for (uint i = t; i < BM * BK; i += LOCAL) {
+            uint m = TRANSPOSE_A != 0 ? i % BM : i / BK;
+            uint k = TRANSPOSE_A != 0 ? i / BM : i % BK;
+            uint row = first_row + m;
+            float v = 0.0;
+            if (row < rows && first + k < depth)
+                v = float(a[base[0] + matrix_a + (TRANSPOSE_A != 0 ? (first + k) * rows + row : row * depth + first + k)]);
+            tile_a[k * kRowA + m] = v;
+        }
+        for (uint i = t; i < BN * BK; i += LOCAL) {
+            uint n = TRANSPOSE_B != 0 ? i / BK : i % BN;
+            uint k = TRANSPOSE_B != 0 ? i % BK : i / BN;
+            uint column = first_column + n;
+            tile_b[k * BN + n] = column < columns && first + k < depth ? weight(matrix_b, column, first + k) : 0.0;
+        }
+        barrier();
+        multiply_tiles();
+        barrier();
+    }
+    uint tx = t % kColumns;
+    uint ty = t / kColumns;
+    for (uint i = 0; i < TM; ++i) {
+        uint row = first_row + ty + i * kRows;
+        for (uint j = 0; j < TN; ++j) {
+            uint column = first_column + tx + j * kColumns;
+            if (row >= rows || column >= columns) continue;
+            uint place = (batch * rows + row) * columns + column;
+            y[base[5] + place] = T(epilogue(29, sums[i * TN + j], column, place));
+        }
+    }
+}

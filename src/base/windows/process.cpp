@@ -1,0 +1,260 @@
+// Microsoft: "Creating a Child Process with Redirected Input and Output", "Job Objects", "Parsing C Command-Line Arguments".
+#include "base/process.hpp"
+
+#include <io.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "base/windows/system.hpp"
+
+namespace backplane::base {
+
+namespace {
+
+using windows::Handle;
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kMostRecord = 64 * 1024;
+constexpr size_t kMostOutput = 4 * 1024;
+constexpr int kRecord = 3;
+
+class Pipe {
+public:
+    Pipe() {
+        SECURITY_ATTRIBUTES inherited{sizeof inherited, nullptr, TRUE};
+        HANDLE read = nullptr;
+        HANDLE write = nullptr;
+        if (::CreatePipe(&read, &write, &inherited, 0) == 0) return;
+        read_.reset(read);
+        write_.reset(write);
+        ::SetHandleInformation(read, HANDLE_FLAG_INHERIT, 0);
+    }
+    [[nodiscard]] bool open() const { return read_ != nullptr; }
+    [[nodiscard]] HANDLE writing() const { return write_.get(); }
+    void close_write() { write_.reset(); }
+
+    // Takes what is there; closes at the end. Keeps the last `most` bytes, or with `first` the first.
+    void drain(std::string& into, size_t most, bool first) {
+        std::array<char, 4096> block{};
+        while (read_) {
+            DWORD there = 0;
+            DWORD n = 0;
+            const bool alive = ::PeekNamedPipe(read_.get(), nullptr, 0, nullptr, &there, nullptr) != 0;
+            if (alive && there == 0) return;
+            const DWORD wanted = std::min<DWORD>(there, block.size());
+            if (!alive || ::ReadFile(read_.get(), block.data(), wanted, &n, nullptr) == 0 || n == 0) return read_.reset();
+            into.append(block.data(), n);
+            if (into.size() > most) first ? into.resize(most) : void(into.erase(0, into.size() - most));
+        }
+    }
+
+private:
+    Handle read_, write_;
+};
+
+// As the C runtime takes a command line apart again.
+std::wstring quoted(const std::wstring& word) {
+    if (!word.empty() && word.find_first_of(L" \t\n\v\"") == std::wstring::npos) return word;
+    std::wstring out = L"\"";
+    size_t backslashes = 0;
+    for (const wchar_t c : word) {
+        if (c == L'"') out.append(backslashes + 1, L'\\');
+        backslashes = c == L'\\' ? backslashes + 1 : 0;
+        out += c;
+    }
+    return out.append(backslashes, L'\\') + L"\"";
+}
+
+// What the C runtime of the child opens as descriptors 0 to 3: a count, flags, handles.
+std::vector<BYTE> descriptors(const std::array<HANDLE, kRecord + 1>& handles) {
+    constexpr BYTE kOpen = 0x01;
+    const auto count = static_cast<int>(handles.size());
+    std::vector<BYTE> block(sizeof count + handles.size() * (1 + sizeof(HANDLE)));
+    std::memcpy(block.data(), &count, sizeof count);
+    std::fill_n(block.begin() + sizeof count, handles.size(), kOpen);
+    std::memcpy(block.data() + sizeof count + handles.size(), handles.data(), sizeof handles);
+    return block;
+}
+
+// Which handles a child inherits; without it, whatever another thread has open to inherit.
+class Inherited {
+public:
+    explicit Inherited(std::vector<HANDLE> handles) : handles_(std::move(handles)) {
+        SIZE_T size = 0;
+        ::InitializeProcThreadAttributeList(nullptr, 1, 0, &size);
+        room_.resize(size);
+        good_ = ::InitializeProcThreadAttributeList(list(), 1, 0, &size) != 0;
+        if (good_)
+            ::UpdateProcThreadAttribute(list(), 0, PROC_THREAD_ATTRIBUTE_HANDLE_LIST, handles_.data(),
+                                        handles_.size() * sizeof(HANDLE), nullptr, nullptr);
+    }
+    ~Inherited() {
+        if (good_) ::DeleteProcThreadAttributeList(list());
+    }
+    Inherited(const Inherited&) = delete;
+    Inherited& operator=(const Inherited&) = delete;
+    LPPROC_THREAD_ATTRIBUTE_LIST list() { return reinterpret_cast<LPPROC_THREAD_ATTRIBUTE_LIST>(room_.data()); }
+
+private:
+    std::vector<HANDLE> handles_;
+    std::vector<std::byte> room_;
+    bool good_ = false;
+};
+
+// Whatever is in it ends when the last handle to it is closed, also by this process's own end.
+Handle make_job() {
+    Handle job(::CreateJobObjectW(nullptr, nullptr));
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits{};
+    limits.BasicLimitInformation.LimitFlags =
+        JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE | JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION;
+    if (job) ::SetInformationJobObject(job.get(), JobObjectExtendedLimitInformation, &limits, sizeof limits);
+    return job;
+}
+
+Handle start(const std::filesystem::path& program, const std::vector<std::string>& arguments, HANDLE job, const Pipe& output,
+             const Pipe& record) {
+    SECURITY_ATTRIBUTES inherited{sizeof inherited, nullptr, TRUE};
+    const Handle nothing(
+        ::CreateFileW(L"NUL", GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE, &inherited, OPEN_EXISTING, 0, nullptr));
+    std::wstring line = quoted(program.native());
+    for (const std::string& argument : arguments) line += L" " + quoted(windows::to_wide(argument));
+    std::vector<BYTE> block = descriptors({nothing.get(), output.writing(), output.writing(), record.writing()});
+    Inherited handles({nothing.get(), output.writing(), record.writing()});
+    STARTUPINFOEXW how{};
+    how.StartupInfo.cb = sizeof how;
+    how.StartupInfo.dwFlags = STARTF_USESTDHANDLES;
+    how.StartupInfo.hStdInput = nothing.get();
+    how.StartupInfo.hStdOutput = output.writing();
+    how.StartupInfo.hStdError = output.writing();
+    how.StartupInfo.cbReserved2 = static_cast<WORD>(block.size());
+    how.StartupInfo.lpReserved2 = block.data();
+    how.lpAttributeList = handles.list();
+    // Suspended until it is in the job: nothing that it starts escapes.
+    constexpr DWORD kFlags = CREATE_SUSPENDED | EXTENDED_STARTUPINFO_PRESENT | CREATE_NO_WINDOW | CREATE_NEW_PROCESS_GROUP;
+    PROCESS_INFORMATION made{};
+    if (::CreateProcessW(program.c_str(), line.data(), nullptr, nullptr, TRUE, kFlags, nullptr, nullptr, &how.StartupInfo,
+                         &made) == 0)
+        return nullptr;
+    const Handle thread(made.hThread);
+    ::AssignProcessToJobObject(job, made.hProcess);
+    ::ResumeThread(thread.get());
+    return Handle(made.hProcess);
+}
+
+// An exception that nobody caught ends a process with its code.
+bool is_exception(DWORD code) {
+    constexpr DWORD kOfGcc = 0x20474343;
+    return code >> 28 == 0xC || code >> 28 == 0xE || code == EXCEPTION_BREAKPOINT ||
+           code == EXCEPTION_DATATYPE_MISALIGNMENT || code == kOfGcc;
+}
+
+struct ExceptionName {
+    DWORD code;
+    const char* name;
+};
+constexpr std::array kExceptions{
+    ExceptionName{0xC0000005, "access violation"},
+    ExceptionName{0xC0000006, "a page could not be read"},
+    ExceptionName{0xC000001D, "illegal instruction"},
+    ExceptionName{0xC0000094, "division by zero"},
+    ExceptionName{0xC0000096, "privileged instruction"},
+    ExceptionName{0xC00000FD, "stack overflow"},
+    ExceptionName{0xC0000135, "a library is missing"},
+    ExceptionName{0xC0000139, "a function is missing from a library"},
+    ExceptionName{0xC0000142, "a library failed to start"},
+    ExceptionName{0xC0000374, "heap corruption"},
+    ExceptionName{0xC0000409, "abort or stack overrun"},
+    ExceptionName{0x80000003, "breakpoint"},
+    ExceptionName{0xE06D7363, "C++ exception"},
+    ExceptionName{0x20474343, "C++ exception"},
+};
+
+}  // namespace
+
+ChildOutcome run_child(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                       std::chrono::milliseconds limit) {
+    ChildOutcome outcome;
+    Pipe output;
+    Pipe record;
+    const Handle job = make_job();
+    if (!output.open() || !record.open() || !job) {
+        outcome.problem = "no pipe: " + windows::words_for(::GetLastError());
+        return outcome;
+    }
+    const Clock::time_point started = Clock::now();
+    const Handle child = start(program, arguments, job.get(), output, record);
+    if (!child) {
+        outcome.problem = windows::words_for(::GetLastError());
+        return outcome;
+    }
+    outcome.started = true;
+    output.close_write();
+    record.close_write();
+
+    // Pipes cannot be waited for with a limit; what is in them is looked at every other millisecond.
+    const Clock::time_point deadline = started + limit;
+    bool gone = false;
+    while ((output.open() || record.open() || !gone) && Clock::now() < deadline) {
+        output.drain(outcome.output, kMostOutput, false);
+        record.drain(outcome.record, kMostRecord, true);
+        if (gone)
+            ::Sleep(1);
+        else
+            gone = ::WaitForSingleObject(child.get(), 2) == WAIT_OBJECT_0;
+    }
+    outcome.timed_out = !gone;
+    DWORD code = 0;
+    if (gone && ::GetExitCodeProcess(child.get(), &code) != 0)
+        is_exception(code) ? outcome.signal = static_cast<int>(code) : outcome.exit_code = static_cast<int>(code);
+    ::TerminateJobObject(job.get(), 1);  // what it started, too
+    if (!gone) {
+        ::TerminateProcess(child.get(), 1);
+        ::WaitForSingleObject(child.get(), 5000);
+    }
+    outcome.seconds = std::chrono::duration<double>(Clock::now() - started).count();
+    return outcome;
+}
+
+std::string name_of_signal(int number) {
+    const auto code = static_cast<DWORD>(number);
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), " (exception 0x%08lX)", static_cast<unsigned long>(code));
+    for (const ExceptionName& each : kExceptions)
+        if (each.code == code) return each.name + std::string(text.data());
+    return "an exception" + std::string(text.data());
+}
+
+void limit_this_process(unsigned seconds) noexcept {
+    // No dialog boxes, no error reporting. Its parent's job ends it with its parent.
+    ::SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX | SEM_NOOPENFILEERRORBOX);
+    const HANDLE job = ::CreateJobObjectW(nullptr, nullptr);  // for as long as the process lives
+    if (job == nullptr) return;
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits{};
+    limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_PROCESS_TIME;
+    limits.BasicLimitInformation.PerProcessUserTimeLimit.QuadPart = int64_t{seconds} * 10'000'000;
+    ::SetInformationJobObject(job, JobObjectExtendedLimitInformation, &limits, sizeof limits);
+    ::AssignProcessToJobObject(job, ::GetCurrentProcess());
+}
+
+bool write_record(const std::string& text) noexcept {
+    size_t done = 0;
+    while (done < text.size()) {
+        const int n =
+            ::_write(kRecord, text.data() + done, static_cast<unsigned>(std::min<size_t>(text.size() - done, 1 << 20)));
+        if (n <= 0) return false;
+        done += static_cast<size_t>(n);
+    }
+    return true;
+}
+
+// Not ExitProcess(): that calls every library once more.
+void leave_process(int exit_code) noexcept {
+    ::TerminateProcess(::GetCurrentProcess(), static_cast<UINT>(exit_code));
+    __builtin_unreachable();
+}
+
+}  // namespace backplane::base

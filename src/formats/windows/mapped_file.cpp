@@ -1,0 +1,39 @@
+#include "formats/mapped_file.hpp"
+
+#include <limits>
+#include <string>
+
+#include "base/file.hpp"
+#include "formats/windows/system_error.hpp"
+
+namespace backplane::formats {
+
+using base::windows::Handle;
+
+MappedFile::MappedFile(const std::filesystem::path& path) {
+    const std::string what = "cannot read '" + base::windows::to_utf8(path.native()) + "'";
+    // Before opening it: a pipe or device could wait, or act.
+    const base::FileStatus::Kind kind = base::status_of(path).kind;
+    if (kind == base::FileStatus::Kind::folder || kind == base::FileStatus::Kind::other)
+        throw Error(Code::invalid, what + ": it is no regular file");
+    // Others may rename or remove it while it is mapped, and not write into it.
+    HANDLE opened = ::CreateFileW(base::windows::extended(path).c_str(), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE,
+                                  nullptr, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, nullptr);
+    if (opened == INVALID_HANDLE_VALUE) throw system_error(what, ::GetLastError());
+    const Handle file(opened);
+    if (::GetFileType(file.get()) != FILE_TYPE_DISK) throw Error(Code::invalid, what + ": it is no regular file");
+    LARGE_INTEGER size{};
+    if (::GetFileSizeEx(file.get(), &size) == 0) throw system_error(what, ::GetLastError());
+    if (size.QuadPart == 0) return;
+    const Handle section(::CreateFileMappingW(file.get(), nullptr, PAGE_READONLY, 0, 0, nullptr));
+    if (!section) throw system_error(what, ::GetLastError());
+    const void* const memory = ::MapViewOfFile(section.get(), FILE_MAP_READ, 0, 0, 0);
+    if (memory == nullptr) throw system_error(what, ::GetLastError());
+    bytes_ = {static_cast<const std::byte*>(memory), static_cast<size_t>(size.QuadPart)};
+}
+
+MappedFile::~MappedFile() {
+    if (!bytes_.empty()) ::UnmapViewOfFile(bytes_.data());
+}
+
+}  // namespace backplane::formats

@@ -1,0 +1,67 @@
+// backplane-probe FILE SECONDS [OPTION=VALUE...]: loads one module, opens it, lists its devices, and says on descriptor 3 how far it came.
+//
+// The library runs this before it loads a module that it does not know (src/registry/trial.hpp). Whatever the module does to this process,
+// the record ends where it happened: "step NAME" before each step, then "good" or "failed TEXT", then "end".
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/file.hpp"
+#include "base/process.hpp"
+#include "base/terminal.hpp"
+#include "registry/module.hpp"
+
+namespace {
+
+using namespace backplane;
+
+void say(const std::string& line) { base::write_record(line + "\n"); }
+
+std::string one_line(std::string text) {
+    for (char& c : text)
+        if (c == '\n' || c == '\r') c = ' ';
+    return text;
+}
+
+void probe(const std::string& file, const std::shared_ptr<registry::HostServices>& services) {
+    discovery::Rated rated;
+    rated.inspection = discovery::inspect(base::path_of(file));
+    {
+        const registry::Module module(rated, services, [](const char* step) { say(std::string("step ") + step); });
+        say("step list");
+        std::string why_none;
+        const std::vector<registry::ListedDevice> devices = module.list(why_none);
+        say(devices.empty() ? "failed it found no device: " + one_line(why_none) : "good");
+        say("step close");
+    }
+    say("end");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::vector<std::string> words = base::program_arguments(argc, argv);
+    if (words.size() < 3) return 2;
+    base::limit_this_process(static_cast<unsigned>(std::strtoul(words[2].c_str(), nullptr, 10)) * 4 + 1);
+    auto services = std::make_shared<registry::HostServices>();
+    for (size_t i = 3; i < words.size(); ++i) {
+        const std::string& pair = words[i];
+        const size_t split = pair.find('=');
+        if (split != std::string::npos) services->options[pair.substr(0, split)] = pair.substr(split + 1);
+    }
+    try {
+        probe(words[1], services);
+    } catch (const registry::LoadFailure& failure) {
+        say("failed " + one_line(failure.text));
+        say("end");
+    } catch (const std::exception& error) {
+        say("failed something was thrown out of it: " + one_line(error.what()));
+        say("end");
+    } catch (...) {
+        say("failed something was thrown out of it");
+        say("end");
+    }
+    // Destructors of the module's libraries have had their chance in close(); a driver's at exit are not ours to wait for.
+    base::leave_process(0);
+}

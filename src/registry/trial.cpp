@@ -1,0 +1,172 @@
+#include "registry/trial.hpp"
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/dynamic_library.hpp"
+#include "base/environment.hpp"
+#include "base/process.hpp"
+#include "base/user_folder.hpp"
+
+namespace backplane::registry {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kDay = 86400;
+constexpr int64_t kQuarantine = 30 * kDay;  // a driver may have been repaired in a way that nobody declared
+constexpr int64_t kHung = kDay / 24;        // a time-out says little: the machine may have been busy; next time it gets more
+
+int64_t in_future(int64_t seconds) {
+    return seconds +
+           std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// What the child said, line by line: "step NAME", then "good" or "failed TEXT", then "end".
+struct Record {
+    std::string step = "start", failure;
+    bool good = false, complete = false;
+};
+
+Record parse(const std::string& text) {
+    Record record;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        if (line.compare(0, 5, "step ") == 0) record.step = line.substr(5, 32);
+        if (line == "good") record.good = true;
+        if (line.compare(0, 7, "failed ") == 0) record.failure = line.substr(7, 512);
+        if (line == "end") record.complete = true;
+    }
+    return record;
+}
+
+std::string last_words(const std::string& output) {
+    std::string text;
+    for (const char c : output) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+    text.erase(text.find_last_not_of(' ') + 1);
+    if (text.empty()) return {};
+    return "; its last output: \"" + (text.size() > 200 ? "..." + text.substr(text.size() - 200) : text) + '"';
+}
+
+RememberedTrial judge(const base::ChildOutcome& child, double limit) {
+    RememberedTrial t;
+    const Record record = parse(child.record);
+    const std::string where = " during '" + record.step + "'";
+    t.until = in_future(kQuarantine);
+    if (child.timed_out) {
+        t.trial = Trial::hung;
+        std::ostringstream seconds;
+        seconds << limit;
+        t.reason = "did not come back within " + seconds.str() + " s" + where;
+        t.until = in_future(kHung);
+    } else if (child.signal != 0) {
+        t.trial = Trial::crashed;
+        t.reason = "crashed with " + base::name_of_signal(child.signal) + where;
+    } else if (record.complete && record.good && child.exit_code <= 0) {
+        t.trial = Trial::good;
+        t.until = 0;
+        return t;
+    } else if (record.complete && !record.failure.empty()) {
+        t.trial = Trial::failed;
+        t.reason = record.failure;
+        t.until = in_future(kDay / 24);
+        return t;
+    } else if (child.exit_code >= 0) {
+        t.trial = Trial::exited;
+        t.reason = "ended the process with exit code " + std::to_string(child.exit_code) + where;
+    } else {
+        t.trial = Trial::garbage;
+        t.reason = "left no complete record" + where;
+    }
+    t.reason += last_words(child.output);
+    return t;
+}
+
+}  // namespace
+
+fs::path find_probe_program() {
+    const std::string name = std::string("backplane-probe") + std::string(base::program_ending());
+    for (const fs::path& file : {base::own_file(), base::executable_file()}) {
+        const fs::path folder = file.parent_path();
+        for (const fs::path& place : {folder / "backplane", folder, folder.parent_path() / "lib" / "backplane",
+                                      folder.parent_path() / "libexec" / "backplane"}) {
+            const base::FileStatus status = base::status_of(place / name);
+            if (status.kind == base::FileStatus::Kind::regular && !status.others_may_write && !status.foreign_owner)
+                return place / name;
+        }
+    }
+    return {};
+}
+
+fs::path state_folder(const ContextOptions& options) {
+    if (!options.state_folder.empty()) return options.state_folder;
+    if (options.use_environment)
+        if (const auto given = base::environment("BACKPLANE_STATE_DIR")) return *given;
+    const fs::path cache = base::user_cache_folder();
+    return cache.empty() ? fs::path() : cache / "backplane" / "verdicts";
+}
+
+Trials::Trials(const ContextOptions& options, const std::map<std::string, std::string>& module_options)
+    : policy_(options.probe), limit_(options.probe_limit), program_(options.probe_program), store_(state_folder(options)) {
+    if (program_.empty()) program_ = find_probe_program();
+    if (options.use_environment) {
+        const std::string policy = base::environment("BACKPLANE_PROBE").value_or("");
+        if (policy == "always") policy_ = ProbePolicy::always;
+        if (policy == "first") policy_ = ProbePolicy::first;
+        if (policy == "never") policy_ = ProbePolicy::never;
+    }
+    for (const auto& [name, value] : module_options) {
+        arguments_.push_back(name + "=" + value);
+        options_text_ += name + "=" + value + "\n";
+    }
+}
+
+RememberedTrial Trials::try_in_child(const discovery::Inspection& module, int attempt) const {
+    const auto limit = limit_ * attempt;
+    std::vector<std::string> arguments{module.path.string(),
+                                       std::to_string(std::chrono::ceil<std::chrono::seconds>(limit).count())};
+    arguments.insert(arguments.end(), arguments_.begin(), arguments_.end());
+    const base::ChildOutcome child = base::run_child(program_, arguments, limit);
+    RememberedTrial t;
+    if (child.started) {
+        t = judge(child, std::chrono::duration<double>(limit).count());
+    } else {
+        t.reason = child.problem;
+    }
+    t.file = module.path.string();
+    t.attempts = attempt;
+    return t;
+}
+
+Trials::Answer Trials::ask(const discovery::Inspection& module) const {
+    if (policy_ == ProbePolicy::never || !module.descriptor || !module.descriptor->probe_in_child) return {};
+    if (program_.empty())
+        return {ReasonCode::none,
+                {},
+                {},
+                module.path.filename().string() +
+                    " was not tried in a child process: there is no backplane-probe beside this library"};
+    const std::string key = key_of(module);
+    std::optional<RememberedTrial> known = store_.find(key);
+    if (known && known->by_hand && known->trial == Trial::good) return {};
+    const int attempt = known && known->trial == Trial::hung ? std::min(known->attempts + 1, 6) : 1;
+    if (!known || known->expired || policy_ == ProbePolicy::always) {
+        known = try_in_child(module, attempt);
+        if (known->trial == Trial::not_tried)
+            return {ReasonCode::none,
+                    {},
+                    {},
+                    module.path.filename().string() + " was not tried in a child process: " + known->reason};
+        store_.remember(key, *known);
+    }
+    if (known->trial == Trial::good) return {};
+    const std::string remedy =
+        "update its driver or the module; `backplane modules forget " + module.path.string() + "` has it tried again";
+    if (known->trial == Trial::failed) return {ReasonCode::open_failed, known->reason, {}, {}};
+    if (known->trial == Trial::hung)
+        return {ReasonCode::timed_out, known->reason + " when it was tried in a child process", remedy, {}};
+    return {ReasonCode::quarantined, known->reason + " when it was tried in a child process", remedy, {}};
+}
+
+}  // namespace backplane::registry
