@@ -6,7 +6,8 @@ S := build/.stamps
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-14s%s\n", $$1, $$2 }' Makefile
 
-demo: build ## sets up, builds, fetches weights, upscales a photograph on the best device here
+demo: $(S)/setup ## sets up, builds, fetches weights, upscales a photograph on the best device here
+	@scripts/build.sh release backplane_cli modules
 	@scripts/fetch-models.sh medium
 	@scripts/demo.sh
 

@@ -53,6 +53,10 @@ function(backplane_module name)
       -Wl,--version-script=${BP_MODULE_TEMPLATES}/module.map)
     set_property(TARGET module_${name} APPEND PROPERTY LINK_DEPENDS ${BP_MODULE_TEMPLATES}/module.map)
   endif()
+  if(NOT TARGET modules)
+    add_custom_target(modules)  # all module files
+  endif()
+  add_dependencies(modules module_${name})
   install(TARGETS module_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/backplane COMPONENT modules)
 endfunction()
 

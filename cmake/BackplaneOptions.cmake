@@ -8,6 +8,7 @@ endif()
 target_compile_features(bp_options INTERFACE cxx_std_20)
 target_include_directories(bp_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
 if(WIN32)
+  target_link_libraries(bp_options INTERFACE synchronization)
   target_compile_definitions(bp_options INTERFACE _WIN32_WINNT=0x0A00)  # Windows 10: the oldest that Microsoft still speaks of
 endif()
 if(BACKPLANE_SANITIZE)

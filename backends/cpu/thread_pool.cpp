@@ -3,6 +3,7 @@
 #include <system_error>
 
 #include "cpu_features.hpp"
+#include "waiting.hpp"
 
 namespace backplane::cpu {
 
@@ -17,7 +18,7 @@ void wait_until_not(const std::atomic<uint32_t>& value, uint32_t old) {
         if (value.load(std::memory_order_acquire) != old) return;
         relax();
     }
-    value.wait(old, std::memory_order_acquire);
+    sleep_while(value, old);
 }
 
 }  // namespace
@@ -50,7 +51,7 @@ void ThreadPool::start() {
 void ThreadPool::stop() {
     stopping_ = true;
     round_.fetch_add(1);
-    round_.notify_all();
+    wake_all(round_);
     for (auto& thread : workers_) thread.join();
     workers_.clear();
     stopping_ = false;
@@ -64,7 +65,7 @@ void ThreadPool::worker(uint32_t lane, uint32_t seen) {
         seen = now;
         if (stopping_) return;
         work(lane);
-        if (active_.fetch_sub(1, std::memory_order_acq_rel) == 1) active_.notify_one();
+        if (active_.fetch_sub(1, std::memory_order_acq_rel) == 1) wake_one(active_);
     }
 }
 
@@ -95,7 +96,7 @@ void ThreadPool::run(uint32_t chunks, Call call, void* arg) {
     }
     active_.store(static_cast<uint32_t>(workers_.size()), std::memory_order_relaxed);
     round_.fetch_add(1, std::memory_order_release);
-    round_.notify_all();
+    wake_all(round_);
     work(0);
     for (uint32_t left = active_.load(std::memory_order_acquire); left != 0; left = active_.load(std::memory_order_acquire))
         wait_until_not(active_, left);

@@ -90,7 +90,6 @@ struct ThreadpoolParams {
 };
 
 using LogCallback = void (*)(int32_t level, const char* text, void* user);
-using AbortCallback = void (*)(const char* message);
 using ComputeAbortCallback = bool (*)(void* data);
 
 // Exported by a backend module.
@@ -205,6 +204,5 @@ using SetThreadpool = void (*)(Backend*, Threadpool*);
 #define BP_GGML_OPTIONAL_FUNCTIONS(X) \
     X(const char*, version, ())       \
     X(const char*, commit, ())        \
-    X(AbortCallback, set_abort_callback, (AbortCallback))
 
 }  // namespace backplane::ggml

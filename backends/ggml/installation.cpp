@@ -139,31 +139,39 @@ void Installation::take(Variant& variant, const std::string& cpu_mask) {
     Registration* registration = init();
     variant.library.keep();  // it may have started threads
     if (registration == nullptr) throw sdk::Failure(BP_UNSUPPORTED, "it found nothing it can use");
-    check_registration(registration, variant.file);
-    FoundDevice found;
-    found.registration = registration;
-    found.module = variant.file.filename().string();
-    found.features = features_of(*base_, registration);
-    if (const std::string feature = forbidden(found.features, cpu_mask); !feature.empty())
+    std::vector<FoundDevice> all = check_module(*base_, registration, variant.file);
+    const std::string features = features_of(*base_, registration);
+    if (const std::string feature = forbidden(features, cpu_mask); !feature.empty())
         throw sdk::Failure(BP_DENIED, "it uses " + feature + ", which host.cpu-mask forbids");
-    const size_t count = base_->backend_reg_dev_count(registration);
+    for (FoundDevice& found : all) {
+        found.module = variant.file.filename().string();
+        found.features = features;
+        devices_.push_back(std::move(found));
+    }
+}
+
+std::vector<FoundDevice> check_module(const BaseLibrary& base, Registration* registration, const fs::path& file) {
+    check_registration(registration, file);
+    const size_t count = base.backend_reg_dev_count(registration);
     if (count == 0 || count > 256) throw sdk::Failure(BP_NOT_FOUND, "it has " + std::to_string(count) + " devices");
     std::vector<FoundDevice> all;
     for (size_t i = 0; i < count; ++i) {
-        found.device = base_->backend_reg_dev_get(registration, i);
+        FoundDevice found;
+        found.registration = registration;
+        found.device = base.backend_reg_dev_get(registration, i);
         if (found.device == nullptr) throw sdk::Failure(BP_INTERNAL, "its device " + std::to_string(i) + " is null");
-        check_device_table(*base_, found.device, registration);
-        base_->backend_dev_get_props(found.device, &found.props);
+        check_device_table(base, found.device, registration);
+        base.backend_dev_get_props(found.device, &found.props);
         if (found.props.name == nullptr) throw sdk::Failure(BP_INTERNAL, "its device " + std::to_string(i) + " has no name");
         if (found.props.type == kTypeCpu) {  // cheap to open, and the most frequent mixture of releases
-            Backend* backend = base_->backend_dev_init(found.device, nullptr);
+            Backend* backend = base.backend_dev_init(found.device, nullptr);
             if (backend == nullptr) throw sdk::Failure(BP_INTERNAL, "its device does not open");
-            check_backend_table(*base_, backend, found.device);
-            base_->backend_free(backend);
+            check_backend_table(base, backend, found.device);
+            base.backend_free(backend);
         }
-        all.push_back(found);
+        all.push_back(std::move(found));
     }
-    devices_.insert(devices_.end(), all.begin(), all.end());
+    return all;
 }
 
 void check_device_table(const BaseLibrary& base, Device* device, const Registration* registration) {

@@ -40,6 +40,9 @@ private:
     std::vector<std::string> notes_;
 };
 
+// The devices of an initialised module, after all its tables were compared with what `base` expects. Throws sdk::Failure.
+std::vector<FoundDevice> check_module(const BaseLibrary& base, Registration* registration, const fs::path& file);
+
 // Throws sdk::Failure(BP_VERSION) unless the tables behind these handles have the shape that `base` expects.
 void check_device_table(const BaseLibrary& base, Device* device, const Registration* registration);
 void check_backend_table(const BaseLibrary& base, Backend* backend, const Device* device);

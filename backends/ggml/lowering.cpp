@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "shape_rules.hpp"
+
 namespace backplane::ggml {
 
 namespace {
@@ -104,6 +106,9 @@ void Lowering::lower(uint32_t index) {
     if (how == nullptr) throw Refusal{BP_WHY_OP, "ggml has no such op"};
     if (node.outputs != 1 || view_.output(node, 0) == BP_NO_TENSOR)
         throw Refusal{BP_WHY_OP, "it has other outputs than one"};
+    check_node(*this, node);
+    for (uint32_t k = 0; k < node.inputs; ++k)  // each is a slot, read or not
+        if (has(node, k) && view_.tensor(view_.input(node, k)).role != BP_ROLE_CONSTANT) value(view_.input(node, k));
     if (product(shape(view_.output(node, 0))) == 0) {  // nothing to compute, and ggml asserts on some empty tensors
         value(view_.output(node, 0));
         return;

@@ -31,7 +31,8 @@ bool in_place_by_surprise(const BaseLibrary& base, const Tensor* op) {
 const Tensor* first_refused(const OpenDevice& device, Graph* graph, int first) {
     for (int i = first; i < device.base.graph_n_nodes(graph); ++i) {
         const Tensor* op = device.base.graph_node(graph, i);
-        if (in_place_by_surprise(device.base, op) || !device.base.backend_dev_supports_op(device.found.device, op)) return op;
+        if (in_place_by_surprise(device.base, op) || !device.base.backend_dev_supports_op(device.found.device, op))
+            return op;
     }
     return nullptr;
 }
@@ -304,8 +305,10 @@ void Program::bind(const bp_run& request) {
         if (!buffer.contains(b.offset, b.bytes))
             invalid(what + std::to_string(b.bytes) + " bytes at " + std::to_string(b.offset) +
                     " lie outside the buffer of " + std::to_string(buffer.size));
-        if (b.offset % device_.alignment != 0)
-            invalid(what + "offset " + std::to_string(b.offset) + " is no multiple of " + std::to_string(device_.alignment));
+        // Memory the processor reads has views at any element; a device of its own may address by more.
+        const uint64_t alignment = device_.host_memory ? 8 : device_.alignment;
+        if (b.offset % alignment != 0)
+            invalid(what + "offset " + std::to_string(b.offset) + " is no multiple of " + std::to_string(alignment));
         known[at] = true;
         given[at] = b;
     }

@@ -63,13 +63,13 @@ Loader::Loader() {
     void* library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
         const char* text = dlerror();
-        why_ = std::string("no Vulkan devices: the Vulkan loader libvulkan.so.1 does not open (") +
+        why_ = std::string("the Vulkan loader libvulkan.so.1 does not open (") +
                (text != nullptr ? text : "no reason given") + "); install it (Debian: libvulkan1) and a driver";
         return;
     }
     entry_ = reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(library, "vkGetInstanceProcAddr"));
     if (entry_ == nullptr)
-        why_ = "no Vulkan devices: libvulkan.so.1 has no vkGetInstanceProcAddr; reinstall the Vulkan loader";
+        why_ = "libvulkan.so.1 has no vkGetInstanceProcAddr; reinstall the Vulkan loader";
 }
 
 }  // namespace backplane::vulkan

@@ -71,6 +71,7 @@ namespace backplane::vulkan {
 struct InstanceFunctions {
 #define BP_VK_MEMBER(name) PFN_vk##name name = nullptr;
     BP_VK_INSTANCE(BP_VK_MEMBER)
+    PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesNV GetPhysicalDeviceCooperativeMatrixPropertiesNV = nullptr;
 };
 
 struct DeviceFunctions {

@@ -54,6 +54,18 @@ void Device::create_device() {
     VkPhysicalDevice16BitStorageFeatures halves{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
     halves.storageBuffer16BitAccess = can().halves ? VK_TRUE : VK_FALSE;
     if (can().bytes) halves.pNext = &eights;
+    VkPhysicalDeviceShaderFloat16Int8Features arithmetic{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES};
+    arithmetic.shaderFloat16 = VK_TRUE;
+    VkPhysicalDeviceVulkanMemoryModelFeatures model{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
+    model.vulkanMemoryModel = VK_TRUE;
+    model.pNext = &arithmetic;
+    VkPhysicalDeviceCooperativeMatrixFeaturesNV matrices{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
+    matrices.cooperativeMatrix = VK_TRUE;
+    matrices.pNext = &model;
+    if (can().matrices) {
+        extensions.push_back(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
+        eights.pNext = &matrices;
+    }
     VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
     features.features.shaderInt64 = can().longs ? VK_TRUE : VK_FALSE;
     features.pNext = &halves;

@@ -29,6 +29,21 @@ bool has(const std::vector<VkExtensionProperties>& list, const char* name) {
                        [&](const VkExtensionProperties& e) { return std::strcmp(e.extensionName, name) == 0; });
 }
 
+// Does the device multiply 16x16 matrices of f16 with sums in float32?
+bool has_matrices(const InstanceFunctions& vk, VkPhysicalDevice device) {
+    uint32_t count = 0;
+    const auto list = vk.GetPhysicalDeviceCooperativeMatrixPropertiesNV;
+    if (list == nullptr || list(device, &count, nullptr) != VK_SUCCESS) return false;
+    std::vector<VkCooperativeMatrixPropertiesNV> all(
+        count, VkCooperativeMatrixPropertiesNV{VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_NV});
+    if (count == 0 || list(device, &count, all.data()) < 0) return false;
+    return std::any_of(all.begin(), all.end(), [](const VkCooperativeMatrixPropertiesNV& m) {
+        return m.MSize == 16 && m.NSize == 16 && m.KSize == 16 && m.AType == VK_COMPONENT_TYPE_FLOAT16_NV &&
+               m.BType == VK_COMPONENT_TYPE_FLOAT16_NV && m.CType == VK_COMPONENT_TYPE_FLOAT32_NV &&
+               m.DType == VK_COMPONENT_TYPE_FLOAT32_NV && m.scope == VK_SCOPE_SUBGROUP_NV;
+    });
+}
+
 // Two devices of the same make and without a known place are told apart by their order.
 void make_ids_unique(std::vector<PhysicalDevice>& devices) {
     for (size_t i = 0; i < devices.size(); ++i)
@@ -67,7 +82,7 @@ void Instance::create() {
     const auto entry = loader_.entry();
     const auto create_instance = reinterpret_cast<PFN_vkCreateInstance>(entry(nullptr, "vkCreateInstance"));
     if (create_instance == nullptr || entry(nullptr, "vkEnumerateInstanceVersion") == nullptr) {
-        why_ = "no Vulkan devices: the Vulkan loader is of version 1.0, 1.1 is needed; update it";
+        why_ = "the Vulkan loader is of version 1.0, 1.1 is needed; update it";
         return;
     }
     VkApplicationInfo application{};
@@ -81,13 +96,14 @@ void Instance::create() {
     if (result != VK_SUCCESS) {
         instance_ = VK_NULL_HANDLE;
         why_ = result == VK_ERROR_INCOMPATIBLE_DRIVER
-                   ? "no Vulkan devices: the Vulkan loader found no driver that it can use; install one (Debian: "
+                   ? "the Vulkan loader found no driver that it can use; install one (Debian: "
                      "mesa-vulkan-drivers, or the vendor's), and look at VK_DRIVER_FILES when it is set"
-                   : "no Vulkan devices: creating an instance failed with " + name_of(result) + "; see the driver's log";
+                   : "creating an instance failed with " + name_of(result) + "; see the driver's log";
         return;
     }
 #define BP_VK_LOAD(name) vk_.name = reinterpret_cast<PFN_vk##name>(entry(instance_, "vk" #name));
     BP_VK_INSTANCE(BP_VK_LOAD)
+    BP_VK_LOAD(GetPhysicalDeviceCooperativeMatrixPropertiesNV)  // null: no driver has it
 #undef BP_VK_LOAD
 }
 
@@ -97,7 +113,8 @@ void Instance::list() {
     std::vector<VkPhysicalDevice> handles(count);
     if (result == VK_SUCCESS && count != 0) result = vk_.EnumeratePhysicalDevices(instance_, &count, handles.data());
     if (result < 0) {
-        why_ = "no Vulkan devices: asking the drivers for them failed with " + name_of(result) + "; see the driver's log";
+        why_ = "no installed Vulkan driver starts (" + name_of(result) +
+               "): a GPU may be missing, or its device files may not be open to this user; see the driver's log";
         return;
     }
     handles.resize(count);
@@ -109,9 +126,9 @@ void Instance::list() {
     make_ids_unique(devices_);
     if (!devices_.empty()) return;
     why_ = count == 0
-               ? "no Vulkan devices: a driver is installed but drives nothing on this machine (a GPU may be missing, or "
+               ? "a driver is installed but drives nothing on this machine (a GPU may be missing, or "
                  "/dev/dri or /dev/nvidia* may not be open to this user)"
-               : "no Vulkan devices: " + std::to_string(count) +
+               : "" + std::to_string(count) +
                      " found, but none has Vulkan 1.1 and a queue for compute; update the driver";
 }
 
@@ -158,7 +175,16 @@ void Instance::describe_features(PhysicalDevice& device) const {
     VkPhysicalDevice8BitStorageFeatures eights{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES};
     VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
     features.pNext = &halves;
+    VkPhysicalDeviceCooperativeMatrixFeaturesNV matrices{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
+    VkPhysicalDeviceVulkanMemoryModelFeatures model{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
+    VkPhysicalDeviceShaderFloat16Int8Features arithmetic{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES};
+    const bool matrices_named = v12 && has(extensions, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
     if (bytes) halves.pNext = &eights;
+    if (matrices_named) {
+        eights.pNext = &matrices;
+        matrices.pNext = &model;
+        model.pNext = &arithmetic;
+    }
     vk_.GetPhysicalDeviceFeatures2(device.handle, &features);
 
     VkPhysicalDeviceIDProperties ids{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
@@ -199,6 +225,8 @@ void Instance::describe_features(PhysicalDevice& device) const {
     can.most_invocations = std::min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]);
     can.shared_bytes = limits.maxComputeSharedMemorySize;
     can.subgroup = subgroup.subgroupSize;
+    can.matrices = can.bytes && matrices.cooperativeMatrix == VK_TRUE && model.vulkanMemoryModel == VK_TRUE &&
+                   arithmetic.shaderFloat16 == VK_TRUE && can.subgroup == 32 && has_matrices(vk_, device.handle);
     can.unified = device.kind == BP_KIND_INTEGRATED || device.kind == BP_KIND_SOFTWARE;
     can.software = device.kind == BP_KIND_SOFTWARE;
 
@@ -213,7 +241,7 @@ void Instance::describe_features(PhysicalDevice& device) const {
                                  : "driver " + std::to_string(device.properties.driverVersion);
     device.features = "vulkan-" + version_text(device.properties.apiVersion) + " subgroup-" + std::to_string(can.subgroup);
     for (const auto& [there, name] :
-         {std::pair(can.halves, " 16bit-storage"), std::pair(can.bytes, " 8bit-storage"), std::pair(can.longs, " int64"),
+         {std::pair(can.halves, " 16bit-storage"), std::pair(can.bytes, " 8bit-storage"), std::pair(can.longs, " int64"), std::pair(can.matrices, " cooperative-matrix"),
           std::pair(can.import, " external-memory-host"), std::pair(can.budget, " memory-budget")})
         if (there) device.features += name;
 }

@@ -14,6 +14,7 @@ struct Abilities {
     bool halves = false;    // 16-bit storage: f16, bf16, i16
     bool bytes = false;     // 8-bit storage and integers
     bool longs = false;     // 64-bit integers
+    bool matrices = false;  // VK_NV_cooperative_matrix: f16 by f16 to f32, 16x16x16, subgroups of 32
     bool import = false;    // VK_EXT_external_memory_host
     bool budget = false;    // VK_EXT_memory_budget
     bool unified = false;   // device memory is host memory

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "extensions.hpp"
 #include "program.hpp"
 
 namespace backplane::vulkan {
@@ -33,6 +34,8 @@ bp_code module_open(const bp_host* host, bp_module** out, bp_error* error) {
 }
 
 void module_close(bp_module* module) { delete of(module); }
+
+const void* extension(bp_module*, const char* id) { return find_extension(id); }
 
 bp_device_info info_of(const Instance& instance, const PhysicalDevice& d) {
     bp_device_info info{};
@@ -224,6 +227,7 @@ constexpr bp_module_api make_table() {
     table.abi = BP_ABI;
     table.open = module_open;
     table.close = module_close;
+    table.extension = extension;
     table.list = list;
     table.device_open = device_open;
     table.device_close = device_close;

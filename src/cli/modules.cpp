@@ -1,6 +1,7 @@
 #include "base/file.hpp"
 #include "cli/cli.hpp"
 #include "discovery/judge.hpp"
+#include "registry/trial.hpp"
 
 namespace backplane::cli {
 
@@ -77,6 +78,53 @@ int inspect(const std::string& file, const DeviceChoice& choice, const Run& run)
     return good ? kDone : kFailed;
 }
 
+registry::VerdictStore open_store() { return registry::VerdictStore(registry::state_folder(ContextOptions{})); }
+
+// The key under which a file's trial is remembered, with the options that this program gives to modules: none but a mask.
+std::string key_of(const std::string& file, const DeviceChoice& choice) {
+    const discovery::Inspection m = discovery::inspect(std::filesystem::canonical(file));
+    if (!m.descriptor) throw Error(Code::invalid, file + " is not a module: " + m.text);
+    std::map<std::string, std::string> options;
+    if (!choice.cpu_mask.empty()) options["host.cpu-mask"] = choice.cpu_mask;
+    return registry::Trials(ContextOptions{}, options).key_of(m);
+}
+
+void forget(const std::vector<std::string>& files, const DeviceChoice& choice) {
+    const registry::VerdictStore store = open_store();
+    if (files.empty()) {
+        std::printf("%zu forgotten\n", store.forget_all());
+        return;
+    }
+    for (const std::string& file : files)
+        std::printf("%s: %s\n", file.c_str(), store.forget(key_of(file, choice)) ? "forgotten, will be tried again" : "nothing was remembered");
+}
+
+void trust(const std::vector<std::string>& files, const DeviceChoice& choice) {
+    for (const std::string& file : files) {
+        registry::RememberedTrial good;
+        good.trial = registry::Trial::good;
+        good.by_hand = true;
+        good.file = std::filesystem::canonical(file).string();
+        open_store().remember(key_of(file, choice), good);
+        std::printf("%s: trusted until the file changes\n", file.c_str());
+    }
+}
+
+void remembered(const Run& run) {
+    Json json = Json::array();
+    std::vector<std::vector<std::string>> rows{{"OUTCOME", "FILE", "REASON"}};
+    for (const registry::RememberedTrial& t : open_store().all()) {
+        json.push_back({{"file", t.file}, {"outcome", name_of(t.trial)}, {"reason", t.reason}, {"when", t.when}, {"until", t.until},
+                        {"attempts", t.attempts}, {"by_hand", t.by_hand}, {"expired", t.expired}});
+        rows.push_back({name_of(t.trial), t.file, t.by_hand ? "trusted by hand" : t.reason});
+    }
+    if (run.json) return print({{"remembered", json}});
+    if (rows.size() == 1)
+        std::printf("Nothing is remembered in %s\n", registry::state_folder(ContextOptions{}).c_str());
+    else
+        print_table(rows);
+}
+
 }  // namespace
 
 void add_modules(CLI::App& app, Run& run) {
@@ -89,6 +137,19 @@ void add_modules(CLI::App& app, Run& run) {
     add_json_option(*list_command, run);
     list_command->footer("Example:\n  backplane modules list --modules ./my-modules");
     list_command->callback([choice, &run] { list(*choice, run); });
+    auto files = std::make_shared<std::vector<std::string>>();
+    CLI::App* forget_command = command->add_subcommand("forget", "Have modules tried in a child process again; without FILE: all of them");
+    forget_command->add_option("FILE", *files, "Module files");
+    forget_command->footer("Example:\n  backplane modules forget /opt/app/lib/backplane-NAME.so");
+    forget_command->callback([files, choice] { forget(*files, *choice); });
+    CLI::App* trust_command = command->add_subcommand("trust", "Load a module without trying it first, as long as the file stays as it is");
+    trust_command->add_option("FILE", *files, "Module files")->required();
+    trust_command->footer("Example:\n  backplane modules trust /opt/app/lib/backplane-NAME.so");
+    trust_command->callback([files, choice] { trust(*files, *choice); });
+    CLI::App* remembered_command = command->add_subcommand("remembered", "What is remembered of modules that were tried");
+    add_json_option(*remembered_command, run);
+    remembered_command->footer("Example:\n  backplane modules remembered --json");
+    remembered_command->callback([&run] { remembered(run); });
     CLI::App* inspect_command = command->add_subcommand(
         "inspect", "What a file says of itself, and whether it could be loaded here; none of its code runs");
     inspect_command->add_option("FILE", *file, "A module file")->required();

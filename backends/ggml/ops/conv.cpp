@@ -54,8 +54,8 @@ Tensor* padded(Lowering& l, Tensor* x, Shape& shape, Window& w) {
 Tensor* by_patches(Lowering& l, Tensor* kernel, Tensor* x, const Window& w) {
     const BaseLibrary& g = l.base();
     const int64_t outputs = kernel->ne[3];
-    Tensor* patches = g.im2col(l.context(), kernel, x, w.strides[1], w.strides[0], static_cast<int>(w.pads[1]), static_cast<int>(w.pads[0]),
-                               w.dilations[1], w.dilations[0], true, kF32);
+    Tensor* patches = g.im2col(l.context(), kernel, x, w.strides[1], w.strides[0], static_cast<int>(w.pads[1]),
+                               static_cast<int>(w.pads[0]), w.dilations[1], w.dilations[0], true, kF32);
     const int64_t row = patches->ne[0];
     const int64_t maps = patches->ne[3];
     const int64_t map = patches->ne[1] * patches->ne[2];

@@ -54,6 +54,48 @@ void lower_depthwise(Lowering& to, const Node& node) {
             operands_of(to, node), parameters, {0, epilogue_function(node)});
 }
 
+// Strides and dilations of 1?
+bool has_unit_steps(const std::vector<uint32_t>& geometry) {
+    return std::all_of(&geometry[9], &geometry[11], [](uint32_t s) { return s == 1; }) &&
+           std::all_of(&geometry[13], &geometry[15], [](uint32_t s) { return s == 1; });
+}
+
+// Extent of the kernels that a variant of their own unrolls; 0: another.
+uint32_t unrolled_kernel(const Lowering& to, const Value& w, const std::vector<uint32_t>& geometry) {
+    const bool square = w.dim[2] == w.dim[3] && (w.dim[2] == 1 || w.dim[2] == 3);
+    return square && has_unit_steps(geometry) && !to.can.software ? word(w.dim[2]) : 0;
+}
+
+// The matrix units take f16; float32 is rounded to it only where that is allowed.
+bool suits_matrices(const Lowering& to, const Node& node) {
+    const Value& x = to[node.inputs[0]];
+    const Value& w = to[node.inputs[1]];
+    const int64_t outputs = w.dim[0] / node.integer(BP_ATTR_group, 1);
+    const int64_t depth = w.dim[1] * w.dim[2] * w.dim[3];
+    if (!to.can.matrices || w.dtype != BP_F16 || outputs < 16 || depth < 32) return false;
+    return x.dtype == BP_F16 ? to.plan.math != BP_MATH_STRICT : to.plan.math == BP_MATH_RELAXED;
+}
+
+void lower_on_matrices(Lowering& to, const Node& node) {
+    const Value& w = to[node.inputs[1]];
+    const Value& y = to[node.output];
+    const int64_t groups = node.integer(BP_ATTR_group, 1);
+    const auto down = static_cast<uint32_t>((w.dim[0] / groups + 63) / 64);
+    const auto across = static_cast<uint64_t>((y.dim[2] * y.dim[3] + 127) / 128);
+    Dispatch d;
+    d.label = label_of(to, node, "matrix units");
+    d.shader = to[node.inputs[0]].dtype == BP_F16 ? kShader_conv_coop_f16 : kShader_conv_coop_f32_by_f16;
+    d.parameters = geometry_of(to, node);
+    d.constants = {128, 0, epilogue_function(node), 0, 0, 0, 0, 0, unrolled_kernel(to, w, d.parameters)};
+    d.parameters.push_back(down);
+    append_epilogue(d.parameters, node);
+    d.operands = operands_of(to, node);
+    d.work = 2.0 * static_cast<double>(y.elements() * w.dim[1] * w.dim[2] * w.dim[3]);
+    to.spread(across * down, d.groups);
+    d.groups[2] = static_cast<uint32_t>(y.dim[0] * groups);
+    to.add(std::move(d));
+}
+
 void lower(Lowering& to, const Node& node) {
     const Value& x = to[node.inputs[0]];
     const Value& w = to[node.inputs[1]];
@@ -63,21 +105,21 @@ void lower(Lowering& to, const Node& node) {
     const int64_t outputs = w.dim[0] / groups;
     if (groups > 1 && outputs == 1 && w.dim[1] == 1) return lower_depthwise(to, node);
     const int64_t pixels = y.dim[2] * y.dim[3];
+    if (suits_matrices(to, node)) return lower_on_matrices(to, node);
     const Tile tile = choose_tile(to.can, outputs, pixels, y.dim[0] * groups);
     const auto down = static_cast<uint32_t>((outputs + tile.rows - 1) / tile.rows);
     const auto across = static_cast<uint64_t>((pixels + tile.columns - 1) / tile.columns);
     std::vector<uint32_t> parameters = geometry_of(to, node);
-    const bool unit = std::all_of(&parameters[9], &parameters[11], [](uint32_t s) { return s == 1; }) &&
-                      std::all_of(&parameters[13], &parameters[15], [](uint32_t s) { return s == 1; });
+    const bool unit = has_unit_steps(parameters);
+    const uint32_t kernel = unrolled_kernel(to, w, parameters);
     parameters.push_back(down);
     append_epilogue(parameters, node);
-    const bool square = w.dim[2] == w.dim[3] && (w.dim[2] == 1 || w.dim[2] == 3);
     Dispatch d;
     d.label = label_of(to, node, "tiled");
     d.shader = variant(kShader_conv_f32, kShader_conv_f16, kShader_conv_f32_by_f16, x, w);
     d.constants = {tile.invocations()};
     for (const uint32_t c : tile_constants(tile, node)) d.constants.push_back(c);
-    d.constants.push_back(square && unit && !to.can.software ? word(w.dim[2]) : 0);
+    d.constants.push_back(kernel);
     d.constants.push_back(unit && !to.can.software ? 1 : 0);
     d.operands = operands_of(to, node);
     d.parameters = std::move(parameters);

@@ -11,7 +11,7 @@
 // Convolution as a product of the filters [O, C kh kw] and the columns of the input, which are never stored. Parameters: output
 // channels and channels of a group, groups, H, W, H', W', kh, kw, strides, pads top and left, dilations, tiles down, then the
 // epilogue.
-layout(constant_id = 8) const uint KERNEL = 0;  // kh = kw when not 0
+layout(constant_id = 8) const uint KERNEL = 0;  // kh = kw when not 0; strides and dilations are 1 then
 layout(constant_id = 9) const uint UNIT_STEPS = 0;  // strides and dilations are 1
 READ(1, x, T);
 READ(2, w, U);
@@ -44,7 +44,18 @@ void main() {
     bool valid = pixel < pixels;
     int top = int(pixel / out_width * (UNIT_STEPS != 0 ? 1u : P(9))) - int(P(11));
     int left = int(pixel % out_width * (UNIT_STEPS != 0 ? 1u : P(10))) - int(P(12));
-    uint map = base[0] + (image * groups + group) * channels * uint(height) * uint(width);
+    uint map_size = uint(height * width);
+    uint map = base[0] + (image * groups + group) * channels * map_size;
+    int corner = top * width + left;
+    // Which taps of the filter meet the input at this pixel, for filters of up to 25 taps.
+    uint inside = 0;
+    if (KERNEL != 0) {
+        [[unroll]] for (uint tap = 0; tap < taps; ++tap) {
+            int row = top + int(tap / kernel_w);
+            int place = left + int(tap % kernel_w);
+            if (valid && row >= 0 && row < height && place >= 0 && place < width) inside |= 1u << tap;
+        }
+    }
     uint filters = base[1] + group * outputs * depth;
     clear_sums();
     for (uint first = 0; first < depth; first += BK) {
@@ -53,36 +64,37 @@ void main() {
             uint m = at / BK;
             uint k = first + at % BK;
             if (at < BM * BK)
-                tile_a[at % BK * kRowA + m] = first_row + m < outputs && k < depth ? float(w[filters + (first_row + m) * depth + k]) : 0.0;
+                put_a(at % BK, m, first_row + m < outputs && k < depth ? float(w[filters + (first_row + m) * depth + k]) : 0.0);
         }
         [[unroll]] for (uint i = 0; i < BK; i += LOCAL / BN) {
             uint slice = i + t / BN;
             uint k = first + slice;
+            uint c = k / taps;
+            uint tap = k % taps;
             float v = 0.0;
-            if (valid && k < depth) {
-                uint c = k / taps;
-                uint tap = k % taps;
+            if (KERNEL != 0) {
+                if (k < depth && (inside >> tap & 1u) != 0u)
+                    v = float(x[map + c * map_size + uint(corner + int(tap / kernel_w) * width + int(tap % kernel_w))]);
+            } else if (valid && k < depth) {
                 int row = top + int(tap / kernel_w) * dilation_h;
                 int place = left + int(tap % kernel_w) * dilation_w;
                 if (row >= 0 && row < height && place >= 0 && place < width)
-                    v = float(x[map + (c * uint(height) + uint(row)) * uint(width) + uint(place)]);
+                    v = float(x[map + c * map_size + uint(row * width + place)]);
             }
-            if (slice < BK) tile_b[slice * BN + column] = v;
+            if (slice < BK) put_b(slice, column, v);
         }
         barrier();
         multiply_tiles();
         barrier();
     }
-    uint tx = t % kColumns;
-    uint ty = t / kColumns;
-    for (uint i = 0; i < TM; ++i) {
-        uint row = first_row + ty + i * kRows;
-        for (uint j = 0; j < TN; ++j) {
-            uint at = first_column + tx + j * kColumns;
+    [[unroll]] for (uint i = 0; i < TM; ++i) {
+        uint row = first_row + row_of(i);
+        [[unroll]] for (uint j = 0; j < TN; ++j) {
+            uint at = first_column + column_of(j);
             if (row >= outputs || at >= pixels) continue;
             uint channel = group * outputs + row;
             uint place = (image * groups * outputs + channel) * pixels + at;
-            y[base[5] + place] = T(epilogue(16, sums[i * TN + j], channel, place));
+            y[base[5] + place] = T(epilogue(16, sum_of(i, j), channel, place));
         }
     }
 }

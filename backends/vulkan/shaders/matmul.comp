@@ -70,27 +70,25 @@ void main() {
             float v = 0.0;
             if (row < rows && first + k < depth)
                 v = float(a[base[0] + matrix_a + (TRANSPOSE_A != 0 ? (first + k) * rows + row : row * depth + first + k)]);
-            tile_a[k * kRowA + m] = v;
+            put_a(k, m, v);
         }
         for (uint i = t; i < BN * BK; i += LOCAL) {
             uint n = TRANSPOSE_B != 0 ? i / BK : i % BN;
             uint k = TRANSPOSE_B != 0 ? i % BK : i / BN;
             uint column = first_column + n;
-            tile_b[k * BN + n] = column < columns && first + k < depth ? weight(matrix_b, column, first + k) : 0.0;
+            put_b(k, n, column < columns && first + k < depth ? weight(matrix_b, column, first + k) : 0.0);
         }
         barrier();
         multiply_tiles();
         barrier();
     }
-    uint tx = t % kColumns;
-    uint ty = t / kColumns;
-    for (uint i = 0; i < TM; ++i) {
-        uint row = first_row + ty + i * kRows;
-        for (uint j = 0; j < TN; ++j) {
-            uint column = first_column + tx + j * kColumns;
+    [[unroll]] for (uint i = 0; i < TM; ++i) {
+        uint row = first_row + row_of(i);
+        [[unroll]] for (uint j = 0; j < TN; ++j) {
+            uint column = first_column + column_of(j);
             if (row >= rows || column >= columns) continue;
             uint place = (batch * rows + row) * columns + column;
-            y[base[5] + place] = T(epilogue(29, sums[i * TN + j], column, place));
+            y[base[5] + place] = T(epilogue(29, sum_of(i, j), column, place));
         }
     }
 }

@@ -77,6 +77,28 @@ TEST(CliModules, InspectRunsNothingAndSaysWhetherItWouldLoad) {
     EXPECT_EQ(run(p, {"modules", "list"}).exit_code, 0);
 }
 
+TEST(CliModules, ATrialIsRememberedForgottenAndTrusted) {
+    const Place p;
+    const std::string file = p.at("backplane-wants-a-trial.so");
+    fs::copy_file(std::string(BP_TEST_MINIMAL) + "/backplane-minimal.so", file);
+    std::string bytes = content(file);
+    bytes.replace(bytes.find(R"("probe":"none")"), 14, R"("probe":"child")" + std::string());
+    // One byte longer would move what follows: the licence makes room.
+    const size_t licence = bytes.find(R"("licence":"MIT")");
+    if (licence != std::string::npos && licence < bytes.find(R"("probe":"child")")) bytes.erase(licence + 13, 1);
+    std::ofstream(file, std::ios::binary) << bytes;
+    const std::vector<std::string> state{"BACKPLANE_STATE_DIR=" + p.at("state")};
+    EXPECT_EQ(run(p, {"devices", "--modules", file}, state).exit_code, 0);
+    const Json json = Json::parse(run(p, {"modules", "remembered", "--json"}, state).out);
+    ASSERT_EQ(json["remembered"].size(), 1U);
+    EXPECT_EQ(json["remembered"][0]["outcome"], "good");
+    EXPECT_NE(run(p, {"modules", "forget", file}, state).out.find("tried again"), std::string::npos);
+    EXPECT_EQ(Json::parse(run(p, {"modules", "remembered", "--json"}, state).out)["remembered"].size(), 0U);
+    EXPECT_EQ(run(p, {"modules", "trust", file}, state).exit_code, 0);
+    EXPECT_EQ(Json::parse(run(p, {"modules", "remembered", "--json"}, state).out)["remembered"][0]["by_hand"], true);
+    EXPECT_NE(run(p, {"modules", "forget"}, state).out.find("1 forgotten"), std::string::npos);
+}
+
 TEST(CliVerify, AnOpPassesOnTheChosenDevice) {
     const Place p;
     const Outcome o = run(p, {"verify", "--op", "Relu", "--json"});

@@ -1,4 +1,5 @@
 #include <functional>
+#include <numbers>
 
 #include "run_op.hpp"
 

@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "backplane/context.hpp"
@@ -112,6 +116,67 @@ TEST(Registry, ThreadsMayDoEverythingAtOnce) {
             }
         });
     for (std::thread& thread : threads) thread.join();
+}
+
+size_t times_mapped(const std::string& name) {
+    std::ifstream maps("/proc/self/maps");
+    size_t count = 0;
+    for (std::string line; std::getline(maps, line);) count += line.find(name) != std::string::npos ? 1 : 0;
+    return count;
+}
+
+// A module file of the test's own, in a folder of its own.
+class OwnCopy {
+public:
+    OwnCopy() {
+        std::string name = (std::filesystem::temp_directory_path() / "backplane-registry-XXXXXX").string();
+        folder_ = ::mkdtemp(name.data());
+        replace();
+    }
+    ~OwnCopy() { std::filesystem::remove_all(folder_); }
+    OwnCopy(const OwnCopy&) = delete;
+    OwnCopy& operator=(const OwnCopy&) = delete;
+    // As installers do it: a new file under the old name.
+    void replace() const {
+        std::filesystem::copy_file(std::filesystem::path(BP_TEST_MINIMAL) / "backplane-minimal.so", folder_ / "new");
+        std::filesystem::rename(folder_ / "new", file());
+    }
+    [[nodiscard]] std::filesystem::path file() const { return folder_ / "backplane-minimal.so"; }
+    [[nodiscard]] ContextOptions options() const {
+        ContextOptions options = only_minimal();
+        options.module_paths = {folder_};
+        return options;
+    }
+
+private:
+    std::filesystem::path folder_;
+};
+
+TEST(Registry, AThousandRoundsOfLoadingAndUnloadingLeaveNothingMapped) {
+    const OwnCopy copy;
+    for (int round = 0; round < 1000; ++round) {
+        const Context context(copy.options());
+        const Device device = context.choose("minimal");
+        ASSERT_GT(times_mapped(round % 100 == 0 ? copy.file().string() : "/"), 0U);
+    }
+    EXPECT_EQ(times_mapped(copy.file().string()), 0U);
+}
+
+TEST(Registry, AModuleThatCameOrWentIsSeenByARescanAndOpenDevicesStay) {
+    const OwnCopy copy;
+    Context context(copy.options());
+    const Device device = context.choose("minimal");
+    std::filesystem::remove(copy.file());
+    context.rescan();
+    EXPECT_TRUE(context.devices().empty());
+    EXPECT_EQ(Buffer(device, 8).size(), 8U) << "its module stays while a handle lives";
+    copy.replace();
+    context.rescan();
+    ASSERT_EQ(context.devices().size(), 1U);
+    EXPECT_NE(context.choose("minimal").state(), device.state()) << "another file, another module";
+    copy.replace();
+    context.rescan();
+    EXPECT_EQ(context.choose("minimal").info().id, "minimal:0");
 }
 
 TEST(Registry, AnUnknownOptionSaysWhichThereAre) {

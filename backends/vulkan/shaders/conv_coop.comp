@@ -1,0 +1,119 @@
+#version 450
+#pragma use_vulkan_memory_model
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_NV_cooperative_matrix : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#extension GL_EXT_shader_16bit_storage : require
+#include "common.glsl"
+#include "epilogue.glsl"
+// As conv.comp, on the matrix units: operands in f16, sums in float32. A workgroup of four subgroups of 32 makes 64 output channels x 128
+// pixels; each subgroup 64 x 32. Parameters as conv.comp.
+layout(constant_id = 0) const uint LOCAL = 128;
+layout(constant_id = 8) const uint KERNEL = 0;  // kh = kw when not 0; strides and dilations are 1 then
+READ(1, x, T);
+READ(2, w, float16_t);
+WRITE(6, y, T);
+const uint BM = 64;
+const uint BN = 128;
+const uint BK = 32;
+const uint kRowA = BK + 8;
+const uint kRowB = BN + 8;
+shared float16_t tile_a[BM * kRowA];
+shared float16_t tile_b[BK * kRowB];
+shared float stage[4 * 16 * 16];
+
+void main() {
+    uint outputs = P(0);
+    uint channels = P(1);
+    uint groups = P(2);
+    int height = int(P(3));
+    int width = int(P(4));
+    uint out_width = P(6);
+    uint pixels = P(5) * out_width;
+    uint kernel_h = KERNEL != 0 ? KERNEL : P(7);
+    uint kernel_w = KERNEL != 0 ? KERNEL : P(8);
+    uint taps = kernel_h * kernel_w;
+    uint depth = channels * taps;
+    uint tile = group_index();
+    uint first_row = tile % P(15) * BM;
+    uint first_column = tile / P(15) * BN;
+    if (first_column >= pixels) return;
+    uint image = gl_WorkGroupID.z / groups;
+    uint group = gl_WorkGroupID.z % groups;
+    uint t = gl_LocalInvocationID.x;
+    uint pixel = first_column + t;
+    bool valid = pixel < pixels;
+    int top = int(pixel / out_width * P(9)) - int(P(11));
+    int left = int(pixel % out_width * P(10)) - int(P(12));
+    uint map_size = uint(height * width);
+    uint map = base[0] + (image * groups + group) * channels * map_size;
+    int corner = top * width + left;
+    uint inside = 0;
+    if (KERNEL != 0) {
+        [[unroll]] for (uint tap = 0; tap < taps; ++tap) {
+            int row = top + int(tap / kernel_w);
+            int place = left + int(tap % kernel_w);
+            if (valid && row >= 0 && row < height && place >= 0 && place < width) inside |= 1u << tap;
+        }
+    }
+    uint filters = base[1] + group * outputs * depth;
+    fcoopmatNV<32, gl_ScopeSubgroup, 16, 16> sums[4][2];
+    [[unroll]] for (uint i = 0; i < 4; ++i) {
+        [[unroll]] for (uint j = 0; j < 2; ++j) sums[i][j] = fcoopmatNV<32, gl_ScopeSubgroup, 16, 16>(0.0);
+    }
+    uint strip = gl_SubgroupID * 32;
+    for (uint first = 0; first < depth; first += BK) {
+        [[unroll]] for (uint i = 0; i < BM; i += 4) {
+            uint m = i + t / 32;
+            uint k = first + t % 32;
+            tile_a[m * kRowA + t % 32] =
+                first_row + m < outputs && k < depth ? w[filters + (first_row + m) * depth + k] : float16_t(0.0);
+        }
+        [[unroll]] for (uint slice = 0; slice < BK; ++slice) {
+            uint k = first + slice;
+            uint c = k / taps;
+            uint tap = k % taps;
+            float16_t v = float16_t(0.0);
+            if (KERNEL != 0) {
+                if (k < depth && (inside >> tap & 1u) != 0u)
+                    v = float16_t(x[map + c * map_size + uint(corner + int(tap / kernel_w) * width + int(tap % kernel_w))]);
+            } else if (valid && k < depth) {
+                int row = top + int(tap / kernel_w * P(13));
+                int place = left + int(tap % kernel_w * P(14));
+                if (row >= 0 && row < height && place >= 0 && place < width)
+                    v = float16_t(x[map + c * map_size + uint(row * width + place)]);
+            }
+            tile_b[slice * kRowB + t] = v;
+        }
+        barrier();
+        [[unroll]] for (uint k = 0; k < BK; k += 16) {
+            fcoopmatNV<16, gl_ScopeSubgroup, 16, 16> b[2];
+            [[unroll]] for (uint j = 0; j < 2; ++j) coopMatLoadNV(b[j], tile_b, k * kRowB + strip + j * 16, kRowB, false);
+            [[unroll]] for (uint i = 0; i < 4; ++i) {
+                fcoopmatNV<16, gl_ScopeSubgroup, 16, 16> a;
+                coopMatLoadNV(a, tile_a, i * 16 * kRowA + k, kRowA, false);
+                [[unroll]] for (uint j = 0; j < 2; ++j) sums[i][j] = coopMatMulAddNV(a, b[j], sums[i][j]);
+            }
+        }
+        barrier();
+    }
+    uint mine = gl_SubgroupID * 256;
+    [[unroll]] for (uint i = 0; i < 4; ++i) {
+        [[unroll]] for (uint j = 0; j < 2; ++j) {
+            coopMatStoreNV(sums[i][j], stage, mine, 16, false);
+            barrier();
+            [[unroll]] for (uint e = 0; e < 256; e += 32) {
+                uint at = e + t % 32;
+                uint row = first_row + i * 16 + at / 16;
+                uint column = first_column + strip + j * 16 + at % 16;
+                if (row < outputs && column < pixels) {
+                    uint channel = group * outputs + row;
+                    uint place = (image * groups * outputs + channel) * pixels + column;
+                    y[base[5] + place] = T(epilogue(16, stage[mine + at], channel, place));
+                }
+            }
+            barrier();
+        }
+    }
+}

@@ -1,0 +1,74 @@
+// Which ggml module of a folder to load, without running any of them in this process: read from their bytes, tried in a child process
+// once, remembered.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file.hpp"
+
+namespace backplane::compat {
+
+// What is known of one file; counts only while the file is the same.
+struct Known {
+    uint64_t size = 0, number = 0;
+    int64_t modified_ns = 0;
+    int score = 0;       // the module's own; 0: not for this processor
+    int64_t until = 0;   // seconds since 1970 when it is tried again; 0: never
+    std::string reason;  // why it cannot be used; empty: it can
+};
+
+// What is remembered of the modules of one folder together with one libggml-base, on one kind of processor: one small file.
+class Memory {
+public:
+    // `state`: folder for such files; empty: nothing is remembered.
+    Memory(const std::filesystem::path& state, const std::filesystem::path& folder, const std::filesystem::path& base);
+    [[nodiscard]] const Known* find(const std::string& name, const base::FileStatus& status) const;
+    void remember(const std::string& name, Known known);
+    void save();  // quietly nothing when it cannot
+
+private:
+    std::filesystem::path file_;
+    std::string header_;
+    std::map<std::string, Known> known_;
+    bool changed_ = false;
+};
+
+struct Usable {
+    std::filesystem::path path;
+    int score = 0;
+};
+
+// The modules of one kind ("cpu"), the best first; the next is for when that fails after all.
+struct Kind {
+    std::string name;
+    std::vector<Usable> usable;
+};
+
+struct Choice {
+    std::vector<Kind> kinds;             // in the order in which ggml registers them: cpu last
+    std::vector<std::string> refusals;   // one sentence each
+    int tried = 0;                       // in a child, now
+};
+
+struct Search {
+    std::filesystem::path base;           // the libggml-base that modules will be bound to
+    std::string prefix = "libggml-";      // names: PREFIX KIND [-VARIANT] .so
+    std::filesystem::path probe;          // the program that tries modules; empty: they are not tried
+    std::filesystem::path state;          // where it is remembered; empty: nowhere
+    int limit_ms = 5000;                  // for one module in the child
+};
+
+Choice choose(const std::filesystem::path& folder, const Search& search);
+
+// One file that somebody named. Returns why it must not be loaded; empty: it may.
+std::string why_not(const std::filesystem::path& file, const Search& search);
+
+// The probe beside this library, and the folder in the user's cache (or BACKPLANE_STATE_DIR).
+std::filesystem::path find_probe();
+std::filesystem::path state_folder();
+
+}  // namespace backplane::compat
