@@ -9,7 +9,7 @@ tools="g++:g++ cmake:cmake ninja:ninja-build pkg-config:pkg-config npm:npm"
 headers="hwy/highway.h:libhwy-dev CLI/CLI.hpp:libcli11-dev nlohmann/json.hpp:nlohmann-json3-dev fmt/format.h:libfmt-dev
          xxhash.h:libxxhash-dev png.h:libpng-dev jpeglib.h:libjpeg-dev gtest/gtest.h:libgtest-dev"
 if [ "${1:-}" = --ci ]; then
-    tools="$tools git:git python3:python3-minimal clang++:clang clang-format:clang-format clang-tidy:clang-tidy ccache:ccache"
+    tools="$tools git:git python3:python3-minimal clang++:clang clang-format:clang-format clang-tidy:clang-tidy ccache:ccache qemu-x86_64-static:qemu-user-static"
 fi
 
 packages=

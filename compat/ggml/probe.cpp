@@ -24,11 +24,12 @@ void probe(const std::filesystem::path& base_file, const std::filesystem::path& 
     base.log_set([](int32_t, const char*, void*) {}, nullptr);
     say("step load");
     ggml::Library library(file);
-    library.keep();
     const auto init = reinterpret_cast<ggml::ModuleInit>(library.symbol("ggml_backend_init"));
     if (init == nullptr) throw sdk::Failure(BP_INVALID, "it is no backend module: it has no ggml_backend_init");
+    const auto ask = reinterpret_cast<ggml::ModuleScore>(library.symbol("ggml_backend_score"));
+    library.keep();
     int score = 1;
-    if (const auto ask = reinterpret_cast<ggml::ModuleScore>(library.symbol("ggml_backend_score"))) {
+    if (ask != nullptr) {
         say("step score");
         score = ask();
     }

@@ -82,7 +82,9 @@ registry::VerdictStore open_store() { return registry::VerdictStore(registry::st
 
 // The key under which a file's trial is remembered, with the options that this program gives to modules: none but a mask.
 std::string key_of(const std::string& file, const DeviceChoice& choice) {
-    const discovery::Inspection m = discovery::inspect(std::filesystem::canonical(file));
+    const std::filesystem::path real = base::real_path(base::path_of(file));
+    if (real.empty()) throw Error(Code::not_found, "there is no file " + file);
+    const discovery::Inspection m = discovery::inspect(real);
     if (!m.descriptor) throw Error(Code::invalid, file + " is not a module: " + m.text);
     std::map<std::string, std::string> options;
     if (!choice.cpu_mask.empty()) options["host.cpu-mask"] = choice.cpu_mask;
@@ -104,7 +106,7 @@ void trust(const std::vector<std::string>& files, const DeviceChoice& choice) {
         registry::RememberedTrial good;
         good.trial = registry::Trial::good;
         good.by_hand = true;
-        good.file = std::filesystem::canonical(file).string();
+        good.file = base::real_path(base::path_of(file)).string();
         open_store().remember(key_of(file, choice), good);
         std::printf("%s: trusted until the file changes\n", file.c_str());
     }
@@ -120,7 +122,7 @@ void remembered(const Run& run) {
     }
     if (run.json) return print({{"remembered", json}});
     if (rows.size() == 1)
-        std::printf("Nothing is remembered in %s\n", registry::state_folder(ContextOptions{}).c_str());
+        std::printf("Nothing is remembered in %s\n", registry::state_folder(ContextOptions{}).string().c_str());
     else
         print_table(rows);
 }

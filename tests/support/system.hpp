@@ -21,6 +21,12 @@ void let_others_write(const std::filesystem::path& path);
 // A shared library, loaded and never unloaded; null when it does not load, or has no such symbol.
 void* symbol_of(const std::filesystem::path& library, const char* name);
 
+// Is this file part of this process?
+bool is_loaded(const std::filesystem::path& library);
+
+// Takes a file that may be loaded from its place, as an uninstaller does.
+void take_away(const std::filesystem::path& path);
+
 // Memory at a multiple of `alignment`, a power of two.
 void* allocate(size_t size, size_t alignment);
 void release(void* memory);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <iterator>
 #include <stdexcept>
 
@@ -43,6 +44,15 @@ void* symbol_of(const std::filesystem::path& library, const char* name) {
 
 size_t open_files() { return entries_of("/proc/self/fd"); }
 size_t threads() { return entries_of("/proc/self/task"); }
+
+bool is_loaded(const std::filesystem::path& library) {
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);)
+        if (line.find(library.string()) != std::string::npos) return true;
+    return false;
+}
+
+void take_away(const std::filesystem::path& path) { std::filesystem::remove(path); }
 
 void* allocate(size_t size, size_t alignment) {
     return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);

@@ -76,6 +76,15 @@ size_t threads() {
     return count;
 }
 
+bool is_loaded(const std::filesystem::path& library) { return ::GetModuleHandleW(library.c_str()) != nullptr; }
+
+void take_away(const std::filesystem::path& path) {
+    std::filesystem::path away = path;
+    away += L".gone";
+    if (::MoveFileExW(path.c_str(), away.c_str(), MOVEFILE_REPLACE_EXISTING) == 0)
+        throw std::runtime_error("cannot take away " + path.string());
+}
+
 void* allocate(size_t size, size_t alignment) { return ::_aligned_malloc(size, alignment); }
 void release(void* memory) { ::_aligned_free(memory); }
 

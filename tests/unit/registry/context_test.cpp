@@ -1,13 +1,12 @@
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "backplane/context.hpp"
 #include "backplane/runtime.hpp"
+#include "base/file.hpp"
+#include "support/system.hpp"
 
 namespace backplane {
 namespace {
@@ -118,30 +117,24 @@ TEST(Registry, ThreadsMayDoEverythingAtOnce) {
     for (std::thread& thread : threads) thread.join();
 }
 
-size_t times_mapped(const std::string& name) {
-    std::ifstream maps("/proc/self/maps");
-    size_t count = 0;
-    for (std::string line; std::getline(maps, line);) count += line.find(name) != std::string::npos ? 1 : 0;
-    return count;
-}
-
 // A module file of the test's own, in a folder of its own.
 class OwnCopy {
 public:
-    OwnCopy() {
-        std::string name = (std::filesystem::temp_directory_path() / "backplane-registry-XXXXXX").string();
-        folder_ = ::mkdtemp(name.data());
+    OwnCopy() : folder_(test::make_temporary_folder()) {
         replace();
     }
-    ~OwnCopy() { std::filesystem::remove_all(folder_); }
+    ~OwnCopy() {
+        std::error_code ignored;
+        std::filesystem::remove_all(folder_, ignored);
+    }
     OwnCopy(const OwnCopy&) = delete;
     OwnCopy& operator=(const OwnCopy&) = delete;
     // As installers do it: a new file under the old name.
     void replace() const {
-        std::filesystem::copy_file(std::filesystem::path(BP_TEST_MINIMAL) / "backplane-minimal.so", folder_ / "new");
-        std::filesystem::rename(folder_ / "new", file());
+        std::filesystem::copy_file(std::filesystem::path(BP_TEST_MINIMAL) / file().filename(), folder_ / "new");
+        EXPECT_EQ(base::replace(folder_ / "new", file()), "");
     }
-    [[nodiscard]] std::filesystem::path file() const { return folder_ / "backplane-minimal.so"; }
+    [[nodiscard]] std::filesystem::path file() const { return folder_ / test::library("backplane-minimal"); }
     [[nodiscard]] ContextOptions options() const {
         ContextOptions options = only_minimal();
         options.module_paths = {folder_};
@@ -157,16 +150,16 @@ TEST(Registry, AThousandRoundsOfLoadingAndUnloadingLeaveNothingMapped) {
     for (int round = 0; round < 1000; ++round) {
         const Context context(copy.options());
         const Device device = context.choose("minimal");
-        ASSERT_GT(times_mapped(round % 100 == 0 ? copy.file().string() : "/"), 0U);
+        ASSERT_TRUE(test::is_loaded(copy.file()));
     }
-    EXPECT_EQ(times_mapped(copy.file().string()), 0U);
+    EXPECT_FALSE(test::is_loaded(copy.file()));
 }
 
 TEST(Registry, AModuleThatCameOrWentIsSeenByARescanAndOpenDevicesStay) {
     const OwnCopy copy;
     Context context(copy.options());
     const Device device = context.choose("minimal");
-    std::filesystem::remove(copy.file());
+    test::take_away(copy.file());
     context.rescan();
     EXPECT_TRUE(context.devices().empty());
     EXPECT_EQ(Buffer(device, 8).size(), 8U) << "its module stays while a handle lives";

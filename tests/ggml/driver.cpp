@@ -1,0 +1,106 @@
+// ggml-driver BASE LIBRARY COMMAND...: an application of ggml's registry, as far as a test needs one. Prints a line for each command.
+//   all FOLDER | load FILE | unload NAME | devices | best | time FOLDER | threads FOLDER | name-after-unload NAME
+#include <dlfcn.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+template <typename F>
+F symbol(void* library, const char* name) {
+    void* found = dlsym(library, name);
+    if (found == nullptr) std::printf("no %s\n", name), std::exit(3);
+    return reinterpret_cast<F>(found);
+}
+
+struct Application {
+    void* base;
+    void* library;
+
+    Application(const char* base_file, const char* file)
+        : base(dlopen(base_file, RTLD_NOW | RTLD_GLOBAL)), library(dlopen(file, RTLD_NOW | RTLD_GLOBAL)) {
+        if (base == nullptr || library == nullptr) std::printf("%s\n", dlerror()), std::exit(3);
+    }
+    template <typename R, typename... A>
+    R call(const char* name, A... arguments) const {
+        return symbol<R (*)(A...)>(library, name)(arguments...);
+    }
+    template <typename R, typename... A>
+    R base_call(const char* name, A... arguments) const {
+        return symbol<R (*)(A...)>(base, name)(arguments...);
+    }
+    void devices() const {
+        const auto count = call<size_t>("ggml_backend_dev_count");
+        std::printf("devices %zu, registrations %zu:", count, call<size_t>("ggml_backend_reg_count"));
+        for (size_t i = 0; i < count; ++i) {
+            void* device = call<void*>("ggml_backend_dev_get", i);
+            std::printf(" %s", device == nullptr ? "null" : base_call<const char*>("ggml_backend_dev_name", device));
+        }
+        std::printf("\n");
+    }
+    void threads(const char* folder) const {
+        std::vector<std::thread> all;
+        for (int t = 0; t < 4; ++t)
+            all.emplace_back([this] {
+                for (int i = 0; i < 2000; ++i) {
+                    const auto count = call<size_t>("ggml_backend_dev_count");
+                    for (size_t k = 0; k < count; ++k)
+                        if (void* device = call<void*>("ggml_backend_dev_get", k)) base_call<const char*>("ggml_backend_dev_name", device);
+                    call<void*>("ggml_backend_reg_by_name", "CPU");
+                }
+            });
+        for (int i = 0; i < 50; ++i) {
+            call<void>("ggml_backend_load_all_from_path", folder);
+            if (void* cpu = call<void*>("ggml_backend_reg_by_name", "CPU")) call<void>("ggml_backend_unload", cpu);
+        }
+        for (std::thread& t : all) t.join();
+        std::printf("threads done\n");
+    }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 4) return 2;
+    const Application app(argv[1], argv[2]);
+    for (int i = 3; i < argc; ++i) {
+        const std::string command = argv[i];
+        const char* argument = i + 1 < argc ? argv[i + 1] : "";
+        if (command == "all") {
+            app.call<void>("ggml_backend_load_all_from_path", argument), ++i;
+        } else if (command == "all-default") {
+            app.call<void>("ggml_backend_load_all");
+        } else if (command == "load") {
+            std::printf("load %s\n", app.call<void*>("ggml_backend_load", argument) != nullptr ? "done" : "null"), ++i;
+        } else if (command == "unload") {
+            app.call<void>("ggml_backend_unload", app.call<void*>("ggml_backend_reg_by_name", argument)), ++i;
+        } else if (command == "name-after-unload") {
+            void* device = app.call<void*>("ggml_backend_dev_by_name", argument);
+            app.call<void>("ggml_backend_unload", app.base_call<void*>("ggml_backend_dev_backend_reg", device));
+            std::printf("name %s\n", app.base_call<const char*>("ggml_backend_dev_name", device)), ++i;
+        } else if (command == "devices") {
+            app.devices();
+        } else if (command == "best") {
+            void* backend = app.call<void*>("ggml_backend_init_best");
+            std::printf("best %s\n", backend == nullptr ? "null" : app.base_call<const char*>("ggml_backend_name", backend));
+        } else if (command == "time") {
+            const auto start = std::chrono::steady_clock::now();
+            app.call<void>("ggml_backend_load_all_from_path", argument), ++i;
+            std::printf("ms %.3f\n", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+        } else if (command == "time-load") {
+            const auto start = std::chrono::steady_clock::now();
+            app.call<void*>("ggml_backend_load", argument), ++i;
+            std::printf("ms %.3f\n", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+        } else if (command == "threads") {
+            app.threads(argument), ++i;
+        }
+    }
+    std::fflush(stdout);
+    std::_Exit(0);  // what modules do at exit is not under test
+}
