@@ -1,6 +1,9 @@
 #include "recording.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 
 #include "program_bases.hpp"
 
@@ -161,7 +164,7 @@ void Recording::record(const Script& script) {
     begin_segment();
     for (size_t i = 0; i < dispatches.size(); ++i) {
         const Dispatch& d = dispatches[i];
-        if (work_ + d.work > kSegmentWork && work_ > 0) {
+        if ((work_ + d.work > kSegmentWork || std::getenv("BP_VK_SEG")) && work_ > 0) {
             end_segment();
             begin_segment();
         }
@@ -195,6 +198,15 @@ void Recording::run(const volatile uint32_t* cancel) {
     size_t started = 0;
     size_t finished = 0;
     bool stopped = false;
+    if (std::getenv("BP_VK_SEG")) {
+        for (size_t i = 0; i < segments_.size(); ++i) {
+            auto a = std::chrono::steady_clock::now();
+            device_.submit(segments_[i], fences_[0]);
+            device_.wait(fences_[0], attempted);
+            std::fprintf(stderr, "SEG %zu %.3f ms\n", i, std::chrono::duration<double>(std::chrono::steady_clock::now() - a).count() * 1e3);
+        }
+        return;
+    }
     while (finished < segments_.size() && !(stopped && finished == started)) {
         stopped = stopped || raised();
         while (!stopped && started < segments_.size() && started < finished + 2) {

@@ -140,6 +140,8 @@ struct DeviceInfo {
     std::string name, backend, driver;
     DeviceKind kind{};
     std::string identity;  // "pci:0000:01:00.0", "uuid:...", "cpu": which physical chip it is; may be empty
+    std::vector<std::string> identities;  // all that is known of it, `identity` first
+    std::string same_chip_as;             // id of the preferred device of another backend on this very chip; empty: none
     uint64_t memory_total = 0, memory_free = 0;  // bytes, 0: not known
     uint64_t capabilities = 0;                   // BP_CAN_*
     uint64_t max_buffer = 0;

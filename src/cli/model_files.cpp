@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 fs::path find_model(const std::string& model, int scale, const std::string& folder) {
     std::error_code failed;
-    const fs::path file = base::path_of(model);
+    fs::path file = base::path_of(model);
     if (file != file.filename() || model.find('.') != std::string::npos) {
         if (fs::exists(file, failed)) return file;
         throw Error(Code::not_found, "cannot open the model " + model + ": there is no such file");

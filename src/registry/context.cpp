@@ -186,6 +186,7 @@ struct Context::Impl {
         std::vector<DeviceInfo> devices;
         for (const Listed& l : all) devices.push_back(l.info);
         registry::sort_by_preference(devices);
+        registry::mark_same_chips(devices);
         return devices;
     }
 

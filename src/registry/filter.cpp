@@ -46,7 +46,7 @@ bool matches(const std::string& term, const DeviceInfo& device) {
     // A backend over another registry lists devices by the names that one gives them: "ggml:vulkan0".
     const std::string by_name = device.backend + ":" + device.name;
     return term == lower(device.id) || term == lower(by_name) || term == lower(device.backend) || term == name_of(device.kind) ||
-           (!device.identity.empty() && term == lower(device.identity));
+           std::any_of(device.identities.begin(), device.identities.end(), [&](const std::string& i) { return term == lower(i); });
 }
 
 int rank(DeviceKind kind) {
@@ -103,6 +103,31 @@ void sort_by_preference(std::vector<DeviceInfo>& devices) {
     };
     std::stable_sort(devices.begin(), devices.end(),
                      [&](const DeviceInfo& a, const DeviceInfo& b) { return key(a) < key(b); });
+}
+
+void mark_same_chips(std::vector<DeviceInfo>& devices) {
+    auto address = [](const DeviceInfo& d) {
+        return !d.identities.empty() && d.identities.front().compare(0, 4, "pci:") == 0 ? d.identities.front() : std::string();
+    };
+    auto same = [&](const DeviceInfo& a, const DeviceInfo& b) {
+        const std::string x = address(a);
+        const std::string y = address(b);
+        if (!x.empty() && !y.empty()) return x == y;
+        return std::any_of(a.identities.begin(), a.identities.end(), [&](const std::string& i) {
+            return std::find(b.identities.begin(), b.identities.end(), i) != b.identities.end();
+        });
+    };
+    std::set<std::pair<std::string, std::string>> taken;  // one device of a backend for one chip
+    for (size_t i = 0; i < devices.size(); ++i) {
+        for (size_t k = 0; k < i; ++k) {
+            const DeviceInfo& first = devices[k];
+            if (!first.same_chip_as.empty() || first.backend == devices[i].backend || !same(first, devices[i]) ||
+                !taken.insert({first.id, devices[i].backend}).second)
+                continue;
+            devices[i].same_chip_as = first.id;
+            break;
+        }
+    }
 }
 
 }  // namespace backplane::registry

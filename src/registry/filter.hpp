@@ -31,4 +31,8 @@ private:
 // Preference, best first: devices without a warning; discrete, virtual, integrated, accelerator, CPU, unknown; software always last. Stable.
 void sort_by_preference(std::vector<DeviceInfo>& devices);
 
+// Fills in same_chip_as: by PCI address where both know it, else by UUID; one to one, and only across backends. `devices` in order of
+// preference.
+void mark_same_chips(std::vector<DeviceInfo>& devices);
+
 }  // namespace backplane::registry

@@ -59,12 +59,14 @@ bp_module_api read_table(const bp_module_api* theirs) {
     return mine;
 }
 
-std::string identity_of(const bp_device_info& d) {
+// PCI first: one chip has one address, while drivers have been seen to give one UUID to two.
+std::vector<std::string> identities_of(const bp_device_info& d) {
+    std::vector<std::string> identities;
     std::array<char, 64> text{};
     if ((d.identity_known & BP_ID_PCI) != 0) {
         std::snprintf(text.data(), text.size(), "pci:%04x:%02x:%02x.%x", d.pci_domain, d.pci_bus, d.pci_device,
                       d.pci_function);
-        return text.data();
+        identities.emplace_back(text.data());
     }
     if ((d.identity_known & BP_ID_UUID) != 0) {
         std::string uuid = "uuid:";
@@ -72,9 +74,10 @@ std::string identity_of(const bp_device_info& d) {
             std::snprintf(text.data(), text.size(), "%02x", byte);
             uuid += text.data();
         }
-        return uuid;
+        identities.push_back(std::move(uuid));
     }
-    return d.kind == BP_KIND_CPU ? "cpu" : "";
+    if (identities.empty() && d.kind == BP_KIND_CPU) identities.emplace_back("cpu");
+    return identities;
 }
 
 DeviceInfo info_of(const bp_device_info& d) {
@@ -82,7 +85,8 @@ DeviceInfo info_of(const bp_device_info& d) {
     info.name = clean(d.name);
     info.driver = clean(d.driver);
     info.kind = d.kind <= BP_KIND_SOFTWARE ? static_cast<DeviceKind>(d.kind) : DeviceKind::unknown;
-    info.identity = identity_of(d);
+    info.identities = identities_of(d);
+    if (!info.identities.empty()) info.identity = info.identities.front();
     info.memory_total = d.memory_total;
     info.memory_free = d.memory_free;
     info.capabilities = d.capabilities;

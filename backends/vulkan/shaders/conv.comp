@@ -17,6 +17,67 @@ READ(1, x, T);
 READ(2, w, U);
 WRITE(6, y, T);
 
+// The pixel whose columns this invocation loads.
+struct Source {
+    uint map;     // first element of the image
+    int corner;   // of the first tap's element in a channel
+    int top, left;
+    uint inside;  // bit of each tap that meets the input, for unrolled filters
+    bool valid;
+};
+const uint kFetchA = (BM * BK + LOCAL - 1) / LOCAL;
+const uint kFetchB = BK / (LOCAL / BN);
+// The next slices, on their way from memory while the last are multiplied. Loads are without a condition (what must be 0 reads the first
+// element instead): the compiler starts them all before it waits for one.
+float next_a[kFetchA];
+float next_b[kFetchB];
+uint first_filter;
+
+void fetch(Source from, uint first, uint first_row, uint t) {
+    uint kernel_h = KERNEL != 0 ? KERNEL : P(7);
+    uint kernel_w = KERNEL != 0 ? KERNEL : P(8);
+    uint taps = kernel_h * kernel_w;
+    uint depth = P(1) * taps;
+    int height = int(P(3));
+    int width = int(P(4));
+    uint map_size = uint(height * width);
+    bool there_a[kFetchA];
+    bool there_b[kFetchB];
+    [[unroll]] for (uint i = 0; i < kFetchA; ++i) {
+        uint at = i * LOCAL + t;
+        uint m = first_row + at / BK;
+        uint k = first + at % BK;
+        there_a[i] = at < BM * BK && m < P(0) && k < depth;
+        next_a[i] = float(w[there_a[i] ? first_filter + m * depth + k : first_filter]);
+    }
+    [[unroll]] for (uint i = 0; i < kFetchB; ++i) {
+        uint k = first + i * (LOCAL / BN) + t / BN;
+        uint c = k / taps;
+        uint tap = k % taps;
+        int place = 0;
+        if (KERNEL != 0) {
+            there_b[i] = k < depth && (from.inside >> tap & 1u) != 0u;
+            place = from.corner + int(tap / kernel_w) * width + int(tap % kernel_w);
+        } else {
+            int row = from.top + int(tap / kernel_w) * (UNIT_STEPS != 0 ? 1 : int(P(13)));
+            int column = from.left + int(tap % kernel_w) * (UNIT_STEPS != 0 ? 1 : int(P(14)));
+            there_b[i] = from.valid && k < depth && row >= 0 && row < height && column >= 0 && column < width;
+            place = row * width + column;
+        }
+        next_b[i] = float(x[there_b[i] ? from.map + c * map_size + uint(place) : from.map]);
+    }
+    [[unroll]] for (uint i = 0; i < kFetchA; ++i) next_a[i] = there_a[i] ? next_a[i] : 0.0;
+    [[unroll]] for (uint i = 0; i < kFetchB; ++i) next_b[i] = there_b[i] ? next_b[i] : 0.0;
+}
+
+void keep(uint t) {
+    [[unroll]] for (uint i = 0; i < kFetchA; ++i) {
+        uint at = i * LOCAL + t;
+        if (at < BM * BK) put_a(at % BK, at / BK, next_a[i]);
+    }
+    [[unroll]] for (uint i = 0; i < kFetchB; ++i) put_b(i * (LOCAL / BN) + t / BN, t % BN, next_b[i]);
+}
+
 void main() {
     uint outputs = P(0);
     uint channels = P(1);
@@ -29,8 +90,6 @@ void main() {
     uint kernel_w = KERNEL != 0 ? KERNEL : P(8);
     uint taps = kernel_h * kernel_w;
     uint depth = channels * taps;
-    int dilation_h = UNIT_STEPS != 0 ? 1 : int(P(13));
-    int dilation_w = UNIT_STEPS != 0 ? 1 : int(P(14));
     uint tile = group_index();
     uint first_row = tile % P(15) * BM;
     uint first_column = tile / P(15) * BN;
@@ -38,9 +97,7 @@ void main() {
     uint image = gl_WorkGroupID.z / groups;
     uint group = gl_WorkGroupID.z % groups;
     uint t = gl_LocalInvocationID.x;
-    // The pixel whose columns this invocation loads.
-    uint column = t % BN;
-    uint pixel = first_column + column;
+    uint pixel = first_column + t % BN;
     bool valid = pixel < pixels;
     int top = int(pixel / out_width * (UNIT_STEPS != 0 ? 1u : P(9))) - int(P(11));
     int left = int(pixel % out_width * (UNIT_STEPS != 0 ? 1u : P(10))) - int(P(12));
@@ -56,34 +113,14 @@ void main() {
             if (valid && row >= 0 && row < height && place >= 0 && place < width) inside |= 1u << tap;
         }
     }
-    uint filters = base[1] + group * outputs * depth;
+    Source from = Source(map, corner, top, left, inside, valid);
+    first_filter = base[1] + group * outputs * depth;
     clear_sums();
+    fetch(from, 0, first_row, t);
     for (uint first = 0; first < depth; first += BK) {
-        [[unroll]] for (uint i = 0; i < BM * BK; i += LOCAL) {
-            uint at = i + t;
-            uint m = at / BK;
-            uint k = first + at % BK;
-            if (at < BM * BK)
-                put_a(at % BK, m, first_row + m < outputs && k < depth ? float(w[filters + (first_row + m) * depth + k]) : 0.0);
-        }
-        [[unroll]] for (uint i = 0; i < BK; i += LOCAL / BN) {
-            uint slice = i + t / BN;
-            uint k = first + slice;
-            uint c = k / taps;
-            uint tap = k % taps;
-            float v = 0.0;
-            if (KERNEL != 0) {
-                if (k < depth && (inside >> tap & 1u) != 0u)
-                    v = float(x[map + c * map_size + uint(corner + int(tap / kernel_w) * width + int(tap % kernel_w))]);
-            } else if (valid && k < depth) {
-                int row = top + int(tap / kernel_w) * dilation_h;
-                int place = left + int(tap % kernel_w) * dilation_w;
-                if (row >= 0 && row < height && place >= 0 && place < width)
-                    v = float(x[map + c * map_size + uint(row * width + place)]);
-            }
-            if (slice < BK) put_b(slice, column, v);
-        }
+        keep(t);
         barrier();
+        if (first + BK < depth) fetch(from, first + BK, first_row, t);
         multiply_tiles();
         barrier();
     }

@@ -12,7 +12,11 @@
 layout(constant_id = 0) const uint LOCAL = 128;
 layout(constant_id = 8) const uint KERNEL = 0;  // kh = kw when not 0; strides and dilations are 1 then
 READ(1, x, T);
+#if defined(HALF_WEIGHTS)
 READ(2, w, float16_t);
+#else
+READ(2, w, T);
+#endif
 WRITE(6, y, T);
 const uint BM = 64;
 const uint BN = 128;
@@ -22,6 +26,59 @@ const uint kRowB = BN + 8;
 shared float16_t tile_a[BM * kRowA];
 shared float16_t tile_b[BK * kRowB];
 shared float stage[4 * 16 * 16];
+
+// The pixel whose columns this invocation loads, as in conv.comp.
+struct Source {
+    uint map;
+    int corner;
+    int top, left;
+    uint inside;
+    bool valid;
+};
+float16_t next_a[BM / 4];
+float16_t next_b[BK];
+uint first_filter;
+
+void fetch(Source from, uint first, uint first_row, uint t) {
+    uint kernel_h = KERNEL != 0 ? KERNEL : P(7);
+    uint kernel_w = KERNEL != 0 ? KERNEL : P(8);
+    uint taps = kernel_h * kernel_w;
+    uint depth = P(1) * taps;
+    int height = int(P(3));
+    int width = int(P(4));
+    uint map_size = uint(height * width);
+    bool there_a[BM / 4];
+    bool there_b[BK];
+    [[unroll]] for (uint i = 0; i < BM / 4; ++i) {
+        uint m = first_row + i * 4 + t / 32;
+        uint k = first + t % 32;
+        there_a[i] = m < P(0) && k < depth;
+        next_a[i] = float16_t(w[there_a[i] ? first_filter + m * depth + k : first_filter]);
+    }
+    [[unroll]] for (uint i = 0; i < BK; ++i) {
+        uint k = first + i;
+        uint c = k / taps;
+        uint tap = k % taps;
+        int place = 0;
+        if (KERNEL != 0) {
+            there_b[i] = k < depth && (from.inside >> tap & 1u) != 0u;
+            place = from.corner + int(tap / kernel_w) * width + int(tap % kernel_w);
+        } else {
+            int row = from.top + int(tap / kernel_w * P(13));
+            int column = from.left + int(tap % kernel_w * P(14));
+            there_b[i] = from.valid && k < depth && row >= 0 && row < height && column >= 0 && column < width;
+            place = row * width + column;
+        }
+        next_b[i] = float16_t(x[there_b[i] ? from.map + c * map_size + uint(place) : from.map]);
+    }
+    [[unroll]] for (uint i = 0; i < BM / 4; ++i) next_a[i] = there_a[i] ? next_a[i] : float16_t(0.0);
+    [[unroll]] for (uint i = 0; i < BK; ++i) next_b[i] = there_b[i] ? next_b[i] : float16_t(0.0);
+}
+
+void keep(uint t) {
+    [[unroll]] for (uint i = 0; i < BM / 4; ++i) tile_a[(i * 4 + t / 32) * kRowA + t % 32] = next_a[i];
+    [[unroll]] for (uint i = 0; i < BK; ++i) tile_b[i * kRowB + t] = next_b[i];
+}
 
 void main() {
     uint outputs = P(0);
@@ -57,36 +114,18 @@ void main() {
             if (valid && row >= 0 && row < height && place >= 0 && place < width) inside |= 1u << tap;
         }
     }
-    uint filters = base[1] + group * outputs * depth;
+    Source from = Source(map, corner, top, left, inside, valid);
+    first_filter = base[1] + group * outputs * depth;
+    fetch(from, 0, first_row, t);
     fcoopmatNV<32, gl_ScopeSubgroup, 16, 16> sums[4][2];
     [[unroll]] for (uint i = 0; i < 4; ++i) {
         [[unroll]] for (uint j = 0; j < 2; ++j) sums[i][j] = fcoopmatNV<32, gl_ScopeSubgroup, 16, 16>(0.0);
     }
     uint strip = gl_SubgroupID * 32;
     for (uint first = 0; first < depth; first += BK) {
-        [[unroll]] for (uint i = 0; i < BM; i += 4) {
-            uint m = i + t / 32;
-            uint k = first + t % 32;
-            tile_a[m * kRowA + t % 32] =
-                first_row + m < outputs && k < depth ? w[filters + (first_row + m) * depth + k] : float16_t(0.0);
-        }
-        [[unroll]] for (uint slice = 0; slice < BK; ++slice) {
-            uint k = first + slice;
-            uint c = k / taps;
-            uint tap = k % taps;
-            float16_t v = float16_t(0.0);
-            if (KERNEL != 0) {
-                if (k < depth && (inside >> tap & 1u) != 0u)
-                    v = float16_t(x[map + c * map_size + uint(corner + int(tap / kernel_w) * width + int(tap % kernel_w))]);
-            } else if (valid && k < depth) {
-                int row = top + int(tap / kernel_w * P(13));
-                int place = left + int(tap % kernel_w * P(14));
-                if (row >= 0 && row < height && place >= 0 && place < width)
-                    v = float16_t(x[map + c * map_size + uint(row * width + place)]);
-            }
-            tile_b[slice * kRowB + t] = v;
-        }
+        keep(t);
         barrier();
+        if (first + BK < depth) fetch(from, first + BK, first_row, t);
         [[unroll]] for (uint k = 0; k < BK; k += 16) {
             fcoopmatNV<16, gl_ScopeSubgroup, 16, 16> b[2];
             [[unroll]] for (uint j = 0; j < 2; ++j) coopMatLoadNV(b[j], tile_b, k * kRowB + strip + j * 16, kRowB, false);

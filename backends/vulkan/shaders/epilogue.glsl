@@ -6,6 +6,7 @@ layout(constant_id = 2) const uint EPILOGUE_OP = 0;  // a unary op beyond the ch
 READ(3, bias, T);
 READ(4, residual0, T);
 READ(5, residual1, T);
+bool not_a_number(float v) { return (floatBitsToUint(v) & 0x7fffffffu) > 0x7f800000u; }
 float epilogue(uint at, float v, uint channel, uint place) {
     uint count = P(at);
     for (uint k = 0; k < count; ++k) {
@@ -13,11 +14,11 @@ float epilogue(uint at, float v, uint channel, uint place) {
         float a = PF(at + 2 + 3 * k);
         float b = PF(at + 3 + 3 * k);
         if (kind == 0u) v += float(bias[base[2] + channel]);
-        else if (kind == 1u) v = v < 0.0 ? 0.0 : v;
+        else if (kind == 1u) v = not_a_number(v) ? v : v < 0.0 ? 0.0 : v;
         else if (kind == 2u) v = v < 0.0 ? a * v : v;
         else if (kind == 3u) {
-            v = v < a ? a : v;
-            v = v > b ? b : v;
+            float raised = v < a ? a : v;
+            v = not_a_number(v) ? v : raised > b ? b : raised;
         }
         else if (kind == 4u) v *= a;
         else if (kind == 5u) v += float(residual0[base[3] + place]);

@@ -219,7 +219,8 @@ float unary(uint op, float x, float a, float b) {
         case 16u: return erf_(x);
         case 17u: return sine(x, 0);
         case 18u: return sine(x, 1);
-        case 19u: return x < 0.0 ? 0.0 : x;
+        // Compilers make max() of a plain comparison, and lose NaN.
+        case 19u: return is_nan(x) ? x : x < 0.0 ? 0.0 : x;
         case 20u: return x < 0.0 ? a * x : x;
         case 21u: return sigmoid_(x);
         case 22u: return tanh_(x);
@@ -228,7 +229,7 @@ float unary(uint op, float x, float a, float b) {
         case 25u: return is_nan(x) ? x : (x > 0.0 ? x : 0.0) + log_(1.0 + exp_(-abs(x)));
         case 26u: {
             float raised = x < a ? a : x;
-            return raised > b ? b : raised;
+            return is_nan(x) ? x : raised > b ? b : raised;
         }
     }
     return x;

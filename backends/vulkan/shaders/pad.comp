@@ -23,7 +23,7 @@ void main() {
                 k = k < 0 ? 0 : extent - 1;
             } else {
                 int period = 2 * (extent - 1);
-                k = (k % period + period) % period;
+                k = abs(k) % period;
                 if (k >= extent) k = period - k;
             }
         }

@@ -13,6 +13,7 @@ DeviceInfo device(const char* id, const char* backend, const char* name, DeviceK
     d.name = name;
     d.kind = kind;
     d.identity = identity;
+    if (*identity != 0) d.identities = {identity};
     d.warning = warning;
     return d;
 }
@@ -65,6 +66,23 @@ TEST(Filter, AnExclamationMarkExcludes) {
     EXPECT_EQ(chosen("soft,!soft"), "");
     EXPECT_TRUE(Filter("!gpu").excludes_backend("gpu"));
     EXPECT_FALSE(Filter("!gpu:0").excludes_backend("gpu"));
+}
+
+TEST(SameChip, ByAddressBeforeUuidOneToOneAndOnlyAcrossBackends) {
+    const auto make = [](const char* id, const char* backend, std::vector<std::string> identities) {
+        DeviceInfo d = device(id, backend, "x", DeviceKind::discrete);
+        d.identities = std::move(identities);
+        return d;
+    };
+    std::vector<DeviceInfo> devices{
+        make("a:0", "a", {"pci:1", "uuid:7"}), make("a:1", "a", {"pci:2", "uuid:7"}),  // a driver that gives one UUID to two chips
+        make("b:0", "b", {"pci:2", "uuid:7"}), make("b:1", "b", {"pci:1", "uuid:7"}), make("c:0", "c", {"uuid:7"}),
+        make("c:1", "c", {"uuid:7"}),          make("c:2", "c", {"uuid:7"}),          make("d:0", "d", {}),
+    };
+    mark_same_chips(devices);
+    std::vector<std::string> same;
+    for (const DeviceInfo& d : devices) same.push_back(d.same_chip_as);
+    EXPECT_EQ(same, (std::vector<std::string>{"", "", "a:1", "a:0", "a:0", "a:1", "", ""}));
 }
 
 TEST(Filter, NonsenseMatchesNothingAndEndsSoon) {

@@ -1,0 +1,2 @@
+void from_the_library_that_is_not_there(void);
+void from_the_library_that_is_not_there(void) {}

@@ -1,0 +1,176 @@
+// The replacement of ggml's registry library under an application, with real modules and with bad ones beside them.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kStock = BP_GGML_STOCK;
+const fs::path kOld = BP_GGML_STOCK_OLD;
+
+struct Outcome {
+    int status = -1;
+    std::string text;
+};
+
+class Dropin : public ::testing::Test {
+protected:
+    void SetUp() override {
+        if (!fs::exists(kStock / "libggml-base.so"))
+            GTEST_SKIP() << "no ggml at " << kStock << ": unpack the npm package @node-llama-cpp/linux-x64 3.22.1 there";
+        std::string pattern = (fs::temp_directory_path() / "backplane-ggml-XXXXXX").string();
+        ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+        root_ = pattern;
+        fs::create_directory(root_ / "modules");
+    }
+    void TearDown() override {
+        if (!root_.empty()) fs::remove_all(root_);
+    }
+    [[nodiscard]] fs::path modules() const { return root_ / "modules"; }
+    void add_stock(const std::string& name, const fs::path& from = kStock) const { fs::copy_file(from / name, modules() / name); }
+    void add_faulty(const std::string& fault, const std::string& name = "libggml-cpu-faulty.so") const {
+        fs::copy_file(fs::path(BP_GGML_FAULTY) / ("libfaulty-" + fault + ".so"), modules() / name);
+    }
+    Outcome run(const std::string& commands, const std::string& environment = "", const fs::path& library = BP_GGML_LIBRARY) const {
+        Outcome outcome;
+        const std::string line = "cd " + root_.string() + " && BACKPLANE_STATE_DIR=" + (root_ / "state").string() + " " + environment +
+                                 " timeout 60 " BP_GGML_DRIVER " " + (kStock / "libggml-base.so").string() + " " + library.string() + " " + commands + " 2>&1";
+        FILE* pipe = popen(line.c_str(), "r");
+        if (pipe == nullptr) return outcome;
+        std::array<char, 4096> block{};
+        for (size_t n = 0; (n = fread(block.data(), 1, block.size(), pipe)) > 0;) outcome.text.append(block.data(), n);
+        const int status = pclose(pipe);
+        outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        return outcome;
+    }
+    static void expect(const Outcome& o, const std::string& part) {
+        EXPECT_EQ(o.status, 0) << o.text;
+        EXPECT_NE(o.text.find(part), std::string::npos) << "wanted: " << part << "\ngot: " << o.text;
+    }
+    fs::path root_;
+};
+
+TEST_F(Dropin, TheBestOfTheStockModulesIsChosen) {
+    const Outcome stock = run("all " + kStock.string() + " devices best", "", kStock / BP_GGML_STOCK_REGISTRY);
+    const Outcome ours = run("all " + kStock.string() + " devices best");
+    expect(stock, "devices 1, registrations 1: CPU");
+    expect(ours, "devices 1, registrations 1: CPU");
+    expect(ours, "best CPU");
+}
+
+TEST_F(Dropin, ASecondCallAndASecondFolderRegisterNothingTwice) {
+    add_stock("libggml-cpu-x64.so");
+    expect(run("all " + modules().string() + " all " + modules().string() + " devices"), "devices 1, registrations 1: CPU");
+    fs::create_directory(root_ / "again");
+    fs::copy_file(kStock / "libggml-cpu-x64.so", root_ / "again" / "libggml-cpu-x64.so");
+    expect(run("all " + modules().string() + " all " + (root_ / "again").string() + " devices"), "devices 1, registrations 1: CPU");
+    expect(run("load " + (modules() / "libggml-cpu-x64.so").string() + " all " + modules().string() + " devices"), "devices 1, registrations 1: CPU");
+}
+
+TEST_F(Dropin, NothingIsLoadedFromTheCurrentFolder) {
+    fs::copy_file(fs::path(BP_GGML_FAULTY) / "libfaulty-CONSTRUCTOR_RUNS.so", root_ / "libggml-cpu-zzz.so");
+    const Outcome o = run("all-default devices");
+    expect(o, "devices 0");
+    EXPECT_EQ(o.text.find("constructor ran"), std::string::npos) << o.text;
+}
+
+TEST_F(Dropin, AModuleThatIsCutOffIsRefusedByItsBytes) {
+    add_stock("libggml-cpu-x64.so");
+    for (const double part : {0.1, 0.5, 0.99}) {
+        const fs::path cut = modules() / "libggml-cpu-zen4.so";
+        fs::copy_file(kStock / "libggml-cpu-haswell.so", cut, fs::copy_options::overwrite_existing);
+        fs::resize_file(cut, static_cast<uintmax_t>(static_cast<double>(fs::file_size(cut)) * part));
+        const Outcome o = run("all " + modules().string() + " devices best");
+        expect(o, "devices 1, registrations 1: CPU");
+        expect(o, "libggml-cpu-zen4.so");
+    }
+}
+
+TEST_F(Dropin, AModuleOfAnotherReleaseIsRefusedByTheShapeOfItsTables) {
+    if (!fs::exists(kOld / "libggml-cpu-x64.so")) GTEST_SKIP() << "no older ggml at " << kOld << ": unpack @node-llama-cpp/linux-x64 3.15.1 there";
+    add_stock("libggml-cpu-x64.so");
+    fs::copy_file(kOld / "libggml-cpu-haswell.so", modules() / "libggml-cpu-haswell.so");
+    const Outcome o = run("all " + modules().string() + " devices");
+    expect(o, "devices 1, registrations 1: CPU");
+    expect(o, "not built for the libggml-base");
+}
+
+TEST_F(Dropin, ADeviceOfAnUnloadedBackendStillAnswers) {
+    add_stock("libggml-cpu-x64.so");
+    expect(run("all " + modules().string() + " name-after-unload CPU devices"), "name CPU");
+    expect(run("all " + modules().string() + " unload CPU devices all " + modules().string() + " devices"), "devices 0, registrations 0:\ndevices 1, registrations 1: CPU");
+}
+
+TEST_F(Dropin, ThreadsMayAskWhileOneLoadsAndUnloads) {
+    add_stock("libggml-cpu-x64.so");
+    for (int i = 0; i < 5; ++i) expect(run("threads " + modules().string()), "threads done");
+}
+
+TEST_F(Dropin, TheNextIsTriedWhenADiscreteDeviceDoesNotOpen) {
+    add_stock("libggml-cpu-x64.so");
+    add_faulty("GPU_THAT_DOES_NOT_OPEN", "libggml-vulkan.so");
+    expect(run("all " + modules().string() + " devices best"), "devices 2, registrations 2: FakeGPU CPU\nbest CPU");
+    expect(run("all " + modules().string() + " devices", "GGML_DISABLE_VULKAN=1"), "devices 1, registrations 1: CPU");
+}
+
+TEST_F(Dropin, TheVariableNamesOneModuleMore) {
+    add_stock("libggml-cpu-x64.so");
+    fs::copy_file(fs::path(BP_GGML_FAULTY) / "libfaulty-GPU_THAT_DOES_NOT_OPEN.so", root_ / "mine.so");
+    expect(run("all " + modules().string() + " devices", "GGML_BACKEND_PATH=" + (root_ / "mine.so").string()), "devices 2, registrations 2: CPU FakeGPU");
+}
+
+TEST_F(Dropin, NothingFoundIsSaid) { expect(run("all " + modules().string() + " devices"), "no device"); }
+
+TEST_F(Dropin, WhatWasTriedIsRememberedAndTriedAgainWhenTheFileChanges) {
+    add_stock("libggml-cpu-x64.so");
+    add_faulty("INIT_CRASHES");
+    const Outcome first = run("all " + modules().string() + " devices");
+    expect(first, "crashed with segmentation fault");
+    size_t files = 0;
+    for (const auto& entry : fs::directory_iterator(root_ / "state" / "ggml")) files += entry.is_regular_file() ? 1 : 0;
+    EXPECT_EQ(files, 1U);
+    expect(run("all " + modules().string() + " devices"), "crashed with segmentation fault");
+    fs::remove(modules() / "libggml-cpu-faulty.so");
+    add_stock("libggml-cpu-sse42.so");
+    fs::rename(modules() / "libggml-cpu-sse42.so", modules() / "libggml-cpu-faulty.so");
+    const Outcome changed = run("all " + modules().string() + " devices");
+    expect(changed, "devices 1");
+    EXPECT_EQ(changed.text.find("crashed"), std::string::npos) << changed.text;
+}
+
+struct Fault {
+    const char* name;
+    const char* reason;
+};
+
+class DropinFault : public Dropin, public ::testing::WithParamInterface<Fault> {};
+
+TEST_P(DropinFault, TheHostLivesTheGoodModuleIsUsedAndTheReasonIsGiven) {
+    if (IsSkipped()) return;
+    add_stock("libggml-cpu-x64.so");
+    add_faulty(GetParam().name);
+    const Outcome o = run("all " + modules().string() + " devices best");
+    expect(o, "devices 1, registrations 1: CPU\nbest CPU");
+    expect(o, "libggml-cpu-faulty.so");
+    expect(o, GetParam().reason);
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, DropinFault,
+                         ::testing::Values(Fault{"CONSTRUCTOR_ABORTS", "aborted"}, Fault{"CONSTRUCTOR_CRASHES", "segmentation fault"},
+                                           Fault{"CONSTRUCTOR_EXITS", "exit code 42"}, Fault{"CONSTRUCTOR_HANGS", "did not come back"},
+                                           Fault{"SCORE_HANGS", "during 'score'"}, Fault{"SCORE_THROWS", ": score"},
+                                           Fault{"INIT_THROWS", ": init"}, Fault{"INIT_CRASHES", "during 'init'"},
+                                           Fault{"INIT_MISSING", "no ggml_backend_init"}, Fault{"INIT_NULL", "nothing it can use"},
+                                           Fault{"WRONG_API", "API number is 1"}, Fault{"NO_DEVICES", "0 devices"},
+                                           Fault{"NULL_DEVICE", "device 0 is null"}, Fault{"LIBRARY_MISSING", "libabsent"}),
+                         [](const auto& fault) { return std::string(fault.param.name); });
+
+}  // namespace

@@ -1,0 +1,119 @@
+// A ggml module with one fault, chosen by FAULT. It claims the best score, so that it is tried before the good one beside it.
+#include <csignal>
+#include <cstddef>
+#include <cstdlib>
+#include <stdexcept>
+#include <unistd.h>
+
+#define CONSTRUCTOR_ABORTS 1
+#define CONSTRUCTOR_CRASHES 2
+#define CONSTRUCTOR_EXITS 3
+#define CONSTRUCTOR_HANGS 4
+#define SCORE_HANGS 5
+#define SCORE_THROWS 6
+#define INIT_THROWS 7
+#define INIT_CRASHES 8
+#define INIT_MISSING 9
+#define INIT_NULL 10
+#define WRONG_API 11
+#define NO_DEVICES 12
+#define NULL_DEVICE 13
+#define GPU_THAT_DOES_NOT_OPEN 14
+#define LIBRARY_MISSING 15
+#define CONSTRUCTOR_RUNS 16
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+[[noreturn]] void crash() {
+    std::raise(SIGSEGV);
+    std::abort();
+}
+
+#if FAULT <= CONSTRUCTOR_HANGS || FAULT == CONSTRUCTOR_RUNS
+__attribute__((constructor)) void constructor() {
+    if (FAULT == CONSTRUCTOR_ABORTS) std::abort();
+    if (FAULT == CONSTRUCTOR_CRASHES) crash();
+    if (FAULT == CONSTRUCTOR_EXITS) std::_Exit(42);
+    if (FAULT == CONSTRUCTOR_HANGS) sleep(10);
+    if (FAULT == CONSTRUCTOR_RUNS && write(STDOUT_FILENO, "constructor ran\n", 16) < 0) std::abort();
+}
+#endif
+
+using Any = void (*)();
+
+struct DeviceProps {
+    const char* name;
+    const char* description;
+    size_t memory_free, memory_total;
+    int type;
+    const char* id;
+    bool caps[5];
+};
+
+// The shapes of the tables, as facts: functions, then an owner, then a context.
+struct Type {
+    Any functions[6];
+    void* device;
+    void* context;
+};
+struct Device {
+    Any functions[15];
+    void* registration;
+    void* context;
+};
+struct Registration {
+    int api;
+    const char* (*name)(Registration*);
+    size_t (*count)(Registration*);
+    void* (*device)(Registration*, size_t);
+    void* (*proc)(Registration*, const char*);
+    void* context;
+};
+
+extern Device device;
+extern Registration registration;
+
+const char* device_name(void*) { return "FakeGPU"; }
+void device_memory(void*, size_t* free, size_t* total) { *free = *total = 0; }
+int device_type(void*) { return 1; }
+void device_props(void*, DeviceProps* props) { *props = {"FakeGPU", "does not open", 0, 0, 1, nullptr, {}}; }
+void* device_open(void*, const char*) { return nullptr; }
+const char* type_name(void*) { return "Fake"; }
+size_t type_alignment(void*) { return 32; }
+Type type{{reinterpret_cast<Any>(type_name), nullptr, reinterpret_cast<Any>(type_alignment)}, &device, nullptr};
+void* device_buffers(void*) { return &type; }
+Device device{{reinterpret_cast<Any>(device_name), reinterpret_cast<Any>(device_name), reinterpret_cast<Any>(device_memory),
+               reinterpret_cast<Any>(device_type), reinterpret_cast<Any>(device_props), reinterpret_cast<Any>(device_open),
+               reinterpret_cast<Any>(device_buffers)},
+              &registration,
+              nullptr};
+
+const char* registration_name(Registration*) { return FAULT == GPU_THAT_DOES_NOT_OPEN ? "Vulkan" : "CPU"; }
+size_t device_count(Registration*) { return FAULT == NO_DEVICES ? 0 : 1; }
+void* device_at(Registration*, size_t) { return FAULT == NULL_DEVICE ? nullptr : &device; }
+Registration registration{FAULT == WRONG_API ? 1 : 2, registration_name, device_count, device_at, nullptr, nullptr};
+
+}  // namespace
+
+#if FAULT == LIBRARY_MISSING
+extern "C" void from_the_library_that_is_not_there();
+#endif
+
+EXPORT int ggml_backend_score() {
+    if (FAULT == SCORE_HANGS) sleep(10);
+    if (FAULT == SCORE_THROWS) throw std::runtime_error("score");
+    return 1000000;
+}
+
+#if FAULT != INIT_MISSING
+EXPORT void* ggml_backend_init() {
+    if (FAULT == INIT_THROWS) throw std::runtime_error("init");
+    if (FAULT == INIT_CRASHES) crash();
+#if FAULT == LIBRARY_MISSING
+    from_the_library_that_is_not_there();
+#endif
+    return FAULT == INIT_NULL ? nullptr : &registration;
+}
+#endif
