@@ -1,6 +1,6 @@
 # The two commands: `make demo` and `make test`. Everything lands under build/; each step says nothing when it has nothing to do.
 .DEFAULT_GOAL := help
-.PHONY: help demo test build bench-esrgan check-tfjs format tidy ci clean
+.PHONY: help demo test build bench-esrgan bench-ggml check-tfjs format tidy ci clean
 S := build/.stamps
 
 help: ## this list
@@ -21,6 +21,12 @@ build: $(S)/setup ## build/release/bin/backplane and the module files
 bench-esrgan: build ## ours against ONNX Runtime, medians and ratio; build/bench/esrgan.json
 	@scripts/fetch-models.sh medium
 	@bench/peers/esrgan/run bench
+
+bench-ggml: build ## starts of ggml's registry and of ours in its place; build/bench/ggml.json
+	@scripts/fetch-ggml.sh
+	@cmake build/release -DBACKPLANE_GGML_COMPAT=ON >/dev/null
+	@scripts/build.sh release compat_ggml compat_ggml_probe ggml_driver
+	@bench/peers/ggml/run build/release
 
 check-tfjs: build ## every pixel of slim, medium, thick at x2, x4 against TensorFlow.js (minutes)
 	@scripts/fetch-models.sh

@@ -203,6 +203,6 @@ using SetThreadpool = void (*)(Backend*, Threadpool*);
 // The same, for functions that older releases lack: null there.
 #define BP_GGML_OPTIONAL_FUNCTIONS(X) \
     X(const char*, version, ())       \
-    X(const char*, commit, ())        \
+    X(const char*, commit, ())
 
 }  // namespace backplane::ggml

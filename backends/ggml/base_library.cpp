@@ -36,12 +36,13 @@ BaseLibrary::BaseLibrary(const fs::path& folder) {
     if (const std::string why = why_unloadable(wanted); !why.empty())
         throw sdk::Failure(BP_CORRUPT, "cannot use " + wanted.string() + ": " + why);
     // The loader hands every module the library of this name that came first, whatever folder it came from.
-    for (const fs::path& other : mapped(base_library_name()))
+    for (const fs::path& other : mapped(base_library_name())) {
+        fresh_ = false;
         if (!fs::equivalent(other, wanted, error))
-            throw sdk::Failure(
-                BP_VERSION,
-                "cannot use " + wanted.string() + ": this process has " + other.string() +
-                    " loaded already, and modules would be bound to that; point the option ggml.path at its folder");
+            throw sdk::Failure(BP_VERSION, "cannot use " + wanted.string() + ": this process has " + other.string() +
+                                               " loaded already, and modules would be bound to that; point the option "
+                                               "ggml.path at its folder");
+    }
     library_ = Library(wanted);
     file_ = wanted;
     find_functions();

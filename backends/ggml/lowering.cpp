@@ -10,7 +10,8 @@ namespace backplane::ggml {
 
 namespace {
 
-constexpr size_t kMostCopies = 64;  // of one move; each is a step of ggml
+constexpr int64_t kMostCopies = 64;  // of one move; each is a step of ggml
+constexpr size_t kMostCopiesOfNode = 256;
 
 struct Entry {
     uint32_t op;
@@ -73,10 +74,11 @@ LowerOp find_lowering(uint32_t op) {
 }
 
 size_t tensors_of(const sdk::GraphView& view, const bp_node& node) {
-    const auto groups = node.op == BP_OP_conv
-                            ? static_cast<size_t>(std::clamp<int64_t>(view.integer(node, BP_ATTR_group, 1), 1, kMostCopies))
-                            : 1;
-    return 64 + 4 * kMostCopies + 16 * groups + 8 * size_t{node.inputs} + (node.op == BP_OP_pad ? 8 * kMostCopies : 0);
+    if (node.op >= BP_OP_abs && node.op <= BP_OP_min) return 48;
+    const int64_t groups = node.op == BP_OP_conv ? view.integer(node, BP_ATTR_group, 1) : 1;
+    const size_t parts = static_cast<size_t>(std::clamp<int64_t>(groups, 1, kMostCopies));
+    // A copy takes three tensors; concatenation makes one for each operand.
+    return 64 + 3 * kMostCopiesOfNode + 24 * parts + 8 * size_t{node.inputs} * (node.op == BP_OP_concat ? 1 : 0);
 }
 
 int32_t ggml_type(uint32_t dtype) {
@@ -102,6 +104,8 @@ bool is_float(uint32_t dtype) { return dtype == BP_F32 || dtype == BP_F16 || dty
 
 void Lowering::lower(uint32_t index) {
     const bp_node node = view_.node(index);
+    node_ = index;
+    copies_ = 0;
     const LowerOp how = find_lowering(node.op);
     if (how == nullptr) throw Refusal{BP_WHY_OP, "ggml has no such op"};
     if (node.outputs != 1 || view_.output(node, 0) == BP_NO_TENSOR)
@@ -206,11 +210,15 @@ void Lowering::move(Tensor* from, Tensor* to, const Move& what) {
                 for (const Move::Axis& axis : m.axes)
                     if (&axis != &*shortest) one.axes.push_back(axis);
                 cut.push_back(simplified(one));
-                if (cut.size() > kMostCopies) throw Refusal{BP_WHY_SHAPE, "it takes too many copies of four axes"};
+                if (cut.size() > static_cast<size_t>(kMostCopies))
+                    throw Refusal{BP_WHY_SHAPE, "it takes too many copies of four axes"};
             }
         }
         todo = std::move(cut);
     }
+    copies_ += todo.size();
+    if (copies_ > kMostCopiesOfNode && view_.node(node_).op != BP_OP_concat)
+        throw Refusal{BP_WHY_SHAPE, "it takes too many copies"};
     for (const Move& m : todo) {
         Tensor* source = strided(from, m.axes, true, m.from_offset);
         schedule(base_.cpy(context_, source, strided(to, m.axes, false, m.to_offset)));

@@ -85,6 +85,8 @@ private:
     bool native_;
     std::vector<Tensor*> values_, floats_;
     std::vector<ConstantBytes> constants_;
+    uint32_t node_ = 0;  // being lowered
+    size_t copies_ = 0;  // it has made
 };
 
 // ggml's number of an element type; throws Refusal when it has none.

@@ -15,16 +15,11 @@ OpenDevice* of(bp_device* d) { return reinterpret_cast<OpenDevice*>(d); }
 Program* of(bp_program* p) { return reinterpret_cast<Program*>(p); }
 DeviceBuffer* of(bp_buffer* b) { return reinterpret_cast<DeviceBuffer*>(b); }
 
-// Where to look: the option, then beside this module.
+// Where to look: where the option says and nowhere else, or beside this module.
 std::vector<fs::path> folders(const Module& module) {
-    std::vector<fs::path> all;
-    if (const std::string wanted = module.option("ggml.path"); !wanted.empty()) all.emplace_back(wanted);
+    if (const std::string wanted = module.option("ggml.path"); !wanted.empty()) return {fs::path(wanted)};
     const fs::path own = file_of(reinterpret_cast<const void*>(&folders)).parent_path();
-    if (!own.empty()) {
-        all.push_back(own / "ggml");
-        all.push_back(own);
-    }
-    return all;
+    return own.empty() ? std::vector<fs::path>() : std::vector<fs::path>{own / "ggml", own};
 }
 
 // ggml speaks through one function for the whole process; what it says is kept from the host's terminal.
@@ -298,7 +293,7 @@ Module::Module(const bp_host* table) : host(table) {
         return;
     }
     const BaseLibrary& base = installation->base();
-    base.log_set(silence, nullptr);
+    if (base.fresh()) base.log_set(silence, nullptr);
     for (const std::string& note : installation->notes()) {
         log(BP_LOG_INFO, ("ggml: " + note).c_str());
         why_none += (why_none.empty() ? "" : "; ") + note;

@@ -1,6 +1,6 @@
 #include "api.hpp"
 
-#include <dlfcn.h>
+#include "platform/loader_library.hpp"
 
 namespace backplane::vulkan {
 
@@ -59,17 +59,6 @@ void check(VkResult result, const std::string& attempted) {
     throw sdk::Failure(code, attempted + ": " + name_of(result) + "; " + advice, result);
 }
 
-Loader::Loader() {
-    void* library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) {
-        const char* text = dlerror();
-        why_ = std::string("the Vulkan loader libvulkan.so.1 does not open (") +
-               (text != nullptr ? text : "no reason given") + "); install it (Debian: libvulkan1) and a driver";
-        return;
-    }
-    entry_ = reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(library, "vkGetInstanceProcAddr"));
-    if (entry_ == nullptr)
-        why_ = "libvulkan.so.1 has no vkGetInstanceProcAddr; reinstall the Vulkan loader";
-}
+Loader::Loader() : entry_(reinterpret_cast<PFN_vkGetInstanceProcAddr>(find_loader_entry(why_))) {}
 
 }  // namespace backplane::vulkan

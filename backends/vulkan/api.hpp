@@ -96,8 +96,8 @@ public:
     [[nodiscard]] const std::string& why() const { return why_; }
 
 private:
+    std::string why_;  // before entry_, whose search fills it
     PFN_vkGetInstanceProcAddr entry_ = nullptr;
-    std::string why_;
 };
 
 }  // namespace backplane::vulkan

@@ -7,7 +7,8 @@ namespace backplane::vulkan {
 
 namespace {
 
-constexpr uint64_t kStagingBytes = uint64_t{4} << 20;
+// A piece of a copy: small enough that the host fills one while the device moves the other.
+constexpr uint64_t kStagingBytes = uint64_t{1} << 20;
 
 }  // namespace
 

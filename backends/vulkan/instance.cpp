@@ -128,8 +128,7 @@ void Instance::list() {
     why_ = count == 0
                ? "a driver is installed but drives nothing on this machine (a GPU may be missing, or "
                  "/dev/dri or /dev/nvidia* may not be open to this user)"
-               : "" + std::to_string(count) +
-                     " found, but none has Vulkan 1.1 and a queue for compute; update the driver";
+               : "" + std::to_string(count) + " found, but none has Vulkan 1.1 and a queue for compute; update the driver";
 }
 
 bool Instance::describe(PhysicalDevice& device) const {
@@ -241,8 +240,9 @@ void Instance::describe_features(PhysicalDevice& device) const {
                                  : "driver " + std::to_string(device.properties.driverVersion);
     device.features = "vulkan-" + version_text(device.properties.apiVersion) + " subgroup-" + std::to_string(can.subgroup);
     for (const auto& [there, name] :
-         {std::pair(can.halves, " 16bit-storage"), std::pair(can.bytes, " 8bit-storage"), std::pair(can.longs, " int64"), std::pair(can.matrices, " cooperative-matrix"),
-          std::pair(can.import, " external-memory-host"), std::pair(can.budget, " memory-budget")})
+         {std::pair(can.halves, " 16bit-storage"), std::pair(can.bytes, " 8bit-storage"), std::pair(can.longs, " int64"),
+          std::pair(can.matrices, " cooperative-matrix"), std::pair(can.import, " external-memory-host"),
+          std::pair(can.budget, " memory-budget")})
         if (there) device.features += name;
 }
 

@@ -1,9 +1,6 @@
 #include "recording.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
 
 #include "program_bases.hpp"
 
@@ -14,6 +11,7 @@ namespace {
 // Operations after which a new command buffer begins: a raised cancel flag is seen between two, and a slow device is not taken for a
 // hung one.
 constexpr double kSegmentWork = 2e10;
+constexpr double kSegmentWorkOfSoftware = 5e8;
 
 }  // namespace
 
@@ -161,10 +159,11 @@ void Recording::record(const Script& script) {
     allocate.pSetLayouts = layouts.data();
     device_.check(device_.vk.AllocateDescriptorSets(device_.handle, &allocate, sets.data()),
                   "record a program on " + device_.physical.name);
+    const double most = device_.can().software ? kSegmentWorkOfSoftware : kSegmentWork;
     begin_segment();
     for (size_t i = 0; i < dispatches.size(); ++i) {
         const Dispatch& d = dispatches[i];
-        if ((work_ + d.work > kSegmentWork || std::getenv("BP_VK_SEG")) && work_ > 0) {
+        if (work_ + d.work > most && work_ > 0) {
             end_segment();
             begin_segment();
         }
@@ -198,15 +197,6 @@ void Recording::run(const volatile uint32_t* cancel) {
     size_t started = 0;
     size_t finished = 0;
     bool stopped = false;
-    if (std::getenv("BP_VK_SEG")) {
-        for (size_t i = 0; i < segments_.size(); ++i) {
-            auto a = std::chrono::steady_clock::now();
-            device_.submit(segments_[i], fences_[0]);
-            device_.wait(fences_[0], attempted);
-            std::fprintf(stderr, "SEG %zu %.3f ms\n", i, std::chrono::duration<double>(std::chrono::steady_clock::now() - a).count() * 1e3);
-        }
-        return;
-    }
     while (finished < segments_.size() && !(stopped && finished == started)) {
         stopped = stopped || raised();
         while (!stopped && started < segments_.size() && started < finished + 2) {

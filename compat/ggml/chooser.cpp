@@ -9,6 +9,7 @@
 #include "base/process.hpp"
 #include "base/user_folder.hpp"
 #include "discovery/inspect.hpp"
+#include "platform/library.hpp"
 
 namespace backplane::compat {
 
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr int64_t kDay = 86400;
 
 // The order in which ggml registers what it finds; devices are listed in it.
-constexpr std::array kKinds{"blas",   "zendnn",  "cann",   "cuda", "hip",      "metal", "rpc", "sycl",
+constexpr std::array kKinds{"blas",   "zendnn",  "cann",   "cuda",    "hip",  "metal",    "rpc", "sycl",
                             "vulkan", "virtgpu", "opencl", "hexagon", "musa", "openvino", "cpu"};
 
 // "cpu" of "libggml-cpu-zen4.so"; empty: no name of a module.
@@ -49,7 +50,8 @@ struct Record {
 };
 
 Known try_in_child(const fs::path& file, const Search& search) {
-    const base::ChildOutcome child = base::run_child(search.probe, {search.base.string(), file.string()}, std::chrono::milliseconds(search.limit_ms));
+    const base::ChildOutcome child =
+        base::run_child(search.probe, {search.base.string(), file.string()}, std::chrono::milliseconds(search.limit_ms));
     Known k;
     if (!child.started) {  // no processes here: as much as can be told without one
         k.score = 1;
@@ -85,7 +87,8 @@ std::string why_not_by_its_bytes(const fs::path& file) {
     const discovery::Binary& host = discovery::host_binary();
     if (look.binary.format == discovery::Format::none) return look.text.empty() ? "it is no library" : look.text;
     if (look.problem == ReasonCode::truncated) return look.text;
-    if (look.binary.machine != host.machine || look.binary.bits != host.bits) return "it is for " + discovery::name_of_machine(look.binary);
+    if (look.binary.machine != host.machine || look.binary.bits != host.bits)
+        return "it is for " + discovery::name_of_machine(look.binary);
     return {};
 }
 
@@ -119,7 +122,8 @@ Choice choose(const fs::path& folder, const Search& search) {
         const fs::path file = folder / name;
         const base::FileStatus status = base::status_of(file);
         if (status.kind != base::FileStatus::Kind::regular) continue;
-        std::string why = status.others_may_write ? "refused: anybody may write to it; " + base::how_to_protect(file) : std::string();
+        std::string why =
+            status.others_may_write ? "refused: anybody may write to it; " + base::how_to_protect(file) : std::string();
         int score = 0;
         if (why.empty()) {
             const Known* known = memory.find(name.string(), status);
@@ -139,7 +143,8 @@ Choice choose(const fs::path& folder, const Search& search) {
     for (const char* name : kKinds) {
         const auto found = kinds.find(name);
         if (found == kinds.end()) continue;
-        std::stable_sort(found->second.usable.begin(), found->second.usable.end(), [](const Usable& a, const Usable& b) { return a.score > b.score; });
+        std::stable_sort(found->second.usable.begin(), found->second.usable.end(),
+                         [](const Usable& a, const Usable& b) { return a.score > b.score; });
         choice.kinds.push_back({name, std::move(found->second.usable)});
     }
     return choice;
@@ -150,7 +155,8 @@ std::string why_not(const fs::path& file, const Search& search) {
     if (status.kind != base::FileStatus::Kind::regular) return status.problem.empty() ? "it is no file" : status.problem;
     Memory memory(search.state, file.parent_path(), search.base);
     const std::string name = file.filename().string();
-    if (const Known* known = memory.find(name, status)) return known->score == 0 && known->reason.empty() ? "it is not for this processor" : known->reason;
+    if (const Known* known = memory.find(name, status))
+        return known->score == 0 && known->reason.empty() ? "it is not for this processor" : known->reason;
     int tried = 0;
     const Known fresh = judge(file, search, tried);
     memory.remember(name, fresh);
@@ -158,12 +164,15 @@ std::string why_not(const fs::path& file, const Search& search) {
     return fresh.score == 0 && fresh.reason.empty() ? "it is not for this processor" : fresh.reason;
 }
 
+fs::path own_folder() { return ggml::file_of(reinterpret_cast<const void*>(&own_folder)).parent_path(); }
+
 fs::path find_probe() {
     const std::string name = "backplane-ggml-probe" + std::string(base::program_ending());
-    const fs::path folder = base::own_file().parent_path();
+    const fs::path folder = own_folder();
     for (const fs::path& place : {folder, folder / "backplane", folder.parent_path() / "libexec" / "backplane"}) {
         const base::FileStatus status = base::status_of(place / name);
-        if (status.kind == base::FileStatus::Kind::regular && !status.others_may_write && !status.foreign_owner) return place / name;
+        if (status.kind == base::FileStatus::Kind::regular && !status.others_may_write && !status.foreign_owner)
+            return place / name;
     }
     return {};
 }

@@ -49,17 +49,17 @@ struct Kind {
 };
 
 struct Choice {
-    std::vector<Kind> kinds;             // in the order in which ggml registers them: cpu last
-    std::vector<std::string> refusals;   // one sentence each
-    int tried = 0;                       // in a child, now
+    std::vector<Kind> kinds;            // in the order in which ggml registers them: cpu last
+    std::vector<std::string> refusals;  // one sentence each
+    int tried = 0;                      // in a child, now
 };
 
 struct Search {
-    std::filesystem::path base;           // the libggml-base that modules will be bound to
-    std::string prefix = "libggml-";      // names: PREFIX KIND [-VARIANT] .so
-    std::filesystem::path probe;          // the program that tries modules; empty: they are not tried
-    std::filesystem::path state;          // where it is remembered; empty: nowhere
-    int limit_ms = 5000;                  // for one module in the child
+    std::filesystem::path base;       // the libggml-base that modules will be bound to
+    std::string prefix = "libggml-";  // names: PREFIX KIND [-VARIANT] .so
+    std::filesystem::path probe;      // the program that tries modules; empty: they are not tried
+    std::filesystem::path state;      // where it is remembered; empty: nowhere
+    int limit_ms = 5000;              // for one module in the child
 };
 
 Choice choose(const std::filesystem::path& folder, const Search& search);
@@ -67,6 +67,7 @@ Choice choose(const std::filesystem::path& folder, const Search& search);
 // One file that somebody named. Returns why it must not be loaded; empty: it may.
 std::string why_not(const std::filesystem::path& file, const Search& search);
 
+std::filesystem::path own_folder();  // of this library, however it was loaded
 // The probe beside this library, and the folder in the user's cache (or BACKPLANE_STATE_DIR).
 std::filesystem::path find_probe();
 std::filesystem::path state_folder();

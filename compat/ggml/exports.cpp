@@ -19,7 +19,9 @@ auto safely(Body&& body) noexcept -> decltype(body()) {
     }
 }
 
-std::filesystem::path path_of(const char* text) { return text != nullptr ? std::filesystem::path(text) : std::filesystem::path(); }
+std::filesystem::path path_of(const char* text) {
+    return text != nullptr ? std::filesystem::path(text) : std::filesystem::path();
+}
 
 }  // namespace
 

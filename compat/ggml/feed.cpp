@@ -2,7 +2,8 @@
 
 #include "chooser.hpp"
 
-extern "C" __attribute__((visibility("default"))) int backplane_ggml_feed(void* (*load)(const char*), const char* base, const char* folder,
+extern "C" __attribute__((visibility("default"))) int backplane_ggml_feed(void* (*load)(const char*), const char* base,
+                                                                          const char* folder,
                                                                           void (*say)(void*, const char*), void* arg) {
     try {
         if (load == nullptr || base == nullptr || folder == nullptr) return 0;

@@ -9,8 +9,8 @@ extern "C" {
 
 /* `load`: the application's ggml_backend_load. `base`: path of its libggml-base. `folder`: where its modules lie. Returns how many were
  * loaded. Each refusal is said to `say` (may be null) in one sentence. Any thread, one call at a time. */
-int backplane_ggml_feed(void *(*load)(const char *path), const char *base, const char *folder, void (*say)(void *arg, const char *text),
-                        void *arg);
+int backplane_ggml_feed(void* (*load)(const char* path), const char* base, const char* folder,
+                        void (*say)(void* arg, const char* text), void* arg);
 
 #ifdef __cplusplus
 }

@@ -19,7 +19,8 @@ uint64_t hash(std::string_view text) {
 }
 
 std::string identity(const base::FileStatus& s) {
-    return std::to_string(s.volume) + '/' + std::to_string(s.number) + '/' + std::to_string(s.size) + '/' + std::to_string(s.modified_ns);
+    return std::to_string(s.volume) + '/' + std::to_string(s.number) + '/' + std::to_string(s.size) + '/' +
+           std::to_string(s.modified_ns);
 }
 
 // What tells processors apart. The kernel's line names the model and every feature in one read; asking the processor costs a trap for
@@ -42,7 +43,9 @@ std::string header_of(const std::filesystem::path& folder, const std::filesystem
            std::to_string(hash(processor()));
 }
 
-int64_t now() { return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+int64_t now() {
+    return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 }  // namespace
 
@@ -67,7 +70,9 @@ Memory::Memory(const std::filesystem::path& state, const std::filesystem::path& 
         std::istringstream fields(line);
         Known k;
         std::string name;
-        if (!(fields >> k.size >> k.number >> k.modified_ns >> k.score >> k.until) || fields.get() != ' ' || !std::getline(fields, name, '\t')) continue;
+        if (!(fields >> k.size >> k.number >> k.modified_ns >> k.score >> k.until) || fields.get() != ' ' ||
+            !std::getline(fields, name, '\t'))
+            continue;
         std::getline(fields, k.reason);
         known_[name] = k;
     }
@@ -95,7 +100,8 @@ void Memory::save() {
     std::ostringstream text;
     text << header_ << '\n';
     for (const auto& [name, k] : known_)
-        text << k.size << ' ' << k.number << ' ' << k.modified_ns << ' ' << k.score << ' ' << k.until << ' ' << name << '\t' << k.reason << '\n';
+        text << k.size << ' ' << k.number << ' ' << k.modified_ns << ' ' << k.score << ' ' << k.until << ' ' << name << '\t'
+             << k.reason << '\n';
     base::write_whole_file(file_, text.str());
     changed_ = false;
 }

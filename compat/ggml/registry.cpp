@@ -17,13 +17,15 @@ namespace fs = std::filesystem;
 
 bool alike(const char* a, const char* b) {
     if (a == nullptr || b == nullptr) return a == b;
-    for (; *a != '\0' && std::tolower(static_cast<unsigned char>(*a)) == std::tolower(static_cast<unsigned char>(*b)); ++a, ++b) {
+    for (; *a != '\0' && std::tolower(static_cast<unsigned char>(*a)) == std::tolower(static_cast<unsigned char>(*b));
+         ++a, ++b) {
     }
     return *a == '\0' && *b == '\0';
 }
 
 std::string upper(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
     return text;
 }
 
@@ -45,7 +47,7 @@ bool Registry::find_base() {
     if (base_.complete()) return true;
     const std::string name = ggml::base_library_name();
     std::vector<fs::path> places = ggml::mapped(name);
-    for (const fs::path& file : {base::own_file(), base::executable_file()}) places.push_back(file.parent_path() / name);
+    for (const fs::path& folder : {own_folder(), base::executable_file().parent_path()}) places.push_back(folder / name);
     for (const fs::path& place : places) {
         const fs::path file = base::real_path(place);
         if (file.empty()) continue;
@@ -60,8 +62,8 @@ bool Registry::find_base() {
             take(f.device_name, library, "ggml_backend_dev_name");
             take(f.device_type, library, "ggml_backend_dev_type");
             take(f.log, library, "ggml_log_internal");
-            if (f.registration_name == nullptr || f.device_count == nullptr || f.device_at == nullptr || f.registration_of == nullptr ||
-                f.device_name == nullptr || f.device_type == nullptr)
+            if (f.registration_name == nullptr || f.device_count == nullptr || f.device_at == nullptr ||
+                f.registration_of == nullptr || f.device_name == nullptr || f.device_type == nullptr)
                 continue;
             take(f.open, library, "ggml_backend_dev_init");
             if (f.open == nullptr) continue;
@@ -71,7 +73,8 @@ bool Registry::find_base() {
             search_.probe = find_probe();
             search_.state = state_folder();
             search_.prefix = BACKPLANE_GGML_PREFIX;
-            if (search_.probe.empty()) say("there is no backplane-ggml-probe beside this library: modules are not tried before they are loaded");
+            if (search_.probe.empty())
+                say("there is no backplane-ggml-probe beside this library: modules are not tried before they are loaded");
             return true;
         } catch (const Error&) {
             continue;
@@ -85,7 +88,9 @@ void Registry::say(const std::string& text) {
 }
 
 void Registry::add_locked(Registration* registration) {
-    if (registration == nullptr || std::find(registrations_.begin(), registrations_.end(), registration) != registrations_.end()) return;
+    if (registration == nullptr ||
+        std::find(registrations_.begin(), registrations_.end(), registration) != registrations_.end())
+        return;
     registrations_.push_back(registration);
     const size_t count = base_.device_count(registration);
     for (size_t i = 0; i < count; ++i)
@@ -103,12 +108,14 @@ void Registry::add(Device* device) {
     if (device == nullptr || !find_base() || std::find(devices_.begin(), devices_.end(), device) != devices_.end()) return;
     auto place = devices_.end();
     if (base_.device_type(device) == ggml::kTypeGpu)
-        place = std::find_if(devices_.begin(), devices_.end(), [&](Device* d) { return base_.device_type(d) == ggml::kTypeIntegrated; });
+        place = std::find_if(devices_.begin(), devices_.end(),
+                             [&](Device* d) { return base_.device_type(d) == ggml::kTypeIntegrated; });
     devices_.insert(place, device);
 }
 
 bool Registry::listed(const char* name) {
-    return std::any_of(registrations_.begin(), registrations_.end(), [&](Registration* r) { return alike(base_.registration_name(r), name); });
+    return std::any_of(registrations_.begin(), registrations_.end(),
+                       [&](Registration* r) { return alike(base_.registration_name(r), name); });
 }
 
 // May be asked for what is loaded already: a module answers for its file once, whatever path it is found under.
@@ -133,7 +140,8 @@ Registration* Registry::load_locked(const fs::path& path) {
         if (api != ggml::kApiVersion) return say(what + "its API number is " + std::to_string(api)), nullptr;
         const size_t count = base_.device_count(registration);
         for (size_t i = 0; i < count; ++i)
-            if (base_.device_at(registration, i) == nullptr) return say(what + "its device " + std::to_string(i) + " is null"), nullptr;
+            if (base_.device_at(registration, i) == nullptr)
+                return say(what + "its device " + std::to_string(i) + " is null"), nullptr;
         const bool known = std::find(registrations_.begin(), registrations_.end(), registration) != registrations_.end();
         if (!known && listed(base_.registration_name(registration)))
             return say(what + "there is a backend " + base_.registration_name(registration) + " already"), nullptr;
@@ -153,9 +161,12 @@ Registration* Registry::load(const fs::path& path) {
     if (!find_base()) return nullptr;
     std::error_code error;
     const fs::path file = fs::absolute(path, error);
-    const bool known = std::any_of(loaded_.begin(), loaded_.end(), [&, s = base::status_of(file)](const Loaded& l) { return l.volume == s.volume && l.number == s.number; });
+    const bool known = std::any_of(loaded_.begin(), loaded_.end(), [&, s = base::status_of(file)](const Loaded& l) {
+        return l.volume == s.volume && l.number == s.number;
+    });
     if (!known)
-        if (const std::string why = why_not(file, search_); !why.empty()) return say("cannot use " + file.string() + ": " + why), nullptr;
+        if (const std::string why = why_not(file, search_); !why.empty())
+            return say("cannot use " + file.string() + ": " + why), nullptr;
     return load_locked(file);
 }
 
@@ -178,21 +189,24 @@ void Registry::load_all(const fs::path& folder) {
         std::error_code error;
         load_from(fs::absolute(folder, error));
     } else {
-        const fs::path own = base::own_file().parent_path();
+        const fs::path own = own_folder();
         const fs::path program = base::executable_file().parent_path();
         load_from(own);
         if (program != own && !program.empty()) load_from(program);
     }
     if (const auto extra = base::environment("GGML_BACKEND_PATH")) load(*extra);
-    if (devices_.empty()) say("no device: no usable " + search_.prefix + "*" + std::string(base::library_ending()) + " in " +
-                              (folder.empty() ? base::own_file().parent_path() : folder).string());
+    if (devices_.empty())
+        say("no device: no usable " + search_.prefix + "*" + std::string(base::library_ending()) + " in " +
+            (folder.empty() ? own_folder() : folder).string());
 }
 
 // It leaves the lists and stays mapped: pointers to it may be kept anywhere.
 void Registry::unload(Registration* registration) {
     const std::lock_guard lock(mutex_);
     if (registration == nullptr || !find_base()) return;
-    devices_.erase(std::remove_if(devices_.begin(), devices_.end(), [&](Device* d) { return base_.registration_of(d) == registration; }), devices_.end());
+    devices_.erase(std::remove_if(devices_.begin(), devices_.end(),
+                                  [&](Device* d) { return base_.registration_of(d) == registration; }),
+                   devices_.end());
     registrations_.erase(std::remove(registrations_.begin(), registrations_.end(), registration), registrations_.end());
 }
 
@@ -242,9 +256,7 @@ Backend* Registry::open(const char* name, const char* parameters) {
     return found != nullptr ? base_.open(found, parameters) : nullptr;
 }
 
-Backend* Registry::open(int32_t type, const char* parameters) {
-    return open_first(type, parameters);
-}
+Backend* Registry::open(int32_t type, const char* parameters) { return open_first(type, parameters); }
 
 // The first of this type that opens. A driver that fails now is no reason to do without its neighbour.
 Backend* Registry::open_first(int32_t type, const char* parameters) {

@@ -139,7 +139,7 @@ struct DeviceInfo {
     std::string id;  // "cpu:0", "vulkan:1": backend and number, stable across runs
     std::string name, backend, driver;
     DeviceKind kind{};
-    std::string identity;  // "pci:0000:01:00.0", "uuid:...", "cpu": which physical chip it is; may be empty
+    std::string identity;                 // "pci:0000:01:00.0", "uuid:...", "cpu": which physical chip it is; may be empty
     std::vector<std::string> identities;  // all that is known of it, `identity` first
     std::string same_chip_as;             // id of the preferred device of another backend on this very chip; empty: none
     uint64_t memory_total = 0, memory_free = 0;  // bytes, 0: not known

@@ -12,7 +12,7 @@ namespace backplane::base {
 class TerminalSetup {
 public:
     TerminalSetup() noexcept;
-    ~TerminalSetup();
+    ~TerminalSetup();  // NOLINT(performance-trivially-destructible): not on every platform
     TerminalSetup(const TerminalSetup&) = delete;
     TerminalSetup& operator=(const TerminalSetup&) = delete;
 

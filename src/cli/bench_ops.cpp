@@ -166,7 +166,7 @@ void bench(const Options& o, Run& run) {
         if (other) {
             cells.push_back(u.runs > 0 ? number(u.median_ms, "%.3f") : "-");
             cells.push_back(t.runs > 0 && u.runs > 0 ? number(u.median_ms / t.median_ms, "%.2f") : "-");
-            if (u.runs > 0) row["against_ms"] = u.median_ms;
+            if (u.runs > 0) row.update({{"against_ms", u.median_ms}, {"against_least_ms", u.least_ms}});
             if (t.runs > 0 && u.runs > 0) {
                 row["ratio"] = u.median_ms / t.median_ms;
                 log_sum += std::log(u.median_ms / t.median_ms);

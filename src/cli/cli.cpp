@@ -12,8 +12,7 @@ namespace backplane::cli {
 void add_module_options(CLI::App& command, DeviceChoice& choice) {
     command.add_option("--modules", choice.modules, "Folder or module file to search first (may be repeated)")
         ->type_name("PATH");
-    command
-        .add_option("--option", choice.options, "Option of a module, for example cpu.threads=4 (may be repeated)")
+    command.add_option("--option", choice.options, "Option of a module, for example cpu.threads=4 (may be repeated)")
         ->type_name("NAME=VALUE")
         ->allow_extra_args(false)
         ->check([](const std::string& text) {

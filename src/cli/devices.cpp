@@ -19,7 +19,10 @@ int devices(const DeviceChoice& choice, const Run& run) {
     std::vector<std::vector<std::string>> rows{{"  ID", "NAME", "KIND", "MEMORY", "FREE", "IDENTITY", "USES"}};
     for (const DeviceInfo& d : report.devices)
         rows.push_back({(d.id == report.chosen ? "> " : "  ") + d.id, d.name, name_of(d.kind), human_bytes(d.memory_total),
-                        human_bytes(d.memory_free), d.identity.empty() ? "-" : d.same_chip_as.empty() ? d.identity : "= " + d.same_chip_as,
+                        human_bytes(d.memory_free),
+                        d.identity.empty()       ? "-"
+                        : d.same_chip_as.empty() ? d.identity
+                                                 : "= " + d.same_chip_as,
                         d.warning.empty() ? d.features : d.warning});
     print_table(rows);
     std::printf("\n%s: %s\n", report.chosen.empty() ? "Nothing chosen" : "Chosen", report.why.c_str());

@@ -98,7 +98,8 @@ void forget(const std::vector<std::string>& files, const DeviceChoice& choice) {
         return;
     }
     for (const std::string& file : files)
-        std::printf("%s: %s\n", file.c_str(), store.forget(key_of(file, choice)) ? "forgotten, will be tried again" : "nothing was remembered");
+        std::printf("%s: %s\n", file.c_str(),
+                    store.forget(key_of(file, choice)) ? "forgotten, will be tried again" : "nothing was remembered");
 }
 
 void trust(const std::vector<std::string>& files, const DeviceChoice& choice) {
@@ -116,8 +117,14 @@ void remembered(const Run& run) {
     Json json = Json::array();
     std::vector<std::vector<std::string>> rows{{"OUTCOME", "FILE", "REASON"}};
     for (const registry::RememberedTrial& t : open_store().all()) {
-        json.push_back({{"file", t.file}, {"outcome", name_of(t.trial)}, {"reason", t.reason}, {"when", t.when}, {"until", t.until},
-                        {"attempts", t.attempts}, {"by_hand", t.by_hand}, {"expired", t.expired}});
+        json.push_back({{"file", t.file},
+                        {"outcome", name_of(t.trial)},
+                        {"reason", t.reason},
+                        {"when", t.when},
+                        {"until", t.until},
+                        {"attempts", t.attempts},
+                        {"by_hand", t.by_hand},
+                        {"expired", t.expired}});
         rows.push_back({name_of(t.trial), t.file, t.by_hand ? "trusted by hand" : t.reason});
     }
     if (run.json) return print({{"remembered", json}});
@@ -140,11 +147,13 @@ void add_modules(CLI::App& app, Run& run) {
     list_command->footer("Example:\n  backplane modules list --modules ./my-modules");
     list_command->callback([choice, &run] { list(*choice, run); });
     auto files = std::make_shared<std::vector<std::string>>();
-    CLI::App* forget_command = command->add_subcommand("forget", "Have modules tried in a child process again; without FILE: all of them");
+    CLI::App* forget_command =
+        command->add_subcommand("forget", "Have modules tried in a child process again; without FILE: all of them");
     forget_command->add_option("FILE", *files, "Module files");
     forget_command->footer("Example:\n  backplane modules forget /opt/app/lib/backplane-NAME.so");
     forget_command->callback([files, choice] { forget(*files, *choice); });
-    CLI::App* trust_command = command->add_subcommand("trust", "Load a module without trying it first, as long as the file stays as it is");
+    CLI::App* trust_command =
+        command->add_subcommand("trust", "Load a module without trying it first, as long as the file stays as it is");
     trust_command->add_option("FILE", *files, "Module files")->required();
     trust_command->footer("Example:\n  backplane modules trust /opt/app/lib/backplane-NAME.so");
     trust_command->callback([files, choice] { trust(*files, *choice); });

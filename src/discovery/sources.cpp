@@ -137,7 +137,9 @@ Search find_modules(const ContextOptions& options) {
         if (!own.empty()) around(finder, own, SourceKind::library_folder);
         if (!program.empty() && program.parent_path() != own.parent_path())
             around(finder, program, SourceKind::executable_folder);
-        finder.path(BACKPLANE_INSTALL_MODULES, SourceKind::installed);
+        // A prefix of another system has no drive, and would mean the current one.
+        const fs::path installed = base::path_of(BACKPLANE_INSTALL_MODULES);
+        if (installed.is_absolute()) finder.path(installed, SourceKind::installed);
     }
     return search;
 }

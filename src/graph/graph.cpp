@@ -72,7 +72,7 @@ TensorId Graph::add(Op op, std::span<const TensorId> inputs, std::vector<Attribu
         operands.push_back(id.valid() ? graph::Operand{tensors_[id.index].dtype, tensors_[id.index].shape}
                                       : graph::Operand{});
     }
-    graph::CheckedNode checked = graph::check_node(*definition, name, std::move(operands), std::move(attributes));
+    graph::CheckedNode checked = graph::check_node(*definition, name, std::move(operands), attributes);
     const TensorId output =
         append(tensors_, {name, checked.result.dtype, Role::temporary, std::move(checked.result.shape), 0, {}, 0});
     std::vector<TensorId> given(inputs.begin(), inputs.end());

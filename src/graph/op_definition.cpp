@@ -133,7 +133,7 @@ std::string InferCall::typed_text(size_t i) const {
 void InferCall::refuse(const std::string& why) const { throw Error(Code::invalid, label(definition_, node_) + ": " + why); }
 
 CheckedNode check_node(const OpDefinition& definition, std::string_view node, std::vector<Operand> inputs,
-                       std::vector<Attribute> attributes) {
+                       const std::vector<Attribute>& attributes) {
     const InferCall bare(definition, node, inputs, {});
     check_arity(definition, bare, inputs);
     if (!definition.any_number) inputs.resize(definition.inputs.size());

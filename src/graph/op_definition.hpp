@@ -139,7 +139,7 @@ struct CheckedNode {
     InferResult result;
 };
 CheckedNode check_node(const OpDefinition& definition, std::string_view node, std::vector<Operand> inputs,
-                       std::vector<Attribute> attributes);
+                       const std::vector<Attribute>& attributes);
 
 #define BP_OP_DECLARATION(id, identifier, name) extern const OpDefinition op_##identifier;
 BP_OPS(BP_OP_DECLARATION)

@@ -45,8 +45,10 @@ bool matches(const std::string& term, const DeviceInfo& device) {
     if (term.compare(0, 5, "name=") == 0) return glob(term.substr(5), lower(device.name));
     // A backend over another registry lists devices by the names that one gives them: "ggml:vulkan0".
     const std::string by_name = device.backend + ":" + device.name;
-    return term == lower(device.id) || term == lower(by_name) || term == lower(device.backend) || term == name_of(device.kind) ||
-           std::any_of(device.identities.begin(), device.identities.end(), [&](const std::string& i) { return term == lower(i); });
+    return term == lower(device.id) || term == lower(by_name) || term == lower(device.backend) ||
+           term == name_of(device.kind) ||
+           std::any_of(device.identities.begin(), device.identities.end(),
+                       [&](const std::string& i) { return term == lower(i); });
 }
 
 int rank(DeviceKind kind) {
@@ -107,7 +109,8 @@ void sort_by_preference(std::vector<DeviceInfo>& devices) {
 
 void mark_same_chips(std::vector<DeviceInfo>& devices) {
     auto address = [](const DeviceInfo& d) {
-        return !d.identities.empty() && d.identities.front().compare(0, 4, "pci:") == 0 ? d.identities.front() : std::string();
+        return !d.identities.empty() && d.identities.front().compare(0, 4, "pci:") == 0 ? d.identities.front()
+                                                                                        : std::string();
     };
     auto same = [&](const DeviceInfo& a, const DeviceInfo& b) {
         const std::string x = address(a);

@@ -1,7 +1,8 @@
 // ggml-driver BASE LIBRARY COMMAND...: an application of ggml's registry, as far as a test needs one. Prints a line for each command.
-//   all FOLDER | load FILE | unload NAME | devices | best | time FOLDER | threads FOLDER | name-after-unload NAME
+//   all FOLDER | load FILE | unload NAME | devices | best | time FOLDER | time-load FILE | threads FOLDER | feed LIBRARY FOLDER | name-after-unload NAME
 #include <dlfcn.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +18,20 @@ F symbol(void* library, const char* name) {
     void* found = dlsym(library, name);
     if (found == nullptr) std::printf("no %s\n", name), std::exit(3);
     return reinterpret_cast<F>(found);
+}
+
+// Bytes of files in this process's memory map.
+size_t mapped_bytes() {
+    size_t total = 0;
+    FILE* maps = std::fopen("/proc/self/maps", "r");
+    if (maps == nullptr) return 0;
+    char line[4096];
+    while (std::fgets(line, sizeof line, maps) != nullptr) {
+        unsigned long from = 0, to = 0;
+        if (std::strchr(line, '/') != nullptr && std::sscanf(line, "%lx-%lx", &from, &to) == 2) total += to - from;
+    }
+    std::fclose(maps);
+    return total;
 }
 
 struct Application {
@@ -45,22 +60,37 @@ struct Application {
         std::printf("\n");
     }
     void threads(const char* folder) const {
+        std::atomic<bool> stop = false;
         std::vector<std::thread> all;
         for (int t = 0; t < 4; ++t)
-            all.emplace_back([this] {
-                for (int i = 0; i < 2000; ++i) {
+            all.emplace_back([&] {
+                while (!stop) {
                     const auto count = call<size_t>("ggml_backend_dev_count");
                     for (size_t k = 0; k < count; ++k)
-                        if (void* device = call<void*>("ggml_backend_dev_get", k)) base_call<const char*>("ggml_backend_dev_name", device);
+                        if (void* device = call<void*>("ggml_backend_dev_get", k))
+                            base_call<const char*>("ggml_backend_dev_name", device);
                     call<void*>("ggml_backend_reg_by_name", "CPU");
                 }
             });
-        for (int i = 0; i < 50; ++i) {
+        for (int i = 0; i < 200; ++i) {
             call<void>("ggml_backend_load_all_from_path", folder);
             if (void* cpu = call<void*>("ggml_backend_reg_by_name", "CPU")) call<void>("ggml_backend_unload", cpu);
         }
+        stop = true;
         for (std::thread& t : all) t.join();
         std::printf("threads done\n");
+    }
+    // The gentle way: another library chooses, this application's own registry loads.
+    void feed(const char* feeder, const char* base_file, const char* folder) const {
+        void* other = dlopen(feeder, RTLD_NOW);
+        if (other == nullptr) std::printf("%s\n", dlerror()), std::exit(3);
+        const auto give =
+            symbol<int (*)(void* (*)(const char*), const char*, const char*, void (*)(void*, const char*), void*)>(
+                other, "backplane_ggml_feed");
+        const int loaded = give(
+            symbol<void* (*)(const char*)>(library, "ggml_backend_load"), base_file, folder,
+            [](void*, const char* text) { std::printf("refused: %s\n", text); }, nullptr);
+        std::printf("fed %d\n", loaded);
     }
 };
 
@@ -89,14 +119,17 @@ int main(int argc, char** argv) {
         } else if (command == "best") {
             void* backend = app.call<void*>("ggml_backend_init_best");
             std::printf("best %s\n", backend == nullptr ? "null" : app.base_call<const char*>("ggml_backend_name", backend));
-        } else if (command == "time") {
+        } else if (command == "time" || command == "time-load") {
+            const size_t before = mapped_bytes();
             const auto start = std::chrono::steady_clock::now();
-            app.call<void>("ggml_backend_load_all_from_path", argument), ++i;
-            std::printf("ms %.3f\n", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
-        } else if (command == "time-load") {
-            const auto start = std::chrono::steady_clock::now();
-            app.call<void*>("ggml_backend_load", argument), ++i;
-            std::printf("ms %.3f\n", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+            if (command == "time")
+                app.call<void>("ggml_backend_load_all_from_path", argument);
+            else
+                app.call<void*>("ggml_backend_load", argument);
+            const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+            std::printf("ms %.3f mapped %zu\n", ms, mapped_bytes() - before), ++i;
+        } else if (command == "feed") {
+            app.feed(argument, argv[1], i + 2 < argc ? argv[i + 2] : ""), i += 2;
         } else if (command == "threads") {
             app.threads(argument), ++i;
         }

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
+#include <ostream>
 #include <string>
 
 namespace {
@@ -35,14 +35,18 @@ protected:
         if (!root_.empty()) fs::remove_all(root_);
     }
     [[nodiscard]] fs::path modules() const { return root_ / "modules"; }
-    void add_stock(const std::string& name, const fs::path& from = kStock) const { fs::copy_file(from / name, modules() / name); }
+    void add_stock(const std::string& name, const fs::path& from = kStock) const {
+        fs::copy_file(from / name, modules() / name);
+    }
     void add_faulty(const std::string& fault, const std::string& name = "libggml-cpu-faulty.so") const {
         fs::copy_file(fs::path(BP_GGML_FAULTY) / ("libfaulty-" + fault + ".so"), modules() / name);
     }
-    Outcome run(const std::string& commands, const std::string& environment = "", const fs::path& library = BP_GGML_LIBRARY) const {
+    Outcome run(const std::string& commands, const std::string& environment = "",
+                const fs::path& library = BP_GGML_LIBRARY) const {
         Outcome outcome;
-        const std::string line = "cd " + root_.string() + " && BACKPLANE_STATE_DIR=" + (root_ / "state").string() + " " + environment +
-                                 " timeout 60 " BP_GGML_DRIVER " " + (kStock / "libggml-base.so").string() + " " + library.string() + " " + commands + " 2>&1";
+        const std::string line = "cd " + root_.string() + " && BACKPLANE_STATE_DIR=" + (root_ / "state").string() + " " +
+                                 environment + " timeout 60 " BP_GGML_DRIVER " " + (kStock / "libggml-base.so").string() +
+                                 " " + library.string() + " " + commands + " 2>&1";
         FILE* pipe = popen(line.c_str(), "r");
         if (pipe == nullptr) return outcome;
         std::array<char, 4096> block{};
@@ -71,8 +75,10 @@ TEST_F(Dropin, ASecondCallAndASecondFolderRegisterNothingTwice) {
     expect(run("all " + modules().string() + " all " + modules().string() + " devices"), "devices 1, registrations 1: CPU");
     fs::create_directory(root_ / "again");
     fs::copy_file(kStock / "libggml-cpu-x64.so", root_ / "again" / "libggml-cpu-x64.so");
-    expect(run("all " + modules().string() + " all " + (root_ / "again").string() + " devices"), "devices 1, registrations 1: CPU");
-    expect(run("load " + (modules() / "libggml-cpu-x64.so").string() + " all " + modules().string() + " devices"), "devices 1, registrations 1: CPU");
+    expect(run("all " + modules().string() + " all " + (root_ / "again").string() + " devices"),
+           "devices 1, registrations 1: CPU");
+    expect(run("load " + (modules() / "libggml-cpu-x64.so").string() + " all " + modules().string() + " devices"),
+           "devices 1, registrations 1: CPU");
 }
 
 TEST_F(Dropin, NothingIsLoadedFromTheCurrentFolder) {
@@ -95,7 +101,8 @@ TEST_F(Dropin, AModuleThatIsCutOffIsRefusedByItsBytes) {
 }
 
 TEST_F(Dropin, AModuleOfAnotherReleaseIsRefusedByTheShapeOfItsTables) {
-    if (!fs::exists(kOld / "libggml-cpu-x64.so")) GTEST_SKIP() << "no older ggml at " << kOld << ": unpack @node-llama-cpp/linux-x64 3.15.1 there";
+    if (!fs::exists(kOld / "libggml-cpu-x64.so"))
+        GTEST_SKIP() << "no older ggml at " << kOld << ": unpack @node-llama-cpp/linux-x64 3.15.1 there";
     add_stock("libggml-cpu-x64.so");
     fs::copy_file(kOld / "libggml-cpu-haswell.so", modules() / "libggml-cpu-haswell.so");
     const Outcome o = run("all " + modules().string() + " devices");
@@ -106,7 +113,8 @@ TEST_F(Dropin, AModuleOfAnotherReleaseIsRefusedByTheShapeOfItsTables) {
 TEST_F(Dropin, ADeviceOfAnUnloadedBackendStillAnswers) {
     add_stock("libggml-cpu-x64.so");
     expect(run("all " + modules().string() + " name-after-unload CPU devices"), "name CPU");
-    expect(run("all " + modules().string() + " unload CPU devices all " + modules().string() + " devices"), "devices 0, registrations 0:\ndevices 1, registrations 1: CPU");
+    expect(run("all " + modules().string() + " unload CPU devices all " + modules().string() + " devices"),
+           "devices 0, registrations 0:\ndevices 1, registrations 1: CPU");
 }
 
 TEST_F(Dropin, ThreadsMayAskWhileOneLoadsAndUnloads) {
@@ -124,7 +132,17 @@ TEST_F(Dropin, TheNextIsTriedWhenADiscreteDeviceDoesNotOpen) {
 TEST_F(Dropin, TheVariableNamesOneModuleMore) {
     add_stock("libggml-cpu-x64.so");
     fs::copy_file(fs::path(BP_GGML_FAULTY) / "libfaulty-GPU_THAT_DOES_NOT_OPEN.so", root_ / "mine.so");
-    expect(run("all " + modules().string() + " devices", "GGML_BACKEND_PATH=" + (root_ / "mine.so").string()), "devices 2, registrations 2: CPU FakeGPU");
+    expect(run("all " + modules().string() + " devices", "GGML_BACKEND_PATH=" + (root_ / "mine.so").string()),
+           "devices 2, registrations 2: CPU FakeGPU");
+}
+
+TEST_F(Dropin, AnUnmodifiedRegistryIsFedTheBestOfWhatIsGood) {
+    add_stock("libggml-cpu-x64.so");
+    add_stock("libggml-cpu-sse42.so");
+    add_faulty("INIT_CRASHES");
+    const Outcome o = run("feed " BP_GGML_FEED " " + modules().string() + " devices", "", kStock / BP_GGML_STOCK_REGISTRY);
+    expect(o, "refused: cannot use " + (modules() / "libggml-cpu-faulty.so").string());
+    expect(o, "fed 1\ndevices 1, registrations 1: CPU");
 }
 
 TEST_F(Dropin, NothingFoundIsSaid) { expect(run("all " + modules().string() + " devices"), "no device"); }
@@ -151,6 +169,8 @@ struct Fault {
     const char* reason;
 };
 
+void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.name; }
+
 class DropinFault : public Dropin, public ::testing::WithParamInterface<Fault> {};
 
 TEST_P(DropinFault, TheHostLivesTheGoodModuleIsUsedAndTheReasonIsGiven) {
@@ -163,14 +183,15 @@ TEST_P(DropinFault, TheHostLivesTheGoodModuleIsUsedAndTheReasonIsGiven) {
     expect(o, GetParam().reason);
 }
 
-INSTANTIATE_TEST_SUITE_P(Faults, DropinFault,
-                         ::testing::Values(Fault{"CONSTRUCTOR_ABORTS", "aborted"}, Fault{"CONSTRUCTOR_CRASHES", "segmentation fault"},
-                                           Fault{"CONSTRUCTOR_EXITS", "exit code 42"}, Fault{"CONSTRUCTOR_HANGS", "did not come back"},
-                                           Fault{"SCORE_HANGS", "during 'score'"}, Fault{"SCORE_THROWS", ": score"},
-                                           Fault{"INIT_THROWS", ": init"}, Fault{"INIT_CRASHES", "during 'init'"},
-                                           Fault{"INIT_MISSING", "no ggml_backend_init"}, Fault{"INIT_NULL", "nothing it can use"},
-                                           Fault{"WRONG_API", "API number is 1"}, Fault{"NO_DEVICES", "0 devices"},
-                                           Fault{"NULL_DEVICE", "device 0 is null"}, Fault{"LIBRARY_MISSING", "libabsent"}),
-                         [](const auto& fault) { return std::string(fault.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Faults, DropinFault,
+    ::testing::Values(Fault{"CONSTRUCTOR_ABORTS", "aborted"}, Fault{"CONSTRUCTOR_CRASHES", "segmentation fault"},
+                      Fault{"CONSTRUCTOR_EXITS", "exit code 42"}, Fault{"CONSTRUCTOR_HANGS", "did not come back"},
+                      Fault{"SCORE_HANGS", "during 'score'"}, Fault{"SCORE_THROWS", ": score"},
+                      Fault{"INIT_THROWS", ": init"}, Fault{"INIT_CRASHES", "during 'init'"},
+                      Fault{"INIT_MISSING", "no ggml_backend_init"}, Fault{"INIT_NULL", "nothing it can use"},
+                      Fault{"WRONG_API", "API number is 1"}, Fault{"NO_DEVICES", "0 devices"},
+                      Fault{"NULL_DEVICE", "device 0 is null"}, Fault{"LIBRARY_MISSING", "libabsent"}),
+    [](const auto& fault) { return std::string(fault.param.name); });
 
 }  // namespace

@@ -1,9 +1,9 @@
 // A ggml module with one fault, chosen by FAULT. It claims the best score, so that it is tried before the good one beside it.
+#include <unistd.h>
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <stdexcept>
-#include <unistd.h>
 
 #define CONSTRUCTOR_ABORTS 1
 #define CONSTRUCTOR_CRASHES 2

@@ -35,7 +35,7 @@ protected:
         o.module_paths = {folder_ / "modules"};
         o.search_defaults = o.use_linked_in = o.use_environment = false;
         o.state_folder = folder_ / "state";
-        o.probe_limit = std::chrono::milliseconds(1500);
+        o.probe_limit = std::chrono::milliseconds(BP_TEST_PROBE_LIMIT);
         o.probe_program = BP_TEST_PROBE;
         return o;
     }

@@ -1,6 +1,5 @@
 // Convolution: depthwise, or a product of the filters and the columns of the input.
 #include <algorithm>
-#include <cstdlib>
 
 #include "ops/table.hpp"
 #include "ops/tiles.hpp"
@@ -67,15 +66,15 @@ uint32_t unrolled_kernel(const Lowering& to, const Value& w, const std::vector<u
     return square && has_unit_steps(geometry) && !to.can.software ? word(w.dim[2]) : 0;
 }
 
-// The matrix units take f16; float32 is rounded to it only where that is allowed.
+// Sums shorter than this are too short for the matrix units: loading costs more than it saves (H200: equal at 576, slower at 128).
+constexpr int64_t kMatrixDepth = 512;
+
 bool suits_matrices(const Lowering& to, const Node& node) {
     const Value& x = to[node.inputs[0]];
     const Value& w = to[node.inputs[1]];
     const int64_t outputs = w.dim[0] / node.integer(BP_ATTR_group, 1);
     const int64_t depth = w.dim[1] * w.dim[2] * w.dim[3];
-    if (!to.can.matrices || outputs < 16 || depth < 32) return false;
-    if (std::getenv("BP_VK_RELAXED")) return true;
-    return x.dtype == BP_F16 ? to.plan.math != BP_MATH_STRICT : to.plan.math == BP_MATH_RELAXED;
+    return to.can.matrices && x.dtype == BP_F16 && to.plan.math != BP_MATH_STRICT && outputs >= 16 && depth >= kMatrixDepth;
 }
 
 void lower_on_matrices(Lowering& to, const Node& node) {
@@ -86,7 +85,7 @@ void lower_on_matrices(Lowering& to, const Node& node) {
     const auto across = static_cast<uint64_t>((y.dim[2] * y.dim[3] + 127) / 128);
     Dispatch d;
     d.label = label_of(to, node, "matrix units");
-    d.shader = variant(kShader_conv_coop_f32, kShader_conv_coop_f16, kShader_conv_coop_f32_by_f16, to[node.inputs[0]], w);
+    d.shader = kShader_conv_coop_f16;
     d.parameters = geometry_of(to, node);
     d.constants = {128, 0, epilogue_function(node), 0, 0, 0, 0, 0, unrolled_kernel(to, w, d.parameters)};
     d.parameters.push_back(down);
@@ -94,6 +93,30 @@ void lower_on_matrices(Lowering& to, const Node& node) {
     d.operands = operands_of(to, node);
     d.work = 2.0 * static_cast<double>(y.elements() * w.dim[1] * w.dim[2] * w.dim[3]);
     to.spread(across * down, d.groups);
+    d.groups[2] = static_cast<uint32_t>(y.dim[0] * groups);
+    to.add(std::move(d));
+}
+
+// For devices where shared memory and barriers cost more than they save.
+void lower_direct(Lowering& to, const Node& node) {
+    const Value& x = to[node.inputs[0]];
+    const Value& w = to[node.inputs[1]];
+    const Value& y = to[node.output];
+    const int64_t groups = node.integer(BP_ATTR_group, 1);
+    const auto blocks = static_cast<uint32_t>((w.dim[0] / groups + 7) / 8);
+    constexpr int64_t local = 32;
+    constexpr int64_t pixels = local * 4;
+    const auto across = static_cast<uint64_t>((y.dim[2] * y.dim[3] + pixels - 1) / pixels);
+    Dispatch d;
+    d.label = label_of(to, node, "direct");
+    d.shader = variant(kShader_conv_direct_f32, kShader_conv_direct_f16, kShader_conv_direct_f32_by_f16, x, w);
+    d.constants = {local, 0, epilogue_function(node)};
+    d.parameters = geometry_of(to, node);
+    d.parameters.push_back(blocks);
+    append_epilogue(d.parameters, node);
+    d.operands = operands_of(to, node);
+    d.work = 2.0 * static_cast<double>(y.elements() * w.dim[1] * w.dim[2] * w.dim[3]);
+    to.spread(across * blocks, d.groups);
     d.groups[2] = static_cast<uint32_t>(y.dim[0] * groups);
     to.add(std::move(d));
 }
@@ -108,6 +131,7 @@ void lower(Lowering& to, const Node& node) {
     if (groups > 1 && outputs == 1 && w.dim[1] == 1) return lower_depthwise(to, node);
     const int64_t pixels = y.dim[2] * y.dim[3];
     if (suits_matrices(to, node)) return lower_on_matrices(to, node);
+    if (to.can.software) return lower_direct(to, node);
     const Tile tile = choose_tile(to.can, outputs, pixels, y.dim[0] * groups);
     const auto down = static_cast<uint32_t>((outputs + tile.rows - 1) / tile.rows);
     const auto across = static_cast<uint64_t>((pixels + tile.columns - 1) / tile.columns);

@@ -12,12 +12,35 @@ struct View {
     std::vector<int64_t> strides;
 };
 
+// From here on the device's own copy is faster than a kernel.
+constexpr uint64_t kTransferBytes = 65536;
+
+// A value that is a stretch of another's bytes.
+ValueId part_of(Lowering& to, const View& view, uint64_t bytes) {
+    Value part;
+    part.dtype = BP_U8;
+    part.dim = {static_cast<int64_t>(bytes)};
+    part.inside = view.value;
+    part.inside_at = static_cast<uint64_t>(view.offset) * sdk::dtype_info(to[view.value].dtype).bytes;
+    return to.plan.add_value(std::move(part));
+}
+
 void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>& size, const View& from, const View& into) {
     uint64_t n = 1;
     for (const int64_t s : size) n *= static_cast<uint64_t>(s);
-    std::vector<uint32_t> parameters = {static_cast<uint32_t>(n), word(from.offset), word(into.offset)};
-    LoopNest(size, from.strides, into.strides).append_to(parameters);
+    if (n == 0) return;
     const uint32_t bytes = sdk::dtype_info(to[into.value].dtype).bytes;
+    const LoopNest nest(size, from.strides, into.strides);
+    const bool one_run = nest.size.size() == 1 && nest.stride[0][0] == 1 && nest.stride[1][0] == 1;
+    if (one_run && n * bytes >= kTransferBytes) {
+        Dispatch d;
+        d.label = label;
+        d.operands = {to.reads(part_of(to, from, n * bytes), 1), to.writes(part_of(to, into, n * bytes), 1)};
+        to.add(std::move(d));
+        return;
+    }
+    std::vector<uint32_t> parameters = {static_cast<uint32_t>(n), word(from.offset), word(into.offset)};
+    nest.append_to(parameters);
     to.each(label, variant_for(kShader_copy_1, bytes), n, {to.reads(from.value), to.writes(into.value)}, parameters);
 }
 

@@ -1,8 +1,6 @@
 #include "ops/tiles.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
 namespace backplane::vulkan {
 
@@ -40,10 +38,6 @@ constexpr int64_t kManyTiles = 256;
 Tile choose_tile(const Abilities& can, int64_t rows, int64_t columns, int64_t batch) {
     constexpr Tile small = {32, 32, 4, 4, 16};
     if (can.most_invocations < 256 || can.software) return small;
-    if (const char* e = std::getenv("BP_VK_TILE")) {
-        Tile t{};
-        if (std::sscanf(e, "%ux%ux%ux%ux%u", &t.rows, &t.columns, &t.down, &t.across, &t.depth) == 5 && rows > 8) return t;
-    }
     if (rows <= 16 && columns >= 128) return {16, 64, 4, 4, 16};
     const auto tiles = [&](int64_t down, int64_t across) {
         return batch * ((rows + down - 1) / down) * ((columns + across - 1) / across);

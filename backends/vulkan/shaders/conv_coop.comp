@@ -12,11 +12,7 @@
 layout(constant_id = 0) const uint LOCAL = 128;
 layout(constant_id = 8) const uint KERNEL = 0;  // kh = kw when not 0; strides and dilations are 1 then
 READ(1, x, T);
-#if defined(HALF_WEIGHTS)
-READ(2, w, float16_t);
-#else
 READ(2, w, T);
-#endif
 WRITE(6, y, T);
 const uint BM = 64;
 const uint BN = 128;

@@ -25,7 +25,7 @@ std::string write_whole_file(const std::filesystem::path& path, const std::strin
         std::filesystem::create_directories(folder.parent_path(), failed);
         if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return std::generic_category().message(errno);
     }
-    std::string part = path.string() + ".XXXXXX";
+    std::string part = path.string() + "." + std::string(6, 'X');  // the letters that mkostemp() replaces
     const int fd = ::mkostemp(part.data(), O_CLOEXEC);
     if (fd < 0) return std::generic_category().message(errno);
     size_t done = 0;

@@ -145,6 +145,12 @@ Handle start(const std::filesystem::path& program, const std::vector<std::string
     return Handle(made.hProcess);
 }
 
+// In place of error reporting and debuggers, which would take longer than the limit.
+LONG WINAPI end_at_once(EXCEPTION_POINTERS* what) {
+    ::TerminateProcess(::GetCurrentProcess(), what->ExceptionRecord->ExceptionCode);
+    return EXCEPTION_EXECUTE_HANDLER;
+}
+
 // An exception that nobody caught ends a process with its code.
 bool is_exception(DWORD code) {
     constexpr DWORD kOfGcc = 0x20474343;
@@ -231,6 +237,7 @@ std::string name_of_signal(int number) {
 void limit_this_process(unsigned seconds) noexcept {
     // No dialog boxes, no error reporting. Its parent's job ends it with its parent.
     ::SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX | SEM_NOOPENFILEERRORBOX);
+    ::SetUnhandledExceptionFilter(end_at_once);
     const HANDLE job = ::CreateJobObjectW(nullptr, nullptr);  // for as long as the process lives
     if (job == nullptr) return;
     JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits{};

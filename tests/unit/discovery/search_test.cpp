@@ -80,6 +80,7 @@ TEST(Search, NothingIsTakenFromTheCurrentDirectory) {
     int refused = 0;
     for (const Source& s : d.sources) refused += s.note.find("not an absolute path") != std::string::npos ? 1 : 0;
     EXPECT_EQ(refused, 2);
+    for (const Source& s : d.sources) EXPECT_TRUE(s.path.is_absolute() || s.note.find("refused") == 0) << s.path << s.note;
 }
 
 TEST(Search, TheEnvironmentNamesFoldersUnlessTheApplicationSaysNo) {

@@ -120,9 +120,7 @@ TEST(Registry, ThreadsMayDoEverythingAtOnce) {
 // A module file of the test's own, in a folder of its own.
 class OwnCopy {
 public:
-    OwnCopy() : folder_(test::make_temporary_folder()) {
-        replace();
-    }
+    OwnCopy() : folder_(test::make_temporary_folder()) { replace(); }
     ~OwnCopy() {
         std::error_code ignored;
         std::filesystem::remove_all(folder_, ignored);
