@@ -1,16 +1,17 @@
 #include "discovery/byte_source.hpp"
 
+#include <string_view>
+
 namespace backplane::discovery {
 
 std::string ByteSource::text(uint64_t offset) const {
-    std::string text;
-    for (uint64_t at = offset; at < size() && text.size() < 256; ++at) {
-        char c = 0;
-        if (!get(at, c)) break;
-        if (c == '\0') return text;
-        text += c;
-    }
-    return {};
+    std::array<char, 256> block{};
+    if (offset >= size()) return {};
+    const auto n = static_cast<size_t>(std::min<uint64_t>(block.size(), size() - offset));
+    if (!read(offset, std::as_writable_bytes(std::span(block)).first(n))) return {};
+    const std::string_view text(block.data(), n);
+    const size_t end = text.find('\0');
+    return end == std::string_view::npos ? std::string() : std::string(text.substr(0, end));
 }
 
 bool FileBytes::read(uint64_t offset, std::span<std::byte> into) const {

@@ -3,7 +3,10 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <climits>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <string>
 #include <utility>
 
 #include "backplane/error.hpp"
@@ -36,14 +39,30 @@ std::string_view library_ending() noexcept { return ".so"; }
 
 std::string_view program_ending() noexcept { return ""; }
 
+namespace {
+
+// The file that is mapped at an address: exact also for what was opened by a relative name from a folder left since.
+std::filesystem::path file_mapped_at(uintptr_t address) {
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+        uintptr_t first = 0;
+        uintptr_t end = 0;
+        const size_t path = line.find('/');
+        if (path == std::string::npos || std::sscanf(line.c_str(), "%zx-%zx", &first, &end) != 2) continue;
+        if (address >= first && address < end) return line.substr(path);
+    }
+    return {};
+}
+
+}  // namespace
+
 std::filesystem::path own_file() {
     static const char anchor = 0;  // an address inside this library
     Dl_info info{};
     if (::dladdr(&anchor, &info) == 0 || info.dli_fname == nullptr) return {};
     std::error_code failed;
-    // A program's own name can be relative to a folder it has left: the system's link is exact.
     const std::filesystem::path file = info.dli_fname;
-    if (!file.is_absolute() || file == "/proc/self/exe") return executable_file();
+    if (!file.is_absolute() || file == "/proc/self/exe") return file_mapped_at(reinterpret_cast<uintptr_t>(&anchor));
     return std::filesystem::canonical(file, failed);
 }
 

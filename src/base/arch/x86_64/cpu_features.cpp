@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <sstream>
 
 namespace backplane::base {
@@ -115,8 +116,11 @@ void keep_what_all_cores_have(CpuFeatures& features) {
 CpuFeatures detect_cpu_features() {
     const uint64_t saved = saved_state();
     CpuFeatures features;
+    std::map<std::pair<uint32_t, uint32_t>, std::array<uint32_t, 4>> leaves;  // asked once each: a virtual machine traps it
     for (const Feature& f : kFeatures) {
-        const uint32_t bits = cpuid(f.leaf, f.part)[static_cast<size_t>(f.where)];
+        auto leaf = leaves.find({f.leaf, f.part});
+        if (leaf == leaves.end()) leaf = leaves.emplace(std::pair(f.leaf, f.part), cpuid(f.leaf, f.part)).first;
+        const uint32_t bits = leaf->second[static_cast<size_t>(f.where)];
         if ((bits >> f.bit & 1u) != 0 && (saved & f.state) == f.state) features.insert(f.name);
     }
     keep_what_all_cores_have(features);
