@@ -44,13 +44,20 @@ typedef struct backplane_context_options { /* a null pointer to this, or zeros i
     const char* cpu_mask;      /* CPU features to act as if missing, "avx512f,avx2"                                 */
     void (*log)(void* log_arg, uint32_t level, const char* text); /* from any thread; null: silence                        */
     void* log_arg;
+    uint32_t probe;            /* first contact in a child process. 0: of what is not known yet; 1: always; 2: never      */
+    uint32_t probe_limit_ms;   /* how long a child may take; 0: the default, 10000                                        */
+    const char* probe_program; /* backplane-probe; null: the one beside the library's modules                             */
+    const char* state_folder;  /* of remembered trials; null: BACKPLANE_STATE_DIR, else the user's cache folder           */
 } backplane_context_options;
 
 /* Searches, judges and loads. Succeeds also when nothing was found: the report says why. */
 BACKPLANE_API bp_code backplane_context_create(const backplane_context_options* options, backplane_context** out,
                                                bp_error* error);
 BACKPLANE_API void backplane_context_destroy(backplane_context* context);
+/* Looks again. Open devices stay; those that are gone answer BP_DEVICE_LOST from now on. */
 BACKPLANE_API bp_code backplane_context_rescan(backplane_context* context, bp_error* error);
+/* Takes a backend's module out of memory until the next rescan. BP_BUSY names the devices, buffers and programs that keep it. */
+BACKPLANE_API bp_code backplane_context_unload(backplane_context* context, const char* backend, bp_error* error);
 
 typedef struct backplane_device_info {
     uint32_t struct_size;

@@ -41,8 +41,11 @@ enum class ProbePolicy {
 
 struct ContextOptions {
     std::vector<std::filesystem::path> module_paths;  // folders or files, searched first, in order
-    bool search_defaults = true;                      // environment, library's folder, executable's folder, installed folder
-    bool use_linked_in = true;                        // modules linked into this build
+    // File names, "libacme-backplane-cpu.so", of modules that no folder shows: where applications are packed so that their libraries
+    // cannot be listed (Android). One that no folder has is found by the system's loader, which runs its constructors.
+    std::vector<std::string> module_names;
+    bool search_defaults = true;  // environment, library's folder, executable's folder, installed folder
+    bool use_linked_in = true;    // modules linked into this build
     bool use_environment = true;
     std::string device_filter;                   // see Context::choose; stronger than BACKPLANE_DEVICE
     std::map<std::string, std::string> options;  // for modules: "cpu.threads" -> "4"
@@ -111,6 +114,7 @@ enum class ReasonCode {
     sanitizer_mismatch = 19,
     quarantined = 20,
     timed_out = 21,
+    unloaded = 22,
 };
 const char* name_of(ReasonCode code) noexcept;  // "cpu-feature-missing"
 
@@ -213,7 +217,13 @@ public:
     // Error(not_found) that says what exists. The same device opened twice gives handles of one open device.
     [[nodiscard]] Device choose(std::string_view filter = {}) const;
     [[nodiscard]] Report report() const;
-    void rescan();  // looks again; open devices stay
+    // Looks again: modules and devices that came or recovered are there, those that went are not. Open devices stay; the handles of
+    // one that its module no longer lists answer Error(device_lost) from now on. What was unloaded is loaded again.
+    void rescan();
+    // Closes the module of a backend ("vulkan") and takes it out of memory, so that its file can be replaced; rescan() loads it again.
+    // Throws Error(busy) naming the open devices, buffers and programs that keep it, and Error(not_found) naming what is loaded.
+    // A module that cannot be taken out of memory (its descriptor says so) stays mapped, closed.
+    void unload(std::string_view backend);
 
 private:
     struct Impl;

@@ -24,6 +24,7 @@ enum class Code : int32_t {
     stale = BP_STALE,
     corrupt = BP_CORRUPT,
     internal = BP_INTERNAL,
+    busy = BP_BUSY,
 };
 
 // Everything the library throws on purpose. what() says what was attempted, on what, why it failed and, where somebody can do

@@ -63,7 +63,8 @@ enum {
     BP_CANCELLED = 10,
     BP_STALE = 11,           /* saved program or cache entry: well formed, made for other versions                        */
     BP_CORRUPT = 12,
-    BP_INTERNAL = 13
+    BP_INTERNAL = 13,
+    BP_BUSY = 14             /* still in use: the text names by what                                                       */
 };
 
 /* Memory of the caller; the module only writes into it. Layout frozen for all majors: it must work when nothing else does.

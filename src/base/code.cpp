@@ -18,6 +18,7 @@ const char* name_of(Code code) noexcept {
         case Code::stale: return "made for another version";
         case Code::corrupt: return "corrupt";
         case Code::internal: return "internal error";
+        case Code::busy: return "still in use";
     }
     return "unknown error";
 }

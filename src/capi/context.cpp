@@ -30,6 +30,12 @@ ContextOptions options_from(const backplane_context_options* given) {
     }
     if (o.device_filter != nullptr) options.device_filter = o.device_filter;
     if (o.cpu_mask != nullptr) options.cpu_mask = o.cpu_mask;
+    if (o.probe > 2)
+        throw Error(Code::invalid, "probe is " + std::to_string(o.probe) + ": it takes 0 (first), 1 (always) or 2 (never)");
+    options.probe = static_cast<backplane::ProbePolicy>(o.probe);
+    if (o.probe_limit_ms != 0) options.probe_limit = std::chrono::milliseconds(o.probe_limit_ms);
+    if (o.probe_program != nullptr) options.probe_program = backplane::base::path_of(o.probe_program);
+    if (o.state_folder != nullptr) options.state_folder = backplane::base::path_of(o.state_folder);
     if (o.log != nullptr)
         options.log = [log = o.log, arg = o.log_arg](backplane::LogLevel level, std::string_view text) {
             log(arg, static_cast<uint32_t>(level), std::string(text).c_str());
@@ -105,6 +111,14 @@ bp_code backplane_context_create(const backplane_context_options* options, backp
 }
 
 void backplane_context_destroy(backplane_context* context) { delete context; }
+
+bp_code backplane_context_unload(backplane_context* context, const char* backend, bp_error* error) {
+    return guarded(error, [&] {
+        require(context, "context");
+        require(backend, "backend");
+        context->context.unload(backend);
+    });
+}
 
 bp_code backplane_context_rescan(backplane_context* context, bp_error* error) {
     return guarded(error, [&] {

@@ -39,6 +39,10 @@ LogLevel level_from(const std::string& name) {
     return LogLevel::info;
 }
 
+std::string counted(uint32_t count, const char* what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 std::string list_of(const std::vector<DeviceInfo>& devices) {
     std::string text;
     for (const DeviceInfo& d : devices)
@@ -70,7 +74,7 @@ struct Context::Impl {
     std::vector<Source> sources;
     std::vector<Candidate> candidates;
     std::vector<Loaded> loaded;
-    mutable std::map<std::string, std::weak_ptr<Device::State>> open_devices;
+    mutable std::vector<std::weak_ptr<Device::State>> open_devices;
     mutable std::vector<std::string> problems;  // what went wrong since the last scan
 
     explicit Impl(ContextOptions given) : options(std::move(given)) {
@@ -191,14 +195,62 @@ struct Context::Impl {
     }
 
     Device open(const Listed& listed) const {
-        if (auto state = open_devices[listed.info.id].lock(); state && state->module == listed.module) return Device(state);
+        for (const auto& state : open_states())
+            if (state->module == listed.module && state->id == listed.id && !state->lost()) return Device(state);
         auto state = std::make_shared<Device::State>();
         state->info = listed.info;
+        state->id = listed.id;
         state->api = &listed.module->api();
         state->module = listed.module;
         state->handle = listed.module->open_device(listed.id);
-        open_devices[listed.info.id] = state;
+        open_devices.push_back(state);
         return Device(state);
+    }
+
+    [[nodiscard]] std::vector<std::shared_ptr<Device::State>> open_states() const {
+        std::erase_if(open_devices, [](const auto& open) { return open.expired(); });
+        std::vector<std::shared_ptr<Device::State>> states;
+        for (const auto& open : open_devices)
+            if (auto state = open.lock()) states.push_back(std::move(state));
+        return states;
+    }
+
+    // Devices that their module no longer lists are gone for whoever still holds them.
+    void lose_unlisted() const {
+        const std::vector<Listed> all = list();
+        for (const auto& state : open_states()) {
+            const bool ours =
+                std::any_of(loaded.begin(), loaded.end(), [&](const Loaded& l) { return l.module == state->module; });
+            const bool there = std::any_of(all.begin(), all.end(),
+                                           [&](const Listed& l) { return l.module == state->module && l.id == state->id; });
+            if (ours && !there) state->lose(state->info.id + " (" + state->info.name + ") is gone since the last scan");
+        }
+    }
+
+    void unload(std::string_view backend) {
+        const auto found = std::find_if(loaded.begin(), loaded.end(), [&](const Loaded& l) { return l.backend == backend; });
+        const std::string what = "cannot unload '" + std::string(backend) + "'";
+        if (found == loaded.end()) {
+            std::string there;
+            for (const Loaded& l : loaded) there += (there.empty() ? "" : ", ") + l.backend;
+            throw Error(Code::not_found,
+                        what + ": no such module is loaded; there are: " + (there.empty() ? "none" : there));
+        }
+        std::string users;
+        for (const auto& state : open_states()) {
+            if (state->module != found->module) continue;
+            users += (users.empty() ? "" : ", ") + state->info.id + " is open with " + counted(state->buffers, "buffer") +
+                     " and " + counted(state->programs, "program");
+        }
+        if (!users.empty()) throw Error(Code::busy, what + ": " + users + "; release them first");
+        for (Candidate& c : candidates) {
+            if (c.verdict != Verdict::loaded || !c.descriptor || c.descriptor->backend != backend) continue;
+            c.verdict = Verdict::rejected;
+            c.code = ReasonCode::unloaded;
+            c.reason = "unloaded by the application";
+            c.remedy = "rescan() loads it again";
+        }
+        loaded.erase(found);
     }
 
     [[nodiscard]] std::string why(const Filter& used, const std::string& source, const std::vector<DeviceInfo>& devices,
@@ -272,6 +324,12 @@ Report Context::report() const {
 void Context::rescan() {
     const std::lock_guard lock(impl_->mutex);
     impl_->scan();
+    impl_->lose_unlisted();
+}
+
+void Context::unload(std::string_view backend) {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->unload(backend);
 }
 
 }  // namespace backplane

@@ -9,7 +9,8 @@ namespace backplane {
 
 namespace {
 
-std::vector<bp_option> options_of(const Device::State& state) {
+std::vector<bp_option> options_of(Device::State& state) {
+    state.expect_there("cannot read the options of " + state.info.id);
     std::vector<bp_option> options(32);
     for (;;) {
         for (bp_option& option : options) {
@@ -19,7 +20,7 @@ std::vector<bp_option> options_of(const Device::State& state) {
         const bp_array room_for{options.data(), static_cast<uint32_t>(options.size()), sizeof(bp_option)};
         uint32_t count = 0;
         base::ErrorRoom room;
-        base::check(state.api->options(state.handle, &room_for, &count, room.get()),
+        state.check(state.api->options(state.handle, &room_for, &count, room.get()),
                     "cannot read the options of " + state.info.id, room);
         const bool all = count <= options.size();
         options.resize(std::min<uint32_t>(count, 1024));
@@ -42,7 +43,7 @@ Option to_option(const bp_option& o) {
     return option;
 }
 
-const Device::State& open_state(const std::shared_ptr<Device::State>& state) {
+Device::State& open_state(const std::shared_ptr<Device::State>& state) {
     if (!state) throw Error(Code::invalid, "no device: this handle was never given one");
     return *state;
 }
@@ -58,19 +59,39 @@ Device::State::~State() {
     if (handle != nullptr) api->device_close(handle);
 }
 
+void Device::State::lose(const std::string& why) {
+    const std::lock_guard lock(why_mutex_);
+    if (lost()) return;
+    why_ = why;
+    lost_.store(true, std::memory_order_release);
+}
+
+void Device::State::expect_there(std::string_view what) const {
+    if (!lost()) return;
+    const std::lock_guard lock(why_mutex_);
+    throw Error(Code::device_lost, std::string(what) + ": " + why_ + "; open the device again (choose), or choose another");
+}
+
+void Device::State::check(bp_code code, std::string_view what, const base::ErrorRoom& room) {
+    if (code == BP_DEVICE_LOST)
+        lose(info.id + " was lost" + (room.text().empty() ? "" : " (" + std::string(room.text()) + ")"));
+    base::check(code, what, room);
+}
+
 const DeviceInfo& Device::info() const { return open_state(state_).info; }
 
 const void* Device::extension(const char* id) const { return open_state(state_).module->extension(id); }
 
 std::vector<Heap> Device::heaps() const {
-    const State& state = open_state(state_);
+    State& state = open_state(state_);
     if (!BP_HAS(state.api, heaps)) return {};
+    state.expect_there("cannot read the memory of " + state.info.id);
     std::array<bp_heap, 32> room_heaps{};
     for (bp_heap& heap : room_heaps) heap.struct_size = BP_SIZE(bp_heap, alignment);
     const bp_array room_for{room_heaps.data(), static_cast<uint32_t>(room_heaps.size()), sizeof(bp_heap)};
     uint32_t count = 0;
     base::ErrorRoom room;
-    base::check(state.api->heaps(state.handle, &room_for, &count, room.get()), "cannot read the memory of " + state.info.id,
+    state.check(state.api->heaps(state.handle, &room_for, &count, room.get()), "cannot read the memory of " + state.info.id,
                 room);
     std::vector<Heap> heaps;
     for (uint32_t i = 0; i < std::min<uint32_t>(count, room_heaps.size()); ++i) {
@@ -81,7 +102,7 @@ std::vector<Heap> Device::heaps() const {
 }
 
 std::vector<Option> Device::options() const {
-    const State& state = open_state(state_);
+    State& state = open_state(state_);
     if (!BP_HAS(state.api, options)) return {};
     std::vector<Option> options;
     for (const bp_option& o : options_of(state)) options.push_back(to_option(o));
@@ -89,7 +110,7 @@ std::vector<Option> Device::options() const {
 }
 
 void Device::set_option(std::string_view name, const std::variant<bool, int64_t, double, std::string>& value) {
-    const State& state = open_state(state_);
+    State& state = open_state(state_);
     const std::string what = "cannot set option '" + std::string(name) + "' of " + state.info.id;
     std::string there;
     for (const Option& option : options()) {
@@ -112,7 +133,7 @@ void Device::set_option(std::string_view name, const std::variant<bool, int64_t,
         }
         if (!BP_HAS(state.api, option_set)) throw Error(Code::unsupported, what + ": the module only shows it");
         base::ErrorRoom room;
-        base::check(state.api->option_set(state.handle, &request, room.get()), what, room);
+        state.check(state.api->option_set(state.handle, &request, room.get()), what, room);
         return;
     }
     throw Error(Code::not_found, what + ": there is no such option; there are: " + (there.empty() ? "none" : there));

@@ -1,10 +1,14 @@
 // What a Device handle shares: the open device of a module, and the lock that serialises its [device] calls (module.h).
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 
 #include "backplane/context.hpp"
+#include "base/errors.hpp"
 
 namespace backplane {
 
@@ -19,10 +23,24 @@ struct Device::State {
     ~State();  // device_close
 
     DeviceInfo info;
+    uint64_t id = 0;  // the module's
     const bp_module_api* api = nullptr;
     bp_device* handle = nullptr;
-    std::mutex device_mutex;                   // held around pack, run and copy
-    std::shared_ptr<registry::Module> module;  // destroyed after the device
+    std::mutex device_mutex;                        // held around pack, run and copy
+    std::atomic<uint32_t> buffers{0}, programs{0};  // alive on it, for whom unload() refuses
+    std::shared_ptr<registry::Module> module;       // destroyed after the device
+
+    // A device that is lost stays so: every later use answers Error(device_lost) at once, without a call of the module.
+    void lose(const std::string& why);
+    [[nodiscard]] bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
+    void expect_there(std::string_view what) const;  // throws Error(device_lost), "what: why"
+    // base::check, which also notes that the device was lost.
+    void check(bp_code code, std::string_view what, const base::ErrorRoom& room);
+
+private:
+    std::atomic<bool> lost_{false};
+    mutable std::mutex why_mutex_;
+    std::string why_;
 };
 
 }  // namespace backplane

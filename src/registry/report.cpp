@@ -50,6 +50,7 @@ const char* name_of(ReasonCode code) noexcept {
         case ReasonCode::sanitizer_mismatch: return "sanitizer-mismatch";
         case ReasonCode::quarantined: return "quarantined";
         case ReasonCode::timed_out: return "timed-out";
+        case ReasonCode::unloaded: return "unloaded";
     }
     return "unknown";
 }

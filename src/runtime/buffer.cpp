@@ -10,8 +10,9 @@ void copy(const Device& device, bp_copy request, const char* what) {
     request.struct_size = BP_SIZE(bp_copy, signal);
     Device::State& state = *device.state();
     base::ErrorRoom room;
+    state.expect_there(what);
     const std::lock_guard lock(state.device_mutex);
-    base::check(state.api->copy(state.handle, &request, room.get()), what, room);
+    state.check(state.api->copy(state.handle, &request, room.get()), what, room);
 }
 
 void check_range(uint64_t offset, uint64_t bytes, uint64_t size, const char* what) {
@@ -25,23 +26,25 @@ void check_range(uint64_t offset, uint64_t bytes, uint64_t size, const char* wha
 
 Buffer::Buffer(const Device& device, uint64_t size) {
     if (!device) throw Error(Code::invalid, "cannot create a buffer: no device given");
-    const Device::State& state = *device.state();
+    Device::State& state = *device.state();
+    const std::string what = "cannot create a buffer of " + std::to_string(size) + " bytes on " + state.info.id;
+    state.expect_there(what);
     base::ErrorRoom room;
     bp_buffer* handle = nullptr;
-    base::check(state.api->buffer_create(state.handle, 0, size, &handle, room.get()),
-                "cannot create a buffer of " + std::to_string(size) + " bytes on " + state.info.id, room);
+    state.check(state.api->buffer_create(state.handle, 0, size, &handle, room.get()), what, room);
     state_ = std::make_shared<State>(device, handle, size);
 }
 
 Buffer Buffer::import(const Device& device, std::span<std::byte> memory) {
     if (!device) throw Error(Code::invalid, "cannot import memory: no device given");
-    const Device::State& state = *device.state();
+    Device::State& state = *device.state();
+    state.expect_there("cannot import host memory on " + state.info.id);
     if (!BP_HAS(state.api, buffer_import))
         throw Error(Code::unsupported,
                     "cannot import host memory: " + state.info.id + " has no such function, copy instead");
     base::ErrorRoom room;
     bp_buffer* handle = nullptr;
-    base::check(state.api->buffer_import(state.handle, memory.data(), memory.size(), &handle, room.get()),
+    state.check(state.api->buffer_import(state.handle, memory.data(), memory.size(), &handle, room.get()),
                 "cannot import host memory on " + state.info.id, room);
     Buffer buffer;
     buffer.state_ = std::make_shared<State>(device, handle, memory.size());

@@ -7,10 +7,15 @@
 namespace backplane {
 
 struct Buffer::State {
-    State(Device device_, bp_buffer* handle_, uint64_t size_) : device(std::move(device_)), handle(handle_), size(size_) {}
+    State(Device device_, bp_buffer* handle_, uint64_t size_) : device(std::move(device_)), handle(handle_), size(size_) {
+        ++device.state()->buffers;
+    }
     State(const State&) = delete;
     State& operator=(const State&) = delete;
-    ~State() { device.state()->api->buffer_close(handle); }
+    ~State() {
+        device.state()->api->buffer_close(handle);
+        --device.state()->buffers;
+    }
 
     Device device;
     bp_buffer* handle;

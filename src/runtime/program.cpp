@@ -8,10 +8,13 @@
 namespace backplane {
 
 struct Program::State {
-    State(Device device_, bp_program* handle_) : device(std::move(device_)), handle(handle_) {}
+    State(Device device_, bp_program* handle_) : device(std::move(device_)), handle(handle_) { ++device.state()->programs; }
     State(const State&) = delete;
     State& operator=(const State&) = delete;
-    ~State() { device.state()->api->program_close(handle); }
+    ~State() {
+        device.state()->api->program_close(handle);
+        --device.state()->programs;
+    }
 
     Device device;
     bp_program* handle;
@@ -57,13 +60,14 @@ ProgramInfo info_of(const Device::State& device, bp_program* program, size_t ten
 
 std::vector<NodeSupport> query(const Device& device, const Graph& graph) {
     if (!device) throw Error(Code::invalid, "cannot query: no device given");
-    const Device::State& state = *device.state();
+    Device::State& state = *device.state();
+    state.expect_there("cannot ask " + state.info.id + " about a graph");
     const GraphData data = graph.data();
     std::vector<bp_answer> answers(graph.nodes().size());
     for (bp_answer& answer : answers) answer.struct_size = BP_SIZE(bp_answer, cost_ns);
     const bp_array room_for{answers.data(), static_cast<uint32_t>(answers.size()), sizeof(bp_answer)};
     base::ErrorRoom room;
-    base::check(state.api->query(state.handle, data.get(), &room_for, room.get()),
+    state.check(state.api->query(state.handle, data.get(), &room_for, room.get()),
                 "cannot ask " + state.info.id + " about a graph", room);
     std::vector<NodeSupport> support;
     support.reserve(answers.size());
@@ -73,7 +77,8 @@ std::vector<NodeSupport> query(const Device& device, const Graph& graph) {
 
 Program::Program(const Device& device, const Graph& graph, const CompileOptions& options) {
     if (!device) throw Error(Code::invalid, "cannot compile: no device given");
-    const Device::State& state = *device.state();
+    Device::State& state = *device.state();
+    state.expect_there("cannot compile a graph for " + state.info.id);
     const GraphData data = graph.data();
     bp_compile how{};
     how.struct_size = BP_SIZE(bp_compile, math);
@@ -83,7 +88,7 @@ Program::Program(const Device& device, const Graph& graph, const CompileOptions&
     how.math = options.math;
     base::ErrorRoom room;
     bp_program* handle = nullptr;
-    base::check(state.api->compile(state.handle, data.get(), &how, &handle, room.get()),
+    state.check(state.api->compile(state.handle, data.get(), &how, &handle, room.get()),
                 "cannot compile a graph for " + state.info.id, room);
     state_ = std::make_shared<State>(device, handle);
     state_->info = info_of(state, handle, graph.tensors().size());
@@ -95,6 +100,7 @@ const Device& Program::device() const { return state_->device; }
 
 void Program::pack(const Slot& slot, std::span<const std::byte> plain, Buffer& into, uint64_t offset) const {
     Device::State& device = *state_->device.state();
+    device.expect_there("cannot pack a weight on " + device.info.id);
     if (!BP_HAS(device.api, pack))
         throw Error(Code::internal, "the module of " + device.info.id +
                                         " wants a weight packed but has no pack(): report this to its author");
@@ -110,12 +116,13 @@ void Program::pack(const Slot& slot, std::span<const std::byte> plain, Buffer& i
     request.bytes = plain.size();
     base::ErrorRoom room;
     const std::lock_guard lock(device.device_mutex);
-    base::check(device.api->pack(state_->handle, index, &request, room.get()), "cannot pack a weight on " + device.info.id,
-                room);
+    device.check(device.api->pack(state_->handle, index, &request, room.get()), "cannot pack a weight on " + device.info.id,
+                 room);
 }
 
 void Program::run(std::span<const Binding> bindings, const Buffer& workspace, const std::atomic<uint32_t>* cancel) const {
     Device::State& device = *state_->device.state();
+    device.expect_there("cannot run a program on " + device.info.id);
     std::vector<bp_binding> raw;
     raw.reserve(bindings.size());
     for (const Binding& b : bindings)
@@ -127,7 +134,7 @@ void Program::run(std::span<const Binding> bindings, const Buffer& workspace, co
     request.cancel = flag_of(cancel);
     base::ErrorRoom room;
     const std::lock_guard lock(device.device_mutex);
-    base::check(device.api->run(state_->handle, &request, room.get()), "cannot run a program on " + device.info.id, room);
+    device.check(device.api->run(state_->handle, &request, room.get()), "cannot run a program on " + device.info.id, room);
 }
 
 }  // namespace backplane

@@ -24,6 +24,9 @@ void* symbol_of(const std::filesystem::path& library, const char* name);
 // Is this file part of this process?
 bool is_loaded(const std::filesystem::path& library);
 
+// How often is it mapped?
+size_t times_loaded(const std::filesystem::path& library);
+
 // Takes a file that may be loaded from its place, as an uninstaller does.
 void take_away(const std::filesystem::path& path);
 

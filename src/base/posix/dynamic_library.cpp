@@ -1,20 +1,106 @@
 #include "base/dynamic_library.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "backplane/error.hpp"
 
 namespace backplane::base {
 
-DynamicLibrary::DynamicLibrary(const std::filesystem::path& file) {
-    handle_ = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+namespace {
+
+// What is mapped at an address, as the kernel tells it.
+struct Mapping {
+    std::filesystem::path path;
+    unsigned major = 0, minor = 0;
+    uint64_t inode = 0;  // 0: none found
+};
+
+Mapping mapping_at(uintptr_t address) {
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+        Mapping m;
+        uintptr_t first = 0;
+        uintptr_t end = 0;
+        const size_t path = line.find('/');
+        if (path == std::string::npos ||
+            std::sscanf(line.c_str(), "%zx-%zx %*s %*x %x:%x %lu", &first, &end, &m.major, &m.minor, &m.inode) != 5)
+            continue;
+        if (address < first || address >= end) continue;
+        m.path = line.substr(path);
+        return m;
+    }
+    return {};
+}
+
+constexpr int kFlags = RTLD_NOW | RTLD_LOCAL;
+
+// Is what is loaded under this name the file that has the name now? Where the kernel names its files otherwise than stat does
+// (overlays), the answer is no, and costs an entry in the loader's list of names.
+bool is_this_file(void* handle, const std::filesystem::path& file) {
+    link_map* map = nullptr;
+    struct stat status {};
+    if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || ::stat(file.c_str(), &status) != 0) return false;
+    const Mapping m = mapping_at(reinterpret_cast<uintptr_t>(map->l_ld));
+    return m.inode != 0 && m.inode == status.st_ino && m.major == gnu_dev_major(status.st_dev) &&
+           m.minor == gnu_dev_minor(status.st_dev);
+}
+
+// The same file by a name that the loader has not heard yet: it knows libraries by name first, and only then by what the file is.
+std::filesystem::path unheard_name(const std::filesystem::path& file) {
+    static std::atomic<uint32_t> count{0};
+    std::string folder = file.parent_path().string();
+    for (uint32_t n = count.fetch_add(1) + 1; n != 0; n >>= 1) folder += (n & 1) != 0 ? "/." : "/";
+    return folder + "/" + file.filename().string();
+}
+
+void* open(const std::filesystem::path& file) {
+    if (!file.has_parent_path()) return ::dlopen(file.c_str(), kFlags);  // the loader's own search
+    void* handle = ::dlopen(file.c_str(), kFlags | RTLD_NOLOAD);
+    if (handle == nullptr) return ::dlopen(file.c_str(), kFlags);
+    if (is_this_file(handle, file)) return handle;
+    ::dlclose(handle);  // the file was replaced while the old one is in use
+    return ::dlopen(unheard_name(file).c_str(), kFlags);
+}
+
+// The note segments of one loaded object, found by what the loader calls its dynamic section.
+struct NoteSearch {
+    const void* dynamic;
+    std::vector<std::span<const std::byte>> notes;
+};
+
+int take_notes(dl_phdr_info* object, size_t, void* arg) {
+    auto& search = *static_cast<NoteSearch*>(arg);
+    const std::span headers(object->dlpi_phdr, object->dlpi_phnum);
+    const auto at = [&](const ElfW(Phdr) & p) { return reinterpret_cast<const std::byte*>(object->dlpi_addr + p.p_vaddr); };
+    bool wanted = false;
+    for (const auto& p : headers) wanted = wanted || (p.p_type == PT_DYNAMIC && at(p) == search.dynamic);
+    if (!wanted) return 0;
+    for (const auto& p : headers)
+        if (p.p_type == PT_NOTE) search.notes.emplace_back(at(p), p.p_memsz);
+    return 1;
+}
+
+link_map* map_of(void* handle) {
+    link_map* map = nullptr;
+    return handle != nullptr && ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : nullptr;
+}
+
+}  // namespace
+
+DynamicLibrary::DynamicLibrary(const std::filesystem::path& file) : handle_(open(file)) {
     if (handle_ != nullptr) return;
     const char* text = ::dlerror();
     throw Error(Code::not_found, text != nullptr ? text : "the system does not say why");
@@ -35,35 +121,35 @@ void* DynamicLibrary::symbol(const char* name) const noexcept {
     return handle_ != nullptr ? ::dlsym(handle_, name) : nullptr;
 }
 
+std::filesystem::path DynamicLibrary::file() const {
+    const link_map* map = map_of(handle_);
+    return map != nullptr ? map->l_name : "";
+}
+
+std::vector<std::span<const std::byte>> DynamicLibrary::notes() const {
+    const link_map* map = map_of(handle_);
+    NoteSearch search{map != nullptr ? map->l_ld : nullptr, {}};
+    if (map != nullptr) ::dl_iterate_phdr(take_notes, &search);
+    return std::move(search.notes);
+}
+
 std::string_view library_ending() noexcept { return ".so"; }
 
 std::string_view program_ending() noexcept { return ""; }
 
-namespace {
-
-// The file that is mapped at an address: exact also for what was opened by a relative name from a folder left since.
-std::filesystem::path file_mapped_at(uintptr_t address) {
-    std::ifstream maps("/proc/self/maps");
-    for (std::string line; std::getline(maps, line);) {
-        uintptr_t first = 0;
-        uintptr_t end = 0;
-        const size_t path = line.find('/');
-        if (path == std::string::npos || std::sscanf(line.c_str(), "%zx-%zx", &first, &end) != 2) continue;
-        if (address >= first && address < end) return line.substr(path);
-    }
-    return {};
-}
-
-}  // namespace
-
 std::filesystem::path own_file() {
     static const char anchor = 0;  // an address inside this library
+    const auto here = reinterpret_cast<uintptr_t>(&anchor);
     Dl_info info{};
-    if (::dladdr(&anchor, &info) == 0 || info.dli_fname == nullptr) return {};
+    link_map* map = nullptr;
+    if (::dladdr1(&anchor, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0 || map == nullptr) return {};
+    // The program itself has no name there (dladdr gives its argv[0], which is whatever its parent wrote), and a relative name says
+    // nothing after a change of folder: the mapping is exact.
+    const std::filesystem::path file = map->l_name;
+    if (!file.is_absolute() || file == "/proc/self/exe") return mapping_at(here).path;
     std::error_code failed;
-    const std::filesystem::path file = info.dli_fname;
-    if (!file.is_absolute() || file == "/proc/self/exe") return file_mapped_at(reinterpret_cast<uintptr_t>(&anchor));
-    return std::filesystem::canonical(file, failed);
+    std::filesystem::path real = std::filesystem::canonical(file, failed);
+    return failed ? file : real;  // "base.apk!/lib/arm64-v8a/libacme.so" is no file, and still says where this came from
 }
 
 std::filesystem::path executable_file() {

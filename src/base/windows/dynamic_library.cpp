@@ -1,5 +1,8 @@
 #include "base/dynamic_library.hpp"
 
+#include <array>
+#include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "backplane/error.hpp"
@@ -33,6 +36,36 @@ std::filesystem::path file_of(HMODULE module) {
     return {};
 }
 
+// The headers that tell one build of a file from another: loading changes nothing in them but the base address.
+struct Headers {
+    IMAGE_FILE_HEADER file{};
+    DWORD check_sum = 0, size = 0, entry = 0;
+    bool operator==(const Headers& other) const {
+        return std::memcmp(&file, &other.file, sizeof file) == 0 && check_sum == other.check_sum && size == other.size &&
+               entry == other.entry;
+    }
+};
+
+Headers headers_in(const char* bytes, size_t size) {
+    IMAGE_DOS_HEADER dos{};
+    IMAGE_NT_HEADERS nt{};
+    if (size < sizeof dos) return {};
+    std::memcpy(&dos, bytes, sizeof dos);
+    if (dos.e_lfanew < 0 || size < sizeof nt || static_cast<size_t>(dos.e_lfanew) > size - sizeof nt) return {};
+    std::memcpy(&nt, bytes + dos.e_lfanew, sizeof nt);
+    return {nt.FileHeader, nt.OptionalHeader.CheckSum, nt.OptionalHeader.SizeOfImage, nt.OptionalHeader.AddressOfEntryPoint};
+}
+
+// Libraries are known by their names here: is what is loaded under this one still what the file holds?
+bool is_another_build(HMODULE loaded, const std::filesystem::path& file) {
+    constexpr size_t kHeaders = 4096;
+    std::array<char, kHeaders> bytes{};
+    std::ifstream stream(windows::extended(file), std::ios::binary);
+    stream.read(bytes.data(), kHeaders);
+    return !(headers_in(bytes.data(), static_cast<size_t>(stream.gcount())) ==
+             headers_in(reinterpret_cast<const char*>(loaded), kHeaders));
+}
+
 }  // namespace
 
 DynamicLibrary::DynamicLibrary(const std::filesystem::path& file) {
@@ -40,6 +73,10 @@ DynamicLibrary::DynamicLibrary(const std::filesystem::path& file) {
     // directory, never PATH.
     constexpr DWORD kSearch = LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS;
     const QuietErrors quiet;
+    const HMODULE loaded = ::GetModuleHandleW(windows::plain(file.native()).c_str());
+    if (loaded != nullptr && is_another_build(loaded, file))
+        throw Error(Code::busy, windows::to_utf8(file.native()) +
+                                    " was replaced while its earlier build is in use: release its devices, or restart");
     handle_ = ::LoadLibraryExW(windows::extended(file).c_str(), nullptr, kSearch);
     if (handle_ == nullptr)
         throw Error(Code::not_found, windows::to_utf8(file.native()) + ": " + windows::words_for(::GetLastError()));
@@ -60,6 +97,12 @@ void* DynamicLibrary::symbol(const char* name) const noexcept {
     if (handle_ == nullptr) return nullptr;
     return reinterpret_cast<void*>(::GetProcAddress(static_cast<HMODULE>(handle_), name));
 }
+
+std::filesystem::path DynamicLibrary::file() const {
+    return handle_ != nullptr ? file_of(static_cast<HMODULE>(handle_)) : std::filesystem::path();
+}
+
+std::vector<std::span<const std::byte>> DynamicLibrary::notes() const { return {}; }
 
 std::string_view library_ending() noexcept { return ".dll"; }
 

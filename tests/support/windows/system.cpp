@@ -78,6 +78,8 @@ size_t threads() {
 
 bool is_loaded(const std::filesystem::path& library) { return ::GetModuleHandleW(library.c_str()) != nullptr; }
 
+size_t times_loaded(const std::filesystem::path& library) { return is_loaded(library) ? 1 : 0; }
+
 void take_away(const std::filesystem::path& path) {
     std::filesystem::path away = path;
     away += L".gone";

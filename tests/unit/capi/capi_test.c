@@ -49,6 +49,12 @@ static void wrong_uses(const char* folder) {
     options.module_path_count = 1;
     backplane_context* context = NULL;
     check(backplane_context_create(&options, &context, &e) == BP_OK, "a context is made");
+    options.struct_size = BP_SIZE(backplane_context_options, state_folder);
+    options.probe = 3;
+    backplane_context* none_made = NULL;
+    check(backplane_context_create(&options, &none_made, &e) == BP_INVALID && none_made == NULL &&
+              strstr(text, "never") != NULL,
+          "an unknown probe policy says which there are");
     backplane_device* device = NULL;
     check(backplane_device_open(context, "no-such", &device, &e) == BP_NOT_FOUND && device == NULL &&
               strstr(text, "minimal:0") != NULL,
@@ -94,6 +100,13 @@ static void right_use(const char* folder) {
 
     backplane_device* device = NULL;
     check(backplane_device_open(context, "minimal", &device, &e) == BP_OK, "device");
+    check(backplane_context_unload(context, "minimal", &e) == BP_BUSY && strstr(text, "minimal:0 is open") != NULL,
+          "what is in use stays, and is named");
+    backplane_device_close(device);
+    check(backplane_context_unload(context, "minimal", &e) == BP_OK, "unload");
+    check(backplane_context_unload(context, "minimal", &e) == BP_NOT_FOUND, "only once");
+    check(backplane_context_rescan(context, &e) == BP_OK, "rescan");
+    check(backplane_device_open(context, "minimal", &device, &e) == BP_OK, "device, loaded again");
     backplane_context_destroy(context); /* the device stays */
     backplane_graph* graph = NULL;
     const int64_t dims[1] = {4};
