@@ -77,6 +77,7 @@ function(backplane_linked_in)
     list(APPEND objects ${o})
     list(APPEND libs ${l})
   endforeach()
+  list(REMOVE_DUPLICATES objects)  # what backends share
   set(source ${CMAKE_CURRENT_BINARY_DIR}/linked_in_modules.c)
   file(WRITE ${source}.new
     "/* Generated: the modules linked into this build. */\n#include \"backplane/module.h\"\n#include \"backplane/note.h\"\n"

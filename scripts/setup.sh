@@ -1,6 +1,6 @@
 #!/bin/sh
 # setup.sh [--ci]: installs what building, testing and the demo need and this machine lacks. Debian 12 packages only; touches
-# nothing when all is there. --ci adds the formatters, checkers, clang and ccache.
+# nothing when all is there. --ci adds the formatters, checkers, clang, ccache, and what builds for Windows and runs it.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -9,7 +9,8 @@ tools="g++:g++ cmake:cmake ninja:ninja-build pkg-config:pkg-config npm:npm"
 headers="hwy/highway.h:libhwy-dev CLI/CLI.hpp:libcli11-dev nlohmann/json.hpp:nlohmann-json3-dev fmt/format.h:libfmt-dev
          xxhash.h:libxxhash-dev png.h:libpng-dev jpeglib.h:libjpeg-dev gtest/gtest.h:libgtest-dev"
 if [ "${1:-}" = --ci ]; then
-    tools="$tools git:git python3:python3-minimal clang++:clang clang-format:clang-format clang-tidy:clang-tidy ccache:ccache qemu-x86_64-static:qemu-user-static"
+    tools="$tools git:git python3:python3-minimal clang++:clang clang-format:clang-format clang-tidy:clang-tidy ccache:ccache qemu-x86_64-static:qemu-user-static
+           x86_64-w64-mingw32-g++-posix:g++-mingw-w64-x86-64-posix"
 fi
 
 packages=
@@ -25,6 +26,11 @@ for row in $headers; do
     fi
     want "${row#*:}"
 done
+if [ "${1:-}" = --ci ]; then
+    for row in /usr/lib/wine/wine64:wine64 /usr/src/googletest:googletest; do
+        [ -e "${row%%:*}" ] || want "${row#*:}"
+    done
+fi
 # The fuzzers and sanitizers of clang are a package of their own; its name carries the version.
 if [ "${1:-}" = --ci ] && ! ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1; then want libclang-rt-14-dev; fi
 

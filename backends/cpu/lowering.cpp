@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "shape_rules.hpp"
+#include "common/shape_rules.hpp"
 
 namespace backplane::cpu {
 
@@ -65,26 +65,12 @@ Verdict wrong_type(const Node& node, const Value& value) {
     return {BP_WHY_DTYPE, node.text() + " is not done for " + value.text()};
 }
 
-// Operands without which a node has no meaning.
-size_t inputs_needed(const Node& node) {
-    switch (node.op) {
-        case BP_OP_batch_norm: return 5;
-        case BP_OP_conv:
-        case BP_OP_matmul:
-        case BP_OP_gather: return 2;
-        case BP_OP_concat: return std::max<size_t>(1, node.inputs.size());
-        default: return node.op >= BP_OP_add && node.op <= BP_OP_min ? 2 : 1;
-    }
-}
-
 }  // namespace
 
 Verdict check_node(const Plan& plan, const Node& node) {
     const OpLowering* lowering = find_lowering(node.op);
     if (lowering == nullptr) return {BP_WHY_OP, node.text() + " is not an op of this backend"};
-    for (size_t k = 0; k < inputs_needed(node); ++k)
-        if (node.input(k) == kNone) return {BP_WHY_SHAPE, node.text() + ": operand " + std::to_string(k) + " is missing"};
-    if (Verdict verdict = check_shapes(plan, node); verdict.reason != BP_WHY_NONE) return verdict;
+    if (Verdict verdict = backend::check_shapes(plan, node); verdict.reason != BP_WHY_NONE) return verdict;
     for (size_t k = 0; k < node.inputs.size(); ++k) {
         if (node.inputs[k] == kNone || lowering->owns(k)) continue;
         const Value& value = plan[node.inputs[k]];

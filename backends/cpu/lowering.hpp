@@ -67,12 +67,6 @@ private:
     std::vector<ValueId> pending_scratch_;
 };
 
-// Why an op is not done; reason BP_WHY_NONE: it is.
-struct Verdict {
-    uint32_t reason = BP_WHY_NONE;
-    std::string text;
-};
-
 enum class Types : uint8_t {
     computes,  // in float32: f16 and bf16 operands are widened before and the result is rounded after
     numbers,   // the same for floats; i32 and i64 reach `lower` as they are

@@ -52,6 +52,7 @@ bp_code list(bp_module* module, const bp_array* infos, uint32_t* count, bp_error
         info.capabilities = BP_CAN_IMPORT_HOST | BP_CAN_MAP;
         info.memory_total = memory.total;
         info.memory_free = memory.available;
+        info.memory_source = memory.source;
         info.dtypes = 1u << BP_F32 | 1u << BP_F16 | 1u << BP_BF16;
         info.units = m.units;
         info.features = m.level.name.c_str();

@@ -9,65 +9,32 @@
 #include <string>
 #include <vector>
 
-#include "backplane/sdk.hpp"
+#include "common/graph.hpp"
 
 namespace backplane::cpu {
 
-using ValueId = uint32_t;
-inline constexpr ValueId kNone = UINT32_MAX;
+using backend::kNone;
+using backend::PostOp;
+using backend::ValueId;
+using backend::Verdict;
 
 // Row-major is what crosses the ABI. Feature maps (rank 4, [N,C,H,W]) may be kept channels-last: element (n,c,h,w) lies at
 // ((n*H + h)*W + w)*C + c. `dim` is always the graph's, in the order N C H W.
 enum class Layout : uint8_t { row_major, channels_last };
 
-struct Value {
-    uint32_t dtype = BP_F32;
-    uint32_t role = BP_ROLE_TEMPORARY;
-    std::vector<int64_t> dim;
+struct Value : backend::Value {
     Layout layout = Layout::row_major;
-    std::vector<std::byte> constant;  // role CONSTANT: its bytes
-    uint32_t tensor = kNone;          // index in the graph, for what is bound at each run
     ValueId same_storage_as = kNone;  // this value is another's bytes under other dimensions
-    ValueId state = kNone;            // what a node writes to update this STATE value
-    uint64_t bytes = 0;
-    uint32_t base = 0;  // where it lies: see MemoryPlan
-    uint64_t offset = 0;
-
-    [[nodiscard]] int64_t elements() const;
-    [[nodiscard]] std::string text() const;  // "f32[1,3,8,8]"
 };
 
 // Element strides of a dense value in the order of `dim`.
 std::vector<int64_t> strides_of(const Value& value);
 
-// Applied to each element of a node's result before it is stored, in order: what fusion made of the nodes that followed.
-struct PostOp {
-    enum Kind : uint8_t { bias, unary, scale, add } kind = unary;  // as EpilogueKind
-    uint32_t op = 0;                                               // unary: BP_OP_*
-    float a = 0, b = 0;                                            // unary: its attributes; scale: the factor
-    ValueId value = kNone;                                         // bias: [O]; add: same shape and layout as the result
-};
-
 // Ops of our own, outside the op table.
 inline constexpr uint32_t kOpRelayout = 0x10000;  // same dimensions, other layout
 
-struct Node {
-    uint32_t op = 0;
-    uint32_t index = 0;  // in the graph
-    std::string name;
-    std::vector<ValueId> inputs;  // kNone: not given
-    ValueId output = kNone;
-    std::map<uint32_t, int64_t> integers;
-    std::map<uint32_t, double> numbers;
-    std::map<uint32_t, std::vector<int64_t>> lists;
-    std::vector<PostOp> post;
-
-    [[nodiscard]] int64_t integer(uint32_t id, int64_t otherwise) const;
-    [[nodiscard]] float number(uint32_t id, double otherwise) const;
-    [[nodiscard]] std::vector<int64_t> list(uint32_t id, std::vector<int64_t> otherwise = {}) const;
-    [[nodiscard]] ValueId input(size_t k) const { return k < inputs.size() ? inputs[k] : kNone; }
-    // "Conv 'block/3' (node 17)"
-    [[nodiscard]] std::string text() const;
+struct Node : backend::Node {
+    std::vector<PostOp> post;  // a bias: [O]; what is added: shape and layout of the result
 };
 
 class Run;
@@ -123,7 +90,7 @@ struct Plan {
 };
 
 // Reads the host's graph. Throws Failure(BP_INVALID); symbolic dimensions are Failure(BP_UNSUPPORTED).
-Plan import_graph(const bp_graph* graph);
+inline Plan import_graph(const bp_graph* graph) { return backend::plan_of<Plan>(graph); }
 // Inserts casts so that every op that computes does so on float32.
 void widen_floats(Plan& plan);
 // Fuses what follows a convolution or matrix product into it; drops what nobody reads.

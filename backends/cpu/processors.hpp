@@ -10,6 +10,7 @@ uint32_t usable_threads();
 
 struct Memory {
     uint64_t total = 0, available = 0;  // bytes; 0: not known. The control group's limit counts
+    const char* source = nullptr;       // who says so; null: nobody
 };
 Memory system_memory();
 

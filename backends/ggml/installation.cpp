@@ -1,11 +1,13 @@
 #include "installation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstring>
-#include <map>
+#include <utility>
 
 #include "backplane/sdk.hpp"
+#include "variants.hpp"
 
 namespace backplane::ggml {
 
@@ -48,52 +50,40 @@ std::string lower(std::string_view text) {
     return result;
 }
 
-// Features a module says it uses, as the kernel names them: "avx2 fma avx512f".
-std::string features_of(const BaseLibrary& base, Registration* registration) {
-    const auto get =
-        reinterpret_cast<GetFeatures>(base.backend_reg_get_proc_address(registration, "ggml_backend_get_features"));
+// What ggml calls the features of processors, where the kernel calls them otherwise (/proc/cpuinfo, HWCAP).
+constexpr std::array kKernelNames{
+    std::pair{"sse3", "pni"},        std::pair{"avx512", "avx512f"},   std::pair{"avx512_vbmi", "avx512vbmi"},
+    std::pair{"neon", "asimd"},      std::pair{"arm_fma", "asimd"},    std::pair{"fp16_va", "asimdhp"},
+    std::pair{"dotprod", "asimddp"}, std::pair{"matmul_int8", "i8mm"},
+};
+// Words in its list that say how it was built and ask nothing of the processor.
+constexpr std::array kNoFeatures{"llamafile", "openmp", "accelerate", "repack", "kleidiai", "sve_cnt"};
+
+std::string joined(const std::vector<std::string>& words) {
     std::string text;
-    if (get == nullptr) return text;
-    for (const Feature* f = get(registration); f != nullptr && f->name != nullptr; ++f) {
-        if (f->value == nullptr || std::string_view(f->value) == "0") continue;
-        std::string name = lower(f->name);
-        if (name == "avx512") name = "avx512f";
-        text += (text.empty() ? "" : " ") + name;
-    }
+    for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
     return text;
-}
-
-// The first feature of `features` ("a b") that `mask` ("b,c") forbids; empty: none.
-std::string forbidden(const std::string& features, const std::string& mask) {
-    for (size_t at = 0; at < features.size();) {
-        const size_t end = std::min(features.find(' ', at), features.size());
-        const std::string one = features.substr(at, end - at);
-        if ((',' + lower(mask) + ',').find(',' + one + ',') != std::string::npos) return one;
-        at = end + 1;
-    }
-    return {};
-}
-
-std::map<std::string, std::vector<fs::path>> modules_by_kind(const fs::path& folder) {
-    std::map<std::string, std::vector<fs::path>> kinds;
-    std::error_code error;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-        const std::string name = entry.path().filename().string();
-        if (is_module_name(name)) kinds[kind_of_module(name)].push_back(entry.path());
-    }
-    for (auto& [kind, files] : kinds) std::sort(files.begin(), files.end());
-    return kinds;
 }
 
 }  // namespace
 
-struct Installation::Variant {
-    fs::path file;
-    Library library;
-    int score = 0;  // by the module itself; 0: not for this processor
-};
+std::vector<std::string> cpu_features_of(const BaseLibrary& base, Registration* registration) {
+    const auto get =
+        reinterpret_cast<GetFeatures>(base.backend_reg_get_proc_address(registration, "ggml_backend_get_features"));
+    std::vector<std::string> features;
+    if (get == nullptr) return features;
+    for (const Feature* f = get(registration); f != nullptr && f->name != nullptr; ++f) {
+        if (f->value == nullptr || std::string_view(f->value) == "0") continue;
+        std::string name = lower(f->name);
+        if (std::find(kNoFeatures.begin(), kNoFeatures.end(), name) != kNoFeatures.end()) continue;
+        for (const auto& [theirs, kernels] : kKernelNames)
+            if (name == theirs) name = kernels;
+        if (std::find(features.begin(), features.end(), name) == features.end()) features.push_back(std::move(name));
+    }
+    return features;
+}
 
-Installation::Installation(std::span<const fs::path> folders, const std::string& cpu_mask) {
+Installation::Installation(std::span<const fs::path> folders, const std::string& cpu_mask, const Notebook& notebook) {
     std::string looked;
     fs::path folder;
     for (const fs::path& f : folders) {
@@ -105,33 +95,17 @@ Installation::Installation(std::span<const fs::path> folders, const std::string&
         throw sdk::Failure(BP_NOT_FOUND, "no ggml: no " + base_library_name() + " in " + looked +
                                              "; set the option ggml.path to the folder that has one");
     base_ = std::make_unique<BaseLibrary>(folder);
-    for (auto& [kind, files] : modules_by_kind(base_->file().parent_path())) open_best(std::move(files), cpu_mask);
-}
-
-void Installation::open_best(std::vector<fs::path> files, const std::string& cpu_mask) {
-    std::vector<Variant> variants;
-    for (const fs::path& link : files) {
-        try {
-            const fs::path file = fs::canonical(link);
-            if (const std::string why = why_unloadable(file); !why.empty()) throw sdk::Failure(BP_CORRUPT, why);
-            Variant variant{file, Library(file), 1};
-            if (variant.library.symbol("ggml_backend_init") == nullptr)
-                throw sdk::Failure(BP_INVALID, "it is no backend module: it has no ggml_backend_init");
-            if (const auto score = reinterpret_cast<ModuleScore>(variant.library.symbol("ggml_backend_score")))
-                variant.score = score();
-            if (variant.score > 0) variants.push_back(std::move(variant));
-        } catch (const std::exception& e) {
-            notes_.push_back(link.filename().string() + ": " + e.what());
+    Variants variants(base_->file(), cpu_mask, notebook, notes_);
+    for (const std::string& kind : variants.kinds())
+        while (Variant* best = variants.best(kind)) {
+            try {
+                take(*best, cpu_mask);
+                break;
+            } catch (const std::exception& e) {
+                notes_.push_back(best->file.filename().string() + ": " + e.what());
+                variants.drop_best(kind);
+            }
         }
-    }
-    std::stable_sort(variants.begin(), variants.end(), [](const Variant& a, const Variant& b) { return a.score > b.score; });
-    for (Variant& variant : variants) {
-        try {
-            return take(variant, cpu_mask);
-        } catch (const std::exception& e) {
-            notes_.push_back(variant.file.filename().string() + ": " + e.what());
-        }
-    }
 }
 
 void Installation::take(Variant& variant, const std::string& cpu_mask) {
@@ -140,12 +114,12 @@ void Installation::take(Variant& variant, const std::string& cpu_mask) {
     variant.library.keep();  // it may have started threads
     if (registration == nullptr) throw sdk::Failure(BP_UNSUPPORTED, "it found nothing it can use");
     std::vector<FoundDevice> all = check_module(*base_, registration, variant.file);
-    const std::string features = features_of(*base_, registration);
+    const std::vector<std::string> features = cpu_features_of(*base_, registration);
     if (const std::string feature = forbidden(features, cpu_mask); !feature.empty())
         throw sdk::Failure(BP_DENIED, "it uses " + feature + ", which host.cpu-mask forbids");
     for (FoundDevice& found : all) {
         found.module = variant.file.filename().string();
-        found.features = features;
+        found.features = joined(features);
         devices_.push_back(std::move(found));
     }
 }

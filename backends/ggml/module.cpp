@@ -5,6 +5,7 @@
 #include "handles.hpp"
 #include "platform/library.hpp"
 #include "program.hpp"
+#include "variants.hpp"
 
 namespace backplane::ggml {
 
@@ -76,6 +77,28 @@ bp_device_info describe(const Module& m, size_t index) {
     if (!found.features.empty()) info.features = found.features.c_str();
     return info;
 }
+
+// The host's cache, for texts.
+class HostCache final : public Notebook {
+public:
+    explicit HostCache(const bp_host* host) : host_(host) {}
+    [[nodiscard]] std::string read(const std::string& key) const override {
+        bp_blob value{};
+        void* lease = nullptr;
+        if (!BP_HAS(host_, cache_get) || host_->cache_get(host_->self, {key.data(), key.size()}, &value, &lease) != BP_OK)
+            return {};
+        std::string text =
+            value.data != nullptr ? std::string(static_cast<const char*>(value.data), value.size) : std::string();
+        if (BP_HAS(host_, cache_done)) host_->cache_done(host_->self, lease);
+        return text;
+    }
+    void write(const std::string& key, const std::string& text) const override {
+        if (BP_HAS(host_, cache_put)) host_->cache_put(host_->self, {key.data(), key.size()}, {text.data(), text.size()});
+    }
+
+private:
+    const bp_host* host_;
+};
 
 // ---- module and devices ----
 
@@ -287,7 +310,7 @@ Module::Module(const bp_host* table) : host(table) {
     try {
         const std::vector<fs::path> where = folders(*this);
         if (where.empty()) throw sdk::Failure(BP_NOT_FOUND, "set the option ggml.path to the folder of a ggml");
-        installation = std::make_unique<Installation>(where, option("host.cpu-mask"));
+        installation = std::make_unique<Installation>(where, option("host.cpu-mask"), HostCache(host));
     } catch (const std::exception& e) {
         why_none = e.what();
         return;

@@ -12,11 +12,11 @@ constexpr uint64_t kStagingBytes = uint64_t{1} << 20;
 
 }  // namespace
 
-Device::Device(const Host& h, const Instance& i, const PhysicalDevice& p) : host(h), instance(i), physical(p) {
+Device::Device(const gpu::Host& h, const Instance& i, const PhysicalDevice& p) : host(h), instance(i), physical(p) {
     try {
         create_device();
         memory = std::make_unique<Memory>(physical, vk, handle);
-        modules_.resize(kShaderCount);
+        modules_.resize(gpu::kKernelCount);
         create_layouts();
         open_kernel_cache();
         create_lanes();

@@ -7,23 +7,24 @@
 #include <mutex>
 #include <vector>
 
-#include "host.hpp"
+#include "common/gpu/compile.hpp"
+#include "common/gpu/host.hpp"
 #include "memory.hpp"
 #include "shaders_generated.h"
 
 namespace backplane::vulkan {
 
-inline constexpr uint32_t kMostOperands = 7;      // bindings 1 to 7; 0 has the parameters
-inline constexpr uint32_t kParameterWords = 128;  // as common.glsl
+using gpu::kMostOperands;  // bindings 1 to 7; 0 has the parameters
+using gpu::kParameterWords;
 
 class Device {
 public:
-    Device(const Host& host, const Instance& instance, const PhysicalDevice& physical);
+    Device(const gpu::Host& host, const Instance& instance, const PhysicalDevice& physical);
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
     ~Device();
 
-    const Host& host;
+    const gpu::Host& host;
     const Instance& instance;
     const PhysicalDevice& physical;
     DeviceFunctions vk;
@@ -40,7 +41,7 @@ public:
     void check_lost() const;
 
     // The kernel with these specialisation constants; made when first asked for. [any]
-    VkPipeline pipeline(uint32_t shader, const std::vector<uint32_t>& constants);
+    VkPipeline pipeline(uint32_t kernel, const std::vector<uint32_t>& constants);
     // Hands what was compiled since the last call to the host's kernel cache. [any]
     void remember_kernels();
 
@@ -53,6 +54,11 @@ public:
     void upload(const Buffer& to, uint64_t offset, const std::byte* from, uint64_t bytes);
     void download(const Buffer& from, uint64_t offset, std::byte* to, uint64_t bytes);
     void copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset, uint64_t bytes);
+    // Where the host sees these bytes; null: it does not. They stay mapped. [any]
+    static void* map(const Buffer& buffer, uint64_t offset, uint64_t) {
+        return buffer.mapped() != nullptr ? buffer.mapped() + offset : nullptr;
+    }
+    static void unmap(const Buffer&) {}
 
 private:
     struct Lane {  // one of two in turn: the host fills one while the device reads the other
@@ -69,7 +75,7 @@ private:
     void record_copy(Lane& lane, const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
                      uint64_t bytes);
     void finish(Lane& lane);
-    VkShaderModule module_of(uint32_t shader);
+    VkShaderModule module_of(uint32_t kernel);
 
     VkQueue queue_ = VK_NULL_HANDLE;
     VkPipelineCache kernel_cache_ = VK_NULL_HANDLE;

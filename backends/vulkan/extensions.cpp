@@ -17,21 +17,21 @@ using Clock = std::chrono::steady_clock;
 class PeakRun {
 public:
     PeakRun(Device& device, uint32_t mode, uint32_t rounds, uint64_t read_bytes, uint32_t groups) : device_(device) {
-        Value in;
+        gpu::Value in;
         in.dtype = BP_U8;
         in.dim = {static_cast<int64_t>(read_bytes)};
         in.base = 0;
-        Value out = in;
+        gpu::Value out = in;
         out.dim = {256};
         out.base = 1;
         plan_.add_value(in);
         plan_.add_value(out);
         Dispatch d;
-        d.shader = kShader_peak;
+        d.kernel = gpu::kKernel_peak;
         d.operands = {{0, 16, false}, {1, 4, true}};
         d.groups[0] = groups;
         plan_.dispatches.push_back(d);
-        pipelines_ = {device.pipeline(kShader_peak, {128, mode})};
+        pipelines_ = {device.pipeline(gpu::kKernel_peak, {128, mode})};
         memory_[0] = device.memory->create(read_bytes);
         memory_[1] = device.memory->create(256);
         memory_[2] = device.memory->create(kParameterWords * sizeof(uint32_t));

@@ -153,7 +153,7 @@ bool Instance::describe(PhysicalDevice& device) const {
     // Mesa's cache UUID is the same for all its builds.
     device.fingerprint[0] = hash_of(device.driver.data(), device.driver.size(), code);
     uint64_t kernels = hash_of(device.name.data(), device.name.size());
-    for (uint32_t i = 0; i < kShaderCount; ++i) kernels = hash_of(kShaders[i].words, kShaders[i].bytes, kernels);
+    for (uint32_t i = 0; i < gpu::kKernelCount; ++i) kernels = hash_of(kShaders[i].words, kShaders[i].bytes, kernels);
     device.fingerprint[1] = kernels;
     return true;
 }

@@ -6,28 +6,11 @@
 #include <vector>
 
 #include "api.hpp"
+#include "common/gpu/abilities.hpp"
 
 namespace backplane::vulkan {
 
-// What a device can do of what the kernels ask for.
-struct Abilities {
-    bool halves = false;    // 16-bit storage: f16, bf16, i16
-    bool bytes = false;     // 8-bit storage and integers
-    bool longs = false;     // 64-bit integers
-    bool matrices = false;  // VK_NV_cooperative_matrix: f16 by f16 to f32, 16x16x16, subgroups of 32
-    bool import = false;    // VK_EXT_external_memory_host
-    bool budget = false;    // VK_EXT_memory_budget
-    bool unified = false;   // device memory is host memory
-    bool software = false;  // runs on the CPU: kernels are built slowly, so few variants
-    uint64_t import_alignment = 0;
-    uint64_t storage_alignment = 1;  // of descriptors of storage buffers, and of uniform buffers
-    uint64_t most_range = 0;         // bytes of one storage buffer
-    uint64_t most_allocation = 0;
-    uint32_t most_groups[3] = {65535, 65535, 65535};
-    uint32_t most_invocations = 128;
-    uint32_t shared_bytes = 16384;
-    uint32_t subgroup = 0;
-};
+using gpu::Abilities;
 
 struct PhysicalDevice {
     VkPhysicalDevice handle = VK_NULL_HANDLE;

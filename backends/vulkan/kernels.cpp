@@ -61,18 +61,18 @@ void Device::remember_kernels() {
     host.remember(cache_key_, {bytes.data(), size});
 }
 
-VkShaderModule Device::module_of(uint32_t shader) {
-    if (modules_[shader] != VK_NULL_HANDLE) return modules_[shader];
+VkShaderModule Device::module_of(uint32_t kernel) {
+    if (modules_[kernel] != VK_NULL_HANDLE) return modules_[kernel];
     VkShaderModuleCreateInfo info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
-    info.codeSize = kShaders[shader].bytes;
-    info.pCode = kShaders[shader].words;
-    check(vk.CreateShaderModule(handle, &info, nullptr, &modules_[shader]),
-          std::string("load kernel ") + kShaders[shader].name + " on " + physical.name);
-    return modules_[shader];
+    info.codeSize = kShaders[kernel].bytes;
+    info.pCode = kShaders[kernel].words;
+    check(vk.CreateShaderModule(handle, &info, nullptr, &modules_[kernel]),
+          std::string("load kernel ") + kShaders[kernel].name + " on " + physical.name);
+    return modules_[kernel];
 }
 
-VkPipeline Device::pipeline(uint32_t shader, const std::vector<uint32_t>& constants) {
-    std::vector<uint32_t> key = {shader};
+VkPipeline Device::pipeline(uint32_t kernel, const std::vector<uint32_t>& constants) {
+    std::vector<uint32_t> key = {kernel};
     key.insert(key.end(), constants.begin(), constants.end());
     const std::lock_guard lock(pipeline_mutex_);
     const auto found = pipelines_.find(key);
@@ -88,13 +88,13 @@ VkPipeline Device::pipeline(uint32_t shader, const std::vector<uint32_t>& consta
     VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
     info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
     info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-    info.stage.module = module_of(shader);
+    info.stage.module = module_of(kernel);
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = &specialization;
     info.layout = pipeline_layout;
     VkPipeline made = VK_NULL_HANDLE;
     check(vk.CreateComputePipelines(handle, kernel_cache_, 1, &info, nullptr, &made),
-          std::string("build kernel ") + kShaders[shader].name + " on " + physical.name);
+          std::string("build kernel ") + kShaders[kernel].name + " on " + physical.name);
     pipelines_[key] = made;
     unsaved_ = true;
     return made;

@@ -98,19 +98,6 @@ std::unique_ptr<Block> Memory::make_block(uint64_t size, Placement placement) {
     return block;
 }
 
-// First fit.
-bool Memory::take(Block& block, uint64_t size, uint64_t& offset) const {
-    for (auto it = block.free.begin(); it != block.free.end(); ++it) {
-        if (it->second < size) continue;
-        offset = it->first;
-        const uint64_t rest = it->second - size;
-        block.free.erase(it);
-        if (rest != 0) block.free[offset + size] = rest;
-        return true;
-    }
-    return false;
-}
-
 Buffer Memory::create(uint64_t size, Placement placement) {
     const std::lock_guard lock(mutex_);
     Buffer buffer;
@@ -125,14 +112,14 @@ Buffer Memory::create(uint64_t size, Placement placement) {
     const uint64_t room = rounded(size, alignment);
     if (placement == Placement::device && room <= kSharedMost) {
         for (const auto& block : shared_)
-            if (take(*block, room, buffer.offset)) {
+            if (block->free.take(room, buffer.offset)) {
                 buffer.block = block.get();
                 return buffer;
             }
         shared_.push_back(make_block(kBlockBytes, placement));
-        shared_.back()->free[0] = kBlockBytes;
+        shared_.back()->free = gpu::FreeList(kBlockBytes);
         buffer.block = shared_.back().get();
-        take(*buffer.block, room, buffer.offset);
+        buffer.block->free.take(room, buffer.offset);
         return buffer;
     }
     own_.push_back(make_block(room, placement));
@@ -206,25 +193,8 @@ void Memory::close(const Buffer& buffer) noexcept {
         own_.erase(mine);
         return;
     }
-    // Join with what is free on both sides.
-    auto& free = buffer.block->free;
-    uint64_t first = buffer.offset;
-    uint64_t size = rounded(buffer.size, std::max<uint64_t>(256, physical_.can.storage_alignment));
-    const auto next = free.find(first + size);
-    if (next != free.end()) {
-        size += next->second;
-        free.erase(next);
-    }
-    const auto after = free.lower_bound(first);
-    if (after != free.begin()) {
-        const auto before = std::prev(after);
-        if (before->first + before->second == first) {
-            first = before->first;
-            size += before->second;
-            free.erase(before);
-        }
-    }
-    free[first] = size;
+    const uint64_t room = rounded(buffer.size, std::max<uint64_t>(256, physical_.can.storage_alignment));
+    const uint64_t size = buffer.block->free.give(buffer.offset, room);
     // One empty block is kept, so that a single small buffer does not come and go with its block.
     if (size != buffer.block->size || shared_.size() == 1) return;
     const auto empty = std::find_if(shared_.begin(), shared_.end(), [&](const auto& b) { return b.get() == buffer.block; });

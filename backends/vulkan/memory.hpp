@@ -2,11 +2,11 @@
 #pragma once
 
 #include <atomic>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "common/gpu/free_list.hpp"
 #include "instance.hpp"
 
 namespace backplane::vulkan {
@@ -19,7 +19,7 @@ struct Block {
     VkBuffer buffer = VK_NULL_HANDLE;
     std::byte* mapped = nullptr;  // null: not visible to the host
     uint64_t size = 0;
-    std::map<uint64_t, uint64_t> free;  // offset -> bytes; only of shared blocks
+    gpu::FreeList free;  // of shared blocks
 };
 
 struct Buffer {
@@ -53,7 +53,6 @@ public:
 private:
     std::unique_ptr<Block> make_block(uint64_t size, Placement placement);
     [[nodiscard]] uint32_t type_for(uint32_t allowed, Placement placement) const;
-    bool take(Block& block, uint64_t size, uint64_t& offset) const;
     void release(Block& block) noexcept;
 
     const PhysicalDevice& physical_;

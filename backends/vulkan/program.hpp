@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "device.hpp"
-#include "lowering.hpp"
 #include "recording.hpp"
 
 namespace backplane::vulkan {
@@ -22,12 +21,7 @@ public:
     void run(const bp_run& run);
 
 private:
-    void make_slots();
-    void lower_all(const volatile uint32_t* cancel);
-    void find_residents();
     void make_residents();
-    void make_summary();
-    [[nodiscard]] std::vector<Place> bind(const bp_run& run) const;
     Recording& recording_for(const std::vector<Place>& places);
 
     Device& device_;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "program_bases.hpp"
-
 namespace backplane::vulkan {
 
 namespace {
@@ -52,7 +50,7 @@ void Recording::create_pools(const Script& script) {
 }
 
 Recording::Range Recording::range_of(const Plan& plan, const Operand& operand) const {
-    const Value& value = plan[operand.value];
+    const gpu::Value& value = plan[operand.value];
     if (value.bytes == 0) return {};
     const Place& place = places_[value.base];
     const uint64_t first = place.buffer.offset + place.offset + value.offset;
@@ -172,7 +170,7 @@ void Recording::record(const Script& script) {
         for (const Operand& operand : d.operands)
             if (const Range range = range_of(script.plan, operand); range.buffer != VK_NULL_HANDLE) ranges.push_back(range);
         order(ranges);
-        if (d.shader == kNoShader) {
+        if (d.kernel == gpu::kNoKernel) {
             record_copy(script.plan, d);
             continue;
         }

@@ -4,18 +4,13 @@
 #include <vector>
 
 #include "device.hpp"
-#include "plan.hpp"
 
 namespace backplane::vulkan {
 
-// Where something bound lies: Value::base counts these.
-struct Place {
-    Buffer buffer;
-    uint64_t offset = 0;
-
-    // Buffers are told apart by their ids: handles and addresses are used again.
-    friend bool operator==(const Place& a, const Place& b) { return a.buffer.id == b.buffer.id && a.offset == b.offset; }
-};
+using gpu::Dispatch;
+using gpu::Operand;
+using gpu::Plan;
+using Place = gpu::Place<Buffer>;
 
 // What the commands are made of.
 struct Script {

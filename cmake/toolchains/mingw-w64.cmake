@@ -23,7 +23,7 @@ set(CMAKE_CXX_FLAGS_INIT "-Wa,-muse-unaligned-vector-move")
 # the headers of Linux.
 set(headers ${CMAKE_BINARY_DIR}/headers)
 file(MAKE_DIRECTORY ${headers})
-foreach(library hwy CLI nlohmann)
+foreach(library hwy CLI nlohmann xxhash.h)
   if(EXISTS /usr/include/${library} AND NOT EXISTS ${headers}/${library})
     file(CREATE_LINK /usr/include/${library} ${headers}/${library} SYMBOLIC)
   endif()

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <sstream>
 
+#include "base/cpu_features.hpp"
 #include "base/dynamic_library.hpp"
 #include "base/environment.hpp"
 #include "base/process.hpp"
 #include "base/user_folder.hpp"
 #include "discovery/inspect.hpp"
 #include "platform/library.hpp"
+#include "sidecar.hpp"
 
 namespace backplane::compat {
 
@@ -109,46 +112,120 @@ Known judge(const fs::path& file, const Search& search, int& tried) {
     return k;
 }
 
+// What a sidecar tells of a file, without opening it. Empty: there is none that counts, and the file is to be tried. `note`: why not.
+std::optional<Known> known_by_sidecar(const fs::path& file, const Search& search, std::string& note, std::string& aside) {
+    const std::optional<ggml::Sidecar> sidecar = ggml::read_sidecar(file, note);
+    if (!sidecar) return std::nullopt;
+    const std::string name = file.filename().string();
+    if (const std::string why = ggml::why_stale_by_size(*sidecar, file, search.base); !why.empty()) {
+        note = "the sidecar of " + name + " is not believed: " + why + "; `backplane modules index` writes it anew";
+        return std::nullopt;
+    }
+    if (sidecar->processor == ggml::processor_text()) {
+        if (sidecar->probe_in_child && sidecar->score > 0) return std::nullopt;  // its driver may be another one by now
+        Known k;
+        k.score = sidecar->score;
+        return k;
+    }
+    // Another processor's score says nothing here, but what the module uses is what it uses.
+    static const base::CpuFeatures kHere = base::detect_cpu_features();
+    for (const std::string& feature : sidecar->cpu)
+        if (!kHere.contains(feature)) {
+            aside =
+                "not used: " + file.string() + ": its sidecar says that it uses " + feature + ", which is not usable here";
+            return Known{};
+        }
+    return std::nullopt;
+}
+
+class Chooser {
+public:
+    Chooser(const fs::path& folder, const Search& search)
+        : folder_(folder), search_(search), memory_(search.state, folder, search.base) {}
+
+    Choice choose() {
+        std::string problem;
+        for (const fs::path& name : base::names_in(folder_, problem)) {
+            const std::string kind = kind_of(name.string(), search_.prefix);
+            if (!kind.empty()) look_at(name.string(), kind);
+        }
+        for (const char* name : kKinds) {
+            const auto found = kinds_.find(name);
+            if (found == kinds_.end()) continue;
+            check_winner(found->second);
+            if (!found->second.usable.empty())
+                choice_.kinds.push_back({name, found->second.usable});
+            else if (const auto aside = asides_.find(name); aside != asides_.end())
+                choice_.refusals.push_back(aside->second);
+        }
+        memory_.save();
+        return std::move(choice_);
+    }
+
+private:
+    void look_at(const std::string& name, const std::string& kind) {
+        const fs::path file = folder_ / name;
+        const base::FileStatus status = base::status_of(file);
+        if (status.kind != base::FileStatus::Kind::regular) return;
+        if (status.others_may_write) return refuse(file, "refused: anybody may write to it; " + base::how_to_protect(file));
+        Kind& all = kinds_[kind];
+        if (const Known* known = memory_.find(name, status)) return take(all, file, *known, false);
+        std::string note;
+        std::string aside;
+        if (const std::optional<Known> known = known_by_sidecar(file, search_, note, aside)) {
+            if (!aside.empty()) asides_[kind] = aside;
+            return take(all, file, *known, true);
+        }
+        if (!note.empty()) choice_.refusals.push_back(note);
+        try_it(all, file);
+    }
+
+    void try_it(Kind& kind, const fs::path& file) {
+        const Known fresh = judge(file, search_, choice_.tried);
+        memory_.remember(file.filename().string(), fresh);
+        take(kind, file, fresh, false);
+    }
+
+    void take(Kind& kind, const fs::path& file, const Known& known, bool by_sidecar) {
+        if (!known.reason.empty()) return refuse(file, known.reason);
+        if (known.score > 0) kind.usable.push_back({file, known.score, by_sidecar, !by_sidecar});
+    }
+
+    void refuse(const fs::path& file, const std::string& why) {
+        choice_.refusals.push_back("cannot use " + file.string() + ": " + why);
+    }
+
+    // Sorts. A sidecar makes a winner only of the very build that it was written for; that takes opening the file, and so waits till now.
+    void check_winner(Kind& kind) {
+        for (;;) {
+            std::stable_sort(kind.usable.begin(), kind.usable.end(),
+                             [](const Usable& a, const Usable& b) { return a.score > b.score; });
+            if (kind.usable.empty() || kind.usable.front().build_checked) return;
+            Usable& best = kind.usable.front();
+            best.build_checked = true;
+            const fs::path file = best.path;
+            std::string note;
+            const std::optional<ggml::Sidecar> sidecar = ggml::read_sidecar(file, note);
+            const std::string why = sidecar ? ggml::why_stale(*sidecar, file, search_.base) : "it changed just now";
+            if (why.empty()) return;
+            choice_.refusals.push_back("the sidecar of " + file.filename().string() + " is not believed: " + why +
+                                       "; `backplane modules index` writes it anew");
+            kind.usable.erase(kind.usable.begin());
+            try_it(kind, file);
+        }
+    }
+
+    const fs::path& folder_;
+    const Search& search_;
+    Memory memory_;
+    std::map<std::string, Kind> kinds_;
+    std::map<std::string, std::string> asides_;  // why one was left out without a word, in case nothing is left
+    Choice choice_;
+};
+
 }  // namespace
 
-Choice choose(const fs::path& folder, const Search& search) {
-    Choice choice;
-    std::map<std::string, Kind> kinds;
-    Memory memory(search.state, folder, search.base);
-    std::string problem;
-    for (const fs::path& name : base::names_in(folder, problem)) {
-        const std::string kind = kind_of(name.string(), search.prefix);
-        if (kind.empty()) continue;
-        const fs::path file = folder / name;
-        const base::FileStatus status = base::status_of(file);
-        if (status.kind != base::FileStatus::Kind::regular) continue;
-        std::string why =
-            status.others_may_write ? "refused: anybody may write to it; " + base::how_to_protect(file) : std::string();
-        int score = 0;
-        if (why.empty()) {
-            const Known* known = memory.find(name.string(), status);
-            Known fresh;
-            if (known == nullptr) {
-                fresh = judge(file, search, choice.tried);
-                known = &fresh;
-                memory.remember(name.string(), fresh);
-            }
-            why = known->reason;
-            score = known->score;
-        }
-        if (!why.empty()) choice.refusals.push_back("cannot use " + file.string() + ": " + why);
-        if (why.empty() && score > 0) kinds[kind].usable.push_back({file, score});
-    }
-    memory.save();
-    for (const char* name : kKinds) {
-        const auto found = kinds.find(name);
-        if (found == kinds.end()) continue;
-        std::stable_sort(found->second.usable.begin(), found->second.usable.end(),
-                         [](const Usable& a, const Usable& b) { return a.score > b.score; });
-        choice.kinds.push_back({name, std::move(found->second.usable)});
-    }
-    return choice;
-}
+Choice choose(const fs::path& folder, const Search& search) { return Chooser(folder, search).choose(); }
 
 std::string why_not(const fs::path& file, const Search& search) {
     const base::FileStatus status = base::status_of(file);
@@ -157,6 +234,11 @@ std::string why_not(const fs::path& file, const Search& search) {
     const std::string name = file.filename().string();
     if (const Known* known = memory.find(name, status))
         return known->score == 0 && known->reason.empty() ? "it is not for this processor" : known->reason;
+    std::string note;
+    const std::optional<ggml::Sidecar> sidecar = ggml::read_sidecar(file, note);
+    if (sidecar && !sidecar->probe_in_child && sidecar->processor == ggml::processor_text() &&
+        ggml::why_stale(*sidecar, file, search.base).empty())
+        return sidecar->score == 0 ? "it is not for this processor" : std::string();
     int tried = 0;
     const Known fresh = judge(file, search, tried);
     memory.remember(name, fresh);
@@ -167,9 +249,11 @@ std::string why_not(const fs::path& file, const Search& search) {
 fs::path own_folder() { return ggml::file_of(reinterpret_cast<const void*>(&own_folder)).parent_path(); }
 
 fs::path find_probe() {
-    const std::string name = "backplane-ggml-probe" + std::string(base::program_ending());
+    const std::string name = "backplane-probe-ggml" + std::string(base::program_ending());
     const fs::path folder = own_folder();
-    for (const fs::path& place : {folder, folder / "backplane", folder.parent_path() / "libexec" / "backplane"}) {
+    const fs::path above = folder.parent_path();
+    for (const fs::path& place :
+         {folder, folder / "backplane", above, above / "backplane", above / "libexec" / "backplane"}) {
         const base::FileStatus status = base::status_of(place / name);
         if (status.kind == base::FileStatus::Kind::regular && !status.others_may_write && !status.foreign_owner)
             return place / name;

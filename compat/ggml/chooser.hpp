@@ -1,5 +1,5 @@
-// Which ggml module of a folder to load, without running any of them in this process: read from their bytes, tried in a child process
-// once, remembered.
+// Which ggml module of a folder to load, without running any of them in this process: as remembered, or as the sidecar beside it says, or
+// read from its bytes and tried in a child process once.
 #pragma once
 
 #include <filesystem>
@@ -40,6 +40,9 @@ private:
 struct Usable {
     std::filesystem::path path;
     int score = 0;
+    bool by_sidecar =
+        false;  // known by what somebody wrote down, not by a trial here: to be asked its score when it is loaded
+    bool build_checked = false;  // the sidecar is about this very build
 };
 
 // The modules of one kind ("cpu"), the best first; the next is for when that fails after all.

@@ -5,6 +5,7 @@
 #include "base/cpu_features.hpp"
 #include "base/user_folder.hpp"
 #include "chooser.hpp"
+#include "platform/files.hpp"
 
 namespace backplane::compat {
 
@@ -23,15 +24,8 @@ std::string identity(const base::FileStatus& s) {
            std::to_string(s.modified_ns);
 }
 
-// What tells processors apart. The kernel's line names the model and every feature in one read; asking the processor costs a trap for
-// each question in a virtual machine, which is most of what a start may take.
 std::string processor() {
-    try {
-        std::string text(4096, '\0');
-        text.resize(base::File("/sys/devices/system/cpu/modalias").read_at(0, std::as_writable_bytes(std::span(text))));
-        if (!text.empty()) return text;
-    } catch (const std::exception&) {  // no such file here: ask
-    }
+    if (std::string text = ggml::processor_text(); !text.empty()) return text;
     std::string features;
     for (const std::string& f : base::detect_cpu_features()) features += f + ' ';
     return features;

@@ -1,15 +1,20 @@
-// backplane-ggml-probe BASE FILE: loads a ggml module beside this libggml-base, asks its score, initialises it, compares its tables with what
+// backplane-probe-ggml BASE FILE: loads a ggml module beside this libggml-base, asks its score, initialises it, compares its tables with what
 // the base expects, and says on descriptor 3 how far it came: "step NAME" before each step, "score N", then "good" or "failed TEXT", "end".
+// backplane-probe-ggml --describe FILE: the same beside the libggml-base of its folder, for `backplane modules index` (docs/discovery.md):
+// "sidecar {JSON}" for good, "foreign" when the file is no module of ggml.
+#include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "backplane/sdk.hpp"
 #include "base/process.hpp"
 #include "installation.hpp"
+#include "sidecar.hpp"
 
 namespace {
 
 using namespace backplane;
+namespace fs = std::filesystem;
 
 void say(const std::string& line) {
     std::string text = line;
@@ -18,31 +23,71 @@ void say(const std::string& line) {
     base::write_record(text + "\n");
 }
 
-void probe(const std::filesystem::path& base_file, const std::filesystem::path& file) {
+struct Probed {
+    int score = 0;
+    bool touches_driver = false;
+    std::vector<std::string> cpu;
+    std::string version;
+};
+
+Probed probe(const fs::path& base_file, const fs::path& file) {
+    Probed found;
     say("step load libggml-base");
     const ggml::BaseLibrary base(base_file.parent_path());
     base.log_set([](int32_t, const char*, void*) {}, nullptr);
+    if (base.version != nullptr) found.version = base.version();
     say("step load");
     ggml::Library library(file);
     const auto init = reinterpret_cast<ggml::ModuleInit>(library.symbol("ggml_backend_init"));
     if (init == nullptr) throw sdk::Failure(BP_INVALID, "it is no backend module: it has no ggml_backend_init");
     const auto ask = reinterpret_cast<ggml::ModuleScore>(library.symbol("ggml_backend_score"));
     library.keep();
-    int score = 1;
+    found.score = 1;
     if (ask != nullptr) {
         say("step score");
-        score = ask();
+        found.score = ask();
     }
-    say("score " + std::to_string(score));
-    if (score > 0) {
-        say("step init");
-        ggml::Registration* registration = init();
-        if (registration == nullptr) throw sdk::Failure(BP_UNSUPPORTED, "it found nothing it can use");
-        say("step devices");
-        static_cast<void>(ggml::check_module(base, registration, std::filesystem::canonical(file)));
-    }
-    say("good");
-    say("end");
+    say("score " + std::to_string(found.score));
+    if (found.score <= 0) return found;
+    say("step init");
+    ggml::Registration* registration = init();
+    if (registration == nullptr) throw sdk::Failure(BP_UNSUPPORTED, "it found nothing it can use");
+    say("step devices");
+    for (const ggml::FoundDevice& device : ggml::check_module(base, registration, fs::canonical(file)))
+        found.touches_driver = found.touches_driver || device.props.type != ggml::kTypeCpu;
+    found.cpu = ggml::cpu_features_of(base, registration);
+    return found;
+}
+
+// "cpu" of "libggml-cpu-zen4.so" and of "libacme-ggml-cpu.so"; empty: not the name of a module.
+std::string kind_of(const std::string& name) {
+    constexpr std::string_view kWord = "ggml-";
+    const size_t at = name.find(kWord);
+    if (at == std::string::npos || name == ggml::base_library_name()) return {};
+    const size_t start = at + kWord.size();
+    return name.substr(start, name.find_first_of("-.", start) - start);
+}
+
+void describe(const fs::path& file) {
+    const std::string kind = kind_of(file.filename().string());
+    if (kind.empty() || kind == "base") return say("foreign");
+    const fs::path base = fs::weakly_canonical(file.parent_path() / ggml::base_library_name());
+    ggml::Sidecar s;
+    s.kind = kind;
+    s.processor = ggml::processor_text();
+    s.base_size = ggml::facts_of(base).size;
+    s.base_build_id = ggml::build_id_of(base);
+    if (s.processor.empty()) throw sdk::Failure(BP_UNSUPPORTED, "this system does not tell its processor from others");
+    const Probed found = probe(base, file);
+    if (s.base_build_id.empty() || ggml::build_id_of(file).empty())
+        throw sdk::Failure(BP_UNSUPPORTED,
+                           "it, or its libggml-base, has no build id: a sidecar could not tell it from another file");
+    s.version = found.version;
+    s.cpu = found.cpu;
+    s.score = std::max(found.score, 0);
+    s.probe_in_child = found.touches_driver;
+    say("sidecar " + ggml::text_of(s));
+    if (s.score == 0) say("note not for this processor, which is all that can be learnt of it here");
 }
 
 }  // namespace
@@ -51,13 +96,15 @@ int main(int argc, char** argv) {
     if (argc < 3) return 2;
     base::limit_this_process(30);
     try {
-        probe(argv[1], argv[2]);
+        if (std::strcmp(argv[1], "--describe") == 0)
+            describe(argv[2]);
+        else
+            static_cast<void>(probe(argv[1], argv[2])), say("good");
     } catch (const std::exception& error) {
         say(std::string("failed ") + error.what());
-        say("end");
     } catch (...) {
         say("failed something was thrown out of it");
-        say("end");
     }
+    say("end");
     base::leave_process(0);
 }

@@ -74,7 +74,7 @@ bool Registry::find_base() {
             search_.state = state_folder();
             search_.prefix = BACKPLANE_GGML_PREFIX;
             if (search_.probe.empty())
-                say("there is no backplane-ggml-probe beside this library: modules are not tried before they are loaded");
+                say("there is no backplane-probe-ggml beside this library: modules are not tried before they are loaded");
             return true;
         } catch (const Error&) {
             continue;
@@ -119,7 +119,7 @@ bool Registry::listed(const char* name) {
 }
 
 // May be asked for what is loaded already: a module answers for its file once, whatever path it is found under.
-Registration* Registry::load_locked(const fs::path& path) {
+Registration* Registry::load_locked(const fs::path& path, bool ask_score) {
     const fs::path file = base::real_path(path);
     const base::FileStatus status = base::status_of(file);
     for (const Loaded& known : loaded_)
@@ -132,6 +132,12 @@ Registration* Registry::load_locked(const fs::path& path) {
         base::DynamicLibrary library(file);
         const auto init = reinterpret_cast<ggml::ModuleInit>(library.symbol("ggml_backend_init"));
         if (init == nullptr) return say(what + "it has no ggml_backend_init"), nullptr;
+        // What somebody wrote down may be wrong; it knows itself what it was built for. A trial here has asked it already, and asking again
+        // costs as much as loading does where each question to the processor is a trap.
+        if (ask_score)
+            if (const auto score = reinterpret_cast<ggml::ModuleScore>(library.symbol("ggml_backend_score")))
+                if (score() == 0)
+                    return say(what + "its sidecar is wrong: it says itself that it is not for this processor"), nullptr;
         Registration* registration = init();
         library.keep();  // pointers into it may be anywhere
         if (registration == nullptr) return say(what + "it found nothing it can use"), nullptr;
@@ -167,7 +173,7 @@ Registration* Registry::load(const fs::path& path) {
     if (!known)
         if (const std::string why = why_not(file, search_); !why.empty())
             return say("cannot use " + file.string() + ": " + why), nullptr;
-    return load_locked(file);
+    return load_locked(file, true);
 }
 
 void Registry::load_from(const fs::path& folder) {
@@ -178,7 +184,7 @@ void Registry::load_from(const fs::path& folder) {
         // Kinds carry the name of their registration; a host that linked one in, or loaded it before, has it.
         if (listed(kind.name.c_str())) continue;
         for (const Usable& module : kind.usable)
-            if (load_locked(module.path) != nullptr) break;
+            if (load_locked(module.path, module.by_sidecar) != nullptr) break;
     }
 }
 

@@ -63,7 +63,7 @@ private:
     };
     bool find_base();
     void say(const std::string& text);
-    Registration* load_locked(const std::filesystem::path& file);
+    Registration* load_locked(const std::filesystem::path& file, bool ask_score);
     void add_locked(Registration* registration);
     void load_from(const std::filesystem::path& folder);
     Backend* open_first(int32_t type, const char* parameters);

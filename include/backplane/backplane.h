@@ -48,6 +48,8 @@ typedef struct backplane_context_options { /* a null pointer to this, or zeros i
     uint32_t probe_limit_ms;   /* how long a child may take; 0: the default, 10000                                        */
     const char* probe_program; /* backplane-probe; null: the one beside the library's modules                             */
     const char* state_folder;  /* of remembered trials; null: BACKPLANE_STATE_DIR, else the user's cache folder           */
+    const char* const* module_names; /* files that no folder shows, "libacme-backplane-cpu.so": docs/discovery.md, Android */
+    uint64_t module_name_count;
 } backplane_context_options;
 
 /* Searches, judges and loads. Succeeds also when nothing was found: the report says why. */

@@ -5,7 +5,7 @@
 //
 // Contexts are independent of each other; every member may be called from many threads. The environment is read once, when a
 // Context is made: BACKPLANE_MODULE_PATH, BACKPLANE_DEVICE, BACKPLANE_CPU_MASK, BACKPLANE_LOG,
-// BACKPLANE_PROBE, BACKPLANE_STATE_DIR (docs/discovery.md); all of it is
+// BACKPLANE_PROBE, BACKPLANE_STATE_DIR, BACKPLANE_CACHE_DIR, BACKPLANE_CACHE_LIMIT (docs/discovery.md); all of it is
 // ignored in set-uid and similar processes.
 #pragma once
 
@@ -54,6 +54,10 @@ struct ContextOptions {
     ProbePolicy probe = ProbePolicy::first;      // BACKPLANE_PROBE is stronger
     std::chrono::milliseconds probe_limit{10000};
     std::filesystem::path probe_program;  // empty: backplane-probe beside the library's modules
+    // The kernel cache (docs/kernel-cache.md) is off unless a folder is named, here or by BACKPLANE_CACHE_DIR. Its limit: the option
+    // "host.cache-limit" ("64M"), else BACKPLANE_CACHE_LIMIT, else 256M.
+    std::filesystem::path cache_folder;
+    bool use_cache = true;                // false: none, whatever the environment says
     std::filesystem::path state_folder;   // of remembered trials; empty: BACKPLANE_STATE_DIR, else the user's cache folder
 };
 
@@ -79,12 +83,15 @@ struct Descriptor {
     uint32_t abi = 0;    // major << 16 | minor
     uint32_t flags = 0;  // BP_NOTE_*
     std::string backend, version, build, licence;
+    std::string interface_name = "backplane";  // whose modules it is one of; this library loads no others
     std::vector<std::string> cpu;  // required CPU features, names as in /proc/cpuinfo or HWCAP
     std::vector<Need> needs;
     int64_t priority = 0;
     bool probe_in_child = true;  // "probe": "none" or "child"
     std::vector<std::string> watch_files, watch_env;
-    std::string json;  // as found
+    uint64_t file_bytes = 0;    // of a sidecar: the file that it was written for; 0: not said
+    std::string file_build_id;  // hexadecimal; empty: not said
+    std::string json;           // as found
 };
 
 enum class Verdict { loaded, outranked, rejected, failed };  // failed: it was judged good, and loading it went wrong
@@ -147,6 +154,7 @@ struct DeviceInfo {
     std::vector<std::string> identities;  // all that is known of it, `identity` first
     std::string same_chip_as;             // id of the preferred device of another backend on this very chip; empty: none
     uint64_t memory_total = 0, memory_free = 0;  // bytes, 0: not known
+    std::string memory_source;                   // who says the two: "/proc/meminfo", "VK_EXT_memory_budget"; may be empty
     uint64_t capabilities = 0;                   // BP_CAN_*
     uint64_t max_buffer = 0;
     uint64_t dtypes = 0;

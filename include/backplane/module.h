@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 #define BP_ABI_MAJOR 1u
-#define BP_ABI_MINOR 0u
+#define BP_ABI_MINOR 1u
 #define BP_ABI ((BP_ABI_MAJOR << 16) | BP_ABI_MINOR)
 
 /* Size of `type` up to and including field `last`: what to write into struct_size. */
@@ -191,6 +191,7 @@ typedef struct bp_device_info {
     uint32_t reserved;
     const char *features; /* space-separated: what the kernels of this module use here ("avx2 fma"); null: none           */
     const char *warning;  /* why it is listed but should not be chosen; null: none                                        */
+    const char *memory_source; /* 1.1: who says the memory figures ("VK_EXT_memory_budget", "cgroup limit"); null: unsaid */
 } bp_device_info;
 
 enum { BP_MEM_EXACT = 1u, BP_MEM_BUDGET = 2u, BP_MEM_UNIFIED = 4u, BP_MEM_HOST_VISIBLE = 8u };

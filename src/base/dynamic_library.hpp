@@ -1,10 +1,12 @@
 // Shared libraries: loading one, and telling whether one could be loaded without loading it.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace backplane::base {
 
@@ -12,14 +14,21 @@ namespace backplane::base {
 class DynamicLibrary {
 public:
     DynamicLibrary() = default;
-    // Loads the very file (an absolute path), with everything it needs, at once. Throws Error(not_found) with what the system said.
+    // Loads the very file (an absolute path), with everything it needs, at once. A name without a folder is left to the system's own
+    // search. Throws Error(not_found) with what the system said.
     explicit DynamicLibrary(const std::filesystem::path& file);
+    // One more reference to the library that contains this code, so that it stays in memory; empty when that is the program.
+    static DynamicLibrary of_this_code() noexcept;
     ~DynamicLibrary();
     DynamicLibrary(DynamicLibrary&& other) noexcept;
     DynamicLibrary& operator=(DynamicLibrary&& other) noexcept;
 
     [[nodiscard]] void* symbol(const char* name) const noexcept;  // null: no such symbol
-    void keep() noexcept { handle_ = nullptr; }                   // stays mapped until the process ends
+    // Where the system says that it came from: perhaps no file, or none that may be read.
+    [[nodiscard]] std::filesystem::path file() const;
+    // Its note segments (ELF) where they lie in memory, valid while it is open; none where libraries have no such thing.
+    [[nodiscard]] std::vector<std::span<const std::byte>> notes() const;
+    void keep() noexcept { handle_ = nullptr; }  // stays mapped until the process ends
 
 private:
     void* handle_ = nullptr;

@@ -65,6 +65,16 @@ std::string how_to_protect(const std::filesystem::path& path);
 // folder. Returns why it could not; `to` then is as it was.
 std::string replace(const std::filesystem::path& from, const std::filesystem::path& to);
 
+// False: it is not there any more either way, or it could not be removed. A folder is never removed, a link is and not what it points at.
+bool remove_file(const std::filesystem::path& path) noexcept;
+
+// Sets the time of the last change to now, by the clock of the file system. Quietly nothing where that is not allowed.
+void set_modified_now(const std::filesystem::path& path) noexcept;
+
+// Why nothing in this folder may be trusted: others may write to it, or to one above it that is not sticky, or it belongs to somebody else.
+// Empty: it may.
+std::string why_not_trusted(const std::filesystem::path& folder);
+
 // For libraries that read and write a FILE*: names of any script and length. Null, and errno says why. create_new() refuses a name that
 // is taken.
 std::FILE* open_to_read(const std::filesystem::path& path) noexcept;

@@ -10,8 +10,12 @@ namespace backplane::base {
 // process runs with raised rights.
 std::filesystem::path user_cache_folder();
 
-// Writes a small file as a whole or not at all: a temporary name beside it, then a rename. Makes the folder (for this user only). Returns
-// what went wrong, empty when nothing did.
+// Makes a folder, for this user only; those above it as the umask says. One that is there is left as it is. Returns what went wrong, empty
+// when nothing did.
+std::string make_own_folder(const std::filesystem::path& folder);
+
+// Writes a small file for this user only, as a whole or not at all (base/replacing_file.hpp), and makes its folder. Returns what went
+// wrong, empty when nothing did.
 std::string write_whole_file(const std::filesystem::path& path, const std::string& content);
 
 }  // namespace backplane::base

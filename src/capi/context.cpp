@@ -28,6 +28,11 @@ ContextOptions options_from(const backplane_context_options* given) {
         require(o.module_paths[i], "an item of module_paths");
         options.module_paths.push_back(backplane::base::path_of(o.module_paths[i]));
     }
+    if (o.module_name_count > 0) require(o.module_names, "module_names");
+    for (uint64_t i = 0; i < o.module_name_count; ++i) {
+        require(o.module_names[i], "an item of module_names");
+        options.module_names.emplace_back(o.module_names[i]);
+    }
     if (o.device_filter != nullptr) options.device_filter = o.device_filter;
     if (o.cpu_mask != nullptr) options.cpu_mask = o.cpu_mask;
     if (o.probe > 2)

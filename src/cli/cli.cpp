@@ -4,10 +4,21 @@
 #include <array>
 #include <cstdio>
 
+#include "base/environment.hpp"
 #include "base/file.hpp"
 #include "base/terminal.hpp"
+#include "base/user_folder.hpp"
 
 namespace backplane::cli {
+
+void add_cache_options(CLI::App& command, DeviceChoice& choice) {
+    CLI::Option* folder = command
+                              .add_option("--cache", choice.cache,
+                                          "Folder of the kernel cache; without it: BACKPLANE_CACHE_DIR, else "
+                                          "backplane/kernels in your cache folder")
+                              ->type_name("DIR");
+    command.add_flag("--no-cache", choice.no_cache, "Neither read nor keep compiled kernels")->excludes(folder);
+}
 
 void add_module_options(CLI::App& command, DeviceChoice& choice) {
     command.add_option("--modules", choice.modules, "Folder or module file to search first (may be repeated)")
@@ -20,6 +31,7 @@ void add_module_options(CLI::App& command, DeviceChoice& choice) {
         });
     command.add_option("--cpu-mask", choice.cpu_mask, "CPU features to act as if missing, for example avx512f,avx2")
         ->type_name("LIST");
+    add_cache_options(command, choice);
     command.add_flag("--verbose", choice.verbose, "Say what happens on the error stream");
 }
 
@@ -40,8 +52,22 @@ void add_device_options(CLI::App& command, DeviceChoice& choice) {
 
 void add_json_option(CLI::App& command, Run& run) { command.add_flag("--json", run.json, "Print JSON for programs"); }
 
+namespace {
+
+// The library keeps nothing by itself. This program does, for the user who runs it.
+void set_cache(ContextOptions& options, const DeviceChoice& choice) {
+    options.use_cache = !choice.no_cache;
+    options.cache_folder = base::path_of(choice.cache);
+    if (choice.no_cache || !choice.cache.empty() || base::environment("BACKPLANE_CACHE_DIR")) return;
+    const std::filesystem::path folder = base::user_cache_folder();
+    if (!folder.empty()) options.cache_folder = folder / "backplane" / "kernels";
+}
+
+}  // namespace
+
 ContextOptions context_options(const DeviceChoice& choice) {
     ContextOptions options;
+    set_cache(options, choice);
     for (const std::string& path : choice.modules) options.module_paths.push_back(base::path_of(path));
     for (const std::string& text : choice.options) {
         const size_t equals = text.find('=');

@@ -31,9 +31,13 @@ struct DeviceChoice {
     std::vector<std::string> options;  // for modules: "cpu.threads=4"
     std::string device, cpu_mask;
     int64_t threads = 0;
+    std::string cache;      // folder of the kernel cache
+    bool no_cache = false;  // whatever the environment says
     bool verbose = false;
 };
-void add_module_options(CLI::App& command, DeviceChoice& choice);  // --modules, --option, --cpu-mask, --verbose
+void add_cache_options(CLI::App& command, DeviceChoice& choice);  // --cache, --no-cache
+void add_module_options(CLI::App& command,
+                        DeviceChoice& choice);  // --modules, --option, --cpu-mask, --verbose, those of the cache
 void add_device_options(CLI::App& command, DeviceChoice& choice);  // those and --device, --threads
 void add_json_option(CLI::App& command, Run& run);
 
@@ -65,6 +69,8 @@ private:
 
 double median(std::vector<double> values);
 
+Json cache_facts(const ContextOptions& options);  // of the kernel cache: folder, limit, bytes, entries ... (docs/cli.md)
+
 void add_devices(CLI::App& app, Run& run);
 void add_doctor(CLI::App& app, Run& run);
 void add_upscale(CLI::App& app, Run& run);
@@ -74,6 +80,8 @@ void add_bench_ops(CLI::App& bench, Run& run);
 void add_bench_esrgan(CLI::App& bench, Run& run);
 void add_bench_discovery(CLI::App& bench, Run& run);
 void add_modules(CLI::App& app, Run& run);
+void add_modules_index(CLI::App& modules, Run& run);
 void add_model(CLI::App& app, Run& run);
+void add_cache(CLI::App& app, Run& run);
 
 }  // namespace backplane::cli

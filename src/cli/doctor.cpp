@@ -11,9 +11,15 @@ namespace backplane::cli {
 
 namespace {
 
+std::string memory_of(const DeviceInfo& d) {
+    if (d.memory_total == 0) return "memory not known";
+    return "memory " + human_bytes(d.memory_total) + (d.memory_free == 0 ? "" : ", free " + human_bytes(d.memory_free)) +
+           (d.memory_source.empty() ? "" : " (" + d.memory_source + ")");
+}
+
 // Variables of ours, and those of others that hide devices from everybody.
-constexpr std::array kOurs{"BACKPLANE_MODULE_PATH", "BACKPLANE_DEVICE", "BACKPLANE_CPU_MASK", "BACKPLANE_LOG",
-                           "BACKPLANE_MODELS"};
+constexpr std::array kOurs{"BACKPLANE_MODULE_PATH", "BACKPLANE_DEVICE",    "BACKPLANE_CPU_MASK",   "BACKPLANE_LOG",
+                           "BACKPLANE_MODELS",      "BACKPLANE_CACHE_DIR", "BACKPLANE_CACHE_LIMIT"};
 constexpr std::array kHiding{"CUDA_VISIBLE_DEVICES",      "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
                              "ROCR_VISIBLE_DEVICES",      "GPU_DEVICE_ORDINAL",     "ONEAPI_DEVICE_SELECTOR",
                              "ZE_AFFINITY_MASK",          "VK_ICD_FILENAMES",       "VK_DRIVER_FILES",
@@ -33,17 +39,27 @@ std::vector<Variable> variables() {
     return set;
 }
 
-void print_json(const Report& report, const base::CpuFeatures& cpu, const std::vector<Variable>& environment) {
+std::string cache_line(const Json& facts) {
+    const auto folder = facts["folder"].get<std::string>(), problem = facts["problem"].get<std::string>();
+    if (folder.empty()) return problem.empty() ? "none" : problem;
+    return folder + ", " + std::to_string(facts["entries"].get<size_t>()) + " entries, " +
+           human_bytes(facts["bytes"].get<uint64_t>()) + (problem.empty() ? "" : ": " + problem);
+}
+
+void print_json(const Report& report, const base::CpuFeatures& cpu, const std::vector<Variable>& environment,
+                const Json& cache) {
     Json json{{"version", BACKPLANE_VERSION},
               {"machine", discovery::name_of_machine(discovery::host_binary())},
               {"cpu_features", cpu}};
     json["environment"] = Json::object();
     for (const Variable& v : environment) json["environment"][v.name] = v.value;
+    json["kernel_cache"] = cache;
     json.update(Json::parse(report.json()));
     print(json);
 }
 
-void print_text(const Report& report, const base::CpuFeatures& cpu, const std::vector<Variable>& environment) {
+void print_text(const Report& report, const base::CpuFeatures& cpu, const std::vector<Variable>& environment,
+                const Json& cache) {
     std::printf("%s\n", bold("This machine").c_str());
     std::string features;
     for (const std::string& f : cpu) features += " " + f;
@@ -51,6 +67,7 @@ void print_text(const Report& report, const base::CpuFeatures& cpu, const std::v
                 discovery::name_of_machine(discovery::host_binary()).c_str(), std::thread::hardware_concurrency(),
                 features.c_str());
     for (const Variable& v : environment) std::printf("  %s=%s (%s)\n", v.name.c_str(), v.value.c_str(), v.meaning.c_str());
+    std::printf("  kernel cache: %s\n", cache_line(cache).c_str());
 
     std::printf("\n%s\n", bold("Where modules were searched, in this order").c_str());
     for (const Source& s : report.sources)
@@ -71,8 +88,8 @@ void print_text(const Report& report, const base::CpuFeatures& cpu, const std::v
     std::printf("\n%s\n", bold("Devices, best first").c_str());
     if (report.devices.empty()) std::printf("  none\n");
     for (const DeviceInfo& d : report.devices) {
-        std::printf("  %s %s  %s, %s, memory %s, free %s\n", d.id == report.chosen ? ">" : " ", d.id.c_str(), d.name.c_str(),
-                    name_of(d.kind), human_bytes(d.memory_total).c_str(), human_bytes(d.memory_free).c_str());
+        std::printf("  %s %s  %s, %s, %s\n", d.id == report.chosen ? ">" : " ", d.id.c_str(), d.name.c_str(), name_of(d.kind),
+                    memory_of(d).c_str());
         if (!d.driver.empty()) std::printf("      driver %s\n", d.driver.c_str());
         if (!d.features.empty()) std::printf("      uses %s\n", d.features.c_str());
         if (!d.warning.empty()) std::printf("      warning: %s\n", d.warning.c_str());
@@ -98,10 +115,11 @@ void add_doctor(CLI::App& app, Run& run) {
         const base::CpuFeatures cpu = base::without(
             base::detect_cpu_features(),
             choice->cpu_mask.empty() ? base::environment("BACKPLANE_CPU_MASK").value_or("") : choice->cpu_mask);
+        const Json cache = cache_facts(context_options(*choice));
         if (run.json)
-            print_json(report, cpu, variables());
+            print_json(report, cpu, variables(), cache);
         else
-            print_text(report, cpu, variables());
+            print_text(report, cpu, variables(), cache);
         run.exit_code = report.chosen.empty() ? kFailed : kDone;
     });
 }

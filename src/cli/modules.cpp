@@ -7,6 +7,12 @@ namespace backplane::cli {
 
 namespace {
 
+// Modules of another interface are no backend of ours.
+std::string backend_or_interface(const Candidate& c) {
+    if (!c.descriptor) return "?";
+    return c.descriptor->backend.empty() ? "(" + c.descriptor->interface_name + ")" : c.descriptor->backend;
+}
+
 void list(const DeviceChoice& choice, const Run& run) {
     const Context context(context_options(choice));
     const Report report = context.report();
@@ -16,8 +22,8 @@ void list(const DeviceChoice& choice, const Run& run) {
     }
     std::vector<std::vector<std::string>> rows{{"BACKEND", "VERSION", "VERDICT", "FILE", "REASON"}};
     for (const Candidate& c : report.candidates)
-        rows.push_back({c.descriptor ? c.descriptor->backend : "?", c.descriptor ? c.descriptor->version : "?",
-                        name_of(c.verdict), c.path.empty() ? "(linked in)" : c.path.string(), c.reason});
+        rows.push_back({backend_or_interface(c), c.descriptor ? c.descriptor->version : "?", name_of(c.verdict),
+                        c.path.empty() ? "(linked in)" : c.path.string(), c.reason});
     if (rows.size() == 1)
         std::printf("No module files were found; `backplane doctor` shows where they were searched.\n");
     else
@@ -39,6 +45,7 @@ int inspect(const std::string& file, const DeviceChoice& choice, const Run& run)
                {"build_id", m.binary.build_id},
                {"has_descriptor", m.descriptor.has_value()},
                {"sidecar", m.from_sidecar},
+               {"interface", d.interface_name},
                {"backend", d.backend},
                {"version", d.version},
                {"build", d.build},
@@ -65,7 +72,9 @@ int inspect(const std::string& file, const DeviceChoice& choice, const Run& run)
     };
     row("file", m.path.string());
     row("machine", machine);
-    if (m.descriptor) {
+    if (m.descriptor && d.interface_name != discovery::kOwnInterface) {
+        row("interface", d.interface_name);
+    } else if (m.descriptor) {
         row("backend", d.backend + " " + d.version + (d.build.empty() ? "" : " (" + d.build + ")"));
         row("ABI", std::to_string(d.abi >> 16) + "." + std::to_string(d.abi & 0xffff));
         row("licence", d.licence);
@@ -170,6 +179,7 @@ void add_modules(CLI::App& app, Run& run) {
         "Exit code 1 when it could not be loaded.\nExample:\n  backplane modules inspect "
         "build/release/lib/backplane/backplane-NAME.so");
     inspect_command->callback([file, choice, &run] { run.exit_code = inspect(*file, *choice, run); });
+    add_modules_index(*command, run);
 }
 
 }  // namespace backplane::cli

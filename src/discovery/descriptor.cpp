@@ -80,8 +80,24 @@ bool is_backend_name(std::string_view name) {
     });
 }
 
+// Which file a sidecar speaks of, so that one left beside another file is told.
+void read_file(const Json& object, Descriptor& d) {
+    const auto file = object.find("file");
+    if (file == object.end()) return;
+    if (!file->is_object()) throw Mistake{"'file' is not an object"};
+    if (const auto size = file->find("size"); size != file->end()) {
+        if (!size->is_number_unsigned()) throw Mistake{"'size' of 'file' is not a number of bytes"};
+        d.file_bytes = size->get<uint64_t>();
+    }
+    d.file_build_id = text_of(*file, "build_id");
+}
+
 void read_fields(const Json& json, Descriptor& d) {
     if (!json.is_object()) throw Mistake{"it is not a JSON object"};
+    if (json.contains("interface")) d.interface_name = text_of(json, "interface");
+    if (!is_backend_name(d.interface_name)) throw Mistake{"'interface' must be 1 to 32 of a-z, 0-9, - and _"};
+    read_file(json, d);
+    if (d.interface_name != kOwnInterface) return;  // what else it says is for those who know that interface
     d.backend = text_of(json, "backend");
     if (!is_backend_name(d.backend)) throw Mistake{"'backend' must be 1 to 32 of a-z, 0-9, - and _"};
     d.version = text_of(json, "version");

@@ -35,6 +35,16 @@ Rated rate_linked_in(const bp_static_module& module, const Host& host) {
     return rated;
 }
 
+Inspection inspect_found(const Found& found, base::DynamicLibrary& library) {
+    if (found.by_name) return inspect_by_name(found.path, library);
+    if (found.distrust.code == ReasonCode::none) return inspect(found.path);
+    Inspection refused;
+    refused.path = found.path;
+    refused.problem = found.distrust.code;
+    refused.text = found.distrust.text;
+    return refused;
+}
+
 // One module under two names, or two copies of one build: the second is not a second module.
 void mark_duplicates(std::vector<Rated>& all) {
     for (size_t i = 0; i < all.size(); ++i) {
@@ -42,7 +52,8 @@ void mark_duplicates(std::vector<Rated>& all) {
             if (!good(all[k]) || all[k].linked_in != nullptr) continue;
             const Inspection& a = all[i].inspection;
             const Inspection& b = all[k].inspection;
-            const bool same_file = a.status.volume == b.status.volume && a.status.number == b.status.number;
+            const bool same_file =
+                a.status.number != 0 && a.status.volume == b.status.volume && a.status.number == b.status.number;
             const bool same_build = !a.binary.build_id.empty() && a.binary.build_id == b.binary.build_id &&
                                     a.descriptor->json == b.descriptor->json;
             if (!same_file && !same_build) continue;
@@ -89,8 +100,11 @@ Discovery discover(const ContextOptions& options, const bp_static_module* linked
             {SourceKind::linked_in, {}, true, std::to_string(count) + (count == 1 ? " module" : " modules")});
     }
     for (const Found& found : search.files) {
-        result.rated.push_back(rate(inspect(found.path), found.source, host));
+        base::DynamicLibrary library;
+        Inspection inspection = inspect_found(found, library);
+        result.rated.push_back(rate(std::move(inspection), found.source, host));
         result.rated.back().place = found.place;
+        result.rated.back().by_name = std::move(library);
     }
     mark_duplicates(result.rated);
     std::stable_sort(result.rated.begin(), result.rated.end(), before);

@@ -14,7 +14,8 @@ struct Rated {
     Candidate candidate;  // verdict `rejected` with a reason, or not decided yet (code none)
     Inspection inspection;
     const bp_static_module* linked_in = nullptr;
-    size_t place = 0;  // of its folder among the sources
+    size_t place = 0;              // of its folder among the sources
+    base::DynamicLibrary by_name;  // open while this lives, when it took that to read its descriptor
 };
 
 struct Discovery {

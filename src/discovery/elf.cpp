@@ -54,6 +54,11 @@ public:
         return std::move(note_);
     }
 
+    std::vector<std::byte> read_notes_alone() {
+        read_notes({kNote, 0, 0, 0, 0, source_.size(), source_.size(), 4});
+        return std::move(note_);
+    }
+
 private:
     bool read_header() {
         Binary& binary = into_.binary;
@@ -180,5 +185,9 @@ private:
 }  // namespace
 
 std::vector<std::byte> read_elf(const ByteSource& source, Inspection& into) { return Elf(source, into).read(); }
+
+std::vector<std::byte> read_elf_notes(const ByteSource& notes, Inspection& into) {
+    return Elf(notes, into).read_notes_alone();
+}
 
 }  // namespace backplane::discovery

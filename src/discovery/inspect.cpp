@@ -4,10 +4,25 @@
 #include <string_view>
 
 #include "base/dynamic_library.hpp"
+#include "base/environment.hpp"
+#include "discovery/sources.hpp"
 
 namespace backplane::discovery {
 
 namespace {
+
+// A sidecar that says which file it was written for is good for no other: its neighbour may have been replaced since.
+void check_sidecar_is_for(Inspection& into, const std::filesystem::path& sidecar) {
+    if (into.problem != ReasonCode::none || !into.descriptor) return;
+    const Descriptor& d = *into.descriptor;
+    const bool other_size = d.file_bytes != 0 && d.file_bytes != into.status.size;
+    const bool other_build = !d.file_build_id.empty() && d.file_build_id != into.binary.build_id;
+    if (!other_size && !other_build) return;
+    into.problem = ReasonCode::bad_descriptor;
+    into.text = "its sidecar " + sidecar.filename().string() + " was written for another file (" +
+                (other_size ? std::to_string(d.file_bytes) + " bytes" : "build " + d.file_build_id) +
+                "): remove it, or write it anew with `backplane modules index`";
+}
 
 void take_sidecar(Inspection& into) {
     std::filesystem::path sidecar = into.path;
@@ -25,6 +40,7 @@ void take_sidecar(Inspection& into) {
             return;
         }
         read_descriptor_json(json, BP_ABI, 0, into);
+        check_sidecar_is_for(into, sidecar);
     } catch (const Error& error) {
         into.problem = ReasonCode::unreadable;
         into.text = error.what();
@@ -52,6 +68,16 @@ void read_binary(const ByteSource& source, Inspection& into) {
     if (into.problem == ReasonCode::none && !note.empty()) read_descriptor(note, into);
 }
 
+// The loader reads it so: nothing between two separators is where the process stands.
+bool names_the_current_directory(std::string_view list) {
+    for (size_t at = 0; !list.empty() && at <= list.size();) {
+        const size_t end = std::min(list.find_first_of(":;", at), list.size());
+        if (list.substr(at, 1) != "/") return true;
+        at = end + 1;
+    }
+    return false;
+}
+
 }  // namespace
 
 Inspection inspect(const std::filesystem::path& path) {
@@ -74,17 +100,56 @@ Inspection inspect(const std::filesystem::path& path) {
     return result;
 }
 
+Inspection inspect_by_name(const std::filesystem::path& name, base::DynamicLibrary& library) {
+    Inspection result;
+    result.path = name;
+    if (names_the_current_directory(base::environment("LD_LIBRARY_PATH").value_or(""))) {
+        result.problem = ReasonCode::load_failed;
+        result.text = "not looked for: LD_LIBRARY_PATH names the current directory (an empty or relative item)";
+        return result;
+    }
+    try {
+        library = base::DynamicLibrary(name);
+    } catch (const Error& error) {
+        result.problem = ReasonCode::load_failed;
+        result.text = std::string("the system would not load it: ") + error.what();
+        return result;
+    }
+    const std::filesystem::path file = library.file();
+    if (file.is_absolute() && base::status_of(file).kind == base::FileStatus::Kind::regular) {
+        const Distrust distrust = distrust_of_folder(base::real_path(file).parent_path());
+        if (distrust.code == ReasonCode::none) return inspect(file);
+        result.problem = distrust.code;
+        result.text = "found by its name in " + file.parent_path().string() + ": " + distrust.text;
+        return result;
+    }
+    result.binary = host_binary();  // it is loaded
+    result.binary.needed.clear();
+    result.binary.run_paths.clear();
+    result.binary.build_id.clear();
+    for (const std::span<const std::byte> segment : library.notes()) {
+        const std::vector<std::byte> note = read_elf_notes(MemoryBytes(segment), result);
+        if (!note.empty()) read_descriptor(note, result);
+    }
+    // A trial in a child would start from a name that another process may not find.
+    if (result.descriptor) result.descriptor->probe_in_child = false;
+    return result;
+}
+
 const Binary& host_binary() {
     static const Binary kHost = [] {
         Inspection own;
-        const std::filesystem::path file = base::own_file();
-        try {
-            const base::File opened(file.empty() ? base::executable_file() : file);
-            const FileBytes bytes(opened);
-            std::array<uint8_t, 20> start{};
-            if (bytes.get(0, start)) read_binary(bytes, own);
-        } catch (const Error&) {
-            own.binary = {};
+        // The library's own file may lie inside an archive; the program's then says as much.
+        for (const std::filesystem::path& file : {base::own_file(), base::executable_file()}) {
+            try {
+                const base::File opened(file);
+                const FileBytes bytes(opened);
+                std::array<uint8_t, 20> start{};
+                if (bytes.get(0, start)) read_binary(bytes, own);
+                break;
+            } catch (const Error&) {
+                own.binary = {};
+            }
         }
         return own.binary;
     }();

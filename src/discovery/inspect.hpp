@@ -8,10 +8,14 @@
 #include <vector>
 
 #include "backplane/context.hpp"
+#include "base/dynamic_library.hpp"
 #include "base/file.hpp"
 #include "discovery/byte_source.hpp"
 
 namespace backplane::discovery {
+
+// The interface that this library loads modules of; what a descriptor does not say otherwise.
+inline constexpr std::string_view kOwnInterface = "backplane";
 
 enum class Format { none, elf, pe };
 
@@ -40,9 +44,14 @@ struct Inspection {
 // Never throws for what a file holds. A file without a descriptor of its own is asked for its sidecar, PATH.backplane.json.
 Inspection inspect(const std::filesystem::path& path);
 
+// A library that the system's loader finds by its name alone. It is opened, and its constructors run; then it is judged by its file, or
+// where there is none to read, by its note in memory. `library` keeps it open. Throws nothing.
+Inspection inspect_by_name(const std::filesystem::path& name, base::DynamicLibrary& library);
+
 // The readers, for inspect(), tests and fuzzers. Each fills in what it can and sets `problem` at the first thing that is wrong.
 // Returns the bytes of the descriptor (prefix and JSON), empty when there is none.
 std::vector<std::byte> read_elf(const ByteSource& source, Inspection& into);
+std::vector<std::byte> read_elf_notes(const ByteSource& notes, Inspection& into);  // one segment of notes alone
 std::vector<std::byte> read_pe(const ByteSource& source, Inspection& into);
 
 // Prefix and JSON as in note.h.

@@ -120,6 +120,8 @@ Judgement judge(const Inspection& m, const Host& host) {
             ReasonCode::not_a_module, "a shared library without a descriptor: not a module",
             "for a module of another make, put a sidecar beside it (" + m.path.filename().string() + ".backplane.json)");
     const Descriptor& d = *m.descriptor;
+    if (d.interface_name != kOwnInterface)
+        return no(ReasonCode::not_a_module, "a module of " + d.interface_name + ": backends that know it use it");
     if ((d.flags & BP_NOTE_SANITIZER) != 0 && !host.sanitizer)
         return no(ReasonCode::sanitizer_mismatch, "built with a sanitizer, which this program is not");
     if (Judgement cpu = judge_cpu(d, host); cpu.code != ReasonCode::none) return cpu;

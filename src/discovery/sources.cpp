@@ -16,21 +16,42 @@ using base::FileStatus;
 namespace {
 
 constexpr std::string_view kSidecar = ".backplane.json";
+constexpr int kMostLinks = 40;  // as the system follows
 
 bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
 bool ends_with(std::string_view text, std::string_view end) {
     return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
-// Why nothing may be loaded from this folder; empty when it may.
-std::string why_unsafe(const fs::path& folder, const FileStatus& status) {
-    if (status.others_may_write) return "refused: everybody may write to this folder (" + base::how_to_protect(folder) + ")";
-    if (status.foreign_owner) return "refused: it belongs to " + status.owner;
+Distrust distrust(const fs::path& folder, const FileStatus& status) {
+    constexpr ReasonCode kWritable = ReasonCode::writable_by_others;
+    if (status.others_may_write)
+        return {kWritable, "everybody may write to this folder (" + base::how_to_protect(folder) + ")"};
+    if (status.foreign_owner) return {ReasonCode::wrong_owner, "it belongs to " + status.owner};
     for (fs::path above = folder.parent_path(); !above.empty(); above = above.parent_path()) {
         const FileStatus s = base::status_of(above);
         if (s.others_may_write && !s.sticky)
-            return "refused: everybody may write to " + above.string() + " above it (" + base::how_to_protect(above) + ")";
+            return {kWritable,
+                    "everybody may write to " + above.string() + " above it (" + base::how_to_protect(above) + ")"};
         if (above == above.parent_path()) break;
+    }
+    return {};
+}
+
+// The folder of the file is trusted; is every folder that the links lead through, as it is written and as it is?
+Distrust distrust_of_links(fs::path file) {
+    std::error_code failed;
+    for (int links = 0; links < kMostLinks && fs::is_symlink(file, failed); ++links) {
+        const fs::path target = (file.parent_path() / fs::read_symlink(file, failed)).lexically_normal();
+        if (failed) break;  // whoever reads the file hears why
+        const fs::path real = base::real_path(target.parent_path());
+        for (const fs::path& folder : {target.parent_path(), real}) {
+            Distrust found = distrust_of_folder(folder);
+            if (found.code == ReasonCode::none) continue;
+            found.text = "it is a link into " + folder.string() + ": " + found.text;
+            return found;
+        }
+        file = real / target.filename();
     }
     return {};
 }
@@ -52,7 +73,32 @@ public:
         } else {
             source.searched = true;
             source.note = "a file";
-            search_.files.push_back({real, kind, search_.sources.size()});
+            add(real, kind);
+        }
+        search_.sources.push_back(std::move(source));
+    }
+
+    // A file that no folder showed: in one that cannot be listed, or wherever the system's loader finds libraries.
+    void name(const std::string& given) {
+        Source source{SourceKind::application, base::path_of(given), false, {}};
+        const bool plain = given.find_first_of("/\\") == std::string::npos && ends_with(given, base::library_ending());
+        const auto there = std::find_if(search_.files.begin(), search_.files.end(),
+                                        [&](const Found& found) { return found.path.filename() == source.path; });
+        const auto closed = std::find_if(closed_.begin(), closed_.end(), [&](const Closed& c) {
+            return base::status_of(c.folder / source.path).kind == FileStatus::Kind::regular;
+        });
+        if (!plain) {
+            source.note = "refused: not the name of a library (NAME" + std::string(base::library_ending()) + ")";
+        } else if (there != search_.files.end()) {
+            source.note = "found in " + there->path.parent_path().string();
+        } else if (closed != closed_.end()) {
+            source.searched = true;
+            source.note = "found in " + closed->folder.string() + ", which cannot be listed";
+            add(closed->folder / source.path, closed->kind);
+        } else {
+            source.searched = true;
+            source.note = "in no folder that was searched: left to the system's loader";
+            search_.files.push_back({source.path, SourceKind::application, search_.sources.size(), true, {}});
         }
         search_.sources.push_back(std::move(source));
     }
@@ -62,24 +108,38 @@ public:
     }
 
 private:
+    struct Closed {
+        fs::path folder;
+        SourceKind kind;
+    };
+
     void folder(const fs::path& real, const FileStatus& status, Source& source) {
-        source.note = why_unsafe(real, status);
-        if (!source.note.empty()) return;
+        if (const Distrust found = distrust(real, status); found.code != ReasonCode::none) {
+            source.note = "refused: " + found.text;
+            return;
+        }
         std::string problem;
         const std::vector<fs::path> names = base::names_in(real, problem);
         if (!problem.empty()) {
             source.note = "cannot be read: " + problem;
+            closed_.push_back({real, source.kind});
             return;
         }
         source.searched = true;
-        size_t count = 0;
-        for (const fs::path& name : names) {
-            if (!is_candidate(name.string(), names)) continue;
-            search_.files.push_back({real / name, source.kind, search_.sources.size()});
-            ++count;
-        }
+        const size_t before = search_.files.size();
+        for (const fs::path& name : names)
+            if (is_candidate(name.string(), names)) add(real / name, source.kind);
+        const size_t count = search_.files.size() - before;
         source.note =
             count == 0 ? "no module files" : std::to_string(count) + (count == 1 ? " module file" : " module files");
+    }
+
+    void add(fs::path file, SourceKind kind) {
+        Distrust found = distrust_of_links(file);
+        fs::path sidecar = file;
+        sidecar += kSidecar;
+        if (found.code == ReasonCode::none) found = distrust_of_links(sidecar);
+        search_.files.push_back({std::move(file), kind, search_.sources.size(), false, std::move(found)});
     }
 
     // By its name: ours, or one that has a sidecar.
@@ -91,6 +151,7 @@ private:
 
     Search& search_;
     std::set<fs::path> seen_;
+    std::vector<Closed> closed_;  // trusted folders that may be entered, perhaps, but not listed
 };
 
 void environment_paths(Finder& finder) {
@@ -111,12 +172,8 @@ void environment_paths(Finder& finder) {
     }
 }
 
-// Beside a library or program, and where installed trees and build trees keep modules.
 void around(Finder& finder, const fs::path& file, SourceKind kind) {
-    const fs::path folder = file.parent_path();
-    std::vector<fs::path> places{folder / "backplane", folder};
-    if (folder.filename() == "bin") places.push_back(folder.parent_path() / "lib" / "backplane");
-    for (const fs::path& place : places) {  // a file of that name is somebody else's (this program's, perhaps)
+    for (const fs::path& place : places_around(file)) {  // a file of that name is somebody else's (this program's, perhaps)
         const FileStatus::Kind there = base::status_of(place).kind;
         if (there == FileStatus::Kind::missing || there == FileStatus::Kind::folder) finder.path(place, kind);
     }
@@ -124,7 +181,37 @@ void around(Finder& finder, const fs::path& file, SourceKind kind) {
 
 }  // namespace
 
+Distrust distrust_of_folder(const fs::path& folder) { return distrust(folder, base::status_of(folder)); }
+
 std::string_view module_prefix() noexcept { return BACKPLANE_MODULE_PREFIX; }
+
+std::vector<fs::path> places_around(const fs::path& file) {
+    const fs::path folder = file.parent_path();
+    const fs::path above = folder.parent_path();
+    const std::string name = folder.filename().string();
+    std::vector<fs::path> places{folder / "backplane", folder};
+    if (name == "bin") {
+        places.push_back(above / "lib" / "backplane");
+        const fs::path configured = base::path_of(BACKPLANE_INSTALL_LIBDIR);  // "lib64", "lib/x86_64-linux-gnu"
+        if (configured.is_relative() && configured != "lib") places.push_back(above / configured / "backplane");
+    }
+    if (above.filename() == "Contents")  // a bundle of macOS: code that is loaded on request belongs in PlugIns
+        for (const char* place : {"PlugIns", "Frameworks"}) places.push_back(above / place / "backplane");
+    // Python: repairing a wheel moves the libraries of the package `acme` to `acme.libs` beside it, and may leave the modules.
+    constexpr std::string_view kLibs = ".libs";
+    if (name.size() > kLibs.size() && ends_with(name, kLibs))
+        places.push_back(above / base::path_of(name.substr(0, name.size() - kLibs.size())) / "backplane");
+    else if (const fs::path libs = above / base::path_of(name + std::string(kLibs));
+             base::status_of(libs).kind == FileStatus::Kind::folder)
+        places.insert(places.end(), {libs / "backplane", libs});
+    return places;
+}
+
+fs::path installed_folder() {
+    // A prefix of another system has no drive, and would mean the current one.
+    const fs::path installed = base::path_of(BACKPLANE_INSTALL_MODULES);
+    return installed.is_absolute() ? installed : fs::path();
+}
 
 Search find_modules(const ContextOptions& options) {
     Search search;
@@ -137,10 +224,9 @@ Search find_modules(const ContextOptions& options) {
         if (!own.empty()) around(finder, own, SourceKind::library_folder);
         if (!program.empty() && program.parent_path() != own.parent_path())
             around(finder, program, SourceKind::executable_folder);
-        // A prefix of another system has no drive, and would mean the current one.
-        const fs::path installed = base::path_of(BACKPLANE_INSTALL_MODULES);
-        if (installed.is_absolute()) finder.path(installed, SourceKind::installed);
+        if (const fs::path installed = installed_folder(); !installed.empty()) finder.path(installed, SourceKind::installed);
     }
+    for (const std::string& name : options.module_names) finder.name(name);
     return search;
 }
 

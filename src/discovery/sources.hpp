@@ -2,16 +2,29 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "backplane/context.hpp"
 
 namespace backplane::discovery {
 
+// Why a folder, or a file because of where it lies, is not to be trusted; code none: it is.
+struct Distrust {
+    ReasonCode code = ReasonCode::none;
+    std::string text;
+};
+
+// May something be loaded from this folder (a real path)?
+Distrust distrust_of_folder(const std::filesystem::path& folder);
+
 struct Found {
     std::filesystem::path path;
     SourceKind source{};
-    size_t place = 0;  // of its folder in Search::sources
+    size_t place = 0;      // of its folder in Search::sources
+    bool by_name = false;  // `path` is a name that the system's loader is to find
+    Distrust distrust;     // it is a link, and what it leads to lies where others may put something in its place
 };
 
 struct Search {
@@ -19,10 +32,17 @@ struct Search {
     std::vector<Found> files;     // in order of the sources, by name within one
 };
 
-// Application's paths, BACKPLANE_MODULE_PATH, the library's folder and its `backplane` folder (also ../lib/backplane), the
-// executable's folder and its `backplane` folder, the installed folder. Never the current directory: relative paths of the
-// environment are refused, those of the application are its own affair. A folder that others may write to is refused.
+// Application's paths, BACKPLANE_MODULE_PATH, the places around the library and the program, the installed folder, the application's
+// names. Never the current directory: relative paths of the environment are refused, those of the application are its own affair. A
+// folder that others may write to is refused, and so is a link that leads into one.
 Search find_modules(const ContextOptions& options);
+
+// Where modules lie around a library or program, first to last: `backplane` beside it, its own folder, and what the layout that it is
+// part of has for them (docs/discovery.md). They need not exist. `file` is a real path: where a link to it lies does not matter.
+std::vector<std::filesystem::path> places_around(const std::filesystem::path& file);
+
+// The folder of module files that was configured at build; empty where its path means nothing.
+std::filesystem::path installed_folder();
 
 // Start of the names of module files: "backplane-" unless the product chose its own.
 std::string_view module_prefix() noexcept;

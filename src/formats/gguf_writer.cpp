@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "backplane/gguf.hpp"
+#include "base/replacing_file.hpp"
 #include "formats/ggml_type.hpp"
 #include "formats/gguf_contents.hpp"
-#include "formats/replacing_file.hpp"
 
 namespace backplane {
 
@@ -154,7 +154,7 @@ void GgufWriter::write(const std::filesystem::path& path) const {
         offset += formats::align_up(item.bytes.size(), formats::kGgufAlignment);
     }
     header.pad();
-    formats::ReplacingFile file(path);
+    base::ReplacingFile file(path);
     file.write(header.bytes());
     for (const Item& item : tensors_) {
         file.write(item.bytes);

@@ -9,7 +9,7 @@
 namespace backplane::formats {
 
 // Unmaps when it goes. A file that somebody shortens while it is mapped makes the system raise SIGBUS on access: replace model files
-// by renaming, as ReplacingFile does, and never write into them.
+// by renaming, as base::ReplacingFile does, and never write into them.
 class MappedFile {
 public:
     MappedFile() = default;

@@ -1,7 +1,7 @@
 // backplane-probe FILE SECONDS [OPTION=VALUE...]: loads one module, opens it, lists its devices, and says on descriptor 3 how far it came.
 //
 // The library runs this before it loads a module that it does not know (src/registry/trial.hpp). Whatever the module does to this process,
-// the record ends where it happened: "step NAME" before each step, then "good" or "failed TEXT", then "end".
+// the record ends where it happened: "step NAME" before each step, then "good" or "failed TEXT", "changed WHAT" of the process if it did, then "end".
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -9,6 +9,7 @@
 
 #include "base/file.hpp"
 #include "base/process.hpp"
+#include "base/process_state.hpp"
 #include "base/terminal.hpp"
 #include "registry/module.hpp"
 
@@ -25,6 +26,7 @@ std::string one_line(std::string text) {
 }
 
 void probe(const std::string& file, const std::shared_ptr<registry::HostServices>& services) {
+    const base::ProcessState before = base::process_state();
     discovery::Rated rated;
     rated.inspection = discovery::inspect(base::path_of(file));
     {
@@ -35,6 +37,8 @@ void probe(const std::string& file, const std::shared_ptr<registry::HostServices
         say(devices.empty() ? "failed it found no device: " + one_line(why_none) : "good");
         say("step close");
     }
+    if (const std::string changed = base::changes(before, base::process_state()); !changed.empty())
+        say("changed " + changed);
     say("end");
 }
 

@@ -89,6 +89,7 @@ struct Context::Impl {
         if (!cpu_mask.empty()) host->options["host.cpu-mask"] = cpu_mask;
         host->log = options.log;
         host->least = level_from(variable("BACKPLANE_LOG"));
+        host->cache = registry::open_cache(options, *host);
         services = std::move(host);
         trials = std::make_unique<registry::Trials>(options, services->options);
     }
@@ -153,7 +154,10 @@ struct Context::Impl {
     void pass_trial(const discovery::Inspection& module, Candidate& c) {
         const registry::Trials::Answer answer = trials->ask(module);
         if (!answer.note.empty()) remember(answer.note);
-        if (answer.code == ReasonCode::none) return;
+        if (answer.code == ReasonCode::none) {
+            c.reason = answer.reason;
+            return;
+        }
         c.remedy = answer.remedy;
         throw LoadFailure{answer.code, answer.reason};
     }
@@ -318,6 +322,8 @@ Report Context::report() const {
     if (!selected.empty()) report.chosen = selected.front().id;
     report.why = impl_->why(impl_->filter, impl_->filter_source, report.devices, selected);
     report.notes = impl_->problems;
+    if (impl_->services->cache)
+        if (std::string problem = impl_->services->cache->problem(); !problem.empty()) report.notes.push_back(problem);
     return report;
 }
 

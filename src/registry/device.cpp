@@ -2,6 +2,7 @@
 #include <array>
 
 #include "base/errors.hpp"
+#include "base/process_end.hpp"
 #include "registry/device_state.hpp"
 #include "registry/module.hpp"
 
@@ -56,7 +57,7 @@ const char* kind_of_value(size_t index) {
 }  // namespace
 
 Device::State::~State() {
-    if (handle != nullptr) api->device_close(handle);
+    if (handle != nullptr && !base::process_is_ending()) api->device_close(handle);
 }
 
 void Device::State::lose(const std::string& why) {

@@ -8,7 +8,8 @@ namespace backplane::registry {
 
 namespace {
 
-const HostServices& services_of(void* self) { return *static_cast<const HostServices*>(self); }
+const Host& host_of(void* self) { return *static_cast<const Host*>(self); }
+const HostServices& services_of(void* self) { return host_of(self).services(); }
 
 void log(void* self, uint32_t level, const char* text) {
     if (text != nullptr) services_of(self).say(static_cast<LogLevel>(std::min<uint32_t>(level, BP_LOG_ERROR)), text);
@@ -45,6 +46,34 @@ void release(void*, void* memory) {
     ::operator delete (block.start, std::align_val_t{block.alignment});
 }
 
+// ---- kernel cache: absent from the table when there is none, so `cache` is there ----------------------------------------------
+
+bool is_blob(bp_blob blob) { return blob.data != nullptr || blob.size == 0; }
+cache::Bytes bytes_of(bp_blob blob) { return {static_cast<const std::byte*>(blob.data), blob.size}; }
+
+bp_code cache_get(void* self, bp_blob key, bp_blob* value, void** lease) {
+    if (value == nullptr || lease == nullptr || !is_blob(key)) return BP_INVALID;
+    *value = {};
+    *lease = nullptr;
+    auto found = services_of(self).cache->get(host_of(self).build(), bytes_of(key));
+    if (!found) return BP_NOT_FOUND;
+    *value = {found->value().data(), found->value().size()};
+    *lease = const_cast<cache::Lease*>(found.release());
+    return BP_OK;
+}
+
+void cache_done(void*, void* lease) {
+    const std::unique_ptr<const cache::Lease> ended(static_cast<const cache::Lease*>(lease));
+}
+
+void cache_put(void* self, bp_blob key, bp_blob value) {
+    if (is_blob(key) && is_blob(value)) services_of(self).cache->put(host_of(self).build(), bytes_of(key), bytes_of(value));
+}
+
+void cache_reject(void* self, bp_blob key) {
+    if (is_blob(key)) services_of(self).cache->reject(host_of(self).build(), bytes_of(key));
+}
+
 }  // namespace
 
 void HostServices::say(LogLevel level, std::string_view text) const noexcept {
@@ -56,16 +85,30 @@ void HostServices::say(LogLevel level, std::string_view text) const noexcept {
     }
 }
 
-bp_host host_table(const HostServices& services) noexcept {
-    bp_host table{};
-    table.struct_size = BP_SIZE(bp_host, extension);
-    table.abi = BP_ABI;
-    table.self = const_cast<HostServices*>(&services);
-    table.log = log;
-    table.option = option;
-    table.allocate = allocate;
-    table.release = release;
-    return table;
+std::shared_ptr<cache::KernelCache> open_cache(const ContextOptions& options, const HostServices& services) {
+    cache::Settings settings = cache::settings_for(options);
+    if (settings.folder.empty()) {
+        if (!settings.problem.empty()) services.say(LogLevel::warning, settings.problem);
+        return nullptr;
+    }
+    return std::make_shared<cache::KernelCache>(
+        std::move(settings), [&services](LogLevel level, std::string_view text) { services.say(level, text); });
+}
+
+Host::Host(std::shared_ptr<const HostServices> services, std::string build)
+    : services_(std::move(services)), build_(std::move(build)) {
+    table_.struct_size = BP_SIZE(bp_host, extension);
+    table_.abi = BP_ABI;
+    table_.self = this;
+    table_.log = log;
+    table_.option = option;
+    table_.allocate = allocate;
+    table_.release = release;
+    if (!services_->cache) return;
+    table_.cache_get = cache_get;
+    table_.cache_done = cache_done;
+    table_.cache_put = cache_put;
+    table_.cache_reject = cache_reject;
 }
 
 }  // namespace backplane::registry

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include "backplane/context.hpp"
+#include "cache/kernel_cache.hpp"
 
 namespace backplane::registry {
 
@@ -13,11 +15,30 @@ struct HostServices {
     std::map<std::string, std::string> options;
     LogSink log;
     LogLevel least = LogLevel::info;
+    std::shared_ptr<cache::KernelCache> cache;  // null: none
 
     void say(LogLevel level, std::string_view text) const noexcept;
 };
 
-// The table over `services`, which outlives it.
-bp_host host_table(const HostServices& services) noexcept;
+// The kernel cache that `options` and the environment ask for; null when they ask for none. `services` outlives it.
+std::shared_ptr<cache::KernelCache> open_cache(const ContextOptions& options, const HostServices& services);
+
+// The host as one module sees it: the services of its context, and its own part of the kernel cache.
+class Host {
+public:
+    // `build`: what tells this build of the module from every other. No two builds share cached kernels.
+    Host(std::shared_ptr<const HostServices> services, std::string build);
+    Host(const Host&) = delete;
+    Host& operator=(const Host&) = delete;
+
+    [[nodiscard]] const bp_host* table() const noexcept { return &table_; }  // lives as long as this
+    [[nodiscard]] const HostServices& services() const noexcept { return *services_; }
+    [[nodiscard]] const std::string& build() const noexcept { return build_; }
+
+private:
+    std::shared_ptr<const HostServices> services_;
+    std::string build_;
+    bp_host table_{};
+};
 
 }  // namespace backplane::registry

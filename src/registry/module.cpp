@@ -7,6 +7,8 @@
 
 #include "backplane/note.h"
 #include "base/errors.hpp"
+#include "base/process_end.hpp"
+#include "base/process_state.hpp"
 
 namespace backplane::registry {
 
@@ -96,6 +98,7 @@ DeviceInfo info_of(const bp_device_info& d) {
     info.fingerprint = {d.fingerprint[0], d.fingerprint[1]};
     info.features = clean(d.features);
     info.warning = clean(d.warning);
+    info.memory_source = clean(d.memory_source);
     return info;
 }
 
@@ -103,10 +106,26 @@ std::string with_reason(const std::string& text, bp_code code, const base::Error
     return text + ": " + (room.text().empty() ? name_of(static_cast<Code>(code)) : clean(room.text().data()));
 }
 
+// What tells this build of a module from every other: the linker's build id, or which file it is and when it was written. A linked-in one
+// is part of the library's own file.
+std::string build_of(const discovery::Rated& rated) {
+    const discovery::Inspection own =
+        rated.linked_in != nullptr ? discovery::inspect(base::own_file()) : discovery::Inspection();
+    const discovery::Inspection& file = rated.linked_in != nullptr ? own : rated.inspection;
+    const Descriptor d = rated.inspection.descriptor.value_or(Descriptor{});
+    const std::string name = d.backend + " " + d.version + " ";
+    if (!file.binary.build_id.empty()) return name + "build " + file.binary.build_id;
+    return name + "file " + std::to_string(file.status.volume) + ":" + std::to_string(file.status.number) + " " +
+           std::to_string(file.status.size) + " bytes of " + std::to_string(file.status.modified_ns);
+}
+
 }  // namespace
 
 Module::Module(const discovery::Rated& rated, std::shared_ptr<const HostServices> services, Step step)
-    : services_(std::move(services)), inspection_(rated.inspection), host_(host_table(*services_)) {
+    : own_(base::DynamicLibrary::of_this_code()),
+      inspection_(rated.inspection),
+      host_(std::make_unique<Host>(services, services->cache ? build_of(rated) : std::string())) {
+    const base::KeepFloatingPoint keep;
     step("load");
     if (rated.linked_in == nullptr) {
         try {
@@ -115,21 +134,28 @@ Module::Module(const discovery::Rated& rated, std::shared_ptr<const HostServices
             throw LoadFailure{ReasonCode::load_failed, std::string("the system would not load it: ") + error.what()};
         }
     }
+    base::expect_process_end();
     const backplane_module_fn entry = entry_of(rated, library_);
     if (entry == nullptr) throw LoadFailure{ReasonCode::entry_missing, "it does not export backplane_module"};
     step("table");
     api_ = read_table(entry(BP_ABI));
     step("open");
     base::ErrorRoom room;
-    const bp_code code = api_.open(&host_, &handle_, room.get());
+    const bp_code code = api_.open(host_->table(), &handle_, room.get());
     if (code != BP_OK || handle_ == nullptr)
         throw LoadFailure{ReasonCode::open_failed,
                           code == BP_OK ? "it opened and gave no handle" : with_reason("it would not open", code, room)};
 }
 
 Module::~Module() {
+    if (base::process_is_ending()) {  // its threads may go on, with the host's table, until the process is no more
+        static_cast<void>(host_.release());
+        library_.keep();
+        own_.keep();
+        return;
+    }
     if (handle_ != nullptr) api_.close(handle_);
-    if (inspection_.descriptor && (inspection_.descriptor->flags & BP_NOTE_UNLOADABLE) == 0) library_.keep();
+    if (!inspection_.descriptor || (inspection_.descriptor->flags & BP_NOTE_UNLOADABLE) == 0) library_.keep();
 }
 
 std::vector<ListedDevice> Module::list(std::string& why_none) const {
@@ -138,7 +164,7 @@ std::vector<ListedDevice> Module::list(std::string& why_none) const {
     for (;;) {
         for (bp_device_info& info : infos) {
             info = {};
-            info.struct_size = BP_SIZE(bp_device_info, warning);
+            info.struct_size = BP_SIZE(bp_device_info, memory_source);
         }
         const bp_array room_for{infos.data(), static_cast<uint32_t>(infos.size()), sizeof(bp_device_info)};
         base::ErrorRoom room;

@@ -44,9 +44,9 @@ public:
     [[nodiscard]] const discovery::Inspection& inspection() const noexcept { return inspection_; }
 
 private:
-    std::shared_ptr<const HostServices> services_;
+    base::DynamicLibrary own_;  // what contains this code: stays while a thread of the module may call it
     discovery::Inspection inspection_;
-    bp_host host_{};
+    std::unique_ptr<Host> host_;  // until the module is closed
     base::DynamicLibrary library_;
     bp_module_api api_{};  // what both sides know of the module's table; the rest is zero
     bp_module* handle_ = nullptr;

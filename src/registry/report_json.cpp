@@ -18,6 +18,7 @@ Json of(const DeviceInfo& d) {
             {"same_chip_as", d.same_chip_as},
             {"memory_total", d.memory_total},
             {"memory_free", d.memory_free},
+            {"memory_source", d.memory_source},
             {"driver", d.driver},
             {"units", d.units},
             {"features", d.features},

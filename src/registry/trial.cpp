@@ -23,9 +23,9 @@ int64_t in_future(int64_t seconds) {
            std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// What the child said, line by line: "step NAME", then "good" or "failed TEXT", then "end".
+// What the child said, line by line: "step NAME", then "good" or "failed TEXT", "changed WHAT", then "end".
 struct Record {
-    std::string step = "start", failure;
+    std::string step = "start", failure, changed;
     bool good = false, complete = false;
 };
 
@@ -36,6 +36,7 @@ Record parse(const std::string& text) {
         if (line.compare(0, 5, "step ") == 0) record.step = line.substr(5, 32);
         if (line == "good") record.good = true;
         if (line.compare(0, 7, "failed ") == 0) record.failure = line.substr(7, 512);
+        if (line.compare(0, 8, "changed ") == 0) record.changed = line.substr(8, 512);
         if (line == "end") record.complete = true;
     }
     return record;
@@ -66,6 +67,7 @@ RememberedTrial judge(const base::ChildOutcome& child, double limit) {
     } else if (record.complete && record.good && child.exit_code <= 0) {
         t.trial = Trial::good;
         t.until = 0;
+        if (!record.changed.empty()) t.reason = "it changes " + record.changed + " of the process";
         return t;
     } else if (record.complete && !record.failure.empty()) {
         t.trial = Trial::failed;
@@ -160,7 +162,7 @@ Trials::Answer Trials::ask(const discovery::Inspection& module) const {
                     module.path.filename().string() + " was not tried in a child process: " + known->reason};
         store_.remember(key, *known);
     }
-    if (known->trial == Trial::good) return {};
+    if (known->trial == Trial::good) return {ReasonCode::none, known->reason, {}, {}};
     const std::string remedy =
         "update its driver or the module; `backplane modules forget " + module.path.string() + "` has it tried again";
     if (known->trial == Trial::failed) return {ReasonCode::open_failed, known->reason, {}, {}};

@@ -15,7 +15,7 @@ class Trials {
 public:
     Trials(const ContextOptions& options, const std::map<std::string, std::string>& module_options);
 
-    // May this module be loaded here? Empty reason: yes. Consults what is remembered, tries it in a child when nothing is, remembers.
+    // May this module be loaded here? No code: yes, and the reason is what to know of it. Consults what is remembered, tries it in a child when nothing is, remembers.
     struct Answer {
         ReasonCode code = ReasonCode::none;
         std::string reason, remedy;

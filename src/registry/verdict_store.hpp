@@ -16,7 +16,7 @@ const char* name_of(Trial trial) noexcept;  // "crashed"
 
 struct RememberedTrial {
     Trial trial = Trial::not_tried;
-    std::string reason;    // a sentence; empty for good
+    std::string reason;    // a sentence; for a good one what it changes of the process, mostly nothing
     std::string file;      // the module's path
     int64_t when = 0;      // seconds since 1970
     int64_t until = 0;     // when it is forgotten; 0: never

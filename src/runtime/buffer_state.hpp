@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backplane/runtime.hpp"
+#include "base/process_end.hpp"
 #include "registry/device_state.hpp"
 
 namespace backplane {
@@ -13,7 +14,7 @@ struct Buffer::State {
     State(const State&) = delete;
     State& operator=(const State&) = delete;
     ~State() {
-        device.state()->api->buffer_close(handle);
+        if (!base::process_is_ending()) device.state()->api->buffer_close(handle);
         --device.state()->buffers;
     }
 

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/errors.hpp"
+#include "base/process_end.hpp"
 #include "registry/device_state.hpp"
 #include "runtime/buffer_state.hpp"
 
@@ -12,7 +13,7 @@ struct Program::State {
     State(const State&) = delete;
     State& operator=(const State&) = delete;
     ~State() {
-        device.state()->api->program_close(handle);
+        if (!base::process_is_ending()) device.state()->api->program_close(handle);
         --device.state()->programs;
     }
 

@@ -1,12 +1,17 @@
 // ggml-driver BASE LIBRARY COMMAND...: an application of ggml's registry, as far as a test needs one. Prints a line for each command.
-//   all FOLDER | load FILE | unload NAME | devices | best | time FOLDER | time-load FILE | threads FOLDER | feed LIBRARY FOLDER | name-after-unload NAME
+//   all FOLDER | load FILE | unload NAME | devices | best | time FOLDER | time-load FILE | opened FOLDER | opened-load FILE | compute |
+//   threads FOLDER | feed LIBRARY FOLDER | name-after-unload NAME
 #include <dlfcn.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -33,6 +38,38 @@ size_t mapped_bytes() {
     std::fclose(maps);
     return total;
 }
+
+// Which files of a folder are opened while it lives, by anybody.
+class Opened {
+public:
+    explicit Opened(const std::string& folder) : watch_(inotify_init1(IN_NONBLOCK)) {
+        if (watch_ < 0 || inotify_add_watch(watch_, folder.c_str(), IN_OPEN) < 0)
+            std::printf("cannot watch %s\n", folder.c_str()), std::exit(3);
+    }
+    ~Opened() { close(watch_); }
+    Opened(const Opened&) = delete;
+    Opened& operator=(const Opened&) = delete;
+    void print() const {
+        std::set<std::string> modules, sidecars;
+        alignas(inotify_event) char events[16384];
+        for (ssize_t n = 0; (n = read(watch_, events, sizeof events)) > 0;)
+            for (ssize_t at = 0; at < n;) {
+                const auto* event = reinterpret_cast<const inotify_event*>(events + at);
+                const std::string name = event->len != 0 ? event->name : "";
+                if (name.find(".backplane.json") != std::string::npos)
+                    sidecars.insert(name);
+                else if (name.find("ggml-") != std::string::npos && name.find("-base") == std::string::npos)
+                    modules.insert(name);
+                at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+            }
+        std::printf("opened %zu sidecars %zu:", modules.size(), sidecars.size());
+        for (const std::string& name : modules) std::printf(" %s", name.c_str());
+        std::printf("\n");
+    }
+
+private:
+    int watch_;
+};
 
 struct Application {
     void* base;
@@ -79,6 +116,35 @@ struct Application {
         stop = true;
         for (std::thread& t : all) t.join();
         std::printf("threads done\n");
+    }
+    // A small network on the best device: 64 x 64 matrix of ones times a column of ones, plus ones.
+    void compute() const {
+        struct Parameters {
+            size_t size;
+            void* memory;
+            bool no_alloc;
+        };
+        constexpr int kF32 = 0;
+        constexpr int64_t kSize = 64;
+        void* backend = call<void*>("ggml_backend_init_best");
+        if (backend == nullptr) return static_cast<void>(std::printf("computed nothing: no device\n"));
+        void* context = base_call<void*>("ggml_init", Parameters{1 << 20, nullptr, true});
+        const auto tensor = [&](int64_t columns) {
+            return base_call<void*>("ggml_new_tensor_2d", context, kF32, kSize, columns);
+        };
+        void* weights = tensor(kSize);
+        void* x = tensor(1);
+        void* y = base_call<void*>("ggml_add", context, base_call<void*>("ggml_mul_mat", context, weights, x), x);
+        void* graph = base_call<void*>("ggml_new_graph", context);
+        base_call<void>("ggml_build_forward_expand", graph, y);
+        base_call<void*>("ggml_backend_alloc_ctx_tensors", context, backend);
+        const std::vector<float> ones(kSize * kSize, 1);
+        base_call<void>("ggml_backend_tensor_set", weights, ones.data(), size_t{0}, ones.size() * sizeof(float));
+        base_call<void>("ggml_backend_tensor_set", x, ones.data(), size_t{0}, size_t{kSize} * sizeof(float));
+        const int status = base_call<int>("ggml_backend_graph_compute", backend, graph);
+        std::vector<float> result(kSize);
+        base_call<void>("ggml_backend_tensor_get", y, result.data(), size_t{0}, result.size() * sizeof(float));
+        std::printf("computed %g %g status %d\n", result.front(), result.back(), status);
     }
     // The gentle way: another library chooses, this application's own registry loads.
     void feed(const char* feeder, const char* base_file, const char* folder) const {
@@ -128,6 +194,16 @@ int main(int argc, char** argv) {
                 app.call<void*>("ggml_backend_load", argument);
             const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
             std::printf("ms %.3f mapped %zu\n", ms, mapped_bytes() - before), ++i;
+        } else if (command == "opened" || command == "opened-load") {
+            const bool one = command == "opened-load";
+            const Opened opened(one ? std::filesystem::path(argument).parent_path().string() : argument);
+            if (one)
+                app.call<void*>("ggml_backend_load", argument);
+            else
+                app.call<void>("ggml_backend_load_all_from_path", argument);
+            opened.print(), ++i;
+        } else if (command == "compute") {
+            app.compute();
         } else if (command == "feed") {
             app.feed(argument, argv[1], i + 2 < argc ? argv[i + 2] : ""), i += 2;
         } else if (command == "threads") {

@@ -15,6 +15,7 @@
 #define BP_WHOLE(type, size) static_assert(sizeof(type) == (size), #type " is used by value and has changed its size");
 
 #include "abi_1_0.inc"
+#include "abi_1_1.inc"
 
 #ifdef BP_LAYOUT_SELF_TEST
 BP_FIELD(bp_error, native, 12, 8)

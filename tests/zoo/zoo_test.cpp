@@ -2,9 +2,13 @@
 // report says why in a sentence.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
+#include <thread>
 
 #include "backplane/context.hpp"
 #include "backplane/runtime.hpp"
@@ -15,6 +19,27 @@ namespace backplane {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::string good_file() { return test::library("backplane-minimal"); }
+
+void expect_it_computes(const Context& context) {
+    Graph graph;
+    graph.output(graph.add(Op::relu, {graph.input("x", DType::f32, {4})}), "y");
+    Session session(context.choose("minimal"), graph, WeightSource{});
+    const std::vector<float> in{1, -2, 3, -4};
+    std::vector<float> out(4, 9);
+    session.run({{{"x", std::as_bytes(std::span(in))}}}, {{{"y", std::as_writable_bytes(std::span(out))}}});
+    EXPECT_EQ(out, (std::vector<float>{1, 0, 3, 0}));
+}
+
+ContextOptions options_for(const fs::path& folder) {
+    ContextOptions o;
+    o.search_defaults = o.use_linked_in = o.use_environment = false;
+    o.state_folder = folder / "state";
+    o.probe_limit = std::chrono::milliseconds(BP_TEST_PROBE_LIMIT);
+    o.probe_program = BP_TEST_PROBE;
+    return o;
+}
 
 class Zoo : public testing::TestWithParam<Animal> {
 protected:
@@ -28,15 +53,11 @@ protected:
         std::error_code ignored;
         fs::remove_all(folder_, ignored);
     }
-    static std::string good() { return test::library("backplane-minimal"); }
+    static std::string good() { return good_file(); }
 
     [[nodiscard]] ContextOptions options() const {
-        ContextOptions o;
+        ContextOptions o = options_for(folder_);
         o.module_paths = {folder_ / "modules"};
-        o.search_defaults = o.use_linked_in = o.use_environment = false;
-        o.state_folder = folder_ / "state";
-        o.probe_limit = std::chrono::milliseconds(BP_TEST_PROBE_LIMIT);
-        o.probe_program = BP_TEST_PROBE;
         return o;
     }
     void expect_the_right_outcome(const Context& context) const {
@@ -49,14 +70,7 @@ protected:
         EXPECT_EQ(report.candidates[0].code, animal.code) << report.summary();
         EXPECT_NE(report.candidates[0].reason.find(animal.words), std::string::npos) << report.summary();
         ASSERT_EQ(report.devices.size(), 1U) << report.summary();
-
-        Graph graph;
-        graph.output(graph.add(Op::relu, {graph.input("x", DType::f32, {4})}), "y");
-        Session session(context.choose("minimal"), graph, WeightSource{});
-        const std::vector<float> in{1, -2, 3, -4};
-        std::vector<float> out(4, 9);
-        session.run({{{"x", std::as_bytes(std::span(in))}}}, {{{"y", std::as_writable_bytes(std::span(out))}}});
-        EXPECT_EQ(out, (std::vector<float>{1, 0, 3, 0}));
+        expect_it_computes(context);
     }
     fs::path folder_;
 };
@@ -74,6 +88,83 @@ TEST_P(Zoo, AnotherStateFolderThatCannotBeWrittenChangesNothing) {
     ContextOptions o = options();
     o.state_folder = fs::path(BP_TEST_MINIMAL) / good() / "no" / "folder";
     expect_the_right_outcome(Context(o));
+}
+
+// All that cannot be loaded, in one folder of their own each so that the order is the caller's, and the good one last or anywhere.
+class WholeZoo : public testing::Test {
+protected:
+    WholeZoo() : folder_(test::make_temporary_folder()) {
+        for (const Animal& animal : all_animals())
+            if (animal.verdict != Verdict::loaded)
+                files_.push_back(fs::path(BP_TEST_ZOO) / test::library(std::string("backplane-") + animal.fault));
+        files_.push_back(fs::path(BP_TEST_MINIMAL) / good_file());
+    }
+    ~WholeZoo() override {
+        std::error_code ignored;
+        fs::remove_all(folder_, ignored);
+    }
+    // Named by the application, all in one order: each is tried until one is good.
+    void expect_the_good_one(unsigned seed) const {
+        ContextOptions o = options_for(folder_);
+        o.module_paths = files_;
+        std::shuffle(o.module_paths.begin(), o.module_paths.end(), std::minstd_rand(seed));
+        const Context context(o);
+        const Report report = context.report();
+        ASSERT_EQ(report.candidates.size(), files_.size());
+        bool found = false;
+        for (const Candidate& c : report.candidates) {
+            const bool good = c.path.filename() == good_file();
+            EXPECT_EQ(c.verdict == Verdict::loaded, good) << report.summary();
+            EXPECT_FALSE(!good && !found && c.reason.empty()) << "tried before the good one, and no reason: " << c.path;
+            found = found || good;
+        }
+        ASSERT_EQ(report.devices.size(), 1U) << report.summary();
+        expect_it_computes(context);
+    }
+    fs::path folder_;
+    std::vector<fs::path> files_;
+};
+
+TEST_F(WholeZoo, EightThreadsAHundredTimesInAnyOrderFromTheFirstContactOn) {
+    constexpr unsigned kThreads = 8;
+    constexpr unsigned kRounds = 100;
+    std::vector<std::thread> threads;
+    for (unsigned thread = 0; thread < kThreads; ++thread)
+        threads.emplace_back([this, thread] {
+            for (unsigned round = 0; round < kRounds; ++round) expect_the_good_one(thread * kRounds + round + 1);
+        });
+    for (std::thread& thread : threads) thread.join();
+}
+
+// Installers, updaters and virus scanners at work while an application starts.
+TEST_F(WholeZoo, AFolderThatChangesWhileItIsReadGivesTheGoodOneOrNothing) {
+    const fs::path modules = folder_ / "modules";
+    fs::create_directory(modules);
+    std::atomic<bool> done{false};
+    std::thread changes([&] {
+        std::error_code ignored;
+        for (unsigned round = 0; !done; ++round) {
+            const fs::path& file = files_[round % files_.size()];
+            const fs::path place = modules / file.filename();
+            if (round % 3 == 0) fs::remove(place, ignored);
+            fs::copy_file(file, modules / "part", fs::copy_options::overwrite_existing, ignored);
+            if (round % 3 == 1) fs::resize_file(modules / "part", 512 * (round % 97), ignored);
+            fs::rename(modules / "part", place, ignored);
+            if (round % 5 == 0) fs::rename(modules, folder_ / "away", ignored), fs::rename(folder_ / "away", modules, ignored);
+        }
+    });
+    for (int round = 0; round < 200; ++round) {
+        ContextOptions o = options_for(folder_);
+        o.module_paths = {modules};
+        o.probe = ProbePolicy::never;  // the files' faults are not what this is about
+        o.device_filter = "!minimal";  // judged, not loaded
+        const Report report = Context(o).report();
+        ASSERT_EQ(report.sources.size(), 1U);
+        EXPECT_FALSE(report.sources[0].note.empty());
+        for (const Candidate& c : report.candidates) EXPECT_FALSE(c.reason.empty()) << c.path;
+    }
+    done = true;
+    changes.join();
 }
 
 INSTANTIATE_TEST_SUITE_P(Modules, Zoo, testing::ValuesIn(all_animals()),

@@ -106,6 +106,17 @@ DynamicLibrary::DynamicLibrary(const std::filesystem::path& file) : handle_(open
     throw Error(Code::not_found, text != nullptr ? text : "the system does not say why");
 }
 
+DynamicLibrary DynamicLibrary::of_this_code() noexcept {
+    static const char anchor = 0;
+    Dl_info info{};
+    link_map* map = nullptr;
+    DynamicLibrary own;
+    if (::dladdr1(&anchor, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) != 0 && map != nullptr &&
+        *map->l_name != '\0')
+        own.handle_ = ::dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+    return own;
+}
+
 DynamicLibrary::~DynamicLibrary() {
     if (handle_ != nullptr) ::dlclose(handle_);
 }

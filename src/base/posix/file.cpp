@@ -115,6 +115,12 @@ std::string replace(const std::filesystem::path& from, const std::filesystem::pa
     return ::rename(from.c_str(), to.c_str()) == 0 ? std::string() : words_for(errno);
 }
 
+bool remove_file(const std::filesystem::path& path) noexcept { return ::unlink(path.c_str()) == 0; }
+
+void set_modified_now(const std::filesystem::path& path) noexcept {
+    static_cast<void>(::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW));
+}
+
 std::FILE* open_to_read(const std::filesystem::path& path) noexcept { return std::fopen(path.c_str(), "rb"); }
 
 std::FILE* create_new(const std::filesystem::path& path) noexcept { return std::fopen(path.c_str(), "wbx"); }

@@ -82,6 +82,14 @@ DynamicLibrary::DynamicLibrary(const std::filesystem::path& file) {
         throw Error(Code::not_found, windows::to_utf8(file.native()) + ": " + windows::words_for(::GetLastError()));
 }
 
+DynamicLibrary DynamicLibrary::of_this_code() noexcept {
+    static const wchar_t anchor = 0;
+    HMODULE module = nullptr;
+    DynamicLibrary own;
+    if (::GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, &anchor, &module) != 0) own.handle_ = module;
+    return own;
+}
+
 DynamicLibrary::~DynamicLibrary() {
     if (handle_ != nullptr) ::FreeLibrary(static_cast<HMODULE>(handle_));
 }

@@ -155,6 +155,15 @@ std::string how_to_protect(const std::filesystem::path& path) {
     return "icacls \"" + windows::to_utf8(path.native()) + "\" /inheritance:d /remove:g *S-1-1-0 *S-1-5-32-545 *S-1-5-11";
 }
 
+bool remove_file(const std::filesystem::path& path) noexcept { return ::DeleteFileW(windows::extended(path).c_str()) != 0; }
+
+void set_modified_now(const std::filesystem::path& path) noexcept {
+    const Handle file = open_for(windows::extended(path), FILE_WRITE_ATTRIBUTES);
+    FILETIME now{};
+    ::GetSystemTimeAsFileTime(&now);
+    if (file) ::SetFileTime(file.get(), nullptr, nullptr, &now);
+}
+
 std::FILE* open_to_read(const std::filesystem::path& path) noexcept {
     return ::_wfopen(windows::extended(path).c_str(), L"rbN");
 }

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/file_error.hpp"
 #include "formats/image/checks.hpp"
-#include "formats/image/file_errors.hpp"
 #include "formats/image/input_file.hpp"
 #include "formats/image/jpeg_session.hpp"
 #include "formats/image/readers.hpp"
@@ -48,7 +48,7 @@ bool begins(std::span<const uint8_t> head, std::string_view with, std::size_t of
 }
 
 Error unknown(const InputFile& file) {
-    const std::string text = "cannot read the image " + quoted(file.path()) + ": ";
+    const std::string text = "cannot read the image " + base::quoted(file.path()) + ": ";
     if (file.head().empty()) return {Code::corrupt, text + "the file is empty; get it again"};
     for (const Signature& other : others) {
         if (!begins(file.head(), other.bytes, other.offset)) continue;
@@ -65,7 +65,7 @@ Error unknown(const InputFile& file) {
 }
 
 void check(const std::filesystem::path& path, const ImageInfo& info, const ImageWriteOptions& options) {
-    const std::string text = "cannot write the image " + quoted(path) + ": ";
+    const std::string text = "cannot write the image " + base::quoted(path) + ": ";
     const std::string size = std::to_string(info.width) + " x " + std::to_string(info.height);
     if (info.width == 0 || info.height == 0) throw Error(Code::invalid, text + size + " pixels are no image");
     if (info.width > longest_side || info.height > longest_side) {
@@ -99,12 +99,12 @@ std::unique_ptr<ImageWriter> ImageWriter::create(const std::filesystem::path& pa
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
     const bool jpeg = ending == ".jpg" || ending == ".jpeg";
     if (!jpeg && ending != ".png") {
-        throw Error(Code::invalid, "cannot write the image " + quoted(path) + ": the ending '" + ending +
+        throw Error(Code::invalid, "cannot write the image " + base::quoted(path) + ": the ending '" + ending +
                                        "' names no format that can be written; end the name in .png, .jpg or .jpeg");
     }
     check(path, info, options);
     if (jpeg && std::max(info.width, info.height) > JPEG_MAX_DIMENSION) {
-        throw Error(Code::invalid, "cannot write the image " + quoted(path) + ": a JPEG has at most " +
+        throw Error(Code::invalid, "cannot write the image " + base::quoted(path) + ": a JPEG has at most " +
                                        std::to_string(JPEG_MAX_DIMENSION) + " pixels a side, this has " +
                                        std::to_string(info.width) + " x " + std::to_string(info.height) +
                                        "; end the name in .png");

@@ -7,19 +7,19 @@
 #include <utility>
 
 #include "base/file.hpp"
-#include "formats/image/file_errors.hpp"
+#include "base/file_error.hpp"
 
 namespace backplane::formats {
 
 InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
     std::error_code ignored;
-    if (std::filesystem::is_directory(path_, ignored)) throw system_error("cannot read the image", path_, EISDIR);
+    if (std::filesystem::is_directory(path_, ignored)) throw base::file_error("cannot read the image", path_, EISDIR);
     errno = 0;
     file_.reset(base::open_to_read(path_));
-    if (!file_) throw system_error("cannot open the image", path_, errno);
+    if (!file_) throw base::file_error("cannot open the image", path_, errno);
     errno = 0;
     head_size_ = std::fread(head_.data(), 1, head_.size(), file_.get());
-    if (std::ferror(file_.get()) != 0) throw system_error("cannot read the image", path_, errno != 0 ? errno : EIO);
+    if (std::ferror(file_.get()) != 0) throw base::file_error("cannot read the image", path_, errno != 0 ? errno : EIO);
 }
 
 std::size_t InputFile::read(void* into, std::size_t size) noexcept {

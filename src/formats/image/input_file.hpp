@@ -4,14 +4,18 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <span>
-
-#include "formats/image/partial_file.hpp"
 
 namespace backplane::formats {
 
 class InputFile {
+    struct CloseFile {
+        void operator()(std::FILE* file) const noexcept { static_cast<void>(std::fclose(file)); }
+    };
+
 public:
     explicit InputFile(std::filesystem::path path);  // throws Error(not_found, denied, unsupported: a folder)
 
@@ -26,7 +30,7 @@ public:
 
 private:
     std::filesystem::path path_;
-    FileHandle file_;
+    std::unique_ptr<std::FILE, CloseFile> file_;
     std::array<uint8_t, 24> head_{};  // of a PNG: as far as its width and height
     std::size_t head_size_ = 0, head_used_ = 0;
     int fault_ = 0;

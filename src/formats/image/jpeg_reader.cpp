@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "base/file_error.hpp"
 #include "formats/image/checks.hpp"
-#include "formats/image/file_errors.hpp"
 #include "formats/image/jpeg_session.hpp"
 #include "formats/image/orientation.hpp"
 
@@ -103,7 +103,7 @@ public:
     }
 
 private:
-    [[nodiscard]] std::string name() const { return "the JPEG " + quoted(file_->path()); }
+    [[nodiscard]] std::string name() const { return "the JPEG " + base::quoted(file_->path()); }
 
     void start() {
         jpeg_decompress_struct* jpeg = &jpeg_;
@@ -214,7 +214,7 @@ private:
 
     [[nodiscard]] Error fault(const std::string& part) {
         broken_ = true;
-        if (file_->fault() != 0) return system_error("cannot read", file_->path(), file_->fault());
+        if (file_->fault() != 0) return base::file_error("cannot read", file_->path(), file_->fault());
         const std::string text = "cannot read " + part + " of " + name() + ": ";
         if (fault_.code == JERR_INPUT_EOF) {
             return {Code::corrupt, text + "the file ends early; it was cut off: copy or download it again"};

@@ -11,7 +11,7 @@ namespace {
 
 struct Destination {
     jpeg_destination_mgr manager{};  // first: libjpeg is given its address
-    PartialFile* file = nullptr;
+    base::ReplacingFile* file = nullptr;
     std::array<JOCTET, 65536> room{};
 };
 
@@ -23,14 +23,15 @@ void begin(j_compress_ptr jpeg) {
 
 boolean empty(j_compress_ptr jpeg) {
     auto* to = reinterpret_cast<Destination*>(jpeg->dest);
-    if (!to->file->write(to->room.data(), to->room.size())) ERREXIT(jpeg, JERR_FILE_WRITE);
+    if (!to->file->try_write(std::as_bytes(std::span(to->room)))) ERREXIT(jpeg, JERR_FILE_WRITE);
     begin(jpeg);
     return TRUE;
 }
 
 void end(j_compress_ptr jpeg) {
     auto* to = reinterpret_cast<Destination*>(jpeg->dest);
-    if (!to->file->write(to->room.data(), to->room.size() - to->manager.free_in_buffer)) ERREXIT(jpeg, JERR_FILE_WRITE);
+    const auto used = std::span(to->room).first(to->room.size() - to->manager.free_in_buffer);
+    if (!to->file->try_write(std::as_bytes(used))) ERREXIT(jpeg, JERR_FILE_WRITE);
 }
 
 // A marker counts its parts in one byte.

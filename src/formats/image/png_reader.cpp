@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "base/file_error.hpp"
 #include "formats/image/checks.hpp"
-#include "formats/image/file_errors.hpp"
 #include "formats/image/png_session.hpp"
 
 namespace backplane::formats {
@@ -58,7 +58,7 @@ public:
     }
 
 private:
-    [[nodiscard]] std::string name() const { return "the PNG " + quoted(file_->path()); }
+    [[nodiscard]] std::string name() const { return "the PNG " + base::quoted(file_->path()); }
     [[nodiscard]] std::size_t row_bytes() const { return std::size_t{info_.width} * info_.channels; }
 
     // Width and height before libpng sees them: its own words for these faults name neither.
@@ -141,7 +141,7 @@ private:
 
     [[nodiscard]] Error corrupt(const std::string& part, const std::string& why) {
         broken_ = true;
-        if (file_->fault() != 0) return system_error("cannot read", file_->path(), file_->fault());
+        if (file_->fault() != 0) return base::file_error("cannot read", file_->path(), file_->fault());
         const bool ended = file_->ended_early() || file_->head().size() < 24;
         return {Code::corrupt,
                 "cannot read " + part + " of " + name() + ": " + why +

@@ -9,7 +9,8 @@ namespace backplane::formats {
 namespace {
 
 void write_bytes(png_structp png, png_bytep bytes, std::size_t size) {
-    if (!static_cast<PartialFile*>(png_get_io_ptr(png))->write(bytes, size)) png_error(png, "the file cannot be written");
+    if (!static_cast<base::ReplacingFile*>(png_get_io_ptr(png))->try_write(std::as_bytes(std::span(bytes, size))))
+        png_error(png, "the file cannot be written");
 }
 
 void flush_nothing(png_structp) {}  // finish() flushes once
@@ -39,7 +40,7 @@ private:
     void start(const ImageWriteOptions& options) {
         png_structp png = png_;
         png_infop info_struct = info_struct_;
-        PartialFile* to = &file();
+        base::ReplacingFile* to = &file();
         const ImageInfo* image = &info();
         const int compression = options.png_compression;
         const bool good = guarded(png, [=] {

@@ -2,13 +2,19 @@
 
 #include <utility>
 
+#include "base/file_error.hpp"
 #include "formats/image/checks.hpp"
-#include "formats/image/file_errors.hpp"
 
 namespace backplane::formats {
 
 RowWriter::RowWriter(const std::filesystem::path& path, ImageInfo info, const char* kind)
-    : path_(path), info_(std::move(info)), name_(std::string("the ") + kind + ' ' + quoted(path)), file_(path) {}
+    : path_(path),
+      info_(std::move(info)),
+      name_(
+          std::string("the ") + kind + ' ' +
+          base::quoted(
+              path)),  // Who loses the power loses a picture that can be made again; waiting for the disk would cost everybody.
+      file_(path, {.durable = false}) {}
 
 void RowWriter::write(std::span<const uint8_t> rows) {
     check_open();
@@ -27,11 +33,11 @@ void RowWriter::finish() {
     }
     closed_ = true;
     finish_rows();
-    file_.finish();
+    file_.commit();
 }
 
 Error RowWriter::failure(const std::string& part, const char* why) const {
-    if (file_.fault() != 0) return system_error("cannot write " + part + " of", path_, file_.fault());
+    if (file_.fault() != 0) return base::file_error("cannot write " + part + " of", path_, file_.fault());
     return {Code::invalid, "cannot write " + part + " of " + name_ + ": " + why};
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "backplane/image.hpp"
-#include "formats/image/partial_file.hpp"
+#include "base/replacing_file.hpp"
 
 namespace backplane::formats {
 
@@ -23,7 +23,7 @@ protected:
     [[nodiscard]] Error failure(const std::string& part, const char* why) const;
 
     [[nodiscard]] const ImageInfo& info() const noexcept { return info_; }
-    [[nodiscard]] PartialFile& file() noexcept { return file_; }
+    [[nodiscard]] base::ReplacingFile& file() noexcept { return file_; }
     [[nodiscard]] std::string row_name() const;  // "row 3 of 10"
 
 private:
@@ -32,7 +32,7 @@ private:
     std::filesystem::path path_;
     ImageInfo info_;
     std::string name_;  // "the PNG 'a.png'"
-    PartialFile file_;
+    base::ReplacingFile file_;
     uint32_t next_row_ = 0;
     bool closed_ = false;  // finished or failed
 };

@@ -21,6 +21,9 @@ TEST(CliDevices, TheJsonHasThePromisedShape) {
     for (const char* key : {"id", "name", "backend", "kind", "identity", "memory_total", "memory_free"})
         EXPECT_TRUE(json["devices"][0].contains(key)) << key;
     EXPECT_GT(json["devices"][0]["memory_total"], 0);
+    EXPECT_FALSE(json["devices"][0]["memory_source"].get<std::string>().empty()) << "a figure says who it is from";
+    for (const Json& device : json["devices"])
+        EXPECT_TRUE(device["memory_total"] != 0 || device["memory_free"] == 0) << "unknown stays unknown: " << device;
 }
 
 TEST(CliDevices, TheVariableChoosesAndTheFlagIsStronger) {

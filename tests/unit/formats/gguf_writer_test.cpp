@@ -85,7 +85,7 @@ TEST(GgufWriter, SmallNumbersHaveTheTypesThatOtherReadersExpect) {
 TEST(GgufWriter, AnOldFileIsReplacedAndNothingElseIsLeft) {
     const TemporaryFolder folder;
     write_file(folder / "a.gguf", "old");
-    write_file(folder / ("a.gguf.part-" + std::to_string(test::process_id()) + "-0"), "of a run that was killed");
+    write_file(folder / ".0123456789abcdef.partial", "of a run that was killed");
     GgufWriter writer;
     writer.set("k", true);
     writer.write(folder / "a.gguf");

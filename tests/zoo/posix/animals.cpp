@@ -10,7 +10,7 @@ std::vector<Animal> all_animals() {
         {"constructor_aborts", Verdict::failed, ReasonCode::quarantined, "bad driver version"},
         {"constructor_becomes_another_program", Verdict::failed, ReasonCode::quarantined, "exit code 0"},
         {"constructor_spawns_a_thread", Verdict::loaded, ReasonCode::none, ""},
-        {"constructor_changes_signals", Verdict::loaded, ReasonCode::none, ""},
+        {"constructor_changes_signals", Verdict::loaded, ReasonCode::none, "it changes the handling of signal 12"},
         {"symbol_is_unresolved", Verdict::failed, ReasonCode::open_failed, "zoo_nobody_defines_this"},
         {"entry_is_missing", Verdict::failed, ReasonCode::open_failed, "backplane_module"},
         {"entry_crashes", Verdict::failed, ReasonCode::quarantined, "during 'table'"},
@@ -36,6 +36,7 @@ std::vector<Animal> all_animals() {
         {"output_is_a_flood", Verdict::loaded, ReasonCode::none, ""},
         {"forges_the_record", Verdict::failed, ReasonCode::quarantined, "signal 11"},
         {"leaves_a_child_behind", Verdict::loaded, ReasonCode::none, ""},
+        {"needs_a_cycle", Verdict::loaded, ReasonCode::none, ""},
     };
 }
 

@@ -104,10 +104,12 @@ Memory system_memory() {
         if (name == "MemTotal:") memory.total = kib * 1024;
         if (name == "MemAvailable:") memory.available = kib * 1024;
     }
+    if (memory.total != 0) memory.source = "/proc/meminfo";
     auto limit = [&memory](const std::string& most_file, const std::string& used_file) {
         const auto most = number_in(most_file);
         if (!most || *most <= 0 || static_cast<uint64_t>(*most) >= memory.total) return;
         memory.total = static_cast<uint64_t>(*most);
+        memory.source = "limit of the control group";
         const uint64_t used = static_cast<uint64_t>(std::max<int64_t>(0, number_in(used_file).value_or(0)));
         memory.available = std::min(memory.available, memory.total > used ? memory.total - used : 0);
     };

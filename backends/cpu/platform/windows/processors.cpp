@@ -45,10 +45,11 @@ Memory system_memory() {
     MEMORYSTATUSEX status{};
     status.dwLength = sizeof status;
     if (GlobalMemoryStatusEx(&status) == 0) return {};
-    Memory memory{status.ullTotalPhys, status.ullAvailPhys};
+    Memory memory{status.ullTotalPhys, status.ullAvailPhys, "GlobalMemoryStatusEx"};
     JOBOBJECT_EXTENDED_LIMIT_INFORMATION job{};
     if (QueryInformationJobObject(nullptr, JobObjectExtendedLimitInformation, &job, sizeof job, nullptr) != 0 &&
         (job.BasicLimitInformation.LimitFlags & JOB_OBJECT_LIMIT_JOB_MEMORY) != 0 && job.JobMemoryLimit != 0) {
+        memory.source = "limit of the job";
         memory.total = std::min<uint64_t>(memory.total, job.JobMemoryLimit);
         memory.available = std::min<uint64_t>(memory.available, memory.total);
     }

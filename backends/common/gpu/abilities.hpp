@@ -1,0 +1,28 @@
+// What a device can do of what the kernels ask for, whatever interface it is driven through.
+#pragma once
+
+#include <cstdint>
+
+namespace backplane::gpu {
+
+struct Abilities {
+    bool halves = false;    // 16-bit storage: f16, bf16, i16
+    bool bytes = false;     // 8-bit storage and integers
+    bool longs = false;     // 64-bit integers
+    bool matrices = false;  // matrix units: f16 by f16 to f32, 16x16x16, subgroups of 32
+    bool import = false;    // memory of the host can be used in place
+    bool budget = false;    // the driver says how much memory is left
+    bool unified = false;   // device memory is host memory
+    bool software = false;  // runs on the CPU: shared memory is emulated, kernels are built slowly
+    uint64_t import_alignment = 0;
+    uint64_t storage_alignment = 1;  // of what is bound to a kernel
+    uint64_t most_range = 0;         // bytes a kernel can see of one buffer
+    uint64_t most_allocation = 0;
+    uint32_t most_groups[3] = {65535, 65535, 65535};
+    uint32_t most_invocations = 128;
+    uint32_t shared_bytes = 16384;
+    uint32_t subgroup = 0;
+    uint32_t direct_invocations = 32;  // of conv_direct: they share 128 pixels
+};
+
+}  // namespace backplane::gpu

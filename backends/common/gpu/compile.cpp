@@ -1,0 +1,105 @@
+#include "common/gpu/compile.hpp"
+
+#include "common/gpu/lowering.hpp"
+
+namespace backplane::gpu {
+
+namespace {
+
+void make_slots(Plan& plan) {
+    for (ValueId id = 0; id < plan.values.size(); ++id) {
+        const Value& value = plan[id];
+        if (value.role == BP_ROLE_TEMPORARY || value.role == BP_ROLE_CONSTANT) continue;
+        if (!plan.is_output(id) && value.role != BP_ROLE_STATE && plan.users(id).empty()) continue;
+        plan.slots.push_back({id, value.tensor, value.bytes});
+    }
+}
+
+void lower_all(Plan& plan, const Abilities& can, const volatile uint32_t* cancel) {
+    Lowering to(plan, can);
+    for (size_t i = 0; i < plan.nodes.size(); ++i) {
+        if (raised(cancel)) throw sdk::Failure(BP_CANCELLED, "compile was cancelled");
+        find_lowering(plan.nodes[i].op)->lower(to, plan.nodes[i]);
+    }
+    for (const ValueId id : plan.outputs) {
+        if (plan[id].state == kNone) continue;
+        Dispatch d;
+        d.label = "update state " + plan[id].text();
+        d.operands = {to.reads(id, 1), to.writes(plan[id].state, 1)};
+        to.add(std::move(d));
+    }
+    for (const Dispatch& d : plan.dispatches)
+        if (d.operands.size() > kMostOperands || d.parameters.size() > kParameterWords)
+            throw sdk::Failure(BP_INTERNAL, "compile: " + d.label + " has too many operands or parameters");
+}
+
+// Constants that dispatches read.
+void find_residents(Plan& plan) {
+    std::vector<bool> resident(plan.values.size());
+    for (const Dispatch& d : plan.dispatches)
+        for (const Operand& operand : d.operands) {
+            const ValueId id = plan.storage_of(operand.value);
+            if (plan[id].role != BP_ROLE_CONSTANT || resident[id]) continue;
+            resident[id] = true;
+            plan.residents.push_back(id);
+        }
+}
+
+}  // namespace
+
+Plan make_plan(const bp_graph* graph, const bp_compile& how, const Abilities& can) {
+    Plan plan = import_graph(graph);
+    plan.math = how.math;
+    for (const Node& node : plan.nodes) {
+        const Verdict verdict = check_node(plan, node, can);
+        if (verdict.reason != BP_WHY_NONE)
+            throw sdk::Failure(BP_UNSUPPORTED, "compile: " + verdict.text + "; run this node elsewhere (see query)");
+    }
+    make_slots(plan);
+    fit_types(plan);
+    fuse(plan);
+    share_storage(plan);
+    lower_all(plan, can, how.cancel);
+    find_residents(plan);
+    plan_memory(plan, can.storage_alignment);
+    if (how.workspace_limit != 0 && plan.workspace_bytes > how.workspace_limit)
+        throw sdk::Failure(BP_NO_DEVICE_MEMORY, "compile: the workspace needs " + std::to_string(plan.workspace_bytes) +
+                                                    " bytes, the limit is " + std::to_string(how.workspace_limit) +
+                                                    "; split the graph or the input");
+    return plan;
+}
+
+void answer_query(const bp_graph* graph, const bp_array* answers, const Abilities& can) {
+    const sdk::GraphView view(graph);
+    view.validate();
+    const auto answer = [&](uint32_t i, uint32_t reason) {
+        if (i >= answers->count) return;
+        bp_answer a{};
+        a.code = reason == BP_WHY_NONE ? BP_OK : BP_UNSUPPORTED;
+        a.reason = reason;
+        sdk::write(BP_AT_OUT(bp_answer, answers, i), a);
+    };
+    for (uint32_t i = 0; i < view.tensors(); ++i) {
+        const bp_tensor t = view.tensor(i);
+        if (std::any_of(t.dim, t.dim + t.rank, [](int64_t d) { return d < 0; })) {
+            for (uint32_t n = 0; n < view.nodes(); ++n) answer(n, BP_WHY_SYMBOLIC);
+            return;
+        }
+    }
+    const Plan plan = import_graph(graph);
+    for (uint32_t i = 0; i < plan.nodes.size(); ++i) answer(i, check_node(plan, plan.nodes[i], can).reason);
+}
+
+std::vector<bp_slot> slots_of(const Plan& plan, uint64_t alignment) {
+    std::vector<bp_slot> slots;
+    for (const Slot& slot : plan.slots) slots.push_back({BP_SIZE(bp_slot, layout), slot.tensor, slot.bytes, alignment, 0});
+    return slots;
+}
+
+std::string summary_of(const Plan& plan, const std::string& backend) {
+    std::string text = backend + ", " + std::to_string(plan.dispatches.size()) + " dispatches\n";
+    for (const Dispatch& d : plan.dispatches) text += d.label + "\n";
+    return text;
+}
+
+}  // namespace backplane::gpu

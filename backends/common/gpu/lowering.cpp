@@ -1,0 +1,98 @@
+#include "common/gpu/lowering.hpp"
+
+#include <algorithm>
+
+#include "common/shape_rules.hpp"
+
+namespace backplane::gpu {
+
+void Lowering::spread(uint64_t n, uint32_t groups[3]) const {
+    const uint64_t most = std::min<uint64_t>(can.most_groups[0], 65535);
+    groups[0] = static_cast<uint32_t>(std::min(n, most));
+    groups[1] = static_cast<uint32_t>((n + most - 1) / most);
+    groups[2] = 1;
+}
+
+void Lowering::each(std::string label, uint32_t kernel, uint64_t n, std::vector<Operand> operands,
+                    std::vector<uint32_t> parameters, const std::vector<uint32_t>& constants) {
+    if (n == 0) return;
+    rows(std::move(label), kernel, (n + kLocal - 1) / kLocal, kLocal, std::move(operands), std::move(parameters), constants);
+    plan.dispatches.back().work = static_cast<double>(n) * 8;
+}
+
+void Lowering::rows(std::string label, uint32_t kernel, uint64_t n, uint32_t local, std::vector<Operand> operands,
+                    std::vector<uint32_t> parameters, const std::vector<uint32_t>& constants) {
+    if (n == 0) return;
+    Dispatch d;
+    d.label = std::move(label);
+    d.kernel = kernel;
+    d.constants = {local};
+    d.constants.insert(d.constants.end(), constants.begin(), constants.end());
+    d.operands = std::move(operands);
+    d.parameters = std::move(parameters);
+    d.work = static_cast<double>(n) * local * 8;
+    spread(n, d.groups);
+    add(std::move(d));
+}
+
+namespace {
+
+// Bytes of what a kernel calls an element; kernels that read blocks state theirs.
+uint32_t element_of(const Value& value, uint32_t given) { return given != 0 ? given : sdk::dtype_info(value.dtype).bytes; }
+
+bool welcome(Types types, uint32_t dtype) {
+    const bool real = dtype == BP_F32 || dtype == BP_F16 || dtype == BP_BF16;
+    if (types == Types::computes) return real;
+    if (types == Types::numbers) return real || is_whole(dtype);
+    return sdk::dtype_info(dtype).bytes != 0;
+}
+
+Verdict wrong_type(const Node& node, const Value& value) {
+    return {BP_WHY_DTYPE, node.text() + " is not done for " + value.text()};
+}
+
+// Can the device read and write this element type, or compute with it?
+bool device_has(const Abilities& can, Types types, uint32_t dtype) {
+    switch (sdk::dtype_info(dtype).bytes) {
+        case 1: return can.bytes;
+        case 2: return can.halves && (types == Types::moves || dtype != BP_BF16 || can.bytes);
+        case 8: return types == Types::moves || can.longs;
+        default: return !is_block(dtype) || can.bytes;
+    }
+}
+
+// Kernels count elements in 32 bits, and a descriptor covers a whole tensor.
+bool within_limits(const Value& value, const Abilities& can) {
+    return value.elements() < INT32_MAX && value.bytes + can.storage_alignment <= can.most_range;
+}
+
+}  // namespace
+
+Operand Lowering::reads(ValueId id, uint32_t element) const { return {id, element_of(plan[id], element), false}; }
+Operand Lowering::writes(ValueId id, uint32_t element) const { return {id, element_of(plan[id], element), true}; }
+
+Verdict check_node(const Plan& plan, const Node& node, const Abilities& can) {
+    const OpLowering* lowering = find_lowering(node.op);
+    if (lowering == nullptr) return {BP_WHY_OP, node.text() + " is not an op of this backend"};
+    if (Verdict verdict = backend::check_shapes(plan, node); verdict.reason != BP_WHY_NONE) return verdict;
+    std::vector<ValueId> all = node.inputs;
+    all.push_back(node.output);
+    for (size_t k = 0; k < all.size(); ++k) {
+        if (all[k] == kNone) continue;
+        const Value& value = plan[all[k]];
+        const bool own = k < node.inputs.size() && (lowering->own_weights >> k & 1) != 0;
+        if (!own && !welcome(lowering->types, value.dtype)) return wrong_type(node, value);
+        if (!device_has(can, lowering->types, value.dtype))
+            return {BP_WHY_DRIVER, node.text() + ": the driver gives kernels no access to elements of " + value.text()};
+        if (!within_limits(value, can))
+            return {BP_WHY_LIMIT, node.text() + ": " + value.text() + " is larger than this device takes (" +
+                                      std::to_string(can.most_range) + " bytes); use smaller tiles"};
+    }
+    return lowering->check != nullptr ? lowering->check(plan, node) : Verdict{};
+}
+
+std::string step_label(const Lowering& to, const Node& node) {
+    return std::string(sdk::op_name(node.op)) + " " + to[node.output].text();
+}
+
+}  // namespace backplane::gpu

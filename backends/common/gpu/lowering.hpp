@@ -1,0 +1,68 @@
+// Lowering: how an op becomes dispatches. One file per op (or close family) in ops/; ../README.md shows how to add one.
+#pragma once
+
+#include <bit>
+#include <string>
+#include <vector>
+
+#include "common/gpu/abilities.hpp"
+#include "common/gpu/plan.hpp"
+#include "kernels_generated.h"
+
+namespace backplane::gpu {
+
+// Invocations of a workgroup where a kernel leaves the choice; every device here has 128.
+inline constexpr uint32_t kLocal = 128;
+
+class Lowering {
+public:
+    Lowering(Plan& to, const Abilities& abilities) : plan(to), can(abilities) {}
+
+    Plan& plan;
+    const Abilities& can;
+
+    [[nodiscard]] const Value& operator[](ValueId id) const { return plan[id]; }
+    // One invocation for each of n elements, kLocal to a workgroup. `constants` follow the size of the workgroup.
+    void each(std::string label, uint32_t kernel, uint64_t n, std::vector<Operand> operands,
+              std::vector<uint32_t> parameters, const std::vector<uint32_t>& constants = {});
+    // One workgroup for each of n rows.
+    void rows(std::string label, uint32_t kernel, uint64_t n, uint32_t local, std::vector<Operand> operands,
+              std::vector<uint32_t> parameters, const std::vector<uint32_t>& constants = {});
+    void add(Dispatch dispatch) { plan.dispatches.push_back(std::move(dispatch)); }
+    // n workgroups over x and y, as the kernels count them.
+    void spread(uint64_t n, uint32_t groups[3]) const;
+
+    [[nodiscard]] Operand reads(ValueId id, uint32_t element = 0) const;
+    [[nodiscard]] Operand writes(ValueId id, uint32_t element = 0) const;
+};
+
+inline uint32_t word(float value) { return std::bit_cast<uint32_t>(value); }
+inline uint32_t word(int64_t value) { return static_cast<uint32_t>(value); }
+
+enum class Types : uint8_t {
+    computes,  // in float32 on operands of f32 or f16; fit_types() sees to it
+    numbers,   // the same for floats; i32 and i64 too
+    moves      // copies elements of any type but the block types
+};
+
+struct OpLowering {
+    uint32_t op;
+    Types types;
+    uint32_t own_weights;                                  // bit k: operand k may be of another type than the rest
+    Verdict (*check)(const Plan& plan, const Node& node);  // null: shapes and attributes always fit
+    void (*lower)(Lowering& to, const Node& node);
+};
+
+// The lowering of an op; null: this backend does not do it. The table is in ops/table.cpp.
+const OpLowering* find_lowering(uint32_t op);
+// Everything that must hold before a node is lowered: an op we know, element types the device has, then the op's own check.
+Verdict check_node(const Plan& plan, const Node& node, const Abilities& can);
+
+inline bool is_half(uint32_t dtype) { return dtype == BP_F16 || dtype == BP_BF16; }
+inline bool is_block(uint32_t dtype) { return dtype == BP_Q8_0 || dtype == BP_Q4_0; }
+inline bool is_whole(uint32_t dtype) { return dtype == BP_I32 || dtype == BP_I64; }
+
+// "Add f32[2,3]"
+std::string step_label(const Lowering& to, const Node& node);
+
+}  // namespace backplane::gpu

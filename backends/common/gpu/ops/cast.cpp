@@ -1,0 +1,48 @@
+// Cast: every pair of plain types, and decoding of the block types to floats.
+#include "common/gpu/ops/cast.hpp"
+
+#include "common/gpu/ops/table.hpp"
+
+namespace backplane::gpu {
+
+namespace {
+
+bool is_wide(uint32_t dtype) { return dtype == BP_F64 || dtype == BP_I64; }
+
+void lower(Lowering& to, const Node& node) { add_cast(to, node.inputs[0], node.output); }
+
+Verdict check(const Plan& plan, const Node& node) {
+    const Value& in = plan[node.inputs[0]];
+    const Value& out = plan[node.output];
+    const bool to_float = out.dtype == BP_F32 || is_half(out.dtype);
+    if (is_block(out.dtype) || (is_block(in.dtype) && !to_float))
+        return {BP_WHY_DTYPE, node.text() + " does not convert " + in.text() + " to " + out.text()};
+    return {};
+}
+
+constexpr OpLowering table[] = {{BP_OP_cast, Types::moves, 0, check, lower}};
+
+}  // namespace
+
+const OpFamily ops_cast = {table, std::size(table)};
+
+void add_cast(Lowering& to, ValueId in, ValueId out) {
+    const auto n = static_cast<uint64_t>(to[out].elements());
+    const uint32_t from = to[in].dtype;
+    const uint32_t into = to[out].dtype;
+    const std::string label = "Cast " + to[in].text() + " to " + sdk::dtype_info(into).name;
+    if (from == into) {  // the same bytes, NaNs and all
+        const uint32_t bytes = sdk::dtype_info(into).bytes;
+        std::vector<uint32_t> parameters(3 + 25, 0);
+        parameters[0] = parameters[4] = static_cast<uint32_t>(n);
+        parameters[3] = parameters[12] = parameters[20] = 1;
+        to.each(label, variant_for(kKernel_copy_1, bytes), n, {to.reads(in), to.writes(out)}, parameters);
+        return;
+    }
+    const uint32_t kernel = is_wide(from) || is_wide(into) ? kKernel_cast_wide : kKernel_cast;
+    const Operand read = to.reads(in, 1);
+    const Operand write = to.writes(out, 1);
+    to.each(label, kernel, n, {read, read, read, write, write, write}, {static_cast<uint32_t>(n)}, {from, into});
+}
+
+}  // namespace backplane::gpu

@@ -1,0 +1,108 @@
+// Unary and binary element-wise ops, numpy broadcast.
+#include <cmath>
+#include <limits>
+
+#include "common/gpu/loop_nest.hpp"
+#include "common/gpu/ops/table.hpp"
+
+namespace backplane::gpu {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// A bound of Clip as the nearest whole number inside it, as two words.
+void append_bound(std::vector<uint32_t>& to, double value, uint32_t dtype) {
+    const bool narrow = dtype == BP_I32;
+    const int64_t least = narrow ? INT32_MIN : INT64_MIN;
+    const int64_t most = narrow ? INT32_MAX : INT64_MAX;
+    int64_t bound = 0;
+    if (value >= std::ldexp(1.0, narrow ? 31 : 63)) {
+        bound = most;
+    } else {
+        bound = value <= static_cast<double>(least) ? least : static_cast<int64_t>(value);
+    }
+    to.push_back(static_cast<uint32_t>(bound));
+    to.push_back(static_cast<uint32_t>(static_cast<uint64_t>(bound) >> 32));
+}
+
+void lower_unary(Lowering& to, const Node& node) {
+    const ValueId in = node.inputs[0];
+    const Value& out = to[node.output];
+    const auto n = static_cast<uint64_t>(out.elements());
+    std::vector<uint32_t> parameters = {static_cast<uint32_t>(n)};
+    uint32_t kernel = variant_for_type(kKernel_unary_f32, kKernel_unary_f16, out.dtype);
+    if (is_whole(out.dtype)) {
+        kernel = out.dtype == BP_I64 ? kKernel_unary_i64 : kKernel_unary_i32;
+        const auto bound = [&](uint32_t id, double otherwise) {
+            return node.numbers.contains(id) ? node.numbers.at(id) : otherwise;
+        };
+        append_bound(parameters, std::ceil(bound(BP_ATTR_least, -kInfinity)), out.dtype);
+        append_bound(parameters, std::floor(bound(BP_ATTR_most, kInfinity)), out.dtype);
+    } else if (node.op == BP_OP_leaky_relu) {
+        parameters.push_back(word(node.number(BP_ATTR_alpha, 0.01)));
+    } else if (node.op == BP_OP_gelu) {
+        parameters.push_back(word(static_cast<float>(node.integer(BP_ATTR_approximate, 0))));
+    } else {
+        parameters.push_back(word(node.number(BP_ATTR_least, -kInfinity)));
+        parameters.push_back(word(node.number(BP_ATTR_most, kInfinity)));
+    }
+    to.each(step_label(to, node), kernel, n, {to.reads(in), to.writes(node.output)}, parameters, {node.op});
+}
+
+void lower_binary(Lowering& to, const Node& node) {
+    const Value& out = to[node.output];
+    const auto n = static_cast<uint64_t>(out.elements());
+    const LoopNest nest(out.dim, broadcast_strides(to[node.inputs[0]], out.dim),
+                        broadcast_strides(to[node.inputs[1]], out.dim));
+    std::vector<uint32_t> parameters = {static_cast<uint32_t>(n)};
+    nest.append_to(parameters);
+    uint32_t kernel = variant_for_type(kKernel_binary_f32, kKernel_binary_f16, out.dtype);
+    if (is_whole(out.dtype)) kernel = out.dtype == BP_I64 ? kKernel_binary_i64 : kKernel_binary_i32;
+    to.each(step_label(to, node), kernel, n, {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.writes(node.output)},
+            parameters, {node.op});
+}
+
+bool whole_numbers_do(uint32_t op) {
+    switch (op) {
+        case BP_OP_abs:
+        case BP_OP_neg:
+        case BP_OP_relu:
+        case BP_OP_clip:
+        case BP_OP_add:
+        case BP_OP_sub:
+        case BP_OP_mul:
+        case BP_OP_div:
+        case BP_OP_max:
+        case BP_OP_min: return true;
+        default: return false;
+    }
+}
+
+Verdict check(const Plan& plan, const Node& node) {
+    const Value& out = plan[node.output];
+    for (const ValueId in : node.inputs)
+        if (is_whole(out.dtype) ? plan[in].dtype != out.dtype : is_whole(plan[in].dtype))
+            return {BP_WHY_DTYPE,
+                    node.text() + " takes operands of one type, not " + plan[in].text() + " for " + out.text()};
+    if (is_whole(out.dtype) && !whole_numbers_do(node.op))
+        return {BP_WHY_DTYPE, node.text() + " is not done for " + out.text()};
+    return {};
+}
+
+constexpr OpLowering unary(uint32_t op) { return {op, Types::numbers, 0, check, lower_unary}; }
+constexpr OpLowering binary(uint32_t op) { return {op, Types::numbers, 0, check, lower_binary}; }
+
+constexpr OpLowering table[] = {
+    unary(BP_OP_abs),        unary(BP_OP_neg),      unary(BP_OP_exp),  unary(BP_OP_log),        unary(BP_OP_sqrt),
+    unary(BP_OP_reciprocal), unary(BP_OP_relu),     unary(BP_OP_tanh), unary(BP_OP_leaky_relu), unary(BP_OP_sigmoid),
+    unary(BP_OP_silu),       unary(BP_OP_clip),     unary(BP_OP_erf),  unary(BP_OP_sin),        unary(BP_OP_cos),
+    unary(BP_OP_gelu),       unary(BP_OP_softplus), binary(BP_OP_pow), binary(BP_OP_add),       binary(BP_OP_sub),
+    binary(BP_OP_mul),       binary(BP_OP_div),     binary(BP_OP_max), binary(BP_OP_min),
+};
+
+}  // namespace
+
+const OpFamily ops_elementwise = {table, std::size(table)};
+
+}  // namespace backplane::gpu

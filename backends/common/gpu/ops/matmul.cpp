@@ -1,0 +1,98 @@
+// Matrix product, batched; the right-hand side may be f16 or blocks, decoded where it is read.
+#include <algorithm>
+
+#include "common/gpu/ops/table.hpp"
+#include "common/gpu/ops/tiles.hpp"
+
+namespace backplane::gpu {
+
+namespace {
+
+uint32_t variant(const Value& a, const Value& b) {
+    switch (b.dtype) {
+        case BP_Q8_0: return kKernel_matmul_f32_by_q8;
+        case BP_Q4_0: return kKernel_matmul_f32_by_q4;
+        default: break;
+    }
+    if (a.dtype == BP_F16) return kKernel_matmul_f16;
+    return b.dtype == BP_F16 ? kKernel_matmul_f32_by_f16 : kKernel_matmul_f32;
+}
+
+// Batch dimensions of the result, and how many matrices of the operand one step along each is (numpy's broadcasting).
+std::vector<int64_t> batch_steps(const Value& operand, const std::vector<int64_t>& out) {
+    const size_t rank = out.size() - 2;
+    std::vector<int64_t> steps(rank, 0);
+    int64_t stride = 1;
+    for (size_t d = rank; d-- > 0;) {
+        const size_t shift = out.size() - operand.dim.size();
+        if (d < shift) continue;
+        const int64_t own = operand.dim[d - shift];
+        steps[d] = own != 1 ? stride : 0;
+        stride *= own;
+    }
+    return steps;
+}
+
+void append_eight(std::vector<uint32_t>& to, const std::vector<int64_t>& values) {
+    for (size_t d = 0; d < BP_MAX_RANK; ++d) to.push_back(d < values.size() ? word(values[d]) : 0);
+}
+
+void lower(Lowering& to, const Node& node) {
+    const Value& a = to[node.inputs[0]];
+    const Value& b = to[node.inputs[1]];
+    const std::vector<int64_t> out = to[node.output].dim;
+    if (to[node.output].elements() == 0) return;
+    const bool transpose_a = node.integer(BP_ATTR_transpose_a, 0) != 0;
+    const bool transpose_b = node.integer(BP_ATTR_transpose_b, 0) != 0;
+    const int64_t rows = out[out.size() - 2];
+    const int64_t columns = out.back();
+    const int64_t depth = a.dim[a.dim.size() - (transpose_a ? 2 : 1)];
+    const int64_t batch = to[node.output].elements() / (rows * columns);
+    const Tile tile = choose_tile(to.can, rows, columns, batch);
+    const auto down = static_cast<uint32_t>((rows + tile.rows - 1) / tile.rows);
+    const auto across = static_cast<uint64_t>((columns + tile.columns - 1) / tile.columns);
+    std::vector<uint32_t> parameters = {word(rows), word(columns), word(depth), down, static_cast<uint32_t>(out.size() - 2)};
+    append_eight(parameters, std::vector<int64_t>(out.begin(), out.end() - 2));
+    append_eight(parameters, batch_steps(a, out));
+    append_eight(parameters, batch_steps(b, out));
+    append_epilogue(parameters, node);
+    Dispatch d;
+    d.label = "MatMul " + a.text() + " by " + b.text() + epilogue_text(node);
+    d.kernel = variant(a, b);
+    d.constants = {tile.invocations()};
+    for (const uint32_t c : tile_constants(tile, node)) d.constants.push_back(c);
+    d.constants.push_back(transpose_a ? 1 : 0);
+    d.constants.push_back(transpose_b ? 1 : 0);
+    const bool blocks = is_block(b.dtype);
+    d.operands = {to.reads(node.inputs[0]), to.reads(node.inputs[1], blocks ? 1 : 0)};
+    append_epilogue_operands(to, d.operands, node, node.inputs[0]);
+    d.operands.push_back(to.writes(node.output));
+    if (blocks) d.operands.push_back(to.reads(node.inputs[1], 2));
+    d.parameters = std::move(parameters);
+    d.work = 2.0 * static_cast<double>(to[node.output].elements() * depth);
+    to.spread(across * down, d.groups);
+    d.groups[2] = static_cast<uint32_t>(batch);
+    to.add(std::move(d));
+}
+
+Verdict check(const Plan& plan, const Node& node) {
+    const Value& a = plan[node.inputs[0]];
+    const Value& b = plan[node.inputs[1]];
+    const Value& y = plan[node.output];
+    if (a.dim.size() < 2 || b.dim.size() < 2) return {BP_WHY_SHAPE, node.text() + ": operands of rank below 2"};
+    if (b.dtype != BP_F32 && !is_half(b.dtype) && !is_block(b.dtype))
+        return {BP_WHY_DTYPE, node.text() + " is not done for a right-hand side " + b.text()};
+    if (is_block(b.dtype) && node.integer(BP_ATTR_transpose_b, 0) == 0)
+        return {BP_WHY_ATTRIBUTE, node.text() + ": a right-hand side in blocks needs transpose_b"};
+    if (y.elements() != 0 && y.elements() / (y.dim[y.dim.size() - 2] * y.dim.back()) > 65535)
+        return {BP_WHY_LIMIT, node.text() + ": over 65535 matrices at once"};
+    return {};
+}
+
+constexpr OpLowering table[] = {{BP_OP_matmul, Types::computes, 1U << 1, check, lower}};
+
+}  // namespace
+
+const OpFamily ops_matmul = {table, std::size(table)};
+
+}  // namespace backplane::gpu

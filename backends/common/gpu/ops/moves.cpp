@@ -1,0 +1,126 @@
+// Concat, Slice, Transpose, DepthToSpace and Reshape: each element of the result is one of an operand.
+#include "common/gpu/loop_nest.hpp"
+#include "common/gpu/ops/table.hpp"
+
+namespace backplane::gpu {
+
+namespace {
+
+struct View {
+    ValueId value = kNone;
+    int64_t offset = 0;
+    std::vector<int64_t> strides;
+};
+
+// From here on the device's own copy is faster than a kernel.
+constexpr uint64_t kTransferBytes = 65536;
+
+// A value that is a stretch of another's bytes.
+ValueId part_of(Lowering& to, const View& view, uint64_t bytes) {
+    Value part;
+    part.dtype = BP_U8;
+    part.dim = {static_cast<int64_t>(bytes)};
+    part.inside = view.value;
+    part.inside_at = static_cast<uint64_t>(view.offset) * sdk::dtype_info(to[view.value].dtype).bytes;
+    return to.plan.add_value(std::move(part));
+}
+
+void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>& size, const View& from, const View& into) {
+    uint64_t n = 1;
+    for (const int64_t s : size) n *= static_cast<uint64_t>(s);
+    if (n == 0) return;
+    const uint32_t bytes = sdk::dtype_info(to[into.value].dtype).bytes;
+    const LoopNest nest(size, from.strides, into.strides);
+    const bool one_run = nest.size.size() == 1 && nest.stride[0][0] == 1 && nest.stride[1][0] == 1;
+    if (one_run && n * bytes >= kTransferBytes) {
+        Dispatch d;
+        d.label = label;
+        d.operands = {to.reads(part_of(to, from, n * bytes), 1), to.writes(part_of(to, into, n * bytes), 1)};
+        to.add(std::move(d));
+        return;
+    }
+    std::vector<uint32_t> parameters = {static_cast<uint32_t>(n), word(from.offset), word(into.offset)};
+    nest.append_to(parameters);
+    to.each(label, variant_for(kKernel_copy_1, bytes), n, {to.reads(from.value), to.writes(into.value)}, parameters);
+}
+
+void lower_concat(Lowering& to, const Node& node) {
+    const auto axis = static_cast<size_t>(node.integer(BP_ATTR_axis, 0));
+    const std::vector<int64_t> strides = strides_of(to[node.output]);
+    const auto bytes = static_cast<uint64_t>(sdk::dtype_info(to[node.output].dtype).bytes);
+    uint64_t start = 0;
+    const ValueId root = to.plan.storage_of(node.output, &start);
+    int64_t at = 0;
+    for (const ValueId in : node.inputs) {
+        uint64_t place = 0;
+        const bool there =
+            to.plan.storage_of(in, &place) == root && place == start + static_cast<uint64_t>(at * strides[axis]) * bytes;
+        if (!there)
+            add_copy(to, step_label(to, node), to[in].dim, {in, 0, strides_of(to[in])},
+                     {node.output, at * strides[axis], strides});
+        at += to[in].dim[axis];
+    }
+}
+
+void lower_slice(Lowering& to, const Node& node) {
+    const ValueId in = node.inputs[0];
+    std::vector<int64_t> strides = strides_of(to[in]);
+    const std::vector<int64_t> starts = node.list(BP_ATTR_starts);
+    const std::vector<int64_t> steps = node.list(BP_ATTR_steps);
+    int64_t offset = 0;
+    for (size_t d = 0; d < strides.size(); ++d) {
+        if (d < starts.size()) offset += starts[d] * strides[d];
+        if (d < steps.size()) strides[d] *= steps[d];
+    }
+    add_copy(to, step_label(to, node), to[node.output].dim, {in, offset, strides},
+             {node.output, 0, strides_of(to[node.output])});
+}
+
+void lower_transpose(Lowering& to, const Node& node) {
+    const ValueId in = node.inputs[0];
+    const std::vector<int64_t> strides = strides_of(to[in]);
+    const std::vector<int64_t> perm = node.list(BP_ATTR_perm);
+    std::vector<int64_t> from;
+    for (size_t d = 0; d < strides.size(); ++d)
+        from.push_back(strides[d < perm.size() ? static_cast<size_t>(perm[d]) : strides.size() - 1 - d]);
+    add_copy(to, step_label(to, node), to[node.output].dim, {in, 0, from}, {node.output, 0, strides_of(to[node.output])});
+}
+
+void lower_depth_to_space(Lowering& to, const Node& node) {
+    const ValueId in = node.inputs[0];
+    const std::vector<int64_t> dim = to[in].dim;
+    const int64_t b = node.integer(BP_ATTR_blocksize, 1);
+    const int64_t channels = dim[1] / (b * b);
+    const auto x = strides_of(to[in]);
+    const auto y = strides_of(to[node.output]);
+    const bool crd = node.integer(BP_ATTR_mode, BP_DTS_DCR) == BP_DTS_CRD;
+    const int64_t of_channel = crd ? b * b : 1;
+    const int64_t of_row = crd ? b : b * channels;
+    const int64_t of_column = crd ? 1 : channels;
+    // n, c, h, row in the block, w, column in the block
+    add_copy(to, step_label(to, node), {dim[0], channels, dim[2], b, dim[3], b},
+             {in, 0, {x[0], of_channel * x[1], x[2], of_row * x[1], x[3], of_column * x[1]}},
+             {node.output, 0, {y[0], y[1], b * y[2], y[2], b * y[3], y[3]}});
+}
+
+void lower_reshape(Lowering& to, const Node& node) {
+    const ValueId in = node.inputs[0];
+    uint64_t a = 0;
+    uint64_t b = 0;
+    if (to.plan.storage_of(in, &a) == to.plan.storage_of(node.output, &b) && a == b) return;
+    add_copy(to, step_label(to, node), {to[node.output].elements()}, {in, 0, {1}}, {node.output, 0, {1}});
+}
+
+constexpr OpLowering table[] = {
+    {BP_OP_concat, Types::moves, 0, same_plain_types, lower_concat},
+    {BP_OP_slice, Types::moves, 0, same_plain_types, lower_slice},
+    {BP_OP_transpose, Types::moves, 0, same_plain_types, lower_transpose},
+    {BP_OP_depth_to_space, Types::moves, 0, same_plain_types, lower_depth_to_space},
+    {BP_OP_reshape, Types::moves, 0, same_plain_types, lower_reshape},
+};
+
+}  // namespace
+
+const OpFamily ops_moves = {table, std::size(table)};
+
+}  // namespace backplane::gpu

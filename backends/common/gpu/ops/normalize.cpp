@@ -1,0 +1,76 @@
+// LayerNorm, RMSNorm, GroupNorm and BatchNorm.
+#include "common/gpu/ops/table.hpp"
+
+namespace backplane::gpu {
+
+namespace {
+
+enum Flags : uint32_t { kCentred = 1, kScale = 2, kBias = 4 };
+
+// Rows of n, and which element of scale and bias element i of row r takes: (r % groups) * per_row + i / divisor.
+struct Rows {
+    int64_t n = 1, groups = 1, per_row = 0, divisor = 1;
+    bool centred = true;
+};
+
+void add_rows(Lowering& to, const Node& node, const Rows& r) {
+    const ValueId in = node.inputs[0];
+    const int64_t total = to[in].elements();
+    if (total == 0) return;
+    const ValueId scale = node.input(1);
+    const ValueId bias = r.centred ? node.input(2) : kNone;
+    const uint32_t flags = (r.centred ? kCentred : 0U) | (scale != kNone ? kScale : 0U) | (bias != kNone ? kBias : 0U);
+    to.rows(
+        step_label(to, node), variant_for_type(kKernel_norm_f32, kKernel_norm_f16, to[in].dtype),
+        static_cast<uint64_t>(total / r.n), r.n >= 128 ? 128 : 32,
+        {to.reads(in), to.reads(scale != kNone ? scale : in), to.reads(bias != kNone ? bias : in), to.writes(node.output)},
+        {word(total / r.n), word(r.n), word(node.number(BP_ATTR_epsilon, 1e-5)), flags, word(r.groups), word(r.per_row),
+         word(r.divisor)});
+}
+
+void lower_rows(Lowering& to, const Node& node) {
+    const Value& in = to[node.inputs[0]];
+    Rows r;
+    for (auto d = static_cast<size_t>(node.integer(BP_ATTR_axis, 0)); d < in.dim.size(); ++d) r.n *= in.dim[d];
+    r.centred = node.op == BP_OP_layer_norm;
+    add_rows(to, node, r);
+}
+
+int64_t pixels_of(const Value& value) {
+    int64_t n = 1;
+    for (size_t d = 2; d < value.dim.size(); ++d) n *= value.dim[d];
+    return n;
+}
+
+void lower_group_norm(Lowering& to, const Node& node) {
+    const Value& in = to[node.inputs[0]];
+    Rows r;
+    r.groups = node.integer(BP_ATTR_groups, 1);
+    r.per_row = in.dim[1] / r.groups;
+    r.divisor = pixels_of(in);
+    r.n = r.per_row * r.divisor;
+    add_rows(to, node, r);
+}
+
+void lower_batch_norm(Lowering& to, const Node& node) {
+    const Value& in = to[node.inputs[0]];
+    const auto n = static_cast<uint64_t>(in.elements());
+    std::vector<Operand> operands;
+    for (size_t k = 0; k < 5; ++k) operands.push_back(to.reads(node.inputs[k]));
+    operands.push_back(to.writes(node.output));
+    to.each(step_label(to, node), variant_for_type(kKernel_batch_norm_f32, kKernel_batch_norm_f16, in.dtype), n, operands,
+            {static_cast<uint32_t>(n), word(in.dim[1]), word(pixels_of(in)), word(node.number(BP_ATTR_epsilon, 1e-5))});
+}
+
+constexpr OpLowering table[] = {
+    {BP_OP_layer_norm, Types::computes, 0, nullptr, lower_rows},
+    {BP_OP_rms_norm, Types::computes, 0, nullptr, lower_rows},
+    {BP_OP_group_norm, Types::computes, 0, nullptr, lower_group_norm},
+    {BP_OP_batch_norm, Types::computes, 0, nullptr, lower_batch_norm},
+};
+
+}  // namespace
+
+const OpFamily ops_normalize = {table, std::size(table)};
+
+}  // namespace backplane::gpu

@@ -1,0 +1,92 @@
+// Pad: constant, edge or reflected borders on any axis, any plain element type.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "common/gpu/ops/table.hpp"
+
+namespace backplane::gpu {
+
+namespace {
+
+// Bits of a floating-point number of `digits` stored digits and least exponent `least`, rounded to nearest even.
+uint32_t short_float(double value, int digits, int least, int bits) {
+    const uint32_t sign = std::signbit(value) ? 1U << (bits - 1) : 0U;
+    const uint32_t infinity = ((1U << (bits - 1 - digits)) - 1) << digits;
+    if (value != value) return sign | infinity | 1U << (digits - 1);
+    const double magnitude = std::fabs(value);
+    if (magnitude == 0) return sign;
+    if (std::isinf(magnitude)) return sign | infinity;
+    int exponent = 0;
+    std::frexp(magnitude, &exponent);
+    exponent = std::max(exponent - 1, least);
+    const auto whole = static_cast<int64_t>(std::nearbyint(std::ldexp(magnitude, digits - exponent)));
+    // Below the least usual number the stored exponent is 0; a carry out of the digits moves into the exponent by itself.
+    const int64_t stored = (static_cast<int64_t>(exponent - least) << digits) + whole;
+    return sign | static_cast<uint32_t>(std::min<int64_t>(stored, infinity));
+}
+
+template <typename T>
+void append_whole(double value, uint32_t words[2]) {
+    constexpr auto low = static_cast<double>(std::numeric_limits<T>::min());
+    const double high = std::ldexp(1.0, std::numeric_limits<T>::digits);
+    T whole = 0;
+    if (value >= high) {
+        whole = std::numeric_limits<T>::max();
+    } else if (value == value) {
+        whole = value <= low ? std::numeric_limits<T>::min() : static_cast<T>(value);
+    }
+    std::memcpy(words, &whole, sizeof whole);
+}
+
+// One element of `dtype` as two words, in the low bytes.
+void element_of(double value, uint32_t dtype, uint32_t words[2]) {
+    words[0] = words[1] = 0;
+    switch (dtype) {
+        case BP_F32: words[0] = word(static_cast<float>(value)); break;
+        case BP_F16: words[0] = short_float(value, 10, -14, 16); break;
+        case BP_BF16: words[0] = short_float(value, 7, -126, 16); break;
+        case BP_F64: std::memcpy(words, &value, sizeof value); break;
+        case BP_I8: append_whole<int8_t>(value, words); break;
+        case BP_U8: append_whole<uint8_t>(value, words); break;
+        case BP_I16: append_whole<int16_t>(value, words); break;
+        case BP_U16: append_whole<uint16_t>(value, words); break;
+        case BP_I32: append_whole<int32_t>(value, words); break;
+        case BP_I64: append_whole<int64_t>(value, words); break;
+        default: words[0] = value != 0 ? 1 : 0;
+    }
+}
+
+void lower(Lowering& to, const Node& node) {
+    const ValueId in = node.inputs[0];
+    const Value& x = to[in];
+    const Value& y = to[node.output];
+    const auto n = static_cast<uint64_t>(y.elements());
+    const size_t rank = x.dim.size();
+    std::vector<int64_t> pads = node.list(BP_ATTR_pads);
+    pads.resize(rank * 2);
+    const auto value = node.numbers.find(BP_ATTR_value);
+    std::vector<uint32_t> parameters = {static_cast<uint32_t>(n), word(node.integer(BP_ATTR_mode, BP_PAD_CONSTANT)), 0, 0,
+                                        static_cast<uint32_t>(rank)};
+    element_of(value != node.numbers.end() ? value->second : 0.0, y.dtype, &parameters[2]);
+    for (const std::vector<int64_t>& list : {y.dim, x.dim, pads})
+        for (size_t d = 0; d < BP_MAX_RANK; ++d) parameters.push_back(d < rank ? word(list[d]) : 0);
+    const uint32_t bytes = sdk::dtype_info(y.dtype).bytes;
+    to.each(step_label(to, node), variant_for(kKernel_pad_1, bytes), n, {to.reads(in), to.writes(node.output)}, parameters);
+}
+
+Verdict check(const Plan& plan, const Node& node) {
+    const int64_t mode = node.integer(BP_ATTR_mode, BP_PAD_CONSTANT);
+    if (mode < BP_PAD_CONSTANT || mode > BP_PAD_REFLECT) return {BP_WHY_ATTRIBUTE, node.text() + " has an unknown mode"};
+    if (mode != BP_PAD_CONSTANT && plan[node.inputs[0]].elements() == 0 && plan[node.output].elements() != 0)
+        return {BP_WHY_SHAPE, node.text() + " has no element to repeat"};
+    return same_plain_types(plan, node);
+}
+
+constexpr OpLowering table[] = {{BP_OP_pad, Types::moves, 0, check, lower}};
+
+}  // namespace
+
+const OpFamily ops_pad = {table, std::size(table)};
+
+}  // namespace backplane::gpu

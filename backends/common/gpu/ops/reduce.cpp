@@ -1,0 +1,57 @@
+// Sums, means, largest and smallest over any set of axes.
+#include <algorithm>
+
+#include "common/gpu/loop_nest.hpp"
+#include "common/gpu/ops/table.hpp"
+
+namespace backplane::gpu {
+
+namespace {
+
+uint32_t kernel_for(uint32_t dtype) {
+    switch (dtype) {
+        case BP_F16: return kKernel_reduce_f16;
+        case BP_I32: return kKernel_reduce_i32;
+        case BP_I64: return kKernel_reduce_i64;
+        default: return kKernel_reduce_f32;
+    }
+}
+
+void lower(Lowering& to, const Node& node) {
+    const Value& in = to[node.inputs[0]];
+    const std::vector<int64_t> axes = node.list(BP_ATTR_axes);
+    const std::vector<int64_t> strides = strides_of(in);
+    std::vector<int64_t> size[2];
+    std::vector<int64_t> stride[2];
+    int64_t n = 1;
+    for (size_t d = 0; d < in.dim.size(); ++d) {
+        const bool reduced = axes.empty() || std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) != axes.end();
+        size[reduced ? 1 : 0].push_back(in.dim[d]);
+        stride[reduced ? 1 : 0].push_back(strides[d]);
+        if (reduced) n *= in.dim[d];
+    }
+    const auto results = static_cast<uint64_t>(to[node.output].elements());
+    std::vector<uint32_t> parameters = {static_cast<uint32_t>(results), word(n), word(1.0F / static_cast<float>(n))};
+    LoopNest(size[0], stride[0], stride[0]).append_to(parameters, 1);
+    LoopNest(size[1], stride[1], stride[1]).append_to(parameters, 1);
+    to.rows(step_label(to, node), kernel_for(in.dtype), results, n >= 128 ? 128 : 32,
+            {to.reads(node.inputs[0]), to.writes(node.output)}, parameters, {node.op});
+}
+
+Verdict check(const Plan& plan, const Node& node) {
+    if (is_whole(plan[node.inputs[0]].dtype) != is_whole(plan[node.output].dtype) ||
+        (is_whole(plan[node.output].dtype) && plan[node.inputs[0]].dtype != plan[node.output].dtype))
+        return {BP_WHY_DTYPE,
+                node.text() + " does not turn " + plan[node.inputs[0]].text() + " into " + plan[node.output].text()};
+    return {};
+}
+
+constexpr OpLowering reduction(uint32_t op) { return {op, Types::numbers, 0, check, lower}; }
+constexpr OpLowering table[] = {reduction(BP_OP_reduce_sum), reduction(BP_OP_reduce_mean), reduction(BP_OP_reduce_max),
+                                reduction(BP_OP_reduce_min)};
+
+}  // namespace
+
+const OpFamily ops_reduce = {table, std::size(table)};
+
+}  // namespace backplane::gpu

@@ -1,0 +1,25 @@
+#include "common/gpu/ops/table.hpp"
+
+namespace backplane::gpu {
+
+namespace {
+
+void lower(Lowering& to, const Node& node) {
+    const Value& in = to[node.inputs[0]];
+    const auto axis = static_cast<size_t>(node.integer(BP_ATTR_axis, 0));
+    const int64_t n = in.dim[axis];
+    int64_t inner = 1;
+    for (size_t d = axis + 1; d < in.dim.size(); ++d) inner *= in.dim[d];
+    if (in.elements() == 0) return;
+    to.rows(step_label(to, node), variant_for_type(kKernel_softmax_f32, kKernel_softmax_f16, in.dtype),
+            static_cast<uint64_t>(in.elements() / n), n >= 128 ? 128 : 32,
+            {to.reads(node.inputs[0]), to.writes(node.output)}, {word(in.elements() / n), word(n), word(inner)});
+}
+
+constexpr OpLowering table[] = {{BP_OP_softmax, Types::computes, 0, nullptr, lower}};
+
+}  // namespace
+
+const OpFamily ops_softmax = {table, std::size(table)};
+
+}  // namespace backplane::gpu

@@ -1,0 +1,27 @@
+#include "common/gpu/ops/table.hpp"
+
+namespace backplane::gpu {
+
+const OpLowering* find_lowering(uint32_t op) {
+#define BP_GPU_OP_FAMILY(name) &ops_##name,
+    static const OpFamily* const families[] = {BP_GPU_OPS(BP_GPU_OP_FAMILY)};
+#undef BP_GPU_OP_FAMILY
+    for (const OpFamily* family : families)
+        for (size_t i = 0; i < family->count; ++i)
+            if (family->first[i].op == op) return &family->first[i];
+    return nullptr;
+}
+
+Verdict same_plain_types(const Plan& plan, const Node& node) {
+    const Value& out = plan[node.output];
+    for (const ValueId in : node.inputs)
+        if (in != kNone && (plan[in].dtype != out.dtype || is_block(plan[in].dtype)))
+            return {BP_WHY_DTYPE, node.text() + " copies plain elements, not " + plan[in].text() + " to " + out.text()};
+    return {};
+}
+
+uint32_t variant_for(uint32_t first, uint32_t bytes) {
+    return first + (bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3);
+}
+
+}  // namespace backplane::gpu

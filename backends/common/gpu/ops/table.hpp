@@ -1,0 +1,38 @@
+// The ops of this backend. Adding one: its file, its line in the list below.
+#pragma once
+
+#include "common/gpu/lowering.hpp"
+
+namespace backplane::gpu {
+
+// X(name): ops/*.cpp defines `extern const OpFamily ops_NAME`.
+#define BP_GPU_OPS(X) \
+    X(elementwise)    \
+    X(cast)           \
+    X(conv)           \
+    X(gather)         \
+    X(matmul)         \
+    X(moves)          \
+    X(normalize)      \
+    X(pad)            \
+    X(reduce)         \
+    X(resize)         \
+    X(softmax)
+
+struct OpFamily {
+    const OpLowering* first;
+    size_t count;
+};
+
+#define BP_GPU_OP_FAMILY(name) extern const OpFamily ops_##name;
+BP_GPU_OPS(BP_GPU_OP_FAMILY)
+#undef BP_GPU_OP_FAMILY
+
+// Result and operand 0 of one plain type.
+Verdict same_plain_types(const Plan& plan, const Node& node);
+// The variant of a moving kernel for elements of `bytes`: `first` is the one for 1.
+uint32_t variant_for(uint32_t first, uint32_t bytes);
+// The variant for f32, or its neighbour for f16.
+inline uint32_t variant_for_type(uint32_t f32, uint32_t f16, uint32_t dtype) { return dtype == BP_F16 ? f16 : f32; }
+
+}  // namespace backplane::gpu

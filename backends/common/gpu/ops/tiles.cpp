@@ -1,0 +1,95 @@
+#include "common/gpu/ops/tiles.hpp"
+
+#include <algorithm>
+
+namespace backplane::gpu {
+
+namespace {
+
+// As the kernels number them.
+enum EpilogueKind : uint32_t {
+    kBias = 0,
+    kRelu = 1,
+    kLeaky = 2,
+    kClip = 3,
+    kScale = 4,
+    kAddFirst = 5,
+    kAddSecond = 6,
+    kFunction = 7
+};
+
+bool is_cheap(uint32_t op) { return op == BP_OP_relu || op == BP_OP_leaky_relu || op == BP_OP_clip; }
+
+uint32_t kind_of(const PostOp& post, uint32_t added) {
+    switch (post.kind) {
+        case PostOp::bias: return kBias;
+        case PostOp::scale: return kScale;
+        case PostOp::add: return added == 0 ? kAddFirst : kAddSecond;
+        default: break;
+    }
+    return post.op == BP_OP_relu ? kRelu : post.op == BP_OP_leaky_relu ? kLeaky : post.op == BP_OP_clip ? kClip : kFunction;
+}
+
+// Workgroups that keep a large GPU busy.
+constexpr int64_t kManyTiles = 256;
+
+}  // namespace
+
+Tile choose_tile(const Abilities& can, int64_t rows, int64_t columns, int64_t batch) {
+    constexpr Tile small = {32, 32, 4, 4, 16};
+    if (can.most_invocations < 256 || can.software) return small;
+    if (rows <= 16 && columns >= 128) return {16, 64, 4, 4, 16};
+    const auto tiles = [&](int64_t down, int64_t across) {
+        return batch * ((rows + down - 1) / down) * ((columns + across - 1) / across);
+    };
+    if (rows <= 32) return tiles(32, 128) >= kManyTiles ? Tile{32, 128, 4, 4, 16} : small;
+    if (rows > 64 && tiles(128, 128) >= kManyTiles && can.shared_bytes >= 32768) return {128, 128, 8, 8, 16};
+    if (tiles(64, 128) >= kManyTiles) return {64, 128, 8, 8, 16};
+    if (tiles(64, 64) >= kManyTiles) return {64, 64, 4, 4, 16};
+    return small;
+}
+
+uint32_t epilogue_function(const Node& node) {
+    for (const PostOp& post : node.post)
+        if (post.kind == PostOp::unary && !is_cheap(post.op)) return post.op;
+    return 0;
+}
+
+std::vector<uint32_t> tile_constants(const Tile& tile, const Node& node) {
+    return {0, epilogue_function(node), tile.rows, tile.columns, tile.down, tile.across, tile.depth};
+}
+
+void append_epilogue(std::vector<uint32_t>& parameters, const Node& node) {
+    parameters.push_back(static_cast<uint32_t>(node.post.size()));
+    uint32_t added = 0;
+    for (const PostOp& post : node.post) {
+        parameters.insert(parameters.end(), {kind_of(post, added), word(post.a), word(post.b)});
+        if (post.kind == PostOp::add) ++added;
+    }
+}
+
+void append_epilogue_operands(const Lowering& to, std::vector<Operand>& operands, const Node& node, ValueId otherwise) {
+    ValueId bias = otherwise;
+    std::vector<ValueId> added;
+    for (const PostOp& post : node.post) {
+        if (post.kind == PostOp::bias) bias = post.value;
+        if (post.kind == PostOp::add) added.push_back(post.value);
+    }
+    added.resize(2, otherwise);
+    operands.push_back(to.reads(bias));
+    for (const ValueId id : added) operands.push_back(to.reads(id));
+}
+
+std::string epilogue_text(const Node& node) {
+    std::string text;
+    for (const PostOp& post : node.post) {
+        text += " + ";
+        text += post.kind == PostOp::bias    ? "bias"
+                : post.kind == PostOp::scale ? "scale"
+                : post.kind == PostOp::add   ? "add"
+                                             : sdk::op_name(post.op);
+    }
+    return text;
+}
+
+}  // namespace backplane::gpu

@@ -1,0 +1,28 @@
+// What Conv and MatMul share: the tile of a workgroup, and the epilogue.
+#pragma once
+
+#include "common/gpu/lowering.hpp"
+
+namespace backplane::gpu {
+
+// A workgroup makes rows x columns, an invocation down x across of them.
+struct Tile {
+    uint32_t rows, columns, down, across, depth;
+    [[nodiscard]] uint32_t invocations() const { return rows / down * (columns / across); }
+};
+
+// For a product of so many rows and columns, `batch` times over.
+Tile choose_tile(const Abilities& can, int64_t rows, int64_t columns, int64_t batch);
+
+// Constants 1 to 7 of the kernels that make tiles: nothing, the function of the epilogue, the tile.
+std::vector<uint32_t> tile_constants(const Tile& tile, const Node& node);
+
+// The function of the epilogue beyond the cheap ones; 0: none.
+uint32_t epilogue_function(const Node& node);
+void append_epilogue(std::vector<uint32_t>& parameters, const Node& node);
+// Operands 3, 4 and 5: bias and what is added, or `otherwise` where there is none.
+void append_epilogue_operands(const Lowering& to, std::vector<Operand>& operands, const Node& node, ValueId otherwise);
+// " + bias + LeakyRelu"
+std::string epilogue_text(const Node& node);
+
+}  // namespace backplane::gpu

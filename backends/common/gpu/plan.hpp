@@ -1,0 +1,97 @@
+// A graph on its way to becoming a program: values and nodes that the passes rewrite, then dispatches.
+//
+//   read_graph -> precision -> fusion -> storage -> lowering (ops/*) -> memory plan
+//
+// Every value is dense and row-major, as it crosses the ABI.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/graph.hpp"
+
+namespace backplane::gpu {
+
+using backend::kNone;
+using backend::PostOp;
+using backend::ValueId;
+using backend::Verdict;
+
+struct Value : backend::Value {
+    ValueId inside = kNone;  // these bytes are part of another value's, `inside_at` bytes from its start
+    uint64_t inside_at = 0;
+};
+
+// Element strides of a dense value in the order of `dim`.
+std::vector<int64_t> strides_of(const Value& value);
+
+struct Node : backend::Node {
+    std::vector<PostOp> post;
+};
+
+// One buffer of a dispatch. The kernel sees an array of elements of `element` bytes.
+struct Operand {
+    ValueId value = kNone;
+    uint32_t element = 4;
+    bool written = false;
+};
+
+// One kernel, or (kernel kNoKernel) a copy of bytes from operands[0] to operands[1].
+inline constexpr uint32_t kNoKernel = UINT32_MAX;
+struct Dispatch {
+    std::string label;                // for program_info.summary
+    uint32_t kernel = kNoKernel;      // a Kernel of kernels_generated.h
+    std::vector<uint32_t> constants;  // known when the kernel is built: 0 is the size of the workgroup
+    std::vector<Operand> operands;    // in the order the kernel names them
+    std::vector<uint32_t> parameters;
+    uint32_t groups[3] = {1, 1, 1};
+    double work = 0;  // operations, roughly
+};
+
+// What is bound at each run.
+struct Slot {
+    ValueId value = kNone;
+    uint32_t tensor = 0;
+    uint64_t bytes = 0;
+};
+
+struct Plan {
+    std::vector<Value> values;
+    std::vector<Node> nodes;
+    std::vector<Dispatch> dispatches;
+    std::vector<Slot> slots;
+    std::vector<ValueId> residents;  // constants that dispatches read
+    std::vector<ValueId> outputs;    // OUTPUT and updated STATE values
+    uint64_t workspace_bytes = 0, resident_bytes = 0;
+    uint32_t math = BP_MATH_DEFAULT;
+
+    Value& operator[](ValueId id) { return values[id]; }
+    const Value& operator[](ValueId id) const { return values[id]; }
+    ValueId add_value(Value value);
+    // A temporary of these dimensions.
+    ValueId temporary(uint32_t dtype, std::vector<int64_t> dim);
+    // A constant of our own making.
+    ValueId constant(const std::vector<uint32_t>& words);
+    // Nodes that read a value, fused post-ops included.
+    [[nodiscard]] std::vector<uint32_t> users(ValueId value) const;
+    // The single node that reads a TEMPORARY; kNone when there are none, more, or it must be kept.
+    [[nodiscard]] uint32_t only_user(ValueId value) const;
+    [[nodiscard]] uint32_t producer(ValueId value) const;  // node index; kNone: none
+    [[nodiscard]] bool is_output(ValueId value) const;
+    // The value whose bytes hold these, itself unless it lies inside another; *at becomes the distance from its start.
+    ValueId storage_of(ValueId value, uint64_t* at = nullptr) const;
+};
+
+// Reads the host's graph. Throws Failure(BP_INVALID); symbolic dimensions are Failure(BP_UNSUPPORTED).
+inline Plan import_graph(const bp_graph* graph) { return backend::plan_of<Plan>(graph); }
+// Inserts casts so that every op that computes does so on the element types its kernels have.
+void fit_types(Plan& plan);
+// Fuses what follows a convolution or matrix product into it; drops what nobody reads.
+void fuse(Plan& plan);
+// Lets values share bytes: reshaped values, and operands of a concatenation that can be written where they will stand.
+void share_storage(Plan& plan);
+// Places every value; fills workspace_bytes and resident_bytes. `alignment`: of the start of each value.
+void plan_memory(Plan& plan, uint64_t alignment);
+
+}  // namespace backplane::gpu

@@ -1,0 +1,84 @@
+// What every backend here begins with: the values and nodes of a host's graph, read and checked once. A backend that keeps more of a
+// value or node (where it lies, what was fused into it) derives its own from these.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backplane/sdk.hpp"
+
+namespace backplane::backend {
+
+using ValueId = uint32_t;
+inline constexpr ValueId kNone = UINT32_MAX;
+
+struct Value {
+    uint32_t dtype = BP_F32;
+    uint32_t role = BP_ROLE_TEMPORARY;
+    std::vector<int64_t> dim;
+    std::vector<std::byte> constant;  // role CONSTANT: its bytes
+    uint32_t tensor = kNone;          // index in the graph, for what is bound at each run
+    ValueId state = kNone;            // what a node writes to update this STATE value
+    uint64_t bytes = 0;
+    uint32_t base = 0;  // where it lies: the memory, and the offset in it (a backend's memory plan)
+    uint64_t offset = 0;
+
+    [[nodiscard]] int64_t elements() const;
+    [[nodiscard]] std::string text() const;  // "f32[1,3,8,8]"
+};
+
+struct Node {
+    uint32_t op = 0;
+    uint32_t index = 0;  // in the graph
+    std::string name;
+    std::vector<ValueId> inputs;  // kNone: not given
+    ValueId output = kNone;
+    std::map<uint32_t, int64_t> integers;
+    std::map<uint32_t, double> numbers;
+    std::map<uint32_t, std::vector<int64_t>> lists;
+
+    [[nodiscard]] int64_t integer(uint32_t id, int64_t otherwise) const;
+    [[nodiscard]] float number(uint32_t id, double otherwise) const;
+    [[nodiscard]] std::vector<int64_t> list(uint32_t id, std::vector<int64_t> otherwise = {}) const;
+    [[nodiscard]] ValueId input(size_t k) const { return k < inputs.size() ? inputs[k] : kNone; }
+    // "Conv 'block/3' (node 17)"
+    [[nodiscard]] std::string text() const;
+};
+
+// Applied to each element of a node's result before it is stored, in order: what fusion made of the nodes that followed.
+struct PostOp {
+    enum Kind : uint8_t { bias, unary, scale, add } kind = unary;
+    uint32_t op = 0;        // unary: BP_OP_*
+    float a = 0, b = 0;     // unary: its attributes; scale: the factor
+    ValueId value = kNone;  // bias: one a channel or column; add: same shape as the result
+};
+
+// Why an op is not done; reason BP_WHY_NONE: it is.
+struct Verdict {
+    uint32_t reason = BP_WHY_NONE;
+    std::string text;
+};
+
+struct ImportedGraph {
+    std::vector<Value> values;
+    std::vector<Node> nodes;
+    std::vector<ValueId> outputs;  // OUTPUT and updated STATE values
+};
+
+// Reads the host's graph. Throws Failure(BP_INVALID); symbolic dimensions are Failure(BP_UNSUPPORTED).
+ImportedGraph read_graph(const bp_graph* graph);
+
+// The graph as a plan of the backend's own: `Plan` has values, nodes and outputs of types derived from the ones above.
+template <typename Plan>
+Plan plan_of(const bp_graph* graph) {
+    ImportedGraph read = read_graph(graph);
+    Plan plan;
+    for (Value& value : read.values) plan.values.push_back({std::move(value)});
+    for (Node& node : read.nodes) plan.nodes.push_back({std::move(node)});
+    plan.outputs = std::move(read.outputs);
+    return plan;
+}
+
+}  // namespace backplane::backend

@@ -1,0 +1,102 @@
+// The host's graph as values and nodes.
+#include <algorithm>
+
+#include "common/graph.hpp"
+
+namespace backplane::backend {
+
+namespace {
+
+// Offsets and sizes in bytes are 64-bit numbers all along.
+void check_size(const Value& value, uint32_t index) {
+    constexpr int64_t kMostElements = int64_t{1} << 56;
+    int64_t elements = 1;
+    for (const int64_t d : value.dim) {
+        if (d > kMostElements || (d != 0 && elements > kMostElements / d))
+            throw sdk::Failure(BP_INVALID, "graph is not valid: tensor " + std::to_string(index) + " is too large");
+        elements *= std::max<int64_t>(1, d);
+    }
+}
+
+Value import_tensor(const sdk::GraphView& graph, uint32_t index) {
+    const bp_tensor t = graph.tensor(index);
+    Value value;
+    value.dtype = t.dtype;
+    value.role = t.role;
+    value.tensor = index;
+    for (uint32_t d = 0; d < t.rank; ++d) {
+        if (t.dim[d] < 0)
+            throw sdk::Failure(BP_UNSUPPORTED, "compile: tensor " + std::to_string(index) +
+                                                   " has a symbolic dimension; compile the graph once per size");
+        value.dim.push_back(t.dim[d]);
+    }
+    check_size(value, index);
+    value.bytes = graph.bytes(t);
+    if (t.role == BP_ROLE_CONSTANT) {
+        if (t.data.size < value.bytes || (t.data.data == nullptr && value.bytes != 0))
+            throw sdk::Failure(BP_INVALID, "graph is not valid: constant tensor " + std::to_string(index) + " has " +
+                                               std::to_string(t.data.size) + " bytes, needs " + std::to_string(value.bytes));
+        const auto* data = static_cast<const std::byte*>(t.data.data);
+        value.constant.assign(data, data + value.bytes);
+    }
+    if (t.role == BP_ROLE_STATE && t.state_in != 0) {
+        if (t.state_in > graph.tensors()) throw sdk::Failure(BP_INVALID, "graph is not valid: state_in names no tensor");
+        // Written to memory of its own and copied at the end: other nodes may still read the state before the update.
+        value.role = BP_ROLE_TEMPORARY;
+        value.state = t.state_in - 1;
+    }
+    return value;
+}
+
+Node import_node(const sdk::GraphView& graph, const bp_span& attributes, uint32_t index) {
+    const bp_node n = graph.node(index);
+    Node node;
+    node.op = n.op;
+    node.index = index;
+    if (n.name != nullptr) node.name = n.name;
+    for (uint32_t k = 0; k < n.inputs; ++k) node.inputs.push_back(graph.input(n, k));
+    node.output = graph.output(n, 0);
+    if (n.outputs != 1 || node.output == BP_NO_TENSOR)
+        throw sdk::Failure(BP_INVALID, "graph is not valid: " + node.text() + " must have one output");
+    for (uint32_t k = 0; k < n.attributes; ++k) {
+        const bp_attribute a = sdk::read(BP_AT(bp_attribute, &attributes, n.attribute + k));
+        if (a.type == BP_ATTRIBUTE_INT) node.integers[a.id] = a.integer;
+        if (a.type == BP_ATTRIBUTE_FLOAT) node.numbers[a.id] = a.number;
+        if (a.type == BP_ATTRIBUTE_INTS) {
+            const auto* data = static_cast<const int64_t*>(a.integers.data);
+            node.lists[a.id].assign(data, data + (data != nullptr ? a.integers.size / sizeof(int64_t) : 0));
+        }
+    }
+    return node;
+}
+
+}  // namespace
+
+ImportedGraph read_graph(const bp_graph* from) {
+    const sdk::GraphView graph(from);
+    const bp_span attributes = sdk::read(from).attributes;
+    graph.validate();
+    ImportedGraph plan;
+    for (uint32_t i = 0; i < graph.tensors(); ++i) plan.values.push_back(import_tensor(graph, i));
+    std::vector<bool> written(plan.values.size());
+    for (uint32_t i = 0; i < plan.values.size(); ++i) {
+        const Value& v = plan.values[i];
+        written[i] = v.role != BP_ROLE_TEMPORARY && v.role != BP_ROLE_OUTPUT;
+        if (v.role == BP_ROLE_OUTPUT || v.state != kNone) plan.outputs.push_back(i);
+    }
+    for (uint32_t i = 0; i < graph.nodes(); ++i) {
+        Node node = import_node(graph, attributes, i);
+        for (const ValueId v : node.inputs)
+            if (v != kNone && !written[v])
+                throw sdk::Failure(BP_INVALID, "graph is not valid: " + node.text() + " reads tensor " + std::to_string(v) +
+                                                   " before it is written");
+        if (written[node.output])
+            throw sdk::Failure(BP_INVALID, "graph is not valid: " + node.text() + " writes tensor " +
+                                               std::to_string(node.output) + ", which is bound or was written before");
+        written[node.output] = true;
+        plan.nodes.push_back(std::move(node));
+    }
+    return plan;
+}
+
+}  // namespace backplane::backend

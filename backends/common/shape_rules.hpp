@@ -1,0 +1,21 @@
+// The rules of ops.h: which operands and attributes an op has, and what shape follows from them. A graph that lies is refused here, so
+// that lowerings need not look.
+#pragma once
+
+#include "common/graph.hpp"
+
+namespace backplane::backend {
+
+// `inputs` and `output` are the values that the node names, null where an operand is not given. BP_WHY_ATTRIBUTE: an attribute the op
+// does not have or a value it does not take; BP_WHY_SHAPE: operands that are missing, dimensions that do not fit.
+Verdict check_shapes(const Node& node, const std::vector<const Value*>& inputs, const Value& output);
+
+// The same for a node of a backend's own plan.
+template <typename Plan>
+Verdict check_shapes(const Plan& plan, const Node& node) {
+    std::vector<const Value*> inputs;
+    for (const ValueId in : node.inputs) inputs.push_back(in != kNone ? &plan.values[in] : nullptr);
+    return check_shapes(node, inputs, plan.values[node.output]);
+}
+
+}  // namespace backplane::backend

@@ -1,0 +1,31 @@
+// Files and the processor, as the system tells of them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace backplane::ggml {
+
+namespace fs = std::filesystem;
+
+// Enough to tell whether a name stands for the same file as before. Links are followed; size 0: there is no regular file.
+struct FileFacts {
+    uint64_t size = 0, volume = 0, number = 0;
+    int64_t modified_ns = 0;
+    std::string
+        distrust;  // why nothing it says is believed: others may write to it, or it is somebody else's; empty: nothing speaks against it
+};
+FileFacts facts_of(const fs::path& file);
+
+// The build id of an ELF file in hexadecimal; empty: it has none, or is no such file. Reads headers and notes only.
+std::string build_id_of(const fs::path& file);
+
+// The text of a regular file of at most `most` bytes. Throws sdk::Failure: no such file, too long, not a regular file.
+std::string read_small_file(const fs::path& file, size_t most);
+
+// What tells processors apart: the same text, the same instructions under the same system. "x86,ven0002fam0019mod0061 3f2a...". Empty: the
+// system has no such line.
+std::string processor_text();
+
+}  // namespace backplane::ggml

@@ -1,0 +1,106 @@
+// The functions of OpenCL 1.2, looked up in the ICD loader at run time.
+#pragma once
+
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "backplane/sdk.hpp"
+
+namespace backplane::opencl {
+
+#define BP_CL_FUNCTIONS(X)       \
+    X(GetPlatformIDs)            \
+    X(GetPlatformInfo)           \
+    X(GetDeviceIDs)              \
+    X(GetDeviceInfo)             \
+    X(CreateContext)             \
+    X(ReleaseContext)            \
+    X(CreateCommandQueue)        \
+    X(ReleaseCommandQueue)       \
+    X(CreateBuffer)              \
+    X(ReleaseMemObject)          \
+    X(CreateProgramWithSource)   \
+    X(CreateProgramWithBinary)   \
+    X(BuildProgram)              \
+    X(GetProgramInfo)            \
+    X(GetProgramBuildInfo)       \
+    X(ReleaseProgram)            \
+    X(CreateKernel)              \
+    X(SetKernelArg)              \
+    X(ReleaseKernel)             \
+    X(EnqueueNDRangeKernel)      \
+    X(EnqueueReadBuffer)         \
+    X(EnqueueWriteBuffer)        \
+    X(EnqueueCopyBuffer)         \
+    X(EnqueueMapBuffer)          \
+    X(EnqueueUnmapMemObject)     \
+    X(EnqueueMigrateMemObjects)  \
+    X(EnqueueMarkerWithWaitList) \
+    X(WaitForEvents)             \
+    X(ReleaseEvent)              \
+    X(Flush)                     \
+    X(Finish)
+
+struct Functions {
+#define BP_CL_MEMBER(name) decltype(&cl##name) name = nullptr;
+    BP_CL_FUNCTIONS(BP_CL_MEMBER)
+#undef BP_CL_MEMBER
+};
+
+// "CL_OUT_OF_RESOURCES", or the number.
+std::string name_of(cl_int result);
+// Does this answer mean that no later call will do better?
+bool means_lost(cl_int result);
+// Throws Failure with the code that an answer stands for, unless it is CL_SUCCESS. `attempted`: "allocate 64 MiB on PoCL".
+void check(cl_int result, const std::string& attempted);
+
+// An object of OpenCL that is ours to release.
+template <typename T>
+class Handle {
+public:
+    Handle() = default;
+    Handle(T object, cl_int(CL_API_CALL* release)(T)) : object_(object), release_(release) {}
+    Handle(Handle&& other) noexcept : object_(std::exchange(other.object_, nullptr)), release_(other.release_) {}
+    Handle& operator=(Handle&& other) noexcept {
+        if (this != &other) {
+            reset();
+            object_ = std::exchange(other.object_, nullptr);
+            release_ = other.release_;
+        }
+        return *this;
+    }
+    ~Handle() { reset(); }
+
+    [[nodiscard]] T get() const { return object_; }
+    explicit operator bool() const { return object_ != nullptr; }
+    void reset() noexcept {
+        if (object_ != nullptr) release_(object_);
+        object_ = nullptr;
+    }
+
+private:
+    T object_ = nullptr;
+    cl_int(CL_API_CALL* release_)(T) = nullptr;
+};
+
+// OpenCL's loader. It is never closed: drivers leave threads and thread-local data behind.
+class Loader {
+public:
+    // functions() is empty when the loader is not there; why() tells.
+    Loader();
+    [[nodiscard]] bool there() const { return why_.empty(); }
+    [[nodiscard]] const Functions& functions() const { return functions_; }
+    [[nodiscard]] const std::string& why() const { return why_; }
+
+private:
+    std::string why_;
+    Functions functions_;
+};
+
+}  // namespace backplane::opencl

@@ -1,0 +1,72 @@
+// An open device: queue, memory, kernels, copies.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "common/gpu/compile.hpp"
+#include "common/gpu/host.hpp"
+#include "memory.hpp"
+
+namespace backplane::opencl {
+
+class Device {
+public:
+    Device(const gpu::Host& host, const Instance& instance, const PhysicalDevice& physical);
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+    ~Device();
+
+    const gpu::Host& host;
+    const Instance& instance;
+    const PhysicalDevice& physical;
+    const Functions& cl;
+    Handle<cl_context> context;
+    Handle<cl_command_queue> queue;  // in order
+    std::unique_ptr<Memory> memory;
+
+    [[nodiscard]] const Abilities& can() const { return physical.can; }
+
+    // As opencl::check, and remembers a lost device.
+    void check(cl_int result, const std::string& attempted);
+    // The same for the end of work: running out of resources there is a kernel that failed.
+    void check_work(cl_int result, const std::string& attempted);
+    // Throws Failure(BP_DEVICE_LOST) when it is.
+    void check_lost() const;
+
+    // The program of a kernel with these constants; built, or got from the host's kernel cache, when first asked for. [any]
+    cl_program program(uint32_t kernel, const std::vector<uint32_t>& constants);
+    // A kernel object of its own: arguments are part of it. [any]
+    Handle<cl_kernel> make_kernel(uint32_t kernel, const std::vector<uint32_t>& constants);
+    // How many programs came from the kernel cache since the device was opened.
+    [[nodiscard]] uint32_t cache_hits() const { return cache_hits_; }
+
+    // Bytes between host and device; return when done. [any]
+    void upload(const Buffer& to, uint64_t offset, const std::byte* from, uint64_t bytes);
+    void download(const Buffer& from, uint64_t offset, std::byte* to, uint64_t bytes);
+    void copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset, uint64_t bytes);
+    // Where the host sees these bytes until unmap; null: it does not. [any]
+    void* map(const Buffer& buffer, uint64_t offset, uint64_t bytes);
+    void unmap(const Buffer& buffer);
+
+    // The host wrote into imported memory, or is about to read it: what drivers that keep a copy want to be told.
+    void take_from_host(const Buffer& buffer);
+    void give_to_host(const Buffer& buffer);
+
+private:
+    Handle<cl_program> build(uint32_t kernel, const std::string& options);
+    Handle<cl_program> load(const std::string& key, const std::string& options, const char* entry);
+    Handle<cl_program> compile(uint32_t kernel, const std::string& options);
+    void remember(const std::string& key, cl_program program);
+    void sync(const Buffer& buffer, cl_map_flags flags);
+
+    std::mutex program_mutex_, map_mutex_;
+    std::map<std::vector<uint32_t>, Handle<cl_program>> programs_;
+    std::multimap<uint64_t, std::pair<cl_mem, void*>> mapped_;  // by the buffer's id
+    std::atomic<uint32_t> cache_hits_ = 0;
+    std::atomic<bool> lost_ = false;
+};
+
+}  // namespace backplane::opencl

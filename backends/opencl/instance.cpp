@@ -1,0 +1,95 @@
+#include "instance.hpp"
+
+#include <algorithm>
+
+#include "common/platform/system.hpp"
+#include "describe.hpp"
+#include "platform/driver_registry.hpp"
+
+namespace backplane::opencl {
+
+namespace {
+
+// Two devices of the same make and without a known place are told apart by their order.
+void make_ids_unique(std::vector<PhysicalDevice>& devices) {
+    for (size_t i = 0; i < devices.size(); ++i)
+        for (size_t j = 0; j < i; ++j)
+            if (devices[j].id == devices[i].id) devices[i].id = hash_of(&i, sizeof i, devices[i].id) | 1;
+}
+
+// GPUs before CPUs, whatever the order of the platforms.
+uint32_t rank_of(uint32_t kind) {
+    switch (kind) {
+        case BP_KIND_DISCRETE: return 0;
+        case BP_KIND_INTEGRATED: return 1;
+        case BP_KIND_ACCELERATOR: return 2;
+        case BP_KIND_CPU: return 3;
+        default: return 4;
+    }
+}
+
+}  // namespace
+
+uint64_t hash_of(const void* data, size_t size, uint64_t seed) {
+    const auto* bytes = static_cast<const unsigned char*>(data);
+    for (size_t i = 0; i < size; ++i) seed = (seed ^ bytes[i]) * 0x100000001b3u;
+    return seed;
+}
+
+Instance::Instance() {
+    why_ = loader_.why();
+    if (!loader_.there()) return;
+    const Functions& cl = functions();
+    cl_uint count = 0;
+    cl_int result = cl.GetPlatformIDs(0, nullptr, &count);
+    std::vector<cl_platform_id> platforms(count);
+    if (result == CL_SUCCESS && count != 0) result = cl.GetPlatformIDs(count, platforms.data(), nullptr);
+    if (result != CL_SUCCESS || count == 0) {
+        why_ = result == CL_SUCCESS || result == CL_PLATFORM_NOT_FOUND_KHR
+                   ? why_no_platform()
+                   : "asking the OpenCL loader for its platforms failed with " + name_of(result) + "; see the driver's log";
+        return;
+    }
+    for (cl_platform_id platform : platforms) list(platform);
+    std::stable_sort(devices_.begin(), devices_.end(),
+                     [](const auto& a, const auto& b) { return rank_of(a.kind) < rank_of(b.kind); });
+    make_ids_unique(devices_);
+    if (!devices_.empty()) why_.clear();
+}
+
+void Instance::list(cl_platform_id platform) {
+    const Functions& cl = functions();
+    const auto note = [&](const std::string& text) { why_ += (why_.empty() ? "" : "; ") + text; };
+    const std::string name = "platform " + platform_text(cl, platform, CL_PLATFORM_NAME);
+    cl_uint count = 0;
+    cl_int result = cl.GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);
+    std::vector<cl_device_id> handles(count);
+    if (result == CL_SUCCESS && count != 0)
+        result = cl.GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, handles.data(), nullptr);
+    if (result == CL_DEVICE_NOT_FOUND || (result == CL_SUCCESS && count == 0)) {
+        const std::string reason = backend::why_no_device_file();
+        return note(name + " has no device" + (reason.empty() ? "" : ": " + reason));
+    }
+    if (result != CL_SUCCESS) return note(name + " does not list its devices (" + name_of(result) + "); see the driver's log");
+    for (cl_device_id handle : handles) {
+        PhysicalDevice device;
+        device.platform = platform;
+        device.handle = handle;
+        if (const std::string fault = describe(cl, device); !fault.empty()) {
+            note(device.name + " of " + name + " is left out: " + fault);
+            continue;
+        }
+        devices_.push_back(std::move(device));
+    }
+}
+
+uint64_t Instance::memory_free(const PhysicalDevice& device) const {
+    constexpr cl_device_info kAmdFreeMemory = 0x4039;  // in KiB: the total, and the largest block
+    size_t free[2] = {};
+    if (!device.says_free ||
+        functions().GetDeviceInfo(device.handle, kAmdFreeMemory, sizeof free, free, nullptr) != CL_SUCCESS)
+        return 0;
+    return uint64_t{free[0]} * 1024;
+}
+
+}  // namespace backplane::opencl

@@ -1,0 +1,59 @@
+// What OpenCL's platforms say of their devices, without opening one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api.hpp"
+#include "common/gpu/abilities.hpp"
+
+namespace backplane::opencl {
+
+using gpu::Abilities;
+
+struct PhysicalDevice {
+    cl_platform_id platform = nullptr;
+    cl_device_id handle = nullptr;
+    Abilities can;
+    uint32_t kind = BP_KIND_UNKNOWN;
+    uint32_t vendor = 0, units = 0;
+    uint64_t id = 0;
+    uint64_t memory = 0;
+    std::string name, driver, features, warning;
+    std::string build_options;  // beyond the definitions of a kernel
+    uint8_t uuid[16] = {};
+    uint8_t luid[8] = {};
+    bool uuid_known = false, luid_known = false, pci_known = false;
+    bool says_free = false;  // cl_amd_device_attribute_query
+    uint32_t pci[4] = {};
+    uint64_t fingerprint[2] = {};
+
+    [[nodiscard]] uint64_t memory_total() const { return memory; }
+};
+
+// FNV-1a.
+uint64_t hash_of(const void* data, size_t size, uint64_t seed = 0xcbf29ce484222325u);
+
+class Instance {
+public:
+    // Never throws for a machine without OpenCL: devices() is empty then and why() says so.
+    Instance();
+    Instance(const Instance&) = delete;
+    Instance& operator=(const Instance&) = delete;
+
+    [[nodiscard]] const std::vector<PhysicalDevice>& devices() const { return devices_; }
+    [[nodiscard]] const std::string& why() const { return why_; }
+    [[nodiscard]] const Functions& functions() const { return loader_.functions(); }
+    // Bytes that can still be allocated; 0: the driver does not say.
+    [[nodiscard]] uint64_t memory_free(const PhysicalDevice& device) const;
+
+private:
+    void list(cl_platform_id platform);
+
+    Loader loader_;
+    std::vector<PhysicalDevice> devices_;
+    std::string why_;
+};
+
+}  // namespace backplane::opencl

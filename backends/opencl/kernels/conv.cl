@@ -1,0 +1,132 @@
+#include "common.cl"
+#include "functions.cl"
+#include "tile.cl"
+#include "epilogue.cl"
+// Convolution as a product of the filters [O, C kh kw] and the columns of the input, which are never stored. Parameters: output
+// channels and channels of a group, groups, H, W, H', W', kh, kw, strides, pads top and left, dilations, tiles down, then the
+// epilogue.
+#define KERNEL C8      // kh = kw when not 0; strides and dilations are 1 then
+#define UNIT_STEPS C9  // strides and dilations are 1
+#if KERNEL != 0
+#define KERNEL_H KERNEL
+#define KERNEL_W KERNEL
+#else
+#define KERNEL_H P(7)
+#define KERNEL_W P(8)
+#endif
+#if UNIT_STEPS != 0
+#define STEP(i) 1
+#else
+#define STEP(i) (int)P(i)
+#endif
+#define FETCH_A ((BM * BK + LOCAL - 1) / LOCAL)
+#define FETCH_B (BK / (LOCAL / BN))
+
+// The pixel whose columns this invocation loads.
+typedef struct {
+    uint map;     // first element of the image
+    int corner;   // of the first tap's element in a channel
+    int top, left;
+    uint inside;  // bit of each tap that meets the input, for unrolled filters
+    int valid;
+} Source;
+
+// The next slices, on their way from memory while the last are multiplied. Loads are without a condition (what must be 0 reads the first
+// element instead): the compiler starts them all before it waits for one.
+void fetch(constant uint *words, global const T *x, global const U *w, Source from, uint first_filter, uint first,
+           uint first_row, float *next_a, float *next_b) {
+    uint t = get_local_id(0);
+    uint kernel_w = KERNEL_W;
+    uint taps = KERNEL_H * kernel_w;
+    uint depth = P(1) * taps;
+    int height = (int)P(3);
+    int width = (int)P(4);
+    uint map_size = (uint)(height * width);
+    UNROLL for (uint i = 0; i < FETCH_A; ++i) {
+        uint at = i * LOCAL + t;
+        uint m = first_row + at / BK;
+        uint k = first + at % BK;
+        int there = at < BM * BK && m < P(0) && k < depth;
+        float v = LOAD_U(w, there ? first_filter + m * depth + k : first_filter);
+        next_a[i] = there ? v : 0.0f;
+    }
+    UNROLL for (uint i = 0; i < FETCH_B; ++i) {
+        uint k = first + i * (LOCAL / BN) + t / BN;
+        uint c = k / taps;
+        uint tap = k % taps;
+#if KERNEL != 0
+        int there = k < depth && (from.inside >> tap & 1u) != 0u;
+        int place = from.corner + (int)(tap / kernel_w) * width + (int)(tap % kernel_w);
+#else
+        int row = from.top + (int)(tap / kernel_w) * STEP(13);
+        int column = from.left + (int)(tap % kernel_w) * STEP(14);
+        int there = from.valid && k < depth && row >= 0 && row < height && column >= 0 && column < width;
+        int place = row * width + column;
+#endif
+        float v = LOAD(x, there ? from.map + c * map_size + (uint)place : from.map);
+        next_b[i] = there ? v : 0.0f;
+    }
+}
+
+ENTRY bp_conv(PARAMETERS, READ(x, T), READ(w, U), EPILOGUE_ARGUMENTS, WRITE(y, T)) {
+    local float4 tile_a[BK * ROW_A];
+    local float4 tile_b[BK * ROW_B];
+    BEGIN;
+    AT(x), AT(w), EPILOGUE_AT, AT(y);
+    uint outputs = P(0);
+    uint groups = P(2);
+    int height = (int)P(3);
+    int width = (int)P(4);
+    uint out_width = P(6);
+    uint pixels = P(5) * out_width;
+    uint depth = P(1) * KERNEL_H * KERNEL_W;
+    uint tile = group_index();
+    uint first_row = tile % P(15) * BM;
+    uint first_column = tile / P(15) * BN;
+    if (first_column >= pixels) return;
+    uint image = get_group_id(2) / groups;
+    uint group = get_group_id(2) % groups;
+    uint t = get_local_id(0);
+    uint pixel = first_column + t % BN;
+    Source from;
+    from.valid = pixel < pixels;
+    from.top = (int)(pixel / out_width) * STEP(9) - (int)P(11);
+    from.left = (int)(pixel % out_width) * STEP(10) - (int)P(12);
+    from.map = (image * groups + group) * P(1) * (uint)(height * width);
+    from.corner = from.top * width + from.left;
+    from.inside = 0;
+#if KERNEL != 0
+    UNROLL for (uint tap = 0; tap < KERNEL * KERNEL; ++tap) {
+        int row = from.top + (int)(tap / KERNEL);
+        int column = from.left + (int)(tap % KERNEL);
+        if (from.valid && row >= 0 && row < height && column >= 0 && column < width) from.inside |= 1u << tap;
+    }
+#endif
+    uint first_filter = group * outputs * depth;
+    float4 sums[TM * TN / 4];
+    UNROLL for (uint i = 0; i < TM * TN / 4; ++i) sums[i] = (float4)(0.0f);
+    float next_a[FETCH_A];
+    float next_b[FETCH_B];
+    fetch(words, x, w, from, first_filter, 0, first_row, next_a, next_b);
+    for (uint first = 0; first < depth; first += BK) {
+        UNROLL for (uint i = 0; i < FETCH_A; ++i) {
+            uint at = i * LOCAL + t;
+            if (at < BM * BK) TILE_A(tile_a, at % BK, at / BK) = next_a[i];
+        }
+        UNROLL for (uint i = 0; i < FETCH_B; ++i) TILE_B(tile_b, i * (LOCAL / BN) + t / BN, t % BN) = next_b[i];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (first + BK < depth) fetch(words, x, w, from, first_filter, first + BK, first_row, next_a, next_b);
+        multiply_tiles(tile_a, tile_b, sums);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    UNROLL for (uint i = 0; i < TM; ++i) {
+        uint row = first_row + row_of(i);
+        UNROLL for (uint j = 0; j < TN; ++j) {
+            uint at = first_column + column_of(j);
+            if (row >= outputs || at >= pixels) continue;
+            uint channel = group * outputs + row;
+            uint place = (image * groups * outputs + channel) * pixels + at;
+            STORE(y, place, EPILOGUE(16, SUM_OF(sums, i, j), channel, place));
+        }
+    }
+}

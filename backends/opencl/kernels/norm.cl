@@ -1,0 +1,35 @@
+#include "common.cl"
+#include "reduction.cl"
+// LayerNorm, RMSNorm, GroupNorm: a workgroup a row of n. Parameters: rows, n, epsilon, flags (1 centred, 2 scale, 4 bias), and which
+// scale element i of row r takes: (r % groups) * per_row + i / divisor; groups, per_row, divisor.
+ENTRY bp_norm(PARAMETERS, READ(x, T), READ(scale, T), READ(bias, T), WRITE(y, T)) {
+    local float partial[LOCAL];
+    BEGIN;
+    AT(x), AT(scale), AT(bias), AT(y);
+    uint row = group_index();
+    if (row >= P(0)) return;
+    uint n = P(1);
+    uint flags = P(3);
+    uint t = get_local_id(0);
+    uint start = row * n;
+    float mean = 0.0f;
+    if ((flags & 1u) != 0u) {
+        float sum = 0.0f;
+        for (uint i = t; i < n; i += LOCAL) sum += LOAD(x, start + i);
+        mean = group_sum(partial, sum) / (float)n;
+    }
+    float squares = 0.0f;
+    for (uint i = t; i < n; i += LOCAL) {
+        float v = LOAD(x, start + i) - mean;
+        squares += v * v;
+    }
+    float factor = 1.0f / sqrt(group_sum(partial, squares) / (float)n + PF(2));
+    uint first = (row % P(4)) * P(5);
+    for (uint i = t; i < n; i += LOCAL) {
+        float v = (LOAD(x, start + i) - mean) * factor;
+        uint c = first + i / P(6);
+        if ((flags & 2u) != 0u) v *= LOAD(scale, c);
+        if ((flags & 4u) != 0u) v += LOAD(bias, c);
+        STORE(y, start + i, v);
+    }
+}

@@ -1,0 +1,38 @@
+#include "common.cl"
+#include "functions.cl"
+#include "reduction.cl"
+// Softmax: a workgroup a row. Parameters: rows, n, stride of the axis.
+ENTRY bp_softmax(PARAMETERS, READ(x, T), WRITE(y, T)) {
+    local float partial[LOCAL];
+    BEGIN;
+    AT(x), AT(y);
+    uint row = group_index();
+    if (row >= P(0)) return;
+    uint n = P(1);
+    uint stride = P(2);
+    uint start = row / stride * stride * n + row % stride;
+    uint t = get_local_id(0);
+    float most = -K_INFINITY;
+    for (uint i = t; i < n; i += LOCAL) {
+        float v = LOAD(x, start + i * stride);
+        if (v > most || is_nan(v)) most = v;
+    }
+    partial[t] = most;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint step = LOCAL / 2; step > 0; step /= 2) {
+        if (t < step) {
+            float other = partial[t + step];
+            if (other > partial[t] || is_nan(other)) partial[t] = other;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    most = partial[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float sum = 0.0f;
+    for (uint i = t; i < n; i += LOCAL) sum += exp_(LOAD(x, start + i * stride) - most);
+    float factor = 1.0f / group_sum(partial, sum);
+    for (uint i = t; i < n; i += LOCAL) {
+        uint at = start + i * stride;
+        STORE(y, at, exp_(LOAD(x, at) - most) * factor);
+    }
+}

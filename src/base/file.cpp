@@ -1,0 +1,18 @@
+#include "base/file.hpp"
+
+namespace backplane::base {
+
+std::string why_not_trusted(const std::filesystem::path& folder) {
+    const FileStatus status = status_of(folder);
+    if (status.others_may_write) return "everybody may write to this folder (" + how_to_protect(folder) + ")";
+    if (status.foreign_owner) return "it belongs to " + status.owner;
+    for (std::filesystem::path above = folder.parent_path(); !above.empty(); above = above.parent_path()) {
+        const FileStatus s = status_of(above);
+        if (s.others_may_write && !s.sticky)
+            return "everybody may write to " + above.string() + " above it (" + how_to_protect(above) + ")";
+        if (above == above.parent_path()) break;
+    }
+    return {};
+}
+
+}  // namespace backplane::base

@@ -1,0 +1,34 @@
+// What a library can change of a whole process behind its back.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace backplane::base {
+
+// Handlers of signals, the working directory, the mask of new files, the locale, and the floating-point control of the calling thread
+// (libraries linked with -ffast-math set it when they are loaded), each as a name and what it is.
+using ProcessState = std::vector<std::pair<std::string, std::string>>;
+ProcessState process_state();
+
+// "the handling of signal 12, the locale"; empty: nothing.
+std::string changes(const ProcessState& before, const ProcessState& after);
+
+// Rounding, flushing and traps of the calling thread, as the processor has them.
+uint64_t floating_point_control();
+
+// Puts the calling thread's floating-point environment back when it goes.
+class KeepFloatingPoint {
+public:
+    KeepFloatingPoint();
+    ~KeepFloatingPoint();
+    KeepFloatingPoint(const KeepFloatingPoint&) = delete;
+    KeepFloatingPoint& operator=(const KeepFloatingPoint&) = delete;
+
+private:
+    alignas(16) unsigned char kept_[64];
+};
+
+}  // namespace backplane::base

@@ -1,0 +1,75 @@
+#include "base/new_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/windows/system.hpp"
+
+namespace backplane::base {
+
+namespace {
+
+int number_for(DWORD error) {
+    switch (error) {
+        case ERROR_FILE_EXISTS:
+        case ERROR_ALREADY_EXISTS: return EEXIST;
+        case ERROR_FILE_NOT_FOUND:
+        case ERROR_PATH_NOT_FOUND:
+        case ERROR_BAD_NETPATH:
+        case ERROR_BAD_PATHNAME: return ENOENT;
+        case ERROR_INVALID_NAME:
+        case ERROR_FILENAME_EXCED_RANGE: return ENAMETOOLONG;
+        case ERROR_ACCESS_DENIED:
+        case ERROR_SHARING_VIOLATION:
+        case ERROR_LOCK_VIOLATION: return EACCES;
+        case ERROR_WRITE_PROTECT: return EROFS;
+        case ERROR_DISK_FULL:
+        case ERROR_HANDLE_DISK_FULL:
+        case ERROR_DISK_QUOTA_EXCEEDED: return ENOSPC;
+        case ERROR_FILE_TOO_LARGE: return EFBIG;
+        case ERROR_TOO_MANY_OPEN_FILES: return EMFILE;
+        case ERROR_NOT_ENOUGH_MEMORY:
+        case ERROR_OUTOFMEMORY: return ENOMEM;
+        default: return EIO;
+    }
+}
+
+HANDLE as_handle(intptr_t handle) { return reinterpret_cast<HANDLE>(handle); }
+
+}  // namespace
+
+// Who may read it is what the folder says: below a user's profile, this user, the system and administrators.
+int NewFile::create(const std::filesystem::path& path, bool) noexcept {
+    HANDLE made = ::CreateFileW(windows::extended(path).c_str(), GENERIC_WRITE, 0, nullptr, CREATE_NEW,
+                                FILE_ATTRIBUTE_NORMAL, nullptr);
+    if (made == INVALID_HANDLE_VALUE) return number_for(::GetLastError());
+    handle_ = reinterpret_cast<intptr_t>(made);
+    return 0;
+}
+
+void NewFile::take_permissions_of(const std::filesystem::path&) noexcept {}
+
+int NewFile::write(std::span<const std::byte> bytes) noexcept {
+    constexpr size_t kMost = size_t{1} << 30;  // in one call
+    while (!bytes.empty()) {
+        DWORD written = 0;
+        if (::WriteFile(as_handle(handle_), bytes.data(), static_cast<DWORD>(std::min(bytes.size(), kMost)), &written,
+                        nullptr) == 0)
+            return number_for(::GetLastError());
+        if (written == 0) return EIO;
+        bytes = bytes.subspan(written);
+    }
+    return 0;
+}
+
+int NewFile::sync() noexcept { return ::FlushFileBuffers(as_handle(handle_)) != 0 ? 0 : number_for(::GetLastError()); }
+
+int NewFile::close() noexcept {
+    const intptr_t handle = std::exchange(handle_, -1);
+    return handle == -1 || ::CloseHandle(as_handle(handle)) != 0 ? 0 : number_for(::GetLastError());
+}
+
+void sync_folder(const std::filesystem::path&) noexcept {}  // replace() writes through
+
+}  // namespace backplane::base
