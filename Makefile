@@ -1,6 +1,6 @@
 # The two commands: `make demo` and `make test`. Everything lands under build/; each step says nothing when it has nothing to do.
 .DEFAULT_GOAL := help
-.PHONY: help demo test build bench-esrgan bench-ggml check-tfjs format tidy ci clean
+.PHONY: help demo test build bench-esrgan bench-ggml bench-cache check-tfjs format tidy ci clean
 S := build/.stamps
 
 help: ## this list
@@ -13,6 +13,7 @@ demo: $(S)/setup ## sets up, builds, fetches weights, upscales a photograph on t
 
 test: build ## sets up, builds, fetches weights, runs every test
 	@scripts/fetch-models.sh || { [ $$? = 3 ] && echo "make test: no weights: the tests that need them say so and are skipped"; }
+	@scripts/fetch-ggml.sh || { [ $$? = 3 ] && echo "make test: no stock ggml: the tests that need it say so and are skipped"; }
 	@ctest --test-dir build/release --output-on-failure -j$$(nproc) --timeout 600
 
 build: $(S)/setup ## build/release/bin/backplane and the module files
@@ -22,10 +23,13 @@ bench-esrgan: build ## ours against ONNX Runtime, medians and ratio; build/bench
 	@scripts/fetch-models.sh medium
 	@bench/peers/esrgan/run bench
 
+bench-cache: build ## time to the first result, cold and warm, with and without the kernel cache
+	@scripts/fetch-models.sh medium
+	@bench/cache/run build/release --device $${DEVICE:-opencl}
+
 bench-ggml: build ## starts of ggml's registry and of ours in its place; build/bench/ggml.json
 	@scripts/fetch-ggml.sh
-	@cmake build/release -DBACKPLANE_GGML_COMPAT=ON >/dev/null
-	@scripts/build.sh release compat_ggml compat_ggml_probe ggml_driver
+	@scripts/build.sh release compat_ggml compat_ggml_probe ggml_driver backplane_cli backplane_probe
 	@bench/peers/ggml/run build/release
 
 check-tfjs: build ## every pixel of slim, medium, thick at x2, x4 against TensorFlow.js (minutes)

@@ -63,10 +63,18 @@ void ThreadPool::worker(uint32_t lane, uint32_t seen) {
         const uint32_t now = round_.load(std::memory_order_acquire);
         if (now == seen) continue;
         seen = now;
-        if (stopping_) return;
+        if (stopping_.load(std::memory_order_relaxed)) return;
+        if (!enter()) continue;  // it woke up too late: the others were done without it
         work(lane);
-        if (active_.fetch_sub(1, std::memory_order_acq_rel) == 1) wake_one(active_);
+        if (gate_.fetch_sub(1, std::memory_order_acq_rel) == 1) wake_one(gate_);
     }
+}
+
+bool ThreadPool::enter() {
+    uint32_t gate = gate_.load(std::memory_order_relaxed);
+    while ((gate & kOpen) != 0)
+        if (gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acquire, std::memory_order_relaxed)) return true;
+    return false;
 }
 
 void ThreadPool::work(uint32_t lane) {
@@ -94,12 +102,14 @@ void ThreadPool::run(uint32_t chunks, Call call, void* arg) {
         work(0);
         return;
     }
-    active_.store(static_cast<uint32_t>(workers_.size()), std::memory_order_relaxed);
+    gate_.store(kOpen, std::memory_order_release);
     round_.fetch_add(1, std::memory_order_release);
     wake_all(round_);
     work(0);
-    for (uint32_t left = active_.load(std::memory_order_acquire); left != 0; left = active_.load(std::memory_order_acquire))
-        wait_until_not(active_, left);
+    // Waits for those who took a chunk and not for those who are still asleep, or whose core somebody else has: with more threads than the
+    // machine has idle cores nothing takes longer than with one.
+    uint32_t inside = gate_.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
+    for (; inside != 0; inside = gate_.load(std::memory_order_acquire)) wait_until_not(gate_, inside);
 }
 
 }  // namespace backplane::cpu

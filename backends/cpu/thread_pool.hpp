@@ -41,6 +41,7 @@ private:
     void run(uint32_t chunks, Call call, void* arg);
     void work(uint32_t lane);  // takes chunks until there are none
     void worker(uint32_t lane, uint32_t seen);
+    bool enter();  // the job that is on now; false: there is none any more
     void start();
     void stop();
 
@@ -52,10 +53,12 @@ private:
     Call call_ = nullptr;
     void* arg_ = nullptr;
     uint32_t chunks_ = 0;
-    bool stopping_ = false;
+    std::atomic<bool> stopping_ = false;
     alignas(kAlignment) std::atomic<uint32_t> next_{0};
-    alignas(kAlignment) std::atomic<uint32_t> round_{0};   // a new job, or the end
-    alignas(kAlignment) std::atomic<uint32_t> active_{0};  // workers that have not finished this round
+    alignas(kAlignment) std::atomic<uint32_t> round_{0};  // a new job, or the end
+    static constexpr uint32_t kOpen = 1U << 31;
+    alignas(kAlignment) std::atomic<uint32_t> gate_{
+        0};  // how many workers are inside a job; with kOpen while others may join it
 };
 
 }  // namespace backplane::cpu

@@ -1,63 +1,11 @@
 #include "installation.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cctype>
-#include <cstring>
-#include <utility>
-
 #include "backplane/sdk.hpp"
 #include "variants.hpp"
 
 namespace backplane::ggml {
 
 namespace {
-
-[[noreturn]] void mismatch(const std::string& fact) {
-    throw sdk::Failure(BP_VERSION, "it was not built for the libggml-base of its folder: " + fact);
-}
-
-const void* word(const void* table, int place) {
-    const void* value = nullptr;
-    std::memcpy(&value, static_cast<const char*>(table) + static_cast<size_t>(place) * sizeof(void*), sizeof value);
-    return value;
-}
-
-void check_place(const void* table, int place, const void* wanted, const char* what) {
-    if (word(table, place) != wanted)
-        mismatch(std::string("its table of ") + what + " has another number of functions than the " + std::to_string(place) +
-                 " places expected");
-}
-
-// The start of a registration: the API number, four functions, a context. All functions are the module's own, the last may be absent.
-void check_registration(const Registration* registration, const fs::path& file) {
-    int32_t api = 0;
-    std::memcpy(&api, registration, sizeof api);
-    if (api != kApiVersion)
-        mismatch("its API number is " + std::to_string(api) + ", " + std::to_string(kApiVersion) + " is known");
-    for (int place = 1; place <= 4; ++place) {
-        const void* function = word(registration, place);
-        if (function == nullptr && place == 4) continue;
-        if (file_of(function) != file)
-            mismatch("function " + std::to_string(place) + " of its registration is none of its own");
-    }
-}
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::transform(result.begin(), result.end(), result.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return result;
-}
-
-// What ggml calls the features of processors, where the kernel calls them otherwise (/proc/cpuinfo, HWCAP).
-constexpr std::array kKernelNames{
-    std::pair{"sse3", "pni"},        std::pair{"avx512", "avx512f"},   std::pair{"avx512_vbmi", "avx512vbmi"},
-    std::pair{"neon", "asimd"},      std::pair{"arm_fma", "asimd"},    std::pair{"fp16_va", "asimdhp"},
-    std::pair{"dotprod", "asimddp"}, std::pair{"matmul_int8", "i8mm"},
-};
-// Words in its list that say how it was built and ask nothing of the processor.
-constexpr std::array kNoFeatures{"llamafile", "openmp", "accelerate", "repack", "kleidiai", "sve_cnt"};
 
 std::string joined(const std::vector<std::string>& words) {
     std::string text;
@@ -66,22 +14,6 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 }  // namespace
-
-std::vector<std::string> cpu_features_of(const BaseLibrary& base, Registration* registration) {
-    const auto get =
-        reinterpret_cast<GetFeatures>(base.backend_reg_get_proc_address(registration, "ggml_backend_get_features"));
-    std::vector<std::string> features;
-    if (get == nullptr) return features;
-    for (const Feature* f = get(registration); f != nullptr && f->name != nullptr; ++f) {
-        if (f->value == nullptr || std::string_view(f->value) == "0") continue;
-        std::string name = lower(f->name);
-        if (std::find(kNoFeatures.begin(), kNoFeatures.end(), name) != kNoFeatures.end()) continue;
-        for (const auto& [theirs, kernels] : kKernelNames)
-            if (name == theirs) name = kernels;
-        if (std::find(features.begin(), features.end(), name) == features.end()) features.push_back(std::move(name));
-    }
-    return features;
-}
 
 Installation::Installation(std::span<const fs::path> folders, const std::string& cpu_mask, const Notebook& notebook) {
     std::string looked;
@@ -92,8 +24,8 @@ Installation::Installation(std::span<const fs::path> folders, const std::string&
         if (folder.empty() && fs::exists(f / base_library_name(), error)) folder = f;
     }
     if (folder.empty())
-        throw sdk::Failure(BP_NOT_FOUND, "no ggml: no " + base_library_name() + " in " + looked +
-                                             "; set the option ggml.path to the folder that has one");
+        throw sdk::Failure(BP_NOT_FOUND, "no ggml here: no " + base_library_name() + " in " + looked +
+                                             "; the option ggml.path names the folder of one");
     base_ = std::make_unique<BaseLibrary>(folder);
     Variants variants(base_->file(), cpu_mask, notebook, notes_);
     for (const std::string& kind : variants.kinds())
@@ -122,47 +54,6 @@ void Installation::take(Variant& variant, const std::string& cpu_mask) {
         found.features = joined(features);
         devices_.push_back(std::move(found));
     }
-}
-
-std::vector<FoundDevice> check_module(const BaseLibrary& base, Registration* registration, const fs::path& file) {
-    check_registration(registration, file);
-    const size_t count = base.backend_reg_dev_count(registration);
-    if (count == 0 || count > 256) throw sdk::Failure(BP_NOT_FOUND, "it has " + std::to_string(count) + " devices");
-    std::vector<FoundDevice> all;
-    for (size_t i = 0; i < count; ++i) {
-        FoundDevice found;
-        found.registration = registration;
-        found.device = base.backend_reg_dev_get(registration, i);
-        if (found.device == nullptr) throw sdk::Failure(BP_INTERNAL, "its device " + std::to_string(i) + " is null");
-        check_device_table(base, found.device, registration);
-        base.backend_dev_get_props(found.device, &found.props);
-        if (found.props.name == nullptr) throw sdk::Failure(BP_INTERNAL, "its device " + std::to_string(i) + " has no name");
-        if (found.props.type == kTypeCpu) {  // cheap to open, and the most frequent mixture of releases
-            Backend* backend = base.backend_dev_init(found.device, nullptr);
-            if (backend == nullptr) throw sdk::Failure(BP_INTERNAL, "its device does not open");
-            check_backend_table(base, backend, found.device);
-            base.backend_free(backend);
-        }
-        all.push_back(std::move(found));
-    }
-    return all;
-}
-
-void check_device_table(const BaseLibrary& base, Device* device, const Registration* registration) {
-    check_place(device, base.shape().device_to_registration, registration, "a device");
-    const BufferType* type = base.backend_dev_buffer_type(device);
-    if (type == nullptr) mismatch("its device has no buffers");
-    // The type of plain host memory is the base's own and names no device.
-    if (word(type, base.shape().buffer_type_to_device) != nullptr)
-        check_place(type, base.shape().buffer_type_to_device, device, "a buffer type");
-}
-
-void check_backend_table(const BaseLibrary& base, Backend* backend, const Device* device) {
-    check_place(backend, base.shape().backend_to_device, device, "a backend");
-}
-
-void check_buffer_table(const BaseLibrary& base, Buffer* buffer, const BufferType* type) {
-    check_place(buffer, base.shape().buffer_to_type, type, "a buffer");
 }
 
 }  // namespace backplane::ggml

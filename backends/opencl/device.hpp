@@ -27,7 +27,7 @@ public:
     Handle<cl_command_queue> queue;  // in order
     std::unique_ptr<Memory> memory;
 
-    [[nodiscard]] const Abilities& can() const { return physical.can; }
+    [[nodiscard]] const Abilities& can() const { return can_; }
 
     // As opencl::check, and remembers a lost device.
     void check(cl_int result, const std::string& attempted);
@@ -62,6 +62,7 @@ private:
     void remember(const std::string& key, cl_program program);
     void sync(const Buffer& buffer, cl_map_flags flags);
 
+    Abilities can_;
     std::mutex program_mutex_, map_mutex_;
     std::map<std::vector<uint32_t>, Handle<cl_program>> programs_;
     std::multimap<uint64_t, std::pair<cl_mem, void*>> mapped_;  // by the buffer's id

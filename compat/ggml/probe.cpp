@@ -8,7 +8,7 @@
 
 #include "backplane/sdk.hpp"
 #include "base/process.hpp"
-#include "installation.hpp"
+#include "module_check.hpp"
 #include "sidecar.hpp"
 
 namespace {

@@ -34,8 +34,8 @@ std::map<std::string, Build> builds_in(const std::filesystem::path& folder, cons
     return builds;
 }
 
-std::string ago(int64_t when_ns) {
-    const int64_t seconds = std::max<int64_t>(0, (cache::now_ns() - when_ns) / kSecond);
+std::string ago(int64_t when) {
+    const int64_t seconds = std::max<int64_t>(0, cache::now_ns() / kSecond - when);
     if (seconds < 120) return std::to_string(seconds) + " s ago";
     if (seconds < 7200) return std::to_string(seconds / 60) + " min ago";
     if (seconds < 172800) return std::to_string(seconds / 3600) + " h ago";
@@ -64,21 +64,24 @@ void info(const DeviceChoice& choice, const Run& run) {
     const cache::Settings settings = settings_of(choice);
     const Json facts = cache_facts(context_options(choice));
     if (run.json) return print(facts);
-    const std::map<std::string, Build> builds = builds_in(settings.folder, files_of(settings));
-    std::printf("folder    %s%s\n", settings.folder.string().c_str(),
-                facts["exists"].get<bool>() ? "" : " (made when something is kept)");
+    std::printf(
+        "folder    %s%s\n", settings.folder.string().c_str(),
+        facts["exists"].get<bool>() || !facts["problem"].get<std::string>().empty() ? "" : " (made when something is kept)");
     std::printf("entries   %zu, %s of %s\n", facts["entries"].get<size_t>(),
-                human_bytes(facts["bytes"].get<uint64_t>()).c_str(), human_bytes(settings.limit).c_str());
+                facts["entries"].get<size_t>() == 0 ? "nothing" : human_bytes(facts["bytes"].get<uint64_t>()).c_str(),
+                human_bytes(settings.limit).c_str());
     if (facts["temporaries"].get<size_t>() != 0)
         std::printf("unfinished %zu files; they go when nobody can be writing them any more\n",
                     facts["temporaries"].get<size_t>());
     if (const std::string problem = facts["problem"].get<std::string>(); !problem.empty())
         std::printf("problem   %s\n", problem.c_str());
-    if (builds.empty()) return;
     std::vector<std::vector<std::string>> rows{{"MODULE", "ENTRIES", "SIZE", "USED"}};
-    for (const auto& [name, build] : builds)
-        rows.push_back({name.empty() ? "(unreadable)" : name, std::to_string(build.entries), human_bytes(build.bytes),
-                        ago(build.used_ns)});
+    for (const Json& module : facts["modules"]) {
+        const auto name = module["build"].get<std::string>();
+        rows.push_back({name.empty() ? "(unreadable)" : name, std::to_string(module["entries"].get<size_t>()),
+                        human_bytes(module["bytes"].get<uint64_t>()), ago(module["last_used"].get<int64_t>())});
+    }
+    if (rows.size() == 1) return;
     print_table(rows);
 }
 

@@ -127,26 +127,26 @@ private:
         }
         source.searched = true;
         const size_t before = search_.files.size();
-        for (const fs::path& name : names)
-            if (is_candidate(name.string(), names)) add(real / name, source.kind);
+        for (const fs::path& name : names) {
+            const std::string text = name.string();
+            if (!ends_with(text, base::library_ending())) continue;
+            const bool described =
+                std::binary_search(names.begin(), names.end(), base::path_of(text + std::string(kSidecar)));
+            if (described || starts_with(text, module_prefix())) add(real / name, source.kind, described);
+        }
         const size_t count = search_.files.size() - before;
         source.note =
             count == 0 ? "no module files" : std::to_string(count) + (count == 1 ? " module file" : " module files");
     }
 
-    void add(fs::path file, SourceKind kind) {
+    void add(fs::path file, SourceKind kind, bool described = true) {
         Distrust found = distrust_of_links(file);
-        fs::path sidecar = file;
-        sidecar += kSidecar;
-        if (found.code == ReasonCode::none) found = distrust_of_links(sidecar);
+        if (found.code == ReasonCode::none && described) {
+            fs::path sidecar = file;
+            sidecar += kSidecar;
+            found = distrust_of_links(sidecar);
+        }
         search_.files.push_back({std::move(file), kind, search_.sources.size(), false, std::move(found)});
-    }
-
-    // By its name: ours, or one that has a sidecar.
-    static bool is_candidate(const std::string& name, const std::vector<fs::path>& names) {
-        if (!ends_with(name, base::library_ending())) return false;
-        if (starts_with(name, module_prefix())) return true;
-        return std::binary_search(names.begin(), names.end(), base::path_of(name + std::string(kSidecar)));
     }
 
     Search& search_;

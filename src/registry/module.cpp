@@ -113,7 +113,7 @@ std::string build_of(const discovery::Rated& rated) {
         rated.linked_in != nullptr ? discovery::inspect(base::own_file()) : discovery::Inspection();
     const discovery::Inspection& file = rated.linked_in != nullptr ? own : rated.inspection;
     const Descriptor d = rated.inspection.descriptor.value_or(Descriptor{});
-    const std::string name = d.backend + " " + d.version + " ";
+    const std::string name = d.backend + " " + d.version + " " + (d.build.empty() ? "" : d.build + " ");
     if (!file.binary.build_id.empty()) return name + "build " + file.binary.build_id;
     return name + "file " + std::to_string(file.status.volume) + ":" + std::to_string(file.status.number) + " " +
            std::to_string(file.status.size) + " bytes of " + std::to_string(file.status.modified_ns);

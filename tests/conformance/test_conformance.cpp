@@ -13,6 +13,7 @@
 
 #include "backplane/context.hpp"
 #include "backplane/verify.hpp"
+#include "support/test_options.hpp"
 
 namespace backplane {
 namespace {
@@ -28,6 +29,7 @@ ContextOptions options_with(const std::string& mask) {
     options.search_defaults = false;
     options.use_environment = false;
     options.cpu_mask = mask;
+    options.options = test::options_in(BP_TEST_OPTIONS);
     return options;
 }
 
@@ -44,7 +46,7 @@ std::vector<Target> targets() {
     }
     for (const char* mask : kMasks)
         for (const DeviceInfo& info : Context(options_with(mask)).devices()) {
-            if (info.kind != DeviceKind::cpu) continue;
+            if (info.kind != DeviceKind::cpu || info.backend == "ggml") continue;  // whose kernels are stock: tests/ggml
             std::vector<std::string>& features = known[info.id];
             if (std::find(features.begin(), features.end(), info.features) != features.end()) continue;
             features.push_back(info.features);

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <set>
 #include <string>
 #include <thread>
@@ -23,7 +24,8 @@ const fs::path kFolder = BP_TEST_CONSUMERS;
 // A product's library, and what it exports for this test.
 class Library {
 public:
-    Library(const std::string& name, int how) : file(kFolder / ("lib" + name + ".so")), handle_(::dlopen(file.c_str(), RTLD_NOW | how)) {
+    Library(const std::string& name, int how)
+        : file(kFolder / ("lib" + name + ".so")), handle_(::dlopen(file.c_str(), RTLD_NOW | how)) {
         if (handle_ == nullptr) throw std::runtime_error(::dlerror());
         get(abi, "product_abi");
         get(open, "product_open");
@@ -106,6 +108,8 @@ struct Way {
     const char* second;
     int how;
 };
+
+std::ostream& operator<<(std::ostream& out, const Way& way) { return out << way.first << " before " << way.second; }
 
 std::string name_of(const testing::TestParamInfo<Way>& info) {
     return std::string(info.param.first) + "First" + (info.param.how == RTLD_GLOBAL ? "Global" : "Local");

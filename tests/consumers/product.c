@@ -9,23 +9,23 @@
 #define PRODUCT __attribute__((visibility("default")))
 
 typedef struct {
-    backplane_context *context;
-    backplane_device *device;
-    backplane_session *session;
+    backplane_context* context;
+    backplane_device* device;
+    backplane_session* session;
 } product;
 
 PRODUCT uint32_t product_abi(void);
-PRODUCT product *product_open(const char *device, char *text, size_t capacity);
-PRODUCT int product_report(product *p, char *json, size_t capacity);
-PRODUCT int product_run(product *p, float start);
-PRODUCT void product_close(product *p);
+PRODUCT product* product_open(const char* device, char* text, size_t capacity);
+PRODUCT int product_report(product* p, char* json, size_t capacity);
+PRODUCT int product_run(product* p, float start);
+PRODUCT void product_close(product* p);
 
 uint32_t product_abi(void) { return BP_ABI; }
 
-static int make_session(product *p, bp_error *error) {
+static int make_session(product* p, bp_error* error) {
     const int64_t dims[1] = {1024};
     uint32_t x = 0, y = 0;
-    backplane_graph *graph = NULL;
+    backplane_graph* graph = NULL;
     const int good = backplane_graph_create(&graph, error) == BP_OK &&
                      backplane_graph_tensor(graph, BP_ROLE_INPUT, "x", BP_F32, dims, 1, &x, error) == BP_OK &&
                      backplane_graph_add(graph, BP_OP_relu, &x, 1, NULL, 0, &y, error) == BP_OK &&
@@ -36,9 +36,9 @@ static int make_session(product *p, bp_error *error) {
 }
 
 /* Null: `text` says why. */
-product *product_open(const char *device, char *text, size_t capacity) {
+product* product_open(const char* device, char* text, size_t capacity) {
     bp_error error = {BP_SIZE(bp_error, capacity), 0, 0, text, (uint32_t)capacity};
-    product *p = calloc(1, sizeof *p);
+    product* p = calloc(1, sizeof *p);
     text[0] = '\0';
     if (p != NULL && backplane_context_create(NULL, &p->context, &error) == BP_OK &&
         backplane_device_open(p->context, device, &p->device, &error) == BP_OK && make_session(p, &error))
@@ -47,13 +47,13 @@ product *product_open(const char *device, char *text, size_t capacity) {
     return NULL;
 }
 
-int product_report(product *p, char *json, size_t capacity) {
+int product_report(product* p, char* json, size_t capacity) {
     size_t size = 0;
     return backplane_context_report(p->context, json, capacity, &size, NULL) == BP_OK && size <= capacity;
 }
 
 /* Is relu right for start, start + 1, ...? */
-int product_run(product *p, float start) {
+int product_run(product* p, float start) {
     float in[1024], out[1024];
     for (int i = 0; i < 1024; ++i) in[i] = start + (float)i, out[i] = -1;
     const backplane_bytes input = {"x", in, sizeof in}, output = {"y", out, sizeof out};
@@ -63,7 +63,7 @@ int product_run(product *p, float start) {
     return 1;
 }
 
-void product_close(product *p) {
+void product_close(product* p) {
     backplane_session_destroy(p->session);
     backplane_device_close(p->device);
     backplane_context_destroy(p->context);

@@ -8,7 +8,7 @@ class Runs : public Module {
 protected:
     void SetUp() override {
         Module::SetUp();
-        if (HasFatalFailure()) return;
+        if (HasFatalFailure() || IsSkipped()) return;
         program = compile(sum_graph(4).get());
         ASSERT_NE(program, nullptr);
         a = buffer({1, -2, 3, -4});

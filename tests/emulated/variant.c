@@ -11,5 +11,11 @@ __attribute__((constructor)) static void use_the_features(void) {
     __asm__ volatile("vpaddd %%ymm0, %%ymm0, %%ymm0" ::: "xmm0");
 #elif defined(__SSE4_2__)
     __asm__ volatile("pcmpgtq %%xmm0, %%xmm0" ::: "xmm0");
+#elif defined(__ARM_FEATURE_SVE2)
+    __asm__ volatile("sqrdmlah z0.s, z1.s, z2.s" ::: "v0");
+#elif defined(__ARM_FEATURE_SVE)
+    __asm__ volatile("add z0.s, z1.s, z2.s" ::: "v0");
+#elif defined(__ARM_FEATURE_DOTPROD)
+    __asm__ volatile("udot v0.4s, v1.16b, v2.16b" ::: "v0");
 #endif
 }

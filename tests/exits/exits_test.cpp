@@ -31,7 +31,8 @@ Ending end_by(const std::string& way) {
     if (child == 0) {
         ::setenv("BACKPLANE_EXITS_DIARY", diary.c_str(), 1);
         ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1);  // some of these leak on purpose
-        ::execl(BP_TEST_EXITS_HOST, "host", way.c_str(), diary.c_str(), BP_TEST_EXITS_FOLDER, BP_TEST_EXITS_LIBRARY, nullptr);
+        ::execl(BP_TEST_EXITS_HOST, "host", way.c_str(), diary.c_str(), BP_TEST_EXITS_FOLDER, BP_TEST_EXITS_LIBRARY,
+                nullptr);
         ::_exit(127);
     }
     int status = 0;
@@ -74,8 +75,8 @@ TEST_P(Exits, EndsWithItsCodeAndWithoutACallOfAModule) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, Exits,
-                         testing::Values("EverythingClosedBefore", "TheContextGoesBeforeItsDevices", "ReturnFromMain", "Exit",
-                                         "UnderscoreExit", "QuickExit", "GlobalContext", "ExitFromAnotherThread",
+                         testing::Values("EverythingClosedBefore", "TheContextGoesBeforeItsDevices", "ReturnFromMain",
+                                         "Exit", "UnderscoreExit", "QuickExit", "GlobalContext", "ExitFromAnotherThread",
                                          "WhileThreadsCompute", "MainThreadEndsFirst", "InAForkedChild",
                                          "LibraryUnloadedAfterItsContexts", "LibraryUnloadedWithAContextOpen"),
                          [](const auto& way) { return std::string(way.param); });

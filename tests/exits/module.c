@@ -19,7 +19,7 @@ static atomic_int ended; /* its static objects are destroyed */
 static atomic_int stop;
 static pthread_t thread;
 
-static void write_line(const char *what) {
+static void write_line(const char* what) {
     char line[128];
     const int n = snprintf(line, sizeof line, "%s%s %d\n", what, ended ? "-after-its-end" : "", (int)gettid());
     if (diary >= 0 && write(diary, line, (size_t)n) != n) _exit(99);
@@ -31,14 +31,14 @@ static void end(void) {
     ended = 1;
 }
 __attribute__((constructor)) static void begin(void) {
-    const char *path = getenv("BACKPLANE_EXITS_DIARY");
+    const char* path = getenv("BACKPLANE_EXITS_DIARY");
     if (path != NULL) diary = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
     atexit(end);
 }
 
 /* Speaks to its host all the while. */
-static void *work(void *arg) {
-    const bp_host *host = arg;
+static void* work(void* arg) {
+    const bp_host* host = arg;
     const struct timespec moment = {0, 200000};
     while (!stop) {
         host->log(host->self, BP_LOG_INFO, "tick");
@@ -47,24 +47,24 @@ static void *work(void *arg) {
     return NULL;
 }
 
-static bp_code exits_open(const bp_host *host, bp_module **out, bp_error *error) {
+static bp_code exits_open(const bp_host* host, bp_module** out, bp_error* error) {
     write_line("open");
     stop = 0;
-    if (pthread_create(&thread, NULL, work, (void *)(uintptr_t)host) != 0) return BP_INTERNAL;
+    if (pthread_create(&thread, NULL, work, (void*)(uintptr_t)host) != 0) return BP_INTERNAL;
     return open_module(host, out, error);
 }
-static void exits_close(bp_module *m) {
+static void exits_close(bp_module* m) {
     write_line("close");
     stop = 1;
     pthread_join(thread, NULL);
     close_module(m);
 }
-static void exits_device_close(bp_device *d) { write_line("device_close"), device_close(d); }
-static void exits_program_close(bp_program *p) { write_line("program_close"), program_close(p); }
-static void exits_buffer_close(bp_buffer *b) { write_line("buffer_close"), buffer_close(b); }
+static void exits_device_close(bp_device* d) { write_line("device_close"), device_close(d); }
+static void exits_program_close(bp_program* p) { write_line("program_close"), program_close(p); }
+static void exits_buffer_close(bp_buffer* b) { write_line("buffer_close"), buffer_close(b); }
 
-BP_EXPORT const bp_module_api *backplane_module(uint32_t host_abi);
-const bp_module_api *backplane_module(uint32_t host_abi) {
+BP_EXPORT const bp_module_api* backplane_module(uint32_t host_abi);
+const bp_module_api* backplane_module(uint32_t host_abi) {
     static bp_module_api mine;
     (void)host_abi;
     mine = table;

@@ -2,8 +2,6 @@
 //   all FOLDER | load FILE | unload NAME | devices | best | time FOLDER | time-load FILE | opened FOLDER | opened-load FILE | compute |
 //   threads FOLDER | feed LIBRARY FOLDER | name-after-unload NAME
 #include <dlfcn.h>
-#include <sys/inotify.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -11,10 +9,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "opened.hpp"
 
 namespace {
 
@@ -38,38 +37,6 @@ size_t mapped_bytes() {
     std::fclose(maps);
     return total;
 }
-
-// Which files of a folder are opened while it lives, by anybody.
-class Opened {
-public:
-    explicit Opened(const std::string& folder) : watch_(inotify_init1(IN_NONBLOCK)) {
-        if (watch_ < 0 || inotify_add_watch(watch_, folder.c_str(), IN_OPEN) < 0)
-            std::printf("cannot watch %s\n", folder.c_str()), std::exit(3);
-    }
-    ~Opened() { close(watch_); }
-    Opened(const Opened&) = delete;
-    Opened& operator=(const Opened&) = delete;
-    void print() const {
-        std::set<std::string> modules, sidecars;
-        alignas(inotify_event) char events[16384];
-        for (ssize_t n = 0; (n = read(watch_, events, sizeof events)) > 0;)
-            for (ssize_t at = 0; at < n;) {
-                const auto* event = reinterpret_cast<const inotify_event*>(events + at);
-                const std::string name = event->len != 0 ? event->name : "";
-                if (name.find(".backplane.json") != std::string::npos)
-                    sidecars.insert(name);
-                else if (name.find("ggml-") != std::string::npos && name.find("-base") == std::string::npos)
-                    modules.insert(name);
-                at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
-            }
-        std::printf("opened %zu sidecars %zu:", modules.size(), sidecars.size());
-        for (const std::string& name : modules) std::printf(" %s", name.c_str());
-        std::printf("\n");
-    }
-
-private:
-    int watch_;
-};
 
 struct Application {
     void* base;
@@ -196,12 +163,12 @@ int main(int argc, char** argv) {
             std::printf("ms %.3f mapped %zu\n", ms, mapped_bytes() - before), ++i;
         } else if (command == "opened" || command == "opened-load") {
             const bool one = command == "opened-load";
-            const Opened opened(one ? std::filesystem::path(argument).parent_path().string() : argument);
+            const ggml_test::Opened opened(one ? std::filesystem::path(argument).parent_path().string() : argument);
             if (one)
                 app.call<void*>("ggml_backend_load", argument);
             else
                 app.call<void>("ggml_backend_load_all_from_path", argument);
-            opened.print(), ++i;
+            std::printf("%s\n", opened.text().c_str()), ++i;
         } else if (command == "compute") {
             app.compute();
         } else if (command == "feed") {

@@ -1,66 +1,9 @@
 // The replacement of ggml's registry library under an application, with real modules and with bad ones beside them.
-#include <gtest/gtest.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
-#include <filesystem>
-#include <ostream>
-#include <string>
+#include "dropin.hpp"
 
 namespace {
 
-namespace fs = std::filesystem;
-
-const fs::path kStock = BP_GGML_STOCK;
-const fs::path kOld = BP_GGML_STOCK_OLD;
-
-struct Outcome {
-    int status = -1;
-    std::string text;
-};
-
-class Dropin : public ::testing::Test {
-protected:
-    void SetUp() override {
-        if (!fs::exists(kStock / "libggml-base.so"))
-            GTEST_SKIP() << "no ggml at " << kStock << ": unpack the npm package @node-llama-cpp/linux-x64 3.22.1 there";
-        std::string pattern = (fs::temp_directory_path() / "backplane-ggml-XXXXXX").string();
-        ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-        root_ = pattern;
-        fs::create_directory(root_ / "modules");
-    }
-    void TearDown() override {
-        if (!root_.empty()) fs::remove_all(root_);
-    }
-    [[nodiscard]] fs::path modules() const { return root_ / "modules"; }
-    void add_stock(const std::string& name, const fs::path& from = kStock) const {
-        fs::copy_file(from / name, modules() / name);
-    }
-    void add_faulty(const std::string& fault, const std::string& name = "libggml-cpu-faulty.so") const {
-        fs::copy_file(fs::path(BP_GGML_FAULTY) / ("libfaulty-" + fault + ".so"), modules() / name);
-    }
-    Outcome run(const std::string& commands, const std::string& environment = "",
-                const fs::path& library = BP_GGML_LIBRARY) const {
-        Outcome outcome;
-        const std::string line = "cd " + root_.string() + " && BACKPLANE_STATE_DIR=" + (root_ / "state").string() + " " +
-                                 environment + " timeout 60 " BP_GGML_DRIVER " " + (kStock / "libggml-base.so").string() +
-                                 " " + library.string() + " " + commands + " 2>&1";
-        FILE* pipe = popen(line.c_str(), "r");
-        if (pipe == nullptr) return outcome;
-        std::array<char, 4096> block{};
-        for (size_t n = 0; (n = fread(block.data(), 1, block.size(), pipe)) > 0;) outcome.text.append(block.data(), n);
-        const int status = pclose(pipe);
-        outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-        return outcome;
-    }
-    static void expect(const Outcome& o, const std::string& part) {
-        EXPECT_EQ(o.status, 0) << o.text;
-        EXPECT_NE(o.text.find(part), std::string::npos) << "wanted: " << part << "\ngot: " << o.text;
-    }
-    fs::path root_;
-};
+using namespace dropin;
 
 TEST_F(Dropin, TheBestOfTheStockModulesIsChosen) {
     const Outcome stock = run("all " + kStock.string() + " devices best", "", kStock / BP_GGML_STOCK_REGISTRY);
@@ -102,7 +45,7 @@ TEST_F(Dropin, AModuleThatIsCutOffIsRefusedByItsBytes) {
 
 TEST_F(Dropin, AModuleOfAnotherReleaseIsRefusedByTheShapeOfItsTables) {
     if (!fs::exists(kOld / "libggml-cpu-x64.so"))
-        GTEST_SKIP() << "no older ggml at " << kOld << ": unpack @node-llama-cpp/linux-x64 3.15.1 there";
+        GTEST_SKIP() << "no older ggml at " << kOld << ": scripts/fetch-ggml.sh could not, or did not, fetch it from npm";
     add_stock("libggml-cpu-x64.so");
     fs::copy_file(kOld / "libggml-cpu-haswell.so", modules() / "libggml-cpu-haswell.so");
     const Outcome o = run("all " + modules().string() + " devices");

@@ -21,6 +21,9 @@
 #define GPU_THAT_DOES_NOT_OPEN 14
 #define LIBRARY_MISSING 15
 #define CONSTRUCTOR_RUNS 16
+#define NOT_FOR_HERE \
+    17  // as a module of instructions that this processor lacks: its score says so, and what else of it runs is illegal
+#define LONG_NAMES 18  // built with a longer name in its tensor
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -102,6 +105,7 @@ extern "C" void from_the_library_that_is_not_there();
 #endif
 
 EXPORT int ggml_backend_score() {
+    if (FAULT == NOT_FOR_HERE) return 0;
     if (FAULT == SCORE_HANGS) sleep(10);
     if (FAULT == SCORE_THROWS) throw std::runtime_error("score");
     return 1000000;
@@ -111,6 +115,7 @@ EXPORT int ggml_backend_score() {
 EXPORT void* ggml_backend_init() {
     if (FAULT == INIT_THROWS) throw std::runtime_error("init");
     if (FAULT == INIT_CRASHES) crash();
+    if (FAULT == NOT_FOR_HERE) std::raise(SIGILL);
 #if FAULT == LIBRARY_MISSING
     from_the_library_that_is_not_there();
 #endif

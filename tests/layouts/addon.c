@@ -5,15 +5,15 @@
 
 #include "backplane/backplane.h"
 
-typedef void *napi_env;
-typedef void *napi_value;
+typedef void* napi_env;
+typedef void* napi_value;
 /* In the program that loads this, if it is Node. */
-__attribute__((weak)) int napi_create_string_utf8(napi_env env, const char *text, size_t length, napi_value *result);
+__attribute__((weak)) int napi_create_string_utf8(napi_env env, const char* text, size_t length, napi_value* result);
 
 __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_env env, napi_value exports);
 napi_value napi_register_module_v1(napi_env env, napi_value exports) {
     backplane_context_options options;
-    backplane_context *context = NULL;
+    backplane_context* context = NULL;
     size_t size = 0;
     napi_value result = exports;
     memset(&options, 0, sizeof options);
@@ -21,7 +21,7 @@ napi_value napi_register_module_v1(napi_env env, napi_value exports) {
     options.skip_linked_in = 1;
     if (backplane_context_create(&options, &context, NULL) != BP_OK) return exports;
     if (backplane_context_report(context, NULL, 0, &size, NULL) == BP_OK) {
-        char *json = malloc(size);
+        char* json = malloc(size);
         if (json != NULL && backplane_context_report(context, json, size, NULL, NULL) == BP_OK)
             napi_create_string_utf8(env, json, strlen(json), &result);
         free(json);

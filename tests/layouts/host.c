@@ -10,9 +10,10 @@
 
 #include "backplane/backplane.h"
 
-#define FUNCTIONS(X)                                                                                                    \
-    X(context_create) X(context_destroy) X(context_report) X(device_open) X(device_close) X(graph_create) X(graph_destroy) \
-    X(graph_tensor) X(graph_add) X(graph_output) X(session_create) X(session_destroy) X(session_run)
+#define FUNCTIONS(X)                                                                                                     \
+    X(context_create)                                                                                                    \
+    X(context_destroy) X(context_report) X(device_open) X(device_close) X(graph_create) X(graph_destroy) X(graph_tensor) \
+        X(graph_add) X(graph_output) X(session_create) X(session_destroy) X(session_run)
 
 typedef struct {
 #define X(name) __typeof__(&backplane_##name) name;
@@ -23,26 +24,27 @@ typedef struct {
 static char text[4096];
 static bp_error error = {BP_SIZE(bp_error, capacity), 0, 0, text, sizeof text};
 
-static void check(int good, const char *what) {
+static void check(int good, const char* what) {
     if (good) return;
-    const char *more = text[0] != '\0' ? text : dlerror();
+    const char* more = text[0] != '\0' ? text : dlerror();
     fprintf(stderr, "host: %s: %s\n", what, more != NULL ? more : "");
     exit(1);
 }
 
-static api load(const char *library) {
-    void *handle = strcmp(library, "-") == 0 ? RTLD_DEFAULT : dlopen(library, RTLD_NOW | RTLD_LOCAL);
+static api load(const char* library) {
+    void* handle = strcmp(library, "-") == 0 ? RTLD_DEFAULT : dlopen(library, RTLD_NOW | RTLD_LOCAL);
     check(handle != NULL || strcmp(library, "-") == 0, "cannot load the library");
     api a;
-#define X(name) check((*(void **)(void *)&a.name = dlsym(handle, "backplane_" #name)) != NULL, "no function backplane_" #name);
+#define X(name) \
+    check((*(void**)(void*)& a.name = dlsym(handle, "backplane_" #name)) != NULL, "no function backplane_" #name);
     FUNCTIONS(X)
 #undef X
     return a;
 }
 
-static void run(const api *a, backplane_device *device) {
-    backplane_graph *graph = NULL;
-    backplane_session *session = NULL;
+static void run(const api* a, backplane_device* device) {
+    backplane_graph* graph = NULL;
+    backplane_session* session = NULL;
     const int64_t dims[1] = {4};
     uint32_t x = 0, y = 0;
     check(a->graph_create(&graph, &error) == BP_OK, "graph");
@@ -58,9 +60,9 @@ static void run(const api *a, backplane_device *device) {
     a->graph_destroy(graph);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     if (argc < 3) return 2;
-    const char *names[16];
+    const char* names[16];
     backplane_context_options options;
     memset(&options, 0, sizeof options);
     options.struct_size = BP_SIZE(backplane_context_options, module_name_count);
@@ -75,12 +77,12 @@ int main(int argc, char **argv) {
         }
     }
     const api a = load(argv[1]);
-    backplane_context *context = NULL;
-    backplane_device *device = NULL;
+    backplane_context* context = NULL;
+    backplane_device* device = NULL;
     check(a.context_create(&options, &context, &error) == BP_OK, "context");
     size_t size = 0;
     check(a.context_report(context, NULL, 0, &size, &error) == BP_OK, "report");
-    char *json = malloc(size);
+    char* json = malloc(size);
     check(json != NULL && a.context_report(context, json, size, NULL, &error) == BP_OK, "report");
     puts(json);
     fflush(stdout);

@@ -70,7 +70,9 @@ TEST(Layouts, EverythingInOneFolder) {
     tree.put_modules("app");
     expect_found_moved_too(
         tree, [](const fs::path& root) { return program(root / "app/prog"); }, kLibrary,
-        [](const fs::path& root) { return Expected{{kLibrary, root / "app"}}; });
+        [](const fs::path& root) {
+            return Expected{{kLibrary, root / "app"}};
+        });
 }
 
 TEST(Layouts, APythonPackageThatContainsIt) {
@@ -107,7 +109,8 @@ TEST(Layouts, ANodeAddonLoadedByAForeignProgram) {
     tree.put_modules("node_modules/acme/bin/linux-x64");
     expect_found_moved_too(
         tree, [&](const fs::path& root) { return foreign(tree, root / "node_modules/acme/bin/linux-x64/acme.node"); },
-        kLibrary, [&](const fs::path& root) {
+        kLibrary,
+        [&](const fs::path& root) {
             return Expected{{kLibrary, root / "node_modules/acme/bin/linux-x64"}, {kProgram, tree.elsewhere()}};
         });
 }
@@ -125,6 +128,17 @@ TEST(Layouts, ABundleWithModulesInFrameworks) {
                             {kLibrary, contents / "Frameworks"},
                             {kProgram, contents / "MacOS"}};
         });
+}
+
+// Its parts are where macOS wants them: code that is loaded on request in PlugIns. The library is in the program.
+TEST(Layouts, ABundleWithModulesInPlugIns) {
+    Tree tree;
+    tree.put("layout_host_static", "Acme.app/Contents/MacOS/prog");
+    tree.put_modules("Acme.app/Contents/PlugIns/backplane");
+    const Outcome outcome = tree.run(program(tree.root() / "Acme.app/Contents/MacOS/prog"));
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+    EXPECT_EQ(source_of(outcome.report, BP_TEST_BACKEND), kLibrary) << outcome.output;
+    EXPECT_EQ(source_of(outcome.report, "minimal"), "") << outcome.output;
 }
 
 TEST(Layouts, APrefixOfItsOwn) {
@@ -174,8 +188,9 @@ TEST(Layouts, AReadOnlyMount) {
     constexpr int kNoMount = 77;
     if (tree.run(run).code == kNoMount) GTEST_SKIP() << "this system does not let a test mount anything";
     tree.looked_at_planted();
-    expect_found(tree, run, kLibrary,
-                 {{kLibrary, tree.root() / "lib/backplane"}, {kLibrary, tree.root() / "lib"}, {kProgram, tree.root() / "bin"}});
+    expect_found(
+        tree, run, kLibrary,
+        {{kLibrary, tree.root() / "lib/backplane"}, {kLibrary, tree.root() / "lib"}, {kProgram, tree.root() / "bin"}});
     EXPECT_FALSE(fs::exists(tree.root() / "state")) << "it was not read-only";
 }
 

@@ -57,7 +57,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 std::string read_all(int from) {
     std::string text;
     std::array<char, 4096> block{};
-    for (ssize_t n = 0; (n = ::read(from, block.data(), block.size())) > 0;) text.append(block.data(), static_cast<size_t>(n));
+    for (ssize_t n = 0; (n = ::read(from, block.data(), block.size())) > 0;)
+        text.append(block.data(), static_cast<size_t>(n));
     return text;
 }
 
@@ -76,6 +77,8 @@ Tree::Tree() : base_(test::make_temporary_folder()) {
     watch_ = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     for (const fs::path& folder : {planted_, planted_ / "backplane"})
         ::inotify_add_watch(watch_, folder.c_str(), IN_OPEN | IN_ACCESS);
+    { const fs::directory_iterator looked(planted_); }
+    if (!looked_at_planted()) throw std::runtime_error("this system does not tell who opens a folder (inotify)");
 }
 
 Tree::~Tree() {

@@ -20,9 +20,9 @@ struct Outcome {
 struct Launch {
     std::vector<std::string> command;  // the first is a path
     std::vector<std::string> environment;
-    std::string called;         // argv[0]; empty: the path
-    bool as_nobody = false;     // as a user without rights; for tests that run as root
-    bool read_only = false;     // with the tree mounted read-only, in a mount namespace of its own
+    std::string called;      // argv[0]; empty: the path
+    bool as_nobody = false;  // as a user without rights; for tests that run as root
+    bool read_only = false;  // with the tree mounted read-only, in a mount namespace of its own
 };
 
 // A tree to lay things out in, beside a folder to stand in, which has modules for whoever looks at it, and a folder of programs. The names

@@ -14,6 +14,11 @@ public:
     void warn(const std::string& text) const {
         if (table_ != nullptr && BP_HAS(table_, log)) table_->log(table_->self, BP_LOG_WARNING, text.c_str());
     }
+    // An option as text, for example "opencl.kernels"; empty when it is not set.
+    [[nodiscard]] std::string option(const char* name) const {
+        const char* text = table_ != nullptr && BP_HAS(table_, option) ? table_->option(table_->self, name) : nullptr;
+        return text != nullptr ? text : "";
+    }
     [[nodiscard]] bool has_cache() const {
         return table_ != nullptr && BP_HAS(table_, cache_get) && BP_HAS(table_, cache_done) && BP_HAS(table_, cache_put);
     }

@@ -35,6 +35,12 @@
 uint group_index(void) { return get_group_id(1) * get_num_groups(0) + get_group_id(0); }
 uint invocation_index(void) { return group_index() * LOCAL + get_local_id(0); }
 
+// A workgroup's share of 0 to n - 1, the same number of rounds for each invocation: PoCL lets those without a first round have one when
+// a loop begins at different places.
+#define FOR_EACH_OF(i, n)                                                \
+    for (uint i##_round = 0, i; i##_round < (n); i##_round += LOCAL)     \
+        if ((i = i##_round + get_local_id(0)) < (n))
+
 #define K_INFINITY as_float(0x7f800000u)
 #define K_NAN as_float(0x7fc00000u)
 // By its bits: compilers may take it that nothing is NaN when they see a comparison.

@@ -107,16 +107,17 @@ ENTRY bp_conv(PARAMETERS, READ(x, T), READ(w, U), EPILOGUE_ARGUMENTS, WRITE(y, T
     UNROLL for (uint i = 0; i < TM * TN / 4; ++i) sums[i] = (float4)(0.0f);
     float next_a[FETCH_A];
     float next_b[FETCH_B];
-    fetch(words, x, w, from, first_filter, 0, first_row, next_a, next_b);
-    for (uint first = 0; first < depth; first += BK) {
+    // Each round loads a slice while it multiplies the one before; the code of both stands here once.
+    for (uint first = 0;; first += BK) {
+        if (first < depth) fetch(words, x, w, from, first_filter, first, first_row, next_a, next_b);
+        if (first > 0) multiply_tiles(tile_a, tile_b, sums);
+        if (first >= depth) break;
+        barrier(CLK_LOCAL_MEM_FENCE);
         UNROLL for (uint i = 0; i < FETCH_A; ++i) {
             uint at = i * LOCAL + t;
             if (at < BM * BK) TILE_A(tile_a, at % BK, at / BK) = next_a[i];
         }
         UNROLL for (uint i = 0; i < FETCH_B; ++i) TILE_B(tile_b, i * (LOCAL / BN) + t / BN, t % BN) = next_b[i];
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (first + BK < depth) fetch(words, x, w, from, first_filter, first + BK, first_row, next_a, next_b);
-        multiply_tiles(tile_a, tile_b, sums);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     UNROLL for (uint i = 0; i < TM; ++i) {

@@ -55,11 +55,10 @@ ENTRY bp_matmul(PARAMETERS, READ(a, T), B_ARGUMENT, EPILOGUE_ARGUMENTS, WRITE(y,
     }
     matrix_a *= rows * depth;
     matrix_b *= columns * depth;
-    uint t = get_local_id(0);
     float4 sums[TM * TN / 4];
     UNROLL for (uint i = 0; i < TM * TN / 4; ++i) sums[i] = (float4)(0.0f);
     for (uint first = 0; first < depth; first += BK) {
-        UNROLL for (uint i = t; i < BM * BK; i += LOCAL) {
+        UNROLL FOR_EACH_OF(i, BM * BK) {
             uint m = TRANSPOSE_A != 0 ? i % BM : i / BK;
             uint k = TRANSPOSE_A != 0 ? i / BM : i % BK;
             uint row = first_row + m;
@@ -68,7 +67,7 @@ ENTRY bp_matmul(PARAMETERS, READ(a, T), B_ARGUMENT, EPILOGUE_ARGUMENTS, WRITE(y,
                 v = LOAD(a, matrix_a + (TRANSPOSE_A != 0 ? (first + k) * rows + row : row * depth + first + k));
             TILE_A(tile_a, k, m) = v;
         }
-        UNROLL for (uint i = t; i < BN * BK; i += LOCAL) {
+        UNROLL FOR_EACH_OF(i, BN * BK) {
             uint n = TRANSPOSE_B != 0 ? i / BK : i % BN;
             uint k = TRANSPOSE_B != 0 ? i % BK : i / BN;
             uint column = first_column + n;

@@ -12,20 +12,21 @@ ENTRY bp_norm(PARAMETERS, READ(x, T), READ(scale, T), READ(bias, T), WRITE(y, T)
     uint flags = P(3);
     uint t = get_local_id(0);
     uint start = row * n;
-    float mean = 0.0f;
-    if ((flags & 1u) != 0u) {
-        float sum = 0.0f;
-        for (uint i = t; i < n; i += LOCAL) sum += LOAD(x, start + i);
-        mean = group_sum(partial, sum) / (float)n;
-    }
+    // The sum is made even where it is 0: PoCL goes astray at a barrier inside a condition.
+    uint summed = (flags & 1u) != 0u ? n : 0u;
+    float sum = 0.0f;
+    FOR_EACH_OF(i, summed) sum += LOAD(x, start + i);
+    GROUP_SUM(sum, partial);
+    float mean = sum / (float)n;
     float squares = 0.0f;
-    for (uint i = t; i < n; i += LOCAL) {
+    FOR_EACH_OF(i, n) {
         float v = LOAD(x, start + i) - mean;
         squares += v * v;
     }
-    float factor = 1.0f / sqrt(group_sum(partial, squares) / (float)n + PF(2));
+    GROUP_SUM(squares, partial);
+    float factor = 1.0f / sqrt(squares / (float)n + PF(2));
     uint first = (row % P(4)) * P(5);
-    for (uint i = t; i < n; i += LOCAL) {
+    FOR_EACH_OF(i, n) {
         float v = (LOAD(x, start + i) - mean) * factor;
         uint c = first + i / P(6);
         if ((flags & 2u) != 0u) v *= LOAD(scale, c);

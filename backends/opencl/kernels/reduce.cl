@@ -58,7 +58,7 @@ ENTRY bp_reduce(PARAMETERS, READ(x, E), WRITE(y, E)) {
     uint t = get_local_id(0);
     uint start = offset_of(words, 3, row);
     V v = OP == 92 ? LEAST : OP == 93 ? MOST : (V)0;
-    for (uint i = t; i < n; i += LOCAL) v = combine(v, LOAD_E(x, start + offset_of(words, 20, i)));
+    FOR_EACH_OF(i, n) v = combine(v, LOAD_E(x, start + offset_of(words, 20, i)));
     partial[t] = v;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint step = LOCAL / 2; step > 0; step /= 2) {

@@ -13,7 +13,7 @@ ENTRY bp_softmax(PARAMETERS, READ(x, T), WRITE(y, T)) {
     uint start = row / stride * stride * n + row % stride;
     uint t = get_local_id(0);
     float most = -K_INFINITY;
-    for (uint i = t; i < n; i += LOCAL) {
+    FOR_EACH_OF(i, n) {
         float v = LOAD(x, start + i * stride);
         if (v > most || is_nan(v)) most = v;
     }
@@ -29,9 +29,10 @@ ENTRY bp_softmax(PARAMETERS, READ(x, T), WRITE(y, T)) {
     most = partial[0];
     barrier(CLK_LOCAL_MEM_FENCE);
     float sum = 0.0f;
-    for (uint i = t; i < n; i += LOCAL) sum += exp_(LOAD(x, start + i * stride) - most);
-    float factor = 1.0f / group_sum(partial, sum);
-    for (uint i = t; i < n; i += LOCAL) {
+    FOR_EACH_OF(i, n) sum += exp_(LOAD(x, start + i * stride) - most);
+    GROUP_SUM(sum, partial);
+    float factor = 1.0f / sum;
+    FOR_EACH_OF(i, n) {
         uint at = start + i * stride;
         STORE(y, at, exp_(LOAD(x, at) - most) * factor);
     }

@@ -1,4 +1,5 @@
 // What a convolution or matrix product does with a sum before it stores it. Parameters from `at`: count, then kind, a, b of each.
+layout(constant_id = 1) const uint EPILOGUE_KINDS = 0;  // 1 + kind of each step, four bits each
 layout(constant_id = 2) const uint EPILOGUE_OP = 0;  // a unary op beyond the cheap ones; 0: none
 #if defined(FULL_EPILOGUE)
 #include "functions.glsl"
@@ -8,9 +9,9 @@ READ(4, residual0, T);
 READ(5, residual1, T);
 bool not_a_number(float v) { return (floatBitsToUint(v) & 0x7fffffffu) > 0x7f800000u; }
 float epilogue(uint at, float v, uint channel, uint place) {
-    uint count = P(at);
-    for (uint k = 0; k < count; ++k) {
-        uint kind = P(at + 1 + 3 * k);
+    [[unroll]] for (uint k = 0; k < 6; ++k) {
+        uint kind = (EPILOGUE_KINDS >> (4 * k) & 15u) - 1u;
+        if (kind == 0xffffffffu) break;
         float a = PF(at + 2 + 3 * k);
         float b = PF(at + 3 + 3 * k);
         if (kind == 0u) v += float(bias[base[2] + channel]);

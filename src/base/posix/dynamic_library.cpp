@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -84,12 +85,12 @@ struct NoteSearch {
 int take_notes(dl_phdr_info* object, size_t, void* arg) {
     auto& search = *static_cast<NoteSearch*>(arg);
     const std::span headers(object->dlpi_phdr, object->dlpi_phnum);
-    const auto at = [&](const ElfW(Phdr) & p) { return reinterpret_cast<const std::byte*>(object->dlpi_addr + p.p_vaddr); };
-    bool wanted = false;
-    for (const auto& p : headers) wanted = wanted || (p.p_type == PT_DYNAMIC && at(p) == search.dynamic);
-    if (!wanted) return 0;
+    const auto dynamic = std::find_if(headers.begin(), headers.end(), [](const auto& p) { return p.p_type == PT_DYNAMIC; });
+    if (dynamic == headers.end() || object->dlpi_addr + dynamic->p_vaddr != reinterpret_cast<uintptr_t>(search.dynamic))
+        return 0;
+    const auto* image = static_cast<const std::byte*>(search.dynamic) - dynamic->p_vaddr;
     for (const auto& p : headers)
-        if (p.p_type == PT_NOTE) search.notes.emplace_back(at(p), p.p_memsz);
+        if (p.p_type == PT_NOTE) search.notes.emplace_back(image + p.p_vaddr, p.p_memsz);
     return 1;
 }
 

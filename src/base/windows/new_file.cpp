@@ -10,6 +10,8 @@ namespace backplane::base {
 
 namespace {
 
+constexpr DWORD kDiskQuotaExceeded = 1295;  // not in every winerror.h
+
 int number_for(DWORD error) {
     switch (error) {
         case ERROR_FILE_EXISTS:
@@ -26,7 +28,7 @@ int number_for(DWORD error) {
         case ERROR_WRITE_PROTECT: return EROFS;
         case ERROR_DISK_FULL:
         case ERROR_HANDLE_DISK_FULL:
-        case ERROR_DISK_QUOTA_EXCEEDED: return ENOSPC;
+        case kDiskQuotaExceeded: return ENOSPC;
         case ERROR_FILE_TOO_LARGE: return EFBIG;
         case ERROR_TOO_MANY_OPEN_FILES: return EMFILE;
         case ERROR_NOT_ENOUGH_MEMORY:

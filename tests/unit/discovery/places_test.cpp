@@ -37,8 +37,8 @@ TEST(Places, ABundleHasItsModulesInPlugInsOrFrameworks) {
 
 TEST(Places, ARepairedWheelHasLibraryAndModulesInNeighbouringFolders) {
     const Folder folder;
-    EXPECT_TRUE(among(places_around(folder.path() / "acme.libs" / "libbackplane-1234.so"),
-                      folder.path() / "acme" / "backplane"));
+    EXPECT_TRUE(
+        among(places_around(folder.path() / "acme.libs" / "libbackplane-1234.so"), folder.path() / "acme" / "backplane"));
     EXPECT_FALSE(among(places_around(folder.path() / "acme" / "_native.so"), folder.path() / "acme.libs"));
     fs::create_directory(folder.path() / "acme.libs");
     const auto places = places_around(folder.path() / "acme" / "_native.so");
@@ -50,7 +50,8 @@ TEST(Search, SlashesAndDotsInAPathAreNoObstacle) {
     const Folder folder;
     fs::create_directory(folder.path() / "inner");
     folder.add(library("backplane-good"), module_bytes());
-    for (const fs::path& path : {folder.path() / "", folder.path() / "inner" / "..", folder.path() / "." / "inner" / ".." / ""}) {
+    for (const fs::path& path :
+         {folder.path() / "", folder.path() / "inner" / "..", folder.path() / "." / "inner" / ".." / ""}) {
         const Discovery d = discover_in(path);
         ASSERT_EQ(d.rated.size(), 1U) << path;
         EXPECT_EQ(d.rated[0].candidate.code, ReasonCode::none) << path << d.rated[0].candidate.reason;
@@ -89,9 +90,9 @@ TEST(Search, EmptyItemsAndATrailingSeparatorOfTheEnvironmentAreNothing) {
     const Discovery d = discover(ContextOptions{}, nullptr, "");
     test::unset_environment("BACKPLANE_MODULE_PATH");
     EXPECT_NE(find(d, library("backplane-env")), nullptr);
-    EXPECT_EQ(std::count_if(d.sources.begin(), d.sources.end(),
-                            [](const Source& s) { return s.kind == SourceKind::environment; }),
-              1);
+    EXPECT_EQ(
+        std::count_if(d.sources.begin(), d.sources.end(), [](const Source& s) { return s.kind == SourceKind::environment; }),
+        1);
 }
 
 TEST(Search, ANameThatIsAPathOrNoLibraryIsRefused) {

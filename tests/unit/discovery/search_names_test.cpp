@@ -107,17 +107,24 @@ TEST(Search, AFileWhoseWholePathIsTooLongGetsAVerdict) {
     EXPECT_NE(d.rated[0].candidate.reason.find("too long"), std::string::npos);
 }
 
-TEST(Search, ALibraryInMemoryAloneIsJudgedByItsNoteThere) {
-    const Folder folder;
-    // Its loader knows it by a name, and there is no file any more: as in an application that is one archive.
-    const fs::path file = folder.add("backplane-memory.so", module_bytes());
-    test::set_environment("LD_LIBRARY_PATH", "/usr/lib:");  // has no effect on a program that runs; it is the check that reads it
+TEST(Search, ANameIsNotLeftToALoaderThatLooksInTheCurrentDirectory) {
     ContextOptions options;
     options.search_defaults = false;
-    options.module_names = {"backplane-memory.so"};
-    EXPECT_NE(discover(options, nullptr, "").rated.at(0).candidate.reason.find("current directory"), std::string::npos);
+    options.module_names = {"backplane-nowhere.so"};
+    for (const char* list : {"/usr/lib:", ":/usr/lib", "/usr/lib::/lib", "relative", "/usr/lib:."}) {
+        test::set_environment("LD_LIBRARY_PATH", list);  // for the check: the loader read it at start
+        EXPECT_NE(discover(options, nullptr, "").rated.at(0).candidate.reason.find("current directory"), std::string::npos)
+            << list;
+    }
+    test::set_environment("LD_LIBRARY_PATH", "/usr/lib:/lib");
+    EXPECT_NE(discover(options, nullptr, "").rated.at(0).candidate.reason.find("would not load"), std::string::npos);
     test::unset_environment("LD_LIBRARY_PATH");
-    base::DynamicLibrary held(fs::canonical(file));
+}
+
+TEST(Search, TheNoteInMemorySaysWhatTheFileSays) {
+    const Folder folder;
+    const fs::path file = folder.add("backplane-memory.so", module_bytes());
+    const base::DynamicLibrary held(fs::canonical(file));
     ASSERT_FALSE(held.notes().empty());
     EXPECT_EQ(held.file(), fs::canonical(file));
     Inspection memory;
@@ -128,11 +135,6 @@ TEST(Search, ALibraryInMemoryAloneIsJudgedByItsNoteThere) {
     ASSERT_TRUE(memory.descriptor);
     EXPECT_EQ(memory.descriptor->json, inspect(file).descriptor->json);
     EXPECT_EQ(memory.binary.build_id, inspect(file).binary.build_id);
-}
-
-TEST(OwnFile, TheNameThatAParentGaveTheProgramSaysNothing) {
-    // argv[0] is the parent's to choose; what is mapped is not (set-uid programs).
-    EXPECT_EQ(base::own_file(), base::executable_file());
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ void lower_depthwise(Lowering& to, const Node& node) {
     append_epilogue(parameters, node);
     to.each(label_of(to, node, "depthwise"),
             variant(kKernel_conv_depthwise_f32, kKernel_conv_depthwise_f16, kKernel_conv_depthwise_f32_by_f16, x, w), n,
-            operands_of(to, node), parameters, {0, epilogue_function(node)});
+            operands_of(to, node), parameters, {epilogue_kinds(node), epilogue_function(node)});
 }
 
 // Strides and dilations of 1?
@@ -87,7 +87,7 @@ void lower_on_matrices(Lowering& to, const Node& node) {
     d.label = label_of(to, node, "matrix units");
     d.kernel = kKernel_conv_coop_f16;
     d.parameters = geometry_of(to, node);
-    d.constants = {128, 0, epilogue_function(node), 0, 0, 0, 0, 0, unrolled_kernel(to, w, d.parameters)};
+    d.constants = {128, epilogue_kinds(node), epilogue_function(node), 0, 0, 0, 0, 0, unrolled_kernel(to, w, d.parameters)};
     d.parameters.push_back(down);
     append_epilogue(d.parameters, node);
     d.operands = operands_of(to, node);
@@ -109,7 +109,7 @@ void lower_direct(Lowering& to, const Node& node) {
     Dispatch d;
     d.label = label_of(to, node, "direct");
     d.kernel = variant(kKernel_conv_direct_f32, kKernel_conv_direct_f16, kKernel_conv_direct_f32_by_f16, x, w);
-    d.constants = {to.can.direct_invocations, 0, epilogue_function(node)};
+    d.constants = {to.can.direct_invocations, epilogue_kinds(node), epilogue_function(node)};
     d.parameters = geometry_of(to, node);
     d.parameters.push_back(blocks);
     append_epilogue(d.parameters, node);

@@ -49,6 +49,16 @@ Tile choose_tile(const Abilities& can, int64_t rows, int64_t columns, int64_t ba
     return small;
 }
 
+uint32_t epilogue_kinds(const Node& node) {
+    uint32_t kinds = 0;
+    uint32_t added = 0;
+    for (size_t i = 0; i < node.post.size(); ++i) {
+        kinds |= (kind_of(node.post[i], added) + 1) << (4 * i);
+        if (node.post[i].kind == PostOp::add) ++added;
+    }
+    return kinds;
+}
+
 uint32_t epilogue_function(const Node& node) {
     for (const PostOp& post : node.post)
         if (post.kind == PostOp::unary && !is_cheap(post.op)) return post.op;
@@ -56,7 +66,7 @@ uint32_t epilogue_function(const Node& node) {
 }
 
 std::vector<uint32_t> tile_constants(const Tile& tile, const Node& node) {
-    return {0, epilogue_function(node), tile.rows, tile.columns, tile.down, tile.across, tile.depth};
+    return {epilogue_kinds(node), epilogue_function(node), tile.rows, tile.columns, tile.down, tile.across, tile.depth};
 }
 
 void append_epilogue(std::vector<uint32_t>& parameters, const Node& node) {

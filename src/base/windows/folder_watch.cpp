@@ -1,0 +1,11 @@
+#include "base/folder_watch.hpp"
+
+namespace backplane::base {
+
+FolderWatch::FolderWatch(const std::filesystem::path&) {}
+FolderWatch::~FolderWatch() = default;
+std::optional<uint64_t> FolderWatch::opened() const { return std::nullopt; }
+std::optional<uint64_t> bytes_read() { return std::nullopt; }
+std::optional<uint64_t> bytes_mapped_of(const std::filesystem::path&) { return std::nullopt; }
+
+}  // namespace backplane::base

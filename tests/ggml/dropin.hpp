@@ -1,0 +1,69 @@
+// An application of ggml's registry with the replacement under it, in a folder of the test's own.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <ostream>
+#include <string>
+
+namespace dropin {
+
+namespace fs = std::filesystem;
+
+inline const fs::path kStock = BP_GGML_STOCK;
+inline const fs::path kOld = BP_GGML_STOCK_OLD;
+
+struct Outcome {
+    int status = -1;
+    std::string text;
+};
+
+class Dropin : public ::testing::Test {
+protected:
+    void SetUp() override {
+        if (!fs::exists(kStock / "libggml-base.so"))
+            GTEST_SKIP() << "no ggml at " << kStock << ": scripts/fetch-ggml.sh could not, or did not, fetch it from npm";
+        std::string pattern = (fs::temp_directory_path() / "backplane-ggml-XXXXXX").string();
+        ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+        root_ = pattern;
+        fs::create_directory(root_ / "modules");
+    }
+    void TearDown() override {
+        if (!root_.empty()) fs::remove_all(root_);
+    }
+    [[nodiscard]] fs::path modules() const { return root_ / "modules"; }
+    void add_stock(const std::string& name, const fs::path& from = kStock) const {
+        fs::copy_file(from / name, modules() / name);
+    }
+    void add_faulty(const std::string& fault, const std::string& name = "libggml-cpu-faulty.so") const {
+        fs::copy_file(fs::path(BP_GGML_FAULTY) / ("libfaulty-" + fault + ".so"), modules() / name);
+    }
+    Outcome run(const std::string& commands, const std::string& environment = "",
+                const fs::path& library = BP_GGML_LIBRARY) const {
+        return shell("cd " + root_.string() + " && BACKPLANE_STATE_DIR=" + (root_ / "state").string() + " " + environment +
+                     " timeout 60 " BP_GGML_DRIVER " " + (kStock / "libggml-base.so").string() + " " + library.string() +
+                     " " + commands);
+    }
+    static Outcome shell(const std::string& command) {
+        Outcome outcome;
+        const std::string line = "{ " + command + "; } 2>&1";
+        FILE* pipe = popen(line.c_str(), "r");
+        if (pipe == nullptr) return outcome;
+        std::array<char, 4096> block{};
+        for (size_t n = 0; (n = fread(block.data(), 1, block.size(), pipe)) > 0;) outcome.text.append(block.data(), n);
+        const int status = pclose(pipe);
+        outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        return outcome;
+    }
+    static void expect(const Outcome& o, const std::string& part) {
+        EXPECT_EQ(o.status, 0) << o.text;
+        EXPECT_NE(o.text.find(part), std::string::npos) << "wanted: " << part << "\ngot: " << o.text;
+    }
+    fs::path root_;
+};
+
+}  // namespace dropin
