@@ -80,9 +80,9 @@ Loader::Loader() {
         why_ = std::string("the OpenCL loader ") + kLoaderName + " does not open (" + reason + "); " + kLoaderAdvice;
         return;
     }
-#define BP_CL_FIND(name)                                                                                       \
+#define BP_CL_FIND(name)                                                                                        \
     functions_.name = reinterpret_cast<decltype(functions_.name)>(backend::find_function(library, "cl" #name)); \
-    if (functions_.name == nullptr && why_.empty())                                                            \
+    if (functions_.name == nullptr && why_.empty())                                                             \
         why_ = std::string(kLoaderName) + " has no cl" #name ": OpenCL 1.2 is needed; update it";
     BP_CL_FUNCTIONS(BP_CL_FIND)
 #undef BP_CL_FIND

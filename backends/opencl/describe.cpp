@@ -60,9 +60,9 @@ void identify(const Functions& cl, PhysicalDevice& device, const std::string& ex
     if (names(extensions, "cl_khr_device_uuid")) {
         device.uuid_known =
             cl.GetDeviceInfo(device.handle, CL_DEVICE_UUID_KHR, sizeof device.uuid, device.uuid, nullptr) == CL_SUCCESS;
-        device.luid_known = get<cl_bool>(cl, device.handle, CL_DEVICE_LUID_VALID_KHR) == CL_TRUE &&
-                            cl.GetDeviceInfo(device.handle, CL_DEVICE_LUID_KHR, sizeof device.luid, device.luid, nullptr) ==
-                                CL_SUCCESS;
+        device.luid_known =
+            get<cl_bool>(cl, device.handle, CL_DEVICE_LUID_VALID_KHR) == CL_TRUE &&
+            cl.GetDeviceInfo(device.handle, CL_DEVICE_LUID_KHR, sizeof device.luid, device.luid, nullptr) == CL_SUCCESS;
     }
     if (names(extensions, "cl_khr_pci_bus_info")) {
         cl_device_pci_bus_info_khr place{};
@@ -87,7 +87,8 @@ void identify(const Functions& cl, PhysicalDevice& device, const std::string& ex
         } topology{};
         constexpr cl_uint kPcie = 1;
         device.pci_known =
-            cl.GetDeviceInfo(device.handle, kAmdTopology, sizeof topology, &topology, nullptr) == CL_SUCCESS && topology.type == kPcie;
+            cl.GetDeviceInfo(device.handle, kAmdTopology, sizeof topology, &topology, nullptr) == CL_SUCCESS &&
+            topology.type == kPcie;
         const uint32_t pci[4] = {0, static_cast<uint8_t>(topology.bus), static_cast<uint8_t>(topology.device),
                                  static_cast<uint8_t>(topology.function)};
         if (device.pci_known) std::copy_n(pci, 4, device.pci);
@@ -150,17 +151,18 @@ std::string describe(const Functions& cl, PhysicalDevice& device) {
     find_limits(cl, device);
     device.build_options = "-cl-std=CL1.2 -w";
     const auto floats = get<cl_device_fp_config>(cl, device.handle, CL_DEVICE_SINGLE_FP_CONFIG);
-    if ((floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0) device.build_options += " -cl-fp32-correctly-rounded-divide-sqrt";
+    if ((floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0)
+        device.build_options += " -cl-fp32-correctly-rounded-divide-sqrt";
     const int number = version_of(version);
     device.features = "opencl-" + std::to_string(number / 100) + "." + std::to_string(number / 10 % 10);
-    for (const auto& [there, name] : {std::pair(names(extensions, "cl_khr_fp16"), " fp16"),
-                                      std::pair(names(extensions, "cl_khr_subgroups"), " subgroups"),
-                                      std::pair(device.can.import, " host-pointers")})
+    for (const auto& [there, name] :
+         {std::pair(names(extensions, "cl_khr_fp16"), " fp16"),
+          std::pair(names(extensions, "cl_khr_subgroups"), " subgroups"), std::pair(device.can.import, " host-pointers")})
         if (there) device.features += name;
 
     uint64_t code = hash_of(device.driver.data(), device.driver.size());
-    for (const std::string& text : {platform_text(cl, device.platform, CL_PLATFORM_VERSION), version, device.name,
-                                    device.build_options})
+    for (const std::string& text :
+         {platform_text(cl, device.platform, CL_PLATFORM_VERSION), version, device.name, device.build_options})
         code = hash_of(text.data(), text.size(), code);
     device.fingerprint[0] = code;
     device.fingerprint[1] = hash_of_kernels();

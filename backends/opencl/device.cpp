@@ -37,16 +37,18 @@ void Device::check_lost() const {
 
 void Device::upload(const Buffer& to, uint64_t offset, const std::byte* from, uint64_t bytes) {
     if (bytes == 0) return;
-    check_work(cl.EnqueueWriteBuffer(queue.get(), to.memory(), CL_TRUE, to.offset + offset, bytes, from, 0, nullptr, nullptr),
-               "copy to " + physical.name);
+    check_work(
+        cl.EnqueueWriteBuffer(queue.get(), to.memory(), CL_TRUE, to.offset + offset, bytes, from, 0, nullptr, nullptr),
+        "copy to " + physical.name);
     give_to_host(to);
 }
 
 void Device::download(const Buffer& from, uint64_t offset, std::byte* to, uint64_t bytes) {
     if (bytes == 0) return;
     take_from_host(from);
-    check_work(cl.EnqueueReadBuffer(queue.get(), from.memory(), CL_TRUE, from.offset + offset, bytes, to, 0, nullptr, nullptr),
-               "copy from " + physical.name);
+    check_work(
+        cl.EnqueueReadBuffer(queue.get(), from.memory(), CL_TRUE, from.offset + offset, bytes, to, 0, nullptr, nullptr),
+        "copy from " + physical.name);
 }
 
 void Device::copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset, uint64_t bytes) {

@@ -70,7 +70,8 @@ void Instance::list(cl_platform_id platform) {
         const std::string reason = backend::why_no_device_file();
         return note(name + " has no device" + (reason.empty() ? "" : ": " + reason));
     }
-    if (result != CL_SUCCESS) return note(name + " does not list its devices (" + name_of(result) + "); see the driver's log");
+    if (result != CL_SUCCESS)
+        return note(name + " does not list its devices (" + name_of(result) + "); see the driver's log");
     for (cl_device_id handle : handles) {
         PhysicalDevice device;
         device.platform = platform;

@@ -20,7 +20,8 @@ constexpr size_t kMostConstants = 10;
 std::string options_of(const PhysicalDevice& device, uint32_t kernel, const std::vector<uint32_t>& constants) {
     std::string out = device.build_options + kKernels[kernel].options;
     for (size_t i = 0; i < kMostConstants; ++i)
-        out += (i == 0 ? " -DLOCAL=" : " -DC" + std::to_string(i) + "=") + std::to_string(i < constants.size() ? constants[i] : 0);
+        out += (i == 0 ? " -DLOCAL=" : " -DC" + std::to_string(i) + "=") +
+               std::to_string(i < constants.size() ? constants[i] : 0);
     return out;
 }
 
@@ -48,7 +49,8 @@ cl_program Device::program(uint32_t kernel, const std::vector<uint32_t>& constan
     const auto found = programs_.find(key);
     if (found != programs_.end()) return found->second.get();
     if (kKernels[kernel].entry == nullptr)
-        throw sdk::Failure(BP_INTERNAL, std::string("build kernel ") + kKernels[kernel].name + ": this backend does not have it");
+        throw sdk::Failure(BP_INTERNAL,
+                           std::string("build kernel ") + kKernels[kernel].name + ": this backend does not have it");
     Handle<cl_program>& made = programs_[key];
     made = build(kernel, options_of(physical, kernel, constants));
     return made.get();

@@ -74,7 +74,8 @@ Buffer Memory::import(void* memory, uint64_t size) {
     if (!physical_.can.import) throw refuse("it has memory of its own, and would copy");
     if (memory == nullptr || size == 0 || reinterpret_cast<uintptr_t>(memory) % alignment != 0)
         throw refuse("the address must be a multiple of " + std::to_string(alignment));
-    if (size > physical_.can.most_allocation) throw refuse("one buffer may have " + std::to_string(physical_.can.most_allocation) + " bytes");
+    if (size > physical_.can.most_allocation)
+        throw refuse("one buffer may have " + std::to_string(physical_.can.most_allocation) + " bytes");
     auto block = std::make_unique<Block>();
     block->size = size;
     block->imported = true;

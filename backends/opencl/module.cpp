@@ -33,7 +33,8 @@ struct Backend {
         info.memory_total = d.memory;
         info.memory_free = instance.memory_free(d);
         info.max_buffer = d.can.most_allocation;
-        info.dtypes = 1U << BP_F32 | 1U << BP_F16 | 1U << BP_BF16 | 1U << BP_I32 | 1U << BP_I64 | 1U << BP_Q8_0 | 1U << BP_Q4_0;
+        info.dtypes =
+            1U << BP_F32 | 1U << BP_F16 | 1U << BP_BF16 | 1U << BP_I32 | 1U << BP_I64 | 1U << BP_Q8_0 | 1U << BP_Q4_0;
         info.units = d.units;
         info.features = d.features.c_str();
         info.warning = d.warning.empty() ? nullptr : d.warning.c_str();

@@ -30,9 +30,7 @@ Parameters::Parameters(Device& device, const Plan& plan) {
     }
 }
 
-uint64_t Parameters::bytes_of(const Plan& plan) {
-    return plan.dispatches.size() * gpu::kParameterWords * sizeof(uint32_t);
-}
+uint64_t Parameters::bytes_of(const Plan& plan) { return plan.dispatches.size() * gpu::kParameterWords * sizeof(uint32_t); }
 
 cl_mem Parameters::memory_of(size_t dispatch) const { return chunks_[dispatch / kChunkDispatches].get(); }
 
@@ -112,8 +110,8 @@ void Recording::start(const Step& step) {
     const std::string& name = device_.physical.name;
     cl_command_queue queue = device_.queue.get();
     if (step.kernel) {
-        device_.check(device_.cl.EnqueueNDRangeKernel(queue, step.kernel.get(), 3, nullptr, step.global, step.local, 0, nullptr,
-                                                      nullptr),
+        device_.check(device_.cl.EnqueueNDRangeKernel(queue, step.kernel.get(), 3, nullptr, step.global, step.local, 0,
+                                                      nullptr, nullptr),
                       "start work on " + name);
     } else if (step.from.memory != nullptr) {
         device_.check(device_.cl.EnqueueCopyBuffer(queue, step.from.memory, step.to.memory, step.from.first, step.to.first,

@@ -1,6 +1,7 @@
 #include "api.hpp"
 
-#include "platform/loader_library.hpp"
+#include "common/platform/system.hpp"
+#include "platform/driver_registry.hpp"
 
 namespace backplane::vulkan {
 
@@ -59,6 +60,15 @@ void check(VkResult result, const std::string& attempted) {
     throw sdk::Failure(code, attempted + ": " + name_of(result) + "; " + advice, result);
 }
 
-Loader::Loader() : entry_(reinterpret_cast<PFN_vkGetInstanceProcAddr>(find_loader_entry(why_))) {}
+Loader::Loader() {
+    std::string reason;
+    void* library = backend::open_library(kLoaderName, reason);
+    if (library == nullptr) {
+        why_ = std::string("the Vulkan loader ") + kLoaderName + " does not open (" + reason + "); " + kLoaderAdvice;
+        return;
+    }
+    entry_ = reinterpret_cast<PFN_vkGetInstanceProcAddr>(backend::find_function(library, "vkGetInstanceProcAddr"));
+    if (entry_ == nullptr) why_ = std::string(kLoaderName) + " has no vkGetInstanceProcAddr (a stub?); " + kLoaderAdvice;
+}
 
 }  // namespace backplane::vulkan

@@ -96,7 +96,7 @@ public:
     [[nodiscard]] const std::string& why() const { return why_; }
 
 private:
-    std::string why_;  // before entry_, whose search fills it
+    std::string why_;
     PFN_vkGetInstanceProcAddr entry_ = nullptr;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/platform/system.hpp"
+#include "platform/driver_registry.hpp"
 #include "shaders_generated.h"
 
 namespace backplane::vulkan {
@@ -96,8 +98,7 @@ void Instance::create() {
     if (result != VK_SUCCESS) {
         instance_ = VK_NULL_HANDLE;
         why_ = result == VK_ERROR_INCOMPATIBLE_DRIVER
-                   ? "the Vulkan loader found no driver that it can use; install one (Debian: "
-                     "mesa-vulkan-drivers, or the vendor's), and look at VK_DRIVER_FILES when it is set"
+                   ? why_no_driver()
                    : "creating an instance failed with " + name_of(result) + "; see the driver's log";
         return;
     }
@@ -113,8 +114,7 @@ void Instance::list() {
     std::vector<VkPhysicalDevice> handles(count);
     if (result == VK_SUCCESS && count != 0) result = vk_.EnumeratePhysicalDevices(instance_, &count, handles.data());
     if (result < 0) {
-        why_ = "no installed Vulkan driver starts (" + name_of(result) +
-               "): a GPU may be missing, or its device files may not be open to this user; see the driver's log";
+        why_ = why_no_driver() + " (" + name_of(result) + ")";
         return;
     }
     handles.resize(count);
@@ -125,10 +125,10 @@ void Instance::list() {
     }
     make_ids_unique(devices_);
     if (!devices_.empty()) return;
-    why_ = count == 0
-               ? "a driver is installed but drives nothing on this machine (a GPU may be missing, or "
-                 "/dev/dri or /dev/nvidia* may not be open to this user)"
-               : "" + std::to_string(count) + " found, but none has Vulkan 1.1 and a queue for compute; update the driver";
+    const std::string device = backend::why_no_device_file();
+    why_ = count == 0 ? "a Vulkan driver is installed but drives nothing on this machine" +
+                            (device.empty() ? "; is it the one for its GPU?" : ": " + device)
+                      : std::to_string(count) + " found, but none has Vulkan 1.1 and a queue for compute; update the driver";
 }
 
 bool Instance::describe(PhysicalDevice& device) const {

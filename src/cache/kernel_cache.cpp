@@ -1,6 +1,9 @@
 #include "cache/kernel_cache.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "base/file.hpp"
 #include "base/file_error.hpp"
@@ -16,6 +19,7 @@ using Kind = base::FileStatus::Kind;
 using Outcome = ReadEntry::Outcome;
 
 constexpr int64_t kRefresh = int64_t{3600} * 1'000'000'000;  // how old a time of use may be before a use changes it
+constexpr int kAttempts = 4;                                 // to replace an entry that somebody reads; then theirs stays
 constexpr int kFailures = 4;                                 // in a row, and nothing more is written
 constexpr uint64_t kCountings = 16;  // the folder is counted again when this part of the limit was written
 
@@ -76,7 +80,7 @@ void KernelCache::put(std::string_view scope, Bytes key, Bytes value) noexcept {
         if (old.outcome == Outcome::bad) drop(path, old.why);
         keep(name, file);
     } catch (const Error& error) {
-        // What lies under the name of one entry says nothing of the others; and a rename may fail by chance where files are open.
+        // What lies under the name of one entry says nothing of the others.
         fail(std::string("the kernel cache keeps nothing: ") + error.what(),
              error.code() != Code::invalid && ++failures_ >= kFailures);
     } catch (...) {
@@ -84,15 +88,29 @@ void KernelCache::put(std::string_view scope, Bytes key, Bytes value) noexcept {
     }
 }
 
+// False: another process reads, replaces or removes the entry at this moment, which keeps it from being replaced on Windows.
+bool KernelCache::write_entry(const std::filesystem::path& path, Bytes file) const {
+    // Not durable: what a power cut leaves of a file, its hash finds out.
+    base::ReplacingFile target(path, {.durable = false, .only_mine = true, .follow_links = false, .mark = kTemporaryMark});
+    target.write(file);
+    try {
+        target.commit();
+    } catch (const Error&) {
+        // The folder let a file be made: what resists is the old entry.
+        if (target.fault() != EACCES) throw;
+        return false;
+    }
+    return true;
+}
+
 void KernelCache::keep(const std::string& name, Bytes file) {
     if (const std::string problem = base::make_own_folder(settings_.folder); !problem.empty())
         throw Error(Code::denied, "cannot make " + base::quoted(settings_.folder) + ": " + problem);
     if (!may_use_folder()) return;
-    // Not durable: what a power cut leaves of a file, its hash finds out.
-    base::ReplacingFile target(settings_.folder / name,
-                               {.durable = false, .only_mine = true, .follow_links = false, .mark = kTemporaryMark});
-    target.write(file);
-    target.commit();
+    for (int attempt = 1; !write_entry(settings_.folder / name, file); ++attempt) {
+        if (attempt == kAttempts) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(attempt * 2));
+    }
     failures_ = 0;
     written(file.size());
 }

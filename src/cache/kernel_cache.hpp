@@ -58,6 +58,7 @@ private:
     [[nodiscard]] bool may_use_folder();
     [[nodiscard]] bool is_rejected(const std::string& name, const Hash& hash);
     void drop(const std::filesystem::path& path, const std::string& why);
+    bool write_entry(const std::filesystem::path& path, Bytes file) const;
     void keep(const std::string& name, Bytes file);
     void written(uint64_t bytes);
     void fail(const std::string& why, bool for_good);

@@ -88,8 +88,8 @@ void print_text(const Report& report, const base::CpuFeatures& cpu, const std::v
     std::printf("\n%s\n", bold("Devices, best first").c_str());
     if (report.devices.empty()) std::printf("  none\n");
     for (const DeviceInfo& d : report.devices) {
-        std::printf("  %s %s  %s, %s, %s\n", d.id == report.chosen ? ">" : " ", d.id.c_str(), d.name.c_str(), name_of(d.kind),
-                    memory_of(d).c_str());
+        std::printf("  %s %s  %s, %s, %s\n", d.id == report.chosen ? ">" : " ", d.id.c_str(), d.name.c_str(),
+                    name_of(d.kind), memory_of(d).c_str());
         if (!d.driver.empty()) std::printf("      driver %s\n", d.driver.c_str());
         if (!d.features.empty()) std::printf("      uses %s\n", d.features.c_str());
         if (!d.warning.empty()) std::printf("      warning: %s\n", d.warning.c_str());

@@ -7,6 +7,7 @@
 #include "base/environment.hpp"
 #include "base/process.hpp"
 #include "base/user_folder.hpp"
+#include "discovery/sources.hpp"
 
 namespace backplane::registry {
 
@@ -88,15 +89,21 @@ RememberedTrial judge(const base::ChildOutcome& child, double limit) {
 }  // namespace
 
 fs::path find_probe_program() {
-    const std::string name = std::string("backplane-probe") + std::string(base::program_ending());
+    // By the product's own prefix, as its modules are: another product's may be of another version.
+    const std::string name = std::string(discovery::module_prefix()) + "probe" + std::string(base::program_ending());
+    std::vector<fs::path> places;
     for (const fs::path& file : {base::own_file(), base::executable_file()}) {
-        const fs::path folder = file.parent_path();
-        for (const fs::path& place : {folder / "backplane", folder, folder.parent_path() / "lib" / "backplane",
-                                      folder.parent_path() / "libexec" / "backplane"}) {
-            const base::FileStatus status = base::status_of(place / name);
-            if (status.kind == base::FileStatus::Kind::regular && !status.others_may_write && !status.foreign_owner)
-                return place / name;
-        }
+        if (file.empty()) continue;  // else the current directory would be searched
+        for (fs::path& place : discovery::places_around(file)) places.push_back(std::move(place));
+        places.push_back(file.parent_path().parent_path() / "libexec" / "backplane");
+    }
+    if (const fs::path installed = discovery::installed_folder(); !installed.empty()) places.push_back(installed);
+    for (const fs::path& place : places) {
+        const base::FileStatus status = base::status_of(place / name);
+        if (status.kind != base::FileStatus::Kind::regular || status.others_may_write || status.foreign_owner) continue;
+        // The program itself may be a link; its folder, too, is one that only its owner writes to.
+        const fs::path real = base::real_path(place / name);
+        if (!real.empty() && discovery::distrust_of_folder(real.parent_path()).code == ReasonCode::none) return real;
     }
     return {};
 }
@@ -148,7 +155,8 @@ Trials::Answer Trials::ask(const discovery::Inspection& module) const {
                 {},
                 {},
                 module.path.filename().string() +
-                    " was not tried in a child process: there is no backplane-probe beside this library"};
+                    " was not tried in a child process: there is no " + std::string(discovery::module_prefix()) +
+                    "probe beside this library"};
     const std::string key = key_of(module);
     std::optional<RememberedTrial> known = store_.find(key);
     if (known && known->by_hand && known->trial == Trial::good) return {};

@@ -139,6 +139,7 @@ TEST(Layouts, ABundleWithModulesInPlugIns) {
     ASSERT_EQ(outcome.code, 0) << outcome.output;
     EXPECT_EQ(source_of(outcome.report, BP_TEST_BACKEND), kLibrary) << outcome.output;
     EXPECT_EQ(source_of(outcome.report, "minimal"), "") << outcome.output;
+    expect_probe(outcome);
 }
 
 TEST(Layouts, APrefixOfItsOwn) {

@@ -150,7 +150,8 @@ TEST_F(WholeZoo, AFolderThatChangesWhileItIsReadGivesTheGoodOneOrNothing) {
             fs::copy_file(file, modules / "part", fs::copy_options::overwrite_existing, ignored);
             if (round % 3 == 1) fs::resize_file(modules / "part", 512 * (round % 97), ignored);
             fs::rename(modules / "part", place, ignored);
-            if (round % 5 == 0) fs::rename(modules, folder_ / "away", ignored), fs::rename(folder_ / "away", modules, ignored);
+            if (round % 5 == 0)
+                fs::rename(modules, folder_ / "away", ignored), fs::rename(folder_ / "away", modules, ignored);
         }
     });
     for (int round = 0; round < 200; ++round) {

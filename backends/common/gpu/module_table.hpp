@@ -95,9 +95,9 @@ private:
                     *out = reinterpret_cast<bp_device*>(new Device(of(module)->host, instance, d));
                     return;
                 }
-            throw sdk::Failure(BP_NOT_FOUND, std::string("device_open: there is no ") + B::kName + " device " +
-                                                 std::to_string(id) +
-                                                 (instance.why().empty() ? "; list the devices again" : "; " + instance.why()));
+            throw sdk::Failure(BP_NOT_FOUND,
+                               std::string("device_open: there is no ") + B::kName + " device " + std::to_string(id) +
+                                   (instance.why().empty() ? "; list the devices again" : "; " + instance.why()));
         });
     }
 

@@ -168,6 +168,16 @@ TEST(KernelCacheRefused, ALinkInPlaceOfAnEntryIsReplacedAndNotFollowed) {
     EXPECT_TRUE(cache.warnings().empty());
 }
 
+TEST(KernelCacheRefused, ASparseFileOfATebibyteIsNotRead) {
+    const Folder folder;
+    Cache cache(folder.path());
+    write_file(cache.path_of("key"), "BPKERNEL");
+    fs::resize_file(cache.path_of("key"), uint64_t{1} << 40);
+    EXPECT_NE(problem_of(folder.path(), cache.path_of("key").filename().string(), uint64_t{1} << 30), "");
+    EXPECT_EQ(cache.get("key"), std::nullopt);
+    EXPECT_FALSE(is_there(cache.path_of("key")));
+}
+
 TEST(KernelCacheRefused, APipeInPlaceOfAnEntryIsNeverWaitedFor) {
     const Folder folder;
     Cache cache(folder.path());

@@ -9,7 +9,8 @@ namespace backplane::backend {
 void* open_library(const std::string& name, std::string& why) {
     // By name from the system's folder alone: a file of this name beside the application is not what we want.
     const bool path = name.find_first_of("\\/") != std::string::npos;
-    const HMODULE library = LoadLibraryExA(name.c_str(), nullptr, path ? LOAD_WITH_ALTERED_SEARCH_PATH : LOAD_LIBRARY_SEARCH_SYSTEM32);
+    const HMODULE library =
+        LoadLibraryExA(name.c_str(), nullptr, path ? LOAD_WITH_ALTERED_SEARCH_PATH : LOAD_LIBRARY_SEARCH_SYSTEM32);
     if (library == nullptr) why = "error " + std::to_string(GetLastError());
     return library;
 }

@@ -6,7 +6,8 @@ const char* const kLoaderName = "OpenCL.dll";
 const char* const kLoaderAdvice = "install the graphics driver of the vendor";
 
 std::string why_no_platform() {
-    return "no OpenCL driver is registered that loads (HKEY_LOCAL_MACHINE\\SOFTWARE\\Khronos\\OpenCL\\Vendors); install the graphics "
+    return "no OpenCL driver is registered that loads (HKEY_LOCAL_MACHINE\\SOFTWARE\\Khronos\\OpenCL\\Vendors); install the "
+           "graphics "
            "driver of the vendor";
 }
 

@@ -1,0 +1,12 @@
+#include "platform/driver_registry.hpp"
+
+namespace backplane::vulkan {
+
+const char* const kLoaderName = "vulkan-1.dll";
+const char* const kLoaderAdvice = "install the graphics driver of the vendor";
+
+std::string why_no_driver() {
+    return "no Vulkan driver is registered that starts; install the graphics driver of the vendor";
+}
+
+}  // namespace backplane::vulkan
