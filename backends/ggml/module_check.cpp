@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -58,6 +59,52 @@ constexpr std::array kKernelNames{
 // Words in its list that say how it was built and ask nothing of the processor.
 constexpr std::array kNoFeatures{"llamafile", "openmp", "accelerate", "repack", "kleidiai", "sve_cnt"};
 
+class BufferHandle {
+public:
+    BufferHandle(const BaseLibrary& base, Buffer* buffer) : base_(base), buffer_(buffer) {}
+    ~BufferHandle() {
+        if (buffer_ != nullptr) base_.backend_buffer_free(buffer_);
+    }
+    BufferHandle(const BufferHandle&) = delete;
+    BufferHandle& operator=(const BufferHandle&) = delete;
+    [[nodiscard]] Buffer* get() const { return buffer_; }
+
+private:
+    const BaseLibrary& base_;
+    Buffer* buffer_;
+};
+
+// The last field of a tensor that anybody writes stands behind its name, whose length is a build option (GGML_MAX_NAME: 64, or 160 in
+// stable-diffusion.cpp). Where the module is built to write it shows when a tensor comes into a buffer that keeps weights in an order of its
+// own: there the module notes how. Where the base has it follows from the size of its tensor. A module that has no such buffers writes none.
+void check_tensor_length(const BaseLibrary& base, Registration* registration, Device* device) {
+    using ExtraTypes = BufferType** (*)(Device*);
+    constexpr size_t kRecord = 32;      // before each tensor in its context
+    constexpr size_t kAfterExtra = 16;  // the field and the padding at the end
+    constexpr int64_t kDepth = 256, kRows = 64;
+    const auto types =
+        reinterpret_cast<ExtraTypes>(base.backend_reg_get_proc_address(registration, "ggml_backend_dev_get_extra_bufts"));
+    BufferType** all = types != nullptr ? types(device) : nullptr;
+    for (; all != nullptr && *all != nullptr; ++all) {
+        const ContextHandle context(base, 16, 0);  // room behind the tensor for what is written in the wrong place
+        Tensor* tensor = base.new_tensor_4d(context.get(), kQ4_0, kDepth, kRows, 1, 1);
+        const BufferHandle buffer(base, base.backend_buft_alloc_buffer(*all, base.nbytes(tensor) * 4));
+        if (buffer.get() == nullptr) continue;
+        const size_t start = offsetof(Tensor, name) + 64;  // no name was shorter
+        const size_t end = start + 512;
+        std::vector<char> before(end);
+        std::memcpy(before.data(), tensor, end);
+        if (base.backend_tensor_alloc(buffer.get(), tensor, base.backend_buffer_get_base(buffer.get())) != kSuccess)
+            continue;
+        const size_t expected = base.tensor_overhead() - kRecord - kAfterExtra;
+        for (size_t at = start; at < end; at += sizeof(void*))
+            if (at != expected &&
+                std::memcmp(before.data() + at, reinterpret_cast<const char*>(tensor) + at, sizeof(void*)) != 0)
+                mismatch("it writes the last field of a tensor at byte " + std::to_string(at) + ", the base has it at " +
+                         std::to_string(expected) + " (built with another GGML_MAX_NAME)");
+    }
+}
+
 }  // namespace
 
 std::vector<std::string> cpu_features_of(const BaseLibrary& base, Registration* registration) {
@@ -89,6 +136,7 @@ std::vector<FoundDevice> check_module(const BaseLibrary& base, Registration* reg
         check_device_table(base, found.device, registration);
         base.backend_dev_get_props(found.device, &found.props);
         if (found.props.name == nullptr) throw sdk::Failure(BP_INTERNAL, "its device " + std::to_string(i) + " has no name");
+        if (found.props.type == kTypeCpu) check_tensor_length(base, registration, found.device);
         if (found.props.type == kTypeCpu) {  // cheap to open, and the most frequent mixture of releases
             Backend* backend = base.backend_dev_init(found.device, nullptr);
             if (backend == nullptr) throw sdk::Failure(BP_INTERNAL, "its device does not open");

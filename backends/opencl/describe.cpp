@@ -109,6 +109,7 @@ void find_limits(const Functions& cl, PhysicalDevice& device) {
     can.most_allocation = can.most_range = get<cl_ulong>(cl, device.handle, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
     can.most_invocations = static_cast<uint32_t>(get<size_t>(cl, device.handle, CL_DEVICE_MAX_WORK_GROUP_SIZE));
     can.shared_bytes = static_cast<uint32_t>(get<cl_ulong>(cl, device.handle, CL_DEVICE_LOCAL_MEM_SIZE));
+    can.patches = can.most_invocations >= 256 && can.shared_bytes >= 24576;
     can.direct_invocations = 8;
 }
 

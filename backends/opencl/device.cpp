@@ -4,8 +4,10 @@ namespace backplane::opencl {
 
 Device::Device(const gpu::Host& h, const Instance& i, const PhysicalDevice& p)
     : host(h), instance(i), physical(p), cl(i.functions()), can_(p.can) {
-    // For tests: the kernels of GPUs on a driver for the CPU.
-    if (host.option("opencl.kernels") == "gpu") can_.software = false;
+    // For tests: the kernels of GPUs on a driver for the CPU, and the one for large maps on small ones.
+    const std::string kernels = host.option("opencl.kernels");
+    if (kernels == "gpu" || kernels == "patches") can_.software = false;
+    if (kernels == "patches") can_.least_patches = 0;
     const std::string attempted = "open " + physical.name;
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                                 reinterpret_cast<cl_context_properties>(physical.platform), 0};

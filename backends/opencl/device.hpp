@@ -40,6 +40,8 @@ public:
     cl_program program(uint32_t kernel, const std::vector<uint32_t>& constants);
     // A kernel object of its own: arguments are part of it. [any]
     Handle<cl_kernel> make_kernel(uint32_t kernel, const std::vector<uint32_t>& constants);
+    // Hands programs whose binaries grow when they run to the host's kernel cache. Called after a run. [any]
+    void remember_programs();
     // How many programs came from the kernel cache since the device was opened.
     [[nodiscard]] uint32_t cache_hits() const { return cache_hits_; }
 
@@ -66,6 +68,7 @@ private:
     std::mutex program_mutex_, map_mutex_;
     std::map<std::vector<uint32_t>, Handle<cl_program>> programs_;
     std::multimap<uint64_t, std::pair<cl_mem, void*>> mapped_;  // by the buffer's id
+    std::vector<std::pair<std::string, cl_program>> unsaved_;   // key in the host's cache; the program is in programs_
     std::atomic<uint32_t> cache_hits_ = 0;
     std::atomic<bool> lost_ = false;
 };

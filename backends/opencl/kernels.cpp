@@ -71,8 +71,19 @@ Handle<cl_program> Device::build(uint32_t kernel, const std::string& options) {
         return cached;
     }
     Handle<cl_program> made = compile(kernel, options);
-    remember(key, made.get());
+    // Drivers for CPUs (PoCL) make machine code for a workgroup at its first run; only then is it in the binary.
+    if (physical.can.software) {
+        unsaved_.emplace_back(key, made.get());
+    } else {
+        remember(key, made.get());
+    }
     return made;
+}
+
+void Device::remember_programs() {
+    const std::lock_guard lock(program_mutex_);
+    for (const auto& [key, program] : unsaved_) remember(key, program);
+    unsaved_.clear();
 }
 
 // What the host remembers, if the driver still takes it. The host vouches for the bytes: drivers do not look at them closely.

@@ -143,6 +143,7 @@ void Recording::run(const volatile uint32_t* cancel) {
     }
     device_.check_work(device_.cl.Finish(device_.queue.get()), attempted);
     if (stopped) throw sdk::Failure(BP_CANCELLED, "run was cancelled");
+    device_.remember_programs();
     for (size_t i = 0; i < places_.size(); ++i)
         if (written_[i]) device_.give_to_host(places_[i].buffer);
 }

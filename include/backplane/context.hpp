@@ -58,8 +58,8 @@ struct ContextOptions {
     // The kernel cache (docs/kernel-cache.md) is off unless a folder is named, here or by BACKPLANE_CACHE_DIR. Its limit: the option
     // "host.cache-limit" ("64M"), else BACKPLANE_CACHE_LIMIT, else 256M.
     std::filesystem::path cache_folder;
-    bool use_cache = true;                // false: none, whatever the environment says
-    std::filesystem::path state_folder;   // of remembered trials; empty: BACKPLANE_STATE_DIR, else the user's cache folder
+    bool use_cache = true;               // false: none, whatever the environment says
+    std::filesystem::path state_folder;  // of remembered trials; empty: BACKPLANE_STATE_DIR, else the user's cache folder
 };
 
 // ---- the report: every decision, for people and programs ------------------------------------------------------------------
@@ -85,7 +85,7 @@ struct Descriptor {
     uint32_t flags = 0;  // BP_NOTE_*
     std::string backend, version, build, licence;
     std::string interface_name = "backplane";  // whose modules it is one of; this library loads no others
-    std::vector<std::string> cpu;  // required CPU features, names as in /proc/cpuinfo or HWCAP
+    std::vector<std::string> cpu;              // required CPU features, names as in /proc/cpuinfo or HWCAP
     std::vector<Need> needs;
     int64_t priority = 0;
     bool probe_in_child = true;  // "probe": "none" or "child"
@@ -225,7 +225,11 @@ public:
     // "name=*RTX*" (glob), an identity "pci:0000:01:00.0" or "uuid:..."; empty or "auto": the best there is. Throws
     // Error(not_found) that says what exists. The same device opened twice gives handles of one open device.
     [[nodiscard]] Device choose(std::string_view filter = {}) const;
+    // That device, and behind it the best CPU that no filter excludes, for what the first cannot do (spread.hpp). Throws as choose().
+    [[nodiscard]] std::vector<Device> choose_with_fallback(std::string_view filter = {}) const;
     [[nodiscard]] Report report() const;
+    // Where this context remembers what it learnt of the machine; empty: nowhere.
+    [[nodiscard]] std::filesystem::path state_folder() const;
     // Looks again: modules and devices that came or recovered are there, those that went are not. Open devices stay; the handles of
     // one that its module no longer lists answer Error(device_lost) from now on. What was unloaded is loaded again.
     void rescan();

@@ -21,6 +21,7 @@
 #include "backplane/graph.hpp"
 #include "backplane/image.hpp"
 #include "backplane/runtime.hpp"
+#include "backplane/spread.hpp"
 
 namespace backplane {
 
@@ -61,12 +62,15 @@ struct UpscaleResult {
     uint32_t width = 0, height = 0, channels = 0;  // of the output
     int64_t tiles = 0, tile = 0;                   // how many, and of what size
     double seconds = 0;                            // compile and run, without reading the model
+    SpreadReport placement;                        // of a tile: what ran where, and what went wrong on the way
 };
 
 // Upscales images of any size in overlapping tiles, holding one row of tiles. Compiled programs are kept for the next image.
 class Upscaler {
 public:
     Upscaler(const Device& device, std::shared_ptr<const Esrgan> model);
+    // Best first: what the first cannot do, or fails at, the next one does (spread.hpp; Context::choose_with_fallback).
+    Upscaler(std::vector<Device> devices, std::shared_ptr<const Esrgan> model);
     ~Upscaler();
     Upscaler(Upscaler&&) noexcept;
     Upscaler& operator=(Upscaler&&) noexcept;

@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backplane/context.hpp"
@@ -36,6 +37,9 @@ struct VerifyOptions {
 // Runs the conformance table on a device, one result per case and none left out. What a case throws is a failure of that case.
 // Takes seconds, and a few MB. Throws Error: cancelled, invalid (no device), and device_lost, when further cases would tell nothing.
 std::vector<VerifyResult> verify(const Device& device, const VerifyOptions& options = {});
+
+// One case by its name. Throws Error: not_found (no such case), device_lost.
+VerifyResult verify_one(const Device& device, std::string_view name);
 
 // The names of the cases that verify() would run, in order. Cheap.
 std::vector<std::string> verify_names(const VerifyOptions& options = {});

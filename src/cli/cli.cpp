@@ -88,6 +88,34 @@ Device open_device(const Context& context, const DeviceChoice& choice) {
     return device;
 }
 
+std::vector<Device> open_with_fallback(const Context& context, const DeviceChoice& choice) {
+    std::vector<Device> devices = context.choose_with_fallback(choice.device);
+    for (size_t i = 0; i < devices.size() && choice.threads > 0; ++i) {
+        try {
+            devices[i].set_option("threads", choice.threads);
+        } catch (const Error&) {
+            if (i == 0) throw;  // of the one that stands in, the option is a wish
+        }
+    }
+    return devices;
+}
+
+Json placement_json(const SpreadReport& report) {
+    Json parts = Json::array();
+    for (const SpreadPart& part : report.parts)
+        parts.push_back({{"device", part.device}, {"nodes", part.nodes}, {"ops", part.ops}});
+    return {{"parts", parts}, {"copies", report.copies}, {"copied_bytes", report.copied_bytes}, {"notes", report.notes}};
+}
+
+void print_placement(const SpreadReport& report, bool verbose) {
+    for (const std::string& note : report.notes) std::printf("Note: %s\n", note.c_str());
+    if (!verbose && report.parts.size() < 2) return;
+    for (const SpreadPart& part : report.parts)
+        std::printf("  on %s: %zu nodes (%s)\n", part.device.c_str(), part.nodes, part.ops.c_str());
+    std::printf("  copied between devices: %llu tensors, %s a run\n", static_cast<unsigned long long>(report.copies),
+                report.copied_bytes == 0 ? "0 B" : human_bytes(report.copied_bytes).c_str());
+}
+
 void print(const Json& json) { std::printf("%s\n", json.dump(2, ' ', false, Json::error_handler_t::replace).c_str()); }
 
 namespace {

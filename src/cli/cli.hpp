@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "backplane/context.hpp"
+#include "backplane/esrgan.hpp"
+#include "backplane/spread.hpp"
 
 namespace backplane::cli {
 
@@ -43,6 +45,8 @@ void add_json_option(CLI::App& command, Run& run);
 
 ContextOptions context_options(const DeviceChoice& choice);
 Device open_device(const Context& context, const DeviceChoice& choice);
+std::vector<Device> open_with_fallback(const Context& context,
+                                       const DeviceChoice& choice);  // that, and what stands in for it
 
 // Printing.
 void print(const Json& json);
@@ -67,6 +71,13 @@ private:
     int shown_ = -1;
 };
 
+// The device that `tune` found the fastest for a model; empty: nothing is remembered.
+std::string tuned_for(const Context& context, const Esrgan& model);
+
+// What ran where. In words: what went wrong always, all of it with `verbose` or when the graph was split.
+Json placement_json(const SpreadReport& report);
+void print_placement(const SpreadReport& report, bool verbose);
+
 double median(std::vector<double> values);
 
 Json cache_facts(const ContextOptions& options);  // of the kernel cache: folder, limit, bytes, entries ... (docs/cli.md)
@@ -75,6 +86,7 @@ void add_devices(CLI::App& app, Run& run);
 void add_doctor(CLI::App& app, Run& run);
 void add_upscale(CLI::App& app, Run& run);
 void add_verify(CLI::App& app, Run& run);
+void add_tune(CLI::App& app, Run& run);
 void add_bench(CLI::App& app, Run& run);
 void add_bench_ops(CLI::App& bench, Run& run);
 void add_bench_esrgan(CLI::App& bench, Run& run);

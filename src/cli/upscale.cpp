@@ -53,8 +53,14 @@ void upscale(const Options& o, Run& run) {
     const auto model = std::make_shared<const Esrgan>(Esrgan::open(find_model(o.model, o.scale, o.models)));
     ContextOptions options = context_options(o.choice);
     const Context context(options);
-    const Device device = open_device(context, o.choice);
-    const std::string why = context.report().why;
+    DeviceChoice choice = o.choice;
+    std::string why;
+    if (choice.device.empty() || choice.device == "auto") choice.device = tuned_for(context, *model);
+    if (choice.device != o.choice.device && !choice.device.empty())
+        why = choice.device + " was the fastest when it was tuned";
+    const std::vector<Device> devices = open_with_fallback(context, choice);
+    const Device& device = devices.front();
+    if (why.empty()) why = context.report().why;
     if (!run.json)
         std::printf("%s: %u x %u pixels\nmodel: %s\ndevice: %s (%s); %s\n", o.in.c_str(), in->info().width,
                     in->info().height, model->name().c_str(), device.info().id.c_str(), device.info().name.c_str(),
@@ -68,7 +74,7 @@ void upscale(const Options& o, Run& run) {
     {
         Progress progress("upscaling");
         how.progress = [&](double done) { progress.show(done); };
-        Upscaler upscaler(device, model);
+        Upscaler upscaler(devices, model);
         result = upscaler.run(*in, base::path_of(o.out), how);
     }
     if (!o.compare.empty()) write_comparison(o, model->scale(), o.compare);
@@ -85,6 +91,7 @@ void upscale(const Options& o, Run& run) {
                {"tile", result.tile},
                {"seconds", result.seconds},
                {"total_seconds", total},
+               {"placement", placement_json(result.placement)},
                {"compare", o.compare}});
         return;
     }
@@ -92,6 +99,7 @@ void upscale(const Options& o, Run& run) {
                 result.height, result.seconds, total, static_cast<long long>(result.tiles),
                 result.tiles == 1 ? "tile" : "tiles", static_cast<long long>(result.tile));
     if (!o.compare.empty()) std::printf("%s: before and after\n", o.compare.c_str());
+    print_placement(result.placement, o.choice.verbose);
 }
 
 }  // namespace

@@ -206,6 +206,8 @@ struct Context::Impl {
         state->id = listed.id;
         state->api = &listed.module->api();
         state->module = listed.module;
+        state->drives_a_driver = listed.module->inspection().descriptor->probe_in_child;
+        state->state_folder = registry::state_folder(options);
         state->handle = listed.module->open_device(listed.id);
         open_devices.push_back(state);
         return Device(state);
@@ -311,6 +313,26 @@ Device Context::choose(std::string_view text) const {
     if (!failures.empty()) throw Error(Code::not_found, "cannot open a device: " + failures);
     throw Error(Code::not_found, "cannot choose a device: " + report().summary());
 }
+
+std::vector<Device> Context::choose_with_fallback(std::string_view text) const {
+    std::vector<Device> devices{choose(text)};
+    const std::lock_guard lock(impl_->mutex);
+    const Filter used = !text.empty() && text != "auto" ? Filter(text) : impl_->filter;
+    const std::vector<Impl::Listed> all = impl_->list();
+    for (const DeviceInfo& d : Impl::preferred(all)) {
+        if (d.kind != DeviceKind::cpu || d.id == devices.front().info().id || used.excludes_backend(d.backend)) continue;
+        const auto listed = std::find_if(all.begin(), all.end(), [&](const Impl::Listed& l) { return l.info.id == d.id; });
+        try {
+            devices.push_back(impl_->open(*listed));
+            break;
+        } catch (const Error& error) {
+            impl_->remember(d.id + ": " + error.what());
+        }
+    }
+    return devices;
+}
+
+std::filesystem::path Context::state_folder() const { return registry::state_folder(impl_->options); }
 
 Report Context::report() const {
     const std::lock_guard lock(impl_->mutex);

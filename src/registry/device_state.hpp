@@ -29,6 +29,8 @@ struct Device::State {
     std::mutex device_mutex;                        // held around pack, run and copy
     std::atomic<uint32_t> buffers{0}, programs{0};  // alive on it, for whom unload() refuses
     std::shared_ptr<registry::Module> module;       // destroyed after the device
+    bool drives_a_driver = false;                   // its module asks for a trial in a child process
+    std::filesystem::path state_folder;             // of its context; empty: nothing is remembered
 
     // A device that is lost stays so: every later use answers Error(device_lost) at once, without a call of the module.
     void lose(const std::string& why);

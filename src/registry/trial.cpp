@@ -154,9 +154,8 @@ Trials::Answer Trials::ask(const discovery::Inspection& module) const {
         return {ReasonCode::none,
                 {},
                 {},
-                module.path.filename().string() +
-                    " was not tried in a child process: there is no " + std::string(discovery::module_prefix()) +
-                    "probe beside this library"};
+                module.path.filename().string() + " was not tried in a child process: there is no " +
+                    std::string(discovery::module_prefix()) + "probe beside this library"};
     const std::string key = key_of(module);
     std::optional<RememberedTrial> known = store_.find(key);
     if (known && known->by_hand && known->trial == Trial::good) return {};

@@ -144,6 +144,14 @@ std::vector<VerifyResult> verify(const Device& device, const VerifyOptions& opti
     return results;
 }
 
+VerifyResult verify_one(const Device& device, std::string_view name) {
+    if (!device) throw Error(Code::invalid, "cannot verify: no device given");
+    const Op op = op_from_name(name.substr(0, name.find('/')));
+    for (const ConformanceCase& c : graph::conformance_cases(op))
+        if (c.name == name) return verified(device, c);
+    throw Error(Code::not_found, "cannot verify: there is no case '" + std::string(name) + "'");
+}
+
 std::vector<std::string> verify_names(const VerifyOptions& options) {
     std::vector<std::string> names;
     for (const ConformanceCase& c : selected(options)) names.push_back(c.name);

@@ -165,7 +165,8 @@ TEST_F(GgmlBackendOpens, AllOfThemOnceAndThenTheWinnerAlone) {
 }
 
 TEST_F(GgmlBackendOpens, TheWinnerAloneWhereSidecarsAre) {
-    if (std::string(BP_GGML_CLI).empty()) GTEST_SKIP() << "built without the command line (BACKPLANE_TOOLS=OFF)";
+    if (std::string(BP_GGML_CLI).empty())
+        GTEST_SKIP() << "sidecars are written by the command line and backplane-probe-ggml, of which this build lacks one";
     ASSERT_EQ(std::system((BP_GGML_CLI " modules index " + folder_.string() + " >/dev/null").c_str()), 0);
     const std::string first = open();
     EXPECT_TRUE(has(first, "opened 1 sidecars 2: libggml-cpu-sse42.so -> ")) << first;

@@ -48,9 +48,17 @@ TEST_F(Dropin, AModuleOfAnotherReleaseIsRefusedByTheShapeOfItsTables) {
         GTEST_SKIP() << "no older ggml at " << kOld << ": scripts/fetch-ggml.sh could not, or did not, fetch it from npm";
     add_stock("libggml-cpu-x64.so");
     fs::copy_file(kOld / "libggml-cpu-haswell.so", modules() / "libggml-cpu-haswell.so");
-    const Outcome o = run("all " + modules().string() + " devices");
+    const Outcome o = run("all " + modules().string() + " devices compute");
     expect(o, "devices 1, registrations 1: CPU");
     expect(o, "not built for the libggml-base");
+    expect(o, "computed 65 65 status 0");
+    // What it is kept from: the older module alone, with ggml's own registry.
+    fs::remove(modules() / "libggml-cpu-x64.so");
+    const Outcome stock = run("all " + modules().string() + " devices compute", "", kStock / BP_GGML_STOCK_REGISTRY);
+    EXPECT_EQ(stock.text.find("computed 65 65"), std::string::npos)
+        << "it works: no mixture to tell any more? " << stock.text;
+    const Outcome ours = run("all " + modules().string() + " devices compute");
+    expect(ours, "computed nothing: no device");
 }
 
 TEST_F(Dropin, ADeviceOfAnUnloadedBackendStillAnswers) {
@@ -134,7 +142,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Fault{"INIT_THROWS", ": init"}, Fault{"INIT_CRASHES", "during 'init'"},
                       Fault{"INIT_MISSING", "no ggml_backend_init"}, Fault{"INIT_NULL", "nothing it can use"},
                       Fault{"WRONG_API", "API number is 1"}, Fault{"NO_DEVICES", "0 devices"},
-                      Fault{"NULL_DEVICE", "device 0 is null"}, Fault{"LIBRARY_MISSING", "libabsent"}),
+                      Fault{"NULL_DEVICE", "device 0 is null"}, Fault{"LIBRARY_MISSING", "libabsent"},
+                      Fault{"LONG_NAMES", "built with another GGML_MAX_NAME"}),
     [](const auto& fault) { return std::string(fault.param.name); });
 
 }  // namespace

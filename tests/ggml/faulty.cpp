@@ -1,8 +1,10 @@
 // A ggml module with one fault, chosen by FAULT. It claims the best score, so that it is tried before the good one beside it.
+#include <dlfcn.h>
 #include <unistd.h>
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 
 #define CONSTRUCTOR_ABORTS 1
@@ -81,7 +83,8 @@ extern Registration registration;
 const char* device_name(void*) { return "FakeGPU"; }
 void device_memory(void*, size_t* free, size_t* total) { *free = *total = 0; }
 int device_type(void*) { return 1; }
-void device_props(void*, DeviceProps* props) { *props = {"FakeGPU", "does not open", 0, 0, 1, nullptr, {}}; }
+constexpr int kDeviceType = FAULT == LONG_NAMES ? 0 : 1;
+void device_props(void*, DeviceProps* props) { *props = {"FakeGPU", "does not open", 0, 0, kDeviceType, nullptr, {}}; }
 void* device_open(void*, const char*) { return nullptr; }
 const char* type_name(void*) { return "Fake"; }
 size_t type_alignment(void*) { return 32; }
@@ -96,7 +99,35 @@ Device device{{reinterpret_cast<Any>(device_name), reinterpret_cast<Any>(device_
 const char* registration_name(Registration*) { return FAULT == GPU_THAT_DOES_NOT_OPEN ? "Vulkan" : "CPU"; }
 size_t device_count(Registration*) { return FAULT == NO_DEVICES ? 0 : 1; }
 void* device_at(Registration*, size_t) { return FAULT == NULL_DEVICE ? nullptr : &device; }
-Registration registration{FAULT == WRONG_API ? 1 : 2, registration_name, device_count, device_at, nullptr, nullptr};
+#if FAULT == LONG_NAMES
+// A tensor with a name of 160 bytes: what a module notes of it stands at 416. Its buffers are the base's own, but for what they do with a
+// tensor that comes in.
+int note_tensor(void*, char* tensor) {
+    void* note = &registration;
+    std::memcpy(tensor + 416, &note, sizeof note);
+    return 0;
+}
+void* alloc_buffer(Type*, size_t size) {
+    void* base = dlopen("libggml-base.so", RTLD_NOW | RTLD_NOLOAD);
+    const auto type = reinterpret_cast<void* (*)()>(dlsym(base, "ggml_backend_cpu_buffer_type"));
+    const auto alloc = reinterpret_cast<void* (*)(void*, size_t)>(dlsym(base, "ggml_backend_buft_alloc_buffer"));
+    void* buffer = alloc(type(), size);
+    Any note = reinterpret_cast<Any>(note_tensor);
+    std::memcpy(static_cast<char*>(buffer) + 2 * sizeof note, &note, sizeof note);  // the third function of its table
+    return buffer;
+}
+Type noting{{reinterpret_cast<Any>(type_name), reinterpret_cast<Any>(alloc_buffer), reinterpret_cast<Any>(type_alignment)},
+            &device,
+            nullptr};
+Type* noting_types[] = {&noting, nullptr};
+Type** extra_types(void*) { return noting_types; }
+void* proc(Registration*, const char* name) {
+    return std::strcmp(name, "ggml_backend_dev_get_extra_bufts") == 0 ? reinterpret_cast<void*>(extra_types) : nullptr;
+}
+#else
+constexpr void* (*proc)(Registration*, const char*) = nullptr;
+#endif
+Registration registration{FAULT == WRONG_API ? 1 : 2, registration_name, device_count, device_at, proc, nullptr};
 
 }  // namespace
 

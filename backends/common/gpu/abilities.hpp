@@ -10,6 +10,7 @@ struct Abilities {
     bool bytes = false;     // 8-bit storage and integers
     bool longs = false;     // 64-bit integers
     bool matrices = false;  // matrix units: f16 by f16 to f32, 16x16x16, subgroups of 32
+    bool patches = false;   // has the kernel conv_patch, and workgroups of 256
     bool import = false;    // memory of the host can be used in place
     bool budget = false;    // the driver says how much memory is left
     bool unified = false;   // device memory is host memory
@@ -22,6 +23,7 @@ struct Abilities {
     uint32_t most_invocations = 128;
     uint32_t shared_bytes = 16384;
     uint32_t subgroup = 0;
+    uint32_t least_patches = 192;      // of conv_patch, to keep the device busy; 0: use it wherever it is right (tests)
     uint32_t direct_invocations = 32;  // of conv_direct: they share 128 pixels
 };
 

@@ -1,5 +1,5 @@
 # Every kernel that the lowerings of ops/ name: bp_gpu_kernel(NAME SOURCE definitions...), kKernel_NAME in code. Each backend says what
-# its bp_gpu_kernel does with the source of that name. Variants that are chosen by element size stand in the order of the size.
+# its bp_gpu_kernel does with the source of that name; a kernel that it has no source of is one its devices lack the abilities for. Variants that are chosen by element size stand in the order of the size.
 foreach(half "" HALF)
   if(half)
     set(type f16)
@@ -9,11 +9,11 @@ foreach(half "" HALF)
   foreach(kernel unary binary resize_linear softmax norm batch_norm reduce)
     bp_gpu_kernel(${kernel}_${type} ${kernel} ${half})
   endforeach()
-  foreach(kernel matmul conv conv_direct conv_depthwise)
+  foreach(kernel matmul conv conv_direct conv_depthwise conv_patch)
     bp_gpu_kernel(${kernel}_${type} ${kernel} ${half} FULL_EPILOGUE)
   endforeach()
 endforeach()
-foreach(kernel matmul conv conv_direct conv_depthwise)
+foreach(kernel matmul conv conv_direct conv_depthwise conv_patch)
   bp_gpu_kernel(${kernel}_f32_by_f16 ${kernel} HALF_WEIGHTS FULL_EPILOGUE)
 endforeach()
 bp_gpu_kernel(matmul_f32_by_q8 matmul Q8 FULL_EPILOGUE)
@@ -33,4 +33,4 @@ bp_gpu_kernel(unary_i64 unary_integer LONG)
 bp_gpu_kernel(cast cast)
 bp_gpu_kernel(cast_wide cast WIDE)
 bp_gpu_kernel(peak peak)
-bp_gpu_kernel(conv_coop_f16 conv_coop HALF FULL_EPILOGUE)  # where Abilities::matrices
+bp_gpu_kernel(conv_coop_f16 conv_coop HALF FULL_EPILOGUE)

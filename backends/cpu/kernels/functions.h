@@ -24,7 +24,7 @@ HWY_INLINE VF f_sin(VF x, float, float) { return v_sine(x, 0); }
 HWY_INLINE VF f_cos(VF x, float, float) { return v_sine(x, 1); }
 HWY_INLINE VF f_gelu(VF x, float approximate, float) { return approximate != 0 ? v_gelu_tanh(x) : v_gelu_erf(x); }
 HWY_INLINE VF f_softplus(VF x, float, float) { return v_softplus(x); }
-HWY_INLINE VF f_silu(VF x, float, float) { return hn::Div(x, hn::Add(v_set(1.0f), v_exp(hn::Neg(x)))); }
+HWY_INLINE VF f_silu(VF x, float, float) { return hn::Div(x, hn::Add(v_set(1.0f), v_exp_of<-1>(x))); }
 HWY_INLINE VF f_clip(VF x, float least, float most) {
     const VF low = hn::Set(f, least);
     const VF high = hn::Set(f, most);

@@ -124,10 +124,9 @@ ENTRY bp_conv(PARAMETERS, READ(x, T), READ(w, U), EPILOGUE_ARGUMENTS, WRITE(y, T
         uint row = first_row + row_of(i);
         UNROLL for (uint j = 0; j < TN; ++j) {
             uint at = first_column + column_of(j);
-            if (row >= outputs || at >= pixels) continue;
             uint channel = group * outputs + row;
             uint place = (image * groups * outputs + channel) * pixels + at;
-            STORE(y, place, EPILOGUE(16, SUM_OF(sums, i, j), channel, place));
+            if (row < outputs && at < pixels) STORE(y, place, EPILOGUE(16, SUM_OF(sums, i, j), channel, place));
         }
     }
 }

@@ -83,9 +83,8 @@ ENTRY bp_matmul(PARAMETERS, READ(a, T), B_ARGUMENT, EPILOGUE_ARGUMENTS, WRITE(y,
         uint row = first_row + row_of(i);
         UNROLL for (uint j = 0; j < TN; ++j) {
             uint column = first_column + column_of(j);
-            if (row >= rows || column >= columns) continue;
             uint place = (batch * rows + row) * columns + column;
-            STORE(y, place, EPILOGUE(29, SUM_OF(sums, i, j), column, place));
+            if (row < rows && column < columns) STORE(y, place, EPILOGUE(29, SUM_OF(sums, i, j), column, place));
         }
     }
 }

@@ -65,12 +65,11 @@ ENTRY bp_reduce(PARAMETERS, READ(x, E), WRITE(y, E)) {
         if (t < step) partial[t] = combine(partial[t], partial[t + step]);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    if (t != 0) return;
     v = partial[0];
 #if defined(INTEGER)
     if (OP == 91) v = n == 0 ? (V)0 : v / (V)n;
 #else
     if (OP == 91) v = n == 0 ? K_NAN : v / (float)n;
 #endif
-    STORE_E(y, row, v);
+    if (t == 0) STORE_E(y, row, v);
 }

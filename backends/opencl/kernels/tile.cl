@@ -34,5 +34,4 @@ void multiply_tiles(local const float4 *tile_a, local const float4 *tile_b, floa
         }
     }
 }
-float part_of(float4 v, uint j) { return j == 0 ? v.x : j == 1 ? v.y : j == 2 ? v.z : v.w; }
 #define SUM_OF(sums, i, j) part_of((sums)[(i) * (TN / 4) + (j) / 4], (j) % 4)

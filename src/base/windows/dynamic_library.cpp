@@ -3,6 +3,8 @@
 #include <array>
 #include <cstring>
 #include <fstream>
+#include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "backplane/error.hpp"
@@ -56,6 +58,14 @@ Headers headers_in(const char* bytes, size_t size) {
     return {nt.FileHeader, nt.OptionalHeader.CheckSum, nt.OptionalHeader.SizeOfImage, nt.OptionalHeader.AddressOfEntryPoint};
 }
 
+// What is loaded under the name, kept loaded as long as this lives: another thread may be about to unload it. Null: nothing is.
+using Kept = std::unique_ptr<std::remove_pointer_t<HMODULE>, decltype(&::FreeLibrary)>;
+Kept loaded_as(const std::filesystem::path& file) {
+    HMODULE module = nullptr;
+    if (::GetModuleHandleExW(0, windows::plain(file.native()).c_str(), &module) == 0) module = nullptr;
+    return {module, &::FreeLibrary};
+}
+
 // Libraries are known by their names here: is what is loaded under this one still what the file holds?
 bool is_another_build(HMODULE loaded, const std::filesystem::path& file) {
     constexpr size_t kHeaders = 4096;
@@ -73,8 +83,8 @@ DynamicLibrary::DynamicLibrary(const std::filesystem::path& file) {
     // directory, never PATH.
     constexpr DWORD kSearch = LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS;
     const QuietErrors quiet;
-    const HMODULE loaded = ::GetModuleHandleW(windows::plain(file.native()).c_str());
-    if (loaded != nullptr && is_another_build(loaded, file))
+    const Kept loaded = loaded_as(file);
+    if (loaded != nullptr && is_another_build(loaded.get(), file))
         throw Error(Code::busy, windows::to_utf8(file.native()) +
                                     " was replaced while its earlier build is in use: release its devices, or restart");
     handle_ = ::LoadLibraryExW(windows::extended(file).c_str(), nullptr, kSearch);

@@ -6,7 +6,6 @@
 
 #include "backplane/esrgan.hpp"
 #include "models/esrgan/tiled_upscale.hpp"
-#include "runtime/weight_store.hpp"
 
 namespace backplane {
 
@@ -33,41 +32,43 @@ void check(const UpscaleOptions& options) {
 }  // namespace
 
 struct Upscaler::Impl {
-    Device device;
     std::shared_ptr<const Esrgan> model;
-    std::shared_ptr<WeightStore> weights;
-    std::vector<std::pair<Size, Session>> sessions;  // the one used last comes last
+    std::shared_ptr<SpreadDevices> devices;
+    std::vector<std::pair<Size, SpreadSession>> sessions;  // the one used last comes last
 
-    Impl(const Device& device_, std::shared_ptr<const Esrgan> model_) : device(device_), model(std::move(model_)) {
-        if (!device) throw Error(Code::invalid, "cannot make an upscaler: no device given; use Context::choose");
+    Impl(std::vector<Device> given, std::shared_ptr<const Esrgan> model_) : model(std::move(model_)) {
+        if (given.empty() || !given.front())
+            throw Error(Code::invalid, "cannot make an upscaler: no device given; use Context::choose");
         if (!model) throw Error(Code::invalid, "cannot make an upscaler: no model given; use Esrgan::open");
-        weights = std::make_shared<WeightStore>(device, model->weights());
+        devices = std::make_shared<SpreadDevices>(std::move(given), model->weights());
     }
 
-    Session* compiled(Size size) {
+    SpreadSession* compiled(Size size) {
         const auto found = std::find_if(sessions.begin(), sessions.end(), [&](const auto& s) { return s.first == size; });
         if (found == sessions.end()) return nullptr;
         std::rotate(found, found + 1, sessions.end());
         return &sessions.back().second;
     }
 
-    Session& session_for(Size size, const std::atomic<uint32_t>* cancel) {
-        if (Session* found = compiled(size)) return *found;
+    // `last`: no smaller tile is to come, so that a device without memory for it hands over to the next.
+    SpreadSession& session_for(Size size, const std::atomic<uint32_t>* cancel, bool last = true) {
+        if (SpreadSession* found = compiled(size)) return *found;
         if (sessions.size() >= most_sessions) sessions.erase(sessions.begin());
-        CompileOptions options;
-        options.cancel = cancel;
-        sessions.emplace_back(size, Session(device, model->graph(size.height, size.width), weights, options));
+        SpreadOptions options;
+        options.compile.cancel = cancel;
+        options.build_elsewhere = last;
+        sessions.emplace_back(size, SpreadSession(devices, model->graph(size.height, size.width), options));
         return sessions.back().second;
     }
 
     [[nodiscard]] bool fits(Size size, const std::atomic<uint32_t>* cancel) {
         if (compiled(size) != nullptr) return true;
-        const uint64_t known = device.info().memory_free;
-        CompileOptions options;
-        options.plan_only = true;
-        options.cancel = cancel;
-        const Program plan(device, model->graph(size.height, size.width), options);
-        return plan.info().workspace_bytes <= (known == 0 ? most_workspace : std::min(most_workspace, known / 2));
+        const uint64_t known = devices->devices().front().info().memory_free;
+        SpreadOptions options;
+        options.compile.plan_only = true;
+        options.compile.cancel = cancel;
+        const SpreadSession plan(devices, model->graph(size.height, size.width), options);
+        return plan.workspace_bytes() <= (known == 0 ? most_workspace : std::min(most_workspace, known / 2));
     }
 
     // Cuts the image; the tiles' program is compiled when this returns.
@@ -76,18 +77,16 @@ struct Upscaler::Impl {
         TilePlan plan;
         plan.channels = channels;
         plan.scale = model->scale();
-        const auto cut = [&](int64_t across, int64_t down, int64_t overlap) {
+        const auto cut = [&](int64_t across, int64_t down, int64_t overlap, bool last) {
             plan.across = tile_axis(width, across, overlap);
             plan.down = tile_axis(height, down, overlap);
-            const Session& session = session_for({plan.down.tile, plan.across.tile}, options.cancel);
-            // Now and not at the first run, when a smaller tile could no longer be chosen.
-            static_cast<void>(weights->state()->workspace_for(session.program().info().workspace_bytes));
+            static_cast<void>(session_for({plan.down.tile, plan.across.tile}, options.cancel, last));
         };
         const auto overlap_for = [&](int64_t tile) {
             return options.overlap != 0 ? options.overlap : std::min<int64_t>({model->radius(), 16, tile / 4});
         };
         if (options.tile != 0) {
-            cut(options.tile, options.tile, overlap_for(options.tile));
+            cut(options.tile, options.tile, overlap_for(options.tile), true);
             return plan;
         }
         for (const int64_t most : tile_sizes) {
@@ -96,7 +95,7 @@ struct Upscaler::Impl {
             const Size tile{balanced_tile(height, most, overlap), balanced_tile(width, most, overlap)};
             try {
                 if (!last && !fits(tile, options.cancel)) continue;
-                cut(tile.width, tile.height, overlap);
+                cut(tile.width, tile.height, overlap, last);
                 break;
             } catch (const Error& error) {
                 if (last || error.code() != Code::no_device_memory) throw;
@@ -108,7 +107,7 @@ struct Upscaler::Impl {
 
     UpscaleResult run(const TilePlan& plan, std::function<void(std::span<uint8_t>)> read,
                       std::function<void(std::span<const uint8_t>)> write, const UpscaleOptions& options) {
-        Session& session = session_for({plan.down.tile, plan.across.tile}, options.cancel);
+        SpreadSession& session = session_for({plan.down.tile, plan.across.tile}, options.cancel);
         TileWork work;
         work.read = std::move(read);
         work.write = std::move(write);
@@ -126,6 +125,7 @@ struct Upscaler::Impl {
         result.channels = static_cast<uint32_t>(plan.channels);
         result.tiles = plan.tiles();
         result.tile = std::max(plan.across.tile, plan.down.tile);
+        result.placement = session.report();
         return result;
     }
 };
@@ -139,7 +139,9 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 Upscaler::Upscaler(const Device& device, std::shared_ptr<const Esrgan> model)
-    : impl_(std::make_unique<Impl>(device, std::move(model))) {}
+    : Upscaler(std::vector{device}, std::move(model)) {}
+Upscaler::Upscaler(std::vector<Device> devices, std::shared_ptr<const Esrgan> model)
+    : impl_(std::make_unique<Impl>(std::move(devices), std::move(model))) {}
 Upscaler::~Upscaler() = default;
 Upscaler::Upscaler(Upscaler&&) noexcept = default;
 Upscaler& Upscaler::operator=(Upscaler&&) noexcept = default;

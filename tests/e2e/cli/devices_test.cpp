@@ -92,14 +92,23 @@ TEST(CliModules, ATrialIsRememberedForgottenAndTrusted) {
     std::ofstream(file, std::ios::binary) << bytes;
     const std::vector<std::string> state{"BACKPLANE_STATE_DIR=" + p.at("state")};
     EXPECT_EQ(run(p, {"devices", "--modules", file}, state).exit_code, 0);
-    const Json json = Json::parse(run(p, {"modules", "remembered", "--json"}, state).out);
-    ASSERT_EQ(json["remembered"].size(), 1U);
-    EXPECT_EQ(json["remembered"][0]["outcome"], "good");
+    // Of this file; modules of the build may have been tried as well.
+    auto remembered = [&] {
+        Json found = Json::array();
+        const Json all = Json::parse(run(p, {"modules", "remembered", "--json"}, state).out);
+        for (const Json& t : all["remembered"])
+            if (t["file"] == fs::canonical(file).string()) found.push_back(t);
+        return found;
+    };
+    ASSERT_EQ(remembered().size(), 1U);
+    EXPECT_EQ(remembered()[0]["outcome"], "good");
     EXPECT_NE(run(p, {"modules", "forget", file}, state).out.find("tried again"), std::string::npos);
-    EXPECT_EQ(Json::parse(run(p, {"modules", "remembered", "--json"}, state).out)["remembered"].size(), 0U);
+    EXPECT_EQ(remembered().size(), 0U);
     EXPECT_EQ(run(p, {"modules", "trust", file}, state).exit_code, 0);
-    EXPECT_EQ(Json::parse(run(p, {"modules", "remembered", "--json"}, state).out)["remembered"][0]["by_hand"], true);
-    EXPECT_NE(run(p, {"modules", "forget"}, state).out.find("1 forgotten"), std::string::npos);
+    ASSERT_EQ(remembered().size(), 1U);
+    EXPECT_EQ(remembered()[0]["by_hand"], true);
+    EXPECT_NE(run(p, {"modules", "forget"}, state).out.find(" forgotten"), std::string::npos);
+    EXPECT_EQ(Json::parse(run(p, {"modules", "remembered", "--json"}, state).out)["remembered"].size(), 0U);
 }
 
 TEST(CliVerify, AnOpPassesOnTheChosenDevice) {

@@ -37,6 +37,8 @@ TEST(CliUse, EveryCommandHasHelpWithAnExample) {
                                                                                          {"bench", "discovery"},
                                                                                          {"modules", "list"},
                                                                                          {"modules", "inspect"},
+                                                                                         {"modules", "index"},
+                                                                                         {"tune"},
                                                                                          {"model", "import"},
                                                                                          {"model", "info"}}) {
         std::vector<std::string> arguments = command;

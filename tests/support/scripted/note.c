@@ -2,4 +2,5 @@
 #include "backplane/note.h"
 #include "backplane/module.h"
 BP_NOTE(BP_ABI, BP_NOTE_UNLOADABLE,
-        "{\"backend\":\"scripted\",\"version\":\"" SCRIPTED_VERSION "\",\"cpu\":[],\"needs\":[],\"probe\":\"none\"}");
+        "{\"backend\":\"scripted\",\"version\":\"" SCRIPTED_VERSION "\",\"cpu\":[],\"needs\":[],\"probe\":\"" SCRIPTED_PROBE
+        "\"}");

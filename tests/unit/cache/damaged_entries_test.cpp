@@ -60,6 +60,7 @@ TEST_F(DamagedEntry, WithAnySingleBitFlipped) {
 TEST_F(DamagedEntry, WithAnythingAppended) {
     for (const size_t more : {1, 64, 4096}) expect_dropped_with(file_ + std::string(more, '\0'), std::to_string(more));
     expect_dropped_with(file_ + file_, "twice");
+    expect_dropped_with(sealed(file_ + "x"), "with a hash that fits");
 }
 
 TEST_F(DamagedEntry, StatingHugeLengthsWithAHashThatFits) {

@@ -102,7 +102,7 @@ ContextOptions only_minimal() {
     return options;
 }
 
-TEST(HostCache, AContextThatCannotUseItsFolderSaysSoOnceAndGoesOn) {
+TEST(HostCache, AFolderThatCannotBeOneIsNothingToAContextWhoseModulesKeepNothing) {
     const Folder folder;
     std::vector<std::string> warnings;
     ContextOptions options = only_minimal();

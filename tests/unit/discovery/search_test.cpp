@@ -117,6 +117,40 @@ TEST(Search, ASidecarSpeaksForAFileWithoutANote) {
     EXPECT_EQ(discover_in(folder.path()).rated[0].candidate.code, ReasonCode::writable_by_others);
 }
 
+TEST(Search, ASidecarLeftBesideAnotherFileIsTold) {
+    const Folder folder;
+    Bytes bytes = module_bytes();
+    hide_note(bytes);
+    folder.add(library("libforeign"), bytes);
+    const fs::path sidecar = folder.path() / (library("libforeign") + ".backplane.json");
+    const std::string size = std::to_string(bytes.size());
+    auto verdict = [&](const std::string& file) {
+        std::ofstream(sidecar) << R"({"backend":"foreign","file":)" << file << "}";
+        return discover_in(folder.path()).rated[0].candidate;
+    };
+    EXPECT_EQ(verdict("{\"size\":" + size + "}").code, ReasonCode::none);
+    for (const std::string& file : {std::string("{\"size\":1}"), "{\"size\":" + size + R"(,"build_id":"00ff"})"}) {
+        const Candidate c = verdict(file);
+        EXPECT_EQ(c.code, ReasonCode::bad_descriptor) << file;
+        EXPECT_NE(c.reason.find("was written for another file"), std::string::npos) << c.reason;
+    }
+    for (const char* file : {"[]", "{\"size\":-1}", "{\"size\":\"9\"}", "{\"build_id\":7}"})
+        EXPECT_EQ(verdict(file).code, ReasonCode::bad_descriptor) << file;
+}
+
+TEST(Search, AModuleOfAnotherInterfaceIsNoneOfOursAndNeverLoaded) {
+    const Folder folder;
+    Bytes bytes = module_bytes();
+    hide_note(bytes);
+    folder.add(library("libother"), bytes);
+    std::ofstream(folder.path() / (library("libother") + ".backplane.json"))
+        << R"({"interface":"other","kind":"cpu","backend":7,"score":3})";
+    const Candidate c = discover_in(folder.path()).rated[0].candidate;
+    EXPECT_EQ(c.code, ReasonCode::not_a_module);
+    EXPECT_EQ(c.reason, "a module of other: backends that know it use it");
+    EXPECT_EQ(c.descriptor->interface_name, "other");
+}
+
 TEST(Search, EarlierSourcesGoFirst) {
     const Folder one;
     const Folder two;

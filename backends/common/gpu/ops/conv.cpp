@@ -97,6 +97,38 @@ void lower_on_matrices(Lowering& to, const Node& node) {
     to.add(std::move(d));
 }
 
+// Of a result, 8 x 32 pixels each.
+int64_t patches_of(const Value& y) { return ((y.dim[2] + 7) / 8) * ((y.dim[3] + 31) / 32); }
+
+bool suits_patches(const Lowering& to, const Node& node, uint32_t kernel) {
+    const Value& y = to[node.output];
+    const int64_t groups = node.integer(BP_ATTR_group, 1);
+    const int64_t outputs = to[node.inputs[1]].dim[0] / groups;
+    if (!to.can.patches || (kernel != 3 && kernel != 5)) return false;
+    if (to.can.least_patches == 0) return true;
+    return outputs > 32 && patches_of(y) * y.dim[0] * groups * ((outputs + 63) / 64) >= to.can.least_patches;
+}
+
+void lower_on_patches(Lowering& to, const Node& node, uint32_t kernel) {
+    const Value& x = to[node.inputs[0]];
+    const Value& w = to[node.inputs[1]];
+    const Value& y = to[node.output];
+    const int64_t groups = node.integer(BP_ATTR_group, 1);
+    const auto blocks = static_cast<uint32_t>((w.dim[0] / groups + 63) / 64);
+    Dispatch d;
+    d.label = label_of(to, node, "patches");
+    d.kernel = variant(kKernel_conv_patch_f32, kKernel_conv_patch_f16, kKernel_conv_patch_f32_by_f16, x, w);
+    d.parameters = geometry_of(to, node);
+    d.constants = {256, epilogue_kinds(node), epilogue_function(node), 0, 0, 0, 0, 0, kernel};
+    d.parameters.push_back(blocks);
+    append_epilogue(d.parameters, node);
+    d.operands = operands_of(to, node);
+    d.work = 2.0 * static_cast<double>(y.elements() * w.dim[1] * w.dim[2] * w.dim[3]);
+    to.spread(static_cast<uint64_t>(patches_of(y)) * blocks, d.groups);
+    d.groups[2] = static_cast<uint32_t>(y.dim[0] * groups);
+    to.add(std::move(d));
+}
+
 // For devices where shared memory and barriers cost more than they save.
 void lower_direct(Lowering& to, const Node& node) {
     const Value& x = to[node.inputs[0]];
@@ -131,6 +163,8 @@ void lower(Lowering& to, const Node& node) {
     const int64_t pixels = y.dim[2] * y.dim[3];
     if (suits_matrices(to, node)) return lower_on_matrices(to, node);
     if (to.can.software) return lower_direct(to, node);
+    if (const uint32_t kernel = unrolled_kernel(to, w, geometry_of(to, node)); suits_patches(to, node, kernel))
+        return lower_on_patches(to, node, kernel);
     const Tile tile = choose_tile(to.can, outputs, pixels, y.dim[0] * groups);
     const auto down = static_cast<uint32_t>((outputs + tile.rows - 1) / tile.rows);
     const auto across = static_cast<uint64_t>((pixels + tile.columns - 1) / tile.columns);

@@ -1,0 +1,77 @@
+#include "backplane/tune.hpp"
+
+#include <array>
+
+#include "backplane/esrgan.hpp"
+#include "cli/cli.hpp"
+#include "cli/model_files.hpp"
+
+namespace backplane::cli {
+
+namespace {
+
+// What is timed, and looked up, whatever the size of the tiles to come.
+constexpr int64_t kTuneSize = 128;
+
+struct Options {
+    std::string model = "slim", models;
+    int scale = 2, runs = 5;
+    bool software = false;
+    DeviceChoice choice;
+};
+
+void tune_model(const Options& o, Run& run) {
+    const Esrgan model = Esrgan::open(find_model(o.model, o.scale, o.models));
+    const Context context(context_options(o.choice));
+    TuneOptions how;
+    how.runs = o.runs;
+    how.software = o.software;
+    how.cancel = &run.interrupted;
+    if (!run.json) how.progress = [](const std::string& device) { std::fprintf(stderr, "timing %s\n", device.c_str()); };
+    const std::vector<TuneResult> results = tune(context, model.graph(kTuneSize, kTuneSize), model.weights(), how);
+    if (run.json) {
+        Json all = Json::array();
+        for (const TuneResult& r : results)
+            all.push_back(
+                {{"device", r.device}, {"milliseconds", r.milliseconds}, {"first_ms", r.first_ms}, {"failure", r.failure}});
+        return print({{"model", model.name()}, {"size", kTuneSize}, {"best", results.front().device}, {"devices", all}});
+    }
+    std::vector<std::vector<std::string>> rows{{"DEVICE", "MEDIAN", "FIRST", "REMARK"}};
+    auto ms = [](double value) {
+        std::array<char, 32> room{};
+        std::snprintf(room.data(), room.size(), "%.1f ms", value);
+        return std::string(room.data());
+    };
+    for (const TuneResult& r : results)
+        rows.push_back(r.failure.empty() ? std::vector<std::string>{r.device, ms(r.milliseconds), ms(r.first_ms), ""}
+                                         : std::vector<std::string>{r.device, "-", "-", r.failure});
+    print_table(rows);
+    std::printf("%s is the fastest for %s on this machine, and is what `--device auto` takes for it from now on\n",
+                results.front().device.c_str(), model.name().c_str());
+}
+
+}  // namespace
+
+std::string tuned_for(const Context& context, const Esrgan& model) {
+    return tuned_device(context, model.graph(kTuneSize, kTuneSize));
+}
+
+void add_tune(CLI::App& app, Run& run) {
+    CLI::App* command = app.add_subcommand("tune", "Time a network on every device and remember the fastest");
+    auto o = std::make_shared<Options>();
+    command->add_option("--model", o->model, "slim, medium, thick, or a .gguf file")
+        ->capture_default_str()
+        ->type_name("MODEL");
+    command->add_option("--scale", o->scale, "How many times larger; a .gguf file has its own")
+        ->capture_default_str()
+        ->check(CLI::IsMember({2, 3, 4, 8}));
+    command->add_option("--models", o->models, "Folder of the models' files")->type_name("DIR");
+    command->add_option("--runs", o->runs, "How often, on each device")->capture_default_str()->check(CLI::Range(1, 1000));
+    command->add_flag("--software", o->software, "Time software devices, too");
+    add_module_options(*command, o->choice);
+    add_json_option(*command, run);
+    command->footer("It holds until a device or a driver changes.\nExample:\n  backplane tune --model medium --scale 2");
+    command->callback([o, &run] { tune_model(*o, run); });
+}
+
+}  // namespace backplane::cli
