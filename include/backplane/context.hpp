@@ -163,6 +163,7 @@ struct DeviceInfo {
     std::array<uint64_t, 2> fingerprint{};
     std::string features, warning;
     std::string module_version;
+    int64_t module_priority = 0;   // of its descriptor: between devices that are alike
     std::filesystem::path module;  // empty: linked in
 };
 

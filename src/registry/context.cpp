@@ -183,6 +183,7 @@ struct Context::Impl {
                 listed.info.id = l.backend + ":" + std::to_string(i);
                 listed.info.backend = l.backend;
                 listed.info.module_version = d.version;
+                listed.info.module_priority = d.priority;
                 listed.info.module = l.module->inspection().path;
                 all.push_back(std::move(listed));
             }

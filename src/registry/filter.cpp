@@ -101,7 +101,7 @@ bool Filter::excludes_backend(std::string_view backend) const {
 
 void sort_by_preference(std::vector<DeviceInfo>& devices) {
     auto key = [](const DeviceInfo& d) {
-        return std::tuple(d.kind == DeviceKind::software, !d.warning.empty(), rank(d.kind));
+        return std::tuple(d.kind == DeviceKind::software, !d.warning.empty(), rank(d.kind), -d.module_priority);
     };
     std::stable_sort(devices.begin(), devices.end(),
                      [&](const DeviceInfo& a, const DeviceInfo& b) { return key(a) < key(b); });

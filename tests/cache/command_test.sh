@@ -6,7 +6,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cache=$folder/kernels
 unset BACKPLANE_CACHE_DIR BACKPLANE_CACHE_LIMIT
-export XDG_CACHE_HOME="$folder/home"
+export XDG_CACHE_HOME="$folder/home" BACKPLANE_STATE_DIR="$folder/state"
 
 fail() { echo "command_test: $1" >&2; exit 1; }
 # expect CODE WORD COMMAND...: this exit code, this word in what it prints.

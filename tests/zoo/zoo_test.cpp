@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -134,38 +133,6 @@ TEST_F(WholeZoo, EightThreadsAHundredTimesInAnyOrderFromTheFirstContactOn) {
             for (unsigned round = 0; round < kRounds; ++round) expect_the_good_one(thread * kRounds + round + 1);
         });
     for (std::thread& thread : threads) thread.join();
-}
-
-// Installers, updaters and virus scanners at work while an application starts.
-TEST_F(WholeZoo, AFolderThatChangesWhileItIsReadGivesTheGoodOneOrNothing) {
-    const fs::path modules = folder_ / "modules";
-    fs::create_directory(modules);
-    std::atomic<bool> done{false};
-    std::thread changes([&] {
-        std::error_code ignored;
-        for (unsigned round = 0; !done; ++round) {
-            const fs::path& file = files_[round % files_.size()];
-            const fs::path place = modules / file.filename();
-            if (round % 3 == 0) fs::remove(place, ignored);
-            fs::copy_file(file, modules / "part", fs::copy_options::overwrite_existing, ignored);
-            if (round % 3 == 1) fs::resize_file(modules / "part", 512 * (round % 97), ignored);
-            fs::rename(modules / "part", place, ignored);
-            if (round % 5 == 0)
-                fs::rename(modules, folder_ / "away", ignored), fs::rename(folder_ / "away", modules, ignored);
-        }
-    });
-    for (int round = 0; round < 200; ++round) {
-        ContextOptions o = options_for(folder_);
-        o.module_paths = {modules};
-        o.probe = ProbePolicy::never;  // the files' faults are not what this is about
-        o.device_filter = "!minimal";  // judged, not loaded
-        const Report report = Context(o).report();
-        ASSERT_EQ(report.sources.size(), 1U);
-        EXPECT_FALSE(report.sources[0].note.empty());
-        for (const Candidate& c : report.candidates) EXPECT_FALSE(c.reason.empty()) << c.path;
-    }
-    done = true;
-    changes.join();
 }
 
 INSTANTIATE_TEST_SUITE_P(Modules, Zoo, testing::ValuesIn(all_animals()),

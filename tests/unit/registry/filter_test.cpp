@@ -41,6 +41,23 @@ TEST(Filter, WithoutAFilterTheOrderIsDiscreteIntegratedCpuAndNeverSoftware) {
     EXPECT_EQ(chosen("auto"), "gpu:1 gpu:0 cpu:0 odd:0");
 }
 
+TEST(Filter, BetweenDevicesThatAreAlikeThePriorityOfTheirModulesDecides) {
+    DeviceInfo general;
+    general.id = "a:0";
+    general.kind = DeviceKind::discrete;
+    general.module_priority = 10;
+    DeviceInfo native = general;
+    native.id = "z:0";
+    native.module_priority = 100;
+    DeviceInfo cpu = native;
+    cpu.id = "c:0";
+    cpu.kind = DeviceKind::cpu;
+    cpu.module_priority = 1000;
+    std::vector<DeviceInfo> devices{cpu, general, native};
+    sort_by_preference(devices);
+    EXPECT_EQ(devices[0].id + devices[1].id + devices[2].id, "z:0a:0c:0");
+}
+
 TEST(Filter, EveryWayToNameADevice) {
     EXPECT_EQ(chosen("cpu:0"), "cpu:0");
     EXPECT_EQ(chosen("gpu"), "gpu:1 gpu:0");
