@@ -11,7 +11,7 @@ demo: $(S)/setup ## sets up, builds, fetches weights, upscales a photograph on t
 	@scripts/fetch-models.sh medium
 	@scripts/demo.sh
 
-test: build ## sets up, builds, fetches weights, runs every test
+test: $(S)/setup-test build ## sets up, builds, fetches weights, runs every test
 	@scripts/fetch-models.sh || { [ $$? = 3 ] && echo "make test: no weights: the tests that need them say so and are skipped"; }
 	@scripts/fetch-ggml.sh || { [ $$? = 3 ] && echo "make test: no stock ggml: the tests that need it say so and are skipped"; }
 	@ctest --test-dir build/release --output-on-failure -j$$(nproc) --timeout 600
@@ -51,6 +51,11 @@ clean: ## removes build/, fetched weights included
 $(S)/setup: scripts/setup.sh
 	@mkdir -p $(S)
 	@scripts/setup.sh
+	@touch $@
+
+$(S)/setup-test: scripts/setup.sh
+	@mkdir -p $(S)
+	@scripts/setup.sh --test || echo "make test: no drivers: the tests that need them say so and are skipped"
 	@touch $@
 
 $(S)/setup-ci: scripts/setup.sh

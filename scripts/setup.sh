@@ -1,13 +1,15 @@
 #!/bin/sh
-# setup.sh [--ci]: installs what building, testing and the demo need and this machine lacks. Debian 12 packages only; touches
+# setup.sh [--test|--ci]: installs what building and the demo need and this machine lacks; --test adds drivers that run everywhere
+# (lavapipe, PoCL). Debian 12 packages only; touches
 # nothing when all is there. --ci adds the formatters, checkers, clang, ccache, and what builds for Windows and runs it.
 set -eu
 cd "$(dirname "$0")/.."
 
 # What a program or header tells whether it is there, and the package that brings it. A header that no source includes is skipped.
-tools="g++:g++ cmake:cmake ninja:ninja-build pkg-config:pkg-config npm:npm"
+tools="g++:g++ glslc:glslc cmake:cmake ninja:ninja-build pkg-config:pkg-config npm:npm"
 headers="hwy/highway.h:libhwy-dev CLI/CLI.hpp:libcli11-dev nlohmann/json.hpp:nlohmann-json3-dev fmt/format.h:libfmt-dev
-         xxhash.h:libxxhash-dev png.h:libpng-dev jpeglib.h:libjpeg-dev gtest/gtest.h:libgtest-dev"
+         xxhash.h:libxxhash-dev png.h:libpng-dev jpeglib.h:libjpeg-dev gtest/gtest.h:libgtest-dev
+         vulkan/vulkan_core.h:libvulkan-dev CL/cl.h:opencl-c-headers"
 if [ "${1:-}" = --ci ]; then
     tools="$tools git:git python3:python3-minimal clang++:clang clang-format:clang-format clang-tidy:clang-tidy ccache:ccache qemu-x86_64-static:qemu-user-static
            x86_64-w64-mingw32-g++-posix:g++-mingw-w64-x86-64-posix aarch64-linux-gnu-g++:g++-aarch64-linux-gnu
@@ -27,6 +29,12 @@ for row in $headers; do
     fi
     want "${row#*:}"
 done
+if [ "${1:-}" = --ci ] || [ "${1:-}" = --test ]; then
+    ls /usr/share/vulkan/icd.d/lvp_icd*.json >/dev/null 2>&1 || want mesa-vulkan-drivers
+    ls /usr/lib/*/libvulkan.so.1 >/dev/null 2>&1 || want libvulkan1
+    [ -e /etc/OpenCL/vendors/pocl.icd ] || want pocl-opencl-icd
+    ls /usr/lib/*/libOpenCL.so.1 >/dev/null 2>&1 || want ocl-icd-libopencl1
+fi
 if [ "${1:-}" = --ci ]; then
     for row in /usr/lib/wine/wine64:wine64 /usr/src/googletest:googletest; do
         [ -e "${row%%:*}" ] || want "${row#*:}"

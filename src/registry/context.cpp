@@ -321,7 +321,8 @@ std::vector<Device> Context::choose_with_fallback(std::string_view text) const {
     const Filter used = !text.empty() && text != "auto" ? Filter(text) : impl_->filter;
     const std::vector<Impl::Listed> all = impl_->list();
     for (const DeviceInfo& d : Impl::preferred(all)) {
-        if (d.kind != DeviceKind::cpu || d.id == devices.front().info().id || used.excludes_backend(d.backend)) continue;
+        if (d.kind != DeviceKind::cpu || used.excludes(d)) continue;
+        if (d.id == devices.front().info().id) break;  // it is the best CPU itself
         const auto listed = std::find_if(all.begin(), all.end(), [&](const Impl::Listed& l) { return l.info.id == d.id; });
         try {
             devices.push_back(impl_->open(*listed));

@@ -87,12 +87,14 @@ std::vector<DeviceInfo> Filter::select(const std::vector<DeviceInfo>& devices) c
     const std::vector<std::string> all = wanted_.empty() ? std::vector<std::string>{"auto"} : wanted_;
     for (const std::string& term : all) {
         for (const DeviceInfo& device : devices) {
-            const bool out =
-                std::any_of(unwanted_.begin(), unwanted_.end(), [&](const std::string& t) { return matches(t, device); });
-            if (!out && matches(term, device) && taken.insert(device.id).second) selected.push_back(device);
+            if (!excludes(device) && matches(term, device) && taken.insert(device.id).second) selected.push_back(device);
         }
     }
     return selected;
+}
+
+bool Filter::excludes(const DeviceInfo& device) const {
+    return std::any_of(unwanted_.begin(), unwanted_.end(), [&](const std::string& t) { return matches(t, device); });
 }
 
 bool Filter::excludes_backend(std::string_view backend) const {

@@ -19,6 +19,7 @@ public:
 
     // The devices that match, best first; `devices` are in order of preference.
     [[nodiscard]] std::vector<DeviceInfo> select(const std::vector<DeviceInfo>& devices) const;
+    [[nodiscard]] bool excludes(const DeviceInfo& device) const;
     [[nodiscard]] bool excludes_backend(std::string_view backend) const;  // the whole of it, so that it need not be loaded
     [[nodiscard]] const std::string& text() const noexcept { return text_; }
     [[nodiscard]] bool names_nothing() const noexcept { return wanted_.empty(); }

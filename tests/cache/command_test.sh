@@ -30,7 +30,7 @@ expect 0 "of 1.0 GiB" env BACKPLANE_CACHE_LIMIT=1G "$backplane" cache info
 expect 1 "not an absolute path" env BACKPLANE_CACHE_DIR=kernels "$backplane" cache info
 expect 0 "kernel cache: none" "$backplane" doctor --no-cache
 expect 2 "excludes" "$backplane" devices --no-cache --cache "$cache"
-[ ! -e "$folder/home" ] || fail "something was made in the user's cache folder"
+[ ! -e "$folder/home/backplane" ] || fail "something was made in the user's cache folder"
 
 # Entries of another program; then one cut, one changed, one under another's name.
 "$2" "$cache" 3

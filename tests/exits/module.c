@@ -25,15 +25,18 @@ static void write_line(const char* what) {
     if (diary >= 0 && write(diary, line, (size_t)n) != n) _exit(99);
 }
 
-/* As a static object of C++ in a module is destroyed: registered at load, with the module's handle. */
-static void end(void) {
+/* As a static object of C++ in a module is destroyed: registered at load, with the module's handle (ThreadSanitizer's atexit forgets it). */
+extern int __cxa_atexit(void (*function)(void*), void* arg, void* library);
+extern void* __dso_handle;
+static void end(void* unused) {
+    (void)unused;
     write_line("destructor");
     ended = 1;
 }
 __attribute__((constructor)) static void begin(void) {
     const char* path = getenv("BACKPLANE_EXITS_DIARY");
     if (path != NULL) diary = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-    atexit(end);
+    __cxa_atexit(end, NULL, &__dso_handle);
 }
 
 /* Speaks to its host all the while. */

@@ -48,13 +48,24 @@ Mapping mapping_at(uintptr_t address) {
 
 constexpr int kFlags = RTLD_NOW | RTLD_LOCAL;
 
+link_map* map_of(void* handle) {
+    link_map* map = nullptr;
+    return handle != nullptr && ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : nullptr;
+}
+
+// Null: none. The loader wrote it under a lock of its own, which ThreadSanitizer does not see.
+[[gnu::no_sanitize_thread]] const void* dynamic_section_of(void* handle) {
+    const link_map* map = map_of(handle);
+    return map != nullptr ? map->l_ld : nullptr;
+}
+
 // Is what is loaded under this name the file that has the name now? Where the kernel names its files otherwise than stat does
 // (overlays), the answer is no, and costs an entry in the loader's list of names.
 bool is_this_file(void* handle, const std::filesystem::path& file) {
-    link_map* map = nullptr;
+    const void* dynamic = dynamic_section_of(handle);
     struct stat status {};
-    if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || ::stat(file.c_str(), &status) != 0) return false;
-    const Mapping m = mapping_at(reinterpret_cast<uintptr_t>(map->l_ld));
+    if (dynamic == nullptr || ::stat(file.c_str(), &status) != 0) return false;
+    const Mapping m = mapping_at(reinterpret_cast<uintptr_t>(dynamic));
     return m.inode != 0 && m.inode == status.st_ino && m.major == gnu_dev_major(status.st_dev) &&
            m.minor == gnu_dev_minor(status.st_dev);
 }
@@ -92,11 +103,6 @@ int take_notes(dl_phdr_info* object, size_t, void* arg) {
     for (const auto& p : headers)
         if (p.p_type == PT_NOTE) search.notes.emplace_back(image + p.p_vaddr, p.p_memsz);
     return 1;
-}
-
-link_map* map_of(void* handle) {
-    link_map* map = nullptr;
-    return handle != nullptr && ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : nullptr;
 }
 
 }  // namespace
@@ -139,9 +145,8 @@ std::filesystem::path DynamicLibrary::file() const {
 }
 
 std::vector<std::span<const std::byte>> DynamicLibrary::notes() const {
-    const link_map* map = map_of(handle_);
-    NoteSearch search{map != nullptr ? map->l_ld : nullptr, {}};
-    if (map != nullptr) ::dl_iterate_phdr(take_notes, &search);
+    NoteSearch search{dynamic_section_of(handle_), {}};
+    if (search.dynamic != nullptr) ::dl_iterate_phdr(take_notes, &search);
     return std::move(search.notes);
 }
 
