@@ -80,6 +80,10 @@ Loader::Loader() {
         why_ = std::string("the OpenCL loader ") + kLoaderName + " does not open (" + reason + "); " + kLoaderAdvice;
         return;
     }
+    if (backend::find_function(library, "clGetPlatformIDs") == nullptr) {
+        why_ = std::string(kLoaderName) + " has no clGetPlatformIDs (a stub?); " + kLoaderAdvice;
+        return;
+    }
 #define BP_CL_FIND(name)                                                                                        \
     functions_.name = reinterpret_cast<decltype(functions_.name)>(backend::find_function(library, "cl" #name)); \
     if (functions_.name == nullptr && why_.empty())                                                             \

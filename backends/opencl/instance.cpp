@@ -28,6 +28,16 @@ uint32_t rank_of(uint32_t kind) {
     }
 }
 
+// Variables by which drivers leave devices out; empty: none is set.
+std::string hidden_by() {
+    std::string out;
+    for (const char* name :
+         {"POCL_DEVICES", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK"})
+        if (const std::string value = backend::environment(name); !value.empty())
+            out += (out.empty() ? "" : ", ") + std::string(name) + "=" + value;
+    return out.empty() ? out : "the driver may leave it out because of " + out;
+}
+
 }  // namespace
 
 uint64_t hash_of(const void* data, size_t size, uint64_t seed) {
@@ -67,7 +77,8 @@ void Instance::list(cl_platform_id platform) {
     if (result == CL_SUCCESS && count != 0)
         result = cl.GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, handles.data(), nullptr);
     if (result == CL_DEVICE_NOT_FOUND || (result == CL_SUCCESS && count == 0)) {
-        const std::string reason = backend::why_no_device_file();
+        const std::string hidden = hidden_by();
+        const std::string reason = hidden.empty() ? backend::why_no_device_file() : hidden + "; unset the variable";
         return note(name + " has no device" + (reason.empty() ? "" : ": " + reason));
     }
     if (result != CL_SUCCESS)

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "common/platform/system.hpp"
 #include "platform/driver_registry.hpp"
 #include "shaders_generated.h"
 
@@ -97,9 +96,9 @@ void Instance::create() {
     const VkResult result = create_instance(&info, nullptr, &instance_);
     if (result != VK_SUCCESS) {
         instance_ = VK_NULL_HANDLE;
-        why_ = result == VK_ERROR_INCOMPATIBLE_DRIVER
-                   ? why_no_driver()
-                   : "creating an instance failed with " + name_of(result) + "; see the driver's log";
+        why_ = why_no_driver(false);
+        // Loaders give up with other codes when a registration is damaged.
+        if (result != VK_ERROR_INCOMPATIBLE_DRIVER) why_ += " (vkCreateInstance: " + name_of(result) + ")";
         return;
     }
 #define BP_VK_LOAD(name) vk_.name = reinterpret_cast<PFN_vk##name>(entry(instance_, "vk" #name));
@@ -113,8 +112,13 @@ void Instance::list() {
     VkResult result = vk_.EnumeratePhysicalDevices(instance_, &count, nullptr);
     std::vector<VkPhysicalDevice> handles(count);
     if (result == VK_SUCCESS && count != 0) result = vk_.EnumeratePhysicalDevices(instance_, &count, handles.data());
+    // Some loaders call it a failure when no driver has a device.
+    if (result == VK_ERROR_INITIALIZATION_FAILED || (result == VK_SUCCESS && count == 0)) {
+        why_ = why_no_driver(true);
+        return;
+    }
     if (result < 0) {
-        why_ = why_no_driver() + " (" + name_of(result) + ")";
+        why_ = "listing the Vulkan devices failed with " + name_of(result) + "; see the driver's log";
         return;
     }
     handles.resize(count);
@@ -125,10 +129,7 @@ void Instance::list() {
     }
     make_ids_unique(devices_);
     if (!devices_.empty()) return;
-    const std::string device = backend::why_no_device_file();
-    why_ = count == 0 ? "a Vulkan driver is installed but drives nothing on this machine" +
-                            (device.empty() ? "; is it the one for its GPU?" : ": " + device)
-                      : std::to_string(count) + " found, but none has Vulkan 1.1 and a queue for compute; update the driver";
+    why_ = std::to_string(count) + " found, but none has Vulkan 1.1 and a queue for compute; update the driver";
 }
 
 bool Instance::describe(PhysicalDevice& device) const {

@@ -14,10 +14,10 @@
 #include "../../examples/minimal-backend/minimal.c"
 #undef backplane_module
 
-static int diary = -1;
+static atomic_int diary = -1;
 static atomic_int ended; /* its static objects are destroyed */
 static atomic_int stop;
-static pthread_t thread;
+static _Atomic pthread_t thread; /* of the last that opened it */
 
 static void write_line(const char* what) {
     char line[128];
@@ -53,7 +53,9 @@ static void* work(void* arg) {
 static bp_code exits_open(const bp_host* host, bp_module** out, bp_error* error) {
     write_line("open");
     stop = 0;
-    if (pthread_create(&thread, NULL, work, (void*)(uintptr_t)host) != 0) return BP_INTERNAL;
+    pthread_t made;
+    if (pthread_create(&made, NULL, work, (void*)(uintptr_t)host) != 0) return BP_INTERNAL;
+    thread = made;
     return open_module(host, out, error);
 }
 static void exits_close(bp_module* m) {
@@ -66,15 +68,19 @@ static void exits_device_close(bp_device* d) { write_line("device_close"), devic
 static void exits_program_close(bp_program* p) { write_line("program_close"), program_close(p); }
 static void exits_buffer_close(bp_buffer* b) { write_line("buffer_close"), buffer_close(b); }
 
-BP_EXPORT const bp_module_api* backplane_module(uint32_t host_abi);
-const bp_module_api* backplane_module(uint32_t host_abi) {
-    static bp_module_api mine;
-    (void)host_abi;
+static bp_module_api mine;
+static void fill_the_table(void) {
     mine = table;
     mine.open = exits_open;
     mine.close = exits_close;
     mine.device_close = exits_device_close;
     mine.program_close = exits_program_close;
     mine.buffer_close = exits_buffer_close;
+}
+BP_EXPORT const bp_module_api* backplane_module(uint32_t host_abi);
+const bp_module_api* backplane_module(uint32_t host_abi) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)host_abi;
+    pthread_once(&once, fill_the_table);
     return &mine;
 }

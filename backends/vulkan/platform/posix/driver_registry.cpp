@@ -78,26 +78,41 @@ std::string fault_of(const std::string& manifest) {
     return {};
 }
 
+// Where no driver is registered although the variable or the usual folders were looked at.
+std::string none_registered(const std::string& named_by) {
+    if (!named_by.empty()) return "no Vulkan driver is registered (" + named_by + " names no file); unset the variable";
+    return "no Vulkan driver is registered (no file in /etc/vulkan/icd.d or /usr/share/vulkan/icd.d); install one "
+           "(Debian: mesa-vulkan-drivers, or the vendor's)";
+}
+
+// Variables by which the loader leaves drivers out; empty: none is set.
+std::string left_out_by() {
+    std::string out;
+    for (const char* name : {"VK_LOADER_DRIVERS_SELECT", "VK_LOADER_DRIVERS_DISABLE"})
+        if (const std::string value = backend::environment(name); !value.empty())
+            out += (out.empty() ? "" : ", ") + std::string(name) + "=" + value;
+    return out;
+}
+
 }  // namespace
 
-std::string why_no_driver() {
+std::string why_no_driver(bool started) {
     std::string named_by;
     const std::vector<std::string> files = manifests(named_by);
-    if (files.empty())
-        return "no Vulkan driver is registered (no file in /etc/vulkan/icd.d or /usr/share/vulkan/icd.d); install one "
-               "(Debian: "
-               "mesa-vulkan-drivers, or the vendor's)";
+    if (files.empty()) return none_registered(named_by);
     std::string faults;
     std::string names;
     for (const std::string& file : files) {
-        names += (names.empty() ? "" : ", ") + file;
+        names += (names.empty() ? "" : ", ") + file.substr(file.find_last_of('/') + 1);
         if (const std::string fault = fault_of(file); !fault.empty()) faults += (faults.empty() ? "" : "; ") + fault;
     }
     if (!faults.empty())
         return faults + "; install that driver again" + (named_by.empty() ? "" : ", or look at " + named_by);
+    if (const std::string variables = left_out_by(); !variables.empty())
+        return "the Vulkan loader leaves out drivers (" + variables + "); unset the variable";
     const std::string device = backend::why_no_device_file();
-    return "the registered Vulkan drivers load but none starts (" + names + ")" +
-           (device.empty() ? "; see the driver's log" : ": " + device);
+    return (started ? "the Vulkan drivers here start but have no device (" : "the Vulkan drivers here load but none starts (") +
+           names + ")" + (device.empty() ? "; are they those for its GPU? See the driver's log" : ": " + device);
 }
 
 }  // namespace backplane::vulkan
