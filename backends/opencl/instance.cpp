@@ -35,7 +35,7 @@ std::string hidden_by() {
          {"POCL_DEVICES", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK"})
         if (const std::string value = backend::environment(name); !value.empty())
             out += (out.empty() ? "" : ", ") + std::string(name) + "=" + value;
-    return out.empty() ? out : "the driver may leave it out because of " + out;
+    return out.empty() ? out : "the driver may leave devices out because of " + out;
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ public:
     VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
     VkPipelineLayout pipeline_layout = VK_NULL_HANDLE;
 
-    [[nodiscard]] const Abilities& can() const { return physical.can; }
+    [[nodiscard]] const Abilities& can() const { return can_; }
 
     // As vulkan::check, and remembers a lost device.
     void check(VkResult result, const std::string& attempted);
@@ -61,7 +61,8 @@ public:
     static void unmap(const Buffer&) {}
 
 private:
-    struct Lane {  // one of two in turn: the host fills one while the device reads the other
+    Abilities can_;  // of `physical`, or less
+    struct Lane {    // one of two in turn: the host fills one while the device reads the other
         VkCommandBuffer commands = VK_NULL_HANDLE;
         VkFence fence = VK_NULL_HANDLE;
         Buffer up, down;

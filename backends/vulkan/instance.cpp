@@ -227,6 +227,7 @@ void Instance::describe_features(PhysicalDevice& device) const {
     can.subgroup = subgroup.subgroupSize;
     can.matrices = can.bytes && matrices.cooperativeMatrix == VK_TRUE && model.vulkanMemoryModel == VK_TRUE &&
                    arithmetic.shaderFloat16 == VK_TRUE && can.subgroup == 32 && has_matrices(vk_, device.handle);
+    can.patches = can.most_invocations >= 256 && can.shared_bytes >= 24576;
     can.unified = device.kind == BP_KIND_INTEGRATED || device.kind == BP_KIND_SOFTWARE;
     can.software = device.kind == BP_KIND_SOFTWARE;
 

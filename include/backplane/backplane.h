@@ -50,6 +50,7 @@ typedef struct backplane_context_options { /* a null pointer to this, or zeros i
     const char* state_folder;  /* of remembered trials; null: BACKPLANE_STATE_DIR, else the user's cache folder           */
     const char* const* module_names; /* files that no folder shows, "libacme-backplane-cpu.so": docs/discovery.md, Android */
     uint64_t module_name_count;
+    const char* cache_folder;  /* of compiled kernels, absolute; null: BACKPLANE_CACHE_DIR, else none                     */
 } backplane_context_options;
 
 /* Searches, judges and loads. Succeeds also when nothing was found: the report says why. */

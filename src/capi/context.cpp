@@ -40,6 +40,7 @@ ContextOptions options_from(const backplane_context_options* given) {
     options.probe = static_cast<backplane::ProbePolicy>(o.probe);
     if (o.probe_limit_ms != 0) options.probe_limit = std::chrono::milliseconds(o.probe_limit_ms);
     if (o.probe_program != nullptr) options.probe_program = backplane::base::path_of(o.probe_program);
+    if (o.cache_folder != nullptr) options.cache_folder = backplane::base::path_of(o.cache_folder);
     if (o.state_folder != nullptr) options.state_folder = backplane::base::path_of(o.state_folder);
     if (o.log != nullptr)
         options.log = [log = o.log, arg = o.log_arg](backplane::LogLevel level, std::string_view text) {

@@ -10,12 +10,13 @@
 
 #include "backplane/backplane.h"
 
-#define FUNCTIONS(X)                                                                                             \
-    X(context_create)                                                                                            \
-    X(context_destroy)                                                                                           \
-    X(context_report)                                                                                            \
-    X(device_open) X(device_close) X(graph_create) X(graph_destroy) X(graph_tensor) X(graph_add) X(graph_output) \
-        X(session_create) X(session_destroy) X(session_run)
+#define FUNCTIONS(X)                                                                                                \
+    X(context_create)                                                                                               \
+    X(context_destroy)                                                                                              \
+    X(context_report)                                                                                               \
+    X(device_open)                                                                                                  \
+    X(device_close) X(graph_create) X(graph_destroy) X(graph_tensor) X(graph_add) X(graph_output) X(session_create) \
+        X(session_destroy) X(session_run)
 
 typedef struct {
 #define X(name) __typeof__(&backplane_##name) name;

@@ -105,13 +105,10 @@ void multiply(uint own_y, uint own_x, uint own_output) {
 }
 
 // Four pixels of a channel, of which the first `count` are there.
-void store(uint channel, uint place, float a, float b, float c, float d, int count) {
+void store(uint channel, uint place, vec4 v, int count) {
     uint to = base[5] + place;
-    vec4 v = vec4(0.0);
-    if (count > 0) v.x = epilogue(16, a, channel, place);
-    if (count > 1) v.y = epilogue(16, b, channel, place + 1);
-    if (count > 2) v.z = epilogue(16, c, channel, place + 2);
-    if (count > 3) v.w = epilogue(16, d, channel, place + 3);
+    [[unroll]] for (uint i = 0; i < 4; ++i)
+        if (count > int(i)) v[i] = epilogue(16, v[i], channel, place + i);
     if (count > 3 && to % 4 == 0) {
         y4[to / 4] = T4(v);
         return;
@@ -162,8 +159,9 @@ void main() {
         uint place = ((image * groups * outputs + channel) * out_height + row) * out_width + column;
         [[unroll]] for (uint q = 0; q < 2; ++q) {
             int count = row < out_height && own < outputs ? int(out_width) - int(column + 4 * q) : 0;
-            store(channel, place + 4 * q, sums[8 * q + j / 4][j % 4], sums[8 * q + 2 + j / 4][j % 4],
-                  sums[8 * q + 4 + j / 4][j % 4], sums[8 * q + 6 + j / 4][j % 4], count);
+            vec4 v = vec4(sums[8 * q + j / 4][j % 4], sums[8 * q + 2 + j / 4][j % 4], sums[8 * q + 4 + j / 4][j % 4],
+                          sums[8 * q + 6 + j / 4][j % 4]);
+            store(channel, place + 4 * q, v, count);
         }
     }
 }

@@ -111,7 +111,8 @@ std::string why_no_driver(bool started) {
     if (const std::string variables = left_out_by(); !variables.empty())
         return "the Vulkan loader leaves out drivers (" + variables + "); unset the variable";
     const std::string device = backend::why_no_device_file();
-    return (started ? "the Vulkan drivers here start but have no device (" : "the Vulkan drivers here load but none starts (") +
+    return (started ? "the Vulkan drivers here start but have no device ("
+                    : "the Vulkan drivers here load but none starts (") +
            names + ")" + (device.empty() ? "; are they those for its GPU? See the driver's log" : ": " + device);
 }
 
