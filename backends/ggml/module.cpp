@@ -71,6 +71,7 @@ bp_device_info describe(const Module& m, size_t index) {
     base.backend_dev_memory(found.device, &available, &total);
     info.memory_total = total;
     info.memory_free = available;
+    if (total != 0) info.memory_source = "ggml";
     const size_t largest = base.backend_buft_get_max_size(type);
     info.max_buffer = largest == SIZE_MAX ? 0 : largest;
     info.dtypes = 1U << BP_F32 | 1U << BP_F16 | 1U << BP_BF16;

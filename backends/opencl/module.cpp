@@ -32,6 +32,7 @@ struct Backend {
         info.capabilities = d.can.unified ? uint32_t{BP_CAN_IMPORT_HOST} | BP_CAN_MAP : 0U;
         info.memory_total = d.memory;
         info.memory_free = instance.memory_free(d);
+        info.memory_source = d.says_free ? "cl_amd_device_attribute_query" : "CL_DEVICE_GLOBAL_MEM_SIZE";
         info.max_buffer = d.can.most_allocation;
         info.dtypes =
             1U << BP_F32 | 1U << BP_F16 | 1U << BP_BF16 | 1U << BP_I32 | 1U << BP_I64 | 1U << BP_Q8_0 | 1U << BP_Q4_0;

@@ -24,6 +24,7 @@ bp_device_info info_of(const Instance& instance, const PhysicalDevice& d) {
     info.capabilities = (d.can.import ? uint32_t{BP_CAN_IMPORT_HOST} : 0U) | (d.can.unified ? uint32_t{BP_CAN_MAP} : 0U);
     info.memory_total = d.memory_total();
     info.memory_free = instance.memory_free(d);
+    info.memory_source = d.can.budget ? "VK_EXT_memory_budget" : "heaps of the Vulkan driver";
     info.max_buffer = d.can.most_allocation;
     info.dtypes = 1U << BP_F32 | 1U << BP_I32;
     if (d.can.halves) info.dtypes |= 1U << BP_F16;

@@ -1,4 +1,5 @@
 /* A Vulkan driver with one fault, which BP_FAKE_DRIVER names: crash, hang, exit (in its entry), unwilling (no instance), none (no device). */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +12,7 @@ static int is(const char* fault) {
 }
 
 __attribute__((visibility("default"))) VkResult vk_icdNegotiateLoaderICDInterfaceVersion(uint32_t* version) {
-    if (is("crash")) *(volatile int*)8 = 1;
+    if (is("crash")) raise(SIGSEGV);
     if (is("exit")) exit(0);
     while (is("hang")) sleep(1);
     if (*version > 5) *version = 5;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "e2e/cli/program.hpp"
+#include "support/system.hpp"
 
 namespace backplane::drivers {
 
@@ -71,6 +72,12 @@ inline Environment quiet(const Place& place, Environment first = {}) {
          })
         first.push_back(line);  // of two lines with one name the first counts
     return first;
+}
+
+// The same for this very process.
+inline void set_environment(const Environment& environment) {
+    for (auto line = environment.rbegin(); line != environment.rend(); ++line)
+        test::set_environment(line->substr(0, line->find('=')), line->substr(line->find('=') + 1));
 }
 
 inline void write(const std::string& path, const std::string& text) {
