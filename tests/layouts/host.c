@@ -10,13 +10,10 @@
 
 #include "backplane/backplane.h"
 
-#define FUNCTIONS(X)                                                                                                \
-    X(context_create)                                                                                               \
-    X(context_destroy)                                                                                              \
-    X(context_report)                                                                                               \
-    X(device_open)                                                                                                  \
-    X(device_close) X(graph_create) X(graph_destroy) X(graph_tensor) X(graph_add) X(graph_output) X(session_create) \
-        X(session_destroy) X(session_run)
+#define CONTEXTS(X) X(context_create) X(context_destroy) X(context_report) X(device_open) X(device_close)
+#define GRAPHS(X) X(graph_create) X(graph_destroy) X(graph_tensor) X(graph_add) X(graph_output)
+#define SESSIONS(X) X(session_create) X(session_destroy) X(session_run)
+#define FUNCTIONS(X) CONTEXTS(X) GRAPHS(X) SESSIONS(X)
 
 typedef struct {
 #define X(name) __typeof__(&backplane_##name) name;

@@ -145,7 +145,7 @@ private:
 
 TEST(Registry, AThousandRoundsOfLoadingAndUnloadingLeaveNothingMapped) {
     const OwnCopy copy;
-    for (int round = 0; round < 1000; ++round) {
+    for (int round = 0; round < BP_TEST_ROUNDS; ++round) {
         const Context context(copy.options());
         const Device device = context.choose("minimal");
         ASSERT_TRUE(test::is_loaded(copy.file()));

@@ -121,7 +121,7 @@ TEST_F(Lifetime, AfterUnloadTheFileCanBeReplacedAndARescanLoadsTheNewOne) {
 TEST_F(Lifetime, AThousandRoundsOfUnloadAndRescanLeaveNothingBehind) {
     Context context(options());
     const size_t files = test::open_files();
-    for (int round = 0; round < 1000; ++round) {
+    for (int round = 0; round < BP_TEST_ROUNDS; ++round) {
         ASSERT_EQ(context.choose("scripted").info().name, "scripted 1");
         context.unload("scripted");
         ASSERT_FALSE(test::is_loaded(file()));
