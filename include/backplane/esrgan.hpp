@@ -36,6 +36,10 @@ public:
     static Esrgan open(const std::filesystem::path& path);
     static Esrgan from_gguf(GgufFile file);
 
+    // The same network with weights and feature maps of `dtype`, f32 or f16: half the memory and, where a device has matrix units, faster;
+    // sums stay float32 on every backend that has f16. Input and output stay f32. Throws Error(invalid) for another type.
+    [[nodiscard]] Esrgan stored_as(DType dtype) const;
+
     [[nodiscard]] const std::string& name() const noexcept;  // "esrgan-medium-x2"
     [[nodiscard]] int scale() const noexcept;
     [[nodiscard]] int radius() const noexcept;  // of the receptive field, in input pixels

@@ -1,16 +1,32 @@
 #include "base/process_state.hpp"
 
+#include <algorithm>
 #include <cfenv>
 #include <cstring>
 #include <new>
+#include <string_view>
 
 namespace backplane::base {
 
 std::string changes(const ProcessState& before, const ProcessState& after) {
+    constexpr std::string_view kSignal = "the handling of signal ";
     std::string text;
-    for (size_t i = 0; i < before.size() && i < after.size(); ++i)
-        if (before[i] != after[i]) text += (text.empty() ? "" : ", ") + before[i].first;
-    return text;
+    std::vector<std::string> signals;
+    for (size_t i = 0; i < before.size() && i < after.size(); ++i) {
+        const std::string& name = before[i].first;
+        if (before[i] == after[i]) continue;
+        if (name.starts_with(kSignal))
+            signals.push_back(name.substr(kSignal.size()));
+        else
+            text += (text.empty() ? "" : ", ") + name;
+    }
+    if (signals.empty()) return text;
+    constexpr size_t kMostNamed = 3;
+    std::string numbers = signals.front();
+    for (size_t i = 1; i < std::min(signals.size(), kMostNamed); ++i) numbers += ", " + signals[i];
+    if (signals.size() > kMostNamed) numbers += " and " + std::to_string(signals.size() - kMostNamed) + " more";
+    return (signals.size() == 1 ? std::string(kSignal) : "the handling of signals ") + numbers +
+           (text.empty() ? "" : ", " + text);
 }
 
 static_assert(sizeof(std::fenv_t) <= 64);

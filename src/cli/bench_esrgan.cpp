@@ -9,14 +9,15 @@ namespace {
 
 struct Options {
     DeviceChoice choice;
-    std::string model = "medium", models;
+    std::string model = "medium", models, dtype = "f32";
     int scale = 2, runs = 9;
     int64_t size = 128;
     bool steps = false;
 };
 
 void bench(const Options& o, Run& run) {
-    const Esrgan model = Esrgan::open(find_model(o.model, o.scale, o.models));
+    const Esrgan model =
+        Esrgan::open(find_model(o.model, o.scale, o.models)).stored_as(o.dtype == "f16" ? DType::f16 : DType::f32);
     const Context context(context_options(o.choice));
     const Device device = open_device(context, o.choice);
     Session session(device, model.graph(o.size, o.size), model.weights());
@@ -28,6 +29,7 @@ void bench(const Options& o, Run& run) {
         print({{"model", model.name()},
                {"scale", model.scale()},
                {"size", o.size},
+               {"dtype", o.dtype},
                {"device", device.info().id},
                {"name", device.info().name},
                {"threads", o.choice.threads},
@@ -42,8 +44,9 @@ void bench(const Options& o, Run& run) {
                {"compile_ms", static_cast<double>(info.compile_ns) / 1e6}});
         return;
     }
-    std::printf("%s, %lld x %lld pixels, on %s (%s)\n", model.name().c_str(), static_cast<long long>(o.size),
-                static_cast<long long>(o.size), device.info().id.c_str(), device.info().name.c_str());
+    std::printf("%s in %s, %lld x %lld pixels, on %s (%s)\n", model.name().c_str(), o.dtype.c_str(),
+                static_cast<long long>(o.size), static_cast<long long>(o.size), device.info().id.c_str(),
+                device.info().name.c_str());
     std::printf("  %.2f ms median of %d runs (least %.2f), %.0f GFLOP/s of convolutions", time.median_ms, time.runs,
                 time.least_ms, gflops);
     if (peak.gflops > 0) std::printf(", %.2f of the FMA peak of %.0f", gflops / peak.gflops, peak.gflops);
@@ -63,6 +66,9 @@ void add_bench_esrgan(CLI::App& app, Run& run) {
     command->add_option("--size", o->size, "Width and height of the input in pixels")
         ->capture_default_str()
         ->check(CLI::Range(1, 4096));
+    command->add_option("--dtype", o->dtype, "Of weights and feature maps; sums are float32")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"f32", "f16"}));
     command->add_option("--runs", o->runs, "Runs at least (and two seconds)")
         ->capture_default_str()
         ->check(CLI::Range(1, 10000));

@@ -12,7 +12,7 @@ namespace {
 
 struct Options {
     DeviceChoice choice;
-    std::string in, out, model = "medium", models, compare;
+    std::string in, out, model = "medium", models, compare, dtype = "f32";
     int scale = 2;
     int64_t tile = 0, overlap = 0;
     int quality = 95;
@@ -50,7 +50,8 @@ void upscale(const Options& o, Run& run) {
     const auto started = std::chrono::steady_clock::now();
     // Whatever is wrong with the input is said before anything long is begun.
     const auto in = ImageReader::open(base::path_of(o.in));
-    const auto model = std::make_shared<const Esrgan>(Esrgan::open(find_model(o.model, o.scale, o.models)));
+    const auto model = std::make_shared<const Esrgan>(
+        Esrgan::open(find_model(o.model, o.scale, o.models)).stored_as(o.dtype == "f16" ? DType::f16 : DType::f32));
     ContextOptions options = context_options(o.choice);
     const Context context(options);
     DeviceChoice choice = o.choice;
@@ -116,6 +117,9 @@ void add_upscale(CLI::App& app, Run& run) {
         ->capture_default_str()
         ->check(CLI::IsMember({2, 3, 4, 8}));
     command->add_option("--models", o->models, "Folder of the models' files")->type_name("DIR");
+    command->add_option("--dtype", o->dtype, "Of weights and feature maps: f16 needs half the memory; sums are float32")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"f32", "f16"}));
     command->add_option("--tile", o->tile, "Pixels of input worked on at once; less needs less memory")
         ->type_name("N")
         ->check(CLI::Range(8, 65535));

@@ -15,11 +15,12 @@ namespace backplane::registry {
 namespace {
 
 constexpr uint32_t kMostDevices = 256;
+constexpr size_t kMostReason = 1000;
 
 // A module's text, cut to a sensible length and freed of control characters.
-std::string clean(const char* text) {
+std::string clean(const char* text, size_t most = 256) {
     std::string result;
-    for (; text != nullptr && *text != '\0' && result.size() < 256; ++text)
+    for (; text != nullptr && *text != '\0' && result.size() < most; ++text)
         result += static_cast<unsigned char>(*text) < 0x20 || *text == 0x7f ? ' ' : *text;
     return result;
 }
@@ -103,7 +104,7 @@ DeviceInfo info_of(const bp_device_info& d) {
 }
 
 std::string with_reason(const std::string& text, bp_code code, const base::ErrorRoom& room) {
-    return text + ": " + (room.text().empty() ? name_of(static_cast<Code>(code)) : clean(room.text().data()));
+    return text + ": " + (room.text().empty() ? name_of(static_cast<Code>(code)) : clean(room.text().data(), kMostReason));
 }
 
 // What tells this build of a module from every other: the linker's build id, or which file it is and when it was written. A linked-in one
@@ -174,7 +175,7 @@ std::vector<ListedDevice> Module::list(std::string& why_none) const {
             throw LoadFailure{ReasonCode::no_devices, with_reason("it could not list its devices", code, room)};
         if (count > kMostDevices)
             throw LoadFailure{ReasonCode::bad_table, "it claims to have " + std::to_string(count) + " devices"};
-        why_none = clean(room.text().data());
+        why_none = clean(room.text().data(), kMostReason);
         if (count <= infos.size()) break;
         infos.resize(count);  // more than there was room for: ask again, there may be more still by then
     }

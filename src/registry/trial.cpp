@@ -36,7 +36,7 @@ Record parse(const std::string& text) {
     for (std::string line; std::getline(lines, line);) {
         if (line.compare(0, 5, "step ") == 0) record.step = line.substr(5, 32);
         if (line == "good") record.good = true;
-        if (line.compare(0, 7, "failed ") == 0) record.failure = line.substr(7, 512);
+        if (line.compare(0, 7, "failed ") == 0) record.failure = line.substr(7, 1100);
         if (line.compare(0, 8, "changed ") == 0) record.changed = line.substr(8, 512);
         if (line == "end") record.complete = true;
     }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backplane/context.hpp"
 #include "e2e/cli/program.hpp"
 #include "support/system.hpp"
 
@@ -50,7 +51,7 @@ inline std::string why_not(const std::string& backend, bool with_driver) {
     return {};
 }
 
-#define BP_NEEDS(backend, with_driver)                                    \
+#define BP_NEEDS(backend, with_driver) \
     if (const std::string why = why_not(backend, with_driver); !why.empty()) GTEST_SKIP() << why
 
 // Excludes every backend that has drivers but this one; the CPU's are left.
@@ -64,17 +65,30 @@ inline std::string only(const std::string& backend) {
 // Nothing of this user's, one driver for each API, and a folder for what PoCL compiles that the tests share.
 inline Environment quiet(const Place& place, Environment first = {}) {
     for (const std::string& line : {
-             "BACKPLANE_STATE_DIR=" + place.at("state"), "HOME=" + place.at("home"),
-             "XDG_CACHE_HOME=" + place.at("home/.cache"), "XDG_CONFIG_HOME=" + place.at("home/.config"),
-             "XDG_DATA_HOME=" + place.at("home/.local/share"), std::string("POCL_CACHE_DIR=") + BP_TEST_POCL_CACHE,
-             std::string("MESA_SHADER_CACHE_DISABLE=true"), "VK_DRIVER_FILES=" + driver_file("vulkan"),
+             "BACKPLANE_STATE_DIR=" + place.at("state"),
+             "HOME=" + place.at("home"),
+             "XDG_CACHE_HOME=" + place.at("home/.cache"),
+             "XDG_CONFIG_HOME=" + place.at("home/.config"),
+             "XDG_DATA_HOME=" + place.at("home/.local/share"),
+             std::string("POCL_CACHE_DIR=") + BP_TEST_POCL_CACHE,
+             std::string("MESA_SHADER_CACHE_DISABLE=true"),
+             "VK_DRIVER_FILES=" + driver_file("vulkan"),
              "OCL_ICD_VENDORS=" + driver_file("opencl"),
          })
         first.push_back(line);  // of two lines with one name the first counts
     return first;
 }
 
-// The same for this very process.
+// For a context in this very process: these modules, nothing of this user's.
+inline ContextOptions options_for(const Place& place) {
+    ContextOptions options;
+    options.module_paths = {BP_TEST_MODULES};
+    options.search_defaults = options.use_environment = false;
+    options.state_folder = place.at("state");
+    return options;
+}
+
+// What quiet() says, for this very process.
 inline void set_environment(const Environment& environment) {
     for (auto line = environment.rbegin(); line != environment.rend(); ++line)
         test::set_environment(line->substr(0, line->find('=')), line->substr(line->find('=') + 1));

@@ -22,7 +22,7 @@ static const char* shown(const char* path, char* room, size_t size) {
 }
 
 EXPORT void* dlopen(const char* name, int flags) {
-    void* (*real)(const char*, int) = __extension__(void* (*)(const char*, int))dlsym(RTLD_NEXT, "dlopen");
+    void* (*real)(const char*, int) = __extension__(void* (*)(const char*, int)) dlsym(RTLD_NEXT, "dlopen");
     const char* absent = getenv("BP_PRETEND_ABSENT");
     char room[256];
     if (absent != NULL && name != NULL && strcmp(name, absent) == 0) {
@@ -33,7 +33,7 @@ EXPORT void* dlopen(const char* name, int flags) {
 }
 
 EXPORT int access(const char* path, int mode) {
-    int (*real)(const char*, int) = __extension__(int (*)(const char*, int))dlsym(RTLD_NEXT, "access");
+    int (*real)(const char*, int) = __extension__(int (*)(const char*, int)) dlsym(RTLD_NEXT, "access");
     char room[4096];
     struct stat status;
     const char* there = shown(path, room, sizeof room);
@@ -45,13 +45,13 @@ EXPORT int access(const char* path, int mode) {
 }
 
 EXPORT DIR* opendir(const char* path) {
-    DIR* (*real)(const char*) = __extension__(DIR * (*)(const char*))dlsym(RTLD_NEXT, "opendir");
+    DIR* (*real)(const char*) = __extension__(DIR * (*)(const char*)) dlsym(RTLD_NEXT, "opendir");
     char room[4096];
     return real(shown(path, room, sizeof room));
 }
 
 EXPORT int openat(int folder, const char* path, int flags, ...) {
-    int (*real)(int, const char*, int, ...) = __extension__(int (*)(int, const char*, int, ...))dlsym(RTLD_NEXT, "openat");
+    int (*real)(int, const char*, int, ...) = __extension__(int (*)(int, const char*, int, ...)) dlsym(RTLD_NEXT, "openat");
     char room[4096];
     va_list more;
     va_start(more, flags);

@@ -1,7 +1,6 @@
 // What is said where a machine lacks a driver, or has one that is broken; each time the CPU is there and is chosen.
 #include <functional>
 
-#include "backplane/context.hpp"
 #include "machine.hpp"
 
 namespace backplane::drivers {
@@ -12,7 +11,8 @@ std::string registered(const Place& p, const std::string& backend, const std::st
                        const std::string& name = "one") {
     if (backend == "vulkan") {
         const std::string file = p.at("icd/" + name + ".json");
-        write(file, R"({"file_format_version": "1.0.0", "ICD": {"library_path": ")" + library + R"(", "api_version": "1.3.0"}})");
+        write(file,
+              R"({"file_format_version": "1.0.0", "ICD": {"library_path": ")" + library + R"(", "api_version": "1.3.0"}})");
         return "VK_DRIVER_FILES=" + file;
     }
     write(p.at("icd/" + name + ".icd"), library + "\n");
@@ -85,14 +85,10 @@ const Lack kLacks[] = {
      },
      {"names no library", "install that driver again"}},
     {"ADriverFileThatNamesAMissingLibrary",
-     [](const Place& p, const std::string& backend) {
-         return Environment{registered(p, backend, p.at("gone.so"))};
-     },
+     [](const Place& p, const std::string& backend) { return Environment{registered(p, backend, p.at("gone.so"))}; },
      {"gone.so which cannot be loaded", "No such file", "install that driver again"}},
     {"ADriverFileThatNamesWhatIsNoDriver",
-     [](const Place& p, const std::string& backend) {
-         return Environment{registered(p, backend, BP_TEST_STUB)};
-     },
+     [](const Place& p, const std::string& backend) { return Environment{registered(p, backend, BP_TEST_STUB)}; },
      {"which is no Vulkan driver (a stub?)|which is no OpenCL driver (a stub?)"}},
     {"ADriverThatDoesNotStart",
      [](const Place& p, const std::string& backend) {
@@ -146,7 +142,8 @@ class Verdicts : public testing::TestWithParam<std::tuple<std::string, Lack>> {}
 TEST_P(Verdicts, SayWhatIsLackingAndLeaveTheCpu) {
     const auto& [backend, lack] = GetParam();
     BP_NEEDS(backend, false);
-    if (lack.dies && how_built(backend) != "module") GTEST_SKIP() << backend << " is linked in: what it does, the program does";
+    if (lack.dies && how_built(backend) != "module")
+        GTEST_SKIP() << backend << " is linked in: what it does, the program does";
     const Place p;
     const Environment environment = quiet(p, lack.arrange(p, backend));
     const Outcome o = e2e::run(p, {"doctor", "--json", "--no-cache", "--device", only(backend)}, environment);
@@ -157,7 +154,7 @@ TEST_P(Verdicts, SayWhatIsLackingAndLeaveTheCpu) {
     const Json candidate = candidate_of(report, backend);
     EXPECT_EQ(candidate["verdict"], "failed") << candidate;
     // From the trial in a child, or, of a linked-in module, from itself.
-    EXPECT_EQ(candidate["code"], lack.dies                                        ? "quarantined"
+    EXPECT_EQ(candidate["code"], lack.dies                                      ? "quarantined"
                                  : candidate["path"].get<std::string>().empty() ? "no-devices"
                                                                                 : "open-failed");
     const std::string reason = candidate["reason"];
@@ -177,9 +174,7 @@ TEST_P(Backends, ADriverThatHangsCostsItsTimeAndNoMore) {
     if (how_built(backend) != "module") GTEST_SKIP() << backend << " is linked in: what it does, the program does";
     const Place p;
     set_environment(quiet(p, {registered(p, backend, fake(backend)), "BP_FAKE_DRIVER=hang"}));
-    ContextOptions options;
-    options.module_paths = {BP_TEST_MODULES};
-    options.search_defaults = false;
+    ContextOptions options = options_for(p);
     options.device_filter = only(backend);
     options.probe_limit = std::chrono::milliseconds(1500);
     options.probe_program = BP_TEST_PROBE;
@@ -211,11 +206,27 @@ TEST_P(Backends, AWorkingDriverBesideABrokenOneIsUsed) {
     EXPECT_EQ(report["chosen"], "cpu:0");
 }
 
+TEST_P(Backends, OfManyBrokenDriversTheFirstIsNamedAndTheAdviceIsKept) {
+    const std::string& backend = GetParam();
+    BP_NEEDS(backend, false);
+    const Place p;
+    std::string variable = registered(p, backend, p.at("gone-0.so"), "driver-0");
+    for (const std::string n : {"1", "2", "3"}) {
+        registered(p, backend, p.at("gone-" + n + ".so"), "driver-" + n);
+        if (backend == "vulkan") variable += ":" + p.at("icd/driver-" + n + ".json");
+    }
+    const Outcome o = e2e::run(p, {"doctor", "--json", "--no-cache", "--device", only(backend)}, quiet(p, {variable}));
+    const std::string reason = candidate_of(Json::parse(o.out), backend)["reason"];
+    EXPECT_NE(reason.find("gone-0.so"), std::string::npos) << reason;
+    EXPECT_NE(reason.find("and 3 more are broken"), std::string::npos) << reason;
+    EXPECT_NE(reason.find("install that driver again"), std::string::npos) << reason;
+}
+
 TEST(Verdicts, VariablesThatHideDevicesAreNamed) {
     BP_NEEDS("opencl", true);
     const Place p;
-    const Outcome o = e2e::run(p, {"doctor", "--json", "--no-cache", "--device", only("opencl")},
-                               quiet(p, {"POCL_DEVICES=nonsense"}));
+    const Outcome o =
+        e2e::run(p, {"doctor", "--json", "--no-cache", "--device", only("opencl")}, quiet(p, {"POCL_DEVICES=nonsense"}));
     const std::string reason = candidate_of(Json::parse(o.out), "opencl")["reason"];
     EXPECT_NE(reason.find("POCL_DEVICES=nonsense"), std::string::npos) << reason;
 }

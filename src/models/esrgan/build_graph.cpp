@@ -9,7 +9,8 @@ constexpr int64_t kMostPixels = int64_t{1} << 31;  // in one direction
 
 class Builder {
 public:
-    Builder(const Network& network, int64_t height, int64_t width) : network_(network), height_(height), width_(width) {}
+    Builder(const Network& network, int64_t height, int64_t width, DType dtype)
+        : network_(network), height_(height), width_(width), dtype_(dtype) {}
 
     Graph build() {
         const TensorId image = graph_.input("image", DType::f32, {1, height_, width_, 3});
@@ -24,27 +25,36 @@ private:
         for (const size_t i : stage.inputs) inputs.push_back(written_[i]);
         switch (layer.kind) {
             case LayerKind::input:
-                return graph_.add(Op::transpose, {image}, {{Attr::perm, std::vector<int64_t>{0, 3, 1, 2}}}, layer.name);
+                return as(dtype_,
+                          graph_.add(Op::transpose, {image}, {{Attr::perm, std::vector<int64_t>{0, 3, 1, 2}}}, layer.name));
             case LayerKind::convolution: return convolution(stage, inputs[0]);
             case LayerKind::relu: return graph_.add(Op::relu, inputs, {}, layer.name);
             case LayerKind::concatenate: return graph_.add(Op::concat, inputs, {{Attr::axis, 1}}, layer.name);
             case LayerKind::add: return sum(layer, inputs);
-            case LayerKind::multiply: return graph_.add(Op::mul, {inputs[0], graph_.constant(layer.factor)}, {}, layer.name);
+            case LayerKind::multiply:
+                return graph_.add(Op::mul, {inputs[0], as(dtype_, graph_.constant(layer.factor))}, {}, layer.name);
             case LayerKind::upsample: return upsample(stage, inputs[0]);
             case LayerKind::shuffle:
                 return graph_.add(Op::depth_to_space, inputs, {{Attr::blocksize, layer.by}, {Attr::mode, BP_DTS_DCR}},
                                   layer.name);
             case LayerKind::output: break;
         }
-        const TensorId pixels = graph_.add(Op::transpose, inputs, {{Attr::perm, std::vector<int64_t>{0, 2, 3, 1}}});
+        const TensorId pixels =
+            graph_.add(Op::transpose, {as(DType::f32, inputs[0])}, {{Attr::perm, std::vector<int64_t>{0, 2, 3, 1}}});
         graph_.output(pixels, "upscaled");
         return pixels;
     }
 
+    // From f32 to `dtype`, or back.
+    TensorId as(DType dtype, TensorId tensor) {
+        if (dtype_ == DType::f32) return tensor;
+        return graph_.add(Op::cast, {tensor}, {{Attr::to, static_cast<int64_t>(dtype)}});
+    }
+
     TensorId convolution(const Stage& stage, TensorId input) {
         const Shape& shape = stage.weight;
-        const TensorId weight = graph_.weight(weight_name(stage.layer), DType::f32, shape);
-        const TensorId bias = graph_.weight(bias_name(stage.layer), DType::f32, {shape[0]});
+        const TensorId weight = graph_.weight(weight_name(stage.layer), dtype_, shape);
+        const TensorId bias = graph_.weight(bias_name(stage.layer), dtype_, {shape[0]});
         // "Same" padding; of an even kernel the odd row and column go after, as TensorFlow has it.
         const std::vector<int64_t> pads{(shape[2] - 1) / 2, (shape[3] - 1) / 2, shape[2] / 2, shape[3] / 2};
         return graph_.add(Op::conv, {input, weight, bias}, {{Attr::pads, pads}}, stage.layer.name);
@@ -66,17 +76,18 @@ private:
 
     const Network& network_;
     int64_t height_, width_;
+    DType dtype_;
     Graph graph_;
     std::vector<TensorId> written_;  // by each stage
 };
 
 }  // namespace
 
-Graph build_graph(const Network& network, int64_t height, int64_t width) {
+Graph build_graph(const Network& network, int64_t height, int64_t width, DType dtype) {
     if (height < 1 || width < 1 || height > kMostPixels || width > kMostPixels)
         throw Error(Code::invalid, "cannot upscale an image of " + std::to_string(width) + " by " + std::to_string(height) +
                                        " pixels: each side must be from 1 to 2^31");
-    return Builder(network, height, width).build();
+    return Builder(network, height, width, dtype).build();
 }
 
 }  // namespace backplane::esrgan

@@ -1,5 +1,8 @@
 #include "backplane/esrgan.hpp"
 
+#include <map>
+
+#include "graph/element_types.hpp"
 #include "models/esrgan/network.hpp"
 
 namespace backplane {
@@ -8,6 +11,8 @@ struct Esrgan::State {
     GgufFile file;
     std::string name;
     esrgan::Network network;
+    DType dtype = DType::f32;
+    std::map<std::string, std::vector<std::byte>, std::less<>> halves;  // the weights, when the type is f16
 };
 
 Esrgan Esrgan::open(const std::filesystem::path& path) { return from_gguf(GgufFile::open(path)); }
@@ -24,6 +29,23 @@ Esrgan Esrgan::from_gguf(GgufFile file) {
         throw Error(Code::corrupt, what + "esrgan.scale says " + std::to_string(file.integer("esrgan.scale")) +
                                        ", its layers enlarge by " + std::to_string(state->network.scale));
     state->file = std::move(file);
+    Esrgan model;
+    model.state_ = std::move(state);
+    return model;
+}
+
+Esrgan Esrgan::stored_as(DType dtype) const {
+    if (dtype != DType::f32 && dtype != DType::f16)
+        throw Error(Code::invalid, "cannot use " + state_->name + " with another type than f32 or f16");
+    auto state = std::make_shared<State>(*state_);
+    state->dtype = dtype;
+    state->halves.clear();
+    if (dtype == DType::f16)
+        for (const esrgan::Stage& stage : state->network.stages) {
+            if (stage.layer.kind != esrgan::LayerKind::convolution) continue;
+            for (const std::string& name : {esrgan::weight_name(stage.layer), esrgan::bias_name(stage.layer)})
+                state->halves[name] = graph::encode(graph::decode(state->file.data(name), DType::f32), DType::f16);
+        }
     Esrgan model;
     model.state_ = std::move(state);
     return model;
@@ -47,10 +69,14 @@ double Esrgan::flops(int64_t height, int64_t width) const {
     return flops;
 }
 
-Graph Esrgan::graph(int64_t height, int64_t width) const { return esrgan::build_graph(state_->network, height, width); }
+Graph Esrgan::graph(int64_t height, int64_t width) const {
+    return esrgan::build_graph(state_->network, height, width, state_->dtype);
+}
 
 WeightSource Esrgan::weights() const {
     return [state = state_](std::string_view name) {
+        if (const auto half = state->halves.find(name); half != state->halves.end())
+            return std::span<const std::byte>(half->second);
         return state->file.find_tensor(name) == nullptr ? std::span<const std::byte>() : state->file.data(name);
     };
 }

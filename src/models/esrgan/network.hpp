@@ -40,7 +40,8 @@ using FindTensor = std::function<const GgufTensor*(const std::string& name)>;
 // weights or channels that do not fit, an output that is not RGB.
 Network read_network(const std::vector<std::string>& lines, const FindTensor& find_tensor, const std::string& file);
 
-// Input "image", output "upscaled", both f32 [1, height, width, 3]. Throws Error(invalid) for an extent under 1 or too large.
-Graph build_graph(const Network& network, int64_t height, int64_t width);
+// Input "image", output "upscaled", both f32 [1, height, width, 3]; weights and feature maps are of `dtype`. Throws Error(invalid) for an
+// extent under 1 or too large.
+Graph build_graph(const Network& network, int64_t height, int64_t width, DType dtype);
 
 }  // namespace backplane::esrgan

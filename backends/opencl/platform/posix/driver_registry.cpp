@@ -45,6 +45,7 @@ std::string fault_of(const std::string& file) {
     if (library.empty()) return "ICD " + file + " names no library";
     std::string reason;
     void* opened = backend::open_library(library, reason);
+    if (reason.rfind(library + ": ", 0) == 0) reason.erase(0, library.size() + 2);
     if (opened == nullptr) return "ICD " + file + " names " + library + " which cannot be loaded: " + reason;
     if (backend::find_function(opened, "clGetExtensionFunctionAddress") == nullptr)
         return "ICD " + file + " names " + library + " which is no OpenCL driver (a stub?)";
@@ -66,10 +67,12 @@ std::string why_no_platform() {
         return "no ICD is registered (" + where.place + " is empty or absent" +
                (where.named_by.empty() ? "" : "; " + where.named_by) +
                "); install a driver (Debian: pocl-opencl-icd for the CPU, or the vendor's)";
-    std::string faults;
+    std::vector<std::string> faults;
     for (const std::string& file : files)
-        if (const std::string fault = fault_of(file); !fault.empty()) faults += (faults.empty() ? "" : "; ") + fault;
-    if (!faults.empty()) return faults + "; install that driver again, or remove the file";
+        if (std::string fault = fault_of(file); !fault.empty()) faults.push_back(std::move(fault));
+    if (!faults.empty())
+        return faults[0] + (faults.size() > 1 ? ", and " + std::to_string(faults.size() - 1) + " more are broken" : "") +
+               "; install that driver again, or remove the file";
     std::string names;
     for (const std::string& file : files) names += (names.empty() ? "" : ", ") + file;
     const std::string device = backend::why_no_device_file();

@@ -71,6 +71,7 @@ std::string fault_of(const std::string& manifest) {
     if (library.empty()) return "driver file " + manifest + " names no library";
     std::string reason;
     void* opened = backend::open_library(library, reason);
+    if (reason.rfind(library + ": ", 0) == 0) reason.erase(0, library.size() + 2);
     if (opened == nullptr) return "driver file " + manifest + " names " + library + " which cannot be loaded: " + reason;
     if (backend::find_function(opened, "vk_icdGetInstanceProcAddr") == nullptr &&
         backend::find_function(opened, "vk_icdNegotiateLoaderICDInterfaceVersion") == nullptr)
@@ -100,14 +101,16 @@ std::string why_no_driver(bool started) {
     std::string named_by;
     const std::vector<std::string> files = manifests(named_by);
     if (files.empty()) return none_registered(named_by);
-    std::string faults;
+    std::vector<std::string> faults;
     std::string names;
     for (const std::string& file : files) {
         names += (names.empty() ? "" : ", ") + file.substr(file.find_last_of('/') + 1);
-        if (const std::string fault = fault_of(file); !fault.empty()) faults += (faults.empty() ? "" : "; ") + fault;
+        if (std::string fault = fault_of(file); !fault.empty()) faults.push_back(std::move(fault));
     }
     if (!faults.empty())
-        return faults + "; install that driver again" + (named_by.empty() ? "" : ", or look at " + named_by);
+        return faults[0] + (faults.size() > 1 ? ", and " + std::to_string(faults.size() - 1) + " more are broken" : "") +
+               "; install that driver again" +
+               (named_by.empty() ? "" : ", or look at " + named_by.substr(0, named_by.find('=')));
     if (const std::string variables = left_out_by(); !variables.empty())
         return "the Vulkan loader leaves out drivers (" + variables + "); unset the variable";
     const std::string device = backend::why_no_device_file();
