@@ -1,6 +1,7 @@
 #include "instance.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 #include "common/platform/system.hpp"
 #include "describe.hpp"
@@ -47,6 +48,9 @@ uint64_t hash_of(const void* data, size_t size, uint64_t seed) {
 }
 
 Instance::Instance() {
+    // Drivers that are started by two threads at once have been seen to crash (PoCL 3.1).
+    static std::mutex one_at_a_time;
+    const std::lock_guard lock(one_at_a_time);
     why_ = loader_.why();
     if (!loader_.there()) return;
     const Functions& cl = functions();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 #include "platform/driver_registry.hpp"
 #include "shaders_generated.h"
@@ -69,6 +70,9 @@ uint64_t PhysicalDevice::memory_total() const {
 }
 
 Instance::Instance() {
+    // Drivers that are started by two threads at once have been seen to crash (PoCL 3.1).
+    static std::mutex one_at_a_time;
+    const std::lock_guard lock(one_at_a_time);
     why_ = loader_.why();
     if (loader_.entry() == nullptr) return;
     create();

@@ -17,6 +17,13 @@
 
 namespace {
 
+// Of builds that link the GPU backends in: what drivers do at their start and end is not what this is about (tests/drivers).
+const bool kNoDrivers = [] {
+    backplane::test::set_environment("OCL_ICD_VENDORS", "/nonexistent");
+    backplane::test::set_environment("VK_DRIVER_FILES", "/nonexistent.json");
+    return true;
+}();
+
 namespace fs = std::filesystem;
 
 const fs::path kFolder = BP_TEST_CONSUMERS;

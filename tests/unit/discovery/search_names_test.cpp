@@ -58,7 +58,9 @@ TEST(Search, NamesThatAreNotUtf8AreSearchedAndTheReportIsStillJson) {
     fs::create_directory(odd);
     write(odd / "backplane-\xc3\x28.so", module_bytes());
     write(odd / "backplane-\xf0\x9f.so", Bytes(3, std::byte{'x'}));
-    const Context context(only(odd));
+    ContextOptions options = only(odd);
+    options.use_linked_in = false;
+    const Context context(options);
     const Report report = context.report();
     ASSERT_EQ(report.candidates.size(), 2U);
     EXPECT_EQ(report.candidates[0].verdict, Verdict::loaded) << report.candidates[0].reason;
