@@ -16,7 +16,9 @@
 extern "C" {
 #endif
 
-#if defined(BACKPLANE_SHARED) && defined(_WIN32)
+#if defined(BACKPLANE_BUILDING_SHARED) && defined(_WIN32)
+#define BACKPLANE_API __declspec(dllexport)
+#elif defined(BACKPLANE_SHARED) && defined(_WIN32)
 #define BACKPLANE_API __declspec(dllimport)
 #elif defined(__GNUC__)
 #define BACKPLANE_API __attribute__((visibility("default")))

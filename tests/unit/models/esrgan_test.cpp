@@ -230,5 +230,24 @@ TEST(Esrgan, MultiplyAddShuffleAndEvenKernelsComputeWhatTheySay) {
             }
 }
 
+TEST(Esrgan, StoredAsF16ItComputesNearlyTheSameFromHalfTheBytes) {
+    EsrganFile file;
+    file.tensors.clear();
+    file.tensor("a.weight", {12, 3, 3, 3});
+    file.tensor("a.bias", {12});
+    file.layers = {"input LR", "conv a LR", "multiply m a by=0.5", "add s m a m", "shuffle up s by=2", "output up"};
+    const Esrgan model = file.open();
+    const Esrgan half = model.stored_as(DType::f16);
+    EXPECT_EQ(half.weights()("a.weight").size() * 2, model.weights()("a.weight").size());
+    const std::vector<float> image = some_image(4, 5);
+    const std::vector<float> expected = upscale_exactly(model, 4, 5, image);
+    const std::vector<float> found = upscale_exactly(half, 4, 5, image);
+    ASSERT_EQ(found.size(), expected.size());
+    EXPECT_NE(found, expected);
+    for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 2.0F);
+    EXPECT_EQ(upscale_exactly(half.stored_as(DType::f32), 4, 5, image), expected);
+    EXPECT_THROW(static_cast<void>(model.stored_as(DType::i32)), Error);
+}
+
 }  // namespace
 }  // namespace backplane

@@ -104,7 +104,7 @@ bool suits_patches(const Lowering& to, const Node& node, uint32_t kernel) {
     const Value& y = to[node.output];
     const int64_t groups = node.integer(BP_ATTR_group, 1);
     const int64_t outputs = to[node.inputs[1]].dim[0] / groups;
-    if (!to.can.patches || to.can.software || (kernel != 3 && kernel != 5)) return false;
+    if (!to.can.patches || (kernel != 3 && kernel != 5)) return false;
     if (to.can.least_patches == 0) return true;
     return outputs > 32 && patches_of(y) * y.dim[0] * groups * ((outputs + 63) / 64) >= to.can.least_patches;
 }
