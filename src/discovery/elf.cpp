@@ -170,7 +170,7 @@ private:
             for (const std::string_view word : {"${ORIGIN}", "$ORIGIN"})
                 if (const size_t found = folder.find(word); found != std::string::npos)
                     folder.replace(found, word.size(), origin);
-            if (!folder.empty()) into_.binary.run_paths.emplace_back(folder);
+            if (!folder.empty()) add_run_path(into_.binary, folder);
             at = end + 1;
         }
     }

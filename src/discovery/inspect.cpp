@@ -60,6 +60,9 @@ void read_binary(const ByteSource& source, Inspection& into) {
         note = read_elf(source, into);
     } else if (start.substr(0, 2) == "MZ") {
         note = read_pe(source, into);
+    } else if (start == "\xcf\xfa\xed\xfe" || start == "\xce\xfa\xed\xfe" || start == "\xca\xfe\xba\xbe" ||
+               start == "\xca\xfe\xba\xbf") {
+        note = read_macho(source, into);
     } else {
         into.problem = ReasonCode::not_a_module;
         into.text = "not a shared library: it starts with other bytes";
@@ -136,6 +139,14 @@ Inspection inspect_by_name(const std::filesystem::path& name, base::DynamicLibra
     return result;
 }
 
+void add_run_path(Binary& binary, std::string_view folder) {
+    try {
+        binary.run_paths.push_back(base::path_of(folder));
+    } catch (const std::exception&) {
+        // Where paths are wide, bytes that are no UTF-8 have none.
+    }
+}
+
 const Binary& host_binary() {
     static const Binary kHost = [] {
         Inspection own;
@@ -163,15 +174,19 @@ std::string name_of_machine(const Binary& binary) {
         const char* name;
     };
     static constexpr std::array kRows{
-        Row{Format::elf, 62, "x86-64"},     Row{Format::elf, 183, "arm64"},         Row{Format::elf, 3, "x86 (32-bit)"},
-        Row{Format::elf, 40, "arm"},        Row{Format::elf, 243, "RISC-V"},        Row{Format::elf, 21, "PowerPC 64"},
-        Row{Format::elf, 258, "LoongArch"}, Row{Format::elf, 22, "S/390"},          Row{Format::pe, 0x8664, "x86-64"},
-        Row{Format::pe, 0xaa64, "arm64"},   Row{Format::pe, 0x14c, "x86 (32-bit)"},
+        Row{Format::elf, 62, "x86-64"},          Row{Format::elf, 183, "arm64"},
+        Row{Format::elf, 3, "x86 (32-bit)"},     Row{Format::elf, 40, "arm"},
+        Row{Format::elf, 243, "RISC-V"},         Row{Format::elf, 21, "PowerPC 64"},
+        Row{Format::elf, 258, "LoongArch"},      Row{Format::elf, 22, "S/390"},
+        Row{Format::pe, 0x8664, "x86-64"},       Row{Format::pe, 0xaa64, "arm64"},
+        Row{Format::pe, 0x14c, "x86 (32-bit)"},  Row{Format::macho, 0x01000007, "x86-64"},
+        Row{Format::macho, 0x0100000c, "arm64"},
     };
     std::string name = "machine " + std::to_string(binary.machine);
     for (const Row& row : kRows)
         if (row.format == binary.format && row.machine == binary.machine) name = row.name;
-    return (binary.format == Format::pe ? "Windows on " : "") + name;
+    const char* system = binary.format == Format::pe ? "Windows on " : binary.format == Format::macho ? "macOS on " : "";
+    return system + name;
 }
 
 }  // namespace backplane::discovery

@@ -17,12 +17,12 @@ namespace backplane::discovery {
 // The interface that this library loads modules of; what a descriptor does not say otherwise.
 inline constexpr std::string_view kOwnInterface = "backplane";
 
-enum class Format { none, elf, pe };
+enum class Format { none, elf, pe, macho };
 
 // What of a file decides whether it can run here.
 struct Binary {
     Format format = Format::none;
-    uint32_t machine = 0;  // e_machine, or Machine of the COFF header
+    uint32_t machine = 0;  // e_machine, Machine of the COFF header, or cputype of Mach-O
     uint32_t bits = 0;     // 32 or 64
     bool little_endian = true;
     std::vector<std::string> needed;  // sonames
@@ -53,6 +53,10 @@ Inspection inspect_by_name(const std::filesystem::path& name, base::DynamicLibra
 std::vector<std::byte> read_elf(const ByteSource& source, Inspection& into);
 std::vector<std::byte> read_elf_notes(const ByteSource& notes, Inspection& into);  // one segment of notes alone
 std::vector<std::byte> read_pe(const ByteSource& source, Inspection& into);
+std::vector<std::byte> read_macho(const ByteSource& source, Inspection& into);
+
+// For the readers. A text that is no path on this system names no folder here, and is left out.
+void add_run_path(Binary& binary, std::string_view folder);
 
 // Prefix and JSON as in note.h.
 void read_descriptor(std::span<const std::byte> bytes, Inspection& into);

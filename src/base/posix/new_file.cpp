@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/posix/sync_file.hpp"
+
 namespace backplane::base {
 
 int NewFile::create(const std::filesystem::path& path, bool only_mine) noexcept {
@@ -32,10 +34,7 @@ int NewFile::write(std::span<const std::byte> bytes) noexcept {
     return 0;
 }
 
-int NewFile::sync() noexcept {
-    if (::fsync(static_cast<int>(handle_)) == 0 || errno == EINVAL) return 0;
-    return errno;
-}
+int NewFile::sync() noexcept { return sync_file(static_cast<int>(handle_)); }
 
 int NewFile::close() noexcept {
     const auto descriptor = static_cast<int>(std::exchange(handle_, -1));

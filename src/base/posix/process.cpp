@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,7 +15,7 @@
 #include <system_error>
 #include <thread>
 
-extern char** environ;
+#include "base/posix/process_calls.hpp"
 
 namespace backplane::base {
 
@@ -32,7 +31,7 @@ class Pipe {
 public:
     Pipe() {
         std::array<int, 2> ends{-1, -1};
-        if (::pipe2(ends.data(), O_CLOEXEC) == 0) {
+        if (open_pipe(ends)) {
             read_ = ends[0];
             write_ = ends[1];
             ::fcntl(read_, F_SETFL, O_NONBLOCK);
@@ -102,13 +101,14 @@ int start(const std::filesystem::path& program, const std::vector<std::string>& 
     posix_spawnattr_setsigmask(&spawn.attributes, &none);
     posix_spawnattr_setsigdefault(&spawn.attributes, &all);
     posix_spawnattr_setpgroup(&spawn.attributes, 0);
-    posix_spawnattr_setflags(&spawn.attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setflags(&spawn.attributes, static_cast<short>(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                                                   POSIX_SPAWN_SETSIGDEF | spawn_flags_of_this_system()));
     std::vector<std::string> words{program.string()};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
-    return ::posix_spawn(&child, program.c_str(), &spawn.actions, &spawn.attributes, argv.data(), environ);
+    return ::posix_spawn(&child, program.c_str(), &spawn.actions, &spawn.attributes, argv.data(), inherited_variables());
 }
 
 }  // namespace
@@ -163,14 +163,14 @@ ChildOutcome run_child(const std::filesystem::path& program, const std::vector<s
 }
 
 std::string name_of_signal(int number) {
-    const char* text = ::sigdescr_np(number);
+    const char* text = words_for_signal(number);
     std::string name = text != nullptr ? text : "a signal";
     if (!name.empty() && name[0] >= 'A' && name[0] <= 'Z') name[0] = static_cast<char>(name[0] - 'A' + 'a');
     return name + " (signal " + std::to_string(number) + ")";
 }
 
 void limit_this_process(unsigned seconds) noexcept {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    end_with_parent();
     const rlimit no_core{0, 0};
     ::setrlimit(RLIMIT_CORE, &no_core);
     const rlimit cpu{seconds, seconds + 1};

@@ -1,0 +1,35 @@
+// Written by Apple's documentation; not built or run by this project's checks yet.
+// dyld(1), dlopen_preflight(3). Libraries of the system lie in one cache and need not exist as files.
+#include <dlfcn.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/dynamic_library.hpp"
+
+namespace backplane::base {
+
+namespace {
+
+// Looks for the file and all it needs; loads nothing.
+bool could_be_loaded(const std::filesystem::path& file) { return ::dlopen_preflight(file.c_str()); }
+
+}  // namespace
+
+Presence find_library(const std::string& name, std::span<const std::filesystem::path> run_paths) {
+    constexpr std::string_view kRunPath = "@rpath/";
+    constexpr std::string_view kProgram = "@executable_path/";
+    if (name.starts_with(kProgram))
+        return could_be_loaded(executable_file().parent_path() / name.substr(kProgram.size())) ? Presence::present
+                                                                                               : Presence::absent;
+    const bool by_run_path = name.starts_with(kRunPath);
+    if (name.starts_with('@') && !by_run_path) return Presence::unknown;  // relative to a file that is not named here
+    const std::string rest = by_run_path ? name.substr(kRunPath.size()) : name;
+    if (by_run_path || name.find('/') == std::string::npos)
+        for (const std::filesystem::path& folder : run_paths)
+            if (could_be_loaded(folder / rest)) return Presence::present;
+    if (!by_run_path) return could_be_loaded(name) ? Presence::present : Presence::absent;
+    return Presence::unknown;  // the program's own run paths count, too
+}
+
+}  // namespace backplane::base
