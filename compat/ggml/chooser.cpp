@@ -255,8 +255,7 @@ fs::path find_probe() {
     for (const fs::path& place :
          {folder, folder / "backplane", above, above / "backplane", above / "libexec" / "backplane"}) {
         const base::FileStatus status = base::status_of(place / name);
-        if (status.kind == base::FileStatus::Kind::regular && !status.others_may_write && !status.foreign_owner)
-            return place / name;
+        if (status.kind == base::FileStatus::Kind::regular && status.trusted()) return place / name;
     }
     return {};
 }

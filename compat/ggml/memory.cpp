@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "base/cpu_features.hpp"
+#include "base/fnv1a.hpp"
 #include "base/user_folder.hpp"
 #include "chooser.hpp"
 #include "platform/files.hpp"
@@ -12,12 +13,6 @@ namespace backplane::compat {
 namespace {
 
 constexpr uint64_t kMostBytes = 1 << 20;
-
-uint64_t hash(std::string_view text) {
-    uint64_t h = 0xcbf29ce484222325U;  // FNV-1a: names files and guards nothing
-    for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    return h;
-}
 
 std::string identity(const base::FileStatus& s) {
     return std::to_string(s.volume) + '/' + std::to_string(s.number) + '/' + std::to_string(s.size) + '/' +
@@ -33,8 +28,8 @@ std::string processor() {
 
 // Everything but the modules that a verdict depends on.
 std::string header_of(const std::filesystem::path& folder, const std::filesystem::path& base) {
-    return "backplane-ggml 1 " + std::to_string(hash(folder.string())) + ' ' + identity(base::status_of(base)) + ' ' +
-           std::to_string(hash(processor()));
+    return "backplane-ggml 1 " + std::to_string(base::fnv1a(folder.string())) + ' ' + identity(base::status_of(base)) + ' ' +
+           std::to_string(base::fnv1a(processor()));
 }
 
 int64_t now() {
@@ -47,17 +42,10 @@ int64_t now() {
 Memory::Memory(const std::filesystem::path& state, const std::filesystem::path& folder, const std::filesystem::path& base)
     : header_(header_of(folder, base)) {
     if (state.empty()) return;
-    file_ = state / (std::to_string(hash(header_)) + ".txt");
-    std::string text;
-    try {
-        const base::File file(file_);
-        if (file.status().size > kMostBytes || file.status().others_may_write || file.status().foreign_owner) return;
-        text.resize(file.status().size);
-        text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
-    } catch (const std::exception&) {
-        return;  // nothing is remembered yet
-    }
-    std::istringstream lines(text);
+    file_ = state / (std::to_string(base::fnv1a(header_)) + ".txt");
+    const std::optional<std::string> text = base::read_own_file(file_, kMostBytes);
+    if (!text) return;  // nothing is remembered yet
+    std::istringstream lines(*text);
     std::string line;
     if (!std::getline(lines, line) || line != header_) return;
     while (std::getline(lines, line)) {

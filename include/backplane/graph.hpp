@@ -137,10 +137,11 @@ public:
 
     // Adds a node and returns its (single) output. Trailing optional inputs may be left out, others are no_tensor.
     // Fills in default attributes. Throws Error(invalid): unknown attribute, wrong arity, dtype or shape.
-    TensorId add(Op op, std::span<const TensorId> inputs, std::vector<Attribute> attributes = {}, std::string name = {});
-    TensorId add(Op op, std::initializer_list<TensorId> inputs, std::vector<Attribute> attributes = {},
+    TensorId add(Op op, std::span<const TensorId> inputs, const std::vector<Attribute>& attributes = {},
+                 std::string name = {});
+    TensorId add(Op op, std::initializer_list<TensorId> inputs, const std::vector<Attribute>& attributes = {},
                  std::string name = {}) {
-        return add(op, std::span<const TensorId>(inputs.begin(), inputs.size()), std::move(attributes), std::move(name));
+        return add(op, std::span<const TensorId>(inputs.begin(), inputs.size()), attributes, std::move(name));
     }
 
     void output(TensorId tensor, std::string name);  // the tensor becomes a result; it must be a temporary that a node wrote

@@ -26,7 +26,7 @@ namespace backplane {
 class SpreadDevices {
 public:
     // Throws Error(invalid) without a device.
-    SpreadDevices(std::vector<Device> devices, WeightSource weights);
+    SpreadDevices(std::vector<Device> devices, const WeightSource& weights);
     ~SpreadDevices();
     SpreadDevices(const SpreadDevices&) = delete;
     SpreadDevices& operator=(const SpreadDevices&) = delete;

@@ -2,14 +2,16 @@
 
 namespace backplane::base {
 
-std::string why_not_trusted(const std::filesystem::path& folder) {
-    const FileStatus status = status_of(folder);
-    if (status.others_may_write) return "everybody may write to this folder (" + how_to_protect(folder) + ")";
-    if (status.foreign_owner) return "it belongs to " + status.owner;
+Distrust distrust_of(const std::filesystem::path& folder, const FileStatus& status) {
+    using Kind = Distrust::Kind;
+    if (status.others_may_write)
+        return {Kind::others_may_write, "everybody may write to this folder (" + how_to_protect(folder) + ")"};
+    if (status.foreign_owner) return {Kind::foreign_owner, "it belongs to " + status.owner};
     for (std::filesystem::path above = folder.parent_path(); !above.empty(); above = above.parent_path()) {
         const FileStatus s = status_of(above);
         if (s.others_may_write && !s.sticky)
-            return "everybody may write to " + above.string() + " above it (" + how_to_protect(above) + ")";
+            return {Kind::others_may_write,
+                    "everybody may write to " + above.string() + " above it (" + how_to_protect(above) + ")"};
         if (above == above.parent_path()) break;
     }
     return {};

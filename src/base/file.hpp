@@ -24,6 +24,8 @@ struct FileStatus {
     bool foreign_owner = false;     // owned by neither the system, nor this user, nor the owner of this library
     std::string owner;              // for messages: "user 1000"
     std::string problem;            // why nothing is known; kind is then missing
+
+    [[nodiscard]] bool trusted() const noexcept { return !others_may_write && !foreign_owner; }
 };
 
 // Follows links.
@@ -72,8 +74,15 @@ bool remove_file(const std::filesystem::path& path) noexcept;
 void set_modified_now(const std::filesystem::path& path) noexcept;
 
 // Why nothing in this folder may be trusted: others may write to it, or to one above it that is not sticky, or it belongs to somebody else.
-// Empty: it may.
-std::string why_not_trusted(const std::filesystem::path& folder);
+struct Distrust {
+    enum class Kind { none, others_may_write, foreign_owner };
+    Kind kind = Kind::none;
+    std::string text;  // empty: it may
+};
+Distrust distrust_of(const std::filesystem::path& folder, const FileStatus& status);
+inline std::string why_not_trusted(const std::filesystem::path& folder) {
+    return distrust_of(folder, status_of(folder)).text;
+}
 
 // For libraries that read and write a FILE*: names of any script and length. Null, and errno says why. create_new() refuses a name that
 // is taken.

@@ -10,4 +10,7 @@ void expect_process_end() noexcept;
 // True from the moment that static objects of a library so announced may be gone; nothing may be called in any of them.
 bool process_is_ending() noexcept;
 
+// For what stays open for that reason: keeps it reachable, so that no leak detector takes it for lost.
+void leave_open(const void* handle) noexcept;
+
 }  // namespace backplane::base

@@ -1,7 +1,9 @@
 #include "base/user_folder.hpp"
 
 #include <exception>
+#include <span>
 
+#include "base/file.hpp"
 #include "base/replacing_file.hpp"
 
 namespace backplane::base {
@@ -16,6 +18,18 @@ std::string write_whole_file(const std::filesystem::path& path, const std::strin
         return error.what();
     }
     return {};
+}
+
+std::optional<std::string> read_own_file(const std::filesystem::path& path, uint64_t most) {
+    try {
+        const File file(path);
+        if (file.status().size > most || !file.status().trusted()) return std::nullopt;
+        std::string text(file.status().size, '\0');
+        text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
+        return text;
+    } catch (const std::exception&) {
+        return std::nullopt;
+    }
 }
 
 }  // namespace backplane::base

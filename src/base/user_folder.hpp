@@ -1,7 +1,9 @@
 // Where files of a user's own are kept that can be made anew.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace backplane::base {
@@ -17,5 +19,9 @@ std::string make_own_folder(const std::filesystem::path& folder);
 // Writes a small file for this user only, as a whole or not at all (base/replacing_file.hpp), and makes its folder. Returns what went
 // wrong, empty when nothing did.
 std::string write_whole_file(const std::filesystem::path& path, const std::string& content);
+
+// The content of such a file; nothing when there is none, when it is longer than `most` bytes, or when it is not to be trusted: others
+// may write to it, or it belongs to somebody else.
+std::optional<std::string> read_own_file(const std::filesystem::path& path, uint64_t most);
 
 }  // namespace backplane::base

@@ -79,7 +79,7 @@ std::vector<Probe> find_probes(const fs::path& own) {
         std::string text = name.string();
         if (!text.starts_with(kProbe) || !text.ends_with(ending)) continue;
         const base::FileStatus status = base::status_of(own.parent_path() / name);
-        if (status.kind != base::FileStatus::Kind::regular || status.others_may_write || status.foreign_owner) continue;
+        if (status.kind != base::FileStatus::Kind::regular || !status.trusted()) continue;
         text = text.substr(kProbe.size(), text.size() - kProbe.size() - ending.size());
         found.push_back({own.parent_path() / name, text});
     }
@@ -100,7 +100,7 @@ public:
     Indexed index(const fs::path& file) {
         Indexed result{file.string(), {}, {}, {}, {}};
         discovery::Inspection m = discovery::inspect(file);
-        if (m.status.others_may_write || m.status.foreign_owner)
+        if (!m.status.trusted())
             return failed(
                 result, "not tried: " + (m.status.foreign_owner ? "it belongs to " + m.status.owner
                                                                 : "anybody may write to it; " + base::how_to_protect(file)));
@@ -191,7 +191,7 @@ private:
 };
 
 fs::path folder_of(const IndexChoice& choice) {
-    const fs::path folder = base::real_path(base::path_of(choice.folder));
+    fs::path folder = base::real_path(base::path_of(choice.folder));
     if (folder.empty() || base::status_of(folder).kind != base::FileStatus::Kind::folder)
         throw Error(Code::not_found, "cannot index " + choice.folder + ": there is no such folder");
     if (const discovery::Distrust d = discovery::distrust_of_folder(folder); d.code != ReasonCode::none)

@@ -33,7 +33,7 @@ void take_sidecar(Inspection& into) {
         const base::File file(sidecar);
         std::string json(std::min<uint64_t>(file.status().size, 4097), '\0');
         json.resize(file.read_at(0, std::as_writable_bytes(std::span(json))));
-        if (file.status().others_may_write || file.status().foreign_owner) {
+        if (!file.status().trusted()) {
             into.problem = ReasonCode::writable_by_others;
             into.text =
                 "its sidecar " + sidecar.filename().string() + " belongs to somebody else or may be written by others";

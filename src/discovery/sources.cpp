@@ -24,18 +24,11 @@ bool ends_with(std::string_view text, std::string_view end) {
 }
 
 Distrust distrust(const fs::path& folder, const FileStatus& status) {
-    constexpr ReasonCode kWritable = ReasonCode::writable_by_others;
-    if (status.others_may_write)
-        return {kWritable, "everybody may write to this folder (" + base::how_to_protect(folder) + ")"};
-    if (status.foreign_owner) return {ReasonCode::wrong_owner, "it belongs to " + status.owner};
-    for (fs::path above = folder.parent_path(); !above.empty(); above = above.parent_path()) {
-        const FileStatus s = base::status_of(above);
-        if (s.others_may_write && !s.sticky)
-            return {kWritable,
-                    "everybody may write to " + above.string() + " above it (" + base::how_to_protect(above) + ")"};
-        if (above == above.parent_path()) break;
-    }
-    return {};
+    using Kind = base::Distrust::Kind;
+    base::Distrust found = base::distrust_of(folder, status);
+    if (found.kind == Kind::none) return {};
+    return {found.kind == Kind::foreign_owner ? ReasonCode::wrong_owner : ReasonCode::writable_by_others,
+            std::move(found.text)};
 }
 
 // The folder of the file is trusted; is every folder that the links lead through, as it is written and as it is?

@@ -59,7 +59,7 @@ TensorId Graph::state(std::string name, DType dtype, Shape shape) {
     return append(tensors_, {std::move(name), dtype, Role::state, std::move(shape), 0, {}, 0});
 }
 
-TensorId Graph::add(Op op, std::span<const TensorId> inputs, std::vector<Attribute> attributes, std::string name) {
+TensorId Graph::add(Op op, std::span<const TensorId> inputs, const std::vector<Attribute>& attributes, std::string name) {
     const graph::OpDefinition* definition = graph::find_op(op);
     if (definition == nullptr)
         throw Error(Code::invalid, "there is no op with the id " + std::to_string(static_cast<uint32_t>(op)));

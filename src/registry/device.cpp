@@ -57,7 +57,10 @@ const char* kind_of_value(size_t index) {
 }  // namespace
 
 Device::State::~State() {
-    if (handle != nullptr && !base::process_is_ending()) api->device_close(handle);
+    if (base::process_is_ending())
+        base::leave_open(handle);
+    else if (handle != nullptr)
+        api->device_close(handle);
 }
 
 void Device::State::lose(const std::string& why) {

@@ -122,7 +122,7 @@ std::string build_of(const discovery::Rated& rated) {
 
 }  // namespace
 
-Module::Module(const discovery::Rated& rated, std::shared_ptr<const HostServices> services, Step step)
+Module::Module(const discovery::Rated& rated, const std::shared_ptr<const HostServices>& services, Step step)
     : own_(base::DynamicLibrary::of_this_code()),
       inspection_(rated.inspection),
       host_(std::make_unique<Host>(services, services->cache ? build_of(rated) : std::string())) {
@@ -150,7 +150,8 @@ Module::Module(const discovery::Rated& rated, std::shared_ptr<const HostServices
 
 Module::~Module() {
     if (base::process_is_ending()) {  // its threads may go on, with the host's table, until the process is no more
-        static_cast<void>(host_.release());
+        base::leave_open(host_.release());
+        base::leave_open(handle_);
         library_.keep();
         own_.keep();
         return;

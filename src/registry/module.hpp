@@ -29,7 +29,7 @@ public:
     // Loads, asks for the table, checks it, opens; `step` hears what comes next. Throws LoadFailure.
     using Step = void (*)(const char* name);
     Module(
-        const discovery::Rated& rated, std::shared_ptr<const HostServices> services, Step step = [](const char*) {});
+        const discovery::Rated& rated, const std::shared_ptr<const HostServices>& services, Step step = [](const char*) {});
     ~Module();
     Module(const Module&) = delete;
     Module& operator=(const Module&) = delete;

@@ -100,9 +100,9 @@ fs::path find_probe_program() {
     if (const fs::path installed = discovery::installed_folder(); !installed.empty()) places.push_back(installed);
     for (const fs::path& place : places) {
         const base::FileStatus status = base::status_of(place / name);
-        if (status.kind != base::FileStatus::Kind::regular || status.others_may_write || status.foreign_owner) continue;
+        if (status.kind != base::FileStatus::Kind::regular || !status.trusted()) continue;
         // The program itself may be a link; its folder, too, is one that only its owner writes to.
-        const fs::path real = base::real_path(place / name);
+        fs::path real = base::real_path(place / name);
         if (!real.empty() && discovery::distrust_of_folder(real.parent_path()).code == ReasonCode::none) return real;
     }
     return {};

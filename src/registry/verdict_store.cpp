@@ -5,6 +5,7 @@
 
 #include "base/environment.hpp"
 #include "base/file.hpp"
+#include "base/fnv1a.hpp"
 #include "base/user_folder.hpp"
 
 namespace backplane::registry {
@@ -21,24 +22,16 @@ int64_t now() {
     return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// Two FNV-1a sums of 64 bits: they name files and guard nothing.
+// Two sums of 64 bits, each from a start of its own.
 std::string hash_of(const std::string& text) {
-    std::string hex;
-    for (uint64_t h : {uint64_t{0xcbf29ce484222325}, uint64_t{0x84222325cbf29ce4}}) {
-        for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-        for (int shift = 60; shift >= 0; shift -= 4) hex += "0123456789abcdef"[h >> shift & 15];
-    }
-    return hex;
+    return base::hexadecimal(base::fnv1a(text)) + base::hexadecimal(base::fnv1a(text, 0x84222325cbf29ce4));
 }
 
 std::optional<RememberedTrial> read(const std::filesystem::path& path) {
+    const std::optional<std::string> text = base::read_own_file(path, kMostBytes);
+    if (!text) return std::nullopt;
     try {
-        const base::File file(path);
-        if (file.status().size > kMostBytes || file.status().foreign_owner || file.status().others_may_write)
-            return std::nullopt;
-        std::string text(file.status().size, '\0');
-        text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
-        const Json json = Json::parse(text);
+        const Json json = Json::parse(*text);
         if (json.at("format") != kFormat) return std::nullopt;
         RememberedTrial t;
         const auto name = json.at("trial").get<std::string>();

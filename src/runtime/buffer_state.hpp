@@ -14,7 +14,10 @@ struct Buffer::State {
     State(const State&) = delete;
     State& operator=(const State&) = delete;
     ~State() {
-        if (!base::process_is_ending()) device.state()->api->buffer_close(handle);
+        if (base::process_is_ending())
+            base::leave_open(handle);
+        else
+            device.state()->api->buffer_close(handle);
         --device.state()->buffers;
     }
 

@@ -13,7 +13,10 @@ struct Program::State {
     State(const State&) = delete;
     State& operator=(const State&) = delete;
     ~State() {
-        if (!base::process_is_ending()) device.state()->api->program_close(handle);
+        if (base::process_is_ending())
+            base::leave_open(handle);
+        else
+            device.state()->api->program_close(handle);
         --device.state()->programs;
     }
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/file.hpp"
+#include "base/fnv1a.hpp"
 #include "base/user_folder.hpp"
 
 namespace backplane {
@@ -40,9 +40,7 @@ std::string key_of(const std::vector<DeviceInfo>& devices, const Graph& graph) {
 fs::path file_of(const Context& context, const std::string& key) {
     const fs::path folder = context.state_folder();
     if (folder.empty()) return {};
-    uint64_t h = 0xcbf29ce484222325;  // FNV-1a: names a file and guards nothing, the key itself is compared
-    for (const char c : key) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    return folder / "tuned" / (std::to_string(h) + ".json");
+    return folder / "tuned" / (std::to_string(base::fnv1a(key)) + ".json");
 }
 
 // A session with zeros to run on and room for what comes out.
@@ -129,14 +127,10 @@ std::string tuned_device(const Context& context, const Graph& graph) {
     const std::vector<DeviceInfo> devices = context.devices();
     const std::string key = key_of(devices, graph);
     const fs::path file = file_of(context, key);
-    if (file.empty()) return {};
+    const std::optional<std::string> text = file.empty() ? std::nullopt : base::read_own_file(file, kMostBytes);
+    if (!text) return {};
     try {
-        const base::File opened(file);
-        if (opened.status().size > kMostBytes || opened.status().foreign_owner || opened.status().others_may_write)
-            return {};
-        std::string text(opened.status().size, '\0');
-        text.resize(opened.read_at(0, std::as_writable_bytes(std::span(text))));
-        const Json json = Json::parse(text);
+        const Json json = Json::parse(*text);
         if (json.at("format") != kFormat || json.at("key") != key) return {};
         auto id = json.at("device").get<std::string>();
         const bool here = std::any_of(devices.begin(), devices.end(), [&](const DeviceInfo& d) { return d.id == id; });

@@ -42,11 +42,11 @@ public:
     TensorId input(const Shape& shape) { return input(DType::f32, shape); }
     TensorId weight(DType dtype, const Shape& shape) { return operand(Source::weight, dtype, shape); }
 
-    TensorId add(Op op, std::initializer_list<TensorId> inputs, std::vector<Attribute> attributes = {}) {
-        return data_.graph.add(op, inputs, std::move(attributes));
+    TensorId add(Op op, std::initializer_list<TensorId> inputs, const std::vector<Attribute>& attributes = {}) {
+        return data_.graph.add(op, inputs, attributes);
     }
-    TensorId add(Op op, const std::vector<TensorId>& inputs, std::vector<Attribute> attributes = {}) {
-        return data_.graph.add(op, inputs, std::move(attributes));
+    TensorId add(Op op, const std::vector<TensorId>& inputs, const std::vector<Attribute>& attributes = {}) {
+        return data_.graph.add(op, inputs, attributes);
     }
     void result(TensorId tensor);  // "y0", "y1", ...
     void strict() { data_.math = BP_MATH_STRICT; }

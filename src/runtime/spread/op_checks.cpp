@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "backplane/verify.hpp"
 #include "base/file.hpp"
+#include "base/fnv1a.hpp"
 #include "base/user_folder.hpp"
 #include "registry/device_state.hpp"
 
@@ -26,11 +28,7 @@ std::string key_of(const Device& device) {
     for (const std::string& identity : d.identities) text += '|' + identity;
     const base::FileStatus file = base::status_of(d.module);
     text += '|' + std::to_string(file.size) + '|' + std::to_string(file.modified_ns);
-    uint64_t h = 0xcbf29ce484222325;  // FNV-1a: names a file and guards nothing, the text itself is compared
-    for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    std::string name;
-    for (int shift = 60; shift >= 0; shift -= 4) name += "0123456789abcdef"[h >> shift & 15];
-    return name + '|' + text;
+    return base::hexadecimal(base::fnv1a(text)) + '|' + text;
 }
 
 // What is remembered: by op, "" for right, else what was wrong.
@@ -41,21 +39,15 @@ fs::path file_of(const fs::path& folder, const std::string& key) {
 }
 
 Known read(const fs::path& file, const std::string& key) {
-    Known known;
-    if (file.empty()) return known;
+    const std::optional<std::string> text = file.empty() ? std::nullopt : base::read_own_file(file, kMostBytes);
+    if (!text) return {};
     try {
-        const base::File opened(file);
-        if (opened.status().size > kMostBytes || opened.status().foreign_owner || opened.status().others_may_write)
-            return known;
-        std::string text(opened.status().size, '\0');
-        text.resize(opened.read_at(0, std::as_writable_bytes(std::span(text))));
-        const Json json = Json::parse(text);
-        if (json.at("format") != kFormat || json.at("key") != key) return known;
-        known = json.at("ops").get<Known>();
+        const Json json = Json::parse(*text);
+        if (json.at("format") != kFormat || json.at("key") != key) return {};
+        return json.at("ops").get<Known>();
     } catch (const std::exception&) {
-        known.clear();
+        return {};
     }
-    return known;
 }
 
 // Three of the op's cases that the device takes, of different thirds of the table: they differ in type and shape.

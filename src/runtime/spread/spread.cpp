@@ -38,7 +38,7 @@ struct SpreadDevices::State {
     }
 };
 
-SpreadDevices::SpreadDevices(std::vector<Device> devices, WeightSource weights) : state_(std::make_unique<State>()) {
+SpreadDevices::SpreadDevices(std::vector<Device> devices, const WeightSource& weights) : state_(std::make_unique<State>()) {
     if (devices.empty())
         throw Error(Code::invalid, "cannot spread a graph: no device given; use Context::choose_with_fallback");
     for (const Device& device : devices) state_->weights.push_back(std::make_shared<WeightStore>(device, weights));
@@ -267,14 +267,17 @@ struct SpreadSession::Impl {
                                              [](const Tensor& t) { return t.role == Role::state; });
     }
 
+    // Between runs: plans anew when a part's device is lost.
+    void leave_lost_devices() {
+        const auto lost = [&](const Running& r) { return devices()[r.part.device].state()->lost(); };
+        if (std::none_of(parts.begin(), parts.end(), lost)) return;
+        parts.clear();
+        plan({});
+    }
+
     void run(std::span<const NamedBytes> inputs, std::span<const NamedRoom> outputs, const std::atomic<uint32_t>* cancel) {
         check(inputs, outputs);
-        const bool gone = std::any_of(parts.begin(), parts.end(),
-                                      [&](const Running& r) { return devices()[r.part.device].state()->lost(); });
-        if (gone && parts.size() > 1) {  // the last run ended elsewhere, or another session lost the device
-            parts.clear();
-            plan({});
-        }
+        if (parts.size() > 1) leave_lost_devices();  // the last run ended elsewhere, or another session lost one
         for (size_t i = 0; i < parts.size();) {
             try {
                 run_part(parts[i], inputs, outputs, cancel);
@@ -296,12 +299,7 @@ struct SpreadSession::Impl {
 
     void reset_state() {
         for (auto& [id, content] : state) std::fill(content.begin(), content.end(), std::byte{0});
-        const bool gone = std::any_of(parts.begin(), parts.end(),
-                                      [&](const Running& r) { return devices()[r.part.device].state()->lost(); });
-        if (gone) {
-            parts.clear();
-            plan({});
-        }
+        leave_lost_devices();
         for (Running& running : parts)
             if (running.session && !running.piece) running.session->reset_state();
     }
