@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "base/environment.hpp"
 #include "discovery/discover.hpp"
@@ -53,9 +55,14 @@ std::string list_of(const std::vector<DeviceInfo>& devices) {
 }  // namespace
 
 struct Context::Impl {
+    struct Found {
+        Rated rated;
+        bool decided = false;  // loaded, or it is said why not
+    };
     struct Loaded {
         std::string backend;
         std::shared_ptr<Module> module;
+        size_t place = 0;  // among those found
     };
     struct Listed {
         DeviceInfo info;
@@ -72,8 +79,8 @@ struct Context::Impl {
 
     mutable std::mutex mutex;  // of everything below
     std::vector<Source> sources;
-    std::vector<Candidate> candidates;
-    std::vector<Loaded> loaded;
+    std::vector<Found> found;
+    std::vector<Loaded> loaded;  // in the order of those found
     mutable std::vector<std::weak_ptr<Device::State>> open_devices;
     mutable std::vector<std::string> problems;  // what went wrong since the last scan
 
@@ -94,37 +101,70 @@ struct Context::Impl {
         trials = std::make_unique<registry::Trials>(options, services->options);
     }
 
+    // Searches and judges anew; nothing is loaded by that.
     void scan() {
-        discovery::Discovery found = discovery::discover(options, backplane_linked_in_modules, cpu_mask);
-        sources = std::move(found.sources);
-        candidates.clear();
+        discovery::Discovery discovery = discovery::discover(options, backplane_linked_in_modules, cpu_mask);
+        sources = std::move(discovery.sources);
+        found.clear();
+        for (Rated& rated : discovery.rated) found.push_back({std::move(rated)});
         problems.clear();
-        std::vector<Loaded> before = std::exchange(loaded, {});
-        const Rated* winner = nullptr;
-        for (Rated& rated : found.rated) {
-            Candidate& c = rated.candidate;
-            if (c.code != ReasonCode::none) {
-                // judged
-            } else if (filter.excludes_backend(c.descriptor->backend)) {
-                c.code = ReasonCode::excluded_by_filter;
-                c.reason = filter_source + " '" + filter.text() + "' excludes its backend";
-            } else if (!loaded.empty() && loaded.back().backend == c.descriptor->backend) {
-                c.verdict = Verdict::outranked;
-                c.code = ReasonCode::outranked;
-                c.reason = label(winner->candidate) + " goes before it";
-            } else if (take(rated, before)) {
-                winner = &rated;
-            }
-            services->say(c.verdict == Verdict::failed ? LogLevel::warning : LogLevel::debug,
-                          label_of_any(c) + ": " + name_of(c.verdict) + (c.reason.empty() ? "" : ": " + c.reason));
-            candidates.push_back(c);
+    }
+
+    // Decides on what was found and waits: all of it, or the backends that a filter names, and loads the best of each.
+    void load(const Filter& used) { load(used.named_backends(waiting_and_loaded())); }
+    void load_all() { load(std::nullopt); }
+    void load(const std::optional<std::vector<std::string>>& backends, const std::vector<Loaded>& before = {}) {
+        for (size_t i = 0; i < found.size(); ++i) {
+            const Candidate& c = found[i].rated.candidate;
+            const bool named =
+                !backends || (c.code == ReasonCode::none &&
+                              std::find(backends->begin(), backends->end(), c.descriptor->backend) != backends->end());
+            if (found[i].decided || !named) continue;
+            decide(i, before);
+            found[i].decided = true;
+            found[i].rated.by_name = {};
         }
+    }
+
+    void decide(size_t place, const std::vector<Loaded>& before) {
+        Rated& rated = found[place].rated;
+        Candidate& c = rated.candidate;
+        if (c.code != ReasonCode::none) {
+            // judged
+        } else if (filter.excludes_backend(c.descriptor->backend)) {
+            c.code = ReasonCode::excluded_by_filter;
+            c.reason = filter_source + " '" + filter.text() + "' excludes its backend";
+        } else if (const Loaded* winner = loaded_of(c.descriptor->backend)) {
+            c.verdict = Verdict::outranked;
+            c.code = ReasonCode::outranked;
+            c.reason = label(found[winner->place].rated.candidate) + " goes before it";
+        } else {
+            take(place, before);
+        }
+        services->say(c.verdict == Verdict::failed ? LogLevel::warning : LogLevel::debug,
+                      label_of_any(c) + ": " + name_of(c.verdict) + (c.reason.empty() ? "" : ": " + c.reason));
+    }
+
+    [[nodiscard]] const Loaded* loaded_of(std::string_view backend) const {
+        const auto it = std::find_if(loaded.begin(), loaded.end(), [&](const Loaded& l) { return l.backend == backend; });
+        return it == loaded.end() ? nullptr : &*it;
+    }
+
+    // The backends of all that is or could be loaded.
+    [[nodiscard]] std::vector<std::string> waiting_and_loaded() const {
+        std::vector<std::string> backends;
+        for (const Loaded& l : loaded) backends.push_back(l.backend);
+        for (const Found& f : found)
+            if (!f.decided && f.rated.candidate.code == ReasonCode::none)
+                backends.push_back(f.rated.candidate.descriptor->backend);
+        return backends;
     }
 
     static std::string label_of_any(const Candidate& c) { return c.descriptor ? label(c) : c.path.string(); }
 
     // Loads a candidate, or finds it loaded from an earlier scan. A failure becomes its verdict.
-    bool take(Rated& rated, const std::vector<Loaded>& before) {
+    void take(size_t place, const std::vector<Loaded>& before) {
+        Rated& rated = found[place].rated;
         Candidate& c = rated.candidate;
         try {
             std::shared_ptr<Module> module;
@@ -139,15 +179,14 @@ struct Context::Impl {
             if (module->list(why_none).empty())
                 throw LoadFailure{ReasonCode::no_devices,
                                   why_none.empty() ? "it found no device" : "it found no device: " + why_none};
-            loaded.push_back({c.descriptor->backend, std::move(module)});
+            const auto after = std::find_if(loaded.begin(), loaded.end(), [&](const Loaded& l) { return l.place > place; });
+            loaded.insert(after, {c.descriptor->backend, std::move(module), place});
             c.verdict = Verdict::loaded;
-            return true;
         } catch (const LoadFailure& failure) {
             c.verdict = Verdict::failed;
             c.code = failure.code;
             c.reason = failure.text;
         }
-        return false;
     }
 
     // Throws LoadFailure for a module that its trial in a child process keeps out.
@@ -214,6 +253,31 @@ struct Context::Impl {
         return Device(state);
     }
 
+    // The best device that the filter matches and that opens, without those that failed before: id and why.
+    std::optional<Device> open_first(const Filter& used, std::map<std::string, std::string>& failed) const {
+        const std::vector<Listed> all = list();
+        for (const DeviceInfo& d : used.select(preferred(all))) {
+            if (failed.count(d.id) != 0) continue;
+            const auto listed = std::find_if(all.begin(), all.end(), [&](const Listed& l) { return l.info.id == d.id; });
+            try {
+                return open(*listed);
+            } catch (const Error& error) {
+                failed[d.id] = error.what();
+                remember(d.id + ": " + error.what());
+            }
+        }
+        return std::nullopt;
+    }
+
+    // Without loading what waits: nothing of it could come before this device among the CPUs.
+    [[nodiscard]] bool is_best_cpu(const DeviceInfo& device) const {
+        return device.kind == DeviceKind::cpu && device.warning.empty() &&
+               std::all_of(found.begin(), found.end(), [&](const Found& f) {
+                   const Candidate& c = f.rated.candidate;
+                   return f.decided || c.code != ReasonCode::none || c.descriptor->priority < device.module_priority;
+               });
+    }
+
     [[nodiscard]] std::vector<std::shared_ptr<Device::State>> open_states() const {
         std::erase_if(open_devices, [](const auto& open) { return open.expired(); });
         std::vector<std::shared_ptr<Device::State>> states;
@@ -235,9 +299,10 @@ struct Context::Impl {
     }
 
     void unload(std::string_view backend) {
-        const auto found = std::find_if(loaded.begin(), loaded.end(), [&](const Loaded& l) { return l.backend == backend; });
+        const auto module =
+            std::find_if(loaded.begin(), loaded.end(), [&](const Loaded& l) { return l.backend == backend; });
         const std::string what = "cannot unload '" + std::string(backend) + "'";
-        if (found == loaded.end()) {
+        if (module == loaded.end()) {
             std::string there;
             for (const Loaded& l : loaded) there += (there.empty() ? "" : ", ") + l.backend;
             throw Error(Code::not_found,
@@ -245,19 +310,17 @@ struct Context::Impl {
         }
         std::string users;
         for (const auto& state : open_states()) {
-            if (state->module != found->module) continue;
+            if (state->module != module->module) continue;
             users += (users.empty() ? "" : ", ") + state->info.id + " is open with " + counted(state->buffers, "buffer") +
                      " and " + counted(state->programs, "program");
         }
         if (!users.empty()) throw Error(Code::busy, what + ": " + users + "; release them first");
-        for (Candidate& c : candidates) {
-            if (c.verdict != Verdict::loaded || !c.descriptor || c.descriptor->backend != backend) continue;
-            c.verdict = Verdict::rejected;
-            c.code = ReasonCode::unloaded;
-            c.reason = "unloaded by the application";
-            c.remedy = "rescan() loads it again";
-        }
-        loaded.erase(found);
+        Candidate& c = found[module->place].rated.candidate;
+        c.verdict = Verdict::rejected;
+        c.code = ReasonCode::unloaded;
+        c.reason = "unloaded by the application";
+        c.remedy = "rescan() loads it again";
+        loaded.erase(module);
     }
 
     [[nodiscard]] std::string why(const Filter& used, const std::string& source, const std::vector<DeviceInfo>& devices,
@@ -279,38 +342,35 @@ struct Context::Impl {
     }
 };
 
-Context::Context(ContextOptions options) : impl_(std::make_unique<Impl>(std::move(options))) { impl_->scan(); }
+Context::Context(ContextOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
+    impl_->scan();
+    impl_->load(impl_->filter);
+}
 Context::~Context() = default;
 
 std::vector<DeviceInfo> Context::devices() const {
     const std::lock_guard lock(impl_->mutex);
+    impl_->load_all();
     return Impl::preferred(impl_->list());
 }
 
 Device Context::choose(std::string_view text) const {
-    std::string failures;
+    std::map<std::string, std::string> failed;
     {
         const std::lock_guard lock(impl_->mutex);
         const bool given = !text.empty() && text != "auto";
         const Filter used = given ? Filter(text) : impl_->filter;
-        const std::vector<Impl::Listed> all = impl_->list();
-        const std::vector<DeviceInfo> devices = Impl::preferred(all);
-        const std::vector<DeviceInfo> selected = used.select(devices);
-        if (selected.empty() && !devices.empty())
-            throw Error(Code::not_found,
-                        "cannot choose a device: " +
-                            impl_->why(used, given ? "the filter" : impl_->filter_source, devices, selected));
-        for (const DeviceInfo& d : selected) {
-            const auto listed =
-                std::find_if(all.begin(), all.end(), [&](const Impl::Listed& l) { return l.info.id == d.id; });
-            try {
-                return impl_->open(*listed);
-            } catch (const Error& error) {
-                failures += (failures.empty() ? "" : "; ") + d.id + ": " + error.what();
-                impl_->remember(d.id + ": " + error.what());
-            }
-        }
+        impl_->load(used);
+        if (std::optional<Device> device = impl_->open_first(used, failed)) return *device;
+        impl_->load_all();  // of what the filter names, nothing would open
+        if (std::optional<Device> device = impl_->open_first(used, failed)) return *device;
+        const std::vector<DeviceInfo> devices = Impl::preferred(impl_->list());
+        if (failed.empty() && !devices.empty())
+            throw Error(Code::not_found, "cannot choose a device: " +
+                                             impl_->why(used, given ? "the filter" : impl_->filter_source, devices, {}));
     }
+    std::string failures;
+    for (const auto& [id, why] : failed) failures += (failures.empty() ? "" : "; ") + id + ": " + why;
     if (!failures.empty()) throw Error(Code::not_found, "cannot open a device: " + failures);
     throw Error(Code::not_found, "cannot choose a device: " + report().summary());
 }
@@ -319,6 +379,7 @@ std::vector<Device> Context::choose_with_fallback(std::string_view text) const {
     std::vector<Device> devices{choose(text)};
     const std::lock_guard lock(impl_->mutex);
     const Filter used = !text.empty() && text != "auto" ? Filter(text) : impl_->filter;
+    if (!impl_->is_best_cpu(devices.front().info())) impl_->load_all();
     const std::vector<Impl::Listed> all = impl_->list();
     for (const DeviceInfo& d : Impl::preferred(all)) {
         if (d.kind != DeviceKind::cpu || used.excludes(d)) continue;
@@ -339,8 +400,9 @@ std::filesystem::path Context::state_folder() const { return registry::state_fol
 Report Context::report() const {
     const std::lock_guard lock(impl_->mutex);
     Report report;
+    impl_->load_all();
     report.sources = impl_->sources;
-    report.candidates = impl_->candidates;
+    for (const Impl::Found& f : impl_->found) report.candidates.push_back(f.rated.candidate);
     report.devices = Impl::preferred(impl_->list());
     const std::vector<DeviceInfo> selected = impl_->filter.select(report.devices);
     if (!selected.empty()) report.chosen = selected.front().id;
@@ -353,7 +415,9 @@ Report Context::report() const {
 
 void Context::rescan() {
     const std::lock_guard lock(impl_->mutex);
+    const std::vector<Impl::Loaded> before = std::exchange(impl_->loaded, {});
     impl_->scan();
+    impl_->load(std::nullopt, before);
     impl_->lose_unlisted();
 }
 

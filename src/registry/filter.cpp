@@ -86,11 +86,26 @@ std::vector<DeviceInfo> Filter::select(const std::vector<DeviceInfo>& devices) c
     std::set<std::string> taken;
     const std::vector<std::string> all = wanted_.empty() ? std::vector<std::string>{"auto"} : wanted_;
     for (const std::string& term : all) {
-        for (const DeviceInfo& device : devices) {
-            if (!excludes(device) && matches(term, device) && taken.insert(device.id).second) selected.push_back(device);
+        for (const bool own : {true, false}) {
+            for (const DeviceInfo& device : devices) {
+                if ((term == lower(device.backend)) != own || excludes(device) || !matches(term, device)) continue;
+                if (taken.insert(device.id).second) selected.push_back(device);
+            }
         }
     }
     return selected;
+}
+
+std::optional<std::vector<std::string>> Filter::named_backends(const std::vector<std::string>& all) const {
+    if (wanted_.empty()) return std::nullopt;
+    std::vector<std::string> named;
+    for (const std::string& term : wanted_) {
+        const std::string name = term.substr(0, term.find(':'));
+        const auto found = std::find_if(all.begin(), all.end(), [&](const std::string& b) { return lower(b) == name; });
+        if (found == all.end()) return std::nullopt;
+        named.push_back(*found);
+    }
+    return named;
 }
 
 bool Filter::excludes(const DeviceInfo& device) const {

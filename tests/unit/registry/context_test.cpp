@@ -92,6 +92,46 @@ TEST(Registry, AnExcludedBackendIsNotEvenLoaded) {
     EXPECT_TRUE(report.devices.empty());
 }
 
+ContextOptions minimal_and_scripted() {
+    ContextOptions options = only_minimal();
+    options.module_paths.push_back(std::filesystem::path(BP_TEST_SCRIPTED) / "1");
+    options.probe = ProbePolicy::never;
+    return options;
+}
+
+TEST(Registry, AFilterThatNamesABackendTouchesNoOtherUntilAllAreAskedFor) {
+    const std::filesystem::path other = minimal_and_scripted().module_paths[1] / test::library("backplane-scripted");
+    for (const char* filter : {"minimal", "MINIMAL:0", "minimal:minimal example", "minimal, !software:1"}) {
+        ContextOptions options = minimal_and_scripted();
+        options.device_filter = filter;
+        Context context(options);
+        EXPECT_EQ(context.choose().info().id, "minimal:0") << filter;
+        EXPECT_FALSE(test::is_loaded(other)) << filter;
+        EXPECT_EQ(context.devices().size(), 2U) << filter;
+        EXPECT_TRUE(test::is_loaded(other)) << filter;
+        EXPECT_EQ(context.choose().info().id, "minimal:0") << filter;
+        EXPECT_EQ(context.choose("scripted").info().id, "scripted:0") << filter;
+        context.rescan();
+        EXPECT_EQ(context.devices().size(), 2U) << filter;
+    }
+    EXPECT_FALSE(test::is_loaded(other));
+}
+
+TEST(Registry, WhatIsNamedAndNotThereIsLookedForAmongAllAndTheErrorTellsThem) {
+    for (const char* filter : {"minimal:7", "minimal:0,!minimal", "pci:0000:99:00.0"}) {
+        ContextOptions options = minimal_and_scripted();
+        options.device_filter = filter;
+        const Context context(options);
+        const std::string text = error_of([&] { (void)context.choose(); });
+        EXPECT_NE(text.find("scripted:0"), std::string::npos) << text;
+    }
+    ContextOptions options = minimal_and_scripted();
+    options.device_filter = "minimal:7,discrete";
+    EXPECT_EQ(Context(options).choose().info().id, "scripted:0");
+    options.device_filter = "minimal:7";
+    EXPECT_EQ(Context(options).choose("scripted:0").info().id, "scripted:0") << "asked for by the application after all";
+}
+
 TEST(Registry, ARescanKeepsWhatIsOpen) {
     Context context(only_minimal());
     const Device before = context.choose("minimal");

@@ -110,5 +110,23 @@ TEST(Filter, NonsenseMatchesNothingAndEndsSoon) {
     EXPECT_EQ(chosen("!"), "gpu:1 gpu:0 cpu:0 odd:0");
 }
 
+TEST(Filter, ABackendsNameGoesBeforeTheKindOfThatName) {
+    std::vector<DeviceInfo> devices{device("fast:0", "fast", "Some CPU", DeviceKind::cpu),
+                                    device("cpu:0", "cpu", "Some CPU", DeviceKind::cpu)};
+    std::string ids;
+    for (const DeviceInfo& d : Filter("CPU").select(devices)) ids += d.id + " ";
+    EXPECT_EQ(ids, "cpu:0 fast:0 ");
+}
+
+TEST(Filter, ItKnowsWhichBackendsItsTermsName) {
+    const std::vector<std::string> all{"cpu", "gpu", "Odd"};
+    using Names = std::vector<std::string>;
+    EXPECT_EQ(Filter("gpu:1,cpu").named_backends(all), (Names{"gpu", "cpu"}));
+    EXPECT_EQ(Filter("odd:some name, !gpu").named_backends(all), Names{"Odd"});
+    for (const char* any :
+         {"", "auto", "!cpu", "discrete", "cpu,discrete", "name=*cpu*", "pci:0000:01:00.0", "gp", "gpux:0"})
+        EXPECT_FALSE(Filter(any).named_backends(all)) << any;
+}
+
 }  // namespace
 }  // namespace backplane::registry
