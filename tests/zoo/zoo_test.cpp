@@ -40,9 +40,18 @@ ContextOptions options_for(const fs::path& folder) {
     return o;
 }
 
+// Of the children's sanitizers, where this is built with one: what a signal is shall stay one. The host's have read theirs.
+void leave_signals_to_the_system() {
+    const char* options =
+        "handle_segv=0:handle_abort=0:handle_sigill=0:handle_sigfpe=0:handle_sigbus=0:detect_leaks=0:report_thread_leaks=0";
+    test::set_environment("ASAN_OPTIONS", options);
+    test::set_environment("TSAN_OPTIONS", options);
+}
+
 class Zoo : public testing::TestWithParam<Animal> {
 protected:
     Zoo() : folder_(test::make_temporary_folder()) {
+        leave_signals_to_the_system();
         const std::string bad = test::library(std::string("backplane-") + GetParam().fault);
         fs::create_directory(folder_ / "modules");
         fs::copy_file(fs::path(BP_TEST_ZOO) / bad, folder_ / "modules" / bad);
@@ -93,6 +102,7 @@ TEST_P(Zoo, AnotherStateFolderThatCannotBeWrittenChangesNothing) {
 class WholeZoo : public testing::Test {
 protected:
     WholeZoo() : folder_(test::make_temporary_folder()) {
+        leave_signals_to_the_system();
         for (const Animal& animal : all_animals())
             if (animal.verdict != Verdict::loaded)
                 files_.push_back(fs::path(BP_TEST_ZOO) / test::library(std::string("backplane-") + animal.fault));
