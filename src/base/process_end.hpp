@@ -13,4 +13,12 @@ bool process_is_ending() noexcept;
 // For what stays open for that reason: keeps it reachable, so that no leak detector takes it for lost.
 void leave_open(const void* handle) noexcept;
 
+template <class Handle, class Close>
+void close_in_time(Handle* handle, Close close) {
+    if (process_is_ending())
+        leave_open(handle);
+    else
+        close(handle);
+}
+
 }  // namespace backplane::base

@@ -1,7 +1,7 @@
 // backplane-probe FILE SECONDS [OPTION=VALUE...]: loads one module, opens it, lists its devices, and says on descriptor 3 how far it came.
 //
 // The library runs this before it loads a module that it does not know (src/registry/trial.hpp). Whatever the module does to this process,
-// the record ends where it happened: "step NAME" before each step, then "good" or "failed TEXT", "changed WHAT" of the process if it did, then "end".
+// the record ends where it happened: "step NAME" before each step, then "good" or "failed CODE TEXT", "changed WHAT" of the process if it did, then "end".
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -25,6 +25,10 @@ std::string one_line(std::string text) {
     return text;
 }
 
+void say_failed(ReasonCode code, const std::string& text) {
+    say(std::string("failed ") + name_of(code) + " " + one_line(text));
+}
+
 void probe(const std::string& file, const std::shared_ptr<registry::HostServices>& services) {
     const base::ProcessState before = base::process_state();
     discovery::Rated rated;
@@ -34,7 +38,10 @@ void probe(const std::string& file, const std::shared_ptr<registry::HostServices
         say("step list");
         std::string why_none;
         const std::vector<registry::ListedDevice> devices = module.list(why_none);
-        say(devices.empty() ? "failed it found no device: " + one_line(why_none) : "good");
+        if (devices.empty())
+            say_failed(ReasonCode::no_devices, registry::without_devices(why_none));
+        else
+            say("good");
         say("step close");
     }
     if (const std::string changed = base::changes(before, base::process_state()); !changed.empty())
@@ -57,13 +64,13 @@ int main(int argc, char** argv) {
     try {
         probe(words[1], services);
     } catch (const registry::LoadFailure& failure) {
-        say("failed " + one_line(failure.text));
+        say_failed(failure.code, failure.text);
         say("end");
     } catch (const std::exception& error) {
-        say("failed something was thrown out of it: " + one_line(error.what()));
+        say_failed(ReasonCode::open_failed, std::string("something was thrown out of it: ") + error.what());
         say("end");
     } catch (...) {
-        say("failed something was thrown out of it");
+        say_failed(ReasonCode::open_failed, "something was thrown out of it");
         say("end");
     }
     // Destructors of the module's libraries have had their chance in close(); a driver's at exit are not ours to wait for.

@@ -177,8 +177,7 @@ struct Context::Impl {
             }
             std::string why_none;
             if (module->list(why_none).empty())
-                throw LoadFailure{ReasonCode::no_devices,
-                                  why_none.empty() ? "it found no device" : "it found no device: " + why_none};
+                throw LoadFailure{ReasonCode::no_devices, registry::without_devices(why_none)};
             const auto after = std::find_if(loaded.begin(), loaded.end(), [&](const Loaded& l) { return l.place > place; });
             loaded.insert(after, {c.descriptor->backend, std::move(module), place});
             c.verdict = Verdict::loaded;

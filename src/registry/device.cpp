@@ -57,10 +57,7 @@ const char* kind_of_value(size_t index) {
 }  // namespace
 
 Device::State::~State() {
-    if (base::process_is_ending())
-        base::leave_open(handle);
-    else if (handle != nullptr)
-        api->device_close(handle);
+    if (handle != nullptr) base::close_in_time(handle, api->device_close);
 }
 
 void Device::State::lose(const std::string& why) {

@@ -18,6 +18,11 @@ struct LoadFailure {
     std::string text;
 };
 
+// "it found no device: there is no driver"; `why`: the module's words, or none.
+inline std::string without_devices(const std::string& why) {
+    return why.empty() ? "it found no device" : "it found no device: " + why;
+}
+
 struct ListedDevice {
     uint64_t id = 0;  // the module's
     DeviceInfo info;  // all but `id`, `backend` and the module's fields

@@ -24,9 +24,10 @@ int64_t in_future(int64_t seconds) {
            std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// What the child said, line by line: "step NAME", then "good" or "failed TEXT", "changed WHAT", then "end".
+// What the child said, line by line: "step NAME", then "good" or "failed CODE TEXT", "changed WHAT", then "end".
 struct Record {
     std::string step = "start", failure, changed;
+    ReasonCode code = ReasonCode::none;  // of the failure
     bool good = false, complete = false;
 };
 
@@ -36,7 +37,11 @@ Record parse(const std::string& text) {
     for (std::string line; std::getline(lines, line);) {
         if (line.compare(0, 5, "step ") == 0) record.step = line.substr(5, 32);
         if (line == "good") record.good = true;
-        if (line.compare(0, 7, "failed ") == 0) record.failure = line.substr(7, 1100);
+        if (line.compare(0, 7, "failed ") == 0) {
+            const size_t start = std::min(line.find(' ', 7), line.size() - 1) + 1;
+            record.code = reason_code_of(line.substr(7, start - 8)).value_or(ReasonCode::open_failed);
+            record.failure = line.substr(start, 1100);
+        }
         if (line.compare(0, 8, "changed ") == 0) record.changed = line.substr(8, 512);
         if (line == "end") record.complete = true;
     }
@@ -72,6 +77,7 @@ RememberedTrial judge(const base::ChildOutcome& child, double limit) {
         return t;
     } else if (record.complete && !record.failure.empty()) {
         t.trial = Trial::failed;
+        t.code = record.code;
         t.reason = record.failure;
         t.until = in_future(kDay / 24);
         return t;
@@ -172,7 +178,7 @@ Trials::Answer Trials::ask(const discovery::Inspection& module) const {
     if (known->trial == Trial::good) return {ReasonCode::none, known->reason, {}, {}};
     const std::string remedy =
         "update its driver or the module; `backplane modules forget " + module.path.string() + "` has it tried again";
-    if (known->trial == Trial::failed) return {ReasonCode::open_failed, known->reason, {}, {}};
+    if (known->trial == Trial::failed) return {known->code, known->reason, {}, {}};
     if (known->trial == Trial::hung)
         return {ReasonCode::timed_out, known->reason + " when it was tried in a child process", remedy, {}};
     return {ReasonCode::quarantined, known->reason + " when it was tried in a child process", remedy, {}};

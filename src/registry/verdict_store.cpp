@@ -37,6 +37,7 @@ std::optional<RememberedTrial> read(const std::filesystem::path& path) {
         const auto name = json.at("trial").get<std::string>();
         for (size_t i = 0; i < kNames.size(); ++i)
             if (name == kNames[i]) t.trial = static_cast<Trial>(i);
+        t.code = reason_code_of(json.at("code").get<std::string>()).value_or(ReasonCode::open_failed);
         t.reason = json.at("reason").get<std::string>();
         t.file = json.at("file").get<std::string>();
         t.when = json.at("when").get<int64_t>();
@@ -56,6 +57,12 @@ std::optional<RememberedTrial> read(const std::filesystem::path& path) {
 
 const char* name_of(Trial trial) noexcept { return kNames.at(static_cast<size_t>(trial)); }
 
+std::optional<ReasonCode> reason_code_of(std::string_view name) {
+    for (int i = 0; i <= static_cast<int>(ReasonCode::unloaded); ++i)
+        if (name == backplane::name_of(static_cast<ReasonCode>(i))) return static_cast<ReasonCode>(i);
+    return std::nullopt;
+}
+
 std::filesystem::path VerdictStore::path_of(const std::string& key) const { return folder_ / (key + ".json"); }
 
 std::optional<RememberedTrial> VerdictStore::find(const std::string& key) const {
@@ -64,8 +71,15 @@ std::optional<RememberedTrial> VerdictStore::find(const std::string& key) const 
 
 void VerdictStore::remember(const std::string& key, const RememberedTrial& t) const {
     if (folder_.empty()) return;
-    const Json json{{"format", kFormat}, {"trial", name_of(t.trial)}, {"reason", t.reason},     {"file", t.file},
-                    {"when", now()},     {"until", t.until},          {"attempts", t.attempts}, {"by_hand", t.by_hand}};
+    const Json json{{"format", kFormat},
+                    {"trial", name_of(t.trial)},
+                    {"code", backplane::name_of(t.code)},
+                    {"reason", t.reason},
+                    {"file", t.file},
+                    {"when", now()},
+                    {"until", t.until},
+                    {"attempts", t.attempts},
+                    {"by_hand", t.by_hand}};
     base::write_whole_file(path_of(key), json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 

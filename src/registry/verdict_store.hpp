@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "backplane/context.hpp"
 #include "discovery/inspect.hpp"
 
 namespace backplane::registry {
@@ -14,15 +16,18 @@ namespace backplane::registry {
 enum class Trial { good, failed, crashed, hung, exited, garbage, not_tried };
 const char* name_of(Trial trial) noexcept;  // "crashed"
 
+std::optional<ReasonCode> reason_code_of(std::string_view name);  // of "open-failed"
+
 struct RememberedTrial {
     Trial trial = Trial::not_tried;
-    std::string reason;    // a sentence; for a good one what it changes of the process, mostly nothing
-    std::string file;      // the module's path
-    int64_t when = 0;      // seconds since 1970
-    int64_t until = 0;     // when it is forgotten; 0: never
-    int attempts = 1;      // how often a hanging one was tried, each time with more time
-    bool by_hand = false;  // `backplane modules trust`
-    bool expired = false;  // too old to count; tells how often it was tried
+    ReasonCode code = ReasonCode::open_failed;  // of a failed one
+    std::string reason;                         // a sentence; for a good one what it changes of the process, mostly nothing
+    std::string file;                           // the module's path
+    int64_t when = 0;                           // seconds since 1970
+    int64_t until = 0;                          // when it is forgotten; 0: never
+    int attempts = 1;                           // how often a hanging one was tried, each time with more time
+    bool by_hand = false;                       // `backplane modules trust`
+    bool expired = false;                       // too old to count; tells how often it was tried
 };
 
 // Entries are files NAME.json in one folder, made whole by a rename; one that cannot be read or does not fit is as good as none. All

@@ -14,10 +14,7 @@ struct Buffer::State {
     State(const State&) = delete;
     State& operator=(const State&) = delete;
     ~State() {
-        if (base::process_is_ending())
-            base::leave_open(handle);
-        else
-            device.state()->api->buffer_close(handle);
+        base::close_in_time(handle, device.state()->api->buffer_close);
         --device.state()->buffers;
     }
 

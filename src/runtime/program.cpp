@@ -13,10 +13,7 @@ struct Program::State {
     State(const State&) = delete;
     State& operator=(const State&) = delete;
     ~State() {
-        if (base::process_is_ending())
-            base::leave_open(handle);
-        else
-            device.state()->api->program_close(handle);
+        base::close_in_time(handle, device.state()->api->program_close);
         --device.state()->programs;
     }
 

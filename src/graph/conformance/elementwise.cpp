@@ -195,4 +195,19 @@ void binary_cases(CaseList& list, const BinaryPlan& plan) {
     binary_integers(list, plan);
 }
 
+std::vector<std::pair<double, double>> arithmetic_specials() {
+    return {{kInfinity, 1.0},
+            {kInfinity, -kInfinity},
+            {kInfinity, kInfinity},
+            {kNaN, 1.0},
+            {1.0, kNaN},
+            {0.0, -0.0},
+            {-0.0, -0.0},
+            {0.0, kInfinity},
+            {1.0, 0.0},
+            {-1.0, 0.0},
+            {1.0, -0.0},
+            {0.0, 0.0}};
+}
+
 }  // namespace backplane::graph

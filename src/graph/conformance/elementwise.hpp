@@ -31,4 +31,7 @@ struct BinaryPlan {
 
 void binary_cases(CaseList& list, const BinaryPlan& plan);
 
+// Pairs for which the arithmetic of IEEE 754 has rules of its own: infinities, NaN, signed zeros.
+std::vector<std::pair<double, double>> arithmetic_specials();
+
 }  // namespace backplane::graph
