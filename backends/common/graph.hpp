@@ -22,7 +22,7 @@ struct Value {
     uint32_t tensor = kNone;          // index in the graph, for what is bound at each run
     ValueId state = kNone;            // what a node writes to update this STATE value
     uint64_t bytes = 0;
-    uint32_t base = 0;  // where it lies: the memory, and the offset in it (a backend's memory plan)
+    uint32_t base = 0;  // where it lies: the memory, and the offset in it (workspace.hpp)
     uint64_t offset = 0;
 
     [[nodiscard]] int64_t elements() const;
@@ -47,14 +47,6 @@ struct Node {
     [[nodiscard]] std::string text() const;
 };
 
-// Applied to each element of a node's result before it is stored, in order: what fusion made of the nodes that followed.
-struct PostOp {
-    enum Kind : uint8_t { bias, unary, scale, add } kind = unary;
-    uint32_t op = 0;        // unary: BP_OP_*
-    float a = 0, b = 0;     // unary: its attributes; scale: the factor
-    ValueId value = kNone;  // bias: one a channel or column; add: same shape as the result
-};
-
 // Why an op is not done; reason BP_WHY_NONE: it is.
 struct Verdict {
     uint32_t reason = BP_WHY_NONE;
@@ -70,15 +62,9 @@ struct ImportedGraph {
 // Reads the host's graph. Throws Failure(BP_INVALID); symbolic dimensions are Failure(BP_UNSUPPORTED).
 ImportedGraph read_graph(const bp_graph* graph);
 
-// The graph as a plan of the backend's own: `Plan` has values, nodes and outputs of types derived from the ones above.
-template <typename Plan>
-Plan plan_of(const bp_graph* graph) {
-    ImportedGraph read = read_graph(graph);
-    Plan plan;
-    for (Value& value : read.values) plan.values.push_back({std::move(value)});
-    for (Node& node : read.nodes) plan.nodes.push_back({std::move(node)});
-    plan.outputs = std::move(read.outputs);
-    return plan;
-}
+// One tensor or node of a graph that GraphView::validate() has seen, for a backend that makes no plan; throw as read_graph does. The bytes of
+// a constant stay where they are.
+Value read_tensor(const sdk::GraphView& graph, uint32_t index);
+Node read_node(const sdk::GraphView& graph, uint32_t index);
 
 }  // namespace backplane::backend

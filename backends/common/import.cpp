@@ -20,18 +20,7 @@ void check_size(const Value& value, uint32_t index) {
 
 Value import_tensor(const sdk::GraphView& graph, uint32_t index) {
     const bp_tensor t = graph.tensor(index);
-    Value value;
-    value.dtype = t.dtype;
-    value.role = t.role;
-    value.tensor = index;
-    for (uint32_t d = 0; d < t.rank; ++d) {
-        if (t.dim[d] < 0)
-            throw sdk::Failure(BP_UNSUPPORTED, "compile: tensor " + std::to_string(index) +
-                                                   " has a symbolic dimension; compile the graph once per size");
-        value.dim.push_back(t.dim[d]);
-    }
-    check_size(value, index);
-    value.bytes = graph.bytes(t);
+    Value value = read_tensor(graph, index);
     if (t.role == BP_ROLE_CONSTANT) {
         if (t.data.size < value.bytes || (t.data.data == nullptr && value.bytes != 0))
             throw sdk::Failure(BP_INVALID, "graph is not valid: constant tensor " + std::to_string(index) + " has " +
@@ -48,7 +37,26 @@ Value import_tensor(const sdk::GraphView& graph, uint32_t index) {
     return value;
 }
 
-Node import_node(const sdk::GraphView& graph, const bp_span& attributes, uint32_t index) {
+}  // namespace
+
+Value read_tensor(const sdk::GraphView& graph, uint32_t index) {
+    const bp_tensor t = graph.tensor(index);
+    Value value;
+    value.dtype = t.dtype;
+    value.role = t.role;
+    value.tensor = index;
+    for (uint32_t d = 0; d < t.rank; ++d) {
+        if (t.dim[d] < 0)
+            throw sdk::Failure(BP_UNSUPPORTED, "compile: tensor " + std::to_string(index) +
+                                                   " has a symbolic dimension; compile the graph once per size");
+        value.dim.push_back(t.dim[d]);
+    }
+    check_size(value, index);
+    value.bytes = graph.bytes(t);
+    return value;
+}
+
+Node read_node(const sdk::GraphView& graph, uint32_t index) {
     const bp_node n = graph.node(index);
     Node node;
     node.op = n.op;
@@ -59,22 +67,23 @@ Node import_node(const sdk::GraphView& graph, const bp_span& attributes, uint32_
     if (n.outputs != 1 || node.output == BP_NO_TENSOR)
         throw sdk::Failure(BP_INVALID, "graph is not valid: " + node.text() + " must have one output");
     for (uint32_t k = 0; k < n.attributes; ++k) {
-        const bp_attribute a = sdk::read(BP_AT(bp_attribute, &attributes, n.attribute + k));
-        if (a.type == BP_ATTRIBUTE_INT) node.integers[a.id] = a.integer;
-        if (a.type == BP_ATTRIBUTE_FLOAT) node.numbers[a.id] = a.number;
+        const bp_attribute a = graph.attribute(n, k);
+        bool kept = false;
+        if (a.type == BP_ATTRIBUTE_INT) kept = node.integers.emplace(a.id, a.integer).second;
+        if (a.type == BP_ATTRIBUTE_FLOAT) kept = node.numbers.emplace(a.id, a.number).second;
         if (a.type == BP_ATTRIBUTE_INTS) {
             const auto* data = static_cast<const int64_t*>(a.integers.data);
-            node.lists[a.id].assign(data, data + (data != nullptr ? a.integers.size / sizeof(int64_t) : 0));
+            const size_t count = data != nullptr ? a.integers.size / sizeof(int64_t) : 0;
+            kept = node.lists.emplace(a.id, std::vector<int64_t>(data, data + count)).second;
         }
+        // Stated twice, or of a type unknown here: kept as what no op has, so that the rules refuse the node.
+        if (!kept) node.integers.emplace(BP_ATTR_unknown, a.id);
     }
     return node;
 }
 
-}  // namespace
-
 ImportedGraph read_graph(const bp_graph* from) {
     const sdk::GraphView graph(from);
-    const bp_span attributes = sdk::read(from).attributes;
     graph.validate();
     ImportedGraph plan;
     for (uint32_t i = 0; i < graph.tensors(); ++i) plan.values.push_back(import_tensor(graph, i));
@@ -85,7 +94,7 @@ ImportedGraph read_graph(const bp_graph* from) {
         if (v.role == BP_ROLE_OUTPUT || v.state != kNone) plan.outputs.push_back(i);
     }
     for (uint32_t i = 0; i < graph.nodes(); ++i) {
-        Node node = import_node(graph, attributes, i);
+        Node node = read_node(graph, i);
         for (const ValueId v : node.inputs)
             if (v != kNone && !written[v])
                 throw sdk::Failure(BP_INVALID, "graph is not valid: " + node.text() + " reads tensor " + std::to_string(v) +

@@ -24,15 +24,32 @@ void require_attribute(bool holds, const char* text) {
     if (!holds) throw Refusal{BP_WHY_ATTRIBUTE, text};
 }
 
-// Operands without which a node has no meaning.
-size_t inputs_needed(const Node& node) {
+// How many operands an op has; those beyond `least` may be left out.
+struct Arity {
+    size_t least, most;
+};
+
+Arity arity_of(const Node& node) {
     switch (node.op) {
-        case BP_OP_batch_norm: return 5;
-        case BP_OP_conv:
+        case BP_OP_concat: return {std::max<size_t>(1, node.inputs.size()), SIZE_MAX};
+        case BP_OP_conv: return {2, 3};
         case BP_OP_matmul:
-        case BP_OP_gather: return 2;
-        case BP_OP_concat: return std::max<size_t>(1, node.inputs.size());
-        default: return node.op >= BP_OP_add && node.op <= BP_OP_min ? 2 : 1;
+        case BP_OP_gather: return {2, 2};
+        case BP_OP_layer_norm:
+        case BP_OP_group_norm: return {1, 3};
+        case BP_OP_rms_norm: return {1, 2};
+        case BP_OP_batch_norm: return {5, 5};
+        default: return node.op >= BP_OP_add && node.op <= BP_OP_min ? Arity{2, 2} : Arity{1, 1};
+    }
+}
+
+uint32_t type_of_attribute(uint32_t id) {
+    switch (id) {
+#define BP_ATTRIBUTE_TYPE(number, identifier, type, name) \
+    case number: return BP_ATTRIBUTE_##type;
+        BP_ATTRIBUTES(BP_ATTRIBUTE_TYPE)
+#undef BP_ATTRIBUTE_TYPE
+        default: return 0;
     }
 }
 
@@ -67,14 +84,16 @@ std::vector<uint32_t> attributes_of(uint32_t op) {
 
 void check_attributes(const Node& node) {
     const std::vector<uint32_t> known = attributes_of(node.op);
-    auto require_known = [&](const auto& given) {
-        for (const auto& attribute : given)
-            require_attribute(std::find(known.begin(), known.end(), attribute.first) != known.end(),
-                              "has an attribute that the op does not have");
+    auto require_known = [&](const auto& given, uint32_t type) {
+        for (const auto& [id, value] : given) {
+            require_attribute(std::find(known.begin(), known.end(), id) != known.end(),
+                              "has an attribute that the op does not have, or one twice");
+            require_attribute(type_of_attribute(id) == type, "has an attribute of another type than its own");
+        }
     };
-    require_known(node.integers);
-    require_known(node.numbers);
-    require_known(node.lists);
+    require_known(node.integers, BP_ATTRIBUTE_INT);
+    require_known(node.numbers, BP_ATTRIBUTE_FLOAT);
+    require_known(node.lists, BP_ATTRIBUTE_INTS);
     for (const auto& [id, value] : node.integers)
         require_attribute(value >= -kMost && value <= kMost, "has an attribute out of range");
     for (const auto& [id, list] : node.lists)
@@ -92,7 +111,7 @@ struct Rules {
     [[nodiscard]] const Dims& dim(size_t k) const { return inputs[k]->dim; }
     [[nodiscard]] bool has(size_t k) const { return node.input(k) != kNone; }
     [[nodiscard]] size_t axis(size_t rank) const {
-        const int64_t at = node.integer(BP_ATTR_axis, 0);
+        const int64_t at = node.integer(BP_ATTR_axis, node.op == BP_OP_gather ? 0 : -1);  // else it must be stated
         require_attribute(at >= 0 && at < static_cast<int64_t>(rank), "has an axis outside its operand");
         return static_cast<size_t>(at);
     }
@@ -102,6 +121,12 @@ struct Rules {
         require_attribute(out.size() == length, "has an attribute of the wrong length");
         for (const int64_t v : out) require_attribute(v >= least, "has an attribute out of range");
         return out;
+    }
+    // A choice from `first`, which is meant when it is not given, to `last`.
+    [[nodiscard]] int64_t one_of(uint32_t id, int64_t first, int64_t last) const {
+        const int64_t chosen = node.integer(id, first);
+        require_attribute(chosen >= first && chosen <= last, "has an unknown mode");
+        return chosen;
     }
     void require_parameter(size_t k, const Dims& wanted) const {
         if (has(k)) require(dim(k) == wanted, "has a parameter whose shape does not fit its operand");
@@ -176,12 +201,16 @@ struct Rules {
         return out;
     }
     [[nodiscard]] Dims pad() const {
-        Dims out = dim(0);
-        const Dims pads = list(BP_ATTR_pads, 2 * out.size(), -kMost, 0);
-        for (size_t d = 0; d < out.size(); ++d) {
-            require(out[d] < kMost * kMost, "is too large");
-            out[d] += pads[d] + pads[out.size() + d];
-            require(out[d] >= 0, "cuts more than there is");
+        const Dims& x = dim(0);
+        const Dims pads = list(BP_ATTR_pads, 2 * x.size(), 0, 0);
+        const int64_t mode = one_of(BP_ATTR_mode, BP_PAD_CONSTANT, BP_PAD_REFLECT);
+        Dims out;
+        for (size_t d = 0; d < x.size(); ++d) {
+            const int64_t most = std::max(pads[d], pads[x.size() + d]);
+            require(x[d] < kMost * kMost, "is too large");
+            require(mode != BP_PAD_EDGE || most == 0 || x[d] > 0, "has no element to repeat");
+            require(mode != BP_PAD_REFLECT || most == 0 || x[d] > most, "reflects more than there is");
+            out.push_back(x[d] + pads[d] + pads[x.size() + d]);
         }
         return out;
     }
@@ -216,6 +245,7 @@ struct Rules {
         const Dims& x = dim(0);
         const int64_t b = node.integer(BP_ATTR_blocksize, 1);
         require(x.size() == 4, "needs an operand of rank 4");
+        static_cast<void>(one_of(BP_ATTR_mode, BP_DTS_DCR, BP_DTS_CRD));
         require_attribute(b >= 1 && b < kMost >> 15, "has a blocksize out of range");
         require(x[1] % (b * b) == 0 && x[2] < kMost && x[3] < kMost, "has channels that its blocks do not divide");
         return {x[0], x[1] / (b * b), x[2] * b, x[3] * b};
@@ -223,6 +253,8 @@ struct Rules {
     [[nodiscard]] Dims resize() const {
         const Dims& x = dim(0);
         require(x.size() == 4, "needs an operand of rank 4");
+        static_cast<void>(one_of(BP_ATTR_mode, BP_RESIZE_NEAREST, BP_RESIZE_LINEAR));
+        static_cast<void>(one_of(BP_ATTR_coordinates, BP_COORDINATES_ASYMMETRIC, BP_COORDINATES_ALIGN_CORNERS));
         const Dims sizes = list(BP_ATTR_sizes, 2, 0, -1);
         for (size_t d = 0; d < 2; ++d) require(sizes[d] == 0 || x[2 + d] > 0, "has an empty operand");
         return {x[0], x[1], sizes[0], sizes[1]};
@@ -290,9 +322,13 @@ struct Rules {
 }  // namespace
 
 Verdict check_shapes(const Node& node, const std::vector<const Value*>& inputs, const Value& output) {
-    for (size_t k = 0; k < inputs_needed(node); ++k)
+    const Arity arity = arity_of(node);
+    for (size_t k = 0; k < arity.least; ++k)
         if (k >= inputs.size() || inputs[k] == nullptr)
             return {BP_WHY_SHAPE, node.text() + ": operand " + std::to_string(k) + " is missing"};
+    if (inputs.size() > arity.most)
+        return {BP_WHY_SHAPE, node.text() + " has " + std::to_string(inputs.size()) + " operands, the op has " +
+                                  std::to_string(arity.most) + " at most"};
     try {
         check_attributes(node);
         require(Rules{inputs, output, node}.result() == output.dim,
@@ -302,6 +338,14 @@ Verdict check_shapes(const Node& node, const std::vector<const Value*>& inputs, 
     } catch (const Refusal& refusal) {
         return {refusal.reason, node.text() + " " + refusal.text};
     }
+    return {};
+}
+
+Verdict check_plain_types(const Node& node, const std::vector<const Value*>& inputs, const Value& output) {
+    for (const Value* in : inputs)
+        if (in != nullptr && (in->dtype != output.dtype || sdk::dtype_info(in->dtype).block != 1))
+            return {BP_WHY_DTYPE,
+                    node.text() + " copies plain elements of one type, not " + in->text() + " to " + output.text()};
     return {};
 }
 

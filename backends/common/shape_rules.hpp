@@ -7,15 +7,27 @@
 namespace backplane::backend {
 
 // `inputs` and `output` are the values that the node names, null where an operand is not given. BP_WHY_ATTRIBUTE: an attribute the op
-// does not have or a value it does not take; BP_WHY_SHAPE: operands that are missing, dimensions that do not fit.
+// does not have, of another type than its own, twice, or of a value it does not take; BP_WHY_SHAPE: operands that are missing or too many,
+// dimensions that do not fit.
 Verdict check_shapes(const Node& node, const std::vector<const Value*>& inputs, const Value& output);
+
+// Of an op that moves elements as they are: operands and result have one element type, and no blocks.
+Verdict check_plain_types(const Node& node, const std::vector<const Value*>& inputs, const Value& output);
 
 // The same for a node of a backend's own plan.
 template <typename Plan>
-Verdict check_shapes(const Plan& plan, const Node& node) {
+std::vector<const Value*> inputs_of(const Plan& plan, const Node& node) {
     std::vector<const Value*> inputs;
     for (const ValueId in : node.inputs) inputs.push_back(in != kNone ? &plan.values[in] : nullptr);
-    return check_shapes(node, inputs, plan.values[node.output]);
+    return inputs;
+}
+template <typename Plan>
+Verdict check_shapes(const Plan& plan, const Node& node) {
+    return check_shapes(node, inputs_of(plan, node), plan.values[node.output]);
+}
+template <typename Plan>
+Verdict check_plain_types(const Plan& plan, const Node& node) {
+    return check_plain_types(node, inputs_of(plan, node), plan.values[node.output]);
 }
 
 }  // namespace backplane::backend

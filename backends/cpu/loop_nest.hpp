@@ -5,15 +5,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "plan.hpp"
+#include "common/strided.hpp"
 
 namespace backplane::cpu {
 
-// K operands walked together: element (i0, i1, ...) of operand k lies at sum(i_d * stride[k][d]).
 template <size_t K>
-struct LoopNest {
-    std::vector<int64_t> size;
-    std::array<std::vector<int64_t>, K> stride;
+struct LoopNest : backend::Loops<K> {
+    using backend::Loops<K>::size;
+    using backend::Loops<K>::stride;
 
     [[nodiscard]] int64_t rows() const {
         int64_t n = 1;
@@ -42,30 +41,11 @@ LoopNest<K> simplify(const std::vector<int64_t>& size, const std::array<std::vec
     for (size_t i = 1; i < order.size(); ++i)  // stable insertion sort, descending stride
         for (size_t j = i; j > 0 && stride[0][order[j - 1]] < stride[0][order[j]]; --j) std::swap(order[j - 1], order[j]);
     LoopNest<K> out;
-    for (const size_t d : order) {
-        bool merge = !out.size.empty();
-        for (size_t k = 0; k < K && merge; ++k) merge = out.stride[k].back() == stride[k][d] * size[d];
-        if (merge) {
-            out.size.back() *= size[d];
-            for (size_t k = 0; k < K; ++k) out.stride[k].back() = stride[k][d];
-        } else {
-            out.size.push_back(size[d]);
-            for (size_t k = 0; k < K; ++k) out.stride[k].push_back(stride[k][d]);
-        }
-    }
+    for (const size_t d : order) out.add(d, size, stride);
     if (out.size.empty()) {
         out.size.push_back(1);
         for (size_t k = 0; k < K; ++k) out.stride[k].push_back(1);
     }
-    return out;
-}
-
-// Strides of `value` as an operand of a result of `rank` dimensions: missing and repeated dimensions get stride 0.
-inline std::vector<int64_t> broadcast_strides(const Value& value, const std::vector<int64_t>& to) {
-    std::vector<int64_t> out(to.size(), 0);
-    const std::vector<int64_t> own = strides_of(value);
-    const size_t shift = to.size() - own.size();
-    for (size_t d = 0; d < own.size(); ++d) out[d + shift] = value.dim[d] == 1 ? 0 : own[d];
     return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/hash.hpp"
 #include "common/shape_rules.hpp"
 
 namespace backplane::cpu {
@@ -82,8 +83,7 @@ Verdict check_node(const Plan& plan, const Node& node) {
 }
 
 uint64_t layout_id(const std::string& text) {
-    uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    const uint64_t hash = backend::hash_of(text);
     return hash != 0 ? hash : 1;
 }
 

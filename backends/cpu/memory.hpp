@@ -4,16 +4,21 @@
 #include <cstddef>
 #include <utility>
 
-#include "host.hpp"
+#include "common/host.hpp"
 
 namespace backplane::cpu {
+
+using backend::Host;
+
+// Of all memory: a cache line, and the widest vector.
+inline constexpr size_t kAlignment = 64;
 
 class HostMemory {
 public:
     HostMemory() = default;
     HostMemory(const Host& host, size_t size) : host_(&host), size_(size) {  // throws bad_alloc. The host outlives it
         if (size == 0) return;
-        data_ = static_cast<std::byte*>(host.allocate(size));
+        data_ = static_cast<std::byte*>(host.allocate(size, kAlignment));
         if (data_ == nullptr) throw std::bad_alloc();
     }
     HostMemory(HostMemory&& other) noexcept { swap(other); }
@@ -22,7 +27,7 @@ public:
         return *this;
     }
     ~HostMemory() {
-        if (data_ != nullptr) host_->release(data_);
+        if (data_ != nullptr) host_->release(data_, kAlignment);
     }
     [[nodiscard]] std::byte* data() const { return data_; }
     [[nodiscard]] size_t size() const { return size_; }

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "common/query.hpp"
 #include "cpu_features.hpp"
 #include "device.hpp"
 #include "extensions.hpp"
@@ -122,26 +123,7 @@ bp_code option_set(bp_device* device, const bp_option* option, bp_error* error) 
 }
 
 bp_code query(bp_device*, const bp_graph* graph, const bp_array* answers, bp_error* error) {
-    return sdk::guard(error, [&] {
-        const sdk::GraphView view(graph);
-        view.validate();
-        auto answer = [&](uint32_t i, uint32_t reason) {
-            if (i >= answers->count) return;
-            bp_answer a{};
-            a.code = reason == BP_WHY_NONE ? BP_OK : BP_UNSUPPORTED;
-            a.reason = reason;
-            sdk::write(BP_AT_OUT(bp_answer, answers, i), a);
-        };
-        for (uint32_t i = 0; i < view.tensors(); ++i) {
-            const bp_tensor t = view.tensor(i);
-            if (std::any_of(t.dim, t.dim + t.rank, [](int64_t d) { return d < 0; })) {
-                for (uint32_t n = 0; n < view.nodes(); ++n) answer(n, BP_WHY_SYMBOLIC);
-                return;
-            }
-        }
-        const Plan plan = import_graph(graph);
-        for (uint32_t i = 0; i < plan.nodes.size(); ++i) answer(i, check_node(plan, plan.nodes[i]).reason);
-    });
+    return sdk::guard(error, [&] { backend::answer_query<Plan>(graph, *answers, check_node); });
 }
 
 bp_code compile(bp_device* device, const bp_graph* graph, const bp_compile* how, bp_program** out, bp_error* error) {

@@ -9,11 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "common/graph.hpp"
+#include "common/plan.hpp"
 
 namespace backplane::cpu {
 
 using backend::kNone;
+using Node = backend::FusedNode;  // a bias in its epilogue: [O]; what is added: shape and layout of the result
 using backend::PostOp;
 using backend::ValueId;
 using backend::Verdict;
@@ -32,10 +33,6 @@ std::vector<int64_t> strides_of(const Value& value);
 
 // Ops of our own, outside the op table.
 inline constexpr uint32_t kOpRelayout = 0x10000;  // same dimensions, other layout
-
-struct Node : backend::Node {
-    std::vector<PostOp> post;  // a bias: [O]; what is added: shape and layout of the result
-};
 
 class Run;
 class ThreadPool;
@@ -62,29 +59,15 @@ struct Resident {
     PackFunction pack;     // empty: the plain bytes
 };
 
-struct Plan {
-    std::vector<Value> values;
-    std::vector<Node> nodes;
+struct Plan : backend::PlanOf<Value> {
     std::vector<Step> steps;
     std::vector<Slot> slots;
     std::vector<Resident> residents;
-    std::vector<ValueId> outputs;  // OUTPUT and updated STATE values
-    uint64_t workspace_bytes = 0, resident_bytes = 0, lane_scratch = 0;
-    uint32_t math = BP_MATH_DEFAULT;
+    uint64_t lane_scratch = 0;
     std::string notes;
 
-    Value& operator[](ValueId id) { return values[id]; }
-    const Value& operator[](ValueId id) const { return values[id]; }
-    ValueId add_value(Value value);
     // A temporary of these dimensions.
     ValueId temporary(uint32_t dtype, std::vector<int64_t> dim, Layout layout = Layout::row_major);
-    // Nodes that read a value, fused post-ops included.
-    [[nodiscard]] std::vector<uint32_t> users(ValueId value) const;
-    // How often a value is read: a node may name it twice.
-    [[nodiscard]] int64_t uses(ValueId value) const;
-    // The single node that reads a TEMPORARY; kNone when there are none, more, or it must be kept.
-    [[nodiscard]] uint32_t only_user(ValueId value) const;
-    [[nodiscard]] uint32_t producer(ValueId value) const;  // node index; kNone: none
     // The value whose bytes these are: itself, unless it is another name.
     [[nodiscard]] ValueId storage_of(ValueId value) const;
 };

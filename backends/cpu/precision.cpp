@@ -7,17 +7,6 @@ namespace backplane::cpu {
 
 namespace {
 
-Node cast_node(ValueId from, ValueId to, uint32_t dtype, const Node& like) {
-    Node cast;
-    cast.op = BP_OP_cast;
-    cast.index = like.index;
-    cast.name = like.name;
-    cast.inputs = {from};
-    cast.output = to;
-    cast.integers[BP_ATTR_to] = dtype;
-    return cast;
-}
-
 bool is_half(uint32_t dtype) { return dtype == BP_F16 || dtype == BP_BF16; }
 
 }  // namespace
@@ -36,7 +25,7 @@ void widen_floats(Plan& plan) {
             if (in == kNone || lowering->owns(k) || !is_half(plan[in].dtype)) continue;
             if (!widened.contains(in)) {
                 widened[in] = plan.temporary(BP_F32, plan[in].dim);
-                nodes.push_back(cast_node(in, widened[in], BP_F32, node));
+                nodes.push_back(backend::cast_node(in, widened[in], BP_F32, node));
             }
             node.inputs[k] = widened[in];
         }
@@ -46,7 +35,7 @@ void widen_floats(Plan& plan) {
             continue;
         }
         node.output = plan.temporary(BP_F32, plan[out].dim);
-        Node cast = cast_node(node.output, out, plan[out].dtype, node);
+        Node cast = backend::cast_node(node.output, out, plan[out].dtype, node);
         nodes.push_back(std::move(node));
         nodes.push_back(std::move(cast));
     }

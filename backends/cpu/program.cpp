@@ -41,7 +41,7 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
             throw sdk::Failure(BP_UNSUPPORTED,
                                "compile for the cpu: " + verdict.text + "; run this node elsewhere (see query)");
     }
-    make_slots();
+    for (const ValueId id : plan_.bound()) plan_.slots.push_back({id, plan_[id].tensor, plan_[id].bytes, 0, {}});
     widen_floats(plan_);
     fuse(plan_);
     assign_layouts(plan_);
@@ -66,17 +66,6 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
     make_summary();
     compile_ns_ = static_cast<uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
-}
-
-void Program::make_slots() {
-    for (ValueId id = 0; id < plan_.values.size(); ++id) {
-        const Value& value = plan_[id];
-        if (value.role == BP_ROLE_TEMPORARY || value.role == BP_ROLE_CONSTANT) continue;
-        const bool written = std::find(plan_.outputs.begin(), plan_.outputs.end(), id) != plan_.outputs.end();
-        const bool state = value.role == BP_ROLE_STATE;
-        if (!written && !state && plan_.users(id).empty()) continue;
-        plan_.slots.push_back({id, value.tensor, value.bytes, 0, {}});
-    }
 }
 
 void Program::make_residents() {

@@ -21,7 +21,6 @@ public:
     void run(const bp_run& run);
 
 private:
-    void make_slots();
     void make_summary();
     void make_residents();
 

@@ -9,7 +9,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "host.hpp"
 #include "memory.hpp"
 
 namespace backplane::cpu {

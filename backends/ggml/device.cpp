@@ -34,7 +34,7 @@ OpenDevice::OpenDevice(const Module& module_, const FoundDevice& found_)
         set(backend_, cancelled, this);
     if (!has_threads()) return;
     threads_ = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, static_cast<unsigned>(kMostThreads)));
-    if (const std::string wanted = module.option("ggml.threads"); !wanted.empty()) {
+    if (const std::string wanted = module.host.option("ggml.threads"); !wanted.empty()) {
         const bool number = wanted.size() < 4 && wanted.find_first_not_of("0123456789") == std::string::npos;
         const int value = number ? std::stoi(wanted) : 0;
         if (value < 1 || value > kMostThreads)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backplane/sdk.hpp"
+#include "common/host.hpp"
 #include "installation.hpp"
 
 namespace backplane::ggml {
@@ -19,10 +20,7 @@ struct Module {
     Module(const Module&) = delete;
     Module& operator=(const Module&) = delete;
 
-    [[nodiscard]] std::string option(const char* name) const;  // empty: not set
-    void log(uint32_t level, const char* text) const;
-
-    const bp_host* host;
+    backend::Host host;
     std::unique_ptr<const Installation> installation;  // null: there is none
     std::string why_none;
     std::vector<std::string> drivers;  // one per device

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "shape_rules.hpp"
+#include "limits.hpp"
 
 namespace backplane::ggml {
 
@@ -103,18 +103,19 @@ int32_t ggml_type(uint32_t dtype) {
 bool is_float(uint32_t dtype) { return dtype == BP_F32 || dtype == BP_F16 || dtype == BP_BF16; }
 
 void Lowering::lower(uint32_t index) {
-    const bp_node node = view_.node(index);
-    node_ = index;
+    const bp_node plain = view_.node(index);
     copies_ = 0;
-    const LowerOp how = find_lowering(node.op);
+    op_ = plain.op;
+    const LowerOp how = find_lowering(plain.op);
     if (how == nullptr) throw Refusal{BP_WHY_OP, "ggml has no such op"};
-    if (node.outputs != 1 || view_.output(node, 0) == BP_NO_TENSOR)
+    if (plain.outputs != 1 || view_.output(plain, 0) == BP_NO_TENSOR)
         throw Refusal{BP_WHY_OP, "it has other outputs than one"};
-    check_node(*this, node);
-    for (uint32_t k = 0; k < node.inputs; ++k)  // each is a slot, read or not
-        if (has(node, k) && view_.tensor(view_.input(node, k)).role != BP_ROLE_CONSTANT) value(view_.input(node, k));
-    if (product(shape(view_.output(node, 0))) == 0) {  // nothing to compute, and ggml asserts on some empty tensors
-        value(view_.output(node, 0));
+    const Node node = backend::read_node(view_, index);
+    check_node(view_, node);
+    for (const uint32_t in : node.inputs)  // each is a slot, read or not
+        if (in != kNone && view_.tensor(in).role != BP_ROLE_CONSTANT) value(in);
+    if (product(shape(node.output)) == 0) {  // nothing to compute, and ggml asserts on some empty tensors
+        value(node.output);
         return;
     }
     how(*this, node);
@@ -162,8 +163,8 @@ Tensor* Lowering::shaped(Tensor* x, const Shape& four) {
     return base_.reshape_4d(context_, x, ne[0], ne[1], ne[2], ne[3]);
 }
 
-void Lowering::set(const bp_node& node, Tensor* x) {
-    const uint32_t out = view_.output(node, 0);
+void Lowering::set(const Node& node, Tensor* x) {
+    const uint32_t out = node.output;
     const int32_t type = ggml_type(dtype(out));
     if (x->type != type) x = base_.cast(context_, x, type);
     x = shaped(x, shape(out));
@@ -217,8 +218,7 @@ void Lowering::move(Tensor* from, Tensor* to, const Move& what) {
         todo = std::move(cut);
     }
     copies_ += todo.size();
-    if (copies_ > kMostCopiesOfNode && view_.node(node_).op != BP_OP_concat)
-        throw Refusal{BP_WHY_SHAPE, "it takes too many copies"};
+    if (copies_ > kMostCopiesOfNode && op_ != BP_OP_concat) throw Refusal{BP_WHY_SHAPE, "it takes too many copies"};
     for (const Move& m : todo) {
         Tensor* source = strided(from, m.axes, true, m.from_offset);
         schedule(base_.cpy(context_, source, strided(to, m.axes, false, m.to_offset)));

@@ -7,9 +7,13 @@
 
 #include "backplane/sdk.hpp"
 #include "base_library.hpp"
+#include "common/graph.hpp"
 #include "shapes.hpp"
 
 namespace backplane::ggml {
+
+using backend::kNone;
+using backend::Node;
 
 // Thrown by a lowering: BP_WHY_* and words.
 struct Refusal {
@@ -50,17 +54,16 @@ public:
 
     [[nodiscard]] Shape shape(uint32_t tensor) const;
     [[nodiscard]] uint32_t dtype(uint32_t tensor) const { return view_.tensor(tensor).dtype; }
-    [[nodiscard]] bool has(const bp_node& node, uint32_t k) const { return view_.input(node, k) != BP_NO_TENSOR; }
 
     Tensor* value(uint32_t tensor);        // as it is
     Tensor* float_value(uint32_t tensor);  // decoded to float32; throws Refusal for what is no float
     // A value of exactly four axes.
     Tensor* shaped(Tensor* x, const Shape& four);
-    Tensor* input(const bp_node& node, uint32_t k) { return value(view_.input(node, k)); }
-    Tensor* float_input(const bp_node& node, uint32_t k) { return float_value(view_.input(node, k)); }
+    Tensor* input(const Node& node, uint32_t k) { return value(node.inputs[k]); }
+    Tensor* float_input(const Node& node, uint32_t k) { return float_value(node.inputs[k]); }
 
     // The node's first output is `x` (float32 or already of its type), cast to its type.
-    void set(const bp_node& node, Tensor* x);
+    void set(const Node& node, Tensor* x);
     // Schedules what has no result of its own: a copy into a part of another tensor.
     void schedule(Tensor* x) { base_.build_forward_expand(graph_, x); }
 
@@ -85,7 +88,7 @@ private:
     bool native_;
     std::vector<Tensor*> values_, floats_;
     std::vector<ConstantBytes> constants_;
-    uint32_t node_ = 0;  // being lowered
+    uint32_t op_ = 0;    // of the node being lowered
     size_t copies_ = 0;  // it has made
 };
 
@@ -94,29 +97,29 @@ int32_t ggml_type(uint32_t dtype);
 bool is_float(uint32_t dtype);  // f32, f16, bf16: computed in float32
 
 // One lowering for each op there is one for.
-using LowerOp = void (*)(Lowering&, const bp_node&);
+using LowerOp = void (*)(Lowering&, const Node&);
 LowerOp find_lowering(uint32_t op);  // null: none
 
 // How many ggml tensors a node may need at most: room to reserve.
 size_t tensors_of(const sdk::GraphView& view, const bp_node& node);
 
-void lower_unary(Lowering&, const bp_node&);
-void lower_binary(Lowering&, const bp_node&);
-void lower_matmul(Lowering&, const bp_node&);
-void lower_conv(Lowering&, const bp_node&);
-void lower_softmax(Lowering&, const bp_node&);
-void lower_row_norm(Lowering&, const bp_node&);
-void lower_batch_norm(Lowering&, const bp_node&);
-void lower_group_norm(Lowering&, const bp_node&);
-void lower_reduce(Lowering&, const bp_node&);
-void lower_concat(Lowering&, const bp_node&);
-void lower_slice(Lowering&, const bp_node&);
-void lower_pad(Lowering&, const bp_node&);
-void lower_reshape(Lowering&, const bp_node&);
-void lower_transpose(Lowering&, const bp_node&);
-void lower_gather(Lowering&, const bp_node&);
-void lower_cast(Lowering&, const bp_node&);
-void lower_depth_to_space(Lowering&, const bp_node&);
-void lower_resize(Lowering&, const bp_node&);
+void lower_unary(Lowering&, const Node&);
+void lower_binary(Lowering&, const Node&);
+void lower_matmul(Lowering&, const Node&);
+void lower_conv(Lowering&, const Node&);
+void lower_softmax(Lowering&, const Node&);
+void lower_row_norm(Lowering&, const Node&);
+void lower_batch_norm(Lowering&, const Node&);
+void lower_group_norm(Lowering&, const Node&);
+void lower_reduce(Lowering&, const Node&);
+void lower_concat(Lowering&, const Node&);
+void lower_slice(Lowering&, const Node&);
+void lower_pad(Lowering&, const Node&);
+void lower_reshape(Lowering&, const Node&);
+void lower_transpose(Lowering&, const Node&);
+void lower_gather(Lowering&, const Node&);
+void lower_cast(Lowering&, const Node&);
+void lower_depth_to_space(Lowering&, const Node&);
+void lower_resize(Lowering&, const Node&);
 
 }  // namespace backplane::ggml

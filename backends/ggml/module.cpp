@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "common/hash.hpp"
 #include "handles.hpp"
 #include "platform/library.hpp"
 #include "program.hpp"
@@ -18,7 +19,7 @@ DeviceBuffer* of(bp_buffer* b) { return reinterpret_cast<DeviceBuffer*>(b); }
 
 // Where to look: where the option says and nowhere else, or beside this module.
 std::vector<fs::path> folders(const Module& module) {
-    if (const std::string wanted = module.option("ggml.path"); !wanted.empty()) return {fs::path(wanted)};
+    if (const std::string wanted = module.host.option("ggml.path"); !wanted.empty()) return {fs::path(wanted)};
     const fs::path own = file_of(reinterpret_cast<const void*>(&folders)).parent_path();
     return own.empty() ? std::vector<fs::path>() : std::vector<fs::path>{own / "ggml", own};
 }
@@ -35,12 +36,6 @@ uint32_t kind_of(int32_t type) {
         case kTypeMeta: return BP_KIND_VIRTUAL;
         default: return BP_KIND_UNKNOWN;
     }
-}
-
-uint64_t hash(std::string_view text) {
-    uint64_t h = 0xcbf29ce484222325U;  // FNV-1a
-    for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    return h;
 }
 
 void set_identity(bp_device_info& info, const char* id) {
@@ -62,8 +57,8 @@ bp_device_info describe(const Module& m, size_t index) {
     info.name = found.props.name;
     info.driver = m.drivers[index].c_str();
     set_identity(info, found.props.device_id);
-    info.fingerprint[0] = hash(m.drivers[index]);
-    info.fingerprint[1] = hash(found.module + (base.commit != nullptr ? base.commit() : ""));
+    info.fingerprint[0] = backend::hash_of(m.drivers[index]);
+    info.fingerprint[1] = backend::hash_of(found.module + (base.commit != nullptr ? base.commit() : ""));
     if (found.props.caps.buffer_from_host_ptr) info.capabilities |= BP_CAN_IMPORT_HOST;
     BufferType* type = base.backend_dev_buffer_type(found.device);
     if (base.backend_buft_is_host(type)) info.capabilities |= BP_CAN_MAP;
@@ -82,23 +77,20 @@ bp_device_info describe(const Module& m, size_t index) {
 // The host's cache, for texts.
 class HostCache final : public Notebook {
 public:
-    explicit HostCache(const bp_host* host) : host_(host) {}
+    explicit HostCache(const backend::Host& host) : host_(host) {}
     [[nodiscard]] std::string read(const std::string& key) const override {
-        bp_blob value{};
-        void* lease = nullptr;
-        if (!BP_HAS(host_, cache_get) || host_->cache_get(host_->self, {key.data(), key.size()}, &value, &lease) != BP_OK)
-            return {};
-        std::string text =
-            value.data != nullptr ? std::string(static_cast<const char*>(value.data), value.size) : std::string();
-        if (BP_HAS(host_, cache_done)) host_->cache_done(host_->self, lease);
+        std::string text;
+        host_.cached(key, [&](const bp_blob& value) {
+            if (value.data != nullptr) text.assign(static_cast<const char*>(value.data), value.size);
+        });
         return text;
     }
     void write(const std::string& key, const std::string& text) const override {
-        if (BP_HAS(host_, cache_put)) host_->cache_put(host_->self, {key.data(), key.size()}, {text.data(), text.size()});
+        host_.remember(key, {text.data(), text.size()});
     }
 
 private:
-    const bp_host* host_;
+    const backend::Host& host_;
 };
 
 // ---- module and devices ----
@@ -311,7 +303,7 @@ Module::Module(const bp_host* table) : host(table) {
     try {
         const std::vector<fs::path> where = folders(*this);
         if (where.empty()) throw sdk::Failure(BP_NOT_FOUND, "set the option ggml.path to the folder of a ggml");
-        installation = std::make_unique<Installation>(where, option("host.cpu-mask"), HostCache(host));
+        installation = std::make_unique<Installation>(where, host.option("host.cpu-mask"), HostCache(host));
     } catch (const std::exception& e) {
         why_none = e.what();
         return;
@@ -319,7 +311,7 @@ Module::Module(const bp_host* table) : host(table) {
     const BaseLibrary& base = installation->base();
     if (base.fresh()) base.log_set(silence, nullptr);
     for (const std::string& note : installation->notes()) {
-        log(BP_LOG_INFO, ("ggml: " + note).c_str());
+        host.log(BP_LOG_INFO, "ggml: " + note);
         why_none += (why_none.empty() ? "" : "; ") + note;
     }
     if (installation->notes().empty()) why_none = "no backend module beside " + base.file().string();
@@ -329,15 +321,6 @@ Module::Module(const bp_host* table) : host(table) {
 }
 
 Module::~Module() = default;
-
-std::string Module::option(const char* name) const {
-    const char* value = BP_HAS(host, option) ? host->option(host->self, name) : nullptr;
-    return value != nullptr ? value : "";
-}
-
-void Module::log(uint32_t level, const char* text) const {
-    if (BP_HAS(host, log)) host->log(host->self, level, text);
-}
 
 }  // namespace backplane::ggml
 

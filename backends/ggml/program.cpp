@@ -5,21 +5,15 @@
 #include <map>
 #include <set>
 
+#include "common/query.hpp"
+
 namespace backplane::ggml {
+
+using backend::aligned;
 
 namespace {
 
 [[noreturn]] void invalid(const std::string& why) { throw sdk::Failure(BP_INVALID, why); }
-
-uint64_t aligned(uint64_t size, uint64_t alignment) { return (size + alignment - 1) / alignment * alignment; }
-
-bool symbolic(const sdk::GraphView& view) {
-    for (uint32_t i = 0; i < view.tensors(); ++i) {
-        const bp_tensor t = view.tensor(i);
-        if (std::any_of(t.dim, t.dim + t.rank, [](int64_t d) { return d < 0; })) return true;
-    }
-    return false;
-}
 
 // Does it write to the memory of an operand, in a release that does in place what others do not? Copies and clamps are made for that.
 bool in_place_by_surprise(const BaseLibrary& base, const Tensor* op) {
@@ -64,13 +58,9 @@ void query(const OpenDevice& device, const bp_graph& graph, const bp_array& answ
     if (view.nodes() != 0 && (answers.first == nullptr || answers.count < view.nodes()))
         invalid("query: there is room for " + std::to_string(answers.count) + " answers, the graph has " +
                 std::to_string(view.nodes()) + " nodes");
-    const bool symbols = symbolic(view);
-    for (uint32_t i = 0; i < view.nodes(); ++i) {
-        bp_answer answer{};
-        answer.reason = symbols ? uint32_t{BP_WHY_SYMBOLIC} : reason_of(device, view, i);
-        answer.code = answer.reason == BP_WHY_NONE ? BP_OK : BP_UNSUPPORTED;
-        sdk::write(BP_AT_OUT(bp_answer, &answers, i), answer);
-    }
+    const bool symbols = backend::has_symbols(view);
+    for (uint32_t i = 0; i < view.nodes(); ++i)
+        backend::answer(answers, i, symbols ? uint32_t{BP_WHY_SYMBOLIC} : reason_of(device, view, i));
 }
 
 Program::Program(OpenDevice& device, const bp_graph& graph, const bp_compile& how)
@@ -80,7 +70,7 @@ Program::Program(OpenDevice& device, const bp_graph& graph, const bp_compile& ho
       native_(how.math == BP_MATH_RELAXED || device.native) {
     const sdk::GraphView view(&graph);
     view.validate();
-    if (symbolic(view))
+    if (backend::has_symbols(view))
         throw sdk::Failure(BP_UNSUPPORTED, "compile for ggml: the graph has symbolic dimensions; give numbers");
     lower(view, how, native_);
     if (how.workspace_limit != 0 && workspace_ > how.workspace_limit)
@@ -112,7 +102,6 @@ void Program::lower(const sdk::GraphView& view, const bp_compile& how, bool nati
     bind_outputs(view, lowering);
     list_slots(view, lowering);
     plan_workspace(lowering);
-    assign_offsets();
     collect_views();
     if (!plan_only_) keep_constants(lowering);
     summary_ = std::to_string(view.nodes()) + " nodes as " + std::to_string(base_.graph_n_nodes(graph_)) + " of " +
@@ -195,11 +184,9 @@ void Program::plan_workspace(const Lowering& lowering) {
         Tensor* root = root_of(t);
         if (elsewhere.contains(root)) return;
         const auto [at, added] = known.emplace(root, temporaries_.size());
-        if (added) {
-            const uint64_t size = aligned(base_.backend_buft_get_alloc_size(device_.type, root), device_.alignment);
-            temporaries_.push_back({root, 0, size, node, node});
-        }
-        temporaries_[at->second].last = node;
+        if (added) temporaries_.push_back({root, {}});
+        temporaries_[at->second].life.touch(
+            node, aligned(base_.backend_buft_get_alloc_size(device_.type, root), device_.alignment));
     };
     const int nodes = base_.graph_n_nodes(graph_);
     for (int i = 0; i < nodes; ++i) {
@@ -208,27 +195,9 @@ void Program::plan_workspace(const Lowering& lowering) {
         for (Tensor* source : node->src)
             if (source != nullptr) touch(source, static_cast<size_t>(i));
     }
-}
-
-// Largest first, each as low as nothing that lives at the same time lies.
-void Program::assign_offsets() {
-    std::vector<Temporary*> order;
-    for (Temporary& t : temporaries_) order.push_back(&t);
-    std::stable_sort(order.begin(), order.end(), [](const Temporary* a, const Temporary* b) { return a->size > b->size; });
-    std::vector<const Temporary*> placed;  // by offset
-    for (Temporary* t : order) {
-        uint64_t offset = 0;
-        for (const Temporary* other : placed) {
-            if (other->last < t->first || other->first > t->last) continue;
-            if (offset + t->size <= other->offset) break;
-            offset = std::max(offset, other->offset + other->size);
-        }
-        t->offset = offset;
-        workspace_ = std::max(workspace_, offset + t->size);
-        placed.insert(std::upper_bound(placed.begin(), placed.end(), t,
-                                       [](const Temporary* a, const Temporary* b) { return a->offset < b->offset; }),
-                      t);
-    }
+    std::vector<backend::Life*> lives;
+    for (Temporary& t : temporaries_) lives.push_back(&t.life);
+    workspace_ = backend::place(lives);
 }
 
 void Program::collect_views() {
@@ -336,7 +305,7 @@ void Program::place_workspace(const bp_run& request) {
         invalid("run: the workspace is not aligned to " + std::to_string(device_.alignment));
     if (buffer.serial == placed_serial_ && offset == placed_offset_) return;
     placed_serial_ = 0;
-    for (const Temporary& t : temporaries_) place(t.tensor, buffer.buffer, buffer.start + offset + t.offset);
+    for (const Temporary& t : temporaries_) place(t.tensor, buffer.buffer, buffer.start + offset + t.life.offset);
     placed_serial_ = buffer.serial;
     placed_offset_ = offset;
 }

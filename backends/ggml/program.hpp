@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/workspace.hpp"
 #include "handles.hpp"
 #include "lowering.hpp"
 
@@ -31,15 +32,13 @@ private:
     };
     struct Temporary {  // of the workspace
         Tensor* tensor;
-        uint64_t offset = 0, size = 0;
-        size_t first = 0, last = 0;  // nodes of the ggml graph
+        backend::Life life;  // over nodes of the ggml graph
     };
     void lower(const sdk::GraphView& view, const bp_compile& how, bool native);
     void bind_outputs(const sdk::GraphView& view, Lowering& lowering);
     void list_slots(const sdk::GraphView& view, const Lowering& lowering);
     void keep_constants(const Lowering& lowering);
     void plan_workspace(const Lowering& lowering);
-    void assign_offsets();
     void collect_views();
     void place(Tensor* tensor, Buffer* buffer, std::byte* address);
     void bind(const bp_run& request);

@@ -10,16 +10,6 @@ int64_t product(const Shape& shape, size_t first, size_t last) {
     return total;
 }
 
-Shape strides_of(const Shape& shape) {
-    Shape strides(shape.size());
-    int64_t step = 1;
-    for (size_t i = shape.size(); i-- > 0;) {
-        strides[i] = step;
-        step *= shape[i];
-    }
-    return strides;
-}
-
 Move simplified(const Move& move) {
     Move result{{}, move.from_offset, move.to_offset};
     for (const Move::Axis& axis : move.axes) {

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/strided.hpp"
+
 namespace backplane::ggml {
 
 using Shape = std::vector<int64_t>;
 
 int64_t product(const Shape& shape, size_t first = 0, size_t last = SIZE_MAX);
-Shape strides_of(const Shape& shape);
+using backend::strides_of;  // dense, row-major
 
 // A copy of a block: `extent` elements along each axis, these many apart in the source and in the destination.
 struct Move {

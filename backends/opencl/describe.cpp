@@ -12,6 +12,7 @@ namespace {
 
 // What vendors' extensions are asked by; not all headers have them.
 constexpr cl_device_info kNvidiaBus = 0x4008, kNvidiaSlot = 0x4009, kNvidiaDomain = 0x400A, kNvidiaIntegrated = 0x4006;
+constexpr cl_device_info kNvidiaMajor = 0x4000;
 constexpr cl_device_info kAmdTopology = 0x4037, kAmdBoardName = 0x4038;
 
 template <typename T>
@@ -110,6 +111,7 @@ void find_limits(const Functions& cl, PhysicalDevice& device) {
     can.most_invocations = static_cast<uint32_t>(get<size_t>(cl, device.handle, CL_DEVICE_MAX_WORK_GROUP_SIZE));
     can.shared_bytes = static_cast<uint32_t>(get<cl_ulong>(cl, device.handle, CL_DEVICE_LOCAL_MEM_SIZE));
     can.patches = can.most_invocations >= 256 && can.shared_bytes >= 24576;
+    can.matrix_tiles = device.assembly && can.most_invocations >= 256 && can.shared_bytes >= 49152;
     can.direct_invocations = 8;
 }
 
@@ -149,6 +151,8 @@ std::string describe(const Functions& cl, PhysicalDevice& device) {
     device.units = get<cl_uint>(cl, device.handle, CL_DEVICE_MAX_COMPUTE_UNITS);
     device.memory = get<cl_ulong>(cl, device.handle, CL_DEVICE_GLOBAL_MEM_SIZE);
     identify(cl, device, extensions);
+    device.assembly =
+        names(extensions, "cl_nv_device_attribute_query") && get<cl_uint>(cl, device.handle, kNvidiaMajor) >= 8;
     find_limits(cl, device);
     device.build_options = "-cl-std=CL1.2 -w";
     const auto floats = get<cl_device_fp_config>(cl, device.handle, CL_DEVICE_SINGLE_FP_CONFIG);
@@ -158,7 +162,8 @@ std::string describe(const Functions& cl, PhysicalDevice& device) {
     device.features = "opencl-" + std::to_string(number / 100) + "." + std::to_string(number / 10 % 10);
     for (const auto& [there, name] :
          {std::pair(names(extensions, "cl_khr_fp16"), " fp16"),
-          std::pair(names(extensions, "cl_khr_subgroups"), " subgroups"), std::pair(device.can.import, " host-pointers")})
+          std::pair(names(extensions, "cl_khr_subgroups"), " subgroups"),
+          std::pair(device.can.matrix_tiles, " matrix-units"), std::pair(device.can.import, " host-pointers")})
         if (there) device.features += name;
 
     uint64_t code = hash_of(device.driver.data(), device.driver.size());

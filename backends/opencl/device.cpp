@@ -1,13 +1,18 @@
 #include "device.hpp"
 
+#include "kernels_generated.h"
+
 namespace backplane::opencl {
 
 Device::Device(const gpu::Host& h, const Instance& i, const PhysicalDevice& p)
     : host(h), instance(i), physical(p), cl(i.functions()), can_(p.can) {
-    // For tests: the kernels of GPUs on a driver for the CPU, and the one for large maps on small ones.
+    // For tests: the kernels of GPUs on a driver for the CPU, and those for large maps on small ones; "matrix" asks for one that only
+    // NVIDIA's compiler can build.
     const std::string kernels = host.option("opencl.kernels");
-    if (kernels == "gpu" || kernels == "patches") can_.software = false;
-    if (kernels == "patches") can_.least_patches = 0;
+    if (kernels == "gpu" || kernels == "patches" || kernels == "matrix") can_.software = false;
+    if (kernels == "patches" || kernels == "matrix") can_.least_patches = 0;
+    if (kernels == "matrix") can_.matrix_tiles = true;
+    if (kernels == "patches" || kernels == "no-matrices") can_.matrix_tiles = false;
     const std::string attempted = "open " + physical.name;
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                                 reinterpret_cast<cl_context_properties>(physical.platform), 0};
@@ -20,6 +25,19 @@ Device::Device(const gpu::Host& h, const Instance& i, const PhysicalDevice& p)
 }
 
 Device::~Device() { cl.Finish(queue.get()); }
+
+Abilities Device::abilities() const {
+    Abilities can = can_;
+    if (refused_) can.matrix_tiles = false;
+    return can;
+}
+
+bool Device::does_without(uint32_t kernel, const sdk::Failure& why) {
+    if (kernel != gpu::kKernel_conv_matrix_f16 || why.code() == BP_DEVICE_LOST) return false;
+    if (!refused_.exchange(true))
+        host.warn("opencl: " + physical.name + " does convolutions without its matrix units: " + why.what());
+    return true;
+}
 
 void Device::check(cl_int result, const std::string& attempted) {
     if (means_lost(result)) lost_ = true;

@@ -28,6 +28,10 @@ public:
     std::unique_ptr<Memory> memory;
 
     [[nodiscard]] const Abilities& can() const { return can_; }
+    // The same, less what does_without() has found out. [any]
+    [[nodiscard]] Abilities abilities() const;
+    // A kernel could not be built. True: abilities() says now what makes plans without it, and the log why. [any]
+    bool does_without(uint32_t kernel, const sdk::Failure& why);
 
     // As opencl::check, and remembers a lost device.
     void check(cl_int result, const std::string& attempted);
@@ -70,7 +74,7 @@ private:
     std::multimap<uint64_t, std::pair<cl_mem, void*>> mapped_;  // by the buffer's id
     std::vector<std::pair<std::string, cl_program>> unsaved_;   // key in the host's cache; the program is in programs_
     std::atomic<uint32_t> cache_hits_ = 0;
-    std::atomic<bool> lost_ = false;
+    std::atomic<bool> lost_ = false, refused_ = false;
 };
 
 }  // namespace backplane::opencl

@@ -26,6 +26,7 @@ struct PhysicalDevice {
     uint8_t luid[8] = {};
     bool uuid_known = false, luid_known = false, pci_known = false;
     bool says_free = false;  // cl_amd_device_attribute_query
+    bool assembly = false;   // NVIDIA's, of compute capability 8.0 or more: its compiler takes PTX
     uint32_t pci[4] = {};
     uint64_t fingerprint[2] = {};
 

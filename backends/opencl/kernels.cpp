@@ -17,11 +17,18 @@ std::string hexadecimal(uint64_t value) {
 
 constexpr size_t kMostConstants = 10;
 
+// Few enough that two workgroups fit on a multiprocessor of 65536.
+std::string registers_for(uint32_t invocations) {
+    constexpr uint32_t kMost = 255;
+    return " -cl-nv-maxrregcount=" + std::to_string(std::min(kMost, 65536 / 2 / invocations));
+}
+
 std::string options_of(const PhysicalDevice& device, uint32_t kernel, const std::vector<uint32_t>& constants) {
     std::string out = device.build_options + kKernels[kernel].options;
     for (size_t i = 0; i < kMostConstants; ++i)
         out += (i == 0 ? " -DLOCAL=" : " -DC" + std::to_string(i) + "=") +
                std::to_string(i < constants.size() ? constants[i] : 0);
+    if (kernel == gpu::kKernel_conv_matrix_f16 && device.assembly) out += " -DNVIDIA_ASSEMBLY" + registers_for(constants[0]);
     return out;
 }
 
@@ -51,9 +58,8 @@ cl_program Device::program(uint32_t kernel, const std::vector<uint32_t>& constan
     if (kKernels[kernel].entry == nullptr)
         throw sdk::Failure(BP_INTERNAL,
                            std::string("build kernel ") + kKernels[kernel].name + ": this backend does not have it");
-    Handle<cl_program>& made = programs_[key];
-    made = build(kernel, options_of(physical, kernel, constants));
-    return made.get();
+    Handle<cl_program> made = build(kernel, options_of(physical, kernel, constants));  // throws: nothing is kept
+    return (programs_[key] = std::move(made)).get();
 }
 
 Handle<cl_kernel> Device::make_kernel(uint32_t kernel, const std::vector<uint32_t>& constants) {

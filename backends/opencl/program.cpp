@@ -17,14 +17,12 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
     : device_(device), plan_only_((how.flags & BP_COMPILE_PLAN_ONLY) != 0) {
     const auto start = std::chrono::steady_clock::now();
     device_.check_lost();
-    plan_ = gpu::make_plan(graph, how, device_.can());
-    slots_ = gpu::slots_of(plan_, device_.can().storage_alignment);
     const uint32_t hits = device_.cache_hits();
+    do {
+        plan_ = gpu::make_plan(graph, how, device_.abilities());
+    } while (!plan_only_ && !build_kernels(how.cancel));
+    slots_ = gpu::slots_of(plan_, device_.can().storage_alignment);
     if (!plan_only_) {
-        for (const Dispatch& d : plan_.dispatches) {
-            if (gpu::raised(how.cancel)) throw sdk::Failure(BP_CANCELLED, "compile was cancelled");
-            if (d.kernel != gpu::kNoKernel) device_.program(d.kernel, d.constants);
-        }
         parameters_ = Parameters(device_, plan_);
         make_residents();
     }
@@ -33,6 +31,20 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
     summary_ = gpu::summary_of(plan_, "opencl");
     compile_ns_ = static_cast<uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
+}
+
+bool Program::build_kernels(const volatile uint32_t* cancel) {
+    for (const Dispatch& d : plan_.dispatches) {
+        if (gpu::raised(cancel)) throw sdk::Failure(BP_CANCELLED, "compile was cancelled");
+        if (d.kernel == gpu::kNoKernel) continue;
+        try {
+            device_.program(d.kernel, d.constants);
+        } catch (const sdk::Failure& f) {
+            if (!device_.does_without(d.kernel, f)) throw;
+            return false;
+        }
+    }
+    return true;
 }
 
 Program::~Program() {

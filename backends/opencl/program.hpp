@@ -20,6 +20,8 @@ public:
     void run(const bp_run& run);
 
 private:
+    // False: the plan needs a kernel that this driver cannot build; make another plan.
+    bool build_kernels(const volatile uint32_t* cancel);
     void make_residents();
     Recording& recording_for(const std::vector<Place>& places);
 

@@ -14,12 +14,16 @@ constexpr uint64_t kStagingBytes = uint64_t{1} << 20;
 
 Device::Device(const gpu::Host& h, const Instance& i, const PhysicalDevice& p)
     : host(h), instance(i), physical(p), can_(p.can) {
-    // For tests: the kernels of GPUs on a driver for the CPU, and the one for large maps on small ones; or without some.
+    // For tests: the kernels of GPUs on a driver for the CPU, and those for large maps on small ones; or without some.
     const std::string kernels = host.option("vulkan.kernels");
-    if (kernels == "gpu" || kernels == "patches") can_.software = false;
-    if (kernels == "patches") can_.least_patches = 0;
+    if (kernels == "gpu" || kernels == "patches" || kernels == "matrix") {
+        can_.software = false;
+        can_.slow_copies = can_.storage_alignment % 8 == 0;
+    }
+    if (kernels == "patches" || kernels == "matrix") can_.least_patches = 0;
     if (kernels == "tiles") can_.patches = false;
     if (kernels == "tiles" || kernels == "no-matrices") can_.matrices = false;
+    if (kernels == "patches" || !can_.matrices) can_.matrix_tiles = false;
     try {
         create_device();
         memory = std::make_unique<Memory>(physical, vk, handle);

@@ -8,7 +8,7 @@ namespace {
 
 // Operations after which a new command buffer begins: a raised cancel flag is seen between two, and a slow device is not taken for a
 // hung one.
-constexpr double kSegmentWork = 2e10;
+constexpr double kSegmentWork = 2e11;
 constexpr double kSegmentWorkOfSoftware = 5e8;
 
 }  // namespace

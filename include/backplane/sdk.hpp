@@ -141,6 +141,10 @@ public:
         return k < n.outputs ? edge(n.output + k) : BP_NO_TENSOR;
     }
 
+    // The k-th attribute that a node states, k < n.attributes.
+    [[nodiscard]] bp_attribute attribute(const bp_node& n, uint32_t k) const {
+        return read(BP_AT(bp_attribute, &graph_.attributes, n.attribute + k));
+    }
     [[nodiscard]] const bp_attribute* find(const bp_node& n, uint32_t id) const {
         for (uint32_t k = 0; k < n.attributes; ++k) {
             const auto* a = BP_AT(bp_attribute, &graph_.attributes, n.attribute + k);

@@ -20,6 +20,7 @@ INSTANTIATE_TEST_SUITE_P(All, KernelsOfGpus,
                          testing::Values(Part{"TilesWithStrides", "gpu", "Conv", "stride", 50},
                                          Part{"TilesWithEpilogues", "gpu", "Conv", "residual", 5},
                                          Part{"Patches", "patches", "Conv", "3x3-16", 20},
+                                         Part{"PatchesWithoutMatrixUnits", "matrix", "Conv", "3x3-16", 20},
                                          Part{"Products", "gpu", "MatMul", "batch", 20}),
                          [](const auto& p) { return p.param.name; });
 
@@ -59,6 +60,111 @@ TEST(KernelsOfGpus, AreOthersThanThoseOfACpuAndGiveTheSame) {
     EXPECT_EQ(again.program.cache_hits, of_cpu.program.kernels);
     EXPECT_LT(of_gpu.program.cache_hits, of_cpu.program.kernels);
     EXPECT_LE(largest_difference(of_cpu.y, of_gpu.y), 1e-5F);
+}
+
+// Convolutions in f16: two that suit the matrix units, one with a stride, and one whose epilogue has a function of its own.
+Graph half_graph() {
+    Graph g;
+    const TensorId x = g.input("x", DType::f16, {1, 20, 11, 38});
+    const TensorId a = g.weight("a", DType::f16, {48, 20, 3, 3});
+    const TensorId b = g.weight("b", DType::f16, {17, 48, 1, 1});
+    const TensorId c = g.weight("c", DType::f16, {16, 17, 3, 3});
+    const TensorId d = g.weight("d", DType::f16, {12, 17, 5, 5});
+    const TensorId first = g.add(Op::relu, {g.add(Op::conv, {x, a}, {{Attr::pads, {1, 1, 1, 1}}})});
+    const TensorId second = g.add(Op::conv, {first, b});
+    g.output(g.add(Op::conv, {second, c}, {{Attr::strides, {2, 2}}}), "y");
+    g.output(g.add(Op::tanh, {g.add(Op::conv, {second, d})}), "z");
+    return g;
+}
+
+// An OpenCL device that was opened with these kernels, and what it logged.
+struct Opened {
+    std::vector<std::string> warnings;
+    std::unique_ptr<Context> context;
+    Device device;
+
+    Opened(const Place& p, const std::string& kernels) {
+        ContextOptions options = options_for(p);
+        options.probe = ProbePolicy::never;
+        options.device_filter = only("opencl");
+        options.use_cache = false;
+        options.options["opencl.kernels"] = kernels;
+        options.log = [this](LogLevel, std::string_view text) { warnings.emplace_back(text); };
+        context = std::make_unique<Context>(options);
+        device = context->choose("opencl:0");
+    }
+};
+
+std::vector<std::byte> halves(size_t count, uint32_t seed) {
+    std::vector<std::byte> out(2 * count);
+    // Halves between -0.5 and 0.5: a sign, an exponent of 2^-2 or less, any digits.
+    for (size_t i = 0; i < out.size(); ++i) {
+        seed = seed * 1664525 + 1013904223;
+        out[i] = static_cast<std::byte>(i % 2 == 0 ? seed >> 24 : (seed >> 24 & 0x80) | 0x30 | (seed >> 20 & 7));
+    }
+    return out;
+}
+
+std::map<std::string, std::vector<std::byte>> run_halves(const Device& device, std::string* summary) {
+    std::map<std::string, std::vector<std::byte>, std::less<>> weights = {{"a", halves(48 * 20 * 9, 1)},
+                                                                          {"b", halves(17 * 48, 2)},
+                                                                          {"c", halves(16 * 17 * 9, 3)},
+                                                                          {"d", halves(12 * 17 * 25, 4)}};
+    Session session(device, half_graph(),
+                    [&](std::string_view name) { return std::span<const std::byte>(weights.find(name)->second); });
+    *summary = session.program().info().summary;
+    const std::vector<std::byte> x = halves(20 * 11 * 38, 5);
+    std::map<std::string, std::vector<std::byte>> out = {{"y", std::vector<std::byte>(2 * 16 * 5 * 18)},
+                                                         {"z", std::vector<std::byte>(2 * 12 * 7 * 34)}};
+    session.run({{{"x", x}}}, {{{"y", out["y"]}, {"z", out["z"]}}});
+    return out;
+}
+
+TEST(MatrixUnits, AreChosenForConvolutionsOfHalvesThatSuitThem) {
+    BP_NEEDS("opencl", true);
+    const Place p;
+    set_environment(quiet(p));
+    const Opened opened(p, "matrix");
+    const std::string plan = Program(opened.device, half_graph(), {.plan_only = true}).info().summary;
+    EXPECT_NE(plan.find("Conv matrix tiles f16[48,20,3,3] -> f16[1,48,11,38] + Relu"), std::string::npos) << plan;
+    EXPECT_NE(plan.find("Conv matrix tiles f16[17,48,1,1]"), std::string::npos) << plan;
+    EXPECT_EQ(plan.find("Conv matrix tiles f16[16,17,3,3]"), std::string::npos) << plan;
+    EXPECT_EQ(plan.find("Conv matrix tiles f16[12,17,5,5]"), std::string::npos) << plan;
+    // Filters that are known from the start are laid out before anything else runs.
+    EXPECT_LT(plan.rfind("Conv filters"), plan.find("Conv matrix tiles")) << plan;
+    // Those that a node makes, also as a result, are laid out after it.
+    Graph g;
+    const TensorId made = g.add(Op::relu, {g.weight("a", DType::f16, {16, 16, 3, 3})});
+    g.output(made, "made");
+    g.output(g.add(Op::conv, {g.input("x", DType::f16, {1, 16, 8, 8}), made}), "y");
+    const std::string after = Program(opened.device, g, {.plan_only = true}).info().summary;
+    EXPECT_LT(after.find("Relu"), after.find("Conv filters")) << after;
+    const std::string strict =
+        Program(opened.device, half_graph(), {.plan_only = true, .math = BP_MATH_STRICT}).info().summary;
+    EXPECT_EQ(strict.find("matrix tiles"), std::string::npos) << strict;
+}
+
+TEST(MatrixUnits, AreDoneWithoutWhereTheDriverCannotBuildTheirKernel) {
+    BP_NEEDS("opencl", true);
+    const Place p;
+    set_environment(quiet(p));
+    const Opened asked(p, "matrix");
+    const Opened plain(p, "patches");
+    std::string summary;
+    std::string without;
+    const auto got = run_halves(asked.device, &summary);
+    EXPECT_EQ(got, run_halves(plain.device, &without));
+    EXPECT_EQ(summary, without);
+    const auto about = [](const std::vector<std::string>& lines) {
+        return std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
+            return line.find("without its matrix units") != std::string::npos;
+        });
+    };
+    EXPECT_EQ(about(asked.warnings), 1);
+    EXPECT_EQ(about(plain.warnings), 0);
+    // What was found out holds for the next program.
+    run_halves(asked.device, &summary);
+    EXPECT_EQ(about(asked.warnings), 1);
 }
 
 }  // namespace

@@ -1,19 +1,11 @@
 #include "common/gpu/compile.hpp"
 
 #include "common/gpu/lowering.hpp"
+#include "common/query.hpp"
 
 namespace backplane::gpu {
 
 namespace {
-
-void make_slots(Plan& plan) {
-    for (ValueId id = 0; id < plan.values.size(); ++id) {
-        const Value& value = plan[id];
-        if (value.role == BP_ROLE_TEMPORARY || value.role == BP_ROLE_CONSTANT) continue;
-        if (!plan.is_output(id) && value.role != BP_ROLE_STATE && plan.users(id).empty()) continue;
-        plan.slots.push_back({id, value.tensor, value.bytes});
-    }
-}
 
 void lower_all(Plan& plan, const Abilities& can, const volatile uint32_t* cancel) {
     Lowering to(plan, can);
@@ -55,7 +47,7 @@ Plan make_plan(const bp_graph* graph, const bp_compile& how, const Abilities& ca
         if (verdict.reason != BP_WHY_NONE)
             throw sdk::Failure(BP_UNSUPPORTED, "compile: " + verdict.text + "; run this node elsewhere (see query)");
     }
-    make_slots(plan);
+    for (const ValueId id : plan.bound()) plan.slots.push_back({id, plan[id].tensor, plan[id].bytes});
     fit_types(plan);
     fuse(plan);
     share_storage(plan);
@@ -70,24 +62,8 @@ Plan make_plan(const bp_graph* graph, const bp_compile& how, const Abilities& ca
 }
 
 void answer_query(const bp_graph* graph, const bp_array* answers, const Abilities& can) {
-    const sdk::GraphView view(graph);
-    view.validate();
-    const auto answer = [&](uint32_t i, uint32_t reason) {
-        if (i >= answers->count) return;
-        bp_answer a{};
-        a.code = reason == BP_WHY_NONE ? BP_OK : BP_UNSUPPORTED;
-        a.reason = reason;
-        sdk::write(BP_AT_OUT(bp_answer, answers, i), a);
-    };
-    for (uint32_t i = 0; i < view.tensors(); ++i) {
-        const bp_tensor t = view.tensor(i);
-        if (std::any_of(t.dim, t.dim + t.rank, [](int64_t d) { return d < 0; })) {
-            for (uint32_t n = 0; n < view.nodes(); ++n) answer(n, BP_WHY_SYMBOLIC);
-            return;
-        }
-    }
-    const Plan plan = import_graph(graph);
-    for (uint32_t i = 0; i < plan.nodes.size(); ++i) answer(i, check_node(plan, plan.nodes[i], can).reason);
+    backend::answer_query<Plan>(graph, *answers,
+                                [&](const Plan& plan, const Node& node) { return check_node(plan, node, can); });
 }
 
 std::vector<bp_slot> slots_of(const Plan& plan, uint64_t alignment) {

@@ -8,9 +8,13 @@
 
 #include "common/gpu/abilities.hpp"
 #include "common/gpu/plan.hpp"
-#include "common/gpu/program_bases.hpp"
+#include "common/workspace.hpp"
 
 namespace backplane::gpu {
+
+using backend::kFirstSlot;
+using backend::kResident;
+using backend::kWorkspace;
 
 inline constexpr uint32_t kMostOperands = 7;      // of a kernel
 inline constexpr uint32_t kParameterWords = 128;  // of a dispatch, as the kernels read them

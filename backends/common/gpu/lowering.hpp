@@ -29,11 +29,18 @@ public:
     void rows(std::string label, uint32_t kernel, uint64_t n, uint32_t local, std::vector<Operand> operands,
               std::vector<uint32_t> parameters, const std::vector<uint32_t>& constants = {});
     void add(Dispatch dispatch) { plan.dispatches.push_back(std::move(dispatch)); }
+    // Before all that add() adds: what reads nothing that a dispatch writes.
+    void add_first(Dispatch dispatch) {
+        plan.dispatches.insert(plan.dispatches.begin() + static_cast<std::ptrdiff_t>(first_++), std::move(dispatch));
+    }
     // n workgroups over x and y, as the kernels count them.
     void spread(uint64_t n, uint32_t groups[3]) const;
 
     [[nodiscard]] Operand reads(ValueId id, uint32_t element = 0) const;
     [[nodiscard]] Operand writes(ValueId id, uint32_t element = 0) const;
+
+private:
+    size_t first_ = 0;
 };
 
 inline uint32_t word(float value) { return std::bit_cast<uint32_t>(value); }

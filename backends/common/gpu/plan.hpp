@@ -9,11 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "common/graph.hpp"
+#include "common/plan.hpp"
 
 namespace backplane::gpu {
 
 using backend::kNone;
+using Node = backend::FusedNode;
 using backend::PostOp;
 using backend::ValueId;
 using backend::Verdict;
@@ -25,10 +26,6 @@ struct Value : backend::Value {
 
 // Element strides of a dense value in the order of `dim`.
 std::vector<int64_t> strides_of(const Value& value);
-
-struct Node : backend::Node {
-    std::vector<PostOp> post;
-};
 
 // One buffer of a dispatch. The kernel sees an array of elements of `element` bytes.
 struct Operand {
@@ -56,29 +53,15 @@ struct Slot {
     uint64_t bytes = 0;
 };
 
-struct Plan {
-    std::vector<Value> values;
-    std::vector<Node> nodes;
+struct Plan : backend::PlanOf<Value> {
     std::vector<Dispatch> dispatches;
     std::vector<Slot> slots;
     std::vector<ValueId> residents;  // constants that dispatches read
-    std::vector<ValueId> outputs;    // OUTPUT and updated STATE values
-    uint64_t workspace_bytes = 0, resident_bytes = 0;
-    uint32_t math = BP_MATH_DEFAULT;
 
-    Value& operator[](ValueId id) { return values[id]; }
-    const Value& operator[](ValueId id) const { return values[id]; }
-    ValueId add_value(Value value);
     // A temporary of these dimensions.
     ValueId temporary(uint32_t dtype, std::vector<int64_t> dim);
     // A constant of our own making.
     ValueId constant(const std::vector<uint32_t>& words);
-    // Nodes that read a value, fused post-ops included.
-    [[nodiscard]] std::vector<uint32_t> users(ValueId value) const;
-    // The single node that reads a TEMPORARY; kNone when there are none, more, or it must be kept.
-    [[nodiscard]] uint32_t only_user(ValueId value) const;
-    [[nodiscard]] uint32_t producer(ValueId value) const;  // node index; kNone: none
-    [[nodiscard]] bool is_output(ValueId value) const;
     // The value whose bytes hold these, itself unless it lies inside another; *at becomes the distance from its start.
     ValueId storage_of(ValueId value, uint64_t* at = nullptr) const;
 };

@@ -33,29 +33,19 @@ public:
         }
         const ValueId out = node.output;
         node.output = plan_.temporary(type, plan_[out].dim);
-        Node after = cast_node(node.output, out, node);
+        Node after = backend::cast_node(node.output, out, output_type, node);
         nodes_.push_back(std::move(node));
         nodes_.push_back(std::move(after));
     }
     std::vector<Node> take() { return std::move(nodes_); }
 
 private:
-    Node cast_node(ValueId from, ValueId to, const Node& like) const {
-        Node node;
-        node.op = BP_OP_cast;
-        node.index = like.index;
-        node.name = like.name;
-        node.inputs = {from};
-        node.output = to;
-        node.integers[BP_ATTR_to] = plan_[to].dtype;
-        return node;
-    }
     ValueId cast(ValueId from, uint32_t type, const Node& like) {
         const auto found = made_.find({from, type});
         if (found != made_.end()) return found->second;
         const ValueId to = plan_.temporary(type, plan_[from].dim);
         made_[{from, type}] = to;
-        nodes_.push_back(cast_node(from, to, like));
+        nodes_.push_back(backend::cast_node(from, to, type, like));
         return to;
     }
 

@@ -58,18 +58,15 @@ void pad_row(const PadTask& t, const std::byte* from, std::byte* into, int64_t r
     std::byte* row = into + into_at * t.block;
     if (border) return fill_blocks(t, row, t.row.out);
     const std::byte* line = from + from_at * t.block;
-    // What of the operand's row is kept; a negative pad cuts.
-    const int64_t first = std::clamp<int64_t>(t.row.before, 0, t.row.out);
-    const int64_t last = std::clamp<int64_t>(t.row.before + t.row.in, first, t.row.out);
+    const int64_t first = t.row.before;
+    const int64_t last = first + t.row.in;
     auto edge = [&](int64_t begin, int64_t end) {
         if (t.mode == BP_PAD_CONSTANT) return fill_blocks(t, row + begin * t.block, end - begin);
         for (int64_t i = begin; i < end; ++i)
             std::memcpy(row + i * t.block, line + source(t.row, i, t.mode) * t.block, static_cast<size_t>(t.block));
     };
     edge(0, first);
-    if (last > first)
-        std::memcpy(row + first * t.block, line + (first - t.row.before) * t.block,
-                    static_cast<size_t>((last - first) * t.block));
+    if (last > first) std::memcpy(row + first * t.block, line, static_cast<size_t>(t.row.in * t.block));
     edge(last, t.row.out);
 }
 
@@ -124,15 +121,7 @@ void lower(Lowering& to, const Node& node) {
     });
 }
 
-Verdict check(const Plan& plan, const Node& node) {
-    const int64_t mode = node.integer(BP_ATTR_mode, BP_PAD_CONSTANT);
-    if (mode < BP_PAD_CONSTANT || mode > BP_PAD_REFLECT) return {BP_WHY_ATTRIBUTE, node.text() + " has an unknown mode"};
-    if (mode != BP_PAD_CONSTANT && plan[node.inputs[0]].elements() == 0 && plan[node.output].elements() != 0)
-        return {BP_WHY_SHAPE, node.text() + " has no element to repeat"};
-    return same_plain_types(plan, node);
-}
-
-constexpr OpLowering table[] = {{BP_OP_pad, Types::moves, Wants::either, 0, check, lower}};
+constexpr OpLowering table[] = {{BP_OP_pad, Types::moves, Wants::either, 0, same_plain_types, lower}};
 
 }  // namespace
 

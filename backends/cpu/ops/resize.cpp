@@ -1,7 +1,7 @@
 // Resize of feature maps: nearest (any plain type) and linear (float types), in either layout.
 #include <algorithm>
-#include <cmath>
 
+#include "common/resize_taps.hpp"
 #include "ops/cast.hpp"
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
@@ -10,46 +10,10 @@ namespace backplane::cpu {
 
 namespace {
 
-// Where position i of the result lies in the operand (ops.h).
-double coordinate(int64_t i, int64_t in, int64_t out, int64_t mode) {
-    const auto x = static_cast<double>(i);
-    const double scale = static_cast<double>(in) / static_cast<double>(out);
-    if (mode == BP_COORDINATES_ASYMMETRIC) return x * scale;
-    if (mode == BP_COORDINATES_HALF_PIXEL) return (x + 0.5) * scale - 0.5;
-    return out > 1 ? x * static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0.0;
-}
-
-// For each position of the result: the nearest position, or the two around it and the weight of the second.
-struct Taps {
-    std::vector<int32_t> first, second;
-    std::vector<float> weight;
-};
-
-Taps taps_of(int64_t in, int64_t out, int64_t mode, bool linear) {
-    Taps taps;
-    for (int64_t i = 0; i < out; ++i) {
-        const double x = coordinate(i, in, out, mode);
-        if (!linear) {
-            // Whole numbers where they do: x * scale can fall just below the integer it means.
-            const double nearest = mode == BP_COORDINATES_ASYMMETRIC   ? static_cast<double>(i * in / out)
-                                   : mode == BP_COORDINATES_HALF_PIXEL ? static_cast<double>((2 * i + 1) * in / (2 * out))
-                                                                       : std::floor(x + 0.5);
-            taps.first.push_back(static_cast<int32_t>(std::clamp<double>(nearest, 0, static_cast<double>(in - 1))));
-            continue;
-        }
-        const double clamped = std::clamp<double>(x, 0, static_cast<double>(in - 1));
-        const auto low = static_cast<int64_t>(std::floor(clamped));
-        taps.first.push_back(static_cast<int32_t>(low));
-        taps.second.push_back(static_cast<int32_t>(std::min(low + 1, in - 1)));
-        taps.weight.push_back(static_cast<float>(clamped - static_cast<double>(low)));
-    }
-    return taps;
-}
-
 // Rows of the result, of one map (row-major) or of all channels (channels-last: a pixel is `channels` elements).
 struct ResizeTask {
     int64_t maps = 1, pixel = 1, height = 1, width = 1, out_height = 1, out_width = 1;
-    Taps rows, columns;
+    backend::Taps rows, columns;
     int64_t size = 4;
     NormalizeKernels normalize{};
     MoveKernels move{};
@@ -102,8 +66,6 @@ void linear_line(const ResizeTask& t, const float* blended, float* into) {
 }
 
 ResizeTask task_of(const Lowering& to, const Node& node, const Value& in, const Value& out) {
-    const bool linear = node.integer(BP_ATTR_mode, BP_RESIZE_NEAREST) == BP_RESIZE_LINEAR;
-    const int64_t mode = node.integer(BP_ATTR_coordinates, BP_COORDINATES_ASYMMETRIC);
     ResizeTask t;
     const bool last = out.layout == Layout::channels_last;
     t.maps = last ? in.dim[0] : in.dim[0] * in.dim[1];
@@ -112,8 +74,8 @@ ResizeTask task_of(const Lowering& to, const Node& node, const Value& in, const 
     t.width = in.dim[3];
     t.out_height = out.dim[2];
     t.out_width = out.dim[3];
-    t.rows = taps_of(t.height, t.out_height, mode, linear);
-    t.columns = taps_of(t.width, t.out_width, mode, linear);
+    t.rows = backend::taps_of(node, t.height, t.out_height);
+    t.columns = backend::taps_of(node, t.width, t.out_width);
     t.size = element_bytes(out);
     t.normalize = to.kernels.normalize;
     t.move = to.kernels.move;
@@ -174,15 +136,10 @@ void lower(Lowering& to, const Node& node) {
 
 Verdict check(const Plan& plan, const Node& node) {
     const Value& in = plan[node.inputs[0]];
-    const Value& out = plan[node.output];
-    const int64_t mode = node.integer(BP_ATTR_mode, BP_RESIZE_NEAREST);
-    const int64_t coordinates = node.integer(BP_ATTR_coordinates, BP_COORDINATES_ASYMMETRIC);
-    if (mode < BP_RESIZE_NEAREST || mode > BP_RESIZE_LINEAR || coordinates < BP_COORDINATES_ASYMMETRIC ||
-        coordinates > BP_COORDINATES_ALIGN_CORNERS)
-        return {BP_WHY_ATTRIBUTE, node.text() + " has an unknown mode"};
-    if (in.dim.size() != 4 || out.dim.size() != 4 || std::max(in.dim[2], in.dim[3]) > INT32_MAX)
-        return {BP_WHY_SHAPE, node.text() + " takes feature maps [N,C,H,W], not " + in.text()};
-    if (mode == BP_RESIZE_LINEAR && in.dtype != BP_F32 && in.dtype != BP_F16 && in.dtype != BP_BF16)
+    if (std::max(in.dim[2], in.dim[3]) > INT32_MAX)
+        return {BP_WHY_SHAPE, node.text() + " takes no map as large as " + in.text()};
+    const bool linear = node.integer(BP_ATTR_mode, BP_RESIZE_NEAREST) == BP_RESIZE_LINEAR;
+    if (linear && in.dtype != BP_F32 && in.dtype != BP_F16 && in.dtype != BP_BF16)
         return {BP_WHY_DTYPE, node.text() + " interpolates floats, not " + in.text()};
     return same_plain_types(plan, node);
 }

@@ -1,5 +1,6 @@
 #include "ops/strided_copy.hpp"
 
+#include "common/shape_rules.hpp"
 #include "loop_nest.hpp"
 
 namespace backplane::cpu {
@@ -69,7 +70,7 @@ void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>
     int64_t n = 1;
     for (const int64_t s : size) n *= s;
     if (n == 0) return;
-    Walk w = walk_of(simplify<2>(size, {into.stride, from.stride}));
+    Walk w = walk_of(simplify<2>(size, {into.strides, from.strides}));
     w.bytes = element_bytes(to[into.value]);
     w.from_offset = from.offset;
     w.into_offset = into.offset;
@@ -96,15 +97,6 @@ void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>
     });
 }
 
-Verdict same_plain_types(const Plan& plan, const Node& node) {
-    const Value& out = plan[node.output];
-    for (const ValueId in : node.inputs) {
-        if (in == kNone) continue;
-        if (plan[in].dtype != out.dtype || sdk::dtype_info(out.dtype).block != 1)
-            return {BP_WHY_DTYPE,
-                    node.text() + " copies plain elements of one type, not " + plan[in].text() + " to " + out.text()};
-    }
-    return {};
-}
+Verdict same_plain_types(const Plan& plan, const Node& node) { return backend::check_plain_types(plan, node); }
 
 }  // namespace backplane::cpu

@@ -1,16 +1,12 @@
 // Copies between strided views of values: what Transpose, Slice, Concat, DepthToSpace and their kin come down to.
 #pragma once
 
+#include "common/strided.hpp"
 #include "lowering.hpp"
 
 namespace backplane::cpu {
 
-// One side: element (i0, i1, ...) lies at offset + sum(i_d * stride[d]), in elements.
-struct StridedView {
-    ValueId value = kNone;
-    int64_t offset = 0;
-    std::vector<int64_t> stride;
-};
+using backend::StridedView;
 
 // Adds a step that copies size[0] x size[1] x ... elements, as many threads as pay. Nothing is added when there are none.
 void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>& size, StridedView from, StridedView into);

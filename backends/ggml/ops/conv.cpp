@@ -1,4 +1,5 @@
 // Conv.
+#include <algorithm>
 #include <array>
 
 #include "lowering.hpp"
@@ -17,16 +18,16 @@ struct Window {
     [[nodiscard]] bool even() const { return pads[0] == pads[2] && pads[1] == pads[3]; }
 };
 
-Window window_of(const Lowering& l, const bp_node& node) {
+Window window_of(const Node& node) {
     Window w;
-    const auto strides = l.view().integers(node, BP_ATTR_strides);
-    const auto dilations = l.view().integers(node, BP_ATTR_dilations);
-    const auto pads = l.view().integers(node, BP_ATTR_pads);
+    const Shape strides = node.list(BP_ATTR_strides, {1, 1});
+    const Shape dilations = node.list(BP_ATTR_dilations, {1, 1});
+    const Shape pads = node.list(BP_ATTR_pads, {0, 0, 0, 0});
     for (size_t i = 0; i < 2; ++i) {
-        if (strides.size() == 2) w.strides[i] = static_cast<int>(strides[i]);
-        if (dilations.size() == 2) w.dilations[i] = static_cast<int>(dilations[i]);
+        w.strides[i] = static_cast<int>(strides[i]);
+        w.dilations[i] = static_cast<int>(dilations[i]);
     }
-    for (size_t i = 0; i < 4 && pads.size() == 4; ++i) w.pads[i] = pads[i];
+    std::copy(pads.begin(), pads.end(), w.pads.begin());
     return w;
 }
 
@@ -96,17 +97,17 @@ Tensor* grouped(Lowering& l, Tensor* kernel, const Shape& k, Tensor* x, const Sh
 
 }  // namespace
 
-void lower_conv(Lowering& l, const bp_node& node) {
-    const uint32_t out = l.view().output(node, 0);
-    if (!is_float(l.dtype(l.view().input(node, 0)))) throw Refusal{BP_WHY_DTYPE, "ggml computes with floats only"};
-    Shape s = l.shape(l.view().input(node, 0));
-    const Shape k = l.shape(l.view().input(node, 1));
+void lower_conv(Lowering& l, const Node& node) {
+    const uint32_t out = node.output;
+    if (!is_float(l.dtype(node.inputs[0]))) throw Refusal{BP_WHY_DTYPE, "ggml computes with floats only"};
+    Shape s = l.shape(node.inputs[0]);
+    const Shape k = l.shape(node.inputs[1]);
     const Shape o = l.shape(out);
     if (product(k) == 0) throw Refusal{BP_WHY_SHAPE, "ggml sums over one element at least"};
-    Window w = window_of(l, node);
+    Window w = window_of(node);
     Tensor* kernel = l.shaped(l.float_input(node, 1), k);
     Tensor* x = padded(l, l.shaped(l.float_input(node, 0), s), s, w);
-    const int64_t groups = l.view().integer(node, BP_ATTR_group, 1);
+    const int64_t groups = node.integer(BP_ATTR_group, 1);
     Tensor* y = nullptr;
     if (groups == 1) {
         y = one_group(l, kernel, x, w, o[0] * o[2] * o[3]);
@@ -118,7 +119,8 @@ void lower_conv(Lowering& l, const bp_node& node) {
     } else {
         throw Refusal{BP_WHY_ATTRIBUTE, "ggml has no convolution of groups but depthwise"};
     }
-    if (l.has(node, 2)) y = l.base().add(l.context(), l.shaped(y, o), l.shaped(l.float_input(node, 2), {1, o[1], 1, 1}));
+    if (node.input(2) != kNone)
+        y = l.base().add(l.context(), l.shaped(y, o), l.shaped(l.float_input(node, 2), {1, o[1], 1, 1}));
     l.set(node, y);
 }
 

@@ -57,13 +57,13 @@ Tensor* gelu_tanh(Lowering& l, Tensor* x) {
     return g.mul(l.context(), bounded_below(l, x), g.sigmoid(l.context(), g.mul(l.context(), x, factor)));
 }
 
-Tensor* clip(Lowering& l, const bp_node& node, Tensor* x) {
-    const auto most = static_cast<float>(l.view().number(node, BP_ATTR_most, kInfinity));
-    const auto least = std::min(static_cast<float>(l.view().number(node, BP_ATTR_least, -kInfinity)), most);
+Tensor* clip(Lowering& l, const Node& node, Tensor* x) {
+    const auto most = node.number(BP_ATTR_most, kInfinity);
+    const auto least = std::min(node.number(BP_ATTR_least, -kInfinity), most);
     return with_nan(l, clamp(l, x, least, most), x);
 }
 
-Tensor* function(Lowering& l, const bp_node& node, Tensor* x) {
+Tensor* function(Lowering& l, const Node& node, Tensor* x) {
     const BaseLibrary& g = l.base();
     Context* c = l.context();
     switch (node.op) {
@@ -76,10 +76,10 @@ Tensor* function(Lowering& l, const bp_node& node, Tensor* x) {
         case BP_OP_sin: return g.sin(c, x);
         case BP_OP_cos: return g.cos(c, x);
         case BP_OP_relu: return relu(l, x);
-        case BP_OP_leaky_relu: return leaky_relu(l, x, l.view().number(node, BP_ATTR_alpha, 0.01));
+        case BP_OP_leaky_relu: return leaky_relu(l, x, node.number(BP_ATTR_alpha, 0.01));
         case BP_OP_sigmoid: return g.sigmoid(c, x);
         case BP_OP_tanh: return g.tanh(c, x);
-        case BP_OP_gelu: return l.view().integer(node, BP_ATTR_approximate, 0) == 0 ? gelu(l, x) : gelu_tanh(l, x);
+        case BP_OP_gelu: return node.integer(BP_ATTR_approximate, 0) == 0 ? gelu(l, x) : gelu_tanh(l, x);
         case BP_OP_silu: return g.silu(c, x);
         case BP_OP_softplus: return g.softplus(c, x);
         case BP_OP_clip: return clip(l, node, x);
@@ -89,15 +89,15 @@ Tensor* function(Lowering& l, const bp_node& node, Tensor* x) {
 
 }  // namespace
 
-void lower_unary(Lowering& l, const bp_node& node) {
-    if (!is_float(l.dtype(l.view().input(node, 0)))) throw Refusal{BP_WHY_DTYPE, "ggml computes with floats only"};
+void lower_unary(Lowering& l, const Node& node) {
+    if (!is_float(l.dtype(node.inputs[0]))) throw Refusal{BP_WHY_DTYPE, "ggml computes with floats only"};
     l.set(node, function(l, node, l.float_input(node, 0)));
 }
 
-void lower_binary(Lowering& l, const bp_node& node) {
-    const uint32_t a = l.view().input(node, 0);
-    const uint32_t b = l.view().input(node, 1);
-    const uint32_t out = l.view().output(node, 0);
+void lower_binary(Lowering& l, const Node& node) {
+    const uint32_t a = node.inputs[0];
+    const uint32_t b = node.inputs[1];
+    const uint32_t out = node.output;
     if (!is_float(l.dtype(a)) || !is_float(l.dtype(b))) throw Refusal{BP_WHY_DTYPE, "ggml computes with floats only"};
     const std::vector<Shape> shapes = broadcast_to_four({l.shape(a), l.shape(b)}, l.shape(out));
     if (shapes.empty()) throw Refusal{BP_WHY_SHAPE, "it broadcasts over more than four axes"};

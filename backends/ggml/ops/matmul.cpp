@@ -28,13 +28,13 @@ Tensor* weights_of(Lowering& l, uint32_t tensor, bool transpose) {
 
 }  // namespace
 
-void lower_matmul(Lowering& l, const bp_node& node) {
-    const uint32_t a = l.view().input(node, 0);
-    const uint32_t b = l.view().input(node, 1);
-    const uint32_t out = l.view().output(node, 0);
+void lower_matmul(Lowering& l, const Node& node) {
+    const uint32_t a = node.inputs[0];
+    const uint32_t b = node.inputs[1];
+    const uint32_t out = node.output;
     if (!is_float(l.dtype(a))) throw Refusal{BP_WHY_DTYPE, "ggml multiplies float32 with floats and blocks only"};
-    const bool transpose_b = l.view().integer(node, BP_ATTR_transpose_b, 0) != 0;
-    Operand x = rows_of(l, a, l.float_value(a), l.view().integer(node, BP_ATTR_transpose_a, 0) != 0);
+    const bool transpose_b = node.integer(BP_ATTR_transpose_b, 0) != 0;
+    Operand x = rows_of(l, a, l.float_value(a), node.integer(BP_ATTR_transpose_a, 0) != 0);
     Operand w = rows_of(l, b, weights_of(l, b, !transpose_b), !transpose_b);
     const int64_t depth = x.shape.back();
     const int64_t m = x.shape[x.shape.size() - 2];

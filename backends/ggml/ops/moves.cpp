@@ -19,16 +19,16 @@ Move block(const Shape& shape, const Shape& from, const Shape& to) {
 
 }  // namespace
 
-void lower_concat(Lowering& l, const bp_node& node) {
-    const uint32_t out = l.view().output(node, 0);
-    const auto axis = static_cast<size_t>(l.view().integer(node, BP_ATTR_axis, 0));
+void lower_concat(Lowering& l, const Node& node) {
+    const uint32_t out = node.output;
+    const auto axis = static_cast<size_t>(node.integer(BP_ATTR_axis, 0));
     const Around to(l.shape(out), axis);
     Tensor* y = l.leaf(ggml_type(l.dtype(out)), l.shape(out));
     int64_t first = 0;
-    for (uint32_t k = 0; k < node.inputs; ++k) {
-        const Around from(l.shape(l.view().input(node, k)), axis);
+    for (const uint32_t in : node.inputs) {
+        const Around from(l.shape(in), axis);
         if (from.extent != 0)
-            l.move(l.input(node, k), y,
+            l.move(l.value(in), y,
                    {{{to.outer, from.extent * to.inner, to.extent * to.inner}, {from.extent * to.inner, 1, 1}},
                     0,
                     first * to.inner});
@@ -37,38 +37,30 @@ void lower_concat(Lowering& l, const bp_node& node) {
     l.set(node, y);
 }
 
-void lower_slice(Lowering& l, const bp_node& node) {
-    const uint32_t out = l.view().output(node, 0);
+void lower_slice(Lowering& l, const Node& node) {
+    const uint32_t out = node.output;
     const Shape shape = l.shape(out);
-    const Shape input = l.shape(l.view().input(node, 0));
-    Shape from = strides_of(input);
-    const auto starts = l.view().integers(node, BP_ATTR_starts);
-    const auto steps = l.view().integers(node, BP_ATTR_steps);
-    int64_t offset = 0;
-    for (size_t i = 0; i < shape.size(); ++i) {
-        offset += std::clamp<int64_t>(starts[i] < 0 ? starts[i] + input[i] : starts[i], 0, input[i]) * from[i];
-        if (!steps.empty()) from[i] *= steps[i];
-    }
-    Move what = block(shape, from, strides_of(shape));
-    what.from_offset = offset;
+    const backend::StridedView from = backend::sliced(node, strides_of(l.shape(node.inputs[0])));
+    Move what = block(shape, from.strides, strides_of(shape));
+    what.from_offset = from.offset;
     Tensor* y = l.leaf(ggml_type(l.dtype(out)), shape);
     l.move(l.input(node, 0), y, what);
     l.set(node, y);
 }
 
-void lower_pad(Lowering& l, const bp_node& node) {
-    const uint32_t in = l.view().input(node, 0);
-    const uint32_t out = l.view().output(node, 0);
+void lower_pad(Lowering& l, const Node& node) {
+    const uint32_t in = node.inputs[0];
+    const uint32_t out = node.output;
     const Shape shape = l.shape(in);
     const Shape bigger = l.shape(out);
-    const auto pads = l.view().integers(node, BP_ATTR_pads);
-    const int64_t mode = l.view().integer(node, BP_ATTR_mode, BP_PAD_CONSTANT);
+    const Shape pads = node.list(BP_ATTR_pads, Shape(2 * shape.size(), 0));
+    const int64_t mode = node.integer(BP_ATTR_mode, BP_PAD_CONSTANT);
     const size_t rank = shape.size();
     const Shape to = strides_of(bigger);
     Tensor* y = l.leaf(ggml_type(l.dtype(out)), bigger);
     if (mode == BP_PAD_CONSTANT) {
         if (y->type != kF32) throw Refusal{BP_WHY_DTYPE, "ggml fills float32 only"};
-        y = l.base().fill(l.context(), y, static_cast<float>(l.view().number(node, BP_ATTR_value, 0)));
+        y = l.base().fill(l.context(), y, node.number(BP_ATTR_value, 0));
         l.schedule(y);
     }
     Move inside = block(shape, strides_of(shape), to);
@@ -101,25 +93,21 @@ void lower_pad(Lowering& l, const bp_node& node) {
     l.set(node, y);
 }
 
-void lower_reshape(Lowering& l, const bp_node& node) { l.set(node, l.input(node, 0)); }
+void lower_reshape(Lowering& l, const Node& node) { l.set(node, l.input(node, 0)); }
 
-void lower_transpose(Lowering& l, const bp_node& node) {
-    const Shape shape = l.shape(l.view().input(node, 0));
-    const auto perm = l.view().integers(node, BP_ATTR_perm);
-    std::vector<size_t> order;
-    for (size_t i = 0; i < shape.size(); ++i)
-        order.push_back(perm.empty() ? shape.size() - 1 - i : static_cast<size_t>(perm[i]));
-    l.set(node, l.transposed(l.input(node, 0), shape, order));
+void lower_transpose(Lowering& l, const Node& node) {
+    const Shape shape = l.shape(node.inputs[0]);
+    l.set(node, l.transposed(l.input(node, 0), shape, backend::transpose_order(node, shape.size())));
 }
 
-void lower_gather(Lowering& l, const bp_node& node) {
-    const uint32_t in = l.view().input(node, 0);
-    const bp_tensor indices = l.view().tensor(l.view().input(node, 1));
+void lower_gather(Lowering& l, const Node& node) {
+    const uint32_t in = node.inputs[0];
+    const bp_tensor indices = l.view().tensor(node.inputs[1]);
     // ggml ends the process on an index out of range, so indices must be known now.
     if (indices.role != BP_ROLE_CONSTANT)
         throw Refusal{BP_WHY_LIMIT, "ggml does not check indices; only constant ones are taken"};
     if (l.dtype(in) != BP_F32) throw Refusal{BP_WHY_DTYPE, "ggml gathers float32 as it is, nothing else"};
-    const Around a(l.shape(in), static_cast<size_t>(l.view().integer(node, BP_ATTR_axis, 0)));
+    const Around a(l.shape(in), static_cast<size_t>(node.integer(BP_ATTR_axis, 0)));
     const int64_t count = l.view().elements(indices);
     std::vector<int32_t> rows;
     for (int64_t o = 0; o < a.outer; ++o)
@@ -140,34 +128,34 @@ void lower_gather(Lowering& l, const bp_node& node) {
     l.set(node, l.base().get_rows(l.context(), data, l.constant(kI32, {1, 1, a.outer, count}, rows.data())));
 }
 
-void lower_cast(Lowering& l, const bp_node& node) {
-    const uint32_t in = l.view().input(node, 0);
+void lower_cast(Lowering& l, const Node& node) {
+    const uint32_t in = node.inputs[0];
     const uint32_t from = l.dtype(in);
-    const uint32_t to = l.dtype(l.view().output(node, 0));
+    const uint32_t to = l.dtype(node.output);
     if (from == to) return l.set(node, l.value(in));
     if (!is_float(to)) throw Refusal{BP_WHY_DTYPE, "ggml casts among floats only"};
     l.set(node, l.float_value(in));
 }
 
-void lower_depth_to_space(Lowering& l, const bp_node& node) {
-    const uint32_t in = l.view().input(node, 0);
+void lower_depth_to_space(Lowering& l, const Node& node) {
+    const uint32_t in = node.inputs[0];
     const Shape s = l.shape(in);
-    const int64_t b = l.view().integer(node, BP_ATTR_blocksize, 1);
+    const int64_t b = node.integer(BP_ATTR_blocksize, 1);
     const int64_t c = s[1] / (b * b);
-    const bool crd = l.view().integer(node, BP_ATTR_mode, BP_DTS_DCR) == BP_DTS_CRD;
+    const bool crd = node.integer(BP_ATTR_mode, BP_DTS_DCR) == BP_DTS_CRD;
     const Shape split = crd ? Shape{s[0], c, b, b, s[2], s[3]} : Shape{s[0], b, b, c, s[2], s[3]};
     l.set(node, l.transposed(l.value(in), split,
                              crd ? std::vector<size_t>{0, 1, 4, 2, 5, 3} : std::vector<size_t>{0, 3, 4, 1, 5, 2}));
 }
 
-void lower_resize(Lowering& l, const bp_node& node) {
-    const uint32_t in = l.view().input(node, 0);
+void lower_resize(Lowering& l, const Node& node) {
+    const uint32_t in = node.inputs[0];
     if (l.dtype(in) != BP_F32) throw Refusal{BP_WHY_DTYPE, "ggml resizes float32 only"};
     const Shape s = l.shape(in);
-    const Shape o = l.shape(l.view().output(node, 0));
-    const int64_t coordinates = l.view().integer(node, BP_ATTR_coordinates, BP_COORDINATES_ASYMMETRIC);
+    const Shape o = l.shape(node.output);
+    const int64_t coordinates = node.integer(BP_ATTR_coordinates, BP_COORDINATES_ASYMMETRIC);
     uint32_t mode = kScaleNearest;
-    if (l.view().integer(node, BP_ATTR_mode, BP_RESIZE_NEAREST) == BP_RESIZE_LINEAR) {
+    if (node.integer(BP_ATTR_mode, BP_RESIZE_NEAREST) == BP_RESIZE_LINEAR) {
         if (coordinates == BP_COORDINATES_ASYMMETRIC) throw Refusal{BP_WHY_ATTRIBUTE, "ggml has no such coordinates"};
         mode = kScaleBilinear | (coordinates == BP_COORDINATES_ALIGN_CORNERS ? kScaleAlignCorners : 0U);
     } else if (coordinates != BP_COORDINATES_ASYMMETRIC) {

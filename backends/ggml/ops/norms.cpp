@@ -5,27 +5,25 @@ namespace backplane::ggml {
 
 namespace {
 
-void require_float(const Lowering& l, const bp_node& node) {
-    if (!is_float(l.dtype(l.view().input(node, 0)))) throw Refusal{BP_WHY_DTYPE, "ggml computes with floats only"};
+void require_float(const Lowering& l, const Node& node) {
+    if (!is_float(l.dtype(node.inputs[0]))) throw Refusal{BP_WHY_DTYPE, "ggml computes with floats only"};
 }
 
-float epsilon_of(const Lowering& l, const bp_node& node) {
-    return static_cast<float>(l.view().number(node, BP_ATTR_epsilon, 1e-5));
-}
+float epsilon_of(const Node& node) { return node.number(BP_ATTR_epsilon, 1e-5); }
 
 // y * scale + bias, each brought to this shape, where given as inputs 1 and 2.
-Tensor* scaled(Lowering& l, const bp_node& node, Tensor* y, const Shape& shape) {
-    if (l.has(node, 1)) y = l.base().mul(l.context(), y, l.shaped(l.float_input(node, 1), shape));
-    if (l.has(node, 2)) y = l.base().add(l.context(), y, l.shaped(l.float_input(node, 2), shape));
+Tensor* scaled(Lowering& l, const Node& node, Tensor* y, const Shape& shape) {
+    if (node.input(1) != kNone) y = l.base().mul(l.context(), y, l.shaped(l.float_input(node, 1), shape));
+    if (node.input(2) != kNone) y = l.base().add(l.context(), y, l.shaped(l.float_input(node, 2), shape));
     return y;
 }
 
 }  // namespace
 
-void lower_softmax(Lowering& l, const bp_node& node) {
+void lower_softmax(Lowering& l, const Node& node) {
     require_float(l, node);
-    const Shape shape = l.shape(l.view().input(node, 0));
-    const Around a(shape, static_cast<size_t>(l.view().integer(node, BP_ATTR_axis, 0)));
+    const Shape shape = l.shape(node.inputs[0]);
+    const Around a(shape, static_cast<size_t>(node.integer(BP_ATTR_axis, 0)));
     Tensor* x = l.float_input(node, 0);
     if (a.inner == 1) return l.set(node, l.base().soft_max(l.context(), l.shaped(x, {1, 1, a.outer, a.extent})));
     x = l.transposed(x, {a.outer, a.extent, a.inner}, {0, 2, 1});
@@ -33,43 +31,43 @@ void lower_softmax(Lowering& l, const bp_node& node) {
     l.set(node, l.transposed(x, {a.outer, a.inner, a.extent}, {0, 2, 1}));
 }
 
-void lower_row_norm(Lowering& l, const bp_node& node) {
+void lower_row_norm(Lowering& l, const Node& node) {
     require_float(l, node);
-    const Shape shape = l.shape(l.view().input(node, 0));
-    const auto axis = static_cast<size_t>(l.view().integer(node, BP_ATTR_axis, static_cast<int64_t>(shape.size()) - 1));
+    const Shape shape = l.shape(node.inputs[0]);
+    const auto axis = static_cast<size_t>(node.integer(BP_ATTR_axis, 0));
     const int64_t row = product(shape, axis);
     Tensor* x = l.shaped(l.float_input(node, 0), {1, 1, product(shape, 0, axis), row});
-    Tensor* y = node.op == BP_OP_rms_norm ? l.base().rms_norm(l.context(), x, epsilon_of(l, node))
-                                          : l.base().norm(l.context(), x, epsilon_of(l, node));
+    Tensor* y = node.op == BP_OP_rms_norm ? l.base().rms_norm(l.context(), x, epsilon_of(node))
+                                          : l.base().norm(l.context(), x, epsilon_of(node));
     l.set(node, scaled(l, node, y, {1, 1, 1, row}));
 }
 
-void lower_batch_norm(Lowering& l, const bp_node& node) {
+void lower_batch_norm(Lowering& l, const Node& node) {
     require_float(l, node);
-    const Shape shape = l.shape(l.view().input(node, 0));
+    const Shape shape = l.shape(node.inputs[0]);
     const Shape channels{1, 1, shape[1], 1};
     const BaseLibrary& g = l.base();
     Context* c = l.context();
     const auto parameter = [&](uint32_t k) { return l.shaped(l.float_input(node, k), channels); };
     Tensor* x = l.shaped(l.float_input(node, 0), {1, shape[0], shape[1], product(shape, 2)});
-    Tensor* deviation = g.sqrt(c, g.scale_bias(c, parameter(4), 1.0F, epsilon_of(l, node)));
+    Tensor* deviation = g.sqrt(c, g.scale_bias(c, parameter(4), 1.0F, epsilon_of(node)));
     Tensor* y = g.mul(c, g.sub(c, x, parameter(3)), g.div(c, parameter(1), deviation));
     l.set(node, g.add(c, y, parameter(2)));
 }
 
-void lower_group_norm(Lowering& l, const bp_node& node) {
+void lower_group_norm(Lowering& l, const Node& node) {
     require_float(l, node);
-    const Shape shape = l.shape(l.view().input(node, 0));
+    const Shape shape = l.shape(node.inputs[0]);
     Tensor* x = l.shaped(l.float_input(node, 0), {shape[0], shape[1], 1, product(shape, 2)});
-    const auto groups = static_cast<int>(l.view().integer(node, BP_ATTR_groups, 1));
-    Tensor* y = l.base().group_norm(l.context(), x, groups, epsilon_of(l, node));
+    const auto groups = static_cast<int>(node.integer(BP_ATTR_groups, 1));
+    Tensor* y = l.base().group_norm(l.context(), x, groups, epsilon_of(node));
     l.set(node, scaled(l, node, y, {1, shape[1], 1, 1}));
 }
 
-void lower_reduce(Lowering& l, const bp_node& node) {
+void lower_reduce(Lowering& l, const Node& node) {
     require_float(l, node);
-    const Shape shape = l.shape(l.view().input(node, 0));
-    const auto axes = l.view().integers(node, BP_ATTR_axes);
+    const Shape shape = l.shape(node.inputs[0]);
+    const Shape axes = node.list(BP_ATTR_axes);
     std::vector<bool> reduced(shape.size(), axes.empty());
     for (const int64_t axis : axes) reduced[static_cast<size_t>(axis)] = true;
     std::vector<size_t> order;

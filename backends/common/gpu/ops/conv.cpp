@@ -97,6 +97,110 @@ void lower_on_matrices(Lowering& to, const Node& node) {
     to.add(std::move(d));
 }
 
+// How conv_matrix is cut: a subgroup makes `tiles` x 16 output channels of rows x columns pixels; `down` and `across` of them stand beside
+// each other in a workgroup, the rest below. A slice has depth x 16 channels.
+struct MatrixTile {
+    uint32_t invocations, tiles, down, rows, columns, across, depth;
+    [[nodiscard]] uint32_t outputs() const { return 16 * tiles * down; }
+    [[nodiscard]] uint32_t height() const { return invocations / 32 / down / across * rows; }
+    [[nodiscard]] uint32_t width() const { return across * columns; }
+};
+
+// The fastest of those tried on an H200 (ESRGAN's shapes at 512x512), for each driver's compiler: OpenCL keeps 16 sums of 16 x 16 in
+// registers (3x3: 250 TFLOP/s, 238 with 8), Vulkan is faster with fewer of them and more subgroups (3x3: 177 with 4, 85 with 16).
+MatrixTile matrix_tile(const Abilities& can, uint32_t kernel, int64_t outputs, int64_t channels) {
+    const bool many = can.matrix_sums >= 16;
+    if (kernel == 1) {
+        if (outputs <= 16) return {128, 1, 1, 1, 32, 4, 2};
+        if (outputs <= 32) return {128, 2, 1, 1, 32, 4, 2};
+        return many && channels < 256 ? MatrixTile{128, 4, 1, 1, 16, 4, 2} : MatrixTile{256, 4, 1, 1, 32, 8, 1};
+    }
+    if (outputs <= 16) return {128, 1, 1, 4, 16, 2, 1};
+    if (outputs <= 32) return many ? MatrixTile{128, 2, 1, 4, 16, 2, 1} : MatrixTile{256, 2, 1, 2, 16, 2, 1};
+    if (kernel == 5) return {256, 2, 2, 4, 16, 2, 1};
+    return many ? MatrixTile{128, 4, 1, 2, 32, 1, 1} : MatrixTile{256, 2, 2, 2, 16, 2, 1};
+}
+
+int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
+
+// Workgroups over the pixels of a result.
+int64_t tiles_of(const Value& y, const MatrixTile& tile, uint32_t kernel) {
+    return kernel == 1 ? up(y.dim[2] * y.dim[3], tile.width()) : up(y.dim[2], tile.height()) * up(y.dim[3], tile.width());
+}
+
+bool suits_matrix_tiles(const Lowering& to, const Node& node, uint32_t kernel) {
+    const Value& x = to[node.inputs[0]];
+    const Value& w = to[node.inputs[1]];
+    const Value& y = to[node.output];
+    if (!to.can.matrix_tiles || kernel == 0 || to.plan.math == BP_MATH_STRICT) return false;
+    if (x.dtype != BP_F16 || w.dtype != BP_F16 || epilogue_function(node) != 0) return false;
+    // A map is one row of pixels where nothing is beside a pixel.
+    if (kernel == 1 && (x.dim[2] != y.dim[2] || x.dim[3] != y.dim[3] ||
+                        node.list(BP_ATTR_pads, {0, 0, 0, 0}) != std::vector<int64_t>(4, 0)))
+        return false;
+    const int64_t groups = node.integer(BP_ATTR_group, 1);
+    // Tails of the filters are filled up; kernels count in 32 bits.
+    if (up(w.dim[0] / groups, 64) * 64 * up(w.dim[1], 32) * 32 * groups * kernel * kernel >= INT32_MAX) return false;
+    if (to.can.least_patches == 0) return true;
+    const MatrixTile tile = matrix_tile(to.can, kernel, w.dim[0] / groups, w.dim[1]);
+    return tiles_of(y, tile, kernel) * y.dim[0] * groups * up(w.dim[0] / groups, tile.outputs()) >= to.can.least_patches;
+}
+
+// Tiles of 16 x 16 of the filters, in the order in which conv_matrix reads them.
+ValueId lay_out_filters(Lowering& to, const Node& node, const MatrixTile& tile) {
+    const std::vector<int64_t> dim = to[node.inputs[1]].dim;
+    const int64_t groups = node.integer(BP_ATTR_group, 1);
+    const int64_t taps = dim[2] * dim[3];
+    const int64_t down = up(dim[0] / groups, tile.outputs()) * tile.tiles * tile.down;
+    const int64_t slices = up(dim[1], 16 * tile.depth) * tile.depth;
+    const int64_t tiles = groups * slices * taps * down;
+    const ValueId filters = to.plan.temporary(BP_F16, {tiles, 16, 16});
+    Dispatch d;
+    d.label = "Conv filters " + to[node.inputs[1]].text();
+    d.kernel = kKernel_conv_matrix_filters;
+    d.constants = {32};
+    d.parameters = {word(dim[0] / groups), word(dim[1]), word(taps), word(down), word(slices), word(tiles)};
+    d.operands = {to.reads(node.inputs[1]), to.writes(filters, 16)};
+    d.work = static_cast<double>(tiles) * 256;
+    to.spread(static_cast<uint64_t>(tiles), d.groups);
+    // Before all else where no node makes them: nothing waits for it between two convolutions.
+    const bool made =
+        to.plan.producer(node.inputs[1]) != kNone || to.plan.producer(to.plan.storage_of(node.inputs[1])) != kNone;
+    if (made) {
+        to.add(std::move(d));
+    } else {
+        to.add_first(std::move(d));
+    }
+    return filters;
+}
+
+void lower_on_matrix_tiles(Lowering& to, const Node& node, uint32_t kernel) {
+    const int64_t groups = node.integer(BP_ATTR_group, 1);
+    const int64_t outputs = to[node.inputs[1]].dim[0] / groups;
+    const MatrixTile tile = matrix_tile(to.can, kernel, outputs, to[node.inputs[1]].dim[1]);
+    Dispatch d;
+    d.operands = operands_of(to, node);
+    d.operands[1] = to.reads(lay_out_filters(to, node, tile), 16);
+    const Value& w = to[node.inputs[1]];
+    const Value& y = to[node.output];
+    const auto blocks = static_cast<uint32_t>(up(outputs, tile.outputs()));
+    d.label = label_of(to, node, "matrix tiles");
+    d.kernel = kKernel_conv_matrix_f16;
+    d.parameters = geometry_of(to, node);
+    if (kernel == 1) {
+        d.parameters[3] = d.parameters[5] = 1;
+        d.parameters[4] = d.parameters[6] = word(y.dim[2] * y.dim[3]);
+    }
+    d.constants = {tile.invocations, epilogue_kinds(node), 0,           tile.tiles, tile.down,
+                   tile.rows,        tile.columns,         tile.across, kernel,     tile.depth};
+    d.parameters.push_back(blocks);
+    append_epilogue(d.parameters, node);
+    d.work = 2.0 * static_cast<double>(y.elements() * w.dim[1] * w.dim[2] * w.dim[3]);
+    to.spread(static_cast<uint64_t>(tiles_of(y, tile, kernel)) * blocks, d.groups);
+    d.groups[2] = static_cast<uint32_t>(y.dim[0] * groups);
+    to.add(std::move(d));
+}
+
 // Of a result, 8 x 32 pixels each.
 int64_t patches_of(const Value& y) { return ((y.dim[2] + 7) / 8) * ((y.dim[3] + 31) / 32); }
 
@@ -161,9 +265,10 @@ void lower(Lowering& to, const Node& node) {
     const int64_t outputs = w.dim[0] / groups;
     if (groups > 1 && outputs == 1 && w.dim[1] == 1) return lower_depthwise(to, node);
     const int64_t pixels = y.dim[2] * y.dim[3];
-    // Before the matrix units: what conv_coop loads for each tap costs it more than they save (H200, f16: 16.0 ms against 23.6).
-    if (const uint32_t kernel = unrolled_kernel(to, w, geometry_of(to, node)); suits_patches(to, node, kernel))
-        return lower_on_patches(to, node, kernel);
+    const uint32_t unrolled = unrolled_kernel(to, w, geometry_of(to, node));
+    if (suits_matrix_tiles(to, node, unrolled)) return lower_on_matrix_tiles(to, node, unrolled);
+    // Before conv_coop: what that loads for each tap costs it more than the matrix units save (H200, f16: 16.0 ms against 23.6).
+    if (suits_patches(to, node, unrolled)) return lower_on_patches(to, node, unrolled);
     if (suits_matrices(to, node)) return lower_on_matrices(to, node);
     if (to.can.software) return lower_direct(to, node);
     const Tile tile = choose_tile(to.can, outputs, pixels, y.dim[0] * groups);

@@ -6,11 +6,7 @@ namespace backplane::gpu {
 
 namespace {
 
-struct View {
-    ValueId value = kNone;
-    int64_t offset = 0;
-    std::vector<int64_t> strides;
-};
+using View = backend::StridedView;
 
 // From here on the device's own copy is faster than a kernel.
 constexpr uint64_t kTransferBytes = 65536;
@@ -25,6 +21,12 @@ ValueId part_of(Lowering& to, const View& view, uint64_t bytes) {
     return to.plan.add_value(std::move(part));
 }
 
+// Do the bytes from here on lie at multiples of 8, wherever the host binds what it binds?
+bool in_eights(const Lowering& to, ValueId value, uint64_t from) {
+    uint64_t at = 0;
+    return to[to.plan.storage_of(value, &at)].role == BP_ROLE_TEMPORARY && at % 8 == 0 && from % 8 == 0;
+}
+
 void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>& size, const View& from, const View& into) {
     uint64_t n = 1;
     for (const int64_t s : size) n *= static_cast<uint64_t>(s);
@@ -32,6 +34,17 @@ void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>
     const uint32_t bytes = sdk::dtype_info(to[into.value].dtype).bytes;
     const LoopNest nest(size, from.strides, into.strides);
     const bool one_run = nest.size.size() == 1 && nest.stride[0][0] == 1 && nest.stride[1][0] == 1;
+    const auto starts_at = [&](const View& view) { return static_cast<uint64_t>(view.offset) * bytes; };
+    if (one_run && to.can.slow_copies && n * bytes % 8 == 0 && in_eights(to, from.value, starts_at(from)) &&
+        in_eights(to, into.value, starts_at(into))) {
+        const uint64_t eights = n * bytes / 8;
+        std::vector<uint32_t> parameters = {static_cast<uint32_t>(eights), static_cast<uint32_t>(starts_at(from) / 8),
+                                            static_cast<uint32_t>(starts_at(into) / 8)};
+        LoopNest({static_cast<int64_t>(eights)}, {1}, {1}).append_to(parameters);
+        to.each(label, variant_for(kKernel_copy_1, 8), eights, {to.reads(from.value, 8), to.writes(into.value, 8)},
+                parameters);
+        return;
+    }
     if (one_run && n * bytes >= kTransferBytes) {
         Dispatch d;
         d.label = label;
@@ -63,44 +76,19 @@ void lower_concat(Lowering& to, const Node& node) {
 }
 
 void lower_slice(Lowering& to, const Node& node) {
-    const ValueId in = node.inputs[0];
-    std::vector<int64_t> strides = strides_of(to[in]);
-    const std::vector<int64_t> starts = node.list(BP_ATTR_starts);
-    const std::vector<int64_t> steps = node.list(BP_ATTR_steps);
-    int64_t offset = 0;
-    for (size_t d = 0; d < strides.size(); ++d) {
-        if (d < starts.size()) offset += starts[d] * strides[d];
-        if (d < steps.size()) strides[d] *= steps[d];
-    }
-    add_copy(to, step_label(to, node), to[node.output].dim, {in, offset, strides},
+    add_copy(to, step_label(to, node), to[node.output].dim, backend::sliced(node, strides_of(to[node.inputs[0]])),
              {node.output, 0, strides_of(to[node.output])});
 }
 
 void lower_transpose(Lowering& to, const Node& node) {
-    const ValueId in = node.inputs[0];
-    const std::vector<int64_t> strides = strides_of(to[in]);
-    const std::vector<int64_t> perm = node.list(BP_ATTR_perm);
-    std::vector<int64_t> from;
-    for (size_t d = 0; d < strides.size(); ++d)
-        from.push_back(strides[d < perm.size() ? static_cast<size_t>(perm[d]) : strides.size() - 1 - d]);
-    add_copy(to, step_label(to, node), to[node.output].dim, {in, 0, from}, {node.output, 0, strides_of(to[node.output])});
+    add_copy(to, step_label(to, node), to[node.output].dim, backend::transposed(node, strides_of(to[node.inputs[0]])),
+             {node.output, 0, strides_of(to[node.output])});
 }
 
 void lower_depth_to_space(Lowering& to, const Node& node) {
-    const ValueId in = node.inputs[0];
-    const std::vector<int64_t> dim = to[in].dim;
-    const int64_t b = node.integer(BP_ATTR_blocksize, 1);
-    const int64_t channels = dim[1] / (b * b);
-    const auto x = strides_of(to[in]);
-    const auto y = strides_of(to[node.output]);
-    const bool crd = node.integer(BP_ATTR_mode, BP_DTS_DCR) == BP_DTS_CRD;
-    const int64_t of_channel = crd ? b * b : 1;
-    const int64_t of_row = crd ? b : b * channels;
-    const int64_t of_column = crd ? 1 : channels;
-    // n, c, h, row in the block, w, column in the block
-    add_copy(to, step_label(to, node), {dim[0], channels, dim[2], b, dim[3], b},
-             {in, 0, {x[0], of_channel * x[1], x[2], of_row * x[1], x[3], of_column * x[1]}},
-             {node.output, 0, {y[0], y[1], b * y[2], y[2], b * y[3], y[3]}});
+    const Value& in = to[node.inputs[0]];
+    const auto copy = backend::depth_to_space(node, in.dim, strides_of(in), strides_of(to[node.output]));
+    add_copy(to, step_label(to, node), copy.size, copy.from, copy.into);
 }
 
 void lower_reshape(Lowering& to, const Node& node) {

@@ -75,15 +75,7 @@ void lower(Lowering& to, const Node& node) {
     to.each(step_label(to, node), variant_for(kKernel_pad_1, bytes), n, {to.reads(in), to.writes(node.output)}, parameters);
 }
 
-Verdict check(const Plan& plan, const Node& node) {
-    const int64_t mode = node.integer(BP_ATTR_mode, BP_PAD_CONSTANT);
-    if (mode < BP_PAD_CONSTANT || mode > BP_PAD_REFLECT) return {BP_WHY_ATTRIBUTE, node.text() + " has an unknown mode"};
-    if (mode != BP_PAD_CONSTANT && plan[node.inputs[0]].elements() == 0 && plan[node.output].elements() != 0)
-        return {BP_WHY_SHAPE, node.text() + " has no element to repeat"};
-    return same_plain_types(plan, node);
-}
-
-constexpr OpLowering table[] = {{BP_OP_pad, Types::moves, 0, check, lower}};
+constexpr OpLowering table[] = {{BP_OP_pad, Types::moves, 0, same_plain_types, lower}};
 
 }  // namespace
 

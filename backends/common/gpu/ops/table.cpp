@@ -1,5 +1,7 @@
 #include "common/gpu/ops/table.hpp"
 
+#include "common/shape_rules.hpp"
+
 namespace backplane::gpu {
 
 const OpLowering* find_lowering(uint32_t op) {
@@ -12,13 +14,7 @@ const OpLowering* find_lowering(uint32_t op) {
     return nullptr;
 }
 
-Verdict same_plain_types(const Plan& plan, const Node& node) {
-    const Value& out = plan[node.output];
-    for (const ValueId in : node.inputs)
-        if (in != kNone && (plan[in].dtype != out.dtype || is_block(plan[in].dtype)))
-            return {BP_WHY_DTYPE, node.text() + " copies plain elements, not " + plan[in].text() + " to " + out.text()};
-    return {};
-}
+Verdict same_plain_types(const Plan& plan, const Node& node) { return backend::check_plain_types(plan, node); }
 
 uint32_t variant_for(uint32_t first, uint32_t bytes) {
     return first + (bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3);

@@ -1,0 +1,81 @@
+#include "common/fusion.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <set>
+
+namespace backplane::backend {
+
+namespace {
+
+// Finite values only.
+std::optional<float> number_of_half(uint16_t bits) {
+    const int power = bits >> 10 & 31;
+    if (power == 31) return std::nullopt;
+    const int digits = (bits & 1023) + (power != 0 ? 1024 : 0);
+    const float number = std::ldexp(static_cast<float>(digits), std::max(power, 1) - 25);
+    return bits >> 15 != 0 ? -number : number;
+}
+
+}  // namespace
+
+void drop_unread(PlanNodes& plan) {
+    std::set<ValueId> read(plan.outputs.begin(), plan.outputs.end());
+    std::vector<FusedNode> kept;
+    for (size_t i = plan.nodes.size(); i-- > 0;) {
+        FusedNode& node = plan.nodes[i];
+        if (!read.contains(node.output)) continue;
+        read.insert(node.inputs.begin(), node.inputs.end());
+        for (const PostOp& post : node.post) read.insert(post.value);
+        kept.push_back(std::move(node));
+    }
+    std::reverse(kept.begin(), kept.end());
+    plan.nodes = std::move(kept);
+}
+
+void take_bias(PlanNodes& plan) {
+    for (FusedNode& node : plan.nodes) {
+        if (node.op != BP_OP_conv || node.input(2) == kNone) continue;
+        node.post.push_back({PostOp::bias, 0, 0, 0, node.inputs[2]});
+        node.inputs[2] = kNone;
+    }
+}
+
+PostOp function_post(const Node& node) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    PostOp post{PostOp::unary, node.op, 0, 0, kNone};
+    if (node.op == BP_OP_leaky_relu) post.a = node.number(BP_ATTR_alpha, 0.01);
+    if (node.op == BP_OP_gelu) post.a = static_cast<float>(node.integer(BP_ATTR_approximate, 0));
+    if (node.op == BP_OP_clip) {
+        post.a = node.number(BP_ATTR_least, -infinity);
+        post.b = node.number(BP_ATTR_most, infinity);
+    }
+    return post;
+}
+
+std::optional<PostOp> scale_post(const Value& factor) {
+    if (factor.role != BP_ROLE_CONSTANT || factor.elements() != 1) return std::nullopt;
+    std::optional<float> number;
+    if (factor.dtype == BP_F32) std::memcpy(&number.emplace(), factor.constant.data(), sizeof(float));
+    if (factor.dtype == BP_F16) {
+        uint16_t bits = 0;
+        std::memcpy(&bits, factor.constant.data(), sizeof bits);
+        number = number_of_half(bits);
+    }
+    if (!number) return std::nullopt;
+    return PostOp{PostOp::scale, 0, *number, 0, kNone};
+}
+
+bool is_row(const Value& value, int64_t columns) {
+    return !value.dim.empty() && value.dim.back() == columns && value.elements() == columns;
+}
+
+ValueId joined_with(const Node& node, ValueId known) {
+    if ((node.op != BP_OP_add && node.op != BP_OP_mul) || node.inputs.size() != 2 || node.inputs[0] == node.inputs[1])
+        return kNone;
+    return node.inputs[0] == known ? node.inputs[1] : node.inputs[0];
+}
+
+}  // namespace backplane::backend

@@ -1,0 +1,52 @@
+// Fusion: what follows a convolution or matrix product becomes its epilogue, so that the result is stored once. What an epilogue takes is
+// for each backend to say.
+#pragma once
+
+#include <optional>
+
+#include "common/plan.hpp"
+
+namespace backplane::backend {
+
+void drop_unread(PlanNodes& plan);
+
+// The bias of a convolution is the first thing its epilogue does.
+void take_bias(PlanNodes& plan);
+
+// A function and its attributes.
+PostOp function_post(const Node& node);
+// A constant of one element, f32 or f16, as the factor of a scaling.
+std::optional<PostOp> scale_post(const Value& factor);
+// A vector over the result's columns: a bias of a matrix product.
+bool is_row(const Value& value, int64_t columns);
+// What the Add or Mul `node` joins with `known`; kNone: it is neither, or joins it with itself.
+ValueId joined_with(const Node& node, ValueId known);
+
+// Moves the node after `at` into its epilogue when nothing else reads the value between. The fused node takes the place of the
+// later one, so that all it reads has been written.
+template <typename Plan, typename PostOf>
+bool absorb(Plan& plan, uint32_t at, size_t most, const PostOf& post_of) {
+    const FusedNode& before = plan.nodes[at];
+    if ((before.op != BP_OP_conv && before.op != BP_OP_matmul) || before.post.size() >= most) return false;
+    const uint32_t user = plan.only_user(before.output);
+    if (user == kNone) return false;
+    const FusedNode& node = plan.nodes[user];
+    const std::optional<PostOp> post = post_of(before, node);
+    if (!post || plan[node.output].dim != plan[before.output].dim || plan[node.output].dtype != plan[before.output].dtype)
+        return false;
+    FusedNode fused = before;
+    fused.post.push_back(*post);
+    fused.output = node.output;
+    plan.nodes[user] = std::move(fused);
+    plan.nodes.erase(plan.nodes.begin() + at);
+    return true;
+}
+
+// `post_of(before, node)`: what `node` would be in the epilogue of `before`, if it can be, of `most` steps.
+template <typename Plan, typename PostOf>
+void fill_epilogues(Plan& plan, size_t most, const PostOf& post_of) {
+    for (uint32_t i = 0; i < plan.nodes.size();)
+        if (!absorb(plan, i, most, post_of)) ++i;
+}
+
+}  // namespace backplane::backend

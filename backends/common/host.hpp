@@ -1,0 +1,65 @@
+// The host's table, read safely: what it does not give has the defined answer of module.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string>
+
+#include "backplane/sdk.hpp"
+
+namespace backplane::backend {
+
+class Host {
+public:
+    explicit Host(const bp_host* table) : table_(table != nullptr ? sdk::read(table) : bp_host{}) {}
+
+    void log(uint32_t level, const std::string& text) const {
+        if (table_.log != nullptr) table_.log(table_.self, level, text.c_str());
+    }
+    void warn(const std::string& text) const { log(BP_LOG_WARNING, text); }
+    // An option as text, for example "opencl.kernels"; empty when it is not set.
+    [[nodiscard]] std::string option(const char* name) const {
+        const char* text = table_.option != nullptr ? table_.option(table_.self, name) : nullptr;
+        return text != nullptr ? text : "";
+    }
+    [[nodiscard]] bool has_parallel() const { return table_.parallel != nullptr; }
+    void parallel(uint32_t n, void (*body)(void*, uint32_t), void* arg) const { table_.parallel(table_.self, n, body, arg); }
+    // Null: there is not so much. Given back with the same alignment.
+    [[nodiscard]] void* allocate(size_t size, size_t alignment) const {
+        if (table_.allocate != nullptr) return table_.allocate(table_.self, size, alignment);
+        return ::operator new (size, std::align_val_t{alignment}, std::nothrow);
+    }
+    void release(void* memory, size_t alignment) const {
+        if (table_.release != nullptr) {
+            table_.release(table_.self, memory);
+        } else {
+            ::operator delete (memory, std::align_val_t{alignment});
+        }
+    }
+    [[nodiscard]] bool has_cache() const {
+        return table_.cache_get != nullptr && table_.cache_done != nullptr && table_.cache_put != nullptr;
+    }
+    // body(bytes) with what is remembered under `key`; false: nothing.
+    template <typename Body>
+    bool cached(const std::string& key, Body&& body) const {
+        if (!has_cache()) return false;
+        bp_blob value{};
+        void* lease = nullptr;
+        if (table_.cache_get(table_.self, {key.data(), key.size()}, &value, &lease) != BP_OK) return false;
+        body(value);
+        table_.cache_done(table_.self, lease);
+        return true;
+    }
+    void remember(const std::string& key, bp_blob value) const {
+        if (has_cache()) table_.cache_put(table_.self, {key.data(), key.size()}, value);
+    }
+    void reject(const std::string& key) const {
+        if (table_.cache_reject != nullptr) table_.cache_reject(table_.self, {key.data(), key.size()});
+    }
+
+private:
+    bp_host table_;
+};
+
+}  // namespace backplane::backend

@@ -1,0 +1,40 @@
+// The answers to a host that asks which nodes of a graph a device does.
+#pragma once
+
+#include <algorithm>
+
+#include "common/plan.hpp"
+
+namespace backplane::backend {
+
+inline bool has_symbols(const sdk::GraphView& graph) {
+    for (uint32_t i = 0; i < graph.tensors(); ++i) {
+        const bp_tensor t = graph.tensor(i);
+        if (std::any_of(t.dim, t.dim + t.rank, [](int64_t d) { return d < 0; })) return true;
+    }
+    return false;
+}
+
+// BP_WHY_NONE: it is done. Nothing is written where there is no room.
+inline void answer(const bp_array& answers, uint32_t node, uint32_t reason) {
+    if (node >= answers.count) return;
+    bp_answer a{};
+    a.code = reason == BP_WHY_NONE ? BP_OK : BP_UNSUPPORTED;
+    a.reason = reason;
+    sdk::write(BP_AT_OUT(bp_answer, &answers, node), a);
+}
+
+// `check(plan, node)`: a Verdict. Symbolic dimensions are not done.
+template <typename Plan, typename Check>
+void answer_query(const bp_graph* graph, const bp_array& answers, const Check& check) {
+    const sdk::GraphView view(graph);
+    view.validate();
+    if (has_symbols(view)) {
+        for (uint32_t i = 0; i < view.nodes(); ++i) answer(answers, i, BP_WHY_SYMBOLIC);
+        return;
+    }
+    const Plan plan = plan_of<Plan>(graph);
+    for (uint32_t i = 0; i < plan.nodes.size(); ++i) answer(answers, i, check(plan, plan.nodes[i]).reason);
+}
+
+}  // namespace backplane::backend
