@@ -401,7 +401,7 @@ typedef struct bp_module_api {
     void (*close)(bp_module *module);
     const void *(*extension)(bp_module *module, const char *id); /* [any] optional tables by name                         */
     /* * [any] Fill up to infos->count records of bp_device_info; *count is how many there are. Zero devices is no error:
-     *   say in `error->text` why there are none.                                                                         */
+     *   say in `error->text` why there are none. Beside devices it may say what else is wrong: a driver that is broken.  */
     bp_code (*list)(bp_module *module, const bp_array *infos, uint32_t *count, bp_error *error);
     bp_code (*device_open)(bp_module *module, uint64_t id, bp_device **out, bp_error *error); /* * may be slow            */
     void (*device_close)(bp_device *device); /* * everything made on it is closed by now                                  */

@@ -36,10 +36,10 @@ void probe(const std::string& file, const std::shared_ptr<registry::HostServices
     {
         const registry::Module module(rated, services, [](const char* step) { say(std::string("step ") + step); });
         say("step list");
-        std::string why_none;
-        const std::vector<registry::ListedDevice> devices = module.list(why_none);
+        std::string remark;
+        const std::vector<registry::ListedDevice> devices = module.list(remark);
         if (devices.empty())
-            say_failed(ReasonCode::no_devices, registry::without_devices(why_none));
+            say_failed(ReasonCode::no_devices, registry::without_devices(remark));
         else
             say("good");
         say("step close");

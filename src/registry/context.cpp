@@ -175,9 +175,8 @@ struct Context::Impl {
                 if (rated.linked_in == nullptr) pass_trial(rated.inspection, c);
                 module = std::make_shared<Module>(rated, services);
             }
-            std::string why_none;
-            if (module->list(why_none).empty())
-                throw LoadFailure{ReasonCode::no_devices, registry::without_devices(why_none)};
+            std::string remark;
+            if (module->list(remark).empty()) throw LoadFailure{ReasonCode::no_devices, registry::without_devices(remark)};
             const auto after = std::find_if(loaded.begin(), loaded.end(), [&](const Loaded& l) { return l.place > place; });
             loaded.insert(after, {c.descriptor->backend, std::move(module), place});
             c.verdict = Verdict::loaded;
@@ -210,8 +209,9 @@ struct Context::Impl {
         for (const Loaded& l : loaded) {
             std::vector<registry::ListedDevice> devices;
             try {
-                std::string why_none;
-                devices = l.module->list(why_none);
+                std::string remark;
+                devices = l.module->list(remark);
+                if (!remark.empty()) remember(l.backend + ": " + remark);
             } catch (const LoadFailure& failure) {
                 remember(l.backend + ": " + failure.text);
             }

@@ -160,7 +160,7 @@ Module::~Module() {
     if (!inspection_.descriptor || (inspection_.descriptor->flags & BP_NOTE_UNLOADABLE) == 0) library_.keep();
 }
 
-std::vector<ListedDevice> Module::list(std::string& why_none) const {
+std::vector<ListedDevice> Module::list(std::string& remark) const {
     std::vector<bp_device_info> infos(16);
     uint32_t count = 0;
     for (;;) {
@@ -176,7 +176,7 @@ std::vector<ListedDevice> Module::list(std::string& why_none) const {
             throw LoadFailure{ReasonCode::no_devices, with_reason("it could not list its devices", code, room)};
         if (count > kMostDevices)
             throw LoadFailure{ReasonCode::bad_table, "it claims to have " + std::to_string(count) + " devices"};
-        why_none = clean(room.text().data(), kMostReason);
+        remark = clean(room.text().data(), kMostReason);
         if (count <= infos.size()) break;
         infos.resize(count);  // more than there was room for: ask again, there may be more still by then
     }

@@ -39,8 +39,9 @@ public:
     Module(const Module&) = delete;
     Module& operator=(const Module&) = delete;
 
-    // The devices there are now. Throws LoadFailure when the module fails or what it says cannot be; `why_none`: its words for none.
-    [[nodiscard]] std::vector<ListedDevice> list(std::string& why_none) const;
+    // The devices there are now. Throws LoadFailure when the module fails or what it says cannot be; `remark`: its words why there are
+    // none, or what is wrong beside those there are.
+    [[nodiscard]] std::vector<ListedDevice> list(std::string& remark) const;
     [[nodiscard]] bp_device* open_device(uint64_t id) const;  // throws Error
 
     [[nodiscard]] const void* extension(const char* id) const;  // null: none of that name

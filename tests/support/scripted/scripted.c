@@ -2,6 +2,7 @@
  * path is the module option `scripted.script`. Lines, all optional:
  *     device ID KIND NAME     listed, in this order; without any: device 1, discrete
  *     no-devices              none is listed
+ *     remark WORD             said beside the devices
  *     run CODE [N]            run() answers CODE; with N, only after N runs of this process that went well
  *     copy CODE               likewise
  *     compile CODE
@@ -27,6 +28,7 @@ typedef struct {
     listed device[MOST_DEVICES];
     uint32_t devices;
     int run, run_after, copy, compile, create, wrong;
+    char remark[64];
 } script;
 
 static char script_path[4096]; /* one process, one script: tests have one context with this module at a time */
@@ -50,6 +52,7 @@ static script read_script(void) {
         sscanf(line, "compile %d", &s.compile);
         sscanf(line, "create %d", &s.create);
         sscanf(line, "wrong %d", &s.wrong);
+        sscanf(line, "remark %63s", s.remark);
         none |= strncmp(line, "no-devices", 10) == 0;
     }
     if (file != NULL) fclose(file);
@@ -80,7 +83,9 @@ static bp_code scripted_list(bp_module* m, const bp_array* infos, uint32_t* coun
             .kind = s.device[i].kind, .id = s.device[i].id, .name = names[i], .dtypes = 1u << BP_F32};
         if (infos != NULL && i < infos->count) give(BP_AT_OUT(bp_device_info, infos, i), &info, sizeof info);
     }
-    return s.devices == 0 ? (void)fail(error, BP_OK, "unplugged", 0), BP_OK : BP_OK;
+    if (s.devices == 0) fail(error, BP_OK, "unplugged", 0);
+    if (s.remark[0] != '\0') fail(error, BP_OK, s.remark, 0);
+    return BP_OK;
 }
 static bp_code scripted_device_open(bp_module* m, uint64_t id, bp_device** out, bp_error* error) {
     const script s = read_script();

@@ -238,5 +238,20 @@ TEST_F(Lifetime, ThreadsThatRunLoadUnloadAndRescanAtOnceGetAnswersOrTypedErrors)
     EXPECT_EQ(context.devices().size(), 1U);
 }
 
+TEST_F(Lifetime, WhatAModuleSaysBesideItsDevicesIsANoteOfTheReport) {
+    script("");
+    Context context(options());
+    EXPECT_TRUE(context.report().notes.empty());
+    script("remark other-driver-broken\n");
+    const Report report = context.report();
+    ASSERT_EQ(report.devices.size(), 1U);
+    ASSERT_EQ(report.notes.size(), 1U);
+    EXPECT_EQ(report.notes[0].rfind("scripted: ", 0), 0U) << report.notes[0];
+    EXPECT_NE(report.notes[0].find("other-driver-broken"), std::string::npos) << report.notes[0];
+    script("");
+    context.rescan();
+    EXPECT_TRUE(context.report().notes.empty()) << "of the scan before";
+}
+
 }  // namespace
 }  // namespace backplane
