@@ -68,7 +68,7 @@ Instance::Instance() {
     std::stable_sort(devices_.begin(), devices_.end(),
                      [](const auto& a, const auto& b) { return rank_of(a.kind) < rank_of(b.kind); });
     make_ids_unique(devices_);
-    if (!devices_.empty()) why_.clear();
+    if (!devices_.empty()) why_ = broken_drivers();
 }
 
 void Instance::list(cl_platform_id platform) {

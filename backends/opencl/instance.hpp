@@ -44,6 +44,7 @@ public:
     Instance& operator=(const Instance&) = delete;
 
     [[nodiscard]] const std::vector<PhysicalDevice>& devices() const { return devices_; }
+    // Why there are no devices, or, beside devices, which registered drivers cannot be used; empty: all can.
     [[nodiscard]] const std::string& why() const { return why_; }
     [[nodiscard]] const Functions& functions() const { return loader_.functions(); }
     // Bytes that can still be allocated; 0: the driver does not say.

@@ -139,8 +139,9 @@ void Instance::list() {
         if (describe(device)) devices_.push_back(std::move(device));
     }
     make_ids_unique(devices_);
-    if (!devices_.empty()) return;
-    why_ = std::to_string(count) + " found, but none has Vulkan 1.1 and a queue for compute; update the driver";
+    why_ = !devices_.empty()
+               ? broken_drivers()
+               : std::to_string(count) + " found, but none has Vulkan 1.1 and a queue for compute; update the driver";
 }
 
 bool Instance::describe(PhysicalDevice& device) const {

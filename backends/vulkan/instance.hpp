@@ -42,6 +42,7 @@ public:
     ~Instance();
 
     [[nodiscard]] const std::vector<PhysicalDevice>& devices() const { return devices_; }
+    // Why there are no devices, or, beside devices, which registered drivers cannot be used; empty: all can.
     [[nodiscard]] const std::string& why() const { return why_; }
     [[nodiscard]] const InstanceFunctions& functions() const { return vk_; }
     // Bytes that can still be allocated of the device's own memory, by the driver's budget; 0: it does not say.

@@ -80,7 +80,7 @@ private:
         return sdk::guard(error, [&] {
             const Instance& instance = of(module)->instance();
             *count = static_cast<uint32_t>(instance.devices().size());
-            if (*count == 0) sdk::fail(error, BP_OK, instance.why());
+            if (!instance.why().empty()) sdk::fail(error, BP_OK, instance.why());
             if (infos == nullptr) return;
             for (uint32_t i = 0; i < std::min(infos->count, *count); ++i)
                 sdk::write(BP_AT_OUT(bp_device_info, infos, i), B::info_of(instance, instance.devices()[i]));
@@ -97,7 +97,7 @@ private:
                 }
             throw sdk::Failure(BP_NOT_FOUND,
                                std::string("device_open: there is no ") + B::kName + " device " + std::to_string(id) +
-                                   (instance.why().empty() ? "; list the devices again" : "; " + instance.why()));
+                                   (instance.devices().empty() ? "; " + instance.why() : "; list the devices again"));
         });
     }
 

@@ -8,8 +8,11 @@ namespace backplane::backend {
 
 using AnyFunction = void (*)();
 
+// When the functions that a library calls are looked for: as it is opened, or (as loaders open drivers) when it calls them.
+enum class Binding { now, late };
+
 // A library of the system, never closed: drivers leave threads and thread-local data behind. Null: `why` is the system's reason.
-void* open_library(const std::string& name, std::string& why);
+void* open_library(const std::string& name, std::string& why, Binding binding = Binding::now);
 // Null: the library has no such function.
 AnyFunction find_function(void* library, const char* name);
 

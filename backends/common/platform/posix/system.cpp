@@ -9,8 +9,8 @@
 
 namespace backplane::backend {
 
-void* open_library(const std::string& name, std::string& why) {
-    void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+void* open_library(const std::string& name, std::string& why, Binding binding) {
+    void* library = dlopen(name.c_str(), (binding == Binding::now ? RTLD_NOW : RTLD_LAZY) | RTLD_LOCAL);
     if (library == nullptr) {
         const char* text = dlerror();
         why = text != nullptr ? text : "no reason given";

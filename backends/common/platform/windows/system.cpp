@@ -6,7 +6,7 @@
 
 namespace backplane::backend {
 
-void* open_library(const std::string& name, std::string& why) {
+void* open_library(const std::string& name, std::string& why, Binding) {
     // By name from the system's folder alone: a file of this name beside the application is not what we want.
     const bool path = name.find_first_of("\\/") != std::string::npos;
     const HMODULE library =

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "common/platform/registrations.hpp"
 #include "common/platform/system.hpp"
 
 namespace backplane::opencl {
@@ -37,42 +38,41 @@ std::string first_line(const std::string& text) {
     return first == std::string::npos ? "" : line.substr(first, last - first + 1);
 }
 
-// What is wrong with one registration; empty: its library loads and is a driver.
+// What is wrong with one registration; empty: nothing.
 std::string fault_of(const std::string& file) {
     std::string text;
+    // ocl-icd takes a library in the place of a folder, too.
+    if (file.size() < 4 || file.compare(file.size() - 4, 4, ".icd") != 0) return {};
     if (!backend::read_text(file, text)) return "ICD " + file + " cannot be read: " + text;
-    const std::string library = first_line(text);
-    if (library.empty()) return "ICD " + file + " names no library";
-    std::string reason;
-    void* opened = backend::open_library(library, reason);
-    if (reason.rfind(library + ": ", 0) == 0) reason.erase(0, library.size() + 2);
-    if (opened == nullptr) return "ICD " + file + " names " + library + " which cannot be loaded: " + reason;
-    if (backend::find_function(opened, "clGetExtensionFunctionAddress") == nullptr)
-        return "ICD " + file + " names " + library + " which is no OpenCL driver (a stub?)";
-    return {};
+    return backend::fault_of("ICD " + file, first_line(text), "OpenCL", {"clGetExtensionFunctionAddress"});
+}
+
+std::vector<std::string> registrations(const Vendors& where) {
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(where.place, ignored)) return {where.place};
+    return backend::files_in(where.place, ".icd");
+}
+
+// What is wrong with registrations among these; empty: nothing.
+std::string sentence_on(const std::vector<std::string>& files) {
+    std::vector<std::string> faults;
+    for (const std::string& file : files)
+        if (std::string fault = fault_of(file); !fault.empty()) faults.push_back(std::move(fault));
+    return backend::sentence_of(faults, "install that driver again, or remove the file");
 }
 
 }  // namespace
 
+std::string broken_drivers() { return sentence_on(registrations(vendors())); }
+
 std::string why_no_platform() {
     const Vendors where = vendors();
-    std::vector<std::string> files;
-    std::error_code ignored;
-    if (std::filesystem::is_regular_file(where.place, ignored)) {
-        files.push_back(where.place);
-    } else {
-        files = backend::files_in(where.place, ".icd");
-    }
+    const std::vector<std::string> files = registrations(where);
     if (files.empty())
         return "no ICD is registered (" + where.place + " is empty or absent" +
                (where.named_by.empty() ? "" : "; " + where.named_by) +
                "); install a driver (Debian: pocl-opencl-icd for the CPU, or the vendor's)";
-    std::vector<std::string> faults;
-    for (const std::string& file : files)
-        if (std::string fault = fault_of(file); !fault.empty()) faults.push_back(std::move(fault));
-    if (!faults.empty())
-        return faults[0] + (faults.size() > 1 ? ", and " + std::to_string(faults.size() - 1) + " more are broken" : "") +
-               "; install that driver again, or remove the file";
+    if (std::string broken = sentence_on(files); !broken.empty()) return broken;
     std::string names;
     for (const std::string& file : files) names += (names.empty() ? "" : ", ") + file;
     const std::string device = backend::why_no_device_file();

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "common/platform/registrations.hpp"
 #include "common/platform/system.hpp"
 
 namespace backplane::vulkan {
@@ -39,12 +40,18 @@ std::vector<std::string> manifest_folders() {
 
 // Manifests, and the variable that names them ("" when they are where they usually are).
 std::vector<std::string> manifests(std::string& named_by) {
+    std::vector<std::string> out;
     for (const char* name : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES"})
         if (const std::string value = backend::environment(name); !value.empty()) {
             named_by = std::string(name) + "=" + value;
-            return split(value);
+            for (const std::string& path : split(value)) {
+                // A folder stands for the files in it.
+                const std::vector<std::string> inside = backend::files_in(path, ".json");
+                out.insert(out.end(), inside.begin(), inside.end());
+                if (inside.empty()) out.push_back(path);
+            }
+            return out;
         }
-    std::vector<std::string> out;
     for (const std::string& folder : manifest_folders())
         for (const std::string& file : backend::files_in(folder, ".json")) out.push_back(file);
     return out;
@@ -63,20 +70,21 @@ std::string library_of(const std::string& manifest, const std::string& text) {
     return path;
 }
 
-// What is wrong with one driver; empty: its library loads and is a driver.
+// What is wrong with one driver; empty: nothing.
 std::string fault_of(const std::string& manifest) {
     std::string text;
     if (!backend::read_text(manifest, text)) return "driver file " + manifest + " cannot be read: " + text;
-    const std::string library = library_of(manifest, text);
-    if (library.empty()) return "driver file " + manifest + " names no library";
-    std::string reason;
-    void* opened = backend::open_library(library, reason);
-    if (reason.rfind(library + ": ", 0) == 0) reason.erase(0, library.size() + 2);
-    if (opened == nullptr) return "driver file " + manifest + " names " + library + " which cannot be loaded: " + reason;
-    if (backend::find_function(opened, "vk_icdGetInstanceProcAddr") == nullptr &&
-        backend::find_function(opened, "vk_icdNegotiateLoaderICDInterfaceVersion") == nullptr)
-        return "driver file " + manifest + " names " + library + " which is no Vulkan driver (a stub?)";
-    return {};
+    return backend::fault_of("driver file " + manifest, library_of(manifest, text), "Vulkan",
+                             {"vk_icdGetInstanceProcAddr", "vk_icdNegotiateLoaderICDInterfaceVersion"});
+}
+
+// What is wrong with drivers among these; empty: nothing.
+std::string sentence_on(const std::vector<std::string>& files, const std::string& named_by) {
+    std::vector<std::string> faults;
+    for (const std::string& file : files)
+        if (std::string fault = fault_of(file); !fault.empty()) faults.push_back(std::move(fault));
+    const std::string variable = named_by.substr(0, named_by.find('='));
+    return backend::sentence_of(faults, "install that driver again" + (variable.empty() ? "" : ", or look at " + variable));
 }
 
 // Where no driver is registered although the variable or the usual folders were looked at.
@@ -97,22 +105,22 @@ std::string left_out_by() {
 
 }  // namespace
 
+std::string broken_drivers() {
+    // Of drivers that the user has the loader leave out, nothing is wanted.
+    if (!left_out_by().empty()) return {};
+    std::string named_by;
+    return sentence_on(manifests(named_by), named_by);
+}
+
 std::string why_no_driver(bool started) {
     std::string named_by;
     const std::vector<std::string> files = manifests(named_by);
     if (files.empty()) return none_registered(named_by);
-    std::vector<std::string> faults;
-    std::string names;
-    for (const std::string& file : files) {
-        names += (names.empty() ? "" : ", ") + file.substr(file.find_last_of('/') + 1);
-        if (std::string fault = fault_of(file); !fault.empty()) faults.push_back(std::move(fault));
-    }
-    if (!faults.empty())
-        return faults[0] + (faults.size() > 1 ? ", and " + std::to_string(faults.size() - 1) + " more are broken" : "") +
-               "; install that driver again" +
-               (named_by.empty() ? "" : ", or look at " + named_by.substr(0, named_by.find('=')));
+    if (std::string broken = sentence_on(files, named_by); !broken.empty()) return broken;
     if (const std::string variables = left_out_by(); !variables.empty())
         return "the Vulkan loader leaves out drivers (" + variables + "); unset the variable";
+    std::string names;
+    for (const std::string& file : files) names += (names.empty() ? "" : ", ") + file.substr(file.find_last_of('/') + 1);
     const std::string device = backend::why_no_device_file();
     return (started ? "the Vulkan drivers here start but have no device ("
                     : "the Vulkan drivers here load but none starts (") +

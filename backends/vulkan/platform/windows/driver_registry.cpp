@@ -10,4 +10,6 @@ std::string why_no_driver(bool started) {
     return "no Vulkan driver is registered that starts; install the graphics driver of the vendor";
 }
 
+std::string broken_drivers() { return {}; }  // the loader alone knows
+
 }  // namespace backplane::vulkan
