@@ -1,15 +1,19 @@
 // FNV-1a of 64 bits (draft-eastlake-fnv): for keys and fingerprints, where nobody has an interest in a collision.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 namespace backplane::backend {
 
-constexpr uint64_t hash_of(std::string_view text) {
-    uint64_t hash = 0xcbf29ce484222325U;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    return hash;
+// `seed`: the hash of what comes before.
+inline uint64_t hash_of(const void* data, size_t size, uint64_t seed = 0xcbf29ce484222325U) {
+    const auto* bytes = static_cast<const unsigned char*>(data);
+    for (size_t i = 0; i < size; ++i) seed = (seed ^ bytes[i]) * 0x100000001b3U;
+    return seed;
 }
+
+inline uint64_t hash_of(std::string_view text) { return hash_of(text.data(), text.size()); }
 
 }  // namespace backplane::backend

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <new>
 #include <string>
 
@@ -22,6 +23,18 @@ public:
     [[nodiscard]] std::string option(const char* name) const {
         const char* text = table_.option != nullptr ? table_.option(table_.self, name) : nullptr;
         return text != nullptr ? text : "";
+    }
+    // The same of an option that takes one of these values. Throws Failure(BP_INVALID) when it has another.
+    [[nodiscard]] std::string option(const char* name, std::initializer_list<const char*> values) const {
+        std::string text = option(name);
+        std::string all;
+        for (const char* value : values) {
+            if (text == value) return text;
+            all += (all.empty() ? "" : ", ") + std::string(value);
+        }
+        if (!text.empty())
+            throw sdk::Failure(BP_INVALID, std::string("option ") + name + " is '" + text + "'; give one of " + all);
+        return text;
     }
     [[nodiscard]] bool has_parallel() const { return table_.parallel != nullptr; }
     void parallel(uint32_t n, void (*body)(void*, uint32_t), void* arg) const { table_.parallel(table_.self, n, body, arg); }

@@ -32,8 +32,8 @@ StridedView transposed(const Node& node, const std::vector<int64_t>& strides) {
     return view;
 }
 
-BlockCopy depth_to_space(const Node& node, const std::vector<int64_t>& dim, const std::vector<int64_t>& x,
-                         const std::vector<int64_t>& y) {
+StridedCopy depth_to_space(const Node& node, const std::vector<int64_t>& dim, const std::vector<int64_t>& x,
+                           const std::vector<int64_t>& y) {
     const int64_t b = node.integer(BP_ATTR_blocksize, 1);
     const int64_t channels = dim[1] / (b * b);
     const bool crd = node.integer(BP_ATTR_mode, BP_DTS_DCR) == BP_DTS_CRD;

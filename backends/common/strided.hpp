@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "common/graph.hpp"
@@ -59,13 +60,22 @@ std::vector<size_t> transpose_order(const Node& node, size_t rank);
 // Of the operand of a Transpose: the elements of the result.
 StridedView transposed(const Node& node, const std::vector<int64_t>& strides);
 
-// What DepthToSpace copies: over n, c, h, row in the block, w, column in the block.
-struct BlockCopy {
+// size[0] x size[1] x ... elements of one value that go into another.
+struct StridedCopy {
     std::vector<int64_t> size;
     StridedView from, into;
 };
-// `dim`: of the operand; x, y: strides of operand and result.
-BlockCopy depth_to_space(const Node& node, const std::vector<int64_t>& dim, const std::vector<int64_t>& x,
-                         const std::vector<int64_t>& y);
+// What DepthToSpace copies: over n, c, h, row in the block, w, column in the block. `dim`: of the operand; x, y: strides of operand and
+// result.
+StridedCopy depth_to_space(const Node& node, const std::vector<int64_t>& dim, const std::vector<int64_t>& x,
+                           const std::vector<int64_t>& y);
+
+// What a Slice, Transpose or DepthToSpace copies of its operand into its result.
+template <typename V>
+StridedCopy copy_of(const Node& node, const V& in, const V& out) {
+    if (node.op == BP_OP_depth_to_space) return depth_to_space(node, in.dim, strides_of(in), strides_of(out));
+    StridedView from = node.op == BP_OP_slice ? sliced(node, strides_of(in)) : transposed(node, strides_of(in));
+    return {out.dim, std::move(from), {node.output, 0, strides_of(out)}};
+}
 
 }  // namespace backplane::backend

@@ -4,11 +4,11 @@
 
 namespace backplane::opencl {
 
-Device::Device(const gpu::Host& h, const Instance& i, const PhysicalDevice& p)
+Device::Device(const backend::Host& h, const Instance& i, const PhysicalDevice& p)
     : host(h), instance(i), physical(p), cl(i.functions()), can_(p.can) {
     // For tests: the kernels of GPUs on a driver for the CPU, and those for large maps on small ones; "matrix" asks for one that only
     // NVIDIA's compiler can build.
-    const std::string kernels = host.option("opencl.kernels");
+    const std::string kernels = host.option("opencl.kernels", {"gpu", "patches", "matrix", "no-matrices"});
     if (kernels == "gpu" || kernels == "patches" || kernels == "matrix") can_.software = false;
     if (kernels == "patches" || kernels == "matrix") can_.least_patches = 0;
     if (kernels == "matrix") can_.matrix_tiles = true;

@@ -7,19 +7,19 @@
 #include <vector>
 
 #include "common/gpu/compile.hpp"
-#include "common/gpu/host.hpp"
+#include "common/host.hpp"
 #include "memory.hpp"
 
 namespace backplane::opencl {
 
 class Device {
 public:
-    Device(const gpu::Host& host, const Instance& instance, const PhysicalDevice& physical);
+    Device(const backend::Host& host, const Instance& instance, const PhysicalDevice& physical);
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
     ~Device();
 
-    const gpu::Host& host;
+    const backend::Host& host;
     const Instance& instance;
     const PhysicalDevice& physical;
     const Functions& cl;

@@ -41,12 +41,6 @@ std::string hidden_by() {
 
 }  // namespace
 
-uint64_t hash_of(const void* data, size_t size, uint64_t seed) {
-    const auto* bytes = static_cast<const unsigned char*>(data);
-    for (size_t i = 0; i < size; ++i) seed = (seed ^ bytes[i]) * 0x100000001b3u;
-    return seed;
-}
-
 Instance::Instance() {
     // Drivers that are started by two threads at once have been seen to crash (PoCL 3.1).
     static std::mutex one_at_a_time;

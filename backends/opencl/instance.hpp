@@ -7,9 +7,11 @@
 
 #include "api.hpp"
 #include "common/gpu/abilities.hpp"
+#include "common/hash.hpp"
 
 namespace backplane::opencl {
 
+using backend::hash_of;
 using gpu::Abilities;
 
 struct PhysicalDevice {
@@ -32,9 +34,6 @@ struct PhysicalDevice {
 
     [[nodiscard]] uint64_t memory_total() const { return memory; }
 };
-
-// FNV-1a.
-uint64_t hash_of(const void* data, size_t size, uint64_t seed = 0xcbf29ce484222325u);
 
 class Instance {
 public:

@@ -12,10 +12,10 @@ constexpr uint64_t kStagingBytes = uint64_t{1} << 20;
 
 }  // namespace
 
-Device::Device(const gpu::Host& h, const Instance& i, const PhysicalDevice& p)
+Device::Device(const backend::Host& h, const Instance& i, const PhysicalDevice& p)
     : host(h), instance(i), physical(p), can_(p.can) {
     // For tests: the kernels of GPUs on a driver for the CPU, and those for large maps on small ones; or without some.
-    const std::string kernels = host.option("vulkan.kernels");
+    const std::string kernels = host.option("vulkan.kernels", {"gpu", "patches", "matrix", "tiles", "no-matrices"});
     if (kernels == "gpu" || kernels == "patches" || kernels == "matrix") {
         can_.software = false;
         can_.slow_copies = can_.storage_alignment % 8 == 0;
@@ -60,6 +60,7 @@ void Device::create_device() {
     const bool v12 = physical.properties.apiVersion >= VK_API_VERSION_1_2;
     std::vector<const char*> extensions;
     if (can().import) extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+    if (physical.says_hits) extensions.push_back(VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME);
     if (can().bytes && !v12) extensions.push_back(VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
     VkPhysicalDevice8BitStorageFeatures eights{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES};
     eights.storageBuffer8BitAccess = can().bytes ? VK_TRUE : VK_FALSE;

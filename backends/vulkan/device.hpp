@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/gpu/compile.hpp"
-#include "common/gpu/host.hpp"
+#include "common/host.hpp"
 #include "memory.hpp"
 #include "shaders_generated.h"
 
@@ -19,12 +19,12 @@ using gpu::kParameterWords;
 
 class Device {
 public:
-    Device(const gpu::Host& host, const Instance& instance, const PhysicalDevice& physical);
+    Device(const backend::Host& host, const Instance& instance, const PhysicalDevice& physical);
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
     ~Device();
 
-    const gpu::Host& host;
+    const backend::Host& host;
     const Instance& instance;
     const PhysicalDevice& physical;
     DeviceFunctions vk;
@@ -44,6 +44,8 @@ public:
     VkPipeline pipeline(uint32_t kernel, const std::vector<uint32_t>& constants);
     // Hands what was compiled since the last call to the host's kernel cache. [any]
     void remember_kernels();
+    // How many pipelines came from the kernel cache since the device was opened; 0 where the driver does not say.
+    [[nodiscard]] uint32_t cache_hits() const { return cache_hits_; }
 
     // Hands commands to the queue. [any]
     void submit(VkCommandBuffer commands, VkFence fence);
@@ -88,6 +90,7 @@ private:
     std::string cache_key_;
     bool unsaved_ = false;
     uint64_t saved_hash_ = 0;
+    std::atomic<uint32_t> cache_hits_ = 0;
     std::atomic<bool> lost_ = false;
 };
 

@@ -62,12 +62,6 @@ void make_ids_unique(std::vector<PhysicalDevice>& devices) {
 
 }  // namespace
 
-uint64_t hash_of(const void* data, size_t size, uint64_t seed) {
-    const auto* bytes = static_cast<const unsigned char*>(data);
-    for (size_t i = 0; i < size; ++i) seed = (seed ^ bytes[i]) * 0x100000001b3u;
-    return seed;
-}
-
 uint64_t PhysicalDevice::memory_total() const {
     uint64_t total = 0;
     for (uint32_t i = 0; i < memory.memoryHeapCount; ++i)
@@ -218,6 +212,7 @@ void Instance::describe_features(PhysicalDevice& device) const {
     if (driver_named) chain(driver);
     device.pci_known = has(extensions, VK_EXT_PCI_BUS_INFO_EXTENSION_NAME);
     if (device.pci_known) chain(pci);
+    device.says_hits = has(extensions, VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME);
     device.can.import = has(extensions, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     if (device.can.import) chain(import);
     vk_.GetPhysicalDeviceProperties2(device.handle, &properties);

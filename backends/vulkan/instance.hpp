@@ -7,9 +7,11 @@
 
 #include "api.hpp"
 #include "common/gpu/abilities.hpp"
+#include "common/hash.hpp"
 
 namespace backplane::vulkan {
 
+using backend::hash_of;
 using gpu::Abilities;
 
 struct PhysicalDevice {
@@ -24,14 +26,12 @@ struct PhysicalDevice {
     uint8_t uuid[16] = {};
     uint8_t luid[8] = {};
     bool luid_known = false, pci_known = false;
+    bool says_hits = false;  // VK_EXT_pipeline_creation_feedback
     uint32_t pci[4] = {};
     uint64_t fingerprint[2] = {};
 
     [[nodiscard]] uint64_t memory_total() const;
 };
-
-// FNV-1a.
-uint64_t hash_of(const void* data, size_t size, uint64_t seed = 0xcbf29ce484222325u);
 
 class Instance {
 public:

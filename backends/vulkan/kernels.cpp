@@ -92,10 +92,19 @@ VkPipeline Device::pipeline(uint32_t kernel, const std::vector<uint32_t>& consta
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = &specialization;
     info.layout = pipeline_layout;
+    VkPipelineCreationFeedbackEXT feedback[2]{};  // of the pipeline, of its stage
+    VkPipelineCreationFeedbackCreateInfoEXT wanted{VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO_EXT};
+    wanted.pPipelineCreationFeedback = &feedback[0];
+    wanted.pipelineStageCreationFeedbackCount = 1;
+    wanted.pPipelineStageCreationFeedbacks = &feedback[1];
+    if (physical.says_hits) info.pNext = &wanted;
     VkPipeline made = VK_NULL_HANDLE;
     check(vk.CreateComputePipelines(handle, kernel_cache_, 1, &info, nullptr, &made),
           std::string("build kernel ") + kShaders[kernel].name + " on " + physical.name);
     pipelines_[key] = made;
+    constexpr VkFlags kHit =
+        VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT_EXT | VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT_EXT;
+    if ((feedback[0].flags & kHit) == kHit) ++cache_hits_;
     unsaved_ = true;
     return made;
 }

@@ -17,6 +17,7 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
     : device_(device), plan_only_((how.flags & BP_COMPILE_PLAN_ONLY) != 0) {
     const auto start = std::chrono::steady_clock::now();
     device_.check_lost();
+    const uint32_t hits = device_.cache_hits();
     plan_ = gpu::make_plan(graph, how, device_.can());
     slots_ = gpu::slots_of(plan_, device_.can().storage_alignment);
     parameter_stride_ = std::max<uint64_t>(kParameterWords * sizeof(uint32_t), device_.can().storage_alignment);
@@ -26,6 +27,7 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
             if (gpu::raised(how.cancel)) throw sdk::Failure(BP_CANCELLED, "compile was cancelled");
             pipelines_.push_back(d.kernel != gpu::kNoKernel ? device_.pipeline(d.kernel, d.constants) : VK_NULL_HANDLE);
         }
+        cache_hits_ = device_.cache_hits() - hits;
         device_.remember_kernels();
         make_residents();
     }
@@ -66,6 +68,7 @@ bp_program_info Program::info() const {
     info.resident_bytes = plan_.resident_bytes + parameter_bytes_;
     info.compile_ns = compile_ns_;
     info.kernels = static_cast<uint32_t>(plan_.dispatches.size());
+    info.cache_hits = cache_hits_;
     info.slots = {slots_.data(), static_cast<uint32_t>(slots_.size()), sizeof(bp_slot)};
     info.summary = summary_.c_str();
     return info;

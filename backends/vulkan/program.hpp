@@ -32,6 +32,7 @@ private:
     std::vector<bp_slot> slots_;
     std::string summary_;
     uint64_t parameter_bytes_ = 0, parameter_stride_ = 0, compile_ns_ = 0;
+    uint32_t cache_hits_ = 0;
     bool plan_only_ = false;
 };
 

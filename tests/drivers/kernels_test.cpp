@@ -1,4 +1,6 @@
 // The kernels that GPUs get of the opencl backend, run by PoCL: it takes others for itself.
+#include <algorithm>
+
 #include "machine.hpp"
 #include "small_graph.hpp"
 
@@ -38,6 +40,25 @@ TEST_P(KernelsOfGpus, PassTheirCases) {
     EXPECT_EQ(result["failed"], 0);
     EXPECT_EQ(result["unsupported"], 0);
     EXPECT_GE(result["passed"], part.least);
+}
+
+class KernelsOption : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(All, KernelsOption, testing::Values("vulkan", "opencl"), [](const auto& p) { return p.param; });
+
+TEST_P(KernelsOption, RefusesWhatItDoesNotKnowAndListsWhatThereIs) {
+    const std::string& backend = GetParam();
+    BP_NEEDS(backend, true);
+    const Place p;
+    for (const std::string value : {"nonsense", "GPU", "matrix,gpu"}) {
+        const Outcome o = e2e::run(
+            p,
+            {"verify", "--device", backend + ":0", "--op", "Relu", "--option", backend + ".kernels=" + value, "--no-cache"},
+            quiet(p));
+        EXPECT_EQ(o.exit_code, 1) << o.out;
+        const std::string sentence = "option " + backend + ".kernels is '" + value + "'; give one of gpu, patches, matrix, ";
+        EXPECT_NE(o.err.find(sentence), std::string::npos) << o.err;
+        EXPECT_EQ(std::count(o.err.begin(), o.err.end(), '\n'), 1) << o.err;
+    }
 }
 
 TEST(KernelsOfGpus, AreOthersThanThoseOfACpuAndGiveTheSame) {

@@ -137,6 +137,31 @@ Json candidate_of(const Json& report, const std::string& backend) {
     return {};
 }
 
+// Adds these registrations, and a driver that works, to the one that `variable` names.
+void beside_a_working_one(const Place& p, const std::string& backend, std::string& variable,
+                          const std::vector<std::string>& names) {
+    if (backend == "opencl") {
+        fs::copy_file(driver_file(backend), p.at("icd/z-good.icd"));
+        return;
+    }
+    for (const std::string& name : names) variable += ":" + p.at("icd/" + name + ".json");
+    variable += ":" + driver_file(backend);
+}
+
+Json doctor(const Place& p, const std::string& backend, const Environment& environment) {
+    const Outcome o = e2e::run(p, {"doctor", "--json", "--no-cache", "--device", only(backend)}, quiet(p, environment));
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    return Json::parse(o.out, nullptr, false);
+}
+
+// What the report says beside verdicts that begins with the backend's name.
+std::vector<std::string> notes_on(const Json& report, const std::string& backend) {
+    std::vector<std::string> out;
+    for (const std::string note : report["notes"])
+        if (note.rfind(backend + ": ", 0) == 0) out.push_back(note);
+    return out;
+}
+
 class Verdicts : public testing::TestWithParam<std::tuple<std::string, Lack>> {};
 
 TEST_P(Verdicts, SayWhatIsLackingAndLeaveTheCpu) {
@@ -190,17 +215,35 @@ TEST_P(Backends, AWorkingDriverBesideABrokenOneIsUsed) {
     const std::string& backend = GetParam();
     BP_NEEDS(backend, true);
     const Place p;
-    const std::string good = driver_file(backend);
     Environment environment{registered(p, backend, p.at("gone.so"), "a-gone")};
-    const std::string stub = registered(p, backend, BP_TEST_STUB, "b-stub");
-    if (backend == "vulkan") {
-        environment[0] += ":" + p.at("icd/b-stub.json") + ":" + good;
-    } else {
-        fs::copy_file(good, p.at("icd/c-good.icd"));
-    }
-    const Json report = devices(p, {"--device", only(backend)}, quiet(p, environment));
+    registered(p, backend, BP_TEST_STUB, "b-stub");
+    beside_a_working_one(p, backend, environment[0], {"b-stub"});
+    const Json report = doctor(p, backend, environment);
     EXPECT_FALSE(device(report, backend + ":0").is_null()) << report;
     EXPECT_EQ(report["chosen"], "cpu:0");
+    const std::vector<std::string> notes = notes_on(report, backend);
+    ASSERT_EQ(notes.size(), 1U) << report["notes"];
+    for (const char* word :
+         {"a-gone.", "gone.so which cannot be loaded", "No such file", "and 1 more are broken", "install that driver again"})
+        EXPECT_NE(notes[0].find(word), std::string::npos) << notes[0];
+}
+
+// Drivers of absent hardware, and those for programs of another word size: nothing is wrong with them.
+TEST_P(Backends, OfDriversThatOnlyHaveNothingToDriveNothingIsSaid) {
+    const std::string& backend = GetParam();
+    BP_NEEDS(backend, true);
+    for (const char* fault : {"none", "unwilling"}) {
+        const Place p;
+        Environment environment{registered(p, backend, fake(backend), "a-idle"), std::string("BP_FAKE_DRIVER=") + fault};
+        std::string header = "\177ELF\001\001\001";  // of 32 bits
+        header.resize(4096);
+        write(p.at("lib/small.so"), header);
+        registered(p, backend, p.at("lib/small.so"), "b-small");
+        beside_a_working_one(p, backend, environment[0], {"b-small"});
+        const Json report = doctor(p, backend, environment);
+        EXPECT_FALSE(device(report, backend + ":0").is_null()) << report;
+        EXPECT_EQ(notes_on(report, backend), std::vector<std::string>()) << fault;
+    }
 }
 
 TEST_P(Backends, OfManyBrokenDriversTheFirstIsNamedAndTheAdviceIsKept) {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "common/gpu/compile.hpp"
-#include "common/gpu/host.hpp"
+#include "common/host.hpp"
 
 namespace backplane::gpu {
 
@@ -58,7 +58,7 @@ private:
             return *opened;
         }
 
-        Host host;
+        backend::Host host;
         std::mutex mutex;
         std::unique_ptr<Instance> opened;
     };

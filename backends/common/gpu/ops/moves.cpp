@@ -75,19 +75,9 @@ void lower_concat(Lowering& to, const Node& node) {
     }
 }
 
-void lower_slice(Lowering& to, const Node& node) {
-    add_copy(to, step_label(to, node), to[node.output].dim, backend::sliced(node, strides_of(to[node.inputs[0]])),
-             {node.output, 0, strides_of(to[node.output])});
-}
-
-void lower_transpose(Lowering& to, const Node& node) {
-    add_copy(to, step_label(to, node), to[node.output].dim, backend::transposed(node, strides_of(to[node.inputs[0]])),
-             {node.output, 0, strides_of(to[node.output])});
-}
-
-void lower_depth_to_space(Lowering& to, const Node& node) {
-    const Value& in = to[node.inputs[0]];
-    const auto copy = backend::depth_to_space(node, in.dim, strides_of(in), strides_of(to[node.output]));
+// Slice, Transpose, DepthToSpace.
+void lower_move(Lowering& to, const Node& node) {
+    const auto copy = backend::copy_of(node, to[node.inputs[0]], to[node.output]);
     add_copy(to, step_label(to, node), copy.size, copy.from, copy.into);
 }
 
@@ -101,9 +91,9 @@ void lower_reshape(Lowering& to, const Node& node) {
 
 constexpr OpLowering table[] = {
     {BP_OP_concat, Types::moves, 0, same_plain_types, lower_concat},
-    {BP_OP_slice, Types::moves, 0, same_plain_types, lower_slice},
-    {BP_OP_transpose, Types::moves, 0, same_plain_types, lower_transpose},
-    {BP_OP_depth_to_space, Types::moves, 0, same_plain_types, lower_depth_to_space},
+    {BP_OP_slice, Types::moves, 0, same_plain_types, lower_move},
+    {BP_OP_transpose, Types::moves, 0, same_plain_types, lower_move},
+    {BP_OP_depth_to_space, Types::moves, 0, same_plain_types, lower_move},
     {BP_OP_reshape, Types::moves, 0, same_plain_types, lower_reshape},
 };
 

@@ -57,23 +57,27 @@ std::vector<std::string> manifests(std::string& named_by) {
     return out;
 }
 
-// The value of "library_path" of a manifest; nothing else in it matters here.
-std::string library_of(const std::string& manifest, const std::string& text) {
-    const size_t key = text.find("\"library_path\"");
-    const size_t colon = key != std::string::npos ? text.find(':', key) : key;
+// The text that a manifest has under `key`; nothing else in it matters here.
+std::string value_of(const std::string& text, const std::string& key) {
+    const size_t name = text.find('"' + key + '"');
+    const size_t colon = name != std::string::npos ? text.find(':', name) : name;
     const size_t first = colon != std::string::npos ? text.find('"', colon) : colon;
     const size_t last = first != std::string::npos ? text.find('"', first + 1) : first;
-    if (last == std::string::npos) return {};
-    std::string path = text.substr(first + 1, last - first - 1);
-    if (path.find('/') != std::string::npos && path.front() != '/')
-        path = manifest.substr(0, manifest.find_last_of('/') + 1) + path;
-    return path;
+    return last != std::string::npos ? text.substr(first + 1, last - first - 1) : "";
+}
+
+std::string library_of(const std::string& manifest, const std::string& text) {
+    const std::string path = value_of(text, "library_path");
+    const bool relative = path.find('/') != std::string::npos && path.front() != '/';
+    return relative ? manifest.substr(0, manifest.find_last_of('/') + 1) + path : path;
 }
 
 // What is wrong with one driver; empty: nothing.
 std::string fault_of(const std::string& manifest) {
     std::string text;
     if (!backend::read_text(manifest, text)) return "driver file " + manifest + " cannot be read: " + text;
+    const std::string bits = value_of(text, "library_arch");
+    if (!bits.empty() && bits != std::to_string(8 * sizeof(void*))) return {};
     return backend::fault_of("driver file " + manifest, library_of(manifest, text), "Vulkan",
                              {"vk_icdGetInstanceProcAddr", "vk_icdNegotiateLoaderICDInterfaceVersion"});
 }

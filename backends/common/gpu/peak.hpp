@@ -1,0 +1,77 @@
+// "bp.bench.peak" (backplane/bench.h) of a backend, measured with the kernel `peak`.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+
+#include "backplane/bench.h"
+#include "backplane/sdk.hpp"
+#include "common/gpu/plan.hpp"
+
+namespace backplane::gpu {
+
+// What the kernel does: multiply and add, or read.
+enum class Peak : uint32_t { arithmetic = 0, reading = 1 };
+
+// One dispatch of it. Values: 0, the `read_bytes` it reads; 1, where it could write, 256 bytes; each bound as the slot of its number.
+Plan peak_plan(Peak what, uint32_t rounds, uint64_t read_bytes, uint32_t groups);
+
+// `Run` is the backend's: Run(Run::Device&, Plan) makes a program of such a plan on memory of its own, once() runs it and waits, and
+// Run::kSoftwareBytes is how much a device reads that runs on the CPU: more than its caches hold.
+template <typename Run>
+class PeakTable {
+public:
+    // Null: `id` is another table's.
+    static const void* find(const char* id) {
+        return id != nullptr && std::string_view(id) == BP_BENCH_PEAK ? &kTable : nullptr;
+    }
+
+private:
+    using Device = typename Run::Device;
+    using Clock = std::chrono::steady_clock;
+
+    // Of the fastest of some runs.
+    static double seconds(Run run) {
+        double best = 1e9;
+        const auto begin = Clock::now();
+        for (int i = 0; i < 20 && (i < 2 || Clock::now() - begin < std::chrono::milliseconds(100)); ++i) {
+            const auto start = Clock::now();
+            run.once();
+            best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
+        }
+        return best;
+    }
+
+    static double gflops(bp_device* handle, uint32_t dtype) {
+        Device& device = *reinterpret_cast<Device*>(handle);
+        if (dtype != BP_F32) return 0;
+        double result = 0;
+        static_cast<void>(sdk::guard(nullptr, [&] {
+            const bool software = device.can().software;
+            const uint32_t groups = software ? 64 : 8192;
+            const uint32_t rounds = software ? 256 : 2048;
+            result = 2.0 * 64 * rounds * 128.0 * groups /
+                     seconds({device, peak_plan(Peak::arithmetic, rounds, 256, groups)}) / 1e9;
+        }));
+        return result;
+    }
+
+    static double read_gbytes(bp_device* handle) {
+        Device& device = *reinterpret_cast<Device*>(handle);
+        double result = 0;
+        static_cast<void>(sdk::guard(nullptr, [&] {
+            const bool software = device.can().software;
+            const uint64_t most = std::min(device.can().most_range, device.can().most_allocation) / 2;
+            const uint64_t bytes = std::min(most, software ? Run::kSoftwareBytes : uint64_t{1} << 30) / 256 * 256;
+            const auto rounds = static_cast<uint32_t>(bytes / 16);
+            result = static_cast<double>(bytes) /
+                     seconds({device, peak_plan(Peak::reading, rounds, bytes, software ? 64 : 4096)}) / 1e9;
+        }));
+        return result;
+    }
+
+    static constexpr bp_bench_peak kTable = {BP_SIZE(bp_bench_peak, read_gbytes), 0, gflops, read_gbytes};
+};
+
+}  // namespace backplane::gpu
