@@ -51,6 +51,10 @@ function(backplane_module name)
     # would keep the file mapped after dlclose().
     target_link_options(module_${name} PRIVATE -Wl,-z,relro,-z,now -Wl,--gc-sections -Wl,--exclude-libs,ALL
       -Wl,--version-script=${BP_MODULE_TEMPLATES}/module.map)
+    if(NOT BACKPLANE_SANITIZE)
+      # A function that is in no object and no library named here is found out now, not by the loader of somebody else's machine.
+      target_link_options(module_${name} PRIVATE -Wl,-z,defs)
+    endif()
     set_property(TARGET module_${name} APPEND PROPERTY LINK_DEPENDS ${BP_MODULE_TEMPLATES}/module.map)
   endif()
   if(NOT TARGET modules)

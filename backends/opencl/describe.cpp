@@ -151,13 +151,14 @@ std::string describe(const Functions& cl, PhysicalDevice& device) {
     device.units = get<cl_uint>(cl, device.handle, CL_DEVICE_MAX_COMPUTE_UNITS);
     device.memory = get<cl_ulong>(cl, device.handle, CL_DEVICE_GLOBAL_MEM_SIZE);
     identify(cl, device, extensions);
-    device.assembly =
-        names(extensions, "cl_nv_device_attribute_query") && get<cl_uint>(cl, device.handle, kNvidiaMajor) >= 8;
+    device.nvidia = names(extensions, "cl_nv_device_attribute_query");
+    device.assembly = device.nvidia && get<cl_uint>(cl, device.handle, kNvidiaMajor) >= 8;
     find_limits(cl, device);
     device.build_options = "-cl-std=CL1.2 -w";
     const auto floats = get<cl_device_fp_config>(cl, device.handle, CL_DEVICE_SINGLE_FP_CONFIG);
     if ((floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0)
         device.build_options += " -cl-fp32-correctly-rounded-divide-sqrt";
+    if (device.nvidia) device.build_options += " -cl-nv-verbose";  // for machine_code.hpp
     const int number = version_of(version);
     device.features = "opencl-" + std::to_string(number / 100) + "." + std::to_string(number / 10 % 10);
     for (const auto& [there, name] :

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "common/gpu/compile.hpp"
+#include "common/gpu/kernel_table.hpp"
 #include "common/host.hpp"
+#include "machine_code.hpp"
 #include "memory.hpp"
 
 namespace backplane::opencl {
@@ -46,6 +48,8 @@ public:
     Handle<cl_kernel> make_kernel(uint32_t kernel, const std::vector<uint32_t>& constants);
     // Hands programs whose binaries grow when they run to the host's kernel cache. Called after a run. [any]
     void remember_programs();
+    // Nothing is left to build for now: gives back what building took. [any]
+    void end_builds();
     // How many programs came from the kernel cache since the device was opened.
     [[nodiscard]] uint32_t cache_hits() const { return cache_hits_; }
 
@@ -62,15 +66,28 @@ public:
     void give_to_host(const Buffer& buffer);
 
 private:
-    Handle<cl_program> build(uint32_t kernel, const std::string& options);
-    Handle<cl_program> load(const std::string& key, const std::string& options, const char* entry);
-    Handle<cl_program> compile(uint32_t kernel, const std::string& options);
+    // A kernel with its constants, on the way to a program.
+    struct Build {
+        uint32_t kernel;
+        std::string options;
+        std::string key;  // in the host's cache; empty: there is none
+    };
+    Handle<cl_program> build(const Build& what);
+    Handle<cl_program> load(const Build& what);
+    Handle<cl_program> from_binary(const Build& what, const unsigned char* bytes, size_t size);
+    Handle<cl_program> compile(const Build& what);
     void remember(const std::string& key, cl_program program);
+    // Keeps the machine code of a program whose binary is PTX. False: there is none to be had.
+    bool remember_machine_code(const Build& what, cl_program program);
+    std::shared_ptr<const MachineCode> machine_code();
+    [[nodiscard]] std::vector<unsigned char> binary_of(cl_program program) const;
+    [[nodiscard]] std::string build_log(cl_program program) const;
     void sync(const Buffer& buffer, cl_map_flags flags);
 
     Abilities can_;
-    std::mutex program_mutex_, map_mutex_;
-    std::map<std::vector<uint32_t>, Handle<cl_program>> programs_;
+    std::mutex unsaved_mutex_, map_mutex_, code_mutex_;
+    std::shared_ptr<const MachineCode> machine_code_;
+    gpu::KernelTable<Handle<cl_program>> programs_;
     std::multimap<uint64_t, std::pair<cl_mem, void*>> mapped_;  // by the buffer's id
     std::vector<std::pair<std::string, cl_program>> unsaved_;   // key in the host's cache; the program is in programs_
     std::atomic<uint32_t> cache_hits_ = 0;

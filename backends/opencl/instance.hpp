@@ -28,7 +28,8 @@ struct PhysicalDevice {
     uint8_t luid[8] = {};
     bool uuid_known = false, luid_known = false, pci_known = false;
     bool says_free = false;  // cl_amd_device_attribute_query
-    bool assembly = false;   // NVIDIA's, of compute capability 8.0 or more: its compiler takes PTX
+    bool nvidia = false;     // cl_nv_device_attribute_query: binaries are PTX
+    bool assembly = false;   // the same, of compute capability 8.0 or more: its compiler takes PTX in the text
     uint32_t pci[4] = {};
     uint64_t fingerprint[2] = {};
 

@@ -4,6 +4,7 @@
 
 #include "device.hpp"
 #include "kernels_embedded.h"
+#include "ptx.hpp"
 
 namespace backplane::opencl {
 
@@ -50,16 +51,16 @@ uint64_t hash_of_kernels() {
 }
 
 cl_program Device::program(uint32_t kernel, const std::vector<uint32_t>& constants) {
-    std::vector<uint32_t> key = {kernel};
-    key.insert(key.end(), constants.begin(), constants.end());
-    const std::lock_guard lock(program_mutex_);
-    const auto found = programs_.find(key);
-    if (found != programs_.end()) return found->second.get();
     if (kKernels[kernel].entry == nullptr)
         throw sdk::Failure(BP_INTERNAL,
                            std::string("build kernel ") + kKernels[kernel].name + ": this backend does not have it");
-    Handle<cl_program> made = build(kernel, options_of(physical, kernel, constants));  // throws: nothing is kept
-    return (programs_[key] = std::move(made)).get();
+    return programs_
+        .get(kernel, constants,
+             [&] {
+                 const std::string options = options_of(physical, kernel, constants);
+                 return build({kernel, options, host.has_cache() ? cache_key(physical, kernel, options) : ""});
+             })
+        .get();
 }
 
 Handle<cl_kernel> Device::make_kernel(uint32_t kernel, const std::vector<uint32_t>& constants) {
@@ -69,81 +70,122 @@ Handle<cl_kernel> Device::make_kernel(uint32_t kernel, const std::vector<uint32_
     return made;
 }
 
-Handle<cl_program> Device::build(uint32_t kernel, const std::string& options) {
-    if (!host.has_cache()) return compile(kernel, options);
-    const std::string key = cache_key(physical, kernel, options);
-    if (Handle<cl_program> cached = load(key, options, kKernels[kernel].entry)) {
+Handle<cl_program> Device::build(const Build& what) {
+    if (what.key.empty()) return compile(what);
+    if (Handle<cl_program> cached = load(what)) {
         ++cache_hits_;
         return cached;
     }
-    Handle<cl_program> made = compile(kernel, options);
+    Handle<cl_program> made = compile(what);
     // Drivers for CPUs (PoCL) make machine code for a workgroup at its first run; only then is it in the binary.
     if (physical.can.software) {
-        unsaved_.emplace_back(key, made.get());
-    } else {
-        remember(key, made.get());
+        const std::lock_guard lock(unsaved_mutex_);
+        unsaved_.emplace_back(what.key, made.get());
+    } else if (!remember_machine_code(what, made.get())) {
+        remember(what.key, made.get());
     }
     return made;
 }
 
+std::shared_ptr<const MachineCode> Device::machine_code() {
+    const std::lock_guard lock(code_mutex_);
+    if (machine_code_ == nullptr) machine_code_ = MachineCode::open(physical);
+    return machine_code_;
+}
+
+void Device::end_builds() {
+    const std::lock_guard lock(code_mutex_);
+    machine_code_.reset();
+}
+
+bool Device::remember_machine_code(const Build& what, cl_program program) {
+    // The linker's code for the kernel in assembly is up to an eighth slower than the OpenCL driver's (docs/kernel-cache.md).
+    if (!physical.nvidia || what.kernel == gpu::kKernel_conv_matrix_f16) return false;
+    const std::vector<unsigned char> binary = binary_of(program);
+    const uint32_t registers = registers_in(build_log(program));
+    if (registers == 0 || !is_ptx(binary.data(), binary.size())) return false;
+    const std::shared_ptr<const MachineCode> maker = machine_code();
+    if (maker == nullptr) return false;
+    const std::vector<unsigned char> code = maker->of(binary, registers);
+    if (code.empty() || !from_binary(what, code.data(), code.size())) return false;
+    host.remember(what.key, {code.data(), code.size()});
+    return true;
+}
+
 void Device::remember_programs() {
-    const std::lock_guard lock(program_mutex_);
+    const std::lock_guard lock(unsaved_mutex_);
     for (const auto& [key, program] : unsaved_) remember(key, program);
     unsaved_.clear();
 }
 
 // What the host remembers, if the driver still takes it. The host vouches for the bytes: drivers do not look at them closely.
-Handle<cl_program> Device::load(const std::string& key, const std::string& options, const char* entry) {
+Handle<cl_program> Device::load(const Build& what) {
     Handle<cl_program> made;
     bool refused = false;
-    host.cached(key, [&](const bp_blob& blob) {
-        refused = true;
-        if (blob.size == 0 || blob.data == nullptr) return;
+    bool ptx = false;
+    host.cached(what.key, [&](const bp_blob& blob) {
         const auto* bytes = static_cast<const unsigned char*>(blob.data);
-        cl_int status = CL_SUCCESS;
-        cl_int result = CL_SUCCESS;
-        Handle<cl_program> loaded{
-            cl.CreateProgramWithBinary(context.get(), 1, &physical.handle, &blob.size, &bytes, &status, &result),
-            cl.ReleaseProgram};
-        if (result != CL_SUCCESS || status != CL_SUCCESS) return;
-        if (cl.BuildProgram(loaded.get(), 1, &physical.handle, options.c_str(), nullptr, nullptr) != CL_SUCCESS) return;
-        const Handle<cl_kernel> trial{cl.CreateKernel(loaded.get(), entry, &result), cl.ReleaseKernel};
-        if (result != CL_SUCCESS) return;
-        refused = false;
-        made = std::move(loaded);
+        if (blob.size != 0 && bytes != nullptr) made = from_binary(what, bytes, blob.size);
+        refused = !made;
+        ptx = made && is_ptx(bytes, blob.size);
     });
-    if (refused) host.reject(key);
+    if (refused) host.reject(what.key);
+    if (ptx) remember_machine_code(what, made.get());  // there was none to be had when it was kept
     return made;
 }
 
-Handle<cl_program> Device::compile(uint32_t kernel, const std::string& options) {
-    const std::string attempted = std::string("build kernel ") + kKernels[kernel].name + " on " + physical.name;
+// A program that has the kernel; nothing when the driver does not take the bytes.
+Handle<cl_program> Device::from_binary(const Build& what, const unsigned char* bytes, size_t size) {
+    cl_int status = CL_SUCCESS;
     cl_int result = CL_SUCCESS;
-    const char* text = kKernels[kernel].text;
+    Handle<cl_program> loaded{
+        cl.CreateProgramWithBinary(context.get(), 1, &physical.handle, &size, &bytes, &status, &result), cl.ReleaseProgram};
+    if (result != CL_SUCCESS || status != CL_SUCCESS) return {};
+    if (cl.BuildProgram(loaded.get(), 1, &physical.handle, what.options.c_str(), nullptr, nullptr) != CL_SUCCESS) return {};
+    const Handle<cl_kernel> trial{cl.CreateKernel(loaded.get(), kKernels[what.kernel].entry, &result), cl.ReleaseKernel};
+    if (result != CL_SUCCESS) return {};
+    return loaded;
+}
+
+Handle<cl_program> Device::compile(const Build& what) {
+    const std::string attempted = std::string("build kernel ") + kKernels[what.kernel].name + " on " + physical.name;
+    cl_int result = CL_SUCCESS;
+    const char* text = kKernels[what.kernel].text;
     Handle<cl_program> made{cl.CreateProgramWithSource(context.get(), 1, &text, nullptr, &result), cl.ReleaseProgram};
     check(result, attempted);
-    result = cl.BuildProgram(made.get(), 1, &physical.handle, options.c_str(), nullptr, nullptr);
+    result = cl.BuildProgram(made.get(), 1, &physical.handle, what.options.c_str(), nullptr, nullptr);
     if (result == CL_BUILD_PROGRAM_FAILURE) {
         constexpr size_t kMostLog = 600;
-        size_t size = 0;
-        cl.GetProgramBuildInfo(made.get(), physical.handle, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size);
-        std::string log(size, '\0');
-        cl.GetProgramBuildInfo(made.get(), physical.handle, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
-        log.resize(std::min(std::strlen(log.c_str()), kMostLog));
+        std::string log = build_log(made.get()).substr(0, kMostLog);
         std::replace(log.begin(), log.end(), '\n', ' ');
-        throw sdk::Failure(BP_UNSUPPORTED, attempted + " (" + options + "): the driver's compiler says: " + log, result);
+        throw sdk::Failure(BP_UNSUPPORTED, attempted + " (" + what.options + "): the driver's compiler says: " + log,
+                           result);
     }
     check(result, attempted);
     return made;
 }
 
-void Device::remember(const std::string& key, cl_program program) {
+std::string Device::build_log(cl_program program) const {
     size_t size = 0;
-    if (cl.GetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr) != CL_SUCCESS || size == 0) return;
+    if (cl.GetProgramBuildInfo(program, physical.handle, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) != CL_SUCCESS) return {};
+    std::string log(size, '\0');
+    cl.GetProgramBuildInfo(program, physical.handle, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
+    log.resize(std::strlen(log.c_str()));
+    return log;
+}
+
+void Device::remember(const std::string& key, cl_program program) {
+    const std::vector<unsigned char> bytes = binary_of(program);
+    if (!bytes.empty()) host.remember(key, {bytes.data(), bytes.size()});
+}
+
+std::vector<unsigned char> Device::binary_of(cl_program program) const {
+    size_t size = 0;
+    if (cl.GetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr) != CL_SUCCESS) return {};
     std::vector<unsigned char> bytes(size);
     unsigned char* at = bytes.data();
-    if (cl.GetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof at, &at, nullptr) != CL_SUCCESS) return;
-    host.remember(key, {bytes.data(), size});
+    if (size == 0 || cl.GetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof at, &at, nullptr) != CL_SUCCESS) return {};
+    return bytes;
 }
 
 }  // namespace backplane::opencl

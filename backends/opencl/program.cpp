@@ -34,6 +34,12 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
 }
 
 bool Program::build_kernels(const volatile uint32_t* cancel) {
+    const struct End {
+        Device& device;
+        ~End() { device.end_builds(); }
+    } end{device_};
+    if (!device_.can().software)
+        gpu::build_ahead(plan_, device_.host, cancel, [&](const Dispatch& d) { device_.program(d.kernel, d.constants); });
     for (const Dispatch& d : plan_.dispatches) {
         if (gpu::raised(cancel)) throw sdk::Failure(BP_CANCELLED, "compile was cancelled");
         if (d.kernel == gpu::kNoKernel) continue;

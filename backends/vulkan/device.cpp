@@ -3,21 +3,25 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/gpu/parallel.hpp"
+
 namespace backplane::vulkan {
 
 namespace {
 
-// A piece of a copy: small enough that the host fills one while the device moves the other.
+// A piece of a copy. One thread moves about 10 GB/s between the caller's memory and what the device reads, the bus several times that:
+// hence several threads, each with a piece that stays in its core's cache.
 constexpr uint64_t kStagingBytes = uint64_t{1} << 20;
 
 }  // namespace
 
 Device::Device(const backend::Host& h, const Instance& i, const PhysicalDevice& p)
     : host(h), instance(i), physical(p), can_(p.can) {
-    // For tests: the kernels of GPUs on a driver for the CPU, and those for large maps on small ones; or without some.
+    // For tests: the kernels of GPUs on a driver for the CPU, memory that the host does not see, and the kernels for large maps on small ones;
+    // or without some.
     const std::string kernels = host.option("vulkan.kernels", {"gpu", "patches", "matrix", "tiles", "no-matrices"});
     if (kernels == "gpu" || kernels == "patches" || kernels == "matrix") {
-        can_.software = false;
+        can_.software = can_.unified = false;
         can_.slow_copies = can_.storage_alignment % 8 == 0;
     }
     if (kernels == "patches" || kernels == "matrix") can_.least_patches = 0;
@@ -26,7 +30,7 @@ Device::Device(const backend::Host& h, const Instance& i, const PhysicalDevice& 
     if (kernels == "patches" || !can_.matrices) can_.matrix_tiles = false;
     try {
         create_device();
-        memory = std::make_unique<Memory>(physical, vk, handle);
+        memory = std::make_unique<Memory>(physical, can_, vk, handle);
         modules_.resize(gpu::kKernelCount);
         create_layouts();
         open_kernel_cache();
@@ -45,10 +49,12 @@ Device::~Device() {
 void Device::destroy() noexcept {
     if (handle == VK_NULL_HANDLE) return;
     vk.DeviceWaitIdle(handle);
-    for (const Lane& lane : lanes_) vk.DestroyFence(handle, lane.fence, nullptr);
-    vk.DestroyCommandPool(handle, copy_pool_, nullptr);
+    for (const Lane& lane : lanes_) {
+        vk.DestroyFence(handle, lane.fence, nullptr);
+        vk.DestroyCommandPool(handle, lane.pool, nullptr);
+    }
     memory.reset();
-    for (const auto& [key, made] : pipelines_) vk.DestroyPipeline(handle, made, nullptr);
+    pipelines_.each([&](VkPipeline made) { vk.DestroyPipeline(handle, made, nullptr); });
     for (VkShaderModule module : modules_) vk.DestroyShaderModule(handle, module, nullptr);
     vk.DestroyPipelineCache(handle, kernel_cache_, nullptr);
     vk.DestroyPipelineLayout(handle, pipeline_layout, nullptr);
@@ -127,12 +133,12 @@ void Device::create_lanes() {
     VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
     pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
     pool.queueFamilyIndex = physical.queue_family;
-    check(vk.CreateCommandPool(handle, &pool, nullptr, &copy_pool_), "open " + physical.name);
     VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
-    allocate.commandPool = copy_pool_;
     allocate.commandBufferCount = 1;
     const VkFenceCreateInfo fence{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     for (Lane& lane : lanes_) {
+        check(vk.CreateCommandPool(handle, &pool, nullptr, &lane.pool), "open " + physical.name);
+        allocate.commandPool = lane.pool;
         check(vk.AllocateCommandBuffers(handle, &allocate, &lane.commands), "open " + physical.name);
         check(vk.CreateFence(handle, &fence, nullptr, &lane.fence), "open " + physical.name);
     }
@@ -163,13 +169,8 @@ void Device::wait(VkFence fence, const std::string& attempted) {
     check(vk.ResetFences(handle, 1, &fence), attempted);
 }
 
-void Device::submit_and_wait(VkCommandBuffer commands, VkFence fence, const std::string& attempted) {
-    submit(commands, fence);
-    wait(fence, attempted);
-}
-
-void Device::record_copy(Lane& lane, const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
-                         uint64_t bytes) {
+void Device::move(Lane& lane, const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
+                  uint64_t bytes) {
     const std::string attempted = "copy on " + physical.name;
     VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
@@ -185,13 +186,17 @@ void Device::record_copy(Lane& lane, const Buffer& from, uint64_t from_offset, c
                           0, 1, &barrier, 0, nullptr, 0, nullptr);
     check(vk.EndCommandBuffer(lane.commands), attempted);
     submit(lane.commands, lane.fence);
-    lane.busy = true;
+    wait(lane.fence, attempted);
 }
 
-void Device::finish(Lane& lane) {
-    if (!lane.busy) return;
-    lane.busy = false;
-    wait(lane.fence, "copy on " + physical.name);
+void Device::in_pieces(uint64_t bytes, const std::function<void(Lane&, uint64_t, uint64_t)>& body) {
+    const uint64_t pieces = (bytes + kStagingBytes - 1) / kStagingBytes;
+    std::atomic<uint64_t> next{0};
+    const std::lock_guard lock(copy_mutex_);
+    gpu::in_parallel(host, static_cast<uint32_t>(std::min<uint64_t>(kLanes, pieces)), [&](uint32_t i) {
+        for (uint64_t p = next++; p < pieces; p = next++)
+            body(lanes_[i], p * kStagingBytes, std::min(kStagingBytes, bytes - p * kStagingBytes));
+    });
 }
 
 void Device::upload(const Buffer& to, uint64_t offset, const std::byte* from, uint64_t bytes) {
@@ -200,17 +205,11 @@ void Device::upload(const Buffer& to, uint64_t offset, const std::byte* from, ui
         std::memcpy(at + offset, from, bytes);
         return;
     }
-    const std::lock_guard lock(copy_mutex_);
-    for (uint64_t done = 0, turn = 0; done < bytes; ++turn) {
-        Lane& lane = lanes_[turn % 2];
-        finish(lane);
+    in_pieces(bytes, [&](Lane& lane, uint64_t first, uint64_t size) {
         if (lane.up.block == nullptr) lane.up = memory->create(kStagingBytes, Placement::upload);
-        const uint64_t piece = std::min(kStagingBytes, bytes - done);
-        std::memcpy(lane.up.mapped(), from + done, piece);
-        record_copy(lane, lane.up, 0, to, offset + done, piece);
-        done += piece;
-    }
-    for (Lane& lane : lanes_) finish(lane);
+        std::memcpy(lane.up.mapped(), from + first, size);
+        move(lane, lane.up, 0, to, offset + first, size);
+    });
 }
 
 void Device::download(const Buffer& from, uint64_t offset, std::byte* to, uint64_t bytes) {
@@ -219,22 +218,11 @@ void Device::download(const Buffer& from, uint64_t offset, std::byte* to, uint64
         std::memcpy(to, at + offset, bytes);
         return;
     }
-    const std::lock_guard lock(copy_mutex_);
-    const uint64_t pieces = (bytes + kStagingBytes - 1) / kStagingBytes;
-    // The device fills one lane while the host empties the other.
-    for (uint64_t i = 0; i <= pieces; ++i) {
-        if (i < pieces) {
-            Lane& lane = lanes_[i % 2];
-            if (lane.down.block == nullptr) lane.down = memory->create(kStagingBytes, Placement::download);
-            record_copy(lane, from, offset + i * kStagingBytes, lane.down, 0,
-                        std::min(kStagingBytes, bytes - i * kStagingBytes));
-        }
-        if (i == 0) continue;
-        Lane& before = lanes_[(i - 1) % 2];
-        finish(before);
-        const uint64_t at = (i - 1) * kStagingBytes;
-        std::memcpy(to + at, before.down.mapped(), std::min(kStagingBytes, bytes - at));
-    }
+    in_pieces(bytes, [&](Lane& lane, uint64_t first, uint64_t size) {
+        if (lane.down.block == nullptr) lane.down = memory->create(kStagingBytes, Placement::download);
+        move(lane, from, offset + first, lane.down, 0, size);
+        std::memcpy(to + first, lane.down.mapped(), size);
+    });
 }
 
 void Device::copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset, uint64_t bytes) {
@@ -249,15 +237,12 @@ void Device::copy(const Buffer& from, uint64_t from_offset, const Buffer& to, ui
     if (overlap) {
         // Vulkan copies nothing onto itself: by way of memory between.
         Buffer between = memory->create(bytes);
-        record_copy(lanes_[0], from, from_offset, between, 0, bytes);
-        finish(lanes_[0]);
-        record_copy(lanes_[0], between, 0, to, to_offset, bytes);
-        finish(lanes_[0]);
+        move(lanes_[0], from, from_offset, between, 0, bytes);
+        move(lanes_[0], between, 0, to, to_offset, bytes);
         memory->close(between);
         return;
     }
-    record_copy(lanes_[0], from, from_offset, to, to_offset, bytes);
-    finish(lanes_[0]);
+    move(lanes_[0], from, from_offset, to, to_offset, bytes);
 }
 
 }  // namespace backplane::vulkan

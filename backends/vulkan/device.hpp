@@ -2,12 +2,12 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
-#include <map>
+#include <functional>
 #include <mutex>
 #include <vector>
 
 #include "common/gpu/compile.hpp"
+#include "common/gpu/kernel_table.hpp"
 #include "common/host.hpp"
 #include "memory.hpp"
 #include "shaders_generated.h"
@@ -49,7 +49,6 @@ public:
 
     // Hands commands to the queue. [any]
     void submit(VkCommandBuffer commands, VkFence fence);
-    void submit_and_wait(VkCommandBuffer commands, VkFence fence, const std::string& attempted);
     void wait(VkFence fence, const std::string& attempted);
 
     // Bytes between host and device; return when done. [any]
@@ -64,31 +63,33 @@ public:
 
 private:
     Abilities can_;  // of `physical`, or less
-    struct Lane {    // one of two in turn: the host fills one while the device reads the other
+    struct Lane {    // for one thread at a time: the host fills some while the device reads others
+        VkCommandPool pool = VK_NULL_HANDLE;
         VkCommandBuffer commands = VK_NULL_HANDLE;
         VkFence fence = VK_NULL_HANDLE;
         Buffer up, down;
-        bool busy = false;
     };
+    static constexpr uint32_t kLanes = 4;
     void create_device();
     void create_layouts();
     void create_lanes();
     void open_kernel_cache();
     void destroy() noexcept;
-    void record_copy(Lane& lane, const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
-                     uint64_t bytes);
-    void finish(Lane& lane);
+    // The device's part of a copy, by the commands of a lane; returns when it is done.
+    void move(Lane& lane, const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset, uint64_t bytes);
+    // body(lane, first byte, how many) for the pieces of a copy, by as many threads as there are lanes.
+    void in_pieces(uint64_t bytes, const std::function<void(Lane&, uint64_t, uint64_t)>& body);
     VkShaderModule module_of(uint32_t kernel);
+    VkPipeline make_pipeline(uint32_t kernel, const std::vector<uint32_t>& constants);
 
     VkQueue queue_ = VK_NULL_HANDLE;
     VkPipelineCache kernel_cache_ = VK_NULL_HANDLE;
-    VkCommandPool copy_pool_ = VK_NULL_HANDLE;
-    Lane lanes_[2];
-    std::mutex queue_mutex_, pipeline_mutex_, copy_mutex_;
-    std::map<std::vector<uint32_t>, VkPipeline> pipelines_;
+    Lane lanes_[kLanes];
+    std::mutex queue_mutex_, copy_mutex_, module_mutex_, save_mutex_;
+    gpu::KernelTable<VkPipeline> pipelines_;
     std::vector<VkShaderModule> modules_;
     std::string cache_key_;
-    bool unsaved_ = false;
+    std::atomic<bool> unsaved_ = false;
     uint64_t saved_hash_ = 0;
     std::atomic<uint32_t> cache_hits_ = 0;
     std::atomic<bool> lost_ = false;

@@ -48,9 +48,8 @@ void Device::open_kernel_cache() {
 }
 
 void Device::remember_kernels() {
-    const std::lock_guard lock(pipeline_mutex_);
-    if (!unsaved_ || !host.has_cache()) return;
-    unsaved_ = false;
+    const std::lock_guard lock(save_mutex_);
+    if (!host.has_cache() || !unsaved_.exchange(false)) return;
     size_t size = 0;
     if (vk.GetPipelineCacheData(handle, kernel_cache_, &size, nullptr) != VK_SUCCESS || size == 0) return;
     std::vector<std::byte> bytes(size);
@@ -62,6 +61,7 @@ void Device::remember_kernels() {
 }
 
 VkShaderModule Device::module_of(uint32_t kernel) {
+    const std::lock_guard lock(module_mutex_);
     if (modules_[kernel] != VK_NULL_HANDLE) return modules_[kernel];
     VkShaderModuleCreateInfo info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
     info.codeSize = kShaders[kernel].bytes;
@@ -72,11 +72,10 @@ VkShaderModule Device::module_of(uint32_t kernel) {
 }
 
 VkPipeline Device::pipeline(uint32_t kernel, const std::vector<uint32_t>& constants) {
-    std::vector<uint32_t> key = {kernel};
-    key.insert(key.end(), constants.begin(), constants.end());
-    const std::lock_guard lock(pipeline_mutex_);
-    const auto found = pipelines_.find(key);
-    if (found != pipelines_.end()) return found->second;
+    return pipelines_.get(kernel, constants, [&] { return make_pipeline(kernel, constants); });
+}
+
+VkPipeline Device::make_pipeline(uint32_t kernel, const std::vector<uint32_t>& constants) {
     std::vector<VkSpecializationMapEntry> entries;
     for (uint32_t i = 0; i < constants.size(); ++i)
         entries.push_back({i, i * static_cast<uint32_t>(sizeof(uint32_t)), sizeof(uint32_t)});
@@ -101,7 +100,6 @@ VkPipeline Device::pipeline(uint32_t kernel, const std::vector<uint32_t>& consta
     VkPipeline made = VK_NULL_HANDLE;
     check(vk.CreateComputePipelines(handle, kernel_cache_, 1, &info, nullptr, &made),
           std::string("build kernel ") + kShaders[kernel].name + " on " + physical.name);
-    pipelines_[key] = made;
     constexpr VkFlags kHit =
         VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT_EXT | VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT_EXT;
     if ((feedback[0].flags & kHit) == kHit) ++cache_hits_;

@@ -16,8 +16,8 @@ uint64_t rounded(uint64_t size, uint64_t alignment) { return (size + alignment -
 
 }  // namespace
 
-Memory::Memory(const PhysicalDevice& physical, const DeviceFunctions& vk, VkDevice device)
-    : physical_(physical), vk_(vk), device_(device) {}
+Memory::Memory(const PhysicalDevice& physical, const Abilities& can, const DeviceFunctions& vk, VkDevice device)
+    : physical_(physical), can_(can), vk_(vk), device_(device) {}
 
 Memory::~Memory() {
     for (auto* blocks : {&shared_, &own_})
@@ -38,7 +38,7 @@ uint32_t Memory::type_for(uint32_t allowed, Placement placement) const {
     VkMemoryPropertyFlags wanted = cached;
     if (placement == Placement::device) {
         required = local;
-        wanted = physical_.can.unified ? host | cached : 0;
+        wanted = can_.unified ? host | cached : 0;
     } else if (placement == Placement::upload) {
         wanted = 0;
     }
@@ -63,9 +63,9 @@ uint32_t Memory::type_for(uint32_t allowed, Placement placement) const {
 
 std::unique_ptr<Block> Memory::make_block(uint64_t size, Placement placement) {
     const std::string attempted = "allocate " + std::to_string(size) + " bytes on " + physical_.name;
-    if (physical_.can.most_allocation != 0 && size > physical_.can.most_allocation)
+    if (can_.most_allocation != 0 && size > can_.most_allocation)
         throw sdk::Failure(BP_NO_DEVICE_MEMORY, attempted + ": one allocation may have " +
-                                                    std::to_string(physical_.can.most_allocation) + "; use smaller tiles");
+                                                    std::to_string(can_.most_allocation) + "; use smaller tiles");
     auto block = std::make_unique<Block>();
     block->size = size;
     VkBufferCreateInfo info{};
@@ -84,7 +84,7 @@ std::unique_ptr<Block> Memory::make_block(uint64_t size, Placement placement) {
         check(vk_.BindBufferMemory(device_, block->buffer, block->memory, 0), attempted);
         constexpr VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
         const auto flags = physical_.memory.memoryTypes[allocate.memoryTypeIndex].propertyFlags;
-        if ((flags & host) == host && (placement != Placement::device || physical_.can.unified)) {
+        if ((flags & host) == host && (placement != Placement::device || can_.unified)) {
             void* at = nullptr;
             check(vk_.MapMemory(device_, block->memory, 0, VK_WHOLE_SIZE, 0, &at), attempted + ", map it");
             block->mapped = static_cast<std::byte*>(at);
@@ -104,11 +104,11 @@ Buffer Memory::create(uint64_t size, Placement placement) {
     buffer.size = size;
     buffer.id = ++next_id_;
     if (size == 0) return buffer;
-    const uint64_t alignment = std::max<uint64_t>(256, physical_.can.storage_alignment);
-    if (size > physical_.can.most_allocation - alignment && physical_.can.most_allocation != 0)
+    const uint64_t alignment = std::max<uint64_t>(256, can_.storage_alignment);
+    if (size > can_.most_allocation - alignment && can_.most_allocation != 0)
         throw sdk::Failure(BP_NO_DEVICE_MEMORY, "allocate " + std::to_string(size) + " bytes on " + physical_.name +
-                                                    ": one allocation may have " +
-                                                    std::to_string(physical_.can.most_allocation) + "; use smaller tiles");
+                                                    ": one allocation may have " + std::to_string(can_.most_allocation) +
+                                                    "; use smaller tiles");
     const uint64_t room = rounded(size, alignment);
     if (placement == Placement::device && room <= kSharedMost) {
         for (const auto& block : shared_)
@@ -128,11 +128,11 @@ Buffer Memory::create(uint64_t size, Placement placement) {
 }
 
 Buffer Memory::import(void* memory, uint64_t size) {
-    const uint64_t alignment = physical_.can.import_alignment;
+    const uint64_t alignment = can_.import_alignment;
     const auto refuse = [&](const std::string& why) {
         return sdk::Failure(BP_UNSUPPORTED, "buffer_import on " + physical_.name + ": " + why + "; copy it instead");
     };
-    if (!physical_.can.import || vk_.GetMemoryHostPointerPropertiesEXT == nullptr)
+    if (!can_.import || vk_.GetMemoryHostPointerPropertiesEXT == nullptr)
         throw refuse("the driver has no VK_EXT_external_memory_host");
     if (reinterpret_cast<uintptr_t>(memory) % alignment != 0 || size % alignment != 0 || size == 0 || memory == nullptr)
         throw refuse("address and size must be multiples of " + std::to_string(alignment));
@@ -193,7 +193,7 @@ void Memory::close(const Buffer& buffer) noexcept {
         own_.erase(mine);
         return;
     }
-    const uint64_t room = rounded(buffer.size, std::max<uint64_t>(256, physical_.can.storage_alignment));
+    const uint64_t room = rounded(buffer.size, std::max<uint64_t>(256, can_.storage_alignment));
     const uint64_t size = buffer.block->free.give(buffer.offset, room);
     // One empty block is kept, so that a single small buffer does not come and go with its block.
     if (size != buffer.block->size || shared_.size() == 1) return;

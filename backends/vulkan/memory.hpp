@@ -38,7 +38,7 @@ enum class Placement { device, upload, download };
 
 class Memory {
 public:
-    Memory(const PhysicalDevice& physical, const DeviceFunctions& vk, VkDevice device);
+    Memory(const PhysicalDevice& physical, const Abilities& can, const DeviceFunctions& vk, VkDevice device);
     Memory(const Memory&) = delete;
     Memory& operator=(const Memory&) = delete;
     ~Memory();
@@ -56,6 +56,7 @@ private:
     void release(Block& block) noexcept;
 
     const PhysicalDevice& physical_;
+    const Abilities& can_;  // the device's
     const DeviceFunctions& vk_;
     VkDevice device_;
     std::mutex mutex_;

@@ -23,6 +23,9 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
     parameter_stride_ = std::max<uint64_t>(kParameterWords * sizeof(uint32_t), device_.can().storage_alignment);
     parameter_bytes_ = parameter_stride_ * std::max<size_t>(1, plan_.dispatches.size());
     if (!plan_only_) {
+        if (!device_.can().software)
+            gpu::build_ahead(plan_, device_.host, how.cancel,
+                             [&](const Dispatch& d) { device_.pipeline(d.kernel, d.constants); });
         for (const Dispatch& d : plan_.dispatches) {
             if (gpu::raised(how.cancel)) throw sdk::Failure(BP_CANCELLED, "compile was cancelled");
             pipelines_.push_back(d.kernel != gpu::kNoKernel ? device_.pipeline(d.kernel, d.constants) : VK_NULL_HANDLE);

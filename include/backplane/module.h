@@ -160,7 +160,7 @@ enum { BP_ID_UUID = 1u, BP_ID_PCI = 2u, BP_ID_LUID = 4u };
 
 /* capabilities */
 enum {
-    BP_CAN_IMPORT_HOST = 1u,
+    BP_CAN_IMPORT_HOST = 1u, /* buffer_import. A host uses it unasked where the first heap is BP_MEM_UNIFIED, and copies elsewhere  */
     BP_CAN_MAP = 2u,
     BP_CAN_ASYNC = 4u,
     BP_CAN_SAVE = 8u,

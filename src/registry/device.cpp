@@ -83,23 +83,31 @@ const DeviceInfo& Device::info() const { return open_state(state_).info; }
 
 const void* Device::extension(const char* id) const { return open_state(state_).module->extension(id); }
 
-std::vector<Heap> Device::heaps() const {
-    State& state = open_state(state_);
-    if (!BP_HAS(state.api, heaps)) return {};
-    state.expect_there("cannot read the memory of " + state.info.id);
+std::vector<Heap> Device::heaps() const { return open_state(state_).heaps(); }
+
+std::vector<Heap> Device::State::heaps() {
+    if (!BP_HAS(api, heaps)) return {};
+    expect_there("cannot read the memory of " + info.id);
     std::array<bp_heap, 32> room_heaps{};
     for (bp_heap& heap : room_heaps) heap.struct_size = BP_SIZE(bp_heap, alignment);
     const bp_array room_for{room_heaps.data(), static_cast<uint32_t>(room_heaps.size()), sizeof(bp_heap)};
     uint32_t count = 0;
     base::ErrorRoom room;
-    state.check(state.api->heaps(state.handle, &room_for, &count, room.get()), "cannot read the memory of " + state.info.id,
-                room);
+    check(api->heaps(handle, &room_for, &count, room.get()), "cannot read the memory of " + info.id, room);
     std::vector<Heap> heaps;
     for (uint32_t i = 0; i < std::min<uint32_t>(count, room_heaps.size()); ++i) {
         const bp_heap& h = room_heaps[i];
         heaps.push_back({h.flags, h.total, h.available, h.used_by_us, h.largest_block, h.alignment});
     }
     return heaps;
+}
+
+bool Device::State::in_host_memory() {
+    std::call_once(asked_memory_, [&] {
+        const std::vector<Heap> memory = heaps();
+        in_host_memory_ = memory.empty() || (memory.front().flags & BP_MEM_UNIFIED) != 0;
+    });
+    return in_host_memory_;
 }
 
 std::vector<Option> Device::options() const {

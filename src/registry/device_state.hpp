@@ -38,11 +38,17 @@ struct Device::State {
     void expect_there(std::string_view what) const;  // throws Error(device_lost), "what: why"
     // base::check, which also notes that the device was lost.
     void check(bp_code code, std::string_view what, const base::ErrorRoom& room);
+    [[nodiscard]] std::vector<Heap> heaps();
+    // Its memory is the host's (BP_MEM_UNIFIED), or it does not say. Host memory imported by a device with memory of its own is read over
+    // the bus at every use and has to be pinned first: there a copy is faster.
+    [[nodiscard]] bool in_host_memory();
 
 private:
     std::atomic<bool> lost_{false};
     mutable std::mutex why_mutex_;
     std::string why_;
+    std::once_flag asked_memory_;
+    bool in_host_memory_ = true;
 };
 
 }  // namespace backplane

@@ -51,6 +51,18 @@ Buffer Buffer::import(const Device& device, std::span<std::byte> memory) {
     return buffer;
 }
 
+std::optional<Buffer> in_place(const Device& device, std::span<const std::byte> memory) {
+    Device::State& state = *device.state();
+    if ((state.info.capabilities & BP_CAN_IMPORT_HOST) == 0 || memory.empty() || !state.in_host_memory())
+        return std::nullopt;
+    try {
+        return Buffer::import(device, {const_cast<std::byte*>(memory.data()), memory.size()});
+    } catch (const Error& e) {
+        if (e.code() != Code::unsupported) throw;
+        return std::nullopt;
+    }
+}
+
 uint64_t Buffer::size() const noexcept { return state_ ? state_->size : 0; }
 
 bp_buffer* Buffer::get() const noexcept { return state_ ? state_->handle : nullptr; }

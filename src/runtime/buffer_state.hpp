@@ -1,6 +1,8 @@
 // What a Buffer handle shares.
 #pragma once
 
+#include <optional>
+
 #include "backplane/runtime.hpp"
 #include "base/process_end.hpp"
 #include "registry/device_state.hpp"
@@ -22,5 +24,9 @@ struct Buffer::State {
     bp_buffer* handle;
     uint64_t size;
 };
+
+// The caller's memory itself where the device computes in it at full speed; nothing otherwise. Only written where the program writes: the ABI
+// has one import for both directions.
+[[nodiscard]] std::optional<Buffer> in_place(const Device& device, std::span<const std::byte> memory);
 
 }  // namespace backplane

@@ -28,7 +28,7 @@ struct Session::Impl {
         TensorId tensor;
         uint64_t bytes = 0;
         bool used = false;  // the program has a slot for it
-        Buffer own;         // staging, made when the device cannot import
+        Buffer own;         // staging, made when the caller's memory cannot be used in place
     };
     std::vector<Port> inputs, outputs;
 
@@ -89,17 +89,6 @@ struct Session::Impl {
         return *found;
     }
 
-    // The caller's memory in place if the device takes it; nothing otherwise.
-    [[nodiscard]] std::optional<Buffer> imported(std::span<std::byte> memory) const {
-        if ((program.device().info().capabilities & BP_CAN_IMPORT_HOST) == 0 || memory.empty()) return std::nullopt;
-        try {
-            return Buffer::import(program.device(), memory);
-        } catch (const Error& e) {
-            if (e.code() != Code::unsupported) throw;
-            return std::nullopt;
-        }
-    }
-
     Buffer& staging(Port& p) const {
         if (!p.own) p.own = Buffer(program.device(), p.bytes);
         return p.own;
@@ -114,8 +103,7 @@ struct Session::Impl {
         for (const NamedBytes& i : in) {
             Port& p = named(inputs, Role::input, i.name, i.bytes.size());
             if (!p.used) continue;
-            // Inputs are only read; the ABI has one import for both directions.
-            std::optional<Buffer> buffer = imported({const_cast<std::byte*>(i.bytes.data()), i.bytes.size()});
+            const std::optional<Buffer> buffer = in_place(program.device(), i.bytes);
             if (!buffer) staging(p).write(i.bytes);
             bindings.push_back({p.tensor, buffer ? *buffer : p.own, 0, p.bytes});
         }
@@ -123,7 +111,7 @@ struct Session::Impl {
         for (const NamedRoom& o : out) {
             Port& p = named(outputs, Role::output, o.name, o.bytes.size());
             if (!p.used) continue;
-            std::optional<Buffer> buffer = imported(o.bytes);
+            const std::optional<Buffer> buffer = in_place(program.device(), o.bytes);
             if (!buffer) copies.emplace_back(&p, o.bytes);
             bindings.push_back({p.tensor, buffer ? *buffer : staging(p), 0, p.bytes});
         }

@@ -18,14 +18,7 @@ std::span<const std::byte> plain_bytes(const WeightSource& source, const Tensor&
 
 // A plain weight is used where it lies when the device can, so a mapped file is never copied.
 Buffer place_plain(const Device& device, std::span<const std::byte> plain, uint64_t& held) {
-    if ((device.info().capabilities & BP_CAN_IMPORT_HOST) != 0 && !plain.empty()) {
-        try {
-            // A device only reads weights; the ABI has one import for both directions.
-            return Buffer::import(device, {const_cast<std::byte*>(plain.data()), plain.size()});
-        } catch (const Error& e) {
-            if (e.code() != Code::unsupported) throw;
-        }
-    }
+    if (std::optional<Buffer> there = in_place(device, plain)) return *std::move(there);
     Buffer buffer(device, plain.size());
     buffer.write(plain);
     held += plain.size();

@@ -7,6 +7,7 @@ namespace backplane::opencl {
 
 extern const char* const kLoaderName;
 extern const char* const kLoaderAdvice;  // how to get it
+extern const char* const kCudaName;      // NVIDIA's CUDA driver
 
 // Asked when the loader has no platform: whether no driver is registered, one is registered that does not load, or all load and drive
 // nothing. A sentence.

@@ -9,6 +9,7 @@
 namespace backplane::opencl {
 
 const char* const kLoaderName = "libOpenCL.so.1";
+const char* const kCudaName = "libcuda.so.1";
 const char* const kLoaderAdvice = "install it (Debian: ocl-icd-libopencl1) and a driver";
 
 namespace {

@@ -3,6 +3,7 @@
 namespace backplane::opencl {
 
 const char* const kLoaderName = "OpenCL.dll";
+const char* const kCudaName = "nvcuda.dll";
 const char* const kLoaderAdvice = "install the graphics driver of the vendor";
 
 std::string why_no_platform() {

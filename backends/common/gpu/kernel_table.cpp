@@ -1,0 +1,39 @@
+#include "common/gpu/kernel_table.hpp"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "common/gpu/compile.hpp"
+#include "common/gpu/parallel.hpp"
+
+namespace backplane::gpu {
+
+namespace {
+
+// More compilers at once than this gain nothing: the longest kernel is what is waited for.
+constexpr size_t kMostBuilders = 8;
+
+}  // namespace
+
+void build_ahead(const Plan& plan, const backend::Host& host, const volatile uint32_t* cancel,
+                 const std::function<void(const Dispatch&)>& build) {
+    std::vector<const Dispatch*> jobs;
+    std::set<std::pair<uint32_t, std::vector<uint32_t>>> seen;
+    for (const Dispatch& d : plan.dispatches)
+        if (d.kernel != kNoKernel && seen.emplace(d.kernel, d.constants).second) jobs.push_back(&d);
+    const size_t builders = std::min({jobs.size(), kMostBuilders, size_t{std::thread::hardware_concurrency()}});
+    if (builders < 2) return;
+    std::atomic<size_t> next{0};
+    in_parallel(host, static_cast<uint32_t>(builders), [&](uint32_t) {
+        for (size_t i = next++; i < jobs.size() && !raised(cancel); i = next++) {
+            try {
+                build(*jobs[i]);
+            } catch (...) {  // NOLINT(bugprone-empty-catch): it fails again for whoever needs it, in order
+            }
+        }
+    });
+}
+
+}  // namespace backplane::gpu

@@ -1,0 +1,57 @@
+// What a driver made of the kernels of a device, each made once, several at a time.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "common/gpu/plan.hpp"
+#include "common/host.hpp"
+
+namespace backplane::gpu {
+
+// By kernel and constants. Who asks for one that is being made waits for it; others are made beside it. [any]
+template <typename Made>
+class KernelTable {
+public:
+    // make() returns it the first time; when it throws, nothing is kept. Stays where it is.
+    template <typename Make>
+    Made& get(uint32_t kernel, const std::vector<uint32_t>& constants, Make&& make) {
+        Entry& entry = entry_of(kernel, constants);
+        const std::lock_guard lock(entry.making);
+        if (!entry.made) entry.made.emplace(make());
+        return *entry.made;
+    }
+    // Not while get() runs.
+    template <typename Body>
+    void each(Body&& body) const {
+        for (const auto& [key, entry] : entries_)
+            if (entry.made) body(*entry.made);
+    }
+
+private:
+    struct Entry {
+        std::mutex making;
+        std::optional<Made> made;
+    };
+    Entry& entry_of(uint32_t kernel, const std::vector<uint32_t>& constants) {
+        std::vector<uint32_t> key = {kernel};
+        key.insert(key.end(), constants.begin(), constants.end());
+        const std::lock_guard lock(mutex_);
+        return entries_[std::move(key)];
+    }
+
+    std::mutex mutex_;
+    std::map<std::vector<uint32_t>, Entry> entries_;  // never shrinks: entries stay in place
+};
+
+// build() of every kernel of the plan, several at a time: drivers take up to a second for one, on one core. What fails is left to whoever
+// asks for it next; nothing new is begun once `cancel` is raised.
+void build_ahead(const Plan& plan, const backend::Host& host, const volatile uint32_t* cancel,
+                 const std::function<void(const Dispatch&)>& build);
+
+}  // namespace backplane::gpu

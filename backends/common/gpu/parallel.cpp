@@ -1,0 +1,46 @@
+#include "common/gpu/parallel.hpp"
+
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace backplane::gpu {
+
+namespace {
+
+struct Work {
+    const std::function<void(uint32_t)>& body;
+    std::vector<std::exception_ptr> errors;
+
+    void run(uint32_t i) {
+        try {
+            body(i);
+        } catch (...) {
+            errors[i] = std::current_exception();
+        }
+    }
+};
+
+}  // namespace
+
+void in_parallel(const backend::Host& host, uint32_t n, const std::function<void(uint32_t)>& body) {
+    Work work{body, std::vector<std::exception_ptr>(n)};
+    if (n > 1 && host.has_parallel()) {
+        host.parallel(
+            n, [](void* all, uint32_t i) { static_cast<Work*>(all)->run(i); }, &work);
+    } else {
+        std::vector<std::thread> others;
+        uint32_t mine = 0;  // the first of those that this thread does
+        try {
+            for (; mine + 1 < n; ++mine) others.emplace_back([&work, mine] { work.run(mine); });
+        } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): with as many threads as there may be
+        }
+        for (; mine < n; ++mine) work.run(mine);
+        for (std::thread& other : others) other.join();
+    }
+    for (const std::exception_ptr& error : work.errors)
+        if (error) std::rethrow_exception(error);
+}
+
+}  // namespace backplane::gpu

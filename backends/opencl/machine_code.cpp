@@ -1,0 +1,101 @@
+#include "machine_code.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "common/platform/system.hpp"
+#include "platform/driver_registry.hpp"
+#include "ptx.hpp"
+
+namespace backplane::opencl {
+
+namespace {
+
+using Device = int;
+using Context = struct CudaContext*;
+using Link = struct CudaLink*;
+
+constexpr int kInputPtx = 1;  // CU_JIT_INPUT_PTX
+
+// Every function returns 0 for success. On 64-bit Windows, too, functions are called in one way only.
+struct Cuda {
+    int (*init)(unsigned flags) = nullptr;
+    int (*device_by_place)(Device*, const char* pci) = nullptr;
+    int (*retain)(Context*, Device) = nullptr;
+    int (*release)(Device) = nullptr;
+    int (*push)(Context) = nullptr;
+    int (*pop)(Context*) = nullptr;
+    int (*link_create)(unsigned count, int* options, void** values, Link*) = nullptr;
+    int (*link_add)(Link, int kind, void* data, size_t, const char* name, unsigned, int*, void**) = nullptr;
+    int (*link_complete)(Link, void** cubin, size_t*) = nullptr;
+    int (*link_destroy)(Link) = nullptr;
+
+    // False: a function is missing, or there is no driver.
+    bool load() {
+        std::string ignored;
+        void* library = backend::open_library(kCudaName, ignored);
+        if (library == nullptr) return false;
+        const auto find = [&](auto& function, const char* name) {
+            function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(backend::find_function(library, name));
+            return function != nullptr;
+        };
+        return find(init, "cuInit") && find(device_by_place, "cuDeviceGetByPCIBusId") &&
+               find(retain, "cuDevicePrimaryCtxRetain") && find(release, "cuDevicePrimaryCtxRelease_v2") &&
+               find(push, "cuCtxPushCurrent_v2") && find(pop, "cuCtxPopCurrent_v2") &&
+               find(link_create, "cuLinkCreate_v2") && find(link_add, "cuLinkAddData_v2") &&
+               find(link_complete, "cuLinkComplete") && find(link_destroy, "cuLinkDestroy");
+    }
+};
+
+class Linker final : public MachineCode {
+public:
+    // Whether the device is there; nothing else may be called when it is not.
+    bool open(const PhysicalDevice& device) {
+        char place[32];
+        std::snprintf(place, sizeof place, "%04x:%02x:%02x", device.pci[0], device.pci[1], device.pci[2]);
+        retained_ = device.pci_known && cuda_.load() && cuda_.init(0) == 0 && cuda_.device_by_place(&device_, place) == 0 &&
+                    cuda_.retain(&context_, device_) == 0;
+        return retained_;
+    }
+    ~Linker() override {
+        if (retained_) cuda_.release(device_);
+    }
+
+    [[nodiscard]] std::vector<unsigned char> of(const std::vector<unsigned char>& ptx, uint32_t registers) const override {
+        std::vector<unsigned char> code;
+        if (cuda_.push(context_) != 0) return code;
+        Link link = nullptr;
+        if (cuda_.link_create(0, nullptr, nullptr, &link) == 0) {
+            std::string text = with_registers({ptx.begin(), std::find(ptx.begin(), ptx.end(), '\0')}, registers);
+            const size_t room = text.size() + 1;  // the linker wants a zero at the end
+            void* made = nullptr;
+            size_t size = 0;
+            if (cuda_.link_add(link, kInputPtx, text.data(), room, "opencl", 0, nullptr, nullptr) == 0 &&
+                cuda_.link_complete(link, &made, &size) == 0) {
+                const auto* first = static_cast<const unsigned char*>(made);
+                code.assign(first, first + size);
+            }
+            cuda_.link_destroy(link);  // and what it made
+        }
+        Context ours = nullptr;
+        cuda_.pop(&ours);
+        return code;
+    }
+
+private:
+    Cuda cuda_;
+    Device device_ = 0;
+    Context context_ = nullptr;
+    bool retained_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<MachineCode> MachineCode::open(const PhysicalDevice& device) {
+    auto linker = std::make_unique<Linker>();
+    if (!linker->open(device)) return nullptr;
+    return linker;
+}
+
+}  // namespace backplane::opencl
