@@ -7,7 +7,7 @@ namespace backplane::cli {
 
 namespace {
 
-struct Options {
+struct EsrganChoice {
     DeviceChoice choice;
     std::string model = "medium", models, dtype = "f32";
     int scale = 2, runs = 9;
@@ -15,7 +15,7 @@ struct Options {
     bool steps = false;
 };
 
-void bench(const Options& o, Run& run) {
+void bench_esrgan(const EsrganChoice& o, Run& run) {
     const Esrgan model =
         Esrgan::open(find_model(o.model, o.scale, o.models)).stored_as(o.dtype == "f16" ? DType::f16 : DType::f32);
     const Context context(context_options(o.choice));
@@ -59,7 +59,7 @@ void bench(const Options& o, Run& run) {
 
 void add_bench_esrgan(CLI::App& app, Run& run) {
     CLI::App* command = app.add_subcommand("esrgan", "Time one ESRGAN network on one size of image");
-    auto o = std::make_shared<Options>();
+    auto o = std::make_shared<EsrganChoice>();
     command->add_option("--model", o->model, "slim, medium, thick, or a .gguf file")->capture_default_str();
     command->add_option("--scale", o->scale, "2, 3, 4 or 8")->capture_default_str()->check(CLI::IsMember({2, 3, 4, 8}));
     command->add_option("--models", o->models, "Folder of the models' files")->type_name("DIR");
@@ -79,7 +79,7 @@ void add_bench_esrgan(CLI::App& app, Run& run) {
         "GFLOP/s count the multiplications and additions of the convolutions as written, whatever algorithm is used: a fast "
         "one\n"
         "(Winograd) can pass the peak.\nExample:\n  backplane bench esrgan --model medium --scale 2 --size 256 --threads 1");
-    command->callback([o, &run] { bench(*o, run); });
+    command->callback([o, &run] { bench_esrgan(*o, run); });
 }
 
 }  // namespace backplane::cli

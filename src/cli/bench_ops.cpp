@@ -103,7 +103,7 @@ std::vector<Case> cases() {
     return all;
 }
 
-struct Options {
+struct OpsChoice {
     DeviceChoice choice;
     std::string op, against, math;
     double seconds = 0.3;
@@ -116,7 +116,7 @@ std::string number(double value, const char* format) {
 }
 
 // Zero runs: the device does not do it.
-Timing time_case(const Device& device, const Case& c, const Options& o, Run& run, std::string& why) {
+Timing time_case(const Device& device, const Case& c, const OpsChoice& o, Run& run, std::string& why) {
     try {
         return time_graph(device, c.graph(), 5, o.seconds, &run.interrupted, 1.0,
                           o.math == "relaxed" ? BP_MATH_RELAXED : BP_MATH_DEFAULT);
@@ -127,7 +127,7 @@ Timing time_case(const Device& device, const Case& c, const Options& o, Run& run
     }
 }
 
-void bench(const Options& o, Run& run) {
+void bench_ops(const OpsChoice& o, Run& run) {
     const Context context(context_options(o.choice));
     const Device device = open_device(context, o.choice);
     Device other;
@@ -197,7 +197,7 @@ void bench(const Options& o, Run& run) {
 
 void add_bench_ops(CLI::App& app, Run& run) {
     CLI::App* command = app.add_subcommand("ops", "Time ops at the shapes of real networks, against the machine's limits");
-    auto o = std::make_shared<Options>();
+    auto o = std::make_shared<OpsChoice>();
     command->add_option("--op", o->op, "Only this op")->type_name("OP");
     command->add_option("--against", o->against, "A second device to compare with, in the same run")->type_name("FILTER");
     command
@@ -218,7 +218,7 @@ void add_bench_ops(CLI::App& app, Run& run) {
         if (!o->op.empty() && op_from_name(o->op) == Op::unknown)
             throw Error(Code::invalid, "there is no op '" + o->op + "'");
         if (o->math.empty()) o->math = o->against.empty() ? "default" : "relaxed";
-        bench(*o, run);
+        bench_ops(*o, run);
     });
 }
 

@@ -13,14 +13,14 @@ namespace {
 // What is timed, and looked up, whatever the size of the tiles to come.
 constexpr int64_t kTuneSize = 128;
 
-struct Options {
+struct TuneChoice {
     std::string model = "slim", models;
     int scale = 2, runs = 5;
     bool software = false;
     DeviceChoice choice;
 };
 
-void tune_model(const Options& o, Run& run) {
+void tune_model(const TuneChoice& o, Run& run) {
     const Esrgan model = Esrgan::open(find_model(o.model, o.scale, o.models));
     const Context context(context_options(o.choice));
     TuneOptions how;
@@ -58,7 +58,7 @@ std::string tuned_for(const Context& context, const Esrgan& model) {
 
 void add_tune(CLI::App& app, Run& run) {
     CLI::App* command = app.add_subcommand("tune", "Time a network on every device and remember the fastest");
-    auto o = std::make_shared<Options>();
+    auto o = std::make_shared<TuneChoice>();
     command->add_option("--model", o->model, "slim, medium, thick, or a .gguf file")
         ->capture_default_str()
         ->type_name("MODEL");

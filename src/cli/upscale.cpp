@@ -10,7 +10,7 @@ namespace backplane::cli {
 
 namespace {
 
-struct Options {
+struct UpscaleChoice {
     DeviceChoice choice;
     std::string in, out, model = "medium", models, compare, dtype = "f32";
     int scale = 2;
@@ -19,7 +19,7 @@ struct Options {
 };
 
 // Left the photograph with its pixels enlarged, right what the network made of it; one row in memory at a time.
-void write_comparison(const Options& o, int scale, const std::string& path) {
+void write_comparison(const UpscaleChoice& o, int scale, const std::string& path) {
     const auto before = ImageReader::open(base::path_of(o.in));
     const auto after = ImageReader::open(base::path_of(o.out));
     const ImageInfo small = before->info();
@@ -46,7 +46,7 @@ void write_comparison(const Options& o, int scale, const std::string& path) {
     out->finish();
 }
 
-void upscale(const Options& o, Run& run) {
+void upscale(const UpscaleChoice& o, Run& run) {
     const auto started = std::chrono::steady_clock::now();
     // Whatever is wrong with the input is said before anything long is begun.
     const auto in = ImageReader::open(base::path_of(o.in));
@@ -107,7 +107,7 @@ void upscale(const Options& o, Run& run) {
 
 void add_upscale(CLI::App& app, Run& run) {
     CLI::App* command = app.add_subcommand("upscale", "Enlarge a photograph with an ESRGAN network");
-    auto o = std::make_shared<Options>();
+    auto o = std::make_shared<UpscaleChoice>();
     command->add_option("IN", o->in, "PNG or JPEG file")->required();
     command->add_option("OUT", o->out, "File to write; .png, .jpg or .jpeg")->required();
     command->add_option("--model", o->model, "slim, medium, thick, or a .gguf file")

@@ -9,7 +9,7 @@ namespace backplane::cli {
 
 namespace {
 
-struct Options {
+struct VerifyChoice {
     DeviceChoice choice;
     std::string op, name;
     bool all = false;
@@ -27,7 +27,7 @@ void add(Counts& counts, const VerifyResult& r) {
     if (r.status == VerifyResult::passed && r.worst > counts.worst) counts.worst = r.worst;
 }
 
-int verify_device(const Options& o, Run& run) {
+int verify_device(const VerifyChoice& o, Run& run) {
     VerifyOptions options;
     if (!o.op.empty()) {
         options.op = op_from_name(o.op);
@@ -98,7 +98,7 @@ int verify_device(const Options& o, Run& run) {
 void add_verify(CLI::App& app, Run& run) {
     CLI::App* command =
         app.add_subcommand("verify", "Check a device's results against the float64 references, case by case");
-    auto o = std::make_shared<Options>();
+    auto o = std::make_shared<VerifyChoice>();
     command->add_option("--op", o->op, "Only this op, for example Conv")->type_name("OP");
     command->add_option("--case", o->name, "Only cases whose name contains this")->type_name("TEXT");
     command->add_flag("--all", o->all, "Say of each case that is not supported why");

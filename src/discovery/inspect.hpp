@@ -39,6 +39,13 @@ struct Inspection {
     bool from_sidecar = false;
     ReasonCode problem = ReasonCode::none;  // why this cannot be a module, whatever the machine
     std::string text;                       // the problem in a sentence
+
+    // Notes the problem; gives what a reader returns for a file without a note.
+    std::vector<std::byte> stop(ReasonCode code, std::string sentence) {
+        problem = code;
+        text = std::move(sentence);
+        return {};
+    }
 };
 
 // Never throws for what a file holds. A file without a descriptor of its own is asked for its sidecar, PATH.backplane.json.

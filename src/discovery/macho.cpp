@@ -50,12 +50,6 @@ private:
     uint64_t offset_, size_;
 };
 
-std::vector<std::byte> stop(Inspection& into, ReasonCode code, std::string text) {
-    into.problem = code;
-    into.text = std::move(text);
-    return {};
-}
-
 std::string_view name_in(const std::array<char, 16>& field) {
     const std::string_view all(field.data(), field.size());
     return all.substr(0, all.find('\0'));
@@ -88,7 +82,7 @@ public:
 
 private:
     bool refuse(ReasonCode code, std::string text) {
-        stop(into_, code, std::move(text));
+        into_.stop(code, std::move(text));
         return false;
     }
 
@@ -161,14 +155,14 @@ private:
 std::vector<std::byte> read_thin(const ByteSource& source, Inspection& into) {
     Header header{};
     Binary& binary = into.binary;
-    if (!source.get(0, header)) return stop(into, ReasonCode::truncated, "its Mach-O header is cut off");
+    if (!source.get(0, header)) return into.stop(ReasonCode::truncated, "its Mach-O header is cut off");
     binary.machine = header.machine;
     binary.bits = header.magic == kMagic64 ? 64 : 32;
     if (header.type != kLibrary && header.type != kBundle)
-        return stop(into, ReasonCode::not_a_module, "a macOS program or object file, not a library");
+        return into.stop(ReasonCode::not_a_module, "a macOS program or object file, not a library");
     if (binary.bits != 64) return {};
     if (header.commands_size > kMostCommands || header.commands_size > source.size() - sizeof header)
-        return stop(into, ReasonCode::truncated, "its load commands are cut off or damaged");
+        return into.stop(ReasonCode::truncated, "its load commands are cut off or damaged");
     Commands commands(source, into);
     if (!commands.read(header)) return {};
     return commands.note();
@@ -194,10 +188,10 @@ std::vector<std::byte> read_fat(const ByteSource& source, size_t word, uint64_t 
         uint64_t length = 0;
         if (!big_endian(source, at, 4, machine) || !big_endian(source, at + 8, word, first) ||
             !big_endian(source, at + 8 + word, word, length))
-            return stop(into, ReasonCode::truncated, "its table of slices is cut off");
+            return into.stop(ReasonCode::truncated, "its table of slices is cut off");
         if (first > source.size() || length > source.size() - first)
-            return stop(into, ReasonCode::truncated,
-                        "cut off at " + std::to_string(source.size()) + " bytes: a slice goes on after them");
+            return into.stop(ReasonCode::truncated,
+                             "cut off at " + std::to_string(source.size()) + " bytes: a slice goes on after them");
         // Without one for this machine the first says what the file is for.
         if (i != 0 && machine != BACKPLANE_MACHO_MACHINE) continue;
         offset = first;
@@ -206,9 +200,9 @@ std::vector<std::byte> read_fat(const ByteSource& source, size_t word, uint64_t 
     }
     const Slice slice(source, offset, size);
     std::array<uint8_t, 4> magic{};
-    if (!slice.get(0, magic)) return stop(into, ReasonCode::truncated, "its slice is cut off");
+    if (!slice.get(0, magic)) return into.stop(ReasonCode::truncated, "its slice is cut off");
     if ((magic[0] != 0xcf && magic[0] != 0xce) || magic[1] != 0xfa || magic[2] != 0xed || magic[3] != 0xfe)
-        return stop(into, ReasonCode::not_a_module, "not a library: its slice starts with other bytes");
+        return into.stop(ReasonCode::not_a_module, "not a library: its slice starts with other bytes");
     return read_thin(slice, into);
 }
 
@@ -218,12 +212,12 @@ std::vector<std::byte> read_macho(const ByteSource& source, Inspection& into) {
     into.binary.format = Format::macho;
     std::array<uint8_t, 4> magic{};
     uint64_t count = 0;
-    if (!source.get(0, magic)) return stop(into, ReasonCode::truncated, "too short to be a library");
+    if (!source.get(0, magic)) return into.stop(ReasonCode::truncated, "too short to be a library");
     if (magic[0] != 0xca) return read_thin(source, into);
-    if (!big_endian(source, 4, 4, count)) return stop(into, ReasonCode::truncated, "its table of slices is cut off");
+    if (!big_endian(source, 4, 4, count)) return into.stop(ReasonCode::truncated, "its table of slices is cut off");
     if (count == 0 || count > kMostSlices) {
         into.binary.format = Format::none;
-        return stop(into, ReasonCode::not_a_module, "not a shared library: it starts like a Java class");
+        return into.stop(ReasonCode::not_a_module, "not a shared library: it starts like a Java class");
     }
     return read_fat(source, magic[3] == 0xbf ? 8 : 4, count, into);
 }

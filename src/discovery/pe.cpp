@@ -27,12 +27,6 @@ struct Import {
 constexpr uint16_t kLibrary = 0x2000;
 constexpr uint16_t kPlus = 0x20b;  // PE32+: 64-bit
 
-std::vector<std::byte> stop(Inspection& into, ReasonCode code, std::string text) {
-    into.problem = code;
-    into.text = std::move(text);
-    return {};
-}
-
 uint64_t offset_of(std::span<const Section> sections, uint32_t address) {
     for (const Section& s : sections)
         if (address >= s.address && address - s.address < s.size) return uint64_t{s.offset} + (address - s.address);
@@ -56,29 +50,29 @@ std::vector<std::byte> read_pe(const ByteSource& source, Inspection& into) {
     uint32_t at = 0;
     std::array<char, 4> signature{};
     if (!source.get(0x3c, at) || !source.get(at, signature))
-        return stop(into, ReasonCode::not_a_module, "starts like a DOS program and is not a Windows library");
+        return into.stop(ReasonCode::not_a_module, "starts like a DOS program and is not a Windows library");
     if (std::string_view(signature.data(), 4) != std::string_view("PE\0\0", 4))
-        return stop(into, ReasonCode::not_a_module, "a DOS program");
+        return into.stop(ReasonCode::not_a_module, "a DOS program");
     CoffHeader coff{};
     uint16_t magic = 0;
     const uint64_t optional = uint64_t{at} + 4 + sizeof coff;
     if (!source.get(at + 4, coff) || !source.get(optional, magic))
-        return stop(into, ReasonCode::truncated, "its PE header is cut off");
+        return into.stop(ReasonCode::truncated, "its PE header is cut off");
     into.binary.machine = coff.machine;
     into.binary.bits = magic == kPlus ? 64 : 32;
     // The loader looks beside the file first (LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR); nothing in the file says so.
     if (!into.path.empty()) into.binary.run_paths.push_back(into.path.parent_path());
     if ((coff.characteristics & kLibrary) == 0)
-        return stop(into, ReasonCode::not_a_module, "a Windows program, not a library");
+        return into.stop(ReasonCode::not_a_module, "a Windows program, not a library");
     if (into.binary.bits != 64) return {};
 
     std::vector<Section> sections(std::min<uint16_t>(coff.sections, 96));
     if (!source.read(optional + coff.optional_size, std::as_writable_bytes(std::span(sections))))
-        return stop(into, ReasonCode::truncated, "its section table is cut off");
+        return into.stop(ReasonCode::truncated, "its section table is cut off");
     for (const Section& s : sections)
         if (s.offset > source.size() || s.size > source.size() - s.offset)
-            return stop(into, ReasonCode::truncated,
-                        "cut off at " + std::to_string(source.size()) + " bytes: a section goes on after them");
+            return into.stop(ReasonCode::truncated,
+                             "cut off at " + std::to_string(source.size()) + " bytes: a section goes on after them");
     uint32_t imports = 0;
     constexpr uint64_t kImportDirectory = 112 + 8;  // the second of the data directories of PE32+
     if (coff.optional_size >= kImportDirectory + 8 && source.get(optional + kImportDirectory, imports) && imports != 0)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backplane/error.hpp"
+#include "formats/printable.hpp"
 
 namespace backplane::formats {
 
@@ -45,6 +46,9 @@ public:
     [[nodiscard]] const std::string& text() const {
         if (!value_->is_string()) fail("it is no text");
         return value_->get_ref<const std::string&>();
+    }
+    void require_text(const std::string& wanted) const {
+        if (text() != wanted) fail("it is " + printable(text()) + "; only '" + wanted + "' is supported", Code::unsupported);
     }
     [[nodiscard]] bool truth() const {
         if (!value_->is_boolean()) fail("it is neither true nor false");

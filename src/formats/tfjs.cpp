@@ -84,12 +84,6 @@ std::vector<TfjsWeight> read_weights(const JsonView& manifest, const TfjsShards&
     return weights;
 }
 
-void require_text(const JsonView& json, const char* key, const std::string& wanted) {
-    if (json.has(key) && json.at(key).text() != wanted)
-        json.at(key).fail("it is " + printable(json.at(key).text()) + "; only '" + wanted + "' is supported",
-                          Code::unsupported);
-}
-
 }  // namespace
 
 const TfjsWeight* TfjsModel::find_weight(std::string_view name) const noexcept {
@@ -101,7 +95,7 @@ const TfjsWeight* TfjsModel::find_weight(std::string_view name) const noexcept {
 TfjsModel parse_tfjs(std::string_view json, const std::string& file, const TfjsShards& shards) {
     const nlohmann::json document = parse_json(json, file);
     const JsonView root(document, "'" + file + "'");
-    require_text(root, "format", "layers-model");
+    if (root.has("format")) root.at("format").require_text("layers-model");
     TfjsModel model;
     model.layers = read_tfjs_layers(root.at("modelTopology").at("model_config").at("config"));
     model.weights = read_weights(root.at("weightsManifest"), shards);

@@ -14,12 +14,6 @@ constexpr int64_t kMostFactor = 64;  // of an enlargement
 constexpr int64_t kMostChannels = 1 << 20;
 constexpr int64_t kMostKernel = 1 << 10;
 
-void require_text(const JsonView& config, const char* key, const std::string& wanted) {
-    const JsonView value = config.at(key);
-    if (value.text() != wanted)
-        value.fail("it is " + printable(value.text()) + "; only '" + wanted + "' is supported", Code::unsupported);
-}
-
 void require_ones(const JsonView& config, const char* key) {
     const JsonView value = config.at(key);
     if (value.counts(1, kMostKernel) != std::vector<int64_t>{1, 1})
@@ -30,8 +24,8 @@ void read_convolution(const JsonView& config, TfjsLayer& layer) {
     layer.kind = TfjsKind::convolution;
     require_ones(config, "strides");
     require_ones(config, "dilation_rate");
-    require_text(config, "data_format", "channels_last");
-    require_text(config, "activation", "linear");
+    config.at("data_format").require_text("channels_last");
+    config.at("activation").require_text("linear");
     if (config.has("groups") && config.at("groups").count(1, kMostChannels) != 1)
         config.at("groups").fail("only 1 is supported", Code::unsupported);
     layer.filters = config.at("filters").count(1, kMostChannels);
@@ -39,7 +33,7 @@ void read_convolution(const JsonView& config, TfjsLayer& layer) {
     layer.kernel = config.at("kernel_size").counts(1, kMostKernel);
     if (layer.kernel.size() != 2) config.at("kernel_size").fail("it has not two elements");
     // Nothing is padded for a kernel of 1 by 1, whatever the padding is called.
-    if (layer.kernel != Shape{1, 1} || config.at("padding").text() != "valid") require_text(config, "padding", "same");
+    if (layer.kernel != Shape{1, 1} || config.at("padding").text() != "valid") config.at("padding").require_text("same");
 }
 
 void read_activation(const JsonView& config, TfjsLayer& layer) {
@@ -62,8 +56,8 @@ void read_concatenate(const JsonView& config, TfjsLayer& layer) {
 
 void read_upsample(const JsonView& config, TfjsLayer& layer) {
     layer.kind = TfjsKind::upsample;
-    require_text(config, "interpolation", "nearest");
-    require_text(config, "data_format", "channels_last");
+    config.at("interpolation").require_text("nearest");
+    config.at("data_format").require_text("channels_last");
     const std::vector<int64_t> size = config.at("size").counts(1, kMostFactor);
     if (size.size() != 2) config.at("size").fail("it has not two elements");
     if (size[0] != size[1])
