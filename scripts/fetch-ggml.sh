@@ -1,20 +1,19 @@
 #!/bin/sh
 # fetch-ggml.sh: a stock ggml from npm, for tests and benchmarks: libggml-base and 14 CPU modules of ggml 0.25.1 into
-# build/packages/ggml-linux-x64, those of 0.9.5 into build/packages/ggml-3.15.1. Nothing of it is part of this repository. Done before: does
+# build/packages/ggml-linux-x64, the same with the Vulkan module into build/packages/ggml-linux-x64-vulkan, those of 0.9.5 into
+# build/packages/ggml-3.15.1. Nothing of it is part of this repository. Done before: does
 # nothing. Exit 3: the npm registry could not be reached; 1: anything else.
 set -eu
 cd "$(dirname "$0")/.."
-package=@node-llama-cpp/linux-x64
-
 mkdir -p build/packages
 scratch=$(mktemp -d build/packages/.part.XXXXXX)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 is_whole() { printf '%s  %s\n' "$2" "$1" | sha512sum -c --status 2>/dev/null; }
 
-# VERSION FOLDER SHA-512: nothing is left half-way, all moves come last.
+# PACKAGE VERSION FOLDER SHA-512: nothing is left half-way, all moves come last.
 fetch() {
-    version=$1 folder=build/packages/$2 sum=$3 file=node-llama-cpp-linux-x64-$1.tgz
+    package=@node-llama-cpp/$1 version=$2 folder=build/packages/$3 sum=$4 file=node-llama-cpp-$1-$2.tgz
     [ -d "$folder" ] && return
     if ! is_whole "build/packages/$file" "$sum"; then
         echo "fetch-ggml: fetching $package@$version"
@@ -32,5 +31,6 @@ fetch() {
     mv "$scratch/package" "$folder"
 }
 
-fetch 3.22.1 ggml-linux-x64 e6e0820cda9608d7da026f1a47f533c5ba381c1a4a80d17dd640873dea4a86032057638099ab6879f6ce94c8a1b2a0a21f639ddf913f7941d00856df44126e3a
-fetch 3.15.1 ggml-3.15.1 c3849dc49680f5e24b558597f89bf8f214cfe283bbf41250205511322ee15c81576f1cb23a8bffafab15690d5688bf379d5cdadfb539420e0bf466ff29174d59
+fetch linux-x64 3.22.1 ggml-linux-x64 e6e0820cda9608d7da026f1a47f533c5ba381c1a4a80d17dd640873dea4a86032057638099ab6879f6ce94c8a1b2a0a21f639ddf913f7941d00856df44126e3a
+fetch linux-x64 3.15.1 ggml-3.15.1 c3849dc49680f5e24b558597f89bf8f214cfe283bbf41250205511322ee15c81576f1cb23a8bffafab15690d5688bf379d5cdadfb539420e0bf466ff29174d59
+fetch linux-x64-vulkan 3.22.1 ggml-linux-x64-vulkan 6c1c6a53e24e701bb59dbe508f6cdc31c8be241c93d44f046a31ef62877235f5483e41215e1fbf1ccc11d7f053ef13f4f182b4864b3e90cf1f825111d0ff0912

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace backplane::backend {
@@ -15,5 +16,12 @@ inline uint64_t hash_of(const void* data, size_t size, uint64_t seed = 0xcbf29ce
 }
 
 inline uint64_t hash_of(std::string_view text) { return hash_of(text.data(), text.size()); }
+
+// Sixteen digits.
+inline std::string hexadecimal(uint64_t value) {
+    std::string out(16, '0');
+    for (size_t i = 16; i-- > 0; value >>= 4) out[i] = "0123456789abcdef"[value & 15];
+    return out;
+}
 
 }  // namespace backplane::backend

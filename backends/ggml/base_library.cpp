@@ -36,13 +36,12 @@ BaseLibrary::BaseLibrary(const fs::path& folder) {
     if (const std::string why = why_unloadable(wanted); !why.empty())
         throw sdk::Failure(BP_CORRUPT, "cannot use " + wanted.string() + ": " + why);
     // The loader hands every module the library of this name that came first, whatever folder it came from.
-    for (const fs::path& other : mapped(base_library_name())) {
-        fresh_ = false;
+    const std::vector<fs::path> others = mapped(base_library_name());
+    for (const fs::path& other : others)
         if (!fs::equivalent(other, wanted, error))
             throw sdk::Failure(BP_VERSION, "cannot use " + wanted.string() + ": this process has " + other.string() +
                                                " loaded already, and modules would be bound to that; point the option "
                                                "ggml.path at its folder");
-    }
     library_ = Library(wanted);
     file_ = wanted;
     find_functions();
@@ -50,6 +49,8 @@ BaseLibrary::BaseLibrary(const fs::path& folder) {
     check_enums();
     check_tensor_layout();
     measure_tables();
+    // ggml speaks through one function for the whole process. Where nobody had it loaded, what it says is kept from the host's terminal.
+    if (others.empty()) log_set([](int32_t, const char*, void*) {}, nullptr);
     library_.keep();  // ggml keeps threads and tables behind the back of dlclose()
 }
 

@@ -30,8 +30,6 @@ public:
     [[nodiscard]] const fs::path& file() const { return file_; }
     [[nodiscard]] const std::string& version_text() const { return version_text_; }
     [[nodiscard]] const TableShape& shape() const { return shape_; }
-    // Nobody in this process had it loaded: its settings for the whole process are ours to choose.
-    [[nodiscard]] bool fresh() const { return fresh_; }
 
 private:
     void find_functions();
@@ -43,7 +41,6 @@ private:
     Library library_;
     std::string version_text_;  // "ggml 0.25.1"
     TableShape shape_;
-    bool fresh_ = true;
 };
 
 // Frees a ggml context.

@@ -29,6 +29,8 @@ OpenDevice::OpenDevice(const Module& module_, const FoundDevice& found_)
     host_memory = base.backend_buft_is_host(type);
     alignment = std::max<size_t>(base.backend_buft_get_alignment(type), 1);
     largest = base.backend_buft_get_max_size(type);
+    constexpr uint64_t kMostSpareBytes = uint64_t{64} << 20;
+    if (!host_memory) most_spare_bytes_ = is_software(found.props) ? UINT64_MAX : kMostSpareBytes;
     set_n_threads_ = from_registration<SetThreads>(base, found.registration, "ggml_backend_set_n_threads");
     if (const auto set = from_registration<SetAbortCallback>(base, found.registration, "ggml_backend_set_abort_callback"))
         set(backend_, cancelled, this);
@@ -45,8 +47,47 @@ OpenDevice::OpenDevice(const Module& module_, const FoundDevice& found_)
 }
 
 OpenDevice::~OpenDevice() {
+    drop_spares();
     base.backend_free(backend_);
     if (pool_ != nullptr) from_registration<ThreadpoolFree>(base, found.registration, "ggml_threadpool_free")(pool_);
+}
+
+Buffer* OpenDevice::take_buffer(uint64_t bytes) {
+    {
+        const std::lock_guard lock(spare_mutex_);
+        auto best = spares_.end();
+        for (auto it = spares_.begin(); it != spares_.end(); ++it)
+            if (it->bytes >= bytes && it->bytes / 2 <= bytes && (best == spares_.end() || it->bytes < best->bytes))
+                best = it;
+        if (best != spares_.end()) {
+            Buffer* buffer = best->buffer;
+            spare_bytes_ -= best->bytes;
+            spares_.erase(best);
+            return buffer;
+        }
+    }
+    if (Buffer* made = base.backend_buft_alloc_buffer(type, bytes); made != nullptr) return made;
+    drop_spares();
+    return base.backend_buft_alloc_buffer(type, bytes);
+}
+
+void OpenDevice::give_buffer(Buffer* buffer) noexcept {
+    const uint64_t bytes = base.backend_buffer_get_size(buffer);
+    if (bytes > most_spare_bytes_) return base.backend_buffer_free(buffer);
+    const std::lock_guard lock(spare_mutex_);
+    for (; bytes > most_spare_bytes_ - spare_bytes_; spares_.erase(spares_.begin())) {
+        spare_bytes_ -= spares_.front().bytes;
+        base.backend_buffer_free(spares_.front().buffer);
+    }
+    spares_.push_back({buffer, bytes});
+    spare_bytes_ += bytes;
+}
+
+void OpenDevice::drop_spares() noexcept {
+    const std::lock_guard lock(spare_mutex_);
+    for (const Spare& spare : spares_) base.backend_buffer_free(spare.buffer);
+    spares_.clear();
+    spare_bytes_ = 0;
 }
 
 void OpenDevice::set_threads(int threads) { threads_ = threads; }

@@ -41,6 +41,10 @@ public:
     // Computes, and returns when done. Throws sdk::Failure. [device]
     void compute(Graph* graph, const volatile uint32_t* cancel);
 
+    // A buffer of ggml's with room for so many bytes, perhaps one that was given back; null: there is no memory. [any]
+    Buffer* take_buffer(uint64_t bytes);
+    void give_buffer(Buffer* buffer) noexcept;
+
     const Module& module;
     const BaseLibrary& base;
     const FoundDevice& found;
@@ -55,6 +59,18 @@ public:
 private:
     static bool cancelled(void* self);
     void apply_threads();
+
+    // Memory of a device of its own is dear to get: what is given back is kept for the next who asks, up to a bound. A driver that computes on
+    // the processor gets nothing back before the end: Mesa's (22.3) goes on using memory that ggml's Vulkan module has freed.
+    struct Spare {
+        Buffer* buffer;
+        uint64_t bytes;
+    };
+    void drop_spares() noexcept;
+    std::mutex spare_mutex_;
+    std::vector<Spare> spares_;  // given back last: last
+    uint64_t spare_bytes_ = 0;
+    uint64_t most_spare_bytes_ = 0;
 
     Backend* backend_ = nullptr;
     SetThreads set_n_threads_ = nullptr;

@@ -42,7 +42,7 @@ DeviceBuffer::DeviceBuffer(OpenDevice& device_, uint64_t bytes)
     if (bytes > PTRDIFF_MAX - device.alignment) throw sdk::Failure(BP_NO_DEVICE_MEMORY, what + "no memory");
     if (bytes > device.largest)
         throw sdk::Failure(BP_NO_DEVICE_MEMORY, what + "the largest ggml makes here has " + std::to_string(device.largest));
-    buffer = device.base.backend_buft_alloc_buffer(device.type, bytes);
+    buffer = device.take_buffer(bytes);
     if (buffer == nullptr) throw sdk::Failure(BP_NO_DEVICE_MEMORY, what + "ggml gets no memory from the device");
     check_buffer_table(device.base, buffer, device.type);
     start = static_cast<std::byte*>(device.base.backend_buffer_get_base(buffer));
@@ -66,8 +66,12 @@ DeviceBuffer::DeviceBuffer(OpenDevice& device_, void* memory, uint64_t bytes)
 
 DeviceBuffer::~DeviceBuffer() {
     if (buffer == nullptr) return;
-    device.base.backend_buffer_free(buffer);
-    if (!imported) device.bytes_used -= size;
+    if (imported) {
+        device.base.backend_buffer_free(buffer);
+    } else {
+        device.give_buffer(buffer);
+        device.bytes_used -= size;
+    }
 }
 
 void copy(OpenDevice& device, const bp_copy& request) {

@@ -24,11 +24,9 @@ std::vector<fs::path> folders(const Module& module) {
     return own.empty() ? std::vector<fs::path>() : std::vector<fs::path>{own / "ggml", own};
 }
 
-// ggml speaks through one function for the whole process; what it says is kept from the host's terminal.
-void silence(int32_t, const char*, void*) {}
-
-uint32_t kind_of(int32_t type) {
-    switch (type) {
+uint32_t kind_of(const DeviceProps& props) {
+    if (is_software(props)) return BP_KIND_SOFTWARE;
+    switch (props.type) {
         case kTypeCpu: return BP_KIND_CPU;
         case kTypeGpu: return BP_KIND_DISCRETE;
         case kTypeIntegrated: return BP_KIND_INTEGRATED;
@@ -52,7 +50,7 @@ bp_device_info describe(const Module& m, size_t index) {
     const FoundDevice& found = m.installation->devices()[index];
     const BaseLibrary& base = m.installation->base();
     bp_device_info info{};
-    info.kind = kind_of(found.props.type);
+    info.kind = kind_of(found.props);
     info.id = index + 1;
     info.name = found.props.name;
     info.driver = m.drivers[index].c_str();
@@ -309,7 +307,6 @@ Module::Module(const bp_host* table) : host(table) {
         return;
     }
     const BaseLibrary& base = installation->base();
-    if (base.fresh()) base.log_set(silence, nullptr);
     for (const std::string& note : installation->notes()) {
         host.log(BP_LOG_INFO, "ggml: " + note);
         why_none += (why_none.empty() ? "" : "; ") + note;

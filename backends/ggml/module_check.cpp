@@ -5,6 +5,8 @@
 #include <cctype>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "backplane/sdk.hpp"
@@ -163,6 +165,14 @@ void check_backend_table(const BaseLibrary& base, Backend* backend, const Device
 
 void check_buffer_table(const BaseLibrary& base, Buffer* buffer, const BufferType* type) {
     check_place(buffer, base.shape().buffer_to_type, type, "a buffer");
+}
+
+bool is_software(const DeviceProps& props) {
+    constexpr std::string_view kNames[] = {"llvmpipe", "SwiftShader", "softpipe", "Microsoft Basic Render Driver"};
+    const std::string_view text = props.description != nullptr ? props.description : "";
+    return (props.type == kTypeGpu || props.type == kTypeIntegrated) &&
+           std::any_of(std::begin(kNames), std::end(kNames),
+                       [&](std::string_view name) { return text.find(name) != std::string_view::npos; });
 }
 
 }  // namespace backplane::ggml

@@ -20,6 +20,10 @@ struct FoundDevice {
 // The devices of an initialised module, after all its tables were compared with what `base` expects. Throws sdk::Failure.
 std::vector<FoundDevice> check_module(const BaseLibrary& base, Registration* registration, const fs::path& file);
 
+// Whether a device that ggml takes for a GPU is a rasteriser on the processor: its Vulkan module offers those when it is told to
+// (GGML_VK_VISIBLE_DEVICES).
+bool is_software(const DeviceProps& props);
+
 // The processor's features that a module says it uses, as the kernel names them. Empty: it does not say.
 std::vector<std::string> cpu_features_of(const BaseLibrary& base, Registration* registration);
 

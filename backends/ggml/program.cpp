@@ -21,12 +21,25 @@ bool in_place_by_surprise(const BaseLibrary& base, const Tensor* op) {
     return op->view_src != nullptr && std::find(std::begin(kViews), std::end(kViews), base.op_desc(op)) == std::end(kViews);
 }
 
+// Does a device with memory of its own copy such elements? ggml's Vulkan module says that it copies any, has kernels for two and four bytes, and
+// ends the process over others.
+bool copies(const OpenDevice& device, const Tensor* elements) {
+    const size_t size = device.base.type_size(elements->type);
+    return device.host_memory || size == 2 || size == 4;
+}
+
+bool is_refused(const OpenDevice& device, const Tensor* op) {
+    constexpr std::string_view kCopies[] = {"CPY", "CONT", "DUP"};
+    const bool copy = std::find(std::begin(kCopies), std::end(kCopies), device.base.op_desc(op)) != std::end(kCopies);
+    return in_place_by_surprise(device.base, op) || (copy && !copies(device, op->src[0])) ||
+           !device.base.backend_dev_supports_op(device.found.device, op);
+}
+
 // The first op from node `first` of a ggml graph on that the device does not take; null: it takes them all.
 const Tensor* first_refused(const OpenDevice& device, Graph* graph, int first) {
     for (int i = first; i < device.base.graph_n_nodes(graph); ++i) {
         const Tensor* op = device.base.graph_node(graph, i);
-        if (in_place_by_surprise(device.base, op) || !device.base.backend_dev_supports_op(device.found.device, op))
-            return op;
+        if (is_refused(device, op)) return op;
     }
     return nullptr;
 }
@@ -41,6 +54,9 @@ uint32_t reason_of(const OpenDevice& device, const sdk::GraphView& view, uint32_
     } catch (const Refusal& refusal) {
         return refusal.reason;
     }
+    // As the result of a graph it may have to be copied.
+    const Tensor* result = lowering.known_value(view.output(view.node(index), 0));
+    if (result != nullptr && !copies(device, result)) return BP_WHY_DTYPE;
     return first_refused(device, graph, 0) == nullptr ? BP_WHY_NONE : BP_WHY_DRIVER;
 }
 
@@ -99,7 +115,11 @@ void Program::lower(const sdk::GraphView& view, const bp_compile& how, bool nati
             throw sdk::Failure(BP_UNSUPPORTED,
                                node + "ggml device " + device_.found.props.name + " does not take its " + base_.op_desc(op));
     }
+    const int computed = base_.graph_n_nodes(graph_);
     bind_outputs(view, lowering);
+    if (const Tensor* op = first_refused(device_, graph_, computed))
+        throw sdk::Failure(BP_UNSUPPORTED, std::string("compile for ggml: a result needs a copy, and ggml device ") +
+                                               device_.found.props.name + " does not take its " + base_.op_desc(op));
     list_slots(view, lowering);
     plan_workspace(lowering);
     collect_views();

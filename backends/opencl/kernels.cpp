@@ -10,12 +10,6 @@ namespace backplane::opencl {
 
 namespace {
 
-std::string hexadecimal(uint64_t value) {
-    std::string out(16, '0');
-    for (size_t i = 16; i-- > 0; value >>= 4) out[i] = "0123456789abcdef"[value & 15];
-    return out;
-}
-
 constexpr size_t kMostConstants = 10;
 
 // Few enough that two workgroups fit on a multiprocessor of 65536.
@@ -38,7 +32,8 @@ std::string cache_key(const PhysicalDevice& device, uint32_t kernel, const std::
     const char* text = kKernels[kernel].text;
     uint64_t hash[2] = {hash_of(text, std::strlen(text)), hash_of(text, std::strlen(text), 0x9ae16a3b2f90404fu)};
     for (uint64_t& h : hash) h = hash_of(options.data(), options.size(), h);
-    return "opencl/programs/" + hexadecimal(device.fingerprint[0]) + "/" + hexadecimal(hash[0]) + hexadecimal(hash[1]);
+    return "opencl/programs/" + backend::hexadecimal(device.fingerprint[0]) + "/" + backend::hexadecimal(hash[0]) +
+           backend::hexadecimal(hash[1]);
 }
 
 }  // namespace

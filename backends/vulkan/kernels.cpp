@@ -17,16 +17,11 @@ bool is_ours(const bp_blob& blob, const VkPhysicalDeviceProperties& p) {
            header.deviceID == p.deviceID && std::memcmp(header.pipelineCacheUUID, p.pipelineCacheUUID, VK_UUID_SIZE) == 0;
 }
 
-std::string hexadecimal(uint64_t value) {
-    std::string out(16, '0');
-    for (size_t i = 16; i-- > 0; value >>= 4) out[i] = "0123456789abcdef"[value & 15];
-    return out;
-}
-
 }  // namespace
 
 void Device::open_kernel_cache() {
-    cache_key_ = "vulkan/pipelines/" + hexadecimal(physical.fingerprint[0]) + hexadecimal(physical.fingerprint[1]);
+    cache_key_ =
+        "vulkan/pipelines/" + backend::hexadecimal(physical.fingerprint[0]) + backend::hexadecimal(physical.fingerprint[1]);
     VkPipelineCacheCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
     bool foreign = false;
     host.cached(cache_key_, [&](const bp_blob& blob) {

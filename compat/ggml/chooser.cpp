@@ -74,7 +74,8 @@ Known try_in_child(const fs::path& file, const Search& search) {
         return k;
     } else if (record.complete) {
         k.reason = record.failure;
-        k.until = kDay / 24;  // a driver may come
+        k.until = kDay / 24;
+        k.drivers = drivers_now();  // one may come
     } else {
         k.reason = "it ended the process with exit code " + std::to_string(child.exit_code) + when;
         k.until = 30 * kDay;

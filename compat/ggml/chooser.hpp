@@ -16,10 +16,14 @@ namespace backplane::compat {
 struct Known {
     uint64_t size = 0, number = 0;
     int64_t modified_ns = 0;
-    int score = 0;       // the module's own; 0: not for this processor
-    int64_t until = 0;   // seconds since 1970 when it is tried again; 0: never
-    std::string reason;  // why it cannot be used; empty: it can
+    int score = 0;         // the module's own; 0: not for this processor
+    int64_t until = 0;     // seconds since 1970 when it is tried again; 0: never
+    uint64_t drivers = 0;  // drivers_now() when it was tried: with others it is tried again; 0: they do not matter
+    std::string reason;    // why it cannot be used; empty: it can
 };
+
+// Stands for the drivers that modules may find here: where they are registered, the device files, and what hides them from a process.
+uint64_t drivers_now();
 
 // What is remembered of the modules of one folder together with one libggml-base, on one kind of processor: one small file.
 class Memory {

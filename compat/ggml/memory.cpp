@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "base/cpu_features.hpp"
+#include "base/environment.hpp"
 #include "base/fnv1a.hpp"
 #include "base/user_folder.hpp"
 #include "chooser.hpp"
@@ -28,7 +29,7 @@ std::string processor() {
 
 // Everything but the modules that a verdict depends on.
 std::string header_of(const std::filesystem::path& folder, const std::filesystem::path& base) {
-    return "backplane-ggml 1 " + std::to_string(base::fnv1a(folder.string())) + ' ' + identity(base::status_of(base)) + ' ' +
+    return "backplane-ggml 2 " + std::to_string(base::fnv1a(folder.string())) + ' ' + identity(base::status_of(base)) + ' ' +
            std::to_string(base::fnv1a(processor()));
 }
 
@@ -38,7 +39,20 @@ int64_t now() {
 
 }  // namespace
 
-// Lines: the header, then "SIZE NUMBER MODIFIED SCORE UNTIL NAME<tab>REASON".
+uint64_t drivers_now() {
+    std::string text;
+    for (const char* variable :
+         {"GGML_VK_VISIBLE_DEVICES", "VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES", "CUDA_VISIBLE_DEVICES",
+          "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "MUSA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK",
+          "ONEAPI_DEVICE_SELECTOR", "ASCEND_RT_VISIBLE_DEVICES", "OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH", "LD_LIBRARY_PATH"})
+        text += base::environment(variable).value_or("") + '|';
+    for (const char* place : {"/etc/vulkan/icd.d", "/usr/share/vulkan/icd.d", "/etc/OpenCL/vendors", "/etc/ld.so.cache",
+                              "/dev/dri", "/dev/nvidia0", "/dev/kfd"})
+        text += identity(base::status_of(place)) + '|';
+    return base::fnv1a(text) | 1;
+}
+
+// Lines: the header, then "SIZE NUMBER MODIFIED SCORE UNTIL DRIVERS NAME<tab>REASON".
 Memory::Memory(const std::filesystem::path& state, const std::filesystem::path& folder, const std::filesystem::path& base)
     : header_(header_of(folder, base)) {
     if (state.empty()) return;
@@ -52,7 +66,7 @@ Memory::Memory(const std::filesystem::path& state, const std::filesystem::path& 
         std::istringstream fields(line);
         Known k;
         std::string name;
-        if (!(fields >> k.size >> k.number >> k.modified_ns >> k.score >> k.until) || fields.get() != ' ' ||
+        if (!(fields >> k.size >> k.number >> k.modified_ns >> k.score >> k.until >> k.drivers) || fields.get() != ' ' ||
             !std::getline(fields, name, '\t'))
             continue;
         std::getline(fields, k.reason);
@@ -65,7 +79,7 @@ const Known* Memory::find(const std::string& name, const base::FileStatus& statu
     if (found == known_.end()) return nullptr;
     const Known& k = found->second;
     const bool same = k.size == status.size && k.number == status.number && k.modified_ns == status.modified_ns;
-    return same && (k.until == 0 || k.until > now()) ? &k : nullptr;
+    return same && (k.until == 0 || k.until > now()) && (k.drivers == 0 || k.drivers == drivers_now()) ? &k : nullptr;
 }
 
 void Memory::remember(const std::string& name, Known known) {
@@ -82,8 +96,8 @@ void Memory::save() {
     std::ostringstream text;
     text << header_ << '\n';
     for (const auto& [name, k] : known_)
-        text << k.size << ' ' << k.number << ' ' << k.modified_ns << ' ' << k.score << ' ' << k.until << ' ' << name << '\t'
-             << k.reason << '\n';
+        text << k.size << ' ' << k.number << ' ' << k.modified_ns << ' ' << k.score << ' ' << k.until << ' ' << k.drivers
+             << ' ' << name << '\t' << k.reason << '\n';
     base::write_whole_file(file_, text.str());
     changed_ = false;
 }

@@ -11,6 +11,7 @@
 
 #include "backplane/context.hpp"
 #include "e2e/cli/program.hpp"
+#include "support/driver_file.hpp"
 #include "support/system.hpp"
 
 namespace backplane::drivers {
@@ -18,6 +19,7 @@ namespace backplane::drivers {
 using Json = nlohmann::json;
 using e2e::Outcome;
 using e2e::Place;
+using test::driver_file;
 namespace fs = std::filesystem;
 
 using Environment = std::vector<std::string>;  // "NAME=VALUE"
@@ -25,17 +27,6 @@ using Environment = std::vector<std::string>;  // "NAME=VALUE"
 // How this build has a backend: "module", "linked", or "" for not at all.
 inline std::string how_built(const std::string& backend) {
     return backend == "vulkan" ? BP_TEST_VULKAN : backend == "opencl" ? BP_TEST_OPENCL : "";
-}
-
-// The file by which the system's loader knows lavapipe or PoCL; empty: it is not installed.
-inline std::string driver_file(const std::string& backend) {
-    const fs::path folder = backend == "vulkan" ? "/usr/share/vulkan/icd.d" : "/etc/OpenCL/vendors";
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-        const std::string name = entry.path().filename().string();
-        if (name.rfind(backend == "vulkan" ? "lvp_icd" : "pocl", 0) == 0) return entry.path().string();
-    }
-    return {};
 }
 
 inline std::string loader_of(const std::string& backend) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -16,6 +17,7 @@
 #include "backplane/runtime.hpp"
 #include "backplane/verify.hpp"
 #include "opened.hpp"
+#include "support/driver_file.hpp"
 
 namespace backplane {
 namespace {
@@ -24,6 +26,7 @@ namespace fs = std::filesystem;
 
 const fs::path kStock = BP_GGML_STOCK;
 const fs::path kOld = BP_GGML_STOCK_OLD;
+const fs::path kVulkan = BP_GGML_STOCK_VULKAN;
 
 class GgmlBackend : public ::testing::Test {
 protected:
@@ -187,6 +190,50 @@ TEST_F(GgmlBackendOpens, TheWinnerAloneWhereSidecarsAre) {
     std::ofstream(sidecar) << "{";
     const std::string broken = open();
     EXPECT_TRUE(has(broken, ", libggml-cpu-sse42.so")) << broken;
+}
+
+// ggml's Vulkan module on lavapipe, which it offers when it is told to.
+class GgmlVulkan : public GgmlBackend {
+protected:
+    void SetUp() override {
+        GgmlBackend::SetUp();
+        if (IsSkipped()) return;
+        if (!fs::exists(kVulkan / "libggml-vulkan.so"))
+            GTEST_SKIP() << "no ggml with Vulkan at " << kVulkan
+                         << ": scripts/fetch-ggml.sh could not, or did not, fetch it from npm";
+        ::setenv("GGML_VK_VISIBLE_DEVICES", "0", 1);
+        ::setenv("GGML_VK_DISABLE_F16", "1", 1);  // or it rounds what it multiplies to f16
+        const std::string lavapipe = test::driver_file("vulkan");
+        if (lavapipe.empty()) GTEST_SKIP() << "lavapipe (mesa-vulkan-drivers) is not installed";
+        for (const char* name : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES"}) ::setenv(name, lavapipe.c_str(), 1);
+        testing::internal::CaptureStderr();
+        context_.emplace(options(kVulkan));
+        said_ = testing::internal::GetCapturedStderr();
+    }
+    std::optional<Context> context_;
+    std::string said_;
+};
+
+TEST_F(GgmlVulkan, ARasteriserOnTheProcessorIsNoGpu) {
+    ASSERT_EQ(context_->devices().size(), 2U) << reason(*context_);
+    EXPECT_EQ(context_->choose("ggml:Vulkan0").info().kind, DeviceKind::software);
+    EXPECT_EQ(context_->choose("auto").info().name, "CPU");
+    EXPECT_EQ(said_.find("ggml"), std::string::npos) << "on the error stream of the application: " << said_;
+}
+
+// Mesa 22.3 goes on using memory that this module frees between two graphs.
+TEST_F(GgmlVulkan, ComputesWhileBuffersComeAndGo) {
+    const Device device = context_->choose("ggml:Vulkan0");
+    for (const Op op : {Op::add, Op::reshape, Op::cast, Op::conv}) {
+        VerifyOptions only;
+        only.op = op;
+        int passed = 0;
+        for (const VerifyResult& r : verify(device, only)) {
+            EXPECT_NE(r.status, VerifyResult::failed) << r.name << ": " << r.text;
+            passed += r.status == VerifyResult::passed ? 1 : 0;
+        }
+        EXPECT_GT(passed, 20);
+    }
 }
 
 }  // namespace

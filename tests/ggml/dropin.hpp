@@ -42,11 +42,10 @@ protected:
     void add_faulty(const std::string& fault, const std::string& name = "libggml-cpu-faulty.so") const {
         fs::copy_file(fs::path(BP_GGML_FAULTY) / ("libfaulty-" + fault + ".so"), modules() / name);
     }
-    Outcome run(const std::string& commands, const std::string& environment = "",
-                const fs::path& library = BP_GGML_LIBRARY) const {
+    Outcome run(const std::string& commands, const std::string& environment = "", const fs::path& library = BP_GGML_LIBRARY,
+                const fs::path& base = kStock / "libggml-base.so") const {
         return shell("cd " + root_.string() + " && BACKPLANE_STATE_DIR=" + (root_ / "state").string() + " " + environment +
-                     " timeout 60 " BP_GGML_DRIVER " " + (kStock / "libggml-base.so").string() + " " + library.string() +
-                     " " + commands);
+                     " timeout 60 " BP_GGML_DRIVER " " + base.string() + " " + library.string() + " " + commands);
     }
     static Outcome shell(const std::string& command) {
         Outcome outcome;

@@ -1,5 +1,6 @@
 // The replacement of ggml's registry library under an application, with real modules and with bad ones beside them.
 #include "dropin.hpp"
+#include "support/driver_file.hpp"
 
 namespace {
 
@@ -113,6 +114,23 @@ TEST_F(Dropin, WhatWasTriedIsRememberedAndTriedAgainWhenTheFileChanges) {
     const Outcome changed = run("all " + modules().string() + " devices");
     expect(changed, "devices 1");
     EXPECT_EQ(changed.text.find("crashed"), std::string::npos) << changed.text;
+}
+
+TEST_F(Dropin, AModuleThatFoundNoDeviceIsTriedAgainWhenDriversMayHaveCome) {
+    const fs::path vulkan = BP_GGML_STOCK_VULKAN;
+    const std::string lavapipe = backplane::test::driver_file("vulkan");
+    if (!fs::exists(vulkan / "libggml-vulkan.so"))
+        GTEST_SKIP() << "no ggml with Vulkan at " << vulkan
+                     << ": scripts/fetch-ggml.sh could not, or did not, fetch it from npm";
+    if (lavapipe.empty()) GTEST_SKIP() << "lavapipe (mesa-vulkan-drivers) is not installed";
+    for (const char* name : {"libggml-base.so", "libggml-vulkan.so", "libggml-cpu-x64.so"}) add_stock(name, vulkan);
+    const std::string all = "all " + modules().string() + " devices";
+    const std::string only = "VK_DRIVER_FILES=" + lavapipe + " VK_ICD_FILENAMES=" + lavapipe;
+    const Outcome none = run(all, only, BP_GGML_LIBRARY, modules() / "libggml-base.so");
+    expect(none, "libggml-vulkan.so: it has 0 devices");  // lavapipe is no GPU, unless it is asked for
+    expect(none, "devices 1, registrations 1: CPU");
+    expect(run(all, only + " GGML_VK_VISIBLE_DEVICES=0", BP_GGML_LIBRARY, modules() / "libggml-base.so"),
+           "devices 2, registrations 2: Vulkan0 CPU");
 }
 
 struct Fault {
