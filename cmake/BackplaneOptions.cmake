@@ -16,6 +16,14 @@ if(BACKPLANE_SANITIZE)
   target_link_options(bp_options INTERFACE -fsanitize=${BACKPLANE_SANITIZE})
 endif()
 
+# Builds that are made once (CI's) compile several sources at a time where a target's files go together.
+option(BACKPLANE_UNITY "Compile several sources at a time" OFF)
+function(bp_unity)
+  if(BACKPLANE_UNITY)
+    set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  endif()
+endfunction()
+
 # bp_test(NAME SOURCES ... LAYERS ... LIBS ...): one GoogleTest executable, its cases known to CTest one by one. LAYERS are
 # folders of src/ whose objects are linked directly, so that a layer is tested without those above it.
 function(bp_test name)
@@ -23,6 +31,7 @@ function(bp_test name)
   find_package(GTest REQUIRED)
   include(GoogleTest)
   add_executable(${name} ${T_SOURCES})
+  bp_unity(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
   foreach(layer IN LISTS T_LAYERS)
     target_link_libraries(${name} PRIVATE bp_${layer})
