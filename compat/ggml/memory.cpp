@@ -41,11 +41,8 @@ int64_t now() {
 
 uint64_t drivers_now() {
     std::string text;
-    for (const char* variable :
-         {"GGML_VK_VISIBLE_DEVICES", "VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES", "CUDA_VISIBLE_DEVICES",
-          "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "MUSA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK",
-          "ONEAPI_DEVICE_SELECTOR", "ASCEND_RT_VISIBLE_DEVICES", "OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH", "LD_LIBRARY_PATH"})
-        text += base::environment(variable).value_or("") + '|';
+    for (const char* variable : base::kDeviceVariables) text += base::environment(variable).value_or("") + '|';
+    text += base::environment("LD_LIBRARY_PATH").value_or("") + '|';
     for (const char* place : {"/etc/vulkan/icd.d", "/usr/share/vulkan/icd.d", "/etc/OpenCL/vendors", "/etc/ld.so.cache",
                               "/dev/dri", "/dev/nvidia0", "/dev/kfd"})
         text += identity(base::status_of(place)) + '|';

@@ -1,6 +1,7 @@
 // The environment: the only place of the library that reads it.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -11,6 +12,15 @@ std::optional<std::string> environment(const char* name);
 
 // Set-uid, set-gid, file capabilities: whoever set the environment may not be who the process acts for.
 bool privileges_were_raised();
+
+// Variables by which users choose drivers and hide devices from them.
+inline constexpr std::array kDeviceVariables{
+    "CUDA_VISIBLE_DEVICES",      "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",      "MUSA_VISIBLE_DEVICES",   "ASCEND_RT_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",        "ONEAPI_DEVICE_SELECTOR", "ZE_AFFINITY_MASK",
+    "VK_ICD_FILENAMES",          "VK_DRIVER_FILES",        "VK_ADD_DRIVER_FILES",
+    "VK_LOADER_DRIVERS_DISABLE", "MESA_VK_DEVICE_SELECT",  "OCL_ICD_VENDORS",
+    "OPENCL_VENDOR_PATH",        "POCL_DEVICES",           "GGML_VK_VISIBLE_DEVICES"};
 
 // What stands between the folders of a list in a variable: ':' or ';'.
 char list_separator() noexcept;

@@ -17,14 +17,9 @@ std::string memory_of(const DeviceInfo& d) {
            (d.memory_source.empty() ? "" : " (" + d.memory_source + ")");
 }
 
-// Variables of ours, and those of others that hide devices from everybody.
+// Of ours.
 constexpr std::array kOurs{"BACKPLANE_MODULE_PATH", "BACKPLANE_DEVICE",    "BACKPLANE_CPU_MASK",   "BACKPLANE_LOG",
                            "BACKPLANE_MODELS",      "BACKPLANE_CACHE_DIR", "BACKPLANE_CACHE_LIMIT"};
-constexpr std::array kHiding{"CUDA_VISIBLE_DEVICES",      "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
-                             "ROCR_VISIBLE_DEVICES",      "GPU_DEVICE_ORDINAL",     "ONEAPI_DEVICE_SELECTOR",
-                             "ZE_AFFINITY_MASK",          "VK_ICD_FILENAMES",       "VK_DRIVER_FILES",
-                             "VK_LOADER_DRIVERS_DISABLE", "MESA_VK_DEVICE_SELECT",  "OCL_ICD_VENDORS",
-                             "OPENCL_VENDOR_PATH",        "POCL_DEVICES",           "GGML_VK_VISIBLE_DEVICES"};
 
 struct Variable {
     std::string name, value, meaning;
@@ -34,7 +29,7 @@ std::vector<Variable> variables() {
     std::vector<Variable> set;
     for (const char* name : kOurs)
         if (const auto value = base::environment(name)) set.push_back({name, *value, "ours"});
-    for (const char* name : kHiding)
+    for (const char* name : base::kDeviceVariables)
         if (const auto value = base::environment(name)) set.push_back({name, *value, "may hide devices from their drivers"});
     return set;
 }
