@@ -1,0 +1,129 @@
+#include "zoo/generated/judge.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "zoo/generated/sample.hpp"
+
+namespace zoo {
+
+namespace {
+
+constexpr int kMostStarts = 5;
+const std::string kFaulty = "backplane-faulty.so";
+
+std::string joined(const std::vector<std::string>& texts) {
+    std::string all;
+    for (const std::string& text : texts) all += (all.empty() ? "" : "; ") + text;
+    return all;
+}
+
+// One module over its starts: what is known of it by now, and what that demands.
+class Judge {
+public:
+    Judge(Outcome& outcome, const Plan& plan) : outcome_(outcome), plan_(plan) {}
+
+    void judge(const Start& start) {
+        shown_ = shown_ || (start.in_child && !is_harmless(plan_));
+        if (start.died) return judge_death(start);
+        judge_life(start);
+    }
+
+private:
+    void fail(const Start& start, const std::string& text) {
+        outcome_.failures.push_back("start " + std::to_string(start.number) + ": " + text);
+    }
+
+    void judge_death(const Start& start) {
+        ++deaths_;
+        const bool once_more = deaths_ == 2 && is_used_once_more(plan_) && !shown_;
+        (deaths_ == 1 ? outcome_.first_death
+         : once_more  ? outcome_.second_death_of_one_used_once_more
+                      : outcome_.second_death) = true;
+        if (shown_)
+            fail(start, "the application died (" + start.how + ") of what had shown in the trial");
+        else if (!start.in_host)
+            fail(start, "the application died (" + start.how + "), and the module had done nothing in it");
+        else if (is_harmless(plan_) || !ends_the_process(plan_))
+            fail(start, "the application died (" + start.how + ") of what ends no process");
+        else if (deaths_ > 1 && !once_more)
+            fail(start, "the application died again (" + start.how + ")");
+        if (deaths_ > 1 || !is_used_once_more(plan_)) known_ = true;
+    }
+
+    void judge_life(const Start& start) {
+        const bool kept_out = shown_ || known_;
+        if (kept_out && (start.chosen == kFaulty || start.computed == kFaulty)) {
+            outcome_.right_device = false;
+            fail(start, "the faulty device was chosen");
+        }
+        if (!start.foreign.empty()) fail(start, "an exception that is not the library's came out: " + joined(start.foreign));
+        const bool lies = plan_.act == Act::wrong_result && start.in_host && !start.in_child && !kept_out;
+        if (!lies && !start.wrong.empty()) {
+            outcome_.right_device = false;
+            fail(start, "wrong results: " + start.wrong.front());
+        }
+        if (start.computed.empty() || !start.steady) {
+            outcome_.right_device = false;
+            fail(start, "no device computed: " + joined(start.errors));
+        }
+        if (is_harmless(plan_) && start.computed != kFaulty) {
+            outcome_.right_device = false;
+            fail(start, "a module that does no harm was not used: " + reason(start));
+        }
+        if (kept_out && !names_it(start)) {
+            outcome_.named = false;
+            fail(start, "the report does not say why it is not used");
+        }
+        if (!start.survivors.empty()) fail(start, "processes of the trial live on");
+        judge_leaks(start);
+    }
+
+    void judge_leaks(const Start& start) {
+        if (!start.in_host || !changes_what_is_put_back(plan_)) return;
+        if (!start.leaks.empty()) fail(start, "not put back: " + joined(start.leaks));
+    }
+
+    [[nodiscard]] static std::string reason(const Start& start) {
+        for (const Candidate& c : start.candidates)
+            if (c.file == kFaulty) return c.verdict + " (" + c.code + "): " + c.reason;
+        return "not among the candidates";
+    }
+
+    // A verdict with its reason; or, where only its device is not used, a note, a warning or an error that names either.
+    [[nodiscard]] static bool names_it(const Start& start) {
+        for (const Candidate& c : start.candidates)
+            if (c.file == kFaulty && c.verdict == "failed" && !c.reason.empty()) return true;
+        for (const auto* texts : {&start.notes, &start.errors})
+            for (const std::string& text : *texts)
+                if (text.find(kFaulty) != std::string::npos || text.find("minimal:0") != std::string::npos) return true;
+        return false;
+    }
+
+    Outcome& outcome_;
+    const Plan& plan_;
+    int deaths_ = 0;
+    bool shown_ = false;  // in a trial: from then on it can be known
+    bool known_ = false;  // by a death
+};
+
+}  // namespace
+
+Outcome put_to_the_test(const Plan& plan, const std::filesystem::path& folder, const Programs& programs) {
+    Outcome outcome;
+    outcome.plan = plan;
+    lay_out(folder, plan, programs);
+    Judge judge(outcome, plan);
+    int lived = 0;
+    for (int number = 1; number <= kMostStarts && lived < 2; ++number) {
+        outcome.starts.push_back(start(folder, number, programs));
+        const Start& last = outcome.starts.back();
+        judge.judge(last);
+        lived = last.died ? 1 : lived + 1;
+        // At the first start there was nothing to see yet.
+        if (plan.when == When::second_start && number == 1) lived = 0;
+    }
+    return outcome;
+}
+
+}  // namespace zoo

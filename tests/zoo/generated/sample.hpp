@@ -1,0 +1,35 @@
+// The combinations there are, and a sample of them by a seed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "zoo/generated/plan.hpp"
+
+namespace zoo {
+
+std::string text_of(const Plan& plan);  // what read() reads
+
+// Every combination that means something: a function that returns nothing answers no error, open() has no tenth call, ...
+std::vector<Plan> all_plans();
+
+// `count` of them: first each pair of a place and an act once, in a shuffled order, with who, when and which file by lot; then the pairs
+// again. The same for the same seed on every machine.
+std::vector<Plan> sample(uint64_t seed, size_t count);
+
+// ---- what an act is to the process that it is done in -----------------------------------------------------------------------------------
+
+bool ends_the_process(const Plan& plan);  // or hangs it; a thrown object where nobody can catch it counts
+bool is_harmless(const Plan& plan);       // the module may be used: it is slow, leaves something, changes the process
+bool changes_what_is_put_back(const Plan& plan);  // of the process, at a place where the library puts it back
+
+// A death that says nothing of its cause (killed, a hang that somebody ended, _exit), in a call that may take minutes: the module is
+// used once more, and kept out after the second. docs/discovery.md, "Once, not at every start".
+bool is_used_once_more(const Plan& plan);
+
+// What holds today; the rest runs with --all.
+bool holds(const Plan& plan);
+
+}  // namespace zoo
