@@ -1,6 +1,7 @@
 // Turning the errors of a module into those of the C++ API.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -21,7 +22,16 @@ public:
     ErrorRoom(const ErrorRoom&) = delete;
     ErrorRoom& operator=(const ErrorRoom&) = delete;
     [[nodiscard]] bp_error* get() noexcept { return &error_; }
-    [[nodiscard]] std::string_view text() const noexcept { return text_.data(); }
+    // Ends at the room's end, whatever a module wrote.
+    [[nodiscard]] std::string_view text() const noexcept {
+        return {text_.data(), static_cast<size_t>(std::find(text_.begin(), text_.end(), '\0') - text_.begin())};
+    }
+    // The host's own words in the place of the module's, cut to the room.
+    void say(std::string_view text) noexcept {
+        const size_t size = std::min(text.size(), text_.size() - 1);
+        std::copy_n(text.begin(), size, text_.begin());
+        text_[size] = '\0';
+    }
     [[nodiscard]] int64_t native() const noexcept { return error_.native; }
 
 private:

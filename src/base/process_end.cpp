@@ -1,7 +1,6 @@
 #include "base/process_end.hpp"
 
 #include <atomic>
-#include <cstdlib>
 #include <new>
 
 namespace backplane::base {
@@ -18,12 +17,9 @@ std::atomic<const Left*> left{nullptr};
 
 }  // namespace
 
-// Handlers and destructors of static objects run in one order, the last registered first: this one right before those of the library.
-void expect_process_end() noexcept {
-    std::atexit([] { ending = true; });
-}
-
 bool process_is_ending() noexcept { return ending; }
+
+void note_process_is_ending() noexcept { ending = true; }
 
 void leave_open(const void* handle) noexcept {
     auto* node = new (std::nothrow) Left{handle, left};

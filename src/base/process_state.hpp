@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/floating_point.hpp"
+
 namespace backplane::base {
 
 // Handlers of signals, the working directory, the mask of new files, the locale, and the floating-point control of the calling thread
@@ -15,9 +17,6 @@ ProcessState process_state();
 
 // "the handling of signal 12, the locale"; empty: nothing.
 std::string changes(const ProcessState& before, const ProcessState& after);
-
-// Rounding, flushing and traps of the calling thread, as the processor has them.
-uint64_t floating_point_control();
 
 // Puts the calling thread's floating-point environment back when it goes.
 class KeepFloatingPoint {

@@ -70,9 +70,9 @@ std::unique_ptr<const Lease> KernelCache::get(std::string_view scope, Bytes key)
 void KernelCache::put(std::string_view scope, Bytes key, Bytes value) noexcept {
     try {
         if (full_ || !may_use_folder()) return;
+        if (value.size() > settings_.limit || key.size() > settings_.limit - value.size()) return;
         const std::string name = file_name(scope, key);
         const std::filesystem::path path = settings_.folder / name;
-        if (value.size() > settings_.limit || key.size() > settings_.limit - value.size()) return;
         const std::vector<std::byte> file = frame(scope, key, value);
         if (file.size() > settings_.limit || is_rejected(name, stated_hash(file))) return;
         const ReadEntry old = read_entry(path, settings_.limit);

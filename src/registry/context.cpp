@@ -181,10 +181,38 @@ struct Context::Impl {
             loaded.insert(after, {c.descriptor->backend, std::move(module), place});
             c.verdict = Verdict::loaded;
         } catch (const LoadFailure& failure) {
-            c.verdict = Verdict::failed;
-            c.code = failure.code;
-            c.reason = failure.text;
+            fail(c, failure);
+        } catch (const Error& error) {
+            if (error.code() == Code::cancelled) throw;  // by the application, not by the module
+            fail(c, {ReasonCode::load_failed, error.what()});
+        } catch (const std::exception& error) {
+            fail(c, {ReasonCode::load_failed, error.what()});
         }
+    }
+
+    static void fail(Candidate& c, const LoadFailure& failure) {
+        c.verdict = Verdict::failed;
+        c.code = failure.code;
+        c.reason = failure.text;
+    }
+
+    // A module that was good and no longer answers. Its open devices stay; the next best of its backend takes its place, and rescan()
+    // asks it again.
+    void give_up(const std::shared_ptr<Module>& module, const LoadFailure& failure) {
+        const auto it = std::find_if(loaded.begin(), loaded.end(), [&](const Loaded& l) { return l.module == module; });
+        const std::string backend = it->backend;
+        remember(backend + ": " + failure.text);
+        fail(found[it->place].rated.candidate, failure);
+        services->say(LogLevel::warning, label(found[it->place].rated.candidate) + ": failed: " + failure.text);
+        loaded.erase(it);
+        for (Found& f : found) {
+            Candidate& c = f.rated.candidate;
+            if (c.code != ReasonCode::outranked || c.descriptor->backend != backend) continue;
+            c.code = ReasonCode::none;
+            c.reason.clear();
+            f.decided = false;
+        }
+        load(std::vector<std::string>{backend});
     }
 
     // Throws LoadFailure for a module that its trial in a child process keeps out.
@@ -203,30 +231,35 @@ struct Context::Impl {
         if (std::find(problems.begin(), problems.end(), problem) == problems.end()) problems.push_back(problem);
     }
 
-    // All devices, best first, as the modules see them now.
-    [[nodiscard]] std::vector<Listed> list() const {
+    // All devices as the modules see them now. A module that cannot say costs itself, no other.
+    [[nodiscard]] std::vector<Listed> list() {
         std::vector<Listed> all;
-        for (const Loaded& l : loaded) {
-            std::vector<registry::ListedDevice> devices;
+        const std::vector<Loaded> asked = loaded;
+        for (const Loaded& l : asked) {
             try {
-                std::string remark;
-                devices = l.module->list(remark);
-                if (!remark.empty()) remember(l.backend + ": " + remark);
+                list(l, all);
             } catch (const LoadFailure& failure) {
-                remember(l.backend + ": " + failure.text);
-            }
-            const Descriptor& d = *l.module->inspection().descriptor;
-            for (size_t i = 0; i < devices.size(); ++i) {
-                Listed listed{devices[i].info, devices[i].id, l.module};
-                listed.info.id = l.backend + ":" + std::to_string(i);
-                listed.info.backend = l.backend;
-                listed.info.module_version = d.version;
-                listed.info.module_priority = d.priority;
-                listed.info.module = l.module->inspection().path;
-                all.push_back(std::move(listed));
+                give_up(l.module, failure);
+                return list();  // it is one less, or another
             }
         }
         return all;
+    }
+
+    void list(const Loaded& l, std::vector<Listed>& all) const {
+        std::string remark;
+        const std::vector<registry::ListedDevice> devices = l.module->list(remark);
+        if (!remark.empty()) remember(l.backend + ": " + remark);
+        const Descriptor& d = *l.module->inspection().descriptor;
+        for (size_t i = 0; i < devices.size(); ++i) {
+            Listed listed{devices[i].info, devices[i].id, l.module};
+            listed.info.id = l.backend + ":" + std::to_string(i);
+            listed.info.backend = l.backend;
+            listed.info.module_version = d.version;
+            listed.info.module_priority = d.priority;
+            listed.info.module = l.module->inspection().path;
+            all.push_back(std::move(listed));
+        }
     }
 
     static std::vector<DeviceInfo> preferred(const std::vector<Listed>& all) {
@@ -253,7 +286,7 @@ struct Context::Impl {
     }
 
     // The best device that the filter matches and that opens, without those that failed before: id and why.
-    std::optional<Device> open_first(const Filter& used, std::map<std::string, std::string>& failed) const {
+    std::optional<Device> open_first(const Filter& used, std::map<std::string, std::string>& failed) {
         const std::vector<Listed> all = list();
         for (const DeviceInfo& d : used.select(preferred(all))) {
             if (failed.count(d.id) != 0) continue;
@@ -286,7 +319,7 @@ struct Context::Impl {
     }
 
     // Devices that their module no longer lists are gone for whoever still holds them.
-    void lose_unlisted() const {
+    void lose_unlisted() {
         const std::vector<Listed> all = list();
         for (const auto& state : open_states()) {
             const bool ours =
@@ -401,8 +434,8 @@ Report Context::report() const {
     Report report;
     impl_->load_all();
     report.sources = impl_->sources;
+    report.devices = Impl::preferred(impl_->list());  // first: a module that cannot say becomes a failed candidate
     for (const Impl::Found& f : impl_->found) report.candidates.push_back(f.rated.candidate);
-    report.devices = Impl::preferred(impl_->list());
     const std::vector<DeviceInfo> selected = impl_->filter.select(report.devices);
     if (!selected.empty()) report.chosen = selected.front().id;
     report.why = impl_->why(impl_->filter, impl_->filter_source, report.devices, selected);

@@ -2,7 +2,6 @@
 #include <array>
 
 #include "base/errors.hpp"
-#include "base/process_end.hpp"
 #include "registry/device_state.hpp"
 #include "registry/module.hpp"
 
@@ -21,7 +20,7 @@ std::vector<bp_option> options_of(Device::State& state) {
         const bp_array room_for{options.data(), static_cast<uint32_t>(options.size()), sizeof(bp_option)};
         uint32_t count = 0;
         base::ErrorRoom room;
-        state.check(state.api->options(state.handle, &room_for, &count, room.get()),
+        state.check(state.call<&bp_module_api::options>(room, state.handle, &room_for, &count),
                     "cannot read the options of " + state.info.id, room);
         const bool all = count <= options.size();
         options.resize(std::min<uint32_t>(count, 1024));
@@ -57,7 +56,7 @@ const char* kind_of_value(size_t index) {
 }  // namespace
 
 Device::State::~State() {
-    if (handle != nullptr) base::close_in_time(handle, api->device_close);
+    if (handle != nullptr) module->guarded().close<&bp_module_api::device_close>(handle);
 }
 
 void Device::State::lose(const std::string& why) {
@@ -93,7 +92,7 @@ std::vector<Heap> Device::State::heaps() {
     const bp_array room_for{room_heaps.data(), static_cast<uint32_t>(room_heaps.size()), sizeof(bp_heap)};
     uint32_t count = 0;
     base::ErrorRoom room;
-    check(api->heaps(handle, &room_for, &count, room.get()), "cannot read the memory of " + info.id, room);
+    check(call<&bp_module_api::heaps>(room, handle, &room_for, &count), "cannot read the memory of " + info.id, room);
     std::vector<Heap> heaps;
     for (uint32_t i = 0; i < std::min<uint32_t>(count, room_heaps.size()); ++i) {
         const bp_heap& h = room_heaps[i];
@@ -142,7 +141,7 @@ void Device::set_option(std::string_view name, const std::variant<bool, int64_t,
         }
         if (!BP_HAS(state.api, option_set)) throw Error(Code::unsupported, what + ": the module only shows it");
         base::ErrorRoom room;
-        state.check(state.api->option_set(state.handle, &request, room.get()), what, room);
+        state.check(state.call<&bp_module_api::option_set>(room, state.handle, &request), what, room);
         return;
     }
     throw Error(Code::not_found, what + ": there is no such option; there are: " + (there.empty() ? "none" : there));

@@ -9,12 +9,9 @@
 
 #include "backplane/context.hpp"
 #include "base/errors.hpp"
+#include "registry/module.hpp"
 
 namespace backplane {
-
-namespace registry {
-class Module;  // a loaded or linked-in module: keeps its library mapped and its bp_module open
-}
 
 struct Device::State {
     State() = default;
@@ -23,14 +20,20 @@ struct Device::State {
     ~State();  // device_close
 
     DeviceInfo info;
-    uint64_t id = 0;  // the module's
-    const bp_module_api* api = nullptr;
+    uint64_t id = 0;                     // the module's
+    const bp_module_api* api = nullptr;  // which functions there are: for BP_HAS
     bp_device* handle = nullptr;
     std::mutex device_mutex;                        // held around pack, run and copy
     std::atomic<uint32_t> buffers{0}, programs{0};  // alive on it, for whom unload() refuses
-    std::shared_ptr<registry::Module> module;       // destroyed after the device
+    std::shared_ptr<registry::Module> module;       // keeps its library mapped and open; destroyed after the device
     bool drives_a_driver = false;                   // its module asks for a trial in a child process
     std::filesystem::path state_folder;             // of its context; empty: nothing is remembered
+
+    // Calls a function of the device's module: Guarded::call.
+    template <auto Function, class... Arguments>
+    [[nodiscard]] bp_code call(base::ErrorRoom& error, Arguments... arguments) const {
+        return module->guarded().call<Function>(error, arguments...);
+    }
 
     // A device that is lost stays so: every later use answers Error(device_lost) at once, without a call of the module.
     void lose(const std::string& why);

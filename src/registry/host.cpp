@@ -49,10 +49,14 @@ void release(void*, void* memory) {
 // ---- kernel cache: absent from the table when there is none, so `cache` is there ----------------------------------------------
 
 bool is_blob(bp_blob blob) { return blob.data != nullptr || blob.size == 0; }
+
+// A key is read whole before anything else is known of it: one of more bytes than any module has sources is a slip of the module.
+constexpr size_t kLongestKey = size_t{16} << 20;
+bool is_key(bp_blob blob) { return is_blob(blob) && blob.size <= kLongestKey; }
 cache::Bytes bytes_of(bp_blob blob) { return {static_cast<const std::byte*>(blob.data), blob.size}; }
 
 bp_code cache_get(void* self, bp_blob key, bp_blob* value, void** lease) {
-    if (value == nullptr || lease == nullptr || !is_blob(key)) return BP_INVALID;
+    if (value == nullptr || lease == nullptr || !is_key(key)) return BP_INVALID;
     *value = {};
     *lease = nullptr;
     auto found = services_of(self).cache->get(host_of(self).build(), bytes_of(key));
@@ -67,11 +71,11 @@ void cache_done(void*, void* lease) {
 }
 
 void cache_put(void* self, bp_blob key, bp_blob value) {
-    if (is_blob(key) && is_blob(value)) services_of(self).cache->put(host_of(self).build(), bytes_of(key), bytes_of(value));
+    if (is_key(key) && is_blob(value)) services_of(self).cache->put(host_of(self).build(), bytes_of(key), bytes_of(value));
 }
 
 void cache_reject(void* self, bp_blob key) {
-    if (is_blob(key)) services_of(self).cache->reject(host_of(self).build(), bytes_of(key));
+    if (is_key(key)) services_of(self).cache->reject(host_of(self).build(), bytes_of(key));
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 #include "backplane/note.h"
 #include "base/errors.hpp"
-#include "base/process_end.hpp"
 #include "base/process_state.hpp"
+#include "base/thrown.hpp"
 
 namespace backplane::registry {
 
@@ -23,6 +23,14 @@ std::string clean(const char* text, size_t most = 256) {
     for (; text != nullptr && *text != '\0' && result.size() < most; ++text)
         result += static_cast<unsigned char>(*text) < 0x20 || *text == 0x7f ? ' ' : *text;
     return result;
+}
+
+std::string clean(std::string_view text) { return clean(std::string(text).c_str(), kMostReason); }
+
+// What sentences call it.
+std::string label_of(const discovery::Rated& rated) {
+    if (rated.linked_in == nullptr) return rated.inspection.path.filename().string();
+    return (rated.inspection.descriptor ? rated.inspection.descriptor->backend : "the module") + " (linked in)";
 }
 
 backplane_module_fn entry_of(const discovery::Rated& rated, const base::DynamicLibrary& library) {
@@ -104,7 +112,7 @@ DeviceInfo info_of(const bp_device_info& d) {
 }
 
 std::string with_reason(const std::string& text, bp_code code, const base::ErrorRoom& room) {
-    return text + ": " + (room.text().empty() ? name_of(static_cast<Code>(code)) : clean(room.text().data(), kMostReason));
+    return text + ": " + (room.text().empty() ? name_of(static_cast<Code>(code)) : clean(room.text()));
 }
 
 // What tells this build of a module from every other: the linker's build id, or which file it is and when it was written. A linked-in one
@@ -125,24 +133,30 @@ std::string build_of(const discovery::Rated& rated) {
 Module::Module(const discovery::Rated& rated, const std::shared_ptr<const HostServices>& services, Step step)
     : own_(base::DynamicLibrary::of_this_code()),
       inspection_(rated.inspection),
-      host_(std::make_unique<Host>(services, services->cache ? build_of(rated) : std::string())) {
-    const base::KeepFloatingPoint keep;
+      host_(std::make_unique<Host>(services, services->cache ? build_of(rated) : std::string())),
+      guarded_(label_of(rated), api_, services) {
+    const base::KeepFloatingPoint keep;  // constructors of what is linked with -ffast-math change it
     step("load");
     if (rated.linked_in == nullptr) {
         try {
             library_ = base::DynamicLibrary(inspection_.path);
         } catch (const Error& error) {
             throw LoadFailure{ReasonCode::load_failed, std::string("the system would not load it: ") + error.what()};
+        } catch (...) {
+            throw LoadFailure{ReasonCode::load_failed, "it threw while it was loaded: " + clean(base::words_of_exception())};
         }
     }
-    base::expect_process_end();
+    expect_end_.emplace();
     const backplane_module_fn entry = entry_of(rated, library_);
     if (entry == nullptr) throw LoadFailure{ReasonCode::entry_missing, "it does not export backplane_module"};
     step("table");
-    api_ = read_table(entry(BP_ABI));
+    std::string problem;
+    const bp_module_api* theirs = guarded_.table(entry, problem);
+    if (!problem.empty()) throw LoadFailure{ReasonCode::open_failed, clean(std::string_view(problem))};
+    api_ = read_table(theirs);
     step("open");
     base::ErrorRoom room;
-    const bp_code code = api_.open(host_->table(), &handle_, room.get());
+    const bp_code code = guarded_.call<&bp_module_api::open>(room, host_->table(), &handle_);
     if (code != BP_OK || handle_ == nullptr)
         throw LoadFailure{ReasonCode::open_failed,
                           code == BP_OK ? "it opened and gave no handle" : with_reason("it would not open", code, room)};
@@ -156,7 +170,7 @@ Module::~Module() {
         own_.keep();
         return;
     }
-    if (handle_ != nullptr) api_.close(handle_);
+    if (handle_ != nullptr) guarded_.close<&bp_module_api::close>(handle_);
     if (!inspection_.descriptor || (inspection_.descriptor->flags & BP_NOTE_UNLOADABLE) == 0) library_.keep();
 }
 
@@ -171,12 +185,12 @@ std::vector<ListedDevice> Module::list(std::string& remark) const {
         const bp_array room_for{infos.data(), static_cast<uint32_t>(infos.size()), sizeof(bp_device_info)};
         base::ErrorRoom room;
         count = 0;
-        const bp_code code = api_.list(handle_, &room_for, &count, room.get());
+        const bp_code code = guarded_.call<&bp_module_api::list>(room, handle_, &room_for, &count);
         if (code != BP_OK)
             throw LoadFailure{ReasonCode::no_devices, with_reason("it could not list its devices", code, room)};
         if (count > kMostDevices)
             throw LoadFailure{ReasonCode::bad_table, "it claims to have " + std::to_string(count) + " devices"};
-        remark = clean(room.text().data(), kMostReason);
+        remark = clean(room.text());
         if (count <= infos.size()) break;
         infos.resize(count);  // more than there was room for: ask again, there may be more still by then
     }
@@ -190,13 +204,13 @@ std::vector<ListedDevice> Module::list(std::string& remark) const {
 }
 
 const void* Module::extension(const char* id) const {
-    return BP_HAS(&api_, extension) ? api_.extension(handle_, id) : nullptr;
+    return BP_HAS(&api_, extension) ? guarded_.extension(handle_, id) : nullptr;
 }
 
 bp_device* Module::open_device(uint64_t id) const {
     base::ErrorRoom room;
     bp_device* device = nullptr;
-    base::check(api_.device_open(handle_, id, &device, room.get()), "cannot open the device", room);
+    base::check(guarded_.call<&bp_module_api::device_open>(room, handle_, id, &device), "cannot open the device", room);
     if (device == nullptr)
         throw Error(Code::internal, "cannot open the device: the module reports success and gives no handle");
     return device;

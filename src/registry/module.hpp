@@ -2,12 +2,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backplane/context.hpp"
 #include "base/dynamic_library.hpp"
+#include "base/process_end.hpp"
 #include "discovery/discover.hpp"
+#include "registry/guarded.hpp"
 #include "registry/host.hpp"
 
 namespace backplane::registry {
@@ -46,7 +49,8 @@ public:
 
     [[nodiscard]] const void* extension(const char* id) const;  // null: none of that name
 
-    [[nodiscard]] const bp_module_api& api() const noexcept { return api_; }
+    [[nodiscard]] const bp_module_api& api() const noexcept { return api_; }    // which functions there are: for BP_HAS
+    [[nodiscard]] const Guarded& guarded() const noexcept { return guarded_; }  // to call them
     [[nodiscard]] const discovery::Inspection& inspection() const noexcept { return inspection_; }
 
 private:
@@ -54,7 +58,9 @@ private:
     discovery::Inspection inspection_;
     std::unique_ptr<Host> host_;  // until the module is closed
     base::DynamicLibrary library_;
+    std::optional<base::ExpectProcessEnd> expect_end_;
     bp_module_api api_{};  // what both sides know of the module's table; the rest is zero
+    Guarded guarded_;
     bp_module* handle_ = nullptr;
 };
 

@@ -12,7 +12,7 @@ void copy(const Device& device, bp_copy request, const char* what) {
     base::ErrorRoom room;
     state.expect_there(what);
     const std::lock_guard lock(state.device_mutex);
-    state.check(state.api->copy(state.handle, &request, room.get()), what, room);
+    state.check(state.call<&bp_module_api::copy>(room, state.handle, &request), what, room);
 }
 
 void check_range(uint64_t offset, uint64_t bytes, uint64_t size, const char* what) {
@@ -31,7 +31,7 @@ Buffer::Buffer(const Device& device, uint64_t size) {
     state.expect_there(what);
     base::ErrorRoom room;
     bp_buffer* handle = nullptr;
-    state.check(state.api->buffer_create(state.handle, 0, size, &handle, room.get()), what, room);
+    state.check(state.call<&bp_module_api::buffer_create>(room, state.handle, 0, size, &handle), what, room);
     state_ = std::make_shared<State>(device, handle, size);
 }
 
@@ -44,7 +44,7 @@ Buffer Buffer::import(const Device& device, std::span<std::byte> memory) {
                     "cannot import host memory: " + state.info.id + " has no such function, copy instead");
     base::ErrorRoom room;
     bp_buffer* handle = nullptr;
-    state.check(state.api->buffer_import(state.handle, memory.data(), memory.size(), &handle, room.get()),
+    state.check(state.call<&bp_module_api::buffer_import>(room, state.handle, memory.data(), memory.size(), &handle),
                 "cannot import host memory on " + state.info.id, room);
     Buffer buffer;
     buffer.state_ = std::make_shared<State>(device, handle, memory.size());

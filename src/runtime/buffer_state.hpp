@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "backplane/runtime.hpp"
-#include "base/process_end.hpp"
 #include "registry/device_state.hpp"
 
 namespace backplane {
@@ -16,7 +15,7 @@ struct Buffer::State {
     State(const State&) = delete;
     State& operator=(const State&) = delete;
     ~State() {
-        base::close_in_time(handle, device.state()->api->buffer_close);
+        device.state()->module->guarded().close<&bp_module_api::buffer_close>(handle);
         --device.state()->buffers;
     }
 

@@ -2,7 +2,6 @@
 #include <cstring>
 
 #include "base/errors.hpp"
-#include "base/process_end.hpp"
 #include "registry/device_state.hpp"
 #include "runtime/buffer_state.hpp"
 
@@ -13,7 +12,7 @@ struct Program::State {
     State(const State&) = delete;
     State& operator=(const State&) = delete;
     ~State() {
-        base::close_in_time(handle, device.state()->api->program_close);
+        device.state()->module->guarded().close<&bp_module_api::program_close>(handle);
         --device.state()->programs;
     }
 
@@ -34,7 +33,7 @@ ProgramInfo info_of(const Device::State& device, bp_program* program, size_t ten
     bp_program_info raw{};
     raw.struct_size = BP_SIZE(bp_program_info, summary);
     base::ErrorRoom room;
-    base::check(device.api->program_info(program, &raw, room.get()),
+    base::check(device.call<&bp_module_api::program_info>(room, program, &raw),
                 "cannot read the plan of a program on " + device.info.id, room);
     ProgramInfo info{raw.workspace_bytes,
                      raw.workspace_alignment,
@@ -68,7 +67,7 @@ std::vector<NodeSupport> query(const Device& device, const Graph& graph) {
     for (bp_answer& answer : answers) answer.struct_size = BP_SIZE(bp_answer, cost_ns);
     const bp_array room_for{answers.data(), static_cast<uint32_t>(answers.size()), sizeof(bp_answer)};
     base::ErrorRoom room;
-    state.check(state.api->query(state.handle, data.get(), &room_for, room.get()),
+    state.check(state.call<&bp_module_api::query>(room, state.handle, data.get(), &room_for),
                 "cannot ask " + state.info.id + " about a graph", room);
     std::vector<NodeSupport> support;
     support.reserve(answers.size());
@@ -89,7 +88,7 @@ Program::Program(const Device& device, const Graph& graph, const CompileOptions&
     how.math = options.math;
     base::ErrorRoom room;
     bp_program* handle = nullptr;
-    state.check(state.api->compile(state.handle, data.get(), &how, &handle, room.get()),
+    state.check(state.call<&bp_module_api::compile>(room, state.handle, data.get(), &how, &handle),
                 "cannot compile a graph for " + state.info.id, room);
     state_ = std::make_shared<State>(device, handle);
     state_->info = info_of(state, handle, graph.tensors().size());
@@ -117,8 +116,8 @@ void Program::pack(const Slot& slot, std::span<const std::byte> plain, Buffer& i
     request.bytes = plain.size();
     base::ErrorRoom room;
     const std::lock_guard lock(device.device_mutex);
-    device.check(device.api->pack(state_->handle, index, &request, room.get()), "cannot pack a weight on " + device.info.id,
-                 room);
+    device.check(device.call<&bp_module_api::pack>(room, state_->handle, index, &request),
+                 "cannot pack a weight on " + device.info.id, room);
 }
 
 void Program::run(std::span<const Binding> bindings, const Buffer& workspace, const std::atomic<uint32_t>* cancel) const {
@@ -135,7 +134,8 @@ void Program::run(std::span<const Binding> bindings, const Buffer& workspace, co
     request.cancel = flag_of(cancel);
     base::ErrorRoom room;
     const std::lock_guard lock(device.device_mutex);
-    device.check(device.api->run(state_->handle, &request, room.get()), "cannot run a program on " + device.info.id, room);
+    device.check(device.call<&bp_module_api::run>(room, state_->handle, &request),
+                 "cannot run a program on " + device.info.id, room);
 }
 
 }  // namespace backplane

@@ -37,6 +37,7 @@ void release(void* memory);
 // Of this process, to find what leaks.
 size_t open_files();
 size_t threads();
+size_t bytes_allocated();  // 0: not counted here
 
 // The name of a shared library: "backplane-x" is "backplane-x.so" here, or "backplane-x.dll".
 std::string library(const std::string& stem);

@@ -1,6 +1,7 @@
 #include "support/system.hpp"
 
 #include <dlfcn.h>
+#include <malloc.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,6 +45,8 @@ void* symbol_of(const std::filesystem::path& library, const char* name) {
 
 size_t open_files() { return entries_of("/proc/self/fd"); }
 size_t threads() { return entries_of("/proc/self/task"); }
+
+size_t bytes_allocated() { return ::mallinfo2().uordblks; }
 
 bool is_loaded(const std::filesystem::path& library) {
     std::ifstream maps("/proc/self/maps");

@@ -65,6 +65,8 @@ size_t open_files() {
     return count;
 }
 
+size_t bytes_allocated() { return 0; }
+
 size_t threads() {
     HANDLE all = ::CreateToolhelp32Snapshot(TH32CS_SNAPTHREAD, 0);
     size_t count = 0;

@@ -88,6 +88,13 @@ TEST(HostCache, WrongArgumentsAreInvalidOrNothing) {
     table->cache_put(table->self, blob_of("x"), {nullptr, 5});
     table->cache_reject(table->self, {nullptr, 5});
     table->cache_done(table->self, nullptr);
+    for (const size_t absurd : {SIZE_MAX, SIZE_MAX / 2, size_t{1} << 40}) {
+        EXPECT_EQ(table->cache_get(table->self, {"key", absurd}, &value, &lease), BP_INVALID);
+        table->cache_put(table->self, {"key", absurd}, blob_of("x"));
+        table->cache_put(table->self, blob_of("key"), {"x", absurd});
+        table->cache_put(table->self, {"key", absurd}, {"x", absurd});
+        table->cache_reject(table->self, {"key", absurd});
+    }
     EXPECT_EQ(folder.count(), 0U);
     table->cache_put(table->self, {nullptr, 0}, {nullptr, 0});
     EXPECT_EQ(get(host, ""), "");

@@ -130,6 +130,22 @@ TEST_F(Lifetime, AThousandRoundsOfUnloadAndRescanLeaveNothingBehind) {
     EXPECT_EQ(test::open_files(), files);
 }
 
+TEST_F(Lifetime, RoundsOfUnloadAndRescanTakeNoMemoryForGood) {
+    if (test::bytes_allocated() == 0) GTEST_SKIP() << "this system, or its sanitizer, does not count what is allocated";
+    Context context(options());
+    const auto rounds = [&](int count) {
+        for (int round = 0; round < count; ++round) {
+            ASSERT_EQ(context.choose("scripted").info().name, "scripted 1");
+            context.unload("scripted");
+            context.rescan();
+        }
+    };
+    rounds(200);
+    const size_t before = test::bytes_allocated();
+    rounds(1000);
+    EXPECT_LT(test::bytes_allocated(), before + 16384) << "a thousand rounds";
+}
+
 TEST_F(Lifetime, AFileReplacedInMidUseIsEitherTheNewOneOrRefusedNeverTheOldOneUnderItsName) {
     Context context(options());
     const Device old = context.choose("scripted");

@@ -1,10 +1,11 @@
-#include <cfenv>
+#include "base/floating_point.hpp"
 
-#include "base/process_state.hpp"
+#include <cfenv>
 
 namespace backplane::base {
 
-// The status bits tell what was computed; the rest controls what will be.
-uint64_t floating_point_control() { return static_cast<uint64_t>(std::fegetround()); }
+uint64_t floating_point_control() noexcept { return static_cast<uint64_t>(std::fegetround()); }
+
+void set_floating_point_control(uint64_t control) noexcept { std::fesetround(static_cast<int>(control)); }
 
 }  // namespace backplane::base

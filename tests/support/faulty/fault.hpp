@@ -1,0 +1,8 @@
+// What of the faults differs between systems: tests/support/faulty/posix, tests/support/faulty/windows.
+#pragma once
+
+#include <string>
+
+bool in_the_child();
+// crash, kill, interrupt, leave, hang, round (floating-point numbers towards zero).
+void do_what_this_system_can(const std::string& what);

@@ -1,0 +1,20 @@
+#include "../fault.hpp"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cfenv>
+
+bool in_the_child() { return strcmp(program_invocation_short_name, "backplane-probe") == 0; }
+
+void do_what_this_system_can(const std::string& what) {
+    if (what == "crash") raise(SIGSEGV);
+    if (what == "kill") kill(getpid(), SIGKILL);
+    if (what == "interrupt") raise(SIGINT);
+    if (what == "leave") _exit(0);
+    if (what == "hang")
+        for (;;) pause();
+    if (what == "round") std::fesetround(FE_TOWARDZERO);
+}
