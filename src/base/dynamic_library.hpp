@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,6 +43,22 @@ std::string_view program_ending() noexcept;  // "", ".exe"
 // gives no way to tell.
 enum class Presence { present, absent, unknown };
 Presence find_library(const std::string& name, std::span<const std::filesystem::path> run_paths);
+
+// The files that the system could take for a library `name`, in any of the places where it looks for libraries of a file with these run
+// paths; of each place the first. What it reads to tell, it reads once. Runs nothing.
+class LibraryPlaces {
+public:
+    LibraryPlaces();
+    ~LibraryPlaces();
+    LibraryPlaces(const LibraryPlaces&) = delete;
+    LibraryPlaces& operator=(const LibraryPlaces&) = delete;
+    [[nodiscard]] std::vector<std::filesystem::path> of(const std::string& name,
+                                                        std::span<const std::filesystem::path> run_paths) const;
+
+private:
+    struct Index;
+    mutable std::unique_ptr<Index> index_;  // read when it is needed
+};
 
 // The file of the library (or program) that contains this code, and that of the running program; empty when the system does not tell.
 std::filesystem::path own_file();

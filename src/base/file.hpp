@@ -19,6 +19,8 @@ struct FileStatus {
     uint64_t size = 0;
     uint64_t volume = 0, number = 0;  // together: which file it is, whatever its names
     int64_t modified_ns = 0;
+    int64_t changed_ns = 0;  // its content, owner or rights, or its names; what sets the time of change cannot set this
+    uint32_t mode = 0;       // rights as the system has them; 0 where it has no such thing
     bool others_may_write = false;  // anybody on this machine
     bool sticky = false;            // a folder where only a file's owner may replace it
     bool foreign_owner = false;     // owned by neither the system, nor this user, nor the owner of this library

@@ -8,12 +8,13 @@
 
 namespace backplane::base {
 
-// XDG_CACHE_HOME or ~/.cache (XDG Base Directory specification), %LOCALAPPDATA% on Windows; empty when there is none, or when the
-// process runs with raised rights.
+// XDG_CACHE_HOME or ~/.cache (XDG Base Directory specification), %LOCALAPPDATA% on Windows; empty when there is none, when the process runs
+// with raised rights, or when the folder belongs to somebody who is neither root nor this user: with sudo and that user's HOME, what is made
+// there would be root's.
 std::filesystem::path user_cache_folder();
 
-// Makes a folder, for this user only; those above it as the umask says. One that is there is left as it is. Returns what went wrong, empty
-// when nothing did.
+// Makes a folder and those above it, each for this user only, whatever the umask. Those that are there are left as they are. Returns what
+// went wrong, empty when nothing did.
 std::string make_own_folder(const std::filesystem::path& folder);
 
 // Writes a small file for this user only, as a whole or not at all (base/replacing_file.hpp), and makes its folder. Returns what went

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "base/dynamic_library.hpp"
 
@@ -30,6 +31,25 @@ Presence find_library(const std::string& name, std::span<const std::filesystem::
             if (could_be_loaded(folder / rest)) return Presence::present;
     if (!by_run_path) return could_be_loaded(name) ? Presence::present : Presence::absent;
     return Presence::unknown;  // the program's own run paths count, too
+}
+
+struct LibraryPlaces::Index {};
+LibraryPlaces::LibraryPlaces() = default;
+LibraryPlaces::~LibraryPlaces() = default;
+
+// Those of the system are in its cache, which changes with the system: files alone.
+std::vector<std::filesystem::path> LibraryPlaces::of(const std::string& name,
+                                                     std::span<const std::filesystem::path> run_paths) const {
+    constexpr std::string_view kRunPath = "@rpath/";
+    std::vector<std::filesystem::path> files;
+    std::error_code failed;
+    const bool by_run_path = name.starts_with(kRunPath);
+    const std::string rest = by_run_path ? name.substr(kRunPath.size()) : name;
+    if (by_run_path || name.find('/') == std::string::npos)
+        for (const std::filesystem::path& folder : run_paths)
+            if (files.empty() && std::filesystem::exists(folder / rest, failed)) files.push_back(folder / rest);
+    if (name.starts_with('/') && std::filesystem::exists(name, failed)) files.emplace_back(name);
+    return files;
 }
 
 }  // namespace backplane::base

@@ -37,6 +37,8 @@ FileStatus from_stat(const struct stat& s) {
     status.volume = s.st_dev;
     status.number = s.st_ino;
     status.modified_ns = static_cast<int64_t>(s.st_mtim.tv_sec) * 1'000'000'000 + s.st_mtim.tv_nsec;
+    status.changed_ns = static_cast<int64_t>(s.st_ctim.tv_sec) * 1'000'000'000 + s.st_ctim.tv_nsec;
+    status.mode = s.st_mode;
     status.others_may_write = (s.st_mode & S_IWOTH) != 0;
     status.sticky = (s.st_mode & S_ISVTX) != 0;
     status.foreign_owner = s.st_uid != 0 && s.st_uid != ::geteuid() && s.st_uid != installer();

@@ -43,6 +43,10 @@ FileStatus from_handle(HANDLE file) {
     status.volume = facts.dwVolumeSerialNumber;
     status.number = uint64_t{facts.nFileIndexHigh} << 32 | facts.nFileIndexLow;
     status.modified_ns = unix_nanoseconds(facts.ftLastWriteTime);
+    FILE_BASIC_INFO times{};
+    if (::GetFileInformationByHandleEx(file, FileBasicInfo, &times, sizeof times) != 0)
+        status.changed_ns =
+            unix_nanoseconds({static_cast<DWORD>(times.ChangeTime.LowPart), static_cast<DWORD>(times.ChangeTime.HighPart)});
     windows::Access access = windows::access_of(file, folder);
     status.others_may_write = access.others_may_write;
     status.foreign_owner = access.foreign_owner;

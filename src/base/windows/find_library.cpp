@@ -37,4 +37,26 @@ Presence find_library(const std::string& name, std::span<const std::filesystem::
                                                                                                : Presence::unknown;
 }
 
+struct LibraryPlaces::Index {};
+LibraryPlaces::LibraryPlaces() = default;
+LibraryPlaces::~LibraryPlaces() = default;
+
+std::vector<std::filesystem::path> LibraryPlaces::of(const std::string& name,
+                                                     std::span<const std::filesystem::path> run_paths) const {
+    const std::wstring wide = windows::to_wide(name);
+    if (wide.find_first_of(L"/\\") != std::wstring::npos)
+        return is_file(wide) ? std::vector<std::filesystem::path>{wide} : std::vector<std::filesystem::path>();
+    std::vector<std::filesystem::path> files;
+    for (const std::filesystem::path& folder : run_paths)
+        if (files.empty() && is_file(folder / wide)) files.push_back(folder / wide);
+    std::wstring room(MAX_PATH, L'\0');
+    const DWORD length = ::GetSystemDirectoryW(room.data(), static_cast<UINT>(room.size()));
+    if (length != 0 && length < room.size()) {
+        const std::filesystem::path system(room.substr(0, length));
+        if (is_file(system / wide)) files.push_back(system / wide);
+    }
+    if (const std::filesystem::path own = executable_file().parent_path() / wide; is_file(own)) files.push_back(own);
+    return files;
+}
+
 }  // namespace backplane::base
