@@ -1,4 +1,7 @@
-# backplane_module(NAME SOURCES ... [LIBS ...] [OBJECTS ...] DESCRIPTOR "{json}" [FLAGS UNLOADABLE JIT])
+# backplane_module(NAME SOURCES ... [LIBS ...] [OBJECTS ...] [DESCRIPTOR "{json}"] [FLAGS UNLOADABLE JIT])
+#
+# The descriptor is the JSON file descriptor.json beside the CMakeLists.txt that calls this; @PROJECT_VERSION@ and other variables in it are
+# replaced. DESCRIPTOR gives the text itself instead.
 #
 # Builds one backend. Its code defines `const bp_module_api *backplane_NAME(uint32_t host_abi)`. From the same objects this
 # makes either a module file (object + generated export.c with the note and the exported entry) or a linked-in module (an entry
@@ -18,7 +21,20 @@ function(backplane_module name)
   if(CMAKE_BUILD_TYPE STREQUAL "Debug")
     string(APPEND flags " | BP_NOTE_DEBUG")
   endif()
+  if(NOT M_DESCRIPTOR)
+    set(descriptor_file ${CMAKE_CURRENT_SOURCE_DIR}/descriptor.json)
+    if(NOT EXISTS ${descriptor_file})
+      message(FATAL_ERROR "backplane_module(${name}): no descriptor: write ${descriptor_file} or give DESCRIPTOR \"{json}\"")
+    endif()
+    configure_file(${descriptor_file} ${CMAKE_CURRENT_BINARY_DIR}/${name}_descriptor.json @ONLY)
+    file(READ ${CMAKE_CURRENT_BINARY_DIR}/${name}_descriptor.json M_DESCRIPTOR)
+  endif()
+  string(JSON backend ERROR_VARIABLE mistake GET "${M_DESCRIPTOR}" backend)
+  if(mistake)
+    message(FATAL_ERROR "backplane_module(${name}): its descriptor is no JSON object with a 'backend': ${mistake}")
+  endif()
   string(REGEX REPLACE "[\n ]+" " " descriptor "${M_DESCRIPTOR}")
+  string(STRIP "${descriptor}" descriptor)
   string(REPLACE "\\" "\\\\" descriptor "${descriptor}")
   string(REPLACE "\"" "\\\"" descriptor "${descriptor}")
   set(BP_NAME ${name})
@@ -32,7 +48,7 @@ function(backplane_module name)
   set_target_properties(backend_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
     C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 
-  if(BACKPLANE_LINK STREQUAL "static" OR (BACKPLANE_LINK STREQUAL "hybrid" AND name STREQUAL "cpu"))
+  if(BACKPLANE_LINK STREQUAL "static" OR (BACKPLANE_LINK STREQUAL "hybrid" AND name IN_LIST BACKPLANE_HYBRID))
     set_property(GLOBAL APPEND PROPERTY BP_LINKED_IN ${name})
     set_property(GLOBAL PROPERTY BP_LINKED_IN_${name}_DESCRIPTOR "${descriptor}")
     set_property(GLOBAL PROPERTY BP_LINKED_IN_${name}_FLAGS "${flags}")
