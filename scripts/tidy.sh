@@ -1,14 +1,17 @@
 #!/bin/bash
 # tidy.sh [--seconds N] [FILE...]: clang-tidy (.clang-tidy) over the files, or all of src/. With --seconds it starts no file after
 # N seconds: what changed since the last commit but one comes first, then the others in an order that differs from commit to
-# commit, so that a bounded run on each commit gets round the whole tree. Needs build/release configured (make build).
+# commit, so that a bounded run on each commit gets round the whole tree. Configures build/debug, where each source is a compilation of its own; builds nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=0
 if [ "${1:-}" = --seconds ]; then seconds=$2; shift 2; fi
 command -v clang-tidy >/dev/null || { echo "tidy: clang-tidy is not installed: run  scripts/setup.sh --ci" >&2; exit 1; }
-commands=build/release/compile_commands.json
-[ -e $commands ] || { echo "tidy: $commands is missing: run  make build" >&2; exit 1; }
+commands=build/debug/compile_commands.json
+mkdir -p build
+if [ ! -e $commands ] || [ CMakePresets.json -nt $commands ]; then
+    cmake --preset debug >build/debug.configure.log 2>&1 || { cat build/debug.configure.log >&2; exit 1; }
+fi
 
 if [ $# -gt 0 ]; then
     files=("$@")
@@ -36,7 +39,7 @@ export deadline
 one() {
     [ "$deadline" = 0 ] || [ "$(date +%s)" -lt "$deadline" ] || exit 0
     name=$(echo "$1" | tr / _)
-    if clang-tidy -p build/release --quiet "$1" >"$log/$name" 2>"$log/$name.err"; then
+    if clang-tidy -p build/debug --quiet "$1" >"$log/$name" 2>"$log/$name.err"; then
         touch "$log/$name.good"
     else
         touch "$log/$name.bad"

@@ -81,7 +81,10 @@ struct OpConformance {
 };
 const OpConformance& conformance_of(Op op);  // throws Error(invalid) for an unknown op
 
-#define BP_CONFORMANCE_DECLARATION(id, identifier, name) extern const OpConformance conformance_##identifier;
+#define BP_CONFORMANCE_DECLARATION(id, identifier, name) \
+    namespace conformance::identifier {                  \
+    extern const OpConformance conformance_##identifier; \
+    }
 BP_OPS(BP_CONFORMANCE_DECLARATION)
 #undef BP_CONFORMANCE_DECLARATION
 

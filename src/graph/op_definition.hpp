@@ -141,7 +141,11 @@ struct CheckedNode {
 CheckedNode check_node(const OpDefinition& definition, std::string_view node, std::vector<Operand> inputs,
                        const std::vector<Attribute>& attributes);
 
-#define BP_OP_DECLARATION(id, identifier, name) extern const OpDefinition op_##identifier;
+// A namespace for each, so that files of ops can share a compilation.
+#define BP_OP_DECLARATION(id, identifier, name) \
+    namespace ops::identifier {                 \
+    extern const OpDefinition op_##identifier;  \
+    }
 BP_OPS(BP_OP_DECLARATION)
 #undef BP_OP_DECLARATION
 

@@ -6,7 +6,7 @@ namespace backplane::graph {
 const OpDefinition* find_op(Op op) noexcept {
     switch (op) {
 #define BP_OP_ROW(id, identifier, name) \
-    case Op::identifier: return &op_##identifier;
+    case Op::identifier: return &ops::identifier::op_##identifier;
         BP_OPS(BP_OP_ROW)
 #undef BP_OP_ROW
         case Op::unknown: break;

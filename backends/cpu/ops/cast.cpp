@@ -12,7 +12,7 @@
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
 
-namespace backplane::cpu {
+namespace backplane::cpu::ops::cast {
 
 namespace {
 
@@ -213,4 +213,4 @@ std::vector<std::byte> element_of(const ConvertKernels& kernels, double value, u
     return bytes;
 }
 
-}  // namespace backplane::cpu
+}  // namespace backplane::cpu::ops::cast

@@ -6,7 +6,7 @@
 
 #include "lowering.hpp"
 
-namespace backplane::cpu {
+namespace backplane::cpu::ops::cast {
 
 // Adds a step that converts every element; any two types but to a block type.
 void add_cast(Lowering& to, const std::string& label, ValueId from, ValueId into);
@@ -14,4 +14,4 @@ void add_cast(Lowering& to, const std::string& label, ValueId from, ValueId into
 // The bytes of one element of a plain type, saturating.
 std::vector<std::byte> element_of(const ConvertKernels& kernels, double value, uint32_t dtype);
 
-}  // namespace backplane::cpu
+}  // namespace backplane::cpu::ops::cast

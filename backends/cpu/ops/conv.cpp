@@ -5,7 +5,7 @@
 #include "ops/table.hpp"
 #include "weights.hpp"
 
-namespace backplane::cpu {
+namespace backplane::cpu::ops::conv {
 
 namespace {
 
@@ -277,4 +277,4 @@ constexpr OpLowering table[] = {{BP_OP_conv, Types::computes, Wants::channels_la
 
 const OpFamily ops_conv = {table, std::size(table)};
 
-}  // namespace backplane::cpu
+}  // namespace backplane::cpu::ops::conv

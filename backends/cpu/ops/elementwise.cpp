@@ -4,7 +4,7 @@
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
 
-namespace backplane::cpu {
+namespace backplane::cpu::ops::elementwise {
 
 namespace {
 
@@ -124,4 +124,4 @@ constexpr OpLowering table[] = {
 
 const OpFamily ops_elementwise = {table, std::size(table)};
 
-}  // namespace backplane::cpu
+}  // namespace backplane::cpu::ops::elementwise

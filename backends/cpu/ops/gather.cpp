@@ -4,7 +4,7 @@
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
 
-namespace backplane::cpu {
+namespace backplane::cpu::ops::gather {
 
 namespace {
 
@@ -75,4 +75,4 @@ constexpr OpLowering table[] = {{BP_OP_gather, Types::moves, Wants::row_major, 0
 
 const OpFamily ops_gather = {table, std::size(table)};
 
-}  // namespace backplane::cpu
+}  // namespace backplane::cpu::ops::gather

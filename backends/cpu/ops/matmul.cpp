@@ -5,7 +5,7 @@
 #include "ops/table.hpp"
 #include "weights.hpp"
 
-namespace backplane::cpu {
+namespace backplane::cpu::ops::matmul {
 
 namespace {
 
@@ -259,4 +259,4 @@ constexpr OpLowering table[] = {{BP_OP_matmul, Types::computes, Wants::row_major
 
 const OpFamily ops_matmul = {table, std::size(table)};
 
-}  // namespace backplane::cpu
+}  // namespace backplane::cpu::ops::matmul

@@ -2,7 +2,7 @@
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
 
-namespace backplane::cpu {
+namespace backplane::cpu::ops::moves {
 
 namespace {
 
@@ -46,4 +46,4 @@ constexpr OpLowering table[] = {
 
 const OpFamily ops_moves = {table, std::size(table)};
 
-}  // namespace backplane::cpu
+}  // namespace backplane::cpu::ops::moves

@@ -4,7 +4,7 @@
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
 
-namespace backplane::cpu {
+namespace backplane::cpu::ops::normalize {
 
 namespace {
 
@@ -242,4 +242,4 @@ constexpr OpLowering table[] = {
 
 const OpFamily ops_normalize = {table, std::size(table)};
 
-}  // namespace backplane::cpu
+}  // namespace backplane::cpu::ops::normalize

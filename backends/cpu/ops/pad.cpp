@@ -7,7 +7,7 @@
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
 
-namespace backplane::cpu {
+namespace backplane::cpu::ops::pad {
 
 namespace {
 
@@ -108,7 +108,7 @@ void lower(Lowering& to, const Node& node) {
     pads.resize(to[in].dim.size() * 2);
     PadTask task = task_of(to[in], to[out], pads, node.integer(BP_ATTR_mode, BP_PAD_CONSTANT));
     const auto value = node.numbers.find(BP_ATTR_value);
-    task.fill = element_of(to.kernels.convert, value != node.numbers.end() ? value->second : 0.0, to[out].dtype);
+    task.fill = cast::element_of(to.kernels.convert, value != node.numbers.end() ? value->second : 0.0, to[out].dtype);
     int64_t rows = 1;
     for (const Axis& axis : task.outer) rows *= axis.out;
     const int64_t grain = std::max<int64_t>(1, kGrainBytes / (task.row.out * task.block));
@@ -127,4 +127,4 @@ constexpr OpLowering table[] = {{BP_OP_pad, Types::moves, Wants::either, 0, same
 
 const OpFamily ops_pad = {table, std::size(table)};
 
-}  // namespace backplane::cpu
+}  // namespace backplane::cpu::ops::pad

@@ -10,7 +10,7 @@
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
 
-namespace backplane::cpu {
+namespace backplane::cpu::ops::reduce {
 
 namespace {
 
@@ -162,4 +162,4 @@ constexpr OpLowering table[] = {reduction(BP_OP_reduce_sum), reduction(BP_OP_red
 
 const OpFamily ops_reduce = {table, std::size(table)};
 
-}  // namespace backplane::cpu
+}  // namespace backplane::cpu::ops::reduce

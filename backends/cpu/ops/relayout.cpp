@@ -4,7 +4,7 @@
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
 
-namespace backplane::cpu {
+namespace backplane::cpu::ops::relayout {
 
 namespace {
 
@@ -56,4 +56,4 @@ constexpr OpLowering table[] = {{kOpRelayout, Types::computes, Wants::either, 0,
 
 const OpFamily ops_relayout = {table, std::size(table)};
 
-}  // namespace backplane::cpu
+}  // namespace backplane::cpu::ops::relayout

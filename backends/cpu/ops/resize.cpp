@@ -6,7 +6,7 @@
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
 
-namespace backplane::cpu {
+namespace backplane::cpu::ops::resize {
 
 namespace {
 
@@ -129,9 +129,9 @@ void lower(Lowering& to, const Node& node) {
     if (to[in].dtype == BP_F32) return add_linear(to, node, in, out);
     const ValueId wide_in = to.plan.temporary(BP_F32, to[in].dim);
     const ValueId wide_out = to.plan.temporary(BP_F32, to[out].dim);
-    add_cast(to, "Resize: widen", in, wide_in);
+    cast::add_cast(to, "Resize: widen", in, wide_in);
     add_linear(to, node, wide_in, wide_out);
-    add_cast(to, "Resize: narrow", wide_out, out);
+    cast::add_cast(to, "Resize: narrow", wide_out, out);
 }
 
 Verdict check(const Plan& plan, const Node& node) {
@@ -150,4 +150,4 @@ constexpr OpLowering table[] = {{BP_OP_resize, Types::moves, Wants::either, 0, c
 
 const OpFamily ops_resize = {table, std::size(table)};
 
-}  // namespace backplane::cpu
+}  // namespace backplane::cpu::ops::resize

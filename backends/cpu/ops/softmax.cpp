@@ -3,7 +3,7 @@
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
 
-namespace backplane::cpu {
+namespace backplane::cpu::ops::softmax {
 
 namespace {
 
@@ -53,4 +53,4 @@ constexpr OpLowering table[] = {{BP_OP_softmax, Types::computes, Wants::either, 
 
 const OpFamily ops_softmax = {table, std::size(table)};
 
-}  // namespace backplane::cpu
+}  // namespace backplane::cpu::ops::softmax

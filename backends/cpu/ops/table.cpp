@@ -3,7 +3,7 @@
 namespace backplane::cpu {
 
 const OpLowering* find_lowering(uint32_t op) {
-#define BP_CPU_OP_FAMILY(name) &ops_##name,
+#define BP_CPU_OP_FAMILY(name) &ops::name::ops_##name,
     static const OpFamily* const families[] = {BP_CPU_OPS(BP_CPU_OP_FAMILY)};
 #undef BP_CPU_OP_FAMILY
     for (const OpFamily* family : families)

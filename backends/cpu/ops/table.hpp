@@ -5,7 +5,7 @@
 
 namespace backplane::cpu {
 
-// X(name): ops/*.cpp defines `extern const OpFamily ops_NAME`.
+// X(name): ops/*.cpp defines `extern const OpFamily ops::NAME::ops_NAME`.
 #define BP_CPU_OPS(X) \
     X(elementwise)    \
     X(cast)           \
@@ -25,7 +25,11 @@ struct OpFamily {
     size_t count;
 };
 
-#define BP_CPU_OP_FAMILY(name) extern const OpFamily ops_##name;
+// A namespace for each, so that files of ops can share a compilation.
+#define BP_CPU_OP_FAMILY(name)        \
+    namespace ops::name {             \
+    extern const OpFamily ops_##name; \
+    }
 BP_CPU_OPS(BP_CPU_OP_FAMILY)
 #undef BP_CPU_OP_FAMILY
 

@@ -1,7 +1,7 @@
 // Abs clears a sign: exact.
 #include "graph/conformance/elementwise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::abs {
 
 namespace {
 
@@ -13,4 +13,4 @@ void cases(CaseList& list) {
 
 constinit const OpConformance conformance_abs{cases, bounds::exact};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::abs

@@ -1,7 +1,7 @@
 // Add is rounded correctly everywhere.
 #include "graph/conformance/elementwise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::add {
 
 namespace {
 
@@ -11,4 +11,4 @@ void cases(CaseList& list) { binary_cases(list, {{-4, 4}, {-4, 4}, arithmetic_sp
 
 constinit const OpConformance conformance_add{cases, bounds::rounded<2>};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::add

@@ -4,7 +4,7 @@
 #include "graph/conformance/bounds.hpp"
 #include "graph/conformance/support.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::batch_norm {
 
 namespace {
 
@@ -70,4 +70,4 @@ void cases(CaseList& list) {
 
 constinit const OpConformance conformance_batch_norm{cases, bound};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::batch_norm

@@ -3,7 +3,7 @@
 
 #include "graph/conformance/moves.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::cast {
 
 namespace {
 
@@ -70,4 +70,4 @@ std::vector<double> bound(const BoundCall& call) {
 
 constinit const OpConformance conformance_cast{cases, bound};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::cast

@@ -1,7 +1,7 @@
 // Clip picks x or a bound that each type holds: exact.
 #include "graph/conformance/elementwise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::clip {
 
 namespace {
 
@@ -26,4 +26,4 @@ void cases(CaseList& list) {
 
 constinit const OpConformance conformance_clip{cases, bounds::exact};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::clip

@@ -1,7 +1,7 @@
 // Concat moves elements: exact, and the same bytes.
 #include "graph/conformance/moves.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::concat {
 
 namespace {
 
@@ -54,4 +54,4 @@ void cases(CaseList& list) {
 
 constinit const OpConformance conformance_concat{cases, bounds::moves, true};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::concat

@@ -129,7 +129,7 @@ CaseData ConformanceCase::build() const {
 const OpConformance& conformance_of(Op op) {
     switch (op) {
 #define BP_CONFORMANCE_ROW(id, identifier, name) \
-    case Op::identifier: return conformance_##identifier;
+    case Op::identifier: return conformance::identifier::conformance_##identifier;
         BP_OPS(BP_CONFORMANCE_ROW)
 #undef BP_CONFORMANCE_ROW
         case Op::unknown: break;

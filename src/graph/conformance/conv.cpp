@@ -4,7 +4,7 @@
 #include "graph/conformance/conv_networks.hpp"
 #include "graph/conformance/support.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::conv {
 
 namespace {
 
@@ -195,4 +195,4 @@ void cases(CaseList& list) {
 
 constinit const OpConformance conformance_conv{cases, bound};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::conv

@@ -1,7 +1,7 @@
 // DepthToSpace moves elements: exact, and the same bytes.
 #include "graph/conformance/moves.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::depth_to_space {
 
 namespace {
 
@@ -30,4 +30,4 @@ void cases(CaseList& list) {
 
 constinit const OpConformance conformance_depth_to_space{cases, bounds::moves, true};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::depth_to_space

@@ -1,7 +1,7 @@
 // Div: hardware without a division multiplies by a reciprocal, which loses a few units.
 #include "graph/conformance/elementwise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::div {
 
 namespace {
 
@@ -11,4 +11,4 @@ void cases(CaseList& list) { binary_cases(list, {{-4, 4}, {0.25, 4}, arithmetic_
 
 constinit const OpConformance conformance_div{cases, bounds::rounded<6>};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::div

@@ -1,7 +1,7 @@
 // Erf: the usual polynomials are good to an absolute error, so the scale is 1.
 #include "graph/conformance/elementwise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::erf {
 
 namespace {
 
@@ -11,4 +11,4 @@ void cases(CaseList& list) { unary_cases(list, {-4, 4, -100, 100, {0.0, -0.0, kI
 
 constinit const OpConformance conformance_erf{cases, bounds::rounded<8, 4, bounds::Scale::one>};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::erf

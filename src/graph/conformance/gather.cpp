@@ -1,7 +1,7 @@
 // Gather moves elements: exact, and the same bytes. An index out of range is an error when it runs, and no case.
 #include "graph/conformance/moves.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::gather {
 
 namespace {
 
@@ -47,4 +47,4 @@ void cases(CaseList& list) {
 
 constinit const OpConformance conformance_gather{cases, bounds::moves, true};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::gather

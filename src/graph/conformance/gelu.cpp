@@ -1,7 +1,7 @@
 // Gelu: 1 + erf loses its digits on the left, where the result is small beside x; the scale is x.
 #include "graph/conformance/elementwise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::gelu {
 
 namespace {
 
@@ -14,4 +14,4 @@ void cases(CaseList& list) {
 
 constinit const OpConformance conformance_gelu{cases, bounds::rounded<8, 4, bounds::Scale::input>};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::gelu

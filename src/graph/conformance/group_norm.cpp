@@ -2,7 +2,7 @@
 #include "graph/conformance/bounds.hpp"
 #include "graph/conformance/support.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::group_norm {
 
 namespace {
 
@@ -64,4 +64,4 @@ void cases(CaseList& list) {
 
 constinit const OpConformance conformance_group_norm{cases, bound};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::group_norm

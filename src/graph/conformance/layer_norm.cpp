@@ -2,7 +2,7 @@
 #include "graph/conformance/bounds.hpp"
 #include "graph/conformance/support.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::layer_norm {
 
 namespace {
 
@@ -62,4 +62,4 @@ void cases(CaseList& list) {
 
 constinit const OpConformance conformance_layer_norm{cases, bound};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::layer_norm

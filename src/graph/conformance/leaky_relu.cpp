@@ -1,7 +1,7 @@
 // LeakyRelu is one product: alpha is rounded to float32, and so is the result.
 #include "graph/conformance/elementwise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::leaky_relu {
 
 namespace {
 
@@ -14,4 +14,4 @@ void cases(CaseList& list) {
 
 constinit const OpConformance conformance_leaky_relu{cases, bounds::rounded<4>};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::leaky_relu

@@ -1,7 +1,7 @@
 // Log: near 1 the result is as uncertain as its input, so inputs may count as 4 units off.
 #include "graph/conformance/elementwise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::log {
 
 namespace {
 
@@ -11,4 +11,4 @@ void cases(CaseList& list) { unary_cases(list, {0.01, 8, 1e-6, 1e30, {0.0, -0.0,
 
 constinit const OpConformance conformance_log{cases, bounds::rounded<8, 4>};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::log

@@ -2,7 +2,7 @@
 #include "graph/conformance/bounds.hpp"
 #include "graph/conformance/support.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::matmul {
 
 namespace {
 
@@ -152,4 +152,4 @@ void cases(CaseList& list) {
 
 constinit const OpConformance conformance_matmul{cases, bound};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::matmul

@@ -1,7 +1,7 @@
 // Min picks an operand: exact.
 #include "graph/conformance/elementwise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::min {
 
 namespace {
 
@@ -11,4 +11,4 @@ void cases(CaseList& list) { binary_cases(list, {{-4, 4}, {-4, 4}, arithmetic_sp
 
 constinit const OpConformance conformance_min{cases, bounds::exact};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::min

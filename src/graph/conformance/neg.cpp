@@ -1,7 +1,7 @@
 // Neg flips a sign: exact.
 #include "graph/conformance/elementwise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::neg {
 
 namespace {
 
@@ -11,4 +11,4 @@ void cases(CaseList& list) { unary_cases(list, {-4, 4, -1e30, 1e30, {0.0, -0.0, 
 
 constinit const OpConformance conformance_neg{cases, bounds::exact};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::neg

@@ -1,7 +1,7 @@
 // Pad moves elements and adds a value of the same type: exact, and the same bytes.
 #include "graph/conformance/moves.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::pad {
 
 namespace {
 
@@ -41,4 +41,4 @@ void cases(CaseList& list) {
 
 constinit const OpConformance conformance_pad{cases, bounds::moves, true};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::pad

@@ -1,7 +1,7 @@
 // Pow by way of Exp and Log: both operands may count as 4 units off.
 #include "graph/conformance/elementwise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::pow {
 
 namespace {
 
@@ -29,4 +29,4 @@ void cases(CaseList& list) {
 
 constinit const OpConformance conformance_pow{cases, bounds::rounded<8, 4>};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::pow

@@ -1,7 +1,7 @@
 // Reciprocal: a fast one with a Newton step loses a few units.
 #include "graph/conformance/elementwise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::reciprocal {
 
 namespace {
 
@@ -11,4 +11,4 @@ void cases(CaseList& list) { unary_cases(list, {0.1, 8, 1e-6, 1e30, {0.0, -0.0, 
 
 constinit const OpConformance conformance_reciprocal{cases, bounds::rounded<6>};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::reciprocal

@@ -1,7 +1,7 @@
 // ReduceMean: of nothing NaN. The scale is the mean of magnitudes.
 #include "graph/conformance/reduce.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::reduce_mean {
 
 namespace {
 
@@ -11,4 +11,4 @@ void cases(CaseList& list) { reduce_cases(list, {true, false}); }
 
 constinit const OpConformance conformance_reduce_mean{cases, reduced_sum};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::reduce_mean

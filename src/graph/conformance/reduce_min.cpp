@@ -1,7 +1,7 @@
 // ReduceMin picks an element: exact. NaN anywhere gives NaN.
 #include "graph/conformance/reduce.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::reduce_min {
 
 namespace {
 
@@ -11,4 +11,4 @@ void cases(CaseList& list) { reduce_cases(list, {false, true}); }
 
 constinit const OpConformance conformance_reduce_min{cases, bounds::exact};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::reduce_min

@@ -1,7 +1,7 @@
 // ReduceSum: of nothing 0. The scale is the sum of magnitudes.
 #include "graph/conformance/reduce.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::reduce_sum {
 
 namespace {
 
@@ -11,4 +11,4 @@ void cases(CaseList& list) { reduce_cases(list, {true, false}); }
 
 constinit const OpConformance conformance_reduce_sum{cases, reduced_sum};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::reduce_sum

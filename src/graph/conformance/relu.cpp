@@ -1,7 +1,7 @@
 // Relu picks x or 0: exact.
 #include "graph/conformance/elementwise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::relu {
 
 namespace {
 
@@ -11,4 +11,4 @@ void cases(CaseList& list) { unary_cases(list, {-4, 4, -1e30, 1e30, {0.0, -0.0, 
 
 constinit const OpConformance conformance_relu{cases, bounds::exact};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::relu

@@ -1,7 +1,7 @@
 // Reshape moves elements: exact, and the same bytes.
 #include "graph/conformance/moves.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::reshape {
 
 namespace {
 
@@ -33,4 +33,4 @@ void cases(CaseList& list) {
 
 constinit const OpConformance conformance_reshape{cases, bounds::moves, true};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::reshape

@@ -5,7 +5,7 @@
 
 #include "graph/conformance/moves.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::resize {
 
 namespace {
 
@@ -69,4 +69,4 @@ void cases(CaseList& list) {
 
 constinit const OpConformance conformance_resize{cases, bound};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::resize

@@ -4,7 +4,7 @@
 #include "graph/conformance/bounds.hpp"
 #include "graph/conformance/support.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::rms_norm {
 
 namespace {
 
@@ -61,4 +61,4 @@ void cases(CaseList& list) {
 
 constinit const OpConformance conformance_rms_norm{cases, bound};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::rms_norm

@@ -1,7 +1,7 @@
 // Sigmoid by way of Exp: inputs may count as 4 units off.
 #include "graph/conformance/elementwise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::sigmoid {
 
 namespace {
 
@@ -11,4 +11,4 @@ void cases(CaseList& list) { unary_cases(list, {-8, 8, -80, 80, {0.0, -0.0, kInf
 
 constinit const OpConformance conformance_sigmoid{cases, bounds::rounded<8, 4>};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::sigmoid

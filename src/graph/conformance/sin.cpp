@@ -1,7 +1,7 @@
 // Sin: the argument is brought to one period first, which moves it by units of itself; near a zero the error is absolute.
 #include "graph/conformance/elementwise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::sin {
 
 namespace {
 
@@ -11,4 +11,4 @@ void cases(CaseList& list) { unary_cases(list, {-4, 4, -100, 100, {0.0, -0.0, kI
 
 constinit const OpConformance conformance_sin{cases, bounds::rounded<8, 4, bounds::Scale::one>};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::sin

@@ -1,7 +1,7 @@
 // Slice moves elements: exact, and the same bytes.
 #include "graph/conformance/moves.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::slice {
 
 namespace {
 
@@ -43,4 +43,4 @@ void cases(CaseList& list) {
 
 constinit const OpConformance conformance_slice{cases, bounds::moves, true};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::slice

@@ -5,7 +5,7 @@
 #include "graph/conformance/bounds.hpp"
 #include "graph/conformance/support.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::softmax {
 
 namespace {
 
@@ -65,4 +65,4 @@ void cases(CaseList& list) {
 
 constinit const OpConformance conformance_softmax{cases, bound};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::softmax

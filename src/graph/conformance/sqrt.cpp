@@ -1,7 +1,7 @@
 // Sqrt is rounded correctly by hardware, or to a few units by way of 1 / sqrt(x).
 #include "graph/conformance/elementwise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::sqrt {
 
 namespace {
 
@@ -11,4 +11,4 @@ void cases(CaseList& list) { unary_cases(list, {0, 8, 0, 1e30, {0.0, -0.0, kInfi
 
 constinit const OpConformance conformance_sqrt{cases, bounds::rounded<6>};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::sqrt

@@ -1,7 +1,7 @@
 // Tanh: relative to the result, near 0 too.
 #include "graph/conformance/elementwise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::tanh {
 
 namespace {
 
@@ -11,4 +11,4 @@ void cases(CaseList& list) { unary_cases(list, {-4, 4, -80, 80, {0.0, -0.0, kInf
 
 constinit const OpConformance conformance_tanh{cases, bounds::rounded<8, 4>};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::tanh

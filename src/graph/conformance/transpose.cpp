@@ -3,7 +3,7 @@
 
 #include "graph/conformance/moves.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::conformance::transpose {
 
 namespace {
 
@@ -40,4 +40,4 @@ void cases(CaseList& list) {
 
 constinit const OpConformance conformance_transpose{cases, bounds::moves, true};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::conformance::transpose

@@ -5,7 +5,7 @@
 #include "graph/ops/support/integers.hpp"
 #include "graph/ops/support/unary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::abs {
 
 namespace {
 
@@ -18,4 +18,4 @@ double function(double x, const AttributeView& /*attributes*/, DType dtype) {
 
 constinit const OpDefinition op_abs = unary<function, Types::numbers>(Op::abs, "Abs", "y = |x|");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::abs

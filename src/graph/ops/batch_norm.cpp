@@ -3,7 +3,7 @@
 #include "graph/ops/support/indexing.hpp"
 #include "graph/ops/support/normalise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::batch_norm {
 
 namespace {
 
@@ -37,4 +37,4 @@ void reference(const ReferenceCall& call) {
 constinit const OpDefinition op_batch_norm{
     Op::batch_norm, "BatchNorm", "channels normalised by given statistics", kInputs, kAttributes, nullptr, infer, reference};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::batch_norm

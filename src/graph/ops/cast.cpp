@@ -5,7 +5,7 @@
 #include "graph/element_types.hpp"
 #include "graph/ops/support/checks.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::cast {
 
 namespace {
 
@@ -36,4 +36,4 @@ void reference(const ReferenceCall& call) {
 constinit const OpDefinition op_cast{Op::cast, "Cast",   "the same values as another type", kInputs, kAttributes, nullptr,
                                      infer,    reference};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::cast

@@ -5,7 +5,7 @@
 
 #include "graph/ops/support/unary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::clip {
 
 namespace {
 
@@ -37,4 +37,4 @@ constinit const OpDefinition op_clip = [] {
     return d;
 }();
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::clip

@@ -3,7 +3,7 @@
 #include "graph/ops/support/checks.hpp"
 #include "graph/ops/support/indexing.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::concat {
 
 namespace {
 
@@ -50,4 +50,4 @@ constinit const OpDefinition op_concat{Op::concat, "Concat",    "tensors one aft
                                        kInputs,    kAttributes, complete_axis<0>,
                                        infer,      reference,   true};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::concat

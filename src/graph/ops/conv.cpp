@@ -7,7 +7,7 @@
 // Attributes: strides (1, 1), pads = top left bottom right (0), dilations (1, 1), group (1).
 #include "graph/ops/support/checks.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::conv {
 
 namespace {
 
@@ -112,4 +112,4 @@ void reference(const ReferenceCall& call) {
 constinit const OpDefinition op_conv{
     Op::conv, "Conv", "two-dimensional convolution of feature maps", kInputs, kAttributes, nullptr, infer, reference};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::conv

@@ -4,7 +4,7 @@
 
 #include "graph/ops/support/unary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::cos {
 
 namespace {
 
@@ -14,4 +14,4 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 constinit const OpDefinition op_cos = unary<function>(Op::cos, "Cos", "y = cos x, x in radians");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::cos

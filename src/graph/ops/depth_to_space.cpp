@@ -5,7 +5,7 @@
 #include "graph/ops/support/checks.hpp"
 #include "graph/ops/support/indexing.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::depth_to_space {
 
 namespace {
 
@@ -45,4 +45,4 @@ void reference(const ReferenceCall& call) {
 constinit const OpDefinition op_depth_to_space{
     Op::depth_to_space, "DepthToSpace", "channels to blocks of pixels", kInputs, kAttributes, nullptr, infer, reference};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::depth_to_space

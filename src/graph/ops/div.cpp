@@ -2,7 +2,7 @@
 // Shapes broadcast as numpy's. Types, equal on both sides: f32, f16, bf16, f64, i32, i64 (modulo 2^32, 2^64). No attributes.
 #include "graph/ops/support/binary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::div {
 
 namespace {
 
@@ -16,4 +16,4 @@ uint64_t on_integers(int64_t a, int64_t b) {
 constinit const OpDefinition op_div =
     binary<on_floats, on_integers>(Op::div, "Div", "y = a / b; of integers truncated, by 0 gives 0");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::div

@@ -4,7 +4,7 @@
 
 #include "graph/ops/support/unary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::erf {
 
 namespace {
 
@@ -15,4 +15,4 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 constinit const OpDefinition op_erf =
     unary<function>(Op::erf, "Erf", "y = 2 / sqrt(pi) * integral of e^(-t^2) for t from 0 to x");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::erf

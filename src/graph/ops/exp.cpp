@@ -4,7 +4,7 @@
 
 #include "graph/ops/support/unary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::exp {
 
 namespace {
 
@@ -14,4 +14,4 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 constinit const OpDefinition op_exp = unary<function>(Op::exp, "Exp", "y = e^x");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::exp

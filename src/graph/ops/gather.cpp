@@ -5,7 +5,7 @@
 #include "graph/ops/support/indexing.hpp"
 #include "graph/ops/support/integers.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::gather {
 
 namespace {
 
@@ -51,4 +51,4 @@ constinit const OpDefinition op_gather{Op::gather, "Gather",    "slices along an
                                        kInputs,    kAttributes, complete_axis<0>,
                                        infer,      reference};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::gather

@@ -6,7 +6,7 @@
 
 #include "graph/ops/support/unary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::gelu {
 
 namespace {
 
@@ -34,4 +34,4 @@ constinit const OpDefinition op_gelu = [] {
     return d;
 }();
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::gelu

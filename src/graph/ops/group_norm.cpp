@@ -5,7 +5,7 @@
 #include "graph/ops/support/indexing.hpp"
 #include "graph/ops/support/normalise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::group_norm {
 
 namespace {
 
@@ -48,4 +48,4 @@ constinit const OpDefinition op_group_norm{
     kInputs,        kAttributes, nullptr,
     infer,          reference};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::group_norm

@@ -4,7 +4,7 @@
 // (1e-5).
 #include "graph/ops/support/normalise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::layer_norm {
 
 namespace {
 
@@ -42,4 +42,4 @@ constinit const OpDefinition op_layer_norm{
     kInputs,        kAttributes, complete_axis<-1>,
     infer,          reference};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::layer_norm

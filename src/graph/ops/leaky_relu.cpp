@@ -2,7 +2,7 @@
 // Types: f32, f16, bf16, f64. Attributes: alpha (0.01).
 #include "graph/ops/support/unary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::leaky_relu {
 
 namespace {
 
@@ -17,4 +17,4 @@ double function(double x, const AttributeView& attributes, DType /*dtype*/) {
 constinit const OpDefinition op_leaky_relu =
     unary<function>(Op::leaky_relu, "LeakyRelu", "y = x for x >= 0, alpha * x below", kAttributes);
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::leaky_relu

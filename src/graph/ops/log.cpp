@@ -4,7 +4,7 @@
 
 #include "graph/ops/support/unary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::log {
 
 namespace {
 
@@ -14,4 +14,4 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 constinit const OpDefinition op_log = unary<function>(Op::log, "Log", "y = ln x; -infinity at 0, NaN below");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::log

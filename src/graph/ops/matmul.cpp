@@ -5,7 +5,7 @@
 // Attributes: transpose_a (0), transpose_b (0).
 #include "graph/ops/support/binary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::matmul {
 
 namespace {
 
@@ -92,4 +92,4 @@ void reference(const ReferenceCall& call) {
 constinit const OpDefinition op_matmul{Op::matmul, "MatMul", "matrix product, batched", kBinaryInputs, kAttributes, nullptr,
                                        infer,      reference};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::matmul

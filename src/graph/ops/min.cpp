@@ -4,7 +4,7 @@
 
 #include "graph/ops/support/binary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::min {
 
 namespace {
 
@@ -16,4 +16,4 @@ uint64_t on_integers(int64_t a, int64_t b) { return static_cast<uint64_t>(a < b 
 constinit const OpDefinition op_min =
     binary<on_floats, on_integers>(Op::min, "Min", "y = the smaller of a and b; NaN in either gives NaN");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::min

@@ -3,7 +3,7 @@
 #include "graph/ops/support/integers.hpp"
 #include "graph/ops/support/unary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::neg {
 
 namespace {
 
@@ -16,4 +16,4 @@ double function(double x, const AttributeView& /*attributes*/, DType dtype) {
 
 constinit const OpDefinition op_neg = unary<function, Types::numbers>(Op::neg, "Neg", "y = -x");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::neg

@@ -7,7 +7,7 @@
 #include "graph/ops/support/checks.hpp"
 #include "graph/ops/support/indexing.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::pad {
 
 namespace {
 
@@ -67,4 +67,4 @@ void reference(const ReferenceCall& call) {
 constinit const OpDefinition op_pad{Op::pad, "Pad",    "elements added around a tensor", kInputs, kAttributes, nullptr,
                                     infer,   reference};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::pad

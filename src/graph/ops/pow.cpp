@@ -4,7 +4,7 @@
 
 #include "graph/ops/support/binary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::pow {
 
 namespace {
 
@@ -14,4 +14,4 @@ double on_floats(double x, double y) { return std::pow(x, y); }
 
 constinit const OpDefinition op_pow = binary<on_floats, nullptr>(Op::pow, "Pow", "y = a to the power b, as C's pow");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::pow

@@ -2,7 +2,7 @@
 // Types: f32, f16, bf16, f64. No attributes.
 #include "graph/ops/support/unary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::reciprocal {
 
 namespace {
 
@@ -13,4 +13,4 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 constinit const OpDefinition op_reciprocal =
     unary<function>(Op::reciprocal, "Reciprocal", "y = 1 / x; infinity with the sign of x at 0");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::reciprocal

@@ -5,7 +5,7 @@
 
 #include "graph/ops/support/reduce.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::reduce_max {
 
 namespace {
 
@@ -18,4 +18,4 @@ constexpr Reduction kReduction{-std::numeric_limits<double>::infinity(), next, n
 constinit const OpDefinition op_reduce_max =
     reduce<kReduction>(Op::reduce_max, "ReduceMax", "y = largest along axes; NaN anywhere gives NaN");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::reduce_max

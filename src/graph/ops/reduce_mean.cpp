@@ -4,7 +4,7 @@
 
 #include "graph/ops/support/reduce.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::reduce_mean {
 
 namespace {
 
@@ -18,4 +18,4 @@ constexpr Reduction kReduction{0.0, next, end, false};
 constinit const OpDefinition op_reduce_mean =
     reduce<kReduction>(Op::reduce_mean, "ReduceMean", "y = mean along axes; of nothing NaN; of integers truncated");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::reduce_mean

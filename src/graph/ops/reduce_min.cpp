@@ -5,7 +5,7 @@
 
 #include "graph/ops/support/reduce.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::reduce_min {
 
 namespace {
 
@@ -18,4 +18,4 @@ constexpr Reduction kReduction{std::numeric_limits<double>::infinity(), next, nu
 constinit const OpDefinition op_reduce_min =
     reduce<kReduction>(Op::reduce_min, "ReduceMin", "y = smallest along axes; NaN anywhere gives NaN");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::reduce_min

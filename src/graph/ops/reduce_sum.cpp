@@ -2,7 +2,7 @@
 // Types: f32, f16, bf16, f64, i32, i64. Attributes: axes (ascending; empty: all), keepdims (1: reduced axes stay as 1).
 #include "graph/ops/support/reduce.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::reduce_sum {
 
 namespace {
 
@@ -15,4 +15,4 @@ constexpr Reduction kReduction{0.0, next, nullptr, false};
 constinit const OpDefinition op_reduce_sum =
     reduce<kReduction>(Op::reduce_sum, "ReduceSum", "y = sum along axes; of nothing 0");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::reduce_sum

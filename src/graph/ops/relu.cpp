@@ -2,7 +2,7 @@
 // Types: f32, f16, bf16, f64. No attributes.
 #include "graph/ops/support/unary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::relu {
 
 namespace {
 
@@ -12,4 +12,4 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 constinit const OpDefinition op_relu = unary<function>(Op::relu, "Relu", "y = max(x, 0); NaN stays NaN");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::relu

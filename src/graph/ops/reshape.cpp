@@ -5,7 +5,7 @@
 
 #include "graph/ops/support/checks.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::reshape {
 
 namespace {
 
@@ -45,4 +45,4 @@ void reference(const ReferenceCall& call) { call.output.data = call.input(0).dat
 constinit const OpDefinition op_reshape{
     Op::reshape, "Reshape", "the same elements under another shape", kInputs, kAttributes, complete, infer, reference};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::reshape

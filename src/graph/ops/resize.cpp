@@ -12,7 +12,7 @@
 #include "graph/ops/support/checks.hpp"
 #include "graph/ops/support/indexing.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::resize {
 
 namespace {
 
@@ -105,4 +105,4 @@ void reference(const ReferenceCall& call) {
 constinit const OpDefinition op_resize{
     Op::resize, "Resize", "feature maps of another height and width", kInputs, kAttributes, nullptr, infer, reference};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::resize

@@ -4,7 +4,7 @@
 // (1e-5).
 #include "graph/ops/support/normalise.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::rms_norm {
 
 namespace {
 
@@ -38,4 +38,4 @@ constinit const OpDefinition op_rms_norm{Op::rms_norm, "RMSNorm",   "rows with a
                                          kInputs,      kAttributes, complete_axis<-1>,
                                          infer,        reference};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::rms_norm

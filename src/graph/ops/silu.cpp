@@ -4,7 +4,7 @@
 
 #include "graph/ops/support/unary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::silu {
 
 namespace {
 
@@ -18,4 +18,4 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 constinit const OpDefinition op_silu = unary<function>(Op::silu, "Silu", "y = x / (1 + e^-x)");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::silu

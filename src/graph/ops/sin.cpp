@@ -4,7 +4,7 @@
 
 #include "graph/ops/support/unary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::sin {
 
 namespace {
 
@@ -14,4 +14,4 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 constinit const OpDefinition op_sin = unary<function>(Op::sin, "Sin", "y = sin x, x in radians");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::sin

@@ -7,7 +7,7 @@
 #include "graph/ops/support/checks.hpp"
 #include "graph/ops/support/indexing.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::slice {
 
 namespace {
 
@@ -58,4 +58,4 @@ constinit const OpDefinition op_slice{Op::slice, "Slice",     "every n-th elemen
                                       kInputs,   kAttributes, complete,
                                       infer,     reference};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::slice

@@ -7,7 +7,7 @@
 #include "graph/ops/support/checks.hpp"
 #include "graph/ops/support/indexing.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::softmax {
 
 namespace {
 
@@ -39,4 +39,4 @@ void reference(const ReferenceCall& call) {
 constinit const OpDefinition op_softmax{
     Op::softmax, "Softmax", "e^x over its sum along an axis", kInputs, kAttributes, complete_axis<-1>, infer, reference};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::softmax

@@ -4,7 +4,7 @@
 
 #include "graph/ops/support/unary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::softplus {
 
 namespace {
 
@@ -17,4 +17,4 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 constinit const OpDefinition op_softplus = unary<function>(Op::softplus, "Softplus", "y = ln(1 + e^x)");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::softplus

@@ -4,7 +4,7 @@
 
 #include "graph/ops/support/unary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::sqrt {
 
 namespace {
 
@@ -14,4 +14,4 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 constinit const OpDefinition op_sqrt = unary<function>(Op::sqrt, "Sqrt", "y = square root of x; NaN below 0");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::sqrt

@@ -2,7 +2,7 @@
 // Shapes broadcast as numpy's. Types, equal on both sides: f32, f16, bf16, f64, i32, i64 (modulo 2^32, 2^64). No attributes.
 #include "graph/ops/support/binary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::sub {
 
 namespace {
 
@@ -13,4 +13,4 @@ uint64_t on_integers(int64_t a, int64_t b) { return static_cast<uint64_t>(a) - s
 
 constinit const OpDefinition op_sub = binary<on_floats, on_integers>(Op::sub, "Sub", "y = a - b");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::sub

@@ -4,7 +4,7 @@
 
 #include "graph/ops/support/unary.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::tanh {
 
 namespace {
 
@@ -14,4 +14,4 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 constinit const OpDefinition op_tanh = unary<function>(Op::tanh, "Tanh", "y = tanh x");
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::tanh

@@ -3,7 +3,7 @@
 #include "graph/ops/support/checks.hpp"
 #include "graph/ops/support/indexing.hpp"
 
-namespace backplane::graph {
+namespace backplane::graph::ops::transpose {
 
 namespace {
 
@@ -50,4 +50,4 @@ void reference(const ReferenceCall& call) {
 constinit const OpDefinition op_transpose{
     Op::transpose, "Transpose", "axes in another order", kInputs, kAttributes, complete, infer, reference};
 
-}  // namespace backplane::graph
+}  // namespace backplane::graph::ops::transpose

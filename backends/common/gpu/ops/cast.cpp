@@ -3,7 +3,7 @@
 
 #include "common/gpu/ops/table.hpp"
 
-namespace backplane::gpu {
+namespace backplane::gpu::ops::cast {
 
 namespace {
 
@@ -45,4 +45,4 @@ void add_cast(Lowering& to, ValueId in, ValueId out) {
     to.each(label, kernel, n, {read, read, read, write, write, write}, {static_cast<uint32_t>(n)}, {from, into});
 }
 
-}  // namespace backplane::gpu
+}  // namespace backplane::gpu::ops::cast

@@ -3,8 +3,8 @@
 
 #include "common/gpu/lowering.hpp"
 
-namespace backplane::gpu {
+namespace backplane::gpu::ops::cast {
 
 void add_cast(Lowering& to, ValueId in, ValueId out);
 
-}  // namespace backplane::gpu
+}  // namespace backplane::gpu::ops::cast

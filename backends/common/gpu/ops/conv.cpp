@@ -4,7 +4,7 @@
 #include "common/gpu/ops/table.hpp"
 #include "common/gpu/ops/tiles.hpp"
 
-namespace backplane::gpu {
+namespace backplane::gpu::ops::conv {
 
 namespace {
 
@@ -311,4 +311,4 @@ constexpr OpLowering table[] = {{BP_OP_conv, Types::computes, 1U << 1, check, lo
 
 const OpFamily ops_conv = {table, std::size(table)};
 
-}  // namespace backplane::gpu
+}  // namespace backplane::gpu::ops::conv

@@ -5,7 +5,7 @@
 #include "common/gpu/loop_nest.hpp"
 #include "common/gpu/ops/table.hpp"
 
-namespace backplane::gpu {
+namespace backplane::gpu::ops::elementwise {
 
 namespace {
 
@@ -105,4 +105,4 @@ constexpr OpLowering table[] = {
 
 const OpFamily ops_elementwise = {table, std::size(table)};
 
-}  // namespace backplane::gpu
+}  // namespace backplane::gpu::ops::elementwise

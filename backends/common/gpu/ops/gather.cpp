@@ -1,7 +1,7 @@
 // Gather: slices along one axis, picked by integers.
 #include "common/gpu/ops/table.hpp"
 
-namespace backplane::gpu {
+namespace backplane::gpu::ops::gather {
 
 namespace {
 
@@ -35,4 +35,4 @@ constexpr OpLowering table[] = {{BP_OP_gather, Types::moves, 0, check, lower}};
 
 const OpFamily ops_gather = {table, std::size(table)};
 
-}  // namespace backplane::gpu
+}  // namespace backplane::gpu::ops::gather

@@ -4,7 +4,7 @@
 #include "common/gpu/ops/table.hpp"
 #include "common/gpu/ops/tiles.hpp"
 
-namespace backplane::gpu {
+namespace backplane::gpu::ops::matmul {
 
 namespace {
 
@@ -95,4 +95,4 @@ constexpr OpLowering table[] = {{BP_OP_matmul, Types::computes, 1U << 1, check, 
 
 const OpFamily ops_matmul = {table, std::size(table)};
 
-}  // namespace backplane::gpu
+}  // namespace backplane::gpu::ops::matmul

@@ -2,7 +2,7 @@
 #include "common/gpu/loop_nest.hpp"
 #include "common/gpu/ops/table.hpp"
 
-namespace backplane::gpu {
+namespace backplane::gpu::ops::moves {
 
 namespace {
 
@@ -101,4 +101,4 @@ constexpr OpLowering table[] = {
 
 const OpFamily ops_moves = {table, std::size(table)};
 
-}  // namespace backplane::gpu
+}  // namespace backplane::gpu::ops::moves

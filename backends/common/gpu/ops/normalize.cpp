@@ -1,7 +1,7 @@
 // LayerNorm, RMSNorm, GroupNorm and BatchNorm.
 #include "common/gpu/ops/table.hpp"
 
-namespace backplane::gpu {
+namespace backplane::gpu::ops::normalize {
 
 namespace {
 
@@ -73,4 +73,4 @@ constexpr OpLowering table[] = {
 
 const OpFamily ops_normalize = {table, std::size(table)};
 
-}  // namespace backplane::gpu
+}  // namespace backplane::gpu::ops::normalize

@@ -5,7 +5,7 @@
 
 #include "common/gpu/ops/table.hpp"
 
-namespace backplane::gpu {
+namespace backplane::gpu::ops::pad {
 
 namespace {
 
@@ -81,4 +81,4 @@ constexpr OpLowering table[] = {{BP_OP_pad, Types::moves, 0, same_plain_types, l
 
 const OpFamily ops_pad = {table, std::size(table)};
 
-}  // namespace backplane::gpu
+}  // namespace backplane::gpu::ops::pad

@@ -4,7 +4,7 @@
 #include "common/gpu/loop_nest.hpp"
 #include "common/gpu/ops/table.hpp"
 
-namespace backplane::gpu {
+namespace backplane::gpu::ops::reduce {
 
 namespace {
 
@@ -54,4 +54,4 @@ constexpr OpLowering table[] = {reduction(BP_OP_reduce_sum), reduction(BP_OP_red
 
 const OpFamily ops_reduce = {table, std::size(table)};
 
-}  // namespace backplane::gpu
+}  // namespace backplane::gpu::ops::reduce

@@ -3,7 +3,7 @@
 #include "common/gpu/ops/table.hpp"
 #include "common/resize_taps.hpp"
 
-namespace backplane::gpu {
+namespace backplane::gpu::ops::resize {
 
 namespace {
 
@@ -40,9 +40,9 @@ void lower(Lowering& to, const Node& node) {
     Node wide = node;
     wide.inputs[0] = to.plan.temporary(BP_F32, to[node.inputs[0]].dim);
     wide.output = to.plan.temporary(BP_F32, to[node.output].dim);
-    add_cast(to, node.inputs[0], wide.inputs[0]);
+    cast::add_cast(to, node.inputs[0], wide.inputs[0]);
     add_resize(to, wide);
-    add_cast(to, wide.output, node.output);
+    cast::add_cast(to, wide.output, node.output);
 }
 
 Verdict check(const Plan& plan, const Node& node) {
@@ -59,4 +59,4 @@ constexpr OpLowering table[] = {{BP_OP_resize, Types::moves, 0, check, lower}};
 
 const OpFamily ops_resize = {table, std::size(table)};
 
-}  // namespace backplane::gpu
+}  // namespace backplane::gpu::ops::resize

@@ -1,6 +1,6 @@
 #include "common/gpu/ops/table.hpp"
 
-namespace backplane::gpu {
+namespace backplane::gpu::ops::softmax {
 
 namespace {
 
@@ -22,4 +22,4 @@ constexpr OpLowering table[] = {{BP_OP_softmax, Types::computes, 0, nullptr, low
 
 const OpFamily ops_softmax = {table, std::size(table)};
 
-}  // namespace backplane::gpu
+}  // namespace backplane::gpu::ops::softmax

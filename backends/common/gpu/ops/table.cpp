@@ -5,7 +5,7 @@
 namespace backplane::gpu {
 
 const OpLowering* find_lowering(uint32_t op) {
-#define BP_GPU_OP_FAMILY(name) &ops_##name,
+#define BP_GPU_OP_FAMILY(name) &ops::name::ops_##name,
     static const OpFamily* const families[] = {BP_GPU_OPS(BP_GPU_OP_FAMILY)};
 #undef BP_GPU_OP_FAMILY
     for (const OpFamily* family : families)

@@ -5,7 +5,7 @@
 
 namespace backplane::gpu {
 
-// X(name): ops/*.cpp defines `extern const OpFamily ops_NAME`.
+// X(name): ops/*.cpp defines `extern const OpFamily ops::NAME::ops_NAME`.
 #define BP_GPU_OPS(X) \
     X(elementwise)    \
     X(cast)           \
@@ -24,7 +24,11 @@ struct OpFamily {
     size_t count;
 };
 
-#define BP_GPU_OP_FAMILY(name) extern const OpFamily ops_##name;
+// A namespace for each, so that files of ops can share a compilation.
+#define BP_GPU_OP_FAMILY(name)        \
+    namespace ops::name {             \
+    extern const OpFamily ops_##name; \
+    }
 BP_GPU_OPS(BP_GPU_OP_FAMILY)
 #undef BP_GPU_OP_FAMILY
 
