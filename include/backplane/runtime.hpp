@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -130,6 +131,11 @@ public:
     // Each input and output of the graph once, dense and row-major, of exactly bytes(dtype, shape). Throws Error(cancelled).
     void run(std::span<const NamedBytes> inputs, std::span<const NamedRoom> outputs,
              const std::atomic<uint32_t>* cancel = nullptr);
+    // The same with the names written where it is called: run({{"x", x_bytes}}, {{"y", y_bytes}}).
+    void run(std::initializer_list<NamedBytes> inputs, std::initializer_list<NamedRoom> outputs,
+             const std::atomic<uint32_t>* cancel = nullptr) {
+        run(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()), cancel);
+    }
     void reset_state();  // zero
     [[nodiscard]] const Program& program() const;
     [[nodiscard]] const Graph& graph() const;

@@ -8,6 +8,7 @@
 // A graph that the first device runs whole is a plain Session on it: nothing is copied, nothing is slower.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -70,6 +71,11 @@ public:
     // that is an error. State that a lost device held alone is lost with it: then it is an error, too (reset_state() begins anew elsewhere).
     void run(std::span<const NamedBytes> inputs, std::span<const NamedRoom> outputs,
              const std::atomic<uint32_t>* cancel = nullptr);
+    // The same with the names written where it is called: run({{"x", x_bytes}}, {{"y", y_bytes}}).
+    void run(std::initializer_list<NamedBytes> inputs, std::initializer_list<NamedRoom> outputs,
+             const std::atomic<uint32_t>* cancel = nullptr) {
+        run(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()), cancel);
+    }
     void reset_state();  // zero
     [[nodiscard]] SpreadReport report() const;
     [[nodiscard]] uint64_t workspace_bytes() const;  // the largest of any part

@@ -1,0 +1,39 @@
+// What the examples of the public headers take as given: names that their readers know from the sentence around them. GIVEN_HEADER declares
+// those that the example of that header uses; an example without any has an empty one.
+#pragma once
+
+#include <cstdio>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backplane/context.hpp"
+#include "backplane/graph.hpp"
+#include "backplane/runtime.hpp"
+#include "backplane/verify.hpp"
+
+using namespace backplane;
+
+struct Given {
+    const Context& context;
+    const Device& device;
+    const Graph& graph;
+    WeightSource weights;
+    std::span<const std::byte> x;
+    std::span<std::byte> y;
+};
+inline void log(const std::string& note) { std::puts(note.c_str()); }
+inline void report(const std::string& name, const std::string& text) { std::printf("%s: %s\n", name.c_str(), text.c_str()); }
+
+#define GIVEN_context
+#define GIVEN_graph
+#define GIVEN_esrgan const Context& context = given.context;
+#define GIVEN_verify const Device& device = given.device;
+#define GIVEN_tune                          \
+    const Context& context = given.context; \
+    const Graph& graph = given.graph;       \
+    const WeightSource& weights = given.weights;
+#define GIVEN_spread                         \
+    GIVEN_tune const auto x_bytes = given.x; \
+    const auto y_bytes = given.y;
+#define GIVEN_runtime GIVEN_spread const Device& device = given.device;
