@@ -22,7 +22,7 @@ uint64_t floating_point_control() noexcept {
 }
 
 void set_floating_point_control(uint64_t control) noexcept {
-    _mm_setcsr((static_cast<uint32_t>(control) & ~kStatusFlags) | (_mm_getcsr() & kFlags));
+    _mm_setcsr((static_cast<uint32_t>(control) & ~kStatusFlags) | (_mm_getcsr() & kStatusFlags));
     const auto x87 = static_cast<uint16_t>(control >> 32);
     if (x87 != x87_control()) asm volatile("fldcw %0" : : "m"(x87));
 }
