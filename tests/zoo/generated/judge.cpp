@@ -25,6 +25,7 @@ public:
 
     void judge(const Start& start) {
         shown_ = shown_ || (start.in_child && !is_harmless(plan_));
+        changed_ = changed_ || (start.in_child && is_told(plan_));
         if (start.died) return judge_death(start);
         judge_life(start);
     }
@@ -75,6 +76,16 @@ private:
             outcome_.named = false;
             fail(start, "the report does not say why it is not used");
         }
+        const Candidate* faulty = candidate(start, kFaulty);
+        const Candidate* next = candidate(start, "backplane-minimal.so");
+        if (faulty != nullptr && faulty->verdict == "failed" && (next == nullptr || next->verdict != "loaded")) {
+            outcome_.right_device = false;
+            fail(start, "the next best module of its backend was not taken");
+        }
+        if (changed_ && (faulty == nullptr || faulty->reason.find("changes") == std::string::npos)) {
+            outcome_.named = false;
+            fail(start, "the report does not say what it changes of the process: " + reason(start));
+        }
         if (!start.survivors.empty()) fail(start, "processes of the trial live on");
         judge_leaks(start);
     }
@@ -84,16 +95,20 @@ private:
         if (!start.leaks.empty()) fail(start, "not put back: " + joined(start.leaks));
     }
 
-    [[nodiscard]] static std::string reason(const Start& start) {
+    [[nodiscard]] static const Candidate* candidate(const Start& start, const std::string& file) {
         for (const Candidate& c : start.candidates)
-            if (c.file == kFaulty) return c.verdict + " (" + c.code + "): " + c.reason;
-        return "not among the candidates";
+            if (c.file == file) return &c;
+        return nullptr;
+    }
+    [[nodiscard]] static std::string reason(const Start& start) {
+        const Candidate* c = candidate(start, kFaulty);
+        return c != nullptr ? c->verdict + " (" + c->code + "): " + c->reason : "not among the candidates";
     }
 
     // A verdict with its reason; or, where only its device is not used, a note, a warning or an error that names either.
     [[nodiscard]] static bool names_it(const Start& start) {
-        for (const Candidate& c : start.candidates)
-            if (c.file == kFaulty && c.verdict == "failed" && !c.reason.empty()) return true;
+        const Candidate* c = candidate(start, kFaulty);
+        if (c != nullptr && c->verdict == "failed" && !c->reason.empty()) return true;
         for (const auto* texts : {&start.notes, &start.errors})
             for (const std::string& text : *texts)
                 if (text.find(kFaulty) != std::string::npos || text.find("minimal:0") != std::string::npos) return true;
@@ -104,7 +119,8 @@ private:
     const Plan& plan_;
     int deaths_ = 0;
     bool shown_ = false;  // in a trial: from then on it can be known
-    bool known_ = false;  // by a death
+    bool known_ = false;    // by a death
+    bool changed_ = false;  // something of the process that ran a trial
 };
 
 }  // namespace

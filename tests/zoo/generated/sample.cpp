@@ -115,6 +115,12 @@ bool changes_what_is_put_back(const Plan& plan) {
                              Act::close_descriptors});
 }
 
+bool is_told(const Plan& plan) {
+    if (plan.act < Act::change_umask || plan.act > Act::change_nice) return false;  // rounding is put back at once, there as here
+    const bool is_of_a_thread = one_of(plan.act, {Act::block_signals, Act::change_affinity, Act::change_nice});
+    return plan.place != Place::thread || !is_of_a_thread;
+}
+
 bool is_used_once_more(const Plan& plan) {
     using enum Place;
     return one_of(plan.place, {compile, pack, run, copy}) &&
@@ -126,7 +132,7 @@ bool holds(const Plan& plan) {
     using enum Place;
     if (one_of(plan.act, {Act::kill_parent, Act::stop_parent, Act::leave_daemon, Act::leave_thread, Act::change_rounding}))
         return false;
-    if (is_harmless(plan)) return !changes_what_is_put_back(plan);
+    if (is_harmless(plan)) return !changes_what_is_put_back(plan) && !is_told(plan);
     return one_of(plan.place, {constructor, table, open, list, close}) && plan.who != Who::host && plan.when == When::first;
 }
 

@@ -25,6 +25,8 @@ bool ends_the_process(const Plan& plan);  // or hangs it; a thrown object where 
 bool is_harmless(const Plan& plan);       // the module may be used: it is slow, leaves something, changes the process
 bool changes_what_is_put_back(const Plan& plan);  // of the process, at a place where the library puts it back
 
+bool is_told(const Plan& plan);  // a change of the process that the trial sees when it is made there, and the report then tells of
+
 // A death that says nothing of its cause (killed, a hang that somebody ended, _exit), in a call that may take minutes: the module is
 // used once more, and kept out after the second. docs/discovery.md, "Once, not at every start".
 bool is_used_once_more(const Plan& plan);
