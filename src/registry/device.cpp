@@ -84,6 +84,12 @@ const void* Device::extension(const char* id) const { return open_state(state_).
 
 std::vector<Heap> Device::heaps() const { return open_state(state_).heaps(); }
 
+void Device::State::expect_handle(const void* handle, std::string_view what) {
+    if (handle == nullptr)
+        throw Error(Code::internal,
+                    std::string(what) + ": the module reports success and gives no handle: report this to its author");
+}
+
 std::vector<Heap> Device::State::heaps() {
     if (!BP_HAS(api, heaps)) return {};
     expect_there("cannot read the memory of " + info.id);

@@ -41,6 +41,8 @@ struct Device::State {
     void expect_there(std::string_view what) const;  // throws Error(device_lost), "what: why"
     // base::check, which also notes that the device was lost.
     void check(bp_code code, std::string_view what, const base::ErrorRoom& room);
+    // What a call that went well has made is there: else throws Error(internal).
+    static void expect_handle(const void* handle, std::string_view what);
     [[nodiscard]] std::vector<Heap> heaps();
     // Its memory is the host's (BP_MEM_UNIFIED), or it does not say. Host memory imported by a device with memory of its own is read over
     // the bus at every use and has to be pinned first: there a copy is faster.

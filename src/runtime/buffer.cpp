@@ -32,6 +32,7 @@ Buffer::Buffer(const Device& device, uint64_t size) {
     base::ErrorRoom room;
     bp_buffer* handle = nullptr;
     state.check(state.call<&bp_module_api::buffer_create>(room, state.handle, 0, size, &handle), what, room);
+    Device::State::expect_handle(handle, what);
     state_ = std::make_shared<State>(device, handle, size);
 }
 
@@ -46,6 +47,7 @@ Buffer Buffer::import(const Device& device, std::span<std::byte> memory) {
     bp_buffer* handle = nullptr;
     state.check(state.call<&bp_module_api::buffer_import>(room, state.handle, memory.data(), memory.size(), &handle),
                 "cannot import host memory on " + state.info.id, room);
+    Device::State::expect_handle(handle, "cannot import host memory on " + state.info.id);
     Buffer buffer;
     buffer.state_ = std::make_shared<State>(device, handle, memory.size());
     return buffer;

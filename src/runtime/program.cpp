@@ -44,6 +44,9 @@ ProgramInfo info_of(const Device::State& device, bp_program* program, size_t ten
                      raw.cache_hits,
                      {},
                      raw.summary == nullptr ? "" : raw.summary};
+    if (raw.slots.count > tensors || (raw.slots.count > 0 && raw.slots.first == nullptr))
+        throw Error(Code::internal, "the module of " + device.info.id + " wants " + std::to_string(raw.slots.count) +
+                                        " tensors bound, of " + std::to_string(tensors) + ": report this to its author");
     for (uint32_t i = 0; i < raw.slots.count; ++i) {
         bp_slot slot{};
         const auto* from = BP_AT(bp_slot, &raw.slots, i);
@@ -88,8 +91,9 @@ Program::Program(const Device& device, const Graph& graph, const CompileOptions&
     how.math = options.math;
     base::ErrorRoom room;
     bp_program* handle = nullptr;
-    state.check(state.call<&bp_module_api::compile>(room, state.handle, data.get(), &how, &handle),
-                "cannot compile a graph for " + state.info.id, room);
+    const std::string what = "cannot compile a graph for " + state.info.id;
+    state.check(state.call<&bp_module_api::compile>(room, state.handle, data.get(), &how, &handle), what, room);
+    Device::State::expect_handle(handle, what);
     state_ = std::make_shared<State>(device, handle);
     state_->info = info_of(state, handle, graph.tensors().size());
 }

@@ -1,5 +1,6 @@
 // The minimal example with one fault, which the variable BACKPLANE_TEST_FAULT chooses at run time: "WHO CALL NTH WHAT", for example
-// "host list 2 throw". WHO is host, child (backplane-probe) or both; CALL a function of the table, or constructor or table; WHAT is below.
+// "host list 2 throw". WHO is host, child (backplane-probe) or both; CALL a function of the table, or constructor or table; WHAT is below, or
+// "nothing": the call says that all went well and does nothing.
 // Without the variable it does what the example does.
 #include <csignal>
 #include <cstdlib>
@@ -31,16 +32,19 @@ void do_it(const std::string& what) {
     do_what_this_system_can(what);
 }
 
-void at(const char* call) {
+// True: the call is over.
+bool at(const char* call) {
     const char* plan = std::getenv("BACKPLANE_TEST_FAULT");
-    if (plan == nullptr) return;
+    if (plan == nullptr) return false;
     std::istringstream words(plan);
     std::string who, where, what;
     int nth = 0;
     words >> who >> where >> nth >> what;
-    if (where != call || who == (in_the_child() ? "host" : "child")) return;
+    if (where != call || who == (in_the_child() ? "host" : "child")) return false;
     static int count = 0;  // of the one call that is meant
-    if (++count == nth || nth == 0) do_it(what);
+    if (++count != nth && nth != 0) return false;
+    do_it(what);
+    return what == "nothing";
 }
 
 bp_module_api good;  // the example's
@@ -69,7 +73,7 @@ FAULTY(copy)
 template <auto Function, class Result, class... Arguments>
 void wrap(bp_module_api& table, Result (*bp_module_api::*)(Arguments...)) {
     table.*Function = [](Arguments... arguments) -> Result {
-        at(Named<Function>::name);
+        if (at(Named<Function>::name)) return Result();
         return (good.*Function)(arguments...);
     };
 }

@@ -95,6 +95,20 @@ TEST_F(GuardedCalls, ADeviceWhoseOpeningThrowsIsPassedOverForTheNext) {
     EXPECT_TRUE(noted);
 }
 
+TEST_F(GuardedCalls, AHandleThatAModuleSaysItMadeAndDidNotIsAnErrorOfThatCall) {
+    for (const char* call : {"compile", "buffer_create", "device_open"}) {
+        fault(std::string("both ") + call + " 0 nothing");
+        const Context context(options());
+        try {
+            (void)computed_by(context.choose("minimal"));
+            FAIL() << call;
+        } catch (const Error& error) {
+            EXPECT_TRUE(has(error.what(), "gives no handle")) << call << ": " << error.what();
+            EXPECT_TRUE(has(error.what(), "minimal:0")) << call << ": " << error.what();
+        }
+    }
+}
+
 TEST_F(GuardedCalls, WhatADeviceThrowsIsAnErrorOfThatCallWhichNamesIt) {
     for (const char* call : {"query", "compile", "program_info", "run", "buffer_create", "copy", "heaps"}) {
         test::unset_environment("BACKPLANE_TEST_FAULT");

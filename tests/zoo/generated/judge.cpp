@@ -24,7 +24,7 @@ public:
     Judge(Outcome& outcome, const Plan& plan) : outcome_(outcome), plan_(plan) {}
 
     void judge(const Start& start) {
-        shown_ = shown_ || (start.in_child && !is_harmless(plan_));
+        shown_ = shown_ || (start.in_child && !is_harmless(plan_) && !is_swallowed(plan_));
         changed_ = changed_ || (start.in_child && is_told(plan_));
         if (start.died) return judge_death(start);
         judge_life(start);
@@ -59,10 +59,12 @@ private:
             fail(start, "the faulty device was chosen");
         }
         if (!start.foreign.empty()) fail(start, "an exception that is not the library's came out: " + joined(start.foreign));
-        const bool lies = plan_.act == Act::wrong_result && start.in_host && !start.in_child && !kept_out;
-        if (!lies && !start.wrong.empty()) {
+        // What computes wrongly in the application alone, nobody can know; the healthy device is right whatever that one does.
+        const bool lies = computes_wrongly(plan_) && start.in_host && start.computed == kFaulty;
+        for (const std::string& wrong : start.wrong) {
+            if (lies && wrong.rfind("minimal:", 0) == 0) continue;
             outcome_.right_device = false;
-            fail(start, "wrong results: " + start.wrong.front());
+            fail(start, "wrong results: " + wrong);
         }
         if (start.computed.empty() || !start.steady) {
             outcome_.right_device = false;
@@ -118,7 +120,7 @@ private:
     Outcome& outcome_;
     const Plan& plan_;
     int deaths_ = 0;
-    bool shown_ = false;  // in a trial: from then on it can be known
+    bool shown_ = false;    // in a trial: from then on it can be known
     bool known_ = false;    // by a death
     bool changed_ = false;  // something of the process that ran a trial
 };

@@ -114,6 +114,12 @@ bp_code copy(bp_device* device, const bp_copy* what, bp_error* error) {
     return healthy_or<&bp_module_api::copy>(act, error, device, what);
 }
 
+bp_code buffer_create(bp_device* device, uint32_t heap, uint64_t size, bp_buffer** out, bp_error* error) {
+    const Act act = act_at(Place::buffer_create);
+    if (act == Act::null_handle) return *out = nullptr, BP_OK;
+    return healthy_or<&bp_module_api::buffer_create>(act, error, device, heap, size, out);
+}
+
 void buffer_close(bp_buffer* buffer) {
     act_at(Place::buffer_close);
     healthy.buffer_close(buffer);
@@ -138,6 +144,7 @@ const bp_module_api* table() {
     mine.pack = pack;
     mine.run = run;
     mine.copy = copy;
+    mine.buffer_create = buffer_create;
     mine.buffer_close = buffer_close;
     mine.program_close = program_close;
     return &mine;

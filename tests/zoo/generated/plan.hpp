@@ -21,6 +21,7 @@ namespace zoo {
     X(pack)                                            \
     X(run)                                             \
     X(copy)                                            \
+    X(buffer_create)                                   \
     X(buffer_close)                                    \
     X(program_close)                                   \
     X(device_close)                                    \

@@ -23,13 +23,13 @@ bool is_a_call(Place place) {
 bool makes_sense(Place place, Act act) {
     using enum Place;
     const bool returns_a_code =
-        one_of(place, {open, list, second_list, device_open, heaps, query, compile, pack, run, copy});
+        one_of(place, {open, list, second_list, device_open, heaps, query, compile, pack, run, copy, buffer_create});
     switch (act) {
         case Act::error:
         case Act::error_with_escapes: return returns_a_code;
         case Act::device_lost: return returns_a_code && !one_of(place, {open, list, second_list});
         case Act::wrong_result: return one_of(place, {list, second_list, pack, run, copy});
-        case Act::null_handle: return one_of(place, {table, open, device_open, compile});
+        case Act::null_handle: return one_of(place, {table, open, device_open, compile, buffer_create});
         default: return true;
     }
 }
@@ -39,8 +39,8 @@ bool makes_sense(const Plan& plan) {
     if (!makes_sense(plan.place, plan.act)) return false;
     if (one_of(plan.act, {Act::kill_parent, Act::stop_parent}) && plan.who != Who::child)
         return false;  // a host's is a stranger
-    const bool is_called_often = one_of(
-        plan.place, {list, device_open, heaps, query, compile, pack, run, copy, buffer_close, program_close, device_close});
+    const bool is_called_often = one_of(plan.place, {list, device_open, heaps, query, compile, pack, run, copy,
+                                                     buffer_create, buffer_close, program_close, device_close});
     return plan.when != When::tenth || (is_called_often && plan.who != Who::child);
 }
 
@@ -104,6 +104,16 @@ bool ends_the_process(const Plan& plan) {
            (throws(plan.act) && !is_a_call(plan.place));
 }
 
+bool is_swallowed(const Plan& plan) {
+    using enum Place;
+    return throws(plan.act) && one_of(plan.place, {buffer_close, program_close, device_close, close});
+}
+
+// Within its own call a module rounds as it likes.
+bool computes_wrongly(const Plan& plan) {
+    return plan.act == Act::wrong_result || (plan.act == Act::change_rounding && plan.place == Place::run);
+}
+
 bool is_harmless(const Plan& plan) { return plan.act >= Act::slow && plan.act <= Act::change_nice; }
 
 bool changes_what_is_put_back(const Plan& plan) {
@@ -116,7 +126,8 @@ bool changes_what_is_put_back(const Plan& plan) {
 }
 
 bool is_told(const Plan& plan) {
-    if (plan.act < Act::change_umask || plan.act > Act::change_nice) return false;  // rounding is put back at once, there as here
+    if (plan.act < Act::change_umask || plan.act > Act::change_nice)
+        return false;  // rounding is put back at once, there as here
     const bool is_of_a_thread = one_of(plan.act, {Act::block_signals, Act::change_affinity, Act::change_nice});
     return plan.place != Place::thread || !is_of_a_thread;
 }
@@ -127,12 +138,12 @@ bool is_used_once_more(const Plan& plan) {
            one_of(plan.act, {Act::kill_itself, Act::end_without_handlers, Act::hang, Act::spin, Act::stack_overflow});
 }
 
-// A fault that the trial has seen; and what does no harm to a process.
+// A fault that the trial has seen; what does no harm to a process; and what a call answers or throws.
 bool holds(const Plan& plan) {
     using enum Place;
-    if (one_of(plan.act, {Act::kill_parent, Act::stop_parent, Act::leave_daemon, Act::leave_thread, Act::change_rounding}))
-        return false;
-    if (is_harmless(plan)) return !changes_what_is_put_back(plan) && !is_told(plan);
+    if (one_of(plan.act, {Act::kill_parent, Act::stop_parent, Act::leave_daemon, Act::leave_thread})) return false;
+    if (plan.act >= Act::error || (throws(plan.act) && is_a_call(plan.place))) return true;
+    if (is_harmless(plan)) return plan.act == Act::change_rounding || (!changes_what_is_put_back(plan) && !is_told(plan));
     return one_of(plan.place, {constructor, table, open, list, close}) && plan.who != Who::host && plan.when == When::first;
 }
 

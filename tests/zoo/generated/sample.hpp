@@ -22,10 +22,13 @@ std::vector<Plan> sample(uint64_t seed, size_t count);
 // ---- what an act is to the process that it is done in -----------------------------------------------------------------------------------
 
 bool ends_the_process(const Plan& plan);  // or hangs it; a thrown object where nobody can catch it counts
-bool is_harmless(const Plan& plan);       // the module may be used: it is slow, leaves something, changes the process
+bool is_swallowed(const Plan& plan);      // thrown out of a call that has no answer: the module may be used, or not
+bool computes_wrongly(const Plan& plan);
+bool is_harmless(const Plan& plan);  // the module may be used: it is slow, leaves something, changes the process
 bool changes_what_is_put_back(const Plan& plan);  // of the process, at a place where the library puts it back
 
-bool is_told(const Plan& plan);  // a change of the process that the trial sees when it is made there, and the report then tells of
+bool is_told(
+    const Plan& plan);  // a change of the process that the trial sees when it is made there, and the report then tells of
 
 // A death that says nothing of its cause (killed, a hang that somebody ended, _exit), in a call that may take minutes: the module is
 // used once more, and kept out after the second. docs/discovery.md, "Once, not at every start".
