@@ -10,10 +10,10 @@
 namespace backplane::layouts {
 namespace {
 
-const std::string kDevice = BP_TEST_BACKEND ":0";
+const std::string kDeviceByName = BP_TEST_BACKEND ":0";
 const std::string kModule = BP_TEST_PREFIX BP_TEST_BACKEND ".so";
 
-Launch static_program(const Tree& tree) { return {{(tree.root() / "bin/prog").string(), "-", kDevice}, {}, {}}; }
+Launch static_program(const Tree& tree) { return {{(tree.root() / "bin/prog").string(), "-", kDeviceByName}, {}, {}}; }
 
 bool nobody_can_run(const Tree& tree, const Launch& run) {
     Launch tried = run;
