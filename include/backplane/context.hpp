@@ -55,6 +55,9 @@ struct ContextOptions {
     ProbePolicy probe = ProbePolicy::first;      // BACKPLANE_PROBE is stronger
     std::chrono::milliseconds probe_limit{10000};
     std::filesystem::path probe_program;  // empty: backplane-probe beside the library's modules
+    // While a module is in use that wants a trial in a child process: hear of the signals that end the process, where their action is the
+    // default one, to know the next time whether it was the module's doing. How the process ends stays as it is (docs/discovery.md).
+    bool note_faults = true;
     // The kernel cache (docs/kernel-cache.md) is off unless a folder is named, here or by BACKPLANE_CACHE_DIR. Its limit: the option
     // "host.cache-limit" ("64M"), else BACKPLANE_CACHE_LIMIT, else 256M.
     std::filesystem::path cache_folder;

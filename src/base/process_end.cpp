@@ -8,6 +8,7 @@ namespace backplane::base {
 namespace {
 
 std::atomic<bool> ending{false};  // of the one process there is
+std::atomic<void (*)() noexcept> end_heard{nullptr};
 
 struct Left {
     const void* handle;
@@ -19,7 +20,12 @@ std::atomic<const Left*> left{nullptr};
 
 bool process_is_ending() noexcept { return ending; }
 
-void note_process_is_ending() noexcept { ending = true; }
+void note_process_is_ending() noexcept {
+    if (ending.exchange(true)) return;
+    if (auto* const listener = end_heard.load()) listener();
+}
+
+void hear_of_process_end(void (*listener)() noexcept) noexcept { end_heard = listener; }
 
 void leave_open(const void* handle) noexcept {
     auto* node = new (std::nothrow) Left{handle, left};

@@ -21,6 +21,9 @@ private:
 bool process_is_ending() noexcept;
 void note_process_is_ending() noexcept;
 
+// Called when that moment comes, on the thread that ends the process; one for all.
+void hear_of_process_end(void (*listener)() noexcept) noexcept;
+
 // For what stays open for that reason: keeps it reachable, so that no leak detector takes it for lost.
 void leave_open(const void* handle) noexcept;
 

@@ -1,6 +1,7 @@
 #include "base/file.hpp"
 #include "cli/cli.hpp"
 #include "discovery/judge.hpp"
+#include "registry/incident.hpp"
 #include "registry/trial.hpp"
 
 namespace backplane::cli {
@@ -102,13 +103,16 @@ std::string key_of(const std::string& file, const DeviceChoice& choice) {
 
 void forget(const std::vector<std::string>& files, const DeviceChoice& choice) {
     const registry::VerdictStore store = open_store();
+    const registry::Incidents incidents(registry::state_folder(ContextOptions{}));
     if (files.empty()) {
-        std::printf("%zu forgotten\n", store.forget_all());
+        std::printf("%zu forgotten\n", store.forget_all() + incidents.forget_all());
         return;
     }
-    for (const std::string& file : files)
-        std::printf("%s: %s\n", file.c_str(),
-                    store.forget(key_of(file, choice)) ? "forgotten, will be tried again" : "nothing was remembered");
+    for (const std::string& file : files) {
+        const bool trial = store.forget(key_of(file, choice));
+        const bool known = incidents.forget(base::path_of(file)) || trial;
+        std::printf("%s: %s\n", file.c_str(), known ? "forgotten, will be tried again" : "nothing was remembered");
+    }
 }
 
 void trust(const std::vector<std::string>& files, const DeviceChoice& choice) {

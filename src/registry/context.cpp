@@ -10,6 +10,7 @@
 #include "discovery/discover.hpp"
 #include "registry/device_state.hpp"
 #include "registry/filter.hpp"
+#include "registry/history.hpp"
 #include "registry/module.hpp"
 #include "registry/trial.hpp"
 
@@ -76,6 +77,7 @@ struct Context::Impl {
     std::string cpu_mask;
     std::shared_ptr<const HostServices> services;
     std::unique_ptr<registry::Trials> trials;
+    std::unique_ptr<const registry::History> history;
 
     mutable std::mutex mutex;  // of everything below
     std::vector<Source> sources;
@@ -99,6 +101,7 @@ struct Context::Impl {
         host->cache = registry::open_cache(options, *host);
         services = std::move(host);
         trials = std::make_unique<registry::Trials>(options, services->options);
+        history = std::make_unique<const registry::History>(options, [this](const std::string& note) { remember(note); });
     }
 
     // Searches and judges anew; nothing is loaded by that.
@@ -106,7 +109,11 @@ struct Context::Impl {
         discovery::Discovery discovery = discovery::discover(options, backplane_linked_in_modules, cpu_mask);
         sources = std::move(discovery.sources);
         found.clear();
-        for (Rated& rated : discovery.rated) found.push_back({std::move(rated)});
+        history->read_marks();
+        for (Rated& rated : discovery.rated) {
+            if (rated.candidate.code == ReasonCode::none) history->prepare(rated.inspection, *trials);
+            found.push_back({std::move(rated)});
+        }
         problems.clear();
     }
 
@@ -173,7 +180,7 @@ struct Context::Impl {
                     module = old.module;
             if (!module) {
                 if (rated.linked_in == nullptr) pass_trial(rated.inspection, c);
-                module = std::make_shared<Module>(rated, services);
+                module = std::make_shared<Module>(rated, services, nullptr, history->mark(rated.inspection));
             }
             std::string remark;
             if (module->list(remark).empty()) throw LoadFailure{ReasonCode::no_devices, registry::without_devices(remark)};
@@ -194,6 +201,7 @@ struct Context::Impl {
         c.verdict = Verdict::failed;
         c.code = failure.code;
         c.reason = failure.text;
+        if (!failure.remedy.empty()) c.remedy = failure.remedy;
     }
 
     // A module that was good and no longer answers. Its open devices stay; the next best of its backend takes its place, and rescan()
@@ -217,7 +225,11 @@ struct Context::Impl {
 
     // Throws LoadFailure for a module that its trial in a child process keeps out.
     void pass_trial(const discovery::Inspection& module, Candidate& c) {
+        using registry::History;
+        history->before_trial(module, *trials);
         const registry::Trials::Answer answer = trials->ask(module);
+        history->after_trial(module, *trials,
+                             answer.code == ReasonCode::none ? History::Outcome::good : History::Outcome::bad);
         if (!answer.note.empty()) remember(answer.note);
         if (answer.code == ReasonCode::none) {
             c.reason = answer.reason;

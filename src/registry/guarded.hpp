@@ -13,26 +13,9 @@
 #include "base/process_end.hpp"
 #include "base/process_state.hpp"
 #include "registry/host.hpp"
+#include "registry/mark.hpp"
 
 namespace backplane::registry {
-
-// What the host is doing with a module.
-enum class Stage : uint32_t {
-    idle,
-    load,
-    table,
-    open,
-    list,
-    device_open,
-    ask,
-    compile,
-    pack,
-    run,
-    copy,
-    memory,
-    close,
-    unload
-};
 
 // A function of the table, for sentences. `often`: called for each run, so nothing around it may cost much.
 struct Call {
@@ -91,6 +74,9 @@ public:
     Guarded(const Guarded&) = delete;
     Guarded& operator=(const Guarded&) = delete;
 
+    // Before the first call: where each call is noted while it lasts.
+    void set_mark(Mark* mark) noexcept { mark_ = mark; }
+
     // The module's answer; `error` is its last argument. BP_INTERNAL when it threw: `error` says what out of which function.
     template <auto Function, class... Arguments>
     [[nodiscard]] bp_code call(base::ErrorRoom& error, Arguments... arguments) const {
@@ -120,6 +106,7 @@ public:
 private:
     template <const Call& about, class Body, class OnThrow>
     std::invoke_result_t<Body> around(const Body& body, const OnThrow& on_throw) const {
+        const Inside inside(mark_, about.stage);
         // All of the environment where time does not matter: x87 registers left in use as MMX, flags.
         const std::conditional_t<about.often, base::KeepFloatingControl, base::KeepFloatingPoint> keep;
         try {
@@ -135,6 +122,7 @@ private:
     std::string module_;
     const bp_module_api& table_;
     std::shared_ptr<const HostServices> services_;
+    Mark* mark_ = nullptr;
 };
 
 }  // namespace backplane::registry

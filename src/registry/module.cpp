@@ -128,16 +128,36 @@ std::string build_of(const discovery::Rated& rated) {
            std::to_string(file.status.size) + " bytes of " + std::to_string(file.status.modified_ns);
 }
 
+// What was judged, and tried in a child process, is what is loaded. Asked right before and right after: the file is opened in between.
+void expect_same_file(const discovery::Inspection& module) {
+    const base::FileStatus& judged = module.status;
+    if (judged.kind != base::FileStatus::Kind::regular) return;  // the loader found it, no folder did
+    const base::FileStatus now = base::status_of(module.path);
+    if (now.volume == judged.volume && now.number == judged.number && now.size == judged.size &&
+        now.modified_ns == judged.modified_ns)
+        return;
+    throw LoadFailure{ReasonCode::load_failed, "it was changed while it was being loaded: another file has its name now",
+                      "start again, or rescan, when the installer is done"};
+}
+
 }  // namespace
 
-Module::Module(const discovery::Rated& rated, const std::shared_ptr<const HostServices>& services, Step step)
+Module::Module(const discovery::Rated& rated, const std::shared_ptr<const HostServices>& services, Step step,
+               std::unique_ptr<Mark> mark)
     : own_(base::DynamicLibrary::of_this_code()),
+      mark_(std::move(mark)),
       inspection_(rated.inspection),
       host_(std::make_unique<Host>(services, services->cache ? build_of(rated) : std::string())),
       guarded_(label_of(rated), api_, services) {
     const base::KeepFloatingPoint keep;  // constructors of what is linked with -ffast-math change it
-    step("load");
+    guarded_.set_mark(mark_.get());
+    const auto next = [&](const char* name) {
+        if (step != nullptr) step(name);
+    };
+    next("load");
     if (rated.linked_in == nullptr) {
+        const Inside inside(mark_.get(), Stage::load);
+        expect_same_file(inspection_);
         try {
             library_ = base::DynamicLibrary(inspection_.path);
         } catch (const Error& error) {
@@ -147,14 +167,15 @@ Module::Module(const discovery::Rated& rated, const std::shared_ptr<const HostSe
         }
     }
     expect_end_.emplace();
+    if (rated.linked_in == nullptr) expect_same_file(inspection_);
     const backplane_module_fn entry = entry_of(rated, library_);
     if (entry == nullptr) throw LoadFailure{ReasonCode::entry_missing, "it does not export backplane_module"};
-    step("table");
+    next("table");
     std::string problem;
     const bp_module_api* theirs = guarded_.table(entry, problem);
     if (!problem.empty()) throw LoadFailure{ReasonCode::open_failed, clean(std::string_view(problem))};
     api_ = read_table(theirs);
-    step("open");
+    next("open");
     base::ErrorRoom room;
     const bp_code code = guarded_.call<&bp_module_api::open>(room, host_->table(), &handle_);
     if (code != BP_OK || handle_ == nullptr)
@@ -166,12 +187,16 @@ Module::~Module() {
     if (base::process_is_ending()) {  // its threads may go on, with the host's table, until the process is no more
         base::leave_open(host_.release());
         base::leave_open(handle_);
+        base::leave_open(mark_.release());
         library_.keep();
         own_.keep();
         return;
     }
     if (handle_ != nullptr) guarded_.close<&bp_module_api::close>(handle_);
     if (!inspection_.descriptor || (inspection_.descriptor->flags & BP_NOTE_UNLOADABLE) == 0) library_.keep();
+    const Inside inside(mark_.get(), Stage::unload);
+    expect_end_.reset();
+    library_ = {};
 }
 
 std::vector<ListedDevice> Module::list(std::string& remark) const {

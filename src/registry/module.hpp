@@ -12,14 +12,10 @@
 #include "discovery/discover.hpp"
 #include "registry/guarded.hpp"
 #include "registry/host.hpp"
+#include "registry/load_failure.hpp"
+#include "registry/mark.hpp"
 
 namespace backplane::registry {
-
-// Why a module that was judged good could not be used.
-struct LoadFailure {
-    ReasonCode code;
-    std::string text;
-};
 
 // "it found no device: there is no driver"; `why`: the module's words, or none.
 inline std::string without_devices(const std::string& why) {
@@ -34,10 +30,11 @@ struct ListedDevice {
 // Closed and, when it says that it may be, unmapped when the last reference goes. Members may be called from any thread.
 class Module {
 public:
-    // Loads, asks for the table, checks it, opens; `step` hears what comes next. Throws LoadFailure.
+    // Loads, asks for the table, checks it, opens; `step` hears what comes next. `mark`: where all that is done with it is noted. Throws
+    // LoadFailure.
     using Step = void (*)(const char* name);
-    Module(
-        const discovery::Rated& rated, const std::shared_ptr<const HostServices>& services, Step step = [](const char*) {});
+    Module(const discovery::Rated& rated, const std::shared_ptr<const HostServices>& services, Step step = nullptr,
+           std::unique_ptr<Mark> mark = nullptr);
     ~Module();
     Module(const Module&) = delete;
     Module& operator=(const Module&) = delete;
@@ -54,7 +51,8 @@ public:
     [[nodiscard]] const discovery::Inspection& inspection() const noexcept { return inspection_; }
 
 private:
-    base::DynamicLibrary own_;  // what contains this code: stays while a thread of the module may call it
+    base::DynamicLibrary own_;    // what contains this code: stays while a thread of the module may call it
+    std::unique_ptr<Mark> mark_;  // null: none
     discovery::Inspection inspection_;
     std::unique_ptr<Host> host_;  // until the module is closed
     base::DynamicLibrary library_;

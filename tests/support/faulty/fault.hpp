@@ -4,5 +4,5 @@
 #include <string>
 
 bool in_the_child();
-// crash, kill, interrupt, leave, hang, round (floating-point numbers towards zero).
+// crash, kill, interrupt, leave, hang, replace (the module's file by another), round (floating-point numbers towards zero).
 void do_what_this_system_can(const std::string& what);

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@ void do_what_this_system_can(const std::string& what) {
     if (what == "kill") kill(getpid(), SIGKILL);
     if (what == "interrupt") raise(SIGINT);
     if (what == "leave") _exit(0);
+    if (what == "replace") rename(getenv("BACKPLANE_TEST_OTHER"), getenv("BACKPLANE_TEST_SELF"));
     if (what == "hang")
         for (;;) pause();
     if (what == "round") std::fesetround(FE_TOWARDZERO);
