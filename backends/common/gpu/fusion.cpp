@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "common/fusion.hpp"
+#include "common/gpu/kernel_words.hpp"
 #include "common/gpu/plan.hpp"
 
 namespace backplane::gpu {
@@ -9,7 +10,7 @@ namespace backplane::gpu {
 namespace {
 
 // As the kernels' epilogue: parameters for six steps, two other operands, one function beyond the cheap ones.
-constexpr size_t kMostEpilogueOps = 6;
+constexpr size_t kMostEpilogueOps = EPILOGUE_STEPS;
 constexpr int64_t kMostResiduals = 2;
 
 bool is_cheap(uint32_t op) { return op == BP_OP_relu || op == BP_OP_leaky_relu || op == BP_OP_clip; }

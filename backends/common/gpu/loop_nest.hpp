@@ -1,8 +1,10 @@
 // Loops over strided operands, outermost first, with as few loops as their strides allow, in the form the kernels read.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "common/gpu/lowering.hpp"
@@ -17,16 +19,18 @@ struct LoopNest : backend::Loops<2> {
         for (size_t d = 0; d < sizes.size(); ++d) add(d, sizes, strides);
     }
 
-    // rank, sizes[8], strides[8] of each of `operands` operands
-    void append_to(std::vector<uint32_t>& parameters, size_t operands = 2) const {
-        parameters.push_back(static_cast<uint32_t>(size.size()));
-        append(parameters, size);
-        for (size_t k = 0; k < operands; ++k) append(parameters, stride[k]);
+    // The words of a nest in kernel_parameters.h: of one operand where there is no room for the strides of a second.
+    void write_to(std::span<uint32_t> words) const {
+        std::fill(words.begin(), words.end(), 0);
+        words[0] = static_cast<uint32_t>(size.size());
+        write(words.subspan(NEST_SIZES), size);
+        write(words.subspan(NEST_STRIDES), stride[0]);
+        if (words.size() > NEST_SECOND_STRIDES) write(words.subspan(NEST_SECOND_STRIDES), stride[1]);
     }
 
 private:
-    static void append(std::vector<uint32_t>& to, const std::vector<int64_t>& values) {
-        for (size_t d = 0; d < BP_MAX_RANK; ++d) to.push_back(d < values.size() ? word(values[d]) : 0);
+    static void write(std::span<uint32_t> to, const std::vector<int64_t>& values) {
+        for (size_t d = 0; d < values.size(); ++d) to[d] = word(values[d]);
     }
 };
 

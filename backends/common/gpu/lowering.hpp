@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/gpu/abilities.hpp"
+#include "common/gpu/kernel_words.hpp"
 #include "common/gpu/plan.hpp"
 #include "kernels_generated.h"
 

@@ -1,5 +1,6 @@
 #include "common/gpu/peak.hpp"
 
+#include "common/gpu/kernel_words.hpp"
 #include "kernels_generated.h"
 
 namespace backplane::gpu {
@@ -19,7 +20,7 @@ Plan peak_plan(Peak what, uint32_t rounds, uint64_t read_bytes, uint32_t groups)
     d.kernel = kKernel_peak;
     d.constants = {128, static_cast<uint32_t>(what)};
     d.operands = {{0, 16, false}, {1, 4, true}};
-    d.parameters = {rounds};
+    d.parameters = words_of(PeakParameters{rounds});
     d.groups[0] = groups;
     plan.dispatches.push_back(d);
     return plan;

@@ -1,4 +1,5 @@
 #include "common.cl"
+#define P PARAMETERS_OF(Binary)
 // z = op(x, y) with broadcasting; z is dense. Parameters: elements, then the loops.
 #if defined(INTEGER)
 #if defined(LONG)
@@ -25,22 +26,22 @@ V apply(V a, V b) {
 #if defined(INTEGER)
     // Unsigned, where wrapping is defined.
     switch (OP) {
-        case 40: return (V)((M)a + (M)b);
-        case 41: return (V)((M)a - (M)b);
-        case 42: return (V)((M)a * (M)b);
-        case 43: return b == 0 ? 0 : b == -1 ? (V)(0 - (M)a) : a / b;
-        case 45: return a > b ? a : b;
-        case 46: return a < b ? a : b;
+        case BP_OP_add: return (V)((M)a + (M)b);
+        case BP_OP_sub: return (V)((M)a - (M)b);
+        case BP_OP_mul: return (V)((M)a * (M)b);
+        case BP_OP_div: return b == 0 ? 0 : b == -1 ? (V)(0 - (M)a) : a / b;
+        case BP_OP_max: return a > b ? a : b;
+        case BP_OP_min: return a < b ? a : b;
     }
 #else
     switch (OP) {
-        case 40: return a + b;
-        case 41: return a - b;
-        case 42: return a * b;
-        case 43: return a / b;
-        case 44: return pow_(a, b);
-        case 45: return is_nan(a) ? a : is_nan(b) ? b : a > b ? a : b;
-        case 46: return is_nan(a) ? a : is_nan(b) ? b : a < b ? a : b;
+        case BP_OP_add: return a + b;
+        case BP_OP_sub: return a - b;
+        case BP_OP_mul: return a * b;
+        case BP_OP_div: return a / b;
+        case BP_OP_pow: return pow_(a, b);
+        case BP_OP_max: return is_nan(a) ? a : is_nan(b) ? b : a > b ? a : b;
+        case BP_OP_min: return is_nan(a) ? a : is_nan(b) ? b : a < b ? a : b;
     }
 #endif
     return a;
@@ -50,7 +51,7 @@ ENTRY bp_binary(PARAMETERS, READ(x, E), READ(y, E), WRITE(z, E)) {
     BEGIN;
     AT(x), AT(y), AT(z);
     uint i = invocation_index();
-    if (i >= P(0)) return;
-    uint2 at = nest_offsets(words, 1, i);
+    if (i >= P.elements) return;
+    uint2 at = nest_offsets(words, BINARY_NEST, i);
     STORE_E(z, i, apply(LOAD_E(x, at.x), LOAD_E(y, at.y)));
 }

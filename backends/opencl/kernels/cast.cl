@@ -1,9 +1,10 @@
 #include "common.cl"
+#define P PARAMETERS_OF(Cast)
 // Conversion between any two element types. Parameters: elements. Operands are given three times, as bytes, shorts and words; the first
 // element counts bytes. WIDE: with 64-bit types.
 #define FROM C1  // BP_F32 ...
 #define TO C2
-#if FROM <= 4 || FROM >= 12
+#if FROM <= BP_F64 || FROM >= BP_Q8_0
 #define FROM_FLOAT
 #endif
 #pragma OPENCL FP_CONTRACT OFF
@@ -64,7 +65,7 @@ uint single_to_brain(uint bits) {
 float block_value(const Both *at, uint i) {
     uint block = i >> 5;
     uint k = i & 31u;
-    if (FROM == 12) {
+    if (FROM == BP_Q8_0) {
         float scale = as_float(half_to_single(at->x2[block * 17]));
         return scale * (float)signed_of(at->x1[block * 34 + 2 + k], 8);
     }
@@ -74,45 +75,45 @@ float block_value(const Both *at, uint i) {
 }
 
 uint load_single(const Both *at, uint i) {
-    if (FROM == 1) return at->x4[i];
-    if (FROM == 2) return half_to_single(at->x2[i]);
-    if (FROM == 3) return (uint)at->x2[i] << 16;
+    if (FROM == BP_F32) return at->x4[i];
+    if (FROM == BP_F16) return half_to_single(at->x2[i]);
+    if (FROM == BP_BF16) return (uint)at->x2[i] << 16;
     return as_uint(block_value(at, i));
 }
 
 int load_whole(const Both *at, uint i) {
     switch (FROM) {
-        case 5: return signed_of(at->x1[i], 8);
-        case 7: return signed_of(at->x2[i], 16);
-        case 8: return at->x2[i];
-        case 9: return as_int(at->x4[i]);
-        case 11: return at->x1[i] != 0 ? 1 : 0;
+        case BP_I8: return signed_of(at->x1[i], 8);
+        case BP_I16: return signed_of(at->x2[i], 16);
+        case BP_U16: return at->x2[i];
+        case BP_I32: return as_int(at->x4[i]);
+        case BP_BOOL: return at->x1[i] != 0 ? 1 : 0;
     }
     return at->x1[i];
 }
 
 void store_bits(const Both *at, uint i, uint value) {
     switch (TO) {
-        case 5:
-        case 6:
-        case 11: at->y1[i] = (uchar)value; break;
-        case 2:
-        case 3:
-        case 7:
-        case 8: at->y2[i] = (ushort)value; break;
+        case BP_I8:
+        case BP_U8:
+        case BP_BOOL: at->y1[i] = (uchar)value; break;
+        case BP_F16:
+        case BP_BF16:
+        case BP_I16:
+        case BP_U16: at->y2[i] = (ushort)value; break;
         default: at->y4[i] = value;
     }
 }
 
-#define LEAST (TO == 5 ? -128 : TO == 7 ? -32768 : TO == 6 || TO == 8 ? 0 : INT_MIN)
-#define MOST (TO == 5 ? 127 : TO == 6 ? 255 : TO == 7 ? 32767 : TO == 8 ? 65535 : INT_MAX)
+#define LEAST (TO == BP_I8 ? -128 : TO == BP_I16 ? -32768 : TO == BP_U8 || TO == BP_U16 ? 0 : INT_MIN)
+#define MOST (TO == BP_I8 ? 127 : TO == BP_U8 ? 255 : TO == BP_I16 ? 32767 : TO == BP_U16 ? 65535 : INT_MAX)
 
 void store_single(const Both *at, uint i, uint bits) {
-    if (TO == 1) store_bits(at, i, bits);
-    if (TO == 2) store_bits(at, i, single_to_half(bits));
-    if (TO == 3) store_bits(at, i, single_to_brain(bits));
-    if (TO == 11) store_bits(at, i, (bits & 0x7fffffffu) != 0u ? 1u : 0u);
-    if (TO >= 5 && TO <= 9) {
+    if (TO == BP_F32) store_bits(at, i, bits);
+    if (TO == BP_F16) store_bits(at, i, single_to_half(bits));
+    if (TO == BP_BF16) store_bits(at, i, single_to_brain(bits));
+    if (TO == BP_BOOL) store_bits(at, i, (bits & 0x7fffffffu) != 0u ? 1u : 0u);
+    if (TO >= BP_I8 && TO <= BP_I32) {
         float v = nan_bits(bits) ? 0.0f : as_float(bits);
         int whole = v >= 2147483648.0f ? INT_MAX : v <= -2147483648.0f ? INT_MIN : (int)v;
         store_bits(at, i, (uint)clamp(whole, LEAST, MOST));
@@ -132,10 +133,10 @@ uint odd_single(uint magnitude, int negative) {
 }
 
 void store_whole(const Both *at, uint i, int value) {
-    if (TO == 1) store_bits(at, i, as_uint((float)value));
-    if (TO == 2 || TO == 3) store_single(at, i, odd_single(value < 0 ? 0u - (uint)value : (uint)value, value < 0));
-    if (TO == 11) store_bits(at, i, value != 0 ? 1u : 0u);
-    if (TO >= 5 && TO <= 9) store_bits(at, i, (uint)clamp(value, LEAST, MOST));
+    if (TO == BP_F32) store_bits(at, i, as_uint((float)value));
+    if (TO == BP_F16 || TO == BP_BF16) store_single(at, i, odd_single(value < 0 ? 0u - (uint)value : (uint)value, value < 0));
+    if (TO == BP_BOOL) store_bits(at, i, value != 0 ? 1u : 0u);
+    if (TO >= BP_I8 && TO <= BP_I32) store_bits(at, i, (uint)clamp(value, LEAST, MOST));
 }
 
 #if defined(WIDE)
@@ -148,11 +149,11 @@ void store_pair(const Both *at, uint i, ulong value) {
 int top_bit_long(ulong v) { return 63 - (int)clz(v); }
 
 void store_long(const Both *at, uint i, long v) {
-    if (TO == 10) {
+    if (TO == BP_I64) {
         store_pair(at, i, (ulong)v);
-    } else if (TO == 11) {
+    } else if (TO == BP_BOOL) {
         store_bits(at, i, v != 0 ? 1u : 0u);
-    } else if (TO <= 3) {
+    } else if (TO <= BP_BF16) {
         // To float32 by rounding here; to a shorter type with what is cut folded into the last digit.
         ulong magnitude = v < 0 ? 0ul - (ulong)v : (ulong)v;
         int top = magnitude != 0 ? top_bit_long(magnitude) : 0;
@@ -161,7 +162,7 @@ void store_long(const Both *at, uint i, long v) {
         ulong dropped = magnitude - (kept << drop);
         uint m = (uint)kept;
         ulong tie = drop > 0 ? 1ul << (drop - 1) : 0ul;
-        if (TO == 1 && drop > 0 && (dropped > tie || (dropped == tie && (m & 1u) != 0u))) m += 1u;
+        if (TO == BP_F32 && drop > 0 && (dropped > tie || (dropped == tie && (m & 1u) != 0u))) m += 1u;
         if (TO != 1 && dropped != 0) m |= 1u;
         float value = (float)m * as_float((uint)(127 + drop) << 23);
         store_single(at, i, as_uint(value) | (v < 0 ? 0x80000000u : 0u));
@@ -258,34 +259,34 @@ ulong long_to_double(long v) {
 }
 
 void convert(const Both *at, uint i) {
-#if FROM == 10
+#if FROM == BP_I64
     long v = (long)load_pair(at, i);
-    if (TO == 4) {
+    if (TO == BP_F64) {
         store_pair(at, i, long_to_double(v));
     } else {
         store_long(at, i, v);
     }
-#elif FROM == 4
+#elif FROM == BP_F64
     ulong v = load_pair(at, i);
-    if (TO == 4) {
+    if (TO == BP_F64) {
         store_pair(at, i, v);
-    } else if (TO == 10 || (TO >= 5 && TO <= 9)) {
+    } else if (TO == BP_I64 || (TO >= BP_I8 && TO <= BP_I32)) {
         store_long(at, i, double_to_long(v));
-    } else if (TO == 11) {
+    } else if (TO == BP_BOOL) {
         store_bits(at, i, (v & 0x7ffffffffffffffful) != 0 ? 1u : 0u);
     } else {
         store_single(at, i, double_to_single(v, TO != 1));
     }
 #elif defined(FROM_FLOAT)
     uint v = load_single(at, i);
-    if (TO == 4) {
+    if (TO == BP_F64) {
         store_pair(at, i, single_to_double(v));
     } else {
         store_long(at, i, single_to_long(v));
     }
 #else
     long v = load_whole(at, i);
-    if (TO == 4) {
+    if (TO == BP_F64) {
         store_pair(at, i, long_to_double(v));
     } else {
         store_long(at, i, v);
@@ -313,5 +314,5 @@ ENTRY bp_cast(PARAMETERS, READ(x1, uchar), READ(x2, uchar), READ(x4, uchar), WRI
     at.y2 = (global ushort *)y2;
     at.y4 = (global uint *)y4;
     uint i = invocation_index();
-    if (i < P(0)) convert(&at, i);
+    if (i < P.elements) convert(&at, i);
 }

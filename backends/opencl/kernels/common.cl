@@ -10,8 +10,12 @@
 #define BEGIN constant uint *words = all_parameters + first_parameter
 #define AT(name) name += name##_first
 #define UNROLL _Pragma("unroll")
-#define P(i) words[i]
-#define PF(i) as_float(words[i])
+// Parameters: as the record of the kernel, P.field where P is PARAMETERS_OF(its name), and as words, for lists.
+#define PARAMETERS_OF(name) (*(constant struct name##Parameters *)words)
+#define WORD(i) words[i]
+#define WORD_FLOAT(i) as_float(words[i])
+#include "kernel_ids.h"
+#include "kernel_parameters.h"
 
 // Elements of f16 are read and written without arithmetic in them: every device can, and rounding is to the nearest even.
 #if defined(HALF)

@@ -1,4 +1,5 @@
 #include "common.cl"
+#define P PARAMETERS_OF(Conv)
 #include "functions.cl"
 #include "tile.cl"
 #include "epilogue.cl"
@@ -11,13 +12,13 @@
 #define KERNEL_H KERNEL
 #define KERNEL_W KERNEL
 #else
-#define KERNEL_H P(7)
-#define KERNEL_W P(8)
+#define KERNEL_H P.kernel_h
+#define KERNEL_W P.kernel_w
 #endif
 #if UNIT_STEPS != 0
-#define STEP(i) 1
+#define STEP(field) 1
 #else
-#define STEP(i) (int)P(i)
+#define STEP(field) (int)P.field
 #endif
 #define FETCH_A ((BM * BK + LOCAL - 1) / LOCAL)
 #define FETCH_B (BK / (LOCAL / BN))
@@ -38,15 +39,15 @@ void fetch(constant uint *words, global const T *x, global const U *w, Source fr
     uint t = get_local_id(0);
     uint kernel_w = KERNEL_W;
     uint taps = KERNEL_H * kernel_w;
-    uint depth = P(1) * taps;
-    int height = (int)P(3);
-    int width = (int)P(4);
+    uint depth = P.channels * taps;
+    int height = (int)P.height;
+    int width = (int)P.width;
     uint map_size = (uint)(height * width);
     UNROLL for (uint i = 0; i < FETCH_A; ++i) {
         uint at = i * LOCAL + t;
         uint m = first_row + at / BK;
         uint k = first + at % BK;
-        int there = at < BM * BK && m < P(0) && k < depth;
+        int there = at < BM * BK && m < P.outputs && k < depth;
         float v = LOAD_U(w, there ? first_filter + m * depth + k : first_filter);
         next_a[i] = there ? v : 0.0f;
     }
@@ -58,8 +59,8 @@ void fetch(constant uint *words, global const T *x, global const U *w, Source fr
         int there = k < depth && (from.inside >> tap & 1u) != 0u;
         int place = from.corner + (int)(tap / kernel_w) * width + (int)(tap % kernel_w);
 #else
-        int row = from.top + (int)(tap / kernel_w) * STEP(13);
-        int column = from.left + (int)(tap % kernel_w) * STEP(14);
+        int row = from.top + (int)(tap / kernel_w) * STEP(dilation_h);
+        int column = from.left + (int)(tap % kernel_w) * STEP(dilation_w);
         int there = from.valid && k < depth && row >= 0 && row < height && column >= 0 && column < width;
         int place = row * width + column;
 #endif
@@ -73,16 +74,16 @@ ENTRY bp_conv(PARAMETERS, READ(x, T), READ(w, U), EPILOGUE_ARGUMENTS, WRITE(y, T
     local float4 tile_b[BK * ROW_B];
     BEGIN;
     AT(x), AT(w), EPILOGUE_AT, AT(y);
-    uint outputs = P(0);
-    uint groups = P(2);
-    int height = (int)P(3);
-    int width = (int)P(4);
-    uint out_width = P(6);
-    uint pixels = P(5) * out_width;
-    uint depth = P(1) * KERNEL_H * KERNEL_W;
+    uint outputs = P.outputs;
+    uint groups = P.groups;
+    int height = (int)P.height;
+    int width = (int)P.width;
+    uint out_width = P.out_width;
+    uint pixels = P.out_height * out_width;
+    uint depth = P.channels * KERNEL_H * KERNEL_W;
     uint tile = group_index();
-    uint first_row = tile % P(15) * BM;
-    uint first_column = tile / P(15) * BN;
+    uint first_row = tile % P.blocks * BM;
+    uint first_column = tile / P.blocks * BN;
     if (first_column >= pixels) return;
     uint image = get_group_id(2) / groups;
     uint group = get_group_id(2) % groups;
@@ -90,9 +91,9 @@ ENTRY bp_conv(PARAMETERS, READ(x, T), READ(w, U), EPILOGUE_ARGUMENTS, WRITE(y, T
     uint pixel = first_column + t % BN;
     Source from;
     from.valid = pixel < pixels;
-    from.top = (int)(pixel / out_width) * STEP(9) - (int)P(11);
-    from.left = (int)(pixel % out_width) * STEP(10) - (int)P(12);
-    from.map = (image * groups + group) * P(1) * (uint)(height * width);
+    from.top = (int)(pixel / out_width) * STEP(stride_h) - (int)P.pad_top;
+    from.left = (int)(pixel % out_width) * STEP(stride_w) - (int)P.pad_left;
+    from.map = (image * groups + group) * P.channels * (uint)(height * width);
     from.corner = from.top * width + from.left;
     from.inside = 0;
 #if KERNEL != 0
@@ -126,7 +127,7 @@ ENTRY bp_conv(PARAMETERS, READ(x, T), READ(w, U), EPILOGUE_ARGUMENTS, WRITE(y, T
             uint at = first_column + column_of(j);
             uint channel = group * outputs + row;
             uint place = (image * groups * outputs + channel) * pixels + at;
-            if (row < outputs && at < pixels) STORE(y, place, EPILOGUE(16, SUM_OF(sums, i, j), channel, place));
+            if (row < outputs && at < pixels) STORE(y, place, EPILOGUE(CONV_EPILOGUE, SUM_OF(sums, i, j), channel, place));
         }
     }
 }

@@ -1,4 +1,5 @@
 #include "common.cl"
+#define P PARAMETERS_OF(Conv)
 #include "functions.cl"
 #include "epilogue.cl"
 // Convolution without local memory, for devices that emulate it (CPUs): an invocation makes eight output channels of sixteen pixels that
@@ -24,14 +25,14 @@ typedef struct {
 
 Places places_of(constant uint *words, uint first_pixel, uint pixels, uint r, uint s) {
     Places out;
-    int height = (int)P(3);
-    int width = (int)P(4);
-    uint out_width = P(6);
+    int height = (int)P.height;
+    int width = (int)P.width;
+    uint out_width = P.out_width;
     uint row = first_pixel / out_width;
     uint column = first_pixel % out_width;
-    out.together = P(10) == 1 && column + PIXELS <= out_width;
-    int y = (int)(row * P(9)) - (int)P(11) + (int)(r * P(13));
-    int x = (int)(column * P(10)) - (int)P(12) + (int)(s * P(14));
+    out.together = P.stride_w == 1 && column + PIXELS <= out_width;
+    int y = (int)(row * P.stride_h) - (int)P.pad_top + (int)(r * P.dilation_h);
+    int x = (int)(column * P.stride_w) - (int)P.pad_left + (int)(s * P.dilation_w);
     if (out.together && y >= 0 && y < height && x >= 0 && x + PIXELS <= width) {
         out.at[0] = y * width + x;
         return out;
@@ -40,12 +41,12 @@ Places places_of(constant uint *words, uint first_pixel, uint pixels, uint r, ui
     for (uint p = 0; p < PIXELS; ++p) {
         int inside = first_pixel + p < pixels && y >= 0 && y < height && x >= 0 && x < width;
         out.at[p] = inside ? y * width + x : -1;
-        x += (int)P(10);
+        x += (int)P.stride_w;
         if (++column == out_width) {
             column = 0;
             ++row;
-            y = (int)(row * P(9)) - (int)P(11) + (int)(r * P(13));
-            x = (int)(s * P(14)) - (int)P(12);
+            y = (int)(row * P.stride_h) - (int)P.pad_top + (int)(r * P.dilation_h);
+            x = (int)(s * P.dilation_w) - (int)P.pad_left;
         }
     }
     return out;
@@ -54,27 +55,27 @@ Places places_of(constant uint *words, uint first_pixel, uint pixels, uint r, ui
 ENTRY bp_conv_direct(PARAMETERS, READ(x, T), READ(w, U), EPILOGUE_ARGUMENTS, WRITE(y, T)) {
     BEGIN;
     AT(x), AT(w), EPILOGUE_AT, AT(y);
-    uint outputs = P(0);
-    uint channels = P(1);
-    uint groups = P(2);
-    uint pixels = P(5) * P(6);
-    uint taps = P(7) * P(8);
+    uint outputs = P.outputs;
+    uint channels = P.channels;
+    uint groups = P.groups;
+    uint pixels = P.out_height * P.out_width;
+    uint taps = P.kernel_h * P.kernel_w;
     uint depth = channels * taps;
-    uint first_row = group_index() % P(15) * OUTPUTS;
-    uint first_pixel = (group_index() / P(15) * LOCAL + get_local_id(0)) * PIXELS;
+    uint first_row = group_index() % P.blocks * OUTPUTS;
+    uint first_pixel = (group_index() / P.blocks * LOCAL + get_local_id(0)) * PIXELS;
     if (first_pixel >= pixels) return;
     uint image = get_group_id(2) / groups;
     uint group = get_group_id(2) % groups;
-    uint map_size = P(3) * P(4);
+    uint map_size = P.height * P.width;
     global const T *map = x + (ulong)(image * groups + group) * channels * map_size;
     uint most = min((uint)OUTPUTS, outputs - first_row) - 1;
     global const U *filters = w + (ulong)(group * outputs + first_row) * depth;
     float16 sums[OUTPUTS];
     for (uint i = 0; i < OUTPUTS; ++i) sums[i] = (float16)(0.0f);
-    for (uint r = 0; r < P(7); ++r) {
-        for (uint s = 0; s < P(8); ++s) {
+    for (uint r = 0; r < P.kernel_h; ++r) {
+        for (uint s = 0; s < P.kernel_w; ++s) {
             Places places = places_of(words, first_pixel, pixels, r, s);
-            global const U *filter = filters + r * P(8) + s;
+            global const U *filter = filters + r * P.kernel_w + s;
             global const T *from = map;
             for (uint c = 0; c < channels; ++c) {
                 Pixels v;
@@ -97,7 +98,7 @@ ENTRY bp_conv_direct(PARAMETERS, READ(x, T), READ(w, U), EPILOGUE_ARGUMENTS, WRI
         out.all = sums[i];
         for (uint p = 0; p < PIXELS && first_pixel + p < pixels; ++p) {
             uint place = (uint)row + first_pixel + p;
-            STORE(y, place, EPILOGUE(16, out.one[p], channel, place));
+            STORE(y, place, EPILOGUE(CONV_EPILOGUE, out.one[p], channel, place));
         }
     }
 }

@@ -1,4 +1,5 @@
 #include "common.cl"
+#define P PARAMETERS_OF(Conv)
 #include "epilogue.cl"
 #include "matrix_units.cl"
 // Convolution of 1x1, 3x3 and 5x5 with steps of 1 on the matrix units: operands in f16, sums in float32. A warp makes 16 * TILES output
@@ -57,14 +58,14 @@ float4 add_4(float4 v, global const half *p, uint place, int count) {
     return v;
 }
 #define STEP_4(k)                                                                                                        \
-    if ((EPILOGUE_KINDS >> (4 * (k)) & 15) == 1) v += (float4)(LOAD(bias, channel));                                     \
-    else if ((EPILOGUE_KINDS >> (4 * (k)) & 15) == 6) v = add_4(v, residual0, place, count);                             \
-    else if ((EPILOGUE_KINDS >> (4 * (k)) & 15) == 7) v = add_4(v, residual1, place, count);                             \
-    else if ((EPILOGUE_KINDS >> (4 * (k)) & 15) != 0) {                                                                  \
-        v.x = epilogue_step(words, EPILOGUE_KINDS >> (4 * (k)) & 15, 17 + 3 * (k), v.x, 0, 0, bias, residual0, residual1); \
-        v.y = epilogue_step(words, EPILOGUE_KINDS >> (4 * (k)) & 15, 17 + 3 * (k), v.y, 0, 0, bias, residual0, residual1); \
-        v.z = epilogue_step(words, EPILOGUE_KINDS >> (4 * (k)) & 15, 17 + 3 * (k), v.z, 0, 0, bias, residual0, residual1); \
-        v.w = epilogue_step(words, EPILOGUE_KINDS >> (4 * (k)) & 15, 17 + 3 * (k), v.w, 0, 0, bias, residual0, residual1); \
+    if (EPILOGUE_KIND(k) == EPILOGUE_BIAS) v += (float4)(LOAD(bias, channel));                                     \
+    else if (EPILOGUE_KIND(k) == EPILOGUE_ADD_FIRST) v = add_4(v, residual0, place, count);                             \
+    else if (EPILOGUE_KIND(k) == EPILOGUE_ADD_SECOND) v = add_4(v, residual1, place, count);                             \
+    else if (EPILOGUE_KIND(k) != EPILOGUE_NONE) {                                                                  \
+        v.x = epilogue_step(words, EPILOGUE_KIND(k), CONV_EPILOGUE + 1 + 3 * (k), v.x, 0, 0, bias, residual0, residual1); \
+        v.y = epilogue_step(words, EPILOGUE_KIND(k), CONV_EPILOGUE + 1 + 3 * (k), v.y, 0, 0, bias, residual0, residual1); \
+        v.z = epilogue_step(words, EPILOGUE_KIND(k), CONV_EPILOGUE + 1 + 3 * (k), v.z, 0, 0, bias, residual0, residual1); \
+        v.w = epilogue_step(words, EPILOGUE_KIND(k), CONV_EPILOGUE + 1 + 3 * (k), v.w, 0, 0, bias, residual0, residual1); \
     }
 // Four pixels of a channel, of which the first `count` are there.
 void finish(constant uint *words, float4 v, uint channel, uint place, int count, global const half *bias, global const half *residual0,
@@ -87,15 +88,15 @@ ENTRY bp_conv_matrix(PARAMETERS, READ(x, T), READ(w, uint4), EPILOGUE_ARGUMENTS,
     local uint4 patch[2 * HEIGHT * ROW_UNITS];
     BEGIN;
     AT(x), AT(w), EPILOGUE_AT, AT(y);
-    uint outputs = P(0);
-    uint channels = P(1);
-    uint groups = P(2);
-    int height = (int)P(3);
-    int width = (int)P(4);
-    uint out_height = P(5);
-    uint out_width = P(6);
+    uint outputs = P.outputs;
+    uint channels = P.channels;
+    uint groups = P.groups;
+    int height = (int)P.height;
+    int width = (int)P.width;
+    uint out_height = P.out_height;
+    uint out_width = P.out_width;
     uint across = (out_width + COLUMNS - 1) / COLUMNS;
-    uint blocks = P(15);
+    uint blocks = P.blocks;
     uint tile = group_index() / blocks;
     uint block = group_index() % blocks;
     uint tile_y = tile / across * ROWS;
@@ -114,7 +115,7 @@ ENTRY bp_conv_matrix(PARAMETERS, READ(x, T), READ(w, uint4), EPILOGUE_ARGUMENTS,
     uint slices = (channels + 16 * DEPTH - 1) / (16 * DEPTH);
     uint tiles = blocks * TILES * DOWN;
     global const uint4 *filters = w + ((ulong)group * slices * DEPTH * TAPS * tiles + block * TILES * DOWN + own_tile) * 32 + lane;
-    int first_column = (int)tile_x - (int)P(12);
+    int first_column = (int)tile_x - (int)P.pad_left;
     int shift = first_column & 1;
     uint even = ((uint)width & 1) == 0 && ((ulong)map & 3) == 0;
     uint at[ROUNDS];     // of the first channel
@@ -125,7 +126,7 @@ ENTRY bp_conv_matrix(PARAMETERS, READ(x, T), READ(w, uint4), EPILOGUE_ARGUMENTS,
         uint pair = task % PAIRS;
         uint line = task / PAIRS % HEIGHT;
         uint octet = task / (PAIRS * HEIGHT);
-        int row = (int)tile_y - (int)P(11) + (int)line;
+        int row = (int)tile_y - (int)P.pad_top + (int)line;
         int column = first_column - shift + 2 * (int)pair;
         uint inside = task < TASKS && row >= 0 && row < height;
         there[i] = (inside && column >= 0 && column < width ? 1 : 0) | (inside && column + 1 >= 0 && column + 1 < width ? 2 : 0);

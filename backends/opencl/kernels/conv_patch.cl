@@ -1,4 +1,5 @@
 #include "common.cl"
+#define P PARAMETERS_OF(Conv)
 #include "functions.cl"
 #include "epilogue.cl"
 // Convolution of 3x3 and 5x5 with steps of 1: a workgroup of 256 makes 64 output channels of a patch of 8 x 32 pixels. A slice of channels
@@ -23,15 +24,15 @@
 void fetch(constant uint *words, global const T *map, global const U *filters, uint first_channel, uint first_row, int top, int left,
            float *next_patch, float *next_filter) {
     uint t = get_local_id(0);
-    int height = (int)P(3);
-    int width = (int)P(4);
-    uint depth = P(1) * TAPS;
+    int height = (int)P.height;
+    int width = (int)P.width;
+    uint depth = P.channels * TAPS;
     UNROLL for (uint i = 0; i < FETCH_PATCH; ++i) {
         uint at = i * LOCAL + t;
         uint channel = first_channel + at / (HEIGHT * STRIDE);
         int row = top + (int)(at / STRIDE % HEIGHT);
         int column = left + (int)(at % STRIDE);
-        int there = at < PATCH && channel < P(1) && row >= 0 && row < height && column >= 0 && column < width;
+        int there = at < PATCH && channel < P.channels && row >= 0 && row < height && column >= 0 && column < width;
         float v = LOAD(map, there ? (channel * (uint)height + (uint)row) * (uint)width + (uint)column : 0);
         next_patch[i] = there ? v : 0.0f;
     }
@@ -39,7 +40,7 @@ void fetch(constant uint *words, global const T *map, global const U *filters, u
         uint at = i * LOCAL + t;
         uint output = first_row + at / DEPTH;
         uint k = first_channel * TAPS + at % DEPTH;
-        int there = at < DEPTH * OUTPUTS && output < P(0) && k < depth;
+        int there = at < DEPTH * OUTPUTS && output < P.outputs && k < depth;
         float v = LOAD_U(filters, there ? output * depth + k : 0);
         next_filter[i] = there ? v : 0.0f;
     }
@@ -50,13 +51,13 @@ ENTRY bp_conv_patch(PARAMETERS, READ(x, T), READ(w, U), EPILOGUE_ARGUMENTS, WRIT
     local float4 filter[DEPTH * FILTER_ROW / 4];
     BEGIN;
     AT(x), AT(w), EPILOGUE_AT, AT(y);
-    uint outputs = P(0);
-    uint groups = P(2);
-    uint out_height = P(5);
-    uint out_width = P(6);
+    uint outputs = P.outputs;
+    uint groups = P.groups;
+    uint out_height = P.out_height;
+    uint out_width = P.out_width;
     uint across = (out_width + COLUMNS - 1) / COLUMNS;
-    uint tile = group_index() / P(15);
-    uint first_row = group_index() % P(15) * OUTPUTS;
+    uint tile = group_index() / P.blocks;
+    uint first_row = group_index() % P.blocks * OUTPUTS;
     uint tile_y = tile / across * ROWS;
     uint tile_x = tile % across * COLUMNS;
     if (tile_y >= out_height) return;
@@ -66,16 +67,16 @@ ENTRY bp_conv_patch(PARAMETERS, READ(x, T), READ(w, U), EPILOGUE_ARGUMENTS, WRIT
     uint own_y = t % 32 / 4;
     uint own_x = t % 4 * 8;
     uint own_output = t / 32 * 8;
-    global const T *map = x + (image * groups + group) * P(1) * P(3) * P(4);
-    global const U *filters = w + group * outputs * P(1) * TAPS;
+    global const T *map = x + (image * groups + group) * P.channels * P.height * P.width;
+    global const U *filters = w + group * outputs * P.channels * TAPS;
     float4 sums[16];  // pixel by pixel, two fours of channels each
     UNROLL for (uint i = 0; i < 16; ++i) sums[i] = (float4)(0.0f);
     float next_patch[FETCH_PATCH];
     float next_filter[FETCH_FILTER];
     // Each round loads a slice while it multiplies the one before.
     for (uint first = 0;; first += CHUNK) {
-        if (first < P(1))
-            fetch(words, map, filters, first, first_row, (int)tile_y - (int)P(11), (int)tile_x - (int)P(12), next_patch, next_filter);
+        if (first < P.channels)
+            fetch(words, map, filters, first, first_row, (int)tile_y - (int)P.pad_top, (int)tile_x - (int)P.pad_left, next_patch, next_filter);
         if (first > 0) {
             for (uint c = 0; c < CHUNK; ++c) {
                 UNROLL for (uint r = 0; r < KERNEL; ++r) {
@@ -94,7 +95,7 @@ ENTRY bp_conv_patch(PARAMETERS, READ(x, T), READ(w, U), EPILOGUE_ARGUMENTS, WRIT
                 }
             }
         }
-        if (first >= P(1)) break;
+        if (first >= P.channels) break;
         barrier(CLK_LOCAL_MEM_FENCE);
         UNROLL for (uint i = 0; i < FETCH_PATCH; ++i)
             if (i * LOCAL + t < PATCH) ((local float *)patch)[i * LOCAL + t] = next_patch[i];
@@ -113,10 +114,10 @@ ENTRY bp_conv_patch(PARAMETERS, READ(x, T), READ(w, U), EPILOGUE_ARGUMENTS, WRIT
         UNROLL for (uint q = 0; q < 2; ++q) {
             int count = row < out_height && output < outputs ? (int)out_width - (int)(column + 4 * q) : 0;
             float4 v;
-            v.x = count > 0 ? EPILOGUE(16, part_of(sums[8 * q + 0 + j / 4], j % 4), channel, place + 4 * q) : 0.0f;
-            v.y = count > 1 ? EPILOGUE(16, part_of(sums[8 * q + 2 + j / 4], j % 4), channel, place + 4 * q + 1) : 0.0f;
-            v.z = count > 2 ? EPILOGUE(16, part_of(sums[8 * q + 4 + j / 4], j % 4), channel, place + 4 * q + 2) : 0.0f;
-            v.w = count > 3 ? EPILOGUE(16, part_of(sums[8 * q + 6 + j / 4], j % 4), channel, place + 4 * q + 3) : 0.0f;
+            v.x = count > 0 ? EPILOGUE(CONV_EPILOGUE, part_of(sums[8 * q + 0 + j / 4], j % 4), channel, place + 4 * q) : 0.0f;
+            v.y = count > 1 ? EPILOGUE(CONV_EPILOGUE, part_of(sums[8 * q + 2 + j / 4], j % 4), channel, place + 4 * q + 1) : 0.0f;
+            v.z = count > 2 ? EPILOGUE(CONV_EPILOGUE, part_of(sums[8 * q + 4 + j / 4], j % 4), channel, place + 4 * q + 2) : 0.0f;
+            v.w = count > 3 ? EPILOGUE(CONV_EPILOGUE, part_of(sums[8 * q + 6 + j / 4], j % 4), channel, place + 4 * q + 3) : 0.0f;
             STORE_4(y, place + 4 * q, v, count);
         }
     }

@@ -205,24 +205,24 @@ float gelu_(float x, float tanh_form) {
 // The unary op `op` (BP_OP_* of ops.h) of x with its attributes.
 float unary_op(uint op, float x, float a, float b) {
     switch (op) {
-        case 10u: return as_float(as_uint(x) & 0x7fffffffu);
-        case 11u: return as_float(as_uint(x) ^ 0x80000000u);
-        case 12u: return exp_(x);
-        case 13u: return log_(x);
-        case 14u: return is_nan(x) ? x : x < 0.0f ? K_NAN : is_infinite(x) || x == 0.0f ? x : sqrt(x);
-        case 15u: return is_infinite(x) ? as_float(as_uint(x) & 0x80000000u) : 1.0f / x;
-        case 16u: return erf_(x);
-        case 17u: return sine(x, 0);
-        case 18u: return sine(x, 1);
+        case BP_OP_abs: return as_float(as_uint(x) & 0x7fffffffu);
+        case BP_OP_neg: return as_float(as_uint(x) ^ 0x80000000u);
+        case BP_OP_exp: return exp_(x);
+        case BP_OP_log: return log_(x);
+        case BP_OP_sqrt: return is_nan(x) ? x : x < 0.0f ? K_NAN : is_infinite(x) || x == 0.0f ? x : sqrt(x);
+        case BP_OP_reciprocal: return is_infinite(x) ? as_float(as_uint(x) & 0x80000000u) : 1.0f / x;
+        case BP_OP_erf: return erf_(x);
+        case BP_OP_sin: return sine(x, 0);
+        case BP_OP_cos: return sine(x, 1);
         // Compilers make fmax() of a plain comparison, and lose NaN.
-        case 19u: return is_nan(x) ? x : x < 0.0f ? 0.0f : x;
-        case 20u: return x < 0.0f ? a * x : x;
-        case 21u: return sigmoid_(x);
-        case 22u: return tanh_(x);
-        case 23u: return gelu_(x, a);
-        case 24u: return is_nan(x) || x == K_INFINITY ? x : x * sigmoid_(x);
-        case 25u: return is_nan(x) ? x : (x > 0.0f ? x : 0.0f) + log_(1.0f + exp_(-fabs(x)));
-        case 26u: {
+        case BP_OP_relu: return is_nan(x) ? x : x < 0.0f ? 0.0f : x;
+        case BP_OP_leaky_relu: return x < 0.0f ? a * x : x;
+        case BP_OP_sigmoid: return sigmoid_(x);
+        case BP_OP_tanh: return tanh_(x);
+        case BP_OP_gelu: return gelu_(x, a);
+        case BP_OP_silu: return is_nan(x) || x == K_INFINITY ? x : x * sigmoid_(x);
+        case BP_OP_softplus: return is_nan(x) ? x : (x > 0.0f ? x : 0.0f) + log_(1.0f + exp_(-fabs(x)));
+        case BP_OP_clip: {
             float raised = x < a ? a : x;
             return is_nan(x) ? x : raised > b ? b : raised;
         }

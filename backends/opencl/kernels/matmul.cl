@@ -1,4 +1,5 @@
 #include "common.cl"
+#define P PARAMETERS_OF(MatMul)
 #include "functions.cl"
 #include "tile.cl"
 #include "epilogue.cl"
@@ -13,7 +14,7 @@
 #define WEIGHT(matrix, n, k) weight(words, b, scales, matrix, n, k)
 // Element k of column n of a transposed operand in blocks of 32.
 float weight(constant uint *words, global const uchar *b, global const half *scales, uint matrix, uint n, uint k) {
-    uint i = matrix + n * P(2) + k;
+    uint i = matrix + n * P.depth + k;
     uint block = i >> 5;
 #if defined(Q8)
     float scale = vload_half(block * 17, scales);
@@ -28,7 +29,7 @@ float weight(constant uint *words, global const uchar *b, global const half *sca
 #define B_ARGUMENT READ(b, U)
 #define SCALES_ARGUMENT
 #define SCALES_AT
-#define WEIGHT(matrix, n, k) LOAD_U(b, (matrix) + (TRANSPOSE_B != 0 ? (n) * P(2) + (k) : (k) * P(1) + (n)))
+#define WEIGHT(matrix, n, k) LOAD_U(b, (matrix) + (TRANSPOSE_B != 0 ? (n) * P.depth + (k) : (k) * P.columns + (n)))
 #endif
 
 ENTRY bp_matmul(PARAMETERS, READ(a, T), B_ARGUMENT, EPILOGUE_ARGUMENTS, WRITE(y, T) SCALES_ARGUMENT) {
@@ -36,22 +37,22 @@ ENTRY bp_matmul(PARAMETERS, READ(a, T), B_ARGUMENT, EPILOGUE_ARGUMENTS, WRITE(y,
     local float4 tile_b[BK * ROW_B];
     BEGIN;
     AT(a), AT(b), EPILOGUE_AT, AT(y) SCALES_AT;
-    uint rows = P(0);
-    uint columns = P(1);
-    uint depth = P(2);
+    uint rows = P.rows;
+    uint columns = P.columns;
+    uint depth = P.depth;
     uint tile = group_index();
-    uint first_row = tile % P(3) * BM;
-    uint first_column = tile / P(3) * BN;
+    uint first_row = tile % P.blocks * BM;
+    uint first_column = tile / P.blocks * BN;
     if (first_column >= columns) return;
     uint batch = get_group_id(2);
     uint matrix_a = 0;
     uint matrix_b = 0;
     uint rest = batch;
-    for (uint d = P(4); d-- > 0;) {
-        uint k = rest % P(5 + d);
-        rest /= P(5 + d);
-        matrix_a += k * P(13 + d);
-        matrix_b += k * P(21 + d);
+    for (uint d = P.batch_rank; d-- > 0;) {
+        uint k = rest % WORD(MATMUL_SIZES + d);
+        rest /= WORD(MATMUL_SIZES + d);
+        matrix_a += k * WORD(MATMUL_STEPS_A + d);
+        matrix_b += k * WORD(MATMUL_STEPS_B + d);
     }
     matrix_a *= rows * depth;
     matrix_b *= columns * depth;
@@ -84,7 +85,7 @@ ENTRY bp_matmul(PARAMETERS, READ(a, T), B_ARGUMENT, EPILOGUE_ARGUMENTS, WRITE(y,
         UNROLL for (uint j = 0; j < TN; ++j) {
             uint column = first_column + column_of(j);
             uint place = (batch * rows + row) * columns + column;
-            if (row < rows && column < columns) STORE(y, place, EPILOGUE(29, SUM_OF(sums, i, j), column, place));
+            if (row < rows && column < columns) STORE(y, place, EPILOGUE(MATMUL_EPILOGUE, SUM_OF(sums, i, j), column, place));
         }
     }
 }

@@ -1,5 +1,6 @@
 #include "common.cl"
-// What the device can do at most. MODE 0: each invocation does P(0) rounds of 64 multiply-adds in registers. MODE 1: reads P(0)
+#define P PARAMETERS_OF(Peak)
+// What the device can do at most. MODE 0: each invocation does P.rounds rounds of 64 multiply-adds in registers. MODE 1: reads P.rounds
 // elements of four words, in strides of the whole dispatch.
 #define MODE C1
 ENTRY bp_peak(PARAMETERS, READ(x, uint4), WRITE(y, uint)) {
@@ -9,7 +10,7 @@ ENTRY bp_peak(PARAMETERS, READ(x, uint4), WRITE(y, uint)) {
 #if MODE == 0
     float a = (float)i * 1e-9f + 0.999f;
     float4 s0 = (float4)(a), s1 = (float4)(1.0f + a), s2 = (float4)(2.0f + a), s3 = (float4)(3.0f + a);
-    for (uint round = 0; round < P(0); ++round) {
+    for (uint round = 0; round < P.rounds; ++round) {
         UNROLL for (uint step = 0; step < 4; ++step) {
             s0 = s0 * a + (float4)(0.001f);
             s1 = s1 * a + (float4)(0.001f);
@@ -22,7 +23,7 @@ ENTRY bp_peak(PARAMETERS, READ(x, uint4), WRITE(y, uint)) {
 #else
     uint all = 0;
     uint step = get_num_groups(0) * get_num_groups(1) * LOCAL;
-    for (uint at = i; at < P(0); at += step) {
+    for (uint at = i; at < P.rounds; at += step) {
         uint4 v = x[at];
         all ^= v.x ^ v.y ^ v.z ^ v.w;
     }

@@ -1,4 +1,5 @@
 #include "common.cl"
+#define P PARAMETERS_OF(Reduce)
 // Reductions: a workgroup a result. Parameters: results, n, 1 / n, then loops over what is kept (rank, size[8], stride[8] of x),
 // then over what is reduced.
 #if defined(INTEGER)
@@ -28,9 +29,9 @@
 
 uint offset_of(constant uint *words, uint at, uint i) {
     uint offset = 0;
-    for (uint d = P(at); d-- > 0;) {
-        uint size = P(at + 1 + d);
-        offset += (d == 0 ? i : i % size) * P(at + 9 + d);
+    for (uint d = WORD(at); d-- > 0;) {
+        uint size = WORD(at + NEST_SIZES + d);
+        offset += (d == 0 ? i : i % size) * WORD(at + NEST_STRIDES + d);
         i /= size;
     }
     return offset;
@@ -38,12 +39,12 @@ uint offset_of(constant uint *words, uint at, uint i) {
 
 V combine(V a, V b) {
 #if defined(INTEGER)
-    if (OP == 92) return a > b ? a : b;
-    if (OP == 93) return a < b ? a : b;
+    if (OP == BP_OP_reduce_max) return a > b ? a : b;
+    if (OP == BP_OP_reduce_min) return a < b ? a : b;
     return (V)((M)a + (M)b);
 #else
-    if (OP == 92) return is_nan(a) ? a : is_nan(b) ? b : a > b ? a : b;
-    if (OP == 93) return is_nan(a) ? a : is_nan(b) ? b : a < b ? a : b;
+    if (OP == BP_OP_reduce_max) return is_nan(a) ? a : is_nan(b) ? b : a > b ? a : b;
+    if (OP == BP_OP_reduce_min) return is_nan(a) ? a : is_nan(b) ? b : a < b ? a : b;
     return a + b;
 #endif
 }
@@ -53,12 +54,12 @@ ENTRY bp_reduce(PARAMETERS, READ(x, E), WRITE(y, E)) {
     BEGIN;
     AT(x), AT(y);
     uint row = group_index();
-    if (row >= P(0)) return;
-    uint n = P(1);
+    if (row >= P.results) return;
+    uint n = P.n;
     uint t = get_local_id(0);
-    uint start = offset_of(words, 3, row);
-    V v = OP == 92 ? LEAST : OP == 93 ? MOST : (V)0;
-    FOR_EACH_OF(i, n) v = combine(v, LOAD_E(x, start + offset_of(words, 20, i)));
+    uint start = offset_of(words, REDUCE_KEPT, row);
+    V v = OP == BP_OP_reduce_max ? LEAST : OP == BP_OP_reduce_min ? MOST : (V)0;
+    FOR_EACH_OF(i, n) v = combine(v, LOAD_E(x, start + offset_of(words, REDUCE_SUMMED, i)));
     partial[t] = v;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint step = LOCAL / 2; step > 0; step /= 2) {
@@ -67,9 +68,9 @@ ENTRY bp_reduce(PARAMETERS, READ(x, E), WRITE(y, E)) {
     }
     v = partial[0];
 #if defined(INTEGER)
-    if (OP == 91) v = n == 0 ? (V)0 : v / (V)n;
+    if (OP == BP_OP_reduce_mean) v = n == 0 ? (V)0 : v / (V)n;
 #else
-    if (OP == 91) v = n == 0 ? K_NAN : v / (float)n;
+    if (OP == BP_OP_reduce_mean) v = n == 0 ? K_NAN : v / (float)n;
 #endif
     if (t == 0) STORE_E(y, row, v);
 }

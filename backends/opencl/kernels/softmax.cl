@@ -1,4 +1,5 @@
 #include "common.cl"
+#define P PARAMETERS_OF(Softmax)
 #include "functions.cl"
 #include "reduction.cl"
 // Softmax: a workgroup a row. Parameters: rows, n, stride of the axis.
@@ -7,9 +8,9 @@ ENTRY bp_softmax(PARAMETERS, READ(x, T), WRITE(y, T)) {
     BEGIN;
     AT(x), AT(y);
     uint row = group_index();
-    if (row >= P(0)) return;
-    uint n = P(1);
-    uint stride = P(2);
+    if (row >= P.rows) return;
+    uint n = P.n;
+    uint stride = P.stride;
     uint start = row / stride * stride * n + row % stride;
     uint t = get_local_id(0);
     float most = -K_INFINITY;

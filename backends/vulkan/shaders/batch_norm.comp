@@ -1,5 +1,6 @@
 #version 450
 #include "common.glsl"
+PARAMETERS(BatchNorm)
 // BatchNorm. Parameters: elements, channels, pixels, epsilon.
 READ(1, x, T);
 READ(2, scale, T);
@@ -9,8 +10,8 @@ READ(5, variance, T);
 WRITE(6, y, T);
 void main() {
     uint i = invocation_index();
-    if (i >= P(0)) return;
-    uint c = i / P(2) % P(1);
-    float factor = float(scale[base[1] + c]) / sqrt(float(variance[base[4] + c]) + PF(3));
+    if (i >= P.elements) return;
+    uint c = i / P.pixels % P.channels;
+    float factor = float(scale[base[1] + c]) / sqrt(float(variance[base[4] + c]) + P.epsilon);
     y[base[5] + i] = T((float(x[base[0] + i]) - float(mean[base[3] + c])) * factor + float(bias[base[2] + c]));
 }

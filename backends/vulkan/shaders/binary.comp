@@ -1,5 +1,6 @@
 #version 450
 #include "common.glsl"
+PARAMETERS(Binary)
 // z = op(x, y) with broadcasting; z is dense. Parameters: elements, then the loops.
 #if defined(INTEGER)
 #if defined(LONG)
@@ -22,22 +23,22 @@ WRITE(3, z, E);
 V apply(V a, V b) {
 #if defined(INTEGER)
     switch (OP) {
-        case 40u: return a + b;
-        case 41u: return a - b;
-        case 42u: return a * b;
-        case 43u: return b == V(0) ? V(0) : b == V(-1) ? -a : a / b;
-        case 45u: return a > b ? a : b;
-        case 46u: return a < b ? a : b;
+        case BP_OP_add: return a + b;
+        case BP_OP_sub: return a - b;
+        case BP_OP_mul: return a * b;
+        case BP_OP_div: return b == V(0) ? V(0) : b == V(-1) ? -a : a / b;
+        case BP_OP_max: return a > b ? a : b;
+        case BP_OP_min: return a < b ? a : b;
     }
 #else
     switch (OP) {
-        case 40u: return a + b;
-        case 41u: return a - b;
-        case 42u: return a * b;
-        case 43u: return a / b;
-        case 44u: return pow_(a, b);
-        case 45u: return is_nan(a) ? a : is_nan(b) ? b : a > b ? a : b;
-        case 46u: return is_nan(a) ? a : is_nan(b) ? b : a < b ? a : b;
+        case BP_OP_add: return a + b;
+        case BP_OP_sub: return a - b;
+        case BP_OP_mul: return a * b;
+        case BP_OP_div: return a / b;
+        case BP_OP_pow: return pow_(a, b);
+        case BP_OP_max: return is_nan(a) ? a : is_nan(b) ? b : a > b ? a : b;
+        case BP_OP_min: return is_nan(a) ? a : is_nan(b) ? b : a < b ? a : b;
     }
 #endif
     return a;
@@ -45,7 +46,7 @@ V apply(V a, V b) {
 
 void main() {
     uint i = invocation_index();
-    if (i >= P(0)) return;
-    uvec2 at = nest_offsets(1, i);
+    if (i >= P.elements) return;
+    uvec2 at = nest_offsets(BINARY_NEST, i);
     z[base[2] + i] = E(apply(V(x[base[0] + at.x]), V(y[base[1] + at.y])));
 }

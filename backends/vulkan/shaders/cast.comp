@@ -2,6 +2,7 @@
 #define BYTE
 #define SHORT
 #include "common.glsl"
+PARAMETERS(Cast)
 // Conversion between any two element types. Parameters: elements. Operands are bound three times, as bytes, shorts and words;
 // base counts bytes. WIDE: with 64-bit types.
 #if defined(WIDE)
@@ -67,7 +68,7 @@ uint single_to_brain(uint bits, bool cut) {
 float block_value(uint i) {
     uint block = i >> 5;
     uint k = i & 31u;
-    if (FROM == 12u) {
+    if (FROM == BP_Q8_0) {
         float scale = uintBitsToFloat(half_to_single(short_of(block * 17)));
         return scale * float(signed_of(byte_of(block * 34 + 2 + k), 8));
     }
@@ -76,48 +77,48 @@ float block_value(uint i) {
     return scale * float(int(k < 16u ? pair & 15u : pair >> 4) - 8);
 }
 
-bool from_float() { return FROM <= 4u || FROM >= 12u; }
+bool from_float() { return FROM <= BP_F64 || FROM >= BP_Q8_0; }
 
 uint load_single(uint i) {
-    if (FROM == 1u) return word_of(i);
-    if (FROM == 2u) return half_to_single(short_of(i));
-    if (FROM == 3u) return short_of(i) << 16;
+    if (FROM == BP_F32) return word_of(i);
+    if (FROM == BP_F16) return half_to_single(short_of(i));
+    if (FROM == BP_BF16) return short_of(i) << 16;
     return floatBitsToUint(block_value(i));
 }
 
 int load_whole(uint i) {
     switch (FROM) {
-        case 5u: return signed_of(byte_of(i), 8);
-        case 7u: return signed_of(short_of(i), 16);
-        case 8u: return int(short_of(i));
-        case 9u: return int(word_of(i));
-        case 11u: return byte_of(i) != 0u ? 1 : 0;
+        case BP_I8: return signed_of(byte_of(i), 8);
+        case BP_I16: return signed_of(short_of(i), 16);
+        case BP_U16: return int(short_of(i));
+        case BP_I32: return int(word_of(i));
+        case BP_BOOL: return byte_of(i) != 0u ? 1 : 0;
     }
     return int(byte_of(i));
 }
 
 void store_bits(uint i, uint value) {
     switch (TO) {
-        case 5u:
-        case 6u:
-        case 11u: y1[base[3] + i] = uint8_t(value); break;
-        case 2u:
-        case 3u:
-        case 7u:
-        case 8u: y2[(base[4] >> 1) + i] = uint16_t(value); break;
+        case BP_I8:
+        case BP_U8:
+        case BP_BOOL: y1[base[3] + i] = uint8_t(value); break;
+        case BP_F16:
+        case BP_BF16:
+        case BP_I16:
+        case BP_U16: y2[(base[4] >> 1) + i] = uint16_t(value); break;
         default: y4[(base[5] >> 2) + i] = value;
     }
 }
 
-int least_of() { return TO == 5u ? -128 : TO == 7u ? -32768 : TO == 6u || TO == 8u ? 0 : -2147483648; }
-int most_of() { return TO == 5u ? 127 : TO == 6u ? 255 : TO == 7u ? 32767 : TO == 8u ? 65535 : 2147483647; }
+int least_of() { return TO == BP_I8 ? -128 : TO == BP_I16 ? -32768 : TO == BP_U8 || TO == BP_U16 ? 0 : -2147483648; }
+int most_of() { return TO == BP_I8 ? 127 : TO == BP_U8 ? 255 : TO == BP_I16 ? 32767 : TO == BP_U16 ? 65535 : 2147483647; }
 
 void store_single(uint i, uint bits, bool cut) {
-    if (TO == 1u) store_bits(i, bits);
-    if (TO == 2u) store_bits(i, single_to_half(bits, cut));
-    if (TO == 3u) store_bits(i, single_to_brain(bits, cut));
-    if (TO == 11u) store_bits(i, (bits & 0x7fffffffu) != 0u ? 1u : 0u);
-    if (TO >= 5u && TO <= 9u) {
+    if (TO == BP_F32) store_bits(i, bits);
+    if (TO == BP_F16) store_bits(i, single_to_half(bits, cut));
+    if (TO == BP_BF16) store_bits(i, single_to_brain(bits, cut));
+    if (TO == BP_BOOL) store_bits(i, (bits & 0x7fffffffu) != 0u ? 1u : 0u);
+    if (TO >= BP_I8 && TO <= BP_I32) {
         float v = nan_bits(bits) ? 0.0 : uintBitsToFloat(bits);
         int whole = v >= 2147483648.0 ? 2147483647 : v <= -2147483648.0 ? -2147483648 : int(v);
         store_bits(i, uint(clamp(whole, least_of(), most_of())));
@@ -137,10 +138,10 @@ uint odd_single(uint magnitude, bool negative) {
 }
 
 void store_whole(uint i, int value) {
-    if (TO == 1u) store_bits(i, floatBitsToUint(float(value)));
-    if (TO == 2u || TO == 3u) store_single(i, odd_single(value < 0 ? uint(-value) : uint(value), value < 0), false);
-    if (TO == 11u) store_bits(i, value != 0 ? 1u : 0u);
-    if (TO >= 5u && TO <= 9u) store_bits(i, uint(clamp(value, least_of(), most_of())));
+    if (TO == BP_F32) store_bits(i, floatBitsToUint(float(value)));
+    if (TO == BP_F16 || TO == BP_BF16) store_single(i, odd_single(value < 0 ? uint(-value) : uint(value), value < 0), false);
+    if (TO == BP_BOOL) store_bits(i, value != 0 ? 1u : 0u);
+    if (TO >= BP_I8 && TO <= BP_I32) store_bits(i, uint(clamp(value, least_of(), most_of())));
 }
 
 #if defined(WIDE)
@@ -152,11 +153,11 @@ void store_long(uint i, int64_t v) {
     bool negative = v < 0;
     uint64_t magnitude = negative ? uint64_t(-v) : uint64_t(v);
     uvec2 parts = unpackUint2x32(magnitude);
-    if (TO == 10u) {
+    if (TO == BP_I64) {
         store_pair(i, unpackUint2x32(uint64_t(v)));
-    } else if (TO == 11u) {
+    } else if (TO == BP_BOOL) {
         store_bits(i, v != 0 ? 1u : 0u);
-    } else if (TO <= 3u) {
+    } else if (TO <= BP_BF16) {
         // To float32 with the digits that are cut in `cut`; to float32 itself by rounding those here.
         int top = parts.y != 0u ? 32 + findMSB(parts.y) : parts.x != 0u ? findMSB(parts.x) : 0;
         int drop = max(0, top - 23);
@@ -164,7 +165,7 @@ void store_long(uint i, int64_t v) {
         uint64_t dropped = magnitude - (kept << drop);
         uint m = uint(kept);
         uint64_t tie = drop > 0 ? uint64_t(1) << (drop - 1) : uint64_t(0);
-        if (TO == 1u && drop > 0 && (dropped > tie || (dropped == tie && (m & 1u) != 0u))) m += 1u;
+        if (TO == BP_F32 && drop > 0 && (dropped > tie || (dropped == tie && (m & 1u) != 0u))) m += 1u;
         if (TO != 1u && dropped != 0) m |= 1u;
         float value = float(m) * uintBitsToFloat(uint(127 + drop) << 23);
         uint bits = floatBitsToUint(value) | (negative ? 0x80000000u : 0u);
@@ -262,26 +263,26 @@ uvec2 long_to_double(uvec2 parts) {
     return uvec2(parts.x, sign_bit | ((uint(power - 1) << 20) + parts.y));
 }
 bool converted_wide(uint i) {
-    if (FROM == 10u) {
+    if (FROM == BP_I64) {
         int64_t v = packInt2x32(ivec2(word_of(2 * i), word_of(2 * i + 1)));
-        if (TO == 4u) store_pair(i, long_to_double(uvec2(word_of(2 * i), word_of(2 * i + 1))));
+        if (TO == BP_F64) store_pair(i, long_to_double(uvec2(word_of(2 * i), word_of(2 * i + 1))));
         else store_long(i, v);
         return true;
     }
-    if (FROM == 4u) {
+    if (FROM == BP_F64) {
         uvec2 v = uvec2(word_of(2 * i), word_of(2 * i + 1));
-        if (TO == 4u) store_pair(i, v);
-        else if (TO == 10u || (TO >= 5u && TO <= 9u)) store_long(i, double_to_long(v));
-        else if (TO == 11u) store_bits(i, (v.x | (v.y & 0x7fffffffu)) != 0u ? 1u : 0u);
+        if (TO == BP_F64) store_pair(i, v);
+        else if (TO == BP_I64 || (TO >= BP_I8 && TO <= BP_I32)) store_long(i, double_to_long(v));
+        else if (TO == BP_BOOL) store_bits(i, (v.x | (v.y & 0x7fffffffu)) != 0u ? 1u : 0u);
         else store_single(i, double_to_single(v, TO != 1u), false);
         return true;
     }
-    if (TO == 4u) {
+    if (TO == BP_F64) {
         int whole = load_whole(i);
         store_pair(i, from_float() ? single_to_double(load_single(i)) : long_to_double(uvec2(whole, whole >> 31)));
         return true;
     }
-    if (TO == 10u) {
+    if (TO == BP_I64) {
         store_long(i, from_float() ? single_to_long(load_single(i)) : packInt2x32(ivec2(load_whole(i), load_whole(i) >> 31)));
         return true;
     }
@@ -291,7 +292,7 @@ bool converted_wide(uint i) {
 
 void main() {
     uint i = invocation_index();
-    if (i >= P(0)) return;
+    if (i >= P.elements) return;
 #if defined(WIDE)
     if (converted_wide(i)) return;
 #endif

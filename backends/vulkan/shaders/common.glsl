@@ -18,10 +18,13 @@ layout(local_size_x_id = 0) in;
 
 // First element of each operand: where a tensor does not start at a descriptor's alignment.
 layout(push_constant) uniform Push { uint base[7]; };
-// The parameters of this dispatch.
-layout(set = 0, binding = 0, std140) uniform Parameters { uvec4 words[32]; };
-uint P(uint i) { return words[i >> 2][i & 3]; }
-float PF(uint i) { return uintBitsToFloat(P(i)); }
+#include "kernel_ids.h"
+#include "kernel_parameters.h"
+// The parameters of this dispatch: as the record of the kernel, P.field, and as words, for its lists.
+#define PARAMETERS(name) layout(set = 0, binding = 0, std140) uniform name##Block { name##Parameters P; };
+layout(set = 0, binding = 0, std140) uniform Words { uvec4 words[32]; };
+uint WORD(uint i) { return words[i >> 2][i & 3]; }
+float WORD_FLOAT(uint i) { return uintBitsToFloat(WORD(i)); }
 
 // Workgroups and invocations counted through; a long range is dispatched in rows.
 uint group_index() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }

@@ -1,5 +1,6 @@
 #version 450
 #include "common.glsl"
+PARAMETERS(Conv)
 #if defined(HALF_WEIGHTS)
 #extension GL_EXT_shader_16bit_storage : require
 #define U float16_t
@@ -34,12 +35,12 @@ float next_b[kFetchB];
 uint first_filter;
 
 void fetch(Source from, uint first, uint first_row, uint t) {
-    uint kernel_h = KERNEL != 0 ? KERNEL : P(7);
-    uint kernel_w = KERNEL != 0 ? KERNEL : P(8);
+    uint kernel_h = KERNEL != 0 ? KERNEL : P.kernel_h;
+    uint kernel_w = KERNEL != 0 ? KERNEL : P.kernel_w;
     uint taps = kernel_h * kernel_w;
-    uint depth = P(1) * taps;
-    int height = int(P(3));
-    int width = int(P(4));
+    uint depth = P.channels * taps;
+    int height = int(P.height);
+    int width = int(P.width);
     uint map_size = uint(height * width);
     bool there_a[kFetchA];
     bool there_b[kFetchB];
@@ -47,7 +48,7 @@ void fetch(Source from, uint first, uint first_row, uint t) {
         uint at = i * LOCAL + t;
         uint m = first_row + at / BK;
         uint k = first + at % BK;
-        there_a[i] = at < BM * BK && m < P(0) && k < depth;
+        there_a[i] = at < BM * BK && m < P.outputs && k < depth;
         next_a[i] = float(w[there_a[i] ? first_filter + m * depth + k : first_filter]);
     }
     [[unroll]] for (uint i = 0; i < kFetchB; ++i) {
@@ -59,8 +60,8 @@ void fetch(Source from, uint first, uint first_row, uint t) {
             there_b[i] = k < depth && (from.inside >> tap & 1u) != 0u;
             place = from.corner + int(tap / kernel_w) * width + int(tap % kernel_w);
         } else {
-            int row = from.top + int(tap / kernel_w) * (UNIT_STEPS != 0 ? 1 : int(P(13)));
-            int column = from.left + int(tap % kernel_w) * (UNIT_STEPS != 0 ? 1 : int(P(14)));
+            int row = from.top + int(tap / kernel_w) * (UNIT_STEPS != 0 ? 1 : int(P.dilation_h));
+            int column = from.left + int(tap % kernel_w) * (UNIT_STEPS != 0 ? 1 : int(P.dilation_w));
             there_b[i] = from.valid && k < depth && row >= 0 && row < height && column >= 0 && column < width;
             place = row * width + column;
         }
@@ -79,28 +80,28 @@ void keep(uint t) {
 }
 
 void main() {
-    uint outputs = P(0);
-    uint channels = P(1);
-    uint groups = P(2);
-    int height = int(P(3));
-    int width = int(P(4));
-    uint out_width = P(6);
-    uint pixels = P(5) * out_width;
-    uint kernel_h = KERNEL != 0 ? KERNEL : P(7);
-    uint kernel_w = KERNEL != 0 ? KERNEL : P(8);
+    uint outputs = P.outputs;
+    uint channels = P.channels;
+    uint groups = P.groups;
+    int height = int(P.height);
+    int width = int(P.width);
+    uint out_width = P.out_width;
+    uint pixels = P.out_height * out_width;
+    uint kernel_h = KERNEL != 0 ? KERNEL : P.kernel_h;
+    uint kernel_w = KERNEL != 0 ? KERNEL : P.kernel_w;
     uint taps = kernel_h * kernel_w;
     uint depth = channels * taps;
     uint tile = group_index();
-    uint first_row = tile % P(15) * BM;
-    uint first_column = tile / P(15) * BN;
+    uint first_row = tile % P.blocks * BM;
+    uint first_column = tile / P.blocks * BN;
     if (first_column >= pixels) return;
     uint image = gl_WorkGroupID.z / groups;
     uint group = gl_WorkGroupID.z % groups;
     uint t = gl_LocalInvocationID.x;
     uint pixel = first_column + t % BN;
     bool valid = pixel < pixels;
-    int top = int(pixel / out_width * (UNIT_STEPS != 0 ? 1u : P(9))) - int(P(11));
-    int left = int(pixel % out_width * (UNIT_STEPS != 0 ? 1u : P(10))) - int(P(12));
+    int top = int(pixel / out_width * (UNIT_STEPS != 0 ? 1u : P.stride_h)) - int(P.pad_top);
+    int left = int(pixel % out_width * (UNIT_STEPS != 0 ? 1u : P.stride_w)) - int(P.pad_left);
     uint map_size = uint(height * width);
     uint map = base[0] + (image * groups + group) * channels * map_size;
     int corner = top * width + left;
@@ -131,7 +132,7 @@ void main() {
             if (row >= outputs || at >= pixels) continue;
             uint channel = group * outputs + row;
             uint place = (image * groups * outputs + channel) * pixels + at;
-            y[base[5] + place] = T(epilogue(16, sum_of(i, j), channel, place));
+            y[base[5] + place] = T(epilogue(CONV_EPILOGUE, sum_of(i, j), channel, place));
         }
     }
 }

@@ -6,6 +6,7 @@
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_EXT_shader_16bit_storage : require
 #include "common.glsl"
+PARAMETERS(Conv)
 #include "epilogue.glsl"
 // As conv.comp, on the matrix units: operands in f16, sums in float32. A workgroup of four subgroups of 32 makes 64 output channels x 128
 // pixels; each subgroup 64 x 32. Parameters as conv.comp.
@@ -36,19 +37,19 @@ float16_t next_b[BK];
 uint first_filter;
 
 void fetch(Source from, uint first, uint first_row, uint t) {
-    uint kernel_h = KERNEL != 0 ? KERNEL : P(7);
-    uint kernel_w = KERNEL != 0 ? KERNEL : P(8);
+    uint kernel_h = KERNEL != 0 ? KERNEL : P.kernel_h;
+    uint kernel_w = KERNEL != 0 ? KERNEL : P.kernel_w;
     uint taps = kernel_h * kernel_w;
-    uint depth = P(1) * taps;
-    int height = int(P(3));
-    int width = int(P(4));
+    uint depth = P.channels * taps;
+    int height = int(P.height);
+    int width = int(P.width);
     uint map_size = uint(height * width);
     bool there_a[BM / 4];
     bool there_b[BK];
     [[unroll]] for (uint i = 0; i < BM / 4; ++i) {
         uint m = first_row + i * 4 + t / 32;
         uint k = first + t % 32;
-        there_a[i] = m < P(0) && k < depth;
+        there_a[i] = m < P.outputs && k < depth;
         next_a[i] = float16_t(w[there_a[i] ? first_filter + m * depth + k : first_filter]);
     }
     [[unroll]] for (uint i = 0; i < BK; ++i) {
@@ -60,8 +61,8 @@ void fetch(Source from, uint first, uint first_row, uint t) {
             there_b[i] = k < depth && (from.inside >> tap & 1u) != 0u;
             place = from.corner + int(tap / kernel_w) * width + int(tap % kernel_w);
         } else {
-            int row = from.top + int(tap / kernel_w * P(13));
-            int column = from.left + int(tap % kernel_w * P(14));
+            int row = from.top + int(tap / kernel_w * P.dilation_h);
+            int column = from.left + int(tap % kernel_w * P.dilation_w);
             there_b[i] = from.valid && k < depth && row >= 0 && row < height && column >= 0 && column < width;
             place = row * width + column;
         }
@@ -77,28 +78,28 @@ void keep(uint t) {
 }
 
 void main() {
-    uint outputs = P(0);
-    uint channels = P(1);
-    uint groups = P(2);
-    int height = int(P(3));
-    int width = int(P(4));
-    uint out_width = P(6);
-    uint pixels = P(5) * out_width;
-    uint kernel_h = KERNEL != 0 ? KERNEL : P(7);
-    uint kernel_w = KERNEL != 0 ? KERNEL : P(8);
+    uint outputs = P.outputs;
+    uint channels = P.channels;
+    uint groups = P.groups;
+    int height = int(P.height);
+    int width = int(P.width);
+    uint out_width = P.out_width;
+    uint pixels = P.out_height * out_width;
+    uint kernel_h = KERNEL != 0 ? KERNEL : P.kernel_h;
+    uint kernel_w = KERNEL != 0 ? KERNEL : P.kernel_w;
     uint taps = kernel_h * kernel_w;
     uint depth = channels * taps;
     uint tile = group_index();
-    uint first_row = tile % P(15) * BM;
-    uint first_column = tile / P(15) * BN;
+    uint first_row = tile % P.blocks * BM;
+    uint first_column = tile / P.blocks * BN;
     if (first_column >= pixels) return;
     uint image = gl_WorkGroupID.z / groups;
     uint group = gl_WorkGroupID.z % groups;
     uint t = gl_LocalInvocationID.x;
     uint pixel = first_column + t;
     bool valid = pixel < pixels;
-    int top = int(pixel / out_width * P(9)) - int(P(11));
-    int left = int(pixel % out_width * P(10)) - int(P(12));
+    int top = int(pixel / out_width * P.stride_h) - int(P.pad_top);
+    int left = int(pixel % out_width * P.stride_w) - int(P.pad_left);
     uint map_size = uint(height * width);
     uint map = base[0] + (image * groups + group) * channels * map_size;
     int corner = top * width + left;
@@ -145,7 +146,7 @@ void main() {
                 if (row < outputs && column < pixels) {
                     uint channel = group * outputs + row;
                     uint place = (image * groups * outputs + channel) * pixels + column;
-                    y[base[5] + place] = T(epilogue(16, stage[mine + at], channel, place));
+                    y[base[5] + place] = T(epilogue(CONV_EPILOGUE, stage[mine + at], channel, place));
                 }
             }
             barrier();

@@ -1,5 +1,6 @@
 #version 450
 #include "common.glsl"
+PARAMETERS(ConvDepthwise)
 #if defined(HALF_WEIGHTS)
 #extension GL_EXT_shader_16bit_storage : require
 #define U float16_t
@@ -14,26 +15,26 @@ READ(2, w, U);
 WRITE(6, y, T);
 void main() {
     uint i = invocation_index();
-    if (i >= P(15)) return;
-    int height = int(P(3));
-    int width = int(P(4));
-    uint pixels = P(5) * P(6);
+    if (i >= P.elements) return;
+    int height = int(P.height);
+    int width = int(P.width);
+    uint pixels = P.out_height * P.out_width;
     uint map = i / pixels;
     uint pixel = i % pixels;
-    uint channel = map % P(2);
-    int top = int(pixel / P(6) * P(9)) - int(P(11));
-    int left = int(pixel % P(6) * P(10)) - int(P(12));
+    uint channel = map % P.groups;
+    int top = int(pixel / P.out_width * P.stride_h) - int(P.pad_top);
+    int left = int(pixel % P.out_width * P.stride_w) - int(P.pad_left);
     uint from = base[0] + map * uint(height * width);
-    uint filters = base[1] + channel * P(7) * P(8);
+    uint filters = base[1] + channel * P.kernel_h * P.kernel_w;
     float sum = 0.0;
-    for (uint r = 0; r < P(7); ++r) {
-        int row = top + int(r * P(13));
+    for (uint r = 0; r < P.kernel_h; ++r) {
+        int row = top + int(r * P.dilation_h);
         if (row < 0 || row >= height) continue;
-        for (uint s = 0; s < P(8); ++s) {
-            int place = left + int(s * P(14));
+        for (uint s = 0; s < P.kernel_w; ++s) {
+            int place = left + int(s * P.dilation_w);
             if (place < 0 || place >= width) continue;
-            sum += float(x[from + uint(row * width + place)]) * float(w[filters + r * P(8) + s]);
+            sum += float(x[from + uint(row * width + place)]) * float(w[filters + r * P.kernel_w + s]);
         }
     }
-    y[base[5] + i] = T(epilogue(16, sum, channel, i));
+    y[base[5] + i] = T(epilogue(CONV_EPILOGUE, sum, channel, i));
 }

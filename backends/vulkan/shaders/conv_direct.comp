@@ -1,5 +1,6 @@
 #version 450
 #include "common.glsl"
+PARAMETERS(Conv)
 #if defined(HALF_WEIGHTS)
 #extension GL_EXT_shader_16bit_storage : require
 #define U float16_t
@@ -15,16 +16,16 @@ WRITE(6, y, T);
 const uint kOutputs = 8;
 const uint kPixels = 4;
 void main() {
-    uint outputs = P(0);
-    uint channels = P(1);
-    uint groups = P(2);
-    int height = int(P(3));
-    int width = int(P(4));
-    uint pixels = P(5) * P(6);
-    uint taps = P(7) * P(8);
+    uint outputs = P.outputs;
+    uint channels = P.channels;
+    uint groups = P.groups;
+    int height = int(P.height);
+    int width = int(P.width);
+    uint pixels = P.out_height * P.out_width;
+    uint taps = P.kernel_h * P.kernel_w;
     uint depth = channels * taps;
-    uint first_row = group_index() % P(15) * kOutputs;
-    uint first_pixel = group_index() / P(15) * gl_WorkGroupSize.x * kPixels + gl_LocalInvocationID.x;
+    uint first_row = group_index() % P.blocks * kOutputs;
+    uint first_pixel = group_index() / P.blocks * gl_WorkGroupSize.x * kPixels + gl_LocalInvocationID.x;
     uint image = gl_WorkGroupID.z / groups;
     uint group = gl_WorkGroupID.z % groups;
     uint map_size = uint(height * width);
@@ -36,21 +37,21 @@ void main() {
     float sums[kPixels * kOutputs];
     [[unroll]] for (uint p = 0; p < kPixels; ++p) {
         uint pixel = first_pixel + p * gl_WorkGroupSize.x;
-        top[p] = pixel < pixels ? int(pixel / P(6) * P(9)) - int(P(11)) : height;
-        left[p] = int(pixel % P(6) * P(10)) - int(P(12));
+        top[p] = pixel < pixels ? int(pixel / P.out_width * P.stride_h) - int(P.pad_top) : height;
+        left[p] = int(pixel % P.out_width * P.stride_w) - int(P.pad_left);
         [[unroll]] for (uint i = 0; i < kOutputs; ++i) sums[p * kOutputs + i] = 0.0;
     }
-    for (uint r = 0; r < P(7); ++r) {
-        for (uint s = 0; s < P(8); ++s) {
+    for (uint r = 0; r < P.kernel_h; ++r) {
+        for (uint s = 0; s < P.kernel_w; ++s) {
             uint from[kPixels];
             bool there[kPixels];
             [[unroll]] for (uint p = 0; p < kPixels; ++p) {
-                int row = top[p] + int(r * P(13));
-                int place = left[p] + int(s * P(14));
+                int row = top[p] + int(r * P.dilation_h);
+                int place = left[p] + int(s * P.dilation_w);
                 there[p] = row >= 0 && row < height && place >= 0 && place < width;
                 from[p] = there[p] ? map + uint(row * width + place) : map;
             }
-            uint at = filters + r * P(8) + s;
+            uint at = filters + r * P.kernel_w + s;
             for (uint c = 0; c < channels; ++c) {
                 float v[kPixels];
                 [[unroll]] for (uint p = 0; p < kPixels; ++p) {
@@ -73,7 +74,7 @@ void main() {
             if (i > most) continue;
             uint channel = group * outputs + first_row + i;
             uint to = (image * groups * outputs + channel) * pixels + pixel;
-            y[base[5] + to] = T(epilogue(16, sums[p * kOutputs + i], channel, to));
+            y[base[5] + to] = T(epilogue(CONV_EPILOGUE, sums[p * kOutputs + i], channel, to));
         }
     }
 }

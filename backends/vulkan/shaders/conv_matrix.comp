@@ -6,6 +6,7 @@
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_EXT_shader_16bit_storage : require
 #include "common.glsl"
+PARAMETERS(Conv)
 #include "epilogue.glsl"
 // Convolution of 1x1, 3x3 and 5x5 with steps of 1 on the matrix units: operands in f16, sums in float32. A subgroup of 32 (a warp) makes
 // 16 * TILES output channels of ROWS_OF_WARP x COLUMNS_OF_WARP pixels; a workgroup has DOWN of them over output channels, ACROSS over columns,
@@ -60,7 +61,7 @@ vec4 unpack(uvec2 v) { return vec4(unpackHalf2x16(v.x), unpackHalf2x16(v.y)); }
 // Is this one of the epilogue's steps?
 bool has_step(uint kind) {
     bool found = false;
-    [[unroll]] for (uint k = 0; k < 6; ++k) found = found || (EPILOGUE_KINDS >> (4 * k) & 15u) - 1u == kind;
+    [[unroll]] for (uint k = 0; k < EPILOGUE_STEPS; ++k) found = found || (EPILOGUE_KINDS >> (4 * k) & 15u) - 1u == kind;
     return found;
 }
 
@@ -80,21 +81,21 @@ vec4 residual_4(uint which, uint place, int count) {
 // Four pixels of a channel, of which the first `count` are there, with what the epilogue adds to them first.
 void finish(vec4 v, float own_bias, vec4 added, vec4 added_too, uint place, int count) {
     if (count <= 0) return;
-    [[unroll]] for (uint k = 0; k < 6; ++k) {
+    [[unroll]] for (uint k = 0; k < EPILOGUE_STEPS; ++k) {
         uint kind = (EPILOGUE_KINDS >> (4 * k) & 15u) - 1u;
-        float a = PF(18 + 3 * k);
-        float b = PF(19 + 3 * k);
+        float a = WORD_FLOAT(CONV_EPILOGUE + 2 + 3 * k);
+        float b = WORD_FLOAT(CONV_EPILOGUE + 3 + 3 * k);
         bvec4 nan = greaterThan(floatBitsToUint(v) & 0x7fffffffu, uvec4(0x7f800000u));
-        if (kind == 0u) v += own_bias;
-        else if (kind == 1u) v = mix(mix(v, vec4(0.0), lessThan(v, vec4(0.0))), v, nan);
-        else if (kind == 2u) v = mix(v, a * v, lessThan(v, vec4(0.0)));
-        else if (kind == 3u) {
+        if (kind == EPILOGUE_BIAS) v += own_bias;
+        else if (kind == EPILOGUE_RELU) v = mix(mix(v, vec4(0.0), lessThan(v, vec4(0.0))), v, nan);
+        else if (kind == EPILOGUE_LEAKY) v = mix(v, a * v, lessThan(v, vec4(0.0)));
+        else if (kind == EPILOGUE_CLIP) {
             vec4 raised = mix(v, vec4(a), lessThan(v, vec4(a)));
             v = mix(mix(raised, vec4(b), greaterThan(raised, vec4(b))), v, nan);
         }
-        else if (kind == 4u) v *= a;
-        else if (kind == 5u) v += added;
-        else if (kind == 6u) v += added_too;
+        else if (kind == EPILOGUE_SCALE) v *= a;
+        else if (kind == EPILOGUE_ADD_FIRST) v += added;
+        else if (kind == EPILOGUE_ADD_SECOND) v += added_too;
     }
     uint to = base[5] + place;
     f16vec4 rounded = f16vec4(v);
@@ -126,15 +127,15 @@ void fetch(uint first, int left, uint there, bool even, uint plane, out uvec4 fi
 }
 
 void main() {
-    uint outputs = P(0);
-    uint channels = P(1);
-    uint groups = P(2);
-    int height = int(P(3));
-    int width = int(P(4));
-    uint out_height = P(5);
-    uint out_width = P(6);
+    uint outputs = P.outputs;
+    uint channels = P.channels;
+    uint groups = P.groups;
+    int height = int(P.height);
+    int width = int(P.width);
+    uint out_height = P.out_height;
+    uint out_width = P.out_width;
     uint across = (out_width + COLUMNS - 1) / COLUMNS;
-    uint blocks = P(15);
+    uint blocks = P.blocks;
     uint tile = group_index() / blocks;
     uint block = group_index() % blocks;
     uint tile_y = tile / across * ROWS;
@@ -153,7 +154,7 @@ void main() {
     uint slices = (channels + 16 * DEPTH - 1) / (16 * DEPTH);
     uint tiles = blocks * TILES * DOWN;
     uint filters = base[1] + (group * slices * DEPTH * TAPS * tiles + block * TILES * DOWN + own_tile) * 32;
-    int first_column = int(tile_x) - int(P(12));
+    int first_column = int(tile_x) - int(P.pad_left);
     uint shift = uint(first_column & 1);
     bool even = (uint(width) & 1) == 0 && (map & 1) == 0;
     uint at[4];
@@ -164,7 +165,7 @@ void main() {
         uint pair = task % PAIRS;
         uint line = task / PAIRS % HEIGHT;
         uint octet = task / (PAIRS * HEIGHT);
-        int row = int(tile_y) - int(P(11)) + int(line);
+        int row = int(tile_y) - int(P.pad_top) + int(line);
         int column = first_column - int(shift) + 2 * int(pair);
         bool inside = task < TASKS && row >= 0 && row < height;
         there[i] = (inside && column >= 0 && column < width ? 1 : 0) | (inside && column + 1 >= 0 && column + 1 < width ? 2 : 0);

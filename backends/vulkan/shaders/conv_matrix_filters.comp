@@ -6,6 +6,7 @@
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_EXT_shader_16bit_storage : require
 #include "common.glsl"
+PARAMETERS(ConvFilters)
 // The filters of a convolution as conv_matrix.comp reads them: tiles of 16 output channels x 16 input channels, the elements that an invocation holds of a
 // matrix one behind the other, whatever the driver's order; tiles of output channels fastest, then taps, slices, groups.
 // P: outputs, channels, taps, tiles of outputs, slices, tiles in all. A workgroup of one subgroup makes a tile.
@@ -16,17 +17,17 @@ shared float16_t matrix[256];
 void main() {
     uint i = group_index();
     uint lane = gl_SubgroupInvocationID;
-    if (i >= P(5)) return;
-    uint tile = i % P(3);
-    uint tap = i / P(3) % P(2);
-    uint slice = i / P(3) / P(2) % P(4);
-    uint group = i / P(3) / P(2) / P(4);
+    if (i >= P.tiles) return;
+    uint tile = i % P.down;
+    uint tap = i / P.down % P.taps;
+    uint slice = i / P.down / P.taps % P.slices;
+    uint group = i / P.down / P.taps / P.slices;
     [[unroll]] for (uint e = lane; e < 256; e += 32) {
         uint row = tile * 16 + e / 16;
         uint channel = slice * 16 + e % 16;
-        bool there = row < P(0) && channel < P(1);
+        bool there = row < P.outputs && channel < P.channels;
         matrix[e] = float16_t(0.0);
-        if (there) matrix[e] = w[base[0] + ((group * P(0) + row) * P(1) + channel) * P(2) + tap];
+        if (there) matrix[e] = w[base[0] + ((group * P.outputs + row) * P.channels + channel) * P.taps + tap];
     }
     barrier();
     fcoopmatNV<16, gl_ScopeSubgroup, 16, 16> a;

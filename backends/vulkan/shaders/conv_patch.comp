@@ -1,5 +1,6 @@
 #version 450
 #include "common.glsl"
+PARAMETERS(Conv)
 #if defined(HALF_WEIGHTS)
 #extension GL_EXT_shader_16bit_storage : require
 #define U float16_t
@@ -44,9 +45,9 @@ vec4 sums[16];  // pixel by pixel, two fours of channels each
 // One slice, on its way from memory. What must be 0 reads the first element instead: the compiler starts all loads before it waits.
 void fetch(uint map, uint filters, uint first_channel, uint first_row, int top, int left) {
     uint t = gl_LocalInvocationID.x;
-    int height = int(P(3));
-    int width = int(P(4));
-    uint channels = P(1);
+    int height = int(P.height);
+    int width = int(P.width);
+    uint channels = P.channels;
     uint depth = channels * TAPS;
     bool there_patch[FETCH_PATCH];
     bool there_filter[FETCH_FILTER];
@@ -63,7 +64,7 @@ void fetch(uint map, uint filters, uint first_channel, uint first_row, int top, 
         uint at = i * LOCAL + t;
         uint row = first_row + at / DEPTH;
         uint k = first_channel * TAPS + at % DEPTH;
-        there_filter[i] = at < DEPTH * OUTPUTS && row < P(0) && k < depth;
+        there_filter[i] = at < DEPTH * OUTPUTS && row < P.outputs && k < depth;
         next_filter[i] = float(w[there_filter[i] ? filters + row * depth + k : filters]);
     }
     [[unroll]] for (uint i = 0; i < FETCH_PATCH; ++i) next_patch[i] = there_patch[i] ? next_patch[i] : 0.0;
@@ -108,7 +109,7 @@ void multiply(uint own_y, uint own_x, uint own_output) {
 void store(uint channel, uint place, vec4 v, int count) {
     uint to = base[5] + place;
     [[unroll]] for (uint i = 0; i < 4; ++i)
-        if (count > int(i)) v[i] = epilogue(16, v[i], channel, place + i);
+        if (count > int(i)) v[i] = epilogue(CONV_EPILOGUE, v[i], channel, place + i);
     if (count > 3 && to % 4 == 0) {
         y4[to / 4] = T4(v);
         return;
@@ -120,14 +121,14 @@ void store(uint channel, uint place, vec4 v, int count) {
 }
 
 void main() {
-    uint outputs = P(0);
-    uint channels = P(1);
-    uint groups = P(2);
-    uint out_height = P(5);
-    uint out_width = P(6);
+    uint outputs = P.outputs;
+    uint channels = P.channels;
+    uint groups = P.groups;
+    uint out_height = P.out_height;
+    uint out_width = P.out_width;
     uint across = (out_width + COLUMNS - 1) / COLUMNS;
-    uint tile = group_index() / P(15);
-    uint first_row = group_index() % P(15) * OUTPUTS;
+    uint tile = group_index() / P.blocks;
+    uint first_row = group_index() % P.blocks * OUTPUTS;
     uint tile_y = tile / across * ROWS;
     uint tile_x = tile % across * COLUMNS;
     if (tile_y >= out_height) return;
@@ -137,10 +138,10 @@ void main() {
     uint own_y = t % 32 / 4;
     uint own_x = t % 4 * 8;
     uint own_output = t / 32 * 8;
-    uint map = base[0] + (image * groups + group) * channels * P(3) * P(4);
+    uint map = base[0] + (image * groups + group) * channels * P.height * P.width;
     uint filters = base[1] + group * outputs * channels * TAPS;
-    int top = int(tile_y) - int(P(11));
-    int left = int(tile_x) - int(P(12));
+    int top = int(tile_y) - int(P.pad_top);
+    int left = int(tile_x) - int(P.pad_left);
     [[unroll]] for (uint i = 0; i < 16; ++i) sums[i] = vec4(0.0);
     fetch(map, filters, 0, first_row, top, left);
     // Each round loads a slice while it multiplies the one before.

@@ -9,21 +9,21 @@ READ(4, residual0, T);
 READ(5, residual1, T);
 bool not_a_number(float v) { return (floatBitsToUint(v) & 0x7fffffffu) > 0x7f800000u; }
 float epilogue(uint at, float v, uint channel, uint place) {
-    [[unroll]] for (uint k = 0; k < 6; ++k) {
+    [[unroll]] for (uint k = 0; k < EPILOGUE_STEPS; ++k) {
         uint kind = (EPILOGUE_KINDS >> (4 * k) & 15u) - 1u;
-        if (kind == 0xffffffffu) break;
-        float a = PF(at + 2 + 3 * k);
-        float b = PF(at + 3 + 3 * k);
-        if (kind == 0u) v += float(bias[base[2] + channel]);
-        else if (kind == 1u) v = not_a_number(v) ? v : v < 0.0 ? 0.0 : v;
-        else if (kind == 2u) v = v < 0.0 ? a * v : v;
-        else if (kind == 3u) {
+        if (kind == EPILOGUE_NONE) break;
+        float a = WORD_FLOAT(at + 2 + 3 * k);
+        float b = WORD_FLOAT(at + 3 + 3 * k);
+        if (kind == EPILOGUE_BIAS) v += float(bias[base[2] + channel]);
+        else if (kind == EPILOGUE_RELU) v = not_a_number(v) ? v : v < 0.0 ? 0.0 : v;
+        else if (kind == EPILOGUE_LEAKY) v = v < 0.0 ? a * v : v;
+        else if (kind == EPILOGUE_CLIP) {
             float raised = v < a ? a : v;
             v = not_a_number(v) ? v : raised > b ? b : raised;
         }
-        else if (kind == 4u) v *= a;
-        else if (kind == 5u) v += float(residual0[base[3] + place]);
-        else if (kind == 6u) v += float(residual1[base[4] + place]);
+        else if (kind == EPILOGUE_SCALE) v *= a;
+        else if (kind == EPILOGUE_ADD_FIRST) v += float(residual0[base[3] + place]);
+        else if (kind == EPILOGUE_ADD_SECOND) v += float(residual1[base[4] + place]);
 #if defined(FULL_EPILOGUE)
         else if (EPILOGUE_OP != 0u) v = unary(EPILOGUE_OP, v, a, b);
 #endif

@@ -1,5 +1,6 @@
 #version 450
 #include "common.glsl"
+PARAMETERS(MatMul)
 #if defined(Q8) || defined(Q4)
 #extension GL_EXT_shader_8bit_storage : require
 #extension GL_EXT_shader_16bit_storage : require
@@ -18,7 +19,7 @@ READ(2, b_bytes, uint8_t);
 READ(7, b_scales, float16_t);
 // Element k of column n of a transposed operand in blocks of 32.
 float weight(uint matrix, uint n, uint k) {
-    uint i = matrix + n * P(2) + k;
+    uint i = matrix + n * P.depth + k;
     uint block = i >> 5;
 #if defined(Q8)
     float scale = float(b_scales[base[6] + block * 17]);
@@ -36,27 +37,27 @@ READ(2, b, float16_t);
 READ(2, b, T);
 #endif
 float weight(uint matrix, uint n, uint k) {
-    return float(b[base[1] + matrix + (TRANSPOSE_B != 0 ? n * P(2) + k : k * P(1) + n)]);
+    return float(b[base[1] + matrix + (TRANSPOSE_B != 0 ? n * P.depth + k : k * P.columns + n)]);
 }
 #endif
 
 void main() {
-    uint rows = P(0);
-    uint columns = P(1);
-    uint depth = P(2);
+    uint rows = P.rows;
+    uint columns = P.columns;
+    uint depth = P.depth;
     uint tile = group_index();
-    uint first_row = tile % P(3) * BM;
-    uint first_column = tile / P(3) * BN;
+    uint first_row = tile % P.blocks * BM;
+    uint first_column = tile / P.blocks * BN;
     if (first_column >= columns) return;
     uint batch = gl_WorkGroupID.z;
     uint matrix_a = 0;
     uint matrix_b = 0;
     uint rest = batch;
-    for (uint d = P(4); d-- > 0;) {
-        uint k = rest % P(5 + d);
-        rest /= P(5 + d);
-        matrix_a += k * P(13 + d);
-        matrix_b += k * P(21 + d);
+    for (uint d = P.batch_rank; d-- > 0;) {
+        uint k = rest % WORD(MATMUL_SIZES + d);
+        rest /= WORD(MATMUL_SIZES + d);
+        matrix_a += k * WORD(MATMUL_STEPS_A + d);
+        matrix_b += k * WORD(MATMUL_STEPS_B + d);
     }
     matrix_a *= rows * depth;
     matrix_b *= columns * depth;
@@ -88,7 +89,7 @@ void main() {
             uint column = first_column + column_of(j);
             if (row >= rows || column >= columns) continue;
             uint place = (batch * rows + row) * columns + column;
-            y[base[5] + place] = T(epilogue(29, sum_of(i, j), column, place));
+            y[base[5] + place] = T(epilogue(MATMUL_EPILOGUE, sum_of(i, j), column, place));
         }
     }
 }

@@ -1,6 +1,7 @@
 #version 450
 #include "common.glsl"
-// What the device can do at most. MODE 0: each invocation does P(0) rounds of 64 multiply-adds in registers. MODE 1: reads P(0)
+PARAMETERS(Peak)
+// What the device can do at most. MODE 0: each invocation does P.rounds rounds of 64 multiply-adds in registers. MODE 1: reads P.rounds
 // elements of four words, in strides of the whole dispatch.
 layout(constant_id = 1) const uint MODE = 0;
 READ(1, x, uvec4);
@@ -11,7 +12,7 @@ void main() {
         vec4 sums[4];
         float a = float(i) * 1e-9 + 0.999;
         [[unroll]] for (uint k = 0; k < 4; ++k) sums[k] = vec4(float(k) + a);
-        for (uint round = 0; round < P(0); ++round) {
+        for (uint round = 0; round < P.rounds; ++round) {
             [[unroll]] for (uint step = 0; step < 4; ++step) {
                 [[unroll]] for (uint k = 0; k < 4; ++k) sums[k] = sums[k] * a + vec4(0.001);
             }
@@ -21,7 +22,7 @@ void main() {
     } else {
         uint all = 0;
         uint step = gl_NumWorkGroups.x * gl_NumWorkGroups.y * gl_WorkGroupSize.x;
-        for (uint at = i; at < P(0); at += step) {
+        for (uint at = i; at < P.rounds; at += step) {
             uvec4 v = x[base[0] + at];
             all ^= v.x ^ v.y ^ v.z ^ v.w;
         }

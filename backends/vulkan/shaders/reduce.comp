@@ -1,5 +1,6 @@
 #version 450
 #include "common.glsl"
+PARAMETERS(Reduce)
 // Reductions: a workgroup a result. Parameters: results, n, 1 / n, then loops over what is kept (rank, size[8], stride[8] of x),
 // then over what is reduced.
 layout(constant_id = 0) const uint LOCAL = 64;
@@ -28,9 +29,9 @@ shared V partial[LOCAL];
 
 uint offset_of(uint at, uint i) {
     uint offset = 0;
-    for (uint d = P(at); d-- > 0;) {
-        uint size = P(at + 1 + d);
-        offset += (d == 0 ? i : i % size) * P(at + 9 + d);
+    for (uint d = WORD(at); d-- > 0;) {
+        uint size = WORD(at + NEST_SIZES + d);
+        offset += (d == 0 ? i : i % size) * WORD(at + NEST_STRIDES + d);
         i /= size;
     }
     return offset;
@@ -38,23 +39,23 @@ uint offset_of(uint at, uint i) {
 
 V combine(V a, V b) {
 #if defined(INTEGER)
-    if (OP == 92u) return a > b ? a : b;
-    if (OP == 93u) return a < b ? a : b;
+    if (OP == BP_OP_reduce_max) return a > b ? a : b;
+    if (OP == BP_OP_reduce_min) return a < b ? a : b;
 #else
-    if (OP == 92u) return is_nan(a) ? a : is_nan(b) ? b : a > b ? a : b;
-    if (OP == 93u) return is_nan(a) ? a : is_nan(b) ? b : a < b ? a : b;
+    if (OP == BP_OP_reduce_max) return is_nan(a) ? a : is_nan(b) ? b : a > b ? a : b;
+    if (OP == BP_OP_reduce_min) return is_nan(a) ? a : is_nan(b) ? b : a < b ? a : b;
 #endif
     return a + b;
 }
 
 void main() {
     uint row = group_index();
-    if (row >= P(0)) return;
-    uint n = P(1);
+    if (row >= P.results) return;
+    uint n = P.n;
     uint t = gl_LocalInvocationID.x;
-    uint start = base[0] + offset_of(3, row);
-    V v = OP == 92u ? LEAST : OP == 93u ? MOST : V(0);
-    for (uint i = t; i < n; i += LOCAL) v = combine(v, V(x[start + offset_of(20, i)]));
+    uint start = base[0] + offset_of(REDUCE_KEPT, row);
+    V v = OP == BP_OP_reduce_max ? LEAST : OP == BP_OP_reduce_min ? MOST : V(0);
+    for (uint i = t; i < n; i += LOCAL) v = combine(v, V(x[start + offset_of(REDUCE_SUMMED, i)]));
     partial[t] = v;
     barrier();
     for (uint step = LOCAL / 2; step > 0; step /= 2) {
@@ -64,9 +65,9 @@ void main() {
     if (t != 0) return;
     v = partial[0];
 #if defined(INTEGER)
-    if (OP == 91u) v = n == 0 ? V(0) : v / V(n);
+    if (OP == BP_OP_reduce_mean) v = n == 0 ? V(0) : v / V(n);
 #else
-    if (OP == 91u) v = n == 0 ? kNan : v / float(n);
+    if (OP == BP_OP_reduce_mean) v = n == 0 ? kNan : v / float(n);
 #endif
     y[base[1] + row] = E(v);
 }

@@ -1,5 +1,6 @@
 #version 450
 #include "common.glsl"
+PARAMETERS(Softmax)
 #include "functions.glsl"
 #include "reduction.glsl"
 // Softmax: a workgroup a row. Parameters: rows, n, stride of the axis.
@@ -7,9 +8,9 @@ READ(1, x, T);
 WRITE(2, y, T);
 void main() {
     uint row = group_index();
-    if (row >= P(0)) return;
-    uint n = P(1);
-    uint stride = P(2);
+    if (row >= P.rows) return;
+    uint n = P.n;
+    uint stride = P.stride;
     uint start = row / stride * stride * n + row % stride;
     uint t = gl_LocalInvocationID.x;
     float most = -kInfinity;

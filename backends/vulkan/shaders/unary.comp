@@ -1,5 +1,6 @@
 #version 450
 #include "common.glsl"
+PARAMETERS(Unary)
 #include "functions.glsl"
 // y = op(x), both dense. Parameters: elements, a, b.
 layout(constant_id = 1) const uint OP = 19;
@@ -7,5 +8,5 @@ READ(1, x, T);
 WRITE(2, y, T);
 void main() {
     uint i = invocation_index();
-    if (i < P(0)) y[base[1] + i] = T(unary(OP, float(x[base[0] + i]), PF(1), PF(2)));
+    if (i < P.elements) y[base[1] + i] = T(unary(OP, float(x[base[0] + i]), P.a, P.b));
 }

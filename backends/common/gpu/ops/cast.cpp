@@ -1,6 +1,7 @@
 // Cast: every pair of plain types, and decoding of the block types to floats.
 #include "common/gpu/ops/cast.hpp"
 
+#include "common/gpu/loop_nest.hpp"
 #include "common/gpu/ops/table.hpp"
 
 namespace backplane::gpu::ops::cast {
@@ -33,16 +34,16 @@ void add_cast(Lowering& to, ValueId in, ValueId out) {
     const std::string label = "Cast " + to[in].text() + " to " + sdk::dtype_info(into).name;
     if (from == into) {  // the same bytes, NaNs and all
         const uint32_t bytes = sdk::dtype_info(into).bytes;
-        std::vector<uint32_t> parameters(3 + 25, 0);
-        parameters[0] = parameters[4] = static_cast<uint32_t>(n);
-        parameters[3] = parameters[12] = parameters[20] = 1;
-        to.each(label, variant_for(kKernel_copy_1, bytes), n, {to.reads(in), to.writes(out)}, parameters);
+        CopyParameters parameters{.elements = static_cast<uint32_t>(n)};
+        LoopNest({to[out].elements()}, {1}, {1}).write_to(parameters.nest);
+        to.each(label, variant_for(kKernel_copy_1, bytes), n, {to.reads(in), to.writes(out)}, words_of(parameters));
         return;
     }
     const uint32_t kernel = is_wide(from) || is_wide(into) ? kKernel_cast_wide : kKernel_cast;
     const Operand read = to.reads(in, 1);
     const Operand write = to.writes(out, 1);
-    to.each(label, kernel, n, {read, read, read, write, write, write}, {static_cast<uint32_t>(n)}, {from, into});
+    to.each(label, kernel, n, {read, read, read, write, write, write}, words_of(CastParameters{static_cast<uint32_t>(n)}),
+            {from, into});
 }
 
 }  // namespace backplane::gpu::ops::cast

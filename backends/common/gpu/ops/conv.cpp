@@ -13,8 +13,9 @@ uint32_t variant(uint32_t f32, uint32_t f16, uint32_t mixed, const Value& x, con
     return w.dtype == BP_F16 ? mixed : f32;
 }
 
-// Parameters of every convolution, 0 to 14.
-std::vector<uint32_t> geometry_of(const Lowering& to, const Node& node) {
+// What every convolution is told: ConvParameters or ConvDepthwiseParameters.
+template <class Record = ConvParameters>
+Record geometry_of(const Lowering& to, const Node& node) {
     const Value& x = to[node.inputs[0]];
     const Value& w = to[node.inputs[1]];
     const Value& y = to[node.output];
@@ -22,11 +23,31 @@ std::vector<uint32_t> geometry_of(const Lowering& to, const Node& node) {
     const auto pads = node.list(BP_ATTR_pads, {0, 0, 0, 0});
     const auto dilations = node.list(BP_ATTR_dilations, {1, 1});
     const int64_t groups = node.integer(BP_ATTR_group, 1);
-    std::vector<uint32_t> out;
-    for (const int64_t n : {w.dim[0] / groups, w.dim[1], groups, x.dim[2], x.dim[3], y.dim[2], y.dim[3], w.dim[2], w.dim[3],
-                            strides[0], strides[1], pads[0], pads[1], dilations[0], dilations[1]})
-        out.push_back(word(n));
+    Record out{};
+    out.outputs = word(w.dim[0] / groups);
+    out.channels = word(w.dim[1]);
+    out.groups = word(groups);
+    out.height = word(x.dim[2]);
+    out.width = word(x.dim[3]);
+    out.out_height = word(y.dim[2]);
+    out.out_width = word(y.dim[3]);
+    out.kernel_h = word(w.dim[2]);
+    out.kernel_w = word(w.dim[3]);
+    out.stride_h = word(strides[0]);
+    out.stride_w = word(strides[1]);
+    out.pad_top = word(pads[0]);
+    out.pad_left = word(pads[1]);
+    out.dilation_h = word(dilations[0]);
+    out.dilation_w = word(dilations[1]);
     return out;
+}
+
+// The words of a convolution that is dispatched for `blocks` blocks of output channels.
+std::vector<uint32_t> words_for(ConvParameters parameters, uint32_t blocks, const Node& node) {
+    parameters.blocks = blocks;
+    std::vector<uint32_t> words = words_of(parameters);
+    append_epilogue(words, node);
+    return words;
 }
 
 std::string label_of(const Lowering& to, const Node& node, const char* kind) {
@@ -45,23 +66,23 @@ std::vector<Operand> operands_of(const Lowering& to, const Node& node) {
 void lower_depthwise(Lowering& to, const Node& node) {
     const Value& x = to[node.inputs[0]];
     const Value& w = to[node.inputs[1]];
-    std::vector<uint32_t> parameters = geometry_of(to, node);
+    auto parameters = geometry_of<ConvDepthwiseParameters>(to, node);
     const auto n = static_cast<uint64_t>(to[node.output].elements());
-    parameters.push_back(static_cast<uint32_t>(n));
-    append_epilogue(parameters, node);
+    parameters.elements = static_cast<uint32_t>(n);
+    std::vector<uint32_t> words = words_of(parameters);
+    append_epilogue(words, node);
     to.each(label_of(to, node, "depthwise"),
             variant(kKernel_conv_depthwise_f32, kKernel_conv_depthwise_f16, kKernel_conv_depthwise_f32_by_f16, x, w), n,
-            operands_of(to, node), parameters, {epilogue_kinds(node), epilogue_function(node)});
+            operands_of(to, node), words, {epilogue_kinds(node), epilogue_function(node)});
 }
 
 // Strides and dilations of 1?
-bool has_unit_steps(const std::vector<uint32_t>& geometry) {
-    return std::all_of(&geometry[9], &geometry[11], [](uint32_t s) { return s == 1; }) &&
-           std::all_of(&geometry[13], &geometry[15], [](uint32_t s) { return s == 1; });
+bool has_unit_steps(const ConvParameters& p) {
+    return p.stride_h == 1 && p.stride_w == 1 && p.dilation_h == 1 && p.dilation_w == 1;
 }
 
 // Extent of the kernels that a variant of their own unrolls; 0: another.
-uint32_t unrolled_kernel(const Lowering& to, const Value& w, const std::vector<uint32_t>& geometry) {
+uint32_t unrolled_kernel(const Lowering& to, const Value& w, const ConvParameters& geometry) {
     const bool square = w.dim[2] == w.dim[3] && (w.dim[2] == 1 || w.dim[2] == 3 || w.dim[2] == 5);
     return square && has_unit_steps(geometry) && !to.can.software ? word(w.dim[2]) : 0;
 }
@@ -86,10 +107,9 @@ void lower_on_matrices(Lowering& to, const Node& node) {
     Dispatch d;
     d.label = label_of(to, node, "matrix units");
     d.kernel = kKernel_conv_coop_f16;
-    d.parameters = geometry_of(to, node);
-    d.constants = {128, epilogue_kinds(node), epilogue_function(node), 0, 0, 0, 0, 0, unrolled_kernel(to, w, d.parameters)};
-    d.parameters.push_back(down);
-    append_epilogue(d.parameters, node);
+    const ConvParameters parameters = geometry_of(to, node);
+    d.constants = {128, epilogue_kinds(node), epilogue_function(node), 0, 0, 0, 0, 0, unrolled_kernel(to, w, parameters)};
+    d.parameters = words_for(parameters, down, node);
     d.operands = operands_of(to, node);
     d.work = 2.0 * static_cast<double>(y.elements() * w.dim[1] * w.dim[2] * w.dim[3]);
     to.spread(across * down, d.groups);
@@ -159,7 +179,12 @@ ValueId lay_out_filters(Lowering& to, const Node& node, const MatrixTile& tile) 
     d.label = "Conv filters " + to[node.inputs[1]].text();
     d.kernel = kKernel_conv_matrix_filters;
     d.constants = {32};
-    d.parameters = {word(dim[0] / groups), word(dim[1]), word(taps), word(down), word(slices), word(tiles)};
+    d.parameters = words_of(ConvFiltersParameters{.outputs = word(dim[0] / groups),
+                                                  .channels = word(dim[1]),
+                                                  .taps = word(taps),
+                                                  .down = word(down),
+                                                  .slices = word(slices),
+                                                  .tiles = word(tiles)});
     d.operands = {to.reads(node.inputs[1]), to.writes(filters, 16)};
     d.work = static_cast<double>(tiles) * 256;
     to.spread(static_cast<uint64_t>(tiles), d.groups);
@@ -186,15 +211,14 @@ void lower_on_matrix_tiles(Lowering& to, const Node& node, uint32_t kernel) {
     const auto blocks = static_cast<uint32_t>(up(outputs, tile.outputs()));
     d.label = label_of(to, node, "matrix tiles");
     d.kernel = kKernel_conv_matrix_f16;
-    d.parameters = geometry_of(to, node);
-    if (kernel == 1) {
-        d.parameters[3] = d.parameters[5] = 1;
-        d.parameters[4] = d.parameters[6] = word(y.dim[2] * y.dim[3]);
+    ConvParameters parameters = geometry_of(to, node);
+    if (kernel == 1) {  // one row of pixels
+        parameters.height = parameters.out_height = 1;
+        parameters.width = parameters.out_width = word(y.dim[2] * y.dim[3]);
     }
+    d.parameters = words_for(parameters, blocks, node);
     d.constants = {tile.invocations, epilogue_kinds(node), 0,           tile.tiles, tile.down,
                    tile.rows,        tile.columns,         tile.across, kernel,     tile.depth};
-    d.parameters.push_back(blocks);
-    append_epilogue(d.parameters, node);
     d.work = 2.0 * static_cast<double>(y.elements() * w.dim[1] * w.dim[2] * w.dim[3]);
     to.spread(static_cast<uint64_t>(tiles_of(y, tile, kernel)) * blocks, d.groups);
     d.groups[2] = static_cast<uint32_t>(y.dim[0] * groups);
@@ -222,10 +246,8 @@ void lower_on_patches(Lowering& to, const Node& node, uint32_t kernel) {
     Dispatch d;
     d.label = label_of(to, node, "patches");
     d.kernel = variant(kKernel_conv_patch_f32, kKernel_conv_patch_f16, kKernel_conv_patch_f32_by_f16, x, w);
-    d.parameters = geometry_of(to, node);
     d.constants = {256, epilogue_kinds(node), epilogue_function(node), 0, 0, 0, 0, 0, kernel};
-    d.parameters.push_back(blocks);
-    append_epilogue(d.parameters, node);
+    d.parameters = words_for(geometry_of(to, node), blocks, node);
     d.operands = operands_of(to, node);
     d.work = 2.0 * static_cast<double>(y.elements() * w.dim[1] * w.dim[2] * w.dim[3]);
     to.spread(static_cast<uint64_t>(patches_of(y)) * blocks, d.groups);
@@ -246,9 +268,7 @@ void lower_direct(Lowering& to, const Node& node) {
     d.label = label_of(to, node, "direct");
     d.kernel = variant(kKernel_conv_direct_f32, kKernel_conv_direct_f16, kKernel_conv_direct_f32_by_f16, x, w);
     d.constants = {to.can.direct_invocations, epilogue_kinds(node), epilogue_function(node)};
-    d.parameters = geometry_of(to, node);
-    d.parameters.push_back(blocks);
-    append_epilogue(d.parameters, node);
+    d.parameters = words_for(geometry_of(to, node), blocks, node);
     d.operands = operands_of(to, node);
     d.work = 2.0 * static_cast<double>(y.elements() * w.dim[1] * w.dim[2] * w.dim[3]);
     to.spread(across * blocks, d.groups);
@@ -274,11 +294,9 @@ void lower(Lowering& to, const Node& node) {
     const Tile tile = choose_tile(to.can, outputs, pixels, y.dim[0] * groups);
     const auto down = static_cast<uint32_t>((outputs + tile.rows - 1) / tile.rows);
     const auto across = static_cast<uint64_t>((pixels + tile.columns - 1) / tile.columns);
-    std::vector<uint32_t> parameters = geometry_of(to, node);
+    const ConvParameters parameters = geometry_of(to, node);
     const bool unit = has_unit_steps(parameters);
     const uint32_t kernel = unrolled_kernel(to, w, parameters);
-    parameters.push_back(down);
-    append_epilogue(parameters, node);
     Dispatch d;
     d.label = label_of(to, node, "tiled");
     d.kernel = variant(kKernel_conv_f32, kKernel_conv_f16, kKernel_conv_f32_by_f16, x, w);
@@ -287,7 +305,7 @@ void lower(Lowering& to, const Node& node) {
     d.constants.push_back(kernel);
     d.constants.push_back(unit && !to.can.software ? 1 : 0);
     d.operands = operands_of(to, node);
-    d.parameters = std::move(parameters);
+    d.parameters = words_for(parameters, down, node);
     d.work = 2.0 * static_cast<double>(y.elements() * w.dim[1] * w.dim[2] * w.dim[3]);
     to.spread(across * down, d.groups);
     d.groups[2] = static_cast<uint32_t>(y.dim[0] * groups);

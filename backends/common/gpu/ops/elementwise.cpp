@@ -12,7 +12,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // A bound of Clip as the nearest whole number inside it, as two words.
-void append_bound(std::vector<uint32_t>& to, double value, uint32_t dtype) {
+void set_bound(uint32_t* words, double value, uint32_t dtype) {
     const bool narrow = dtype == BP_I32;
     const int64_t least = narrow ? INT32_MIN : INT64_MIN;
     const int64_t most = narrow ? INT32_MAX : INT64_MAX;
@@ -22,32 +22,36 @@ void append_bound(std::vector<uint32_t>& to, double value, uint32_t dtype) {
     } else {
         bound = value <= static_cast<double>(least) ? least : static_cast<int64_t>(value);
     }
-    to.push_back(static_cast<uint32_t>(bound));
-    to.push_back(static_cast<uint32_t>(static_cast<uint64_t>(bound) >> 32));
+    words[0] = static_cast<uint32_t>(bound);
+    words[1] = static_cast<uint32_t>(static_cast<uint64_t>(bound) >> 32);
 }
 
 void lower_unary(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
     const Value& out = to[node.output];
     const auto n = static_cast<uint64_t>(out.elements());
-    std::vector<uint32_t> parameters = {static_cast<uint32_t>(n)};
+    std::vector<uint32_t> words;
+    UnaryParameters parameters{.elements = static_cast<uint32_t>(n)};
     uint32_t kernel = variant_for_type(kKernel_unary_f32, kKernel_unary_f16, out.dtype);
     if (is_whole(out.dtype)) {
         kernel = out.dtype == BP_I64 ? kKernel_unary_i64 : kKernel_unary_i32;
         const auto bound = [&](uint32_t id, double otherwise) {
             return node.numbers.contains(id) ? node.numbers.at(id) : otherwise;
         };
-        append_bound(parameters, std::ceil(bound(BP_ATTR_least, -kInfinity)), out.dtype);
-        append_bound(parameters, std::floor(bound(BP_ATTR_most, kInfinity)), out.dtype);
+        UnaryIntegerParameters whole{.elements = static_cast<uint32_t>(n)};
+        set_bound(&whole.bounds[0], std::ceil(bound(BP_ATTR_least, -kInfinity)), out.dtype);
+        set_bound(&whole.bounds[2], std::floor(bound(BP_ATTR_most, kInfinity)), out.dtype);
+        words = words_of(whole);
     } else if (node.op == BP_OP_leaky_relu) {
-        parameters.push_back(word(node.number(BP_ATTR_alpha, 0.01)));
+        parameters.a = node.number(BP_ATTR_alpha, 0.01);
     } else if (node.op == BP_OP_gelu) {
-        parameters.push_back(word(static_cast<float>(node.integer(BP_ATTR_approximate, 0))));
+        parameters.a = static_cast<float>(node.integer(BP_ATTR_approximate, 0));
     } else {
-        parameters.push_back(word(node.number(BP_ATTR_least, -kInfinity)));
-        parameters.push_back(word(node.number(BP_ATTR_most, kInfinity)));
+        parameters.a = node.number(BP_ATTR_least, -kInfinity);
+        parameters.b = node.number(BP_ATTR_most, kInfinity);
     }
-    to.each(step_label(to, node), kernel, n, {to.reads(in), to.writes(node.output)}, parameters, {node.op});
+    if (words.empty()) words = words_of(parameters);
+    to.each(step_label(to, node), kernel, n, {to.reads(in), to.writes(node.output)}, words, {node.op});
 }
 
 void lower_binary(Lowering& to, const Node& node) {
@@ -55,12 +59,12 @@ void lower_binary(Lowering& to, const Node& node) {
     const auto n = static_cast<uint64_t>(out.elements());
     const LoopNest nest(out.dim, broadcast_strides(to[node.inputs[0]], out.dim),
                         broadcast_strides(to[node.inputs[1]], out.dim));
-    std::vector<uint32_t> parameters = {static_cast<uint32_t>(n)};
-    nest.append_to(parameters);
+    BinaryParameters parameters{.elements = static_cast<uint32_t>(n)};
+    nest.write_to(parameters.nest);
     uint32_t kernel = variant_for_type(kKernel_binary_f32, kKernel_binary_f16, out.dtype);
     if (is_whole(out.dtype)) kernel = out.dtype == BP_I64 ? kKernel_binary_i64 : kKernel_binary_i32;
     to.each(step_label(to, node), kernel, n, {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.writes(node.output)},
-            parameters, {node.op});
+            words_of(parameters), {node.op});
 }
 
 bool whole_numbers_do(uint32_t op) {

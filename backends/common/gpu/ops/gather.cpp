@@ -16,8 +16,11 @@ void lower(Lowering& to, const Node& node) {
     const uint32_t bytes = sdk::dtype_info(to[in].dtype).bytes;
     to.each(step_label(to, node), variant_for(kKernel_gather_1, bytes), n,
             {to.reads(in), to.reads(indices, 4), to.writes(node.output)},
-            {static_cast<uint32_t>(n), word(inner), word(to[indices].elements()), word(dim[axis]),
-             to[indices].dtype == BP_I64 ? 2U : 1U});
+            words_of(GatherParameters{.elements = static_cast<uint32_t>(n),
+                                      .inner = word(inner),
+                                      .indices = word(to[indices].elements()),
+                                      .extent = word(dim[axis]),
+                                      .index_words = to[indices].dtype == BP_I64 ? 2U : 1U}));
 }
 
 Verdict check(const Plan& plan, const Node& node) {

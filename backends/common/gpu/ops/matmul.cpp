@@ -33,8 +33,8 @@ std::vector<int64_t> batch_steps(const Value& operand, const std::vector<int64_t
     return steps;
 }
 
-void append_eight(std::vector<uint32_t>& to, const std::vector<int64_t>& values) {
-    for (size_t d = 0; d < BP_MAX_RANK; ++d) to.push_back(d < values.size() ? word(values[d]) : 0);
+void write_to(uint32_t (&words)[BP_MAX_RANK], const std::vector<int64_t>& values) {
+    for (size_t d = 0; d < BP_MAX_RANK; ++d) words[d] = d < values.size() ? word(values[d]) : 0;
 }
 
 void lower(Lowering& to, const Node& node) {
@@ -51,11 +51,14 @@ void lower(Lowering& to, const Node& node) {
     const Tile tile = choose_tile(to.can, rows, columns, batch);
     const auto down = static_cast<uint32_t>((rows + tile.rows - 1) / tile.rows);
     const auto across = static_cast<uint64_t>((columns + tile.columns - 1) / tile.columns);
-    std::vector<uint32_t> parameters = {word(rows), word(columns), word(depth), down, static_cast<uint32_t>(out.size() - 2)};
-    append_eight(parameters, std::vector<int64_t>(out.begin(), out.end() - 2));
-    append_eight(parameters, batch_steps(a, out));
-    append_eight(parameters, batch_steps(b, out));
-    append_epilogue(parameters, node);
+    MatMulParameters parameters{.rows = word(rows),
+                                .columns = word(columns),
+                                .depth = word(depth),
+                                .blocks = down,
+                                .batch_rank = static_cast<uint32_t>(out.size() - 2)};
+    write_to(parameters.sizes, std::vector<int64_t>(out.begin(), out.end() - 2));
+    write_to(parameters.steps_a, batch_steps(a, out));
+    write_to(parameters.steps_b, batch_steps(b, out));
     Dispatch d;
     d.label = "MatMul " + a.text() + " by " + b.text() + epilogue_text(node);
     d.kernel = variant(a, b);
@@ -68,7 +71,8 @@ void lower(Lowering& to, const Node& node) {
     append_epilogue_operands(to, d.operands, node, node.inputs[0]);
     d.operands.push_back(to.writes(node.output));
     if (blocks) d.operands.push_back(to.reads(node.inputs[1], 2));
-    d.parameters = std::move(parameters);
+    d.parameters = words_of(parameters);
+    append_epilogue(d.parameters, node);
     d.work = 2.0 * static_cast<double>(to[node.output].elements() * depth);
     to.spread(across * down, d.groups);
     d.groups[2] = static_cast<uint32_t>(batch);

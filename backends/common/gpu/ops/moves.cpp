@@ -38,11 +38,12 @@ void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>
     if (one_run && to.can.slow_copies && n * bytes % 8 == 0 && in_eights(to, from.value, starts_at(from)) &&
         in_eights(to, into.value, starts_at(into))) {
         const uint64_t eights = n * bytes / 8;
-        std::vector<uint32_t> parameters = {static_cast<uint32_t>(eights), static_cast<uint32_t>(starts_at(from) / 8),
-                                            static_cast<uint32_t>(starts_at(into) / 8)};
-        LoopNest({static_cast<int64_t>(eights)}, {1}, {1}).append_to(parameters);
+        CopyParameters parameters{.elements = static_cast<uint32_t>(eights),
+                                  .first_x = static_cast<uint32_t>(starts_at(from) / 8),
+                                  .first_y = static_cast<uint32_t>(starts_at(into) / 8)};
+        LoopNest({static_cast<int64_t>(eights)}, {1}, {1}).write_to(parameters.nest);
         to.each(label, variant_for(kKernel_copy_1, 8), eights, {to.reads(from.value, 8), to.writes(into.value, 8)},
-                parameters);
+                words_of(parameters));
         return;
     }
     if (one_run && n * bytes >= kTransferBytes) {
@@ -52,9 +53,11 @@ void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>
         to.add(std::move(d));
         return;
     }
-    std::vector<uint32_t> parameters = {static_cast<uint32_t>(n), word(from.offset), word(into.offset)};
-    nest.append_to(parameters);
-    to.each(label, variant_for(kKernel_copy_1, bytes), n, {to.reads(from.value), to.writes(into.value)}, parameters);
+    CopyParameters parameters{
+        .elements = static_cast<uint32_t>(n), .first_x = word(from.offset), .first_y = word(into.offset)};
+    nest.write_to(parameters.nest);
+    to.each(label, variant_for(kKernel_copy_1, bytes), n, {to.reads(from.value), to.writes(into.value)},
+            words_of(parameters));
 }
 
 void lower_concat(Lowering& to, const Node& node) {

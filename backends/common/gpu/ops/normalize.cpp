@@ -5,8 +5,6 @@ namespace backplane::gpu::ops::normalize {
 
 namespace {
 
-enum Flags : uint32_t { kCentred = 1, kScale = 2, kBias = 4 };
-
 // Rows of n, and which element of scale and bias element i of row r takes: (r % groups) * per_row + i / divisor.
 struct Rows {
     int64_t n = 1, groups = 1, per_row = 0, divisor = 1;
@@ -19,13 +17,19 @@ void add_rows(Lowering& to, const Node& node, const Rows& r) {
     if (total == 0) return;
     const ValueId scale = node.input(1);
     const ValueId bias = r.centred ? node.input(2) : kNone;
-    const uint32_t flags = (r.centred ? kCentred : 0U) | (scale != kNone ? kScale : 0U) | (bias != kNone ? kBias : 0U);
+    const uint32_t flags =
+        (r.centred ? NORM_CENTRED : 0U) | (scale != kNone ? NORM_SCALE : 0U) | (bias != kNone ? NORM_BIAS : 0U);
     to.rows(
         step_label(to, node), variant_for_type(kKernel_norm_f32, kKernel_norm_f16, to[in].dtype),
         static_cast<uint64_t>(total / r.n), r.n >= 128 ? 128 : 32,
         {to.reads(in), to.reads(scale != kNone ? scale : in), to.reads(bias != kNone ? bias : in), to.writes(node.output)},
-        {word(total / r.n), word(r.n), word(node.number(BP_ATTR_epsilon, 1e-5)), flags, word(r.groups), word(r.per_row),
-         word(r.divisor)});
+        words_of(NormParameters{.rows = word(total / r.n),
+                                .n = word(r.n),
+                                .epsilon = node.number(BP_ATTR_epsilon, 1e-5),
+                                .flags = flags,
+                                .groups = word(r.groups),
+                                .per_row = word(r.per_row),
+                                .divisor = word(r.divisor)}));
 }
 
 void lower_rows(Lowering& to, const Node& node) {
@@ -59,7 +63,10 @@ void lower_batch_norm(Lowering& to, const Node& node) {
     for (size_t k = 0; k < 5; ++k) operands.push_back(to.reads(node.inputs[k]));
     operands.push_back(to.writes(node.output));
     to.each(step_label(to, node), variant_for_type(kKernel_batch_norm_f32, kKernel_batch_norm_f16, in.dtype), n, operands,
-            {static_cast<uint32_t>(n), word(in.dim[1]), word(pixels_of(in)), word(node.number(BP_ATTR_epsilon, 1e-5))});
+            words_of(BatchNormParameters{.elements = static_cast<uint32_t>(n),
+                                         .channels = word(in.dim[1]),
+                                         .pixels = word(pixels_of(in)),
+                                         .epsilon = node.number(BP_ATTR_epsilon, 1e-5)}));
 }
 
 constexpr OpLowering table[] = {

@@ -66,13 +66,21 @@ void lower(Lowering& to, const Node& node) {
     std::vector<int64_t> pads = node.list(BP_ATTR_pads);
     pads.resize(rank * 2);
     const auto value = node.numbers.find(BP_ATTR_value);
-    std::vector<uint32_t> parameters = {static_cast<uint32_t>(n), word(node.integer(BP_ATTR_mode, BP_PAD_CONSTANT)), 0, 0,
-                                        static_cast<uint32_t>(rank)};
-    element_of(value != node.numbers.end() ? value->second : 0.0, y.dtype, &parameters[2]);
-    for (const std::vector<int64_t>& list : {y.dim, x.dim, pads})
-        for (size_t d = 0; d < BP_MAX_RANK; ++d) parameters.push_back(d < rank ? word(list[d]) : 0);
+    uint32_t element[2];
+    element_of(value != node.numbers.end() ? value->second : 0.0, y.dtype, element);
+    PadParameters parameters{.elements = static_cast<uint32_t>(n),
+                             .mode = word(node.integer(BP_ATTR_mode, BP_PAD_CONSTANT)),
+                             .value_low = element[0],
+                             .value_high = element[1],
+                             .rank = static_cast<uint32_t>(rank)};
+    for (size_t d = 0; d < rank; ++d) {
+        parameters.sizes[d] = word(y.dim[d]);
+        parameters.extents[d] = word(x.dim[d]);
+        parameters.before[d] = word(pads[d]);
+    }
     const uint32_t bytes = sdk::dtype_info(y.dtype).bytes;
-    to.each(step_label(to, node), variant_for(kKernel_pad_1, bytes), n, {to.reads(in), to.writes(node.output)}, parameters);
+    to.each(step_label(to, node), variant_for(kKernel_pad_1, bytes), n, {to.reads(in), to.writes(node.output)},
+            words_of(parameters));
 }
 
 constexpr OpLowering table[] = {{BP_OP_pad, Types::moves, 0, same_plain_types, lower}};

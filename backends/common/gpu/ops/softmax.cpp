@@ -13,7 +13,8 @@ void lower(Lowering& to, const Node& node) {
     if (in.elements() == 0) return;
     to.rows(step_label(to, node), variant_for_type(kKernel_softmax_f32, kKernel_softmax_f16, in.dtype),
             static_cast<uint64_t>(in.elements() / n), n >= 128 ? 128 : 32,
-            {to.reads(node.inputs[0]), to.writes(node.output)}, {word(in.elements() / n), word(n), word(inner)});
+            {to.reads(node.inputs[0]), to.writes(node.output)},
+            words_of(SoftmaxParameters{.rows = word(in.elements() / n), .n = word(n), .stride = word(inner)}));
 }
 
 constexpr OpLowering table[] = {{BP_OP_softmax, Types::computes, 0, nullptr, lower}};

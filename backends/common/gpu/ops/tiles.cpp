@@ -6,28 +6,19 @@ namespace backplane::gpu {
 
 namespace {
 
-// As the kernels number them.
-enum EpilogueKind : uint32_t {
-    kBias = 0,
-    kRelu = 1,
-    kLeaky = 2,
-    kClip = 3,
-    kScale = 4,
-    kAddFirst = 5,
-    kAddSecond = 6,
-    kFunction = 7
-};
-
 bool is_cheap(uint32_t op) { return op == BP_OP_relu || op == BP_OP_leaky_relu || op == BP_OP_clip; }
 
 uint32_t kind_of(const PostOp& post, uint32_t added) {
     switch (post.kind) {
-        case PostOp::bias: return kBias;
-        case PostOp::scale: return kScale;
-        case PostOp::add: return added == 0 ? kAddFirst : kAddSecond;
+        case PostOp::bias: return EPILOGUE_BIAS;
+        case PostOp::scale: return EPILOGUE_SCALE;
+        case PostOp::add: return added == 0 ? EPILOGUE_ADD_FIRST : EPILOGUE_ADD_SECOND;
         default: break;
     }
-    return post.op == BP_OP_relu ? kRelu : post.op == BP_OP_leaky_relu ? kLeaky : post.op == BP_OP_clip ? kClip : kFunction;
+    return post.op == BP_OP_relu         ? EPILOGUE_RELU
+           : post.op == BP_OP_leaky_relu ? EPILOGUE_LEAKY
+           : post.op == BP_OP_clip       ? EPILOGUE_CLIP
+                                         : EPILOGUE_FUNCTION;
 }
 
 // Workgroups that keep a large GPU busy.

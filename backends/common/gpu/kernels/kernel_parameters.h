@@ -1,0 +1,77 @@
+// clang-format off
+// One record a line; the languages of kernels read this too.
+// The parameters of each kernel, one text for C++, which fills them in, and for the languages of kernels, which read them: no positions. Every
+// field is a word of 4 bytes. A kernel reads P.field; lists (WORDS) come last and are read by position, WORD(NAME_FIELD + i), because the elements
+// of an array in a uniform buffer would lie 16 bytes apart. kernel_words.hpp asserts that these positions are those of the fields.
+#if defined(__cplusplus)
+#define RECORD(name) struct name##Parameters {
+#define UINT(name) uint32_t name;
+#define FLOAT(name) float name;
+#define WORDS(name, count) uint32_t name[count];
+#else
+#define RECORD(name) struct name##Parameters {
+#define UINT(name) uint name;
+#define FLOAT(name) float name;
+#define WORDS(name, count)
+#endif
+#define END_RECORD };
+
+// What is done with a sum before it is stored: at most six steps, a count and then for each its kind and two numbers.
+#define EPILOGUE_STEPS 6u
+#define EPILOGUE_NONE 0xffffffffu
+#define EPILOGUE_BIAS 0u
+#define EPILOGUE_RELU 1u
+#define EPILOGUE_LEAKY 2u
+#define EPILOGUE_CLIP 3u
+#define EPILOGUE_SCALE 4u
+#define EPILOGUE_ADD_FIRST 5u
+#define EPILOGUE_ADD_SECOND 6u
+#define EPILOGUE_FUNCTION 7u
+
+// Loops over up to 8 axes: their count, sizes, and the strides of each operand.
+#define NEST_SIZES 1u
+#define NEST_STRIDES 9u
+#define NEST_SECOND_STRIDES 17u
+
+// Per group: outputs, channels. kernel_w, stride_w and so on are along a row of the map.
+#define CONVOLUTION                                                                                                   \
+    UINT(outputs) UINT(channels) UINT(groups) UINT(height) UINT(width) UINT(out_height) UINT(out_width) UINT(kernel_h) \
+    UINT(kernel_w) UINT(stride_h) UINT(stride_w) UINT(pad_top) UINT(pad_left) UINT(dilation_h) UINT(dilation_w)
+
+#define CONV_EPILOGUE 16u
+RECORD(Conv) CONVOLUTION UINT(blocks) END_RECORD  // of output channels: workgroups beside each other for one patch of pixels
+RECORD(ConvDepthwise) CONVOLUTION UINT(elements) END_RECORD
+RECORD(ConvFilters) UINT(outputs) UINT(channels) UINT(taps) UINT(down) UINT(slices) UINT(tiles) END_RECORD
+
+#define MATMUL_SIZES 5u
+#define MATMUL_STEPS_A 13u
+#define MATMUL_STEPS_B 21u
+#define MATMUL_EPILOGUE 29u
+RECORD(MatMul) UINT(rows) UINT(columns) UINT(depth) UINT(blocks) UINT(batch_rank) WORDS(sizes, 8) WORDS(steps_a, 8) WORDS(steps_b, 8) END_RECORD
+
+RECORD(Unary) UINT(elements) FLOAT(a) FLOAT(b) END_RECORD
+// Bounds of Clip: two words each for i64.
+#define UNARY_INTEGER_BOUNDS 1u
+RECORD(UnaryInteger) UINT(elements) WORDS(bounds, 4) END_RECORD
+#define BINARY_NEST 1u
+RECORD(Binary) UINT(elements) WORDS(nest, 25) END_RECORD
+#define COPY_NEST 3u
+RECORD(Copy) UINT(elements) UINT(first_x) UINT(first_y) WORDS(nest, 25) END_RECORD
+// The axes that stay, then those that are summed over.
+#define REDUCE_KEPT 2u
+#define REDUCE_SUMMED 19u
+RECORD(Reduce) UINT(results) UINT(n) WORDS(kept, 17) WORDS(summed, 17) END_RECORD
+#define PAD_SIZES 5u
+#define PAD_EXTENTS 13u
+#define PAD_BEFORE 21u
+RECORD(Pad) UINT(elements) UINT(mode) UINT(value_low) UINT(value_high) UINT(rank) WORDS(sizes, 8) WORDS(extents, 8) WORDS(before, 8) END_RECORD
+RECORD(Gather) UINT(elements) UINT(inner) UINT(indices) UINT(extent) UINT(index_words) END_RECORD
+RECORD(Resize) UINT(elements) UINT(rows_in) UINT(columns_in) UINT(rows_out) UINT(columns_out) END_RECORD
+RECORD(Softmax) UINT(rows) UINT(n) UINT(stride) END_RECORD
+#define NORM_CENTRED 1u
+#define NORM_SCALE 2u
+#define NORM_BIAS 4u
+RECORD(Norm) UINT(rows) UINT(n) FLOAT(epsilon) UINT(flags) UINT(groups) UINT(per_row) UINT(divisor) END_RECORD
+RECORD(BatchNorm) UINT(elements) UINT(channels) UINT(pixels) FLOAT(epsilon) END_RECORD
+RECORD(Cast) UINT(elements) END_RECORD
+RECORD(Peak) UINT(rounds) END_RECORD

@@ -1,0 +1,83 @@
+// Kernels say ops, types and parameters by name: the numbers are made from the headers of the ABI, the positions from one record.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "backplane/module.h"
+#include "backplane/ops.h"
+#include "common/gpu/kernel_words.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<fs::path> kernel_files() {
+    std::vector<fs::path> files;
+    for (const char* folder : {"backends/vulkan/shaders", "backends/opencl/kernels"})
+        for (const auto& entry : fs::directory_iterator(fs::path(BP_TEST_SOURCE_DIR) / folder))
+            files.push_back(entry.path());
+    return files;
+}
+
+// "file: line" of each line that matches.
+std::vector<std::string> lines_with(const std::regex& what) {
+    std::vector<std::string> found;
+    for (const fs::path& file : kernel_files()) {
+        std::ifstream in(file);
+        for (std::string line; std::getline(in, line);)
+            if (std::regex_search(line, what)) found.push_back(file.filename().string() + ": " + line);
+    }
+    return found;
+}
+
+TEST(KernelSources, NameOpsTypesAndStepsOfTheEpilogue) {
+    EXPECT_GT(kernel_files().size(), 40U);
+    EXPECT_EQ(lines_with(std::regex(R"((\bcase [0-9]+u?:)|(\b(OP|FROM|TO|kind) == [0-9]))")), std::vector<std::string>{});
+}
+
+TEST(KernelSources, NameTheirParameters) {
+    EXPECT_EQ(lines_with(std::regex(R"(^[^/]*\bPF?\([0-9])")), std::vector<std::string>{});
+}
+
+TEST(KernelSources, GetTheNumbersOfTheAbi) {
+    std::map<std::string, uint32_t> numbers;
+    const std::string text = text_of(BP_TEST_KERNEL_IDS);
+    const std::regex row(R"(#define (BP_[A-Za-z0-9_]+) ([0-9]+)u)");
+    for (std::sregex_iterator at(text.begin(), text.end(), row), end; at != end; ++at)
+        numbers[(*at)[1]] = static_cast<uint32_t>(std::stoul((*at)[2]));
+    size_t ops = 0;
+#define BP_TEST_ROW(id, identifier, name)                   \
+    EXPECT_EQ(numbers["BP_OP_" #identifier], uint32_t{id}); \
+    ++ops;
+    BP_OPS(BP_TEST_ROW)
+#undef BP_TEST_ROW
+    EXPECT_EQ(numbers["BP_F32"], uint32_t{BP_F32});
+    EXPECT_EQ(numbers["BP_BOOL"], uint32_t{BP_BOOL});
+    EXPECT_EQ(numbers["BP_Q4_0"], uint32_t{BP_Q4_0});
+    EXPECT_EQ(numbers.size(), ops + BP_Q4_0);
+}
+
+TEST(KernelParameters, AreTheWordsOfTheirRecord) {
+    backplane::gpu::ConvParameters conv{};
+    conv.outputs = 7;
+    conv.pad_left = 9;
+    conv.blocks = 11;
+    const std::vector<uint32_t> words = backplane::gpu::words_of(conv);
+    ASSERT_EQ(words.size(), size_t{CONV_EPILOGUE});
+    EXPECT_EQ(words.front(), 7U);
+    EXPECT_EQ(words[12], 9U);
+    EXPECT_EQ(words.back(), 11U);
+}
+
+}  // namespace
