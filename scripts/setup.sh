@@ -1,13 +1,13 @@
 #!/bin/sh
 # setup.sh [--test|--ci]: installs what building and the demo need and this machine lacks; --test adds drivers that run everywhere
-# (lavapipe, PoCL). Debian 12 packages only; touches
-# nothing when all is there. --ci adds the formatters, checkers, clang, ccache, and what builds for Windows and runs it.
+# (lavapipe, PoCL). Debian 12 packages only; touches nothing when all is there. --ci adds the formatters, checkers, clang, ccache, and what builds for
+# Windows and runs it.
 set -eu
 cd "$(dirname "$0")/.."
 
 # What a program or header tells whether it is there, and the package that brings it. A header that no source includes is skipped.
 tools="g++:g++ glslc:glslc cmake:cmake ninja:ninja-build pkg-config:pkg-config npm:npm"
-headers="hwy/highway.h:libhwy-dev CLI/CLI.hpp:libcli11-dev nlohmann/json.hpp:nlohmann-json3-dev fmt/format.h:libfmt-dev
+headers="hwy/highway.h:libhwy-dev CLI/CLI.hpp:libcli11-dev nlohmann/json.hpp:nlohmann-json3-dev
          xxhash.h:libxxhash-dev png.h:libpng-dev jpeglib.h:libjpeg-dev gtest/gtest.h:libgtest-dev
          vulkan/vulkan_core.h:libvulkan-dev CL/cl.h:opencl-c-headers"
 if [ "${1:-}" = --ci ]; then

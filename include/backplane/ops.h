@@ -95,8 +95,8 @@
 
 #define BP_OP_ENUMERATOR(id, identifier, name) BP_OP_##identifier = id,
 #define BP_ATTRIBUTE_ENUMERATOR(id, identifier, type, name) BP_ATTR_##identifier = id,
-enum { BP_OP_unknown = 0, BP_OPS(BP_OP_ENUMERATOR) BP_OP_count_hint = 94 };
-enum { BP_ATTR_unknown = 0, BP_ATTRIBUTES(BP_ATTRIBUTE_ENUMERATOR) BP_ATTR_count_hint = 27 };
+enum { BP_OP_unknown = 0, BP_OPS(BP_OP_ENUMERATOR) };
+enum { BP_ATTR_unknown = 0, BP_ATTRIBUTES(BP_ATTRIBUTE_ENUMERATOR) };
 
 /* mode of Pad */
 enum { BP_PAD_CONSTANT = 0, BP_PAD_EDGE = 1, BP_PAD_REFLECT = 2 };

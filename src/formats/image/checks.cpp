@@ -24,9 +24,9 @@ void check_size(const ImageInfo& info, std::string_view name) {
         throw Error(Code::corrupt, "cannot read " + std::string(name) + ": it says it has " + size +
                                        " pixels; it is damaged: get it again");
     }
-    if (info.width > longest_side || info.height > longest_side) {
+    if (info.width > kLongestSide || info.height > kLongestSide) {
         throw Error(Code::unsupported, "cannot read " + std::string(name) + ": it says it has " + size + " pixels, " +
-                                           std::to_string(longest_side) + " a side is the most; cut it into parts");
+                                           std::to_string(kLongestSide) + " a side is the most; cut it into parts");
     }
 }
 

@@ -68,9 +68,9 @@ void check(const std::filesystem::path& path, const ImageInfo& info, const Image
     const std::string text = "cannot write the image " + base::quoted(path) + ": ";
     const std::string size = std::to_string(info.width) + " x " + std::to_string(info.height);
     if (info.width == 0 || info.height == 0) throw Error(Code::invalid, text + size + " pixels are no image");
-    if (info.width > longest_side || info.height > longest_side) {
+    if (info.width > kLongestSide || info.height > kLongestSide) {
         throw Error(Code::invalid,
-                    text + "it would have " + size + " pixels, " + std::to_string(longest_side) + " a side is the most");
+                    text + "it would have " + size + " pixels, " + std::to_string(kLongestSide) + " a side is the most");
     }
     if (info.channels != 3 && info.channels != 4) {
         throw Error(Code::invalid, text + std::to_string(info.channels) + " channels; 3 (RGB) or 4 (RGBA) can be written");

@@ -17,7 +17,7 @@ namespace backplane::formats {
 namespace {
 
 // A progressive file of a few kilobytes can ask for the work of thousands of images.
-constexpr int most_scans = 500;
+constexpr int kMostScans = 500;
 
 // How libjpeg gets bytes. Where the file ends early it gets an error, not the end marker that its own source would invent.
 struct Source {
@@ -46,7 +46,7 @@ void skip(j_decompress_ptr jpeg, long count) {
 }
 
 void count_scans(j_common_ptr jpeg) {
-    if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number > most_scans) ERREXIT(jpeg, JERR_EOI_EXPECTED);
+    if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number > kMostScans) ERREXIT(jpeg, JERR_EOI_EXPECTED);
 }
 
 bool is_unsupported(int code) {
@@ -148,10 +148,10 @@ private:
     }
 
     void refuse_above(uint64_t held, const char* why) const {
-        if (held <= most_held) return;
+        if (held <= kMostHeld) return;
         throw Error(Code::no_host_memory, "cannot read " + name() + ": it is " + why + " and would need " +
                                               std::to_string(held >> 20) + " MiB at once, " +
-                                              std::to_string(most_held >> 20) +
+                                              std::to_string(kMostHeld >> 20) +
                                               " is the most; save it upright and as a baseline JPEG or a PNG");
     }
 

@@ -35,7 +35,7 @@ void end(j_compress_ptr jpeg) {
 }
 
 // A marker counts its parts in one byte.
-constexpr std::size_t most_profile = std::size_t{255} * 65519;
+constexpr std::size_t kMostProfile = std::size_t{255} * 65519;
 
 class JpegWriter final : public RowWriter {
 public:
@@ -77,7 +77,7 @@ private:
             if (quality >= 90) jpeg->comp_info[0].h_samp_factor = jpeg->comp_info[0].v_samp_factor = 1;
             jpeg_start_compress(jpeg, TRUE);
             const std::size_t profile = image->profile.size();
-            if (profile != 0 && profile <= most_profile) {
+            if (profile != 0 && profile <= kMostProfile) {
                 jpeg_write_icc_profile(jpeg, image->profile.data(), static_cast<unsigned int>(profile));
             }
         });

@@ -79,7 +79,7 @@ private:
         int* passes_out = &passes;
         const bool good = guarded(png, [=] {
             png_set_read_fn(png, file, read_bytes);
-            png_set_user_limits(png, longest_side, longest_side);
+            png_set_user_limits(png, kLongestSide, kLongestSide);
             png_read_info(png, info);
             png_set_expand(png);  // palette to RGB, 1/2/4 bits to 8, tRNS to alpha
             png_set_scale_16(png);
@@ -94,7 +94,7 @@ private:
         }
         interlaced_ = passes > 1;
         passes_ = passes;
-        if (interlaced_ && row_bytes() * info_.height > most_held) {
+        if (interlaced_ && row_bytes() * info_.height > kMostHeld) {
             throw Error(Code::no_host_memory, "cannot read " + name() + ": it is interlaced and would need " +
                                                   std::to_string((row_bytes() * info_.height) >> 20) +
                                                   " MiB at once, 1024 is the most; save it without interlacing");

@@ -26,13 +26,13 @@ public:
         for (const Pair& column : columns_) {
             const float above = mix(upper[column.upper * stride], upper[column.lower * stride], column.weight);
             const float below = mix(lower[column.upper * stride], lower[column.lower * stride], column.weight);
-            *out = static_cast<uint8_t>(mix(above, below, weight) + half);
+            *out = static_cast<uint8_t>(mix(above, below, weight) + kHalf);
             out += stride;
         }
     }
 
 private:
-    static constexpr float half = 0.5F;  // what is not negative is rounded by adding it
+    static constexpr float kHalf = 0.5F;  // what is not negative is rounded by adding it
     static float mix(float a, float b, float weight) { return a + weight * (b - a); }
 
     [[nodiscard]] Pair pair_for(int64_t at, int64_t length) const {

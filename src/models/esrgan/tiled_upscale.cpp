@@ -12,11 +12,11 @@ namespace backplane::models {
 
 namespace {
 
-constexpr int64_t colours = 3;
+constexpr int64_t kColours = 3;
 
-constexpr float half = 0.5F;  // what is not negative is rounded by adding it
+constexpr float kHalf = 0.5F;  // what is not negative is rounded by adding it
 
-uint8_t to_byte(float value) { return static_cast<uint8_t>(std::min(std::max(0.0F, value), 255.0F) + half); }
+uint8_t to_byte(float value) { return static_cast<uint8_t>(std::min(std::max(0.0F, value), 255.0F) + kHalf); }
 
 // Equal values stay exactly what they are.
 float mix(float from, float to, float weight) { return from + weight * (to - from); }
@@ -66,13 +66,13 @@ public:
           alpha_(plan.across.length, plan.down.length, plan.scale),
           width_out_(plan.across.length * plan.scale) {
         const int64_t s = plan.scale, pixels = plan.across.tile * plan.down.tile;
-        in_.resize(static_cast<std::size_t>(pixels * colours));
-        out_.resize(static_cast<std::size_t>(pixels * s * s * colours));
+        in_.resize(static_cast<std::size_t>(pixels * kColours));
+        out_.resize(static_cast<std::size_t>(pixels * s * s * kColours));
         const int64_t fade_across = plan.across.fade_after(0) * s, fade_down = plan.down.fade_after(0) * s;
         ramp_across_ = ramp(fade_across);
         ramp_down_ = ramp(fade_down);
-        beside_.resize(static_cast<std::size_t>(plan.down.tile * s * fade_across * colours));
-        above_.resize(static_cast<std::size_t>(fade_down * width_out_ * colours));
+        beside_.resize(static_cast<std::size_t>(plan.down.tile * s * fade_across * kColours));
+        above_.resize(static_cast<std::size_t>(fade_down * width_out_ * kColours));
         below_.resize(above_.size());
     }
 
@@ -103,8 +103,8 @@ private:
         float* to = in_.data();
         for (int64_t y = 0; y < plan_.down.tile; ++y) {
             const uint8_t* from = window_.row(plan_.down.starts[j] + y) + plan_.across.starts[i] * plan_.channels;
-            for (int64_t x = 0; x < plan_.across.tile; ++x, from += plan_.channels, to += colours) {
-                std::copy_n(from, colours, to);
+            for (int64_t x = 0; x < plan_.across.tile; ++x, from += plan_.channels, to += kColours) {
+                std::copy_n(from, kColours, to);
             }
         }
     }
@@ -114,18 +114,18 @@ private:
         const int64_t s = plan_.scale;
         const AxisTiles& down = plan_.down;
         const int64_t first = down.begin(j) * s, end = down.end(j) * s, last = end + down.fade_after(j) * s;
-        const int64_t x0 = plan_.across.begin(i) * s, count = (plan_.across.end(i) - plan_.across.begin(i)) * s * colours;
+        const int64_t x0 = plan_.across.begin(i) * s, count = (plan_.across.end(i) - plan_.across.begin(i)) * s * kColours;
         const int64_t faded = down.fade_before(j) * s;
         for (int64_t y = first; y < last; ++y) {
             const int64_t y_in_tile = y - down.starts[j] * s;
             const float* row = hand_over(i, y_in_tile);
             if (y >= end) {
-                std::copy_n(row, count, below_.data() + ((y - end) * width_out_ + x0) * colours);
+                std::copy_n(row, count, below_.data() + ((y - end) * width_out_ + x0) * kColours);
                 continue;
             }
             uint8_t* to = band_.data() + ((y - first) * width_out_ + x0) * plan_.channels;
             if (y - first < faded) {
-                const float* above = above_.data() + ((y - first) * width_out_ + x0) * colours;
+                const float* above = above_.data() + ((y - first) * width_out_ + x0) * kColours;
                 const float weight = ramp_down_[static_cast<std::size_t>(y - first)];
                 store(to, count, [=](int64_t k) { return mix(above[k], row[k], weight); });
             } else {
@@ -139,21 +139,21 @@ private:
     const float* hand_over(std::size_t i, int64_t y_in_tile) {
         const int64_t s = plan_.scale;
         const AxisTiles& across = plan_.across;
-        float* row = out_.data() + y_in_tile * across.tile * s * colours;
-        float* start = row + (across.begin(i) - across.starts[i]) * s * colours;
-        float* beside = beside_.data() + y_in_tile * static_cast<int64_t>(ramp_across_.size()) * colours;
-        for (int64_t k = 0; k < across.fade_before(i) * s * colours; ++k) {
-            start[k] = mix(beside[k], start[k], ramp_across_[static_cast<std::size_t>(k / colours)]);
+        float* row = out_.data() + y_in_tile * across.tile * s * kColours;
+        float* start = row + (across.begin(i) - across.starts[i]) * s * kColours;
+        float* beside = beside_.data() + y_in_tile * static_cast<int64_t>(ramp_across_.size()) * kColours;
+        for (int64_t k = 0; k < across.fade_before(i) * s * kColours; ++k) {
+            start[k] = mix(beside[k], start[k], ramp_across_[static_cast<std::size_t>(k / kColours)]);
         }
-        const float* end = row + (across.end(i) - across.starts[i]) * s * colours;
-        std::copy_n(end, across.fade_after(i) * s * colours, beside);
+        const float* end = row + (across.end(i) - across.starts[i]) * s * kColours;
+        std::copy_n(end, across.fade_after(i) * s * kColours, beside);
         return start;
     }
 
     template <class Value>
     void store(uint8_t* to, int64_t count, const Value& value) const {
-        for (int64_t k = 0; k < count; k += colours, to += plan_.channels) {
-            for (int64_t c = 0; c < colours; ++c) to[c] = to_byte(value(k + c));
+        for (int64_t k = 0; k < count; k += kColours, to += plan_.channels) {
+            for (int64_t c = 0; c < kColours; ++c) to[c] = to_byte(value(k + c));
         }
     }
 
@@ -161,8 +161,8 @@ private:
         const int64_t first = plan_.down.begin(j) * plan_.scale, end = plan_.down.end(j) * plan_.scale;
         for (int64_t y = first; y < end; ++y) {
             const BilinearRows::Pair rows = alpha_.rows_for(y);
-            alpha_.resize(window_.row(rows.upper) + colours, window_.row(rows.lower) + colours, plan_.channels, rows.weight,
-                          band_.data() + (y - first) * width_out_ * plan_.channels + colours);
+            alpha_.resize(window_.row(rows.upper) + kColours, window_.row(rows.lower) + kColours, plan_.channels,
+                          rows.weight, band_.data() + (y - first) * width_out_ * plan_.channels + kColours);
         }
     }
 

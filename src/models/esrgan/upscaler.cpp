@@ -14,9 +14,9 @@ namespace {
 using namespace models;
 
 // Beyond this a larger tile gains little and a machine with little memory loses much.
-constexpr uint64_t most_workspace = uint64_t{512} << 20;
-constexpr int64_t tile_sizes[] = {256, 192, 128, 96, 64};
-constexpr std::size_t most_sessions = 4;
+constexpr uint64_t kMostWorkspace = uint64_t{512} << 20;
+constexpr int64_t kTileSizes[] = {256, 192, 128, 96, 64};
+constexpr std::size_t kMostSessions = 4;
 
 struct Size {
     int64_t height = 0, width = 0;
@@ -53,7 +53,7 @@ struct Upscaler::Impl {
     // `last`: no smaller tile is to come, so that a device without memory for it hands over to the next.
     SpreadSession& session_for(Size size, const std::atomic<uint32_t>* cancel, bool last = true) {
         if (SpreadSession* found = compiled(size)) return *found;
-        if (sessions.size() >= most_sessions) sessions.erase(sessions.begin());
+        if (sessions.size() >= kMostSessions) sessions.erase(sessions.begin());
         SpreadOptions options;
         options.compile.cancel = cancel;
         options.build_elsewhere = last;
@@ -68,7 +68,7 @@ struct Upscaler::Impl {
         options.compile.plan_only = true;
         options.compile.cancel = cancel;
         const SpreadSession plan(devices, model->graph(size.height, size.width), options);
-        return plan.workspace_bytes() <= (known == 0 ? most_workspace : std::min(most_workspace, known / 2));
+        return plan.workspace_bytes() <= (known == 0 ? kMostWorkspace : std::min(kMostWorkspace, known / 2));
     }
 
     // Cuts the image; the tiles' program is compiled when this returns.
@@ -89,8 +89,8 @@ struct Upscaler::Impl {
             cut(options.tile, options.tile, overlap_for(options.tile), true);
             return plan;
         }
-        for (const int64_t most : tile_sizes) {
-            const bool last = most == std::end(tile_sizes)[-1];
+        for (const int64_t most : kTileSizes) {
+            const bool last = most == std::end(kTileSizes)[-1];
             const int64_t overlap = overlap_for(most);
             const Size tile{balanced_tile(height, most, overlap), balanced_tile(width, most, overlap)};
             try {

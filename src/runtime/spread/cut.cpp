@@ -22,10 +22,10 @@ public:
         : graph_(graph), device_of_(device_of), waits_for_(device_of.size()), readers_(device_of.size()) {
         const std::vector<size_t> maker = makers(graph);
         for (size_t n = 0; n < device_of.size(); ++n) {
-            if (device_of[n] == no_device) continue;
+            if (device_of[n] == kNoDevice) continue;
             std::set<size_t> before;
             for (const TensorId t : graph.nodes()[n].inputs)
-                if (t.valid() && maker[t.index] != SIZE_MAX && device_of[maker[t.index]] != no_device)
+                if (t.valid() && maker[t.index] != SIZE_MAX && device_of[maker[t.index]] != kNoDevice)
                     before.insert(maker[t.index]);
             waits_for_[n] = before.size();
             for (const size_t b : before) readers_[b].push_back(n);

@@ -8,14 +8,14 @@
 
 namespace backplane::runtime {
 
-inline constexpr size_t no_device = SIZE_MAX;
+inline constexpr size_t kNoDevice = SIZE_MAX;
 
 struct Part {
     size_t device = 0;
     std::vector<size_t> nodes;  // of the whole graph, in an order in which they can run
 };
 
-// `device_of`: of each node, no_device for those that are done already. A part takes in every node of its device that can run by then, so
+// `device_of`: of each node, kNoDevice for those that are done already. A part takes in every node of its device that can run by then, so
 // that there are few parts.
 std::vector<Part> cut(const Graph& graph, const std::vector<size_t>& device_of);
 

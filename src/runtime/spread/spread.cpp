@@ -12,7 +12,7 @@
 
 namespace backplane {
 
-using runtime::no_device;
+using runtime::kNoDevice;
 using runtime::Part;
 using runtime::PartGraph;
 
@@ -96,7 +96,7 @@ struct SpreadSession::Impl {
 
     // Which device runs each node that is not done; throws Error(unsupported) when none does.
     std::vector<size_t> assign(const std::vector<bool>& done) {
-        std::vector<size_t> device_of(graph.nodes().size(), no_device);
+        std::vector<size_t> device_of(graph.nodes().size(), kNoDevice);
         std::vector<size_t> open;
         for (size_t n = 0; n < device_of.size(); ++n)
             if (done.empty() || !done[n]) open.push_back(n);
