@@ -1,9 +1,8 @@
 // The ABI line: the function table. Each entry reads what the host hands over, checks it, and calls a class of this folder.
 //
-// How to read and write what crosses (rules R2 and R4 of module.h): sdk::read() copies a struct as far as both sides know
-// it and zeroes
-// the rest; sdk::write() fills the host's struct no further than the host knows it; BP_HAS asks whether a function of the
-// host is there.
+// How to read and write what crosses (rules R2 and R4 of module.h): sdk::read() copies a struct as far as both sides
+// know it and zeroes the rest; sdk::write() fills the host's struct no further than the host knows it; BP_HAS asks
+// whether a function of the host is there.
 #include <memory>
 #include <string>
 
@@ -155,10 +154,8 @@ bp_code copy_bytes(bp_device*, const bp_copy* request, bp_error* error) {
 }
 
 // By name, so that a function cannot end up in the place of another. What is not named is null, which means absent, and
-// every absent
-// function has a defined answer: no pack (slots are plain), no save, check and load (nothing to store), no fences (run and
-// copy return
-// when done).
+// every absent function has a defined answer: no pack (slots are plain), no save, check and load (nothing to store), no
+// fences (run and copy return when done).
 constexpr bp_module_api make_table() {
     bp_module_api table{};
     table.struct_size = BP_SIZE(bp_module_api, fence_close);

@@ -148,8 +148,8 @@ Program::Bound Program::bind(const Graph& graph, const bp_run& request) const {
 }
 
 // Replace this with your kernels. The oracle reads all inputs, keeps what lies between in memory of its own, and writes
-// outputs and
-// states at the end: a state is read as it was before the run by every node, wherever in the list its update stands.
+// outputs and states at the end: a state is read as it was before the run by every node, wherever in the list its
+// update stands.
 void Program::compute(const Graph& graph, const Bound& bound, const volatile uint32_t* cancel) {
     graph::evaluate(graph, bound.inputs, bound.outputs, cancel);
 }

@@ -13,8 +13,7 @@ namespace backplane::graph {
 uint32_t type_of(Attr attr) noexcept;
 
 // Reads the attributes of a node. Points into them. The getters throw Error(internal) when the attribute is not there:
-// every node of
-// a Graph has all attributes its op takes.
+// every node of a Graph has all attributes its op takes.
 class AttributeView {
 public:
     explicit AttributeView(std::span<const Attribute> attributes) : attributes_(attributes) {}

@@ -20,20 +20,16 @@ struct TensorRoom {
     std::span<std::byte> bytes;
 };
 
-// Runs all nodes. `inputs` gives each INPUT, WEIGHT and STATE that a node reads, dense and row-major. What nodes write is
-// kept in
-// double between f32 and f64 nodes, and rounded to its dtype otherwise. Returns one tensor per tensor of the graph: filled
-// for
-// OUTPUTs and for tensors that update a STATE (not yet rounded when f32), empty data for all others.
+// Runs all nodes. `inputs` gives each INPUT, WEIGHT and STATE that a node reads, dense and row-major. What nodes write
+// is kept in double between f32 and f64 nodes, and rounded to its dtype otherwise. Returns one tensor per tensor of the
+// graph: filled for OUTPUTs and for tensors that update a STATE (not yet rounded when f32), empty data for all others.
 // Throws Error: invalid (an input missing, given twice or of the wrong size; an index out of range), cancelled (*cancel
-// became
-// non-zero; looked at between nodes), no_host_memory. Keeps no state; may be called from many threads.
+// became non-zero; looked at between nodes), no_host_memory. Keeps no state; may be called from many threads.
 std::vector<ReferenceTensor> evaluate_values(const Graph& graph, std::span<const TensorBytes> inputs,
                                              const volatile uint32_t* cancel = nullptr);
 
-// The same, encoded: `outputs` may name OUTPUTs, and STATEs (the value after the run). Rooms are written after all nodes
-// ran, so
-// an output may share memory with an input. Nothing is written when it throws.
+// The same, encoded: `outputs` may name OUTPUTs, and STATEs (the value after the run). Rooms are written after all
+// nodes ran, so an output may share memory with an input. Nothing is written when it throws.
 void evaluate(const Graph& graph, std::span<const TensorBytes> inputs, std::span<const TensorRoom> outputs,
               const volatile uint32_t* cancel = nullptr);
 

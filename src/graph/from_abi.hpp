@@ -10,12 +10,10 @@
 namespace backplane::graph {
 
 // Builds a Graph with the same tensor indices. Trusts nothing: ranges, roles, attributes and the order of nodes are
-// checked, and every
-// stated shape and dtype must be the one its op's rule gives. `symbols` holds one value per symbol of the graph, each
-// within its
-// bounds; empty: none given, and a symbolic dimension takes its symbol's most. The graph may go afterwards.
-// Throws Error: unsupported (an op, attribute or dtype of a later version), invalid (everything else), its text naming the
-// node.
+// checked, and every stated shape and dtype must be the one its op's rule gives. `symbols` holds one value per symbol
+// of the graph, each within its bounds; empty: none given, and a symbolic dimension takes its symbol's most. The graph
+// may go afterwards. Throws Error: unsupported (an op, attribute or dtype of a later version), invalid (everything
+// else), its text naming the node.
 Graph graph_from_abi(const bp_graph* graph, std::span<const int64_t> symbols = {});
 
 // The first part of these checks: every array has memory, every index is in range, every symbol has sensible bounds.

@@ -15,9 +15,8 @@ struct GraphAccess {
 
 namespace graph {
 
-// Throws Error(invalid) that begins with `what` when there can be no such tensor: unknown dtype, a rank over 8, a negative
-// extent, too
-// many elements, a block type whose last axis is no whole number of blocks.
+// Throws Error(invalid) that begins with `what` when there can be no such tensor: unknown dtype, a rank over 8, a
+// negative extent, too many elements, a block type whose last axis is no whole number of blocks.
 void check_tensor(const std::string& what, DType dtype, const Shape& shape);
 
 }  // namespace graph

@@ -1,10 +1,8 @@
 // Graph::hash(): 128 bits over everything but names.
 //
-// Two lanes of multiply and xor-shift over 64-bit words (the finaliser of MurmurHash3, public domain), seeded differently.
-// Only whole
-// numbers go in, and bytes are put together by value, so the result does not depend on the machine. Not for adversaries:
-// it names
-// entries of caches that the same host wrote.
+// Two lanes of multiply and xor-shift over 64-bit words (the finaliser of MurmurHash3, public domain), seeded
+// differently. Only whole numbers go in, and bytes are put together by value, so the result does not depend on the
+// machine. Not for adversaries: it names entries of caches that the same host wrote.
 #include <bit>
 
 #include "backplane/graph.hpp"

@@ -96,9 +96,8 @@ struct ReferenceTensor {
     std::vector<double> data;
 };
 
-// One node for the reference: inputs as for the shape rule (null: not given); the output has its shape and dtype, and data
-// of
-// zeros to be filled. The caller rounds the output to its dtype.
+// One node for the reference: inputs as for the shape rule (null: not given); the output has its shape and dtype, and
+// data of zeros to be filled. The caller rounds the output to its dtype.
 struct ReferenceCall {
     Op op = Op::unknown;
     std::span<const ReferenceTensor* const> inputs;
@@ -115,9 +114,9 @@ struct OpDefinition {
     const char* summary = nullptr;  // one line for people
     std::span<const InputRule> inputs;
     std::span<const AttributeRule> attributes;
-    // Fills in derived attributes and brings the others to the form ops.h asks for (no negative axis). May be null. Called
-    // when
-    // a node is built, with all stated attributes and defaults there; a node read from plain data must already be so.
+    // Fills in derived attributes and brings the others to the form ops.h asks for (no negative axis). May be null.
+    // Called when a node is built, with all stated attributes and defaults there; a node read from plain data must
+    // already be so.
     void (*complete)(const InferCall&, std::vector<Attribute>&) = nullptr;
     // Dtype and shape of the output. Throws Error(invalid) that names the op and the shapes.
     InferResult (*infer)(const InferCall&) = nullptr;

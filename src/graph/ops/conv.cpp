@@ -1,9 +1,9 @@
 // Conv: x[N, C, H, W], w[O, C / group, kh, kw], b[O]? -> y[N, O, H', W'], cross-correlation with zero padding:
-//   y[n, o, p, q] = b[o] + sum over c, i, j of w[o, c, i, j] * x[n, first(o) + c, p * s0 + i * d0 - top, q * s1 + j * d1 -
-//   left]
+//   y[n, o, p, q] = b[o] + sum over c, i, j of w[o, c, i, j]
+//                          * x[n, first(o) + c, p * s0 + i * d0 - top, q * s1 + j * d1 - left]
 //   H' = floor((H + top + bottom - d0 * (kh - 1) - 1) / s0) + 1, W' alike; first(o) = the first channel of o's group.
-// ONNX Conv 11, two spatial axes, auto_pad written out. Types: x, b and y alike f32, f16, bf16 or f64; w the same, or f16,
-// bf16 for x f32.
+// ONNX Conv 11, two spatial axes, auto_pad written out. Types: x, b and y alike f32, f16, bf16 or f64; w the same,
+// or f16, bf16 for x f32.
 // Attributes: strides (1, 1), pads = top left bottom right (0), dilations (1, 1), group (1).
 #include "graph/ops/support/checks.hpp"
 

@@ -1,5 +1,5 @@
-// Gelu: y = x * P(normal <= x). approximate 0: x / 2 * (1 + erf(x / sqrt 2)); 1: x / 2 * (1 + tanh(sqrt(2 / pi) * (x +
-// 0.044715 x^3))).
+// Gelu: y = x * P(normal <= x). approximate 0: x / 2 * (1 + erf(x / sqrt 2));
+// 1: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))).
 // ONNX Gelu 20; arXiv:1606.08415. Types: f32, f16, bf16, f64. Attributes: approximate (0).
 #include <cmath>
 #include <numbers>

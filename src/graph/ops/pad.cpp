@@ -1,7 +1,6 @@
 // Pad: pads[d] elements before axis d and pads[r + d] after it. mode constant: `value`; edge: the nearest element of x;
-// reflect: x
-// mirrored about its first and last element, which are not repeated. ONNX Pad 13; negative pads are a Slice here.
-// Types: any but the block types. Attributes: pads[2r], mode (BP_PAD_CONSTANT), value (0, stored as x's type).
+// reflect: x mirrored about its first and last element, which are not repeated. ONNX Pad 13; negative pads are a Slice
+// here. Types: any but the block types. Attributes: pads[2r], mode (BP_PAD_CONSTANT), value (0, stored as x's type).
 #include <algorithm>
 
 #include "graph/ops/support/checks.hpp"

@@ -1,6 +1,6 @@
 // Reshape: the same elements in row-major order under another shape. ONNX Reshape 13 with the final numbers as an
-// attribute; an extent of
-// 0 is 0. Types: any but the block types. Attributes: shape (builder: one -1 is what the number of elements leaves).
+// attribute; an extent of 0 is 0. Types: any but the block types. Attributes: shape (builder: one -1 is what the number
+// of elements leaves).
 #include <algorithm>
 
 #include "graph/ops/support/checks.hpp"

@@ -1,7 +1,6 @@
-// Slice: along each axis d the elements starts[d], starts[d] + steps[d], ... before ends[d]. ONNX Slice 13 with attributes
-// for all axes
-// and steps of 1 and more. Types: any but the block types.
-// Attributes: starts[r], ends[r] (builder: negative counts from the end, then both are clamped to the axis), steps[r] (1).
+// Slice: along each axis d the elements starts[d], starts[d] + steps[d], ... before ends[d]. ONNX Slice 13 with
+// attributes for all axes and steps of 1 and more. Types: any but the block types. Attributes: starts[r], ends[r]
+// (builder: negative counts from the end, then both are clamped to the axis), steps[r] (1).
 #include <algorithm>
 
 #include "graph/ops/support/checks.hpp"
