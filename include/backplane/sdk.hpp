@@ -1,7 +1,7 @@
 // Module SDK: header-only C++20 helpers for authors of modules. Needs module.h and the standard library, links nothing.
 //
 // GraphView reads a bp_graph by stride and struct_size (rules R4 and R6 of module.h), so a module built with this header serves
-// older and newer hosts. Everything throws nothing unless stated; `Failure` is thrown inside a module and turned into a bp_code at
+// older and newer hosts. Nothing here throws unless its comment says so; `Failure` is thrown inside a module and turned into a bp_code at
 // the ABI line by guard().
 #pragma once
 

@@ -1,4 +1,4 @@
-// A graph over several devices. What the first of them cannot run, gets wrong, or fails at in mid-run, the next one that can does.
+// A graph over several devices. The next device does what the first one cannot run, computes wrongly, or fails at in mid-run.
 //
 //   auto devices = std::make_shared<SpreadDevices>(context.choose_with_fallback(), weights);
 //   SpreadSession session(devices, graph);
