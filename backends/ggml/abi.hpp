@@ -201,8 +201,11 @@ using SetThreadpool = void (*)(Backend*, Threadpool*);
     X(void, backend_free, (Backend*))
 
 // The same, for functions that older releases lack: null there.
-#define BP_GGML_OPTIONAL_FUNCTIONS(X) \
-    X(const char*, version, ())       \
-    X(const char*, commit, ())
+#define BP_GGML_OPTIONAL_FUNCTIONS(X)      \
+    X(const char*, version, ())            \
+    X(const char*, commit, ())             \
+    X(Tensor*, trunc, (Context*, Tensor*)) \
+    X(Tensor*, reglu, (Context*, Tensor*)) \
+    X(Tensor*, geglu_quick, (Context*, Tensor*))
 
 }  // namespace backplane::ggml

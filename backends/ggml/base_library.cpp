@@ -29,14 +29,14 @@ struct Dummy {
 
 }  // namespace
 
-BaseLibrary::BaseLibrary(const fs::path& folder) {
+BaseLibrary::BaseLibrary(const fs::path& file) {
     std::error_code error;
-    const fs::path wanted = fs::canonical(folder / base_library_name(), error);
-    if (error) throw sdk::Failure(BP_NOT_FOUND, "no " + base_library_name() + " in " + folder.string());
+    const fs::path wanted = fs::canonical(file, error);
+    if (error) throw sdk::Failure(BP_NOT_FOUND, "there is no libggml-base " + file.string() + ": " + error.message());
     if (const std::string why = why_unloadable(wanted); !why.empty())
         throw sdk::Failure(BP_CORRUPT, "cannot use " + wanted.string() + ": " + why);
     // The loader hands every module the library of this name that came first, whatever folder it came from.
-    const std::vector<fs::path> others = mapped(base_library_name());
+    const std::vector<fs::path> others = mapped_bases();
     for (const fs::path& other : others)
         if (!fs::equivalent(other, wanted, error))
             throw sdk::Failure(BP_VERSION, "cannot use " + wanted.string() + ": this process has " + other.string() +

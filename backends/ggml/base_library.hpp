@@ -19,8 +19,8 @@ struct TableShape {
 
 class BaseLibrary {
 public:
-    // Loads `folder`/libggml-base and measures it. Throws sdk::Failure: not found, or BP_VERSION with the fact that differs.
-    explicit BaseLibrary(const fs::path& folder);
+    // Loads this libggml-base and measures it. Throws sdk::Failure: not found, or BP_VERSION with the fact that differs.
+    explicit BaseLibrary(const fs::path& file);
 
 #define BP_GGML_MEMBER(result, name, parameters) result(*name) parameters = nullptr;
     BP_GGML_FUNCTIONS(BP_GGML_MEMBER)

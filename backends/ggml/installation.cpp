@@ -13,21 +13,35 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
+// Modules lie beside the library, or (as ggml installs them) in bin/ while the library is in lib/.
+fs::path folder_of_modules(const fs::path& named, const fs::path& base) {
+    const fs::path beside = base.parent_path();
+    for (const fs::path& folder : {named, beside, named / "bin", beside.parent_path() / "bin", beside / "ggml"}) {
+        std::error_code error;
+        for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+            if (is_module_name(entry.path().filename().string())) return folder;
+    }
+    return named;
+}
+
 }  // namespace
 
 Installation::Installation(std::span<const fs::path> folders, const std::string& cpu_mask, const Notebook& notebook) {
     std::string looked;
-    fs::path folder;
-    for (const fs::path& f : folders) {
-        std::error_code error;
-        looked += (looked.empty() ? "" : ", ") + f.string();
-        if (folder.empty() && fs::exists(f / base_library_name(), error)) folder = f;
+    fs::path base;
+    fs::path modules;
+    for (const fs::path& folder : folders) {
+        looked += (looked.empty() ? "" : ", ") + folder.string();
+        if (!base.empty()) continue;
+        base = find_base_library(folder);
+        if (base.empty()) base = find_base_library(folder / "bin");  // `folder` holds bin/ and lib/
+        if (!base.empty()) modules = folder_of_modules(folder, base);
     }
-    if (folder.empty())
+    if (base.empty())
         throw sdk::Failure(BP_NOT_FOUND, "no ggml here: no " + base_library_name() + " in " + looked +
                                              "; the option ggml.path names the folder of one");
-    base_ = std::make_unique<BaseLibrary>(folder);
-    Variants variants(base_->file(), cpu_mask, notebook, notes_);
+    base_ = std::make_unique<BaseLibrary>(base);
+    Variants variants(modules, base_->file(), cpu_mask, notebook, notes_);
     for (const std::string& kind : variants.kinds())
         while (Variant* best = variants.best(kind)) {
             try {
@@ -45,7 +59,8 @@ void Installation::take(Variant& variant, const std::string& cpu_mask) {
     Registration* registration = init();
     variant.library.keep();  // it may have started threads
     if (registration == nullptr) throw sdk::Failure(BP_UNSUPPORTED, "it found nothing it can use");
-    std::vector<FoundDevice> all = check_module(*base_, registration, variant.file);
+    std::vector<FoundDevice> all = check_module(*base_, registration, variant.file).devices;
+    if (all.empty()) throw sdk::Failure(BP_NOT_FOUND, "it has 0 devices");
     const std::vector<std::string> features = cpu_features_of(*base_, registration);
     if (const std::string feature = forbidden(features, cpu_mask); !feature.empty())
         throw sdk::Failure(BP_DENIED, "it uses " + feature + ", which host.cpu-mask forbids");

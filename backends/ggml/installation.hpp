@@ -1,4 +1,4 @@
-// A ggml installation: one folder with a libggml-base and backend modules that were built for it, judged and opened.
+// A ggml installation: a libggml-base and the backend modules that were built for it, judged and opened.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ struct Variant;
 
 class Installation {
 public:
-    // Looks into `folders` in turn; the first that has a libggml-base counts. `cpu_mask`: features that must not be used,
+    // Looks into `folders` in turn; the first that has a libggml-base counts, be it in ../lib or lib of that folder. `cpu_mask`: features that must not be used,
     // "avx512f,avx2". Throws sdk::Failure when no folder has one, or the one found cannot be used. A module that cannot be used is
     // left out, with a line in notes(). Of each kind the best is opened, and the others only where neither `notebook` nor a sidecar
     // tells which that is.

@@ -79,7 +79,8 @@ private:
 // The last field of a tensor that anybody writes stands behind its name, whose length is a build option (GGML_MAX_NAME: 64, or 160 in
 // stable-diffusion.cpp). Where the module is built to write it shows when a tensor comes into a buffer that keeps weights in an order of its
 // own: there the module notes how. Where the base has it follows from the size of its tensor. A module that has no such buffers writes none.
-void check_tensor_length(const BaseLibrary& base, Registration* registration, Device* device) {
+// True: it wrote the field where the base has it.
+bool check_tensor_length(const BaseLibrary& base, Registration* registration, Device* device) {
     using ExtraTypes = BufferType** (*)(Device*);
     constexpr size_t kRecord = 32;      // before each tensor in its context
     constexpr size_t kAfterExtra = 16;  // the field and the padding at the end
@@ -87,6 +88,7 @@ void check_tensor_length(const BaseLibrary& base, Registration* registration, De
     const auto types =
         reinterpret_cast<ExtraTypes>(base.backend_reg_get_proc_address(registration, "ggml_backend_dev_get_extra_bufts"));
     BufferType** all = types != nullptr ? types(device) : nullptr;
+    bool seen = false;
     for (; all != nullptr && *all != nullptr; ++all) {
         const ContextHandle context(base, 16, 0);  // room behind the tensor for what is written in the wrong place
         Tensor* tensor = base.new_tensor_4d(context.get(), kQ4_0, kDepth, kRows, 1, 1);
@@ -94,17 +96,21 @@ void check_tensor_length(const BaseLibrary& base, Registration* registration, De
         if (buffer.get() == nullptr) continue;
         const size_t start = offsetof(Tensor, name) + 64;  // no name was shorter
         const size_t end = start + 512;
-        std::vector<char> before(end);
-        std::memcpy(before.data(), tensor, end);
+        // Not zeros: a module notes null where it keeps the weights as they are.
+        const std::vector<char> before(end, '\x5a');
+        std::memcpy(reinterpret_cast<char*>(tensor) + start, before.data() + start, end - start);
         if (base.backend_tensor_alloc(buffer.get(), tensor, base.backend_buffer_get_base(buffer.get())) != kSuccess)
             continue;
         const size_t expected = base.tensor_overhead() - kRecord - kAfterExtra;
-        for (size_t at = start; at < end; at += sizeof(void*))
-            if (at != expected &&
-                std::memcmp(before.data() + at, reinterpret_cast<const char*>(tensor) + at, sizeof(void*)) != 0)
+        for (size_t at = start; at < end; at += sizeof(void*)) {
+            if (std::memcmp(before.data() + at, reinterpret_cast<const char*>(tensor) + at, sizeof(void*)) == 0) continue;
+            if (at != expected)
                 mismatch("it writes the last field of a tensor at byte " + std::to_string(at) + ", the base has it at " +
                          std::to_string(expected) + " (built with another GGML_MAX_NAME)");
+            seen = true;
+        }
     }
+    return seen;
 }
 
 }  // namespace
@@ -125,11 +131,12 @@ std::vector<std::string> cpu_features_of(const BaseLibrary& base, Registration* 
     return features;
 }
 
-std::vector<FoundDevice> check_module(const BaseLibrary& base, Registration* registration, const fs::path& file) {
+CheckedModule check_module(const BaseLibrary& base, Registration* registration, const fs::path& file,
+                           const std::function<void(const std::string&)>& step) {
     check_registration(registration, file);
     const size_t count = base.backend_reg_dev_count(registration);
-    if (count == 0 || count > 256) throw sdk::Failure(BP_NOT_FOUND, "it has " + std::to_string(count) + " devices");
-    std::vector<FoundDevice> all;
+    if (count > 256) throw sdk::Failure(BP_NOT_FOUND, "it has " + std::to_string(count) + " devices");
+    CheckedModule checked;
     for (size_t i = 0; i < count; ++i) {
         FoundDevice found;
         found.registration = registration;
@@ -138,16 +145,17 @@ std::vector<FoundDevice> check_module(const BaseLibrary& base, Registration* reg
         check_device_table(base, found.device, registration);
         base.backend_dev_get_props(found.device, &found.props);
         if (found.props.name == nullptr) throw sdk::Failure(BP_INTERNAL, "its device " + std::to_string(i) + " has no name");
-        if (found.props.type == kTypeCpu) check_tensor_length(base, registration, found.device);
         if (found.props.type == kTypeCpu) {  // cheap to open, and the most frequent mixture of releases
+            checked.proven = check_tensor_length(base, registration, found.device) || checked.proven;
             Backend* backend = base.backend_dev_init(found.device, nullptr);
             if (backend == nullptr) throw sdk::Failure(BP_INTERNAL, "its device does not open");
             check_backend_table(base, backend, found.device);
+            checked.proven = check_op_numbers(base, found.device, backend, step) || checked.proven;
             base.backend_free(backend);
         }
-        all.push_back(std::move(found));
+        checked.devices.push_back(std::move(found));
     }
-    return all;
+    return checked;
 }
 
 void check_device_table(const BaseLibrary& base, Device* device, const Registration* registration) {

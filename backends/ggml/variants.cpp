@@ -41,9 +41,9 @@ std::string forbidden(const std::vector<std::string>& features, const std::strin
     return {};
 }
 
-Variants::Variants(const fs::path& base, const std::string& cpu_mask, const Notebook& notebook,
+Variants::Variants(const fs::path& folder, const fs::path& base, const std::string& cpu_mask, const Notebook& notebook,
                    std::vector<std::string>& notes)
-    : base_(base), notes_(notes) {
+    : folder_(folder), base_(base), notes_(notes) {
     find_modules();
     const std::string page = key();
     if (recall(notebook.read(page))) return;
@@ -66,7 +66,7 @@ Variants::Variants(const fs::path& base, const std::string& cpu_mask, const Note
 
 void Variants::find_modules() {
     std::error_code error;
-    for (const fs::directory_entry& entry : fs::directory_iterator(base_.parent_path(), error)) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder_, error)) {
         const std::string name = entry.path().filename().string();
         if (!is_module_name(name)) continue;
         const fs::path file = fs::canonical(entry.path(), error);

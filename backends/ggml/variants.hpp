@@ -31,8 +31,9 @@ std::string forbidden(const std::vector<std::string>& features, const std::strin
 
 class Variants {
 public:
-    // Of the folder of `base`. What is left out gets a line in `notes`, which outlives this.
-    Variants(const fs::path& base, const std::string& cpu_mask, const Notebook& notebook, std::vector<std::string>& notes);
+    // In `folder`, to be bound to `base`. What is left out gets a line in `notes`, which outlives this.
+    Variants(const fs::path& folder, const fs::path& base, const std::string& cpu_mask, const Notebook& notebook,
+             std::vector<std::string>& notes);
 
     [[nodiscard]] std::vector<std::string> kinds() const;
     // The best of a kind, opened and asked for its score whatever was known of it; null: none is left.
@@ -48,6 +49,7 @@ private:
     void ask(Variant& variant);  // opens it; throws
     void leave_out(const fs::path& file, const std::string& why);
 
+    const fs::path folder_;
     const fs::path& base_;
     std::vector<std::string>& notes_;
     std::map<std::string, std::vector<Variant>> kinds_;  // the best first

@@ -3,114 +3,39 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <sstream>
+#include <set>
+#include <utility>
 
 #include "base/cpu_features.hpp"
 #include "base/dynamic_library.hpp"
-#include "base/environment.hpp"
-#include "base/process.hpp"
-#include "base/user_folder.hpp"
-#include "discovery/inspect.hpp"
-#include "platform/library.hpp"
+#include "base/file.hpp"
 #include "sidecar.hpp"
+#include "trial.hpp"
 
 namespace backplane::compat {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int64_t kDay = 86400;
+using Clock = std::chrono::steady_clock;
 
 // The order in which ggml registers what it finds; devices are listed in it.
 constexpr std::array kKinds{"blas",   "zendnn",  "cann",   "cuda",    "hip",  "metal",    "rpc", "sycl",
                             "vulkan", "virtgpu", "opencl", "hexagon", "musa", "openvino", "cpu"};
 
-// "cpu" of "libggml-cpu-zen4.so"; empty: no name of a module.
-std::string kind_of(const std::string& name, const std::string& prefix) {
-    const std::string_view ending = base::library_ending();
-    if (!name.starts_with(prefix) || !name.ends_with(ending) || name.size() <= prefix.size() + ending.size()) return {};
-    const std::string stem = name.substr(prefix.size(), name.size() - prefix.size() - ending.size());
-    std::string kind = stem.substr(0, stem.find('-'));
-    return std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end() ? kind : std::string();
-}
-
-// What the child said, line by line: "step NAME", "score N", then "good" or "failed TEXT", then "end".
-struct Record {
-    explicit Record(const std::string& text) {
-        std::istringstream lines(text);
-        for (std::string line; std::getline(lines, line);) {
-            if (line.starts_with("step ")) step = line.substr(5, 32);
-            if (line.starts_with("score ")) score = std::atoi(line.c_str() + 6);
-            if (line.starts_with("failed ")) failure = line.substr(7, 512);
-            if (line == "good") good = true;
-            if (line == "end") complete = true;
-        }
-    }
-    std::string step = "start", failure;
-    int score = 0;
-    bool good = false, complete = false;
+struct Name {
+    std::string kind;      // "cpu" of "libggml-cpu-zen4.so"; empty: no name of a module
+    bool variant = false;  // one of several of its kind: it needs a score, and goes before the one without a variant's name
 };
 
-Known try_in_child(const fs::path& file, const Search& search) {
-    const base::ChildOutcome child =
-        base::run_child(search.probe, {search.base.string(), file.string()}, std::chrono::milliseconds(search.limit_ms));
-    Known k;
-    if (!child.started) {  // no processes here: as much as can be told without one
-        k.score = 1;
-        k.until = 1;
-        return k;
-    }
-    const Record record(child.record);
-    const std::string when = " during '" + record.step + "' when it was tried in a child process";
-    k.score = record.score;
-    if (child.timed_out) {
-        k.reason = "it did not come back within " + std::to_string(search.limit_ms) + " ms" + when;
-        k.until = kDay / 24;
-    } else if (child.signal != 0) {
-        k.reason = "it crashed with " + base::name_of_signal(child.signal) + when;
-        k.until = 30 * kDay;
-    } else if (record.complete && record.good) {
-        return k;
-    } else if (record.complete) {
-        k.reason = record.failure;
-        k.until = kDay / 24;
-        k.drivers = drivers_now();  // one may come
-    } else {
-        k.reason = "it ended the process with exit code " + std::to_string(child.exit_code) + when;
-        k.until = 30 * kDay;
-    }
-    return k;
-}
-
-// What its bytes and its owner say. Nothing runs.
-std::string why_not_by_its_bytes(const fs::path& file) {
-    const discovery::Inspection look = discovery::inspect(file);
-    if (look.status.others_may_write) return "refused: anybody may write to it; " + base::how_to_protect(file);
-    if (look.status.foreign_owner) return "refused: it belongs to " + look.status.owner;
-    const discovery::Binary& host = discovery::host_binary();
-    if (look.binary.format == discovery::Format::none) return look.text.empty() ? "it is no library" : look.text;
-    if (look.problem == ReasonCode::truncated) return look.text;
-    if (look.binary.machine != host.machine || look.binary.bits != host.bits)
-        return "it is for " + discovery::name_of_machine(look.binary);
-    return {};
-}
-
-Known judge(const fs::path& file, const Search& search, int& tried) {
-    Known k;
-    k.reason = why_not_by_its_bytes(file);
-    if (k.reason.empty()) {
-        k.score = 1;
-        if (!search.probe.empty()) {
-            ++tried;
-            k = try_in_child(file, search);
-        }
-    }
-    const base::FileStatus status = base::status_of(file);
-    k.size = status.size;
-    k.number = status.number;
-    k.modified_ns = status.modified_ns;
-    return k;
+Name name_of(const std::string& file, const std::string& prefix) {
+    const std::string_view ending = base::library_ending();
+    if (!file.starts_with(prefix) || !file.ends_with(ending) || file.size() <= prefix.size() + ending.size()) return {};
+    const std::string stem = file.substr(prefix.size(), file.size() - prefix.size() - ending.size());
+    const size_t end = std::min(stem.find('-'), stem.size());
+    const std::string kind = stem.substr(0, end);
+    if (std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end()) return {};
+    return {kind, end < stem.size()};
 }
 
 // What a sidecar tells of a file, without opening it. Empty: there is none that counts, and the file is to be tried. `note`: why not.
@@ -141,59 +66,153 @@ std::optional<Known> known_by_sidecar(const fs::path& file, const Search& search
 
 class Chooser {
 public:
-    Chooser(const fs::path& folder, const Search& search)
-        : folder_(folder), search_(search), memory_(search.state, folder, search.base) {}
+    Chooser(std::span<const fs::path> folders, const Search& search) : search_(search), end_(Clock::now() + search.budget) {
+        for (const fs::path& folder : folders) {
+            memories_.emplace_back(search_.state, folder, search_.base);
+            std::string problem;
+            for (const fs::path& name : base::names_in(folder, problem)) look_at(folder, name.string());
+        }
+    }
 
     Choice choose() {
-        std::string problem;
-        for (const fs::path& name : base::names_in(folder_, problem)) {
-            const std::string kind = kind_of(name.string(), search_.prefix);
-            if (!kind.empty()) look_at(name.string(), kind);
-        }
         for (const char* name : kKinds) {
-            const auto found = kinds_.find(name);
-            if (found == kinds_.end()) continue;
-            check_winner(found->second);
-            if (!found->second.usable.empty())
-                choice_.kinds.push_back({name, found->second.usable});
+            Candidates& found = found_[name];
+            Kind kind{name, best_first(found.variants)};
+            // One that nobody has asked yet may turn out to be of no use.
+            const bool sure = std::any_of(kind.usable.begin(), kind.usable.end(),
+                                          [](const Usable& u) { return u.source != Source::nobody; });
+            if (!sure)
+                for (Usable& plain : best_first(found.plain)) kind.usable.push_back(std::move(plain));
+            if (!kind.usable.empty())
+                choice_.kinds.push_back(std::move(kind));
             else if (const auto aside = asides_.find(name); aside != asides_.end())
-                choice_.refusals.push_back(aside->second);
+                inform(aside->second);
         }
-        memory_.save();
+        save();
         return std::move(choice_);
     }
 
 private:
-    void look_at(const std::string& name, const std::string& kind) {
-        const fs::path file = folder_ / name;
-        const base::FileStatus status = base::status_of(file);
-        if (status.kind != base::FileStatus::Kind::regular) return;
-        if (status.others_may_write) return refuse(file, "refused: anybody may write to it; " + base::how_to_protect(file));
-        Kind& all = kinds_[kind];
-        if (const Known* known = memory_.find(name, status)) return take(all, file, *known, false);
+    struct Found {
+        Usable usable;
+        size_t folder;
+        bool proven;
+    };
+    struct Candidates {
+        std::vector<Found> variants, plain;
+    };
+
+    void warn(std::string text) { choice_.messages.push_back({true, std::move(text)}); }
+    void inform(std::string text) { choice_.messages.push_back({false, std::move(text)}); }
+    void refuse(const fs::path& file, const std::string& why, bool absent = false) {
+        choice_.messages.push_back({!absent, "cannot use " + file.string() + ": " + why});
+    }
+
+    void look_at(const fs::path& folder, const std::string& file_name) {
+        const Name name = name_of(file_name, search_.prefix);
+        const fs::path file = folder / file_name;
+        if (name.kind.empty()) return;
+        const ggml::FileFacts facts = ggml::facts_of(file);
+        if (facts.size == 0 || !seen_.insert({facts.volume, facts.number}).second) return;
+        // Whose it is and who may write to it is asked each time: that changes without the file.
+        if (const std::string why = ggml::why_not_trusted(file, facts); !why.empty()) return refuse(file, "refused: " + why);
+        if (const Known* known = memory().find(file, facts)) {
+            return take(name, file, *known, Source::trial, known->reason.empty() ? "" : memory().where(*known));
+        }
         std::string note;
         std::string aside;
         if (const std::optional<Known> known = known_by_sidecar(file, search_, note, aside)) {
-            if (!aside.empty()) asides_[kind] = aside;
-            return take(all, file, *known, true);
+            if (!aside.empty()) asides_[name.kind] = aside;
+            return take(name, file, *known, Source::sidecar);
         }
-        if (!note.empty()) choice_.refusals.push_back(note);
-        try_it(all, file);
+        if (!note.empty()) warn(note);
+        try_it(name, file, facts);
     }
 
-    void try_it(Kind& kind, const fs::path& file) {
-        const Known fresh = judge(file, search_, choice_.tried);
-        memory_.remember(file.filename().string(), fresh);
-        take(kind, file, fresh, false);
+    Memory& memory() { return memories_.back(); }
+
+    void try_it(const Name& name, const fs::path& file, const ggml::FileFacts& facts) {
+        Known k;
+        k.reason = why_not_by_its_bytes(file);
+        if (k.reason.empty() && untried_.empty()) untried_ = search_.untried;
+        if (k.reason.empty() && !untried_.empty()) return take_untried(name, file);
+        if (k.reason.empty()) {
+            Tried tried =
+                try_in_child(file, search_, std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()));
+            if (!tried.untried.empty()) {
+                untried_ = std::move(tried.untried);  // nor any other
+                return take_untried(name, file);
+            }
+            if (!tried.for_now.empty()) return refuse(file, tried.for_now);
+            k = std::move(tried.known);
+            ++tried_;
+        }
+        k.is_of(facts);
+        memory().remember(file.filename().string(), k);
+        take(name, file, k, Source::trial);
     }
 
-    void take(Kind& kind, const fs::path& file, const Known& known, bool by_sidecar) {
-        if (!known.reason.empty()) return refuse(file, known.reason);
-        if (known.score > 0) kind.usable.push_back({file, known.score, by_sidecar, !by_sidecar});
+    void take(const Name& name, const fs::path& file, const Known& known, Source source,
+              const std::string& remembered = {}) {
+        if (known.fits < 0) misfits_[memories_.size() - 1] = file.filename().string();
+        if (!known.reason.empty()) return refuse(file, known.reason + remembered, known.absent);
+        if (name.variant && !known.scored) {
+            asides_[name.kind] =
+                "not used: " + file.string() + ": a variant needs a score, and it has no ggml_backend_score";
+            return;
+        }
+        if (known.score > 0)
+            add(name, {{file, known.score, source, source != Source::sidecar, known.devices, name.variant},
+                       memories_.size() - 1,
+                       known.fits > 0});
     }
 
-    void refuse(const fs::path& file, const std::string& why) {
-        choice_.refusals.push_back("cannot use " + file.string() + ": " + why);
+    void take_untried(const Name& name, const fs::path& file) {
+        if (!said_untried_) warn("modules are loaded untried, by the score each gives itself: " + untried_);
+        said_untried_ = true;
+        add(name, {{file, 0, Source::nobody, true, true, name.variant}, memories_.size() - 1, false});
+    }
+
+    void add(const Name& name, Found found) {
+        Candidates& all = found_[name.kind];
+        (name.variant ? all.variants : all.plain).push_back(std::move(found));
+    }
+
+    // Where a module of a folder was built for another libggml-base, one that shows nothing of itself may well be of the same build; unless
+    // another beside it showed that it fits.
+    void drop_companions_of_misfits(std::vector<Found>& all) {
+        std::erase_if(all, [&](const Found& f) {
+            const auto misfit = misfits_.find(f.folder);
+            if (misfit == misfits_.end() || f.proven || f.usable.source != Source::trial || proven_in(f.folder))
+                return false;
+            refuse(f.usable.path,
+                   "it stands beside " + misfit->second +
+                       ", which was not built for this libggml-base, and shows nothing that tells the two builds apart");
+            return true;
+        });
+    }
+
+    [[nodiscard]] bool proven_in(size_t folder) const {
+        for (const auto& [kind, candidates] : found_)
+            for (const std::vector<Found>* all : {&candidates.variants, &candidates.plain})
+                for (const Found& f : *all)
+                    if (f.folder == folder && f.proven) return true;
+        return false;
+    }
+
+    std::vector<Usable> best_first(std::vector<Found>& all) {
+        drop_companions_of_misfits(all);
+        Kind kind;
+        for (const Found& f : all) kind.usable.push_back(f.usable);
+        check_winner(kind);
+        // Having devices goes before any score: a processor's module without one is no use, one that gets them later (RPC) has no rival.
+        std::stable_partition(kind.usable.begin(), kind.usable.end(), [](const Usable& u) { return u.devices; });
+        if (!kind.usable.empty() && kind.usable.front().devices)
+            std::erase_if(kind.usable, [&](const Usable& u) {
+                if (!u.devices) refuse(u.path, "it has 0 devices, and others of its kind have some", true);
+                return !u.devices;
+            });
+        return std::move(kind.usable);
     }
 
     // Sorts. A sidecar makes a winner only of the very build that it was written for; that takes opening the file, and so waits till now.
@@ -209,62 +228,78 @@ private:
             const std::optional<ggml::Sidecar> sidecar = ggml::read_sidecar(file, note);
             const std::string why = sidecar ? ggml::why_stale(*sidecar, file, search_.base) : "it changed just now";
             if (why.empty()) return;
-            choice_.refusals.push_back("the sidecar of " + file.filename().string() + " is not believed: " + why +
-                                       "; `backplane modules index` writes it anew");
+            warn("the sidecar of " + file.filename().string() + " is not believed: " + why +
+                 "; `backplane modules index` writes it anew");
             kind.usable.erase(kind.usable.begin());
-            try_it(kind, file);
+            try_instead(kind, file);
         }
     }
 
-    const fs::path& folder_;
+    void try_instead(Kind& kind, const fs::path& file) {
+        memories_.emplace_back(search_.state, file.parent_path(), search_.base);
+        const Name alone{"again", false};
+        found_[alone.kind] = {};
+        try_it(alone, file, ggml::facts_of(file));
+        for (const Found& f : found_[alone.kind].plain) kind.usable.push_back(f.usable);
+        found_.erase(alone.kind);
+    }
+
+    void save() {
+        std::string problem = search_.no_state;
+        for (Memory& memory : memories_)
+            if (std::string failed = memory.save(); !failed.empty()) problem = std::move(failed);
+        if (tried_ > 0 && !problem.empty())
+            inform(
+                "nothing can be remembered (" + problem + "): each start tries " + std::to_string(tried_) +
+                " modules in child processes; `backplane modules index FOLDER`, once, or BACKPLANE_STATE_DIR spares that");
+    }
+
     const Search& search_;
-    Memory memory_;
-    std::map<std::string, Kind> kinds_;
+    Clock::time_point end_;
+    std::vector<Memory> memories_;  // of each folder; the last is the one that is looked at
+    std::map<std::string, Candidates> found_;
     std::map<std::string, std::string> asides_;  // why one was left out without a word, in case nothing is left
+    std::map<size_t, std::string> misfits_;      // of each folder: a module that showed that it is of another build
+    std::set<std::pair<uint64_t, uint64_t>> seen_;
+    std::string untried_;
+    bool said_untried_ = false;
+    int tried_ = 0;
     Choice choice_;
 };
 
+std::string not_for_here(const Known& known) {
+    return known.score == 0 && known.reason.empty() ? "it is not for this processor" : known.reason;
+}
+
 }  // namespace
 
-Choice choose(const fs::path& folder, const Search& search) { return Chooser(folder, search).choose(); }
+Choice choose(std::span<const fs::path> folders, const Search& search) { return Chooser(folders, search).choose(); }
 
-std::string why_not(const fs::path& file, const Search& search) {
-    const base::FileStatus status = base::status_of(file);
-    if (status.kind != base::FileStatus::Kind::regular) return status.problem.empty() ? "it is no file" : status.problem;
+std::string why_not(const fs::path& file, const Search& search, Source& source) {
+    const ggml::FileFacts facts = ggml::facts_of(file);
+    if (facts.size == 0) return "there is no such file, or nothing in it";
+    if (const std::string why = ggml::why_not_trusted(file, facts); !why.empty()) return "refused: " + why;
     Memory memory(search.state, file.parent_path(), search.base);
-    const std::string name = file.filename().string();
-    if (const Known* known = memory.find(name, status))
-        return known->score == 0 && known->reason.empty() ? "it is not for this processor" : known->reason;
+    source = Source::trial;
+    if (const Known* known = memory.find(file, facts))
+        return known->reason.empty() ? not_for_here(*known) : known->reason + memory.where(*known);
     std::string note;
     const std::optional<ggml::Sidecar> sidecar = ggml::read_sidecar(file, note);
+    source = Source::sidecar;
     if (sidecar && !sidecar->probe_in_child && sidecar->processor == ggml::processor_text() &&
         ggml::why_stale(*sidecar, file, search.base).empty())
         return sidecar->score == 0 ? "it is not for this processor" : std::string();
-    int tried = 0;
-    const Known fresh = judge(file, search, tried);
-    memory.remember(name, fresh);
-    memory.save();
-    return fresh.score == 0 && fresh.reason.empty() ? "it is not for this processor" : fresh.reason;
-}
-
-fs::path own_folder() { return ggml::file_of(reinterpret_cast<const void*>(&own_folder)).parent_path(); }
-
-fs::path find_probe() {
-    const std::string name = "backplane-probe-ggml" + std::string(base::program_ending());
-    const fs::path folder = own_folder();
-    const fs::path above = folder.parent_path();
-    for (const fs::path& place :
-         {folder, folder / "backplane", above, above / "backplane", above / "libexec" / "backplane"}) {
-        const base::FileStatus status = base::status_of(place / name);
-        if (status.kind == base::FileStatus::Kind::regular && status.trusted()) return place / name;
-    }
-    return {};
-}
-
-fs::path state_folder() {
-    if (const auto given = base::environment("BACKPLANE_STATE_DIR")) return fs::path(*given) / "ggml";
-    const fs::path cache = base::user_cache_folder();
-    return cache.empty() ? fs::path() : cache / "backplane" / "ggml";
+    if (std::string why = why_not_by_its_bytes(file); !why.empty()) return why;
+    source = Source::nobody;
+    if (!search.untried.empty()) return {};
+    Tried tried = try_in_child(file, search, search.budget);
+    if (!tried.untried.empty()) return {};
+    if (!tried.for_now.empty()) return tried.for_now;
+    source = Source::trial;
+    tried.known.is_of(facts);
+    memory.remember(file.filename().string(), tried.known);
+    static_cast<void>(memory.save());
+    return not_for_here(tried.known);
 }
 
 }  // namespace backplane::compat

@@ -1,38 +1,57 @@
-// Which ggml module of a folder to load, without running any of them in this process: as remembered, or as the sidecar beside it says, or
-// read from its bytes and tried in a child process once.
+// Which ggml modules to load, without running any of them in this process: as remembered, or as the sidecar beside it says, or read from
+// its bytes and tried in a child process once. Where no child can be had, each is asked its score in this process, as ggml's own registry
+// does (scores.cpp).
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/file.hpp"
+#include "base/dynamic_library.hpp"
+#include "platform/files.hpp"
 
 namespace backplane::compat {
 
-// What is known of one file; counts only while the file is the same.
+// What a trial found out of one file; counts only while the file is the same.
 struct Known {
-    uint64_t size = 0, number = 0;
-    int64_t modified_ns = 0;
-    int score = 0;         // the module's own; 0: not for this processor
-    int64_t until = 0;     // seconds since 1970 when it is tried again; 0: never
-    uint64_t drivers = 0;  // drivers_now() when it was tried: with others it is tried again; 0: they do not matter
-    std::string reason;    // why it cannot be used; empty: it can
+    uint64_t size = 0, volume = 0, number = 0;
+    int64_t modified_ns = 0, changed_ns = 0;
+    int score = 0;        // the module's own; 0: not for this processor
+    bool scored = true;   // it has a score of its own
+    bool devices = true;  // it has some
+    bool absent = false;  // `reason` is that this machine lacks what it drives: nothing is wrong with it
+    int fits = 0;         // the libggml-base: 1: it showed that it does, -1: that it does not, 0: neither
+    int64_t since = 0;    // seconds since 1970
+    int64_t until = 0;    // when it is tried again; 0: never
+    uint64_t around = 0;  // surroundings() when it was tried: with others it is tried again; 0: they do not matter
+    std::string reason;   // why it cannot be used; empty: it can
+
+    void is_of(const ggml::FileFacts& f) {
+        size = f.size, volume = f.volume, number = f.number;
+        modified_ns = f.modified_ns, changed_ns = f.changed_ns;
+    }
 };
 
-// Stands for the drivers that modules may find here: where they are registered, the device files, and what hides them from a process.
-uint64_t drivers_now();
+// Stands for what a module may need of the machine: drivers, device files and what hides them, the libraries it names, and all that lies
+// beside it.
+uint64_t surroundings(const std::filesystem::path& file);
 
 // What is remembered of the modules of one folder together with one libggml-base, on one kind of processor: one small file.
 class Memory {
 public:
     // `state`: folder for such files; empty: nothing is remembered.
     Memory(const std::filesystem::path& state, const std::filesystem::path& folder, const std::filesystem::path& base);
-    [[nodiscard]] const Known* find(const std::string& name, const base::FileStatus& status) const;
+    // Null: nothing that still counts.
+    [[nodiscard]] const Known* find(const std::filesystem::path& file, const ggml::FileFacts& facts) const;
     void remember(const std::string& name, Known known);
-    void save();  // quietly nothing when it cannot
+    std::string save();  // what went wrong; empty: nothing, or nothing was to be saved
+    // " (remembered since ...)", for a refusal that was found in here.
+    [[nodiscard]] std::string where(const Known& known) const;
 
 private:
     std::filesystem::path file_;
@@ -41,12 +60,21 @@ private:
     bool changed_ = false;
 };
 
+// Who says what the score of a module is.
+enum class Source {
+    trial,    // a child process, now or before
+    sidecar,  // what somebody wrote down: the module is asked when it is loaded
+    nobody    // it is asked in this process before it is compared with others
+};
+
 struct Usable {
     std::filesystem::path path;
     int score = 0;
-    bool by_sidecar =
-        false;  // known by what somebody wrote down, not by a trial here: to be asked its score when it is loaded
-    bool build_checked = false;  // the sidecar is about this very build
+    Source source = Source::trial;
+    bool build_checked = false;                    // the sidecar is about this very build
+    bool devices = true;                           // it had some when it was tried
+    bool variant = false;                          // by its name: it needs a score, and goes before those that are none
+    std::shared_ptr<base::DynamicLibrary> open{};  // since it was asked its score in this process
 };
 
 // The modules of one kind ("cpu"), the best first; the next is for when that fails after all.
@@ -55,28 +83,43 @@ struct Kind {
     std::vector<Usable> usable;
 };
 
+struct Message {
+    bool warning = true;  // else for information
+    std::string text;
+};
+
 struct Choice {
-    std::vector<Kind> kinds;            // in the order in which ggml registers them: cpu last
-    std::vector<std::string> refusals;  // one sentence each
-    int tried = 0;                      // in a child, now
+    std::vector<Kind> kinds;        // in the order in which ggml registers them: cpu last
+    std::vector<Message> messages;  // one sentence each
 };
 
 struct Search {
-    std::filesystem::path base;       // the libggml-base that modules will be bound to
-    std::string prefix = "libggml-";  // names: PREFIX KIND [-VARIANT] .so
-    std::filesystem::path probe;      // the program that tries modules; empty: they are not tried
-    std::filesystem::path state;      // where it is remembered; empty: nowhere
-    int limit_ms = 5000;              // for one module in the child
+    std::filesystem::path base;               // the libggml-base that modules will be bound to
+    std::string prefix = "libggml-";          // names: PREFIX KIND [-VARIANT] .so
+    std::filesystem::path probe;              // the program that tries modules
+    std::string untried;                      // why none is tried; empty: they are
+    std::filesystem::path state;              // where it is remembered; empty: nowhere
+    std::string no_state;                     // why not
+    std::chrono::milliseconds limit{10000};   // for one module in the child
+    std::chrono::milliseconds budget{30000};  // for all modules of one call
 };
 
-Choice choose(const std::filesystem::path& folder, const Search& search);
+// The modules of all these folders in competition: of each kind the best of all comes first.
+Choice choose(std::span<const std::filesystem::path> folders, const Search& search);
 
-// One file that somebody named. Returns why it must not be loaded; empty: it may.
-std::string why_not(const std::filesystem::path& file, const Search& search);
+// One file that somebody named. Empty: it may be loaded; else why not. `source`: whether it is to be asked its score.
+std::string why_not(const std::filesystem::path& file, const Search& search, Source& source);
 
-std::filesystem::path own_folder();  // of this library, however it was loaded
-// The probe beside this library, and the folder in the user's cache (or BACKPLANE_STATE_DIR).
-std::filesystem::path find_probe();
-std::filesystem::path state_folder();
+// Sorts modules nobody has asked for their score by asking them in this process. Those that answer 0, or cannot be loaded, are taken out;
+// the others stay open with their place in the list.
+void ask_scores(Kind& kind, std::vector<Message>& messages);
+
+// Folders of this library: under the name by which it was loaded, and of the file that this stands for.
+std::vector<std::filesystem::path> own_folders();
+// With the probe beside this library, the folder for what is remembered (BACKPLANE_STATE_DIR, or in the user's cache) and what the
+// environment says of both.
+Search search_with(const std::filesystem::path& base, std::string prefix);
+// The name of a registration whose modules have this kind in their names: "ROCm" for "hip".
+std::string_view registration_of_kind(std::string_view kind);
 
 }  // namespace backplane::compat

@@ -1,5 +1,8 @@
 #include "feed.h"
 
+#include <array>
+
+#include "base/file.hpp"
 #include "chooser.hpp"
 
 extern "C" __attribute__((visibility("default"))) int backplane_ggml_feed(void* (*load)(const char*), const char* base,
@@ -7,17 +10,16 @@ extern "C" __attribute__((visibility("default"))) int backplane_ggml_feed(void* 
                                                                           void (*say)(void*, const char*), void* arg) {
     try {
         if (load == nullptr || base == nullptr || folder == nullptr) return 0;
-        backplane::compat::Search search;
-        search.base = backplane::base::real_path(base);
-        search.probe = backplane::compat::find_probe();
-        search.state = backplane::compat::state_folder();
-        search.prefix = BACKPLANE_GGML_PREFIX;
-        const backplane::compat::Choice choice = backplane::compat::choose(std::filesystem::absolute(folder), search);
+        using namespace backplane::compat;
+        const Search search = search_with(backplane::base::real_path(base), BACKPLANE_GGML_PREFIX);
+        const std::array folders{std::filesystem::absolute(folder)};
+        Choice choice = choose(folders, search);
         int loaded = 0;
+        for (Kind& kind : choice.kinds) ask_scores(kind, choice.messages);
         if (say != nullptr)
-            for (const std::string& refusal : choice.refusals) say(arg, refusal.c_str());
-        for (const auto& kind : choice.kinds)
-            for (const auto& module : kind.usable)
+            for (const Message& message : choice.messages) say(arg, message.text.c_str());
+        for (const Kind& kind : choice.kinds)
+            for (const Usable& module : kind.usable)
                 if (load(module.path.string().c_str()) != nullptr) {
                     ++loaded;
                     break;

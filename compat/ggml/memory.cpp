@@ -1,24 +1,26 @@
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <sstream>
 
 #include "base/cpu_features.hpp"
+#include "base/dynamic_library.hpp"
 #include "base/environment.hpp"
 #include "base/fnv1a.hpp"
 #include "base/user_folder.hpp"
 #include "chooser.hpp"
-#include "platform/files.hpp"
+#include "discovery/inspect.hpp"
 
 namespace backplane::compat {
 
 namespace {
 
-constexpr uint64_t kMostBytes = 1 << 20;
+namespace fs = std::filesystem;
 
-std::string identity(const base::FileStatus& s) {
-    return std::to_string(s.volume) + '/' + std::to_string(s.number) + '/' + std::to_string(s.size) + '/' +
-           std::to_string(s.modified_ns);
-}
+constexpr uint64_t kMostBytes = 1 << 20;
+constexpr size_t kMostNames = 4096;
 
 std::string processor() {
     if (std::string text = ggml::processor_text(); !text.empty()) return text;
@@ -28,30 +30,52 @@ std::string processor() {
 }
 
 // Everything but the modules that a verdict depends on.
-std::string header_of(const std::filesystem::path& folder, const std::filesystem::path& base) {
-    return "backplane-ggml 2 " + std::to_string(base::fnv1a(folder.string())) + ' ' + identity(base::status_of(base)) + ' ' +
-           std::to_string(base::fnv1a(processor()));
+std::string header_of(const fs::path& folder, const fs::path& base) {
+    return "backplane-ggml 3 " + std::to_string(base::fnv1a(folder.string())) + ' ' +
+           std::to_string(ggml::identity_of(base)) + ' ' + std::to_string(base::fnv1a(processor()));
 }
 
 int64_t now() {
     return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+std::string day_and_time(int64_t seconds) {
+    const auto time = static_cast<std::time_t>(seconds);
+    std::tm parts{};
+    std::array<char, 32> text{};
+    if (gmtime_r(&time, &parts) == nullptr || std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &parts) == 0)
+        return std::to_string(seconds);
+    return text.data();
+}
+
 }  // namespace
 
-uint64_t drivers_now() {
+uint64_t surroundings(const fs::path& file) {
     std::string text;
+    const auto add = [&](const fs::path& path) { text += std::to_string(ggml::identity_of(path)) + '|'; };
     for (const char* variable : base::kDeviceVariables) text += base::environment(variable).value_or("") + '|';
-    text += base::environment("LD_LIBRARY_PATH").value_or("") + '|';
+    const std::string search = base::environment("LD_LIBRARY_PATH").value_or("");
+    text += search + '|';
     for (const char* place : {"/etc/vulkan/icd.d", "/usr/share/vulkan/icd.d", "/etc/OpenCL/vendors", "/etc/ld.so.cache",
                               "/dev/dri", "/dev/nvidia0", "/dev/kfd"})
-        text += identity(base::status_of(place)) + '|';
+        add(place);
+    // Libraries that it names, wherever one of that name may be found; those that they name in turn mostly lie beside it.
+    const discovery::Inspection look = discovery::inspect(file);
+    const base::LibraryPlaces places;
+    for (const std::string& library : look.binary.needed) {
+        text += library + '|';
+        for (const fs::path& place : places.of(library, look.binary.run_paths)) text += place.string(), add(place);
+    }
+    std::string problem;
+    for (const fs::path& folder : {file.parent_path(), fs::weakly_canonical(file).parent_path()})
+        for (const fs::path& name : base::names_in(folder, problem, kMostNames))
+            if (name.string().find(".so") != std::string::npos && name != file.filename())
+                text += name.string(), add(folder / name);
     return base::fnv1a(text) | 1;
 }
 
-// Lines: the header, then "SIZE NUMBER MODIFIED SCORE UNTIL DRIVERS NAME<tab>REASON".
-Memory::Memory(const std::filesystem::path& state, const std::filesystem::path& folder, const std::filesystem::path& base)
-    : header_(header_of(folder, base)) {
+// Lines: the header, then the numbers of Known in their order, and "NAME<tab>REASON".
+Memory::Memory(const fs::path& state, const fs::path& folder, const fs::path& base) : header_(header_of(folder, base)) {
     if (state.empty()) return;
     file_ = state / (std::to_string(base::fnv1a(header_)) + ".txt");
     const std::optional<std::string> text = base::read_own_file(file_, kMostBytes);
@@ -63,24 +87,29 @@ Memory::Memory(const std::filesystem::path& state, const std::filesystem::path& 
         std::istringstream fields(line);
         Known k;
         std::string name;
-        if (!(fields >> k.size >> k.number >> k.modified_ns >> k.score >> k.until >> k.drivers) || fields.get() != ' ' ||
-            !std::getline(fields, name, '\t'))
+        if (!(fields >> k.size >> k.volume >> k.number >> k.modified_ns >> k.changed_ns >> k.score >> k.scored >>
+              k.devices >> k.absent >> k.fits >> k.since >> k.until >> k.around) ||
+            fields.get() != ' ' || !std::getline(fields, name, '\t'))
             continue;
         std::getline(fields, k.reason);
         known_[name] = k;
     }
 }
 
-const Known* Memory::find(const std::string& name, const base::FileStatus& status) const {
-    const auto found = known_.find(name);
+const Known* Memory::find(const fs::path& file, const ggml::FileFacts& facts) const {
+    const auto found = known_.find(file.filename().string());
     if (found == known_.end()) return nullptr;
     const Known& k = found->second;
-    const bool same = k.size == status.size && k.number == status.number && k.modified_ns == status.modified_ns;
-    return same && (k.until == 0 || k.until > now()) && (k.drivers == 0 || k.drivers == drivers_now()) ? &k : nullptr;
+    const bool same = k.size == facts.size && k.volume == facts.volume && k.number == facts.number &&
+                      k.modified_ns == facts.modified_ns && k.changed_ns == facts.changed_ns;
+    const int64_t time = now();
+    const bool counts = k.until == 0 || (k.since <= time && time < k.until);  // a clock that was set back says nothing
+    return same && counts && (k.around == 0 || k.around == surroundings(file)) ? &k : nullptr;
 }
 
 void Memory::remember(const std::string& name, Known known) {
-    if (known.until != 0) known.until += now();
+    known.since = now();
+    if (known.until != 0) known.until += known.since;
     for (char& c : known.reason)
         if (static_cast<unsigned char>(c) < 0x20) c = ' ';
     if (name.find_first_of("\t\n") != std::string::npos) return;
@@ -88,15 +117,22 @@ void Memory::remember(const std::string& name, Known known) {
     changed_ = true;
 }
 
-void Memory::save() {
-    if (!changed_ || file_.empty()) return;
+std::string Memory::save() {
+    if (!changed_ || file_.empty()) return {};
     std::ostringstream text;
     text << header_ << '\n';
     for (const auto& [name, k] : known_)
-        text << k.size << ' ' << k.number << ' ' << k.modified_ns << ' ' << k.score << ' ' << k.until << ' ' << k.drivers
-             << ' ' << name << '\t' << k.reason << '\n';
-    base::write_whole_file(file_, text.str());
+        text << k.size << ' ' << k.volume << ' ' << k.number << ' ' << k.modified_ns << ' ' << k.changed_ns << ' ' << k.score
+             << ' ' << k.scored << ' ' << k.devices << ' ' << k.absent << ' ' << k.fits << ' ' << k.since << ' ' << k.until
+             << ' ' << k.around << ' ' << name << '\t' << k.reason << '\n';
     changed_ = false;
+    return base::write_whole_file(file_, text.str());
+}
+
+std::string Memory::where(const Known& known) const {
+    return " (remembered since " + day_and_time(known.since) +
+           (known.until != 0 ? ", until " + day_and_time(known.until) : std::string()) + "; remove " + file_.string() +
+           " to have it tried again)";
 }
 
 }  // namespace backplane::compat

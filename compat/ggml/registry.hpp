@@ -8,36 +8,17 @@
 #include <string>
 #include <vector>
 
-#include "abi.hpp"
-#include "base/dynamic_library.hpp"
+#include "base_functions.hpp"
 #include "chooser.hpp"
 
 namespace backplane::compat {
 
-using ggml::Backend;
-using ggml::Device;
-using ggml::Registration;
-
-// The functions of the process's libggml-base that a registry calls.
-struct BaseFunctions {
-    std::filesystem::path file;
-    const char* (*registration_name)(Registration*) = nullptr;
-    size_t (*device_count)(Registration*) = nullptr;
-    Device* (*device_at)(Registration*, size_t) = nullptr;
-    Registration* (*registration_of)(Device*) = nullptr;
-    const char* (*device_name)(Device*) = nullptr;
-    int32_t (*device_type)(Device*) = nullptr;
-    Backend* (*open)(Device*, const char* parameters) = nullptr;
-    void (*log)(int32_t level, const char* format, ...) = nullptr;  // null: none
-
-    [[nodiscard]] bool complete() const { return open != nullptr; }
-};
-
-// Members may be called from any thread; what they return stays valid until the process ends, unloaded or not.
+// Members may be called from any thread; what they return stays valid until the process ends, unloaded or not. Who only asks never waits
+// for who loads. After fork() the child has what was registered by then, and may load more.
 class Registry {
 public:
     Registration* load(const std::filesystem::path& file);
-    void load_all(const std::filesystem::path& folder);  // empty: beside this library, then beside the program
+    void load_all(const std::filesystem::path& folder);  // empty: where search_folders() says
     void unload(Registration* registration);
     void add(Registration* registration);
     void add(Device* device);
@@ -61,20 +42,30 @@ private:
         uint64_t volume, number;  // which file it is, whatever its names
         Registration* registration;
     };
+    struct Listed {
+        Device* device;
+        int32_t type;
+    };
+    Registry();
     bool find_base();
-    void say(const std::string& text);
-    Registration* load_locked(const std::filesystem::path& file, bool ask_score);
-    void add_locked(Registration* registration);
-    void load_from(const std::filesystem::path& folder);
+    bool ready();
+    void say(const Message& message);
+    void warn(const std::string& text) { say({true, text}); }
+    Registration* known(const ggml::FileFacts& facts);
+    Registration* load_file(const std::filesystem::path& path, Source source);
+    Registration* initialise(const std::filesystem::path& path, Source source);
+    void load_from(const std::vector<std::filesystem::path>& folders);
+    std::vector<Registration*> all_registrations();
+    std::vector<Listed> all_devices();
     Backend* open_first(int32_t type, const char* parameters);
-    bool listed(const char* name);
+    bool listed(std::string_view name);
 
-    std::recursive_mutex mutex_;  // a module may register devices while it is initialised
-    BaseFunctions base_;
-    base::DynamicLibrary base_library_;
-    Search search_;
+    std::recursive_mutex loading_;  // held while a module is tried and loaded: it may call back while it is initialised
+    std::recursive_mutex mutex_;    // for what is below; nothing of a module runs under it
+    BaseFunctions base_;            // set once
+    Search search_;                 // set with it
     std::vector<Registration*> registrations_;
-    std::vector<Device*> devices_;
+    std::vector<Listed> devices_;
     std::vector<Loaded> loaded_;
     std::set<std::string> said_;
 };

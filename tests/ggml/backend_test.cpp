@@ -112,6 +112,27 @@ TEST_F(GgmlBackend, AWholeOlderReleaseRuns) {
         EXPECT_NE(r.status, VerifyResult::failed) << r.name << ": " << r.text;
 }
 
+TEST_F(GgmlBackend, ModulesThatNumberTheirOpsOtherwiseAreAVerdict) {
+    const fs::path middle = BP_GGML_STOCK_MIDDLE;
+    if (!fs::exists(middle / "libggml-cpu-x64.so"))
+        GTEST_SKIP() << "no ggml 0.15.3 at " << middle << ": scripts/fetch-ggml.sh could not, or did not, fetch it from npm";
+    fs::copy_file(kStock / "libggml-base.so", folder_ / "libggml-base.so");
+    fs::copy_file(middle / "libggml-cpu-x64.so", folder_ / "libggml-cpu-x64.so");
+    const Context context(options(folder_));
+    EXPECT_TRUE(context.devices().empty());
+    EXPECT_FALSE(reason(context).empty());
+}
+
+TEST_F(GgmlBackend, TheLibraryMayBeInLibAndTheModulesInBin) {
+    for (const char* name : {"bin", "lib"}) fs::create_directory(folder_ / name);
+    fs::copy_file(kStock / "libggml-base.so", folder_ / "lib" / "libggml-base.so.0.25.1");
+    fs::copy_file(kStock / "libggml-cpu-x64.so", folder_ / "bin" / "libggml-cpu-x64.so");
+    for (const char* named : {"bin", "lib", "."}) {
+        const Context context(options(folder_ / named));
+        EXPECT_EQ(context.devices().size(), 1U) << named << ": " << reason(context);
+    }
+}
+
 TEST_F(GgmlBackend, ASecondBaseInOneProcessIsRefused) {
     fs::copy_file(kStock / "libggml-base.so", folder_ / "libggml-base.so");
     ASSERT_NE(dlopen((folder_ / "libggml-base.so").c_str(), RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
@@ -224,15 +245,17 @@ TEST_F(GgmlVulkan, ARasteriserOnTheProcessorIsNoGpu) {
 // Mesa 22.3 goes on using memory that this module frees between two graphs.
 TEST_F(GgmlVulkan, ComputesWhileBuffersComeAndGo) {
     const Device device = context_->choose("ggml:Vulkan0");
-    for (const Op op : {Op::add, Op::reshape, Op::cast, Op::conv}) {
+    // Buffers and graphs of many sizes, and few kernels: building one takes this driver seconds on a busy machine.
+    for (const auto& [op, names] : {std::pair{Op::add, ""}, std::pair{Op::reshape, ""}, std::pair{Op::conv, "1x1"}}) {
         VerifyOptions only;
         only.op = op;
+        only.name_filter = names;
         int passed = 0;
         for (const VerifyResult& r : verify(device, only)) {
             EXPECT_NE(r.status, VerifyResult::failed) << r.name << ": " << r.text;
             passed += r.status == VerifyResult::passed ? 1 : 0;
         }
-        EXPECT_GT(passed, 20);
+        EXPECT_GT(passed, 5) << names;
     }
 }
 

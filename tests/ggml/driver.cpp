@@ -1,10 +1,21 @@
 // ggml-driver BASE LIBRARY COMMAND...: an application of ggml's registry, as far as a test needs one. Prints a line for each command.
 //   all FOLDER | load FILE | unload NAME | devices | best | time FOLDER | time-load FILE | opened FOLDER | opened-load FILE | compute |
-//   threads FOLDER | feed LIBRARY FOLDER | name-after-unload NAME
+//   threads FOLDER | feed LIBRARY FOLDER | name-after-unload NAME | fork-while-loading FOLDER | count-children FOLDER | kill-children |
+//   refuse-children
+// BASE "-": none is loaded by the application, and its functions are looked up through LIBRARY.
 #include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -43,8 +54,10 @@ struct Application {
     void* library;
 
     Application(const char* base_file, const char* file)
-        : base(dlopen(base_file, RTLD_NOW | RTLD_GLOBAL)), library(dlopen(file, RTLD_NOW | RTLD_GLOBAL)) {
-        if (base == nullptr || library == nullptr) std::printf("%s\n", dlerror()), std::exit(3);
+        : base(std::strcmp(base_file, "-") == 0 ? nullptr : dlopen(base_file, RTLD_NOW | RTLD_GLOBAL)),
+          library(dlopen(file, RTLD_NOW | RTLD_GLOBAL)) {
+        if ((base == nullptr && std::strcmp(base_file, "-") != 0) || library == nullptr)
+            std::printf("%s\n", dlerror()), std::exit(3);
     }
     template <typename R, typename... A>
     R call(const char* name, A... arguments) const {
@@ -52,14 +65,17 @@ struct Application {
     }
     template <typename R, typename... A>
     R base_call(const char* name, A... arguments) const {
-        return symbol<R (*)(A...)>(base, name)(arguments...);
+        return symbol<R (*)(A...)>(base != nullptr ? base : library, name)(arguments...);
     }
     void devices() const {
         const auto count = call<size_t>("ggml_backend_dev_count");
         std::printf("devices %zu, registrations %zu:", count, call<size_t>("ggml_backend_reg_count"));
         for (size_t i = 0; i < count; ++i) {
             void* device = call<void*>("ggml_backend_dev_get", i);
-            std::printf(" %s", device == nullptr ? "null" : base_call<const char*>("ggml_backend_dev_name", device));
+            const bool named = base != nullptr || dlsym(library, "ggml_backend_dev_name") != nullptr;
+            std::printf(" %s", device == nullptr ? "null"
+                               : !named          ? "?"
+                                                 : base_call<const char*>("ggml_backend_dev_name", device));
         }
         std::printf("\n");
     }
@@ -83,6 +99,45 @@ struct Application {
         stop = true;
         for (std::thread& t : all) t.join();
         std::printf("threads done\n");
+    }
+    // A child is made while another thread loads, and asks.
+    void fork_while_loading(const char* folder) const {
+        std::atomic<bool> loading = false, loaded = false;
+        std::thread other([&] {
+            loading = true;
+            call<void>("ggml_backend_load_all_from_path", folder);
+            loaded = true;
+        });
+        while (!loading) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));  // it is inside by now; if not, the test says less
+        call<size_t>("ggml_backend_dev_count");
+        std::printf("asked while it was loading: %s\n", loaded ? "no" : "yes");
+        std::fflush(stdout);
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            call<size_t>("ggml_backend_dev_count");
+            call<void>("ggml_backend_load_all_from_path", "/nowhere");
+            std::_Exit(0);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        std::printf("child ended with %d\n", status);
+        other.join();
+    }
+    static inline std::atomic<int> signals = 0;
+    // What an application notices of the children that a load starts.
+    void count_children(const char* folder) const {
+        std::signal(SIGCHLD, [](int) { ++signals; });
+        std::atomic<bool> stop = false;
+        int caught = 0;
+        std::thread reaper([&] {
+            while (!stop) caught += waitpid(-1, nullptr, WNOHANG) > 0 ? 1 : 0;
+        });
+        call<void>("ggml_backend_load_all_from_path", folder);
+        stop = true;
+        reaper.join();
+        std::printf("children signalled %d, caught %d\n", signals.load(), caught);
     }
     // A small network on the best device: 64 x 64 matrix of ones times a column of ones, plus ones.
     void compute() const {
@@ -126,6 +181,23 @@ struct Application {
         std::printf("fed %d\n", loaded);
     }
 };
+
+// From now on this process is ended, or refused, when it starts another.
+void filter_children(uint32_t action) {
+    std::vector<sock_filter> program{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
+    for (const uint32_t call : {
+#ifdef __NR_fork
+             uint32_t{__NR_fork}, uint32_t{__NR_vfork},
+#endif
+             uint32_t{__NR_clone3}, uint32_t{__NR_clone}, uint32_t{__NR_execve}}) {
+        program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
+        program.push_back(BPF_STMT(BPF_RET | BPF_K, action));
+    }
+    program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+    const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+        std::printf("no filter here\n"), std::exit(4);
+}
 
 }  // namespace
 
@@ -173,6 +245,14 @@ int main(int argc, char** argv) {
             app.compute();
         } else if (command == "feed") {
             app.feed(argument, argv[1], i + 2 < argc ? argv[i + 2] : ""), i += 2;
+        } else if (command == "fork-while-loading") {
+            app.fork_while_loading(argument), ++i;
+        } else if (command == "count-children") {
+            app.count_children(argument), ++i;
+        } else if (command == "kill-children") {
+            filter_children(SECCOMP_RET_KILL_PROCESS);
+        } else if (command == "refuse-children") {
+            filter_children(SECCOMP_RET_ERRNO | EPERM);
         } else if (command == "threads") {
             app.threads(argument), ++i;
         }

@@ -27,6 +27,9 @@ protected:
     void SetUp() override {
         if (!fs::exists(kStock / "libggml-base.so"))
             GTEST_SKIP() << "no ggml at " << kStock << ": scripts/fetch-ggml.sh could not, or did not, fetch it from npm";
+        make_root();
+    }
+    void make_root() {
         std::string pattern = (fs::temp_directory_path() / "backplane-ggml-XXXXXX").string();
         ASSERT_NE(mkdtemp(pattern.data()), nullptr);
         root_ = pattern;
@@ -42,10 +45,18 @@ protected:
     void add_faulty(const std::string& fault, const std::string& name = "libggml-cpu-faulty.so") const {
         fs::copy_file(fs::path(BP_GGML_FAULTY) / ("libfaulty-" + fault + ".so"), modules() / name);
     }
+    // Our library under this name in a folder of its own, as somebody lays it there; with the probe.
+    [[nodiscard]] fs::path own_library(const std::string& folder, const std::string& name = "libggml.so.0",
+                                       const fs::path& library = BP_GGML_LIBRARY) const {
+        fs::create_directories(root_ / folder);
+        fs::copy_file(library, root_ / folder / name, fs::copy_options::overwrite_existing);
+        fs::copy_file(BP_GGML_PROBE, root_ / folder / "backplane-probe-ggml", fs::copy_options::overwrite_existing);
+        return root_ / folder / name;
+    }
     Outcome run(const std::string& commands, const std::string& environment = "", const fs::path& library = BP_GGML_LIBRARY,
                 const fs::path& base = kStock / "libggml-base.so") const {
         return shell("cd " + root_.string() + " && BACKPLANE_STATE_DIR=" + (root_ / "state").string() + " " + environment +
-                     " timeout 60 " BP_GGML_DRIVER " " + base.string() + " " + library.string() + " " + commands);
+                     " timeout 120 " BP_GGML_DRIVER " " + base.string() + " " + library.string() + " " + commands);
     }
     static Outcome shell(const std::string& command) {
         Outcome outcome;

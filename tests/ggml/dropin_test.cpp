@@ -127,8 +127,7 @@ TEST_F(Dropin, AModuleThatFoundNoDeviceIsTriedAgainWhenDriversMayHaveCome) {
     const std::string all = "all " + modules().string() + " devices";
     const std::string only = "VK_DRIVER_FILES=" + lavapipe + " VK_ICD_FILENAMES=" + lavapipe;
     const Outcome none = run(all, only, BP_GGML_LIBRARY, modules() / "libggml-base.so");
-    expect(none, "libggml-vulkan.so: it has 0 devices");  // lavapipe is no GPU, unless it is asked for
-    expect(none, "devices 1, registrations 1: CPU");
+    expect(none, "devices 1, registrations 2: CPU");  // lavapipe is no GPU, unless it is asked for
     expect(run(all, only + " GGML_VK_VISIBLE_DEVICES=0", BP_GGML_LIBRARY, modules() / "libggml-base.so"),
            "devices 2, registrations 2: Vulkan0 CPU");
 }
@@ -146,7 +145,8 @@ TEST_P(DropinFault, TheHostLivesTheGoodModuleIsUsedAndTheReasonIsGiven) {
     if (IsSkipped()) return;
     add_stock("libggml-cpu-x64.so");
     add_faulty(GetParam().name);
-    const Outcome o = run("all " + modules().string() + " devices best");
+    const bool hangs = std::string(GetParam().name).find("HANGS") != std::string::npos;
+    const Outcome o = run("all " + modules().string() + " devices best", hangs ? "BACKPLANE_PROBE_LIMIT=3" : "");
     expect(o, "devices 1, registrations 1: CPU\nbest CPU");
     expect(o, "libggml-cpu-faulty.so");
     expect(o, GetParam().reason);

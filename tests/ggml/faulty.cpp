@@ -25,7 +25,13 @@
 #define CONSTRUCTOR_RUNS 16
 #define NOT_FOR_HERE \
     17  // as a module of instructions that this processor lacks: its score says so, and what else of it runs is illegal
-#define LONG_NAMES 18  // built with a longer name in its tensor
+#define LONG_NAMES 18            // built with a longer name in its tensor
+#define LONG_NAMES_NULL 19       // the same, keeping weights as they are: what it notes of them is null
+#define RPC 20                   // no devices until somebody names a server
+#define ENDED_BY_ENVIRONMENT 21  // a good one, but for what FAULTY_SIGNAL sends to its process
+#define NO_SCORE 22
+#define ROCM 23       // its registration has another name than its kind
+#define LOW_SCORE 24  // a good one, not the best
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -36,13 +42,13 @@ namespace {
     std::abort();
 }
 
-#if FAULT <= CONSTRUCTOR_HANGS || FAULT == CONSTRUCTOR_RUNS
+#if FAULT <= CONSTRUCTOR_HANGS || FAULT == CONSTRUCTOR_RUNS || FAULT == ROCM
 __attribute__((constructor)) void constructor() {
     if (FAULT == CONSTRUCTOR_ABORTS) std::abort();
     if (FAULT == CONSTRUCTOR_CRASHES) crash();
     if (FAULT == CONSTRUCTOR_EXITS) std::_Exit(42);
-    if (FAULT == CONSTRUCTOR_HANGS) sleep(10);
-    if (FAULT == CONSTRUCTOR_RUNS && write(STDOUT_FILENO, "constructor ran\n", 16) < 0) std::abort();
+    if (FAULT == CONSTRUCTOR_HANGS) sleep(3600);
+    if ((FAULT == CONSTRUCTOR_RUNS || FAULT == ROCM) && write(STDOUT_FILENO, "constructor ran\n", 16) < 0) std::abort();
 }
 #endif
 
@@ -83,7 +89,8 @@ extern Registration registration;
 const char* device_name(void*) { return "FakeGPU"; }
 void device_memory(void*, size_t* free, size_t* total) { *free = *total = 0; }
 int device_type(void*) { return 1; }
-constexpr int kDeviceType = FAULT == LONG_NAMES ? 0 : 1;
+constexpr bool kLong = FAULT == LONG_NAMES || FAULT == LONG_NAMES_NULL;
+constexpr int kDeviceType = kLong ? 0 : 1;
 void device_props(void*, DeviceProps* props) { *props = {"FakeGPU", "does not open", 0, 0, kDeviceType, nullptr, {}}; }
 void* device_open(void*, const char*) { return nullptr; }
 const char* type_name(void*) { return "Fake"; }
@@ -96,14 +103,16 @@ Device device{{reinterpret_cast<Any>(device_name), reinterpret_cast<Any>(device_
               &registration,
               nullptr};
 
-const char* registration_name(Registration*) { return FAULT == GPU_THAT_DOES_NOT_OPEN ? "Vulkan" : "CPU"; }
-size_t device_count(Registration*) { return FAULT == NO_DEVICES ? 0 : 1; }
+const char* registration_name(Registration*) {
+    return FAULT == GPU_THAT_DOES_NOT_OPEN ? "Vulkan" : FAULT == RPC ? "RPC" : FAULT == ROCM ? "ROCm" : "CPU";
+}
+size_t device_count(Registration*) { return FAULT == NO_DEVICES || FAULT == RPC ? 0 : 1; }
 void* device_at(Registration*, size_t) { return FAULT == NULL_DEVICE ? nullptr : &device; }
-#if FAULT == LONG_NAMES
+#if FAULT == LONG_NAMES || FAULT == LONG_NAMES_NULL
 // A tensor with a name of 160 bytes: what a module notes of it stands at 416. Its buffers are the base's own, but for what they do with a
 // tensor that comes in.
 int note_tensor(void*, char* tensor) {
-    void* note = &registration;
+    void* note = FAULT == LONG_NAMES ? &registration : nullptr;
     std::memcpy(tensor + 416, &note, sizeof note);
     return 0;
 }
@@ -135,18 +144,22 @@ Registration registration{FAULT == WRONG_API ? 1 : 2, registration_name, device_
 extern "C" void from_the_library_that_is_not_there();
 #endif
 
+#if FAULT != NO_SCORE
 EXPORT int ggml_backend_score() {
     if (FAULT == NOT_FOR_HERE) return 0;
-    if (FAULT == SCORE_HANGS) sleep(10);
+    if (FAULT == SCORE_HANGS) sleep(3600);
     if (FAULT == SCORE_THROWS) throw std::runtime_error("score");
-    return 1000000;
+    return FAULT == LOW_SCORE ? 1 : 1000000;
 }
+#endif
 
 #if FAULT != INIT_MISSING
 EXPORT void* ggml_backend_init() {
     if (FAULT == INIT_THROWS) throw std::runtime_error("init");
     if (FAULT == INIT_CRASHES) crash();
     if (FAULT == NOT_FOR_HERE) std::raise(SIGILL);
+    if (const char* signal = FAULT == ENDED_BY_ENVIRONMENT ? std::getenv("FAULTY_SIGNAL") : nullptr)
+        std::raise(std::atoi(signal));
 #if FAULT == LIBRARY_MISSING
     from_the_library_that_is_not_there();
 #endif

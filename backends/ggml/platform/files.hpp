@@ -9,14 +9,25 @@ namespace backplane::ggml {
 
 namespace fs = std::filesystem;
 
-// Enough to tell whether a name stands for the same file as before. Links are followed; size 0: there is no regular file.
+// Enough to tell whether a name stands for the same file as before, and who may change it. Links are followed; size 0: there is no regular
+// file with anything in it.
 struct FileFacts {
     uint64_t size = 0, volume = 0, number = 0;
-    int64_t modified_ns = 0;
-    std::string
-        distrust;  // why nothing it says is believed: others may write to it, or it is somebody else's; empty: nothing speaks against it
+    int64_t modified_ns = 0, changed_ns = 0;  // changed: its owner, rights or names, too
+    uint32_t owner = 0;
+    bool others_may_write = false;  // anybody on this machine
 };
 FileFacts facts_of(const fs::path& file);
+
+// Of anything: a folder, a device. 0 when nothing is there.
+uint64_t identity_of(const fs::path& path);
+
+// Why nothing in this file is believed or run: others may write to it, or it is somebody else's. Empty: nothing speaks against it. Trusted
+// owners are the system, this user, and those whose code runs in this process anyway: of this library, of the program, of libggml-base.
+std::string why_not_trusted(const fs::path& file, const FileFacts& facts);
+
+// Owned by the user that this process acts for.
+bool is_own(const fs::path& path);
 
 // The build id of an ELF file in hexadecimal; empty: it has none, or is no such file. Reads headers and notes only.
 std::string build_id_of(const fs::path& file);

@@ -46,13 +46,21 @@ private:
     int fd_;
 };
 
-std::string distrust_of(const struct stat& s) {
-    if ((s.st_mode & S_IWOTH) != 0) return "anybody may write to it";
-    if (s.st_uid == 0 || s.st_uid == ::geteuid()) return {};
-    struct stat own {};
-    const fs::path self = file_of(reinterpret_cast<const void*>(&distrust_of));
-    if (!self.empty() && ::stat(self.c_str(), &own) == 0 && own.st_uid == s.st_uid) return {};
-    return "it belongs to user " + std::to_string(s.st_uid);
+FileFacts from_stat(const struct stat& s) {
+    FileFacts facts;
+    facts.size = static_cast<uint64_t>(s.st_size);
+    facts.volume = s.st_dev;
+    facts.number = s.st_ino;
+    facts.modified_ns = int64_t{s.st_mtim.tv_sec} * 1000000000 + s.st_mtim.tv_nsec;
+    facts.changed_ns = int64_t{s.st_ctim.tv_sec} * 1000000000 + s.st_ctim.tv_nsec;
+    facts.owner = s.st_uid;
+    facts.others_may_write = (s.st_mode & S_IWOTH) != 0;
+    return facts;
+}
+
+bool owns(uint32_t owner, const fs::path& file) {
+    struct stat s {};
+    return !file.empty() && ::stat(file.c_str(), &s) == 0 && s.st_uid == owner;
 }
 
 // The build id among the notes in these bytes: name size, size, type, name, description, each filled up to 4 bytes.
@@ -82,15 +90,33 @@ std::string build_id_in(const std::vector<unsigned char>& notes) {
 
 FileFacts facts_of(const fs::path& file) {
     struct stat s {};
-    FileFacts facts;
-    if (::stat(file.c_str(), &s) != 0 || !S_ISREG(s.st_mode)) return facts;
-    facts.size = static_cast<uint64_t>(s.st_size);
-    facts.volume = s.st_dev;
-    facts.number = s.st_ino;
-    facts.modified_ns = int64_t{s.st_mtim.tv_sec} * 1000000000 + s.st_mtim.tv_nsec;
-    facts.distrust = distrust_of(s);
-    return facts;
+    return ::stat(file.c_str(), &s) == 0 && S_ISREG(s.st_mode) ? from_stat(s) : FileFacts{};
 }
+
+uint64_t identity_of(const fs::path& path) {
+    struct stat s {};
+    if (::stat(path.c_str(), &s) != 0) return 0;
+    const FileFacts f = from_stat(s);
+    uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a, of words
+    for (const uint64_t word : {f.size, f.volume, f.number, static_cast<uint64_t>(f.modified_ns),
+                                static_cast<uint64_t>(f.changed_ns), uint64_t{f.owner}, uint64_t{s.st_mode}})
+        hash = (hash ^ word) * 0x100000001b3U;
+    return hash | 1;
+}
+
+std::string why_not_trusted(const fs::path& file, const FileFacts& facts) {
+    if (facts.others_may_write) return "anybody may write to it; chmod o-w " + file.string();
+    if (facts.owner == 0 || facts.owner == ::geteuid()) return {};
+    if (owns(facts.owner, file_of(reinterpret_cast<const void*>(&why_not_trusted))) || owns(facts.owner, "/proc/self/exe"))
+        return {};
+    for (const fs::path& base : mapped_bases())
+        if (owns(facts.owner, base)) return {};
+    const std::string user = std::to_string(::geteuid());
+    return "it belongs to user " + std::to_string(facts.owner) +
+           ", to whom neither the program, this library nor libggml-base belongs; chown " + user + ' ' + file.string();
+}
+
+bool is_own(const fs::path& path) { return owns(::geteuid(), path); }
 
 std::string build_id_of(const fs::path& file) {
     const Descriptor in(file);
@@ -115,7 +141,7 @@ std::string read_small_file(const fs::path& file, size_t most) {
     if (in.get() < 0) throw sdk::Failure(BP_NOT_FOUND, std::generic_category().message(errno));
     struct stat s {};
     if (!in.regular(s)) throw sdk::Failure(BP_INVALID, "it is no regular file");
-    if (const std::string why = distrust_of(s); !why.empty()) throw sdk::Failure(BP_DENIED, why);
+    if (const std::string why = why_not_trusted(file, from_stat(s)); !why.empty()) throw sdk::Failure(BP_DENIED, why);
     if (static_cast<uint64_t>(s.st_size) > most)
         throw sdk::Failure(BP_INVALID, "it has more than " + std::to_string(most) + " bytes");
     std::string text(static_cast<size_t>(s.st_size), '\0');

@@ -4,12 +4,14 @@
 #include <elf.h>
 #include <link.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <fstream>
 #include <utility>
 
 #include "backplane/sdk.hpp"
+#include "platform/files.hpp"
 
 namespace backplane::ggml {
 
@@ -20,11 +22,27 @@ constexpr std::string_view kEnding = ".so";
 
 #if defined(__x86_64__)
 constexpr uint16_t kMachine = EM_X86_64;
+constexpr const char* kTripletFolder = "../lib/x86_64-linux-gnu";
 #elif defined(__aarch64__)
 constexpr uint16_t kMachine = EM_AARCH64;
+constexpr const char* kTripletFolder = "../lib/aarch64-linux-gnu";
 #else
 constexpr uint16_t kMachine = EM_NONE;  // any: the loader will tell
+constexpr const char* kTripletFolder = "../lib64";
 #endif
+
+// Names of everything that is loaded, but the program and what the kernel maps.
+std::vector<std::string> mapped() {
+    std::vector<std::string> names;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, size_t, void* argument) {
+            if (info->dlpi_name != nullptr && *info->dlpi_name == '/')
+                static_cast<std::vector<std::string>*>(argument)->emplace_back(info->dlpi_name);
+            return 0;
+        },
+        &names);
+    return names;
+}
 
 }  // namespace
 
@@ -49,27 +67,37 @@ Library& Library::operator=(Library&& other) noexcept {
 void* Library::symbol(const char* name) const noexcept { return dlsym(handle_, name); }
 
 fs::path file_of(const void* address) {
-    Dl_info info{};
-    if (address == nullptr || dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};
     std::error_code error;
-    const fs::path path = fs::canonical(info.dli_fname, error);
+    const fs::path path = fs::canonical(name_of(address), error);
     return error ? fs::path() : path;
 }
 
-std::vector<fs::path> mapped(const std::string& file_name) {
-    struct Search {
-        const std::string& name;
-        std::vector<fs::path> found;
-    } search{file_name, {}};
-    dl_iterate_phdr(
-        [](dl_phdr_info* info, size_t, void* argument) {
-            auto& s = *static_cast<Search*>(argument);
-            const fs::path path(info->dlpi_name != nullptr ? info->dlpi_name : "");
-            if (path.filename() == s.name) s.found.push_back(path);
-            return 0;
-        },
-        &search);
-    return search.found;
+fs::path name_of(const void* address) {
+    Dl_info info{};
+    if (address == nullptr || dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};
+    std::error_code error;
+    const fs::path path = fs::absolute(info.dli_fname, error);
+    return error ? fs::path() : path;
+}
+
+std::vector<fs::path> mapped_bases() {
+    std::vector<fs::path> found;
+    for (const std::string& name : mapped())
+        if (is_base_library_name(fs::path(name).filename().string())) found.emplace_back(name);
+    return found;
+}
+
+void* symbol_in_reach(const char* name) noexcept { return dlsym(RTLD_DEFAULT, name); }
+
+void* symbol_anywhere(const char* name) {
+    if (void* found = symbol_in_reach(name)) return found;
+    for (const std::string& library : mapped())
+        if (void* handle = dlopen(library.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
+            void* found = dlsym(handle, name);
+            dlclose(handle);  // it was loaded before and stays
+            if (found != nullptr) return found;
+        }
+    return nullptr;
 }
 
 std::string why_unloadable(const fs::path& file) {
@@ -96,9 +124,36 @@ std::string why_unloadable(const fs::path& file) {
 
 std::string base_library_name() { return "libggml-base.so"; }
 
+bool is_base_library_name(const std::string& name) {
+    constexpr std::string_view kBase = "ggml-base.so";
+    const size_t at = name.find(kBase);
+    return name.starts_with("lib") && at != std::string::npos &&
+           (at + kBase.size() == name.size() || name[at + kBase.size()] == '.');
+}
+
+fs::path find_base_library(const fs::path& folder) {
+    for (const char* place : {".", "../lib", "../lib64", kTripletFolder, "..", "../.."}) {
+        std::error_code error;
+        const fs::path there = place == std::string_view(".") ? folder : folder / place;
+        std::vector<fs::path> found;
+        for (const fs::directory_entry& entry : fs::directory_iterator(there, error))
+            if (is_base_library_name(entry.path().filename().string()) && entry.is_regular_file(error) &&
+                (there == folder || why_not_trusted(entry.path(), facts_of(entry.path())).empty()))
+                found.push_back(entry.path());  // nobody named the other folders: a stranger may have put one there
+        // "libggml-base.so" before "libggml-base.so.0" before "libggml-base.so.0.25.1": all one file where they were installed together.
+        const auto best = std::min_element(found.begin(), found.end(), [](const fs::path& a, const fs::path& b) {
+            const size_t x = a.native().size();
+            const size_t y = b.native().size();
+            return x != y ? x < y : a < b;
+        });
+        if (best != found.end()) return best->lexically_normal();
+    }
+    return {};
+}
+
 bool is_module_name(const std::string& name) {
     return name.size() > kPrefix.size() + kEnding.size() && name.starts_with(kPrefix) && name.ends_with(kEnding) &&
-           name != base_library_name();
+           !is_base_library_name(name);
 }
 
 std::string kind_of_module(const std::string& name) {

@@ -1,0 +1,94 @@
+// Where things are: this library, its probe, what is remembered.
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/dynamic_library.hpp"
+#include "base/environment.hpp"
+#include "base/file.hpp"
+#include "base/user_folder.hpp"
+#include "chooser.hpp"
+#include "platform/child.hpp"
+#include "platform/library.hpp"
+
+namespace backplane::compat {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostSeconds = 3600;
+
+fs::path find_probe() {
+    const std::string name = "backplane-probe-ggml" + std::string(base::program_ending());
+    for (const fs::path& folder : own_folders()) {
+        const fs::path above = folder.parent_path();
+        for (const fs::path& place :
+             {folder, folder / "backplane", above, above / "backplane", above / "libexec" / "backplane"}) {
+            const ggml::FileFacts facts = ggml::facts_of(place / name);
+            if (facts.size != 0 && ggml::why_not_trusted(place / name, facts).empty()) return place / name;
+        }
+    }
+    return {};
+}
+
+// The folder that is there already, of those above `folder`.
+fs::path nearest(fs::path folder) {
+    std::error_code error;
+    while (!folder.empty() && folder != folder.parent_path() && !fs::exists(folder, error)) folder = folder.parent_path();
+    return folder;
+}
+
+void choose_state(Search& search) {
+    if (const auto given = base::environment("BACKPLANE_STATE_DIR")) {
+        search.state = fs::path(*given) / "ggml";
+        return;
+    }
+    const fs::path cache = base::user_cache_folder();
+    if (cache.empty()) {
+        search.no_state = "there is no cache folder, or it is another user's";
+    } else if (const fs::path there = nearest(cache / "backplane" / "ggml"); !ggml::is_own(there)) {
+        // With sudo and another user's HOME: what is made here would shut that user out.
+        search.no_state = there.string() + " belongs to somebody else";
+    } else {
+        search.state = cache / "backplane" / "ggml";
+    }
+}
+
+}  // namespace
+
+std::vector<fs::path> own_folders() {
+    const void* here = reinterpret_cast<const void*>(&own_folders);
+    std::vector<fs::path> folders{ggml::name_of(here).parent_path(), ggml::file_of(here).parent_path()};
+    folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
+    std::erase(folders, fs::path());
+    return folders;
+}
+
+Search search_with(const fs::path& base, std::string prefix) {
+    Search search;
+    search.base = base;
+    search.prefix = std::move(prefix);
+    search.probe = find_probe();
+    const std::string policy = base::environment("BACKPLANE_PROBE").value_or("");
+    if (policy == "never")
+        search.untried = "BACKPLANE_PROBE=never asks for that";
+    else if (search.probe.empty())
+        search.untried = "there is no backplane-probe-ggml beside this library; copy it there";
+    else
+        search.untried = why_no_children();
+    if (const auto limit = base::environment("BACKPLANE_PROBE_LIMIT"))
+        if (const int seconds = std::atoi(limit->c_str()); seconds > 0) {
+            search.limit = std::chrono::seconds(std::min(seconds, kMostSeconds));
+            search.budget = std::max(search.budget, 3 * search.limit);
+        }
+    choose_state(search);
+    return search;
+}
+
+std::string_view registration_of_kind(std::string_view kind) {
+    if (kind == "hip") return "ROCm";
+    if (kind == "hexagon") return "HTP";
+    return kind;  // in other cases of letters
+}
+
+}  // namespace backplane::compat

@@ -1,0 +1,121 @@
+#include "trial.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "base/process.hpp"
+#include "discovery/inspect.hpp"
+#include "platform/child.hpp"
+
+namespace backplane::compat {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kHour = 3600;
+constexpr int64_t kDay = 24 * kHour;
+
+// What the child said, line by line: "step NAME", "score N", perhaps "unscored", "empty", "proven", then "good", "failed TEXT", "misfit TEXT",
+// "absent TEXT" or "base TEXT", then "end".
+struct Record {
+    explicit Record(const std::string& text) {
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);) {
+            if (line.starts_with("step ")) step = line.substr(5, 64);
+            if (line.starts_with("score ")) known.score = std::atoi(line.c_str() + 6);
+            if (line == "unscored") known.scored = false;
+            if (line == "empty") known.devices = false;
+            if (line == "proven") known.fits = 1;
+            if (line.starts_with("failed ")) known.reason = line.substr(7, 512);
+            if (line.starts_with("absent ")) known.reason = line.substr(7, 512), known.absent = true;
+            if (line.starts_with("misfit ")) known.reason = line.substr(7, 512), known.fits = -1;
+            if (line.starts_with("base ")) base = line.substr(5, 512);
+            if (line == "good") good = true;
+            if (line == "end") complete = true;
+        }
+    }
+    Known known;
+    std::string step = "start", base;
+    bool good = false, complete = false;
+};
+
+// A crash while it computes an op says what kind of fault it is.
+std::string perhaps(const std::string& step) {
+    return step.starts_with("numbers of ops") ? "; it may be of another release than its libggml-base" : "";
+}
+
+Known refused(std::string reason, int64_t until, const fs::path& file) {
+    Known k;
+    k.reason = std::move(reason);
+    k.until = until;
+    k.around = surroundings(file);  // what it needs may be repaired
+    return k;
+}
+
+Tried judged(const Trial& trial, const fs::path& file, std::chrono::milliseconds limit) {
+    const Record record(trial.record);
+    const std::string when = " during '" + record.step + "' when it was tried in a child process";
+    Tried tried;
+    if (trial.end == Trial::End::timed_out) {
+        tried.known = refused("it did not come back within " + std::to_string(limit.count()) + " ms" + when +
+                                  " (BACKPLANE_PROBE_LIMIT=SECONDS gives it more)",
+                              kHour, file);
+    } else if (trial.end == Trial::End::signalled) {
+        const std::string text = base::name_of_signal(trial.code) + when;
+        if (!is_crash(trial.code))
+            tried.for_now = "its trial was ended from outside with " + text + ": it is not used now";
+        else
+            tried.known = refused("it crashed with " + text + perhaps(record.step), 30 * kDay, file);
+        if (record.step.starts_with("numbers of ops")) tried.known.fits = -1;
+    } else if (!record.complete) {
+        tried.known = refused("it ended the process with exit code " + std::to_string(trial.code) + when, 30 * kDay, file);
+    } else if (!record.base.empty()) {
+        tried.untried = record.base;
+    } else if (!record.good) {
+        tried.known = refused(record.known.reason, kHour, file);
+        tried.known.fits = record.known.fits;
+        tried.known.absent = record.known.absent;
+    } else {
+        tried.known = record.known;
+        if (!tried.known.devices) tried.known.around = surroundings(file);  // one may come
+    }
+    return tried;
+}
+
+}  // namespace
+
+Tried try_in_child(const fs::path& file, const Search& search, std::chrono::milliseconds left) {
+    const std::chrono::milliseconds limit = std::min(search.limit, left);
+    Tried tried;
+    if (limit.count() <= 0) {
+        tried.for_now = "the time for trying modules was used up by others: it is not used now";
+        return tried;
+    }
+    for (int attempt = 0; attempt < 2; ++attempt) {  // what was cut short once may be ended in peace the second time
+        const Trial trial = run_trial(search.probe, {search.base.string(), file.string()}, limit);
+        if (trial.end == Trial::End::not_started) {
+            tried.untried = "no child process could be had (" + trial.problem + ")";
+            return tried;
+        }
+        if (trial.end == Trial::End::lost)
+            tried.for_now = "whoever watched its trial was ended from outside: it is not used now";
+        else
+            tried = judged(trial, file, limit);
+        if (tried.for_now.empty()) break;
+    }
+    return tried;
+}
+
+std::string why_not_by_its_bytes(const fs::path& file) {
+    const discovery::Inspection look = discovery::inspect(file);
+    const discovery::Binary& host = discovery::host_binary();
+    if (look.binary.format == discovery::Format::none) return look.text.empty() ? "it is no library" : look.text;
+    if (look.problem == ReasonCode::truncated) return look.text;
+    if (look.binary.machine != host.machine || look.binary.bits != host.bits)
+        return "it is for " + discovery::name_of_machine(look.binary);
+    return {};
+}
+
+}  // namespace backplane::compat

@@ -1,0 +1,88 @@
+// The replacement where child processes cannot be had, are ended by others, or must not be noticed.
+#include <fstream>
+
+#include "dropin.hpp"
+
+namespace {
+
+using namespace dropin;
+
+bool has(const Outcome& o, const std::string& part) { return o.text.find(part) != std::string::npos; }
+
+// A module that is first by its name, is not for this processor, and says so when it is asked; and a good one.
+class WithoutChildren : public Dropin {
+protected:
+    void SetUp() override {
+        Dropin::SetUp();
+        if (IsSkipped()) return;
+        add_faulty("NOT_FOR_HERE", "libggml-cpu-alderlake.so");
+        add_stock("libggml-cpu-x64.so");
+    }
+    [[nodiscard]] std::string all() const { return "all " + modules().string() + " devices"; }
+    void expect_asked(const Outcome& o) const {
+        expect(o, "devices 1, registrations 1: CPU");
+        expect(o, "loaded CPU backend from " + (modules() / "libggml-cpu-x64.so").string());
+        expect(o, "modules are loaded untried, by the score each gives itself");
+    }
+    [[nodiscard]] bool remembered() const {
+        std::error_code error;
+        return fs::exists(root_ / "state" / "ggml", error) && !fs::is_empty(root_ / "state" / "ggml", error);
+    }
+};
+
+TEST_F(WithoutChildren, WithoutTheProbeEachIsAskedItsScoreAndNothingIsRemembered) {
+    const fs::path library = own_library("own");
+    fs::remove(root_ / "own" / "backplane-probe-ggml");
+    expect_asked(run(all(), "", library));
+    EXPECT_FALSE(remembered());
+    const Outcome tried = run(all(), "", own_library("own"));  // the probe came
+    expect(tried, "devices 1, registrations 1: CPU");
+    EXPECT_FALSE(has(tried, "untried")) << tried.text;
+    EXPECT_TRUE(remembered());
+}
+
+TEST_F(WithoutChildren, AProbeThatCannotBeRunIsSaidAndEachIsAskedItsScore) {
+    const fs::path library = own_library("own");
+    fs::permissions(root_ / "own" / "backplane-probe-ggml", fs::perms::owner_read);
+    const Outcome o = run(all(), "", library);
+    expect_asked(o);
+    expect(o, "Permission denied");
+    EXPECT_FALSE(remembered());
+}
+
+TEST_F(WithoutChildren, AProcessThatMayStartNoOtherAsksEachItsScore) {
+    const Outcome refused = run("refuse-children " + all());
+    if (refused.status == 4) GTEST_SKIP() << "this system has no seccomp filters: " << refused.text;
+    expect_asked(refused);
+    EXPECT_FALSE(remembered());
+}
+
+TEST_F(WithoutChildren, AProcessThatWouldBeEndedForAChildStartsNone) {
+    const Outcome killed = run("kill-children " + all());
+    if (killed.status == 4) GTEST_SKIP() << "this system has no seccomp filters: " << killed.text;
+    expect_asked(killed);
+    EXPECT_FALSE(remembered());
+}
+
+TEST_F(WithoutChildren, NeverTryingIsAnOption) { expect_asked(run(all(), "BACKPLANE_PROBE=never")); }
+
+TEST_F(Dropin, TheApplicationIsToldOfNoChild) {
+    add_stock("libggml-cpu-x64.so");
+    add_stock("libggml-cpu-sse42.so");
+    add_faulty("INIT_CRASHES");
+    const Outcome o = run("count-children " + modules().string() + " devices");
+    expect(o, "children signalled 0, caught 0");
+    expect(o, "devices 1, registrations 1: CPU");
+    expect(o, "it crashed with segmentation fault (signal 11) during 'init'");
+}
+
+TEST_F(Dropin, AChildOfTheApplicationMayAskWhileAnotherThreadLoads) {
+    add_stock("libggml-cpu-x64.so");
+    add_faulty("SCORE_HANGS");
+    const Outcome o = run("fork-while-loading " + modules().string() + " devices", "BACKPLANE_PROBE_LIMIT=8");
+    expect(o, "asked while it was loading: yes");  // who asks does not wait for who loads
+    expect(o, "child ended with 0");
+    expect(o, "devices 1, registrations 1: CPU");
+}
+
+}  // namespace
