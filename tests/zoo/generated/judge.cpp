@@ -37,19 +37,23 @@ private:
 
     void judge_death(const Start& start) {
         ++deaths_;
+        const bool not_met = deaths_ > 1 && is_not_met(plan_) && !shown_;
         const bool once_more = deaths_ == 2 && is_used_once_more(plan_) && !shown_;
-        (deaths_ == 1 ? outcome_.first_death
-         : once_more  ? outcome_.second_death_of_one_used_once_more
-                      : outcome_.second_death) = true;
+        if (deaths_ == 1)
+            outcome_.first_death = true;
+        else
+            (not_met     ? outcome_.is_not_met
+             : once_more ? outcome_.second_death_of_one_used_once_more
+                         : outcome_.second_death) = true;
         if (shown_)
             fail(start, "the application died (" + start.how + ") of what had shown in the trial");
         else if (!start.in_host)
             fail(start, "the application died (" + start.how + "), and the module had done nothing in it");
-        else if (is_harmless(plan_) || !ends_the_process(plan_))
+        else if (!ends_the_process(plan_))
             fail(start, "the application died (" + start.how + ") of what ends no process");
-        else if (deaths_ > 1 && !once_more)
+        else if (deaths_ > 1 && !once_more && !not_met)
             fail(start, "the application died again (" + start.how + ")");
-        if (deaths_ > 1 || !is_used_once_more(plan_)) known_ = true;
+        if (!is_not_met(plan_) && (deaths_ > 1 || !is_used_once_more(plan_))) known_ = true;
     }
 
     void judge_life(const Start& start) {
@@ -94,6 +98,7 @@ private:
 
     void judge_leaks(const Start& start) {
         if (!start.in_host || !changes_what_is_put_back(plan_)) return;
+        if (!changed_ && plan_.act != Act::change_rounding) return;  // of what no trial has seen, nobody looks for it
         if (!start.leaks.empty()) fail(start, "not put back: " + joined(start.leaks));
     }
 

@@ -13,8 +13,9 @@ namespace zoo {
 struct Outcome {
     Plan plan;
     std::vector<Start> starts;
-    bool first_death = false;                         // at the first start at which the fault shows in the application
-    bool second_death = false;                        // at a later start: what must not be
+    bool first_death = false;   // at the first start at which the fault shows in the application
+    bool second_death = false;  // at a later start: what must not be
+    bool is_not_met = false;    // it died again and again, in a way that the documents have: is_not_met()
     bool second_death_of_one_used_once_more = false;  // one that docs/discovery.md has: is_used_once_more()
     bool right_device = true;           // each start that lived computed on a device that does not misbehave, rightly
     bool named = true;                  // where the module was kept out, the report names it and says why

@@ -20,6 +20,9 @@ bool is_a_call(Place place) {
     return !one_of(place, {Place::constructor, Place::thread, Place::exit_handler, Place::unload});
 }
 
+// A thread in code that is taken out of memory: harmless where the trial has seen the thread, so that the code stays.
+bool leaves_its_code(const Plan& plan) { return plan.act == Act::leave_thread && plan.unloadable; }
+
 bool makes_sense(Place place, Act act) {
     using enum Place;
     const bool returns_a_code =
@@ -27,6 +30,7 @@ bool makes_sense(Place place, Act act) {
     switch (act) {
         case Act::error:
         case Act::error_with_escapes: return returns_a_code;
+        case Act::leave_thread: return !one_of(place, {exit_handler, unload});  // in code that is going
         case Act::device_lost: return returns_a_code && !one_of(place, {open, list, second_list});
         case Act::wrong_result: return one_of(place, {list, second_list, pack, run, copy});
         case Act::null_handle: return one_of(place, {table, open, device_open, compile, buffer_create});
@@ -100,6 +104,7 @@ std::vector<Plan> sample(uint64_t seed, size_t count) {
 }
 
 bool ends_the_process(const Plan& plan) {
+    if (leaves_its_code(plan)) return true;
     return plan.act < Act::throw_exception || one_of(plan.act, {Act::hang, Act::spin}) ||
            (throws(plan.act) && !is_a_call(plan.place));
 }
@@ -126,16 +131,37 @@ bool changes_what_is_put_back(const Plan& plan) {
 }
 
 bool is_told(const Plan& plan) {
+    using enum Place;
     if (plan.act < Act::change_umask || plan.act > Act::change_nice)
-        return false;  // rounding is put back at once, there as here
+        return false;                                              // rounding is put back at once, there as here
+    if (one_of(plan.place, {exit_handler, unload})) return false;  // the trial has looked by then
     const bool is_of_a_thread = one_of(plan.act, {Act::block_signals, Act::change_affinity, Act::change_nice});
-    return plan.place != Place::thread || !is_of_a_thread;
+    return plan.place != thread || !is_of_a_thread;
 }
 
-bool is_used_once_more(const Plan& plan) {
+namespace {
+
+bool says_nothing(Act act) {
+    return one_of(act, {Act::kill_itself, Act::end_without_handlers, Act::hang, Act::spin, Act::stack_overflow});
+}
+
+bool is_long(Place place) {
     using enum Place;
-    return one_of(plan.place, {compile, pack, run, copy}) &&
-           one_of(plan.act, {Act::kill_itself, Act::end_without_handlers, Act::hang, Act::spin, Act::stack_overflow});
+    return one_of(place, {compile, pack, run, copy, buffer_create, buffer_close});
+}
+
+}  // namespace
+
+bool is_used_once_more(const Plan& plan) { return is_long(plan.place) && says_nothing(plan.act) && !is_not_met(plan); }
+
+bool is_not_met(const Plan& plan) {
+    using enum Place;
+    if (!ends_the_process(plan)) return false;
+    if (leaves_its_code(plan)) return true;
+    if (plan.place == thread) return !one_of(plan.act, {Act::hang, Act::spin});  // close() waits for it, and there it is met
+    if (one_of(plan.place, {exit_handler, unload})) return !plan.unloadable;
+    // The first buffer was created before one is closed, which is the same stage to the library.
+    return is_long(plan.place) && says_nothing(plan.act) && (plan.when == When::tenth || plan.place == buffer_close);
 }
 
 // A fault that the trial has seen; what does no harm to a process; and what a call answers or throws.

@@ -25,14 +25,19 @@ bool ends_the_process(const Plan& plan);  // or hangs it; a thrown object where 
 bool is_swallowed(const Plan& plan);      // thrown out of a call that has no answer: the module may be used, or not
 bool computes_wrongly(const Plan& plan);
 bool is_harmless(const Plan& plan);  // the module may be used: it is slow, leaves something, changes the process
-bool changes_what_is_put_back(const Plan& plan);  // of the process, at a place where the library puts it back
-
+bool changes_what_is_put_back(const Plan& plan);  // by the library: rounding after any call, the rest where the trial saw it
 bool is_told(
     const Plan& plan);  // a change of the process that the trial sees when it is made there, and the report then tells of
 
-// A death that says nothing of its cause (killed, a hang that somebody ended, _exit), in a call that may take minutes: the module is
-// used once more, and kept out after the second. docs/discovery.md, "Once, not at every start".
+// ---- what no library in the process can meet at the second start, in the words of docs/testing.md ------------------------------------------
+
+// A death that says nothing of its cause (killed, a hang that somebody ended, _exit), in the first call of a kind that may take minutes: the
+// module is used once more, and kept out after the second. docs/discovery.md, "Once, not at every start".
 bool is_used_once_more(const Plan& plan);
+
+// The same in a later such call, where it looks like any application that is killed while it computes; and what a module does beside all
+// calls, to an application alone: on a thread of its own, or when the process ends and everything is closed.
+bool is_not_met(const Plan& plan);
 
 // What holds today; the rest runs with --all.
 bool holds(const Plan& plan);
