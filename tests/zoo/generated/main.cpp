@@ -174,8 +174,10 @@ std::vector<Outcome> run_all(const std::vector<Plan>& plans, const Options& opti
 
 int main(int argc, char** argv) {
     const Options options = options_of(argc, argv);
-    std::vector<Plan> plans = options.only.empty() ? sample(options.seed, options.count) : options.only;
-    if (options.only.empty() && !options.all) std::erase_if(plans, [](const Plan& plan) { return !holds(plan); });
+    const bool some = options.only.empty() && !options.all;
+    std::vector<Plan> plans = options.only.empty() ? sample(options.seed, options.count * (some ? 2 : 1)) : options.only;
+    if (some) std::erase_if(plans, [](const Plan& plan) { return !holds(plan); });
+    if (some && plans.size() > options.count) plans.resize(options.count);
     if (options.list) {
         for (const Plan& plan : plans) std::printf("%s\n", text_of(plan).c_str());
         return 0;

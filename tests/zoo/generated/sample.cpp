@@ -164,13 +164,11 @@ bool is_not_met(const Plan& plan) {
     return is_long(plan.place) && says_nothing(plan.act) && (plan.when == When::tenth || plan.place == buffer_close);
 }
 
-// A fault that the trial has seen; what does no harm to a process; and what a call answers or throws.
+// All but what a trial of today does not see: its own parent ended, what it leaves running, changes of most kinds.
 bool holds(const Plan& plan) {
-    using enum Place;
-    if (one_of(plan.act, {Act::kill_parent, Act::stop_parent, Act::leave_daemon, Act::leave_thread})) return false;
-    if (plan.act >= Act::error || (throws(plan.act) && is_a_call(plan.place))) return true;
-    if (is_harmless(plan)) return plan.act == Act::change_rounding || (!changes_what_is_put_back(plan) && !is_told(plan));
-    return one_of(plan.place, {constructor, table, open, list, close}) && plan.who != Who::host && plan.when == When::first;
+    if (one_of(plan.act, {Act::kill_parent, Act::stop_parent, Act::leave_daemon})) return false;
+    if (leaves_its_code(plan)) return false;
+    return plan.act == Act::change_rounding || (!changes_what_is_put_back(plan) && !is_told(plan));
 }
 
 }  // namespace zoo
