@@ -45,6 +45,9 @@ struct ContextOptions {
     // File names, "libacme-backplane-cpu.so", of modules that no folder shows: where applications are packed so that their libraries
     // cannot be listed (Android). One that no folder has is found by the system's loader, which runs its constructors.
     std::vector<std::string> module_names;
+    // Modules in `module_paths` are the application's own: one whose descriptor says that it needs no trial gets none. False: somebody else
+    // named these paths, and all of them are tried, like those that the environment names.
+    bool trust_module_paths = true;
     bool search_defaults = true;  // environment, library's folder, executable's folder, installed folder
     bool use_linked_in = true;    // modules linked into this build
     bool use_environment = true;

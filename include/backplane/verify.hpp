@@ -22,6 +22,8 @@ struct VerifyResult {
     std::string name;  // "Conv/3x3-16-to-16", unique
     Op op = Op::unknown;
     Status status = passed;
+    bool ran =
+        true;  // false: it failed before anything came out, for instance because it would not compile; `text` has the words
     double worst = 0;  // largest error as a part of what is allowed: 1 just passes; infinity: no error was allowed
     std::string text;  // of what did not pass: what is wrong, or which node the device does not support, and why
 };

@@ -1,8 +1,5 @@
 #include "cache/entry.hpp"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -25,24 +22,6 @@ uint64_t load(const std::byte* at, size_t bytes) {
     return value;
 }
 
-class Hasher {
-public:
-    Hasher() { XXH3_128bits_reset(&state_); }
-    void add(Bytes bytes) {
-        if (!bytes.empty()) XXH3_128bits_update(&state_, bytes.data(), bytes.size());
-    }
-    [[nodiscard]] Hash result() const {
-        XXH128_canonical_t canonical;
-        XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state_));
-        Hash hash;
-        std::memcpy(hash.data(), canonical.digest, hash.size());
-        return hash;
-    }
-
-private:
-    XXH3_state_t state_;
-};
-
 Bytes bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 }  // namespace
@@ -54,7 +33,7 @@ Hash stated_hash(Bytes file) noexcept {
 }
 
 Hash true_hash(Bytes file) noexcept {
-    Hasher hasher;
+    base::Hasher hasher;
     hasher.add(file.first(std::min(file.size(), kHashAt)));
     if (file.size() > kHeaderBytes) hasher.add(file.subspan(kHeaderBytes));
     return hasher.result();
@@ -115,16 +94,11 @@ std::string scope_in(Bytes start) {
 std::string file_name(std::string_view scope, Bytes key) {
     std::array<std::byte, 8> length{};
     store(length.data(), scope.size(), length.size());  // so that "ab","c" and "a","bc" differ
-    Hasher hasher;
+    base::Hasher hasher;
     hasher.add(length);
     hasher.add(bytes_of(scope));
     hasher.add(key);
-    std::string name;
-    for (const std::byte b : hasher.result()) {
-        name += "0123456789abcdef"[std::to_integer<unsigned>(b) >> 4];
-        name += "0123456789abcdef"[std::to_integer<unsigned>(b) & 15];
-    }
-    return name + ".kernel";
+    return base::hexadecimal(hasher.result()) + ".kernel";
 }
 
 }  // namespace backplane::cache

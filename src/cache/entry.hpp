@@ -1,7 +1,6 @@
 // The file of one entry, as docs/kernel-cache.md has it: header, scope, key, value. Pure functions over bytes.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,10 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/hash.hpp"
+
 namespace backplane::cache {
 
 using Bytes = std::span<const std::byte>;
-using Hash = std::array<std::byte, 16>;  // XXH3-128, canonical (big-endian): the same on every machine
+using base::Hash;
 
 inline constexpr size_t kHeaderBytes = 64;
 

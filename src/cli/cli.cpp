@@ -68,6 +68,7 @@ void set_cache(ContextOptions& options, const DeviceChoice& choice) {
 ContextOptions context_options(const DeviceChoice& choice) {
     ContextOptions options;
     set_cache(options, choice);
+    options.trust_module_paths = false;  // whoever typed them need not have looked into the files
     for (const std::string& path : choice.modules) options.module_paths.push_back(base::path_of(path));
     for (const std::string& text : choice.options) {
         const size_t equals = text.find('=');

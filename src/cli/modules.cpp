@@ -1,7 +1,8 @@
 #include "base/file.hpp"
+#include "base/wall_clock.hpp"
 #include "cli/cli.hpp"
 #include "discovery/judge.hpp"
-#include "registry/incident.hpp"
+#include "registry/remembered.hpp"
 #include "registry/trial.hpp"
 
 namespace backplane::cli {
@@ -88,63 +89,73 @@ int inspect(const std::string& file, const DeviceChoice& choice, const Run& run)
     return good ? kDone : kFailed;
 }
 
-registry::VerdictStore open_store() { return registry::VerdictStore(registry::state_folder(ContextOptions{})); }
+std::filesystem::path state() { return registry::state_folder(ContextOptions{}); }
 
 // The key under which a file's trial is remembered, with the options that this program gives to modules: none but a mask.
-std::string key_of(const std::string& file, const DeviceChoice& choice) {
-    const std::filesystem::path real = base::real_path(base::path_of(file));
-    if (real.empty()) throw Error(Code::not_found, "there is no file " + file);
+std::string key_of(const std::filesystem::path& real, const DeviceChoice& choice) {
     const discovery::Inspection m = discovery::inspect(real);
-    if (!m.descriptor) throw Error(Code::invalid, file + " is not a module: " + m.text);
+    if (!m.descriptor) throw Error(Code::invalid, real.string() + " is not a module: " + m.text);
     std::map<std::string, std::string> options;
     if (!choice.cpu_mask.empty()) options["host.cpu-mask"] = choice.cpu_mask;
     return registry::Trials(ContextOptions{}, options).key_of(m);
 }
 
-void forget(const std::vector<std::string>& files, const DeviceChoice& choice) {
-    const registry::VerdictStore store = open_store();
-    const registry::Incidents incidents(registry::state_folder(ContextOptions{}));
-    if (files.empty()) {
-        std::printf("%zu forgotten\n", store.forget_all() + incidents.forget_all());
-        return;
-    }
+void forget(const std::vector<std::string>& files, const Run& run) {
+    Json json = Json::array();
+    const size_t all = files.empty() ? registry::forget_all_remembered(state()) : 0;
+    if (files.empty() && !run.json) std::printf("%zu forgotten\n", all);
     for (const std::string& file : files) {
-        const bool trial = store.forget(key_of(file, choice));
-        const bool known = incidents.forget(base::path_of(file)) || trial;
-        std::printf("%s: %s\n", file.c_str(), known ? "forgotten, will be tried again" : "nothing was remembered");
+        const size_t count = registry::forget_remembered(state(), base::path_of(file));
+        json.push_back({{"file", file}, {"forgotten", count}});
+        if (!run.json)
+            std::printf("%s: %s\n", file.c_str(), count != 0 ? "forgotten, will be tried again" : "nothing was remembered");
     }
+    if (run.json) print(files.empty() ? Json{{"forgotten", all}} : Json{{"files", json}});
 }
 
 void trust(const std::vector<std::string>& files, const DeviceChoice& choice) {
     for (const std::string& file : files) {
+        const std::filesystem::path real = base::real_path(base::path_of(file));
+        if (real.empty()) throw Error(Code::not_found, "there is no file " + file);
         registry::RememberedTrial good;
         good.trial = registry::Trial::good;
         good.by_hand = true;
-        good.file = base::real_path(base::path_of(file)).string();
-        open_store().remember(key_of(file, choice), good);
+        good.file = real.string();
+        const std::string problem = registry::VerdictStore(state()).remember(key_of(real, choice), good);
+        if (!problem.empty())
+            throw Error(Code::denied, "cannot remember that " + file + " is trusted, in '" + state().string() + "': " +
+                                          problem + "; name a folder that can be written to with BACKPLANE_STATE_DIR");
         std::printf("%s: trusted until the file changes\n", file.c_str());
     }
 }
 
 void remembered(const Run& run) {
     Json json = Json::array();
-    std::vector<std::vector<std::string>> rows{{"OUTCOME", "FILE", "REASON"}};
-    for (const registry::RememberedTrial& t : open_store().all()) {
-        json.push_back({{"file", t.file},
-                        {"outcome", name_of(t.trial)},
-                        {"reason", t.reason},
-                        {"when", t.when},
-                        {"until", t.until},
-                        {"attempts", t.attempts},
-                        {"by_hand", t.by_hand},
-                        {"expired", t.expired}});
-        rows.push_back({name_of(t.trial), t.file, t.by_hand ? "trusted by hand" : t.reason});
+    std::vector<std::vector<std::string>> rows{{"OUTCOME", "SINCE", "UNTIL", "WHAT", "REASON"}};
+    for (const registry::Remembered& r : registry::all_remembered(state())) {
+        json.push_back({{"kind", r.kind},
+                        {"file", r.file},
+                        {"device", r.device},
+                        {"outcome", r.outcome},
+                        {"reason", r.reason},
+                        {"when", r.when},
+                        {"until", r.until},
+                        {"attempts", r.attempts},
+                        {"by_hand", r.by_hand},
+                        {"expired", r.expired}});
+        const std::string until =
+            r.until == 0 ? "something changes" : base::utc_text(r.until) + (r.expired ? " (over)" : "");
+        rows.push_back({r.outcome, base::utc_text(r.when), until, r.kind == "trial" ? r.file : r.device, r.reason});
     }
-    if (run.json) return print({{"remembered", json}});
-    if (rows.size() == 1)
-        std::printf("Nothing is remembered in %s\n", registry::state_folder(ContextOptions{}).string().c_str());
-    else
-        print_table(rows);
+    if (run.json) return print({{"folder", state().string()}, {"remembered", json}});
+    if (rows.size() == 1) {
+        std::printf("Nothing is remembered in %s\n", state().string().c_str());
+        return;
+    }
+    print_table(rows);
+    std::printf(
+        "Kept in %s; `backplane modules forget FILE` forgets what is remembered of a module, without FILE all of it\n",
+        state().string().c_str());
 }
 
 }  // namespace
@@ -161,16 +172,21 @@ void add_modules(CLI::App& app, Run& run) {
     list_command->callback([choice, &run] { list(*choice, run); });
     auto files = std::make_shared<std::vector<std::string>>();
     CLI::App* forget_command =
-        command->add_subcommand("forget", "Have modules tried in a child process again; without FILE: all of them");
+        command->add_subcommand("forget",
+                                "Have modules tried in a child process again, and their ops checked again; without "
+                                "FILE: forget all that is remembered");
     forget_command->add_option("FILE", *files, "Module files");
-    forget_command->footer("Example:\n  backplane modules forget /opt/app/lib/backplane-NAME.so");
-    forget_command->callback([files, choice] { forget(*files, *choice); });
+    add_json_option(*forget_command, run);
+    forget_command->footer(
+        "Examples:\n  backplane modules forget /opt/app/lib/backplane-NAME.so\n  backplane modules forget");
+    forget_command->callback([files, &run] { forget(*files, run); });
     CLI::App* trust_command =
         command->add_subcommand("trust", "Load a module without trying it first, as long as the file stays as it is");
     trust_command->add_option("FILE", *files, "Module files")->required();
     trust_command->footer("Example:\n  backplane modules trust /opt/app/lib/backplane-NAME.so");
     trust_command->callback([files, choice] { trust(*files, *choice); });
-    CLI::App* remembered_command = command->add_subcommand("remembered", "What is remembered of modules that were tried");
+    CLI::App* remembered_command = command->add_subcommand(
+        "remembered", "All that is remembered: trials of modules, ops that drivers get wrong, the fastest devices");
     add_json_option(*remembered_command, run);
     remembered_command->footer("Example:\n  backplane modules remembered --json");
     remembered_command->callback([&run] { remembered(run); });

@@ -1,8 +1,11 @@
 #include "discovery/discover.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <set>
 
 #include "backplane/note.h"
+#include "base/file.hpp"
 #include "discovery/sources.hpp"
 
 namespace backplane::discovery {
@@ -44,6 +47,34 @@ Inspection inspect_found(const Found& found, base::DynamicLibrary& library) {
     refused.text = found.distrust.text;
     return refused;
 }
+
+// The folders around this library and its program, and the installed one: who may put a file there may change the application as well.
+std::set<std::filesystem::path> own_folders() {
+    std::set<std::filesystem::path> folders;
+    for (const std::filesystem::path& file : {base::own_file(), base::executable_file()})
+        if (!file.empty())
+            for (const std::filesystem::path& place : places_around(file)) folders.insert(base::real_path(place));
+    folders.insert(base::real_path(installed_folder()));
+    folders.erase(std::filesystem::path());
+    return folders;
+}
+
+// Whether a file's word counts that it needs no trial. A file that lies anywhere else could say so and then crash.
+class Belief {
+public:
+    explicit Belief(const ContextOptions& options) : options_(options) {}
+    [[nodiscard]] bool in(const Found& found) {
+        if (found.by_name || (found.source != SourceKind::environment && found.source != SourceKind::application))
+            return true;
+        if (found.source == SourceKind::application && options_.trust_module_paths) return true;
+        if (!own_) own_ = own_folders();
+        return own_->contains(found.path.parent_path());
+    }
+
+private:
+    const ContextOptions& options_;
+    std::optional<std::set<std::filesystem::path>> own_;
+};
 
 // One module under two names, or two copies of one build: the second is not a second module.
 void mark_duplicates(std::vector<Rated>& all) {
@@ -99,9 +130,11 @@ Discovery discover(const ContextOptions& options, const bp_static_module* linked
         result.sources.push_back(
             {SourceKind::linked_in, {}, true, std::to_string(count) + (count == 1 ? " module" : " modules")});
     }
+    Belief belief(options);
     for (const Found& found : search.files) {
         base::DynamicLibrary library;
         Inspection inspection = inspect_found(found, library);
+        inspection.believed = belief.in(found);
         result.rated.push_back(rate(std::move(inspection), found.source, host));
         result.rated.back().place = found.place;
         result.rated.back().by_name = std::move(library);

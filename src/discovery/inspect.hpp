@@ -37,8 +37,12 @@ struct Inspection {
     Binary binary;
     std::optional<Descriptor> descriptor;  // also with a problem, as far as it could be read
     bool from_sidecar = false;
+    bool believed = true;  // when it says that it needs no trial: it lies where the application's own modules do
     ReasonCode problem = ReasonCode::none;  // why this cannot be a module, whatever the machine
     std::string text;                       // the problem in a sentence
+
+    // Is it to be tried in a child process before it comes into this one?
+    [[nodiscard]] bool wants_trial() const { return descriptor && (descriptor->probe_in_child || !believed); }
 
     // Notes the problem; gives what a reader returns for a file without a note.
     std::vector<std::byte> stop(ReasonCode code, std::string sentence) {

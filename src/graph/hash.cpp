@@ -1,11 +1,10 @@
-// Graph::hash(): 128 bits over everything but names.
-//
-// Two lanes of multiply and xor-shift over 64-bit words (the finaliser of MurmurHash3, public domain), seeded
-// differently. Only whole numbers go in, and bytes are put together by value, so the result does not depend on the
-// machine. Not for adversaries: it names entries of caches that the same host wrote.
+// Graph::hash(): 128 bits over everything but names. Only whole numbers go in, and bytes are put together by value, so the result does not
+// depend on the machine. Not for adversaries: it names what the same host keeps.
+#include "backplane/graph.hpp"
+
 #include <bit>
 
-#include "backplane/graph.hpp"
+#include "base/hash.hpp"
 
 namespace backplane {
 
@@ -14,32 +13,26 @@ namespace {
 class Hasher {
 public:
     void word(uint64_t value) {
-        first_ = mixed(first_ ^ value) + 0x9E3779B97F4A7C15ULL;
-        second_ = mixed(second_ + value * 0xD6E8FEB86659FD93ULL) ^ std::rotl(first_, 23);
+        std::array<std::byte, 8> bytes{};
+        for (std::byte& byte : bytes) {
+            byte = static_cast<std::byte>(value);
+            value >>= 8;
+        }
+        all_.add(bytes);
     }
     void bytes(std::span<const std::byte> data) {
         word(data.size());
-        uint64_t value = 0;
-        for (size_t i = 0; i < data.size(); ++i) {
-            value |= std::to_integer<uint64_t>(data[i]) << (i % 8 * 8);
-            if (i % 8 == 7 || i + 1 == data.size()) {
-                word(value);
-                value = 0;
-            }
-        }
+        all_.add(data);
     }
     [[nodiscard]] std::array<uint64_t, 2> result() const {
-        return {mixed(first_ + second_), mixed(second_ ^ std::rotl(first_, 31))};
+        std::array<uint64_t, 2> words{};
+        const base::Hash hash = all_.result();
+        for (size_t i = 0; i < hash.size(); ++i) words[i / 8] = words[i / 8] << 8 | std::to_integer<uint64_t>(hash[i]);
+        return words;
     }
 
 private:
-    static uint64_t mixed(uint64_t x) {
-        x = (x ^ (x >> 33)) * 0xFF51AFD7ED558CCDULL;
-        x = (x ^ (x >> 33)) * 0xC4CEB9FE1A85EC53ULL;
-        return x ^ (x >> 33);
-    }
-    uint64_t first_ = 0x6261636B706C616EULL;
-    uint64_t second_ = 0x6772617068763031ULL;
+    base::Hasher all_;
 };
 
 void mix(Hasher& hasher, const std::vector<int64_t>& numbers) {

@@ -8,9 +8,7 @@ namespace backplane::registry {
 
 namespace {
 
-bool has_history(const discovery::Inspection& module) {
-    return !module.path.empty() && module.descriptor && module.descriptor->probe_in_child;
-}
+bool has_history(const discovery::Inspection& module) { return !module.path.empty() && module.wants_trial(); }
 
 // Which build of the module; and, after it, which driver and options.
 std::string build_key(const discovery::Inspection& module) {

@@ -1,13 +1,16 @@
 #include "registry/trial.hpp"
 
-#include <nlohmann/json.hpp>
+#include <array>
+#include <span>
 #include <sstream>
 
 #include "base/dynamic_library.hpp"
 #include "base/environment.hpp"
 #include "base/process.hpp"
 #include "base/user_folder.hpp"
+#include "base/wall_clock.hpp"
 #include "discovery/sources.hpp"
+#include "registry/remembered.hpp"
 
 namespace backplane::registry {
 
@@ -94,16 +97,12 @@ RememberedTrial judge(const base::ChildOutcome& child, double limit) {
 
 }  // namespace
 
-fs::path find_probe_program() {
+namespace {
+
+// The first of these folders that has a probe which may be trusted.
+fs::path probe_in(std::span<const fs::path> places) {
     // By the product's own prefix, as its modules are: another product's may be of another version.
     const std::string name = std::string(discovery::module_prefix()) + "probe" + std::string(base::program_ending());
-    std::vector<fs::path> places;
-    for (const fs::path& file : {base::own_file(), base::executable_file()}) {
-        if (file.empty()) continue;  // else the current directory would be searched
-        for (fs::path& place : discovery::places_around(file)) places.push_back(std::move(place));
-        places.push_back(file.parent_path().parent_path() / "libexec" / "backplane");
-    }
-    if (const fs::path installed = discovery::installed_folder(); !installed.empty()) places.push_back(installed);
     for (const fs::path& place : places) {
         const base::FileStatus status = base::status_of(place / name);
         if (status.kind != base::FileStatus::Kind::regular || !status.trusted()) continue;
@@ -112,6 +111,19 @@ fs::path find_probe_program() {
         if (!real.empty() && discovery::distrust_of_folder(real.parent_path()).code == ReasonCode::none) return real;
     }
     return {};
+}
+
+}  // namespace
+
+fs::path find_probe_program() {
+    std::vector<fs::path> places;
+    for (const fs::path& file : {base::own_file(), base::executable_file()}) {
+        if (file.empty()) continue;  // else the current directory would be searched
+        for (fs::path& place : discovery::places_around(file)) places.push_back(std::move(place));
+        places.push_back(file.parent_path().parent_path() / "libexec" / "backplane");
+    }
+    if (const fs::path installed = discovery::installed_folder(); !installed.empty()) places.push_back(installed);
+    return probe_in(places);
 }
 
 fs::path state_folder(const ContextOptions& options) {
@@ -137,12 +149,18 @@ Trials::Trials(const ContextOptions& options, const std::map<std::string, std::s
     }
 }
 
+// A program that links this library from an install tree has no probe around it; the tree has one beside its modules.
+fs::path Trials::program_for(const discovery::Inspection& module) const {
+    const std::array beside{module.path.parent_path()};
+    return program_.empty() ? probe_in(beside) : program_;
+}
+
 RememberedTrial Trials::try_in_child(const discovery::Inspection& module, int attempt) const {
     const auto limit = limit_ * attempt;
     std::vector<std::string> arguments{module.path.string(),
                                        std::to_string(std::chrono::ceil<std::chrono::seconds>(limit).count())};
     arguments.insert(arguments.end(), arguments_.begin(), arguments_.end());
-    const base::ChildOutcome child = base::run_child(program_, arguments, limit);
+    const base::ChildOutcome child = base::run_child(program_for(module), arguments, limit);
     RememberedTrial t;
     if (child.started) {
         t = judge(child, std::chrono::duration<double>(limit).count());
@@ -150,21 +168,23 @@ RememberedTrial Trials::try_in_child(const discovery::Inspection& module, int at
         t.reason = child.problem;
     }
     t.file = module.path.string();
+    t.when = base::unix_seconds();
     t.attempts = attempt;
     return t;
 }
 
 Trials::Answer Trials::ask(const discovery::Inspection& module) const {
-    if (policy_ == ProbePolicy::never || !module.descriptor || !module.descriptor->probe_in_child) return {};
-    if (program_.empty())
+    if (policy_ == ProbePolicy::never || !module.wants_trial()) return {};
+    if (program_for(module).empty())
         return {ReasonCode::none,
                 {},
                 {},
                 module.path.filename().string() + " was not tried in a child process: there is no " +
-                    std::string(discovery::module_prefix()) + "probe beside this library"};
+                    std::string(discovery::module_prefix()) + "probe beside this library or the module"};
     const std::string key = key_of(module);
     std::optional<RememberedTrial> known = store_.find(key);
     if (known && known->by_hand && known->trial == Trial::good) return {};
+    std::string problem;  // of remembering
     const int attempt = known && known->trial == Trial::hung ? std::min(known->attempts + 1, 6) : 1;
     if (!known || known->expired || policy_ == ProbePolicy::always) {
         known = try_in_child(module, attempt);
@@ -173,15 +193,19 @@ Trials::Answer Trials::ask(const discovery::Inspection& module) const {
                     {},
                     {},
                     module.path.filename().string() + " was not tried in a child process: " + known->reason};
-        store_.remember(key, *known);
+        problem = store_.remember(key, *known);
     }
-    if (known->trial == Trial::good) return {ReasonCode::none, known->reason, {}, {}};
-    const std::string remedy =
-        "update its driver or the module; `backplane modules forget " + module.path.string() + "` has it tried again";
-    if (known->trial == Trial::failed) return {known->code, known->reason, {}, {}};
-    if (known->trial == Trial::hung)
-        return {ReasonCode::timed_out, known->reason + " when it was tried in a child process", remedy, {}};
-    return {ReasonCode::quarantined, known->reason + " when it was tried in a child process", remedy, {}};
+    std::string note;
+    if (!problem.empty())
+        note = "trials of modules cannot be remembered and are made at each start: " + problem +
+               "; name a folder that can be written to with BACKPLANE_STATE_DIR";
+    if (known->trial == Trial::good) return {ReasonCode::none, known->reason, {}, note};
+    const std::string remembered =
+        problem.empty() ? remembered_text(known->when, known->until, module.path, store_.folder()) : std::string();
+    if (known->trial == Trial::failed) return {known->code, known->reason, remembered, note};
+    const std::string remedy = "update its driver or the module" + (remembered.empty() ? "" : "; " + remembered);
+    const ReasonCode code = known->trial == Trial::hung ? ReasonCode::timed_out : ReasonCode::quarantined;
+    return {code, known->reason + " when it was tried in a child process", remedy, note};
 }
 
 }  // namespace backplane::registry

@@ -29,6 +29,7 @@ public:
     }
 
 private:
+    [[nodiscard]] std::filesystem::path program_for(const discovery::Inspection& module) const;  // empty: there is none
     [[nodiscard]] RememberedTrial try_in_child(const discovery::Inspection& module, int attempt) const;
 
     ProbePolicy policy_;

@@ -1,56 +1,41 @@
 #include "registry/verdict_store.hpp"
 
+#include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
+#include <cstdlib>
+#include <utility>
 
-#include "base/environment.hpp"
-#include "base/file.hpp"
-#include "base/fnv1a.hpp"
-#include "base/user_folder.hpp"
+#include "registry/trial_key.hpp"
 
 namespace backplane::registry {
 
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr int kFormat = 1;
-constexpr uint64_t kMostBytes = 16384;
+constexpr std::string_view kKind = "trial";
+constexpr int kFormat = 2;
 constexpr std::array kNames{"good", "failed", "crashed", "hung", "exited", "garbage", "not-tried"};
+constexpr size_t kLongestReason = 4096;
+constexpr base::StoreLimits kLimits{.entries = 1024, .bytes = 16384};
 
-int64_t now() {
-    return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-// Two sums of 64 bits, each from a start of its own.
-std::string hash_of(const std::string& text) {
-    return base::hexadecimal(base::fnv1a(text)) + base::hexadecimal(base::fnv1a(text, 0x84222325cbf29ce4));
-}
-
-std::optional<RememberedTrial> read(const std::filesystem::path& path) {
-    const std::optional<std::string> text = base::read_own_file(path, kMostBytes);
-    if (!text) return std::nullopt;
-    try {
-        const Json json = Json::parse(*text);
-        if (json.at("format") != kFormat) return std::nullopt;
-        RememberedTrial t;
-        const auto name = json.at("trial").get<std::string>();
-        for (size_t i = 0; i < kNames.size(); ++i)
-            if (name == kNames[i]) t.trial = static_cast<Trial>(i);
-        t.code = reason_code_of(json.at("code").get<std::string>()).value_or(ReasonCode::open_failed);
-        t.reason = json.at("reason").get<std::string>();
-        t.file = json.at("file").get<std::string>();
-        t.when = json.at("when").get<int64_t>();
-        t.until = json.at("until").get<int64_t>();
-        t.attempts = json.at("attempts").get<int>();
-        t.by_hand = json.at("by_hand").get<bool>();
-        // A clock that was set back must not keep a verdict for ever.
-        if (t.trial == Trial::not_tried || t.when > now() + 86400) return std::nullopt;
-        t.expired = t.until != 0 && t.until < now();
-        return t;
-    } catch (const std::exception&) {
-        return std::nullopt;
-    }
+std::optional<RememberedTrial> trial_in(const base::StoredEntry& entry) {
+    auto field = [&entry](const char* name) {
+        const auto found = entry.fields.find(name);
+        return found == entry.fields.end() ? std::string() : found->second;
+    };
+    RememberedTrial t;
+    const auto* const trial = std::find(kNames.begin(), kNames.end(), field("trial"));
+    if (trial == kNames.end()) return std::nullopt;
+    t.trial = static_cast<Trial>(trial - kNames.begin());
+    if (t.trial == Trial::not_tried) return std::nullopt;
+    t.code = reason_code_of(field("code")).value_or(ReasonCode::open_failed);
+    t.reason = field("reason");
+    t.file = entry.about;
+    t.when = entry.when;
+    t.until = entry.until;
+    t.attempts = std::clamp(std::atoi(field("attempts").c_str()), 1, 1000);
+    t.by_hand = field("by_hand") == "yes";
+    t.expired = entry.expired;
+    return t;
 }
 
 }  // namespace
@@ -63,80 +48,43 @@ std::optional<ReasonCode> reason_code_of(std::string_view name) {
     return std::nullopt;
 }
 
-std::filesystem::path VerdictStore::path_of(const std::string& key) const { return folder_ / (key + ".json"); }
+VerdictStore::VerdictStore(std::filesystem::path folder)
+    : entries_(std::move(folder), std::string(kKind), kFormat, kLimits) {}
 
 std::optional<RememberedTrial> VerdictStore::find(const std::string& key) const {
-    return folder_.empty() ? std::nullopt : read(path_of(key));
+    const std::optional<base::StoredEntry> entry = entries_.find(key);
+    return entry ? trial_in(*entry) : std::nullopt;
 }
 
-void VerdictStore::remember(const std::string& key, const RememberedTrial& t) const {
-    if (folder_.empty()) return;
-    const Json json{{"format", kFormat},
-                    {"trial", name_of(t.trial)},
+std::string VerdictStore::remember(const std::string& key, const RememberedTrial& t) const {
+    base::StoredEntry entry;
+    entry.about = t.file;
+    entry.until = t.until;
+    entry.fields = {{"trial", name_of(t.trial)},
                     {"code", backplane::name_of(t.code)},
-                    {"reason", t.reason},
-                    {"file", t.file},
-                    {"when", now()},
-                    {"until", t.until},
-                    {"attempts", t.attempts},
-                    {"by_hand", t.by_hand}};
-    base::write_whole_file(path_of(key), json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+                    {"reason", t.reason.substr(0, kLongestReason)},
+                    {"attempts", std::to_string(t.attempts)},
+                    {"by_hand", t.by_hand ? "yes" : "no"}};
+    return entries_.remember(key, std::move(entry));
 }
 
-bool VerdictStore::forget(const std::string& key) const {
-    std::error_code failed;
-    return !folder_.empty() && std::filesystem::remove(path_of(key), failed);
-}
+bool VerdictStore::forget(const std::string& key) const { return entries_.forget(key); }
 
 std::vector<RememberedTrial> VerdictStore::all() const {
     std::vector<RememberedTrial> found;
-    std::string problem;
-    if (!folder_.empty())
-        for (const std::filesystem::path& name : base::names_in(folder_, problem))
-            if (name.extension() == ".json")
-                if (auto trial = read(folder_ / name)) found.push_back(std::move(*trial));
+    for (const base::StoredEntry& entry : entries_.all())
+        if (auto trial = trial_in(entry)) found.push_back(std::move(*trial));
     return found;
 }
 
-size_t VerdictStore::forget_all() const {
-    size_t count = 0;
-    std::string problem;
-    std::error_code failed;
-    if (!folder_.empty())
-        for (const std::filesystem::path& name : base::names_in(folder_, problem))
-            if (name.extension() == ".json" && std::filesystem::remove(folder_ / name, failed)) ++count;
-    return count;
+size_t VerdictStore::forget_all() const { return entries_.forget_all(); }
+
+size_t VerdictStore::forget_file(const std::filesystem::path& file) const {
+    return entries_.forget_if([about = file.string()](const base::StoredEntry& entry) { return entry.about == about; });
 }
 
-std::string VerdictStore::key_of(const discovery::Inspection& m, const std::string& options) {
-    std::string text = "1|" + m.path.string();
-    auto add = [&text](const std::string& part) { text += '|' + part; };
-    auto add_file = [&](const base::FileStatus& s) {
-        add(std::to_string(s.volume) + '/' + std::to_string(s.number) + '/' + std::to_string(s.size) + '/' +
-            std::to_string(s.modified_ns));
-    };
-    add_file(m.status);
-    add(m.binary.build_id);
-    add(std::to_string(BP_ABI));
-    add(options);
-    if (m.descriptor) {
-        add(m.descriptor->json);
-        for (const std::string& file : m.descriptor->watch_files) {
-            // Files of /proc state no size: their content counts, as far as it is small.
-            const base::FileStatus s = base::status_of(file);
-            add_file(s);
-            std::string content(256, '\0');
-            try {
-                if (s.kind == base::FileStatus::Kind::regular)
-                    content.resize(base::File(file).read_at(0, std::as_writable_bytes(std::span(content))));
-                add(content);
-            } catch (const Error&) {
-                add("unreadable");
-            }
-        }
-        for (const std::string& variable : m.descriptor->watch_env) add(base::environment(variable.c_str()).value_or(""));
-    }
-    return hash_of(text);
+std::string VerdictStore::key_of(const discovery::Inspection& module, const std::string& options) {
+    return trial_key(module, options);
 }
 
 }  // namespace backplane::registry

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backplane/context.hpp"
+#include "base/keyed_store.hpp"
 #include "discovery/inspect.hpp"
 
 namespace backplane::registry {
@@ -30,25 +31,25 @@ struct RememberedTrial {
     bool expired = false;                       // too old to count; tells how often it was tried
 };
 
-// Entries are files NAME.json in one folder, made whole by a rename; one that cannot be read or does not fit is as good as none. All
-// members may be called from many threads and processes. Nothing is created before something is remembered.
+// The trials in a state folder: base::KeyedStore, which see. Any thread, any process.
 class VerdictStore {
 public:
     // An empty folder: remembers nothing.
-    explicit VerdictStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
+    explicit VerdictStore(std::filesystem::path folder);
+    [[nodiscard]] const std::filesystem::path& folder() const noexcept { return entries_.folder(); }
     [[nodiscard]] std::optional<RememberedTrial> find(const std::string& key) const;
-    void remember(const std::string& key, const RememberedTrial& trial) const;  // quietly nothing when it cannot be written
-    bool forget(const std::string& key) const;                                  // false: there was none
+    // Returns what went wrong, empty when nothing did.
+    std::string remember(const std::string& key, const RememberedTrial& trial) const;
+    bool forget(const std::string& key) const;  // false: there was none
     [[nodiscard]] std::vector<RememberedTrial> all() const;
     size_t forget_all() const;
+    size_t forget_file(const std::filesystem::path& file) const;  // under whatever options it was tried
 
-    // Changes whenever the trial might end otherwise: the file (its place, identity, size, time, build id), this library's ABI and version,
-    // the files and variables that the descriptor watches, the options given to the module.
+    // registry/trial_key.hpp
     static std::string key_of(const discovery::Inspection& module, const std::string& options);
 
 private:
-    [[nodiscard]] std::filesystem::path path_of(const std::string& key) const;
-    std::filesystem::path folder_;
+    base::KeyedStore entries_;
 };
 
 }  // namespace backplane::registry

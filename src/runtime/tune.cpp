@@ -2,22 +2,19 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
-#include <nlohmann/json.hpp>
+#include <utility>
 
-#include "base/fnv1a.hpp"
-#include "base/user_folder.hpp"
+#include "base/wall_clock.hpp"
+#include "registry/remembered.hpp"
 
 namespace backplane {
 
 namespace {
 
-namespace fs = std::filesystem;
-using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kFormat = 1;
-constexpr uint64_t kMostBytes = 65536;
+// Where a device failed it may have been busy, or its driver broken for the moment: the others are compared without it for so long.
+constexpr int64_t kWithoutOne = 3600;
 
 double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
 
@@ -37,10 +34,17 @@ std::string key_of(const std::vector<DeviceInfo>& devices, const Graph& graph) {
     return text;
 }
 
-fs::path file_of(const Context& context, const std::string& key) {
-    const fs::path folder = context.state_folder();
-    if (folder.empty()) return {};
-    return folder / "tuned" / (std::to_string(base::fnv1a(key)) + ".json");
+// Quietly nothing where nothing can be written.
+void remember(const Context& context, const std::string& key, const std::vector<TuneResult>& results) {
+    const bool all = std::all_of(results.begin(), results.end(), [](const TuneResult& r) { return r.failure.empty(); });
+    base::StoredEntry entry;
+    entry.until = all ? 0 : base::unix_seconds() + kWithoutOne;
+    entry.fields = {
+        {registry::kDeviceField, results.front().device},
+        {registry::kOutcomeField, "fastest"},
+        {registry::kReasonField, "for one network, of " + std::to_string(results.size()) + " timed" +
+                                     (all ? "" : "; " + results.back().device + " failed: " + results.back().failure)}};
+    static_cast<void>(registry::tuned_store(context.state_folder()).remember(key, std::move(entry)));
 }
 
 // A session with zeros to run on and room for what comes out.
@@ -112,32 +116,19 @@ std::vector<TuneResult> tune(const Context& context, const Graph& graph, const W
         throw Error(Code::not_found,
                     "cannot tune: no device here runs the graph" +
                         (results.empty() ? std::string() : "; " + results.front().device + ": " + results.front().failure));
-    const std::string key = key_of(devices, graph);
-    if (const fs::path file = file_of(context, key); !file.empty())
-        base::write_whole_file(file, Json{{"format", kFormat},
-                                          {"key", key},
-                                          {"device", results.front().device},
-                                          {"milliseconds", results.front().milliseconds}}
-                                             .dump(1, ' ', false, Json::error_handler_t::replace) +
-                                         "\n");
+    remember(context, key_of(devices, graph), results);
     return results;
 }
 
 std::string tuned_device(const Context& context, const Graph& graph) {
     const std::vector<DeviceInfo> devices = context.devices();
-    const std::string key = key_of(devices, graph);
-    const fs::path file = file_of(context, key);
-    const std::optional<std::string> text = file.empty() ? std::nullopt : base::read_own_file(file, kMostBytes);
-    if (!text) return {};
-    try {
-        const Json json = Json::parse(*text);
-        if (json.at("format") != kFormat || json.at("key") != key) return {};
-        auto id = json.at("device").get<std::string>();
-        const bool here = std::any_of(devices.begin(), devices.end(), [&](const DeviceInfo& d) { return d.id == id; });
-        return here ? id : std::string();
-    } catch (const std::exception&) {
-        return {};
-    }
+    const std::optional<base::StoredEntry> entry =
+        registry::tuned_store(context.state_folder()).find(key_of(devices, graph));
+    if (!entry || entry->expired) return {};
+    const auto id = entry->fields.find(registry::kDeviceField);
+    const bool here = id != entry->fields.end() &&
+                      std::any_of(devices.begin(), devices.end(), [&](const DeviceInfo& d) { return d.id == id->second; });
+    return here ? id->second : std::string();
 }
 
 }  // namespace backplane

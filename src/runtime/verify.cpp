@@ -105,6 +105,7 @@ VerifyResult verified(const Device& device, const ConformanceCase& which) {
         const auto* error = dynamic_cast<const Error*>(&e);
         if (error != nullptr && error->code() == Code::device_lost) throw;
         result.status = VerifyResult::failed;
+        result.ran = false;
         result.worst = std::numeric_limits<double>::infinity();
         result.text = e.what();
     }

@@ -11,6 +11,13 @@ static int is(const char* fault) {
     return wanted != NULL && strcmp(wanted, fault) == 0;
 }
 
+/* As a layer it crashes, always. */
+__attribute__((visibility("default"))) VkResult vkNegotiateLoaderLayerInterfaceVersion(void* versions) {
+    (void)versions;
+    raise(SIGSEGV);
+    return VK_ERROR_INITIALIZATION_FAILED;
+}
+
 __attribute__((visibility("default"))) VkResult vk_icdNegotiateLoaderICDInterfaceVersion(uint32_t* version) {
     if (is("crash")) raise(SIGSEGV);
     if (is("exit")) exit(0);

@@ -17,6 +17,7 @@
 namespace backplane::drivers {
 
 using Json = nlohmann::json;
+using e2e::content;
 using e2e::Outcome;
 using e2e::Place;
 using test::driver_file;

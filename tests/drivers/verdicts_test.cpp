@@ -262,6 +262,74 @@ TEST_P(Backends, OfManyBrokenDriversTheFirstIsNamedAndTheAdviceIsKept) {
     EXPECT_NE(reason.find("install that driver again"), std::string::npos) << reason;
 }
 
+// A verdict from better days: something that the driver's loader reads has changed since, and crashes.
+struct Change {
+    const char* name;
+    const char* backend;
+    std::function<Environment(const Place&)> before, after;  // arrange the machine, say the environment
+};
+void PrintTo(const Change& change, std::ostream* out) { *out << change.name; }
+
+std::string crashing_layer(const Place& p, const std::string& folder) {
+    write(p.at(folder + "/crash.json"),
+          std::string(R"({"file_format_version": "1.1.2", "layer": {"name": "VK_LAYER_BP_crash", "type": "GLOBAL", )") +
+              R"("library_path": ")" + BP_TEST_FAKE_VULKAN +
+              R"(", "api_version": "1.3.0", "implementation_version": "1", "description": "crashes", )" +
+              R"("disable_environment": {"BP_DISABLE_LAYER": "1"}}})");
+    return p.at(folder);
+}
+
+const Environment kCrash{"BP_FAKE_DRIVER=crash"};  // of the fakes alone
+
+const Change kChanges[] = {
+    {"AnImplicitLayerIsInstalled", "vulkan", [](const Place&) { return kCrash; },
+     [](const Place& p) {
+         crashing_layer(p, "home/.local/share/vulkan/implicit_layer.d");
+         return kCrash;
+     }},
+    {"AVariableNamesALayer", "vulkan", [](const Place&) { return kCrash; },
+     [](const Place& p) {
+         return kCrash + Environment{"VK_LAYER_PATH=" + crashing_layer(p, "layers"), "VK_INSTANCE_LAYERS=VK_LAYER_BP_crash"};
+     }},
+    {"TheFileBehindAVariableIsEditedInPlace", "vulkan",
+     [](const Place& p) {
+         write(p.at("icd/one.json"), content(driver_file("vulkan")));
+         return kCrash + Environment{"VK_DRIVER_FILES=" + p.at("icd/one.json")};
+     },
+     [](const Place& p) { return kCrash + Environment{registered(p, "vulkan", fake("vulkan"))}; }},
+    {"AFileIsAddedToTheFolderBehindAVariable", "opencl",
+     [](const Place& p) {
+         write(p.at("icd/z-good.icd"), content(driver_file("opencl")));
+         return kCrash + Environment{"OCL_ICD_VENDORS=" + p.at("icd")};
+     },
+     [](const Place& p) { return kCrash + Environment{registered(p, "opencl", fake("opencl"))}; }},
+};
+
+class StaleVerdicts : public testing::TestWithParam<Change> {};
+
+TEST_P(StaleVerdicts, AreNotBelievedTheHostLivesAndTheReportSaysWhyAndForHowLong) {
+    const Change& change = GetParam();
+    const std::string backend = change.backend;
+    BP_NEEDS(backend, true);
+    if (how_built(backend) != "module") GTEST_SKIP() << backend << " is linked in: what it does, the program does";
+    const Place p;
+    for (const char* time : {"tried", "remembered"}) {
+        const Json good = doctor(p, backend, change.before(p));
+        EXPECT_FALSE(device(good, backend + ":0").is_null()) << time << good;
+    }
+    const Environment after = change.after(p);
+    for (const char* time : {"tried again", "remembered"}) {
+        const Json report = doctor(p, backend, after);
+        EXPECT_EQ(report["chosen"], "cpu:0") << time;
+        EXPECT_EQ(candidate_of(report, backend)["code"], "quarantined") << time << candidate_of(report, backend);
+        const std::string remedy = candidate_of(report, backend)["remedy"];
+        for (const char* words : {"remembered since ", " until ", "backplane modules forget "})
+            EXPECT_NE(remedy.find(words), std::string::npos) << time << ": " << remedy;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, StaleVerdicts, testing::ValuesIn(kChanges), [](const auto& p) { return p.param.name; });
+
 TEST(Verdicts, VariablesThatHideDevicesAreNamed) {
     BP_NEEDS("opencl", true);
     const Place p;

@@ -1,93 +1,129 @@
 #include "runtime/spread/op_checks.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "backplane/verify.hpp"
 #include "base/file.hpp"
-#include "base/fnv1a.hpp"
-#include "base/user_folder.hpp"
+#include "base/wall_clock.hpp"
 #include "registry/device_state.hpp"
+#include "registry/remembered.hpp"
 
 namespace backplane::runtime {
 
 namespace {
 
-namespace fs = std::filesystem;
-using Json = nlohmann::json;
-
-constexpr int kFormat = 1;  // also of the cases: goes up when they change
-constexpr uint64_t kMostBytes = 65536;
+constexpr int64_t kWrongFor = int64_t{30} * 86400;  // a driver may have been repaired in a way that nobody declared
+constexpr const char* kRight = "right";
+constexpr const char* kCases = "1";  // goes up when the cases that are run change
 
 // Changes whenever the device might compute otherwise.
 std::string key_of(const Device& device) {
     const DeviceInfo& d = device.info();
-    std::string text = d.backend + '|' + d.name + '|' + d.driver + '|' + d.module_version + '|' + d.features;
+    std::string text =
+        std::string(kCases) + '|' + d.backend + '|' + d.name + '|' + d.driver + '|' + d.module_version + '|' + d.features;
     for (const uint64_t part : d.fingerprint) text += '|' + std::to_string(part);
     for (const std::string& identity : d.identities) text += '|' + identity;
     const base::FileStatus file = base::status_of(d.module);
-    text += '|' + std::to_string(file.size) + '|' + std::to_string(file.modified_ns);
-    return base::hexadecimal(base::fnv1a(text)) + '|' + text;
+    for (const uint64_t part : {file.volume, file.number, file.size}) text += '|' + std::to_string(part);
+    return text + '|' + std::to_string(file.modified_ns) + '|' + std::to_string(file.changed_ns);
 }
 
-// What is remembered: by op, "" for right, else what was wrong.
-using Known = std::map<std::string, std::string>;
-
-fs::path file_of(const fs::path& folder, const std::string& key) {
-    return folder.empty() ? fs::path() : folder / "ops" / (key.substr(0, key.find('|')) + ".json");
-}
-
-Known read(const fs::path& file, const std::string& key) {
-    const std::optional<std::string> text = file.empty() ? std::nullopt : base::read_own_file(file, kMostBytes);
-    if (!text) return {};
-    try {
-        const Json json = Json::parse(*text);
-        if (json.at("format") != kFormat || json.at("key") != key) return {};
-        return json.at("ops").get<Known>();
-    } catch (const std::exception&) {
-        return {};
-    }
-}
-
-// Three of the op's cases that the device takes, of different thirds of the table: they differ in type and shape.
-std::string check(const Device& device, Op op) {
-    constexpr size_t kCases = 3;
+OpFault check(const Device& device, Op op) {
+    constexpr size_t kParts = 3;
     VerifyOptions options;
     options.op = op;
     const std::vector<std::string> names = verify_names(options);
-    const size_t third = (names.size() + kCases - 1) / kCases;
-    for (size_t part = 0; part < kCases; ++part)
+    const size_t third = (names.size() + kParts - 1) / kParts;
+    for (size_t part = 0; part < kParts; ++part)
         for (size_t i = part * third; i < std::min(names.size(), (part + 1) * third); ++i) {
             const VerifyResult result = verify_one(device, names[i]);
-            if (result.status == VerifyResult::failed) return result.name + ": " + result.text;
+            if (result.status == VerifyResult::failed)
+                return {result.ran ? OpFault::wrong : OpFault::would_not_run, result.name + ": " + result.text, {}};
             if (result.status == VerifyResult::passed) break;
         }
     return {};
 }
 
+// What is remembered of one device. Nothing of what failed for want of something: memory, a disk, a compiler that will be there next time.
+class Memory {
+public:
+    explicit Memory(const Device& device)
+        : device_(device), key_(key_of(device)), store_(registry::op_store(device.state()->state_folder)) {
+        if (auto entry = store_.find(key_)) right_ = std::move(*entry);
+    }
+    [[nodiscard]] std::optional<OpFault> find(Op op) const {
+        if (right_.fields.contains(name_of(op))) return OpFault{};
+        const std::optional<base::StoredEntry> entry = store_.find(key_of_wrong(op));
+        if (!entry || entry->expired) return std::nullopt;
+        const auto reason = entry->fields.find(registry::kReasonField);
+        if (reason == entry->fields.end()) return std::nullopt;
+        return OpFault{OpFault::wrong, reason->second, told(entry->when, entry->until)};
+    }
+    void learn(Op op, OpFault& fault) {
+        if (fault.kind == OpFault::none) {
+            right_.fields[name_of(op)] = kRight;
+            learnt_ = true;
+        }
+        if (fault.kind != OpFault::wrong) return;
+        base::StoredEntry entry = about();
+        entry.until = base::unix_seconds() + kWrongFor;
+        entry.fields[registry::kOutcomeField] = "wrong";
+        entry.fields[registry::kReasonField] = fault.text;
+        const int64_t until = entry.until;
+        if (store_.remember(key_of_wrong(op), std::move(entry)).empty())
+            fault.remembered = told(base::unix_seconds(), until);
+    }
+    void save() {
+        if (!learnt_) return;
+        base::StoredEntry entry = about();
+        std::string names;
+        for (const auto& [name, value] : right_.fields) {
+            if (value != kRight) continue;
+            entry.fields[name] = kRight;
+            names += (names.empty() ? "" : ", ") + name;
+        }
+        entry.fields[registry::kOutcomeField] = "computes";
+        entry.fields[registry::kReasonField] = names;
+        static_cast<void>(store_.remember(key_, std::move(entry)));
+    }
+
+private:
+    [[nodiscard]] std::string key_of_wrong(Op op) const { return key_ + "|wrong|" + name_of(op); }
+    [[nodiscard]] base::StoredEntry about() const {
+        base::StoredEntry entry;
+        entry.about = device_.info().module.string();
+        entry.fields[registry::kDeviceField] = device_.info().id;
+        return entry;
+    }
+    [[nodiscard]] std::string told(int64_t when, int64_t until) const {
+        return registry::remembered_text(when, until, device_.info().module, device_.state()->state_folder);
+    }
+
+    const Device& device_;
+    std::string key_;
+    base::KeyedStore store_;
+    base::StoredEntry right_;
+    bool learnt_ = false;
+};
+
 }  // namespace
 
-std::map<Op, std::string> wrong_ops(const Device& device, const std::set<Op>& ops) {
-    std::map<Op, std::string> wrong;
-    const Device::State& state = *device.state();
-    if (!state.drives_a_driver) return wrong;
-    const std::string key = key_of(device);
-    const fs::path file = file_of(state.state_folder, key);
-    Known known = read(file, key);
-    bool learnt = false;
+std::map<Op, OpFault> faulty_ops(const Device& device, const std::set<Op>& ops) {
+    std::map<Op, OpFault> faulty;
+    if (!device.state()->drives_a_driver) return faulty;
+    Memory memory(device);
     for (const Op op : ops) {
-        const auto found = known.find(name_of(op));
-        const std::string text = found != known.end() ? found->second : check(device, op);
-        if (!text.empty()) wrong.emplace(op, text);
-        learnt = learnt || found == known.end();
-        known[name_of(op)] = text;
+        std::optional<OpFault> fault = memory.find(op);
+        if (!fault) {
+            fault = check(device, op);
+            memory.learn(op, *fault);
+        }
+        if (fault->kind != OpFault::none) faulty.emplace(op, std::move(*fault));
     }
-    if (learnt && !file.empty())
-        base::write_whole_file(file, Json{{"format", kFormat}, {"key", key}, {"ops", known}}.dump(
-                                         1, ' ', false, Json::error_handler_t::replace) +
-                                         "\n");
-    return wrong;
+    memory.save();
+    return faulty;
 }
 
 }  // namespace backplane::runtime

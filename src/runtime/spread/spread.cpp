@@ -21,20 +21,20 @@ struct SpreadDevices::State {
     std::vector<std::shared_ptr<WeightStore>> weights;  // one a device
 
     std::mutex mutex;  // of everything below
-    std::vector<std::map<Op, std::string>> wrong;
+    std::vector<std::map<Op, runtime::OpFault>> faulty;
     std::vector<std::set<Op>> checked;
 
-    // What the device gets wrong of these ops.
-    std::map<Op, std::string> wrong_ops(size_t device, const std::set<Op>& ops) {
+    // What the device gets wrong, or does not run, of these ops.
+    std::map<Op, runtime::OpFault> faulty_ops(size_t device, const std::set<Op>& ops) {
         const std::lock_guard lock(mutex);
         std::set<Op> fresh;
         std::set_difference(ops.begin(), ops.end(), checked[device].begin(), checked[device].end(),
                             std::inserter(fresh, fresh.end()));
         if (!fresh.empty()) {
-            wrong[device].merge(runtime::wrong_ops(devices[device], fresh));
+            faulty[device].merge(runtime::faulty_ops(devices[device], fresh));
             checked[device].merge(fresh);
         }
-        return wrong[device];
+        return faulty[device];
     }
 };
 
@@ -42,7 +42,7 @@ SpreadDevices::SpreadDevices(std::vector<Device> devices, const WeightSource& we
     if (devices.empty())
         throw Error(Code::invalid, "cannot spread a graph: no device given; use Context::choose_with_fallback");
     for (const Device& device : devices) state_->weights.push_back(std::make_shared<WeightStore>(device, weights));
-    state_->wrong.resize(devices.size());
+    state_->faulty.resize(devices.size());
     state_->checked.resize(devices.size());
     state_->devices = std::move(devices);
 }
@@ -58,6 +58,13 @@ std::string counted_ops(const Graph& graph, const std::vector<size_t>& nodes) {
     for (const auto& [name, count] : counts)
         text += (text.empty() ? "" : ", ") + name + (count == 1 ? "" : " x " + std::to_string(count));
     return text;
+}
+
+std::string sentence_on(const Device& device, Op op, const runtime::OpFault& fault) {
+    const std::string what = fault.kind == runtime::OpFault::wrong
+                                 ? device.info().id + " computes " + name_of(op) + " wrongly (" + fault.text + ")"
+                                 : device.info().id + " would not build or run " + name_of(op) + " (" + fault.text + ")";
+    return what + ": it is left to the next device" + (fault.remembered.empty() ? "" : "; " + fault.remembered);
 }
 
 bool hands_over(Code code) { return code == Code::device_lost || code == Code::no_device_memory; }
@@ -112,7 +119,9 @@ struct SpreadSession::Impl {
         if (open.empty()) return device_of;
         std::string where;
         for (const Device& device : devices()) where += (where.empty() ? "" : ", ") + device.info().id;
-        throw Error(Code::unsupported, "cannot run the graph: no device of " + where + " runs " + counted_ops(graph, open));
+        // What a device says of itself is the reason, and the only place where somebody who gets this error reads it.
+        throw Error(Code::unsupported, "cannot run the graph: no device of " + where + " runs " + counted_ops(graph, open) +
+                                           (notes.empty() ? "" : "; " + notes.back()));
     }
 
     // Takes from `open` what the device supports and computes rightly.
@@ -122,20 +131,18 @@ struct SpreadSession::Impl {
         std::set<Op> ops;
         for (const size_t n : open)
             if (support[n].supported && least[n] <= d) ops.insert(graph.nodes()[n].op);
-        const std::map<Op, std::string> wrong = shared->state().wrong_ops(d, ops);
+        const std::map<Op, runtime::OpFault> faulty = shared->state().faulty_ops(d, ops);
         std::vector<size_t> refused;
         std::vector<size_t> left;
         for (const size_t n : open) {
-            const auto bad = wrong.find(graph.nodes()[n].op);
-            if (least[n] <= d && support[n].supported && bad == wrong.end()) {
+            const auto bad = faulty.find(graph.nodes()[n].op);
+            if (least[n] <= d && support[n].supported && bad == faulty.end()) {
                 device_of[n] = d;
                 continue;
             }
             left.push_back(n);
             if (!support[n].supported) refused.push_back(n);
-            if (support[n].supported && bad != wrong.end())
-                note(device.info().id + " computes " + name_of(bad->first) + " wrongly (" + bad->second +
-                     "): it is left to the next device");
+            if (support[n].supported && bad != faulty.end()) note(sentence_on(device, bad->first, bad->second));
         }
         if (!refused.empty() && refused.size() < graph.nodes().size())
             note(device.info().id + " does not support " + counted_ops(graph, refused) + ": left to the next device");

@@ -111,6 +111,31 @@ TEST(CliModules, ATrialIsRememberedForgottenAndTrusted) {
     EXPECT_EQ(Json::parse(run(p, {"modules", "remembered", "--json"}, state).out)["remembered"].size(), 0U);
 }
 
+TEST(CliModules, WhatWasRememberedUnderAMaskIsForgottenByTheFileAloneAndAllOfItAtOnce) {
+    const Place p;
+    const std::string file = p.at("backplane-other.so");
+    fs::copy_file(std::string(BP_TEST_MINIMAL) + "/backplane-minimal.so",
+                  file);  // says that it needs no trial, and lies anywhere
+    const std::vector<std::string> state{"BACKPLANE_STATE_DIR=" + p.at("state"), "BACKPLANE_CPU_MASK=avx512f"};
+    EXPECT_EQ(run(p, {"devices", "--modules", file}, state).exit_code, 0);
+    auto remembered = [&] { return Json::parse(run(p, {"modules", "remembered", "--json"}, state).out)["remembered"]; };
+    auto of_the_file = [&] {
+        const Json all = remembered();
+        return std::count_if(all.begin(), all.end(),
+                             [&](const Json& r) { return r["file"] == fs::canonical(file).string(); });
+    };
+    EXPECT_EQ(of_the_file(), 1) << "its word counts for nothing there: it was tried";
+    const Outcome forgotten = run(p, {"modules", "forget", file, "--json"}, {"BACKPLANE_STATE_DIR=" + p.at("state")});
+    EXPECT_EQ(Json::parse(forgotten.out)["files"][0]["forgotten"], 1) << forgotten.out;
+    EXPECT_EQ(of_the_file(), 0);
+    fs::create_directories(p.at("state/tuned"));
+    std::ofstream(p.at("state/tuned/0123456789abcdef.json")) << "{}";  // of an earlier version
+    EXPECT_EQ(run(p, {"modules", "forget"}, state).exit_code, 0);
+    EXPECT_FALSE(fs::exists(p.at("state/tuned/0123456789abcdef.json")));
+    EXPECT_TRUE(remembered().empty());
+    EXPECT_NE(run(p, {"modules", "remembered"}, state).out.find("Nothing is remembered in"), std::string::npos);
+}
+
 TEST(CliVerify, AnOpPassesOnTheChosenDevice) {
     const Place p;
     const Outcome o = run(p, {"verify", "--op", "Relu", "--json"});

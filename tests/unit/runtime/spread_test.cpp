@@ -1,12 +1,15 @@
 // A graph over several devices: a module with faults on demand (tests/support/scripted) in front of the build's own CPU.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 
 #include "backplane/spread.hpp"
+#include "backplane/tune.hpp"
+#include "registry/remembered.hpp"
 #include "support/system.hpp"
 
 namespace backplane {
@@ -265,6 +268,80 @@ TEST_F(Spread, AnOpThatADriverGetsWrongIsLeftToTheCpuAndRemembered) {
     SpreadSession session(devices_of(context), without_tanh());
     EXPECT_EQ(session.report().parts.size(), 1U) << notes_of(session);
     expect_right(run(session), false);
+}
+
+TEST_F(Spread, AnOpThatWouldNotBuildIsNotCalledWrongIsNotRememberedAndIsUsedAsSoonAsItBuilds) {
+    for (const char* fault : {"compile 13\n", "run 13\n", "create 7\n"}) {
+        script(fault);
+        {
+            const Context context(options("3"));
+            SpreadSession session(devices_of(context), without_tanh());
+            expect_right(run(session), false);
+            EXPECT_NE(notes_of(session).find("scripted:0 would not build or run Mul"), std::string::npos)
+                << notes_of(session);
+            EXPECT_EQ(notes_of(session).find("wrong"), std::string::npos) << notes_of(session);
+            EXPECT_EQ(notes_of(session).find("remembered"), std::string::npos) << notes_of(session);
+        }
+        script("");
+        const Context context(options("3"));
+        SpreadSession session(devices_of(context), without_tanh());
+        EXPECT_EQ(session.report().parts.size(), 1U) << notes_of(session);
+        expect_right(run(session), false);
+        fs::remove_all(folder_ / "state");
+    }
+}
+
+TEST_F(Spread, WithoutADeviceToStandInTheDriversWordsAreInTheError) {
+    script("compile 13\n");
+    const Context context(options("3"));
+    try {
+        const SpreadSession session(devices_of(context, "scripted,!cpu"), without_tanh());
+        FAIL() << "it runs";
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("would not build or run"), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find("compile"), std::string::npos) << error.what();
+    }
+}
+
+TEST_F(Spread, AWrongOpIsRememberedForAMonthAndSaysSoAndHowToForgetIt) {
+    script("wrong " + std::to_string(static_cast<int>(Op::mul)) + "\n");
+    const Context context(options("3"));
+    for (const char* time : {"first", "second"}) {
+        SpreadSession session(devices_of(context), without_tanh());
+        for (const char* words : {"remembered since 20", " UTC until 20", "backplane modules forget ", "scripted"})
+            EXPECT_NE(notes_of(session).find(words), std::string::npos) << time << ": " << notes_of(session);
+    }
+    const auto all = registry::all_remembered(folder_ / "state");
+    const auto wrong = std::find_if(all.begin(), all.end(), [](const auto& r) { return r.outcome == "wrong"; });
+    ASSERT_NE(wrong, all.end());
+    EXPECT_EQ(wrong->device, "scripted:0");
+    EXPECT_NEAR(static_cast<double>(wrong->until - wrong->when), 30.0 * 86400, 5);
+    script("");
+    EXPECT_GE(registry::forget_remembered(folder_ / "state", context.choose("scripted").info().module), 1U);
+    SpreadSession session(devices_of(Context(options("3"))), without_tanh());
+    EXPECT_EQ(session.report().parts.size(), 1U) << notes_of(session);
+}
+
+TEST_F(Spread, TheFastestDeviceIsRememberedOnlyForAnHourWhereAnotherFailed) {
+    const WeightSource weights = [](std::string_view) {
+        static constexpr std::array<float, 4> kWeight{10, 20, 30, 40};
+        return std::as_bytes(std::span(kWeight));
+    };
+    for (const bool fails : {true, false}) {
+        script(fails ? "compile 13\n" : "");
+        const Context context(options("3"));
+        static_cast<void>(tune(context, without_tanh(), weights, {.runs = 1, .seconds = 1}));
+        EXPECT_FALSE(tuned_device(context, without_tanh()).empty());
+        const auto all = registry::all_remembered(folder_ / "state");
+        const auto tuned = std::find_if(all.begin(), all.end(), [](const auto& r) { return r.kind == "tuned"; });
+        ASSERT_NE(tuned, all.end());
+        if (fails)
+            EXPECT_NEAR(static_cast<double>(tuned->until - tuned->when), 3600, 5);
+        else
+            EXPECT_EQ(tuned->until, 0);
+        EXPECT_GE(registry::forget_all_remembered(folder_ / "state"), 1U);
+        EXPECT_EQ(tuned_device(context, without_tanh()), "") << "forgotten like all else";
+    }
 }
 
 TEST_F(Spread, AModuleWithoutADriverIsNotChecked) {

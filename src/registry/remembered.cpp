@@ -1,0 +1,109 @@
+#include "registry/remembered.hpp"
+
+#include "base/file.hpp"
+#include "base/wall_clock.hpp"
+#include "registry/incident.hpp"
+#include "registry/trial.hpp"
+#include "registry/verdict_store.hpp"
+
+namespace backplane::registry {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path below(const fs::path& state_folder, const char* name) {
+    return state_folder.empty() ? fs::path() : state_folder / name;
+}
+
+// As a shell reads it.
+std::string quoted(const std::string& word) {
+    constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,:=@%\\";
+    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+    std::string text = "'";
+    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return text + "'";
+}
+
+std::string field(const base::StoredEntry& entry, const char* name) {
+    const auto found = entry.fields.find(name);
+    return found == entry.fields.end() ? std::string() : found->second;
+}
+
+Remembered of(const RememberedTrial& t) {
+    Remembered r;
+    r.kind = "trial";
+    r.file = t.file;
+    r.outcome = name_of(t.trial);
+    r.reason = t.by_hand ? "trusted by hand" : t.reason;
+    r.when = t.when;
+    r.until = t.until;
+    r.attempts = t.attempts;
+    r.by_hand = t.by_hand;
+    r.expired = t.expired;
+    return r;
+}
+
+Remembered of(const char* kind, const base::StoredEntry& entry) {
+    Remembered r;
+    r.kind = kind;
+    r.file = entry.about;
+    r.device = field(entry, kDeviceField);
+    r.outcome = field(entry, kOutcomeField);
+    r.reason = field(entry, kReasonField);
+    r.when = entry.when;
+    r.until = entry.until;
+    r.expired = entry.expired;
+    return r;
+}
+
+Remembered of(const Incident& incident) {
+    Remembered r;
+    r.kind = "incident";
+    r.file = incident.file;
+    r.outcome = incident.to_try ? "to be tried again" : "ended";
+    r.reason = incident.text();
+    r.when = incident.mark.since;
+    r.until = incident.kept_until;
+    r.expired = !incident.to_try && !incident.kept_out(base::unix_seconds());
+    return r;
+}
+
+}  // namespace
+
+base::KeyedStore op_store(const fs::path& state_folder) { return {below(state_folder, "ops"), "op", 2}; }
+
+base::KeyedStore tuned_store(const fs::path& state_folder) { return {below(state_folder, "tuned"), "tuned", 2}; }
+
+std::vector<Remembered> all_remembered(const fs::path& state_folder) {
+    std::vector<Remembered> all;
+    for (const RememberedTrial& t : VerdictStore(state_folder).all()) all.push_back(of(t));
+    for (const base::StoredEntry& entry : op_store(state_folder).all()) all.push_back(of("op", entry));
+    for (const base::StoredEntry& entry : tuned_store(state_folder).all()) all.push_back(of("tuned", entry));
+    for (const Incident& incident : Incidents(state_folder).all()) all.push_back(of(incident));
+    return all;
+}
+
+size_t forget_all_remembered(const fs::path& state_folder) {
+    return VerdictStore(state_folder).forget_all() + op_store(state_folder).forget_all() +
+           tuned_store(state_folder).forget_all() + Incidents(state_folder).forget_all();
+}
+
+size_t forget_remembered(const fs::path& state_folder, const fs::path& file) {
+    const fs::path real = base::real_path(file);
+    const std::string about = (real.empty() ? fs::absolute(file).lexically_normal() : real).string();
+    const auto same = [&about](const base::StoredEntry& entry) { return entry.about == about; };
+    return VerdictStore(state_folder).forget_file(about) + op_store(state_folder).forget_if(same) +
+           (Incidents(state_folder).forget(file) ? 1 : 0);
+}
+
+std::string remembered_text(int64_t when, int64_t until, const fs::path& file, const fs::path& state_folder) {
+    std::string text = "remembered since " + base::utc_text(when);
+    if (until != 0) text += " until " + base::utc_text(until);
+    text += "; `";
+    if (state_folder != registry::state_folder(ContextOptions{}))
+        text += "BACKPLANE_STATE_DIR=" + quoted(state_folder.string()) + ' ';
+    return text + "backplane modules forget " + quoted(file.string()) + "` has it forgotten";
+}
+
+}  // namespace backplane::registry

@@ -1,0 +1,24 @@
+// What a trial's outcome depends on, in one name that changes whenever the trial might end otherwise.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "discovery/inspect.hpp"
+
+namespace backplane::registry {
+
+// The module file (place, identity, size, times, owner, rights, build id), this library's ABI, the options given to the module, every library
+// that the loader would find for it, and what its descriptor watches: files, folders by what is in them two levels deep, variables by their
+// value and by what the files and folders that they name are. Of manifests among these (.json, .icd, .conf) also the libraries and the
+// variables that they name. Looks at files and reads no more of them than their first pages; takes a fraction of a millisecond. 32 hexadecimal
+// digits.
+std::string trial_key(const discovery::Inspection& module, std::string_view options);
+
+// The files that an item of `watch.files` means: `~` is the user's home, `$NAME`, `${NAME}` and `${NAME:-WHERE IT IS NOT SET}` are variables,
+// which may be lists of folders. Absolute paths only; none where a variable without a default is not set.
+std::vector<std::filesystem::path> watched_files(std::string_view item);
+
+}  // namespace backplane::registry
