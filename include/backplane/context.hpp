@@ -129,6 +129,8 @@ enum class ReasonCode {
     quarantined = 20,
     timed_out = 21,
     unloaded = 22,
+    executable_stack = 23,
+    too_large = 24,
 };
 const char* name_of(ReasonCode code) noexcept;  // "cpu-feature-missing"
 

@@ -52,6 +52,8 @@ public:
     ~LibraryPlaces();
     LibraryPlaces(const LibraryPlaces&) = delete;
     LibraryPlaces& operator=(const LibraryPlaces&) = delete;
+    // As find_library().
+    [[nodiscard]] Presence find(const std::string& name, std::span<const std::filesystem::path> run_paths) const;
     [[nodiscard]] std::vector<std::filesystem::path> of(const std::string& name,
                                                         std::span<const std::filesystem::path> run_paths) const;
 
@@ -63,5 +65,7 @@ private:
 // The file of the library (or program) that contains this code, and that of the running program; empty when the system does not tell.
 std::filesystem::path own_file();
 std::filesystem::path executable_file();
+// Why both are empty, and what to do, in a sentence.
+std::string why_no_place();
 
 }  // namespace backplane::base

@@ -22,10 +22,12 @@ struct FileStatus {
     int64_t changed_ns = 0;  // its content, owner or rights, or its names; what sets the time of change cannot set this
     uint32_t mode = 0;       // rights as the system has them; 0 where it has no such thing
     bool others_may_write = false;  // anybody on this machine
-    bool sticky = false;            // a folder where only a file's owner may replace it
-    bool foreign_owner = false;     // owned by neither the system, nor this user, nor the owner of this library
-    std::string owner;              // for messages: "user 1000"
-    std::string problem;            // why nothing is known; kind is then missing
+    bool group_may_write =
+        false;                   // members of a group that is neither the system's, nor the owner's own, nor this process's
+    bool sticky = false;         // a folder where only a file's owner may replace it
+    bool foreign_owner = false;  // owned by neither the system, nor this user, nor the owner of this library
+    std::string owner, group;    // for messages: "user 1000", "group 50"
+    std::string problem;         // why nothing is known; kind is then missing
 
     [[nodiscard]] bool trusted() const noexcept { return !others_may_write && !foreign_owner; }
 };

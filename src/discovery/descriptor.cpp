@@ -80,6 +80,12 @@ bool is_backend_name(std::string_view name) {
     });
 }
 
+// What a filter of devices, an option or a person means by another thing than a backend. "cpu" is a kind of device and a backend: which
+// devices it may stand for is the filter's to see to.
+constexpr std::array<std::string_view, 22> kReserved{
+    "accelerator", "all",  "any",  "auto", "best", "default", "discrete", "first",   "gpu",  "host",   "identity",
+    "integrated",  "kind", "name", "none", "pci",  "same",    "software", "unknown", "uuid", "vendor", "virtual"};
+
 // Which file a sidecar speaks of, so that one left beside another file is told.
 void read_file(const Json& object, Descriptor& d) {
     const auto file = object.find("file");
@@ -100,6 +106,9 @@ void read_fields(const Json& json, Descriptor& d) {
     if (d.interface_name != kOwnInterface) return;  // what else it says is for those who know that interface
     d.backend = text_of(json, "backend");
     if (!is_backend_name(d.backend)) throw Mistake{"'backend' must be 1 to 32 of a-z, 0-9, - and _"};
+    if (is_reserved(d.backend))
+        throw Mistake{"'backend' is \"" + d.backend +
+                      "\", a word that filters of devices use: it must have a name of its own"};
     d.version = text_of(json, "version");
     d.build = text_of(json, "build");
     d.licence = text_of(json, "licence");
@@ -127,6 +136,10 @@ void bad(Inspection& into, const std::string& text) {
 std::string version_text(uint32_t abi) { return std::to_string(abi >> 16) + "." + std::to_string(abi & 0xffff); }
 
 }  // namespace
+
+bool is_reserved(std::string_view backend) {
+    return std::find(kReserved.begin(), kReserved.end(), backend) != kReserved.end();
+}
 
 void read_descriptor_json(std::string_view json, uint32_t abi, uint32_t flags, Inspection& into) {
     Descriptor& d = into.descriptor.emplace();

@@ -123,6 +123,7 @@ Discovery discover(const ContextOptions& options, const bp_static_module* linked
     Search search = find_modules(options);
     Discovery result;
     result.sources = std::move(search.sources);
+    result.notes = std::move(search.notes);
     if (linked_in != nullptr && options.use_linked_in && linked_in->struct_size != 0) {
         size_t count = 0;
         for (const bp_static_module* m = linked_in; m->struct_size != 0; ++m, ++count)

@@ -22,6 +22,7 @@ struct Discovery {
     std::vector<Source> sources;
     std::vector<Rated>
         rated;  // good ones first, grouped by backend, each group in the order in which to try; then the rejected
+    std::vector<std::string> notes;  // sentences for Report::notes
 };
 
 // `linked_in` ends with an entry of struct_size 0; may be null.

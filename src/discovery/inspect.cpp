@@ -1,10 +1,12 @@
 #include "discovery/inspect.hpp"
 
 #include <array>
+#include <bit>
 #include <string_view>
 
 #include "base/dynamic_library.hpp"
 #include "base/environment.hpp"
+#include "base/machine.hpp"
 #include "discovery/sources.hpp"
 
 namespace backplane::discovery {
@@ -127,9 +129,6 @@ Inspection inspect_by_name(const std::filesystem::path& name, base::DynamicLibra
         return result;
     }
     result.binary = host_binary();  // it is loaded
-    result.binary.needed.clear();
-    result.binary.run_paths.clear();
-    result.binary.build_id.clear();
     for (const std::span<const std::byte> segment : library.notes()) {
         const std::vector<std::byte> note = read_elf_notes(MemoryBytes(segment), result);
         if (!note.empty()) read_descriptor(note, result);
@@ -147,22 +146,25 @@ void add_run_path(Binary& binary, std::string_view folder) {
     }
 }
 
+std::vector<std::byte> within_limits(const ByteSource& source, Inspection& into, std::vector<std::byte> descriptor) {
+    into.work = source.work();
+    if (!source.used_up()) return descriptor;
+    // What a reader says of a table that it was not let read to its end is not true.
+    return into.stop(ReasonCode::too_large, "reading its headers takes more than " + std::to_string(kMostWork.reads) +
+                                                " reads, " + std::to_string(kMostWork.bytes) + " bytes or " +
+                                                std::to_string(kMostWork.steps) + " rows of tables");
+}
+
+// From the compiler: a program that cannot read its own file (no /proc, a static one, one in an archive) knows it as well.
 const Binary& host_binary() {
     static const Binary kHost = [] {
-        Inspection own;
-        // The library's own file may lie inside an archive; the program's then says as much.
-        for (const std::filesystem::path& file : {base::own_file(), base::executable_file()}) {
-            try {
-                const base::File opened(file);
-                const FileBytes bytes(opened);
-                std::array<uint8_t, 20> start{};
-                if (bytes.get(0, start)) read_binary(bytes, own);
-                break;
-            } catch (const Error&) {
-                own.binary = {};
-            }
-        }
-        return own.binary;
+        Binary own;
+        const base::Machine machine = base::this_machine();
+        own.format = host_format();
+        own.machine = own.format == Format::elf ? machine.elf : own.format == Format::pe ? machine.pe : machine.macho;
+        own.bits = 8 * sizeof(void*);
+        own.little_endian = std::endian::native == std::endian::little;
+        return own;
     }();
     return kHost;
 }

@@ -19,6 +19,9 @@ inline constexpr std::string_view kOwnInterface = "backplane";
 
 enum class Format { none, elf, pe, macho };
 
+// The most of each that is read of one file; what has more is `too_large`.
+enum : uint32_t { kMostNeeded = 256, kMostRunPaths = 64, kMostName = 4096 };
+
 // What of a file decides whether it can run here.
 struct Binary {
     Format format = Format::none;
@@ -27,7 +30,9 @@ struct Binary {
     bool little_endian = true;
     std::vector<std::string> needed;  // sonames
     std::vector<std::filesystem::path> run_paths;
-    std::string build_id;  // hexadecimal; empty: none
+    bool more_run_paths = false;    // there are some whose names only the loader can tell ($LIB, $PLATFORM)
+    bool executable_stack = false;  // loading it would make the stacks of the process executable
+    std::string build_id;           // hexadecimal; empty: none
     bool operator==(const Binary&) const = default;
 };
 
@@ -40,6 +45,7 @@ struct Inspection {
     bool believed = true;  // when it says that it needs no trial: it lies where the application's own modules do
     ReasonCode problem = ReasonCode::none;  // why this cannot be a module, whatever the machine
     std::string text;                       // the problem in a sentence
+    Work work;                              // what reading it took, never more than kMostWork and one read
 
     // Is it to be tried in a child process before it comes into this one?
     [[nodiscard]] bool wants_trial() const { return descriptor && (descriptor->probe_in_child || !believed); }
@@ -66,6 +72,9 @@ std::vector<std::byte> read_elf_notes(const ByteSource& notes, Inspection& into)
 std::vector<std::byte> read_pe(const ByteSource& source, Inspection& into);
 std::vector<std::byte> read_macho(const ByteSource& source, Inspection& into);
 
+// For the readers: the last step of each. Takes note of the work; a file that took too much gives no descriptor and says so.
+std::vector<std::byte> within_limits(const ByteSource& source, Inspection& into, std::vector<std::byte> descriptor);
+
 // For the readers. A text that is no path on this system names no folder here, and is left out.
 void add_run_path(Binary& binary, std::string_view folder);
 
@@ -74,8 +83,12 @@ void read_descriptor(std::span<const std::byte> bytes, Inspection& into);
 // The JSON alone, for sidecars and linked-in modules; `abi` and `flags` stand in for the prefix.
 void read_descriptor_json(std::string_view json, uint32_t abi, uint32_t flags, Inspection& into);
 
+// A word of filters and options ("auto", "discrete", "name") that no backend may be called by.
+bool is_reserved(std::string_view backend);
+
 // What the running program is built for.
 const Binary& host_binary();
+Format host_format() noexcept;  // of the module files of this system
 
 // "x86-64", "arm64", "machine 0x1234"
 std::string name_of_machine(const Binary& binary);

@@ -13,7 +13,7 @@ namespace backplane::discovery {
 namespace {
 
 Judgement no(ReasonCode code, std::string reason, std::string remedy = {}) {
-    return {code, std::move(reason), std::move(remedy)};
+    return {code, std::move(reason), std::move(remedy), 0};
 }
 
 std::string join(const std::vector<std::string>& words) {
@@ -38,12 +38,16 @@ std::string remedy_for(ReasonCode code) {
         case ReasonCode::truncated: return "copy or install the file again";
         case ReasonCode::abi_mismatch: return "install the module's build for this version of the library";
         case ReasonCode::bad_descriptor: return "ask the module's author for a correct build";
+        case ReasonCode::too_large:
+            return "no module is like that: remove the file, or ask whoever made it for a correct build";
         default: return {};
     }
 }
 
 Judgement judge_machine(const Inspection& m, const Host& host) {
     const Binary& b = m.binary;
+    // Of a machine that the compiler does not name here, the system tells when it loads.
+    if (b.format == host.binary.format && host.binary.machine == 0) return {};
     if (b.format == Format::none || (b.format == host.binary.format && b.machine == host.binary.machine &&
                                      b.bits == host.binary.bits && b.little_endian == host.binary.little_endian))
         return {};
@@ -61,18 +65,36 @@ Judgement judge_cpu(const Descriptor& d, const Host& host) {
 }
 
 Judgement judge_libraries(const Inspection& m) {
-    std::vector<std::string> missing;
-    auto check = [&](const std::string& name) {
-        if (std::find(missing.begin(), missing.end(), name) == missing.end() &&
-            base::find_library(name, m.binary.run_paths) == base::Presence::absent)
-            missing.push_back(name);
+    std::vector<std::string> names;
+    auto add = [&](const std::string& name) {
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     };
-    for (const std::string& name : m.binary.needed) check(name);
+    for (const std::string& name : m.binary.needed) add(name);
     for (const Need& need : m.descriptor->needs)
-        if (need.priority == "required") check(need.soname);
-    if (missing.empty()) return {};
-    return no(ReasonCode::library_missing, "needs libraries that this system does not have: " + join(missing),
-              "install the package that brings " + missing.front());
+        if (need.priority == "required") add(need.soname);
+    const base::LibraryPlaces places;
+    std::vector<std::string> missing;
+    uint64_t lookups = 0;
+    for (const std::string& name : names) {
+        lookups += m.binary.run_paths.size() + 1;
+        if (lookups > kMostLookups) {
+            Judgement j = no(ReasonCode::too_large,
+                             "it needs " + std::to_string(names.size()) + " libraries from " +
+                                 std::to_string(m.binary.run_paths.size()) + " folders: finding them takes more than " +
+                                 std::to_string(kMostLookups) + " look-ups",
+                             remedy_for(ReasonCode::too_large));
+            j.lookups = kMostLookups;
+            return j;
+        }
+        if (places.find(name, m.binary.run_paths) == base::Presence::absent) missing.push_back(name);
+    }
+    Judgement judgement;
+    // A folder that only the loader can tell may hold them.
+    if (!missing.empty() && !m.binary.more_run_paths)
+        judgement = no(ReasonCode::library_missing, "needs libraries that this system does not have: " + join(missing),
+                       "install the package that brings " + missing.front());
+    judgement.lookups = lookups;
+    return judgement;
 }
 
 // The strongest instruction set first; what is not here ranks below what is.
@@ -124,6 +146,11 @@ Judgement judge(const Inspection& m, const Host& host) {
         return no(ReasonCode::not_a_module, "a module of " + d.interface_name + ": backends that know it use it");
     if ((d.flags & BP_NOTE_SANITIZER) != 0 && !host.sanitizer)
         return no(ReasonCode::sanitizer_mismatch, "built with a sanitizer, which this program is not");
+    if (m.binary.executable_stack)
+        return no(ReasonCode::executable_stack,
+                  "loading it would make the stacks of this process executable (PT_GNU_STACK asks for it, or is missing)",
+                  "link it with -z noexecstack (assembly sources want a .note.GNU-stack section), or `patchelf "
+                  "--clear-execstack` the file");
     if (Judgement cpu = judge_cpu(d, host); cpu.code != ReasonCode::none) return cpu;
     return judge_libraries(m);
 }

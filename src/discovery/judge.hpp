@@ -13,7 +13,9 @@ struct Judgement {
     ReasonCode code = ReasonCode::none;  // none: may be loaded
     std::string reason;                  // one sentence
     std::string remedy;
+    uint64_t lookups = 0;  // of libraries in folders; never more than kMostLookups
 };
+inline constexpr uint64_t kMostLookups = 16384;
 
 struct Host {
     base::CpuFeatures cpu;

@@ -2,8 +2,10 @@
 // <mach-o/loader.h> and <mach-o/fat.h> of Apple.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <string_view>
 
+#include "base/machine.hpp"
 #include "discovery/inspect.hpp"
 
 namespace backplane::discovery {
@@ -39,13 +41,15 @@ constexpr uint32_t kMostSlices = 16;  // a Java class file has the same magic an
 // A part of other bytes that was found to lie within them.
 class Slice final : public ByteSource {
 public:
-    Slice(const ByteSource& whole, uint64_t offset, uint64_t size) : whole_(whole), offset_(offset), size_(size) {}
+    Slice(const ByteSource& whole, uint64_t offset, uint64_t size)
+        : ByteSource(CountedWith{whole}), whole_(whole), offset_(offset), size_(size) {}
     [[nodiscard]] uint64_t size() const override { return size_; }
-    [[nodiscard]] bool read(uint64_t offset, std::span<std::byte> into) const override {
-        return offset <= size_ && into.size() <= size_ - offset && whole_.read(offset_ + offset, into);
-    }
 
 private:
+    [[nodiscard]] bool fetch(uint64_t offset, std::span<std::byte> into) const override {
+        return whole_.read(offset_ + offset, into);
+    }
+
     const ByteSource& whole_;
     uint64_t offset_, size_;
 };
@@ -62,18 +66,18 @@ std::string folder_of(const std::filesystem::path& file) {
 
 class Commands {
 public:
-    Commands(const ByteSource& source, Inspection& into) : source_(source), into_(into) {}
+    // `table`: the commands alone, which follow the header.
+    Commands(const ByteSource& source, std::span<const std::byte> table, Inspection& into)
+        : source_(source), table_(table), into_(into) {}
 
     // False: `problem` says why.
     bool read(const Header& header) {
-        uint64_t at = sizeof header;
-        const uint64_t end = at + header.commands_size;
-        for (uint32_t i = 0; i < header.command_count; ++i) {
+        size_t at = 0;
+        for (uint32_t i = 0; i < header.command_count && source_.step(); ++i) {
             Command command{};
-            if (end - at < sizeof command || !source_.get(at, command) || command.size < sizeof command ||
-                command.size > end - at)
+            if (!get(at, command) || command.size < sizeof command || command.size > table_.size() - at)
                 return refuse(ReasonCode::truncated, "its load commands are cut off or damaged");
-            if (!take(command, at)) return false;
+            if (!take(command, table_.subspan(at, command.size))) return false;
             at += command.size;
         }
         return true;
@@ -86,58 +90,79 @@ private:
         return false;
     }
 
-    bool take(const Command& command, uint64_t at) {
+    template <typename T>
+    [[nodiscard]] bool get(size_t at, T& value) const {
+        return get(table_, at, value);
+    }
+    template <typename T>
+    [[nodiscard]] static bool get(std::span<const std::byte> bytes, size_t at, T& value) {
+        if (at > bytes.size() || sizeof value > bytes.size() - at) return false;
+        std::memcpy(&value, bytes.data() + at, sizeof value);
+        return true;
+    }
+
+    bool take(const Command& command, std::span<const std::byte> bytes) {
         Binary& binary = into_.binary;
-        if (command.type == kSegment) return take_segment(command, at);
+        if (command.type == kSegment) return take_segment(bytes);
         if (command.type == kUuid) {
             std::array<uint8_t, 16> id{};
-            if (command.size < sizeof command + id.size() || !source_.get(at + sizeof command, id)) return true;
+            if (!get(bytes, sizeof command, id)) return true;
             binary.build_id.clear();
             for (const uint8_t byte : id)
                 for (const int shift : {4, 0}) binary.build_id += "0123456789abcdef"[byte >> shift & 15];
         }
         if (command.type == kLoadLibrary || command.type == kReexport) {
-            const std::string name = from_start(text_of(command, at), false);
-            if (!name.empty() && binary.needed.size() < 256) binary.needed.push_back(name);
+            const std::string name = from_start(text_of(bytes), false);
+            if (name.size() > kMostName)
+                return refuse(ReasonCode::too_large,
+                              "the name of a library that it needs has more than " + std::to_string(kMostName) + " bytes");
+            if (!name.empty() && binary.needed.size() == kMostNeeded)
+                return refuse(ReasonCode::too_large,
+                              "it has more than " + std::to_string(kMostNeeded) + " libraries that it needs");
+            if (!name.empty()) binary.needed.push_back(name);
         }
         if (command.type == kRunPath) {
-            const std::string folder = from_start(text_of(command, at), true);
-            if (!folder.empty() && binary.run_paths.size() < 256) add_run_path(binary, folder);
+            const std::string folder = from_start(text_of(bytes), true);
+            if (!folder.empty() && binary.run_paths.size() == kMostRunPaths)
+                return refuse(ReasonCode::too_large,
+                              "it has more than " + std::to_string(kMostRunPaths) + " folders in its run paths");
+            if (!folder.empty() && folder.size() <= kMostName) add_run_path(binary, folder);
         }
         return true;
     }
 
     // The text of a command stands at an offset from its start, its first word.
-    [[nodiscard]] std::string text_of(const Command& command, uint64_t at) const {
+    [[nodiscard]] static std::string_view text_of(std::span<const std::byte> command) {
         uint32_t offset = 0;
-        if (command.size < sizeof command + sizeof offset || !source_.get(at + sizeof command, offset) ||
-            offset < sizeof command + sizeof offset || offset >= command.size)
+        if (!get(command, sizeof(Command), offset) || offset < sizeof(Command) + sizeof offset || offset >= command.size())
             return {};
-        return Slice(source_, at, command.size).text(offset);
+        const std::string_view rest(reinterpret_cast<const char*>(command.data()) + offset, command.size() - offset);
+        const size_t end = rest.find('\0');
+        return end == std::string_view::npos ? std::string_view() : rest.substr(0, end);
     }
 
     // With the names for the file's own folder, and in run paths for the program's, put in.
-    [[nodiscard]] std::string from_start(const std::string& text, bool program_too) const {
+    [[nodiscard]] std::string from_start(std::string_view text, bool program_too) const {
         constexpr std::string_view kLoader = "@loader_path";
         constexpr std::string_view kProgram = "@executable_path";
-        if (text.starts_with(kLoader) && !into_.path.empty()) return folder_of(into_.path) + text.substr(kLoader.size());
+        if (text.starts_with(kLoader) && !into_.path.empty())
+            return folder_of(into_.path) + std::string(text.substr(kLoader.size()));
         if (program_too && text.starts_with(kProgram))
-            return folder_of(base::executable_file()) + text.substr(kProgram.size());
-        return text;
+            return folder_of(base::executable_file()) + std::string(text.substr(kProgram.size()));
+        return std::string(text);
     }
 
-    bool take_segment(const Command& command, uint64_t at) {
+    bool take_segment(std::span<const std::byte> command) {
         Segment segment{};
         constexpr uint64_t kStart = sizeof(Command) + sizeof segment;
-        if (command.size < kStart || !source_.get(at + sizeof command, segment) ||
-            segment.section_count > (command.size - kStart) / sizeof(Section))
+        if (!get(command, sizeof(Command), segment) || segment.section_count > (command.size() - kStart) / sizeof(Section))
             return refuse(ReasonCode::truncated, "a segment's load command is cut off or damaged");
         if (segment.offset > source_.size() || segment.size > source_.size() - segment.offset)
             return refuse(ReasonCode::truncated,
                           "cut off at " + std::to_string(source_.size()) + " bytes: a segment goes on after them");
-        for (uint32_t i = 0; note_.empty() && i < segment.section_count; ++i) {
+        for (uint32_t i = 0; note_.empty() && i < segment.section_count && source_.step(); ++i) {
             Section section{};
-            if (!source_.get(at + kStart + i * sizeof section, section)) break;
+            if (!get(command, kStart + i * sizeof section, section)) break;
             if (name_in(section.name) != "__bpnote" || name_in(section.segment) != "__TEXT") continue;
             std::vector<std::byte> bytes(std::min(section.size, kMostNote));
             if (!source_.read(section.offset, bytes))
@@ -148,6 +173,7 @@ private:
     }
 
     const ByteSource& source_;
+    std::span<const std::byte> table_;
     Inspection& into_;
     std::vector<std::byte> note_;
 };
@@ -161,9 +187,13 @@ std::vector<std::byte> read_thin(const ByteSource& source, Inspection& into) {
     if (header.type != kLibrary && header.type != kBundle)
         return into.stop(ReasonCode::not_a_module, "a macOS program or object file, not a library");
     if (binary.bits != 64) return {};
-    if (header.commands_size > kMostCommands || header.commands_size > source.size() - sizeof header)
+    if (header.commands_size > kMostCommands)
+        return into.stop(ReasonCode::too_large,
+                         "it has more than " + std::to_string(kMostCommands) + " bytes of load commands");
+    std::vector<std::byte> table(header.commands_size);
+    if (header.commands_size > source.size() - sizeof header || !source.read(sizeof header, table))
         return into.stop(ReasonCode::truncated, "its load commands are cut off or damaged");
-    Commands commands(source, into);
+    Commands commands(source, table, into);
     if (!commands.read(header)) return {};
     return commands.note();
 }
@@ -193,10 +223,10 @@ std::vector<std::byte> read_fat(const ByteSource& source, size_t word, uint64_t 
             return into.stop(ReasonCode::truncated,
                              "cut off at " + std::to_string(source.size()) + " bytes: a slice goes on after them");
         // Without one for this machine the first says what the file is for.
-        if (i != 0 && machine != BACKPLANE_MACHO_MACHINE) continue;
+        if (i != 0 && machine != base::this_machine().macho) continue;
         offset = first;
         size = length;
-        if (machine == BACKPLANE_MACHO_MACHINE) break;
+        if (machine == base::this_machine().macho) break;
     }
     const Slice slice(source, offset, size);
     std::array<uint8_t, 4> magic{};
@@ -206,9 +236,7 @@ std::vector<std::byte> read_fat(const ByteSource& source, size_t word, uint64_t 
     return read_thin(slice, into);
 }
 
-}  // namespace
-
-std::vector<std::byte> read_macho(const ByteSource& source, Inspection& into) {
+std::vector<std::byte> read(const ByteSource& source, Inspection& into) {
     into.binary.format = Format::macho;
     std::array<uint8_t, 4> magic{};
     uint64_t count = 0;
@@ -220,6 +248,12 @@ std::vector<std::byte> read_macho(const ByteSource& source, Inspection& into) {
         return into.stop(ReasonCode::not_a_module, "not a shared library: it starts like a Java class");
     }
     return read_fat(source, magic[3] == 0xbf ? 8 : 4, count, into);
+}
+
+}  // namespace
+
+std::vector<std::byte> read_macho(const ByteSource& source, Inspection& into) {
+    return within_limits(source, into, read(source, into));
 }
 
 }  // namespace backplane::discovery

@@ -27,6 +27,8 @@ struct Import {
 constexpr uint16_t kLibrary = 0x2000;
 constexpr uint16_t kPlus = 0x20b;  // PE32+: 64-bit
 
+constexpr uint16_t kMostSections = 96;  // as the loader takes
+
 uint64_t offset_of(std::span<const Section> sections, uint32_t address) {
     for (const Section& s : sections)
         if (address >= s.address && address - s.address < s.size) return uint64_t{s.offset} + (address - s.address);
@@ -35,17 +37,21 @@ uint64_t offset_of(std::span<const Section> sections, uint32_t address) {
 
 void read_imports(const ByteSource& source, std::span<const Section> sections, uint32_t table, Inspection& into) {
     const uint64_t first = offset_of(sections, table);
-    for (uint64_t i = 0; first != UINT64_MAX && i < 256; ++i) {
+    for (uint64_t i = 0; first != UINT64_MAX && source.step(); ++i) {
         Import import{};
         if (!source.get(first + i * sizeof import, import) || import.name == 0) return;
-        const std::string name = source.text(offset_of(sections, import.name));
-        if (!name.empty()) into.binary.needed.push_back(name);
+        std::optional<std::string> name = source.text(offset_of(sections, import.name), kMostName);
+        if (!name || into.binary.needed.size() == kMostNeeded) {
+            into.stop(ReasonCode::too_large,
+                      name ? "it has more than " + std::to_string(kMostNeeded) + " libraries that it needs"
+                           : "the name of a library that it needs has more than " + std::to_string(kMostName) + " bytes");
+            return;
+        }
+        if (!name->empty()) into.binary.needed.push_back(std::move(*name));
     }
 }
 
-}  // namespace
-
-std::vector<std::byte> read_pe(const ByteSource& source, Inspection& into) {
+std::vector<std::byte> read(const ByteSource& source, Inspection& into) {
     into.binary.format = Format::pe;
     uint32_t at = 0;
     std::array<char, 4> signature{};
@@ -66,7 +72,9 @@ std::vector<std::byte> read_pe(const ByteSource& source, Inspection& into) {
         return into.stop(ReasonCode::not_a_module, "a Windows program, not a library");
     if (into.binary.bits != 64) return {};
 
-    std::vector<Section> sections(std::min<uint16_t>(coff.sections, 96));
+    if (coff.sections > kMostSections)
+        return into.stop(ReasonCode::too_large, "it has more than " + std::to_string(kMostSections) + " sections");
+    std::vector<Section> sections(coff.sections);
     if (!source.read(optional + coff.optional_size, std::as_writable_bytes(std::span(sections))))
         return into.stop(ReasonCode::truncated, "its section table is cut off");
     for (const Section& s : sections)
@@ -77,12 +85,19 @@ std::vector<std::byte> read_pe(const ByteSource& source, Inspection& into) {
     constexpr uint64_t kImportDirectory = 112 + 8;  // the second of the data directories of PE32+
     if (coff.optional_size >= kImportDirectory + 8 && source.get(optional + kImportDirectory, imports) && imports != 0)
         read_imports(source, sections, imports, into);
+    if (into.problem != ReasonCode::none) return {};
     for (const Section& s : sections) {
         if (std::string_view(s.name.data(), 8) != std::string_view(".bpnote\0", 8)) continue;
         std::vector<std::byte> bytes(std::min({s.size, s.virtual_size, 8192U}));
         if (source.read(s.offset, bytes)) return bytes;
     }
     return {};
+}
+
+}  // namespace
+
+std::vector<std::byte> read_pe(const ByteSource& source, Inspection& into) {
+    return within_limits(source, into, read(source, into));
 }
 
 }  // namespace backplane::discovery

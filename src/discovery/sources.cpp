@@ -59,6 +59,7 @@ public:
         const fs::path real = base::real_path(given);
         if (status.kind == FileStatus::Kind::missing || real.empty()) {
             source.note = status.problem.empty() ? "does not exist" : status.problem;
+            note_unused(given, kind, source.note + "; check the path");
         } else if (!seen_.insert(real).second) {
             source.note = "searched already";
         } else if (status.kind == FileStatus::Kind::folder) {
@@ -67,6 +68,9 @@ public:
             source.searched = true;
             source.note = "a file";
             add(real, kind);
+            Found& found = search_.files.back();
+            if (found.distrust.code == ReasonCode::none) found.distrust = distrust_of_folder(real.parent_path());
+            if (found.distrust.code != ReasonCode::none) note_unused(given, kind, found.distrust.text);
         }
         search_.sources.push_back(std::move(source));
     }
@@ -96,7 +100,14 @@ public:
         search_.sources.push_back(std::move(source));
     }
 
+    void unknown_place() {
+        const std::string why = base::why_no_place();
+        search_.sources.push_back({SourceKind::library_folder, "/proc/self/exe", false, why});
+        search_.notes.push_back(why);
+    }
+
     void refuse(const fs::path& given, SourceKind kind, std::string why) {
+        if (kind == SourceKind::environment) note_unused(given, kind, why);
         search_.sources.push_back({kind, given, false, std::move(why)});
     }
 
@@ -106,9 +117,18 @@ private:
         SourceKind kind;
     };
 
+    // Somebody named it, and nothing comes of it.
+    void note_unused(const fs::path& given, SourceKind kind, const std::string& why) {
+        if (kind != SourceKind::application && kind != SourceKind::environment) return;
+        search_.notes.push_back("the module path '" + given.string() + "'" +
+                                (kind == SourceKind::environment ? " in BACKPLANE_MODULE_PATH" : "") +
+                                " is not used: " + why);
+    }
+
     void folder(const fs::path& real, const FileStatus& status, Source& source) {
         if (const Distrust found = distrust(real, status); found.code != ReasonCode::none) {
             source.note = "refused: " + found.text;
+            note_unused(source.path, source.kind, source.note);
             return;
         }
         std::string problem;
@@ -130,6 +150,16 @@ private:
         const size_t count = search_.files.size() - before;
         source.note =
             count == 0 ? "no module files" : std::to_string(count) + (count == 1 ? " module file" : " module files");
+        if (status.group_may_write && count != 0) note_group(real, status);
+        for (size_t i = before; i < search_.files.size(); ++i)
+            if (const FileStatus file = base::status_of(search_.files[i].path); file.group_may_write)
+                note_group(search_.files[i].path, file);
+    }
+
+    // Not refused: /usr/local belongs to such groups on some systems, and so do the folders of whoever builds with others.
+    void note_group(const fs::path& path, const FileStatus& status) {
+        search_.notes.push_back("modules are taken from " + path.string() + ", which every member of " + status.group +
+                                " may change; `chmod g-w` it, if they are not meant to");
     }
 
     void add(fs::path file, SourceKind kind, bool described = true) {
@@ -214,6 +244,7 @@ Search find_modules(const ContextOptions& options) {
         if (options.use_environment) environment_paths(finder);
         const fs::path own = base::own_file();
         const fs::path program = base::executable_file();
+        if (own.empty() && program.empty()) finder.unknown_place();
         if (!own.empty()) around(finder, own, SourceKind::library_folder);
         if (!program.empty() && program.parent_path() != own.parent_path())
             around(finder, program, SourceKind::executable_folder);

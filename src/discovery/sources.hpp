@@ -28,8 +28,9 @@ struct Found {
 };
 
 struct Search {
-    std::vector<Source> sources;  // what was looked at, with what came of it
-    std::vector<Found> files;     // in order of the sources, by name within one
+    std::vector<Source> sources;     // what was looked at, with what came of it
+    std::vector<Found> files;        // in order of the sources, by name within one
+    std::vector<std::string> notes;  // what whoever named a path, or owns the machine, should hear
 };
 
 // Application's paths, BACKPLANE_MODULE_PATH, the places around the library and the program, the installed folder, the application's

@@ -8,13 +8,15 @@
 
 namespace backplane::formats {
 
+enum class Links { follow, refuse };  // where the last part of a path is one
+
 // Unmaps when it goes. A file that somebody shortens while it is mapped makes the system raise SIGBUS on access: replace model files
 // by renaming, as base::ReplacingFile does, and never write into them.
 class MappedFile {
 public:
     MappedFile() = default;
-    // Throws Error: not_found, denied (what the system says), invalid (no regular file).
-    explicit MappedFile(const std::filesystem::path& path);
+    // Throws Error: not_found, denied (what the system says; a link that is refused), invalid (no regular file).
+    explicit MappedFile(const std::filesystem::path& path, Links links = Links::follow);
     ~MappedFile();
     MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
     MappedFile& operator=(MappedFile&& other) noexcept {

@@ -111,7 +111,7 @@ TfjsModel read_tfjs(const std::filesystem::path& path) {
             name.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos || base::path_of(name).has_root_name())
             throw Error(Code::corrupt, "cannot read '" + path.string() + "': weight file " + printable(name) +
                                            " is not the name of a file beside it");
-        const MappedFile shard(path.parent_path() / base::path_of(name));
+        const MappedFile shard(path.parent_path() / base::path_of(name), Links::refuse);
         return std::vector<std::byte>(shard.bytes().begin(), shard.bytes().end());
     });
 }

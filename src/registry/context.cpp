@@ -114,7 +114,7 @@ struct Context::Impl {
             if (rated.candidate.code == ReasonCode::none) history->prepare(rated.inspection, *trials);
             found.push_back({std::move(rated)});
         }
-        problems.clear();
+        problems = std::move(discovery.notes);
     }
 
     // Decides on what was found and waits: all of it, or the backends that a filter names, and loads the best of each.

@@ -1,6 +1,7 @@
 #include "registry/filter.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <set>
 #include <tuple>
@@ -40,7 +41,16 @@ bool glob(std::string_view pattern, std::string_view text) {
     return p == pattern.size();
 }
 
+bool is_kind(std::string_view term) {
+    constexpr std::array kKinds{DeviceKind::unknown,  DeviceKind::cpu,         DeviceKind::integrated,
+                                DeviceKind::discrete, DeviceKind::virtual_gpu, DeviceKind::accelerator,
+                                DeviceKind::software};
+    return std::any_of(kKinds.begin(), kKinds.end(), [&](DeviceKind kind) { return term == name_of(kind); });
+}
+
 bool matches(const std::string& term, const DeviceInfo& device) {
+    // Who says "cpu" means one, whatever a backend of that name lists.
+    if (is_kind(term)) return term == name_of(device.kind);
     if (term == "auto") return device.kind != DeviceKind::software;
     if (term.compare(0, 5, "name=") == 0) return glob(term.substr(5), lower(device.name));
     // A backend over another registry lists devices by the names that one gives them: "ggml:vulkan0".

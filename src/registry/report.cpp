@@ -51,6 +51,8 @@ const char* name_of(ReasonCode code) noexcept {
         case ReasonCode::quarantined: return "quarantined";
         case ReasonCode::timed_out: return "timed-out";
         case ReasonCode::unloaded: return "unloaded";
+        case ReasonCode::executable_stack: return "executable-stack";
+        case ReasonCode::too_large: return "too-large";
     }
     return "unknown";
 }

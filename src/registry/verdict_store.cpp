@@ -43,7 +43,7 @@ std::optional<RememberedTrial> trial_in(const base::StoredEntry& entry) {
 const char* name_of(Trial trial) noexcept { return kNames.at(static_cast<size_t>(trial)); }
 
 std::optional<ReasonCode> reason_code_of(std::string_view name) {
-    for (int i = 0; i <= static_cast<int>(ReasonCode::unloaded); ++i)
+    for (int i = 0; std::string_view(backplane::name_of(static_cast<ReasonCode>(i))) != "unknown"; ++i)
         if (name == backplane::name_of(static_cast<ReasonCode>(i))) return static_cast<ReasonCode>(i);
     return std::nullopt;
 }

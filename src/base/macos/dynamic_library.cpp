@@ -22,12 +22,6 @@ bool is_program(const Dl_info& info) {
     return info.dli_fbase != nullptr && static_cast<const mach_header*>(info.dli_fbase)->filetype == MH_EXECUTE;
 }
 
-std::filesystem::path canonical_or_same(const std::filesystem::path& file) {
-    std::error_code failed;
-    std::filesystem::path real = std::filesystem::canonical(file, failed);
-    return failed ? file : real;
-}
-
 }  // namespace
 
 DynamicLibrary::DynamicLibrary(const std::filesystem::path& file) : handle_(::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
@@ -78,19 +72,5 @@ std::vector<std::span<const std::byte>> DynamicLibrary::notes() const { return {
 std::string_view library_ending() noexcept { return ".so"; }
 
 std::string_view program_ending() noexcept { return ""; }
-
-std::filesystem::path own_file() {
-    Dl_info info{};
-    if (::dladdr(&anchor, &info) == 0 || info.dli_fname == nullptr) return {};
-    return is_program(info) ? executable_file() : canonical_or_same(info.dli_fname);
-}
-
-std::filesystem::path executable_file() {
-    uint32_t size = 0;
-    ::_NSGetExecutablePath(nullptr, &size);  // says how much it needs
-    std::string path(size, '\0');
-    if (size == 0 || ::_NSGetExecutablePath(path.data(), &size) != 0) return {};
-    return canonical_or_same(path.c_str());
-}
 
 }  // namespace backplane::base

@@ -37,6 +37,10 @@ struct LibraryPlaces::Index {};
 LibraryPlaces::LibraryPlaces() = default;
 LibraryPlaces::~LibraryPlaces() = default;
 
+Presence LibraryPlaces::find(const std::string& name, std::span<const std::filesystem::path> run_paths) const {
+    return find_library(name, run_paths);
+}
+
 // Those of the system are in its cache, which changes with the system: files alone.
 std::vector<std::filesystem::path> LibraryPlaces::of(const std::string& name,
                                                      std::span<const std::filesystem::path> run_paths) const {

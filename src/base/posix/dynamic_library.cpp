@@ -9,42 +9,17 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <cstdio>
-#include <fstream>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "backplane/error.hpp"
+#include "base/posix/mapping.hpp"
 
 namespace backplane::base {
 
 namespace {
-
-// What is mapped at an address, as the kernel tells it.
-struct Mapping {
-    std::filesystem::path path;
-    unsigned major = 0, minor = 0;
-    uint64_t inode = 0;  // 0: none found
-};
-
-Mapping mapping_at(uintptr_t address) {
-    std::ifstream maps("/proc/self/maps");
-    for (std::string line; std::getline(maps, line);) {
-        Mapping m;
-        uintptr_t first = 0;
-        uintptr_t end = 0;
-        const size_t path = line.find('/');
-        if (path == std::string::npos ||
-            std::sscanf(line.c_str(), "%zx-%zx %*s %*x %x:%x %lu", &first, &end, &m.major, &m.minor, &m.inode) != 5)
-            continue;
-        if (address < first || address >= end) continue;
-        m.path = line.substr(path);
-        return m;
-    }
-    return {};
-}
 
 constexpr int kFlags = RTLD_NOW | RTLD_LOCAL;
 
@@ -153,26 +128,5 @@ std::vector<std::span<const std::byte>> DynamicLibrary::notes() const {
 std::string_view library_ending() noexcept { return ".so"; }
 
 std::string_view program_ending() noexcept { return ""; }
-
-std::filesystem::path own_file() {
-    static const char anchor = 0;  // an address inside this library
-    const auto here = reinterpret_cast<uintptr_t>(&anchor);
-    Dl_info info{};
-    link_map* map = nullptr;
-    if (::dladdr1(&anchor, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0 || map == nullptr) return {};
-    // The program itself has no name there (dladdr gives its argv[0], which is whatever its parent wrote), and a relative name says
-    // nothing after a change of folder: the mapping is exact.
-    const std::filesystem::path file = map->l_name;
-    if (!file.is_absolute() || file == "/proc/self/exe") return mapping_at(here).path;
-    std::error_code failed;
-    std::filesystem::path real = std::filesystem::canonical(file, failed);
-    return failed ? file : real;  // "base.apk!/lib/arm64-v8a/libacme.so" is no file, and still says where this came from
-}
-
-std::filesystem::path executable_file() {
-    std::error_code failed;
-    std::filesystem::path file = std::filesystem::read_symlink("/proc/self/exe", failed);
-    return failed ? std::filesystem::path() : file;
-}
 
 }  // namespace backplane::base

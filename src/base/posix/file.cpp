@@ -40,9 +40,12 @@ FileStatus from_stat(const struct stat& s) {
     status.changed_ns = static_cast<int64_t>(s.st_ctim.tv_sec) * 1'000'000'000 + s.st_ctim.tv_nsec;
     status.mode = s.st_mode;
     status.others_may_write = (s.st_mode & S_IWOTH) != 0;
+    // A group of the owner's own has the owner's number, by the custom of systems that make them.
+    status.group_may_write = (s.st_mode & S_IWGRP) != 0 && s.st_gid != 0 && s.st_gid != s.st_uid && s.st_gid != ::getegid();
     status.sticky = (s.st_mode & S_ISVTX) != 0;
     status.foreign_owner = s.st_uid != 0 && s.st_uid != ::geteuid() && s.st_uid != installer();
     status.owner = "user " + std::to_string(s.st_uid);
+    status.group = "group " + std::to_string(s.st_gid);
     return status;
 }
 

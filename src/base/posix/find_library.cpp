@@ -79,7 +79,13 @@ std::filesystem::path in_first(std::string_view folders, const std::string& name
 
 }  // namespace
 
-Presence find_library(const std::string& name, std::span<const std::filesystem::path> run_paths) {
+struct LibraryPlaces::Index {
+    LinkerCache cache;
+};
+LibraryPlaces::LibraryPlaces() = default;
+LibraryPlaces::~LibraryPlaces() = default;
+
+Presence LibraryPlaces::find(const std::string& name, std::span<const std::filesystem::path> run_paths) const {
     std::error_code failed;
     if (name.find('/') != std::string::npos)
         return std::filesystem::exists(name, failed) ? Presence::present : Presence::absent;
@@ -91,16 +97,14 @@ Presence find_library(const std::string& name, std::span<const std::filesystem::
         return Presence::present;  // in this process already
     }
     if (!in_first(kDefaultFolders, name).empty()) return Presence::present;
-    const LinkerCache cache;
-    if (!cache.known()) return Presence::unknown;
-    return cache.holds(name) ? Presence::present : Presence::absent;
+    if (!index_) index_ = std::make_unique<Index>();
+    if (!index_->cache.known()) return Presence::unknown;
+    return index_->cache.holds(name) ? Presence::present : Presence::absent;
 }
 
-struct LibraryPlaces::Index {
-    LinkerCache cache;
-};
-LibraryPlaces::LibraryPlaces() = default;
-LibraryPlaces::~LibraryPlaces() = default;
+Presence find_library(const std::string& name, std::span<const std::filesystem::path> run_paths) {
+    return LibraryPlaces().find(name, run_paths);
+}
 
 std::vector<std::filesystem::path> LibraryPlaces::of(const std::string& name,
                                                      std::span<const std::filesystem::path> run_paths) const {

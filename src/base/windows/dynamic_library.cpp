@@ -135,4 +135,8 @@ std::filesystem::path own_file() {
 
 std::filesystem::path executable_file() { return file_of(nullptr); }
 
+std::string why_no_place() {
+    return "the system does not tell where this program is, and so where its modules are; set BACKPLANE_MODULE_PATH";
+}
+
 }  // namespace backplane::base

@@ -23,6 +23,8 @@ bool is_api_set(std::wstring name) {
 
 Presence find_library(const std::string& name, std::span<const std::filesystem::path> run_paths) {
     const std::wstring wide = windows::to_wide(name);
+    // Imports are plain names; one with the name of another machine in it would be asked for over the network.
+    if (wide.starts_with(L"\\\\") || wide.starts_with(L"//")) return Presence::absent;
     if (wide.find_first_of(L"/\\") != std::wstring::npos) return is_file(wide) ? Presence::present : Presence::absent;
     for (const std::filesystem::path& folder : run_paths)
         if (is_file(folder / wide)) return Presence::present;
@@ -40,6 +42,10 @@ Presence find_library(const std::string& name, std::span<const std::filesystem::
 struct LibraryPlaces::Index {};
 LibraryPlaces::LibraryPlaces() = default;
 LibraryPlaces::~LibraryPlaces() = default;
+
+Presence LibraryPlaces::find(const std::string& name, std::span<const std::filesystem::path> run_paths) const {
+    return find_library(name, run_paths);
+}
 
 std::vector<std::filesystem::path> LibraryPlaces::of(const std::string& name,
                                                      std::span<const std::filesystem::path> run_paths) const {

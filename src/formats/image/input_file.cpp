@@ -14,6 +14,11 @@ namespace backplane::formats {
 InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
     std::error_code ignored;
     if (std::filesystem::is_directory(path_, ignored)) throw base::file_error("cannot read the image", path_, EISDIR);
+    // A pipe or device by its name would be waited for, or act when it is opened. What this process was given open is its user's affair.
+    const std::string name = path_.generic_string();
+    const bool given = name == "/dev/stdin" || name.starts_with("/dev/fd/") || name.starts_with("/proc/self/fd/");
+    if (!given && base::status_of(path_).kind == base::FileStatus::Kind::other)
+        throw Error(Code::invalid, "cannot read the image " + base::quoted(path_) + ": it is no regular file; name a file");
     errno = 0;
     file_.reset(base::open_to_read(path_));
     if (!file_) throw base::file_error("cannot open the image", path_, errno);

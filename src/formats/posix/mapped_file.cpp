@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "formats/posix/system_error.hpp"
 
 namespace backplane::formats {
@@ -23,10 +25,13 @@ struct Descriptor {
 
 }  // namespace
 
-MappedFile::MappedFile(const std::filesystem::path& path) {
+MappedFile::MappedFile(const std::filesystem::path& path, Links links) {
     const std::string what = "cannot read '" + path.string() + "'";
     // O_NONBLOCK: opening a named pipe that nobody writes would wait for ever.
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const Descriptor file(
+        ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | (links == Links::refuse ? O_NOFOLLOW : 0)));
+    if (file.number < 0 && errno == ELOOP && links == Links::refuse)
+        throw Error(Code::denied, what + ": it is a link, which could lead anywhere; put the file itself in its place");
     if (file.number < 0) throw system_error(what, errno);
     struct stat facts {};
     if (::fstat(file.number, &facts) != 0) throw system_error(what, errno);

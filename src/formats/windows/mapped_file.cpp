@@ -10,17 +10,22 @@ namespace backplane::formats {
 
 using base::windows::Handle;
 
-MappedFile::MappedFile(const std::filesystem::path& path) {
+MappedFile::MappedFile(const std::filesystem::path& path, Links links) {
     const std::string what = "cannot read '" + base::windows::to_utf8(path.native()) + "'";
     // Before opening it: a pipe or device could wait, or act.
     const base::FileStatus::Kind kind = base::status_of(path).kind;
     if (kind == base::FileStatus::Kind::folder || kind == base::FileStatus::Kind::other)
         throw Error(Code::invalid, what + ": it is no regular file");
     // Others may rename or remove it while it is mapped, and not write into it.
-    HANDLE opened = ::CreateFileW(base::windows::extended(path).c_str(), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE,
-                                  nullptr, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, nullptr);
+    HANDLE opened =
+        ::CreateFileW(base::windows::extended(path).c_str(), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, nullptr,
+                      OPEN_EXISTING, links == Links::refuse ? FILE_FLAG_OPEN_REPARSE_POINT : FILE_ATTRIBUTE_NORMAL, nullptr);
     if (opened == INVALID_HANDLE_VALUE) throw system_error(what, ::GetLastError());
     const Handle file(opened);
+    BY_HANDLE_FILE_INFORMATION facts{};
+    if (links == Links::refuse && ::GetFileInformationByHandle(file.get(), &facts) != 0 &&
+        (facts.dwFileAttributes & FILE_ATTRIBUTE_REPARSE_POINT) != 0)
+        throw Error(Code::denied, what + ": it is a link, which could lead anywhere; put the file itself in its place");
     if (::GetFileType(file.get()) != FILE_TYPE_DISK) throw Error(Code::invalid, what + ": it is no regular file");
     LARGE_INTEGER size{};
     if (::GetFileSizeEx(file.get(), &size) == 0) throw system_error(what, ::GetLastError());

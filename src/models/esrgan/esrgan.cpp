@@ -1,7 +1,9 @@
 #include "backplane/esrgan.hpp"
 
+#include <cmath>
 #include <map>
 
+#include "formats/printable.hpp"
 #include "graph/element_types.hpp"
 #include "models/esrgan/network.hpp"
 
@@ -14,6 +16,20 @@ struct Esrgan::State {
     DType dtype = DType::f32;
     std::map<std::string, std::vector<std::byte>, std::less<>> halves;  // the weights, when the type is f16
 };
+
+namespace {
+
+// A picture of such weights would be black, without a word.
+std::span<const std::byte> finite(std::span<const std::byte> bytes, DType dtype, const std::string& model,
+                                  std::string_view tensor) {
+    for (const double value : graph::decode(bytes, dtype))
+        if (!std::isfinite(value))
+            throw Error(Code::corrupt, "cannot use " + model + ": its tensor " + formats::printable(tensor) +
+                                           " holds values that are no finite numbers; fetch or import the model again");
+    return bytes;
+}
+
+}  // namespace
 
 Esrgan Esrgan::open(const std::filesystem::path& path) { return from_gguf(GgufFile::open(path)); }
 
@@ -44,7 +60,8 @@ Esrgan Esrgan::stored_as(DType dtype) const {
         for (const esrgan::Stage& stage : state->network.stages) {
             if (stage.layer.kind != esrgan::LayerKind::convolution) continue;
             for (const std::string& name : {esrgan::weight_name(stage.layer), esrgan::bias_name(stage.layer)})
-                state->halves[name] = graph::encode(graph::decode(state->file.data(name), DType::f32), DType::f16);
+                state->halves[name] = graph::encode(
+                    graph::decode(finite(state->file.data(name), DType::f32, state->name, name), DType::f32), DType::f16);
         }
     Esrgan model;
     model.state_ = std::move(state);
@@ -77,7 +94,9 @@ WeightSource Esrgan::weights() const {
     return [state = state_](std::string_view name) {
         if (const auto half = state->halves.find(name); half != state->halves.end())
             return std::span<const std::byte>(half->second);
-        return state->file.find_tensor(name) == nullptr ? std::span<const std::byte>() : state->file.data(name);
+        const GgufTensor* tensor = state->file.find_tensor(name);
+        if (tensor == nullptr) return std::span<const std::byte>();
+        return finite(state->file.data(name), tensor->dtype, state->name, name);
     };
 }
 

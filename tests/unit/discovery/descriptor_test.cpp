@@ -109,5 +109,17 @@ TEST(Descriptor, ALongerPrefixOfALaterVersionIsSkipped) {
     EXPECT_EQ(m.descriptor->backend, "later");
 }
 
+TEST(Descriptor, AWordOfTheFilterIsNoNameOfABackend) {
+    for (const char* word : {"auto", "discrete", "software", "name", "uuid", "pci", "host"}) {
+        Inspection m;
+        read_descriptor_json(std::string(R"({"backend":")") + word + "\"}", BP_ABI, 0, m);
+        EXPECT_EQ(m.problem, ReasonCode::bad_descriptor) << word;
+        EXPECT_NE(m.text.find(word), std::string::npos) << m.text;
+    }
+    Inspection cpu;
+    read_descriptor_json(R"({"backend":"cpu"})", BP_ABI, 0, cpu);
+    EXPECT_EQ(cpu.problem, ReasonCode::none) << cpu.text;
+}
+
 }  // namespace
 }  // namespace backplane::discovery::testing

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
+#include "discovery/judge.hpp"
 #include "files.hpp"
 
 namespace backplane::discovery::testing {
@@ -70,6 +72,85 @@ TEST(Elf, TheBuildIdAndTheLibrariesItNeedsAreRead) {
     EXPECT_EQ(m.binary.build_id.size() % 2, 0U);
     EXPECT_LE(m.binary.needed.size(), 4U);
     for (const std::string& name : m.binary.needed) EXPECT_NE(name.find(".so"), std::string::npos) << name;
+}
+
+// Where the program header of a type stands; 0: there is none.
+size_t program_header(const Bytes& bytes, uint32_t type) {
+    uint64_t at = 0;
+    uint16_t count = 0;
+    std::memcpy(&at, bytes.data() + 32, sizeof at);
+    std::memcpy(&count, bytes.data() + 56, sizeof count);
+    for (; count > 0; --count, at += 56) {
+        uint32_t found = 0;
+        std::memcpy(&found, bytes.data() + at, sizeof found);
+        if (found == type) return at;
+    }
+    return 0;
+}
+
+TEST(Elf, AnExecutableStackIsRefusedByItsOwnCodeWithARemedy) {
+    Bytes bytes = module_bytes();
+    const size_t stack = program_header(bytes, 0x6474e551);
+    ASSERT_NE(stack, 0U);
+    EXPECT_EQ(judge(inspect_bytes(bytes), this_host("")).code, ReasonCode::none);
+    patch<uint32_t>(bytes, stack + 4, 7);
+    const Judgement j = judge(inspect_bytes(bytes), this_host(""));
+    EXPECT_STREQ(name_of(j.code), "executable-stack");
+    EXPECT_NE(j.remedy.find("noexecstack"), std::string::npos) << j.remedy;
+    patch<uint32_t>(bytes, stack, 0x60000000);  // no word of the stack: x86-64 makes it executable, arm64 does not
+    EXPECT_EQ(inspect_bytes(bytes).binary.executable_stack, host_binary().machine == 62);
+}
+
+// A file of one run path, as the loader reads it.
+Bytes with_run_path(const std::string& list, size_t needed = 1) {
+    Bytes bytes(64 + 2 * 56);
+    auto text = [&](const std::string& words) {
+        const size_t at = bytes.size();
+        bytes.resize(at + words.size() + 1);
+        std::memcpy(bytes.data() + at, words.data(), words.size());
+        return at;
+    };
+    const size_t path = text(list);
+    const size_t name = text("libsurely-not-there.so.77");
+    bytes.resize((bytes.size() + 7) / 8 * 8);
+    const size_t dynamic = bytes.size();
+    std::vector<uint64_t> words{5, 0, 29, path};
+    for (size_t i = 0; i < needed; ++i) words.insert(words.end(), {1, name});
+    words.insert(words.end(), {0, 0});
+    bytes.resize(dynamic + words.size() * 8);
+    std::memcpy(bytes.data() + dynamic, words.data(), words.size() * 8);
+    const std::array<uint8_t, 7> ident{0x7f, 'E', 'L', 'F', 2, 1, 1};
+    std::memcpy(bytes.data(), ident.data(), ident.size());
+    patch<uint16_t>(bytes, 16, 3);
+    patch<uint16_t>(bytes, 18, static_cast<uint16_t>(host_binary().machine));
+    patch<uint64_t>(bytes, 32, 64);
+    patch<uint16_t>(bytes, 54, 56);
+    patch<uint16_t>(bytes, 56, 2);
+    patch<uint32_t>(bytes, 64, 1);  // all of it is loaded
+    patch<uint64_t>(bytes, 64 + 32, bytes.size());
+    patch<uint32_t>(bytes, 120, 2);
+    patch<uint64_t>(bytes, 120 + 8, dynamic);
+    patch<uint64_t>(bytes, 120 + 16, dynamic);
+    patch<uint64_t>(bytes, 120 + 32, words.size() * 8);
+    return bytes;
+}
+
+TEST(Elf, ARunPathOfManyFoldersIsRefusedWithItsLimit) {
+    std::string list;
+    for (int i = 0; i < 64; ++i) list += "/nowhere/" + std::to_string(i) + ":";
+    EXPECT_EQ(inspect_bytes(with_run_path(list)).binary.run_paths.size(), 64U);
+    const Inspection m = inspect_bytes(with_run_path(list + "/one/more"));
+    EXPECT_STREQ(name_of(m.problem), "too-large");
+    EXPECT_NE(m.text.find("more than 64 folders"), std::string::npos) << m.text;
+    EXPECT_STREQ(name_of(inspect_bytes(with_run_path("/x", 257)).problem), "too-large");
+}
+
+TEST(Elf, ALongRunPathIsReadWholeAndItsWordsArePutIn) {
+    const std::string deep = "/nix/store/" + std::string(300, 'x');
+    const Inspection m = inspect_bytes(with_run_path(deep + ":$ORIGIN/../lib:${ORIGIN}:$ORIGINAL"));
+    EXPECT_EQ(m.binary.run_paths, (std::vector<fs::path>{deep, "/../lib", "$ORIGINAL"})) << m.text;
+    EXPECT_FALSE(m.binary.more_run_paths);
+    EXPECT_TRUE(inspect_bytes(with_run_path("/opt/$LIB")).binary.more_run_paths);
 }
 
 }  // namespace

@@ -38,6 +38,20 @@ TEST(Search, ALinkToAModuleIsNotASecondModule) {
     EXPECT_EQ(find(d, "backplane-c.so")->code, ReasonCode::duplicate);
 }
 
+TEST(Search, AFolderOrFileThatAForeignGroupMayChangeIsNotedAndUsed) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file to another group";
+    const Folder folder;
+    const fs::path file = folder.add("backplane-a.so", module_bytes());
+    ASSERT_EQ(::chown(file.c_str(), 0, 54321), 0);
+    ASSERT_EQ(::chmod(file.c_str(), 0664), 0);
+    ASSERT_EQ(::chown(folder.path().c_str(), 0, 54321), 0);
+    ASSERT_EQ(::chmod(folder.path().c_str(), 0775), 0);
+    const Discovery d = discover_in(folder.path());
+    EXPECT_EQ(find(d, "backplane-a.so")->code, ReasonCode::none);
+    ASSERT_EQ(d.notes.size(), 2U);
+    for (const std::string& note : d.notes) EXPECT_NE(note.find("group 54321"), std::string::npos) << note;
+}
+
 TEST(Judge, AFileOfAnotherUserIsRefused) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file to another user";
     const Folder folder;

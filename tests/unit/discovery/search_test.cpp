@@ -57,6 +57,29 @@ TEST(Search, AFolderThatOthersMayWriteToIsRefused) {
     EXPECT_NE(d.sources[0].note.find("refused"), std::string::npos);
 }
 
+TEST(Search, AFileThatWasNamedIsRefusedForItsFolderAsAnyOtherIs) {
+    const Folder folder;
+    const fs::path file = folder.add(library("backplane-good"), module_bytes());
+    EXPECT_EQ(discover_in(file).rated.at(0).candidate.code, ReasonCode::none);
+    test::let_others_write(folder.path());
+    const Discovery d = discover_in(file);
+    ASSERT_EQ(d.rated.size(), 1U);
+    EXPECT_EQ(d.rated[0].candidate.code, ReasonCode::writable_by_others) << d.rated[0].candidate.reason;
+}
+
+TEST(Search, APathThatSomebodyNamedAndThatIsNotUsedIsNoted) {
+    const Folder folder;
+    Discovery d = discover_in(folder.path() / "nope");
+    ASSERT_EQ(d.notes.size(), 1U);
+    EXPECT_NE(d.notes[0].find("nope"), std::string::npos) << d.notes[0];
+    EXPECT_TRUE(discover_in(folder.path()).notes.empty());
+    test::set_environment("BACKPLANE_MODULE_PATH", (folder.path() / "typo").string());
+    d = discover(ContextOptions(), nullptr, "");
+    test::unset_environment("BACKPLANE_MODULE_PATH");
+    ASSERT_FALSE(d.notes.empty());
+    EXPECT_NE(d.notes[0].find("typo' in BACKPLANE_MODULE_PATH"), std::string::npos) << d.notes[0];
+}
+
 TEST(Search, AFolderBelowOneThatOthersMayWriteToIsRefused) {
     const Folder folder;
     const fs::path inner = folder.path() / "inner";

@@ -7,7 +7,9 @@
 
 #include "backplane/gguf.hpp"
 #include "formats/mapped_file.hpp"
+#include "formats/tfjs.hpp"
 #include "support.hpp"
+#include "tfjs_documents.hpp"
 
 namespace backplane {
 namespace {
@@ -16,6 +18,17 @@ TEST(MappedFile, APipeThatNobodyWritesIsRefusedAtOnce) {
     const TemporaryFolder folder;
     ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
     expect_error([&] { formats::MappedFile file(folder / "pipe"); }, Code::invalid, "no regular file");
+}
+
+TEST(Tfjs, AWeightFileThatIsALinkIsRefused) {
+    const TemporaryFolder folder;
+    write_file(folder / "model.json", tfjs_document().dump());
+    for (const auto& [name, bytes] : tfjs_shards())
+        write_file(folder / name, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    EXPECT_FALSE(formats::read_tfjs(folder / "model.json").weights.empty());
+    std::filesystem::rename(folder / "a.bin", folder / "elsewhere");
+    std::filesystem::create_symlink("elsewhere", folder / "a.bin");
+    expect_error([&] { formats::read_tfjs(folder / "model.json"); }, Code::denied, "a link");
 }
 
 TEST(MappedFile, AFileNobodyMayReadIsDenied) {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <thread>
 
@@ -147,15 +148,27 @@ TEST(ImageSystem, ADeviceOrPipeIsNotReplaced) {
     EXPECT_EQ(error_of([&] { static_cast<void>(ImageWriter::create(folder / "b.png", rgb(4, 4))); }).code(), Code::invalid);
 }
 
-TEST(ImageSystem, AnImageIsReadFromAPipe) {
+TEST(ImageSystem, AnImageIsReadFromAPipeThatTheProcessWasGiven) {
     const Folder folder;
     const PngKind kind;
     const Bytes file = make_png(kind, samples_for(kind));
-    ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
-    std::thread writer([&] { folder.put("pipe", file); });
-    const Bytes pixels = read_picture(folder / "pipe").pixels;
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe(ends.data()), 0);
+    std::thread writer([&] {
+        EXPECT_EQ(::write(ends[1], file.data(), file.size()), static_cast<ssize_t>(file.size()));
+        ::close(ends[1]);
+    });
+    const Bytes pixels = read_picture("/dev/fd/" + std::to_string(ends[0])).pixels;
     writer.join();
+    ::close(ends[0]);
     EXPECT_EQ(pixels, read_picture(folder.put("a.png", file)).pixels);
+}
+
+TEST(ImageSystem, APipeByItsNameIsRefusedAndNeverWaitedFor) {
+    const Folder folder;
+    ASSERT_EQ(mkfifo((folder / "pipe.png").c_str(), 0600), 0);
+    expect_words(error_of([&] { static_cast<void>(ImageReader::open(folder / "pipe.png")); }),
+                 {"pipe.png", "no regular file"});
 }
 
 }  // namespace

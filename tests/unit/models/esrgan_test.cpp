@@ -2,6 +2,7 @@
 #include "esrgan_file.hpp"
 
 #include <functional>
+#include <limits>
 
 namespace backplane {
 namespace {
@@ -13,6 +14,17 @@ struct Lie {
     std::function<void(EsrganFile&)> make;
     const char* about;
 };
+
+TEST(Esrgan, WeightsThatAreNoFiniteNumbersAreCorruptAndNamed) {
+    for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+        EsrganFile file;
+        file.tensors.at("b.weight").second[7] = bad;
+        const Esrgan model = file.open();
+        EXPECT_FALSE(model.weights()("a.weight").empty());
+        expect_error([&] { static_cast<void>(model.weights()("b.weight")); }, Code::corrupt, "'b.weight'");
+        expect_error([&] { static_cast<void>(model.stored_as(DType::f16)); }, Code::corrupt, "'b.weight'");
+    }
+}
 
 TEST(Esrgan, FilesWhoseLayersDoNotFitTogetherAreCorrupt) {
     const std::vector<Lie> lies{

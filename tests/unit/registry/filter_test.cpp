@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "discovery/inspect.hpp"
+
 namespace backplane::registry {
 namespace {
 
@@ -34,6 +36,23 @@ std::string chosen(const char* filter) {
     std::string ids;
     for (const DeviceInfo& d : Filter(filter).select(a_workstation())) ids += (ids.empty() ? "" : " ") + d.id;
     return ids;
+}
+
+TEST(Filter, ABackendByTheNameOfAKindStandsForDevicesOfThatKindAlone) {
+    std::vector<DeviceInfo> devices{device("cpu:0", "cpu", "No CPU at all", DeviceKind::discrete),
+                                    device("real:0", "real", "A CPU", DeviceKind::cpu)};
+    const std::vector<DeviceInfo> chosen = Filter("cpu").select(devices);
+    ASSERT_EQ(chosen.size(), 1U);
+    EXPECT_EQ(chosen[0].id, "real:0");
+    EXPECT_EQ(Filter("cpu:0").select(devices).size(), 1U);
+}
+
+TEST(Filter, ItsWordsAreNoNamesOfBackends) {
+    for (int kind = 0; kind <= static_cast<int>(DeviceKind::software); ++kind) {
+        const std::string word = name_of(static_cast<DeviceKind>(kind));
+        EXPECT_TRUE(word == "cpu" || discovery::is_reserved(word)) << word;
+    }
+    for (const char* word : {"auto", "name", "uuid", "pci", "host"}) EXPECT_TRUE(discovery::is_reserved(word)) << word;
 }
 
 TEST(Filter, WithoutAFilterTheOrderIsDiscreteIntegratedCpuAndNeverSoftware) {

@@ -1,0 +1,7 @@
+#include "discovery/inspect.hpp"
+
+namespace backplane::discovery {
+
+Format host_format() noexcept { return Format::macho; }
+
+}  // namespace backplane::discovery
