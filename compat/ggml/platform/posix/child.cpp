@@ -146,7 +146,9 @@ pid_t start_watcher(const std::filesystem::path& program, const std::vector<std:
     sigset_t before;
     sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    const auto watcher = static_cast<pid_t>(::syscall(SYS_clone, 0, 0, 0, 0, 0));
+    auto watcher = static_cast<pid_t>(::syscall(SYS_clone, 0, 0, 0, 0, 0));
+    if (watcher < 0 && errno == EINVAL)  // emulators know children with SIGCHLD only
+        watcher = static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
     if (watcher == 0) watch(start);
     const int error = errno;
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
