@@ -6,11 +6,12 @@
 // Destroy it before main() returns: docs/discovery.md, "The end of the process", says what a static one means.
 // Contexts are independent of each other; every member may be called from many threads. The environment is read once, when a
 // Context is made: BACKPLANE_MODULE_PATH, BACKPLANE_DEVICE, BACKPLANE_CPU_MASK, BACKPLANE_LOG,
-// BACKPLANE_PROBE, BACKPLANE_STATE_DIR, BACKPLANE_CACHE_DIR, BACKPLANE_CACHE_LIMIT (docs/discovery.md); all of it is
+// BACKPLANE_PROBE, BACKPLANE_PROBE_LIMIT, BACKPLANE_PROBE_BUDGET, BACKPLANE_STATE_DIR, BACKPLANE_CACHE_DIR, BACKPLANE_CACHE_LIMIT (docs/discovery.md); all of it is
 // ignored in set-uid and similar processes.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -56,11 +57,17 @@ struct ContextOptions {
     std::string cpu_mask;                        // CPU features to hide, "avx512f,avx2"; stronger than BACKPLANE_CPU_MASK
     LogSink log;                                 // null: the library says nothing
     ProbePolicy probe = ProbePolicy::first;      // BACKPLANE_PROBE is stronger
+    // How long one step of a trial may take, and all trials between two scans together: BACKPLANE_PROBE_LIMIT and BACKPLANE_PROBE_BUDGET, in
+    // seconds, are stronger. The second is never less than the first. What it does not reach is not loaded for now.
     std::chrono::milliseconds probe_limit{10000};
+    std::chrono::milliseconds probe_budget{20000};
     std::filesystem::path probe_program;  // empty: backplane-probe beside the library's modules
     // While a module is in use that wants a trial in a child process: hear of the signals that end the process, where their action is the
     // default one, to know the next time whether it was the module's doing. How the process ends stays as it is (docs/discovery.md).
     bool note_faults = true;
+    // Set to anything but 0, from any thread or a signal handler, it ends trials at once: what waited for them throws Error(cancelled).
+    // Lives as long as the Context.
+    const std::atomic<uint32_t>* cancel = nullptr;
     // The kernel cache (docs/kernel-cache.md) is off unless a folder is named, here or by BACKPLANE_CACHE_DIR. Its limit: the option
     // "host.cache-limit" ("64M"), else BACKPLANE_CACHE_LIMIT, else 256M.
     std::filesystem::path cache_folder;
@@ -131,6 +138,7 @@ enum class ReasonCode {
     unloaded = 22,
     executable_stack = 23,
     too_large = 24,
+    not_tried = 25,
 };
 const char* name_of(ReasonCode code) noexcept;  // "cpu-feature-missing"
 
@@ -170,6 +178,8 @@ struct DeviceInfo {
     uint32_t units = 0;
     std::array<uint64_t, 2> fingerprint{};
     std::string features, warning;
+    std::string
+        fault;  // what its trial in a child process found wrong with it: it is chosen only when it is named; empty: nothing
     std::string module_version;
     int64_t module_priority = 0;   // of its descriptor: between devices that are alike
     std::filesystem::path module;  // empty: linked in

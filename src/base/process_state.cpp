@@ -1,6 +1,7 @@
 #include "base/process_state.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cfenv>
 #include <cstring>
 #include <new>
@@ -27,6 +28,17 @@ std::string changes(const ProcessState& before, const ProcessState& after) {
     if (signals.size() > kMostNamed) numbers += " and " + std::to_string(signals.size() - kMostNamed) + " more";
     return (signals.size() == 1 ? std::string(kSignal) : "the handling of signals ") + numbers +
            (text.empty() ? "" : ", " + text);
+}
+
+// A driver may want its handlers and variables, and what it does to them outlives a call.
+bool harms_host(const ProcessState& before, const ProcessState& after) {
+    constexpr std::array<std::string_view, 4> kKept{"the handling of", "the environment", "the working directory",
+                                                    "the priority"};
+    for (size_t i = 0; i < before.size() && i < after.size(); ++i) {
+        const auto is_kept = [&](std::string_view name) { return before[i].first.starts_with(name); };
+        if (before[i] != after[i] && std::none_of(kKept.begin(), kKept.end(), is_kept)) return true;
+    }
+    return false;
 }
 
 static_assert(sizeof(std::fenv_t) <= 64);

@@ -29,5 +29,7 @@ int terminal_columns() noexcept;  // of the error stream; 80 when not known
 
 // The first Ctrl-C (or SIGTERM) sets `flag` to the signal's number instead of ending the process; the second ends it.
 void interrupt_sets(std::atomic<uint32_t>& flag) noexcept;
+// That flag; null: nobody asked for one.
+const std::atomic<uint32_t>* interrupt_flag() noexcept;
 
 }  // namespace backplane::base

@@ -76,6 +76,7 @@ ContextOptions context_options(const DeviceChoice& choice) {
     }
     options.device_filter = choice.device;
     options.cpu_mask = choice.cpu_mask;
+    options.cancel = base::interrupt_flag();
     if (choice.verbose)
         options.log = [](LogLevel, std::string_view text) {
             std::fprintf(stderr, "backplane: %.*s\n", static_cast<int>(text.size()), text.data());

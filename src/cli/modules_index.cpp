@@ -58,6 +58,7 @@ Record parse(const std::string& text) {
 std::string why_lost(const base::ChildOutcome& child, const Record& record) {
     const std::string when = " during '" + record.step + "' in a child process";
     if (!child.started) return "could not be tried: " + child.problem;
+    if (child.cut_short) return "could not be tried: the process that tried it was ended from outside";
     if (child.timed_out) return "did not come back within " + std::to_string(kLimit.count()) + " s" + when;
     if (child.signal != 0) return "crashed with " + base::name_of_signal(child.signal) + when;
     if (!record.complete) return "ended the process with exit code " + std::to_string(child.exit_code) + when;
@@ -131,7 +132,8 @@ private:
     // Our own interface first: its probe tells by the entry whether the file is one of ours.
     Indexed describe(Indexed result, const discovery::Inspection& m) {
         const std::string file = m.path.string();
-        const base::ChildOutcome child = base::run_child(own_probe_, {file, std::to_string(kLimit.count())}, kLimit);
+        const base::ChildOutcome child =
+            base::run_supervised(own_probe_, {file, std::to_string(kLimit.count()), "--devices=none"}, kLimit, 2 * kLimit);
         const Record record = parse(child.record);
         if (const std::string lost = why_lost(child, record); !lost.empty()) return failed(std::move(result), lost);
         if (record.good) {

@@ -1,23 +1,46 @@
-// backplane-probe FILE SECONDS [OPTION=VALUE...]: loads one module, opens it, lists its devices, and says on descriptor 3 how far it came.
+// backplane-probe [--supervised] FILE SECONDS [--devices=none] [--skip=PLACE...] [OPTION=VALUE...]: does with one module what a host does,
+// and says on descriptor 3 how far it came.
 //
 // The library runs this before it loads a module that it does not know (src/registry/trial.hpp). Whatever the module does to this process,
-// the record ends where it happened: "step NAME" before each step, then "good" or "failed CODE TEXT", "changed WHAT" of the process if it did, then "end".
+// the record ends where it happened; src/registry/trial_record.hpp has its lines. With --supervised (base/process.hpp) a second process
+// that runs no code of the module passes the record on, so that only this program's own lines are in it.
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "backplane/note.h"
+#include "base/dynamic_library.hpp"
 #include "base/file.hpp"
 #include "base/process.hpp"
 #include "base/process_state.hpp"
 #include "base/terminal.hpp"
+#include "probe/golden.hpp"
+#include "registry/device_state.hpp"
 #include "registry/module.hpp"
+#include "registry/trial.hpp"
 
 namespace {
 
 using namespace backplane;
+using Json = nlohmann::json;
+
+struct Task {
+    std::string file;
+    unsigned seconds = 0;
+    bool devices = true;
+    std::set<uint32_t> skipped;  // places of devices that ended an earlier trial
+    std::shared_ptr<registry::HostServices> services = std::make_shared<registry::HostServices>();
+};
 
 void say(const std::string& line) { base::write_record(line + "\n"); }
+void say(const char* what, const Json& json) { say(what + json.dump(-1, ' ', false, Json::error_handler_t::replace)); }
 
 std::string one_line(std::string text) {
     for (char& c : text)
@@ -29,43 +52,139 @@ void say_failed(ReasonCode code, const std::string& text) {
     say(std::string("failed ") + name_of(code) + " " + one_line(text));
 }
 
-void probe(const std::string& file, const std::shared_ptr<registry::HostServices>& services) {
-    const base::ProcessState before = base::process_state();
-    discovery::Rated rated;
-    rated.inspection = discovery::inspect(base::path_of(file));
-    {
-        const registry::Module module(rated, services, [](const char* step) { say(std::string("step ") + step); });
-        say("step list");
-        std::string remark;
-        const std::vector<registry::ListedDevice> devices = module.list(remark);
-        if (devices.empty())
-            say_failed(ReasonCode::no_devices, registry::without_devices(remark));
-        else
-            say("good");
-        say("step close");
+bool is_of_the_moment(Code code) {
+    return code == Code::no_device_memory || code == Code::no_host_memory || code == Code::busy;
+}
+
+// What is wrong with it goes into the record; the module and its other devices are none the worse.
+void try_device(const std::shared_ptr<registry::Module>& module, const registry::ListedDevice& listed, uint32_t place) {
+    Json device{{"place", place}, {"identity", listed.info.identity}, {"name", listed.info.name}};
+    say("at ", device);
+    auto step = [&](const char* name) { say("step " + std::string(name) + " of device " + std::to_string(place)); };
+    auto fault = [&](const std::string& reason, bool lasting, bool momentary) {
+        device["reason"] = one_line(reason).substr(0, 1000);
+        device["lasting"] = lasting;
+        device["momentary"] = momentary;
+        say("fault ", device);
+    };
+    try {
+        step("open");
+        auto state = std::make_shared<Device::State>();
+        state->info = listed.info;
+        state->info.id = "device " + std::to_string(place);
+        state->id = listed.id;
+        state->api = &module->api();
+        state->module = module;
+        state->drives_a_driver = true;
+        state->handle = module->open_device(listed.id);
+        std::string wrong;
+        {
+            const Device open(state);
+            step("heaps");
+            static_cast<void>(open.heaps());
+            wrong = probe::golden_case(open, step);
+            step("close");
+        }
+        state.reset();
+        if (!wrong.empty()) return fault(wrong, true, false);
+        say("sound");
+    } catch (const Error& error) {
+        fault(std::string("failed its trial: ") + error.what(), false, is_of_the_moment(error.code()));
+    } catch (const std::exception& error) {
+        fault(std::string("failed its trial: something was thrown out of its module: ") + error.what(), false, false);
+    } catch (...) {
+        fault("failed its trial: something was thrown out of its module", false, false);
     }
-    if (const std::string changed = base::changes(before, base::process_state()); !changed.empty())
-        say("changed " + changed);
+}
+
+void try_module(const Task& task, base::DynamicLibrary& library, bool& unloadable) {
+    discovery::Rated rated;
+    rated.inspection = discovery::inspect(base::path_of(task.file));
+    say("step load");
+    try {
+        library = base::DynamicLibrary(rated.inspection.path);
+    } catch (const Error&) {  // the next to load it says why
+    }
+    const auto module =
+        std::make_shared<registry::Module>(rated, task.services, [](const char* step) { say(std::string("step ") + step); });
+    unloadable = rated.inspection.descriptor && (rated.inspection.descriptor->flags & BP_NOTE_UNLOADABLE) != 0;
+    std::vector<registry::ListedDevice> devices;
+    for (const char* step : {"step list", "step list again"}) {
+        say(step);
+        std::string remark;
+        devices = module->list(remark);
+        if (devices.empty()) return say_failed(ReasonCode::no_devices, registry::without_devices(remark));
+    }
+    say("devices " + std::to_string(devices.size()));
+    const auto most = std::min<size_t>(devices.size(), registry::kMostDevicesTried);
+    for (uint32_t i = 0; task.devices && i < most; ++i)
+        if (task.skipped.count(i) == 0) try_device(module, devices[i], i);
+    say("step close");
+    say("good");
+}
+
+// Threads that it started and did not end run in its code.
+bool more_threads_than(size_t before) {
+    constexpr int kLooks = 40;
+    for (int i = 0; i < kLooks && base::threads_of_this_process() > before; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return base::threads_of_this_process() > before;
+}
+
+void try_and_tell(const Task& task) {
+    const base::ProcessState before = base::process_state();
+    const size_t threads = base::threads_of_this_process();
+    base::DynamicLibrary library;  // keeps it mapped beyond its end, for threads that it leaves
+    bool unloadable = false;
+    try {
+        try_module(task, library, unloadable);
+    } catch (const registry::LoadFailure& failure) {
+        say_failed(failure.code, failure.text);
+    }
+    const base::ProcessState after = base::process_state();
+    if (const std::string changed = base::changes(before, after); !changed.empty()) say("changed " + changed);
+    if (base::harms_host(before, after)) say("harmful");
+    if (unloadable && !more_threads_than(threads)) {
+        say("step unload");
+        library = {};
+    } else if (unloadable) {
+        say("threads");
+    }
+    library.keep();
     say("end");
+}
+
+std::optional<Task> read_task(std::vector<std::string> words) {
+    words.erase(words.begin());
+    if (!words.empty() && words.front() == base::kSupervised) {
+        if (!base::supervise()) return std::nullopt;
+        words.erase(words.begin());
+    }
+    if (words.size() < 2) return std::nullopt;
+    Task task;
+    task.file = words[0];
+    task.seconds = static_cast<unsigned>(std::strtoul(words[1].c_str(), nullptr, 10));
+    for (size_t i = 2; i < words.size(); ++i) {
+        const std::string& word = words[i];
+        const size_t split = word.find('=');
+        if (word == "--devices=none")
+            task.devices = false;
+        else if (word.starts_with("--skip="))
+            task.skipped.insert(static_cast<uint32_t>(std::strtoul(word.c_str() + split + 1, nullptr, 10)));
+        else if (split != std::string::npos)
+            task.services->options[word.substr(0, split)] = word.substr(split + 1);
+    }
+    return task;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::vector<std::string> words = base::program_arguments(argc, argv);
-    if (words.size() < 3) return 2;
-    base::limit_this_process(static_cast<unsigned>(std::strtoul(words[2].c_str(), nullptr, 10)) * 4 + 1);
-    auto services = std::make_shared<registry::HostServices>();
-    for (size_t i = 3; i < words.size(); ++i) {
-        const std::string& pair = words[i];
-        const size_t split = pair.find('=');
-        if (split != std::string::npos) services->options[pair.substr(0, split)] = pair.substr(split + 1);
-    }
+    const std::optional<Task> task = read_task(base::program_arguments(argc, argv));
+    if (!task) return 2;
+    base::limit_this_process(task->seconds * 4 + 1);
     try {
-        probe(words[1], services);
-    } catch (const registry::LoadFailure& failure) {
-        say_failed(failure.code, failure.text);
-        say("end");
+        try_and_tell(*task);
     } catch (const std::exception& error) {
         say_failed(ReasonCode::open_failed, std::string("something was thrown out of it: ") + error.what());
         say("end");

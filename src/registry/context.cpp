@@ -6,7 +6,9 @@
 #include <optional>
 #include <utility>
 
+#include "backplane/note.h"
 #include "base/environment.hpp"
+#include "base/keep_process_state.hpp"
 #include "discovery/discover.hpp"
 #include "registry/device_state.hpp"
 #include "registry/filter.hpp"
@@ -49,7 +51,8 @@ std::string counted(uint32_t count, const char* what) {
 std::string list_of(const std::vector<DeviceInfo>& devices) {
     std::string text;
     for (const DeviceInfo& d : devices)
-        text += (text.empty() ? "" : ", ") + d.id + " (" + d.name + ", " + name_of(d.kind) + ")";
+        text += (text.empty() ? "" : ", ") + d.id + " (" + d.name + ", " + name_of(d.kind) +
+                (d.fault.empty() ? "" : ", " + d.fault) + ")";
     return text.empty() ? "none" : text;
 }
 
@@ -64,11 +67,13 @@ struct Context::Impl {
         std::string backend;
         std::shared_ptr<Module> module;
         size_t place = 0;  // among those found
+        registry::Trials::Answer trial;
     };
     struct Listed {
         DeviceInfo info;
         uint64_t id = 0;
         std::shared_ptr<Module> module;
+        bool ends_process = false;  // or hangs it
     };
 
     ContextOptions options;
@@ -107,6 +112,7 @@ struct Context::Impl {
     // Searches and judges anew; nothing is loaded by that.
     void scan() {
         discovery::Discovery discovery = discovery::discover(options, backplane_linked_in_modules, cpu_mask);
+        trials->begin();
         sources = std::move(discovery.sources);
         found.clear();
         history->read_marks();
@@ -121,16 +127,44 @@ struct Context::Impl {
     void load(const Filter& used) { load(used.named_backends(waiting_and_loaded())); }
     void load_all() { load(std::nullopt); }
     void load(const std::optional<std::vector<std::string>>& backends, const std::vector<Loaded>& before = {}) {
-        for (size_t i = 0; i < found.size(); ++i) {
+        auto waits = [&](size_t i) {
             const Candidate& c = found[i].rated.candidate;
             const bool named =
                 !backends || (c.code == ReasonCode::none &&
                               std::find(backends->begin(), backends->end(), c.descriptor->backend) != backends->end());
-            if (found[i].decided || !named) continue;
+            return !found[i].decided && named;
+        };
+        try_first_of_each(waits, before);
+        for (size_t i = 0; i < found.size(); ++i) {
+            if (!waits(i)) continue;
             decide(i, before);
             found[i].decided = true;
             found[i].rated.by_name = {};
         }
+    }
+
+    // Trials of the first of each backend at once: what one costs in time, the others cost with it.
+    template <class Waits>
+    void try_first_of_each(const Waits& waits, const std::vector<Loaded>& before) {
+        std::vector<const discovery::Inspection*> first;
+        std::vector<std::string_view> backends;
+        for (size_t i = 0; i < found.size(); ++i) {
+            const Candidate& c = found[i].rated.candidate;
+            if (!waits(i) || c.code != ReasonCode::none || loaded_of(c.descriptor->backend) != nullptr) continue;
+            if (filter.excludes_backend(c.descriptor->backend)) continue;
+            if (std::find(backends.begin(), backends.end(), c.descriptor->backend) != backends.end()) continue;
+            backends.emplace_back(c.descriptor->backend);
+            const bool linked_in = found[i].rated.linked_in != nullptr;
+            if (!linked_in && !loaded_before(found[i].rated, before)) first.push_back(&found[i].rated.inspection);
+        }
+        trials->prepare(first);
+    }
+
+    static const Loaded* loaded_before(const Rated& rated, const std::vector<Loaded>& before) {
+        for (const Loaded& old : before)
+            if (old.backend == rated.candidate.descriptor->backend && same_file(old.module->inspection(), rated.inspection))
+                return &old;
+        return nullptr;
     }
 
     void decide(size_t place, const std::vector<Loaded>& before) {
@@ -175,17 +209,21 @@ struct Context::Impl {
         Candidate& c = rated.candidate;
         try {
             std::shared_ptr<Module> module;
-            for (const Loaded& old : before)
-                if (old.backend == c.descriptor->backend && same_file(old.module->inspection(), rated.inspection))
-                    module = old.module;
-            if (!module) {
-                if (rated.linked_in == nullptr) pass_trial(rated.inspection, c);
+            registry::Trials::Answer trial;
+            std::optional<base::KeepProcessState> keep;
+            if (const Loaded* old = loaded_before(rated, before)) {
+                module = old->module;
+                trial = old->trial;
+            } else {
+                if (rated.linked_in == nullptr) trial = pass_trial(rated.inspection, c);
+                if (trial.put_back) keep.emplace();
+                if (trial.keep_mapped) rated.inspection.descriptor->flags &= ~uint32_t{BP_NOTE_UNLOADABLE};
                 module = std::make_shared<Module>(rated, services, nullptr, history->mark(rated.inspection));
             }
             std::string remark;
             if (module->list(remark).empty()) throw LoadFailure{ReasonCode::no_devices, registry::without_devices(remark)};
             const auto after = std::find_if(loaded.begin(), loaded.end(), [&](const Loaded& l) { return l.place > place; });
-            loaded.insert(after, {c.descriptor->backend, std::move(module), place});
+            loaded.insert(after, {c.descriptor->backend, std::move(module), place, std::move(trial)});
             c.verdict = Verdict::loaded;
         } catch (const LoadFailure& failure) {
             fail(c, failure);
@@ -224,16 +262,18 @@ struct Context::Impl {
     }
 
     // Throws LoadFailure for a module that its trial in a child process keeps out.
-    void pass_trial(const discovery::Inspection& module, Candidate& c) {
+    registry::Trials::Answer pass_trial(const discovery::Inspection& module, Candidate& c) {
         using registry::History;
         history->before_trial(module, *trials);
-        const registry::Trials::Answer answer = trials->ask(module);
+        registry::Trials::Answer answer = trials->ask(module);
         history->after_trial(module, *trials,
-                             answer.code == ReasonCode::none ? History::Outcome::good : History::Outcome::bad);
+                             answer.code == ReasonCode::none        ? History::Outcome::good
+                             : answer.code == ReasonCode::not_tried ? History::Outcome::not_tried
+                                                                    : History::Outcome::bad);
         if (!answer.note.empty()) remember(answer.note);
         if (answer.code == ReasonCode::none) {
             c.reason = answer.reason;
-            return;
+            return answer;
         }
         c.remedy = answer.remedy;
         throw LoadFailure{answer.code, answer.reason};
@@ -260,7 +300,10 @@ struct Context::Impl {
 
     void list(const Loaded& l, std::vector<Listed>& all) const {
         std::string remark;
+        std::optional<base::KeepProcessState> keep;
+        if (l.trial.put_back) keep.emplace();
         const std::vector<registry::ListedDevice> devices = l.module->list(remark);
+        keep.reset();
         if (!remark.empty()) remember(l.backend + ": " + remark);
         const Descriptor& d = *l.module->inspection().descriptor;
         for (size_t i = 0; i < devices.size(); ++i) {
@@ -270,6 +313,11 @@ struct Context::Impl {
             listed.info.module_version = d.version;
             listed.info.module_priority = d.priority;
             listed.info.module = l.module->inspection().path;
+            if (const registry::DeviceFault* fault = registry::fault_of(l.trial.faults, listed.info, i)) {
+                listed.info.fault = fault->reason;
+                listed.ends_process = fault->ends_process;
+                remember(listed.info.id + " (" + listed.info.name + "): " + fault->reason + "; it is not chosen by itself");
+            }
             all.push_back(std::move(listed));
         }
     }
@@ -285,6 +333,10 @@ struct Context::Impl {
     Device open(const Listed& listed) const {
         for (const auto& state : open_states())
             if (state->module == listed.module && state->id == listed.id && !state->lost()) return Device(state);
+        if (listed.ends_process)
+            throw Error(Code::unsupported, "cannot open " + listed.info.id + ": it " + listed.info.fault +
+                                               "; update its driver or the module; `backplane modules forget " +
+                                               listed.info.module.string() + "` has it tried again");
         auto state = std::make_shared<Device::State>();
         state->info = listed.info;
         state->id = listed.id;
@@ -292,6 +344,11 @@ struct Context::Impl {
         state->module = listed.module;
         state->drives_a_driver = listed.module->inspection().descriptor->probe_in_child;
         state->state_folder = registry::state_folder(options);
+        const Loaded* loaded_from = nullptr;
+        for (const Loaded& l : loaded)
+            if (l.module == listed.module) loaded_from = &l;
+        std::optional<base::KeepProcessState> keep;
+        if (loaded_from != nullptr && loaded_from->trial.put_back) keep.emplace();
         state->handle = listed.module->open_device(listed.id);
         open_devices.push_back(state);
         return Device(state);

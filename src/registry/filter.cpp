@@ -49,14 +49,16 @@ bool is_kind(std::string_view term) {
 }
 
 bool matches(const std::string& term, const DeviceInfo& device) {
+    // What failed its trial is there for who means this very device.
+    const bool sound = device.fault.empty();
     // Who says "cpu" means one, whatever a backend of that name lists.
-    if (is_kind(term)) return term == name_of(device.kind);
-    if (term == "auto") return device.kind != DeviceKind::software;
+    if (is_kind(term)) return sound && term == name_of(device.kind);
+    if (term == "auto") return sound && device.kind != DeviceKind::software;
     if (term.compare(0, 5, "name=") == 0) return glob(term.substr(5), lower(device.name));
     // A backend over another registry lists devices by the names that one gives them: "ggml:vulkan0".
     const std::string by_name = device.backend + ":" + device.name;
-    return term == lower(device.id) || term == lower(by_name) || term == lower(device.backend) ||
-           term == name_of(device.kind) ||
+    return term == lower(device.id) || term == lower(by_name) ||
+           (sound && (term == lower(device.backend) || term == name_of(device.kind))) ||
            std::any_of(device.identities.begin(), device.identities.end(),
                        [&](const std::string& i) { return term == lower(i); });
 }
@@ -119,7 +121,9 @@ std::optional<std::vector<std::string>> Filter::named_backends(const std::vector
 }
 
 bool Filter::excludes(const DeviceInfo& device) const {
-    return std::any_of(unwanted_.begin(), unwanted_.end(), [&](const std::string& t) { return matches(t, device); });
+    DeviceInfo sound = device;  // an exclusion means all of a backend or kind
+    sound.fault.clear();
+    return std::any_of(unwanted_.begin(), unwanted_.end(), [&](const std::string& t) { return matches(t, sound); });
 }
 
 bool Filter::excludes_backend(std::string_view backend) const {
@@ -128,7 +132,8 @@ bool Filter::excludes_backend(std::string_view backend) const {
 
 void sort_by_preference(std::vector<DeviceInfo>& devices) {
     auto key = [](const DeviceInfo& d) {
-        return std::tuple(d.kind == DeviceKind::software, !d.warning.empty(), rank(d.kind), -d.module_priority);
+        return std::tuple(d.kind == DeviceKind::software, !d.fault.empty(), !d.warning.empty(), rank(d.kind),
+                          -d.module_priority);
     };
     std::stable_sort(devices.begin(), devices.end(),
                      [&](const DeviceInfo& a, const DeviceInfo& b) { return key(a) < key(b); });

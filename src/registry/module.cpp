@@ -140,6 +140,31 @@ void expect_same_file(const discovery::Inspection& module) {
                       "start again, or rescan, when the installer is done"};
 }
 
+// Room for records, and a record more that nobody is to touch: who writes past the end has not harmed anything yet.
+class DeviceRoom {
+public:
+    explicit DeviceRoom(size_t count) : infos_(count + 1) {}
+    bp_array prepared() {
+        std::fill(infos_.begin(), infos_.end(), bp_device_info{});
+        for (bp_device_info& info : infos_) info.struct_size = kSize;
+        std::memset(static_cast<void*>(&infos_.back()), kUntouched, sizeof(bp_device_info));
+        return {infos_.data(), static_cast<uint32_t>(size()), sizeof(bp_device_info)};
+    }
+    // R2 of module.h: the size in each record is the host's.
+    [[nodiscard]] bool intact() const {
+        const auto* guard = reinterpret_cast<const unsigned char*>(&infos_.back());
+        return std::all_of(guard, guard + sizeof(bp_device_info), [](unsigned char byte) { return byte == kUntouched; }) &&
+               std::all_of(infos_.begin(), infos_.end() - 1, [](const bp_device_info& i) { return i.struct_size == kSize; });
+    }
+    [[nodiscard]] size_t size() const { return infos_.size() - 1; }
+    [[nodiscard]] const bp_device_info& operator[](size_t i) const { return infos_[i]; }
+
+private:
+    static constexpr uint32_t kSize = BP_SIZE(bp_device_info, memory_source);
+    static constexpr unsigned char kUntouched = 0xa5;
+    std::vector<bp_device_info> infos_;
+};
+
 }  // namespace
 
 Module::Module(const discovery::Rated& rated, const std::shared_ptr<const HostServices>& services, Step step,
@@ -200,14 +225,10 @@ Module::~Module() {
 }
 
 std::vector<ListedDevice> Module::list(std::string& remark) const {
-    std::vector<bp_device_info> infos(16);
+    DeviceRoom infos(16);
     uint32_t count = 0;
     for (;;) {
-        for (bp_device_info& info : infos) {
-            info = {};
-            info.struct_size = BP_SIZE(bp_device_info, memory_source);
-        }
-        const bp_array room_for{infos.data(), static_cast<uint32_t>(infos.size()), sizeof(bp_device_info)};
+        const bp_array room_for = infos.prepared();
         base::ErrorRoom room;
         count = 0;
         const bp_code code = guarded_.call<&bp_module_api::list>(room, handle_, &room_for, &count);
@@ -215,9 +236,11 @@ std::vector<ListedDevice> Module::list(std::string& remark) const {
             throw LoadFailure{ReasonCode::no_devices, with_reason("it could not list its devices", code, room)};
         if (count > kMostDevices)
             throw LoadFailure{ReasonCode::bad_table, "it claims to have " + std::to_string(count) + " devices"};
+        if (!infos.intact())
+            throw LoadFailure{ReasonCode::bad_table, "it wrote beyond the room that it was given for its devices"};
         remark = clean(room.text());
         if (count <= infos.size()) break;
-        infos.resize(count);  // more than there was room for: ask again, there may be more still by then
+        infos = DeviceRoom(count);  // more than there was room for: ask again, there may be more still by then
     }
     std::vector<ListedDevice> devices;
     for (uint32_t i = 0; i < count; ++i) {

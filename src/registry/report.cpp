@@ -53,6 +53,7 @@ const char* name_of(ReasonCode code) noexcept {
         case ReasonCode::unloaded: return "unloaded";
         case ReasonCode::executable_stack: return "executable-stack";
         case ReasonCode::too_large: return "too-large";
+        case ReasonCode::not_tried: return "not-tried";
     }
     return "unknown";
 }
@@ -93,6 +94,7 @@ std::string Report::summary() const {
     for (const DeviceInfo& d : devices) {
         text << "  " << d.id << ": " << d.name << " [" << name_of(d.kind) << "]";
         if (!d.warning.empty()) text << ", " << d.warning;
+        if (!d.fault.empty()) text << ", " << d.fault;
         text << '\n';
     }
     if (devices.empty()) text << "  none\n";

@@ -23,6 +23,7 @@ Json of(const DeviceInfo& d) {
             {"units", d.units},
             {"features", d.features},
             {"warning", d.warning},
+            {"fault", d.fault},
             {"module", d.module.string()},
             {"module_version", d.module_version}};
 }

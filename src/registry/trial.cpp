@@ -1,8 +1,13 @@
 #include "registry/trial.hpp"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <locale>
 #include <span>
 #include <sstream>
+#include <system_error>
+#include <thread>
 
 #include "base/dynamic_library.hpp"
 #include "base/environment.hpp"
@@ -11,93 +16,44 @@
 #include "base/wall_clock.hpp"
 #include "discovery/sources.hpp"
 #include "registry/remembered.hpp"
+#include "registry/trial_record.hpp"
 
 namespace backplane::registry {
 
 namespace {
 
 namespace fs = std::filesystem;
+using std::chrono::milliseconds;
 
-constexpr int64_t kDay = 86400;
-constexpr int64_t kQuarantine = 30 * kDay;  // a driver may have been repaired in a way that nobody declared
-constexpr int64_t kHung = kDay / 24;        // a time-out says little: the machine may have been busy; next time it gets more
+constexpr int kMostAttempts = 6;
+constexpr size_t kMostAtATime = 8;
 
-int64_t in_future(int64_t seconds) {
-    return seconds +
-           std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+// "2.5", in seconds.
+std::optional<milliseconds> seconds_of(const char* variable) {
+    std::istringstream text(base::environment(variable).value_or(""));
+    text.imbue(std::locale::classic());
+    double seconds = 0;
+    constexpr double kDay = 86400;
+    if (!(text >> seconds) || !text.eof() || !(seconds > 0 && seconds <= kDay)) return std::nullopt;
+    return std::chrono::ceil<milliseconds>(std::chrono::duration<double>(seconds));
 }
 
-// What the child said, line by line: "step NAME", then "good" or "failed CODE TEXT", "changed WHAT", then "end".
-struct Record {
-    std::string step = "start", failure, changed;
-    ReasonCode code = ReasonCode::none;  // of the failure
-    bool good = false, complete = false;
-};
-
-Record parse(const std::string& text) {
-    Record record;
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-        if (line.compare(0, 5, "step ") == 0) record.step = line.substr(5, 32);
-        if (line == "good") record.good = true;
-        if (line.compare(0, 7, "failed ") == 0) {
-            const size_t start = std::min(line.find(' ', 7), line.size() - 1) + 1;
-            record.code = reason_code_of(line.substr(7, start - 8)).value_or(ReasonCode::open_failed);
-            record.failure = line.substr(start, 1100);
-        }
-        if (line.compare(0, 8, "changed ") == 0) record.changed = line.substr(8, 512);
-        if (line == "end") record.complete = true;
-    }
-    return record;
+std::string in_seconds(milliseconds time) {
+    std::ostringstream text;
+    text << std::chrono::duration<double>(time).count() << " s";
+    return text.str();
 }
 
-std::string last_words(const std::string& output) {
-    std::string text;
-    for (const char c : output) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-    text.erase(text.find_last_not_of(' ') + 1);
-    if (text.empty()) return {};
-    return "; its last output: \"" + (text.size() > 200 ? "..." + text.substr(text.size() - 200) : text) + '"';
+[[noreturn]] void cancelled() {
+    throw Error(Code::cancelled, "the search for devices was cancelled while a module was tried");
 }
 
-RememberedTrial judge(const base::ChildOutcome& child, double limit) {
+RememberedTrial untried(std::string why) {
     RememberedTrial t;
-    const Record record = parse(child.record);
-    const std::string where = " during '" + record.step + "'";
-    t.until = in_future(kQuarantine);
-    if (child.timed_out) {
-        t.trial = Trial::hung;
-        std::ostringstream seconds;
-        seconds << limit;
-        t.reason = "did not come back within " + seconds.str() + " s" + where;
-        t.until = in_future(kHung);
-    } else if (child.signal != 0) {
-        t.trial = Trial::crashed;
-        t.reason = "crashed with " + base::name_of_signal(child.signal) + where;
-    } else if (record.complete && record.good && child.exit_code <= 0) {
-        t.trial = Trial::good;
-        t.until = 0;
-        if (!record.changed.empty()) t.reason = "it changes " + record.changed + " of the process";
-        return t;
-    } else if (record.complete && !record.failure.empty()) {
-        t.trial = Trial::failed;
-        t.code = record.code;
-        t.reason = record.failure;
-        t.until = in_future(kDay / 24);
-        return t;
-    } else if (child.exit_code >= 0) {
-        t.trial = Trial::exited;
-        t.reason = "ended the process with exit code " + std::to_string(child.exit_code) + where;
-    } else {
-        t.trial = Trial::garbage;
-        t.reason = "left no complete record" + where;
-    }
-    t.reason += last_words(child.output);
+    t.trial = Trial::not_tried;
+    t.reason = std::move(why);
     return t;
 }
-
-}  // namespace
-
-namespace {
 
 // The first of these folders that has a probe which may be trusted.
 fs::path probe_in(std::span<const fs::path> places) {
@@ -126,6 +82,14 @@ fs::path find_probe_program() {
     return probe_in(places);
 }
 
+const DeviceFault* fault_of(std::span<const DeviceFault> faults, const DeviceInfo& device, size_t place) noexcept {
+    const auto found = std::find_if(faults.begin(), faults.end(), [&](const DeviceFault& f) {
+        if (!f.identity.empty() || !device.identity.empty()) return f.identity == device.identity;
+        return f.place == place && f.name == device.name;
+    });
+    return found == faults.end() ? nullptr : &*found;
+}
+
 fs::path state_folder(const ContextOptions& options) {
     if (!options.state_folder.empty()) return options.state_folder;
     if (options.use_environment)
@@ -135,14 +99,22 @@ fs::path state_folder(const ContextOptions& options) {
 }
 
 Trials::Trials(const ContextOptions& options, const std::map<std::string, std::string>& module_options)
-    : policy_(options.probe), limit_(options.probe_limit), program_(options.probe_program), store_(state_folder(options)) {
+    : policy_(options.probe),
+      limit_(options.probe_limit),
+      budget_(options.probe_budget),
+      cancel_(options.cancel),
+      program_(options.probe_program),
+      store_(state_folder(options)) {
     if (program_.empty()) program_ = find_probe_program();
     if (options.use_environment) {
         const std::string policy = base::environment("BACKPLANE_PROBE").value_or("");
         if (policy == "always") policy_ = ProbePolicy::always;
         if (policy == "first") policy_ = ProbePolicy::first;
         if (policy == "never") policy_ = ProbePolicy::never;
+        limit_ = seconds_of("BACKPLANE_PROBE_LIMIT").value_or(limit_);
+        budget_ = seconds_of("BACKPLANE_PROBE_BUDGET").value_or(budget_);
     }
+    budget_ = std::max(budget_, limit_);
     for (const auto& [name, value] : module_options) {
         arguments_.push_back(name + "=" + value);
         options_text_ += name + "=" + value + "\n";
@@ -155,57 +127,163 @@ fs::path Trials::program_for(const discovery::Inspection& module) const {
     return program_.empty() ? probe_in(beside) : program_;
 }
 
-RememberedTrial Trials::try_in_child(const discovery::Inspection& module, int attempt) const {
-    const auto limit = limit_ * attempt;
-    std::vector<std::string> arguments{module.path.string(),
-                                       std::to_string(std::chrono::ceil<std::chrono::seconds>(limit).count())};
-    arguments.insert(arguments.end(), arguments_.begin(), arguments_.end());
-    const base::ChildOutcome child = base::run_child(program_for(module), arguments, limit);
-    RememberedTrial t;
-    if (child.started) {
-        t = judge(child, std::chrono::duration<double>(limit).count());
-    } else {
-        t.reason = child.problem;
-    }
-    t.file = module.path.string();
-    t.when = base::unix_seconds();
-    t.attempts = attempt;
-    return t;
+// A module without a file of its own is in this process already, by the application's own naming.
+bool Trials::is_wanted(const discovery::Inspection& module) const {
+    return policy_ != ProbePolicy::never && module.wants_trial() && module.status.kind == base::FileStatus::Kind::regular;
 }
 
-Trials::Answer Trials::ask(const discovery::Inspection& module) const {
-    if (policy_ == ProbePolicy::never || !module.wants_trial()) return {};
-    if (program_for(module).empty())
-        return {ReasonCode::none,
-                {},
-                {},
-                module.path.filename().string() + " was not tried in a child process: there is no " +
-                    std::string(discovery::module_prefix()) + "probe beside this library or the module"};
-    const std::string key = key_of(module);
-    std::optional<RememberedTrial> known = store_.find(key);
-    if (known && known->by_hand && known->trial == Trial::good) return {};
-    std::string problem;  // of remembering
-    const int attempt = known && known->trial == Trial::hung ? std::min(known->attempts + 1, 6) : 1;
-    if (!known || known->expired || policy_ == ProbePolicy::always) {
-        known = try_in_child(module, attempt);
-        if (known->trial == Trial::not_tried)
-            return {ReasonCode::none,
-                    {},
-                    {},
-                    module.path.filename().string() + " was not tried in a child process: " + known->reason};
-        problem = store_.remember(key, *known);
+void Trials::prepare(std::span<const discovery::Inspection* const> modules) {
+    std::vector<Wanted> wanted;
+    for (const discovery::Inspection* module : modules) {
+        if (!is_wanted(*module)) continue;
+        std::string key = key_of(*module);
+        if (fresh_.count(key) != 0) continue;
+        const std::optional<RememberedTrial> known = store_.find(key);
+        const bool trusted = known && known->by_hand && known->trial == Trial::good;
+        if (trusted || (known && !known->expired && policy_ != ProbePolicy::always)) {
+            fresh_[key] = {nullptr, key, known->attempts, *known, {}};
+            continue;
+        }
+        const int attempt = known && known->trial == Trial::hung ? std::min(known->attempts + 1, kMostAttempts) : 1;
+        wanted.push_back({module, std::move(key), attempt, {}, {}});
     }
-    std::string note;
-    if (!problem.empty())
-        note = "trials of modules cannot be remembered and are made at each start: " + problem +
-               "; name a folder that can be written to with BACKPLANE_STATE_DIR";
-    if (known->trial == Trial::good) return {ReasonCode::none, known->reason, {}, note};
+    if (wanted.empty()) return;
+    try_side_by_side(wanted);
+    for (Wanted& w : wanted) {
+        w.outcome.file = w.module->path.string();
+        w.outcome.when = base::unix_seconds();
+        w.outcome.attempts = w.attempt;
+        if (w.outcome.trial != Trial::not_tried) w.problem = store_.remember(w.key, w.outcome);
+        fresh_[w.key] = w;
+    }
+}
+
+// Children wait for drivers and disks more than they compute.
+void Trials::try_side_by_side(std::vector<Wanted>& wanted) {
+    const Clock::time_point start = Clock::now();
+    const Clock::time_point deadline = start + budget_ - std::min(spent_, budget_);
+    std::atomic<size_t> next{0};
+    std::atomic<bool> was_cancelled{false};
+    auto work = [&] {
+        for (size_t i = 0; (i = next++) < wanted.size() && !was_cancelled;) {
+            try {
+                wanted[i].outcome = try_in_child(wanted[i], deadline);
+            } catch (const Error&) {
+                was_cancelled = true;
+            } catch (const std::exception& error) {
+                wanted[i].outcome = untried(error.what());
+            }
+        }
+    };
+    const size_t most = std::clamp<size_t>(std::thread::hardware_concurrency(), 2, kMostAtATime);
+    std::vector<std::thread> helpers;
+    try {
+        while (helpers.size() + 1 < std::min(most, wanted.size())) helpers.emplace_back(work);
+    } catch (const std::system_error&) {  // no thread to be had: fewer at a time
+    }
+    work();
+    for (std::thread& helper : helpers) helper.join();
+    spent_ += std::chrono::duration_cast<milliseconds>(Clock::now() - start);
+    if (was_cancelled) cancelled();
+}
+
+std::vector<std::string> Trials::arguments_for(const Wanted& wanted, milliseconds limit,
+                                               const std::vector<DeviceFault>& skipped) const {
+    std::vector<std::string> arguments{wanted.module->path.string(),
+                                       std::to_string(std::chrono::ceil<std::chrono::seconds>(limit).count())};
+    for (const DeviceFault& fault : skipped) arguments.push_back("--skip=" + std::to_string(fault.place));
+    arguments.insert(arguments.end(), arguments_.begin(), arguments_.end());
+    return arguments;
+}
+
+// Where a device ends the child, the module is tried once more without that device, so that one bad device costs no other.
+RememberedTrial Trials::try_in_child(const Wanted& wanted, Clock::time_point deadline) const {
+    const fs::path program = program_for(*wanted.module);
+    if (program.empty())
+        return untried("there is no " + std::string(discovery::module_prefix()) +
+                       "probe that may be trusted beside this library or the module");
+    std::vector<DeviceFault> skipped;
+    std::optional<RememberedTrial> first;
+    bool again = false;
+    for (;;) {
+        const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+        const milliseconds limit = std::min(limit_ * wanted.attempt, left);
+        const std::string used_up = "the time for trials, " + in_seconds(budget_) + ", was used up";
+        if (limit.count() <= 0) return first.value_or(untried(used_up));
+        const base::ChildOutcome child =
+            base::run_supervised(program, arguments_for(wanted, limit, skipped), limit, left, cancel_);
+        if (child.cancelled) cancelled();
+        if (!child.started) return untried(child.problem);
+        const TrialRecord record(child.record);
+        if (child.cut_short) {
+            if (again)
+                return untried("the process that tried it was ended from outside, twice, during '" + record.step + "'");
+            again = true;
+            continue;
+        }
+        // Others had left it too little, or it was busy to the end: that it did not come back in time says nothing.
+        if (child.timed_out && (left < limit_ * 9 / 10 || child.silent < limit_ / 2))
+            return first.value_or(untried(used_up));
+        RememberedTrial outcome = judge_trial(child, record, limit);
+        if (outcome.trial == Trial::good) {
+            outcome.faults.insert(outcome.faults.begin(), skipped.begin(), skipped.end());
+            if (first) outcome.until = outcome.until == 0 ? first->until : std::min(outcome.until, first->until);
+            return outcome;
+        }
+        if (!first) first = outcome;
+        const std::optional<DeviceFault> fault = fault_of_device(child, record);
+        if (!fault) return outcome;
+        skipped.push_back(*fault);
+        if (skipped.size() >= std::min(record.devices, kMostDevicesTried)) return *first;
+    }
+}
+
+Trials::Answer Trials::not_tried(const discovery::Inspection& module, const std::string& why) const {
+    Answer answer;
+    answer.code = ReasonCode::not_tried;
+    answer.reason = "it could not be tried in a child process: " + why;
+    answer.remedy =
+        program_for(module).empty()
+            ? "install " + std::string(discovery::module_prefix()) +
+                  "probe beside the module files, or load it untried with BACKPLANE_PROBE=never"
+            : "start again when the system has processes, descriptors and time to spare (BACKPLANE_PROBE_BUDGET), "
+              "or load it untried with BACKPLANE_PROBE=never";
+    return answer;
+}
+
+Trials::Answer Trials::ask(const discovery::Inspection& module) {
+    if (!is_wanted(module)) return {};
+    const std::string key = key_of(module);
+    const std::array<const discovery::Inspection*, 1> alone{&module};
+    if (fresh_.count(key) == 0) prepare(alone);
+    const Wanted tried = std::move(fresh_.extract(key).mapped());
+    const RememberedTrial& known = tried.outcome;
+    Answer answer;
+    if (!tried.problem.empty())
+        answer.note = "trials of modules cannot be remembered and are made at each start: " + tried.problem +
+                      "; name a folder that can be written to with BACKPLANE_STATE_DIR";
     const std::string remembered =
-        problem.empty() ? remembered_text(known->when, known->until, module.path, store_.folder()) : std::string();
-    if (known->trial == Trial::failed) return {known->code, known->reason, remembered, note};
-    const std::string remedy = "update its driver or the module" + (remembered.empty() ? "" : "; " + remembered);
-    const ReasonCode code = known->trial == Trial::hung ? ReasonCode::timed_out : ReasonCode::quarantined;
-    return {code, known->reason + " when it was tried in a child process", remedy, note};
+        tried.problem.empty() ? remembered_text(known.when, known.until, module.path, store_.folder()) : std::string();
+    answer.reason = known.reason;
+    switch (known.trial) {
+        case Trial::good:
+            answer.faults = known.faults;
+            answer.put_back = known.put_back;
+            answer.keep_mapped = known.keep_mapped;
+            if (known.put_back || known.keep_mapped || known.left_processes)
+                answer.note = module.path.filename().string() + ": " + known.reason;
+            return answer;
+        case Trial::not_tried: return not_tried(module, known.reason);
+        case Trial::failed:
+            answer.code = known.code;
+            answer.remedy = remembered;
+            return answer;
+        case Trial::hung: answer.code = ReasonCode::timed_out; break;
+        default: answer.code = ReasonCode::quarantined; break;
+    }
+    answer.reason += " when it was tried in a child process";
+    answer.remedy = "update its driver or the module" + (remembered.empty() ? "" : "; " + remembered);
+    return answer;
 }
 
 }  // namespace backplane::registry

@@ -1,9 +1,14 @@
 // First contact: a module that is not known to be good is tried in a child process before it comes into this one.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "backplane/context.hpp"
 #include "discovery/inspect.hpp"
@@ -11,17 +16,34 @@
 
 namespace backplane::registry {
 
+// A driver with more devices than that shows with these whether it works.
+inline constexpr uint32_t kMostDevicesTried = 8;
+
+// Not for several threads at a time: the lock of its context is around all of it.
 class Trials {
 public:
     Trials(const ContextOptions& options, const std::map<std::string, std::string>& module_options);
 
-    // May this module be loaded here? No code: yes, and the reason is what to know of it. Consults what is remembered, tries it in a child when nothing is, remembers.
+    // Tries those of which nothing is remembered, side by side, within what is left of the budget; ask() then knows. Throws Error(cancelled).
+    void prepare(std::span<const discovery::Inspection* const> modules);
+
+    // May this module be loaded here? No code: yes, and the reason is what to know of it. Consults what is remembered, tries it in a child when
+    // nothing is, remembers. One that wants a trial and cannot have one now is not loaded now. Throws Error(cancelled).
     struct Answer {
         ReasonCode code = ReasonCode::none;
         std::string reason, remedy;
-        std::string note;  // for the report: it was not tried, and why
+        std::string note;                 // for the report: what it does to its process
+        std::vector<DeviceFault> faults;  // devices of it that are not to be chosen
+        bool put_back = false;            // it changes what a host wants as it was: base::KeepProcessState
+        bool keep_mapped = false;         // never to be unmapped, whatever it says of itself
     };
-    [[nodiscard]] Answer ask(const discovery::Inspection& module) const;
+    [[nodiscard]] Answer ask(const discovery::Inspection& module);
+
+    // A new search: the budget is whole again.
+    void begin() noexcept {
+        spent_ = {};
+        fresh_.clear();
+    }
 
     [[nodiscard]] const VerdictStore& store() const noexcept { return store_; }
     [[nodiscard]] std::string key_of(const discovery::Inspection& module) const {
@@ -30,15 +52,33 @@ public:
 
 private:
     [[nodiscard]] std::filesystem::path program_for(const discovery::Inspection& module) const;  // empty: there is none
-    [[nodiscard]] RememberedTrial try_in_child(const discovery::Inspection& module, int attempt) const;
+    using Clock = std::chrono::steady_clock;
+    struct Wanted {
+        const discovery::Inspection* module;
+        std::string key;
+        int attempt;
+        RememberedTrial outcome;
+        std::string problem;  // of remembering it
+    };
+    [[nodiscard]] bool is_wanted(const discovery::Inspection& module) const;
+    void try_side_by_side(std::vector<Wanted>& wanted);
+    [[nodiscard]] RememberedTrial try_in_child(const Wanted& wanted, Clock::time_point deadline) const;
+    [[nodiscard]] std::vector<std::string> arguments_for(const Wanted& wanted, std::chrono::milliseconds limit,
+                                                         const std::vector<DeviceFault>& skipped) const;
+    [[nodiscard]] Answer not_tried(const discovery::Inspection& module, const std::string& why) const;
 
     ProbePolicy policy_;
-    std::chrono::milliseconds limit_;
+    std::chrono::milliseconds limit_, budget_, spent_{};
+    const std::atomic<uint32_t>* cancel_;
     std::filesystem::path program_;
     std::vector<std::string> arguments_;  // options for the module
     std::string options_text_;
     VerdictStore store_;
+    std::map<std::string, Wanted> fresh_;  // of prepare(), until asked for
 };
+
+// What was found wrong with the device at `place` of its module's list; null: nothing.
+const DeviceFault* fault_of(std::span<const DeviceFault> faults, const DeviceInfo& device, size_t place) noexcept;
 
 // The program that tries modules: `backplane-probe` beside this library's modules; empty when there is none that may be trusted.
 std::filesystem::path find_probe_program();

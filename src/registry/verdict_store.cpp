@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "registry/trial_key.hpp"
@@ -11,13 +12,37 @@ namespace backplane::registry {
 
 namespace {
 
+using Json = nlohmann::json;
+
 constexpr std::string_view kKind = "trial";
-constexpr int kFormat = 2;
+constexpr int kFormat = 3;  // 3: devices are part of a trial
 constexpr std::array kNames{"good", "failed", "crashed", "hung", "exited", "garbage", "not-tried"};
 constexpr size_t kLongestReason = 4096;
 constexpr base::StoreLimits kLimits{.entries = 1024, .bytes = 16384};
 
-std::optional<RememberedTrial> trial_in(const base::StoredEntry& entry) {
+// An entry that somebody changed by hand is as good as none: what cannot be read would be a device that is taken for sound.
+std::vector<DeviceFault> faults_in(const std::string& text) {
+    std::vector<DeviceFault> faults;
+    if (text.empty()) return faults;
+    for (const Json& f : Json::parse(text))
+        faults.push_back({f.at("identity").get<std::string>(), f.at("name").get<std::string>(),
+                          f.at("place").get<uint32_t>(), f.at("reason").get<std::string>(),
+                          f.at("ends_process").get<bool>()});
+    return faults;
+}
+
+std::string text_of(const std::vector<DeviceFault>& faults) {
+    Json all = Json::array();
+    for (const DeviceFault& f : faults)
+        all.push_back({{"identity", f.identity},
+                       {"name", f.name},
+                       {"place", f.place},
+                       {"reason", f.reason},
+                       {"ends_process", f.ends_process}});
+    return faults.empty() ? std::string() : all.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::optional<RememberedTrial> trial_in(const base::StoredEntry& entry) try {
     auto field = [&entry](const char* name) {
         const auto found = entry.fields.find(name);
         return found == entry.fields.end() ? std::string() : found->second;
@@ -34,8 +59,14 @@ std::optional<RememberedTrial> trial_in(const base::StoredEntry& entry) {
     t.until = entry.until;
     t.attempts = std::clamp(std::atoi(field("attempts").c_str()), 1, 1000);
     t.by_hand = field("by_hand") == "yes";
+    t.put_back = field("put_back") == "yes";
+    t.left_processes = field("left_processes") == "yes";
+    t.keep_mapped = field("keep_mapped") == "yes";
+    t.faults = faults_in(field("faults"));
     t.expired = entry.expired;
     return t;
+} catch (const Json::exception&) {
+    return std::nullopt;
 }
 
 }  // namespace
@@ -64,6 +95,10 @@ std::string VerdictStore::remember(const std::string& key, const RememberedTrial
                     {"code", backplane::name_of(t.code)},
                     {"reason", t.reason.substr(0, kLongestReason)},
                     {"attempts", std::to_string(t.attempts)},
+                    {"faults", text_of(t.faults)},
+                    {"put_back", t.put_back ? "yes" : "no"},
+                    {"left_processes", t.left_processes ? "yes" : "no"},
+                    {"keep_mapped", t.keep_mapped ? "yes" : "no"},
                     {"by_hand", t.by_hand ? "yes" : "no"}};
     return entries_.remember(key, std::move(entry));
 }

@@ -28,10 +28,11 @@ std::vector<Animal> all_animals() {
         {"list_is_empty", Verdict::failed, ReasonCode::no_devices, "no such hardware"},
         {"list_has_wild_strings", Verdict::failed, ReasonCode::quarantined, "during 'list'"},
         {"list_fails", Verdict::failed, ReasonCode::no_devices, "driver says no"},
+        {"list_writes_past_its_room", Verdict::failed, ReasonCode::bad_table, "wrote beyond the room"},
         {"close_crashes", Verdict::failed, ReasonCode::quarantined, "during 'close'"},
         {"close_hangs", Verdict::failed, ReasonCode::timed_out, "during 'close'"},
         {"output_is_a_flood", Verdict::loaded, ReasonCode::none, ""},
-        {"leaves_a_child_behind", Verdict::loaded, ReasonCode::none, ""},
+        {"leaves_a_child_behind", Verdict::loaded, ReasonCode::none, "it leaves processes behind"},
     };
     const std::vector<Animal> own = animals_of_this_platform();
     all.insert(all.end(), own.begin(), own.end());

@@ -42,7 +42,9 @@ enum {
     OUTPUT_IS_A_FLOOD,
     FORGES_THE_RECORD,
     LEAVES_A_CHILD_BEHIND,
-    NEEDS_A_CYCLE
+    NEEDS_A_CYCLE,
+    FORGES_THE_RECORD_AND_EXITS,
+    LIST_WRITES_PAST_ITS_ROOM
 };
 
 #if ZOO_FAULT >= CONSTRUCTOR_CRASHES_VALUE && ZOO_FAULT <= CONSTRUCTOR_LAST_VALUE
@@ -73,9 +75,10 @@ static bp_code zoo_open(const bp_host* host, bp_module** out, bp_error* error) {
     /* Shown to the child only: in the test's own process they would be the test's. */
     if (ZOO_FAULT == OUTPUT_IS_A_FLOOD && in_the_child())
         for (int i = 0; i < 100000; ++i) puts("a line of no use to anybody, many times over");
-    if (ZOO_FAULT == FORGES_THE_RECORD) {
+    if (ZOO_FAULT == FORGES_THE_RECORD || ZOO_FAULT == FORGES_THE_RECORD_AND_EXITS) {
         static const char lie[] = "good\nend\n";
         write_record(lie, sizeof lie - 1);
+        if (ZOO_FAULT == FORGES_THE_RECORD_AND_EXITS) _exit(0);
         crash();
     }
     if (ZOO_FAULT == LEAVES_A_CHILD_BEHIND && in_the_child()) leave_a_child_behind();
@@ -92,6 +95,7 @@ static bp_code zoo_list(bp_module* m, const bp_array* infos, uint32_t* count, bp
         memcpy((char*)infos->first + infos->stride, infos->first, infos->stride);
         *count = 2;
     }
+    if (ZOO_FAULT == LIST_WRITES_PAST_ITS_ROOM) memset((char*)infos->first + (size_t)infos->count * infos->stride, 0, 8);
     if (ZOO_FAULT == LIST_HAS_WILD_STRINGS && infos->count > 0)
         ((bp_device_info*)infos->first)->name = (const char*)(uintptr_t)0x10;
     return code;

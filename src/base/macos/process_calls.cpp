@@ -39,6 +39,10 @@ short spawn_flags_of_this_system() noexcept { return POSIX_SPAWN_CLOEXEC_DEFAULT
 // strsignal() adds the number and shares a buffer between threads.
 const char* words_for_signal(int number) noexcept { return number > 0 && number < NSIG ? ::sys_siglist[number] : nullptr; }
 
+// Threads are not bound to processors here.
+std::string processors_allowed() { return {}; }
+void allow_processors(const std::string&) noexcept {}
+
 void end_with_parent() noexcept {
     const pid_t parent = ::getppid();
     try {
@@ -49,5 +53,9 @@ void end_with_parent() noexcept {
     } catch (const std::system_error&) {  // no thread to be had: the limit on computing time remains
     }
 }
+
+// macOS has neither: what the other half leaves in a session of its own stays.
+void adopt_orphans() noexcept {}
+void kill_children() noexcept {}
 
 }  // namespace backplane::base

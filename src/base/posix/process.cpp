@@ -1,6 +1,5 @@
 #include "base/process.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -11,63 +10,25 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
+#include <charconv>
+#include <optional>
 #include <system_error>
 #include <thread>
 
-#include "base/posix/process_calls.hpp"
+#include "base/posix/pipe.hpp"
+#include "base/process_record.hpp"
 
 namespace backplane::base {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
 
-constexpr size_t kMostRecord = 64 * 1024;
-constexpr size_t kMostOutput = 4 * 1024;
-constexpr int kRecord = 3;
-
-class Pipe {
-public:
-    Pipe() {
-        std::array<int, 2> ends{-1, -1};
-        if (open_pipe(ends)) {
-            read_ = ends[0];
-            write_ = ends[1];
-            ::fcntl(read_, F_SETFL, O_NONBLOCK);
-        }
-    }
-    ~Pipe() {
-        close_read();
-        close_write();
-    }
-    Pipe(const Pipe&) = delete;
-    Pipe& operator=(const Pipe&) = delete;
-    [[nodiscard]] int reading() const { return read_; }
-    [[nodiscard]] int writing() const { return write_; }
-    void close_read() { close_end(read_); }
-    void close_write() { close_end(write_); }
-
-    // Takes what is there; closes at the end. Keeps the last `most` bytes, or with `first` the first.
-    void drain(std::string& into, size_t most, bool first) {
-        std::array<char, 4096> block{};
-        for (;;) {
-            const ssize_t n = ::read(read_, block.data(), block.size());
-            if (n < 0 && errno == EINTR) continue;
-            if (n < 0 && errno == EAGAIN) return;
-            if (n <= 0) return close_read();
-            into.append(block.data(), static_cast<size_t>(n));
-            if (into.size() > most) first ? into.resize(most) : void(into.erase(0, into.size() - most));
-        }
-    }
-
-private:
-    static void close_end(int& end) {
-        if (end >= 0) ::close(end);
-        end = -1;
-    }
-    int read_ = -1, write_ = -1;
-};
+constexpr milliseconds kDrain{
+    50};  // what a child wrote before its end is there; what others that hold its pipes write is not waited for
+constexpr milliseconds kLook{20};  // between looks at what no pipe tells: a flag, the end of a child whose pipes others hold
+constexpr milliseconds kLastWords{1000};  // for a supervisor to end what it watches
 
 // posix_spawn with everything it may need undone.
 class Spawn {
@@ -86,13 +47,13 @@ public:
     posix_spawnattr_t attributes{};
 };
 
-int start(const std::filesystem::path& program, const std::vector<std::string>& arguments, const Pipe& output,
+int start(const std::filesystem::path& program, std::vector<std::string> arguments, const Pipe& input, const Pipe& output,
           const Pipe& record, pid_t& child) {
     Spawn spawn;
-    posix_spawn_file_actions_addopen(&spawn.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&spawn.actions, input.reading(), STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&spawn.actions, output.writing(), STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&spawn.actions, output.writing(), STDERR_FILENO);
-    posix_spawn_file_actions_adddup2(&spawn.actions, record.writing(), kRecord);
+    posix_spawn_file_actions_adddup2(&spawn.actions, record.writing(), kRecordStream);
     // The host's signal mask and ignored signals are its own affair.
     sigset_t none;
     sigset_t all;
@@ -103,63 +64,216 @@ int start(const std::filesystem::path& program, const std::vector<std::string>& 
     posix_spawnattr_setpgroup(&spawn.attributes, 0);
     posix_spawnattr_setflags(&spawn.attributes, static_cast<short>(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
                                                                    POSIX_SPAWN_SETSIGDEF | spawn_flags_of_this_system()));
-    std::vector<std::string> words{program.string()};
-    words.insert(words.end(), arguments.begin(), arguments.end());
+    arguments.insert(arguments.begin(), program.string());
     std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
+    for (std::string& word : arguments) argv.push_back(word.data());
     argv.push_back(nullptr);
     return ::posix_spawn(&child, program.c_str(), &spawn.actions, &spawn.attributes, argv.data(), inherited_variables());
 }
 
+// A child while it runs, and what becomes of it.
+class Child {
+public:
+    Child(milliseconds limit, milliseconds most, const std::atomic<uint32_t>* cancel, const std::string& secret)
+        : limit_(limit),
+          started_(Clock::now()),
+          last_(started_ + most),
+          deadline_(std::min(started_ + limit, last_)),
+          cancel_(cancel),
+          supervised_(!secret.empty()),
+          reader_(secret) {}
+
+    // `words`: what its input holds. False: `outcome.problem` says why.
+    bool start(const std::filesystem::path& program, const std::vector<std::string>& arguments, std::string_view words) {
+        if (const int error = input_.error() + output_.error() + record_.error(); error != 0)
+            return fail("no pipe", input_.error() != 0 ? input_.error() : output_.error() != 0 ? output_.error() : error);
+        // Before it is started: writing to a pipe that nobody reads would be a signal to the host.
+        if (!write_all(input_.writing(), words)) return fail("no pipe", errno);
+        if (!supervised_) input_.close_write();
+        if (const int error = base::start(program, arguments, input_, output_, record_, child_); error != 0)
+            return fail("it could not be started", error);
+        outcome.started = true;
+        input_.close_read();
+        output_.close_write();
+        record_.close_write();
+        return true;
+    }
+
+    void watch() {
+        while (!ended() && !stopped()) wait(deadline_);
+        if (!ended()) end_it();
+        const Clock::time_point until = Clock::now() + kDrain;
+        while ((output_.reading() >= 0 || record_.reading() >= 0) && Clock::now() < until && wait(until)) {
+        }
+        ::kill(-child_, SIGKILL);  // what it started, too
+        reap();
+        if (supervised_)
+            take_last_words();
+        else
+            take_status();
+        outcome.seconds = std::chrono::duration<double>(ended_at_ - started_).count();
+    }
+
+    ChildOutcome outcome;
+
+private:
+    bool fail(const char* what, int error) {
+        outcome.problem = std::string(what) + ": " + std::generic_category().message(error);
+        return false;
+    }
+
+    // Of the child itself: a supervisor alone holds its record's end, so that this needs no wait(), which others may have called.
+    bool ended() {
+        if (!gone_ && (supervised_ ? record_.reading() < 0 : is_reaped())) {
+            gone_ = true;
+            ended_at_ = Clock::now();
+        }
+        return gone_;
+    }
+
+    bool is_reaped() {
+        if (!status_ && !lost_) {
+            int status = 0;
+            const pid_t done = ::waitpid(child_, &status, WNOHANG);
+            if (done == child_) status_ = status;
+            lost_ = done < 0 && errno != EINTR;  // a host that ignores SIGCHLD, or waits for any child, has taken it
+        }
+        return status_ || lost_;
+    }
+
+    bool stopped() {
+        if (cancel_ != nullptr && cancel_->load() != 0) outcome.cancelled = true;
+        if (!outcome.cancelled && Clock::now() >= deadline_) {
+            outcome.timed_out = true;
+            outcome.silent = std::chrono::ceil<milliseconds>(Clock::now() - spoke_);
+        }
+        return outcome.cancelled || outcome.timed_out;
+    }
+
+    // A supervisor ends what it watches when nobody holds the other end of its input, also when this process is no more.
+    void end_it() {
+        input_.close_write();
+        const Clock::time_point until = Clock::now() + (supervised_ ? kLastWords : milliseconds(0));
+        while (!ended() && Clock::now() < until) wait(until);
+        ended_at_ = Clock::now();
+        if (!supervised_ || !ended()) ::kill(-child_, SIGKILL);
+        gone_ = true;
+    }
+
+    // For output, an end, or a moment. False: nothing came.
+    bool wait(Clock::time_point until) {
+        if (output_.reading() < 0 && record_.reading() < 0) {  // it is gone or about to be, unless it closed them itself
+            std::this_thread::sleep_for(std::chrono::microseconds(200));
+            return false;
+        }
+        const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
+        const auto most = supervised_ && cancel_ == nullptr ? milliseconds(1000) : kLook;
+        std::array<pollfd, 2> ends{pollfd{output_.reading(), POLLIN, 0}, pollfd{record_.reading(), POLLIN, 0}};
+        if (::poll(ends.data(), ends.size(), static_cast<int>(std::clamp(left, milliseconds(0), most).count())) <= 0)
+            return false;
+        if (ends[0].revents != 0) {
+            outcome.output += output_.drain();
+            if (outcome.output.size() > kMostOutput) outcome.output.erase(0, outcome.output.size() - kMostOutput);
+        }
+        if (ends[1].revents != 0) {
+            const std::string bytes = record_.drain();
+            const std::string lines = supervised_ ? reader_.take(bytes) : bytes;
+            outcome.record += lines;
+            if (supervised_ && !lines.empty()) {
+                spoke_ = Clock::now();
+                deadline_ = std::min(spoke_ + limit_, last_);
+            }
+            if (!supervised_ && outcome.record.size() > kMostRecord) outcome.record.resize(kMostRecord);
+        }
+        return true;
+    }
+
+    // It has been killed or is about to be gone.
+    void reap() {
+        while (!is_reaped()) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+
+    void take_status() {
+        if (!status_ || outcome.timed_out || outcome.cancelled) return;
+        if (WIFEXITED(*status_)) outcome.exit_code = WEXITSTATUS(*status_);
+        if (WIFSIGNALED(*status_)) outcome.signal = WTERMSIG(*status_);
+        outcome.cut_short = comes_from_outside(outcome.signal);
+    }
+
+    // Takes its own lines out of the record; those of the half that works begin with "said ".
+    void take_last_words() {
+        std::string said;
+        bool told = false;
+        int worker = 0;
+        for (size_t at = 0; at < outcome.record.size();) {
+            const size_t end = std::min(outcome.record.find('\n', at), outcome.record.size());
+            const std::string_view line = std::string_view(outcome.record).substr(at, end - at);
+            at = end + 1;
+            if (line.starts_with(kSaid)) said.append(line.substr(kSaid.size())).append("\n");
+            if (line.starts_with(kWorker)) worker = number(line.substr(kWorker.size()));
+            if (line.starts_with(kExited)) told = true, outcome.exit_code = number(line.substr(kExited.size()));
+            if (line.starts_with(kSignalled)) told = true, outcome.signal = number(line.substr(kSignalled.size()));
+            if (line.starts_with(kProblem)) outcome.problem = line.substr(kProblem.size());
+            if (line == kLeft) outcome.left_processes = true;
+        }
+        outcome.record = std::move(said);
+        if (!told && worker > 1) ::kill(-worker, SIGKILL);  // it was ended before it could
+        outcome.started = outcome.problem.empty();
+        outcome.cut_short = !told || comes_from_outside(outcome.signal);
+        if (!outcome.timed_out && !outcome.cancelled) return;
+        outcome.cut_short = false;
+        outcome.exit_code = -1;
+        outcome.signal = 0;
+    }
+
+    static int number(std::string_view text) {
+        int value = 0;
+        std::from_chars(text.data(), text.data() + text.size(), value);
+        return value;
+    }
+
+    // What no fault of the program itself raises: a shell, a service manager, the kernel short of memory.
+    static bool comes_from_outside(int number) {
+        return number == SIGKILL || number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
+    }
+
+    milliseconds limit_;
+    Clock::time_point started_, last_, deadline_, spoke_ = started_, ended_at_;
+    const std::atomic<uint32_t>* cancel_;
+    bool supervised_;
+    RecordReader reader_;
+    Pipe input_, output_, record_;
+    pid_t child_ = -1;
+    std::optional<int> status_;
+    bool lost_ = false, gone_ = false;
+};
+
 }  // namespace
 
-ChildOutcome run_child(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                       std::chrono::milliseconds limit) {
-    ChildOutcome outcome;
-    Pipe output;
-    Pipe record;
-    // A pipe that landed on 3 would be overwritten by the one made for it.
-    if (output.writing() < 0 || record.writing() < 0) {
-        outcome.problem = "no pipe: " + std::generic_category().message(errno);
-        return outcome;
-    }
-    pid_t child = -1;
-    const Clock::time_point started = Clock::now();
-    if (const int error = start(program, arguments, output, record, child); error != 0) {
-        outcome.problem = std::generic_category().message(error);
-        return outcome;
-    }
-    outcome.started = true;
-    output.close_write();
-    record.close_write();
+ChildOutcome run_child(const std::filesystem::path& program, const std::vector<std::string>& arguments, milliseconds limit,
+                       const std::atomic<uint32_t>* cancel) {
+    Child child(limit, limit, cancel, {});
+    if (child.start(program, arguments, {})) child.watch();
+    return std::move(child.outcome);
+}
 
-    const Clock::time_point deadline = started + limit;
-    while (output.reading() >= 0 || record.reading() >= 0) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-        if (left <= 0) break;
-        std::array<pollfd, 2> ends{pollfd{output.reading(), POLLIN, 0}, pollfd{record.reading(), POLLIN, 0}};
-        if (::poll(ends.data(), ends.size(), static_cast<int>(std::min<int64_t>(left, 1000))) < 0 && errno != EINTR) break;
-        if (ends[0].revents != 0) output.drain(outcome.output, kMostOutput, false);
-        if (ends[1].revents != 0) record.drain(outcome.record, kMostRecord, true);
+ChildOutcome run_supervised(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                            milliseconds limit, milliseconds most, const std::atomic<uint32_t>* cancel) {
+    std::string secret;
+    std::string input;
+    try {
+        secret = make_secret();
+        input = secret + " " + make_secret() + "\n";
+    } catch (const std::exception& error) {
+        ChildOutcome none;
+        none.problem = std::string("no random number to be had: ") + error.what();
+        return none;
     }
-    // Both ends closed: it is gone or about to be, unless it closed them itself and goes on.
-    int status = 0;
-    pid_t done = 0;
-    for (; (done = ::waitpid(child, &status, WNOHANG)) == 0 && Clock::now() < deadline;)
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
-    outcome.timed_out = done == 0;
-    ::kill(-child, SIGKILL);  // what it started, too
-    if (done == 0) {
-        while ((done = ::waitpid(child, &status, 0)) < 0 && errno == EINTR) {
-        }
-    }
-    // A host that ignores SIGCHLD, or waits for any child, has taken the status: only the record can tell then.
-    if (done == child && !outcome.timed_out) {
-        if (WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);
-        if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
-    }
-    outcome.seconds = std::chrono::duration<double>(Clock::now() - started).count();
-    return outcome;
+    std::vector<std::string> words{kSupervised};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    Child child(limit, most, cancel, secret);
+    if (child.start(program, words, input)) child.watch();
+    return std::move(child.outcome);
 }
 
 std::string name_of_signal(int number) {
@@ -178,14 +292,8 @@ void limit_this_process(unsigned seconds) noexcept {
 }
 
 bool write_record(const std::string& text) noexcept {
-    size_t done = 0;
-    while (done < text.size()) {
-        const ssize_t n = ::write(kRecord, text.data() + done, text.size() - done);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        done += static_cast<size_t>(n);
-    }
-    return true;
+    const std::string secret = kept_secret();
+    return write_all(kRecordStream, secret.empty() ? text : signed_lines(secret, text));
 }
 
 void leave_process(int exit_code) noexcept { ::_exit(exit_code); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 
 namespace backplane::base {
 
@@ -17,7 +18,16 @@ short spawn_flags_of_this_system() noexcept;
 // "Segmentation fault"; null: no such signal.
 const char* words_for_signal(int number) noexcept;
 
+// The processors that the calling thread may run on, as text and back; empty: the system does not tell.
+std::string processors_allowed();
+void allow_processors(const std::string& processors) noexcept;
+
 // From now on this process ends when its parent does.
 void end_with_parent() noexcept;
+
+// Processes whose parent ends become this one's, where the system has that; and this process can be neither traced nor read by them.
+void adopt_orphans() noexcept;
+// Kills the children of this process, as far as the system names them.
+void kill_children() noexcept;
 
 }  // namespace backplane::base

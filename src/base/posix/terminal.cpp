@@ -28,6 +28,8 @@ int terminal_columns() noexcept {
     return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
+const std::atomic<uint32_t>* interrupt_flag() noexcept { return interrupted.load(); }
+
 void interrupt_sets(std::atomic<uint32_t>& flag) noexcept {
     interrupted.store(&flag);
     struct sigaction action {};

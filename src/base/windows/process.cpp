@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/process_record.hpp"
 #include "base/windows/system.hpp"
 
 namespace backplane::base {
@@ -18,9 +19,7 @@ namespace {
 using windows::Handle;
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMostRecord = 64 * 1024;
-constexpr size_t kMostOutput = 4 * 1024;
-constexpr int kRecord = 3;
+constexpr std::chrono::milliseconds kDrain{50};  // what others that hold the pipes write is not waited for
 
 class Pipe {
 public:
@@ -31,25 +30,27 @@ public:
         if (::CreatePipe(&read, &write, &inherited, 0) == 0) return;
         read_.reset(read);
         write_.reset(write);
-        ::SetHandleInformation(read, HANDLE_FLAG_INHERIT, 0);
     }
+    // The child is to inherit one end only.
+    void keep_reading() { ::SetHandleInformation(read_.get(), HANDLE_FLAG_INHERIT, 0); }
+    void keep_writing() { ::SetHandleInformation(write_.get(), HANDLE_FLAG_INHERIT, 0); }
     [[nodiscard]] bool open() const { return read_ != nullptr; }
+    [[nodiscard]] HANDLE reading() const { return read_.get(); }
     [[nodiscard]] HANDLE writing() const { return write_.get(); }
+    void close_read() { read_.reset(); }
     void close_write() { write_.reset(); }
 
-    // Takes what is there; closes at the end. Keeps the last `most` bytes, or with `first` the first.
-    void drain(std::string& into, size_t most, bool first) {
+    // What is there, at most a block; closes at the end.
+    std::string drain() {
         std::array<char, 4096> block{};
-        while (read_) {
-            DWORD there = 0;
-            DWORD n = 0;
-            const bool alive = ::PeekNamedPipe(read_.get(), nullptr, 0, nullptr, &there, nullptr) != 0;
-            if (alive && there == 0) return;
-            const DWORD wanted = std::min<DWORD>(there, block.size());
-            if (!alive || ::ReadFile(read_.get(), block.data(), wanted, &n, nullptr) == 0 || n == 0) return read_.reset();
-            into.append(block.data(), n);
-            if (into.size() > most) first ? into.resize(most) : void(into.erase(0, into.size() - most));
-        }
+        DWORD there = 0;
+        DWORD n = 0;
+        if (!read_) return {};
+        const bool alive = ::PeekNamedPipe(read_.get(), nullptr, 0, nullptr, &there, nullptr) != 0;
+        if (alive && there == 0) return {};
+        const DWORD wanted = std::min<DWORD>(there, block.size());
+        if (!alive || ::ReadFile(read_.get(), block.data(), wanted, &n, nullptr) == 0 || n == 0) read_.reset();
+        return {block.data(), n};
     }
 
 private:
@@ -70,7 +71,7 @@ std::wstring quoted(const std::wstring& word) {
 }
 
 // What the C runtime of the child opens as descriptors 0 to 3: a count, flags, handles.
-std::vector<BYTE> descriptors(const std::array<HANDLE, kRecord + 1>& handles) {
+std::vector<BYTE> descriptors(const std::array<HANDLE, kRecordStream + 1>& handles) {
     constexpr BYTE kOpen = 0x01;
     const auto count = static_cast<int>(handles.size());
     std::vector<BYTE> block(sizeof count + handles.size() * (1 + sizeof(HANDLE)));
@@ -115,19 +116,16 @@ Handle make_job() {
     return job;
 }
 
-Handle start(const std::filesystem::path& program, const std::vector<std::string>& arguments, HANDLE job, const Pipe& output,
-             const Pipe& record) {
-    SECURITY_ATTRIBUTES inherited{sizeof inherited, nullptr, TRUE};
-    const Handle nothing(
-        ::CreateFileW(L"NUL", GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE, &inherited, OPEN_EXISTING, 0, nullptr));
+Handle start(const std::filesystem::path& program, const std::vector<std::string>& arguments, HANDLE job, const Pipe& input,
+             const Pipe& output, const Pipe& record) {
     std::wstring line = quoted(program.native());
     for (const std::string& argument : arguments) line += L" " + quoted(windows::to_wide(argument));
-    std::vector<BYTE> block = descriptors({nothing.get(), output.writing(), output.writing(), record.writing()});
-    Inherited handles({nothing.get(), output.writing(), record.writing()});
+    std::vector<BYTE> block = descriptors({input.reading(), output.writing(), output.writing(), record.writing()});
+    Inherited handles({input.reading(), output.writing(), record.writing()});
     STARTUPINFOEXW how{};
     how.StartupInfo.cb = sizeof how;
     how.StartupInfo.dwFlags = STARTF_USESTDHANDLES;
-    how.StartupInfo.hStdInput = nothing.get();
+    how.StartupInfo.hStdInput = input.reading();
     how.StartupInfo.hStdOutput = output.writing();
     how.StartupInfo.hStdError = output.writing();
     how.StartupInfo.cbReserved2 = static_cast<WORD>(block.size());
@@ -179,50 +177,120 @@ constexpr std::array kExceptions{
     ExceptionName{0x20474343, "C++ exception"},
 };
 
-}  // namespace
+// How many processes are in it still.
+DWORD members(HANDLE job) {
+    JOBOBJECT_BASIC_ACCOUNTING_INFORMATION counts{};
+    return ::QueryInformationJobObject(job, JobObjectBasicAccountingInformation, &counts, sizeof counts, nullptr) != 0
+               ? counts.ActiveProcesses
+               : 0;
+}
 
-ChildOutcome run_child(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                       std::chrono::milliseconds limit) {
+// How the child ended, when it did by itself.
+void take_code(const Handle& child, ChildOutcome& outcome) {
+    DWORD code = 0;
+    if (::GetExitCodeProcess(child.get(), &code) == 0)
+        outcome.cut_short = true;
+    else
+        is_exception(code) ? outcome.signal = static_cast<int>(code) : outcome.exit_code = static_cast<int>(code);
+}
+
+// With a secret only the lines that begin with it are the child's record; `words` is what its input holds.
+ChildOutcome run(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                 std::chrono::milliseconds limit, std::chrono::milliseconds most, const std::atomic<uint32_t>* cancel,
+                 const std::string& words, const std::string& secret) {
     ChildOutcome outcome;
+    Pipe input;
     Pipe output;
     Pipe record;
+    RecordReader reader(secret);
     const Handle job = make_job();
-    if (!output.open() || !record.open() || !job) {
+    DWORD written = 0;
+    if (!input.open() || !output.open() || !record.open() || !job ||
+        (!words.empty() &&
+         ::WriteFile(input.writing(), words.data(), static_cast<DWORD>(words.size()), &written, nullptr) == 0)) {
         outcome.problem = "no pipe: " + windows::words_for(::GetLastError());
         return outcome;
     }
+    input.keep_writing();
+    output.keep_reading();
+    record.keep_reading();
     const Clock::time_point started = Clock::now();
-    const Handle child = start(program, arguments, job.get(), output, record);
+    const Handle child = start(program, arguments, job.get(), input, output, record);
     if (!child) {
-        outcome.problem = windows::words_for(::GetLastError());
+        outcome.problem = "it could not be started: " + windows::words_for(::GetLastError());
         return outcome;
     }
     outcome.started = true;
+    input.close_read();
+    input.close_write();
     output.close_write();
     record.close_write();
 
     // Pipes cannot be waited for with a limit; what is in them is looked at every other millisecond.
-    const Clock::time_point deadline = started + limit;
+    const Clock::time_point last = started + most;
+    Clock::time_point spoke = started;
+    Clock::time_point deadline = std::min(started + limit, last);
     bool gone = false;
-    while ((output.open() || record.open() || !gone) && Clock::now() < deadline) {
-        output.drain(outcome.output, kMostOutput, false);
-        record.drain(outcome.record, kMostRecord, true);
-        if (gone)
-            ::Sleep(1);
-        else
-            gone = ::WaitForSingleObject(child.get(), 2) == WAIT_OBJECT_0;
+    while ((output.open() || record.open() || !gone) && Clock::now() < deadline && !outcome.cancelled) {
+        outcome.output += output.drain();
+        if (outcome.output.size() > kMostOutput) outcome.output.erase(0, outcome.output.size() - kMostOutput);
+        const std::string bytes = record.drain();
+        const std::string lines = secret.empty() ? bytes : reader.take(bytes);
+        outcome.record += lines;
+        if (!gone && !secret.empty() && !lines.empty()) {
+            spoke = Clock::now();
+            deadline = std::min(spoke + limit, last);
+        }
+        if (outcome.record.size() > kMostRecord) outcome.record.resize(kMostRecord);
+        outcome.cancelled = !gone && cancel != nullptr && cancel->load() != 0;
+        if (gone) {
+            if (bytes.empty()) ::Sleep(1);
+        } else if (::WaitForSingleObject(child.get(), bytes.empty() ? 2 : 0) == WAIT_OBJECT_0) {
+            gone = true;
+            outcome.seconds = std::chrono::duration<double>(Clock::now() - started).count();
+            deadline = Clock::now() + kDrain;  // what it wrote is there
+        }
     }
-    outcome.timed_out = !gone;
-    DWORD code = 0;
-    if (gone && ::GetExitCodeProcess(child.get(), &code) != 0)
-        is_exception(code) ? outcome.signal = static_cast<int>(code) : outcome.exit_code = static_cast<int>(code);
+    outcome.timed_out = !gone && !outcome.cancelled;
+    if (outcome.timed_out) outcome.silent = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - spoke);
+    if (gone) take_code(child, outcome);
+    outcome.left_processes = gone && members(job.get()) != 0;
     ::TerminateJobObject(job.get(), 1);  // what it started, too
     if (!gone) {
         ::TerminateProcess(child.get(), 1);
         ::WaitForSingleObject(child.get(), 5000);
+        outcome.seconds = std::chrono::duration<double>(Clock::now() - started).count();
     }
-    outcome.seconds = std::chrono::duration<double>(Clock::now() - started).count();
     return outcome;
+}
+
+}  // namespace
+
+ChildOutcome run_child(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                       std::chrono::milliseconds limit, const std::atomic<uint32_t>* cancel) {
+    return run(program, arguments, limit, limit, cancel, {}, {});
+}
+
+ChildOutcome run_supervised(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                            std::chrono::milliseconds limit, std::chrono::milliseconds most,
+                            const std::atomic<uint32_t>* cancel) {
+    const std::string secret = make_secret();
+    std::vector<std::string> words{kSupervised};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return run(program, words, limit, most, cancel, secret + "\n", secret);
+}
+
+// The job object watches: there is no second half.
+bool supervise() noexcept {
+    std::array<char, kSecretLength> secret{};
+    size_t there = 0;
+    while (there < secret.size()) {
+        const int n = ::_read(0, secret.data() + there, static_cast<unsigned>(secret.size() - there));
+        if (n <= 0) return false;
+        there += static_cast<size_t>(n);
+    }
+    keep_secret({secret.data(), secret.size()});
+    return true;
 }
 
 std::string name_of_signal(int number) {
@@ -248,10 +316,12 @@ void limit_this_process(unsigned seconds) noexcept {
 }
 
 bool write_record(const std::string& text) noexcept {
+    const std::string secret = kept_secret();
+    const std::string lines = secret.empty() ? text : signed_lines(secret, text);
     size_t done = 0;
-    while (done < text.size()) {
-        const int n =
-            ::_write(kRecord, text.data() + done, static_cast<unsigned>(std::min<size_t>(text.size() - done, 1 << 20)));
+    while (done < lines.size()) {
+        const int n = ::_write(kRecordStream, lines.data() + done,
+                               static_cast<unsigned>(std::min<size_t>(lines.size() - done, 1 << 20)));
         if (n <= 0) return false;
         done += static_cast<size_t>(n);
     }

@@ -62,6 +62,8 @@ int terminal_columns() noexcept {
     return facts.srWindow.Right - facts.srWindow.Left + 1;
 }
 
+const std::atomic<uint32_t>* interrupt_flag() noexcept { return interrupted.load(); }
+
 void interrupt_sets(std::atomic<uint32_t>& flag) noexcept {
     interrupted.store(&flag);
     ::SetConsoleCtrlHandler(on_event, TRUE);

@@ -1,0 +1,133 @@
+#include "registry/trial_record.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace backplane::registry {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int64_t kHour = 3600;
+constexpr int64_t kQuarantine = 30 * 24 * kHour;  // a driver may have been repaired in a way that nobody declared
+constexpr int64_t kMoment = 60;                   // memory or a device that another process holds
+
+int64_t in_future(int64_t seconds) {
+    return seconds +
+           std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string last_words(const std::string& output) {
+    std::string text;
+    for (const char c : output) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+    text.erase(text.find_last_not_of(' ') + 1);
+    if (text.empty()) return {};
+    return "; its last output: \"" + (text.size() > 200 ? "..." + text.substr(text.size() - 200) : text) + '"';
+}
+
+DeviceFault read_device(const Json& json) {
+    return {json.value("identity", ""), json.value("name", ""), json.value("place", 0U), json.value("reason", ""), false};
+}
+
+void read_line(const std::string& line, TrialRecord& r) {
+    if (line.starts_with("step ")) r.step = line.substr(5, 300);
+    if (line == "good") r.good = true;
+    if (line.starts_with("failed ")) {
+        const size_t start = std::min(line.find(' ', 7), line.size() - 1) + 1;
+        r.code = reason_code_of(line.substr(7, start - 8)).value_or(ReasonCode::open_failed);
+        r.failure = line.substr(start, 1100);
+    }
+    if (line.starts_with("changed ")) r.changed = line.substr(8, 512);
+    if (line.starts_with("devices ")) r.devices = static_cast<uint32_t>(std::strtoul(line.c_str() + 8, nullptr, 10));
+    if (line == "harmful") r.harmful = true;
+    if (line == "threads") r.threads_left = true;
+    if (line == "sound") r.at.reset();
+    if (line.starts_with("at ")) r.at = read_device(Json::parse(line.substr(3)));
+    if (line.starts_with("fault ")) {
+        const Json json = Json::parse(line.substr(6));
+        r.faults.push_back(read_device(json));
+        r.lasting = r.lasting && json.value("lasting", false);
+        r.momentary = r.momentary || json.value("momentary", false);
+        r.at.reset();
+    }
+    if (line == "end") r.complete = true;
+}
+
+// "crashed with segmentation fault (signal 11)"; empty: it ended well, or said why not.
+std::string how_it_ended(const base::ChildOutcome& child, const TrialRecord& record, const std::string& where) {
+    if (child.signal != 0) return "crashed with " + base::name_of_signal(child.signal) + where;
+    if (record.complete && child.exit_code == 0) return {};
+    if (child.exit_code >= 0) return "ended the process with exit code " + std::to_string(child.exit_code) + where;
+    return "left no complete record" + where;
+}
+
+RememberedTrial judge_good(const base::ChildOutcome& child, const TrialRecord& record) {
+    RememberedTrial t;
+    t.trial = Trial::good;
+    t.faults = record.faults;
+    if (!t.faults.empty()) t.until = in_future(record.momentary ? kMoment : record.lasting ? kQuarantine : kHour);
+    t.put_back = record.harmful;
+    t.keep_mapped = record.threads_left;
+    auto add = [&t](const std::string& what) { t.reason += (t.reason.empty() ? "it " : "; it ") + what; };
+    if (!record.changed.empty()) add("changes " + record.changed + " of the process");
+    if (t.keep_mapped) add("leaves a thread running after it was closed");
+    t.left_processes = child.left_processes;
+    if (t.left_processes) add("leaves processes behind");
+    return t;
+}
+
+}  // namespace
+
+TrialRecord::TrialRecord(const std::string& text) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        try {
+            read_line(line, *this);
+        } catch (const std::exception&) {  // not as the program writes it: as good as not written
+        }
+    }
+}
+
+int64_t in_an_hour() { return in_future(kHour); }
+
+RememberedTrial judge_trial(const base::ChildOutcome& child, const TrialRecord& record, std::chrono::milliseconds limit) {
+    RememberedTrial t;
+    const std::string where = " during '" + record.step + "'";
+    t.until = in_future(kQuarantine);
+    if (child.timed_out) {
+        std::ostringstream seconds;
+        seconds << std::chrono::duration<double>(limit).count();
+        t.trial = Trial::hung;
+        t.reason = "did not come back within " + seconds.str() + " s" + where;
+        t.until = in_an_hour();  // a time-out says little: the machine may have been busy; next time it gets more
+    } else if (std::string end = how_it_ended(child, record, where); !end.empty()) {
+        t.trial = child.signal != 0 ? Trial::crashed : child.exit_code >= 0 ? Trial::exited : Trial::garbage;
+        t.reason = std::move(end);
+    } else if (record.good) {
+        return judge_good(child, record);
+    } else if (!record.failure.empty()) {
+        t.trial = Trial::failed;
+        t.code = record.code;
+        t.reason = record.failure;
+        t.until = in_an_hour();
+        return t;
+    } else {
+        t.trial = Trial::garbage;
+        t.reason = "left no complete record" + where;
+    }
+    t.reason += last_words(child.output);
+    return t;
+}
+
+std::optional<DeviceFault> fault_of_device(const base::ChildOutcome& child, const TrialRecord& record) {
+    if (!record.at) return std::nullopt;
+    DeviceFault fault = *record.at;
+    const std::string where = " during '" + record.step + "' in its trial";
+    fault.reason = child.timed_out ? "did not come back" + where : how_it_ended(child, record, where);
+    fault.ends_process = true;
+    return fault.reason.empty() ? std::nullopt : std::optional(fault);
+}
+
+}  // namespace backplane::registry

@@ -1,0 +1,484 @@
+// What a trial in a child process finds, what it does not let through, and what is no verdict. Modules do at one place what their plan
+// says (plan.hpp); beside them lies a good one of the same backend that they outrank.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <thread>
+
+#include "backplane/context.hpp"
+#include "backplane/runtime.hpp"
+#include "support/system.hpp"
+
+extern char** environ;
+
+namespace backplane {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+void compute(const Device& device) {
+    Graph graph;
+    graph.output(graph.add(Op::relu, {graph.input("x", DType::f32, {4})}), "y");
+    Session session(device, graph, WeightSource{});
+    const std::vector<float> in{1, -2, 3, -4};
+    std::vector<float> out(4, 9);
+    session.run({{{"x", std::as_bytes(std::span(in))}}}, {{{"y", std::as_writable_bytes(std::span(out))}}});
+    EXPECT_EQ(out, (std::vector<float>{1, 0, 3, 0}));
+}
+
+std::vector<std::string> lines_of(const fs::path& file) {
+    std::vector<std::string> lines;
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+}
+
+// A folder with a module that misbehaves as `plan` says.
+class Place {
+public:
+    explicit Place(const std::string& plan) : folder_(test::make_temporary_folder()) { put("one", plan); }
+    ~Place() {
+        std::error_code ignored;
+        fs::remove_all(folder_, ignored);
+    }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+
+    // One more such module, in a folder of its own.
+    void put(const std::string& name, const std::string& plan) {
+        fs::create_directories(folder_ / name / "modules");
+        std::ofstream(folder_ / name / "plan") << plan;
+        const bool unloadable = plan.ends_with("/unloadable");
+        const fs::path file = folder_ / name / "modules" / "backplane-faulty.so";
+        fs::copy_file(fs::path(BP_TEST_ZOO_MODULES) / (unloadable ? "backplane-unloadable.so" : "backplane-kept.so"), file);
+        files_.push_back(file);
+    }
+    // Changes the name of the backend and the build, so that it is another module.
+    void rename_backend(size_t which, const std::string& to) const {
+        std::ostringstream all;
+        all << std::ifstream(files_.at(which), std::ios::binary).rdbuf();
+        std::string bytes = all.str();
+        const std::string from = "\"backend\":\"minimal\"";
+        bytes.replace(bytes.find(from), from.size(), "\"backend\":\"" + to + "\"");
+        std::ofstream(files_.at(which), std::ios::binary | std::ios::trunc) << bytes << to;
+    }
+
+    [[nodiscard]] ContextOptions options() const {
+        ContextOptions o;
+        o.search_defaults = o.use_linked_in = o.use_environment = false;
+        o.state_folder = folder_ / "state";
+        o.probe_program = BP_TEST_PROBE;
+        o.probe_limit = milliseconds(BP_TEST_PROBE_LIMIT);
+        o.module_paths = files_;
+        o.module_paths.emplace_back(fs::path(BP_TEST_ZOO_MODULES) / "backplane-minimal.so");
+        return o;
+    }
+    [[nodiscard]] size_t remembered() const {
+        std::error_code none;
+        size_t count = 0;
+        for (fs::recursive_directory_iterator file(folder_ / "state", none), end; !none && file != end; file.increment(none))
+            count += file->is_regular_file() && file->path().extension() == ".json" ? 1 : 0;
+        return count;
+    }
+    [[nodiscard]] fs::path at(const std::string& name) const { return folder_ / name; }
+    [[nodiscard]] fs::path module() const { return files_.front(); }
+
+private:
+    fs::path folder_;
+    std::vector<fs::path> files_;
+};
+
+std::string all_notes(const Report& report) {
+    std::string all;
+    for (const std::string& note : report.notes) all += note + "\n";
+    return all;
+}
+
+// A program in the probe's place.
+fs::path script(const Place& place, const std::string& text) {
+    const fs::path file = place.at("script");
+    std::ofstream(file) << "#!/bin/sh\n" << text << "\n";
+    fs::permissions(file, fs::perms(0755));
+    return file;
+}
+
+void expect_the_good_one(const Place& place, const ContextOptions& options, ReasonCode code, const std::string& words) {
+    const Context context(options);
+    const Report report = context.report();
+    const Candidate& bad = report.candidates.at(0);
+    ASSERT_EQ(bad.path, fs::canonical(place.module()));
+    EXPECT_EQ(bad.verdict, Verdict::failed) << report.summary();
+    EXPECT_EQ(bad.code, code) << report.summary();
+    EXPECT_NE(bad.reason.find(words), std::string::npos) << report.summary();
+    ASSERT_EQ(report.devices.size(), 1U) << report.summary();
+    compute(context.choose("minimal"));
+}
+
+// ---- devices are part of it ---------------------------------------------------------------------------------------------------
+
+struct DeviceCase {
+    const char *name, *plan, *words;
+};
+std::ostream& operator<<(std::ostream& out, const DeviceCase& c) { return out << c.name; }
+
+class TrialOfADevice : public testing::TestWithParam<DeviceCase> {};
+
+TEST_P(TrialOfADevice, ThatIsUnfitIsListedWithTheReasonAndChosenOnlyByItsName) {
+    const Place place(GetParam().plan);
+    for (const char* start : {"first", "second, remembered"}) {
+        const Context context(place.options());
+        const Report report = context.report();
+        EXPECT_EQ(report.candidates.at(0).verdict, Verdict::loaded) << start << report.summary();
+        ASSERT_EQ(report.devices.size(), 1U) << report.summary();
+        EXPECT_NE(report.devices[0].fault.find(GetParam().words), std::string::npos) << report.devices[0].fault;
+        EXPECT_NE(all_notes(report).find("minimal:0"), std::string::npos) << all_notes(report);
+        for (const char* filter : {"", "minimal", "cpu", "software"})
+            EXPECT_THROW(static_cast<void>(context.choose(filter)), Error) << filter;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Devices, TrialOfADevice,
+    testing::Values(DeviceCase{"open_fails", "device_open/error/both/first/kept", "the driver says no"},
+                    DeviceCase{"open_gives_nothing", "device_open/null_handle/both/first/kept", "no handle"},
+                    DeviceCase{"open_throws", "device_open/throw_exception/both/first/kept", "driver says boo"},
+                    DeviceCase{"heaps_fail", "heaps/error/both/first/kept", "the driver says no"},
+                    DeviceCase{"does_not_compile", "compile/error/both/first/kept", "the driver says no"},
+                    DeviceCase{"is_lost", "run/device_lost/both/first/kept", "lost"},
+                    DeviceCase{"computes_wrongly", "run/wrong_result/both/first/kept", "computes wrongly"},
+                    DeviceCase{"copies_wrongly", "copy/wrong_result/both/first/kept", "computes wrongly"}),
+    [](const auto& p) { return p.param.name; });
+
+TEST(Trial, AWrongResultStaysKnownAndARefusalForAnHour) {
+    for (const bool wrong : {true, false}) {
+        const Place place(wrong ? "run/wrong_result/child/first/kept" : "compile/error/child/first/kept");
+        static_cast<void>(Context(place.options()).report());
+        ASSERT_EQ(place.remembered(), 1U);
+        std::string text;
+        for (const auto& file : fs::recursive_directory_iterator(place.at("state")))
+            for (const std::string& line : file.is_regular_file() ? lines_of(file) : std::vector<std::string>())
+                if (line.find("\"until\"") != std::string::npos) text = line.substr(line.find(':') + 1);
+        const int64_t left =
+            std::stoll(text) -
+            std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+        EXPECT_EQ(left > 7200, wrong) << left;
+        EXPECT_GT(left, 0);
+    }
+}
+
+class TrialOfAModule : public testing::TestWithParam<DeviceCase> {};
+
+TEST_P(TrialOfAModule, WhoseOnlyDeviceEndsTheChildIsNotLoadedAndTheStepIsNamed) {
+    const Place place(GetParam().plan);
+    const bool hangs = std::string(GetParam().plan).find("/hang/") != std::string::npos;
+    ContextOptions options = place.options();
+    if (hangs) options.probe_limit = milliseconds(1500);
+    for (int start = 0; start < 2; ++start)
+        expect_the_good_one(place, options, hangs ? ReasonCode::timed_out : ReasonCode::quarantined, GetParam().words);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Devices, TrialOfAModule,
+    testing::Values(DeviceCase{"open_crashes", "device_open/crash/both/first/kept", "'open of device 0'"},
+                    DeviceCase{"open_hangs", "device_open/hang/both/first/kept", "'open of device 0'"},
+                    DeviceCase{"heaps_crash", "heaps/crash/both/first/kept", "'heaps of device 0'"},
+                    DeviceCase{"query_aborts", "query/abort/both/first/kept", "'query of device 0'"},
+                    DeviceCase{"compile_exits", "compile/exit_0/both/first/kept", "'compile of device 0'"},
+                    DeviceCase{"run_crashes", "run/crash/both/first/kept", "'run of device 0'"},
+                    DeviceCase{"close_crashes", "device_close/crash/both/first/kept", "'close of device 0'"},
+                    DeviceCase{"second_list_crashes", "second_list/crash/both/first/kept", "'list again'"},
+                    DeviceCase{"destructor_crashes", "unload/crash/both/first/unloadable", "'unload'"}),
+    [](const auto& p) { return p.param.name; });
+
+// ---- fail closed ----------------------------------------------------------------------------------------------------------------
+
+TEST(Trial, WithoutAProgramThatTriesAModuleIsNotLoadedAndNothingIsRemembered) {
+    const Place place("open/crash/both/first/kept");
+    ContextOptions options = place.options();
+    options.probe_program = place.at("no-such-program");
+    expect_the_good_one(place, options, ReasonCode::not_tried, "No such file");
+    std::ofstream(place.at("not-executable")) << "x";
+    options.probe_program = place.at("not-executable");
+    expect_the_good_one(place, options, ReasonCode::not_tried, "ermission denied");
+    options.probe_program = "/bin/true";  // no probe at all
+    expect_the_good_one(place, options, ReasonCode::not_tried, "ended from outside");
+    EXPECT_EQ(place.remembered(), 0U);
+    expect_the_good_one(place, place.options(), ReasonCode::quarantined, "'open'");
+}
+
+TEST(Trial, WithoutDescriptorsAModuleIsNotLoaded) {
+    const Place place("open/crash/both/first/kept");
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit few = before;
+    const int next = ::dup(STDOUT_FILENO);
+    ::close(next);
+    few.rlim_cur = static_cast<rlim_t>(next) + 4;  // enough for files, not for a child's pipes
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    Report report;
+    {
+        const Context context(place.options());
+        report = context.report();
+    }
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    ASSERT_FALSE(report.candidates.empty()) << report.summary();
+    EXPECT_EQ(report.candidates[0].code, ReasonCode::not_tried) << report.summary();
+    EXPECT_NE(report.candidates[0].remedy.find("BACKPLANE_PROBE=never"), std::string::npos) << report.summary();
+    EXPECT_EQ(report.devices.size(), 1U) << report.summary();
+    EXPECT_EQ(place.remembered(), 0U);
+}
+
+TEST(Trial, NeedsNoDevNull) {
+    const Place place("open/crash/both/first/kept");
+    const pid_t child = ::fork();
+    if (child == 0) {
+        if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+            ::mount("none", "/dev", "tmpfs", 0, nullptr) != 0)
+            ::_exit(77);
+        const Report report = Context(place.options()).report();
+        ::_exit(report.candidates.at(0).code == ReasonCode::quarantined ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFEXITED(status)) << "the application died";
+    if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "this user may not change what is mounted";
+    EXPECT_EQ(WEXITSTATUS(status), 0) << "it was not tried";
+}
+
+// ---- cut short from outside ------------------------------------------------------------------------------------------------------
+
+TEST(Trial, ThatIsEndedFromOutsideIsMadeAgainAndIsNoVerdict) {
+    for (const char* signal : {"TERM", "KILL", "HUP", "INT"}) {
+        const Place place("constructor/slow/both/first/kept");
+        ContextOptions options = place.options();
+        options.probe_program =
+            script(place, "echo x >> " + place.at("starts").string() + "; kill -" + signal + " $$; sleep 9");
+        expect_the_good_one(place, options, ReasonCode::not_tried, "ended from outside");
+        EXPECT_EQ(lines_of(place.at("starts")).size(), 2U);
+        EXPECT_EQ(place.remembered(), 0U);
+        EXPECT_EQ(Context(place.options()).report().candidates.at(0).verdict, Verdict::loaded);
+    }
+}
+
+TEST(Trial, AModuleThatEndsOrStopsItsParentDoesNotReachTheHost) {
+    for (const auto& [act, code] :
+         {std::pair{"kill_parent", ReasonCode::not_tried}, std::pair{"stop_parent", ReasonCode::timed_out}}) {
+        const Place place(std::string("open/") + act + "/child/first/kept");
+        ContextOptions options = place.options();
+        options.probe_limit = milliseconds(1500);
+        expect_the_good_one(place, options, code, "tried");
+    }
+}
+
+// ---- what it leaves, and what it changes ------------------------------------------------------------------------------------------
+
+TEST(Trial, ProcessesThatAModuleLeavesEndWithItAndAreToldOf) {
+    for (const char* act : {"leave_daemon", "leave_child"}) {
+        const Place place(std::string("open/") + act + "/child/first/kept");
+        const Report report = Context(place.options()).report();
+        EXPECT_EQ(report.candidates.at(0).verdict, Verdict::loaded) << report.summary();
+        EXPECT_NE(report.candidates[0].reason.find("leaves processes behind"), std::string::npos) << report.summary();
+        const std::vector<std::string> left = lines_of(place.at("one") / "left");
+        ASSERT_EQ(left.size(), 1U);
+        EXPECT_NE(::kill(std::stoi(left[0].substr(left[0].find(' ') + 1)), 0), 0) << act << " lives on";
+    }
+}
+
+TEST(Trial, AThreadThatAModuleLeavesKeepsItMapped) {
+    const Place place("open/leave_thread/both/first/unloadable");
+    {
+        const Context context(place.options());
+        const Report report = context.report();
+        EXPECT_EQ(report.candidates.at(0).verdict, Verdict::loaded) << report.summary();
+        EXPECT_NE(report.candidates[0].reason.find("thread"), std::string::npos) << report.summary();
+    }
+    EXPECT_TRUE(test::is_loaded(place.module())) << "its thread would run in memory that is gone";
+}
+
+struct Change {
+    const char *act, *words;
+    bool put_back;
+};
+std::ostream& operator<<(std::ostream& out, const Change& c) { return out << c.act; }
+
+// As far as a host is harmed by it.
+std::string state_of_this_process() {
+    std::ostringstream text;
+    itimerval timer{};
+    ::getitimer(ITIMER_REAL, &timer);
+    text << (timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0 ? "timer " : "no timer ");
+    for (const auto which : {RLIMIT_FSIZE, RLIMIT_NOFILE}) {
+        rlimit limit{};
+        ::getrlimit(which, &limit);
+        text << limit.rlim_cur << ' ';
+    }
+    sigset_t mask;
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+    for (int i = 1; i < 32; ++i) text << sigismember(&mask, i);
+    cpu_set_t processors;
+    ::sched_getaffinity(0, sizeof processors, &processors);
+    text << ' ' << CPU_COUNT(&processors) << ' ' << ::fcntl(0, F_GETFD) << ::fcntl(1, F_GETFD);
+    const mode_t files = ::umask(077);
+    ::umask(files);
+    text << ' ' << files;
+    return text.str();
+}
+
+class TrialOfTheProcess : public testing::TestWithParam<Change> {};
+
+TEST_P(TrialOfTheProcess, WhatAModuleChangesOfItIsToldAndWhatHarmsAHostIsPutBack) {
+    for (const char* where : {"constructor", "open", "list"}) {
+        const Place place(std::string(where) + "/" + GetParam().act + "/both/first/kept");
+        test::unset_environment("ZOO_WAS_HERE");
+        const std::string before = state_of_this_process();
+        Report report;
+        {
+            const Context context(place.options());
+            report = context.report();
+        }
+        const std::string after = state_of_this_process();
+        EXPECT_EQ(report.candidates.at(0).verdict, Verdict::loaded) << report.summary();
+        EXPECT_NE(report.candidates[0].reason.find(GetParam().words), std::string::npos) << report.summary();
+        EXPECT_EQ(all_notes(report).find(GetParam().words) != std::string::npos, GetParam().put_back) << all_notes(report);
+        EXPECT_TRUE(!GetParam().put_back || before == after) << where << ": " << before << " -> " << after;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Changes, TrialOfTheProcess,
+                         testing::Values(Change{"arm_timer", "the alarm clock", true},
+                                         Change{"lower_limits", "the limit of file sizes", true},
+                                         Change{"block_signals", "the mask of signals", true},
+                                         Change{"change_umask", "the mask of new files", true},
+                                         Change{"close_descriptors", "standard output", true},
+                                         Change{"change_environment", "the environment", false}),
+                         [](const auto& p) { return p.param.act; });
+
+TEST(Trial, ProcessorsThatAModuleTakesFromTheThreadAreGivenBack) {
+    if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "there is one processor: none can be taken";
+    const Place place("open/change_affinity/both/first/kept");
+    const std::string before = state_of_this_process();
+    const Report report = Context(place.options()).report();
+    EXPECT_EQ(before, state_of_this_process());
+    EXPECT_NE(report.candidates.at(0).reason.find("the processors"), std::string::npos) << report.summary();
+}
+
+// ---- time --------------------------------------------------------------------------------------------------------------------------
+
+TEST(Trial, WhatTheBudgetDoesNotReachIsNotLoadedForNowAndNotRemembered) {
+    Place place("open/hang/both/first/kept");
+    place.put("two", "open/slow/both/first/unloadable");
+    ContextOptions options = place.options();
+    options.probe_limit = options.probe_budget = milliseconds(1200);
+    const Report report = Context(options).report();
+    EXPECT_EQ(report.candidates.at(0).code, ReasonCode::timed_out) << report.summary();
+    EXPECT_EQ(report.candidates.at(1).code, ReasonCode::not_tried) << report.summary();
+    EXPECT_NE(report.candidates[1].reason.find("the time for trials, 1.2 s,"), std::string::npos) << report.summary();
+    EXPECT_EQ(place.remembered(), 1U);
+    options.probe_limit = options.probe_budget = milliseconds(BP_TEST_PROBE_LIMIT);
+    EXPECT_EQ(Context(options).report().candidates.at(1).verdict, Verdict::loaded) << "the next start goes on from there";
+}
+
+TEST(Trial, ModulesOfSeveralBackendsAreTriedSideBySide) {
+    Place place("open/hang/both/first/kept");
+    place.put("two", "open/hang/both/first/kept");
+    place.rename_backend(1, "another");
+    ContextOptions options = place.options();
+    options.probe_limit = options.probe_budget = milliseconds(2500);
+    const Report report = Context(options).report();
+    // One after the other, the second would get none of the budget.
+    EXPECT_EQ(report.candidates.at(0).code, ReasonCode::timed_out) << report.summary();
+    EXPECT_EQ(report.candidates.at(1).code, ReasonCode::timed_out) << report.summary();
+}
+
+TEST(Trial, EndsAtOnceWhenTheApplicationCancels) {
+    const Place place("open/hang/both/first/kept");
+    std::atomic<uint32_t> cancel{0};
+    ContextOptions options = place.options();
+    options.probe_limit = std::chrono::minutes(5);
+    options.cancel = &cancel;
+    std::thread later([&] {
+        while (!fs::exists(place.at("one") / "fired")) std::this_thread::sleep_for(milliseconds(5));
+        cancel = 1;
+    });
+    try {
+        const Context context(options);
+        ADD_FAILURE() << "it was not cancelled";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Code::cancelled) << error.what();
+    }
+    later.join();
+    EXPECT_EQ(place.remembered(), 0U);
+}
+
+TEST(Trial, ASignalEndsTheCommandLineWhileAModuleIsTried) {
+    const char* program = BP_TEST_CLI;
+    if (program[0] == '\0') GTEST_SKIP() << "this build has no command line";
+    for (const int number : {SIGINT, SIGTERM}) {
+        const Place place("open/hang/both/first/kept");
+        std::vector<std::string> words{program, "devices", "--modules", place.module().string()};
+        std::vector<std::string> variables{"BACKPLANE_PROBE_LIMIT=300", "BACKPLANE_STATE_DIR=" + place.at("state").string()};
+        for (char** v = environ; *v != nullptr; ++v) variables.emplace_back(*v);
+        std::vector<char*> argv;
+        std::vector<char*> envp;
+        for (std::string& word : words) argv.push_back(word.data());
+        for (std::string& variable : variables) envp.push_back(variable.data());
+        argv.push_back(nullptr);
+        envp.push_back(nullptr);
+        pid_t child = -1;
+        ASSERT_EQ(::posix_spawn(&child, program, nullptr, nullptr, argv.data(), envp.data()), 0);
+        while (!fs::exists(place.at("one") / "fired")) std::this_thread::sleep_for(milliseconds(5));
+        ::kill(child, number);
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        EXPECT_TRUE(WIFEXITED(status));
+        EXPECT_EQ(WEXITSTATUS(status), 128 + number);
+    }
+}
+
+// ---- what is believed ----------------------------------------------------------------------------------------------------------------
+
+TEST(Trial, AForgedRecordIsNotBelievedHoweverTheProcessEndsAndWhoeverTakesItsStatus) {
+    struct sigaction ignore {};
+    struct sigaction before {};
+    ignore.sa_handler = SIG_IGN;
+    for (const bool ignored : {false, true}) {
+        ::sigaction(SIGCHLD, ignored ? &ignore : nullptr, &before);
+        for (const char* forger : {"backplane-forges_the_record.so", "backplane-forges_the_record_and_exits.so"}) {
+            const Place place("open/slow/both/first/kept");
+            ContextOptions options = place.options();
+            options.module_paths.front() = fs::path(BP_TEST_ZOO_ANIMALS) / forger;
+            const Report report = Context(options).report();
+            EXPECT_EQ(report.candidates.at(0).code, ReasonCode::quarantined) << forger << ignored << report.summary();
+        }
+        ::sigaction(SIGCHLD, &before, nullptr);
+    }
+}
+
+TEST(Trial, HostsThatTakeTheStatusOfEveryChildGetTheSameVerdicts) {
+    struct sigaction ignore {};
+    struct sigaction before {};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(SIGCHLD, &ignore, &before);
+    const Place crashes("open/crash/both/first/kept");
+    expect_the_good_one(crashes, crashes.options(), ReasonCode::quarantined, "signal 11");
+    const Place good("open/slow/both/first/kept");
+    EXPECT_EQ(Context(good.options()).report().candidates.at(0).verdict, Verdict::loaded);
+    ::sigaction(SIGCHLD, &before, nullptr);
+}
+
+}  // namespace
+}  // namespace backplane
