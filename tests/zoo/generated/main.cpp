@@ -1,4 +1,4 @@
-// zoo_generated [--seed N] [--count N] [--jobs N] [--only PLACE/ACT/WHO/WHEN/FILE] [--keep FOLDER] [--list] [--all] [--host FILE] [--probe FILE]
+// zoo_generated [--seed N] [--count N] [--jobs N] [--only PLACE/ACT/WHO/WHEN/FILE] [--keep FOLDER] [--list] [--host FILE] [--probe FILE]
 //
 // Generated modules, each with a fault chosen by lot, and an application that starts on each of them again and again: it dies of a fault at
 // most once. docs/testing.md, "Generated faults". ZOO_SEED and ZOO_COUNT stand for the options; without a seed it is the day's number, so that
@@ -31,7 +31,7 @@ struct Options {
     size_t count = 200, jobs = 8;
     std::vector<Plan> only;
     fs::path keep, host = BP_TEST_ZOO_HOST, probe = BP_TEST_PROBE;  // the application and the probe, of another build
-    bool list = false, all = false;
+    bool list = false;
 };
 
 std::string variable(const char* name) {
@@ -49,8 +49,8 @@ Options options_of(int argc, char** argv) {
         const std::string word = argv[i];
         const std::string value = i + 1 < argc ? argv[i + 1] : "";
         Plan plan;
-        if (word == "--list" || word == "--all") {
-            (word == "--list" ? o.list : o.all) = true;
+        if (word == "--list") {
+            o.list = true;
             continue;
         }
         if (word == "--seed")
@@ -174,10 +174,7 @@ std::vector<Outcome> run_all(const std::vector<Plan>& plans, const Options& opti
 
 int main(int argc, char** argv) {
     const Options options = options_of(argc, argv);
-    const bool some = options.only.empty() && !options.all;
-    std::vector<Plan> plans = options.only.empty() ? sample(options.seed, options.count * (some ? 2 : 1)) : options.only;
-    if (some) std::erase_if(plans, [](const Plan& plan) { return !holds(plan); });
-    if (some && plans.size() > options.count) plans.resize(options.count);
+    const std::vector<Plan> plans = options.only.empty() ? sample(options.seed, options.count) : options.only;
     if (options.list) {
         for (const Plan& plan : plans) std::printf("%s\n", text_of(plan).c_str());
         return 0;

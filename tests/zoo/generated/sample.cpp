@@ -164,11 +164,4 @@ bool is_not_met(const Plan& plan) {
     return is_long(plan.place) && says_nothing(plan.act) && (plan.when == When::tenth || plan.place == buffer_close);
 }
 
-// All but what a trial of today does not see: its own parent ended, what it leaves running, changes of most kinds.
-bool holds(const Plan& plan) {
-    if (one_of(plan.act, {Act::kill_parent, Act::stop_parent, Act::leave_daemon})) return false;
-    if (leaves_its_code(plan)) return false;
-    return plan.act == Act::change_rounding || (!changes_what_is_put_back(plan) && !is_told(plan));
-}
-
 }  // namespace zoo

@@ -36,10 +36,7 @@ bool is_told(
 bool is_used_once_more(const Plan& plan);
 
 // The same in a later such call, where it looks like any application that is killed while it computes; and what a module does beside all
-// calls, to an application alone: on a thread of its own, or when the process ends and everything is closed.
+// calls, to an application alone: on a thread of its own, in code that is gone, or when the process ends and everything is closed.
 bool is_not_met(const Plan& plan);
-
-// What holds today; the rest runs with --all.
-bool holds(const Plan& plan);
 
 }  // namespace zoo
