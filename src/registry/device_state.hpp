@@ -26,13 +26,14 @@ struct Device::State {
     std::mutex device_mutex;                        // held around pack, run and copy
     std::atomic<uint32_t> buffers{0}, programs{0};  // alive on it, for whom unload() refuses
     std::shared_ptr<registry::Module> module;       // keeps its library mapped and open; destroyed after the device
+    const registry::Guarded* guarded = nullptr;     // the module's: how its functions are called
     bool drives_a_driver = false;                   // its module asks for a trial in a child process
     std::filesystem::path state_folder;             // of its context; empty: nothing is remembered
 
     // Calls a function of the device's module: Guarded::call.
     template <auto Function, class... Arguments>
     [[nodiscard]] bp_code call(base::ErrorRoom& error, Arguments... arguments) const {
-        return module->guarded().call<Function>(error, arguments...);
+        return guarded->call<Function>(error, arguments...);
     }
 
     // A device that is lost stays so: every later use answers Error(device_lost) at once, without a call of the module.

@@ -32,6 +32,7 @@ protected:
         auto state = std::make_shared<Device::State>();
         state->info = reference.info();
         state->api = &table;
+        state->guarded = &changed;
         state->handle = reference.state()->handle;
         state->module = reference.state()->module;
         return Device(state);
@@ -45,6 +46,7 @@ protected:
     Context context{build_tree()};
     Device reference = context.choose("reference");
     bp_module_api table{};
+    registry::Guarded changed{"changed", table, std::make_shared<registry::HostServices>()};
 };
 
 TEST_F(VerifyOf, AnHonestDevicePassesAndSaysHowNear) {
