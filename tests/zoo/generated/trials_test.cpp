@@ -20,6 +20,7 @@
 
 #include "backplane/context.hpp"
 #include "backplane/runtime.hpp"
+#include "registry/verdict_store.hpp"
 #include "support/system.hpp"
 
 extern char** environ;
@@ -87,13 +88,10 @@ public:
         o.module_paths.emplace_back(fs::path(BP_TEST_ZOO_MODULES) / "backplane-minimal.so");
         return o;
     }
-    [[nodiscard]] size_t remembered() const {
-        std::error_code none;
-        size_t count = 0;
-        for (fs::recursive_directory_iterator file(folder_ / "state", none), end; !none && file != end; file.increment(none))
-            count += file->is_regular_file() && file->path().extension() == ".json" ? 1 : 0;
-        return count;
+    [[nodiscard]] std::vector<registry::RememberedTrial> trials() const {
+        return registry::VerdictStore(folder_ / "state").all();
     }
+    [[nodiscard]] size_t remembered() const { return trials().size(); }
     [[nodiscard]] fs::path at(const std::string& name) const { return folder_ / name; }
     [[nodiscard]] fs::path module() const { return files_.front(); }
 
@@ -168,12 +166,8 @@ TEST(Trial, AWrongResultStaysKnownAndARefusalForAnHour) {
         const Place place(wrong ? "run/wrong_result/child/first/kept" : "compile/error/child/first/kept");
         static_cast<void>(Context(place.options()).report());
         ASSERT_EQ(place.remembered(), 1U);
-        std::string text;
-        for (const auto& file : fs::recursive_directory_iterator(place.at("state")))
-            for (const std::string& line : file.is_regular_file() ? lines_of(file) : std::vector<std::string>())
-                if (line.find("\"until\"") != std::string::npos) text = line.substr(line.find(':') + 1);
         const int64_t left =
-            std::stoll(text) -
+            place.trials().front().until -
             std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
         EXPECT_EQ(left > 7200, wrong) << left;
         EXPECT_GT(left, 0);
