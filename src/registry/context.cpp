@@ -342,7 +342,6 @@ struct Context::Impl {
         state->id = listed.id;
         state->api = &listed.module->api();
         state->module = listed.module;
-        state->guarded = &listed.module->guarded();
         state->drives_a_driver = listed.module->inspection().descriptor->probe_in_child;
         state->state_folder = registry::state_folder(options);
         const Loaded* loaded_from = nullptr;

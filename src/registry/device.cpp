@@ -56,7 +56,7 @@ const char* kind_of_value(size_t index) {
 }  // namespace
 
 Device::State::~State() {
-    if (handle != nullptr) guarded->close<&bp_module_api::device_close>(handle);
+    if (handle != nullptr) guarded().close<&bp_module_api::device_close>(handle);
 }
 
 void Device::State::lose(const std::string& why) {

@@ -23,17 +23,20 @@ struct Device::State {
     uint64_t id = 0;                     // the module's
     const bp_module_api* api = nullptr;  // which functions there are: for BP_HAS
     bp_device* handle = nullptr;
-    std::mutex device_mutex;                        // held around pack, run and copy
-    std::atomic<uint32_t> buffers{0}, programs{0};  // alive on it, for whom unload() refuses
-    std::shared_ptr<registry::Module> module;       // keeps its library mapped and open; destroyed after the device
-    const registry::Guarded* guarded = nullptr;     // the module's: how its functions are called
-    bool drives_a_driver = false;                   // its module asks for a trial in a child process
-    std::filesystem::path state_folder;             // of its context; empty: nothing is remembered
+    std::mutex device_mutex;                          // held around pack, run and copy
+    std::atomic<uint32_t> buffers{0}, programs{0};    // alive on it, for whom unload() refuses
+    std::shared_ptr<registry::Module> module;         // keeps its library mapped and open; destroyed after the device
+    const registry::Guarded* in_its_place = nullptr;  // tests: functions that stand in for the module's
+    bool drives_a_driver = false;                     // its module asks for a trial in a child process
+    std::filesystem::path state_folder;               // of its context; empty: nothing is remembered
 
+    [[nodiscard]] const registry::Guarded& guarded() const noexcept {
+        return in_its_place != nullptr ? *in_its_place : module->guarded();
+    }
     // Calls a function of the device's module: Guarded::call.
     template <auto Function, class... Arguments>
     [[nodiscard]] bp_code call(base::ErrorRoom& error, Arguments... arguments) const {
-        return guarded->call<Function>(error, arguments...);
+        return guarded().call<Function>(error, arguments...);
     }
 
     // A device that is lost stays so: every later use answers Error(device_lost) at once, without a call of the module.

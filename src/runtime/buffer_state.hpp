@@ -15,7 +15,7 @@ struct Buffer::State {
     State(const State&) = delete;
     State& operator=(const State&) = delete;
     ~State() {
-        device.state()->guarded->close<&bp_module_api::buffer_close>(handle);
+        device.state()->guarded().close<&bp_module_api::buffer_close>(handle);
         --device.state()->buffers;
     }
 

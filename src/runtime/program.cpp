@@ -12,7 +12,7 @@ struct Program::State {
     State(const State&) = delete;
     State& operator=(const State&) = delete;
     ~State() {
-        device.state()->guarded->close<&bp_module_api::program_close>(handle);
+        device.state()->guarded().close<&bp_module_api::program_close>(handle);
         --device.state()->programs;
     }
 

@@ -32,7 +32,7 @@ protected:
         auto state = std::make_shared<Device::State>();
         state->info = reference.info();
         state->api = &table;
-        state->guarded = &changed;
+        state->in_its_place = &changed;
         state->handle = reference.state()->handle;
         state->module = reference.state()->module;
         return Device(state);
