@@ -75,7 +75,6 @@ void try_device(const std::shared_ptr<registry::Module>& module, const registry:
         state->id = listed.id;
         state->api = &module->api();
         state->module = module;
-        state->guarded = &module->guarded();
         state->drives_a_driver = true;
         state->handle = module->open_device(listed.id);
         std::string wrong;
