@@ -39,6 +39,29 @@ fs::path place_of(const fs::path& target, bool follow_links) {
     return real;
 }
 
+constexpr std::string_view kPartial = ".partial";
+constexpr size_t kMarkDigits = 8, kRandomDigits = 16;
+constexpr int64_t kDay = 86400;
+constexpr size_t kMostNames = 10000;  // in a folder with more nothing is swept: it would take longer than it is worth
+
+bool is_hex(std::string_view text) { return text.find_first_not_of("0123456789abcdef") == std::string_view::npos; }
+
+// What killed processes left in the folder.
+void sweep(const fs::path& folder, std::string_view machine) {
+    std::string problem;
+    const std::vector<fs::path> names = names_in(folder.empty() ? "." : folder, problem, kMostNames);
+    if (names.size() == kMostNames) return;
+    for (const fs::path& path : names) {
+        const std::u8string written = path.u8string();  // string() throws on Windows for names of another code page
+        const std::string name(written.begin(), written.end());
+        if (name[0] != '.' || !name.ends_with(kPartial)) continue;
+        const std::string_view digits = std::string_view(name).substr(1, name.size() - 1 - kPartial.size());
+        if (!is_hex(digits) || (digits.size() != kRandomDigits && digits.size() != kMarkDigits + kRandomDigits)) continue;
+        const bool ours = digits.size() == kMarkDigits + kRandomDigits && digits.starts_with(machine);
+        static_cast<void>(remove_abandoned(folder / path, ours ? 0 : kDay));
+    }
+}
+
 // Short, because the target's own name may already be as long as the file system allows.
 std::string temporary_name(std::string_view mark) {
     std::random_device random;
@@ -55,9 +78,14 @@ ReplacingFile::ReplacingFile(const fs::path& target, ReplacingOptions options)
     if (target_.filename().native().size() > kLongest) throw file_error(kAttempt, target, ENAMETOOLONG);
     // What was private is so from the first byte on.
     const bool replaces = status_of(target_).kind == FileStatus::Kind::regular;
+    std::string mark(options_.mark);
+    if (mark.empty()) {
+        mark = machine_mark();
+        sweep(target_.parent_path(), mark);
+    }
     int error = EEXIST;
     for (int attempt = 0; attempt < kNames && error == EEXIST; ++attempt) {
-        temporary_ = target_.parent_path() / temporary_name(options_.mark);
+        temporary_ = target_.parent_path() / temporary_name(mark);
         error = file_.create(temporary_, options_.only_mine || replaces);
     }
     if (error != 0) throw file_error("cannot create", target, error);
@@ -104,6 +132,7 @@ void ReplacingFile::commit() {
         throw Error(Code::denied, std::string(kAttempt) + ' ' + quoted(target_) + ": " + problem);
     }
     temporary_.clear();
+    file_.let_go();
     if (options_.durable) sync_folder(target_.parent_path());
 }
 
@@ -112,6 +141,7 @@ void ReplacingFile::remove() noexcept {
     if (temporary_.empty()) return;
     static_cast<void>(remove_file(temporary_));
     temporary_.clear();
+    file_.let_go();
 }
 
 }  // namespace backplane::base

@@ -17,12 +17,13 @@ struct ReplacingOptions {
     bool durable = true;       // commit() returns when the disk has the file and its name
     bool only_mine = false;    // a file that is new is for this user alone; else as the umask says
     bool follow_links = true;  // what a link points at is replaced; else the link itself
-    std::string_view mark;     // in the temporary's name, so that its owner knows it later
+    std::string_view mark;     // in the temporary's name, so that its owner knows it later and sweeps; without: swept here
 };
 
-// Writes to a new file `.MARKxxxxxxxxxxxxxxxx.partial` beside the target; commit() gives it the target's name in one step and, where there
-// was a file, its permissions. Destroyed before, it removes what it wrote: only a killed process leaves the temporary file. Not for two
-// threads at once.
+// Writes to a new file `.MARKxxxxxxxxxxxxxxxx.partial` beside the target (without a mark, that of this machine); commit() gives it the
+// target's name in one step and, where there was a file, its permissions and, for root, its owner. Destroyed before, it removes what it
+// wrote: only a killed process leaves the temporary file, which the next ReplacingFile in that folder removes (those of this user, made on
+// this machine, that no living process has locked; of another machine after a day). Not for two threads at once.
 class ReplacingFile {
 public:
     // Throws Error: not_found (no such folder), invalid (the target is a folder, a device, a link in a circle; its name is too long),

@@ -1,7 +1,10 @@
 #include "base/new_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdio>
+#include <functional>
 #include <utility>
 
 #include "base/windows/system.hpp"
@@ -70,6 +73,39 @@ int NewFile::sync() noexcept { return ::FlushFileBuffers(as_handle(handle_)) != 
 int NewFile::close() noexcept {
     const intptr_t handle = std::exchange(handle_, -1);
     return handle == -1 || ::CloseHandle(as_handle(handle)) != 0 ? 0 : number_for(::GetLastError());
+}
+
+void NewFile::let_go() noexcept {}  // a file that is open cannot be removed here
+
+// Between close() and its new name a file is not locked: for that the least time.
+bool remove_abandoned(const std::filesystem::path& path, int64_t seconds) noexcept {
+    constexpr int64_t kLeast = 60, kTicks = 10'000'000;  // of 100 ns
+    HANDLE file = ::CreateFileW(windows::extended(path).c_str(), DELETE | FILE_READ_ATTRIBUTES, 0, nullptr, OPEN_EXISTING,
+                                FILE_FLAG_OPEN_REPARSE_POINT, nullptr);
+    if (file == INVALID_HANDLE_VALUE) return false;
+    BY_HANDLE_FILE_INFORMATION facts{};
+    FILETIME now{};
+    ::GetSystemTimeAsFileTime(&now);
+    const auto ticks = [](const FILETIME& t) {
+        return static_cast<int64_t>(uint64_t{t.dwHighDateTime} << 32 | t.dwLowDateTime);
+    };
+    FILE_DISPOSITION_INFO remove{TRUE};
+    const bool gone = ::GetFileInformationByHandle(file, &facts) != 0 &&
+                      (facts.dwFileAttributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT)) == 0 &&
+                      facts.nNumberOfLinks == 1 &&
+                      ticks(now) - ticks(facts.ftLastWriteTime) >= std::max(seconds, kLeast) * kTicks &&
+                      ::SetFileInformationByHandle(file, FileDispositionInfo, &remove, sizeof remove) != 0;
+    ::CloseHandle(file);
+    return gone;
+}
+
+std::string machine_mark() {
+    std::array<wchar_t, MAX_COMPUTERNAME_LENGTH + 1> name{};
+    auto length = static_cast<DWORD>(name.size());
+    if (::GetComputerNameW(name.data(), &length) == 0) length = 0;
+    std::array<char, 9> mark{};
+    std::snprintf(mark.data(), mark.size(), "%08x", static_cast<unsigned>(std::hash<std::wstring>{}({name.data(), length})));
+    return mark.data();
 }
 
 void sync_folder(const std::filesystem::path&) noexcept {}  // replace() writes through

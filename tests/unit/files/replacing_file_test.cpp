@@ -5,6 +5,7 @@
 
 #include "backplane/error.hpp"
 #include "base/file.hpp"
+#include "base/new_file.hpp"
 #include "base/user_folder.hpp"
 #include "folder.hpp"
 
@@ -40,6 +41,32 @@ TEST(ReplacingFile, TheOldFileStaysUntilTheNewOneIsWhole) {
     }
     EXPECT_EQ(text_in(path), "new") << "not committed";
     EXPECT_EQ(folder.count(), 1U);
+}
+
+// What a process that was killed leaves: the file without its lock.
+TEST(ReplacingFile, WhatAKilledProcessLeftIsSweptAndNothingElse) {
+    const Folder folder;
+    const std::string digits = "0123456789abcdef";
+    folder.add("." + machine_mark() + digits + ".partial", "of this machine");
+    folder.add(".00000000" + digits + ".partial", "of another machine, and young");
+    folder.add("." + digits + digits + ".partial", "of another program");
+    folder.add(".kernel-" + digits + ".partial", "somebody else sweeps it");
+    folder.add(machine_mark() + digits + ".partial", "not hidden");
+    fs::create_directory(folder / ("." + machine_mark() + "fedcba9876543210.partial"));
+    const size_t before = folder.count();
+    {
+        ReplacingFile file(folder / "a");
+        file.write(bytes_of("new"));
+        EXPECT_FALSE(fs::exists(folder / ("." + machine_mark() + digits + ".partial")));
+        EXPECT_EQ(folder.count(), before) << "one less, and the new one";
+        ReplacingFile other(folder / "b");  // does not take what is being written for left behind
+        other.write(bytes_of("other"));
+        file.commit();
+        other.commit();
+    }
+    EXPECT_EQ(text_in(folder / "a"), "new");
+    EXPECT_EQ(text_in(folder / "b"), "other");
+    EXPECT_EQ(folder.count(), before + 1);
 }
 
 TEST(ReplacingFile, PiecesOfAnySizeKeepTheirOrder) {
