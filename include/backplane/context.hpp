@@ -52,11 +52,15 @@ struct ContextOptions {
     bool search_defaults = true;  // environment, library's folder, executable's folder, installed folder
     bool use_linked_in = true;    // modules linked into this build
     bool use_environment = true;
-    std::string device_filter;                   // see Context::choose; stronger than BACKPLANE_DEVICE
-    std::map<std::string, std::string> options;  // for modules: "cpu.threads" -> "4"
-    std::string cpu_mask;                        // CPU features to hide, "avx512f,avx2"; stronger than BACKPLANE_CPU_MASK
-    LogSink log;                                 // null: the library says nothing
-    ProbePolicy probe = ProbePolicy::first;      // BACKPLANE_PROBE is stronger
+    std::string device_filter;                                    // see Context::choose; stronger than BACKPLANE_DEVICE
+    std::string device_filter_name = "the application's filter";  // what sentences call it: "--device"
+    std::map<std::string, std::string> options;                   // for modules: "cpu.threads" -> "4"
+    // An option that no module knows, one that a module refuses and a CPU feature in `cpu_mask` that there is not are an OptionError from
+    // Context(), rescan() or choose(). Without it they are Context::option_problems() and notes of the report.
+    bool strict_options = false;
+    std::string cpu_mask;                    // CPU features to hide, "avx512f,avx2"; stronger than BACKPLANE_CPU_MASK
+    LogSink log;                             // null: the library says nothing
+    ProbePolicy probe = ProbePolicy::first;  // BACKPLANE_PROBE is stronger
     // How long one step of a trial may take, and all trials between two scans together: BACKPLANE_PROBE_LIMIT and BACKPLANE_PROBE_BUDGET, in
     // seconds, are stronger. The second is never less than the first. What it does not reach is not loaded for now.
     std::chrono::milliseconds probe_limit{10000};
@@ -93,6 +97,11 @@ struct Need {
     std::string soname;
     std::string priority;  // "required", "recommended", "suggested"
 };
+struct StatedOption {
+    std::string name;                 // "threads", given as "cpu.threads"
+    int64_t least = 0, most = 0;      // of a whole number; both 0: any text
+    std::vector<std::string> values;  // those it can have; empty: any
+};
 struct Descriptor {
     uint32_t abi = 0;    // major << 16 | minor
     uint32_t flags = 0;  // BP_NOTE_*
@@ -103,9 +112,10 @@ struct Descriptor {
     int64_t priority = 0;
     bool probe_in_child = true;  // "probe": "none" or "child"
     std::vector<std::string> watch_files, watch_env;
-    uint64_t file_bytes = 0;    // of a sidecar: the file that it was written for; 0: not said
-    std::string file_build_id;  // hexadecimal; empty: not said
-    std::string json;           // as found
+    std::optional<std::vector<StatedOption>> options;  // not there: it does not say which it has
+    uint64_t file_bytes = 0;                           // of a sidecar: the file that it was written for; 0: not said
+    std::string file_build_id;                         // hexadecimal; empty: not said
+    std::string json;                                  // as found
 };
 
 enum class Verdict { loaded, outranked, rejected, failed };  // failed: it was judged good, and loading it went wrong
@@ -185,6 +195,18 @@ struct DeviceInfo {
     std::filesystem::path module;  // empty: linked in
 };
 
+// An option that was given to a Context, and that nobody takes.
+struct OptionProblem {
+    std::string name, value;
+    std::string text;  // a sentence: "option cpu.threds: cpu has no such option; did you mean 'cpu.threads'?"
+};
+
+// With ContextOptions::strict_options.
+class OptionError : public Error {
+public:
+    explicit OptionError(const std::string& text) : Error(Code::invalid, text) {}
+};
+
 struct Report {
     std::vector<Source> sources;
     std::vector<Candidate> candidates;
@@ -249,6 +271,8 @@ public:
     [[nodiscard]] Report report() const;
     // Where this context remembers what it learnt of the machine; empty: nowhere.
     [[nodiscard]] std::filesystem::path state_folder() const;
+    // What was given in ContextOptions and nobody takes, as far as it is known by now; empty with `strict_options`.
+    [[nodiscard]] std::vector<OptionProblem> option_problems() const;
     // Looks again: modules and devices that came or recovered are there, those that went are not. Open devices stay; the handles of
     // one that its module no longer lists answer Error(device_lost) from now on. What was unloaded is loaded again.
     void rescan();

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace backplane::base {
 
@@ -11,6 +12,9 @@ namespace backplane::base {
 // set when the instruction set has it, the operating system saves its registers, and no core is known to lack it.
 using CpuFeatures = std::set<std::string, std::less<>>;
 CpuFeatures detect_cpu_features();
+
+// All names that there are, of every architecture: a mask may be meant for another machine.
+std::vector<std::string> known_cpu_features();
 
 // Without the features in `mask` ("avx512f,avx2"; separated by commas or spaces) and those that cannot be used without them.
 CpuFeatures without(CpuFeatures features, std::string_view mask);

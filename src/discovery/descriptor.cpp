@@ -86,6 +86,26 @@ constexpr std::array<std::string_view, 22> kReserved{
     "accelerator", "all",  "any",  "auto", "best", "default", "discrete", "first",   "gpu",  "host",   "identity",
     "integrated",  "kind", "name", "none", "pci",  "same",    "software", "unknown", "uuid", "vendor", "virtual"};
 
+int64_t number_in(const Json& object, const char* field) {
+    const auto found = object.find(field);
+    if (found == object.end()) return 0;
+    if (!found->is_number_integer()) throw Mistake{"'" + std::string(field) + "' of an option is not a whole number"};
+    return found->get<int64_t>();
+}
+
+std::optional<std::vector<StatedOption>> options_in(const Json& object) {
+    const auto found = object.find("options");
+    if (found == object.end()) return std::nullopt;
+    if (!found->is_object() || found->size() > kMostItems) throw Mistake{"'options' is not an object of at most 64"};
+    std::vector<StatedOption> options;
+    for (const auto& [name, facts] : found->items()) {
+        if (!facts.is_object()) throw Mistake{"an item of 'options' is not an object"};
+        options.push_back(
+            {as_text(name, "options"), number_in(facts, "least"), number_in(facts, "most"), texts_in(facts, "values")});
+    }
+    return options;
+}
+
 // Which file a sidecar speaks of, so that one left beside another file is told.
 void read_file(const Json& object, Descriptor& d) {
     const auto file = object.find("file");
@@ -121,6 +141,7 @@ void read_fields(const Json& json, Descriptor& d) {
     const std::string probe = text_of(json, "probe");
     if (!probe.empty() && probe != "none" && probe != "child") throw Mistake{"'probe' is neither \"none\" nor \"child\""};
     d.probe_in_child = probe != "none";
+    d.options = options_in(json);
     if (const auto watch = json.find("watch"); watch != json.end()) {
         if (!watch->is_object()) throw Mistake{"'watch' is not an object"};
         d.watch_files = texts_in(*watch, "files");

@@ -12,6 +12,7 @@
 #include "discovery/discover.hpp"
 #include "registry/device_state.hpp"
 #include "registry/filter.hpp"
+#include "registry/given_options.hpp"
 #include "registry/history.hpp"
 #include "registry/module.hpp"
 #include "registry/trial.hpp"
@@ -83,6 +84,7 @@ struct Context::Impl {
     std::shared_ptr<const HostServices> services;
     std::unique_ptr<registry::Trials> trials;
     std::unique_ptr<const registry::History> history;
+    mutable registry::GivenOptions given;
 
     mutable std::mutex mutex;  // of everything below
     std::vector<Source> sources;
@@ -91,13 +93,15 @@ struct Context::Impl {
     mutable std::vector<std::weak_ptr<Device::State>> open_devices;
     mutable std::vector<std::string> problems;  // what went wrong since the last scan
 
-    explicit Impl(ContextOptions given) : options(std::move(given)) {
+    explicit Impl(ContextOptions wanted) : options(std::move(wanted)) {
         auto variable = [&](const char* name) {
             return options.use_environment ? base::environment(name).value_or("") : std::string();
         };
-        filter_source = options.device_filter.empty() ? "BACKPLANE_DEVICE" : "the application's filter";
+        filter_source = options.device_filter.empty() ? "BACKPLANE_DEVICE" : options.device_filter_name;
         filter = Filter(options.device_filter.empty() ? variable("BACKPLANE_DEVICE") : options.device_filter);
         cpu_mask = options.cpu_mask.empty() ? variable("BACKPLANE_CPU_MASK") : options.cpu_mask;
+        given = registry::GivenOptions(options.options, cpu_mask, options.strict_options,
+                                       options.strict_options && !options.cpu_mask.empty());
         auto host = std::make_shared<HostServices>();
         host->options = options.options;
         if (!cpu_mask.empty()) host->options["host.cpu-mask"] = cpu_mask;
@@ -121,6 +125,14 @@ struct Context::Impl {
             found.push_back({std::move(rated)});
         }
         problems = std::move(discovery.notes);
+        std::vector<const Descriptor*> modules;
+        bool complete = true;  // of a module that only the system's loader finds nothing is known yet
+        for (const Found& f : found)
+            if (f.rated.candidate.descriptor)
+                modules.push_back(&*f.rated.candidate.descriptor);
+            else if (f.rated.candidate.code == ReasonCode::none)
+                complete = false;
+        given.judge(modules, complete);
     }
 
     // Decides on what was found and waits: all of it, or the backends that a filter names, and loads the best of each.
@@ -227,6 +239,7 @@ struct Context::Impl {
             c.verdict = Verdict::loaded;
         } catch (const LoadFailure& failure) {
             fail(c, failure);
+            if (failure.code == ReasonCode::open_failed) given.refused(failure.text);
         } catch (const Error& error) {
             if (error.code() == Code::cancelled) throw;  // by the application, not by the module
             fail(c, {ReasonCode::load_failed, error.what()});
@@ -364,6 +377,7 @@ struct Context::Impl {
                 return open(*listed);
             } catch (const Error& error) {
                 failed[d.id] = error.what();
+                given.refused(d.id + ": " + error.what());
                 remember(d.id + ": " + error.what());
             }
         }
@@ -467,8 +481,10 @@ Device Context::choose(std::string_view text) const {
         if (std::optional<Device> device = impl_->open_first(used, failed)) return *device;
         const std::vector<DeviceInfo> devices = Impl::preferred(impl_->list());
         if (failed.empty() && !devices.empty())
-            throw Error(Code::not_found, "cannot choose a device: " +
-                                             impl_->why(used, given ? "the filter" : impl_->filter_source, devices, {}));
+            throw Error(Code::not_found,
+                        "cannot choose a device: " +
+                            impl_->why(used, given && text != impl_->filter.text() ? "the filter" : impl_->filter_source,
+                                       devices, {}));
     }
     std::string failures;
     for (const auto& [id, why] : failed) failures += (failures.empty() ? "" : "; ") + id + ": " + why;
@@ -496,6 +512,11 @@ std::vector<Device> Context::choose_with_fallback(std::string_view text) const {
     return devices;
 }
 
+std::vector<OptionProblem> Context::option_problems() const {
+    const std::lock_guard lock(impl_->mutex);
+    return impl_->given.problems();
+}
+
 std::filesystem::path Context::state_folder() const { return registry::state_folder(impl_->options); }
 
 Report Context::report() const {
@@ -509,6 +530,7 @@ Report Context::report() const {
     if (!selected.empty()) report.chosen = selected.front().id;
     report.why = impl_->why(impl_->filter, impl_->filter_source, report.devices, selected);
     report.notes = impl_->problems;
+    for (const OptionProblem& problem : impl_->given.problems()) report.notes.push_back(problem.text);
     if (impl_->services->cache)
         if (std::string problem = impl_->services->cache->problem(); !problem.empty()) report.notes.push_back(problem);
     return report;

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backplane/context.hpp"
+#include "base/visible_text.hpp"
 
 namespace backplane {
 
@@ -54,7 +55,7 @@ std::string Report::json() const {
     json["chosen"] = chosen;
     json["why"] = why;
     json["notes"] = notes;
-    // Paths and the names that drivers give need not be UTF-8.
+    base::carry_bytes(json);  // paths and the names that drivers give need not be UTF-8
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

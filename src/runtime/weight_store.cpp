@@ -1,12 +1,28 @@
 #include "runtime/weight_store.hpp"
 
+#include <exception>
+#include <new>
+
 namespace backplane {
 
 namespace {
 
+// The application's code: what it throws of its own does not know which weight was asked for.
+std::span<const std::byte> from(const WeightSource& source, const std::string& name) {
+    try {
+        return source(name);
+    } catch (const Error&) {
+        throw;
+    } catch (const std::bad_alloc&) {
+        throw;
+    } catch (const std::exception& error) {
+        throw Error(Code::invalid, "weight '" + name + "': the source of weights failed: " + error.what());
+    }
+}
+
 std::span<const std::byte> plain_bytes(const WeightSource& source, const Tensor& tensor) {
     if (!source) throw Error(Code::invalid, "weight '" + tensor.name + "': the session was given no source of weights");
-    const std::span<const std::byte> plain = source(tensor.name);
+    const std::span<const std::byte> plain = from(source, tensor.name);
     const uint64_t wanted = bytes(tensor.dtype, tensor.shape);
     if (plain.size() != wanted)
         throw Error(plain.empty() ? Code::not_found : Code::invalid,

@@ -30,6 +30,21 @@ TEST(Descriptor, EveryFieldIsRead) {
 
 TEST(Descriptor, WhatIsNotSaidIsTriedWithCare) { EXPECT_TRUE(read_json(R"({"backend":"a"})").descriptor->probe_in_child); }
 
+TEST(Descriptor, OptionsAreStatedOrNotSpokenOf) {
+    const Inspection m = read_json(
+        R"({"backend":"a","options":{"threads":{"least":1,"most":256},"kernels":{"values":["x","y"]},"path":{"new":1}}})");
+    ASSERT_EQ(m.problem, ReasonCode::none) << m.text;
+    ASSERT_TRUE(m.descriptor->options);
+    const std::vector<StatedOption>& options = *m.descriptor->options;
+    ASSERT_EQ(options.size(), 3U);  // by name
+    EXPECT_EQ(options[0].values, (std::vector<std::string>{"x", "y"}));
+    EXPECT_EQ(options[1].name, "path");
+    EXPECT_EQ(options[2].most, 256);
+    EXPECT_FALSE(read_json(R"({"backend":"a"})").descriptor->options);
+    for (const char* bad : {"[]", "7", R"({"a":7})", R"({"a":{"least":"1"}})", R"({"a":{"values":"x"}})"})
+        EXPECT_NE(read_json(std::string(R"({"backend":"a","options":)") + bad + "}").problem, ReasonCode::none) << bad;
+}
+
 TEST(Descriptor, NonsenseIsRefusedWithTheField) {
     const std::vector<std::pair<std::string, std::string>> cases{
         {"", "JSON"},

@@ -71,6 +71,12 @@ TEST(Judge, AMaskTakesWhatDependsOnItToo) {
     EXPECT_EQ(base::without(all, ""), all);
 }
 
+TEST(CpuMask, EveryFeatureOfThisMachineIsAKnownName) {
+    const std::vector<std::string> known = base::known_cpu_features();
+    for (const std::string& feature : base::detect_cpu_features())
+        EXPECT_NE(std::find(known.begin(), known.end(), feature), known.end()) << feature;
+}
+
 TEST(Rank, TheStrongerInstructionSetGoesFirstThenPriorityThenVersion) {
     const auto make = [](const char* cpu, int priority, const char* version, const char* path) {
         Inspection m = module_with(std::string(R"({"backend":"x","cpu":[)") + cpu +

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 #include <thread>
 
 #include "backplane/runtime.hpp"
@@ -148,6 +149,17 @@ TEST_P(OnDevice, ProgramsOfOneStoreShareWeights) {
             y.size() / 2 + static_cast<size_t>(shape[3]) / 2 + static_cast<size_t>(shape[3] * shape[2] / 2);
         EXPECT_NEAR(y[middle], 64 * 9 * 0.01F, 1e-2);
     }
+}
+
+TEST_P(OnDevice, ASourceOfWeightsThatThrowsIsSaidWithTheWeight) {
+    Graph g;
+    const TensorId x = g.input("x", DType::f32, {3});
+    g.output(g.add(Op::add, {x, g.weight("blk.0.bias", DType::f32, {3})}), "y");
+    const std::map<std::string, std::vector<float>, std::less<>> weights;
+    const Error error = error_of(
+        [&] { Session session(device, g, [&](std::string_view name) { return bytes_of(weights.at(std::string(name))); }); });
+    EXPECT_EQ(error.code(), Code::invalid);
+    EXPECT_NE(std::string(error.what()).find("'blk.0.bias'"), std::string::npos) << error.what();
 }
 
 TEST_P(OnDevice, StateIsKeptBetweenRunsAndCanBeReset) {
