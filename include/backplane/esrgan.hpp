@@ -60,6 +60,8 @@ struct UpscaleOptions {
     ImageWriteOptions image;
     std::function<void(double done)> progress;      // 0 to 1, on the calling thread
     const std::atomic<uint32_t>* cancel = nullptr;  // non-zero: stops with Error(cancelled), leaving no file
+    std::function<void(int64_t done, int64_t of)>
+        tiles_done;  // after each tile, and with none done before the first; as `progress`
 };
 
 struct UpscaleResult {

@@ -42,6 +42,8 @@ struct ImageWriteOptions {
 // its name when finish() returned, whole; a writer destroyed before leaves nothing.
 class ImageWriter {
 public:
+    // Throws the Error(invalid) that create() throws for an ending it cannot write. Looks at the name only.
+    static void check_name(const std::filesystem::path& path);
     // Throws Error(invalid) for another ending or no pixels, Error(denied, not_found) when the folder cannot be written to.
     static std::unique_ptr<ImageWriter> create(const std::filesystem::path& path, const ImageInfo& info,
                                                const ImageWriteOptions& options = {});

@@ -41,8 +41,8 @@ fs::path place_of(const fs::path& target, bool follow_links) {
 
 constexpr std::string_view kPartial = ".partial";
 constexpr size_t kMarkDigits = 8, kRandomDigits = 16;
-constexpr int64_t kDay = 86400;
-constexpr size_t kMostNames = 10000;  // in a folder with more nothing is swept: it would take longer than it is worth
+constexpr int64_t kForeignAge = 86400;  // seconds
+constexpr size_t kMostNames = 10000;    // in a folder with more nothing is swept: it would take longer than it is worth
 
 bool is_hex(std::string_view text) { return text.find_first_not_of("0123456789abcdef") == std::string_view::npos; }
 
@@ -58,7 +58,7 @@ void sweep(const fs::path& folder, std::string_view machine) {
         const std::string_view digits = std::string_view(name).substr(1, name.size() - 1 - kPartial.size());
         if (!is_hex(digits) || (digits.size() != kRandomDigits && digits.size() != kMarkDigits + kRandomDigits)) continue;
         const bool ours = digits.size() == kMarkDigits + kRandomDigits && digits.starts_with(machine);
-        static_cast<void>(remove_abandoned(folder / path, ours ? 0 : kDay));
+        static_cast<void>(remove_abandoned(folder / path, ours ? 0 : kForeignAge));
     }
 }
 

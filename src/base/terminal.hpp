@@ -8,7 +8,9 @@
 
 namespace backplane::base {
 
-// Where the terminal has to be asked for it: UTF-8 and escape sequences while this lives. Make one, first thing in a program.
+// Make one, first thing in a program. Where the terminal has to be asked for it: UTF-8 and escape sequences while this lives. A standard
+// stream that the program was started without gets a descriptor on which nothing can be written or read, so that no file which is opened
+// later takes its place, and output to it fails.
 class TerminalSetup {
 public:
     TerminalSetup() noexcept;
@@ -26,8 +28,16 @@ std::vector<std::string> program_arguments(int argc, char** argv);
 enum class Stream { output, error };
 bool is_terminal(Stream stream) noexcept;
 int terminal_columns() noexcept;  // of the error stream; 80 when not known
+// Whether lines on this terminal can be written over: it is one, and TERM is not "dumb".
+bool moves_cursor(Stream stream);
+// Whether text on it is to be coloured: never with NO_COLOR, always with CLICOLOR_FORCE other than 0, else on a terminal that is not dumb
+// unless CLICOLOR is 0.
+bool wants_colours(Stream stream);
 
-// The first Ctrl-C (or SIGTERM) sets `flag` to the signal's number instead of ending the process; the second ends it.
+// What the output stream still holds is written, and the system asked whether all of it arrived. 0, or the errno of the failure.
+[[nodiscard]] int flush_output() noexcept;
+
+// The first Ctrl-C (SIGINT), SIGTERM or SIGHUP sets `flag` to the signal's number instead of ending the process; the second ends it.
 void interrupt_sets(std::atomic<uint32_t>& flag) noexcept;
 // That flag; null: nobody asked for one.
 const std::atomic<uint32_t>* interrupt_flag() noexcept;

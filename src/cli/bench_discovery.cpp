@@ -139,8 +139,8 @@ Json number(const std::optional<uint64_t>& value) { return value ? Json(*value) 
 std::string text(const std::optional<uint64_t>& value) { return value ? std::to_string(*value) : "-"; }
 
 void print_start(const std::string& device, const Start& start) {
-    std::printf("a process to its first device (%s): %.1f ms; a process that does nothing: %.1f ms\n", device.c_str(),
-                start.device_ms, start.nothing_ms);
+    out("a process to its first device ({}): {} ms; a process that does nothing: {} ms\n", device, fixed(start.device_ms, 1),
+        fixed(start.nothing_ms, 1));
 }
 
 void bench(const DeviceChoice& choice, int runs, int files, const Run& run) {
@@ -153,7 +153,7 @@ void bench(const DeviceChoice& choice, int runs, int files, const Run& run) {
                           {"process_ms", start.nothing_ms},
                           {"process_to_first_device_ms", start.device_ms},
                           {"runs", runs}});
-        std::printf("%s is linked in: there is no file to inspect\n", device.info().id.c_str());
+        out("{} is linked in: there is no file to inspect\n", device.info().id);
         return print_start(device.info().id, start);
     }
     const Copies copies(device.info().module, files);
@@ -178,20 +178,16 @@ void bench(const DeviceChoice& choice, int runs, int files, const Run& run) {
                       {"process_ms", start.nothing_ms},
                       {"process_to_first_device_ms", start.device_ms},
                       {"runs", runs}});
-    std::printf("%zu copies of %s, %s; median of %d rounds in turns\n\n", f.files,
-                device.info().module.filename().string().c_str(), human_bytes(f.file_bytes).c_str(), runs);
-    auto us = [](double value) {
-        std::array<char, 32> room{};
-        std::snprintf(room.data(), room.size(), "%.0f us", value);
-        return std::string(room.data());
-    };
+    out("{} copies of {}, {}; median of {} rounds in turns\n\n", f.files, device.info().module.filename().string(),
+        human_bytes(f.file_bytes), runs);
+    auto us = [](double value) { return fixed(value, 0).text + " us"; };
     print_table(
         {{"", "TIME", "FILES OPENED", "BYTES READ", "BYTES MAPPED"},
          {"mapping each, reading its first page", us(median(f.map)), text(f.opened_map), "-", std::to_string(f.file_bytes)},
          {"inspecting each", us(median(f.inspect)), text(f.opened_inspect), text(f.read_inspect), "0"},
          {"finding and judging, nothing loaded", us(median(f.discover)), "", "", "0"},
          {"a Context, the winner loaded", us(median(f.context)), text(f.opened_context), "", text(f.mapped_context)}});
-    std::printf("\ninspecting takes %.2f times as long as mapping\n", ratio);
+    out("\ninspecting takes {} times as long as mapping\n", fixed(ratio, 2));
     print_start(device.info().id, start);
 }
 

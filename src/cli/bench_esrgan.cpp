@@ -9,7 +9,7 @@ namespace {
 
 struct EsrganChoice {
     DeviceChoice choice;
-    std::string model = "medium", models, dtype = "f32";
+    std::string model = kUsualModel, models, dtype = "f32";
     int scale = 2, runs = 9;
     int64_t size = 128;
     bool steps = false;
@@ -44,15 +44,14 @@ void bench_esrgan(const EsrganChoice& o, Run& run) {
                {"compile_ms", static_cast<double>(info.compile_ns) / 1e6}});
         return;
     }
-    std::printf("%s in %s, %lld x %lld pixels, on %s (%s)\n", model.name().c_str(), o.dtype.c_str(),
-                static_cast<long long>(o.size), static_cast<long long>(o.size), device.info().id.c_str(),
-                device.info().name.c_str());
-    std::printf("  %.2f ms median of %d runs (least %.2f), %.0f GFLOP/s of convolutions", time.median_ms, time.runs,
-                time.least_ms, gflops);
-    if (peak.gflops > 0) std::printf(", %.2f of the FMA peak of %.0f", gflops / peak.gflops, peak.gflops);
-    std::printf("\n  workspace %s, compiled in %.1f ms\n", human_bytes(info.workspace_bytes).c_str(),
-                static_cast<double>(info.compile_ns) / 1e6);
-    if (o.steps) std::printf("%s\n", info.summary.c_str());
+    out("{} in {}, {} x {} pixels, on {} ({})\n", model.name(), o.dtype, o.size, o.size, device.info().id,
+        device.info().name);
+    out("  {} ms median of {} runs (least {}), {} GFLOP/s of convolutions", fixed(time.median_ms, 2), time.runs,
+        fixed(time.least_ms, 2), fixed(gflops, 0));
+    if (peak.gflops > 0) out(", {} of the FMA peak of {}", fixed(gflops / peak.gflops, 2), fixed(peak.gflops, 0));
+    out("\n  workspace {}, compiled in {} ms\n", human_bytes(info.workspace_bytes),
+        fixed(static_cast<double>(info.compile_ns) / 1e6, 1));
+    if (o.steps) out_lines(info.summary);
 }
 
 }  // namespace

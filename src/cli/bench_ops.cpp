@@ -109,12 +109,6 @@ struct OpsChoice {
     double seconds = 0.3;
 };
 
-std::string number(double value, const char* format) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), format, value);
-    return text.data();
-}
-
 // Zero runs: the device does not do it.
 Timing time_case(const Device& device, const Case& c, const OpsChoice& o, Run& run, std::string& why) {
     try {
@@ -154,8 +148,8 @@ void bench_ops(const OpsChoice& o, Run& run) {
             // The limit is the slower of computing it all and moving it all.
             const double limit_ms =
                 std::max(peak.gflops > 0 ? c.flops / peak.gflops / 1e6 : 0, peak.gbytes > 0 ? c.mbytes / peak.gbytes : 0);
-            cells = {c.name, number(t.median_ms, "%.3f"), c.flops > 0 ? number(gflops, "%.0f") : "-", number(gbytes, "%.1f"),
-                     limit_ms > 0 ? number(limit_ms / t.median_ms, "%.2f") : "-"};
+            cells = {c.name, fixed(t.median_ms, 3).text, c.flops > 0 ? fixed(gflops, 0).text : "-", fixed(gbytes, 1).text,
+                     limit_ms > 0 ? fixed(limit_ms / t.median_ms, 2).text : "-"};
             row.update({{"median_ms", t.median_ms},
                         {"least_ms", t.least_ms},
                         {"runs", t.runs},
@@ -164,8 +158,8 @@ void bench_ops(const OpsChoice& o, Run& run) {
                         {"of_limit", limit_ms / t.median_ms}});
         }
         if (other) {
-            cells.push_back(u.runs > 0 ? number(u.median_ms, "%.3f") : "-");
-            cells.push_back(t.runs > 0 && u.runs > 0 ? number(u.median_ms / t.median_ms, "%.2f") : "-");
+            cells.push_back(u.runs > 0 ? fixed(u.median_ms, 3).text : "-");
+            cells.push_back(t.runs > 0 && u.runs > 0 ? fixed(u.median_ms / t.median_ms, 2).text : "-");
             if (u.runs > 0) row.update({{"against_ms", u.median_ms}, {"against_least_ms", u.least_ms}});
             if (t.runs > 0 && u.runs > 0) {
                 row["ratio"] = u.median_ms / t.median_ms;
@@ -185,12 +179,12 @@ void bench_ops(const OpsChoice& o, Run& run) {
                       {"peak_read_gbytes", peak.gbytes},
                       {"ops", rows_json},
                       {"geometric_mean", compared > 0 ? std::exp(log_sum / compared) : 0}});
-    std::printf("%s (%s), FMA peak %.0f GFLOP/s, memory read %.1f GB/s, both measured now\n\n", device.info().id.c_str(),
-                device.info().name.c_str(), peak.gflops, peak.gbytes);
+    out("{} ({}), FMA peak {} GFLOP/s, memory read {} GB/s, both measured now\n\n", device.info().id, device.info().name,
+        fixed(peak.gflops, 0), fixed(peak.gbytes, 1));
     print_table(rows);
     if (compared > 0)
-        std::printf("\nGeometric mean of %d ratios: %.2f times as fast as %s\n", compared, std::exp(log_sum / compared),
-                    other.info().id.c_str());
+        out("\nGeometric mean of {} ratios: {} times as fast as {}\n", compared, fixed(std::exp(log_sum / compared), 2),
+            other.info().id);
 }
 
 }  // namespace

@@ -64,17 +64,14 @@ void info(const DeviceChoice& choice, const Run& run) {
     const cache::Settings settings = settings_of(choice);
     const Json facts = cache_facts(context_options(choice));
     if (run.json) return print(facts);
-    std::printf(
-        "folder    %s%s\n", settings.folder.string().c_str(),
+    out("folder    {}{}\n", settings.folder.string(),
         facts["exists"].get<bool>() || !facts["problem"].get<std::string>().empty() ? "" : " (made when something is kept)");
-    std::printf("entries   %zu, %s of %s\n", facts["entries"].get<size_t>(),
-                facts["entries"].get<size_t>() == 0 ? "nothing" : human_bytes(facts["bytes"].get<uint64_t>()).c_str(),
-                human_bytes(settings.limit).c_str());
+    out("entries   {}, {} of {}\n", facts["entries"].get<size_t>(),
+        facts["entries"].get<size_t>() == 0 ? "nothing" : human_bytes(facts["bytes"].get<uint64_t>()),
+        human_bytes(settings.limit));
     if (facts["temporaries"].get<size_t>() != 0)
-        std::printf("unfinished %zu files; they go when nobody can be writing them any more\n",
-                    facts["temporaries"].get<size_t>());
-    if (const std::string problem = facts["problem"].get<std::string>(); !problem.empty())
-        std::printf("problem   %s\n", problem.c_str());
+        out("unfinished {} files; they go when nobody can be writing them any more\n", facts["temporaries"].get<size_t>());
+    if (const std::string problem = facts["problem"].get<std::string>(); !problem.empty()) out("problem   {}\n", problem);
     std::vector<std::vector<std::string>> rows{{"MODULE", "ENTRIES", "SIZE", "USED"}};
     for (const Json& module : facts["modules"]) {
         const auto name = module["build"].get<std::string>();
@@ -94,7 +91,7 @@ void clear(const DeviceChoice& choice, const Run& run) {
     if (run.json)
         print({{"folder", settings.folder.string()}, {"removed", removed}, {"bytes", bytes}, {"left", left}});
     else
-        std::printf("%zu files removed, %s\n", removed, human_bytes(bytes).c_str());
+        out("{} files removed, {}\n", removed, human_bytes(bytes));
     if (left != 0)
         throw Error(Code::denied, std::to_string(left) + " files of the kernel cache " + base::quoted(settings.folder) +
                                       " are still there: in use, just written, or not yours to remove");
@@ -114,13 +111,13 @@ int verify(const DeviceChoice& choice, bool repair, const Run& run) {
         const bool gone = repair && base::remove_file(settings.folder / file.name);
         removed += gone ? 1 : 0;
         bad.push_back({{"file", file.name}, {"problem", problem}, {"removed", gone}});
-        if (!run.json) std::printf("%s: %s%s\n", file.name.c_str(), problem.c_str(), gone ? " (removed)" : "");
+        if (!run.json) out("{}: {}{}\n", file.name, problem, gone ? " (removed)" : "");
     }
     if (run.json)
         print({{"folder", settings.folder.string()}, {"good", good}, {"bad", bad}});
     else
-        std::printf("%zu good, %zu bad%s\n", good, bad.size(),
-                    bad.empty() || repair ? "" : "; they are never used, --repair removes them");
+        out("{} good, {} bad{}\n", good, bad.size(),
+            bad.empty() || repair ? "" : "; they are never used, --repair removes them");
     return bad.size() == removed ? kDone : kFailed;
 }
 
@@ -167,6 +164,7 @@ Json cache_facts(const ContextOptions& options) {
 void add_cache(CLI::App& app, Run& run) {
     CLI::App* command = app.add_subcommand("cache", "Show, check or empty the cache of compiled kernels");
     command->require_subcommand(1);
+    command->footer("Examples:\n  backplane cache info\n  backplane cache verify --repair\n  backplane cache clear");
     auto choice = std::make_shared<DeviceChoice>();
     auto repair = std::make_shared<bool>(false);
     auto add = [&](const char* name, const char* help) {

@@ -1,8 +1,6 @@
 #include "cli/cli.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
 #include "base/environment.hpp"
 #include "base/file.hpp"
@@ -11,28 +9,40 @@
 
 namespace backplane::cli {
 
+namespace {
+
+constexpr const char* kShared = "Devices, modules and the kernel cache";  // the options of every command that computes
+
+}  // namespace
+
 void add_cache_options(CLI::App& command, DeviceChoice& choice) {
     CLI::Option* folder = command
                               .add_option("--cache", choice.cache,
                                           "Folder of the kernel cache; without it: BACKPLANE_CACHE_DIR, else "
                                           "backplane/kernels in your cache folder")
-                              ->type_name("DIR");
-    command.add_flag("--no-cache", choice.no_cache, "Neither read nor keep compiled kernels")->excludes(folder);
+                              ->type_name("DIR")
+                              ->group(kShared);
+    command.add_flag("--no-cache", choice.no_cache, "Neither read nor keep compiled kernels")
+        ->excludes(folder)
+        ->group(kShared);
 }
 
 void add_module_options(CLI::App& command, DeviceChoice& choice) {
     command.add_option("--modules", choice.modules, "Folder or module file to search first (may be repeated)")
-        ->type_name("PATH");
+        ->type_name("PATH")
+        ->group(kShared);
     command.add_option("--option", choice.options, "Option of a module, for example cpu.threads=4 (may be repeated)")
         ->type_name("NAME=VALUE")
+        ->group(kShared)
         ->allow_extra_args(false)
         ->check([](const std::string& text) {
             return text.find('=') == std::string::npos || text[0] == '=' ? "write it as NAME=VALUE" : std::string();
         });
     command.add_option("--cpu-mask", choice.cpu_mask, "CPU features to act as if missing, for example avx512f,avx2")
-        ->type_name("LIST");
+        ->type_name("LIST")
+        ->group(kShared);
     add_cache_options(command, choice);
-    command.add_flag("--verbose", choice.verbose, "Say what happens on the error stream");
+    command.add_flag("--verbose", choice.verbose, "Say what happens on the error stream")->group(kShared);
 }
 
 void add_device_options(CLI::App& command, DeviceChoice& choice) {
@@ -41,11 +51,13 @@ void add_device_options(CLI::App& command, DeviceChoice& choice) {
                     "Device: an id (cpu:0), a backend, a kind (discrete, integrated, cpu ...), name=PATTERN, an identity; "
                     "!X excludes. "
                     "Without it: BACKPLANE_DEVICE, else the best there is")
-        ->type_name("FILTER");
+        ->type_name("FILTER")
+        ->group(kShared);
     command
         .add_option("--threads", choice.threads,
                     "Threads of a CPU device; without it: one for each core this process may use")
         ->type_name("N")
+        ->group(kShared)
         ->check(CLI::Range(1, 4096));
     add_module_options(command, choice);
 }
@@ -69,18 +81,21 @@ ContextOptions context_options(const DeviceChoice& choice) {
     ContextOptions options;
     set_cache(options, choice);
     options.trust_module_paths = false;  // whoever typed them need not have looked into the files
-    for (const std::string& path : choice.modules) options.module_paths.push_back(base::path_of(path));
+    for (const std::string& path : choice.modules) {
+        options.module_paths.push_back(base::path_of(path));
+        if (base::status_of(options.module_paths.back()).kind == base::FileStatus::Kind::missing)
+            err("backplane: --modules {}: there is no such file or folder; searched without it\n", path);
+    }
     for (const std::string& text : choice.options) {
         const size_t equals = text.find('=');
         options.options[text.substr(0, equals)] = text.substr(equals + 1);
     }
     options.device_filter = choice.device;
+    options.device_filter_name = "--device";
+    options.strict_options = true;
     options.cpu_mask = choice.cpu_mask;
     options.cancel = base::interrupt_flag();
-    if (choice.verbose)
-        options.log = [](LogLevel, std::string_view text) {
-            std::fprintf(stderr, "backplane: %.*s\n", static_cast<int>(text.size()), text.data());
-        };
+    if (choice.verbose) options.log = [](LogLevel, std::string_view text) { err_lines(text); };
     return options;
 }
 
@@ -110,87 +125,11 @@ Json placement_json(const SpreadReport& report) {
 }
 
 void print_placement(const SpreadReport& report, bool verbose) {
-    for (const std::string& note : report.notes) std::printf("Note: %s\n", note.c_str());
+    for (const std::string& note : report.notes) out("Note: {}\n", note);
     if (!verbose && report.parts.size() < 2) return;
-    for (const SpreadPart& part : report.parts)
-        std::printf("  on %s: %zu nodes (%s)\n", part.device.c_str(), part.nodes, part.ops.c_str());
-    std::printf("  copied between devices: %llu tensors, %s a run\n", static_cast<unsigned long long>(report.copies),
-                report.copied_bytes == 0 ? "0 B" : human_bytes(report.copied_bytes).c_str());
-}
-
-void print(const Json& json) { std::printf("%s\n", json.dump(2, ' ', false, Json::error_handler_t::replace).c_str()); }
-
-namespace {
-
-std::string styled(const char* code, const std::string& text) {
-    static const bool kTerminal = base::is_terminal(base::Stream::output);
-    return kTerminal ? "\033[" + std::string(code) + "m" + text + "\033[0m" : text;
-}
-
-// Columns a text takes: bytes that do not continue a UTF-8 sequence, without escape sequences.
-size_t columns(const std::string& text) {
-    size_t count = 0;
-    for (size_t i = 0; i < text.size(); ++i) {
-        if (text[i] == '\033') {
-            i = text.find('m', i);
-            if (i == std::string::npos) break;
-        } else if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) {
-            ++count;
-        }
-    }
-    return count;
-}
-
-}  // namespace
-
-std::string bold(const std::string& text) { return styled("1", text); }
-std::string dim(const std::string& text) { return styled("2", text); }
-
-std::string human_bytes(uint64_t bytes) {
-    if (bytes == 0) return "-";
-    static constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
-    auto value = static_cast<double>(bytes);
-    size_t unit = 0;
-    for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
-    return text.data();
-}
-
-void print_table(const std::vector<std::vector<std::string>>& rows) {
-    std::vector<size_t> widths;
-    for (const auto& row : rows)
-        for (size_t i = 0; i < row.size(); ++i) {
-            if (i >= widths.size()) widths.push_back(0);
-            widths[i] = std::max(widths[i], columns(row[i]));
-        }
-    for (size_t r = 0; r < rows.size(); ++r) {
-        std::string line;
-        for (size_t i = 0; i < rows[r].size(); ++i) {
-            line += rows[r][i];
-            if (i + 1 < rows[r].size()) line += std::string(widths[i] - columns(rows[r][i]) + 2, ' ');
-        }
-        std::printf("%s\n", (r == 0 ? bold(line) : line).c_str());
-    }
-}
-
-Progress::Progress(std::string label) : label_(std::move(label)), visible_(base::is_terminal(base::Stream::error)) {}
-
-Progress::~Progress() {
-    if (visible_ && shown_ >= 0) std::fprintf(stderr, "\r\033[K");
-}
-
-void Progress::show(double done, const std::string& remark) {
-    const int percent = static_cast<int>(std::clamp(done, 0.0, 1.0) * 100);
-    if (!visible_ || (percent == shown_ && remark.empty())) return;
-    shown_ = percent;
-    const int width =
-        std::max(10, std::min(40, base::terminal_columns() - static_cast<int>(label_.size() + remark.size()) - 12));
-    const int filled = percent * width / 100;
-    std::string bar;
-    for (int i = 0; i < width; ++i) bar += i < filled ? "█" : "·";
-    std::fprintf(stderr, "\r\033[K%s %s %3d%% %s", label_.c_str(), bar.c_str(), percent, remark.c_str());
-    std::fflush(stderr);
+    for (const SpreadPart& part : report.parts) out("  on {}: {} nodes ({})\n", part.device, part.nodes, part.ops);
+    out("  copied between devices: {} tensors, {} a run\n", report.copies,
+        report.copied_bytes == 0 ? "0 B" : human_bytes(report.copied_bytes));
 }
 
 double median(std::vector<double> values) {

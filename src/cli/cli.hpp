@@ -4,17 +4,16 @@
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "backplane/context.hpp"
 #include "backplane/esrgan.hpp"
 #include "backplane/spread.hpp"
+#include "cli/output.hpp"
+#include "cli/progress.hpp"
 
 namespace backplane::cli {
-
-using Json = nlohmann::ordered_json;
 
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;
@@ -25,6 +24,7 @@ struct Run {
     int exit_code = kDone;
     bool json = false;
     std::atomic<uint32_t> interrupted{0};  // the number of the signal
+    std::string if_cancelled;              // what a signal now leaves: ": nothing was written"
 };
 
 // Options of every command that looks for devices.
@@ -47,29 +47,6 @@ ContextOptions context_options(const DeviceChoice& choice);
 Device open_device(const Context& context, const DeviceChoice& choice);
 std::vector<Device> open_with_fallback(const Context& context,
                                        const DeviceChoice& choice);  // that, and what stands in for it
-
-// Printing.
-void print(const Json& json);
-std::string bold(const std::string& text);  // on a terminal; else the text
-std::string dim(const std::string& text);
-std::string human_bytes(uint64_t bytes);  // "23.5 GiB"; "-" for 0
-// Rows of cells under a header, columns aligned; the last column is not padded.
-void print_table(const std::vector<std::vector<std::string>>& rows);
-
-// A bar on the error stream when that is a terminal; nothing otherwise.
-class Progress {
-public:
-    explicit Progress(std::string label);
-    ~Progress();
-    Progress(const Progress&) = delete;
-    Progress& operator=(const Progress&) = delete;
-    void show(double done, const std::string& remark = {});  // 0 to 1
-
-private:
-    std::string label_;
-    bool visible_;
-    int shown_ = -1;
-};
 
 // The device that `tune` found the fastest for a model; empty: nothing is remembered.
 std::string tuned_for(const Context& context, const Esrgan& model);

@@ -13,7 +13,7 @@ int devices(const DeviceChoice& choice, const Run& run) {
         return report.chosen.empty() ? kFailed : kDone;
     }
     if (report.devices.empty()) {
-        std::fprintf(stderr, "backplane: %s", report.summary().c_str());
+        err_lines(report.summary());
         return kFailed;
     }
     std::vector<std::vector<std::string>> rows{{"  ID", "NAME", "KIND", "MEMORY", "FREE", "IDENTITY", "USES"}};
@@ -25,8 +25,8 @@ int devices(const DeviceChoice& choice, const Run& run) {
                                                  : "= " + d.same_chip_as,
                         d.warning.empty() ? d.features : d.warning});
     print_table(rows);
-    std::printf("\n%s: %s\n", report.chosen.empty() ? "Nothing chosen" : "Chosen", report.why.c_str());
-    for (const std::string& note : report.notes) std::printf("Note: %s\n", note.c_str());
+    out("\n{}: {}\n", report.chosen.empty() ? "Nothing chosen" : "Chosen", report.why);
+    for (const std::string& note : report.notes) out("Note: {}\n", note);
     return report.chosen.empty() ? kFailed : kDone;
 }
 

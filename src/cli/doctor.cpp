@@ -55,42 +55,39 @@ void print_json(const Report& report, const base::CpuFeatures& cpu, const std::v
 
 void print_text(const Report& report, const base::CpuFeatures& cpu, const std::vector<Variable>& environment,
                 const Json& cache) {
-    std::printf("%s\n", bold("This machine").c_str());
+    out("{}\n", bold("This machine"));
     std::string features;
     for (const std::string& f : cpu) features += " " + f;
-    std::printf("  backplane %s for %s, %u hardware threads\n  CPU features usable:%s\n", BACKPLANE_VERSION,
-                discovery::name_of_machine(discovery::host_binary()).c_str(), std::thread::hardware_concurrency(),
-                features.c_str());
-    for (const Variable& v : environment) std::printf("  %s=%s (%s)\n", v.name.c_str(), v.value.c_str(), v.meaning.c_str());
-    std::printf("  kernel cache: %s\n", cache_line(cache).c_str());
+    out("  backplane {} for {}, {} hardware threads\n  CPU features usable:{}\n", BACKPLANE_VERSION,
+        discovery::name_of_machine(discovery::host_binary()), std::thread::hardware_concurrency(), features);
+    for (const Variable& v : environment) out("  {}={} ({})\n", v.name, v.value, v.meaning);
+    out("  kernel cache: {}\n", cache_line(cache));
 
-    std::printf("\n%s\n", bold("Where modules were searched, in this order").c_str());
+    out("\n{}\n", bold("Where modules were searched, in this order"));
     for (const Source& s : report.sources)
-        std::printf("  %s %s  %s\n", s.searched ? "+" : "-",
-                    (s.path.empty() ? std::string("(in this program)") : s.path.string()).c_str(),
-                    dim(std::string(name_of(s.kind)) + ": " + s.note).c_str());
+        out("  {} {}  {}\n", s.searched ? "+" : "-", s.path.empty() ? std::string("(in this program)") : s.path.string(),
+            dim(std::string(name_of(s.kind)) + ": " + s.note));
 
-    std::printf("\n%s\n", bold("What was found, and the verdict").c_str());
+    out("\n{}\n", bold("What was found, and the verdict"));
     if (report.candidates.empty())
-        std::printf("  nothing: put module files into one of the folders above, or name a folder with --modules\n");
+        out("  nothing: put module files into one of the folders above, or name a folder with --modules\n");
     for (const Candidate& c : report.candidates) {
         const std::string what = c.path.empty() ? c.descriptor->backend + " (linked in)" : c.path.string();
-        std::printf("  %s %s: %s%s%s\n", c.verdict == Verdict::loaded ? "+" : "-", what.c_str(),
-                    bold(name_of(c.verdict)).c_str(), c.reason.empty() ? "" : ": ", c.reason.c_str());
-        if (!c.remedy.empty()) std::printf("      %s\n", c.remedy.c_str());
+        out("  {} {}: {}{}{}\n", c.verdict == Verdict::loaded ? "+" : "-", what, bold(name_of(c.verdict)),
+            c.reason.empty() ? "" : ": ", c.reason);
+        if (!c.remedy.empty()) out("      {}\n", c.remedy);
     }
 
-    std::printf("\n%s\n", bold("Devices, best first").c_str());
-    if (report.devices.empty()) std::printf("  none\n");
+    out("\n{}\n", bold("Devices, best first"));
+    if (report.devices.empty()) out("  none\n");
     for (const DeviceInfo& d : report.devices) {
-        std::printf("  %s %s  %s, %s, %s\n", d.id == report.chosen ? ">" : " ", d.id.c_str(), d.name.c_str(),
-                    name_of(d.kind), memory_of(d).c_str());
-        if (!d.driver.empty()) std::printf("      driver %s\n", d.driver.c_str());
-        if (!d.features.empty()) std::printf("      uses %s\n", d.features.c_str());
-        if (!d.warning.empty()) std::printf("      warning: %s\n", d.warning.c_str());
+        out("  {} {}  {}, {}, {}\n", d.id == report.chosen ? ">" : " ", d.id, d.name, name_of(d.kind), memory_of(d));
+        if (!d.driver.empty()) out("      driver {}\n", d.driver);
+        if (!d.features.empty()) out("      uses {}\n", d.features);
+        if (!d.warning.empty()) out("      warning: {}\n", d.warning);
     }
-    std::printf("\n%s: %s\n", bold(report.chosen.empty() ? "Nothing chosen" : "Chosen").c_str(), report.why.c_str());
-    for (const std::string& note : report.notes) std::printf("Note: %s\n", note.c_str());
+    out("\n{}: {}\n", bold(report.chosen.empty() ? "Nothing chosen" : "Chosen"), report.why);
+    for (const std::string& note : report.notes) out("Note: {}\n", note);
 }
 
 }  // namespace
@@ -105,12 +102,13 @@ void add_doctor(CLI::App& app, Run& run) {
         "Exit code 1 when no device can be used.\nExamples:\n  backplane doctor\n  backplane doctor --modules ./my-modules "
         "--json");
     command->callback([choice, &run] {
-        const Context context(context_options(*choice));
+        const ContextOptions options = context_options(*choice);
+        const Context context(options);
         const Report report = context.report();
         const base::CpuFeatures cpu = base::without(
             base::detect_cpu_features(),
             choice->cpu_mask.empty() ? base::environment("BACKPLANE_CPU_MASK").value_or("") : choice->cpu_mask);
-        const Json cache = cache_facts(context_options(*choice));
+        const Json cache = cache_facts(options);
         if (run.json)
             print_json(report, cpu, variables(), cache);
         else

@@ -1,14 +1,15 @@
 // backplane: the command line. Exit codes: 0 done, 1 failed, 2 wrong usage, 128 + n ended by signal n.
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <exception>
 #include <iterator>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/terminal.hpp"
 #include "cli/cli.hpp"
+#include "cli/usage.hpp"
 
 namespace {
 
@@ -17,34 +18,64 @@ using namespace backplane;
 constexpr std::array kCommands{cli::add_devices, cli::add_doctor,  cli::add_upscale, cli::add_verify, cli::add_tune,
                                cli::add_bench,   cli::add_modules, cli::add_model,   cli::add_cache};
 
-int fail(const cli::Run& run, const char* code, const char* text, int exit_code) {
-    std::fflush(stdout);
-    if (run.json) cli::print({{"error", {{"code", code}, {"text", text}}}});
-    std::fprintf(stderr, "backplane: %s\n", text);
+int fail(const cli::Run& run, const char* code, const std::string& text, int exit_code) {
+    if (exit_code == cli::kUsage)
+        cli::err("backplane: {}\n", text);  // the words of the user are in it: they make no lines of their own
+    else
+        cli::err_lines(text);
+    if (!run.json) return exit_code;
+    try {
+        cli::print({{"error", {{"code", code}, {"text", text}}}});
+        static_cast<void>(base::flush_output());
+    } catch (const Error&) {
+        // That the output cannot be written is no news by now, or adds nothing.
+    }
     return exit_code;
 }
 
-int run_program(std::vector<std::string> arguments, cli::Run& run) {
+// After a signal, whatever else went wrong on the way out is a consequence of it.
+int fail(const cli::Run& run, const Error& error) {
+    const auto number = static_cast<int>(run.interrupted.load());
+    if (number == 0) return fail(run, name_of(error.code()), error.what(), cli::kFailed);
+    return fail(run, name_of(Code::cancelled), "cancelled" + run.if_cancelled, 128 + number);
+}
+
+int run_program(const std::vector<std::string>& arguments, cli::Run& run) {
     CLI::App app("Finds the compute devices of this machine, explains what it found, and runs networks on the best one.",
                  "backplane");
+    app.formatter(std::make_shared<cli::Help>());
     app.set_version_flag("--version", BACKPLANE_VERSION);
     app.require_subcommand(1);
-    app.get_formatter()->column_width(34);
     app.footer(
         "Examples:\n  backplane devices\n  backplane doctor\n  backplane upscale photo.jpg photo-x2.png\n"
-        "Each command has its own --help.");
+        "Each command has its own --help; `backplane help COMMAND` shows it, too.\n"
+        "Exit codes: 0 done, 1 failed, 2 wrong usage, 128 + n ended by signal n (130 after Ctrl-C).");
     for (const auto add : kCommands) add(app, run);
-    try {
-        // CLI11 takes them from the last to the first, without the program's name.
-        app.parse(std::vector<std::string>(arguments.rbegin(),
-                                           arguments.rend() - std::min<std::ptrdiff_t>(1, std::ssize(arguments))));
-    } catch (const CLI::Success& asked) {
-        return app.exit(asked);
-    } catch (const CLI::ParseError& error) {
-        app.exit(error);
+    if (arguments.size() <= 1) {  // nothing was asked for and nothing done: help, and no success
+        cli::out("{}\n", cli::Safe{app.help()});
         return cli::kUsage;
     }
+    try {
+        // CLI11 takes them from the last to the first, without the program's name.
+        app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend() - 1));
+    } catch (const CLI::CallForVersion& asked) {
+        cli::out("{}\n", asked.what());
+    } catch (const CLI::Success&) {
+        if (const std::string wrong = cli::unknown_command(app); !wrong.empty())
+            return fail(run, "usage", wrong, cli::kUsage);
+        cli::out("{}\n", cli::Safe{app.help()});
+    } catch (const CLI::ParseError& error) {
+        return fail(run, "usage", cli::usage_text(app, error), cli::kUsage);
+    }
     return run.exit_code;
+}
+
+// A result that did not arrive is a failure, whatever the command came to.
+int run_and_deliver(const std::vector<std::string>& arguments, cli::Run& run) {
+    const int exit_code = run_program(arguments, run);
+    if (const int problem = base::flush_output(); problem != 0 && exit_code == cli::kDone)
+        throw Error(Code::denied, "cannot write the output: " + std::generic_category().message(problem));
+    return exit_code;
 }
 
 }  // namespace
@@ -54,15 +85,20 @@ int main(int argc, char** argv) {
     cli::Run run;
     base::interrupt_sets(run.interrupted);
     try {
-        return run_program(base::program_arguments(argc, argv), run);
+        const std::vector<std::string> arguments = cli::with_words_for_options(base::program_arguments(argc, argv));
+        // For what is wrong with the arguments themselves; the commands that have the option set it as well.
+        run.json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+        return run_and_deliver(arguments, run);
+    } catch (const cli::UsageError& error) {
+        return fail(run, "usage", error.what(), cli::kUsage);
+    } catch (const OptionError& error) {
+        return fail(run, "usage", error.what(), cli::kUsage);
     } catch (const Error& error) {
-        const uint32_t number = run.interrupted.load();
-        return fail(run, name_of(error.code()), error.what(),
-                    error.code() == Code::cancelled && number != 0 ? 128 + static_cast<int>(number) : cli::kFailed);
+        return fail(run, error);
     } catch (const std::bad_alloc&) {
-        return fail(run, name_of(Code::no_host_memory),
-                    "out of memory: close other programs, or work on less at once (--tile)", cli::kFailed);
+        return fail(run,
+                    Error(Code::no_host_memory, "out of memory: close other programs, or work on less at once (--tile)"));
     } catch (const std::exception& error) {
-        return fail(run, name_of(Code::internal), error.what(), cli::kFailed);
+        return fail(run, Error(Code::internal, error.what()));
     }
 }

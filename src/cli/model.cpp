@@ -1,6 +1,7 @@
 #include "backplane/esrgan.hpp"
 #include "base/file.hpp"
 #include "cli/cli.hpp"
+#include "cli/targets.hpp"
 
 namespace backplane::cli {
 
@@ -36,17 +37,18 @@ void info(const std::string& path, bool all, const Run& run) {
                                        {"bytes", t.bytes}});
         return print(json);
     }
-    for (const auto& [key, value] : file.metadata()) std::printf("%-24s %s\n", key.c_str(), text_of(value).c_str());
-    std::printf("%-24s %zu, %s\n", "tensors", file.tensors().size(), human_bytes(bytes).c_str());
+    constexpr size_t kNames = 24;
+    for (const auto& [key, value] : file.metadata()) out("{} {}\n", padded(key, kNames), text_of(value));
+    out("{} {}, {}\n", padded("tensors", kNames), file.tensors().size(), human_bytes(bytes));
     const GgufValue* architecture = file.find("general.architecture");
     if (architecture != nullptr && *architecture == GgufValue(std::string("esrgan"))) {
         const Esrgan model = Esrgan::from_gguf(file);
-        std::printf("%-24s %llu parameters, scale %d, reads %d pixels around each, %.1f GFLOP for 128 x 128 pixels\n",
-                    "network", static_cast<unsigned long long>(model.parameters()), model.scale(), model.radius(),
-                    model.flops(128, 128) / 1e9);
+        out("{} {} parameters, scale {}, reads {} pixels around each, {} GFLOP for 128 x 128 pixels\n",
+            padded("network", kNames), model.parameters(), model.scale(), model.radius(),
+            fixed(model.flops(128, 128) / 1e9, 1));
     }
     if (!all) return;
-    std::printf("\n");
+    out("\n");
     std::vector<std::vector<std::string>> rows{{"TENSOR", "TYPE", "SHAPE", "BYTES"}};
     for (const GgufTensor& t : file.tensors())
         rows.push_back({t.name, name_of(t.dtype), to_string(t.shape), std::to_string(t.bytes)});
@@ -58,10 +60,13 @@ void info(const std::string& path, bool all, const Run& run) {
 void add_model(CLI::App& app, Run& run) {
     CLI::App* command = app.add_subcommand("model", "Import a network into GGUF, or show what a GGUF file holds");
     command->require_subcommand(1);
+    command->footer(
+        "Examples:\n  backplane model import packages/medium esrgan-medium-x2.gguf --scale 2\n  backplane model info "
+        "esrgan-medium-x2.gguf");
     struct Options {
         std::string from, to;
         int scale = 0;
-        bool tensors = false;
+        bool tensors = false, force = false;
     };
     auto o = std::make_shared<Options>();
     CLI::App* importing = command->add_subcommand("import", "TensorFlow.js layers model of an ESRGAN package to GGUF");
@@ -71,10 +76,12 @@ void add_model(CLI::App& app, Run& run) {
     importing->add_option("--scale", o->scale, "Which of the package's models: 2, 3, 4 or 8")
         ->type_name("N")
         ->check(CLI::Range(1, 16));
+    importing->add_flag("--force", o->force, "Write over a file that is read-only");
     importing->footer("Example:\n  backplane model import build/packages/medium esrgan-medium-x2.gguf --scale 2");
     importing->callback([o] {
+        check_target("OUT", o->to, o->from, o->force);
         import_esrgan_tfjs(base::path_of(o->from), o->scale, base::path_of(o->to));
-        std::printf("%s: %s\n", o->to.c_str(), Esrgan::open(base::path_of(o->to)).name().c_str());
+        out("{}: {}\n", o->to, Esrgan::open(base::path_of(o->to)).name());
     });
     CLI::App* show = command->add_subcommand("info", "Metadata and tensors of a GGUF file");
     show->add_option("FILE", o->from, "A .gguf file")->required();

@@ -26,7 +26,9 @@ fs::path find_model(const std::string& model, int scale, const std::string& fold
         const fs::path program = base::executable_file().parent_path();
         folders.push_back(program / "models");
         folders.push_back(program.parent_path() / "share" / "backplane" / "models");
-        folders.push_back(program.parent_path().parent_path() / "models");
+        // The build tree, whose programs are in build/PRESET/bin; an installed program has nothing of its own up there.
+        const fs::path build = program.parent_path().parent_path();
+        if (build.filename() == "build") folders.push_back(build / "models");
     }
     const std::string name = "esrgan-" + model + "-x" + std::to_string(scale) + ".gguf";
     std::string places;
@@ -34,9 +36,11 @@ fs::path find_model(const std::string& model, int scale, const std::string& fold
         if (fs::exists(place / name, failed)) return place / name;
         places += (places.empty() ? "" : ", ") + place.string();
     }
-    throw Error(Code::not_found,
-                "there is no model '" + model + "' of scale " + std::to_string(scale) + " (" + name + ") in " + places +
-                    "; fetch it with scripts/fetch-models.sh, name another folder with --models, or give a .gguf file");
+    throw Error(
+        Code::not_found,
+        "there is no model '" + model + "' of scale " + std::to_string(scale) + " (" + name + ") in " + places +
+            "; docs/cli.md, \"Getting the models\", has the three lines that fetch and import it; or name another folder "
+            "with --models, or give a .gguf file");
 }
 
 }  // namespace backplane::cli

@@ -27,7 +27,7 @@ void list(const DeviceChoice& choice, const Run& run) {
         rows.push_back({backend_or_interface(c), c.descriptor ? c.descriptor->version : "?", name_of(c.verdict),
                         c.path.empty() ? "(linked in)" : c.path.string(), c.reason});
     if (rows.size() == 1)
-        std::printf("No module files were found; `backplane doctor` shows where they were searched.\n");
+        out("No module files were found; `backplane doctor` shows where they were searched.\n");
     else
         print_table(rows);
 }
@@ -65,7 +65,7 @@ int inspect(const std::string& file, const DeviceChoice& choice, const Run& run)
         return good ? kDone : kFailed;
     }
     auto row = [](const char* name, const std::string& value) {
-        if (!value.empty()) std::printf("%-10s %s\n", name, value.c_str());
+        if (!value.empty()) out("{} {}\n", padded(name, 10), value);
     };
     auto joined = [](const std::vector<std::string>& words) {
         std::string text;
@@ -103,12 +103,11 @@ std::string key_of(const std::filesystem::path& real, const DeviceChoice& choice
 void forget(const std::vector<std::string>& files, const Run& run) {
     Json json = Json::array();
     const size_t all = files.empty() ? registry::forget_all_remembered(state()) : 0;
-    if (files.empty() && !run.json) std::printf("%zu forgotten\n", all);
+    if (files.empty() && !run.json) out("{} forgotten\n", all);
     for (const std::string& file : files) {
         const size_t count = registry::forget_remembered(state(), base::path_of(file));
         json.push_back({{"file", file}, {"forgotten", count}});
-        if (!run.json)
-            std::printf("%s: %s\n", file.c_str(), count != 0 ? "forgotten, will be tried again" : "nothing was remembered");
+        if (!run.json) out("{}: {}\n", file, count != 0 ? "forgotten, will be tried again" : "nothing was remembered");
     }
     if (run.json) print(files.empty() ? Json{{"forgotten", all}} : Json{{"files", json}});
 }
@@ -125,7 +124,7 @@ void trust(const std::vector<std::string>& files, const DeviceChoice& choice) {
         if (!problem.empty())
             throw Error(Code::denied, "cannot remember that " + file + " is trusted, in '" + state().string() + "': " +
                                           problem + "; name a folder that can be written to with BACKPLANE_STATE_DIR");
-        std::printf("%s: trusted until the file changes\n", file.c_str());
+        out("{}: trusted until the file changes\n", file);
     }
 }
 
@@ -149,13 +148,12 @@ void remembered(const Run& run) {
     }
     if (run.json) return print({{"folder", state().string()}, {"remembered", json}});
     if (rows.size() == 1) {
-        std::printf("Nothing is remembered in %s\n", state().string().c_str());
+        out("Nothing is remembered in {}\n", state().string());
         return;
     }
     print_table(rows);
-    std::printf(
-        "Kept in %s; `backplane modules forget FILE` forgets what is remembered of a module, without FILE all of it\n",
-        state().string().c_str());
+    out("Kept in {}; `backplane modules forget FILE` forgets what is remembered of a module, without FILE all of it\n",
+        state().string());
 }
 
 }  // namespace
@@ -163,6 +161,10 @@ void remembered(const Run& run) {
 void add_modules(CLI::App& app, Run& run) {
     CLI::App* command = app.add_subcommand("modules", "List module files, or read one without running it");
     command->require_subcommand(1);
+    command->footer(
+        "Examples:\n  backplane modules list\n  backplane modules inspect /opt/app/lib/backplane-NAME.so\n  backplane "
+        "modules "
+        "remembered");
     auto choice = std::make_shared<DeviceChoice>();
     auto file = std::make_shared<std::string>();
     CLI::App* list_command = command->add_subcommand("list", "All module files found, with their verdicts");

@@ -215,12 +215,12 @@ int report(const std::vector<Indexed>& all, const fs::path& folder, const Run& r
         return good ? kDone : kFailed;
     }
     for (const Indexed& i : all)
-        if (i.outcome != "foreign") std::printf("%s: %s\n", fs::path(i.file).filename().string().c_str(), i.text.c_str());
+        if (i.outcome != "foreign") out("{}: {}\n", fs::path(i.file).filename().string(), i.text);
     const auto others = std::count_if(all.begin(), all.end(), [](const Indexed& i) { return i.outcome == "foreign"; });
     if (others == static_cast<std::ptrdiff_t>(all.size()))
-        std::printf("Nothing to index in %s: it has no modules of an interface known here\n", folder.string().c_str());
+        out("Nothing to index in {}: it has no modules of an interface known here\n", folder.string());
     else if (others != 0)
-        std::printf("%td other %s: no module of an interface known here\n", others, others == 1 ? "library" : "libraries");
+        out("{} other {}: no module of an interface known here\n", others, others == 1 ? "library" : "libraries");
     return good ? kDone : kFailed;
 }
 

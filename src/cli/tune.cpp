@@ -1,7 +1,5 @@
 #include "backplane/tune.hpp"
 
-#include <array>
-
 #include "backplane/esrgan.hpp"
 #include "cli/cli.hpp"
 #include "cli/model_files.hpp"
@@ -14,7 +12,7 @@ namespace {
 constexpr int64_t kTuneSize = 128;
 
 struct TuneChoice {
-    std::string model = "slim", models;
+    std::string model = kUsualModel, models;
     int scale = 2, runs = 5;
     bool software = false;
     DeviceChoice choice;
@@ -27,7 +25,7 @@ void tune_model(const TuneChoice& o, Run& run) {
     how.runs = o.runs;
     how.software = o.software;
     how.cancel = &run.interrupted;
-    if (!run.json) how.progress = [](const std::string& device) { std::fprintf(stderr, "timing %s\n", device.c_str()); };
+    if (!run.json) how.progress = [](const std::string& device) { err("timing {}\n", device); };
     const std::vector<TuneResult> results = tune(context, model.graph(kTuneSize, kTuneSize), model.weights(), how);
     if (run.json) {
         Json all = Json::array();
@@ -37,17 +35,13 @@ void tune_model(const TuneChoice& o, Run& run) {
         return print({{"model", model.name()}, {"size", kTuneSize}, {"best", results.front().device}, {"devices", all}});
     }
     std::vector<std::vector<std::string>> rows{{"DEVICE", "MEDIAN", "FIRST", "REMARK"}};
-    auto ms = [](double value) {
-        std::array<char, 32> room{};
-        std::snprintf(room.data(), room.size(), "%.1f ms", value);
-        return std::string(room.data());
-    };
+    auto ms = [](double value) { return fixed(value, 1).text + " ms"; };
     for (const TuneResult& r : results)
         rows.push_back(r.failure.empty() ? std::vector<std::string>{r.device, ms(r.milliseconds), ms(r.first_ms), ""}
                                          : std::vector<std::string>{r.device, "-", "-", r.failure});
     print_table(rows);
-    std::printf("%s is the fastest for %s on this machine, and is what `--device auto` takes for it from now on\n",
-                results.front().device.c_str(), model.name().c_str());
+    out("{} is the fastest for {} on this machine, and is what `--device auto` takes for it from now on\n",
+        results.front().device, model.name());
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include "base/file.hpp"
 #include "cli/cli.hpp"
 #include "cli/model_files.hpp"
+#include "cli/targets.hpp"
+#include "cli/usage.hpp"
 
 namespace backplane::cli {
 
@@ -12,15 +14,29 @@ namespace {
 
 struct UpscaleChoice {
     DeviceChoice choice;
-    std::string in, out, model = "medium", models, compare, dtype = "f32";
+    std::string in, out, model = kUsualModel, models, compare, dtype = "f32";
     int scale = 2;
     int64_t tile = 0, overlap = 0;
     int quality = 95;
+    bool force = false, progress = false;
 };
 
+// All that can be wrong with names is said before anything is loaded, and nothing that is read is ever written to unasked.
+void check_names(const UpscaleChoice& o) {
+    ImageWriter::check_name(base::path_of(o.out));
+    check_target("OUT", o.out, o.in, o.force);
+    if (o.compare.empty()) return;
+    ImageWriter::check_name(base::path_of(o.compare));
+    if (is_same_file(o.compare, o.in))
+        throw UsageError("--compare '" + o.compare + "' is the input, which would be lost; name another file");
+    if (is_same_file(o.compare, o.out))
+        throw UsageError("--compare '" + o.compare + "' is OUT, the result, which would be lost; name another file");
+    check_target("--compare", o.compare, o.in, o.force);
+}
+
 // Left the photograph with its pixels enlarged, right what the network made of it; one row in memory at a time.
-void write_comparison(const UpscaleChoice& o, int scale, const std::string& path) {
-    const auto before = ImageReader::open(base::path_of(o.in));
+void write_comparison(const UpscaleChoice& o, int scale, const std::string& path,
+                      const std::unique_ptr<ImageReader>& before) {
     const auto after = ImageReader::open(base::path_of(o.out));
     const ImageInfo small = before->info();
     ImageInfo both = after->info();
@@ -48,8 +64,12 @@ void write_comparison(const UpscaleChoice& o, int scale, const std::string& path
 
 void upscale(const UpscaleChoice& o, Run& run) {
     const auto started = std::chrono::steady_clock::now();
-    // Whatever is wrong with the input is said before anything long is begun.
+    run.if_cancelled = ": nothing was written";
+    // Whatever is wrong with names and the input is said before anything long is begun.
+    check_names(o);
     const auto in = ImageReader::open(base::path_of(o.in));
+    // Opened now: with --force the name may be the result's by then.
+    const auto before = o.compare.empty() ? nullptr : ImageReader::open(base::path_of(o.in));
     const auto model = std::make_shared<const Esrgan>(
         Esrgan::open(find_model(o.model, o.scale, o.models)).stored_as(o.dtype == "f16" ? DType::f16 : DType::f32));
     ContextOptions options = context_options(o.choice);
@@ -63,9 +83,8 @@ void upscale(const UpscaleChoice& o, Run& run) {
     const Device& device = devices.front();
     if (why.empty()) why = context.report().why;
     if (!run.json)
-        std::printf("%s: %u x %u pixels\nmodel: %s\ndevice: %s (%s); %s\n", o.in.c_str(), in->info().width,
-                    in->info().height, model->name().c_str(), device.info().id.c_str(), device.info().name.c_str(),
-                    why.c_str());
+        out("{}: {} x {} pixels\nmodel: {}\ndevice: {} ({}); {}\n", o.in, in->info().width, in->info().height, model->name(),
+            device.info().id, device.info().name, why);
     UpscaleOptions how;
     how.tile = o.tile;
     how.overlap = o.overlap;
@@ -73,12 +92,16 @@ void upscale(const UpscaleChoice& o, Run& run) {
     how.cancel = &run.interrupted;
     UpscaleResult result;
     {
-        Progress progress("upscaling");
-        how.progress = [&](double done) { progress.show(done); };
+        Progress progress("upscaling", o.progress);
+        how.tiles_done = [&](int64_t done, int64_t of) {
+            progress.show(static_cast<double>(done) / static_cast<double>(of),
+                          std::to_string(done) + "/" + std::to_string(of) + (of == 1 ? " tile" : " tiles"));
+        };
         Upscaler upscaler(devices, model);
         result = upscaler.run(*in, base::path_of(o.out), how);
     }
-    if (!o.compare.empty()) write_comparison(o, model->scale(), o.compare);
+    run.if_cancelled = ": " + o.out + " is written" + (o.compare.empty() ? "" : ", " + o.compare + " is not");
+    if (before) write_comparison(o, model->scale(), o.compare, before);
     const double total = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
     if (run.json) {
         print({{"output", o.out},
@@ -96,10 +119,9 @@ void upscale(const UpscaleChoice& o, Run& run) {
                {"compare", o.compare}});
         return;
     }
-    std::printf("%s: %u x %u in %.2f s (%.2f s with loading; %lld %s of %lld pixels)\n", o.out.c_str(), result.width,
-                result.height, result.seconds, total, static_cast<long long>(result.tiles),
-                result.tiles == 1 ? "tile" : "tiles", static_cast<long long>(result.tile));
-    if (!o.compare.empty()) std::printf("%s: before and after\n", o.compare.c_str());
+    out("{}: {} x {} in {} s ({} s with loading; {} {} of {} pixels)\n", o.out, result.width, result.height,
+        fixed(result.seconds, 2), fixed(total, 2), result.tiles, result.tiles == 1 ? "tile" : "tiles", result.tile);
+    if (!o.compare.empty()) out("{}: before and after\n", o.compare);
     print_placement(result.placement, o.choice.verbose);
 }
 
@@ -129,9 +151,12 @@ void add_upscale(CLI::App& app, Run& run) {
     command->add_option("--quality", o->quality, "Of a JPEG, 1 to 100")->capture_default_str()->check(CLI::Range(1, 100));
     command->add_option("--compare", o->compare, "Also write a picture of before and after, side by side")
         ->type_name("FILE");
+    command->add_flag("--force", o->force, "Write over the input, or over a file that is read-only");
+    command->add_flag("--progress", o->progress, "Say how far it is, where there is no terminal to show a bar: ten lines");
     add_device_options(*command, o->choice);
     add_json_option(*command, run);
     command->footer(
+        "A file OUT that is there is replaced when the new one is whole; the input never is without --force.\n"
         "Examples:\n  backplane upscale photo.jpg large.png\n  backplane upscale photo.png x4.png --model thick --scale 4 "
         "--device cpu --threads 2\n"
         "  backplane upscale huge.png huge-x2.png --tile 128");

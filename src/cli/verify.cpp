@@ -1,6 +1,5 @@
 #include "backplane/verify.hpp"
 
-#include <array>
 #include <map>
 
 #include "cli/cli.hpp"
@@ -78,18 +77,16 @@ int verify_device(const VerifyChoice& o, Run& run) {
     }
     std::vector<std::vector<std::string>> rows{{"OP", "PASSED", "FAILED", "UNSUPPORTED", "WORST ERROR / BOUND"}};
     for (const auto& [op, c] : by_op) {
-        std::array<char, 16> worst{};
-        std::snprintf(worst.data(), worst.size(), "%.3f", c.worst);
-        rows.push_back(
-            {name_of(op), std::to_string(c.passed), std::to_string(c.failed), std::to_string(c.unsupported), worst.data()});
+        rows.push_back({name_of(op), std::to_string(c.passed), std::to_string(c.failed), std::to_string(c.unsupported),
+                        fixed(c.worst, 3).text});
     }
     print_table(rows);
-    std::printf("\n");
+    out("\n");
     for (const VerifyResult& r : results)
         if (r.status == VerifyResult::failed || (o.all && r.status == VerifyResult::unsupported))
-            std::printf("%s: %s: %s\n", r.name.c_str(), name_of(r.status), r.text.c_str());
-    std::printf("%s (%s): %d passed, %d failed, %d unsupported\n", device.info().id.c_str(), device.info().name.c_str(),
-                all.passed, all.failed, all.unsupported);
+            out("{}: {}: {}\n", r.name, name_of(r.status), r.text);
+    out("{} ({}): {} passed, {} failed, {} unsupported\n", device.info().id, device.info().name, all.passed, all.failed,
+        all.unsupported);
     return exit_code;
 }
 

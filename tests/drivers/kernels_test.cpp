@@ -54,7 +54,7 @@ TEST_P(KernelsOption, RefusesWhatItDoesNotKnowAndListsWhatThereIs) {
             p,
             {"verify", "--device", backend + ":0", "--op", "Relu", "--option", backend + ".kernels=" + value, "--no-cache"},
             quiet(p));
-        EXPECT_EQ(o.exit_code, 1) << o.out;
+        EXPECT_EQ(o.exit_code, 2) << o.out;
         const std::string sentence = "option " + backend + ".kernels is '" + value + "'; give one of gpu, patches, matrix, ";
         EXPECT_NE(o.err.find(sentence), std::string::npos) << o.err;
         EXPECT_EQ(std::count(o.err.begin(), o.err.end(), '\n'), 1) << o.err;

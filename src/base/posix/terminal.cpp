@@ -1,8 +1,12 @@
 #include "base/terminal.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
 
 namespace backplane::base {
 
@@ -16,7 +20,11 @@ void on_signal(int number) {
 
 }  // namespace
 
-TerminalSetup::TerminalSetup() noexcept = default;
+// The root folder is there in every sandbox, and no descriptor of it can be written to.
+TerminalSetup::TerminalSetup() noexcept {
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream)
+        if (::fcntl(stream, F_GETFD) == -1 && errno == EBADF) static_cast<void>(::open("/", O_RDONLY));
+}
 TerminalSetup::~TerminalSetup() = default;
 
 std::vector<std::string> program_arguments(int argc, char** argv) { return {argv, argv + argc}; }
@@ -30,6 +38,14 @@ int terminal_columns() noexcept {
 
 const std::atomic<uint32_t>* interrupt_flag() noexcept { return interrupted.load(); }
 
+// A file system that writes late (NFS, quotas) says so when a descriptor is closed; the stream keeps its own.
+int flush_output() noexcept {
+    errno = 0;
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return errno != 0 ? errno : EIO;
+    const int copy = ::dup(STDOUT_FILENO);
+    return copy < 0 || ::close(copy) == 0 || errno == EINTR ? 0 : errno;
+}
+
 void interrupt_sets(std::atomic<uint32_t>& flag) noexcept {
     interrupted.store(&flag);
     struct sigaction action {};
@@ -37,6 +53,9 @@ void interrupt_sets(std::atomic<uint32_t>& flag) noexcept {
     action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
     ::sigaction(SIGINT, &action, nullptr);
     ::sigaction(SIGTERM, &action, nullptr);
+    // Under nohup it is ignored, and stays so.
+    struct sigaction hangup {};
+    if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_DFL) ::sigaction(SIGHUP, &action, nullptr);
     ::signal(SIGXFSZ, SIG_IGN);  // a file over the limit is then an error of write()
 }
 

@@ -1,6 +1,8 @@
 #include "base/terminal.hpp"
 
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <utility>
 
 #include "base/windows/system.hpp"
@@ -63,6 +65,12 @@ int terminal_columns() noexcept {
 }
 
 const std::atomic<uint32_t>* interrupt_flag() noexcept { return interrupted.load(); }
+
+int flush_output() noexcept {
+    errno = 0;
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+    return errno != 0 ? errno : EIO;
+}
 
 void interrupt_sets(std::atomic<uint32_t>& flag) noexcept {
     interrupted.store(&flag);

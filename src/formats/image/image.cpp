@@ -64,6 +64,17 @@ Error unknown(const InputFile& file) {
             text + "it is neither PNG nor JPEG, whatever its name says: it begins with" + bytes + "; give a PNG or JPEG"};
 }
 
+// Whether the name asks for a JPEG, else a PNG.
+bool names_jpeg(const std::filesystem::path& path) {
+    std::string ending = path.extension().string();
+    std::transform(ending.begin(), ending.end(), ending.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    if (ending == ".jpg" || ending == ".jpeg") return true;
+    if (ending == ".png") return false;
+    throw Error(Code::invalid, "cannot write the image " + base::quoted(path) + ": the ending '" + ending +
+                                   "' names no format that can be written; end the name in .png, .jpg or .jpeg");
+}
+
 void check(const std::filesystem::path& path, const ImageInfo& info, const ImageWriteOptions& options) {
     const std::string text = "cannot write the image " + base::quoted(path) + ": ";
     const std::string size = std::to_string(info.width) + " x " + std::to_string(info.height);
@@ -92,16 +103,11 @@ std::unique_ptr<ImageReader> ImageReader::open(const std::filesystem::path& path
     throw unknown(*file);
 }
 
+void ImageWriter::check_name(const std::filesystem::path& path) { static_cast<void>(names_jpeg(path)); }
+
 std::unique_ptr<ImageWriter> ImageWriter::create(const std::filesystem::path& path, const ImageInfo& info,
                                                  const ImageWriteOptions& options) {
-    std::string ending = path.extension().string();
-    std::transform(ending.begin(), ending.end(), ending.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    const bool jpeg = ending == ".jpg" || ending == ".jpeg";
-    if (!jpeg && ending != ".png") {
-        throw Error(Code::invalid, "cannot write the image " + base::quoted(path) + ": the ending '" + ending +
-                                       "' names no format that can be written; end the name in .png, .jpg or .jpeg");
-    }
+    const bool jpeg = names_jpeg(path);
     check(path, info, options);
     if (jpeg && std::max(info.width, info.height) > JPEG_MAX_DIMENSION) {
         throw Error(Code::invalid, "cannot write the image " + base::quoted(path) + ": a JPEG has at most " +

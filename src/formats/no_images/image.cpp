@@ -19,6 +19,8 @@ Error no_images(const char* what, const std::filesystem::path& path) {
 
 std::unique_ptr<ImageReader> ImageReader::open(const std::filesystem::path& path) { throw no_images("cannot open", path); }
 
+void ImageWriter::check_name(const std::filesystem::path& path) { throw no_images("cannot create", path); }
+
 std::unique_ptr<ImageWriter> ImageWriter::create(const std::filesystem::path& path, const ImageInfo&,
                                                  const ImageWriteOptions&) {
     throw no_images("cannot create", path);

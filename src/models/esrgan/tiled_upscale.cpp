@@ -77,6 +77,7 @@ public:
     }
 
     void run() {
+        if (work_.tiles_done) work_.tiles_done(0, plan_.tiles());
         for (std::size_t j = 0; j < plan_.down.starts.size(); ++j) {
             window_.move_to(plan_.down.starts[j] - 1, plan_.down.starts[j] + plan_.down.tile + 1);
             band_.resize(static_cast<std::size_t>((plan_.down.end(j) - plan_.down.begin(j)) * plan_.scale * width_out_ *
@@ -91,6 +92,7 @@ public:
                 keep_tile(i, j);
                 ++done_;
                 if (work_.progress) work_.progress(static_cast<double>(done_) / static_cast<double>(plan_.tiles()));
+                if (work_.tiles_done) work_.tiles_done(done_, plan_.tiles());
             }
             if (plan_.channels == 4) keep_alpha(j);
             work_.write(band_);

@@ -24,6 +24,7 @@ struct TileWork {
     std::function<void(std::span<const float>, std::span<float>)> upscale;
     std::function<void(std::span<const uint8_t>)> write;  // the next whole rows of the output
     std::function<void(double)> progress;                 // 0 to 1; may be empty
+    std::function<void(int64_t, int64_t)> tiles_done;     // how many, of how many; may be empty
     const std::atomic<uint32_t>* cancel = nullptr;
 };
 

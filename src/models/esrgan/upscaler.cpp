@@ -112,6 +112,7 @@ struct Upscaler::Impl {
         work.read = std::move(read);
         work.write = std::move(write);
         work.progress = options.progress;
+        work.tiles_done = options.tiles_done;
         work.cancel = options.cancel;
         work.upscale = [&](std::span<const float> in, std::span<float> out) {
             const NamedBytes input{"image", std::as_bytes(in)};

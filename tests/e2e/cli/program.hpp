@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -98,11 +99,12 @@ inline std::vector<uint8_t> read_image(const std::string& path, ImageInfo& info)
     return bytes;
 }
 
-// Starts the program; its output goes to files in `place`.
+// Starts the program; its output goes to files in `place`, or the output stream to `out`. "" as `out`: the program starts without one.
 class Started {
 public:
-    Started(const Place& place, std::vector<std::string> arguments, const std::vector<std::string>& environment = {})
-        : out_(place.at("stdout.txt")), err_(place.at("stderr.txt")) {
+    Started(const Place& place, std::vector<std::string> arguments, const std::vector<std::string>& environment = {},
+            const std::string& out = "stdout.txt")
+        : out_(out.empty() || out[0] == '/' ? out : place.at(out)), err_(place.at("stderr.txt")) {
         arguments.insert(arguments.begin(), BP_TEST_CLI);
         std::vector<char*> argv;
         for (std::string& a : arguments) argv.push_back(a.data());
@@ -116,7 +118,10 @@ public:
         posix_spawn_file_actions_t actions;
         posix_spawn_file_actions_init(&actions);
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-        posix_spawn_file_actions_addopen(&actions, 1, out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        if (out_.empty())
+            posix_spawn_file_actions_addclose(&actions, 1);
+        else
+            posix_spawn_file_actions_addopen(&actions, 1, out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
         posix_spawn_file_actions_addopen(&actions, 2, err_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
         if (posix_spawn(&pid_, BP_TEST_CLI, &actions, nullptr, argv.data(), envp.data()) != 0) pid_ = -1;
         posix_spawn_file_actions_destroy(&actions);
@@ -127,9 +132,11 @@ public:
         int status = 0;
         if (pid_ < 0 || ::waitpid(pid_, &status, 0) != pid_) return outcome;
         outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-        outcome.out = content(out_);
+        if (fs::is_regular_file(out_)) {
+            outcome.out = content(out_);
+            fs::remove(out_);
+        }
         outcome.err = content(err_);
-        fs::remove(out_);
         fs::remove(err_);
         return outcome;
     }
@@ -142,6 +149,17 @@ private:
 inline Outcome run(const Place& place, std::vector<std::string> arguments,
                    const std::vector<std::string>& environment = {}) {
     return Started(place, std::move(arguments), environment).wait();
+}
+
+// A command of the shell, for what has to start elsewhere.
+inline Outcome shell(const Place& place, const std::string& command) {
+    Outcome outcome;
+    const std::string err = place.at("shell.txt");
+    const int status = std::system(("(" + command + ") > /dev/null 2> " + err).c_str());
+    outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    outcome.err = content(err);
+    fs::remove(err);
+    return outcome;
 }
 
 // One line of error that starts with the program's name.

@@ -42,7 +42,7 @@ TEST(CliUpscale, EveryBadInputIsOneLineAndNoOutput) {
     expect_refused(p, {good, p.at("out.bmp"), "--model", model}, p.at("out.bmp"), "bmp");
     expect_refused(p, {good, out, "--model", p.at("none.gguf")}, out, "none.gguf");
     expect_refused(p, {good, out, "--model", good}, out, "GGUF");
-    expect_refused(p, {good, out, "--model", "slim", "--models", p.at("")}, out, "fetch-models");
+    expect_refused(p, {good, out, "--model", "slim", "--models", p.at("")}, out, "docs/cli.md");
     expect_refused(p, {good, out, "--model", model, "--device", "warp-drive"}, out, "warp-drive");
     EXPECT_EQ(p.files(), before) << "nothing is left behind";
 }
@@ -103,6 +103,158 @@ TEST(CliUpscale, AnOldFileStaysWhenTheNewOneFails) {
     write(p.at("cut.png"), content(p.picture()).substr(0, 200));
     EXPECT_EQ(run(p, {"upscale", p.at("cut.png"), p.at("out.png"), "--model", model}).exit_code, 1);
     EXPECT_EQ(content(p.at("out.png")), "old");
+}
+
+TEST(CliUpscale, TheInputIsNeverWrittenOverUnasked) {
+    const Place p;
+    const std::string model = p.model();
+    const std::string in = p.picture();
+    const std::string bytes = content(in);
+    fs::create_symlink(in, p.at("link.png"));
+    fs::create_hard_link(in, p.at("hard.png"));
+    for (const std::string& out : {in, p.at("./in.png"), p.at("link.png"), p.at("hard.png")}) {
+        const Outcome o = run(p, {"upscale", in, out, "--model", model});
+        EXPECT_EQ(o.exit_code, 2) << out;
+        EXPECT_TRUE(is_one_line(o.err)) << o.err;
+        EXPECT_NE(o.err.find("--force"), std::string::npos) << o.err;
+        EXPECT_EQ(content(in), bytes) << out;
+    }
+    // A comparison that would take the place of the input or of the result, whatever is forced.
+    const std::string out = p.at("out.png");
+    for (const std::vector<std::string>& more :
+         std::vector<std::vector<std::string>>{{"--compare", in},
+                                               {"--compare", out},
+                                               {"--compare", p.at("link.png"), "--force"},
+                                               {"--compare", p.at("./out.png"), "--force"}}) {
+        std::vector<std::string> arguments{"upscale", in, out, "--model", model};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const Outcome o = run(p, arguments);
+        EXPECT_EQ(o.exit_code, 2) << more[1];
+        EXPECT_NE(o.err.find("--compare"), std::string::npos) << o.err;
+        EXPECT_EQ(content(in), bytes);
+        EXPECT_FALSE(fs::exists(out));
+    }
+}
+
+TEST(CliUpscale, WithForceTheInputIsReplacedAndComparedAsItWas) {
+    const Place p;
+    const std::string model = p.model();
+    const std::string in = p.picture();
+    const Outcome o = run(p, {"upscale", in, in, "--model", model, "--force", "--compare", p.at("both.png")});
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    ImageInfo info;
+    read_image(in, info);
+    EXPECT_EQ(info.width, 74U);
+    // The network repeats pixels: the two halves are the same picture.
+    const std::vector<uint8_t> both = read_image(p.at("both.png"), info);
+    ASSERT_EQ(info.width, 74U * 2 + 8);
+    for (uint32_t y = 0; y < info.height; ++y) {
+        const auto row = both.begin() + static_cast<std::ptrdiff_t>(size_t{y} * info.width * 3);
+        ASSERT_TRUE(std::equal(row, row + 74 * 3, row + (74 + 8) * 3)) << "row " << y;
+    }
+}
+
+TEST(CliUpscale, AReadOnlyFileIsReplacedOnlyByForceAndOthersAsEver) {
+    const Place p;
+    const std::string model = p.model();
+    const std::string in = p.picture();
+    write(p.at("out.png"), "old");
+    ::chmod(p.at("out.png").c_str(), 0444);
+    const Outcome o = run(p, {"upscale", in, p.at("out.png"), "--model", model});
+    EXPECT_EQ(o.exit_code, 2) << o.err;
+    EXPECT_NE(o.err.find("read-only"), std::string::npos) << o.err;
+    EXPECT_EQ(content(p.at("out.png")), "old");
+    EXPECT_EQ(run(p, {"upscale", in, p.at("out.png"), "--model", model, "--force"}).exit_code, 0);
+    struct stat s {};
+    ASSERT_EQ(::stat(p.at("out.png").c_str(), &s), 0);
+    EXPECT_EQ(s.st_mode & 0777U, 0444U) << "as it was";
+    ::chmod(p.at("out.png").c_str(), 0644);
+    EXPECT_EQ(run(p, {"upscale", in, p.at("out.png"), "--model", model}).exit_code, 0);
+}
+
+TEST(CliUpscale, RootLeavesAUsersFileToTheUser) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root may give files away";
+    const Place p;
+    write(p.at("out.png"), "old");
+    if (::chown(p.at("out.png").c_str(), 1234, 1235) != 0) GTEST_SKIP() << "no right to give files away here";
+    ASSERT_EQ(run(p, {"upscale", p.picture(), p.at("out.png"), "--model", p.model()}).exit_code, 0);
+    struct stat s {};
+    ASSERT_EQ(::stat(p.at("out.png").c_str(), &s), 0);
+    EXPECT_EQ(s.st_uid, 1234U);
+    EXPECT_EQ(s.st_gid, 1235U);
+}
+
+// Nothing of it is read: neither the picture nor the model is there.
+TEST(CliUpscale, TheEndingOfTheOutputIsJudgedBeforeAnythingIsLoaded) {
+    const Place p;
+    for (const std::vector<std::string>& names :
+         std::vector<std::vector<std::string>>{{p.at("out.webp")}, {p.at("out.png"), "--compare", p.at("both.webp")}}) {
+        std::vector<std::string> arguments{"upscale", p.at("none.png")};
+        arguments.insert(arguments.end(), names.begin(), names.end());
+        const Outcome o = run(p, arguments);
+        EXPECT_EQ(o.exit_code, 1);
+        EXPECT_NE(o.err.find(".webp"), std::string::npos) << o.err;
+    }
+}
+
+TEST(CliUpscale, ASignalLeavesNoFileAndItsOwnExitCode) {
+    for (const int number : {SIGTERM, SIGHUP}) {
+        const Place p;
+        const std::string model = p.model();
+        const std::string in = p.picture("in.png", 3000, 3000);
+        const Started program(p, {"upscale", in, p.at("out.png"), "--model", model, "--tile", "32", "--json"});
+        for (int i = 0; i < 1000 && p.files() < 5; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        program.signal(number);
+        const Outcome o = program.wait();
+        EXPECT_EQ(o.exit_code, 128 + number) << o.err;
+        EXPECT_EQ(o.err, "backplane: cancelled: nothing was written\n");
+        EXPECT_NE(o.out.find("\"cancelled\""), std::string::npos) << o.out;
+        EXPECT_EQ(p.files(), 2U);
+    }
+}
+
+TEST(CliUpscale, WhatAKilledRunLeftTheNextOneSweeps) {
+    const Place p;
+    const std::string model = p.model();
+    const std::string in = p.picture("in.png", 3000, 3000);
+    const std::vector<std::string> arguments{"upscale", in, p.at("out.png"), "--model", model, "--tile", "32"};
+    const Started killed(p, arguments);
+    for (int i = 0; i < 1000 && p.files() < 5; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    killed.signal(SIGKILL);
+    EXPECT_EQ(killed.wait().exit_code, 128 + SIGKILL);
+    ASSERT_EQ(p.files(), 3U) << "the model, the input, and what was being written";
+    EXPECT_EQ(run(p, {"upscale", p.picture("small.png"), p.at("other.png"), "--model", model}).exit_code, 0);
+    EXPECT_EQ(p.files(), 4U) << "the model, two inputs, one output";
+}
+
+TEST(CliUpscale, ProgressIsLinesWhereItIsAskedForAndThereIsNoTerminal) {
+    const Place p;
+    const std::vector<std::string> arguments{"upscale", p.picture(), p.at("out.png"), "--model", p.model(), "--tile", "8"};
+    EXPECT_EQ(run(p, arguments).err, "");
+    std::vector<std::string> asked = arguments;
+    asked.emplace_back("--progress");
+    const Outcome o = run(p, asked);
+    EXPECT_NE(o.err.find("upscaling: 100%, "), std::string::npos) << o.err;
+    EXPECT_NE(o.err.find(" tiles"), std::string::npos) << o.err;
+    EXPECT_LE(std::count(o.err.begin(), o.err.end(), '\n'), 10);
+    EXPECT_EQ(o.err.find('\033'), std::string::npos);
+}
+
+TEST(CliUpscale, WeightsThatAreNotThereAreSoughtWhereAProgramMayHaveThem) {
+    const Place p;
+    fs::create_directories(p.at("usr/bin"));
+    fs::copy_file(BP_TEST_CLI, p.at("usr/bin/backplane"));
+    const std::string err = run(p, {"tune", "--models", p.at("none")}).err;
+    EXPECT_NE(err.find("esrgan-medium-x2.gguf"), std::string::npos) << "the default of upscale: " << err;
+    for (const std::string& command : {std::string("upscale in.png out.png"), std::string("tune")}) {
+        const Outcome o = shell(p, "cd " + p.at("usr") + " && " + (command[0] == 'u' ? "cp " + p.picture() + " . && " : "") +
+                                       "./bin/backplane " + command);
+        EXPECT_EQ(o.exit_code, 1);
+        EXPECT_EQ(o.err.find(" " + p.at("models") + ";"), std::string::npos)
+            << "not two folders above an installed program: " << o.err;
+        EXPECT_EQ(o.err.find("scripts/"), std::string::npos) << "users of a package have none: " << o.err;
+        EXPECT_NE(o.err.find("docs/cli.md"), std::string::npos) << o.err;
+    }
 }
 
 TEST(CliUpscale, PixelsAreRepeatedByTheTinyNetworkWhateverTheTile) {

@@ -7,8 +7,7 @@ namespace {
 
 TEST(CliUse, WrongArgumentsEndWith2) {
     const Place p;
-    const std::vector<std::vector<std::string>> wrong{{},
-                                                      {"frobnicate"},
+    const std::vector<std::vector<std::string>> wrong{{"frobnicate"},
                                                       {"upscale"},
                                                       {"upscale", "a.png"},
                                                       {"upscale", "a.png", "b.png", "--scale", "5"},
@@ -20,9 +19,53 @@ TEST(CliUse, WrongArgumentsEndWith2) {
                                                       {"model", "info"}};
     for (const auto& arguments : wrong) {
         const Outcome o = run(p, arguments);
-        EXPECT_EQ(o.exit_code, 2) << (arguments.empty() ? "" : arguments[0]) << ": " << o.out << o.err;
-        EXPECT_FALSE(o.err.empty());
+        EXPECT_EQ(o.exit_code, 2) << arguments[0] << ": " << o.out << o.err;
+        EXPECT_TRUE(is_one_line(o.err)) << o.err;
+        EXPECT_EQ(o.out, "");
     }
+}
+
+TEST(CliUse, AMisspeltWordIsNamedWithWhatWasProbablyMeant) {
+    const Place p;
+    struct Case {
+        std::vector<std::string> arguments;
+        std::string text;
+    };
+    for (const Case& c : std::vector<Case>{
+             {{"upscal", "a", "b"}, "backplane: there is no command 'upscal'; did you mean 'upscale'?\n"},
+             {{"device"}, "backplane: there is no command 'device'; did you mean 'devices'?\n"},
+             {{"bench", "op"}, "backplane: there is no command 'bench op'; did you mean 'ops'?\n"},
+             {{"devices", "--modul", "x"}, "backplane: devices: there is no option '--modul'; did you mean '--modules'?\n"},
+             {{"devices", "--modul=x"}, "backplane: devices: there is no option '--modul'; did you mean '--modules'?\n"}})
+        EXPECT_EQ(run(p, c.arguments).err, c.text);
+    EXPECT_NE(run(p, {"frobnicate"}).err.find("'frobnicate'"), std::string::npos);
+    EXPECT_NE(run(p, {"bench"}).err.find("ops, esrgan, discovery"), std::string::npos);
+    EXPECT_NE(run(p, {"devices", "a", "b"}).err.find("'a'"), std::string::npos);
+}
+
+TEST(CliUse, WithJsonAWrongArgumentIsJson) {
+    const Place p;
+    for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+             {"upscale", "--json"}, {"upscal", "--json"}, {"devices", "--json", "--nope"}}) {
+        const Outcome o = run(p, arguments);
+        EXPECT_EQ(o.exit_code, 2);
+        EXPECT_NE(o.out.find("\"error\""), std::string::npos) << o.out;
+        EXPECT_NE(o.out.find("\"usage\""), std::string::npos) << o.out;
+        EXPECT_TRUE(is_one_line(o.err)) << o.err;
+    }
+}
+
+TEST(CliUse, TheBareProgramShowsItsHelpAndSaysThatNothingWasDone) {
+    const Place p;
+    const Outcome o = run(p, {});
+    EXPECT_EQ(o.exit_code, 2);
+    EXPECT_NE(o.out.find("Examples:"), std::string::npos) << o.out << o.err;
+    const Outcome help = run(p, {"help"});
+    EXPECT_EQ(help.exit_code, 0);
+    EXPECT_EQ(help.out, o.out);
+    EXPECT_EQ(run(p, {"help", "bench", "ops"}).out, run(p, {"bench", "ops", "--help"}).out);
+    EXPECT_EQ(run(p, {"help", "upscal"}).exit_code, 2);
+    EXPECT_EQ(run(p, {"version"}).out, run(p, {"--version"}).out);
 }
 
 TEST(CliUse, EveryCommandHasHelpWithAnExample) {
@@ -38,6 +81,10 @@ TEST(CliUse, EveryCommandHasHelpWithAnExample) {
                                                                                          {"modules", "list"},
                                                                                          {"modules", "inspect"},
                                                                                          {"modules", "index"},
+                                                                                         {"modules"},
+                                                                                         {"model"},
+                                                                                         {"cache"},
+                                                                                         {"bench"},
                                                                                          {"tune"},
                                                                                          {"model", "import"},
                                                                                          {"model", "info"}}) {
@@ -45,7 +92,11 @@ TEST(CliUse, EveryCommandHasHelpWithAnExample) {
         arguments.emplace_back("--help");
         const Outcome o = run(p, arguments);
         EXPECT_EQ(o.exit_code, 0);
-        EXPECT_NE(o.out.find("Example"), std::string::npos) << (command.empty() ? "backplane" : command.back());
+        std::string words = "\n  backplane";
+        for (const std::string& word : command) words += " " + word;
+        EXPECT_NE(o.out.find(words, o.out.find("Example")), std::string::npos) << "no example of its own:\n" << o.out;
+        for (const char* noise : {"TEXT:{", "INT:{", ":INT in", ":FLOAT in", "Excludes:", "REQUIRED"})
+            EXPECT_EQ(o.out.find(noise), std::string::npos) << o.out;
     }
     const Outcome version = run(p, {"--version"});
     EXPECT_EQ(version.exit_code, 0);
