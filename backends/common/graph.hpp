@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
+#include "backplane/ops/table.hpp"
 #include "backplane/sdk.hpp"
 
 namespace backplane::backend {
@@ -35,10 +35,13 @@ struct Node {
     std::string name;
     std::vector<ValueId> inputs;  // kNone: not given
     ValueId output = kNone;
-    std::map<uint32_t, int64_t> integers;
-    std::map<uint32_t, double> numbers;
-    std::map<uint32_t, std::vector<int64_t>> lists;
+    std::vector<backplane::ops::AttributeValue> attributes;  // as stated; the rules have not seen them
 
+    // The op's own structure: as<backplane::ops::ConvAttributes>().strides[0]. The node has passed check_shapes.
+    template <class A>
+    [[nodiscard]] A as() const {
+        return backplane::ops::attributes_of<A>(*backplane::ops::find(op), attributes);
+    }
     [[nodiscard]] int64_t integer(uint32_t id, int64_t otherwise) const;
     [[nodiscard]] float number(uint32_t id, double otherwise) const;
     [[nodiscard]] std::vector<int64_t> list(uint32_t id, std::vector<int64_t> otherwise = {}) const;

@@ -37,6 +37,20 @@ Value import_tensor(const sdk::GraphView& graph, uint32_t index) {
     return value;
 }
 
+// What no op could have (a longer list, a kind unknown here) becomes an attribute that the rules refuse.
+backplane::ops::AttributeValue import_attribute(const bp_attribute& a) {
+    backplane::ops::AttributeValue value;
+    const auto* data = static_cast<const int64_t*>(a.integers.data);
+    const size_t count = a.type == BP_ATTRIBUTE_INTS && data != nullptr ? a.integers.size / sizeof(int64_t) : 0;
+    if (a.type < BP_ATTRIBUTE_INT || a.type > BP_ATTRIBUTE_INTS || count > value.list.items.size()) return value;
+    value.id = a.id;
+    value.kind = static_cast<backplane::ops::Kind>(a.type);
+    value.integer = a.integer;
+    value.number = a.number;
+    for (size_t i = 0; i < count; ++i) value.list.push_back(data[i]);
+    return value;
+}
+
 }  // namespace
 
 Value read_tensor(const sdk::GraphView& graph, uint32_t index) {
@@ -66,19 +80,7 @@ Node read_node(const sdk::GraphView& graph, uint32_t index) {
     node.output = graph.output(n, 0);
     if (n.outputs != 1 || node.output == BP_NO_TENSOR)
         throw sdk::Failure(BP_INVALID, "graph is not valid: " + node.text() + " must have one output");
-    for (uint32_t k = 0; k < n.attributes; ++k) {
-        const bp_attribute a = graph.attribute(n, k);
-        bool kept = false;
-        if (a.type == BP_ATTRIBUTE_INT) kept = node.integers.emplace(a.id, a.integer).second;
-        if (a.type == BP_ATTRIBUTE_FLOAT) kept = node.numbers.emplace(a.id, a.number).second;
-        if (a.type == BP_ATTRIBUTE_INTS) {
-            const auto* data = static_cast<const int64_t*>(a.integers.data);
-            const size_t count = data != nullptr ? a.integers.size / sizeof(int64_t) : 0;
-            kept = node.lists.emplace(a.id, std::vector<int64_t>(data, data + count)).second;
-        }
-        // Stated twice, or of a type unknown here: kept as what no op has, so that the rules refuse the node.
-        if (!kept) node.integers.emplace(BP_ATTR_unknown, a.id);
-    }
+    for (uint32_t k = 0; k < n.attributes; ++k) node.attributes.push_back(import_attribute(graph.attribute(n, k)));
     return node;
 }
 

@@ -18,7 +18,10 @@ FusedNode cast_node(ValueId from, ValueId to, uint32_t dtype, const Node& like) 
     cast.name = like.name;
     cast.inputs = {from};
     cast.output = to;
-    cast.integers[BP_ATTR_to] = dtype;
+    backplane::ops::AttributeValue type;
+    type.id = BP_ATTR_to;
+    type.integer = dtype;
+    cast.attributes = {type};
     return cast;
 }
 

@@ -114,17 +114,17 @@ TensorId source_of(const Graph& graph, TensorId id) {
 }  // namespace
 
 ReferenceTensor evaluate_node(const OpDefinition& definition, std::span<const ReferenceTensor* const> inputs,
-                              std::span<const Attribute> attributes, const InferResult& output) {
+                              std::span<const Attribute> attributes, const Operand& output) {
     const auto refuse = [&] {
         throw Error(Code::no_host_memory,
-                    std::string(definition.name) + ": no memory to evaluate a result of " + to_string(output.shape));
+                    std::string(definition.name()) + ": no memory to evaluate a result of " + to_string(output.shape));
     };
     if (elements(output.shape) > kMostElements) refuse();
     ReferenceTensor result{output.shape, output.dtype, {}};
     try {
         result.data.resize(static_cast<size_t>(elements(output.shape)));
         // An op with nothing to compute may not have what its reference relies on, such as a first element.
-        if (!result.data.empty()) definition.reference({definition.op, inputs, AttributeView(attributes), result});
+        if (!result.data.empty()) definition.reference({definition.op(), inputs, AttributeView(attributes), result});
     } catch (const std::bad_alloc&) {
         refuse();
     }

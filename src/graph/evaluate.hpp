@@ -35,6 +35,6 @@ void evaluate(const Graph& graph, std::span<const TensorBytes> inputs, std::span
 
 // One node on its own: the output's data, not rounded.
 ReferenceTensor evaluate_node(const OpDefinition& definition, std::span<const ReferenceTensor* const> inputs,
-                              std::span<const Attribute> attributes, const InferResult& output);
+                              std::span<const Attribute> attributes, const Operand& output);
 
 }  // namespace backplane::graph

@@ -83,7 +83,7 @@ public:
         for (uint32_t k = 0; k < n.attributes; ++k) {
             const bp_attribute a = raw_attribute(n, k);
             const auto id = static_cast<Attr>(a.id);
-            if (op.find(id) == nullptr)
+            if (op.description.find(a.id) == nullptr)
                 throw Error(Code::unsupported, label(node) + " has the attribute " + std::to_string(a.id) + " (" +
                                                    name_of(id) + "), which this version does not know for this op");
             if (a.type != type_of(id)) invalid(label(node) + ": attribute " + name_of(id) + " has the wrong type");
@@ -170,27 +170,13 @@ bool written_by_node(const Tensor& t) {
     return t.role == Role::temporary || t.role == Role::output || (t.role == Role::state && t.state_in != 0);
 }
 
-// Attributes of plain data must be as the builder leaves them: what a module reads without rules of its own.
-void check_final_form(const Reader& reader, uint32_t node, const std::vector<Attribute>& stated, const CheckedNode& full) {
-    for (const Attribute& s : stated) {
-        const Attribute* final = AttributeView(full.attributes).find(s.id);
-        if (!std::holds_alternative<double>(s.value) && (final == nullptr || final->value != s.value))
-            invalid(reader.label(node) + ": attribute " + name_of(s.id) +
-                    " is not in its final form (negative, unsorted or out of range)");
-    }
-    const AttributeRule* axis = reader.definition(node).find(Attr::axis);
-    if (axis != nullptr && axis->otherwise == AttributeRule::Otherwise::derived &&
-        AttributeView(stated).find(Attr::axis) == nullptr)
-        invalid(reader.label(node) + " does not state its axis");
-}
-
 // Inputs, attributes and output of a node, checked by the rules of its op.
 Node read_node(const Reader& reader, uint32_t i) {
     const sdk::GraphView& view = reader.view();
     const bp_node from = view.node(i);
     const OpDefinition& definition = reader.definition(i);
     Node node;
-    node.op = definition.op;
+    node.op = definition.op();
     if (from.name != nullptr) node.name = from.name;
     std::vector<Operand> operands;
     for (uint32_t k = 0; k < from.inputs; ++k) {
@@ -203,13 +189,11 @@ Node read_node(const Reader& reader, uint32_t i) {
         invalid(reader.label(i) + " has " + std::to_string(from.outputs) + " outputs, its op has 1");
     const TensorId output{view.output(from, 0)};
     node.outputs.push_back(output);
-    const std::vector<Attribute> stated = reader.attributes(i);
-    CheckedNode full = check_node(definition, node.name, std::move(operands), stated);
-    check_final_form(reader, i, stated, full);
+    CheckedNode full = check_node(definition, node.name, operands, reader.attributes(i), Form::final);
     const DType dtype = reader.dtype(output.index);
     const Shape shape = reader.shape(output.index);
-    if (full.result.dtype != dtype || full.result.shape != shape)
-        invalid(reader.label(i) + " gives " + name_of(full.result.dtype) + " " + to_string(full.result.shape) +
+    if (full.dtype != dtype || full.shape != shape)
+        invalid(reader.label(i) + " gives " + name_of(full.dtype) + " " + to_string(full.shape) +
                 ", its output is stated as " + name_of(dtype) + " " + to_string(shape));
     node.attributes = std::move(full.attributes);
     return node;
@@ -221,7 +205,7 @@ uint32_t why_not_of(const Reader& reader, uint32_t node) {
     const OpDefinition* definition = find_op(static_cast<Op>(n.op));
     if (definition == nullptr) return BP_WHY_OP;
     for (uint32_t k = 0; k < n.attributes; ++k)
-        if (definition->find(static_cast<Attr>(reader.raw_attribute(n, k).id)) == nullptr) return BP_WHY_ATTRIBUTE;
+        if (definition->description.find(reader.raw_attribute(n, k).id) == nullptr) return BP_WHY_ATTRIBUTE;
     try {
         static_cast<void>(read_node(reader, node));
     } catch (const Error& e) {

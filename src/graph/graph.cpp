@@ -68,13 +68,12 @@ TensorId Graph::add(Op op, std::span<const TensorId> inputs, const std::vector<A
     for (const TensorId id : inputs) {
         if (id.valid() && id.index >= tensors_.size())
             throw Error(Code::invalid,
-                        std::string(definition->name) + ": the graph has no tensor " + std::to_string(id.index));
+                        std::string(definition->name()) + ": the graph has no tensor " + std::to_string(id.index));
         operands.push_back(id.valid() ? graph::Operand{tensors_[id.index].dtype, tensors_[id.index].shape}
                                       : graph::Operand{});
     }
-    graph::CheckedNode checked = graph::check_node(*definition, name, std::move(operands), attributes);
-    const TensorId output =
-        append(tensors_, {name, checked.result.dtype, Role::temporary, std::move(checked.result.shape), 0, {}, 0});
+    graph::CheckedNode checked = graph::check_node(*definition, name, operands, attributes);
+    const TensorId output = append(tensors_, {name, checked.dtype, Role::temporary, std::move(checked.shape), 0, {}, 0});
     std::vector<TensorId> given(inputs.begin(), inputs.end());
     while (!given.empty() && !given.back().valid()) given.pop_back();  // one form for "left out at the end"
     nodes_.push_back({op, std::move(given), {output}, std::move(checked.attributes), std::move(name)});

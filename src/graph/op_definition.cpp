@@ -1,6 +1,5 @@
 #include "graph/op_definition.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "graph/graph_access.hpp"
@@ -9,143 +8,95 @@ namespace backplane::graph {
 
 namespace {
 
-// No real attribute is larger; sums and products of two extents and attributes then need no more than the checks they have.
-constexpr int64_t kLargestAttribute = int64_t{1} << 48;
-
 std::string label(const OpDefinition& definition, std::string_view node) {
-    std::string text = definition.name;
+    std::string text = definition.name();
     if (!node.empty()) text.append(" '").append(node).append("'");
     return text;
 }
 
-const char* input_name(const OpDefinition& definition, size_t i) {
-    return definition.inputs[std::min(i, definition.inputs.size() - 1)].name;
+// Shapes of a graph's tensors have passed check_tensor: no rank over 8.
+backplane::ops::Operand operand_of(const Operand& from) {
+    backplane::ops::Operand to{static_cast<uint32_t>(from.dtype), {}};
+    for (const int64_t extent : from.shape) to.dims.push_back(extent);
+    return to;
 }
 
-std::string names_of(std::span<const AttributeRule> rules) {
-    std::string text;
-    for (const AttributeRule& rule : rules) text += std::string(text.empty() ? "" : ", ") + name_of(rule.id);
-    return text.empty() ? "none" : text;
-}
-
-bool too_large(Attr id, int64_t value) {
-    const bool clamped_later = id == Attr::starts || id == Attr::ends;  // ONNX writes "to the end" as the largest int64
-    return !clamped_later && (value > kLargestAttribute || value < -kLargestAttribute);
-}
-
-// The attribute with the type the table asks for.
-Attribute converted(const Attribute& attribute, const InferCall& call) {
-    const std::string name = name_of(attribute.id);
-    switch (type_of(attribute.id)) {
-        case BP_ATTRIBUTE_INT:
-            if (const auto* value = std::get_if<int64_t>(&attribute.value)) {
-                if (too_large(attribute.id, *value))
-                    call.refuse("attribute " + name + " is out of range: " + std::to_string(*value));
-                return attribute;
-            }
-            call.refuse("attribute " + name + " is one whole number");
-        case BP_ATTRIBUTE_FLOAT:
-            if (const auto* value = std::get_if<int64_t>(&attribute.value))
-                return {attribute.id, static_cast<double>(*value)};
-            if (std::holds_alternative<double>(attribute.value)) return attribute;
-            call.refuse("attribute " + name + " is one number");
-        default: break;
-    }
-    Attribute list = attribute;
-    if (const auto* value = std::get_if<int64_t>(&attribute.value)) list.value = std::vector<int64_t>{*value};
-    const auto* values = std::get_if<std::vector<int64_t>>(&list.value);
-    if (values == nullptr) call.refuse("attribute " + name + " is a list of whole numbers");
-    for (const int64_t value : *values)
-        if (too_large(attribute.id, value)) call.refuse("attribute " + name + " is out of range: " + std::to_string(value));
+backplane::ops::List list_of(uint32_t id, std::span<const int64_t> from) {
+    backplane::ops::List list;
+    backplane::ops::require_attribute(from.size() <= list.items.size(), [&] {
+        return std::string("attribute ") + backplane::ops::attribute_name(id) + " has " + std::to_string(from.size()) +
+               " numbers, more than any op takes";
+    });
+    for (const int64_t v : from) list.push_back(v);
     return list;
 }
 
-Attribute default_of(const AttributeRule& rule) {
-    switch (type_of(rule.id)) {
-        case BP_ATTRIBUTE_INT: return {rule.id, rule.integer};
-        case BP_ATTRIBUTE_FLOAT: return {rule.id, rule.number};
-        default: return {rule.id, std::vector<int64_t>(rule.count, rule.integer)};
+// A whole number is also a number, and a list of one.
+backplane::ops::AttributeValue value_of(const Attribute& from, const backplane::ops::AttributeRule* rule) {
+    backplane::ops::AttributeValue to;
+    to.id = static_cast<uint32_t>(from.id);
+    if (const auto* list = std::get_if<std::vector<int64_t>>(&from.value)) {
+        to.kind = backplane::ops::Kind::integers;
+        to.list = list_of(to.id, *list);
+    } else if (const auto* number = std::get_if<double>(&from.value)) {
+        to.kind = backplane::ops::Kind::number;
+        to.number = *number;
+    } else {
+        to.integer = std::get<int64_t>(from.value);
+        to.kind = rule != nullptr ? rule->kind : backplane::ops::Kind::integer;
+        to.number = static_cast<double>(to.integer);
+        to.list = {to.integer};
     }
+    return to;
 }
 
-std::vector<Attribute> filled(const OpDefinition& definition, const InferCall& call, const std::vector<Attribute>& stated) {
-    std::vector<Attribute> all;
-    for (const Attribute& attribute : stated) {
-        if (definition.find(attribute.id) == nullptr)
-            call.refuse(std::string("takes no attribute ") + name_of(attribute.id) + "; it takes " +
-                        names_of(definition.attributes));
-        if (AttributeView(all).find(attribute.id) != nullptr)
-            call.refuse(std::string("attribute ") + name_of(attribute.id) + " is given twice");
-        set(all, converted(attribute, call));
+Attribute attribute_of(const backplane::ops::AttributeValue& from) {
+    const auto id = static_cast<Attr>(from.id);
+    switch (from.kind) {
+        case backplane::ops::Kind::integer: return {id, from.integer};
+        case backplane::ops::Kind::number: return {id, from.number};
+        case backplane::ops::Kind::integers: break;
     }
-    for (const AttributeRule& rule : definition.attributes) {
-        if (AttributeView(all).find(rule.id) != nullptr) continue;
-        if (rule.otherwise == AttributeRule::Otherwise::required)
-            call.refuse(std::string("needs the attribute ") + name_of(rule.id));
-        if (rule.otherwise == AttributeRule::Otherwise::stated) set(all, default_of(rule));
-    }
-    return all;
+    return {id, std::vector<int64_t>(from.list.begin(), from.list.end())};
 }
 
-void check_arity(const OpDefinition& definition, const InferCall& call, const std::vector<Operand>& inputs) {
-    const uint32_t least = definition.least_inputs();
-    const uint32_t most = definition.most_inputs();
-    if (inputs.size() < least || inputs.size() > most) {
-        const std::string wants = definition.any_number ? "1 or more"
-                                  : least == most       ? std::to_string(least)
-                                                        : std::to_string(least) + " to " + std::to_string(most);
-        call.refuse("takes " + wants + " inputs, " + std::to_string(inputs.size()) + " given");
+// Throws backplane::ops::Refusal.
+CheckedNode check(const backplane::ops::Description& op, std::span<const Operand> inputs,
+                  std::span<const Attribute> attributes, Form form) {
+    std::vector<backplane::ops::Operand> operands;
+    operands.reserve(inputs.size());
+    for (const Operand& input : inputs) operands.push_back(operand_of(input));
+    std::vector<backplane::ops::AttributeValue> stated;
+    for (const Attribute& a : attributes) stated.push_back(value_of(a, op.find(static_cast<uint32_t>(a.id))));
+    backplane::ops::AnyAttributes values(op);
+    backplane::ops::check_operands({op, operands, values.get()});
+    backplane::ops::apply(op, stated, values.get());
+    backplane::ops::Operand output;
+    // What comes in its final form is checked as it came; completing it then only states what was left to its default.
+    if (form == Form::final) backplane::ops::check(op, operands, values.get(), {&output, 1});
+    backplane::ops::complete(op, operands, values.get());
+    if (form == Form::written) backplane::ops::check(op, operands, values.get(), {&output, 1});
+    CheckedNode checked{{}, static_cast<DType>(output.dtype), Shape(output.dims.begin(), output.dims.end())};
+    for (const backplane::ops::AttributeRule& rule : op.attributes) {
+        backplane::ops::AttributeValue value;
+        value.id = rule.id;
+        rule.get(values.get(), value);
+        set(checked.attributes, attribute_of(value));
     }
-    for (size_t i = 0; i < inputs.size(); ++i) {
-        const bool optional = !definition.any_number && definition.inputs[i].optional;
-        if (!optional && inputs[i].dtype == DType::unknown)
-            call.refuse(std::string("needs its input ") + input_name(definition, i));
-    }
+    return checked;
 }
 
 }  // namespace
 
-uint32_t OpDefinition::least_inputs() const {
-    return static_cast<uint32_t>(
-        std::count_if(inputs.begin(), inputs.end(), [](const InputRule& r) { return !r.optional; }));
-}
-
-uint32_t OpDefinition::most_inputs() const { return any_number ? kMostInputs : static_cast<uint32_t>(inputs.size()); }
-
-const AttributeRule* OpDefinition::find(Attr id) const {
-    for (const AttributeRule& rule : attributes)
-        if (rule.id == id) return &rule;
-    return nullptr;
-}
-
-std::string InferCall::text(size_t i) const {
-    return std::string(input_name(definition_, i)).append(" ").append(to_string(shape(i)));
-}
-
-std::string InferCall::typed_text(size_t i) const {
-    return std::string(input_name(definition_, i))
-        .append(" ")
-        .append(name_of(dtype(i)))
-        .append(" ")
-        .append(to_string(shape(i)));
-}
-
-void InferCall::refuse(const std::string& why) const { throw Error(Code::invalid, label(definition_, node_) + ": " + why); }
-
-CheckedNode check_node(const OpDefinition& definition, std::string_view node, std::vector<Operand> inputs,
-                       const std::vector<Attribute>& attributes) {
-    const InferCall bare(definition, node, inputs, {});
-    check_arity(definition, bare, inputs);
-    if (!definition.any_number) inputs.resize(definition.inputs.size());
-    CheckedNode checked;
-    checked.attributes = filled(definition, bare, attributes);
-    if (definition.complete != nullptr) {
-        const std::vector<Attribute> before = checked.attributes;
-        definition.complete(InferCall(definition, node, inputs, before), checked.attributes);
+CheckedNode check_node(const OpDefinition& definition, std::string_view node, std::span<const Operand> inputs,
+                       std::span<const Attribute> attributes, Form form) {
+    try {
+        CheckedNode checked = check(definition.description, inputs, attributes, form);
+        check_tensor(label(definition, node), checked.dtype, checked.shape);
+        return checked;
+    } catch (const backplane::ops::Refusal& refusal) {
+        throw Error(Code::invalid, label(definition, node) + ": " + refusal.text);
     }
-    checked.result = definition.infer(InferCall(definition, node, inputs, checked.attributes));
-    check_tensor(label(definition, node), checked.result.dtype, checked.result.shape);
-    return checked;
 }
 
 }  // namespace backplane::graph

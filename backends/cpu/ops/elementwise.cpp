@@ -34,11 +34,11 @@ void lower_unary(Lowering& to, const Node& node) {
         throw sdk::Failure(BP_INTERNAL, node.text() + ": operand and result have different layouts");
     const int64_t n = to[out].elements();
     if (const IntegerUnary integers = find_integer_unary(node.op, to[in].dtype); integers != nullptr) {
-        constexpr double infinity = std::numeric_limits<double>::infinity();
-        const auto least = node.numbers.contains(BP_ATTR_least) ? node.numbers.at(BP_ATTR_least) : -infinity;
-        const auto most = node.numbers.contains(BP_ATTR_most) ? node.numbers.at(BP_ATTR_most) : infinity;
-        to.step(step_label(to, node), {in}, {out},
-                [=](const Run& run) { integers(run.at<std::byte>(in), run.at<std::byte>(out), n, least, most); });
+        const auto bounds =
+            node.op == BP_OP_clip ? node.as<backplane::ops::ClipAttributes>() : backplane::ops::ClipAttributes{};
+        to.step(step_label(to, node), {in}, {out}, [=](const Run& run) {
+            integers(run.at<std::byte>(in), run.at<std::byte>(out), n, bounds.least, bounds.most);
+        });
         return;
     }
     to.step(step_label(to, node), {in}, {out}, [=](const Run& run) {

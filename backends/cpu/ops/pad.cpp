@@ -104,11 +104,10 @@ void lower(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
     const ValueId out = node.output;
     if (to[out].elements() == 0) return;
-    std::vector<int64_t> pads = node.list(BP_ATTR_pads);
-    pads.resize(to[in].dim.size() * 2);
-    PadTask task = task_of(to[in], to[out], pads, node.integer(BP_ATTR_mode, BP_PAD_CONSTANT));
-    const auto value = node.numbers.find(BP_ATTR_value);
-    task.fill = cast::element_of(to.kernels.convert, value != node.numbers.end() ? value->second : 0.0, to[out].dtype);
+    const auto attributes = node.as<backplane::ops::PadAttributes>();
+    const std::vector<int64_t> pads(attributes.pads.value.begin(), attributes.pads.value.end());
+    PadTask task = task_of(to[in], to[out], pads, static_cast<int64_t>(attributes.mode));
+    task.fill = cast::element_of(to.kernels.convert, attributes.value, to[out].dtype);
     int64_t rows = 1;
     for (const Axis& axis : task.outer) rows *= axis.out;
     const int64_t grain = std::max<int64_t>(1, kGrainBytes / (task.row.out * task.block));

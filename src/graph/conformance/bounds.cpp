@@ -43,7 +43,7 @@ void spread_over_maps(std::vector<double>& bound, const Shape& shape) {
 // for the errors of different elements have nothing to do with each other.
 std::vector<double> summed_errors(const BoundCall& call, Inputs inputs, size_t k) {
     inputs[k] = call.errors[k];
-    if (call.definition.op == Op::conv && inputs.size() > 2 && k != 2) inputs[2] = nullptr;
+    if (call.definition.op() == Op::conv && inputs.size() > 2 && k != 2) inputs[2] = nullptr;
     std::vector<double> total = evaluated(call, inputs, call.attributes);
     std::vector<ReferenceTensor> squares;
     squares.reserve(inputs.size());
@@ -139,7 +139,7 @@ std::vector<double> sum(const BoundCall& call, double terms) {
     }
     std::vector<double> bound = evaluated(call, inputs, call.attributes);
     for (double& b : bound) b *= units_of_sum(terms) * call.unit;
-    if (call.definition.op == Op::conv && !call.strict) spread_over_maps(bound, call.output.shape);
+    if (call.definition.op() == Op::conv && !call.strict) spread_over_maps(bound, call.output.shape);
     for (size_t k = 0; k < inputs.size(); ++k)
         if (call.errors[k] != nullptr) add_to(bound, summed_errors(call, inputs, k));
     return bound;
@@ -147,7 +147,7 @@ std::vector<double> sum(const BoundCall& call, double terms) {
 
 void require_exact_inputs(const BoundCall& call) {
     if (has_error(call))
-        throw Error(Code::internal, std::string("the conformance table feeds ") + call.definition.name +
+        throw Error(Code::internal, std::string("the conformance table feeds ") + call.definition.name() +
                                         " what is not exact, and its bound rule does not take that");
 }
 

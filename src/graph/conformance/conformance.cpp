@@ -40,7 +40,8 @@ public:
 
     void node(const Node& node) {
         const OpDefinition& definition = *find_op(node.op);
-        const size_t places = std::max(node.inputs.size(), definition.any_number ? 0 : definition.inputs.size());
+        const size_t places = std::max(node.inputs.size(),
+                                       definition.description.any_inputs ? 0 : size_t{definition.description.inputs.size()});
         std::vector<const ReferenceTensor*> inputs(places), errors(places);
         for (size_t k = 0; k < node.inputs.size(); ++k) {
             if (!node.inputs[k].valid()) continue;

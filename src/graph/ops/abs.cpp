@@ -16,6 +16,6 @@ double function(double x, const AttributeView& /*attributes*/, DType dtype) {
 
 }  // namespace
 
-constinit const OpDefinition op_abs = unary<function, Types::numbers>(Op::abs, "Abs", "y = |x|");
+constinit const OpDefinition op_abs{backplane::ops::op_abs, reference_unary<function>};
 
 }  // namespace backplane::graph::ops::abs

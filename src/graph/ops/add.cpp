@@ -11,6 +11,6 @@ uint64_t on_integers(int64_t a, int64_t b) { return static_cast<uint64_t>(a) + s
 
 }  // namespace
 
-constinit const OpDefinition op_add = binary<on_floats, on_integers>(Op::add, "Add", "y = a + b");
+constinit const OpDefinition op_add{backplane::ops::op_add, reference_binary<on_floats, on_integers>};
 
 }  // namespace backplane::graph::ops::add

@@ -7,17 +7,6 @@ namespace backplane::graph::ops::batch_norm {
 
 namespace {
 
-constexpr InputRule kInputs[] = {{"x"}, {"scale"}, {"bias"}, {"mean"}, {"variance"}};
-constexpr AttributeRule kAttributes[] = {number(Attr::epsilon, 1e-5)};
-
-InferResult infer(const InferCall& call) {
-    require_types(call, 0, Types::floats);
-    require_epsilon(call);
-    const Shape channels = channels_of(call);
-    for (size_t i = 1; i < 5; ++i) require_parameter(call, i, channels);
-    return {call.dtype(0), call.shape(0)};
-}
-
 void reference(const ReferenceCall& call) {
     const ReferenceTensor& x = call.input(0);
     const AroundAxis a(x.shape, 1);
@@ -34,7 +23,6 @@ void reference(const ReferenceCall& call) {
 
 }  // namespace
 
-constinit const OpDefinition op_batch_norm{
-    Op::batch_norm, "BatchNorm", "channels normalised by given statistics", kInputs, kAttributes, nullptr, infer, reference};
+constinit const OpDefinition op_batch_norm{backplane::ops::op_batch_norm, reference};
 
 }  // namespace backplane::graph::ops::batch_norm

@@ -3,24 +3,11 @@
 // decodes.
 // Types: any to any, but never to a block type and from one only to a float. Attributes: to (BP_F32 ...).
 #include "graph/element_types.hpp"
-#include "graph/ops/support/checks.hpp"
+#include "graph/op_definition.hpp"
 
 namespace backplane::graph::ops::cast {
 
 namespace {
-
-constexpr InputRule kInputs[] = {{"x"}};
-constexpr AttributeRule kAttributes[] = {required(Attr::to)};
-
-InferResult infer(const InferCall& call) {
-    const int64_t number = call.integer(Attr::to);
-    const DType to = number > 0 && number <= BP_Q4_0 ? static_cast<DType>(number) : DType::unknown;
-    require(call, to != DType::unknown, "attribute to is no element type: " + std::to_string(number));
-    require(call, !is_block(to), std::string("does not encode to ") + name_of(to));
-    require(call, !is_block(call.dtype(0)) || is_float(to),
-            call.typed_text(0) + " decodes to a float type only, not " + name_of(to));
-    return {to, call.shape(0)};
-}
 
 void reference(const ReferenceCall& call) {
     const ReferenceTensor& x = call.input(0);
@@ -33,7 +20,6 @@ void reference(const ReferenceCall& call) {
 
 }  // namespace
 
-constinit const OpDefinition op_cast{Op::cast, "Cast",   "the same values as another type", kInputs, kAttributes, nullptr,
-                                     infer,    reference};
+constinit const OpDefinition op_cast{backplane::ops::op_cast, reference};
 
 }  // namespace backplane::graph::ops::cast

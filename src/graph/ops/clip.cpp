@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/ops/support/integers.hpp"
 #include "graph/ops/support/unary.hpp"
 
 namespace backplane::graph::ops::clip {
@@ -10,7 +11,6 @@ namespace backplane::graph::ops::clip {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr AttributeRule kAttributes[] = {number(Attr::least, -kInfinity), number(Attr::most, kInfinity)};
 
 double function(double x, const AttributeView& attributes, DType dtype) {
     double least = attributes.number(Attr::least);
@@ -23,18 +23,8 @@ double function(double x, const AttributeView& attributes, DType dtype) {
     return raised > most ? most : raised;
 }
 
-InferResult infer(const InferCall& call) {
-    require(call, !std::isnan(call.number(Attr::least)) && !std::isnan(call.number(Attr::most)),
-            "attributes least and most must not be NaN");
-    return infer_unary<Types::numbers>(call);
-}
-
 }  // namespace
 
-constinit const OpDefinition op_clip = [] {
-    OpDefinition d = unary<function, Types::numbers>(Op::clip, "Clip", "y = min(max(x, least), most)", kAttributes);
-    d.infer = infer;
-    return d;
-}();
+constinit const OpDefinition op_clip{backplane::ops::op_clip, reference_unary<function>};
 
 }  // namespace backplane::graph::ops::clip

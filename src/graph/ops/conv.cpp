@@ -5,62 +5,11 @@
 // ONNX Conv 11, two spatial axes, auto_pad written out. Types: x, b and y alike f32, f16, bf16 or f64; w the same,
 // or f16, bf16 for x f32.
 // Attributes: strides (1, 1), pads = top left bottom right (0), dilations (1, 1), group (1).
-#include "graph/ops/support/checks.hpp"
+#include "graph/op_definition.hpp"
 
 namespace backplane::graph::ops::conv {
 
 namespace {
-
-constexpr InputRule kInputs[] = {{"x"}, {"w"}, {"b", true}};
-constexpr AttributeRule kAttributes[] = {integers(Attr::strides, 2, 1), integers(Attr::pads, 4, 0),
-                                         integers(Attr::dilations, 2, 1), integer(Attr::group, 1)};
-
-void check_types(const InferCall& call) {
-    require_types(call, 0, Types::floats);
-    const bool half_weights = call.dtype(0) == DType::f32 && (call.dtype(1) == DType::f16 || call.dtype(1) == DType::bf16);
-    require(call, half_weights || call.dtype(1) == call.dtype(0),
-            call.typed_text(1) + " must have the element type of " + call.typed_text(0) + ", or be f16 or bf16 for f32");
-    if (call.has(2)) require_same_dtype(call, 0, 2);
-}
-
-// Extent of the result along spatial axis 0 or 1.
-int64_t extent(const InferCall& call, size_t axis) {
-    const std::vector<int64_t>& pads = call.integers(Attr::pads);
-    const int64_t kernel = call.shape(1)[2 + axis];
-    require(call, kernel >= 1, call.text(1) + " has an empty kernel");
-    const int64_t padded = checked_add(call, call.shape(0)[2 + axis], pads[axis] + pads[2 + axis]);
-    const int64_t reach = checked_add(call, checked_mul(call, kernel - 1, call.integers(Attr::dilations)[axis]), 1);
-    require(call, reach <= padded,
-            "the kernel of " + call.text(1) + " reaches over " + std::to_string(reach) + " of the " +
-                std::to_string(padded) + " padded elements of axis " + std::to_string(2 + axis) + ", " + call.text(0));
-    return (padded - reach) / call.integers(Attr::strides)[axis] + 1;
-}
-
-InferResult infer(const InferCall& call) {
-    check_types(call);
-    require_rank(call, 0, 4);
-    require_rank(call, 1, 4);
-    require_length(call, Attr::strides, 2);
-    require_length(call, Attr::dilations, 2);
-    require_length(call, Attr::pads, 4);
-    require_at_least(call, Attr::strides, 1);
-    require_at_least(call, Attr::dilations, 1);
-    require_at_least(call, Attr::pads, 0);
-    const int64_t group = call.integer(Attr::group);
-    require(call, group >= 1, "attribute group must be 1 or more");
-    const Shape& x = call.shape(0);
-    const Shape& w = call.shape(1);
-    require(call, checked_mul(call, w[1], group) == x[1],
-            call.text(1) + " wants " + std::to_string(w[1]) + " input channels times group " + std::to_string(group) + ", " +
-                call.text(0) + " has " + std::to_string(x[1]));
-    require(
-        call, w[0] % group == 0,
-        call.text(1) + " has " + std::to_string(w[0]) + " output channels, no multiple of group " + std::to_string(group));
-    if (call.has(2))
-        require(call, call.shape(2) == Shape{w[0]},
-                call.text(2) + " must be [" + std::to_string(w[0]) + "] for " + call.text(1));
-    return {call.dtype(0), {x[0], w[0], extent(call, 0), extent(call, 1)}};
-}
 
 // Everything about one convolution that its inner loops need.
 struct Window {
@@ -109,7 +58,6 @@ void reference(const ReferenceCall& call) {
 
 }  // namespace
 
-constinit const OpDefinition op_conv{
-    Op::conv, "Conv", "two-dimensional convolution of feature maps", kInputs, kAttributes, nullptr, infer, reference};
+constinit const OpDefinition op_conv{backplane::ops::op_conv, reference};
 
 }  // namespace backplane::graph::ops::conv

@@ -12,6 +12,6 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 }  // namespace
 
-constinit const OpDefinition op_cos = unary<function>(Op::cos, "Cos", "y = cos x, x in radians");
+constinit const OpDefinition op_cos{backplane::ops::op_cos, reference_unary<function>};
 
 }  // namespace backplane::graph::ops::cos

@@ -2,30 +2,12 @@
 //   DCR: y[n, c, h * b + i, w * b + j] = x[n, (i * b + j) * (C / b^2) + c, h, w]
 //   CRD: y[n, c, h * b + i, w * b + j] = x[n, c * b^2 + i * b + j, h, w]
 // ONNX DepthToSpace 13. Types: any but the block types. Attributes: blocksize, mode (BP_DTS_DCR).
-#include "graph/ops/support/checks.hpp"
+#include "graph/op_definition.hpp"
 #include "graph/ops/support/indexing.hpp"
 
 namespace backplane::graph::ops::depth_to_space {
 
 namespace {
-
-constexpr InputRule kInputs[] = {{"x"}};
-constexpr AttributeRule kAttributes[] = {required(Attr::blocksize), integer(Attr::mode, BP_DTS_DCR)};
-
-InferResult infer(const InferCall& call) {
-    require_plain(call, 0);
-    require_rank(call, 0, 4);
-    const int64_t block = call.integer(Attr::blocksize);
-    require(call, block >= 1, "attribute blocksize must be 1 or more");
-    const int64_t mode = call.integer(Attr::mode);
-    require(call, mode == BP_DTS_DCR || mode == BP_DTS_CRD, "attribute mode is 0 (DCR) or 1 (CRD)");
-    const Shape& x = call.shape(0);
-    const int64_t cells = checked_mul(call, block, block);
-    require(call, x[1] % cells == 0,
-            call.text(0) + " has " + std::to_string(x[1]) + " channels, no multiple of blocksize " + std::to_string(block) +
-                " squared");
-    return {call.dtype(0), {x[0], x[1] / cells, checked_mul(call, x[2], block), checked_mul(call, x[3], block)}};
-}
 
 void reference(const ReferenceCall& call) {
     const ReferenceTensor& x = call.input(0);
@@ -42,7 +24,6 @@ void reference(const ReferenceCall& call) {
 
 }  // namespace
 
-constinit const OpDefinition op_depth_to_space{
-    Op::depth_to_space, "DepthToSpace", "channels to blocks of pixels", kInputs, kAttributes, nullptr, infer, reference};
+constinit const OpDefinition op_depth_to_space{backplane::ops::op_depth_to_space, reference};
 
 }  // namespace backplane::graph::ops::depth_to_space

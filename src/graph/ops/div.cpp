@@ -13,7 +13,6 @@ uint64_t on_integers(int64_t a, int64_t b) {
 
 }  // namespace
 
-constinit const OpDefinition op_div =
-    binary<on_floats, on_integers>(Op::div, "Div", "y = a / b; of integers truncated, by 0 gives 0");
+constinit const OpDefinition op_div{backplane::ops::op_div, reference_binary<on_floats, on_integers>};
 
 }  // namespace backplane::graph::ops::div

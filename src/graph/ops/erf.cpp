@@ -12,7 +12,6 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 }  // namespace
 
-constinit const OpDefinition op_erf =
-    unary<function>(Op::erf, "Erf", "y = 2 / sqrt(pi) * integral of e^(-t^2) for t from 0 to x");
+constinit const OpDefinition op_erf{backplane::ops::op_erf, reference_unary<function>};
 
 }  // namespace backplane::graph::ops::erf

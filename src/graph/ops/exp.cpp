@@ -12,6 +12,6 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 }  // namespace
 
-constinit const OpDefinition op_exp = unary<function>(Op::exp, "Exp", "y = e^x");
+constinit const OpDefinition op_exp{backplane::ops::op_exp, reference_unary<function>};
 
 }  // namespace backplane::graph::ops::exp

@@ -1,31 +1,13 @@
 // Gather: y[a..., i..., b...] = x[a..., indices[i...], b...], the axis of x replaced by the axes of indices. ONNX Gather 13.
 // A negative index counts from the end; one out of range is an error when the op runs.
 // Types: x any but the block types, indices i32 or i64. Attributes: axis (0; builder: negative counts from the end).
-#include "graph/ops/support/checks.hpp"
+#include "graph/op_definition.hpp"
 #include "graph/ops/support/indexing.hpp"
 #include "graph/ops/support/integers.hpp"
 
 namespace backplane::graph::ops::gather {
 
 namespace {
-
-constexpr InputRule kInputs[] = {{"x"}, {"indices"}};
-constexpr AttributeRule kAttributes[] = {integer(Attr::axis, 0)};
-
-InferResult infer(const InferCall& call) {
-    require_plain(call, 0);
-    require(call, is_integer(call.dtype(1)), call.typed_text(1) + " must be i32 or i64");
-    const int64_t axis = call.integer(Attr::axis);
-    require_axis(call, axis);
-    const Shape& x = call.shape(0);
-    const Shape& indices = call.shape(1);
-    Shape out(x.begin(), x.begin() + axis);
-    out.insert(out.end(), indices.begin(), indices.end());
-    out.insert(out.end(), x.begin() + axis + 1, x.end());
-    require(call, elements(out) == 0 || x[static_cast<size_t>(axis)] > 0,
-            "there is nothing to pick along axis " + std::to_string(axis) + " of " + call.text(0));
-    return {call.dtype(0), std::move(out)};
-}
 
 void reference(const ReferenceCall& call) {
     const ReferenceTensor& x = call.input(0);
@@ -47,8 +29,6 @@ void reference(const ReferenceCall& call) {
 
 }  // namespace
 
-constinit const OpDefinition op_gather{Op::gather, "Gather",    "slices along an axis, picked by integers",
-                                       kInputs,    kAttributes, complete_axis<0>,
-                                       infer,      reference};
+constinit const OpDefinition op_gather{backplane::ops::op_gather, reference};
 
 }  // namespace backplane::graph::ops::gather

@@ -10,8 +10,6 @@ namespace backplane::graph::ops::gelu {
 
 namespace {
 
-constexpr AttributeRule kAttributes[] = {integer(Attr::approximate, 0)};
-
 double function(double x, const AttributeView& attributes, DType /*dtype*/) {
     if (std::isinf(x)) return x > 0 ? x : -0.0;  // the formulas give 0 * infinity on the left
     // erfc keeps the digits that 1 + erf loses on the left.
@@ -20,18 +18,8 @@ double function(double x, const AttributeView& attributes, DType /*dtype*/) {
     return x / (1.0 + std::exp(-2.0 * t));  // (1 + tanh t) / 2 as a sigmoid, for the same reason
 }
 
-InferResult infer(const InferCall& call) {
-    const int64_t approximate = call.integer(Attr::approximate);
-    require(call, approximate == 0 || approximate == 1, "attribute approximate is 0 (erf) or 1 (tanh)");
-    return infer_unary<Types::floats>(call);
-}
-
 }  // namespace
 
-constinit const OpDefinition op_gelu = [] {
-    OpDefinition d = unary<function>(Op::gelu, "Gelu", "y = x * P(normal <= x)", kAttributes);
-    d.infer = infer;
-    return d;
-}();
+constinit const OpDefinition op_gelu{backplane::ops::op_gelu, reference_unary<function>};
 
 }  // namespace backplane::graph::ops::gelu

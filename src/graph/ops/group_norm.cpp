@@ -9,22 +9,6 @@ namespace backplane::graph::ops::group_norm {
 
 namespace {
 
-constexpr InputRule kInputs[] = {{"x"}, {"scale", true}, {"bias", true}};
-constexpr AttributeRule kAttributes[] = {number(Attr::epsilon, 1e-5), required(Attr::groups)};
-
-InferResult infer(const InferCall& call) {
-    require_types(call, 0, Types::floats);
-    require_epsilon(call);
-    const Shape channels = channels_of(call);
-    const int64_t groups = call.integer(Attr::groups);
-    require(call, groups >= 1 && channels[0] % groups == 0,
-            call.text(0) + " has " + std::to_string(channels[0]) +
-                " channels, which do not divide by groups = " + std::to_string(groups));
-    require_parameter(call, 1, channels);
-    require_parameter(call, 2, channels);
-    return {call.dtype(0), call.shape(0)};
-}
-
 void reference(const ReferenceCall& call) {
     const ReferenceTensor& x = call.input(0);
     const AroundAxis a(x.shape, 1);
@@ -43,9 +27,6 @@ void reference(const ReferenceCall& call) {
 
 }  // namespace
 
-constinit const OpDefinition op_group_norm{
-    Op::group_norm, "GroupNorm", "groups of channels with mean 0 and variance 1, scaled and shifted",
-    kInputs,        kAttributes, nullptr,
-    infer,          reference};
+constinit const OpDefinition op_group_norm{backplane::ops::op_group_norm, reference};
 
 }  // namespace backplane::graph::ops::group_norm

@@ -8,20 +8,6 @@ namespace backplane::graph::ops::layer_norm {
 
 namespace {
 
-constexpr InputRule kInputs[] = {{"x"}, {"scale", true}, {"bias", true}};
-constexpr AttributeRule kAttributes[] = {derived(Attr::axis), number(Attr::epsilon, 1e-5)};
-
-InferResult infer(const InferCall& call) {
-    require_types(call, 0, Types::floats);
-    const int64_t axis = call.integer(Attr::axis);
-    require_axis(call, axis);
-    require_epsilon(call);
-    const Shape normalised(call.shape(0).begin() + axis, call.shape(0).end());
-    require_parameter(call, 1, normalised);
-    require_parameter(call, 2, normalised);
-    return {call.dtype(0), call.shape(0)};
-}
-
 void reference(const ReferenceCall& call) {
     const ReferenceTensor& x = call.input(0);
     const auto axis = call.attributes.integer(Attr::axis);
@@ -37,9 +23,6 @@ void reference(const ReferenceCall& call) {
 
 }  // namespace
 
-constinit const OpDefinition op_layer_norm{
-    Op::layer_norm, "LayerNorm", "rows with mean 0 and variance 1, scaled and shifted",
-    kInputs,        kAttributes, complete_axis<-1>,
-    infer,          reference};
+constinit const OpDefinition op_layer_norm{backplane::ops::op_layer_norm, reference};
 
 }  // namespace backplane::graph::ops::layer_norm

@@ -6,15 +6,12 @@ namespace backplane::graph::ops::leaky_relu {
 
 namespace {
 
-constexpr AttributeRule kAttributes[] = {number(Attr::alpha, 0.01)};
-
 double function(double x, const AttributeView& attributes, DType /*dtype*/) {
     return x < 0 ? attributes.number(Attr::alpha) * x : x;
 }
 
 }  // namespace
 
-constinit const OpDefinition op_leaky_relu =
-    unary<function>(Op::leaky_relu, "LeakyRelu", "y = x for x >= 0, alpha * x below", kAttributes);
+constinit const OpDefinition op_leaky_relu{backplane::ops::op_leaky_relu, reference_unary<function>};
 
 }  // namespace backplane::graph::ops::leaky_relu

@@ -12,6 +12,6 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 }  // namespace
 
-constinit const OpDefinition op_log = unary<function>(Op::log, "Log", "y = ln x; -infinity at 0, NaN below");
+constinit const OpDefinition op_log{backplane::ops::op_log, reference_unary<function>};
 
 }  // namespace backplane::graph::ops::log

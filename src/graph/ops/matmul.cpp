@@ -9,44 +9,6 @@ namespace backplane::graph::ops::matmul {
 
 namespace {
 
-constexpr AttributeRule kAttributes[] = {integer(Attr::transpose_a, 0), integer(Attr::transpose_b, 0)};
-
-bool flag(const InferCall& call, Attr id) {
-    const int64_t value = call.integer(id);
-    require(call, value == 0 || value == 1, std::string("attribute ") + name_of(id) + " is 0 or 1");
-    return value == 1;
-}
-
-void check_types(const InferCall& call, bool transpose_b) {
-    require_types(call, 0, Types::floats);
-    const DType b = call.dtype(1);
-    const bool mixed = call.dtype(0) == DType::f32 && (b == DType::f16 || b == DType::bf16 || is_block(b));
-    require(call, mixed || b == call.dtype(0),
-            call.typed_text(1) + " must have the element type of " + call.typed_text(0) +
-                ", or be f16, bf16, q8_0 or q4_0 for f32");
-    require(call, !is_block(b) || transpose_b, call.typed_text(1) + " needs transpose_b: its blocks must run along K");
-}
-
-InferResult infer(const InferCall& call) {
-    const bool transpose_a = flag(call, Attr::transpose_a);
-    const bool transpose_b = flag(call, Attr::transpose_b);
-    check_types(call, transpose_b);
-    for (size_t i = 0; i < 2; ++i) require(call, call.rank(i) >= 2, call.text(i) + " must have rank 2 or more");
-    const Shape& a = call.shape(0);
-    const Shape& b = call.shape(1);
-    const int64_t m = a[a.size() - (transpose_a ? 1 : 2)];
-    const int64_t k = a[a.size() - (transpose_a ? 2 : 1)];
-    const int64_t bk = b[b.size() - (transpose_b ? 1 : 2)];
-    const int64_t n = b[b.size() - (transpose_b ? 2 : 1)];
-    require(call, k == bk,
-            call.text(0) + (transpose_a ? " transposed" : "") + " has K = " + std::to_string(k) + ", " + call.text(1) +
-                (transpose_b ? " transposed" : "") + " has K = " + std::to_string(bk));
-    Shape out = broadcast(call, Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2));
-    out.push_back(m);
-    out.push_back(n);
-    return {call.dtype(0), std::move(out)};
-}
-
 // Where the matrices of an operand lie, for each batch of the result, and how far its rows and columns are apart.
 struct Matrices {
     Matrices(const ReferenceTensor& from, const Shape& batch_, bool transposed) : tensor(from) {
@@ -89,7 +51,6 @@ void reference(const ReferenceCall& call) {
 
 }  // namespace
 
-constinit const OpDefinition op_matmul{Op::matmul, "MatMul", "matrix product, batched", kBinaryInputs, kAttributes, nullptr,
-                                       infer,      reference};
+constinit const OpDefinition op_matmul{backplane::ops::op_matmul, reference};
 
 }  // namespace backplane::graph::ops::matmul

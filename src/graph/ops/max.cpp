@@ -13,7 +13,6 @@ uint64_t on_integers(int64_t a, int64_t b) { return static_cast<uint64_t>(a > b 
 
 }  // namespace
 
-constinit const OpDefinition op_max =
-    binary<on_floats, on_integers>(Op::max, "Max", "y = the larger of a and b; NaN in either gives NaN");
+constinit const OpDefinition op_max{backplane::ops::op_max, reference_binary<on_floats, on_integers>};
 
 }  // namespace backplane::graph::ops::max

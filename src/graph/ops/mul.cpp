@@ -11,6 +11,6 @@ uint64_t on_integers(int64_t a, int64_t b) { return static_cast<uint64_t>(a) * s
 
 }  // namespace
 
-constinit const OpDefinition op_mul = binary<on_floats, on_integers>(Op::mul, "Mul", "y = a * b");
+constinit const OpDefinition op_mul{backplane::ops::op_mul, reference_binary<on_floats, on_integers>};
 
 }  // namespace backplane::graph::ops::mul

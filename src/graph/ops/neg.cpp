@@ -14,6 +14,6 @@ double function(double x, const AttributeView& /*attributes*/, DType dtype) {
 
 }  // namespace
 
-constinit const OpDefinition op_neg = unary<function, Types::numbers>(Op::neg, "Neg", "y = -x");
+constinit const OpDefinition op_neg{backplane::ops::op_neg, reference_unary<function>};
 
 }  // namespace backplane::graph::ops::neg

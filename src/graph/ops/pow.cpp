@@ -12,6 +12,6 @@ double on_floats(double x, double y) { return std::pow(x, y); }
 
 }  // namespace
 
-constinit const OpDefinition op_pow = binary<on_floats, nullptr>(Op::pow, "Pow", "y = a to the power b, as C's pow");
+constinit const OpDefinition op_pow{backplane::ops::op_pow, reference_binary<on_floats, nullptr>};
 
 }  // namespace backplane::graph::ops::pow

@@ -10,7 +10,6 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 }  // namespace
 
-constinit const OpDefinition op_reciprocal =
-    unary<function>(Op::reciprocal, "Reciprocal", "y = 1 / x; infinity with the sign of x at 0");
+constinit const OpDefinition op_reciprocal{backplane::ops::op_reciprocal, reference_unary<function>};
 
 }  // namespace backplane::graph::ops::reciprocal

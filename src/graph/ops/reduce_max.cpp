@@ -11,11 +11,10 @@ namespace {
 
 double next(double sum, double x) { return x > sum || std::isnan(x) ? x : sum; }
 
-constexpr Reduction kReduction{-std::numeric_limits<double>::infinity(), next, nullptr, true};
+constexpr Reduction kReduction{-std::numeric_limits<double>::infinity(), next, nullptr};
 
 }  // namespace
 
-constinit const OpDefinition op_reduce_max =
-    reduce<kReduction>(Op::reduce_max, "ReduceMax", "y = largest along axes; NaN anywhere gives NaN");
+constinit const OpDefinition op_reduce_max{backplane::ops::op_reduce_max, reference_reduce<kReduction>};
 
 }  // namespace backplane::graph::ops::reduce_max

@@ -11,11 +11,10 @@ namespace {
 double next(double sum, double x) { return sum + x; }
 double end(double sum, double count, DType dtype) { return is_integer(dtype) ? std::trunc(sum / count) : sum / count; }
 
-constexpr Reduction kReduction{0.0, next, end, false};
+constexpr Reduction kReduction{0.0, next, end};
 
 }  // namespace
 
-constinit const OpDefinition op_reduce_mean =
-    reduce<kReduction>(Op::reduce_mean, "ReduceMean", "y = mean along axes; of nothing NaN; of integers truncated");
+constinit const OpDefinition op_reduce_mean{backplane::ops::op_reduce_mean, reference_reduce<kReduction>};
 
 }  // namespace backplane::graph::ops::reduce_mean

@@ -8,11 +8,10 @@ namespace {
 
 double next(double sum, double x) { return sum + x; }
 
-constexpr Reduction kReduction{0.0, next, nullptr, false};
+constexpr Reduction kReduction{0.0, next, nullptr};
 
 }  // namespace
 
-constinit const OpDefinition op_reduce_sum =
-    reduce<kReduction>(Op::reduce_sum, "ReduceSum", "y = sum along axes; of nothing 0");
+constinit const OpDefinition op_reduce_sum{backplane::ops::op_reduce_sum, reference_reduce<kReduction>};
 
 }  // namespace backplane::graph::ops::reduce_sum

@@ -10,6 +10,6 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 }  // namespace
 
-constinit const OpDefinition op_relu = unary<function>(Op::relu, "Relu", "y = max(x, 0); NaN stays NaN");
+constinit const OpDefinition op_relu{backplane::ops::op_relu, reference_unary<function>};
 
 }  // namespace backplane::graph::ops::relu

@@ -9,38 +9,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "graph/ops/support/checks.hpp"
+#include "graph/op_definition.hpp"
 #include "graph/ops/support/indexing.hpp"
 
 namespace backplane::graph::ops::resize {
 
 namespace {
-
-constexpr InputRule kInputs[] = {{"x"}};
-constexpr AttributeRule kAttributes[] = {required(Attr::sizes), integer(Attr::mode, BP_RESIZE_NEAREST),
-                                         integer(Attr::coordinates, BP_COORDINATES_ASYMMETRIC)};
-
-InferResult infer(const InferCall& call) {
-    const int64_t mode = call.integer(Attr::mode);
-    require(call, mode == BP_RESIZE_NEAREST || mode == BP_RESIZE_LINEAR, "attribute mode is 0 (nearest) or 1 (linear)");
-    const int64_t coordinates = call.integer(Attr::coordinates);
-    require(call, coordinates >= BP_COORDINATES_ASYMMETRIC && coordinates <= BP_COORDINATES_ALIGN_CORNERS,
-            "attribute coordinates is 0 (asymmetric), 1 (half_pixel) or 2 (align_corners)");
-    require_plain(call, 0);
-    if (mode == BP_RESIZE_LINEAR) require_types(call, 0, Types::floats);
-    require_rank(call, 0, 4);
-    require_length(call, Attr::sizes, 2);
-    require_at_least(call, Attr::sizes, 0);
-    const std::vector<int64_t>& sizes = call.integers(Attr::sizes);
-    const Shape& x = call.shape(0);
-    Shape out{x[0], x[1], sizes[0], sizes[1]};
-    for (size_t d = 2; d < 4; ++d)
-        require(call, out[d] == 0 || x[d] > 0, call.text(0) + " is empty and cannot become " + to_string(out));
-    // Positions are worked out in whole numbers up to 2 * size * size'.
-    for (size_t d = 2; d < 4; ++d)
-        static_cast<void>(checked_mul(call, checked_mul(call, checked_add(call, out[d], 1), 2), checked_add(call, x[d], 1)));
-    return {call.dtype(0), std::move(out)};
-}
 
 // One result position of an axis: (1 - weight) * x[low] + weight * x[high].
 struct Tap {
@@ -102,7 +76,6 @@ void reference(const ReferenceCall& call) {
 
 }  // namespace
 
-constinit const OpDefinition op_resize{
-    Op::resize, "Resize", "feature maps of another height and width", kInputs, kAttributes, nullptr, infer, reference};
+constinit const OpDefinition op_resize{backplane::ops::op_resize, reference};
 
 }  // namespace backplane::graph::ops::resize

@@ -8,18 +8,6 @@ namespace backplane::graph::ops::rms_norm {
 
 namespace {
 
-constexpr InputRule kInputs[] = {{"x"}, {"scale", true}};
-constexpr AttributeRule kAttributes[] = {derived(Attr::axis), number(Attr::epsilon, 1e-5)};
-
-InferResult infer(const InferCall& call) {
-    require_types(call, 0, Types::floats);
-    const int64_t axis = call.integer(Attr::axis);
-    require_axis(call, axis);
-    require_epsilon(call);
-    require_parameter(call, 1, Shape(call.shape(0).begin() + axis, call.shape(0).end()));
-    return {call.dtype(0), call.shape(0)};
-}
-
 void reference(const ReferenceCall& call) {
     const ReferenceTensor& x = call.input(0);
     const auto axis = call.attributes.integer(Attr::axis);
@@ -34,8 +22,6 @@ void reference(const ReferenceCall& call) {
 
 }  // namespace
 
-constinit const OpDefinition op_rms_norm{Op::rms_norm, "RMSNorm",   "rows with a mean square of 1, scaled",
-                                         kInputs,      kAttributes, complete_axis<-1>,
-                                         infer,        reference};
+constinit const OpDefinition op_rms_norm{backplane::ops::op_rms_norm, reference};
 
 }  // namespace backplane::graph::ops::rms_norm

@@ -16,6 +16,6 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 }  // namespace
 
-constinit const OpDefinition op_sigmoid = unary<function>(Op::sigmoid, "Sigmoid", "y = 1 / (1 + e^-x)");
+constinit const OpDefinition op_sigmoid{backplane::ops::op_sigmoid, reference_unary<function>};
 
 }  // namespace backplane::graph::ops::sigmoid

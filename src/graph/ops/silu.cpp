@@ -16,6 +16,6 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 }  // namespace
 
-constinit const OpDefinition op_silu = unary<function>(Op::silu, "Silu", "y = x / (1 + e^-x)");
+constinit const OpDefinition op_silu{backplane::ops::op_silu, reference_unary<function>};
 
 }  // namespace backplane::graph::ops::silu

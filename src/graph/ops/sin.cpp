@@ -12,6 +12,6 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 }  // namespace
 
-constinit const OpDefinition op_sin = unary<function>(Op::sin, "Sin", "y = sin x, x in radians");
+constinit const OpDefinition op_sin{backplane::ops::op_sin, reference_unary<function>};
 
 }  // namespace backplane::graph::ops::sin

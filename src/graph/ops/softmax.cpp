@@ -4,21 +4,12 @@
 #include <cmath>
 #include <limits>
 
-#include "graph/ops/support/checks.hpp"
+#include "graph/op_definition.hpp"
 #include "graph/ops/support/indexing.hpp"
 
 namespace backplane::graph::ops::softmax {
 
 namespace {
-
-constexpr InputRule kInputs[] = {{"x"}};
-constexpr AttributeRule kAttributes[] = {derived(Attr::axis)};
-
-InferResult infer(const InferCall& call) {
-    require_types(call, 0, Types::floats);
-    require_axis(call, call.integer(Attr::axis));
-    return {call.dtype(0), call.shape(0)};
-}
 
 void reference(const ReferenceCall& call) {
     const ReferenceTensor& x = call.input(0);
@@ -36,7 +27,6 @@ void reference(const ReferenceCall& call) {
 
 }  // namespace
 
-constinit const OpDefinition op_softmax{
-    Op::softmax, "Softmax", "e^x over its sum along an axis", kInputs, kAttributes, complete_axis<-1>, infer, reference};
+constinit const OpDefinition op_softmax{backplane::ops::op_softmax, reference};
 
 }  // namespace backplane::graph::ops::softmax

@@ -15,6 +15,6 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 }  // namespace
 
-constinit const OpDefinition op_softplus = unary<function>(Op::softplus, "Softplus", "y = ln(1 + e^x)");
+constinit const OpDefinition op_softplus{backplane::ops::op_softplus, reference_unary<function>};
 
 }  // namespace backplane::graph::ops::softplus

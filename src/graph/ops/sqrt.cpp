@@ -12,6 +12,6 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 }  // namespace
 
-constinit const OpDefinition op_sqrt = unary<function>(Op::sqrt, "Sqrt", "y = square root of x; NaN below 0");
+constinit const OpDefinition op_sqrt{backplane::ops::op_sqrt, reference_unary<function>};
 
 }  // namespace backplane::graph::ops::sqrt

@@ -12,6 +12,6 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 }  // namespace
 
-constinit const OpDefinition op_tanh = unary<function>(Op::tanh, "Tanh", "y = tanh x");
+constinit const OpDefinition op_tanh{backplane::ops::op_tanh, reference_unary<function>};
 
 }  // namespace backplane::graph::ops::tanh

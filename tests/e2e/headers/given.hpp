@@ -27,6 +27,11 @@ inline void report(const std::string& name, const std::string& text) { std::prin
 
 #define GIVEN_context
 #define GIVEN_graph
+#define GIVEN_ops                                                                                                   \
+    Graph graph;                                                                                                    \
+    const TensorId x = graph.input("x", DType::f32, {1, 3, 8, 8}), w = graph.weight("w", DType::f32, {4, 3, 3, 3}), \
+                   b = graph.weight("b", DType::f32, {4}), a = graph.input("a", DType::f32, {2, 32}),               \
+                   q = graph.weight("q", DType::q8_0, {4, 32});
 #define GIVEN_esrgan const Context& context = given.context;
 #define GIVEN_verify const Device& device = given.device;
 #define GIVEN_tune                          \

@@ -177,13 +177,12 @@ TEST(Builder, EveryOpOfTheTableIsDefinedUnderItsName) {
     for (const Op op : all_ops()) {
         const graph::OpDefinition* d = graph::find_op(op);
         ASSERT_NE(d, nullptr) << name_of(op);
-        EXPECT_EQ(d->op, op);
-        EXPECT_STREQ(d->name, name_of(op));
-        EXPECT_NE(std::string(d->summary), "");
-        EXPECT_TRUE(d->infer != nullptr && d->reference != nullptr) << name_of(op);
-        EXPECT_TRUE(names.insert(d->name).second);
-        EXPECT_EQ(op_from_name(d->name), op);
-        for (size_t i = 0; i < d->attributes.size(); ++i) EXPECT_NE(graph::type_of(d->attributes[i].id), 0U);
+        EXPECT_EQ(d->op(), op);
+        EXPECT_STREQ(d->name(), name_of(op));
+        EXPECT_NE(std::string(d->description.summary), "");
+        EXPECT_TRUE(d->description.shape != nullptr && d->reference != nullptr) << name_of(op);
+        EXPECT_TRUE(names.insert(d->name()).second);
+        EXPECT_EQ(op_from_name(d->name()), op);
     }
     EXPECT_EQ(op_from_name("layer_norm"), Op::layer_norm);
     EXPECT_EQ(op_from_name("nothing"), Op::unknown);

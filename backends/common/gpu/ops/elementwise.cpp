@@ -35,12 +35,11 @@ void lower_unary(Lowering& to, const Node& node) {
     uint32_t kernel = variant_for_type(kKernel_unary_f32, kKernel_unary_f16, out.dtype);
     if (is_whole(out.dtype)) {
         kernel = out.dtype == BP_I64 ? kKernel_unary_i64 : kKernel_unary_i32;
-        const auto bound = [&](uint32_t id, double otherwise) {
-            return node.numbers.contains(id) ? node.numbers.at(id) : otherwise;
-        };
+        const auto bounds =
+            node.op == BP_OP_clip ? node.as<backplane::ops::ClipAttributes>() : backplane::ops::ClipAttributes{};
         UnaryIntegerParameters whole{.elements = static_cast<uint32_t>(n)};
-        set_bound(&whole.bounds[0], std::ceil(bound(BP_ATTR_least, -kInfinity)), out.dtype);
-        set_bound(&whole.bounds[2], std::floor(bound(BP_ATTR_most, kInfinity)), out.dtype);
+        set_bound(&whole.bounds[0], std::ceil(bounds.least), out.dtype);
+        set_bound(&whole.bounds[2], std::floor(bounds.most), out.dtype);
         words = words_of(whole);
     } else if (node.op == BP_OP_leaky_relu) {
         parameters.a = node.number(BP_ATTR_alpha, 0.01);

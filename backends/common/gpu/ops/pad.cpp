@@ -63,20 +63,18 @@ void lower(Lowering& to, const Node& node) {
     const Value& y = to[node.output];
     const auto n = static_cast<uint64_t>(y.elements());
     const size_t rank = x.dim.size();
-    std::vector<int64_t> pads = node.list(BP_ATTR_pads);
-    pads.resize(rank * 2);
-    const auto value = node.numbers.find(BP_ATTR_value);
+    const auto attributes = node.as<backplane::ops::PadAttributes>();
     uint32_t element[2];
-    element_of(value != node.numbers.end() ? value->second : 0.0, y.dtype, element);
+    element_of(attributes.value, y.dtype, element);
     PadParameters parameters{.elements = static_cast<uint32_t>(n),
-                             .mode = word(node.integer(BP_ATTR_mode, BP_PAD_CONSTANT)),
+                             .mode = word(static_cast<int64_t>(attributes.mode)),
                              .value_low = element[0],
                              .value_high = element[1],
                              .rank = static_cast<uint32_t>(rank)};
     for (size_t d = 0; d < rank; ++d) {
         parameters.sizes[d] = word(y.dim[d]);
         parameters.extents[d] = word(x.dim[d]);
-        parameters.before[d] = word(pads[d]);
+        parameters.before[d] = word(attributes.pads.value[d]);
     }
     const uint32_t bytes = sdk::dtype_info(y.dtype).bytes;
     to.each(step_label(to, node), variant_for(kKernel_pad_1, bytes), n, {to.reads(in), to.writes(node.output)},

@@ -1,9 +1,7 @@
-// Ops of two operands that work element by element, with numpy's broadcasting.
+// References of ops of two operands that work element by element, with numpy's broadcasting.
 #pragma once
 
-#include <algorithm>
-
-#include "graph/ops/support/checks.hpp"
+#include "graph/op_definition.hpp"
 #include "graph/ops/support/indexing.hpp"
 #include "graph/ops/support/integers.hpp"
 
@@ -11,27 +9,6 @@ namespace backplane::graph {
 
 using FloatFunction = double (*)(double a, double b);
 using IntegerFunction = uint64_t (*)(int64_t a, int64_t b);  // modulo 2^64; null: the op takes floats only
-
-inline constexpr InputRule kBinaryInputs[] = {{"a"}, {"b"}};
-
-// The common shape of `a` and `b`; empty optional axes count as 1.
-inline Shape broadcast(const InferCall& call, const Shape& a, const Shape& b) {
-    Shape out(std::max(a.size(), b.size()));
-    for (size_t d = 0; d < out.size(); ++d) {
-        const int64_t m = d < a.size() ? a[a.size() - 1 - d] : 1;
-        const int64_t n = d < b.size() ? b[b.size() - 1 - d] : 1;
-        require(call, m == n || m == 1 || n == 1, call.text(0) + " and " + call.text(1) + " do not broadcast");
-        out[out.size() - 1 - d] = m == 1 ? n : m;
-    }
-    return out;
-}
-
-template <Types types>
-InferResult infer_binary(const InferCall& call) {
-    require_types(call, 0, types);
-    require_same_dtype(call, 0, 1);
-    return {call.dtype(0), broadcast(call, call.shape(0), call.shape(1))};
-}
 
 template <FloatFunction on_floats, IntegerFunction on_integers>
 void reference_binary(const ReferenceCall& call) {
@@ -50,18 +27,6 @@ void reference_binary(const ReferenceCall& call) {
         }
         call.output.data[i] = on_floats(x, y);
     });
-}
-
-template <FloatFunction on_floats, IntegerFunction on_integers>
-constexpr OpDefinition binary(Op op, const char* name, const char* summary) {
-    OpDefinition d;
-    d.op = op;
-    d.name = name;
-    d.summary = summary;
-    d.inputs = kBinaryInputs;
-    d.infer = infer_binary < on_integers != nullptr ? Types::numbers : Types::floats > ;
-    d.reference = reference_binary<on_floats, on_integers>;
-    return d;
 }
 
 }  // namespace backplane::graph

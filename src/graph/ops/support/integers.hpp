@@ -7,6 +7,8 @@
 
 namespace backplane::graph {
 
+inline bool is_integer(DType dtype) { return dtype == DType::i32 || dtype == DType::i64; }
+
 // The whole number in `value`, saturated to int64.
 inline int64_t to_integer(double value) {
     if (value >= 9223372036854775808.0) return INT64_MAX;

@@ -1,0 +1,337 @@
+// Descriptions of ops that move, pick or convert elements.
+#pragma once
+
+#include "backplane/ops/description.hpp"
+
+namespace backplane::ops {
+
+// ---- Concat -----------------------------------------------------------------------------------------------------------------
+
+struct ConcatAttributes {
+    Required<int64_t> axis;
+};
+inline void concat_shape(const Call& call, Outputs out) {
+    const auto along = static_cast<size_t>(call.as<ConcatAttributes>().axis.value);
+    Dims& y = out[0].dims;
+    y = call.dims(0);
+    for (size_t i = 1; i < call.inputs.size(); ++i) {
+        Dims other = call.dims(i);
+        const bool same_rank = other.size() == y.size();
+        const int64_t extent = same_rank ? other[along] : 0;
+        if (same_rank) other[along] = y[along];
+        require(same_rank && other == y, [&] {
+            return "input " + std::to_string(i) + " " + text_of(call.dims(i)) + " differs from input 0 " +
+                   text_of(call.dims(0)) + " in more than axis " + std::to_string(along);
+        });
+        y[along] = checked_add(call, y[along], extent);
+    }
+}
+inline constexpr auto op_concat =
+    describe<ConcatAttributes>({.id = BP_OP_concat,
+                                .summary = "tensors one after the other along an axis",
+                                .shapes = "x0, x1, ... alike but along axis -> y",
+                                .inputs = {{"x", one_of(kPlain)}},
+                                .outputs = {{"y", like(0)}},
+                                .any_inputs = true,
+                                .attributes = {attribute<&ConcatAttributes::axis>(BP_ATTR_axis, axis_of(0))},
+                                .shape = concat_shape});
+
+// ---- Slice ------------------------------------------------------------------------------------------------------------------
+
+struct SliceAttributes {
+    Required<List> starts, ends;  // for each axis
+    List steps = {};              // for each axis; empty: 1
+};
+// Negative bounds count from the end; then both are clamped to the axis.
+inline void complete_slice(const Call& call, void* attributes) {
+    auto& a = *static_cast<SliceAttributes*>(attributes);
+    const Dims& x = call.dims(0);
+    if (a.starts.value.size() == x.size() && a.ends.value.size() == x.size()) {
+        for (uint32_t d = 0; d < x.size(); ++d) {
+            int64_t& start = a.starts.value[d];
+            int64_t& end = a.ends.value[d];
+            start = std::clamp<int64_t>(start < 0 ? start + x[d] : start, 0, x[d]);
+            end = std::clamp<int64_t>(end < 0 ? end + x[d] : end, start, x[d]);
+        }
+    }
+    if (a.steps.empty())
+        for (uint32_t d = 0; d < x.size(); ++d) a.steps.push_back(1);
+}
+inline void slice_shape(const Call& call, Outputs out) {
+    const auto& a = call.as<SliceAttributes>();
+    const Dims& x = call.dims(0);
+    const auto length_of = [&](const List& list, const char* name) {
+        require_attribute(list.size() == x.size(), [&] {
+            return std::string("attribute ") + name + " has " + std::to_string(list.size()) + " numbers, needs " +
+                   std::to_string(x.size()) + " for " + call.text(0);
+        });
+    };
+    length_of(a.starts.value, "starts");
+    length_of(a.ends.value, "ends");
+    if (!a.steps.empty()) length_of(a.steps, "steps");
+    out[0].dims = {};
+    for (uint32_t d = 0; d < x.size(); ++d) {
+        const int64_t start = a.starts.value[d];
+        const int64_t end = a.ends.value[d];
+        require_attribute(start >= 0 && start <= end && end <= x[d], [&] {
+            return "elements " + std::to_string(start) + " to " + std::to_string(end) + " of axis " + std::to_string(d) +
+                   " reach outside " + call.text(0);
+        });
+        const int64_t step = a.steps.empty() ? 1 : a.steps[d];
+        out[0].dims.push_back((end - start) / step + ((end - start) % step != 0 ? 1 : 0));
+    }
+}
+inline constexpr auto op_slice =
+    describe<SliceAttributes>({.id = BP_OP_slice,
+                               .summary = "every n-th element between two bounds, along each axis",
+                               .shapes = "x -> y[d] = ceil((ends[d] - starts[d]) / steps[d])",
+                               .inputs = {{"x", one_of(kPlain)}},
+                               .outputs = {{"y", like(0)}},
+                               .attributes = {attribute<&SliceAttributes::starts>(BP_ATTR_starts, kAny),
+                                              attribute<&SliceAttributes::ends>(BP_ATTR_ends, kAny),
+                                              attribute<&SliceAttributes::steps>(BP_ATTR_steps, between(1, INT64_MAX))},
+                               .shape = slice_shape,
+                               .complete = complete_slice});
+
+// ---- Pad --------------------------------------------------------------------------------------------------------------------
+
+enum class PadMode : int64_t { constant = BP_PAD_CONSTANT, edge = BP_PAD_EDGE, reflect = BP_PAD_REFLECT };
+struct PadAttributes {
+    Required<List> pads;  // before each axis, then after each
+    PadMode mode = PadMode::constant;
+    double value = 0;
+};
+inline void pad_shape(const Call& call, Outputs out) {
+    const auto& a = call.as<PadAttributes>();
+    const List& pads = a.pads.value;
+    const Dims& x = call.dims(0);
+    require_attribute(pads.size() == 2 * x.size(), [&] {
+        return "attribute pads has " + std::to_string(pads.size()) + " numbers, needs " + std::to_string(2 * x.size()) +
+               " for " + call.text(0);
+    });
+    out[0].dims = {};
+    for (uint32_t d = 0; d < x.size(); ++d) {
+        const int64_t most = std::max(pads[d], pads[x.size() + d]);
+        const auto axis = [&] { return "axis " + std::to_string(d) + " of " + call.text(0); };
+        require(a.mode != PadMode::edge || most == 0 || x[d] > 0,
+                [&] { return axis() + " is empty and has no edge to repeat"; });
+        require(a.mode != PadMode::reflect || most == 0 || most < x[d],
+                [&] { return axis() + " is too short to reflect " + std::to_string(most) + " elements"; });
+        out[0].dims.push_back(checked_add(call, x[d], pads[d] + pads[x.size() + d]));
+    }
+}
+inline constexpr auto op_pad = describe<PadAttributes>(
+    {.id = BP_OP_pad,
+     .summary = "elements added around a tensor",
+     .shapes = "x -> y[d] = pads[d] + x[d] + pads[r + d]",
+     .inputs = {{"x", one_of(kPlain)}},
+     .outputs = {{"y", like(0)}},
+     .attributes = {attribute<&PadAttributes::pads>(BP_ATTR_pads, at_least(0)),
+                    attribute<&PadAttributes::mode>(BP_ATTR_mode, between(BP_PAD_CONSTANT, BP_PAD_REFLECT)),
+                    attribute<&PadAttributes::value>(BP_ATTR_value)},
+     .shape = pad_shape});
+
+// ---- Reshape ----------------------------------------------------------------------------------------------------------------
+
+struct ReshapeAttributes {
+    Required<List> shape;
+};
+// One -1 is what the number of elements leaves.
+inline void complete_reshape(const Call& call, void* attributes) {
+    List& shape = static_cast<ReshapeAttributes*>(attributes)->shape.value;
+    int64_t* const open = std::find(shape.begin(), shape.end(), -1);
+    if (open == shape.end()) return;
+    const List given = shape;
+    *open = 1;
+    require(std::all_of(shape.begin(), shape.end(), [](int64_t extent) { return extent > 0; }),
+            [&] { return "attribute shape " + text_of(given) + " leaves the -1 open for " + call.text(0); });
+    const int64_t rest = elements_of(call, {shape.begin(), shape.end()});
+    const int64_t all = elements_of(call, {call.dims(0).begin(), call.dims(0).end()});
+    require(all % rest == 0, [&] { return call.text(0) + " does not divide into " + text_of(given); });
+    *open = all / rest;
+}
+inline void reshape_shape(const Call& call, Outputs out) {
+    const List& shape = call.as<ReshapeAttributes>().shape.value;
+    require_attribute(shape.size() <= BP_MAX_RANK,
+                      [&] { return "attribute shape has rank " + std::to_string(shape.size()) + ", 8 at most"; });
+    const int64_t before = elements_of(call, {call.dims(0).begin(), call.dims(0).end()});
+    const int64_t after = elements_of(call, {shape.begin(), shape.end()});
+    require(before == after, [&] {
+        return call.text(0) + " has " + std::to_string(before) + " elements, " + text_of(shape) + " has " +
+               std::to_string(after);
+    });
+    out[0].dims = {};
+    for (const int64_t extent : shape) out[0].dims.push_back(extent);
+}
+inline constexpr auto op_reshape = describe<ReshapeAttributes>(
+    {.id = BP_OP_reshape,
+     .summary = "the same elements under another shape",
+     .shapes = "x -> y of the attribute's shape; an extent of 0 is 0",
+     .inputs = {{"x", one_of(kPlain)}},
+     .outputs = {{"y", like(0)}},
+     .attributes = {attribute<&ReshapeAttributes::shape>(BP_ATTR_shape, between(0, kLargestExtent))},
+     .shape = reshape_shape,
+     .complete = complete_reshape});
+
+// ---- Transpose --------------------------------------------------------------------------------------------------------------
+
+struct TransposeAttributes {
+    List perm = {};  // empty: reversed
+};
+inline void complete_transpose(const Call& call, void* attributes) {
+    List& perm = static_cast<TransposeAttributes*>(attributes)->perm;
+    if (perm.empty())
+        for (int64_t d = call.rank(0); d-- > 0;) perm.push_back(d);
+    for (int64_t& axis : perm)
+        if (axis < 0) axis += call.rank(0);
+}
+inline void transpose_shape(const Call& call, Outputs out) {
+    List perm = call.as<TransposeAttributes>().perm;
+    const Dims& x = call.dims(0);
+    if (perm.empty())
+        for (int64_t d = x.size(); d-- > 0;) perm.push_back(d);
+    require_attribute(perm.size() == x.size(), [&] {
+        return "attribute perm has " + std::to_string(perm.size()) + " numbers, needs " + std::to_string(x.size()) +
+               " for " + call.text(0);
+    });
+    uint32_t seen = 0;
+    out[0].dims = {};
+    for (const int64_t axis : perm) {
+        require_attribute(axis >= 0 && axis < int64_t{x.size()},
+                          [&] { return "axis " + std::to_string(axis) + " lies outside " + call.text(0); });
+        require_attribute((seen >> axis & 1U) == 0, [&] {
+            return "attribute perm " + text_of(perm) + " names axis " + std::to_string(axis) + " twice";
+        });
+        seen |= 1U << axis;
+        out[0].dims.push_back(x[static_cast<size_t>(axis)]);
+    }
+}
+inline constexpr auto op_transpose =
+    describe<TransposeAttributes>({.id = BP_OP_transpose,
+                                   .summary = "axes in another order",
+                                   .shapes = "x -> y[d] = x[perm[d]]",
+                                   .inputs = {{"x", one_of(kPlain)}},
+                                   .outputs = {{"y", like(0)}},
+                                   .attributes = {attribute<&TransposeAttributes::perm>(BP_ATTR_perm)},
+                                   .shape = transpose_shape,
+                                   .complete = complete_transpose});
+
+// ---- Gather -----------------------------------------------------------------------------------------------------------------
+
+struct GatherAttributes {
+    int64_t axis = 0;
+};
+inline void gather_shape(const Call& call, Outputs out) {
+    const auto axis = static_cast<uint32_t>(call.as<GatherAttributes>().axis);
+    const Dims& x = call.dims(0);
+    require(x.size() - 1 + call.rank(1) <= BP_MAX_RANK,
+            [&] { return "the result of " + call.text(0) + " and " + call.text(1) + " has a rank over 8"; });
+    Dims& y = out[0].dims;
+    y = {};
+    for (uint32_t d = 0; d < axis; ++d) y.push_back(x[d]);
+    for (const int64_t n : call.dims(1)) y.push_back(n);
+    for (uint32_t d = axis + 1; d < x.size(); ++d) y.push_back(x[d]);
+    require(x[axis] > 0 || std::find(y.begin(), y.end(), 0) != y.end(),
+            [&] { return "there is nothing to pick along axis " + std::to_string(axis) + " of " + call.text(0); });
+}
+inline constexpr auto op_gather =
+    describe<GatherAttributes>({.id = BP_OP_gather,
+                                .summary = "slices along an axis, picked by integers",
+                                .shapes = "x, indices -> y: the axis of x replaced by the axes of indices",
+                                .inputs = {{"x", one_of(kPlain)}, {"indices", one_of(kWhole)}},
+                                .outputs = {{"y", like(0)}},
+                                .attributes = {attribute<&GatherAttributes::axis>(BP_ATTR_axis, axis_of(0))},
+                                .shape = gather_shape});
+
+// ---- Cast -------------------------------------------------------------------------------------------------------------------
+
+struct CastAttributes {
+    Required<int64_t> to;  // BP_F32 ...
+};
+inline void cast_shape(const Call& call, Outputs out) {
+    const int64_t number = call.as<CastAttributes>().to.value;
+    const auto to = static_cast<uint32_t>(number);
+    require_attribute(number >= 0 && number < 32 && (type(to) & (kPlain | kBlocks)) != 0,
+                      [&] { return "attribute to is no element type: " + std::to_string(number); });
+    require((type(to) & kBlocks) == 0, BP_WHY_DTYPE, [&] { return std::string("does not encode to ") + type_name(to); });
+    require((type(call.dtype(0)) & kBlocks) == 0 || (type(to) & kFloats) != 0, BP_WHY_DTYPE,
+            [&] { return call.typed_text(0) + " decodes to a float type only, not " + type_name(to); });
+    out[0] = {to, call.dims(0)};
+}
+inline constexpr auto op_cast = describe<CastAttributes>({.id = BP_OP_cast,
+                                                          .summary = "the same values as another type",
+                                                          .shapes = "x -> y of the same shape",
+                                                          .inputs = {{"x", one_of(kPlain | kBlocks)}},
+                                                          .outputs = {{"y", {}}},
+                                                          .elementwise = true,
+                                                          .attributes = {attribute<&CastAttributes::to>(BP_ATTR_to)},
+                                                          .shape = cast_shape});
+
+// ---- DepthToSpace -----------------------------------------------------------------------------------------------------------
+
+enum class DepthMode : int64_t { dcr = BP_DTS_DCR, crd = BP_DTS_CRD };
+struct DepthToSpaceAttributes {
+    Required<int64_t> blocksize;
+    DepthMode mode = DepthMode::dcr;
+};
+inline void depth_to_space_shape(const Call& call, Outputs out) {
+    require_rank(call, 0, 4);
+    const int64_t block = call.as<DepthToSpaceAttributes>().blocksize.value;
+    const Dims& x = call.dims(0);
+    const int64_t cells = checked_mul(call, block, block);
+    require(x[1] % cells == 0, [&] {
+        return call.text(0) + " has " + std::to_string(x[1]) + " channels, no multiple of blocksize " +
+               std::to_string(block) + " squared";
+    });
+    out[0].dims = {x[0], x[1] / cells, checked_mul(call, x[2], block), checked_mul(call, x[3], block)};
+}
+inline constexpr auto op_depth_to_space = describe<DepthToSpaceAttributes>(
+    {.id = BP_OP_depth_to_space,
+     .summary = "channels to blocks of pixels",
+     .shapes = "x[N, C, H, W] -> y[N, C / b^2, H * b, W * b], b = blocksize",
+     .inputs = {{"x", one_of(kPlain)}},
+     .outputs = {{"y", like(0)}},
+     .attributes = {attribute<&DepthToSpaceAttributes::blocksize>(BP_ATTR_blocksize, at_least(1)),
+                    attribute<&DepthToSpaceAttributes::mode>(BP_ATTR_mode, between(BP_DTS_DCR, BP_DTS_CRD))},
+     .shape = depth_to_space_shape});
+
+// ---- Resize -----------------------------------------------------------------------------------------------------------------
+
+enum class ResizeMode : int64_t { nearest = BP_RESIZE_NEAREST, linear = BP_RESIZE_LINEAR };
+enum class Coordinates : int64_t {
+    asymmetric = BP_COORDINATES_ASYMMETRIC,
+    half_pixel = BP_COORDINATES_HALF_PIXEL,
+    align_corners = BP_COORDINATES_ALIGN_CORNERS
+};
+struct ResizeAttributes {
+    Required<std::array<int64_t, 2>> sizes;  // H', W'
+    ResizeMode mode = ResizeMode::nearest;
+    Coordinates coordinates = Coordinates::asymmetric;
+};
+inline void resize_shape(const Call& call, Outputs out) {
+    const auto& a = call.as<ResizeAttributes>();
+    require((type(call.dtype(0)) & kFloats) != 0 || a.mode == ResizeMode::nearest, BP_WHY_DTYPE,
+            [&] { return "takes " + names_of(kFloats) + ", not " + call.typed_text(0); });
+    require_rank(call, 0, 4);
+    const Dims& x = call.dims(0);
+    Dims& y = out[0].dims;
+    y = {x[0], x[1], a.sizes.value[0], a.sizes.value[1]};
+    for (uint32_t d = 2; d < 4; ++d) {
+        require(y[d] == 0 || x[d] > 0, [&] { return call.text(0) + " is empty and cannot become " + text_of(y); });
+        // Positions are worked out in whole numbers up to 2 * size * size'.
+        static_cast<void>(checked_mul(call, checked_mul(call, checked_add(call, y[d], 1), 2), checked_add(call, x[d], 1)));
+    }
+}
+inline constexpr auto op_resize = describe<ResizeAttributes>(
+    {.id = BP_OP_resize,
+     .summary = "feature maps of another height and width",
+     .shapes = "x[N, C, H, W] -> y[N, C, H', W']",
+     .inputs = {{"x", one_of(kPlain)}},
+     .outputs = {{"y", like(0)}},
+     .attributes = {attribute<&ResizeAttributes::sizes>(BP_ATTR_sizes, at_least(0)),
+                    attribute<&ResizeAttributes::mode>(BP_ATTR_mode, between(BP_RESIZE_NEAREST, BP_RESIZE_LINEAR)),
+                    attribute<&ResizeAttributes::coordinates>(
+                        BP_ATTR_coordinates, between(BP_COORDINATES_ASYMMETRIC, BP_COORDINATES_ALIGN_CORNERS))},
+     .shape = resize_shape});
+
+}  // namespace backplane::ops

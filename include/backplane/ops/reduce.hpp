@@ -1,0 +1,74 @@
+// Descriptions of reductions over axes.
+#pragma once
+
+#include "backplane/ops/description.hpp"
+
+namespace backplane::ops {
+
+struct ReduceAttributes {
+    List axes = {};        // ascending; empty: all
+    bool keepdims = true;  // reduced axes stay as 1
+};
+// Any order, a negative axis counts from the end.
+inline void complete_reduce(const Call& call, void* attributes) {
+    List& axes = static_cast<ReduceAttributes*>(attributes)->axes;
+    for (int64_t& axis : axes)
+        if (axis < 0) axis += call.rank(0);
+    std::sort(axes.begin(), axes.end());
+}
+// What an empty stretch of elements comes to.
+enum class OfNothing { a_number, nothing, nothing_for_integers };
+template <OfNothing of_nothing>
+void reduce_shape(const Call& call, Outputs out) {
+    const auto& a = call.as<ReduceAttributes>();
+    const Dims& x = call.dims(0);
+    uint32_t reduced = a.axes.empty() ? (1U << x.size()) - 1 : 0;
+    int64_t last = -1;
+    for (const int64_t axis : a.axes) {
+        require_attribute(axis >= 0 && axis < int64_t{x.size()},
+                          [&] { return "axis " + std::to_string(axis) + " lies outside " + call.text(0); });
+        require_attribute(axis != last, [&] { return "an axis is given twice: " + text_of(a.axes); });
+        require_attribute(axis > last, [&] { return "attribute axes " + text_of(a.axes) + " must ascend"; });
+        reduced |= 1U << axis;
+        last = axis;
+    }
+    bool nothing = false;
+    bool some = true;
+    Dims& y = out[0].dims;
+    y = {};
+    for (uint32_t d = 0; d < x.size(); ++d) {
+        const bool gone = (reduced >> d & 1U) != 0;
+        if (gone && x[d] == 0) nothing = true;
+        if (!gone && x[d] == 0) some = false;
+        if (!gone) y.push_back(x[d]);
+        if (gone && a.keepdims) y.push_back(1);
+    }
+    const bool whole = (type(call.dtype(0)) & kWhole) != 0;
+    const bool impossible = of_nothing == OfNothing::nothing || (of_nothing == OfNothing::nothing_for_integers && whole);
+    require(!(nothing && some && impossible), [&] {
+        return "an empty axis has no result, " + call.text(0) + " along " + (a.axes.empty() ? "all axes" : text_of(a.axes));
+    });
+}
+
+constexpr DescriptionOf<ReduceAttributes> reduce(uint32_t id, const char* summary, ShapeRule shape) {
+    return describe<ReduceAttributes>({.id = id,
+                                       .summary = summary,
+                                       .shapes = "x -> y without the axes, or with 1 in their place",
+                                       .inputs = {{"x", one_of(kNumbers)}},
+                                       .outputs = {{"y", like(0)}},
+                                       .attributes = {attribute<&ReduceAttributes::axes>(BP_ATTR_axes),
+                                                      attribute<&ReduceAttributes::keepdims>(BP_ATTR_keepdims)},
+                                       .shape = shape,
+                                       .complete = complete_reduce});
+}
+inline constexpr auto op_reduce_sum =
+    reduce(BP_OP_reduce_sum, "y = sum along axes; of nothing 0", reduce_shape<OfNothing::a_number>);
+inline constexpr auto op_reduce_mean =
+    reduce(BP_OP_reduce_mean, "y = mean along axes; of nothing NaN; of integers truncated",
+           reduce_shape<OfNothing::nothing_for_integers>);
+inline constexpr auto op_reduce_max =
+    reduce(BP_OP_reduce_max, "y = largest along axes; NaN anywhere gives NaN", reduce_shape<OfNothing::nothing>);
+inline constexpr auto op_reduce_min =
+    reduce(BP_OP_reduce_min, "y = smallest along axes; NaN anywhere gives NaN", reduce_shape<OfNothing::nothing>);
+
+}  // namespace backplane::ops
