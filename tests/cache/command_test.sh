@@ -53,6 +53,6 @@ expect 0 "entries   0" "$backplane" cache info --cache "$cache"
 # What cannot be a cache.
 expect 0 "it is no folder" "$backplane" cache info --cache "$cache/notes.txt"
 expect 1 "cannot read the kernel cache" "$backplane" cache verify --cache "$cache/notes.txt"
-expect 2 "required" "$backplane" cache
+expect 2 "name a command" "$backplane" cache
 expect 0 "Example" "$backplane" cache verify --help
 echo "command_test: passed"
