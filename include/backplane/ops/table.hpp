@@ -39,7 +39,8 @@ constexpr uint32_t type_of_attribute(uint32_t id) {
 }
 
 constexpr bool is_sound(const Description& op) {
-    if (op.shape == nullptr || op.defaults == nullptr || op.outputs.empty() || op.inputs.empty()) return false;
+    // Not whether pointers are null: with some sanitizers that is no constant. A test looks.
+    if (op.outputs.empty() || op.inputs.empty()) return false;
     if (op.attribute_bytes > AnyAttributes::kRoom) return false;
     for (uint32_t i = 0; i < op.inputs.size(); ++i) {  // optional operands come last, `like` points back
         const Input& input = op.inputs[i];
@@ -47,7 +48,7 @@ constexpr bool is_sound(const Description& op) {
         if (input.type.like >= static_cast<int32_t>(i) || (input.type.like < 0 && input.type.types == 0)) return false;
     }
     for (const AttributeRule& rule : op.attributes) {
-        if (rule.set == nullptr || static_cast<uint32_t>(rule.kind) != type_of_attribute(rule.id)) return false;
+        if (static_cast<uint32_t>(rule.kind) != type_of_attribute(rule.id)) return false;
         if (rule.limits.axis_of >= static_cast<int32_t>(op.inputs.size())) return false;
     }
     return true;

@@ -45,10 +45,13 @@ protected:
     }
 
     [[nodiscard]] Outcome start(const std::string& fault = "", const std::string& way = "") const {
-        const std::string command = (fault.empty() ? "" : "BACKPLANE_TEST_FAULT='" + fault + "' ") +
-                                    std::string("ASAN_OPTIONS=handle_segv=0:handle_abort=0:detect_leaks=0 exec '") +
-                                    BP_TEST_MARK_PROGRAM + "' '" + state().string() + "' '" +
-                                    (folder_ / "modules").string() + "' '" + BP_TEST_PROBE + "' " + way + " 2>&1";
+        const std::string command =
+            (fault.empty() ? "" : "BACKPLANE_TEST_FAULT='" + fault + "' ") +
+            std::string(
+                "ASAN_OPTIONS=handle_segv=0:handle_abort=0:detect_leaks=0 TSAN_OPTIONS=handle_segv=0:"
+                "handle_abort=0:handle_sigbus=0:handle_sigill=0:handle_sigfpe=0 exec '") +
+            BP_TEST_MARK_PROGRAM + "' '" + state().string() + "' '" + (folder_ / "modules").string() + "' '" +
+            BP_TEST_PROBE + "' " + way + " 2>&1";
         Outcome outcome;
         std::FILE* pipe = ::popen(command.c_str(), "r");
         std::array<char, 4096> buffer{};
