@@ -27,9 +27,9 @@ private:
 };
 
 std::filesystem::path file_of(HMODULE module) {
-    constexpr size_t kLongest = 1u << 15;  // characters in a path of Windows
+    constexpr size_t kLongestPath = 1u << 15;  // characters in a path of Windows
     std::wstring text(MAX_PATH, L'\0');
-    while (text.size() <= kLongest) {
+    while (text.size() <= kLongestPath) {
         const DWORD size = ::GetModuleFileNameW(module, text.data(), static_cast<DWORD>(text.size()));
         if (size == 0) return {};
         if (size < text.size()) return windows::plain({text.data(), size});

@@ -56,9 +56,8 @@ FileStatus from_handle(HANDLE file) {
 
 // Backup semantics: the only way to open a folder. Links are followed.
 Handle open_for(const std::filesystem::path& extended, DWORD rights) {
-    HANDLE file = ::CreateFileW(extended.c_str(), rights, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
-                                OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr);
-    return Handle(file == INVALID_HANDLE_VALUE ? nullptr : file);
+    return windows::open_existing(extended, rights, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                                  FILE_FLAG_BACKUP_SEMANTICS);
 }
 
 // Names may hold any 16-bit values; those that are no text cannot be said in a report, nor typed.

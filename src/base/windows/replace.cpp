@@ -10,12 +10,12 @@ namespace {
 using windows::extended;
 
 constexpr int kNames = 100;  // tried for the old file
-constexpr const wchar_t* kAside = L".replaced-";
+constexpr DWORD kFlags = MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH;
 
 // Old files that were in use when they were replaced; those that still are stay.
 void remove_those_aside(const std::filesystem::path& to) {
     std::filesystem::path pattern = extended(to);
-    pattern += kAside;
+    pattern += windows::kPutAside;
     pattern += L"*";
     WIN32_FIND_DATAW entry{};
     HANDLE search = ::FindFirstFileW(pattern.c_str(), &entry);
@@ -30,30 +30,44 @@ void remove_those_aside(const std::filesystem::path& to) {
 bool put_aside(const std::filesystem::path& to, std::filesystem::path& aside) {
     for (int i = 0; i < kNames; ++i) {
         aside = extended(to);
-        aside += kAside + std::to_wstring(::GetCurrentProcessId()) + L"-" + std::to_wstring(i);
+        aside += windows::kPutAside + std::to_wstring(::GetCurrentProcessId()) + L"-" + std::to_wstring(i);
         if (::MoveFileExW(extended(to).c_str(), aside.c_str(), 0) != 0) return true;
         if (::GetLastError() != ERROR_ALREADY_EXISTS && ::GetLastError() != ERROR_FILE_EXISTS) return false;
     }
     return false;
 }
 
+bool means_in_use(DWORD error) {
+    return error == ERROR_ACCESS_DENIED || error == ERROR_SHARING_VIOLATION || error == ERROR_USER_MAPPED_FILE;
+}
+
+bool is_folder(const std::filesystem::path& to) {
+    const DWORD attributes = ::GetFileAttributesW(extended(to).c_str());
+    return attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY) != 0;
+}
+
 }  // namespace
 
+// Others may do the same at this moment, or read the file that has the name: each step can fail because of them, and not for long.
 std::string replace(const std::filesystem::path& from, const std::filesystem::path& to) {
-    constexpr DWORD kFlags = MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH;
     remove_those_aside(to);
-    if (::MoveFileExW(extended(from).c_str(), extended(to).c_str(), kFlags) != 0) return {};
-    const DWORD error = ::GetLastError();
-    std::filesystem::path aside;
-    const bool in_use = error == ERROR_ACCESS_DENIED || error == ERROR_SHARING_VIOLATION || error == ERROR_USER_MAPPED_FILE;
-    if (!in_use || !put_aside(to, aside)) return windows::words_for(error);
-    if (::MoveFileExW(extended(from).c_str(), extended(to).c_str(), kFlags) == 0) {
-        const DWORD second = ::GetLastError();
+    DWORD error = 0;
+    windows::Patience patience;
+    do {
+        if (::MoveFileExW(extended(from).c_str(), extended(to).c_str(), kFlags) != 0) return {};
+        error = ::GetLastError();
+        if (!means_in_use(error) || is_folder(to)) break;
+        std::filesystem::path aside;
+        if (!put_aside(to, aside)) continue;
+        if (::MoveFileExW(extended(from).c_str(), extended(to).c_str(), kFlags) != 0) {
+            ::DeleteFileW(aside.c_str());  // at the next replacement otherwise
+            return {};
+        }
+        error = ::GetLastError();
         ::MoveFileExW(aside.c_str(), extended(to).c_str(), 0);
-        return windows::words_for(second);
-    }
-    ::DeleteFileW(aside.c_str());  // at the next replacement otherwise
-    return {};
+        if (!means_in_use(error)) break;
+    } while (patience.wait());
+    return windows::words_for(error);
 }
 
 }  // namespace backplane::base

@@ -34,6 +34,29 @@ struct CloseHandle_ {
 };
 using Handle = std::unique_ptr<HANDLE, CloseHandle_>;
 
+// Between attempts at a file that another process or thread is replacing, or that something looks at (a virus scanner, an indexer): such
+// moments pass, and whoever holds it for good is told of within a quarter of a second.
+class Patience {
+public:
+    // False, at once: it was waited long enough.
+    bool wait() noexcept {
+        constexpr DWORD kLongest = 128;  // milliseconds, the last of eight
+        if (milliseconds_ > kLongest) return false;
+        ::Sleep(milliseconds_);
+        milliseconds_ *= 2;
+        return true;
+    }
+
+private:
+    DWORD milliseconds_ = 1;
+};
+
+// How the name of a file ends that was in use when it was replaced; a number follows.
+inline constexpr const wchar_t* kPutAside = L".replaced-";
+
+// A file or folder that is there, by its extended() path; again for a moment while it is being replaced. Null, and GetLastError() says why.
+Handle open_existing(const std::filesystem::path& extended, DWORD rights, DWORD shared, DWORD flags);
+
 struct LocalFree_ {
     void operator()(void* memory) const noexcept { ::LocalFree(memory); }
 };

@@ -17,11 +17,10 @@ MappedFile::MappedFile(const std::filesystem::path& path, Links links) {
     if (kind == base::FileStatus::Kind::folder || kind == base::FileStatus::Kind::other)
         throw Error(Code::invalid, what + ": it is no regular file");
     // Others may rename or remove it while it is mapped, and not write into it.
-    HANDLE opened =
-        ::CreateFileW(base::windows::extended(path).c_str(), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, nullptr,
-                      OPEN_EXISTING, links == Links::refuse ? FILE_FLAG_OPEN_REPARSE_POINT : FILE_ATTRIBUTE_NORMAL, nullptr);
-    if (opened == INVALID_HANDLE_VALUE) throw system_error(what, ::GetLastError());
-    const Handle file(opened);
+    const Handle file =
+        base::windows::open_existing(base::windows::extended(path), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE,
+                                     links == Links::refuse ? FILE_FLAG_OPEN_REPARSE_POINT : FILE_ATTRIBUTE_NORMAL);
+    if (!file) throw system_error(what, ::GetLastError());
     BY_HANDLE_FILE_INFORMATION facts{};
     if (links == Links::refuse && ::GetFileInformationByHandle(file.get(), &facts) != 0 &&
         (facts.dwFileAttributes & FILE_ATTRIBUTE_REPARSE_POINT) != 0)

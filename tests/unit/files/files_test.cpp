@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <memory>
+#include <span>
+#include <thread>
 
 #include "backplane/error.hpp"
 #include "base/file.hpp"
@@ -120,6 +123,40 @@ TEST(Files, AReplacementHasTheNameAndTheContent) {
     EXPECT_EQ(replace(folder.add("b", "first"), folder / "c"), "");
     EXPECT_NE(replace(folder / "none", old), "");
     EXPECT_EQ(text_in(old), "newest");
+    fs::create_directory(folder / "inner");
+    folder.add("inner/kept", "x");
+    EXPECT_NE(replace(folder.add("b", "no folder"), folder / "inner"), "");
+    EXPECT_EQ(text_in(folder / "inner" / "kept"), "x");
+}
+
+// The old file or the new one, at any moment, also while others have it open or replace it as well.
+TEST(Files, WhoReadsAFileThatIsBeingReplacedFindsAWholeOne) {
+    const Folder folder;
+    constexpr int kRounds = 60;
+    constexpr size_t kSize = 5000;
+    const fs::path file = folder.add("a", std::string(kSize, 'x'));
+    std::atomic<int> writing = 2;
+    std::vector<std::thread> threads;
+    for (const char letter : {'y', 'z'})
+        threads.emplace_back([&, letter] {
+            for (int i = 0; i < kRounds; ++i)
+                EXPECT_EQ(replace(folder.add(std::string("new-") + letter, std::string(kSize, letter)), file), "");
+            --writing;
+        });
+    for (int reader = 0; reader < 2; ++reader)
+        threads.emplace_back([&] {
+            while (writing > 0) {
+                EXPECT_EQ(status_of(file).kind, FileStatus::Kind::regular);
+                EXPECT_NO_THROW({
+                    const File open(file);
+                    std::string text(kSize + 1, '\0');
+                    text.resize(open.read_at(0, std::as_writable_bytes(std::span(text))));
+                    EXPECT_EQ(text.find_first_not_of(text[0]), std::string::npos);
+                    EXPECT_EQ(text.size(), kSize);
+                });
+            }
+        });
+    for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace
