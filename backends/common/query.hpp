@@ -16,12 +16,12 @@ inline bool has_symbols(const sdk::GraphView& graph) {
 }
 
 // BP_WHY_NONE: it is done. Nothing is written where there is no room.
-inline void answer(const bp_array& answers, uint32_t node, uint32_t reason) {
+inline void answer(const bp_array& answers, uint32_t node, const Verdict& verdict) {
     if (node >= answers.count) return;
     bp_answer a{};
-    a.code = reason == BP_WHY_NONE ? BP_OK : BP_UNSUPPORTED;
-    a.reason = reason;
-    sdk::write(BP_AT_OUT(bp_answer, &answers, node), a);
+    a.code = verdict.reason == BP_WHY_NONE ? BP_OK : BP_UNSUPPORTED;
+    a.reason = verdict.reason;
+    sdk::write(BP_AT_OUT(bp_answer, &answers, node), a, verdict.text);
 }
 
 // `check(plan, node)`: a Verdict. Symbolic dimensions are not done.
@@ -30,11 +30,12 @@ void answer_query(const bp_graph* graph, const bp_array& answers, const Check& c
     const sdk::GraphView view(graph);
     view.validate();
     if (has_symbols(view)) {
-        for (uint32_t i = 0; i < view.nodes(); ++i) answer(answers, i, BP_WHY_SYMBOLIC);
+        for (uint32_t i = 0; i < view.nodes(); ++i)
+            answer(answers, i, {BP_WHY_SYMBOLIC, "a dimension is symbolic: compile the graph once per size"});
         return;
     }
     const Plan plan = plan_of<Plan>(graph);
-    for (uint32_t i = 0; i < plan.nodes.size(); ++i) answer(answers, i, check(plan, plan.nodes[i]).reason);
+    for (uint32_t i = 0; i < plan.nodes.size(); ++i) answer(answers, i, check(plan, plan.nodes[i]));
 }
 
 }  // namespace backplane::backend

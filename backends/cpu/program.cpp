@@ -62,7 +62,7 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
     if (!plan_only_) make_residents();
     for (Value& value : plan_.values) std::vector<std::byte>().swap(value.constant);
     for (const Slot& slot : plan_.slots)
-        slots_.push_back({BP_SIZE(bp_slot, layout), slot.tensor, slot.bytes, kAlignment, slot.layout});
+        slots_.push_back({BP_SIZE(bp_slot, last_use), slot.tensor, slot.bytes, kAlignment, slot.layout, 0, 0});
     make_summary();
     compile_ns_ = static_cast<uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());

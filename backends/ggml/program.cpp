@@ -76,7 +76,7 @@ void query(const OpenDevice& device, const bp_graph& graph, const bp_array& answ
                 std::to_string(view.nodes()) + " nodes");
     const bool symbols = backend::has_symbols(view);
     for (uint32_t i = 0; i < view.nodes(); ++i)
-        backend::answer(answers, i, symbols ? uint32_t{BP_WHY_SYMBOLIC} : reason_of(device, view, i));
+        backend::answer(answers, i, {symbols ? uint32_t{BP_WHY_SYMBOLIC} : reason_of(device, view, i), {}});
 }
 
 Program::Program(OpenDevice& device, const bp_graph& graph, const bp_compile& how)
@@ -164,7 +164,7 @@ void Program::list_slots(const sdk::GraphView& view, const Lowering& lowering) {
     std::sort(bound_.begin(), bound_.end(), [](const Bound& a, const Bound& b) { return a.tensor < b.tensor; });
     for (Bound& b : bound_) {
         bp_slot slot{};
-        slot.struct_size = BP_SIZE(bp_slot, layout);
+        slot.struct_size = BP_SIZE(bp_slot, last_use);
         slot.tensor = b.tensor;
         slot.bytes = b.bytes;
         slot.alignment = device_.alignment;

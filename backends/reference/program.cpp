@@ -85,7 +85,7 @@ void Program::list_slots() {
         const Tensor& t = graph_.tensors()[i];
         if (!used[i] || !is_bound(t)) continue;
         bp_slot slot{};
-        slot.struct_size = BP_SIZE(bp_slot, layout);
+        slot.struct_size = BP_SIZE(bp_slot, last_use);
         slot.tensor = i;
         slot.bytes = bytes(t.dtype, t.shape);
         slot.alignment = 1;

@@ -100,7 +100,7 @@ static bp_code place_tensor(bp_program *p, const bp_graph *g, uint32_t index, ui
         return fail(error, BP_INVALID, "written twice, or read before it is written: tensor", index);
     if (at->kind != UNUSED) return BP_OK;
     *at = (place){role == BP_ROLE_TEMPORARY ? WORKSPACE : SLOT, bytes, p->workspace};
-    if (at->kind == SLOT) p->slot[p->slots++] = (bp_slot){BP_SIZE(bp_slot, layout), index, bytes, sizeof(float), 0};
+    if (at->kind == SLOT) p->slot[p->slots++] = (bp_slot){BP_SIZE(bp_slot, last_use), index, bytes, sizeof(float), 0, 0, 0};
     if (at->kind == WORKSPACE && __builtin_add_overflow(p->workspace, bytes, &p->workspace))
         return fail(error, BP_NO_DEVICE_MEMORY, "more than 2^64 bytes of workspace at tensor", index);
     return BP_OK;

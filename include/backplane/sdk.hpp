@@ -79,12 +79,25 @@ T read(const T* from) {
     return mine;
 }
 
-// Writes a struct into memory of the other side, no further than its struct_size, which stays (R2).
+// Writes a struct into memory of the other side, no further than its struct_size, which stays (R2). bp_answer has its own below.
 template <typename T>
 void write(T* to, const T& mine) {
     const uint32_t size = to->struct_size;
     std::memcpy(to, &mine, std::min<size_t>(size, sizeof(T)));
     to->struct_size = size;
+}
+
+// An answer's text is room of the caller, as in bp_error: the fields that name it are left alone, the text is cut to the room and ends
+// in zero. An empty text leaves the room as it is.
+inline void write(bp_answer* to, const bp_answer& mine, std::string_view text = {}) {
+    if (BP_KNOWS(to, code)) to->code = mine.code;
+    if (BP_KNOWS(to, retired_1)) to->retired_1 = 0;
+    if (BP_KNOWS(to, reason)) to->reason = mine.reason;
+    if (BP_KNOWS(to, cost_ns)) to->cost_ns = mine.cost_ns;
+    if (text.empty() || !BP_KNOWS(to, capacity) || to->text == nullptr || to->capacity == 0) return;
+    const size_t n = std::min<size_t>(text.size(), to->capacity - 1);
+    std::memcpy(to->text, text.data(), n);
+    to->text[n] = '\0';
 }
 
 // ---- element types --------------------------------------------------------------------------------------------------------

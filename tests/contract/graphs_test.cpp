@@ -1,4 +1,4 @@
-// Module promises G1 to G8: queries and compiles, worst graphs first.
+// Module promises G1 to G9: queries and compiles, worst graphs first.
 #include <functional>
 
 #include "contract/module_under_test.hpp"
@@ -17,7 +17,7 @@ protected:
         return code;
     }
     const bp_array* answer_room(const bp_graph* graph) {
-        answers_.assign(graph->nodes.count, {BP_SIZE(bp_answer, cost_ns), -1, 0, 0, 0});
+        answers_.assign(graph->nodes.count, {BP_SIZE(bp_answer, cost_ns), -1, 0, 0, 0, nullptr, 0});
         room_ = {answers_.data(), graph->nodes.count, sizeof(bp_answer)};
         return &room_;
     }
@@ -155,6 +155,26 @@ TEST_P(Graphs, G8_PlanOnlyAnswersMemoryAndRefusesToRun) {
     bp_buffer* x = buffer(std::vector<float>(1000, 1));
     bp_buffer* y = buffer_of(4000);
     EXPECT_EQ(run(plan, {bind(0, x, 4000), bind(1, x, 4000), bind(3, y, 4000)}), BP_INVALID);
+}
+
+TEST_P(Graphs, G9_AnAnswersTextStaysInTheRoomItIsGiven) {
+    GraphMaker g = sum_graph(8);
+    g.edit_node(1).op = 60000;
+    char text[2][16];
+    std::memset(text, 'x', sizeof text);
+    bp_answer answers[2];
+    for (int i = 0; i < 2; ++i) answers[i] = {BP_SIZE(bp_answer, capacity), -1, 0, 0, 0, text[i], 8};
+    const bp_array room{answers, 2, sizeof(bp_answer)};
+    ASSERT_EQ(api->query(device, g.get(), &room, &error.error), BP_OK) << error.text;
+    EXPECT_EQ(answers[1].code, BP_UNSUPPORTED);
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(answers[i].text, text[i]) << "the pointer is the caller's";
+        EXPECT_EQ(answers[i].capacity, 8U);
+        EXPECT_EQ(std::string(text[i] + 8, 8), "xxxxxxxx") << "written past its room";
+        EXPECT_TRUE(text[i][0] == 'x' || std::memchr(text[i], 0, 8) != nullptr) << "a text ends in zero";
+    }
+    answers[0] = answers[1] = {BP_SIZE(bp_answer, capacity), -1, 0, 0, 0, nullptr, 0};  // no text wanted
+    EXPECT_EQ(api->query(device, g.get(), &room, &error.error), BP_OK) << error.text;
 }
 
 INSTANTIATE_TEST_SUITE_P(Contract, Graphs, testing::Range<size_t>(0, modules().size()), module_name);

@@ -14,8 +14,12 @@
 #define BP_VALUE(name, number) static_assert((name) == (number), #name " has changed its number");
 #define BP_WHOLE(type, size) static_assert(sizeof(type) == (size), #type " is used by value and has changed its size");
 
+/* A retired field keeps its place under another name (rule R3). */
+#define fused_with retired_1 /* since 1.2 */
+
 #include "abi_1_0.inc"
 #include "abi_1_1.inc"
+#include "abi_1_2.inc"
 
 #ifdef BP_LAYOUT_SELF_TEST
 BP_FIELD(bp_error, native, 12, 8)

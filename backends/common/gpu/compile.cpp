@@ -68,7 +68,8 @@ void answer_query(const bp_graph* graph, const bp_array* answers, const Abilitie
 
 std::vector<bp_slot> slots_of(const Plan& plan, uint64_t alignment) {
     std::vector<bp_slot> slots;
-    for (const Slot& slot : plan.slots) slots.push_back({BP_SIZE(bp_slot, layout), slot.tensor, slot.bytes, alignment, 0});
+    for (const Slot& slot : plan.slots)
+        slots.push_back({BP_SIZE(bp_slot, last_use), slot.tensor, slot.bytes, alignment, 0, 0, 0});
     return slots;
 }
 

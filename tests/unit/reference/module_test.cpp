@@ -289,7 +289,8 @@ TEST_F(Reference, SymbolsTakeTheirValuesAtTheRun) {
     bp_program* p = nullptr;
     {
         Symbolic s;
-        bp_answer answers[2]{{BP_SIZE(bp_answer, cost_ns), -1, 0, 0, 0}, {BP_SIZE(bp_answer, cost_ns), -1, 0, 0, 0}};
+        bp_answer answers[2]{{BP_SIZE(bp_answer, cost_ns), -1, 0, 0, 0, nullptr, 0},
+                             {BP_SIZE(bp_answer, cost_ns), -1, 0, 0, 0, nullptr, 0}};
         const bp_array room_for{answers, 2, sizeof(bp_answer)};
         ASSERT_EQ(api->query(device, &s.graph, &room_for, &error), BP_OK) << text;
         EXPECT_EQ(answers[0].code, BP_OK);
@@ -319,7 +320,8 @@ TEST_F(Reference, AGraphThatHoldsForSomeSizesOnlyIsUnsupported) {
     Symbolic s;
     s.symbol = {BP_SIZE(bp_symbol, likely), 1, 2, 4, 4};
     s.tensors[2].dim[0] = 4;  // the result is stated as [4, 2] whatever the symbol is
-    bp_answer answers[2]{{BP_SIZE(bp_answer, cost_ns), -1, 0, 0, 0}, {BP_SIZE(bp_answer, cost_ns), -1, 0, 0, 0}};
+    bp_answer answers[2]{{BP_SIZE(bp_answer, cost_ns), -1, 0, 0, 0, nullptr, 0},
+                         {BP_SIZE(bp_answer, cost_ns), -1, 0, 0, 0, nullptr, 0}};
     const bp_array room_for{answers, 2, sizeof(bp_answer)};
     ASSERT_EQ(api->query(device, &s.graph, &room_for, &error), BP_OK) << text;
     EXPECT_EQ(answers[0].code, BP_OK);

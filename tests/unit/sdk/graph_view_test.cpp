@@ -124,5 +124,30 @@ TEST(GraphView, IndicesStayInRange) {
     for (const auto& [what, lie] : lies) EXPECT_NE(refusal_after(lie), "") << what;
 }
 
+// bp_answer is filled, all but the fields that name the room for its text.
+TEST(Answers, TheTextGoesIntoTheCallersRoomAndTheRoomStays) {
+    char text[8] = "-------";
+    bp_answer mine{};
+    mine.code = BP_UNSUPPORTED;
+    mine.reason = BP_WHY_LIMIT;
+    bp_answer theirs{BP_SIZE(bp_answer, capacity), -1, 7, 0, 7, text, 5};
+    sdk::write(&theirs, mine, "kernel 11x11");
+    EXPECT_EQ(theirs.code, BP_UNSUPPORTED);
+    EXPECT_EQ(theirs.retired_1, 0U);
+    EXPECT_EQ(theirs.reason, uint32_t{BP_WHY_LIMIT});
+    EXPECT_EQ(theirs.text, text);
+    EXPECT_EQ(theirs.capacity, 5U);
+    EXPECT_STREQ(text, "kern");
+    EXPECT_EQ(text[5], '-');
+}
+
+TEST(Answers, AHostOf1_1IsWrittenNoFurtherThanItKnows) {
+    char text[8] = "-------";
+    bp_answer theirs{BP_SIZE(bp_answer, cost_ns), -1, 0, 0, 0, text, sizeof text};
+    sdk::write(&theirs, bp_answer{}, "why");
+    EXPECT_EQ(theirs.code, BP_OK);
+    EXPECT_STREQ(text, "-------");
+}
+
 }  // namespace
 }  // namespace backplane
