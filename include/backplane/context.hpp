@@ -186,6 +186,7 @@ struct DeviceInfo {
     uint64_t max_buffer = 0;
     uint64_t dtypes = 0;
     uint32_t units = 0;
+    uint32_t queues = 1, copy_queues = 0;  // orders of work that overlap; the latter take copies only
     std::array<uint64_t, 2> fingerprint{};
     std::string features, warning;
     std::string

@@ -29,6 +29,8 @@ struct Device::State {
     const registry::Guarded* in_its_place = nullptr;  // tests: functions that stand in for the module's
     bool drives_a_driver = false;                     // its module asks for a trial in a child process
     std::filesystem::path state_folder;               // of its context; empty: nothing is remembered
+    std::mutex above_mutex;                           // of `above`
+    std::weak_ptr<void> above;                        // what the layers above keep one of for each device
 
     [[nodiscard]] const registry::Guarded& guarded() const noexcept {
         return in_its_place != nullptr ? *in_its_place : module->guarded();

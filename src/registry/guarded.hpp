@@ -64,6 +64,14 @@ template <>
 inline constexpr Call kCall<&bp_module_api::buffer_close>{"buffer_close", Stage::memory, true};
 template <>
 inline constexpr Call kCall<&bp_module_api::copy>{"copy", Stage::copy, true};
+template <>
+inline constexpr Call kCall<&bp_module_api::buffer_map>{"buffer_map", Stage::memory, true};
+template <>
+inline constexpr Call kCall<&bp_module_api::fence_create>{"fence_create", Stage::memory, true};
+template <>
+inline constexpr Call kCall<&bp_module_api::fence_wait>{"fence_wait", Stage::run, true};
+template <>
+inline constexpr Call kCall<&bp_module_api::fence_close>{"fence_close", Stage::memory, true};
 
 // All members may be called from any thread; which calls may overlap is the table's matter (module.h).
 class Guarded {

@@ -108,6 +108,8 @@ DeviceInfo info_of(const bp_device_info& d) {
     info.features = clean(d.features);
     info.warning = clean(d.warning);
     info.memory_source = clean(d.memory_source);
+    info.queues = std::max(d.queues, 1U);
+    info.copy_queues = d.copy_queues;
     return info;
 }
 
@@ -160,7 +162,7 @@ public:
     [[nodiscard]] const bp_device_info& operator[](size_t i) const { return infos_[i]; }
 
 private:
-    static constexpr uint32_t kSize = BP_SIZE(bp_device_info, memory_source);
+    static constexpr uint32_t kSize = BP_SIZE(bp_device_info, copy_queues);
     static constexpr unsigned char kUntouched = 0xa5;
     std::vector<bp_device_info> infos_;
 };

@@ -1,0 +1,181 @@
+// Executes plans. One rule does everything: A VALUE HAS PLACES (host, port 0, port 1, ...); a stage needs its values on its port; what is
+// not there is brought from a place that has it, and what is nowhere any more is made again by its stage. Plain runs, runs over several
+// devices and the hand-over after a lost device are this rule; order on a device is the Port's business.
+//
+// Threads: submit() and run() of one Executor from one thread at a time; Events [any]. A plan on one port is submitted whole by the caller. A
+// plan over several ports needs the host between them: its submits go on one after another on the executor's own thread, made when first
+// needed; a run() does it on the caller's.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "plan/plan.hpp"
+#include "plan/port.hpp"
+#include "plan/program.hpp"
+#include "plan/residency.hpp"
+
+namespace backplane::plan {
+
+struct Located {  // bytes on a device
+    Bytes bytes;
+    uint64_t offset = 0;
+};
+
+struct Given {
+    uint32_t value = 0;
+    std::span<const std::byte> host;  // stays the caller's until the Event is done
+    Located device;                   // or: on a device
+};
+
+struct Wanted {
+    uint32_t value = 0;
+    std::span<std::byte> host;  // stays the caller's until the Event is done
+    Located device;             // or: written there; neither: it stays where it is made, Event::result()
+};
+
+// Where a weight comes from.
+struct Image {
+    Residency::Interest interest;
+    Residency::Make make;
+    std::function<std::span<const std::byte>()> host;  // streamed: the image, readable while the executor lives
+};
+
+struct Flight;
+struct Frame;
+struct Bound;
+
+// The end of one submit. Copies share it.
+class Event {
+public:
+    Event() = default;
+    [[nodiscard]] bool done() const;  // never blocks for the device, never throws
+    // Throws Error: cancelled; device_lost when nobody can take over; what the plan threw. May be called again: the same answer. A device lost
+    // meanwhile is handed over here, on the thread that waits.
+    void wait() const;
+    [[nodiscard]] bool wait_for(uint64_t nanoseconds) const;
+    [[nodiscard]] Located result(
+        uint32_t value) const;                   // an output left on the device; of a plan on one port usable before done()
+    [[nodiscard]] uint64_t bytes_moved() const;  // over the edges of devices; exact once done
+
+private:
+    friend class Executor;
+    explicit Event(std::shared_ptr<Flight> flight) : flight_(std::move(flight)) {}
+    std::shared_ptr<Flight> flight_;
+};
+
+class Executor {
+public:
+    // The program of a stage on a port, compiled when first asked for; where a slot's weight comes from.
+    using Build = std::function<std::shared_ptr<const Program>(uint32_t stage, uint32_t port)>;
+    using ImageOf =
+        std::function<Image(uint32_t value, uint32_t stage, const std::shared_ptr<const Program>& program, uint32_t slot)>;
+
+    Executor(Plan plan, std::vector<std::shared_ptr<Port>> ports, Build build, ImageOf image, std::string holder);
+    ~Executor();  // waits for what it submitted
+    Executor(const Executor&) = delete;
+    Executor& operator=(const Executor&) = delete;
+
+    // Builds all stages and brings their weights, now and not at the first run. `elsewhere`: a port without memory hands its stage over.
+    void prepare(bool elsewhere = true);
+
+    Event submit(std::span<const Given> given, std::span<const Wanted> wanted,
+                 const std::atomic<uint32_t>* cancel = nullptr);
+    void run(std::span<const Given> given, std::span<const Wanted> wanted, const std::atomic<uint32_t>* cancel = nullptr);
+
+    // State as it stands after all that was submitted; shared, not copied. set: on another port it is copied when it is needed.
+    [[nodiscard]] Located state(uint32_t value);
+    void set_state(uint32_t value, Located bytes);
+    void reset_state();  // zero
+
+    [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
+    [[nodiscard]] const Program* program(uint32_t stage);   // built by now, where it runs; null: not yet
+    [[nodiscard]] uint32_t port_now(uint32_t stage) const;  // where the stage would run next
+    [[nodiscard]] std::vector<std::string> notes() const;   // hand-overs, a sentence each
+
+private:
+    friend struct Flight;
+    friend class Event;
+    class Working;
+    struct StateHold {
+        Located at;
+        std::vector<std::byte> kept;  // as of the last run that went well; of small states of plans over several ports
+        bool has_kept = false, written = false;
+    };
+
+    // executor.cpp: frames and flights
+    Frame& free_frame(std::shared_ptr<Flight>& flight);
+    void start(Flight& flight);
+    void complete(Flight& flight);
+    [[nodiscard]] bool done(Flight& flight);
+    void release(Flight& flight);
+    void serve();
+    void settle();  // waits until all that was submitted is done
+
+    // stages.cpp: one submit
+    void execute(Flight& flight);
+    void place_given(Flight& flight);
+    [[nodiscard]] std::vector<bool> to_run(const Flight& flight) const;
+    [[nodiscard]] bool run_stage(Flight& flight,
+                                 uint32_t stage);  // false: another device took over, find out anew what is to be done
+    void run_on(Flight& flight, uint32_t stage, uint32_t port);
+    void finish(Flight& flight);
+    void hand_out(Flight& flight, const Wanted& wanted);
+    void carry(Flight& flight);
+    // places.cpp
+    Bound& bound(uint32_t stage, uint32_t port);
+    [[nodiscard]] std::unique_ptr<Bound> bind(uint32_t stage, uint32_t port);
+    void fetch(Bound& bound, uint32_t stage, uint32_t port, Bytes& place);
+    void bring(Flight& flight, const Bound& bound, uint32_t slot, uint32_t port, Use& use);
+    void room(Flight& flight, uint32_t value, uint32_t port, Use& use);
+    Storage& own(Flight& flight, uint32_t value, uint32_t port);
+    void to_host(Flight& flight, uint32_t value);
+    // states.cpp
+    void state_on(const Bound& bound, uint32_t slot, uint32_t port, Use& use);
+    void keep_states();
+    void restore_states(Flight& flight, const Error& error);
+    // hand_over.cpp
+    void hand_over(Flight& flight, uint32_t stage, uint32_t port, const Error& error);
+    void drop(uint32_t port);
+    [[nodiscard]] bool give(uint32_t port);  // under pressure: what is spare
+    void note(const std::string& text);
+
+    Plan plan_;
+    std::vector<std::shared_ptr<Port>> ports_;
+    Build build_;
+    ImageOf image_;
+    std::string holder_;
+    bool several_;  // ports
+
+    std::mutex work_;  // held while work is handed to ports: of all that follows
+    std::atomic<std::thread::id> worker_{};
+    std::vector<std::vector<std::unique_ptr<Bound>>> bound_;  // by stage and port
+    std::vector<std::set<uint32_t>> excluded_;                // by stage: ports without memory for it
+    std::map<uint32_t, StateHold> states_;
+    std::map<uint32_t, std::unique_ptr<Ring>> rings_;  // by port
+    std::vector<std::shared_ptr<Port::Pool>> pools_;   // by port
+    std::vector<std::shared_ptr<void>> givers_;        // by port
+    bool keeps_state_ = false;
+
+    mutable std::mutex mutex_;  // of frames, flights and notes
+    std::condition_variable changed_;
+    std::vector<std::unique_ptr<Frame>> frames_;
+    std::deque<std::shared_ptr<Flight>> flying_;  // oldest first
+    std::deque<std::shared_ptr<Flight>> queue_;   // for the thread
+    std::shared_ptr<Flight> last_run_;            // run() uses it again
+    std::vector<std::string> notes_;
+    bool closing_ = false;
+    std::thread thread_;
+};
+
+}  // namespace backplane::plan

@@ -1,0 +1,117 @@
+// What an Executor keeps of one submit, and of the memory it uses.
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "plan/executor.hpp"
+
+namespace backplane::plan {
+
+// One value of a submit, and where it is.
+struct Place {
+    std::span<const std::byte> host;  // where the host has it
+    bool on_host = false;
+    std::vector<std::byte> kept;  // memory for that, of values that came down
+    struct Here {
+        Storage* at = nullptr;  // where it is, or will be
+        uint64_t offset = 0;
+        bool valid = false;  // it is there
+        Bytes foreign;       // `at`, when it is not the frame's own: let go of at the end
+        Bytes own;           // the frame's, used again
+    };
+    std::vector<Here> on;  // by port
+};
+
+// The memory of one submit, used again by later ones.
+struct Frame {
+    std::vector<Place> places;  // by value
+    bool busy = false;
+};
+
+struct Flight {
+    Executor* owner = nullptr;
+    Frame* frame = nullptr;
+    std::vector<Given> given;
+    std::vector<Wanted> wanted;
+    const std::atomic<uint32_t>* cancel = nullptr;
+    bool now = false;  // the caller waits anyway
+
+    struct End {
+        uint32_t port = 0, stage = 0;
+        Point point;
+    };
+    std::vector<End> ends;
+    struct Later {  // when all ends are reached: output that lies in memory which the host sees
+        Storage* from = nullptr;
+        uint64_t offset = 0;
+        std::span<std::byte> to;
+    };
+    std::vector<Later> later;
+    std::vector<bool> ran;  // by stage: those that write state, once done
+    std::vector<std::pair<uint32_t, Located>> results;
+    std::atomic<uint64_t> moved{0};
+
+    std::mutex mutex;  // of completing it
+    std::condition_variable submitted_changed;
+    bool submitted = false;
+    std::atomic<bool> finished{false};
+    std::exception_ptr error;
+
+    void prepare(Executor* executor, std::span<const Given> given_, std::span<const Wanted> wanted_,
+                 const std::atomic<uint32_t>* cancel_, bool now_) {
+        owner = executor;
+        given.assign(given_.begin(), given_.end());
+        wanted.assign(wanted_.begin(), wanted_.end());
+        cancel = cancel_;
+        now = now_;
+        ends.clear();
+        later.clear();
+        ran.clear();
+        results.clear();
+        moved = 0;
+        submitted = false;
+        finished = false;
+        error = nullptr;
+    }
+};
+
+// A program with what is bound to it for good.
+struct Bound {
+    struct Slot {
+        uint32_t value = 0;
+        Kind kind = Kind::input;
+        bool written = false;
+        uint64_t bytes = 0, alignment = 0;
+        Image image;   // weights
+        Bytes weight;  // held while the stage is bound
+    };
+    std::shared_ptr<const Program> program;
+    std::vector<Slot> slots;
+    std::vector<Use> uses;           // as Port::run takes them; those of weights stay as they are
+    std::vector<uint32_t> changing;  // slots to bind for each submit
+    std::vector<uint32_t> streamed;
+    bool ready = false;  // weights are bound
+    bool writes_state = false;
+};
+
+// Holds work_, and says which thread does: memory that runs short while a stage is bound must not be taken from under it.
+class Executor::Working {
+public:
+    explicit Working(Executor& executor) : executor_(executor), lock_(executor.work_) {
+        executor_.worker_ = std::this_thread::get_id();
+    }
+    ~Working() { executor_.worker_ = std::thread::id(); }
+    Working(const Working&) = delete;
+    Working& operator=(const Working&) = delete;
+
+private:
+    Executor& executor_;
+    std::lock_guard<std::mutex> lock_;
+};
+
+}  // namespace backplane::plan

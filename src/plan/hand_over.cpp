@@ -1,0 +1,73 @@
+// Executor: another device goes on.
+#include <algorithm>
+#include <mutex>
+
+#include "plan/executor.hpp"
+#include "plan/flight.hpp"
+
+namespace backplane::plan {
+
+void Executor::note(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
+}
+
+// Throws the error again when nobody can.
+void Executor::hand_over(Flight& flight, uint32_t stage, uint32_t port, const Error& error) {
+    const bool memory = error.code() == Code::no_device_memory;
+    if (memory) {
+        excluded_[stage].insert(port);
+        bound_[stage][port].reset();
+    }
+    for (uint32_t p = 0; p < ports_.size(); ++p) {
+        if (!ports_[p]->lost()) continue;
+        drop(p);
+        if (flight.frame == nullptr) continue;
+        for (Place& place : flight.frame->places) place.on[p].valid = false;
+    }
+    const uint32_t next = port_now(stage);
+    if (ports_[next]->lost() || excluded_[stage].contains(next)) {
+        if (memory) excluded_[stage].erase(port);  // it may have memory again another time
+        const bool alone = plan_.stages[stage].ports.size() == 1 && plan_.stages.size() == 1 && ports_.size() == 1;
+        throw Error(error.code(), std::string(error.what()) + (alone ? "" : "; there is no other device to go on with"));
+    }
+    // Memory that ran short before the stage ran has changed no state.
+    if (!memory) restore_states(flight, error);
+    note(std::string(error.what()) + ": what remained was done by " + ports_[next]->name());
+}
+
+// Nothing of the port is used any more.
+void Executor::drop(uint32_t port) {
+    for (auto& stage : bound_) stage[port].reset();
+    rings_.erase(port);
+    pools_[port].reset();
+    const std::lock_guard lock(mutex_);
+    for (const auto& frame : frames_)
+        if (!frame->busy)
+            for (Place& place : frame->places) place.on[port] = {};
+}
+
+bool Executor::give(uint32_t port) {
+    if (worker_.load() == std::this_thread::get_id()) return false;
+    const std::unique_lock working(work_, std::try_to_lock);
+    if (!working) return false;
+    bool gave = false;
+    for (auto& stage : bound_) {
+        if (!stage[port]) continue;
+        for (Bound::Slot& slot : stage[port]->slots) {
+            gave |= slot.weight != nullptr;
+            slot.weight.reset();
+        }
+        stage[port]->ready = false;
+    }
+    const std::lock_guard lock(mutex_);
+    for (const auto& frame : frames_)
+        if (!frame->busy)
+            for (Place& place : frame->places) {
+                gave |= place.on[port].own != nullptr;
+                place.on[port] = {};
+            }
+    return gave;
+}
+
+}  // namespace backplane::plan

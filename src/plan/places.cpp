@@ -1,0 +1,185 @@
+// Executor: bringing values to where they are needed.
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "plan/executor.hpp"
+#include "plan/flight.hpp"
+
+namespace backplane::plan {
+
+namespace {
+
+// Host memory up to this size is copied into memory that the device shares with the host; above it is used where it lies, which is a call of
+// the module or two for each run. Bytes.
+constexpr uint64_t kCopiedUpTo = uint64_t{64} << 10;
+
+}  // namespace
+
+std::unique_ptr<Bound> Executor::bind(uint32_t stage, uint32_t port) {
+    auto made = std::make_unique<Bound>();
+    made->program = build_(stage, port);
+    std::unordered_map<uint32_t, const SlotUse*> uses;
+    for (const SlotUse& use : plan_.stages[stage].uses) uses.emplace(use.tensor, &use);
+    const auto& slots = made->program->facts().slots;
+    for (uint32_t i = 0; i < slots.size(); ++i) {
+        const auto found = uses.find(slots[i].tensor);
+        if (found == uses.end())
+            throw Error(Code::internal, "the module of " + ports_[port]->name() + " wants temporary " +
+                                            std::to_string(slots[i].tensor) + " bound: report this to its author");
+        const SlotUse& use = *found->second;
+        const Value& value = plan_.values[use.value];
+        Bound::Slot slot;
+        slot.value = use.value;
+        slot.kind = value.kind;
+        slot.written = use.written;
+        slot.alignment = std::max<uint64_t>(slots[i].alignment, 1);
+        slot.bytes = value.kind == Kind::weight || value.kind == Kind::state ? slots[i].bytes : value.bytes;
+        made->writes_state |= value.kind == Kind::state && use.written;
+        if (value.kind == Kind::weight) {
+            slot.image = image_(use.value, stage, made->program, i);
+            if (plan_.stages[stage].weights == Weights::streamed) made->streamed.push_back(i);
+        } else {
+            made->changing.push_back(i);
+        }
+        made->uses.push_back({slots[i].tensor, nullptr, 0, slot.bytes, use.written});
+        made->slots.push_back(std::move(slot));
+    }
+    return made;
+}
+
+Bound& Executor::bound(uint32_t stage, uint32_t port) {
+    std::unique_ptr<Bound>& there = bound_[stage][port];
+    if (!there) there = bind(stage, port);
+    if (there->ready) return *there;
+    if (there->streamed.empty())
+        for (size_t i = 0; i < there->slots.size(); ++i) {
+            Bound::Slot& slot = there->slots[i];
+            if (slot.kind != Kind::weight) continue;
+            slot.weight = ports_[port]->residency().acquire(slot.image.interest, slot.image.make);
+            there->uses[i].bytes = slot.weight.get();
+        }
+    there->ready = true;
+    return *there;
+}
+
+void Executor::fetch(Bound& bound, uint32_t stage, uint32_t port, Bytes& place) {
+    std::unique_ptr<Ring>& ring = rings_[port];
+    if (!ring) {
+        uint64_t most = 0;
+        for (const Stage& s : plan_.stages) {
+            std::vector<uint64_t> images;
+            for (const SlotUse& use : s.uses)
+                if (s.weights == Weights::streamed && plan_.values[use.value].kind == Kind::weight)
+                    images.push_back(plan_.values[use.value].bytes);
+            most = std::max(most, Ring::place_of(images));
+        }
+        ring = std::make_unique<Ring>(*ports_[port], plan_.ring, most, holder_ + ": ring");
+    }
+    std::vector<std::span<const std::byte>> images;
+    for (const uint32_t i : bound.streamed) images.push_back(bound.slots[i].image.host());
+    std::vector<uint64_t> offsets;
+    uint64_t sum = 0;
+    for (const auto& image : images) sum += image.size();
+    if (sum > ring->bytes_each())
+        throw Error(Code::internal, "the weights of stage " + plan_.stages[stage].name + " are larger than its plan says");
+    place = ring->fetch(images, offsets);
+    for (size_t k = 0; k < offsets.size(); ++k) {
+        Use& use = bound.uses[bound.streamed[k]];
+        use.bytes = place.get();
+        use.offset = offsets[k];
+        use.size = images[k].size();
+    }
+}
+
+Storage& Executor::own(Flight& flight, uint32_t value, uint32_t port) {
+    Place::Here& here = flight.frame->places[value].on[port];
+    const uint64_t bytes = plan_.values[value].bytes;
+    if (here.own.use_count() != 1) {  // none yet, or the last one was handed out as a result
+        here.own = ports_[port]->allocate_shared(bytes, holder_);
+        if (!here.own) here.own = ports_[port]->allocate(bytes, holder_ + ": " + name_of(plan_.values[value].kind) + "s");
+    }
+    here.foreign.reset();
+    here.at = here.own.get();
+    here.offset = 0;
+    return *here.own;
+}
+
+void Executor::to_host(Flight& flight, uint32_t value) {
+    Place& place = flight.frame->places[value];
+    if (place.on_host) return;
+    const uint64_t bytes = plan_.values[value].bytes;
+    for (uint32_t q = 0; q < ports_.size(); ++q) {
+        const Place::Here& here = place.on[q];
+        if (!here.valid || ports_[q]->lost()) continue;
+        // What made it has to have gone well, which a copy of it does not tell.
+        for (const Flight::End& end : flight.ends)
+            if (end.port == q) ports_[q]->wait(end.point);
+        if (here.at->host != nullptr) {
+            ports_[q]->wait_written(*here.at);
+            place.host = {here.at->host + here.offset, static_cast<size_t>(bytes)};
+        } else {
+            place.kept.resize(bytes);
+            ports_[q]->download(*here.at, here.offset, place.kept, true);
+            flight.moved += bytes;
+            place.host = place.kept;
+        }
+        place.on_host = true;
+        return;
+    }
+    throw Error(Code::device_lost, "value " + plan_.values[value].name + " was lost with its device");
+}
+
+void Executor::bring(Flight& flight, const Bound& bound, uint32_t slot, uint32_t port, Use& use) {
+    const uint32_t value = bound.slots[slot].value;
+    Place& place = flight.frame->places[value];
+    Place::Here& here = place.on[port];
+    Port& device = *ports_[port];
+    if (here.valid && here.offset % bound.slots[slot].alignment != 0) {
+        const Bytes unaligned = here.foreign ? here.foreign : here.own;
+        const uint64_t offset = here.offset;
+        Storage& to = own(flight, value, port);
+        device.copy(*unaligned, offset, to, 0, use.size);
+    }
+    if (!here.valid) {
+        to_host(flight, value);
+        if (place.host.size() > kCopiedUpTo) here.foreign = device.in_place(place.host);
+        if (here.foreign) {
+            here.at = here.foreign.get();
+            here.offset = 0;
+        } else if (Storage& to = own(flight, value, port); to.host != nullptr) {
+            if (!place.host.empty()) std::memcpy(to.host, place.host.data(), place.host.size());
+        } else {
+            device.upload(place.host, to);
+            flight.moved += place.host.size();
+        }
+        here.valid = true;
+    }
+    use.bytes = here.at;
+    use.offset = here.offset;
+}
+
+void Executor::room(Flight& flight, uint32_t value, uint32_t port, Use& use) {
+    Place::Here& here = flight.frame->places[value].on[port];
+    here.foreign.reset();
+    for (const Wanted& wanted : flight.wanted) {
+        if (wanted.value != value) continue;
+        if (wanted.device.bytes && wanted.device.bytes->port == ports_[port]) {
+            here.foreign = wanted.device.bytes;
+            here.offset = wanted.device.offset;
+        } else if (wanted.host.size() > kCopiedUpTo) {
+            here.foreign = ports_[port]->in_place(wanted.host);
+            here.offset = 0;
+        }
+        break;
+    }
+    if (here.foreign) {
+        here.at = here.foreign.get();
+    } else {
+        own(flight, value, port);
+    }
+    use.bytes = here.at;
+    use.offset = here.offset;
+}
+
+}  // namespace backplane::plan

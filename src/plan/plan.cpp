@@ -1,0 +1,175 @@
+#include "plan/plan.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/visible_text.hpp"
+#include "plan/residency.hpp"
+
+namespace backplane::plan {
+
+namespace {
+
+// Calls visit(stage, use) for what stages bind on the port that is their first choice.
+template <typename Visit>
+void each_use(const Plan& plan, uint32_t port, Visit visit) {
+    for (const Stage& stage : plan.stages)
+        if (!stage.ports.empty() && stage.ports.front() == port)
+            for (const SlotUse& use : stage.uses) visit(stage, use);
+}
+
+// Bytes of the values that `wanted` names, each counted once.
+template <typename Wanted>
+uint64_t sum_on(const Plan& plan, uint32_t port, Wanted wanted) {
+    std::set<uint32_t> seen;
+    uint64_t sum = 0;
+    each_use(plan, port, [&](const Stage& stage, const SlotUse& use) {
+        if (wanted(stage, plan.values[use.value].kind) && seen.insert(use.value).second) sum += plan.values[use.value].bytes;
+    });
+    return sum;
+}
+
+bool in_frame(Kind kind) { return kind == Kind::input || kind == Kind::output || kind == Kind::boundary; }
+
+uint64_t streamed_bytes(const Plan& plan, const Stage& stage) {
+    std::vector<uint64_t> images;
+    for (const SlotUse& use : stage.uses)
+        if (plan.values[use.value].kind == Kind::weight) images.push_back(plan.values[use.value].bytes);
+    return Ring::place_of(images);
+}
+
+}  // namespace
+
+const char* name_of(Kind kind) noexcept {
+    switch (kind) {
+        case Kind::input: return "input";
+        case Kind::output: return "output";
+        case Kind::boundary: return "boundary";
+        case Kind::state: return "state";
+        default: return "weight";
+    }
+}
+
+const char* name_of(Weights weights) noexcept {
+    switch (weights) {
+        case Weights::resident: return "resident";
+        case Weights::streamed: return "streamed";
+        default: return "in place";
+    }
+}
+
+uint64_t Plan::weight_bytes(uint32_t port) const {
+    return sum_on(*this, port,
+                  [](const Stage& stage, Kind kind) { return kind == Kind::weight && stage.weights == Weights::resident; });
+}
+
+uint64_t Plan::ring_bytes(uint32_t port) const {
+    uint64_t most = 0;
+    for (const Stage& stage : stages)
+        if (stage.weights == Weights::streamed && stage.ports.front() == port)
+            most = std::max(most, streamed_bytes(*this, stage));
+    return ring * most;
+}
+
+uint64_t Plan::state_bytes(uint32_t port) const {
+    return sum_on(*this, port, [](const Stage&, Kind kind) { return kind == Kind::state; });
+}
+
+uint64_t Plan::frame_bytes(uint32_t port) const {
+    return sum_on(*this, port, [](const Stage&, Kind kind) { return in_frame(kind); });
+}
+
+uint64_t Plan::workspace_bytes(uint32_t port) const {
+    uint64_t most = 0;
+    for (const Stage& stage : stages)
+        if (!stage.ports.empty() && stage.ports.front() == port) most = std::max(most, stage.workspace);
+    return most;
+}
+
+uint64_t Plan::bytes_on(uint32_t port) const {
+    return weight_bytes(port) + ring_bytes(port) + state_bytes(port) + frames * frame_bytes(port) + workspace_bytes(port);
+}
+
+uint64_t Plan::bytes_moved() const {
+    std::vector<std::set<uint32_t>> there(values.size());  // ports that have the value
+    std::vector<bool> from_device(values.size(), false);
+    uint64_t sum = 0;
+    for (const Stage& stage : stages) {
+        const uint32_t port = stage.ports.front();
+        for (const SlotUse& use : stage.uses) {
+            const Value& value = values[use.value];
+            if (value.kind == Kind::weight && stage.weights == Weights::streamed) sum += value.bytes;
+            if (!in_frame(value.kind)) continue;
+            if (!use.written && there[use.value].insert(port).second) {
+                // By way of the host, which keeps it: another device that wants it costs one more copy.
+                const bool down = from_device[use.value];
+                sum += down ? 2 * value.bytes : value.bytes;
+                from_device[use.value] = false;
+            }
+            if (use.written) there[use.value] = {port}, from_device[use.value] = true;
+        }
+    }
+    for (const Value& value : values)
+        if (value.kind == Kind::output) sum += value.bytes;
+    return sum;
+}
+
+std::string Plan::describe() const {
+    std::string text;
+    for (size_t s = 0; s < stages.size(); ++s) {
+        const Stage& stage = stages[s];
+        text += "stage " + std::to_string(s + 1) + " on " + ports[stage.ports.front()] + ": " +
+                (stage.ops.empty() ? stage.name : stage.ops);
+        uint64_t weights = 0;
+        for (const SlotUse& use : stage.uses)
+            if (values[use.value].kind == Kind::weight) weights += values[use.value].bytes;
+        if (weights > 0) text += "; weights " + std::to_string(weights) + " bytes, " + name_of(stage.weights);
+        if (stage.workspace > 0) text += "; workspace " + std::to_string(stage.workspace) + " bytes";
+        for (size_t i = 1; i < stage.ports.size(); ++i) text += (i == 1 ? "; else on " : ", ") + ports[stage.ports[i]];
+        text += "\n";
+    }
+    for (uint32_t p = 0; p < ports.size(); ++p)
+        if (const uint64_t bytes = bytes_on(p); bytes > 0)
+            text += ports[p] + " holds " + std::to_string(bytes) + " bytes: weights " + std::to_string(weight_bytes(p)) +
+                    ", ring " + std::to_string(ring_bytes(p)) + ", state " + std::to_string(state_bytes(p)) + ", " +
+                    std::to_string(frames) + " x " + std::to_string(frame_bytes(p)) +
+                    " of inputs, outputs and values between" + ", workspace " + std::to_string(workspace_bytes(p)) + "\n";
+    return text + "moved by one run, host to host: " + std::to_string(bytes_moved()) + " bytes\n";
+}
+
+std::string Plan::json() const {
+    using Json = nlohmann::ordered_json;
+    Json json{{"stages", Json::array()}, {"devices", Json::array()}};
+    for (const Stage& stage : stages) {
+        Json one{{"device", ports[stage.ports.front()]},
+                 {"else_on", Json::array()},
+                 {"nodes", stage.nodes},
+                 {"ops", stage.ops},
+                 {"weights", name_of(stage.weights)},
+                 {"workspace", stage.workspace},
+                 {"values", Json::array()}};
+        for (size_t i = 1; i < stage.ports.size(); ++i) one["else_on"].push_back(ports[stage.ports[i]]);
+        for (const SlotUse& use : stage.uses) {
+            const Value& value = values[use.value];
+            if (value.kind == Kind::weight) continue;
+            one["values"].push_back(
+                {{"name", value.name}, {"kind", name_of(value.kind)}, {"bytes", value.bytes}, {"written", use.written}});
+        }
+        json["stages"].push_back(std::move(one));
+    }
+    for (uint32_t p = 0; p < ports.size(); ++p)
+        json["devices"].push_back({{"id", ports[p]},
+                                   {"bytes", bytes_on(p)},
+                                   {"weights", weight_bytes(p)},
+                                   {"ring", ring_bytes(p)},
+                                   {"state", state_bytes(p)},
+                                   {"frame", frame_bytes(p)},
+                                   {"workspace", workspace_bytes(p)}});
+    json["frames"] = frames;
+    json["bytes_moved"] = bytes_moved();
+    base::carry_bytes(json);
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace backplane::plan

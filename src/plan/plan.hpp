@@ -1,0 +1,73 @@
+// A plan: the parts of a graph in order, where each runs, where each value lives. Plain data; what describe() prints is what is done.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace backplane::plan {
+
+enum class Kind : uint8_t {
+    input,     // given for each submit
+    output,    // wanted for each submit
+    boundary,  // made by one stage, read by later ones
+    state,     // kept between submits, written in place
+    weight     // by its image
+};
+const char* name_of(Kind kind) noexcept;
+
+struct Value {
+    std::string name;
+    Kind kind = Kind::boundary;
+    uint64_t bytes = 0;  // dense and row-major; of weights: as the slot wants them
+};
+
+struct SlotUse {
+    uint32_t tensor = 0;  // in the stage's own graph
+    uint32_t value = 0;   // index in Plan::values
+    bool written = false;
+};
+
+enum class Weights : uint8_t {
+    resident,  // on the device while memory allows it
+    streamed,  // copied into a place of the ring for each run
+    in_place   // where they lie in host memory
+};
+const char* name_of(Weights weights) noexcept;
+
+struct Stage {
+    std::string name;
+    std::vector<uint32_t> ports;  // that can run it, best first; indices of Plan::ports
+    std::vector<SlotUse> uses;
+    uint64_t workspace = 0;  // bytes
+    Weights weights = Weights::resident;
+    uint64_t nodes = 0;
+    std::string ops = {};  // "Conv x 12, Relu x 12"
+};
+
+struct Plan {
+    std::vector<std::string> ports;  // device ids, "cpu:0"
+    std::vector<Value> values;
+    std::vector<Stage> stages;  // in an order that can be executed
+    uint32_t ring = 2;          // places, where a stage is streamed
+    uint32_t frames = 1;        // submits that can be under way at a time
+    struct Carried {            // after a run the state is what this value was
+        uint32_t state = 0, value = 0;
+    };
+    std::vector<Carried> carried;  // of states that no single stage reads and writes alone
+
+    // Each value that a stage runs with is on the port that is its first choice, so these are exact while no device is lost.
+    [[nodiscard]] uint64_t weight_bytes(uint32_t port) const;  // that stay there
+    [[nodiscard]] uint64_t ring_bytes(uint32_t port) const;    // all places
+    [[nodiscard]] uint64_t state_bytes(uint32_t port) const;
+    [[nodiscard]] uint64_t frame_bytes(uint32_t port) const;      // inputs, outputs, values between stages: of one submit
+    [[nodiscard]] uint64_t workspace_bytes(uint32_t port) const;  // the largest of any stage
+    [[nodiscard]] uint64_t bytes_on(uint32_t port) const;         // all of these, `frames` times what a submit has
+    // Of one submit, over the edges of devices: host inputs and outputs, values that cross, streamed weights.
+    [[nodiscard]] uint64_t bytes_moved() const;
+
+    [[nodiscard]] std::string describe() const;  // for people, lines
+    [[nodiscard]] std::string json() const;      // for programs
+};
+
+}  // namespace backplane::plan

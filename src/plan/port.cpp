@@ -1,0 +1,269 @@
+#include "plan/port.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/errors.hpp"
+#include "base/process_end.hpp"
+#include "plan/program.hpp"
+#include "plan/residency.hpp"
+
+namespace backplane::plan {
+
+namespace {
+
+uint32_t pinned_heap_of(const std::vector<Heap>& heaps) {
+    for (uint32_t i = 1; i < heaps.size(); ++i)
+        if ((heaps[i].flags & BP_MEM_PINNED) != 0) return i;
+    return 0;
+}
+
+bool is_async(const Device::State& state) {
+    return (state.info.capabilities & BP_CAN_ASYNC) != 0 && BP_HAS(state.api, fence_create) &&
+           BP_HAS(state.api, fence_wait) && BP_HAS(state.api, fence_close);
+}
+
+}  // namespace
+
+Storage::Storage(std::shared_ptr<Port> port_, bp_buffer* buffer_, uint64_t bytes_, uint32_t heap_, std::string holder_)
+    : port(std::move(port_)), buffer(buffer_), bytes(bytes_), heap(heap_), holder(std::move(holder_)) {}
+
+Storage::~Storage() { port->let_go(*this); }
+
+std::shared_ptr<Port> Port::of(const Device& device) {
+    if (!device) throw Error(Code::invalid, "no device: this handle was never given one");
+    Device::State& state = *device.state();
+    const std::lock_guard lock(state.above_mutex);
+    if (auto there = std::static_pointer_cast<Port>(state.above.lock())) return there;
+    Shape shape;
+    shape.queues = state.info.queues;
+    shape.copy_queues = state.info.copy_queues;
+    shape.pinned_heap = pinned_heap_of(state.heaps());
+    auto made = std::make_shared<Port>(device, shape);
+    state.above = made;
+    return made;
+}
+
+Port::Port(Device device, const Shape& shape)
+    : device_(std::move(device)),
+      state_(*device_.state()),
+      async_(is_async(state_)),
+      imports_((state_.info.capabilities & BP_CAN_IMPORT_HOST) != 0 && BP_HAS(state_.api, buffer_import) &&
+               state_.in_host_memory()),
+      queues_(async_ ? std::clamp(shape.queues, 1U, kMostQueues) : 1),
+      copies_(async_ ? std::min(shape.copy_queues, kMostQueues - queues_) : 0),
+      pinned_heap_(BP_HAS(state_.api, buffer_map) ? shape.pinned_heap : 0),
+      budget_(shape.budget),
+      residency_(std::make_unique<Residency>(*this)) {
+    if (!async_) return;
+    for (uint32_t q = 0; q < queues_ + copies_; ++q) {
+        base::ErrorRoom room;
+        const std::string what = "cannot make a timeline on " + name();
+        state_.check(state_.call<&bp_module_api::fence_create>(room, state_.handle, &lanes_[q].fence), what, room);
+        Device::State::expect_handle(lanes_[q].fence, what);
+    }
+}
+
+Port::~Port() {
+    drain();
+    sweep();
+    for (Let& let : let_) give_back(let);
+    for (Lane& lane : lanes_)
+        if (lane.fence != nullptr) state_.guarded().close<&bp_module_api::fence_close>(lane.fence);
+}
+
+// ---- work ----
+
+template <typename Call>
+Point Port::submit(uint32_t queue, std::span<const std::pair<Storage*, bool>> uses, bool now, std::string_view what,
+                   Call call) {
+    state_.expect_there(what);
+    Lane& lane = lanes_[queue];
+    base::ErrorRoom room;
+    if (!async_) {
+        const std::lock_guard lock(lane.mutex);
+        state_.check(call(bp_span{}, bp_point{}, room), what, room);
+        return {};
+    }
+    const std::lock_guard lock(lane.mutex);
+    std::array<uint64_t, kMostQueues> need{};
+    for (const auto& [storage, written] : uses) {
+        const std::lock_guard order(storage->mutex_);
+        need[storage->written_.queue] = std::max(need[storage->written_.queue], storage->written_.value);
+        if (!written) continue;
+        for (uint32_t q = 0; q < kMostQueues; ++q) need[q] = std::max(need[q], storage->read_[q]);
+    }
+    std::array<bp_point, kMostQueues> wait{};
+    uint32_t waits = 0;
+    for (uint32_t q = 0; q < queues_ + copies_; ++q)
+        if (q != queue && need[q] != 0) wait[waits++] = {lanes_[q].fence, need[q]};
+    const Point mine = now ? Point{} : Point{queue, lane.next + 1};
+    const bp_point signal = now ? bp_point{} : bp_point{lane.fence, mine.value};
+    state_.check(call(bp_span{wait.data(), waits, sizeof(bp_point)}, signal, room), what, room);
+    if (!now) lane.next = mine.value;
+    // Reads before writes: one storage may be both (a state), and the next reader waits for the write.
+    for (const bool writes : {false, true})
+        for (const auto& [storage, written] : uses) {
+            if (written != writes) continue;
+            const std::lock_guard order(storage->mutex_);
+            if (written) storage->written_ = mine, storage->read_.fill(0);
+            if (!written && !now) storage->read_[queue] = mine.value;
+        }
+    return mine;
+}
+
+Point Port::move(bp_copy request, uint32_t queue, Storage* from, Storage* to, bool now, std::string_view what) {
+    request.struct_size = BP_SIZE(bp_copy, flags);
+    request.queue = queue;
+    std::array<std::pair<Storage*, bool>, 2> uses;
+    size_t count = 0;
+    if (from != nullptr) uses[count++] = {from, false}, request.from_buffer = from->buffer;
+    if (to != nullptr) uses[count++] = {to, true}, request.to_buffer = to->buffer;
+    return submit(queue, std::span(uses.data(), count), now, what,
+                  [&](bp_span wait, bp_point signal, base::ErrorRoom& room) {
+                      request.wait = wait;
+                      request.signal = signal;
+                      return state_.call<&bp_module_api::copy>(room, state_.handle, &request);
+                  });
+}
+
+Point Port::upload(std::span<const std::byte> from, Storage& to, uint64_t offset, bool now) {
+    if (from.empty()) return {};
+    bp_copy request{};
+    request.from_host = from.data();
+    request.to_offset = offset;
+    request.bytes = from.size();
+    const Point point = move(request, queue_up(), nullptr, &to, now, "cannot copy to the device");
+    up_ += from.size();
+    return point;
+}
+
+Point Port::download(Storage& from, uint64_t offset, std::span<std::byte> to, bool now) {
+    if (to.empty()) return {};
+    bp_copy request{};
+    request.from_offset = offset;
+    request.to_host = to.data();
+    request.bytes = to.size();
+    const Point point = move(request, queue_down(), &from, nullptr, now, "cannot copy from the device");
+    down_ += to.size();
+    return point;
+}
+
+Point Port::copy(Storage& from, uint64_t from_offset, Storage& to, uint64_t to_offset, uint64_t bytes) {
+    if (bytes == 0) return {};
+    bp_copy request{};
+    request.from_offset = from_offset;
+    request.to_offset = to_offset;
+    request.bytes = bytes;
+    const Point point = move(request, 0, &from, &to, false, "cannot copy on the device");
+    inside_ += bytes;
+    return point;
+}
+
+Point Port::zero(Storage& to, uint64_t offset, uint64_t bytes) {
+    if (bytes == 0) return {};
+    if (async_) {  // who keeps the promise of BP_CAN_ASYNC knows the flag
+        bp_copy request{};
+        request.to_offset = offset;
+        request.bytes = bytes;
+        request.flags = BP_COPY_ZERO;
+        return move(request, 0, nullptr, &to, false, "cannot clear memory of the device");
+    }
+    const std::vector<std::byte> zeros(std::min<uint64_t>(bytes, uint64_t{1} << 20));
+    for (uint64_t at = 0; at < bytes; at += zeros.size())
+        upload(std::span(zeros).first(std::min<uint64_t>(zeros.size(), bytes - at)), to, offset + at);
+    return {};
+}
+
+Point Port::pack(const Program& program, uint32_t slot, std::span<const std::byte> plain, Storage& to, uint64_t offset) {
+    if (!BP_HAS(state_.api, pack))
+        throw Error(Code::internal,
+                    "the module of " + name() + " wants a weight packed but has no pack(): report this to its author");
+    bp_copy request{};
+    request.struct_size = BP_SIZE(bp_copy, flags);
+    request.from_host = plain.data();
+    request.to_buffer = to.buffer;
+    request.to_offset = offset;
+    request.bytes = plain.size();
+    const std::array<std::pair<Storage*, bool>, 1> uses{{{&to, true}}};
+    const Point point = submit(0, uses, false, "cannot pack a weight on " + name(),
+                               [&](bp_span wait, bp_point signal, base::ErrorRoom& room) {
+                                   request.wait = wait;
+                                   request.signal = signal;
+                                   return state_.call<&bp_module_api::pack>(room, program.handle(), slot, &request);
+                               });
+    up_ += plain.size();
+    return point;
+}
+
+Point Port::run(const Program& program, std::span<const Use> uses, Storage* workspace, const std::atomic<uint32_t>* cancel,
+                bool now) {
+    // Room of the thread: a run of a small op takes a microsecond or two, of which no part shall be an allocation.
+    thread_local std::vector<bp_binding> bindings;
+    thread_local std::vector<std::pair<Storage*, bool>> storages;
+    bindings.clear();
+    storages.clear();
+    for (const Use& use : uses) {
+        bindings.push_back({BP_SIZE(bp_binding, bytes), use.tensor, use.bytes->buffer, use.offset, use.size});
+        if (async_) storages.emplace_back(use.bytes, use.written);
+    }
+    if (workspace != nullptr && async_) storages.emplace_back(workspace, true);
+    bp_run request{};
+    request.struct_size = BP_SIZE(bp_run, flags);
+    request.bindings = {bindings.data(), static_cast<uint32_t>(bindings.size()), sizeof(bp_binding)};
+    request.workspace = workspace != nullptr ? workspace->buffer : nullptr;
+    request.cancel = flag_of(cancel);
+    const Point point = submit(0, storages, now, "cannot run a program on the device",
+                               [&](bp_span wait, bp_point signal, base::ErrorRoom& room) {
+                                   request.wait = wait;
+                                   request.signal = signal;
+                                   return state_.call<&bp_module_api::run>(room, program.handle(), &request);
+                               });
+    runs_.fetch_add(1, std::memory_order_relaxed);
+    return point;
+}
+
+// ---- waiting ----
+
+bool Port::wait(Point point, uint64_t timeout_ns) {
+    if (point.value == 0) return true;
+    base::ErrorRoom room;
+    const bp_code code = state_.call<&bp_module_api::fence_wait>(room, lanes_[point.queue].fence, point.value, timeout_ns);
+    if (code == BP_TIMEOUT) return false;
+    state_.check(code, "cannot finish work on " + name(), room);
+    return true;
+}
+
+bool Port::reached(Point point) noexcept {
+    if (point.value == 0) return true;
+    base::ErrorRoom room;
+    return state_.call<&bp_module_api::fence_wait>(room, lanes_[point.queue].fence, point.value, uint64_t{0}) != BP_TIMEOUT;
+}
+
+void Port::wait_written(Storage& bytes) {
+    Point point;
+    {
+        const std::lock_guard lock(bytes.mutex_);
+        point = bytes.written_;
+    }
+    wait(point);
+}
+
+void Port::drain() noexcept {
+    if (!async_ || base::process_is_ending()) return;
+    for (uint32_t q = 0; q < queues_ + copies_; ++q) {
+        uint64_t last = 0;
+        {
+            const std::lock_guard lock(lanes_[q].mutex);
+            last = lanes_[q].next;
+        }
+        if (last == 0 || lanes_[q].fence == nullptr) continue;
+        base::ErrorRoom room;
+        static_cast<void>(
+            state_.call<&bp_module_api::fence_wait>(room, lanes_[q].fence, last, std::numeric_limits<uint64_t>::max()));
+    }
+}
+
+Moved Port::moved() const noexcept { return {up_, down_, inside_, runs_}; }
+
+}  // namespace backplane::plan

@@ -1,0 +1,201 @@
+// A device as the plan layer sees it: memory whose bytes know who still uses them, and queues. Everything above hands work to a Port and
+// never touches a fence.
+//
+// Rule of order. Each Storage carries the point of its last write and those of the reads since. What is submitted waits, on the device, for
+// the points its storages carry on OTHER queues, and leaves its own point there. So two sessions that share a tensor, a copy of the next run
+// beside this one, an eviction and a ring of places need no orders of their own.
+//
+// A device without BP_CAN_ASYNC has one queue, and each call returns when its work is done: the same code, without points.
+//
+// Threads: everything [any]. Submissions on one queue are serialised here. Who writes a Storage that another thread uses orders the two
+// himself. Nothing here starts a thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backplane/context.hpp"
+#include "backplane/module.h"
+#include "registry/device_state.hpp"
+
+namespace backplane::plan {
+
+class Port;
+class Program;
+class Residency;
+
+// The `value`-th submission of a queue; value 0 is reached.
+struct Point {
+    uint32_t queue = 0;
+    uint64_t value = 0;
+};
+
+inline constexpr uint32_t kMostQueues = 8;  // of a device, copy queues included; further ones are not used
+
+// Bytes on one device. When the last reference goes, they are given back once the work that uses them is done.
+class Storage {
+public:
+    Storage(std::shared_ptr<Port> port, bp_buffer* buffer, uint64_t bytes, uint32_t heap, std::string holder);
+    Storage(const Storage&) = delete;
+    Storage& operator=(const Storage&) = delete;
+    ~Storage();
+
+    const std::shared_ptr<Port> port;
+    bp_buffer* const buffer;
+    const uint64_t bytes;
+    const uint32_t heap;  // of the device; kOnHost: memory of the host that the device uses in place
+    const std::string holder;
+    std::byte* host = nullptr;           // where the host sees these bytes, if it does
+    std::shared_ptr<const void> memory;  // the host memory behind it, when it is this Storage's own
+
+private:
+    friend class Port;
+    std::mutex mutex_;
+    Point written_;
+    std::array<uint64_t, kMostQueues> read_{};  // by queue, of those since written_
+};
+using Bytes = std::shared_ptr<Storage>;
+
+inline constexpr uint32_t kOnHost = UINT32_MAX;
+
+struct Use {  // of a storage by a run
+    uint32_t tensor = 0;
+    Storage* bytes = nullptr;
+    uint64_t offset = 0, size = 0;
+    bool written = false;
+};
+
+// What went over the device's edge and inside it, since the port was made. Bytes, and runs.
+struct Moved {
+    uint64_t up = 0, down = 0, inside = 0, runs = 0;
+};
+
+struct Holding {  // one line of the ledger
+    std::string holder;
+    uint64_t bytes = 0;
+};
+
+class Port : public std::enable_shared_from_this<Port> {
+public:
+    struct Shape {
+        uint32_t queues = 1, copy_queues = 0;
+        uint32_t pinned_heap = 0;  // 0: none
+        uint64_t budget = 0;       // bytes of heap 0 at most, 0: what the device gives
+    };
+    // The one port of an open device. Throws Error(invalid) without a device; Error(device_lost).
+    static std::shared_ptr<Port> of(const Device& device);
+    Port(Device device, const Shape& shape);  // tests; everybody else takes of()
+    ~Port();                                  // waits for everything; closes what was given back
+    Port(const Port&) = delete;
+    Port& operator=(const Port&) = delete;
+
+    // Uninitialised. Throws Error(no_device_memory): the text says who holds how much. Gives back first what is done, spare or evictable.
+    Bytes allocate(uint64_t bytes, const std::string& holder);
+    // Memory that the host sees at `host` and the device copies from and to at full speed; memory of the host where it has none.
+    Bytes allocate_pinned(uint64_t bytes, const std::string& holder);
+    // Memory of the host that the device computes in without a copy; null where it has none such.
+    Bytes allocate_shared(uint64_t bytes, const std::string& holder);
+    // The caller's memory itself where the device computes in it at full speed; null otherwise. It is written only where a program writes.
+    Bytes in_place(std::span<const std::byte> memory);
+    // As in_place, for whom copies nothing: throws Error(unsupported) where the device cannot.
+    Bytes import(std::span<std::byte> memory);
+
+    // Each submits and returns its point. Throws Error: device_lost, invalid, no_device_memory, unsupported; then nothing was submitted. Host
+    // memory stays the caller's and is left alone until the point is reached. `now`: returns when it is done, and throws what it came to.
+    Point upload(std::span<const std::byte> from, Storage& to, uint64_t offset = 0, bool now = false);
+    Point download(Storage& from, uint64_t offset, std::span<std::byte> to, bool now = false);
+    Point copy(Storage& from, uint64_t from_offset, Storage& to, uint64_t to_offset, uint64_t bytes);
+    Point zero(Storage& to, uint64_t offset, uint64_t bytes);
+    // Plain row-major bytes of the host become a slot's layout in `to`.
+    Point pack(const Program& program, uint32_t slot, std::span<const std::byte> plain, Storage& to, uint64_t offset = 0);
+    Point run(const Program& program, std::span<const Use> uses, Storage* workspace,
+              const std::atomic<uint32_t>* cancel = nullptr, bool now = false);
+
+    // Throws what the work came to: Error(cancelled), Error(device_lost), ... False: not reached within the time.
+    bool wait(Point point, uint64_t timeout_ns = UINT64_MAX);
+    [[nodiscard]] bool reached(Point point) noexcept;  // whatever it came to
+    void wait_written(Storage& bytes);                 // the host may read what was written last
+    void drain() noexcept;                             // every queue
+    void sweep() noexcept;                             // gives back what was let go and is done
+
+    // Called when memory is short, with the bytes wanted, until the returned handle goes; says whether it gave anything back. On any thread.
+    using Give = std::function<bool(uint64_t bytes)>;
+    [[nodiscard]] std::shared_ptr<void> on_pressure(Give give);
+
+    // Memory that all programs of the device take turns with, of at least `bytes`; null for 0. Who holds the pool keeps it.
+    struct Pool {
+        std::mutex mutex;
+        Bytes bytes;
+    };
+    [[nodiscard]] std::shared_ptr<Pool> workspace();
+    Bytes workspace_of(Pool& pool, uint64_t bytes);
+
+    [[nodiscard]] Residency& residency() noexcept { return *residency_; }
+    [[nodiscard]] std::vector<Holding> ledger() const;  // heap 0, largest first
+
+    [[nodiscard]] bool lost() const noexcept { return state_.lost(); }
+    [[nodiscard]] const std::string& name() const noexcept { return state_.info.id; }
+    [[nodiscard]] const Device& device() const noexcept { return device_; }
+    [[nodiscard]] Device::State& state() noexcept { return state_; }
+    [[nodiscard]] bool async() const noexcept { return async_; }
+    [[nodiscard]] bool in_host_memory() const noexcept { return imports_; }  // it computes in host memory at full speed
+    [[nodiscard]] uint64_t budget() const noexcept { return budget_; }
+    [[nodiscard]] uint64_t held() const noexcept { return held_; }  // heap 0, what waits to be given back included
+    [[nodiscard]] Moved moved() const noexcept;
+    [[nodiscard]] uint32_t queue_up() const noexcept { return copies_ > 0 ? queues_ : 0; }
+    // Never the uploads' queue: a download waits for its run, and the uploads of the next run would stand behind it.
+    [[nodiscard]] uint32_t queue_down() const noexcept { return copies_ > 1 ? queues_ + 1 : 0; }
+
+private:
+    friend class Storage;
+    struct Lane {
+        std::mutex mutex;
+        bp_fence* fence = nullptr;
+        uint64_t next = 0;
+    };
+    struct Let {  // let go of, and used by work up to these points
+        bp_buffer* buffer;
+        uint64_t bytes;
+        uint32_t heap;
+        std::string holder;
+        std::shared_ptr<const void> memory;
+        std::array<uint64_t, kMostQueues> until;
+    };
+    template <typename Call>
+    Point submit(uint32_t queue, std::span<const std::pair<Storage*, bool>> uses, bool now, std::string_view what,
+                 Call call);
+    Point move(bp_copy request, uint32_t queue, Storage* from, Storage* to, bool now, std::string_view what);
+    [[nodiscard]] bp_buffer* create(uint32_t heap, uint64_t bytes);
+    [[nodiscard]] bool make_room(uint64_t bytes);
+    [[nodiscard]] bool past(const Let& let) noexcept;
+    void let_go(Storage& storage) noexcept;
+    void give_back(Let& let) noexcept;
+    void account(const std::string& holder, uint64_t bytes, bool more);
+
+    Device device_;
+    Device::State& state_;
+    bool async_, imports_;
+    uint32_t queues_, copies_, pinned_heap_;
+    uint64_t budget_;
+    std::atomic<uint64_t> held_{0}, up_{0}, down_{0}, inside_{0}, runs_{0};
+    std::array<Lane, kMostQueues> lanes_;
+    std::mutex let_mutex_;
+    std::vector<Let> let_;
+    mutable std::mutex book_mutex_;  // of what follows
+    std::map<std::string, uint64_t> book_;
+    std::vector<std::weak_ptr<Give>> givers_;
+    std::weak_ptr<Pool> pool_;
+    std::unique_ptr<Residency> residency_;
+};
+
+}  // namespace backplane::plan

@@ -1,0 +1,120 @@
+#include "plan/residency.hpp"
+
+#include <algorithm>
+
+namespace backplane::plan {
+
+Residency::Interest Residency::interest(const ImageKey& key) {
+    const std::lock_guard lock(mutex_);
+    std::weak_ptr<Entry>& there = entries_[key];
+    if (Interest entry = there.lock()) return entry;
+    auto made = std::make_shared<Entry>();
+    made->key = key;
+    there = made;
+    std::erase_if(entries_, [](const auto& e) { return e.second.expired(); });
+    return made;
+}
+
+Bytes Residency::acquire(const Interest& image, const Make& make) {
+    const std::lock_guard own(image->mutex);
+    if (!image->bytes) {
+        image->bytes = make();
+        const std::lock_guard lock(mutex_);
+        if (image->bytes->heap != kOnHost) copied_ += image->bytes->bytes;
+    }
+    const std::lock_guard lock(mutex_);
+    image->used = ++clock_;
+    return image->bytes;
+}
+
+bool Residency::prefetch(const Interest& image, const Make& make, uint64_t bytes) {
+    {
+        const std::lock_guard own(image->mutex);
+        if (image->bytes) return true;
+    }
+    if (port_.budget() != 0 && port_.held() + bytes > port_.budget()) return false;
+    return acquire(image, make) != nullptr;
+}
+
+void Residency::pin(const Interest& image, const Make& make) {
+    const Bytes there = acquire(image, make);
+    const std::lock_guard own(image->mutex);
+    ++image->pins;
+    image->bytes = there;
+}
+
+void Residency::unpin(const Interest& image) noexcept {
+    const std::lock_guard own(image->mutex);
+    if (image->pins > 0) --image->pins;
+}
+
+void Residency::evict(const Interest& image) noexcept {
+    Bytes going;
+    const std::lock_guard own(image->mutex);
+    if (image->pins == 0 && image->bytes.use_count() == 1) going = std::move(image->bytes);
+}
+
+bool Residency::give(uint64_t bytes) {
+    std::vector<Interest> all;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const auto& [key, entry] : entries_)
+            if (Interest there = entry.lock()) all.push_back(std::move(there));
+        std::sort(all.begin(), all.end(), [](const Interest& a, const Interest& b) { return a->used < b->used; });
+    }
+    uint64_t given = 0;
+    for (const Interest& image : all) {
+        if (given >= bytes) break;
+        // One that is being copied just now is in use.
+        const std::unique_lock own(image->mutex, std::try_to_lock);
+        if (!own || image->pins > 0 || image->bytes.use_count() != 1 || image->bytes->heap != 0) continue;
+        given += image->bytes->bytes;
+        image->bytes.reset();
+    }
+    return given > 0;
+}
+
+uint64_t Residency::bytes() const {
+    const std::lock_guard lock(mutex_);
+    uint64_t sum = 0;
+    for (const auto& [key, entry] : entries_)
+        if (const Interest there = entry.lock(); there && there->bytes && there->bytes->heap == 0)
+            sum += there->bytes->bytes;
+    return sum;
+}
+
+uint64_t Residency::copied() const {
+    const std::lock_guard lock(mutex_);
+    return copied_;
+}
+
+namespace {
+
+uint64_t in_place_of_ring(uint64_t bytes) { return (bytes + Ring::kAlignment - 1) / Ring::kAlignment * Ring::kAlignment; }
+
+}  // namespace
+
+Ring::Ring(Port& port, uint32_t places, uint64_t bytes_each, const std::string& holder)
+    : port_(port), bytes_each_(bytes_each) {
+    for (uint32_t i = 0; i < std::max(places, 1U); ++i) places_.push_back(port.allocate(bytes_each, holder));
+}
+
+uint64_t Ring::place_of(std::span<const uint64_t> images) {
+    uint64_t sum = 0;
+    for (const uint64_t bytes : images) sum += in_place_of_ring(bytes);
+    return sum;
+}
+
+const Bytes& Ring::fetch(std::span<const std::span<const std::byte>> images, std::vector<uint64_t>& offsets) {
+    const Bytes& place = places_[next_++ % places_.size()];
+    offsets.clear();
+    uint64_t at = 0;
+    for (const std::span<const std::byte> image : images) {
+        offsets.push_back(at);
+        port_.upload(image, *place, at);
+        at += in_place_of_ring(image.size());
+    }
+    return place;
+}
+
+}  // namespace backplane::plan

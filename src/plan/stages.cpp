@@ -1,0 +1,200 @@
+// Executor: what is done for one submit.
+#include <algorithm>
+#include <cstring>
+
+#include "plan/executor.hpp"
+#include "plan/flight.hpp"
+
+namespace backplane::plan {
+
+namespace {
+
+bool has_place(const Place& place, const std::vector<std::shared_ptr<Port>>& ports) {
+    if (place.on_host) return true;
+    for (size_t p = 0; p < ports.size(); ++p)
+        if (place.on[p].valid && !ports[p]->lost()) return true;
+    return false;
+}
+
+bool hands_over(Code code) { return code == Code::device_lost || code == Code::no_device_memory; }
+
+}  // namespace
+
+void Executor::place_given(Flight& flight) {
+    for (const Given& given : flight.given) {
+        Place& place = flight.frame->places[given.value];
+        if (!given.device.bytes) {
+            place.host = given.host;
+            place.on_host = true;
+            continue;
+        }
+        bool here = false;
+        for (size_t p = 0; p < ports_.size(); ++p) {
+            if (ports_[p] != given.device.bytes->port) continue;
+            Place::Here& there = place.on[p];
+            there.at = given.device.bytes.get();
+            there.offset = given.device.offset;
+            there.foreign = given.device.bytes;
+            there.valid = here = true;
+        }
+        if (here) continue;
+        place.kept.resize(plan_.values[given.value].bytes);
+        given.device.bytes->port->download(*given.device.bytes, given.device.offset, place.kept, true);
+        flight.moved += place.kept.size();
+        place.host = place.kept;
+        place.on_host = true;
+    }
+}
+
+// Backwards from what is wanted: a stage runs when a value it makes is needed and is nowhere, or when it changes a state.
+std::vector<bool> Executor::to_run(const Flight& flight) const {
+    std::vector<bool> runs(plan_.stages.size(), false);
+    std::vector<bool> needed(plan_.values.size(), false);
+    for (const Wanted& wanted : flight.wanted) needed[wanted.value] = true;
+    for (const Plan::Carried& carried : plan_.carried) needed[carried.value] = true;
+    for (size_t s = plan_.stages.size(); s-- > 0;) {
+        const Stage& stage = plan_.stages[s];
+        bool run = false;
+        for (const SlotUse& use : stage.uses) {
+            if (!use.written) continue;
+            run |= plan_.values[use.value].kind == Kind::state
+                       ? !flight.ran[s]
+                       : needed[use.value] && !has_place(flight.frame->places[use.value], ports_);
+        }
+        runs[s] = run;
+        if (!run) continue;
+        for (const SlotUse& use : stage.uses)
+            if (!use.written) needed[use.value] = true;
+    }
+    return runs;
+}
+
+void Executor::execute(Flight& flight) {
+    if (flight.ran.empty()) {
+        flight.ran.assign(plan_.stages.size(), false);
+        place_given(flight);
+    }
+    for (bool again = true; again;) {
+        again = false;
+        flight.later.clear();
+        flight.results.clear();
+        const std::vector<bool> runs = to_run(flight);
+        for (uint32_t s = 0; s < plan_.stages.size() && !again; ++s)
+            if (runs[s]) again = !run_stage(flight, s);
+        if (again) continue;
+        try {
+            finish(flight);
+        } catch (const Error& error) {
+            if (!hands_over(error.code())) throw;
+            const auto last = static_cast<uint32_t>(plan_.stages.size() - 1);
+            hand_over(flight, last, port_now(last), error);
+            again = true;
+        }
+    }
+    carry(flight);
+}
+
+bool Executor::run_stage(Flight& flight, uint32_t stage) {
+    const uint32_t port = port_now(stage);
+    try {
+        run_on(flight, stage, port);
+        return true;
+    } catch (const Error& error) {
+        if (!hands_over(error.code())) throw;
+        hand_over(flight, stage, port, error);
+        return false;
+    }
+}
+
+void Executor::run_on(Flight& flight, uint32_t stage, uint32_t port) {
+    Port& device = *ports_[port];
+    if (flight.cancel != nullptr && *flight.cancel != 0) throw Error(Code::cancelled, "the run was cancelled");
+    Bound& made = bound(stage, port);
+    Bytes place;  // of the ring
+    if (!made.streamed.empty()) fetch(made, stage, port, place);
+    for (const uint32_t i : made.changing) {
+        const Bound::Slot& slot = made.slots[i];
+        if (slot.kind == Kind::state) {
+            state_on(made, i, port, made.uses[i]);
+        } else if (slot.written) {
+            room(flight, slot.value, port, made.uses[i]);
+        } else {
+            bring(flight, made, i, port, made.uses[i]);
+        }
+    }
+    Bytes workspace;
+    if (const uint64_t wanted = made.program->facts().workspace_bytes; wanted > 0) {
+        if (!pools_[port]) pools_[port] = device.workspace();
+        workspace = device.workspace_of(*pools_[port], wanted);
+    }
+    const Point point =
+        device.run(*made.program, made.uses, workspace.get(), flight.cancel, flight.now && device.in_host_memory());
+    if (point.value != 0) flight.ends.push_back({port, stage, point});
+    for (const uint32_t i : made.changing) {
+        const Bound::Slot& slot = made.slots[i];
+        if (!slot.written) continue;
+        if (slot.kind == Kind::state) {
+            states_[slot.value].written = true;
+            continue;
+        }
+        Place& written = flight.frame->places[slot.value];
+        written.on_host = false;
+        for (Place::Here& here : written.on) here.valid = false;
+        written.on[port].valid = true;
+    }
+    flight.ran[stage] = true;
+}
+
+void Executor::finish(Flight& flight) {
+    for (const Wanted& wanted : flight.wanted) hand_out(flight, wanted);
+}
+
+void Executor::hand_out(Flight& flight, const Wanted& wanted) {
+    Place& place = flight.frame->places[wanted.value];
+    const uint64_t bytes = plan_.values[wanted.value].bytes;
+    const auto last = static_cast<uint32_t>(plan_.stages.size() - 1);
+    for (uint32_t p = 0; p < ports_.size(); ++p) {
+        const Place::Here& here = place.on[p];
+        if (!here.valid || ports_[p]->lost()) continue;
+        if (!wanted.host.empty()) {
+            if (here.at->host == wanted.host.data()) return;  // the device wrote it there
+            if (here.at->host != nullptr) {
+                flight.later.push_back({here.at, here.offset, wanted.host});
+            } else {
+                const Point point = ports_[p]->download(*here.at, here.offset, wanted.host);
+                flight.moved += wanted.host.size();
+                if (point.value != 0) flight.ends.push_back({p, last, point});
+            }
+        } else if (!wanted.device.bytes) {
+            flight.results.emplace_back(wanted.value, Located{here.foreign ? here.foreign : here.own, here.offset});
+        } else if (here.at != wanted.device.bytes.get() || here.offset != wanted.device.offset) {
+            const std::shared_ptr<Port>& target = wanted.device.bytes->port;
+            if (target == ports_[p]) {
+                const Point point = target->copy(*here.at, here.offset, *wanted.device.bytes, wanted.device.offset, bytes);
+                if (point.value != 0) flight.ends.push_back({p, last, point});
+            } else {
+                to_host(flight, wanted.value);
+                target->upload(place.host, *wanted.device.bytes, wanted.device.offset, true);
+                flight.moved += bytes;
+            }
+        }
+        return;
+    }
+}
+
+// A state that several stages share is a value like others within a run; at its end the new value takes the old one's place.
+void Executor::carry(Flight& flight) {
+    for (const Plan::Carried& carried : plan_.carried) {
+        Place& place = flight.frame->places[carried.value];
+        for (Place::Here& here : place.on) {
+            if (!here.valid) continue;
+            StateHold& hold = states_[carried.state];
+            hold.at = {here.foreign ? here.foreign : here.own, here.offset};
+            hold.written = true;
+            here.own.reset();
+            break;
+        }
+    }
+}
+
+}  // namespace backplane::plan

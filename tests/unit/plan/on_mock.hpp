@@ -1,0 +1,60 @@
+// What the tests of the plan layer share: ports on mock devices, and closures as stages.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plan/executor.hpp"
+#include "support/mock_module/mock_device.hpp"
+
+namespace backplane::plan::test {
+
+template <typename T>
+std::span<const std::byte> in(const std::vector<T>& values) {
+    return std::as_bytes(std::span(values));
+}
+template <typename T>
+std::span<std::byte> out(std::vector<T>& values) {
+    return std::as_writable_bytes(std::span(values));
+}
+
+inline std::shared_ptr<Port> port_on(mock::Device& device) {
+    return std::make_shared<Port>(device.handle(),
+                                  Port::Shape{device.options.queues, device.options.copy_queues, 1, device.options.budget});
+}
+
+// A closure as the program of a stage.
+inline std::shared_ptr<const Program> program_on(const std::shared_ptr<Port>& port, mock::Device& device,
+                                                 mock::ProgramOptions options, mock::Body body) {
+    return std::make_shared<const Program>(port, mock::program(device, std::move(options), std::move(body)), 64);
+}
+
+// A weight that lies in host memory.
+inline Image image_of(Port& port, uint64_t content, std::span<const std::byte> host) {
+    Image image;
+    image.interest = port.residency().interest({nullptr, content, {}, 0, host.size()});
+    image.make = [&port, host] {
+        Bytes bytes = port.allocate(host.size(), "net: weights");
+        port.upload(host, *bytes);
+        return bytes;
+    };
+    image.host = [host] { return host; };
+    return image;
+}
+
+template <typename Call>
+Code code_of(Call&& call, std::string* text = nullptr) {
+    try {
+        call();
+    } catch (const Error& error) {
+        if (text != nullptr) *text = error.what();
+        return error.code();
+    }
+    return Code::ok;
+}
+
+}  // namespace backplane::plan::test
