@@ -44,13 +44,13 @@ void take_bias(PlanNodes& plan) {
 }
 
 PostOp function_post(const Node& node) {
-    constexpr double infinity = std::numeric_limits<double>::infinity();
     PostOp post{PostOp::unary, node.op, 0, 0, kNone};
-    if (node.op == BP_OP_leaky_relu) post.a = node.number(BP_ATTR_alpha, 0.01);
-    if (node.op == BP_OP_gelu) post.a = static_cast<float>(node.integer(BP_ATTR_approximate, 0));
+    if (node.op == BP_OP_leaky_relu) post.a = static_cast<float>(node.as<backplane::ops::LeakyReluAttributes>().alpha);
+    if (node.op == BP_OP_gelu) post.a = node.as<backplane::ops::GeluAttributes>().approximate ? 1.0F : 0.0F;
     if (node.op == BP_OP_clip) {
-        post.a = node.number(BP_ATTR_least, -infinity);
-        post.b = node.number(BP_ATTR_most, infinity);
+        const auto bounds = node.as<backplane::ops::ClipAttributes>();
+        post.a = static_cast<float>(bounds.least);
+        post.b = static_cast<float>(bounds.most);
     }
     return post;
 }

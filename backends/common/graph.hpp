@@ -42,9 +42,6 @@ struct Node {
     [[nodiscard]] A as() const {
         return backplane::ops::attributes_of<A>(*backplane::ops::find(op), attributes);
     }
-    [[nodiscard]] int64_t integer(uint32_t id, int64_t otherwise) const;
-    [[nodiscard]] float number(uint32_t id, double otherwise) const;
-    [[nodiscard]] std::vector<int64_t> list(uint32_t id, std::vector<int64_t> otherwise = {}) const;
     [[nodiscard]] ValueId input(size_t k) const { return k < inputs.size() ? inputs[k] : kNone; }
     // "Conv 'block/3' (node 17)"
     [[nodiscard]] std::string text() const;

@@ -9,8 +9,9 @@ std::vector<int64_t> strides_of(const std::vector<int64_t>& dim) {
 }
 
 StridedView sliced(const Node& node, std::vector<int64_t> strides) {
-    const std::vector<int64_t> starts = node.list(BP_ATTR_starts);
-    const std::vector<int64_t> steps = node.list(BP_ATTR_steps);
+    const auto slice = node.as<backplane::ops::SliceAttributes>();
+    const backplane::ops::List& starts = slice.starts.value;
+    const backplane::ops::List& steps = slice.steps;
     int64_t offset = 0;
     for (size_t d = 0; d < strides.size(); ++d) {
         if (d < starts.size()) offset += starts[d] * strides[d];
@@ -20,7 +21,7 @@ StridedView sliced(const Node& node, std::vector<int64_t> strides) {
 }
 
 std::vector<size_t> transpose_order(const Node& node, size_t rank) {
-    const std::vector<int64_t> perm = node.list(BP_ATTR_perm);
+    const backplane::ops::List perm = node.as<backplane::ops::TransposeAttributes>().perm;
     std::vector<size_t> order;
     for (size_t d = 0; d < rank; ++d) order.push_back(d < perm.size() ? static_cast<size_t>(perm[d]) : rank - 1 - d);
     return order;
@@ -34,9 +35,10 @@ StridedView transposed(const Node& node, const std::vector<int64_t>& strides) {
 
 StridedCopy depth_to_space(const Node& node, const std::vector<int64_t>& dim, const std::vector<int64_t>& x,
                            const std::vector<int64_t>& y) {
-    const int64_t b = node.integer(BP_ATTR_blocksize, 1);
+    const auto how = node.as<backplane::ops::DepthToSpaceAttributes>();
+    const int64_t b = how.blocksize;
     const int64_t channels = dim[1] / (b * b);
-    const bool crd = node.integer(BP_ATTR_mode, BP_DTS_DCR) == BP_DTS_CRD;
+    const bool crd = how.mode == backplane::ops::DepthMode::crd;
     const int64_t of_channel = crd ? b * b : 1;
     const int64_t of_row = crd ? b : b * channels;
     const int64_t of_column = crd ? 1 : channels;

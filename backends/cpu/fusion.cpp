@@ -26,8 +26,8 @@ std::optional<PostOp> post_of(const Plan& plan, const Node& before, const Node& 
 // Operands of a concatenation over channels that may stand in its place.
 bool flatten(const Plan& plan, ValueId id, std::vector<ValueId>& out, int depth = 0) {
     const uint32_t maker = plan.producer(id);
-    const bool concat =
-        maker != kNone && plan.nodes[maker].op == BP_OP_concat && plan.nodes[maker].integer(BP_ATTR_axis, 0) == 1;
+    const bool concat = maker != kNone && plan.nodes[maker].op == BP_OP_concat &&
+                        plan.nodes[maker].as<backplane::ops::ConcatAttributes>().axis.value == 1;
     if (!concat || depth > 16) {
         out.push_back(id);
         return concat;
@@ -38,7 +38,7 @@ bool flatten(const Plan& plan, ValueId id, std::vector<ValueId>& out, int depth 
 
 void read_segments(Plan& plan) {
     for (Node& node : plan.nodes) {
-        if (node.op != BP_OP_conv || node.integer(BP_ATTR_group, 1) != 1) continue;
+        if (node.op != BP_OP_conv || node.as<backplane::ops::ConvAttributes>().group != 1) continue;
         std::vector<ValueId> segments;
         flatten(plan, node.inputs[0], segments);
         if (segments.size() < 2 || segments.size() > kMostSegments) continue;

@@ -37,7 +37,7 @@ void check_types(const sdk::GraphView& view, const Node& node) {
         require(dtype(node.inputs[1]) == BP_I32 || dtype(node.inputs[1]) == BP_I64, BP_WHY_DTYPE,
                 "its indices are neither i32 nor i64");
     if (node.op == BP_OP_matmul)
-        require(!is_block(dtype(node.inputs[1])) || node.integer(BP_ATTR_transpose_b, 0) != 0, BP_WHY_SHAPE,
+        require(!is_block(dtype(node.inputs[1])) || node.as<backplane::ops::MatMulAttributes>().transpose_b, BP_WHY_SHAPE,
                 "blocks must run along the inner dimension");
     if (node.op == BP_OP_matmul || node.op == BP_OP_conv || node.op == BP_OP_gather) return;
     for (const uint32_t in : node.inputs)

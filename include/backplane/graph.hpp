@@ -3,8 +3,8 @@
 //   Graph g;
 //   TensorId x = g.input("x", DType::f32, {1, 3, 128, 128});
 //   TensorId w = g.weight("w", DType::f32, {64, 3, 3, 3});
-//   TensorId y = g.add(Op::conv, {x, w}, {{Attr::pads, {1, 1, 1, 1}}});
-//   g.output(g.add(Op::relu, {y}), "y");
+//   TensorId y = ops::conv(g, x, w, {.pads = {1, 1, 1, 1}});        // backplane/ops.hpp: a typed builder for each op
+//   g.output(ops::relu(g, y), "y");
 //
 // Every op checks its inputs when it is added: a wrong shape is an Error(Code::invalid) that names the op and the shapes.
 // A Graph is a value; const members may be called from many threads.

@@ -6,7 +6,7 @@
 //   const TensorId r = ops::relu(graph, y);
 //
 // Operands come in the order of the table; optional ones may be left out at the end, or are no_tensor. Attributes are the op's own
-// structure; they may be left out where all have defaults. Each builder throws Error(invalid) that names the op and the shapes, as
+// structure; they may be left out where all have defaults. A name for messages may follow them. Each builder throws Error(invalid) that names the op and the shapes, as
 // Graph::add does, which importers use that know ops by number only. Threads: as the Graph's.
 #pragma once
 
@@ -44,34 +44,38 @@ struct Builder {
     static constexpr bool needs = op.needs_attributes();
 
     // NOLINTBEGIN(readability-named-parameter)
-    TensorId operator()(Graph& g, TensorId x, const A& attributes) const requires(takes(1)) {
-        return add(g, {x}, attributes);
+    TensorId operator()(Graph& g, TensorId x, const A& attributes, std::string name = {}) const requires(takes(1)) {
+        return add(g, {x}, attributes, std::move(name));
     }
-    TensorId operator()(Graph& g, TensorId x) const requires(takes(1) && !needs) { return add(g, {x}, {}); }
-    TensorId operator()(Graph& g, TensorId a, TensorId b, const A& attributes) const requires(takes(2)) {
-        return add(g, {a, b}, attributes);
+    TensorId operator()(Graph& g, TensorId x) const requires(takes(1) && !needs) { return add(g, {x}, {}, {}); }
+    TensorId operator()(Graph& g, TensorId a, TensorId b, const A& attributes, std::string name = {}) const
+        requires(takes(2)) {
+        return add(g, {a, b}, attributes, std::move(name));
     }
-    TensorId operator()(Graph& g, TensorId a, TensorId b) const requires(takes(2) && !needs) { return add(g, {a, b}, {}); }
-    TensorId operator()(Graph& g, TensorId a, TensorId b, TensorId c, const A& attributes) const requires(takes(3)) {
-        return add(g, {a, b, c}, attributes);
+    TensorId operator()(Graph& g, TensorId a, TensorId b) const requires(takes(2) && !needs) {
+        return add(g, {a, b}, {}, {});
+    }
+    TensorId operator()(Graph& g, TensorId a, TensorId b, TensorId c, const A& attributes, std::string name = {}) const
+        requires(takes(3)) {
+        return add(g, {a, b, c}, attributes, std::move(name));
     }
     TensorId operator()(Graph& g, TensorId a, TensorId b, TensorId c) const requires(takes(3) && !needs) {
-        return add(g, {a, b, c}, {});
+        return add(g, {a, b, c}, {}, {});
     }
     // Any number of operands, and ops of more than three.
-    TensorId operator()(Graph& g, std::initializer_list<TensorId> all, const A& attributes) const
+    TensorId operator()(Graph& g, std::initializer_list<TensorId> all, const A& attributes, std::string name = {}) const
         requires(op.any_inputs || op.inputs.size() > 3) {
-        return add(g, all, attributes);
+        return add(g, all, attributes, std::move(name));
     }
-    TensorId operator()(Graph& g, std::span<const TensorId> all, const A& attributes) const
+    TensorId operator()(Graph& g, std::span<const TensorId> all, const A& attributes, std::string name = {}) const
         requires(op.any_inputs || op.inputs.size() > 3) {
-        return g.add(static_cast<Op>(op.id), all, attributes_to_add(op, attributes));
+        return g.add(static_cast<Op>(op.id), all, attributes_to_add(op, attributes), std::move(name));
     }
     // NOLINTEND(readability-named-parameter)
 
 private:
-    static TensorId add(Graph& g, std::initializer_list<TensorId> inputs, const A& attributes) {
-        return g.add(static_cast<Op>(op.id), inputs, attributes_to_add(op, attributes));
+    static TensorId add(Graph& g, std::initializer_list<TensorId> inputs, const A& attributes, std::string name) {
+        return g.add(static_cast<Op>(op.id), inputs, attributes_to_add(op, attributes), std::move(name));
     }
 };
 

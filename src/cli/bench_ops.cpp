@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 
+#include "backplane/ops.hpp"
 #include "cli/bench_run.hpp"
 #include "cli/cli.hpp"
 
@@ -33,7 +34,7 @@ Case conv(int64_t in, int64_t out, int64_t kernel, int64_t size, int64_t group =
         const TensorId x = g.input("x", DType::f32, {1, in, size, size});
         const TensorId w = g.weight("w", DType::f32, {out, in / group, kernel, kernel});
         const int64_t p = kernel / 2;
-        g.output(g.add(Op::conv, {x, w}, {{Attr::pads, {p, p, p, p}}, {Attr::group, group}}), "y");
+        g.output(ops::conv(g, x, w, {.pads = {p, p, p, p}, .group = group}), "y");
         return g;
     };
     return c;
@@ -50,7 +51,7 @@ Case matmul(DType weight, int64_t m, int64_t n, int64_t k) {
         Graph g;
         const TensorId x = g.input("x", DType::f32, {m, k});
         const TensorId w = g.weight("w", weight, {n, k});
-        g.output(g.add(Op::matmul, {x, w}, {{Attr::transpose_b, 1}}), "y");
+        g.output(ops::matmul(g, x, w, {.transpose_b = true}), "y");
         return g;
     };
     return c;

@@ -32,7 +32,7 @@ bool stand_together(const Plan& plan, const Node& node, ValueId* root, uint64_t*
 
 void share_concatenated(Plan& plan, const Node& node) {
     const ValueId out = node.output;
-    const auto axis = static_cast<size_t>(node.integer(BP_ATTR_axis, 0));
+    const auto axis = static_cast<size_t>(node.as<backplane::ops::ConcatAttributes>().axis.value);
     for (size_t d = 0; d < axis; ++d)
         if (plan[out].dim[d] != 1) return;
     ValueId root = kNone;

@@ -41,10 +41,8 @@ Geometry geometry_of(const Lowering& to, const Node& node) {
     const Value& x = to[node.inputs[0]];
     const Value& w = to[node.inputs[1]];
     const Value& y = to[node.output];
-    const auto strides = node.list(BP_ATTR_strides, {1, 1});
-    const auto pads = node.list(BP_ATTR_pads, {0, 0, 0, 0});
-    const auto dilations = node.list(BP_ATTR_dilations, {1, 1});
-    g.groups = node.integer(BP_ATTR_group, 1);
+    const auto [strides, pads, dilations, group] = node.as<backplane::ops::ConvAttributes>();
+    g.groups = group;
     g.batch = x.dim[0];
     g.weight_dtype = w.dtype;
     ConvTask& t = g.task;

@@ -16,10 +16,12 @@ struct UnaryAttributes {
 };
 
 UnaryAttributes attributes_of(const Node& node) {
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    if (node.op == BP_OP_leaky_relu) return {node.number(BP_ATTR_alpha, 0.01), 0};
-    if (node.op == BP_OP_clip) return {node.number(BP_ATTR_least, -infinity), node.number(BP_ATTR_most, infinity)};
-    if (node.op == BP_OP_gelu) return {static_cast<float>(node.integer(BP_ATTR_approximate, 0)), 0};
+    if (node.op == BP_OP_leaky_relu) return {static_cast<float>(node.as<backplane::ops::LeakyReluAttributes>().alpha), 0};
+    if (node.op == BP_OP_clip) {
+        const auto bounds = node.as<backplane::ops::ClipAttributes>();
+        return {static_cast<float>(bounds.least), static_cast<float>(bounds.most)};
+    }
+    if (node.op == BP_OP_gelu) return {node.as<backplane::ops::GeluAttributes>().approximate ? 1.0F : 0.0F, 0};
     return {};
 }
 

@@ -25,7 +25,7 @@ void lower(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
     const ValueId indices = node.inputs[1];
     const ValueId out = node.output;
-    const auto axis = static_cast<size_t>(node.integer(BP_ATTR_axis, 0));
+    const auto axis = static_cast<size_t>(node.as<backplane::ops::GatherAttributes>().axis);
     const std::vector<int64_t>& dim = to[in].dim;
     int64_t outer = 1;
     int64_t inner = 1;

@@ -15,7 +15,7 @@ Verdict check(const Plan& plan, const Node& node) {
     if (a.dim.size() < 2 || b.dim.size() < 2) return {BP_WHY_SHAPE, node.text() + ": operands of rank below 2"};
     if (!can_decode(b.dtype)) return {BP_WHY_DTYPE, node.text() + " is not done for a right-hand side " + b.text()};
     const bool blocks = b.dtype == BP_Q8_0 || b.dtype == BP_Q4_0;
-    if (blocks && node.integer(BP_ATTR_transpose_b, 0) == 0)
+    if (blocks && !node.as<backplane::ops::MatMulAttributes>().transpose_b)
         return {BP_WHY_ATTRIBUTE, node.text() + ": a right-hand side in blocks needs transpose_b"};
     return {};
 }
@@ -75,8 +75,9 @@ Product product_of(const Lowering& to, const Node& node) {
     const Value& b = to[node.inputs[1]];
     const std::vector<int64_t>& out = to[node.output].dim;
     Product p;
-    p.transpose_a = node.integer(BP_ATTR_transpose_a, 0) != 0;
-    p.transpose_b = node.integer(BP_ATTR_transpose_b, 0) != 0;
+    const auto how = node.as<backplane::ops::MatMulAttributes>();
+    p.transpose_a = how.transpose_a;
+    p.transpose_b = how.transpose_b;
     p.rows = out[out.size() - 2];
     p.columns = out.back();
     p.depth = a.dim[a.dim.size() - (p.transpose_a ? 2 : 1)];

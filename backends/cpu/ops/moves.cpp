@@ -7,7 +7,7 @@ namespace backplane::cpu::ops::moves {
 namespace {
 
 void lower_concat(Lowering& to, const Node& node) {
-    const auto axis = static_cast<size_t>(node.integer(BP_ATTR_axis, 0));
+    const auto axis = static_cast<size_t>(node.as<backplane::ops::ConcatAttributes>().axis.value);
     const std::vector<int64_t> strides = strides_of(to[node.output]);
     int64_t at = 0;
     for (const ValueId in : node.inputs) {

@@ -21,11 +21,12 @@ void lower_rows(Lowering& to, const Node& node) {
     const ValueId scale = node.input(1);
     const bool centred = node.op == BP_OP_layer_norm;
     const ValueId bias = centred ? node.input(2) : kNone;
-    const float epsilon = node.number(BP_ATTR_epsilon, 1e-5);
+    const auto how = node.as<backplane::ops::RowNormAttributes>();
+    const auto epsilon = static_cast<float>(how.epsilon);
     const int64_t total = to[in].elements();
     if (total == 0) return;
     int64_t n = 1;
-    for (auto d = static_cast<size_t>(node.integer(BP_ATTR_axis, 0)); d < to[in].dim.size(); ++d) n *= to[in].dim[d];
+    for (auto d = static_cast<size_t>(how.axis); d < to[in].dim.size(); ++d) n *= to[in].dim[d];
     to.step(step_label(to, node), {in, scale, bias}, {out},
             [=, reduce = to.kernels.reduce, kernels = to.kernels.normalize](const Run& run) {
                 const float* from = run.at<float>(in);
@@ -97,7 +98,7 @@ void lower_batch_norm(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
     const ValueId out = node.output;
     const std::vector<ValueId> parameters(node.inputs.begin() + 1, node.inputs.begin() + 5);
-    const auto epsilon = static_cast<double>(node.number(BP_ATTR_epsilon, 1e-5));
+    const auto epsilon = static_cast<double>(static_cast<float>(node.as<backplane::ops::BatchNormAttributes>().epsilon));
     const Maps maps = maps_of(to[in]);
     if (to[in].elements() == 0) return;
     const ValueId scratch = to.scratch(static_cast<uint64_t>(maps.channels) * sizeof(float));
@@ -171,9 +172,10 @@ void lower_group_norm(Lowering& to, const Node& node) {
     const ValueId out = node.output;
     const ValueId scale = node.input(1);
     const ValueId bias = node.input(2);
-    const auto epsilon = static_cast<double>(node.number(BP_ATTR_epsilon, 1e-5));
+    const auto how = node.as<backplane::ops::GroupNormAttributes>();
+    const auto epsilon = static_cast<double>(static_cast<float>(how.epsilon));
     if (to[in].elements() == 0) return;
-    const GroupSums sums{maps_of(to[in]), node.integer(BP_ATTR_groups, 1), to.kernels.reduce};
+    const GroupSums sums{maps_of(to[in]), how.groups, to.kernels.reduce};
     const int64_t cells = sums.maps.batch * sums.maps.channels;
     const ValueId partials = to.scratch(static_cast<uint64_t>(sums.partials()) * sizeof(double));
     const ValueId statistics = to.scratch(static_cast<uint64_t>(3 * cells) * sizeof(float));
@@ -210,7 +212,8 @@ void lower_group_norm(Lowering& to, const Node& node) {
 Verdict check_rows(const Plan& plan, const Node& node) {
     const Value& x = plan[node.inputs[0]];
     int64_t n = 1;
-    for (auto d = static_cast<size_t>(node.integer(BP_ATTR_axis, 0)); d < x.dim.size(); ++d) n *= x.dim[d];
+    for (auto d = static_cast<size_t>(node.as<backplane::ops::RowNormAttributes>().axis); d < x.dim.size(); ++d)
+        n *= x.dim[d];
     for (size_t k = 1; k < node.inputs.size(); ++k)
         if (node.inputs[k] != kNone && plan[node.inputs[k]].elements() != n)
             return {BP_WHY_SHAPE,
@@ -219,7 +222,7 @@ Verdict check_rows(const Plan& plan, const Node& node) {
 }
 
 Verdict check_groups(const Plan& plan, const Node& node) {
-    const int64_t groups = node.integer(BP_ATTR_groups, 1);
+    const int64_t groups = node.as<backplane::ops::GroupNormAttributes>().groups;
     if (plan[node.inputs[0]].dim.size() < 2 || groups < 1 || plan[node.inputs[0]].dim[1] % groups != 0)
         return {BP_WHY_SHAPE, node.text() + " cannot divide the channels of " + plan[node.inputs[0]].text()};
     return {};

@@ -118,7 +118,7 @@ void add_reduction(Lowering& to, const std::string& label, ValueId in, ValueId o
 void lower(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
     const ValueId out = node.output;
-    const auto axes = node.list(BP_ATTR_axes);
+    const backplane::ops::List axes = node.as<backplane::ops::ReduceAttributes>().axes;
     std::vector<bool> is_reduced(to[in].dim.size(), axes.empty());
     int64_t count = 1;
     for (const int64_t axis : axes) is_reduced[static_cast<size_t>(axis)] = true;

@@ -125,7 +125,8 @@ void lower(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
     const ValueId out = node.output;
     if (to[out].elements() == 0) return;
-    if (node.integer(BP_ATTR_mode, BP_RESIZE_NEAREST) == BP_RESIZE_NEAREST) return add_nearest(to, node, in, out);
+    if (node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::nearest)
+        return add_nearest(to, node, in, out);
     if (to[in].dtype == BP_F32) return add_linear(to, node, in, out);
     const ValueId wide_in = to.plan.temporary(BP_F32, to[in].dim);
     const ValueId wide_out = to.plan.temporary(BP_F32, to[out].dim);
@@ -138,7 +139,7 @@ Verdict check(const Plan& plan, const Node& node) {
     const Value& in = plan[node.inputs[0]];
     if (std::max(in.dim[2], in.dim[3]) > INT32_MAX)
         return {BP_WHY_SHAPE, node.text() + " takes no map as large as " + in.text()};
-    const bool linear = node.integer(BP_ATTR_mode, BP_RESIZE_NEAREST) == BP_RESIZE_LINEAR;
+    const bool linear = node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::linear;
     if (linear && in.dtype != BP_F32 && in.dtype != BP_F16 && in.dtype != BP_BF16)
         return {BP_WHY_DTYPE, node.text() + " interpolates floats, not " + in.text()};
     return same_plain_types(plan, node);

@@ -14,7 +14,7 @@ void lower(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
     const ValueId out = node.output;
     if (to[out].elements() == 0) return;
-    const auto axis = static_cast<size_t>(node.integer(BP_ATTR_axis, 0));
+    const auto axis = static_cast<size_t>(node.as<backplane::ops::SoftmaxAttributes>().axis);
     std::vector<int64_t> others = to[in].dim;
     std::vector<int64_t> strides = strides_of(to[in]);
     const int64_t n = others[axis];

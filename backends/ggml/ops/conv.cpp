@@ -20,9 +20,7 @@ struct Window {
 
 Window window_of(const Node& node) {
     Window w;
-    const Shape strides = node.list(BP_ATTR_strides, {1, 1});
-    const Shape dilations = node.list(BP_ATTR_dilations, {1, 1});
-    const Shape pads = node.list(BP_ATTR_pads, {0, 0, 0, 0});
+    const auto [strides, pads, dilations, group] = node.as<backplane::ops::ConvAttributes>();
     for (size_t i = 0; i < 2; ++i) {
         w.strides[i] = static_cast<int>(strides[i]);
         w.dilations[i] = static_cast<int>(dilations[i]);
@@ -107,7 +105,7 @@ void lower_conv(Lowering& l, const Node& node) {
     Window w = window_of(node);
     Tensor* kernel = l.shaped(l.float_input(node, 1), k);
     Tensor* x = padded(l, l.shaped(l.float_input(node, 0), s), s, w);
-    const int64_t groups = node.integer(BP_ATTR_group, 1);
+    const int64_t groups = node.as<backplane::ops::ConvAttributes>().group;
     Tensor* y = nullptr;
     if (groups == 1) {
         y = one_group(l, kernel, x, w, o[0] * o[2] * o[3]);

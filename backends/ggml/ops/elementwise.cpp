@@ -58,8 +58,9 @@ Tensor* gelu_tanh(Lowering& l, Tensor* x) {
 }
 
 Tensor* clip(Lowering& l, const Node& node, Tensor* x) {
-    const auto most = node.number(BP_ATTR_most, kInfinity);
-    const auto least = std::min(node.number(BP_ATTR_least, -kInfinity), most);
+    const auto bounds = node.as<backplane::ops::ClipAttributes>();
+    const auto most = static_cast<float>(bounds.most);
+    const auto least = std::min(static_cast<float>(bounds.least), most);
     return with_nan(l, clamp(l, x, least, most), x);
 }
 
@@ -76,10 +77,11 @@ Tensor* function(Lowering& l, const Node& node, Tensor* x) {
         case BP_OP_sin: return g.sin(c, x);
         case BP_OP_cos: return g.cos(c, x);
         case BP_OP_relu: return relu(l, x);
-        case BP_OP_leaky_relu: return leaky_relu(l, x, node.number(BP_ATTR_alpha, 0.01));
+        case BP_OP_leaky_relu:
+            return leaky_relu(l, x, static_cast<float>(node.as<backplane::ops::LeakyReluAttributes>().alpha));
         case BP_OP_sigmoid: return g.sigmoid(c, x);
         case BP_OP_tanh: return g.tanh(c, x);
-        case BP_OP_gelu: return node.integer(BP_ATTR_approximate, 0) == 0 ? gelu(l, x) : gelu_tanh(l, x);
+        case BP_OP_gelu: return node.as<backplane::ops::GeluAttributes>().approximate ? gelu_tanh(l, x) : gelu(l, x);
         case BP_OP_silu: return g.silu(c, x);
         case BP_OP_softplus: return g.softplus(c, x);
         case BP_OP_clip: return clip(l, node, x);

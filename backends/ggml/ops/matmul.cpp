@@ -33,8 +33,8 @@ void lower_matmul(Lowering& l, const Node& node) {
     const uint32_t b = node.inputs[1];
     const uint32_t out = node.output;
     if (!is_float(l.dtype(a))) throw Refusal{BP_WHY_DTYPE, "ggml multiplies float32 with floats and blocks only"};
-    const bool transpose_b = node.integer(BP_ATTR_transpose_b, 0) != 0;
-    Operand x = rows_of(l, a, l.float_value(a), node.integer(BP_ATTR_transpose_a, 0) != 0);
+    const auto [transpose_a, transpose_b] = node.as<backplane::ops::MatMulAttributes>();
+    Operand x = rows_of(l, a, l.float_value(a), transpose_a);
     Operand w = rows_of(l, b, weights_of(l, b, !transpose_b), !transpose_b);
     const int64_t depth = x.shape.back();
     const int64_t m = x.shape[x.shape.size() - 2];

@@ -21,7 +21,7 @@ Move block(const Shape& shape, const Shape& from, const Shape& to) {
 
 void lower_concat(Lowering& l, const Node& node) {
     const uint32_t out = node.output;
-    const auto axis = static_cast<size_t>(node.integer(BP_ATTR_axis, 0));
+    const auto axis = static_cast<size_t>(node.as<backplane::ops::ConcatAttributes>().axis.value);
     const Around to(l.shape(out), axis);
     Tensor* y = l.leaf(ggml_type(l.dtype(out)), l.shape(out));
     int64_t first = 0;
@@ -53,20 +53,21 @@ void lower_pad(Lowering& l, const Node& node) {
     const uint32_t out = node.output;
     const Shape shape = l.shape(in);
     const Shape bigger = l.shape(out);
-    const Shape pads = node.list(BP_ATTR_pads, Shape(2 * shape.size(), 0));
-    const int64_t mode = node.integer(BP_ATTR_mode, BP_PAD_CONSTANT);
+    const auto how = node.as<backplane::ops::PadAttributes>();
+    const backplane::ops::List& pads = how.pads.value;
+    const backplane::ops::PadMode mode = how.mode;
     const size_t rank = shape.size();
     const Shape to = strides_of(bigger);
     Tensor* y = l.leaf(ggml_type(l.dtype(out)), bigger);
-    if (mode == BP_PAD_CONSTANT) {
+    if (mode == backplane::ops::PadMode::constant) {
         if (y->type != kF32) throw Refusal{BP_WHY_DTYPE, "ggml fills float32 only"};
-        y = l.base().fill(l.context(), y, node.number(BP_ATTR_value, 0));
+        y = l.base().fill(l.context(), y, static_cast<float>(how.value));
         l.schedule(y);
     }
     Move inside = block(shape, strides_of(shape), to);
     for (size_t i = 0; i < rank; ++i) inside.to_offset += pads[i] * to[i];
     if (product(shape) != 0) l.move(l.input(node, 0), y, inside);
-    if (mode == BP_PAD_CONSTANT) return l.set(node, y);
+    if (mode == backplane::ops::PadMode::constant) return l.set(node, y);
     // Axis by axis, slices of what is there already: what stands before this axis is whole only where it was padded before.
     int64_t copies = 0;
     int64_t corner = inside.to_offset;
@@ -84,9 +85,9 @@ void lower_pad(Lowering& l, const Node& node) {
         };
         const int64_t before = pads[axis];
         const int64_t extent = shape[axis];
-        for (int64_t i = 0; i < before; ++i) copy(i, mode == BP_PAD_EDGE ? before : 2 * before - i);
+        for (int64_t i = 0; i < before; ++i) copy(i, mode == backplane::ops::PadMode::edge ? before : 2 * before - i);
         for (int64_t i = before + extent; i < bigger[axis]; ++i)
-            copy(i, mode == BP_PAD_EDGE ? before + extent - 1 : 2 * (before + extent - 1) - i);
+            copy(i, mode == backplane::ops::PadMode::edge ? before + extent - 1 : 2 * (before + extent - 1) - i);
         corner -= before * to[axis];
         done[axis] = bigger[axis];
     }
@@ -107,7 +108,7 @@ void lower_gather(Lowering& l, const Node& node) {
     if (indices.role != BP_ROLE_CONSTANT)
         throw Refusal{BP_WHY_LIMIT, "ggml does not check indices; only constant ones are taken"};
     if (l.dtype(in) != BP_F32) throw Refusal{BP_WHY_DTYPE, "ggml gathers float32 as it is, nothing else"};
-    const Around a(l.shape(in), static_cast<size_t>(node.integer(BP_ATTR_axis, 0)));
+    const Around a(l.shape(in), static_cast<size_t>(node.as<backplane::ops::GatherAttributes>().axis));
     const int64_t count = l.view().elements(indices);
     std::vector<int32_t> rows;
     for (int64_t o = 0; o < a.outer; ++o)
@@ -140,9 +141,10 @@ void lower_cast(Lowering& l, const Node& node) {
 void lower_depth_to_space(Lowering& l, const Node& node) {
     const uint32_t in = node.inputs[0];
     const Shape s = l.shape(in);
-    const int64_t b = node.integer(BP_ATTR_blocksize, 1);
+    const auto how = node.as<backplane::ops::DepthToSpaceAttributes>();
+    const int64_t b = how.blocksize;
     const int64_t c = s[1] / (b * b);
-    const bool crd = node.integer(BP_ATTR_mode, BP_DTS_DCR) == BP_DTS_CRD;
+    const bool crd = how.mode == backplane::ops::DepthMode::crd;
     const Shape split = crd ? Shape{s[0], c, b, b, s[2], s[3]} : Shape{s[0], b, b, c, s[2], s[3]};
     l.set(node, l.transposed(l.value(in), split,
                              crd ? std::vector<size_t>{0, 1, 4, 2, 5, 3} : std::vector<size_t>{0, 3, 4, 1, 5, 2}));
@@ -153,12 +155,14 @@ void lower_resize(Lowering& l, const Node& node) {
     if (l.dtype(in) != BP_F32) throw Refusal{BP_WHY_DTYPE, "ggml resizes float32 only"};
     const Shape s = l.shape(in);
     const Shape o = l.shape(node.output);
-    const int64_t coordinates = node.integer(BP_ATTR_coordinates, BP_COORDINATES_ASYMMETRIC);
+    using backplane::ops::Coordinates;
+    const auto how = node.as<backplane::ops::ResizeAttributes>();
+    const Coordinates coordinates = how.coordinates;
     uint32_t mode = kScaleNearest;
-    if (node.integer(BP_ATTR_mode, BP_RESIZE_NEAREST) == BP_RESIZE_LINEAR) {
-        if (coordinates == BP_COORDINATES_ASYMMETRIC) throw Refusal{BP_WHY_ATTRIBUTE, "ggml has no such coordinates"};
-        mode = kScaleBilinear | (coordinates == BP_COORDINATES_ALIGN_CORNERS ? kScaleAlignCorners : 0U);
-    } else if (coordinates != BP_COORDINATES_ASYMMETRIC) {
+    if (how.mode == backplane::ops::ResizeMode::linear) {
+        if (coordinates == Coordinates::asymmetric) throw Refusal{BP_WHY_ATTRIBUTE, "ggml has no such coordinates"};
+        mode = kScaleBilinear | (coordinates == Coordinates::align_corners ? kScaleAlignCorners : 0U);
+    } else if (coordinates != Coordinates::asymmetric) {
         throw Refusal{BP_WHY_ATTRIBUTE, "ggml has no such coordinates"};
     } else if (o[2] % s[2] != 0 || o[3] % s[3] != 0) {
         throw Refusal{BP_WHY_SHAPE, "ggml finds the nearest by a division in float32, which may be one off"};

@@ -9,8 +9,6 @@ void require_float(const Lowering& l, const Node& node) {
     if (!is_float(l.dtype(node.inputs[0]))) throw Refusal{BP_WHY_DTYPE, "ggml computes with floats only"};
 }
 
-float epsilon_of(const Node& node) { return node.number(BP_ATTR_epsilon, 1e-5); }
-
 // y * scale + bias, each brought to this shape, where given as inputs 1 and 2.
 Tensor* scaled(Lowering& l, const Node& node, Tensor* y, const Shape& shape) {
     if (node.input(1) != kNone) y = l.base().mul(l.context(), y, l.shaped(l.float_input(node, 1), shape));
@@ -23,7 +21,7 @@ Tensor* scaled(Lowering& l, const Node& node, Tensor* y, const Shape& shape) {
 void lower_softmax(Lowering& l, const Node& node) {
     require_float(l, node);
     const Shape shape = l.shape(node.inputs[0]);
-    const Around a(shape, static_cast<size_t>(node.integer(BP_ATTR_axis, 0)));
+    const Around a(shape, static_cast<size_t>(node.as<backplane::ops::SoftmaxAttributes>().axis));
     Tensor* x = l.float_input(node, 0);
     if (a.inner == 1) return l.set(node, l.base().soft_max(l.context(), l.shaped(x, {1, 1, a.outer, a.extent})));
     x = l.transposed(x, {a.outer, a.extent, a.inner}, {0, 2, 1});
@@ -34,11 +32,12 @@ void lower_softmax(Lowering& l, const Node& node) {
 void lower_row_norm(Lowering& l, const Node& node) {
     require_float(l, node);
     const Shape shape = l.shape(node.inputs[0]);
-    const auto axis = static_cast<size_t>(node.integer(BP_ATTR_axis, 0));
+    const auto how = node.as<backplane::ops::RowNormAttributes>();
+    const auto axis = static_cast<size_t>(how.axis);
     const int64_t row = product(shape, axis);
     Tensor* x = l.shaped(l.float_input(node, 0), {1, 1, product(shape, 0, axis), row});
-    Tensor* y = node.op == BP_OP_rms_norm ? l.base().rms_norm(l.context(), x, epsilon_of(node))
-                                          : l.base().norm(l.context(), x, epsilon_of(node));
+    Tensor* y = node.op == BP_OP_rms_norm ? l.base().rms_norm(l.context(), x, static_cast<float>(how.epsilon))
+                                          : l.base().norm(l.context(), x, static_cast<float>(how.epsilon));
     l.set(node, scaled(l, node, y, {1, 1, 1, row}));
 }
 
@@ -50,7 +49,8 @@ void lower_batch_norm(Lowering& l, const Node& node) {
     Context* c = l.context();
     const auto parameter = [&](uint32_t k) { return l.shaped(l.float_input(node, k), channels); };
     Tensor* x = l.shaped(l.float_input(node, 0), {1, shape[0], shape[1], product(shape, 2)});
-    Tensor* deviation = g.sqrt(c, g.scale_bias(c, parameter(4), 1.0F, epsilon_of(node)));
+    const auto epsilon = static_cast<float>(node.as<backplane::ops::BatchNormAttributes>().epsilon);
+    Tensor* deviation = g.sqrt(c, g.scale_bias(c, parameter(4), 1.0F, epsilon));
     Tensor* y = g.mul(c, g.sub(c, x, parameter(3)), g.div(c, parameter(1), deviation));
     l.set(node, g.add(c, y, parameter(2)));
 }
@@ -59,15 +59,16 @@ void lower_group_norm(Lowering& l, const Node& node) {
     require_float(l, node);
     const Shape shape = l.shape(node.inputs[0]);
     Tensor* x = l.shaped(l.float_input(node, 0), {shape[0], shape[1], 1, product(shape, 2)});
-    const auto groups = static_cast<int>(node.integer(BP_ATTR_groups, 1));
-    Tensor* y = l.base().group_norm(l.context(), x, groups, epsilon_of(node));
+    const auto how = node.as<backplane::ops::GroupNormAttributes>();
+    const auto groups = static_cast<int>(how.groups.value);
+    Tensor* y = l.base().group_norm(l.context(), x, groups, static_cast<float>(how.epsilon));
     l.set(node, scaled(l, node, y, {1, shape[1], 1, 1}));
 }
 
 void lower_reduce(Lowering& l, const Node& node) {
     require_float(l, node);
     const Shape shape = l.shape(node.inputs[0]);
-    const Shape axes = node.list(BP_ATTR_axes);
+    const backplane::ops::List axes = node.as<backplane::ops::ReduceAttributes>().axes;
     std::vector<bool> reduced(shape.size(), axes.empty());
     for (const int64_t axis : axes) reduced[static_cast<size_t>(axis)] = true;
     std::vector<size_t> order;

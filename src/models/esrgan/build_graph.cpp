@@ -1,4 +1,5 @@
 // Feature maps are [1, channels, height, width] inside, pixels come and go as [1, height, width, channels].
+#include "backplane/ops.hpp"
 #include "models/esrgan/network.hpp"
 
 namespace backplane::esrgan {
@@ -24,23 +25,20 @@ private:
         std::vector<TensorId> inputs;
         for (const size_t i : stage.inputs) inputs.push_back(written_[i]);
         switch (layer.kind) {
-            case LayerKind::input:
-                return as(dtype_,
-                          graph_.add(Op::transpose, {image}, {{Attr::perm, std::vector<int64_t>{0, 3, 1, 2}}}, layer.name));
+            case LayerKind::input: return as(dtype_, ops::transpose(graph_, image, {.perm = {0, 3, 1, 2}}, layer.name));
             case LayerKind::convolution: return convolution(stage, inputs[0]);
-            case LayerKind::relu: return graph_.add(Op::relu, inputs, {}, layer.name);
-            case LayerKind::concatenate: return graph_.add(Op::concat, inputs, {{Attr::axis, 1}}, layer.name);
+            case LayerKind::relu: return ops::relu(graph_, inputs[0], {}, layer.name);
+            case LayerKind::concatenate: return ops::concat(graph_, inputs, {.axis = 1}, layer.name);
             case LayerKind::add: return sum(layer, inputs);
             case LayerKind::multiply:
-                return graph_.add(Op::mul, {inputs[0], as(dtype_, graph_.constant(layer.factor))}, {}, layer.name);
+                return ops::mul(graph_, inputs[0], as(dtype_, graph_.constant(layer.factor)), {}, layer.name);
             case LayerKind::upsample: return upsample(stage, inputs[0]);
             case LayerKind::shuffle:
-                return graph_.add(Op::depth_to_space, inputs, {{Attr::blocksize, layer.by}, {Attr::mode, BP_DTS_DCR}},
-                                  layer.name);
+                return ops::depth_to_space(graph_, inputs[0], {.blocksize = layer.by, .mode = ops::DepthMode::dcr},
+                                           layer.name);
             case LayerKind::output: break;
         }
-        const TensorId pixels =
-            graph_.add(Op::transpose, {as(DType::f32, inputs[0])}, {{Attr::perm, std::vector<int64_t>{0, 2, 3, 1}}});
+        const TensorId pixels = ops::transpose(graph_, as(DType::f32, inputs[0]), {.perm = {0, 2, 3, 1}});
         graph_.output(pixels, "upscaled");
         return pixels;
     }
@@ -48,7 +46,7 @@ private:
     // From f32 to `dtype`, or back.
     TensorId as(DType dtype, TensorId tensor) {
         if (dtype_ == DType::f32) return tensor;
-        return graph_.add(Op::cast, {tensor}, {{Attr::to, static_cast<int64_t>(dtype)}});
+        return ops::cast(graph_, tensor, {.to = static_cast<int64_t>(dtype)});
     }
 
     TensorId convolution(const Stage& stage, TensorId input) {
@@ -56,22 +54,18 @@ private:
         const TensorId weight = graph_.weight(weight_name(stage.layer), dtype_, shape);
         const TensorId bias = graph_.weight(bias_name(stage.layer), dtype_, {shape[0]});
         // "Same" padding; of an even kernel the odd row and column go after, as TensorFlow has it.
-        const std::vector<int64_t> pads{(shape[2] - 1) / 2, (shape[3] - 1) / 2, shape[2] / 2, shape[3] / 2};
-        return graph_.add(Op::conv, {input, weight, bias}, {{Attr::pads, pads}}, stage.layer.name);
+        return ops::conv(graph_, input, weight, bias,
+                         {.pads = {(shape[2] - 1) / 2, (shape[3] - 1) / 2, shape[2] / 2, shape[3] / 2}}, stage.layer.name);
     }
 
     TensorId sum(const Layer& layer, const std::vector<TensorId>& inputs) {
         TensorId total = inputs[0];
-        for (size_t i = 1; i < inputs.size(); ++i) total = graph_.add(Op::add, {total, inputs[i]}, {}, layer.name);
+        for (size_t i = 1; i < inputs.size(); ++i) total = ops::add(graph_, total, inputs[i], {}, layer.name);
         return total;
     }
 
     TensorId upsample(const Stage& stage, TensorId input) {
-        const std::vector<int64_t> sizes{height_ * stage.scale, width_ * stage.scale};
-        return graph_.add(
-            Op::resize, {input},
-            {{Attr::sizes, sizes}, {Attr::mode, BP_RESIZE_NEAREST}, {Attr::coordinates, BP_COORDINATES_ASYMMETRIC}},
-            stage.layer.name);
+        return ops::resize(graph_, input, {.sizes = {height_ * stage.scale, width_ * stage.scale}}, stage.layer.name);
     }
 
     const Network& network_;

@@ -19,10 +19,7 @@ Record geometry_of(const Lowering& to, const Node& node) {
     const Value& x = to[node.inputs[0]];
     const Value& w = to[node.inputs[1]];
     const Value& y = to[node.output];
-    const auto strides = node.list(BP_ATTR_strides, {1, 1});
-    const auto pads = node.list(BP_ATTR_pads, {0, 0, 0, 0});
-    const auto dilations = node.list(BP_ATTR_dilations, {1, 1});
-    const int64_t groups = node.integer(BP_ATTR_group, 1);
+    const auto [strides, pads, dilations, groups] = node.as<backplane::ops::ConvAttributes>();
     Record out{};
     out.outputs = word(w.dim[0] / groups);
     out.channels = word(w.dim[1]);
@@ -93,7 +90,7 @@ constexpr int64_t kMatrixDepth = 512;
 bool suits_matrices(const Lowering& to, const Node& node) {
     const Value& x = to[node.inputs[0]];
     const Value& w = to[node.inputs[1]];
-    const int64_t outputs = w.dim[0] / node.integer(BP_ATTR_group, 1);
+    const int64_t outputs = w.dim[0] / node.as<backplane::ops::ConvAttributes>().group;
     const int64_t depth = w.dim[1] * w.dim[2] * w.dim[3];
     return to.can.matrices && x.dtype == BP_F16 && to.plan.math != BP_MATH_STRICT && outputs >= 16 && depth >= kMatrixDepth;
 }
@@ -101,7 +98,7 @@ bool suits_matrices(const Lowering& to, const Node& node) {
 void lower_on_matrices(Lowering& to, const Node& node) {
     const Value& w = to[node.inputs[1]];
     const Value& y = to[node.output];
-    const int64_t groups = node.integer(BP_ATTR_group, 1);
+    const int64_t groups = node.as<backplane::ops::ConvAttributes>().group;
     const auto down = static_cast<uint32_t>((w.dim[0] / groups + 63) / 64);
     const auto across = static_cast<uint64_t>((y.dim[2] * y.dim[3] + 127) / 128);
     Dispatch d;
@@ -156,9 +153,9 @@ bool suits_matrix_tiles(const Lowering& to, const Node& node, uint32_t kernel) {
     if (x.dtype != BP_F16 || w.dtype != BP_F16 || epilogue_function(node) != 0) return false;
     // A map is one row of pixels where nothing is beside a pixel.
     if (kernel == 1 && (x.dim[2] != y.dim[2] || x.dim[3] != y.dim[3] ||
-                        node.list(BP_ATTR_pads, {0, 0, 0, 0}) != std::vector<int64_t>(4, 0)))
+                        node.as<backplane::ops::ConvAttributes>().pads != std::array<int64_t, 4>{}))
         return false;
-    const int64_t groups = node.integer(BP_ATTR_group, 1);
+    const int64_t groups = node.as<backplane::ops::ConvAttributes>().group;
     // Tails of the filters are filled up; kernels count in 32 bits.
     if (up(w.dim[0] / groups, 64) * 64 * up(w.dim[1], 32) * 32 * groups * kernel * kernel >= INT32_MAX) return false;
     if (to.can.least_patches == 0) return true;
@@ -169,7 +166,7 @@ bool suits_matrix_tiles(const Lowering& to, const Node& node, uint32_t kernel) {
 // Tiles of 16 x 16 of the filters, in the order in which conv_matrix reads them.
 ValueId lay_out_filters(Lowering& to, const Node& node, const MatrixTile& tile) {
     const std::vector<int64_t> dim = to[node.inputs[1]].dim;
-    const int64_t groups = node.integer(BP_ATTR_group, 1);
+    const int64_t groups = node.as<backplane::ops::ConvAttributes>().group;
     const int64_t taps = dim[2] * dim[3];
     const int64_t down = up(dim[0] / groups, tile.outputs()) * tile.tiles * tile.down;
     const int64_t slices = up(dim[1], 16 * tile.depth) * tile.depth;
@@ -200,7 +197,7 @@ ValueId lay_out_filters(Lowering& to, const Node& node, const MatrixTile& tile) 
 }
 
 void lower_on_matrix_tiles(Lowering& to, const Node& node, uint32_t kernel) {
-    const int64_t groups = node.integer(BP_ATTR_group, 1);
+    const int64_t groups = node.as<backplane::ops::ConvAttributes>().group;
     const int64_t outputs = to[node.inputs[1]].dim[0] / groups;
     const MatrixTile tile = matrix_tile(to.can, kernel, outputs, to[node.inputs[1]].dim[1]);
     Dispatch d;
@@ -230,7 +227,7 @@ int64_t patches_of(const Value& y) { return ((y.dim[2] + 7) / 8) * ((y.dim[3] + 
 
 bool suits_patches(const Lowering& to, const Node& node, uint32_t kernel) {
     const Value& y = to[node.output];
-    const int64_t groups = node.integer(BP_ATTR_group, 1);
+    const int64_t groups = node.as<backplane::ops::ConvAttributes>().group;
     const int64_t outputs = to[node.inputs[1]].dim[0] / groups;
     if (!to.can.patches || (kernel != 3 && kernel != 5)) return false;
     if (to.can.least_patches == 0) return true;
@@ -241,7 +238,7 @@ void lower_on_patches(Lowering& to, const Node& node, uint32_t kernel) {
     const Value& x = to[node.inputs[0]];
     const Value& w = to[node.inputs[1]];
     const Value& y = to[node.output];
-    const int64_t groups = node.integer(BP_ATTR_group, 1);
+    const int64_t groups = node.as<backplane::ops::ConvAttributes>().group;
     const auto blocks = static_cast<uint32_t>((w.dim[0] / groups + 63) / 64);
     Dispatch d;
     d.label = label_of(to, node, "patches");
@@ -260,7 +257,7 @@ void lower_direct(Lowering& to, const Node& node) {
     const Value& x = to[node.inputs[0]];
     const Value& w = to[node.inputs[1]];
     const Value& y = to[node.output];
-    const int64_t groups = node.integer(BP_ATTR_group, 1);
+    const int64_t groups = node.as<backplane::ops::ConvAttributes>().group;
     const auto blocks = static_cast<uint32_t>((w.dim[0] / groups + 7) / 8);
     constexpr int64_t pixels = 128;
     const auto across = static_cast<uint64_t>((y.dim[2] * y.dim[3] + pixels - 1) / pixels);
@@ -281,7 +278,7 @@ void lower(Lowering& to, const Node& node) {
     const Value& w = to[node.inputs[1]];
     const Value& y = to[node.output];
     if (y.elements() == 0) return;
-    const int64_t groups = node.integer(BP_ATTR_group, 1);
+    const int64_t groups = node.as<backplane::ops::ConvAttributes>().group;
     const int64_t outputs = w.dim[0] / groups;
     if (groups > 1 && outputs == 1 && w.dim[1] == 1) return lower_depthwise(to, node);
     const int64_t pixels = y.dim[2] * y.dim[3];
@@ -318,7 +315,7 @@ Verdict check(const Plan& plan, const Node& node) {
     if (x.dim.size() != 4 || w.dim.size() != 4)
         return {BP_WHY_SHAPE, node.text() + ": only two spatial dimensions are done"};
     if (w.dtype != BP_F32 && !is_half(w.dtype)) return {BP_WHY_DTYPE, node.text() + " is not done for weights " + w.text()};
-    if (x.dim[0] * node.integer(BP_ATTR_group, 1) > 65535)
+    if (x.dim[0] * node.as<backplane::ops::ConvAttributes>().group > 65535)
         return {BP_WHY_LIMIT, node.text() + ": images times groups are over 65535"};
     return {};
 }

@@ -33,21 +33,20 @@ void lower_unary(Lowering& to, const Node& node) {
     std::vector<uint32_t> words;
     UnaryParameters parameters{.elements = static_cast<uint32_t>(n)};
     uint32_t kernel = variant_for_type(kKernel_unary_f32, kKernel_unary_f16, out.dtype);
+    const auto bounds = node.op == BP_OP_clip ? node.as<backplane::ops::ClipAttributes>() : backplane::ops::ClipAttributes{};
     if (is_whole(out.dtype)) {
         kernel = out.dtype == BP_I64 ? kKernel_unary_i64 : kKernel_unary_i32;
-        const auto bounds =
-            node.op == BP_OP_clip ? node.as<backplane::ops::ClipAttributes>() : backplane::ops::ClipAttributes{};
         UnaryIntegerParameters whole{.elements = static_cast<uint32_t>(n)};
         set_bound(&whole.bounds[0], std::ceil(bounds.least), out.dtype);
         set_bound(&whole.bounds[2], std::floor(bounds.most), out.dtype);
         words = words_of(whole);
     } else if (node.op == BP_OP_leaky_relu) {
-        parameters.a = node.number(BP_ATTR_alpha, 0.01);
+        parameters.a = static_cast<float>(node.as<backplane::ops::LeakyReluAttributes>().alpha);
     } else if (node.op == BP_OP_gelu) {
-        parameters.a = static_cast<float>(node.integer(BP_ATTR_approximate, 0));
+        parameters.a = node.as<backplane::ops::GeluAttributes>().approximate ? 1.0F : 0.0F;
     } else {
-        parameters.a = node.number(BP_ATTR_least, -kInfinity);
-        parameters.b = node.number(BP_ATTR_most, kInfinity);
+        parameters.a = static_cast<float>(bounds.least);
+        parameters.b = static_cast<float>(bounds.most);
     }
     if (words.empty()) words = words_of(parameters);
     to.each(step_label(to, node), kernel, n, {to.reads(in), to.writes(node.output)}, words, {node.op});

@@ -8,7 +8,7 @@ namespace {
 void lower(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
     const ValueId indices = node.inputs[1];
-    const auto axis = static_cast<size_t>(node.integer(BP_ATTR_axis, 0));
+    const auto axis = static_cast<size_t>(node.as<backplane::ops::GatherAttributes>().axis);
     const std::vector<int64_t>& dim = to[in].dim;
     int64_t inner = 1;
     for (size_t d = axis + 1; d < dim.size(); ++d) inner *= dim[d];

@@ -42,8 +42,7 @@ void lower(Lowering& to, const Node& node) {
     const Value& b = to[node.inputs[1]];
     const std::vector<int64_t> out = to[node.output].dim;
     if (to[node.output].elements() == 0) return;
-    const bool transpose_a = node.integer(BP_ATTR_transpose_a, 0) != 0;
-    const bool transpose_b = node.integer(BP_ATTR_transpose_b, 0) != 0;
+    const auto [transpose_a, transpose_b] = node.as<backplane::ops::MatMulAttributes>();
     const int64_t rows = out[out.size() - 2];
     const int64_t columns = out.back();
     const int64_t depth = a.dim[a.dim.size() - (transpose_a ? 2 : 1)];
@@ -86,7 +85,7 @@ Verdict check(const Plan& plan, const Node& node) {
     if (a.dim.size() < 2 || b.dim.size() < 2) return {BP_WHY_SHAPE, node.text() + ": operands of rank below 2"};
     if (b.dtype != BP_F32 && !is_half(b.dtype) && !is_block(b.dtype))
         return {BP_WHY_DTYPE, node.text() + " is not done for a right-hand side " + b.text()};
-    if (is_block(b.dtype) && node.integer(BP_ATTR_transpose_b, 0) == 0)
+    if (is_block(b.dtype) && !node.as<backplane::ops::MatMulAttributes>().transpose_b)
         return {BP_WHY_ATTRIBUTE, node.text() + ": a right-hand side in blocks needs transpose_b"};
     if (y.elements() != 0 && y.elements() / (y.dim[y.dim.size() - 2] * y.dim.back()) > 65535)
         return {BP_WHY_LIMIT, node.text() + ": over 65535 matrices at once"};

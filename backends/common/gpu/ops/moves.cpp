@@ -61,7 +61,7 @@ void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>
 }
 
 void lower_concat(Lowering& to, const Node& node) {
-    const auto axis = static_cast<size_t>(node.integer(BP_ATTR_axis, 0));
+    const auto axis = static_cast<size_t>(node.as<backplane::ops::ConcatAttributes>().axis.value);
     const std::vector<int64_t> strides = strides_of(to[node.output]);
     const auto bytes = static_cast<uint64_t>(sdk::dtype_info(to[node.output].dtype).bytes);
     uint64_t start = 0;

@@ -9,6 +9,7 @@ namespace {
 struct Rows {
     int64_t n = 1, groups = 1, per_row = 0, divisor = 1;
     bool centred = true;
+    double epsilon = 0;
 };
 
 void add_rows(Lowering& to, const Node& node, const Rows& r) {
@@ -25,7 +26,7 @@ void add_rows(Lowering& to, const Node& node, const Rows& r) {
         {to.reads(in), to.reads(scale != kNone ? scale : in), to.reads(bias != kNone ? bias : in), to.writes(node.output)},
         words_of(NormParameters{.rows = word(total / r.n),
                                 .n = word(r.n),
-                                .epsilon = node.number(BP_ATTR_epsilon, 1e-5),
+                                .epsilon = static_cast<float>(r.epsilon),
                                 .flags = flags,
                                 .groups = word(r.groups),
                                 .per_row = word(r.per_row),
@@ -35,8 +36,10 @@ void add_rows(Lowering& to, const Node& node, const Rows& r) {
 void lower_rows(Lowering& to, const Node& node) {
     const Value& in = to[node.inputs[0]];
     Rows r;
-    for (auto d = static_cast<size_t>(node.integer(BP_ATTR_axis, 0)); d < in.dim.size(); ++d) r.n *= in.dim[d];
+    const auto how = node.as<backplane::ops::RowNormAttributes>();
+    for (auto d = static_cast<size_t>(how.axis); d < in.dim.size(); ++d) r.n *= in.dim[d];
     r.centred = node.op == BP_OP_layer_norm;
+    r.epsilon = how.epsilon;
     add_rows(to, node, r);
 }
 
@@ -49,7 +52,9 @@ int64_t pixels_of(const Value& value) {
 void lower_group_norm(Lowering& to, const Node& node) {
     const Value& in = to[node.inputs[0]];
     Rows r;
-    r.groups = node.integer(BP_ATTR_groups, 1);
+    const auto how = node.as<backplane::ops::GroupNormAttributes>();
+    r.groups = how.groups;
+    r.epsilon = how.epsilon;
     r.per_row = in.dim[1] / r.groups;
     r.divisor = pixels_of(in);
     r.n = r.per_row * r.divisor;
@@ -63,10 +68,11 @@ void lower_batch_norm(Lowering& to, const Node& node) {
     for (size_t k = 0; k < 5; ++k) operands.push_back(to.reads(node.inputs[k]));
     operands.push_back(to.writes(node.output));
     to.each(step_label(to, node), variant_for_type(kKernel_batch_norm_f32, kKernel_batch_norm_f16, in.dtype), n, operands,
-            words_of(BatchNormParameters{.elements = static_cast<uint32_t>(n),
-                                         .channels = word(in.dim[1]),
-                                         .pixels = word(pixels_of(in)),
-                                         .epsilon = node.number(BP_ATTR_epsilon, 1e-5)}));
+            words_of(
+                BatchNormParameters{.elements = static_cast<uint32_t>(n),
+                                    .channels = word(in.dim[1]),
+                                    .pixels = word(pixels_of(in)),
+                                    .epsilon = static_cast<float>(node.as<backplane::ops::BatchNormAttributes>().epsilon)}));
 }
 
 constexpr OpLowering table[] = {

@@ -19,7 +19,7 @@ uint32_t kernel_for(uint32_t dtype) {
 
 void lower(Lowering& to, const Node& node) {
     const Value& in = to[node.inputs[0]];
-    const std::vector<int64_t> axes = node.list(BP_ATTR_axes);
+    const backplane::ops::List axes = node.as<backplane::ops::ReduceAttributes>().axes;
     const std::vector<int64_t> strides = strides_of(in);
     std::vector<int64_t> size[2];
     std::vector<int64_t> stride[2];

@@ -23,7 +23,7 @@ void add_resize(Lowering& to, const Node& node) {
     const uint32_t dtype = to[node.output].dtype;
     const auto n = static_cast<uint64_t>(to[node.output].elements());
     if (n == 0) return;
-    const bool linear = node.integer(BP_ATTR_mode, BP_RESIZE_NEAREST) == BP_RESIZE_LINEAR;
+    const bool linear = node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::linear;
     std::vector<uint32_t> taps;
     append(taps, backend::taps_of(node, in[2], out[2]));
     append(taps, backend::taps_of(node, in[3], out[3]));
@@ -39,7 +39,7 @@ void add_resize(Lowering& to, const Node& node) {
 }
 
 void lower(Lowering& to, const Node& node) {
-    const bool linear = node.integer(BP_ATTR_mode, BP_RESIZE_NEAREST) == BP_RESIZE_LINEAR;
+    const bool linear = node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::linear;
     if (!linear || to[node.output].dtype != BP_BF16) return add_resize(to, node);
     Node wide = node;
     wide.inputs[0] = to.plan.temporary(BP_F32, to[node.inputs[0]].dim);
@@ -51,7 +51,7 @@ void lower(Lowering& to, const Node& node) {
 
 Verdict check(const Plan& plan, const Node& node) {
     const Value& in = plan[node.inputs[0]];
-    const bool linear = node.integer(BP_ATTR_mode, BP_RESIZE_NEAREST) == BP_RESIZE_LINEAR;
+    const bool linear = node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::linear;
     if (linear && in.dtype != BP_F32 && !is_half(in.dtype))
         return {BP_WHY_DTYPE, node.text() + " interpolates floats, not " + in.text()};
     return same_plain_types(plan, node);

@@ -6,7 +6,7 @@ namespace {
 
 void lower(Lowering& to, const Node& node) {
     const Value& in = to[node.inputs[0]];
-    const auto axis = static_cast<size_t>(node.integer(BP_ATTR_axis, 0));
+    const auto axis = static_cast<size_t>(node.as<backplane::ops::SoftmaxAttributes>().axis);
     const int64_t n = in.dim[axis];
     int64_t inner = 1;
     for (size_t d = axis + 1; d < in.dim.size(); ++d) inner *= in.dim[d];
