@@ -68,7 +68,7 @@ class Chooser {
 public:
     Chooser(std::span<const fs::path> folders, const Search& search) : search_(search), end_(Clock::now() + search.budget) {
         for (const fs::path& folder : folders) {
-            memories_.emplace_back(search_.state, folder, search_.base);
+            memories_.emplace_back(search_, folder);
             std::string problem;
             for (const fs::path& name : base::names_in(folder, problem)) look_at(folder, name.string());
         }
@@ -236,7 +236,7 @@ private:
     }
 
     void try_instead(Kind& kind, const fs::path& file) {
-        memories_.emplace_back(search_.state, file.parent_path(), search_.base);
+        memories_.emplace_back(search_, file.parent_path());
         const Name alone{"again", false};
         found_[alone.kind] = {};
         try_it(alone, file, ggml::facts_of(file));
@@ -279,7 +279,7 @@ std::string why_not(const fs::path& file, const Search& search, Source& source) 
     const ggml::FileFacts facts = ggml::facts_of(file);
     if (facts.size == 0) return "there is no such file, or nothing in it";
     if (const std::string why = ggml::why_not_trusted(file, facts); !why.empty()) return "refused: " + why;
-    Memory memory(search.state, file.parent_path(), search.base);
+    Memory memory(search, file.parent_path());
     source = Source::trial;
     if (const Known* known = memory.find(file, facts))
         return known->reason.empty() ? not_for_here(*known) : known->reason + memory.where(*known);

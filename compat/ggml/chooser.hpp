@@ -13,29 +13,13 @@
 #include <vector>
 
 #include "base/dynamic_library.hpp"
+#include "base/folder_record.hpp"
 #include "platform/files.hpp"
 
 namespace backplane::compat {
 
-// What a trial found out of one file; counts only while the file is the same.
-struct Known {
-    uint64_t size = 0, volume = 0, number = 0;
-    int64_t modified_ns = 0, changed_ns = 0;
-    int score = 0;        // the module's own; 0: not for this processor
-    bool scored = true;   // it has a score of its own
-    bool devices = true;  // it has some
-    bool absent = false;  // `reason` is that this machine lacks what it drives: nothing is wrong with it
-    int fits = 0;         // the libggml-base: 1: it showed that it does, -1: that it does not, 0: neither
-    int64_t since = 0;    // seconds since 1970
-    int64_t until = 0;    // when it is tried again; 0: never
-    uint64_t around = 0;  // surroundings() when it was tried: with others it is tried again; 0: they do not matter
-    std::string reason;   // why it cannot be used; empty: it can
-
-    void is_of(const ggml::FileFacts& f) {
-        size = f.size, volume = f.volume, number = f.number;
-        modified_ns = f.modified_ns, changed_ns = f.changed_ns;
-    }
-};
+struct Search;
+using Known = base::FileRecord;  // what a trial found out of one file
 
 // Stands for what a module may need of the machine: drivers, device files and what hides them, the libraries it names, and all that lies
 // beside it.
@@ -44,8 +28,8 @@ uint64_t surroundings(const std::filesystem::path& file);
 // What is remembered of the modules of one folder together with one libggml-base, on one kind of processor: one small file.
 class Memory {
 public:
-    // `state`: folder for such files; empty: nothing is remembered.
-    Memory(const std::filesystem::path& state, const std::filesystem::path& folder, const std::filesystem::path& base);
+    // As `search` says: where (nowhere, perhaps), for which libggml-base, tried by which program.
+    Memory(const Search& search, const std::filesystem::path& folder);
     // Null: nothing that still counts.
     [[nodiscard]] const Known* find(const std::filesystem::path& file, const ggml::FileFacts& facts) const;
     void remember(const std::string& name, Known known);
@@ -55,8 +39,7 @@ public:
 
 private:
     std::filesystem::path file_;
-    std::string header_;
-    std::map<std::string, Known> known_;
+    base::FolderRecord record_;
     bool changed_ = false;
 };
 

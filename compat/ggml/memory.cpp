@@ -3,13 +3,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
-#include <sstream>
 
 #include "base/cpu_features.hpp"
 #include "base/dynamic_library.hpp"
 #include "base/environment.hpp"
 #include "base/fnv1a.hpp"
-#include "base/user_folder.hpp"
 #include "chooser.hpp"
 #include "discovery/inspect.hpp"
 
@@ -19,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMostBytes = 1 << 20;
 constexpr size_t kMostNames = 4096;
 
 std::string processor() {
@@ -29,10 +26,20 @@ std::string processor() {
     return features;
 }
 
+// Which file it is: what another program found out, this one may see differently.
+std::string file_of(const fs::path& path) {
+    const ggml::FileFacts f = path.empty() ? ggml::FileFacts{} : ggml::facts_of(path);
+    return std::to_string(f.volume) + '/' + std::to_string(f.number) + '/' + std::to_string(f.size) + '/' +
+           std::to_string(f.modified_ns) + '/' + std::to_string(f.changed_ns);
+}
+
 // Everything but the modules that a verdict depends on.
-std::string header_of(const fs::path& folder, const fs::path& base) {
-    return "backplane-ggml 3 " + std::to_string(base::fnv1a(folder.string())) + ' ' +
-           std::to_string(ggml::identity_of(base)) + ' ' + std::to_string(base::fnv1a(processor()));
+std::string header_of(const fs::path& folder, const Search& search) {
+    std::string text;
+    for (const uint64_t part : {base::fnv1a(folder.string()), ggml::identity_of(search.base), base::fnv1a(processor()),
+                                base::fnv1a(file_of(search.probe))})
+        text += (text.empty() ? "" : " ") + std::to_string(part);
+    return text;
 }
 
 int64_t now() {
@@ -74,31 +81,20 @@ uint64_t surroundings(const fs::path& file) {
     return base::fnv1a(text) | 1;
 }
 
-// Lines: the header, then the numbers of Known in their order, and "NAME<tab>REASON".
-Memory::Memory(const fs::path& state, const fs::path& folder, const fs::path& base) : header_(header_of(folder, base)) {
-    if (state.empty()) return;
-    file_ = state / (std::to_string(base::fnv1a(header_)) + ".txt");
-    const std::optional<std::string> text = base::read_own_file(file_, kMostBytes);
-    if (!text) return;  // nothing is remembered yet
-    std::istringstream lines(*text);
-    std::string line;
-    if (!std::getline(lines, line) || line != header_) return;
-    while (std::getline(lines, line)) {
-        std::istringstream fields(line);
-        Known k;
-        std::string name;
-        if (!(fields >> k.size >> k.volume >> k.number >> k.modified_ns >> k.changed_ns >> k.score >> k.scored >>
-              k.devices >> k.absent >> k.fits >> k.since >> k.until >> k.around) ||
-            fields.get() != ' ' || !std::getline(fields, name, '\t'))
-            continue;
-        std::getline(fields, k.reason);
-        known_[name] = k;
+Memory::Memory(const Search& search, const fs::path& folder) {
+    const std::string header = header_of(folder, search);
+    if (!search.state.empty()) {
+        file_ = search.state / (std::to_string(base::fnv1a(header)) + base::kEndingOfFolderRecords);
+        if (std::optional<base::FolderRecord> known = base::FolderRecord::read(file_); known && known->header == header)
+            record_ = *std::move(known);
     }
+    record_.header = header;
+    record_.folder = folder;
 }
 
 const Known* Memory::find(const fs::path& file, const ggml::FileFacts& facts) const {
-    const auto found = known_.find(file.filename().string());
-    if (found == known_.end()) return nullptr;
+    const auto found = record_.files.find(file.filename().string());
+    if (found == record_.files.end()) return nullptr;
     const Known& k = found->second;
     const bool same = k.size == facts.size && k.volume == facts.volume && k.number == facts.number &&
                       k.modified_ns == facts.modified_ns && k.changed_ns == facts.changed_ns;
@@ -110,23 +106,14 @@ const Known* Memory::find(const fs::path& file, const ggml::FileFacts& facts) co
 void Memory::remember(const std::string& name, Known known) {
     known.since = now();
     if (known.until != 0) known.until += known.since;
-    for (char& c : known.reason)
-        if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-    if (name.find_first_of("\t\n") != std::string::npos) return;
-    known_[name] = std::move(known);
+    record_.files[name] = std::move(known);
     changed_ = true;
 }
 
 std::string Memory::save() {
     if (!changed_ || file_.empty()) return {};
-    std::ostringstream text;
-    text << header_ << '\n';
-    for (const auto& [name, k] : known_)
-        text << k.size << ' ' << k.volume << ' ' << k.number << ' ' << k.modified_ns << ' ' << k.changed_ns << ' ' << k.score
-             << ' ' << k.scored << ' ' << k.devices << ' ' << k.absent << ' ' << k.fits << ' ' << k.since << ' ' << k.until
-             << ' ' << k.around << ' ' << name << '\t' << k.reason << '\n';
     changed_ = false;
-    return base::write_whole_file(file_, text.str());
+    return record_.write(file_);
 }
 
 std::string Memory::where(const Known& known) const {

@@ -40,17 +40,17 @@ fs::path nearest(fs::path folder) {
 
 void choose_state(Search& search) {
     if (const auto given = base::environment("BACKPLANE_STATE_DIR")) {
-        search.state = fs::path(*given) / "ggml";
+        search.state = fs::path(*given) / base::kFolderRecords;
         return;
     }
     const fs::path cache = base::user_cache_folder();
     if (cache.empty()) {
         search.no_state = "there is no cache folder, or it is another user's";
-    } else if (const fs::path there = nearest(cache / "backplane" / "ggml"); !ggml::is_own(there)) {
+    } else if (const fs::path there = nearest(cache / "backplane" / base::kFolderRecords); !ggml::is_own(there)) {
         // With sudo and another user's HOME: what is made here would shut that user out.
         search.no_state = there.string() + " belongs to somebody else";
     } else {
-        search.state = cache / "backplane" / "ggml";
+        search.state = cache / "backplane" / base::kFolderRecords;
     }
 }
 

@@ -53,6 +53,11 @@ typedef struct backplane_context_options { /* a null pointer to this, or zeros i
     const char* const* module_names; /* files that no folder shows, "libacme-backplane-cpu.so": docs/discovery.md, Android */
     uint64_t module_name_count;
     const char* cache_folder;  /* of compiled kernels, absolute; null: BACKPLANE_CACHE_DIR, else none                     */
+    uint32_t probe_budget_ms;  /* how long all children of one search may take together; 0: the default, 20000            */
+    uint32_t reserved;         /* 0 */
+    /* Becoming non-zero, from any thread or a signal handler, it ends trials at once: what waited for them answers BP_CANCELLED. May be
+       null; outlives the context. */
+    const volatile uint32_t* cancel;
 } backplane_context_options;
 
 /* Searches, judges and loads. Succeeds also when nothing was found: the report says why. */

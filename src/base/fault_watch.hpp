@@ -25,6 +25,10 @@ private:
     bool listens_;
 };
 
+// Once for each thread that is to be heard of when it runs out of its stack: the handler then has another one to run on. Costs 64 KiB until the
+// thread ends. A thread that has one already keeps it. Nothing on Windows.
+void make_room_for_handlers() noexcept;
+
 // The number of fork()s between the first FaultWatch of a program and this process: what was made under another number is its parent's.
 unsigned fork_generation() noexcept;
 

@@ -39,6 +39,8 @@ ContextOptions options_from(const backplane_context_options* given) {
         throw Error(Code::invalid, "probe is " + std::to_string(o.probe) + ": it takes 0 (first), 1 (always) or 2 (never)");
     options.probe = static_cast<backplane::ProbePolicy>(o.probe);
     if (o.probe_limit_ms != 0) options.probe_limit = std::chrono::milliseconds(o.probe_limit_ms);
+    if (o.probe_budget_ms != 0) options.probe_budget = std::chrono::milliseconds(o.probe_budget_ms);
+    options.cancel = backplane::capi::cancel_of(o.cancel);
     if (o.probe_program != nullptr) options.probe_program = backplane::base::path_of(o.probe_program);
     if (o.cache_folder != nullptr) options.cache_folder = backplane::base::path_of(o.cache_folder);
     if (o.state_folder != nullptr) options.state_folder = backplane::base::path_of(o.state_folder);

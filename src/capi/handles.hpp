@@ -1,6 +1,7 @@
 // The C handles and how exceptions end at the C line.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,10 @@ bp_code guarded(bp_error* error, Body body) noexcept {
     } catch (...) {
         return fail_with_current_exception(error);
     }
+}
+
+inline const std::atomic<uint32_t>* cancel_of(const volatile uint32_t* cancel) noexcept {
+    return reinterpret_cast<const std::atomic<uint32_t>*>(const_cast<const uint32_t*>(cancel));
 }
 
 // Throws Error(invalid) when a pointer that must be given is null.

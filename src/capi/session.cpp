@@ -186,7 +186,7 @@ bp_code backplane_session_run(backplane_session* session, const backplane_bytes*
                 {outputs[i].name, {static_cast<std::byte*>(outputs[i].data), static_cast<size_t>(outputs[i].bytes)}});
         }
         // A std::atomic of 32 bits is 32 bits; the caller writes it from another thread or a signal handler.
-        session->session.run(in, out, reinterpret_cast<const std::atomic<uint32_t>*>(const_cast<const uint32_t*>(cancel)));
+        session->session.run(in, out, backplane::capi::cancel_of(cancel));
     });
 }
 

@@ -1,7 +1,9 @@
 #include "base/file.hpp"
+#include "base/folder_record.hpp"
 #include "base/wall_clock.hpp"
 #include "cli/cli.hpp"
 #include "discovery/judge.hpp"
+#include "discovery/sources.hpp"
 #include "registry/remembered.hpp"
 #include "registry/trial.hpp"
 
@@ -33,7 +35,13 @@ void list(const DeviceChoice& choice, const Run& run) {
 }
 
 int inspect(const std::string& file, const DeviceChoice& choice, const Run& run) {
-    const discovery::Inspection m = discovery::inspect(std::filesystem::absolute(base::path_of(file)));
+    discovery::Inspection m = discovery::inspect(std::filesystem::absolute(base::path_of(file)));
+    // As a search judges a file that is named: where somebody else may put another file in its place, it is not loaded.
+    if (discovery::Distrust distrust = discovery::distrust_of_named(m.path);
+        m.problem == ReasonCode::none && distrust.code != ReasonCode::none) {
+        m.problem = distrust.code;
+        m.text = std::move(distrust.text);
+    }
     const discovery::Judgement verdict = discovery::judge(m, discovery::this_host(choice.cpu_mask));
     const bool good = verdict.code == ReasonCode::none;
     const Descriptor d = m.descriptor.value_or(Descriptor{});
@@ -91,21 +99,21 @@ int inspect(const std::string& file, const DeviceChoice& choice, const Run& run)
 
 std::filesystem::path state() { return registry::state_folder(ContextOptions{}); }
 
-// The key under which a file's trial is remembered, with the options that this program gives to modules: none but a mask.
+// The key under which it is remembered that a file is trusted, with the options that this program gives to modules: none but a mask.
 std::string key_of(const std::filesystem::path& real, const DeviceChoice& choice) {
     const discovery::Inspection m = discovery::inspect(real);
     if (!m.descriptor) throw Error(Code::invalid, real.string() + " is not a module: " + m.text);
     std::map<std::string, std::string> options;
     if (!choice.cpu_mask.empty()) options["host.cpu-mask"] = choice.cpu_mask;
-    return registry::Trials(ContextOptions{}, options).key_of(m);
+    return registry::Trials(ContextOptions{}, options).module_key(m);
 }
 
 void forget(const std::vector<std::string>& files, const Run& run) {
     Json json = Json::array();
-    const size_t all = files.empty() ? registry::forget_all_remembered(state()) : 0;
+    const size_t all = files.empty() ? registry::forget_all_remembered(state(), base::place_of_folder_records()) : 0;
     if (files.empty() && !run.json) out("{} forgotten\n", all);
     for (const std::string& file : files) {
-        const size_t count = registry::forget_remembered(state(), base::path_of(file));
+        const size_t count = registry::forget_remembered(state(), base::path_of(file), base::place_of_folder_records());
         json.push_back({{"file", file}, {"forgotten", count}});
         if (!run.json) out("{}: {}\n", file, count != 0 ? "forgotten, will be tried again" : "nothing was remembered");
     }
@@ -131,7 +139,7 @@ void trust(const std::vector<std::string>& files, const DeviceChoice& choice) {
 void remembered(const Run& run) {
     Json json = Json::array();
     std::vector<std::vector<std::string>> rows{{"OUTCOME", "SINCE", "UNTIL", "WHAT", "REASON"}};
-    for (const registry::Remembered& r : registry::all_remembered(state())) {
+    for (const registry::Remembered& r : registry::all_remembered(state(), base::place_of_folder_records())) {
         json.push_back({{"kind", r.kind},
                         {"file", r.file},
                         {"device", r.device},

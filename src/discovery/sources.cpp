@@ -49,6 +49,14 @@ Distrust distrust_of_links(fs::path file) {
     return {};
 }
 
+Distrust distrust_of_found(const fs::path& file, bool described) {
+    Distrust found = distrust_of_links(file);
+    if (found.code != ReasonCode::none || !described) return found;
+    fs::path sidecar = file;
+    sidecar += kSidecar;
+    return distrust_of_links(sidecar);
+}
+
 class Finder {
 public:
     explicit Finder(Search& search) : search_(search) {}
@@ -67,10 +75,9 @@ public:
         } else {
             source.searched = true;
             source.note = "a file";
-            add(real, kind);
-            Found& found = search_.files.back();
-            if (found.distrust.code == ReasonCode::none) found.distrust = distrust_of_folder(real.parent_path());
-            if (found.distrust.code != ReasonCode::none) note_unused(given, kind, found.distrust.text);
+            Distrust found = distrust_of_named(real);
+            if (found.code != ReasonCode::none) note_unused(given, kind, found.text);
+            search_.files.push_back({real, kind, search_.sources.size(), false, std::move(found)});
         }
         search_.sources.push_back(std::move(source));
     }
@@ -163,12 +170,7 @@ private:
     }
 
     void add(fs::path file, SourceKind kind, bool described = true) {
-        Distrust found = distrust_of_links(file);
-        if (found.code == ReasonCode::none && described) {
-            fs::path sidecar = file;
-            sidecar += kSidecar;
-            found = distrust_of_links(sidecar);
-        }
+        Distrust found = distrust_of_found(file, described);
         search_.files.push_back({std::move(file), kind, search_.sources.size(), false, std::move(found)});
     }
 
@@ -205,6 +207,13 @@ void around(Finder& finder, const fs::path& file, SourceKind kind) {
 }  // namespace
 
 Distrust distrust_of_folder(const fs::path& folder) { return distrust(folder, base::status_of(folder)); }
+
+Distrust distrust_of_named(const fs::path& file) {
+    const fs::path real = base::real_path(file);
+    if (real.empty()) return {};  // whoever reads the file hears why
+    Distrust found = distrust_of_found(real, true);
+    return found.code == ReasonCode::none ? distrust_of_folder(real.parent_path()) : found;
+}
 
 std::string_view module_prefix() noexcept { return BACKPLANE_MODULE_PREFIX; }
 

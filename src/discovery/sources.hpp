@@ -19,6 +19,9 @@ struct Distrust {
 // May something be loaded from this folder (a real path)?
 Distrust distrust_of_folder(const std::filesystem::path& folder);
 
+// May this file be loaded because somebody named it? By its folder, and by where its links and its sidecar's lead.
+Distrust distrust_of_named(const std::filesystem::path& file);
+
 struct Found {
     std::filesystem::path path;
     SourceKind source{};

@@ -30,29 +30,48 @@ std::vector<float> filled(size_t count, float (*element)(size_t)) {
     return values;
 }
 
+// The product of the case; richest first. A device is tried with the first of them that it has all ops for.
+struct Kind {
+    Op product;    // unknown: there is none
+    bool weights;  // y is a weight, which the device packs as it likes
+    const char* text;
+};
+constexpr std::array kKinds{Kind{Op::matmul, true, "relu(x W + z)"}, Kind{Op::matmul, false, "relu(x y + z)"},
+                            Kind{Op::mul, true, "relu(x * w + z)"}, Kind{Op::mul, false, "relu(x * y + z)"},
+                            Kind{Op::unknown, false, "relu(x)"}};
+
 struct Case {
     Graph graph;
     std::vector<float> x, y, z, expected;
+    std::vector<NamedBytes> inputs;
 };
 
-// relu(x y + z): a matrix product, or where the device has none the product of elements.
-Case make_case(bool matrices) {
+Case make_case(const Kind& kind) {
     Case c;
+    const bool matrices = kind.product == Op::matmul;
     const auto rows = static_cast<int64_t>(kRows);
     const auto inner = static_cast<int64_t>(kInner);
     const auto columns = static_cast<int64_t>(kColumns);
     const Shape of_result{rows, columns};
-    const TensorId x = c.graph.input("x", DType::f32, matrices ? Shape{rows, inner} : of_result);
-    const TensorId y = c.graph.input("y", DType::f32, matrices ? Shape{inner, columns} : of_result);
-    const TensorId z = c.graph.input("z", DType::f32, of_result);
-    const TensorId product = c.graph.add(matrices ? Op::matmul : Op::mul, {x, y});
-    c.graph.output(c.graph.add(Op::relu, {c.graph.add(Op::add, {product, z})}), "result");
+    const Shape of_y = matrices ? Shape{inner, columns} : of_result;
     c.x = filled(matrices ? kRows * kInner : kRows * kColumns, element_of_x);
-    c.y = filled(matrices ? kInner * kColumns : kRows * kColumns, element_of_y);
-    c.z = filled(kRows * kColumns, element_of_z);
-    c.expected = c.z;
+    c.inputs.push_back({"x", std::as_bytes(std::span(c.x))});
+    TensorId value = c.graph.input("x", DType::f32, matrices ? Shape{rows, inner} : of_result);
+    if (kind.product == Op::unknown) {
+        c.expected = c.x;
+    } else {
+        c.y = filled(matrices ? kInner * kColumns : kRows * kColumns, element_of_y);
+        c.z = filled(kRows * kColumns, element_of_z);
+        c.inputs.push_back({"z", std::as_bytes(std::span(c.z))});
+        if (!kind.weights) c.inputs.push_back({"y", std::as_bytes(std::span(c.y))});
+        const TensorId y = kind.weights ? c.graph.weight("y", DType::f32, of_y) : c.graph.input("y", DType::f32, of_y);
+        const TensorId z = c.graph.input("z", DType::f32, of_result);
+        value = c.graph.add(Op::add, {c.graph.add(kind.product, {value, y}), z});
+        c.expected = c.z;
+    }
+    c.graph.output(c.graph.add(Op::relu, {value}), "result");
     for (size_t i = 0; i < c.expected.size(); ++i) {
-        if (!matrices) c.expected[i] += c.x[i] * c.y[i];
+        if (kind.product == Op::mul) c.expected[i] += c.x[i] * c.y[i];
         for (size_t k = 0; matrices && k < kInner; ++k)
             c.expected[i] += c.x[i / kColumns * kInner + k] * c.y[k * kColumns + i % kColumns];
         c.expected[i] = std::max(c.expected[i], 0.0F);
@@ -73,21 +92,22 @@ std::string compare(const std::vector<float>& result, const std::vector<float>& 
 }  // namespace
 
 std::string golden_case(const Device& device, const std::function<void(const char*)>& step) {
-    for (const bool matrices : {true, false}) {
-        const Case c = make_case(matrices);
+    for (const Kind& kind : kKinds) {
+        const Case c = make_case(kind);
         step("query");
         const std::vector<NodeSupport> answers = query(device, c.graph);
         if (!std::all_of(answers.begin(), answers.end(), [](const NodeSupport& n) { return n.supported; })) continue;
         step("compile");
-        Session session(device, c.graph, WeightSource{});
+        Session session(device, c.graph, [&](std::string_view) {
+            step("pack");  // of the weights that it has compiled for
+            return std::as_bytes(std::span(c.y));
+        });
         for (int round = 0; round < 2; ++round) {  // a driver builds at the first
             step("run");
             std::vector<float> result(c.expected.size(), std::nanf(""));
-            session.run({{{"x", std::as_bytes(std::span(c.x))},
-                          {"y", std::as_bytes(std::span(c.y))},
-                          {"z", std::as_bytes(std::span(c.z))}}},
-                        {{{"result", std::as_writable_bytes(std::span(result))}}});
-            std::string wrong = compare(result, c.expected, matrices ? "relu(x y + z)" : "relu(x * y + z)");
+            const std::array room{NamedRoom{"result", std::as_writable_bytes(std::span(result))}};
+            session.run(c.inputs, room);
+            std::string wrong = compare(result, c.expected, kind.text);
             if (!wrong.empty()) return wrong;
         }
         return {};

@@ -119,6 +119,7 @@ void try_module(const Task& task, base::DynamicLibrary& library, bool& unloadabl
     const auto most = std::min<size_t>(devices.size(), registry::kMostDevicesTried);
     for (uint32_t i = 0; task.devices && i < most; ++i)
         if (task.skipped.count(i) == 0) try_device(module, devices[i], i);
+    module->expect_host_unchanged();
     say("step close");
     say("good");
 }

@@ -10,6 +10,7 @@
 #include "base/environment.hpp"
 #include "base/keep_process_state.hpp"
 #include "discovery/discover.hpp"
+#include "registry/choice_text.hpp"
 #include "registry/device_state.hpp"
 #include "registry/filter.hpp"
 #include "registry/given_options.hpp"
@@ -26,12 +27,9 @@ namespace {
 using discovery::Rated;
 using registry::Filter;
 using registry::HostServices;
+using registry::label_of;
 using registry::LoadFailure;
 using registry::Module;
-
-std::string label(const Candidate& c) {
-    return c.path.empty() ? c.descriptor->backend + " (linked in)" : c.path.filename().string();
-}
 
 bool same_file(const discovery::Inspection& a, const discovery::Inspection& b) {
     return a.path == b.path && a.status.volume == b.status.volume && a.status.number == b.status.number &&
@@ -47,14 +45,6 @@ LogLevel level_from(const std::string& name) {
 
 std::string counted(uint32_t count, const char* what) {
     return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
-std::string list_of(const std::vector<DeviceInfo>& devices) {
-    std::string text;
-    for (const DeviceInfo& d : devices)
-        text += (text.empty() ? "" : ", ") + d.id + " (" + d.name + ", " + name_of(d.kind) +
-                (d.fault.empty() ? "" : ", " + d.fault) + ")";
-    return text.empty() ? "none" : text;
 }
 
 }  // namespace
@@ -97,6 +87,7 @@ struct Context::Impl {
         auto variable = [&](const char* name) {
             return options.use_environment ? base::environment(name).value_or("") : std::string();
         };
+        options.state_folder = registry::state_folder(options);  // once: it asks for folders that may be far away
         filter_source = options.device_filter.empty() ? "BACKPLANE_DEVICE" : options.device_filter_name;
         filter = Filter(options.device_filter.empty() ? variable("BACKPLANE_DEVICE") : options.device_filter);
         cpu_mask = options.cpu_mask.empty() ? variable("BACKPLANE_CPU_MASK") : options.cpu_mask;
@@ -165,6 +156,8 @@ struct Context::Impl {
             if (!waits(i) || c.code != ReasonCode::none || loaded_of(c.descriptor->backend) != nullptr) continue;
             if (filter.excludes_backend(c.descriptor->backend)) continue;
             if (std::find(backends.begin(), backends.end(), c.descriptor->backend) != backends.end()) continue;
+            if (history->keeps_out(found[i].rated.inspection, *trials))
+                continue;  // the next of its backend is the first then
             backends.emplace_back(c.descriptor->backend);
             const bool linked_in = found[i].rated.linked_in != nullptr;
             if (!linked_in && !loaded_before(found[i].rated, before)) first.push_back(&found[i].rated.inspection);
@@ -190,12 +183,12 @@ struct Context::Impl {
         } else if (const Loaded* winner = loaded_of(c.descriptor->backend)) {
             c.verdict = Verdict::outranked;
             c.code = ReasonCode::outranked;
-            c.reason = label(found[winner->place].rated.candidate) + " goes before it";
+            c.reason = label_of(found[winner->place].rated.candidate) + " goes before it";
         } else {
             take(place, before);
         }
         services->say(c.verdict == Verdict::failed ? LogLevel::warning : LogLevel::debug,
-                      label_of_any(c) + ": " + name_of(c.verdict) + (c.reason.empty() ? "" : ": " + c.reason));
+                      label_of(c) + ": " + name_of(c.verdict) + (c.reason.empty() ? "" : ": " + c.reason));
     }
 
     [[nodiscard]] const Loaded* loaded_of(std::string_view backend) const {
@@ -212,8 +205,6 @@ struct Context::Impl {
                 backends.push_back(f.rated.candidate.descriptor->backend);
         return backends;
     }
-
-    static std::string label_of_any(const Candidate& c) { return c.descriptor ? label(c) : c.path.string(); }
 
     // Loads a candidate, or finds it loaded from an earlier scan. A failure becomes its verdict.
     void take(size_t place, const std::vector<Loaded>& before) {
@@ -262,7 +253,7 @@ struct Context::Impl {
         const std::string backend = it->backend;
         remember(backend + ": " + failure.text);
         fail(found[it->place].rated.candidate, failure);
-        services->say(LogLevel::warning, label(found[it->place].rated.candidate) + ": failed: " + failure.text);
+        services->say(LogLevel::warning, label_of(found[it->place].rated.candidate) + ": failed: " + failure.text);
         loaded.erase(it);
         for (Found& f : found) {
             Candidate& c = f.rated.candidate;
@@ -356,7 +347,7 @@ struct Context::Impl {
         state->api = &listed.module->api();
         state->module = listed.module;
         state->drives_a_driver = listed.module->inspection().descriptor->probe_in_child;
-        state->state_folder = registry::state_folder(options);
+        state->state_folder = options.state_folder;
         const Loaded* loaded_from = nullptr;
         for (const Loaded& l : loaded)
             if (l.module == listed.module) loaded_from = &l;
@@ -438,22 +429,13 @@ struct Context::Impl {
         loaded.erase(module);
     }
 
-    [[nodiscard]] std::string why(const Filter& used, const std::string& source, const std::vector<DeviceInfo>& devices,
-                                  const std::vector<DeviceInfo>& selected) const {
-        if (devices.empty()) return "no usable device was found on this machine";
-        if (selected.empty()) {
-            if (used.text().empty())
-                return "all devices here are software devices, which are not chosen by themselves; name one, of: " +
-                       list_of(devices);
-            return source + " '" + used.text() + "' matches nothing; there are: " + list_of(devices);
-        }
-        const DeviceInfo& best = selected.front();
-        if (!used.text().empty()) return best.id + ", by " + source + " '" + used.text() + "'";
-        const auto usable =
-            std::count_if(devices.begin(), devices.end(), [](const auto& d) { return d.kind != DeviceKind::software; });
-        if (usable == 1 && devices.size() == 1) return best.id + " is the only device";
-        if (usable == 1) return best.id + " is the only device that is not a software device";
-        return best.id + " is first in the order of preference (discrete, virtual, integrated, accelerator, cpu)";
+    // What there is by now, without what goes on.
+    [[nodiscard]] Report found_so_far() {
+        Report report;
+        report.sources = sources;
+        report.devices = preferred(list());  // first: a module that cannot say becomes a failed candidate
+        for (const Found& f : found) report.candidates.push_back(f.rated.candidate);
+        return report;
     }
 };
 
@@ -479,17 +461,16 @@ Device Context::choose(std::string_view text) const {
         if (std::optional<Device> device = impl_->open_first(used, failed)) return *device;
         impl_->load_all();  // of what the filter names, nothing would open
         if (std::optional<Device> device = impl_->open_first(used, failed)) return *device;
-        const std::vector<DeviceInfo> devices = Impl::preferred(impl_->list());
-        if (failed.empty() && !devices.empty())
-            throw Error(Code::not_found,
-                        "cannot choose a device: " +
-                            impl_->why(used, given && text != impl_->filter.text() ? "the filter" : impl_->filter_source,
-                                       devices, {}));
+        if (failed.empty())
+            throw Error(
+                Code::not_found,
+                "cannot choose a device: " +
+                    registry::why_chosen(used, given && text != impl_->filter.text() ? "the filter" : impl_->filter_source,
+                                         impl_->options, impl_->found_so_far()));
     }
     std::string failures;
     for (const auto& [id, why] : failed) failures += (failures.empty() ? "" : "; ") + id + ": " + why;
-    if (!failures.empty()) throw Error(Code::not_found, "cannot open a device: " + failures);
-    throw Error(Code::not_found, "cannot choose a device: " + report().summary());
+    throw Error(Code::not_found, "cannot open a device: " + failures);
 }
 
 std::vector<Device> Context::choose_with_fallback(std::string_view text) const {
@@ -521,14 +502,11 @@ std::filesystem::path Context::state_folder() const { return registry::state_fol
 
 Report Context::report() const {
     const std::lock_guard lock(impl_->mutex);
-    Report report;
     impl_->load_all();
-    report.sources = impl_->sources;
-    report.devices = Impl::preferred(impl_->list());  // first: a module that cannot say becomes a failed candidate
-    for (const Impl::Found& f : impl_->found) report.candidates.push_back(f.rated.candidate);
+    Report report = impl_->found_so_far();
     const std::vector<DeviceInfo> selected = impl_->filter.select(report.devices);
     if (!selected.empty()) report.chosen = selected.front().id;
-    report.why = impl_->why(impl_->filter, impl_->filter_source, report.devices, selected);
+    report.why = registry::why_chosen(impl_->filter, impl_->filter_source, impl_->options, report);
     report.notes = impl_->problems;
     for (const OptionProblem& problem : impl_->given.problems()) report.notes.push_back(problem.text);
     if (impl_->services->cache)

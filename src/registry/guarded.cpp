@@ -30,6 +30,10 @@ std::string Guarded::thrown_out_of(const char* function) const {
     return module_ + " threw out of '" + function + "': " + base::words_of_exception();
 }
 
+std::string Guarded::wrote_over_host_in(const char* function) const {
+    return module_ + " wrote over the host's table in '" + function + "'";
+}
+
 void Guarded::note(const std::string& text) const noexcept { services_->say(LogLevel::warning, text); }
 
 }  // namespace backplane::registry

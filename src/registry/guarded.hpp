@@ -1,7 +1,9 @@
 // The one way to call a function of a module's table. Whatever the module does in the call short of ending the process, the host goes on
-// as before: what it throws becomes an error of that call, and the calling thread computes with floating-point numbers as it did.
+// as before: what it throws becomes an error of that call, the calling thread computes with floating-point numbers as it did, and the table that
+// the module has of the host is as it was given.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -84,6 +86,10 @@ public:
 
     // Before the first call: where each call is noted while it lasts.
     void set_mark(Mark* mark) noexcept { mark_ = mark; }
+    // Whose table the module has been given, and is not to write to. Outlives this.
+    void set_host(const Host* host) noexcept { host_ = host; }
+    // The function in which the module wrote over the host's table, which makes that call an error; null: none.
+    [[nodiscard]] const char* wrote_over_host() const noexcept { return wrote_over_host_.load(std::memory_order_relaxed); }
 
     // The module's answer; `error` is its last argument. BP_INTERNAL when it threw: `error` says what out of which function.
     template <auto Function, class... Arguments>
@@ -118,11 +124,25 @@ private:
         // All of the environment where time does not matter: x87 registers left in use as MMX, flags.
         const std::conditional_t<about.often, base::KeepFloatingControl, base::KeepFloatingPoint> keep;
         try {
-            return body();
+            if constexpr (std::is_void_v<std::invoke_result_t<Body>>) {
+                body();
+                if (changed_host(about.name)) on_throw(wrote_over_host_in(about.name));
+            } else {
+                const auto answer = body();
+                return changed_host(about.name) ? on_throw(wrote_over_host_in(about.name)) : answer;
+            }
         } catch (...) {
+            static_cast<void>(changed_host(about.name));
             return on_throw(thrown_out_of(about.name));
         }
     }
+
+    [[nodiscard]] bool changed_host(const char* function) const noexcept {
+        if (host_ == nullptr || !host_->put_back_if_changed()) return false;
+        wrote_over_host_.store(function, std::memory_order_relaxed);
+        return true;
+    }
+    [[nodiscard]] std::string wrote_over_host_in(const char* function) const;
 
     [[nodiscard]] std::string thrown_out_of(const char* function) const;  // within a handler
     void note(const std::string& text) const noexcept;
@@ -131,6 +151,8 @@ private:
     const bp_module_api& table_;
     std::shared_ptr<const HostServices> services_;
     Mark* mark_ = nullptr;
+    const Host* host_ = nullptr;
+    mutable std::atomic<const char*> wrote_over_host_{nullptr};
 };
 
 }  // namespace backplane::registry

@@ -17,8 +17,8 @@ std::string build_key(const discovery::Inspection& module) {
                                            std::to_string(s.size) + "/" + std::to_string(s.modified_ns) + "/" +
                                            module.binary.build_id));
 }
-std::string full_key(const discovery::Inspection& module, const Trials& trials) {
-    return build_key(module) + "|" + base::hexadecimal(base::hash_of(trials.key_of(module)));
+std::string full_key(const discovery::Inspection& module, Trials& trials) {
+    return build_key(module) + "|" + base::hexadecimal(base::hash_of(trials.module_key(module)));
 }
 
 LoadFailure kept_out(const discovery::Inspection& module, const Incident& incident) {
@@ -45,19 +45,24 @@ std::optional<Incident> History::incident_of(const discovery::Inspection& module
     return std::nullopt;
 }
 
-void History::prepare(const discovery::Inspection& module, const Trials& trials) const {
+void History::prepare(const discovery::Inspection& module, Trials& trials) const {
     const std::optional<Incident> incident = incident_of(module);
-    if (incident && incident->to_try) trials.store().forget(trials.key_of(module));
+    if (incident && incident->to_try) trials.forget(module);
 }
 
-void History::before_trial(const discovery::Inspection& module, const Trials& trials) const {
+bool History::keeps_out(const discovery::Inspection& module, Trials& trials) const {
+    const std::optional<Incident> incident = incident_of(module);
+    return incident && incident->kept_out(base::unix_seconds()) && incident->key == full_key(module, trials);
+}
+
+void History::before_trial(const discovery::Inspection& module, Trials& trials) const {
     const std::optional<Incident> incident = incident_of(module);
     if (!incident || !incident->kept_out(base::unix_seconds())) return;
     if (incident->key == full_key(module, trials)) throw kept_out(module, *incident);
     incidents_.forget(module.path);  // the driver is another one now
 }
 
-void History::after_trial(const discovery::Inspection& module, const Trials& trials, Outcome outcome) const {
+void History::after_trial(const discovery::Inspection& module, Trials& trials, Outcome outcome) const {
     std::optional<Incident> incident = incident_of(module);
     if (!incident || !incident->to_try || outcome == Outcome::not_tried) return;
     const std::string name = module.path.filename().string();

@@ -21,14 +21,17 @@ public:
     History(const ContextOptions& options, Note note);
 
     // Before modules are tried: a process ended inside this one, so what is remembered of its trial does not count.
-    void prepare(const discovery::Inspection& module, const Trials& trials) const;
+    void prepare(const discovery::Inspection& module, Trials& trials) const;
     void read_marks() const { incidents_.read_marks(); }
 
+    // Not to be used, and so not to be tried either.
+    [[nodiscard]] bool keeps_out(const discovery::Inspection& module, Trials& trials) const;
+
     // Before its trial. Throws LoadFailure when it is kept out.
-    void before_trial(const discovery::Inspection& module, const Trials& trials) const;
+    void before_trial(const discovery::Inspection& module, Trials& trials) const;
     // After it. Throws LoadFailure when it went well, but the incident was of a kind that keeps the module out all the same.
     enum class Outcome { good, bad, not_tried };
-    void after_trial(const discovery::Inspection& module, const Trials& trials, Outcome outcome) const;
+    void after_trial(const discovery::Inspection& module, Trials& trials, Outcome outcome) const;
 
     // To be given to the module when it is loaded; null: none is needed, or can be made.
     [[nodiscard]] std::unique_ptr<Mark> mark(const discovery::Inspection& module) const;

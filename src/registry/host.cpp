@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <new>
+#include <type_traits>
 
 namespace backplane::registry {
 
@@ -108,11 +110,20 @@ Host::Host(std::shared_ptr<const HostServices> services, std::string build)
     table_.option = option;
     table_.allocate = allocate;
     table_.release = release;
-    if (!services_->cache) return;
-    table_.cache_get = cache_get;
-    table_.cache_done = cache_done;
-    table_.cache_put = cache_put;
-    table_.cache_reject = cache_reject;
+    if (services_->cache) {
+        table_.cache_get = cache_get;
+        table_.cache_done = cache_done;
+        table_.cache_put = cache_put;
+        table_.cache_reject = cache_reject;
+    }
+    given_ = std::make_unique<bp_host>(table_);
+}
+
+bool Host::put_back_if_changed() const noexcept {
+    static_assert(std::has_unique_object_representations_v<bp_host>);
+    if (std::memcmp(given_.get(), &table_, sizeof table_) == 0) return false;
+    std::memcpy(given_.get(), &table_, sizeof table_);
+    return true;
 }
 
 }  // namespace backplane::registry

@@ -31,7 +31,9 @@ public:
     Host(const Host&) = delete;
     Host& operator=(const Host&) = delete;
 
-    [[nodiscard]] const bp_host* table() const noexcept { return &table_; }  // lives as long as this
+    [[nodiscard]] const bp_host* table() const noexcept { return given_.get(); }  // lives as long as this
+    // Whether the table is as it was given. What a module wrote there is put back.
+    [[nodiscard]] bool put_back_if_changed() const noexcept;
     [[nodiscard]] const HostServices& services() const noexcept { return *services_; }
     [[nodiscard]] const std::string& build() const noexcept { return build_; }
 
@@ -39,6 +41,7 @@ private:
     std::shared_ptr<const HostServices> services_;
     std::string build_;
     bp_host table_{};
+    std::unique_ptr<bp_host> given_;  // the module's own copy, in memory of its own
 };
 
 }  // namespace backplane::registry

@@ -81,11 +81,13 @@ void Incidents::read_marks() const {
     if (marks_.empty()) return;
     constexpr size_t kMost = 4096;
     std::string problem;
-    const std::string own = base::process_identity() + "-";
+    std::string own;
     for (const fs::path& name : base::names_in(marks_, problem, kMost)) {
         const std::string text = name.string();
         const bool mark = text.ends_with(".mark") || text.ends_with(".mark.taken") || text.ends_with(".mark.new");
-        if (!mark || text.starts_with(own)) continue;
+        if (!mark) continue;
+        if (own.empty()) own = base::process_identity() + "-";
+        if (text.starts_with(own)) continue;
         base::HeldFile::take_over(marks_ / name, [&](std::span<const std::byte> content) {
             const std::optional<MarkRead> read = read_mark(content);
             if (!read || read->file.empty()) return;

@@ -106,7 +106,10 @@ std::unique_ptr<Mark> Mark::make(const fs::path& state_folder, const std::string
 }
 
 Mark::Mark(std::unique_ptr<base::HeldFile> file, bool note_faults)
-    : file_(std::move(file)), watch_(note_faults ? signal_came : nullptr), generation_(base::fork_generation()) {
+    : file_(std::move(file)),
+      note_faults_(note_faults),
+      watch_(note_faults ? signal_came : nullptr),
+      generation_(base::fork_generation()) {
     base::hear_of_process_end(on_exit);
     for (std::atomic<Mark*>& place : live) {
         Mark* none = nullptr;
@@ -130,6 +133,7 @@ void Mark::written(Stage stage) const noexcept {
 
 int Mark::enter(Stage stage) noexcept {
     if (!is_ours()) return -1;
+    if (note_faults_) base::make_room_for_handlers();
     const uint64_t me = base::thread_number();
     Page& p = page();
     for (size_t i = 0; i < kPlaces; ++i) {

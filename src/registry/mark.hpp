@@ -90,6 +90,7 @@ private:
     std::filesystem::path state_folder_;
     std::string module_;
     std::unique_ptr<base::HeldFile> file_;
+    bool note_faults_;
     base::FaultWatch watch_;
     unsigned generation_;
     std::atomic<bool> opened_{false};

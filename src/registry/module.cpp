@@ -178,6 +178,7 @@ Module::Module(const discovery::Rated& rated, const std::shared_ptr<const HostSe
       guarded_(label_of(rated), api_, services) {
     const base::KeepFloatingPoint keep;  // constructors of what is linked with -ffast-math change it
     guarded_.set_mark(mark_.get());
+    guarded_.set_host(host_.get());
     const auto next = [&](const char* name) {
         if (step != nullptr) step(name);
     };
@@ -205,6 +206,11 @@ Module::Module(const discovery::Rated& rated, const std::shared_ptr<const HostSe
     next("open");
     base::ErrorRoom room;
     const bp_code code = guarded_.call<&bp_module_api::open>(room, host_->table(), &handle_);
+    if (guarded_.wrote_over_host() != nullptr) {  // and may do so on a thread of its own
+        base::leave_open(host_.release());
+        library_.keep();
+    }
+    expect_host_unchanged();
     if (code != BP_OK || handle_ == nullptr)
         throw LoadFailure{ReasonCode::open_failed,
                           code == BP_OK ? "it opened and gave no handle" : with_reason("it would not open", code, room)};
@@ -234,6 +240,7 @@ std::vector<ListedDevice> Module::list(std::string& remark) const {
         base::ErrorRoom room;
         count = 0;
         const bp_code code = guarded_.call<&bp_module_api::list>(room, handle_, &room_for, &count);
+        expect_host_unchanged();
         if (code != BP_OK)
             throw LoadFailure{ReasonCode::no_devices, with_reason("it could not list its devices", code, room)};
         if (count > kMostDevices)
@@ -251,6 +258,11 @@ std::vector<ListedDevice> Module::list(std::string& remark) const {
         devices.push_back({infos[i].id, info_of(infos[i])});
     }
     return devices;
+}
+
+void Module::expect_host_unchanged() const {
+    if (const char* function = guarded_.wrote_over_host())
+        throw LoadFailure{ReasonCode::bad_table, std::string("it wrote over the host's table in '") + function + "'"};
 }
 
 const void* Module::extension(const char* id) const {

@@ -44,6 +44,9 @@ public:
     [[nodiscard]] std::vector<ListedDevice> list(std::string& remark) const;
     [[nodiscard]] bp_device* open_device(uint64_t id) const;  // throws Error
 
+    // Throws LoadFailure when the module wrote over the host's table in one of the calls so far.
+    void expect_host_unchanged() const;
+
     [[nodiscard]] const void* extension(const char* id) const;  // null: none of that name
 
     [[nodiscard]] const bp_module_api& api() const noexcept { return api_; }    // which functions there are: for BP_HAS

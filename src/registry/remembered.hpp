@@ -35,10 +35,14 @@ struct Remembered {
     bool expired = false;         // its end has come: it counts for nothing
 };
 
-std::vector<Remembered> all_remembered(const std::filesystem::path& state_folder);
-size_t forget_all_remembered(const std::filesystem::path& state_folder);  // how many things went
+// `folder_records`: base::place_of_folder_records(), where other registries remember trials; empty: none.
+std::vector<Remembered> all_remembered(const std::filesystem::path& state_folder,
+                                       const std::filesystem::path& folder_records = {});
+size_t forget_all_remembered(const std::filesystem::path& state_folder,
+                             const std::filesystem::path& folder_records = {});  // how many things went
 // What is remembered of one module file, under whatever options and drivers; links are followed. How many things went.
-size_t forget_remembered(const std::filesystem::path& state_folder, const std::filesystem::path& file);
+size_t forget_remembered(const std::filesystem::path& state_folder, const std::filesystem::path& file,
+                         const std::filesystem::path& folder_records = {});
 
 // "remembered since 2026-11-22 05:10 UTC until 2026-12-22 05:10 UTC; `backplane modules forget FILE` has it forgotten": the end of a
 // sentence in a report. The command names the state folder where that is not the user's own. Until 0: no end is told.

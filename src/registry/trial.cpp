@@ -16,6 +16,7 @@
 #include "base/wall_clock.hpp"
 #include "discovery/sources.hpp"
 #include "registry/remembered.hpp"
+#include "registry/trial_key.hpp"
 #include "registry/trial_record.hpp"
 
 namespace backplane::registry {
@@ -103,9 +104,8 @@ Trials::Trials(const ContextOptions& options, const std::map<std::string, std::s
       limit_(options.probe_limit),
       budget_(options.probe_budget),
       cancel_(options.cancel),
-      program_(options.probe_program),
       store_(state_folder(options)) {
-    if (program_.empty()) program_ = find_probe_program();
+    if (!options.probe_program.empty()) program_ = options.probe_program;
     if (options.use_environment) {
         const std::string policy = base::environment("BACKPLANE_PROBE").value_or("");
         if (policy == "always") policy_ = ProbePolicy::always;
@@ -121,15 +121,38 @@ Trials::Trials(const ContextOptions& options, const std::map<std::string, std::s
     }
 }
 
-// A program that links this library from an install tree has no probe around it; the tree has one beside its modules.
+// A program that links this library from an install tree has no probe around it; the tree has one beside its modules. Looked for by key_of(),
+// before there are several threads.
 fs::path Trials::program_for(const discovery::Inspection& module) const {
+    if (!program_) program_ = find_probe_program();
     const std::array beside{module.path.parent_path()};
-    return program_.empty() ? probe_in(beside) : program_;
+    return program_->empty() ? probe_in(beside) : *program_;
 }
 
 // A module without a file of its own is in this process already, by the application's own naming.
 bool Trials::is_wanted(const discovery::Inspection& module) const {
     return policy_ != ProbePolicy::never && module.wants_trial() && module.status.kind == base::FileStatus::Kind::regular;
+}
+
+const std::string& Trials::module_key(const discovery::Inspection& module) {
+    const auto [place, is_new] = module_keys_.try_emplace(module.path);
+    if (is_new) place->second = trial_key(module, options_text_);
+    return place->second;
+}
+
+std::string Trials::key_of(const discovery::Inspection& module) {
+    return trial_key_with(module_key(module), program_for(module));
+}
+
+// What a person trusts is trusted whichever program would try it.
+std::optional<RememberedTrial> Trials::find(const std::string& key, const std::string& module_key) const {
+    std::optional<RememberedTrial> known = store_.find(module_key);
+    return known && known->by_hand ? known : store_.find(key);
+}
+
+void Trials::forget(const discovery::Inspection& module) {
+    store_.forget(module_key(module));
+    store_.forget(key_of(module));
 }
 
 void Trials::prepare(std::span<const discovery::Inspection* const> modules) {
@@ -138,7 +161,7 @@ void Trials::prepare(std::span<const discovery::Inspection* const> modules) {
         if (!is_wanted(*module)) continue;
         std::string key = key_of(*module);
         if (fresh_.count(key) != 0) continue;
-        const std::optional<RememberedTrial> known = store_.find(key);
+        const std::optional<RememberedTrial> known = find(key, module_key(*module));
         const bool trusted = known && known->by_hand && known->trial == Trial::good;
         if (trusted || (known && !known->expired && policy_ != ProbePolicy::always)) {
             fresh_[key] = {nullptr, key, known->attempts, *known, {}};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,15 +44,20 @@ public:
     void begin() noexcept {
         spent_ = {};
         fresh_.clear();
+        module_keys_.clear();
     }
 
-    [[nodiscard]] const VerdictStore& store() const noexcept { return store_; }
-    [[nodiscard]] std::string key_of(const discovery::Inspection& module) const {
-        return VerdictStore::key_of(module, options_text_);
-    }
+    // What is remembered of its trial, and that it is trusted, does not count.
+    void forget(const discovery::Inspection& module);
+
+    // A hash of all that the module is and reads: its file, options, libraries, drivers. Asked for once in a search.
+    [[nodiscard]] const std::string& module_key(const discovery::Inspection& module);
 
 private:
     [[nodiscard]] std::filesystem::path program_for(const discovery::Inspection& module) const;  // empty: there is none
+    // And the program that tries it: what another one found out, this one may see differently.
+    [[nodiscard]] std::string key_of(const discovery::Inspection& module);
+    [[nodiscard]] std::optional<RememberedTrial> find(const std::string& key, const std::string& module_key) const;
     using Clock = std::chrono::steady_clock;
     struct Wanted {
         const discovery::Inspection* module;
@@ -70,11 +76,12 @@ private:
     ProbePolicy policy_;
     std::chrono::milliseconds limit_, budget_, spent_{};
     const std::atomic<uint32_t>* cancel_;
-    std::filesystem::path program_;
-    std::vector<std::string> arguments_;  // options for the module
+    mutable std::optional<std::filesystem::path> program_;  // looked for when the first is to be tried
+    std::vector<std::string> arguments_;                    // options for the module
     std::string options_text_;
     VerdictStore store_;
     std::map<std::string, Wanted> fresh_;  // of prepare(), until asked for
+    std::map<std::filesystem::path, std::string> module_keys_;
 };
 
 // What was found wrong with the device at `place` of its module's list; null: nothing.

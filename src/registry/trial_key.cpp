@@ -232,4 +232,11 @@ std::string trial_key(const discovery::Inspection& m, std::string_view options) 
     return base::hexadecimal(base::hash_of(key.take()));
 }
 
+std::string trial_key_with(const std::string& key, const fs::path& program) {
+    KeyText text;
+    text.add(key);
+    text.identity(base::status_of(program), program);
+    return base::hexadecimal(base::hash_of(text.take()));
+}
+
 }  // namespace backplane::registry

@@ -17,6 +17,9 @@ namespace backplane::registry {
 // digits.
 std::string trial_key(const discovery::Inspection& module, std::string_view options);
 
+// The same as one finds it who tries the module with this program: an identity of the program's file belongs to it.
+std::string trial_key_with(const std::string& key, const std::filesystem::path& program);
+
 // The files that an item of `watch.files` means: `~` is the user's home, `$NAME`, `${NAME}` and `${NAME:-WHERE IT IS NOT SET}` are variables,
 // which may be lists of folders. Absolute paths only; none where a variable without a default is not set.
 std::vector<std::filesystem::path> watched_files(std::string_view item);

@@ -105,7 +105,7 @@ TEST_F(Dropin, WhatWasTriedIsRememberedAndTriedAgainWhenTheFileChanges) {
     const Outcome first = run("all " + modules().string() + " devices");
     expect(first, "crashed with segmentation fault");
     size_t files = 0;
-    for (const auto& entry : fs::directory_iterator(root_ / "state" / "ggml")) files += entry.is_regular_file() ? 1 : 0;
+    for (const auto& entry : fs::directory_iterator(root_ / "state" / "folders")) files += entry.is_regular_file() ? 1 : 0;
     EXPECT_EQ(files, 1U);
     expect(run("all " + modules().string() + " devices"), "crashed with segmentation fault");
     fs::remove(modules() / "libggml-cpu-faulty.so");

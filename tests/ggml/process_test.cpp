@@ -26,7 +26,7 @@ protected:
     }
     [[nodiscard]] bool remembered() const {
         std::error_code error;
-        return fs::exists(root_ / "state" / "ggml", error) && !fs::is_empty(root_ / "state" / "ggml", error);
+        return fs::exists(root_ / "state" / "folders", error) && !fs::is_empty(root_ / "state" / "folders", error);
     }
 };
 

@@ -41,6 +41,38 @@ TEST_F(Remembered, ARefusalSaysThatItIsRememberedAndHowToForgetIt) {
     EXPECT_FALSE(has(third, "remembered since")) << third.text;
 }
 
+TEST_F(Remembered, TheCommandLineListsAndForgetsIt) {
+    if (std::string(BP_GGML_CLI).empty()) GTEST_SKIP() << "this build has no command line";
+    const auto cli = [&](const std::string& words) {
+        return shell("BACKPLANE_STATE_DIR=" + (root_ / "state").string() + " " BP_GGML_CLI " modules " + words);
+    };
+    add_stock("libggml-cpu-x64.so");
+    add_faulty("INIT_CRASHES");
+    expect(run(all()), "devices 1, registrations 1: CPU");
+    expect(cli("remembered"), (modules() / "libggml-cpu-faulty.so").string());
+    expect(cli("remembered --json"), (modules() / "libggml-cpu-x64.so").string());
+    expect(cli("forget " + (modules() / "libggml-cpu-faulty.so").string()), "will be tried again");
+    const Outcome again = run(all());
+    EXPECT_FALSE(has(again, "remembered since")) << again.text;
+    EXPECT_TRUE(has(run(all()), "remembered since"));
+    expect(cli("forget"), "2 forgotten");
+    expect(cli("remembered"), "Nothing is remembered");
+}
+
+TEST_F(Remembered, AnotherProbeTriesThingsAgain) {
+    add_stock("libggml-cpu-x64.so");
+    add_faulty("INIT_CRASHES");
+    const fs::path library = own_library("own");
+    const auto run_own = [&] { return run(all(), "", library); };
+    run_own();
+    EXPECT_TRUE(has(run_own(), "remembered since"));
+    fs::copy_file(root_ / "own" / "backplane-probe-ggml", root_ / "new");
+    fs::rename(root_ / "new", root_ / "own" / "backplane-probe-ggml");  // repaired: another file of that name
+    const Outcome o = run_own();
+    EXPECT_TRUE(has(o, "libggml-cpu-faulty.so")) << o.text;
+    EXPECT_FALSE(has(o, "remembered since")) << o.text;
+}
+
 TEST_F(Remembered, ARefusalEndsWhenALibraryThatTheModuleNeedsComesOrChanges) {
     add_stock("libggml-cpu-x64.so");
     add_faulty("LIBRARY_MISSING", "libggml-cpu-zen4.so");

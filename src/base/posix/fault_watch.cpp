@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 
 #include <array>
 #include <atomic>
@@ -62,7 +63,58 @@ void leave_alone(int number) {
     ::sigaction(number, &none, nullptr);
 }
 
+// A signal's frame with all registers of the largest machines there are takes 12 KiB.
+constexpr size_t kRoomForHandlers = size_t{64} << 10;
+
+void give_room_back(void* memory) {
+    stack_t now{};
+    if (::sigaltstack(nullptr, &now) == 0 && now.ss_sp == memory) {
+        stack_t none{};
+        none.ss_flags = SS_DISABLE;
+        ::sigaltstack(&none, nullptr);
+    }
+    ::munmap(memory, kRoomForHandlers);
+}
+
+// Not a thread_local with a destructor: that would keep this library mapped for as long as the thread lives.
+class AtEndOfThread {
+public:
+    AtEndOfThread() : made_(::pthread_key_create(&key_, give_room_back) == 0) {}
+    ~AtEndOfThread() {
+        if (made_) ::pthread_key_delete(key_);
+    }
+    AtEndOfThread(const AtEndOfThread&) = delete;
+    AtEndOfThread& operator=(const AtEndOfThread&) = delete;
+    bool give_back(void* memory) const { return made_ && ::pthread_setspecific(key_, memory) == 0; }
+
+private:
+    pthread_key_t key_{};
+    bool made_;
+};
+
+void make_room() noexcept {
+    static const AtEndOfThread at_end;
+    stack_t now{};
+    if (::sigaltstack(nullptr, &now) != 0 || (now.ss_flags & SS_DISABLE) == 0) return;
+    void* memory = ::mmap(nullptr, kRoomForHandlers, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return;
+    stack_t room{};
+    room.ss_sp = memory;
+    room.ss_size = kRoomForHandlers;
+    if (::sigaltstack(&room, nullptr) != 0)
+        ::munmap(memory, kRoomForHandlers);
+    else if (!at_end.give_back(memory))
+        give_room_back(memory);
+}
+
 }  // namespace
+
+void make_room_for_handlers() noexcept {
+    thread_local bool done = false;
+    if (done) return;
+    done = true;
+    make_room();
+}
 
 FaultWatch::FaultWatch(EndingListener listener) : listens_(listener != nullptr) {
     static const int once = ::pthread_atfork(nullptr, nullptr, [] { ++generation; });

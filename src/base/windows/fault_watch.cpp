@@ -6,6 +6,8 @@ namespace backplane::base {
 FaultWatch::FaultWatch(EndingListener) : listens_(false) {}
 FaultWatch::~FaultWatch() { static_cast<void>(listens_); }
 
+void make_room_for_handlers() noexcept {}
+
 unsigned fork_generation() noexcept { return 0; }
 
 }  // namespace backplane::base

@@ -80,6 +80,21 @@ TEST(CliModules, InspectRunsNothingAndSaysWhetherItWouldLoad) {
     EXPECT_EQ(run(p, {"modules", "list"}).exit_code, 0);
 }
 
+TEST(CliModules, InspectJudgesTheFolderOfAFileAsASearchDoes) {
+    const Place p;
+    const std::string file = p.at("backplane-minimal.so");
+    std::filesystem::copy_file(std::string(BP_TEST_MINIMAL) + "/backplane-minimal.so", file);
+    EXPECT_EQ(run(p, {"modules", "inspect", file}).exit_code, 0);
+    std::filesystem::permissions(p.at(""), std::filesystem::perms(0777));
+    const Outcome open = run(p, {"modules", "inspect", file, "--json"});
+    std::filesystem::permissions(p.at(""), std::filesystem::perms(0700));
+    EXPECT_EQ(open.exit_code, 1);
+    const Json json = Json::parse(open.out);
+    EXPECT_EQ(json["code"], "writable-by-others") << open.out;
+    EXPECT_EQ(json["backend"], "minimal") << "what it says of itself is told all the same";
+    EXPECT_NE(json["reason"].get<std::string>().find("everybody may write"), std::string::npos) << open.out;
+}
+
 TEST(CliModules, ATrialIsRememberedForgottenAndTrusted) {
     const Place p;
     const std::string file = p.at("backplane-wants-a-trial.so");

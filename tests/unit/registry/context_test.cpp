@@ -6,6 +6,7 @@
 #include "backplane/context.hpp"
 #include "backplane/runtime.hpp"
 #include "base/file.hpp"
+#include "registry/choice_text.hpp"
 #include "support/system.hpp"
 
 namespace backplane {
@@ -37,9 +38,54 @@ TEST(Registry, WithNothingToFindEverythingThatWasTriedIsSaid) {
     const std::string text = error_of([&] { (void)context.choose(); });
     EXPECT_NE(text.find("no usable device"), std::string::npos) << text;
     EXPECT_NE(text.find("/no/such/folder"), std::string::npos) << text;
+    EXPECT_NE(text.find("name their folder in module_paths"), std::string::npos) << text;
+    EXPECT_EQ(text.find('\n'), std::string::npos) << "an error is one line: " << text;
     const Report report = context.report();
     EXPECT_TRUE(report.chosen.empty());
     EXPECT_NE(report.json().find("\"chosen\":\"\""), std::string::npos);
+}
+
+TEST(Registry, WithoutADeviceTheErrorNamesWhatCameNearestAndWhatToDo) {
+    const ContextOptions options;
+    Report report;
+    const std::string nothing = registry::why_chosen({}, "", options, report);
+    EXPECT_NE(nothing.find("copy them beside the library or set BACKPLANE_MODULE_PATH"), std::string::npos) << nothing;
+    Candidate text;
+    text.path = "/m/backplane-text.so";
+    text.verdict = Verdict::rejected;
+    text.reason = "not a shared library";
+    Candidate broken;
+    broken.path = "/m/backplane-broken.so";
+    broken.verdict = Verdict::failed;
+    broken.reason = "it found no device:\nthere is no driver";
+    broken.remedy = "install the driver";
+    report.candidates = {text, broken};
+    const std::string why = registry::why_chosen({}, "", options, report);
+    EXPECT_NE(
+        why.find("none of the 2 modules found is used, among them backplane-broken.so: it found no device: there is no "
+                 "driver; install the driver"),
+        std::string::npos)
+        << why;
+    EXPECT_NE(why.find("BACKPLANE_MODULE_PATH"), std::string::npos) << why;
+    EXPECT_EQ(why.find('\n'), std::string::npos) << why;
+}
+
+TEST(Registry, AFilterThatNamesABackendWhoseModuleFailedSaysWhy) {
+    Report report;
+    DeviceInfo cpu;
+    cpu.id = "cpu:0";
+    report.devices = {cpu};
+    Candidate broken;
+    broken.path = "/m/backplane-broken.so";
+    broken.verdict = Verdict::failed;
+    broken.descriptor.emplace().backend = "broken";
+    broken.reason = "it found no device";
+    report.candidates = {broken};
+    const std::string why = registry::why_chosen(registry::Filter("broken"), "the filter", {}, report);
+    EXPECT_NE(why.find("the filter 'broken' matches nothing; there are: cpu:0"), std::string::npos) << why;
+    EXPECT_NE(why.find("backplane-broken.so is not used: it found no device"), std::string::npos) << why;
+    const std::string other = registry::why_chosen(registry::Filter("other"), "the filter", {}, report);
+    EXPECT_NE(other.find("BACKPLANE_MODULE_PATH"), std::string::npos) << other;
 }
 
 TEST(Registry, ASoftwareDeviceIsNotChosenByItselfButByName) {

@@ -1,15 +1,8 @@
 /* The healthy half of the generated module: the minimal example as a discrete GPU, with heaps and with weights that want packing. */
-#define backplane_module minimal_entry
-#include "backplane/note.h"
-#undef BP_NOTE
-#define BP_NOTE(abi, flags, json) extern int zoo_no_note
-#include "../../../examples/minimal-backend/minimal.c"
-#undef backplane_module
+#include "minimal.h"
 
 static bp_code list_a_gpu(bp_module* m, const bp_array* infos, uint32_t* count, bp_error* error) {
-    const bp_code code = list(m, infos, count, error);
-    if (infos != NULL && infos->count > 0) BP_AT_OUT(bp_device_info, infos, 0)->kind = BP_KIND_DISCRETE;
-    return code;
+    return list_as(BP_KIND_DISCRETE, m, infos, count, error);
 }
 
 static bp_code one_heap(bp_device* d, const bp_array* heaps, uint32_t* count, bp_error* error) {

@@ -15,6 +15,7 @@ namespace zoo {
 namespace {
 
 bp_module_api healthy;
+const bp_host* host_table;  // as it was given to open()
 pthread_t worker;
 
 // What the caller of act_at() has left to do.
@@ -38,6 +39,7 @@ bool answers(Act act, bp_code& code, bp_error* error) {
 template <auto Function, typename... Arguments>
 bp_code healthy_or(Act act, bp_error* error, Arguments... arguments) {
     bp_code code = BP_OK;
+    if (act == Act::write_over_host) const_cast<bp_host*>(host_table)->log = nullptr;
     return answers(act, code, error) ? code : (healthy.*Function)(arguments..., error);
 }
 
@@ -50,6 +52,7 @@ void* work(void*) {
 
 bp_code open(const bp_host* host, bp_module** out, bp_error* error) {
     const Act act = act_at(Place::open);
+    host_table = host;
     if (act == Act::null_handle) return *out = nullptr, BP_OK;
     const bp_code code = healthy_or<&bp_module_api::open>(act, error, host, out);
     if (code == BP_OK && is_planned(Place::thread)) pthread_create(&worker, nullptr, work, nullptr);

@@ -68,7 +68,8 @@ namespace zoo {
     X(error_with_escapes)                  \
     X(wrong_result)                        \
     X(null_handle)                         \
-    X(device_lost)
+    X(device_lost)                         \
+    X(write_over_host) /* the host's table */
 
 #define ZOO_NAME(name) name,
 enum class Place { ZOO_PLACES(ZOO_NAME) count };

@@ -29,7 +29,8 @@ bool makes_sense(Place place, Act act) {
         one_of(place, {open, list, second_list, device_open, heaps, query, compile, pack, run, copy, buffer_create});
     switch (act) {
         case Act::error:
-        case Act::error_with_escapes: return returns_a_code;
+        case Act::error_with_escapes:
+        case Act::write_over_host: return returns_a_code;
         case Act::leave_thread: return !one_of(place, {exit_handler, unload});  // in code that is going
         case Act::device_lost: return returns_a_code && !one_of(place, {open, list, second_list});
         case Act::wrong_result: return one_of(place, {list, second_list, pack, run, copy});
@@ -141,9 +142,7 @@ bool is_told(const Plan& plan) {
 
 namespace {
 
-bool says_nothing(Act act) {
-    return one_of(act, {Act::kill_itself, Act::end_without_handlers, Act::hang, Act::spin, Act::stack_overflow});
-}
+bool says_nothing(Act act) { return one_of(act, {Act::kill_itself, Act::end_without_handlers, Act::hang, Act::spin}); }
 
 bool is_long(Place place) {
     using enum Place;

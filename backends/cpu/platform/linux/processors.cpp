@@ -28,14 +28,21 @@ std::optional<int64_t> number_in(const std::string& path) {
     return std::nullopt;
 }
 
+std::vector<std::string> lines_of(const char* path) {
+    std::vector<std::string> lines;
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
+}
+std::vector<std::string> control_groups() { return lines_of("/proc/self/cgroup"); }
+
 // Folders of this process's control group and of its parents for one controller: limits apply at every depth. In a container the
 // group's path may not exist below the mount; the mount itself is then the group.
-std::vector<std::string> group_folders(const std::string& controller) {
+std::vector<std::string> group_folders(const std::vector<std::string>& groups, const std::string& controller) {
     const bool v2 = controller.empty();
     const std::string root = v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/" + controller;
     std::vector<std::string> out = {root};
-    std::ifstream file("/proc/self/cgroup");
-    for (std::string line; std::getline(file, line);) {
+    for (const std::string& line : groups) {
         const size_t a = line.find(':');
         const size_t b = a == std::string::npos ? a : line.find(':', a + 1);
         if (b == std::string::npos) continue;
@@ -59,7 +66,8 @@ std::optional<int64_t> quota() {
         const int64_t cpus = (microseconds + period - 1) / period;
         least = least ? std::min(*least, cpus) : cpus;
     };
-    for (const auto& folder : group_folders("")) {
+    const std::vector<std::string> groups = control_groups();
+    for (const auto& folder : group_folders(groups, "")) {
         std::istringstream in(first_line(folder + "/cpu.max"));
         std::string most;
         int64_t period = 0;
@@ -67,7 +75,7 @@ std::optional<int64_t> quota() {
             most.size() < 18)
             consider(std::stoll(most), period);
     }
-    for (const auto& folder : group_folders("cpu")) {
+    for (const auto& folder : group_folders(groups, "cpu")) {
         const auto most = number_in(folder + "/cpu.cfs_quota_us");
         const auto period = number_in(folder + "/cpu.cfs_period_us");
         if (most && period) consider(*most, *period);
@@ -102,7 +110,9 @@ Memory system_memory() {
         uint64_t kib = 0;
         if (!(in >> name >> kib)) continue;
         if (name == "MemTotal:") memory.total = kib * 1024;
-        if (name == "MemAvailable:") memory.available = kib * 1024;
+        if (name != "MemAvailable:") continue;
+        memory.available = kib * 1024;
+        break;  // the two stand among the first of fifty lines
     }
     if (memory.total != 0) memory.source = "/proc/meminfo";
     auto limit = [&memory](const std::string& most_file, const std::string& used_file) {
@@ -113,8 +123,9 @@ Memory system_memory() {
         const uint64_t used = static_cast<uint64_t>(std::max<int64_t>(0, number_in(used_file).value_or(0)));
         memory.available = std::min(memory.available, memory.total > used ? memory.total - used : 0);
     };
-    for (const auto& folder : group_folders("")) limit(folder + "/memory.max", folder + "/memory.current");
-    for (const auto& folder : group_folders("memory"))
+    const std::vector<std::string> groups = control_groups();
+    for (const auto& folder : group_folders(groups, "")) limit(folder + "/memory.max", folder + "/memory.current");
+    for (const auto& folder : group_folders(groups, "memory"))
         limit(folder + "/memory.limit_in_bytes", folder + "/memory.usage_in_bytes");
     return memory;
 }

@@ -3,12 +3,15 @@
 
 #include <cpuid.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <sstream>
+#include <string>
+#include <vector>
 
 namespace backplane::base {
 
@@ -92,21 +95,19 @@ uint64_t saved_state() {
 // Cores may differ (hybrid CPUs, a heterogeneous virtual machine): a flag that the kernel lists for some cores and not for all is out.
 void keep_what_all_cores_have(CpuFeatures& features) {
     std::ifstream file("/proc/cpuinfo");
-    std::string line;
+    std::vector<std::string> different;  // lines of flags: mostly one
+    for (std::string line; std::getline(file, line);)
+        if (line.compare(0, 5, "flags") == 0 && std::find(different.rbegin(), different.rend(), line) == different.rend())
+            different.push_back(line);
+    if (different.size() < 2) return;
     std::set<std::string> any;
     std::set<std::string> all;
-    bool first = true;
-    std::string last;
-    while (std::getline(file, line)) {
-        if (line.compare(0, 5, "flags") != 0) continue;
-        if (!first && line == last) continue;
-        last = line;
+    for (const std::string& line : different) {
         std::istringstream words(line.substr(line.find(':') + 1));
         const std::set<std::string> here{std::istream_iterator<std::string>(words), {}};
         any.insert(here.begin(), here.end());
-        if (first) all = here;
+        if (&line == &different.front()) all = here;
         std::erase_if(all, [&](const std::string& f) { return !here.contains(f); });
-        first = false;
     }
     std::erase_if(features, [&](const std::string& f) { return any.contains(f) && !all.contains(f); });
 }
