@@ -21,6 +21,8 @@ std::string write_whole_file(const std::filesystem::path& path, const std::strin
 }
 
 std::optional<std::string> read_own_file(const std::filesystem::path& path, uint64_t most) {
+    if (status_of(path).kind != FileStatus::Kind::regular)
+        return std::nullopt;  // mostly there is none, and to throw takes long
     try {
         const File file(path);
         if (file.status().size > most || !file.status().trusted()) return std::nullopt;
