@@ -15,6 +15,9 @@ if(BACKPLANE_SANITIZE)
   target_compile_options(bp_options INTERFACE -fsanitize=${BACKPLANE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(bp_options INTERFACE -fsanitize=${BACKPLANE_SANITIZE})
 endif()
+if(BACKPLANE_FUZZ)
+  target_compile_options(bp_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 # bp_unity(TARGET... [BATCH n]): the sources of these targets are compiled n at a time. Most of what compiling one file costs is reading
 # headers, so that a whole build takes a third of the time; changing one file costs as much as its batch. The preset `debug`, which

@@ -5,21 +5,21 @@
 namespace {
 
 // As many as the matrix kernels keep: enough for latency times pipes on every core we know.
-constexpr int kChains = kVectors == 2 ? 12 : 24;
+constexpr int kPeakChains = kVectors == 2 ? 12 : 24;
 
 float multiply_add(int64_t rounds, double* flops) {
-    VF v[kChains];
+    VF v[kPeakChains];
 #pragma GCC unroll 24
-    for (int i = 0; i < kChains; ++i) v[i] = hn::Set(f, 1.0f + static_cast<float>(i));
+    for (int i = 0; i < kPeakChains; ++i) v[i] = hn::Set(f, 1.0f + static_cast<float>(i));
     const VF a = hn::Set(f, 0.999f);
     const VF b = hn::Set(f, 0.001f);
     for (int64_t r = 0; r < rounds; ++r)
 #pragma GCC unroll 24
-        for (int i = 0; i < kChains; ++i) v[i] = hn::MulAdd(v[i], a, b);
+        for (int i = 0; i < kPeakChains; ++i) v[i] = hn::MulAdd(v[i], a, b);
     VF sum = v[0];
 #pragma GCC unroll 24
-    for (int i = 1; i < kChains; ++i) sum = hn::Add(sum, v[i]);
-    *flops += 2.0 * kChains * static_cast<double>(kLanes) * static_cast<double>(rounds);
+    for (int i = 1; i < kPeakChains; ++i) sum = hn::Add(sum, v[i]);
+    *flops += 2.0 * kPeakChains * static_cast<double>(kLanes) * static_cast<double>(rounds);
     return hn::GetLane(hn::SumOfLanes(f, plain(sum)));
 }
 

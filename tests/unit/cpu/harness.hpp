@@ -1,6 +1,7 @@
 // Builds graphs by hand and runs them on the cpu backend through the module ABI: no other part of the project is involved.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -12,6 +13,7 @@
 
 #include "backplane/module.h"
 #include "backplane/ops.h"
+#include "levels.hpp"
 
 extern "C" const bp_module_api* backplane_cpu(uint32_t host_abi);
 
@@ -271,6 +273,11 @@ private:
 };
 
 // Masks that leave each level of this build once, best first, on a CPU that has them all.
-inline std::vector<std::string> masks() { return {"", "avx512", "avx2", "sse4"}; }
+inline std::vector<std::string> masks() {
+    std::vector<std::string> masks = backplane::cpu::built_levels();
+    masks.front() = "";
+    std::reverse(masks.begin() + 1, masks.end());
+    return masks;
+}
 
 }  // namespace harness

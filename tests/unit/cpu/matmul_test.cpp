@@ -8,13 +8,13 @@ using namespace harness;
 
 namespace {
 
-struct Case {
+struct Product {
     int64_t batch, m, k, n;
     bool ta, tb;
     bool weight;
 };
 
-const std::vector<Case> cases = {
+const std::vector<Product> products = {
     {1, 1, 1, 1, false, false, true},     {1, 7, 65, 70, false, false, true},   {2, 13, 33, 17, true, false, false},
     {3, 6, 800, 64, false, true, true},   {1, 1, 1000, 130, false, true, true}, {1, 100, 20, 5, true, true, false},
     {1, 5, 384, 64, false, false, false}, {1, 5, 0, 64, false, false, true},
@@ -27,8 +27,8 @@ INSTANTIATE_TEST_SUITE_P(Levels, MatMul, testing::ValuesIn(masks()));
 
 TEST_P(MatMul, AgreesWithFloat64AndFusesBiasAndActivation) {
     Device device({GetParam(), "2"});
-    for (size_t c = 0; c < cases.size(); ++c) {
-        const Case& t = cases[c];
+    for (size_t c = 0; c < products.size(); ++c) {
+        const Product& t = products[c];
         Graph g;
         const Floats a = random_floats(t.batch * t.m * t.k, 1);
         const Floats b = random_floats(t.k * t.n, 2);  // shared by the batches

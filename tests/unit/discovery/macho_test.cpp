@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint32_t kArm64 = 0x0100000c;
 constexpr uint32_t kX86 = 0x01000007;
-constexpr size_t kNote = 0x200;
+constexpr size_t kMachONote = 0x200;
 constexpr size_t kFile = 0x300;
 
 void text_at(Bytes& bytes, size_t at, std::string_view words) { std::memcpy(bytes.data() + at, words.data(), words.size()); }
@@ -37,7 +37,7 @@ Bytes bundle(uint32_t machine, const std::string& json) {
     text_at(bytes, segment + 72, "__bpnote");
     text_at(bytes, segment + 88, "__TEXT");
     patch<uint64_t>(bytes, segment + 112, 24 + json.size());
-    patch<uint32_t>(bytes, segment + 120, kNote);
+    patch<uint32_t>(bytes, segment + 120, kMachONote);
     with_text(0xc, 24, "/usr/lib/libSystem.B.dylib");
     with_text(0x80000018, 24, "/opt/lib/weak.dylib");
     with_text(0x8000001c, 12, "@loader_path/lib");
@@ -47,11 +47,11 @@ Bytes bundle(uint32_t machine, const std::string& json) {
     patch<uint32_t>(bytes, 12, 8);  // a bundle
     patch<uint32_t>(bytes, 16, commands);
     patch<uint32_t>(bytes, 20, static_cast<uint32_t>(at - 32));
-    text_at(bytes, kNote, "BPN1");
-    patch<uint32_t>(bytes, kNote + 4, BP_NOTE_PREFIX_SIZE);
-    patch<uint32_t>(bytes, kNote + 8, BP_ABI);
-    patch<uint32_t>(bytes, kNote + 16, static_cast<uint32_t>(json.size()));
-    text_at(bytes, kNote + 24, json);
+    text_at(bytes, kMachONote, "BPN1");
+    patch<uint32_t>(bytes, kMachONote + 4, BP_NOTE_PREFIX_SIZE);
+    patch<uint32_t>(bytes, kMachONote + 8, BP_ABI);
+    patch<uint32_t>(bytes, kMachONote + 16, static_cast<uint32_t>(json.size()));
+    text_at(bytes, kMachONote + 24, json);
     return bytes;
 }
 

@@ -9,7 +9,7 @@ namespace {
 constexpr size_t kPe = 0x80;
 constexpr size_t kOptional = kPe + 24;
 constexpr size_t kSections = kOptional + 240;
-constexpr size_t kNote = 0x400;
+constexpr size_t kPeNote = 0x400;
 
 // A Windows library with nothing but our section, laid out by hand after the format's document.
 Bytes windows_library(const std::string& json) {
@@ -27,12 +27,12 @@ Bytes windows_library(const std::string& json) {
     patch<uint32_t>(bytes, kSections + 8, 0x200);  // virtual size
     patch<uint32_t>(bytes, kSections + 12, 0x1000);
     patch<uint32_t>(bytes, kSections + 16, 0x200);  // size in the file
-    patch<uint32_t>(bytes, kSections + 20, kNote);
-    text(kNote, "BPN1");
-    patch<uint32_t>(bytes, kNote + 4, BP_NOTE_PREFIX_SIZE);
-    patch<uint32_t>(bytes, kNote + 8, BP_ABI);
-    patch<uint32_t>(bytes, kNote + 16, static_cast<uint32_t>(json.size()));
-    text(kNote + 24, json);
+    patch<uint32_t>(bytes, kSections + 20, kPeNote);
+    text(kPeNote, "BPN1");
+    patch<uint32_t>(bytes, kPeNote + 4, BP_NOTE_PREFIX_SIZE);
+    patch<uint32_t>(bytes, kPeNote + 8, BP_ABI);
+    patch<uint32_t>(bytes, kPeNote + 16, static_cast<uint32_t>(json.size()));
+    text(kPeNote + 24, json);
     return bytes;
 }
 

@@ -4,13 +4,17 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "support/system.hpp"
 
 namespace backplane::base::testing {
 
 namespace fs = std::filesystem;
+
+inline std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 class Folder {
 public:

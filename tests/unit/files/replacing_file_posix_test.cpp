@@ -13,8 +13,6 @@
 namespace backplane::base::testing {
 namespace {
 
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
-
 void replace_with(const fs::path& path, std::string_view text, ReplacingOptions options = {}) {
     ReplacingFile file(path, options);
     file.write(bytes_of(text));

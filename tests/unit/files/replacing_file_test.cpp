@@ -12,8 +12,6 @@
 namespace backplane::base::testing {
 namespace {
 
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
-
 Code code_of(const std::function<void()>& body) {
     try {
         body();

@@ -12,7 +12,7 @@
 namespace backplane::base::testing {
 namespace {
 
-unsigned mode_of(const fs::path& path) {
+unsigned rights_of(const fs::path& path) {
     struct stat s {};
     return ::stat(path.c_str(), &s) == 0 ? s.st_mode & 07777U : 0;
 }
@@ -40,7 +40,7 @@ TEST(UserFolder, NoFolderOnTheWayIsOneThatEverybodyMayWriteToWhateverTheUmask) {
     ::umask(before);
     EXPECT_EQ(problem, "");
     for (const fs::path place : {".cache", ".cache/backplane", ".cache/backplane/verdicts"})
-        EXPECT_EQ(mode_of(folder / place), 0700U) << place;
+        EXPECT_EQ(rights_of(folder / place), 0700U) << place;
     EXPECT_EQ(read_own_file(folder / ".cache/backplane/verdicts/file", 10), "x");
 }
 

@@ -10,8 +10,8 @@ namespace {
 
 using List = std::vector<int64_t>;
 using Numbers = std::vector<double>;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-const double kNaN = std::nan("");
+constexpr double kInf = std::numeric_limits<double>::infinity();
+const double kNan = std::nan("");
 
 double one(Op op, double x, std::vector<Attribute> attributes = {}) {
     return run_op(op, {{{}, {x}, DType::f64}}, std::move(attributes))[0];
@@ -20,16 +20,16 @@ double one(Op op, double x, std::vector<Attribute> attributes = {}) {
 TEST(Unary, KeepsInfinitiesAndNaN) {
     for (const Op op : {Op::exp, Op::erf, Op::relu, Op::leaky_relu, Op::sigmoid, Op::tanh, Op::gelu, Op::silu, Op::softplus,
                         Op::clip, Op::abs, Op::neg, Op::log, Op::sqrt, Op::reciprocal, Op::sin, Op::cos})
-        EXPECT_TRUE(std::isnan(one(op, kNaN))) << name_of(op);
-    EXPECT_EQ(one(Op::sigmoid, -kInfinity), 0);
+        EXPECT_TRUE(std::isnan(one(op, kNan))) << name_of(op);
+    EXPECT_EQ(one(Op::sigmoid, -kInf), 0);
     EXPECT_EQ(one(Op::sigmoid, 1e6), 1);
-    EXPECT_EQ(one(Op::silu, -kInfinity), 0);
-    EXPECT_EQ(one(Op::gelu, -kInfinity), 0);
-    EXPECT_EQ(one(Op::gelu, kInfinity, {{Attr::approximate, 1}}), kInfinity);
-    EXPECT_EQ(one(Op::softplus, kInfinity), kInfinity);
-    EXPECT_EQ(one(Op::softplus, -kInfinity), 0);
-    EXPECT_EQ(one(Op::log, 0), -kInfinity);
-    EXPECT_EQ(one(Op::reciprocal, -0.0), -kInfinity);
+    EXPECT_EQ(one(Op::silu, -kInf), 0);
+    EXPECT_EQ(one(Op::gelu, -kInf), 0);
+    EXPECT_EQ(one(Op::gelu, kInf, {{Attr::approximate, 1}}), kInf);
+    EXPECT_EQ(one(Op::softplus, kInf), kInf);
+    EXPECT_EQ(one(Op::softplus, -kInf), 0);
+    EXPECT_EQ(one(Op::log, 0), -kInf);
+    EXPECT_EQ(one(Op::reciprocal, -0.0), -kInf);
 }
 
 TEST(Unary, KnownValues) {
@@ -80,11 +80,11 @@ TEST(Binary, IntegerArithmeticIsModuloAndDivisionTruncates) {
 
 TEST(Binary, NaNInEitherOperandOfMaxAndMinGivesNaN) {
     for (const Op op : {Op::max, Op::min}) {
-        const Numbers y = run_op(op, {{{2}, {kNaN, 1}}, {{2}, {1, kNaN}}});
+        const Numbers y = run_op(op, {{{2}, {kNan, 1}}, {{2}, {1, kNan}}});
         EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[1])) << name_of(op);
     }
     EXPECT_EQ(run_op(Op::pow, {{{2}, {2, -2}}, {{2}, {10, 3}}}), (Numbers{1024, -8}));
-    EXPECT_EQ(run_op(Op::div, {{{2}, {1, -1}}, {{}, {0}}}), (Numbers{kInfinity, -kInfinity}));
+    EXPECT_EQ(run_op(Op::div, {{{2}, {1, -1}}, {{}, {0}}}), (Numbers{kInf, -kInf}));
 }
 
 TEST(Conv, PadsWithZerosOnEachSideAlone) {
@@ -147,7 +147,7 @@ TEST(Softmax, SurvivesLargeValuesAndWorksAlongAnyAxis) {
     expect_close(run_op(Op::softmax, {{{2}, {1000, 1000}}}), {0.5, 0.5});
     const double e = std::exp(1);
     expect_close(run_op(Op::softmax, {{{2, 2}, {0, 5, 1, 5}}}, {{Attr::axis, 0}}), {1 / (1 + e), 0.5, e / (1 + e), 0.5});
-    expect_close(run_op(Op::softmax, {{{2}, {-kInfinity, 3}}}), {0, 1});
+    expect_close(run_op(Op::softmax, {{{2}, {-kInf, 3}}}), {0, 1});
     EXPECT_TRUE(run_op(Op::softmax, {{{2, 0}, {}}}).empty());
 }
 
@@ -207,7 +207,7 @@ TEST(Reduce, OverSomeAllAndNoElements) {
     EXPECT_TRUE(run_op(Op::reduce_max, {{{0, 3}, {}}}, {{Attr::axes, 1}}).empty());
     EXPECT_EQ(run_op(Op::reduce_mean, {{{3}, {-1, -1, -3}, DType::i32}})[0], -1);
     EXPECT_EQ(run_op(Op::reduce_sum, {{{2}, {2147483647, 1}, DType::i32}})[0], -2147483648.0);
-    EXPECT_TRUE(std::isnan(run_op(Op::reduce_max, {{{3}, {1, kNaN, 2}}})[0]));
+    EXPECT_TRUE(std::isnan(run_op(Op::reduce_max, {{{3}, {1, kNan, 2}}})[0]));
 }
 
 }  // namespace
