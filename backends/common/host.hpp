@@ -36,6 +36,17 @@ public:
             throw sdk::Failure(BP_INVALID, std::string("option ") + name + " is '" + text + "'; give one of " + all);
         return text;
     }
+    // The same of an option that takes a whole number; `otherwise` when it is not set.
+    [[nodiscard]] uint32_t number(const char* name, uint32_t least, uint32_t most, uint32_t otherwise) const {
+        const std::string text = option(name);
+        if (text.empty()) return otherwise;
+        const bool number = text.size() < 10 && text.find_first_not_of("0123456789") == std::string::npos;
+        const auto value = static_cast<uint32_t>(number ? std::stoul(text) : 0);
+        if (!number || value < least || value > most)
+            throw sdk::Failure(BP_INVALID, std::string("option ") + name + " is '" + text + "'; give a number from " +
+                                               std::to_string(least) + " to " + std::to_string(most));
+        return value;
+    }
     [[nodiscard]] bool has_parallel() const { return table_.parallel != nullptr; }
     void parallel(uint32_t n, void (*body)(void*, uint32_t), void* arg) const { table_.parallel(table_.self, n, body, arg); }
     // Null: there is not so much. Given back with the same alignment.

@@ -30,7 +30,7 @@ Value import_tensor(const sdk::GraphView& graph, uint32_t index) {
     }
     if (t.role == BP_ROLE_STATE && t.state_in != 0) {
         if (t.state_in > graph.tensors()) throw sdk::Failure(BP_INVALID, "graph is not valid: state_in names no tensor");
-        // Written to memory of its own and copied at the end: other nodes may still read the state before the update.
+        // Has memory of its own at first, since other nodes may read the state behind its update; a backend puts it in place where none does.
         value.role = BP_ROLE_TEMPORARY;
         value.state = t.state_in - 1;
     }

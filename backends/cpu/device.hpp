@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "common/host_queues.hpp"
 #include "levels.hpp"
 #include "memory.hpp"
 #include "thread_pool.hpp"
@@ -11,12 +12,16 @@ namespace backplane::cpu {
 
 class Device {
 public:
-    Device(const Host& of_host, const Level& of_level, uint32_t threads)
-        : host(of_host), level(of_level), pool(of_host, threads) {}
+    // lose_after: as backend::HostQueues has it.
+    Device(const Host& of_host, const Level& of_level, uint32_t threads, uint32_t copy_queues, uint64_t lose_after)
+        : host(of_host), level(of_level), pool(of_host, threads), queues(kQueues + copy_queues, lose_after) {}
+
+    static constexpr uint32_t kQueues = 1;  // that compute: its work has all threads of the pool
 
     const Host& host;
     const Level& level;
-    ThreadPool pool;
+    ThreadPool pool;             // of the work on the queue that computes
+    backend::HostQueues queues;  // the last to come and the first to go: its workers use the rest
 };
 
 // Memory of the device is memory of the host: owned, or the caller's.

@@ -42,7 +42,7 @@ Device& of(bp_device* device) { return *reinterpret_cast<Device*>(device); }
 double gflops(bp_device* handle, uint32_t dtype) {
     if (dtype != BP_F32) return 0;  // the kernels compute in float32, whatever they read
     const Level& level = of(handle).level;
-    const uint32_t threads = of(handle).pool.threads();
+    const uint32_t threads = of(handle).pool.wanted_threads();
     double best = 0;
     std::atomic<float> sink{0};
     for (int i = 0; i < kTries; ++i) {
@@ -58,7 +58,7 @@ double gflops(bp_device* handle, uint32_t dtype) {
 
 double read_gbytes(bp_device* handle) {
     const Level& level = of(handle).level;
-    const uint32_t threads = of(handle).pool.threads();
+    const uint32_t threads = of(handle).pool.wanted_threads();
     constexpr int64_t kFloats = int64_t{24} << 20;  // 96 MiB for each thread: more than most last-level caches
     std::vector<std::vector<float>> memory(threads, std::vector<float>(kFloats, 1.0f));
     double best = 0;

@@ -7,12 +7,17 @@
 
 namespace backplane::cpu {
 
-void Lowering::step(std::string label, std::vector<ValueId> reads, std::vector<ValueId> writes,
-                    std::function<void(const Run&)> run) {
+Step& Lowering::step(std::string label, std::vector<ValueId> reads, std::vector<ValueId> writes,
+                     std::function<void(const Run&)> run) {
     std::erase(reads, kNone);
-    plan.steps.push_back(
-        {std::move(label), std::move(reads), std::move(writes), std::move(pending_scratch_), std::move(run)});
+    Step& added = plan.steps.emplace_back();
+    added.label = std::move(label);
+    added.reads = std::move(reads);
+    added.writes = std::move(writes);
+    added.scratch = std::move(pending_scratch_);
+    added.run = std::move(run);
     pending_scratch_.clear();
+    return added;
 }
 
 ValueId Lowering::scratch(uint64_t bytes) {
@@ -43,10 +48,14 @@ ValueId Lowering::packed(ValueId weight, uint64_t layout, uint64_t bytes, PackFu
         plan.residents.push_back({id, weight, std::move(pack)});
         return id;
     }
-    plan.steps.push_back(
-        {"pack " + plan[weight].text(), {weight}, {id}, {}, [weight, id, pack = std::move(pack)](const Run& run) {
-             pack(run.at<std::byte>(weight), run.at<std::byte>(id), run.pool());
-         }});
+    Step& added = plan.steps.emplace_back();
+    added.label = "pack " + plan[weight].text();
+    added.reads = {weight};
+    added.writes = {id};
+    added.run = [weight, id, pack = std::move(pack)](const Run& run) {
+        pack(run.at<std::byte>(weight), run.at<std::byte>(id), run.pool());
+    };
+    added.moved = bytes;
     return id;
 }
 

@@ -53,8 +53,8 @@ public:
     const Kernels& kernels;
 
     [[nodiscard]] const Value& operator[](ValueId id) const { return plan[id]; }
-    void step(std::string label, std::vector<ValueId> reads, std::vector<ValueId> writes,
-              std::function<void(const Run&)> run);
+    Step& step(std::string label, std::vector<ValueId> reads, std::vector<ValueId> writes,
+               std::function<void(const Run&)> run);
     // Memory of the workspace for the step added next only.
     ValueId scratch(uint64_t bytes);
     // Each thread needs this much in a step of this program.

@@ -14,7 +14,7 @@ namespace backplane::cpu {
 
 namespace {
 
-constexpr int64_t kMostThreads = 256;
+constexpr uint32_t kMostThreads = 256;
 
 struct Module {
     explicit Module(const bp_host* table)
@@ -24,6 +24,9 @@ struct Module {
     std::string name;
     uint32_t units;
 };
+
+// Copies move bytes beside a run where there is a processor for them.
+uint32_t copy_queues_of(const Module& module) { return module.units > 1 ? 1 : 0; }
 
 Module* of(bp_module* m) { return reinterpret_cast<Module*>(m); }
 Device* of(bp_device* d) { return reinterpret_cast<Device*>(d); }
@@ -50,7 +53,9 @@ bp_code list(bp_module* module, const bp_array* infos, uint32_t* count, bp_error
         info.name = m.name.c_str();
         info.fingerprint[0] = layout_id(m.level.name);
         info.fingerprint[1] = layout_id(m.name);
-        info.capabilities = BP_CAN_IMPORT_HOST | BP_CAN_MAP;
+        info.capabilities = BP_CAN_IMPORT_HOST | BP_CAN_MAP | BP_CAN_ASYNC;
+        info.queues = Device::kQueues;
+        info.copy_queues = copy_queues_of(m);
         info.memory_total = memory.total;
         info.memory_free = memory.available;
         info.memory_source = memory.source;
@@ -65,16 +70,9 @@ bp_code device_open(bp_module* module, uint64_t id, bp_device** out, bp_error* e
     return sdk::guard(error, [&] {
         if (id != 1) throw sdk::Failure(BP_NOT_FOUND, "device_open: the cpu backend has no device " + std::to_string(id));
         const Module& m = *of(module);
-        uint32_t threads = m.units;
-        const std::string wanted = m.host.option("cpu.threads");
-        if (!wanted.empty()) {
-            const bool number = wanted.size() < 4 && wanted.find_first_not_of("0123456789") == std::string::npos;
-            const int value = number ? std::stoi(wanted) : 0;
-            if (value < 1 || value > kMostThreads)
-                throw sdk::Failure(BP_INVALID, "option cpu.threads is '" + wanted + "'; give a number from 1 to 256");
-            threads = static_cast<uint32_t>(value);
-        }
-        *out = reinterpret_cast<bp_device*>(new Device(m.host, m.level, threads));
+        const uint32_t threads = m.host.number("cpu.threads", 1, kMostThreads, m.units);
+        const uint32_t lose_after = m.host.number("cpu.lose-after", 1, backend::HostQueues::kMostRuns, 0);
+        *out = reinterpret_cast<bp_device*>(new Device(m.host, m.level, threads, copy_queues_of(m), lose_after));
     });
 }
 
@@ -104,7 +102,7 @@ bp_code options(bp_device* device, const bp_array* options, uint32_t* count, bp_
         option.type = BP_OPTION_INT;
         option.name = "threads";
         option.help = "Threads that compute; results do not depend on it.";
-        option.integer = of(device)->pool.threads();
+        option.integer = of(device)->pool.wanted_threads();
         option.integer_least = 1;
         option.integer_most = kMostThreads;
         sdk::write(BP_AT_OUT(bp_option, options, 0), option);
@@ -129,6 +127,7 @@ bp_code query(bp_device*, const bp_graph* graph, const bp_array* answers, bp_err
 bp_code compile(bp_device* device, const bp_graph* graph, const bp_compile* how, bp_program** out, bp_error* error) {
     return sdk::guard(error, [&] {
         const bp_compile h = how != nullptr ? sdk::read(how) : bp_compile{};
+        of(device)->queues.expect_there("compile");
         *out = reinterpret_cast<bp_program*>(new Program(*of(device), graph, h));
     });
 }
@@ -143,38 +142,46 @@ struct Side {
     uint64_t room;
 };
 
-Side side_of(bp_buffer* buffer, void* host, uint64_t offset, uint64_t bytes) {
-    if (buffer == nullptr) return {static_cast<std::byte*>(host), host != nullptr ? bytes : 0};
+Side side_of(bp_buffer* buffer, void* host, uint64_t offset) {
+    if (buffer == nullptr) {  // a host pointer takes the offset too
+        auto* data = static_cast<std::byte*>(host);
+        return {data != nullptr ? data + offset : nullptr, data != nullptr ? UINT64_MAX : 0};
+    }
     if (offset > of(buffer)->size) throw sdk::Failure(BP_INVALID, "copy: the offset lies outside the buffer");
     return {of(buffer)->data + offset, of(buffer)->size - offset};
 }
 
-struct Sides {
-    Side from, to;
-    uint64_t bytes;
-};
+Side source_of(const bp_copy& c) {
+    if ((c.flags & BP_COPY_ZERO) == 0) return side_of(c.from_buffer, const_cast<void*>(c.from_host), c.from_offset);
+    if (c.from_buffer != nullptr || c.from_host != nullptr)
+        throw sdk::Failure(BP_INVALID, "copy: BP_COPY_ZERO takes no source, one is given");
+    return {nullptr, UINT64_MAX};
+}
 
-Sides sides_of(const bp_copy* copy) {
+// A copy as this version reads it.
+bp_copy read_copy(const bp_copy* copy, const char* call, uint32_t flags) {
     const bp_copy c = sdk::read(copy);
-    const uint64_t any = UINT64_MAX;
-    const Side from = side_of(c.from_buffer, const_cast<void*>(c.from_host), c.from_offset, any);
-    const Side to = side_of(c.to_buffer, c.to_host, c.to_offset, any);
-    // A host pointer takes the offset too.
-    Sides sides{from, to, c.bytes};
-    if (c.from_buffer == nullptr && sides.from.data != nullptr) sides.from.data += c.from_offset;
-    if (c.to_buffer == nullptr && sides.to.data != nullptr) sides.to.data += c.to_offset;
-    if (c.bytes > sides.from.room || c.bytes > sides.to.room)
-        throw sdk::Failure(BP_INVALID, "copy: " + std::to_string(c.bytes) + " bytes do not lie inside both sides");
-    return sides;
+    if ((c.flags & ~flags) != 0)
+        throw sdk::Failure(BP_UNSUPPORTED, std::string(call) + ": flags " + std::to_string(c.flags) + " are not known here");
+    return c;
+}
+
+// Copies of fewer bytes take no longer than to wake a thread for them.
+constexpr uint64_t kBriefCopy = 65536;
+
+backend::HostQueues::Order order_of(const bp_copy& c, const char* call, bool brief) {
+    return {call, c.queue, c.wait, c.signal, nullptr, brief};
 }
 
 bp_code pack(bp_program* program, uint32_t slot, const bp_copy* copy, bp_error* error) {
     return sdk::guard(error, [&] {
-        bp_copy read = sdk::read(copy);
-        read.bytes = 0;
-        read.struct_size = sizeof read;
-        const Sides sides = sides_of(&read);
-        of(program)->pack(slot, sides.from.data, sides.from.room, sides.to.data, sides.to.room);
+        const bp_copy c = read_copy(copy, "pack", 0);
+        const Side from = source_of(c);
+        const Side to = side_of(c.to_buffer, c.to_host, c.to_offset);
+        Program& p = *of(program);
+        p.check_pack(slot, from.room, to.room);
+        if (c.queue >= Device::kQueues) throw sdk::Failure(BP_INVALID, "pack: the queue does not compute; give queue 0");
+        p.device().queues.submit(order_of(c, "pack", false), [&p, slot, from, to] { p.pack(slot, from.data, to.data); });
     });
 }
 
@@ -188,6 +195,7 @@ bp_code buffer_create(bp_device* device, uint32_t heap, uint64_t size, bp_buffer
     return sdk::guard(error, [&] {
         if (heap != 0) throw sdk::Failure(BP_INVALID, "buffer_create: the cpu has one heap, 0");
         if (size > PTRDIFF_MAX) throw sdk::Failure(BP_NO_DEVICE_MEMORY, "buffer_create: larger than the address space");
+        of(device)->queues.expect_there("buffer_create");
         auto buffer = std::make_unique<Buffer>();
         buffer->own = HostMemory(of(device)->host, size);
         buffer->data = buffer->own.data();
@@ -221,12 +229,38 @@ bp_code buffer_unmap(bp_buffer*, bp_error*) { return BP_OK; }
 
 void buffer_close(bp_buffer* buffer) { delete of(buffer); }
 
-bp_code copy(bp_device*, const bp_copy* copy, bp_error* error) {
+bp_code copy(bp_device* device, const bp_copy* copy, bp_error* error) {
     return sdk::guard(error, [&] {
-        const Sides sides = sides_of(copy);
-        if (sides.bytes != 0) std::memmove(sides.to.data, sides.from.data, sides.bytes);
+        const bp_copy c = read_copy(copy, "copy", BP_COPY_ZERO);
+        const Side from = source_of(c);
+        const Side to = side_of(c.to_buffer, c.to_host, c.to_offset);
+        if (c.bytes > from.room || c.bytes > to.room)
+            throw sdk::Failure(BP_INVALID, "copy: " + std::to_string(c.bytes) + " bytes do not lie inside both sides");
+        of(device)->queues.submit(order_of(c, "copy", c.bytes <= kBriefCopy),
+                                  [from = from.data, to = to.data, bytes = c.bytes] {
+                                      if (bytes == 0) return;
+                                      if (from == nullptr) {
+                                          std::memset(to, 0, bytes);
+                                      } else {
+                                          std::memmove(to, from, bytes);  // both sides may be one buffer
+                                      }
+                                  });
     });
 }
+
+bp_code fence_create(bp_device* device, bp_fence** out, bp_error* error) {
+    return sdk::guard(error, [&] { *out = of(device)->queues.make_fence(); });
+}
+
+bp_code fence_read(bp_fence* fence, uint64_t* value, bp_error* error) {
+    return sdk::guard(error, [&] { *value = backend::HostQueues::read_fence(fence); });
+}
+
+bp_code fence_wait(bp_fence* fence, uint64_t value, uint64_t timeout_ns, bp_error* error) {
+    return sdk::guard(error, [&] { backend::HostQueues::wait_fence(fence, value, timeout_ns); });
+}
+
+void fence_close(bp_fence* fence) { backend::HostQueues::close_fence(fence); }
 
 const bp_module_api table = {
     BP_SIZE(bp_module_api, fence_close),
@@ -254,11 +288,11 @@ const bp_module_api table = {
     buffer_map,
     buffer_unmap,
     buffer_close,
-    copy,  // No fences: run and copy return when the work is done.
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
+    copy,
+    fence_create,
+    fence_read,
+    fence_wait,
+    fence_close,
 };
 
 }  // namespace

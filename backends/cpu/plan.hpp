@@ -42,6 +42,10 @@ struct Step {
     std::string label;  // for program_info.summary
     std::vector<ValueId> reads, writes, scratch;
     std::function<void(const Run&)> run;
+    uint64_t moved = 0;   // bytes that it writes and only moves, for program_info.moved_bytes
+    bool copies = false;  // the result is the one operand as it is: nothing to do where both have the same memory
+    bool alone =
+        false;  // element i of the result comes of element i of each operand of its shape: it may lie on such an operand
 };
 
 // What is bound at each run.
@@ -49,7 +53,9 @@ struct Slot {
     ValueId value = kNone;
     uint32_t tensor = 0;
     uint64_t bytes = 0, layout = 0;
-    PackFunction pack;  // when layout is not 0
+    PackFunction pack;                     // when layout is not 0
+    uint32_t first_use = 0, last_use = 0;  // of the steps, from 1; 0: none touches it
+    bool written = false;
 };
 
 // Made at compile from constants; kept by the program.
@@ -80,7 +86,10 @@ void widen_floats(Plan& plan);
 void fuse(Plan& plan);
 // Chooses layouts and inserts the conversions.
 void assign_layouts(Plan& plan);
-// Places every value; fills workspace_bytes and resident_bytes.
+// Gives the new value of each state the state's own memory where no step reads the old content any more when it is written, and adds a copy
+// at the end elsewhere.
+void place_states(Plan& plan);
+// Places every value; fills workspace_bytes and resident_bytes, and when each slot is used.
 void plan_memory(Plan& plan);
 
 }  // namespace backplane::cpu

@@ -10,21 +10,20 @@ namespace backplane::cpu {
 
 namespace {
 
-bool cancelled(const volatile uint32_t* flag) { return flag != nullptr && *flag != 0; }
+using backend::raised;
+using Clock = std::chrono::steady_clock;
+
+// A run that took no longer is done by the thread that submits it: about what waking another costs.
+constexpr auto kBriefRun = std::chrono::microseconds(30);
+// Constants of more bytes than this are packed by several threads.
+constexpr uint64_t kPackedAlone = uint64_t{1} << 20;
 
 void lower_all(Plan& plan, const Kernels& kernels, const volatile uint32_t* cancel) {
     Lowering to(plan, kernels);
     for (size_t i = 0; i < plan.nodes.size(); ++i) {
-        if (cancelled(cancel)) throw sdk::Failure(BP_CANCELLED, "compile was cancelled");
+        if (raised(cancel)) throw sdk::Failure(BP_CANCELLED, "compile was cancelled");
         const Node node = plan.nodes[i];
         find_lowering(node.op)->lower(to, node);
-    }
-    for (const ValueId id : plan.outputs) {
-        if (plan[id].state == kNone) continue;
-        const ValueId state = plan[id].state;
-        to.step("update state " + plan[id].text(), {id}, {state}, [id, state, bytes = plan[id].bytes](const Run& run) {
-            if (bytes != 0) std::memcpy(run.at<std::byte>(state), run.at<std::byte>(id), bytes);
-        });
     }
 }
 
@@ -46,6 +45,7 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
     fuse(plan_);
     assign_layouts(plan_);
     lower_all(plan_, device.level.kernels, how.cancel);
+    place_states(plan_);
     // What steps read of constants as they are.
     std::vector<bool> resident(plan_.values.size());
     for (const Step& step : plan_.steps)
@@ -62,7 +62,8 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
     if (!plan_only_) make_residents();
     for (Value& value : plan_.values) std::vector<std::byte>().swap(value.constant);
     for (const Slot& slot : plan_.slots)
-        slots_.push_back({BP_SIZE(bp_slot, last_use), slot.tensor, slot.bytes, kAlignment, slot.layout, 0, 0});
+        slots_.push_back(
+            {BP_SIZE(bp_slot, last_use), slot.tensor, slot.bytes, kAlignment, slot.layout, slot.first_use, slot.last_use});
     make_summary();
     compile_ns_ = static_cast<uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
@@ -70,11 +71,13 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
 
 void Program::make_residents() {
     resident_ = HostMemory(device_.host, plan_.resident_bytes);
+    // Threads of its own: a run may have the device's while this compiles.
+    ThreadPool pool(device_.host, plan_.resident_bytes > kPackedAlone ? device_.pool.wanted_threads() : 1);
     for (const Resident& resident : plan_.residents) {
         const std::vector<std::byte>& plain = plan_[resident.from].constant;
         std::byte* into = resident_.data() + plan_[resident.value].offset;
         if (resident.pack) {
-            resident.pack(plain.data(), into, device_.pool);
+            resident.pack(plain.data(), into, pool);
         } else if (!plain.empty()) {
             std::memcpy(into, plain.data(), plain.size());
         }
@@ -96,10 +99,11 @@ bp_program_info Program::info() const {
     info.kernels = static_cast<uint32_t>(plan_.steps.size());
     info.slots = {slots_.data(), static_cast<uint32_t>(slots_.size()), sizeof(bp_slot)};
     info.summary = summary_.c_str();
+    for (const Step& step : plan_.steps) info.moved_bytes += step.moved;
     return info;
 }
 
-void Program::pack(uint32_t slot, const std::byte* plain, uint64_t given, std::byte* packed, uint64_t room) {
+void Program::check_pack(uint32_t slot, uint64_t given, uint64_t room) const {
     if (slot >= plan_.slots.size()) throw sdk::Failure(BP_INVALID, "pack: no slot " + std::to_string(slot));
     const Slot& s = plan_.slots[slot];
     if (given < plan_[s.value].bytes)
@@ -109,16 +113,20 @@ void Program::pack(uint32_t slot, const std::byte* plain, uint64_t given, std::b
     if (room < s.bytes)
         throw sdk::Failure(BP_INVALID, "pack: slot " + std::to_string(slot) + " needs " + std::to_string(s.bytes) +
                                            " bytes, the destination has " + std::to_string(room));
+}
+
+void Program::pack(uint32_t slot, const std::byte* plain, std::byte* packed) const {
+    const Slot& s = plan_.slots[slot];
     if (s.pack) {
+        device_.pool.begin(0);
         s.pack(plain, packed, device_.pool);
     } else if (s.bytes != 0) {
         std::memmove(packed, plain, s.bytes);
     }
 }
 
-void Program::run(const bp_run& run) {
-    if (plan_only_) throw sdk::Failure(BP_INVALID, "run: the program was compiled to be planned only; compile it again");
-    std::vector<std::byte*> bases(2 + plan_.slots.size(), nullptr);
+Program::Bases Program::bind(const bp_run& run) const {
+    Bases bases(2 + plan_.slots.size(), nullptr);
     if (plan_.workspace_bytes > 0) {
         const auto* workspace = reinterpret_cast<const Buffer*>(run.workspace);
         if (workspace == nullptr || run.workspace_offset > workspace->size ||
@@ -142,10 +150,46 @@ void Program::run(const bp_run& run) {
     for (size_t i = 0; i < plan_.slots.size(); ++i)
         if (bases[2 + i] == nullptr && plan_.slots[i].bytes != 0)
             throw sdk::Failure(BP_INVALID, "run: tensor " + std::to_string(plan_.slots[i].tensor) + " is not bound");
-    device_.pool.reserve_scratch(plan_.lane_scratch);
+    return bases;
+}
+
+// What is written may share bytes only with what is done before it begins, or begins when it is done.
+void Program::check_overlaps(const Bases& bases) const {
+    for (size_t w = 0; w < plan_.slots.size(); ++w) {
+        const Slot& written = plan_.slots[w];
+        if (!written.written) continue;
+        for (size_t i = 0; i < plan_.slots.size(); ++i) {
+            const Slot& other = plan_.slots[i];
+            const bool apart = bases[2 + w] + written.bytes <= bases[2 + i] || bases[2 + i] + other.bytes <= bases[2 + w];
+            if (apart || i == w || written.last_use < other.first_use || other.last_use < written.first_use) continue;
+            throw sdk::Failure(BP_INVALID, "run: tensor " + std::to_string(written.tensor) + " is written over tensor " +
+                                               std::to_string(other.tensor) +
+                                               ", which is in use meanwhile; bind them to bytes of their own");
+        }
+    }
+}
+
+void Program::run(const bp_run& run) {
+    if (plan_only_) throw sdk::Failure(BP_INVALID, "run: the program was compiled to be planned only; compile it again");
+    if (run.queue >= Device::kQueues)
+        throw sdk::Failure(BP_INVALID, "run: queue " + std::to_string(run.queue) + " does not compute, queue 0 does");
+    Bases bases = bind(run);
+    check_overlaps(bases);
+    const bool later = run.signal.fence != nullptr;  // a plain run asks no clock: that takes as long as a small step
+    device_.queues.submit({"run", run.queue, run.wait, run.signal, run.cancel, brief_.load(std::memory_order_relaxed)},
+                          [this, bases = std::move(bases), cancel = run.cancel, later] {
+                              const auto start = later ? Clock::now() : Clock::time_point();
+                              compute(bases, cancel);
+                              if (later) brief_.store(Clock::now() - start < kBriefRun, std::memory_order_relaxed);
+                          });
+}
+
+void Program::compute(const Bases& bases, const volatile uint32_t* cancel) const {
+    device_.queues.begin_run();
+    device_.pool.begin(plan_.lane_scratch);
     const Run context(plan_, bases, device_.pool);
     for (const Step& step : plan_.steps) {
-        if (cancelled(run.cancel)) throw sdk::Failure(BP_CANCELLED, "run was cancelled");
+        if (raised(cancel)) throw sdk::Failure(BP_CANCELLED, "run was cancelled");
         step.run(context);
     }
 }

@@ -1,6 +1,7 @@
 // A compiled graph: steps, the memory they need, and what is bound at each run.
 #pragma once
 
+#include <atomic>
 #include <vector>
 
 #include "lowering.hpp"
@@ -16,11 +17,18 @@ public:
     Program(Device& device, const bp_graph* graph, const bp_compile& how);
 
     [[nodiscard]] bp_program_info info() const;
-    // `given` and `room`: bytes at each side.
-    void pack(uint32_t slot, const std::byte* plain, uint64_t given, std::byte* packed, uint64_t room);
+    [[nodiscard]] Device& device() const { return device_; }
+    // Throws Failure(BP_INVALID) unless the slot is there and both sides have its bytes; `given` and `room`: bytes at each side.
+    void check_pack(uint32_t slot, uint64_t given, uint64_t room) const;
+    void pack(uint32_t slot, const std::byte* plain, std::byte* packed) const;
+    // Checks all of it, then submits the work.
     void run(const bp_run& run);
 
 private:
+    using Bases = std::vector<std::byte*>;
+    [[nodiscard]] Bases bind(const bp_run& run) const;
+    void check_overlaps(const Bases& bases) const;
+    void compute(const Bases& bases, const volatile uint32_t* cancel) const;
     void make_summary();
     void make_residents();
 
@@ -31,6 +39,7 @@ private:
     std::string summary_;
     uint64_t compile_ns_ = 0;
     bool plan_only_ = false;
+    mutable std::atomic<bool> brief_{false};  // the last submitted run was
 };
 
 }  // namespace backplane::cpu

@@ -23,17 +23,15 @@ void wait_until_not(const std::atomic<uint32_t>& value, uint32_t old) {
 
 }  // namespace
 
-void ThreadPool::set_threads(uint32_t threads) {
-    if (threads == threads_) return;
-    stop();
-    threads_ = threads;
+void ThreadPool::begin(size_t scratch) {
+    if (const uint32_t threads = wanted_threads(); threads != threads_) {
+        stop();
+        threads_ = threads;
+        scratch_.clear();
+    }
+    if (scratch <= scratch_bytes_ && scratch_.size() == threads_) return;
     scratch_.clear();
-}
-
-void ThreadPool::reserve_scratch(size_t bytes) {
-    if (bytes <= scratch_bytes_ && scratch_.size() == threads_) return;
-    scratch_.clear();
-    scratch_bytes_ = bytes > scratch_bytes_ ? bytes : scratch_bytes_;
+    scratch_bytes_ = scratch > scratch_bytes_ ? scratch : scratch_bytes_;
     for (uint32_t i = 0; i < threads_; ++i) scratch_.emplace_back(host_, scratch_bytes_);
 }
 

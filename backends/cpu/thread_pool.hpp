@@ -15,15 +15,18 @@ namespace backplane::cpu {
 
 class ThreadPool {
 public:
-    ThreadPool(const Host& host, uint32_t threads) : host_(host), threads_(threads) {}
+    ThreadPool(const Host& host, uint32_t threads) : host_(host), threads_(threads), wanted_(threads) {}
     ~ThreadPool() { stop(); }
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;
 
     [[nodiscard]] uint32_t threads() const { return threads_; }
-    void set_threads(uint32_t threads);  // takes effect at the next run
-    // Scratch of at least `bytes` for every lane, 64-byte aligned. Throws bad_alloc.
-    void reserve_scratch(size_t bytes);
+    // [any thread] Takes effect at the next begin().
+    void set_threads(uint32_t threads) { wanted_.store(threads, std::memory_order_relaxed); }
+    [[nodiscard]] uint32_t wanted_threads() const { return wanted_.load(std::memory_order_relaxed); }
+    // Before the steps of a program: as many threads as are wanted now, and scratch of at least `scratch` bytes for every lane, 64-byte
+    // aligned. Throws bad_alloc.
+    void begin(size_t scratch);
 
     // Calls body(chunk, scratch) for every chunk in [0, chunks), from up to threads() threads; returns when all are done. One
     // caller at a time. Scratch is the lane's own and keeps nothing between calls. `body` must not throw.
@@ -46,6 +49,7 @@ private:
 
     const Host& host_;
     uint32_t threads_;
+    std::atomic<uint32_t> wanted_;
     std::vector<std::thread> workers_;
     std::vector<HostMemory> scratch_;
     size_t scratch_bytes_ = 0;

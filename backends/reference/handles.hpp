@@ -8,6 +8,7 @@
 
 #include "backplane/error.hpp"
 #include "backplane/sdk.hpp"
+#include "common/host_queues.hpp"
 
 namespace backplane::reference {
 
@@ -16,10 +17,17 @@ struct Module {
     const bp_host* host = nullptr;  // outlives the module; may be shorter than ours, so read it with BP_HAS only
 };
 
-// One per device_open(). Yours holds the context, the queue, the pools.
+// One per device_open(). Yours holds the context, the queues, the pools.
 struct Device {
+    static constexpr uint32_t kQueues = 1;      // that compute
+    static constexpr uint32_t kCopyQueues = 1;  // a thread of its own: copies move bytes beside a run
+
+    // lose_after: as backend::HostQueues has it.
+    Device(const Module& of_module, uint64_t lose_after) : module(of_module), queues(kQueues + kCopyQueues, lose_after) {}
+
     const Module& module;
     std::atomic<uint64_t> bytes_used = 0;
+    backend::HostQueues queues;
 };
 
 struct Buffer {

@@ -66,13 +66,25 @@ void close_buffer(std::unique_ptr<Buffer> buffer) {
     if (buffer->data != nullptr) release(buffer->owner->module.host, buffer->data);
 }
 
-void copy(const bp_copy& request) {
-    if (request.wait.count != 0 || request.signal.fence != nullptr)
-        throw sdk::Failure(BP_INVALID, "copy: this device has no fences to wait for or to signal");
+void copy(Device& device, const bp_copy& request) {
+    if ((request.flags & ~uint32_t{BP_COPY_ZERO}) != 0)
+        throw sdk::Failure(BP_UNSUPPORTED, "copy: flags " + std::to_string(request.flags) + " are not known here");
+    const bool zero = (request.flags & BP_COPY_ZERO) != 0;
+    if (zero && (request.from_buffer != nullptr || request.from_host != nullptr))
+        throw sdk::Failure(BP_INVALID, "copy: BP_COPY_ZERO takes no source, one is given");
     const std::byte* from =
-        side("source", request.from_buffer, const_cast<void*>(request.from_host), request.from_offset, request.bytes);
+        zero ? nullptr
+             : side("source", request.from_buffer, const_cast<void*>(request.from_host), request.from_offset, request.bytes);
     std::byte* to = side("destination", request.to_buffer, request.to_host, request.to_offset, request.bytes);
-    if (request.bytes != 0) std::memmove(to, from, request.bytes);  // both sides may be one buffer
+    device.queues.submit({"copy", request.queue, request.wait, request.signal, nullptr},
+                         [zero, from, to, bytes = request.bytes] {
+                             if (bytes == 0) return;
+                             if (zero) {
+                                 std::memset(to, 0, bytes);
+                             } else {
+                                 std::memmove(to, from, bytes);  // both sides may be one buffer
+                             }
+                         });
 }
 
 }  // namespace backplane::reference

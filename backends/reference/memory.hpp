@@ -11,7 +11,7 @@ std::unique_ptr<Buffer> create_buffer(Device& device, uint64_t size);
 std::unique_ptr<Buffer> import_buffer(void* memory, uint64_t size);
 void close_buffer(std::unique_ptr<Buffer> buffer);
 
-// Throws sdk::Failure(BP_INVALID) and copies nothing unless both sides are stated once and hold the bytes.
-void copy(const bp_copy& request);
+// Throws sdk::Failure(BP_INVALID) and submits nothing unless both sides are stated once and hold the bytes.
+void copy(Device& device, const bp_copy& request);
 
 }  // namespace backplane::reference

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "common/host.hpp"
 #include "handles.hpp"
 #include "memory.hpp"
 #include "program.hpp"
@@ -44,7 +45,9 @@ bp_code list(bp_module*, const bp_array* infos, uint32_t* count, bp_error* error
         info.id = kDevice;
         info.name = "float64 reference";
         // Yours: driver, PCI address or UUID, memory, so that the host can tell which chip this is and what fits.
-        info.capabilities = BP_CAN_IMPORT_HOST | BP_CAN_MAP | BP_CAN_SYMBOLS;
+        info.capabilities = BP_CAN_IMPORT_HOST | BP_CAN_MAP | BP_CAN_ASYNC | BP_CAN_SYMBOLS;
+        info.queues = Device::kQueues;
+        info.copy_queues = Device::kCopyQueues;
         for (uint32_t dtype = BP_F32; dtype <= BP_Q4_0; ++dtype) info.dtypes |= uint64_t{1} << dtype;
         info.units = 1;
         info.warning = "computes in float64 to check other backends, very slowly";
@@ -58,7 +61,10 @@ bp_code device_open(bp_module* module, uint64_t id, bp_device** out, bp_error* e
         if (id != kDevice)
             throw sdk::Failure(BP_NOT_FOUND,
                                "cannot open device " + std::to_string(id) + ": the reference has device 1 only");
-        *out = reinterpret_cast<bp_device*>(new Device{need(of(module), "module")});
+        const Module& m = need(of(module), "module");
+        const uint32_t lose_after =
+            backend::Host(m.host).number("reference.lose-after", 1, backend::HostQueues::kMostRuns, 0);
+        *out = reinterpret_cast<bp_device*>(new Device(m, lose_after));
     });
 }
 
@@ -95,11 +101,12 @@ bp_code query_graph(bp_device*, const bp_graph* graph, const bp_array* answers, 
     return guard(error, [&] { query(need(graph, "graph"), need(answers, "room for answers")); });
 }
 
-bp_code compile(bp_device*, const bp_graph* graph, const bp_compile* how, bp_program** out, bp_error* error) {
+bp_code compile(bp_device* device, const bp_graph* graph, const bp_compile* how, bp_program** out, bp_error* error) {
     return guard(error, [&] {
         need(out, "place for the program") = nullptr;
+        need(of(device), "device").queues.expect_there("compile");
         const bp_compile settings = how == nullptr ? bp_compile{} : sdk::read(how);
-        *out = reinterpret_cast<bp_program*>(new Program(need(graph, "graph"), settings));
+        *out = reinterpret_cast<bp_program*>(new Program(*of(device), need(graph, "graph"), settings));
     });
 }
 
@@ -121,7 +128,8 @@ bp_code buffer_create(bp_device* device, uint32_t heap, uint64_t size, bp_buffer
         if (heap != 0)
             throw sdk::Failure(BP_INVALID,
                                "cannot create a buffer on heap " + std::to_string(heap) + ": there is heap 0 only");
-        *out = reinterpret_cast<bp_buffer*>(create_buffer(need(of(device), "device"), size).release());
+        need(of(device), "device").queues.expect_there("buffer_create");
+        *out = reinterpret_cast<bp_buffer*>(create_buffer(*of(device), size).release());
     });
 }
 
@@ -149,9 +157,29 @@ bp_code buffer_unmap(bp_buffer* buffer, bp_error* error) {
 
 void buffer_close(bp_buffer* buffer) { close_buffer(std::unique_ptr<Buffer>(of(buffer))); }
 
-bp_code copy_bytes(bp_device*, const bp_copy* request, bp_error* error) {
-    return guard(error, [&] { copy(sdk::read(&need(request, "copy"))); });
+bp_code copy_bytes(bp_device* device, const bp_copy* request, bp_error* error) {
+    return guard(error, [&] { copy(need(of(device), "device"), sdk::read(&need(request, "copy"))); });
 }
+
+// ---- fences ----
+
+bp_code fence_create(bp_device* device, bp_fence** out, bp_error* error) {
+    return guard(error, [&] {
+        need(out, "place for the fence") = nullptr;
+        *out = need(of(device), "device").queues.make_fence();
+    });
+}
+
+bp_code fence_read(bp_fence* fence, uint64_t* value, bp_error* error) {
+    return guard(error,
+                 [&] { need(value, "place for the value") = backend::HostQueues::read_fence(&need(fence, "fence")); });
+}
+
+bp_code fence_wait(bp_fence* fence, uint64_t value, uint64_t timeout_ns, bp_error* error) {
+    return guard(error, [&] { backend::HostQueues::wait_fence(&need(fence, "fence"), value, timeout_ns); });
+}
+
+void fence_close(bp_fence* fence) { backend::HostQueues::close_fence(fence); }
 
 // By name, so that a function cannot end up in the place of another. What is not named is null, which means absent, and
 // every absent function has a defined answer: no pack (slots are plain), no save, check and load (nothing to store), no
@@ -180,6 +208,10 @@ constexpr bp_module_api make_table() {
     table.buffer_unmap = buffer_unmap;
     table.buffer_close = buffer_close;
     table.copy = copy_bytes;
+    table.fence_create = fence_create;
+    table.fence_read = fence_read;
+    table.fence_wait = fence_wait;
+    table.fence_close = fence_close;
     return table;
 }
 

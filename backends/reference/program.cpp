@@ -1,8 +1,10 @@
 #include "program.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "graph/evaluate.hpp"
 #include "graph/from_abi.hpp"
 
 namespace backplane::reference {
@@ -25,6 +27,18 @@ std::vector<int64_t> least_symbols(const sdk::GraphView& graph) {
 bool is_bound(const Tensor& t) {
     return t.role == Role::input || t.role == Role::output || t.role == Role::weight ||
            (t.role == Role::state && t.state_in == 0);
+}
+
+bool is_updated(const Graph& graph, uint32_t state) {
+    return std::any_of(graph.tensors().begin(), graph.tensors().end(),
+                       [&](const Tensor& t) { return t.state_in == state + 1; });
+}
+
+// Bytes that a node writes and only moves; of a state that it updates in place those that it puts in.
+uint64_t moved_by(const Graph& graph, const Node& node) {
+    if (!graph::find_op(node.op)->description.moves) return 0;
+    const Tensor& what = graph[graph::is_update_in_place(graph, node) ? node.inputs[1] : node.outputs[0]];
+    return bytes(what.dtype, what.shape);
 }
 
 std::vector<int64_t> read_symbols(const bp_span& span) {
@@ -55,9 +69,10 @@ void query(const bp_graph& graph, const bp_array& answers) {
     }
 }
 
-Program::Program(const bp_graph& graph, const bp_compile& how) : plan_only_((how.flags & BP_COMPILE_PLAN_ONLY) != 0) {
-    if (how.cancel != nullptr && *how.cancel != 0) throw Error(Code::cancelled, "compile was cancelled");
-    graph_ = graph::graph_from_abi(&graph);
+Program::Program(Device& device, const bp_graph& graph, const bp_compile& how)
+    : device_(device), plan_only_((how.flags & BP_COMPILE_PLAN_ONLY) != 0) {
+    if (backend::raised(how.cancel)) throw Error(Code::cancelled, "compile was cancelled");
+    graph_ = std::make_shared<const Graph>(graph::graph_from_abi(&graph));
     const sdk::GraphView view(&graph);
     if (view.symbols() != 0) {
         try {
@@ -69,20 +84,20 @@ Program::Program(const bp_graph& graph, const bp_compile& how) : plan_only_((how
         symbolic_ = std::make_unique<GraphCopy>(graph);
     }
     list_slots();
-    summary_ = std::to_string(graph_.nodes().size()) + " nodes one after the other in float64, nothing fused";
+    summary_ = std::to_string(graph_->nodes().size()) + " nodes one after the other in float64, nothing fused";
 }
 
 void Program::list_slots() {
-    std::vector<bool> used(graph_.tensors().size());
-    for (const Node& node : graph_.nodes()) {
+    std::vector<bool> used(graph_->tensors().size());
+    for (const Node& node : graph_->nodes()) {
         for (const TensorId id : node.inputs)
             if (id.valid()) used[id.index] = true;
         for (const TensorId id : node.outputs) used[id.index] = true;
     }
-    for (const Tensor& t : graph_.tensors())
+    for (const Tensor& t : graph_->tensors())
         if (t.state_in != 0) used[t.state_in - 1] = true;
     for (uint32_t i = 0; i < used.size(); ++i) {
-        const Tensor& t = graph_.tensors()[i];
+        const Tensor& t = graph_->tensors()[i];
         if (!used[i] || !is_bound(t)) continue;
         bp_slot slot{};
         slot.struct_size = BP_SIZE(bp_slot, last_use);
@@ -91,6 +106,9 @@ void Program::list_slots() {
         slot.alignment = 1;
         // A backend that wants weights in a form of its own states a number here and offers pack().
         slot.layout = 0;
+        // Two steps: everything is read and computed, then everything is written.
+        slot.first_use = t.role == Role::output ? 2 : 1;
+        slot.last_use = t.role == Role::output || is_updated(*graph_, i) ? 2 : 1;
         slots_.push_back(slot);
     }
 }
@@ -98,9 +116,11 @@ void Program::list_slots() {
 bp_program_info Program::info() const {
     bp_program_info info{};
     info.workspace_alignment = 1;
-    for (const Tensor& t : graph_.tensors()) info.resident_bytes += t.data.size();
+    for (const Tensor& t : graph_->tensors()) info.resident_bytes += t.data.size();
     info.slots = {slots_.data(), static_cast<uint32_t>(slots_.size()), sizeof(bp_slot)};
+    info.kernels = 2;
     info.summary = summary_.c_str();
+    for (const Node& node : graph_->nodes()) info.moved_bytes += moved_by(*graph_, node);
     return info;
 }
 
@@ -142,32 +162,52 @@ Program::Bound Program::bind(const Graph& graph, const bp_run& request) const {
         if (!bound[slot.tensor]) invalid("run: tensor " + std::to_string(slot.tensor) + " '" + t.name + "' is not bound");
         const std::span<std::byte> room(memory[slot.tensor], bytes(t.dtype, t.shape));
         if (t.role != Role::output) all.inputs.push_back({{slot.tensor}, room});
-        if (t.role == Role::output || t.role == Role::state) all.outputs.push_back({{slot.tensor}, room});
+        if (slot.last_use == 2) all.outputs.push_back({{slot.tensor}, room});
     }
+    check_overlaps(memory);
     return all;
+}
+
+// What is written may share bytes with what is read alone: everything is read before anything is written.
+void Program::check_overlaps(const std::vector<std::byte*>& memory) const {
+    for (const bp_slot& written : slots_) {
+        const std::byte* begin = memory[written.tensor];
+        for (const bp_slot& other : slots_) {
+            const std::byte* from = memory[other.tensor];
+            const bool apart =
+                written.bytes == 0 || other.bytes == 0 || begin + written.bytes <= from || from + other.bytes <= begin;
+            if (written.last_use != 2 || other.last_use != 2 || &written == &other || apart) continue;
+            invalid("run: tensor " + std::to_string(written.tensor) + " is written over tensor " +
+                    std::to_string(other.tensor) + ", which is in use meanwhile; bind them to bytes of their own");
+        }
+    }
 }
 
 // Replace this with your kernels. The oracle reads all inputs, keeps what lies between in memory of its own, and writes
 // outputs and states at the end: a state is read as it was before the run by every node, wherever in the list its
 // update stands.
-void Program::compute(const Graph& graph, const Bound& bound, const volatile uint32_t* cancel) {
-    graph::evaluate(graph, bound.inputs, bound.outputs, cancel);
+void Program::compute(const Graph& graph, const Bound& bound, const volatile uint32_t* cancel) const {
+    try {
+        device_.queues.begin_run();
+        graph::evaluate(graph, bound.inputs, bound.outputs, cancel);
+    } catch (const Error& e) {  // the outcome of a point is the module's own kind of error
+        throw sdk::Failure(static_cast<bp_code>(e.code()), e.what());
+    }
 }
 
 void Program::run(const bp_run& request) const {
     if (plan_only_) invalid("run: the program was compiled with BP_COMPILE_PLAN_ONLY; compile it without to run it");
-    if (request.wait.count != 0 || request.signal.fence != nullptr)
-        invalid("run: this device has no fences to wait for or to signal");
+    if (request.queue >= Device::kQueues)
+        invalid("run: queue " + std::to_string(request.queue) + " does not compute, queue 0 does");
     const std::vector<int64_t> symbols = read_symbols(request.symbols);
-    if (symbolic_ == nullptr) {
-        if (!symbols.empty()) invalid("run: symbol values given, but the graph has no symbols");
-        compute(graph_, bind(graph_, request), request.cancel);
-        return;
-    }
-    if (symbols.empty()) invalid("run: the graph has symbols, but no values are given");
+    if (symbolic_ == nullptr && !symbols.empty()) invalid("run: symbol values given, but the graph has no symbols");
+    if (symbolic_ != nullptr && symbols.empty()) invalid("run: the graph has symbols, but no values are given");
     // Sizes are known now. A backend that runs often would keep what it derives here, by symbol values.
-    const Graph sized = graph::graph_from_abi(symbolic_->get(), symbols);
-    compute(sized, bind(sized, request), request.cancel);
+    const std::shared_ptr<const Graph> graph =
+        symbolic_ == nullptr ? graph_ : std::make_shared<const Graph>(graph::graph_from_abi(symbolic_->get(), symbols));
+    device_.queues.submit(
+        {"run", request.queue, request.wait, request.signal, request.cancel},
+        [this, graph, bound = bind(*graph, request), cancel = request.cancel] { compute(*graph, bound, cancel); });
 }
 
 }  // namespace backplane::reference

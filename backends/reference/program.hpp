@@ -19,20 +19,22 @@ void query(const bp_graph& graph, const bp_array& answers);
 class Program {
 public:
     // Throws Error: unsupported (text names the node), invalid, cancelled.
-    Program(const bp_graph& graph, const bp_compile& how);
+    Program(Device& device, const bp_graph& graph, const bp_compile& how);
 
     [[nodiscard]] bp_program_info info() const;
-    // Returns when the work is done. Throws Error: invalid (bindings or symbols; nothing is written), cancelled.
+    // Checks bindings and symbols, then submits the work. Throws Error: invalid (nothing is submitted or written), cancelled.
     void run(const bp_run& request) const;
 
 private:
     struct Bound;
     void list_slots();
     [[nodiscard]] Bound bind(const Graph& graph, const bp_run& request) const;
-    static void compute(const Graph& graph, const Bound& bound, const volatile uint32_t* cancel);
+    void check_overlaps(const std::vector<std::byte*>& memory) const;
+    void compute(const Graph& graph, const Bound& bound, const volatile uint32_t* cancel) const;
 
+    Device& device_;
     bool plan_only_ = false;
-    Graph graph_;                          // with symbols at their most
+    std::shared_ptr<const Graph> graph_;   // with symbols at their most
     std::unique_ptr<GraphCopy> symbolic_;  // null: the graph has no symbols
     std::vector<bp_slot> slots_;
     std::string summary_;

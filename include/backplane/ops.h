@@ -53,6 +53,7 @@
                                      smaller float rounds to nearest even; from q8_0, q4_0 to float decodes */             \
     X(67, depth_to_space, "DepthToSpace") /* blocksize, mode BP_DTS_* */                                                   \
     X(68, resize, "Resize")               /* x[N,C,H,W]; sizes[2] = H', W'; mode BP_RESIZE_*; coordinates BP_COORDINATES_* */ \
+    X(69, tensor_scatter, "TensorScatter") /* cache[N,...], update, positions[N]? (i32 or i64); axis, mode BP_SCATTER_* */   \
     /* normalisation and reduction */                                                                                      \
     X(80, softmax, "Softmax")      /* axis */                                                                              \
     X(81, layer_norm, "LayerNorm") /* x, scale?, bias? (shape of x from axis on); axis, epsilon */                         \
@@ -102,6 +103,8 @@ enum { BP_ATTR_unknown = 0, BP_ATTRIBUTES(BP_ATTRIBUTE_ENUMERATOR) };
 enum { BP_PAD_CONSTANT = 0, BP_PAD_EDGE = 1, BP_PAD_REFLECT = 2 };
 /* mode of DepthToSpace: column-row-depth keeps the channels of one pixel apart differently (ONNX) */
 enum { BP_DTS_DCR = 0, BP_DTS_CRD = 1 };
+/* mode of TensorScatter: rows behind the last one are dropped, or begin again at the first (ONNX 24) */
+enum { BP_SCATTER_LINEAR = 0, BP_SCATTER_CIRCULAR = 1 };
 /* mode of Resize */
 enum { BP_RESIZE_NEAREST = 0, BP_RESIZE_LINEAR = 1 };
 /* coordinates of Resize, scale = size / size': asymmetric x = x' * scale (nearest rounds down);

@@ -43,6 +43,7 @@ public:
           values_(graph.tensors().size()),
           given_(values_.size()),
           known_(values_.size()),
+          written_(values_.size()),
           last_use_(values_.size(), kNever) {
         for (const TensorBytes& input : inputs) {
             if (input.tensor.index >= values_.size() || !is_given(graph[input.tensor]))
@@ -67,6 +68,7 @@ public:
         const Tensor& to = graph_.tensors()[output];
         values_[output] = evaluate_node(definition, inputs, node.attributes, {to.dtype, to.shape});
         known_[output] = true;
+        if (is_update_in_place(graph_, node)) written_[output] = elements_written(definition, node, inputs);
         if (to.dtype != DType::f32 && to.dtype != DType::f64)
             for (double& v : values_[output].data) v = round_to(v, to.dtype);
         for (const TensorId id : node.inputs)
@@ -75,8 +77,20 @@ public:
     }
 
     std::vector<ReferenceTensor> results() && { return std::move(values_); }
+    // Of the new value of a state that is updated in place: which elements were put in. Empty for all others.
+    [[nodiscard]] const std::vector<double>& written(TensorId id) const { return written_[id.index]; }
 
 private:
+    // Ones where the op puts elements of its update: the op itself, of ones into zeros.
+    static std::vector<double> elements_written(const OpDefinition& definition, const Node& node,
+                                                std::vector<const ReferenceTensor*> inputs) {
+        const ReferenceTensor zeros{inputs[0]->shape, inputs[0]->dtype, std::vector<double>(inputs[0]->data.size())};
+        const ReferenceTensor ones{inputs[1]->shape, inputs[1]->dtype, std::vector<double>(inputs[1]->data.size(), 1.0)};
+        inputs[0] = &zeros;
+        inputs[1] = &ones;
+        return evaluate_node(definition, inputs, node.attributes, {zeros.dtype, zeros.shape}).data;
+    }
+
     const ReferenceTensor& value(TensorId id) {
         ReferenceTensor& v = values_[id.index];
         if (known_[id.index]) return v;
@@ -94,6 +108,7 @@ private:
     std::vector<ReferenceTensor> values_;
     std::vector<const TensorBytes*> given_;
     std::vector<bool> known_;
+    std::vector<std::vector<double>> written_;
     std::vector<uint32_t> last_use_;
 };
 
@@ -111,7 +126,32 @@ TensorId source_of(const Graph& graph, TensorId id) {
                 "cannot evaluate: tensor " + std::to_string(id.index) + " is no output or state of the graph");
 }
 
+void run_nodes(Run& run, const Graph& graph, const volatile uint32_t* cancel) {
+    for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
+        if (cancel != nullptr && __atomic_load_n(cancel, __ATOMIC_RELAXED) != 0)
+            throw Error(Code::cancelled, "evaluation was cancelled before node " + std::to_string(i));
+        run.node(i);
+    }
+}
+
+// Copies the elements that `written` names, all of them when it names none.
+void put(std::span<std::byte> room, const std::vector<std::byte>& result, const std::vector<double>& written) {
+    if (result.empty()) return;
+    if (written.empty()) {
+        std::memcpy(room.data(), result.data(), result.size());
+        return;
+    }
+    const size_t size = result.size() / written.size();
+    for (size_t i = 0; i < written.size(); ++i)
+        if (written[i] != 0) std::memcpy(room.data() + i * size, result.data() + i * size, size);
+}
+
 }  // namespace
+
+bool is_update_in_place(const Graph& graph, const Node& node) {
+    const Tensor& to = graph[node.outputs[0]];
+    return find_op(node.op)->description.into_first && to.state_in != 0 && node.inputs[0].index + 1 == to.state_in;
+}
 
 ReferenceTensor evaluate_node(const OpDefinition& definition, std::span<const ReferenceTensor* const> inputs,
                               std::span<const Attribute> attributes, const Operand& output) {
@@ -134,11 +174,7 @@ ReferenceTensor evaluate_node(const OpDefinition& definition, std::span<const Re
 std::vector<ReferenceTensor> evaluate_values(const Graph& graph, std::span<const TensorBytes> inputs,
                                              const volatile uint32_t* cancel) {
     Run run(graph, inputs);
-    for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
-        if (cancel != nullptr && *cancel != 0)
-            throw Error(Code::cancelled, "evaluation was cancelled before node " + std::to_string(i));
-        run.node(i);
-    }
+    run_nodes(run, graph, cancel);
     return std::move(run).results();
 }
 
@@ -149,7 +185,12 @@ void evaluate(const Graph& graph, std::span<const TensorBytes> inputs, std::span
         sources.push_back(source_of(graph, room.tensor));
         check_size(graph, room.tensor, room.bytes.size());
     }
-    const std::vector<ReferenceTensor> values = evaluate_values(graph, inputs, cancel);
+    Run run(graph, inputs);
+    run_nodes(run, graph, cancel);
+    std::vector<std::vector<double>> written(outputs.size());
+    for (size_t i = 0; i < outputs.size(); ++i)
+        if (sources[i].valid()) written[i] = run.written(sources[i]);
+    const std::vector<ReferenceTensor> values = std::move(run).results();
     std::vector<std::vector<std::byte>> results;
     for (size_t i = 0; i < outputs.size(); ++i) {
         if (sources[i].valid()) {
@@ -164,8 +205,7 @@ void evaluate(const Graph& graph, std::span<const TensorBytes> inputs, std::span
             throw Error(Code::invalid, "cannot evaluate: " + label(graph, outputs[i].tensor) + " was not given");
         results.emplace_back(kept->bytes.begin(), kept->bytes.end());
     }
-    for (size_t i = 0; i < outputs.size(); ++i)
-        if (!results[i].empty()) std::memcpy(outputs[i].bytes.data(), results[i].data(), results[i].size());
+    for (size_t i = 0; i < outputs.size(); ++i) put(outputs[i].bytes, results[i], written[i]);
 }
 
 }  // namespace backplane::graph

@@ -33,6 +33,9 @@ std::vector<ReferenceTensor> evaluate_values(const Graph& graph, std::span<const
 void evaluate(const Graph& graph, std::span<const TensorBytes> inputs, std::span<const TensorRoom> outputs,
               const volatile uint32_t* cancel = nullptr);
 
+// Whether a node puts elements into a state and so gives it its new value: what it does not write stays as it is, and where it is.
+bool is_update_in_place(const Graph& graph, const Node& node);
+
 // One node on its own: the output's data, not rounded.
 ReferenceTensor evaluate_node(const OpDefinition& definition, std::span<const ReferenceTensor* const> inputs,
                               std::span<const Attribute> attributes, const Operand& output);

@@ -153,8 +153,7 @@ void Module::SetUp() {
     api = entry(BP_ABI);
     ASSERT_NE(api, nullptr);
     ASSERT_EQ(api->open(full_host(), &module, &error.error), BP_OK) << error.text;
-    bp_device_info info{};
-    info.struct_size = BP_SIZE(bp_device_info, warning);
+    info.struct_size = BP_SIZE(bp_device_info, copy_queues);
     const bp_array room{&info, 1, sizeof info};
     uint32_t count = 0;
     ASSERT_EQ(api->list(module, &room, &count, &error.error), BP_OK) << error.text;
@@ -213,26 +212,29 @@ bp_program* Module::compile(const bp_graph* graph, uint32_t flags) {
     return program;
 }
 
+bp_program_info Module::info_of(bp_program* program) {
+    bp_program_info found{};
+    found.struct_size = BP_SIZE(bp_program_info, moved_bytes);
+    EXPECT_EQ(api->program_info(program, &found, &error.error), BP_OK) << error.text;
+    return found;
+}
+
 std::vector<bp_slot> Module::slots(bp_program* program) {
-    bp_program_info info{};
-    info.struct_size = BP_SIZE(bp_program_info, summary);
-    EXPECT_EQ(api->program_info(program, &info, &error.error), BP_OK) << error.text;
-    std::vector<bp_slot> found(info.slots.count);
-    for (uint32_t i = 0; i < info.slots.count; ++i) {
-        const auto* from = BP_AT(bp_slot, &info.slots, i);
+    const bp_program_info known = info_of(program);
+    std::vector<bp_slot> found(known.slots.count);
+    for (uint32_t i = 0; i < known.slots.count; ++i) {
+        const auto* from = BP_AT(bp_slot, &known.slots, i);
         std::memcpy(&found[i], from, std::min<size_t>(from->struct_size, sizeof(bp_slot)));
     }
     return found;
 }
 
 bp_code Module::run(bp_program* program, const std::vector<bp_binding>& bindings, const volatile uint32_t* cancel) {
-    bp_program_info info{};
-    info.struct_size = BP_SIZE(bp_program_info, summary);
-    EXPECT_EQ(api->program_info(program, &info, &error.error), BP_OK) << error.text;
+    const bp_program_info known = info_of(program);
     bp_run request{};
     request.struct_size = BP_SIZE(bp_run, cancel);
     request.bindings = {bindings.data(), static_cast<uint32_t>(bindings.size()), sizeof(bp_binding)};
-    request.workspace = info.workspace_bytes == 0 ? nullptr : buffer_of(info.workspace_bytes);
+    request.workspace = known.workspace_bytes == 0 ? nullptr : buffer_of(known.workspace_bytes);
     request.cancel = cancel;
     return api->run(program, &request, &error.error);
 }

@@ -68,6 +68,7 @@ protected:
     bp_buffer* buffer_of(uint64_t bytes);
     std::vector<float> read(bp_buffer* from, size_t n, uint64_t offset = 0);
     bp_program* compile(const bp_graph* graph, uint32_t flags = 0);
+    bp_program_info info_of(bp_program* program);
     // Binds by tensor; adds the workspace.
     bp_code run(bp_program* program, const std::vector<bp_binding>& bindings, const volatile uint32_t* cancel = nullptr);
     static bp_binding bind(uint32_t tensor, bp_buffer* buffer, uint64_t bytes, uint64_t offset = 0) {
@@ -80,6 +81,7 @@ protected:
     bp_module* module = nullptr;
     bp_device* device = nullptr;
     uint64_t device_id = 0;
+    bp_device_info info{};
     ErrorText error;
 
 private:

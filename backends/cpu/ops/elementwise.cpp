@@ -38,18 +38,20 @@ void lower_unary(Lowering& to, const Node& node) {
     if (const IntegerUnary integers = find_integer_unary(node.op, to[in].dtype); integers != nullptr) {
         const auto bounds =
             node.op == BP_OP_clip ? node.as<backplane::ops::ClipAttributes>() : backplane::ops::ClipAttributes{};
-        to.step(step_label(to, node), {in}, {out}, [=](const Run& run) {
+        Step& whole = to.step(step_label(to, node), {in}, {out}, [=](const Run& run) {
             integers(run.at<std::byte>(in), run.at<std::byte>(out), n, bounds.least, bounds.most);
         });
+        whole.alone = true;
         return;
     }
-    to.step(step_label(to, node), {in}, {out}, [=](const Run& run) {
+    Step& added = to.step(step_label(to, node), {in}, {out}, [=](const Run& run) {
         const float* from = run.at<float>(in);
         float* into = run.at<float>(out);
         run.ranges(n, kGrain, [&](int64_t begin, int64_t end) {
             kernel(from + begin, into + begin, end - begin, attributes.a, attributes.b);
         });
     });
+    added.alone = true;
 }
 
 void lower_binary(Lowering& to, const Node& node) {
@@ -70,16 +72,17 @@ void lower_binary(Lowering& to, const Node& node) {
     const int64_t y_step = nest.stride[2].back();
     if (const IntegerBinary integers = find_integer_binary(node.op, to[out].dtype); integers != nullptr) {
         const int64_t size = element_bytes(to[out]);
-        to.step(step_label(to, node), {x, y}, {out}, [=](const Run& run) {
+        Step& whole = to.step(step_label(to, node), {x, y}, {out}, [=](const Run& run) {
             for (int64_t r = 0; r < nest.rows(); ++r) {
                 const auto at = nest.row(r);
                 integers(run.at<std::byte>(x) + at[1] * size, x_step, run.at<std::byte>(y) + at[2] * size, y_step,
                          run.at<std::byte>(out) + at[0] * size, inner);
             }
         });
+        whole.alone = true;
         return;
     }
-    to.step(step_label(to, node), {x, y}, {out}, [=](const Run& run) {
+    Step& added = to.step(step_label(to, node), {x, y}, {out}, [=](const Run& run) {
         const float* xs = run.at<float>(x);
         const float* ys = run.at<float>(y);
         float* into = run.at<float>(out);
@@ -97,6 +100,7 @@ void lower_binary(Lowering& to, const Node& node) {
             }
         });
     });
+    added.alone = true;
 }
 
 Verdict check(const Plan& plan, const Node& node) {

@@ -37,7 +37,7 @@ void lower(Lowering& to, const Node& node) {
     const int64_t size = element_bytes(to[in]);
     const bool wide = to[indices].dtype == BP_I64;
     const ValueId scratch = to.scratch(static_cast<uint64_t>(count) * sizeof(int64_t));
-    to.step(step_label(to, node), {in, indices}, {out}, [=, kernels = to.kernels.move](const Run& run) {
+    Step& added = to.step(step_label(to, node), {in, indices}, {out}, [=, kernels = to.kernels.move](const Run& run) {
         auto* positions = run.at<int64_t>(scratch);
         if (wide) {
             resolve(run.at<int64_t>(indices), count, extent, positions);
@@ -58,6 +58,7 @@ void lower(Lowering& to, const Node& node) {
             }
         });
     });
+    added.moved = to[out].bytes;
 }
 
 Verdict check(const Plan& plan, const Node& node) {

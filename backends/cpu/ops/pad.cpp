@@ -111,13 +111,14 @@ void lower(Lowering& to, const Node& node) {
     int64_t rows = 1;
     for (const Axis& axis : task.outer) rows *= axis.out;
     const int64_t grain = std::max<int64_t>(1, kGrainBytes / (task.row.out * task.block));
-    to.step(step_label(to, node), {in}, {out}, [=](const Run& run) {
+    Step& added = to.step(step_label(to, node), {in}, {out}, [=](const Run& run) {
         const auto* from = run.at<std::byte>(in);
         auto* into = run.at<std::byte>(out);
         run.ranges(rows, grain, [&](int64_t begin, int64_t end) {
             for (int64_t r = begin; r < end; ++r) pad_row(task, from, into, r);
         });
     });
+    added.moved = to[out].bytes;
 }
 
 constexpr OpLowering table[] = {{BP_OP_pad, Types::moves, Wants::either, 0, same_plain_types, lower}};

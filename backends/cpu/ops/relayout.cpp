@@ -21,33 +21,34 @@ void lower(Lowering& to, const Node& node) {
     if (batch * channels * pixels == 0) return;
     const int64_t blocks = (pixels + kPixels - 1) / kPixels;
     const int64_t grain = std::max<int64_t>(1, kGrainBytes / (channels * kPixels * static_cast<int64_t>(sizeof(float))));
-    to.step("relayout " + to[in].text() + (to_channels_last ? " to channels-last" : " to row-major"), {in}, {out},
-            [=, transpose = to.kernels.move.transpose](const Run& run) {
-                const float* from = run.at<float>(in);
-                float* into = run.at<float>(out);
-                run.ranges(batch * blocks, grain, [&](int64_t begin, int64_t end) {
-                    for (int64_t i = begin; i < end; ++i) {
-                        const int64_t base = i / blocks * channels * pixels;
-                        const int64_t first = i % blocks * kPixels;
-                        const int64_t count = std::min(kPixels, pixels - first);
-                        CopyTask task;
-                        task.size = sizeof(float);
-                        task.from_outer = task.into_inner = 1;
-                        if (to_channels_last) {
-                            task.from = from + base + first;
-                            task.into = into + base + first * channels;
-                            task.outer = count, task.inner = channels;
-                            task.from_inner = pixels, task.into_outer = channels;
-                        } else {
-                            task.from = from + base + first * channels;
-                            task.into = into + base + first;
-                            task.outer = channels, task.inner = count;
-                            task.from_inner = channels, task.into_outer = pixels;
-                        }
-                        transpose(task);
-                    }
-                });
-            });
+    Step& added = to.step("relayout " + to[in].text() + (to_channels_last ? " to channels-last" : " to row-major"), {in},
+                          {out}, [=, transpose = to.kernels.move.transpose](const Run& run) {
+                              const float* from = run.at<float>(in);
+                              float* into = run.at<float>(out);
+                              run.ranges(batch * blocks, grain, [&](int64_t begin, int64_t end) {
+                                  for (int64_t i = begin; i < end; ++i) {
+                                      const int64_t base = i / blocks * channels * pixels;
+                                      const int64_t first = i % blocks * kPixels;
+                                      const int64_t count = std::min(kPixels, pixels - first);
+                                      CopyTask task;
+                                      task.size = sizeof(float);
+                                      task.from_outer = task.into_inner = 1;
+                                      if (to_channels_last) {
+                                          task.from = from + base + first;
+                                          task.into = into + base + first * channels;
+                                          task.outer = count, task.inner = channels;
+                                          task.from_inner = pixels, task.into_outer = channels;
+                                      } else {
+                                          task.from = from + base + first * channels;
+                                          task.into = into + base + first;
+                                          task.outer = channels, task.inner = count;
+                                          task.from_inner = channels, task.into_outer = pixels;
+                                      }
+                                      transpose(task);
+                                  }
+                              });
+                          });
+    added.moved = to[out].bytes;
 }
 
 constexpr OpLowering table[] = {{kOpRelayout, Types::computes, Wants::either, 0, nullptr, lower}};

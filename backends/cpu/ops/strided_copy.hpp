@@ -8,8 +8,8 @@ namespace backplane::cpu {
 
 using backend::StridedView;
 
-// Adds a step that copies size[0] x size[1] x ... elements, as many threads as pay. Nothing is added when there are none.
-void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>& size, StridedView from, StridedView into);
+// Adds a step that copies size[0] x size[1] x ... elements, as many threads as pay; null when there are none, and nothing is added.
+Step* add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>& size, StridedView from, StridedView into);
 
 // For Types::moves: operands and result have the same plain element type.
 Verdict same_plain_types(const Plan& plan, const Node& node);

@@ -1,24 +1,10 @@
-// The ops of this backend. Adding one: its file, its line in the list below.
+// The ops of this backend: each file of ops/ that defines an OpFamily is in the list, which the build makes of the folder.
 #pragma once
 
 #include "lowering.hpp"
+#include "op_families_generated.h"  // BP_CPU_OPS(X): X(name) of each ops/NAME.cpp that defines `const OpFamily ops_NAME`
 
 namespace backplane::cpu {
-
-// X(name): ops/*.cpp defines `extern const OpFamily ops::NAME::ops_NAME`.
-#define BP_CPU_OPS(X) \
-    X(elementwise)    \
-    X(cast)           \
-    X(conv)           \
-    X(gather)         \
-    X(matmul)         \
-    X(moves)          \
-    X(normalize)      \
-    X(pad)            \
-    X(reduce)         \
-    X(resize)         \
-    X(softmax)        \
-    X(relayout)
 
 struct OpFamily {
     const OpLowering* first;

@@ -311,6 +311,9 @@ struct Description {
     Few<Output, 4> outputs = {};
     bool any_inputs = false;   // the last input comes once or more
     bool elementwise = false;  // each element of the result depends on its own elements of the operands alone
+    bool moves = false;        // each element of the result is one of an operand, or of an attribute
+    bool into_first =
+        false;  // the result is operand 0 with elements of operand 1 put in: in place where operand 0 is a state that it updates
     Few<AttributeRule, 8> attributes = {};
     ShapeRule shape = nullptr;
     // For builders: brings attributes as people write them (a -1, axes in any order) to the form that graphs carry. May be null.

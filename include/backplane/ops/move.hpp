@@ -33,6 +33,7 @@ inline constexpr auto op_concat =
                                 .inputs = {{"x", one_of(kPlain)}},
                                 .outputs = {{"y", like(0)}},
                                 .any_inputs = true,
+                                .moves = true,
                                 .attributes = {attribute<&ConcatAttributes::axis>(BP_ATTR_axis, axis_of(0))},
                                 .shape = concat_shape});
 
@@ -87,6 +88,7 @@ inline constexpr auto op_slice =
                                .shapes = "x -> y[d] = ceil((ends[d] - starts[d]) / steps[d])",
                                .inputs = {{"x", one_of(kPlain)}},
                                .outputs = {{"y", like(0)}},
+                               .moves = true,
                                .attributes = {attribute<&SliceAttributes::starts>(BP_ATTR_starts, kAny),
                                               attribute<&SliceAttributes::ends>(BP_ATTR_ends, kAny),
                                               attribute<&SliceAttributes::steps>(BP_ATTR_steps, between(1, INT64_MAX))},
@@ -126,6 +128,7 @@ inline constexpr auto op_pad = describe<PadAttributes>(
      .shapes = "x -> y[d] = pads[d] + x[d] + pads[r + d]",
      .inputs = {{"x", one_of(kPlain)}},
      .outputs = {{"y", like(0)}},
+     .moves = true,
      .attributes = {attribute<&PadAttributes::pads>(BP_ATTR_pads, at_least(0)),
                     attribute<&PadAttributes::mode>(BP_ATTR_mode, between(BP_PAD_CONSTANT, BP_PAD_REFLECT)),
                     attribute<&PadAttributes::value>(BP_ATTR_value)},
@@ -169,6 +172,7 @@ inline constexpr auto op_reshape = describe<ReshapeAttributes>(
      .shapes = "x -> y of the attribute's shape; an extent of 0 is 0",
      .inputs = {{"x", one_of(kPlain)}},
      .outputs = {{"y", like(0)}},
+     .moves = true,
      .attributes = {attribute<&ReshapeAttributes::shape>(BP_ATTR_shape, between(0, kLargestExtent))},
      .shape = reshape_shape,
      .complete = complete_reshape});
@@ -212,6 +216,7 @@ inline constexpr auto op_transpose =
                                    .shapes = "x -> y[d] = x[perm[d]]",
                                    .inputs = {{"x", one_of(kPlain)}},
                                    .outputs = {{"y", like(0)}},
+                                   .moves = true,
                                    .attributes = {attribute<&TransposeAttributes::perm>(BP_ATTR_perm)},
                                    .shape = transpose_shape,
                                    .complete = complete_transpose});
@@ -240,8 +245,47 @@ inline constexpr auto op_gather =
                                 .shapes = "x, indices -> y: the axis of x replaced by the axes of indices",
                                 .inputs = {{"x", one_of(kPlain)}, {"indices", one_of(kWhole)}},
                                 .outputs = {{"y", like(0)}},
+                                .moves = true,
                                 .attributes = {attribute<&GatherAttributes::axis>(BP_ATTR_axis, axis_of(0))},
                                 .shape = gather_shape});
+
+// ---- TensorScatter ----------------------------------------------------------------------------------------------------------
+
+enum class ScatterMode : int64_t { linear = BP_SCATTER_LINEAR, circular = BP_SCATTER_CIRCULAR };
+struct TensorScatterAttributes {
+    int64_t axis = -2;  // that positions count on; not the first
+    ScatterMode mode = ScatterMode::linear;
+};
+inline void tensor_scatter_shape(const Call& call, Outputs out) {
+    const auto axis = static_cast<uint32_t>(call.as<TensorScatterAttributes>().axis);
+    const Dims& cache = call.dims(0);
+    const Dims& update = call.dims(1);
+    require_attribute(axis != 0, [] { return std::string("axis 0 is the batch: positions count on another one"); });
+    Dims rows = cache;
+    if (update.size() == cache.size()) rows[axis] = update[axis];
+    require(rows == update && update[axis] <= cache[axis], [&] {
+        return call.text(1) + " does not fit " + call.text(0) + ": they are alike but along axis " + std::to_string(axis) +
+               ", where the update is no longer";
+    });
+    require(!call.has(2) || (call.rank(2) == 1 && call.dims(2)[0] == cache[0]), [&] {
+        return call.text(2) + " must have one position for each of the " + std::to_string(cache[0]) + " in " + call.text(0);
+    });
+    out[0].dims = cache;
+}
+inline constexpr auto op_tensor_scatter = describe<TensorScatterAttributes>(
+    {.id = BP_OP_tensor_scatter,
+     .summary = "a cache with rows of an update put in at a position, in place where the cache is a state",
+     .shapes =
+         "cache[N, ...], update alike but along axis, positions[N]? -> y of cache's shape: row p + i along axis is row i of "
+         "update, p of 0 without positions; rows outside are dropped, or wrap in circular mode",
+     .inputs = {{"cache", one_of(kPlain)}, {"update", like(0)}, {"positions", one_of(kWhole), true}},
+     .outputs = {{"y", like(0)}},
+     .moves = true,
+     .into_first = true,
+     .attributes = {attribute<&TensorScatterAttributes::axis>(BP_ATTR_axis, axis_of(0)),
+                    attribute<&TensorScatterAttributes::mode>(BP_ATTR_mode,
+                                                              between(BP_SCATTER_LINEAR, BP_SCATTER_CIRCULAR))},
+     .shape = tensor_scatter_shape});
 
 // ---- Cast -------------------------------------------------------------------------------------------------------------------
 
@@ -291,6 +335,7 @@ inline constexpr auto op_depth_to_space = describe<DepthToSpaceAttributes>(
      .shapes = "x[N, C, H, W] -> y[N, C / b^2, H * b, W * b], b = blocksize",
      .inputs = {{"x", one_of(kPlain)}},
      .outputs = {{"y", like(0)}},
+     .moves = true,
      .attributes = {attribute<&DepthToSpaceAttributes::blocksize>(BP_ATTR_blocksize, at_least(1)),
                     attribute<&DepthToSpaceAttributes::mode>(BP_ATTR_mode, between(BP_DTS_DCR, BP_DTS_CRD))},
      .shape = depth_to_space_shape});

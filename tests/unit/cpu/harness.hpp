@@ -152,6 +152,7 @@ private:
 
 struct Options {
     std::string mask, threads;
+    decltype(bp_host::parallel) parallel = nullptr;  // its `self` is the Options
 };
 
 // An open device of the backend.
@@ -161,10 +162,12 @@ public:
         host_.struct_size = sizeof host_;
         host_.abi = BP_ABI;
         host_.self = &options_;
+        host_.parallel = options_.parallel;
         host_.option = [](void* self, const char* name) -> const char* {
             const auto& o = *static_cast<Options*>(self);
             const std::string n = name;
-            const std::string& v = n == "host.cpu-mask" ? o.mask : o.threads;
+            const std::string none;
+            const std::string& v = n == "host.cpu-mask" ? o.mask : n == "cpu.threads" ? o.threads : none;
             return v.empty() ? nullptr : v.c_str();
         };
         Check check;
@@ -222,11 +225,13 @@ public:
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
 
-    void run() {
+    // With a signal: submits it.
+    void run(bp_point signal = {}) {
         bp_run how{};
         how.struct_size = sizeof how;
         how.bindings = {bindings_.data(), static_cast<uint32_t>(bindings_.size()), sizeof(bp_binding)};
         how.workspace = workspace_;
+        how.signal = signal;
         Check check;
         check(device_.api->run(program_, &how, check));
     }

@@ -226,15 +226,15 @@ TEST_F(Reference, CopiesStayInsideBothSidesAndMayOverlap) {
     EXPECT_EQ(api->buffer_map(b, 8, 12, &at, &error), BP_INVALID);
 }
 
-TEST_F(Reference, FencesItDoesNotHaveAreRefused) {
+TEST_F(Reference, AQueueForCopiesDoesNotCompute) {
     const Sum s;
     const GraphData data = s.g.data();
     bp_program* p = compile(data.get());
     bp_run r{};
-    r.struct_size = BP_SIZE(bp_run, cancel);
-    r.signal.fence = reinterpret_cast<bp_fence*>(&r);
+    r.struct_size = BP_SIZE(bp_run, flags);
+    r.queue = 1;
     EXPECT_EQ(api->run(p, &r, &error), BP_INVALID);
-    EXPECT_FALSE(BP_HAS(api, fence_create));
+    EXPECT_NE(std::string(text).find("queue 1"), std::string::npos) << text;
 }
 
 TEST_F(Reference, AStateIsKeptBetweenRuns) {
