@@ -45,8 +45,10 @@ constexpr int rows_of(int vectors) {
 }
 constexpr int64_t kBlock = kVectors * kLanes;  // output channels (columns) of a full tile
 
-// Instruction sets without masked access read and write the whole vector, the load even aligned: there, by way of an array.
-constexpr bool kMaskedAccess = HWY_TARGET != HWY_SSE4 && HWY_TARGET != HWY_SSSE3 && HWY_TARGET != HWY_NEON;
+// Only these have access to some lanes of floats; others, emulated ones too, read and write the whole vector, the load even aligned: there,
+// by way of an array. On x86 a better target has a lower number.
+constexpr bool kMaskedAccess = (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2) || HWY_TARGET == HWY_SVE || HWY_TARGET == HWY_SVE2 ||
+                               HWY_TARGET == HWY_SVE_256 || HWY_TARGET == HWY_SVE2_128;
 
 // The first n lanes from `at` (the others zero); n may be kLanes or more. Reads no further than n.
 HWY_INLINE VF load_first(const float* at, int64_t n) {
