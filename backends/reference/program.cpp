@@ -24,20 +24,20 @@ std::vector<int64_t> least_symbols(const sdk::GraphView& graph) {
 }
 
 // A tensor the host binds. One that updates a state in place has no memory of its own: it ends in the state's.
-bool is_bound(const Tensor& t) {
+bool is_bound(const TensorInfo& t) {
     return t.role == Role::input || t.role == Role::output || t.role == Role::weight ||
            (t.role == Role::state && t.state_in == 0);
 }
 
 bool is_updated(const Graph& graph, uint32_t state) {
     return std::any_of(graph.tensors().begin(), graph.tensors().end(),
-                       [&](const Tensor& t) { return t.state_in == state + 1; });
+                       [&](const TensorInfo& t) { return t.state_in == state + 1; });
 }
 
 // Bytes that a node writes and only moves; of a state that it updates in place those that it puts in.
 uint64_t moved_by(const Graph& graph, const Node& node) {
     if (!graph::find_op(node.op)->description.moves) return 0;
-    const Tensor& what = graph[graph::is_update_in_place(graph, node) ? node.inputs[1] : node.outputs[0]];
+    const TensorInfo& what = graph[graph::is_update_in_place(graph, node) ? node.inputs[1] : node.outputs[0]];
     return bytes(what.dtype, what.shape);
 }
 
@@ -94,10 +94,10 @@ void Program::list_slots() {
             if (id.valid()) used[id.index] = true;
         for (const TensorId id : node.outputs) used[id.index] = true;
     }
-    for (const Tensor& t : graph_->tensors())
+    for (const TensorInfo& t : graph_->tensors())
         if (t.state_in != 0) used[t.state_in - 1] = true;
     for (uint32_t i = 0; i < used.size(); ++i) {
-        const Tensor& t = graph_->tensors()[i];
+        const TensorInfo& t = graph_->tensors()[i];
         if (!used[i] || !is_bound(t)) continue;
         bp_slot slot{};
         slot.struct_size = BP_SIZE(bp_slot, last_use);
@@ -116,7 +116,7 @@ void Program::list_slots() {
 bp_program_info Program::info() const {
     bp_program_info info{};
     info.workspace_alignment = 1;
-    for (const Tensor& t : graph_->tensors()) info.resident_bytes += t.data.size();
+    for (const TensorInfo& t : graph_->tensors()) info.resident_bytes += t.data.size();
     info.slots = {slots_.data(), static_cast<uint32_t>(slots_.size()), sizeof(bp_slot)};
     info.kernels = 2;
     info.summary = summary_.c_str();
@@ -145,7 +145,7 @@ Program::Bound Program::bind(const Graph& graph, const bp_run& request) const {
         if (bound[b.tensor]) invalid(what + "it is bound twice");
         if (b.buffer == nullptr) invalid(what + "no buffer given");
         const auto& buffer = *reinterpret_cast<const Buffer*>(b.buffer);
-        const Tensor& t = graph[{b.tensor}];
+        const TensorInfo& t = graph[{b.tensor}];
         const uint64_t size = bytes(t.dtype, t.shape);
         if (b.bytes < size)
             invalid(what + std::to_string(b.bytes) + " bytes given, " + name_of(t.dtype) + " " + to_string(t.shape) +
@@ -158,7 +158,7 @@ Program::Bound Program::bind(const Graph& graph, const bp_run& request) const {
     }
     Bound all;
     for (const bp_slot& slot : slots_) {
-        const Tensor& t = graph[{slot.tensor}];
+        const TensorInfo& t = graph[{slot.tensor}];
         if (!bound[slot.tensor]) invalid("run: tensor " + std::to_string(slot.tensor) + " '" + t.name + "' is not bound");
         const std::span<std::byte> room(memory[slot.tensor], bytes(t.dtype, t.shape));
         if (t.role != Role::output) all.inputs.push_back({{slot.tensor}, room});

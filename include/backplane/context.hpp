@@ -246,7 +246,7 @@ public:
     // An optional table of the module by name (bench.h has one); null when it has none.
     [[nodiscard]] const void* extension(const char* id) const;
 
-    // For the runtime: the module's table, the handle, and the lock of [device] calls.
+    // For the runtime: the module's table and the handle.
     struct State;
     [[nodiscard]] const std::shared_ptr<State>& state() const noexcept { return state_; }
     explicit Device(std::shared_ptr<State> state) : state_(std::move(state)) {}

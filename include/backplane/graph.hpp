@@ -94,7 +94,7 @@ enum class Role : uint32_t {
     state = BP_ROLE_STATE,
 };
 
-struct Tensor {
+struct TensorInfo {
     std::string name;
     DType dtype = DType::f32;
     Role role = Role::temporary;
@@ -147,9 +147,9 @@ public:
     void output(TensorId tensor, std::string name);  // the tensor becomes a result; it must be a temporary that a node wrote
     void update(TensorId state, TensorId value);     // after the run, `state` holds `value` (same dtype and shape)
 
-    [[nodiscard]] const std::vector<Tensor>& tensors() const noexcept { return tensors_; }
+    [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
     [[nodiscard]] const std::vector<Node>& nodes() const noexcept { return nodes_; }
-    [[nodiscard]] const Tensor& operator[](TensorId id) const { return tensors_.at(id.index); }
+    [[nodiscard]] const TensorInfo& operator[](TensorId id) const { return tensors_.at(id.index); }
     [[nodiscard]] TensorId find(std::string_view name) const noexcept;  // by name; no_tensor when there is none
     [[nodiscard]] std::vector<TensorId> with_role(Role role) const;
 
@@ -159,7 +159,7 @@ public:
 
 private:
     friend struct GraphAccess;  // src/graph/graph_access.hpp: a Graph from plain data keeps the indices it came with
-    std::vector<Tensor> tensors_;
+    std::vector<TensorInfo> tensors_;
     std::vector<Node> nodes_;
 };
 

@@ -1,9 +1,11 @@
-// Runtime: buffers, programs and sessions on an open Device.
+// Runtime: sessions on an open Device, and beneath them programs and buffers.
 //
-//   Session session(device, graph, weights);          // compiles, packs the weights once
-//   session.run({{"x", x_bytes}}, {{"y", y_bytes}});
+//   Session session(device, graph, weights);                          // compiles, packs the weights once
+//   session.run({{"x", x_bytes}}, {{"y", y_bytes}});                  // host to host, done when it returns
+//   Tensor y;
+//   Event done = session.submit({{"x", x_bytes}}, {{"y", &y}});       // y stays on the device, usable at once
 //
-// Handles keep their device alive. Different objects may be used from different threads; runs on one device are serialised.
+// Handles keep their device alive. Different objects may be used from different threads.
 #pragma once
 
 #include <atomic>
@@ -19,10 +21,15 @@
 
 #include "backplane/context.hpp"
 #include "backplane/graph.hpp"
+#include "backplane/tensor.hpp"
 
 namespace backplane {
 
-// Memory of one device.
+namespace plan {
+class Program;
+}
+
+// Memory of one device, as a Program binds it. Most use Tensor.
 class Buffer {
 public:
     Buffer() = default;
@@ -30,15 +37,14 @@ public:
     // Uses the caller's memory in place where the device can, else throws Error(unsupported). `memory` outlives the Buffer.
     static Buffer import(const Device& device, std::span<std::byte> memory);
 
-    [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
+    [[nodiscard]] explicit operator bool() const noexcept { return storage_ != nullptr; }
     [[nodiscard]] uint64_t size() const noexcept;
     void write(std::span<const std::byte> from, uint64_t offset = 0);
     void read(std::span<std::byte> into, uint64_t offset = 0) const;
-    [[nodiscard]] bp_buffer* get() const noexcept;
 
 private:
-    struct State;
-    std::shared_ptr<State> state_;
+    friend struct BufferAccess;
+    std::shared_ptr<plan::Storage> storage_;
 };
 
 struct CompileOptions {
@@ -86,59 +92,100 @@ public:
              const std::atomic<uint32_t>* cancel = nullptr) const;
 
 private:
+    friend class Session;
     struct State;
+    explicit Program(std::shared_ptr<const plan::Program> program);
     std::shared_ptr<State> state_;
 };
 
 // Gives the plain bytes of a weight by its name in the graph. The span stays valid while the source lives.
 using WeightSource = std::function<std::span<const std::byte>(std::string_view name)>;
 
-// Packed weights of one device, shared by programs: (name, layout) -> buffer; and the workspace they take turns with.
-// Thread-safe. A weight's name stands for its content: one store, one model.
-class WeightStore {
+// The weights of a model, for all of its sessions: those that are given copies of one Weights have each weight once on a device, packed
+// once, whatever their sizes are. A weight's name stands for its content. What is on a device stays for the next session while a copy of the
+// Weights lives, and goes and comes again when memory runs short. Any thread.
+class Weights {
 public:
-    WeightStore(const Device& device, WeightSource source);
-    [[nodiscard]] Buffer get(const Program& program, const Slot& slot, const Tensor& tensor);
-    [[nodiscard]] uint64_t bytes() const;  // held on the device, beside the source's own
+    explicit Weights(WeightSource source = {});
+    [[nodiscard]] uint64_t bytes_on(const Device& device) const;  // of the device's memory, beside the source's own
 
     struct State;
-    [[nodiscard]] const std::shared_ptr<State>& state() const noexcept { return state_; }  // for Session
 
 private:
+    friend struct WeightsAccess;
     std::shared_ptr<State> state_;
 };
 
-struct NamedBytes {
+// An input of a run: host memory, or a tensor on a device.
+struct Input {
+    Input(std::string_view name_, std::span<const std::byte> bytes_) : name(name_), bytes(bytes_) {}
+    Input(std::string_view name_, Tensor tensor_) : name(name_), tensor(std::move(tensor_)) {}
     std::string_view name;
-    std::span<const std::byte> bytes;
+    std::span<const std::byte>
+        bytes;      // the caller's, unchanged until the Event is done: dense and row-major, exactly bytes(dtype, shape)
+    Tensor tensor;  // of the graph's dtype and shape; one of another device is copied
 };
-struct NamedRoom {
+// An output of a run: host memory, or a tensor. An empty tensor becomes the result where it was made; a full one is written into.
+struct Output {
+    Output(std::string_view name_, std::span<std::byte> bytes_) : name(name_), bytes(bytes_) {}
+    Output(std::string_view name_, Tensor* tensor_) : name(name_), tensor(tensor_) {}
     std::string_view name;
-    std::span<std::byte> bytes;
+    std::span<std::byte> bytes;  // the caller's, written by the time the Event is done
+    Tensor* tensor = nullptr;
+};
+using NamedBytes = Input;
+using NamedRoom = Output;
+
+struct SessionOptions {
+    CompileOptions compile;
+    bool check_ops = true;  // a driver's first use: a few cases of each op; one that comes out wrong goes to the next device
+    bool build_elsewhere = true;  // a device without memory for its part hands over already when the session is made
 };
 
-// A program with its weights, state and workspace: bind host memory by name and run. Imports host memory without a copy where
-// the device can. One run at a time per session.
+// A program with its weights, state and workspace: bind memory by name and run. Host memory is used in place where the device can. One
+// thread submits to a session at a time; Events are anyone's. Sessions on one device run beside each other as far as it can.
 class Session {
 public:
+    // Throws Error: unsupported (names the nodes), no_device_memory (lists who holds what), what the source of weights throws.
     Session(const Device& device, const Graph& graph, WeightSource weights, const CompileOptions& options = {});
-    Session(const Device& device, const Graph& graph, std::shared_ptr<WeightStore> weights,
-            const CompileOptions& options = {});
-    ~Session();
+    Session(const Device& device, const Graph& graph, const Weights& weights, const CompileOptions& options = {});
+    // Devices best first: the next ones do what the first does not support, and what remains when it is lost (docs/several-devices.md).
+    Session(const std::vector<Device>& devices, const Graph& graph, const Weights& weights,
+            const SessionOptions& options = {});
+    ~Session();  // waits for what it submitted
     Session(Session&&) noexcept;
     Session& operator=(Session&&) noexcept;
 
-    // Each input and output of the graph once, dense and row-major, of exactly bytes(dtype, shape). Throws Error(cancelled).
-    void run(std::span<const NamedBytes> inputs, std::span<const NamedRoom> outputs,
-             const std::atomic<uint32_t>* cancel = nullptr);
+    // Each input and output of the graph once. Returns when it is done. Throws Error: invalid, not_found (then nothing has run), cancelled.
+    void run(std::span<const Input> inputs, std::span<const Output> outputs, const std::atomic<uint32_t>* cancel = nullptr);
     // The same with the names written where it is called: run({{"x", x_bytes}}, {{"y", y_bytes}}).
-    void run(std::initializer_list<NamedBytes> inputs, std::initializer_list<NamedRoom> outputs,
+    void run(std::initializer_list<Input> inputs, std::initializer_list<Output> outputs,
              const std::atomic<uint32_t>* cancel = nullptr) {
         run(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()), cancel);
     }
+    // Returns when the work is under way; all arguments are checked before any is. Host memory and `cancel` stay the caller's until the Event is
+    // done; letting the Event go cancels nothing. With three submits under way the next one waits for the first. Throws Error as run(); what
+    // goes wrong later the Event throws.
+    Event submit(std::span<const Input> inputs, std::span<const Output> outputs,
+                 const std::atomic<uint32_t>* cancel = nullptr);
+    Event submit(std::initializer_list<Input> inputs, std::initializer_list<Output> outputs,
+                 const std::atomic<uint32_t>* cancel = nullptr) {
+        return submit(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()), cancel);
+    }
+
+    // A state by its name, shared: what another session writes into it this one sees. Handing the state of the session that filled it to
+    // the one that goes on costs nothing. Both wait for what this session has submitted. set_state throws Error(invalid) unless dtype and
+    // shape are the graph's; a state of another device is copied when it is needed.
+    [[nodiscard]] Tensor state(std::string_view name);
+    void set_state(std::string_view name, const Tensor& tensor);
     void reset_state();  // zero
-    [[nodiscard]] const Program& program() const;
+    [[nodiscard]] const Program& program()
+        const;  // of a graph that is not cut, on its first device; Error(not_found) otherwise
     [[nodiscard]] const Graph& graph() const;
+    [[nodiscard]] std::vector<std::string> notes()
+        const;                                    // what is not where it was wanted, and why, a sentence each; may grow
+    [[nodiscard]] std::string describe() const;   // the plan: stages, devices, where weights live, bytes; lines
+    [[nodiscard]] std::string plan_json() const;  // the same for programs
 
 private:
     struct Impl;

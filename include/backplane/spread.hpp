@@ -34,10 +34,9 @@ public:
 
     [[nodiscard]] const std::vector<Device>& devices() const noexcept;
 
-    struct State;
-    [[nodiscard]] State& state() const noexcept { return *state_; }  // for SpreadSession
-
 private:
+    friend class SpreadSession;
+    struct State;
     std::unique_ptr<State> state_;
 };
 
@@ -69,10 +68,10 @@ public:
 
     // As Session::run. When a device is lost or out of memory in mid-run, what remains is done by the next device; only without a next one
     // that is an error. State that a lost device held alone is lost with it: then it is an error, too (reset_state() begins anew elsewhere).
-    void run(std::span<const NamedBytes> inputs, std::span<const NamedRoom> outputs,
-             const std::atomic<uint32_t>* cancel = nullptr);
+    // Of a graph that runs on several devices, state of up to 1 MiB in all is copied to the host after each run and is not lost.
+    void run(std::span<const Input> inputs, std::span<const Output> outputs, const std::atomic<uint32_t>* cancel = nullptr);
     // The same with the names written where it is called: run({{"x", x_bytes}}, {{"y", y_bytes}}).
-    void run(std::initializer_list<NamedBytes> inputs, std::initializer_list<NamedRoom> outputs,
+    void run(std::initializer_list<Input> inputs, std::initializer_list<Output> outputs,
              const std::atomic<uint32_t>* cancel = nullptr) {
         run(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()), cancel);
     }
@@ -80,6 +79,8 @@ public:
     [[nodiscard]] SpreadReport report() const;
     [[nodiscard]] uint64_t workspace_bytes() const;  // the largest of any part
     [[nodiscard]] const Graph& graph() const;
+    [[nodiscard]] std::string describe() const;   // the plan: stages, devices, where weights live, bytes; lines
+    [[nodiscard]] std::string plan_json() const;  // the same for programs: docs/cli.md
 
 private:
     struct Impl;

@@ -35,7 +35,7 @@ private:
     size_t size_;
 };
 
-std::vector<std::byte> random_bytes(const Tensor& tensor, double range, uint32_t seed) {
+std::vector<std::byte> random_bytes(const TensorInfo& tensor, double range, uint32_t seed) {
     std::mt19937 random(seed);
     std::vector<double> values(static_cast<size_t>(elements(tensor.shape)));
     if (!is_float(tensor.dtype) && !is_block(tensor.dtype)) range = 7;
@@ -88,7 +88,6 @@ Peak measure_peak(const Device& device) {
     const auto* peak = static_cast<const bp_bench_peak*>(device.extension(BP_BENCH_PEAK));
     if (peak == nullptr) return {};
     Device::State& state = *device.state();
-    const std::lock_guard lock(state.device_mutex);
     return {BP_HAS(peak, gflops) ? peak->gflops(state.handle, BP_F32) : 0,
             BP_HAS(peak, read_gbytes) ? peak->read_gbytes(state.handle) : 0};
 }

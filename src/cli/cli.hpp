@@ -63,6 +63,7 @@ void add_devices(CLI::App& app, Run& run);
 void add_doctor(CLI::App& app, Run& run);
 void add_upscale(CLI::App& app, Run& run);
 void add_verify(CLI::App& app, Run& run);
+void add_plan(CLI::App& app, Run& run);
 void add_tune(CLI::App& app, Run& run);
 void add_bench(CLI::App& app, Run& run);
 void add_bench_ops(CLI::App& bench, Run& run);

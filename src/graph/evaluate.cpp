@@ -14,14 +14,14 @@ constexpr uint32_t kNever = UINT32_MAX;
 constexpr int64_t kMostElements = int64_t{1} << 36;  // 512 GiB of doubles: asking the machine for more only does harm
 
 std::string label(const Graph& graph, TensorId id) {
-    const Tensor& t = graph[id];
+    const TensorInfo& t = graph[id];
     std::string text = "tensor " + std::to_string(id.index);
     if (!t.name.empty()) text += " '" + t.name + "'";
     return text;
 }
 
 void check_size(const Graph& graph, TensorId id, size_t given) {
-    const Tensor& t = graph[id];
+    const TensorInfo& t = graph[id];
     const uint64_t size = bytes(t.dtype, t.shape);
     if (given != size)
         throw Error(Code::invalid, "cannot evaluate: " + label(graph, id) + " " + name_of(t.dtype) + " " +
@@ -29,11 +29,11 @@ void check_size(const Graph& graph, TensorId id, size_t given) {
                                        std::to_string(given) + " given");
 }
 
-bool is_given(const Tensor& t) {
+bool is_given(const TensorInfo& t) {
     return t.role == Role::input || t.role == Role::weight || (t.role == Role::state && t.state_in == 0);
 }
 
-bool is_result(const Tensor& t) { return t.role == Role::output || t.state_in != 0; }
+bool is_result(const TensorInfo& t) { return t.role == Role::output || t.state_in != 0; }
 
 // The run of one graph: what is known so far, tensor by tensor.
 class Run {
@@ -65,7 +65,7 @@ public:
         std::vector<const ReferenceTensor*> inputs;
         for (const TensorId id : node.inputs) inputs.push_back(id.valid() ? &value(id) : nullptr);
         const uint32_t output = node.outputs[0].index;
-        const Tensor& to = graph_.tensors()[output];
+        const TensorInfo& to = graph_.tensors()[output];
         values_[output] = evaluate_node(definition, inputs, node.attributes, {to.dtype, to.shape});
         known_[output] = true;
         if (is_update_in_place(graph_, node)) written_[output] = elements_written(definition, node, inputs);
@@ -94,7 +94,7 @@ private:
     const ReferenceTensor& value(TensorId id) {
         ReferenceTensor& v = values_[id.index];
         if (known_[id.index]) return v;
-        const Tensor& t = graph_[id];
+        const TensorInfo& t = graph_[id];
         const TensorBytes* given = given_[id.index];
         if (t.role != Role::constant && given == nullptr)
             throw Error(Code::invalid, "cannot evaluate: " + label(graph_, id) + " is read but was not given");

@@ -123,10 +123,10 @@ private:
     std::span<const int64_t> symbols_;
 };
 
-Tensor read_tensor(const Reader& reader, uint32_t i) {
+TensorInfo read_tensor(const Reader& reader, uint32_t i) {
     const bp_tensor from = reader.view().tensor(i);
     const std::string what = "graph is not valid: tensor " + std::to_string(i);
-    Tensor t;
+    TensorInfo t;
     if (from.name != nullptr) t.name = from.name;
     t.dtype = reader.dtype(i);
     t.shape = reader.shape(i);
@@ -148,10 +148,10 @@ Tensor read_tensor(const Reader& reader, uint32_t i) {
     return t;
 }
 
-void check_states(const std::vector<Tensor>& tensors) {
+void check_states(const std::vector<TensorInfo>& tensors) {
     std::vector<bool> updated(tensors.size());
     for (size_t i = 0; i < tensors.size(); ++i) {
-        const Tensor& t = tensors[i];
+        const TensorInfo& t = tensors[i];
         if (t.state_in == 0) continue;
         const std::string what = "tensor " + std::to_string(i);
         const size_t target = t.state_in - 1;
@@ -166,7 +166,7 @@ void check_states(const std::vector<Tensor>& tensors) {
     }
 }
 
-bool written_by_node(const Tensor& t) {
+bool written_by_node(const TensorInfo& t) {
     return t.role == Role::temporary || t.role == Role::output || (t.role == Role::state && t.state_in != 0);
 }
 
@@ -219,7 +219,7 @@ uint32_t why_not_of(const Reader& reader, uint32_t node) {
 Graph graph_from_abi(const bp_graph* graph, std::span<const int64_t> symbols) {
     const Reader reader(graph, symbols);
     Graph result;
-    std::vector<Tensor>& tensors = GraphAccess::tensors(result);
+    std::vector<TensorInfo>& tensors = GraphAccess::tensors(result);
     for (uint32_t i = 0; i < reader.view().tensors(); ++i) tensors.push_back(read_tensor(reader, i));
     check_states(tensors);
     std::vector<bool> readable(tensors.size());

@@ -13,15 +13,15 @@ namespace {
 
 std::string quoted(const std::string& name) { return "'" + name + "'"; }
 
-TensorId append(std::vector<Tensor>& tensors, Tensor tensor) {
+TensorId append(std::vector<TensorInfo>& tensors, TensorInfo tensor) {
     if (tensors.size() >= BP_NO_TENSOR) throw Error(Code::invalid, "a graph has room for 2^32 - 1 tensors");
     tensors.push_back(std::move(tensor));
     return {static_cast<uint32_t>(tensors.size() - 1)};
 }
 
 // Runs bind inputs, outputs and states by name.
-void check_name(const std::vector<Tensor>& tensors, Role role, const std::string& name, const char* what) {
-    for (const Tensor& t : tensors)
+void check_name(const std::vector<TensorInfo>& tensors, Role role, const std::string& name, const char* what) {
+    for (const TensorInfo& t : tensors)
         if (t.role == role && t.state_in == 0 && t.name == name)
             throw Error(Code::invalid, std::string("the graph already has an ") + what + " named " + quoted(name));
 }
@@ -83,7 +83,7 @@ TensorId Graph::add(Op op, std::span<const TensorId> inputs, const std::vector<A
 void Graph::output(TensorId tensor, std::string name) {
     if (tensor.index >= tensors_.size())
         throw Error(Code::invalid, "output " + quoted(name) + ": the graph has no such tensor");
-    Tensor& t = tensors_[tensor.index];
+    TensorInfo& t = tensors_[tensor.index];
     if (t.role == Role::output)
         throw Error(Code::invalid, "output " + quoted(name) + ": it already is the output " + quoted(t.name));
     if (t.role != Role::temporary)
@@ -99,8 +99,8 @@ void Graph::update(TensorId state, TensorId value) {
     if (state.index >= tensors_.size() || tensors_[state.index].role != Role::state || tensors_[state.index].state_in != 0)
         throw Error(Code::invalid, "update: the tensor to update is no state of the graph");
     if (value.index >= tensors_.size()) throw Error(Code::invalid, "update: the graph has no tensor for the new value");
-    const Tensor& to = tensors_[state.index];
-    Tensor& from = tensors_[value.index];
+    const TensorInfo& to = tensors_[state.index];
+    TensorInfo& from = tensors_[value.index];
     if (from.role != Role::temporary)
         throw Error(Code::invalid, "update of state " + quoted(to.name) +
                                        ": the new value must be what a node wrote and nothing else; " +
@@ -109,7 +109,7 @@ void Graph::update(TensorId state, TensorId value) {
         throw Error(Code::invalid, "update of state " + quoted(to.name) + ": the state is " + name_of(to.dtype) + " " +
                                        to_string(to.shape) + ", the new value " + name_of(from.dtype) + " " +
                                        to_string(from.shape));
-    for (const Tensor& t : tensors_)
+    for (const TensorInfo& t : tensors_)
         if (t.state_in == state.index + 1)
             throw Error(Code::invalid, "update of state " + quoted(to.name) + ": it is updated already");
     from.role = Role::state;

@@ -9,7 +9,7 @@
 namespace backplane {
 
 struct GraphAccess {
-    static std::vector<Tensor>& tensors(Graph& graph) noexcept { return graph.tensors_; }
+    static std::vector<TensorInfo>& tensors(Graph& graph) noexcept { return graph.tensors_; }
     static std::vector<Node>& nodes(Graph& graph) noexcept { return graph.nodes_; }
 };
 

@@ -20,7 +20,7 @@ bp_span span_of(const std::vector<T>& records) {
     return {records.data(), static_cast<uint32_t>(records.size()), static_cast<uint32_t>(sizeof(T))};
 }
 
-bp_tensor data_of(const Tensor& from) {
+bp_tensor data_of(const TensorInfo& from) {
     bp_tensor t{};
     t.struct_size = BP_SIZE(bp_tensor, reserved);
     t.dtype = static_cast<uint32_t>(from.dtype);
@@ -56,7 +56,7 @@ bp_attribute data_of(const Attribute& from) {
 
 GraphData::GraphData(const Graph& graph) : storage_(std::make_unique<Storage>(graph)) {
     Storage& s = *storage_;
-    for (const Tensor& t : s.source.tensors()) s.tensors.push_back(data_of(t));
+    for (const TensorInfo& t : s.source.tensors()) s.tensors.push_back(data_of(t));
     for (const Node& from : s.source.nodes()) {
         bp_node n{};
         n.struct_size = BP_SIZE(bp_node, name);

@@ -62,7 +62,7 @@ void mix(Hasher& hasher, const Attribute& attribute) {
 std::array<uint64_t, 2> Graph::hash() const {
     Hasher hasher;
     hasher.word(tensors_.size());
-    for (const Tensor& t : tensors_) {
+    for (const TensorInfo& t : tensors_) {
         hasher.word(static_cast<uint64_t>(t.dtype));
         hasher.word(static_cast<uint64_t>(t.role));
         mix(hasher, t.shape);

@@ -68,9 +68,10 @@ public:
         uint32_t value) const;                   // an output left on the device; of a plan on one port usable before done()
     [[nodiscard]] uint64_t bytes_moved() const;  // over the edges of devices; exact once done
 
-private:
-    friend class Executor;
     explicit Event(std::shared_ptr<Flight> flight) : flight_(std::move(flight)) {}
+    [[nodiscard]] const std::shared_ptr<Flight>& flight() const noexcept { return flight_; }
+
+private:
     std::shared_ptr<Flight> flight_;
 };
 
@@ -137,7 +138,7 @@ private:
     [[nodiscard]] std::unique_ptr<Bound> bind(uint32_t stage, uint32_t port);
     void fetch(Bound& bound, uint32_t stage, uint32_t port, Bytes& place);
     void bring(Flight& flight, const Bound& bound, uint32_t slot, uint32_t port, Use& use);
-    void room(Flight& flight, uint32_t value, uint32_t port, Use& use);
+    void room(Flight& flight, const Bound& bound, uint32_t slot, uint32_t port, Use& use);
     Storage& own(Flight& flight, uint32_t value, uint32_t port);
     void to_host(Flight& flight, uint32_t value);
     // states.cpp

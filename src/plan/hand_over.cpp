@@ -28,8 +28,7 @@ void Executor::hand_over(Flight& flight, uint32_t stage, uint32_t port, const Er
     const uint32_t next = port_now(stage);
     if (ports_[next]->lost() || excluded_[stage].contains(next)) {
         if (memory) excluded_[stage].erase(port);  // it may have memory again another time
-        const bool alone = plan_.stages[stage].ports.size() == 1 && plan_.stages.size() == 1 && ports_.size() == 1;
-        throw Error(error.code(), std::string(error.what()) + (alone ? "" : "; there is no other device to go on with"));
+        throw Error(error.code(), std::string(error.what()) + "; there is no other device to go on with");
     }
     // Memory that ran short before the stage ran has changed no state.
     if (!memory) restore_states(flight, error);

@@ -159,12 +159,15 @@ void Executor::bring(Flight& flight, const Bound& bound, uint32_t slot, uint32_t
     use.offset = here.offset;
 }
 
-void Executor::room(Flight& flight, uint32_t value, uint32_t port, Use& use) {
+void Executor::room(Flight& flight, const Bound& bound, uint32_t slot, uint32_t port, Use& use) {
+    const uint32_t value = bound.slots[slot].value;
     Place::Here& here = flight.frame->places[value].on[port];
     here.foreign.reset();
     for (const Wanted& wanted : flight.wanted) {
         if (wanted.value != value) continue;
-        if (wanted.device.bytes && wanted.device.bytes->port == ports_[port]) {
+        // What lies where the device cannot write is written elsewhere, and copied.
+        if (wanted.device.bytes && wanted.device.bytes->port == ports_[port] &&
+            wanted.device.offset % bound.slots[slot].alignment == 0) {
             here.foreign = wanted.device.bytes;
             here.offset = wanted.device.offset;
         } else if (wanted.host.size() > kCopiedUpTo) {

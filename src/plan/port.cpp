@@ -77,12 +77,16 @@ Port::~Port() {
 template <typename Call>
 Point Port::submit(uint32_t queue, std::span<const std::pair<Storage*, bool>> uses, bool now, std::string_view what,
                    Call call) {
-    state_.expect_there(what);
+    // Words are made when they are needed: a run of a small op takes a microsecond or two.
+    if (state_.lost()) state_.expect_there(std::string(what) + name());
+    const auto expect_done = [&](bp_code code, const base::ErrorRoom& room) {
+        if (code != BP_OK) state_.check(code, std::string(what) + name(), room);
+    };
     Lane& lane = lanes_[queue];
     base::ErrorRoom room;
     if (!async_) {
         const std::lock_guard lock(lane.mutex);
-        state_.check(call(bp_span{}, bp_point{}, room), what, room);
+        expect_done(call(bp_span{}, bp_point{}, room), room);
         return {};
     }
     const std::lock_guard lock(lane.mutex);
@@ -99,7 +103,7 @@ Point Port::submit(uint32_t queue, std::span<const std::pair<Storage*, bool>> us
         if (q != queue && need[q] != 0) wait[waits++] = {lanes_[q].fence, need[q]};
     const Point mine = now ? Point{} : Point{queue, lane.next + 1};
     const bp_point signal = now ? bp_point{} : bp_point{lane.fence, mine.value};
-    state_.check(call(bp_span{wait.data(), waits, sizeof(bp_point)}, signal, room), what, room);
+    expect_done(call(bp_span{wait.data(), waits, sizeof(bp_point)}, signal, room), room);
     if (!now) lane.next = mine.value;
     // Reads before writes: one storage may be both (a state), and the next reader waits for the write.
     for (const bool writes : {false, true})
@@ -133,7 +137,7 @@ Point Port::upload(std::span<const std::byte> from, Storage& to, uint64_t offset
     request.from_host = from.data();
     request.to_offset = offset;
     request.bytes = from.size();
-    const Point point = move(request, queue_up(), nullptr, &to, now, "cannot copy to the device");
+    const Point point = move(request, queue_up(), nullptr, &to, now, "cannot copy to ");
     up_ += from.size();
     return point;
 }
@@ -144,7 +148,7 @@ Point Port::download(Storage& from, uint64_t offset, std::span<std::byte> to, bo
     request.from_offset = offset;
     request.to_host = to.data();
     request.bytes = to.size();
-    const Point point = move(request, queue_down(), &from, nullptr, now, "cannot copy from the device");
+    const Point point = move(request, queue_down(), &from, nullptr, now, "cannot copy from ");
     down_ += to.size();
     return point;
 }
@@ -155,7 +159,7 @@ Point Port::copy(Storage& from, uint64_t from_offset, Storage& to, uint64_t to_o
     request.from_offset = from_offset;
     request.to_offset = to_offset;
     request.bytes = bytes;
-    const Point point = move(request, 0, &from, &to, false, "cannot copy on the device");
+    const Point point = move(request, 0, &from, &to, false, "cannot copy on ");
     inside_ += bytes;
     return point;
 }
@@ -167,7 +171,7 @@ Point Port::zero(Storage& to, uint64_t offset, uint64_t bytes) {
         request.to_offset = offset;
         request.bytes = bytes;
         request.flags = BP_COPY_ZERO;
-        return move(request, 0, nullptr, &to, false, "cannot clear memory of the device");
+        return move(request, 0, nullptr, &to, false, "cannot clear memory of ");
     }
     const std::vector<std::byte> zeros(std::min<uint64_t>(bytes, uint64_t{1} << 20));
     for (uint64_t at = 0; at < bytes; at += zeros.size())
@@ -186,12 +190,12 @@ Point Port::pack(const Program& program, uint32_t slot, std::span<const std::byt
     request.to_offset = offset;
     request.bytes = plain.size();
     const std::array<std::pair<Storage*, bool>, 1> uses{{{&to, true}}};
-    const Point point = submit(0, uses, false, "cannot pack a weight on " + name(),
-                               [&](bp_span wait, bp_point signal, base::ErrorRoom& room) {
-                                   request.wait = wait;
-                                   request.signal = signal;
-                                   return state_.call<&bp_module_api::pack>(room, program.handle(), slot, &request);
-                               });
+    const Point point =
+        submit(0, uses, false, "cannot pack a weight on ", [&](bp_span wait, bp_point signal, base::ErrorRoom& room) {
+            request.wait = wait;
+            request.signal = signal;
+            return state_.call<&bp_module_api::pack>(room, program.handle(), slot, &request);
+        });
     up_ += plain.size();
     return point;
 }
@@ -213,12 +217,12 @@ Point Port::run(const Program& program, std::span<const Use> uses, Storage* work
     request.bindings = {bindings.data(), static_cast<uint32_t>(bindings.size()), sizeof(bp_binding)};
     request.workspace = workspace != nullptr ? workspace->buffer : nullptr;
     request.cancel = flag_of(cancel);
-    const Point point = submit(0, storages, now, "cannot run a program on the device",
-                               [&](bp_span wait, bp_point signal, base::ErrorRoom& room) {
-                                   request.wait = wait;
-                                   request.signal = signal;
-                                   return state_.call<&bp_module_api::run>(room, program.handle(), &request);
-                               });
+    const Point point =
+        submit(0, storages, now, "cannot run a program on ", [&](bp_span wait, bp_point signal, base::ErrorRoom& room) {
+            request.wait = wait;
+            request.signal = signal;
+            return state_.call<&bp_module_api::run>(room, program.handle(), &request);
+        });
     runs_.fetch_add(1, std::memory_order_relaxed);
     return point;
 }

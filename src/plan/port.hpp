@@ -56,7 +56,7 @@ public:
     const uint32_t heap;  // of the device; kOnHost: memory of the host that the device uses in place
     const std::string holder;
     std::byte* host = nullptr;           // where the host sees these bytes, if it does
-    std::shared_ptr<const void> memory;  // the host memory behind it, when it is this Storage's own
+    std::shared_ptr<const void> memory;  // what keeps the host memory behind it
 
 private:
     friend class Port;

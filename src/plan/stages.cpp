@@ -117,7 +117,7 @@ void Executor::run_on(Flight& flight, uint32_t stage, uint32_t port) {
         if (slot.kind == Kind::state) {
             state_on(made, i, port, made.uses[i]);
         } else if (slot.written) {
-            room(flight, slot.value, port, made.uses[i]);
+            room(flight, made, i, port, made.uses[i]);
         } else {
             bring(flight, made, i, port, made.uses[i]);
         }

@@ -1,4 +1,4 @@
-// What a Device handle shares: the open device of a module, and the lock that serialises its [device] calls (module.h).
+// What a Device handle shares: the open device of a module. The plan layer serialises its [queue] calls (module.h).
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,6 @@ struct Device::State {
     uint64_t id = 0;                     // the module's
     const bp_module_api* api = nullptr;  // which functions there are: for BP_HAS
     bp_device* handle = nullptr;
-    std::mutex device_mutex;                          // held around pack, run and copy
     std::atomic<uint32_t> buffers{0}, programs{0};    // alive on it, for whom unload() refuses
     std::shared_ptr<registry::Module> module;         // keeps its library mapped and open; destroyed after the device
     const registry::Guarded* in_its_place = nullptr;  // tests: functions that stand in for the module's

@@ -48,7 +48,7 @@ std::vector<std::vector<std::byte>> outputs_of(const Device& device, const CaseD
     std::map<std::string, std::span<const std::byte>, std::less<>> weights;
     std::vector<NamedBytes> inputs;
     for (const graph::TensorContent& c : data.contents) {
-        const Tensor& t = data.graph[c.tensor];
+        const TensorInfo& t = data.graph[c.tensor];
         if (t.role == Role::weight) {
             weights.emplace(t.name, c.bytes);
         } else {
@@ -58,7 +58,7 @@ std::vector<std::vector<std::byte>> outputs_of(const Device& device, const CaseD
     std::vector<std::vector<std::byte>> outputs;
     std::vector<NamedRoom> rooms;
     for (const TensorId id : data.graph.with_role(Role::output)) {
-        const Tensor& t = data.graph[id];
+        const TensorInfo& t = data.graph[id];
         // What is never written must not look like a result.
         outputs.emplace_back(bytes(t.dtype, t.shape), std::byte{0xA5});
         rooms.push_back({t.name, outputs.back()});

@@ -49,7 +49,7 @@ public:
             if (!errors_[node.inputs[k].index].data.empty()) errors[k] = &errors_[node.inputs[k].index];
         }
         const TensorId id = node.outputs[0];
-        const Tensor& to = data_.graph[id];
+        const TensorInfo& to = data_.graph[id];
         BoundedTensor& result = tensors_[id.index];
         result.value = evaluate_node(definition, inputs, node.attributes, {to.dtype, to.shape});
         const double unit = to.dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
@@ -63,7 +63,7 @@ public:
 
 private:
     void give(TensorId id, std::span<const std::byte> bytes) {
-        const Tensor& t = data_.graph[id];
+        const TensorInfo& t = data_.graph[id];
         tensors_[id.index].value = {t.shape, t.dtype, decode(bytes, t.dtype)};
     }
 
@@ -152,7 +152,7 @@ std::vector<BoundedTensor> expect(const CaseData& data) {
 
 Comparison compare(const CaseData& data, std::span<const BoundedTensor> expected, TensorId output,
                    std::span<const std::byte> bytes) {
-    const Tensor& tensor = data.graph[output];
+    const TensorInfo& tensor = data.graph[output];
     const BoundedTensor& want = expected[output.index];
     const std::vector<double> actual = decode(bytes, tensor.dtype);
     if (actual.size() != want.value.data.size())

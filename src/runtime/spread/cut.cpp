@@ -71,44 +71,73 @@ std::vector<Part> cut(const Graph& graph, const std::vector<size_t>& device_of) 
 
 std::string part_name(TensorId tensor) { return "t" + std::to_string(tensor.index); }
 
-PartGraph part_graph(const Graph& whole, const Part& part) {
-    const std::set<size_t> inside(part.nodes.begin(), part.nodes.end());
-    std::vector<bool> read_outside(whole.tensors().size(), false);
-    for (size_t n = 0; n < whole.nodes().size(); ++n) {
-        if (inside.contains(n)) continue;
-        for (const TensorId t : whole.nodes()[n].inputs)
-            if (t.valid()) read_outside[t.index] = true;
-    }
-    PartGraph made;
-    std::map<uint32_t, TensorId> known;  // index in the whole graph -> in the part
-    auto enter = [&](TensorId id) {
-        if (const auto found = known.find(id.index); found != known.end()) return found->second;
-        const Tensor& t = whole[id];
-        TensorId here;
-        if (t.role == Role::weight) {
-            here = made.graph.weight(t.name, t.dtype, t.shape, t.content);
-        } else if (t.role == Role::constant) {
-            here = made.graph.constant(t.name, t.dtype, t.shape, t.data);
-        } else {
-            here = made.graph.input(part_name(id), t.dtype, t.shape);
-            made.inputs.push_back(id);
+namespace {
+
+// Builds the graph of one part.
+class PartBuilder {
+public:
+    PartBuilder(const Graph& whole, const Part& part)
+        : whole_(whole), part_(part), read_outside_(whole.tensors().size(), false), new_of_(whole.tensors().size()) {
+        const std::set<size_t> inside(part.nodes.begin(), part.nodes.end());
+        std::vector<bool> made_inside(whole.tensors().size(), false);
+        for (size_t n = 0; n < whole.nodes().size(); ++n) {
+            for (const TensorId t : whole.nodes()[n].outputs) made_inside[t.index] = inside.contains(n);
+            if (inside.contains(n)) continue;
+            for (const TensorId t : whole.nodes()[n].inputs)
+                if (t.valid()) read_outside_[t.index] = true;
         }
-        known.emplace(id.index, here);
+        for (uint32_t t = 0; t < whole.tensors().size(); ++t) {
+            const uint32_t of = whole.tensors()[t].state_in;
+            if (of != 0 && made_inside[t] && !read_outside_[t] && !read_outside_[of - 1]) new_of_[of - 1] = TensorId{t};
+        }
+    }
+
+    PartGraph build() {
+        for (const size_t n : part_.nodes) {
+            const Node& node = whole_.nodes()[n];
+            std::vector<TensorId> inputs;
+            for (const TensorId t : node.inputs) inputs.push_back(t.valid() ? enter(t) : no_tensor);
+            know(node.outputs.front(), made_.graph.add(node.op, inputs, node.attributes, node.name));
+        }
+        for (const size_t n : part_.nodes) {
+            const TensorId t = whole_.nodes()[n].outputs.front();
+            const uint32_t of = whole_[t].state_in;
+            if (of != 0 && new_of_[of - 1] == t) {
+                made_.graph.update(enter(TensorId{of - 1}), known_.at(t.index));
+            } else if (read_outside_[t.index] || whole_[t].role == Role::output || of != 0) {
+                made_.graph.output(known_.at(t.index), part_name(t));
+            }
+        }
+        return std::move(made_);
+    }
+
+private:
+    TensorId know(TensorId in_whole, TensorId here) {
+        known_[in_whole.index] = here;
+        if (made_.whole.size() <= here.index) made_.whole.resize(here.index + 1);
+        made_.whole[here.index] = in_whole;
         return here;
-    };
-    for (const size_t n : part.nodes) {
-        const Node& node = whole.nodes()[n];
-        std::vector<TensorId> inputs;
-        for (const TensorId t : node.inputs) inputs.push_back(t.valid() ? enter(t) : no_tensor);
-        known[node.outputs.front().index] = made.graph.add(node.op, inputs, node.attributes, node.name);
     }
-    for (const size_t n : part.nodes) {
-        const TensorId t = whole.nodes()[n].outputs.front();
-        if (!read_outside[t.index] && whole[t].role != Role::output && whole[t].state_in == 0) continue;
-        made.graph.output(known.at(t.index), part_name(t));
-        made.outputs.push_back(t);
+
+    TensorId enter(TensorId id) {
+        if (const auto found = known_.find(id.index); found != known_.end()) return found->second;
+        const TensorInfo& t = whole_[id];
+        if (t.role == Role::weight) return know(id, made_.graph.weight(t.name, t.dtype, t.shape, t.content));
+        if (t.role == Role::constant) return know(id, made_.graph.constant(t.name, t.dtype, t.shape, t.data));
+        if (t.role == Role::state && new_of_[id.index].valid()) return know(id, made_.graph.state(t.name, t.dtype, t.shape));
+        return know(id, made_.graph.input(part_name(id), t.dtype, t.shape));
     }
-    return made;
-}
+
+    const Graph& whole_;
+    const Part& part_;
+    std::vector<bool> read_outside_;
+    std::vector<TensorId> new_of_;  // of states of this part alone: the tensor that is their new content
+    PartGraph made_;
+    std::map<uint32_t, TensorId> known_;  // index in the whole graph -> in the part
+};
+
+}  // namespace
+
+PartGraph part_graph(const Graph& whole, const Part& part) { return PartBuilder(whole, part).build(); }
 
 }  // namespace backplane::runtime

@@ -19,13 +19,15 @@ struct Part {
 // that there are few parts.
 std::vector<Part> cut(const Graph& graph, const std::vector<size_t>& device_of);
 
-// A part as a graph of its own. Its inputs and outputs are called "t" and the tensor's number in the whole graph; weights keep their names.
+// A part as a graph of its own. Its inputs and outputs are called "t" and the tensor's number in the whole graph; weights and states keep
+// their names.
 struct PartGraph {
     Graph graph;
-    std::vector<TensorId> inputs, outputs;  // in the whole graph: what must be there before, and what there is after
+    std::vector<TensorId> whole;  // of each tensor of `graph`: which it is in the whole graph
 };
 
-// What is read outside the part, or is a result or new state of the whole graph, becomes an output.
+// What is read outside the part, or is a result of the whole graph, becomes an output. A state that this part alone reads and writes is a
+// state of the part; of any other, the part that reads it has an input, and the one that writes it an output.
 PartGraph part_graph(const Graph& whole, const Part& part);
 
 std::string part_name(TensorId tensor);  // "t12"

@@ -98,7 +98,7 @@ TEST_P(TableOf, BoundsAreFiniteAndSmallBesideTheResults) {
                 largest = std::max(largest, std::fabs(t.value.data[i]));
                 widest = std::max(widest, t.bound[i]);
             }
-            const bool half = std::any_of(data.graph.tensors().begin(), data.graph.tensors().end(), [](const Tensor& x) {
+            const bool half = std::any_of(data.graph.tensors().begin(), data.graph.tensors().end(), [](const TensorInfo& x) {
                 return x.role != Role::weight && (x.dtype == DType::f16 || x.dtype == DType::bf16);
             });
             EXPECT_LE(widest, (half ? 0.1 : 5e-3) * std::max(largest, 1e-3)) << c.name;

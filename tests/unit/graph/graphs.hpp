@@ -20,7 +20,7 @@ struct Given {
 
 // Runs one node on constants, with all rounding; returns its numbers. `out` receives dtype and shape.
 inline std::vector<double> run_op(Op op, const std::vector<Given>& inputs, std::vector<Attribute> attributes = {},
-                                  Tensor* out = nullptr) {
+                                  TensorInfo* out = nullptr) {
     Graph g;
     std::vector<TensorId> ids;
     for (const Given& in : inputs) ids.push_back(g.constant("", in.dtype, in.shape, graph::encode(in.values, in.dtype)));

@@ -59,7 +59,7 @@ TEST(Unary, IntegersWrapAsTheHardwareDoes) {
 }
 
 TEST(Binary, BroadcastsBothWays) {
-    Tensor out;
+    TensorInfo out;
     EXPECT_EQ(run_op(Op::sub, {{{2, 1}, {10, 20}}, {{3}, {1, 2, 3}}}, {}, &out), (Numbers{9, 8, 7, 19, 18, 17}));
     EXPECT_EQ(out.shape, (Shape{2, 3}));
     EXPECT_TRUE(run_op(Op::add, {{{0, 3}, {}}, {{3}, {1, 2, 3}}}).empty());
@@ -96,7 +96,7 @@ TEST(Conv, PadsWithZerosOnEachSideAlone) {
 
 TEST(Conv, StridesAndDilationsPerAxis) {
     // Rows 0 and 2 (dilation 2), columns 0 and 1; strides 1 down, 2 across.
-    Tensor out;
+    TensorInfo out;
     EXPECT_EQ(run_op(Op::conv, {{{1, 1, 4, 4}, counting(16)}, {{1, 1, 2, 2}, {1, 10, 100, 1000}}},
                      {{Attr::strides, List{1, 2}}, {Attr::dilations, List{2, 1}}}, &out),
               (Numbers{9810, 12032, 14254, 16476}));
@@ -119,7 +119,7 @@ TEST(Conv, SumsOverChannelsAndBatchesAndTakesHalfWeights) {
 TEST(MatMul, BatchesBroadcastAndOperandsTranspose) {
     const Given a{{2, 1, 2, 3}, counting(12)};
     const Given b{{2, 3, 1}, {1, 2, 3, 1, 0, -1}};
-    Tensor out;
+    TensorInfo out;
     EXPECT_EQ(run_op(Op::matmul, {a, b}, {}, &out), (Numbers{8, 26, -2, -2, 44, 62, -2, -2}));
     EXPECT_EQ(out.shape, (Shape{2, 2, 2, 1}));
     const Numbers wanted{14, 32, 32, 77};
@@ -193,7 +193,7 @@ TEST(GroupNorm, NormalisesRunsOfChannels) {
 }
 
 TEST(Reduce, OverSomeAllAndNoElements) {
-    Tensor out;
+    TensorInfo out;
     const Given x{{2, 3}, {1, 5, -2, 4, 0, 3}};
     EXPECT_EQ(run_op(Op::reduce_sum, {x}, {{Attr::axes, 0}}, &out), (Numbers{5, 5, 1}));
     EXPECT_EQ(out.shape, (Shape{1, 3}));

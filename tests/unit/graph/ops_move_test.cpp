@@ -39,14 +39,14 @@ TEST(Pad, EdgeRepeatsItAndConstantFillsWithTheValue) {
 }
 
 TEST(Reshape, KeepsTheOrderOfElements) {
-    Tensor out;
+    TensorInfo out;
     EXPECT_EQ(run_op(Op::reshape, {{{2, 3}, counting(6)}}, {{Attr::shape, List{3, -1}}}, &out), counting(6));
     EXPECT_EQ(out.shape, (Shape{3, 2}));
     EXPECT_TRUE(run_op(Op::reshape, {{{0, 3}, {}}}, {{Attr::shape, List{5, 0}}}).empty());
 }
 
 TEST(Transpose, AxisOfTheResultIsAxisPermOfTheOperand) {
-    Tensor out;
+    TensorInfo out;
     EXPECT_EQ(run_op(Op::transpose, {{{2, 3, 1}, counting(6)}}, {{Attr::perm, List{1, 2, 0}}}, &out),
               (Numbers{0, 3, 1, 4, 2, 5}));
     EXPECT_EQ(out.shape, (Shape{3, 1, 2}));
@@ -55,7 +55,7 @@ TEST(Transpose, AxisOfTheResultIsAxisPermOfTheOperand) {
 }
 
 TEST(Gather, ANegativeIndexCountsFromTheEnd) {
-    Tensor out;
+    TensorInfo out;
     EXPECT_EQ(run_op(Op::gather, {{{2, 3}, counting(6)}, {{2, 1}, {-1, 0}, DType::i64}}, {{Attr::axis, 1}}, &out),
               (Numbers{2, 0, 5, 3}));
     EXPECT_EQ(out.shape, (Shape{2, 2, 1}));
@@ -86,7 +86,7 @@ TEST(DepthToSpace, ColumnRowAndDepthOrderDiffer) {
     const Given x{{1, 8, 1, 1}, counting(8)};
     EXPECT_EQ(run_op(Op::depth_to_space, {x}, {{Attr::blocksize, 2}}), (Numbers{0, 2, 4, 6, 1, 3, 5, 7}));
     EXPECT_EQ(run_op(Op::depth_to_space, {x}, {{Attr::blocksize, 2}, {Attr::mode, BP_DTS_CRD}}), counting(8));
-    Tensor out;
+    TensorInfo out;
     EXPECT_EQ(run_op(Op::depth_to_space, {{{1, 4, 1, 2}, counting(8)}}, {{Attr::blocksize, 2}}, &out),
               (Numbers{0, 2, 1, 3, 4, 6, 5, 7}));
     EXPECT_EQ(out.shape, (Shape{1, 1, 2, 4}));

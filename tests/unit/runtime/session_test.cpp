@@ -1,4 +1,4 @@
-// Sessions, programs, buffers and the weight store, on every device the build has: they are all driven the same way.
+// Sessions, programs, buffers and weights, on every device the build has: they are all driven the same way.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -123,7 +123,7 @@ TEST_P(OnDevice, HostMemoryAtAnyAlignmentWorks) {
     }
 }
 
-TEST_P(OnDevice, ProgramsOfOneStoreShareWeights) {
+TEST_P(OnDevice, SessionsGivenCopiesOfOneWeightsShareThem) {
     const std::vector<float> w(64 * 64 * 9, 0.01F);
     auto graph_of = [](int64_t size) {
         Graph g;
@@ -132,12 +132,12 @@ TEST_P(OnDevice, ProgramsOfOneStoreShareWeights) {
         g.output(g.add(Op::conv, {x, k}, {{Attr::pads, {1, 1, 1, 1}}}), "y");
         return g;
     };
-    auto store = std::make_shared<WeightStore>(device, [&](std::string_view) { return bytes_of(w); });
-    Session small(device, graph_of(16), store);
-    const uint64_t held = store->bytes();
-    Session large(device, graph_of(20), store);
+    const Weights weights([&](std::string_view) { return bytes_of(w); });
+    Session small(device, graph_of(16), weights);
+    const uint64_t held = weights.bytes_on(device);
+    Session large(device, graph_of(20), weights);
     // The second size may choose another packing, but never holds a third copy.
-    EXPECT_LE(store->bytes(), 2 * held);
+    EXPECT_LE(weights.bytes_on(device), 2 * held);
     for (auto* session : {&small, &large, &small}) {
         const Shape shape = session->graph()[session->graph().find("x")].shape;
         const std::vector<float> x(static_cast<size_t>(elements(shape)), 1.0F);
@@ -228,12 +228,12 @@ TEST_P(OnDevice, AMissingBindingIsAnErrorNotACrash) {
 
 TEST_P(OnDevice, SessionsInSeveralThreadsGiveTheSameResult) {
     const std::vector<float> w{1, -1, 0, 2, 1, 1};
-    auto store = std::make_shared<WeightStore>(device, [&](std::string_view) { return bytes_of(w); });
+    const Weights weights([&](std::string_view) { return bytes_of(w); });
     std::atomic<int> wrong{0};
     std::vector<std::jthread> threads;
     for (int t = 0; t < 4; ++t)
         threads.emplace_back([&] {
-            Session session(device, dense(), store);
+            Session session(device, dense(), weights);
             const std::vector<float> x{1, 2, 3, -1, -2, -3};
             for (int round = 0; round < 25; ++round) {
                 std::vector<float> y(4);
@@ -275,7 +275,7 @@ TEST(Runtime, ABuildHasAtLeastOneDevice) { EXPECT_FALSE(device_ids().empty()); }
 TEST(Runtime, NothingCanBeMadeWithoutADevice) {
     EXPECT_EQ(error_of([] { Buffer buffer(Device(), 16); }).code(), Code::invalid);
     EXPECT_EQ(error_of([] { Program program(Device{}, Graph{}); }).code(), Code::invalid);
-    EXPECT_EQ(error_of([] { WeightStore store(Device{}, WeightSource{}); }).code(), Code::invalid);
+    EXPECT_EQ(error_of([] { Session session(Device{}, Graph{}, WeightSource{}); }).code(), Code::invalid);
 }
 
 }  // namespace

@@ -1,0 +1,65 @@
+#include "backplane/esrgan.hpp"
+#include "cli/cli.hpp"
+#include "cli/model_files.hpp"
+
+namespace backplane::cli {
+
+namespace {
+
+struct PlanChoice {
+    DeviceChoice choice;
+    std::string model = kUsualModel, models, dtype = "f32";
+    int scale = 2;
+    int64_t size = 128;
+};
+
+// Nothing runs: no weights are copied, and no memory of the device is taken.
+void show_plan(const PlanChoice& o, Run& run) {
+    const Esrgan model =
+        Esrgan::open(find_model(o.model, o.scale, o.models)).stored_as(o.dtype == "f16" ? DType::f16 : DType::f32);
+    const Context context(context_options(o.choice));
+    SpreadOptions options;
+    options.compile.plan_only = true;
+    options.compile.cancel = &run.interrupted;
+    const SpreadSession session(std::make_shared<SpreadDevices>(open_with_fallback(context, o.choice), model.weights()),
+                                model.graph(o.size, o.size), options);
+    if (run.json) {
+        Json json = Json::parse(session.plan_json());
+        json["model"] = model.name();
+        json["scale"] = model.scale();
+        json["size"] = o.size;
+        json["notes"] = session.report().notes;
+        return print(json);
+    }
+    out("{} in {}, {} x {} pixels\n", model.name(), o.dtype, o.size, o.size);
+    out_lines(session.describe());
+    for (const std::string& note : session.report().notes) out("note: {}\n", note);
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Run& run) {
+    CLI::App* command = app.add_subcommand("plan", "Show what would run where, and how many bytes it would take");
+    auto o = std::make_shared<PlanChoice>();
+    command->add_option("--model", o->model, "slim, medium, thick, or a .gguf file")
+        ->capture_default_str()
+        ->type_name("MODEL");
+    command->add_option("--scale", o->scale, "How many times larger; a .gguf file has its own")
+        ->capture_default_str()
+        ->check(CLI::IsMember({2, 3, 4, 8}));
+    command->add_option("--models", o->models, "Folder of the models' files")->type_name("DIR");
+    command->add_option("--size", o->size, "Width and height of the input in pixels")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 4096));
+    command->add_option("--dtype", o->dtype, "Of weights and feature maps; sums are float32")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"f32", "f16"}));
+    add_device_options(*command, o->choice);
+    add_json_option(*command, run);
+    command->footer(
+        "Stages in the order of running, the devices of each, best first, and what each device would hold. Nothing runs.\n"
+        "Example:\n  backplane plan --model medium --size 256 --device cpu");
+    command->callback([o, &run] { show_plan(*o, run); });
+}
+
+}  // namespace backplane::cli

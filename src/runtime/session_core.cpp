@@ -1,0 +1,225 @@
+#include "runtime/session_core.hpp"
+
+#include <algorithm>
+
+#include "runtime/tensor_access.hpp"
+
+namespace backplane::runtime {
+
+namespace {
+
+plan::Kind kind_of(Role role) {
+    switch (role) {
+        case Role::input: return plan::Kind::input;
+        case Role::output: return plan::Kind::output;
+        case Role::weight: return plan::Kind::weight;
+        case Role::state: return plan::Kind::state;
+        default: return plan::Kind::boundary;
+    }
+}
+
+std::vector<size_t> all_nodes(const Graph& graph) {
+    std::vector<size_t> nodes(graph.nodes().size());
+    for (size_t n = 0; n < nodes.size(); ++n) nodes[n] = n;
+    return nodes;
+}
+
+}  // namespace
+
+std::string counted_ops(const Graph& graph, const std::vector<size_t>& nodes) {
+    std::map<std::string, size_t> counts;
+    for (const size_t n : nodes) ++counts[name_of(graph.nodes()[n].op)];
+    std::string text;
+    for (const auto& [name, count] : counts)
+        text += (text.empty() ? "" : ", ") + name + (count == 1 ? "" : " x " + std::to_string(count));
+    return text;
+}
+
+SessionCore::SessionCore(const std::vector<Device>& devices, const Graph& graph, const Weights& weights,
+                         std::vector<PlannedPart> parts, const CoreOptions& options)
+    : graph_(graph), weights_(WeightsAccess::state_of(weights)), parts_(std::move(parts)), pieces_(parts_.size()) {
+    for (const Device& device : devices) ports_.push_back(plan::Port::of(device));
+    how_ = {options.compile.plan_only, options.compile.math, options.compile.workspace_limit, options.compile.cancel};
+    for (uint32_t p = 0; p < parts_.size(); ++p)
+        if (!parts_[p].nodes.empty() && parts_[p].nodes.size() != graph_.nodes().size())
+            pieces_[p] = part_graph(graph_, {0, parts_[p].nodes});
+    plan::Plan made = make_plan(options);
+    const auto entries = [&](Role role, std::vector<Named>& into) {
+        for (const TensorId id : graph_.with_role(role)) {
+            if (graph_[id].state_in != 0) continue;
+            into.push_back({graph_[id].name, id, value_of(made, id), bytes(graph_[id].dtype, graph_[id].shape)});
+        }
+    };
+    entries(Role::input, inputs_);
+    entries(Role::output, outputs_);
+    entries(Role::state, states_);
+    executor_ = std::make_unique<plan::Executor>(
+        std::move(made), ports_, [this](uint32_t stage, uint32_t port) { return program(stage, port); },
+        [this](uint32_t, uint32_t stage, const std::shared_ptr<const plan::Program>& program, uint32_t slot) {
+            const TensorId tensor{program->facts().slots[slot].tensor};
+            return image_of(weights_, graph_of(stage)[tensor], program, slot);
+        },
+        "session");
+    if (!how_.plan_only) executor_->prepare(options.elsewhere);
+    how_.cancel = nullptr;  // it was for making this
+    if (parts_.size() == 1 && compiled_.size() == 1) first_ = compiled_.begin()->second;
+    compiled_.clear();  // the executor has what is used
+}
+
+SessionCore::~SessionCore() = default;
+
+uint32_t SessionCore::value_of(plan::Plan& plan, TensorId whole) {
+    const TensorInfo& tensor = graph_[whole];
+    const auto [found, fresh] = values_.try_emplace(whole.index, static_cast<uint32_t>(plan.values.size()));
+    if (fresh) {
+        const std::string name = tensor.name.empty() ? part_name(whole) : tensor.name;
+        plan.values.push_back({name, kind_of(tensor.role), bytes(tensor.dtype, tensor.shape)});
+    }
+    return found->second;
+}
+
+// What a program of the part may want bound, by the tensors of the part's own graph.
+void SessionCore::add_values(plan::Plan& plan, plan::Stage& stage, const Graph& part, const PartGraph* piece) {
+    std::vector<bool> written(part.tensors().size(), false);
+    for (const Node& node : part.nodes())
+        for (const TensorId t : node.outputs) written[t.index] = true;
+    for (uint32_t t = 0; t < part.tensors().size(); ++t) {
+        const Role role = part.tensors()[t].role;
+        if (role != Role::weight && role != Role::input && role != Role::output && role != Role::state) continue;
+        TensorId whole = piece != nullptr ? piece->whole.at(t) : TensorId{t};
+        // The new state of a tensor is the state itself, where one part alone reads and writes it.
+        if (role == Role::state && graph_[whole].state_in != 0) whole.index = graph_[whole].state_in - 1;
+        stage.uses.push_back({t, value_of(plan, whole), written[t]});
+    }
+}
+
+plan::Plan SessionCore::make_plan(const CoreOptions& options) {
+    plan::Plan made;
+    made.frames = options.frames;
+    for (const auto& port : ports_) made.ports.push_back(port->name());
+    for (uint32_t p = 0; p < parts_.size(); ++p) {
+        plan::Stage stage;
+        stage.name = "part " + std::to_string(p + 1);
+        stage.ports = parts_[p].devices;
+        stage.weights = parts_[p].weights;
+        const std::vector<size_t> nodes = parts_[p].nodes.empty() ? all_nodes(graph_) : parts_[p].nodes;
+        stage.nodes = nodes.size();
+        stage.ops = counted_ops(graph_, nodes);
+        add_values(made, stage, graph_of(p), pieces_[p] ? &*pieces_[p] : nullptr);
+        try {
+            const auto program = compiled_[{p, stage.ports.front()}] =
+                plan::Program::compile(ports_[stage.ports.front()], graph_of(p), how_);
+            stage.workspace = program->facts().workspace_bytes;
+            for (const plan::ProgramSlot& slot : program->facts().slots)
+                for (const plan::SlotUse& use : stage.uses)
+                    if (use.tensor == slot.tensor && made.values[use.value].kind == plan::Kind::weight)
+                        made.values[use.value].bytes = slot.bytes;
+        } catch (const Error& error) {
+            // The executor meets it again, and knows what to do.
+            if (error.code() != Code::device_lost && error.code() != Code::no_device_memory) throw;
+            compiled_.erase({p, stage.ports.front()});
+        }
+        made.stages.push_back(std::move(stage));
+    }
+    // A state that several parts touch is a value like others within a run, and its new value takes its place at the end.
+    for (uint32_t t = 0; t < graph_.tensors().size(); ++t) {
+        const uint32_t of = graph_.tensors()[t].state_in;
+        if (of == 0 || !values_.contains(t)) continue;
+        made.values[values_.at(t)].kind = plan::Kind::boundary;
+        made.carried.push_back({value_of(made, TensorId{of - 1}), values_.at(t)});
+    }
+    return made;
+}
+
+std::shared_ptr<const plan::Program> SessionCore::program(uint32_t part, uint32_t port) {
+    const auto found = compiled_.find({part, port});
+    if (found != compiled_.end()) return found->second;
+    return plan::Program::compile(ports_[port], graph_of(part), how_);
+}
+
+// ---- names ----
+
+const SessionCore::Named& SessionCore::named(const std::vector<Named>& all, const char* what, std::string_view name) const {
+    for (const Named& one : all)
+        if (one.name == name) return one;
+    std::string there;
+    for (const Named& one : all) there += (there.empty() ? "'" : ", '") + one.name + "'";
+    throw Error(Code::not_found, std::string("the graph has no ") + what + " '" + std::string(name) +
+                                     "'; it has: " + (there.empty() ? "none" : there));
+}
+
+void SessionCore::check(const Named& port, const char* what, uint64_t given, const Tensor* tensor) const {
+    const TensorInfo& info = graph_[port.tensor];
+    if (tensor != nullptr && *tensor && (tensor->dtype() != info.dtype || tensor->shape() != info.shape))
+        throw Error(Code::invalid, std::string(what) + " '" + port.name + "': a tensor of " + name_of(tensor->dtype()) +
+                                       " " + to_string(tensor->shape()) + " given, it is " + name_of(info.dtype) + " " +
+                                       to_string(info.shape));
+    if (tensor == nullptr && given != port.bytes)
+        throw Error(Code::invalid, std::string(what) + " '" + port.name + "': " + std::to_string(given) + " bytes given, " +
+                                       name_of(info.dtype) + " " + to_string(info.shape) + " has " +
+                                       std::to_string(port.bytes));
+}
+
+void SessionCore::place(std::span<const Input> inputs, std::span<const Output> outputs) {
+    if (inputs.size() != inputs_.size() || outputs.size() != outputs_.size()) {
+        std::string in, out;
+        for (const Named& one : inputs_) in += (in.empty() ? "'" : ", '") + one.name + "'";
+        for (const Named& one : outputs_) out += (out.empty() ? "'" : ", '") + one.name + "'";
+        throw Error(Code::invalid, "cannot run: " + std::to_string(inputs.size()) + " inputs and " +
+                                       std::to_string(outputs.size()) + " outputs given, the graph has inputs " +
+                                       (in.empty() ? "none" : in) + " and outputs " + (out.empty() ? "none" : out));
+    }
+    given_.clear();
+    wanted_.clear();
+    for (const Input& input : inputs) {
+        const Named& port = named(inputs_, "input", input.name);
+        for (const plan::Given& given : given_)
+            if (given.value == port.value) throw Error(Code::invalid, "input '" + port.name + "' is given twice");
+        check(port, "input", input.bytes.size(), input.tensor ? &input.tensor : nullptr);
+        given_.push_back({port.value, input.bytes, input.tensor ? TensorAccess::at(input.tensor) : plan::Located{}});
+    }
+    for (const Output& output : outputs) {
+        const Named& port = named(outputs_, "output", output.name);
+        for (const plan::Wanted& wanted : wanted_)
+            if (wanted.value == port.value) throw Error(Code::invalid, "output '" + port.name + "' is wanted twice");
+        check(port, "output", output.bytes.size(), output.tensor);
+        plan::Located target;
+        if (output.tensor != nullptr && *output.tensor) target = TensorAccess::at(*output.tensor);
+        wanted_.push_back({port.value, output.bytes, std::move(target)});
+    }
+}
+
+void SessionCore::run(std::span<const Input> inputs, std::span<const Output> outputs, const std::atomic<uint32_t>* cancel) {
+    for (const Output& output : outputs)
+        if (output.tensor != nullptr) return plan::Event(submit(inputs, outputs, cancel)).wait();
+    place(inputs, outputs);
+    executor_->run(given_, wanted_, cancel);
+}
+
+std::shared_ptr<plan::Flight> SessionCore::submit(std::span<const Input> inputs, std::span<const Output> outputs,
+                                                  const std::atomic<uint32_t>* cancel) {
+    place(inputs, outputs);
+    const plan::Event event = executor_->submit(given_, wanted_, cancel);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+        if (outputs[i].tensor == nullptr || *outputs[i].tensor) continue;
+        const TensorInfo& info = graph_[named(outputs_, "output", outputs[i].name).tensor];
+        if (plan::Located at = event.result(wanted_[i].value); at.bytes)
+            *outputs[i].tensor = TensorAccess::make(std::move(at), info.dtype, info.shape);
+    }
+    return event.flight();
+}
+
+Tensor SessionCore::state(std::string_view name) {
+    const Named& port = named(states_, "state", name);
+    const TensorInfo& info = graph_[port.tensor];
+    return TensorAccess::make(executor_->state(port.value), info.dtype, info.shape);
+}
+
+void SessionCore::set_state(std::string_view name, const Tensor& tensor) {
+    const Named& port = named(states_, "state", name);
+    if (!tensor) throw Error(Code::invalid, "state '" + port.name + "': no tensor given");
+    check(port, "state", 0, &tensor);
+    executor_->set_state(port.value, TensorAccess::at(tensor));
+}
+
+}  // namespace backplane::runtime

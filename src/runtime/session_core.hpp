@@ -1,0 +1,88 @@
+// What Session and SpreadSession are made of: a graph, a plan of it, an executor; names for the values.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backplane/runtime.hpp"
+#include "plan/executor.hpp"
+#include "runtime/spread/cut.hpp"
+#include "runtime/weights.hpp"
+
+namespace backplane::runtime {
+
+// A part of the graph, and the devices that can run it, best first.
+struct PlannedPart {
+    std::vector<uint32_t> devices;
+    std::vector<size_t> nodes;  // of the whole graph; empty: all of it as it is
+    plan::Weights weights = plan::Weights::resident;
+};
+
+struct CoreOptions {
+    CompileOptions compile;
+    uint32_t frames = 3;    // submits under way at a time
+    bool elsewhere = true;  // a device without memory hands its part over already now
+};
+
+class SessionCore {
+public:
+    // Compiles every part for its first device and brings the weights. Throws what Session throws.
+    SessionCore(const std::vector<Device>& devices, const Graph& graph, const Weights& weights,
+                std::vector<PlannedPart> parts, const CoreOptions& options);
+    ~SessionCore();
+    SessionCore(const SessionCore&) = delete;
+    SessionCore& operator=(const SessionCore&) = delete;
+
+    void run(std::span<const Input> inputs, std::span<const Output> outputs, const std::atomic<uint32_t>* cancel);
+    [[nodiscard]] std::shared_ptr<plan::Flight> submit(std::span<const Input> inputs, std::span<const Output> outputs,
+                                                       const std::atomic<uint32_t>* cancel);
+    [[nodiscard]] Tensor state(std::string_view name);
+    void set_state(std::string_view name, const Tensor& tensor);
+    void reset_state() { executor_->reset_state(); }
+
+    [[nodiscard]] const Graph& graph() const noexcept { return graph_; }
+    [[nodiscard]] const plan::Plan& plan() const noexcept { return executor_->plan(); }
+    [[nodiscard]] plan::Executor& executor() noexcept { return *executor_; }
+    // The program of a graph that is not cut, on its first device; null where it could not be built there.
+    [[nodiscard]] const std::shared_ptr<const plan::Program>& first_program() const noexcept { return first_; }
+    [[nodiscard]] const std::vector<PlannedPart>& parts() const noexcept { return parts_; }
+    [[nodiscard]] const std::vector<std::shared_ptr<plan::Port>>& ports() const noexcept { return ports_; }
+
+private:
+    struct Named {
+        std::string name;
+        TensorId tensor;
+        uint32_t value = 0;
+        uint64_t bytes = 0;
+    };
+    [[nodiscard]] std::shared_ptr<const plan::Program> program(uint32_t part, uint32_t port);
+    void add_values(plan::Plan& plan, plan::Stage& stage, const Graph& part, const PartGraph* piece);
+    [[nodiscard]] uint32_t value_of(plan::Plan& plan, TensorId whole);
+    [[nodiscard]] plan::Plan make_plan(const CoreOptions& options);
+    [[nodiscard]] const Graph& graph_of(uint32_t part) const { return pieces_[part] ? pieces_[part]->graph : graph_; }
+    [[nodiscard]] const Named& named(const std::vector<Named>& all, const char* what, std::string_view name) const;
+    void check(const Named& port, const char* what, uint64_t bytes, const Tensor* tensor) const;
+    void place(std::span<const Input> inputs, std::span<const Output> outputs);
+
+    Graph graph_;
+    std::shared_ptr<Weights::State> weights_;
+    std::vector<PlannedPart> parts_;
+    std::vector<std::optional<PartGraph>> pieces_;  // by part; none: the whole graph
+    std::vector<std::shared_ptr<plan::Port>> ports_;
+    plan::CompileHow how_;
+    std::map<std::pair<uint32_t, uint32_t>, std::shared_ptr<const plan::Program>> compiled_;  // before the executor asks
+    std::shared_ptr<const plan::Program> first_;
+    std::map<uint32_t, uint32_t> values_;  // by tensor of the whole graph
+    std::vector<Named> inputs_, outputs_, states_;
+    std::vector<plan::Given> given_;  // used again for each run
+    std::vector<plan::Wanted> wanted_;
+    std::unique_ptr<plan::Executor> executor_;
+};
+
+std::string counted_ops(const Graph& graph, const std::vector<size_t>& nodes);  // "Conv x 12, Relu"
+
+}  // namespace backplane::runtime

@@ -1,0 +1,113 @@
+#include "runtime/weights.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+#include <new>
+
+namespace backplane {
+
+namespace {
+
+// The application's code: what it throws of its own does not know which weight was asked for.
+std::span<const std::byte> from(const WeightSource& source, const std::string& name) {
+    try {
+        return source(name);
+    } catch (const Error&) {
+        throw;
+    } catch (const std::bad_alloc&) {
+        throw;
+    } catch (const std::exception& error) {
+        throw Error(Code::invalid, "weight '" + name + "': the source of weights failed: " + error.what());
+    }
+}
+
+std::span<const std::byte> plain_bytes(const WeightSource& source, const TensorInfo& tensor) {
+    if (!source) throw Error(Code::invalid, "weight '" + tensor.name + "': the session was given no source of weights");
+    const std::span<const std::byte> plain = from(source, tensor.name);
+    const uint64_t wanted = bytes(tensor.dtype, tensor.shape);
+    if (plain.size() != wanted)
+        throw Error(plain.empty() ? Code::not_found : Code::invalid,
+                    "weight '" + tensor.name + "': the source gives " + std::to_string(plain.size()) + " bytes, " +
+                        std::string(name_of(tensor.dtype)) + " " + to_string(tensor.shape) + " has " +
+                        std::to_string(wanted));
+    return plain;
+}
+
+constexpr const char* kHolder = "weights";
+
+// A plain weight is used where it lies when the device can, so a mapped file is never copied.
+plan::Bytes place_plain(plan::Port& port, const std::shared_ptr<const WeightSource>& source,
+                        std::span<const std::byte> plain) {
+    plan::Bytes there = port.in_place(plain);
+    if (there) {
+        there->memory = source;
+        return there;
+    }
+    there = port.allocate(plain.size(), kHolder);
+    port.upload(plain, *there);
+    return there;
+}
+
+}  // namespace
+
+Weights::Weights(WeightSource source) : state_(std::make_shared<State>(std::move(source))) {}
+
+uint64_t Weights::bytes_on(const Device& device) const {
+    if (!device) throw Error(Code::invalid, "cannot count weights: no device given");
+    const std::lock_guard lock(state_->mutex);
+    uint64_t sum = 0;
+    for (const plan::Residency::Interest& image : state_->interests) {
+        const std::lock_guard own(image->mutex);
+        if (image->bytes && image->bytes->heap == 0 && image->bytes->port->device().state() == device.state())
+            sum += image->bytes->bytes;
+    }
+    return sum;
+}
+
+std::map<Op, runtime::OpFault> Weights::State::faulty_ops(const Device& device, const std::set<Op>& wanted) {
+    const std::lock_guard lock(mutex);
+    Ops& known = ops[device.info().id];
+    std::set<Op> fresh;
+    std::set_difference(wanted.begin(), wanted.end(), known.checked.begin(), known.checked.end(),
+                        std::inserter(fresh, fresh.end()));
+    if (!fresh.empty()) {
+        known.faulty.merge(runtime::faulty_ops(device, fresh));
+        known.checked.merge(fresh);
+    }
+    return known.faulty;
+}
+
+plan::Image image_of(const std::shared_ptr<Weights::State>& weights, const TensorInfo& tensor,
+                     const std::shared_ptr<const plan::Program>& program, uint32_t slot) {
+    const plan::ProgramSlot& wanted = program->facts().slots[slot];
+    plan::Port& port = program->port();
+    // What lies in the memory of one source is nobody else's to use: it may go with that source.
+    const bool shared = tensor.content != 0 && (wanted.layout != 0 || !port.in_host_memory());
+    plan::ImageKey key;
+    key.source = shared ? nullptr : weights.get();
+    key.content = shared ? tensor.content : 0;
+    key.name = shared ? std::string() : tensor.name;
+    key.layout = wanted.layout;
+    key.bytes = wanted.bytes;
+    plan::Image image;
+    image.interest = port.residency().interest(key);
+    {
+        const std::lock_guard lock(weights->mutex);
+        weights->interests.insert(image.interest);
+    }
+    // No program in here: the image outlives it, and any program of the device packs alike what has the same layout.
+    const std::weak_ptr<const plan::Program> packer = program;
+    image.make = [source = weights->source, tensor, packer, &port, wanted, slot] {
+        const std::span<const std::byte> plain = plain_bytes(*source, tensor);
+        if (wanted.layout == 0) return place_plain(port, source, plain);
+        const auto by = packer.lock();
+        if (!by) throw Error(Code::internal, "weight '" + tensor.name + "' is wanted by a program that is gone");
+        plan::Bytes there = port.allocate(wanted.bytes, kHolder);
+        port.pack(*by, slot, plain, *there);
+        return there;
+    };
+    return image;
+}
+
+}  // namespace backplane

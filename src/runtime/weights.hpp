@@ -1,0 +1,41 @@
+// What copies of a Weights share: the source, the interest in what of it is on devices, and what is known of these devices' ops.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backplane/runtime.hpp"
+#include "plan/executor.hpp"
+#include "runtime/spread/op_checks.hpp"
+
+namespace backplane {
+
+struct Weights::State {
+    explicit State(WeightSource source_) : source(std::make_shared<const WeightSource>(std::move(source_))) {}
+
+    std::shared_ptr<const WeightSource> source;
+    std::mutex mutex;                               // of what follows
+    std::set<plan::Residency::Interest> interests;  // in what any session of these weights wanted: it stays for the next one
+    struct Ops {
+        std::map<Op, runtime::OpFault> faulty;
+        std::set<Op> checked;
+    };
+    std::map<std::string, Ops> ops;  // by device id
+
+    // What the device gets wrong, or does not run, of these ops. Throws Error(device_lost).
+    std::map<Op, runtime::OpFault> faulty_ops(const Device& device, const std::set<Op>& wanted);
+};
+
+struct WeightsAccess {
+    static const std::shared_ptr<Weights::State>& state_of(const Weights& weights) { return weights.state_; }
+};
+
+// How a weight comes to the port of `program`, for its slot.
+plan::Image image_of(const std::shared_ptr<Weights::State>& weights, const TensorInfo& tensor,
+                     const std::shared_ptr<const plan::Program>& program, uint32_t slot);
+
+}  // namespace backplane

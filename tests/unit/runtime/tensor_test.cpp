@@ -1,0 +1,208 @@
+// Tensors that stay on the device, submits and their events, state handed from session to session: on every device the build has.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+
+#include "backplane/runtime.hpp"
+
+namespace backplane {
+namespace {
+
+ContextOptions modules_of_the_build() {
+    ContextOptions options;
+    options.module_paths = {BP_TEST_BINARY_DIR "/lib/backplane"};
+    options.search_defaults = false;
+    options.use_environment = false;
+    return options;
+}
+
+std::vector<std::string> ids_of_all_devices() {
+    std::vector<std::string> ids;
+    for (const DeviceInfo& info : Context(modules_of_the_build()).devices()) ids.push_back(info.id);
+    return ids;
+}
+
+std::span<const std::byte> in(const std::vector<float>& values) { return std::as_bytes(std::span(values)); }
+std::span<std::byte> out(std::vector<float>& values) { return std::as_writable_bytes(std::span(values)); }
+
+Code code_of_error(const std::function<void()>& body, std::string* text = nullptr) {
+    try {
+        body();
+    } catch (const Error& error) {
+        if (text != nullptr) *text = error.what();
+        return error.code();
+    }
+    return Code::ok;
+}
+
+std::vector<float> content_of(const Tensor& tensor) {
+    std::vector<float> values(tensor.size() / sizeof(float));
+    tensor.read(out(values));
+    return values;
+}
+
+class TensorOn : public testing::TestWithParam<std::string> {
+protected:
+    Context context{modules_of_the_build()};
+    Device device = context.choose(GetParam());
+
+    // y = x + x, [rows, 4]
+    static Graph twice(int64_t rows = 2) {
+        Graph g;
+        const TensorId x = g.input("x", DType::f32, {rows, 4});
+        g.output(g.add(Op::add, {x, x}), "y");
+        return g;
+    }
+    // sum += x; y = 2 sum
+    static Graph sum() {
+        Graph g;
+        const TensorId x = g.input("x", DType::f32, {3});
+        const TensorId s = g.state("sum", DType::f32, {3});
+        const TensorId next = g.add(Op::add, {s, x});
+        g.update(s, next);
+        g.output(g.add(Op::mul, {next, g.constant(2.0F)}), "y");
+        return g;
+    }
+};
+
+TEST_P(TensorOn, KeepsItsBytesAndSharesThemWithItsPartsAndShapes) {
+    const std::vector<float> values{1, 2, 3, 4, 5, 6, 7, 8};
+    Tensor tensor = Tensor::from(device, DType::f32, {2, 4}, in(values));
+    EXPECT_EQ(tensor.size(), 32U);
+    EXPECT_EQ(content_of(tensor), values);
+    EXPECT_EQ(content_of(tensor.rows(1, 1)), (std::vector<float>{5, 6, 7, 8}));
+    const Tensor flat = tensor.reshaped({8});
+    tensor.rows(0, 1).write(in({9, 9, 9, 9}));
+    EXPECT_EQ(content_of(flat), (std::vector<float>{9, 9, 9, 9, 5, 6, 7, 8}));
+    tensor.rows(1, 1).zero();
+    EXPECT_EQ(content_of(flat), (std::vector<float>{9, 9, 9, 9, 0, 0, 0, 0}));
+    EXPECT_EQ(content_of(tensor.on(context.choose("cpu"))), content_of(tensor));
+    EXPECT_EQ(code_of_error([&] { static_cast<void>(tensor.rows(1, 2)); }), Code::invalid);
+    EXPECT_EQ(code_of_error([&] { static_cast<void>(tensor.reshaped({7})); }), Code::invalid);
+    std::vector<float> seven(7);
+    EXPECT_EQ(code_of_error([&] { tensor.read(out(seven)); }), Code::invalid);
+    EXPECT_EQ(code_of_error([&] { Tensor().read(out(seven)); }), Code::invalid);
+    EXPECT_EQ(code_of_error([] { const Tensor none(Device(), DType::f32, {1}); }), Code::invalid);
+}
+
+TEST_P(TensorOn, GoesFromOneSessionToTheNextWithoutTheHost) {
+    Session first(device, twice(), WeightSource()), second(device, twice(), WeightSource());
+    const std::vector<float> x{1, 2, 3, 4, 5, 6, 7, 8};
+    Tensor between, result;
+    const Event made = first.submit({{"x", in(x)}}, {{"y", &between}});
+    ASSERT_TRUE(between) << "usable before the event is done";
+    EXPECT_EQ(between.shape(), (Shape{2, 4}));
+    const Event done = second.submit({{"x", between}}, {{"y", &result}});
+    std::vector<float> y(8);
+    first.run({{"x", result}}, {{"y", out(y)}});
+    for (size_t i = 0; i < 8; ++i) EXPECT_EQ(y[i], 8 * x[i]);
+    done.wait();
+    EXPECT_TRUE(done.done());
+    EXPECT_TRUE(made.wait_for(60'000'000'000));
+    EXPECT_EQ(done.bytes_moved(), 0U);
+}
+
+TEST_P(TensorOn, AFullOneIsWrittenIntoAndAPartOfOneIsRead) {
+    Session session(device, twice(), WeightSource());
+    const std::vector<float> values{1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4};
+    const Tensor from = Tensor::from(device, DType::f32, {4, 4}, in(values));
+    Tensor into(device, DType::f32, {4, 4});
+    into.zero();
+    Tensor rows = into.rows(1, 2);
+    session.submit({{"x", from.rows(1, 2)}}, {{"y", &rows}}).wait();
+    EXPECT_EQ(content_of(into), (std::vector<float>{0, 0, 0, 0, 4, 4, 4, 4, 6, 6, 6, 6, 0, 0, 0, 0}));
+    Tensor wrong(device, DType::f32, {8});
+    std::string text;
+    EXPECT_EQ(code_of_error([&] { session.submit({{"x", from}}, {{"y", &rows}}); }, &text), Code::invalid);
+    EXPECT_NE(text.find("input 'x'"), std::string::npos) << text;
+    EXPECT_EQ(code_of_error([&] { session.submit({{"x", rows}}, {{"y", &wrong}}); }), Code::invalid);
+}
+
+TEST_P(TensorOn, SubmitsInAnyNumberComeOutInOrderAndRight) {
+    constexpr size_t kSubmits = 20;
+    Session session(device, twice(64), WeightSource());
+    std::vector<std::vector<float>> x(kSubmits, std::vector<float>(256)), y = x;
+    std::vector<Event> events;
+    for (size_t k = 0; k < kSubmits; ++k) {
+        std::fill(x[k].begin(), x[k].end(), static_cast<float>(k));
+        events.push_back(session.submit({{"x", in(x[k])}}, {{"y", out(y[k])}}));
+    }
+    for (size_t k = kSubmits; k-- > 0;) {
+        events[k].wait();
+        EXPECT_EQ(y[k], std::vector<float>(256, 2 * static_cast<float>(k)));
+    }
+    EXPECT_TRUE(Event().done());
+    Event().wait();
+}
+
+TEST_P(TensorOn, LargeHostMemoryGoesInAndComesOut) {
+    constexpr int64_t kRows = 16384;  // 256 KiB: above what is copied where a device uses host memory
+    Session session(device, twice(kRows), WeightSource());
+    for (int round = 0; round < 3; ++round) {
+        const std::vector<float> x(kRows * 4, static_cast<float>(round + 1));
+        std::vector<float> y(kRows * 4);
+        session.run({{"x", in(x)}}, {{"y", out(y)}});
+        EXPECT_EQ(y.front(), 2.0F * static_cast<float>(round + 1));
+        EXPECT_EQ(y.back(), y.front());
+        Tensor kept;
+        session.submit({{"x", in(x)}}, {{"y", &kept}}).wait();
+        EXPECT_EQ(content_of(kept), y);
+    }
+}
+
+TEST_P(TensorOn, AResultThatIsKeptIsNotTheNextRunsRoom) {
+    Session session(device, twice(), WeightSource());
+    std::vector<Tensor> kept(4);
+    for (size_t k = 0; k < kept.size(); ++k)
+        session.submit({{"x", in(std::vector<float>(8, static_cast<float>(k)))}}, {{"y", &kept[k]}}).wait();
+    for (size_t k = 0; k < kept.size(); ++k)
+        EXPECT_EQ(content_of(kept[k]), std::vector<float>(8, 2 * static_cast<float>(k)));
+}
+
+TEST_P(TensorOn, StateIsReadWrittenSharedAndRestored) {
+    Session first(device, sum(), WeightSource()), second(device, sum(), WeightSource());
+    const std::vector<float> ones(3, 1.0F);
+    std::vector<float> y(3);
+    for (int k = 0; k < 3; ++k) first.run({{"x", in(ones)}}, {{"y", out(y)}});
+    EXPECT_EQ(content_of(first.state("sum")), std::vector<float>(3, 3.0F));
+    second.set_state("sum", first.state("sum"));
+    second.run({{"x", in(ones)}}, {{"y", out(y)}});
+    EXPECT_EQ(y, std::vector<float>(3, 8.0F));
+    EXPECT_EQ(content_of(first.state("sum")), std::vector<float>(3, 4.0F)) << "it is one state";
+    std::vector<float> saved = content_of(second.state("sum"));
+    second.reset_state();
+    second.run({{"x", in(ones)}}, {{"y", out(y)}});
+    EXPECT_EQ(y, std::vector<float>(3, 2.0F));
+    second.set_state("sum", Tensor::from(device, DType::f32, {3}, in(saved)));
+    second.run({{"x", in(ones)}}, {{"y", out(y)}});
+    EXPECT_EQ(y, std::vector<float>(3, 10.0F));
+    EXPECT_EQ(code_of_error([&] { static_cast<void>(first.state("cache")); }), Code::not_found);
+    EXPECT_EQ(code_of_error([&] { first.set_state("sum", Tensor(device, DType::f32, {4})); }), Code::invalid);
+}
+
+TEST_P(TensorOn, ItsSessionAndItsContextMayGoBeforeIt) {
+    Tensor kept;
+    {
+        const Context short_lived(modules_of_the_build());
+        Session session(short_lived.choose(GetParam()), twice(), WeightSource());
+        session.submit({{"x", in(std::vector<float>(8, 2.0F))}}, {{"y", &kept}}).wait();
+    }
+    EXPECT_EQ(content_of(kept), std::vector<float>(8, 4.0F));
+}
+
+TEST_P(TensorOn, ASessionSaysItsPlan) {
+    const Session session(device, twice(), WeightSource());
+    EXPECT_NE(session.describe().find("stage 1 on " + GetParam() + ": Add"), std::string::npos) << session.describe();
+    EXPECT_NE(session.plan_json().find("\"bytes_moved\":64"), std::string::npos) << session.plan_json();
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, TensorOn, testing::ValuesIn(ids_of_all_devices()), [](const auto& param) {
+    std::string name = param.param;
+    for (char& c : name)
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+    return name;
+});
+
+}  // namespace
+}  // namespace backplane
