@@ -139,6 +139,67 @@ BACKPLANE_API bp_code backplane_session_run(backplane_session* session, const ba
                                             const backplane_bytes* outputs, uint32_t output_count,
                                             const volatile uint32_t* cancel, bp_error* error);
 
+/* ---- tensors on a device ------------------------------------------------------------------------------------------------ */
+
+typedef struct backplane_tensor backplane_tensor;   /* bytes on a device, dense and row-major: (dtype, shape)                */
+typedef struct backplane_weights backplane_weights; /* the weights of a model, once on a device for all of its sessions      */
+typedef struct backplane_event backplane_event;     /* the end of one submit                                                 */
+
+/* data: its content, of exactly the bytes that dtype and shape have; null: undefined. */
+BACKPLANE_API bp_code backplane_tensor_create(backplane_device* device, uint32_t dtype, const int64_t* dims, uint32_t rank,
+                                              const void* data, backplane_tensor** out, bp_error* error);
+BACKPLANE_API void backplane_tensor_destroy(backplane_tensor* tensor);
+/* Each waits for the work that uses the bytes; `bytes` is the whole of the tensor. */
+BACKPLANE_API bp_code backplane_tensor_read(backplane_tensor* tensor, void* data, uint64_t bytes, bp_error* error);
+BACKPLANE_API bp_code backplane_tensor_write(backplane_tensor* tensor, const void* data, uint64_t bytes, bp_error* error);
+/* A part of the first axis, which shares the bytes. */
+BACKPLANE_API bp_code backplane_tensor_rows(backplane_tensor* tensor, int64_t first, int64_t count, backplane_tensor** out,
+                                            bp_error* error);
+/* dims has room for BP_MAX_RANK; dtype may be null. */
+BACKPLANE_API bp_code backplane_tensor_shape(backplane_tensor* tensor, uint32_t* dtype, int64_t* dims, uint32_t* rank,
+                                             bp_error* error);
+
+/* What the source gives stays readable while the weights, or a session that was made with them, live. */
+BACKPLANE_API bp_code backplane_weights_create(backplane_weight_source source, void* arg, backplane_weights** out,
+                                               bp_error* error);
+BACKPLANE_API void backplane_weights_destroy(backplane_weights* weights);
+/* Devices best first: the next ones do what the first does not support, and what remains when it is lost (docs/several-devices.md).
+ * weights may be null for a graph without any. */
+BACKPLANE_API bp_code backplane_session_create_shared(backplane_device* const* devices, uint32_t device_count,
+                                                      backplane_graph* graph, backplane_weights* weights, uint32_t math,
+                                                      backplane_session** out, bp_error* error);
+
+typedef struct backplane_value { /* an input or an output: in host memory, or where tensor is not null on a device         */
+    const char* name;
+    void* data;     /* inputs are only read; the caller's until the event is done                                           */
+    uint64_t bytes; /* exactly what dtype and shape ask for                                                                 */
+    backplane_tensor* tensor; /* of the graph's dtype and shape; of an output: written into. May be given on at once        */
+} backplane_value;
+
+/* Returns when the work is under way. out null: when it is done. What goes wrong later the event says. Letting an event go cancels nothing. */
+BACKPLANE_API bp_code backplane_session_submit(backplane_session* session, const backplane_value* inputs,
+                                               uint32_t input_count, const backplane_value* outputs, uint32_t output_count,
+                                               const volatile uint32_t* cancel, backplane_event** out, bp_error* error);
+BACKPLANE_API bp_code backplane_event_wait(backplane_event* event, bp_error* error);
+BACKPLANE_API bp_code backplane_event_wait_for(backplane_event* event, uint64_t nanoseconds, bp_error* error); /* BP_TIMEOUT */
+BACKPLANE_API void backplane_event_destroy(backplane_event* event);
+
+/* A state by its name, shared: a session that is given the state of another goes on from there, and nothing is copied. */
+BACKPLANE_API bp_code backplane_session_state(backplane_session* session, const char* name, backplane_tensor** out,
+                                              bp_error* error);
+BACKPLANE_API bp_code backplane_session_set_state(backplane_session* session, const char* name, backplane_tensor* tensor,
+                                                  bp_error* error);
+BACKPLANE_API bp_code backplane_session_reset_state(backplane_session* session, bp_error* error); /* zero */
+/* What runs where and how many bytes it takes, in lines or as JSON (docs/cli.md, plan). As backplane_context_report. */
+BACKPLANE_API bp_code backplane_session_plan(backplane_session* session, uint32_t as_json, char* text, size_t capacity,
+                                             size_t* size, bp_error* error);
+
+/* Ops and element types by name ("Conv" or "conv", "f16"): 0 when there is none; and their names. */
+BACKPLANE_API uint32_t backplane_op(const char* name);
+BACKPLANE_API const char* backplane_op_name(uint32_t op);
+BACKPLANE_API uint32_t backplane_dtype(const char* name);
+BACKPLANE_API const char* backplane_dtype_name(uint32_t dtype);
+
 #ifdef __cplusplus
 }
 #endif

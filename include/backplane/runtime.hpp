@@ -138,6 +138,9 @@ using NamedRoom = Output;
 
 struct SessionOptions {
     CompileOptions compile;
+    // Bytes of the first device that the weights and all else may take; 0: what it has. Weights that need more are streamed: those of the first
+    // ops stay there, the others are copied for each run, under the work of the ones before. Then the first device runs the whole graph.
+    uint64_t budget = 0;
     bool check_ops = true;  // a driver's first use: a few cases of each op; one that comes out wrong goes to the next device
     bool build_elsewhere = true;  // a device without memory for its part hands over already when the session is made
 };

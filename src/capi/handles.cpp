@@ -32,6 +32,16 @@ bp_code fail_with_current_exception(bp_error* error) noexcept {
     }
 }
 
+WeightSource source_of(backplane_weight_source source, void* arg) {
+    return [source, arg](std::string_view name) -> std::span<const std::byte> {
+        uint64_t bytes = 0;
+        const std::string text(name);
+        const void* data = source != nullptr ? source(arg, text.c_str(), &bytes) : nullptr;
+        if (data == nullptr) throw Error(Code::not_found, "there is no weight '" + text + "': the weight source gave none");
+        return {static_cast<const std::byte*>(data), static_cast<size_t>(bytes)};
+    };
+}
+
 void require(const void* pointer, const char* what) {
     if (pointer == nullptr) throw Error(Code::invalid, std::string(what) + " is null");
 }

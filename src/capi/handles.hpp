@@ -22,6 +22,15 @@ struct backplane_graph {
 struct backplane_session {
     backplane::Session session;
 };
+struct backplane_tensor {
+    backplane::Tensor tensor;
+};
+struct backplane_weights {
+    backplane::Weights weights;
+};
+struct backplane_event {
+    backplane::Event event;
+};
 
 namespace backplane::capi {
 
@@ -42,6 +51,9 @@ bp_code guarded(bp_error* error, Body body) noexcept {
 inline const std::atomic<uint32_t>* cancel_of(const volatile uint32_t* cancel) noexcept {
     return reinterpret_cast<const std::atomic<uint32_t>*>(const_cast<const uint32_t*>(cancel));
 }
+
+// A source of the C API as one of the C++ API; null: one that has no weights.
+WeightSource source_of(backplane_weight_source source, void* arg);
 
 // Throws Error(invalid) when a pointer that must be given is null.
 void require(const void* pointer, const char* what);

@@ -14,7 +14,6 @@ using backplane::Op;
 using backplane::Session;
 using backplane::Shape;
 using backplane::TensorId;
-using backplane::WeightSource;
 using backplane::capi::guarded;
 using backplane::capi::require;
 
@@ -150,17 +149,10 @@ bp_code backplane_session_create(backplane_device* device, backplane_graph* grap
         require(graph, "graph");
         require(out, "out");
         *out = nullptr;
-        const WeightSource weights = [source, arg](std::string_view name) -> std::span<const std::byte> {
-            uint64_t bytes = 0;
-            const std::string text(name);
-            const void* data = source != nullptr ? source(arg, text.c_str(), &bytes) : nullptr;
-            if (data == nullptr)
-                throw Error(Code::not_found, "there is no weight '" + text + "': the weight source gave none");
-            return {static_cast<const std::byte*>(data), static_cast<size_t>(bytes)};
-        };
         CompileOptions options;
         options.math = math;
-        *out = new backplane_session{Session(device->device, graph->graph, weights, options)};
+        *out =
+            new backplane_session{Session(device->device, graph->graph, backplane::capi::source_of(source, arg), options)};
     });
 }
 

@@ -301,10 +301,8 @@ bool Event::wait_for(uint64_t nanoseconds) const {
 
 Located Event::result(uint32_t value) const {
     if (!flight_) return {};
-    {
-        std::unique_lock lock(flight_->mutex);
-        flight_->submitted_changed.wait(lock, [&] { return flight_->submitted; });
-    }
+    std::unique_lock lock(flight_->mutex);
+    flight_->submitted_changed.wait(lock, [&] { return flight_->submitted; });
     for (const auto& [id, at] : flight_->results)
         if (id == value) return at;
     return {};

@@ -1,8 +1,20 @@
 #include "plan/executor.hpp"
 #include "runtime/session_core.hpp"
 #include "runtime/spread/policy.hpp"
+#include "runtime/streamed.hpp"
 
 namespace backplane {
+
+namespace {
+
+std::vector<runtime::PlannedPart> parts_of(const std::vector<Device>& devices, const Graph& graph, const Weights& weights,
+                                           const SessionOptions& options, std::vector<std::string>& notes) {
+    if (options.budget != 0)
+        if (auto parts = runtime::streamed_parts(graph, options.budget); !parts.empty()) return parts;
+    return runtime::spread_parts(devices, graph, *WeightsAccess::state_of(weights), options.check_ops, notes);
+}
+
+}  // namespace
 
 struct Session::Impl {
     std::vector<std::string> notes;  // of the plan; the executor has its own
@@ -13,10 +25,14 @@ struct Session::Impl {
         : core({device}, graph, weights, {{{0}, {}}}, {options, kFrames, false}), program(core.first_program()) {}
 
     Impl(const std::vector<Device>& devices, const Graph& graph, const Weights& weights, const SessionOptions& options)
-        : core(devices, graph, weights,
-               runtime::spread_parts(devices, graph, *WeightsAccess::state_of(weights), options.check_ops, notes),
-               {options.compile, kFrames, options.build_elsewhere}),
-          program(core.first_program()) {}
+        : core(devices, graph, weights, parts_of(devices, graph, weights, options, notes),
+               {options.compile, options.budget != 0 ? 1 : kFrames, options.build_elsewhere}),
+          program(core.first_program()) {
+        if (const uint64_t bytes = core.plan().bytes_on(0); options.budget != 0 && bytes > options.budget)
+            throw Error(Code::no_device_memory, "cannot run the graph in " + std::to_string(options.budget) + " bytes of " +
+                                                    core.plan().ports[0] + ": it takes " + std::to_string(bytes) +
+                                                    "; give it that many");
+    }
 
     static constexpr uint32_t kFrames = 3;
 };

@@ -78,6 +78,32 @@ std::map<Op, runtime::OpFault> Weights::State::faulty_ops(const Device& device, 
     return known.faulty;
 }
 
+namespace {
+
+// The image of a streamed weight in host memory. What has a layout is packed on the device, once, and comes down to be sent again and again.
+std::function<std::span<const std::byte>()> host_image(const std::shared_ptr<const WeightSource>& source,
+                                                       const TensorInfo& tensor,
+                                                       const std::shared_ptr<const plan::Program>& program, uint32_t slot) {
+    auto packed = std::make_shared<std::vector<std::byte>>();
+    const std::weak_ptr<const plan::Program> packer = program;
+    return [=]() -> std::span<const std::byte> {
+        if (!packed->empty()) return *packed;
+        const std::span<const std::byte> plain = plain_bytes(*source, tensor);
+        const auto by = packer.lock();
+        if (!by || by->facts().slots[slot].layout == 0) return plain;
+        plan::Port& port = by->port();
+        const plan::Bytes there = port.allocate(by->facts().slots[slot].bytes, kHolder);
+        port.pack(*by, slot, plain, *there);
+        port.wait_written(*there);
+        std::vector<std::byte> image(there->bytes);
+        port.download(*there, 0, image, true);
+        *packed = std::move(image);
+        return *packed;
+    };
+}
+
+}  // namespace
+
 plan::Image image_of(const std::shared_ptr<Weights::State>& weights, const TensorInfo& tensor,
                      const std::shared_ptr<const plan::Program>& program, uint32_t slot) {
     const plan::ProgramSlot& wanted = program->facts().slots[slot];
@@ -107,6 +133,7 @@ plan::Image image_of(const std::shared_ptr<Weights::State>& weights, const Tenso
         port.pack(*by, slot, plain, *there);
         return there;
     };
+    image.host = host_image(weights->source, tensor, program, slot);
     return image;
 }
 

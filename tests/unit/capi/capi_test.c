@@ -1,4 +1,4 @@
-/* capi_test FOLDER: the whole of the C API, the wrong uses first. Prints what failed; exit code: how many checks did. */
+/* capi_test FOLDER WITH-REFERENCE: the whole of the C API, on the minimal example and on the reference of a second folder, the wrong uses first. Prints what failed; exit code: how many checks did. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,10 +141,105 @@ static void right_use(const char* folder) {
     backplane_session_destroy(session);
 }
 
+/* y = w x + s, s becomes y. */
+static backplane_graph* running_sum(void) {
+    bp_error e = fresh();
+    backplane_graph* graph = NULL;
+    const int64_t dims[1] = {4};
+    uint32_t x = 0, w = 0, s = 0, product = 0, y = 0, shown = 0;
+    check(backplane_graph_create(&graph, &e) == BP_OK, "graph");
+    check(backplane_graph_tensor(graph, BP_ROLE_INPUT, "x", BP_F32, dims, 1, &x, &e) == BP_OK, "input");
+    check(backplane_graph_tensor(graph, BP_ROLE_WEIGHT, "w", BP_F32, dims, 1, &w, &e) == BP_OK, "weight");
+    check(backplane_graph_tensor(graph, BP_ROLE_STATE, "s", BP_F32, dims, 1, &s, &e) == BP_OK, "state");
+    const uint32_t pair[2] = {x, w};
+    check(backplane_graph_add(graph, backplane_op("Mul"), pair, 2, NULL, 0, &product, &e) == BP_OK, "mul by name");
+    const uint32_t sum[2] = {product, s};
+    check(backplane_graph_add(graph, BP_OP_add, sum, 2, NULL, 0, &y, &e) == BP_OK, "add");
+    check(backplane_graph_update(graph, s, y, &e) == BP_OK, "update");
+    check(backplane_graph_add(graph, BP_OP_relu, &y, 1, NULL, 0, &shown, &e) == BP_OK, "relu");
+    check(backplane_graph_output(graph, shown, "y", &e) == BP_OK, "output");
+    return graph;
+}
+
+static void tensors(const char* folder) {
+    bp_error e = fresh();
+    const char* paths[1] = {folder};
+    backplane_context_options options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = BP_SIZE(backplane_context_options, log_arg);
+    options.skip_defaults = options.skip_linked_in = options.skip_environment = 1;
+    options.module_paths = paths;
+    options.module_path_count = 1;
+    backplane_context* context = NULL;
+    backplane_device* device = NULL;
+    check(backplane_context_create(&options, &context, &e) == BP_OK, "context");
+    check(backplane_device_open(context, "reference", &device, &e) == BP_OK, "device");
+    backplane_graph* graph = running_sum();
+    backplane_weights* weights = NULL;
+    check(backplane_weights_create(source, NULL, &weights, &e) == BP_OK, "weights");
+    backplane_session *first = NULL, *second = NULL;
+    check(backplane_session_create_shared(&device, 1, graph, weights, BP_MATH_DEFAULT, &first, &e) == BP_OK,
+          "first session");
+    check(backplane_session_create_shared(&device, 0, graph, weights, BP_MATH_DEFAULT, &second, &e) == BP_INVALID,
+          "no device");
+    check(backplane_session_create_shared(&device, 1, graph, weights, BP_MATH_DEFAULT, &second, &e) == BP_OK,
+          "second session");
+
+    const int64_t dims[1] = {4};
+    const float in[4] = {1, 2, 3, 4};
+    float out[4] = {0};
+    backplane_tensor *x = NULL, *y = NULL, *part = NULL, *state = NULL;
+    check(backplane_tensor_create(device, backplane_dtype("f32"), dims, 1, in, &x, &e) == BP_OK, "a tensor with content");
+    check(backplane_tensor_create(device, BP_F32, dims, 1, NULL, &y, &e) == BP_OK, "a tensor without");
+    check(backplane_tensor_rows(x, 1, 2, &part, &e) == BP_OK && backplane_tensor_read(part, out, 8, &e) == BP_OK &&
+              out[1] == 3,
+          "rows");
+    check(backplane_tensor_rows(x, 3, 2, &part, &e) == BP_INVALID && part == NULL, "rows outside");
+    check(backplane_tensor_read(x, out, 4, &e) == BP_INVALID && strstr(text, "16") != NULL, "too little room");
+    const backplane_value given = {"x", NULL, 0, x}, into = {"y", NULL, 0, y}, host = {"y", out, sizeof out, NULL};
+    backplane_event *one = NULL, *two = NULL;
+    check(backplane_session_submit(first, &given, 1, &into, 1, NULL, &one, &e) == BP_OK, "submit");
+    const backplane_value again = {"x", NULL, 0, y};
+    check(backplane_session_submit(first, &again, 1, &host, 1, NULL, &two, &e) == BP_OK, "its result goes in again");
+    check(backplane_event_wait(two, &e) == BP_OK && out[3] == 24, "2 (2 x) + 2 x");
+    check(backplane_event_wait_for(one, 0, &e) == BP_OK, "the first is done, too");
+    check(backplane_session_state(first, "s", &state, &e) == BP_OK &&
+              backplane_session_set_state(second, "s", state, &e) == BP_OK,
+          "state is handed on");
+    check(backplane_session_submit(second, &given, 1, &host, 1, NULL, NULL, &e) == BP_OK && out[0] == 8,
+          "and goes on there");
+    check(backplane_session_reset_state(second, &e) == BP_OK &&
+              backplane_session_submit(second, &given, 1, &host, 1, NULL, NULL, &e) == BP_OK && out[0] == 2,
+          "reset");
+    check(backplane_session_state(first, "t", &state, &e) == BP_NOT_FOUND && strstr(text, "'s'") != NULL,
+          "an unknown state");
+    char plan[4096];
+    size_t size = 0;
+    check(backplane_session_plan(first, 0, plan, sizeof plan, &size, &e) == BP_OK && strstr(plan, "Mul") != NULL &&
+              size == strlen(plan) + 1,
+          "plan");
+    check(backplane_session_plan(first, 1, plan, sizeof plan, NULL, &e) == BP_OK && plan[0] == '{', "plan as JSON");
+    check(backplane_op("conv") == BP_OP_conv && backplane_op("Frobnicate") == 0 &&
+              strcmp(backplane_op_name(BP_OP_conv), "Conv") == 0 && backplane_dtype("q8_0") == BP_Q8_0 &&
+              strcmp(backplane_dtype_name(BP_F16), "f16") == 0,
+          "names");
+    backplane_event_destroy(one);
+    backplane_event_destroy(two);
+    backplane_weights_destroy(weights);
+    backplane_session_destroy(first);
+    backplane_session_destroy(second);
+    backplane_tensor_destroy(x);
+    backplane_tensor_destroy(y);
+    backplane_device_close(device);
+    backplane_graph_destroy(graph);
+    backplane_context_destroy(context);
+}
+
 int main(int argc, char** argv) {
-    if (argc != 2) return 99;
+    if (argc != 3) return 99;
     wrong_uses(argv[1]);
     right_use(argv[1]);
+    tensors(argv[2]);
     printf("%s, %d failed\n", backplane_version(), failures);
     return failures;
 }

@@ -207,6 +207,31 @@ TEST_F(Spread, WrongNamesAndSizesAreRefusedAlsoWhenTheGraphIsCut) {
     EXPECT_EQ(code_of([&] { session.run({{other}}, {{y, z}}); }), Code::not_found);
 }
 
+TEST_F(Spread, ASessionOfSeveralDevicesSubmitsTensorsAndHandsOver) {
+    const Context context(options());
+    const std::vector<Device> devices = context.choose_with_fallback("scripted");
+    const Weights weights([](std::string_view) {
+        static constexpr std::array<float, 4> kWeight{10, 20, 30, 40};
+        return std::as_bytes(std::span(kWeight));
+    });
+    Session session(devices, with_tanh(), weights);
+    EXPECT_EQ(session.notes().size(), 1U);
+    EXPECT_EQ(code_of([&] { static_cast<void>(session.program()); }), Code::not_found) << "it is cut";
+    const std::array<float, 4> x{-1, 0.5, 1, 2};
+    for (const char* when : {"", "run 8 0\n", ""}) {
+        script(when);
+        Results r;
+        Tensor y;
+        const Event event =
+            session.submit({{"x", std::as_bytes(std::span(x))}}, {{"y", &y}, {"z", std::as_writable_bytes(std::span(r.z))}});
+        event.wait();
+        y.read(std::as_writable_bytes(std::span(r.y)));
+        expect_right(r);
+    }
+    EXPECT_GT(session.notes().size(), 1U);
+    EXPECT_EQ(code_of([&] { const Session none(std::vector<Device>{}, with_tanh(), weights); }), Code::invalid);
+}
+
 // An accumulator through a Tanh: s becomes s + tanh(x).
 Graph accumulator() {
     Graph g;

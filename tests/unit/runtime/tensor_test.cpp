@@ -197,6 +197,35 @@ TEST_P(TensorOn, ASessionSaysItsPlan) {
     EXPECT_NE(session.plan_json().find("\"bytes_moved\":64"), std::string::npos) << session.plan_json();
 }
 
+TEST_P(TensorOn, WeightsThatABudgetDoesNotHoldAreStreamed) {
+    constexpr int64_t kLayers = 20, kWidth = 64;
+    Graph g;
+    TensorId at = g.input("x", DType::f32, {1, kWidth});
+    for (int64_t k = 0; k < kLayers; ++k)
+        at = g.add(Op::matmul, {at, g.weight("w " + std::to_string(k), DType::f32, {kWidth, kWidth})});
+    g.output(at, "y");
+    std::vector<std::vector<float>> layers(kLayers, std::vector<float>(kWidth * kWidth));
+    for (size_t k = 0; k < kLayers; ++k)  // once and twice the identity in turns
+        for (size_t i = 0; i < kWidth; ++i) layers[k][i * kWidth + i] = static_cast<float>(1 + k % 2);
+    const Weights weights([&](std::string_view name) { return in(layers.at(std::stoul(std::string(name.substr(2))))); });
+    SessionOptions options;
+    options.budget = 262144;  // of 327,680 bytes of weights
+    Session session({device}, g, weights, options);
+    EXPECT_NE(session.plan_json().find("\"weights\":\"streamed\""), std::string::npos) << session.describe();
+    EXPECT_NE(session.plan_json().find("\"weights\":\"resident\""), std::string::npos) << session.describe();
+    EXPECT_LT(weights.bytes_on(device), 262144U) << "what is streamed is in the ring and nowhere else";
+    for (int pass = 0; pass < 3; ++pass) {
+        const std::vector<float> x(kWidth, static_cast<float>(pass));
+        std::vector<float> y(kWidth);
+        session.run({{"x", in(x)}}, {{"y", out(y)}});
+        EXPECT_EQ(y, std::vector<float>(kWidth, static_cast<float>(pass) * 1024));
+    }
+    options.budget = 20000;
+    std::string text;
+    EXPECT_EQ(code_of_error([&] { const Session none({device}, g, weights, options); }, &text), Code::no_device_memory);
+    EXPECT_NE(text.find("16384"), std::string::npos) << text;
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, TensorOn, testing::ValuesIn(ids_of_all_devices()), [](const auto& param) {
     std::string name = param.param;
     for (char& c : name)

@@ -1,0 +1,225 @@
+// Tensors on devices, submits and their events, state, weights that sessions share.
+#include <algorithm>
+#include <cstring>
+
+#include "capi/handles.hpp"
+
+using backplane::Code;
+using backplane::DType;
+using backplane::Error;
+using backplane::Input;
+using backplane::Output;
+using backplane::Shape;
+using backplane::Tensor;
+using backplane::Weights;
+using backplane::capi::guarded;
+using backplane::capi::require;
+
+namespace {
+
+const std::atomic<uint32_t>* flag(const volatile uint32_t* cancel) {
+    // A std::atomic of 32 bits is 32 bits; the caller writes it from another thread or a signal handler.
+    return reinterpret_cast<const std::atomic<uint32_t>*>(const_cast<const uint32_t*>(cancel));
+}
+
+std::span<const std::byte> bytes_at(const void* data, uint64_t bytes) {
+    if (bytes > 0) require(data, "data");
+    return {static_cast<const std::byte*>(data), static_cast<size_t>(bytes)};
+}
+std::span<std::byte> room_at(void* data, uint64_t bytes) {
+    if (bytes > 0) require(data, "data");
+    return {static_cast<std::byte*>(data), static_cast<size_t>(bytes)};
+}
+
+void give_text(const std::string& from, char* text, size_t capacity, size_t* size) {
+    if (size != nullptr) *size = from.size() + 1;
+    if (capacity == 0) return;
+    require(text, "text");
+    const size_t n = std::min(from.size(), capacity - 1);
+    std::memcpy(text, from.data(), n);
+    text[n] = '\0';
+}
+
+}  // namespace
+
+extern "C" {
+
+bp_code backplane_tensor_create(backplane_device* device, uint32_t dtype, const int64_t* dims, uint32_t rank,
+                                const void* data, backplane_tensor** out, bp_error* error) {
+    return guarded(error, [&] {
+        require(device, "device");
+        require(out, "out");
+        *out = nullptr;
+        if (rank > BP_MAX_RANK) throw Error(Code::invalid, "rank " + std::to_string(rank) + " is over 8");
+        if (rank > 0) require(dims, "dims");
+        Shape shape = rank > 0 ? Shape(dims, dims + rank) : Shape();
+        const auto type = static_cast<DType>(dtype);
+        const uint64_t bytes = backplane::bytes(type, shape);
+        *out = new backplane_tensor{data == nullptr
+                                        ? Tensor(device->device, type, std::move(shape))
+                                        : Tensor::from(device->device, type, std::move(shape), bytes_at(data, bytes))};
+    });
+}
+
+void backplane_tensor_destroy(backplane_tensor* tensor) { delete tensor; }
+
+bp_code backplane_tensor_read(backplane_tensor* tensor, void* data, uint64_t bytes, bp_error* error) {
+    return guarded(error, [&] {
+        require(tensor, "tensor");
+        tensor->tensor.read(room_at(data, bytes));
+    });
+}
+
+bp_code backplane_tensor_write(backplane_tensor* tensor, const void* data, uint64_t bytes, bp_error* error) {
+    return guarded(error, [&] {
+        require(tensor, "tensor");
+        tensor->tensor.write(bytes_at(data, bytes));
+    });
+}
+
+bp_code backplane_tensor_rows(backplane_tensor* tensor, int64_t first, int64_t count, backplane_tensor** out,
+                              bp_error* error) {
+    return guarded(error, [&] {
+        require(tensor, "tensor");
+        require(out, "out");
+        *out = nullptr;
+        *out = new backplane_tensor{tensor->tensor.rows(first, count)};
+    });
+}
+
+bp_code backplane_tensor_shape(backplane_tensor* tensor, uint32_t* dtype, int64_t* dims, uint32_t* rank, bp_error* error) {
+    return guarded(error, [&] {
+        require(tensor, "tensor");
+        require(dims, "dims");
+        require(rank, "rank");
+        const Shape& shape = tensor->tensor.shape();
+        if (dtype != nullptr) *dtype = static_cast<uint32_t>(tensor->tensor.dtype());
+        *rank = static_cast<uint32_t>(shape.size());
+        std::copy(shape.begin(), shape.end(), dims);
+    });
+}
+
+bp_code backplane_weights_create(backplane_weight_source source, void* arg, backplane_weights** out, bp_error* error) {
+    return guarded(error, [&] {
+        require(out, "out");
+        *out = nullptr;
+        *out = new backplane_weights{Weights(backplane::capi::source_of(source, arg))};
+    });
+}
+
+void backplane_weights_destroy(backplane_weights* weights) { delete weights; }
+
+bp_code backplane_session_create_shared(backplane_device* const* devices, uint32_t device_count, backplane_graph* graph,
+                                        backplane_weights* weights, uint32_t math, backplane_session** out,
+                                        bp_error* error) {
+    return guarded(error, [&] {
+        require(graph, "graph");
+        require(out, "out");
+        *out = nullptr;
+        if (device_count == 0) throw Error(Code::invalid, "no device given");
+        require(devices, "devices");
+        std::vector<backplane::Device> all;
+        for (uint32_t i = 0; i < device_count; ++i) {
+            require(devices[i], "a device");
+            all.push_back(devices[i]->device);
+        }
+        backplane::SessionOptions options;
+        options.compile.math = math;
+        *out = new backplane_session{
+            backplane::Session(std::move(all), graph->graph, weights != nullptr ? weights->weights : Weights(), options)};
+    });
+}
+
+bp_code backplane_session_submit(backplane_session* session, const backplane_value* inputs, uint32_t input_count,
+                                 const backplane_value* outputs, uint32_t output_count, const volatile uint32_t* cancel,
+                                 backplane_event** out, bp_error* error) {
+    return guarded(error, [&] {
+        require(session, "session");
+        if (input_count > 0) require(inputs, "inputs");
+        if (output_count > 0) require(outputs, "outputs");
+        if (out != nullptr) *out = nullptr;
+        std::vector<Input> in;
+        std::vector<Output> into;
+        for (const backplane_value& v : std::span(inputs, input_count)) {
+            require(v.name, "the name of an input");
+            if (v.tensor != nullptr)
+                in.emplace_back(v.name, v.tensor->tensor);
+            else
+                in.emplace_back(v.name, bytes_at(v.data, v.bytes));
+        }
+        for (const backplane_value& v : std::span(outputs, output_count)) {
+            require(v.name, "the name of an output");
+            if (v.tensor != nullptr)
+                into.emplace_back(v.name, &v.tensor->tensor);
+            else
+                into.emplace_back(v.name, room_at(v.data, v.bytes));
+        }
+        auto made = std::make_unique<backplane_event>(backplane_event{session->session.submit(in, into, flag(cancel))});
+        if (out != nullptr)
+            *out = made.release();
+        else
+            made->event.wait();
+    });
+}
+
+bp_code backplane_event_wait(backplane_event* event, bp_error* error) {
+    return guarded(error, [&] {
+        require(event, "event");
+        event->event.wait();
+    });
+}
+
+bp_code backplane_event_wait_for(backplane_event* event, uint64_t nanoseconds, bp_error* error) {
+    return guarded(error, [&] {
+        require(event, "event");
+        if (!event->event.wait_for(nanoseconds)) throw Error(Code::timeout, "the work is not done yet");
+    });
+}
+
+void backplane_event_destroy(backplane_event* event) { delete event; }
+
+bp_code backplane_session_state(backplane_session* session, const char* name, backplane_tensor** out, bp_error* error) {
+    return guarded(error, [&] {
+        require(session, "session");
+        require(name, "name");
+        require(out, "out");
+        *out = nullptr;
+        *out = new backplane_tensor{session->session.state(name)};
+    });
+}
+
+bp_code backplane_session_set_state(backplane_session* session, const char* name, backplane_tensor* tensor,
+                                    bp_error* error) {
+    return guarded(error, [&] {
+        require(session, "session");
+        require(name, "name");
+        require(tensor, "tensor");
+        session->session.set_state(name, tensor->tensor);
+    });
+}
+
+bp_code backplane_session_reset_state(backplane_session* session, bp_error* error) {
+    return guarded(error, [&] {
+        require(session, "session");
+        session->session.reset_state();
+    });
+}
+
+bp_code backplane_session_plan(backplane_session* session, uint32_t as_json, char* text, size_t capacity, size_t* size,
+                               bp_error* error) {
+    return guarded(error, [&] {
+        require(session, "session");
+        give_text(as_json != 0 ? session->session.plan_json() : session->session.describe(), text, capacity, size);
+    });
+}
+
+uint32_t backplane_op(const char* name) {
+    return name != nullptr ? static_cast<uint32_t>(backplane::op_from_name(name)) : 0;
+}
+const char* backplane_op_name(uint32_t op) { return backplane::name_of(static_cast<backplane::Op>(op)); }
+uint32_t backplane_dtype(const char* name) {
+    return name != nullptr ? static_cast<uint32_t>(backplane::dtype_from_name(name)) : 0;
+}
+const char* backplane_dtype_name(uint32_t dtype) { return backplane::name_of(static_cast<DType>(dtype)); }
+
+}  // extern "C"

@@ -1,0 +1,103 @@
+#include <chrono>
+#include <map>
+
+#include "backplane/runtime.hpp"
+#include "cli/cli.hpp"
+
+namespace backplane::cli {
+
+namespace {
+
+struct ChainChoice {
+    DeviceChoice choice;
+    int64_t length = 200, elements = 4096;
+    int runs = 20;
+};
+
+using Clock = std::chrono::steady_clock;
+
+double us_since(Clock::time_point start) { return std::chrono::duration<double, std::micro>(Clock::now() - start).count(); }
+
+// Small ops one after another: in one graph; as submits of a graph of one op whose tensors stay on the device; host to host.
+Graph chain(int64_t length, int64_t elements) {
+    Graph g;
+    TensorId at = g.input("x", DType::f32, {elements});
+    const TensorId step = g.weight("step", DType::f32, {elements});
+    for (int64_t k = 0; k < length; ++k) at = g.add(k % 2 == 0 ? Op::add : Op::mul, {at, step});
+    g.output(at, "y");
+    return g;
+}
+
+template <typename Once>
+double median_us(int runs, Run& run, Once once) {
+    once();
+    std::vector<double> us;
+    for (int k = 0; k < runs; ++k) {
+        if (run.interrupted != 0) throw Error(Code::cancelled, "cancelled");
+        const Clock::time_point start = Clock::now();
+        once();
+        us.push_back(us_since(start));
+    }
+    return median(std::move(us));
+}
+
+void bench_chain(const ChainChoice& o, Run& run) {
+    const Context context(context_options(o.choice));
+    const Device device = open_device(context, o.choice);
+    const std::vector<float> values(static_cast<size_t>(o.elements), 1.0F);
+    const auto bytes = std::as_bytes(std::span(values));
+    const Weights weights([&](std::string_view) { return bytes; });
+    Session whole(device, chain(o.length, o.elements), weights);
+    Session one(device, chain(1, o.elements), weights);
+    const Tensor x = Tensor::from(device, DType::f32, {o.elements}, bytes);
+
+    Tensor y(device, DType::f32, {o.elements});
+    const double graph_us = median_us(o.runs, run, [&] { whole.submit({{"x", x}}, {{"y", &y}}).wait(); });
+    Tensor there(device, DType::f32, {o.elements}), back(device, DType::f32, {o.elements});
+    const double submits_us = median_us(o.runs, run, [&] {
+        one.submit({{"x", x}}, {{"y", &there}});
+        Event last;
+        for (int64_t k = 1; k < o.length; ++k) {
+            last = one.submit({{"x", there}}, {{"y", &back}});
+            std::swap(there, back);
+        }
+        last.wait();
+    });
+    std::vector<float> room(values.size());
+    const auto into = std::as_writable_bytes(std::span(room));
+    const double host_us = median_us(o.runs * 50, run, [&] { one.run({{"x", bytes}}, {{"y", into}}); });
+
+    const double n = static_cast<double>(o.length);
+    if (run.json)
+        return print({{"device", device.info().id},
+                      {"name", device.info().name},
+                      {"ops", o.length},
+                      {"elements", o.elements},
+                      {"graph_us_per_op", graph_us / n},
+                      {"submit_us_per_op", submits_us / n},
+                      {"host_to_host_us", host_us}});
+    out("{} ops of {} elements on {} ({})\n", o.length, o.elements, device.info().id, device.info().name);
+    out("  in one graph, tensors on the device    {} us an op\n", fixed(graph_us / n, 2));
+    out("  a submit each, tensors on the device   {} us an op\n", fixed(submits_us / n, 2));
+    out("  one op, from host to host              {} us\n", fixed(host_us, 2));
+}
+
+}  // namespace
+
+void add_bench_chain(CLI::App& app, Run& run) {
+    CLI::App* command = app.add_subcommand("chain", "Time a chain of small ops whose tensors stay on the device");
+    auto o = std::make_shared<ChainChoice>();
+    command->add_option("--ops", o->length, "How many")->capture_default_str()->check(CLI::Range(2, 100000));
+    command->add_option("--elements", o->elements, "Of each tensor, f32")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 1 << 26));
+    command->add_option("--runs", o->runs, "Of which the median is taken")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 100000));
+    add_device_options(*command, o->choice);
+    add_json_option(*command, run);
+    command->footer("Example:\n  backplane bench chain --device cpu --ops 200 --elements 4096");
+    command->callback([o, &run] { bench_chain(*o, run); });
+}
+
+}  // namespace backplane::cli

@@ -1,0 +1,121 @@
+#include <chrono>
+
+#include "backplane/runtime.hpp"
+#include "cli/cli.hpp"
+
+namespace backplane::cli {
+
+namespace {
+
+struct PlanBench {
+    DeviceChoice choice;
+    int64_t layers = 24, width = 64, length = 100;
+    int runs = 9;
+};
+
+// The ops of an encoder's layer with their shapes for one length; about 40 a layer, as exporters write them.
+TensorId layer(Graph& g, TensorId x, int64_t k, int64_t length, int64_t width) {
+    const auto weight = [&](const char* name, Shape shape) {
+        return g.weight("layer " + std::to_string(k) + " " + name, DType::f32, std::move(shape));
+    };
+    constexpr int64_t kHeads = 4;
+    const auto normalised = [&](TensorId in, const char* gain, const char* bias) {
+        return g.add(Op::layer_norm, {in, weight(gain, {width}), weight(bias, {width})});
+    };
+    const auto projected = [&](TensorId in, const char* name, const char* bias) {
+        return g.add(Op::add, {g.add(Op::matmul, {in, weight(name, {width, width})}), weight(bias, {width})});
+    };
+    const auto heads = [&](TensorId in) {
+        const TensorId split = g.add(Op::reshape, {in}, {{Attr::shape, {length, kHeads, width / kHeads}}});
+        return g.add(Op::transpose, {split}, {{Attr::perm, {1, 0, 2}}});
+    };
+    const TensorId in = normalised(x, "norm 1", "norm 1 bias");
+    const TensorId q = heads(projected(in, "q", "q bias")), v = heads(projected(in, "v", "v bias"));
+    const TensorId keys = g.add(Op::transpose, {heads(projected(in, "k", "k bias"))}, {{Attr::perm, {0, 2, 1}}});
+    const TensorId scores = g.add(Op::softmax, {g.add(Op::mul, {g.add(Op::matmul, {q, keys}), g.constant(0.25F)})});
+    const TensorId mixed = g.add(Op::transpose, {g.add(Op::matmul, {scores, v})}, {{Attr::perm, {1, 0, 2}}});
+    const TensorId joined = g.add(Op::reshape, {mixed}, {{Attr::shape, {length, width}}});
+    x = g.add(Op::add, {x, projected(joined, "o", "o bias")});
+    const TensorId wide = g.add(Op::gelu, {projected(normalised(x, "norm 2", "norm 2 bias"), "up", "up bias")});
+    return g.add(Op::add, {x, projected(wide, "down", "down bias")});
+}
+
+Graph encoder(const PlanBench& o, int64_t length) {
+    Graph g;
+    TensorId x = g.input("x", DType::f32, {length, o.width});
+    for (int64_t k = 0; k < o.layers; ++k) x = layer(g, x, k, length, o.width);
+    g.output(x, "y");
+    return g;
+}
+
+void bench_plan(const PlanBench& o, Run& run) {
+    using Clock = std::chrono::steady_clock;
+    const Context context(context_options(o.choice));
+    const Device device = open_device(context, o.choice);
+    const std::vector<float> zeros(static_cast<size_t>(o.width * o.width), 0.0F);
+    const Weights source([&](std::string_view name) {
+        const bool matrix = name.find("bias") == std::string_view::npos && name.find("norm") == std::string_view::npos;
+        return std::as_bytes(std::span(zeros))
+            .first(static_cast<size_t>(matrix ? o.width * o.width : o.width) * sizeof(float));
+    });
+    const auto ms_since = [](Clock::time_point start) {
+        return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    };
+    const Clock::time_point first = Clock::now();
+    const Session known(device, encoder(o, o.length), source);
+    const double first_ms = ms_since(first);
+    std::vector<double> graph_ms, plan_ms;
+    uint64_t kernels = 0, hits = 0;
+    const uint64_t held = source.bytes_on(device);
+    for (int k = 1; k <= o.runs; ++k) {
+        if (run.interrupted != 0) throw Error(Code::cancelled, "cancelled");
+        const Clock::time_point start = Clock::now();
+        const Graph graph = encoder(o, o.length + k);
+        graph_ms.push_back(ms_since(start));
+        const Clock::time_point planned = Clock::now();
+        const Session session(device, graph, source);
+        plan_ms.push_back(ms_since(planned));
+        kernels = session.program().info().kernels;
+        hits = session.program().info().cache_hits;
+    }
+    const size_t nodes = known.graph().nodes().size();
+    const uint64_t more = source.bytes_on(device) - held;
+    if (run.json)
+        return print({{"device", device.info().id},
+                      {"name", device.info().name},
+                      {"nodes", nodes},
+                      {"first_ms", first_ms},
+                      {"graph_ms", median(graph_ms)},
+                      {"plan_ms", median(plan_ms)},
+                      {"kernels", kernels},
+                      {"cache_hits", hits},
+                      {"more_weight_bytes", more}});
+    out("an encoder of {} layers, {} nodes, on {} ({})\n", o.layers, nodes, device.info().id, device.info().name);
+    out("  first length, with its weights   {} ms\n", fixed(first_ms, 2));
+    out("  a new length                     {} ms for its plan, {} ms for its graph\n", fixed(median(plan_ms), 2),
+        fixed(median(graph_ms), 2));
+    out("  weights copied for new lengths   {}\n", human_bytes(more));
+}
+
+}  // namespace
+
+void add_bench_plan(CLI::App& app, Run& run) {
+    CLI::App* command = app.add_subcommand("plan", "Time the plan of a known network for a new length");
+    auto o = std::make_shared<PlanBench>();
+    command->add_option("--layers", o->layers, "Of the encoder")->capture_default_str()->check(CLI::Range(1, 200));
+    command->add_option("--width", o->width, "Of its features, a multiple of 4")
+        ->capture_default_str()
+        ->check(CLI::Range(4, 4096));
+    command->add_option("--length", o->length, "Of the first input, in tokens")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 8192));
+    command->add_option("--runs", o->runs, "New lengths, of which the median is taken")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 1000));
+    add_device_options(*command, o->choice);
+    add_json_option(*command, run);
+    command->footer("Example:\n  backplane bench plan --device cpu --layers 24");
+    command->callback([o, &run] { bench_plan(*o, run); });
+}
+
+}  // namespace backplane::cli
