@@ -9,6 +9,7 @@
 
 #include "backplane/context.hpp"
 #include "backplane/graph.hpp"
+#include "backplane/ops.hpp"
 #include "backplane/runtime.hpp"
 #include "backplane/verify.hpp"
 
