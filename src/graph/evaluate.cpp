@@ -149,7 +149,7 @@ void put(std::span<std::byte> room, const std::vector<std::byte>& result, const 
 }  // namespace
 
 bool is_update_in_place(const Graph& graph, const Node& node) {
-    const Tensor& to = graph[node.outputs[0]];
+    const TensorInfo& to = graph[node.outputs[0]];
     return find_op(node.op)->description.into_first && to.state_in != 0 && node.inputs[0].index + 1 == to.state_in;
 }
 
