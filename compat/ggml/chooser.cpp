@@ -134,7 +134,7 @@ private:
     void try_it(const Name& name, const fs::path& file, const ggml::FileFacts& facts) {
         Known k;
         k.reason = why_not_by_its_bytes(file);
-        if (k.reason.empty() && untried_.empty()) untried_ = search_.untried;
+        if (k.reason.empty() && untried_.empty()) untried_ = why_nothing_is_tried(search_);
         if (k.reason.empty() && !untried_.empty()) return take_untried(name, file);
         if (k.reason.empty()) {
             Tried tried =
@@ -291,7 +291,7 @@ std::string why_not(const fs::path& file, const Search& search, Source& source) 
         return sidecar->score == 0 ? "it is not for this processor" : std::string();
     if (std::string why = why_not_by_its_bytes(file); !why.empty()) return why;
     source = Source::nobody;
-    if (!search.untried.empty()) return {};
+    if (!why_nothing_is_tried(search).empty()) return {};
     Tried tried = try_in_child(file, search, search.budget);
     if (!tried.untried.empty()) return {};
     if (!tried.for_now.empty()) return tried.for_now;

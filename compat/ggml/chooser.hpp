@@ -80,7 +80,6 @@ struct Search {
     std::filesystem::path base;               // the libggml-base that modules will be bound to
     std::string prefix = "libggml-";          // names: PREFIX KIND [-VARIANT] .so
     std::filesystem::path probe;              // the program that tries modules
-    std::string untried;                      // why none is tried; empty: they are
     std::filesystem::path state;              // where it is remembered; empty: nowhere
     std::string no_state;                     // why not
     std::chrono::milliseconds limit{10000};   // for one module in the child
@@ -102,6 +101,8 @@ std::vector<std::filesystem::path> own_folders();
 // With the probe beside this library, the folder for what is remembered (BACKPLANE_STATE_DIR, or in the user's cache) and what the
 // environment says of both.
 Search search_with(const std::filesystem::path& base, std::string prefix);
+// Empty: modules are tried. Asked when one is to be tried, not at each start: the answer is in files of the system.
+std::string why_nothing_is_tried(const Search& search);
 // The name of a registration whose modules have this kind in their names: "ROCm" for "hip".
 std::string_view registration_of_kind(std::string_view kind);
 

@@ -69,13 +69,6 @@ Search search_with(const fs::path& base, std::string prefix) {
     search.base = base;
     search.prefix = std::move(prefix);
     search.probe = find_probe();
-    const std::string policy = base::environment("BACKPLANE_PROBE").value_or("");
-    if (policy == "never")
-        search.untried = "BACKPLANE_PROBE=never asks for that";
-    else if (search.probe.empty())
-        search.untried = "there is no backplane-probe-ggml beside this library; copy it there";
-    else
-        search.untried = why_no_children();
     if (const auto limit = base::environment("BACKPLANE_PROBE_LIMIT"))
         if (const int seconds = std::atoi(limit->c_str()); seconds > 0) {
             search.limit = std::chrono::seconds(std::min(seconds, kMostSeconds));
@@ -83,6 +76,12 @@ Search search_with(const fs::path& base, std::string prefix) {
         }
     choose_state(search);
     return search;
+}
+
+std::string why_nothing_is_tried(const Search& search) {
+    if (base::environment("BACKPLANE_PROBE").value_or("") == "never") return "BACKPLANE_PROBE=never asks for that";
+    if (search.probe.empty()) return "there is no backplane-probe-ggml beside this library; copy it there";
+    return why_no_children();
 }
 
 std::string_view registration_of_kind(std::string_view kind) {
