@@ -71,8 +71,12 @@ public:
         bp_blob value{};
         void* lease = nullptr;
         if (table_.cache_get(table_.self, {key.data(), key.size()}, &value, &lease) != BP_OK) return false;
+        const struct Lease {
+            const bp_host& table;
+            void* of;
+            ~Lease() { table.cache_done(table.self, of); }
+        } held{table_, lease};
         body(value);
-        table_.cache_done(table_.self, lease);
         return true;
     }
     void remember(const std::string& key, bp_blob value) const {

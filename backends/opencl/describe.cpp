@@ -149,11 +149,15 @@ std::string describe(const Functions& cl, PhysicalDevice& device) {
     const auto vendor = get<cl_uint>(cl, device.handle, CL_DEVICE_VENDOR_ID);
     device.vendor = vendor < 0x10000 ? vendor : 0;
     device.units = get<cl_uint>(cl, device.handle, CL_DEVICE_MAX_COMPUTE_UNITS);
-    device.memory = get<cl_ulong>(cl, device.handle, CL_DEVICE_GLOBAL_MEM_SIZE);
+    device.memory_total = get<cl_ulong>(cl, device.handle, CL_DEVICE_GLOBAL_MEM_SIZE);
+    device.memory_source = device.says_free ? "cl_amd_device_attribute_query" : "CL_DEVICE_GLOBAL_MEM_SIZE";
     identify(cl, device, extensions);
     device.nvidia = names(extensions, "cl_nv_device_attribute_query");
     device.assembly = device.nvidia && get<cl_uint>(cl, device.handle, kNvidiaMajor) >= 8;
     find_limits(cl, device);
+    // Queues beside each other move bytes while kernels run: on threads of the CPU (PoCL), by engines for copies (NVIDIA, AMD). Of others
+    // it is not known.
+    if (device.kind == BP_KIND_CPU || device.nvidia || device.says_free) device.copy_queues = 2;
     device.build_options = "-cl-std=CL1.2 -w";
     const auto floats = get<cl_device_fp_config>(cl, device.handle, CL_DEVICE_SINGLE_FP_CONFIG);
     if ((floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0)

@@ -1,133 +1,99 @@
 #include "device.hpp"
 
-#include "kernels_generated.h"
+#include <algorithm>
 
 namespace backplane::opencl {
 
-Device::Device(const backend::Host& h, const Instance& i, const PhysicalDevice& p)
-    : host(h), instance(i), physical(p), cl(i.functions()), can_(p.can) {
-    // For tests: the kernels of GPUs on a driver for the CPU, and those for large maps on small ones; "matrix" asks for one that only
-    // NVIDIA's compiler can build.
-    const std::string kernels = host.option("opencl.kernels", {"gpu", "patches", "matrix", "no-matrices"});
-    if (kernels == "gpu" || kernels == "patches" || kernels == "matrix") can_.software = false;
-    if (kernels == "patches" || kernels == "matrix") can_.least_patches = 0;
-    if (kernels == "matrix") can_.matrix_tiles = true;
-    if (kernels == "patches" || kernels == "no-matrices") can_.matrix_tiles = false;
-    const std::string attempted = "open " + physical.name;
+// For tests: the kernels of GPUs on a driver for the CPU, and those for large maps on small ones; "matrix" asks for one that only NVIDIA's
+// compiler can build.
+void Api::choose(Abilities& can, const std::string& kernels) {
+    if (kernels == "gpu" || kernels == "patches" || kernels == "matrix") can.software = false;
+    if (kernels == "patches" || kernels == "matrix") can.least_patches = 0;
+    if (kernels == "matrix") can.matrix_tiles = true;
+    if (kernels == "patches" || kernels == "no-matrices") can.matrix_tiles = false;
+}
+
+void check_work(cl_int result, const std::string& attempted) {
+    check(result == CL_OUT_OF_RESOURCES ? CL_DEVICE_NOT_AVAILABLE : result, attempted);
+}
+
+Device::Device(const Instance& instance, const PhysicalDevice& p, const Abilities& a)
+    : physical(p), can(a), cl(instance.functions()) {
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                                 reinterpret_cast<cl_context_properties>(physical.platform), 0};
     cl_int result = CL_SUCCESS;
     context = {cl.CreateContext(properties, 1, &physical.handle, nullptr, nullptr, &result), cl.ReleaseContext};
+    check(result, "open " + physical.name);
+    for (uint32_t i = 0; i < physical.queues + physical.copy_queues; ++i) queues.push_back({*this, make_queue()});
+    host_queue = make_queue();
+}
+
+Device::~Device() {
+    for (const Queue& queue : queues) cl.Finish(queue.handle.get());
+}
+
+Handle<cl_command_queue> Device::make_queue() const {
+    cl_int result = CL_SUCCESS;
+    Handle<cl_command_queue> made{cl.CreateCommandQueue(context.get(), physical.handle, 0, &result), cl.ReleaseCommandQueue};
+    check(result, "open " + physical.name);
+    return made;
+}
+
+Block Api::allocate(Device& device, uint64_t bytes, gpu::Placement placement) {
+    const std::string attempted = "allocate " + std::to_string(bytes) + " bytes on " + device.physical.name;
+    const bool pinned = placement == gpu::Placement::pinned;
+    const cl_mem_flags flags = CL_MEM_READ_WRITE | (pinned || device.can.unified ? CL_MEM_ALLOC_HOST_PTR : 0);
+    cl_int result = CL_SUCCESS;
+    Block block;
+    block.size = bytes;
+    block.memory = {device.cl.CreateBuffer(device.context.get(), flags, bytes, nullptr, &result),
+                    device.cl.ReleaseMemObject};
     check(result, attempted);
-    queue = {cl.CreateCommandQueue(context.get(), physical.handle, 0, &result), cl.ReleaseCommandQueue};
-    check(result, attempted);
-    memory = std::make_unique<Memory>(physical, cl, context.get(), queue.get());
-}
-
-Device::~Device() { cl.Finish(queue.get()); }
-
-Abilities Device::abilities() const {
-    Abilities can = can_;
-    if (refused_) can.matrix_tiles = false;
-    return can;
-}
-
-bool Device::does_without(uint32_t kernel, const sdk::Failure& why) {
-    if (kernel != gpu::kKernel_conv_matrix_f16 || why.code() == BP_DEVICE_LOST) return false;
-    if (!refused_.exchange(true))
-        host.warn("opencl: " + physical.name + " does convolutions without its matrix units: " + why.what());
-    return true;
-}
-
-void Device::check(cl_int result, const std::string& attempted) {
-    if (means_lost(result)) lost_ = true;
-    opencl::check(result, attempted);
-}
-
-void Device::check_work(cl_int result, const std::string& attempted) {
-    check(result == CL_OUT_OF_RESOURCES ? CL_DEVICE_NOT_AVAILABLE : result, attempted);
-}
-
-void Device::check_lost() const {
-    if (lost_)
-        throw sdk::Failure(BP_DEVICE_LOST,
-                           physical.name + " was lost by its driver in an earlier call; close the device and open it again",
-                           CL_DEVICE_NOT_AVAILABLE);
-}
-
-void Device::upload(const Buffer& to, uint64_t offset, const std::byte* from, uint64_t bytes) {
-    if (bytes == 0) return;
-    check_work(
-        cl.EnqueueWriteBuffer(queue.get(), to.memory(), CL_TRUE, to.offset + offset, bytes, from, 0, nullptr, nullptr),
-        "copy to " + physical.name);
-    give_to_host(to);
-}
-
-void Device::download(const Buffer& from, uint64_t offset, std::byte* to, uint64_t bytes) {
-    if (bytes == 0) return;
-    take_from_host(from);
-    check_work(
-        cl.EnqueueReadBuffer(queue.get(), from.memory(), CL_TRUE, from.offset + offset, bytes, to, 0, nullptr, nullptr),
-        "copy from " + physical.name);
-}
-
-void Device::copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset, uint64_t bytes) {
-    if (bytes == 0) return;
-    const std::string attempted = "copy on " + physical.name;
-    const uint64_t first = from.offset + from_offset;
-    const uint64_t into = to.offset + to_offset;
-    take_from_host(from);
-    const auto move = [&](cl_mem a, uint64_t at_a, cl_mem b, uint64_t at_b) {
-        check(cl.EnqueueCopyBuffer(queue.get(), a, b, at_a, at_b, bytes, 0, nullptr, nullptr), attempted);
-    };
-    if (from.block == to.block && first < into + bytes && into < first + bytes) {
-        // OpenCL copies nothing onto itself: by way of memory between.
-        const Buffer between = memory->create(bytes);
-        move(from.memory(), first, between.memory(), between.offset);
-        move(between.memory(), between.offset, to.memory(), into);
-        check_work(cl.Finish(queue.get()), attempted);
-        memory->close(between);
-    } else {
-        move(from.memory(), first, to.memory(), into);
-        check_work(cl.Finish(queue.get()), attempted);
+    cl_mem memory = block.memory.get();
+    if (pinned) {
+        block.mapped = static_cast<std::byte*>(device.cl.EnqueueMapBuffer(
+            device.host_queue.get(), memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, nullptr, nullptr, &result));
+        check(result, attempted);
+        return block;
     }
-    give_to_host(to);
+    // Drivers allocate at first use; what does not fit must be known now.
+    check(device.cl.EnqueueMigrateMemObjects(device.host_queue.get(), 1, &memory, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0,
+                                             nullptr, nullptr),
+          attempted);
+    check(device.cl.Finish(device.host_queue.get()), attempted);
+    return block;
 }
 
-void* Device::map(const Buffer& buffer, uint64_t offset, uint64_t bytes) {
-    if (!can().unified || buffer.memory() == nullptr) return nullptr;
+Block Api::import(Device& device, void* memory, uint64_t bytes) {
     cl_int result = CL_SUCCESS;
-    void* at = cl.EnqueueMapBuffer(queue.get(), buffer.memory(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, buffer.offset + offset,
-                                   bytes, 0, nullptr, nullptr, &result);
-    check(result, "map memory of " + physical.name);
-    const std::lock_guard lock(map_mutex_);
-    mapped_.emplace(buffer.id, std::pair(buffer.memory(), at));
-    return at;
+    Block block;
+    block.size = bytes;
+    block.imported = true;
+    block.memory = {
+        device.cl.CreateBuffer(device.context.get(), CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes, memory, &result),
+        device.cl.ReleaseMemObject};
+    if (result != CL_SUCCESS)
+        throw sdk::Failure(BP_UNSUPPORTED, "buffer_import on " + device.physical.name + ": the driver answers " +
+                                               name_of(result) + "; copy it instead");
+    return block;
 }
 
-void Device::unmap(const Buffer& buffer) {
-    const std::lock_guard lock(map_mutex_);
-    const auto [first, last] = mapped_.equal_range(buffer.id);
-    if (first == last) return;
-    for (auto it = first; it != last; ++it)
-        cl.EnqueueUnmapMemObject(queue.get(), it->second.first, it->second.second, 0, nullptr, nullptr);
-    mapped_.erase(first, last);
-    check_work(cl.Finish(queue.get()), "unmap memory of " + physical.name);
-}
-
-void Device::sync(const Buffer& buffer, cl_map_flags flags) {
-    if (buffer.block == nullptr || !buffer.block->imported) return;
-    const std::string attempted = "share memory with " + physical.name;
+std::byte* Api::map(Device& device, const Range& range) {
+    if (range.block->mapped != nullptr) return range.block->mapped + range.offset;
     cl_int result = CL_SUCCESS;
-    void* at = cl.EnqueueMapBuffer(queue.get(), buffer.memory(), CL_TRUE, flags, 0, buffer.block->size, 0, nullptr, nullptr,
-                                   &result);
-    check(result, attempted);
-    check(cl.EnqueueUnmapMemObject(queue.get(), buffer.memory(), at, 0, nullptr, nullptr), attempted);
-    check_work(cl.Finish(queue.get()), attempted);
+    void* at =
+        device.cl.EnqueueMapBuffer(device.host_queue.get(), range.block->memory.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
+                                   range.offset, range.bytes, 0, nullptr, nullptr, &result);
+    check(result, "map memory of " + device.physical.name);
+    return static_cast<std::byte*>(at);
 }
 
-void Device::take_from_host(const Buffer& buffer) { sync(buffer, CL_MAP_WRITE_INVALIDATE_REGION); }
-
-void Device::give_to_host(const Buffer& buffer) { sync(buffer, CL_MAP_READ); }
+void Api::unmap(Device& device, const Range& range, void* at) {
+    if (range.block->mapped != nullptr) return;
+    const std::string attempted = "unmap memory of " + device.physical.name;
+    check(device.cl.EnqueueUnmapMemObject(device.host_queue.get(), range.block->memory.get(), at, 0, nullptr, nullptr),
+          attempted);
+    check_work(device.cl.Finish(device.host_queue.get()), attempted);
+}
 
 }  // namespace backplane::opencl

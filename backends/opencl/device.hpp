@@ -1,97 +1,129 @@
-// An open device: queue, memory, kernels, copies.
+// OpenCL as an Api of gpu::Device (common/gpu/api.hpp says what each function promises).
 #pragma once
 
-#include <atomic>
-#include <map>
+#include <deque>
 #include <mutex>
 #include <vector>
 
-#include "common/gpu/compile.hpp"
-#include "common/gpu/kernel_table.hpp"
-#include "common/host.hpp"
+#include "instance.hpp"
+#include "kernels_embedded.h"
 #include "machine_code.hpp"
-#include "memory.hpp"
 
 namespace backplane::opencl {
 
-class Device {
-public:
-    Device(const backend::Host& host, const Instance& instance, const PhysicalDevice& physical);
+struct Block {
+    Handle<cl_mem> memory;
+    uint64_t size = 0;
+    std::byte* mapped = nullptr;  // of pinned memory, for life
+    bool imported = false;        // memory of the host's own: drivers that keep a copy want to be told of every use
+};
+
+struct Kernel {
+    Handle<cl_program> program;
+    gpu::Origin origin = gpu::Origin::source;
+    uint32_t id = 0;
+    std::string options;  // it was built with
+    bool kept = false;    // the host's cache has what is to be had
+};
+
+// Kernels whose arguments are set once.
+struct Device;
+struct Recording {
+    struct Step {
+        Handle<cl_kernel> kernel;  // null: a copy
+        size_t global[3] = {1, 1, 1}, local[3] = {1, 1, 1};
+        gpu::Range<Block> from, to;
+        std::vector<uint32_t> words;
+        std::vector<cl_uint> empty;  // arguments for values of no bytes
+    };
+    Device* device = nullptr;
+    std::vector<Step> steps;
+    std::vector<Handle<cl_mem>> parameters;  // what kernels read as constants: at most 64 KiB each, which every device takes
+    std::vector<Block*> imported;            // that kernels touch
+};
+
+struct Queue {
+    Device& device;
+    Handle<cl_command_queue> handle;  // in order
+};
+
+// Values that are not known to be reached, with the event of each.
+struct Timeline {
+    Device& device;
+    std::mutex mutex;
+    std::deque<std::pair<uint64_t, std::shared_ptr<Handle<cl_event>>>> events;
+    uint64_t reached = 0;
+};
+
+struct Device {
+    Device(const Instance& instance, const PhysicalDevice& physical, const Abilities& can);
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
     ~Device();
 
-    const backend::Host& host;
-    const Instance& instance;
     const PhysicalDevice& physical;
+    const Abilities can;
     const Functions& cl;
     Handle<cl_context> context;
-    Handle<cl_command_queue> queue;  // in order
-    std::unique_ptr<Memory> memory;
+    std::deque<Queue> queues;
+    Handle<cl_command_queue> host_queue;  // on which memory is mapped: it waits for nobody's work
+    std::mutex code_mutex;
+    std::shared_ptr<const MachineCode> machine_code;
 
-    [[nodiscard]] const Abilities& can() const { return can_; }
-    // The same, less what does_without() has found out. [any]
-    [[nodiscard]] Abilities abilities() const;
-    // A kernel could not be built. True: abilities() says now what makes plans without it, and the log why. [any]
-    bool does_without(uint32_t kernel, const sdk::Failure& why);
+    [[nodiscard]] Handle<cl_command_queue> make_queue() const;
+};
 
-    // As opencl::check, and remembers a lost device.
-    void check(cl_int result, const std::string& attempted);
-    // The same for the end of work: running out of resources there is a kernel that failed.
-    void check_work(cl_int result, const std::string& attempted);
-    // Throws Failure(BP_DEVICE_LOST) when it is.
-    void check_lost() const;
+// As check, for the end of work: running out of resources there is a kernel that failed.
+void check_work(cl_int result, const std::string& attempted);
 
-    // The program of a kernel with these constants; built, or got from the host's kernel cache, when first asked for. [any]
-    cl_program program(uint32_t kernel, const std::vector<uint32_t>& constants);
-    // A kernel object of its own: arguments are part of it. [any]
-    Handle<cl_kernel> make_kernel(uint32_t kernel, const std::vector<uint32_t>& constants);
-    // Hands programs whose binaries grow when they run to the host's kernel cache. Called after a run. [any]
-    void remember_programs();
-    // Nothing is left to build for now: gives back what building took. [any]
-    void end_builds();
-    // How many programs came from the kernel cache since the device was opened.
-    [[nodiscard]] uint32_t cache_hits() const { return cache_hits_; }
+struct Api {
+    using Instance = opencl::Instance;
+    using Physical = PhysicalDevice;
+    using Device = opencl::Device;
+    using Queue = opencl::Queue;
+    using Block = opencl::Block;
+    using Kernel = opencl::Kernel;
+    using Recording = opencl::Recording;
+    using Timeline = opencl::Timeline;
+    using Range = gpu::Range<Block>;
+    using Waits = std::span<const gpu::Until<Timeline>>;
 
-    // Bytes between host and device; return when done. [any]
-    void upload(const Buffer& to, uint64_t offset, const std::byte* from, uint64_t bytes);
-    void download(const Buffer& from, uint64_t offset, std::byte* to, uint64_t bytes);
-    void copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset, uint64_t bytes);
-    // Where the host sees these bytes until unmap; null: it does not. [any]
-    void* map(const Buffer& buffer, uint64_t offset, uint64_t bytes);
-    void unmap(const Buffer& buffer);
+    static constexpr const char* kName = "OpenCL";
+    static constexpr const char* kBackend = "opencl";
+    static constexpr auto kKernelOptions = {"gpu", "patches", "matrix", "no-matrices"};
+    static constexpr double kSegmentWorkOfSoftware = 5e9;
+    static const gpu::KernelSource* kernels() { return kKernels; }
 
-    // The host wrote into imported memory, or is about to read it: what drivers that keep a copy want to be told.
-    void take_from_host(const Buffer& buffer);
-    void give_to_host(const Buffer& buffer);
+    static void choose(Abilities& can, const std::string& kernels);
+    static std::unique_ptr<Device> open(const Instance& instance, const Physical& physical, const Abilities& can) {
+        return std::make_unique<Device>(instance, physical, can);
+    }
+    static Queue& queue(Device& device, uint32_t index) { return device.queues[index]; }
 
-private:
-    // A kernel with its constants, on the way to a program.
-    struct Build {
-        uint32_t kernel;
-        std::string options;
-        std::string key;  // in the host's cache; empty: there is none
-    };
-    Handle<cl_program> build(const Build& what);
-    Handle<cl_program> load(const Build& what);
-    Handle<cl_program> from_binary(const Build& what, const unsigned char* bytes, size_t size);
-    Handle<cl_program> compile(const Build& what);
-    void remember(const std::string& key, cl_program program);
-    // Keeps the machine code of a program whose binary is PTX. False: there is none to be had.
-    bool remember_machine_code(const Build& what, cl_program program);
-    std::shared_ptr<const MachineCode> machine_code();
-    [[nodiscard]] std::vector<unsigned char> binary_of(cl_program program) const;
-    [[nodiscard]] std::string build_log(cl_program program) const;
-    void sync(const Buffer& buffer, cl_map_flags flags);
+    static Block allocate(Device& device, uint64_t bytes, gpu::Placement placement);
+    static Block import(Device& device, void* memory, uint64_t bytes);
+    static std::byte* map(Device& device, const Range& range);
+    static void unmap(Device& device, const Range& range, void* at);
 
-    Abilities can_;
-    std::mutex unsaved_mutex_, map_mutex_, code_mutex_;
-    std::shared_ptr<const MachineCode> machine_code_;
-    gpu::KernelTable<Handle<cl_program>> programs_;
-    std::multimap<uint64_t, std::pair<cl_mem, void*>> mapped_;  // by the buffer's id
-    std::vector<std::pair<std::string, cl_program>> unsaved_;   // key in the host's cache; the program is in programs_
-    std::atomic<uint32_t> cache_hits_ = 0;
-    std::atomic<bool> lost_ = false, refused_ = false;
+    static Kernel build(Device& device, uint32_t kernel, std::span<const uint32_t> constants,
+                        std::span<const std::byte> binary);
+    static std::vector<std::byte> binary(Device& device, Kernel& kernel, bool ran);
+    static void built(Device& device);
+
+    static Recording begin(Device& device, uint32_t dispatches);
+    static void dispatch(Recording& recording, const Kernel& kernel, std::span<const Range> operands,
+                         std::span<const uint32_t> words, const Range& parameters, const gpu::Extent& extent);
+    static void move(Recording& recording, const Range& from, const Range& to);
+    static void barrier(Recording&) {}  // queues are in order
+    static void end(Recording& recording);
+
+    static std::unique_ptr<Timeline> timeline(Device& device, Queue&) {
+        return std::unique_ptr<Timeline>(new Timeline{device, {}, {}, 0});
+    }
+    static void submit(Queue& queue, const Recording& recording, Waits waits, Timeline& timeline, uint64_t value);
+    static void copy(Queue& queue, const Range& from, const Range& to, Waits waits, Timeline& timeline, uint64_t value);
+    static uint64_t reached(Timeline& timeline);
+    static bool wait(Timeline& timeline, uint64_t value, uint64_t nanoseconds);
 };
 
 }  // namespace backplane::opencl

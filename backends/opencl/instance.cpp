@@ -93,7 +93,7 @@ void Instance::list(cl_platform_id platform) {
     }
 }
 
-uint64_t Instance::memory_free(const PhysicalDevice& device) const {
+uint64_t Instance::free_bytes(const PhysicalDevice& device) const {
     constexpr cl_device_info kAmdFreeMemory = 0x4039;  // in KiB: the total, and the largest block
     size_t free[2] = {};
     if (!device.says_free ||

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "api.hpp"
-#include "common/gpu/abilities.hpp"
+#include "common/gpu/api.hpp"
 #include "common/hash.hpp"
 
 namespace backplane::opencl {
@@ -14,26 +14,12 @@ namespace backplane::opencl {
 using backend::hash_of;
 using gpu::Abilities;
 
-struct PhysicalDevice {
+struct PhysicalDevice : gpu::Facts {
     cl_platform_id platform = nullptr;
     cl_device_id handle = nullptr;
-    Abilities can;
-    uint32_t kind = BP_KIND_UNKNOWN;
-    uint32_t vendor = 0, units = 0;
-    uint64_t id = 0;
-    uint64_t memory = 0;
-    std::string name, driver, features, warning;
-    std::string build_options;  // beyond the definitions of a kernel
-    uint8_t uuid[16] = {};
-    uint8_t luid[8] = {};
-    bool uuid_known = false, luid_known = false, pci_known = false;
     bool says_free = false;  // cl_amd_device_attribute_query
     bool nvidia = false;     // cl_nv_device_attribute_query: binaries are PTX
     bool assembly = false;   // the same, of compute capability 8.0 or more: its compiler takes PTX in the text
-    uint32_t pci[4] = {};
-    uint64_t fingerprint[2] = {};
-
-    [[nodiscard]] uint64_t memory_total() const { return memory; }
 };
 
 class Instance {
@@ -48,7 +34,7 @@ public:
     [[nodiscard]] const std::string& why() const { return why_; }
     [[nodiscard]] const Functions& functions() const { return loader_.functions(); }
     // Bytes that can still be allocated; 0: the driver does not say.
-    [[nodiscard]] uint64_t memory_free(const PhysicalDevice& device) const;
+    [[nodiscard]] uint64_t free_bytes(const PhysicalDevice& device) const;
 
 private:
     void list(cl_platform_id platform);

@@ -1,50 +1,12 @@
-// What this backend is to the ABI line (common/gpu/module_table.hpp).
-#include <algorithm>
-
+// OpenCL as a module: all of it is in common/gpu.
 #include "common/gpu/module_table.hpp"
-#include "extensions.hpp"
-#include "program.hpp"
+#include "device.hpp"
 
 namespace backplane::opencl {
 
 namespace {
 
-struct Backend {
-    using Instance = opencl::Instance;
-    using Device = opencl::Device;
-    using Program = opencl::Program;
-    using Buffer = opencl::Buffer;
-    static constexpr const char* kName = "OpenCL";
-
-    static bp_device_info info_of(const Instance& instance, const PhysicalDevice& d) {
-        bp_device_info info{};
-        info.kind = d.kind;
-        info.id = d.id;
-        info.name = d.name.c_str();
-        info.driver = d.driver.c_str();
-        info.identity_known = (d.uuid_known ? uint32_t{BP_ID_UUID} : 0U) | (d.pci_known ? uint32_t{BP_ID_PCI} : 0U) |
-                              (d.luid_known ? uint32_t{BP_ID_LUID} : 0U);
-        info.vendor = d.vendor;
-        std::copy_n(d.uuid, 16, info.uuid);
-        std::copy_n(d.luid, 8, info.luid);
-        info.pci_domain = d.pci[0], info.pci_bus = d.pci[1], info.pci_device = d.pci[2], info.pci_function = d.pci[3];
-        info.fingerprint[0] = d.fingerprint[0], info.fingerprint[1] = d.fingerprint[1];
-        info.capabilities = d.can.unified ? uint32_t{BP_CAN_IMPORT_HOST} | BP_CAN_MAP : 0U;
-        info.memory_total = d.memory;
-        info.memory_free = instance.memory_free(d);
-        info.memory_source = d.says_free ? "cl_amd_device_attribute_query" : "CL_DEVICE_GLOBAL_MEM_SIZE";
-        info.max_buffer = d.can.most_allocation;
-        info.dtypes =
-            1U << BP_F32 | 1U << BP_F16 | 1U << BP_BF16 | 1U << BP_I32 | 1U << BP_I64 | 1U << BP_Q8_0 | 1U << BP_Q4_0;
-        info.units = d.units;
-        info.features = d.features.c_str();
-        info.warning = d.warning.empty() ? nullptr : d.warning.c_str();
-        return info;
-    }
-    static const void* extension(const char* id) { return find_extension(id); }
-};
-
-constinit const bp_module_api kTable = gpu::ModuleTable<Backend>::make();
+constinit const bp_module_api kTable = gpu::ModuleTable<Api>::make();
 
 }  // namespace
 }  // namespace backplane::opencl

@@ -1,151 +1,247 @@
-#include "recording.hpp"
-
+// Recording work, and its order on queues.
 #include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "common/gpu/compile.hpp"
+#include "device.hpp"
 
 namespace backplane::opencl {
 
 namespace {
 
-constexpr size_t kChunkDispatches = 65536 / (gpu::kParameterWords * sizeof(uint32_t));
+constexpr size_t kChunkSteps = 65536 / (gpu::kParameterWords * sizeof(uint32_t));
+constexpr size_t kMostEvents = 256;  // drivers become slow when there are thousands
 
-// Operations after which the host looks at the cancel flag, and a slow device is not taken for a hung one.
-constexpr double kSegmentWork = 2e11;
-constexpr double kSegmentWorkOfSoftware = 5e9;
+void start(const Device& device, cl_command_queue queue, const Recording::Step& step) {
+    if (step.kernel) {
+        check(device.cl.EnqueueNDRangeKernel(queue, step.kernel.get(), 3, nullptr, step.global, step.local, 0, nullptr,
+                                             nullptr),
+              "start work on " + device.physical.name);
+        return;
+    }
+    check(device.cl.EnqueueCopyBuffer(queue, step.from.block->memory.get(), step.to.block->memory.get(), step.from.offset,
+                                      step.to.offset, step.to.bytes, 0, nullptr, nullptr),
+          "start a copy on " + device.physical.name);
+}
+
+// The host wrote into memory of its own, or is about to read it: a driver that keeps a copy is told in the order of the queue.
+void share(const Queue& queue, const Block& block, cl_map_flags how) {
+    if (!block.imported) return;
+    const Device& device = queue.device;
+    const std::string attempted = "share memory with " + device.physical.name;
+    cl_int result = CL_SUCCESS;
+    void* at = device.cl.EnqueueMapBuffer(queue.handle.get(), block.memory.get(), CL_FALSE, how, 0, block.size, 0, nullptr,
+                                          nullptr, &result);
+    check(result, attempted);
+    check(device.cl.EnqueueUnmapMemObject(queue.handle.get(), block.memory.get(), at, 0, nullptr, nullptr), attempted);
+}
+void take_from_host(const Queue& queue, const Block& block) { share(queue, block, CL_MAP_WRITE_INVALIDATE_REGION); }
+void give_to_host(const Queue& queue, const Block& block) { share(queue, block, CL_MAP_READ); }
+
+using Event = std::shared_ptr<Handle<cl_event>>;
+
+// What is done is let go. The timeline is locked.
+void let_go(Timeline& timeline) {
+    while (!timeline.events.empty()) {
+        cl_int status = CL_QUEUED;
+        const std::string attempted = "run work on " + timeline.device.physical.name;
+        check_work(timeline.device.cl.GetEventInfo(timeline.events.front().second->get(), CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                                   sizeof status, &status, nullptr),
+                   attempted);
+        if (status > CL_COMPLETE) return;
+        // A command that ended with an error is a kernel that failed: what it wrote is nothing to go on with.
+        if (status < CL_COMPLETE)
+            throw sdk::Failure(BP_DEVICE_LOST, attempted + ": " + name_of(status) + "; close the device and open it again",
+                               status);
+        timeline.reached = timeline.events.front().first;
+        timeline.events.pop_front();
+    }
+}
+
+// The event of the first value from here on that is not reached; null: all are.
+Event event_of(Timeline& timeline, uint64_t value) {
+    const std::lock_guard lock(timeline.mutex);
+    if (value <= timeline.reached) return nullptr;
+    const auto found =
+        std::find_if(timeline.events.begin(), timeline.events.end(), [&](const auto& e) { return e.first >= value; });
+    return found != timeline.events.end() ? found->second : nullptr;
+}
+
+void wait_first(const Queue& queue, Api::Waits waits) {
+    std::vector<Event> held;
+    std::vector<cl_event> events;
+    for (const auto& wait : waits)
+        if (Event event = event_of(*wait.timeline, wait.value); event != nullptr) {
+            events.push_back(event->get());
+            held.push_back(std::move(event));
+        }
+    if (events.empty()) return;
+    check(queue.device.cl.EnqueueBarrierWithWaitList(queue.handle.get(), static_cast<cl_uint>(events.size()), events.data(),
+                                                     nullptr),
+          "start work on " + queue.device.physical.name);
+}
+
+void signal(const Queue& queue, Timeline& timeline, uint64_t value) {
+    const Functions& cl = queue.device.cl;
+    const std::string attempted = "start work on " + queue.device.physical.name;
+    cl_event event = nullptr;
+    check(cl.EnqueueMarkerWithWaitList(queue.handle.get(), 0, nullptr, &event), attempted);
+    auto held = std::make_shared<Handle<cl_event>>(event, cl.ReleaseEvent);
+    check(cl.Flush(queue.handle.get()), attempted);
+    Event oldest;
+    {
+        const std::lock_guard lock(timeline.mutex);
+        let_go(timeline);
+        timeline.events.emplace_back(value, std::move(held));
+        if (timeline.events.size() > kMostEvents) oldest = timeline.events.front().second;
+    }
+    if (oldest == nullptr) return;
+    const cl_event first = oldest->get();
+    check_work(cl.WaitForEvents(1, &first), attempted);
+}
 
 }  // namespace
 
-Parameters::Parameters(Device& device, const Plan& plan) {
-    const size_t count = plan.dispatches.size();
-    for (size_t first = 0; first < count; first += kChunkDispatches) {
-        const size_t here = std::min(kChunkDispatches, count - first);
+Recording Api::begin(Device& device, uint32_t dispatches) {
+    Recording recording;
+    recording.device = &device;
+    recording.steps.reserve(dispatches);
+    return recording;
+}
+
+void Api::dispatch(Recording& recording, const Kernel& kernel, std::span<const Range> operands,
+                   std::span<const uint32_t> words, const Range&, const gpu::Extent& extent) {
+    const Device& device = *recording.device;
+    const char* name = kKernels[kernel.id].name;
+    Recording::Step step;
+    cl_int result = CL_SUCCESS;
+    step.kernel = {device.cl.CreateKernel(kernel.program.get(), kKernels[kernel.id].entry, &result),
+                   device.cl.ReleaseKernel};
+    check(result, std::string("make kernel ") + name + " on " + device.physical.name);
+    for (size_t i = 0; i < 3; ++i) step.global[i] = extent.groups[i];
+    step.global[0] *= extent.local;
+    step.local[0] = extent.local;
+    cl_uint argument = 2;  // 0 and 1: the parameters, in end()
+    const auto set = [&](size_t size, const void* value) {
+        check(device.cl.SetKernelArg(step.kernel.get(), argument++, size, value),
+              std::string("set up ") + name + " on " + device.physical.name);
+    };
+    for (const Range& range : operands) {
+        const cl_ulong first = range.offset / range.element;
+        if (range.block == nullptr) {
+            step.empty.push_back(argument++);
+        } else {
+            const cl_mem memory = range.block->memory.get();
+            set(sizeof memory, &memory);
+            if (range.block->imported) recording.imported.push_back(range.block);
+        }
+        set(sizeof first, &first);
+    }
+    step.words.assign(words.begin(), words.end());
+    recording.steps.push_back(std::move(step));
+}
+
+void Api::move(Recording& recording, const Range& from, const Range& to) {
+    Recording::Step step;
+    step.from = from;
+    step.to = to;
+    recording.steps.push_back(std::move(step));
+    for (Block* block : {from.block, to.block})
+        if (block->imported) recording.imported.push_back(block);
+}
+
+void Api::end(Recording& recording) {
+    const Device& device = *recording.device;
+    const std::string attempted = "allocate parameters on " + device.physical.name;
+    for (size_t first = 0; first < recording.steps.size(); first += kChunkSteps) {
+        const size_t here = std::min(kChunkSteps, recording.steps.size() - first);
         std::vector<uint32_t> words(here * gpu::kParameterWords);
         for (size_t i = 0; i < here; ++i)
-            std::copy(plan.dispatches[first + i].parameters.begin(), plan.dispatches[first + i].parameters.end(),
+            std::copy(recording.steps[first + i].words.begin(), recording.steps[first + i].words.end(),
                       words.begin() + static_cast<std::ptrdiff_t>(i * gpu::kParameterWords));
         cl_int result = CL_SUCCESS;
-        chunks_.emplace_back(device.cl.CreateBuffer(device.context.get(), CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
-                                                    words.size() * sizeof(uint32_t), words.data(), &result),
-                             device.cl.ReleaseMemObject);
-        device.check(result, "allocate parameters on " + device.physical.name);
-    }
-}
-
-uint64_t Parameters::bytes_of(const Plan& plan) { return plan.dispatches.size() * gpu::kParameterWords * sizeof(uint32_t); }
-
-cl_mem Parameters::memory_of(size_t dispatch) const { return chunks_[dispatch / kChunkDispatches].get(); }
-
-cl_uint Parameters::first_of(size_t dispatch) {
-    return static_cast<cl_uint>(dispatch % kChunkDispatches * gpu::kParameterWords);
-}
-
-Recording::Recording(Device& device, const Plan& plan, const Parameters& parameters, std::vector<Place> places)
-    : device_(device), places_(std::move(places)), written_(places_.size()) {
-    record(plan, parameters);
-}
-
-Recording::Range Recording::range_of(const Plan& plan, const Operand& operand) const {
-    const gpu::Value& value = plan[operand.value];
-    const Place& place = places_[value.base];
-    if (value.bytes == 0 || place.buffer.block == nullptr) return {};
-    const uint64_t first = place.buffer.offset + place.offset + value.offset;
-    const sdk::DTypeInfo type = sdk::dtype_info(value.dtype);
-    const uint64_t element = type.block == 1 ? std::max(type.bytes, operand.element) : 2;
-    if (first % element != 0)
-        throw sdk::Failure(BP_INVALID, "run: tensor " + std::to_string(value.tensor) +
-                                           " is bound at an offset that is no multiple of its elements' " +
-                                           std::to_string(element) + " bytes");
-    return {place.buffer.memory(), first, value.bytes};
-}
-
-Recording::Step Recording::make_step(const Plan& plan, const Parameters& parameters, size_t index) {
-    const Dispatch& d = plan.dispatches[index];
-    Step step;
-    if (d.kernel == gpu::kNoKernel) {
-        step.from = range_of(plan, d.operands[0]);
-        step.to = range_of(plan, d.operands[1]);
-        return step;
-    }
-    step.kernel = device_.make_kernel(d.kernel, d.constants);
-    for (size_t i = 0; i < 3; ++i) step.global[i] = d.groups[i];
-    step.global[0] *= d.constants[0];
-    step.local[0] = d.constants[0];
-    const std::string attempted = "set up " + d.label + " on " + device_.physical.name;
-    cl_uint argument = 0;
-    const auto set = [&](size_t size, const void* value) {
-        device_.check(device_.cl.SetKernelArg(step.kernel.get(), argument, size, value), attempted);
-        ++argument;
-    };
-    const cl_mem words = parameters.memory_of(index);
-    const cl_uint first_word = Parameters::first_of(index);
-    set(sizeof(cl_mem), &words);
-    set(sizeof(cl_uint), &first_word);
-    for (const Operand& operand : d.operands) {
-        const Range range = range_of(plan, operand);
-        const cl_mem memory = range.memory != nullptr ? range.memory : words;  // stands for values of no bytes
-        const cl_ulong first = range.first / operand.element;
-        set(sizeof(cl_mem), &memory);
-        set(sizeof(cl_ulong), &first);
-    }
-    return step;
-}
-
-void Recording::record(const Plan& plan, const Parameters& parameters) {
-    const double most = device_.can().software ? kSegmentWorkOfSoftware : kSegmentWork;
-    double work = 0;
-    for (size_t i = 0; i < plan.dispatches.size(); ++i) {
-        const Dispatch& d = plan.dispatches[i];
-        if (work + d.work > most && !steps_.empty()) {
-            steps_.back().ends_segment = true;
-            work = 0;
+        recording.parameters.emplace_back(
+            device.cl.CreateBuffer(device.context.get(), CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+                                   words.size() * sizeof(uint32_t), words.data(), &result),
+            device.cl.ReleaseMemObject);
+        check(result, attempted);
+        const cl_mem memory = recording.parameters.back().get();
+        for (size_t i = 0; i < here; ++i) {
+            const Recording::Step& step = recording.steps[first + i];
+            const auto word = static_cast<cl_uint>(i * gpu::kParameterWords);
+            if (!step.kernel) continue;
+            std::vector<cl_uint> memories = step.empty;
+            memories.push_back(0);
+            for (const cl_uint argument : memories)
+                check(device.cl.SetKernelArg(step.kernel.get(), argument, sizeof memory, &memory), attempted);
+            check(device.cl.SetKernelArg(step.kernel.get(), 1, sizeof word, &word), attempted);
         }
-        work += d.work;
-        steps_.push_back(make_step(plan, parameters, i));
-        for (const Operand& operand : d.operands)
-            if (operand.written) written_[plan[operand.value].base] = true;
     }
-    if (!steps_.empty()) steps_.back().ends_segment = true;
+    std::sort(recording.imported.begin(), recording.imported.end());
+    recording.imported.erase(std::unique(recording.imported.begin(), recording.imported.end()), recording.imported.end());
 }
 
-void Recording::start(const Step& step) {
-    const std::string& name = device_.physical.name;
-    cl_command_queue queue = device_.queue.get();
-    if (step.kernel) {
-        device_.check(device_.cl.EnqueueNDRangeKernel(queue, step.kernel.get(), 3, nullptr, step.global, step.local, 0,
-                                                      nullptr, nullptr),
-                      "start work on " + name);
-    } else if (step.from.memory != nullptr) {
-        device_.check(device_.cl.EnqueueCopyBuffer(queue, step.from.memory, step.to.memory, step.from.first, step.to.first,
-                                                   step.to.bytes, 0, nullptr, nullptr),
-                      "start a copy on " + name);
-    }
+void Api::submit(Queue& queue, const Recording& recording, Waits waits, Timeline& timeline, uint64_t value) {
+    wait_first(queue, waits);
+    for (const Block* block : recording.imported) take_from_host(queue, *block);
+    for (const Recording::Step& step : recording.steps) start(queue.device, queue.handle.get(), step);
+    for (const Block* block : recording.imported) give_to_host(queue, *block);
+    signal(queue, timeline, value);
 }
 
-void Recording::run(const volatile uint32_t* cancel) {
-    const std::string attempted = "run a program on " + device_.physical.name;
-    for (const Place& place : places_) device_.take_from_host(place.buffer);
-    // At most two segments are under way, so that a raised flag is obeyed soon and the device never waits for the host.
-    std::vector<Handle<cl_event>> ends;
-    size_t waited = 0;
-    bool stopped = false;
-    for (size_t i = 0; i < steps_.size() && !stopped; ++i) {
-        start(steps_[i]);
-        if (!steps_[i].ends_segment || i + 1 == steps_.size()) continue;
-        cl_event end = nullptr;
-        device_.check(device_.cl.EnqueueMarkerWithWaitList(device_.queue.get(), 0, nullptr, &end), attempted);
-        ends.emplace_back(end, device_.cl.ReleaseEvent);
-        device_.check(device_.cl.Flush(device_.queue.get()), attempted);
-        if (ends.size() > waited + 1) {
-            const cl_event before = ends[waited].get();
-            device_.check_work(device_.cl.WaitForEvents(1, &before), attempted);
-            ends[waited++].reset();
-        }
-        stopped = gpu::raised(cancel);
+void Api::copy(Queue& queue, const Range& from, const Range& to, Waits waits, Timeline& timeline, uint64_t value) {
+    const Functions& cl = queue.device.cl;
+    const cl_command_queue handle = queue.handle.get();
+    const std::string attempted = "copy on " + queue.device.physical.name;
+    const cl_mem into = to.block->memory.get();
+    wait_first(queue, waits);
+    if (from.block != nullptr) take_from_host(queue, *from.block);
+    if (to.block->imported) take_from_host(queue, *to.block);
+    if (from.block == nullptr) {
+        const uint8_t zero = 0;
+        check(cl.EnqueueFillBuffer(handle, into, &zero, 1, to.offset, to.bytes, 0, nullptr, nullptr), attempted);
+    } else if (from.block->mapped != nullptr && to.block->mapped == nullptr) {
+        check(cl.EnqueueWriteBuffer(handle, into, CL_FALSE, to.offset, to.bytes, from.block->mapped + from.offset, 0,
+                                    nullptr, nullptr),
+              attempted);
+    } else if (to.block->mapped != nullptr) {
+        check(cl.EnqueueReadBuffer(handle, from.block->memory.get(), CL_FALSE, from.offset, to.bytes,
+                                   to.block->mapped + to.offset, 0, nullptr, nullptr),
+              attempted);
+    } else {
+        check(cl.EnqueueCopyBuffer(handle, from.block->memory.get(), into, from.offset, to.offset, to.bytes, 0, nullptr,
+                                   nullptr),
+              attempted);
     }
-    device_.check_work(device_.cl.Finish(device_.queue.get()), attempted);
-    if (stopped) throw sdk::Failure(BP_CANCELLED, "run was cancelled");
-    device_.remember_programs();
-    for (size_t i = 0; i < places_.size(); ++i)
-        if (written_[i]) device_.give_to_host(places_[i].buffer);
+    give_to_host(queue, *to.block);
+    signal(queue, timeline, value);
+}
+
+uint64_t Api::reached(Timeline& timeline) {
+    const std::lock_guard lock(timeline.mutex);
+    let_go(timeline);
+    return timeline.reached;
+}
+
+bool Api::wait(Timeline& timeline, uint64_t value, uint64_t nanoseconds) {
+    using Clock = std::chrono::steady_clock;
+    const Event event = event_of(timeline, value);
+    if (event == nullptr) return true;
+    const std::string attempted = "run work on " + timeline.device.physical.name;
+    if (nanoseconds == gpu::kForEver) {
+        const cl_event waited = event->get();
+        check_work(timeline.device.cl.WaitForEvents(1, &waited), attempted);
+        return true;
+    }
+    // OpenCL waits for ever or not at all: it is asked now and again, the less often the longer it takes.
+    const auto start = Clock::now();
+    for (auto pause = std::chrono::microseconds(5);; pause = std::min(pause * 2, std::chrono::microseconds(500))) {
+        if (reached(timeline) >= value) return true;
+        if (Clock::now() - start >= std::chrono::nanoseconds(nanoseconds)) return false;
+        std::this_thread::sleep_for(pause);
+    }
 }
 
 }  // namespace backplane::opencl

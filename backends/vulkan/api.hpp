@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "backplane/sdk.hpp"
 
@@ -28,6 +29,9 @@ namespace backplane::vulkan {
     X(DestroyDevice)               \
     X(GetDeviceQueue)              \
     X(QueueSubmit)                 \
+    X(CmdFillBuffer)               \
+    X(CreateSemaphore)             \
+    X(DestroySemaphore)            \
     X(DeviceWaitIdle)              \
     X(AllocateMemory)              \
     X(FreeMemory)                  \
@@ -53,7 +57,6 @@ namespace backplane::vulkan {
     X(UpdateDescriptorSets)        \
     X(CreateCommandPool)           \
     X(DestroyCommandPool)          \
-    X(ResetCommandPool)            \
     X(AllocateCommandBuffers)      \
     X(BeginCommandBuffer)          \
     X(EndCommandBuffer)            \
@@ -62,11 +65,7 @@ namespace backplane::vulkan {
     X(CmdPushConstants)            \
     X(CmdDispatch)                 \
     X(CmdPipelineBarrier)          \
-    X(CmdCopyBuffer)               \
-    X(CreateFence)                 \
-    X(DestroyFence)                \
-    X(WaitForFences)               \
-    X(ResetFences)
+    X(CmdCopyBuffer)
 
 struct InstanceFunctions {
 #define BP_VK_MEMBER(name) PFN_vk##name name = nullptr;
@@ -77,8 +76,43 @@ struct InstanceFunctions {
 struct DeviceFunctions {
     BP_VK_DEVICE(BP_VK_MEMBER)
 #undef BP_VK_MEMBER
+    PFN_vkGetSemaphoreCounterValue GetSemaphoreCounterValue = nullptr;  // of Vulkan 1.2, or an extension
+    PFN_vkWaitSemaphores WaitSemaphores = nullptr;
     PFN_vkGetMemoryHostPointerPropertiesEXT GetMemoryHostPointerPropertiesEXT =
         nullptr;  // null: no VK_EXT_external_memory_host
+};
+
+// An object of a device that is ours to destroy.
+template <typename T>
+class Owned {
+public:
+    using Destroy = void(VKAPI_PTR*)(VkDevice, T, const VkAllocationCallbacks*);
+
+    Owned() = default;
+    Owned(VkDevice device, T object, Destroy destroy) : device_(device), object_(object), destroy_(destroy) {}
+    Owned(Owned&& other) noexcept
+        : device_(other.device_), object_(std::exchange(other.object_, T{})), destroy_(other.destroy_) {}
+    Owned& operator=(Owned&& other) noexcept {
+        if (this != &other) {
+            reset();
+            device_ = other.device_;
+            object_ = std::exchange(other.object_, T{});
+            destroy_ = other.destroy_;
+        }
+        return *this;
+    }
+    ~Owned() { reset(); }
+
+    [[nodiscard]] T get() const { return object_; }
+    void reset() noexcept {
+        if (object_ != T{}) destroy_(device_, object_, nullptr);
+        object_ = T{};
+    }
+
+private:
+    VkDevice device_ = VK_NULL_HANDLE;
+    T object_{};
+    Destroy destroy_ = nullptr;
 };
 
 // "VK_ERROR_DEVICE_LOST", or the number.

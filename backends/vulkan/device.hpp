@@ -1,98 +1,141 @@
-// An open device: queue, memory, kernels, copies.
+// Vulkan as an Api of gpu::Device (common/gpu/api.hpp says what each function promises).
 #pragma once
 
-#include <atomic>
-#include <functional>
+#include <deque>
 #include <mutex>
 #include <vector>
 
-#include "common/gpu/compile.hpp"
-#include "common/gpu/kernel_table.hpp"
-#include "common/host.hpp"
-#include "memory.hpp"
+#include "instance.hpp"
 #include "shaders_generated.h"
 
 namespace backplane::vulkan {
 
-using gpu::kMostOperands;  // bindings 1 to 7; 0 has the parameters
-using gpu::kParameterWords;
+struct Device;
 
-class Device {
-public:
-    Device(const backend::Host& host, const Instance& instance, const PhysicalDevice& physical);
-    Device(const Device&) = delete;
-    Device& operator=(const Device&) = delete;
-    ~Device();
+// Memory with one VkBuffer over all of it.
+struct Block {
+    Owned<VkDeviceMemory> memory;
+    Owned<VkBuffer> buffer;
+    std::byte* mapped = nullptr;  // null: not visible to the host
+};
 
-    const backend::Host& host;
-    const Instance& instance;
-    const PhysicalDevice& physical;
+struct Kernel {
+    Owned<VkPipeline> pipeline;
+    Owned<VkPipelineCache> cache;  // of this pipeline alone, until its bytes were asked for
+    gpu::Origin origin = gpu::Origin::source;
+    uint64_t loaded = 0;  // hash of the bytes that the cache began with
+};
+
+struct Recording {
+    Device* device = nullptr;
+    Owned<VkCommandPool> pool;
+    Owned<VkDescriptorPool> sets;
+    VkCommandBuffer commands = VK_NULL_HANDLE;
+};
+
+struct Timeline {
+    const Device& device;
+    Owned<VkSemaphore> semaphore;
+};
+
+struct Queue {
+    Device& device;
+    VkQueue handle = VK_NULL_HANDLE;
+    Owned<VkCommandPool> pool;
+    std::deque<std::pair<uint64_t, VkCommandBuffer>> copies;  // used until that value
+};
+
+// The last to go of a device, after all that was made on it.
+struct Root {
+    Root() = default;
+    Root(const Root&) = delete;
+    Root& operator=(const Root&) = delete;
+    ~Root() {
+        if (handle != VK_NULL_HANDLE) vk.DestroyDevice(handle, nullptr);
+    }
     DeviceFunctions vk;
     VkDevice handle = VK_NULL_HANDLE;
-    std::unique_ptr<Memory> memory;
-    VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
-    VkPipelineLayout pipeline_layout = VK_NULL_HANDLE;
+};
 
-    [[nodiscard]] const Abilities& can() const { return can_; }
+struct Device : Root {
+    Device(const Instance& instance, const PhysicalDevice& physical, const Abilities& can);
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+    ~Device() { vk.DeviceWaitIdle(handle); }
 
-    // As vulkan::check, and remembers a lost device.
-    void check(VkResult result, const std::string& attempted);
-    // Throws Failure(BP_DEVICE_LOST) when it is.
-    void check_lost() const;
+    const Instance& instance;
+    const PhysicalDevice& physical;
+    const Abilities can;
+    Owned<VkDescriptorSetLayout> set_layout;
+    Owned<VkPipelineLayout> pipeline_layout;
+    std::deque<Queue> queues;
+    Block zeros;  // a few, visible to the host
+    std::mutex modules_mutex;
+    std::vector<Owned<VkShaderModule>> modules;  // by kernel
 
-    // The kernel with these specialisation constants; made when first asked for. [any]
-    VkPipeline pipeline(uint32_t kernel, const std::vector<uint32_t>& constants);
-    // Hands what was compiled since the last call to the host's kernel cache. [any]
-    void remember_kernels();
-    // How many pipelines came from the kernel cache since the device was opened; 0 where the driver does not say.
-    [[nodiscard]] uint32_t cache_hits() const { return cache_hits_; }
-
-    // Hands commands to the queue. [any]
-    void submit(VkCommandBuffer commands, VkFence fence);
-    void wait(VkFence fence, const std::string& attempted);
-
-    // Bytes between host and device; return when done. [any]
-    void upload(const Buffer& to, uint64_t offset, const std::byte* from, uint64_t bytes);
-    void download(const Buffer& from, uint64_t offset, std::byte* to, uint64_t bytes);
-    void copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset, uint64_t bytes);
-    // Where the host sees these bytes; null: it does not. They stay mapped. [any]
-    static void* map(const Buffer& buffer, uint64_t offset, uint64_t) {
-        return buffer.mapped() != nullptr ? buffer.mapped() + offset : nullptr;
+    // An object that function(handle, &info, nullptr, &object) makes; `destroy` gives it back.
+    template <typename T, typename Function, typename Info>
+    Owned<T> make(Function function, const Info& info, typename Owned<T>::Destroy destroy,
+                  const std::string& attempted) const {
+        T object{};
+        check(function(handle, &info, nullptr, &object), attempted);
+        return {handle, object, destroy};
     }
-    static void unmap(const Buffer&) {}
 
 private:
-    Abilities can_;  // of `physical`, or less
-    struct Lane {    // for one thread at a time: the host fills some while the device reads others
-        VkCommandPool pool = VK_NULL_HANDLE;
-        VkCommandBuffer commands = VK_NULL_HANDLE;
-        VkFence fence = VK_NULL_HANDLE;
-        Buffer up, down;
-    };
-    static constexpr uint32_t kLanes = 4;
-    void create_device();
+    void create();
     void create_layouts();
-    void create_lanes();
-    void open_kernel_cache();
-    void destroy() noexcept;
-    // The device's part of a copy, by the commands of a lane; returns when it is done.
-    void move(Lane& lane, const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset, uint64_t bytes);
-    // body(lane, first byte, how many) for the pieces of a copy, by as many threads as there are lanes.
-    void in_pieces(uint64_t bytes, const std::function<void(Lane&, uint64_t, uint64_t)>& body);
-    VkShaderModule module_of(uint32_t kernel);
-    VkPipeline make_pipeline(uint32_t kernel, const std::vector<uint32_t>& constants);
+    void create_queues();
+};
 
-    VkQueue queue_ = VK_NULL_HANDLE;
-    VkPipelineCache kernel_cache_ = VK_NULL_HANDLE;
-    Lane lanes_[kLanes];
-    std::mutex queue_mutex_, copy_mutex_, module_mutex_, save_mutex_;
-    gpu::KernelTable<VkPipeline> pipelines_;
-    std::vector<VkShaderModule> modules_;
-    std::string cache_key_;
-    std::atomic<bool> unsaved_ = false;
-    uint64_t saved_hash_ = 0;
-    std::atomic<uint32_t> cache_hits_ = 0;
-    std::atomic<bool> lost_ = false;
+struct Api {
+    using Instance = vulkan::Instance;
+    using Physical = PhysicalDevice;
+    using Device = vulkan::Device;
+    using Queue = vulkan::Queue;
+    using Block = vulkan::Block;
+    using Kernel = vulkan::Kernel;
+    using Recording = vulkan::Recording;
+    using Timeline = vulkan::Timeline;
+    using Range = gpu::Range<Block>;
+    using Waits = std::span<const gpu::Until<Timeline>>;
+
+    static constexpr const char* kName = "Vulkan";
+    static constexpr const char* kBackend = "vulkan";
+    static constexpr auto kKernelOptions = {"gpu", "patches", "matrix", "tiles", "no-matrices"};
+    static constexpr double kSegmentWorkOfSoftware = 5e8;
+    static const gpu::KernelSource* kernels() { return kShaders; }
+
+    static void choose(Abilities& can, const std::string& kernels);
+    static std::unique_ptr<Device> open(const Instance& instance, const Physical& physical, const Abilities& can) {
+        return std::make_unique<Device>(instance, physical, can);
+    }
+    static Queue& queue(Device& device, uint32_t index) { return device.queues[index]; }
+
+    static Block allocate(Device& device, uint64_t bytes, gpu::Placement placement);
+    static Block import(Device& device, void* memory, uint64_t bytes);
+    static std::byte* map(Device&, const Range& range) {
+        return range.block->mapped != nullptr ? range.block->mapped + range.offset : nullptr;
+    }
+    static void unmap(Device&, const Range&, void*) {}  // memory stays mapped
+
+    static Kernel build(Device& device, uint32_t kernel, std::span<const uint32_t> constants,
+                        std::span<const std::byte> binary);
+    static std::vector<std::byte> binary(Device& device, Kernel& kernel, bool ran);
+    static void built(Device&) {}
+
+    static Recording begin(Device& device, uint32_t dispatches);
+    static void dispatch(Recording& recording, const Kernel& kernel, std::span<const Range> operands,
+                         std::span<const uint32_t> words, const Range& parameters, const gpu::Extent& extent);
+    static void move(Recording& recording, const Range& from, const Range& to);
+    static void barrier(Recording& recording);
+    static void end(Recording& recording);
+
+    static std::unique_ptr<Timeline> timeline(Device& device, Queue& queue);
+    static void submit(Queue& queue, const Recording& recording, Waits waits, Timeline& timeline, uint64_t value);
+    static void copy(Queue& queue, const Range& from, const Range& to, Waits waits, Timeline& timeline, uint64_t value);
+    static uint64_t reached(Timeline& timeline);
+    static bool wait(Timeline& timeline, uint64_t value, uint64_t nanoseconds);
 };
 
 }  // namespace backplane::vulkan

@@ -53,6 +53,22 @@ bool is_ampere_or_later(const VkPhysicalDeviceProperties& device) {
     return device.vendorID == kNvidia && (device.deviceID >= 0x2200 || (device.deviceID & 0xff80) == 0x2080);
 }
 
+// One family for work, and, for copies beside it, one that does nothing else. False: none for work.
+bool choose_queues(const std::vector<VkQueueFamilyProperties>& families, PhysicalDevice& device) {
+    constexpr VkQueueFlags beside = VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT | VK_QUEUE_PROTECTED_BIT;
+    const auto computes = std::find_if(families.begin(), families.end(),
+                                       [](const auto& f) { return (f.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0; });
+    if (computes == families.end()) return false;
+    device.queue_family = static_cast<uint32_t>(computes - families.begin());
+    const auto copies = std::find_if(families.begin(), families.end(), [](const auto& f) {
+        return (f.queueFlags & VK_QUEUE_TRANSFER_BIT) != 0 && (f.queueFlags & ~beside) == 0;
+    });
+    if (copies == families.end()) return true;
+    device.copy_family = static_cast<uint32_t>(copies - families.begin());
+    device.copy_queues = std::min(2U, copies->queueCount);
+    return true;
+}
+
 // Two devices of the same make and without a known place are told apart by their order.
 void make_ids_unique(std::vector<PhysicalDevice>& devices) {
     for (size_t i = 0; i < devices.size(); ++i)
@@ -61,14 +77,6 @@ void make_ids_unique(std::vector<PhysicalDevice>& devices) {
 }
 
 }  // namespace
-
-uint64_t PhysicalDevice::memory_total() const {
-    uint64_t total = 0;
-    for (uint32_t i = 0; i < memory.memoryHeapCount; ++i)
-        if ((memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0)
-            total = std::max<uint64_t>(total, memory.memoryHeaps[i].size);
-    return total;
-}
 
 Instance::Instance() {
     // Drivers that are started by two threads at once have been seen to crash (PoCL 3.1).
@@ -135,7 +143,8 @@ void Instance::list() {
     make_ids_unique(devices_);
     why_ = !devices_.empty()
                ? broken_drivers()
-               : std::to_string(count) + " found, but none has Vulkan 1.1 and a queue for compute; update the driver";
+               : std::to_string(count) +
+                     " found, but none has Vulkan 1.1, timeline semaphores and a queue for compute; update the driver";
 }
 
 bool Instance::describe(PhysicalDevice& device) const {
@@ -146,26 +155,28 @@ bool Instance::describe(PhysicalDevice& device) const {
     vk_.GetPhysicalDeviceQueueFamilyProperties(device.handle, &count, nullptr);
     std::vector<VkQueueFamilyProperties> families(count);
     vk_.GetPhysicalDeviceQueueFamilyProperties(device.handle, &count, families.data());
-    const auto computes = std::find_if(families.begin(), families.end(),
-                                       [](const auto& f) { return (f.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0; });
-    if (computes == families.end()) return false;
-    device.queue_family = static_cast<uint32_t>(computes - families.begin());
+    if (!choose_queues(families, device)) return false;
     vk_.GetPhysicalDeviceMemoryProperties(device.handle, &device.memory);
     device.kind = kind_of(p.deviceType);
     device.name = p.deviceName;
-    describe_features(device);
+    device.vendor = p.vendorID < 0x10000 ? p.vendorID : 0;
+    for (uint32_t i = 0; i < device.memory.memoryHeapCount; ++i)
+        if ((device.memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0)
+            device.memory_total = std::max<uint64_t>(device.memory_total, device.memory.memoryHeaps[i].size);
+    if (!describe_features(device)) return false;
+    device.memory_source = device.can.budget ? "VK_EXT_memory_budget" : "heaps of the Vulkan driver";
     device.id = hash_of(device.pci, sizeof device.pci, hash_of(device.uuid, sizeof device.uuid)) | 1;
     uint64_t code = hash_of(p.pipelineCacheUUID, sizeof p.pipelineCacheUUID);
     code = hash_of(&p.driverVersion, sizeof p.driverVersion, code);
     // Mesa's cache UUID is the same for all its builds.
     device.fingerprint[0] = hash_of(device.driver.data(), device.driver.size(), code);
     uint64_t kernels = hash_of(device.name.data(), device.name.size());
-    for (uint32_t i = 0; i < gpu::kKernelCount; ++i) kernels = hash_of(kShaders[i].words, kShaders[i].bytes, kernels);
+    for (uint32_t i = 0; i < gpu::kKernelCount; ++i) kernels = hash_of(kShaders[i].code, kShaders[i].bytes, kernels);
     device.fingerprint[1] = kernels;
     return true;
 }
 
-void Instance::describe_features(PhysicalDevice& device) const {
+bool Instance::describe_features(PhysicalDevice& device) const {
     uint32_t count = 0;
     std::vector<VkExtensionProperties> extensions;
     if (vk_.EnumerateDeviceExtensionProperties(device.handle, nullptr, &count, nullptr) == VK_SUCCESS) {
@@ -179,11 +190,14 @@ void Instance::describe_features(PhysicalDevice& device) const {
 
     VkPhysicalDevice16BitStorageFeatures halves{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
     VkPhysicalDevice8BitStorageFeatures eights{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES};
+    VkPhysicalDeviceTimelineSemaphoreFeatures timelines{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
     VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
-    features.pNext = &halves;
+    features.pNext = &timelines;
+    timelines.pNext = &halves;
     VkPhysicalDeviceCooperativeMatrixFeaturesNV matrices{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
     VkPhysicalDeviceVulkanMemoryModelFeatures model{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
     VkPhysicalDeviceShaderFloat16Int8Features arithmetic{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES};
+    if (!v12 && !has(extensions, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME)) return false;
     const bool matrices_named = v12 && has(extensions, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
     if (bytes) halves.pNext = &eights;
     if (matrices_named) {
@@ -192,6 +206,7 @@ void Instance::describe_features(PhysicalDevice& device) const {
         model.pNext = &arithmetic;
     }
     vk_.GetPhysicalDeviceFeatures2(device.handle, &features);
+    if (timelines.timelineSemaphore != VK_TRUE) return false;
 
     VkPhysicalDeviceIDProperties ids{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
     VkPhysicalDeviceMaintenance3Properties sizes{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
@@ -244,6 +259,7 @@ void Instance::describe_features(PhysicalDevice& device) const {
     can.slow_copies = device.kind == BP_KIND_DISCRETE && can.storage_alignment % 8 == 0;
 
     std::copy_n(ids.deviceUUID, 16, device.uuid);
+    device.uuid_known = true;
     device.luid_known = ids.deviceLUIDValid == VK_TRUE;
     if (device.luid_known) std::copy_n(ids.deviceLUID, 8, device.luid);
     if (device.pci_known) {
@@ -258,9 +274,10 @@ void Instance::describe_features(PhysicalDevice& device) const {
           std::pair(can.matrices, " cooperative-matrix"), std::pair(can.import, " external-memory-host"),
           std::pair(can.budget, " memory-budget")})
         if (there) device.features += name;
+    return true;
 }
 
-uint64_t Instance::memory_free(const PhysicalDevice& device) const {
+uint64_t Instance::free_bytes(const PhysicalDevice& device) const {
     if (!device.can.budget) return 0;
     VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
     VkPhysicalDeviceMemoryProperties2 memory{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "api.hpp"
-#include "common/gpu/abilities.hpp"
+#include "common/gpu/api.hpp"
 #include "common/hash.hpp"
 
 namespace backplane::vulkan {
@@ -14,23 +14,12 @@ namespace backplane::vulkan {
 using backend::hash_of;
 using gpu::Abilities;
 
-struct PhysicalDevice {
+struct PhysicalDevice : gpu::Facts {
     VkPhysicalDevice handle = VK_NULL_HANDLE;
     VkPhysicalDeviceProperties properties{};
     VkPhysicalDeviceMemoryProperties memory{};
-    Abilities can;
-    uint32_t kind = BP_KIND_UNKNOWN;
-    uint32_t queue_family = 0;
-    uint64_t id = 0;
-    std::string name, driver, features, warning;
-    uint8_t uuid[16] = {};
-    uint8_t luid[8] = {};
-    bool luid_known = false, pci_known = false;
+    uint32_t queue_family = 0, copy_family = 0;
     bool says_hits = false;  // VK_EXT_pipeline_creation_feedback
-    uint32_t pci[4] = {};
-    uint64_t fingerprint[2] = {};
-
-    [[nodiscard]] uint64_t memory_total() const;
 };
 
 class Instance {
@@ -46,13 +35,14 @@ public:
     [[nodiscard]] const std::string& why() const { return why_; }
     [[nodiscard]] const InstanceFunctions& functions() const { return vk_; }
     // Bytes that can still be allocated of the device's own memory, by the driver's budget; 0: it does not say.
-    [[nodiscard]] uint64_t memory_free(const PhysicalDevice& device) const;
+    [[nodiscard]] uint64_t free_bytes(const PhysicalDevice& device) const;
 
 private:
     void create();
     void list();
     bool describe(PhysicalDevice& device) const;
-    void describe_features(PhysicalDevice& device) const;
+    // False: the device lacks what is needed.
+    bool describe_features(PhysicalDevice& device) const;
 
     Loader loader_;
     VkInstance instance_ = VK_NULL_HANDLE;

@@ -1,211 +1,223 @@
-#include "recording.hpp"
-
+// Recording commands, and their order on queues.
 #include <algorithm>
+
+#include "common/gpu/compile.hpp"
+#include "device.hpp"
 
 namespace backplane::vulkan {
 
 namespace {
 
-// Operations after which a new command buffer begins: a raised cancel flag is seen between two, and a slow device is not taken for a
-// hung one.
-constexpr double kSegmentWork = 2e11;
-constexpr double kSegmentWorkOfSoftware = 5e8;
+std::string recording_on(const Device& device) { return "record a program on " + device.physical.name; }
+
+// What comes after sees all that was written before: the next on this queue, another queue that waits, the host.
+void separate(const Device& device, VkCommandBuffer commands) {
+    VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
+    barrier.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_HOST_READ_BIT;
+    device.vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                                 VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr,
+                                 0, nullptr);
+}
+
+void hand_over(Queue& queue, VkCommandBuffer commands, Api::Waits waits, Timeline& timeline, uint64_t value) {
+    std::vector<VkSemaphore> semaphores;
+    std::vector<uint64_t> values;
+    for (const auto& wait : waits) {
+        semaphores.push_back(wait.timeline->semaphore.get());
+        values.push_back(wait.value);
+    }
+    const std::vector<VkPipelineStageFlags> stages(waits.size(), VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
+    const VkSemaphore signalled = timeline.semaphore.get();
+    VkTimelineSemaphoreSubmitInfo order{VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
+    order.waitSemaphoreValueCount = static_cast<uint32_t>(values.size());
+    order.pWaitSemaphoreValues = values.data();
+    order.signalSemaphoreValueCount = 1;
+    order.pSignalSemaphoreValues = &value;
+    VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
+    info.pNext = &order;
+    info.waitSemaphoreCount = static_cast<uint32_t>(semaphores.size());
+    info.pWaitSemaphores = semaphores.data();
+    info.pWaitDstStageMask = stages.data();
+    info.commandBufferCount = 1;
+    info.pCommandBuffers = &commands;
+    info.signalSemaphoreCount = 1;
+    info.pSignalSemaphores = &signalled;
+    check(queue.device.vk.QueueSubmit(queue.handle, 1, &info, VK_NULL_HANDLE),
+          "start work on " + queue.device.physical.name);
+}
+
+VkCommandBuffer make_commands(const Device& device, VkCommandPool pool) {
+    VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
+    allocate.commandPool = pool;
+    allocate.commandBufferCount = 1;
+    VkCommandBuffer made = VK_NULL_HANDLE;
+    check(device.vk.AllocateCommandBuffers(device.handle, &allocate, &made), recording_on(device));
+    return made;
+}
+
+// Commands for one copy: those of an earlier one that has ended, or new ones.
+VkCommandBuffer commands_for_copy(Queue& queue, Timeline& timeline, uint64_t value) {
+    VkCommandBuffer commands = VK_NULL_HANDLE;
+    if (!queue.copies.empty() && queue.copies.front().first <= Api::reached(timeline)) {
+        commands = queue.copies.front().second;
+        queue.copies.pop_front();
+    } else {
+        commands = make_commands(queue.device, queue.pool.get());
+    }
+    queue.copies.emplace_back(value, commands);
+    VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+    check(queue.device.vk.BeginCommandBuffer(commands, &begin), recording_on(queue.device));
+    return commands;
+}
+
+void record_copy(const Device& device, VkCommandBuffer commands, const Block& from, uint64_t at, const Block& to,
+                 uint64_t into, uint64_t bytes) {
+    const VkBufferCopy region{at, into, bytes};
+    if (bytes != 0) device.vk.CmdCopyBuffer(commands, from.buffer.get(), to.buffer.get(), 1, &region);
+}
+
+// The device fills words; bytes before and behind them are copied.
+void record_zeros(const Device& device, VkCommandBuffer commands, const Api::Range& to) {
+    constexpr uint64_t kWord = 4;
+    const uint64_t end = to.offset + to.bytes;
+    const uint64_t first = std::min(end, (to.offset + kWord - 1) / kWord * kWord);
+    const uint64_t last = std::max(first, end / kWord * kWord);
+    if (last > first) device.vk.CmdFillBuffer(commands, to.block->buffer.get(), first, last - first, 0);
+    record_copy(device, commands, device.zeros, 0, *to.block, to.offset, first - to.offset);
+    record_copy(device, commands, device.zeros, 0, *to.block, last, end - last);
+}
 
 }  // namespace
 
-Recording::Recording(Device& device, const Script& script, std::vector<Place> places)
-    : device_(device), places_(std::move(places)), nothing_(script.parameters.block->buffer) {
-    try {
-        create_pools(script);
-        record(script);
-    } catch (...) {
-        destroy();
-        throw;
-    }
-}
-
-Recording::~Recording() { destroy(); }
-
-void Recording::destroy() noexcept {
-    for (VkFence fence : fences_) device_.vk.DestroyFence(device_.handle, fence, nullptr);
-    device_.vk.DestroyDescriptorPool(device_.handle, sets_, nullptr);
-    device_.vk.DestroyCommandPool(device_.handle, commands_, nullptr);
-}
-
-void Recording::create_pools(const Script& script) {
-    const std::string attempted = "record a program on " + device_.physical.name;
+Recording Api::begin(Device& device, uint32_t dispatches) {
+    const std::string attempted = recording_on(device);
+    Recording recording;
+    recording.device = &device;
     VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
-    pool.queueFamilyIndex = device_.physical.queue_family;
-    device_.check(device_.vk.CreateCommandPool(device_.handle, &pool, nullptr, &commands_), attempted);
-    const VkFenceCreateInfo fence{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    for (VkFence& f : fences_) device_.check(device_.vk.CreateFence(device_.handle, &fence, nullptr, &f), attempted);
-    const auto count = static_cast<uint32_t>(std::max<size_t>(1, script.plan.dispatches.size()));
-    const VkDescriptorPoolSize sizes[2] = {{VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, count},
-                                           {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, count * kMostOperands}};
-    VkDescriptorPoolCreateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
-    info.maxSets = count;
-    info.poolSizeCount = 2;
-    info.pPoolSizes = sizes;
-    device_.check(device_.vk.CreateDescriptorPool(device_.handle, &info, nullptr, &sets_), attempted);
-}
-
-Recording::Range Recording::range_of(const Plan& plan, const Operand& operand) const {
-    const gpu::Value& value = plan[operand.value];
-    if (value.bytes == 0) return {};
-    const Place& place = places_[value.base];
-    const uint64_t first = place.buffer.offset + place.offset + value.offset;
-    return {place.buffer.block->buffer, first, first + value.bytes, operand.written};
-}
-
-Recording::Bound Recording::bound_of(const Plan& plan, const Operand& operand) const {
-    const Range range = range_of(plan, operand);
-    if (range.buffer == VK_NULL_HANDLE) return {nothing_, 0, 16, 0};
-    const uint64_t before = range.first % device_.can().storage_alignment;
-    if (before % operand.element != 0)
-        throw sdk::Failure(BP_INVALID, "run: tensor " + std::to_string(plan[operand.value].tensor) +
-                                           " is bound at an offset that is no multiple of its elements' " +
-                                           std::to_string(operand.element) + " bytes");
-    return {range.buffer, range.first - before, range.end - range.first + before,
-            static_cast<uint32_t>(before / operand.element)};
-}
-
-void Recording::write_set(const Script& script, size_t index, VkDescriptorSet set, std::vector<uint32_t>& bases) const {
-    const Dispatch& dispatch = script.plan.dispatches[index];
-    std::vector<VkDescriptorBufferInfo> buffers = {{script.parameters.block->buffer,
-                                                    script.parameters.offset + index * script.stride,
-                                                    kParameterWords * sizeof(uint32_t)}};
-    for (const Operand& operand : dispatch.operands) {
-        const Bound bound = bound_of(script.plan, operand);
-        buffers.push_back({bound.buffer, bound.offset, bound.range});
-        bases.push_back(bound.base);
+    pool.queueFamilyIndex = device.physical.queue_family;
+    recording.pool = device.make<VkCommandPool>(device.vk.CreateCommandPool, pool, device.vk.DestroyCommandPool, attempted);
+    if (dispatches != 0) {
+        const VkDescriptorPoolSize sizes[2] = {{VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, dispatches},
+                                               {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, dispatches * gpu::kMostOperands}};
+        VkDescriptorPoolCreateInfo sets{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
+        sets.maxSets = dispatches;
+        sets.poolSizeCount = 2;
+        sets.pPoolSizes = sizes;
+        recording.sets =
+            device.make<VkDescriptorPool>(device.vk.CreateDescriptorPool, sets, device.vk.DestroyDescriptorPool, attempted);
     }
-    std::vector<VkWriteDescriptorSet> writes;
-    for (uint32_t i = 0; i < buffers.size(); ++i) {
-        VkWriteDescriptorSet write{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
-        write.dstSet = set;
-        write.dstBinding = i;
-        write.descriptorCount = 1;
-        write.descriptorType = i == 0 ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-        write.pBufferInfo = &buffers[i];
-        writes.push_back(write);
-    }
-    device_.vk.UpdateDescriptorSets(device_.handle, static_cast<uint32_t>(writes.size()), writes.data(), 0, nullptr);
+    recording.commands = make_commands(device, recording.pool.get());
+    VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    begin.flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT;
+    check(device.vk.BeginCommandBuffer(recording.commands, &begin), attempted);
+    return recording;
 }
 
-void Recording::begin_segment() {
-    VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
-    allocate.commandPool = commands_;
-    allocate.commandBufferCount = 1;
-    VkCommandBuffer made = VK_NULL_HANDLE;
-    const std::string attempted = "record a program on " + device_.physical.name;
-    device_.check(device_.vk.AllocateCommandBuffers(device_.handle, &allocate, &made), attempted);
-    segments_.push_back(made);
-    const VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    device_.check(device_.vk.BeginCommandBuffer(made, &begin), attempted);
-    work_ = 0;
-}
-
-void Recording::end_segment() {
-    // What comes after sees all that was written: the next segment, and the host.
-    VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
-    barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-    barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
-                            VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-    constexpr VkPipelineStageFlags device = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-    device_.vk.CmdPipelineBarrier(segments_.back(), device, device | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr,
-                                  0, nullptr);
-    pending_.clear();
-    device_.check(device_.vk.EndCommandBuffer(segments_.back()), "record a program on " + device_.physical.name);
-}
-
-// A barrier where what follows touches what was written since the last one, or writes what was read.
-void Recording::order(const std::vector<Range>& ranges) {
-    const auto clash = [](const Range& a, const Range& b) {
-        return a.buffer == b.buffer && (a.written || b.written) && a.first < b.end && b.first < a.end;
-    };
-    const bool needed = std::any_of(ranges.begin(), ranges.end(), [&](const Range& mine) {
-        return std::any_of(pending_.begin(), pending_.end(), [&](const Range& other) { return clash(mine, other); });
-    });
-    if (needed) {
-        VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
-        barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-        barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
-                                VK_ACCESS_TRANSFER_WRITE_BIT;
-        constexpr VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-        device_.vk.CmdPipelineBarrier(segments_.back(), stages, stages, 0, 1, &barrier, 0, nullptr, 0, nullptr);
-        pending_.clear();
-    }
-    pending_.insert(pending_.end(), ranges.begin(), ranges.end());
-}
-
-void Recording::record_copy(const Plan& plan, const Dispatch& dispatch) {
-    const Range from = range_of(plan, dispatch.operands[0]);
-    const Range to = range_of(plan, dispatch.operands[1]);
-    if (from.buffer == VK_NULL_HANDLE) return;
-    const VkBufferCopy region{from.first, to.first, to.end - to.first};
-    device_.vk.CmdCopyBuffer(segments_.back(), from.buffer, to.buffer, 1, &region);
-}
-
-void Recording::record(const Script& script) {
-    const std::vector<Dispatch>& dispatches = script.plan.dispatches;
-    if (dispatches.empty()) return;
-    std::vector<VkDescriptorSetLayout> layouts(dispatches.size(), device_.set_layout);
-    std::vector<VkDescriptorSet> sets(dispatches.size());
+void Api::dispatch(Recording& recording, const Kernel& kernel, std::span<const Range> operands, std::span<const uint32_t>,
+                   const Range& parameters, const gpu::Extent& extent) {
+    Device& device = *recording.device;
+    const VkDescriptorSetLayout layout = device.set_layout.get();
     VkDescriptorSetAllocateInfo allocate{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
-    allocate.descriptorPool = sets_;
-    allocate.descriptorSetCount = static_cast<uint32_t>(sets.size());
-    allocate.pSetLayouts = layouts.data();
-    device_.check(device_.vk.AllocateDescriptorSets(device_.handle, &allocate, sets.data()),
-                  "record a program on " + device_.physical.name);
-    const double most = device_.can().software ? kSegmentWorkOfSoftware : kSegmentWork;
-    begin_segment();
-    for (size_t i = 0; i < dispatches.size(); ++i) {
-        const Dispatch& d = dispatches[i];
-        if (work_ + d.work > most && work_ > 0) {
-            end_segment();
-            begin_segment();
-        }
-        work_ += d.work;
-        std::vector<Range> ranges;
-        for (const Operand& operand : d.operands)
-            if (const Range range = range_of(script.plan, operand); range.buffer != VK_NULL_HANDLE) ranges.push_back(range);
-        order(ranges);
-        if (d.kernel == gpu::kNoKernel) {
-            record_copy(script.plan, d);
+    allocate.descriptorPool = recording.sets.get();
+    allocate.descriptorSetCount = 1;
+    allocate.pSetLayouts = &layout;
+    VkDescriptorSet set = VK_NULL_HANDLE;
+    check(device.vk.AllocateDescriptorSets(device.handle, &allocate, &set), recording_on(device));
+    VkDescriptorBufferInfo buffers[gpu::kMostOperands + 1];
+    VkWriteDescriptorSet writes[gpu::kMostOperands + 1];
+    uint32_t bases[gpu::kMostOperands] = {};  // elements from the start of what is bound, which is aligned
+    buffers[0] = {parameters.block->buffer.get(), parameters.offset, parameters.bytes};
+    for (uint32_t i = 0; i < operands.size(); ++i) {
+        const Range& range = operands[i];
+        if (range.block == nullptr) {  // of no bytes: nothing of it is read
+            buffers[i + 1] = {buffers[0].buffer, 0, 16};
             continue;
         }
-        std::vector<uint32_t> bases;
-        write_set(script, i, sets[i], bases);
-        VkCommandBuffer commands = segments_.back();
-        device_.vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, script.pipelines[i]);
-        device_.vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, device_.pipeline_layout, 0, 1, &sets[i],
-                                         0, nullptr);
-        bases.resize(kMostOperands, 0);
-        device_.vk.CmdPushConstants(commands, device_.pipeline_layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                                    kMostOperands * sizeof(uint32_t), bases.data());
-        device_.vk.CmdDispatch(commands, d.groups[0], d.groups[1], d.groups[2]);
+        const uint64_t before = range.offset % device.can.storage_alignment;
+        bases[i] = static_cast<uint32_t>(before / range.element);
+        buffers[i + 1] = {range.block->buffer.get(), range.offset - before, range.bytes + before};
     }
-    end_segment();
+    const auto count = static_cast<uint32_t>(operands.size() + 1);
+    for (uint32_t i = 0; i < count; ++i) {
+        writes[i] = {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
+        writes[i].dstSet = set;
+        writes[i].dstBinding = i;
+        writes[i].descriptorCount = 1;
+        writes[i].descriptorType = i == 0 ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+        writes[i].pBufferInfo = &buffers[i];
+    }
+    device.vk.UpdateDescriptorSets(device.handle, count, writes, 0, nullptr);
+    device.vk.CmdBindPipeline(recording.commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.pipeline.get());
+    device.vk.CmdBindDescriptorSets(recording.commands, VK_PIPELINE_BIND_POINT_COMPUTE, device.pipeline_layout.get(), 0, 1,
+                                    &set, 0, nullptr);
+    device.vk.CmdPushConstants(recording.commands, device.pipeline_layout.get(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                               sizeof bases, bases);
+    device.vk.CmdDispatch(recording.commands, extent.groups[0], extent.groups[1], extent.groups[2]);
 }
 
-void Recording::run(const volatile uint32_t* cancel) {
-    const auto raised = [&] { return cancel != nullptr && *cancel != 0; };
-    const std::string attempted = "run a program on " + device_.physical.name;
-    // At most two segments are under way, so that a raised flag is obeyed soon and the device never waits for the host.
-    size_t started = 0;
-    size_t finished = 0;
-    bool stopped = false;
-    while (finished < segments_.size() && !(stopped && finished == started)) {
-        stopped = stopped || raised();
-        while (!stopped && started < segments_.size() && started < finished + 2) {
-            device_.submit(segments_[started], fences_[started % 2]);
-            ++started;
-        }
-        if (finished == started) break;
-        device_.wait(fences_[finished % 2], attempted);
-        ++finished;
+void Api::move(Recording& recording, const Range& from, const Range& to) {
+    record_copy(*recording.device, recording.commands, *from.block, from.offset, *to.block, to.offset, to.bytes);
+}
+
+void Api::barrier(Recording& recording) {
+    VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
+    barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+    barrier.dstAccessMask =
+        VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+    constexpr VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    recording.device->vk.CmdPipelineBarrier(recording.commands, stages, stages, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+}
+
+void Api::end(Recording& recording) {
+    separate(*recording.device, recording.commands);
+    check(recording.device->vk.EndCommandBuffer(recording.commands), recording_on(*recording.device));
+}
+
+std::unique_ptr<Timeline> Api::timeline(Device& device, Queue&) {
+    VkSemaphoreTypeCreateInfo type{VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO};
+    type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+    VkSemaphoreCreateInfo info{VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
+    info.pNext = &type;
+    return std::make_unique<Timeline>(
+        Timeline{device, device.make<VkSemaphore>(device.vk.CreateSemaphore, info, device.vk.DestroySemaphore,
+                                                  "open " + device.physical.name)});
+}
+
+void Api::submit(Queue& queue, const Recording& recording, Waits waits, Timeline& timeline, uint64_t value) {
+    hand_over(queue, recording.commands, waits, timeline, value);
+}
+
+void Api::copy(Queue& queue, const Range& from, const Range& to, Waits waits, Timeline& timeline, uint64_t value) {
+    VkCommandBuffer commands = commands_for_copy(queue, timeline, value);
+    if (from.block != nullptr) {
+        record_copy(queue.device, commands, *from.block, from.offset, *to.block, to.offset, to.bytes);
+    } else {
+        record_zeros(queue.device, commands, to);
     }
-    if (stopped && finished < segments_.size()) throw sdk::Failure(BP_CANCELLED, "run was cancelled");
+    separate(queue.device, commands);
+    check(queue.device.vk.EndCommandBuffer(commands), recording_on(queue.device));
+    hand_over(queue, commands, waits, timeline, value);
+}
+
+uint64_t Api::reached(Timeline& timeline) {
+    uint64_t value = 0;
+    check(timeline.device.vk.GetSemaphoreCounterValue(timeline.device.handle, timeline.semaphore.get(), &value),
+          "ask " + timeline.device.physical.name + " how far it is");
+    return value;
+}
+
+bool Api::wait(Timeline& timeline, uint64_t value, uint64_t nanoseconds) {
+    const VkSemaphore semaphore = timeline.semaphore.get();
+    VkSemaphoreWaitInfo info{VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO};
+    info.semaphoreCount = 1;
+    info.pSemaphores = &semaphore;
+    info.pValues = &value;
+    const VkResult result = timeline.device.vk.WaitSemaphores(timeline.device.handle, &info, nanoseconds);
+    if (result == VK_TIMEOUT) return false;
+    check(result, "wait for " + timeline.device.physical.name);
+    return true;
 }
 
 }  // namespace backplane::vulkan

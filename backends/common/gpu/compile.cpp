@@ -28,12 +28,26 @@ void lower_all(Plan& plan, const Abilities& can, const volatile uint32_t* cancel
 // Constants that dispatches read.
 void find_residents(Plan& plan) {
     std::vector<bool> resident(plan.values.size());
-    for (const Dispatch& d : plan.dispatches)
-        for (const Operand& operand : d.operands) {
-            const ValueId id = plan.storage_of(operand.value);
-            if (plan[id].role != BP_ROLE_CONSTANT || resident[id]) continue;
-            resident[id] = true;
-            plan.residents.push_back(id);
+    for (const auto* dispatches : {&plan.dispatches, &plan.once})
+        for (const Dispatch& d : *dispatches)
+            for (const Operand& operand : d.operands) {
+                const ValueId id = plan.storage_of(operand.value);
+                if (plan[id].role != BP_ROLE_CONSTANT || resident[id]) continue;
+                resident[id] = true;
+                plan.residents.push_back(id);
+            }
+}
+
+// Which dispatches touch each slot.
+void find_uses(Plan& plan) {
+    std::vector<Slot*> slots(plan.values.size());
+    for (Slot& slot : plan.slots) slots[slot.value] = &slot;
+    for (size_t i = 0; i < plan.dispatches.size(); ++i)
+        for (const Operand& operand : plan.dispatches[i].operands) {
+            Slot* slot = slots[plan.storage_of(operand.value)];
+            if (slot == nullptr) continue;
+            slot->last_use = static_cast<uint32_t>(i + 1);
+            if (slot->first_use == 0) slot->first_use = slot->last_use;
         }
 }
 
@@ -47,12 +61,19 @@ Plan make_plan(const bp_graph* graph, const bp_compile& how, const Abilities& ca
         if (verdict.reason != BP_WHY_NONE)
             throw sdk::Failure(BP_UNSUPPORTED, "compile: " + verdict.text + "; run this node elsewhere (see query)");
     }
-    for (const ValueId id : plan.bound()) plan.slots.push_back({id, plan[id].tensor, plan[id].bytes});
+    for (const ValueId id : plan.bound()) {
+        Slot slot;
+        slot.value = id;
+        slot.tensor = plan[id].tensor;
+        slot.bytes = slot.plain_bytes = plan[id].bytes;
+        plan.slots.push_back(std::move(slot));
+    }
     fit_types(plan);
     fuse(plan);
     share_storage(plan);
     lower_all(plan, can, how.cancel);
     find_residents(plan);
+    find_uses(plan);
     plan_memory(plan, can.storage_alignment);
     if (how.workspace_limit != 0 && plan.workspace_bytes > how.workspace_limit)
         throw sdk::Failure(BP_NO_DEVICE_MEMORY, "compile: the workspace needs " + std::to_string(plan.workspace_bytes) +
@@ -69,12 +90,16 @@ void answer_query(const bp_graph* graph, const bp_array* answers, const Abilitie
 std::vector<bp_slot> slots_of(const Plan& plan, uint64_t alignment) {
     std::vector<bp_slot> slots;
     for (const Slot& slot : plan.slots)
-        slots.push_back({BP_SIZE(bp_slot, last_use), slot.tensor, slot.bytes, alignment, 0, 0, 0});
+        slots.push_back(
+            {BP_SIZE(bp_slot, last_use), slot.tensor, slot.bytes, alignment, slot.layout, slot.first_use, slot.last_use});
     return slots;
 }
 
 std::string summary_of(const Plan& plan, const std::string& backend) {
     std::string text = backend + ", " + std::to_string(plan.dispatches.size()) + " dispatches\n";
+    for (const Slot& slot : plan.slots)
+        if (slot.layout != 0) text += "packed once: " + slot.pack.label + "\n";
+    for (const Dispatch& d : plan.once) text += "once: " + d.label + "\n";
     for (const Dispatch& d : plan.dispatches) text += d.label + "\n";
     return text;
 }

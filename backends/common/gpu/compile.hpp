@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/cancel.hpp"
 #include "common/gpu/abilities.hpp"
 #include "common/gpu/plan.hpp"
 #include "common/workspace.hpp"
@@ -27,13 +28,13 @@ Plan make_plan(const bp_graph* graph, const bp_compile& how, const Abilities& ca
 void answer_query(const bp_graph* graph, const bp_array* answers, const Abilities& can);
 
 std::vector<bp_slot> slots_of(const Plan& plan, uint64_t alignment);
-// "vulkan, 12 dispatches" and a line for each.
+// "vulkan, 12 dispatches", a line for each weight that is packed, and for each dispatch.
 std::string summary_of(const Plan& plan, const std::string& backend);
 
-inline bool raised(const volatile uint32_t* flag) { return flag != nullptr && *flag != 0; }
+using backend::raised;
 
-// Where something bound lies: Value::base counts these. `Buffer` has `size`, and `id`, which is never used again: buffers are told apart
-// by it, handles and addresses come back.
+// Where something bound lies: Value::base counts these. `Buffer` has `size`, pinned(), and `id`, which is never used again: buffers are told
+// apart by it, handles and addresses come back.
 template <typename Buffer>
 struct Place {
     Buffer buffer;
@@ -47,8 +48,6 @@ struct Place {
 template <typename Buffer>
 std::vector<Place<Buffer>> places_of(const Plan& plan, const bp_run& run) {
     const auto invalid = [](const std::string& why) { return sdk::Failure(BP_INVALID, "run: " + why); };
-    if (run.wait.count != 0 || run.signal.fence != nullptr)
-        throw invalid("this backend has no fences to wait for or to signal");
     if (run.bindings.count != 0 && run.bindings.first == nullptr) throw invalid("the bindings have no memory");
     std::vector<Place<Buffer>> places(kFirstSlot + plan.slots.size());
     if (plan.workspace_bytes > 0) {
@@ -69,6 +68,7 @@ std::vector<Place<Buffer>> places_of(const Plan& plan, const bp_run& run) {
         if (bound[index]) throw invalid(tensor + " is bound twice");
         const auto* buffer = reinterpret_cast<const Buffer*>(b.buffer);
         if (buffer == nullptr) throw invalid(tensor + " is bound to no buffer");
+        if (buffer->pinned()) throw invalid(tensor + " is bound to pinned host memory, which kernels do not see; copy it");
         if (b.offset > buffer->size || buffer->size - b.offset < std::max(slot->bytes, b.bytes) || b.bytes < slot->bytes)
             throw invalid(tensor + " needs " + std::to_string(slot->bytes) + " bytes, the binding has less");
         places[kFirstSlot + index] = {*buffer, b.offset};

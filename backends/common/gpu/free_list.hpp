@@ -9,7 +9,8 @@ namespace backplane::gpu {
 
 class FreeList {
 public:
-    explicit FreeList(uint64_t size = 0) {
+    FreeList() = default;
+    explicit FreeList(uint64_t size) {
         if (size != 0) free_[0] = size;
     }
 

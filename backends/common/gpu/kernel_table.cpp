@@ -17,12 +17,12 @@ constexpr size_t kMostBuilders = 8;
 
 }  // namespace
 
-void build_ahead(const Plan& plan, const backend::Host& host, const volatile uint32_t* cancel,
+void build_ahead(const std::vector<const Dispatch*>& dispatches, const backend::Host& host, const volatile uint32_t* cancel,
                  const std::function<void(const Dispatch&)>& build) {
     std::vector<const Dispatch*> jobs;
     std::set<std::pair<uint32_t, std::vector<uint32_t>>> seen;
-    for (const Dispatch& d : plan.dispatches)
-        if (d.kernel != kNoKernel && seen.emplace(d.kernel, d.constants).second) jobs.push_back(&d);
+    for (const Dispatch* d : dispatches)
+        if (d->kernel != kNoKernel && seen.emplace(d->kernel, d->constants).second) jobs.push_back(d);
     const size_t builders = std::min({jobs.size(), kMostBuilders, size_t{std::thread::hardware_concurrency()}});
     if (builders < 2) return;
     std::atomic<size_t> next{0};

@@ -49,9 +49,9 @@ private:
     std::map<std::vector<uint32_t>, Entry> entries_;  // never shrinks: entries stay in place
 };
 
-// build() of every kernel of the plan, several at a time: drivers take up to a second for one, on one core. What fails is left to whoever
-// asks for it next; nothing new is begun once `cancel` is raised.
-void build_ahead(const Plan& plan, const backend::Host& host, const volatile uint32_t* cancel,
+// build() of every kernel of these dispatches, several at a time: drivers take up to a second for one, on one core. What fails is left to
+// whoever asks for it next; nothing new is begun once `cancel` is raised.
+void build_ahead(const std::vector<const Dispatch*>& dispatches, const backend::Host& host, const volatile uint32_t* cancel,
                  const std::function<void(const Dispatch&)>& build);
 
 }  // namespace backplane::gpu

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/hash.hpp"
 #include "common/shape_rules.hpp"
 
 namespace backplane::gpu {
@@ -33,6 +34,16 @@ void Lowering::rows(std::string label, uint32_t kernel, uint64_t n, uint32_t loc
     d.work = static_cast<double>(n) * local * 8;
     spread(n, d.groups);
     add(std::move(d));
+}
+
+void Lowering::pack(ValueId weight, uint64_t bytes, Dispatch how) {
+    const auto slot = std::find_if(plan.slots.begin(), plan.slots.end(), [&](const Slot& s) { return s.value == weight; });
+    how.operands = {reads(weight), writes(weight, 16)};
+    std::vector<uint32_t> told = how.parameters;
+    told.push_back(how.kernel);
+    slot->layout = backend::hash_of(told.data(), told.size() * sizeof(uint32_t)) | 1;
+    slot->bytes = plan[weight].bytes = bytes;
+    slot->pack = std::move(how);
 }
 
 namespace {

@@ -34,6 +34,8 @@ public:
     void add_first(Dispatch dispatch) {
         plan.dispatches.insert(plan.dispatches.begin() + static_cast<std::ptrdiff_t>(first_++), std::move(dispatch));
     }
+    // The slot of this weight has `bytes`, which pack() makes of the plain ones by `how` (its operands are set here).
+    void pack(ValueId weight, uint64_t bytes, Dispatch how);
     // n workgroups over x and y, as the kernels count them.
     void spread(uint64_t n, uint32_t groups[3]) const;
 

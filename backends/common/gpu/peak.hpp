@@ -7,7 +7,7 @@
 
 #include "backplane/bench.h"
 #include "backplane/sdk.hpp"
-#include "common/gpu/plan.hpp"
+#include "common/gpu/program.hpp"
 
 namespace backplane::gpu {
 
@@ -17,9 +17,7 @@ enum class Peak : uint32_t { arithmetic = 0, reading = 1 };
 // One dispatch of it. Values: 0, the `read_bytes` it reads; 1, where it could write, 256 bytes; each bound as the slot of its number.
 Plan peak_plan(Peak what, uint32_t rounds, uint64_t read_bytes, uint32_t groups);
 
-// `Run` is the backend's: Run(Run::Device&, Plan) makes a program of such a plan on memory of its own, once() runs it and waits, and
-// Run::kSoftwareBytes is how much a device reads that runs on the CPU: more than its caches hold.
-template <typename Run>
+template <typename A>
 class PeakTable {
 public:
     // Null: `id` is another table's.
@@ -28,16 +26,31 @@ public:
     }
 
 private:
-    using Device = typename Run::Device;
+    using Device = gpu::Device<A>;
     using Clock = std::chrono::steady_clock;
 
-    // Of the fastest of some runs.
-    static double seconds(Run run) {
+    // Of the fastest of some runs, on memory of its own.
+    static double seconds(Device& device, Plan plan) {
+        struct Held {
+            Memory<A>& memory;
+            Buffer<A> buffer;
+            ~Held() { memory.close(buffer); }
+        };
+        const auto bytes = static_cast<uint64_t>(plan[0].elements());
+        const Held in{*device.memory, device.memory->create(bytes)};
+        const Held out{*device.memory, device.memory->create(static_cast<uint64_t>(plan[1].elements()))};
+        // Memory that was never written may not be there yet, or be one page of zeros many times over.
+        const std::vector<std::byte> piece(kPieceBytes, std::byte{1});
+        Buffer<A> to = in.buffer;
+        to.device = &device;
+        for (uint64_t at = 0; at < bytes; at += piece.size())
+            device.fill(to, at, piece.data(), std::min<uint64_t>(piece.size(), bytes - at));
+        Program<A> program(device, std::move(plan));
         double best = 1e9;
         const auto begin = Clock::now();
         for (int i = 0; i < 20 && (i < 2 || Clock::now() - begin < std::chrono::milliseconds(100)); ++i) {
             const auto start = Clock::now();
-            run.once();
+            program.run({{in.buffer, 0}, {out.buffer, 0}});
             best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
         }
         return best;
@@ -51,8 +64,8 @@ private:
             const bool software = device.can().software;
             const uint32_t groups = software ? 64 : 8192;
             const uint32_t rounds = software ? 256 : 2048;
-            result = 2.0 * 64 * rounds * 128.0 * groups /
-                     seconds({device, peak_plan(Peak::arithmetic, rounds, 256, groups)}) / 1e9;
+            result =
+                2.0 * 64 * rounds * 128.0 * groups / seconds(device, peak_plan(Peak::arithmetic, rounds, 256, groups)) / 1e9;
         }));
         return result;
     }
@@ -63,14 +76,16 @@ private:
         static_cast<void>(sdk::guard(nullptr, [&] {
             const bool software = device.can().software;
             const uint64_t most = std::min(device.can().most_range, device.can().most_allocation) / 2;
-            const uint64_t bytes = std::min(most, software ? Run::kSoftwareBytes : uint64_t{1} << 30) / 256 * 256;
+            const uint64_t bytes = std::min(most, software ? kSoftwareBytes : uint64_t{1} << 30) / 256 * 256;
             const auto rounds = static_cast<uint32_t>(bytes / 16);
             result = static_cast<double>(bytes) /
-                     seconds({device, peak_plan(Peak::reading, rounds, bytes, software ? 64 : 4096)}) / 1e9;
+                     seconds(device, peak_plan(Peak::reading, rounds, bytes, software ? 64 : 4096)) / 1e9;
         }));
         return result;
     }
 
+    static constexpr uint64_t kSoftwareBytes = uint64_t{1}
+                                               << 26;  // of a device that runs on the CPU: more than its caches hold
     static constexpr bp_bench_peak kTable = {BP_SIZE(bp_bench_peak, read_gbytes), 0, gflops, read_gbytes};
 };
 

@@ -43,7 +43,8 @@ struct Dispatch {
     std::vector<Operand> operands;    // in the order the kernel names them
     std::vector<uint32_t> parameters;
     uint32_t groups[3] = {1, 1, 1};
-    double work = 0;  // operations, roughly
+    double work = 0;     // operations, roughly
+    uint64_t moved = 0;  // bytes, where moving them is all it does
 };
 
 // What is bound at each run.
@@ -51,12 +52,23 @@ struct Slot {
     ValueId value = kNone;
     uint32_t tensor = 0;
     uint64_t bytes = 0;
+    uint64_t layout = 0;  // of a weight that pack() lays out: a number of the kernel and all it is told; 0: plain
+    uint64_t plain_bytes = 0;
+    Dispatch pack{};                       // from plain bytes (operand 0) to these (operand 1)
+    uint32_t first_use = 0, last_use = 0;  // dispatches, counted from 1; 0: none
 };
 
 struct Plan : backend::PlanOf<Value> {
     std::vector<Dispatch> dispatches;
+    std::vector<Dispatch> once;  // when the program is made: they read and write residents only
     std::vector<Slot> slots;
     std::vector<ValueId> residents;  // constants that dispatches read
+
+    [[nodiscard]] uint64_t moved_bytes() const {
+        uint64_t sum = 0;
+        for (const Dispatch& d : dispatches) sum += d.kernel == kNoKernel ? values[d.operands[1].value].bytes : d.moved;
+        return sum;
+    }
 
     // A temporary of these dimensions.
     ValueId temporary(uint32_t dtype, std::vector<int64_t> dim);

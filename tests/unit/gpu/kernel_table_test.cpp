@@ -18,16 +18,19 @@ namespace {
 
 const backend::Host kAlone(nullptr);
 
-Plan plan_of(const std::vector<uint32_t>& kernels) {
-    Plan plan;
-    for (const uint32_t kernel : kernels) {
-        Dispatch d;
-        d.kernel = kernel;
-        d.constants = {64, kernel};
-        plan.dispatches.push_back(d);
+// Dispatches of these kernels, and the list that is handed over.
+struct Dispatches {
+    explicit Dispatches(const std::vector<uint32_t>& kernels) {
+        for (const uint32_t kernel : kernels) {
+            all.emplace_back();
+            all.back().kernel = kernel;
+            all.back().constants = {64, kernel};
+        }
+        for (const Dispatch& d : all) list.push_back(&d);
     }
-    return plan;
-}
+    std::vector<Dispatch> all;
+    std::vector<const Dispatch*> list;
+};
 
 TEST(KernelTable, WhoeverAsksForOneThatIsBeingMadeWaitsForIt) {
     KernelTable<int> table;
@@ -64,7 +67,7 @@ TEST(KernelTable, NothingIsKeptOfOneThatFailed) {
 TEST(BuildAhead, EachKernelOnceAndCopiesNotAtAll) {
     std::mutex mutex;
     std::multiset<uint32_t> built;
-    build_ahead(plan_of({1, 2, kNoKernel, 1, 3, 2}), kAlone, nullptr, [&](const Dispatch& d) {
+    build_ahead(Dispatches({1, 2, kNoKernel, 1, 3, 2}).list, kAlone, nullptr, [&](const Dispatch& d) {
         const std::lock_guard lock(mutex);
         built.insert(d.kernel);
     });
@@ -75,7 +78,7 @@ TEST(BuildAhead, EachKernelOnceAndCopiesNotAtAll) {
 
 TEST(BuildAhead, OneThatFailsIsLeftToWhoeverAsksNext) {
     std::atomic<int> begun{0};
-    EXPECT_NO_THROW(build_ahead(plan_of({1, 2, 3, 4}), kAlone, nullptr, [&](const Dispatch& d) {
+    EXPECT_NO_THROW(build_ahead(Dispatches({1, 2, 3, 4}).list, kAlone, nullptr, [&](const Dispatch& d) {
         ++begun;
         if (d.kernel == 2) throw sdk::Failure(BP_UNSUPPORTED, "the compiler says no");
     }));
@@ -86,7 +89,7 @@ TEST(BuildAhead, OneThatFailsIsLeftToWhoeverAsksNext) {
 
 TEST(BuildAhead, NothingIsBegunOnceTheFlagIsRaised) {
     const volatile uint32_t cancel = 1;
-    build_ahead(plan_of({1, 2, 3, 4}), kAlone, &cancel, [](const Dispatch&) { ADD_FAILURE() << "begun"; });
+    build_ahead(Dispatches({1, 2, 3, 4}).list, kAlone, &cancel, [](const Dispatch&) { ADD_FAILURE() << "begun"; });
 }
 
 TEST(InParallel, ThrowsWhatTheFirstByNumberThrewWhenAllHaveEnded) {

@@ -163,17 +163,18 @@ bool suits_matrix_tiles(const Lowering& to, const Node& node, uint32_t kernel) {
     return tiles_of(y, tile, kernel) * y.dim[0] * groups * up(w.dim[0] / groups, tile.outputs()) >= to.can.least_patches;
 }
 
-// Tiles of 16 x 16 of the filters, in the order in which conv_matrix reads them.
-ValueId lay_out_filters(Lowering& to, const Node& node, const MatrixTile& tile) {
-    const std::vector<int64_t> dim = to[node.inputs[1]].dim;
+// Tiles of 16 x 16 of the filters, in the order in which conv_matrix reads them: made once where no node makes the filters and no other
+// reads them, by pack() of a weight, of a constant when the program is made; else at each run.
+Operand lay_out_filters(Lowering& to, const Node& node, const MatrixTile& tile) {
+    const ValueId plain = node.inputs[1];
+    const std::vector<int64_t> dim = to[plain].dim;
     const int64_t groups = node.as<backplane::ops::ConvAttributes>().group;
     const int64_t taps = dim[2] * dim[3];
     const int64_t down = up(dim[0] / groups, tile.outputs()) * tile.tiles * tile.down;
     const int64_t slices = up(dim[1], 16 * tile.depth) * tile.depth;
     const int64_t tiles = groups * slices * taps * down;
-    const ValueId filters = to.plan.temporary(BP_F16, {tiles, 16, 16});
     Dispatch d;
-    d.label = "Conv filters " + to[node.inputs[1]].text();
+    d.label = "Conv filters " + to[plain].text();
     d.kernel = kKernel_conv_matrix_filters;
     d.constants = {32};
     d.parameters = words_of(ConvFiltersParameters{.outputs = word(dim[0] / groups),
@@ -182,18 +183,26 @@ ValueId lay_out_filters(Lowering& to, const Node& node, const MatrixTile& tile) 
                                                   .down = word(down),
                                                   .slices = word(slices),
                                                   .tiles = word(tiles)});
-    d.operands = {to.reads(node.inputs[1]), to.writes(filters, 16)};
     d.work = static_cast<double>(tiles) * 256;
+    const uint64_t bytes = static_cast<uint64_t>(tiles) * 512;
+    d.moved = bytes;
     to.spread(static_cast<uint64_t>(tiles), d.groups);
-    // Before all else where no node makes them: nothing waits for it between two convolutions.
-    const bool made =
-        to.plan.producer(node.inputs[1]) != kNone || to.plan.producer(to.plan.storage_of(node.inputs[1])) != kNone;
-    if (made) {
+    const uint32_t role = to[plain].role;
+    if (role == BP_ROLE_WEIGHT && to[plain].inside == kNone && to.plan.uses(plain) == 1) {
+        to.pack(plain, bytes, std::move(d));
+        return to.reads(plain, 16);
+    }
+    const ValueId filters = to.plan.temporary(BP_F16, {tiles, 16, 16});
+    d.operands = {to.reads(plain), to.writes(filters, 16)};
+    if (role == BP_ROLE_CONSTANT) {
+        to.plan[filters].role = BP_ROLE_CONSTANT;
+        to.plan.once.push_back(std::move(d));
+    } else if (to.plan.producer(plain) != kNone || to.plan.producer(to.plan.storage_of(plain)) != kNone) {
         to.add(std::move(d));
     } else {
-        to.add_first(std::move(d));
+        to.add_first(std::move(d));  // before all else: nothing waits for it between two convolutions
     }
-    return filters;
+    return to.reads(filters, 16);
 }
 
 void lower_on_matrix_tiles(Lowering& to, const Node& node, uint32_t kernel) {
@@ -202,7 +211,7 @@ void lower_on_matrix_tiles(Lowering& to, const Node& node, uint32_t kernel) {
     const MatrixTile tile = matrix_tile(to.can, kernel, outputs, to[node.inputs[1]].dim[1]);
     Dispatch d;
     d.operands = operands_of(to, node);
-    d.operands[1] = to.reads(lay_out_filters(to, node, tile), 16);
+    d.operands[1] = lay_out_filters(to, node, tile);
     const Value& w = to[node.inputs[1]];
     const Value& y = to[node.output];
     const auto blocks = static_cast<uint32_t>(up(outputs, tile.outputs()));

@@ -44,6 +44,7 @@ void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>
         LoopNest({static_cast<int64_t>(eights)}, {1}, {1}).write_to(parameters.nest);
         to.each(label, variant_for(kKernel_copy_1, 8), eights, {to.reads(from.value, 8), to.writes(into.value, 8)},
                 words_of(parameters));
+        to.plan.dispatches.back().moved = n * bytes;
         return;
     }
     if (one_run && n * bytes >= kTransferBytes) {
@@ -58,6 +59,7 @@ void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>
     nest.write_to(parameters.nest);
     to.each(label, variant_for(kKernel_copy_1, bytes), n, {to.reads(from.value), to.writes(into.value)},
             words_of(parameters));
+    to.plan.dispatches.back().moved = n * bytes;
 }
 
 void lower_concat(Lowering& to, const Node& node) {

@@ -1,0 +1,136 @@
+// What an interface to GPUs (Vulkan, OpenCL, ...) must say of itself so that gpu::ModuleTable<A> makes a module of it; docs/gpu-api.md goes
+// through it call by call. Everything that does not depend on the interface exists once, above: device.hpp, memory.hpp, order.hpp, program.hpp.
+//
+// Objects are movable and give back what they hold when they go. A function throws sdk::Failure with the driver's number, BP_DEVICE_LOST where
+// the driver says so. None starts a thread. [any]: from any thread at any time; [queue]: one call per queue at a time.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backplane/sdk.hpp"
+#include "common/gpu/abilities.hpp"
+
+namespace backplane::gpu {
+
+// What is known of a device without opening it; an Api's Physical derives from it.
+struct Facts {
+    Abilities can;
+    uint32_t kind = BP_KIND_UNKNOWN;
+    uint32_t vendor = 0, units = 0;
+    uint32_t queues = 1, copy_queues = 0;  // that overlap in truth
+    uint64_t id = 0;
+    uint64_t memory_total = 0;
+    std::string name, driver, features, warning;
+    std::string memory_source;  // who says how much is free
+    std::string build_options;  // of every kernel
+    uint8_t uuid[16] = {};
+    uint8_t luid[8] = {};
+    uint32_t pci[4] = {};
+    bool uuid_known = false, luid_known = false, pci_known = false;
+    uint64_t fingerprint[2] = {};
+};
+
+// A kernel as the module carries it. An Api's table has one for each gpu::Kernel, in that order.
+struct KernelSource {
+    const char* name;         // "conv_f16"
+    const char* entry;        // null: this Api does not have the kernel
+    const void* code;         // text or words
+    size_t bytes;             // of it
+    const char* definitions;  // that make a variant of a text: " -DHALF"
+};
+
+// Where a kernel came from: the host's cache, its source, or its source because the driver did not take what the cache had.
+enum class Origin : uint8_t { source, binary, refused };
+
+enum class Placement : uint8_t {
+    device,
+    pinned  // host memory that copies reach at full speed, mapped for life
+};
+
+// Bytes of a block; a null block stands for no bytes. A kernel sees elements of `element` bytes.
+template <typename Block>
+struct Range {
+    Block* block = nullptr;
+    uint64_t offset = 0, bytes = 0;
+    uint32_t element = 1;
+};
+
+struct Extent {
+    uint32_t groups[3] = {1, 1, 1}, local = 128;
+};
+
+// A value of a timeline that work waits for.
+template <typename Timeline>
+struct Until {
+    Timeline* timeline;
+    uint64_t value;
+};
+
+inline constexpr uint64_t kForEver = UINT64_MAX;  // nanoseconds
+
+template <typename A>
+concept Api = std::derived_from<typename A::Physical, Facts> && std::movable<typename A::Block> &&
+    std::movable<typename A::Kernel> && std::movable<typename A::Recording> &&
+    std::default_initializable<typename A::Instance> &&
+    requires(const typename A::Instance& instance, const typename A::Physical& physical, Abilities& can,
+             typename A::Device& device, typename A::Queue& queue, typename A::Block& block, typename A::Kernel& kernel,
+             typename A::Recording& recording, const typename A::Recording& done, typename A::Timeline& timeline,
+             Range<typename A::Block> range, std::span<const Range<typename A::Block>> ranges,
+             std::span<const uint32_t> words, std::span<const std::byte> bytes,
+             std::span<const Until<typename A::Timeline>> waits, const std::string& text, Extent extent, void* memory,
+             uint64_t n, uint32_t i) {
+    { A::kName } -> std::convertible_to<const char*>;     // "Vulkan", for messages
+    { A::kBackend } -> std::convertible_to<const char*>;  // "vulkan": of options, of keys in the kernel cache
+    { A::kKernelOptions } -> std::convertible_to<std::initializer_list<const char*>>;  // values of the option NAME.kernels
+    { A::kSegmentWorkOfSoftware } -> std::convertible_to<double>;  // operations of a segment where can.software
+    { A::kernels() } -> std::same_as<const KernelSource*>;
+
+    // Devices. An instance is made when devices are first asked for, and never throws for a machine without any. [any]
+    { instance.devices() } -> std::same_as<const std::vector<typename A::Physical>&>;
+    { instance.why() } -> std::convertible_to<std::string>;       // none, or some that cannot be used
+    { instance.free_bytes(physical) } -> std::same_as<uint64_t>;  // 0: the driver does not say
+    {A::choose(can, text)};                                       // what the option NAME.kernels takes away
+    {
+        A::open(instance, physical, can)
+        } -> std::same_as<std::unique_ptr<typename A::Device>>;   // waits for its work when it goes
+    { A::queue(device, i) } -> std::same_as<typename A::Queue&>;  // below Facts::queues + copy_queues
+
+    // Memory. [any]
+    { A::allocate(device, n, Placement::device) } -> std::same_as<typename A::Block>;  // really there when it returns
+    { A::import(device, memory, n) } -> std::same_as<typename A::Block>;               // BP_UNSUPPORTED: copy
+    { A::map(device, range) } -> std::same_as<std::byte*>;  // null: the host does not see it. Nothing is under way there
+    {A::unmap(device, range, memory)};
+
+    // Kernels. [any]
+    {
+        A::build(device, i, words, bytes)
+        } -> std::same_as<typename A::Kernel>;  // id, constants, what binary() gave once or nothing
+    { kernel.origin } -> std::convertible_to<Origin>;
+    {
+        A::binary(device, kernel, true)
+        } -> std::same_as<std::vector<std::byte>>;  // to keep; empty: nothing new. true: it has run
+    {A::built(device)};                             // nothing is left to build for now
+
+    // Recording: commands for one set of buffers, submitted as often as wanted, on one queue at a time.
+    { A::begin(device, i) } -> std::same_as<typename A::Recording>;  // of at most so many dispatches
+    {A::dispatch(recording, kernel, ranges, words, range, extent)};  // parameters: by value, and where the device has them
+    {A::move(recording, range, range)};                              // ranges that do not overlap
+    {A::barrier(recording)};                                         // what follows sees what was written
+    {A::end(recording)};
+
+    // Order. What is submitted to a queue begins when all before it there has ended, and sees what it wrote. [queue]
+    { A::timeline(device, queue) } -> std::same_as<std::unique_ptr<typename A::Timeline>>;
+    {A::submit(queue, done, waits, timeline, n)};        // signals n when done
+    {A::copy(queue, range, range, waits, timeline, n)};  // pinned or device; from no block: zeros
+    { A::reached(timeline) } -> std::same_as<uint64_t>;  // [any] throws BP_DEVICE_LOST when work failed
+    { A::wait(timeline, n, n) } -> std::same_as<bool>;   // [any] value, nanoseconds; false: not reached
+};
+
+}  // namespace backplane::gpu

@@ -1,0 +1,174 @@
+// The copies of gpu::Device: by the caller's thread where the host sees the memory and nothing is under way, else by the device, by way of pinned
+// memory where one side is the host's own. A part of device.hpp, which includes it.
+#pragma once
+
+#include "common/gpu/device.hpp"
+
+namespace backplane::gpu {
+
+// Host memory, or a buffer that the host sees, as the host sees it during a copy.
+template <typename A>
+class HostView {
+public:
+    HostView(const Buffer<A>* buffer, const void* host, uint64_t offset, uint64_t bytes) {
+        if (buffer == nullptr) {
+            at_ = const_cast<std::byte*>(static_cast<const std::byte*>(host)) + offset;
+            return;
+        }
+        device_ = buffer->device;
+        range_ = buffer->range(offset, bytes);
+        at_ = A::map(*device_->api, range_);
+    }
+    HostView(const HostView&) = delete;
+    HostView& operator=(const HostView&) = delete;
+    ~HostView() {
+        if (at_ != nullptr && device_ != nullptr) A::unmap(*device_->api, range_, at_);
+    }
+    [[nodiscard]] std::byte* get() const { return at_; }
+
+private:
+    Device<A>* device_ = nullptr;
+    Range<typename A::Block> range_;
+    std::byte* at_ = nullptr;
+};
+
+template <typename A>
+uint64_t Device<A>::upload(const Ticket<A>& ticket, const Buffer<A>& to, uint64_t offset, const std::byte* from,
+                           uint64_t bytes) {
+    Waits waits = waits_of(ticket);
+    std::atomic<uint64_t> last{0};
+    in_pieces(bytes, [&](uint64_t first, uint64_t size) {
+        auto& piece = staging_->take();
+        std::memcpy(piece.at, from + first, size);
+        try {
+            const uint64_t value = ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t next) {
+                // What comes after on a queue waits with what comes before.
+                A::copy(queue, piece.buffer.range(0, size), to.range(offset + first, size), std::exchange(waits, {}),
+                        timeline, next);
+            });
+            staging_->use(piece, *ticket.queue, value, false);
+            for (uint64_t known = last; known < value && !last.compare_exchange_weak(known, value);) {
+            }
+        } catch (...) {
+            staging_->give_back(piece);
+            throw;
+        }
+    });
+    return last;
+}
+
+template <typename A>
+uint64_t Device<A>::download(const Ticket<A>& ticket, const Buffer<A>& from, uint64_t offset, std::byte* to,
+                             uint64_t bytes) {
+    Waits waits = waits_of(ticket);
+    const bool waiting = ticket.fence == nullptr;
+    uint64_t last = 0;
+    const auto body = [&](uint64_t first, uint64_t size) {
+        auto& piece = staging_->take();
+        uint64_t value = 0;
+        try {
+            value = ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t next) {
+                A::copy(queue, from.range(offset + first, size), piece.buffer.range(0, size), std::exchange(waits, {}),
+                        timeline, next);
+            });
+            if (waiting) ticket.queue->wait(value);
+        } catch (...) {
+            staging_->give_back(piece);
+            throw;
+        }
+        if (waiting) {
+            std::memcpy(to + first, piece.at, size);
+            staging_->give_back(piece);
+            return;
+        }
+        last = value;
+        staging_->use(piece, *ticket.queue, value, true);
+        ticket.queue->defer({value, to + first, piece.at, size, [this, &piece] { staging_->give_back(piece); }});
+    };
+    if (waiting) {
+        in_pieces(bytes, body);
+        return ticket.queue->last();
+    }
+    for (uint64_t first = 0; first < bytes; first += kPieceBytes) body(first, std::min(kPieceBytes, bytes - first));
+    return last;
+}
+
+template <typename A>
+bool Device<A>::copy_by_host(const Ticket<A>& ticket, const bp_copy& c, const Buffer<A>* from, const Buffer<A>* to) {
+    const bool zero = (c.flags & BP_COPY_ZERO) != 0;
+    const auto seen = [](const Buffer<A>* side) { return side == nullptr || seen_by_host(*side); };
+    if (!seen(from) || !seen(to)) return false;
+    // Both in one stretch: an interface may see the same bytes mapped twice.
+    if (from != nullptr && to != nullptr && from->stretch == to->stretch) return false;
+    const bool host_only = from == nullptr && to == nullptr;
+    if (ticket.fence != nullptr && !host_only && (!ticket.after.empty() || !ticket.queue->idle())) return false;
+    for (const auto& [queue, value] : ticket.after) queue->wait(value);
+    ticket.queue->wait(ticket.queue->last());
+    ticket.queue->finish();
+    const HostView<A> into(to, c.to_host, c.to_offset, c.bytes);
+    if (zero) {
+        if (into.get() == nullptr) return false;
+        std::memset(into.get(), 0, c.bytes);
+        return true;
+    }
+    const HostView<A> source(from, c.from_host, c.from_offset, c.bytes);
+    if (into.get() == nullptr || source.get() == nullptr) return false;
+    std::memmove(into.get(), source.get(), c.bytes);
+    return true;
+}
+
+template <typename A>
+uint64_t Device<A>::copy_by_device(const Ticket<A>& ticket, const bp_copy& c, const Buffer<A>* from, const Buffer<A>* to) {
+    if (from == nullptr && to != nullptr && (c.flags & BP_COPY_ZERO) == 0)
+        return upload(ticket, *to, c.to_offset, static_cast<const std::byte*>(c.from_host) + c.from_offset, c.bytes);
+    if (to == nullptr)
+        return download(ticket, *from, c.from_offset, static_cast<std::byte*>(c.to_host) + c.to_offset, c.bytes);
+    const auto into = to->range(c.to_offset, c.bytes);
+    if (from == nullptr) return move(ticket, {}, into, waits_of(ticket));
+    const auto source = from->range(c.from_offset, c.bytes);
+    const bool overlap =
+        source.block == into.block && source.offset < into.offset + c.bytes && into.offset < source.offset + c.bytes;
+    if (!overlap) return move(ticket, source, into, waits_of(ticket));
+    // No interface copies onto itself: by way of memory between.
+    const Buffer<A> between = memory->create(c.bytes);
+    try {
+        move(ticket, source, between.range(0, c.bytes), waits_of(ticket));
+        const uint64_t value = move(ticket, between.range(0, c.bytes), into, {});
+        ticket.queue->defer({value, nullptr, nullptr, 0, [this, between] { memory->close(between); }});
+        return value;
+    } catch (...) {
+        memory->close(between);
+        throw;
+    }
+}
+
+template <typename A>
+void Device<A>::copy(const bp_copy& c) {
+    const auto* from = reinterpret_cast<const Buffer<A>*>(c.from_buffer);
+    const auto* to = reinterpret_cast<const Buffer<A>*>(c.to_buffer);
+    const bool zero = (c.flags & BP_COPY_ZERO) != 0;
+    if ((c.flags & ~uint32_t{BP_COPY_ZERO}) != 0) throw sdk::Failure(BP_INVALID, "copy: a flag that is not known");
+    const bool no_source = from == nullptr && c.from_host == nullptr;
+    const bool one_source = (from != nullptr) != (c.from_host != nullptr);
+    const bool one_destination = (to != nullptr) != (c.to_host != nullptr);
+    if (c.bytes != 0 && ((zero ? !no_source : !one_source) || !one_destination))
+        throw sdk::Failure(BP_INVALID, zero ? "copy: zeros have no source, and one destination"
+                                            : "copy: each side must be one of a buffer and host memory");
+    const auto check_inside = [&](const Buffer<A>* buffer, uint64_t offset) {
+        if (buffer != nullptr && (offset > buffer->size || c.bytes > buffer->size - offset))
+            throw sdk::Failure(BP_INVALID, "copy: " + std::to_string(c.bytes) + " bytes at " + std::to_string(offset) +
+                                               " lie outside the buffer of " + std::to_string(buffer->size));
+        if (buffer != nullptr && buffer->device != this)
+            throw sdk::Failure(BP_INVALID, "copy: the buffer is none of this device; go by way of the host");
+    };
+    check_inside(from, c.from_offset);
+    check_inside(to, c.to_offset);
+    const Ticket<A> ticket = admit(c.queue, physical.queues + physical.copy_queues, c.wait, c.signal);
+    if (c.bytes == 0) return complete(ticket, submit_nothing(ticket));
+    if (c.from_host != nullptr) settle(static_cast<const std::byte*>(c.from_host) + c.from_offset, c.bytes);
+    if (c.to_host != nullptr) settle(static_cast<const std::byte*>(c.to_host) + c.to_offset, c.bytes);
+    if (copy_by_host(ticket, c, from, to)) return complete(ticket, ticket.queue->last());
+    complete(ticket, copy_by_device(ticket, c, from, to));
+}
+
+}  // namespace backplane::gpu

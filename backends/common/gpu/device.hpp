@@ -1,0 +1,259 @@
+// An open device of an Api: queues, memory, kernels, copies.
+#pragma once
+
+#include <charconv>
+#include <mutex>
+#include <optional>
+
+#include "common/gpu/compile.hpp"
+#include "common/gpu/kernel_store.hpp"
+#include "common/gpu/parallel.hpp"
+#include "common/gpu/staging.hpp"
+#include "common/host.hpp"
+#include "kernels_generated.h"
+
+namespace backplane::gpu {
+
+// A call of the host that puts work on a queue: what it waits for, and what it signals.
+template <typename A>
+struct Ticket {
+    Queue<A>* queue = nullptr;
+    std::vector<std::pair<Queue<A>*, uint64_t>> after;  // on other queues, not reached yet
+    Fence<A>* fence = nullptr;                          // null: the call returns when the work is done
+    uint64_t value = 0;
+};
+
+template <typename A>
+class Device {
+public:
+    using Instance = typename A::Instance;
+    using Physical = typename A::Physical;
+    using Waits = std::vector<Until<typename A::Timeline>>;
+
+    // All outlive it.
+    Device(const backend::Host& h, const Instance& i, const Physical& p) : host(h), instance(i), physical(p), can_(p.can) {
+        A::choose(can_, host.option((std::string(A::kBackend) + ".kernels").c_str(), A::kKernelOptions));
+        read_lose_after();
+        facts_ = p;
+        facts_.can = can_;
+        api = A::open(instance, physical, can_);
+        memory = std::make_unique<Memory<A>>(*api, facts_);
+        staging_ = std::make_unique<Staging<A>>(*api, *memory);
+        kernels = std::make_unique<KernelStore<A>>(host, facts_, *api);
+        for (uint32_t q = 0; q < physical.queues + physical.copy_queues; ++q)
+            queues_.push_back(std::make_unique<Queue<A>>(*api, q));
+        nothing_.emplace(A::begin(*api, 0));
+        A::end(*nothing_);
+    }
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+    ~Device() {
+        for (const auto& queue : queues_) queue->end(lost_);
+        if (!lost_) kernels->remember_those_that_ran();
+    }
+
+    const backend::Host& host;
+    const Instance& instance;
+    const Physical& physical;
+    std::unique_ptr<typename A::Device> api;
+    std::unique_ptr<Memory<A>> memory;
+    std::unique_ptr<KernelStore<A>> kernels;
+
+    [[nodiscard]] const Abilities& can() const { return can_; }
+    // The same, less what does_without() has found out. [any]
+    [[nodiscard]] Abilities abilities() const {
+        Abilities can = can_;
+        if (refused_) can.matrix_tiles = false;
+        return can;
+    }
+    // A kernel could not be built. True: abilities() says now what makes plans without it, and the log why. [any]
+    bool does_without(uint32_t kernel, const sdk::Failure& why) {
+        if (kernel != kKernel_conv_matrix_f16 || why.code() == BP_DEVICE_LOST) return false;
+        if (!refused_.exchange(true))
+            host.warn(std::string(A::kBackend) + ": " + physical.name +
+                      " does convolutions without its matrix units: " + why.what());
+        return true;
+    }
+
+    void lose() { lost_ = true; }
+    [[nodiscard]] bool lost() const { return lost_; }
+    // Throws Failure(BP_DEVICE_LOST) when it is.
+    void check_lost() const {
+        if (lost_)
+            throw sdk::Failure(
+                BP_DEVICE_LOST,
+                physical.name + " was lost by its driver in an earlier call; close the device and open it again");
+    }
+
+    // Checks everything that a call says of order; nothing is submitted by then. Throws Failure(BP_INVALID). [queue]
+    Ticket<A> admit(uint32_t queue, uint32_t queues, const bp_span& wait, const bp_point& signal) {
+        Ticket<A> ticket;
+        if (queue >= queues)
+            throw sdk::Failure(BP_INVALID, "queue " + std::to_string(queue) + " does not take this call; the device has " +
+                                               std::to_string(queues) + " for it");
+        ticket.queue = queues_[queue].get();
+        if (wait.count != 0 && wait.first == nullptr) throw sdk::Failure(BP_INVALID, "wait: the points have no memory");
+        for (uint32_t i = 0; i < wait.count; ++i) {
+            const bp_point& point = *BP_AT(bp_point, &wait, i);
+            const auto [on, at] = fence_of(point.fence, "wait").find(point.value);
+            if (on != nullptr && on != ticket.queue && !on->reached(at)) ticket.after.emplace_back(on, at);
+        }
+        if (signal.fence != nullptr) {
+            ticket.fence = &fence_of(signal.fence, "signal");
+            ticket.value = signal.value;
+            ticket.fence->check_next(*ticket.queue, signal.value);
+        }
+        check_lost();
+        return ticket;
+    }
+    // A run is about to be submitted. Throws Failure(BP_DEVICE_LOST) when a test wants the device lost here.
+    void count_run() {
+        if (lose_after_ == 0 || ++runs_ <= lose_after_) return;
+        lose();
+        check_lost();
+    }
+    static Waits waits_of(const Ticket<A>& ticket) {
+        Waits waits;
+        for (const auto& [queue, value] : ticket.after) waits.push_back({&queue->timeline(), value});
+        return waits;
+    }
+    // The end of a call whose work is done when its queue reaches `value`: signals, or waits.
+    void complete(const Ticket<A>& ticket, uint64_t value, bp_code outcome = BP_OK,
+                  const volatile uint32_t* cancel = nullptr) {
+        if (ticket.fence != nullptr) {
+            ticket.fence->signal(*ticket.queue, ticket.value, value, outcome, cancel);
+            return;
+        }
+        ticket.queue->wait(value);
+        ticket.queue->finish();
+        kernels->remember_those_that_ran();
+        if (outcome == BP_CANCELLED) throw sdk::Failure(BP_CANCELLED, "run was cancelled");
+    }
+    // Work of nothing: reached when all before it on the queue, and what the ticket waits for, has ended.
+    uint64_t submit_nothing(const Ticket<A>& ticket) {
+        return ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t value) {
+            A::submit(queue, *nothing_, waits_of(ticket), timeline, value);
+        });
+    }
+
+    // What a point of a fence came to; BP_TIMEOUT: nothing yet. A lost device answers when nothing of the work touches host memory. [any]
+    bp_code wait(Fence<A>& fence, uint64_t value, uint64_t nanoseconds);
+
+    // As bp_module_api.copy. [queue]
+    void copy(const bp_copy& copy);
+    // Bytes into memory that nothing uses yet; returns when they are there. [any]
+    void fill(const Buffer<A>& to, uint64_t offset, const std::byte* from, uint64_t bytes) {
+        if (bytes == 0) return;
+        if (std::byte* at = seen_by_host(to) ? A::map(*api, to.range(offset, bytes)) : nullptr; at != nullptr) {
+            std::memcpy(at, from, bytes);
+            A::unmap(*api, to.range(offset, bytes), at);
+            return;
+        }
+        Ticket<A> ticket;
+        ticket.queue = queues_[physical.copy_queues != 0 ? physical.queues : 0].get();
+        ticket.queue->wait(upload(ticket, to, offset, from, bytes));
+    }
+    // Bytes from the host's memory, by way of pinned memory; returns the queue's value. The host's may change at once.
+    uint64_t upload(const Ticket<A>& ticket, const Buffer<A>& to, uint64_t offset, const std::byte* from, uint64_t bytes);
+
+    static bool seen_by_host(const Buffer<A>& buffer) {
+        return buffer.stretch != nullptr &&
+               (buffer.stretch->pinned || buffer.stretch->imported || buffer.device->can().unified);
+    }
+
+private:
+    // For tests: the device is lost at the run after so many.
+    void read_lose_after() {
+        const std::string name = std::string(A::kBackend) + ".lose-after";
+        const std::string text = host.option(name.c_str());
+        if (text.empty()) return;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), lose_after_);
+        if (error != std::errc() || end != text.data() + text.size() || lose_after_ == 0)
+            throw sdk::Failure(BP_INVALID, "option " + name + " is '" + text + "'; give a number of runs, 1 or more");
+    }
+    Fence<A>& fence_of(bp_fence* handle, const char* what) {
+        auto* fence = reinterpret_cast<Fence<A>*>(handle);
+        if (fence == nullptr || fence->device() != this)
+            throw sdk::Failure(BP_INVALID, std::string(what) + ": the fence is none of this device; make one on it");
+        return *fence;
+    }
+    // Copies that are still to write to these bytes of the host's, whatever their queue, do so now.
+    void settle(const std::byte* first, uint64_t bytes) {
+        for (const auto& queue : queues_)
+            if (const uint64_t value = queue->until_written(first, bytes); value != 0) {
+                queue->wait(value);
+                queue->finish();
+            }
+    }
+    // By the calling thread, when nothing is under way that it would come before.
+    bool copy_by_host(const Ticket<A>& ticket, const bp_copy& c, const Buffer<A>* from, const Buffer<A>* to);
+    uint64_t copy_by_device(const Ticket<A>& ticket, const bp_copy& c, const Buffer<A>* from, const Buffer<A>* to);
+    uint64_t download(const Ticket<A>& ticket, const Buffer<A>& from, uint64_t offset, std::byte* to, uint64_t bytes);
+    uint64_t move(const Ticket<A>& ticket, Range<typename A::Block> from, Range<typename A::Block> to, Waits waits) {
+        return ticket.queue->submit(
+            [&](auto& queue, auto& timeline, uint64_t value) { A::copy(queue, from, to, waits, timeline, value); });
+    }
+
+    static constexpr uint32_t kLanes = 4;  // threads at a copy
+    // body(first byte, how many) for the pieces of a copy, by several threads.
+    void in_pieces(uint64_t bytes, const std::function<void(uint64_t, uint64_t)>& body) {
+        const uint64_t pieces = (bytes + kPieceBytes - 1) / kPieceBytes;
+        std::atomic<uint64_t> next{0};
+        in_parallel(host, static_cast<uint32_t>(std::min<uint64_t>(kLanes, pieces)), [&](uint32_t) {
+            for (uint64_t p = next++; p < pieces; p = next++)
+                body(p * kPieceBytes, std::min(kPieceBytes, bytes - p * kPieceBytes));
+        });
+    }
+
+    Abilities can_;  // of `physical`, or less
+    Facts facts_;    // with these
+    std::unique_ptr<Staging<A>> staging_;
+    std::vector<std::unique_ptr<Queue<A>>> queues_;
+    std::optional<typename A::Recording> nothing_;
+    std::atomic<bool> lost_ = false, refused_ = false;
+    std::atomic<uint64_t> runs_ = 0;
+    uint64_t lose_after_ = 0;
+};
+
+template <typename A>
+bp_code Device<A>::wait(Fence<A>& fence, uint64_t value, uint64_t nanoseconds) {
+    using Clock = std::chrono::steady_clock;
+    constexpr uint64_t kSlice = 50'000'000;  // nanoseconds in which nobody looks whether the device was lost
+    constexpr uint64_t kLoss = 900'000'000;  // that a lost device gets to end what it does
+    const auto [queue, at] = fence.find(value);
+    if (queue == nullptr) return BP_OK;
+    const auto start = Clock::now();
+    const auto past = [&] {
+        return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+    };
+    while (!lost_) {
+        const uint64_t gone = past();
+        const uint64_t left = nanoseconds == kForEver ? kSlice : nanoseconds - std::min(nanoseconds, gone);
+        try {
+            if (left == 0 ? queue->reached(at) : queue->wait(at, std::min(left, kSlice))) {
+                queue->finish();
+                kernels->remember_those_that_ran();
+                return fence.outcome(value);
+            }
+        } catch (const sdk::Failure& f) {
+            if (f.code() != BP_DEVICE_LOST) throw;
+            lose();
+            break;
+        }
+        if (nanoseconds != kForEver && past() >= nanoseconds) return BP_TIMEOUT;
+    }
+    try {
+        if (queue->wait(at, kLoss)) {
+            queue->finish();
+            return fence.outcome(value);
+        }
+    } catch (const sdk::Failure&) {  // NOLINT(bugprone-empty-catch): it is lost, as is said next
+    }
+    queue->drop(at);
+    fence.fail(value, BP_DEVICE_LOST);
+    return BP_DEVICE_LOST;
+}
+
+}  // namespace backplane::gpu
+
+#include "common/gpu/copies.hpp"

@@ -1,0 +1,221 @@
+// Order of work: queues with a timeline each, and the host's fences, which count a queue's work with numbers of their own.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "common/cancel.hpp"
+#include "common/gpu/api.hpp"
+
+namespace backplane::gpu {
+
+using backend::raised;
+
+// What the host does once a value of a queue is reached, before anybody is told: bytes it takes out of staging memory, and what the work no
+// longer needs.
+struct Deferred {
+    uint64_t value = 0;
+    std::byte* to = nullptr;
+    const std::byte* from = nullptr;
+    uint64_t bytes = 0;
+    std::function<void()> done;
+};
+
+template <typename A>
+class Queue {
+public:
+    Queue(typename A::Device& device, uint32_t index)
+        : api_(A::queue(device, index)), timeline_(A::timeline(device, api_)) {}
+    Queue(const Queue&) = delete;
+    Queue& operator=(const Queue&) = delete;
+
+    typename A::Timeline& timeline() { return *timeline_; }
+    // Of the last that was submitted.
+    [[nodiscard]] uint64_t last() const { return last_; }
+    // Hands `work(queue, timeline, value)` to the driver; returns the value that is reached when it is done. [any]
+    template <typename Work>
+    uint64_t submit(Work&& work) {
+        const std::lock_guard lock(submitting_);
+        const uint64_t value = last_ + 1;
+        work(api_, *timeline_, value);
+        last_ = value;
+        return value;
+    }
+    // [any]
+    bool reached(uint64_t value) {
+        if (value <= seen_) return true;
+        const uint64_t now = A::reached(*timeline_);
+        raise(now);
+        return value <= now;
+    }
+    // What was known to be reached when last asked for: all that counts of a device that was lost.
+    [[nodiscard]] uint64_t seen() const { return seen_; }
+    bool idle() { return reached(last_); }
+    // False: not reached in time. [any]
+    bool wait(uint64_t value, uint64_t nanoseconds = kForEver) {
+        if (value <= seen_) return true;
+        if (!A::wait(*timeline_, value, nanoseconds)) return false;
+        raise(value);
+        return true;
+    }
+
+    // Values of what is deferred grow.
+    void defer(Deferred what) {
+        const std::lock_guard lock(deferred_mutex_);
+        deferred_.push_back(std::move(what));
+    }
+    // Does what was deferred until values that are reached. [any]
+    void finish() {
+        const std::lock_guard lock(deferred_mutex_);
+        while (!deferred_.empty() && reached(deferred_.front().value)) end_first(true);
+    }
+    // Of a lost device: nothing of what was deferred until then is copied any more.
+    void drop(uint64_t value) {
+        const std::lock_guard lock(deferred_mutex_);
+        while (!deferred_.empty() && deferred_.front().value <= value) end_first(false);
+    }
+    // Waits for all that was submitted; a driver that lost the device says so at once.
+    void end(bool lost) noexcept {
+        try {
+            wait(last_);
+            if (!lost) finish();
+        } catch (const sdk::Failure&) {  // NOLINT(bugprone-empty-catch): what it did not end is dropped
+        }
+        drop(last_);
+    }
+    // The value until which something writes to these bytes of the host's; 0: nothing does.
+    uint64_t until_written(const std::byte* first, uint64_t bytes) {
+        const std::lock_guard lock(deferred_mutex_);
+        uint64_t value = 0;
+        for (const Deferred& d : deferred_)
+            if (d.to != nullptr && d.to < first + bytes && first < d.to + d.bytes) value = d.value;
+        return value;
+    }
+
+private:
+    void raise(uint64_t value) {
+        uint64_t known = seen_;
+        while (known < value && !seen_.compare_exchange_weak(known, value)) {
+        }
+    }
+    void end_first(bool copies) {
+        const Deferred first = std::move(deferred_.front());
+        deferred_.pop_front();
+        if (copies && first.to != nullptr) std::memcpy(first.to, first.from, first.bytes);
+        if (first.done) first.done();
+    }
+
+    typename A::Queue& api_;
+    std::unique_ptr<typename A::Timeline> timeline_;
+    std::mutex submitting_, deferred_mutex_;
+    std::atomic<uint64_t> last_ = 0, seen_ = 0;
+    std::deque<Deferred> deferred_;
+};
+
+// A fence of the host: values that the host chose, each with the value of the queue's timeline that stands for it and how the work ended.
+template <typename A>
+class Fence {
+public:
+    explicit Fence(Device<A>& device) : device_(&device) {}
+
+    [[nodiscard]] Device<A>* device() const { return device_; }
+
+    // Throws Failure(BP_INVALID) when `value` cannot be signalled next, by this queue.
+    void check_next(const Queue<A>& queue, uint64_t value) const {
+        const std::lock_guard lock(mutex_);
+        if (queue_ != nullptr && queue_ != &queue)
+            throw sdk::Failure(BP_INVALID, "signal: the fence counts the work of another queue; make one for each queue");
+        if (value <= last_)
+            throw sdk::Failure(BP_INVALID, "signal: the value " + std::to_string(value) + " does not come after " +
+                                               std::to_string(last_) + ", the fence's last");
+    }
+    // `value` is reached when the queue reaches `at`; with a flag, as cancelled if the flag was raised by then.
+    void signal(Queue<A>& queue, uint64_t value, uint64_t at, bp_code outcome, const volatile uint32_t* cancel) {
+        const std::lock_guard lock(mutex_);
+        queue_ = &queue;
+        last_ = value;
+        if (outcome != BP_OK) failed_->set(value, outcome);
+        if (outcome == BP_OK && cancel != nullptr)
+            queue.defer({at, nullptr, nullptr, 0, [failed = failed_, value, cancel] {
+                             if (raised(cancel)) failed->set(value, BP_CANCELLED);
+                         }});
+        // What is reached needs no place of its own any more.
+        while (points_.size() > 1 && points_[1].at <= queue.seen()) points_.pop_front();
+        points_.push_back({value, at});
+    }
+    // Where a value is reached; the queue is null for what is always. Throws Failure(BP_INVALID) for a value that was never submitted.
+    std::pair<Queue<A>*, uint64_t> find(uint64_t value) const {
+        const std::lock_guard lock(mutex_);
+        if (value > last_)
+            throw sdk::Failure(BP_INVALID, "wait: no call has signalled the value " + std::to_string(value) +
+                                               " of the fence yet; its last is " + std::to_string(last_));
+        if (value == 0) return {nullptr, 0};
+        return {queue_, of(value).at};
+    }
+    // BP_OK, or how the work failed that reaches this value.
+    [[nodiscard]] bp_code outcome(uint64_t value) const {
+        const std::lock_guard lock(mutex_);
+        return failed_->get(value);
+    }
+    void fail(uint64_t value, bp_code code) { failed_->set(value, code); }
+    // The largest value that is reached. What was deferred until then is done.
+    uint64_t read() {
+        Queue<A>* queue = nullptr;
+        {
+            const std::lock_guard lock(mutex_);
+            queue = queue_;
+        }
+        if (queue == nullptr) return 0;
+        queue->idle();
+        const uint64_t reached = queue->seen();
+        queue->finish();
+        const std::lock_guard lock(mutex_);
+        for (const Point& p : points_)
+            if (p.at <= reached) read_ = std::max(read_, p.value);
+        return read_;
+    }
+
+private:
+    struct Point {
+        uint64_t value = 0, at = 0;  // of the fence, of the queue's timeline
+    };
+    // What became of values that did not end well. It outlives the fence where the queue still has to look at a flag.
+    class Failed {
+    public:
+        void set(uint64_t value, bp_code code) {
+            const std::lock_guard lock(mutex_);
+            codes_[value] = code;
+        }
+        bp_code get(uint64_t value) const {
+            const std::lock_guard lock(mutex_);
+            const auto found = codes_.find(value);
+            return found != codes_.end() ? found->second : BP_OK;
+        }
+
+    private:
+        mutable std::mutex mutex_;
+        std::map<uint64_t, bp_code> codes_;
+    };
+
+    [[nodiscard]] const Point& of(uint64_t value) const {
+        return *std::find_if(points_.begin(), points_.end(), [&](const Point& p) { return p.value >= value; });
+    }
+
+    Device<A>* device_;
+    mutable std::mutex mutex_;
+    Queue<A>* queue_ = nullptr;  // of the first signal
+    std::deque<Point> points_;   // values that grow
+    std::shared_ptr<Failed> failed_ = std::make_shared<Failed>();
+    uint64_t last_ = 0, read_ = 0;
+};
+
+}  // namespace backplane::gpu

@@ -1,0 +1,384 @@
+// A compiled graph on a device of an Api: kernels, the memory they need, and commands recorded once for what is bound.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "common/gpu/device.hpp"
+
+namespace backplane::gpu {
+
+template <typename A>
+class Program {
+public:
+    using Places = std::vector<Place<Buffer<A>>>;
+
+    // Throws Failure: BP_UNSUPPORTED names the node and why; BP_NO_DEVICE_MEMORY when workspace_limit does not suffice.
+    Program(Device<A>& device, const bp_graph* graph, const bp_compile& how)
+        : device_(device), plan_only_((how.flags & BP_COMPILE_PLAN_ONLY) != 0) {
+        const auto start = std::chrono::steady_clock::now();
+        device_.check_lost();
+        const uint32_t hits = device_.kernels->hits();
+        do {
+            plan_ = make_plan(graph, how, device_.abilities());
+        } while (!plan_only_ && !build_kernels(how.cancel));
+        make(start, hits);
+    }
+    // Of a plan that was made: its slots are bound by their order.
+    Program(Device<A>& device, Plan plan) : device_(device), plan_(std::move(plan)) {
+        build_kernels(nullptr);
+        make(std::chrono::steady_clock::now(), device_.kernels->hits());
+    }
+    Program(const Program&) = delete;
+    Program& operator=(const Program&) = delete;
+    ~Program() {
+        for (const auto& recording : recordings_) settle(*recording);
+        recordings_.clear();
+        device_.memory->close(resident_);
+    }
+
+    [[nodiscard]] Device<A>& device() const { return device_; }
+    [[nodiscard]] bp_program_info info() const {
+        bp_program_info info{};
+        info.workspace_bytes = plan_.workspace_bytes;
+        info.workspace_alignment = device_.can().storage_alignment;
+        info.resident_bytes = plan_.resident_bytes + parameter_bytes_;
+        info.compile_ns = compile_ns_;
+        info.kernels = static_cast<uint32_t>(plan_.dispatches.size());
+        info.cache_hits = cache_hits_;
+        info.slots = {slots_.data(), static_cast<uint32_t>(slots_.size()), sizeof(bp_slot)};
+        info.summary = summary_.c_str();
+        info.moved_bytes = plan_.moved_bytes();
+        return info;
+    }
+
+    // As bp_module_api.run. [queue]
+    void run(const bp_run& run) {
+        if (plan_only_) throw sdk::Failure(BP_INVALID, "run: the program was compiled to be planned only; compile it again");
+        const Ticket<A> ticket = device_.admit(run.queue, device_.physical.queues, run.wait, run.signal);
+        Places places = places_of<Buffer<A>>(plan_, run);
+        places[kResident] = {resident_, parameter_bytes_};
+        if (raised(run.cancel)) throw sdk::Failure(BP_CANCELLED, "run was cancelled");
+        Recorded& recorded = recorded_for(std::move(places));
+        device_.count_run();
+        const auto [value, outcome] = submit(ticket, recorded, run.cancel);
+        device_.complete(ticket, value, outcome, run.cancel);
+    }
+    // The same for places of a plan of one's own; returns when it is done.
+    void run(Places places) {
+        const Ticket<A> ticket = device_.admit(0, device_.physical.queues, {}, {});
+        device_.complete(ticket, submit(ticket, recorded_for(std::move(places)), nullptr).first);
+    }
+
+    // As bp_module_api.pack. [queue]
+    void pack(uint32_t index, const bp_copy& copy);
+
+private:
+    using Recording = typename A::Recording;
+    using Block = typename A::Block;
+
+    // Commands for one set of buffers, in segments: a raised cancel flag is seen between two, and a slow device is not taken for a hung one.
+    struct Recorded {
+        Places places;
+        std::vector<Recording> segments;
+        Queue<A>* queue = nullptr;  // that it was submitted to last, and until when it is used there
+        uint64_t until = 0;
+    };
+    struct Touched {  // bytes of a block since the last barrier
+        Range<Block> range;
+        bool written = false;
+    };
+
+    static constexpr size_t kMostRecordings = 4;  // sets of buffers: two of everything, in turn, is common
+    static constexpr double kSegmentWork = 2e11;  // operations
+
+    // False: the plan needs a kernel that this driver cannot build; make another plan.
+    bool build_kernels(const volatile uint32_t* cancel) {
+        const struct End {
+            Device<A>& device;
+            ~End() { A::built(*device.api); }
+        } end{device_};
+        std::vector<const Dispatch*> all = all_dispatches();
+        if (!device_.can().software)
+            build_ahead(all, device_.host, cancel, [&](const Dispatch& d) { device_.kernels->get(d.kernel, d.constants); });
+        for (const Dispatch* d : all) {
+            if (raised(cancel)) throw sdk::Failure(BP_CANCELLED, "compile was cancelled");
+            try {
+                device_.kernels->get(d->kernel, d->constants);
+            } catch (const sdk::Failure& f) {
+                if (!device_.does_without(d->kernel, f)) throw;
+                return false;
+            }
+        }
+        return true;
+    }
+    // With a kernel, those of packing too.
+    [[nodiscard]] std::vector<const Dispatch*> all_dispatches() const {
+        std::vector<const Dispatch*> all;
+        for (const auto* dispatches : {&plan_.once, &plan_.dispatches})
+            for (const Dispatch& d : *dispatches)
+                if (d.kernel != kNoKernel) all.push_back(&d);
+        for (const Slot& slot : plan_.slots)
+            if (slot.layout != 0) all.push_back(&slot.pack);
+        return all;
+    }
+
+    void make(std::chrono::steady_clock::time_point start, uint32_t hits) {
+        slots_ = slots_of(plan_, device_.can().storage_alignment);
+        stride_ = std::max<uint64_t>(kParameterWords * sizeof(uint32_t), device_.can().storage_alignment);
+        parameter_bytes_ = stride_ * (plan_.dispatches.size() + plan_.once.size() + plan_.slots.size() + 1);
+        if (!plan_only_) make_residents();
+        cache_hits_ = device_.kernels->hits() - hits;
+        for (Value& value : plan_.values) std::vector<std::byte>().swap(value.constant);
+        summary_ = summary_of(plan_, A::kBackend);
+        compile_ns_ = static_cast<uint64_t>(
+            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
+    }
+    // Parameters of the dispatches, of what is done once and of packing, then the constants.
+    void make_residents() {
+        std::vector<std::byte> bytes(parameter_bytes_ + plan_.resident_bytes);
+        size_t row = 0;
+        const auto add = [&](const Dispatch& d) {
+            if (!d.parameters.empty())
+                std::memcpy(&bytes[row * stride_], d.parameters.data(), d.parameters.size() * sizeof(uint32_t));
+            ++row;
+        };
+        for (const Dispatch& d : plan_.dispatches) add(d);
+        for (const Dispatch& d : plan_.once) add(d);
+        for (const Slot& slot : plan_.slots) add(slot.pack);
+        for (const ValueId id : plan_.residents)
+            if (!plan_[id].constant.empty())
+                std::memcpy(&bytes[parameter_bytes_ + plan_[id].offset], plan_[id].constant.data(),
+                            plan_[id].constant.size());
+        resident_ = device_.memory->create(bytes.size());
+        resident_.device = &device_;
+        try {
+            device_.fill(resident_, 0, bytes.data(), bytes.size());
+            if (!plan_.once.empty()) do_once();
+        } catch (...) {
+            device_.memory->close(resident_);
+            throw;
+        }
+    }
+    void do_once() {
+        Places places(kFirstSlot + plan_.slots.size());
+        places[kResident] = {resident_, parameter_bytes_};
+        Recorded recorded{std::move(places), {}, nullptr, 0};
+        record(recorded, plan_.once, plan_.dispatches.size());
+        const Ticket<A> ticket = device_.admit(0, device_.physical.queues, {}, {});
+        device_.complete(ticket, submit(ticket, recorded, nullptr).first);
+    }
+    [[nodiscard]] Range<Block> parameters_of(size_t row) const {
+        return resident_.range(row * stride_, kParameterWords * sizeof(uint32_t));
+    }
+
+    // Waits until the device uses it no more.
+    static void settle(Recorded& recorded) noexcept {
+        try {
+            if (recorded.queue != nullptr) recorded.queue->wait(recorded.until);
+        } catch (const sdk::Failure&) {  // NOLINT(bugprone-empty-catch): a lost device uses nothing
+        }
+    }
+    Recorded& recorded_for(Places places) {
+        const auto found =
+            std::find_if(recordings_.begin(), recordings_.end(), [&](const auto& r) { return r->places == places; });
+        if (found != recordings_.end()) {
+            std::rotate(recordings_.begin(), found, found + 1);
+            return *recordings_.front();
+        }
+        check_overlaps(places);
+        auto made = std::make_unique<Recorded>(Recorded{std::move(places), {}, nullptr, 0});
+        record(*made, plan_.dispatches, 0);
+        if (recordings_.size() == kMostRecordings) {
+            settle(*recordings_.back());
+            recordings_.pop_back();
+        }
+        recordings_.insert(recordings_.begin(), std::move(made));
+        return *recordings_.front();
+    }
+    // Slots that are in use at the same time, one of them written, do not share bytes. Throws Failure(BP_INVALID).
+    void check_overlaps(const Places& places) const;
+
+    [[nodiscard]] Range<Block> range_of(const Recorded& recorded, const Operand& operand) const {
+        const Value& value = plan_[operand.value];
+        const Place<Buffer<A>>& place = recorded.places[value.base];
+        if (value.bytes == 0 || place.buffer.stretch == nullptr) return {};
+        Range<Block> range = place.buffer.range(place.offset + value.offset, value.bytes);
+        range.element = operand.element;
+        const sdk::DTypeInfo type = sdk::dtype_info(value.dtype);
+        const uint64_t element = type.block == 1 ? std::max(type.bytes, operand.element) : 2;
+        if (range.offset % element != 0)
+            throw sdk::Failure(BP_INVALID, "run: tensor " + std::to_string(value.tensor) +
+                                               " is bound at an offset that is no multiple of its elements' " +
+                                               std::to_string(element) + " bytes");
+        return range;
+    }
+    static Extent extent_of(const Dispatch& d) { return {{d.groups[0], d.groups[1], d.groups[2]}, d.constants[0]}; }
+
+    // `row`: of the first dispatch's parameters.
+    void record(Recorded& recorded, const std::vector<Dispatch>& dispatches, size_t row) {
+        const double most = device_.can().software ? A::kSegmentWorkOfSoftware : kSegmentWork;
+        for (size_t i = 0; i < dispatches.size();) {
+            size_t end = i;
+            for (double work = 0; end < dispatches.size() && (end == i || work + dispatches[end].work <= most); ++end)
+                work += dispatches[end].work;
+            Recording into = A::begin(*device_.api, static_cast<uint32_t>(end - i));
+            for (std::vector<Touched> touched; i < end; ++i) add(into, touched, recorded, dispatches[i], row + i);
+            A::end(into);
+            recorded.segments.push_back(std::move(into));
+        }
+    }
+    void add(Recording& into, std::vector<Touched>& touched, const Recorded& recorded, const Dispatch& d, size_t row) {
+        std::vector<Range<Block>> ranges;
+        for (const Operand& operand : d.operands) ranges.push_back(range_of(recorded, operand));
+        order(into, touched, d, ranges);
+        if (d.kernel != kNoKernel) {
+            A::dispatch(into, device_.kernels->get(d.kernel, d.constants), ranges, d.parameters, parameters_of(row),
+                        extent_of(d));
+        } else if (ranges[0].block != nullptr) {
+            A::move(into, ranges[0], ranges[1]);
+        }
+    }
+    // A barrier where what follows touches what was written since the last one, or writes what was read.
+    static void order(Recording& into, std::vector<Touched>& touched, const Dispatch& d,
+                      const std::vector<Range<Block>>& ranges) {
+        const auto clash = [&](size_t i, const Touched& other) {
+            const Range<Block>& mine = ranges[i];
+            return mine.block == other.range.block && (d.operands[i].written || other.written) &&
+                   mine.offset < other.range.offset + other.range.bytes && other.range.offset < mine.offset + mine.bytes;
+        };
+        bool needed = false;
+        for (size_t i = 0; i < ranges.size() && !needed; ++i)
+            needed = ranges[i].block != nullptr &&
+                     std::any_of(touched.begin(), touched.end(), [&](const Touched& other) { return clash(i, other); });
+        if (needed) {
+            A::barrier(into);
+            touched.clear();
+        }
+        for (size_t i = 0; i < ranges.size(); ++i)
+            if (ranges[i].block != nullptr) touched.push_back({ranges[i], d.operands[i].written});
+    }
+
+    // The value at which the work is done, and how it ends. At most two segments are under way when it returns, so that a raised flag is
+    // obeyed soon and the device never waits for the host.
+    std::pair<uint64_t, bp_code> submit(const Ticket<A>& ticket, Recorded& recorded, const volatile uint32_t* cancel) {
+        if (recorded.segments.empty()) return {device_.submit_nothing(ticket), BP_OK};
+        if (recorded.queue != nullptr && recorded.queue != ticket.queue) settle(recorded);
+        recorded.queue = ticket.queue;
+        auto waits = Device<A>::waits_of(ticket);
+        std::vector<uint64_t> values;
+        for (const Recording& segment : recorded.segments) {
+            if (values.size() >= 2 && !wait_for(*ticket.queue, values[values.size() - 2], cancel)) break;
+            if (!values.empty() && raised(cancel)) break;
+            values.push_back(ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t value) {
+                A::submit(queue, segment, std::exchange(waits, {}), timeline, value);
+            }));
+            recorded.until = values.back();
+        }
+        return {values.back(), values.size() < recorded.segments.size() ? BP_CANCELLED : BP_OK};
+    }
+    // False: the flag was raised first.
+    static bool wait_for(Queue<A>& queue, uint64_t value, const volatile uint32_t* cancel) {
+        constexpr uint64_t kLook = 10'000'000;  // nanoseconds
+        if (cancel == nullptr) return queue.wait(value);
+        while (!queue.wait(value, kLook))
+            if (raised(cancel)) return false;
+        return true;
+    }
+
+    Device<A>& device_;
+    Plan plan_;
+    Buffer<A> resident_;
+    std::vector<std::unique_ptr<Recorded>> recordings_;  // last used first
+    std::vector<bp_slot> slots_;
+    std::string summary_;
+    uint64_t parameter_bytes_ = 0, stride_ = 0, compile_ns_ = 0;
+    uint32_t cache_hits_ = 0;
+    bool plan_only_ = false;
+};
+
+template <typename A>
+void Program<A>::check_overlaps(const Places& places) const {
+    std::vector<size_t> order;
+    for (size_t i = 0; i < plan_.slots.size(); ++i)
+        if (plan_.slots[i].bytes != 0) order.push_back(i);
+    const auto first = [&](size_t i) {
+        const auto& place = places[kFirstSlot + i];
+        return std::pair(place.buffer.stretch, place.buffer.offset + place.offset);
+    };
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return first(a) < first(b); });
+    std::vector<bool> written(plan_.values.size());
+    for (const Dispatch& d : plan_.dispatches)
+        for (const Operand& operand : d.operands)
+            if (operand.written) written[plan_.storage_of(operand.value)] = true;
+    for (size_t k = 0; k < order.size(); ++k)
+        for (size_t m = k + 1; m < order.size(); ++m) {
+            const Slot& a = plan_.slots[order[k]];
+            const Slot& b = plan_.slots[order[m]];
+            if (first(order[m]).first != first(order[k]).first || first(order[m]).second >= first(order[k]).second + a.bytes)
+                break;
+            const bool apart = a.last_use < b.first_use || b.last_use < a.first_use;
+            if ((written[a.value] || written[b.value]) && !apart)
+                throw sdk::Failure(BP_INVALID, "run: tensors " + std::to_string(a.tensor) + " and " +
+                                                   std::to_string(b.tensor) +
+                                                   " are bound to the same bytes, and one of them is written while the "
+                                                   "other is in use; bind them apart");
+        }
+}
+
+template <typename A>
+void Program<A>::pack(uint32_t index, const bp_copy& copy) {
+    if (index >= plan_.slots.size()) throw sdk::Failure(BP_INVALID, "pack: no slot " + std::to_string(index));
+    const Slot& slot = plan_.slots[index];
+    if (plan_only_) throw sdk::Failure(BP_INVALID, "pack: the program was compiled to be planned only; compile it again");
+    if (copy.bytes < slot.plain_bytes)
+        throw sdk::Failure(BP_INVALID, "pack: slot " + std::to_string(index) + " takes " + std::to_string(slot.plain_bytes) +
+                                           " plain bytes, the source has " + std::to_string(copy.bytes));
+    bp_copy plain = copy;
+    plain.bytes = slot.plain_bytes;
+    if (slot.layout == 0) return device_.copy(plain);
+    const auto* to = reinterpret_cast<const Buffer<A>*>(copy.to_buffer);
+    const auto* from = reinterpret_cast<const Buffer<A>*>(copy.from_buffer);
+    if (to == nullptr || to->pinned())
+        throw sdk::Failure(BP_INVALID, "pack: the destination must be a buffer of the device");
+    if (copy.to_offset > to->size || to->size - copy.to_offset < slot.bytes)
+        throw sdk::Failure(BP_INVALID, "pack: slot " + std::to_string(index) + " needs " + std::to_string(slot.bytes) +
+                                           " bytes, the destination has less");
+    if (from == nullptr && copy.from_host == nullptr) throw sdk::Failure(BP_INVALID, "pack: there is no source");
+    const Ticket<A> ticket = device_.admit(copy.queue, device_.physical.queues, copy.wait, copy.signal);
+    // Plain bytes where kernels see them, for as long as the work takes.
+    auto& memory = *device_.memory;
+    Buffer<A> staged = memory.create(slot.plain_bytes);
+    staged.device = &device_;
+    auto recording = std::make_shared<Recording>(A::begin(*device_.api, 1));
+    uint64_t value = 0;
+    try {
+        Range<Block> source = staged.range(0, slot.plain_bytes);
+        Range<Block> into = to->range(copy.to_offset, slot.bytes);
+        source.element = slot.pack.operands[0].element;
+        into.element = slot.pack.operands[1].element;
+        if (from != nullptr) {
+            A::move(*recording, from->range(copy.from_offset, slot.plain_bytes), staged.range(0, slot.plain_bytes));
+            A::barrier(*recording);
+        }
+        const Range<Block> ranges[] = {source, into};
+        A::dispatch(*recording, device_.kernels->get(slot.pack.kernel, slot.pack.constants), ranges, slot.pack.parameters,
+                    parameters_of(plan_.dispatches.size() + plan_.once.size() + index), extent_of(slot.pack));
+        A::end(*recording);
+        if (from == nullptr)
+            device_.upload(ticket, staged, 0, static_cast<const std::byte*>(copy.from_host) + copy.from_offset,
+                           slot.plain_bytes);
+        value = ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t next) {
+            A::submit(queue, *recording, Device<A>::waits_of(ticket), timeline, next);
+        });
+    } catch (...) {
+        memory.close(staged);
+        throw;
+    }
+    ticket.queue->defer({value, nullptr, nullptr, 0, [&memory, staged, recording] { memory.close(staged); }});
+    device_.complete(ticket, value);
+}
+
+}  // namespace backplane::gpu

@@ -1,0 +1,96 @@
+// Pinned memory through which bytes pass between the host's own memory and the device's, in pieces that several threads fill and empty.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "common/gpu/memory.hpp"
+#include "common/gpu/order.hpp"
+
+namespace backplane::gpu {
+
+// A piece of a copy. One thread moves about 10 GB/s between the caller's memory and what the device reads, the bus several times that:
+// hence several threads, each with a piece that stays in its core's cache.
+inline constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
+
+template <typename A>
+class Staging {
+public:
+    struct Piece {
+        Buffer<A> buffer;
+        std::byte* at = nullptr;
+        Queue<A>* queue = nullptr;  // whose work uses it until `value`; null: a thread fills it, or nobody has it
+        uint64_t value = 0;
+        bool taken = false;
+    };
+
+    Staging(typename A::Device& device, Memory<A>& memory) : device_(device), memory_(memory) {}
+    Staging(const Staging&) = delete;
+    Staging& operator=(const Staging&) = delete;
+
+    // One that nothing uses; waits for work that is submitted when there are as many as there may be. [any]
+    Piece& take() {
+        for (;;) {
+            Queue<A>* queue = nullptr;
+            uint64_t value = 0;
+            {
+                const std::lock_guard lock(mutex_);
+                if (Piece* piece = free_one(); piece != nullptr) return *piece;
+                if (pieces_.size() < kMostPieces) return add();
+                for (const auto& piece : pieces_)
+                    if (piece->queue != nullptr && (queue == nullptr || piece->value < value)) {
+                        queue = piece->queue;
+                        value = piece->value;
+                    }
+            }
+            if (queue == nullptr) {
+                std::this_thread::yield();  // other threads are filling all of them
+                continue;
+            }
+            queue->wait(value);
+            queue->finish();
+        }
+    }
+    // Work that was submitted uses the piece until `value`. `deferred`: and then something gives it back.
+    void use(Piece& piece, Queue<A>& queue, uint64_t value, bool deferred) {
+        const std::lock_guard lock(mutex_);
+        piece.queue = &queue;
+        piece.value = value;
+        piece.taken = deferred;
+    }
+    void give_back(Piece& piece) {
+        const std::lock_guard lock(mutex_);
+        piece.queue = nullptr;
+        piece.taken = false;
+    }
+
+private:
+    static constexpr size_t kMostPieces = 32;
+
+    Piece* free_one() {
+        for (const auto& piece : pieces_) {
+            if (piece->taken || (piece->queue != nullptr && !piece->queue->reached(piece->value))) continue;
+            piece->taken = true;
+            piece->queue = nullptr;
+            return piece.get();
+        }
+        return nullptr;
+    }
+    Piece& add() {
+        auto made = std::make_unique<Piece>();
+        made->buffer = memory_.create(kPieceBytes, Placement::pinned);
+        made->at = A::map(device_, made->buffer.range(0, kPieceBytes));
+        made->taken = true;
+        pieces_.push_back(std::move(made));
+        return *pieces_.back();
+    }
+
+    typename A::Device& device_;
+    Memory<A>& memory_;
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Piece>> pieces_;
+};
+
+}  // namespace backplane::gpu

@@ -1,9 +1,0 @@
-// The module's optional tables (bp_module_api.extension).
-#pragma once
-
-namespace backplane::vulkan {
-
-// Null: no such table.
-const void* find_extension(const char* id);
-
-}  // namespace backplane::vulkan
