@@ -20,7 +20,8 @@ bool is_put_aside(const std::filesystem::path& extended) {
 
 Handle open_existing(const std::filesystem::path& extended, DWORD rights, DWORD shared, DWORD flags) {
     Patience patience;
-    for (bool looked = false;;) {
+    constexpr int kLooks = 6;
+    for (int looks = 0;;) {
         HANDLE file = ::CreateFileW(extended.c_str(), rights, shared, nullptr, OPEN_EXISTING, flags, nullptr);
         if (file != INVALID_HANDLE_VALUE) return Handle(file);
         const DWORD error = ::GetLastError();
@@ -28,8 +29,8 @@ Handle open_existing(const std::filesystem::path& extended, DWORD rights, DWORD 
         bool at_once = false;
         if (error == ERROR_FILE_NOT_FOUND) {
             again = is_put_aside(extended);
-            at_once = !again && !looked;  // the new one may have come between the two looks
-            looked = !again;
+            // The new one may have come between the two looks, and the next replacement have begun.
+            at_once = !again && ++looks < kLooks;
         }
         if (!at_once && !(again && patience.wait())) {
             ::SetLastError(error);

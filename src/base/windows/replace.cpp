@@ -21,6 +21,8 @@ void remove_those_aside(const std::filesystem::path& to) {
     HANDLE search = ::FindFirstFileW(pattern.c_str(), &entry);
     if (search == INVALID_HANDLE_VALUE) return;
     do {
+        // One that is there while the name is not is somebody's who replaces it now, and tells readers so.
+        if (::GetFileAttributesW(extended(to).c_str()) == INVALID_FILE_ATTRIBUTES) break;
         ::DeleteFileW((pattern.parent_path() / entry.cFileName).c_str());
     } while (::FindNextFileW(search, &entry) != 0);
     ::FindClose(search);
