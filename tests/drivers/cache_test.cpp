@@ -57,7 +57,7 @@ protected:
     }
     [[nodiscard]] bool counts_hits() const {
         return GetParam() == "opencl";
-    }  // Vulkan's cache is one value for all pipelines
+    }  // lavapipe never says that a pipeline came out of its cache
 
     const Place place_;
     const std::string folder_ = place_.at("kernels");
