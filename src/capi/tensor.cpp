@@ -126,7 +126,7 @@ bp_code backplane_session_create_shared(backplane_device* const* devices, uint32
         backplane::SessionOptions options;
         options.compile.math = math;
         *out = new backplane_session{
-            backplane::Session(std::move(all), graph->graph, weights != nullptr ? weights->weights : Weights(), options)};
+            backplane::Session(all, graph->graph, weights != nullptr ? weights->weights : Weights(), options)};
     });
 }
 
