@@ -113,7 +113,7 @@ bp_code backplane_graph_add(backplane_graph* graph, uint32_t op, const uint32_t*
         for (uint32_t i = 0; i < input_count; ++i) operands.push_back(tensor_from(graph->graph, inputs[i], true));
         std::vector<Attribute> list;
         for (uint32_t i = 0; i < attribute_count; ++i) list.push_back(attribute_from(attributes[i]));
-        *out = graph->graph.add(static_cast<Op>(op), operands, std::move(list)).index;
+        *out = graph->graph.add(static_cast<Op>(op), operands, list).index;
     });
 }
 
