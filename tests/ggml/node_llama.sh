@@ -40,7 +40,7 @@ cp "$probe" "$bins"
 report "$scratch/app" >"$scratch/by-file"
 cat "$scratch/stock"
 grep -q 'AVX\|NEON' "$scratch/stock" || { echo "the stock library reported no CPU backend: nothing to compare with"; exit 1; }
-ls "$BACKPLANE_STATE_DIR"/ggml/*.txt >/dev/null || { echo "ours was not asked"; exit 1; }
+ls "$BACKPLANE_STATE_DIR"/folders/*.txt >/dev/null || { echo "ours was not asked"; exit 1; }
 cmp "$scratch/stock" "$scratch/by-path"
 cmp "$scratch/stock" "$scratch/by-file"
 echo "the same with ours in its place, by LD_LIBRARY_PATH and by file"
