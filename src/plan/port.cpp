@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory_resource>
 
 #include "base/errors.hpp"
 #include "base/process_end.hpp"
@@ -11,6 +12,8 @@
 namespace backplane::plan {
 
 namespace {
+
+constexpr size_t kRoomForUses = 4096;  // bytes of the stack: of a run with up to 60 bindings
 
 uint32_t pinned_heap_of(const std::vector<Heap>& heaps) {
     for (uint32_t i = 1; i < heaps.size(); ++i)
@@ -202,11 +205,14 @@ Point Port::pack(const Program& program, uint32_t slot, std::span<const std::byt
 
 Point Port::run(const Program& program, std::span<const Use> uses, Storage* workspace, const std::atomic<uint32_t>* cancel,
                 bool now) {
-    // Room of the thread: a run of a small op takes a microsecond or two, of which no part shall be an allocation.
-    thread_local std::vector<bp_binding> bindings;
-    thread_local std::vector<std::pair<Storage*, bool>> storages;
-    bindings.clear();
-    storages.clear();
+    // On the stack where they are few: a run of a small op takes a microsecond or two, of which no part shall be an allocation. Not
+    // thread_local: what a thread has to destroy keeps this library mapped for as long as the thread lives.
+    std::array<std::byte, kRoomForUses> stack;  // NOLINT(cppcoreguidelines-pro-type-member-init): written before it is read
+    std::pmr::monotonic_buffer_resource memory(stack.data(), stack.size());
+    std::pmr::vector<bp_binding> bindings(&memory);
+    std::pmr::vector<std::pair<Storage*, bool>> storages(&memory);
+    bindings.reserve(uses.size());
+    storages.reserve(uses.size() + 1);
     for (const Use& use : uses) {
         bindings.push_back({BP_SIZE(bp_binding, bytes), use.tensor, use.bytes->buffer, use.offset, use.size});
         if (async_) storages.emplace_back(use.bytes, use.written);
