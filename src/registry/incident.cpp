@@ -73,7 +73,7 @@ std::string Incident::text() const {
     }
 }
 
-Incidents::Incidents(fs::path state_folder)
+Incidents::Incidents(const fs::path& state_folder)
     : marks_(state_folder.empty() ? fs::path() : marks_folder(state_folder)),
       store_(state_folder.empty() ? fs::path() : state_folder / "incidents", "incident", kIncidentFormat) {}
 

@@ -29,7 +29,7 @@ struct Incident {
 // The incidents of one state folder. Any thread, any process; nothing is written before something happened.
 class Incidents {
 public:
-    explicit Incidents(std::filesystem::path state_folder);
+    explicit Incidents(const std::filesystem::path& state_folder);
 
     void read_marks() const;  // of processes that are no more: what they say becomes incidents
     [[nodiscard]] std::optional<Incident> find(const std::filesystem::path& file) const;
