@@ -167,7 +167,7 @@ static void tensors(const char* folder) {
     backplane_context_options options;
     memset(&options, 0, sizeof options);
     options.struct_size = BP_SIZE(backplane_context_options, log_arg);
-    options.skip_defaults = options.skip_linked_in = options.skip_environment = 1;
+    options.skip_defaults = options.skip_environment = 1;  // linked in, in some builds
     options.module_paths = paths;
     options.module_path_count = 1;
     backplane_context* context = NULL;
