@@ -34,8 +34,8 @@ void do_it(const std::string& what) {
 
 // True: the call is over.
 bool at(const char* call) {
-    const char* plan = std::getenv("BACKPLANE_TEST_FAULT");
-    if (plan == nullptr) return false;
+    const std::string plan = environment_now("BACKPLANE_TEST_FAULT");
+    if (plan.empty()) return false;
     std::istringstream words(plan);
     std::string who, where, what;
     int nth = 0;

@@ -73,7 +73,8 @@ protected:
 
 TEST_F(TrialKey, OtherContentOfTheSameSizeAndTimeIsAnotherFile) {
     expect_another("content", [&] { edit_in_place(m_.path); });
-    expect_another("rights", [&] { fs::permissions(m_.path, fs::perms::owner_all); });
+    if (base::list_separator() == ':')  // Windows has no such rights
+        expect_another("rights", [&] { fs::permissions(m_.path, fs::perms::owner_all); });
     expect_another("replaced", [&] {
         write("new", "x");
         fs::rename(at("new"), m_.path);
@@ -148,14 +149,16 @@ TEST_F(TrialKey, NamesOfWatchedFilesMayHaveVariablesAndTheHome) {
     EXPECT_EQ(watched_files(a), (std::vector<fs::path>{a}));
     EXPECT_TRUE(watched_files("$BP_TEST_OTHER/x").empty());
     EXPECT_TRUE(watched_files("relative/x").empty());
-    EXPECT_EQ(watched_files("${BP_TEST_OTHER:-" + a + "}/x"), (std::vector<fs::path>{a + "/x"}));
+    // What stands for a variable is written once for all systems, with colons between: no letters of drives.
+    const bool colons = separator == ":";
+    if (colons) EXPECT_EQ(watched_files("${BP_TEST_OTHER:-" + a + "}/x"), (std::vector<fs::path>{a + "/x"}));
     test::set_environment("BP_TEST_OTHER", a + separator + b);
     for (const char* item : {"$BP_TEST_OTHER/x", "${BP_TEST_OTHER}/x", "${BP_TEST_OTHER:-~/y}/x"})
         EXPECT_EQ(watched_files(item), (std::vector<fs::path>{a + "/x", b + "/x"})) << item;
     test::set_environment("HOME", a);
     EXPECT_EQ(watched_files("~/x"), (std::vector<fs::path>{a + "/x"}));
     test::unset_environment("BP_TEST_OTHER");
-    EXPECT_EQ(watched_files("${BP_TEST_OTHER:-~/y:" + b + "}/x"), (std::vector<fs::path>{a + "/y/x", b + "/x"}));
+    if (colons) EXPECT_EQ(watched_files("${BP_TEST_OTHER:-~/y:" + b + "}/x"), (std::vector<fs::path>{a + "/y/x", b + "/x"}));
     for (const char* odd : {"$", "${", "${}", "${BP_TEST_OTHER", "${BP_TEST_OTHER:-", "~", "~other/x", ""})
         EXPECT_TRUE(watched_files(odd).empty()) << odd;
 }

@@ -11,6 +11,11 @@
 
 bool in_the_child() { return strcmp(program_invocation_short_name, "backplane-probe") == 0; }
 
+std::string environment_now(const char* name) {
+    const char* value = getenv(name);
+    return value != nullptr ? value : "";
+}
+
 void do_what_this_system_can(const std::string& what) {
     if (what == "crash") raise(SIGSEGV);
     if (what == "kill") kill(getpid(), SIGKILL);
