@@ -44,6 +44,10 @@ bool harms_host(const ProcessState& before, const ProcessState& after) {
 static_assert(sizeof(std::fenv_t) <= 64);
 
 KeepFloatingPoint::KeepFloatingPoint() : kept_{} { std::fegetenv(new (kept_) std::fenv_t); }
-KeepFloatingPoint::~KeepFloatingPoint() { std::fesetenv(std::launder(reinterpret_cast<std::fenv_t*>(kept_))); }
+KeepFloatingPoint::~KeepFloatingPoint() {
+    std::fesetenv(std::launder(reinterpret_cast<std::fenv_t*>(kept_)));
+    // Some C libraries (MinGW's) leave the vector unit's part as it is.
+    if (floating_point_control() != control_) set_floating_point_control(control_);
+}
 
 }  // namespace backplane::base

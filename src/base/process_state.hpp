@@ -35,6 +35,7 @@ public:
 
 private:
     alignas(16) unsigned char kept_[64];
+    uint64_t control_ = floating_point_control();
 };
 
 }  // namespace backplane::base
