@@ -274,7 +274,7 @@ struct Context::Impl {
                              answer.code == ReasonCode::none        ? History::Outcome::good
                              : answer.code == ReasonCode::not_tried ? History::Outcome::not_tried
                                                                     : History::Outcome::bad);
-        if (!answer.note.empty()) remember(answer.note);
+        for (const std::string& note : answer.notes) remember(note);
         if (answer.code == ReasonCode::none) {
             c.reason = answer.reason;
             return answer;

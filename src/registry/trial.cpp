@@ -283,8 +283,8 @@ Trials::Answer Trials::ask(const discovery::Inspection& module) {
     const RememberedTrial& known = tried.outcome;
     Answer answer;
     if (!tried.problem.empty())
-        answer.note = "trials of modules cannot be remembered and are made at each start: " + tried.problem +
-                      "; name a folder that can be written to with BACKPLANE_STATE_DIR";
+        answer.notes.push_back("trials of modules cannot be remembered and are made at each start: " + tried.problem +
+                               "; name a folder that can be written to with BACKPLANE_STATE_DIR");
     const std::string remembered =
         tried.problem.empty() ? remembered_text(known.when, known.until, module.path, store_.folder()) : std::string();
     answer.reason = known.reason;
@@ -294,7 +294,7 @@ Trials::Answer Trials::ask(const discovery::Inspection& module) {
             answer.put_back = known.put_back;
             answer.keep_mapped = known.keep_mapped;
             if (known.put_back || known.keep_mapped || known.left_processes)
-                answer.note = module.path.filename().string() + ": " + known.reason;
+                answer.notes.push_back(module.path.filename().string() + ": " + known.reason);
             return answer;
         case Trial::not_tried: return not_tried(module, known.reason);
         case Trial::failed:

@@ -33,7 +33,7 @@ public:
     struct Answer {
         ReasonCode code = ReasonCode::none;
         std::string reason, remedy;
-        std::string note;                 // for the report: what it does to its process
+        std::vector<std::string> notes;   // for the report: that nothing can be remembered, what it does to its process
         std::vector<DeviceFault> faults;  // devices of it that are not to be chosen
         bool put_back = false;            // it changes what a host wants as it was: base::KeepProcessState
         bool keep_mapped = false;         // never to be unmapped, whatever it says of itself

@@ -19,6 +19,7 @@ namespace {
 using windows::Handle;
 using Clock = std::chrono::steady_clock;
 
+constexpr std::chrono::milliseconds kCounted{100};
 constexpr std::chrono::milliseconds kDrain{50};  // what others that hold the pipes write is not waited for
 
 class Pipe {
@@ -177,12 +178,15 @@ constexpr std::array kExceptions{
     ExceptionName{0x20474343, "C++ exception"},
 };
 
-// How many processes are in it still.
-DWORD members(HANDLE job) {
-    JOBOBJECT_BASIC_ACCOUNTING_INFORMATION counts{};
-    return ::QueryInformationJobObject(job, JobObjectBasicAccountingInformation, &counts, sizeof counts, nullptr) != 0
-               ? counts.ActiveProcesses
-               : 0;
+// Whether processes are in it still. One that ended may be counted for a moment after those who wait for it have gone on.
+bool has_members(HANDLE job) {
+    for (const Clock::time_point last = Clock::now() + kCounted;; ::Sleep(1)) {
+        JOBOBJECT_BASIC_ACCOUNTING_INFORMATION counts{};
+        if (::QueryInformationJobObject(job, JobObjectBasicAccountingInformation, &counts, sizeof counts, nullptr) == 0 ||
+            counts.ActiveProcesses == 0)
+            return false;
+        if (Clock::now() >= last) return true;
+    }
 }
 
 // How the child ended, when it did by itself.
@@ -254,7 +258,7 @@ ChildOutcome run(const std::filesystem::path& program, const std::vector<std::st
     outcome.timed_out = !gone && !outcome.cancelled;
     if (outcome.timed_out) outcome.silent = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - spoke);
     if (gone) take_code(child, outcome);
-    outcome.left_processes = gone && members(job.get()) != 0;
+    outcome.left_processes = gone && has_members(job.get());
     ::TerminateJobObject(job.get(), 1);  // what it started, too
     if (!gone) {
         ::TerminateProcess(child.get(), 1);

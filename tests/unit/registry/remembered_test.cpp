@@ -86,7 +86,9 @@ TEST_F(Remembering, WhereNothingCanBeKeptThatIsSaidOnceAndTheModuleIsTriedEachTi
     for (const char* fault : {"child open 1 crash", ""}) {
         test::set_environment("BACKPLANE_TEST_FAULT", fault);
         const Report report = Context(options("child")).report();
-        EXPECT_EQ(faulty_in(report).verdict, *fault != '\0' ? Verdict::failed : Verdict::loaded);
+        EXPECT_EQ(faulty_in(report).verdict, *fault != '\0' ? Verdict::failed : Verdict::loaded) << report.summary();
+        EXPECT_EQ(faulty_in(report).reason.find("leaves"), std::string::npos)
+            << "its own end is counted: " << report.summary();
         EXPECT_FALSE(has(faulty_in(report).remedy, "remembered")) << faulty_in(report).remedy;
         const auto count = std::count_if(report.notes.begin(), report.notes.end(),
                                          [](const std::string& note) { return has(note, "cannot be remembered"); });

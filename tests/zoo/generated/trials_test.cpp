@@ -204,6 +204,16 @@ TEST(Trial, ProcessesThatAModuleLeavesEndWithItAndAreToldOf) {
     }
 }
 
+TEST(Trial, WhatAModuleLeavesIsToldOfWhereNothingCanBeRememberedToo) {
+    const Place place("open/leave_child/child/first/kept");
+    ContextOptions options = place.options();
+    std::ofstream(place.at("file")) << "x";
+    options.state_folder = place.at("file") / "state";
+    const Report report = Context(options).report();
+    for (const char* words : {"leaves processes behind", "cannot be remembered"})
+        EXPECT_NE(all_notes(report).find(words), std::string::npos) << words << ": " << report.summary();
+}
+
 TEST(Trial, AThreadThatAModuleLeavesKeepsItMapped) {
     const Place place("open/leave_thread/both/first/unloadable");
     {
