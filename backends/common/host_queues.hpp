@@ -21,8 +21,6 @@ namespace backplane::backend {
 
 class HostQueues {
 public:
-    static constexpr uint32_t kMostRuns = 999'999'999;  // of the option NAME.lose-after
-
     // What a call asks for besides its work. Spans are read during the call.
     struct Order {
         const char* call;  // "run", for errors

@@ -71,7 +71,7 @@ bp_code device_open(bp_module* module, uint64_t id, bp_device** out, bp_error* e
         if (id != 1) throw sdk::Failure(BP_NOT_FOUND, "device_open: the cpu backend has no device " + std::to_string(id));
         const Module& m = *of(module);
         const uint32_t threads = m.host.number("cpu.threads", 1, kMostThreads, m.units);
-        const uint32_t lose_after = m.host.number("cpu.lose-after", 1, backend::HostQueues::kMostRuns, 0);
+        const uint32_t lose_after = m.host.lose_after("cpu");
         *out = reinterpret_cast<bp_device*>(new Device(m.host, m.level, threads, copy_queues_of(m), lose_after));
     });
 }

@@ -62,8 +62,7 @@ bp_code device_open(bp_module* module, uint64_t id, bp_device** out, bp_error* e
             throw sdk::Failure(BP_NOT_FOUND,
                                "cannot open device " + std::to_string(id) + ": the reference has device 1 only");
         const Module& m = need(of(module), "module");
-        const uint32_t lose_after =
-            backend::Host(m.host).number("reference.lose-after", 1, backend::HostQueues::kMostRuns, 0);
+        const uint32_t lose_after = backend::Host(m.host).lose_after("reference");
         *out = reinterpret_cast<bp_device*>(new Device(m, lose_after));
     });
 }

@@ -7,17 +7,16 @@ namespace backplane::cli {
 
 namespace {
 
-struct EsrganChoice {
+struct EsrganChoice : ModelChoice {
     DeviceChoice choice;
-    std::string model = kUsualModel, models, dtype = "f32";
-    int scale = 2, runs = 9;
+    std::string dtype = "f32";
+    int runs = 9;
     int64_t size = 128;
     bool steps = false;
 };
 
 void bench_esrgan(const EsrganChoice& o, Run& run) {
-    const Esrgan model =
-        Esrgan::open(find_model(o.model, o.scale, o.models)).stored_as(o.dtype == "f16" ? DType::f16 : DType::f32);
+    const Esrgan model = Esrgan::open(find_model(o)).stored_as(o.dtype == "f16" ? DType::f16 : DType::f32);
     const Context context(context_options(o.choice));
     const Device device = open_device(context, o.choice);
     Session session(device, model.graph(o.size, o.size), model.weights());
@@ -59,9 +58,7 @@ void bench_esrgan(const EsrganChoice& o, Run& run) {
 void add_bench_esrgan(CLI::App& app, Run& run) {
     CLI::App* command = app.add_subcommand("esrgan", "Time one ESRGAN network on one size of image");
     auto o = std::make_shared<EsrganChoice>();
-    command->add_option("--model", o->model, "slim, medium, thick, or a .gguf file")->capture_default_str();
-    command->add_option("--scale", o->scale, "2, 3, 4 or 8")->capture_default_str()->check(CLI::IsMember({2, 3, 4, 8}));
-    command->add_option("--models", o->models, "Folder of the models' files")->type_name("DIR");
+    add_model_options(*command, *o);
     command->add_option("--size", o->size, "Width and height of the input in pixels")
         ->capture_default_str()
         ->check(CLI::Range(1, 4096));

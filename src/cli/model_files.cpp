@@ -11,7 +11,18 @@ namespace backplane::cli {
 
 namespace fs = std::filesystem;
 
-fs::path find_model(const std::string& model, int scale, const std::string& folder) {
+void add_model_options(CLI::App& command, ModelChoice& choice) {
+    command.add_option("--model", choice.model, "slim, medium, thick, or a .gguf file")
+        ->capture_default_str()
+        ->type_name("MODEL");
+    command.add_option("--scale", choice.scale, "How many times larger; a .gguf file has its own")
+        ->capture_default_str()
+        ->check(CLI::IsMember({2, 3, 4, 8}));
+    command.add_option("--models", choice.models, "Folder of the models' files")->type_name("DIR");
+}
+
+fs::path find_model(const ModelChoice& choice) {
+    const auto& [model, folder, scale] = choice;
     std::error_code failed;
     fs::path file = base::path_of(model);
     if (file != file.filename() || model.find('.') != std::string::npos) {

@@ -1,15 +1,21 @@
-// Which file a model's short name means.
+// Which model a command takes, and which file its short name means.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
 
 namespace backplane::cli {
 
-inline constexpr const char* kUsualModel = "medium";  // of every command that takes one
+// Options of every command that takes a model.
+struct ModelChoice {
+    std::string model = "medium", models;  // a file or a short name; the folder of the models' files
+    int scale = 2;
+};
+void add_model_options(CLI::App& command, ModelChoice& choice);  // --model, --scale, --models
 
-// `model`: a file, or "slim", "medium", "thick", which are looked for as esrgan-NAME-xSCALE.gguf in `folder` when it is given, else in
+// `model`: a file, or "slim", "medium", "thick", which are looked for as esrgan-NAME-xSCALE.gguf in `models` when it is given, else in
 // BACKPLANE_MODELS and in folders beside the program. Throws Error(not_found) that says where it looked and how to get it.
-std::filesystem::path find_model(const std::string& model, int scale, const std::string& folder);
+std::filesystem::path find_model(const ModelChoice& choice);
 
 }  // namespace backplane::cli

@@ -6,17 +6,15 @@ namespace backplane::cli {
 
 namespace {
 
-struct PlanChoice {
+struct PlanChoice : ModelChoice {
     DeviceChoice choice;
-    std::string model = kUsualModel, models, dtype = "f32";
-    int scale = 2;
+    std::string dtype = "f32";
     int64_t size = 128;
 };
 
 // Nothing runs: no weights are copied, and no memory of the device is taken.
 void show_plan(const PlanChoice& o, Run& run) {
-    const Esrgan model =
-        Esrgan::open(find_model(o.model, o.scale, o.models)).stored_as(o.dtype == "f16" ? DType::f16 : DType::f32);
+    const Esrgan model = Esrgan::open(find_model(o)).stored_as(o.dtype == "f16" ? DType::f16 : DType::f32);
     const Context context(context_options(o.choice));
     SpreadOptions options;
     options.compile.plan_only = true;
@@ -41,13 +39,7 @@ void show_plan(const PlanChoice& o, Run& run) {
 void add_plan(CLI::App& app, Run& run) {
     CLI::App* command = app.add_subcommand("plan", "Show what would run where, and how many bytes it would take");
     auto o = std::make_shared<PlanChoice>();
-    command->add_option("--model", o->model, "slim, medium, thick, or a .gguf file")
-        ->capture_default_str()
-        ->type_name("MODEL");
-    command->add_option("--scale", o->scale, "How many times larger; a .gguf file has its own")
-        ->capture_default_str()
-        ->check(CLI::IsMember({2, 3, 4, 8}));
-    command->add_option("--models", o->models, "Folder of the models' files")->type_name("DIR");
+    add_model_options(*command, *o);
     command->add_option("--size", o->size, "Width and height of the input in pixels")
         ->capture_default_str()
         ->check(CLI::Range(1, 4096));

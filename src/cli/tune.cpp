@@ -11,15 +11,14 @@ namespace {
 // What is timed, and looked up, whatever the size of the tiles to come.
 constexpr int64_t kTuneSize = 128;
 
-struct TuneChoice {
-    std::string model = kUsualModel, models;
-    int scale = 2, runs = 5;
+struct TuneChoice : ModelChoice {
+    int runs = 5;
     bool software = false;
     DeviceChoice choice;
 };
 
 void tune_model(const TuneChoice& o, Run& run) {
-    const Esrgan model = Esrgan::open(find_model(o.model, o.scale, o.models));
+    const Esrgan model = Esrgan::open(find_model(o));
     const Context context(context_options(o.choice));
     TuneOptions how;
     how.runs = o.runs;
@@ -53,13 +52,7 @@ std::string tuned_for(const Context& context, const Esrgan& model) {
 void add_tune(CLI::App& app, Run& run) {
     CLI::App* command = app.add_subcommand("tune", "Time a network on every device and remember the fastest");
     auto o = std::make_shared<TuneChoice>();
-    command->add_option("--model", o->model, "slim, medium, thick, or a .gguf file")
-        ->capture_default_str()
-        ->type_name("MODEL");
-    command->add_option("--scale", o->scale, "How many times larger; a .gguf file has its own")
-        ->capture_default_str()
-        ->check(CLI::IsMember({2, 3, 4, 8}));
-    command->add_option("--models", o->models, "Folder of the models' files")->type_name("DIR");
+    add_model_options(*command, *o);
     command->add_option("--runs", o->runs, "How often, on each device")->capture_default_str()->check(CLI::Range(1, 1000));
     command->add_flag("--software", o->software, "Time software devices, too");
     add_module_options(*command, o->choice);

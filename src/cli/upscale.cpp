@@ -12,10 +12,9 @@ namespace backplane::cli {
 
 namespace {
 
-struct UpscaleChoice {
+struct UpscaleChoice : ModelChoice {
     DeviceChoice choice;
-    std::string in, out, model = kUsualModel, models, compare, dtype = "f32";
-    int scale = 2;
+    std::string in, out, compare, dtype = "f32";
     int64_t tile = 0, overlap = 0;
     int quality = 95;
     bool force = false, progress = false;
@@ -70,8 +69,8 @@ void upscale(const UpscaleChoice& o, Run& run) {
     const auto in = ImageReader::open(base::path_of(o.in));
     // Opened now: with --force the name may be the result's by then.
     const auto before = o.compare.empty() ? nullptr : ImageReader::open(base::path_of(o.in));
-    const auto model = std::make_shared<const Esrgan>(
-        Esrgan::open(find_model(o.model, o.scale, o.models)).stored_as(o.dtype == "f16" ? DType::f16 : DType::f32));
+    const auto model =
+        std::make_shared<const Esrgan>(Esrgan::open(find_model(o)).stored_as(o.dtype == "f16" ? DType::f16 : DType::f32));
     ContextOptions options = context_options(o.choice);
     const Context context(options);
     DeviceChoice choice = o.choice;
@@ -132,13 +131,7 @@ void add_upscale(CLI::App& app, Run& run) {
     auto o = std::make_shared<UpscaleChoice>();
     command->add_option("IN", o->in, "PNG or JPEG file")->required();
     command->add_option("OUT", o->out, "File to write; .png, .jpg or .jpeg")->required();
-    command->add_option("--model", o->model, "slim, medium, thick, or a .gguf file")
-        ->capture_default_str()
-        ->type_name("MODEL");
-    command->add_option("--scale", o->scale, "How many times larger; a .gguf file has its own")
-        ->capture_default_str()
-        ->check(CLI::IsMember({2, 3, 4, 8}));
-    command->add_option("--models", o->models, "Folder of the models' files")->type_name("DIR");
+    add_model_options(*command, *o);
     command->add_option("--dtype", o->dtype, "Of weights and feature maps: f16 needs half the memory; sums are float32")
         ->capture_default_str()
         ->check(CLI::IsMember({"f32", "f16"}));

@@ -1,7 +1,6 @@
 // An open device of an Api: queues, memory, kernels, copies.
 #pragma once
 
-#include <charconv>
 #include <mutex>
 #include <optional>
 
@@ -33,7 +32,7 @@ public:
     // All outlive it.
     Device(const backend::Host& h, const Instance& i, const Physical& p) : host(h), instance(i), physical(p), can_(p.can) {
         A::choose(can_, host.option((std::string(A::kBackend) + ".kernels").c_str(), A::kKernelOptions));
-        read_lose_after();
+        lose_after_ = host.lose_after(A::kBackend);
         facts_ = p;
         facts_.can = can_;
         api = A::open(instance, physical, can_);
@@ -162,15 +161,6 @@ public:
     }
 
 private:
-    // For tests: the device is lost at the run after so many.
-    void read_lose_after() {
-        const std::string name = std::string(A::kBackend) + ".lose-after";
-        const std::string text = host.option(name.c_str());
-        if (text.empty()) return;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), lose_after_);
-        if (error != std::errc() || end != text.data() + text.size() || lose_after_ == 0)
-            throw sdk::Failure(BP_INVALID, "option " + name + " is '" + text + "'; give a number of runs, 1 or more");
-    }
     Fence<A>& fence_of(bp_fence* handle, const char* what) {
         auto* fence = reinterpret_cast<Fence<A>*>(handle);
         if (fence == nullptr || fence->device() != this)

@@ -27,11 +27,11 @@ TEST(CliUse, WrongArgumentsEndWith2) {
 
 TEST(CliUse, AMisspeltWordIsNamedWithWhatWasProbablyMeant) {
     const Place p;
-    struct Case {
+    struct Misspelt {
         std::vector<std::string> arguments;
         std::string text;
     };
-    for (const Case& c : std::vector<Case>{
+    for (const Misspelt& c : std::vector<Misspelt>{
              {{"upscal", "a", "b"}, "backplane: there is no command 'upscal'; did you mean 'upscale'?\n"},
              {{"device"}, "backplane: there is no command 'device'; did you mean 'devices'?\n"},
              {{"bench", "op"}, "backplane: there is no command 'bench op'; did you mean 'ops'?\n"},

@@ -6,23 +6,10 @@
 #include <thread>
 
 #include "backplane/runtime.hpp"
+#include "support/modules_of_the_build.hpp"
 
 namespace backplane {
 namespace {
-
-ContextOptions build_tree() {
-    ContextOptions options;
-    options.module_paths = {BP_TEST_BINARY_DIR "/lib/backplane"};
-    options.search_defaults = false;
-    options.use_environment = false;
-    return options;
-}
-
-std::vector<std::string> device_ids() {
-    std::vector<std::string> ids;
-    for (const DeviceInfo& info : Context(build_tree()).devices()) ids.push_back(info.id);
-    return ids;
-}
 
 template <typename T>
 std::span<const std::byte> bytes_of(const std::vector<T>& values) {
@@ -46,7 +33,7 @@ Error error_of(Call&& call) {
 
 class OnDevice : public testing::TestWithParam<std::string> {
 protected:
-    Context context{build_tree()};
+    Context context{test::modules_of_the_build()};
     Device device = context.choose(GetParam());
 
     // y = relu(x @ w), x [2, 3], w [3, 2]
@@ -251,7 +238,7 @@ TEST_P(OnDevice, ASessionOutlivesTheContextItCameFrom) {
     const std::vector<float> w{1, -1, 0, 2, 1, 1};
     std::unique_ptr<Session> session;
     {
-        const Context short_lived(build_tree());
+        const Context short_lived(test::modules_of_the_build());
         session = std::make_unique<Session>(short_lived.choose(GetParam()), dense(),
                                             [&](std::string_view) { return bytes_of(w); });
     }
@@ -263,14 +250,14 @@ TEST_P(OnDevice, ASessionOutlivesTheContextItCameFrom) {
     EXPECT_EQ(y, (std::vector<float>{4, 6, 0, 0}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, OnDevice, testing::ValuesIn(device_ids()), [](const auto& param) {
+INSTANTIATE_TEST_SUITE_P(Devices, OnDevice, testing::ValuesIn(test::devices_of_the_build()), [](const auto& param) {
     std::string name = param.param;
     for (char& c : name)
         if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
     return name;
 });
 
-TEST(Runtime, ABuildHasAtLeastOneDevice) { EXPECT_FALSE(device_ids().empty()); }
+TEST(Runtime, ABuildHasAtLeastOneDevice) { EXPECT_FALSE(test::devices_of_the_build().empty()); }
 
 TEST(Runtime, NothingCanBeMadeWithoutADevice) {
     EXPECT_EQ(error_of([] { Buffer buffer(Device(), 16); }).code(), Code::invalid);

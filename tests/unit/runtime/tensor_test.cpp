@@ -5,23 +5,10 @@
 #include <functional>
 
 #include "backplane/runtime.hpp"
+#include "support/modules_of_the_build.hpp"
 
 namespace backplane {
 namespace {
-
-ContextOptions modules_of_the_build() {
-    ContextOptions options;
-    options.module_paths = {BP_TEST_BINARY_DIR "/lib/backplane"};
-    options.search_defaults = false;
-    options.use_environment = false;
-    return options;
-}
-
-std::vector<std::string> ids_of_all_devices() {
-    std::vector<std::string> ids;
-    for (const DeviceInfo& info : Context(modules_of_the_build()).devices()) ids.push_back(info.id);
-    return ids;
-}
 
 std::span<const std::byte> in(const std::vector<float>& values) { return std::as_bytes(std::span(values)); }
 std::span<std::byte> out(std::vector<float>& values) { return std::as_writable_bytes(std::span(values)); }
@@ -44,7 +31,7 @@ std::vector<float> content_of(const Tensor& tensor) {
 
 class TensorOn : public testing::TestWithParam<std::string> {
 protected:
-    Context context{modules_of_the_build()};
+    Context context{test::modules_of_the_build()};
     Device device = context.choose(GetParam());
 
     // y = x + x, [rows, 4]
@@ -184,7 +171,7 @@ TEST_P(TensorOn, StateIsReadWrittenSharedAndRestored) {
 TEST_P(TensorOn, ItsSessionAndItsContextMayGoBeforeIt) {
     Tensor kept;
     {
-        const Context short_lived(modules_of_the_build());
+        const Context short_lived(test::modules_of_the_build());
         Session session(short_lived.choose(GetParam()), twice(), WeightSource());
         session.submit({{"x", in(std::vector<float>(8, 2.0F))}}, {{"y", &kept}}).wait();
     }
@@ -226,7 +213,7 @@ TEST_P(TensorOn, WeightsThatABudgetDoesNotHoldAreStreamed) {
     EXPECT_NE(text.find("16384"), std::string::npos) << text;
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, TensorOn, testing::ValuesIn(ids_of_all_devices()), [](const auto& param) {
+INSTANTIATE_TEST_SUITE_P(Devices, TensorOn, testing::ValuesIn(test::devices_of_the_build()), [](const auto& param) {
     std::string name = param.param;
     for (char& c : name)
         if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';

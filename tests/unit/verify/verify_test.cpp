@@ -7,19 +7,12 @@
 #include "backplane/sdk.hpp"
 #include "backplane/verify.hpp"
 #include "registry/device_state.hpp"
+#include "support/modules_of_the_build.hpp"
 
 namespace backplane {
 namespace {
 
 const bp_module_api* honest = nullptr;  // what replaced functions call on
-
-ContextOptions build_tree() {
-    ContextOptions options;
-    options.module_paths = {BP_TEST_BINARY_DIR "/lib/backplane"};
-    options.search_defaults = false;
-    options.use_environment = false;
-    return options;
-}
 
 class VerifyOf : public testing::Test {
 protected:
@@ -43,7 +36,7 @@ protected:
         return verify(device, options);
     }
 
-    Context context{build_tree()};
+    Context context{test::modules_of_the_build()};
     Device reference = context.choose("reference");
     bp_module_api table{};
     registry::Guarded changed{"changed", table, std::make_shared<registry::HostServices>()};

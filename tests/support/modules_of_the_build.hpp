@@ -1,0 +1,25 @@
+// The module files that this build made, and nothing else. For tests that have BP_TEST_BINARY_DIR.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backplane/context.hpp"
+
+namespace backplane::test {
+
+inline ContextOptions modules_of_the_build() {
+    ContextOptions options;
+    options.module_paths = {BP_TEST_BINARY_DIR "/lib/backplane"};
+    options.search_defaults = false;
+    options.use_environment = false;
+    return options;
+}
+
+inline std::vector<std::string> devices_of_the_build() {
+    std::vector<std::string> ids;
+    for (const DeviceInfo& info : Context(modules_of_the_build()).devices()) ids.push_back(info.id);
+    return ids;
+}
+
+}  // namespace backplane::test
