@@ -2,16 +2,15 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <nlohmann/json.hpp>
+#include <map>
 
 #include "backplane/note.h"
+#include "discovery/descriptor_values.hpp"
 #include "discovery/inspect.hpp"
 
 namespace backplane::discovery {
 
 namespace {
-
-using Json = nlohmann::json;
 
 struct Prefix {
     std::array<char, 4> magic;
@@ -31,38 +30,41 @@ bool printable(std::string_view text) {
     return std::none_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
-std::string as_text(const Json& value, const std::string& field) {
-    if (!value.is_string()) throw Mistake{"'" + field + "' is not a text"};
-    auto text = value.get<std::string>();
-    if (text.size() > kMostText || !printable(text)) throw Mistake{"'" + field + "' is too long or not printable"};
+std::string as_text(Value value, std::string_view field) {
+    if (value.kind() != ValueKind::text) throw Mistake{"'" + std::string(field) + "' is not a text"};
+    const std::string& text = value.text();
+    if (text.size() > kMostText || !printable(text))
+        throw Mistake{"'" + std::string(field) + "' is too long or not printable"};
     return text;
 }
 
-std::string text_of(const Json& object, const char* field) {
+std::string text_of(Value object, const char* field) {
     const auto found = object.find(field);
-    return found == object.end() ? std::string() : as_text(*found, field);
+    return found ? as_text(*found, field) : std::string();
 }
 
-const Json& list_in(const Json& object, const char* field) {
-    static const Json kNone = Json::array();
+std::vector<Value> list_in(Value object, const char* field) {
     const auto found = object.find(field);
-    if (found == object.end()) return kNone;
-    if (!found->is_array() || found->size() > kMostItems)
+    if (!found) return {};
+    std::vector<Value> items = found->items();
+    if (found->kind() != ValueKind::list || items.size() > kMostItems)
         throw Mistake{"'" + std::string(field) + "' is not a list of at most 64"};
-    return *found;
+    return items;
 }
 
-std::vector<std::string> texts_in(const Json& object, const char* field) {
+std::vector<std::string> texts_in(Value object, const char* field) {
+    const std::vector<Value> items = list_in(object, field);
     std::vector<std::string> texts;
-    for (const Json& item : list_in(object, field)) texts.push_back(as_text(item, field));
+    texts.reserve(items.size());
+    for (const Value item : items) texts.push_back(as_text(item, field));
     return texts;
 }
 
-std::vector<Need> needs_in(const Json& object) {
+std::vector<Need> needs_in(Value object) {
     std::vector<Need> needs;
-    for (const Json& item : list_in(object, "needs")) {
+    for (const Value item : list_in(object, "needs")) {
         Need need{"", "required"};
-        if (item.is_object()) {
+        if (item.kind() == ValueKind::object) {
             need.soname = text_of(item, "soname");
             if (const std::string priority = text_of(item, "priority"); !priority.empty()) need.priority = priority;
         } else {
@@ -86,41 +88,46 @@ constexpr std::array<std::string_view, 22> kReserved{
     "accelerator", "all",  "any",  "auto", "best", "default", "discrete", "first",   "gpu",  "host",   "identity",
     "integrated",  "kind", "name", "none", "pci",  "same",    "software", "unknown", "uuid", "vendor", "virtual"};
 
-int64_t number_in(const Json& object, const char* field) {
+int64_t number_in(Value object, const char* field) {
     const auto found = object.find(field);
-    if (found == object.end()) return 0;
-    if (!found->is_number_integer()) throw Mistake{"'" + std::string(field) + "' of an option is not a whole number"};
-    return found->get<int64_t>();
+    if (!found) return 0;
+    if (!found->is_whole_number()) throw Mistake{"'" + std::string(field) + "' of an option is not a whole number"};
+    return found->number();
 }
 
-std::optional<std::vector<StatedOption>> options_in(const Json& object) {
+std::optional<std::vector<StatedOption>> options_in(Value object) {
     const auto found = object.find("options");
-    if (found == object.end()) return std::nullopt;
-    if (!found->is_object() || found->size() > kMostItems) throw Mistake{"'options' is not an object of at most 64"};
+    if (!found) return std::nullopt;
+    std::map<std::string_view, Value> by_name;  // of two of one name the last counts, as everywhere
+    if (found->kind() == ValueKind::object)
+        for (const Value item : found->items()) by_name.insert_or_assign(item.name(), item);
+    if (found->kind() != ValueKind::object || by_name.size() > kMostItems)
+        throw Mistake{"'options' is not an object of at most 64"};
     std::vector<StatedOption> options;
-    for (const auto& [name, facts] : found->items()) {
-        if (!facts.is_object()) throw Mistake{"an item of 'options' is not an object"};
+    for (const auto& [name, facts] : by_name) {
+        if (facts.kind() != ValueKind::object) throw Mistake{"an item of 'options' is not an object"};
+        if (name.size() > kMostText || !printable(name)) throw Mistake{"'options' is too long or not printable"};
         options.push_back(
-            {as_text(name, "options"), number_in(facts, "least"), number_in(facts, "most"), texts_in(facts, "values")});
+            {std::string(name), number_in(facts, "least"), number_in(facts, "most"), texts_in(facts, "values")});
     }
     return options;
 }
 
 // Which file a sidecar speaks of, so that one left beside another file is told.
-void read_file(const Json& object, Descriptor& d) {
+void read_file(Value object, Descriptor& d) {
     const auto file = object.find("file");
-    if (file == object.end()) return;
-    if (!file->is_object()) throw Mistake{"'file' is not an object"};
-    if (const auto size = file->find("size"); size != file->end()) {
-        if (!size->is_number_unsigned()) throw Mistake{"'size' of 'file' is not a number of bytes"};
-        d.file_bytes = size->get<uint64_t>();
+    if (!file) return;
+    if (file->kind() != ValueKind::object) throw Mistake{"'file' is not an object"};
+    if (const auto size = file->find("size")) {
+        if (size->kind() != ValueKind::natural) throw Mistake{"'size' of 'file' is not a number of bytes"};
+        d.file_bytes = static_cast<uint64_t>(size->number());
     }
     d.file_build_id = text_of(*file, "build_id");
 }
 
-void read_fields(const Json& json, Descriptor& d) {
-    if (!json.is_object()) throw Mistake{"it is not a JSON object"};
-    if (json.contains("interface")) d.interface_name = text_of(json, "interface");
+void read_fields(Value json, Descriptor& d) {
+    if (json.kind() != ValueKind::object) throw Mistake{"it is not a JSON object"};
+    if (json.find("interface")) d.interface_name = text_of(json, "interface");
     if (!is_backend_name(d.interface_name)) throw Mistake{"'interface' must be 1 to 32 of a-z, 0-9, - and _"};
     read_file(json, d);
     if (d.interface_name != kOwnInterface) return;  // what else it says is for those who know that interface
@@ -134,16 +141,16 @@ void read_fields(const Json& json, Descriptor& d) {
     d.licence = text_of(json, "licence");
     d.cpu = texts_in(json, "cpu");
     d.needs = needs_in(json);
-    if (const auto priority = json.find("priority"); priority != json.end()) {
-        if (!priority->is_number_integer()) throw Mistake{"'priority' is not a whole number"};
-        d.priority = std::clamp<int64_t>(priority->get<int64_t>(), -1000000, 1000000);
+    if (const auto priority = json.find("priority")) {
+        if (!priority->is_whole_number()) throw Mistake{"'priority' is not a whole number"};
+        d.priority = std::clamp<int64_t>(priority->number(), -1000000, 1000000);
     }
     const std::string probe = text_of(json, "probe");
     if (!probe.empty() && probe != "none" && probe != "child") throw Mistake{"'probe' is neither \"none\" nor \"child\""};
     d.probe_in_child = probe != "none";
     d.options = options_in(json);
-    if (const auto watch = json.find("watch"); watch != json.end()) {
-        if (!watch->is_object()) throw Mistake{"'watch' is not an object"};
+    if (const auto watch = json.find("watch")) {
+        if (watch->kind() != ValueKind::object) throw Mistake{"'watch' is not an object"};
         d.watch_files = texts_in(*watch, "files");
         d.watch_env = texts_in(*watch, "env");
     }
@@ -176,14 +183,12 @@ void read_descriptor_json(std::string_view json, uint32_t abi, uint32_t flags, I
     if (std::count_if(json.begin(), json.end(), [](char c) { return c == '[' || c == '{'; }) > 256)
         return bad(into, "its JSON is nested too deeply");
     d.json = json;
-    const Json parsed = Json::parse(json, nullptr, false);
-    if (parsed.is_discarded()) return bad(into, "it is not JSON");
+    const std::optional<Values> values = Values::parse(json);
+    if (!values) return bad(into, "it is not JSON");
     try {
-        read_fields(parsed, d);
+        read_fields(values->whole(), d);
     } catch (const Mistake& mistake) {
         bad(into, mistake.text);
-    } catch (const Json::exception&) {
-        bad(into, "a value is of the wrong kind");
     }
 }
 

@@ -5,7 +5,6 @@
 #include <charconv>
 
 #include "backplane/note.h"
-#include "base/dynamic_library.hpp"
 #include "base/file.hpp"
 
 namespace backplane::discovery {
@@ -64,7 +63,7 @@ Judgement judge_cpu(const Descriptor& d, const Host& host) {
     return no(ReasonCode::cpu_feature_missing, "needs CPU features that are not usable here: " + join(missing));
 }
 
-Judgement judge_libraries(const Inspection& m) {
+Judgement judge_libraries(const Inspection& m, Libraries& libraries) {
     std::vector<std::string> names;
     auto add = [&](const std::string& name) {
         if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
@@ -72,7 +71,6 @@ Judgement judge_libraries(const Inspection& m) {
     for (const std::string& name : m.binary.needed) add(name);
     for (const Need& need : m.descriptor->needs)
         if (need.priority == "required") add(need.soname);
-    const base::LibraryPlaces places;
     std::vector<std::string> missing;
     uint64_t lookups = 0;
     for (const std::string& name : names) {
@@ -86,7 +84,7 @@ Judgement judge_libraries(const Inspection& m) {
             j.lookups = kMostLookups;
             return j;
         }
-        if (places.find(name, m.binary.run_paths) == base::Presence::absent) missing.push_back(name);
+        if (libraries.find(name, m.binary.run_paths) == base::Presence::absent) missing.push_back(name);
     }
     Judgement judgement;
     // A folder that only the loader can tell may hold them.
@@ -128,9 +126,15 @@ int compare_versions(std::string_view left, std::string_view right) {
 
 }  // namespace
 
+base::Presence Libraries::find(const std::string& name, std::span<const std::filesystem::path> run_paths) {
+    if (!run_paths.empty()) return places_.find(name, run_paths);
+    const auto found = known_.find(name);
+    return found != known_.end() ? found->second : known_.emplace(name, places_.find(name, run_paths)).first->second;
+}
+
 Host this_host(std::string_view mask) {
     static const base::CpuFeatures kAll = base::detect_cpu_features();
-    return {base::without(kAll, mask), host_binary(), BACKPLANE_HOST_SANITIZER};
+    return {.cpu = base::without(kAll, mask), .binary = host_binary(), .sanitizer = BACKPLANE_HOST_SANITIZER};
 }
 
 Judgement judge(const Inspection& m, const Host& host) {
@@ -152,7 +156,7 @@ Judgement judge(const Inspection& m, const Host& host) {
                   "link it with -z noexecstack (assembly sources want a .note.GNU-stack section), or `patchelf "
                   "--clear-execstack` the file");
     if (Judgement cpu = judge_cpu(d, host); cpu.code != ReasonCode::none) return cpu;
-    return judge_libraries(m);
+    return judge_libraries(m, *host.libraries);
 }
 
 int compare(const Inspection& left, const Inspection& right) {

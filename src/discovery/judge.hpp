@@ -1,10 +1,15 @@
 // Judging and ranking: from what was inspected to a verdict, by rules alone.
 #pragma once
 
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/cpu_features.hpp"
+#include "base/dynamic_library.hpp"
 #include "discovery/inspect.hpp"
 
 namespace backplane::discovery {
@@ -17,10 +22,21 @@ struct Judgement {
 };
 inline constexpr uint64_t kMostLookups = 16384;
 
+// Which libraries this system has, each looked for once. For one thread at a time.
+class Libraries {
+public:
+    [[nodiscard]] base::Presence find(const std::string& name, std::span<const std::filesystem::path> run_paths);
+
+private:
+    base::LibraryPlaces places_;
+    std::map<std::string, base::Presence> known_;  // of files without folders of their own, as nearly all are
+};
+
 struct Host {
     base::CpuFeatures cpu;
     Binary binary;
     bool sanitizer = false;
+    std::shared_ptr<Libraries> libraries = std::make_shared<Libraries>();  // as they were when it was asked for
 };
 
 // The machine this runs on, without the CPU features in `mask`.

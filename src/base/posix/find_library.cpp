@@ -68,10 +68,11 @@ constexpr std::string_view kDefaultFolders = "/lib:/usr/lib:/lib64:/usr/lib64";
 std::filesystem::path in_first(std::string_view folders, const std::string& name) {
     for (size_t at = 0; at <= folders.size();) {
         const size_t end = std::min(folders.find(':', at), folders.size());
-        std::error_code failed;
-        if (std::filesystem::path file = std::filesystem::path(folders.substr(at, end - at)) / name;
-            end > at && std::filesystem::exists(file, failed))
-            return file;
+        if (end > at) {
+            std::error_code failed;
+            std::filesystem::path file = std::filesystem::path(folders.substr(at, end - at)) / name;
+            if (std::filesystem::exists(file, failed)) return file;
+        }
         at = end + 1;
     }
     return {};

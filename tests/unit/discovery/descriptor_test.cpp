@@ -45,6 +45,18 @@ TEST(Descriptor, OptionsAreStatedOrNotSpokenOf) {
         EXPECT_NE(read_json(std::string(R"({"backend":"a","options":)") + bad + "}").problem, ReasonCode::none) << bad;
 }
 
+TEST(Descriptor, OfTwoOfOneNameTheLastCounts) {
+    const Inspection m = read_json(R"({"backend":"a","cpu":["avx2"],"backend":"b","cpu":[],"watch":{"env":["X"]},"watch":{},
+        "options":{"n":{"least":1},"n":{"most":{"deep":[1,{"least":2}]}},"n":{"most":3}}})");
+    ASSERT_EQ(m.problem, ReasonCode::none) << m.text;
+    EXPECT_EQ(m.descriptor->backend, "b");
+    EXPECT_TRUE(m.descriptor->cpu.empty());
+    EXPECT_TRUE(m.descriptor->watch_env.empty());
+    ASSERT_EQ(m.descriptor->options->size(), 1U);
+    EXPECT_EQ(m.descriptor->options->front().least, 0);
+    EXPECT_EQ(m.descriptor->options->front().most, 3);
+}
+
 TEST(Descriptor, NonsenseIsRefusedWithTheField) {
     const std::vector<std::pair<std::string, std::string>> cases{
         {"", "JSON"},

@@ -1,12 +1,14 @@
 #include "processors.hpp"
 
+#include <fcntl.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
+#include <charconv>
 #include <optional>
-#include <sstream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -14,24 +16,47 @@ namespace backplane::cpu {
 
 namespace {
 
-std::string first_line(const std::string& path) {
-    std::ifstream file(path);
-    std::string line;
-    std::getline(file, line);
-    return line;
+// Up to 64 KiB of a file of the kernel; empty where it cannot be read. Streams would be most of what listing the device costs.
+std::string content_of(const std::string& path) {
+    constexpr size_t kMost = 65536;
+    constexpr size_t kRoom = 4096;  // what the kernel gives at once
+    std::string text;
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return text;
+    for (ssize_t got = 1; got > 0 && text.size() < kMost;) {
+        const size_t had = text.size();
+        text.resize(had + kRoom);
+        got = ::read(file, text.data() + had, kRoom);
+        text.resize(had + static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    }
+    ::close(file);
+    return text;
 }
 
-std::optional<int64_t> number_in(const std::string& path) {
-    std::istringstream in(first_line(path));
-    int64_t value = 0;
-    if (in >> value) return value;
-    return std::nullopt;
+std::string_view without_spaces(std::string_view text) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\n"), text.size()));
+    return text;
 }
+
+// The number that the text begins with.
+std::optional<int64_t> number_at(std::string_view text) {
+    text = without_spaces(text);
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end == text.data()) return std::nullopt;
+    return value;
+}
+
+std::optional<int64_t> number_in(const std::string& path) { return number_at(content_of(path)); }
 
 std::vector<std::string> lines_of(const char* path) {
+    const std::string text = content_of(path);
     std::vector<std::string> lines;
-    std::ifstream file(path);
-    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    for (size_t at = 0; at < text.size();) {
+        const size_t end = std::min(text.find('\n', at), text.size());
+        lines.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
     return lines;
 }
 std::vector<std::string> control_groups() { return lines_of("/proc/self/cgroup"); }
@@ -68,12 +93,11 @@ std::optional<int64_t> quota() {
     };
     const std::vector<std::string> groups = control_groups();
     for (const auto& folder : group_folders(groups, "")) {
-        std::istringstream in(first_line(folder + "/cpu.max"));
-        std::string most;
-        int64_t period = 0;
-        if (in >> most >> period && most != "max" && most.find_first_not_of("0123456789") == std::string::npos &&
-            most.size() < 18)
-            consider(std::stoll(most), period);
+        const std::string limit = content_of(folder + "/cpu.max");  // "max 100000" or "50000 100000"
+        const auto most = number_at(limit);
+        const auto period =
+            most ? number_at(std::string_view(limit).substr(std::min(limit.find(' '), limit.size()))) : std::nullopt;
+        if (most && period) consider(*most, *period);
     }
     for (const auto& folder : group_folders(groups, "cpu")) {
         const auto most = number_in(folder + "/cpu.cfs_quota_us");
@@ -103,17 +127,14 @@ uint32_t usable_threads() {
 
 Memory system_memory() {
     Memory memory;
-    std::ifstream file("/proc/meminfo");
-    for (std::string line; std::getline(file, line);) {
-        std::istringstream in(line);
-        std::string name;
-        uint64_t kib = 0;
-        if (!(in >> name >> kib)) continue;
-        if (name == "MemTotal:") memory.total = kib * 1024;
-        if (name != "MemAvailable:") continue;
-        memory.available = kib * 1024;
-        break;  // the two stand among the first of fifty lines
-    }
+    const std::string text = content_of("/proc/meminfo");
+    auto bytes_of = [&text](std::string_view name) {
+        const size_t at = text.find(name);
+        const auto kib = at == std::string::npos ? std::nullopt : number_at(std::string_view(text).substr(at + name.size()));
+        return static_cast<uint64_t>(std::max<int64_t>(0, kib.value_or(0))) * 1024;
+    };
+    memory.total = bytes_of("MemTotal:");
+    memory.available = bytes_of("MemAvailable:");
     if (memory.total != 0) memory.source = "/proc/meminfo";
     auto limit = [&memory](const std::string& most_file, const std::string& used_file) {
         const auto most = number_in(most_file);
