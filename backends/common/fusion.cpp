@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <set>
 
 namespace backplane::backend {
 
@@ -22,13 +21,20 @@ std::optional<float> number_of_half(uint16_t bits) {
 }  // namespace
 
 void drop_unread(PlanNodes& plan) {
-    std::set<ValueId> read(plan.outputs.begin(), plan.outputs.end());
+    std::vector<bool> wanted;
+    const auto want = [&](ValueId id) {
+        if (id == kNone) return;
+        if (id >= wanted.size()) wanted.resize(std::max<size_t>(id + size_t{1}, wanted.size() * 2));
+        wanted[id] = true;
+    };
+    for (const ValueId id : plan.outputs) want(id);
     std::vector<FusedNode> kept;
+    kept.reserve(plan.nodes.size());
     for (size_t i = plan.nodes.size(); i-- > 0;) {
         FusedNode& node = plan.nodes[i];
-        if (!read.contains(node.output)) continue;
-        read.insert(node.inputs.begin(), node.inputs.end());
-        for (const PostOp& post : node.post) read.insert(post.value);
+        if (node.output >= wanted.size() || !wanted[node.output]) continue;
+        for (const ValueId id : node.inputs) want(id);
+        for (const PostOp& post : node.post) want(post.value);
         kept.push_back(std::move(node));
     }
     std::reverse(kept.begin(), kept.end());

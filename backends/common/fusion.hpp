@@ -23,30 +23,36 @@ bool is_row(const Value& value, int64_t columns);
 ValueId joined_with(const Node& node, ValueId known);
 
 // Moves the node after `at` into its epilogue when nothing else reads the value between. The fused node takes the place of the
-// later one, so that all it reads has been written.
+// later one, so that all it reads has been written; what is left at `at` does nothing.
 template <typename Plan, typename PostOf>
-bool absorb(Plan& plan, uint32_t at, size_t most, const PostOf& post_of) {
-    const FusedNode& before = plan.nodes[at];
+bool absorb(Plan& plan, Readers& readers, uint32_t at, size_t most, const PostOf& post_of) {
+    FusedNode& before = plan.nodes[at];
     if ((before.op != BP_OP_conv && before.op != BP_OP_matmul) || before.post.size() >= most) return false;
-    const uint32_t user = plan.only_user(before.output);
+    if (plan[before.output].role != BP_ROLE_TEMPORARY) return false;
+    const uint32_t user = readers.only(before.output);
     if (user == kNone) return false;
-    const FusedNode& node = plan.nodes[user];
+    FusedNode& node = plan.nodes[user];
     const std::optional<PostOp> post = post_of(before, node);
     if (!post || plan[node.output].dim != plan[before.output].dim || plan[node.output].dtype != plan[before.output].dtype)
         return false;
-    FusedNode fused = before;
-    fused.post.push_back(*post);
-    fused.output = node.output;
-    plan.nodes[user] = std::move(fused);
-    plan.nodes.erase(plan.nodes.begin() + at);
+    readers.drop(before, at);
+    readers.drop(node, user);
+    before.post.push_back(*post);
+    before.output = node.output;
+    node = std::move(before);
+    readers.add(node, user);
     return true;
 }
 
 // `post_of(before, node)`: what `node` would be in the epilogue of `before`, if it can be, of `most` steps.
 template <typename Plan, typename PostOf>
 void fill_epilogues(Plan& plan, size_t most, const PostOf& post_of) {
-    for (uint32_t i = 0; i < plan.nodes.size();)
-        if (!absorb(plan, i, most, post_of)) ++i;
+    Readers readers(plan);
+    std::vector<FusedNode> kept;
+    kept.reserve(plan.nodes.size());
+    for (uint32_t i = 0; i < plan.nodes.size(); ++i)
+        if (!absorb(plan, readers, i, most, post_of)) kept.push_back(std::move(plan.nodes[i]));
+    plan.nodes = std::move(kept);
 }
 
 }  // namespace backplane::backend

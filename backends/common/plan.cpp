@@ -2,15 +2,6 @@
 
 namespace backplane::backend {
 
-namespace {
-
-int64_t times_read(const FusedNode& node, ValueId value) {
-    return std::count(node.inputs.begin(), node.inputs.end(), value) +
-           std::count_if(node.post.begin(), node.post.end(), [&](const PostOp& post) { return post.value == value; });
-}
-
-}  // namespace
-
 FusedNode cast_node(ValueId from, ValueId to, uint32_t dtype, const Node& like) {
     FusedNode cast;
     cast.op = BP_OP_cast;
@@ -25,18 +16,7 @@ FusedNode cast_node(ValueId from, ValueId to, uint32_t dtype, const Node& like) 
     return cast;
 }
 
-std::vector<uint32_t> PlanNodes::users(ValueId value) const {
-    std::vector<uint32_t> out;
-    for (uint32_t i = 0; i < nodes.size(); ++i)
-        if (times_read(nodes[i], value) != 0) out.push_back(i);
-    return out;
-}
-
-int64_t PlanNodes::uses(ValueId value) const {
-    int64_t count = 0;
-    for (const FusedNode& node : nodes) count += times_read(node, value);
-    return count;
-}
+int64_t PlanNodes::uses(ValueId value) const { return Readers(*this).times(value); }
 
 uint32_t PlanNodes::producer(ValueId value) const {
     for (uint32_t i = 0; i < nodes.size(); ++i)
@@ -45,5 +25,29 @@ uint32_t PlanNodes::producer(ValueId value) const {
 }
 
 bool PlanNodes::is_output(ValueId value) const { return std::find(outputs.begin(), outputs.end(), value) != outputs.end(); }
+
+Readers::Readers(const PlanNodes& plan) {
+    for (const ValueId id : plan.outputs) at(id).output = true;
+    for (uint32_t i = 0; i < plan.nodes.size(); ++i) {
+        at(plan.nodes[i].output).maker = i;
+        add(plan.nodes[i], i);
+    }
+}
+
+Readers::Of& Readers::at(ValueId value) {
+    if (value >= of_.size()) of_.resize(std::max<size_t>(value + size_t{1}, of_.size() * 2));
+    return of_[value];
+}
+
+void Readers::note(const FusedNode& node, uint32_t index, int sign) {
+    const auto read = [&](ValueId value) {
+        if (value == kNone) return;
+        Of& of = at(value);
+        of.times += static_cast<uint32_t>(sign);
+        of.sum += sign * int64_t{index};
+    };
+    for (const ValueId value : node.inputs) read(value);
+    for (const PostOp& post : node.post) read(post.value);
+}
 
 }  // namespace backplane::backend

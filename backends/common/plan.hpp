@@ -29,12 +29,37 @@ struct PlanNodes {
     std::vector<FusedNode> nodes;
     std::vector<ValueId> outputs;  // OUTPUT and updated STATE values
 
-    // Nodes that read a value, fused post-ops included.
-    [[nodiscard]] std::vector<uint32_t> users(ValueId value) const;
-    // How often a value is read: a node may name it twice.
-    [[nodiscard]] int64_t uses(ValueId value) const;
+    // Of a value or two, each of these walks over all nodes: Readers, below, knows it of all values.
+    [[nodiscard]] int64_t uses(ValueId value) const;       // how often it is read: a node may name it twice
     [[nodiscard]] uint32_t producer(ValueId value) const;  // node index; kNone: none
     [[nodiscard]] bool is_output(ValueId value) const;
+};
+
+// Who makes and reads each value, found in one pass over the nodes. Whoever changes nodes says so (add, drop), or makes it anew.
+class Readers {
+public:
+    explicit Readers(const PlanNodes& plan);
+
+    // How often a value is read, fused post-ops included: a node may name it twice.
+    [[nodiscard]] uint32_t times(ValueId value) const { return value < of_.size() ? of_[value].times : 0; }
+    // The node that reads what is read once and is no output; kNone otherwise.
+    [[nodiscard]] uint32_t only(ValueId value) const {
+        return times(value) == 1 && !of_[value].output ? static_cast<uint32_t>(of_[value].sum) : kNone;
+    }
+    [[nodiscard]] uint32_t maker(ValueId value) const { return value < of_.size() ? of_[value].maker : kNone; }
+
+    void add(const FusedNode& node, uint32_t index) { note(node, index, 1); }
+    void drop(const FusedNode& node, uint32_t index) { note(node, index, -1); }
+
+private:
+    struct Of {
+        uint32_t times = 0, maker = kNone;
+        int64_t sum = 0;  // of the indices of the nodes that read it
+        bool output = false;
+    };
+    void note(const FusedNode& node, uint32_t index, int sign);
+    Of& at(ValueId value);
+    std::vector<Of> of_;
 };
 
 // `V`: what a backend keeps of a value, derived from Value.
@@ -55,20 +80,13 @@ struct PlanOf : PlanNodes {
     // What the host binds: what is read or written, and states.
     [[nodiscard]] std::vector<ValueId> bound() const {
         std::vector<ValueId> out;
+        const Readers readers(*this);
         for (ValueId id = 0; id < values.size(); ++id) {
             const uint32_t role = values[id].role;
             if (role == BP_ROLE_TEMPORARY || role == BP_ROLE_CONSTANT) continue;
-            if (role == BP_ROLE_STATE || is_output(id) || !users(id).empty()) out.push_back(id);
+            if (role == BP_ROLE_STATE || role == BP_ROLE_OUTPUT || readers.times(id) != 0) out.push_back(id);
         }
         return out;
-    }
-    // The single node that reads a TEMPORARY; kNone when there are none, more, or it must be kept.
-    [[nodiscard]] uint32_t only_user(ValueId value) const {
-        if (values[value].role != BP_ROLE_TEMPORARY || is_output(value)) return kNone;
-        const std::vector<uint32_t> readers = users(value);
-        if (readers.size() != 1) return kNone;
-        const std::vector<ValueId>& inputs = nodes[readers[0]].inputs;
-        return std::count(inputs.begin(), inputs.end(), value) == 1 ? readers[0] : kNone;
     }
 };
 
@@ -77,6 +95,8 @@ template <typename Plan>
 Plan plan_of(const bp_graph* graph) {
     ImportedGraph read = read_graph(graph);
     Plan plan;
+    plan.values.reserve(read.values.size());
+    plan.nodes.reserve(read.nodes.size());
     for (Value& value : read.values) plan.values.push_back({std::move(value)});
     for (Node& node : read.nodes) plan.nodes.push_back({std::move(node), {}});
     plan.outputs = std::move(read.outputs);

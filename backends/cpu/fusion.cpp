@@ -24,23 +24,24 @@ std::optional<PostOp> post_of(const Plan& plan, const Node& before, const Node& 
 }
 
 // Operands of a concatenation over channels that may stand in its place.
-bool flatten(const Plan& plan, ValueId id, std::vector<ValueId>& out, int depth = 0) {
-    const uint32_t maker = plan.producer(id);
+bool flatten(const Plan& plan, const backend::Readers& readers, ValueId id, std::vector<ValueId>& out, int depth = 0) {
+    const uint32_t maker = readers.maker(id);
     const bool concat = maker != kNone && plan.nodes[maker].op == BP_OP_concat &&
                         plan.nodes[maker].as<backplane::ops::ConcatAttributes>().axis.value == 1;
-    if (!concat || depth > 16) {
+    if (!concat || depth > 16 || out.size() > kMostSegments) {
         out.push_back(id);
         return concat;
     }
-    for (const ValueId in : plan.nodes[maker].inputs) flatten(plan, in, out, depth + 1);
+    for (const ValueId in : plan.nodes[maker].inputs) flatten(plan, readers, in, out, depth + 1);
     return true;
 }
 
 void read_segments(Plan& plan) {
+    const backend::Readers readers(plan);
     for (Node& node : plan.nodes) {
         if (node.op != BP_OP_conv || node.as<backplane::ops::ConvAttributes>().group != 1) continue;
         std::vector<ValueId> segments;
-        flatten(plan, node.inputs[0], segments);
+        flatten(plan, readers, node.inputs[0], segments);
         if (segments.size() < 2 || segments.size() > kMostSegments) continue;
         node.inputs.resize(3, kNone);
         node.inputs[0] = segments[0];

@@ -7,6 +7,11 @@
 
 namespace backplane::cpu {
 
+Lowering::Lowering(Plan& to, const Kernels& with)
+    : plan(to), kernels(with), readers_(to), slot_of_(to.values.size(), kNone) {
+    for (uint32_t i = 0; i < to.slots.size(); ++i) slot_of_[to.slots[i].value] = i;
+}
+
 Step& Lowering::step(std::string label, std::vector<ValueId> reads, std::vector<ValueId> writes,
                      std::function<void(const Run&)> run) {
     std::erase(reads, kNone);
@@ -34,13 +39,13 @@ ValueId Lowering::packed(ValueId weight, uint64_t layout, uint64_t bytes, PackFu
     value.dtype = BP_U8;
     value.dim = {static_cast<int64_t>(bytes)};
     const uint32_t role = plan[weight].role;
-    if (role == BP_ROLE_WEIGHT && plan.uses(weight) == 1) {
-        for (Slot& slot : plan.slots)
-            if (slot.value == weight) {
-                slot.bytes = bytes;
-                slot.layout = layout;
-                slot.pack = std::move(pack);
-            }
+    if (role == BP_ROLE_WEIGHT && readers_.times(weight) == 1) {
+        if (slot_of_[weight] != kNone) {
+            Slot& slot = plan.slots[slot_of_[weight]];
+            slot.bytes = bytes;
+            slot.layout = layout;
+            slot.pack = std::move(pack);
+        }
         return weight;
     }
     const ValueId id = plan.add_value(std::move(value));

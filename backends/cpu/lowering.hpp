@@ -47,7 +47,7 @@ private:
 
 class Lowering {
 public:
-    Lowering(Plan& to, const Kernels& with) : plan(to), kernels(with) {}
+    Lowering(Plan& to, const Kernels& with);
 
     Plan& plan;
     const Kernels& kernels;
@@ -64,6 +64,8 @@ public:
     ValueId packed(ValueId weight, uint64_t layout, uint64_t bytes, PackFunction pack);
 
 private:
+    backend::Readers readers_;       // of the nodes, which lowering leaves as they are
+    std::vector<uint32_t> slot_of_;  // by value; kNone: none
     std::vector<ValueId> pending_scratch_;
 };
 

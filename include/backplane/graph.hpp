@@ -7,7 +7,8 @@
 //   g.output(ops::relu(g, y), "y");
 //
 // Every op checks its inputs when it is added: a wrong shape is an Error(Code::invalid) that names the op and the shapes.
-// A Graph is a value; const members may be called from many threads.
+// A Graph is a value; const members may be called from many threads. Copies share what they hold until one of them is changed, so that a
+// copy costs nothing.
 #pragma once
 
 #include <array>
@@ -113,7 +114,7 @@ struct Node {
 
 class Graph;
 
-// A graph as the ABI sees it. Points into storage it owns; the Graph may go.
+// A graph as the ABI sees it. Points into storage it owns, and shares the graph's; the Graph may go.
 class GraphData {
 public:
     explicit GraphData(const Graph& graph);
@@ -129,6 +130,13 @@ private:
 
 class Graph {
 public:
+    Graph() noexcept = default;  // empty
+    Graph(const Graph& other) noexcept;
+    Graph(Graph&& other) noexcept : held_(std::exchange(other.held_, nullptr)) {}  // `other` is empty
+    Graph& operator=(const Graph& other) noexcept;
+    Graph& operator=(Graph&& other) noexcept;
+    ~Graph();
+
     TensorId input(std::string name, DType dtype, Shape shape);
     TensorId weight(std::string name, DType dtype, Shape shape, uint64_t content = 0);
     TensorId constant(std::string name, DType dtype, Shape shape, std::vector<std::byte> data);  // data.size() == bytes()
@@ -147,20 +155,22 @@ public:
     void output(TensorId tensor, std::string name);  // the tensor becomes a result; it must be a temporary that a node wrote
     void update(TensorId state, TensorId value);     // after the run, `state` holds `value` (same dtype and shape)
 
-    [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
-    [[nodiscard]] const std::vector<Node>& nodes() const noexcept { return nodes_; }
-    [[nodiscard]] const TensorInfo& operator[](TensorId id) const { return tensors_.at(id.index); }
+    // What these refer to goes with the graph, or when it is changed.
+    [[nodiscard]] const std::vector<TensorInfo>& tensors() const noexcept;
+    [[nodiscard]] const std::vector<Node>& nodes() const noexcept;
+    [[nodiscard]] const TensorInfo& operator[](TensorId id) const { return tensors().at(id.index); }
     [[nodiscard]] TensorId find(std::string_view name) const noexcept;  // by name; no_tensor when there is none
     [[nodiscard]] std::vector<TensorId> with_role(Role role) const;
 
     [[nodiscard]] GraphData data() const { return GraphData(*this); }
-    // 128 bits over everything but names. Equal graphs hash equally on every machine.
+    // 128 bits over everything but names. Equal graphs hash equally on every machine. Found once: copies know it, too.
     [[nodiscard]] std::array<uint64_t, 2> hash() const;
 
 private:
     friend struct GraphAccess;  // src/graph/graph_access.hpp: a Graph from plain data keeps the indices it came with
-    std::vector<TensorInfo> tensors_;
-    std::vector<Node> nodes_;
+    struct Held;                // shared by copies; counts them
+    Held& change();             // its own, for a change
+    Held* held_ = nullptr;
 };
 
 }  // namespace backplane

@@ -101,13 +101,22 @@ private:
 // Gives the plain bytes of a weight by its name in the graph. The span stays valid while the source lives.
 using WeightSource = std::function<std::span<const std::byte>(std::string_view name)>;
 
+// What sessions of one Weights have cost so far.
+struct PlanCounts {
+    uint64_t compiled = 0;  // programs
+    uint64_t reused = 0;    // times that a program was there already
+    uint64_t kept = 0;      // sizes whose programs are there now
+};
+
 // The weights of a model, for all of its sessions: those that are given copies of one Weights have each weight once on a device, packed
 // once, whatever their sizes are. A weight's name stands for its content. What is on a device stays for the next session while a copy of the
-// Weights lives, and goes and comes again when memory runs short. Any thread.
+// Weights lives, and goes and comes again when memory runs short. So do the programs of the sizes met last (SessionOptions::plans_kept): a
+// session of a size that is known costs a lookup. Any thread.
 class Weights {
 public:
     explicit Weights(WeightSource source = {});
     [[nodiscard]] uint64_t bytes_on(const Device& device) const;  // of the device's memory, beside the source's own
+    [[nodiscard]] PlanCounts plans() const;
 
     struct State;
 
@@ -136,8 +145,14 @@ struct Output {
 using NamedBytes = Input;
 using NamedRoom = Output;
 
+// Sizes of a network whose programs stay for later sessions of the same Weights, unless SessionOptions says otherwise.
+inline constexpr uint32_t kPlansKept = 8;
+
 struct SessionOptions {
     CompileOptions compile;
+    // So many graphs (sizes of a network), those asked for last, keep their programs for later sessions that are given a copy of the same
+    // Weights; 0: none. A program takes a few KiB of the host, and device memory for constants of its graph, which goes first when it is short.
+    uint32_t plans_kept = kPlansKept;
     // Bytes of the first device that the weights and all else may take; 0: what it has. Weights that need more are streamed: those of the first
     // ops stay there, the others are copied for each run, under the work of the ones before. Then the first device runs the whole graph.
     uint64_t budget = 0;

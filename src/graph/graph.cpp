@@ -28,15 +28,56 @@ void check_name(const std::vector<TensorInfo>& tensors, Role role, const std::st
 
 }  // namespace
 
+Graph::Graph(const Graph& other) noexcept : held_(other.held_) {
+    if (held_ != nullptr) held_->holders.fetch_add(1, std::memory_order_relaxed);
+}
+Graph& Graph::operator=(const Graph& other) noexcept { return *this = Graph(other); }
+Graph& Graph::operator=(Graph&& other) noexcept {
+    std::swap(held_, other.held_);
+    return *this;
+}
+Graph::~Graph() {
+    if (held_ != nullptr && held_->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete held_;
+}
+
+Graph::Held& Graph::change() {
+    if (held_ == nullptr) {
+        held_ = new Held;
+    } else if (held_->holders.load(std::memory_order_acquire) != 1) {
+        auto copy = std::make_unique<Held>();
+        copy->tensors = held_->tensors;
+        copy->nodes = held_->nodes;
+        const Graph shared = std::move(*this);  // lets go of it
+        held_ = copy.release();
+    }
+    held_->hashed = false;
+    return *held_;
+}
+
+namespace {
+
+template <typename T>
+const std::vector<T>& none() noexcept {
+    static const std::vector<T> empty;
+    return empty;
+}
+
+}  // namespace
+
+const std::vector<TensorInfo>& Graph::tensors() const noexcept {
+    return held_ != nullptr ? held_->tensors : none<TensorInfo>();
+}
+const std::vector<Node>& Graph::nodes() const noexcept { return held_ != nullptr ? held_->nodes : none<Node>(); }
+
 TensorId Graph::input(std::string name, DType dtype, Shape shape) {
     graph::check_tensor("input " + quoted(name), dtype, shape);
-    check_name(tensors_, Role::input, name, "input");
-    return append(tensors_, {std::move(name), dtype, Role::input, std::move(shape), 0, {}, 0});
+    check_name(tensors(), Role::input, name, "input");
+    return append(change().tensors, {std::move(name), dtype, Role::input, std::move(shape), 0, {}, 0});
 }
 
 TensorId Graph::weight(std::string name, DType dtype, Shape shape, uint64_t content) {
     graph::check_tensor("weight " + quoted(name), dtype, shape);
-    return append(tensors_, {std::move(name), dtype, Role::weight, std::move(shape), content, {}, 0});
+    return append(change().tensors, {std::move(name), dtype, Role::weight, std::move(shape), content, {}, 0});
 }
 
 TensorId Graph::constant(std::string name, DType dtype, Shape shape, std::vector<std::byte> data) {
@@ -45,7 +86,7 @@ TensorId Graph::constant(std::string name, DType dtype, Shape shape, std::vector
     if (data.size() != size)
         throw Error(Code::invalid, "constant " + quoted(name) + ": " + name_of(dtype) + " " + to_string(shape) + " has " +
                                        std::to_string(size) + " bytes, " + std::to_string(data.size()) + " given");
-    return append(tensors_, {std::move(name), dtype, Role::constant, std::move(shape), 0, std::move(data), 0});
+    return append(change().tensors, {std::move(name), dtype, Role::constant, std::move(shape), 0, std::move(data), 0});
 }
 
 TensorId Graph::constant(float value) {
@@ -55,52 +96,55 @@ TensorId Graph::constant(float value) {
 
 TensorId Graph::state(std::string name, DType dtype, Shape shape) {
     graph::check_tensor("state " + quoted(name), dtype, shape);
-    check_name(tensors_, Role::state, name, "state");
-    return append(tensors_, {std::move(name), dtype, Role::state, std::move(shape), 0, {}, 0});
+    check_name(tensors(), Role::state, name, "state");
+    return append(change().tensors, {std::move(name), dtype, Role::state, std::move(shape), 0, {}, 0});
 }
 
 TensorId Graph::add(Op op, std::span<const TensorId> inputs, const std::vector<Attribute>& attributes, std::string name) {
+    const std::vector<TensorInfo>& known = tensors();
     const graph::OpDefinition* definition = graph::find_op(op);
     if (definition == nullptr)
         throw Error(Code::invalid, "there is no op with the id " + std::to_string(static_cast<uint32_t>(op)));
     std::vector<graph::Operand> operands;
     operands.reserve(inputs.size());
     for (const TensorId id : inputs) {
-        if (id.valid() && id.index >= tensors_.size())
+        if (id.valid() && id.index >= known.size())
             throw Error(Code::invalid,
                         std::string(definition->name()) + ": the graph has no tensor " + std::to_string(id.index));
-        operands.push_back(id.valid() ? graph::Operand{tensors_[id.index].dtype, tensors_[id.index].shape}
-                                      : graph::Operand{});
+        operands.push_back(id.valid() ? graph::Operand{known[id.index].dtype, known[id.index].shape} : graph::Operand{});
     }
     graph::CheckedNode checked = graph::check_node(*definition, name, operands, attributes);
-    const TensorId output = append(tensors_, {name, checked.dtype, Role::temporary, std::move(checked.shape), 0, {}, 0});
+    const TensorId output =
+        append(change().tensors, {name, checked.dtype, Role::temporary, std::move(checked.shape), 0, {}, 0});
     std::vector<TensorId> given(inputs.begin(), inputs.end());
     while (!given.empty() && !given.back().valid()) given.pop_back();  // one form for "left out at the end"
-    nodes_.push_back({op, std::move(given), {output}, std::move(checked.attributes), std::move(name)});
+    change().nodes.push_back({op, std::move(given), {output}, std::move(checked.attributes), std::move(name)});
     return output;
 }
 
 void Graph::output(TensorId tensor, std::string name) {
-    if (tensor.index >= tensors_.size())
+    if (tensor.index >= tensors().size())
         throw Error(Code::invalid, "output " + quoted(name) + ": the graph has no such tensor");
-    TensorInfo& t = tensors_[tensor.index];
+    const TensorInfo& t = tensors()[tensor.index];
     if (t.role == Role::output)
         throw Error(Code::invalid, "output " + quoted(name) + ": it already is the output " + quoted(t.name));
     if (t.role != Role::temporary)
         throw Error(Code::invalid, "output " + quoted(name) +
                                        ": an output must be what a node wrote and nothing else; add a Reshape " +
                                        "to return an input, weight, constant or state");
-    check_name(tensors_, Role::output, name, "output");
-    t.role = Role::output;
-    t.name = std::move(name);
+    check_name(tensors(), Role::output, name, "output");
+    TensorInfo& changed = change().tensors[tensor.index];
+    changed.role = Role::output;
+    changed.name = std::move(name);
 }
 
 void Graph::update(TensorId state, TensorId value) {
-    if (state.index >= tensors_.size() || tensors_[state.index].role != Role::state || tensors_[state.index].state_in != 0)
+    const std::vector<TensorInfo>& known = tensors();
+    if (state.index >= known.size() || known[state.index].role != Role::state || known[state.index].state_in != 0)
         throw Error(Code::invalid, "update: the tensor to update is no state of the graph");
-    if (value.index >= tensors_.size()) throw Error(Code::invalid, "update: the graph has no tensor for the new value");
-    const TensorInfo& to = tensors_[state.index];
-    TensorInfo& from = tensors_[value.index];
+    if (value.index >= known.size()) throw Error(Code::invalid, "update: the graph has no tensor for the new value");
+    const TensorInfo& to = known[state.index];
+    const TensorInfo& from = known[value.index];
     if (from.role != Role::temporary)
         throw Error(Code::invalid, "update of state " + quoted(to.name) +
                                        ": the new value must be what a node wrote and nothing else; " +
@@ -109,23 +153,26 @@ void Graph::update(TensorId state, TensorId value) {
         throw Error(Code::invalid, "update of state " + quoted(to.name) + ": the state is " + name_of(to.dtype) + " " +
                                        to_string(to.shape) + ", the new value " + name_of(from.dtype) + " " +
                                        to_string(from.shape));
-    for (const TensorInfo& t : tensors_)
+    for (const TensorInfo& t : known)
         if (t.state_in == state.index + 1)
             throw Error(Code::invalid, "update of state " + quoted(to.name) + ": it is updated already");
-    from.role = Role::state;
-    from.state_in = state.index + 1;
+    TensorInfo& changed = change().tensors[value.index];
+    changed.role = Role::state;
+    changed.state_in = state.index + 1;
 }
 
 TensorId Graph::find(std::string_view name) const noexcept {
-    for (uint32_t i = 0; i < tensors_.size(); ++i)
-        if (tensors_[i].name == name) return {i};
+    const std::vector<TensorInfo>& known = tensors();
+    for (uint32_t i = 0; i < known.size(); ++i)
+        if (known[i].name == name) return {i};
     return no_tensor;
 }
 
 std::vector<TensorId> Graph::with_role(Role role) const {
     std::vector<TensorId> found;
-    for (uint32_t i = 0; i < tensors_.size(); ++i)
-        if (tensors_[i].role == role) found.push_back({i});
+    const std::vector<TensorInfo>& known = tensors();
+    for (uint32_t i = 0; i < known.size(); ++i)
+        if (known[i].role == role) found.push_back({i});
     return found;
 }
 

@@ -1,6 +1,8 @@
-// The parts of a Graph, for the one place that puts a Graph together from plain data (from_abi.cpp).
+// The parts of a Graph, for what makes and changes one: the builder, and from_abi.cpp from plain data.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -8,9 +10,19 @@
 
 namespace backplane {
 
+// What copies of a Graph share. Whoever is the only one to hold it may change it.
+struct Graph::Held {
+    std::vector<TensorInfo> tensors;
+    std::vector<Node> nodes;
+    std::atomic<uint32_t> holders{1};
+    std::atomic<bool> hashed{false};
+    std::array<std::atomic<uint64_t>, 2> hash{};  // once `hashed`
+};
+
 struct GraphAccess {
-    static std::vector<TensorInfo>& tensors(Graph& graph) noexcept { return graph.tensors_; }
-    static std::vector<Node>& nodes(Graph& graph) noexcept { return graph.nodes_; }
+    // For changes that come now; valid until the graph is copied.
+    static std::vector<TensorInfo>& tensors(Graph& graph) { return graph.change().tensors; }
+    static std::vector<Node>& nodes(Graph& graph) { return graph.change().nodes; }
 };
 
 namespace graph {

@@ -56,6 +56,8 @@ bp_attribute data_of(const Attribute& from) {
 
 GraphData::GraphData(const Graph& graph) : storage_(std::make_unique<Storage>(graph)) {
     Storage& s = *storage_;
+    s.tensors.reserve(s.source.tensors().size());
+    s.nodes.reserve(s.source.nodes().size());
     for (const TensorInfo& t : s.source.tensors()) s.tensors.push_back(data_of(t));
     for (const Node& from : s.source.nodes()) {
         bp_node n{};

@@ -71,6 +71,7 @@ Bytes Port::allocate(uint64_t bytes, const std::string& holder) {
 
 bool Port::make_room(uint64_t bytes) {
     const uint64_t before = held_;
+    const uint32_t programs = state_.programs;
     drain();  // what was let go is given back when its work is done
     sweep();
     if (held_ < before) return true;
@@ -85,7 +86,7 @@ bool Port::make_room(uint64_t bytes) {
     gave |= residency_->give(bytes);
     drain();
     sweep();
-    return gave && held_ < before;
+    return gave && (held_ < before || state_.programs < programs);
 }
 
 Bytes Port::allocate_pinned(uint64_t bytes, const std::string& holder) {

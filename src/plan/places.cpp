@@ -1,7 +1,7 @@
 // Executor: bringing values to where they are needed.
 #include <algorithm>
 #include <cstring>
-#include <unordered_map>
+#include <vector>
 
 #include "plan/executor.hpp"
 #include "plan/flight.hpp"
@@ -19,15 +19,19 @@ constexpr uint64_t kCopiedUpTo = uint64_t{64} << 10;
 std::unique_ptr<Bound> Executor::bind(uint32_t stage, uint32_t port) {
     auto made = std::make_unique<Bound>();
     made->program = build_(stage, port);
-    std::unordered_map<uint32_t, const SlotUse*> uses;
-    for (const SlotUse& use : plan_.stages[stage].uses) uses.emplace(use.tensor, &use);
+    std::vector<const SlotUse*> uses;  // by tensor
+    for (const SlotUse& use : plan_.stages[stage].uses) {
+        if (use.tensor >= uses.size()) uses.resize(std::max<size_t>(use.tensor + size_t{1}, 2 * uses.size()));
+        uses[use.tensor] = &use;
+    }
     const auto& slots = made->program->facts().slots;
+    made->slots.reserve(slots.size());
+    made->uses.reserve(slots.size());
     for (uint32_t i = 0; i < slots.size(); ++i) {
-        const auto found = uses.find(slots[i].tensor);
-        if (found == uses.end())
+        if (slots[i].tensor >= uses.size() || uses[slots[i].tensor] == nullptr)
             throw Error(Code::internal, "the module of " + ports_[port]->name() + " wants temporary " +
                                             std::to_string(slots[i].tensor) + " bound: report this to its author");
-        const SlotUse& use = *found->second;
+        const SlotUse& use = *uses[slots[i].tensor];
         const Value& value = plan_.values[use.value];
         Bound::Slot slot;
         slot.value = use.value;

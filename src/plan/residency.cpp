@@ -4,6 +4,14 @@
 
 namespace backplane::plan {
 
+size_t ImageKeyHash::operator()(const ImageKey& key) const noexcept {
+    size_t hash = std::hash<std::string>()(key.name);
+    for (const uint64_t part :
+         {static_cast<uint64_t>(reinterpret_cast<uintptr_t>(key.source)), key.content, key.layout, key.bytes})
+        hash = hash * 31 + std::hash<uint64_t>()(part);
+    return hash;
+}
+
 Residency::Interest Residency::interest(const ImageKey& key) {
     const std::lock_guard lock(mutex_);
     std::weak_ptr<Entry>& there = entries_[key];
@@ -11,7 +19,10 @@ Residency::Interest Residency::interest(const ImageKey& key) {
     auto made = std::make_shared<Entry>();
     made->key = key;
     there = made;
-    std::erase_if(entries_, [](const auto& e) { return e.second.expired(); });
+    if (entries_.size() >= looked_through_at_) {
+        std::erase_if(entries_, [](const auto& e) { return e.second.expired(); });
+        looked_through_at_ = std::max<size_t>(64, 2 * entries_.size());
+    }
     return made;
 }
 

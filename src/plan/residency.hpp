@@ -8,12 +8,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
-#include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "plan/port.hpp"
@@ -26,7 +25,10 @@ struct ImageKey {
     std::string name;
     uint64_t layout = 0;  // as in bp_slot
     uint64_t bytes = 0;
-    auto operator<=>(const ImageKey&) const = default;
+    bool operator==(const ImageKey&) const = default;
+};
+struct ImageKeyHash {
+    size_t operator()(const ImageKey& key) const noexcept;
 };
 
 class Residency {
@@ -63,7 +65,8 @@ public:
 private:
     Port& port_;
     mutable std::mutex mutex_;  // of the map and the clock
-    std::map<ImageKey, std::weak_ptr<Entry>> entries_;
+    std::unordered_map<ImageKey, std::weak_ptr<Entry>, ImageKeyHash> entries_;
+    size_t looked_through_at_ = 64;  // entries: then those that nobody wants any more are let go of
     uint64_t clock_ = 0, copied_ = 0;
 };
 

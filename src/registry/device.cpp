@@ -148,6 +148,7 @@ void Device::set_option(std::string_view name, const std::variant<bool, int64_t,
         if (!BP_HAS(state.api, option_set)) throw Error(Code::unsupported, what + ": the module only shows it");
         base::ErrorRoom room;
         state.check(state.call<&bp_module_api::option_set>(room, state.handle, &request), what, room);
+        ++state.options_set;
         return;
     }
     throw Error(Code::not_found, what + ": there is no such option; there are: " + (there.empty() ? "none" : there));

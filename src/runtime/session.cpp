@@ -26,7 +26,7 @@ struct Session::Impl {
 
     Impl(const std::vector<Device>& devices, const Graph& graph, const Weights& weights, const SessionOptions& options)
         : core(devices, graph, weights, parts_of(devices, graph, weights, options, notes),
-               {options.compile, options.budget != 0 ? 1 : kFrames, options.build_elsewhere}),
+               {options.compile, options.budget != 0 ? 1 : kFrames, options.build_elsewhere, options.plans_kept}),
           program(core.first_program()) {
         if (const uint64_t bytes = core.plan().bytes_on(0); options.budget != 0 && bytes > options.budget)
             throw Error(Code::no_device_memory, "cannot run the graph in " + std::to_string(options.budget) + " bytes of " +

@@ -27,8 +27,10 @@ std::vector<size_t> all_nodes(const Graph& graph) {
 }  // namespace
 
 std::string counted_ops(const Graph& graph, const std::vector<size_t>& nodes) {
+    std::map<Op, size_t> of;
+    for (const size_t n : nodes) ++of[graph.nodes()[n].op];
     std::map<std::string, size_t> counts;
-    for (const size_t n : nodes) ++counts[name_of(graph.nodes()[n].op)];
+    for (const auto& [op, count] : of) counts[name_of(op)] += count;
     std::string text;
     for (const auto& [name, count] : counts)
         text += (text.empty() ? "" : ", ") + name + (count == 1 ? "" : " x " + std::to_string(count));
@@ -37,7 +39,12 @@ std::string counted_ops(const Graph& graph, const std::vector<size_t>& nodes) {
 
 SessionCore::SessionCore(const std::vector<Device>& devices, const Graph& graph, const Weights& weights,
                          std::vector<PlannedPart> parts, const CoreOptions& options)
-    : graph_(graph), weights_(WeightsAccess::state_of(weights)), parts_(std::move(parts)), pieces_(parts_.size()) {
+    : graph_(graph),
+      weights_(WeightsAccess::state_of(weights)),
+      parts_(std::move(parts)),
+      pieces_(parts_.size()),
+      plans_kept_(options.plans_kept),
+      values_(graph.tensors().size(), kNoValue) {
     for (const Device& device : devices) ports_.push_back(plan::Port::of(device));
     how_ = {options.compile.plan_only, options.compile.math, options.compile.workspace_limit, options.compile.cancel};
     for (uint32_t p = 0; p < parts_.size(); ++p)
@@ -57,7 +64,8 @@ SessionCore::SessionCore(const std::vector<Device>& devices, const Graph& graph,
         std::move(made), ports_, [this](uint32_t stage, uint32_t port) { return program(stage, port); },
         [this](uint32_t, uint32_t stage, const std::shared_ptr<const plan::Program>& program, uint32_t slot) {
             const TensorId tensor{program->facts().slots[slot].tensor};
-            return image_of(weights_, graph_of(stage)[tensor], program, slot);
+            return image_of(weights_, graph_of(stage), tensor, program, slot,
+                            parts_[stage].weights == plan::Weights::streamed);
         },
         "session");
     if (!how_.plan_only) executor_->prepare(options.elsewhere);
@@ -70,12 +78,13 @@ SessionCore::~SessionCore() = default;
 
 uint32_t SessionCore::value_of(plan::Plan& plan, TensorId whole) {
     const TensorInfo& tensor = graph_[whole];
-    const auto [found, fresh] = values_.try_emplace(whole.index, static_cast<uint32_t>(plan.values.size()));
-    if (fresh) {
-        const std::string name = tensor.name.empty() ? part_name(whole) : tensor.name;
-        plan.values.push_back({name, kind_of(tensor.role), bytes(tensor.dtype, tensor.shape)});
+    uint32_t& value = values_[whole.index];
+    if (value == kNoValue) {
+        value = static_cast<uint32_t>(plan.values.size());
+        plan.values.push_back(
+            {tensor.name.empty() ? part_name(whole) : tensor.name, kind_of(tensor.role), bytes(tensor.dtype, tensor.shape)});
     }
-    return found->second;
+    return value;
 }
 
 // What a program of the part may want bound, by the tensors of the part's own graph.
@@ -107,13 +116,15 @@ plan::Plan SessionCore::make_plan(const CoreOptions& options) {
         stage.ops = counted_ops(graph_, nodes);
         add_values(made, stage, graph_of(p), pieces_[p] ? &*pieces_[p] : nullptr);
         try {
-            const auto program = compiled_[{p, stage.ports.front()}] =
-                plan::Program::compile(ports_[stage.ports.front()], graph_of(p), how_);
-            stage.workspace = program->facts().workspace_bytes;
-            for (const plan::ProgramSlot& slot : program->facts().slots)
-                for (const plan::SlotUse& use : stage.uses)
-                    if (use.tensor == slot.tensor && made.values[use.value].kind == plan::Kind::weight)
-                        made.values[use.value].bytes = slot.bytes;
+            const auto made_program =
+                weights_->programs.get(ports_[stage.ports.front()], graph_, graph_of(p), how_, plans_kept_);
+            compiled_[{p, stage.ports.front()}] = made_program;
+            stage.workspace = made_program->facts().workspace_bytes;
+            std::vector<uint64_t> bytes_of(graph_of(p).tensors().size());  // of the slot, by tensor
+            for (const plan::ProgramSlot& slot : made_program->facts().slots) bytes_of[slot.tensor] = slot.bytes;
+            for (const plan::SlotUse& use : stage.uses)
+                if (bytes_of[use.tensor] != 0 && made.values[use.value].kind == plan::Kind::weight)
+                    made.values[use.value].bytes = bytes_of[use.tensor];
         } catch (const Error& error) {
             // The executor meets it again, and knows what to do.
             if (error.code() != Code::device_lost && error.code() != Code::no_device_memory) throw;
@@ -124,9 +135,9 @@ plan::Plan SessionCore::make_plan(const CoreOptions& options) {
     // A state that several parts touch is a value like others within a run, and its new value takes its place at the end.
     for (uint32_t t = 0; t < graph_.tensors().size(); ++t) {
         const uint32_t of = graph_.tensors()[t].state_in;
-        if (of == 0 || !values_.contains(t)) continue;
-        made.values[values_.at(t)].kind = plan::Kind::boundary;
-        made.carried.push_back({value_of(made, TensorId{of - 1}), values_.at(t)});
+        if (of == 0 || values_[t] == kNoValue) continue;
+        made.values[values_[t]].kind = plan::Kind::boundary;
+        made.carried.push_back({value_of(made, TensorId{of - 1}), values_[t]});
     }
     return made;
 }
@@ -134,7 +145,7 @@ plan::Plan SessionCore::make_plan(const CoreOptions& options) {
 std::shared_ptr<const plan::Program> SessionCore::program(uint32_t part, uint32_t port) {
     const auto found = compiled_.find({part, port});
     if (found != compiled_.end()) return found->second;
-    return plan::Program::compile(ports_[port], graph_of(part), how_);
+    return weights_->programs.get(ports_[port], graph_, graph_of(part), how_, plans_kept_);
 }
 
 // ---- names ----

@@ -26,6 +26,7 @@ struct CoreOptions {
     CompileOptions compile;
     uint32_t frames = 3;    // submits under way at a time
     bool elsewhere = true;  // a device without memory hands its part over already now
+    uint32_t plans_kept = kPlansKept;
 };
 
 class SessionCore {
@@ -68,6 +69,8 @@ private:
     void check(const Named& port, const char* what, uint64_t bytes, const Tensor* tensor) const;
     void place(std::span<const Input> inputs, std::span<const Output> outputs);
 
+    static constexpr uint32_t kNoValue = UINT32_MAX;
+
     Graph graph_;
     std::shared_ptr<Weights::State> weights_;
     std::vector<PlannedPart> parts_;
@@ -76,7 +79,8 @@ private:
     plan::CompileHow how_;
     std::map<std::pair<uint32_t, uint32_t>, std::shared_ptr<const plan::Program>> compiled_;  // before the executor asks
     std::shared_ptr<const plan::Program> first_;
-    std::map<uint32_t, uint32_t> values_;  // by tensor of the whole graph
+    uint32_t plans_kept_;
+    std::vector<uint32_t> values_;  // of the plan, by tensor of the whole graph; kNoValue: none
     std::vector<Named> inputs_, outputs_, states_;
     std::vector<plan::Given> given_;  // used again for each run
     std::vector<plan::Wanted> wanted_;

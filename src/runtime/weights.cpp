@@ -78,22 +78,38 @@ std::map<Op, runtime::OpFault> Weights::State::faulty_ops(const Device& device, 
     return known.faulty;
 }
 
+PlanCounts Weights::plans() const { return state_->programs.counts(); }
+
 namespace {
 
+// What it takes to make an image. No program in here: the image outlives it, and any program of the device packs alike what has the same
+// layout.
+struct Origin {
+    std::shared_ptr<const WeightSource> source;
+    Graph graph;  // shares what the session's graph holds
+    TensorId id;
+    std::weak_ptr<const plan::Program> packer;
+    plan::ProgramSlot wanted;
+    uint32_t slot = 0;
+
+    [[nodiscard]] std::span<const std::byte> plain() const { return plain_bytes(*source, graph[id]); }
+    [[nodiscard]] std::shared_ptr<const plan::Program> program() const {
+        auto by = packer.lock();
+        if (!by) throw Error(Code::internal, "weight '" + graph[id].name + "' is wanted by a program that is gone");
+        return by;
+    }
+};
+
 // The image of a streamed weight in host memory. What has a layout is packed on the device, once, and comes down to be sent again and again.
-std::function<std::span<const std::byte>()> host_image(const std::shared_ptr<const WeightSource>& source,
-                                                       const TensorInfo& tensor,
-                                                       const std::shared_ptr<const plan::Program>& program, uint32_t slot) {
-    auto packed = std::make_shared<std::vector<std::byte>>();
-    const std::weak_ptr<const plan::Program> packer = program;
-    return [=]() -> std::span<const std::byte> {
+std::function<std::span<const std::byte>()> host_image(const std::shared_ptr<const Origin>& origin) {
+    return [origin, packed = std::make_shared<std::vector<std::byte>>()]() -> std::span<const std::byte> {
         if (!packed->empty()) return *packed;
-        const std::span<const std::byte> plain = plain_bytes(*source, tensor);
-        const auto by = packer.lock();
-        if (!by || by->facts().slots[slot].layout == 0) return plain;
+        const std::span<const std::byte> plain = origin->plain();
+        if (origin->wanted.layout == 0) return plain;
+        const auto by = origin->program();
         plan::Port& port = by->port();
-        const plan::Bytes there = port.allocate(by->facts().slots[slot].bytes, kHolder);
-        port.pack(*by, slot, plain, *there);
+        const plan::Bytes there = port.allocate(origin->wanted.bytes, kHolder);
+        port.pack(*by, origin->slot, plain, *there);
         port.wait_written(*there);
         std::vector<std::byte> image(there->bytes);
         port.download(*there, 0, image, true);
@@ -104,8 +120,9 @@ std::function<std::span<const std::byte>()> host_image(const std::shared_ptr<con
 
 }  // namespace
 
-plan::Image image_of(const std::shared_ptr<Weights::State>& weights, const TensorInfo& tensor,
-                     const std::shared_ptr<const plan::Program>& program, uint32_t slot) {
+plan::Image image_of(const std::shared_ptr<Weights::State>& weights, const Graph& graph, TensorId id,
+                     const std::shared_ptr<const plan::Program>& program, uint32_t slot, bool streamed) {
+    const TensorInfo& tensor = graph[id];
     const plan::ProgramSlot& wanted = program->facts().slots[slot];
     plan::Port& port = program->port();
     // What lies in the memory of one source is nobody else's to use: it may go with that source.
@@ -122,18 +139,16 @@ plan::Image image_of(const std::shared_ptr<Weights::State>& weights, const Tenso
         const std::lock_guard lock(weights->mutex);
         weights->interests.insert(image.interest);
     }
-    // No program in here: the image outlives it, and any program of the device packs alike what has the same layout.
-    const std::weak_ptr<const plan::Program> packer = program;
-    image.make = [source = weights->source, tensor, packer, &port, wanted, slot] {
-        const std::span<const std::byte> plain = plain_bytes(*source, tensor);
-        if (wanted.layout == 0) return place_plain(port, source, plain);
-        const auto by = packer.lock();
-        if (!by) throw Error(Code::internal, "weight '" + tensor.name + "' is wanted by a program that is gone");
-        plan::Bytes there = port.allocate(wanted.bytes, kHolder);
-        port.pack(*by, slot, plain, *there);
+    const auto origin = std::make_shared<const Origin>(Origin{weights->source, graph, id, program, wanted, slot});
+    image.make = [origin, &port] {
+        const std::span<const std::byte> plain = origin->plain();
+        if (origin->wanted.layout == 0) return place_plain(port, origin->source, plain);
+        const auto by = origin->program();
+        plan::Bytes there = port.allocate(origin->wanted.bytes, kHolder);
+        port.pack(*by, origin->slot, plain, *there);
         return there;
     };
-    image.host = host_image(weights->source, tensor, program, slot);
+    if (streamed) image.host = host_image(origin);
     return image;
 }
 

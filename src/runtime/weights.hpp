@@ -6,10 +6,12 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "backplane/runtime.hpp"
 #include "plan/executor.hpp"
+#include "runtime/kept_programs.hpp"
 #include "runtime/spread/op_checks.hpp"
 
 namespace backplane {
@@ -18,8 +20,10 @@ struct Weights::State {
     explicit State(WeightSource source_) : source(std::make_shared<const WeightSource>(std::move(source_))) {}
 
     std::shared_ptr<const WeightSource> source;
-    std::mutex mutex;                               // of what follows
-    std::set<plan::Residency::Interest> interests;  // in what any session of these weights wanted: it stays for the next one
+    runtime::KeptPrograms programs;
+    std::mutex mutex;  // of what follows
+    std::unordered_set<plan::Residency::Interest>
+        interests;  // in what any session of these weights wanted: it stays for the next one
     struct Ops {
         std::map<Op, runtime::OpFault> faulty;
         std::set<Op> checked;
@@ -34,8 +38,8 @@ struct WeightsAccess {
     static const std::shared_ptr<Weights::State>& state_of(const Weights& weights) { return weights.state_; }
 };
 
-// How a weight comes to the port of `program`, for its slot.
-plan::Image image_of(const std::shared_ptr<Weights::State>& weights, const TensorInfo& tensor,
-                     const std::shared_ptr<const plan::Program>& program, uint32_t slot);
+// How a weight, the tensor `id` of `graph`, comes to the port of `program`, for its slot.
+plan::Image image_of(const std::shared_ptr<Weights::State>& weights, const Graph& graph, TensorId id,
+                     const std::shared_ptr<const plan::Program>& program, uint32_t slot, bool streamed);
 
 }  // namespace backplane

@@ -1,15 +1,27 @@
 #include "ops/table.hpp"
 
+#include <unordered_map>
+
 namespace backplane::cpu {
 
-const OpLowering* find_lowering(uint32_t op) {
+namespace {
+
+std::unordered_map<uint32_t, const OpLowering*> all_lowerings() {
 #define BP_CPU_OP_FAMILY(name) &ops::name::ops_##name,
-    static const OpFamily* const families[] = {BP_CPU_OPS(BP_CPU_OP_FAMILY)};
+    const OpFamily* const families[] = {BP_CPU_OPS(BP_CPU_OP_FAMILY)};
 #undef BP_CPU_OP_FAMILY
+    std::unordered_map<uint32_t, const OpLowering*> all;
     for (const OpFamily* family : families)
-        for (size_t i = 0; i < family->count; ++i)
-            if (family->first[i].op == op) return &family->first[i];
-    return nullptr;
+        for (size_t i = 0; i < family->count; ++i) all.emplace(family->first[i].op, &family->first[i]);
+    return all;
+}
+
+}  // namespace
+
+const OpLowering* find_lowering(uint32_t op) {
+    static const std::unordered_map<uint32_t, const OpLowering*> all = all_lowerings();
+    const auto found = all.find(op);
+    return found != all.end() ? found->second : nullptr;
 }
 
 }  // namespace backplane::cpu

@@ -51,6 +51,26 @@ TEST(Hash, NamesDoNotCount) {
     EXPECT_EQ(make({}).hash(), make(other).hash());
 }
 
+TEST(Hash, ACopySharesTheGraphUntilOneOfThemIsChanged) {
+    Graph g = make({});
+    const auto hash = g.hash();
+    Graph copy = g;
+    EXPECT_EQ(copy.tensors().data(), g.tensors().data()) << "a copy of a graph must not copy its tensors";
+    EXPECT_EQ(copy.nodes().data(), g.nodes().data());
+    const GraphData data = copy.data();
+    EXPECT_EQ(copy.tensors().data(), g.tensors().data());
+    copy.output(copy.add(Op::relu, {TensorId{0}}), "another");
+    EXPECT_NE(copy.hash(), hash);
+    EXPECT_EQ(g.hash(), hash);
+    EXPECT_FALSE(g.find("another").valid());
+    EXPECT_EQ(copy.tensors().size(), g.tensors().size() + 1);
+    g.output(g.add(Op::tanh, {TensorId{0}}), "a third");  // alone again, and what was found of it is found anew
+    EXPECT_NE(g.hash(), hash);
+    copy = Graph();
+    EXPECT_TRUE(copy.tensors().empty());
+    EXPECT_EQ(copy.hash(), Graph().hash());
+}
+
 TEST(Hash, IsTheSameOnEveryMachineAndInEveryVersion) {
     // Cache entries are named by it. A change of this number is a change of every cache; say so in the CHANGELOG.
     EXPECT_EQ(make({}).hash(), (std::array<uint64_t, 2>{12934147608340993019ULL, 15830543981260047266ULL}));

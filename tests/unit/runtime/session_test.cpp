@@ -138,6 +138,83 @@ TEST_P(OnDevice, SessionsGivenCopiesOfOneWeightsShareThem) {
     }
 }
 
+// y = relu(x @ w), x [rows, 3]
+Graph rows_of(int64_t rows) {
+    Graph g;
+    const TensorId x = g.input("x", DType::f32, {rows, 3});
+    g.output(g.add(Op::relu, {g.add(Op::matmul, {x, g.weight("w", DType::f32, {3, 2})})}), "y");
+    return g;
+}
+
+void expect_rows(Session& session, size_t rows) {
+    std::vector<float> x, y(2 * rows, -7), expected;
+    for (size_t i = 0; i < rows; ++i) {
+        for (const float v : {1.0F, 2.0F, 3.0F}) x.push_back(v);
+        for (const float v : {4.0F, 6.0F}) expected.push_back(v);
+    }
+    session.run({{"x", bytes_of(x)}}, {{"y", room_of(y)}});
+    EXPECT_EQ(y, expected);
+}
+
+TEST_P(OnDevice, ASizeThatIsKnownCostsNoCompileAndNoWeight) {
+    const std::vector<float> w{1, -1, 0, 2, 1, 1};
+    int asked = 0;
+    const Weights weights([&](std::string_view) { return ++asked, bytes_of(w); });
+    Session two(device, rows_of(2), weights);
+    const int first = asked;
+    const uint64_t held = weights.bytes_on(device);
+    Session three(device, rows_of(3), weights);
+    EXPECT_EQ(weights.plans().compiled, 2U);
+    EXPECT_EQ(weights.plans().kept, 2U);
+    {
+        Session again(device, rows_of(2), weights);  // beside the first, which goes on
+        EXPECT_EQ(weights.plans().compiled, 2U);
+        EXPECT_EQ(weights.plans().reused, 1U);
+        expect_rows(again, 2);
+        expect_rows(two, 2);
+    }
+    expect_rows(two, 2);
+    expect_rows(three, 3);
+    EXPECT_EQ(asked, first) << "a weight was asked for again";
+    EXPECT_EQ(weights.bytes_on(device), held);
+}
+
+TEST_P(OnDevice, TheSizesMetLastAreKeptAndNoMore) {
+    const std::vector<float> w{1, -1, 0, 2, 1, 1};
+    const Weights weights([&](std::string_view) { return bytes_of(w); });
+    SessionOptions options;
+    options.plans_kept = 2;
+    const auto use = [&](int64_t rows) {
+        Session session(std::vector<Device>{device}, rows_of(rows), weights, options);
+        expect_rows(session, static_cast<size_t>(rows));
+        return weights.plans().compiled;
+    };
+    EXPECT_EQ(use(1), 1U);
+    EXPECT_EQ(use(2), 2U);
+    EXPECT_EQ(use(1), 2U);
+    EXPECT_EQ(use(3), 3U);  // 2, which was met longest ago, goes
+    EXPECT_EQ(use(1), 3U);
+    EXPECT_EQ(use(2), 4U);
+    EXPECT_EQ(weights.plans().kept, 2U);
+    options.plans_kept = 0;
+    EXPECT_EQ(use(5), 5U);
+    EXPECT_EQ(use(5), 6U);
+}
+
+TEST_P(OnDevice, WhatIsCompiledOtherwiseIsAnotherProgram) {
+    const std::vector<float> w{1, -1, 0, 2, 1, 1};
+    const Weights weights([&](std::string_view) { return bytes_of(w); });
+    const Session planned(device, rows_of(2), weights, {.plan_only = true});
+    Session first(device, rows_of(2), weights);
+    EXPECT_EQ(weights.plans().compiled, 2U);
+    const std::vector<Option> options = device.options();
+    if (options.empty()) GTEST_SKIP() << GetParam() << " has no option to set";
+    Device(device).set_option(options[0].name, options[0].value);
+    Session second(device, rows_of(2), weights);
+    EXPECT_EQ(weights.plans().compiled, 3U) << "an option was set: the program may be another now";
+    expect_rows(second, 2);
+}
+
 TEST_P(OnDevice, ASourceOfWeightsThatThrowsIsSaidWithTheWeight) {
     Graph g;
     const TensorId x = g.input("x", DType::f32, {3});
