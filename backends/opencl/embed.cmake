@@ -1,19 +1,17 @@
-# cmake -DSOURCE=kernels/conv.cl -DOUTPUT=conv.inc -DSHARED=folder -DIDS=folder -P embed.cmake: one C++ string of a kernel, its includes in place,
-# those of its own folder and of two others. The parts are cut so
-# that no compiler finds a string too long.
+# cmake -DSOURCE=kernels/conv.cl -DOUTPUT=conv.inc -DOWN=folder -DSHARED=folder -DIDS=folder -P embed.cmake: one C++ string of a kernel, its
+# includes in place, those of three folders. The parts are cut so that no compiler finds a string too long.
 function(bp_flatten file result)
   file(READ ${file} text)
-  get_filename_component(folder ${file} DIRECTORY)
   while(text MATCHES "#include \"([a-z_]+\\.(cl|h))\"\n")
     set(line "${CMAKE_MATCH_0}")
     set(inner_file "")
-    foreach(each ${folder} ${SHARED} ${IDS})
+    foreach(each ${OWN} ${SHARED} ${IDS})
       if(EXISTS ${each}/${CMAKE_MATCH_1})
         set(inner_file ${each}/${CMAKE_MATCH_1})
       endif()
     endforeach()
     if(NOT inner_file)
-      message(FATAL_ERROR "${file}: there is no ${CMAKE_MATCH_1} in ${folder}, ${SHARED} or ${IDS}")
+      message(FATAL_ERROR "${file}: there is no ${CMAKE_MATCH_1} in ${OWN}, ${SHARED} or ${IDS}")
     endif()
     bp_flatten(${inner_file} inner)
     string(REPLACE "${line}" "${inner}" text "${text}")

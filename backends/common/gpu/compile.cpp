@@ -13,13 +13,7 @@ void lower_all(Plan& plan, const Abilities& can, const volatile uint32_t* cancel
         if (raised(cancel)) throw sdk::Failure(BP_CANCELLED, "compile was cancelled");
         find_lowering(plan.nodes[i].op)->lower(to, plan.nodes[i]);
     }
-    for (const ValueId id : plan.outputs) {
-        if (plan[id].state == kNone) continue;
-        Dispatch d;
-        d.label = "update state " + plan[id].text();
-        d.operands = {to.reads(id, 1), to.writes(plan[id].state, 1)};
-        to.add(std::move(d));
-    }
+    place_states(plan);
     for (const Dispatch& d : plan.dispatches)
         if (d.operands.size() > kMostOperands || d.parameters.size() > kParameterWords)
             throw sdk::Failure(BP_INTERNAL, "compile: " + d.label + " has too many operands or parameters");

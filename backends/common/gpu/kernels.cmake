@@ -1,5 +1,6 @@
-# Every kernel that the lowerings of ops/ name: bp_gpu_kernel(NAME SOURCE definitions...), kKernel_NAME in code. Each backend says what
-# its bp_gpu_kernel does with the source of that name; a kernel that it has no source of is one its devices lack the abilities for. Variants that are chosen by element size stand in the order of the size.
+# Every kernel that the lowerings of ops/ name: bp_gpu_kernel(NAME SOURCE definitions...), kKernel_NAME in code. Each backend says what its
+# bp_gpu_kernel does with the source of that name: its own file, or kernels/SOURCE.kernel, written once for all. A kernel that it has no source
+# of is one its devices lack the abilities for. Variants that are chosen by element size stand in the order of the size.
 foreach(half "" HALF)
   if(half)
     set(type f16)
@@ -18,20 +19,18 @@ foreach(kernel matmul conv conv_direct conv_depthwise conv_patch)
 endforeach()
 bp_gpu_kernel(matmul_f32_by_q8 matmul Q8 FULL_EPILOGUE)
 bp_gpu_kernel(matmul_f32_by_q4 matmul Q4 FULL_EPILOGUE)
-foreach(kernel copy pad gather resize_nearest)
+foreach(kernel copy pad gather scatter resize_nearest)
   bp_gpu_kernel(${kernel}_1 ${kernel} SIZE=1 BYTE)
   bp_gpu_kernel(${kernel}_2 ${kernel} SIZE=2 SHORT)
   bp_gpu_kernel(${kernel}_4 ${kernel} SIZE=4)
   bp_gpu_kernel(${kernel}_8 ${kernel} SIZE=8)
 endforeach()
-foreach(kernel binary reduce)
+foreach(kernel unary binary reduce)
   bp_gpu_kernel(${kernel}_i32 ${kernel} INTEGER)
   bp_gpu_kernel(${kernel}_i64 ${kernel} INTEGER LONG)
 endforeach()
-bp_gpu_kernel(unary_i32 unary_integer)
-bp_gpu_kernel(unary_i64 unary_integer LONG)
-bp_gpu_kernel(cast cast)
-bp_gpu_kernel(cast_wide cast WIDE)
+bp_gpu_kernel(cast cast BYTE SHORT)
+bp_gpu_kernel(cast_wide cast BYTE SHORT LONG)
 bp_gpu_kernel(peak peak)
 bp_gpu_kernel(conv_coop_f16 conv_coop HALF FULL_EPILOGUE)
 bp_gpu_kernel(conv_matrix_f16 conv_matrix HALF)

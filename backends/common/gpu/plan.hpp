@@ -45,6 +45,9 @@ struct Dispatch {
     uint32_t groups[3] = {1, 1, 1};
     double work = 0;     // operations, roughly
     uint64_t moved = 0;  // bytes, where moving them is all it does
+    bool alone =
+        false;  // an element of the result depends on no element of an operand of its shape but the one in its place
+    bool copies = false;  // operand 1 becomes the same as operand 0, and that is all it does
 };
 
 // What is bound at each run.
@@ -86,6 +89,8 @@ void fit_types(Plan& plan);
 void fuse(Plan& plan);
 // Lets values share bytes: reshaped values, and operands of a concatenation that can be written where they will stand.
 void share_storage(Plan& plan);
+// Lets the new value of a state have the state's memory unless somebody reads the old content later; else adds a copy at the end.
+void place_states(Plan& plan);
 // Places every value; fills workspace_bytes and resident_bytes. `alignment`: of the start of each value.
 void plan_memory(Plan& plan, uint64_t alignment);
 

@@ -1,6 +1,6 @@
 #include "common.cl"
 #define P PARAMETERS_OF(Conv)
-#include "functions.cl"
+#include "functions.h"
 #include "tile.cl"
 #include "epilogue.cl"
 // Convolution as a product of the filters [O, C kh kw] and the columns of the input, which are never stored. Parameters: output
@@ -72,7 +72,7 @@ void fetch(constant uint *words, global const T *x, global const U *w, Source fr
 ENTRY bp_conv(PARAMETERS, READ(x, T), READ(w, U), EPILOGUE_ARGUMENTS, WRITE(y, T)) {
     local float4 tile_a[BK * ROW_A];
     local float4 tile_b[BK * ROW_B];
-    BEGIN;
+    WORDS_HERE;
     AT(x), AT(w), EPILOGUE_AT, AT(y);
     uint outputs = P.outputs;
     uint groups = P.groups;
@@ -81,7 +81,7 @@ ENTRY bp_conv(PARAMETERS, READ(x, T), READ(w, U), EPILOGUE_ARGUMENTS, WRITE(y, T
     uint out_width = P.out_width;
     uint pixels = P.out_height * out_width;
     uint depth = P.channels * KERNEL_H * KERNEL_W;
-    uint tile = group_index();
+    uint tile = GROUP_INDEX;
     uint first_row = tile % P.blocks * BM;
     uint first_column = tile / P.blocks * BN;
     if (first_column >= pixels) return;

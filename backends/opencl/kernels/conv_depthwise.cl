@@ -1,13 +1,13 @@
 #include "common.cl"
 #define P PARAMETERS_OF(ConvDepthwise)
-#include "functions.cl"
+#include "functions.h"
 #include "epilogue.cl"
 // Depthwise convolution, an element of the result an invocation: one filter a channel. Parameters as conv.cl, with the number of
 // elements in place of the tiles down.
 ENTRY bp_conv_depthwise(PARAMETERS, READ(x, T), READ(w, U), EPILOGUE_ARGUMENTS, WRITE(y, T)) {
-    BEGIN;
+    WORDS_HERE;
     AT(x), AT(w), EPILOGUE_AT, AT(y);
-    uint i = invocation_index();
+    uint i = INVOCATION_INDEX;
     if (i >= P.elements) return;
     int height = (int)P.height;
     int width = (int)P.width;

@@ -1,6 +1,6 @@
 #include "common.cl"
 #define P PARAMETERS_OF(Conv)
-#include "functions.cl"
+#include "functions.h"
 #include "epilogue.cl"
 // Convolution without local memory, for devices that emulate it (CPUs): an invocation makes eight output channels of sixteen pixels that
 // follow each other, as vectors. Parameters as conv.cl, with blocks of eight channels in place of the tiles down.
@@ -53,7 +53,7 @@ Places places_of(constant uint *words, uint first_pixel, uint pixels, uint r, ui
 }
 
 ENTRY bp_conv_direct(PARAMETERS, READ(x, T), READ(w, U), EPILOGUE_ARGUMENTS, WRITE(y, T)) {
-    BEGIN;
+    WORDS_HERE;
     AT(x), AT(w), EPILOGUE_AT, AT(y);
     uint outputs = P.outputs;
     uint channels = P.channels;
@@ -61,8 +61,8 @@ ENTRY bp_conv_direct(PARAMETERS, READ(x, T), READ(w, U), EPILOGUE_ARGUMENTS, WRI
     uint pixels = P.out_height * P.out_width;
     uint taps = P.kernel_h * P.kernel_w;
     uint depth = channels * taps;
-    uint first_row = group_index() % P.blocks * OUTPUTS;
-    uint first_pixel = (group_index() / P.blocks * LOCAL + get_local_id(0)) * PIXELS;
+    uint first_row = GROUP_INDEX % P.blocks * OUTPUTS;
+    uint first_pixel = (GROUP_INDEX / P.blocks * LOCAL + get_local_id(0)) * PIXELS;
     if (first_pixel >= pixels) return;
     uint image = get_group_id(2) / groups;
     uint group = get_group_id(2) % groups;

@@ -86,7 +86,7 @@ void finish(constant uint *words, float4 v, uint channel, uint place, int count,
 
 ENTRY bp_conv_matrix(PARAMETERS, READ(x, T), READ(w, uint4), EPILOGUE_ARGUMENTS, WRITE(y, T)) {
     local uint4 patch[2 * HEIGHT * ROW_UNITS];
-    BEGIN;
+    WORDS_HERE;
     AT(x), AT(w), EPILOGUE_AT, AT(y);
     uint outputs = P.outputs;
     uint channels = P.channels;
@@ -97,8 +97,8 @@ ENTRY bp_conv_matrix(PARAMETERS, READ(x, T), READ(w, uint4), EPILOGUE_ARGUMENTS,
     uint out_width = P.out_width;
     uint across = (out_width + COLUMNS - 1) / COLUMNS;
     uint blocks = P.blocks;
-    uint tile = group_index() / blocks;
-    uint block = group_index() % blocks;
+    uint tile = GROUP_INDEX / blocks;
+    uint block = GROUP_INDEX % blocks;
     uint tile_y = tile / across * ROWS;
     uint tile_x = tile % across * COLUMNS;
     if (tile_y >= out_height) return;

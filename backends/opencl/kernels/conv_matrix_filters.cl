@@ -4,9 +4,9 @@
 // elements of a lane's fragment one behind the other; tiles of output channels fastest, then taps, slices, groups. A workgroup of 32 makes a
 // tile. P: output channels of a group, channels, taps, tiles of output channels, slices, tiles in all.
 ENTRY bp_conv_matrix_filters(PARAMETERS, READ(w, ushort), WRITE(y, uint4)) {
-    BEGIN;
+    WORDS_HERE;
     AT(w), AT(y);
-    uint i = group_index();
+    uint i = GROUP_INDEX;
     uint lane = get_local_id(0);
     if (i >= P.tiles) return;
     uint tile = i % P.down;

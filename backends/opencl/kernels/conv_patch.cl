@@ -1,6 +1,6 @@
 #include "common.cl"
 #define P PARAMETERS_OF(Conv)
-#include "functions.cl"
+#include "functions.h"
 #include "epilogue.cl"
 // Convolution of 3x3 and 5x5 with steps of 1: a workgroup of 256 makes 64 output channels of a patch of 8 x 32 pixels. A slice of channels
 // of the input under it stands in local memory once, for all taps; an invocation sums eight channels of eight pixels that follow each
@@ -49,15 +49,15 @@ void fetch(constant uint *words, global const T *map, global const U *filters, u
 ENTRY bp_conv_patch(PARAMETERS, READ(x, T), READ(w, U), EPILOGUE_ARGUMENTS, WRITE(y, T)) {
     local float4 patch[PATCH / 4];
     local float4 filter[DEPTH * FILTER_ROW / 4];
-    BEGIN;
+    WORDS_HERE;
     AT(x), AT(w), EPILOGUE_AT, AT(y);
     uint outputs = P.outputs;
     uint groups = P.groups;
     uint out_height = P.out_height;
     uint out_width = P.out_width;
     uint across = (out_width + COLUMNS - 1) / COLUMNS;
-    uint tile = group_index() / P.blocks;
-    uint first_row = group_index() % P.blocks * OUTPUTS;
+    uint tile = GROUP_INDEX / P.blocks;
+    uint first_row = GROUP_INDEX % P.blocks * OUTPUTS;
     uint tile_y = tile / across * ROWS;
     uint tile_x = tile % across * COLUMNS;
     if (tile_y >= out_height) return;

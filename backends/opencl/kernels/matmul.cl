@@ -1,6 +1,6 @@
 #include "common.cl"
 #define P PARAMETERS_OF(MatMul)
-#include "functions.cl"
+#include "functions.h"
 #include "tile.cl"
 #include "epilogue.cl"
 // y = a b, batched. Parameters: M, N, K, tiles down, batch rank, batch sizes[8], steps of a[8] and b[8] in matrices, then the epilogue.
@@ -35,12 +35,12 @@ float weight(constant uint *words, global const uchar *b, global const half *sca
 ENTRY bp_matmul(PARAMETERS, READ(a, T), B_ARGUMENT, EPILOGUE_ARGUMENTS, WRITE(y, T) SCALES_ARGUMENT) {
     local float4 tile_a[BK * ROW_A];
     local float4 tile_b[BK * ROW_B];
-    BEGIN;
+    WORDS_HERE;
     AT(a), AT(b), EPILOGUE_AT, AT(y) SCALES_AT;
     uint rows = P.rows;
     uint columns = P.columns;
     uint depth = P.depth;
-    uint tile = group_index();
+    uint tile = GROUP_INDEX;
     uint first_row = tile % P.blocks * BM;
     uint first_column = tile / P.blocks * BN;
     if (first_column >= columns) return;

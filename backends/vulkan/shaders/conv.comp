@@ -1,5 +1,4 @@
-#version 450
-#include "common.glsl"
+#include "common.h"
 PARAMETERS(Conv)
 #if defined(HALF_WEIGHTS)
 #extension GL_EXT_shader_16bit_storage : require
@@ -91,7 +90,7 @@ void main() {
     uint kernel_w = KERNEL != 0 ? KERNEL : P.kernel_w;
     uint taps = kernel_h * kernel_w;
     uint depth = channels * taps;
-    uint tile = group_index();
+    uint tile = GROUP_INDEX;
     uint first_row = tile % P.blocks * BM;
     uint first_column = tile / P.blocks * BN;
     if (first_column >= pixels) return;

@@ -1,16 +1,14 @@
-#version 450
 #pragma use_vulkan_memory_model
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_NV_cooperative_matrix : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_EXT_shader_16bit_storage : require
-#include "common.glsl"
+#include "common.h"
 PARAMETERS(Conv)
 #include "epilogue.glsl"
 // As conv.comp, on the matrix units: operands in f16, sums in float32. A workgroup of four subgroups of 32 makes 64 output channels x 128
 // pixels; each subgroup 64 x 32. Parameters as conv.comp.
-layout(constant_id = 0) const uint LOCAL = 128;
 layout(constant_id = 8) const uint KERNEL = 0;  // kh = kw when not 0; strides and dilations are 1 then
 READ(1, x, T);
 READ(2, w, T);
@@ -89,7 +87,7 @@ void main() {
     uint kernel_w = KERNEL != 0 ? KERNEL : P.kernel_w;
     uint taps = kernel_h * kernel_w;
     uint depth = channels * taps;
-    uint tile = group_index();
+    uint tile = GROUP_INDEX;
     uint first_row = tile % P.blocks * BM;
     uint first_column = tile / P.blocks * BN;
     if (first_column >= pixels) return;

@@ -1,5 +1,4 @@
-#version 450
-#include "common.glsl"
+#include "common.h"
 PARAMETERS(ConvDepthwise)
 #if defined(HALF_WEIGHTS)
 #extension GL_EXT_shader_16bit_storage : require
@@ -14,7 +13,7 @@ READ(1, x, T);
 READ(2, w, U);
 WRITE(6, y, T);
 void main() {
-    uint i = invocation_index();
+    uint i = INVOCATION_INDEX;
     if (i >= P.elements) return;
     int height = int(P.height);
     int width = int(P.width);

@@ -1,5 +1,4 @@
-#version 450
-#include "common.glsl"
+#include "common.h"
 PARAMETERS(Conv)
 #if defined(HALF_WEIGHTS)
 #extension GL_EXT_shader_16bit_storage : require
@@ -24,8 +23,8 @@ void main() {
     uint pixels = P.out_height * P.out_width;
     uint taps = P.kernel_h * P.kernel_w;
     uint depth = channels * taps;
-    uint first_row = group_index() % P.blocks * kOutputs;
-    uint first_pixel = group_index() / P.blocks * gl_WorkGroupSize.x * kPixels + gl_LocalInvocationID.x;
+    uint first_row = GROUP_INDEX % P.blocks * kOutputs;
+    uint first_pixel = GROUP_INDEX / P.blocks * gl_WorkGroupSize.x * kPixels + gl_LocalInvocationID.x;
     uint image = gl_WorkGroupID.z / groups;
     uint group = gl_WorkGroupID.z % groups;
     uint map_size = uint(height * width);

@@ -1,11 +1,10 @@
-#version 450
 #pragma use_vulkan_memory_model
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_NV_cooperative_matrix : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_EXT_shader_16bit_storage : require
-#include "common.glsl"
+#include "common.h"
 PARAMETERS(Conv)
 #include "epilogue.glsl"
 // Convolution of 1x1, 3x3 and 5x5 with steps of 1 on the matrix units: operands in f16, sums in float32. A subgroup of 32 (a warp) makes
@@ -16,7 +15,6 @@ PARAMETERS(Conv)
 //
 // Which sum is meant is known at each use when the kernel is built: an array of matrices that is indexed at run time goes to memory (H200:
 // 35 TFLOP/s instead of 150 and more).
-layout(constant_id = 0) const uint LOCAL = 128;
 layout(constant_id = 3) const uint TILES = 4;
 layout(constant_id = 4) const uint DOWN = 1;
 layout(constant_id = 5) const uint ROWS_OF_WARP = 4;
@@ -136,8 +134,8 @@ void main() {
     uint out_width = P.out_width;
     uint across = (out_width + COLUMNS - 1) / COLUMNS;
     uint blocks = P.blocks;
-    uint tile = group_index() / blocks;
-    uint block = group_index() % blocks;
+    uint tile = GROUP_INDEX / blocks;
+    uint block = GROUP_INDEX % blocks;
     uint tile_y = tile / across * ROWS;
     uint tile_x = tile % across * COLUMNS;
     if (tile_y >= out_height) return;

@@ -1,21 +1,19 @@
-#version 450
 #pragma use_vulkan_memory_model
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_NV_cooperative_matrix : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_EXT_shader_16bit_storage : require
-#include "common.glsl"
+#include "common.h"
 PARAMETERS(ConvFilters)
 // The filters of a convolution as conv_matrix.comp reads them: tiles of 16 output channels x 16 input channels, the elements that an invocation holds of a
 // matrix one behind the other, whatever the driver's order; tiles of output channels fastest, then taps, slices, groups.
 // P: outputs, channels, taps, tiles of outputs, slices, tiles in all. A workgroup of one subgroup makes a tile.
-layout(constant_id = 0) const uint LOCAL = 32;
 READ(1, w, float16_t);
 WRITE(2, y, uvec4);
 shared float16_t matrix[256];
 void main() {
-    uint i = group_index();
+    uint i = GROUP_INDEX;
     uint lane = gl_SubgroupInvocationID;
     if (i >= P.tiles) return;
     uint tile = i % P.down;

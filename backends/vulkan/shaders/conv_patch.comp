@@ -1,5 +1,4 @@
-#version 450
-#include "common.glsl"
+#include "common.h"
 PARAMETERS(Conv)
 #if defined(HALF_WEIGHTS)
 #extension GL_EXT_shader_16bit_storage : require
@@ -12,7 +11,6 @@ PARAMETERS(Conv)
 // of the input under it stands in shared memory once, for all taps; an invocation sums eight channels of eight pixels that follow each
 // other, and takes each element of the input from a register for the taps of a row. Parameters as conv.comp, with blocks of 64 channels in
 // place of the tiles down.
-layout(constant_id = 0) const uint LOCAL = 256;
 layout(constant_id = 8) const uint KERNEL = 3;
 #if defined(HALF)
 #define T4 f16vec4
@@ -127,8 +125,8 @@ void main() {
     uint out_height = P.out_height;
     uint out_width = P.out_width;
     uint across = (out_width + COLUMNS - 1) / COLUMNS;
-    uint tile = group_index() / P.blocks;
-    uint first_row = group_index() % P.blocks * OUTPUTS;
+    uint tile = GROUP_INDEX / P.blocks;
+    uint first_row = GROUP_INDEX % P.blocks * OUTPUTS;
     uint tile_y = tile / across * ROWS;
     uint tile_x = tile % across * COLUMNS;
     if (tile_y >= out_height) return;

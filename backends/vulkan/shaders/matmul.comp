@@ -1,5 +1,4 @@
-#version 450
-#include "common.glsl"
+#include "common.h"
 PARAMETERS(MatMul)
 #if defined(Q8) || defined(Q4)
 #extension GL_EXT_shader_8bit_storage : require
@@ -45,7 +44,7 @@ void main() {
     uint rows = P.rows;
     uint columns = P.columns;
     uint depth = P.depth;
-    uint tile = group_index();
+    uint tile = GROUP_INDEX;
     uint first_row = tile % P.blocks * BM;
     uint first_column = tile / P.blocks * BN;
     if (first_column >= columns) return;

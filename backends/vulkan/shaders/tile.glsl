@@ -1,7 +1,6 @@
 // A BM x BN tile of a product of matrices by one workgroup: BK deep slices of both operands stand in shared memory, every invocation
 // sums TM x TN elements in registers. LOCAL = BM / TM * BN / TN, and a multiple of BN; TM and TN are multiples of 4. Shared memory is
 // read four elements at a time: its bandwidth is what limits the sums.
-layout(constant_id = 0) const uint LOCAL = 64;
 layout(constant_id = 3) const uint BM = 32;
 layout(constant_id = 4) const uint BN = 32;
 layout(constant_id = 5) const uint TM = 4;

@@ -21,7 +21,15 @@ public:
         tensors_.push_back(t);
         return static_cast<uint32_t>(tensors_.size() - 1);
     }
-    void node(uint32_t op, const std::vector<uint32_t>& inputs, uint32_t output) {
+    // The new value of a state, of its shape.
+    uint32_t next(uint32_t state) {
+        bp_tensor t = tensors_[state];
+        t.state_in = 1 + state;
+        tensors_.push_back(t);
+        return static_cast<uint32_t>(tensors_.size() - 1);
+    }
+    void node(uint32_t op, const std::vector<uint32_t>& inputs, uint32_t output,
+              const std::vector<bp_attribute>& attributes = {}) {
         bp_node n{};
         n.struct_size = sizeof n;
         n.op = op;
@@ -30,6 +38,9 @@ public:
         edges_.insert(edges_.end(), inputs.begin(), inputs.end());
         n.output = static_cast<uint32_t>(edges_.size());
         n.outputs = 1;
+        n.attribute = static_cast<uint32_t>(attributes_.size());
+        n.attributes = static_cast<uint32_t>(attributes.size());
+        attributes_.insert(attributes_.end(), attributes.begin(), attributes.end());
         edges_.push_back(output);
         nodes_.push_back(n);
     }
@@ -39,6 +50,7 @@ public:
         graph_.tensors = span(tensors_);
         graph_.nodes = span(nodes_);
         graph_.edges = span(edges_);
+        graph_.attributes = span(attributes_);
         return &graph_;
     }
 
@@ -50,6 +62,7 @@ private:
     std::vector<bp_tensor> tensors_;
     std::vector<bp_node> nodes_;
     std::vector<uint32_t> edges_;
+    std::vector<bp_attribute> attributes_;
     bp_graph graph_{};
 };
 

@@ -66,6 +66,8 @@ RECORD(Reduce) UINT(results) UINT(n) WORDS(kept, 17) WORDS(summed, 17) END_RECOR
 #define PAD_BEFORE 21u
 RECORD(Pad) UINT(elements) UINT(mode) UINT(value_low) UINT(value_high) UINT(rank) WORDS(sizes, 8) WORDS(extents, 8) WORDS(before, 8) END_RECORD
 RECORD(Gather) UINT(elements) UINT(inner) UINT(indices) UINT(extent) UINT(index_words) END_RECORD
+// In elements but `rows`; blocks: stretches of a sample that positions count in.
+RECORD(Scatter) UINT(elements) UINT(inner) UINT(rows) UINT(extent) UINT(blocks) UINT(position_words) END_RECORD
 RECORD(Resize) UINT(elements) UINT(rows_in) UINT(columns_in) UINT(rows_out) UINT(columns_out) END_RECORD
 RECORD(Softmax) UINT(rows) UINT(n) UINT(stride) END_RECORD
 #define NORM_CENTRED 1u

@@ -1,6 +1,8 @@
 // Cast: every pair of plain types, and decoding of the block types to floats.
 #include "common/gpu/ops/cast.hpp"
 
+#include <algorithm>
+
 #include "common/gpu/loop_nest.hpp"
 #include "common/gpu/ops/table.hpp"
 
@@ -40,8 +42,10 @@ void add_cast(Lowering& to, ValueId in, ValueId out) {
         return;
     }
     const uint32_t kernel = is_wide(from) || is_wide(into) ? kKernel_cast_wide : kKernel_cast;
-    const Operand read = to.reads(in, 1);
-    const Operand write = to.writes(out, 1);
+    // Elements of 8 bytes as two words; the bytes of blocks.
+    const auto unit = [](uint32_t type) { return is_block(type) ? 1 : std::min(4U, sdk::dtype_info(type).bytes); };
+    const Operand read = to.reads(in, unit(from));
+    const Operand write = to.writes(out, unit(into));
     to.each(label, kernel, n, {read, read, read, write, write, write}, words_of(CastParameters{static_cast<uint32_t>(n)}),
             {from, into});
 }

@@ -50,6 +50,7 @@ void lower_unary(Lowering& to, const Node& node) {
     }
     if (words.empty()) words = words_of(parameters);
     to.each(step_label(to, node), kernel, n, {to.reads(in), to.writes(node.output)}, words, {node.op});
+    if (n != 0) to.plan.dispatches.back().alone = true;
 }
 
 void lower_binary(Lowering& to, const Node& node) {
@@ -63,6 +64,7 @@ void lower_binary(Lowering& to, const Node& node) {
     if (is_whole(out.dtype)) kernel = out.dtype == BP_I64 ? kKernel_binary_i64 : kKernel_binary_i32;
     to.each(step_label(to, node), kernel, n, {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.writes(node.output)},
             words_of(parameters), {node.op});
+    if (n != 0) to.plan.dispatches.back().alone = true;
 }
 
 bool whole_numbers_do(uint32_t op) {

@@ -1,4 +1,4 @@
-// Concat, Slice, Transpose, DepthToSpace and Reshape: each element of the result is one of an operand.
+// Concat, Slice, Transpose, DepthToSpace, Reshape and TensorScatter: each element of the result is one of an operand.
 #include "common/gpu/loop_nest.hpp"
 #include "common/gpu/ops/table.hpp"
 
@@ -94,12 +94,52 @@ void lower_reshape(Lowering& to, const Node& node) {
     add_copy(to, step_label(to, node), {to[node.output].elements()}, {in, 0, {1}}, {node.output, 0, {1}});
 }
 
+// Rows of an update put into a cache, where it stands when the cache is a state.
+void lower_scatter(Lowering& to, const Node& node) {
+    const auto attributes = node.as<backplane::ops::TensorScatterAttributes>();
+    const ValueId cache = node.inputs[0];
+    const ValueId update = node.inputs[1];
+    const ValueId positions = node.input(2);
+    const std::vector<int64_t> dim = to[cache].dim;
+    const auto axis = static_cast<size_t>(attributes.axis);
+    if (to[cache].elements() == 0) return;
+    // The rest of the cache: nothing to do where it is a state that this op updates in place.
+    add_copy(to, step_label(to, node), {to[cache].elements()}, {cache, 0, {1}}, {node.output, 0, {1}});
+    to.plan.dispatches.back().copies = true;
+    const auto n = static_cast<uint64_t>(to[update].elements());
+    if (n == 0) return;
+    int64_t inner = 1;
+    int64_t blocks = 1;
+    for (size_t d = axis + 1; d < dim.size(); ++d) inner *= dim[d];
+    for (size_t d = 1; d < axis; ++d) blocks *= dim[d];
+    const uint32_t position_words = positions == kNone ? 0 : to[positions].dtype == BP_I64 ? 2 : 1;
+    to.each(step_label(to, node) + " rows", variant_for(kKernel_scatter_1, sdk::dtype_info(to[cache].dtype).bytes), n,
+            {to.reads(update), positions == kNone ? to.reads(update) : to.reads(positions, 4), to.writes(node.output)},
+            words_of(ScatterParameters{.elements = static_cast<uint32_t>(n),
+                                       .inner = word(inner),
+                                       .rows = word(to[update].dim[axis]),
+                                       .extent = word(dim[axis]),
+                                       .blocks = word(blocks),
+                                       .position_words = position_words}),
+            {attributes.mode == backplane::ops::ScatterMode::circular ? 1U : 0U});
+    to.plan.dispatches.back().moved = to[update].bytes;
+}
+
+Verdict check_scatter(const Plan& plan, const Node& node) {
+    const Value& x = plan[node.inputs[0]];
+    const Value& update = plan[node.inputs[1]];
+    if (x.dtype != plan[node.output].dtype || update.dtype != x.dtype || is_block(x.dtype))
+        return {BP_WHY_DTYPE, node.text() + " moves plain elements of one type, not " + update.text() + " into " + x.text()};
+    return {};
+}
+
 constexpr OpLowering table[] = {
     {BP_OP_concat, Types::moves, 0, same_plain_types, lower_concat},
     {BP_OP_slice, Types::moves, 0, same_plain_types, lower_move},
     {BP_OP_transpose, Types::moves, 0, same_plain_types, lower_move},
     {BP_OP_depth_to_space, Types::moves, 0, same_plain_types, lower_move},
     {BP_OP_reshape, Types::moves, 0, same_plain_types, lower_reshape},
+    {BP_OP_tensor_scatter, Types::moves, 0, check_scatter, lower_scatter},
 };
 
 }  // namespace

@@ -1,15 +1,15 @@
-// Elementary functions to a few units of the last place, the same on every device. The language promises up to 16 units.
-// Ranges are reduced and polynomials are those of the Cephes library.
+// Elementary functions to a few units of the last place, the same on every device and in every language. Ranges are reduced and
+// polynomials are those of the Cephes library. Products and sums are rounded each: PRECISE in one language, the pragma in another.
 #pragma OPENCL FP_CONTRACT OFF
 
 // x * 2^n in two steps: neither factor leaves the range of float.
-float scale_by_power(float x, int n) {
+FUNCTION float scale_by_power(float x, int n) {
     int half_n = n >> 1;
-    return x * as_float((uint)(half_n + 127) << 23) * as_float((uint)(n - half_n + 127) << 23);
+    return x * AS_FLOAT(CAST(uint, half_n + 127) << 23) * AS_FLOAT(CAST(uint, n - half_n + 127) << 23);
 }
 
 // e^r, |r| <= ln(2) / 2
-float exp_reduced(float r) {
+FUNCTION float exp_reduced(float r) {
     float y = 1.9875691500e-4f;
     y = y * r + 1.3981999507e-3f;
     y = y * r + 8.3334519073e-3f;
@@ -19,35 +19,34 @@ float exp_reduced(float r) {
     return y * (r * r) + r + 1.0f;
 }
 
-float exp_(float x) {
+FUNCTION float exp_(float x) {
     if (is_nan(x)) return x;
     float c = x > 90.0f ? 90.0f : x < -120.0f ? -120.0f : x;
-    float n = floor(c * 1.44269504088896341f + 0.5f);
-    float r = c - n * 0.693359375f;
+    PRECISE float n = floor(c * 1.44269504088896341f + 0.5f);
+    PRECISE float r = c - n * 0.693359375f;
     r = r + n * 2.12194440e-4f;
-    float y = scale_by_power(exp_reduced(r), (int)n);
+    float y = scale_by_power(exp_reduced(r), CAST(int, n));
     return x > 89.0f ? K_INFINITY : x < -110.0f ? 0.0f : y;
 }
 
-// ln(m * 2^e) of x = m * 2^e, sqrt(1/2) <= m < sqrt(2); returns m - 1, e by reference. x > 0 and finite.
-float log_reduced(float x, float *e) {
+// ln(m * 2^e) of x = m * 2^e, sqrt(1/2) <= m < sqrt(2); returns m - 1, e. x > 0 and finite.
+FUNCTION float2 log_reduced(float x) {
     int shift = 0;
     if (x < 1.17549435e-38f) {
         x *= 8388608.0f;
         shift = 23;
     }
-    uint bits = as_uint(x);
-    int power = (int)(bits >> 23) - 126 - shift;
-    float m = as_float((bits & 0x007fffffu) | 0x3f000000u);
+    uint bits = AS_UINT(x);
+    int power = CAST(int, bits >> 23) - 126 - shift;
+    float m = AS_FLOAT((bits & 0x007fffffu) | 0x3f000000u);
     if (m < 0.707106781186547524f) {
         power -= 1;
         m = m + m;
     }
-    *e = (float)power;
-    return m - 1.0f;
+    return FLOAT2(m - 1.0f, CAST(float, power));
 }
 
-float log_polynomial(float m) {
+FUNCTION float log_polynomial(float m) {
     float z = m * m;
     float y = 7.0376836292e-2f;
     y = y * m - 1.1514610310e-1f;
@@ -61,60 +60,63 @@ float log_polynomial(float m) {
     return y * m * z;
 }
 
-float log_(float x) {
+FUNCTION float log_(float x) {
     if (is_nan(x)) return x;
     if (x < 0.0f) return K_NAN;
     if (x == 0.0f) return -K_INFINITY;
     if (is_infinite(x)) return x;
-    float e;
-    float m = log_reduced(x, &e);
-    float y = log_polynomial(m);
+    float2 parts = log_reduced(x);
+    float m = parts.x;
+    float e = parts.y;
+    PRECISE float y = log_polynomial(m);
     y = y - 2.12194440e-4f * e;
     y = y - 0.5f * (m * m);
     y = m + y;
-    return y + 0.693359375f * e;
+    y = y + 0.693359375f * e;
+    return y;
 }
 
 // log2 of a positive finite number.
-float log2_(float x) {
-    float e;
-    float m = log_reduced(x, &e);
-    float y = log_polynomial(m) - 0.5f * (m * m);
+FUNCTION float log2_(float x) {
+    float2 parts = log_reduced(x);
+    float m = parts.x;
+    float e = parts.y;
+    PRECISE float y = log_polynomial(m) - 0.5f * (m * m);
     // log2(e) = 1 + 0.4426950408889634
-    float z = y * 0.44269504088896341f + m * 0.44269504088896341f;
+    PRECISE float z = y * 0.44269504088896341f + m * 0.44269504088896341f;
     z = z + y;
     z = z + m;
     return z + e;
 }
 
-float pow_(float x, float y) {
+FUNCTION float pow_(float x, float y) {
     if (y == 0.0f || x == 1.0f) return 1.0f;
     if (is_nan(x) || is_nan(y)) return K_NAN;
-    float a = fabs(x);
-    int whole = is_infinite(y) || floor(y) == y;
-    int odd = whole && fabs(y) < 16777216.0f && ((uint)fabs(y) & 1u) == 1u;
-    float sign_of = (as_uint(x) >> 31) == 1u && odd ? -1.0f : 1.0f;
+    float a = ABS(x);
+    bool whole = is_infinite(y) || floor(y) == y;
+    bool odd = whole && ABS(y) < 16777216.0f && (CAST(uint, ABS(y)) & 1u) == 1u;
+    float sign_of = (AS_UINT(x) >> 31) == 1u && odd ? -1.0f : 1.0f;
     if (is_infinite(y)) return a == 1.0f ? 1.0f : (a > 1.0f) == (y > 0.0f) ? K_INFINITY : 0.0f;
     if (a == 0.0f) return sign_of * (y < 0.0f ? K_INFINITY : 0.0f);
     if (is_infinite(a)) return sign_of * (y > 0.0f ? K_INFINITY : 0.0f);
     if (x < 0.0f && !whole) return K_NAN;
-    float t = y * log2_(a);
+    PRECISE float t = y * log2_(a);
     if (t > 129.0f) return sign_of * K_INFINITY;
     if (t < -152.0f) return sign_of * 0.0f;
-    float n = floor(t + 0.5f);
-    float r = (t - n) * 0.69314718055994531f;
-    return sign_of * scale_by_power(exp_reduced(r), (int)n);
+    PRECISE float n = floor(t + 0.5f);
+    PRECISE float r = (t - n) * 0.69314718055994531f;
+    return sign_of * scale_by_power(exp_reduced(r), CAST(int, n));
 }
 
 // Sine of x, or of x + a quarter turn.
-float sine(float x, int quarter) {
+FUNCTION float sine(float x, int quarter) {
     if (is_nan(x) || is_infinite(x)) return K_NAN;
-    float n = floor(x * 0.63661977236758134f + 0.5f);
-    float r = x - n * 1.5703125f;
+    PRECISE float n = floor(x * 0.63661977236758134f + 0.5f);
+    PRECISE float r = x - n * 1.5703125f;
     r = r - n * 4.837512969970703125e-4f;
     r = r - n * 7.54978995489188216e-8f;
     r = clamp(r, -1.0f, 1.0f);
-    int q = (int)(n - 4.0f * floor(n * 0.25f)) + quarter;
+    int q = CAST(int, n - 4.0f * floor(n * 0.25f)) + quarter;
     float z = r * r;
     float y;
     if ((q & 1) == 0) {
@@ -125,9 +127,9 @@ float sine(float x, int quarter) {
     return (q & 2) == 0 ? y : -y;
 }
 
-float tanh_(float x) {
+FUNCTION float tanh_(float x) {
     if (is_nan(x)) return x;
-    float a = fabs(x);
+    float a = ABS(x);
     if (a < 0.625f) {
         float z = x * x;
         float y = -5.70498872745e-3f;
@@ -141,36 +143,9 @@ float tanh_(float x) {
     return x < 0.0f ? -y : y;
 }
 
-float erf_tail(float a) {
-    float q = 1.0f / a;
-    float z = q * q;
-    float p;
-    if (a < 2.0f) {
-        p = 2.326819970068386e-2f;
-        p = p * z - 1.387039388740657e-1f;
-        p = p * z + 3.687424674597105e-1f;
-        p = p * z - 5.824733027278666e-1f;
-        p = p * z + 6.210004621745983e-1f;
-        p = p * z - 4.944515323274145e-1f;
-        p = p * z + 3.404879937665872e-1f;
-        p = p * z - 2.741127028184656e-1f;
-        p = p * z + 5.638259427386472e-1f;
-    } else {
-        p = -1.047766399936249e+1f;
-        p = p * z + 1.297719955372516e+1f;
-        p = p * z - 7.495518717768503e+0f;
-        p = p * z + 2.921019019210786e+0f;
-        p = p * z - 1.015265279202700e+0f;
-        p = p * z + 4.218463358204948e-1f;
-        p = p * z - 2.820767439740514e-1f;
-        p = p * z + 5.641895067754075e-1f;
-    }
-    return 1.0f - exp_(-a * a) * q * p;
-}
-
-float erf_(float x) {
+FUNCTION float erf_(float x) {
     if (is_nan(x)) return x;
-    float a = fabs(x);
+    float a = ABS(x);
     if (a < 1.0f) {
         float z = x * x;
         float y = 7.853861353153693e-5f;
@@ -182,16 +157,42 @@ float erf_(float x) {
         y = y * z + 1.128379165726710e0f;
         return x * y;
     }
-    float y = a < 6.0f ? erf_tail(a) : 1.0f;
+    float y = 1.0f;
+    if (a < 6.0f) {
+        float q = 1.0f / a;
+        float z = q * q;
+        float p;
+        if (a < 2.0f) {
+            p = 2.326819970068386e-2f;
+            p = p * z - 1.387039388740657e-1f;
+            p = p * z + 3.687424674597105e-1f;
+            p = p * z - 5.824733027278666e-1f;
+            p = p * z + 6.210004621745983e-1f;
+            p = p * z - 4.944515323274145e-1f;
+            p = p * z + 3.404879937665872e-1f;
+            p = p * z - 2.741127028184656e-1f;
+            p = p * z + 5.638259427386472e-1f;
+        } else {
+            p = -1.047766399936249e+1f;
+            p = p * z + 1.297719955372516e+1f;
+            p = p * z - 7.495518717768503e+0f;
+            p = p * z + 2.921019019210786e+0f;
+            p = p * z - 1.015265279202700e+0f;
+            p = p * z + 4.218463358204948e-1f;
+            p = p * z - 2.820767439740514e-1f;
+            p = p * z + 5.641895067754075e-1f;
+        }
+        y = 1.0f - exp_(-a * a) * q * p;
+    }
     return x < 0.0f ? -y : y;
 }
 
-float sigmoid_(float x) {
+FUNCTION float sigmoid_(float x) {
     if (is_nan(x)) return x;
     return x < -88.0f ? exp_(x) : 1.0f / (1.0f + exp_(-x));
 }
 
-float gelu_(float x, float tanh_form) {
+FUNCTION float gelu_(float x, float tanh_form) {
     if (is_nan(x)) return x;
     if (x == 0.0f || x == K_INFINITY) return x;
     if (x == -K_INFINITY) return -0.0f;
@@ -203,25 +204,25 @@ float gelu_(float x, float tanh_form) {
 }
 
 // The unary op `op` (BP_OP_* of ops.h) of x with its attributes.
-float unary_op(uint op, float x, float a, float b) {
+FUNCTION float unary_op(uint op, float x, float a, float b) {
     switch (op) {
-        case BP_OP_abs: return as_float(as_uint(x) & 0x7fffffffu);
-        case BP_OP_neg: return as_float(as_uint(x) ^ 0x80000000u);
+        case BP_OP_abs: return AS_FLOAT(AS_UINT(x) & 0x7fffffffu);
+        case BP_OP_neg: return AS_FLOAT(AS_UINT(x) ^ 0x80000000u);
         case BP_OP_exp: return exp_(x);
         case BP_OP_log: return log_(x);
         case BP_OP_sqrt: return is_nan(x) ? x : x < 0.0f ? K_NAN : is_infinite(x) || x == 0.0f ? x : sqrt(x);
-        case BP_OP_reciprocal: return is_infinite(x) ? as_float(as_uint(x) & 0x80000000u) : 1.0f / x;
+        case BP_OP_reciprocal: return is_infinite(x) ? AS_FLOAT(AS_UINT(x) & 0x80000000u) : 1.0f / x;
         case BP_OP_erf: return erf_(x);
         case BP_OP_sin: return sine(x, 0);
         case BP_OP_cos: return sine(x, 1);
-        // Compilers make fmax() of a plain comparison, and lose NaN.
+        // Compilers make max() of a plain comparison, and lose NaN.
         case BP_OP_relu: return is_nan(x) ? x : x < 0.0f ? 0.0f : x;
         case BP_OP_leaky_relu: return x < 0.0f ? a * x : x;
         case BP_OP_sigmoid: return sigmoid_(x);
         case BP_OP_tanh: return tanh_(x);
         case BP_OP_gelu: return gelu_(x, a);
         case BP_OP_silu: return is_nan(x) || x == K_INFINITY ? x : x * sigmoid_(x);
-        case BP_OP_softplus: return is_nan(x) ? x : (x > 0.0f ? x : 0.0f) + log_(1.0f + exp_(-fabs(x)));
+        case BP_OP_softplus: return is_nan(x) ? x : (x > 0.0f ? x : 0.0f) + log_(1.0f + exp_(-ABS(x)));
         case BP_OP_clip: {
             float raised = x < a ? a : x;
             return is_nan(x) ? x : raised > b ? b : raised;

@@ -1,0 +1,78 @@
+// clang-format off
+// What every kernel starts with: the dialect in the language of the Api (its own prelude.h), then what is written once on top of it.
+// docs/gpu-api.md says what a prelude must define.
+#include "kernel_ids.h"
+#include "kernel_parameters.h"
+#include "prelude.h"
+
+#define K_INFINITY AS_FLOAT(0x7f800000u)
+#define K_NAN AS_FLOAT(0x7fc00000u)
+// By its bits: compilers may take it that nothing is NaN when they see a comparison, and make max() of one.
+FUNCTION bool is_nan(float x) { return (AS_UINT(x) & 0x7fffffffu) > 0x7f800000u; }
+FUNCTION bool is_infinite(float x) { return (AS_UINT(x) & 0x7fffffffu) == 0x7f800000u; }
+FUNCTION float larger(float a, float b) { return is_nan(a) ? a : is_nan(b) ? b : a > b ? a : b; }
+FUNCTION float smaller(float a, float b) { return is_nan(a) ? a : is_nan(b) ? b : a < b ? a : b; }
+
+// Elements that a kernel computes with: E in memory, V as values. INTEGER: whole numbers, of 64 bits with LONG; they wrap.
+#if defined(INTEGER)
+#if defined(LONG)
+#define E I64
+#define WRAPPED U64
+#define E_OF(low, high) CAST(I64, U64_OF(low, high))
+#else
+#define E int
+#define WRAPPED uint
+#define E_OF(low, high) CAST(int, low)
+#endif
+#define V E
+#define LOAD_E RAW
+#define STORE_E PUT_RAW
+#define MINUS(a) CAST(E, CAST(WRAPPED, 0) - CAST(WRAPPED, a))
+#else
+#define E T
+#define V float
+#define LOAD_E LOAD
+#define STORE_E STORE
+#endif
+
+#define INVOCATION_INDEX (GROUP_INDEX * LOCAL + LOCAL_INDEX)
+
+// A workgroup's share of 0 to n - 1, the same number of rounds for each invocation: PoCL lets those without a first round have one when
+// a loop begins at different places.
+#define FOR_EACH_OF(i, n)                                                  \
+    for (uint i##_round = 0u, i = 0u; i##_round < (n); i##_round += LOCAL) \
+        if ((i = i##_round + LOCAL_INDEX) < (n))
+
+// v of all invocations of the workgroup together, in an order that depends on LOCAL alone. A macro, and at the top level of a kernel only:
+// PoCL goes astray at the barriers of a function that is called twice, or conditionally.
+#define GROUP_REDUCE(v, partial, COMBINE)                                                                 \
+    partial[LOCAL_INDEX] = v;                                                                             \
+    BARRIER;                                                                                              \
+    for (uint step_ = LOCAL / 2u; step_ > 0u; step_ /= 2u) {                                              \
+        if (LOCAL_INDEX < step_) partial[LOCAL_INDEX] = COMBINE(partial[LOCAL_INDEX], partial[LOCAL_INDEX + step_]); \
+        BARRIER;                                                                                          \
+    }                                                                                                     \
+    v = partial[0];                                                                                       \
+    BARRIER;
+#define SUM_OF_TWO(a, b) ((a) + (b))
+#define GROUP_SUM(v, partial) GROUP_REDUCE(v, partial, SUM_OF_TWO)
+
+// Element i of the nest of loops whose words begin at `at`: its places `a` and `b` in two strided operands, or `a` in one.
+#define NEST_WALK(at, i, STEP)                                  \
+    {                                                           \
+        uint left_ = i;                                         \
+        for (uint d_ = WORD(at); d_-- > 0u;) {                  \
+            uint size_ = WORD((at) + NEST_SIZES + d_);          \
+            uint next_ = left_ / size_;                         \
+            uint k_ = d_ == 0u ? left_ : left_ - next_ * size_; \
+            left_ = next_;                                      \
+            STEP                                                \
+        }                                                       \
+    }
+#define NEST_PLACE(at, i, a) \
+    uint a = 0u;             \
+    NEST_WALK(at, i, a += k_ * WORD((at) + NEST_STRIDES + d_);)
+#define NEST_PLACES(at, i, a, b) \
+    uint a = 0u;                 \
+    uint b = 0u;                 \
+    NEST_WALK(at, i, a += k_ * WORD((at) + NEST_STRIDES + d_); b += k_ * WORD((at) + NEST_SECOND_STRIDES + d_);)

@@ -1,0 +1,79 @@
+// clang-format off
+// The dialect of the kernels that are written once (common/gpu/kernels), in OpenCL C 1.2. Variants are made by definitions: HALF, SIZE.
+// LOCAL is the size of the workgroup, C1 to C9 are what else is known when the kernel is built.
+#define CONSTANT(number, name, otherwise) enum { name = C##number };
+
+#define I64 long
+#define U64 ulong
+#define U64_OF(low, high) ((ulong)(high) << 32 | (low))
+#define LOW_WORD(v) ((uint)(v))
+#define HIGH_WORD(v) ((uint)((v) >> 32))
+#define U8 uchar
+#define U16 ushort
+#define CAST(type, x) ((type)(x))
+#define FLOAT2(a, b) ((float2)(a, b))
+#define ALL_4(x) ((float4)(x))
+#define UINT2(a, b) ((uint2)(a, b))
+#define AS_UINT(x) as_uint(x)
+#define AS_FLOAT(x) as_float(x)
+#define ABS(x) fabs(x)
+#define TOP_BIT(x) (31 - (int)clz(x))
+#define PRECISE
+#define FUNCTION
+#define UNROLL _Pragma("unroll")
+
+// A kernel is called with its parameters (a record among those of other dispatches), then, for each operand, a buffer and the first
+// element in it: a tensor may lie anywhere in a buffer, so that no two names of memory overlap by accident of a sub-buffer.
+#define PARAMETERS constant uint *all_parameters, const uint first_parameter
+#define READ(name, type) global const type *name, const ulong name##_first
+#define WRITE(name, type) global type *name, const ulong name##_first
+#define ENTRY kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void
+#define HEAD(parameters)                                              \
+    constant uint *words = all_parameters + first_parameter;          \
+    const struct parameters##Parameters P = *(constant struct parameters##Parameters *)words;
+#define WORD(i) words[i]
+#define WORD_FLOAT(i) as_float(words[i])
+
+// Pointers are moved once, at the head: an offset in each access costs PoCL a third.
+#define NAMED(kind, name, type) kind(name, type)
+#define MOVED(kind, name, type) name += name##_first;
+#define KERNEL_2(name, parameters, a, b) ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b) { HEAD(parameters) MOVED a MOVED b
+#define KERNEL_3(name, parameters, a, b, c) \
+    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c) { HEAD(parameters) MOVED a MOVED b MOVED c
+#define KERNEL_4(name, parameters, a, b, c, d) \
+    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d) { HEAD(parameters) MOVED a MOVED b MOVED c MOVED d
+#define KERNEL_6(name, parameters, a, b, c, d, e, f)                                           \
+    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f) {        \
+        HEAD(parameters) MOVED a MOVED b MOVED c MOVED d MOVED e MOVED f
+#define SHARED(type, name, count) local type name[count];
+#define BEGIN
+#define END }
+#define LOCAL_INDEX ((uint)get_local_id(0))
+// Workgroups counted through; a long range is dispatched in rows.
+#define GROUP_INDEX ((uint)(get_group_id(1) * get_num_groups(0) + get_group_id(0)))
+#define GROUP_COUNT ((uint)(get_num_groups(0) * get_num_groups(1)))
+#define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
+
+#define RAW(name, i) (name)[i]
+#define PUT_RAW(name, i, v) (name)[i] = (v)
+// Elements of f16 are read and written without arithmetic in them: every device can, and rounding is to the nearest even.
+#if defined(HALF)
+#define T half
+#define LOAD(p, i) vload_half(i, p)
+#define STORE(p, i, v) vstore_half_rte(v, i, p)
+#else
+#define T float
+#define LOAD(p, i) (p)[i]
+#define STORE(p, i, v) (p)[i] = (v)
+#endif
+// Elements that are only moved, of SIZE bytes.
+#if SIZE == 1
+#define M uchar
+#elif SIZE == 2
+#define M ushort
+#elif SIZE == 8
+#define M ulong
+#else
+#define M uint
+#endif
+#define M_OF(low, high) ((M)U64_OF(low, high))

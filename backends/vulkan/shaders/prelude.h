@@ -1,0 +1,100 @@
+// clang-format off
+// The dialect of the kernels that are written once (common/gpu/kernels), in GLSL for Vulkan 1.1. One kernel a file, one file a module.
+// Variants are made by -D: HALF, and what extensions they need: BYTE, SHORT, LONG.
+#extension GL_EXT_control_flow_attributes : require
+#if defined(HALF)
+#extension GL_EXT_shader_16bit_storage : require
+#endif
+#if defined(SHORT)
+#extension GL_EXT_shader_16bit_storage : require
+#extension GL_EXT_shader_explicit_arithmetic_types_int16 : require
+#endif
+#if defined(BYTE)
+#extension GL_EXT_shader_8bit_storage : require
+#endif
+#if defined(LONG)
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#define I64 int64_t
+#define U64 uint64_t
+#define U64_OF(low, high) packUint2x32(uvec2(low, high))
+#define LOW_WORD(v) unpackUint2x32(v).x
+#define HIGH_WORD(v) unpackUint2x32(v).y
+#endif
+layout(local_size_x_id = 0) in;
+layout(constant_id = 0) const uint LOCAL = 64;
+#define CONSTANT(number, name, otherwise) layout(constant_id = number) const uint name = otherwise;
+
+#define float2 vec2
+#define float4 vec4
+#define uint2 uvec2
+#define uint4 uvec4
+#define U8 uint8_t
+#define U16 uint16_t
+#define CAST(type, x) type(x)
+#define FLOAT2(a, b) vec2(a, b)
+#define ALL_4(x) vec4(x)
+#define UINT2(a, b) uvec2(a, b)
+#define AS_UINT(x) floatBitsToUint(x)
+#define AS_FLOAT(x) uintBitsToFloat(x)
+#define ABS(x) abs(x)
+#define TOP_BIT(x) findMSB(x)
+#define PRECISE precise
+#define FUNCTION
+#define UNROLL [[unroll]]
+
+// First element of each operand: where a tensor does not start at a descriptor's alignment.
+layout(push_constant) uniform Push { uint base[7]; };
+// The parameters of this dispatch: as the record of the kernel, P.field, and as words, for its lists.
+#define PARAMETERS(name) layout(set = 0, binding = 0, std140) uniform name##Block { name##Parameters P; };
+layout(set = 0, binding = 0, std140) uniform Words { uvec4 words[32]; };
+#define WORD(i) words[(i) >> 2][(i) & 3u]
+#define WORD_FLOAT(i) uintBitsToFloat(WORD(i))
+
+#define READ(number, name, type) \
+    layout(set = 0, binding = number, std430) readonly buffer Operand##number { type name[]; }
+#define WRITE(number, name, type) \
+    layout(set = 0, binding = number, std430) writeonly buffer Operand##number { type name[]; }
+#define OPERAND(number, kind, name, type) kind(number, name, type); uint first_##name() { return base[number - 1]; }
+#define AT_1(kind, name, type) OPERAND(1, kind, name, type)
+#define AT_2(kind, name, type) OPERAND(2, kind, name, type)
+#define AT_3(kind, name, type) OPERAND(3, kind, name, type)
+#define AT_4(kind, name, type) OPERAND(4, kind, name, type)
+#define AT_5(kind, name, type) OPERAND(5, kind, name, type)
+#define AT_6(kind, name, type) OPERAND(6, kind, name, type)
+#define KERNEL_2(name, parameters, a, b) PARAMETERS(parameters) AT_1 a AT_2 b
+#define KERNEL_3(name, parameters, a, b, c) KERNEL_2(name, parameters, a, b) AT_3 c
+#define KERNEL_4(name, parameters, a, b, c, d) KERNEL_3(name, parameters, a, b, c) AT_4 d
+#define KERNEL_6(name, parameters, a, b, c, d, e, f) KERNEL_4(name, parameters, a, b, c, d) AT_5 e AT_6 f
+#define SHARED(type, name, count) shared type name[count];
+#define BEGIN void main() {
+#define END }
+#define LOCAL_INDEX gl_LocalInvocationID.x
+// Workgroups counted through; a long range is dispatched in rows.
+#define GROUP_INDEX (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x)
+#define GROUP_COUNT (gl_NumWorkGroups.x * gl_NumWorkGroups.y)
+#define BARRIER barrier()
+
+#define RAW(name, i) name[first_##name() + (i)]
+#define PUT_RAW(name, i, v) name[first_##name() + (i)] = v
+#if defined(HALF)
+#define T float16_t
+#else
+#define T float
+#endif
+#define LOAD(name, i) float(RAW(name, i))
+#define STORE(name, i, v) PUT_RAW(name, i, T(v))
+// Elements that are only moved, of SIZE bytes.
+#if SIZE == 1
+#define M uint8_t
+#elif SIZE == 2
+#define M uint16_t
+#elif SIZE == 8
+#define M uvec2
+#else
+#define M uint
+#endif
+#if SIZE == 8
+#define M_OF(low, high) uvec2(low, high)
+#else
+#define M_OF(low, high) M(low)
+#endif
