@@ -7,6 +7,8 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <cwctype>
+#include <span>
 #include <utility>
 
 #include "base/process_record.hpp"
@@ -19,7 +21,6 @@ namespace {
 using windows::Handle;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kCounted{100};
 constexpr std::chrono::milliseconds kDrain{50};  // what others that hold the pipes write is not waited for
 
 class Pipe {
@@ -178,15 +179,29 @@ constexpr std::array kExceptions{
     ExceptionName{0x20474343, "C++ exception"},
 };
 
-// Whether processes are in it still. One that ended may be counted for a moment after those who wait for it have gone on.
+// The host of a console is started for whoever may write to one, and ends a moment after the last of them.
+bool is_console_host(HANDLE process) {
+    std::array<wchar_t, 1024> file{};
+    DWORD length = file.size();
+    if (::QueryFullProcessImageNameW(process, 0, file.data(), &length) == 0) return false;
+    std::wstring name = std::filesystem::path(std::wstring_view(file.data(), length)).filename().native();
+    std::transform(name.begin(), name.end(), name.begin(), [](wchar_t c) { return c < 0x80 ? std::towlower(c) : c; });
+    return name == L"conhost.exe";
+}
+
+// Whether processes are in it still.
 bool has_members(HANDLE job) {
-    for (const Clock::time_point last = Clock::now() + kCounted;; ::Sleep(1)) {
-        JOBOBJECT_BASIC_ACCOUNTING_INFORMATION counts{};
-        if (::QueryInformationJobObject(job, JobObjectBasicAccountingInformation, &counts, sizeof counts, nullptr) == 0 ||
-            counts.ActiveProcesses == 0)
-            return false;
-        if (Clock::now() >= last) return true;
-    }
+    struct {
+        JOBOBJECT_BASIC_PROCESS_ID_LIST list;
+        std::array<ULONG_PTR, 63> more;
+    } ids{};
+    if (::QueryInformationJobObject(job, JobObjectBasicProcessIdList, &ids, sizeof ids, nullptr) == 0)
+        return ::GetLastError() == ERROR_MORE_DATA;
+    const std::span<const ULONG_PTR> all(ids.list.ProcessIdList, ids.list.NumberOfProcessIdsInList);
+    return std::any_of(all.begin(), all.end(), [](ULONG_PTR id) {
+        const Handle process(::OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION | SYNCHRONIZE, FALSE, static_cast<DWORD>(id)));
+        return process && ::WaitForSingleObject(process.get(), 0) != WAIT_OBJECT_0 && !is_console_host(process.get());
+    });
 }
 
 // How the child ended, when it did by itself.
