@@ -40,6 +40,7 @@ void read_segments(Plan& plan) {
     const backend::Readers readers(plan);
     for (Node& node : plan.nodes) {
         if (node.op != BP_OP_conv || node.as<backplane::ops::ConvAttributes>().group != 1) continue;
+        if (plan[node.inputs[0]].dim.size() == 5) continue;  // its slices are summed where the segments would be
         std::vector<ValueId> segments;
         flatten(plan, readers, node.inputs[0], segments);
         if (segments.size() < 2 || segments.size() > kMostSegments) continue;

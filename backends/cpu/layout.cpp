@@ -8,14 +8,12 @@ namespace backplane::cpu {
 namespace {
 
 // The same bytes in both layouts: at most one of channels and pixels is more than one.
-bool layout_free(const Value& value) {
-    return value.dim.size() != 4 || value.dim[1] == 1 || value.dim[2] * value.dim[3] == 1;
-}
+bool layout_free(const Value& value) { return !is_map(value) || value.dim[1] == 1 || pixels_of(value) == 1; }
 
 bool wants_channels_last(const Plan& plan, const Node& node) {
     const OpLowering* lowering = find_lowering(node.op);
     if (lowering->wants != Wants::either) return lowering->wants == Wants::channels_last;
-    if (plan[node.output].dim.size() != 4 || plan[node.output].dtype != BP_F32) return false;
+    if (!is_map(plan[node.output]) || plan[node.output].dtype != BP_F32) return false;
     for (const ValueId in : node.inputs)
         if (in != kNone && plan[in].layout == Layout::channels_last) return true;
     return false;
@@ -38,7 +36,7 @@ public:
     std::vector<Node> nodes;
 
     ValueId in_layout(ValueId id, Layout layout, const Node& reader) {
-        if (id == kNone || plan_[id].dim.size() != 4 || plan_[id].layout == layout) return id;
+        if (id == kNone || !is_map(plan_[id]) || plan_[id].layout == layout) return id;
         if (plan_[id].dtype != BP_F32) return id;
         const auto found = converted_.find(id);
         if (found != converted_.end()) return found->second;

@@ -77,7 +77,7 @@ enum class Types : uint8_t {
 
 enum class Wants : uint8_t {
     row_major,      // all operands and the result
-    channels_last,  // operands and result of rank 4
+    channels_last,  // operands and result that are maps
     either          // the lowering goes by the strides of each value
 };
 

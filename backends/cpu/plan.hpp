@@ -19,7 +19,7 @@ using backend::PostOp;
 using backend::ValueId;
 using backend::Verdict;
 
-// Row-major is what crosses the ABI. Feature maps (rank 4, [N,C,H,W]) may be kept channels-last: element (n,c,h,w) lies at
+// Row-major is what crosses the ABI. Feature maps (rank 3 to 5, [N,C,H,W] and alike) may be kept channels-last: element (n,c,h,w) lies at
 // ((n*H + h)*W + w)*C + c. `dim` is always the graph's, in the order N C H W.
 enum class Layout : uint8_t { row_major, channels_last };
 
@@ -28,6 +28,9 @@ struct Value : backend::Value {
     ValueId same_storage_as = kNone;  // this value is another's bytes under other dimensions
 };
 
+inline bool is_map(const Value& value) { return value.dim.size() >= 3 && value.dim.size() <= 5; }
+// Elements of one channel of a map.
+int64_t pixels_of(const Value& map);
 // Element strides of a dense value in the order of `dim`.
 std::vector<int64_t> strides_of(const Value& value);
 

@@ -17,11 +17,11 @@ struct EpilogueOp {
     int64_t stride;     // add: floats between rows
 };
 
-constexpr int kMostEpilogueOps = 8;
+constexpr int kMostEpilogueOps = 8;  // of those that fusion finds
 
 struct Epilogue {
     int32_t count = 0;
-    EpilogueOp ops[kMostEpilogueOps];
+    EpilogueOp ops[kMostEpilogueOps + 1];  // one before them adds what is there already, of a sum in parts
 };
 
 constexpr bool epilogue_does(uint32_t op) {

@@ -15,19 +15,19 @@ constexpr int64_t kWinogradChannels = 16;
 constexpr int64_t kWinogradOutputs = 8;
 
 Verdict check(const Plan& plan, const Node& node) {
-    const Value& x = plan[node.inputs[0]];
     const Value& w = plan[node.inputs[1]];
-    if (x.dim.size() != 4 || w.dim.size() != 4)
-        return {BP_WHY_SHAPE, node.text() + ": only two spatial dimensions are done"};
     if (!can_decode(w.dtype)) return {BP_WHY_DTYPE, node.text() + " is not done for weights " + w.text()};
     return {};
 }
 
 struct Geometry {
-    ConvTask task;  // all but addresses
+    ConvTask task;  // of a slice of two spatial axes, all but addresses; one axis is a row
     int64_t batch = 0, groups = 1, taps = 1;
+    int64_t depth = 1, out_depth = 1, kernel_d = 1, stride_d = 1, pad_front = 0, dilation_d = 1;  // the first of three axes
+    bool has_depth = false;
     uint32_t weight_dtype = BP_F32;
-    [[nodiscard]] int64_t pixels() const { return batch * task.out_height * task.out_width; }
+    [[nodiscard]] int64_t slice() const { return task.height * task.width; }
+    [[nodiscard]] int64_t out_slice() const { return task.out_height * task.out_width; }
 };
 
 std::vector<ValueId> segments_of(const Node& node) {
@@ -41,17 +41,27 @@ Geometry geometry_of(const Lowering& to, const Node& node) {
     const Value& x = to[node.inputs[0]];
     const Value& w = to[node.inputs[1]];
     const Value& y = to[node.output];
-    const auto [strides, pads, dilations, group] = node.as<backplane::ops::ConvAttributes>();
+    const size_t axes = x.dim.size() - 2;
+    const auto [strides, pads, dilations, group] =
+        node.as<backplane::ops::ConvAttributes>().filled(static_cast<uint32_t>(axes));
     g.groups = group;
     g.batch = x.dim[0];
     g.weight_dtype = w.dtype;
     ConvTask& t = g.task;
-    t.height = x.dim[2], t.width = x.dim[3];
-    t.out_height = y.dim[2], t.out_width = y.dim[3];
-    t.kernel_h = w.dim[2], t.kernel_w = w.dim[3];
-    t.stride_h = strides[0], t.stride_w = strides[1];
-    t.pad_top = pads[0], t.pad_left = pads[1];
-    t.dilation_h = dilations[0], t.dilation_w = dilations[1];
+    const size_t column = axes - 1;
+    t.width = x.dim[2 + column], t.out_width = y.dim[2 + column], t.kernel_w = w.dim[2 + column];
+    t.stride_w = strides[column], t.pad_left = pads[column], t.dilation_w = dilations[column];
+    t.height = t.out_height = 1;
+    if (axes >= 2) {
+        const size_t row = axes - 2;
+        t.height = x.dim[2 + row], t.out_height = y.dim[2 + row], t.kernel_h = w.dim[2 + row];
+        t.stride_h = strides[row], t.pad_top = pads[row], t.dilation_h = dilations[row];
+    }
+    g.has_depth = axes == 3;
+    if (g.has_depth) {
+        g.depth = x.dim[2], g.out_depth = y.dim[2], g.kernel_d = w.dim[2];
+        g.stride_d = strides[0], g.pad_front = pads[0], g.dilation_d = dilations[0];
+    }
     g.taps = t.kernel_h * t.kernel_w;
     t.channels = w.dim[1];
     t.out_channels = w.dim[0] / g.groups;
@@ -63,27 +73,28 @@ Geometry geometry_of(const Lowering& to, const Node& node) {
     return g;
 }
 
-// Weights are OIHW; kernels want [block][segment][tap][channel][columns], group after group.
+// Weights are OIDHW; kernels want [block][segment][tap][channel][columns], group after group, for each slice of the filters.
 int64_t direct_floats(const Geometry& g, const ConvKernels& k) {
     return g.groups * g.taps * g.task.channels * padded_columns(g.task.out_channels, k.lanes);
 }
 
-void pack_direct(const Geometry& g, const ConvKernels& k, const std::byte* plain, float* out) {
+void pack_direct(const Geometry& g, const ConvKernels& k, const std::vector<float>& w, int64_t slice, float* out) {
     const ConvTask& t = g.task;
     const int64_t depth = g.taps * t.channels;
-    const auto w = decode(plain, g.weight_dtype, g.groups * t.out_channels * depth);
+    const int64_t filter = depth * g.kernel_d;
     // Row r of the packed matrix is (segment, tap, channel); where its element lies in one filter.
     std::vector<int64_t> place;
     int64_t first = 0;
     for (int64_t s = 0; s < t.segments; ++s) {
         for (int64_t tap = 0; tap < g.taps; ++tap)
-            for (int64_t c = 0; c < t.segment[s].channels; ++c) place.push_back((first + c) * g.taps + tap);
+            for (int64_t c = 0; c < t.segment[s].channels; ++c)
+                place.push_back(((first + c) * g.kernel_d + slice) * g.taps + tap);
         first += t.segment[s].channels;
     }
     for (int64_t group = 0; group < g.groups; ++group) {
-        const float* from = w.data() + group * t.out_channels * depth;
+        const float* from = w.data() + group * t.out_channels * filter;
         pack_blocks(depth, t.out_channels, k.block, k.lanes, out + group * depth * padded_columns(t.out_channels, k.lanes),
-                    [&](int64_t row, int64_t o) { return from[o * depth + place[static_cast<size_t>(row)]]; });
+                    [&](int64_t row, int64_t o) { return from[o * filter + place[static_cast<size_t>(row)]]; });
     }
 }
 
@@ -138,7 +149,8 @@ void pack_winograd(const Geometry& geometry, const WinogradShape& shape, const C
 
 std::string packing_text(const char* kind, const Geometry& g, const ConvKernels& k) {
     std::string out = std::string("conv/") + kind + "/" + std::to_string(k.lanes) + "x" + std::to_string(k.block);
-    for (const int64_t n : {int64_t{g.weight_dtype}, g.groups, g.task.out_channels, g.task.kernel_h, g.task.kernel_w})
+    for (const int64_t n :
+         {int64_t{g.weight_dtype}, g.groups, g.task.out_channels, g.kernel_d, g.task.kernel_h, g.task.kernel_w})
         out += "," + std::to_string(n);
     for (int64_t s = 0; s < g.task.segments; ++s) out += "+" + std::to_string(g.task.segment[s].channels);
     return out;
@@ -177,20 +189,93 @@ void clear_zeros(const Plan& plan, const Run& run, ValueId zeros) {
     std::memset(run.at<std::byte>(zeros), 0, plan[zeros].bytes);
 }
 
+bool is_depthwise(const Geometry& g) {
+    return g.task.channels == 1 && g.task.out_channels == 1 && g.task.segments == 1 && g.groups > 1;
+}
+
+// `batch` slices that lie one after another.
+void compute(const Run& run, const ConvKernels& k, const Geometry& g, const ConvTask& task, int64_t batch) {
+    if (is_depthwise(g)) {
+        run.ranges(batch * task.out_height, 1, [&](int64_t begin, int64_t end) { k.depthwise(task, begin, end); });
+        return;
+    }
+    // Chunks of whole tiles, small enough that their input stays in the cache while the blocks of columns pass over it.
+    const int64_t pixels = batch * g.out_slice();
+    const int64_t chunk = k.rows * 16;
+    const int64_t chunks = (pixels + chunk - 1) / chunk;
+    run.parallel(chunks * g.groups, [&](uint32_t i, std::byte*) {
+        ConvTask mine = task;
+        const int64_t group = i / chunks;
+        const int64_t first = i % chunks * chunk;
+        for (int64_t s = 0; s < mine.segments; ++s) mine.segment[s].data += group * mine.segment[s].channels;
+        mine.weights += group * g.taps * mine.channels * padded_columns(mine.out_channels, k.lanes);
+        mine.out += group * mine.out_channels;
+        for (int32_t o = 0; o < mine.epilogue.count; ++o)
+            if (mine.epilogue.ops[o].data != nullptr) mine.epilogue.ops[o].data += group * mine.out_channels;
+        k.direct(mine, first, std::min(pixels, first + chunk));
+    });
+}
+
+// Three spatial axes: each slice of the result is the sum of convolutions of slices, and what follows comes after the last of them.
+// `slice_floats`: of the packed weights of one slice of the filters.
+void compute_depth(const Run& run, const ConvKernels& k, const Geometry& g, const ConvTask& task, int64_t slice_floats) {
+    const auto compute_one = [&](int64_t n, int64_t d) {
+        ConvTask slice = task;
+        const int64_t pixel = (n * g.out_depth + d) * g.out_slice();
+        slice.out += pixel * task.out_stride;
+        Epilogue post = task.epilogue;
+        for (int32_t i = 0; i < post.count; ++i)
+            if (post.ops[i].kind == kEpilogueAdd) post.ops[i].data += pixel * post.ops[i].stride;
+        std::vector<int64_t> taps;
+        for (int64_t tap = 0; tap < g.kernel_d; ++tap)
+            if (const int64_t at = d * g.stride_d + tap * g.dilation_d - g.pad_front; at >= 0 && at < g.depth)
+                taps.push_back(tap);
+        if (taps.empty()) {  // all of it beside the map: zeros, and what follows
+            slice.height = 0;
+            slice.epilogue = post;
+            compute(run, k, g, slice, 1);
+        }
+        for (size_t i = 0; i < taps.size(); ++i) {
+            ConvTask part = slice;
+            const int64_t at = d * g.stride_d + taps[i] * g.dilation_d - g.pad_front;
+            for (int64_t s = 0; s < part.segments; ++s)
+                part.segment[s].data += (n * g.depth + at) * g.slice() * part.segment[s].stride;
+            part.weights += taps[i] * slice_floats;
+            part.epilogue.count = 0;
+            if (i > 0) part.epilogue.ops[part.epilogue.count++] = {kEpilogueAdd, 0, 0, 0, part.out, task.out_stride};
+            if (i + 1 == taps.size())
+                for (int32_t o = 0; o < post.count; ++o) part.epilogue.ops[part.epilogue.count++] = post.ops[o];
+            compute(run, k, g, part, 1);
+        }
+    };
+    for (int64_t n = 0; n < g.batch; ++n)
+        for (int64_t d = 0; d < g.out_depth; ++d) compute_one(n, d);
+}
+
+void pack_slices(const Geometry& g, const ConvKernels& k, const std::byte* plain, float* out) {
+    const int64_t filter = g.kernel_d * g.taps;
+    const auto w = decode(plain, g.weight_dtype, g.groups * g.task.out_channels * g.task.channels * filter);
+    for (int64_t slice = 0; slice < g.kernel_d; ++slice) {
+        if (!is_depthwise(g)) {
+            pack_direct(g, k, w, slice, out);
+            out += direct_floats(g, k);
+            continue;
+        }
+        for (int64_t tap = 0; tap < g.taps; ++tap)
+            for (int64_t c = 0; c < g.groups; ++c) *out++ = w[static_cast<size_t>(c * filter + slice * g.taps + tap)];
+    }
+}
+
 void lower_direct(Lowering& to, const Node& node, const Geometry& g, Bound bound) {
     const ConvKernels* k = &to.kernels.conv;
-    const bool depthwise = g.task.channels == 1 && g.task.out_channels == 1 && g.task.segments == 1 && g.groups > 1;
+    const bool depthwise = is_depthwise(g);
     const char* kind = depthwise ? "depthwise" : "direct";
     const int64_t floats = depthwise ? g.taps * g.groups : direct_floats(g, *k);
-    bound.weights =
-        to.packed(node.inputs[1], layout_id(packing_text(kind, g, *k)), static_cast<uint64_t>(floats) * sizeof(float),
-                  [=](const std::byte* plain, std::byte* packed, ThreadPool&) {
-                      auto* out = reinterpret_cast<float*>(packed);
-                      if (!depthwise) return pack_direct(g, *k, plain, out);
-                      const auto w = decode(plain, g.weight_dtype, g.taps * g.groups);
-                      for (int64_t tap = 0; tap < g.taps; ++tap)
-                          for (int64_t c = 0; c < g.groups; ++c) *out++ = w[static_cast<size_t>(c * g.taps + tap)];
-                  });
+    bound.weights = to.packed(node.inputs[1], layout_id(packing_text(kind, g, *k)),
+                              static_cast<uint64_t>(g.kernel_d * floats) * sizeof(float),
+                              [=](const std::byte* plain, std::byte* packed, ThreadPool&) {
+                                  pack_slices(g, *k, plain, reinterpret_cast<float*>(packed));
+                              });
     bound.zeros = zeros_for(to, g);
     const std::string label = std::string("Conv ") + kind + " " + to[node.inputs[1]].text() + " -> " +
                               to[node.output].text() + epilogue_text(node);
@@ -202,24 +287,9 @@ void lower_direct(Lowering& to, const Node& node, const Geometry& g, Bound bound
         if (depthwise) {
             task.channels = task.out_channels = g.groups;
             task.segment[0].channels = g.groups;
-            run.ranges(g.batch * task.out_height, 1, [&](int64_t begin, int64_t end) { k->depthwise(task, begin, end); });
-            return;
         }
-        // Chunks of whole tiles, small enough that their input stays in the cache while the blocks of columns pass over it.
-        const int64_t pixels = g.pixels();
-        const int64_t chunk = k->rows * 16;
-        const int64_t chunks = (pixels + chunk - 1) / chunk;
-        run.parallel(chunks * g.groups, [&](uint32_t i, std::byte*) {
-            ConvTask mine = task;
-            const int64_t group = i / chunks;
-            const int64_t first = i % chunks * chunk;
-            for (int64_t s = 0; s < mine.segments; ++s) mine.segment[s].data += group * mine.segment[s].channels;
-            mine.weights += group * g.taps * mine.channels * padded_columns(mine.out_channels, k->lanes);
-            mine.out += group * mine.out_channels;
-            for (int32_t o = 0; o < mine.epilogue.count; ++o)
-                if (mine.epilogue.ops[o].data != nullptr) mine.epilogue.ops[o].data += group * mine.out_channels;
-            k->direct(mine, first, std::min(pixels, first + chunk));
-        });
+        if (g.has_depth) return compute_depth(run, *k, g, task, floats);
+        compute(run, *k, g, task, g.batch);
     });
 }
 
@@ -260,7 +330,8 @@ void lower(Lowering& to, const Node& node) {
     if (to[node.output].elements() == 0) return;
     const Bound bound{segments_of(node), kNone, kNone, node.output, node.post};
     const ConvTask& t = g.task;
-    const bool plain = g.groups == 1 && t.stride_h == 1 && t.stride_w == 1 && t.dilation_h == 1 && t.dilation_w == 1;
+    const bool plain =
+        !g.has_depth && g.groups == 1 && t.stride_h == 1 && t.stride_w == 1 && t.dilation_h == 1 && t.dilation_w == 1;
     const bool wide = t.channels >= kWinogradChannels && t.out_channels >= kWinogradOutputs;
     if (plain && wide && to.plan.math != BP_MATH_STRICT && t.kernel_h == t.kernel_w && t.out_height * t.out_width >= 16) {
         if (t.kernel_h == 3) return lower_winograd(to, node, g, bound, kWinograd4x3);

@@ -16,7 +16,7 @@ void lower(Lowering& to, const Node& node) {
     const ValueId out = node.output;
     const int64_t batch = to[in].dim[0];
     const int64_t channels = to[in].dim[1];
-    const int64_t pixels = to[in].dim[2] * to[in].dim[3];
+    const int64_t pixels = pixels_of(to[in]);
     const bool to_channels_last = to[out].layout == Layout::channels_last;
     if (batch * channels * pixels == 0) return;
     const int64_t blocks = (pixels + kPixels - 1) / kPixels;

@@ -20,7 +20,7 @@ struct Window {
 
 Window window_of(const Node& node) {
     Window w;
-    const auto [strides, pads, dilations, group] = node.as<backplane::ops::ConvAttributes>();
+    const auto [strides, pads, dilations, group] = node.as<backplane::ops::ConvAttributes>().filled(2);
     for (size_t i = 0; i < 2; ++i) {
         w.strides[i] = static_cast<int>(strides[i]);
         w.dilations[i] = static_cast<int>(dilations[i]);
@@ -99,6 +99,7 @@ void lower_conv(Lowering& l, const Node& node) {
     const uint32_t out = node.output;
     if (!is_float(l.dtype(node.inputs[0]))) throw Refusal{BP_WHY_DTYPE, "ggml computes with floats only"};
     Shape s = l.shape(node.inputs[0]);
+    if (s.size() != 4) throw Refusal{BP_WHY_SHAPE, "only two spatial axes are done"};
     const Shape k = l.shape(node.inputs[1]);
     const Shape o = l.shape(out);
     if (product(k) == 0) throw Refusal{BP_WHY_SHAPE, "ggml sums over one element at least"};

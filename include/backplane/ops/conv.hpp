@@ -6,18 +6,35 @@
 namespace backplane::ops {
 
 struct ConvAttributes {
-    std::array<int64_t, 2> strides = {1, 1};
-    std::array<int64_t, 4> pads = {};  // top left bottom right
-    std::array<int64_t, 2> dilations = {1, 1};
+    List strides = {};    // one for each spatial axis; empty: 1
+    List pads = {};       // of all axes their beginnings, then of all their ends: top left bottom right; empty: 0
+    List dilations = {};  // one for each spatial axis; empty: 1
     int64_t group = 1;
+
+    // With nothing left empty, for so many spatial axes.
+    [[nodiscard]] ConvAttributes filled(uint32_t axes) const {
+        ConvAttributes out = *this;
+        while (strides.empty() && out.strides.size() < axes) out.strides.push_back(1);
+        while (pads.empty() && out.pads.size() < 2 * axes) out.pads.push_back(0);
+        while (dilations.empty() && out.dilations.size() < axes) out.dilations.push_back(1);
+        return out;
+    }
 };
 
-// Extent of the result along spatial axis 0 or 1.
-inline int64_t conv_extent(const Call& call, uint32_t axis) {
-    const auto& a = call.as<ConvAttributes>();
+// Spatial axes of a feature map [N, C, ...].
+inline uint32_t spatial_axes(uint32_t rank) { return rank > 2 ? rank - 2 : 0; }
+
+inline void complete_conv(const Call& call, void* attributes) {
+    auto& a = *static_cast<ConvAttributes*>(attributes);
+    a = a.filled(std::min<uint32_t>(spatial_axes(call.rank(0)), 3));
+}
+
+// Extent of the result along a spatial axis. `a` is filled.
+inline int64_t conv_extent(const Call& call, const ConvAttributes& a, uint32_t axis) {
     const int64_t kernel = call.dims(1)[2 + axis];
     require(kernel >= 1, [&] { return call.text(1) + " has an empty kernel"; });
-    const int64_t padded = checked_add(call, call.dims(0)[2 + axis], a.pads[axis] + a.pads[2 + axis]);
+    const int64_t padded =
+        checked_add(call, call.dims(0)[2 + axis], a.pads[axis] + a.pads[spatial_axes(call.rank(0)) + axis]);
     const int64_t reach = checked_add(call, checked_mul(call, kernel - 1, a.dilations[axis]), 1);
     require(reach <= padded, [&] {
         return "the kernel of " + call.text(1) + " reaches over " + std::to_string(reach) + " of the " +
@@ -27,9 +44,20 @@ inline int64_t conv_extent(const Call& call, uint32_t axis) {
 }
 
 inline void conv_shape(const Call& call, Outputs out) {
-    require_rank(call, 0, 4);
-    require_rank(call, 1, 4);
-    const int64_t group = call.as<ConvAttributes>().group;
+    require(call.rank(0) >= 3 && call.rank(0) <= 5, [&] { return call.text(0) + " must have rank 3, 4 or 5"; });
+    require_rank(call, 1, call.rank(0));
+    const uint32_t axes = spatial_axes(call.rank(0));
+    const ConvAttributes a = call.as<ConvAttributes>().filled(axes);
+    const auto require_length = [&](uint32_t id, const List& list, uint32_t wanted) {
+        require_attribute(list.size() == wanted, [&] {
+            return std::string("attribute ") + attribute_name(id) + " has " + std::to_string(list.size()) +
+                   " numbers, needs " + std::to_string(wanted) + " for " + call.text(0);
+        });
+    };
+    require_length(BP_ATTR_strides, a.strides, axes);
+    require_length(BP_ATTR_pads, a.pads, 2 * axes);
+    require_length(BP_ATTR_dilations, a.dilations, axes);
+    const int64_t group = a.group;
     const Dims& x = call.dims(0);
     const Dims& w = call.dims(1);
     require(x[1] % group == 0 && w[1] == x[1] / group, [&] {
@@ -42,19 +70,22 @@ inline void conv_shape(const Call& call, Outputs out) {
     });
     require(!call.has(2) || call.dims(2) == Dims{w[0]},
             [&] { return call.text(2) + " must be [" + std::to_string(w[0]) + "] for " + call.text(1); });
-    out[0].dims = {x[0], w[0], conv_extent(call, 0), conv_extent(call, 1)};
+    out[0].dims = {x[0], w[0]};
+    for (uint32_t axis = 0; axis < axes; ++axis) out[0].dims.push_back(conv_extent(call, a, axis));
 }
 
 inline constexpr auto op_conv =
     describe<ConvAttributes>({.id = BP_OP_conv,
-                              .summary = "two-dimensional convolution of feature maps",
-                              .shapes = "x[N, C, H, W], w[O, C / group, kh, kw], b[O]? -> y[N, O, H', W']",
+                              .summary = "convolution of feature maps of one, two or three spatial axes",
+                              .shapes = "x[N, C, H, W], w[O, C / group, kh, kw], b[O]? -> y[N, O, H', W']; x[N, C, W] and "
+                                        "x[N, C, D, H, W] alike",
                               .inputs = {{"x", one_of(kFloats)}, {"w", like(0, kHalves)}, {"b", like(0), true}},
                               .outputs = {{"y", like(0)}},
                               .attributes = {attribute<&ConvAttributes::strides>(BP_ATTR_strides, at_least(1)),
                                              attribute<&ConvAttributes::pads>(BP_ATTR_pads, at_least(0)),
                                              attribute<&ConvAttributes::dilations>(BP_ATTR_dilations, at_least(1)),
                                              attribute<&ConvAttributes::group>(BP_ATTR_group, at_least(1))},
-                              .shape = conv_shape});
+                              .shape = conv_shape,
+                              .complete = complete_conv});
 
 }  // namespace backplane::ops

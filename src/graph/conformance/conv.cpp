@@ -10,7 +10,7 @@ namespace {
 
 std::vector<double> bound(const BoundCall& call) {
     const Shape& w = call.inputs[1]->shape;
-    return bounds::sum(call, static_cast<double>(w[1] * w[2] * w[3] + 1));
+    return bounds::sum(call, static_cast<double>(elements({w.begin() + 1, w.end()}) + 1));
 }
 
 using enum Source;
@@ -164,6 +164,58 @@ void types_and_sources(CaseList& list) {
     add(list, "zeros", c);
 }
 
+// One spatial axis and three: `kernel` has an extent for each.
+struct OtherRank {
+    Shape x;
+    int64_t outputs;
+    Shape kernel;
+    List pads = {}, strides = {}, dilations = {};  // empty: as the op has it
+    int64_t group = 1;
+    DType dtype = DType::f32;
+    bool relu = false;
+};
+
+void add_other(CaseList& list, const std::string& name, const OtherRank& c) {
+    list.add(name, [c](CaseBuilder& b) {
+        Shape filters = {c.outputs, c.x[1] / c.group};
+        filters.insert(filters.end(), c.kernel.begin(), c.kernel.end());
+        std::vector<Attribute> attributes = {{Attr::group, c.group}};
+        if (!c.pads.empty()) attributes.emplace_back(Attr::pads, c.pads);
+        if (!c.strides.empty()) attributes.emplace_back(Attr::strides, c.strides);
+        if (!c.dilations.empty()) attributes.emplace_back(Attr::dilations, c.dilations);
+        const TensorId y = b.add(
+            Op::conv,
+            {b.operand(input, c.dtype, c.x), b.operand(weight, c.dtype, filters), b.operand(weight, c.dtype, {c.outputs})},
+            attributes);
+        b.result(c.relu ? b.add(Op::relu, {y}) : y);
+    });
+}
+
+void other_ranks(CaseList& list) {
+    for (const int64_t kernel : {1, 3, 7})
+        for (const int64_t in : {1, 3, 16, 17})
+            add_other(list, "1d-" + std::to_string(kernel) + "-" + std::to_string(in) + "-to-17",
+                      {{2, in, 23}, 17, {kernel}, {kernel / 2, kernel / 2}});
+    add_other(list, "1d-one-sample", {{1, 5, 1}, 3, {1}});
+    add_other(list, "1d-no-batch", {{0, 3, 9}, 4, {3}});
+    add_other(list, "1d-stride-2", {{1, 16, 31}, 16, {3}, {1, 1}, {2}});
+    add_other(list, "1d-dilation-3-uneven-pads", {{1, 16, 31}, 16, {3}, {4, 1}, {}, {3}});
+    add_other(list, "1d-depthwise-relu", {{2, 17, 29}, 17, {5}, {4, 0}, {}, {}, 17, DType::f32, true});
+    add_other(list, "1d-groups-2-f16", {{1, 16, 19}, 8, {3}, {1, 1}, {}, {}, 2, DType::f16});
+    add_other(list, "1d-speech", {{1, 80, 100}, 64, {3}, {1, 1}, {2}, {}, 1, DType::f32, true});
+    for (const int64_t kernel : {1, 3})
+        for (const int64_t in : {1, 3, 16, 17})
+            add_other(list, "3d-" + std::to_string(kernel) + "-" + std::to_string(in) + "-to-17",
+                      {{2, in, 5, 4, 7}, 17, Shape(3, kernel), List(6, kernel / 2)});
+    add_other(list, "3d-one-voxel", {{1, 3, 1, 1, 1}, 5, {1, 1, 1}});
+    add_other(list, "3d-no-batch", {{0, 3, 3, 3, 3}, 4, {3, 3, 3}});
+    add_other(list, "3d-strides-dilations", {{1, 6, 9, 8, 11}, 5, {3, 2, 3}, {1, 0, 2, 2, 1, 0}, {2, 1, 3}, {2, 3, 1}});
+    add_other(list, "3d-pads-more-than-kernel",
+              {{1, 3, 2, 3, 2}, 4, {2, 2, 2}, {4, 1, 0, 3, 2, 5}, {}, {}, 1, DType::f32, true});
+    add_other(list, "3d-depthwise", {{1, 17, 4, 5, 6}, 17, {3, 3, 3}, List(6, 1), {}, {}, 17});
+    add_other(list, "3d-groups-3-bf16", {{1, 9, 4, 5, 6}, 6, {3, 1, 3}, {}, {}, {}, 3, DType::bf16, true});
+}
+
 void strict(CaseList& list) {
     for (const int64_t kernel : {1, 3, 5})
         list.add("strict-" + square(kernel), [kernel](CaseBuilder& b) {
@@ -187,6 +239,7 @@ void cases(CaseList& list) {
     attributes(list);
     groups(list);
     types_and_sources(list);
+    other_ranks(list);
     strict(list);
     conv_networks(list);
 }

@@ -19,7 +19,7 @@ Record geometry_of(const Lowering& to, const Node& node) {
     const Value& x = to[node.inputs[0]];
     const Value& w = to[node.inputs[1]];
     const Value& y = to[node.output];
-    const auto [strides, pads, dilations, groups] = node.as<backplane::ops::ConvAttributes>();
+    const auto [strides, pads, dilations, groups] = node.as<backplane::ops::ConvAttributes>().filled(2);
     Record out{};
     out.outputs = word(w.dim[0] / groups);
     out.channels = word(w.dim[1]);
@@ -153,7 +153,7 @@ bool suits_matrix_tiles(const Lowering& to, const Node& node, uint32_t kernel) {
     if (x.dtype != BP_F16 || w.dtype != BP_F16 || epilogue_function(node) != 0) return false;
     // A map is one row of pixels where nothing is beside a pixel.
     if (kernel == 1 && (x.dim[2] != y.dim[2] || x.dim[3] != y.dim[3] ||
-                        node.as<backplane::ops::ConvAttributes>().pads != std::array<int64_t, 4>{}))
+                        node.as<backplane::ops::ConvAttributes>().filled(2).pads != backplane::ops::List{0, 0, 0, 0}))
         return false;
     const int64_t groups = node.as<backplane::ops::ConvAttributes>().group;
     // Tails of the filters are filled up; kernels count in 32 bits.
