@@ -58,6 +58,10 @@ typedef struct backplane_context_options { /* a null pointer to this, or zeros i
     /* Becoming non-zero, from any thread or a signal handler, it ends trials at once: what waited for them answers BP_CANCELLED. May be
        null; outlives the context. */
     const volatile uint32_t* cancel;
+    /* Lends threads to modules that compute on the host: calls body(arg, i) once for each i below n, on threads of yours, and returns when
+       all are done. From any thread, several at a time. Null: modules use threads of their own. */
+    void (*parallel)(void* parallel_arg, uint32_t n, void (*body)(void* arg, uint32_t i), void* arg);
+    void* parallel_arg;
 } backplane_context_options;
 
 /* Searches, judges and loads. Succeeds also when nothing was found: the report says why. */
@@ -97,6 +101,18 @@ BACKPLANE_API bp_code backplane_device_get_info(backplane_device* device, backpl
 /* An option by name, its value as text: ("threads", "4"), ("profile", "true"). BP_NOT_FOUND names the options there are. */
 BACKPLANE_API bp_code backplane_device_set_option(backplane_device* device, const char* name, const char* value,
                                                   bp_error* error);
+
+typedef struct backplane_holder { /* who holds so much of a device's memory in this process */
+    uint32_t struct_size;
+    uint32_t reserved;
+    uint64_t bytes;
+    char name[64];
+} backplane_holder;
+
+/* What this process holds of the device's memory, and who, largest first. Fills at most `capacity` records, each with its struct_size set by
+ * the caller; *count is how many there are, *held the bytes of all. Each of the two may be null. */
+BACKPLANE_API bp_code backplane_device_ledger(backplane_device* device, backplane_holder* holders, uint32_t capacity,
+                                              uint32_t* count, uint64_t* held, bp_error* error);
 
 /* ---- graphs: ops.h says what each op means ------------------------------------------------------------------------------- */
 
@@ -194,9 +210,11 @@ BACKPLANE_API bp_code backplane_session_reset_state(backplane_session* session, 
 BACKPLANE_API bp_code backplane_session_plan(backplane_session* session, uint32_t as_json, char* text, size_t capacity,
                                              size_t* size, bp_error* error);
 
-/* Ops and element types by name ("Conv" or "conv", "f16"): 0 when there is none; and their names. */
+/* Ops, attributes and element types by name ("Conv" or "conv", "strides", "f16"): 0 when there is none; and their names. */
 BACKPLANE_API uint32_t backplane_op(const char* name);
 BACKPLANE_API const char* backplane_op_name(uint32_t op);
+BACKPLANE_API uint32_t backplane_attribute(const char* name);
+BACKPLANE_API const char* backplane_attribute_name(uint32_t attribute);
 BACKPLANE_API uint32_t backplane_dtype(const char* name);
 BACKPLANE_API const char* backplane_dtype_name(uint32_t dtype);
 

@@ -26,12 +26,17 @@
 #include <vector>
 
 #include "backplane/error.hpp"
+#include "backplane/flags.hpp"
 #include "backplane/module.h"
 
 namespace backplane {
 
 enum class LogLevel : uint32_t { debug = BP_LOG_DEBUG, info = BP_LOG_INFO, warning = BP_LOG_WARNING, error = BP_LOG_ERROR };
 using LogSink = std::function<void(LogLevel, std::string_view)>;  // called from any thread; must not throw
+
+// Calls body(i) once for each i in [0, n), on threads of the application, and returns when all are done. From any thread, several at a time; what
+// it leaves undone or throws is made up for by the calling thread. `body` does not throw and calls none of this.
+using ParallelFor = std::function<void(uint32_t n, const std::function<void(uint32_t i)>& body)>;
 
 // When a module is first tried in a child process, where it can crash, hang or exit without harm (docs/discovery.md). Modules whose
 // descriptor says that it is not needed never are, nor are linked-in ones.
@@ -58,8 +63,11 @@ struct ContextOptions {
     // An option that no module knows, one that a module refuses and a CPU feature in `cpu_mask` that there is not are an OptionError from
     // Context(), rescan() or choose(). Without it they are Context::option_problems() and notes of the report.
     bool strict_options = false;
-    std::string cpu_mask;                    // CPU features to hide, "avx512f,avx2"; stronger than BACKPLANE_CPU_MASK
-    LogSink log;                             // null: the library says nothing
+    std::string cpu_mask;  // CPU features to hide, "avx512f,avx2"; stronger than BACKPLANE_CPU_MASK
+    LogSink log;           // null: the library says nothing
+    // Lends the application's threads to modules that compute on the host (the cpu's kernels): they start none of their own for it. How many
+    // pieces their work is cut into is the option "cpu.threads" still. Null: modules use threads of their own.
+    ParallelFor parallel;
     ProbePolicy probe = ProbePolicy::first;  // BACKPLANE_PROBE is stronger
     // How long one step of a trial may take, and all trials between two scans together: BACKPLANE_PROBE_LIMIT and BACKPLANE_PROBE_BUDGET, in
     // seconds, are stronger. The second is never less than the first. What it does not reach is not loaded for now.
@@ -173,6 +181,14 @@ enum class DeviceKind : uint32_t {
 };
 const char* name_of(DeviceKind kind) noexcept;  // "discrete"
 
+// What a device can do beside computing graphs.
+enum class Capability : uint64_t {
+    import_host = BP_CAN_IMPORT_HOST,  // it uses memory of the host where it lies
+    map = BP_CAN_MAP,                  // the host sees memory of the device
+    async = BP_CAN_ASYNC,              // work overlaps, and points order it
+    symbols = BP_CAN_SYMBOLS,          // graphs with symbolic dimensions
+};
+
 struct DeviceInfo {
     std::string id;  // "cpu:0", "vulkan:1": backend and number, stable across runs
     std::string name, backend, driver;
@@ -182,9 +198,9 @@ struct DeviceInfo {
     std::string same_chip_as;             // id of the preferred device of another backend on this very chip; empty: none
     uint64_t memory_total = 0, memory_free = 0;  // bytes, 0: not known
     std::string memory_source;                   // who says the two: "/proc/meminfo", "VK_EXT_memory_budget"; may be empty
-    uint64_t capabilities = 0;                   // BP_CAN_*
+    Flags<Capability> capabilities;
     uint64_t max_buffer = 0;
-    uint64_t dtypes = 0;
+    uint64_t dtypes = 0;  // bits 1 << BP_F32 and so on: types that it computes with
     uint32_t units = 0;
     uint32_t queues = 1, copy_queues = 0;  // orders of work that overlap; the latter take copies only
     std::array<uint64_t, 2> fingerprint{};
@@ -227,12 +243,20 @@ struct Option {
     int64_t least = 0, most = 0;  // of integers; both 0: not stated
 };
 
+enum class HeapFlag : uint32_t {
+    exact = BP_MEM_EXACT,                // its figures are of this heap alone
+    budget = BP_MEM_BUDGET,              // they are what this process may take
+    unified = BP_MEM_UNIFIED,            // it is the host's memory
+    host_visible = BP_MEM_HOST_VISIBLE,  // the host can map it
+    pinned = BP_MEM_PINNED,              // memory of the host that copies read and write at full speed
+};
+
 struct Heap {
-    uint32_t flags = 0;  // BP_MEM_*
+    Flags<HeapFlag> flags;  // neither exact nor budget: the driver did not say, do not plan with it
     uint64_t total = 0, available = 0, used_by_us = 0, largest_block = 0, alignment = 0;
 };
 
-// A shared handle of one open device; copies are cheap. The module stays loaded while a handle lives.
+// A shared handle of one open device; copies are cheap, and equal. The module stays loaded while a handle lives.
 class Device {
 public:
     Device() = default;  // no device
@@ -246,12 +270,13 @@ public:
     // An optional table of the module by name (bench.h has one); null when it has none.
     [[nodiscard]] const void* extension(const char* id) const;
 
-    // For the runtime: the module's table and the handle.
-    struct State;
-    [[nodiscard]] const std::shared_ptr<State>& state() const noexcept { return state_; }
-    explicit Device(std::shared_ptr<State> state) : state_(std::move(state)) {}
+    bool operator==(const Device&) const = default;  // the same open device
+
+    struct State;  // the library's own
 
 private:
+    friend struct DeviceAccess;
+    explicit Device(std::shared_ptr<State> state) : state_(std::move(state)) {}
     std::shared_ptr<State> state_;
 };
 

@@ -64,10 +64,11 @@ enum class Op : uint32_t { unknown = 0, BP_OPS(BP_OP_MEMBER) };
 enum class Attr : uint32_t { unknown = 0, BP_ATTRIBUTES(BP_ATTRIBUTE_MEMBER) };
 #undef BP_ATTRIBUTE_MEMBER
 
-const char* name_of(Op op) noexcept;              // "Conv"
-const char* name_of(Attr attr) noexcept;          // "strides"
-Op op_from_name(std::string_view name) noexcept;  // either spelling, "Conv" or "conv"; unknown when there is none
-std::span<const Op> all_ops() noexcept;           // ascending id
+const char* name_of(Op op) noexcept;                  // "Conv"
+const char* name_of(Attr attr) noexcept;              // "strides"
+Op op_from_name(std::string_view name) noexcept;      // either spelling, "Conv" or "conv"; unknown when there is none
+Attr attr_from_name(std::string_view name) noexcept;  // as name_of gives it; unknown when there is none
+std::span<const Op> all_ops() noexcept;               // ascending id
 
 // An attribute as given to Graph::add. A single number given for a list attribute becomes a list of one.
 struct Attribute {

@@ -47,9 +47,31 @@ private:
     std::shared_ptr<plan::Storage> storage_;
 };
 
+// Who holds so much of a device's memory.
+struct Holder {
+    std::string name;  // "weights", "session: inputs", "workspace"; with names of their own: "whisper: weights"
+    uint64_t bytes = 0;
+};
+// What this process holds of the memory of a device. Bytes.
+struct Ledger {
+    uint64_t total = 0, available = 0;  // of the device's first heap, as it says; 0: it does not say
+    uint64_t held = 0;                  // by this process: of all holders
+    std::vector<Holder> holders;        // largest first; memory of the host that the device uses in place is nobody's here
+};
+// As it stands now, of all sessions, weights and tensors on the device. Any thread. Throws Error: invalid without a device, device_lost.
+[[nodiscard]] Ledger ledger(const Device& device);
+
+// How exactly a device computes.
+enum class Math : uint32_t {
+    standard =
+        BP_MATH_DEFAULT,  // within the bounds of the conformance table (docs/conformance.md): Winograd and the like are allowed
+    strict = BP_MATH_STRICT,    // each output is the plain sum of products in float32 or better, in any order
+    relaxed = BP_MATH_RELAXED,  // half-precision arithmetic is allowed
+};
+
 struct CompileOptions {
     bool plan_only = false;
-    uint32_t math = BP_MATH_DEFAULT;
+    Math math = Math::standard;
     uint64_t workspace_limit = 0;
     const std::atomic<uint32_t>* cancel = nullptr;
 };
@@ -72,9 +94,22 @@ struct Binding {
     uint64_t offset = 0, bytes = 0;
 };
 
+// Why a device does not do a node.
+enum class Why : uint32_t {
+    none = BP_WHY_NONE,  // it does, or does not say
+    op = BP_WHY_OP,
+    attribute = BP_WHY_ATTRIBUTE,
+    dtype = BP_WHY_DTYPE,
+    shape = BP_WHY_SHAPE,
+    symbolic = BP_WHY_SYMBOLIC,
+    limit = BP_WHY_LIMIT,
+    driver = BP_WHY_DRIVER,
+};
+
 struct NodeSupport {
     bool supported = false;
-    uint32_t reason = BP_WHY_NONE;
+    Why reason = Why::none;
+    std::string text;  // of a node that is not supported, in the module's words; empty: it has none
 };
 
 // What the device says of each node of the graph.
@@ -114,7 +149,8 @@ struct PlanCounts {
 // session of a size that is known costs a lookup. Any thread.
 class Weights {
 public:
-    explicit Weights(WeightSource source = {});
+    // `name`: whose memory it is in ledger() and in errors; empty: "weights", and "session" for what sessions of it hold beside.
+    explicit Weights(WeightSource source = {}, std::string name = {});
     [[nodiscard]] uint64_t bytes_on(const Device& device) const;  // of the device's memory, beside the source's own
     [[nodiscard]] PlanCounts plans() const;
 

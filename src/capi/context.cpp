@@ -48,6 +48,12 @@ ContextOptions options_from(const backplane_context_options* given) {
         options.log = [log = o.log, arg = o.log_arg](backplane::LogLevel level, std::string_view text) {
             log(arg, static_cast<uint32_t>(level), std::string(text).c_str());
         };
+    if (o.parallel != nullptr)
+        options.parallel = [lend = o.parallel, arg = o.parallel_arg](uint32_t n, const std::function<void(uint32_t)>& body) {
+            lend(
+                arg, n, [](void* of, uint32_t i) { (*static_cast<const std::function<void(uint32_t)>*>(of))(i); },
+                const_cast<void*>(static_cast<const void*>(&body)));
+        };
     return options;
 }
 
@@ -64,7 +70,7 @@ void write_info(const DeviceInfo& d, backplane_device_info* out) {
     info.kind = static_cast<uint32_t>(d.kind);
     info.memory_total = d.memory_total;
     info.memory_free = d.memory_free;
-    info.capabilities = d.capabilities;
+    info.capabilities = d.capabilities.bits();
     info.dtypes = d.dtypes;
     put(info.id, d.id);
     put(info.backend, d.backend);

@@ -150,7 +150,7 @@ bp_code backplane_session_create(backplane_device* device, backplane_graph* grap
         require(out, "out");
         *out = nullptr;
         CompileOptions options;
-        options.math = math;
+        options.math = static_cast<backplane::Math>(math);
         *out =
             new backplane_session{Session(device->device, graph->graph, backplane::capi::source_of(source, arg), options)};
     });

@@ -61,6 +61,28 @@ bp_code backplane_tensor_create(backplane_device* device, uint32_t dtype, const 
     });
 }
 
+bp_code backplane_device_ledger(backplane_device* device, backplane_holder* holders, uint32_t capacity, uint32_t* count,
+                                uint64_t* held, bp_error* error) {
+    return guarded(error, [&] {
+        require(device, "device");
+        if (capacity > 0) require(holders, "holders");
+        const backplane::Ledger ledger = backplane::ledger(device->device);
+        if (count != nullptr) *count = static_cast<uint32_t>(ledger.holders.size());
+        if (held != nullptr) *held = ledger.held;
+        // Records lie one caller's struct apart, which may be smaller than ours.
+        const size_t stride = capacity > 0 ? holders->struct_size : 0;
+        for (size_t i = 0; i < std::min<size_t>(capacity, ledger.holders.size()); ++i) {
+            auto* into = reinterpret_cast<backplane_holder*>(reinterpret_cast<char*>(holders) + i * stride);
+            backplane_holder mine{};
+            mine.struct_size = static_cast<uint32_t>(stride);
+            mine.bytes = ledger.holders[i].bytes;
+            std::memcpy(mine.name, ledger.holders[i].name.data(),
+                        std::min(ledger.holders[i].name.size(), sizeof mine.name - 1));
+            std::memcpy(into, &mine, std::min(stride, sizeof mine));
+        }
+    });
+}
+
 void backplane_tensor_destroy(backplane_tensor* tensor) { delete tensor; }
 
 bp_code backplane_tensor_read(backplane_tensor* tensor, void* data, uint64_t bytes, bp_error* error) {
@@ -124,7 +146,7 @@ bp_code backplane_session_create_shared(backplane_device* const* devices, uint32
             all.push_back(devices[i]->device);
         }
         backplane::SessionOptions options;
-        options.compile.math = math;
+        options.compile.math = static_cast<backplane::Math>(math);
         *out = new backplane_session{
             backplane::Session(all, graph->graph, weights != nullptr ? weights->weights : Weights(), options)};
     });
@@ -217,6 +239,12 @@ uint32_t backplane_op(const char* name) {
     return name != nullptr ? static_cast<uint32_t>(backplane::op_from_name(name)) : 0;
 }
 const char* backplane_op_name(uint32_t op) { return backplane::name_of(static_cast<backplane::Op>(op)); }
+uint32_t backplane_attribute(const char* name) {
+    return name != nullptr ? static_cast<uint32_t>(backplane::attr_from_name(name)) : 0;
+}
+const char* backplane_attribute_name(uint32_t attribute) {
+    return backplane::name_of(static_cast<backplane::Attr>(attribute));
+}
 uint32_t backplane_dtype(const char* name) {
     return name != nullptr ? static_cast<uint32_t>(backplane::dtype_from_name(name)) : 0;
 }

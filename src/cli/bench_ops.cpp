@@ -108,19 +108,100 @@ struct OpsChoice {
     DeviceChoice choice;
     std::string op, against, math;
     double seconds = 0.3;
+    bool resident = false;
 };
 
 // Zero runs: the device does not do it.
-Timing time_case(const Device& device, const Case& c, const OpsChoice& o, Run& run, std::string& why) {
+Timings time_case(const Device& device, const Case& c, const OpsChoice& o, Run& run, std::string& why) {
     try {
-        return time_graph(device, c.graph(), 5, o.seconds, &run.interrupted, 1.0,
-                          o.math == "relaxed" ? BP_MATH_RELAXED : BP_MATH_DEFAULT);
+        TimedHow how;
+        how.least_seconds = o.seconds;
+        how.cancel = &run.interrupted;
+        how.math = o.math == "relaxed" ? Math::relaxed : Math::standard;
+        how.resident = o.resident;
+        return time_graph(device, c.graph(), how);
     } catch (const Error& error) {
         if (error.code() != Code::unsupported) throw;
         why = error.what();
         return {};
     }
 }
+
+// A table and its JSON, a case at a time.
+class OpsReport {
+public:
+    OpsReport(const Peak& peak, const OpsChoice& o, const Device& other)
+        : peak_(peak), resident_(o.resident), against_(other) {
+        rows.push_back({"OP", "MS", "GFLOP/S", "GB/S", "OF ITS LIMIT"});
+        if (resident_) rows[0].insert(rows[0].end(), {"RESIDENT MS", "OF ITS LIMIT"});
+        if (other) rows[0].insert(rows[0].end(), {other.info().id + " MS", "TIMES FASTER"});
+        if (other && resident_) rows[0].insert(rows[0].end(), {other.info().id + " RESIDENT MS", "TIMES FASTER"});
+    }
+
+    void add(const Case& c, const Timings& t, const Timings& u, const std::string& why) {
+        Json row{{"name", c.name}, {"op", c.op}};
+        std::vector<std::string> cells{c.name};
+        add_host(c, t.host, row, cells);
+        if (resident_) add_resident(c, t.resident, row, cells);
+        if (against_) compare(t.host, u.host, "against", "ratio", row, cells);
+        if (against_ && resident_) compare(t.resident, u.resident, "against_resident", "resident_ratio", row, cells);
+        if (t.host.runs > 0 && u.host.runs > 0) {
+            log_sum_ += std::log(u.host.median_ms / t.host.median_ms);
+            ++compared;
+        }
+        if (!why.empty()) row["unsupported"] = why;
+        rows.push_back(std::move(cells));
+        json.push_back(std::move(row));
+    }
+    [[nodiscard]] double geometric_mean() const { return compared > 0 ? std::exp(log_sum_ / compared) : 0; }
+
+    std::vector<std::vector<std::string>> rows;
+    Json json = Json::array();
+    int compared = 0;
+
+private:
+    // The slower of computing it all and moving it all.
+    [[nodiscard]] double limit_ms(const Case& c) const {
+        return std::max(peak_.gflops > 0 ? c.flops / peak_.gflops / 1e6 : 0, peak_.gbytes > 0 ? c.mbytes / peak_.gbytes : 0);
+    }
+    [[nodiscard]] std::string of_limit(const Case& c, const Timing& t) const {
+        return limit_ms(c) > 0 ? fixed(limit_ms(c) / t.median_ms, 2).text : "-";
+    }
+    void add_host(const Case& c, const Timing& t, Json& row, std::vector<std::string>& cells) const {
+        if (t.runs == 0) return void(cells.insert(cells.end(), 4, "-"));
+        const double gflops = c.flops / t.median_ms / 1e6;
+        const double gbytes = c.mbytes / t.median_ms;
+        cells.insert(cells.end(), {fixed(t.median_ms, 3).text, c.flops > 0 ? fixed(gflops, 0).text : "-",
+                                   fixed(gbytes, 1).text, of_limit(c, t)});
+        row.update({{"median_ms", t.median_ms},
+                    {"least_ms", t.least_ms},
+                    {"runs", t.runs},
+                    {"gflops", gflops},
+                    {"gbytes", gbytes},
+                    {"of_limit", limit_ms(c) / t.median_ms}});
+    }
+    void add_resident(const Case& c, const Timing& t, Json& row, std::vector<std::string>& cells) const {
+        if (t.runs == 0) return void(cells.insert(cells.end(), 2, "-"));
+        cells.insert(cells.end(), {fixed(t.median_ms, 3).text, of_limit(c, t)});
+        row.update({{"resident_ms", t.median_ms},
+                    {"resident_least_ms", t.least_ms},
+                    {"resident_runs", t.runs},
+                    {"resident_of_limit", limit_ms(c) / t.median_ms}});
+    }
+    static void compare(const Timing& t, const Timing& u, const std::string& what, const char* ratio, Json& row,
+                        std::vector<std::string>& cells) {
+        const bool both = t.runs > 0 && u.runs > 0;
+        cells.push_back(u.runs > 0 ? fixed(u.median_ms, 3).text : "-");
+        cells.push_back(both ? fixed(u.median_ms / t.median_ms, 2).text : "-");
+        if (u.runs > 0) row.update({{what + "_ms", u.median_ms}, {what + "_least_ms", u.least_ms}});
+        if (both) row[ratio] = u.median_ms / t.median_ms;
+    }
+
+    Peak peak_;
+    bool resident_;
+    Device against_;
+    double log_sum_ = 0;
+};
 
 void bench_ops(const OpsChoice& o, Run& run) {
     const Context context(context_options(o.choice));
@@ -131,46 +212,12 @@ void bench_ops(const OpsChoice& o, Run& run) {
         if (o.choice.threads > 0) other.set_option("threads", o.choice.threads);
     }
     const Peak peak = measure_peak(device);
-    Json rows_json = Json::array();
-    std::vector<std::vector<std::string>> rows{{"OP", "MS", "GFLOP/S", "GB/S", "OF ITS LIMIT"}};
-    if (other) rows[0].insert(rows[0].end(), {other.info().id + " MS", "TIMES FASTER"});
-    double log_sum = 0;
-    int compared = 0;
+    OpsReport report(peak, o, other);
     for (const Case& c : cases()) {
         if (!o.op.empty() && op_from_name(o.op) != op_from_name(c.op)) continue;
         std::string why;
-        const Timing t = time_case(device, c, o, run, why);
-        const Timing u = other ? time_case(other, c, o, run, why) : Timing{};
-        Json row{{"name", c.name}, {"op", c.op}};
-        std::vector<std::string> cells{c.name, "-", "-", "-", "-"};
-        if (t.runs > 0) {
-            const double gflops = c.flops / t.median_ms / 1e6;
-            const double gbytes = c.mbytes / t.median_ms;
-            // The limit is the slower of computing it all and moving it all.
-            const double limit_ms =
-                std::max(peak.gflops > 0 ? c.flops / peak.gflops / 1e6 : 0, peak.gbytes > 0 ? c.mbytes / peak.gbytes : 0);
-            cells = {c.name, fixed(t.median_ms, 3).text, c.flops > 0 ? fixed(gflops, 0).text : "-", fixed(gbytes, 1).text,
-                     limit_ms > 0 ? fixed(limit_ms / t.median_ms, 2).text : "-"};
-            row.update({{"median_ms", t.median_ms},
-                        {"least_ms", t.least_ms},
-                        {"runs", t.runs},
-                        {"gflops", gflops},
-                        {"gbytes", gbytes},
-                        {"of_limit", limit_ms / t.median_ms}});
-        }
-        if (other) {
-            cells.push_back(u.runs > 0 ? fixed(u.median_ms, 3).text : "-");
-            cells.push_back(t.runs > 0 && u.runs > 0 ? fixed(u.median_ms / t.median_ms, 2).text : "-");
-            if (u.runs > 0) row.update({{"against_ms", u.median_ms}, {"against_least_ms", u.least_ms}});
-            if (t.runs > 0 && u.runs > 0) {
-                row["ratio"] = u.median_ms / t.median_ms;
-                log_sum += std::log(u.median_ms / t.median_ms);
-                ++compared;
-            }
-        }
-        if (!why.empty()) row["unsupported"] = why;
-        rows.push_back(cells);
-        rows_json.push_back(row);
+        const Timings t = time_case(device, c, o, run, why);
+        report.add(c, t, other ? time_case(other, c, o, run, why) : Timings{}, why);
     }
     if (run.json)
         return print({{"device", device.info().id},
@@ -178,13 +225,13 @@ void bench_ops(const OpsChoice& o, Run& run) {
                       {"against", other ? other.info().id : ""},
                       {"peak_gflops", peak.gflops},
                       {"peak_read_gbytes", peak.gbytes},
-                      {"ops", rows_json},
-                      {"geometric_mean", compared > 0 ? std::exp(log_sum / compared) : 0}});
+                      {"ops", report.json},
+                      {"geometric_mean", report.geometric_mean()}});
     out("{} ({}), FMA peak {} GFLOP/s, memory read {} GB/s, both measured now\n\n", device.info().id, device.info().name,
         fixed(peak.gflops, 0), fixed(peak.gbytes, 1));
-    print_table(rows);
-    if (compared > 0)
-        out("\nGeometric mean of {} ratios: {} times as fast as {}\n", compared, fixed(std::exp(log_sum / compared), 2),
+    print_table(report.rows);
+    if (report.compared > 0)
+        out("\nGeometric mean of {} ratios: {} times as fast as {}\n", report.compared, fixed(report.geometric_mean(), 2),
             other.info().id);
 }
 
@@ -203,12 +250,14 @@ void add_bench_ops(CLI::App& app, Run& run) {
     command->add_option("--seconds", o->seconds, "Time spent on each op")
         ->capture_default_str()
         ->check(CLI::Range(0.01, 60.0));
+    command->add_flag("--resident", o->resident,
+                      "Time each op also with inputs and outputs that stay on the device, beside host to host");
     add_device_options(*command, o->choice);
     add_json_option(*command, run);
     command->footer(
         "Data that fits the caches can pass the limit of memory.\nExamples:\n  backplane bench ops --device cpu --threads "
         "1\n"
-        "  backplane bench ops --op MatMul --json");
+        "  backplane bench ops --op MatMul --resident --json");
     command->callback([o, &run] {
         if (!o->op.empty() && op_from_name(o->op) == Op::unknown)
             throw Error(Code::invalid, "there is no op '" + o->op + "'");

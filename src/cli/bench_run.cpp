@@ -43,6 +43,40 @@ std::vector<std::byte> random_bytes(const TensorInfo& tensor, double range, uint
     return graph::encode(values, tensor.dtype);
 }
 
+// Two times and then as often as is asked for.
+template <typename Once>
+Timing measure(int least_runs, double least_seconds, Once once) {
+    for (int i = 0; i < 2; ++i) once();
+    std::vector<double> ms;
+    const auto start = std::chrono::steady_clock::now();
+    for (auto now = start;
+         static_cast<int>(ms.size()) < least_runs || now - start < std::chrono::duration<double>(least_seconds);) {
+        const auto before = now;
+        once();
+        now = std::chrono::steady_clock::now();
+        ms.push_back(std::chrono::duration<double, std::milli>(now - before).count());
+        if (ms.size() >= 100000) break;
+    }
+    return {median(ms), *std::min_element(ms.begin(), ms.end()), static_cast<int>(ms.size())};
+}
+
+// Inputs and outputs stay on the device: a run is over when its work is done there.
+Timing time_resident(Session& session, const Device& device, const TimedHow& how) {
+    const Graph& graph = session.graph();
+    std::vector<Input> inputs;
+    std::vector<Tensor> results;
+    for (const TensorId id : graph.with_role(Role::input)) {
+        const TensorInfo& info = graph[id];
+        inputs.emplace_back(info.name,
+                            Tensor::from(device, info.dtype, info.shape, random_bytes(info, how.range, id.index + 1)));
+    }
+    const std::vector<TensorId> wanted = graph.with_role(Role::output);
+    for (const TensorId id : wanted) results.emplace_back(device, graph[id].dtype, graph[id].shape);
+    std::vector<Output> outputs;
+    for (size_t i = 0; i < wanted.size(); ++i) outputs.emplace_back(graph[wanted[i]].name, &results[i]);
+    return measure(how.least_runs, how.least_seconds, [&] { session.submit(inputs, outputs, how.cancel).wait(); });
+}
+
 }  // namespace
 
 Timing time_session(Session& session, int least_runs, double least_seconds, const std::atomic<uint32_t>* cancel,
@@ -56,38 +90,28 @@ Timing time_session(Session& session, int least_runs, double least_seconds, cons
     size_t next = 0;
     for (const TensorId id : graph.with_role(Role::input)) inputs.push_back({graph[id].name, memory[next++].span()});
     for (const TensorId id : graph.with_role(Role::output)) outputs.push_back({graph[id].name, memory[next++].span()});
-
-    for (int i = 0; i < 2; ++i) session.run(inputs, outputs, cancel);
-    std::vector<double> ms;
-    const auto start = std::chrono::steady_clock::now();
-    for (auto now = start;
-         static_cast<int>(ms.size()) < least_runs || now - start < std::chrono::duration<double>(least_seconds);) {
-        const auto before = now;
-        session.run(inputs, outputs, cancel);
-        now = std::chrono::steady_clock::now();
-        ms.push_back(std::chrono::duration<double, std::milli>(now - before).count());
-        if (ms.size() >= 100000) break;
-    }
-    return {median(ms), *std::min_element(ms.begin(), ms.end()), static_cast<int>(ms.size())};
+    return measure(least_runs, least_seconds, [&] { session.run(inputs, outputs, cancel); });
 }
 
-Timing time_graph(const Device& device, const Graph& graph, int least_runs, double least_seconds,
-                  const std::atomic<uint32_t>* cancel, double range, uint32_t math) {
+Timings time_graph(const Device& device, const Graph& graph, const TimedHow& how) {
     CompileOptions options;
-    options.math = math;
+    options.math = how.math;
     std::map<std::string, AlignedBytes, std::less<>> weights;
     for (const TensorId id : graph.with_role(Role::weight))
         weights.emplace(graph[id].name, random_bytes(graph[id], 0.05, id.index + 1));
     Session session(
         device, graph, [&](std::string_view name) { return std::span<const std::byte>(weights.find(name)->second.span()); },
         options);
-    return time_session(session, least_runs, least_seconds, cancel, range);
+    Timings timings;
+    timings.host = time_session(session, how.least_runs, how.least_seconds, how.cancel, how.range);
+    if (how.resident) timings.resident = time_resident(session, device, how);
+    return timings;
 }
 
 Peak measure_peak(const Device& device) {
     const auto* peak = static_cast<const bp_bench_peak*>(device.extension(BP_BENCH_PEAK));
     if (peak == nullptr) return {};
-    Device::State& state = *device.state();
+    Device::State& state = *DeviceAccess::state(device);
     return {BP_HAS(peak, gflops) ? peak->gflops(state.handle, BP_F32) : 0,
             BP_HAS(peak, read_gbytes) ? peak->read_gbytes(state.handle) : 0};
 }

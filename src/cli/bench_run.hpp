@@ -16,12 +16,26 @@ struct Timing {
     int runs = 0;
 };
 
-// Compiles, warms up with two runs, then measures at least `least_runs` runs and `least_seconds` of time; inputs and weights are
-// pseudo-random numbers of `range`, the same each time. Throws Error(unsupported) when the device does not run the graph.
-Timing time_graph(const Device& device, const Graph& graph, int least_runs, double least_seconds,
-                  const std::atomic<uint32_t>* cancel, double range = 1.0, uint32_t math = BP_MATH_DEFAULT);
+struct Timings {
+    Timing host;      // inputs and outputs lie in host memory
+    Timing resident;  // they are tensors on the device; no runs: not asked for
+};
 
-// The same, with weights from `source`.
+// How a graph is timed: two runs to warm up, then at least `least_runs` runs and `least_seconds` of time. Inputs and weights are pseudo-random
+// numbers of `range`, the same each time.
+struct TimedHow {
+    int least_runs = 5;
+    double least_seconds = 0.3;
+    const std::atomic<uint32_t>* cancel = nullptr;
+    double range = 1.0;
+    Math math = Math::standard;
+    bool resident = false;  // as well
+};
+
+// Compiles and times. Throws Error(unsupported) when the device does not run the graph.
+Timings time_graph(const Device& device, const Graph& graph, const TimedHow& how);
+
+// Of a session with weights of its own, host to host.
 Timing time_session(Session& session, int least_runs, double least_seconds, const std::atomic<uint32_t>* cancel,
                     double range);
 

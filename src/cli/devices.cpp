@@ -1,15 +1,53 @@
+#include "backplane/runtime.hpp"
 #include "cli/cli.hpp"
 
 namespace backplane::cli {
 
 namespace {
 
+// Of each device what this process holds of its memory: what a command has opened to list it, no more.
+Json memory_json(const Context& context, const Report& report) {
+    Json all = Json::array();
+    for (const DeviceInfo& d : report.devices) {
+        Json one{{"device", d.id}};
+        try {
+            const Ledger there = ledger(context.choose(d.id));
+            one.update({{"total", there.total}, {"available", there.available}, {"held", there.held}});
+            one["holders"] = Json::array();
+            for (const Holder& holder : there.holders)
+                one["holders"].push_back({{"name", holder.name}, {"bytes", holder.bytes}});
+        } catch (const Error& error) {
+            one["problem"] = error.what();
+        }
+        all.push_back(std::move(one));
+    }
+    return all;
+}
+
+void print_memory(const Json& memory) {
+    out("\nMemory of devices, and what this process holds of it:\n");
+    for (const Json& one : memory) {
+        const auto id = one["device"].get<std::string>();
+        if (one.contains("problem")) {
+            out("  {}: {}\n", id, one["problem"].get<std::string>());
+            continue;
+        }
+        const uint64_t held = one["held"];
+        out("  {}: {} of {} available, {} held\n", id, human_bytes(one["available"]), human_bytes(one["total"]),
+            held == 0 ? "nothing" : human_bytes(held));
+        for (const Json& holder : one["holders"])
+            out("    {} {}\n", holder["name"].get<std::string>(), human_bytes(holder["bytes"]));
+    }
+}
+
 int devices(const DeviceChoice& choice, const Run& run) {
     const Context context(context_options(choice));
     const Report report = context.report();
     if (run.json) {
         const Json all = Json::parse(report.json());
-        print({{"devices", all["devices"]}, {"chosen", all["chosen"]}, {"why", all["why"]}});
+        Json shown{{"devices", all["devices"]}, {"chosen", all["chosen"]}, {"why", all["why"]}};
+        if (choice.verbose) shown["memory"] = memory_json(context, report);
+        print(shown);
         return report.chosen.empty() ? kFailed : kDone;
     }
     if (report.devices.empty()) {
@@ -27,6 +65,7 @@ int devices(const DeviceChoice& choice, const Run& run) {
     print_table(rows);
     out("\n{}: {}\n", report.chosen.empty() ? "Nothing chosen" : "Chosen", report.why);
     for (const std::string& note : report.notes) out("Note: {}\n", note);
+    if (choice.verbose) print_memory(memory_json(context, report));
     return report.chosen.empty() ? kFailed : kDone;
 }
 
@@ -39,7 +78,8 @@ void add_devices(CLI::App& app, Run& run) {
     add_module_options(*command, *choice);
     add_json_option(*command, run);
     command->footer(
-        "Examples:\n  backplane devices\n  backplane devices --device '!cpu'\n  backplane devices --json | jq -r .chosen");
+        "Examples:\n  backplane devices\n  backplane devices --device '!cpu'\n  backplane devices --verbose   # and who "
+        "holds how much memory\n  backplane devices --json | jq -r .chosen");
     command->callback([choice, &run] { run.exit_code = devices(*choice, run); });
 }
 

@@ -35,6 +35,14 @@ Op op_from_name(std::string_view name) noexcept {
     return Op::unknown;
 }
 
+Attr attr_from_name(std::string_view name) noexcept {
+#define BP_ATTRIBUTE_NAMED(id, identifier, type, spelling) \
+    if (name == (spelling)) return Attr::identifier;
+    BP_ATTRIBUTES(BP_ATTRIBUTE_NAMED)
+#undef BP_ATTRIBUTE_NAMED
+    return Attr::unknown;
+}
+
 std::span<const Op> all_ops() noexcept {
 #define BP_OP_LISTED(id, identifier, name) Op::identifier,
     static constexpr Op ops[] = {BP_OPS(BP_OP_LISTED)};

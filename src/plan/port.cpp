@@ -17,12 +17,12 @@ constexpr size_t kRoomForUses = 4096;  // bytes of the stack: of a run with up t
 
 uint32_t pinned_heap_of(const std::vector<Heap>& heaps) {
     for (uint32_t i = 1; i < heaps.size(); ++i)
-        if ((heaps[i].flags & BP_MEM_PINNED) != 0) return i;
+        if (heaps[i].flags.has(HeapFlag::pinned)) return i;
     return 0;
 }
 
 bool is_async(const Device::State& state) {
-    return (state.info.capabilities & BP_CAN_ASYNC) != 0 && BP_HAS(state.api, fence_create) &&
+    return state.info.capabilities.has(Capability::async) && BP_HAS(state.api, fence_create) &&
            BP_HAS(state.api, fence_wait) && BP_HAS(state.api, fence_close);
 }
 
@@ -35,7 +35,7 @@ Storage::~Storage() { port->let_go(*this); }
 
 std::shared_ptr<Port> Port::of(const Device& device) {
     if (!device) throw Error(Code::invalid, "no device: this handle was never given one");
-    Device::State& state = *device.state();
+    Device::State& state = *DeviceAccess::state(device);
     const std::lock_guard lock(state.above_mutex);
     if (auto there = std::static_pointer_cast<Port>(state.above.lock())) return there;
     Shape shape;
@@ -49,9 +49,9 @@ std::shared_ptr<Port> Port::of(const Device& device) {
 
 Port::Port(Device device, const Shape& shape)
     : device_(std::move(device)),
-      state_(*device_.state()),
+      state_(*DeviceAccess::state(device_)),
       async_(is_async(state_)),
-      imports_((state_.info.capabilities & BP_CAN_IMPORT_HOST) != 0 && BP_HAS(state_.api, buffer_import) &&
+      imports_(state_.info.capabilities.has(Capability::import_host) && BP_HAS(state_.api, buffer_import) &&
                state_.in_host_memory()),
       queues_(async_ ? std::clamp(shape.queues, 1U, kMostQueues) : 1),
       copies_(async_ ? std::min(shape.copy_queues, kMostQueues - queues_) : 0),

@@ -79,7 +79,7 @@ void try_device(const std::shared_ptr<registry::Module>& module, const registry:
         state->handle = module->open_device(listed.id);
         std::string wrong;
         {
-            const Device open(state);
+            const Device open = DeviceAccess::handle(state);
             step("heaps");
             static_cast<void>(open.heaps());
             wrong = probe::golden_case(open, step);

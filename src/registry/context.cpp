@@ -94,6 +94,7 @@ struct Context::Impl {
         given = registry::GivenOptions(options.options, cpu_mask, options.strict_options,
                                        options.strict_options && !options.cpu_mask.empty());
         auto host = std::make_shared<HostServices>();
+        host->parallel = options.parallel;
         host->options = options.options;
         if (!cpu_mask.empty()) host->options["host.cpu-mask"] = cpu_mask;
         host->log = options.log;
@@ -336,7 +337,8 @@ struct Context::Impl {
 
     Device open(const Listed& listed) const {
         for (const auto& state : open_states())
-            if (state->module == listed.module && state->id == listed.id && !state->lost()) return Device(state);
+            if (state->module == listed.module && state->id == listed.id && !state->lost())
+                return DeviceAccess::handle(state);
         if (listed.ends_process)
             throw Error(Code::unsupported, "cannot open " + listed.info.id + ": it " + listed.info.fault +
                                                "; update its driver or the module; `backplane modules forget " +
@@ -355,7 +357,7 @@ struct Context::Impl {
         if (loaded_from != nullptr && loaded_from->trial.put_back) keep.emplace();
         state->handle = listed.module->open_device(listed.id);
         open_devices.push_back(state);
-        return Device(state);
+        return DeviceAccess::handle(state);
     }
 
     // The best device that the filter matches and that opens, without those that failed before: id and why.

@@ -102,7 +102,7 @@ std::vector<Heap> Device::State::heaps() {
     std::vector<Heap> heaps;
     for (uint32_t i = 0; i < std::min<uint32_t>(count, room_heaps.size()); ++i) {
         const bp_heap& h = room_heaps[i];
-        heaps.push_back({h.flags, h.total, h.available, h.used_by_us, h.largest_block, h.alignment});
+        heaps.push_back({Flags<HeapFlag>(h.flags), h.total, h.available, h.used_by_us, h.largest_block, h.alignment});
     }
     return heaps;
 }
@@ -110,7 +110,7 @@ std::vector<Heap> Device::State::heaps() {
 bool Device::State::in_host_memory() {
     std::call_once(asked_memory_, [&] {
         const std::vector<Heap> memory = heaps();
-        in_host_memory_ = memory.empty() || (memory.front().flags & BP_MEM_UNIFIED) != 0;
+        in_host_memory_ = memory.empty() || memory.front().flags.has(HeapFlag::unified);
     });
     return in_host_memory_;
 }

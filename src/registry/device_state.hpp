@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "backplane/context.hpp"
 #include "base/errors.hpp"
@@ -60,6 +61,12 @@ private:
     std::string why_;
     std::once_flag asked_memory_;
     bool in_host_memory_ = true;
+};
+
+// For the layers above, and tests: what a Device handle shares, null without a device; a handle of a state.
+struct DeviceAccess {
+    static const std::shared_ptr<Device::State>& state(const Device& device) noexcept { return device.state_; }
+    static Device handle(std::shared_ptr<Device::State> state) { return Device(std::move(state)); }
 };
 
 }  // namespace backplane

@@ -1,6 +1,7 @@
 #include "registry/host.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <new>
@@ -15,6 +16,10 @@ const HostServices& services_of(void* self) { return host_of(self).services(); }
 
 void log(void* self, uint32_t level, const char* text) {
     if (text != nullptr) services_of(self).say(static_cast<LogLevel>(std::min<uint32_t>(level, BP_LOG_ERROR)), text);
+}
+
+void parallel(void* self, uint32_t n, void (*body)(void*, uint32_t), void* arg) {
+    services_of(self).run_parallel(n, body, arg);
 }
 
 const char* option(void* self, const char* name) {
@@ -91,6 +96,49 @@ void HostServices::say(LogLevel level, std::string_view text) const noexcept {
     }
 }
 
+namespace {
+
+// Pieces of one call. The application's function may call them late, when the call is over: what they touch then is this alone.
+struct Pieces {
+    const uint32_t count;
+    void (*const body)(void*, uint32_t);
+    void* const arg;
+    std::atomic<uint32_t> next{0}, done{0};
+
+    // The next piece that nobody has begun; false: there is none.
+    bool take() {
+        uint32_t i = next.load(std::memory_order_relaxed);
+        do
+            if (i >= count) return false;
+        while (!next.compare_exchange_weak(i, i + 1, std::memory_order_relaxed));
+        body(arg, i);
+        if (done.fetch_add(1, std::memory_order_release) + 1 == count) done.notify_all();
+        return true;
+    }
+};
+
+}  // namespace
+
+void HostServices::run_parallel(uint32_t n, void (*body)(void*, uint32_t), void* arg) const noexcept {
+    if (n == 0 || body == nullptr) return;
+    std::shared_ptr<Pieces> pieces;
+    try {
+        pieces = std::make_shared<Pieces>(n, body, arg);
+        parallel(n, [pieces](uint32_t) { pieces->take(); });
+    } catch (...) {
+        // An application out of threads or memory: the calling thread does what is left.
+    }
+    if (!pieces) {
+        for (uint32_t i = 0; i < n; ++i) body(arg, i);
+        return;
+    }
+    while (pieces->take()) {
+    }
+    for (uint32_t done = pieces->done.load(std::memory_order_acquire); done != n;
+         done = pieces->done.load(std::memory_order_acquire))
+        pieces->done.wait(done, std::memory_order_acquire);
+}
+
 std::shared_ptr<cache::KernelCache> open_cache(const ContextOptions& options, const HostServices& services) {
     cache::Settings settings = cache::settings_for(options);
     if (settings.folder.empty()) {
@@ -110,6 +158,7 @@ Host::Host(std::shared_ptr<const HostServices> services, std::string build)
     table_.option = option;
     table_.allocate = allocate;
     table_.release = release;
+    if (services_->parallel) table_.parallel = parallel;
     if (services_->cache) {
         table_.cache_get = cache_get;
         table_.cache_done = cache_done;

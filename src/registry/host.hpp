@@ -15,9 +15,12 @@ struct HostServices {
     std::map<std::string, std::string> options;
     LogSink log;
     LogLevel least = LogLevel::info;
+    ParallelFor parallel;                       // null: none is lent
     std::shared_ptr<cache::KernelCache> cache;  // null: none
 
     void say(LogLevel level, std::string_view text) const noexcept;
+    // bp_host.parallel over `parallel`: each i exactly once, whatever the application's function does.
+    void run_parallel(uint32_t n, void (*body)(void* arg, uint32_t i), void* arg) const noexcept;
 };
 
 // The kernel cache that `options` and the environment ask for; null when they ask for none. `services` outlives it.

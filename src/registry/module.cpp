@@ -100,7 +100,7 @@ DeviceInfo info_of(const bp_device_info& d) {
     if (!info.identities.empty()) info.identity = info.identities.front();
     info.memory_total = d.memory_total;
     info.memory_free = d.memory_free;
-    info.capabilities = d.capabilities;
+    info.capabilities = Flags<Capability>(d.capabilities);
     info.max_buffer = d.max_buffer;
     info.dtypes = d.dtypes;
     info.units = d.units;

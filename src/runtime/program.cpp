@@ -1,8 +1,10 @@
 #include "plan/program.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "base/errors.hpp"
+#include "base/visible_text.hpp"
 #include "runtime/buffer_state.hpp"
 
 namespace backplane {
@@ -25,27 +27,57 @@ struct Program::State {
     }
 };
 
+namespace {
+
+constexpr size_t kWords = 256;  // bytes of a module's reason for one node
+
+}  // namespace
+
 std::vector<NodeSupport> query(const Device& device, const Graph& graph) {
     if (!device) throw Error(Code::invalid, "cannot query: no device given");
-    Device::State& state = *device.state();
+    Device::State& state = *DeviceAccess::state(device);
     state.expect_there("cannot ask " + state.info.id + " about a graph");
     const GraphData data = graph.data();
     std::vector<bp_answer> answers(graph.nodes().size());
+    const auto ask = [&] {
+        const bp_array room_for{answers.data(), static_cast<uint32_t>(answers.size()), sizeof(bp_answer)};
+        base::ErrorRoom room;
+        state.check(state.call<&bp_module_api::query>(room, state.handle, data.get(), &room_for),
+                    "cannot ask " + state.info.id + " about a graph", room);
+    };
     for (bp_answer& answer : answers) answer.struct_size = BP_SIZE(bp_answer, cost_ns);
-    const bp_array room_for{answers.data(), static_cast<uint32_t>(answers.size()), sizeof(bp_answer)};
-    base::ErrorRoom room;
-    state.check(state.call<&bp_module_api::query>(room, state.handle, data.get(), &room_for),
-                "cannot ask " + state.info.id + " about a graph", room);
+    ask();
     std::vector<NodeSupport> support;
     support.reserve(answers.size());
-    for (const bp_answer& answer : answers) support.push_back({answer.code == BP_OK, answer.reason});
+    std::vector<size_t> refused;
+    for (const bp_answer& answer : answers) {
+        if (answer.code != BP_OK) refused.push_back(support.size());
+        support.push_back({answer.code == BP_OK, static_cast<Why>(answer.reason), {}});
+    }
+    if (refused.empty()) return support;
+    // Once more with room for words, which most graphs need for no node.
+    std::vector<std::array<char, kWords>> words(refused.size());
+    for (size_t i = 0; i < refused.size(); ++i) {
+        bp_answer& answer = answers[refused[i]];
+        answer = {};
+        answer.struct_size = BP_SIZE(bp_answer, capacity);
+        words[i][0] = '\0';
+        answer.text = words[i].data();
+        answer.capacity = kWords;
+    }
+    ask();
+    for (size_t i = 0; i < refused.size(); ++i) {
+        words[i].back() = '\0';
+        support[refused[i]].text = base::visible(words[i].data());
+    }
     return support;
 }
 
 Program::Program(const Device& device, const Graph& graph, const CompileOptions& options) {
     if (!device) throw Error(Code::invalid, "cannot compile: no device given");
     state_ = std::make_shared<State>(plan::Program::compile(
-        plan::Port::of(device), graph, {options.plan_only, options.math, options.workspace_limit, options.cancel}));
+        plan::Port::of(device), graph,
+        {options.plan_only, static_cast<uint32_t>(options.math), options.workspace_limit, options.cancel}));
 }
 
 Program::Program(std::shared_ptr<const plan::Program> program)

@@ -46,7 +46,8 @@ SessionCore::SessionCore(const std::vector<Device>& devices, const Graph& graph,
       plans_kept_(options.plans_kept),
       values_(graph.tensors().size(), kNoValue) {
     for (const Device& device : devices) ports_.push_back(plan::Port::of(device));
-    how_ = {options.compile.plan_only, options.compile.math, options.compile.workspace_limit, options.compile.cancel};
+    how_ = {options.compile.plan_only, static_cast<uint32_t>(options.compile.math), options.compile.workspace_limit,
+            options.compile.cancel};
     for (uint32_t p = 0; p < parts_.size(); ++p)
         if (!parts_[p].nodes.empty() && parts_[p].nodes.size() != graph_.nodes().size())
             pieces_[p] = part_graph(graph_, {0, parts_[p].nodes});
@@ -67,7 +68,7 @@ SessionCore::SessionCore(const std::vector<Device>& devices, const Graph& graph,
             return image_of(weights_, graph_of(stage), tensor, program, slot,
                             parts_[stage].weights == plan::Weights::streamed);
         },
-        "session");
+        weights_->session_holder);
     if (!how_.plan_only) executor_->prepare(options.elsewhere);
     how_.cancel = nullptr;  // it was for making this
     if (parts_.size() == 1 && compiled_.size() == 1) first_ = compiled_.begin()->second;

@@ -16,15 +16,15 @@ namespace {
 using graph::CaseData;
 using graph::ConformanceCase;
 
-const char* why(uint32_t reason) {
+const char* why(Why reason) {
     switch (reason) {
-        case BP_WHY_OP: return "the op";
-        case BP_WHY_ATTRIBUTE: return "an attribute";
-        case BP_WHY_DTYPE: return "the element type";
-        case BP_WHY_SHAPE: return "the shape";
-        case BP_WHY_SYMBOLIC: return "symbolic dimensions";
-        case BP_WHY_LIMIT: return "a limit of the device";
-        case BP_WHY_DRIVER: return "the driver";
+        case Why::op: return "the op";
+        case Why::attribute: return "an attribute";
+        case Why::dtype: return "the element type";
+        case Why::shape: return "the shape";
+        case Why::symbolic: return "symbolic dimensions";
+        case Why::limit: return "a limit of the device";
+        case Why::driver: return "the driver";
         default: return "a reason it does not state";
     }
 }
@@ -38,7 +38,8 @@ std::string refusal(const Device& device, const Graph& graph) {
         std::string text = "does not support node " + std::to_string(i) + " (" + name_of(node.op);
         for (const TensorId id : node.inputs)
             if (id.valid()) text += std::string(", ") + name_of(graph[id].dtype) + " " + to_string(graph[id].shape);
-        return text + ") because of " + why(support[i].reason);
+        text += std::string(") because of ") + why(support[i].reason);
+        return support[i].text.empty() ? text : text + ": " + support[i].text;
     }
     return {};
 }
@@ -64,7 +65,7 @@ std::vector<std::vector<std::byte>> outputs_of(const Device& device, const CaseD
         rooms.push_back({t.name, outputs.back()});
     }
     CompileOptions options;
-    options.math = data.math;
+    options.math = static_cast<Math>(data.math);
     Session session(
         device, data.graph,
         [&](std::string_view name) {

@@ -34,24 +34,22 @@ std::span<const std::byte> plain_bytes(const WeightSource& source, const TensorI
     return plain;
 }
 
-constexpr const char* kHolder = "weights";
-
 // A plain weight is used where it lies when the device can, so a mapped file is never copied.
 plan::Bytes place_plain(plan::Port& port, const std::shared_ptr<const WeightSource>& source,
-                        std::span<const std::byte> plain) {
+                        std::span<const std::byte> plain, const std::string& holder) {
     plan::Bytes there = port.in_place(plain);
     if (there) {
         there->memory = source;
         return there;
     }
-    there = port.allocate(plain.size(), kHolder);
+    there = port.allocate(plain.size(), holder);
     port.upload(plain, *there);
     return there;
 }
 
 }  // namespace
 
-Weights::Weights(WeightSource source) : state_(std::make_shared<State>(std::move(source))) {}
+Weights::Weights(WeightSource source, std::string name) : state_(std::make_shared<State>(std::move(source), name)) {}
 
 uint64_t Weights::bytes_on(const Device& device) const {
     if (!device) throw Error(Code::invalid, "cannot count weights: no device given");
@@ -59,8 +57,7 @@ uint64_t Weights::bytes_on(const Device& device) const {
     uint64_t sum = 0;
     for (const plan::Residency::Interest& image : state_->interests) {
         const std::lock_guard own(image->mutex);
-        if (image->bytes && image->bytes->heap == 0 && image->bytes->port->device().state() == device.state())
-            sum += image->bytes->bytes;
+        if (image->bytes && image->bytes->heap == 0 && image->bytes->port->device() == device) sum += image->bytes->bytes;
     }
     return sum;
 }
@@ -78,6 +75,23 @@ std::map<Op, runtime::OpFault> Weights::State::faulty_ops(const Device& device, 
     return known.faulty;
 }
 
+Ledger ledger(const Device& device) {
+    if (!device) throw Error(Code::invalid, "cannot read a ledger: no device given");
+    DeviceAccess::state(device)->expect_there("cannot read the ledger of " + device.info().id);
+    plan::Port& port = *plan::Port::of(device);
+    port.sweep();
+    Ledger out;
+    if (const std::vector<Heap> heaps = device.heaps(); !heaps.empty()) {
+        out.total = heaps[0].total;
+        out.available = heaps[0].available;
+    }
+    for (plan::Holding& one : port.ledger()) {
+        out.held += one.bytes;
+        out.holders.push_back({std::move(one.holder), one.bytes});
+    }
+    return out;
+}
+
 PlanCounts Weights::plans() const { return state_->programs.counts(); }
 
 namespace {
@@ -85,6 +99,7 @@ namespace {
 // What it takes to make an image. No program in here: the image outlives it, and any program of the device packs alike what has the same
 // layout.
 struct Origin {
+    std::string holder;
     std::shared_ptr<const WeightSource> source;
     Graph graph;  // shares what the session's graph holds
     TensorId id;
@@ -108,7 +123,7 @@ std::function<std::span<const std::byte>()> host_image(const std::shared_ptr<con
         if (origin->wanted.layout == 0) return plain;
         const auto by = origin->program();
         plan::Port& port = by->port();
-        const plan::Bytes there = port.allocate(origin->wanted.bytes, kHolder);
+        const plan::Bytes there = port.allocate(origin->wanted.bytes, origin->holder);
         port.pack(*by, origin->slot, plain, *there);
         port.wait_written(*there);
         std::vector<std::byte> image(there->bytes);
@@ -139,12 +154,13 @@ plan::Image image_of(const std::shared_ptr<Weights::State>& weights, const Graph
         const std::lock_guard lock(weights->mutex);
         weights->interests.insert(image.interest);
     }
-    const auto origin = std::make_shared<const Origin>(Origin{weights->source, graph, id, program, wanted, slot});
+    const auto origin =
+        std::make_shared<const Origin>(Origin{weights->holder, weights->source, graph, id, program, wanted, slot});
     image.make = [origin, &port] {
         const std::span<const std::byte> plain = origin->plain();
-        if (origin->wanted.layout == 0) return place_plain(port, origin->source, plain);
+        if (origin->wanted.layout == 0) return place_plain(port, origin->source, plain, origin->holder);
         const auto by = origin->program();
-        plan::Bytes there = port.allocate(origin->wanted.bytes, kHolder);
+        plan::Bytes there = port.allocate(origin->wanted.bytes, origin->holder);
         port.pack(*by, origin->slot, plain, *there);
         return there;
     };

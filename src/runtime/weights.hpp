@@ -17,8 +17,12 @@
 namespace backplane {
 
 struct Weights::State {
-    explicit State(WeightSource source_) : source(std::make_shared<const WeightSource>(std::move(source_))) {}
+    State(WeightSource source_, const std::string& name)
+        : holder(name.empty() ? "weights" : name + ": weights"),
+          session_holder(name.empty() ? "session" : name),
+          source(std::make_shared<const WeightSource>(std::move(source_))) {}
 
+    const std::string holder, session_holder;  // lines of the ledger
     std::shared_ptr<const WeightSource> source;
     runtime::KeptPrograms programs;
     std::mutex mutex;  // of what follows

@@ -161,7 +161,7 @@ TEST(MatrixUnits, AreChosenForConvolutionsOfHalvesThatSuitThem) {
     const std::string after = Program(opened.device, g, {.plan_only = true}).info().summary;
     EXPECT_LT(after.find("Relu"), after.find("Conv filters")) << after;
     const std::string strict =
-        Program(opened.device, half_graph(), {.plan_only = true, .math = BP_MATH_STRICT}).info().summary;
+        Program(opened.device, half_graph(), {.plan_only = true, .math = Math::strict}).info().summary;
     EXPECT_EQ(strict.find("matrix tiles"), std::string::npos) << strict;
 }
 

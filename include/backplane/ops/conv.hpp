@@ -78,7 +78,7 @@ inline constexpr auto op_conv =
     describe<ConvAttributes>({.id = BP_OP_conv,
                               .summary = "convolution of feature maps of one, two or three spatial axes",
                               .shapes = "x[N, C, H, W], w[O, C / group, kh, kw], b[O]? -> y[N, O, H', W']; x[N, C, W] and "
-                                        "x[N, C, D, H, W] alike",
+                                        "x[N, C, D, H, W] alike; left out, strides and dilations are 1 and pads 0",
                               .inputs = {{"x", one_of(kFloats)}, {"w", like(0, kHalves)}, {"b", like(0), true}},
                               .outputs = {{"y", like(0)}},
                               .attributes = {attribute<&ConvAttributes::strides>(BP_ATTR_strides, at_least(1)),

@@ -31,7 +31,7 @@ void add_to(std::vector<double>& sum, const std::vector<double>& more) {
 
 // The bound of each element of a [N, O, H, W] becomes the largest of its map: a transform spreads the rounding of a whole tile.
 void spread_over_maps(std::vector<double>& bound, const Shape& shape) {
-    const auto map = static_cast<size_t>(shape[2] * shape[3]);
+    const auto map = static_cast<size_t>(elements({shape.begin() + 2, shape.end()}));
     for (size_t first = 0; map != 0 && first < bound.size(); first += map) {
         const auto begin = bound.begin() + static_cast<ptrdiff_t>(first);
         const auto end = begin + static_cast<ptrdiff_t>(map);

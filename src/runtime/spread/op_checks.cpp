@@ -50,7 +50,7 @@ OpFault check(const Device& device, Op op) {
 class Memory {
 public:
     explicit Memory(const Device& device)
-        : device_(device), key_(key_of(device)), store_(registry::op_store(device.state()->state_folder)) {
+        : device_(device), key_(key_of(device)), store_(registry::op_store(DeviceAccess::state(device)->state_folder)) {
         if (auto entry = store_.find(key_)) right_ = std::move(*entry);
     }
     [[nodiscard]] std::optional<OpFault> find(Op op) const {
@@ -98,7 +98,7 @@ private:
         return entry;
     }
     [[nodiscard]] std::string told(int64_t when, int64_t until) const {
-        return registry::remembered_text(when, until, device_.info().module, device_.state()->state_folder);
+        return registry::remembered_text(when, until, device_.info().module, DeviceAccess::state(device_)->state_folder);
     }
 
     const Device& device_;
@@ -112,7 +112,7 @@ private:
 
 std::map<Op, OpFault> faulty_ops(const Device& device, const std::set<Op>& ops) {
     std::map<Op, OpFault> faulty;
-    if (!device.state()->drives_a_driver) return faulty;
+    if (!DeviceAccess::state(device)->drives_a_driver) return faulty;
     Memory memory(device);
     for (const Op op : ops) {
         std::optional<OpFault> fault = memory.find(op);

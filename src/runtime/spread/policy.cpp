@@ -34,7 +34,7 @@ public:
     const std::vector<std::vector<uint32_t>>& run() {
         for (uint32_t d = 0; d < devices_.size(); ++d) {
             if (!devices_[d]) throw Error(Code::invalid, "cannot spread a graph: one of the devices is none");
-            if (devices_[d].state()->lost()) continue;
+            if (DeviceAccess::state(devices_[d])->lost()) continue;
             try {
                 offer(d);
             } catch (const Error& error) {
@@ -47,7 +47,10 @@ public:
         for (const Device& device : devices_) where += (where.empty() ? "" : ", ") + device.info().id;
         // What a device says of itself is the reason, and the only place where somebody who gets this error reads it.
         throw Error(Code::unsupported, "cannot run the graph: no device of " + where + " runs " +
-                                           counted_ops(graph_, open_) + (notes_.empty() ? "" : "; " + notes_.back()));
+                                           counted_ops(graph_, open_) +
+                                           (!notes_.empty()     ? "; " + notes_.back()
+                                            : !nothing_.empty() ? "; " + nothing_
+                                                                : ""));
     }
 
 private:
@@ -76,8 +79,12 @@ private:
             if (!support[n].supported) refused.push_back(n);
             if (support[n].supported && bad != faulty.end()) note(sentence_on(device, bad->first, bad->second));
         }
-        if (!refused.empty() && refused.size() < graph_.nodes().size())
-            note(device.info().id + " does not support " + counted_ops(graph_, refused) + ": left to the next device");
+        if (refused.empty()) return;
+        const std::string& words = support[refused.front()].text;
+        const std::string what = device.info().id + " does not support " + counted_ops(graph_, refused) +
+                                 (words.empty() ? "" : " (" + words + ")");
+        if (refused.size() < graph_.nodes().size()) return note(what + ": left to the next device");
+        nothing_ = what;
     }
 
     const std::vector<Device>& devices_;
@@ -87,6 +94,7 @@ private:
     std::vector<std::string>& notes_;
     std::vector<std::vector<uint32_t>> able_;
     std::vector<size_t> open_;  // that no device runs yet
+    std::string nothing_;       // of a device that runs none of it: why
 };
 
 }  // namespace

@@ -26,6 +26,22 @@ TEST(CliDevices, TheJsonHasThePromisedShape) {
         EXPECT_TRUE(device["memory_total"] != 0 || device["memory_free"] == 0) << "unknown stays unknown: " << device;
 }
 
+TEST(CliDevices, VerboseSaysWhoHoldsHowMuchMemory) {
+    const Place p;
+    const Outcome o = run(p, {"devices", "--json", "--verbose"});
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    const Json json = Json::parse(o.out);
+    ASSERT_EQ(json["memory"].size(), json["devices"].size());
+    EXPECT_EQ(json["memory"][0]["device"], "cpu:0");
+    EXPECT_GT(json["memory"][0]["total"], 0);
+    EXPECT_EQ(json["memory"][0]["held"], 0) << "a list holds nothing";
+    EXPECT_TRUE(json["memory"][0]["holders"].is_array());
+    EXPECT_FALSE(Json::parse(run(p, {"devices", "--json"}).out).contains("memory"))
+        << "it opens devices: only when asked for";
+    const Outcome words = run(p, {"devices", "--verbose"});
+    EXPECT_NE(words.out.find("held"), std::string::npos) << words.out;
+}
+
 TEST(CliDevices, TheVariableChoosesAndTheFlagIsStronger) {
     const Place p;
     EXPECT_EQ(Json::parse(run(p, {"devices", "--json"}, {"BACKPLANE_DEVICE=reference"}).out)["chosen"], "reference:0");

@@ -34,6 +34,7 @@ inline void report(const std::string& name, const std::string& text) { std::prin
                    b = graph.weight("b", DType::f32, {4}), a = graph.input("a", DType::f32, {2, 32}),               \
                    q = graph.weight("q", DType::q8_0, {4, 32});
 #define GIVEN_esrgan const Context& context = given.context;
+#define GIVEN_flags const Device& device = given.device;
 #define GIVEN_verify const Device& device = given.device;
 #define GIVEN_tune                          \
     const Context& context = given.context; \

@@ -318,13 +318,13 @@ backplane::Device Device::handle() {
         delete held;
     });
     state->info.id = options.name;
-    state->info.capabilities = options.async ? uint64_t{BP_CAN_ASYNC} : uint64_t{0};
+    state->info.capabilities = options.async ? Flags<Capability>(Capability::async) : Flags<Capability>();
     state->info.queues = options.queues;
     state->info.copy_queues = options.copy_queues;
     state->api = &state->table;
     state->in_its_place = &state->guarded_table;
     state->handle = reinterpret_cast<bp_device*>(this);
-    return backplane::Device(state);
+    return DeviceAccess::handle(state);
 }
 
 bp_program* program(Device& device, ProgramOptions options, Body body) {

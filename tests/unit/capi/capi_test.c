@@ -219,6 +219,18 @@ static void tensors(const char* folder) {
               size == strlen(plan) + 1,
           "plan");
     check(backplane_session_plan(first, 1, plan, sizeof plan, NULL, &e) == BP_OK && plan[0] == '{', "plan as JSON");
+    backplane_holder holders[8];
+    memset(holders, 0, sizeof holders);
+    for (int i = 0; i < 8; ++i) holders[i].struct_size = sizeof holders[i];
+    uint32_t count = 0;
+    uint64_t held = 0, sum = 0;
+    check(backplane_device_ledger(device, holders, 8, &count, &held, &e) == BP_OK && count > 0 && count <= 8, "ledger");
+    for (uint32_t i = 0; i < count && i < 8; ++i) sum += holders[i].bytes;
+    check(sum == held && held >= 32 && holders[0].name[0] != '\0', "the lines of the ledger are all that is held");
+    check(backplane_device_ledger(NULL, NULL, 0, &count, NULL, &e) == BP_INVALID, "the ledger of no device");
+    check(backplane_attribute("strides") == BP_ATTR_strides && backplane_attribute("stridez") == 0 &&
+              strcmp(backplane_attribute_name(BP_ATTR_axis), "axis") == 0,
+          "attributes by name");
     check(backplane_op("conv") == BP_OP_conv && backplane_op("Frobnicate") == 0 &&
               strcmp(backplane_op_name(BP_OP_conv), "Conv") == 0 && backplane_dtype("q8_0") == BP_Q8_0 &&
               strcmp(backplane_dtype_name(BP_F16), "f16") == 0,

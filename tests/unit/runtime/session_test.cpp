@@ -215,6 +215,38 @@ TEST_P(OnDevice, WhatIsCompiledOtherwiseIsAnotherProgram) {
     expect_rows(second, 2);
 }
 
+TEST_P(OnDevice, TheLedgerSaysWhichModelHoldsHowMuch) {
+    const std::vector<float> w(64 * 64, 0.5F);
+    const auto sum_of = [](const Ledger& ledger, const std::string& name) {
+        uint64_t bytes = 0;
+        for (const Holder& holder : ledger.holders)
+            if (holder.name.starts_with(name)) bytes += holder.bytes;
+        return bytes;
+    };
+    EXPECT_EQ(ledger(device).held, 0U);
+    const Tensor kept(device, DType::f32, {256});
+    const uint64_t before = ledger(device).held;
+    EXPECT_EQ(before, 1024U);
+    {
+        Graph g;
+        const TensorId x = g.input("x", DType::f32, {5, 64});
+        g.output(g.add(Op::matmul, {x, g.weight("w", DType::f32, {64, 64})}), "y");
+        const Weights first([&](std::string_view) { return bytes_of(w); }, "first");
+        const Weights second([&](std::string_view) { return bytes_of(w); }, "second");
+        const Session a(device, g, first);
+        const Session b(device, g, second);
+        const Ledger both = ledger(device);
+        EXPECT_EQ(sum_of(both, "first: weights"), first.bytes_on(device));
+        EXPECT_EQ(sum_of(both, "second: weights"), second.bytes_on(device));
+        EXPECT_EQ(sum_of(both, ""), both.held);
+        for (size_t i = 1; i < both.holders.size(); ++i)
+            EXPECT_GE(both.holders[i - 1].bytes, both.holders[i].bytes) << "largest first";
+        if (GetParam() == "cpu:0") EXPECT_GE(first.bytes_on(device), 64 * 64 * sizeof(float)) << "it packs them";
+    }
+    EXPECT_EQ(ledger(device).held, before) << "what the models held is given back";
+    EXPECT_EQ(error_of([] { static_cast<void>(ledger(Device())); }).code(), Code::invalid);
+}
+
 TEST_P(OnDevice, ASourceOfWeightsThatThrowsIsSaidWithTheWeight) {
     Graph g;
     const TensorId x = g.input("x", DType::f32, {3});

@@ -18,7 +18,7 @@ class VerifyOf : public testing::Test {
 protected:
     // The reference, with its table changed.
     Device device(const std::function<void(bp_module_api&)>& change) {
-        honest = reference.state()->api;
+        honest = DeviceAccess::state(reference)->api;
         table = *honest;
         table.device_close = [](bp_device*) {};  // the reference itself closes it
         change(table);
@@ -26,9 +26,9 @@ protected:
         state->info = reference.info();
         state->api = &table;
         state->in_its_place = &changed;
-        state->handle = reference.state()->handle;
-        state->module = reference.state()->module;
-        return Device(state);
+        state->handle = DeviceAccess::state(reference)->handle;
+        state->module = DeviceAccess::state(reference)->module;
+        return DeviceAccess::handle(state);
     }
     static std::vector<VerifyResult> results(const Device& device, Op op) {
         VerifyOptions options;

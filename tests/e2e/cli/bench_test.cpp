@@ -1,0 +1,69 @@
+// The benches run, small, and what they print is what they say. No test asserts a time.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "program.hpp"
+
+namespace backplane::e2e {
+namespace {
+
+nlohmann::json json_of(const Place& p, std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "bench");
+    arguments.insert(arguments.end(), {"--device", "cpu", "--json"});
+    const Outcome o = run(p, arguments);
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    return o.exit_code == 0 ? nlohmann::json::parse(o.out) : nlohmann::json::object();
+}
+
+TEST(CliBench, OpsAreTimedHostToHostAndResident) {
+    const Place p;
+    const auto both = json_of(p, {"ops", "--threads", "1", "--op", "Softmax", "--seconds", "0.01", "--resident"});
+    ASSERT_EQ(both["ops"].size(), 1U);
+    const auto& row = both["ops"][0];
+    EXPECT_EQ(row["op"], "Softmax");
+    for (const char* runs : {"runs", "resident_runs"}) EXPECT_GE(row[runs], 5) << runs;
+    for (const char* ms : {"median_ms", "least_ms", "resident_ms", "resident_least_ms"}) EXPECT_GT(row[ms], 0) << ms;
+    const auto host = json_of(p, {"ops", "--op", "Softmax", "--seconds", "0.01"});
+    EXPECT_TRUE(host["ops"][0].contains("median_ms"));
+    EXPECT_FALSE(host["ops"][0].contains("resident_ms")) << "it is not asked for";
+    const Outcome words =
+        run(p, {"bench", "ops", "--op", "Softmax", "--seconds", "0.01", "--resident", "--device", "cpu", "--threads", "1"});
+    EXPECT_NE(words.out.find("RESIDENT MS"), std::string::npos) << words.out;
+}
+
+TEST(CliBench, OpsAreComparedWithAnotherDeviceResidentToo) {
+    const Place p;
+    const auto json = json_of(p, {"ops", "--op", "Softmax", "--seconds", "0.01", "--resident", "--against", "reference"});
+    ASSERT_TRUE(json.contains("ops"));
+    const auto& row = json["ops"][0];
+    for (const char* field : {"against_ms", "ratio", "against_resident_ms", "resident_ratio"})
+        EXPECT_GT(row[field], 0) << field;
+    EXPECT_GT(json["geometric_mean"], 0);
+}
+
+TEST(CliBench, AChainIsTimedInOneGraphBySubmitsAndFromTheHost) {
+    const Place p;
+    const auto json = json_of(p, {"chain", "--threads", "1", "--ops", "8", "--elements", "64", "--runs", "2"});
+    EXPECT_EQ(json["ops"], 8);
+    EXPECT_EQ(json["elements"], 64);
+    for (const char* us : {"graph_us_per_op", "submit_us_per_op", "host_to_host_us"}) EXPECT_GT(json[us], 0) << us;
+}
+
+TEST(CliBench, APlanOfANewLengthCopiesNoWeight) {
+    const Place p;
+    const auto json = json_of(p, {"plan", "--layers", "2", "--width", "16", "--length", "5", "--runs", "3"});
+    EXPECT_EQ(json["more_weight_bytes"], 0);
+    EXPECT_GT(json["nodes"], 0);
+    for (const char* ms : {"first_ms", "plan_ms", "known_ms"}) EXPECT_GT(json[ms], 0) << ms;
+}
+
+TEST(CliBench, AnOpThatIsNoneIsOneLine) {
+    const Place p;
+    const Outcome o = run(p, {"bench", "ops", "--op", "Abacus", "--device", "cpu"});
+    EXPECT_EQ(o.exit_code, 1);
+    EXPECT_TRUE(is_one_line(o.err)) << o.err;
+}
+
+}  // namespace
+}  // namespace backplane::e2e
