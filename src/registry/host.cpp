@@ -100,6 +100,7 @@ namespace {
 
 // Pieces of one call. The application's function may call them late, when the call is over: what they touch then is this alone.
 struct Pieces {
+    Pieces(uint32_t count_, void (*body_)(void*, uint32_t), void* arg_) : count(count_), body(body_), arg(arg_) {}
     const uint32_t count;
     void (*const body)(void*, uint32_t);
     void* const arg;

@@ -23,7 +23,7 @@ std::shared_ptr<const plan::Program> KeptPrograms::get(const std::shared_ptr<pla
                                                        const Graph& part, const plan::CompileHow& how, uint32_t most) {
     if (most == 0 || port->lost()) {
         static_cast<void>(shelf_->take([](const Kept& kept) { return kept.program->port().lost(); }));
-        const auto made = plan::Program::compile(port, part, how);
+        std::shared_ptr<const plan::Program> made = plan::Program::compile(port, part, how);
         const std::lock_guard lock(shelf_->mutex);
         ++shelf_->compiled;
         return made;

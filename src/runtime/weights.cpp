@@ -49,6 +49,7 @@ plan::Bytes place_plain(plan::Port& port, const std::shared_ptr<const WeightSour
 
 }  // namespace
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): by value for those who move it in
 Weights::Weights(WeightSource source, std::string name) : state_(std::make_shared<State>(std::move(source), name)) {}
 
 uint64_t Weights::bytes_on(const Device& device) const {
