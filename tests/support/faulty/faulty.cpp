@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <type_traits>
 
 #include "backplane/module.h"
 #include "backplane/note.h"
@@ -73,8 +74,13 @@ FAULTY(copy)
 template <auto Function, class Result, class... Arguments>
 void wrap(bp_module_api& table, Result (*bp_module_api::*)(Arguments...)) {
     table.*Function = [](Arguments... arguments) -> Result {
-        if (at(Named<Function>::name)) return Result();
-        return (good.*Function)(arguments...);
+        if constexpr (std::is_void_v<Result>) {
+            (good.*Function)(arguments...);  // what is closed is gone whatever happens then: nothing leaks
+            at(Named<Function>::name);
+        } else {
+            if (at(Named<Function>::name)) return Result();
+            return (good.*Function)(arguments...);
+        }
     };
 }
 

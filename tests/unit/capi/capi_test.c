@@ -194,6 +194,7 @@ static void tensors(const char* folder) {
     check(backplane_tensor_rows(x, 1, 2, &part, &e) == BP_OK && backplane_tensor_read(part, out, 8, &e) == BP_OK &&
               out[1] == 3,
           "rows");
+    backplane_tensor_destroy(part);
     check(backplane_tensor_rows(x, 3, 2, &part, &e) == BP_INVALID && part == NULL, "rows outside");
     check(backplane_tensor_read(x, out, 4, &e) == BP_INVALID && strstr(text, "16") != NULL, "too little room");
     const backplane_value given = {"x", NULL, 0, x}, into = {"y", NULL, 0, y}, host = {"y", out, sizeof out, NULL};
@@ -211,6 +212,7 @@ static void tensors(const char* folder) {
     check(backplane_session_reset_state(second, &e) == BP_OK &&
               backplane_session_submit(second, &given, 1, &host, 1, NULL, NULL, &e) == BP_OK && out[0] == 2,
           "reset");
+    backplane_tensor_destroy(state);
     check(backplane_session_state(first, "t", &state, &e) == BP_NOT_FOUND && strstr(text, "'s'") != NULL,
           "an unknown state");
     char plan[4096];

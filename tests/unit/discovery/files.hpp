@@ -19,10 +19,9 @@ namespace fs = std::filesystem;
 using Bytes = std::vector<std::byte>;
 
 inline Bytes module_bytes() {
-    std::ifstream file(BP_TEST_MINIMAL, std::ios::binary);
-    std::vector<char> text{std::istreambuf_iterator<char>(file), {}};
-    Bytes bytes(text.size());
-    std::memcpy(bytes.data(), text.data(), text.size());
+    Bytes bytes(fs::file_size(BP_TEST_MINIMAL));
+    std::ifstream(BP_TEST_MINIMAL, std::ios::binary)
+        .read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     return bytes;
 }
 
