@@ -1,19 +1,9 @@
-// What the kernels of this Api alone start with. U is the element type of weights.
+// What the kernels of this Api alone start with.
 #include "common.h"
 #define WORDS_HERE constant uint *words = all_parameters + first_parameter
 #define AT(name) name += name##_first
 // The record of the kernel: P.field where P is PARAMETERS_OF(its name).
 #define PARAMETERS_OF(name) (*(constant struct name##Parameters *)words)
-
-#if defined(HALF) || defined(HALF_WEIGHTS)
-#define U half
-#define LOAD_U(p, i) vload_half(i, p)
-#else
-#define U float
-#define LOAD_U(p, i) (p)[i]
-#endif
-
-float part_of(float4 v, uint j) { return j == 0 ? v.x : j == 1 ? v.y : j == 2 ? v.z : v.w; }
 
 // The first `count` of four elements; at once where they lie so that the device can.
 void store_4(global T *p, ulong i, float4 v, int count) {

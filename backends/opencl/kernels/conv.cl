@@ -1,7 +1,6 @@
 #include "common.cl"
 #define P PARAMETERS_OF(Conv)
-#include "functions.h"
-#include "tile.cl"
+#include "tile.h"
 #include "epilogue.cl"
 // Convolution as a product of the filters [O, C kh kw] and the columns of the input, which are never stored. Parameters: output
 // channels and channels of a group, groups, H, W, H', W', kh, kw, strides, pads top and left, dilations, tiles down, then the
@@ -70,8 +69,7 @@ void fetch(constant uint *words, global const T *x, global const U *w, Source fr
 }
 
 ENTRY bp_conv(PARAMETERS, READ(x, T), READ(w, U), EPILOGUE_ARGUMENTS, WRITE(y, T)) {
-    local float4 tile_a[BK * ROW_A];
-    local float4 tile_b[BK * ROW_B];
+    SHARED_TILES
     WORDS_HERE;
     AT(x), AT(w), EPILOGUE_AT, AT(y);
     uint outputs = P.outputs;
@@ -104,30 +102,29 @@ ENTRY bp_conv(PARAMETERS, READ(x, T), READ(w, U), EPILOGUE_ARGUMENTS, WRITE(y, T
     }
 #endif
     uint first_filter = group * outputs * depth;
-    float4 sums[TM * TN / 4];
-    UNROLL for (uint i = 0; i < TM * TN / 4; ++i) sums[i] = (float4)(0.0f);
+    TILE_SUMS(sums)
     float next_a[FETCH_A];
     float next_b[FETCH_B];
     // Each round loads a slice while it multiplies the one before; the code of both stands here once.
     for (uint first = 0;; first += BK) {
         if (first < depth) fetch(words, x, w, from, first_filter, first, first_row, next_a, next_b);
-        if (first > 0) multiply_tiles(tile_a, tile_b, sums);
+        if (first > 0) MULTIPLY_TILES(sums)
         if (first >= depth) break;
         barrier(CLK_LOCAL_MEM_FENCE);
         UNROLL for (uint i = 0; i < FETCH_A; ++i) {
             uint at = i * LOCAL + t;
-            if (at < BM * BK) TILE_A(tile_a, at % BK, at / BK) = next_a[i];
+            if (at < BM * BK) PUT_A(at % BK, at / BK, next_a[i]);
         }
-        UNROLL for (uint i = 0; i < FETCH_B; ++i) TILE_B(tile_b, i * (LOCAL / BN) + t / BN, t % BN) = next_b[i];
+        UNROLL for (uint i = 0; i < FETCH_B; ++i) PUT_B(i * (LOCAL / BN) + t / BN, t % BN, next_b[i]);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     UNROLL for (uint i = 0; i < TM; ++i) {
-        uint row = first_row + row_of(i);
+        uint row = first_row + ROW_OF(i);
         UNROLL for (uint j = 0; j < TN; ++j) {
-            uint at = first_column + column_of(j);
+            uint at = first_column + COLUMN_OF(j);
             uint channel = group * outputs + row;
             uint place = (image * groups * outputs + channel) * pixels + at;
-            if (row < outputs && at < pixels) STORE(y, place, EPILOGUE(CONV_EPILOGUE, SUM_OF(sums, i, j), channel, place));
+            if (row < outputs && at < pixels) STORE(y, place, EPILOGUE(CONV_EPILOGUE, SUM_AT(sums, i, j), channel, place));
         }
     }
 }

@@ -1,6 +1,5 @@
 #include "common.cl"
 #define P PARAMETERS_OF(Conv)
-#include "functions.h"
 #include "epilogue.cl"
 // Convolution without local memory, for devices that emulate it (CPUs): an invocation makes eight output channels of sixteen pixels that
 // follow each other, as vectors. Parameters as conv.cl, with blocks of eight channels in place of the tiles down.

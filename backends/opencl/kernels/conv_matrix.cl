@@ -62,10 +62,10 @@ float4 add_4(float4 v, global const half *p, uint place, int count) {
     else if (EPILOGUE_KIND(k) == EPILOGUE_ADD_FIRST) v = add_4(v, residual0, place, count);                             \
     else if (EPILOGUE_KIND(k) == EPILOGUE_ADD_SECOND) v = add_4(v, residual1, place, count);                             \
     else if (EPILOGUE_KIND(k) != EPILOGUE_NONE) {                                                                  \
-        v.x = epilogue_step(words, EPILOGUE_KIND(k), CONV_EPILOGUE + 1 + 3 * (k), v.x, 0, 0, bias, residual0, residual1); \
-        v.y = epilogue_step(words, EPILOGUE_KIND(k), CONV_EPILOGUE + 1 + 3 * (k), v.y, 0, 0, bias, residual0, residual1); \
-        v.z = epilogue_step(words, EPILOGUE_KIND(k), CONV_EPILOGUE + 1 + 3 * (k), v.z, 0, 0, bias, residual0, residual1); \
-        v.w = epilogue_step(words, EPILOGUE_KIND(k), CONV_EPILOGUE + 1 + 3 * (k), v.w, 0, 0, bias, residual0, residual1); \
+        v.x = epilogue_step(EPILOGUE_KIND(k), v.x, WORD_FLOAT(CONV_EPILOGUE + 2 + 3 * (k)), WORD_FLOAT(CONV_EPILOGUE + 3 + 3 * (k))); \
+        v.y = epilogue_step(EPILOGUE_KIND(k), v.y, WORD_FLOAT(CONV_EPILOGUE + 2 + 3 * (k)), WORD_FLOAT(CONV_EPILOGUE + 3 + 3 * (k))); \
+        v.z = epilogue_step(EPILOGUE_KIND(k), v.z, WORD_FLOAT(CONV_EPILOGUE + 2 + 3 * (k)), WORD_FLOAT(CONV_EPILOGUE + 3 + 3 * (k))); \
+        v.w = epilogue_step(EPILOGUE_KIND(k), v.w, WORD_FLOAT(CONV_EPILOGUE + 2 + 3 * (k)), WORD_FLOAT(CONV_EPILOGUE + 3 + 3 * (k))); \
     }
 // Four pixels of a channel, of which the first `count` are there.
 void finish(constant uint *words, float4 v, uint channel, uint place, int count, global const half *bias, global const half *residual0,

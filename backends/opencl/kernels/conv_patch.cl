@@ -1,6 +1,5 @@
 #include "common.cl"
 #define P PARAMETERS_OF(Conv)
-#include "functions.h"
 #include "epilogue.cl"
 // Convolution of 3x3 and 5x5 with steps of 1: a workgroup of 256 makes 64 output channels of a patch of 8 x 32 pixels. A slice of channels
 // of the input under it stands in local memory once, for all taps; an invocation sums eight channels of eight pixels that follow each

@@ -21,6 +21,10 @@
 #define PRECISE
 #define FUNCTION
 #define UNROLL _Pragma("unroll")
+// Element j of four; element i of an array of fours in local memory.
+float part_of(float4 v, uint j) { return j == 0 ? v.x : j == 1 ? v.y : j == 2 ? v.z : v.w; }
+#define PART part_of
+#define PUT_PART(array, i, v) ((local float *)(array))[i] = (v)
 
 // A kernel is called with its parameters (a record among those of other dispatches), then, for each operand, a buffer and the first
 // element in it: a tensor may lie anywhere in a buffer, so that no two names of memory overlap by accident of a sub-buffer.
@@ -45,6 +49,9 @@
 #define KERNEL_6(name, parameters, a, b, c, d, e, f)                                           \
     ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f) {        \
         HEAD(parameters) MOVED a MOVED b MOVED c MOVED d MOVED e MOVED f
+#define KERNEL_7(name, parameters, a, b, c, d, e, f, g)                                        \
+    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g) { \
+        HEAD(parameters) MOVED a MOVED b MOVED c MOVED d MOVED e MOVED f MOVED g
 #define SHARED(type, name, count) local type name[count];
 #define BEGIN
 #define END }
@@ -52,6 +59,7 @@
 // Workgroups counted through; a long range is dispatched in rows.
 #define GROUP_INDEX ((uint)(get_group_id(1) * get_num_groups(0) + get_group_id(0)))
 #define GROUP_COUNT ((uint)(get_num_groups(0) * get_num_groups(1)))
+#define BATCH_INDEX ((uint)get_group_id(2))
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
 
 #define RAW(name, i) (name)[i]
@@ -66,6 +74,16 @@
 #define LOAD(p, i) (p)[i]
 #define STORE(p, i, v) (p)[i] = (v)
 #endif
+// Of weights.
+#if defined(HALF) || defined(HALF_WEIGHTS)
+#define U half
+#define LOAD_U LOAD_HALF
+#else
+#define U float
+#define LOAD_U RAW
+#endif
+#define F16 half
+#define LOAD_HALF(p, i) vload_half(i, p)
 // Elements that are only moved, of SIZE bytes.
 #if SIZE == 1
 #define M uchar

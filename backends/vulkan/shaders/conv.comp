@@ -1,12 +1,7 @@
 #include "common.h"
 PARAMETERS(Conv)
-#if defined(HALF_WEIGHTS)
-#extension GL_EXT_shader_16bit_storage : require
-#define U float16_t
-#else
-#define U T
-#endif
-#include "tile.glsl"
+#include "tile.h"
+SHARED_TILES
 #include "epilogue.glsl"
 // Convolution as a product of the filters [O, C kh kw] and the columns of the input, which are never stored. Parameters: output
 // channels and channels of a group, groups, H, W, H', W', kh, kw, strides, pads top and left, dilations, tiles down, then the
@@ -73,9 +68,9 @@ void fetch(Source from, uint first, uint first_row, uint t) {
 void keep(uint t) {
     [[unroll]] for (uint i = 0; i < kFetchA; ++i) {
         uint at = i * LOCAL + t;
-        if (at < BM * BK) put_a(at % BK, at / BK, next_a[i]);
+        if (at < BM * BK) PUT_A(at % BK, at / BK, next_a[i]);
     }
-    [[unroll]] for (uint i = 0; i < kFetchB; ++i) put_b(i * (LOCAL / BN) + t / BN, t % BN, next_b[i]);
+    [[unroll]] for (uint i = 0; i < kFetchB; ++i) PUT_B(i * (LOCAL / BN) + t / BN, t % BN, next_b[i]);
 }
 
 void main() {
@@ -115,23 +110,23 @@ void main() {
     }
     Source from = Source(map, corner, top, left, inside, valid);
     first_filter = base[1] + group * outputs * depth;
-    clear_sums();
+    TILE_SUMS(sums)
     fetch(from, 0, first_row, t);
     for (uint first = 0; first < depth; first += BK) {
         keep(t);
         barrier();
         if (first + BK < depth) fetch(from, first + BK, first_row, t);
-        multiply_tiles();
+        MULTIPLY_TILES(sums)
         barrier();
     }
     [[unroll]] for (uint i = 0; i < TM; ++i) {
-        uint row = first_row + row_of(i);
+        uint row = first_row + ROW_OF(i);
         [[unroll]] for (uint j = 0; j < TN; ++j) {
-            uint at = first_column + column_of(j);
+            uint at = first_column + COLUMN_OF(j);
             if (row >= outputs || at >= pixels) continue;
             uint channel = group * outputs + row;
             uint place = (image * groups * outputs + channel) * pixels + at;
-            y[base[5] + place] = T(epilogue(CONV_EPILOGUE, sum_of(i, j), channel, place));
+            y[base[5] + place] = T(epilogue(CONV_EPILOGUE, SUM_AT(sums, i, j), channel, place));
         }
     }
 }

@@ -1,11 +1,5 @@
 #include "common.h"
 PARAMETERS(Conv)
-#if defined(HALF_WEIGHTS)
-#extension GL_EXT_shader_16bit_storage : require
-#define U float16_t
-#else
-#define U T
-#endif
 #include "epilogue.glsl"
 // Convolution without shared memory, for devices that emulate it: an invocation makes eight output channels of four pixels.
 // Parameters as conv.comp, with blocks of eight channels in place of the tiles down.

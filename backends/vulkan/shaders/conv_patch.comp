@@ -1,11 +1,5 @@
 #include "common.h"
 PARAMETERS(Conv)
-#if defined(HALF_WEIGHTS)
-#extension GL_EXT_shader_16bit_storage : require
-#define U float16_t
-#else
-#define U T
-#endif
 #include "epilogue.glsl"
 // Convolution of 3x3 and 5x5 with steps of 1: a workgroup of 256 makes 64 output channels of a patch of 8 x 32 pixels. A slice of channels
 // of the input under it stands in shared memory once, for all taps; an invocation sums eight channels of eight pixels that follow each

@@ -2,7 +2,7 @@
 // The dialect of the kernels that are written once (common/gpu/kernels), in GLSL for Vulkan 1.1. One kernel a file, one file a module.
 // Variants are made by -D: HALF, and what extensions they need: BYTE, SHORT, LONG.
 #extension GL_EXT_control_flow_attributes : require
-#if defined(HALF)
+#if defined(HALF) || defined(HALF_WEIGHTS)
 #extension GL_EXT_shader_16bit_storage : require
 #endif
 #if defined(SHORT)
@@ -41,6 +41,9 @@ layout(constant_id = 0) const uint LOCAL = 64;
 #define PRECISE precise
 #define FUNCTION
 #define UNROLL [[unroll]]
+// Element j of four; element i of an array of fours.
+#define PART(v, j) v[j]
+#define PUT_PART(array, i, v) array[(i) >> 2][(i) & 3u] = v
 
 // First element of each operand: where a tensor does not start at a descriptor's alignment.
 layout(push_constant) uniform Push { uint base[7]; };
@@ -61,10 +64,12 @@ layout(set = 0, binding = 0, std140) uniform Words { uvec4 words[32]; };
 #define AT_4(kind, name, type) OPERAND(4, kind, name, type)
 #define AT_5(kind, name, type) OPERAND(5, kind, name, type)
 #define AT_6(kind, name, type) OPERAND(6, kind, name, type)
+#define AT_7(kind, name, type) OPERAND(7, kind, name, type)
 #define KERNEL_2(name, parameters, a, b) PARAMETERS(parameters) AT_1 a AT_2 b
 #define KERNEL_3(name, parameters, a, b, c) KERNEL_2(name, parameters, a, b) AT_3 c
 #define KERNEL_4(name, parameters, a, b, c, d) KERNEL_3(name, parameters, a, b, c) AT_4 d
 #define KERNEL_6(name, parameters, a, b, c, d, e, f) KERNEL_4(name, parameters, a, b, c, d) AT_5 e AT_6 f
+#define KERNEL_7(name, parameters, a, b, c, d, e, f, g) KERNEL_6(name, parameters, a, b, c, d, e, f) AT_7 g
 #define SHARED(type, name, count) shared type name[count];
 #define BEGIN void main() {
 #define END }
@@ -72,6 +77,7 @@ layout(set = 0, binding = 0, std140) uniform Words { uvec4 words[32]; };
 // Workgroups counted through; a long range is dispatched in rows.
 #define GROUP_INDEX (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x)
 #define GROUP_COUNT (gl_NumWorkGroups.x * gl_NumWorkGroups.y)
+#define BATCH_INDEX gl_WorkGroupID.z
 #define BARRIER barrier()
 
 #define RAW(name, i) name[first_##name() + (i)]
@@ -81,7 +87,16 @@ layout(set = 0, binding = 0, std140) uniform Words { uvec4 words[32]; };
 #else
 #define T float
 #endif
+// Of weights.
+#if defined(HALF_WEIGHTS)
+#define U float16_t
+#else
+#define U T
+#endif
+#define F16 float16_t
 #define LOAD(name, i) float(RAW(name, i))
+#define LOAD_U LOAD
+#define LOAD_HALF LOAD
 #define STORE(name, i, v) PUT_RAW(name, i, T(v))
 // Elements that are only moved, of SIZE bytes.
 #if SIZE == 1

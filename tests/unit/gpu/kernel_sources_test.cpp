@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,22 @@ TEST(KernelSources, NameOpsTypesAndStepsOfTheEpilogue) {
 
 TEST(KernelSources, NameTheirParameters) {
     EXPECT_EQ(lines_with(std::regex(R"(^[^/]*\bPF?\([0-9])")), std::vector<std::string>{});
+}
+
+TEST(KernelSources, AreOneFileForAllApisButWhereOneGoesItsOwnWay) {
+    std::set<std::string> shared;
+    std::set<std::string> own;
+    for (const fs::path& file : kernel_files()) {
+        const std::string name = file.stem().string();
+        if (file.extension() == ".kernel") shared.insert(name);
+        const bool is_own = file.extension() == ".comp" || text_of(file).find("\nENTRY bp_") != std::string::npos;
+        if (is_own) own.insert(name);
+    }
+    EXPECT_EQ(own, (std::set<std::string>{"conv", "conv_coop", "conv_direct", "conv_matrix", "conv_matrix_filters",
+                                          "conv_patch"}));
+    for (const char* name : {"cast", "unary", "binary", "reduce", "softmax", "norm", "copy", "scatter", "matmul"})
+        EXPECT_EQ(shared.count(name), 1U) << name;
+    for (const std::string& name : own) EXPECT_EQ(shared.count(name), 0U) << name << " is written once and again";
 }
 
 TEST(KernelSources, GetTheNumbersOfTheAbi) {

@@ -1,0 +1,33 @@
+// clang-format off
+// What a convolution or matrix product does with a sum before it stores it. Parameters from `at`: count, then kind, a, b of each. The kinds are
+// known when the kernel is built: what is not done costs nothing, and as parameters they made kernels that took four times as long to build.
+CONSTANT(1, EPILOGUE_KINDS, 0)  // 1 + kind of each step, four bits each
+CONSTANT(2, EPILOGUE_OP, 0)     // a unary op beyond the cheap ones; 0: none
+#if defined(FULL_EPILOGUE)
+#include "functions.h"
+#endif
+#define EPILOGUE_KIND(k) ((EPILOGUE_KINDS >> (4u * (k)) & 15u) - 1u)
+// A step that reads no operand.
+FUNCTION float epilogue_step(uint kind, float v, float a, float b) {
+    if (kind == EPILOGUE_RELU) return is_nan(v) ? v : v < 0.0f ? 0.0f : v;
+    if (kind == EPILOGUE_LEAKY) return v < 0.0f ? a * v : v;
+    if (kind == EPILOGUE_CLIP) {
+        float raised = v < a ? a : v;
+        return is_nan(v) ? v : raised > b ? b : raised;
+    }
+    if (kind == EPILOGUE_SCALE) return v * a;
+#if defined(FULL_EPILOGUE)
+    if (EPILOGUE_OP != 0u) return unary_op(EPILOGUE_OP, v, a, b);
+#endif
+    return v;
+}
+#define EPILOGUE_STEP(k, at, v, channel, place)                                                      \
+    if (EPILOGUE_KIND(k) == EPILOGUE_BIAS) v += LOAD(bias, channel);                                 \
+    else if (EPILOGUE_KIND(k) == EPILOGUE_ADD_FIRST) v += LOAD(residual0, place);                    \
+    else if (EPILOGUE_KIND(k) == EPILOGUE_ADD_SECOND) v += LOAD(residual1, place);                   \
+    else if (EPILOGUE_KIND(k) != EPILOGUE_NONE)                                                      \
+        v = epilogue_step(EPILOGUE_KIND(k), v, WORD_FLOAT((at) + 2u + 3u * (k)), WORD_FLOAT((at) + 3u + 3u * (k)));
+// v of a channel or column, at its place in the result.
+#define FINISH(at, v, channel, place)                                                                                           \
+    EPILOGUE_STEP(0u, at, v, channel, place) EPILOGUE_STEP(1u, at, v, channel, place) EPILOGUE_STEP(2u, at, v, channel, place) \
+    EPILOGUE_STEP(3u, at, v, channel, place) EPILOGUE_STEP(4u, at, v, channel, place) EPILOGUE_STEP(5u, at, v, channel, place)
