@@ -78,9 +78,9 @@ TEST(MinimalExample, SaysWhatItCannotDo) {
     const std::vector<NodeSupport> support = query(device, graph);
     ASSERT_EQ(support.size(), 2U);
     EXPECT_FALSE(support[0].supported);
-    EXPECT_EQ(support[0].reason, uint32_t{BP_WHY_SHAPE});
+    EXPECT_EQ(support[0].reason, Why::shape);
     EXPECT_FALSE(support[1].supported);
-    EXPECT_EQ(support[1].reason, uint32_t{BP_WHY_OP});
+    EXPECT_EQ(support[1].reason, Why::op);
     try {
         const Program program(device, graph);
         FAIL() << "compiled what it cannot do";
