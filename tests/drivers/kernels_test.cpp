@@ -38,7 +38,11 @@ TEST_P(KernelsOfGpus, PassTheirCases) {
     const Json result = Json::parse(o.out);
     EXPECT_EQ(result["device"], "opencl:0");
     EXPECT_EQ(result["failed"], 0);
-    EXPECT_EQ(result["unsupported"], 0);
+    for (const Json& c : result["cases"]) {
+        if (c["status"] != "unsupported") continue;
+        // GPUs convolve images; sequences and volumes are the cpu's.
+        EXPECT_NE(c["text"].get<std::string>().find("only two spatial dimensions"), std::string::npos) << c;
+    }
     EXPECT_GE(result["passed"], part.least);
 }
 
