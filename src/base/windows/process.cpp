@@ -23,13 +23,15 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kDrain{50};  // what others that hold the pipes write is not waited for
 
+constexpr DWORD kRoom = 1 << 16;  // of a pipe: one that writes much is not held up by how often it is looked at
+
 class Pipe {
 public:
     Pipe() {
         SECURITY_ATTRIBUTES inherited{sizeof inherited, nullptr, TRUE};
         HANDLE read = nullptr;
         HANDLE write = nullptr;
-        if (::CreatePipe(&read, &write, &inherited, 0) == 0) return;
+        if (::CreatePipe(&read, &write, &inherited, kRoom) == 0) return;
         read_.reset(read);
         write_.reset(write);
     }
@@ -44,7 +46,7 @@ public:
 
     // What is there, at most a block; closes at the end.
     std::string drain() {
-        std::array<char, 4096> block{};
+        std::array<char, kRoom / 4> block{};
         DWORD there = 0;
         DWORD n = 0;
         if (!read_) return {};
@@ -251,7 +253,8 @@ ChildOutcome run(const std::filesystem::path& program, const std::vector<std::st
     Clock::time_point deadline = std::min(started + limit, last);
     bool gone = false;
     while ((output.open() || record.open() || !gone) && Clock::now() < deadline && !outcome.cancelled) {
-        outcome.output += output.drain();
+        const std::string text = output.drain();
+        outcome.output += text;
         if (outcome.output.size() > kMostOutput) outcome.output.erase(0, outcome.output.size() - kMostOutput);
         const std::string bytes = record.drain();
         const std::string lines = secret.empty() ? bytes : reader.take(bytes);
@@ -264,7 +267,7 @@ ChildOutcome run(const std::filesystem::path& program, const std::vector<std::st
         outcome.cancelled = !gone && cancel != nullptr && cancel->load() != 0;
         if (gone) {
             if (bytes.empty()) ::Sleep(1);
-        } else if (::WaitForSingleObject(child.get(), bytes.empty() ? 2 : 0) == WAIT_OBJECT_0) {
+        } else if (::WaitForSingleObject(child.get(), bytes.empty() && text.empty() ? 2 : 0) == WAIT_OBJECT_0) {
             gone = true;
             outcome.seconds = std::chrono::duration<double>(Clock::now() - started).count();
             deadline = Clock::now() + kDrain;  // what it wrote is there
