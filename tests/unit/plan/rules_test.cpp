@@ -207,10 +207,11 @@ TEST(PortMemory, AnErrorForWantOfItSaysWhoHoldsHowMuch) {
 
 TEST(Residency, EqualContentIsOneCopyAndWhatNobodyUsesGoesFirstAndComesAgain) {
     constexpr size_t kBytes = 400000;
+    const std::vector<std::byte> content(kBytes,
+                                         std::byte{7});  // outlives the device, whose copies may be under way to the end
     mock::Device device({.budget = 1 << 20});
     const auto port = test::port_on(device);
     Residency& residency = port->residency();
-    const std::vector<std::byte> content(kBytes, std::byte{7});
     const Image a = test::image_of(*port, 1, content), same = test::image_of(*port, 1, content);
     const Image b = test::image_of(*port, 2, content), c = test::image_of(*port, 3, content);
     EXPECT_EQ(residency.acquire(a.interest, a.make), residency.acquire(same.interest, same.make));
