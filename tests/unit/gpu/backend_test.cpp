@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <numeric>
 #include <thread>
 
@@ -27,23 +28,26 @@ struct Host {
             return found != stated.end() ? found->second.c_str() : nullptr;
         };
         table.cache_get = [](void* self, bp_blob key, bp_blob* value, void** lease) -> bp_code {
-            const auto& kept = static_cast<Host*>(self)->cache;
-            const auto found = kept.find({static_cast<const char*>(key.data), key.size});
-            if (found == kept.end()) return BP_NOT_FOUND;
+            auto& host = *static_cast<Host*>(self);
+            const std::lock_guard lock(host.mutex);  // kernels are built on several threads
+            const auto found = host.cache.find({static_cast<const char*>(key.data), key.size});
+            if (found == host.cache.end()) return BP_NOT_FOUND;
             *value = {found->second.data(), found->second.size()};
             *lease = nullptr;
             return BP_OK;
         };
         table.cache_done = [](void*, void*) {};
         table.cache_put = [](void* self, bp_blob key, bp_blob value) {
-            static_cast<Host*>(self)->cache[{static_cast<const char*>(key.data), key.size}] = {
-                static_cast<const char*>(value.data), value.size};
+            auto& host = *static_cast<Host*>(self);
+            const std::lock_guard lock(host.mutex);
+            host.cache[{static_cast<const char*>(key.data), key.size}] = {static_cast<const char*>(value.data), value.size};
         };
         table.cache_reject = [](void* self, bp_blob) { ++static_cast<Host*>(self)->rejected; };
     }
     bp_host table{};
+    std::mutex mutex;
     std::map<std::string, std::string> options, cache;
-    int rejected = 0;
+    std::atomic<int> rejected = 0;
 };
 
 class Backend : public testing::Test {
