@@ -40,16 +40,16 @@ Case conv(int64_t in, int64_t out, int64_t kernel, int64_t size, int64_t group =
     return c;
 }
 
-Case matmul(DType weight, int64_t m, int64_t n, int64_t k) {
+Case matmul(DType given, DType weight, int64_t m, int64_t n, int64_t k) {
     Case c;
-    c.name = std::string("MatMul ") + name_of(weight) + " m=" + std::to_string(m) + " n=" + std::to_string(n) +
-             " k=" + std::to_string(k);
+    c.name = std::string("MatMul ") + (given == DType::f32 ? "" : std::string(name_of(given)) + " x ") + name_of(weight) +
+             " m=" + std::to_string(m) + " n=" + std::to_string(n) + " k=" + std::to_string(k);
     c.op = "MatMul";
     c.flops = 2.0 * static_cast<double>(m * n * k);
-    c.mbytes = megabytes(weight, {n, k}) + megabytes(DType::f32, {m, n + k});
+    c.mbytes = megabytes(weight, {n, k}) + megabytes(given, {m, n + k});
     c.graph = [=] {
         Graph g;
-        const TensorId x = g.input("x", DType::f32, {m, k});
+        const TensorId x = g.input("x", given, {m, k});
         const TensorId w = g.weight("w", weight, {n, k});
         g.output(ops::matmul(g, x, w, {.transpose_b = true}), "y");
         return g;
@@ -91,7 +91,7 @@ std::vector<Case> cases() {
     std::vector<Case> all{conv(64, 64, 3, 128), conv(64, 64, 3, 256), conv(128, 64, 1, 128),   conv(64, 64, 5, 128),
                           conv(3, 64, 3, 128),  conv(64, 12, 3, 128), conv(64, 64, 3, 128, 64)};
     for (const DType dtype : {DType::f32, DType::f16, DType::q8_0, DType::q4_0})
-        for (const int64_t m : {1, 32, 512}) all.push_back(matmul(dtype, m, 2048, 2048));
+        for (const int64_t m : {1, 32, 512}) all.push_back(matmul(DType::f32, dtype, m, 2048, 2048));
     all.push_back(row_op("Softmax", Op::softmax, 512, 2048, false, {{Attr::axis, 1}}));
     all.push_back(row_op("LayerNorm", Op::layer_norm, 512, 2048, true, {{Attr::axis, 1}}));
     all.push_back(row_op("RMSNorm", Op::rms_norm, 512, 2048, true, {{Attr::axis, 1}}));
@@ -104,9 +104,19 @@ std::vector<Case> cases() {
     return all;
 }
 
+// One product with weights of each kind, and all in f16.
+std::vector<Case> products(const std::vector<int64_t>& mnk) {
+    std::vector<Case> all;
+    for (const DType weight : {DType::f32, DType::f16, DType::q8_0, DType::q4_0})
+        all.push_back(matmul(DType::f32, weight, mnk[0], mnk[1], mnk[2]));
+    all.push_back(matmul(DType::f16, DType::f16, mnk[0], mnk[1], mnk[2]));
+    return all;
+}
+
 struct OpsChoice {
     DeviceChoice choice;
     std::string op, against, math;
+    std::vector<int64_t> product;
     double seconds = 0.3;
     bool resident = false;
 };
@@ -213,7 +223,7 @@ void bench_ops(const OpsChoice& o, Run& run) {
     }
     const Peak peak = measure_peak(device);
     OpsReport report(peak, o, other);
-    for (const Case& c : cases()) {
+    for (const Case& c : o.product.empty() ? cases() : products(o.product)) {
         if (!o.op.empty() && op_from_name(o.op) != op_from_name(c.op)) continue;
         std::string why;
         const Timings t = time_case(device, c, o, run, why);
@@ -241,6 +251,14 @@ void add_bench_ops(CLI::App& app, Run& run) {
     CLI::App* command = app.add_subcommand("ops", "Time ops at the shapes of real networks, against the machine's limits");
     auto o = std::make_shared<OpsChoice>();
     command->add_option("--op", o->op, "Only this op")->type_name("OP");
+    command
+        ->add_option("--product", o->product,
+                     "Only this matrix product: rows, columns and depth, with weights of each kind and all in f16. Depth: a "
+                     "multiple of 32")
+        ->delimiter(',')
+        ->expected(3)
+        ->type_name("M,N,K")
+        ->check(CLI::Range(1, 1 << 16));
     command->add_option("--against", o->against, "A second device to compare with, in the same run")->type_name("FILTER");
     command
         ->add_option("--math", o->math,
@@ -257,7 +275,8 @@ void add_bench_ops(CLI::App& app, Run& run) {
     command->footer(
         "Data that fits the caches can pass the limit of memory.\nExamples:\n  backplane bench ops --device cpu --threads "
         "1\n"
-        "  backplane bench ops --op MatMul --resident --json");
+        "  backplane bench ops --op MatMul --resident --json\n"
+        "  backplane bench ops --product 4096,4096,4096 --resident");
     command->callback([o, &run] {
         if (!o->op.empty() && op_from_name(o->op) == Op::unknown)
             throw Error(Code::invalid, "there is no op '" + o->op + "'");

@@ -42,6 +42,20 @@ TEST(CliBench, OpsAreComparedWithAnotherDeviceResidentToo) {
     EXPECT_GT(json["geometric_mean"], 0);
 }
 
+TEST(CliBench, AProductOfAnySizeIsTimedWithEachKindOfWeight) {
+    const Place p;
+    const auto json = json_of(p, {"ops", "--threads", "1", "--product", "3,8,64", "--seconds", "0.01"});
+    ASSERT_EQ(json["ops"].size(), 5U);
+    for (const auto& row : json["ops"]) {
+        EXPECT_EQ(row["op"], "MatMul");
+        EXPECT_NE(row["name"].get<std::string>().find("m=3 n=8 k=64"), std::string::npos) << row;
+        EXPECT_GT(row["median_ms"], 0) << row;
+    }
+    const Outcome two = run(p, {"bench", "ops", "--product", "3,8", "--device", "cpu"});
+    EXPECT_NE(two.exit_code, 0);
+    EXPECT_TRUE(is_one_line(two.err)) << two.err;
+}
+
 TEST(CliBench, AChainIsTimedInOneGraphBySubmitsAndFromTheHost) {
     const Place p;
     const auto json = json_of(p, {"chain", "--threads", "1", "--ops", "8", "--elements", "64", "--runs", "2"});
