@@ -237,10 +237,12 @@ bool Api::wait(Timeline& timeline, uint64_t value, uint64_t nanoseconds) {
     }
     // OpenCL waits for ever or not at all: it is asked now and again, the less often the longer it takes.
     const auto start = Clock::now();
-    for (auto pause = std::chrono::microseconds(5);; pause = std::min(pause * 2, std::chrono::microseconds(500))) {
+    for (;;) {
         if (reached(timeline) >= value) return true;
-        if (Clock::now() - start >= std::chrono::nanoseconds(nanoseconds)) return false;
-        std::this_thread::sleep_for(pause);
+        const auto past = Clock::now() - start;
+        if (past >= std::chrono::nanoseconds(nanoseconds)) return false;
+        std::this_thread::sleep_for(
+            std::clamp<Clock::duration>(past / 8, std::chrono::microseconds(5), std::chrono::microseconds(500)));
     }
 }
 

@@ -117,6 +117,7 @@ void Device::create_queues() {
         pool.queueFamilyIndex = copies ? physical.copy_family : physical.queue_family;
         queues.push_back({*this,
                           VK_NULL_HANDLE,
+                          !copies,
                           make<VkCommandPool>(vk.CreateCommandPool, pool, vk.DestroyCommandPool, "open " + physical.name),
                           {}});
         vk.GetDeviceQueue(handle, pool.queueFamilyIndex, copies ? i - physical.queues : i, &queues.back().handle);

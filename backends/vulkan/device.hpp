@@ -41,6 +41,7 @@ struct Timeline {
 struct Queue {
     Device& device;
     VkQueue handle = VK_NULL_HANDLE;
+    bool computes = true;  // a family for copies alone does not
     Owned<VkCommandPool> pool;
     std::deque<std::pair<uint64_t, VkCommandBuffer>> copies;  // used until that value
 };

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "platform/driver_registry.hpp"
+#include "queues.hpp"
 #include "shaders_generated.h"
 
 namespace backplane::vulkan {
@@ -51,22 +52,6 @@ bool has_matrices(const InstanceFunctions& vk, VkPhysicalDevice device) {
 bool is_ampere_or_later(const VkPhysicalDeviceProperties& device) {
     constexpr uint32_t kNvidia = 0x10de;
     return device.vendorID == kNvidia && (device.deviceID >= 0x2200 || (device.deviceID & 0xff80) == 0x2080);
-}
-
-// One family for work, and, for copies beside it, one that does nothing else. False: none for work.
-bool choose_queues(const std::vector<VkQueueFamilyProperties>& families, PhysicalDevice& device) {
-    constexpr VkQueueFlags beside = VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT | VK_QUEUE_PROTECTED_BIT;
-    const auto computes = std::find_if(families.begin(), families.end(),
-                                       [](const auto& f) { return (f.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0; });
-    if (computes == families.end()) return false;
-    device.queue_family = static_cast<uint32_t>(computes - families.begin());
-    const auto copies = std::find_if(families.begin(), families.end(), [](const auto& f) {
-        return (f.queueFlags & VK_QUEUE_TRANSFER_BIT) != 0 && (f.queueFlags & ~beside) == 0;
-    });
-    if (copies == families.end()) return true;
-    device.copy_family = static_cast<uint32_t>(copies - families.begin());
-    device.copy_queues = std::min(2U, copies->queueCount);
-    return true;
 }
 
 // Two devices of the same make and without a known place are told apart by their order.
@@ -155,7 +140,9 @@ bool Instance::describe(PhysicalDevice& device) const {
     vk_.GetPhysicalDeviceQueueFamilyProperties(device.handle, &count, nullptr);
     std::vector<VkQueueFamilyProperties> families(count);
     vk_.GetPhysicalDeviceQueueFamilyProperties(device.handle, &count, families.data());
-    if (!choose_queues(families, device)) return false;
+    const auto chosen = choose_families(families);
+    if (!chosen) return false;
+    device.queue_family = chosen->work, device.copy_family = chosen->copies, device.copy_queues = chosen->copy_queues;
     vk_.GetPhysicalDeviceMemoryProperties(device.handle, &device.memory);
     device.kind = kind_of(p.deviceType);
     device.name = p.deviceName;

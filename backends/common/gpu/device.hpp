@@ -40,7 +40,7 @@ public:
         staging_ = std::make_unique<Staging<A>>(*api, *memory);
         kernels = std::make_unique<KernelStore<A>>(host, facts_, *api);
         for (uint32_t q = 0; q < physical.queues + physical.copy_queues; ++q)
-            queues_.push_back(std::make_unique<Queue<A>>(*api, q));
+            queues_.push_back(std::make_unique<Queue<A>>(*api, q, !can_.software));
         nothing_.emplace(A::begin(*api, 0));
         A::end(*nothing_);
     }

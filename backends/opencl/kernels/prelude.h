@@ -12,6 +12,7 @@
 #define U16 ushort
 #define CAST(type, x) ((type)(x))
 #define FLOAT2(a, b) ((float2)(a, b))
+#define FLOAT4(a, b, c, d) ((float4)(a, b, c, d))
 #define ALL_4(x) ((float4)(x))
 #define UINT2(a, b) ((uint2)(a, b))
 #define AS_UINT(x) as_uint(x)

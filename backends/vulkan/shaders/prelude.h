@@ -32,6 +32,7 @@ layout(constant_id = 0) const uint LOCAL = 64;
 #define U16 uint16_t
 #define CAST(type, x) type(x)
 #define FLOAT2(a, b) vec2(a, b)
+#define FLOAT4(a, b, c, d) vec4(a, b, c, d)
 #define ALL_4(x) vec4(x)
 #define UINT2(a, b) uvec2(a, b)
 #define AS_UINT(x) floatBitsToUint(x)

@@ -78,13 +78,14 @@ void batched(CaseList& list) {
     for (const DType dtype : kFloats) {
         const std::string type = std::string("-") + backplane::name_of(dtype);
         add(list, "attention-scores" + type, {q, q, false, true, dtype, dtype, input, input});
+        add(list, "batch-of-rows" + type, {{2, 4, 1, 144}, {2, 1, 9, 144}, false, true, dtype, dtype, input, input});
         add(list, "batch-ta-tb" + type, {{2, 7, 5}, {2, 3, 7}, true, true, dtype, dtype, input, input});
         add(list, "batch-transposed" + type, {{3, 5, 7}, {3, 7, 2}, false, false, dtype, dtype, transposed, transposed});
     }
 }
 
 void typed(CaseList& list) {
-    const int64_t sizes[][3] = {{1, 64, 33}, {5, 96, 7}, {17, 32, 64}, {1, 1, 1}, {3, 19, 23}};
+    const int64_t sizes[][3] = {{1, 64, 33}, {5, 96, 7}, {17, 32, 64}, {1, 1, 1}, {3, 19, 23}, {1, 1184, 33}, {5, 160, 7}};
     for (const auto& [m, k, n] : sizes) {
         for (const DType dtype : {DType::f16, DType::bf16})
             for (const bool tb : {false, true}) {
@@ -109,10 +110,11 @@ void typed(CaseList& list) {
 // What follows a product in a network, which a backend may fuse.
 void fused(CaseList& list) {
     for (const Op op : {Op::relu, Op::gelu, Op::silu, Op::sigmoid})
-        list.add(std::string("bias-") + backplane::name_of(op), [op](CaseBuilder& b) {
-            const TensorId y = product(b, {{7, 48}, {19, 48}, false, true});
-            b.result(b.add(op, {b.add(Op::add, {y, b.weight(DType::f32, {19})})}));
-        });
+        for (const int64_t depth : {48, 176})
+            list.add(std::string("bias-") + backplane::name_of(op) + (depth == 48 ? "" : "-deep"), [=](CaseBuilder& b) {
+                const TensorId y = product(b, {{7, depth}, {19, depth}, false, true});
+                b.result(b.add(op, {b.add(Op::add, {y, b.weight(DType::f32, {19})})}));
+            });
     list.add("residual", [](CaseBuilder& b) {
         const TensorId x = b.input({7, 32});
         const TensorId y = b.add(Op::matmul, {x, b.weight(DType::f32, {32, 32})});

@@ -56,12 +56,14 @@ protected:
         null::world = &world;
         ASSERT_EQ(kTable.open(&host.table, &module, nullptr), BP_OK);
     }
-    void TearDown() override {
-        for (bp_program* p : programs) kTable.program_close(p);
-        for (bp_fence* f : fences) kTable.fence_close(f);
-        for (bp_buffer* b : buffers) kTable.buffer_close(b);
-        if (device != nullptr) kTable.device_close(device);
-        kTable.close(module);
+    void TearDown() override { close(); }
+    void close() {
+        for (bp_program* p : std::exchange(programs, {})) kTable.program_close(p);
+        for (bp_fence* f : std::exchange(fences, {})) kTable.fence_close(f);
+        for (bp_buffer* b : std::exchange(buffers, {})) kTable.buffer_close(b);
+        shared = nullptr;
+        if (device != nullptr) kTable.device_close(std::exchange(device, nullptr));
+        if (module != nullptr) kTable.close(std::exchange(module, nullptr));
     }
     void open() { ASSERT_EQ(kTable.device_open(module, 1, &device, &error), BP_OK) << text; }
     null::Device& driver() { return *reinterpret_cast<Device<null::Api>*>(device)->api; }
@@ -210,6 +212,54 @@ TEST_F(Backend, BarriersStandWhereWorkClashesAndNowhereElse) {
     bp_program* dependent = compile(chain(2));  // four steps, each reads what the one before wrote
     ASSERT_EQ(run(dependent, {bind(0, in, 16), bind(1, in, 16), bind(2, buffer(16), 16)}), BP_OK) << text;
     EXPECT_EQ(world.of("barrier"), 3);
+}
+
+TEST_F(Backend, AWaitForShortWorkAsksTheTimelineAndDoesNotBlockButWhereTheHostsCoresDoTheWork) {
+    for (const bool software : {false, true}) {
+        world.facts.can.software = software;
+        close();
+        ASSERT_EQ(kTable.open(&host.table, &module, &error), BP_OK) << text;
+        open();
+        const std::vector<bp_binding> bindings{bind(0, buffer(16), 16), bind(1, buffer(16), 16), bind(2, buffer(16), 16)};
+        bp_program* program = compile(chain(1));
+        const int before = world.of("wait");
+        bp_fence* f = fence();
+        ASSERT_EQ(run(program, bindings, {f, 1}), BP_OK) << text;
+        ASSERT_EQ(wait(f, 1, 1'000'000'000), BP_OK) << text;
+        EXPECT_EQ(world.of("wait") - before, software ? 1 : 0);
+    }
+}
+
+TEST_F(Backend, FewRowsByATransposedMatrixAreAKernelOfTheirOwn) {
+    open();
+    const auto kernel_of = [&](int64_t rows, int64_t depth, bool transposed, uint32_t dtype) {
+        GraphMaker g;
+        const uint32_t a = g.tensor(BP_ROLE_INPUT, {rows, depth});
+        const uint32_t b =
+            g.tensor(BP_ROLE_INPUT, transposed ? std::vector<int64_t>{5, depth} : std::vector<int64_t>{depth, 5}, dtype);
+        const uint32_t y = g.tensor(BP_ROLE_OUTPUT, {rows, 5});
+        bp_attribute attribute{};
+        attribute.struct_size = sizeof attribute;
+        attribute.id = BP_ATTR_transpose_b;
+        attribute.type = BP_ATTRIBUTE_INT;
+        attribute.integer = transposed ? 1 : 0;
+        g.node(BP_OP_matmul, {a, b}, y, {attribute});
+        bp_program* program = compile(g);
+        const auto place = [&](uint32_t tensor, int64_t bytes) {
+            return bind(tensor, buffer(static_cast<uint64_t>(bytes)), static_cast<uint64_t>(bytes));
+        };
+        world.dispatched.clear();
+        EXPECT_EQ(run(program, {place(a, rows * depth * 4), place(b, dtype == BP_Q8_0 ? depth / 32 * 34 * 5 : depth * 5 * 4),
+                                place(y, rows * 5 * 4)}),
+                  BP_OK)
+            << text;
+        return world.dispatched.empty() ? uint32_t{kKernelCount} : world.dispatched.back();
+    };
+    EXPECT_EQ(kernel_of(1, 160, true, BP_F32), kKernel_matvec_f32);
+    EXPECT_EQ(kernel_of(8, 160, true, BP_Q8_0), kKernel_matvec_f32_by_q8);
+    EXPECT_EQ(kernel_of(9, 160, true, BP_F32), kKernel_matmul_f32);
+    EXPECT_EQ(kernel_of(1, 96, true, BP_F32), kKernel_matmul_f32) << "too short for a workgroup";
+    EXPECT_EQ(kernel_of(1, 160, false, BP_F32), kKernel_matmul_f32) << "neighbours along the depth lie apart";
 }
 
 TEST_F(Backend, BytesPassByPinnedMemoryAndTheHostsMayChangeAtOnce) {

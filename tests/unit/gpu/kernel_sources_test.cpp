@@ -62,7 +62,7 @@ TEST(KernelSources, AreOneFileForAllApisButWhereOneGoesItsOwnWay) {
     }
     EXPECT_EQ(own, (std::set<std::string>{"conv", "conv_coop", "conv_direct", "conv_matrix", "conv_matrix_filters",
                                           "conv_patch"}));
-    for (const char* name : {"cast", "unary", "binary", "reduce", "softmax", "norm", "copy", "scatter", "matmul"})
+    for (const char* name : {"cast", "unary", "binary", "reduce", "softmax", "norm", "copy", "scatter", "matmul", "matvec"})
         EXPECT_EQ(shared.count(name), 1U) << name;
     for (const std::string& name : own) EXPECT_EQ(shared.count(name), 0U) << name << " is written once and again";
 }

@@ -212,6 +212,7 @@ struct Api {
         return timeline.reached;
     }
     static bool wait(Timeline& timeline, uint64_t value, uint64_t nanoseconds) {
+        world->count("wait");
         check_lost();
         if (nanoseconds == kForEver) timeline.device->go_on();
         return reached(timeline) >= value;

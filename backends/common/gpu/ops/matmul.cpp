@@ -1,5 +1,6 @@
 // Matrix product, batched; the right-hand side may be f16 or blocks, decoded where it is read.
 #include <algorithm>
+#include <bit>
 
 #include "common/gpu/ops/table.hpp"
 #include "common/gpu/ops/tiles.hpp"
@@ -8,15 +9,19 @@ namespace backplane::gpu::ops::matmul {
 
 namespace {
 
-uint32_t variant(const Value& a, const Value& b) {
+uint32_t variant(const Value& a, const Value& b, bool few) {
     switch (b.dtype) {
-        case BP_Q8_0: return kKernel_matmul_f32_by_q8;
-        case BP_Q4_0: return kKernel_matmul_f32_by_q4;
+        case BP_Q8_0: return few ? kKernel_matvec_f32_by_q8 : kKernel_matmul_f32_by_q8;
+        case BP_Q4_0: return few ? kKernel_matvec_f32_by_q4 : kKernel_matmul_f32_by_q4;
         default: break;
     }
-    if (a.dtype == BP_F16) return kKernel_matmul_f16;
-    return b.dtype == BP_F16 ? kKernel_matmul_f32_by_f16 : kKernel_matmul_f32;
+    if (a.dtype == BP_F16) return few ? kKernel_matvec_f16 : kKernel_matmul_f16;
+    if (b.dtype == BP_F16) return few ? kKernel_matvec_f32_by_f16 : kKernel_matmul_f32_by_f16;
+    return few ? kKernel_matvec_f32 : kKernel_matmul_f32;
 }
+
+constexpr int64_t kFewRows = 8;   // more make more of the tiles' kernel
+constexpr uint32_t kColumns = 4;  // of a workgroup of matvec
 
 // Batch dimensions of the result, and how many matrices of the operand one step along each is (numpy's broadcasting).
 std::vector<int64_t> batch_steps(const Value& operand, const std::vector<int64_t>& out) {
@@ -47,7 +52,9 @@ void lower(Lowering& to, const Node& node) {
     const int64_t columns = out.back();
     const int64_t depth = a.dim[a.dim.size() - (transpose_a ? 2 : 1)];
     const int64_t batch = to[node.output].elements() / (rows * columns);
-    const Tile tile = choose_tile(to.can, rows, columns, batch);
+    const bool few = rows <= kFewRows && depth >= kLocal && transpose_b && (!transpose_a || rows == 1);
+    const Tile tile = few ? Tile{static_cast<uint32_t>(std::bit_ceil(static_cast<uint64_t>(rows))), kColumns, 1, 1, 1}
+                          : choose_tile(to.can, rows, columns, batch);
     const auto down = static_cast<uint32_t>((rows + tile.rows - 1) / tile.rows);
     const auto across = static_cast<uint64_t>((columns + tile.columns - 1) / tile.columns);
     MatMulParameters parameters{.rows = word(rows),
@@ -60,11 +67,15 @@ void lower(Lowering& to, const Node& node) {
     write_to(parameters.steps_b, batch_steps(b, out));
     Dispatch d;
     d.label = "MatMul " + a.text() + " by " + b.text() + epilogue_text(node);
-    d.kernel = variant(a, b);
-    d.constants = {tile.invocations()};
-    for (const uint32_t c : tile_constants(tile, node)) d.constants.push_back(c);
-    d.constants.push_back(transpose_a ? 1 : 0);
-    d.constants.push_back(transpose_b ? 1 : 0);
+    d.kernel = variant(a, b, few);
+    if (few) {
+        d.constants = {kLocal, epilogue_kinds(node), epilogue_function(node), tile.rows};
+    } else {
+        d.constants = {tile.invocations()};
+        for (const uint32_t c : tile_constants(tile, node)) d.constants.push_back(c);
+        d.constants.push_back(transpose_a ? 1 : 0);
+        d.constants.push_back(transpose_b ? 1 : 0);
+    }
     const bool blocks = is_block(b.dtype);
     d.operands = {to.reads(node.inputs[0]), to.reads(node.inputs[1], blocks ? 1 : 0)};
     append_epilogue_operands(to, d.operands, node, node.inputs[0]);
