@@ -65,6 +65,7 @@ ImportedGraph read_graph(const bp_graph* graph);
 // One tensor or node of a graph that GraphView::validate() has seen, for a backend that makes no plan; throw as read_graph does. The bytes of
 // a constant stay where they are.
 Value read_tensor(const sdk::GraphView& graph, uint32_t index);
-Node read_node(const sdk::GraphView& graph, uint32_t index);
+// A node as those of one output that backends know: parts of a Split are each a Slice, with its index.
+std::vector<Node> read_nodes(const sdk::GraphView& graph, uint32_t index);
 
 }  // namespace backplane::backend

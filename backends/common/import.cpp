@@ -51,6 +51,62 @@ backplane::ops::AttributeValue import_attribute(const bp_attribute& a) {
     return value;
 }
 
+backplane::ops::AttributeValue list_attribute(uint32_t id, const backplane::ops::Dims& numbers) {
+    backplane::ops::AttributeValue value;
+    value.id = id;
+    value.kind = backplane::ops::Kind::integers;
+    for (const int64_t n : numbers) value.list.push_back(n);
+    return value;
+}
+
+// The parts of a Split, each as a Slice. What is stated of it is checked here, because a Slice does not say all of it.
+std::vector<Node> slices_of(const sdk::GraphView& graph, const Node& split, const std::vector<ValueId>& outputs) {
+    namespace ops = backplane::ops;
+    const auto refuse = [&](const std::string& why) {
+        throw sdk::Failure(BP_INVALID, "graph is not valid: " + split.text() + ": " + why);
+    };
+    const auto operand_of = [&](ValueId tensor) {
+        const Value value = read_tensor(graph, tensor);
+        ops::Operand operand{value.dtype, {}};
+        for (const int64_t d : value.dim) operand.dims.push_back(d);
+        return operand;
+    };
+    if (split.inputs.size() != 1 || split.inputs[0] == kNone) refuse("takes 1 input");
+    const ops::Operand x = operand_of(split.inputs[0]);
+    std::vector<ops::Operand> made(outputs.size());
+    ops::SplitAttributes attributes;
+    try {
+        attributes = split.as<ops::SplitAttributes>();
+        ops::check(ops::op_split, {&x, 1}, &attributes, made);
+    } catch (const ops::Refusal& refusal) {
+        refuse(refusal.text);
+    }
+    const auto axis = static_cast<uint32_t>(attributes.axis);
+    ops::Dims starts = x.dims;
+    ops::Dims ends = x.dims;
+    ops::Dims steps = x.dims;
+    std::fill(starts.begin(), starts.end(), 0);
+    std::fill(steps.begin(), steps.end(), 1);
+    int64_t first = 0;
+    std::vector<Node> slices;
+    for (uint32_t k = 0; k < outputs.size(); ++k) {
+        if (outputs[k] == BP_NO_TENSOR) refuse("an output of it is left out");
+        const ops::Operand stated = operand_of(outputs[k]);
+        if (stated.dtype != made[k].dtype || !(stated.dims == made[k].dims))
+            refuse("its output " + std::to_string(k) + " is stated as " + ops::text_of(stated.dims) + ", it is " +
+                   ops::text_of(made[k].dims));
+        starts[axis] = first;
+        ends[axis] = first += attributes.sizes.value[k];
+        Node slice = split;
+        slice.op = BP_OP_slice;
+        slice.output = outputs[k];
+        slice.attributes = {list_attribute(BP_ATTR_starts, starts), list_attribute(BP_ATTR_ends, ends),
+                            list_attribute(BP_ATTR_steps, steps)};
+        slices.push_back(std::move(slice));
+    }
+    return slices;
+}
+
 }  // namespace
 
 Value read_tensor(const sdk::GraphView& graph, uint32_t index) {
@@ -70,18 +126,21 @@ Value read_tensor(const sdk::GraphView& graph, uint32_t index) {
     return value;
 }
 
-Node read_node(const sdk::GraphView& graph, uint32_t index) {
+std::vector<Node> read_nodes(const sdk::GraphView& graph, uint32_t index) {
     const bp_node n = graph.node(index);
     Node node;
     node.op = n.op;
     node.index = index;
     if (n.name != nullptr) node.name = n.name;
     for (uint32_t k = 0; k < n.inputs; ++k) node.inputs.push_back(graph.input(n, k));
-    node.output = graph.output(n, 0);
-    if (n.outputs != 1 || node.output == BP_NO_TENSOR)
-        throw sdk::Failure(BP_INVALID, "graph is not valid: " + node.text() + " must have one output");
+    std::vector<ValueId> outputs;
+    for (uint32_t k = 0; k < n.outputs; ++k) outputs.push_back(graph.output(n, k));
     for (uint32_t k = 0; k < n.attributes; ++k) node.attributes.push_back(import_attribute(graph.attribute(n, k)));
-    return node;
+    if (node.op == BP_OP_split) return slices_of(graph, node, outputs);
+    if (outputs.size() != 1 || outputs[0] == BP_NO_TENSOR)
+        throw sdk::Failure(BP_INVALID, "graph is not valid: " + node.text() + " must have one output");
+    node.output = outputs[0];
+    return {std::move(node)};
 }
 
 ImportedGraph read_graph(const bp_graph* from) {
@@ -96,16 +155,17 @@ ImportedGraph read_graph(const bp_graph* from) {
         if (v.role == BP_ROLE_OUTPUT || v.state != kNone) plan.outputs.push_back(i);
     }
     for (uint32_t i = 0; i < graph.nodes(); ++i) {
-        Node node = read_node(graph, i);
-        for (const ValueId v : node.inputs)
-            if (v != kNone && !written[v])
-                throw sdk::Failure(BP_INVALID, "graph is not valid: " + node.text() + " reads tensor " + std::to_string(v) +
-                                                   " before it is written");
-        if (written[node.output])
-            throw sdk::Failure(BP_INVALID, "graph is not valid: " + node.text() + " writes tensor " +
-                                               std::to_string(node.output) + ", which is bound or was written before");
-        written[node.output] = true;
-        plan.nodes.push_back(std::move(node));
+        for (Node& node : read_nodes(graph, i)) {
+            for (const ValueId v : node.inputs)
+                if (v != kNone && !written[v])
+                    throw sdk::Failure(BP_INVALID, "graph is not valid: " + node.text() + " reads tensor " +
+                                                       std::to_string(v) + " before it is written");
+            if (written[node.output])
+                throw sdk::Failure(BP_INVALID, "graph is not valid: " + node.text() + " writes tensor " +
+                                                   std::to_string(node.output) + ", which is bound or was written before");
+            written[node.output] = true;
+            plan.nodes.push_back(std::move(node));
+        }
     }
     return plan;
 }

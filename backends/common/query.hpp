@@ -35,7 +35,10 @@ void answer_query(const bp_graph* graph, const bp_array& answers, const Check& c
         return;
     }
     const Plan plan = plan_of<Plan>(graph);
-    for (uint32_t i = 0; i < plan.nodes.size(); ++i) answer(answers, i, check(plan, plan.nodes[i]));
+    std::vector<Verdict> verdicts(view.nodes());  // a node of the host may be several of the plan: all of them must be done
+    for (const auto& node : plan.nodes)
+        if (Verdict& verdict = verdicts[node.index]; verdict.reason == BP_WHY_NONE) verdict = check(plan, node);
+    for (uint32_t i = 0; i < verdicts.size(); ++i) answer(answers, i, verdicts[i]);
 }
 
 }  // namespace backplane::backend

@@ -105,12 +105,15 @@ bool is_float(uint32_t dtype) { return dtype == BP_F32 || dtype == BP_F16 || dty
 void Lowering::lower(uint32_t index) {
     const bp_node plain = view_.node(index);
     copies_ = 0;
-    op_ = plain.op;
-    const LowerOp how = find_lowering(plain.op);
-    if (how == nullptr) throw Refusal{BP_WHY_OP, "ggml has no such op"};
-    if (plain.outputs != 1 || view_.output(plain, 0) == BP_NO_TENSOR)
+    if (plain.op != BP_OP_split && find_lowering(plain.op) == nullptr) throw Refusal{BP_WHY_OP, "ggml has no such op"};
+    if (plain.op != BP_OP_split && (plain.outputs != 1 || view_.output(plain, 0) == BP_NO_TENSOR))
         throw Refusal{BP_WHY_OP, "it has other outputs than one"};
-    const Node node = backend::read_node(view_, index);
+    for (const Node& node : backend::read_nodes(view_, index)) lower_one(node);
+}
+
+void Lowering::lower_one(const Node& node) {
+    op_ = node.op;
+    const LowerOp how = find_lowering(node.op);
     check_node(view_, node);
     for (const uint32_t in : node.inputs)  // each is a slot, read or not
         if (in != kNone && view_.tensor(in).role != BP_ROLE_CONSTANT) value(in);

@@ -43,6 +43,7 @@ public:
 
     // Throws Refusal.
     void lower(uint32_t node);
+    void lower_one(const Node& node);  // of the one or more that it is for backends
     // Writes a value to a leaf of its own; for outputs whose value is a view, or some other tensor's too.
     Tensor* copy_to_leaf(uint32_t tensor);
 

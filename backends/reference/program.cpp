@@ -37,8 +37,10 @@ bool is_updated(const Graph& graph, uint32_t state) {
 // Bytes that a node writes and only moves; of a state that it updates in place those that it puts in.
 uint64_t moved_by(const Graph& graph, const Node& node) {
     if (!graph::find_op(node.op)->description.moves) return 0;
-    const TensorInfo& what = graph[graph::is_update_in_place(graph, node) ? node.inputs[1] : node.outputs[0]];
-    return bytes(what.dtype, what.shape);
+    if (graph::is_update_in_place(graph, node)) return bytes(graph[node.inputs[1]].dtype, graph[node.inputs[1]].shape);
+    uint64_t sum = 0;
+    for (const TensorId output : node.outputs) sum += bytes(graph[output].dtype, graph[output].shape);
+    return sum;
 }
 
 std::vector<int64_t> read_symbols(const bp_span& span) {

@@ -128,6 +128,11 @@ BACKPLANE_API bp_code backplane_graph_constant(backplane_graph* graph, const cha
 BACKPLANE_API bp_code backplane_graph_add(backplane_graph* graph, uint32_t op, const uint32_t* inputs, uint32_t input_count,
                                           const bp_attribute* attributes, uint32_t attribute_count, uint32_t* out,
                                           bp_error* error);
+/* The same for an op of any number of outputs: fills at most `capacity` of `outputs`; *count is how many there are. */
+BACKPLANE_API bp_code backplane_graph_add_all(backplane_graph* graph, uint32_t op, const uint32_t* inputs,
+                                              uint32_t input_count, const bp_attribute* attributes,
+                                              uint32_t attribute_count, uint32_t* outputs, uint32_t capacity,
+                                              uint32_t* count, bp_error* error);
 BACKPLANE_API bp_code backplane_graph_output(backplane_graph* graph, uint32_t tensor, const char* name, bp_error* error);
 BACKPLANE_API bp_code backplane_graph_update(backplane_graph* graph, uint32_t state, uint32_t value, bp_error* error);
 /* Shape of a tensor: fills `dims` (room for BP_MAX_RANK) and *rank. */

@@ -144,7 +144,7 @@ public:
     TensorId constant(float value);                                                              // an f32 scalar
     TensorId state(std::string name, DType dtype, Shape shape);
 
-    // Adds a node and returns its (single) output. Trailing optional inputs may be left out, others are no_tensor.
+    // Adds a node of an op that has one output, and returns it. Trailing optional inputs may be left out, others are no_tensor.
     // Fills in default attributes. Throws Error(invalid): unknown attribute, wrong arity, dtype or shape.
     TensorId add(Op op, std::span<const TensorId> inputs, const std::vector<Attribute>& attributes = {},
                  std::string name = {});
@@ -152,6 +152,10 @@ public:
                  std::string name = {}) {
         return add(op, std::span<const TensorId>(inputs.begin(), inputs.size()), attributes, std::move(name));
     }
+
+    // The same for an op of any number of outputs: all of them, in order.
+    std::vector<TensorId> add_all(Op op, std::span<const TensorId> inputs, const std::vector<Attribute>& attributes = {},
+                                  std::string name = {});
 
     void output(TensorId tensor, std::string name);  // the tensor becomes a result; it must be a temporary that a node wrote
     void update(TensorId state, TensorId value);     // after the run, `state` holds `value` (same dtype and shape)

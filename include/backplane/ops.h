@@ -54,6 +54,7 @@
     X(67, depth_to_space, "DepthToSpace") /* blocksize, mode BP_DTS_* */                                                   \
     X(68, resize, "Resize")               /* x[N,C,H,W]; sizes[2] = H', W'; mode BP_RESIZE_*; coordinates BP_COORDINATES_* */ \
     X(69, tensor_scatter, "TensorScatter") /* cache[N,...], update, positions[N]? (i32 or i64); axis, mode BP_SCATTER_* */   \
+    X(70, split, "Split")                  /* axis, sizes: one output for each, the extents of x along the axis in turn */   \
     /* normalisation and reduction */                                                                                      \
     X(80, softmax, "Softmax")      /* axis */                                                                              \
     X(81, layer_norm, "LayerNorm") /* x, scale?, bias? (shape of x from axis on); axis, epsilon */                         \

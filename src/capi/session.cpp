@@ -57,6 +57,20 @@ TensorId tensor_from(const Graph& graph, uint32_t index, bool optional = false) 
     return TensorId{index};
 }
 
+std::vector<TensorId> operands_from(const Graph& graph, const uint32_t* inputs, uint32_t count) {
+    if (count > 0) require(inputs, "inputs");
+    std::vector<TensorId> operands;
+    for (uint32_t i = 0; i < count; ++i) operands.push_back(tensor_from(graph, inputs[i], true));
+    return operands;
+}
+
+std::vector<Attribute> attributes_from(const bp_attribute* given, uint32_t count) {
+    if (count > 0) require(given, "attributes");
+    std::vector<Attribute> attributes;
+    for (uint32_t i = 0; i < count; ++i) attributes.push_back(attribute_from(given[i]));
+    return attributes;
+}
+
 }  // namespace
 
 extern "C" {
@@ -107,13 +121,23 @@ bp_code backplane_graph_add(backplane_graph* graph, uint32_t op, const uint32_t*
     return guarded(error, [&] {
         require(graph, "graph");
         require(out, "out");
-        if (input_count > 0) require(inputs, "inputs");
-        if (attribute_count > 0) require(attributes, "attributes");
-        std::vector<TensorId> operands;
-        for (uint32_t i = 0; i < input_count; ++i) operands.push_back(tensor_from(graph->graph, inputs[i], true));
-        std::vector<Attribute> list;
-        for (uint32_t i = 0; i < attribute_count; ++i) list.push_back(attribute_from(attributes[i]));
-        *out = graph->graph.add(static_cast<Op>(op), operands, list).index;
+        const std::vector<TensorId> operands = operands_from(graph->graph, inputs, input_count);
+        *out = graph->graph.add(static_cast<Op>(op), operands, attributes_from(attributes, attribute_count)).index;
+    });
+}
+
+bp_code backplane_graph_add_all(backplane_graph* graph, uint32_t op, const uint32_t* inputs, uint32_t input_count,
+                                const bp_attribute* attributes, uint32_t attribute_count, uint32_t* outputs,
+                                uint32_t capacity, uint32_t* count, bp_error* error) {
+    return guarded(error, [&] {
+        require(graph, "graph");
+        require(count, "count");
+        if (capacity > 0) require(outputs, "outputs");
+        const std::vector<TensorId> operands = operands_from(graph->graph, inputs, input_count);
+        const std::vector<TensorId> made =
+            graph->graph.add_all(static_cast<Op>(op), operands, attributes_from(attributes, attribute_count));
+        *count = static_cast<uint32_t>(made.size());
+        for (uint32_t i = 0; i < std::min(capacity, *count); ++i) outputs[i] = made[i].index;
     });
 }
 

@@ -63,9 +63,11 @@ struct BoundCall {
     // How far the inputs themselves may be off, shaped as they are; null: they are exact.
     std::span<const ReferenceTensor* const> errors;
     const std::vector<Attribute>& attributes;
-    const ReferenceTensor& output;  // not rounded
-    double unit = 0;                // rounding unit of the arithmetic: 2^-53 for f64, else 2^-24 (float32)
-    bool strict = false;            // BP_MATH_STRICT
+    const ReferenceTensor& output;     // not rounded
+    std::span<const Operand> outputs;  // of the node; `output` is this one of them:
+    size_t which = 0;
+    double unit = 0;      // rounding unit of the arithmetic: 2^-53 for f64, else 2^-24 (float32)
+    bool strict = false;  // BP_MATH_STRICT
 };
 
 // The bound of each element of the output, without the rounding to the output's dtype. Empty: exact.

@@ -64,16 +64,20 @@ public:
         const OpDefinition& definition = *find_op(node.op);
         std::vector<const ReferenceTensor*> inputs;
         for (const TensorId id : node.inputs) inputs.push_back(id.valid() ? &value(id) : nullptr);
-        const uint32_t output = node.outputs[0].index;
-        const TensorInfo& to = graph_.tensors()[output];
-        values_[output] = evaluate_node(definition, inputs, node.attributes, {to.dtype, to.shape});
-        known_[output] = true;
-        if (is_update_in_place(graph_, node)) written_[output] = elements_written(definition, node, inputs);
-        if (to.dtype != DType::f32 && to.dtype != DType::f64)
-            for (double& v : values_[output].data) v = round_to(v, to.dtype);
+        std::vector<ReferenceTensor> made = evaluate_node(definition, inputs, node.attributes, outputs_of(graph_, node));
+        for (size_t k = 0; k < made.size(); ++k) {
+            const uint32_t output = node.outputs[k].index;
+            const DType dtype = made[k].dtype;
+            values_[output] = std::move(made[k]);
+            known_[output] = true;
+            if (is_update_in_place(graph_, node)) written_[output] = elements_written(definition, node, inputs);
+            if (dtype != DType::f32 && dtype != DType::f64)
+                for (double& v : values_[output].data) v = round_to(v, dtype);
+        }
         for (const TensorId id : node.inputs)
             if (id.valid() && last_use_[id.index] == index && !is_result(graph_[id])) values_[id.index].data = {};
-        if (last_use_[output] == kNever && !is_result(to)) values_[output].data = {};
+        for (const TensorId id : node.outputs)
+            if (last_use_[id.index] == kNever && !is_result(graph_[id])) values_[id.index].data = {};
     }
 
     std::vector<ReferenceTensor> results() && { return std::move(values_); }
@@ -88,7 +92,8 @@ private:
         const ReferenceTensor ones{inputs[1]->shape, inputs[1]->dtype, std::vector<double>(inputs[1]->data.size(), 1.0)};
         inputs[0] = &zeros;
         inputs[1] = &ones;
-        return evaluate_node(definition, inputs, node.attributes, {zeros.dtype, zeros.shape}).data;
+        const Operand output{zeros.dtype, zeros.shape};
+        return evaluate_node(definition, inputs, node.attributes, {&output, 1}).front().data;
     }
 
     const ReferenceTensor& value(TensorId id) {
@@ -153,22 +158,38 @@ bool is_update_in_place(const Graph& graph, const Node& node) {
     return find_op(node.op)->description.into_first && to.state_in != 0 && node.inputs[0].index + 1 == to.state_in;
 }
 
-ReferenceTensor evaluate_node(const OpDefinition& definition, std::span<const ReferenceTensor* const> inputs,
-                              std::span<const Attribute> attributes, const Operand& output) {
-    const auto refuse = [&] {
+std::vector<Operand> outputs_of(const Graph& graph, const Node& node) {
+    std::vector<Operand> outputs;
+    outputs.reserve(node.outputs.size());
+    for (const TensorId id : node.outputs) outputs.push_back({graph[id].dtype, graph[id].shape});
+    return outputs;
+}
+
+std::vector<ReferenceTensor> evaluate_node(const OpDefinition& definition, std::span<const ReferenceTensor* const> inputs,
+                                           std::span<const Attribute> attributes, std::span<const Operand> outputs) {
+    std::vector<ReferenceTensor> results;
+    const auto refuse = [&](const Shape& shape) {
         throw Error(Code::no_host_memory,
-                    std::string(definition.name()) + ": no memory to evaluate a result of " + to_string(output.shape));
+                    std::string(definition.name()) + ": no memory to evaluate a result of " + to_string(shape));
     };
-    if (elements(output.shape) > kMostElements) refuse();
-    ReferenceTensor result{output.shape, output.dtype, {}};
-    try {
-        result.data.resize(static_cast<size_t>(elements(output.shape)));
-        // An op with nothing to compute may not have what its reference relies on, such as a first element.
-        if (!result.data.empty()) definition.reference({definition.op(), inputs, AttributeView(attributes), result});
-    } catch (const std::bad_alloc&) {
-        refuse();
+    bool nothing = true;
+    for (const Operand& output : outputs) {
+        if (elements(output.shape) > kMostElements) refuse(output.shape);
+        results.push_back({output.shape, output.dtype, {}});
+        try {
+            results.back().data.resize(static_cast<size_t>(elements(output.shape)));
+        } catch (const std::bad_alloc&) {
+            refuse(output.shape);
+        }
+        nothing = nothing && results.back().data.empty();
     }
-    return result;
+    try {
+        // An op with nothing to compute may not have what its reference relies on, such as a first element.
+        if (!nothing) definition.reference({definition.op(), inputs, AttributeView(attributes), results.front(), results});
+    } catch (const std::bad_alloc&) {
+        refuse(outputs.front().shape);
+    }
+    return results;
 }
 
 std::vector<ReferenceTensor> evaluate_values(const Graph& graph, std::span<const TensorBytes> inputs,

@@ -36,8 +36,11 @@ void evaluate(const Graph& graph, std::span<const TensorBytes> inputs, std::span
 // Whether a node puts elements into a state and so gives it its new value: what it does not write stays as it is, and where it is.
 bool is_update_in_place(const Graph& graph, const Node& node);
 
-// One node on its own: the output's data, not rounded.
-ReferenceTensor evaluate_node(const OpDefinition& definition, std::span<const ReferenceTensor* const> inputs,
-                              std::span<const Attribute> attributes, const Operand& output);
+// Types and shapes of a node's outputs.
+std::vector<Operand> outputs_of(const Graph& graph, const Node& node);
+
+// One node on its own: the outputs' data, not rounded.
+std::vector<ReferenceTensor> evaluate_node(const OpDefinition& definition, std::span<const ReferenceTensor* const> inputs,
+                                           std::span<const Attribute> attributes, std::span<const Operand> outputs);
 
 }  // namespace backplane::graph

@@ -185,16 +185,21 @@ Node read_node(const Reader& reader, uint32_t i) {
         operands.push_back(id.valid() ? Operand{reader.dtype(id.index), reader.shape(id.index)} : Operand{});
     }
     while (!node.inputs.empty() && !node.inputs.back().valid()) node.inputs.pop_back();
-    if (from.outputs != 1 || view.output(from, 0) == BP_NO_TENSOR)
-        invalid(reader.label(i) + " has " + std::to_string(from.outputs) + " outputs, its op has 1");
-    const TensorId output{view.output(from, 0)};
-    node.outputs.push_back(output);
     CheckedNode full = check_node(definition, node.name, operands, reader.attributes(i), Form::final);
-    const DType dtype = reader.dtype(output.index);
-    const Shape shape = reader.shape(output.index);
-    if (full.dtype != dtype || full.shape != shape)
-        invalid(reader.label(i) + " gives " + name_of(full.dtype) + " " + to_string(full.shape) +
-                ", its output is stated as " + name_of(dtype) + " " + to_string(shape));
+    if (from.outputs != full.outputs.size())
+        invalid(reader.label(i) + " has " + std::to_string(from.outputs) + " outputs, its op has " +
+                std::to_string(full.outputs.size()));
+    for (uint32_t k = 0; k < from.outputs; ++k) {
+        const TensorId output{view.output(from, k)};
+        if (!output.valid()) invalid(reader.label(i) + ": an output of it is left out");
+        const DType dtype = reader.dtype(output.index);
+        const Shape shape = reader.shape(output.index);
+        const Operand& made = full.outputs[k];
+        if (made.dtype != dtype || made.shape != shape)
+            invalid(reader.label(i) + " gives " + name_of(made.dtype) + " " + to_string(made.shape) +
+                    ", its output is stated as " + name_of(dtype) + " " + to_string(shape));
+        node.outputs.push_back(output);
+    }
     node.attributes = std::move(full.attributes);
     return node;
 }
@@ -229,10 +234,12 @@ Graph graph_from_abi(const bp_graph* graph, std::span<const int64_t> symbols) {
         for (const TensorId id : node.inputs)
             if (id.valid() && !readable[id.index])
                 invalid(reader.label(i) + " reads tensor " + std::to_string(id.index) + " before it is written");
-        const uint32_t output = node.outputs[0].index;
-        if (readable[output])
-            invalid(reader.label(i) + " writes tensor " + std::to_string(output) + ", which is bound or was written before");
-        readable[output] = true;
+        for (const TensorId output : node.outputs) {
+            if (readable[output.index])
+                invalid(reader.label(i) + " writes tensor " + std::to_string(output.index) +
+                        ", which is bound or was written before");
+            readable[output.index] = true;
+        }
         GraphAccess::nodes(result).push_back(std::move(node));
     }
     for (size_t i = 0; i < tensors.size(); ++i)

@@ -101,6 +101,14 @@ TensorId Graph::state(std::string name, DType dtype, Shape shape) {
 }
 
 TensorId Graph::add(Op op, std::span<const TensorId> inputs, const std::vector<Attribute>& attributes, std::string name) {
+    const graph::OpDefinition* definition = graph::find_op(op);
+    if (definition != nullptr && definition->description.several_outputs())
+        throw Error(Code::invalid, std::string(definition->name()) + " has several outputs: Graph::add_all gives them all");
+    return add_all(op, inputs, attributes, std::move(name)).front();
+}
+
+std::vector<TensorId> Graph::add_all(Op op, std::span<const TensorId> inputs, const std::vector<Attribute>& attributes,
+                                     std::string name) {
     const std::vector<TensorInfo>& known = tensors();
     const graph::OpDefinition* definition = graph::find_op(op);
     if (definition == nullptr)
@@ -114,12 +122,15 @@ TensorId Graph::add(Op op, std::span<const TensorId> inputs, const std::vector<A
         operands.push_back(id.valid() ? graph::Operand{known[id.index].dtype, known[id.index].shape} : graph::Operand{});
     }
     graph::CheckedNode checked = graph::check_node(*definition, name, operands, attributes);
-    const TensorId output =
-        append(change().tensors, {name, checked.dtype, Role::temporary, std::move(checked.shape), 0, {}, 0});
+    std::vector<TensorId> outputs;
+    outputs.reserve(checked.outputs.size());
+    for (graph::Operand& output : checked.outputs)
+        outputs.push_back(
+            append(change().tensors, {name, output.dtype, Role::temporary, std::move(output.shape), 0, {}, 0}));
     std::vector<TensorId> given(inputs.begin(), inputs.end());
     while (!given.empty() && !given.back().valid()) given.pop_back();  // one form for "left out at the end"
-    change().nodes.push_back({op, std::move(given), {output}, std::move(checked.attributes), std::move(name)});
-    return output;
+    change().nodes.push_back({op, std::move(given), outputs, std::move(checked.attributes), std::move(name)});
+    return outputs;
 }
 
 void Graph::output(TensorId tensor, std::string name) {

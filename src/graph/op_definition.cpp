@@ -71,12 +71,14 @@ CheckedNode check(const backplane::ops::Description& op, std::span<const Operand
     backplane::ops::AnyAttributes values(op);
     backplane::ops::check_operands({op, operands, values.get()});
     backplane::ops::apply(op, stated, values.get());
-    backplane::ops::Operand output;
+    std::vector<backplane::ops::Operand> outputs(op.outputs_of({op, operands, values.get()}));
     // What comes in its final form is checked as it came; completing it then only states what was left to its default.
-    if (form == Form::final) backplane::ops::check(op, operands, values.get(), {&output, 1});
+    if (form == Form::final) backplane::ops::check(op, operands, values.get(), outputs);
     backplane::ops::complete(op, operands, values.get());
-    if (form == Form::written) backplane::ops::check(op, operands, values.get(), {&output, 1});
-    CheckedNode checked{{}, static_cast<DType>(output.dtype), Shape(output.dims.begin(), output.dims.end())};
+    if (form == Form::written) backplane::ops::check(op, operands, values.get(), outputs);
+    CheckedNode checked;
+    for (const backplane::ops::Operand& output : outputs)
+        checked.outputs.push_back({static_cast<DType>(output.dtype), Shape(output.dims.begin(), output.dims.end())});
     for (const backplane::ops::AttributeRule& rule : op.attributes) {
         backplane::ops::AttributeValue value;
         value.id = rule.id;
@@ -92,7 +94,7 @@ CheckedNode check_node(const OpDefinition& definition, std::string_view node, st
                        std::span<const Attribute> attributes, Form form) {
     try {
         CheckedNode checked = check(definition.description, inputs, attributes, form);
-        check_tensor(label(definition, node), checked.dtype, checked.shape);
+        for (const Operand& output : checked.outputs) check_tensor(label(definition, node), output.dtype, output.shape);
         return checked;
     } catch (const backplane::ops::Refusal& refusal) {
         throw Error(Code::invalid, label(definition, node) + ": " + refusal.text);

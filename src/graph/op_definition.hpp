@@ -27,13 +27,14 @@ struct ReferenceTensor {
     std::vector<double> data;
 };
 
-// One node for the reference: inputs as for the shape rule (null: not given); the output has its shape and dtype, and
-// data of zeros to be filled. The caller rounds the output to its dtype.
+// One node for the reference: inputs as for the shape rule (null: not given); the outputs have their shapes and dtypes, and
+// data of zeros to be filled. The caller rounds them to their dtypes.
 struct ReferenceCall {
     Op op = Op::unknown;
     std::span<const ReferenceTensor* const> inputs;
     AttributeView attributes;
-    ReferenceTensor& output;
+    ReferenceTensor& output;  // the first of
+    std::span<ReferenceTensor> outputs;
 
     [[nodiscard]] const ReferenceTensor& input(size_t i) const { return *inputs[i]; }
     [[nodiscard]] bool has(size_t i) const { return i < inputs.size() && inputs[i] != nullptr; }
@@ -53,8 +54,7 @@ const OpDefinition* find_op(Op op) noexcept;
 
 struct CheckedNode {
     std::vector<Attribute> attributes;  // complete, ascending id
-    DType dtype = DType::unknown;       // of the output
-    Shape shape;
+    std::vector<Operand> outputs;
 };
 
 // How attributes come: as people write them (a negative axis, a -1 in a shape), or as graphs carry them.

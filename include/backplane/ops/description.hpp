@@ -316,6 +316,8 @@ struct Description {
         false;  // the result is operand 0 with elements of operand 1 put in: in place where operand 0 is a state that it updates
     Few<AttributeRule, 8> attributes = {};
     ShapeRule shape = nullptr;
+    // How many outputs a node has, where its attributes say it: the last one listed stands for them all. Null: as many as are listed.
+    uint32_t (*output_count)(const Call& call) = nullptr;
     // For builders: brings attributes as people write them (a -1, axes in any order) to the form that graphs carry. May be null.
     void (*complete)(const Call& call, void* attributes) = nullptr;
     uint32_t attribute_bytes = 0;    // describe() fills these two in
@@ -326,6 +328,10 @@ struct Description {
         uint32_t n = 0;
         for (const Input& i : inputs) n += i.optional ? 0 : 1;
         return n;
+    }
+    [[nodiscard]] constexpr bool several_outputs() const { return output_count != nullptr || outputs.size() > 1; }
+    [[nodiscard]] constexpr uint32_t outputs_of(const Call& call) const {
+        return output_count != nullptr ? output_count(call) : outputs.size();
     }
     [[nodiscard]] constexpr bool needs_attributes() const {
         return std::any_of(attributes.begin(), attributes.end(), [](const AttributeRule& a) { return a.required; });

@@ -95,6 +95,41 @@ inline constexpr auto op_slice =
                                .shape = slice_shape,
                                .complete = complete_slice});
 
+// ---- Split ------------------------------------------------------------------------------------------------------------------
+
+struct SplitAttributes {
+    int64_t axis = 0;
+    Required<List> sizes;  // of the parts along the axis
+};
+inline uint32_t split_outputs(const Call& call) { return call.as<SplitAttributes>().sizes.value.size(); }
+inline void split_shape(const Call& call, Outputs out) {
+    const auto& a = call.as<SplitAttributes>();
+    const auto axis = static_cast<uint32_t>(a.axis);
+    const Dims& x = call.dims(0);
+    require_attribute(!out.empty(), [] { return std::string("needs one part or more in the attribute sizes"); });
+    int64_t sum = 0;
+    for (const int64_t size : a.sizes.value) sum = checked_add(call, sum, size);
+    require_attribute(sum == x[axis], [&] {
+        return "parts of " + text_of(a.sizes.value) + " are " + std::to_string(sum) + " in all, axis " +
+               std::to_string(axis) + " of " + call.text(0) + " is " + std::to_string(x[axis]);
+    });
+    for (uint32_t i = 0; i < out.size(); ++i) {
+        out[i].dims = x;
+        out[i].dims[axis] = a.sizes.value[i];
+    }
+}
+inline constexpr auto op_split =
+    describe<SplitAttributes>({.id = BP_OP_split,
+                               .summary = "a tensor in parts, along one axis",
+                               .shapes = "x -> y0, y1, ...: x with sizes[i] along the axis",
+                               .inputs = {{"x", one_of(kPlain)}},
+                               .outputs = {{"y", like(0)}},
+                               .moves = true,
+                               .attributes = {attribute<&SplitAttributes::axis>(BP_ATTR_axis, axis_of(0)),
+                                              attribute<&SplitAttributes::sizes>(BP_ATTR_sizes, at_least(0))},
+                               .shape = split_shape,
+                               .output_count = split_outputs});
+
 // ---- Pad --------------------------------------------------------------------------------------------------------------------
 
 enum class PadMode : int64_t { constant = BP_PAD_CONSTANT, edge = BP_PAD_EDGE, reflect = BP_PAD_REFLECT };

@@ -48,15 +48,19 @@ public:
             inputs[k] = &tensors_[node.inputs[k].index].value;
             if (!errors_[node.inputs[k].index].data.empty()) errors[k] = &errors_[node.inputs[k].index];
         }
-        const TensorId id = node.outputs[0];
-        const TensorInfo& to = data_.graph[id];
-        BoundedTensor& result = tensors_[id.index];
-        result.value = evaluate_node(definition, inputs, node.attributes, {to.dtype, to.shape});
-        const double unit = to.dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
-        result.bound = conformance_of(node.op).bound(
-            {definition, inputs, errors, node.attributes, result.value, unit, data_.math == BP_MATH_STRICT});
-        store(result, to.dtype);
-        errors_[id.index] = {to.shape, to.dtype, result.bound};
+        const std::vector<Operand> outputs = outputs_of(data_.graph, node);
+        std::vector<ReferenceTensor> made = evaluate_node(definition, inputs, node.attributes, outputs);
+        for (size_t k = 0; k < made.size(); ++k) {
+            const TensorId id = node.outputs[k];
+            const DType dtype = outputs[k].dtype;
+            BoundedTensor& result = tensors_[id.index];
+            result.value = std::move(made[k]);
+            const double unit = dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
+            result.bound = conformance_of(node.op).bound(
+                {definition, inputs, errors, node.attributes, result.value, outputs, k, unit, data_.math == BP_MATH_STRICT});
+            store(result, dtype);
+            errors_[id.index] = {outputs[k].shape, dtype, result.bound};
+        }
     }
 
     [[nodiscard]] std::vector<BoundedTensor> results() && { return std::move(tensors_); }

@@ -48,6 +48,9 @@ public:
     TensorId add(Op op, const std::vector<TensorId>& inputs, const std::vector<Attribute>& attributes = {}) {
         return data_.graph.add(op, inputs, attributes);
     }
+    std::vector<TensorId> add_all(Op op, const std::vector<TensorId>& inputs, const std::vector<Attribute>& attributes) {
+        return data_.graph.add_all(op, inputs, attributes);
+    }
     void result(TensorId tensor);  // "y0", "y1", ...
     void strict() { data_.math = BP_MATH_STRICT; }
 

@@ -97,21 +97,25 @@ public:
             const Node& node = whole_.nodes()[n];
             std::vector<TensorId> inputs;
             for (const TensorId t : node.inputs) inputs.push_back(t.valid() ? enter(t) : no_tensor);
-            know(node.outputs.front(), made_.graph.add(node.op, inputs, node.attributes, node.name));
+            const std::vector<TensorId> outputs = made_.graph.add_all(node.op, inputs, node.attributes, node.name);
+            for (size_t k = 0; k < outputs.size(); ++k) know(node.outputs[k], outputs[k]);
         }
-        for (const size_t n : part_.nodes) {
-            const TensorId t = whole_.nodes()[n].outputs.front();
-            const uint32_t of = whole_[t].state_in;
-            if (of != 0 && new_of_[of - 1] == t) {
-                made_.graph.update(enter(TensorId{of - 1}), known_.at(t.index));
-            } else if (read_outside_[t.index] || whole_[t].role == Role::output || of != 0) {
-                made_.graph.output(known_.at(t.index), part_name(t));
-            }
-        }
+        for (const size_t n : part_.nodes)
+            for (const TensorId t : whole_.nodes()[n].outputs) hand_on(t);
         return std::move(made_);
     }
 
 private:
+    // What others read of a part becomes an output of it.
+    void hand_on(TensorId t) {
+        const uint32_t of = whole_[t].state_in;
+        if (of != 0 && new_of_[of - 1] == t) {
+            made_.graph.update(enter(TensorId{of - 1}), known_.at(t.index));
+        } else if (read_outside_[t.index] || whole_[t].role == Role::output || of != 0) {
+            made_.graph.output(known_.at(t.index), part_name(t));
+        }
+    }
+
     TensorId know(TensorId in_whole, TensorId here) {
         known_[in_whole.index] = here;
         if (made_.whole.size() <= here.index) made_.whole.resize(here.index + 1);

@@ -74,6 +74,31 @@ static void wrong_uses(const char* folder) {
     backplane_context_destroy(context);
 }
 
+static void several_outputs(void) {
+    bp_error e = fresh();
+    backplane_graph* graph = NULL;
+    const int64_t dims[1] = {4}, sizes[2] = {1, 3};
+    const bp_attribute parts = {.struct_size = sizeof parts,
+                                .id = backplane_attribute("sizes"),
+                                .type = BP_ATTRIBUTE_INTS,
+                                .integers = {.data = sizes, .size = sizeof sizes}};
+    uint32_t x = 0, part[2] = {7, 7}, made = 0;
+    check(backplane_graph_create(&graph, &e) == BP_OK && backplane_graph_tensor(graph, BP_ROLE_INPUT, "x", BP_F32, dims, 1, &x, &e) == BP_OK,
+          "a graph to split");
+    check(backplane_graph_add(graph, backplane_op("Split"), &x, 1, &parts, 1, &part[0], &e) == BP_INVALID &&
+              strstr(text, "several outputs") != NULL,
+          "one output of several");
+    check(backplane_graph_add_all(graph, backplane_op("Split"), &x, 1, &parts, 1, part, 1, &made, &e) == BP_OK &&
+              made == 2 && part[0] == x + 1 && part[1] == 7,
+          "no more outputs than there is room for");
+    check(backplane_graph_add_all(graph, backplane_op("Split"), &x, 1, &parts, 1, part, 2, &made, &e) == BP_OK &&
+              made == 2 && part[1] == part[0] + 1,
+          "split");
+    check(backplane_graph_add_all(graph, backplane_op("Split"), &x, 1, &parts, 1, NULL, 2, &made, &e) == BP_INVALID,
+          "room that is null");
+    backplane_graph_destroy(graph);
+}
+
 static void right_use(const char* folder) {
     bp_error e = fresh();
     const char* paths[1] = {folder};
@@ -252,6 +277,7 @@ static void tensors(const char* folder) {
 int main(int argc, char** argv) {
     if (argc != 3) return 99;
     wrong_uses(argv[1]);
+    several_outputs();
     right_use(argv[1]);
     tensors(argv[2]);
     printf("%s, %d failed\n", backplane_version(), failures);

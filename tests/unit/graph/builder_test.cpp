@@ -1,7 +1,9 @@
 // The builder: what it refuses and says, worst first; then what it fills in.
+#include <array>
 #include <limits>
 #include <set>
 
+#include "backplane/ops.hpp"
 #include "graph/op_definition.hpp"
 #include "graphs.hpp"
 
@@ -42,6 +44,37 @@ TEST(Builder, TensorsThatAreNotThereAreRefused) {
     error_of([&] { g.add(static_cast<Op>(9999), {x}); });
     error_of([&] { g.output(TensorId{7}, "y"); });
     error_of([&] { g.update(TensorId{7}, x); });
+}
+
+TEST(Builder, AnOpOfSeveralOutputsGivesThemAllAndIsRefusedWhereOneIsMeant) {
+    Graph g;
+    const TensorId x = g.input("x", DType::f16, {3, 7});
+    EXPECT_NE(error_of([&] {
+                  g.add(Op::split, {x}, {{Attr::sizes, {3, 4}}, {Attr::axis, 1}});
+              }).find("Split has several outputs: Graph::add_all"),
+              std::string::npos);
+    const std::vector<TensorId> parts = ops::split(g, x, {.axis = -1, .sizes = {3, 4}}, "heads");
+    ASSERT_EQ(parts.size(), 2U);
+    EXPECT_EQ(g[parts[0]].shape, (Shape{3, 3}));
+    EXPECT_EQ(g[parts[1]].shape, (Shape{3, 4}));
+    EXPECT_EQ(g[parts[1]].dtype, DType::f16);
+    EXPECT_EQ(g.nodes().at(0).outputs, parts);
+    EXPECT_EQ(g.add_all(Op::relu, std::array{parts[0]}).size(), 1U) << "of one output, too";
+}
+
+TEST(Builder, PartsThatAreNotTheWholeAreRefusedAndTheGraphStaysAsItWas) {
+    Graph g;
+    const TensorId x = g.input("x", DType::f32, {3, 7});
+    const auto split = [&](int64_t axis, std::vector<int64_t> sizes) {
+        return error_of([&] { g.add_all(Op::split, std::array{x}, {{Attr::axis, axis}, {Attr::sizes, std::move(sizes)}}); });
+    };
+    EXPECT_NE(split(1, {3, 3}).find("parts of [3, 3] are 6 in all, axis 1 of x [3, 7] is 7"), std::string::npos);
+    for (const auto& [axis, sizes] : std::vector<std::pair<int64_t, std::vector<int64_t>>>{
+             {2, {7}}, {-3, {3}}, {1, {}}, {1, {8, -1}}, {1, std::vector<int64_t>(17, 1)}, {0, {INT64_MAX, INT64_MAX}}})
+        EXPECT_NE(split(axis, sizes).find("Split"), std::string::npos) << axis;
+    error_of([&] { g.add_all(Op::split, std::array{x}); });
+    EXPECT_EQ(g.tensors().size(), 1U);
+    EXPECT_TRUE(g.nodes().empty());
 }
 
 TEST(Builder, AttributesThatDoNotBelongAreRefused) {

@@ -1,6 +1,7 @@
 // Plain data to a graph and back; lying data first.
 #include "graph/from_abi.hpp"
 
+#include <array>
 #include <functional>
 
 #include "graphs.hpp"
@@ -55,6 +56,25 @@ Graph sample() {
     g.output(g.add(Op::sub, {b, w}, {}, "c"), "y");
     g.update(s, g.add(Op::add, {s, k}, {}, "d"));
     return g;
+}
+
+TEST(FromAbi, AllOutputsOfANodeAreCheckedAndEachIsWrittenOnce) {
+    Graph g;
+    const TensorId x = g.input("x", DType::f32, {4});
+    const std::vector<TensorId> parts = g.add_all(Op::split, std::array{x}, {{Attr::sizes, {2, 2}}});
+    g.output(parts[0], "a");
+    g.output(parts[1], "b");
+    Plain right(g);
+    EXPECT_EQ(graph::graph_from_abi(right.get()).hash(), g.hash());
+    Plain twice(g);
+    twice.edges.at(twice.nodes.at(0).output + 1) = twice.edges.at(twice.nodes[0].output);
+    EXPECT_NE(error_of([&] { graph::graph_from_abi(twice.get()); }).find("was written before"), std::string::npos);
+    Plain one(g);
+    one.nodes.at(0).outputs = 1;
+    EXPECT_NE(error_of([&] { graph::graph_from_abi(one.get()); }).find("has 1 outputs, its op has 2"), std::string::npos);
+    Plain left_out(g);
+    left_out.edges.at(left_out.nodes.at(0).output + 1) = BP_NO_TENSOR;
+    EXPECT_NE(error_of([&] { graph::graph_from_abi(left_out.get()); }).find("left out"), std::string::npos);
 }
 
 TEST(FromAbi, LyingDataIsRefused) {

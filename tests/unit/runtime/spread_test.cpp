@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "backplane/ops.hpp"
 #include "backplane/spread.hpp"
 #include "backplane/tune.hpp"
 #include "registry/remembered.hpp"
@@ -124,6 +125,28 @@ TEST_F(Spread, WhatTheFirstDoesNotSupportRunsOnTheCpuAndCopiesAreCounted) {
     EXPECT_EQ(report.copies, 2U);
     EXPECT_EQ(report.copied_bytes, 32U);
     EXPECT_NE(notes_of(session).find("scripted:0 does not support Tanh"), std::string::npos) << notes_of(session);
+}
+
+TEST_F(Spread, EachOutputOfANodeGoesToWhoReadsIt) {
+    const Context context(options());
+    Graph g;
+    const std::vector<TensorId> parts = ops::split(g, g.input("x", DType::f32, {4}), {.sizes = {1, 3}});
+    g.output(ops::add(g, parts[0], parts[0]), "y");  // on the first device, the split and the other on the cpu
+    g.output(ops::tanh(g, parts[1]), "z");
+    g.output(parts[1], "rest");
+    SpreadSession session(devices_of(context), g);
+    const std::array<float, 4> x{-1, 0.5, 1, 2};
+    std::array<float, 3> z{}, rest{};
+    float y = 0;
+    session.run({{{"x", std::as_bytes(std::span(x))}}}, {{{"y", std::as_writable_bytes(std::span(&y, 1))},
+                                                          {"z", std::as_writable_bytes(std::span(z))},
+                                                          {"rest", std::as_writable_bytes(std::span(rest))}}});
+    EXPECT_EQ(y, -2);
+    for (size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(rest[i], x[i + 1]);
+        EXPECT_NEAR(z[i], std::tanh(x[i + 1]), 1e-6);
+    }
+    EXPECT_GT(session.report().parts.size(), 1U);
 }
 
 TEST_F(Spread, WithoutADeviceThatCanTheOpsAreNamed) {
