@@ -1,7 +1,6 @@
 #include "plan/program.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "base/errors.hpp"
 #include "base/visible_text.hpp"
@@ -38,37 +37,25 @@ std::vector<NodeSupport> query(const Device& device, const Graph& graph) {
     Device::State& state = *DeviceAccess::state(device);
     state.expect_there("cannot ask " + state.info.id + " about a graph");
     const GraphData data = graph.data();
+    // Room for the words of every node: a module that refuses one of a thousand is asked once all the same.
     std::vector<bp_answer> answers(graph.nodes().size());
-    const auto ask = [&] {
-        const bp_array room_for{answers.data(), static_cast<uint32_t>(answers.size()), sizeof(bp_answer)};
-        base::ErrorRoom room;
-        state.check(state.call<&bp_module_api::query>(room, state.handle, data.get(), &room_for),
-                    "cannot ask " + state.info.id + " about a graph", room);
-    };
-    for (bp_answer& answer : answers) answer.struct_size = BP_SIZE(bp_answer, cost_ns);
-    ask();
+    std::vector<char> words(answers.size() * kWords);
+    for (size_t i = 0; i < answers.size(); ++i) {
+        answers[i].struct_size = BP_SIZE(bp_answer, capacity);
+        answers[i].text = words.data() + i * kWords;
+        answers[i].capacity = kWords;
+    }
+    const bp_array room_for{answers.data(), static_cast<uint32_t>(answers.size()), sizeof(bp_answer)};
+    base::ErrorRoom room;
+    state.check(state.call<&bp_module_api::query>(room, state.handle, data.get(), &room_for),
+                "cannot ask " + state.info.id + " about a graph", room);
     std::vector<NodeSupport> support;
     support.reserve(answers.size());
-    std::vector<size_t> refused;
-    for (const bp_answer& answer : answers) {
-        if (answer.code != BP_OK) refused.push_back(support.size());
-        support.push_back({answer.code == BP_OK, static_cast<Why>(answer.reason), {}});
-    }
-    if (refused.empty()) return support;
-    // Once more with room for words, which most graphs need for no node.
-    std::vector<std::array<char, kWords>> words(refused.size());
-    for (size_t i = 0; i < refused.size(); ++i) {
-        bp_answer& answer = answers[refused[i]];
-        answer = {};
-        answer.struct_size = BP_SIZE(bp_answer, capacity);
-        words[i][0] = '\0';
-        answer.text = words[i].data();
-        answer.capacity = kWords;
-    }
-    ask();
-    for (size_t i = 0; i < refused.size(); ++i) {
-        words[i].back() = '\0';
-        support[refused[i]].text = base::visible(words[i].data());
+    for (size_t i = 0; i < answers.size(); ++i) {
+        const bool done = answers[i].code == BP_OK;
+        char* text = words.data() + i * kWords;  // ours, whatever the answer says of it
+        text[kWords - 1] = '\0';
+        support.push_back({done, static_cast<Why>(answers[i].reason), done ? std::string() : base::visible(text)});
     }
     return support;
 }

@@ -1,9 +1,11 @@
 // verify() on devices that lie, break and refuse: the reference behind a table with single functions replaced.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <functional>
 
+#include "backplane/runtime.hpp"
 #include "backplane/sdk.hpp"
 #include "backplane/verify.hpp"
 #include "registry/device_state.hpp"
@@ -135,6 +137,31 @@ TEST_F(VerifyOf, WhatIsNotSupportedIsReportedWithItsReason) {
         EXPECT_NE(r.text.find("the element type"), std::string::npos) << r.text;
     }
     EXPECT_GE(refused, 8U);
+}
+
+TEST_F(VerifyOf, AGraphIsAskedAboutOnceWhateverIsRefused) {
+    static std::atomic<int> asked{0};
+    asked = 0;
+    const Device picky = device([](bp_module_api& t) {
+        t.query = [](bp_device* d, const bp_graph* graph, const bp_array* answers, bp_error* error) -> bp_code {
+            ++asked;
+            const bp_code code = honest->query(d, graph, answers, error);
+            bp_answer refusal{};
+            refusal.code = BP_UNSUPPORTED;
+            refusal.reason = BP_WHY_SHAPE;
+            sdk::write(BP_AT_OUT(bp_answer, answers, 1), refusal, "seven is too many");
+            return code;
+        };
+    });
+    Graph g;
+    g.output(g.add(Op::relu, {g.add(Op::neg, {g.add(Op::relu, {g.input("x", DType::f32, {7})})})}), "y");
+    const std::vector<NodeSupport> support = query(picky, g);
+    EXPECT_EQ(asked, 1);
+    ASSERT_EQ(support.size(), 3U);
+    EXPECT_TRUE(support[0].supported && support[0].text.empty() && support[2].supported && support[2].text.empty());
+    EXPECT_FALSE(support[1].supported);
+    EXPECT_EQ(support[1].reason, Why::shape);
+    EXPECT_EQ(support[1].text, "seven is too many");
 }
 
 TEST_F(VerifyOf, TheReferenceSupportsAndPassesTheWholeTable) {
