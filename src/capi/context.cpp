@@ -10,8 +10,12 @@ using backplane::Context;
 using backplane::ContextOptions;
 using backplane::DeviceInfo;
 using backplane::Error;
+using backplane::capi::give_text;
 using backplane::capi::guarded;
+using backplane::capi::put;
+using backplane::capi::record_at;
 using backplane::capi::require;
+using backplane::capi::write_record;
 
 namespace {
 
@@ -57,14 +61,6 @@ ContextOptions options_from(const backplane_context_options* given) {
     return options;
 }
 
-template <size_t n>
-void put(char (&into)[n], const std::string& text) {
-    const size_t length = std::min(text.size(), n - 1);
-    std::memcpy(into, text.data(), length);
-    into[length] = '\0';
-}
-
-// Into the caller's memory, no further than its struct_size says.
 void write_info(const DeviceInfo& d, backplane_device_info* out) {
     backplane_device_info info{};
     info.kind = static_cast<uint32_t>(d.kind);
@@ -78,12 +74,7 @@ void write_info(const DeviceInfo& d, backplane_device_info* out) {
     put(info.name, d.name);
     put(info.driver, d.driver);
     put(info.warning, d.warning);
-    const uint32_t size = out->struct_size;
-    if (size < BP_SIZE(backplane_device_info, kind) || size > sizeof info)
-        throw Error(Code::invalid,
-                    "struct_size of a backplane_device_info is " + std::to_string(size) + ": set it with BP_SIZE");
-    std::memcpy(out, &info, size);
-    out->struct_size = size;
+    write_record(info, out, BP_SIZE(backplane_device_info, kind), "backplane_device_info");
 }
 
 // The text as the type that the option has now.
@@ -149,25 +140,14 @@ bp_code backplane_context_devices(backplane_context* context, backplane_device_i
         if (capacity > 0) require(infos, "infos");
         const std::vector<DeviceInfo> devices = context->context.devices();
         *count = static_cast<uint32_t>(devices.size());
-        // Records lie one caller's struct apart, which may be smaller than ours.
-        const size_t stride = capacity > 0 ? (infos->struct_size + alignof(backplane_device_info) - 1) /
-                                                 alignof(backplane_device_info) * alignof(backplane_device_info)
-                                           : 0;
-        for (size_t i = 0; i < std::min<size_t>(capacity, devices.size()); ++i)
-            write_info(devices[i], reinterpret_cast<backplane_device_info*>(reinterpret_cast<char*>(infos) + i * stride));
+        for (size_t i = 0; i < std::min<size_t>(capacity, devices.size()); ++i) write_info(devices[i], record_at(infos, i));
     });
 }
 
 bp_code backplane_context_report(backplane_context* context, char* json, size_t capacity, size_t* size, bp_error* error) {
     return guarded(error, [&] {
         require(context, "context");
-        const std::string text = context->context.report().json();
-        if (size != nullptr) *size = text.size() + 1;
-        if (capacity == 0) return;
-        require(json, "json");
-        const size_t n = std::min(text.size(), capacity - 1);
-        std::memcpy(json, text.data(), n);
-        json[n] = '\0';
+        give_text(context->context.report().json(), json, capacity, size, "json");
     });
 }
 

@@ -46,4 +46,13 @@ void require(const void* pointer, const char* what) {
     if (pointer == nullptr) throw Error(Code::invalid, std::string(what) + " is null");
 }
 
+void give_text(const std::string& from, char* text, size_t capacity, size_t* size, const char* what) {
+    if (size != nullptr) *size = from.size() + 1;
+    if (capacity == 0) return;
+    require(text, what);
+    const size_t n = std::min(from.size(), capacity - 1);
+    std::memcpy(text, from.data(), n);
+    text[n] = '\0';
+}
+
 }  // namespace backplane::capi

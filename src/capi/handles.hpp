@@ -1,7 +1,9 @@
 // The C handles and how exceptions end at the C line.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -57,5 +59,34 @@ WeightSource source_of(backplane_weight_source source, void* arg);
 
 // Throws Error(invalid) when a pointer that must be given is null.
 void require(const void* pointer, const char* what);
+
+// Text into a member of a record, cut where it is too long, with its zero.
+template <size_t n>
+void put(char (&into)[n], std::string_view text) noexcept {
+    const size_t length = std::min(text.size(), n - 1);
+    std::memcpy(into, text.data(), length);
+    into[length] = '\0';
+}
+
+// Into the caller's memory, no further than its struct_size says, which holds `least` bytes or more. Throws Error(invalid) otherwise.
+template <typename Record>
+void write_record(Record mine, Record* out, uint32_t least, const char* name) {
+    const uint32_t size = out->struct_size;
+    if (size < least || size > sizeof mine)
+        throw Error(Code::invalid,
+                    "struct_size of a " + std::string(name) + " is " + std::to_string(size) + ": set it with BP_SIZE");
+    mine.struct_size = size;
+    std::memcpy(out, &mine, size);
+}
+
+// Record i of a caller, whose struct may be smaller than ours.
+template <typename Record>
+Record* record_at(Record* first, size_t i) noexcept {
+    const size_t stride = (first->struct_size + alignof(Record) - 1) / alignof(Record) * alignof(Record);
+    return reinterpret_cast<Record*>(reinterpret_cast<char*>(first) + i * stride);
+}
+
+// Text and its zero, as much as there is room for; *size, where given, is what all of it needs.
+void give_text(const std::string& from, char* text, size_t capacity, size_t* size, const char* what);
 
 }  // namespace backplane::capi

@@ -1,6 +1,5 @@
 // Tensors on devices, submits and their events, state, weights that sessions share.
 #include <algorithm>
-#include <cstring>
 
 #include "capi/handles.hpp"
 
@@ -12,15 +11,15 @@ using backplane::Output;
 using backplane::Shape;
 using backplane::Tensor;
 using backplane::Weights;
+using backplane::capi::cancel_of;
+using backplane::capi::give_text;
 using backplane::capi::guarded;
+using backplane::capi::put;
+using backplane::capi::record_at;
 using backplane::capi::require;
+using backplane::capi::write_record;
 
 namespace {
-
-const std::atomic<uint32_t>* flag(const volatile uint32_t* cancel) {
-    // A std::atomic of 32 bits is 32 bits; the caller writes it from another thread or a signal handler.
-    return reinterpret_cast<const std::atomic<uint32_t>*>(const_cast<const uint32_t*>(cancel));
-}
 
 std::span<const std::byte> bytes_at(const void* data, uint64_t bytes) {
     if (bytes > 0) require(data, "data");
@@ -29,15 +28,6 @@ std::span<const std::byte> bytes_at(const void* data, uint64_t bytes) {
 std::span<std::byte> room_at(void* data, uint64_t bytes) {
     if (bytes > 0) require(data, "data");
     return {static_cast<std::byte*>(data), static_cast<size_t>(bytes)};
-}
-
-void give_text(const std::string& from, char* text, size_t capacity, size_t* size) {
-    if (size != nullptr) *size = from.size() + 1;
-    if (capacity == 0) return;
-    require(text, "text");
-    const size_t n = std::min(from.size(), capacity - 1);
-    std::memcpy(text, from.data(), n);
-    text[n] = '\0';
 }
 
 }  // namespace
@@ -69,16 +59,11 @@ bp_code backplane_device_ledger(backplane_device* device, backplane_holder* hold
         const backplane::Ledger ledger = backplane::ledger(device->device);
         if (count != nullptr) *count = static_cast<uint32_t>(ledger.holders.size());
         if (held != nullptr) *held = ledger.held;
-        // Records lie one caller's struct apart, which may be smaller than ours.
-        const size_t stride = capacity > 0 ? holders->struct_size : 0;
         for (size_t i = 0; i < std::min<size_t>(capacity, ledger.holders.size()); ++i) {
-            auto* into = reinterpret_cast<backplane_holder*>(reinterpret_cast<char*>(holders) + i * stride);
-            backplane_holder mine{};
-            mine.struct_size = static_cast<uint32_t>(stride);
-            mine.bytes = ledger.holders[i].bytes;
-            std::memcpy(mine.name, ledger.holders[i].name.data(),
-                        std::min(ledger.holders[i].name.size(), sizeof mine.name - 1));
-            std::memcpy(into, &mine, std::min(stride, sizeof mine));
+            backplane_holder line{};
+            line.bytes = ledger.holders[i].bytes;
+            put(line.name, ledger.holders[i].name);
+            write_record(line, record_at(holders, i), BP_SIZE(backplane_holder, bytes), "backplane_holder");
         }
     });
 }
@@ -176,7 +161,7 @@ bp_code backplane_session_submit(backplane_session* session, const backplane_val
             else
                 into.emplace_back(v.name, room_at(v.data, v.bytes));
         }
-        auto made = std::make_unique<backplane_event>(backplane_event{session->session.submit(in, into, flag(cancel))});
+        auto made = std::make_unique<backplane_event>(backplane_event{session->session.submit(in, into, cancel_of(cancel))});
         if (out != nullptr)
             *out = made.release();
         else
@@ -231,7 +216,7 @@ bp_code backplane_session_plan(backplane_session* session, uint32_t as_json, cha
                                bp_error* error) {
     return guarded(error, [&] {
         require(session, "session");
-        give_text(as_json != 0 ? session->session.plan_json() : session->session.describe(), text, capacity, size);
+        give_text(as_json != 0 ? session->session.plan_json() : session->session.describe(), text, capacity, size, "text");
     });
 }
 

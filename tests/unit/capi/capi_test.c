@@ -254,6 +254,15 @@ static void tensors(const char* folder) {
     check(backplane_device_ledger(device, holders, 8, &count, &held, &e) == BP_OK && count > 0 && count <= 8, "ledger");
     for (uint32_t i = 0; i < count && i < 8; ++i) sum += holders[i].bytes;
     check(sum == held && held >= 32 && holders[0].name[0] != '\0', "the lines of the ledger are all that is held");
+    holders[0].struct_size = BP_SIZE(backplane_holder, bytes); /* of a caller whose record has no name yet */
+    memset(holders[0].name, 'x', sizeof holders[0].name);
+    check(backplane_device_ledger(device, holders, 1, &count, &held, &e) == BP_OK && holders[0].bytes > 0 &&
+              holders[0].name[0] == 'x' && holders[0].struct_size == BP_SIZE(backplane_holder, bytes),
+          "a smaller record is written as far as it goes");
+    holders[0].struct_size = 0;
+    check(backplane_device_ledger(device, holders, 1, &count, &held, &e) == BP_INVALID &&
+              strstr(text, "struct_size of a backplane_holder is 0") != NULL,
+          "a record without its size");
     check(backplane_device_ledger(NULL, NULL, 0, &count, NULL, &e) == BP_INVALID, "the ledger of no device");
     check(backplane_attribute("strides") == BP_ATTR_strides && backplane_attribute("stridez") == 0 &&
               strcmp(backplane_attribute_name(BP_ATTR_axis), "axis") == 0,
@@ -274,12 +283,73 @@ static void tensors(const char* folder) {
     backplane_context_destroy(context);
 }
 
+static uint32_t lent = 0;
+static void lend(void* arg, uint32_t n, void (*body)(void* of, uint32_t i), void* of) {
+    ++*(uint32_t*)arg;
+    for (uint32_t i = n; i-- > 0;) body(of, i);
+}
+
+enum { ROWS = 96, DEPTH = 64, COLUMNS = 80 };
+static float left[ROWS * DEPTH], right[DEPTH * COLUMNS], product[ROWS * COLUMNS];
+
+/* The CPU computes on the threads of the application: here on the one that it has, from the last piece to the first. */
+static void lent_threads(const char* folder) {
+    bp_error e = fresh();
+    backplane_context_options options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    options.skip_defaults = options.skip_environment = 1;
+    options.module_paths = &folder;
+    options.module_path_count = 1;
+    options.parallel = lend;
+    options.parallel_arg = &lent;
+    backplane_context* context = NULL;
+    backplane_device* device = NULL;
+    check(backplane_context_create(&options, &context, &e) == BP_OK, "a context that lends threads");
+    if (backplane_device_open(context, "cpu:0", &device, &e) != BP_OK) {
+        printf("skipped: lent threads: %s\n", text);
+        backplane_context_destroy(context);
+        return;
+    }
+    check(backplane_device_set_option(device, "threads", "4", &e) == BP_OK, "four threads");
+    for (int i = 0; i < ROWS * DEPTH; ++i) left[i] = (float)(i % 7 - 3);
+    for (int i = 0; i < DEPTH * COLUMNS; ++i) right[i] = (float)(i % 13 - 6);
+    const int64_t a[2] = {ROWS, DEPTH}, b[2] = {DEPTH, COLUMNS};
+    backplane_graph* graph = NULL;
+    uint32_t pair[2] = {0, 0}, y = 0;
+    check(backplane_graph_create(&graph, &e) == BP_OK &&
+              backplane_graph_tensor(graph, BP_ROLE_INPUT, "a", BP_F32, a, 2, &pair[0], &e) == BP_OK &&
+              backplane_graph_tensor(graph, BP_ROLE_INPUT, "b", BP_F32, b, 2, &pair[1], &e) == BP_OK &&
+              backplane_graph_add(graph, BP_OP_matmul, pair, 2, NULL, 0, &y, &e) == BP_OK &&
+              backplane_graph_output(graph, y, "y", &e) == BP_OK,
+          "a product");
+    backplane_session* session = NULL;
+    check(backplane_session_create_shared(&device, 1, graph, NULL, BP_MATH_DEFAULT, &session, &e) == BP_OK, "its session");
+    const backplane_value in[2] = {{"a", left, sizeof left, NULL}, {"b", right, sizeof right, NULL}};
+    const backplane_value out = {"y", product, sizeof product, NULL};
+    check(backplane_session_submit(session, in, 2, &out, 1, NULL, NULL, &e) == BP_OK, "a run on lent threads");
+    check(lent > 0, "the application's threads were asked");
+    int wrong = 0; /* whole numbers: exact */
+    for (int r = 0; r < ROWS; ++r)
+        for (int c = 0; c < COLUMNS; ++c) {
+            float sum = 0;
+            for (int k = 0; k < DEPTH; ++k) sum += left[r * DEPTH + k] * right[k * COLUMNS + c];
+            wrong += product[r * COLUMNS + c] != sum;
+        }
+    check(wrong == 0, "the product of lent threads");
+    backplane_session_destroy(session);
+    backplane_graph_destroy(graph);
+    backplane_device_close(device);
+    backplane_context_destroy(context);
+}
+
 int main(int argc, char** argv) {
     if (argc != 3) return 99;
     wrong_uses(argv[1]);
     several_outputs();
     right_use(argv[1]);
     tensors(argv[2]);
+    lent_threads(argv[2]);
     printf("%s, %d failed\n", backplane_version(), failures);
     return failures;
 }
