@@ -1,4 +1,5 @@
 // bench ops: one op at a time at the shapes that networks have, against the limits of the machine; or two devices side by side.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
@@ -213,14 +214,30 @@ private:
     double log_sum_ = 0;
 };
 
+// Of two devices side by side the one may have threads to set and the other not. Throws Error(not_found) where none has; says which has not.
+std::vector<std::string> set_threads(Device device, Device other, int64_t threads) {
+    if (threads == 0) return {};
+    std::vector<std::string> without;
+    for (Device* one : {&device, &other}) {
+        if (!*one) continue;
+        const std::vector<Option> options = one->options();
+        const bool known = std::any_of(options.begin(), options.end(), [](const Option& o) { return o.name == "threads"; });
+        if (known)
+            one->set_option("threads", threads);
+        else
+            without.push_back(one->info().id + " has no threads to set: --threads " + std::to_string(threads) +
+                              " is not for it");
+    }
+    // Nobody heeds what was asked for: the device says which options there are.
+    if (without.size() == (other ? 2U : 1U)) device.set_option("threads", threads);
+    return without;
+}
+
 void bench_ops(const OpsChoice& o, Run& run) {
     const Context context(context_options(o.choice));
-    const Device device = open_device(context, o.choice);
-    Device other;
-    if (!o.against.empty()) {
-        other = context.choose(o.against);
-        if (o.choice.threads > 0) other.set_option("threads", o.choice.threads);
-    }
+    const Device device = context.choose(o.choice.device);
+    const Device other = o.against.empty() ? Device() : context.choose(o.against);
+    const std::vector<std::string> notes = set_threads(device, other, o.choice.threads);
     const Peak peak = measure_peak(device);
     OpsReport report(peak, o, other);
     for (const Case& c : o.product.empty() ? cases() : products(o.product)) {
@@ -236,9 +253,11 @@ void bench_ops(const OpsChoice& o, Run& run) {
                       {"peak_gflops", peak.gflops},
                       {"peak_read_gbytes", peak.gbytes},
                       {"ops", report.json},
-                      {"geometric_mean", report.geometric_mean()}});
+                      {"geometric_mean", report.geometric_mean()},
+                      {"notes", notes}});
     out("{} ({}), FMA peak {} GFLOP/s, memory read {} GB/s, both measured now\n\n", device.info().id, device.info().name,
         fixed(peak.gflops, 0), fixed(peak.gbytes, 1));
+    for (const std::string& note : notes) out("Note: {}\n", note);
     print_table(report.rows);
     if (report.compared > 0)
         out("\nGeometric mean of {} ratios: {} times as fast as {}\n", report.compared, fixed(report.geometric_mean(), 2),

@@ -56,6 +56,21 @@ TEST(CliBench, AProductOfAnySizeIsTimedWithEachKindOfWeight) {
     EXPECT_TRUE(is_one_line(two.err)) << two.err;
 }
 
+TEST(CliBench, ThreadsGoToTheDeviceThatHasThem) {
+    const Place p;
+    const auto json = json_of(p, {"ops", "--op", "Softmax", "--seconds", "0.01", "--against", "reference", "--threads", "1"});
+    ASSERT_EQ(json["notes"].size(), 1U) << json;
+    EXPECT_NE(json["notes"][0].get<std::string>().find("reference:0 has no threads to set"), std::string::npos) << json;
+    EXPECT_GT(json["ops"][0]["ratio"], 0);
+    const Outcome words = run(p, {"bench", "ops", "--op", "Softmax", "--seconds", "0.01", "--device", "reference",
+                                  "--against", "cpu", "--threads", "1"});
+    EXPECT_EQ(words.exit_code, 0) << words.err;
+    EXPECT_NE(words.out.find("Note: reference:0 has no threads to set"), std::string::npos) << words.out;
+    const Outcome none = run(p, {"bench", "ops", "--op", "Softmax", "--device", "reference", "--threads", "1"});
+    EXPECT_EQ(none.exit_code, 1) << "nobody heeds it";
+    EXPECT_TRUE(is_one_line(none.err)) << none.err;
+}
+
 TEST(CliBench, AChainIsTimedInOneGraphBySubmitsAndFromTheHost) {
     const Place p;
     const auto json = json_of(p, {"chain", "--threads", "1", "--ops", "8", "--elements", "64", "--runs", "2"});
