@@ -28,10 +28,14 @@ Executor::Executor(Plan plan, std::vector<std::shared_ptr<Port>> ports, Build bu
     std::set<uint32_t> first;
     for (const Stage& stage : plan_.stages) first.insert(stage.ports.front());
     several_ = first.size() > 1;
+    for (uint32_t p = 0; p < ports_.size(); ++p) blocks_.push_back(plan_.blocks(p));
+    last_reads_ = plan_.last_reads();
     uint64_t state = 0;
     for (const Value& value : plan_.values)
         if (value.kind == Kind::state) state += value.bytes;
     keeps_state_ = several_ && state <= kMostKept;
+    overlaps_ = plan_.carried.empty() && std::none_of(plan_.values.begin(), plan_.values.end(),
+                                                      [](const Value& value) { return value.kind == Kind::state; });
     for (uint32_t p = 0; p < ports_.size(); ++p)
         givers_.push_back(ports_[p]->on_pressure([this, p](uint64_t) { return give(p); }));
 }
@@ -83,6 +87,7 @@ Frame& Executor::free_frame(std::shared_ptr<Flight>& flight) {
                 auto& made = *frames_.emplace_back(std::make_unique<Frame>());
                 made.places.resize(plan_.values.size());
                 for (Place& place : made.places) place.on.resize(ports_.size());
+                for (const Plan::Blocks& blocks : blocks_) made.blocks.emplace_back(blocks.bytes.size());
                 made.busy = true;
                 return made;
             }
@@ -153,7 +158,7 @@ void Executor::serve() {
             next = queue_.front();
         }
         start(*next);
-        complete(*next);
+        if (!overlaps_) complete(*next);
         {
             const std::lock_guard lock(mutex_);
             queue_.pop_front();

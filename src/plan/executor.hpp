@@ -3,8 +3,8 @@
 // devices and the hand-over after a lost device are this rule; order on a device is the Port's business.
 //
 // Threads: submit() and run() of one Executor from one thread at a time; Events [any]. A plan on one port is submitted whole by the caller. A
-// plan over several ports needs the host between them: its submits go on one after another on the executor's own thread, made when first
-// needed; a run() does it on the caller's.
+// plan over several ports needs the host between them: the executor's own thread, made when first needed, hands its submits over one after
+// another; a run() does it on the caller's. Of a plan without state a submit is handed over while the one before is still at work.
 #pragma once
 
 #include <atomic>
@@ -108,6 +108,9 @@ private:
     friend struct Flight;
     friend class Event;
     class Working;
+    struct Where {
+        uint32_t stage = 0, port = 0;
+    };
     struct StateHold {
         Located at;
         std::vector<std::byte> kept;  // as of the last run that went well; of small states of plans over several ports
@@ -137,9 +140,11 @@ private:
     Bound& bound(uint32_t stage, uint32_t port);
     [[nodiscard]] std::unique_ptr<Bound> bind(uint32_t stage, uint32_t port);
     void fetch(Bound& bound, uint32_t stage, uint32_t port, Bytes& place);
-    void bring(Flight& flight, const Bound& bound, uint32_t slot, uint32_t port, Use& use);
-    void room(Flight& flight, const Bound& bound, uint32_t slot, uint32_t port, Use& use);
-    Storage& own(Flight& flight, uint32_t value, uint32_t port);
+    void bring(Flight& flight, const Bound& bound, uint32_t slot, Where where, Use& use);
+    void room(Flight& flight, const Bound& bound, uint32_t slot, Where where, Use& use);
+    Storage& own(Flight& flight, uint32_t value, Where where);
+    [[nodiscard]] Bytes allocate(uint32_t value, uint32_t port, uint64_t bytes);
+    [[nodiscard]] Storage* block_for(Flight& flight, uint32_t value, Where where);
     void to_host(Flight& flight, uint32_t value);
     // states.cpp
     void state_on(const Bound& bound, uint32_t slot, uint32_t port, Use& use);
@@ -156,7 +161,10 @@ private:
     Build build_;
     ImageOf image_;
     std::string holder_;
-    bool several_;  // ports
+    bool several_;                      // ports
+    bool overlaps_;                     // a submit needs nothing of the one before
+    std::vector<Plan::Blocks> blocks_;  // by port
+    std::vector<uint32_t> last_reads_;  // by value
 
     std::mutex work_;  // held while work is handed to ports: of all that follows
     std::atomic<std::thread::id> worker_{};

@@ -22,14 +22,28 @@ struct Place {
         uint64_t offset = 0;
         bool valid = false;  // it is there
         Bytes foreign;       // `at`, when it is not the frame's own: let go of at the end
-        Bytes own;           // the frame's, used again
+        Bytes own;           // the frame's, used again; of values that have no block
     };
     std::vector<Here> on;  // by port
 };
 
+inline bool has_place(const Place& place, const std::vector<std::shared_ptr<Port>>& ports) {
+    if (place.on_host) return true;
+    for (size_t p = 0; p < ports.size(); ++p)
+        if (place.on[p].valid && !ports[p]->lost()) return true;
+    return false;
+}
+
+// Memory on a port that values between stages take turns with, see Plan::blocks.
+struct Block {
+    Bytes bytes;
+    uint32_t value = 0;  // that has it now, or had it last
+};
+
 // The memory of one submit, used again by later ones.
 struct Frame {
-    std::vector<Place> places;  // by value
+    std::vector<Place> places;               // by value
+    std::vector<std::vector<Block>> blocks;  // by port
     bool busy = false;
 };
 

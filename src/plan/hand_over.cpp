@@ -7,6 +7,24 @@
 
 namespace backplane::plan {
 
+namespace {
+
+// Lets go of what a frame holds on a port; says whether that was anything.
+bool empty(Frame& frame, uint32_t port) {
+    bool held = false;
+    for (Place& place : frame.places) {
+        held |= place.on[port].own != nullptr;
+        place.on[port] = {};
+    }
+    for (Block& block : frame.blocks[port]) {
+        held |= block.bytes != nullptr;
+        block = {};
+    }
+    return held;
+}
+
+}  // namespace
+
 void Executor::note(const std::string& text) {
     const std::lock_guard lock(mutex_);
     if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
@@ -42,8 +60,7 @@ void Executor::drop(uint32_t port) {
     pools_[port].reset();
     const std::lock_guard lock(mutex_);
     for (const auto& frame : frames_)
-        if (!frame->busy)
-            for (Place& place : frame->places) place.on[port] = {};
+        if (!frame->busy) empty(*frame, port);
 }
 
 bool Executor::give(uint32_t port) {
@@ -61,11 +78,7 @@ bool Executor::give(uint32_t port) {
     }
     const std::lock_guard lock(mutex_);
     for (const auto& frame : frames_)
-        if (!frame->busy)
-            for (Place& place : frame->places) {
-                gave |= place.on[port].own != nullptr;
-                place.on[port] = {};
-            }
+        if (!frame->busy) gave |= empty(*frame, port);
     return gave;
 }
 

@@ -96,16 +96,45 @@ void Executor::fetch(Bound& bound, uint32_t stage, uint32_t port, Bytes& place) 
     }
 }
 
-Storage& Executor::own(Flight& flight, uint32_t value, uint32_t port) {
-    Place::Here& here = flight.frame->places[value].on[port];
-    const uint64_t bytes = plan_.values[value].bytes;
-    if (here.own.use_count() != 1) {  // none yet, or the last one was handed out as a result
-        here.own = ports_[port]->allocate_shared(bytes, holder_);
-        if (!here.own) here.own = ports_[port]->allocate(bytes, holder_ + ": " + name_of(plan_.values[value].kind) + "s");
+// The block that the plan gives a value. What has it now goes, unless a stage is still to read it: work after a lost device comes in another
+// order than the plan's.
+Storage* Executor::block_for(Flight& flight, uint32_t value, Where where) {
+    const Plan::Blocks& blocks = blocks_[where.port];
+    const uint32_t which = blocks.of[value];
+    if (which == Plan::kNoBlock) return nullptr;
+    Block& block = flight.frame->blocks[where.port][which];
+    if (block.bytes && block.value != value) {
+        Place& theirs = flight.frame->places[block.value];
+        if (last_reads_[block.value] >= where.stage && has_place(theirs, ports_)) return nullptr;
+        if (block.bytes->host != nullptr) {
+            // The host, and other devices by way of it, read there without leaving points.
+            ports_[where.port]->wait_unused(*block.bytes);
+            for (const Flight::End& end : flight.ends)
+                if (theirs.on_host && end.port != where.port) ports_[end.port]->wait(end.point);
+        }
+        theirs.on_host = false;
+        for (Place::Here& here : theirs.on) here.valid = false;
     }
+    if (!block.bytes) block.bytes = allocate(value, where.port, blocks.bytes[which]);
+    block.value = value;
+    return block.bytes.get();
+}
+
+Bytes Executor::allocate(uint32_t value, uint32_t port, uint64_t bytes) {
+    Bytes made = ports_[port]->allocate_shared(bytes, holder_);
+    if (!made) made = ports_[port]->allocate(bytes, holder_ + ": " + name_of(plan_.values[value].kind) + "s");
+    return made;
+}
+
+Storage& Executor::own(Flight& flight, uint32_t value, Where where) {
+    Place::Here& here = flight.frame->places[value].on[where.port];
     here.foreign.reset();
-    here.at = here.own.get();
     here.offset = 0;
+    here.at = block_for(flight, value, where);
+    if (here.at != nullptr) return *here.at;
+    if (here.own.use_count() != 1)  // none yet, or the last one was handed out as a result
+        here.own = allocate(value, where.port, plan_.values[value].bytes);
+    here.at = here.own.get();
     return *here.own;
 }
 
@@ -134,7 +163,8 @@ void Executor::to_host(Flight& flight, uint32_t value) {
     throw Error(Code::device_lost, "value " + plan_.values[value].name + " was lost with its device");
 }
 
-void Executor::bring(Flight& flight, const Bound& bound, uint32_t slot, uint32_t port, Use& use) {
+void Executor::bring(Flight& flight, const Bound& bound, uint32_t slot, Where where, Use& use) {
+    const uint32_t port = where.port;
     const uint32_t value = bound.slots[slot].value;
     Place& place = flight.frame->places[value];
     Place::Here& here = place.on[port];
@@ -142,7 +172,7 @@ void Executor::bring(Flight& flight, const Bound& bound, uint32_t slot, uint32_t
     if (here.valid && here.offset % bound.slots[slot].alignment != 0) {
         const Bytes unaligned = here.foreign ? here.foreign : here.own;
         const uint64_t offset = here.offset;
-        Storage& to = own(flight, value, port);
+        Storage& to = own(flight, value, where);
         device.copy(*unaligned, offset, to, 0, use.size);
     }
     if (!here.valid) {
@@ -151,7 +181,7 @@ void Executor::bring(Flight& flight, const Bound& bound, uint32_t slot, uint32_t
         if (here.foreign) {
             here.at = here.foreign.get();
             here.offset = 0;
-        } else if (Storage& to = own(flight, value, port); to.host != nullptr) {
+        } else if (Storage& to = own(flight, value, where); to.host != nullptr) {
             if (!place.host.empty()) std::memcpy(to.host, place.host.data(), place.host.size());
         } else {
             device.upload(place.host, to);
@@ -163,7 +193,8 @@ void Executor::bring(Flight& flight, const Bound& bound, uint32_t slot, uint32_t
     use.offset = here.offset;
 }
 
-void Executor::room(Flight& flight, const Bound& bound, uint32_t slot, uint32_t port, Use& use) {
+void Executor::room(Flight& flight, const Bound& bound, uint32_t slot, Where where, Use& use) {
+    const uint32_t port = where.port;
     const uint32_t value = bound.slots[slot].value;
     Place::Here& here = flight.frame->places[value].on[port];
     here.foreign.reset();
@@ -183,7 +214,7 @@ void Executor::room(Flight& flight, const Bound& bound, uint32_t slot, uint32_t 
     if (here.foreign) {
         here.at = here.foreign.get();
     } else {
-        own(flight, value, port);
+        own(flight, value, where);
     }
     use.bytes = here.at;
     use.offset = here.offset;

@@ -1,7 +1,9 @@
 #include "plan/plan.hpp"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 
 #include "base/visible_text.hpp"
@@ -76,8 +78,55 @@ uint64_t Plan::state_bytes(uint32_t port) const {
     return sum_on(*this, port, [](const Stage&, Kind kind) { return kind == Kind::state; });
 }
 
+std::vector<uint32_t> Plan::last_reads() const {
+    std::vector<uint32_t> last(values.size(), 0);
+    for (uint32_t s = 0; s < stages.size(); ++s)
+        for (const SlotUse& use : stages[s].uses)
+            if (!use.written) last[use.value] = s;
+    return last;
+}
+
+Plan::Blocks Plan::blocks(uint32_t port) const {
+    const std::vector<uint32_t> last = last_reads();
+    Blocks made{std::vector<uint32_t>(values.size(), kNoBlock), {}};
+    std::vector<bool> kept(values.size(), false);
+    for (const Carried& one : carried) kept[one.value] = true;
+    std::multimap<uint64_t, uint32_t> spare;                   // blocks by their bytes
+    std::vector<std::vector<uint32_t>> let_go(stages.size());  // by the last stage that needs them: blocks
+    for (uint32_t s = 0; s < stages.size(); ++s) {
+        if (stages[s].ports.front() == port)
+            for (const SlotUse& use : stages[s].uses) {
+                const uint64_t wanted = values[use.value].bytes;
+                if (values[use.value].kind != Kind::boundary || kept[use.value] || made.of[use.value] != kNoBlock) continue;
+                // The smallest that is large enough, else the largest there is, which grows.
+                auto found = spare.lower_bound(wanted);
+                if (found == spare.end() && !spare.empty()) --found;
+                uint32_t block = static_cast<uint32_t>(made.bytes.size());
+                if (found != spare.end()) {
+                    block = found->second;
+                    spare.erase(found);
+                } else {
+                    made.bytes.push_back(0);
+                }
+                made.bytes[block] = std::max(made.bytes[block], wanted);
+                made.of[use.value] = block;
+                let_go[std::max(last[use.value], s)].push_back(block);
+            }
+        for (const uint32_t block : let_go[s]) spare.emplace(made.bytes[block], block);
+    }
+    return made;
+}
+
 uint64_t Plan::frame_bytes(uint32_t port) const {
-    return sum_on(*this, port, [](const Stage&, Kind kind) { return in_frame(kind); });
+    const Blocks shared = blocks(port);
+    std::vector<bool> counted(values.size(), false);
+    uint64_t sum = std::accumulate(shared.bytes.begin(), shared.bytes.end(), uint64_t{0});
+    each_use(*this, port, [&](const Stage&, const SlotUse& use) {
+        if (!in_frame(values[use.value].kind) || shared.of[use.value] != kNoBlock || counted[use.value]) return;
+        counted[use.value] = true;
+        sum += values[use.value].bytes;
+    });
+    return sum;
 }
 
 uint64_t Plan::workspace_bytes(uint32_t port) const {

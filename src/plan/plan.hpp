@@ -56,11 +56,21 @@ struct Plan {
     };
     std::vector<Carried> carried;  // of states that no single stage reads and writes alone
 
+    // Memory of a port that values between stages take turns with: a value has it from the first stage that touches it there until the last
+    // that reads it anywhere.
+    struct Blocks {
+        std::vector<uint32_t> of;     // by value; kNoBlock: it has memory of its own
+        std::vector<uint64_t> bytes;  // by block
+    };
+    static constexpr uint32_t kNoBlock = UINT32_MAX;
+    [[nodiscard]] Blocks blocks(uint32_t port) const;
+    [[nodiscard]] std::vector<uint32_t> last_reads() const;  // by value: the stage; 0 where none reads it
+
     // Each value that a stage runs with is on the port that is its first choice, so these are exact while no device is lost.
     [[nodiscard]] uint64_t weight_bytes(uint32_t port) const;  // that stay there
     [[nodiscard]] uint64_t ring_bytes(uint32_t port) const;    // all places
     [[nodiscard]] uint64_t state_bytes(uint32_t port) const;
-    [[nodiscard]] uint64_t frame_bytes(uint32_t port) const;      // inputs, outputs, values between stages: of one submit
+    [[nodiscard]] uint64_t frame_bytes(uint32_t port) const;  // inputs, outputs, blocks for values between: of one submit
     [[nodiscard]] uint64_t workspace_bytes(uint32_t port) const;  // the largest of any stage
     [[nodiscard]] uint64_t bytes_on(uint32_t port) const;         // all of these, `frames` times what a submit has
     // Of one submit, over the edges of devices: host inputs and outputs, values that cross, streamed weights.

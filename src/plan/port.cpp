@@ -259,6 +259,16 @@ void Port::wait_written(Storage& bytes) {
     wait(point);
 }
 
+void Port::wait_unused(Storage& bytes) {
+    std::array<uint64_t, kMostQueues> until{};
+    {
+        const std::lock_guard lock(bytes.mutex_);
+        until = bytes.read_;
+        until[bytes.written_.queue] = std::max(until[bytes.written_.queue], bytes.written_.value);
+    }
+    for (uint32_t q = 0; q < kMostQueues; ++q) wait({q, until[q]});
+}
+
 void Port::drain() noexcept {
     if (!async_ || base::process_is_ending()) return;
     for (uint32_t q = 0; q < queues_ + copies_; ++q) {

@@ -125,6 +125,7 @@ public:
     bool wait(Point point, uint64_t timeout_ns = UINT64_MAX);
     [[nodiscard]] bool reached(Point point) noexcept;  // whatever it came to
     void wait_written(Storage& bytes);                 // the host may read what was written last
+    void wait_unused(Storage& bytes);                  // and may write it
     void drain() noexcept;                             // every queue
     void sweep() noexcept;                             // gives back what was let go and is done
 

@@ -9,13 +9,6 @@ namespace backplane::plan {
 
 namespace {
 
-bool has_place(const Place& place, const std::vector<std::shared_ptr<Port>>& ports) {
-    if (place.on_host) return true;
-    for (size_t p = 0; p < ports.size(); ++p)
-        if (place.on[p].valid && !ports[p]->lost()) return true;
-    return false;
-}
-
 bool hands_over(Code code) { return code == Code::device_lost || code == Code::no_device_memory; }
 
 }  // namespace
@@ -117,9 +110,9 @@ void Executor::run_on(Flight& flight, uint32_t stage, uint32_t port) {
         if (slot.kind == Kind::state) {
             state_on(made, i, port, made.uses[i]);
         } else if (slot.written) {
-            room(flight, made, i, port, made.uses[i]);
+            room(flight, made, i, {stage, port}, made.uses[i]);
         } else {
-            bring(flight, made, i, port, made.uses[i]);
+            bring(flight, made, i, {stage, port}, made.uses[i]);
         }
     }
     Bytes workspace;

@@ -58,7 +58,8 @@ TEST(CliBench, AProductOfAnySizeIsTimedWithEachKindOfWeight) {
 
 TEST(CliBench, ThreadsGoToTheDeviceThatHasThem) {
     const Place p;
-    const auto json = json_of(p, {"ops", "--op", "Softmax", "--seconds", "0.01", "--against", "reference", "--threads", "1"});
+    const auto json =
+        json_of(p, {"ops", "--op", "Softmax", "--seconds", "0.01", "--against", "reference", "--threads", "1"});
     ASSERT_EQ(json["notes"].size(), 1U) << json;
     EXPECT_NE(json["notes"][0].get<std::string>().find("reference:0 has no threads to set"), std::string::npos) << json;
     EXPECT_GT(json["ops"][0]["ratio"], 0);

@@ -83,7 +83,8 @@ static void several_outputs(void) {
                                 .type = BP_ATTRIBUTE_INTS,
                                 .integers = {.data = sizes, .size = sizeof sizes}};
     uint32_t x = 0, part[2] = {7, 7}, made = 0;
-    check(backplane_graph_create(&graph, &e) == BP_OK && backplane_graph_tensor(graph, BP_ROLE_INPUT, "x", BP_F32, dims, 1, &x, &e) == BP_OK,
+    check(backplane_graph_create(&graph, &e) == BP_OK &&
+              backplane_graph_tensor(graph, BP_ROLE_INPUT, "x", BP_F32, dims, 1, &x, &e) == BP_OK,
           "a graph to split");
     check(backplane_graph_add(graph, backplane_op("Split"), &x, 1, &parts, 1, &part[0], &e) == BP_INVALID &&
               strstr(text, "several outputs") != NULL,
