@@ -52,7 +52,7 @@
     X(66, cast, "Cast")           /* to: BP_F32 ...; float to integer truncates and saturates, NaN gives 0; float to       \
                                      smaller float rounds to nearest even; from q8_0, q4_0 to float decodes */             \
     X(67, depth_to_space, "DepthToSpace") /* blocksize, mode BP_DTS_* */                                                   \
-    X(68, resize, "Resize")               /* x[N,C,H,W]; sizes[2] = H', W'; mode BP_RESIZE_*; coordinates BP_COORDINATES_* */ \
+    X(68, resize, "Resize")               /* x[N,C,...]; sizes: of H, W or alike; mode BP_RESIZE_*; coordinates BP_COORDINATES_* */ \
     X(69, tensor_scatter, "TensorScatter") /* cache[N,...], update, positions[N]? (i32 or i64); axis, mode BP_SCATTER_* */   \
     X(70, split, "Split")                  /* axis, sizes: one output for each, the extents of x along the axis in turn */   \
     /* normalisation and reduction */                                                                                      \

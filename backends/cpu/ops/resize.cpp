@@ -10,7 +10,7 @@ namespace backplane::cpu::ops::resize {
 
 namespace {
 
-// Rows of the result, of one map (row-major) or of all channels (channels-last: a pixel is `channels` elements).
+// Two axes at a time. Rows of the result, of one map (row-major) or of all channels (channels-last: a pixel is `channels` elements).
 struct ResizeTask {
     int64_t maps = 1, pixel = 1, height = 1, width = 1, out_height = 1, out_width = 1;
     backend::Taps rows, columns;
@@ -65,15 +65,25 @@ void linear_line(const ResizeTask& t, const float* blended, float* into) {
     }
 }
 
-ResizeTask task_of(const Lowering& to, const Node& node, const Value& in, const Value& out) {
+// Which axes a step changes: the last one or two, or the first of three. All axes before them count maps, all behind them are a pixel's.
+enum class Axes : uint8_t { last, depth };
+
+ResizeTask task_of(const Lowering& to, const Node& node, const Value& in, const Value& out, Axes axes) {
     ResizeTask t;
-    const bool last = out.layout == Layout::channels_last;
-    t.maps = last ? in.dim[0] : in.dim[0] * in.dim[1];
-    t.pixel = last ? in.dim[1] : 1;
-    t.height = in.dim[2];
-    t.width = in.dim[3];
-    t.out_height = out.dim[2];
-    t.out_width = out.dim[3];
+    (out.layout == Layout::channels_last ? t.pixel : t.maps) = in.dim[1];
+    t.maps *= in.dim[0];
+    if (axes == Axes::depth) {
+        t.pixel *= in.dim[3] * in.dim[4];
+        t.height = in.dim[2];
+        t.out_height = out.dim[2];
+    } else {
+        const size_t columns = in.dim.size() - 1;
+        t.width = in.dim[columns];
+        t.out_width = out.dim[columns];
+        if (columns > 2) t.height = in.dim[columns - 1];
+        if (columns > 2) t.out_height = out.dim[columns - 1];
+        if (columns > 3) t.maps *= in.dim[2];
+    }
     t.rows = backend::taps_of(node, t.height, t.out_height);
     t.columns = backend::taps_of(node, t.width, t.out_width);
     t.size = element_bytes(out);
@@ -82,8 +92,8 @@ ResizeTask task_of(const Lowering& to, const Node& node, const Value& in, const 
     return t;
 }
 
-void add_nearest(Lowering& to, const Node& node, ValueId in, ValueId out) {
-    const ResizeTask t = task_of(to, node, to[in], to[out]);
+void add_nearest(Lowering& to, const Node& node, ValueId in, ValueId out, Axes axes) {
+    const ResizeTask t = task_of(to, node, to[in], to[out], axes);
     const int64_t line = t.width * t.pixel * t.size;
     const int64_t out_line = t.out_width * t.pixel * t.size;
     to.step(step_label(to, node), {in}, {out}, [=](const Run& run) {
@@ -98,11 +108,12 @@ void add_nearest(Lowering& to, const Node& node, ValueId in, ValueId out) {
     });
 }
 
-void add_linear(Lowering& to, const Node& node, ValueId in, ValueId out) {
-    const ResizeTask t = task_of(to, node, to[in], to[out]);
+void add_linear(Lowering& to, const Node& node, ValueId in, ValueId out, Axes axes) {
+    const ResizeTask t = task_of(to, node, to[in], to[out], axes);
     const int64_t line = t.width * t.pixel;
     const int64_t out_line = t.out_width * t.pixel;
-    to.lane_scratch(static_cast<uint64_t>(line) * sizeof(float));
+    const bool rows_alone = t.width == 1 && t.out_width == 1;
+    if (!rows_alone) to.lane_scratch(static_cast<uint64_t>(line) * sizeof(float));
     const int64_t lines = t.maps * t.out_height;
     const int64_t grain = std::max<int64_t>(1, kGrainBytes / 4 / out_line);
     to.step(step_label(to, node), {in}, {out}, [=](const Run& run) {
@@ -113,31 +124,42 @@ void add_linear(Lowering& to, const Node& node, ValueId in, ValueId out) {
             for (int64_t r = chunk * grain; r < std::min(lines, (chunk + 1) * grain); ++r) {
                 const auto y = static_cast<size_t>(r % t.out_height);
                 const float* map = from + r / t.out_height * t.height * line;
-                t.normalize.blend(map + t.rows.first[y] * line, map + t.rows.second[y] * line, t.rows.weight[y], blended,
-                                  line);
-                linear_line(t, blended, into + r * out_line);
+                float* row = rows_alone ? into + r * out_line : blended;
+                t.normalize.blend(map + t.rows.first[y] * line, map + t.rows.second[y] * line, t.rows.weight[y], row, line);
+                if (!rows_alone) linear_line(t, row, into + r * out_line);
             }
         });
     });
+}
+
+// Of three axes two and then one.
+void add_resize(Lowering& to, const Node& node, ValueId in, ValueId out) {
+    const auto add =
+        node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::nearest ? add_nearest : add_linear;
+    if (to[in].dim.size() < 5) return add(to, node, in, out, Axes::last);
+    std::vector<int64_t> dim = to[out].dim;
+    dim[2] = to[in].dim[2];
+    const ValueId between = to.plan.temporary(to[out].dtype, std::move(dim), to[out].layout);
+    add(to, node, in, between, Axes::last);
+    add(to, node, between, out, Axes::depth);
 }
 
 void lower(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
     const ValueId out = node.output;
     if (to[out].elements() == 0) return;
-    if (node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::nearest)
-        return add_nearest(to, node, in, out);
-    if (to[in].dtype == BP_F32) return add_linear(to, node, in, out);
+    const bool nearest = node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::nearest;
+    if (nearest || to[in].dtype == BP_F32) return add_resize(to, node, in, out);
     const ValueId wide_in = to.plan.temporary(BP_F32, to[in].dim);
     const ValueId wide_out = to.plan.temporary(BP_F32, to[out].dim);
     cast::add_cast(to, "Resize: widen", in, wide_in);
-    add_linear(to, node, wide_in, wide_out);
+    add_resize(to, node, wide_in, wide_out);
     cast::add_cast(to, "Resize: narrow", wide_out, out);
 }
 
 Verdict check(const Plan& plan, const Node& node) {
     const Value& in = plan[node.inputs[0]];
-    if (std::max(in.dim[2], in.dim[3]) > INT32_MAX)
+    if (*std::max_element(in.dim.begin() + 2, in.dim.end()) > INT32_MAX)
         return {BP_WHY_SHAPE, node.text() + " takes no map as large as " + in.text()};
     const bool linear = node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::linear;
     if (linear && in.dtype != BP_F32 && in.dtype != BP_F16 && in.dtype != BP_BF16)

@@ -155,6 +155,7 @@ void lower_resize(Lowering& l, const Node& node) {
     if (l.dtype(in) != BP_F32) throw Refusal{BP_WHY_DTYPE, "ggml resizes float32 only"};
     const Shape s = l.shape(in);
     const Shape o = l.shape(node.output);
+    if (s.size() != 4) throw Refusal{BP_WHY_SHAPE, "ggml resizes maps of two axes"};
     using backplane::ops::Coordinates;
     const auto how = node.as<backplane::ops::ResizeAttributes>();
     const Coordinates coordinates = how.coordinates;

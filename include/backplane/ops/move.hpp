@@ -384,7 +384,7 @@ enum class Coordinates : int64_t {
     align_corners = BP_COORDINATES_ALIGN_CORNERS
 };
 struct ResizeAttributes {
-    Required<std::array<int64_t, 2>> sizes;  // H', W'
+    Required<List> sizes;  // of each spatial axis, "H', W'"
     ResizeMode mode = ResizeMode::nearest;
     Coordinates coordinates = Coordinates::asymmetric;
 };
@@ -392,11 +392,17 @@ inline void resize_shape(const Call& call, Outputs out) {
     const auto& a = call.as<ResizeAttributes>();
     require((type(call.dtype(0)) & kFloats) != 0 || a.mode == ResizeMode::nearest, BP_WHY_DTYPE,
             [&] { return "takes " + names_of(kFloats) + ", not " + call.typed_text(0); });
-    require_rank(call, 0, 4);
     const Dims& x = call.dims(0);
+    require(x.size() >= 3 && x.size() <= 5,
+            [&] { return call.text(0) + " must have rank 3 to 5: one to three spatial axes"; });
+    require_attribute(a.sizes.value.size() == x.size() - 2, [&] {
+        return "attribute sizes has " + std::to_string(a.sizes.value.size()) + " numbers, needs " +
+               std::to_string(x.size() - 2) + " for " + call.text(0);
+    });
     Dims& y = out[0].dims;
-    y = {x[0], x[1], a.sizes.value[0], a.sizes.value[1]};
-    for (uint32_t d = 2; d < 4; ++d) {
+    y = x;
+    for (uint32_t d = 2; d < x.size(); ++d) y[d] = a.sizes.value[d - 2];
+    for (uint32_t d = 2; d < x.size(); ++d) {
         require(y[d] == 0 || x[d] > 0, [&] { return call.text(0) + " is empty and cannot become " + text_of(y); });
         // Positions are worked out in whole numbers up to 2 * size * size'.
         static_cast<void>(checked_mul(call, checked_mul(call, checked_add(call, y[d], 1), 2), checked_add(call, x[d], 1)));
@@ -404,8 +410,8 @@ inline void resize_shape(const Call& call, Outputs out) {
 }
 inline constexpr auto op_resize = describe<ResizeAttributes>(
     {.id = BP_OP_resize,
-     .summary = "feature maps of another height and width",
-     .shapes = "x[N, C, H, W] -> y[N, C, H', W']",
+     .summary = "feature maps of other extents",
+     .shapes = "x[N, C, ...] -> y[N, C, sizes ...]; one to three spatial axes",
      .inputs = {{"x", one_of(kPlain)}},
      .outputs = {{"y", like(0)}},
      .attributes = {attribute<&ResizeAttributes::sizes>(BP_ATTR_sizes, at_least(0)),

@@ -1,11 +1,11 @@
-// Resize: x[N, C, H, W] -> y[N, C, H', W']. Position p' of y lies at p of x, with scale = size / size':
+// Resize: x[N, C, ...] -> y[N, C, sizes ...], one spatial axis after the other. Position p' of y lies at p of x, with scale = size / size':
 //   asymmetric p = p' * scale;  half_pixel p = (p' + 0.5) * scale - 0.5;  align_corners p = p' * (size - 1) / (size' - 1),
 //   0 when size' = 1
 // nearest: floor(p) for asymmetric, else floor(p + 0.5), clamped to the axis. linear: between the two elements around p, p
 // clamped.
 // ONNX Resize 13 (nearest_mode floor, and round_prefer_ceil; antialias off; exclude_outside off).
 // Types: nearest any but the block types, linear f32, f16, bf16, f64.
-// Attributes: sizes = H' W', mode (BP_RESIZE_NEAREST), coordinates (BP_COORDINATES_ASYMMETRIC).
+// Attributes: sizes of the one to three spatial axes, mode (BP_RESIZE_NEAREST), coordinates (BP_COORDINATES_ASYMMETRIC).
 #include <algorithm>
 #include <cmath>
 
@@ -57,21 +57,24 @@ std::vector<Tap> taps(int64_t size, int64_t wanted, const AttributeView& attribu
 double between(double low, double high, double weight) { return weight == 0 ? low : (1 - weight) * low + weight * high; }
 
 void reference(const ReferenceCall& call) {
-    const ReferenceTensor& x = call.input(0);
-    const int64_t width = x.shape[3];
-    const std::vector<Tap> rows = taps(x.shape[2], call.output.shape[2], call.attributes);
-    const std::vector<Tap> columns = taps(width, call.output.shape[3], call.attributes);
-    const double* map = x.data.data();
-    double* out = call.output.data.data();
-    for (int64_t m = 0; m < x.shape[0] * x.shape[1]; ++m, map += x.shape[2] * width)
-        for (const Tap& row : rows)
-            for (const Tap& column : columns) {
-                const double top =
-                    between(map[row.low * width + column.low], map[row.low * width + column.high], column.weight);
-                const double bottom =
-                    between(map[row.high * width + column.low], map[row.high * width + column.high], column.weight);
-                *out++ = between(top, bottom, row.weight);
+    Shape shape = call.input(0).shape;
+    std::vector<double> from = call.input(0).data;
+    for (size_t axis = shape.size(); axis-- > 2;) {
+        const std::vector<Tap> all = taps(shape[axis], call.output.shape[axis], call.attributes);
+        const AroundAxis before(shape, axis);
+        shape[axis] = call.output.shape[axis];
+        const AroundAxis after(shape, axis);
+        std::vector<double> to(static_cast<size_t>(elements(shape)));
+        for (int64_t outer = 0; outer < after.outer; ++outer)
+            for (int64_t k = 0; k < after.extent; ++k) {
+                const Tap& tap = all[static_cast<size_t>(k)];
+                for (int64_t inner = 0; inner < after.inner; ++inner)
+                    to[after.at(outer, k, inner)] =
+                        between(from[before.at(outer, tap.low, inner)], from[before.at(outer, tap.high, inner)], tap.weight);
             }
+        from = std::move(to);
+    }
+    call.output.data = std::move(from);
 }
 
 }  // namespace

@@ -18,8 +18,9 @@ void append(std::vector<uint32_t>& to, const backend::Taps& taps) {
 }
 
 void add_resize(Lowering& to, const Node& node) {
-    const std::vector<int64_t> in = to[node.inputs[0]].dim;
-    const std::vector<int64_t> out = to[node.output].dim;
+    std::vector<int64_t> in = to[node.inputs[0]].dim;
+    std::vector<int64_t> out = to[node.output].dim;
+    if (in.size() == 3) in.insert(in.begin() + 2, 1), out.insert(out.begin() + 2, 1);  // one axis: maps of one row
     const uint32_t dtype = to[node.output].dtype;
     const auto n = static_cast<uint64_t>(to[node.output].elements());
     if (n == 0) return;
@@ -51,6 +52,7 @@ void lower(Lowering& to, const Node& node) {
 
 Verdict check(const Plan& plan, const Node& node) {
     const Value& in = plan[node.inputs[0]];
+    if (in.dim.size() == 5) return {BP_WHY_SHAPE, node.text() + " resizes one or two axes here, not three: " + in.text()};
     const bool linear = node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::linear;
     if (linear && in.dtype != BP_F32 && !is_half(in.dtype))
         return {BP_WHY_DTYPE, node.text() + " interpolates floats, not " + in.text()};
