@@ -30,8 +30,12 @@ struct Life {
     [[nodiscard]] bool touched() const { return first <= last; }
 };
 
-// Largest first, each at the lowest offset that is free during its whole life. Returns the bytes of the workspace.
-uint64_t place(std::vector<Life*> lives);
+struct Placed {
+    uint64_t bytes = 0;   // of the workspace
+    uint64_t visits = 0;  // of values that are placed already, by those that looked for room beside them
+};
+// Largest first, each at the lowest offset that is free during its whole life.
+Placed place(std::vector<Life*> lives);
 
 // Gives base and offset to the residents and slots of a backend's plan, and in its workspace to all else that is touched; fills
 // resident_bytes and workspace_bytes. `lives`: of each value, its bytes aligned.
@@ -50,7 +54,7 @@ void place_values(Plan& plan, const std::vector<ValueId>& residents, std::vector
     std::vector<Life*> temporaries;
     for (Life& life : lives)
         if (life.touched()) temporaries.push_back(&life);
-    plan.workspace_bytes = place(temporaries);
+    plan.workspace_bytes = place(temporaries).bytes;
     for (ValueId id = 0; id < lives.size(); ++id) {
         if (!lives[id].touched()) continue;
         plan[id].base = kWorkspace;

@@ -22,7 +22,7 @@ void lower_all(Plan& plan, const Kernels& kernels, const volatile uint32_t* canc
     Lowering to(plan, kernels);
     for (size_t i = 0; i < plan.nodes.size(); ++i) {
         if (raised(cancel)) throw sdk::Failure(BP_CANCELLED, "compile was cancelled");
-        const Node node = plan.nodes[i];
+        const Node& node = plan.nodes[i];  // lowering adds values and steps, no nodes
         find_lowering(node.op)->lower(to, node);
     }
 }
@@ -64,6 +64,11 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
     for (const Slot& slot : plan_.slots)
         slots_.push_back(
             {BP_SIZE(bp_slot, last_use), slot.tensor, slot.bytes, kAlignment, slot.layout, slot.first_use, slot.last_use});
+    for (uint32_t i = 0; i < plan_.slots.size(); ++i) {
+        const uint32_t tensor = plan_.slots[i].tensor;
+        if (tensor >= slot_of_.size()) slot_of_.resize(std::max<size_t>(tensor + size_t{1}, 2 * slot_of_.size()), kNone);
+        slot_of_[tensor] = i;
+    }
     make_summary();
     compile_ns_ = static_cast<uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
@@ -138,14 +143,14 @@ Program::Bases Program::bind(const bp_run& run) const {
     bases[1] = resident_.data();
     for (uint32_t i = 0; i < run.bindings.count; ++i) {
         const bp_binding b = sdk::read(BP_AT(bp_binding, &run.bindings, i));
-        const auto slot =
-            std::find_if(plan_.slots.begin(), plan_.slots.end(), [&](const Slot& s) { return s.tensor == b.tensor; });
-        if (slot == plan_.slots.end()) continue;
+        if (b.tensor >= slot_of_.size() || slot_of_[b.tensor] == kNone) continue;
+        const uint32_t index = slot_of_[b.tensor];
+        const Slot& slot = plan_.slots[index];
         const auto* buffer = reinterpret_cast<const Buffer*>(b.buffer);
-        if (buffer == nullptr || b.offset > buffer->size || buffer->size - b.offset < slot->bytes || b.bytes < slot->bytes)
+        if (buffer == nullptr || b.offset > buffer->size || buffer->size - b.offset < slot.bytes || b.bytes < slot.bytes)
             throw sdk::Failure(BP_INVALID, "run: tensor " + std::to_string(b.tensor) + " needs " +
-                                               std::to_string(slot->bytes) + " bytes, the binding has less");
-        bases[2 + static_cast<size_t>(slot - plan_.slots.begin())] = buffer->data + b.offset;
+                                               std::to_string(slot.bytes) + " bytes, the binding has less");
+        bases[2 + size_t{index}] = buffer->data + b.offset;
     }
     for (size_t i = 0; i < plan_.slots.size(); ++i)
         if (bases[2 + i] == nullptr && plan_.slots[i].bytes != 0)

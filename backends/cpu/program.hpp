@@ -36,6 +36,7 @@ private:
     Plan plan_;
     HostMemory resident_;
     std::vector<bp_slot> slots_;
+    std::vector<uint32_t> slot_of_;  // by tensor; kNone: none
     std::string summary_;
     uint64_t compile_ns_ = 0;
     bool plan_only_ = false;

@@ -217,7 +217,7 @@ void Program::plan_workspace(const Lowering& lowering) {
     }
     std::vector<backend::Life*> lives;
     for (Temporary& t : temporaries_) lives.push_back(&t.life);
-    workspace_ = backend::place(lives);
+    workspace_ = backend::place(lives).bytes;
 }
 
 void Program::collect_views() {

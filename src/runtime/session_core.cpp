@@ -48,9 +48,12 @@ SessionCore::SessionCore(const std::vector<Device>& devices, const Graph& graph,
     for (const Device& device : devices) ports_.push_back(plan::Port::of(device));
     how_ = {options.compile.plan_only, static_cast<uint32_t>(options.compile.math), options.compile.workspace_limit,
             options.compile.cancel};
-    for (uint32_t p = 0; p < parts_.size(); ++p)
-        if (!parts_[p].nodes.empty() && parts_[p].nodes.size() != graph_.nodes().size())
-            pieces_[p] = part_graph(graph_, {0, parts_[p].nodes});
+    if (parts_.size() > 1) {
+        std::vector<std::vector<size_t>> nodes;
+        for (const PlannedPart& part : parts_) nodes.push_back(part.nodes);
+        std::vector<PartGraph> made = part_graphs(graph_, nodes);
+        std::move(made.begin(), made.end(), pieces_.begin());
+    }
     plan::Plan made = make_plan(options);
     const auto entries = [&](Role role, std::vector<Named>& into) {
         for (const TensorId id : graph_.with_role(role)) {

@@ -73,34 +73,56 @@ std::string part_name(TensorId tensor) { return "t" + std::to_string(tensor.inde
 
 namespace {
 
-// Builds the graph of one part.
-class PartBuilder {
-public:
-    PartBuilder(const Graph& whole, const Part& part)
-        : whole_(whole), part_(part), read_outside_(whole.tensors().size(), false), new_of_(whole.tensors().size()) {
-        const std::set<size_t> inside(part.nodes.begin(), part.nodes.end());
-        std::vector<bool> made_inside(whole.tensors().size(), false);
+constexpr uint32_t kNobody = UINT32_MAX, kSeveral = UINT32_MAX - 1;
+
+// Of each tensor, which part makes it and which reads it.
+struct Sides {
+    std::vector<uint32_t> made_by, read_by;
+    std::vector<TensorId> new_of;  // of states that one part alone reads and writes: the tensor that is their new content
+
+    Sides(const Graph& whole, const std::vector<std::vector<size_t>>& parts)
+        : made_by(whole.tensors().size(), kNobody),
+          read_by(whole.tensors().size(), kNobody),
+          new_of(whole.tensors().size()) {
+        std::vector<uint32_t> part_of(whole.nodes().size(), kSeveral);  // a node of no part is a stranger to all
+        for (uint32_t p = 0; p < parts.size(); ++p)
+            for (const size_t n : parts[p]) part_of[n] = p;
         for (size_t n = 0; n < whole.nodes().size(); ++n) {
-            for (const TensorId t : whole.nodes()[n].outputs) made_inside[t.index] = inside.contains(n);
-            if (inside.contains(n)) continue;
+            for (const TensorId t : whole.nodes()[n].outputs) made_by[t.index] = part_of[n];
             for (const TensorId t : whole.nodes()[n].inputs)
-                if (t.valid()) read_outside_[t.index] = true;
+                if (t.valid())
+                    read_by[t.index] = read_by[t.index] == kNobody || read_by[t.index] == part_of[n] ? part_of[n] : kSeveral;
         }
         for (uint32_t t = 0; t < whole.tensors().size(); ++t) {
             const uint32_t of = whole.tensors()[t].state_in;
-            if (of != 0 && made_inside[t] && !read_outside_[t] && !read_outside_[of - 1]) new_of_[of - 1] = TensorId{t};
+            if (of != 0 && made_by[t] < kSeveral && !read_beside(t, made_by[t]) && !read_beside(of - 1, made_by[t]))
+                new_of[of - 1] = TensorId{t};
         }
     }
+    [[nodiscard]] bool read_beside(uint32_t tensor, uint32_t part) const {
+        return read_by[tensor] != kNobody && read_by[tensor] != part;
+    }
+    // The new content of a state that is this part's own.
+    [[nodiscard]] TensorId new_in(uint32_t state, uint32_t part) const {
+        return new_of[state].valid() && made_by[new_of[state].index] == part ? new_of[state] : no_tensor;
+    }
+};
+
+// Builds the graph of one part.
+class PartBuilder {
+public:
+    PartBuilder(const Graph& whole, const Sides& sides, uint32_t part, const std::vector<size_t>& nodes)
+        : whole_(whole), sides_(sides), part_(part), nodes_(nodes) {}
 
     PartGraph build() {
-        for (const size_t n : part_.nodes) {
+        for (const size_t n : nodes_) {
             const Node& node = whole_.nodes()[n];
             std::vector<TensorId> inputs;
             for (const TensorId t : node.inputs) inputs.push_back(t.valid() ? enter(t) : no_tensor);
             const std::vector<TensorId> outputs = made_.graph.add_all(node.op, inputs, node.attributes, node.name);
             for (size_t k = 0; k < outputs.size(); ++k) know(node.outputs[k], outputs[k]);
         }
-        for (const size_t n : part_.nodes)
+        for (const size_t n : nodes_)
             for (const TensorId t : whole_.nodes()[n].outputs) hand_on(t);
         return std::move(made_);
     }
@@ -109,9 +131,9 @@ private:
     // What others read of a part becomes an output of it.
     void hand_on(TensorId t) {
         const uint32_t of = whole_[t].state_in;
-        if (of != 0 && new_of_[of - 1] == t) {
+        if (of != 0 && sides_.new_in(of - 1, part_) == t) {
             made_.graph.update(enter(TensorId{of - 1}), known_.at(t.index));
-        } else if (read_outside_[t.index] || whole_[t].role == Role::output || of != 0) {
+        } else if (sides_.read_beside(t.index, part_) || whole_[t].role == Role::output || of != 0) {
             made_.graph.output(known_.at(t.index), part_name(t));
         }
     }
@@ -128,20 +150,27 @@ private:
         const TensorInfo& t = whole_[id];
         if (t.role == Role::weight) return know(id, made_.graph.weight(t.name, t.dtype, t.shape, t.content));
         if (t.role == Role::constant) return know(id, made_.graph.constant(t.name, t.dtype, t.shape, t.data));
-        if (t.role == Role::state && new_of_[id.index].valid()) return know(id, made_.graph.state(t.name, t.dtype, t.shape));
+        if (t.role == Role::state && sides_.new_in(id.index, part_).valid())
+            return know(id, made_.graph.state(t.name, t.dtype, t.shape));
         return know(id, made_.graph.input(part_name(id), t.dtype, t.shape));
     }
 
     const Graph& whole_;
-    const Part& part_;
-    std::vector<bool> read_outside_;
-    std::vector<TensorId> new_of_;  // of states of this part alone: the tensor that is their new content
+    const Sides& sides_;
+    uint32_t part_;
+    const std::vector<size_t>& nodes_;
     PartGraph made_;
     std::map<uint32_t, TensorId> known_;  // index in the whole graph -> in the part
 };
 
 }  // namespace
 
-PartGraph part_graph(const Graph& whole, const Part& part) { return PartBuilder(whole, part).build(); }
+std::vector<PartGraph> part_graphs(const Graph& whole, const std::vector<std::vector<size_t>>& parts) {
+    const Sides sides(whole, parts);
+    std::vector<PartGraph> made;
+    made.reserve(parts.size());
+    for (uint32_t p = 0; p < parts.size(); ++p) made.push_back(PartBuilder(whole, sides, p, parts[p]).build());
+    return made;
+}
 
 }  // namespace backplane::runtime

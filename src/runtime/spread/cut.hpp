@@ -28,7 +28,8 @@ struct PartGraph {
 
 // What is read outside the part, or is a result of the whole graph, becomes an output. A state that this part alone reads and writes is a
 // state of the part; of any other, the part that reads it has an input, and the one that writes it an output.
-PartGraph part_graph(const Graph& whole, const Part& part);
+// `parts`: the nodes of each; no node is in two. The whole graph is looked through once for all of them.
+std::vector<PartGraph> part_graphs(const Graph& whole, const std::vector<std::vector<size_t>>& parts);
 
 std::string part_name(TensorId tensor);  // "t12"
 
