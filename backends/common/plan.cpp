@@ -16,14 +16,6 @@ FusedNode cast_node(ValueId from, ValueId to, uint32_t dtype, const Node& like) 
     return cast;
 }
 
-int64_t PlanNodes::uses(ValueId value) const { return Readers(*this).times(value); }
-
-uint32_t PlanNodes::producer(ValueId value) const {
-    for (uint32_t i = 0; i < nodes.size(); ++i)
-        if (nodes[i].output == value) return i;
-    return kNone;
-}
-
 bool PlanNodes::is_output(ValueId value) const { return std::find(outputs.begin(), outputs.end(), value) != outputs.end(); }
 
 Readers::Readers(const PlanNodes& plan) {

@@ -29,9 +29,6 @@ struct PlanNodes {
     std::vector<FusedNode> nodes;
     std::vector<ValueId> outputs;  // OUTPUT and updated STATE values
 
-    // Of a value or two, each of these walks over all nodes: Readers, below, knows it of all values.
-    [[nodiscard]] int64_t uses(ValueId value) const;       // how often it is read: a node may name it twice
-    [[nodiscard]] uint32_t producer(ValueId value) const;  // node index; kNone: none
     [[nodiscard]] bool is_output(ValueId value) const;
 };
 

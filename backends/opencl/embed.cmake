@@ -1,4 +1,4 @@
-# cmake -DSOURCE=kernels/conv.cl -DOUTPUT=conv.inc -DOWN=folder -DSHARED=folder -DIDS=folder -P embed.cmake: one C++ string of a kernel, its
+# cmake -DSOURCE=kernels/NAME.cl -DOUTPUT=NAME.inc -DOWN=folder -DSHARED=folder -DIDS=folder -P embed.cmake: one C++ string of a kernel, its
 # includes in place, those of three folders. The parts are cut so that no compiler finds a string too long.
 function(bp_flatten file result)
   file(READ ${file} text)

@@ -17,10 +17,11 @@ inline constexpr uint32_t kLocal = 128;
 
 class Lowering {
 public:
-    Lowering(Plan& to, const Abilities& abilities) : plan(to), can(abilities) {}
+    Lowering(Plan& to, const Abilities& abilities) : plan(to), can(abilities), readers(to) {}
 
     Plan& plan;
     const Abilities& can;
+    const backend::Readers readers;  // of the nodes, which lowering leaves as they are
 
     [[nodiscard]] const Value& operator[](ValueId id) const { return plan[id]; }
     // One invocation for each of n elements, kLocal to a workgroup. `constants` follow the size of the workgroup.

@@ -2,7 +2,7 @@
 #define P PARAMETERS_OF(Conv)
 #include "epilogue.cl"
 // Convolution without local memory, for devices that emulate it (CPUs): an invocation makes eight output channels of sixteen pixels that
-// follow each other, as vectors. Parameters as conv.cl, with blocks of eight channels in place of the tiles down.
+// follow each other, as vectors. Parameters as conv.kernel, with blocks of eight channels in place of the tiles down.
 #define OUTPUTS 8
 #define PIXELS 16
 #if defined(HALF)

@@ -5,7 +5,7 @@
 // Convolution of 1x1, 3x3 and 5x5 with steps of 1 on the matrix units: operands in f16, sums in float32. A warp makes 16 * TILES output
 // channels of ROWS_OF_WARP x COLUMNS_OF_WARP pixels; a workgroup has DOWN warps over output channels, ACROSS over columns, the rest over rows.
 // A slice of channels of the input under it stands in local memory for all taps, channels last, so that a tap is an offset; while it is
-// multiplied the next is on its way. The filters come as conv_matrix_filters.cl lays them out, a fragment at a load. Parameters as conv.cl, with blocks of
+// multiplied the next is on its way. The filters come as conv_matrix_filters.cl lays them out, a fragment at a load. Parameters as conv.kernel, with blocks of
 // output channels in place of the tiles down. A map of 1x1 filters is one row.
 #define KERNEL C8
 #define TAPS (KERNEL * KERNEL)

@@ -7,8 +7,8 @@
 #include "common.h"
 PARAMETERS(Conv)
 #include "epilogue.glsl"
-// As conv.comp, on the matrix units: operands in f16, sums in float32. A workgroup of four subgroups of 32 makes 64 output channels x 128
-// pixels; each subgroup 64 x 32. Parameters as conv.comp.
+// As conv.kernel, on the matrix units: operands in f16, sums in float32. A workgroup of four subgroups of 32 makes 64 output channels x 128
+// pixels; each subgroup 64 x 32. Parameters as conv.kernel.
 layout(constant_id = 8) const uint KERNEL = 0;  // kh = kw when not 0; strides and dilations are 1 then
 READ(1, x, T);
 READ(2, w, T);
@@ -22,7 +22,7 @@ shared float16_t tile_a[BM * kRowA];
 shared float16_t tile_b[BK * kRowB];
 shared float stage[4 * 16 * 16];
 
-// The pixel whose columns this invocation loads, as in conv.comp.
+// The pixel whose columns this invocation loads, as in conv.kernel.
 struct Source {
     uint map;
     int corner;

@@ -2,7 +2,7 @@
 PARAMETERS(Conv)
 #include "epilogue.glsl"
 // Convolution without shared memory, for devices that emulate it: an invocation makes eight output channels of four pixels.
-// Parameters as conv.comp, with blocks of eight channels in place of the tiles down.
+// Parameters as conv.kernel, with blocks of eight channels in place of the tiles down.
 READ(1, x, T);
 READ(2, w, U);
 WRITE(6, y, T);

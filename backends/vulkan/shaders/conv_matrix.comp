@@ -11,7 +11,7 @@ PARAMETERS(Conv)
 // 16 * TILES output channels of ROWS_OF_WARP x COLUMNS_OF_WARP pixels; a workgroup has DOWN of them over output channels, ACROSS over columns,
 // the rest over rows. A slice of channels of the input under it stands in shared memory for all taps, channels last, so that a tap is an
 // offset; while it is multiplied the next is on its way. The filters come as conv_matrix_filters.comp lays them out, a matrix at a load.
-// Parameters as conv.comp, with blocks of output channels in place of the tiles down. A map of 1x1 filters is one row.
+// Parameters as conv.kernel, with blocks of output channels in place of the tiles down. A map of 1x1 filters is one row.
 //
 // Which sum is meant is known at each use when the kernel is built: an array of matrices that is indexed at run time goes to memory (H200:
 // 35 TFLOP/s instead of 150 and more).

@@ -114,3 +114,21 @@ layout(set = 0, binding = 0, std140) uniform Words { uvec4 words[32]; };
 #else
 #define M_OF(low, high) M(low)
 #endif
+// The result is stored in fours, too; the first `count` of four elements, at once where they lie so that the device can.
+#if defined(HALF)
+#define T4 f16vec4
+#else
+#define T4 vec4
+#endif
+#define IN_FOURS(number, name) \
+    layout(set = 0, binding = number, std430) writeonly buffer Fours##number { T4 fours_##name[]; };
+#define STORE_4(name, i, v, count)                                             \
+    {                                                                          \
+        vec4 v_ = v;                                                           \
+        bool at_once_ = count > 3 && (first_##name() + (i)) % 4u == 0u;        \
+        if (at_once_) fours_##name[(first_##name() + (i)) / 4u] = T4(v_);      \
+        if (!at_once_ && count > 0) STORE(name, i, v_.x);                      \
+        if (!at_once_ && count > 1) STORE(name, (i) + 1u, v_.y);               \
+        if (!at_once_ && count > 2) STORE(name, (i) + 2u, v_.z);               \
+        if (!at_once_ && count > 3) STORE(name, (i) + 3u, v_.w);               \
+    }

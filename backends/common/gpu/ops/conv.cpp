@@ -188,7 +188,7 @@ Operand lay_out_filters(Lowering& to, const Node& node, const MatrixTile& tile) 
     d.moved = bytes;
     to.spread(static_cast<uint64_t>(tiles), d.groups);
     const uint32_t role = to[plain].role;
-    if (role == BP_ROLE_WEIGHT && to[plain].inside == kNone && to.plan.uses(plain) == 1) {
+    if (role == BP_ROLE_WEIGHT && to[plain].inside == kNone && to.readers.times(plain) == 1) {
         to.pack(plain, bytes, std::move(d));
         return to.reads(plain, 16);
     }
@@ -197,7 +197,7 @@ Operand lay_out_filters(Lowering& to, const Node& node, const MatrixTile& tile) 
     if (role == BP_ROLE_CONSTANT) {
         to.plan[filters].role = BP_ROLE_CONSTANT;
         to.plan.once.push_back(std::move(d));
-    } else if (to.plan.producer(plain) != kNone || to.plan.producer(to.plan.storage_of(plain)) != kNone) {
+    } else if (to.readers.maker(plain) != kNone || to.readers.maker(to.plan.storage_of(plain)) != kNone) {
         to.add(std::move(d));
     } else {
         to.add_first(std::move(d));  // before all else: nothing waits for it between two convolutions
