@@ -7,16 +7,15 @@ namespace backplane::cli {
 
 namespace {
 
-struct EsrganChoice : ModelChoice {
+struct EsrganChoice : StoredModelChoice {
     DeviceChoice choice;
-    std::string dtype = "f32";
     int runs = 9;
     int64_t size = 128;
     bool steps = false;
 };
 
 void bench_esrgan(const EsrganChoice& o, Run& run) {
-    const Esrgan model = Esrgan::open(find_model(o)).stored_as(o.dtype == "f16" ? DType::f16 : DType::f32);
+    const Esrgan model = open_model(o);
     const Context context(context_options(o.choice));
     const Device device = open_device(context, o.choice);
     Session session(device, model.graph(o.size, o.size), model.weights());
@@ -58,13 +57,10 @@ void bench_esrgan(const EsrganChoice& o, Run& run) {
 void add_bench_esrgan(CLI::App& app, Run& run) {
     CLI::App* command = app.add_subcommand("esrgan", "Time one ESRGAN network on one size of image");
     auto o = std::make_shared<EsrganChoice>();
-    add_model_options(*command, *o);
+    add_stored_model_options(*command, *o);
     command->add_option("--size", o->size, "Width and height of the input in pixels")
         ->capture_default_str()
         ->check(CLI::Range(1, 4096));
-    command->add_option("--dtype", o->dtype, "Of weights and feature maps; sums are float32")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"f32", "f16"}));
     command->add_option("--runs", o->runs, "Runs at least (and two seconds)")
         ->capture_default_str()
         ->check(CLI::Range(1, 10000));

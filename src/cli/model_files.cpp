@@ -54,4 +54,15 @@ fs::path find_model(const ModelChoice& choice) {
             "with --models, or give a .gguf file");
 }
 
+void add_stored_model_options(CLI::App& command, StoredModelChoice& choice) {
+    add_model_options(command, choice);
+    command.add_option("--dtype", choice.dtype, "Of weights and feature maps: f16 needs half the memory; sums are float32")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"f32", "f16"}));
+}
+
+Esrgan open_model(const StoredModelChoice& choice) {
+    return Esrgan::open(find_model(choice)).stored_as(choice.dtype == "f16" ? DType::f16 : DType::f32);
+}
+
 }  // namespace backplane::cli

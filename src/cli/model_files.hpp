@@ -1,9 +1,11 @@
-// Which model a command takes, and which file its short name means.
+// Which model a command takes, which file its short name means, and how it is stored.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
+
+#include "backplane/esrgan.hpp"
 
 namespace backplane::cli {
 
@@ -17,5 +19,12 @@ void add_model_options(CLI::App& command, ModelChoice& choice);  // --model, --s
 // `model`: a file, or "slim", "medium", "thick", which are looked for as esrgan-NAME-xSCALE.gguf in `models` when it is given, else in
 // BACKPLANE_MODELS and in folders beside the program. Throws Error(not_found) that says where it looked and how to get it.
 std::filesystem::path find_model(const ModelChoice& choice);
+
+// Of the commands that run or plan one.
+struct StoredModelChoice : ModelChoice {
+    std::string dtype = "f32";  // of weights and feature maps, "f16" too
+};
+void add_stored_model_options(CLI::App& command, StoredModelChoice& choice);  // those of a model, --dtype
+Esrgan open_model(const StoredModelChoice& choice);                           // throws as find_model() and Esrgan::open() do
 
 }  // namespace backplane::cli

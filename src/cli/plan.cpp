@@ -6,15 +6,14 @@ namespace backplane::cli {
 
 namespace {
 
-struct PlanChoice : ModelChoice {
+struct PlanChoice : StoredModelChoice {
     DeviceChoice choice;
-    std::string dtype = "f32";
     int64_t size = 128;
 };
 
 // Nothing runs: no weights are copied, and no memory of the device is taken.
 void show_plan(const PlanChoice& o, Run& run) {
-    const Esrgan model = Esrgan::open(find_model(o)).stored_as(o.dtype == "f16" ? DType::f16 : DType::f32);
+    const Esrgan model = open_model(o);
     const Context context(context_options(o.choice));
     SpreadOptions options;
     options.compile.plan_only = true;
@@ -39,13 +38,10 @@ void show_plan(const PlanChoice& o, Run& run) {
 void add_plan(CLI::App& app, Run& run) {
     CLI::App* command = app.add_subcommand("plan", "Show what would run where, and how many bytes it would take");
     auto o = std::make_shared<PlanChoice>();
-    add_model_options(*command, *o);
+    add_stored_model_options(*command, *o);
     command->add_option("--size", o->size, "Width and height of the input in pixels")
         ->capture_default_str()
         ->check(CLI::Range(1, 4096));
-    command->add_option("--dtype", o->dtype, "Of weights and feature maps; sums are float32")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"f32", "f16"}));
     add_device_options(*command, o->choice);
     add_json_option(*command, run);
     command->footer(

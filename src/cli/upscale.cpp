@@ -12,9 +12,9 @@ namespace backplane::cli {
 
 namespace {
 
-struct UpscaleChoice : ModelChoice {
+struct UpscaleChoice : StoredModelChoice {
     DeviceChoice choice;
-    std::string in, out, compare, dtype = "f32";
+    std::string in, out, compare;
     int64_t tile = 0, overlap = 0;
     int quality = 95;
     bool force = false, progress = false;
@@ -69,8 +69,7 @@ void upscale(const UpscaleChoice& o, Run& run) {
     const auto in = ImageReader::open(base::path_of(o.in));
     // Opened now: with --force the name may be the result's by then.
     const auto before = o.compare.empty() ? nullptr : ImageReader::open(base::path_of(o.in));
-    const auto model =
-        std::make_shared<const Esrgan>(Esrgan::open(find_model(o)).stored_as(o.dtype == "f16" ? DType::f16 : DType::f32));
+    const auto model = std::make_shared<const Esrgan>(open_model(o));
     ContextOptions options = context_options(o.choice);
     const Context context(options);
     DeviceChoice choice = o.choice;
@@ -131,10 +130,7 @@ void add_upscale(CLI::App& app, Run& run) {
     auto o = std::make_shared<UpscaleChoice>();
     command->add_option("IN", o->in, "PNG or JPEG file")->required();
     command->add_option("OUT", o->out, "File to write; .png, .jpg or .jpeg")->required();
-    add_model_options(*command, *o);
-    command->add_option("--dtype", o->dtype, "Of weights and feature maps: f16 needs half the memory; sums are float32")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"f32", "f16"}));
+    add_stored_model_options(*command, *o);
     command->add_option("--tile", o->tile, "Pixels of input worked on at once; less needs less memory")
         ->type_name("N")
         ->check(CLI::Range(8, 65535));

@@ -140,7 +140,7 @@ protected:
 
 TEST_F(WholeZoo, EightThreadsAHundredTimesInAnyOrderFromTheFirstContactOn) {
     constexpr unsigned kThreads = 8;
-    const char* given = std::getenv("BACKPLANE_ZOO_ROUNDS");  // where a round takes long
+    const char* given = std::getenv("ZOO_ROUNDS");  // where a round takes long
     const unsigned rounds = given != nullptr ? static_cast<unsigned>(std::max(1, std::atoi(given))) : 100;
     std::vector<std::thread> threads;
     for (unsigned thread = 0; thread < kThreads; ++thread)

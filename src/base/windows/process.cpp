@@ -23,7 +23,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kDrain{50};  // what others that hold the pipes write is not waited for
 
-constexpr DWORD kRoom = 1 << 16;  // of a pipe: one that writes much is not held up by how often it is looked at
+constexpr DWORD kBlock = 1 << 14;  // read at a time
+constexpr DWORD kRoom = 1 << 16;   // of a pipe: one that writes much is not held up by how often it is looked at
 
 class Pipe {
 public:
@@ -46,7 +47,7 @@ public:
 
     // What is there, at most a block; closes at the end.
     std::string drain() {
-        std::array<char, kRoom / 4> block{};
+        std::array<char, kBlock> block;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled below
         DWORD there = 0;
         DWORD n = 0;
         if (!read_) return {};
@@ -186,9 +187,8 @@ bool is_console_host(HANDLE process) {
     std::array<wchar_t, 1024> file{};
     DWORD length = file.size();
     if (::QueryFullProcessImageNameW(process, 0, file.data(), &length) == 0) return false;
-    std::wstring name = std::filesystem::path(std::wstring_view(file.data(), length)).filename().native();
-    std::transform(name.begin(), name.end(), name.begin(), [](wchar_t c) { return c < 0x80 ? std::towlower(c) : c; });
-    return name == L"conhost.exe";
+    const std::filesystem::path path(std::wstring_view(file.data(), length));
+    return ::_wcsicmp(path.filename().c_str(), L"conhost.exe") == 0;
 }
 
 // Whether processes are in it still.
