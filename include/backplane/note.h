@@ -32,6 +32,13 @@ enum {
 #define BP_NOTE_ELF 1
 #endif
 
+/* Notes lie side by side: no red zone of AddressSanitizer may stand between them. GCC leaves sections with a name alone. */
+#ifdef __clang__
+#define BP_NOTE_PLACE used, section(BP_NOTE_SECTION), aligned(4), no_sanitize("address")
+#else
+#define BP_NOTE_PLACE used, section(BP_NOTE_SECTION), aligned(4)
+#endif
+
 #define BP_NOTE_BODY(json)                                                                                                 \
     uint8_t magic[4];                                                                                                      \
     uint32_t prefix, abi, flags, json_size, reserved;                                                                      \
@@ -39,14 +46,14 @@ enum {
 
 #ifdef BP_NOTE_ELF
 #define BP_NOTE(abi_, flags_, json)                                                                                        \
-    __attribute__((used, section(BP_NOTE_SECTION), aligned(4))) static const struct {                                      \
+    __attribute__((BP_NOTE_PLACE)) static const struct {                                                                   \
         uint32_t namesz, descsz, type;                                                                                     \
         char name[12];                                                                                                     \
         BP_NOTE_BODY(json);                                                                                                \
     } bp_note = {10, 24 + sizeof(json) - 1, 1, "Backplane", {'B', 'P', 'N', '1'}, 24, abi_, flags_, sizeof(json) - 1, 0, json}
 #else
 #define BP_NOTE(abi_, flags_, json)                                                                                        \
-    __attribute__((used, section(BP_NOTE_SECTION), aligned(4))) static const struct {                                      \
+    __attribute__((BP_NOTE_PLACE)) static const struct {                                                                   \
         BP_NOTE_BODY(json);                                                                                                \
     } bp_note = {{'B', 'P', 'N', '1'}, 24, abi_, flags_, sizeof(json) - 1, 0, json}
 #endif
