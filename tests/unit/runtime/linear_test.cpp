@@ -26,7 +26,7 @@ void* counted_or_thrown(std::size_t bytes) {
 
 }  // namespace
 
-// Of the whole program, and of modules where the system binds them to it. All that end in one delete: a sanitizer minds whose memory it frees.
+// Of the whole program, and of modules where the system binds them to it. Not in builds with a sanitizer, which has its own of these.
 void* operator new(std::size_t bytes) { return counted_or_thrown(bytes); }
 void* operator new[](std::size_t bytes) { return counted_or_thrown(bytes); }
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return counted(bytes); }
