@@ -163,6 +163,7 @@ std::string describe(const Functions& cl, PhysicalDevice& device) {
     if ((floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0)
         device.build_options += " -cl-fp32-correctly-rounded-divide-sqrt";
     if (device.nvidia) device.build_options += " -cl-nv-verbose";  // for machine_code.hpp
+    if (device.kind == BP_KIND_CPU) device.build_options += " -DSOFTWARE";
     const int number = version_of(version);
     device.features = "opencl-" + std::to_string(number / 100) + "." + std::to_string(number / 10 % 10);
     for (const auto& [there, name] :

@@ -75,5 +75,6 @@ RECORD(Softmax) UINT(rows) UINT(n) UINT(stride) END_RECORD
 #define NORM_BIAS 4u
 RECORD(Norm) UINT(rows) UINT(n) FLOAT(epsilon) UINT(flags) UINT(groups) UINT(per_row) UINT(divisor) END_RECORD
 RECORD(BatchNorm) UINT(elements) UINT(channels) UINT(pixels) FLOAT(epsilon) END_RECORD
-RECORD(Cast) UINT(elements) END_RECORD
+#define CAST_ANY 255u  // in place of a type that only the parameters know
+RECORD(Cast) UINT(elements) UINT(from) UINT(to) END_RECORD
 RECORD(Peak) UINT(rounds) END_RECORD

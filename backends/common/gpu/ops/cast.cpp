@@ -10,6 +10,11 @@ namespace backplane::gpu::ops::cast {
 
 namespace {
 
+// What networks convert at every run: elements in and out of the precision that they are computed in.
+bool is_frequent(uint32_t from, uint32_t into) {
+    return (from == BP_F32 && into == BP_F16) || (from == BP_F16 && into == BP_F32);
+}
+
 bool is_wide(uint32_t dtype) { return dtype == BP_F64 || dtype == BP_I64; }
 
 void lower(Lowering& to, const Node& node) { add_cast(to, node.inputs[0], node.output); }
@@ -46,8 +51,9 @@ void add_cast(Lowering& to, ValueId in, ValueId out) {
     const auto unit = [](uint32_t type) { return is_block(type) ? 1 : std::min(4U, sdk::dtype_info(type).bytes); };
     const Operand read = to.reads(in, unit(from));
     const Operand write = to.writes(out, unit(into));
-    to.each(label, kernel, n, {read, read, read, write, write, write}, words_of(CastParameters{static_cast<uint32_t>(n)}),
-            {from, into});
+    to.each(label, kernel, n, {read, read, read, write, write, write},
+            words_of(CastParameters{static_cast<uint32_t>(n), from, into}),
+            is_frequent(from, into) ? std::vector<uint32_t>{from, into} : std::vector<uint32_t>{CAST_ANY, CAST_ANY});
 }
 
 }  // namespace backplane::gpu::ops::cast
