@@ -14,7 +14,7 @@ demo: $(S)/setup ## sets up, builds, fetches weights, upscales a photograph on t
 test: $(S)/setup-test build ## sets up, builds, fetches weights, runs every test
 	@scripts/fetch-models.sh || { [ $$? = 3 ] && echo "make test: no weights: the tests that need them say so and are skipped"; }
 	@scripts/fetch-ggml.sh || { [ $$? = 3 ] && echo "make test: no stock ggml: the tests that need it say so and are skipped"; }
-	@ctest --test-dir build/release --output-on-failure -j$$(($$(nproc) + 1)) --timeout 600
+	@scripts/run-tests release -j$$(($$(nproc) + 1))
 
 build: $(S)/setup ## build/release/bin/backplane and the module files
 	@scripts/build.sh release

@@ -40,12 +40,43 @@ function(bp_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# bp_test(NAME SOURCES ... LAYERS ... LIBS ...): one GoogleTest executable, its cases known to CTest one by one. LAYERS are
-# folders of src/ whose objects are linked directly, so that a layer is tested without those above it.
+# bp_run(NAME [SHARDS n] [AS text] [FILTER text] [COST n]): CTest runs a GoogleTest executable as a whole, or its cases dealt out to n processes
+# beside each other: finding devices and a driver's first kernel take a process up to a few seconds, most cases milliseconds. A case that
+# fails is named in the output; scripts/run-tests counts cases. The larger COST, the earlier. What PoCL compiles, tests share.
+function(bp_run name)
+  cmake_parse_arguments(R "" "SHARDS;AS;FILTER;COST" "" ${ARGN})
+  if(NOT R_SHARDS)
+    set(R_SHARDS 1)
+  endif()
+  if(NOT R_AS)
+    set(R_AS ${name})
+  endif()
+  if(NOT R_COST)
+    set(R_COST 10)
+  endif()
+  set(filter "")
+  if(R_FILTER)
+    set(filter --gtest_filter=${R_FILTER})
+  endif()
+  foreach(shard RANGE 1 ${R_SHARDS})
+    set(entry ${R_AS})
+    if(R_SHARDS GREATER 1)
+      set(entry ${R_AS}.${shard}of${R_SHARDS})
+    endif()
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${entry} COMMAND ${name} ${filter})
+    set_tests_properties(${entry} PROPERTIES TIMEOUT 600 COST ${R_COST}
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${R_SHARDS};GTEST_SHARD_INDEX=${index};POCL_CACHE_DIR=${PROJECT_BINARY_DIR}/pocl")
+  endforeach()
+endfunction()
+
+# bp_test(NAME SOURCES ... LAYERS ... LIBS ... [APART [BUT filter]] [SHARDS n]): one GoogleTest executable, which CTest runs as bp_run() says.
+# APART: each case in a process of its own, known to CTest by its name, where cases change or end their process, or mostly wait; all BUT those
+# of a filter, which bp_run() takes. LAYERS are folders of src/ whose objects are linked directly, so that a layer is tested without those
+# above it.
 function(bp_test name)
-  cmake_parse_arguments(T "" "" "SOURCES;LAYERS;LIBS" ${ARGN})
+  cmake_parse_arguments(T "APART" "SHARDS;BUT" "SOURCES;LAYERS;LIBS" ${ARGN})
   find_package(GTest REQUIRED)
-  include(GoogleTest)
   add_executable(${name} ${T_SOURCES})
   bp_unity(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
@@ -55,5 +86,14 @@ function(bp_test name)
   target_link_libraries(${name} PRIVATE bp_options ${T_LIBS} bp_test_support GTest::gtest GTest::gtest_main ${CMAKE_DL_LIBS} Threads::Threads)
   target_compile_definitions(${name} PRIVATE
     BP_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}" BP_TEST_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  if(T_APART)
+    include(GoogleTest)
+    set(filter "")
+    if(T_BUT)
+      set(filter TEST_FILTER "-${T_BUT}")
+    endif()
+    gtest_discover_tests(${name} ${filter} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  else()
+    bp_run(${name} SHARDS ${T_SHARDS})
+  endif()
 endfunction()
