@@ -440,6 +440,25 @@ TEST_F(Backend, ConversionsBetweenAnyTwoTypesAreFewKernels) {
     EXPECT_EQ(world.of("build"), 4);
 }
 
+TEST_F(Backend, ReductionsAndOpsOnWholeNumbersShareAKernelEach) {
+    open();
+    const auto compile_op = [&](uint32_t op, size_t operands, uint32_t dtype, const std::vector<int64_t>& result) {
+        GraphMaker g;
+        std::vector<uint32_t> inputs;
+        while (inputs.size() < operands) inputs.push_back(g.tensor(BP_ROLE_INPUT, {4, 200}, dtype));
+        g.node(op, inputs, g.tensor(BP_ROLE_OUTPUT, result, dtype));
+        compile(g);
+    };
+    for (const uint32_t op : {BP_OP_reduce_sum, BP_OP_reduce_mean, BP_OP_reduce_max, BP_OP_reduce_min})
+        compile_op(op, 1, BP_F32, {1, 1});
+    EXPECT_EQ(world.of("build"), 1);
+    for (const uint32_t op : {BP_OP_abs, BP_OP_neg}) compile_op(op, 1, BP_I32, {4, 200});
+    EXPECT_EQ(world.of("build"), 2);
+    for (const uint32_t op : {BP_OP_add, BP_OP_sub, BP_OP_mul, BP_OP_div, BP_OP_max, BP_OP_min})
+        compile_op(op, 2, BP_I32, {4, 200});
+    EXPECT_EQ(world.of("build"), 3);
+}
+
 // Conv 3x3 of f16, as the matrix units take it.
 GraphMaker convolution() {
     GraphMaker g;

@@ -50,17 +50,17 @@ RECORD(ConvFilters) UINT(outputs) UINT(channels) UINT(taps) UINT(down) UINT(slic
 RECORD(MatMul) UINT(rows) UINT(columns) UINT(depth) UINT(blocks) UINT(batch_rank) WORDS(sizes, 8) WORDS(steps_a, 8) WORDS(steps_b, 8) END_RECORD
 
 RECORD(Unary) UINT(elements) FLOAT(a) FLOAT(b) END_RECORD
-// Bounds of Clip: two words each for i64.
-#define UNARY_INTEGER_BOUNDS 1u
-RECORD(UnaryInteger) UINT(elements) WORDS(bounds, 4) END_RECORD
-#define BINARY_NEST 1u
-RECORD(Binary) UINT(elements) WORDS(nest, 25) END_RECORD
+// Which op is a parameter where it only steers a branch: each value of a constant is a kernel to build. Bounds of Clip: two words each for i64.
+#define UNARY_INTEGER_BOUNDS 2u
+RECORD(UnaryInteger) UINT(elements) UINT(op) WORDS(bounds, 4) END_RECORD
+#define BINARY_NEST 2u
+RECORD(Binary) UINT(elements) UINT(op) WORDS(nest, 25) END_RECORD
 #define COPY_NEST 3u
 RECORD(Copy) UINT(elements) UINT(first_x) UINT(first_y) WORDS(nest, 25) END_RECORD
 // The axes that stay, then those that are summed over.
-#define REDUCE_KEPT 2u
-#define REDUCE_SUMMED 19u
-RECORD(Reduce) UINT(results) UINT(n) WORDS(kept, 17) WORDS(summed, 17) END_RECORD
+#define REDUCE_KEPT 3u
+#define REDUCE_SUMMED 20u
+RECORD(Reduce) UINT(results) UINT(n) UINT(op) WORDS(kept, 17) WORDS(summed, 17) END_RECORD
 #define PAD_SIZES 5u
 #define PAD_EXTENTS 13u
 #define PAD_BEFORE 21u

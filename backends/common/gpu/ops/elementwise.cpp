@@ -31,12 +31,14 @@ void lower_unary(Lowering& to, const Node& node) {
     const Value& out = to[node.output];
     const auto n = static_cast<uint64_t>(out.elements());
     std::vector<uint32_t> words;
+    std::vector<uint32_t> constants = {node.op};  // of whole numbers the op is a parameter
     UnaryParameters parameters{.elements = static_cast<uint32_t>(n)};
     uint32_t kernel = variant_for_type(kKernel_unary_f32, kKernel_unary_f16, out.dtype);
     const auto bounds = node.op == BP_OP_clip ? node.as<backplane::ops::ClipAttributes>() : backplane::ops::ClipAttributes{};
     if (is_whole(out.dtype)) {
         kernel = out.dtype == BP_I64 ? kKernel_unary_i64 : kKernel_unary_i32;
-        UnaryIntegerParameters whole{.elements = static_cast<uint32_t>(n)};
+        UnaryIntegerParameters whole{.elements = static_cast<uint32_t>(n), .op = node.op};
+        constants.clear();
         set_bound(&whole.bounds[0], std::ceil(bounds.least), out.dtype);
         set_bound(&whole.bounds[2], std::floor(bounds.most), out.dtype);
         words = words_of(whole);
@@ -49,7 +51,7 @@ void lower_unary(Lowering& to, const Node& node) {
         parameters.b = static_cast<float>(bounds.most);
     }
     if (words.empty()) words = words_of(parameters);
-    to.each(step_label(to, node), kernel, n, {to.reads(in), to.writes(node.output)}, words, {node.op});
+    to.each(step_label(to, node), kernel, n, {to.reads(in), to.writes(node.output)}, words, constants);
     if (n != 0) to.plan.dispatches.back().alone = true;
 }
 
@@ -58,12 +60,12 @@ void lower_binary(Lowering& to, const Node& node) {
     const auto n = static_cast<uint64_t>(out.elements());
     const LoopNest nest(out.dim, broadcast_strides(to[node.inputs[0]], out.dim),
                         broadcast_strides(to[node.inputs[1]], out.dim));
-    BinaryParameters parameters{.elements = static_cast<uint32_t>(n)};
+    BinaryParameters parameters{.elements = static_cast<uint32_t>(n), .op = node.op};
     nest.write_to(parameters.nest);
     uint32_t kernel = variant_for_type(kKernel_binary_f32, kKernel_binary_f16, out.dtype);
     if (is_whole(out.dtype)) kernel = out.dtype == BP_I64 ? kKernel_binary_i64 : kKernel_binary_i32;
     to.each(step_label(to, node), kernel, n, {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.writes(node.output)},
-            words_of(parameters), {node.op});
+            words_of(parameters), is_whole(out.dtype) ? std::vector<uint32_t>{} : std::vector<uint32_t>{node.op});
     if (n != 0) to.plan.dispatches.back().alone = true;
 }
 

@@ -31,11 +31,11 @@ void lower(Lowering& to, const Node& node) {
         if (reduced) n *= in.dim[d];
     }
     const auto results = static_cast<uint64_t>(to[node.output].elements());
-    ReduceParameters parameters{.results = static_cast<uint32_t>(results), .n = word(n)};
+    ReduceParameters parameters{.results = static_cast<uint32_t>(results), .n = word(n), .op = node.op};
     LoopNest(size[0], stride[0], stride[0]).write_to(parameters.kept);
     LoopNest(size[1], stride[1], stride[1]).write_to(parameters.summed);
     to.rows(step_label(to, node), kernel_for(in.dtype), results, n >= 128 ? 128 : 32,
-            {to.reads(node.inputs[0]), to.writes(node.output)}, words_of(parameters), {node.op});
+            {to.reads(node.inputs[0]), to.writes(node.output)}, words_of(parameters));
 }
 
 Verdict check(const Plan& plan, const Node& node) {
