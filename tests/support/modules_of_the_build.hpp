@@ -10,7 +10,7 @@ namespace backplane::test {
 
 inline ContextOptions modules_of_the_build() {
     ContextOptions options;
-    options.module_paths = {BP_TEST_BINARY_DIR "/lib/backplane"};
+    options.module_paths = {std::string(BP_TEST_BINARY_DIR) + "/lib/backplane"};
     options.search_defaults = false;
     options.use_environment = false;
     return options;

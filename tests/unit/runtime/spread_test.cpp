@@ -29,7 +29,7 @@ protected:
     // version 3 drives a driver: its ops are checked first.
     [[nodiscard]] ContextOptions options(const char* version = "1") const {
         ContextOptions options;
-        options.module_paths = {fs::path(BP_TEST_SCRIPTED) / version, BP_TEST_BINARY_DIR "/lib/backplane"};
+        options.module_paths = {fs::path(BP_TEST_SCRIPTED) / version, std::string(BP_TEST_BINARY_DIR) + "/lib/backplane"};
         options.search_defaults = options.use_environment = false;
         options.probe = ProbePolicy::never;
         options.state_folder = folder_ / "state";

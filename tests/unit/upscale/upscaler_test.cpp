@@ -14,7 +14,7 @@ class UpscalerTest : public ::testing::Test {
 protected:
     static Device device() {
         ContextOptions options;
-        options.module_paths = {BP_TEST_BINARY_DIR "/lib/backplane"};
+        options.module_paths = {std::string(BP_TEST_BINARY_DIR) + "/lib/backplane"};
         options.search_defaults = options.use_environment = false;
         return Context(options).choose("reference");
     }

@@ -39,7 +39,7 @@ End in_a_child(const std::function<void()>& body) {
 
 // The probe, and a line in the file `trials` for each time.
 fs::path counting_probe(const Place& place) {
-    return script(place, "echo x >> " + place.at("trials").string() + "; exec " BP_TEST_PROBE " \"$@\"");
+    return script(place, "echo x >> " + place.at("trials").string() + "; exec " + BP_TEST_PROBE + " \"$@\"");
 }
 size_t trials_of(const Place& place) { return lines_of(place.at("trials")).size(); }
 
@@ -66,7 +66,7 @@ TEST(TrialAgain, AnotherProbeTriesThingsAgainAndEachRemembersItsOwn) {
 TEST(TrialAgain, AWrongVerdictOfABrokenProbeDoesNotOutliveIt) {
     const Place place("open/slow/both/first/kept");
     ContextOptions options = place.options();
-    options.probe_program = script(place, "exec " BP_TEST_PROBE " /no/such/module 1");
+    options.probe_program = script(place, std::string("exec ") + BP_TEST_PROBE + " /no/such/module 1");
     EXPECT_EQ(Context(options).report().candidates.at(0).verdict, Verdict::failed);
     EXPECT_EQ(Context(place.options()).report().candidates.at(0).verdict, Verdict::loaded);
 }
