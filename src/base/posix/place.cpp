@@ -72,8 +72,14 @@ std::filesystem::path own_file() {
     link_map* map = nullptr;
     if (::dladdr1(&anchor, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0) map = nullptr;
     // The program itself has no name there (dladdr gives its argv[0], which is whatever its parent wrote), and a relative name says
-    // nothing after a change of folder: the mapping is exact. A program without a loader has no map either.
+    // nothing after a change of folder: the mapping is exact. A program without a loader has no map either. What was started is the program
+    // where the system mapped its loader beside it (AT_BASE), and the loader where somebody started that by name.
     const std::filesystem::path file = map != nullptr ? map->l_name : "";
+    if (map != nullptr && file.empty() && ::getauxval(AT_BASE) != 0) {
+        std::error_code failed;
+        std::filesystem::path started = std::filesystem::read_symlink("/proc/self/exe", failed);
+        if (!failed) return started;  // a link is read in a tenth of the time of all mappings
+    }
     if (!file.is_absolute() || file == "/proc/self/exe") {
         std::filesystem::path mapped = mapping_at(here).path;
         return mapped.empty() && file.empty() ? started_as() : mapped;
