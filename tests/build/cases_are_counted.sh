@@ -38,7 +38,7 @@ Test Failed.
 Test Pass Reason:
 Skip regular expression found in output. Regex=[skipped:]
 7/7 Testing: unit_not_built
-Command: ""
+Command: "" "an argument"
 Test Passed.
 END
 expected="$(printf '\tA.b: no driver here (Skipped)\n\tEmulated (Skipped)\ncases: 6 passed, 2 skipped, 4 tests failed out of 12')"
