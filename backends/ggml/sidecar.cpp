@@ -1,15 +1,15 @@
 #include "sidecar.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "backplane/sdk.hpp"
+#include "base/json.hpp"
 
 namespace backplane::ggml {
 
 namespace {
 
-using Json = nlohmann::json;
+using base::Json;
 
 constexpr size_t kMostBytes = 4096;
 constexpr size_t kMostBrackets = 256;
@@ -20,10 +20,10 @@ constexpr std::string_view kEnding = ".backplane.json";
 [[noreturn]] void bad(const std::string& what) { throw sdk::Failure(BP_INVALID, what); }
 
 std::string text_in(const Json& object, const char* field, bool needed = true) {
-    const auto found = object.find(field);
-    if (found == object.end() && !needed) return {};
-    if (found == object.end() || !found->is_string()) bad("it has no text '" + std::string(field) + "'");
-    auto text = found->get<std::string>();
+    const Json* const found = object.find(field);
+    if (found == nullptr && !needed) return {};
+    if (found == nullptr || !found->is_string()) bad("it has no text '" + std::string(field) + "'");
+    const std::string& text = found->text();
     const bool plain =
         std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f; });
     if (text.size() > 256 || !plain) bad("its '" + std::string(field) + "' is too long or not printable");
@@ -31,13 +31,17 @@ std::string text_in(const Json& object, const char* field, bool needed = true) {
 }
 
 uint64_t file_in(const Json& object, const char* field, std::string& build_id) {
-    const auto file = object.find(field);
-    if (file == object.end() || !file->is_object()) bad("it does not say its '" + std::string(field) + "'");
-    const auto size = file->find("size");
-    if (size == file->end() || !size->is_number_unsigned()) bad("its '" + std::string(field) + "' has no size");
+    const Json* const file = object.find(field);
+    if (file == nullptr || !file->is_object()) bad("it does not say its '" + std::string(field) + "'");
+    const Json* const size = file->find("size");
+    if (size == nullptr || !size->is_natural()) bad("its '" + std::string(field) + "' has no size");
     build_id = text_in(*file, "build_id");
     if (build_id.empty()) bad("its '" + std::string(field) + "' has no build id: it could not be told from another file");
     return size->get<uint64_t>();
+}
+
+Json parsed(const std::string& text) try { return Json::parse(text); } catch (const base::JsonError& error) {
+    bad(std::string("it is not JSON: ") + error.what());
 }
 
 std::string why_other(const char* what, uint64_t size, uint64_t is) {
@@ -51,8 +55,7 @@ Sidecar parse_sidecar(const std::string& text) {
     if (text.size() > kMostBytes) bad("it has more than " + std::to_string(kMostBytes) + " bytes");
     const auto brackets = std::count_if(text.begin(), text.end(), [](char c) { return c == '[' || c == '{'; });
     if (static_cast<size_t>(brackets) > kMostBrackets) bad("it is nested too deeply");
-    const Json json = Json::parse(text, nullptr, false);
-    if (json.is_discarded()) bad("it is not JSON");
+    const Json json = parsed(text);
     if (!json.is_object()) bad("it is not a JSON object");
     if (text_in(json, "interface") != "ggml") bad("it is of another interface");
     Sidecar s;
@@ -60,15 +63,14 @@ Sidecar parse_sidecar(const std::string& text) {
     s.version = text_in(json, "version", false);
     s.processor = text_in(json, "processor");
     s.probe_in_child = text_in(json, "probe", false) != "none";
-    const auto score = json.find("score");
-    if (score == json.end() || !score->is_number_integer() || *score < 0 || *score > kMostScore)
-        bad("its 'score' is no score");
+    const Json* const score = json.find("score");
+    if (score == nullptr || !score->is_whole() || *score < 0 || *score > kMostScore) bad("its 'score' is no score");
     s.score = score->get<int>();
-    if (const auto cpu = json.find("cpu"); cpu != json.end()) {
+    if (const Json* const cpu = json.find("cpu"); cpu != nullptr) {
         if (!cpu->is_array() || cpu->size() > kMostFeatures) bad("its 'cpu' is not a list of at most 64");
         for (const Json& feature : *cpu) {
-            if (!feature.is_string() || feature.get_ref<const std::string&>().size() > 64) bad("its 'cpu' holds no feature");
-            s.cpu.push_back(feature.get<std::string>());
+            if (!feature.is_string() || feature.text().size() > 64) bad("its 'cpu' holds no feature");
+            s.cpu.push_back(feature.text());
         }
     }
     s.file_size = file_in(json, "file", s.file_build_id);
@@ -77,7 +79,7 @@ Sidecar parse_sidecar(const std::string& text) {
 }
 
 std::string text_of(const Sidecar& s) {
-    nlohmann::ordered_json json{{"interface", "ggml"}, {"kind", s.kind}, {"version", s.version}};
+    Json json{{"interface", "ggml"}, {"kind", s.kind}, {"version", s.version}};
     if (!s.cpu.empty()) json["cpu"] = s.cpu;
     json["score"] = s.score;
     json["processor"] = s.processor;

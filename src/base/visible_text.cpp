@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "base/json.hpp"
+
 namespace backplane::base {
 
 namespace {
@@ -73,6 +75,28 @@ bool is_utf8(std::string_view text) noexcept {
         text.remove_prefix(c.bytes);
     }
     return true;
+}
+
+namespace {
+std::string in_hexadecimal(std::string_view bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string text;
+    for (const char c : bytes) {
+        text += kDigits[static_cast<unsigned char>(c) >> 4];
+        text += kDigits[static_cast<unsigned char>(c) & 15];
+    }
+    return text;
+}
+}  // namespace
+
+void carry_bytes(Json& json) {
+    for (Json& value : json) carry_bytes(value);
+    Json carried;
+    for (size_t i = 0; json.is_object() && i < json.size(); ++i) {
+        const Json& value = json.begin()[i];
+        if (value.is_string() && !is_utf8(value.text())) carried[json.names()[i] + "_bytes"] = in_hexadecimal(value.text());
+    }
+    if (!carried.empty()) json.update(carried);
 }
 
 // What is below 0x20 the dump has escaped already, but for the ends of its own lines.

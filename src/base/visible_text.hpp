@@ -6,6 +6,8 @@
 
 namespace backplane::base {
 
+class Json;
+
 // The text with everything that could act on a terminal, or make a line read as what it is not, written out: control characters
 // (\n, \x1b, \u009b), bytes that are no UTF-8 (\xff), and what changes the direction of writing or ends a line (\u202e, \u2028). No line
 // ends in it. Text without any of them comes back as it is.
@@ -18,26 +20,6 @@ std::string visible_json(std::string_view dumped);
 
 // JSON can hold UTF-8 only. Beside each member KEY whose text is something else comes KEY_bytes, its bytes in hexadecimal, so that no name
 // of a file is lost; the text itself gets U+FFFD when it is dumped. Elements of arrays get that only.
-template <class Json>
-void carry_bytes(Json& json) {
-    if (json.is_array())
-        for (auto& element : json) carry_bytes(element);
-    if (!json.is_object()) return;
-    Json carried = Json::object();
-    for (auto& [key, value] : json.items()) {
-        carry_bytes(value);
-        if (!value.is_string()) continue;
-        const auto& text = value.template get_ref<const std::string&>();
-        if (is_utf8(text)) continue;
-        std::string bytes;
-        for (const char c : text) {
-            constexpr std::string_view kDigits = "0123456789abcdef";
-            bytes += kDigits[static_cast<unsigned char>(c) >> 4];
-            bytes += kDigits[static_cast<unsigned char>(c) & 15];
-        }
-        carried[key + "_bytes"] = bytes;
-    }
-    if (!carried.empty()) json.update(carried);
-}
+void carry_bytes(Json& json);
 
 }  // namespace backplane::base

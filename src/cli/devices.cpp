@@ -27,16 +27,16 @@ Json memory_json(const Context& context, const Report& report) {
 void print_memory(const Json& memory) {
     out("\nMemory of devices, and what this process holds of it:\n");
     for (const Json& one : memory) {
-        const auto id = one["device"].get<std::string>();
+        const std::string& id = one["device"].text();
         if (one.contains("problem")) {
-            out("  {}: {}\n", id, one["problem"].get<std::string>());
+            out("  {}: {}\n", id, one["problem"].text());
             continue;
         }
-        const uint64_t held = one["held"];
-        out("  {}: {} of {} available, {} held\n", id, human_bytes(one["available"]), human_bytes(one["total"]),
-            held == 0 ? "nothing" : human_bytes(held));
+        const auto held = one["held"].get<uint64_t>();
+        out("  {}: {} of {} available, {} held\n", id, human_bytes(one["available"].get<uint64_t>()),
+            human_bytes(one["total"].get<uint64_t>()), held == 0 ? "nothing" : human_bytes(held));
         for (const Json& holder : one["holders"])
-            out("    {} {}\n", holder["name"].get<std::string>(), human_bytes(holder["bytes"]));
+            out("    {} {}\n", holder["name"].text(), human_bytes(holder["bytes"].get<uint64_t>()));
     }
 }
 

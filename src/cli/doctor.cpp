@@ -45,7 +45,7 @@ void print_json(const Report& report, const base::CpuFeatures& cpu, const std::v
                 const Json& cache) {
     Json json{{"version", BACKPLANE_VERSION},
               {"machine", discovery::name_of_machine(discovery::host_binary())},
-              {"cpu_features", cpu}};
+              {"cpu_features", std::vector<std::string>(cpu.begin(), cpu.end())}};
     json["environment"] = Json::object();
     for (const Variable& v : environment) json["environment"][v.name] = v.value;
     json["kernel_cache"] = cache;

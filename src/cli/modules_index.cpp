@@ -65,6 +65,11 @@ std::string why_lost(const base::ChildOutcome& child, const Record& record) {
     return {};
 }
 
+// Null: it is no JSON.
+Json read_record(const std::string& text) try { return Json::parse(text); } catch (const base::JsonError&) {
+    return {};
+}
+
 // A program that knows the modules of one interface.
 struct Probe {
     fs::path program;
@@ -149,7 +154,7 @@ private:
             result.interface_name = probe.interface_name;
             if (const std::string lost = why_lost(other, theirs); !lost.empty()) return failed(std::move(result), lost);
             if (theirs.sidecar.empty()) return failed(std::move(result), theirs.failure);
-            Json json = Json::parse(theirs.sidecar, nullptr, false);
+            Json json = read_record(theirs.sidecar);
             if (!json.is_object()) return failed(std::move(result), "its probe gave a record that is no JSON object");
             json["interface"] = probe.interface_name;
             return write(std::move(result), m, std::move(json), theirs.note);

@@ -63,7 +63,7 @@ void err_lines(std::string_view text) {
 void print(const Json& json) {
     Json whole = json;
     base::carry_bytes(whole);
-    out("{}\n", Safe{base::visible_json(whole.dump(2, ' ', false, Json::error_handler_t::replace))});
+    out("{}\n", Safe{base::visible_json(whole.dump(2, base::BadText::replace))});
 }
 
 Safe fixed(double value, int digits) {

@@ -4,17 +4,17 @@
 
 #include <concepts>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include "base/json.hpp"
 #include "base/visible_text.hpp"
 
 namespace backplane::cli {
 
-using Json = nlohmann::ordered_json;
+using base::Json;
 
 // Text of this program's own that is printed as it is: styled, or several lines.
 struct Safe {

@@ -1,57 +1,50 @@
 #include "discovery/descriptor_values.hpp"
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 namespace backplane::discovery {
 
-// Events of nlohmann's parser. A parse that was refused is not looked at.
-class ValueReader {
+// Makes the list. A text that was refused is not looked at.
+class ValueReader final : public base::JsonEvents {
 public:
     explicit ValueReader(Values& into) : items_(into.items_) { items_.reserve(kUsual); }
-    bool null() { return add(ValueKind::nothing); }
-    bool boolean(bool) { return add(ValueKind::truth); }
-    bool number_integer(int64_t value) { return add(ValueKind::negative, {}, value); }
-    bool number_unsigned(uint64_t value) { return add(ValueKind::natural, {}, static_cast<int64_t>(value)); }
-    bool number_float(double, const std::string&) { return add(ValueKind::fraction); }
-    bool string(std::string& value) { return add(ValueKind::text, std::move(value)); }
-    bool binary(nlohmann::json::binary_t&) { return false; }
-    bool start_object(size_t) { return begin(ValueKind::object); }
-    bool start_array(size_t) { return begin(ValueKind::list); }
-    bool end_object() { return end(); }
-    bool end_array() { return end(); }
-    bool key(std::string& name) {
-        name_ = std::move(name);
-        return true;
+    void null() override { add(ValueKind::nothing); }
+    void truth(bool) override { add(ValueKind::truth); }
+    void negative(int64_t value) override { add(ValueKind::negative, {}, value); }
+    void natural(uint64_t value) override { add(ValueKind::natural, {}, static_cast<int64_t>(value)); }
+    void fraction(double) override { add(ValueKind::fraction); }
+    void text(std::string&& value) override { add(ValueKind::text, std::move(value)); }
+    void begin_object() override { begin(ValueKind::object); }
+    void begin_array() override { begin(ValueKind::list); }
+    void end() override {
+        items_[open_.back()].end = items_.size();
+        open_.pop_back();
     }
-    bool parse_error(size_t, const std::string&, const nlohmann::json::exception&) { return false; }
+    void name(std::string&& name) override { name_ = std::move(name); }
 
 private:
     static constexpr size_t kUsual = 64;
 
-    bool add(ValueKind kind, std::string text = {}, int64_t number = 0) {
+    void add(ValueKind kind, std::string text = {}, int64_t number = 0) {
         items_.push_back({std::move(name_), std::move(text), number, items_.size() + 1, kind});
         name_.clear();
-        return true;
     }
-    bool begin(ValueKind kind) {
+    void begin(ValueKind kind) {
         open_.push_back(items_.size());
-        return add(kind);
-    }
-    bool end() {
-        items_[open_.back()].end = items_.size();
-        open_.pop_back();
-        return true;
+        add(kind);
     }
     std::vector<Values::Item>& items_;
     std::vector<size_t> open_;
     std::string name_;
 };
 
-std::optional<Values> Values::parse(std::string_view json) {
+std::optional<Values> Values::parse(std::string_view json) try {
     Values values;
     ValueReader reader(values);
-    if (!nlohmann::json::sax_parse(json, &reader)) return std::nullopt;
+    base::read_json(json, reader);
     return values;
+} catch (const base::JsonError&) {
+    return std::nullopt;
 }
 
 Value Values::whole() const { return {*this, 0}; }

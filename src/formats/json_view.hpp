@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backplane/error.hpp"
+#include "base/json.hpp"
 #include "formats/printable.hpp"
 
 namespace backplane::formats {
@@ -15,7 +15,7 @@ namespace backplane::formats {
 // A value inside a JSON document that outlives it.
 class JsonView {
 public:
-    JsonView(const nlohmann::json& value, std::string where) : value_(&value), where_(std::move(where)) {}
+    JsonView(const base::Json& value, std::string where) : value_(&value), where_(std::move(where)) {}
 
     [[noreturn]] void fail(const std::string& why, Code code = Code::corrupt) const {
         throw Error(code, "cannot read " + where_ + ": " + why);
@@ -25,12 +25,13 @@ public:
     [[nodiscard]] JsonView named(const std::string& what) const { return {*value_, where_ + ", " + what}; }
 
     [[nodiscard]] bool has(const char* key) const {
-        return value_->is_object() && value_->contains(key) && !value_->at(key).is_null();
+        const base::Json* const found = value_->find(key);
+        return found != nullptr && !found->is_null();
     }
     [[nodiscard]] JsonView at(const char* key) const {
         if (!value_->is_object()) fail("it is no object, so that it has no '" + std::string(key) + "'");
-        const auto found = value_->find(key);
-        if (found == value_->end()) fail("'" + std::string(key) + "' is missing");
+        const base::Json* const found = value_->find(key);
+        if (found == nullptr) fail("'" + std::string(key) + "' is missing");
         return {*found, where_ + ", '" + key + "'"};
     }
 
@@ -45,7 +46,7 @@ public:
 
     [[nodiscard]] const std::string& text() const {
         if (!value_->is_string()) fail("it is no text");
-        return value_->get_ref<const std::string&>();
+        return value_->text();
     }
     void require_text(const std::string& wanted) const {
         if (text() != wanted) fail("it is " + printable(text()) + "; only '" + wanted + "' is supported", Code::unsupported);
@@ -60,8 +61,7 @@ public:
     }
     // From `least` to `most`, both 0 or more.
     [[nodiscard]] int64_t count(int64_t least, int64_t most) const {
-        const bool fits = value_->is_number_unsigned() && value_->get<uint64_t>() >= static_cast<uint64_t>(least) &&
-                          value_->get<uint64_t>() <= static_cast<uint64_t>(most);
+        const bool fits = value_->is_natural() && *value_ >= least && *value_ <= most;
         if (!fits) fail("it is no whole number from " + std::to_string(least) + " to " + std::to_string(most));
         return value_->get<int64_t>();
     }
@@ -72,7 +72,7 @@ public:
     }
 
 private:
-    const nlohmann::json* value_;
+    const base::Json* value_;
     std::string where_;
 };
 

@@ -15,13 +15,13 @@ namespace {
 
 constexpr size_t kMostJsonBytes = size_t{64} << 20;  // ESRGAN: 0.2 MB; parsed, JSON takes several times its size
 
-nlohmann::json parse_json(std::string_view text, const std::string& file) {
+base::Json parse_json(std::string_view text, const std::string& file) {
     if (text.size() > kMostJsonBytes)
         throw Error(Code::unsupported,
                     "cannot read '" + file + "': a model.json of " + std::to_string(text.size()) + " bytes");
     try {
-        return nlohmann::json::parse(text);
-    } catch (const nlohmann::json::exception& e) {
+        return base::Json::parse(text);
+    } catch (const base::JsonError& e) {
         throw Error(Code::corrupt, "cannot read '" + file + "': " + printable(e.what()));
     }
 }
@@ -93,7 +93,7 @@ const TfjsWeight* TfjsModel::find_weight(std::string_view name) const noexcept {
 }
 
 TfjsModel parse_tfjs(std::string_view json, const std::string& file, const TfjsShards& shards) {
-    const nlohmann::json document = parse_json(json, file);
+    const base::Json document = parse_json(json, file);
     const JsonView root(document, "'" + file + "'");
     if (root.has("format")) root.at("format").require_text("layers-model");
     TfjsModel model;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 
+#include "base/json.hpp"
 #include "base/visible_text.hpp"
 #include "plan/residency.hpp"
 
@@ -188,7 +188,7 @@ std::string Plan::describe() const {
 }
 
 std::string Plan::json() const {
-    using Json = nlohmann::ordered_json;
+    using base::Json;
     Json json{{"stages", Json::array()}, {"devices", Json::array()}};
     for (const Stage& stage : stages) {
         Json one{{"device", ports[stage.ports.front()]},
@@ -218,7 +218,7 @@ std::string Plan::json() const {
     json["frames"] = frames;
     json["bytes_moved"] = bytes_moved();
     base::carry_bytes(json);
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return json.dump(-1, base::BadText::replace);
 }
 
 }  // namespace backplane::plan

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,6 +17,7 @@
 #include "backplane/note.h"
 #include "base/dynamic_library.hpp"
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "base/process.hpp"
 #include "base/process_state.hpp"
 #include "base/terminal.hpp"
@@ -29,7 +29,7 @@
 namespace {
 
 using namespace backplane;
-using Json = nlohmann::json;
+using base::Json;
 
 struct Task {
     std::string file;
@@ -40,7 +40,7 @@ struct Task {
 };
 
 void say(const std::string& line) { base::write_record(line + "\n"); }
-void say(const char* what, const Json& json) { say(what + json.dump(-1, ' ', false, Json::error_handler_t::replace)); }
+void say(const char* what, const Json& json) { say(what + json.dump(-1, base::BadText::replace)); }
 
 std::string one_line(std::string text) {
     for (char& c : text)

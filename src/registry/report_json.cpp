@@ -1,14 +1,13 @@
 // The report for programs. Keys are a promise: docs/discovery.md lists them.
-#include <nlohmann/json.hpp>
-
 #include "backplane/context.hpp"
+#include "base/json.hpp"
 #include "base/visible_text.hpp"
 
 namespace backplane {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using base::Json;
 
 Json of(const DeviceInfo& d) {
     return {{"id", d.id},
@@ -56,7 +55,7 @@ std::string Report::json() const {
     json["why"] = why;
     json["notes"] = notes;
     base::carry_bytes(json);  // paths and the names that drivers give need not be UTF-8
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return json.dump(-1, base::BadText::replace);
 }
 
 }  // namespace backplane

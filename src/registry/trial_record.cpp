@@ -1,14 +1,15 @@
 #include "registry/trial_record.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <sstream>
+
+#include "base/json.hpp"
 
 namespace backplane::registry {
 
 namespace {
 
-using Json = nlohmann::json;
+using base::Json;
 
 constexpr int64_t kHour = 3600;
 constexpr int64_t kQuarantine = 30 * 24 * kHour;  // a driver may have been repaired in a way that nobody declared
@@ -28,7 +29,8 @@ std::string last_words(const std::string& output) {
 }
 
 DeviceFault read_device(const Json& json) {
-    return {json.value("identity", ""), json.value("name", ""), json.value("place", 0U), json.value("reason", ""), false};
+    return {json.value("identity", "").text(), json.value("name", "").text(), json.value("place", 0).get<unsigned>(),
+            json.value("reason", "").text(), false};
 }
 
 void read_line(const std::string& line, TrialRecord& r) {
@@ -48,8 +50,8 @@ void read_line(const std::string& line, TrialRecord& r) {
     if (line.starts_with("fault ")) {
         const Json json = Json::parse(line.substr(6));
         r.faults.push_back(read_device(json));
-        r.lasting = r.lasting && json.value("lasting", false);
-        r.momentary = r.momentary || json.value("momentary", false);
+        r.lasting = r.lasting && json.value("lasting", false).get<bool>();
+        r.momentary = r.momentary || json.value("momentary", false).get<bool>();
         r.at.reset();
     }
     if (line == "end") r.complete = true;

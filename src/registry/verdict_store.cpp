@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json.hpp"
 #include "registry/trial_key.hpp"
 
 namespace backplane::registry {
 
 namespace {
 
-using Json = nlohmann::json;
+using base::Json;
 
 constexpr std::string_view kKind = "trial";
 constexpr int kFormat = 3;  // 3: devices are part of a trial
@@ -25,8 +25,7 @@ std::vector<DeviceFault> faults_in(const std::string& text) {
     std::vector<DeviceFault> faults;
     if (text.empty()) return faults;
     for (const Json& f : Json::parse(text))
-        faults.push_back({f.at("identity").get<std::string>(), f.at("name").get<std::string>(),
-                          f.at("place").get<uint32_t>(), f.at("reason").get<std::string>(),
+        faults.push_back({f.at("identity").text(), f.at("name").text(), f.at("place").get<unsigned>(), f.at("reason").text(),
                           f.at("ends_process").get<bool>()});
     return faults;
 }
@@ -34,12 +33,12 @@ std::vector<DeviceFault> faults_in(const std::string& text) {
 std::string text_of(const std::vector<DeviceFault>& faults) {
     Json all = Json::array();
     for (const DeviceFault& f : faults)
-        all.push_back({{"identity", f.identity},
+        all.push_back({{"ends_process", f.ends_process},
+                       {"identity", f.identity},
                        {"name", f.name},
                        {"place", f.place},
-                       {"reason", f.reason},
-                       {"ends_process", f.ends_process}});
-    return faults.empty() ? std::string() : all.dump(-1, ' ', false, Json::error_handler_t::replace);
+                       {"reason", f.reason}});
+    return faults.empty() ? std::string() : all.dump(-1, base::BadText::replace);
 }
 
 std::optional<RememberedTrial> trial_in(const base::StoredEntry& entry) try {
@@ -65,7 +64,7 @@ std::optional<RememberedTrial> trial_in(const base::StoredEntry& entry) try {
     t.faults = faults_in(field("faults"));
     t.expired = entry.expired;
     return t;
-} catch (const Json::exception&) {
+} catch (const base::JsonError&) {
     return std::nullopt;
 }
 

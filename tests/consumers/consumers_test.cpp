@@ -7,12 +7,12 @@
 #include <atomic>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
 #include <string>
 #include <thread>
 
+#include "base/json.hpp"
 #include "support/system.hpp"
 
 namespace {
@@ -73,10 +73,10 @@ public:
     Open& operator=(const Open&) = delete;
 
     [[nodiscard]] bool run(float start) const { return library_.run(handle_, start) != 0; }
-    [[nodiscard]] nlohmann::json report() const {
+    [[nodiscard]] backplane::base::Json report() const {
         std::string text(1 << 20, '\0');
         if (library_.report(handle_, text.data(), text.size()) == 0) throw std::runtime_error("no report");
-        return nlohmann::json::parse(text.c_str());
+        return backplane::base::Json::parse(text.c_str());
     }
 
 private:
@@ -84,15 +84,15 @@ private:
     void* handle_;
 };
 
-std::set<std::string> devices_of(const nlohmann::json& report) {
+std::set<std::string> devices_of(const backplane::base::Json& report) {
     std::set<std::string> ids;
-    for (const auto& d : report["devices"]) ids.insert(d["id"]);
+    for (const auto& d : report["devices"]) ids.insert(d["id"].text());
     return ids;
 }
 
-void expect_only_its_own(const nlohmann::json& report, const std::string& prefix) {
+void expect_only_its_own(const backplane::base::Json& report, const std::string& prefix) {
     for (const auto& c : report["candidates"]) {
-        const fs::path path = c["path"].get<std::string>();
+        const fs::path path = c["path"].text();
         EXPECT_TRUE(path.empty() || path.filename().string().compare(0, prefix.size(), prefix) == 0) << c;
     }
 }
@@ -135,7 +135,7 @@ TEST_P(Consumers, EachFindsItsOwnModulesOfWhicheverMinorVersion) {
         const Open same(*library, "minimal:0");
         const Open cross(*library, other);
         EXPECT_TRUE(same.run(-500) && cross.run(-500)) << library->file;
-        const nlohmann::json report = same.report();
+        const backplane::base::Json report = same.report();
         expect_only_its_own(report, acme ? "acme-" : "zeta-");
         const std::set<std::string> there = devices_of(report);
         EXPECT_TRUE(there.count("cpu:0") == 1 && there.count("minimal:0") == 1 && there.count(other) == 1) << report;
@@ -183,7 +183,7 @@ TEST(Hybrid, TheCpuInsideASharedLibraryAndTheRestInModules) {
     const Library library("hybrid", RTLD_LOCAL);
     const Open device(library, "cpu:0");
     EXPECT_TRUE(device.run(-7));
-    const nlohmann::json report = device.report();
+    const backplane::base::Json report = device.report();
     expect_only_its_own(report, "acme-");
     for (const auto& c : report["candidates"]) {
         const bool loaded = c["verdict"] == "loaded";

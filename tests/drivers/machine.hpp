@@ -5,18 +5,18 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "backplane/context.hpp"
+#include "base/json.hpp"
 #include "e2e/cli/program.hpp"
 #include "support/driver_file.hpp"
 #include "support/system.hpp"
 
 namespace backplane::drivers {
 
-using Json = nlohmann::json;
+using base::Json;
 using e2e::content;
 using e2e::Outcome;
 using e2e::Place;
@@ -97,7 +97,7 @@ inline Json devices(const Place& place, const std::vector<std::string>& argument
     all.insert(all.end(), arguments.begin(), arguments.end());
     const Outcome o = e2e::run(place, all, environment);
     EXPECT_EQ(o.exit_code, 0) << o.err;
-    return Json::parse(o.out, nullptr, false);
+    return Json::parse(o.out);
 }
 
 inline Json device(const Json& report, const std::string& id) {

@@ -151,14 +151,14 @@ void beside_a_working_one(const Place& p, const std::string& backend, std::strin
 Json doctor(const Place& p, const std::string& backend, const Environment& environment) {
     const Outcome o = e2e::run(p, {"doctor", "--json", "--no-cache", "--device", only(backend)}, quiet(p, environment));
     EXPECT_EQ(o.exit_code, 0) << o.err;
-    return Json::parse(o.out, nullptr, false);
+    return Json::parse(o.out);
 }
 
 // What the report says beside verdicts that begins with the backend's name.
 std::vector<std::string> notes_on(const Json& report, const std::string& backend) {
     std::vector<std::string> out;
-    for (const std::string note : report["notes"])
-        if (note.rfind(backend + ": ", 0) == 0) out.push_back(note);
+    for (const Json& line : report["notes"])
+        if (line.text().rfind(backend + ": ", 0) == 0) out.push_back(line.text());
     return out;
 }
 
@@ -179,7 +179,7 @@ TEST_P(Verdicts, SayWhatIsLackingAndLeaveTheCpu) {
     const Json candidate = candidate_of(report, backend);
     EXPECT_EQ(candidate["verdict"], "failed") << candidate;
     EXPECT_EQ(candidate["code"], lack.dies ? "quarantined" : "no-devices");
-    const std::string reason = candidate["reason"];
+    const std::string reason = candidate["reason"].text();
     EXPECT_EQ(reason.rfind("it found no device: ", 0) == 0, !lack.dies) << reason;
     for (const std::string& word : lack.words) EXPECT_NE(reason.find(of(backend, word)), std::string::npos) << reason;
 }
@@ -256,7 +256,7 @@ TEST_P(Backends, OfManyBrokenDriversTheFirstIsNamedAndTheAdviceIsKept) {
         if (backend == "vulkan") variable += ":" + p.at("icd/driver-" + n + ".json");
     }
     const Outcome o = e2e::run(p, {"doctor", "--json", "--no-cache", "--device", only(backend)}, quiet(p, {variable}));
-    const std::string reason = candidate_of(Json::parse(o.out), backend)["reason"];
+    const std::string reason = candidate_of(Json::parse(o.out), backend)["reason"].text();
     EXPECT_NE(reason.find("gone-0.so"), std::string::npos) << reason;
     EXPECT_NE(reason.find("and 3 more are broken"), std::string::npos) << reason;
     EXPECT_NE(reason.find("install that driver again"), std::string::npos) << reason;
@@ -322,7 +322,7 @@ TEST_P(StaleVerdicts, AreNotBelievedTheHostLivesAndTheReportSaysWhyAndForHowLong
         const Json report = doctor(p, backend, after);
         EXPECT_EQ(report["chosen"], "cpu:0") << time;
         EXPECT_EQ(candidate_of(report, backend)["code"], "quarantined") << time << candidate_of(report, backend);
-        const std::string remedy = candidate_of(report, backend)["remedy"];
+        const std::string remedy = candidate_of(report, backend)["remedy"].text();
         for (const char* words : {"remembered since ", " until ", "backplane modules forget "})
             EXPECT_NE(remedy.find(words), std::string::npos) << time << ": " << remedy;
     }
@@ -335,7 +335,7 @@ TEST(Verdicts, VariablesThatHideDevicesAreNamed) {
     const Place p;
     const Outcome o =
         e2e::run(p, {"doctor", "--json", "--no-cache", "--device", only("opencl")}, quiet(p, {"POCL_DEVICES=nonsense"}));
-    const std::string reason = candidate_of(Json::parse(o.out), "opencl")["reason"];
+    const std::string reason = candidate_of(Json::parse(o.out), "opencl")["reason"].text();
     EXPECT_NE(reason.find("POCL_DEVICES=nonsense"), std::string::npos) << reason;
 }
 
@@ -346,7 +346,7 @@ TEST(Verdicts, VariablesThatHideDriversAreNamed) {
                                quiet(p, {"VK_LOADER_DRIVERS_DISABLE=*"}));
     const Json report = Json::parse(o.out);
     if (!device(report, "vulkan:0").is_null()) GTEST_SKIP() << "this Vulkan loader does not know VK_LOADER_DRIVERS_DISABLE";
-    const std::string reason = candidate_of(report, "vulkan")["reason"];
+    const std::string reason = candidate_of(report, "vulkan")["reason"].text();
     EXPECT_NE(reason.find("VK_LOADER_DRIVERS_DISABLE=*"), std::string::npos) << reason;
 }
 

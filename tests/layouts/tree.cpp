@@ -132,8 +132,10 @@ Outcome Tree::run(const Launch& what) const {
     int status = 0;
     ::waitpid(child, &status, 0);
     outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    outcome.report = nlohmann::json::parse(outcome.output, nullptr, false);
-    if (outcome.report.is_discarded()) outcome.report = nullptr;
+    try {
+        outcome.report = base::Json::parse(outcome.output);
+    } catch (const base::JsonError&) {  // null says so
+    }
     return outcome;
 }
 
@@ -144,17 +146,17 @@ bool Tree::looked_at_planted() {
     return any;
 }
 
-std::set<std::string> searched(const nlohmann::json& report) {
+std::set<std::string> searched(const base::Json& report) {
     std::set<std::string> result;
     for (const auto& source : report["sources"])
         if (source["searched"] == true && source["kind"] != "linked in")
-            result.insert(source["kind"].get<std::string>() + ": " + source["path"].get<std::string>());
+            result.insert(source["kind"].text() + ": " + source["path"].text());
     return result;
 }
 
-std::string source_of(const nlohmann::json& report, const std::string& backend) {
+std::string source_of(const base::Json& report, const std::string& backend) {
     for (const auto& candidate : report["candidates"])
-        if (candidate["backend"] == backend && candidate["verdict"] == "loaded") return candidate["source"];
+        if (candidate["backend"] == backend && candidate["verdict"] == "loaded") return candidate["source"].text();
     return {};
 }
 

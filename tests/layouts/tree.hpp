@@ -2,10 +2,11 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "base/json.hpp"
 
 namespace backplane::layouts {
 
@@ -14,7 +15,7 @@ namespace fs = std::filesystem;
 struct Outcome {
     int code = -1;  // 128 and more: a signal
     std::string output;
-    nlohmann::json report;  // null when the output is none
+    base::Json report;  // null when the output is none
 };
 
 struct Launch {
@@ -57,8 +58,8 @@ private:
 fs::path built(const char* name);
 
 // Of a report: the folders that were searched, by kind: "library's folder: /path".
-std::set<std::string> searched(const nlohmann::json& report);
+std::set<std::string> searched(const base::Json& report);
 // The source of the module that brings a backend; "" when none does.
-std::string source_of(const nlohmann::json& report, const std::string& backend);
+std::string source_of(const base::Json& report, const std::string& backend);
 
 }  // namespace backplane::layouts

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "backplane/esrgan.hpp"
+#include "base/json.hpp"
 #include "formats/mapped_file.hpp"
 #include "formats/printable.hpp"
 #include "formats/tfjs.hpp"
@@ -185,12 +185,14 @@ std::string family_of(const fs::path& model) {
     const fs::path package = fs::absolute(model).parent_path().parent_path().parent_path() / "package.json";
     if (!fs::is_regular_file(package)) return "esrgan";
     const formats::MappedFile file(package);
-    const auto* text = reinterpret_cast<const char*>(file.bytes().data());
-    const nlohmann::json json = nlohmann::json::parse(text, text + file.bytes().size(), nullptr, false);
-    if (!json.is_object() || !json.contains("name") || !json["name"].is_string()) return "esrgan";
-    const std::string name = json["name"].get<std::string>();
-    const std::string family = name.substr(name.find_last_of('/') + 1);
-    return esrgan::is_layer_name(family) ? family : "esrgan";
+    try {
+        const base::Json json = base::Json::parse({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});
+        const std::string& name = json.at("name").text();
+        std::string family = name.substr(name.find_last_of('/') + 1);
+        if (esrgan::is_layer_name(family)) return family;
+    } catch (const base::JsonError&) {  // a package that says nothing of itself
+    }
+    return "esrgan";
 }
 
 }  // namespace

@@ -1,19 +1,18 @@
 // The benches run, small, and what they print is what they say. No test asserts a time.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.hpp"
 #include "program.hpp"
 
 namespace backplane::e2e {
 namespace {
 
-nlohmann::json json_of(const Place& p, std::vector<std::string> arguments) {
+base::Json json_of(const Place& p, std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "bench");
     arguments.insert(arguments.end(), {"--device", "cpu", "--json"});
     const Outcome o = run(p, arguments);
     EXPECT_EQ(o.exit_code, 0) << o.err;
-    return o.exit_code == 0 ? nlohmann::json::parse(o.out) : nlohmann::json::object();
+    return o.exit_code == 0 ? base::Json::parse(o.out) : base::Json::object();
 }
 
 TEST(CliBench, OpsAreTimedHostToHostAndResident) {

@@ -1,14 +1,13 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.hpp"
 #include "program.hpp"
 
 namespace backplane::e2e {
 namespace {
 
-using Json = nlohmann::json;
+using base::Json;
 
 TEST(CliDevices, TheJsonHasThePromisedShape) {
     const Place p;

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.hpp"
 #include "program.hpp"
 
 namespace backplane::e2e {
@@ -11,7 +10,7 @@ TEST(CliModel, InfoShowsWhatAFileHolds) {
     const Place p;
     const Outcome o = run(p, {"model", "info", p.model(), "--json"});
     ASSERT_EQ(o.exit_code, 0) << o.err;
-    const auto json = nlohmann::json::parse(o.out);
+    const auto json = base::Json::parse(o.out);
     EXPECT_EQ(json["metadata"]["general.name"], "tiny-x2");
     EXPECT_EQ(json["tensors"].size(), 2U);
     EXPECT_NE(run(p, {"model", "info", p.at("tiny.gguf"), "--tensors"}).out.find("first.weight"), std::string::npos);

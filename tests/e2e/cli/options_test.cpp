@@ -1,9 +1,8 @@
 // Options that nobody takes, and paths that are not there.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "backplane/context.hpp"
+#include "base/json.hpp"
 #include "program.hpp"
 
 namespace backplane::e2e {
@@ -47,7 +46,7 @@ TEST(CliOptions, WhatNobodyTakesIsWrongUsageAndNamed) {
         }
     }
     const Outcome json = run(p, {"devices", "--json", "--option", "cpu.threds=2"});
-    EXPECT_EQ(nlohmann::json::parse(json.out)["error"]["code"], "usage");
+    EXPECT_EQ(base::Json::parse(json.out)["error"]["code"], "usage");
 }
 
 TEST(CliOptions, WhatIsTakenIsTaken) {

@@ -4,14 +4,15 @@
 #include <stdlib.h>
 
 #include <array>
-#include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
+#include "base/visible_text.hpp"
 #include "program.hpp"
 
 namespace backplane::e2e {
 namespace {
 
-using Json = nlohmann::json;
+using base::Json;
 
 // A name that sets the title of a terminal and clears it; C1 as UTF-8 and as a byte; a change of direction; a line of its own.
 const std::string kHostile =
@@ -21,7 +22,7 @@ const std::string kHostile =
 void expect_harmless(const std::string& text) {
     for (const std::string& bad :
          {std::string("\033"), std::string("\a"), std::string("\xc2\x9b"), std::string("\xe2\x80\xae"), std::string("\x7f")})
-        EXPECT_EQ(text.find(bad), std::string::npos) << Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
+        EXPECT_EQ(text.find(bad), std::string::npos) << base::visible(text);
     // No byte of 0x9b that is not part of a longer character.
     for (size_t at = text.find('\x9b'); at != std::string::npos; at = text.find('\x9b', at + 1))
         EXPECT_TRUE(at > 0 && (static_cast<unsigned char>(text[at - 1]) & 0x80) != 0);

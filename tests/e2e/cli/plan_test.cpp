@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.hpp"
 #include "program.hpp"
 
 namespace backplane::e2e {
@@ -11,7 +10,7 @@ TEST(CliPlan, SaysStagesDevicesAndBytesBeforeAnythingRuns) {
     const Place p;
     const Outcome o = run(p, {"plan", "--model", p.model(), "--size", "32", "--device", "cpu", "--json"});
     ASSERT_EQ(o.exit_code, 0) << o.err;
-    const auto json = nlohmann::json::parse(o.out);
+    const auto json = base::Json::parse(o.out);
     ASSERT_EQ(json["stages"].size(), 1U);
     EXPECT_EQ(json["stages"][0]["device"], "cpu:0");
     EXPECT_EQ(json["stages"][0]["weights"], "resident");

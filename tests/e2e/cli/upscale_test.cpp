@@ -3,8 +3,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.hpp"
 #include "program.hpp"
 
 namespace backplane::e2e {
@@ -266,7 +265,7 @@ TEST(CliUpscale, PixelsAreRepeatedByTheTinyNetworkWhateverTheTile) {
         for (const char* tile : {"8", "16", "64"}) {
             const Outcome o = run(p, {"upscale", in, p.at("out.png"), "--model", model, "--tile", tile, "--json"});
             ASSERT_EQ(o.exit_code, 0) << o.err;
-            const auto json = nlohmann::json::parse(o.out);
+            const auto json = base::Json::parse(o.out);
             EXPECT_EQ(json["width"], 74);
             EXPECT_EQ(json["device"], "cpu:0");
             ImageInfo info;

@@ -10,7 +10,6 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "backplane/esrgan.hpp"
 #include "backplane/image.hpp"
 #include "backplane/runtime.hpp"
+#include "base/json.hpp"
 
 namespace backplane {
 namespace {
@@ -95,13 +95,14 @@ protected:
 
 TEST_P(Golden, SamplesAgreeWithTensorFlowJs) {
     std::ifstream file(std::filesystem::path(BP_TEST_GOLDEN) / (GetParam().name() + ".json"));
-    const auto golden = nlohmann::json::parse(file);
-    ASSERT_EQ(golden.at("input"), (nlohmann::json{photo.height, photo.width}));
-    ASSERT_EQ(golden.at("output"), (nlohmann::json{result.height, result.width}));
+    const auto golden = base::Json::parse(std::string(std::istreambuf_iterator<char>(file), {}));
+    ASSERT_EQ(golden.at("input"), (base::Json{photo.height, photo.width}));
+    ASSERT_EQ(golden.at("output"), (base::Json{result.height, result.width}));
     Difference difference;
-    for (const auto& sample : golden.at("samples")) {
-        const size_t pixel = sample.at(0);
-        for (size_t c = 0; c < 3; ++c) difference.add(3 * pixel + c, result.values.at(3 * pixel + c), sample.at(1 + c));
+    for (const base::Json& sample : golden.at("samples")) {
+        const auto pixel = sample[0].get<unsigned>();
+        for (size_t c = 0; c < 3; ++c)
+            difference.add(3 * pixel + c, result.values.at(3 * pixel + c), static_cast<float>(sample[1 + c].get<double>()));
     }
     EXPECT_GE(difference.compared, 4095U);
     EXPECT_LE(difference.largest, kBound) << "value " << difference.index << ": " << difference.got

@@ -3,8 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.hpp"
 #include "folders.hpp"
 
 namespace backplane::discovery::testing {
@@ -65,9 +64,9 @@ TEST(Search, NamesThatAreNotUtf8AreSearchedAndTheReportIsStillJson) {
     ASSERT_EQ(report.candidates.size(), 2U);
     EXPECT_EQ(report.candidates[0].verdict, Verdict::loaded) << report.candidates[0].reason;
     const std::string text = report.json();
-    const nlohmann::json json = nlohmann::json::parse(text);
+    const base::Json json = base::Json::parse(text);
     EXPECT_EQ(json["candidates"].size(), 2U);
-    EXPECT_EQ(json.dump(), nlohmann::json::parse(json.dump()).dump()) << "valid UTF-8 all through";
+    EXPECT_EQ(json.dump(), base::Json::parse(json.dump()).dump()) << "valid UTF-8 all through";
     EXPECT_EQ(json["sources"][0]["searched"], true);
     EXPECT_NO_THROW((void)report.summary());
 }

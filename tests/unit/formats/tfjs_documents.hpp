@@ -4,15 +4,15 @@
 #include <cstddef>
 #include <cstring>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "backplane/error.hpp"
+#include "base/json.hpp"
 
 namespace backplane {
 
-using nlohmann::json;
+using json = base::Json;
 
 inline json tfjs_layer(const std::string& kind, const std::string& name, const std::vector<std::string>& inputs,
                        json config) {

@@ -40,8 +40,7 @@ TEST(Tfjs, AModelCutOffAnywhereIsCorrupt) {
 
 // Calls `visit` with every value inside `node`, the deepest first.
 void for_each_value(json& node, const std::function<void(json&)>& visit) {
-    if (node.is_structured())
-        for (json& child : node) for_each_value(child, visit);
+    for (json& child : node) for_each_value(child, visit);
     visit(node);
 }
 
@@ -191,7 +190,7 @@ TEST(Tfjs, WhatIsNotSupportedOrMakesNoSenseIsNamed) {
          },
          Code::corrupt, "shape"},
         {"shape of text", [](json& d) { weights_of(d)[0]["shape"] = "3"; }, Code::corrupt, "shape"},
-        {"rank 9", [](json& d) { weights_of(d)[0]["shape"] = std::vector<int>(9, 1); }, Code::corrupt, "rank"},
+        {"rank 9", [](json& d) { weights_of(d)[0]["shape"] = std::vector<int64_t>(9, 1); }, Code::corrupt, "rank"},
         {"smaller shape", [](json& d) { weights_of(d)[3]["shape"] = {2}; }, Code::corrupt, "the weights 552"},
     };
     for (const Change& change : changes) {
