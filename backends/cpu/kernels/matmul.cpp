@@ -128,10 +128,7 @@ HWY_NOINLINE void few_rows(const MatMulTask& t, int64_t row, int64_t column, con
             }
         }
     }
-    finish(tile, t.epilogue, rows, column, columns);
-    for (int i = 0; i < ROWS; ++i)
-        for (int j = 0; j < VECTORS; ++j)
-            store_first(tile.v[i][j], t.out + rows[i] * t.out_row + column + j * kLanes, columns - j * kLanes);
+    finish_and_store(tile, t.epilogue, rows, column, columns, t.out, t.out_row);
 }
 
 // `depth` rows of a block of columns as floats; what follows them is returned.

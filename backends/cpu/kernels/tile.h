@@ -97,4 +97,16 @@ HWY_INLINE void finish(Tile<ROWS, VECTORS>& tile, const backplane::cpu::Epilogue
     }
 }
 
+// The epilogue, and the store to out[rows[i] * out_row + column]: one copy of it for each size of tile, for kernels of so much work that a
+// call is nothing beside it.
+template <int ROWS, int VECTORS>
+HWY_NOINLINE void finish_and_store(Tile<ROWS, VECTORS>& tile, const backplane::cpu::Epilogue& epilogue,
+                                   const int64_t (&rows)[ROWS], int64_t column, int64_t columns, float* out,
+                                   int64_t out_row) {
+    finish(tile, epilogue, rows, column, columns);
+    for (int i = 0; i < ROWS; ++i)
+        for (int j = 0; j < VECTORS; ++j)
+            store_first(tile.v[i][j], out + rows[i] * out_row + column + j * kLanes, floats_in(columns, j));
+}
+
 }  // namespace
