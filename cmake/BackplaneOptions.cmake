@@ -40,6 +40,53 @@ function(bp_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
+# bp_precompiled(KIND TARGET...): the headers of the standard library that most sources read anyway are read once for all of these targets.
+# One for each way to compile, for the compiler takes no other's: `library` (position independent, as optimised as the build), `control`
+# (the same with -O1). clang's would hold the times of the headers, which a compiler cache in another folder does not have; `debug` compiles
+# without, so that an include that is missing shows.
+set(gnu OFF)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT BACKPLANE_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+  set(gnu ${BACKPLANE_UNITY})
+endif()
+option(BACKPLANE_PCH "Precompile headers of the standard library (g++)" ${gnu})
+set(BP_PRECOMPILED algorithm array atomic chrono cmath condition_variable cstdint cstring filesystem functional map memory mutex numeric
+  optional set span string string_view thread utility vector)
+list(TRANSFORM BP_PRECOMPILED REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>")
+function(bp_precompile kind)
+  if(BACKPLANE_PCH)
+    file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/precompiled_${kind}.cpp CONTENT "")
+    add_library(bp_precompiled_${kind} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/precompiled_${kind}.cpp)
+    target_link_libraries(bp_precompiled_${kind} PRIVATE bp_options)
+    target_compile_options(bp_precompiled_${kind} PRIVATE ${ARGN})
+    target_precompile_headers(bp_precompiled_${kind} PRIVATE ${BP_PRECOMPILED})
+  endif()
+endfunction()
+function(bp_precompiled kind)
+  if(BACKPLANE_PCH)
+    foreach(target IN LISTS ARGN)
+      target_precompile_headers(${target} REUSE_FROM bp_precompiled_${kind})
+    endforeach()
+  endif()
+endfunction()
+bp_precompile(library)
+set(BP_CONTROL_OPTIMISATION "")
+if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT BACKPLANE_SANITIZE)
+  set(BP_CONTROL_OPTIMISATION -O1)
+endif()
+bp_precompile(control ${BP_CONTROL_OPTIMISATION})
+
+# bp_control(TARGET...): these direct and compute nothing. More than -O1 would speed up nothing and takes the compiler half as long again.
+function(bp_control)
+  foreach(target IN LISTS ARGN)
+    target_compile_options(${target} PRIVATE ${BP_CONTROL_OPTIMISATION})
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "EXECUTABLE")
+      target_compile_options(${target} PRIVATE ${CMAKE_CXX_COMPILE_OPTIONS_PIC})  # as the precompiled headers are
+    endif()
+  endforeach()
+  bp_precompiled(control ${ARGN})
+endfunction()
+
 # bp_run(NAME [SHARDS n] [AS text] [FILTER text] [COST n]): CTest runs a GoogleTest executable as a whole, or its cases dealt out to n processes
 # beside each other: finding devices and a driver's first kernel take a process up to a few seconds, most cases milliseconds. A case that
 # fails is named in the output; scripts/run-tests counts cases. The larger COST, the earlier. What PoCL compiles, tests share.

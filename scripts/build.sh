@@ -10,7 +10,7 @@ mkdir -p build
 launcher=
 if command -v ccache >/dev/null 2>&1; then
     launcher="-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache"
-    export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1 CCACHE_DIR="${CCACHE_DIR:-$PWD/build/.ccache}"
+    export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DIR="${CCACHE_DIR:-$PWD/build/.ccache}"
 fi
 if [ -n "${BACKPLANE_UNITY:-}" ] || [ ! -e "build/$preset/build.ninja" ] || [ CMakePresets.json -nt "build/$preset/build.ninja" ]; then
     # shellcheck disable=SC2086

@@ -49,7 +49,7 @@ public:
     }
     // For tests: the device of this backend is lost at the run after so many; 0: never. Throws as number() does.
     [[nodiscard]] uint32_t lose_after(const char* backend) const {
-        return number((std::string(backend) + ".lose-after").c_str(), 1, 999'999'999, 0);
+        return number(std::string(backend).append(".lose-after").c_str(), 1, 999'999'999, 0);
     }
     [[nodiscard]] bool has_parallel() const { return table_.parallel != nullptr; }
     void parallel(uint32_t n, void (*body)(void*, uint32_t), void* arg) const { table_.parallel(table_.self, n, body, arg); }

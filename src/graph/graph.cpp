@@ -11,7 +11,7 @@ namespace backplane {
 
 namespace {
 
-std::string quoted(const std::string& name) { return "'" + name + "'"; }
+std::string in_quotes(const std::string& name) { return "'" + name + "'"; }
 
 TensorId append(std::vector<TensorInfo>& tensors, TensorInfo tensor) {
     if (tensors.size() >= BP_NO_TENSOR) throw Error(Code::invalid, "a graph has room for 2^32 - 1 tensors");
@@ -23,7 +23,7 @@ TensorId append(std::vector<TensorInfo>& tensors, TensorInfo tensor) {
 void check_name(const std::vector<TensorInfo>& tensors, Role role, const std::string& name, const char* what) {
     for (const TensorInfo& t : tensors)
         if (t.role == role && t.state_in == 0 && t.name == name)
-            throw Error(Code::invalid, std::string("the graph already has an ") + what + " named " + quoted(name));
+            throw Error(Code::invalid, std::string("the graph already has an ") + what + " named " + in_quotes(name));
 }
 
 }  // namespace
@@ -70,21 +70,21 @@ const std::vector<TensorInfo>& Graph::tensors() const noexcept {
 const std::vector<Node>& Graph::nodes() const noexcept { return held_ != nullptr ? held_->nodes : none<Node>(); }
 
 TensorId Graph::input(std::string name, DType dtype, Shape shape) {
-    graph::check_tensor("input " + quoted(name), dtype, shape);
+    graph::check_tensor("input " + in_quotes(name), dtype, shape);
     check_name(tensors(), Role::input, name, "input");
     return append(change().tensors, {std::move(name), dtype, Role::input, std::move(shape), 0, {}, 0});
 }
 
 TensorId Graph::weight(std::string name, DType dtype, Shape shape, uint64_t content) {
-    graph::check_tensor("weight " + quoted(name), dtype, shape);
+    graph::check_tensor("weight " + in_quotes(name), dtype, shape);
     return append(change().tensors, {std::move(name), dtype, Role::weight, std::move(shape), content, {}, 0});
 }
 
 TensorId Graph::constant(std::string name, DType dtype, Shape shape, std::vector<std::byte> data) {
-    graph::check_tensor("constant " + quoted(name), dtype, shape);
+    graph::check_tensor("constant " + in_quotes(name), dtype, shape);
     const uint64_t size = bytes(dtype, shape);
     if (data.size() != size)
-        throw Error(Code::invalid, "constant " + quoted(name) + ": " + name_of(dtype) + " " + to_string(shape) + " has " +
+        throw Error(Code::invalid, "constant " + in_quotes(name) + ": " + name_of(dtype) + " " + to_string(shape) + " has " +
                                        std::to_string(size) + " bytes, " + std::to_string(data.size()) + " given");
     return append(change().tensors, {std::move(name), dtype, Role::constant, std::move(shape), 0, std::move(data), 0});
 }
@@ -95,7 +95,7 @@ TensorId Graph::constant(float value) {
 }
 
 TensorId Graph::state(std::string name, DType dtype, Shape shape) {
-    graph::check_tensor("state " + quoted(name), dtype, shape);
+    graph::check_tensor("state " + in_quotes(name), dtype, shape);
     check_name(tensors(), Role::state, name, "state");
     return append(change().tensors, {std::move(name), dtype, Role::state, std::move(shape), 0, {}, 0});
 }
@@ -135,12 +135,12 @@ std::vector<TensorId> Graph::add_all(Op op, std::span<const TensorId> inputs, co
 
 void Graph::output(TensorId tensor, std::string name) {
     if (tensor.index >= tensors().size())
-        throw Error(Code::invalid, "output " + quoted(name) + ": the graph has no such tensor");
+        throw Error(Code::invalid, "output " + in_quotes(name) + ": the graph has no such tensor");
     const TensorInfo& t = tensors()[tensor.index];
     if (t.role == Role::output)
-        throw Error(Code::invalid, "output " + quoted(name) + ": it already is the output " + quoted(t.name));
+        throw Error(Code::invalid, "output " + in_quotes(name) + ": it already is the output " + in_quotes(t.name));
     if (t.role != Role::temporary)
-        throw Error(Code::invalid, "output " + quoted(name) +
+        throw Error(Code::invalid, "output " + in_quotes(name) +
                                        ": an output must be what a node wrote and nothing else; add a Reshape " +
                                        "to return an input, weight, constant or state");
     check_name(tensors(), Role::output, name, "output");
@@ -157,16 +157,16 @@ void Graph::update(TensorId state, TensorId value) {
     const TensorInfo& to = known[state.index];
     const TensorInfo& from = known[value.index];
     if (from.role != Role::temporary)
-        throw Error(Code::invalid, "update of state " + quoted(to.name) +
+        throw Error(Code::invalid, "update of state " + in_quotes(to.name) +
                                        ": the new value must be what a node wrote and nothing else; " +
                                        "add a Reshape to keep an input, output, weight or constant");
     if (from.dtype != to.dtype || from.shape != to.shape)
-        throw Error(Code::invalid, "update of state " + quoted(to.name) + ": the state is " + name_of(to.dtype) + " " +
+        throw Error(Code::invalid, "update of state " + in_quotes(to.name) + ": the state is " + name_of(to.dtype) + " " +
                                        to_string(to.shape) + ", the new value " + name_of(from.dtype) + " " +
                                        to_string(from.shape));
     for (const TensorInfo& t : known)
         if (t.state_in == state.index + 1)
-            throw Error(Code::invalid, "update of state " + quoted(to.name) + ": it is updated already");
+            throw Error(Code::invalid, "update of state " + in_quotes(to.name) + ": it is updated already");
     TensorInfo& changed = change().tensors[value.index];
     changed.role = Role::state;
     changed.state_in = state.index + 1;

@@ -1,6 +1,6 @@
 # cmake -DNINJA=ninja -DBUILD=folder -DMOST=n -P few_steps.cmake: what `make demo` builds takes at most n commands. A whole build is quick because
 # sources are compiled several at a time; a target that leaves this out shows here.
-execute_process(COMMAND ${NINJA} -C ${BUILD} -t commands backplane_cli modules RESULT_VARIABLE result OUTPUT_VARIABLE commands ERROR_VARIABLE errors)
+execute_process(COMMAND ${NINJA} -C ${BUILD} -t commands demo RESULT_VARIABLE result OUTPUT_VARIABLE commands ERROR_VARIABLE errors)
 if(result)
   message(FATAL_ERROR "cannot ask ninja for the commands of the demo in ${BUILD}: ${errors}")
 endif()
