@@ -6,7 +6,7 @@ S := build/.stamps
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-14s%s\n", $$1, $$2 }' Makefile
 
-demo: $(S)/setup ## sets up, builds what it needs, fetches weights, upscales a photograph on the best device here
+demo: $(S)/setup ## sets up, builds what it needs on this CPU, fetches weights, upscales a photograph on the best device here
 	@scripts/build.sh release demo
 	@scripts/fetch-models.sh medium
 	@scripts/demo.sh
