@@ -84,20 +84,16 @@ void bench_chain(const ChainChoice& o, Run& run) {
 
 }  // namespace
 
-void add_bench_chain(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("chain", "Time a chain of small ops whose tensors stay on the device");
+void add_bench_chain(const Command& app, Run& run) {
+    const Command command = app.subcommand("chain", "Time a chain of small ops whose tensors stay on the device");
     auto o = std::make_shared<ChainChoice>();
-    command->add_option("--ops", o->length, "How many")->capture_default_str()->check(CLI::Range(2, 100000));
-    command->add_option("--elements", o->elements, "Of each tensor, f32")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 1 << 26));
-    command->add_option("--runs", o->runs, "Of which the median is taken")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 100000));
-    add_device_options(*command, o->choice);
-    add_json_option(*command, run);
-    command->footer("Example:\n  backplane bench chain --device cpu --ops 200 --elements 4096");
-    command->callback([o, &run] { bench_chain(*o, run); });
+    command.option("--ops", o->length, "How many").shows_default().in_range(2, 100000);
+    command.option("--elements", o->elements, "Of each tensor, f32").shows_default().in_range(1, 1 << 26);
+    command.option("--runs", o->runs, "Of which the median is taken").shows_default().in_range(1, 100000);
+    add_device_options(command, o->choice);
+    add_json_option(command, run);
+    command.footer("Example:\n  backplane bench chain --device cpu --ops 200 --elements 4096");
+    command.runs([o, &run] { bench_chain(*o, run); });
 }
 
 }  // namespace backplane::cli

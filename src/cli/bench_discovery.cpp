@@ -201,21 +201,19 @@ void until_device(const DeviceChoice& choice, const std::string& device) {
 
 }  // namespace
 
-void add_bench_discovery(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("discovery", "Time finding and judging modules, and loading the winner");
+void add_bench_discovery(const Command& app, Run& run) {
+    const Command command = app.subcommand("discovery", "Time finding and judging modules, and loading the winner");
     auto choice = std::make_shared<DeviceChoice>();
     auto runs = std::make_shared<int>(50);
     auto files = std::make_shared<int>(14);
     auto device = std::make_shared<std::string>();
-    command->add_option("--runs", *runs, "How often")->capture_default_str()->check(CLI::Range(1, 100000));
-    command->add_option("--files", *files, "How many copies of the device's module")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 1000));
-    command->add_option("--until-device", *device, "Only open that device, then end")->group("");
-    add_device_options(*command, *choice);
-    add_json_option(*command, run);
-    command->footer("Example:\n  backplane bench discovery --device cpu --files 14");
-    command->callback([choice, runs, files, device, &run] {
+    command.option("--runs", *runs, "How often").shows_default().in_range(1, 100000);
+    command.option("--files", *files, "How many copies of the device's module").shows_default().in_range(1, 1000);
+    command.option("--until-device", *device, "Only open that device, then end").group("");
+    add_device_options(command, *choice);
+    add_json_option(command, run);
+    command.footer("Example:\n  backplane bench discovery --device cpu --files 14");
+    command.runs([choice, runs, files, device, &run] {
         device->empty() ? bench(*choice, *runs, *files, run) : until_device(*choice, *device);
     });
 }

@@ -54,24 +54,20 @@ void bench_esrgan(const EsrganChoice& o, Run& run) {
 
 }  // namespace
 
-void add_bench_esrgan(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("esrgan", "Time one ESRGAN network on one size of image");
+void add_bench_esrgan(const Command& app, Run& run) {
+    const Command command = app.subcommand("esrgan", "Time one ESRGAN network on one size of image");
     auto o = std::make_shared<EsrganChoice>();
-    add_stored_model_options(*command, *o);
-    command->add_option("--size", o->size, "Width and height of the input in pixels")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 4096));
-    command->add_option("--runs", o->runs, "Runs at least (and two seconds)")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 10000));
-    command->add_flag("--steps", o->steps, "Show what the device made of the graph");
-    add_device_options(*command, o->choice);
-    add_json_option(*command, run);
-    command->footer(
+    add_stored_model_options(command, *o);
+    command.option("--size", o->size, "Width and height of the input in pixels").shows_default().in_range(1, 4096);
+    command.option("--runs", o->runs, "Runs at least (and two seconds)").shows_default().in_range(1, 10000);
+    command.flag("--steps", o->steps, "Show what the device made of the graph");
+    add_device_options(command, o->choice);
+    add_json_option(command, run);
+    command.footer(
         "GFLOP/s count the multiplications and additions of the convolutions as written, whatever algorithm is used: a fast "
         "one\n"
         "(Winograd) can pass the peak.\nExample:\n  backplane bench esrgan --model medium --scale 2 --size 256 --threads 1");
-    command->callback([o, &run] { bench_esrgan(*o, run); });
+    command.runs([o, &run] { bench_esrgan(*o, run); });
 }
 
 }  // namespace backplane::cli

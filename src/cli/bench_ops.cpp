@@ -266,37 +266,34 @@ void bench_ops(const OpsChoice& o, Run& run) {
 
 }  // namespace
 
-void add_bench_ops(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("ops", "Time ops at the shapes of real networks, against the machine's limits");
+void add_bench_ops(const Command& app, Run& run) {
+    const Command command = app.subcommand("ops", "Time ops at the shapes of real networks, against the machine's limits");
     auto o = std::make_shared<OpsChoice>();
-    command->add_option("--op", o->op, "Only this op")->type_name("OP");
+    command.option("--op", o->op, "Only this op").type("OP");
     command
-        ->add_option("--product", o->product,
-                     "Only this matrix product: rows, columns and depth, with weights of each kind and all in f16. Depth: a "
-                     "multiple of 32")
-        ->delimiter(',')
-        ->expected(3)
-        ->type_name("M,N,K")
-        ->check(CLI::Range(1, 1 << 16));
-    command->add_option("--against", o->against, "A second device to compare with, in the same run")->type_name("FILTER");
+        .option("--product", o->product,
+                "Only this matrix product: rows, columns and depth, with weights of each kind and all in f16. Depth: a "
+                "multiple of 32")
+        .separated(3, ',')
+        .type("M,N,K")
+        .in_range(1, 1 << 16);
+    command.option("--against", o->against, "A second device to compare with, in the same run").type("FILTER");
     command
-        ->add_option("--math", o->math,
-                     "default: results within the conformance bounds; relaxed: each device rounds as it likes. With "
-                     "--against: relaxed")
-        ->check(CLI::IsMember({"default", "relaxed"}));
-    command->add_option("--seconds", o->seconds, "Time spent on each op")
-        ->capture_default_str()
-        ->check(CLI::Range(0.01, 60.0));
-    command->add_flag("--resident", o->resident,
-                      "Time each op also with inputs and outputs that stay on the device, beside host to host");
-    add_device_options(*command, o->choice);
-    add_json_option(*command, run);
-    command->footer(
+        .option("--math", o->math,
+                "default: results within the conformance bounds; relaxed: each device rounds as it likes. With "
+                "--against: relaxed")
+        .one_of({"default", "relaxed"});
+    command.option("--seconds", o->seconds, "Time spent on each op").shows_default().between(0.01, 60.0);
+    command.flag("--resident", o->resident,
+                 "Time each op also with inputs and outputs that stay on the device, beside host to host");
+    add_device_options(command, o->choice);
+    add_json_option(command, run);
+    command.footer(
         "Data that fits the caches can pass the limit of memory.\nExamples:\n  backplane bench ops --device cpu --threads "
         "1\n"
         "  backplane bench ops --op MatMul --resident --json\n"
         "  backplane bench ops --product 4096,4096,4096 --resident");
-    command->callback([o, &run] {
+    command.runs([o, &run] {
         if (!o->op.empty() && op_from_name(o->op) == Op::unknown)
             throw Error(Code::invalid, "there is no op '" + o->op + "'");
         if (o->math.empty()) o->math = o->against.empty() ? "default" : "relaxed";

@@ -7,6 +7,8 @@ namespace backplane::cli {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 struct PlanBench {
     DeviceChoice choice;
     int64_t layers = 24, width = 64, length = 100;
@@ -49,7 +51,6 @@ Graph encoder(const PlanBench& o, int64_t length) {
 }
 
 void bench_plan(const PlanBench& o, Run& run) {
-    using Clock = std::chrono::steady_clock;
     const Context context(context_options(o.choice));
     const Device device = open_device(context, o.choice);
     const std::vector<float> zeros(static_cast<size_t>(o.width * o.width), 0.0F);
@@ -104,23 +105,17 @@ void bench_plan(const PlanBench& o, Run& run) {
 
 }  // namespace
 
-void add_bench_plan(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("plan", "Time the plan of a known network for a new length");
+void add_bench_plan(const Command& app, Run& run) {
+    const Command command = app.subcommand("plan", "Time the plan of a known network for a new length");
     auto o = std::make_shared<PlanBench>();
-    command->add_option("--layers", o->layers, "Of the encoder")->capture_default_str()->check(CLI::Range(1, 200));
-    command->add_option("--width", o->width, "Of its features, a multiple of 4")
-        ->capture_default_str()
-        ->check(CLI::Range(4, 4096));
-    command->add_option("--length", o->length, "Of the first input, in tokens")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 8192));
-    command->add_option("--runs", o->runs, "New lengths, of which the median is taken")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 1000));
-    add_device_options(*command, o->choice);
-    add_json_option(*command, run);
-    command->footer("Example:\n  backplane bench plan --device cpu --layers 24");
-    command->callback([o, &run] { bench_plan(*o, run); });
+    command.option("--layers", o->layers, "Of the encoder").shows_default().in_range(1, 200);
+    command.option("--width", o->width, "Of its features, a multiple of 4").shows_default().in_range(4, 4096);
+    command.option("--length", o->length, "Of the first input, in tokens").shows_default().in_range(1, 8192);
+    command.option("--runs", o->runs, "New lengths, of which the median is taken").shows_default().in_range(1, 1000);
+    add_device_options(command, o->choice);
+    add_json_option(command, run);
+    command.footer("Example:\n  backplane bench plan --device cpu --layers 24");
+    command.runs([o, &run] { bench_plan(*o, run); });
 }
 
 }  // namespace backplane::cli

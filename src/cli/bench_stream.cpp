@@ -10,8 +10,7 @@ namespace {
 
 struct StreamChoice {
     DeviceChoice choice;
-    uint64_t budget_mib = 64, times = 3;
-    int64_t rows = 64;
+    int64_t budget_mib = 64, times = 3, rows = 64;
     int runs = 5;
 };
 
@@ -32,8 +31,8 @@ double once_ms(int runs, Run& run, const std::function<void()>& body) {
 void bench_stream(const StreamChoice& o, Run& run) {
     const Context context(context_options(o.choice));
     const Device device = open_device(context, o.choice);
-    const uint64_t budget = o.budget_mib << 20;
-    const auto layers = static_cast<int64_t>(budget * o.times / (kWidth * kWidth * sizeof(float)));
+    const uint64_t budget = static_cast<uint64_t>(o.budget_mib) << 20;
+    const auto layers = static_cast<int64_t>(budget * static_cast<uint64_t>(o.times) / (kWidth * kWidth * sizeof(float)));
     Graph graph;
     TensorId at = graph.input("x", DType::f32, {o.rows, kWidth});
     for (int64_t k = 0; k < layers; ++k)
@@ -78,25 +77,19 @@ void bench_stream(const StreamChoice& o, Run& run) {
 
 }  // namespace
 
-void add_bench_stream(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("stream", "Time a network whose weights do not fit into the memory it is given");
+void add_bench_stream(const Command& app, Run& run) {
+    const Command command = app.subcommand("stream", "Time a network whose weights do not fit into the memory it is given");
     auto o = std::make_shared<StreamChoice>();
-    command->add_option("--budget", o->budget_mib, "MiB of the device that it may take")
-        ->capture_default_str()
-        ->check(CLI::Range(64, 1 << 20));
-    command->add_option("--times", o->times, "How many times that its weights are")
-        ->capture_default_str()
-        ->check(CLI::Range(2, 16));
-    command->add_option("--rows", o->rows, "Of the products: more of them, more work for each byte")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 8192));
-    command->add_option("--runs", o->runs, "Of which the median is taken")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 1000));
-    add_device_options(*command, o->choice);
-    add_json_option(*command, run);
-    command->footer("Example:\n  backplane bench stream --budget 64 --times 3");
-    command->callback([o, &run] { bench_stream(*o, run); });
+    command.option("--budget", o->budget_mib, "MiB of the device that it may take").shows_default().in_range(64, 1 << 20);
+    command.option("--times", o->times, "How many times that its weights are").shows_default().in_range(2, 16);
+    command.option("--rows", o->rows, "Of the products: more of them, more work for each byte")
+        .shows_default()
+        .in_range(1, 8192);
+    command.option("--runs", o->runs, "Of which the median is taken").shows_default().in_range(1, 1000);
+    add_device_options(command, o->choice);
+    add_json_option(command, run);
+    command.footer("Example:\n  backplane bench stream --budget 64 --times 3");
+    command.runs([o, &run] { bench_stream(*o, run); });
 }
 
 }  // namespace backplane::cli

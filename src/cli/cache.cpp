@@ -161,35 +161,35 @@ Json cache_facts(const ContextOptions& options) {
     return facts;
 }
 
-void add_cache(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("cache", "Show, check or empty the cache of compiled kernels");
-    command->require_subcommand(1);
-    command->footer("Examples:\n  backplane cache info\n  backplane cache verify --repair\n  backplane cache clear");
+void add_cache(const Command& app, Run& run) {
+    const Command command = app.subcommand("cache", "Show, check or empty the cache of compiled kernels");
+    command.needs_subcommand();
+    command.footer("Examples:\n  backplane cache info\n  backplane cache verify --repair\n  backplane cache clear");
     auto choice = std::make_shared<DeviceChoice>();
     auto repair = std::make_shared<bool>(false);
     auto add = [&](const char* name, const char* help) {
-        CLI::App* sub = command->add_subcommand(name, help);
-        sub->add_option("--cache", choice->cache,
-                        "Folder; without it: BACKPLANE_CACHE_DIR, else backplane/kernels in your cache folder")
-            ->type_name("DIR");
-        add_json_option(*sub, run);
+        const Command sub = command.subcommand(name, help);
+        sub.option("--cache", choice->cache,
+                   "Folder; without it: BACKPLANE_CACHE_DIR, else backplane/kernels in your cache folder")
+            .type("DIR");
+        add_json_option(sub, run);
         return sub;
     };
-    CLI::App* info_command = add("info", "Where it is, how large, and what is in it");
-    info_command->footer("Examples:\n  backplane cache info\n  backplane cache info --cache ./kernels --json");
-    info_command->callback([choice, &run] { info(*choice, run); });
-    CLI::App* clear_command = add("clear", "Remove all of it; running programs are not disturbed");
-    clear_command->footer(
+    const Command info_command = add("info", "Where it is, how large, and what is in it");
+    info_command.footer("Examples:\n  backplane cache info\n  backplane cache info --cache ./kernels --json");
+    info_command.runs([choice, &run] { info(*choice, run); });
+    const Command clear_command = add("clear", "Remove all of it; running programs are not disturbed");
+    clear_command.footer(
         "Only files of the cache are removed, and the folder when nothing else is in it.\nExample:\n  backplane cache "
         "clear");
-    clear_command->callback([choice, &run] { clear(*choice, run); });
-    CLI::App* verify_command = add("verify", "Read every entry and report the bad ones");
-    verify_command->add_flag("--repair", *repair, "Remove them");
-    verify_command->footer(
+    clear_command.runs([choice, &run] { clear(*choice, run); });
+    const Command verify_command = add("verify", "Read every entry and report the bad ones");
+    verify_command.flag("--repair", *repair, "Remove them");
+    verify_command.footer(
         "Exit code 1 when a bad one is left. Bad entries are never used, with or without this command.\nExamples:\n  "
         "backplane cache "
         "verify\n  backplane cache verify --repair");
-    verify_command->callback([choice, repair, &run] { run.exit_code = verify(*choice, *repair, run); });
+    verify_command.runs([choice, repair, &run] { run.exit_code = verify(*choice, *repair, run); });
 }
 
 }  // namespace backplane::cli

@@ -15,54 +15,51 @@ constexpr const char* kShared = "Devices, modules and the kernel cache";  // the
 
 }  // namespace
 
-void add_cache_options(CLI::App& command, DeviceChoice& choice) {
-    CLI::Option* folder = command
-                              .add_option("--cache", choice.cache,
-                                          "Folder of the kernel cache; without it: BACKPLANE_CACHE_DIR, else "
-                                          "backplane/kernels in your cache folder")
-                              ->type_name("DIR")
-                              ->group(kShared);
-    command.add_flag("--no-cache", choice.no_cache, "Neither read nor keep compiled kernels")
-        ->excludes(folder)
-        ->group(kShared);
+void add_cache_options(const Command& command, DeviceChoice& choice) {
+    const Argument folder = command
+                                .option("--cache", choice.cache,
+                                        "Folder of the kernel cache; without it: BACKPLANE_CACHE_DIR, else "
+                                        "backplane/kernels in your cache folder")
+                                .type("DIR")
+                                .group(kShared);
+    command.flag("--no-cache", choice.no_cache, "Neither read nor keep compiled kernels").excludes(folder).group(kShared);
 }
 
-void add_module_options(CLI::App& command, DeviceChoice& choice) {
-    command.add_option("--modules", choice.modules, "Folder or module file to search first (may be repeated)")
-        ->type_name("PATH")
-        ->group(kShared);
-    command.add_option("--option", choice.options, "Option of a module, for example cpu.threads=4 (may be repeated)")
-        ->type_name("NAME=VALUE")
-        ->group(kShared)
-        ->allow_extra_args(false)
-        ->check([](const std::string& text) {
+void add_module_options(const Command& command, DeviceChoice& choice) {
+    command.option("--modules", choice.modules, "Folder or module file to search first (may be repeated)")
+        .type("PATH")
+        .group(kShared);
+    command.option("--option", choice.options, "Option of a module, for example cpu.threads=4 (may be repeated)")
+        .type("NAME=VALUE")
+        .group(kShared)
+        .once_each()
+        .check([](const std::string& text) {
             return text.find('=') == std::string::npos || text[0] == '=' ? "write it as NAME=VALUE" : std::string();
         });
-    command.add_option("--cpu-mask", choice.cpu_mask, "CPU features to act as if missing, for example avx512f,avx2")
-        ->type_name("LIST")
-        ->group(kShared);
+    command.option("--cpu-mask", choice.cpu_mask, "CPU features to act as if missing, for example avx512f,avx2")
+        .type("LIST")
+        .group(kShared);
     add_cache_options(command, choice);
-    command.add_flag("--verbose", choice.verbose, "Say what happens on the error stream")->group(kShared);
+    command.flag("--verbose", choice.verbose, "Say what happens on the error stream").group(kShared);
 }
 
-void add_device_options(CLI::App& command, DeviceChoice& choice) {
+void add_device_options(const Command& command, DeviceChoice& choice) {
     command
-        .add_option("--device", choice.device,
-                    "Device: an id (cpu:0), a backend, a kind (discrete, integrated, cpu ...), name=PATTERN, an identity; "
-                    "!X excludes. "
-                    "Without it: BACKPLANE_DEVICE, else the best there is")
-        ->type_name("FILTER")
-        ->group(kShared);
+        .option("--device", choice.device,
+                "Device: an id (cpu:0), a backend, a kind (discrete, integrated, cpu ...), name=PATTERN, an identity; "
+                "!X excludes. "
+                "Without it: BACKPLANE_DEVICE, else the best there is")
+        .type("FILTER")
+        .group(kShared);
     command
-        .add_option("--threads", choice.threads,
-                    "Threads of a CPU device; without it: one for each core this process may use")
-        ->type_name("N")
-        ->group(kShared)
-        ->check(CLI::Range(1, 4096));
+        .option("--threads", choice.threads, "Threads of a CPU device; without it: one for each core this process may use")
+        .type("N")
+        .group(kShared)
+        .in_range(1, 4096);
     add_module_options(command, choice);
 }
 
-void add_json_option(CLI::App& command, Run& run) { command.add_flag("--json", run.json, "Print JSON for programs"); }
+void add_json_option(const Command& command, Run& run) { command.flag("--json", run.json, "Print JSON for programs"); }
 
 namespace {
 

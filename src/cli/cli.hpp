@@ -1,7 +1,6 @@
 // What the commands share. A command is one file with one function add_NAME(); adding one is adding it to the table in main.cpp.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -10,6 +9,7 @@
 #include "backplane/context.hpp"
 #include "backplane/esrgan.hpp"
 #include "backplane/spread.hpp"
+#include "cli/command.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 
@@ -37,11 +37,11 @@ struct DeviceChoice {
     bool no_cache = false;  // whatever the environment says
     bool verbose = false;
 };
-void add_cache_options(CLI::App& command, DeviceChoice& choice);  // --cache, --no-cache
-void add_module_options(CLI::App& command,
+void add_cache_options(const Command& command, DeviceChoice& choice);  // --cache, --no-cache
+void add_module_options(const Command& command,
                         DeviceChoice& choice);  // --modules, --option, --cpu-mask, --verbose, those of the cache
-void add_device_options(CLI::App& command, DeviceChoice& choice);  // those and --device, --threads
-void add_json_option(CLI::App& command, Run& run);
+void add_device_options(const Command& command, DeviceChoice& choice);  // those and --device, --threads
+void add_json_option(const Command& command, Run& run);
 
 ContextOptions context_options(const DeviceChoice& choice);
 Device open_device(const Context& context, const DeviceChoice& choice);
@@ -59,22 +59,22 @@ double median(std::vector<double> values);
 
 Json cache_facts(const ContextOptions& options);  // of the kernel cache: folder, limit, bytes, entries ... (docs/cli.md)
 
-void add_devices(CLI::App& app, Run& run);
-void add_doctor(CLI::App& app, Run& run);
-void add_upscale(CLI::App& app, Run& run);
-void add_verify(CLI::App& app, Run& run);
-void add_plan(CLI::App& app, Run& run);
-void add_tune(CLI::App& app, Run& run);
-void add_bench(CLI::App& app, Run& run);
-void add_bench_ops(CLI::App& bench, Run& run);
-void add_bench_esrgan(CLI::App& bench, Run& run);
-void add_bench_chain(CLI::App& bench, Run& run);
-void add_bench_plan(CLI::App& bench, Run& run);
-void add_bench_stream(CLI::App& bench, Run& run);
-void add_bench_discovery(CLI::App& bench, Run& run);
-void add_modules(CLI::App& app, Run& run);
-void add_modules_index(CLI::App& modules, Run& run);
-void add_model(CLI::App& app, Run& run);
-void add_cache(CLI::App& app, Run& run);
+void add_devices(const Command& app, Run& run);
+void add_doctor(const Command& app, Run& run);
+void add_upscale(const Command& app, Run& run);
+void add_verify(const Command& app, Run& run);
+void add_plan(const Command& app, Run& run);
+void add_tune(const Command& app, Run& run);
+void add_bench(const Command& app, Run& run);
+void add_bench_ops(const Command& bench, Run& run);
+void add_bench_esrgan(const Command& bench, Run& run);
+void add_bench_chain(const Command& bench, Run& run);
+void add_bench_plan(const Command& bench, Run& run);
+void add_bench_stream(const Command& bench, Run& run);
+void add_bench_discovery(const Command& bench, Run& run);
+void add_modules(const Command& app, Run& run);
+void add_modules_index(const Command& modules, Run& run);
+void add_model(const Command& app, Run& run);
+void add_cache(const Command& app, Run& run);
 
 }  // namespace backplane::cli

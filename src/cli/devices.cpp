@@ -71,16 +71,16 @@ int devices(const DeviceChoice& choice, const Run& run) {
 
 }  // namespace
 
-void add_devices(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("devices", "List the compute devices of this machine, the chosen one marked");
+void add_devices(const Command& app, Run& run) {
+    const Command command = app.subcommand("devices", "List the compute devices of this machine, the chosen one marked");
     auto choice = std::make_shared<DeviceChoice>();
-    command->add_option("--device", choice->device, "Show what this filter would choose")->type_name("FILTER");
-    add_module_options(*command, *choice);
-    add_json_option(*command, run);
-    command->footer(
+    command.option("--device", choice->device, "Show what this filter would choose").type("FILTER");
+    add_module_options(command, *choice);
+    add_json_option(command, run);
+    command.footer(
         "Examples:\n  backplane devices\n  backplane devices --device '!cpu'\n  backplane devices --verbose   # and who "
         "holds how much memory\n  backplane devices --json | jq -r .chosen");
-    command->callback([choice, &run] { run.exit_code = devices(*choice, run); });
+    command.runs([choice, &run] { run.exit_code = devices(*choice, run); });
 }
 
 }  // namespace backplane::cli

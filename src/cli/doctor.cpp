@@ -92,16 +92,16 @@ void print_text(const Report& report, const base::CpuFeatures& cpu, const std::v
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("doctor", "Explain what was searched, found, refused and chosen, and why");
+void add_doctor(const Command& app, Run& run) {
+    const Command command = app.subcommand("doctor", "Explain what was searched, found, refused and chosen, and why");
     auto choice = std::make_shared<DeviceChoice>();
-    command->add_option("--device", choice->device, "Explain what this filter would choose")->type_name("FILTER");
-    add_module_options(*command, *choice);
-    add_json_option(*command, run);
-    command->footer(
+    command.option("--device", choice->device, "Explain what this filter would choose").type("FILTER");
+    add_module_options(command, *choice);
+    add_json_option(command, run);
+    command.footer(
         "Exit code 1 when no device can be used.\nExamples:\n  backplane doctor\n  backplane doctor --modules ./my-modules "
         "--json");
-    command->callback([choice, &run] {
+    command.runs([choice, &run] {
         const ContextOptions options = context_options(*choice);
         const Context context(options);
         const Report report = context.report();

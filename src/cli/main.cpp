@@ -41,32 +41,19 @@ int fail(const cli::Run& run, const Error& error) {
 }
 
 int run_program(const std::vector<std::string>& arguments, cli::Run& run) {
-    CLI::App app("Finds the compute devices of this machine, explains what it found, and runs networks on the best one.",
-                 "backplane");
-    app.formatter(std::make_shared<cli::Help>());
-    app.set_version_flag("--version", BACKPLANE_VERSION);
-    app.require_subcommand(1);
-    app.footer(
+    cli::Program program(
+        "backplane", BACKPLANE_VERSION,
+        "Finds the compute devices of this machine, explains what it found, and runs networks on the best one.");
+    program.command().footer(
         "Examples:\n  backplane devices\n  backplane doctor\n  backplane upscale photo.jpg photo-x2.png\n"
         "Each command has its own --help; `backplane help COMMAND` shows it, too.\n"
         "Exit codes: 0 done, 1 failed, 2 wrong usage, 128 + n ended by signal n (130 after Ctrl-C).");
-    for (const auto add : kCommands) add(app, run);
+    for (const auto add : kCommands) add(program.command(), run);
     if (arguments.size() <= 1) {  // nothing was asked for and nothing done: help, and no success
-        cli::out("{}\n", cli::Safe{app.help()});
+        cli::out("{}\n", cli::Safe{program.help()});
         return cli::kUsage;
     }
-    try {
-        // CLI11 takes them from the last to the first, without the program's name.
-        app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend() - 1));
-    } catch (const CLI::CallForVersion& asked) {
-        cli::out("{}\n", asked.what());
-    } catch (const CLI::Success&) {
-        if (const std::string wrong = cli::unknown_command(app); !wrong.empty())
-            return fail(run, "usage", wrong, cli::kUsage);
-        cli::out("{}\n", cli::Safe{app.help()});
-    } catch (const CLI::ParseError& error) {
-        return fail(run, "usage", cli::usage_text(app, error), cli::kUsage);
-    }
+    if (const std::string text = program.run(arguments); !text.empty()) cli::out("{}\n", cli::Safe{text});
     return run.exit_code;
 }
 

@@ -57,10 +57,10 @@ void info(const std::string& path, bool all, const Run& run) {
 
 }  // namespace
 
-void add_model(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("model", "Import a network into GGUF, or show what a GGUF file holds");
-    command->require_subcommand(1);
-    command->footer(
+void add_model(const Command& app, Run& run) {
+    const Command command = app.subcommand("model", "Import a network into GGUF, or show what a GGUF file holds");
+    command.needs_subcommand();
+    command.footer(
         "Examples:\n  backplane model import packages/medium esrgan-medium-x2.gguf --scale 2\n  backplane model info "
         "esrgan-medium-x2.gguf");
     struct Options {
@@ -69,26 +69,23 @@ void add_model(CLI::App& app, Run& run) {
         bool tensors = false, force = false;
     };
     auto o = std::make_shared<Options>();
-    CLI::App* importing = command->add_subcommand("import", "TensorFlow.js layers model of an ESRGAN package to GGUF");
-    importing->add_option("FROM", o->from, "Folder of an unpacked @upscalerjs/esrgan-* package, or a model.json")
-        ->required();
-    importing->add_option("OUT", o->to, "The .gguf file to write")->required();
-    importing->add_option("--scale", o->scale, "Which of the package's models: 2, 3, 4 or 8")
-        ->type_name("N")
-        ->check(CLI::Range(1, 16));
-    importing->add_flag("--force", o->force, "Write over a file that is read-only");
-    importing->footer("Example:\n  backplane model import build/packages/medium esrgan-medium-x2.gguf --scale 2");
-    importing->callback([o] {
+    const Command importing = command.subcommand("import", "TensorFlow.js layers model of an ESRGAN package to GGUF");
+    importing.option("FROM", o->from, "Folder of an unpacked @upscalerjs/esrgan-* package, or a model.json").required();
+    importing.option("OUT", o->to, "The .gguf file to write").required();
+    importing.option("--scale", o->scale, "Which of the package's models: 2, 3, 4 or 8").type("N").in_range(1, 16);
+    importing.flag("--force", o->force, "Write over a file that is read-only");
+    importing.footer("Example:\n  backplane model import build/packages/medium esrgan-medium-x2.gguf --scale 2");
+    importing.runs([o] {
         check_target("OUT", o->to, o->from, o->force);
         import_esrgan_tfjs(base::path_of(o->from), o->scale, base::path_of(o->to));
         out("{}: {}\n", o->to, Esrgan::open(base::path_of(o->to)).name());
     });
-    CLI::App* show = command->add_subcommand("info", "Metadata and tensors of a GGUF file");
-    show->add_option("FILE", o->from, "A .gguf file")->required();
-    show->add_flag("--tensors", o->tensors, "List every tensor");
-    add_json_option(*show, run);
-    show->footer("Example:\n  backplane model info build/models/esrgan-medium-x2.gguf --tensors");
-    show->callback([o, &run] { info(o->from, o->tensors, run); });
+    const Command show = command.subcommand("info", "Metadata and tensors of a GGUF file");
+    show.option("FILE", o->from, "A .gguf file").required();
+    show.flag("--tensors", o->tensors, "List every tensor");
+    add_json_option(show, run);
+    show.footer("Example:\n  backplane model info build/models/esrgan-medium-x2.gguf --tensors");
+    show.runs([o, &run] { info(o->from, o->tensors, run); });
 }
 
 }  // namespace backplane::cli

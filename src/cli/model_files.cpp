@@ -11,14 +11,12 @@ namespace backplane::cli {
 
 namespace fs = std::filesystem;
 
-void add_model_options(CLI::App& command, ModelChoice& choice) {
-    command.add_option("--model", choice.model, "slim, medium, thick, or a .gguf file")
-        ->capture_default_str()
-        ->type_name("MODEL");
-    command.add_option("--scale", choice.scale, "How many times larger; a .gguf file has its own")
-        ->capture_default_str()
-        ->check(CLI::IsMember({2, 3, 4, 8}));
-    command.add_option("--models", choice.models, "Folder of the models' files")->type_name("DIR");
+void add_model_options(const Command& command, ModelChoice& choice) {
+    command.option("--model", choice.model, "slim, medium, thick, or a .gguf file").shows_default().type("MODEL");
+    command.option("--scale", choice.scale, "How many times larger; a .gguf file has its own")
+        .shows_default()
+        .one_of({"2", "3", "4", "8"});
+    command.option("--models", choice.models, "Folder of the models' files").type("DIR");
 }
 
 fs::path find_model(const ModelChoice& choice) {
@@ -54,11 +52,11 @@ fs::path find_model(const ModelChoice& choice) {
             "with --models, or give a .gguf file");
 }
 
-void add_stored_model_options(CLI::App& command, StoredModelChoice& choice) {
+void add_stored_model_options(const Command& command, StoredModelChoice& choice) {
     add_model_options(command, choice);
-    command.add_option("--dtype", choice.dtype, "Of weights and feature maps: f16 needs half the memory; sums are float32")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"f32", "f16"}));
+    command.option("--dtype", choice.dtype, "Of weights and feature maps: f16 needs half the memory; sums are float32")
+        .shows_default()
+        .one_of({"f32", "f16"});
 }
 
 Esrgan open_model(const StoredModelChoice& choice) {

@@ -1,11 +1,11 @@
 // Which model a command takes, which file its short name means, and how it is stored.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
 
 #include "backplane/esrgan.hpp"
+#include "cli/command.hpp"
 
 namespace backplane::cli {
 
@@ -14,7 +14,7 @@ struct ModelChoice {
     std::string model = "medium", models;  // a file or a short name; the folder of the models' files
     int scale = 2;
 };
-void add_model_options(CLI::App& command, ModelChoice& choice);  // --model, --scale, --models
+void add_model_options(const Command& command, ModelChoice& choice);  // --model, --scale, --models
 
 // `model`: a file, or "slim", "medium", "thick", which are looked for as esrgan-NAME-xSCALE.gguf in `models` when it is given, else in
 // BACKPLANE_MODELS and in folders beside the program. Throws Error(not_found) that says where it looked and how to get it.
@@ -24,7 +24,7 @@ std::filesystem::path find_model(const ModelChoice& choice);
 struct StoredModelChoice : ModelChoice {
     std::string dtype = "f32";  // of weights and feature maps, "f16" too
 };
-void add_stored_model_options(CLI::App& command, StoredModelChoice& choice);  // those of a model, --dtype
-Esrgan open_model(const StoredModelChoice& choice);                           // throws as find_model() and Esrgan::open() do
+void add_stored_model_options(const Command& command, StoredModelChoice& choice);  // those of a model, --dtype
+Esrgan open_model(const StoredModelChoice& choice);  // throws as find_model() and Esrgan::open() do
 
 }  // namespace backplane::cli

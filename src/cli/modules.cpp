@@ -166,50 +166,50 @@ void remembered(const Run& run) {
 
 }  // namespace
 
-void add_modules(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("modules", "List module files, or read one without running it");
-    command->require_subcommand(1);
-    command->footer(
+void add_modules(const Command& app, Run& run) {
+    const Command command = app.subcommand("modules", "List module files, or read one without running it");
+    command.needs_subcommand();
+    command.footer(
         "Examples:\n  backplane modules list\n  backplane modules inspect /opt/app/lib/backplane-NAME.so\n  backplane "
         "modules "
         "remembered");
     auto choice = std::make_shared<DeviceChoice>();
     auto file = std::make_shared<std::string>();
-    CLI::App* list_command = command->add_subcommand("list", "All module files found, with their verdicts");
-    add_module_options(*list_command, *choice);
-    add_json_option(*list_command, run);
-    list_command->footer("Example:\n  backplane modules list --modules ./my-modules");
-    list_command->callback([choice, &run] { list(*choice, run); });
+    const Command list_command = command.subcommand("list", "All module files found, with their verdicts");
+    add_module_options(list_command, *choice);
+    add_json_option(list_command, run);
+    list_command.footer("Example:\n  backplane modules list --modules ./my-modules");
+    list_command.runs([choice, &run] { list(*choice, run); });
     auto files = std::make_shared<std::vector<std::string>>();
-    CLI::App* forget_command =
-        command->add_subcommand("forget",
-                                "Have modules tried in a child process again, and their ops checked again; without "
-                                "FILE: forget all that is remembered");
-    forget_command->add_option("FILE", *files, "Module files");
-    add_json_option(*forget_command, run);
-    forget_command->footer(
+    const Command forget_command =
+        command.subcommand("forget",
+                           "Have modules tried in a child process again, and their ops checked again; without "
+                           "FILE: forget all that is remembered");
+    forget_command.option("FILE", *files, "Module files");
+    add_json_option(forget_command, run);
+    forget_command.footer(
         "Examples:\n  backplane modules forget /opt/app/lib/backplane-NAME.so\n  backplane modules forget");
-    forget_command->callback([files, &run] { forget(*files, run); });
-    CLI::App* trust_command =
-        command->add_subcommand("trust", "Load a module without trying it first, as long as the file stays as it is");
-    trust_command->add_option("FILE", *files, "Module files")->required();
-    trust_command->footer("Example:\n  backplane modules trust /opt/app/lib/backplane-NAME.so");
-    trust_command->callback([files, choice] { trust(*files, *choice); });
-    CLI::App* remembered_command = command->add_subcommand(
+    forget_command.runs([files, &run] { forget(*files, run); });
+    const Command trust_command =
+        command.subcommand("trust", "Load a module without trying it first, as long as the file stays as it is");
+    trust_command.option("FILE", *files, "Module files").required();
+    trust_command.footer("Example:\n  backplane modules trust /opt/app/lib/backplane-NAME.so");
+    trust_command.runs([files, choice] { trust(*files, *choice); });
+    const Command remembered_command = command.subcommand(
         "remembered", "All that is remembered: trials of modules, ops that drivers get wrong, the fastest devices");
-    add_json_option(*remembered_command, run);
-    remembered_command->footer("Example:\n  backplane modules remembered --json");
-    remembered_command->callback([&run] { remembered(run); });
-    CLI::App* inspect_command = command->add_subcommand(
+    add_json_option(remembered_command, run);
+    remembered_command.footer("Example:\n  backplane modules remembered --json");
+    remembered_command.runs([&run] { remembered(run); });
+    const Command inspect_command = command.subcommand(
         "inspect", "What a file says of itself, and whether it could be loaded here; none of its code runs");
-    inspect_command->add_option("FILE", *file, "A module file")->required();
-    inspect_command->add_option("--cpu-mask", choice->cpu_mask, "CPU features to act as if missing")->type_name("LIST");
-    add_json_option(*inspect_command, run);
-    inspect_command->footer(
+    inspect_command.option("FILE", *file, "A module file").required();
+    inspect_command.option("--cpu-mask", choice->cpu_mask, "CPU features to act as if missing").type("LIST");
+    add_json_option(inspect_command, run);
+    inspect_command.footer(
         "Exit code 1 when it could not be loaded.\nExample:\n  backplane modules inspect "
         "build/release/lib/backplane/backplane-NAME.so");
-    inspect_command->callback([file, choice, &run] { run.exit_code = inspect(*file, *choice, run); });
-    add_modules_index(*command, run);
+    inspect_command.runs([file, choice, &run] { run.exit_code = inspect(*file, *choice, run); });
+    add_modules_index(command, run);
 }
 
 }  // namespace backplane::cli

@@ -253,22 +253,21 @@ int index(const IndexChoice& choice, const Run& run) {
 
 }  // namespace
 
-void add_modules_index(CLI::App& modules, Run& run) {
+void add_modules_index(const Command& modules, Run& run) {
     auto choice = std::make_shared<IndexChoice>();
-    CLI::App* command = modules.add_subcommand("index",
+    const Command command = modules.subcommand("index",
                                                "Write down, beside modules that cannot say it themselves, what they are and "
                                                "need: each is tried once in a child process");
-    command->add_option("DIR", choice->folder, "A folder of module files")->required();
-    command->add_option("--backend", choice->backend, "Name of the backend, where a file's own name does not tell")
-        ->type_name("NAME");
-    command->add_flag("--force", choice->force, "Write sidecars anew that are there already");
-    command->add_flag("--dry-run", choice->dry_run, "Say what would be written, and write nothing");
-    add_json_option(*command, run);
-    command->footer(
+    command.option("DIR", choice->folder, "A folder of module files").required();
+    command.option("--backend", choice->backend, "Name of the backend, where a file's own name does not tell").type("NAME");
+    command.flag("--force", choice->force, "Write sidecars anew that are there already");
+    command.flag("--dry-run", choice->dry_run, "Say what would be written, and write nothing");
+    add_json_option(command, run);
+    command.footer(
         "Exit code 1 when a module was refused or failed in the child. Later starts read FILE.backplane.json and leave the "
         "file alone.\n"
         "Example:\n  backplane modules index /opt/app/lib");
-    command->callback([choice, &run] { run.exit_code = index(*choice, run); });
+    command.runs([choice, &run] { run.exit_code = index(*choice, run); });
 }
 
 }  // namespace backplane::cli

@@ -35,19 +35,17 @@ void show_plan(const PlanChoice& o, Run& run) {
 
 }  // namespace
 
-void add_plan(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("plan", "Show what would run where, and how many bytes it would take");
+void add_plan(const Command& app, Run& run) {
+    const Command command = app.subcommand("plan", "Show what would run where, and how many bytes it would take");
     auto o = std::make_shared<PlanChoice>();
-    add_stored_model_options(*command, *o);
-    command->add_option("--size", o->size, "Width and height of the input in pixels")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 4096));
-    add_device_options(*command, o->choice);
-    add_json_option(*command, run);
-    command->footer(
+    add_stored_model_options(command, *o);
+    command.option("--size", o->size, "Width and height of the input in pixels").shows_default().in_range(1, 4096);
+    add_device_options(command, o->choice);
+    add_json_option(command, run);
+    command.footer(
         "Stages in the order of running, the devices of each, best first, and what each device would hold. Nothing runs.\n"
         "Example:\n  backplane plan --model medium --size 256 --device cpu");
-    command->callback([o, &run] { show_plan(*o, run); });
+    command.runs([o, &run] { show_plan(*o, run); });
 }
 
 }  // namespace backplane::cli

@@ -49,16 +49,16 @@ std::string tuned_for(const Context& context, const Esrgan& model) {
     return tuned_device(context, model.graph(kTuneSize, kTuneSize));
 }
 
-void add_tune(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("tune", "Time a network on every device and remember the fastest");
+void add_tune(const Command& app, Run& run) {
+    const Command command = app.subcommand("tune", "Time a network on every device and remember the fastest");
     auto o = std::make_shared<TuneChoice>();
-    add_model_options(*command, *o);
-    command->add_option("--runs", o->runs, "How often, on each device")->capture_default_str()->check(CLI::Range(1, 1000));
-    command->add_flag("--software", o->software, "Time software devices, too");
-    add_module_options(*command, o->choice);
-    add_json_option(*command, run);
-    command->footer("It holds until a device or a driver changes.\nExample:\n  backplane tune --model medium --scale 2");
-    command->callback([o, &run] { tune_model(*o, run); });
+    add_model_options(command, *o);
+    command.option("--runs", o->runs, "How often, on each device").shows_default().in_range(1, 1000);
+    command.flag("--software", o->software, "Time software devices, too");
+    add_module_options(command, o->choice);
+    add_json_option(command, run);
+    command.footer("It holds until a device or a driver changes.\nExample:\n  backplane tune --model medium --scale 2");
+    command.runs([o, &run] { tune_model(*o, run); });
 }
 
 }  // namespace backplane::cli

@@ -125,31 +125,28 @@ void upscale(const UpscaleChoice& o, Run& run) {
 
 }  // namespace
 
-void add_upscale(CLI::App& app, Run& run) {
-    CLI::App* command = app.add_subcommand("upscale", "Enlarge a photograph with an ESRGAN network");
+void add_upscale(const Command& app, Run& run) {
+    const Command command = app.subcommand("upscale", "Enlarge a photograph with an ESRGAN network");
     auto o = std::make_shared<UpscaleChoice>();
-    command->add_option("IN", o->in, "PNG or JPEG file")->required();
-    command->add_option("OUT", o->out, "File to write; .png, .jpg or .jpeg")->required();
-    add_stored_model_options(*command, *o);
-    command->add_option("--tile", o->tile, "Pixels of input worked on at once; less needs less memory")
-        ->type_name("N")
-        ->check(CLI::Range(8, 65535));
-    command->add_option("--overlap", o->overlap, "Pixels that neighbouring tiles share")
-        ->type_name("N")
-        ->check(CLI::Range(1, 4096));
-    command->add_option("--quality", o->quality, "Of a JPEG, 1 to 100")->capture_default_str()->check(CLI::Range(1, 100));
-    command->add_option("--compare", o->compare, "Also write a picture of before and after, side by side")
-        ->type_name("FILE");
-    command->add_flag("--force", o->force, "Write over the input, or over a file that is read-only");
-    command->add_flag("--progress", o->progress, "Say how far it is, where there is no terminal to show a bar: ten lines");
-    add_device_options(*command, o->choice);
-    add_json_option(*command, run);
-    command->footer(
+    command.option("IN", o->in, "PNG or JPEG file").required();
+    command.option("OUT", o->out, "File to write; .png, .jpg or .jpeg").required();
+    add_stored_model_options(command, *o);
+    command.option("--tile", o->tile, "Pixels of input worked on at once; less needs less memory")
+        .type("N")
+        .in_range(8, 65535);
+    command.option("--overlap", o->overlap, "Pixels that neighbouring tiles share").type("N").in_range(1, 4096);
+    command.option("--quality", o->quality, "Of a JPEG, 1 to 100").shows_default().in_range(1, 100);
+    command.option("--compare", o->compare, "Also write a picture of before and after, side by side").type("FILE");
+    command.flag("--force", o->force, "Write over the input, or over a file that is read-only");
+    command.flag("--progress", o->progress, "Say how far it is, where there is no terminal to show a bar: ten lines");
+    add_device_options(command, o->choice);
+    add_json_option(command, run);
+    command.footer(
         "A file OUT that is there is replaced when the new one is whole; the input never is without --force.\n"
         "Examples:\n  backplane upscale photo.jpg large.png\n  backplane upscale photo.png x4.png --model thick --scale 4 "
         "--device cpu --threads 2\n"
         "  backplane upscale huge.png huge-x2.png --tile 128");
-    command->callback([o, &run] { upscale(*o, run); });
+    command.runs([o, &run] { upscale(*o, run); });
 }
 
 }  // namespace backplane::cli

@@ -1,5 +1,6 @@
 #include "cli/usage.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "base/nearest.hpp"
@@ -103,34 +104,6 @@ std::vector<std::string> with_words_for_options(std::vector<std::string> argumen
         arguments.emplace_back("--help");
     }
     return arguments;
-}
-
-Help::Help() {
-    column_width(34);
-    label("SUBCOMMAND", "COMMAND");
-}
-
-// The parser's words for a type and its check: "N:INT in [1 - 100]", "TEXT:{f32,f16}".
-std::string Help::make_option_opts(const CLI::Option* option) const {
-    if (option->get_type_size() == 0) return {};
-    const std::string type = option->get_type_name();
-    const size_t colon = type.find(':');
-    std::string shown = type.substr(0, colon);
-    if (const std::string check = colon == std::string::npos ? "" : type.substr(colon + 1); check.starts_with('{')) {
-        shown = check.substr(1, check.find('}') - 1);
-        std::replace(shown.begin(), shown.end(), ',', '|');
-    } else if (shown == "INT" || shown == "UINT" || shown == "FLOAT") {
-        shown = "N";
-    }
-    if (shown == "TEXT" && option->get_positional()) shown.clear();
-    return (shown.empty() ? "" : " " + shown) +
-           (option->get_expected_max() >= CLI::detail::expected_max_vector_size ? " ..." : "");
-}
-
-std::string Help::make_option_desc(const CLI::Option* option) const {
-    const std::string standard = option->get_default_str();
-    return option->get_description() +
-           (standard.empty() || option->get_type_size() == 0 ? "" : " (without it: " + standard + ")");
 }
 
 }  // namespace backplane::cli

@@ -1,10 +1,14 @@
 // Wrong use, in one line.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
 
 namespace backplane::cli {
 
@@ -22,13 +26,5 @@ std::string unknown_command(const CLI::App& app);
 
 // `backplane help [COMMAND]` and `backplane version` are the options of the same names.
 std::vector<std::string> with_words_for_options(std::vector<std::string> arguments);
-
-// The help of all commands: types and defaults as people write them.
-class Help : public CLI::Formatter {
-public:
-    Help();
-    std::string make_option_opts(const CLI::Option* option) const override;
-    std::string make_option_desc(const CLI::Option* option) const override;
-};
 
 }  // namespace backplane::cli

@@ -92,19 +92,19 @@ int verify_device(const VerifyChoice& o, Run& run) {
 
 }  // namespace
 
-void add_verify(CLI::App& app, Run& run) {
-    CLI::App* command =
-        app.add_subcommand("verify", "Check a device's results against the float64 references, case by case");
+void add_verify(const Command& app, Run& run) {
+    const Command command =
+        app.subcommand("verify", "Check a device's results against the float64 references, case by case");
     auto o = std::make_shared<VerifyChoice>();
-    command->add_option("--op", o->op, "Only this op, for example Conv")->type_name("OP");
-    command->add_option("--case", o->name, "Only cases whose name contains this")->type_name("TEXT");
-    command->add_flag("--all", o->all, "Say of each case that is not supported why");
-    add_device_options(*command, o->choice);
-    add_json_option(*command, run);
-    command->footer(
+    command.option("--op", o->op, "Only this op, for example Conv").type("OP");
+    command.option("--case", o->name, "Only cases whose name contains this").type("TEXT");
+    command.flag("--all", o->all, "Say of each case that is not supported why");
+    add_device_options(command, o->choice);
+    add_json_option(command, run);
+    command.footer(
         "Exit code 1 when a case fails.\nExamples:\n  backplane verify\n  backplane verify --device cpu --op Conv\n"
         "  backplane verify --device cpu --cpu-mask avx512f,avx2");
-    command->callback([o, &run] { run.exit_code = verify_device(*o, run); });
+    command.runs([o, &run] { run.exit_code = verify_device(*o, run); });
 }
 
 }  // namespace backplane::cli

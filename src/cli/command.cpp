@@ -1,0 +1,121 @@
+#include "cli/command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <utility>
+
+#include "cli/usage.hpp"
+
+namespace backplane::cli {
+
+namespace {
+
+// The help of all commands: types and defaults as people write them.
+class Help : public CLI::Formatter {
+public:
+    Help() {
+        column_width(34);
+        label("SUBCOMMAND", "COMMAND");
+    }
+
+    // The parser's words for a type and its check: "N:INT in [1 - 100]", "TEXT:{f32,f16}".
+    std::string make_option_opts(const CLI::Option* option) const override {
+        if (option->get_type_size() == 0) return {};
+        const std::string type = option->get_type_name();
+        const size_t colon = type.find(':');
+        std::string shown = type.substr(0, colon);
+        if (const std::string check = colon == std::string::npos ? "" : type.substr(colon + 1); check.starts_with('{')) {
+            shown = check.substr(1, check.find('}') - 1);
+            std::replace(shown.begin(), shown.end(), ',', '|');
+        } else if (shown == "INT" || shown == "UINT" || shown == "FLOAT") {
+            shown = "N";
+        }
+        if (shown == "TEXT" && option->get_positional()) shown.clear();
+        return (shown.empty() ? "" : " " + shown) +
+               (option->get_expected_max() >= CLI::detail::expected_max_vector_size ? " ..." : "");
+    }
+
+    std::string make_option_desc(const CLI::Option* option) const override {
+        const std::string standard = option->get_default_str();
+        return option->get_description() +
+               (standard.empty() || option->get_type_size() == 0 ? "" : " (without it: " + standard + ")");
+    }
+};
+
+}  // namespace
+
+Argument Argument::required() const { return Argument(option_->required()); }
+Argument Argument::type(const std::string& name) const { return Argument(option_->type_name(name)); }
+Argument Argument::group(const std::string& heading) const { return Argument(option_->group(heading)); }
+Argument Argument::shows_default() const { return Argument(option_->capture_default_str()); }
+Argument Argument::in_range(int64_t least, int64_t most) const { return Argument(option_->check(CLI::Range(least, most))); }
+Argument Argument::between(double least, double most) const { return Argument(option_->check(CLI::Range(least, most))); }
+Argument Argument::one_of(const std::vector<std::string>& words) const {
+    return Argument(option_->check(CLI::IsMember(words)));
+}
+Argument Argument::check(const std::function<std::string(const std::string&)>& wrong) const {
+    return Argument(option_->check(wrong));
+}
+Argument Argument::excludes(Argument other) const { return Argument(option_->excludes(other.option_)); }
+Argument Argument::once_each() const { return Argument(option_->allow_extra_args(false)); }
+Argument Argument::separated(int values, char separator) const {
+    return Argument(option_->delimiter(separator)->expected(values));
+}
+
+Command Command::subcommand(const std::string& name, const std::string& description) const {
+    return Command(*app_->add_subcommand(name, description));
+}
+void Command::needs_subcommand() const { app_->require_subcommand(1); }
+Argument Command::option(const std::string& names, std::string& variable, const std::string& description) const {
+    return Argument(app_->add_option(names, variable, description));
+}
+Argument Command::option(const std::string& names, std::vector<std::string>& variable,
+                         const std::string& description) const {
+    return Argument(app_->add_option(names, variable, description));
+}
+Argument Command::option(const std::string& names, int& variable, const std::string& description) const {
+    return Argument(app_->add_option(names, variable, description));
+}
+Argument Command::option(const std::string& names, int64_t& variable, const std::string& description) const {
+    return Argument(app_->add_option(names, variable, description));
+}
+Argument Command::option(const std::string& names, double& variable, const std::string& description) const {
+    return Argument(app_->add_option(names, variable, description));
+}
+Argument Command::option(const std::string& names, std::vector<int64_t>& variable, const std::string& description) const {
+    return Argument(app_->add_option(names, variable, description));
+}
+Argument Command::flag(const std::string& names, bool& variable, const std::string& description) const {
+    return Argument(app_->add_flag(names, variable, description));
+}
+void Command::footer(const std::string& text) const { app_->footer(text); }
+void Command::runs(const std::function<void()>& function) const { app_->callback(function); }
+
+Program::Program(const std::string& name, const std::string& version, const std::string& description)
+    : app_(std::make_unique<CLI::App>(description, name)) {
+    app_->formatter(std::make_shared<Help>());
+    app_->set_version_flag("--version", version);
+    app_->require_subcommand(1);
+}
+Program::~Program() = default;
+
+Command Program::command() noexcept { return Command(*app_); }
+
+std::string Program::help() const { return app_->help(); }
+
+std::string Program::run(const std::vector<std::string>& arguments) {
+    try {
+        // CLI11 takes them from the last to the first, without the program's name.
+        app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend() - 1));
+    } catch (const CLI::CallForVersion& asked) {
+        return asked.what();
+    } catch (const CLI::Success&) {
+        if (const std::string wrong = unknown_command(*app_); !wrong.empty()) throw UsageError(wrong);
+        return app_->help();
+    } catch (const CLI::ParseError& error) {
+        throw UsageError(usage_text(*app_, error));
+    }
+    return {};
+}
+
+}  // namespace backplane::cli
