@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/gpu/kernel_table.hpp"
 #include "device.hpp"
 #include "ptx.hpp"
 
@@ -22,7 +23,7 @@ std::string options_of(const PhysicalDevice& device, uint32_t kernel, std::span<
     for (size_t i = 0; i < kMostConstants; ++i)
         out += (i == 0 ? " -DLOCAL=" : " -DC" + std::to_string(i) + "=") +
                std::to_string(i < constants.size() ? constants[i] : 0);
-    if (kernel == gpu::kKernel_conv_matrix_f16 && device.assembly) out += " -DNVIDIA_ASSEMBLY" + registers_for(constants[0]);
+    if (gpu::on_matrix_units(kernel) && device.assembly) out += " -DNVIDIA_ASSEMBLY" + registers_for(constants[0]);
     return out;
 }
 
@@ -90,7 +91,7 @@ std::vector<std::byte> as_bytes(const std::vector<unsigned char>& from) {
 // Machine code of a program whose binary is PTX; empty: there is none to be had, or none that the driver takes.
 std::vector<unsigned char> machine_code_of(Device& device, const Kernel& kernel, const std::vector<unsigned char>& binary) {
     // The linker's code for the kernel in assembly is up to an eighth slower than the OpenCL driver's (docs/kernel-cache.md).
-    if (!device.physical.nvidia || kernel.id == gpu::kKernel_conv_matrix_f16) return {};
+    if (!device.physical.nvidia || gpu::on_matrix_units(kernel.id)) return {};
     const uint32_t registers = registers_in(build_log(device, kernel.program.get()));
     if (registers == 0 || !is_ptx(binary.data(), binary.size())) return {};
     std::shared_ptr<const MachineCode> maker;

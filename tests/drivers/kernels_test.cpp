@@ -1,5 +1,6 @@
 // The kernels that GPUs get of the opencl backend, run by PoCL: it takes others for itself.
 #include <algorithm>
+#include <cmath>
 
 #include "machine.hpp"
 #include "small_graph.hpp"
@@ -23,7 +24,8 @@ INSTANTIATE_TEST_SUITE_P(All, KernelsOfGpus,
                                          Part{"TilesWithEpilogues", "gpu", "Conv", "residual", 5},
                                          Part{"Patches", "patches", "Conv", "3x3-16", 20},
                                          Part{"PatchesWithoutMatrixUnits", "matrix", "Conv", "3x3-16", 20},
-                                         Part{"Products", "gpu", "MatMul", "batch", 20}),
+                                         Part{"Products", "gpu", "MatMul", "batch", 20},
+                                         Part{"ProductsOnMatrixUnits", "matrix", "MatMul", "eights", 7}),
                          [](const auto& p) { return p.param.name; });
 
 TEST_P(KernelsOfGpus, PassTheirCases) {
@@ -167,6 +169,60 @@ TEST(MatrixUnits, AreChosenForConvolutionsOfHalvesThatSuitThem) {
     const std::string strict =
         Program(opened.device, half_graph(), {.plan_only = true, .math = Math::strict}).info().summary;
     EXPECT_EQ(strict.find("matrix tiles"), std::string::npos) << strict;
+}
+
+// y = Relu(a b + bias) + more, in f16.
+Graph product_graph(int64_t rows, int64_t depth, int64_t columns) {
+    Graph g;
+    const TensorId a = g.input("x", DType::f16, {rows, depth});
+    const TensorId b = g.weight("b", DType::f16, {depth, columns});
+    const TensorId sum = g.add(Op::add, {g.add(Op::matmul, {a, b}), g.weight("bias", DType::f16, {columns})});
+    g.output(g.add(Op::add, {g.add(Op::relu, {sum}), g.input("more", DType::f16, {rows, columns})}), "y");
+    return g;
+}
+
+std::vector<float> run_product(const Device& device, int64_t rows, int64_t depth, int64_t columns) {
+    const std::map<std::string, std::vector<std::byte>, std::less<>> weights = {{"b", halves(depth * columns, 1)},
+                                                                                {"bias", halves(columns, 2)}};
+    Session session(device, product_graph(rows, depth, columns),
+                    [&](std::string_view name) { return std::span<const std::byte>(weights.find(name)->second); });
+    const std::vector<std::byte> x = halves(rows * depth, 3);
+    const std::vector<std::byte> more = halves(rows * columns, 4);
+    std::vector<std::byte> y(2 * rows * columns);
+    session.run({{{"x", x}, {"more", more}}}, {{{"y", y}}});
+    std::vector<float> out(y.size() / 2);
+    for (size_t i = 0; i < out.size(); ++i) {
+        const auto bits = static_cast<unsigned>(y[2 * i]) | static_cast<unsigned>(y[2 * i + 1]) << 8U;
+        const float magnitude = std::ldexp(static_cast<float>((bits & 1023U) | ((bits >> 10U & 31U) != 0 ? 1024U : 0U)),
+                                           std::max(1, static_cast<int>(bits >> 10U & 31U)) - 25);
+        out[i] = (bits & 0x8000U) != 0 ? -magnitude : magnitude;
+    }
+    return out;
+}
+
+TEST(MatrixUnits, AreChosenForProductsOfHalvesThatSuitThemAndGiveTheSame) {
+    BP_NEEDS("opencl", true);
+    const Place p;
+    set_environment(quiet(p));
+    const Opened asked(p, "matrix");
+    const Opened plain(p, "patches");
+    const auto plan = [&](int64_t rows, int64_t depth, int64_t columns, Math math) {
+        return Program(asked.device, product_graph(rows, depth, columns), {.plan_only = true, .math = math}).info().summary;
+    };
+    EXPECT_NE(plan(40, 24, 72, Math::standard).find("matrix units"), std::string::npos);
+    EXPECT_EQ(plan(40, 24, 72, Math::strict).find("matrix units"), std::string::npos);
+    EXPECT_EQ(plan(40, 20, 72, Math::standard).find("matrix units"),
+              std::string::npos);  // rows of memory of no whole eights
+    EXPECT_EQ(plan(40, 24, 70, Math::standard).find("matrix units"), std::string::npos);
+    const std::vector<float> got = run_product(asked.device, 40, 104, 72);
+    const std::vector<float> wanted = run_product(plain.device, 40, 104, 72);
+    ASSERT_EQ(got.size(), wanted.size());
+    float largest = 0;
+    for (size_t i = 0; i < got.size(); ++i) {
+        EXPECT_NEAR(got[i], wanted[i], 0.004F) << i;  // two roundings of a half below 4
+        largest = std::max(largest, std::abs(wanted[i]));
+    }
+    EXPECT_GT(largest, 0.5F);
 }
 
 TEST(MatrixUnits, AreDoneWithoutWhereTheDriverCannotBuildTheirKernel) {

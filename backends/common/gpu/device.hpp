@@ -67,10 +67,9 @@ public:
     }
     // A kernel could not be built. True: abilities() says now what makes plans without it, and the log why. [any]
     bool does_without(uint32_t kernel, const sdk::Failure& why) {
-        if (kernel != kKernel_conv_matrix_f16 || why.code() == BP_DEVICE_LOST) return false;
+        if (!on_matrix_units(kernel) || why.code() == BP_DEVICE_LOST) return false;
         if (!refused_.exchange(true))
-            host.warn(std::string(A::kBackend) + ": " + physical.name +
-                      " does convolutions without its matrix units: " + why.what());
+            host.warn(std::string(A::kBackend) + ": " + physical.name + " works without its matrix units: " + why.what());
         return true;
     }
 

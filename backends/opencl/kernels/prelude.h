@@ -15,6 +15,7 @@
 #define FLOAT4(a, b, c, d) ((float4)(a, b, c, d))
 #define ALL_4(x) ((float4)(x))
 #define UINT2(a, b) ((uint2)(a, b))
+#define UINT4(a, b, c, d) ((uint4)(a, b, c, d))
 #define AS_UINT(x) as_uint(x)
 #define AS_FLOAT(x) as_float(x)
 #define ABS(x) fabs(x)
@@ -102,6 +103,15 @@ float part_of(float4 v, uint j) { return j == 0 ? v.x : j == 1 ? v.y : j == 2 ? 
 #define M uint
 #endif
 #define M_OF(low, high) ((M)U64_OF(low, high))
+// An operand of halves that is read eight at a time, too, where it lies so that the device can.
+#define IN_EIGHTS(number, name)
+#define ALIGNED_8(p, i) (((ulong)((p) + (i)) & 15) == 0)
+#define LOAD_8(p, i) (*(global const uint4 *)((ulong)((p) + (i)) & ~(ulong)15))
+#define HALF_BITS(p, i) ((uint)((global const ushort *)(p))[i])
+// An operand of bytes that is read in words of four, too, where it begins at one.
+#define IN_WORDS(number, name)
+#define ALIGNED_WORD(p) (((ulong)(p) & 3) == 0)
+#define LOAD_WORD(p, i) ((global const uint *)(p))[i]
 // The result is stored in fours, too; the first `count` of four elements, at once where they lie so that the device can.
 #define IN_FOURS(number, name)
 void store_4(global T *p, ulong i, float4 v, int count) {

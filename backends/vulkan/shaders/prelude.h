@@ -35,6 +35,7 @@ layout(constant_id = 0) const uint LOCAL = 64;
 #define FLOAT4(a, b, c, d) vec4(a, b, c, d)
 #define ALL_4(x) vec4(x)
 #define UINT2(a, b) uvec2(a, b)
+#define UINT4(a, b, c, d) uvec4(a, b, c, d)
 #define AS_UINT(x) floatBitsToUint(x)
 #define AS_FLOAT(x) uintBitsToFloat(x)
 #define ABS(x) abs(x)
@@ -115,6 +116,17 @@ layout(set = 0, binding = 0, std140) uniform Words { uvec4 words[32]; };
 #else
 #define M_OF(low, high) M(low)
 #endif
+// An operand of halves that is read eight at a time, too, where it lies so that the device can.
+#define IN_EIGHTS(number, name) \
+    layout(set = 0, binding = number, std430) readonly buffer Eights##number { uvec4 eights_##name[]; };
+#define ALIGNED_8(name, i) ((first_##name() + (i)) % 8u == 0u)
+#define LOAD_8(name, i) eights_##name[(first_##name() + (i)) / 8u]
+#define HALF_BITS(name, i) packHalf2x16(vec2(LOAD(name, i), 0.0))
+// An operand of bytes that is read in words of four, too, where it begins at one.
+#define IN_WORDS(number, name) \
+    layout(set = 0, binding = number, std430) readonly buffer Words##number { uint words_##name[]; };
+#define ALIGNED_WORD(name) (first_##name() % 4u == 0u)
+#define LOAD_WORD(name, i) words_##name[first_##name() / 4u + (i)]
 // The result is stored in fours, too; the first `count` of four elements, at once where they lie so that the device can.
 #if defined(HALF)
 #define T4 f16vec4

@@ -85,7 +85,8 @@ void batched(CaseList& list) {
 }
 
 void typed(CaseList& list) {
-    const int64_t sizes[][3] = {{1, 64, 33}, {5, 96, 7}, {17, 32, 64}, {1, 1, 1}, {3, 19, 23}, {1, 1184, 33}, {5, 160, 7}};
+    const int64_t sizes[][3] = {{1, 64, 33}, {5, 96, 7},    {17, 32, 64}, {1, 1, 1},
+                                {3, 19, 23}, {1, 1184, 33}, {5, 160, 7},  {3, 1280, 21}};
     for (const auto& [m, k, n] : sizes) {
         for (const DType dtype : {DType::f16, DType::bf16})
             for (const bool tb : {false, true}) {
@@ -101,6 +102,14 @@ void typed(CaseList& list) {
                     add(list, name_of(m, k, n) + "-" + backplane::name_of(dtype) + "-" + graph::name_of(source),
                         {{m, k}, {n, k}, false, true, DType::f32, dtype, input, source});
     }
+    // Rows of whole eights of halves, and no whole tiles of the kernels that want them.
+    for (const auto& [m, k, n] : {std::array<int64_t, 3>{40, 72, 24}, {136, 104, 144}})
+        for (const bool ta : {false, true})
+            for (const bool tb : {false, true})
+                if (m < 100 || ta != tb)  // each orientation of a large product is a kernel that takes long to build
+                    add(list, name_of(m, k, n) + (ta ? "-ta" : "") + (tb ? "-tb" : "") + "-f16-eights",
+                        {ta ? Shape{k, m} : Shape{m, k}, tb ? Shape{n, k} : Shape{k, n}, ta, tb, DType::f16, DType::f16});
+    add(list, "batch-f16-eights", {{2, 3, 24, 40}, {3, 40, 16}, false, false, DType::f16, DType::f16, input, input});
     for (const DType dtype : {DType::q8_0, DType::q4_0})
         add(list, std::string("batch-") + backplane::name_of(dtype),
             {{2, 3, 64}, {2, 5, 64}, false, true, DType::f32, dtype});

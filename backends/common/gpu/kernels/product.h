@@ -9,6 +9,7 @@ FUNCTION float digit(uint bits, uint i) { return CAST(float, CAST(int, (i & 31u)
 #define WEIGHT(i) LOAD_U(b, i)
 #endif
 #if defined(Q8) || defined(Q4)
+#define BLOCKS
 #define PRODUCT(name)                                                                                                \
     KERNEL_7(name, MatMul, (READ, a, T), (READ, b, U8), (READ, bias, T), (READ, residual0, T), (READ, residual1, T), \
              (WRITE, y, T), (READ, scales, F16))

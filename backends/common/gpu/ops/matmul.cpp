@@ -42,6 +42,32 @@ void write_to(uint32_t (&words)[BP_MAX_RANK], const std::vector<int64_t>& values
     for (size_t d = 0; d < BP_MAX_RANK; ++d) words[d] = d < values.size() ? word(values[d]) : 0;
 }
 
+// How matmul_matrix is cut: a warp of 32 makes down x across tiles of 16 x 16, `warps` of them stand above each other, the rest beside them.
+// `stages` slices of this depth lie in shared memory.
+struct MatrixTile {
+    uint32_t invocations, down, across, warps, depth, stages;
+    [[nodiscard]] uint32_t rows() const { return 16 * down * warps; }
+    [[nodiscard]] uint32_t columns() const { return 16 * across * (invocations / 32 / warps); }
+};
+
+constexpr int64_t kManyMatrixTiles = 120;  // of 128 x 128, to keep the device busy
+
+// The fastest of those tried on an H200 for each driver's compiler (docs/benchmarks.md).
+MatrixTile matrix_tile(const Abilities& can, int64_t rows, int64_t columns, int64_t batch) {
+    const int64_t large = batch * ((rows + 127) / 128) * ((columns + 127) / 128);
+    if (large < (can.least_patches == 0 ? 2 : kManyMatrixTiles)) return {128, 2, 2, 2, 64, 2};
+    return can.matrix_sums >= 16 ? MatrixTile{256, 2, 4, 4, 32, 2} : MatrixTile{128, 4, 4, 2, 32, 2};
+}
+
+// Halves by halves, rows of memory of whole eights.
+bool suits_matrix_units(const Lowering& to, const Node& node, int64_t rows, int64_t columns, int64_t depth) {
+    const auto [transpose_a, transpose_b] = node.as<backplane::ops::MatMulAttributes>();
+    if (!to.can.matrix_tiles || to.plan.math == BP_MATH_STRICT) return false;
+    if (to[node.inputs[0]].dtype != BP_F16 || to[node.inputs[1]].dtype != BP_F16) return false;
+    if ((transpose_a ? rows : depth) % 8 != 0 || (transpose_b ? depth : columns) % 8 != 0) return false;
+    return to.can.least_patches == 0 || (rows >= 16 && columns >= 32 && depth >= 32);
+}
+
 void lower(Lowering& to, const Node& node) {
     const Value& a = to[node.inputs[0]];
     const Value& b = to[node.inputs[1]];
@@ -53,8 +79,11 @@ void lower(Lowering& to, const Node& node) {
     const int64_t depth = a.dim[a.dim.size() - (transpose_a ? 2 : 1)];
     const int64_t batch = to[node.output].elements() / (rows * columns);
     const bool few = rows <= kFewRows && depth >= kLocal && transpose_b && (!transpose_a || rows == 1);
-    const Tile tile = few ? Tile{static_cast<uint32_t>(std::bit_ceil(static_cast<uint64_t>(rows))), kColumns, 1, 1, 1}
-                          : choose_tile(to.can, rows, columns, batch);
+    const bool matrices = !few && suits_matrix_units(to, node, rows, columns, depth);
+    const MatrixTile units = matrices ? matrix_tile(to.can, rows, columns, batch) : MatrixTile{};
+    const Tile tile = few        ? Tile{static_cast<uint32_t>(std::bit_ceil(static_cast<uint64_t>(rows))), kColumns, 1, 1, 1}
+                      : matrices ? Tile{units.rows(), units.columns(), 1, 1, 1}
+                                 : choose_tile(to.can, rows, columns, batch);
     const auto down = static_cast<uint32_t>((rows + tile.rows - 1) / tile.rows);
     const auto across = static_cast<uint64_t>((columns + tile.columns - 1) / tile.columns);
     MatMulParameters parameters{.rows = word(rows),
@@ -67,8 +96,14 @@ void lower(Lowering& to, const Node& node) {
     write_to(parameters.steps_b, batch_steps(b, out));
     Dispatch d;
     d.label = "MatMul " + a.text() + " by " + b.text() + epilogue_text(node);
-    d.kernel = variant(a, b, few);
-    if (few) {
+    d.kernel = matrices ? kKernel_matmul_matrix_f16 : variant(a, b, few);
+    if (matrices) {
+        d.label += ", matrix units";
+        d.constants = {units.invocations,    epilogue_kinds(node), epilogue_function(node),
+                       units.down,           units.across,         units.warps,
+                       units.depth,          units.stages,         transpose_a ? 1U : 0U,
+                       transpose_b ? 1U : 0U};
+    } else if (few) {
         d.constants = {kLocal, epilogue_kinds(node), epilogue_function(node), tile.rows};
     } else {
         d.constants = {tile.invocations()};
