@@ -19,6 +19,7 @@ struct Timing {
 struct Timings {
     Timing host;      // inputs and outputs lie in host memory
     Timing resident;  // they are tensors on the device; no runs: not asked for
+    Timing in_a_row;  // the same, of many that are handed over before the first is waited for: the work without the call
 };
 
 // How a graph is timed: two runs to warm up, then at least `least_runs` runs and `least_seconds` of time. Inputs and weights are pseudo-random
