@@ -26,11 +26,14 @@ endif()
 # headers, so that a whole build takes a third of the time; changing one file costs as much as its batch. The preset `debug`, which
 # developers and tools use, compiles each file by itself.
 option(BACKPLANE_UNITY "Compile several sources at a time" OFF)
+# Sanitizers and cross compilers take all of a target at once (CMakePresets.json), as what templates become is then compiled once: half the time
+# where a target has many sources.
+set(BACKPLANE_UNITY_BATCH 12 CACHE STRING "How many sources at a time, if BACKPLANE_UNITY")
 function(bp_unity)
   if(BACKPLANE_UNITY)
     cmake_parse_arguments(U "" "BATCH" "" ${ARGN})
     if(NOT U_BATCH)
-      set(U_BATCH 12)
+      set(U_BATCH ${BACKPLANE_UNITY_BATCH})
     endif()
     set_target_properties(${U_UNPARSED_ARGUMENTS} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${U_BATCH})
   endif()

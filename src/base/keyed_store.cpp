@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view kMagic = "backplane-store 1 ";  // of the frame; kind and format of the content follow
 constexpr std::string_view kEnding = ".entry", kEarlierEnding = ".json", kMark = "store-", kTemporaryEnding = ".partial";
 constexpr int64_t kDay = 86400;
-constexpr int64_t kLongest = 400 * kDay;  // no entry with an end lives longer
-constexpr int64_t kGrace = 30 * kDay;     // what has ended still tells how often something was tried
-constexpr int64_t kUnused = 7 * kDay;     // the time of use is noted no finer
+constexpr int64_t kLongestLife = 400 * kDay;  // no entry with an end lives longer
+constexpr int64_t kGrace = 30 * kDay;         // what has ended still tells how often something was tried
+constexpr int64_t kUnused = 7 * kDay;         // the time of use is noted no finer
 constexpr int64_t kNanoseconds = 1'000'000'000;
 
 // One line a value, whatever is in it.
@@ -116,7 +116,7 @@ std::optional<StoredEntry> KeyedStore::read(const fs::path& file) const {
     }
     const int64_t now = unix_seconds();
     // A clock that was set back must not keep an entry for ever.
-    if (entry.when < 0 || entry.when > now + kDay || entry.until < 0 || entry.until > entry.when + kLongest)
+    if (entry.when < 0 || entry.when > now + kDay || entry.until < 0 || entry.until > entry.when + kLongestLife)
         return std::nullopt;
     entry.expired = entry.until != 0 && entry.until < now;
     return entry;
@@ -137,7 +137,7 @@ std::string KeyedStore::remember(std::string_view key, StoredEntry entry) const 
     if (folder_.empty()) return "there is no folder to remember it in";
     const fs::path file = path_of(key);
     entry.when = unix_seconds();
-    if (entry.until != 0) entry.until = std::min(entry.until, entry.when + kLongest);
+    if (entry.until != 0) entry.until = std::min(entry.until, entry.when + kLongestLife);
     std::string text = first_lines(kind_, format_, file) + std::to_string(entry.when) + '\n' + std::to_string(entry.until) +
                        '\n' + escaped(entry.about) + '\n';
     for (const auto& [name, value] : entry.fields) text += escaped(name) + '\t' + escaped(value) + '\n';

@@ -16,10 +16,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kAttempt = "cannot write";
-constexpr size_t kTogether = 65536;  // small pieces are gathered up to this
-constexpr size_t kLongest = 240;     // file systems end at 255 bytes; found at the start and not after the work
-constexpr int kNames = 16;           // tried for the temporary file: 64 random bits are hardly ever taken
-constexpr int kLinks = 40;           // what Linux follows
+constexpr size_t kTogether = 65536;   // small pieces are gathered up to this
+constexpr size_t kLongestName = 240;  // file systems end at 255 bytes; found at the start and not after the work
+constexpr int kNamesTried = 16;       // tried for the temporary file: 64 random bits are hardly ever taken
+constexpr int kLinks = 40;            // what Linux follows
 
 // What does not exist yet is taken as it is.
 fs::path place_of(const fs::path& target, bool follow_links) {
@@ -75,7 +75,7 @@ std::string temporary_name(std::string_view mark) {
 
 ReplacingFile::ReplacingFile(const fs::path& target, ReplacingOptions options)
     : options_(options), target_(place_of(target, options.follow_links)) {
-    if (target_.filename().native().size() > kLongest) throw file_error(kAttempt, target, ENAMETOOLONG);
+    if (target_.filename().native().size() > kLongestName) throw file_error(kAttempt, target, ENAMETOOLONG);
     // What was private is so from the first byte on.
     const bool replaces = status_of(target_).kind == FileStatus::Kind::regular;
     std::string mark(options_.mark);
@@ -84,7 +84,7 @@ ReplacingFile::ReplacingFile(const fs::path& target, ReplacingOptions options)
         sweep(target_.parent_path(), mark);
     }
     int error = EEXIST;
-    for (int attempt = 0; attempt < kNames && error == EEXIST; ++attempt) {
+    for (int attempt = 0; attempt < kNamesTried && error == EEXIST; ++attempt) {
         temporary_ = target_.parent_path() / temporary_name(mark);
         error = file_.create(temporary_, options_.only_mine || replaces);
     }

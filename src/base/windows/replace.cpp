@@ -9,7 +9,7 @@ namespace {
 
 using windows::extended;
 
-constexpr int kNames = 100;  // tried for the old file
+constexpr int kOldNames = 100;  // tried for the old file
 constexpr DWORD kFlags = MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH;
 
 // Old files that were in use when they were replaced; those that still are stay.
@@ -30,7 +30,7 @@ void remove_those_aside(const std::filesystem::path& to) {
 
 // A file that is loaded or mapped cannot be removed or overwritten, and can be renamed.
 bool put_aside(const std::filesystem::path& to, std::filesystem::path& aside) {
-    for (int i = 0; i < kNames; ++i) {
+    for (int i = 0; i < kOldNames; ++i) {
         aside = extended(to);
         aside += windows::kPutAside + std::to_wstring(::GetCurrentProcessId()) + L"-" + std::to_wstring(i);
         if (::MoveFileExW(extended(to).c_str(), aside.c_str(), 0) != 0) return true;

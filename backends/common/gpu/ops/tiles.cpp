@@ -6,7 +6,7 @@ namespace backplane::gpu {
 
 namespace {
 
-bool is_cheap(uint32_t op) { return op == BP_OP_relu || op == BP_OP_leaky_relu || op == BP_OP_clip; }
+bool has_epilogue(uint32_t op) { return op == BP_OP_relu || op == BP_OP_leaky_relu || op == BP_OP_clip; }
 
 uint32_t kind_of(const PostOp& post, uint32_t added) {
     switch (post.kind) {
@@ -52,7 +52,7 @@ uint32_t epilogue_kinds(const Node& node) {
 
 uint32_t epilogue_function(const Node& node) {
     for (const PostOp& post : node.post)
-        if (post.kind == PostOp::unary && !is_cheap(post.op)) return post.op;
+        if (post.kind == PostOp::unary && !has_epilogue(post.op)) return post.op;
     return 0;
 }
 
