@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "base/dynamic_library.hpp"
 #include "base/environment.hpp"
@@ -158,8 +158,8 @@ public:
 
     // The libraries that were met, what they need, and so on. Which of several of a name the loader takes is its own affair: all count.
     void follow_libraries() {
-        for (size_t count = 0; !waiting_.empty() && count < kMostLibraries; waiting_.pop_front()) {
-            const fs::path path = waiting_.front();
+        for (size_t count = 0; next_ < waiting_.size() && count < kMostLibraries; ++next_) {
+            const fs::path path = waiting_[next_];
             const FileStatus s = base::status_of(path);
             if (!followed_.insert({s.volume, s.number}).second) continue;
             ++count;
@@ -194,7 +194,8 @@ private:
     base::LibraryPlaces places_;
     std::set<std::string> asked_;
     std::set<std::pair<uint64_t, uint64_t>> followed_;
-    std::deque<fs::path> waiting_;
+    std::vector<fs::path> waiting_;  // from next_ on; a deque of paths is one that LLVM's linker for Windows cannot link
+    size_t next_ = 0;
 };
 
 }  // namespace

@@ -1,13 +1,18 @@
 #include "base/dynamic_library.hpp"
 
-#include <array>
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <memory>
+#include <set>
+#include <string>
 #include <type_traits>
 #include <utility>
 
 #include "backplane/error.hpp"
+#include "backplane/note.h"
 #include "base/windows/system.hpp"
 
 namespace backplane::base {
@@ -66,14 +71,60 @@ Kept loaded_as(const std::filesystem::path& file) {
     return {module, &::FreeLibrary};
 }
 
+constexpr size_t kPage = 4096;
+
+// Pages of a loaded image in which the loader put its base address into pointers.
+std::set<size_t> relocated_pages(const char* image, const IMAGE_NT_HEADERS& nt) {
+    const IMAGE_DATA_DIRECTORY& table = nt.OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_BASERELOC];
+    const size_t end = std::min<size_t>(size_t{table.VirtualAddress} + table.Size, nt.OptionalHeader.SizeOfImage);
+    std::set<size_t> pages;
+    for (size_t at = table.VirtualAddress; at != 0 && at + sizeof(IMAGE_BASE_RELOCATION) <= end;) {
+        IMAGE_BASE_RELOCATION block{};
+        std::memcpy(&block, image + at, sizeof block);
+        if (block.SizeOfBlock < sizeof block) break;
+        pages.insert(block.VirtualAddress / kPage);
+        pages.insert(block.VirtualAddress / kPage + 1);  // the last pointer may reach into the next
+        at += block.SizeOfBlock;
+    }
+    return pages;
+}
+
+// Is what the loader leaves as it is, code and the descriptor, the same? Builds that can be reproduced have no time in their headers.
+bool same_code(const char* image, const std::string& file) {
+    IMAGE_DOS_HEADER dos{};
+    IMAGE_NT_HEADERS nt{};
+    std::memcpy(&dos, image, sizeof dos);
+    std::memcpy(&nt, image + dos.e_lfanew, sizeof nt);
+    const std::set<size_t> changed = relocated_pages(image, nt);
+    const size_t first =
+        static_cast<size_t>(dos.e_lfanew) + offsetof(IMAGE_NT_HEADERS, OptionalHeader) + nt.FileHeader.SizeOfOptionalHeader;
+    for (size_t i = 0; i < nt.FileHeader.NumberOfSections; ++i) {
+        IMAGE_SECTION_HEADER section{};
+        if (first + (i + 1) * sizeof section > kPage) break;
+        std::memcpy(&section, image + first + i * sizeof section, sizeof section);
+        const bool code = (section.Characteristics & IMAGE_SCN_MEM_EXECUTE) != 0;
+        const bool note =
+            std::memcmp(section.Name, BP_NOTE_SECTION, std::min<size_t>(sizeof section.Name, sizeof BP_NOTE_SECTION)) == 0;
+        const bool written = (section.Characteristics & (IMAGE_SCN_MEM_WRITE | IMAGE_SCN_MEM_DISCARDABLE)) != 0;
+        if (!(code || note) || written) continue;
+        const size_t size = std::min<size_t>(section.SizeOfRawData, section.Misc.VirtualSize);
+        if (section.PointerToRawData + size > file.size() || section.VirtualAddress + size > nt.OptionalHeader.SizeOfImage)
+            return false;
+        for (size_t at = 0; at < size; at += kPage)
+            if (changed.count((section.VirtualAddress + at) / kPage) == 0 &&
+                std::memcmp(image + section.VirtualAddress + at, file.data() + section.PointerToRawData + at,
+                            std::min(kPage, size - at)) != 0)
+                return false;
+    }
+    return true;
+}
+
 // Libraries are known by their names here: is what is loaded under this one still what the file holds?
 bool is_another_build(HMODULE loaded, const std::filesystem::path& file) {
-    constexpr size_t kHeaders = 4096;
-    std::array<char, kHeaders> bytes{};
     std::ifstream stream(windows::extended(file), std::ios::binary);
-    stream.read(bytes.data(), kHeaders);
-    return !(headers_in(bytes.data(), static_cast<size_t>(stream.gcount())) ==
-             headers_in(reinterpret_cast<const char*>(loaded), kHeaders));
+    const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+    const auto* image = reinterpret_cast<const char*>(loaded);
+    return !(headers_in(bytes.data(), bytes.size()) == headers_in(image, kPage)) || !same_code(image, bytes);
 }
 
 }  // namespace
