@@ -26,9 +26,8 @@ endif()
 # headers, so that a whole build takes a third of the time; changing one file costs as much as its batch. The preset `debug`, which
 # developers and tools use, compiles each file by itself.
 option(BACKPLANE_UNITY "Compile several sources at a time" OFF)
-# Sanitizers and cross compilers take all of a target at once (CMakePresets.json), as what templates become is then compiled once: half the time
-# where a target has many sources.
-set(BACKPLANE_UNITY_BATCH 12 CACHE STRING "How many sources at a time, if BACKPLANE_UNITY")
+# All of a target at once, as what templates become is then compiled once: half the time where a target has many sources.
+set(BACKPLANE_UNITY_BATCH 200 CACHE STRING "How many sources at a time, if BACKPLANE_UNITY")
 function(bp_unity)
   if(BACKPLANE_UNITY)
     cmake_parse_arguments(U "" "BATCH" "" ${ARGN})
@@ -44,8 +43,7 @@ function(bp_alone)
 endfunction()
 
 # bp_precompiled(KIND TARGET...): the headers of the standard library that most sources read anyway are read once for all of these targets.
-# One for each way to compile, for the compiler takes no other's: `library` (position independent, as optimised as the build), `control`
-# (the same with -O1). clang's would hold the times of the headers, which a compiler cache in another folder does not have; `debug` compiles
+# One for each way to compile, for the compiler takes no other's: `control` is position independent, with -O1. clang's would hold the times of the headers, which a compiler cache in another folder does not have; `debug` compiles
 # without, so that an include that is missing shows.
 set(gnu OFF)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT BACKPLANE_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
@@ -71,7 +69,6 @@ function(bp_precompiled kind)
     endforeach()
   endif()
 endfunction()
-bp_precompile(library)
 set(BP_CONTROL_OPTIMISATION "")
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT BACKPLANE_SANITIZE)
   set(BP_CONTROL_OPTIMISATION -O1)

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ bool moves_cursor(Stream stream);
 // unless CLICOLOR is 0.
 bool wants_colours(Stream stream);
 
+// What this program prints to. While a TerminalSetup lives it is the output stream that the program was given, kept apart where the system allows
+// it: what anybody else prints, a driver say, then goes to the error stream and is no part of a result that a program reads.
+[[nodiscard]] std::FILE* output() noexcept;
 // What the output stream still holds is written, and the system asked whether all of it arrived. 0, or the errno of the failure.
 [[nodiscard]] int flush_output() noexcept;
 

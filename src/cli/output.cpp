@@ -38,7 +38,8 @@ std::string filled(std::string_view format, std::initializer_list<Piece> pieces)
 }
 
 void out_text(const std::string& text) {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::ferror(stdout) == 0) return;
+    std::FILE* stream = base::output();
+    if (std::fwrite(text.data(), 1, text.size(), stream) == text.size() && std::ferror(stream) == 0) return;
     throw Error(Code::denied, "cannot write the output: " + std::generic_category().message(errno));
 }
 

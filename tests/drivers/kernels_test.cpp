@@ -25,7 +25,7 @@ INSTANTIATE_TEST_SUITE_P(All, KernelsOfGpus,
                                          Part{"Patches", "patches", "Conv", "3x3-16", 20},
                                          Part{"PatchesWithoutMatrixUnits", "matrix", "Conv", "3x3-16", 20},
                                          Part{"Products", "gpu", "MatMul", "batch", 20},
-                                         Part{"ProductsOnMatrixUnits", "matrix", "MatMul", "eights", 7}),
+                                         Part{"ProductsOnMatrixUnits", "matrix", "MatMul", "eights", 4}),
                          [](const auto& p) { return p.param.name; });
 
 TEST_P(KernelsOfGpus, PassTheirCases) {

@@ -29,7 +29,8 @@ void lower_unary(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
     const ValueId out = node.output;
     if (to[out].elements() == 0) return;
-    const UnaryKernel kernel = to.kernels.elementwise.unary[node.op];
+    const auto& unary = to.kernels.elementwise.unary;
+    const UnaryKernel kernel = node.op < std::size(unary) ? unary[node.op] : nullptr;
     const UnaryAttributes attributes = attributes_of(node);
     auto nest = simplify<2>(to[out].dim, {strides_of(to[out]), strides_of(to[in])});
     if (nest.stride[1].back() != 1 || nest.stride[0].back() != 1)
@@ -44,6 +45,7 @@ void lower_unary(Lowering& to, const Node& node) {
         whole.alone = true;
         return;
     }
+    if (kernel == nullptr) throw sdk::Failure(BP_INTERNAL, node.text() + ": this build has no kernel for it");
     Step& added = to.step(step_label(to, node), {in}, {out}, [=](const Run& run) {
         const float* from = run.at<float>(in);
         float* into = run.at<float>(out);
@@ -59,6 +61,7 @@ void lower_binary(Lowering& to, const Node& node) {
     const ValueId y = node.inputs[1];
     const ValueId out = node.output;
     if (to[out].elements() == 0) return;
+    static_assert(std::extent_v<decltype(ElementwiseKernels::binary)> > BP_OP_min && BP_OP_min > BP_OP_max);
     const BinaryKernel kernel = to.kernels.elementwise.binary[node.op];
     const auto& dim = to[out].dim;
     auto nest = simplify<3>(dim, {strides_of(to[out]), broadcast_strides(to[x], dim), broadcast_strides(to[y], dim)});

@@ -8,7 +8,7 @@
 
 namespace backplane::cpu {
 
-// Adds the step of ReduceSum, ReduceMean, ReduceMax or ReduceMin over `count` elements each.
+// Adds the step of a reduction (reduce.cpp) over `count` elements each.
 void add_integer_reduction(Lowering& to, const std::string& label, uint32_t op, ValueId in, ValueId out,
                            const std::vector<bool>& is_reduced, int64_t count);
 

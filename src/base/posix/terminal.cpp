@@ -13,6 +13,22 @@ namespace backplane::base {
 namespace {
 
 std::atomic<std::atomic<uint32_t>*> interrupted{nullptr};  // a signal handler gets no argument
+std::atomic<std::FILE*> kept_apart{nullptr};
+
+// Never among the first descriptors: a program that has hardly any goes on without.
+void keep_output_apart() noexcept {
+    constexpr int kFirst = 10;
+    const int own = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, kFirst);
+    if (own < 0) return;
+    std::FILE* stream = ::fdopen(own, "w");  // null, too, where it was not opened for writing
+    if (stream == nullptr) {
+        ::close(own);
+    } else if (::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+        std::fclose(stream);
+    } else {
+        kept_apart = stream;
+    }
+}
 
 void on_signal(int number) {
     if (auto* flag = interrupted.load()) flag->store(static_cast<uint32_t>(number));
@@ -24,12 +40,20 @@ void on_signal(int number) {
 TerminalSetup::TerminalSetup() noexcept {
     for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream)
         if (::fcntl(stream, F_GETFD) == -1 && errno == EBADF) static_cast<void>(::open("/", O_RDONLY));
+    keep_output_apart();
 }
 TerminalSetup::~TerminalSetup() = default;
 
 std::vector<std::string> program_arguments(int argc, char** argv) { return {argv, argv + argc}; }
 
-bool is_terminal(Stream stream) noexcept { return ::isatty(stream == Stream::output ? STDOUT_FILENO : STDERR_FILENO) == 1; }
+std::FILE* output() noexcept {
+    std::FILE* stream = kept_apart;
+    return stream != nullptr ? stream : stdout;
+}
+
+bool is_terminal(Stream stream) noexcept {
+    return ::isatty(stream == Stream::output ? ::fileno(output()) : STDERR_FILENO) == 1;
+}
 
 int terminal_columns() noexcept {
     winsize size{};
@@ -41,8 +65,8 @@ const std::atomic<uint32_t>* interrupt_flag() noexcept { return interrupted.load
 // A file system that writes late (NFS, quotas) says so when a descriptor is closed; the stream keeps its own.
 int flush_output() noexcept {
     errno = 0;
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return errno != 0 ? errno : EIO;
-    const int copy = ::dup(STDOUT_FILENO);
+    if (std::fflush(output()) != 0 || std::ferror(output()) != 0) return errno != 0 ? errno : EIO;
+    const int copy = ::dup(::fileno(output()));
     return copy < 0 || ::close(copy) == 0 || errno == EINTR ? 0 : errno;
 }
 

@@ -52,6 +52,8 @@ std::vector<std::string> program_arguments(int, char**) {
     return arguments;
 }
 
+std::FILE* output() noexcept { return stdout; }
+
 // One that does not take escape sequences is not one for our purposes.
 bool is_terminal(Stream stream) noexcept {
     DWORD mode = 0;
