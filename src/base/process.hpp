@@ -17,6 +17,7 @@ struct ChildOutcome {
     bool cancelled = false;  // the caller's flag went up
     bool cut_short = false;  // ended from outside (SIGKILL, SIGTERM ...), or nobody knows how: tells nothing of what it did
     bool left_processes = false;  // some that it started were still there after its end, and were ended
+    bool held_caller = false;     // stopped this process as a debugger does; it was ended for that, and this process goes on
     int exit_code = -1;           // -1: it did not exit by itself, or nobody knows
     int signal = 0;               // that ended it; 0: none
     std::string record;           // what it wrote to descriptor 3, at most 64 KiB

@@ -43,5 +43,6 @@ inline constexpr std::string_view kExited = "exited ";
 inline constexpr std::string_view kSignalled = "signalled ";
 inline constexpr std::string_view kProblem = "problem ";  // there was no process to be had
 inline constexpr std::string_view kLeft = "left processes";
+inline constexpr std::string_view kHeld = "held";  // the host, which stood still
 
 }  // namespace backplane::base

@@ -60,6 +60,7 @@ std::string why_lost(const base::ChildOutcome& child, const Record& record) {
     if (!child.started) return "could not be tried: " + child.problem;
     if (child.cut_short) return "could not be tried: the process that tried it was ended from outside";
     if (child.timed_out) return "did not come back within " + std::to_string(kLimit.count()) + " s" + when;
+    if (child.held_caller) return "held this application as a debugger does" + when;
     if (child.signal != 0) return "crashed with " + base::name_of_signal(child.signal) + when;
     if (!record.complete) return "ended the process with exit code " + std::to_string(child.exit_code) + when;
     return {};

@@ -59,6 +59,7 @@ void read_line(const std::string& line, TrialRecord& r) {
 
 // "crashed with segmentation fault (signal 11)"; empty: it ended well, or said why not.
 std::string how_it_ended(const base::ChildOutcome& child, const TrialRecord& record, const std::string& where) {
+    if (child.held_caller) return "held this application as a debugger does, which stopped it" + where;
     if (child.signal != 0) return "crashed with " + base::name_of_signal(child.signal) + where;
     if (record.complete && child.exit_code == 0) return {};
     if (child.exit_code >= 0) return "ended the process with exit code " + std::to_string(child.exit_code) + where;
@@ -124,7 +125,7 @@ RememberedTrial judge_trial(const base::ChildOutcome& child, const TrialRecord& 
 }
 
 std::optional<DeviceFault> fault_of_device(const base::ChildOutcome& child, const TrialRecord& record) {
-    if (!record.at) return std::nullopt;
+    if (!record.at || child.held_caller) return std::nullopt;
     DeviceFault fault = *record.at;
     const std::string where = " during '" + record.step + "' in its trial";
     fault.reason = child.timed_out ? "did not come back" + where : how_it_ended(child, record, where);

@@ -58,4 +58,7 @@ void end_with_parent() noexcept {
 void adopt_orphans() noexcept {}
 void kill_children() noexcept {}
 
+// The debuggers of a process are not named here.
+bool kill_holders_of(pid_t) { return false; }
+
 }  // namespace backplane::base

@@ -215,11 +215,13 @@ private:
             if (line.starts_with(kSignalled)) told = true, outcome.signal = number(line.substr(kSignalled.size()));
             if (line.starts_with(kProblem)) outcome.problem = line.substr(kProblem.size());
             if (line == kLeft) outcome.left_processes = true;
+            if (line == kHeld) outcome.held_caller = true;
         }
         outcome.record = std::move(said);
         if (!told && worker > 1) ::kill(-worker, SIGKILL);  // it was ended before it could
         outcome.started = outcome.problem.empty();
-        outcome.cut_short = !told || comes_from_outside(outcome.signal);
+        outcome.cut_short = !outcome.held_caller && (!told || comes_from_outside(outcome.signal));
+        if (outcome.held_caller) outcome.timed_out = false;  // its clock ran on while this process stood still
         if (!outcome.timed_out && !outcome.cancelled) return;
         outcome.cut_short = false;
         outcome.exit_code = -1;

@@ -9,11 +9,37 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 extern char** environ;
 
 namespace backplane::base {
+
+namespace {
+
+// A number in /proc/PROCESS/status (proc_pid_status(5)), also of a thread; 0: it is none, or the system does not tell.
+pid_t number_in_status(const std::string& process, const std::string& name) {
+    const int file = ::open(("/proc/" + process + "/status").c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return 0;
+    std::array<char, 1024> text{};  // what is asked for is among the first lines
+    const ssize_t n = ::read(file, text.data(), text.size() - 1);
+    ::close(file);
+    const std::string lines(text.data(), n > 0 ? static_cast<size_t>(n) : 0);
+    const size_t at = lines.find("\n" + name + ":");
+    return at == std::string::npos ? 0 : static_cast<pid_t>(std::strtol(lines.c_str() + at + name.size() + 2, nullptr, 10));
+}
+
+bool descends_from_this(pid_t process) {
+    constexpr int kMostAncestors = 1000;
+    const pid_t own = ::getpid();
+    for (int i = 0; i < kMostAncestors && process > 1 && process != own; ++i)
+        process = number_in_status(std::to_string(process), "PPid");
+    return process == own;
+}
+
+}  // namespace
 
 bool open_pipe(std::array<int, 2>& ends) noexcept { return ::pipe2(ends.data(), O_CLOEXEC) == 0; }
 
@@ -61,6 +87,21 @@ void kill_children() noexcept {
         left -= end + 1 - at;
         at = end + 1;
     }
+}
+
+bool kill_holders_of(pid_t process) {
+    bool found = false;
+    std::error_code failed;
+    const std::string folder = "/proc/" + std::to_string(process) + "/task";
+    for (std::filesystem::directory_iterator thread(folder, failed), end; !failed && thread != end;
+         thread.increment(failed)) {
+        const std::string name = std::to_string(process) + "/task/" + thread->path().filename().string();
+        const pid_t holder = number_in_status(name, "TracerPid");
+        if (holder <= 1 || !descends_from_this(holder)) continue;
+        ::kill(holder, SIGKILL);
+        found = true;
+    }
+    return found;
 }
 
 }  // namespace backplane::base

@@ -1,6 +1,8 @@
 // What of running a child differs between the systems that have POSIX.
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
 #include <string>
 
@@ -29,5 +31,9 @@ void end_with_parent() noexcept;
 void adopt_orphans() noexcept;
 // Kills the children of this process, as far as the system names them.
 void kill_children() noexcept;
+
+// Kills those that this process, or one that it started, has started and that hold a thread of `process` as a debugger does. False: there
+// is none, or the system does not tell.
+bool kill_holders_of(pid_t process);
 
 }  // namespace backplane::base

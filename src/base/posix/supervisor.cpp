@@ -58,17 +58,20 @@ public:
 
     void tell(const std::string& line) const { write_all(kRecordStream, signed_lines(hosts_, line)); }
 
-    // Until the other half has ended, or the host wants it to.
+    // Until the other half has ended, or the host wants it to, or cannot want anything because it is held.
     void watch(pid_t worker, Pipe& record, Pipe& ends) {
         std::optional<int> status;
+        const pid_t host = ::getppid();
         bool wanted = true;
+        bool held = false;
         while (!status && wanted) {
             std::array<pollfd, 3> there{pollfd{STDIN_FILENO, POLLIN, 0}, pollfd{record.reading(), POLLIN, 0},
                                         pollfd{ends.reading(), POLLIN, 0}};
             if (::poll(there.data(), there.size(), 1000) < 0 && errno != EINTR) break;
             if (there[1].revents != 0) pass_on(record);
             if (there[2].revents != 0) static_cast<void>(ends.drain());
-            wanted = there[0].revents == 0;  // nothing more is written there: it is its end
+            held = kill_holders_of(host);
+            wanted = there[0].revents == 0 && !held;  // nothing more is written there: it is its end
             status = ended(worker);
         }
         const Clock::time_point until = Clock::now() + kHelpersEnd;
@@ -80,6 +83,10 @@ public:
         if (status && has_children_after(until)) tell(std::string(kLeft));
         if (!status) ::kill(worker, SIGKILL);
         end_all(worker);
+        if (held) {
+            ::kill(host, SIGCONT);  // it may have been let go with the signal that stopped it on its way
+            tell(std::string(kHeld));
+        }
         if (!status) return;
         if (WIFEXITED(*status)) tell(std::string(kExited) + std::to_string(WEXITSTATUS(*status)));
         if (WIFSIGNALED(*status)) tell(std::string(kSignalled) + std::to_string(WTERMSIG(*status)));

@@ -8,12 +8,15 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cfenv>
 #include <cstdint>
@@ -72,17 +75,42 @@ void read_behind_the_end_of_a_file() {
     page[0] = 1;
 }
 
-// Of the child only, and never the driver of this test.
-void signal_the_parent(int number) {
+// A probe, or an application of these tests: never their driver, nor a stranger.
+bool is_ours(pid_t process) {
     char path[64];
     char name[32] = "";
-    const pid_t parent = getppid();
-    std::snprintf(path, sizeof path, "/proc/%d/comm", static_cast<int>(parent));
+    std::snprintf(path, sizeof path, "/proc/%d/comm", static_cast<int>(process));
     const int file = ::open(path, O_RDONLY | O_CLOEXEC);
     const bool known = file >= 0 && ::read(file, name, sizeof name - 1) > 0;
     if (file >= 0) ::close(file);
-    if (known && parent > 1 && (std::strncmp(name, "zoo_host", 8) == 0 || std::strncmp(name, "backplane-probe", 15) == 0))
-        kill(parent, number);
+    const auto is = [&](const char* program) { return std::strncmp(name, program, std::strlen(program)) == 0; };
+    return known && process > 1 && (is("zoo_host") || is("backplane-probe") || is("trials"));
+}
+
+// Of the child only.
+void signal_the_parent(int number) {
+    const pid_t parent = getppid();
+    if (is_ours(parent)) kill(parent, number);
+}
+
+pid_t parent_of(pid_t process) {
+    char path[64];
+    char text[512] = "";
+    std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(process));
+    const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return 0;
+    const ssize_t size = ::read(file, text, sizeof text - 1);
+    ::close(file);
+    const char* end = size > 0 ? std::strrchr(text, ')') : nullptr;  // "12 (name) S 11 ..."
+    return end != nullptr && std::strlen(end) > 4 ? static_cast<pid_t>(std::atoi(end + 4)) : 0;
+}
+
+// Of the child only. Stopped until this process lets it go, which it never does.
+void hold(pid_t process) {
+    if (!is_ours(process)) return;
+    const bool held = ptrace(PTRACE_ATTACH, process, nullptr, nullptr) == 0;
+    write_line("held", held ? "yes\n" : std::strerror(errno));
+    if (held) waitpid(process, nullptr, __WALL);
 }
 
 void sleep_ms(long ms) {
@@ -98,6 +126,26 @@ void leave_process(bool daemon) {
     tell_process("left");
     sleep_ms(30000);
     _exit(0);
+}
+
+// Comes back when each of them has said that it is there.
+void leave_many() {
+    int ready[2];
+    if (pipe(ready) != 0) return;
+    int expected = 0;
+    for (int i = 0; i < 40; ++i) {
+        const pid_t child = fork();
+        if (child > 0) expected += 2;
+        if (child != 0) continue;
+        const pid_t inner = fork();
+        if (inner == 0) setsid();
+        tell_process("left");
+        (void)!::write(ready[1], "ab", inner < 0 ? 2 : 1);
+        sleep_ms(3600000);
+        _exit(0);
+    }
+    for (char byte = 0; expected > 0 && ::read(ready[0], &byte, 1) == 1;) --expected;
+    ::close(ready[0]), ::close(ready[1]);
 }
 
 void leave_thread() {
@@ -125,6 +173,19 @@ void lower_limits() {
     }
 }
 
+void limit_address_space() {
+    constexpr rlim_t kMost = rlim_t{16} << 30;
+    rlimit limit{};
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = std::min(limit.rlim_cur, kMost) / 2;
+    setrlimit(RLIMIT_AS, &limit);
+}
+
+void make_streams_nonblocking() {
+    for (int stream = 0; stream < 3; ++stream)
+        if (const int flags = fcntl(stream, F_GETFL); flags >= 0) fcntl(stream, F_SETFL, flags | O_NONBLOCK);
+}
+
 void block_signals() {
     sigset_t set;
     sigemptyset(&set);
@@ -133,9 +194,9 @@ void block_signals() {
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-void arm_timer() {
-    const itimerval soon{{0, 0}, {2, 0}};
-    setitimer(ITIMER_REAL, &soon, nullptr);
+void arm_timer(decltype(ITIMER_REAL) which, time_t seconds) {
+    const itimerval soon{{0, 0}, {seconds, 0}};
+    setitimer(which, &soon, nullptr);
 }
 
 void change_affinity() {
@@ -173,6 +234,9 @@ void end_it() {
         case Act::spin: spin();
         case Act::kill_parent: signal_the_parent(SIGKILL); break;
         case Act::stop_parent: signal_the_parent(SIGSTOP); break;
+        case Act::hold_parent_and_hang: hold(getppid()), wait_for_ever();
+        case Act::hold_host: hold(parent_of(getppid())); break;
+        case Act::hold_host_and_hang: hold(parent_of(getppid())), wait_for_ever();
         default: break;
     }
 }
@@ -185,7 +249,8 @@ void change_it() {
         case Act::change_folder: (void)!chdir("/"); break;
         case Act::change_handler: signal(SIGUSR2, SIG_IGN), signal(SIGTERM, SIG_IGN); break;
         case Act::block_signals: block_signals(); break;
-        case Act::arm_timer: arm_timer(); break;
+        case Act::arm_timer: arm_timer(ITIMER_REAL, 2); break;
+        case Act::arm_profiling_timer: arm_timer(ITIMER_PROF, 30); break;
         case Act::lower_limits: lower_limits(); break;
         case Act::change_affinity: change_affinity(); break;
         case Act::change_environment: setenv("LC_ALL", "tr_TR.UTF-8", 1), setenv("ZOO_WAS_HERE", "1", 1); break;
@@ -196,7 +261,10 @@ void change_it() {
         case Act::flood: flood(); break;
         case Act::leave_child: leave_process(false); break;
         case Act::leave_daemon: leave_process(true); break;
+        case Act::leave_many: leave_many(); break;
         case Act::leave_thread: leave_thread(); break;
+        case Act::limit_address_space: limit_address_space(); break;
+        case Act::make_streams_nonblocking: make_streams_nonblocking(); break;
         case Act::close_descriptors: ::close(0), ::close(1); break;
         case Act::change_nice: (void)!nice(5); break;
         default: break;

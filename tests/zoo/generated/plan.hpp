@@ -30,46 +30,57 @@ namespace zoo {
     X(exit_handler) /* by atexit() */                  \
     X(unload)       /* its destructor */
 
-#define ZOO_ACTS(X)                        \
-    X(crash)                               \
-    X(wild_pointer)                        \
-    X(illegal_instruction)                 \
-    X(bus_error)                           \
-    X(stack_overflow)                      \
-    X(abort)                               \
-    X(exit_0)                              \
-    X(exit_3)                              \
-    X(end_without_handlers) /* _exit(0) */ \
-    X(kill_itself)                         \
-    X(throw_exception)                     \
-    X(throw_int)                           \
-    X(throw_own_type)                      \
-    X(hang)                                \
-    X(spin)                                \
-    X(kill_parent)                         \
-    X(stop_parent)                         \
-    X(slow)                                \
-    X(flood)                               \
-    X(leave_child)                         \
-    X(leave_daemon)                        \
-    X(leave_thread)                        \
-    X(change_rounding)                     \
-    X(change_umask)                        \
-    X(change_folder)                       \
-    X(change_handler)                      \
-    X(block_signals)                       \
-    X(arm_timer)                           \
-    X(lower_limits)                        \
-    X(change_affinity)                     \
-    X(change_environment)                  \
-    X(close_descriptors)                   \
-    X(change_nice)                         \
-    X(error)                               \
-    X(error_with_escapes)                  \
-    X(wrong_result)                        \
-    X(null_handle)                         \
-    X(device_lost)                         \
-    X(write_over_host) /* the host's table */
+#define ZOO_ACTS(X)                           \
+    X(crash)                                  \
+    X(wild_pointer)                           \
+    X(illegal_instruction)                    \
+    X(bus_error)                              \
+    X(stack_overflow)                         \
+    X(abort)                                  \
+    X(exit_0)                                 \
+    X(exit_3)                                 \
+    X(end_without_handlers) /* _exit(0) */    \
+    X(kill_itself)                            \
+    X(throw_exception)                        \
+    X(throw_int)                              \
+    X(throw_own_type)                         \
+    X(hang)                                   \
+    X(spin)                                   \
+    X(kill_parent)                            \
+    X(stop_parent)                            \
+    X(slow)                                   \
+    X(flood)                                  \
+    X(leave_child)                            \
+    X(leave_daemon)                           \
+    X(leave_thread)                           \
+    X(change_rounding)                        \
+    X(change_umask)                           \
+    X(change_folder)                          \
+    X(change_handler)                         \
+    X(block_signals)                          \
+    X(arm_timer)                              \
+    X(lower_limits)                           \
+    X(change_affinity)                        \
+    X(change_environment)                     \
+    X(close_descriptors)                      \
+    X(change_nice)                            \
+    X(error)                                  \
+    X(error_with_escapes)                     \
+    X(wrong_result)                           \
+    X(null_handle)                            \
+    X(device_lost)                            \
+    X(write_over_host) /* the host's table */ \
+    ZOO_SINGLE_ACTS(X)
+
+// Of single tests (process_test.cpp); never drawn.
+#define ZOO_SINGLE_ACTS(X)                                        \
+    X(arm_profiling_timer)                                        \
+    X(limit_address_space)                                        \
+    X(make_streams_nonblocking)                                   \
+    X(leave_many)           /* 40, each of them with a daemon */  \
+    X(hold_parent_and_hang) /* by ptrace(), as a debugger does */ \
+    X(hold_host)                                                  \
+    X(hold_host_and_hang)
 
 #define ZOO_NAME(name) name,
 enum class Place { ZOO_PLACES(ZOO_NAME) count };

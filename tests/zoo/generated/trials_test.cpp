@@ -7,7 +7,6 @@
 #include <spawn.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,10 +14,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <thread>
 
-#include "support/system.hpp"
 #include "zoo/generated/place.hpp"
 
 extern char** environ;
@@ -188,108 +185,6 @@ TEST(Trial, AModuleThatEndsOrStopsItsParentDoesNotReachTheHost) {
         options.probe_limit = milliseconds(1500);
         expect_the_good_one(place, options, code, "tried");
     }
-}
-
-// ---- what it leaves, and what it changes ------------------------------------------------------------------------------------------
-
-TEST(Trial, ProcessesThatAModuleLeavesEndWithItAndAreToldOf) {
-    for (const char* act : {"leave_daemon", "leave_child"}) {
-        const Place place(std::string("open/") + act + "/child/first/kept");
-        const Report report = Context(place.options()).report();
-        EXPECT_EQ(report.candidates.at(0).verdict, Verdict::loaded) << report.summary();
-        EXPECT_NE(report.candidates[0].reason.find("leaves processes behind"), std::string::npos) << report.summary();
-        const std::vector<std::string> left = lines_of(place.at("one") / "left");
-        ASSERT_EQ(left.size(), 1U);
-        EXPECT_NE(::kill(std::stoi(left[0].substr(left[0].find(' ') + 1)), 0), 0) << act << " lives on";
-    }
-}
-
-TEST(Trial, WhatAModuleLeavesIsToldOfWhereNothingCanBeRememberedToo) {
-    const Place place("open/leave_child/child/first/kept");
-    ContextOptions options = place.options();
-    std::ofstream(place.at("file")) << "x";
-    options.state_folder = place.at("file") / "state";
-    const Report report = Context(options).report();
-    for (const char* words : {"leaves processes behind", "cannot be remembered"})
-        EXPECT_NE(all_notes(report).find(words), std::string::npos) << words << ": " << report.summary();
-}
-
-TEST(Trial, AThreadThatAModuleLeavesKeepsItMapped) {
-    const Place place("open/leave_thread/both/first/unloadable");
-    {
-        const Context context(place.options());
-        const Report report = context.report();
-        EXPECT_EQ(report.candidates.at(0).verdict, Verdict::loaded) << report.summary();
-        EXPECT_NE(report.candidates[0].reason.find("thread"), std::string::npos) << report.summary();
-    }
-    EXPECT_TRUE(test::is_loaded(place.module())) << "its thread would run in memory that is gone";
-}
-
-struct Change {
-    const char *act, *words;
-    bool put_back;
-};
-std::ostream& operator<<(std::ostream& out, const Change& c) { return out << c.act; }
-
-// As far as a host is harmed by it.
-std::string state_of_this_process() {
-    std::ostringstream text;
-    itimerval timer{};
-    ::getitimer(ITIMER_REAL, &timer);
-    text << (timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0 ? "timer " : "no timer ");
-    for (const auto which : {RLIMIT_FSIZE, RLIMIT_NOFILE}) {
-        rlimit limit{};
-        ::getrlimit(which, &limit);
-        text << limit.rlim_cur << ' ';
-    }
-    sigset_t mask;
-    ::pthread_sigmask(SIG_BLOCK, nullptr, &mask);
-    for (int i = 1; i < 32; ++i) text << sigismember(&mask, i);
-    cpu_set_t processors;
-    ::sched_getaffinity(0, sizeof processors, &processors);
-    text << ' ' << CPU_COUNT(&processors) << ' ' << ::fcntl(0, F_GETFD) << ::fcntl(1, F_GETFD);
-    const mode_t files = ::umask(077);
-    ::umask(files);
-    text << ' ' << files;
-    return text.str();
-}
-
-class TrialOfTheProcess : public testing::TestWithParam<Change> {};
-
-TEST_P(TrialOfTheProcess, WhatAModuleChangesOfItIsToldAndWhatHarmsAHostIsPutBack) {
-    for (const char* where : {"constructor", "open", "list"}) {
-        const Place place(std::string(where) + "/" + GetParam().act + "/both/first/kept");
-        test::unset_environment("ZOO_WAS_HERE");
-        const std::string before = state_of_this_process();
-        Report report;
-        {
-            const Context context(place.options());
-            report = context.report();
-        }
-        const std::string after = state_of_this_process();
-        EXPECT_EQ(report.candidates.at(0).verdict, Verdict::loaded) << report.summary();
-        EXPECT_NE(report.candidates[0].reason.find(GetParam().words), std::string::npos) << report.summary();
-        EXPECT_EQ(all_notes(report).find(GetParam().words) != std::string::npos, GetParam().put_back) << all_notes(report);
-        EXPECT_TRUE(!GetParam().put_back || before == after) << where << ": " << before << " -> " << after;
-    }
-}
-
-INSTANTIATE_TEST_SUITE_P(Changes, TrialOfTheProcess,
-                         testing::Values(Change{"arm_timer", "the alarm clock", true},
-                                         Change{"lower_limits", "the limit of file sizes", true},
-                                         Change{"block_signals", "the mask of signals", true},
-                                         Change{"change_umask", "the mask of new files", true},
-                                         Change{"close_descriptors", "standard output", true},
-                                         Change{"change_environment", "the environment", false}),
-                         [](const auto& p) { return p.param.act; });
-
-TEST(Trial, ProcessorsThatAModuleTakesFromTheThreadAreGivenBack) {
-    if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "there is one processor: none can be taken";
-    const Place place("open/change_affinity/both/first/kept");
-    const std::string before = state_of_this_process();
-    const Report report = Context(place.options()).report();
-    EXPECT_EQ(before, state_of_this_process());
-    EXPECT_NE(report.candidates.at(0).reason.find("the processors"), std::string::npos) << report.summary();
 }
 
 // ---- time --------------------------------------------------------------------------------------------------------------------------
