@@ -1,2 +1,8 @@
+#include <stdlib.h>
+
 void from_the_library_that_is_not_there(void);
-void from_the_library_that_is_not_there(void) {}
+void from_the_library_that_is_not_there(void) {
+#ifdef ABORTS
+    abort();
+#endif
+}

@@ -1,7 +1,7 @@
 // ggml-driver BASE LIBRARY COMMAND...: an application of ggml's registry, as far as a test needs one. Prints a line for each command.
 //   all FOLDER | load FILE | unload NAME | devices | best | time FOLDER | time-load FILE | opened FOLDER | opened-load FILE | compute |
 //   threads FOLDER | feed LIBRARY FOLDER | name-after-unload NAME | fork-while-loading FOLDER | count-children FOLDER | kill-children |
-//   refuse-children
+//   refuse-children | wrong-arguments
 // BASE "-": none is loaded by the application, and its functions are looked up through LIBRARY.
 #include <dlfcn.h>
 #include <linux/filter.h>
@@ -168,6 +168,29 @@ struct Application {
         base_call<void>("ggml_backend_tensor_get", y, result.data(), size_t{0}, result.size() * sizeof(float));
         std::printf("computed %g %g status %d\n", result.front(), result.back(), status);
     }
+    // What ggml's own registry ends the process for, or reads where nothing is.
+    void wrong_arguments() const {
+        const auto say = [](const char* name, const void* answer) {
+            std::printf("%s: %s\n", name, answer == nullptr ? "null" : "something");
+        };
+        for (const char* name : {"ggml_backend_dev_get", "ggml_backend_reg_get"}) {
+            const auto count =
+                call<size_t>(std::strstr(name, "dev") != nullptr ? "ggml_backend_dev_count" : "ggml_backend_reg_count");
+            for (const size_t index : {count, size_t{1000}, static_cast<size_t>(-1)}) say(name, call<void*>(name, index));
+        }
+        const char* none = nullptr;
+        for (const char* name : {"ggml_backend_dev_by_name", "ggml_backend_reg_by_name", "ggml_backend_load"})
+            say(name, call<void*>(name, none));
+        say("ggml_backend_init_by_name", call<void*>("ggml_backend_init_by_name", none, none));
+        for (const int type : {-1, 1000}) {
+            say("ggml_backend_dev_by_type", call<void*>("ggml_backend_dev_by_type", type));
+            say("ggml_backend_init_by_type", call<void*>("ggml_backend_init_by_type", type, none));
+        }
+        void* nothing = nullptr;
+        for (const char* name : {"ggml_backend_register", "ggml_backend_device_register", "ggml_backend_unload"})
+            call<void>(name, nothing);
+        std::printf("wrong arguments done\n");
+    }
     // The gentle way: another library chooses, this application's own registry loads.
     void feed(const char* feeder, const char* base_file, const char* folder) const {
         void* other = dlopen(feeder, RTLD_NOW);
@@ -253,6 +276,8 @@ int main(int argc, char** argv) {
             filter_children(SECCOMP_RET_KILL_PROCESS);
         } else if (command == "refuse-children") {
             filter_children(SECCOMP_RET_ERRNO | EPERM);
+        } else if (command == "wrong-arguments") {
+            app.wrong_arguments();
         } else if (command == "threads") {
             app.threads(argument), ++i;
         }

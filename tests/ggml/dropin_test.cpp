@@ -97,6 +97,16 @@ TEST_F(Dropin, AnUnmodifiedRegistryIsFedTheBestOfWhatIsGood) {
     expect(o, "fed 1\ndevices 1, registrations 1: CPU");
 }
 
+TEST_F(Dropin, AnIndexOutOfRangeAndANullNameAreAnsweredWithNull) {
+    add_stock("libggml-cpu-x64.so");
+    for (const std::string& before : {std::string(), "all " + modules().string() + " "}) {
+        const Outcome o = run(before + "wrong-arguments devices");
+        expect(o, "wrong arguments done");
+        expect(o, before.empty() ? "devices 0, registrations 0" : "devices 1, registrations 1: CPU");
+        EXPECT_EQ(o.text.find("something"), std::string::npos) << o.text;
+    }
+}
+
 TEST_F(Dropin, NothingFoundIsSaid) { expect(run("all " + modules().string() + " devices"), "no device"); }
 
 TEST_F(Dropin, WhatWasTriedIsRememberedAndTriedAgainWhenTheFileChanges) {

@@ -1,4 +1,8 @@
 // The replacement where child processes cannot be had, are ended by others, or must not be noticed.
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
 #include <fstream>
 
 #include "dropin.hpp"
@@ -65,6 +69,31 @@ TEST_F(WithoutChildren, AProcessThatWouldBeEndedForAChildStartsNone) {
 }
 
 TEST_F(WithoutChildren, NeverTryingIsAnOption) { expect_asked(run(all(), "BACKPLANE_PROBE=never")); }
+
+// Who runs it, and set its variables, is not whose group it acts for.
+TEST_F(Dropin, ASetGroupIdProgramIgnoresTheEnvironmentAndWritesNothing) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can make a program set-group-id of another group";
+    struct statvfs mounted {};
+    if (statvfs(root_.c_str(), &mounted) != 0 || (mounted.f_flag & ST_NOSUID) != 0)
+        GTEST_SKIP() << "the folder for temporary files is mounted so that set-group-id has no effect";
+    add_stock("libggml-cpu-x64.so");
+    const fs::path program = root_ / "program";
+    fs::copy_file(BP_GGML_DRIVER, program);
+    fs::create_directory(root_ / "home");
+    const std::string home = (root_ / "home").string();
+    const std::string line = "cd / && HOME=" + home + " XDG_CACHE_HOME=" + home +
+                             " BACKPLANE_STATE_DIR=" + (root_ / "state").string() + " GGML_DISABLE_CPU=1 timeout 120 " +
+                             program.string() + " " + (kStock / "libggml-base.so").string() + " " BP_GGML_LIBRARY " all " +
+                             modules().string() + " devices";
+    expect(shell(line), "devices 0, registrations 0");
+    EXPECT_TRUE(fs::exists(root_ / "state"));
+    fs::remove_all(root_ / "state");
+    ASSERT_EQ(chown(program.c_str(), 0, 4321), 0);
+    ASSERT_EQ(chmod(program.c_str(), 02755), 0);
+    expect(shell(line), "devices 1, registrations 1: CPU");
+    EXPECT_FALSE(fs::exists(root_ / "state"));
+    EXPECT_TRUE(fs::is_empty(root_ / "home"));
+}
 
 TEST_F(Dropin, TheApplicationIsToldOfNoChild) {
     add_stock("libggml-cpu-x64.so");

@@ -88,6 +88,28 @@ TEST_F(Remembered, ARefusalEndsWhenALibraryThatTheModuleNeedsComesOrChanges) {
     expect(run(all(), path), "devices 1, registrations 1: FakeGPU");
 }
 
+// As an installer repairs it: another file under the name of the one that was there.
+TEST_F(Remembered, ACrashEndsWhenTheLibraryThatCrashedIsReplaced) {
+    add_stock("libggml-cpu-x64.so");
+    fs::create_directory(root_ / "elsewhere");
+    for (const fs::path& folder : {modules(), root_ / "elsewhere"}) {
+        // Of the one before it is known that it is good.
+        add_faulty("LIBRARY_MISSING", folder == modules() ? "libggml-cpu-zen4.so" : "libggml-cpu-zen5.so");
+        const std::string path = "LD_LIBRARY_PATH=" + folder.string();
+        const fs::path library = folder / "libabsent.so";
+        fs::copy_file(BP_GGML_ABSENT_ABORTS, library);
+        const Outcome first = run(all(), path);
+        expect(first, "devices 1, registrations 1: CPU");
+        expect(first, "it crashed with aborted (signal 6) during 'init'");
+        expect(run(all(), path), "(remembered since ");
+        fs::copy_file(BP_GGML_ABSENT, folder / "new");
+        fs::rename(folder / "new", library);
+        expect(run(all(), path), "devices 1, registrations 1: FakeGPU");
+        fs::remove(library);
+        fs::remove(modules() / "libggml-cpu-zen4.so");
+    }
+}
+
 TEST_F(Remembered, TheTimeForATrialIsAnOption) {
     add_stock("libggml-cpu-x64.so");
     add_faulty("CONSTRUCTOR_HANGS");
