@@ -146,6 +146,42 @@ TEST_F(Lifetime, RoundsOfUnloadAndRescanTakeNoMemoryForGood) {
     EXPECT_LT(test::bytes_allocated(), before + 16384) << "a thousand rounds";
 }
 
+// As an application does that has a context for each of its own tasks: everything made, used and given back.
+void use_contexts(const ContextOptions& options, const std::vector<std::string>& backends, int rounds) {
+    for (int round = 0; round < rounds; ++round) {
+        const Context context(options);
+        for (const std::string& backend : backends) {
+            Session session = session_on(context.choose(backend));
+            ASSERT_EQ(run(session)[0], 2);
+        }
+    }
+}
+
+TEST_F(Lifetime, RoundsOfWholeContextsTakeNoMemoryForGood) {
+    if (test::bytes_allocated() == 0) GTEST_SKIP() << "this system, or its sanitizer, does not count what is allocated";
+    use_contexts(options(), {"scripted"}, 200);
+    const size_t before = test::bytes_allocated();
+    use_contexts(options(), {"scripted"}, 1000);
+    EXPECT_LT(test::bytes_allocated(), before + 16384) << "a thousand rounds";
+}
+
+TEST_F(Lifetime, RoundsOfWholeContextsOfTheBackendsHereTakeNoMemoryForGood) {
+    if (test::bytes_allocated() == 0) GTEST_SKIP() << "this system, or its sanitizer, does not count what is allocated";
+    ContextOptions all = options();
+    std::vector<std::string> backends;
+    for (const char* name : {"cpu", "reference"}) {
+        const fs::path module = fs::path(BP_TEST_MODULES) / test::library(std::string("backplane-") + name);
+        if (!fs::exists(module)) continue;
+        backends.emplace_back(name);
+        all.module_paths.push_back(module);
+    }
+    if (backends.empty()) GTEST_SKIP() << "this build has no module files of its own";
+    use_contexts(all, backends, 100);
+    const size_t before = test::bytes_allocated();
+    use_contexts(all, backends, 500);
+    EXPECT_LT(test::bytes_allocated(), before + 8192) << "five hundred rounds";
+}
+
 TEST_F(Lifetime, AFileReplacedInMidUseIsEitherTheNewOneOrRefusedNeverTheOldOneUnderItsName) {
     Context context(options());
     const Device old = context.choose("scripted");
