@@ -26,7 +26,7 @@ struct SoftmaxAttributes {
 };
 inline constexpr auto op_softmax =
     describe<SoftmaxAttributes>({.id = BP_OP_softmax,
-                                 .summary = "e^x over its sum along an axis",
+                                 .summary = "e^x over its sum along an axis; where all of x along it is -infinity, NaN",
                                  .shapes = "x -> y alike",
                                  .inputs = {{"x", one_of(kFloats)}},
                                  .outputs = {{"y", like(0)}},

@@ -58,6 +58,10 @@ void cases(CaseList& list) {
     // As a mask of attention does it: what is not to be seen has no weight at all.
     add(list, "minus-infinity",
         {{2, 19}, 1, DType::f32, Source::input, {-1, 1, {-kInfinity, 0, -kInfinity, 1, -kInfinity}}});
+    add(list, "minus-infinity-throughout-a-row",
+        {{2, 19}, 1, DType::f32, Source::input, {-1, 1, std::vector<double>(19, -kInfinity)}});
+    add(list, "minus-infinity-throughout-columns",
+        {{3, 37}, 0, DType::f32, Source::input, {-1, 1, std::vector<double>(3 * 37, -kInfinity)}});
     add(list, "nan-stays-in-its-row", {{3, 5}, 1, DType::f32, Source::input, {-1, 1, {0, 1, kNaN}}});
 }
 

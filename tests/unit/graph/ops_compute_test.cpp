@@ -151,6 +151,14 @@ TEST(Softmax, SurvivesLargeValuesAndWorksAlongAnyAxis) {
     EXPECT_TRUE(run_op(Op::softmax, {{{2, 0}, {}}}).empty());
 }
 
+TEST(Softmax, OfNothingButMinusInfinityIsNaNThereAlone) {
+    const Numbers y = run_op(Op::softmax, {{{2, 2}, {-kInf, -kInf, -kInf, 3}}});
+    EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[1]));
+    EXPECT_EQ(y[2], 0);
+    EXPECT_EQ(y[3], 1);
+    for (const double v : run_op(Op::softmax, {{{2, 1}, {-kInf, -kInf}}}, {{Attr::axis, 0}})) EXPECT_TRUE(std::isnan(v));
+}
+
 TEST(LayerNorm, NormalisesFromAnAxisOn) {
     const double r = std::sqrt(1.25);
     expect_close(run_op(Op::layer_norm, {{{1, 2, 2}, counting(4)}}, {{Attr::axis, 1}, {Attr::epsilon, 0.0}}),
