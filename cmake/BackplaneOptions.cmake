@@ -43,8 +43,9 @@ function(bp_alone)
 endfunction()
 
 # bp_precompiled(KIND TARGET...): the headers of the standard library that most sources read anyway are read once for all of these targets.
-# One for each way to compile, for the compiler takes no other's: `control` is position independent, with -O1. clang's would hold the times of the headers, which a compiler cache in another folder does not have; `debug` compiles
-# without, so that an include that is missing shows.
+# One for each way to compile, for the compiler takes no other's: `control` is position independent, with -O1. clang's
+# would hold the times of the headers, which a compiler cache in another folder does not have; `debug` compiles without, so that an include
+# that is missing shows.
 set(gnu OFF)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT BACKPLANE_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   set(gnu ${BACKPLANE_UNITY})

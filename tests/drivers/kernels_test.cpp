@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/element_types.hpp"
 #include "machine.hpp"
 #include "small_graph.hpp"
 
@@ -181,7 +182,7 @@ Graph product_graph(int64_t rows, int64_t depth, int64_t columns) {
     return g;
 }
 
-std::vector<float> run_product(const Device& device, int64_t rows, int64_t depth, int64_t columns) {
+std::vector<double> run_product(const Device& device, int64_t rows, int64_t depth, int64_t columns) {
     const std::map<std::string, std::vector<std::byte>, std::less<>> weights = {{"b", halves(depth * columns, 1)},
                                                                                 {"bias", halves(columns, 2)}};
     Session session(device, product_graph(rows, depth, columns),
@@ -190,14 +191,7 @@ std::vector<float> run_product(const Device& device, int64_t rows, int64_t depth
     const std::vector<std::byte> more = halves(rows * columns, 4);
     std::vector<std::byte> y(2 * rows * columns);
     session.run({{{"x", x}, {"more", more}}}, {{{"y", y}}});
-    std::vector<float> out(y.size() / 2);
-    for (size_t i = 0; i < out.size(); ++i) {
-        const auto bits = static_cast<unsigned>(y[2 * i]) | static_cast<unsigned>(y[2 * i + 1]) << 8U;
-        const float magnitude = std::ldexp(static_cast<float>((bits & 1023U) | ((bits >> 10U & 31U) != 0 ? 1024U : 0U)),
-                                           std::max(1, static_cast<int>(bits >> 10U & 31U)) - 25);
-        out[i] = (bits & 0x8000U) != 0 ? -magnitude : magnitude;
-    }
-    return out;
+    return graph::decode(y, DType::f16);
 }
 
 TEST(MatrixUnits, AreChosenForProductsOfHalvesThatSuitThemAndGiveTheSame) {
@@ -214,15 +208,15 @@ TEST(MatrixUnits, AreChosenForProductsOfHalvesThatSuitThemAndGiveTheSame) {
     EXPECT_EQ(plan(40, 20, 72, Math::standard).find("matrix units"),
               std::string::npos);  // rows of memory of no whole eights
     EXPECT_EQ(plan(40, 24, 70, Math::standard).find("matrix units"), std::string::npos);
-    const std::vector<float> got = run_product(asked.device, 40, 104, 72);
-    const std::vector<float> wanted = run_product(plain.device, 40, 104, 72);
+    const std::vector<double> got = run_product(asked.device, 40, 104, 72);
+    const std::vector<double> wanted = run_product(plain.device, 40, 104, 72);
     ASSERT_EQ(got.size(), wanted.size());
-    float largest = 0;
+    double largest = 0;
     for (size_t i = 0; i < got.size(); ++i) {
-        EXPECT_NEAR(got[i], wanted[i], 0.004F) << i;  // two roundings of a half below 4
+        EXPECT_NEAR(got[i], wanted[i], 0.004) << i;  // two roundings of a half below 4
         largest = std::max(largest, std::abs(wanted[i]));
     }
-    EXPECT_GT(largest, 0.5F);
+    EXPECT_GT(largest, 0.5);
 }
 
 TEST(MatrixUnits, AreDoneWithoutWhereTheDriverCannotBuildTheirKernel) {

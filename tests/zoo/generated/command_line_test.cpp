@@ -6,8 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include "base/json.hpp"
 #include "base/visible_text.hpp"
@@ -31,7 +33,9 @@ std::string content_of(const std::filesystem::path& file) {
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-Printed run(const Place& place, std::vector<std::string> words, std::vector<std::string> variables = {}) {
+// The command line with this module, under way.
+pid_t start(const Place& place, std::vector<std::string> words, std::vector<std::string> variables,
+            const posix_spawn_file_actions_t* actions = nullptr) {
     words.insert(words.begin(), BP_TEST_CLI);
     words.insert(words.end(), {"--modules", place.module().string()});
     variables.push_back("BACKPLANE_STATE_DIR=" + place.state().string());
@@ -42,14 +46,19 @@ Printed run(const Place& place, std::vector<std::string> words, std::vector<std:
     for (std::string& variable : variables) envp.push_back(variable.data());
     argv.push_back(nullptr);
     envp.push_back(nullptr);
+    pid_t child = -1;
+    EXPECT_EQ(::posix_spawn(&child, BP_TEST_CLI, actions, nullptr, argv.data(), envp.data()), 0);
+    return child;
+}
+
+Printed run(const Place& place, const std::vector<std::string>& words, const std::vector<std::string>& variables = {}) {
     const std::string out = place.at("out").string();
     const std::string err = place.at("err").string();
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    pid_t child = -1;
-    EXPECT_EQ(::posix_spawn(&child, BP_TEST_CLI, &actions, nullptr, argv.data(), envp.data()), 0);
+    const pid_t child = start(place, words, variables, &actions);
     ::posix_spawn_file_actions_destroy(&actions);
     int status = 0;
     ::waitpid(child, &status, 0);
@@ -105,6 +114,22 @@ TEST(CommandLine, ASignalOutranksTheErrorThatFollowsIt) {
         EXPECT_EQ(ended.exit_code, 128 + number) << ended.err;
         EXPECT_EQ(ended.err.find("the driver says no"), std::string::npos) << ended.err;
         EXPECT_NE(ended.err.find("cancelled"), std::string::npos) << ended.err;
+    }
+}
+
+TEST(Trial, ASignalEndsTheCommandLineWhileAModuleIsTried) {
+    BP_NEEDS_THE_COMMAND_LINE;
+    for (const int number : {SIGINT, SIGTERM}) {
+        const Place place("open/hang/both/first/kept");
+        const pid_t child = start(place, {"devices"}, {"BACKPLANE_PROBE_LIMIT=300"});
+        ASSERT_GT(child, 0);
+        while (!std::filesystem::exists(place.at("one") / "fired"))
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        ::kill(child, number);
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        EXPECT_TRUE(WIFEXITED(status));
+        EXPECT_EQ(WEXITSTATUS(status), 128 + number);
     }
 }
 

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -13,12 +12,9 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <thread>
 
 #include "zoo/generated/place.hpp"
-
-extern char** environ;
 
 namespace backplane {
 namespace {
@@ -233,31 +229,6 @@ TEST(Trial, EndsAtOnceWhenTheApplicationCancels) {
     }
     later.join();
     EXPECT_EQ(place.remembered(), 0U);
-}
-
-TEST(Trial, ASignalEndsTheCommandLineWhileAModuleIsTried) {
-    const char* program = BP_TEST_CLI;
-    if (program[0] == '\0') GTEST_SKIP() << "this build has no command line";
-    for (const int number : {SIGINT, SIGTERM}) {
-        const Place place("open/hang/both/first/kept");
-        std::vector<std::string> words{program, "devices", "--modules", place.module().string()};
-        std::vector<std::string> variables{"BACKPLANE_PROBE_LIMIT=300", "BACKPLANE_STATE_DIR=" + place.at("state").string()};
-        for (char** v = environ; *v != nullptr; ++v) variables.emplace_back(*v);
-        std::vector<char*> argv;
-        std::vector<char*> envp;
-        for (std::string& word : words) argv.push_back(word.data());
-        for (std::string& variable : variables) envp.push_back(variable.data());
-        argv.push_back(nullptr);
-        envp.push_back(nullptr);
-        pid_t child = -1;
-        ASSERT_EQ(::posix_spawn(&child, program, nullptr, nullptr, argv.data(), envp.data()), 0);
-        while (!fs::exists(place.at("one") / "fired")) std::this_thread::sleep_for(milliseconds(5));
-        ::kill(child, number);
-        int status = 0;
-        ::waitpid(child, &status, 0);
-        EXPECT_TRUE(WIFEXITED(status));
-        EXPECT_EQ(WEXITSTATUS(status), 128 + number);
-    }
 }
 
 // ---- what is believed ----------------------------------------------------------------------------------------------------------------
