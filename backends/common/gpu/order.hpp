@@ -207,9 +207,11 @@ private:
         void set(uint64_t value, bp_code code) {
             const std::lock_guard lock(mutex_);
             codes_[value] = code;
+            if (code == BP_DEVICE_LOST) lost_from_ = std::min(lost_from_, value);
         }
         bp_code get(uint64_t value) const {
             const std::lock_guard lock(mutex_);
+            if (value >= lost_from_) return BP_DEVICE_LOST;
             const auto found = codes_.find(value);
             return found != codes_.end() ? found->second : BP_OK;
         }
@@ -217,6 +219,7 @@ private:
     private:
         mutable std::mutex mutex_;
         std::map<uint64_t, bp_code> codes_;
+        uint64_t lost_from_ = UINT64_MAX;  // nothing that comes after what was lost did better
     };
 
     [[nodiscard]] const Point& of(uint64_t value) const {
