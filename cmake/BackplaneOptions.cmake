@@ -88,11 +88,16 @@ function(bp_control)
   bp_precompiled(control ${ARGN})
 endfunction()
 
-# bp_run(NAME [SHARDS n] [AS text] [FILTER text] [COST n]): CTest runs a GoogleTest executable as a whole, or its cases dealt out to n processes
+# bp_run(NAME [SHARDS n] [AS text] [FILTER text] [COST n] [KERNELS_PLAIN]): CTest runs a GoogleTest executable as a whole, or its cases dealt out to n processes
 # beside each other: finding devices and a driver's first kernel take a process up to a few seconds, most cases milliseconds. A case that
-# fails is named in the output; scripts/run-tests counts cases. The larger COST, the earlier. What PoCL compiles, tests share.
+# fails is named in the output; scripts/run-tests counts cases. The larger COST, the earlier. What PoCL compiles, tests share; KERNELS_PLAIN:
+# it does not optimise, for tests of what many kernels compute: its compiler would take twice as long, and the optimiser is not ours.
 function(bp_run name)
-  cmake_parse_arguments(R "" "SHARDS;AS;FILTER;COST" "" ${ARGN})
+  cmake_parse_arguments(R "KERNELS_PLAIN" "SHARDS;AS;FILTER;COST" "" ${ARGN})
+  set(environment POCL_CACHE_DIR=${PROJECT_BINARY_DIR}/pocl)
+  if(R_KERNELS_PLAIN)
+    list(APPEND environment POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable)
+  endif()
   if(NOT R_SHARDS)
     set(R_SHARDS 1)
   endif()
@@ -114,7 +119,7 @@ function(bp_run name)
     math(EXPR index "${shard} - 1")
     add_test(NAME ${entry} COMMAND ${name} ${filter})
     set_tests_properties(${entry} PROPERTIES TIMEOUT 600 COST ${R_COST}
-      ENVIRONMENT "GTEST_TOTAL_SHARDS=${R_SHARDS};GTEST_SHARD_INDEX=${index};POCL_CACHE_DIR=${PROJECT_BINARY_DIR}/pocl")
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${R_SHARDS};GTEST_SHARD_INDEX=${index};${environment}")
   endforeach()
 endfunction()
 
