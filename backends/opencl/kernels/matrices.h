@@ -1,5 +1,5 @@
 // clang-format off
-// The matrix units, as common/gpu/kernels/matmul_matrix.kernel asks for them (docs/gpu-api.md): 32 invocations (a warp) multiply matrices of 16 x 16.
+// The matrix units, as the kernels that use them ask (docs/gpu-api.md): 32 invocations (a warp) multiply matrices of 16 x 16.
 #define WARP_INDEX ((uint)get_local_id(0) / 32)
 #define LANE_INDEX ((uint)get_local_id(0) % 32)
 #define LOAD_A(m, shared, at, pitch, turned) load_a(&(m), (shared) + (at), pitch, turned, LANE_INDEX)
@@ -7,8 +7,41 @@
 #define MULTIPLY(sum, a, b) multiply_16(&(sum), &(a), &(b), LANE_INDEX)
 #define STORE_SUM(sum, shared, at, pitch) store_sum(&(sum), (local float *)((shared) + (at)), (pitch) * 4, LANE_INDEX)
 #define STAGED(shared, at, pitch, row, column) ((local float *)((shared) + (at)))[(row) * (pitch) * 4 + (column)]
+#define STAGED_4(shared, at, pitch, row, four) as_float4((shared)[(at) + (row) * (pitch) + (four)])
 #if defined(NVIDIA_ASSEMBLY)
-#include "matrix_units.cl"
+// The matrix units of NVIDIA's GPUs (compute capability 8.0 on), through the assembly that the driver's compiler takes in OpenCL C. All
+// functions are called by whole warps. Layouts of the fragments: PTX ISA, "Matrix fragments for mma.m16n8k16".
+// Four matrices of 8 x 8 halves; each lane gives the place of one row of 16 bytes: lanes 0 to 7 those of the first, and so on.
+uint4 load_matrices(local const uint4 *row) {
+    uint4 v;
+    __asm__ volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                     : "r"((uint)(ulong)row)
+                     : "memory");
+    return v;
+}
+// sums (16 x 8) += a (16 x 16) * b (16 x 8)
+void multiply(float4 *sums, uint4 a, uint b0, uint b1) {
+    float4 s = *sums;
+    __asm__("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+            : "+f"(s.x), "+f"(s.y), "+f"(s.z), "+f"(s.w)
+            : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b0), "r"(b1));
+    *sums = s;
+}
+// Two floats as halves, rounded to the nearest even, and four halves as floats.
+uint pack(float low, float high) {
+    uint v;
+    __asm__("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(v) : "f"(high), "f"(low));
+    return v;
+}
+float4 unpack(uint2 v) {
+    float4 f;
+    __asm__("{ .reg .b16 a, b, c, d; mov.b32 {a, b}, %4; mov.b32 {c, d}, %5; cvt.f32.f16 %0, a; cvt.f32.f16 %1, b; cvt.f32.f16 %2, c; cvt.f32.f16 %3, d; }"
+            : "=f"(f.x), "=f"(f.y), "=f"(f.z), "=f"(f.w) : "r"(v.x), "r"(v.y));
+    return f;
+}
+#define FOUR_AT(p) unpack(*(global const uint2 *)(p))
+#define PUT_FOUR(p, v) *(global uint2 *)(p) = (uint2)(pack((v).x, (v).y), pack((v).z, (v).w))
 #define UNROLL_MATRICES _Pragma("unroll")
 #define WARP_BARRIER __asm__ volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 #define MATRIX_A uint4
@@ -48,6 +81,19 @@ void multiply_16(MATRIX_SUM *sum, const uint4 *a, const uint4 *b, uint lane) {
     multiply(&sum->low, *a, b->x, b->y);
     multiply(&sum->high, *a, b->z, b->w);
 }
+// A matrix as a lane holds it.
+#define FILTERS uint4
+#define LOAD_FILTERS(m, p, i) m = (p)[(i) + LANE_INDEX]
+#define MULTIPLY_FILTERS MULTIPLY
+#define FILTERS_OF(m) m
+// Of the pixels of a matrix a lane takes two of each four, so that it ends up with sums of four that follow each other.
+#define SKEW(column) ((column) / 8u * 2u)
+#define LOAD_PIXELS(m, shared, line, column, pitch) load_pixels(&(m), (shared) + (line), column, pitch, LANE_INDEX)
+void load_pixels(uint4 *m, local const uint4 *line, uint column, uint pitch, uint lane) {
+    uint own = column + lane % 8 / 2 * 4 + lane / 16 * 2 + lane % 2;
+    *m = load_matrices(line + own * pitch + SKEW(own) + lane / 8 % 2);
+}
+#define HELD_FOUR(sum, h) ((h) == 0u ? (float4)((sum).low.xy, (sum).high.xy) : (float4)((sum).low.zw, (sum).high.zw))
 void store_sum(const MATRIX_SUM *sum, local float *to, uint pitch, uint lane) {
     local float *at = to + lane / 4 * pitch + lane % 4 * 2;
     *(local float2 *)at = sum->low.xy;
@@ -69,12 +115,21 @@ void load_a(MATRIX_A *m, local const uint4 *from, uint pitch, bool turned, uint 
     m->across = turned ? pitch * 8 : 1;
 }
 #define load_b load_a
-void multiply_16(MATRIX_SUM *sum, const MATRIX_A *a, const MATRIX_A *b, uint lane) {
-    for (uint k = 0; k < 16; ++k) {
-        float left = vload_half(lane / 2 * a->down + k * a->across, a->at);
+#define SUM_BY(left)                                                                                                \
+    for (uint k = 0; k < 16; ++k)                                                                                   \
         for (uint e = 0; e < 8; ++e) sum->v[e] += left * vload_half(k * b->down + (lane % 2 * 8 + e) * b->across, b->at);
-    }
+void multiply_16(MATRIX_SUM *sum, const MATRIX_A *a, const MATRIX_A *b, uint lane) {
+    SUM_BY(vload_half(lane / 2 * a->down + k * a->across, a->at))
 }
+typedef struct { global const half *at; } FILTERS;
+#define LOAD_FILTERS(m, p, i) (m).at = (global const half *)((p) + (i))
+#define MULTIPLY_FILTERS(sum, a, b) multiply_filters(&(sum), &(a), &(b), LANE_INDEX)
+void multiply_filters(MATRIX_SUM *sum, const FILTERS *a, const MATRIX_B *b, uint lane) {
+    SUM_BY(vload_half(lane / 2 * 16 + k, a->at))
+}
+#define FILTERS_OF(m) ((local const uint4 *)(m).at)[LANE_INDEX]
+#define SKEW(column) 0u
+#define LOAD_PIXELS(m, shared, line, column, pitch) LOAD_B(m, shared, (line) + (column) * (pitch), pitch, true)
 void store_sum(const MATRIX_SUM *sum, local float *to, uint pitch, uint lane) {
     for (uint e = 0; e < 8; ++e) to[lane / 2 * pitch + lane % 2 * 8 + e] = sum->v[e];
 }

@@ -112,19 +112,53 @@ float part_of(float4 v, uint j) { return j == 0 ? v.x : j == 1 ? v.y : j == 2 ? 
 #define IN_WORDS(number, name)
 #define ALIGNED_WORD(p) (((ulong)(p) & 3) == 0)
 #define LOAD_WORD(p, i) ((global const uint *)(p))[i]
+// An operand of U16 that is read two at a time, too, where it lies so. What is not there may bring anything.
+#define IN_TWOS(number, name)
+#define ALIGNED_2(p, i) (((ulong)((p) + (i)) & 3) == 0)
+#define LOAD_2(p, i, there) (there ? *(global const uint *)((p) + (i)) : 0u)
+#define LOAD_1(p, i, there) (there ? (p)[i] : 0)
+// Four elements that lie so that the device can take them at once.
+#if !defined(HALF)
+#define FOUR_AT(p) (*(global const float4 *)(p))
+#define PUT_FOUR(p, v) *(global float4 *)(p) = (v)
+#elif !defined(FOUR_AT)
+#define FOUR_AT(p) vloada_half4(0, p)
+#define PUT_FOUR(p, v) vstorea_half4_rte(v, 0, p)
+#endif
+#define ALIGNED_4(p) (((ulong)(p) & (4 * sizeof(T) - 1)) == 0)
 // The result is stored in fours, too; the first `count` of four elements, at once where they lie so that the device can.
 #define IN_FOURS(number, name)
 void store_4(global T *p, ulong i, float4 v, int count) {
-#if defined(HALF)
-    int at_once = count >= 4 && ((ulong)(p + i) & 7) == 0;
-    if (at_once) vstore_half4_rte(v, 0, p + i);
-#else
-    int at_once = count >= 4 && ((ulong)(p + i) & 15) == 0;
-    if (at_once) *(global float4 *)(p + i) = v;
-#endif
+    int at_once = count >= 4 && ALIGNED_4(p + i);
+    if (at_once) PUT_FOUR(p + i, v);
     if (!at_once && count > 0) STORE(p, i, v.x);
     if (!at_once && count > 1) STORE(p, i + 1, v.y);
     if (!at_once && count > 2) STORE(p, i + 2, v.z);
     if (!at_once && count > 3) STORE(p, i + 3, v.w);
 }
 #define STORE_4(p, i, v, count) store_4(p, i, v, count)
+// An operand that is read in fours, too; of the first `count` of four elements, what is not there may be anything.
+#define READ_IN_FOURS(number, name)
+float4 load_4(global const T *p, ulong i, int count) {
+    if (count >= 4 && ALIGNED_4(p + i)) return FOUR_AT(p + i);
+    float4 v = 0.0f;
+    if (count > 0) v.x = LOAD(p, i);
+    if (count > 1) v.y = LOAD(p, i + 1);
+    if (count > 2) v.z = LOAD(p, i + 2);
+    if (count > 3) v.w = LOAD(p, i + 3);
+    return v;
+}
+#define LOAD_4(v, p, i, count) v = load_4(p, i, count);
+// What an invocation of conv_direct makes: a vector of sixteen pixels that follow each other.
+#define MANY 16
+#define PLACE ulong  // what wraps at 32 bits costs PoCL an instruction at each use
+#define MANY_FLOATS float16
+#define PIXEL_OF(p) (LOCAL_INDEX * MANY + (p))
+#define SIDE_BY_SIDE true
+#if defined(HALF)
+#define LOAD_MANY(v, p, i) v = vload_half16(0, (p) + (i));
+#else
+#define LOAD_MANY(v, p, i) v = vload16(0, (p) + (i));
+#endif
+#define ALL_OF_MANY(x) ((float16)(x))
+#define PART_OF_MANY(v, p) ((float *)&v)[p]

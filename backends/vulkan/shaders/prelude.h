@@ -127,6 +127,12 @@ layout(set = 0, binding = 0, std140) uniform Words { uvec4 words[32]; };
     layout(set = 0, binding = number, std430) readonly buffer Words##number { uint words_##name[]; };
 #define ALIGNED_WORD(name) (first_##name() % 4u == 0u)
 #define LOAD_WORD(name, i) words_##name[first_##name() / 4u + (i)]
+// An operand of U16 that is read two at a time, too, where it lies so. What is not there may bring anything.
+#define IN_TWOS(number, name) \
+    layout(set = 0, binding = number, std430) readonly buffer Twos##number { uint twos_##name[]; };
+#define ALIGNED_2(name, i) ((first_##name() + (i)) % 2u == 0u)
+#define LOAD_2(name, i, there) twos_##name[there ? (first_##name() + (i)) / 2u : 0u]
+#define LOAD_1(name, i, there) name[there ? first_##name() + (i) : 0u]
 // The result is stored in fours, too; the first `count` of four elements, at once where they lie so that the device can.
 #if defined(HALF)
 #define T4 f16vec4
@@ -145,3 +151,24 @@ layout(set = 0, binding = 0, std140) uniform Words { uvec4 words[32]; };
         if (!at_once_ && count > 2) STORE(name, (i) + 2u, v_.z);               \
         if (!at_once_ && count > 3) STORE(name, (i) + 3u, v_.w);               \
     }
+// An operand that is read in fours, too; of the first `count` of four elements, what is not there may be anything.
+#define READ_IN_FOURS(number, name) \
+    layout(set = 0, binding = number, std430) readonly buffer Fours##number { T4 fours_##name[]; };
+#define LOAD_4(v, name, i, count)                                              \
+    {                                                                          \
+        bool at_once_ = count > 3 && (first_##name() + (i)) % 4u == 0u;        \
+        v = vec4(fours_##name[at_once_ ? (first_##name() + (i)) / 4u : 0u]);   \
+        if (!at_once_ && count > 0) v.x = LOAD(name, i);                       \
+        if (!at_once_ && count > 1) v.y = LOAD(name, (i) + 1u);                \
+        if (!at_once_ && count > 2) v.z = LOAD(name, (i) + 2u);                \
+        if (!at_once_ && count > 3) v.w = LOAD(name, (i) + 3u);                \
+    }
+// What an invocation of conv_direct makes: four pixels, as many apart as there are invocations.
+#define MANY 4u
+#define PLACE uint
+#define MANY_FLOATS vec4
+#define PIXEL_OF(p) (LOCAL_INDEX + (p) * LOCAL)
+#define SIDE_BY_SIDE false
+#define LOAD_MANY(v, name, i)
+#define ALL_OF_MANY(x) vec4(x)
+#define PART_OF_MANY(v, p) v[p]

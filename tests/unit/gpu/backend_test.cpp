@@ -43,10 +43,12 @@ struct Host {
             host.cache[{static_cast<const char*>(key.data), key.size}] = {static_cast<const char*>(value.data), value.size};
         };
         table.cache_reject = [](void* self, bp_blob) { ++static_cast<Host*>(self)->rejected; };
+        table.log = [](void* self, uint32_t, const char* line) { static_cast<Host*>(self)->logged.emplace_back(line); };
     }
     bp_host table{};
     std::mutex mutex;
     std::map<std::string, std::string> options, cache;
+    std::vector<std::string> logged;
     std::atomic<int> rejected = 0;
 };
 
@@ -502,11 +504,19 @@ TEST_F(Backend, FiltersAreLaidOutOnceByPackAndNotAtEachRun) {
 TEST_F(Backend, AKernelThatTheCompilerRefusesIsDoneWithout) {
     world.facts.can.matrix_tiles = true;
     world.facts.can.least_patches = 0;
-    world.unbuildable = {kKernel_conv_matrix_f16};
-    open();
-    bp_program* program = compile(convolution());
-    const bp_span slots = info(program).slots;
-    for (uint32_t i = 0; i < slots.count; ++i) EXPECT_EQ(BP_AT(bp_slot, &slots, i)->layout, 0U);
+    for (const uint32_t refused : {kKernel_conv_matrix_f16, kKernel_conv_matrix_filters}) {
+        world.unbuildable = {refused};
+        host.logged.clear();
+        open();
+        for (int time = 0; time < 2; ++time) {  // what was found out holds for the next program
+            const bp_span slots = info(compile(convolution())).slots;
+            for (uint32_t i = 0; i < slots.count; ++i) EXPECT_EQ(BP_AT(bp_slot, &slots, i)->layout, 0U);
+        }
+        ASSERT_EQ(host.logged.size(), 1U);
+        EXPECT_NE(host.logged[0].find("works without its matrix units: "), std::string::npos) << host.logged[0];
+        for (bp_program* p : std::exchange(programs, {})) kTable.program_close(p);
+        kTable.device_close(std::exchange(device, nullptr));
+    }
 }
 
 TEST_F(Backend, SlotsSayWhenTheyAreUsedAndThoseInUseTogetherStandApart) {

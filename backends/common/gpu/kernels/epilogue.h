@@ -32,3 +32,9 @@ FUNCTION float epilogue_step(uint kind, float v, float a, float b) {
         else if (kind_ == EPILOGUE_ADD_SECOND) v += LOAD(residual1, place);                \
         else v = epilogue_step(kind_, v, WORD_FLOAT((at) + 2u + 3u * step_), WORD_FLOAT((at) + 3u + 3u * step_)); \
     }
+// Is this among the kinds?
+FUNCTION bool has_kind(uint kinds, uint kind) {
+    return (kinds & 15u) == kind + 1u || (kinds >> 4 & 15u) == kind + 1u || (kinds >> 8 & 15u) == kind + 1u ||
+           (kinds >> 12 & 15u) == kind + 1u || (kinds >> 16 & 15u) == kind + 1u || (kinds >> 20 & 15u) == kind + 1u;
+}
+#define HAS_STEP(kind) has_kind(EPILOGUE_KINDS, kind)
