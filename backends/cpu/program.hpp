@@ -1,7 +1,9 @@
 // A compiled graph: steps, the memory they need, and what is bound at each run.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <mutex>
 #include <vector>
 
 #include "lowering.hpp"
@@ -27,6 +29,7 @@ public:
 private:
     using Bases = std::vector<std::byte*>;
     [[nodiscard]] Bases bind(const bp_run& run) const;
+    // Of bindings that were fine at one of the last runs nothing is asked again.
     void check_overlaps(const Bases& bases) const;
     void compute(const Bases& bases, const volatile uint32_t* cancel) const;
     void make_summary();
@@ -41,6 +44,9 @@ private:
     uint64_t compile_ns_ = 0;
     bool plan_only_ = false;
     mutable std::atomic<bool> brief_{false};  // the last submitted run was
+    mutable std::mutex fine_mutex_;
+    mutable std::array<Bases, 4> fine_;  // a host's frames take turns
+    mutable size_t next_fine_ = 0;
 };
 
 }  // namespace backplane::cpu

@@ -28,6 +28,8 @@ Executor::Executor(Plan plan, std::vector<std::shared_ptr<Port>> ports, Build bu
     std::set<uint32_t> first;
     for (const Stage& stage : plan_.stages) first.insert(stage.ports.front());
     several_ = first.size() > 1;
+    for (uint32_t s = 0; s + 1 < plan_.stages.size(); ++s)
+        if (plan_.stages[s].ports.front() != plan_.stages[s + 1].ports.front()) tail_ = s + 1;
     for (uint32_t p = 0; p < ports_.size(); ++p) blocks_.push_back(plan_.blocks(p));
     last_reads_ = plan_.last_reads();
     uint64_t state = 0;

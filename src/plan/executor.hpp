@@ -162,6 +162,7 @@ private:
     ImageOf image_;
     std::string holder_;
     bool several_;                      // ports
+    uint32_t tail_ = 0;                 // from this stage on all are on one port: nothing else waits for the caller
     bool overlaps_;                     // a submit needs nothing of the one before
     std::vector<Plan::Blocks> blocks_;  // by port
     std::vector<uint32_t> last_reads_;  // by value

@@ -120,8 +120,8 @@ void Executor::run_on(Flight& flight, uint32_t stage, uint32_t port) {
         if (!pools_[port]) pools_[port] = device.workspace();
         workspace = device.workspace_of(*pools_[port], wanted);
     }
-    const Point point =
-        device.run(*made.program, made.uses, workspace.get(), flight.cancel, flight.now && device.in_host_memory());
+    const bool in_the_call = flight.now && device.in_host_memory() && stage >= tail_;
+    const Point point = device.run(*made.program, made.uses, workspace.get(), flight.cancel, in_the_call);
     if (point.value != 0) flight.ends.push_back({port, stage, point});
     for (const uint32_t i : made.changing) {
         const Bound::Slot& slot = made.slots[i];

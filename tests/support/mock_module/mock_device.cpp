@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <span>
 
 #include "registry/device_state.hpp"
 #include "registry/guarded.hpp"
@@ -20,7 +21,8 @@ struct Fence {
 
 struct Buffer {
     Device* device = nullptr;
-    std::vector<std::byte> memory;
+    std::vector<std::byte> own;
+    std::span<std::byte> memory;  // its own, or the caller's
     uint32_t heap = 0;
     std::atomic<int> busy{0};
 };
@@ -229,8 +231,17 @@ bp_code buffer_create(bp_device* handle, uint32_t heap, uint64_t size, bp_buffer
     }
     auto* buffer = new Buffer;
     buffer->device = device;
-    buffer->memory.resize(size);
+    buffer->own.resize(size);
+    buffer->memory = buffer->own;
     buffer->heap = heap;
+    *out = reinterpret_cast<bp_buffer*>(buffer);
+    return BP_OK;
+}
+
+bp_code buffer_import(bp_device* handle, void* memory, uint64_t size, bp_buffer** out, bp_error* /*error*/) {
+    auto* buffer = new Buffer;
+    buffer->device = device_of(handle);
+    buffer->memory = {static_cast<std::byte*>(memory), static_cast<size_t>(size)};
     *out = reinterpret_cast<bp_buffer*>(buffer);
     return BP_OK;
 }
@@ -241,7 +252,7 @@ void buffer_close(bp_buffer* handle) {
     Device* device = buffer->device;
     if (buffer->busy != 0) ++device->violations;
     const std::lock_guard lock(device->mutex);
-    if (buffer->heap == 0) device->used -= buffer->memory.size();
+    if (buffer->heap == 0) device->used -= buffer->own.size();
     delete buffer;
 }
 
@@ -278,10 +289,12 @@ bp_module_api make_table(bool async) {
         return BP_OK;
     };
     table.buffer_unmap = [](bp_buffer*, bp_error*) -> bp_code { return BP_OK; };
-    table.heaps = [](bp_device*, const bp_array* heaps, uint32_t* count, bp_error*) -> bp_code {
+    table.buffer_import = buffer_import;
+    table.heaps = [](bp_device* d, const bp_array* heaps, uint32_t* count, bp_error*) -> bp_code {
         *count = 2;
+        const uint32_t own = device_of(d)->options.unified ? uint32_t{BP_MEM_UNIFIED} : 0U;
         for (uint32_t i = 0; i < std::min(heaps->count, 2U); ++i)
-            BP_AT_OUT(bp_heap, heaps, i)->flags = i == 0 ? 0U : uint32_t{BP_MEM_PINNED};
+            BP_AT_OUT(bp_heap, heaps, i)->flags = i == 0 ? own : uint32_t{BP_MEM_PINNED};
         return BP_OK;
     };
     table.copy = copy;
@@ -318,7 +331,8 @@ backplane::Device Device::handle() {
         delete held;
     });
     state->info.id = options.name;
-    state->info.capabilities = options.async ? Flags<Capability>(Capability::async) : Flags<Capability>();
+    if (options.async) state->info.capabilities = state->info.capabilities | Capability::async;
+    if (options.unified) state->info.capabilities = state->info.capabilities | Capability::import_host;
     state->info.queues = options.queues;
     state->info.copy_queues = options.copy_queues;
     state->api = &state->table;

@@ -37,6 +37,7 @@ struct Options {
     uint64_t budget = uint64_t{64} << 20;  // bytes
     double bytes_per_us = 1e6;             // of a copy over its edge
     bool async = true;                     // false: without BP_CAN_ASYNC
+    bool unified = false;                  // it computes in host memory, and takes the caller's
 };
 
 class Device {

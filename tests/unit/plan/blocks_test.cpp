@@ -203,8 +203,11 @@ TEST(SideBySide, TheFirstDeviceBeginsTheNextSubmitWhileTheSecondIsAtTheOneBefore
     EXPECT_EQ(z[0], 30.0F);
 }
 
-TEST(SideBySide, StagesThatDoNotNeedEachOtherAreAtWorkAtATime) {
-    mock::Device a({.name = "a"}), b({.name = "b"});
+class Branches : public testing::TestWithParam<bool> {};  // the first device computes in the host's memory
+INSTANTIATE_TEST_SUITE_P(OfTheHost, Branches, testing::Bool());
+
+TEST_P(Branches, ThatDoNotNeedEachOtherAreAtWorkAtATime) {
+    mock::Device a({.name = "a", .unified = GetParam()}), b({.name = "b"});
     const std::vector<std::shared_ptr<Port>> ports{test::port_on(a), test::port_on(b)};
     Plan plan;
     plan.ports = {"a", "b"};
