@@ -69,6 +69,7 @@ public:
     Chooser(std::span<const fs::path> folders, const Search& search) : search_(search), end_(Clock::now() + search.budget) {
         for (const fs::path& folder : folders) {
             memories_.emplace_back(search_, folder);
+            folder_ = memories_.size() - 1;
             std::string problem;
             for (const fs::path& name : base::names_in(folder, problem)) look_at(folder, name.string());
         }
@@ -95,7 +96,6 @@ public:
 private:
     struct Found {
         Usable usable;
-        size_t folder;
         bool proven;
     };
     struct Candidates {
@@ -117,19 +117,19 @@ private:
         // Whose it is and who may write to it is asked each time: that changes without the file.
         if (const std::string why = ggml::why_not_trusted(file, facts); !why.empty()) return refuse(file, "refused: " + why);
         if (const Known* known = memory().find(file, facts)) {
-            return take(name, file, *known, Source::trial, known->reason.empty() ? "" : memory().where(*known));
+            return take(name, file, *known, Source::trial, false, known->reason.empty() ? "" : memory().where(*known));
         }
         std::string note;
         std::string aside;
         if (const std::optional<Known> known = known_by_sidecar(file, search_, note, aside)) {
             if (!aside.empty()) asides_[name.kind] = aside;
-            return take(name, file, *known, Source::sidecar);
+            return take(name, file, *known, Source::sidecar, false);
         }
         if (!note.empty()) warn(note);
         try_it(name, file, facts);
     }
 
-    Memory& memory() { return memories_.back(); }
+    Memory& memory() { return memories_[folder_]; }
 
     void try_it(const Name& name, const fs::path& file, const ggml::FileFacts& facts) {
         Known k;
@@ -149,12 +149,13 @@ private:
         }
         k.is_of(facts);
         memory().remember(file.filename().string(), k);
-        take(name, file, k, Source::trial);
+        take(name, file, k, Source::trial, true);
     }
 
-    void take(const Name& name, const fs::path& file, const Known& known, Source source,
+    // `now`: it was found out just now.
+    void take(const Name& name, const fs::path& file, const Known& known, Source source, bool now,
               const std::string& remembered = {}) {
-        if (known.fits < 0) misfits_[memories_.size() - 1] = file.filename().string();
+        if (known.fits < 0) misfits_[folder_] = file.filename().string();
         if (!known.reason.empty()) return refuse(file, known.reason + remembered, known.absent);
         if (name.variant && !known.scored) {
             asides_[name.kind] =
@@ -162,15 +163,13 @@ private:
             return;
         }
         if (known.score > 0)
-            add(name, {{file, known.score, source, source != Source::sidecar, known.devices, name.variant},
-                       memories_.size() - 1,
-                       known.fits > 0});
+            add(name, {{file, known.score, source, now, known.devices, name.variant, folder_}, known.fits > 0});
     }
 
     void take_untried(const Name& name, const fs::path& file) {
         if (!said_untried_) warn("modules are loaded untried, by the score each gives itself: " + untried_);
         said_untried_ = true;
-        add(name, {{file, 0, Source::nobody, true, true, name.variant}, memories_.size() - 1, false});
+        add(name, {{file, 0, Source::nobody, true, true, name.variant, folder_}, false});
     }
 
     void add(const Name& name, Found found) {
@@ -182,8 +181,8 @@ private:
     // another beside it showed that it fits.
     void drop_companions_of_misfits(std::vector<Found>& all) {
         std::erase_if(all, [&](const Found& f) {
-            const auto misfit = misfits_.find(f.folder);
-            if (misfit == misfits_.end() || f.proven || f.usable.source != Source::trial || proven_in(f.folder))
+            const auto misfit = misfits_.find(f.usable.folder);
+            if (misfit == misfits_.end() || f.proven || f.usable.source != Source::trial || proven_in(f.usable.folder))
                 return false;
             refuse(f.usable.path,
                    "it stands beside " + misfit->second +
@@ -196,7 +195,7 @@ private:
         for (const auto& [kind, candidates] : found_)
             for (const std::vector<Found>* all : {&candidates.variants, &candidates.plain})
                 for (const Found& f : *all)
-                    if (f.folder == folder && f.proven) return true;
+                    if (f.usable.folder == folder && f.proven) return true;
         return false;
     }
 
@@ -215,32 +214,44 @@ private:
         return std::move(kind.usable);
     }
 
-    // Sorts. A sidecar makes a winner only of the very build that it was written for; that takes opening the file, and so waits till now.
+    // Sorts. What a sidecar says makes a winner only of the very build that it was written for, and what is remembered only of one around which
+    // nothing changed: that takes opening files, and so waits till now.
     void check_winner(Kind& kind) {
         for (;;) {
             std::stable_sort(kind.usable.begin(), kind.usable.end(),
                              [](const Usable& a, const Usable& b) { return a.score > b.score; });
-            if (kind.usable.empty() || kind.usable.front().build_checked) return;
+            if (kind.usable.empty() || kind.usable.front().checked) return;
             Usable& best = kind.usable.front();
-            best.build_checked = true;
-            const fs::path file = best.path;
-            std::string note;
-            const std::optional<ggml::Sidecar> sidecar = ggml::read_sidecar(file, note);
-            const std::string why = sidecar ? ggml::why_stale(*sidecar, file, search_.base) : "it changed just now";
-            if (why.empty()) return;
-            warn("the sidecar of " + file.filename().string() + " is not believed: " + why +
-                 "; `backplane modules index` writes it anew");
+            best.checked = true;
+            if (best.source == Source::sidecar ? sidecar_holds(best) : memory_holds(best)) return;
+            const Usable again = best;
             kind.usable.erase(kind.usable.begin());
-            try_instead(kind, file);
+            try_instead(kind, again);
         }
     }
 
-    void try_instead(Kind& kind, const fs::path& file) {
-        memories_.emplace_back(search_, file.parent_path());
-        const Name alone{"again", false};
+    bool memory_holds(const Usable& module) {
+        const Known* known = memories_[module.folder].find(module.path, ggml::facts_of(module.path));
+        return known != nullptr && Memory::holds(*known, module.path);
+    }
+
+    bool sidecar_holds(const Usable& module) {
+        std::string note;
+        const std::optional<ggml::Sidecar> sidecar = ggml::read_sidecar(module.path, note);
+        const std::string why = sidecar ? ggml::why_stale(*sidecar, module.path, search_.base) : "it changed just now";
+        if (!why.empty())
+            warn("the sidecar of " + module.path.filename().string() + " is not believed: " + why +
+                 "; `backplane modules index` writes it anew");
+        return why.empty();
+    }
+
+    void try_instead(Kind& kind, const Usable& module) {
+        folder_ = module.folder;
+        const Name alone{"again", module.variant};
         found_[alone.kind] = {};
-        try_it(alone, file, ggml::facts_of(file));
-        for (const Found& f : found_[alone.kind].plain) kind.usable.push_back(f.usable);
+        try_it(alone, module.path, ggml::facts_of(module.path));
+        for (const std::vector<Found>* all : {&found_[alone.kind].variants, &found_[alone.kind].plain})
+            for (const Found& f : *all) kind.usable.push_back(f.usable);
         found_.erase(alone.kind);
     }
 
@@ -256,7 +267,8 @@ private:
 
     const Search& search_;
     Clock::time_point end_;
-    std::vector<Memory> memories_;  // of each folder; the last is the one that is looked at
+    std::vector<Memory> memories_;  // of each folder
+    size_t folder_ = 0;             // the one that is looked at
     std::map<std::string, Candidates> found_;
     std::map<std::string, std::string> asides_;  // why one was left out without a word, in case nothing is left
     std::map<size_t, std::string> misfits_;      // of each folder: a module that showed that it is of another build
@@ -281,7 +293,7 @@ std::string why_not(const fs::path& file, const Search& search, Source& source) 
     if (const std::string why = ggml::why_not_trusted(file, facts); !why.empty()) return "refused: " + why;
     Memory memory(search, file.parent_path());
     source = Source::trial;
-    if (const Known* known = memory.find(file, facts))
+    if (const Known* known = memory.find(file, facts); known != nullptr && Memory::holds(*known, file))
         return known->reason.empty() ? not_for_here(*known) : known->reason + memory.where(*known);
     std::string note;
     const std::optional<ggml::Sidecar> sidecar = ggml::read_sidecar(file, note);

@@ -21,17 +21,20 @@ namespace backplane::compat {
 struct Search;
 using Known = base::FileRecord;  // what a trial found out of one file
 
-// Stands for what a module may need of the machine: drivers, device files and what hides them, the libraries it names, and all that lies
-// beside it.
-uint64_t surroundings(const std::filesystem::path& file);
+// Stands for what this outcome of a trial depends on besides the file, its libggml-base and the probe. Of a module that can be used: the libraries
+// that it had with it and what sends the loader elsewhere; if it drives something, also what drivers read. Of one that was refused: what drivers
+// read, the libraries that the loader would find for it, and those that lie beside it.
+uint64_t surroundings(const std::filesystem::path& file, const Known& known);
 
 // What is remembered of the modules of one folder together with one libggml-base, on one kind of processor: one small file.
 class Memory {
 public:
     // As `search` says: where (nowhere, perhaps), for which libggml-base, tried by which program.
     Memory(const Search& search, const std::filesystem::path& folder);
-    // Null: nothing that still counts.
+    // Null: nothing that still counts. Of one that can be used that is not all yet: before it is, holds() is to be asked.
     [[nodiscard]] const Known* find(const std::filesystem::path& file, const ggml::FileFacts& facts) const;
+    // Nothing around it has changed since.
+    [[nodiscard]] static bool holds(const Known& known, const std::filesystem::path& file);
     void remember(const std::string& name, Known known);
     std::string save();  // what went wrong; empty: nothing, or nothing was to be saved
     // " (remembered since ...)", for a refusal that was found in here.
@@ -54,9 +57,11 @@ struct Usable {
     std::filesystem::path path;
     int score = 0;
     Source source = Source::trial;
-    bool build_checked = false;                    // the sidecar is about this very build
-    bool devices = true;                           // it had some when it was tried
-    bool variant = false;                          // by its name: it needs a score, and goes before those that are none
+    bool checked = false;  // what is known of it is about this very build, and nothing around it changed
+    bool devices = true;   // it had some when it was tried
+    bool variant = false;  // by its name: it needs a score, and goes before those that are none
+    size_t folder = 0;     // its place in the list that was searched
+    uint64_t around = 0;   // of FileRecord, as remembered; 0: nothing is to be compared
     std::shared_ptr<base::DynamicLibrary> open{};  // since it was asked its score in this process
 };
 

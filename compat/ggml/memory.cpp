@@ -1,15 +1,18 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdlib>
+#include <cstring>
 #include <ctime>
+#include <system_error>
 
 #include "base/cpu_features.hpp"
 #include "base/dynamic_library.hpp"
 #include "base/environment.hpp"
-#include "base/fnv1a.hpp"
+#include "base/file.hpp"
+#include "base/hash.hpp"
 #include "chooser.hpp"
-#include "discovery/inspect.hpp"
+#include "discovery/trial_key.hpp"
+#include "watched.hpp"
 
 namespace backplane::compat {
 
@@ -26,20 +29,18 @@ std::string processor() {
     return features;
 }
 
-// Which file it is: what another program found out, this one may see differently.
+// Which file it is.
 std::string file_of(const fs::path& path) {
-    const ggml::FileFacts f = path.empty() ? ggml::FileFacts{} : ggml::facts_of(path);
-    return std::to_string(f.volume) + '/' + std::to_string(f.number) + '/' + std::to_string(f.size) + '/' +
-           std::to_string(f.modified_ns) + '/' + std::to_string(f.changed_ns);
+    const base::FileStatus s = base::status_of(path);
+    std::string text;
+    for (const uint64_t part : {s.volume, s.number, s.size, uint64_t{s.mode}}) text += std::to_string(part) + '/';
+    return text + std::to_string(s.modified_ns) + '/' + std::to_string(s.changed_ns) + '/' + s.owner + '|';
 }
 
-// Everything but the modules that a verdict depends on.
+// Everything but the modules that a verdict depends on; of the probe, because what another found out this one may see differently.
 std::string header_of(const fs::path& folder, const Search& search) {
-    std::string text;
-    for (const uint64_t part : {base::fnv1a(folder.string()), ggml::identity_of(search.base), base::fnv1a(processor()),
-                                base::fnv1a(file_of(search.probe))})
-        text += (text.empty() ? "" : " ") + std::to_string(part);
-    return text;
+    const std::string text = folder.string() + '|' + file_of(search.base) + processor() + '|' + file_of(search.probe);
+    return base::hexadecimal(base::hash_of(text));
 }
 
 int64_t now() {
@@ -55,36 +56,52 @@ std::string day_and_time(int64_t seconds) {
     return text.data();
 }
 
-}  // namespace
-
-uint64_t surroundings(const fs::path& file) {
+// Libraries beside it. What a module loads by itself, and what those that it names need in turn, mostly is there.
+std::string beside(const fs::path& file) {
     std::string text;
-    const auto add = [&](const fs::path& path) { text += std::to_string(ggml::identity_of(path)) + '|'; };
-    for (const char* variable : base::kDeviceVariables) text += base::environment(variable).value_or("") + '|';
-    const std::string search = base::environment("LD_LIBRARY_PATH").value_or("");
-    text += search + '|';
-    for (const char* place : {"/etc/vulkan/icd.d", "/usr/share/vulkan/icd.d", "/etc/OpenCL/vendors", "/etc/ld.so.cache",
-                              "/dev/dri", "/dev/nvidia0", "/dev/kfd"})
-        add(place);
-    // Libraries that it names, wherever one of that name may be found; those that they name in turn mostly lie beside it.
-    const discovery::Inspection look = discovery::inspect(file);
-    const base::LibraryPlaces places;
-    for (const std::string& library : look.binary.needed) {
-        text += library + '|';
-        for (const fs::path& place : places.of(library, look.binary.run_paths)) text += place.string(), add(place);
-    }
+    std::vector<fs::path> folders{file.parent_path()};
+    std::error_code failed;
+    if (fs::path real = fs::canonical(file, failed).parent_path(); real != folders.front())
+        folders.push_back(std::move(real));
     std::string problem;
-    for (const fs::path& folder : {file.parent_path(), fs::weakly_canonical(file).parent_path()})
+    for (const fs::path& folder : folders)
         for (const fs::path& name : base::names_in(folder, problem, kMostNames))
             if (name.string().find(".so") != std::string::npos && name != file.filename())
-                text += name.string(), add(folder / name);
-    return base::fnv1a(text) | 1;
+                text += name.string() + '/' + file_of(folder / name);
+    return text;
+}
+
+}  // namespace
+
+uint64_t surroundings(const fs::path& file, const Known& known) {
+    std::string text;
+    const bool usable = known.reason.empty() && known.devices;
+    if (usable) {
+        for (const std::string& library : known.uses) text += file_of(library);
+        for (const char* variable : {"LD_LIBRARY_PATH", "LD_PRELOAD"})
+            text += base::environment(variable).value_or("") + '|';
+        text += file_of("/etc/ld.so.cache");
+    } else {
+        text += beside(file);
+    }
+    if (!usable || known.drives) {
+        // Stock modules do not say what they read: all that drivers of this interface may read counts.
+        discovery::Inspection look = usable ? discovery::Inspection{} : discovery::inspect(file);
+        look.descriptor.emplace();
+        look.descriptor->watch_files.assign(kWatchedFiles.begin(), kWatchedFiles.end());
+        look.descriptor->watch_env.assign(kWatchedVariables.begin(), kWatchedVariables.end());
+        text += discovery::trial_key(look, {});
+    }
+    uint64_t start = 0;
+    const base::Hash hash = base::hash_of(text);
+    std::memcpy(&start, hash.data(), sizeof start);
+    return start | 1;
 }
 
 Memory::Memory(const Search& search, const fs::path& folder) {
     const std::string header = header_of(folder, search);
     if (!search.state.empty()) {
-        file_ = search.state / (std::to_string(base::fnv1a(header)) + base::kEndingOfFolderRecords);
+        file_ = search.state / (header + base::kEndingOfFolderRecords);
         if (std::optional<base::FolderRecord> known = base::FolderRecord::read(file_); known && known->header == header)
             record_ = *std::move(known);
     }
@@ -100,7 +117,12 @@ const Known* Memory::find(const fs::path& file, const ggml::FileFacts& facts) co
                       k.modified_ns == facts.modified_ns && k.changed_ns == facts.changed_ns;
     const int64_t time = now();
     const bool counts = k.until == 0 || (k.since <= time && time < k.until);  // a clock that was set back says nothing
-    return same && counts && (k.around == 0 || k.around == surroundings(file)) ? &k : nullptr;
+    const bool usable = k.reason.empty() && k.devices;
+    return same && counts && (usable || holds(k, file)) ? &k : nullptr;
+}
+
+bool Memory::holds(const Known& known, const fs::path& file) {
+    return known.around == 0 || known.around == surroundings(file, known);
 }
 
 void Memory::remember(const std::string& name, Known known) {

@@ -1,9 +1,12 @@
-// backplane-probe-ggml BASE FILE: loads a ggml module beside this libggml-base, asks its score, initialises it, compares its tables with what
-// the base expects, has it compute a few ops, and says on descriptor 3 how far it came: "step NAME" before each step, "score N", "unscored"
-// (it has none of its own), "empty" (no devices), "proven" (it showed that it fits the base), then one of "good", "failed TEXT", "misfit
-// TEXT" (it does not fit), "absent TEXT" (the machine lacks what it needs), "base TEXT" (the base is not known here), then "end".
+// backplane-probe-ggml [--supervised] BASE FILE: loads a ggml module beside this libggml-base, asks its score, initialises it, compares its
+// tables with what the base expects, has it compute a few ops, and says on descriptor 3 how far it came: "step NAME" before each step,
+// "score N", "unscored" (it has none of its own), "drives" (something beside the processor), "uses PATH" of each library, "empty" (no
+// devices), "proven" (it showed that it fits the base), then one of "good", "failed TEXT", "misfit TEXT" (it does not fit), "absent TEXT"
+// (the machine lacks what it needs), "base TEXT" (the base is not known here), then "end".
 // backplane-probe-ggml --describe FILE: the same beside the libggml-base of its folder, for `backplane modules index` (docs/discovery.md):
 // "sidecar {JSON}" for good, "foreign" when the file is no module of ggml.
+#include <stdlib.h>
+
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -95,6 +98,8 @@ Probed probe(const fs::path& base_file, const fs::path& file) {
     found.empty = checked.devices.empty();
     found.touches_driver = found.touches_driver || found.empty;  // nobody knows what it would touch if it found something
     found.proven = checked.proven;
+    if (found.touches_driver) say("drives");
+    for (const std::string& used : ggml::loaded_libraries()) say("uses " + used);
     if (found.empty) say("empty");
     if (found.proven) say("proven");
     found.cpu = ggml::cpu_features_of(base, registration);
@@ -148,8 +153,13 @@ void describe(const fs::path& file) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (argc > 1 && std::strcmp(argv[1], base::kSupervised) == 0) {
+        if (!base::supervise()) return 2;
+        --argc, ++argv;
+    }
     if (argc < 3) return 2;
     base::limit_this_process(30);
+    ::setenv("GGML_NO_BACKTRACE", "1", 1);  // an assertion that fails would start a debugger
     const bool describing = std::strcmp(argv[1], "--describe") == 0;
     try {
         if (describing)

@@ -6,7 +6,6 @@
 
 #include "base/process.hpp"
 #include "discovery/inspect.hpp"
-#include "platform/child.hpp"
 
 namespace backplane::compat {
 
@@ -16,8 +15,10 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kHour = 3600;
 constexpr int64_t kDay = 24 * kHour;
+constexpr size_t kMostLibraries = 256;  // of a record; beyond these a change is missed
 
-// What the child said, line by line: "step NAME", "score N", perhaps "unscored", "empty", "proven", then "good", "failed TEXT", "misfit TEXT",
+// What the child said, line by line: "step NAME", "score N", perhaps "unscored", "drives", "uses PATH", "empty",
+// "proven", then "good", "failed TEXT", "misfit TEXT",
 // "absent TEXT" or "base TEXT", then "end".
 struct Record {
     explicit Record(const std::string& text) {
@@ -26,6 +27,8 @@ struct Record {
             if (line.starts_with("step ")) step = line.substr(5, 64);
             if (line.starts_with("score ")) known.score = std::atoi(line.c_str() + 6);
             if (line == "unscored") known.scored = false;
+            if (line == "drives") known.drives = true;
+            if (line.starts_with("uses ") && known.uses.size() < kMostLibraries) known.uses.push_back(line.substr(5));
             if (line == "empty") known.devices = false;
             if (line == "proven") known.fits = 1;
             if (line.starts_with("failed ")) known.reason = line.substr(7, 512);
@@ -46,40 +49,42 @@ std::string perhaps(const std::string& step) {
     return step.starts_with("numbers of ops") ? "; it may be of another release than its libggml-base" : "";
 }
 
-Known refused(std::string reason, int64_t until, const fs::path& file) {
+Known refused(std::string reason, int64_t until) {
     Known k;
     k.reason = std::move(reason);
     k.until = until;
-    k.around = surroundings(file);  // what it needs may be repaired
     return k;
 }
 
-Tried judged(const Trial& trial, const fs::path& file, std::chrono::milliseconds limit) {
-    const Record record(trial.record);
+// What ended the child; empty: it said all that it had to say.
+std::string how_it_ended(const base::ChildOutcome& child, const Record& record) {
+    if (child.held_caller) return "it held the application as a debugger does, which stopped it";
+    if (child.signal != 0) return "it crashed with " + base::name_of_signal(child.signal);
+    return record.complete ? std::string() : "it ended the process with exit code " + std::to_string(child.exit_code);
+}
+
+Tried judged(const base::ChildOutcome& child, std::chrono::milliseconds limit) {
+    const Record record(child.record);
     const std::string when = " during '" + record.step + "' when it was tried in a child process";
     Tried tried;
-    if (trial.end == Trial::End::timed_out) {
+    if (child.timed_out) {
         tried.known = refused("it did not come back within " + std::to_string(limit.count()) + " ms" + when +
                                   " (BACKPLANE_PROBE_LIMIT=SECONDS gives it more)",
-                              kHour, file);
-    } else if (trial.end == Trial::End::signalled) {
-        const std::string text = base::name_of_signal(trial.code) + when;
-        if (!is_crash(trial.code))
-            tried.for_now = "its trial was ended from outside with " + text + ": it is not used now";
-        else
-            tried.known = refused("it crashed with " + text + perhaps(record.step), 30 * kDay, file);
-        if (record.step.starts_with("numbers of ops")) tried.known.fits = -1;
-    } else if (!record.complete) {
-        tried.known = refused("it ended the process with exit code " + std::to_string(trial.code) + when, 30 * kDay, file);
+                              kHour);
+    } else if (child.cut_short) {
+        const std::string by = child.signal != 0 ? " with " + base::name_of_signal(child.signal) : std::string();
+        tried.for_now = "its trial was ended from outside" + by + when + ": it is not used now";
+    } else if (const std::string end = how_it_ended(child, record); !end.empty()) {
+        tried.known = refused(end + when + (child.signal != 0 ? perhaps(record.step) : ""), 30 * kDay);
+        if (child.signal != 0 && record.step.starts_with("numbers of ops")) tried.known.fits = -1;
     } else if (!record.base.empty()) {
         tried.untried = record.base;
     } else if (!record.good) {
-        tried.known = refused(record.known.reason, kHour, file);
+        tried.known = refused(record.known.reason, kHour);
         tried.known.fits = record.known.fits;
         tried.known.absent = record.known.absent;
     } else {
         tried.known = record.known;
-        if (!tried.known.devices) tried.known.around = surroundings(file);  // one may come
     }
     return tried;
 }
@@ -93,16 +98,16 @@ Tried try_in_child(const fs::path& file, const Search& search, std::chrono::mill
         tried.for_now = "the time for trying modules was used up by others: it is not used now";
         return tried;
     }
+    const std::vector<std::string> words{search.base.string(), file.string()};
     for (int attempt = 0; attempt < 2; ++attempt) {  // what was cut short once may be ended in peace the second time
-        const Trial trial = run_trial(search.probe, {search.base.string(), file.string()}, limit);
-        if (trial.end == Trial::End::not_started) {
-            tried.untried = "no child process could be had (" + trial.problem + ")";
+        const base::ChildOutcome child =
+            base::run_supervised(search.probe, words, limit, limit, nullptr, base::Notice::none);
+        if (!child.started) {
+            tried.untried = "no child process could be had (" + search.probe.string() + ": " + child.problem + ")";
             return tried;
         }
-        if (trial.end == Trial::End::lost)
-            tried.for_now = "whoever watched its trial was ended from outside: it is not used now";
-        else
-            tried = judged(trial, file, limit);
+        tried = judged(child, limit);
+        if (tried.for_now.empty()) tried.known.around = surroundings(file, tried.known);
         if (tried.for_now.empty()) break;
     }
     return tried;

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t kMostBytes = 1 << 20;
-constexpr std::string_view kFormat = "backplane-folder 4 ";
+constexpr std::string_view kFormat = "backplane-folder 5 ";
 
 // Names and reasons end with the line.
 std::string on_one_line(std::string text) {
@@ -47,7 +47,7 @@ bool take_number(std::string_view& line, bool& flag) {
 
 }  // namespace
 
-// Lines: the header, the folder, then of each file the numbers in their order, and "NAME<tab>REASON". Read at each start, so by from_chars.
+// Lines: the header, the folder, then of each file the numbers in their order, and "NAME<tab>REASON", and "<tab>PATH" of each library. Read at each start, so by from_chars.
 std::optional<FolderRecord> FolderRecord::read(const fs::path& from) {
     const std::optional<std::string> text = read_own_file(from, kMostBytes);
     if (!text || !text->starts_with(kFormat)) return std::nullopt;
@@ -62,10 +62,11 @@ std::optional<FolderRecord> FolderRecord::read(const fs::path& from) {
                              take_number(line, f.modified_ns) && take_number(line, f.changed_ns) &&
                              take_number(line, f.score) && take_number(line, f.scored) && take_number(line, f.devices) &&
                              take_number(line, f.absent) && take_number(line, f.fits) && take_number(line, f.since) &&
-                             take_number(line, f.until) && take_number(line, f.around);
+                             take_number(line, f.until) && take_number(line, f.drives) && take_number(line, f.around);
         if (!numbers) continue;
         const std::string_view name = text_until(line, '\t');
-        f.reason = line;
+        f.reason = text_until(line, '\t');
+        while (!line.empty()) f.uses.emplace_back(text_until(line, '\t'));
         record.files[std::string(name)] = std::move(f);
     }
     return record;
@@ -76,10 +77,13 @@ std::string FolderRecord::write(const fs::path& to) const {
     const std::u8string name_of_folder = folder.u8string();
     text << kFormat << header << '\n' << on_one_line({name_of_folder.begin(), name_of_folder.end()}) << '\n';
     for (const auto& [name, f] : files)
-        if (name == on_one_line(name))
+        if (name == on_one_line(name)) {
             text << f.size << ' ' << f.volume << ' ' << f.number << ' ' << f.modified_ns << ' ' << f.changed_ns << ' '
                  << f.score << ' ' << f.scored << ' ' << f.devices << ' ' << f.absent << ' ' << f.fits << ' ' << f.since
-                 << ' ' << f.until << ' ' << f.around << ' ' << name << '\t' << on_one_line(f.reason) << '\n';
+                 << ' ' << f.until << ' ' << f.drives << ' ' << f.around << ' ' << name << '\t' << on_one_line(f.reason);
+            for (const std::string& file : f.uses) text << '\t' << file;
+            text << '\n';
+        }
     return write_whole_file(to, text.str());
 }
 

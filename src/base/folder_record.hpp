@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace backplane::base {
 
@@ -20,8 +21,10 @@ struct FileRecord {
     int fits = 0;         // the library that it is made for: 1: it showed that it does, -1: that it does not, 0: neither
     int64_t since = 0;    // seconds since 1970
     int64_t until = 0;    // when it is tried again; 0: never
+    bool drives = false;  // something beside the processor
     uint64_t around = 0;  // of what is around it, when it was tried: with others it is tried again; 0: that does not matter
     std::string reason;   // why it cannot be used; empty: it can
+    std::vector<std::string> uses;  // of one that can be used: files of the libraries that it had with it
 
     template <class Facts>
     void is_of(const Facts& f) {

@@ -32,13 +32,19 @@ struct ChildOutcome {
 ChildOutcome run_child(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                        std::chrono::milliseconds limit, const std::atomic<uint32_t>* cancel = nullptr);
 
+// Whether this process is told of the end of the one it starts, by SIGCHLD, and meets it where it waits for any child.
+enum class Notice {
+    as_usual,
+    none  // neither, where the system can (Linux): for a library whose program knows of no children. Copies the page tables of this process
+};
+
 // The same for a program that calls supervise() first thing when its first argument is kSupervised (put before `arguments` here). `limit`
 // is how long it may say nothing by write_record(), so that a busy machine is not taken for a hang; `most` bounds the whole. Only
 // what the program itself said by write_record() is in the record, how it ended is known also where the host ignores SIGCHLD or waits
 // for children of everybody, and all that it started, daemons too, ends with it where the system can (Linux, Windows).
 ChildOutcome run_supervised(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                             std::chrono::milliseconds limit, std::chrono::milliseconds most,
-                            const std::atomic<uint32_t>* cancel = nullptr);
+                            const std::atomic<uint32_t>* cancel = nullptr, Notice notice = Notice::as_usual);
 
 inline constexpr const char* kSupervised = "--supervised";
 

@@ -15,8 +15,8 @@
 #include "base/user_folder.hpp"
 #include "base/wall_clock.hpp"
 #include "discovery/sources.hpp"
+#include "discovery/trial_key.hpp"
 #include "registry/remembered.hpp"
-#include "registry/trial_key.hpp"
 #include "registry/trial_record.hpp"
 
 namespace backplane::registry {
@@ -136,12 +136,12 @@ bool Trials::is_wanted(const discovery::Inspection& module) const {
 
 const std::string& Trials::module_key(const discovery::Inspection& module) {
     const auto [place, is_new] = module_keys_.try_emplace(module.path);
-    if (is_new) place->second = trial_key(module, options_text_);
+    if (is_new) place->second = discovery::trial_key(module, options_text_);
     return place->second;
 }
 
 std::string Trials::key_of(const discovery::Inspection& module) {
-    return trial_key_with(module_key(module), program_for(module));
+    return discovery::trial_key_with(module_key(module), program_for(module));
 }
 
 // What a person trusts is trusted whichever program would try it.

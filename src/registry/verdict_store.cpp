@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/json.hpp"
-#include "registry/trial_key.hpp"
+#include "discovery/trial_key.hpp"
 
 namespace backplane::registry {
 
@@ -118,7 +118,7 @@ size_t VerdictStore::forget_file(const std::filesystem::path& file) const {
 }
 
 std::string VerdictStore::key_of(const discovery::Inspection& module, const std::string& options) {
-    return trial_key(module, options);
+    return discovery::trial_key(module, options);
 }
 
 }  // namespace backplane::registry

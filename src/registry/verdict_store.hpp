@@ -58,7 +58,7 @@ public:
     size_t forget_all() const;
     size_t forget_file(const std::filesystem::path& file) const;  // under whatever options it was tried
 
-    // registry/trial_key.hpp
+    // discovery/trial_key.hpp
     static std::string key_of(const discovery::Inspection& module, const std::string& options);
 
 private:

@@ -1,11 +1,17 @@
 // A ggml module with one fault, chosen by FAULT. It claims the best score, so that it is tried before the good one beside it.
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
+#include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <string>
 
 #define CONSTRUCTOR_ABORTS 1
 #define CONSTRUCTOR_CRASHES 2
@@ -30,8 +36,11 @@
 #define RPC 20                   // no devices until somebody names a server
 #define ENDED_BY_ENVIRONMENT 21  // a good one, but for what FAULTY_SIGNAL sends to its process
 #define NO_SCORE 22
-#define ROCM 23       // its registration has another name than its kind
-#define LOW_SCORE 24  // a good one, not the best
+#define ROCM 23               // its registration has another name than its kind
+#define LOW_SCORE 24          // a good one, not the best
+#define DRIVES 25             // uses the library that FAULTY_DRIVER names, as others do a driver
+#define HOLDS_APPLICATION 26  // in its trial, as a debugger does; FAULTY_FILE says whether it could
+#define LEAVES_DAEMON 27      // in its trial; FAULTY_FILE gets its number
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -140,6 +149,60 @@ Registration registration{FAULT == WRONG_API ? 1 : 2, registration_name, device_
 
 }  // namespace
 
+#if FAULT == HOLDS_APPLICATION || FAULT == LEAVES_DAEMON
+namespace {
+
+struct Process {
+    pid_t parent = 0;
+    char name[64] = "";
+};
+Process process(pid_t number) {
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(number));
+    Process p;
+    if (FILE* file = std::fopen(path, "r")) {
+        if (std::fscanf(file, "%*d (%63[^)]) %*c %d", p.name, &p.parent) != 2) p = {};
+        std::fclose(file);
+    }
+    return p;
+}
+
+void say(const char* text) {
+    const char* file = std::getenv("FAULTY_FILE");
+    const int to = file == nullptr ? -1 : open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (to < 0 || write(to, text, std::strlen(text)) < 0) std::abort();
+    close(to);
+}
+
+// The application: the first of those that have its name, of which the last stands between it and the trial.
+void hold_the_application() {
+    pid_t application = 0;
+    for (pid_t p = getppid(); p > 1; p = process(p).parent)
+        if (std::strncmp(process(p).name, "ggml_driver", 11) == 0) application = p;
+    const bool held = application != 0 && ptrace(PTRACE_ATTACH, application, nullptr, nullptr) == 0;
+    say(held ? "yes" : application == 0 ? "no application" : std::strerror(errno));
+    if (held) waitpid(application, nullptr, __WALL);
+    sleep(3600);
+}
+
+void leave_daemon() {
+    const pid_t child = fork();
+    if (child == 0) {
+        setsid();
+        sleep(3600);
+        _exit(0);
+    }
+    say(std::to_string(child).c_str());
+}
+
+void act_in_the_trial() {
+    if (std::strncmp(process(getpid()).name, "backplane-probe", 15) != 0) return;
+    FAULT == HOLDS_APPLICATION ? hold_the_application() : leave_daemon();
+}
+
+}  // namespace
+#endif
+
 #if FAULT == LIBRARY_MISSING
 extern "C" void from_the_library_that_is_not_there();
 #endif
@@ -163,6 +226,11 @@ EXPORT void* ggml_backend_init() {
 #if FAULT == LIBRARY_MISSING
     from_the_library_that_is_not_there();
 #endif
+#if FAULT == HOLDS_APPLICATION || FAULT == LEAVES_DAEMON
+    act_in_the_trial();
+#endif
+    if (const char* driver = FAULT == DRIVES ? std::getenv("FAULTY_DRIVER") : nullptr)
+        reinterpret_cast<void (*)()>(dlsym(dlopen(driver, RTLD_NOW), "from_the_library_that_is_not_there"))();
     return FAULT == INIT_NULL ? nullptr : &registration;
 }
 #endif

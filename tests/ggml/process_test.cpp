@@ -105,6 +105,32 @@ TEST_F(Dropin, TheApplicationIsToldOfNoChild) {
     expect(o, "it crashed with segmentation fault (signal 11) during 'init'");
 }
 
+// As a debugger does (ptrace): what is held stands still until it is let go.
+TEST_F(Dropin, AModuleThatHoldsTheApplicationIsEndedAndTheApplicationGoesOn) {
+    add_stock("libggml-cpu-x64.so");
+    add_faulty("HOLDS_APPLICATION");
+    const Outcome o = run("all " + modules().string() + " devices", "FAULTY_FILE=" + (root_ / "held").string());
+    expect(o, "devices 1, registrations 1: CPU");
+    if (has(o, "it held the application as a debugger does, which stopped it during 'init'")) return;
+    std::string said;  // it is ended as soon as it holds, perhaps before it can say so
+    std::getline(std::ifstream(root_ / "held"), said);
+    ASSERT_FALSE(said.empty()) << "it did not try: " << o.text;
+    ASSERT_NE(said, "yes") << "that it holds was not seen: " << o.text;
+    GTEST_SKIP() << "a process may hold no other here: " << said;
+}
+
+TEST_F(Dropin, WhatAModuleLeavesOfItsTrialEndsWithIt) {
+    add_faulty("LEAVES_DAEMON");
+    expect(run("all " + modules().string() + " devices", "FAULTY_FILE=" + (root_ / "left").string()),
+           "devices 1, registrations 1: FakeGPU");
+    int left = 0;
+    std::ifstream(root_ / "left") >> left;
+    ASSERT_GT(left, 1);
+    std::string state;  // killed: it is gone, or nobody has waited for it yet
+    std::ifstream("/proc/" + std::to_string(left) + "/stat") >> state >> state >> state;
+    EXPECT_TRUE(state.empty() || state == "Z") << left << " lives on: " << state;
+}
+
 TEST_F(Dropin, AChildOfTheApplicationMayAskWhileAnotherThreadLoads) {
     add_stock("libggml-cpu-x64.so");
     add_faulty("SCORE_HANGS");

@@ -1,6 +1,8 @@
 // What the replacement remembers of modules, for how long, and what it must never remember.
 #include <unistd.h>
 
+#include <fstream>
+
 #include "dropin.hpp"
 
 namespace {
@@ -107,6 +109,45 @@ TEST_F(Remembered, ACrashEndsWhenTheLibraryThatCrashedIsReplaced) {
         expect(run(all(), path), "devices 1, registrations 1: FakeGPU");
         fs::remove(library);
         fs::remove(modules() / "libggml-cpu-zen4.so");
+    }
+}
+
+TEST_F(Remembered, AGoodVerdictEndsWhenALibraryThatTheModuleNeedsIsReplaced) {
+    add_stock("libggml-cpu-x64.so");
+    add_faulty("LIBRARY_MISSING", "libggml-cpu-zen4.so");
+    const auto replace = [&](const fs::path& with) {
+        fs::copy_file(with, root_ / "new");
+        fs::rename(root_ / "new", modules() / "libabsent.so");
+    };
+    replace(BP_GGML_ABSENT);
+    for (int start = 0; start < 2; ++start) expect(run(all()), "devices 1, registrations 1: FakeGPU");
+    replace(BP_GGML_ABSENT_ABORTS);
+    const Outcome o = run(all());
+    expect(o, "devices 1, registrations 1: CPU");
+    expect(o, "it crashed with aborted (signal 6) during 'init'");
+    replace(BP_GGML_ABSENT);
+    const std::string named = "load " + (modules() / "libggml-cpu-zen4.so").string() + " devices";
+    expect(run(named), "devices 1, registrations 1: FakeGPU");
+    replace(BP_GGML_ABSENT_ABORTS);
+    expect(run(named), "devices 0, registrations 0");
+}
+
+// A driver is a library that no module names: a manifest does.
+TEST_F(Remembered, AVerdictEndsWhenADriverThatAManifestNamesIsReplaced) {
+    add_stock("libggml-cpu-x64.so");
+    add_faulty("DRIVES", "libggml-cpu-zen4.so");
+    const fs::path driver = root_ / "libdriver.so";
+    const fs::path manifest = root_ / "driver.json";
+    std::ofstream(manifest) << R"({"ICD": {"library_path": ")" << driver.string() << R"("}})";
+    const std::string environment = "VK_DRIVER_FILES=" + manifest.string() + " FAULTY_DRIVER=" + driver.string();
+    for (const bool good : {true, false, true, false}) {
+        fs::copy_file(good ? BP_GGML_ABSENT : BP_GGML_ABSENT_ABORTS, root_ / "new");
+        fs::rename(root_ / "new", driver);
+        const Outcome o = run(all(), environment);
+        expect(o, good ? "devices 1, registrations 1: FakeGPU" : "devices 1, registrations 1: CPU");
+        if (!good) expect(o, "it crashed with aborted (signal 6) during 'init'");
+        const Outcome again = run(all(), environment);
+        expect(again, good ? "devices 1, registrations 1: FakeGPU" : "(remembered since ");
     }
 }
 

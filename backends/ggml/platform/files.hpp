@@ -19,9 +19,6 @@ struct FileFacts {
 };
 FileFacts facts_of(const fs::path& file);
 
-// Of anything: a folder, a device. 0 when nothing is there.
-uint64_t identity_of(const fs::path& path);
-
 // Why nothing in this file is believed or run: others may write to it, or it is somebody else's. Empty: nothing speaks against it. Trusted
 // owners are the system, this user, and those whose code runs in this process anyway: of this library, of the program, of libggml-base.
 std::string why_not_trusted(const fs::path& file, const FileFacts& facts);

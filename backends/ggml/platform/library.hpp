@@ -32,6 +32,8 @@ fs::path file_of(const void* address);
 fs::path name_of(const void* address);
 // Every libggml-base that is mapped into the process by now, wherever it lies and whatever number ends its name.
 std::vector<fs::path> mapped_bases();
+// Every library that is mapped into the process by now, by the name under which it was loaded.
+std::vector<std::string> loaded_libraries();
 // A function that this code would be bound to if it were linked with ggml, as the loader looks it up; null: nothing in reach has it.
 void* symbol_in_reach(const char* name) noexcept;
 // The same in any library of the process, in reach or not.

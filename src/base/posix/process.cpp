@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/posix/pipe.hpp"
+#include "base/posix/unnoticed.hpp"
 #include "base/process_record.hpp"
 
 namespace backplane::base {
@@ -48,7 +49,16 @@ public:
 };
 
 int start(const std::filesystem::path& program, std::vector<std::string> arguments, const Pipe& input, const Pipe& output,
-          const Pipe& record, pid_t& child) {
+          const Pipe& record, Notice notice, pid_t& child) {
+    arguments.insert(arguments.begin(), program.string());
+    std::vector<char*> argv;
+    for (std::string& word : arguments) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    if (notice == Notice::none) {
+        child = start_unnoticed(
+            {program.c_str(), argv.data(), inherited_variables(), input.reading(), output.writing(), record.writing()});
+        if (child > 0 || errno != ENOSYS) return child > 0 ? 0 : errno;
+    }
     Spawn spawn;
     posix_spawn_file_actions_adddup2(&spawn.actions, input.reading(), STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&spawn.actions, output.writing(), STDOUT_FILENO);
@@ -64,23 +74,21 @@ int start(const std::filesystem::path& program, std::vector<std::string> argumen
     posix_spawnattr_setpgroup(&spawn.attributes, 0);
     posix_spawnattr_setflags(&spawn.attributes, static_cast<short>(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
                                                                    POSIX_SPAWN_SETSIGDEF | spawn_flags_of_this_system()));
-    arguments.insert(arguments.begin(), program.string());
-    std::vector<char*> argv;
-    for (std::string& word : arguments) argv.push_back(word.data());
-    argv.push_back(nullptr);
     return ::posix_spawn(&child, program.c_str(), &spawn.actions, &spawn.attributes, argv.data(), inherited_variables());
 }
 
 // A child while it runs, and what becomes of it.
 class Child {
 public:
-    Child(milliseconds limit, milliseconds most, const std::atomic<uint32_t>* cancel, const std::string& secret)
+    Child(milliseconds limit, milliseconds most, const std::atomic<uint32_t>* cancel, const std::string& secret,
+          Notice notice)
         : limit_(limit),
           started_(Clock::now()),
           last_(started_ + most),
           deadline_(std::min(started_ + limit, last_)),
           cancel_(cancel),
           supervised_(!secret.empty()),
+          notice_(notice),
           reader_(secret) {}
 
     // `words`: what its input holds. False: `outcome.problem` says why.
@@ -90,7 +98,7 @@ public:
         // Before it is started: writing to a pipe that nobody reads would be a signal to the host.
         if (!write_all(input_.writing(), words)) return fail("no pipe", errno);
         if (!supervised_) input_.close_write();
-        if (const int error = base::start(program, arguments, input_, output_, record_, child_); error != 0)
+        if (const int error = base::start(program, arguments, input_, output_, record_, notice_, child_); error != 0)
             return fail("it could not be started", error);
         outcome.started = true;
         input_.close_read();
@@ -134,7 +142,7 @@ private:
     bool is_reaped() {
         if (!status_ && !lost_) {
             int status = 0;
-            const pid_t done = ::waitpid(child_, &status, WNOHANG);
+            const pid_t done = ::waitpid(child_, &status, WNOHANG | kWaitForUnnoticed);
             if (done == child_) status_ = status;
             lost_ = done < 0 && errno != EINTR;  // a host that ignores SIGCHLD, or waits for any child, has taken it
         }
@@ -218,6 +226,8 @@ private:
             if (line == kHeld) outcome.held_caller = true;
         }
         outcome.record = std::move(said);
+        if (!told && worker == 0 && notice_ == Notice::none && status_ && WIFEXITED(*status_) && WEXITSTATUS(*status_) != 0)
+            outcome.problem = "it could not be started: " + std::generic_category().message(WEXITSTATUS(*status_));
         if (!told && worker > 1) ::kill(-worker, SIGKILL);  // it was ended before it could
         outcome.started = outcome.problem.empty();
         outcome.cut_short = !outcome.held_caller && (!told || comes_from_outside(outcome.signal));
@@ -243,6 +253,7 @@ private:
     Clock::time_point started_, last_, deadline_, spoke_ = started_, ended_at_;
     const std::atomic<uint32_t>* cancel_;
     bool supervised_;
+    Notice notice_;
     RecordReader reader_;
     Pipe input_, output_, record_;
     pid_t child_ = -1;
@@ -254,18 +265,18 @@ private:
 
 ChildOutcome run_child(const std::filesystem::path& program, const std::vector<std::string>& arguments, milliseconds limit,
                        const std::atomic<uint32_t>* cancel) {
-    Child child(limit, limit, cancel, {});
+    Child child(limit, limit, cancel, {}, Notice::as_usual);
     if (child.start(program, arguments, {})) child.watch();
     return std::move(child.outcome);
 }
 
 ChildOutcome run_supervised(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                            milliseconds limit, milliseconds most, const std::atomic<uint32_t>* cancel) {
+                            milliseconds limit, milliseconds most, const std::atomic<uint32_t>* cancel, Notice notice) {
     std::string secret;
     std::string input;
     try {
         secret = make_secret();
-        input = secret + " " + make_secret() + "\n";
+        input = secret + " " + make_secret() + " " + std::to_string(::getpid()) + "\n";
     } catch (const std::exception& error) {
         ChildOutcome none;
         none.problem = std::string("no random number to be had: ") + error.what();
@@ -273,7 +284,7 @@ ChildOutcome run_supervised(const std::filesystem::path& program, const std::vec
     }
     std::vector<std::string> words{kSupervised};
     words.insert(words.end(), arguments.begin(), arguments.end());
-    Child child(limit, most, cancel, secret);
+    Child child(limit, most, cancel, secret, notice);
     if (child.start(program, words, input)) child.watch();
     return std::move(child.outcome);
 }

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -35,10 +36,11 @@ void on_child_ended(int) {
     errno = kept;
 }
 
-// A line from the host, or the supervisor: "SECRET\n" or "SECRET SECRET\n". Waits for it; empty: there is none.
+// A line from the host, or the supervisor: "SECRET SECRET PROCESS\n" or "SECRET\n". Waits for it; empty: there is none.
 std::string read_line(int from) {
+    constexpr size_t kMost = 2 * kSecretLength + 32;
     std::string text;
-    for (char c = 0; text.size() < 2 * kSecretLength + 2;) {
+    for (char c = 0; text.size() < kMost;) {
         const ssize_t n = ::read(from, &c, 1);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && errno == EAGAIN) {
@@ -54,14 +56,14 @@ std::string read_line(int from) {
 
 class Supervisor {
 public:
-    Supervisor(std::string hosts, std::string workers) : hosts_(std::move(hosts)), said_(std::move(workers)) {}
+    Supervisor(std::string hosts, std::string workers, pid_t host)
+        : hosts_(std::move(hosts)), said_(std::move(workers)), host_(host) {}
 
     void tell(const std::string& line) const { write_all(kRecordStream, signed_lines(hosts_, line)); }
 
     // Until the other half has ended, or the host wants it to, or cannot want anything because it is held.
     void watch(pid_t worker, Pipe& record, Pipe& ends) {
         std::optional<int> status;
-        const pid_t host = ::getppid();
         bool wanted = true;
         bool held = false;
         while (!status && wanted) {
@@ -70,7 +72,7 @@ public:
             if (::poll(there.data(), there.size(), 1000) < 0 && errno != EINTR) break;
             if (there[1].revents != 0) pass_on(record);
             if (there[2].revents != 0) static_cast<void>(ends.drain());
-            held = kill_holders_of(host);
+            held = kill_holders_of(host_);
             wanted = there[0].revents == 0 && !held;  // nothing more is written there: it is its end
             status = ended(worker);
         }
@@ -84,7 +86,7 @@ public:
         if (!status) ::kill(worker, SIGKILL);
         end_all(worker);
         if (held) {
-            ::kill(host, SIGCONT);  // it may have been let go with the signal that stopped it on its way
+            ::kill(host_, SIGCONT);  // it may have been let go with the signal that stopped it on its way
             tell(std::string(kHeld));
         }
         if (!status) return;
@@ -136,6 +138,7 @@ private:
 
     std::string hosts_;
     RecordReader said_;
+    pid_t host_;  // not always the parent of this process (Notice::none)
 };
 
 // Everything of the worker's own process before it returns to its program. False: it is to end.
@@ -179,11 +182,11 @@ bool supervise() noexcept {
         end_with_parent();
         gate.close_read();
         record.close_write();
-        const std::string secrets = read_line(STDIN_FILENO);
-        if (secrets.size() != 2 * kSecretLength + 1) ::_exit(1);
-        const std::string own = secrets.substr(0, kSecretLength);
-        const std::string workers = secrets.substr(kSecretLength + 1);
-        Supervisor supervisor(own, workers);
+        const std::string words = read_line(STDIN_FILENO);
+        if (words.size() < 2 * kSecretLength + 3) ::_exit(1);
+        const std::string own = words.substr(0, kSecretLength);
+        const std::string workers = words.substr(kSecretLength + 1, kSecretLength);
+        Supervisor supervisor(own, workers, static_cast<pid_t>(std::atoi(words.c_str() + 2 * kSecretLength + 2)));
         if (worker < 0) {
             supervisor.tell(std::string(kProblem) + std::generic_category().message(error));
             ::_exit(1);

@@ -295,7 +295,7 @@ ChildOutcome run_child(const std::filesystem::path& program, const std::vector<s
 
 ChildOutcome run_supervised(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                             std::chrono::milliseconds limit, std::chrono::milliseconds most,
-                            const std::atomic<uint32_t>* cancel) {
+                            const std::atomic<uint32_t>* cancel, Notice) {
     const std::string secret = make_secret();
     std::vector<std::string> words{kSupervised};
     words.insert(words.end(), arguments.begin(), arguments.end());

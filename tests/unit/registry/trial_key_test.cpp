@@ -1,5 +1,5 @@
 // A verdict holds for what was read when it was made: any change of that gives another key, and nothing else does.
-#include "registry/trial_key.hpp"
+#include "discovery/trial_key.hpp"
 
 #include <gtest/gtest.h>
 
@@ -146,21 +146,23 @@ TEST_F(TrialKey, WhatItsLibrariesNeedCountsToo) {
 
 TEST_F(TrialKey, NamesOfWatchedFilesMayHaveVariablesAndTheHome) {
     const std::string a = at("a").string(), b = at("b").string(), separator(1, base::list_separator());
-    EXPECT_EQ(watched_files(a), (std::vector<fs::path>{a}));
-    EXPECT_TRUE(watched_files("$BP_TEST_OTHER/x").empty());
-    EXPECT_TRUE(watched_files("relative/x").empty());
+    EXPECT_EQ(discovery::watched_files(a), (std::vector<fs::path>{a}));
+    EXPECT_TRUE(discovery::watched_files("$BP_TEST_OTHER/x").empty());
+    EXPECT_TRUE(discovery::watched_files("relative/x").empty());
     // What stands for a variable is written once for all systems, with colons between: no letters of drives.
     const bool colons = separator == ":";
-    if (colons) EXPECT_EQ(watched_files("${BP_TEST_OTHER:-" + a + "}/x"), (std::vector<fs::path>{a + "/x"}));
+    if (colons) EXPECT_EQ(discovery::watched_files("${BP_TEST_OTHER:-" + a + "}/x"), (std::vector<fs::path>{a + "/x"}));
     test::set_environment("BP_TEST_OTHER", a + separator + b);
     for (const char* item : {"$BP_TEST_OTHER/x", "${BP_TEST_OTHER}/x", "${BP_TEST_OTHER:-~/y}/x"})
-        EXPECT_EQ(watched_files(item), (std::vector<fs::path>{a + "/x", b + "/x"})) << item;
+        EXPECT_EQ(discovery::watched_files(item), (std::vector<fs::path>{a + "/x", b + "/x"})) << item;
     test::set_environment("HOME", a);
-    EXPECT_EQ(watched_files("~/x"), (std::vector<fs::path>{a + "/x"}));
+    EXPECT_EQ(discovery::watched_files("~/x"), (std::vector<fs::path>{a + "/x"}));
     test::unset_environment("BP_TEST_OTHER");
-    if (colons) EXPECT_EQ(watched_files("${BP_TEST_OTHER:-~/y:" + b + "}/x"), (std::vector<fs::path>{a + "/y/x", b + "/x"}));
+    if (colons)
+        EXPECT_EQ(discovery::watched_files("${BP_TEST_OTHER:-~/y:" + b + "}/x"),
+                  (std::vector<fs::path>{a + "/y/x", b + "/x"}));
     for (const char* odd : {"$", "${", "${}", "${BP_TEST_OTHER", "${BP_TEST_OTHER:-", "~", "~other/x", ""})
-        EXPECT_TRUE(watched_files(odd).empty()) << odd;
+        EXPECT_TRUE(discovery::watched_files(odd).empty()) << odd;
 }
 
 }  // namespace

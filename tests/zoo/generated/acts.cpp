@@ -108,6 +108,7 @@ pid_t parent_of(pid_t process) {
 // Of the child only. Stopped until this process lets it go, which it never does.
 void hold(pid_t process) {
     if (!is_ours(process)) return;
+    write_line("tries", "to hold\n");
     const bool held = ptrace(PTRACE_ATTACH, process, nullptr, nullptr) == 0;
     write_line("held", held ? "yes\n" : std::strerror(errno));
     if (held) waitpid(process, nullptr, __WALL);

@@ -93,17 +93,6 @@ FileFacts facts_of(const fs::path& file) {
     return ::stat(file.c_str(), &s) == 0 && S_ISREG(s.st_mode) ? from_stat(s) : FileFacts{};
 }
 
-uint64_t identity_of(const fs::path& path) {
-    struct stat s {};
-    if (::stat(path.c_str(), &s) != 0) return 0;
-    const FileFacts f = from_stat(s);
-    uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a, of words
-    for (const uint64_t word : {f.size, f.volume, f.number, static_cast<uint64_t>(f.modified_ns),
-                                static_cast<uint64_t>(f.changed_ns), uint64_t{f.owner}, uint64_t{s.st_mode}})
-        hash = (hash ^ word) * 0x100000001b3U;
-    return hash | 1;
-}
-
 std::string why_not_trusted(const fs::path& file, const FileFacts& facts) {
     if (facts.others_may_write) return "anybody may write to it; chmod o-w " + file.string();
     if (facts.owner == 0 || facts.owner == ::geteuid()) return {};

@@ -87,6 +87,8 @@ std::vector<fs::path> mapped_bases() {
     return found;
 }
 
+std::vector<std::string> loaded_libraries() { return mapped(); }
+
 void* symbol_in_reach(const char* name) noexcept { return dlsym(RTLD_DEFAULT, name); }
 
 void* symbol_anywhere(const char* name) {

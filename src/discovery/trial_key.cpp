@@ -1,4 +1,4 @@
-#include "registry/trial_key.hpp"
+#include "discovery/trial_key.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include "base/file.hpp"
 #include "base/hash.hpp"
 
-namespace backplane::registry {
+namespace backplane::discovery {
 
 namespace {
 
@@ -165,7 +165,7 @@ public:
             ++count;
             identity(s, path);
             if (s.kind != Kind::regular) continue;
-            const discovery::Binary binary = discovery::inspect(path).binary;
+            const Binary binary = inspect(path).binary;
             for (const std::string& name : binary.needed) library(name, binary.run_paths);
         }
     }
@@ -213,7 +213,7 @@ std::vector<fs::path> watched_files(std::string_view item) {
     return files;
 }
 
-std::string trial_key(const discovery::Inspection& m, std::string_view options) {
+std::string trial_key(const Inspection& m, std::string_view options) {
     KeyText key;
     key.add("2");
     key.add(text_of(m.path));
@@ -240,4 +240,4 @@ std::string trial_key_with(const std::string& key, const fs::path& program) {
     return base::hexadecimal(base::hash_of(text.take()));
 }
 
-}  // namespace backplane::registry
+}  // namespace backplane::discovery
