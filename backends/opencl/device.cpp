@@ -9,7 +9,7 @@ namespace backplane::opencl {
 void Api::choose(Abilities& can, const std::string& kernels) {
     if (kernels == "gpu" || kernels == "patches" || kernels == "matrix") can.software = false;
     if (kernels == "patches" || kernels == "matrix") can.least_patches = 0;
-    if (kernels == "matrix") can.matrix_tiles = true;
+    if (kernels == "matrix") can.matrices = can.matrix_tiles = true;
     if (kernels == "patches" || kernels == "no-matrices") can.matrix_tiles = false;
 }
 

@@ -8,6 +8,11 @@
 #define STORE_SUM(sum, shared, at, pitch) store_sum(&(sum), (local float *)((shared) + (at)), (pitch) * 4, LANE_INDEX)
 #define STAGED(shared, at, pitch, row, column) ((local float *)((shared) + (at)))[(row) * (pitch) * 4 + (column)]
 #define STAGED_4(shared, at, pitch, row, four) as_float4((shared)[(at) + (row) * (pitch) + (four)])
+// Shared memory that is written by the half; a place in it, or a pitch, as LOAD_A takes it.
+#define H ushort
+#define SHARED_HALVES(name, count) local uint4 name[(count) / 8];
+#define PUT_HALF(name, i, v) ((local ushort *)(name))[i] = v
+#define HALVES(n) ((n) / 8)
 #if defined(NVIDIA_ASSEMBLY)
 // The matrix units of NVIDIA's GPUs (compute capability 8.0 on), through the assembly that the driver's compiler takes in OpenCL C. All
 // functions are called by whole warps. Layouts of the fragments: PTX ISA, "Matrix fragments for mma.m16n8k16".

@@ -24,6 +24,11 @@
 #define STORE_SUM(sum, shared_, at, pitch) coopMatStoreNV(sum, shared_, at, pitch, false)
 #define STAGED(shared_, at, pitch, row, column) uintBitsToFloat(shared_[(at) + (row) * (pitch) + (column) / 4u][(column) % 4u])
 #define STAGED_4(shared_, at, pitch, row, four) uintBitsToFloat(shared_[(at) + (row) * (pitch) + (four)])
+// Shared memory that is written by the half; a place in it, or a pitch, as LOAD_A takes it.
+#define H float16_t
+#define SHARED_HALVES(name, count) shared float16_t name[count];
+#define PUT_HALF(name, i, v) name[i] = v
+#define HALVES(n) (n)
 // Pixels that follow each other, channels together: 16 x 16 from a place in a line on. No gaps but the pitch.
 #define SKEW(column) 0u
 #define LOAD_PIXELS(m, shared_, line, column, pitch) coopMatLoadNV(m, shared_, (line) + (column) * (pitch), pitch, true)

@@ -92,7 +92,8 @@ bool suits_matrices(const Lowering& to, const Node& node) {
     const Value& w = to[node.inputs[1]];
     const int64_t outputs = w.dim[0] / node.as<backplane::ops::ConvAttributes>().group;
     const int64_t depth = w.dim[1] * w.dim[2] * w.dim[3];
-    return to.can.matrices && x.dtype == BP_F16 && to.plan.math != BP_MATH_STRICT && outputs >= 16 && depth >= kMatrixDepth;
+    return to.can.matrices && x.dtype == BP_F16 && to.plan.math != BP_MATH_STRICT && outputs >= 16 &&
+           (depth >= kMatrixDepth || to.can.least_patches == 0);
 }
 
 void lower_on_matrices(Lowering& to, const Node& node) {
