@@ -1,3 +1,4 @@
+// Written by Apple's documentation; not built or run by this project's checks yet.
 #include "base/posix/unnoticed.hpp"
 
 #include <cerrno>
