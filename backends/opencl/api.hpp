@@ -8,9 +8,9 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include "backplane/sdk.hpp"
+#include "common/gpu/owned.hpp"
 
 namespace backplane::opencl {
 
@@ -63,34 +63,8 @@ bool means_lost(cl_int result);
 // Throws Failure with the code that an answer stands for, unless it is CL_SUCCESS. `attempted`: "allocate 64 MiB on PoCL".
 void check(cl_int result, const std::string& attempted);
 
-// An object of OpenCL that is ours to release.
 template <typename T>
-class Handle {
-public:
-    Handle() = default;
-    Handle(T object, cl_int(CL_API_CALL* release)(T)) : object_(object), release_(release) {}
-    Handle(Handle&& other) noexcept : object_(std::exchange(other.object_, nullptr)), release_(other.release_) {}
-    Handle& operator=(Handle&& other) noexcept {
-        if (this != &other) {
-            reset();
-            object_ = std::exchange(other.object_, nullptr);
-            release_ = other.release_;
-        }
-        return *this;
-    }
-    ~Handle() { reset(); }
-
-    [[nodiscard]] T get() const { return object_; }
-    explicit operator bool() const { return object_ != nullptr; }
-    void reset() noexcept {
-        if (object_ != nullptr) release_(object_);
-        object_ = nullptr;
-    }
-
-private:
-    T object_ = nullptr;
-    cl_int(CL_API_CALL* release_)(T) = nullptr;
-};
+using Handle = gpu::Owned<T, cl_int(CL_API_CALL*)(T)>;
 
 // OpenCL's loader. It is never closed: drivers leave threads and thread-local data behind.
 class Loader {

@@ -4,8 +4,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "kernels_embedded.h"
-
 namespace backplane::opencl {
 
 namespace {
@@ -21,13 +19,19 @@ T get(const Functions& cl, cl_device_id device, cl_device_info what, T otherwise
     return cl.GetDeviceInfo(device, what, sizeof value, &value, nullptr) == CL_SUCCESS ? value : otherwise;
 }
 
-std::string text_of(const Functions& cl, cl_device_id device, cl_device_info what) {
+// What one of OpenCL's questions about an object answers with a text.
+template <typename Ask, typename Object>
+std::string answer_of(Ask ask, Object of, cl_uint what) {
     size_t size = 0;
-    if (cl.GetDeviceInfo(device, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return {};
+    if (ask(of, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return {};
     std::string out(size, '\0');
-    if (cl.GetDeviceInfo(device, what, size, out.data(), nullptr) != CL_SUCCESS) return {};
+    if (ask(of, what, size, out.data(), nullptr) != CL_SUCCESS) return {};
     out.resize(std::strlen(out.c_str()));
     return out;
+}
+
+std::string text_of(const Functions& cl, cl_device_id device, cl_device_info what) {
+    return answer_of(cl.GetDeviceInfo, device, what);
 }
 
 bool names(const std::string& extensions, const char* name) {
@@ -128,12 +132,7 @@ std::string missing(const Functions& cl, const PhysicalDevice& device, const std
 }  // namespace
 
 std::string platform_text(const Functions& cl, cl_platform_id platform, cl_platform_info what) {
-    size_t size = 0;
-    if (cl.GetPlatformInfo(platform, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return {};
-    std::string out(size, '\0');
-    if (cl.GetPlatformInfo(platform, what, size, out.data(), nullptr) != CL_SUCCESS) return {};
-    out.resize(std::strlen(out.c_str()));
-    return out;
+    return answer_of(cl.GetPlatformInfo, platform, what);
 }
 
 std::string describe(const Functions& cl, PhysicalDevice& device) {
@@ -177,7 +176,7 @@ std::string describe(const Functions& cl, PhysicalDevice& device) {
          {platform_text(cl, device.platform, CL_PLATFORM_VERSION), version, device.name, device.build_options})
         code = hash_of(text.data(), text.size(), code);
     device.fingerprint[0] = code;
-    device.fingerprint[1] = hash_of_kernels();
+    device.fingerprint[1] = gpu::hash_of(kKernels);
     uint64_t id = hash_of(device.pci, sizeof device.pci, hash_of(device.uuid, sizeof device.uuid));
     id = hash_of(platform.data(), platform.size(), id);
     device.id = hash_of(device.name.data(), device.name.size(), id) | 1;

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "instance.hpp"
-#include "kernels_embedded.h"
 #include "machine_code.hpp"
 
 namespace backplane::opencl {

@@ -1,8 +1,8 @@
 #include "instance.hpp"
 
 #include <algorithm>
-#include <mutex>
 
+#include "common/platform/registrations.hpp"
 #include "common/platform/system.hpp"
 #include "describe.hpp"
 #include "platform/driver_registry.hpp"
@@ -10,13 +10,6 @@
 namespace backplane::opencl {
 
 namespace {
-
-// Two devices of the same make and without a known place are told apart by their order.
-void make_ids_unique(std::vector<PhysicalDevice>& devices) {
-    for (size_t i = 0; i < devices.size(); ++i)
-        for (size_t j = 0; j < i; ++j)
-            if (devices[j].id == devices[i].id) devices[i].id = hash_of(&i, sizeof i, devices[i].id) | 1;
-}
 
 // GPUs before CPUs, whatever the order of the platforms.
 uint32_t rank_of(uint32_t kind) {
@@ -31,20 +24,14 @@ uint32_t rank_of(uint32_t kind) {
 
 // Variables by which drivers leave devices out; empty: none is set.
 std::string hidden_by() {
-    std::string out;
-    for (const char* name :
-         {"POCL_DEVICES", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK"})
-        if (const std::string value = backend::environment(name); !value.empty())
-            out += (out.empty() ? "" : ", ") + std::string(name) + "=" + value;
+    const std::string out = backend::variables(
+        {"POCL_DEVICES", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK"});
     return out.empty() ? out : "the driver may leave devices out because of " + out;
 }
 
 }  // namespace
 
 Instance::Instance() {
-    // Drivers that are started by two threads at once have been seen to crash (PoCL 3.1).
-    static std::mutex one_at_a_time;
-    const std::lock_guard lock(one_at_a_time);
     why_ = loader_.why();
     if (!loader_.there()) return;
     const Functions& cl = functions();
@@ -61,7 +48,7 @@ Instance::Instance() {
     for (cl_platform_id platform : platforms) list(platform);
     std::stable_sort(devices_.begin(), devices_.end(),
                      [](const auto& a, const auto& b) { return rank_of(a.kind) < rank_of(b.kind); });
-    make_ids_unique(devices_);
+    gpu::make_ids_unique(devices_);
     if (!devices_.empty()) why_ = broken_drivers();
 }
 

@@ -14,6 +14,8 @@ namespace backplane::opencl {
 using backend::hash_of;
 using gpu::Abilities;
 
+extern const gpu::KernelSource kKernels[];  // texts of OpenCL C 1.2, nothing included
+
 struct PhysicalDevice : gpu::Facts {
     cl_platform_id platform = nullptr;
     cl_device_id handle = nullptr;

@@ -107,13 +107,6 @@ std::vector<unsigned char> machine_code_of(Device& device, const Kernel& kernel,
 
 }  // namespace
 
-uint64_t hash_of_kernels() {
-    uint64_t hash = hash_of("", 0);
-    for (uint32_t i = 0; i < gpu::kKernelCount; ++i)
-        if (kKernels[i].entry != nullptr) hash = hash_of(kKernels[i].code, kKernels[i].bytes, hash);
-    return hash;
-}
-
 // The host vouches for the bytes: drivers do not look at them closely.
 Kernel Api::build(Device& device, uint32_t kernel, std::span<const uint32_t> constants, std::span<const std::byte> binary) {
     Kernel built;

@@ -6,9 +6,9 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include "backplane/sdk.hpp"
+#include "common/gpu/owned.hpp"
 
 namespace backplane::vulkan {
 
@@ -82,38 +82,15 @@ struct DeviceFunctions {
         nullptr;  // null: no VK_EXT_external_memory_host
 };
 
-// An object of a device that is ours to destroy.
+// Destroys an object of a device.
 template <typename T>
-class Owned {
-public:
-    using Destroy = void(VKAPI_PTR*)(VkDevice, T, const VkAllocationCallbacks*);
-
-    Owned() = default;
-    Owned(VkDevice device, T object, Destroy destroy) : device_(device), object_(object), destroy_(destroy) {}
-    Owned(Owned&& other) noexcept
-        : device_(other.device_), object_(std::exchange(other.object_, T{})), destroy_(other.destroy_) {}
-    Owned& operator=(Owned&& other) noexcept {
-        if (this != &other) {
-            reset();
-            device_ = other.device_;
-            object_ = std::exchange(other.object_, T{});
-            destroy_ = other.destroy_;
-        }
-        return *this;
-    }
-    ~Owned() { reset(); }
-
-    [[nodiscard]] T get() const { return object_; }
-    void reset() noexcept {
-        if (object_ != T{}) destroy_(device_, object_, nullptr);
-        object_ = T{};
-    }
-
-private:
-    VkDevice device_ = VK_NULL_HANDLE;
-    T object_{};
-    Destroy destroy_ = nullptr;
+struct Destroy {
+    VkDevice device = VK_NULL_HANDLE;
+    void(VKAPI_PTR* function)(VkDevice, T, const VkAllocationCallbacks*) = nullptr;
+    void operator()(T object) const { function(device, object, nullptr); }
 };
+template <typename T>
+using Owned = gpu::Owned<T, Destroy<T>>;
 
 // "VK_ERROR_DEVICE_LOST", or the number.
 std::string name_of(VkResult result);

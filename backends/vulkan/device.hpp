@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "instance.hpp"
-#include "shaders_generated.h"
 
 namespace backplane::vulkan {
 
@@ -76,11 +75,11 @@ struct Device : Root {
 
     // An object that function(handle, &info, nullptr, &object) makes; `destroy` gives it back.
     template <typename T, typename Function, typename Info>
-    Owned<T> make(Function function, const Info& info, typename Owned<T>::Destroy destroy,
+    Owned<T> make(Function function, const Info& info, decltype(Destroy<T>::function) destroy,
                   const std::string& attempted) const {
         T object{};
         check(function(handle, &info, nullptr, &object), attempted);
-        return {handle, object, destroy};
+        return {object, {handle, destroy}};
     }
 
 private:
@@ -105,7 +104,7 @@ struct Api {
     static constexpr const char* kBackend = "vulkan";
     static constexpr auto kKernelOptions = {"gpu", "patches", "matrix", "tiles", "no-matrices"};
     static constexpr double kSegmentWorkOfSoftware = 5e8;
-    static const gpu::KernelSource* kernels() { return kShaders; }
+    static const gpu::KernelSource* kernels() { return kKernels; }
 
     static void choose(Abilities& can, const std::string& kernels);
     static std::unique_ptr<Device> open(const Instance& instance, const Physical& physical, const Abilities& can) {

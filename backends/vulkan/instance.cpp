@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 
 #include "platform/driver_registry.hpp"
 #include "queues.hpp"
-#include "shaders_generated.h"
 
 namespace backplane::vulkan {
 
@@ -54,19 +52,9 @@ bool is_ampere_or_later(const VkPhysicalDeviceProperties& device) {
     return device.vendorID == kNvidia && (device.deviceID >= 0x2200 || (device.deviceID & 0xff80) == 0x2080);
 }
 
-// Two devices of the same make and without a known place are told apart by their order.
-void make_ids_unique(std::vector<PhysicalDevice>& devices) {
-    for (size_t i = 0; i < devices.size(); ++i)
-        for (size_t j = 0; j < i; ++j)
-            if (devices[j].id == devices[i].id) devices[i].id = hash_of(&i, sizeof i, devices[i].id) | 1;
-}
-
 }  // namespace
 
 Instance::Instance() {
-    // Drivers that are started by two threads at once have been seen to crash (PoCL 3.1).
-    static std::mutex one_at_a_time;
-    const std::lock_guard lock(one_at_a_time);
     why_ = loader_.why();
     if (loader_.entry() == nullptr) return;
     create();
@@ -125,7 +113,7 @@ void Instance::list() {
         device.handle = handle;
         if (describe(device)) devices_.push_back(std::move(device));
     }
-    make_ids_unique(devices_);
+    gpu::make_ids_unique(devices_);
     why_ = !devices_.empty()
                ? broken_drivers()
                : std::to_string(count) +
@@ -153,13 +141,11 @@ bool Instance::describe(PhysicalDevice& device) const {
     if (!describe_features(device)) return false;
     device.memory_source = device.can.budget ? "VK_EXT_memory_budget" : "heaps of the Vulkan driver";
     device.id = hash_of(device.pci, sizeof device.pci, hash_of(device.uuid, sizeof device.uuid)) | 1;
-    uint64_t code = hash_of(p.pipelineCacheUUID, sizeof p.pipelineCacheUUID);
+    uint64_t code = hash_of(p.pipelineCacheUUID, sizeof p.pipelineCacheUUID, hash_of(device.name));
     code = hash_of(&p.driverVersion, sizeof p.driverVersion, code);
     // Mesa's cache UUID is the same for all its builds.
     device.fingerprint[0] = hash_of(device.driver.data(), device.driver.size(), code);
-    uint64_t kernels = hash_of(device.name.data(), device.name.size());
-    for (uint32_t i = 0; i < gpu::kKernelCount; ++i) kernels = hash_of(kShaders[i].code, kShaders[i].bytes, kernels);
-    device.fingerprint[1] = kernels;
+    device.fingerprint[1] = gpu::hash_of(kKernels);
     return true;
 }
 

@@ -14,6 +14,8 @@ namespace backplane::vulkan {
 using backend::hash_of;
 using gpu::Abilities;
 
+extern const gpu::KernelSource kKernels[];  // SPIR-V
+
 struct PhysicalDevice : gpu::Facts {
     VkPhysicalDevice handle = VK_NULL_HANDLE;
     VkPhysicalDeviceProperties properties{};

@@ -22,11 +22,11 @@ VkShaderModule module_of(Device& device, uint32_t kernel) {
     Owned<VkShaderModule>& module = device.modules[kernel];
     if (module.get() == VK_NULL_HANDLE) {
         VkShaderModuleCreateInfo info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
-        info.codeSize = kShaders[kernel].bytes;
-        info.pCode = static_cast<const uint32_t*>(kShaders[kernel].code);
+        info.codeSize = kKernels[kernel].bytes;
+        info.pCode = static_cast<const uint32_t*>(kKernels[kernel].code);
         module =
             device.make<VkShaderModule>(device.vk.CreateShaderModule, info, device.vk.DestroyShaderModule,
-                                        std::string("load kernel ") + kShaders[kernel].name + " on " + device.physical.name);
+                                        std::string("load kernel ") + kKernels[kernel].name + " on " + device.physical.name);
     }
     return module.get();
 }
@@ -40,7 +40,7 @@ Owned<VkPipelineCache> make_cache(Device& device, std::span<const std::byte> bin
         info.initialDataSize = binary.size();
         info.pInitialData = binary.data();
         if (device.vk.CreatePipelineCache(device.handle, &info, nullptr, &made) == VK_SUCCESS)
-            return {device.handle, made, device.vk.DestroyPipelineCache};
+            return {made, {device.handle, device.vk.DestroyPipelineCache}};
         refused = true;
     }
     info.initialDataSize = 0;
@@ -79,8 +79,8 @@ Kernel Api::build(Device& device, uint32_t kernel, std::span<const uint32_t> con
     if (device.physical.says_hits) info.pNext = &wanted;
     VkPipeline made = VK_NULL_HANDLE;
     check(device.vk.CreateComputePipelines(device.handle, built.cache.get(), 1, &info, nullptr, &made),
-          std::string("build kernel ") + kShaders[kernel].name + " on " + device.physical.name);
-    built.pipeline = {device.handle, made, device.vk.DestroyPipeline};
+          std::string("build kernel ") + kKernels[kernel].name + " on " + device.physical.name);
+    built.pipeline = {made, {device.handle, device.vk.DestroyPipeline}};
     constexpr VkFlags kHit =
         VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT_EXT | VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT_EXT;
     built.origin = refused                              ? gpu::Origin::refused

@@ -109,7 +109,7 @@ Block Api::import(Device& device, void* memory, uint64_t bytes) {
     VkResult result = VK_ERROR_INVALID_EXTERNAL_HANDLE;
     if (index < types.memoryTypeCount && needs.size <= bytes)
         result = device.vk.AllocateMemory(device.handle, &allocate, nullptr, &made);
-    block.memory = {device.handle, made, device.vk.FreeMemory};
+    block.memory = {made, {device.handle, device.vk.FreeMemory}};
     if (result == VK_SUCCESS) result = device.vk.BindBufferMemory(device.handle, block.buffer.get(), block.memory.get(), 0);
     if (result != VK_SUCCESS) throw refuse("the driver answers " + name_of(result));
     block.mapped = static_cast<std::byte*>(memory);

@@ -16,6 +16,8 @@
 
 #include "backplane/sdk.hpp"
 #include "common/gpu/abilities.hpp"
+#include "common/hash.hpp"
+#include "kernels_generated.h"
 
 namespace backplane::gpu {
 
@@ -45,6 +47,17 @@ struct KernelSource {
     size_t bytes;             // of it
     const char* definitions;  // that make a variant of a text: " -DHALF"
 };
+
+// Changes when any kernel of an Api's table does.
+uint64_t hash_of(const KernelSource* kernels);
+
+// Two devices of the same make and without a known place are told apart by their order.
+template <typename Physical>
+void make_ids_unique(std::vector<Physical>& devices) {
+    for (size_t i = 0; i < devices.size(); ++i)
+        for (size_t j = 0; j < i; ++j)
+            if (devices[j].id == devices[i].id) devices[i].id = backend::hash_of(&i, sizeof i, devices[i].id) | 1;
+}
 
 // Where a kernel came from: the host's cache, its source, or its source because the driver did not take what the cache had.
 enum class Origin : uint8_t { source, binary, refused };

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "common/gpu/api.hpp"
 #include "common/gpu/compile.hpp"
 #include "common/gpu/parallel.hpp"
 
@@ -16,6 +17,13 @@ namespace {
 constexpr size_t kMostBuilders = 8;
 
 }  // namespace
+
+uint64_t hash_of(const KernelSource* kernels) {
+    uint64_t hash = backend::hash_of("", 0);
+    for (uint32_t i = 0; i < kKernelCount; ++i)
+        if (kernels[i].entry != nullptr) hash = backend::hash_of(kernels[i].code, kernels[i].bytes, hash);
+    return hash;
+}
 
 void build_ahead(const std::vector<const Dispatch*>& dispatches, const backend::Host& host, const volatile uint32_t* cancel,
                  const std::function<void(const Dispatch&)>& build) {

@@ -1,6 +1,6 @@
 # Every kernel that the lowerings of ops/ name: bp_gpu_kernel(NAME SOURCE definitions...), kKernel_NAME in code. Each backend says what its
-# bp_gpu_kernel does with the source of that name: its own file, or kernels/SOURCE.kernel, written once for all. A kernel that it has no source
-# of is one its devices lack the abilities for. Variants that are chosen by element size stand in the order of the size.
+# bp_gpu_kernel does with the source of that name: its own file, or kernels/SOURCE.kernel, written once for all. Variants that are chosen by
+# element size stand in the order of the size.
 foreach(half "" HALF)
   if(half)
     set(type f16)

@@ -56,13 +56,14 @@ private:
 
         // Opened when first asked for: loading the module touches no driver.
         const Instance& instance() {
-            const std::lock_guard lock(mutex);
+            // Drivers that are started by two threads at once have been seen to crash (PoCL 3.1).
+            static std::mutex one_at_a_time;
+            const std::lock_guard lock(one_at_a_time);
             if (opened == nullptr) opened = std::make_unique<Instance>();
             return *opened;
         }
 
         backend::Host host;
-        std::mutex mutex;
         std::unique_ptr<Instance> opened;
     };
 

@@ -1,17 +1,31 @@
-// Drivers that are registered by a file that names a library, and what is wrong with them.
+// Drivers that are registered by files which name a library each, and what is wrong with them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace backplane::backend {
 
-// The fault of a registration ("ICD /etc/OpenCL/vendors/x.icd"), as a sentence; "": its library loads and has one of the functions
-// `entries`, as drivers of `api` ("OpenCL") do, or is for programs of another word size than this one.
-std::string fault_of(const std::string& registration, const std::string& library, const char* api,
-                     const std::vector<const char*>& entries);
+// The drivers of an interface, as they are registered.
+struct Registry {
+    const char* api;                   // "OpenCL"
+    const char* file;                  // what a registration is called: "ICD"
+    const char* suffix;                // of their names; what ends otherwise is a driver itself, of which nothing is said
+    std::vector<const char*> entries;  // a driver has one of these functions
+    std::string advice;                // to who has a broken driver
+    // The library that a registration of this text names; nothing: it is for other programs than this.
+    std::optional<std::string> (*library_of)(const std::string& file, const std::string& text);
+    std::vector<std::string> files;
 
-// The first of these faults, how many more there are, and what to do; "" of none.
-std::string sentence_of(const std::vector<std::string>& faults, const std::string& advice);
+    // The drivers that cannot be loaded, in a sentence; "": there are none. Those for programs of another word size are none.
+    [[nodiscard]] std::string broken() const;
+};
+
+// Those of these variables that are set, "A=x, B=y"; with `first`, only the first. "": none.
+std::string variables(const std::vector<const char*>& names, bool first = false);
+
+// The texts, one after another with commas between.
+std::string listed(const std::vector<std::string>& texts);
 
 }  // namespace backplane::backend

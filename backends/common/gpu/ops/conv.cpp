@@ -8,9 +8,9 @@ namespace backplane::gpu::ops::conv {
 
 namespace {
 
-uint32_t variant(uint32_t f32, uint32_t f16, uint32_t mixed, const Value& x, const Value& w) {
-    if (x.dtype == BP_F16) return f16;
-    return w.dtype == BP_F16 ? mixed : f32;
+uint32_t variant(uint32_t f32, uint32_t f16, uint32_t mixed, const Lowering& to, const Node& node) {
+    if (to[node.inputs[0]].dtype == BP_F16) return f16;
+    return to[node.inputs[1]].dtype == BP_F16 ? mixed : f32;
 }
 
 // What every convolution is told: ConvParameters or ConvDepthwiseParameters.
@@ -39,14 +39,6 @@ Record geometry_of(const Lowering& to, const Node& node) {
     return out;
 }
 
-// The words of a convolution that is dispatched for `blocks` blocks of output channels.
-std::vector<uint32_t> words_for(ConvParameters parameters, uint32_t blocks, const Node& node) {
-    parameters.blocks = blocks;
-    std::vector<uint32_t> words = words_of(parameters);
-    append_epilogue(words, node);
-    return words;
-}
-
 std::string label_of(const Lowering& to, const Node& node, const char* kind) {
     return std::string("Conv ") + kind + " " + to[node.inputs[1]].text() + " -> " + to[node.output].text() +
            epilogue_text(node);
@@ -60,16 +52,41 @@ std::vector<Operand> operands_of(const Lowering& to, const Node& node) {
     return operands;
 }
 
-void lower_depthwise(Lowering& to, const Node& node) {
-    const Value& x = to[node.inputs[0]];
+int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
+
+int64_t groups_of(const Node& node) { return node.as<backplane::ops::ConvAttributes>().group; }
+int64_t outputs_of(const Lowering& to, const Node& node) { return to[node.inputs[1]].dim[0] / groups_of(node); }
+int64_t pixels_of(const Value& y) { return y.dim[2] * y.dim[3]; }
+
+// A kernel that makes all output channels in blocks of `block` for each of `tiles` pieces of the map. Its constants: the size of the
+// workgroup, the epilogue (2), then `more`.
+Dispatch product_of(const Lowering& to, const Node& node, const char* kind, uint32_t kernel, ConvParameters parameters,
+                    int64_t block, int64_t tiles, uint32_t invocations, std::initializer_list<uint32_t> more) {
     const Value& w = to[node.inputs[1]];
+    const Value& y = to[node.output];
+    parameters.blocks = word(up(outputs_of(to, node), block));
+    Dispatch d;
+    d.label = label_of(to, node, kind);
+    d.kernel = kernel;
+    d.constants = {invocations, epilogue_kinds(node), epilogue_function(node)};
+    d.constants.insert(d.constants.end(), more);
+    d.operands = operands_of(to, node);
+    d.parameters = words_of(parameters);
+    append_epilogue(d.parameters, node);
+    d.work = 2.0 * static_cast<double>(y.elements() * w.dim[1] * w.dim[2] * w.dim[3]);
+    to.spread(static_cast<uint64_t>(tiles) * parameters.blocks, d.groups);
+    d.groups[2] = word(y.dim[0] * groups_of(node));
+    return d;
+}
+
+void lower_depthwise(Lowering& to, const Node& node) {
     auto parameters = geometry_of<ConvDepthwiseParameters>(to, node);
     const auto n = static_cast<uint64_t>(to[node.output].elements());
     parameters.elements = static_cast<uint32_t>(n);
     std::vector<uint32_t> words = words_of(parameters);
     append_epilogue(words, node);
     to.each(label_of(to, node, "depthwise"),
-            variant(kKernel_conv_depthwise_f32, kKernel_conv_depthwise_f16, kKernel_conv_depthwise_f32_by_f16, x, w), n,
+            variant(kKernel_conv_depthwise_f32, kKernel_conv_depthwise_f16, kKernel_conv_depthwise_f32_by_f16, to, node), n,
             operands_of(to, node), words, {epilogue_kinds(node), epilogue_function(node)});
 }
 
@@ -79,9 +96,10 @@ bool has_unit_steps(const ConvParameters& p) {
 }
 
 // Extent of the kernels that a variant of their own unrolls; 0: another.
-uint32_t unrolled_kernel(const Lowering& to, const Value& w, const ConvParameters& geometry) {
+uint32_t unrolled_kernel(const Lowering& to, const Node& node) {
+    const Value& w = to[node.inputs[1]];
     const bool square = w.dim[2] == w.dim[3] && (w.dim[2] == 1 || w.dim[2] == 3 || w.dim[2] == 5);
-    return square && has_unit_steps(geometry) && !to.can.software ? word(w.dim[2]) : 0;
+    return square && has_unit_steps(geometry_of(to, node)) && !to.can.software ? word(w.dim[2]) : 0;
 }
 
 // Sums shorter than this are too short for the matrix units: loading costs more than it saves (H200: equal at 576, slower at 128).
@@ -90,29 +108,14 @@ constexpr int64_t kMatrixDepth = 512;
 bool suits_matrices(const Lowering& to, const Node& node) {
     const Value& x = to[node.inputs[0]];
     const Value& w = to[node.inputs[1]];
-    const int64_t outputs = w.dim[0] / node.as<backplane::ops::ConvAttributes>().group;
     const int64_t depth = w.dim[1] * w.dim[2] * w.dim[3];
-    return to.can.matrices && x.dtype == BP_F16 && to.plan.math != BP_MATH_STRICT && outputs >= 16 &&
+    return to.can.matrices && x.dtype == BP_F16 && to.plan.math != BP_MATH_STRICT && outputs_of(to, node) >= 16 &&
            (depth >= kMatrixDepth || to.can.least_patches == 0);
 }
 
-void lower_on_matrices(Lowering& to, const Node& node) {
-    const Value& w = to[node.inputs[1]];
-    const Value& y = to[node.output];
-    const int64_t groups = node.as<backplane::ops::ConvAttributes>().group;
-    const auto down = static_cast<uint32_t>((w.dim[0] / groups + 63) / 64);
-    const auto across = static_cast<uint64_t>((y.dim[2] * y.dim[3] + 127) / 128);
-    Dispatch d;
-    d.label = label_of(to, node, "matrix units");
-    d.kernel = kKernel_conv_coop_f16;
-    const ConvParameters parameters = geometry_of(to, node);
-    d.constants = {128, epilogue_kinds(node), epilogue_function(node), 0, 0, 0, 0, 0, unrolled_kernel(to, w, parameters)};
-    d.parameters = words_for(parameters, down, node);
-    d.operands = operands_of(to, node);
-    d.work = 2.0 * static_cast<double>(y.elements() * w.dim[1] * w.dim[2] * w.dim[3]);
-    to.spread(across * down, d.groups);
-    d.groups[2] = static_cast<uint32_t>(y.dim[0] * groups);
-    to.add(std::move(d));
+void lower_on_matrices(Lowering& to, const Node& node, uint32_t kernel) {
+    to.add(product_of(to, node, "matrix units", kKernel_conv_coop_f16, geometry_of(to, node), 64,
+                      up(pixels_of(to[node.output]), 128), 128, {0, 0, 0, 0, 0, kernel}));
 }
 
 // How conv_matrix is cut: a subgroup makes `tiles` x 16 output channels of rows x columns pixels; `down` and `across` of them stand beside
@@ -139,8 +142,6 @@ MatrixTile matrix_tile(const Abilities& can, uint32_t kernel, int64_t outputs, i
     return many ? MatrixTile{128, 4, 1, 2, 32, 1, 1} : MatrixTile{256, 2, 2, 2, 16, 2, 1};
 }
 
-int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
-
 // Workgroups over the pixels of a result.
 int64_t tiles_of(const Value& y, const MatrixTile& tile, uint32_t kernel) {
     return kernel == 1 ? up(y.dim[2] * y.dim[3], tile.width()) : up(y.dim[2], tile.height()) * up(y.dim[3], tile.width());
@@ -156,7 +157,7 @@ bool suits_matrix_tiles(const Lowering& to, const Node& node, uint32_t kernel) {
     if (kernel == 1 && (x.dim[2] != y.dim[2] || x.dim[3] != y.dim[3] ||
                         node.as<backplane::ops::ConvAttributes>().filled(2).pads != backplane::ops::List{0, 0, 0, 0}))
         return false;
-    const int64_t groups = node.as<backplane::ops::ConvAttributes>().group;
+    const int64_t groups = groups_of(node);
     // Tails of the filters are filled up; kernels count in 32 bits.
     if (up(w.dim[0] / groups, 64) * 64 * up(w.dim[1], 32) * 32 * groups * kernel * kernel >= INT32_MAX) return false;
     if (to.can.least_patches == 0) return true;
@@ -169,7 +170,7 @@ bool suits_matrix_tiles(const Lowering& to, const Node& node, uint32_t kernel) {
 Operand lay_out_filters(Lowering& to, const Node& node, const MatrixTile& tile) {
     const ValueId plain = node.inputs[1];
     const std::vector<int64_t> dim = to[plain].dim;
-    const int64_t groups = node.as<backplane::ops::ConvAttributes>().group;
+    const int64_t groups = groups_of(node);
     const int64_t taps = dim[2] * dim[3];
     const int64_t down = up(dim[0] / groups, tile.outputs()) * tile.tiles * tile.down;
     const int64_t slices = up(dim[1], 16 * tile.depth) * tile.depth;
@@ -207,116 +208,64 @@ Operand lay_out_filters(Lowering& to, const Node& node, const MatrixTile& tile) 
 }
 
 void lower_on_matrix_tiles(Lowering& to, const Node& node, uint32_t kernel) {
-    const int64_t groups = node.as<backplane::ops::ConvAttributes>().group;
-    const int64_t outputs = to[node.inputs[1]].dim[0] / groups;
-    const MatrixTile tile = matrix_tile(to.can, kernel, outputs, to[node.inputs[1]].dim[1]);
-    Dispatch d;
-    d.operands = operands_of(to, node);
-    d.operands[1] = lay_out_filters(to, node, tile);
-    const Value& w = to[node.inputs[1]];
-    const Value& y = to[node.output];
-    const auto blocks = static_cast<uint32_t>(up(outputs, tile.outputs()));
-    d.label = label_of(to, node, "matrix tiles");
-    d.kernel = kKernel_conv_matrix_f16;
+    const MatrixTile tile = matrix_tile(to.can, kernel, outputs_of(to, node), to[node.inputs[1]].dim[1]);
     ConvParameters parameters = geometry_of(to, node);
     if (kernel == 1) {  // one row of pixels
         parameters.height = parameters.out_height = 1;
-        parameters.width = parameters.out_width = word(y.dim[2] * y.dim[3]);
+        parameters.width = parameters.out_width = word(pixels_of(to[node.output]));
     }
-    d.parameters = words_for(parameters, blocks, node);
-    d.constants = {tile.invocations, epilogue_kinds(node), 0,           tile.tiles, tile.down,
-                   tile.rows,        tile.columns,         tile.across, kernel,     tile.depth};
-    d.work = 2.0 * static_cast<double>(y.elements() * w.dim[1] * w.dim[2] * w.dim[3]);
-    to.spread(static_cast<uint64_t>(tiles_of(y, tile, kernel)) * blocks, d.groups);
-    d.groups[2] = static_cast<uint32_t>(y.dim[0] * groups);
+    Dispatch d = product_of(to, node, "matrix tiles", kKernel_conv_matrix_f16, parameters, tile.outputs(),
+                            tiles_of(to[node.output], tile, kernel), tile.invocations,
+                            {tile.tiles, tile.down, tile.rows, tile.columns, tile.across, kernel, tile.depth});
+    d.operands[1] = lay_out_filters(to, node, tile);
     to.add(std::move(d));
 }
 
 // Of a result, 8 x 32 pixels each.
-int64_t patches_of(const Value& y) { return ((y.dim[2] + 7) / 8) * ((y.dim[3] + 31) / 32); }
+int64_t patches_of(const Value& y) { return up(y.dim[2], 8) * up(y.dim[3], 32); }
 
 bool suits_patches(const Lowering& to, const Node& node, uint32_t kernel) {
     const Value& y = to[node.output];
-    const int64_t groups = node.as<backplane::ops::ConvAttributes>().group;
-    const int64_t outputs = to[node.inputs[1]].dim[0] / groups;
+    const int64_t outputs = outputs_of(to, node);
     if (!to.can.patches || (kernel != 3 && kernel != 5)) return false;
     if (to.can.least_patches == 0) return true;
-    return outputs > 32 && patches_of(y) * y.dim[0] * groups * ((outputs + 63) / 64) >= to.can.least_patches;
+    return outputs > 32 && patches_of(y) * y.dim[0] * groups_of(node) * up(outputs, 64) >= to.can.least_patches;
 }
 
 void lower_on_patches(Lowering& to, const Node& node, uint32_t kernel) {
-    const Value& x = to[node.inputs[0]];
-    const Value& w = to[node.inputs[1]];
-    const Value& y = to[node.output];
-    const int64_t groups = node.as<backplane::ops::ConvAttributes>().group;
-    const auto blocks = static_cast<uint32_t>((w.dim[0] / groups + 63) / 64);
-    Dispatch d;
-    d.label = label_of(to, node, "patches");
-    d.kernel = variant(kKernel_conv_patch_f32, kKernel_conv_patch_f16, kKernel_conv_patch_f32_by_f16, x, w);
-    d.constants = {256, epilogue_kinds(node), epilogue_function(node), 0, 0, 0, 0, 0, kernel};
-    d.parameters = words_for(geometry_of(to, node), blocks, node);
-    d.operands = operands_of(to, node);
-    d.work = 2.0 * static_cast<double>(y.elements() * w.dim[1] * w.dim[2] * w.dim[3]);
-    to.spread(static_cast<uint64_t>(patches_of(y)) * blocks, d.groups);
-    d.groups[2] = static_cast<uint32_t>(y.dim[0] * groups);
-    to.add(std::move(d));
+    to.add(product_of(to, node, "patches",
+                      variant(kKernel_conv_patch_f32, kKernel_conv_patch_f16, kKernel_conv_patch_f32_by_f16, to, node),
+                      geometry_of(to, node), 64, patches_of(to[node.output]), 256, {0, 0, 0, 0, 0, kernel}));
 }
 
 // For devices where shared memory and barriers cost more than they save.
 void lower_direct(Lowering& to, const Node& node) {
-    const Value& x = to[node.inputs[0]];
-    const Value& w = to[node.inputs[1]];
+    to.add(product_of(to, node, "direct",
+                      variant(kKernel_conv_direct_f32, kKernel_conv_direct_f16, kKernel_conv_direct_f32_by_f16, to, node),
+                      geometry_of(to, node), 8, up(pixels_of(to[node.output]), 128), to.can.direct_invocations, {}));
+}
+
+void lower_on_tiles(Lowering& to, const Node& node, uint32_t kernel) {
     const Value& y = to[node.output];
-    const int64_t groups = node.as<backplane::ops::ConvAttributes>().group;
-    const auto blocks = static_cast<uint32_t>((w.dim[0] / groups + 7) / 8);
-    constexpr int64_t pixels = 128;
-    const auto across = static_cast<uint64_t>((y.dim[2] * y.dim[3] + pixels - 1) / pixels);
-    Dispatch d;
-    d.label = label_of(to, node, "direct");
-    d.kernel = variant(kKernel_conv_direct_f32, kKernel_conv_direct_f16, kKernel_conv_direct_f32_by_f16, x, w);
-    d.constants = {to.can.direct_invocations, epilogue_kinds(node), epilogue_function(node)};
-    d.parameters = words_for(geometry_of(to, node), blocks, node);
-    d.operands = operands_of(to, node);
-    d.work = 2.0 * static_cast<double>(y.elements() * w.dim[1] * w.dim[2] * w.dim[3]);
-    to.spread(across * blocks, d.groups);
-    d.groups[2] = static_cast<uint32_t>(y.dim[0] * groups);
-    to.add(std::move(d));
+    const ConvParameters parameters = geometry_of(to, node);
+    const Tile tile = choose_tile(to.can, outputs_of(to, node), pixels_of(y), y.dim[0] * groups_of(node));
+    const uint32_t unit_steps = has_unit_steps(parameters) && !to.can.software ? 1 : 0;
+    to.add(product_of(to, node, "tiled", variant(kKernel_conv_f32, kKernel_conv_f16, kKernel_conv_f32_by_f16, to, node),
+                      parameters, tile.rows, up(pixels_of(y), tile.columns), tile.invocations(),
+                      {tile.rows, tile.columns, tile.down, tile.across, tile.depth, kernel, unit_steps}));
 }
 
 void lower(Lowering& to, const Node& node) {
-    const Value& x = to[node.inputs[0]];
     const Value& w = to[node.inputs[1]];
-    const Value& y = to[node.output];
-    if (y.elements() == 0) return;
-    const int64_t groups = node.as<backplane::ops::ConvAttributes>().group;
-    const int64_t outputs = w.dim[0] / groups;
-    if (groups > 1 && outputs == 1 && w.dim[1] == 1) return lower_depthwise(to, node);
-    const int64_t pixels = y.dim[2] * y.dim[3];
-    const uint32_t unrolled = unrolled_kernel(to, w, geometry_of(to, node));
-    if (suits_matrix_tiles(to, node, unrolled)) return lower_on_matrix_tiles(to, node, unrolled);
+    if (to[node.output].elements() == 0) return;
+    if (groups_of(node) > 1 && outputs_of(to, node) == 1 && w.dim[1] == 1) return lower_depthwise(to, node);
+    const uint32_t kernel = unrolled_kernel(to, node);
+    if (suits_matrix_tiles(to, node, kernel)) return lower_on_matrix_tiles(to, node, kernel);
     // Before conv_coop: what that loads for each tap costs it more than the matrix units save (H200, f16: 16.0 ms against 23.6).
-    if (suits_patches(to, node, unrolled)) return lower_on_patches(to, node, unrolled);
-    if (suits_matrices(to, node)) return lower_on_matrices(to, node);
+    if (suits_patches(to, node, kernel)) return lower_on_patches(to, node, kernel);
+    if (suits_matrices(to, node)) return lower_on_matrices(to, node, kernel);
     if (to.can.software) return lower_direct(to, node);
-    const Tile tile = choose_tile(to.can, outputs, pixels, y.dim[0] * groups);
-    const auto down = static_cast<uint32_t>((outputs + tile.rows - 1) / tile.rows);
-    const auto across = static_cast<uint64_t>((pixels + tile.columns - 1) / tile.columns);
-    const ConvParameters parameters = geometry_of(to, node);
-    const bool unit = has_unit_steps(parameters);
-    const uint32_t kernel = unrolled_kernel(to, w, parameters);
-    Dispatch d;
-    d.label = label_of(to, node, "tiled");
-    d.kernel = variant(kKernel_conv_f32, kKernel_conv_f16, kKernel_conv_f32_by_f16, x, w);
-    d.constants = {tile.invocations()};
-    for (const uint32_t c : tile_constants(tile, node)) d.constants.push_back(c);
-    d.constants.push_back(kernel);
-    d.constants.push_back(unit && !to.can.software ? 1 : 0);
-    d.operands = operands_of(to, node);
-    d.parameters = words_for(parameters, down, node);
-    d.work = 2.0 * static_cast<double>(y.elements() * w.dim[1] * w.dim[2] * w.dim[3]);
-    to.spread(across * down, d.groups);
-    d.groups[2] = static_cast<uint32_t>(y.dim[0] * groups);
-    to.add(std::move(d));
+    lower_on_tiles(to, node, kernel);
 }
 
 Verdict check(const Plan& plan, const Node& node) {
@@ -325,8 +274,7 @@ Verdict check(const Plan& plan, const Node& node) {
     if (x.dim.size() != 4 || w.dim.size() != 4)
         return {BP_WHY_SHAPE, node.text() + ": only two spatial dimensions are done"};
     if (w.dtype != BP_F32 && !is_half(w.dtype)) return {BP_WHY_DTYPE, node.text() + " is not done for weights " + w.text()};
-    if (x.dim[0] * node.as<backplane::ops::ConvAttributes>().group > 65535)
-        return {BP_WHY_LIMIT, node.text() + ": images times groups are over 65535"};
+    if (x.dim[0] * groups_of(node) > 65535) return {BP_WHY_LIMIT, node.text() + ": images times groups are over 65535"};
     return {};
 }
 
