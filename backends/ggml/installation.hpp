@@ -15,10 +15,10 @@ struct Variant;
 
 class Installation {
 public:
-    // Looks into `folders` in turn; the first that has a libggml-base counts, be it in ../lib or lib of that folder. `cpu_mask`: features that must not be used,
-    // "avx512f,avx2". Throws sdk::Failure when no folder has one, or the one found cannot be used. A module that cannot be used is
-    // left out, with a line in notes(). Of each kind the best is opened, and the others only where neither `notebook` nor a sidecar
-    // tells which that is.
+    // Looks into `folders` in turn; the first that has a libggml-base counts, be it in ../lib or lib of that folder. `cpu_mask`:
+    // features that must not be used, "avx512f,avx2". Throws sdk::Failure when no folder has one, or the one found cannot be used. A
+    // module that cannot be used is left out, with a line in notes(). Of each kind the best is opened, and the others only where
+    // neither `notebook` nor a sidecar tells which that is.
     Installation(std::span<const fs::path> folders, const std::string& cpu_mask, const Notebook& notebook);
 
     [[nodiscard]] const BaseLibrary& base() const { return *base_; }

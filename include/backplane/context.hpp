@@ -5,9 +5,9 @@
 //
 // Destroy it before main() returns: docs/discovery.md, "The end of the process", says what a static one means.
 // Contexts are independent of each other; every member may be called from many threads. The environment is read once, when a
-// Context is made: BACKPLANE_MODULE_PATH, BACKPLANE_DEVICE, BACKPLANE_CPU_MASK, BACKPLANE_LOG,
-// BACKPLANE_PROBE, BACKPLANE_PROBE_LIMIT, BACKPLANE_PROBE_BUDGET, BACKPLANE_STATE_DIR, BACKPLANE_CACHE_DIR, BACKPLANE_CACHE_LIMIT (docs/discovery.md); all of it is
-// ignored in set-uid and similar processes.
+// Context is made: BACKPLANE_MODULE_PATH, BACKPLANE_DEVICE, BACKPLANE_CPU_MASK, BACKPLANE_LOG, BACKPLANE_PROBE,
+// BACKPLANE_PROBE_LIMIT, BACKPLANE_PROBE_BUDGET, BACKPLANE_STATE_DIR, BACKPLANE_CACHE_DIR, BACKPLANE_CACHE_LIMIT
+// (docs/discovery.md); all of it is ignored in set-uid and similar processes.
 #pragma once
 
 #include <array>

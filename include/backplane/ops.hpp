@@ -7,8 +7,8 @@
 //   const std::vector<TensorId> parts = ops::split(graph, y, {.axis = 1, .sizes = {100, 28}});
 //
 // Operands come in the order of the table; optional ones may be left out at the end, or are no_tensor. Attributes are the op's own
-// structure; they may be left out where all have defaults. A name for messages may follow them. Each builder throws Error(invalid) that names the op and the shapes, as
-// Graph::add does, which importers use that know ops by number only. Threads: as the Graph's.
+// structure; they may be left out where all have defaults. A name for messages may follow them. Each builder throws Error(invalid)
+// that names the op and the shapes, as Graph::add does, which importers use that know ops by number only. Threads: as the Graph's.
 #pragma once
 
 #include "backplane/graph.hpp"

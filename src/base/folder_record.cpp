@@ -47,7 +47,8 @@ bool take_number(std::string_view& line, bool& flag) {
 
 }  // namespace
 
-// Lines: the header, the folder, then of each file the numbers in their order, and "NAME<tab>REASON", and "<tab>PATH" of each library. Read at each start, so by from_chars.
+// Lines: the header, the folder, then of each file the numbers in their order, "NAME<tab>REASON", and "<tab>PATH" of each library.
+// Read at each start, so by from_chars.
 std::optional<FolderRecord> FolderRecord::read(const fs::path& from) {
     const std::optional<std::string> text = read_own_file(from, kMostBytes);
     if (!text || !text->starts_with(kFormat)) return std::nullopt;

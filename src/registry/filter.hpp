@@ -10,9 +10,9 @@
 
 namespace backplane::registry {
 
-// Terms, comma-separated: an id "vulkan:0", a backend and a device's name "ggml:Vulkan0", a backend "cpu", a kind "discrete", "name=*rtx*" (glob, any case), an identity
-// "pci:0000:01:00.0"; `!` before a term excludes. Earlier terms are preferred over later ones, and of what one term matches the backend of that name
-// ("cpu", which is a kind, too). No term but exclusions, or "auto": the
+// Terms, comma-separated: an id "vulkan:0", a backend and a device's name "ggml:Vulkan0", a backend "cpu", a kind "discrete",
+// "name=*rtx*" (glob, any case), an identity "pci:0000:01:00.0"; `!` before a term excludes. Earlier terms are preferred over later
+// ones, and of what one term matches the backend of that name ("cpu", which is a kind, too). No term but exclusions, or "auto": the
 // best there is, which is never a software device. A device that failed its trial (DeviceInfo::fault) is matched by its id, name or
 // identity alone.
 class Filter {

@@ -1,4 +1,5 @@
-/* capi_test FOLDER WITH-REFERENCE: the whole of the C API, on the minimal example and on the reference of a second folder, the wrong uses first. Prints what failed; exit code: how many checks did. */
+/* capi_test FOLDER WITH-REFERENCE: the whole of the C API, on the minimal example and on the reference of a second folder, the wrong
+ * uses first. Prints what failed; exit code: how many checks did. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
