@@ -1,5 +1,5 @@
-// The instruction sets of the CPU we run on, found by our own CPUID + XGETBV (x86-64) or HWCAP (arm64). One implementation per
-// architecture in arch/.
+// The instruction sets of the CPU we run on, found by CPUID and XGETBV (x86-64: the header that the host uses) or HWCAP (arm64). One
+// implementation per architecture in arch/.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace backplane::cpu {
 
-// Features that this CPU and its operating system support, by their names in /proc/cpuinfo ("avx2", "fma", "pni"), only those some level asks for.
+// Features that this CPU and its operating system support, by their names in /proc/cpuinfo ("avx2", "fma", "pni"): of those
+// that are known here (src/base/cpu_feature_table.hpp).
 std::vector<std::string> detected_features();
 // The features that the code of a level needs; empty: runs anywhere.
 std::vector<std::string> features_of_level(const std::string& level);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/cpu_feature_table.hpp"
 #include "base/cpu_features.hpp"
 
 namespace backplane::base {
@@ -23,18 +24,11 @@ bool needs(std::string_view feature, std::string_view base) {
 }  // namespace
 
 std::vector<std::string> known_cpu_features() {
-    return {// arch/x86_64
-            "sse", "sse2", "pni", "pclmulqdq", "ssse3", "fma", "cx16", "sse4_1", "sse4_2", "movbe", "popcnt", "aes", "avx",
-            "f16c", "rdrand", "bmi1", "avx2", "bmi2", "erms", "avx512f", "avx512dq", "adx", "avx512ifma", "avx512cd",
-            "sha_ni", "avx512bw", "avx512vl", "avx512vbmi", "avx512_vbmi2", "gfni", "vaes", "vpclmulqdq", "avx512_vnni",
-            "avx512_bitalg", "avx512_vpopcntdq", "amx_bf16", "avx512_fp16", "amx_tile", "amx_int8", "avx_vnni",
-            "avx512_bf16", "amx_fp16", "avx_ifma", "abm", "lahf_lm",
-            // arch/aarch64
-            "fp", "asimd", "evtstrm", "pmull", "sha1", "sha2", "crc32", "atomics", "fphp", "asimdhp", "cpuid", "asimdrdm",
-            "jscvt", "fcma", "lrcpc", "dcpop", "sha3", "sm3", "sm4", "asimddp", "sha512", "sve", "asimdfhm", "dit", "uscat",
-            "ilrcpc", "flagm", "ssbs", "sb", "paca", "pacg", "dcpodp", "sve2", "sveaes", "svepmull", "svebitperm", "svesha3",
-            "svesm4", "flagm2", "frint", "svei8mm", "svef32mm", "svef64mm", "svebf16", "i8mm", "bf16", "dgh", "rng", "bti",
-            "mte"};
+    std::set<std::string> names;  // "aes" is one of both
+    for (const X86Feature& feature : kX86Features) names.insert(feature.name);
+    names.insert(kHwcap.begin(), kHwcap.end());
+    names.insert(kHwcap2.begin(), kHwcap2.end());
+    return {names.begin(), names.end()};
 }
 
 CpuFeatures without(CpuFeatures features, std::string_view mask) {
