@@ -1,8 +1,5 @@
 #include "api.hpp"
 
-#include "common/platform/system.hpp"
-#include "platform/driver_registry.hpp"
-
 namespace backplane::opencl {
 
 std::string name_of(cl_int result) {
@@ -71,25 +68,6 @@ void check(cl_int result, const std::string& attempted) {
         advice = "update the driver or use another device";
     }
     throw sdk::Failure(code, attempted + ": " + name_of(result) + "; " + advice, result);
-}
-
-Loader::Loader() {
-    std::string reason;
-    void* library = backend::open_library(kLoaderName, reason);
-    if (library == nullptr) {
-        why_ = std::string("the OpenCL loader ") + kLoaderName + " does not open (" + reason + "); " + kLoaderAdvice;
-        return;
-    }
-    if (backend::find_function(library, "clGetPlatformIDs") == nullptr) {
-        why_ = std::string(kLoaderName) + " has no clGetPlatformIDs (a stub?); " + kLoaderAdvice;
-        return;
-    }
-#define BP_CL_FIND(name)                                                                                        \
-    functions_.name = reinterpret_cast<decltype(functions_.name)>(backend::find_function(library, "cl" #name)); \
-    if (functions_.name == nullptr && why_.empty())                                                             \
-        why_ = std::string(kLoaderName) + " has no cl" #name ": OpenCL 1.2 is needed; update it";
-    BP_CL_FUNCTIONS(BP_CL_FIND)
-#undef BP_CL_FIND
 }
 
 }  // namespace backplane::opencl

@@ -66,18 +66,4 @@ void check(cl_int result, const std::string& attempted);
 template <typename T>
 using Handle = gpu::Owned<T, cl_int(CL_API_CALL*)(T)>;
 
-// OpenCL's loader. It is never closed: drivers leave threads and thread-local data behind.
-class Loader {
-public:
-    // functions() is empty when the loader is not there; why() tells.
-    Loader();
-    [[nodiscard]] bool there() const { return why_.empty(); }
-    [[nodiscard]] const Functions& functions() const { return functions_; }
-    [[nodiscard]] const std::string& why() const { return why_; }
-
-private:
-    std::string why_;
-    Functions functions_;
-};
-
 }  // namespace backplane::opencl

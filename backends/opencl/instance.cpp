@@ -32,9 +32,16 @@ std::string hidden_by() {
 }  // namespace
 
 Instance::Instance() {
-    why_ = loader_.why();
-    if (!loader_.there()) return;
-    const Functions& cl = functions();
+    void* loader = backend::open_loader("OpenCL", kLoaderName, "clGetPlatformIDs", kLoaderAdvice, why_);
+    if (loader == nullptr) return;
+    Functions& cl = functions_;
+#define BP_CL_FIND(name)                                                                       \
+    cl.name = reinterpret_cast<decltype(cl.name)>(backend::find_function(loader, "cl" #name)); \
+    if (cl.name == nullptr && why_.empty())                                                    \
+        why_ = std::string(kLoaderName) + " has no cl" #name ": OpenCL 1.2 is needed; update it";
+    BP_CL_FUNCTIONS(BP_CL_FIND)
+#undef BP_CL_FIND
+    if (!why_.empty()) return;
     cl_uint count = 0;
     cl_int result = cl.GetPlatformIDs(0, nullptr, &count);
     std::vector<cl_platform_id> platforms(count);

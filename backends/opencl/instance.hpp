@@ -34,14 +34,14 @@ public:
     [[nodiscard]] const std::vector<PhysicalDevice>& devices() const { return devices_; }
     // Why there are no devices, or, beside devices, which registered drivers cannot be used; empty: all can.
     [[nodiscard]] const std::string& why() const { return why_; }
-    [[nodiscard]] const Functions& functions() const { return loader_.functions(); }
+    [[nodiscard]] const Functions& functions() const { return functions_; }
     // Bytes that can still be allocated; 0: the driver does not say.
     [[nodiscard]] uint64_t free_bytes(const PhysicalDevice& device) const;
 
 private:
     void list(cl_platform_id platform);
 
-    Loader loader_;
+    Functions functions_;
     std::vector<PhysicalDevice> devices_;
     std::string why_;
 };

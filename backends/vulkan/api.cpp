@@ -1,8 +1,5 @@
 #include "api.hpp"
 
-#include "common/platform/system.hpp"
-#include "platform/driver_registry.hpp"
-
 namespace backplane::vulkan {
 
 std::string name_of(VkResult result) {
@@ -58,17 +55,6 @@ void check(VkResult result, const std::string& attempted) {
         default: break;
     }
     throw sdk::Failure(code, attempted + ": " + name_of(result) + "; " + advice, result);
-}
-
-Loader::Loader() {
-    std::string reason;
-    void* library = backend::open_library(kLoaderName, reason);
-    if (library == nullptr) {
-        why_ = std::string("the Vulkan loader ") + kLoaderName + " does not open (" + reason + "); " + kLoaderAdvice;
-        return;
-    }
-    entry_ = reinterpret_cast<PFN_vkGetInstanceProcAddr>(backend::find_function(library, "vkGetInstanceProcAddr"));
-    if (entry_ == nullptr) why_ = std::string(kLoaderName) + " has no vkGetInstanceProcAddr (a stub?); " + kLoaderAdvice;
 }
 
 }  // namespace backplane::vulkan

@@ -98,17 +98,4 @@ std::string name_of(VkResult result);
 // Throws Failure with the code that a result stands for, unless it is VK_SUCCESS. `attempted`: "allocate 64 MiB on llvmpipe".
 void check(VkResult result, const std::string& attempted);
 
-// Vulkan's loader. It is never closed: drivers leave threads and thread-local data behind.
-class Loader {
-public:
-    // Null when it is not there; why() tells.
-    Loader();
-    [[nodiscard]] PFN_vkGetInstanceProcAddr entry() const { return entry_; }
-    [[nodiscard]] const std::string& why() const { return why_; }
-
-private:
-    std::string why_;
-    PFN_vkGetInstanceProcAddr entry_ = nullptr;
-};
-
 }  // namespace backplane::vulkan

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/platform/registrations.hpp"
+#include "common/platform/system.hpp"
 #include "platform/driver_registry.hpp"
 #include "queues.hpp"
 
@@ -55,9 +57,10 @@ bool is_ampere_or_later(const VkPhysicalDeviceProperties& device) {
 }  // namespace
 
 Instance::Instance() {
-    why_ = loader_.why();
-    if (loader_.entry() == nullptr) return;
-    create();
+    constexpr const char* kEntry = "vkGetInstanceProcAddr";
+    void* loader = backend::open_loader("Vulkan", kLoaderName, kEntry, kLoaderAdvice, why_);
+    if (loader == nullptr) return;
+    create(reinterpret_cast<PFN_vkGetInstanceProcAddr>(backend::find_function(loader, kEntry)));
     if (instance_ != VK_NULL_HANDLE) list();
 }
 
@@ -65,8 +68,7 @@ Instance::~Instance() {
     if (instance_ != VK_NULL_HANDLE) vk_.DestroyInstance(instance_, nullptr);
 }
 
-void Instance::create() {
-    const auto entry = loader_.entry();
+void Instance::create(PFN_vkGetInstanceProcAddr entry) {
     const auto create_instance = reinterpret_cast<PFN_vkCreateInstance>(entry(nullptr, "vkCreateInstance"));
     if (create_instance == nullptr || entry(nullptr, "vkEnumerateInstanceVersion") == nullptr) {
         why_ = "the Vulkan loader is of version 1.0, 1.1 is needed; update it";

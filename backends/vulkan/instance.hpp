@@ -40,13 +40,12 @@ public:
     [[nodiscard]] uint64_t free_bytes(const PhysicalDevice& device) const;
 
 private:
-    void create();
+    void create(PFN_vkGetInstanceProcAddr entry);
     void list();
     bool describe(PhysicalDevice& device) const;
     // False: the device lacks what is needed.
     bool describe_features(PhysicalDevice& device) const;
 
-    Loader loader_;
     VkInstance instance_ = VK_NULL_HANDLE;
     InstanceFunctions vk_;
     std::vector<PhysicalDevice> devices_;

@@ -41,6 +41,18 @@ std::string Registry::broken() const {
     return faults[0] + (more != 0 ? ", and " + std::to_string(more) + " more are broken" : "") + "; " + advice;
 }
 
+void* open_loader(const char* api, const char* name, const char* entry, const char* advice, std::string& why) {
+    std::string reason;
+    void* library = open_library(name, reason);
+    if (library == nullptr) {
+        why = std::string("the ") + api + " loader " + name + " does not open (" + reason + "); " + advice;
+    } else if (find_function(library, entry) == nullptr) {
+        why = std::string(name) + " has no " + entry + " (a stub?); " + advice;
+        return nullptr;
+    }
+    return library;
+}
+
 std::string variables(const std::vector<const char*>& names, bool first) {
     std::vector<std::string> out;
     for (const char* name : names)

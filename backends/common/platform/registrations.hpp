@@ -22,6 +22,9 @@ struct Registry {
     [[nodiscard]] std::string broken() const;
 };
 
+// An interface's loader ("libOpenCL.so.1" of "OpenCL"), never closed, that has the function `entry`. Null: `why` says so, with the advice.
+void* open_loader(const char* api, const char* name, const char* entry, const char* advice, std::string& why);
+
 // Those of these variables that are set, "A=x, B=y"; with `first`, only the first. "": none.
 std::string variables(const std::vector<const char*>& names, bool first = false);
 
