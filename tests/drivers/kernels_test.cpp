@@ -27,6 +27,9 @@ INSTANTIATE_TEST_SUITE_P(All, KernelsOfGpus,
                                          Part{"ConvolutionsOnMatrixUnits", "matrix", "Conv", "3x3-16", 20},
                                          Part{"StridesOnMatrixUnits", "matrix", "Conv", "stride", 50},
                                          Part{"Products", "gpu", "MatMul", "batch", 20},
+                                         Part{"ProductsWithBlocks8", "gpu", "MatMul", "q8_0", 15},
+                                         Part{"ProductsWithBlocks4", "gpu", "MatMul", "q4_0", 15},
+                                         Part{"ProductsWithHalves", "gpu", "MatMul", "-tb-f16", 15},
                                          Part{"ProductsOnMatrixUnits", "matrix", "MatMul", "eights", 4}),
                          [](const auto& p) { return p.param.name; });
 

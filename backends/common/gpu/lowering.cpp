@@ -36,9 +36,9 @@ void Lowering::rows(std::string label, uint32_t kernel, uint64_t n, uint32_t loc
     add(std::move(d));
 }
 
-void Lowering::pack(ValueId weight, uint64_t bytes, Dispatch how) {
+void Lowering::pack(ValueId weight, uint64_t bytes, Dispatch how, uint32_t element) {
     const auto slot = std::find_if(plan.slots.begin(), plan.slots.end(), [&](const Slot& s) { return s.value == weight; });
-    how.operands = {reads(weight), writes(weight, 16)};
+    how.operands = {reads(weight, 2), writes(weight, element)};
     std::vector<uint32_t> told = how.parameters;
     told.push_back(how.kernel);
     slot->layout = backend::hash_of(told.data(), told.size() * sizeof(uint32_t)) | 1;

@@ -36,7 +36,8 @@ public:
         plan.dispatches.insert(plan.dispatches.begin() + static_cast<std::ptrdiff_t>(first_++), std::move(dispatch));
     }
     // The slot of this weight has `bytes`, which pack() makes of the plain ones by `how` (its operands are set here).
-    void pack(ValueId weight, uint64_t bytes, Dispatch how);
+    // Its kernel reads elements of two bytes and writes such of `element`.
+    void pack(ValueId weight, uint64_t bytes, Dispatch how, uint32_t element);
     // n workgroups over x and y, as the kernels count them.
     void spread(uint64_t n, uint32_t groups[3]) const;
 

@@ -108,10 +108,15 @@ float part_of(float4 v, uint j) { return j == 0 ? v.x : j == 1 ? v.y : j == 2 ? 
 #define ALIGNED_8(p, i) (((ulong)((p) + (i)) & 15) == 0)
 #define LOAD_8(p, i) (*(global const uint4 *)((ulong)((p) + (i)) & ~(ulong)15))
 #define HALF_BITS(p, i) ((uint)((global const ushort *)(p))[i])
-// An operand of bytes that is read in words of four, too, where it begins at one.
-#define IN_WORDS(number, name)
-#define ALIGNED_WORD(p) (((ulong)(p) & 3) == 0)
-#define LOAD_WORD(p, i) ((global const uint *)(p))[i]
+// Sixteen bytes of an operand that is IN_EIGHTS, its `n` elements from i on, where it begins so that the device can; eight halves of it.
+#define ALIGNED_WIDE(p, n) (((ulong)(p) & 15) == 0)
+#define LOAD_WIDE(words, p, i, n) vstore4(*(global const uint4 *)((p) + (i)), 0, words);
+#define LOAD_HALVES(low, high, p, i)           \
+    {                                          \
+        float8 v_ = vloada_half8(0, (p) + (i)); \
+        low = v_.lo;                           \
+        high = v_.hi;                          \
+    }
 // An operand of U16 that is read two at a time, too, where it lies so. What is not there may bring anything.
 #define IN_TWOS(number, name)
 #define ALIGNED_2(p, i) (((ulong)((p) + (i)) & 3) == 0)
@@ -149,6 +154,7 @@ float4 load_4(global const T *p, ulong i, int count) {
     return v;
 }
 #define LOAD_4(v, p, i, count) v = load_4(p, i, count);
+#define LOAD_FOUR(p, i) FOUR_AT((p) + (i))
 // What an invocation of conv_direct makes: a vector of sixteen pixels that follow each other.
 #define MANY 16
 #define PLACE ulong  // what wraps at 32 bits costs PoCL an instruction at each use

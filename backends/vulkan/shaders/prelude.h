@@ -122,11 +122,19 @@ layout(set = 0, binding = 0, std140) uniform Words { uvec4 words[32]; };
 #define ALIGNED_8(name, i) ((first_##name() + (i)) % 8u == 0u)
 #define LOAD_8(name, i) eights_##name[(first_##name() + (i)) / 8u]
 #define HALF_BITS(name, i) packHalf2x16(vec2(LOAD(name, i), 0.0))
-// An operand of bytes that is read in words of four, too, where it begins at one.
-#define IN_WORDS(number, name) \
-    layout(set = 0, binding = number, std430) readonly buffer Words##number { uint words_##name[]; };
-#define ALIGNED_WORD(name) (first_##name() % 4u == 0u)
-#define LOAD_WORD(name, i) words_##name[first_##name() / 4u + (i)]
+// Sixteen bytes of an operand that is IN_EIGHTS, its `n` elements from i on, where it begins so that the device can; eight halves of it.
+#define ALIGNED_WIDE(name, n) (first_##name() % (n) == 0u)
+#define LOAD_WIDE(words, name, i, n)                                   \
+    {                                                                  \
+        uvec4 v_ = eights_##name[(first_##name() + (i)) / (n)];        \
+        words[0] = v_.x, words[1] = v_.y, words[2] = v_.z, words[3] = v_.w; \
+    }
+#define LOAD_HALVES(low, high, name, i)                                \
+    {                                                                  \
+        uvec4 v_ = LOAD_8(name, i);                                    \
+        low = vec4(unpackHalf2x16(v_.x), unpackHalf2x16(v_.y));        \
+        high = vec4(unpackHalf2x16(v_.z), unpackHalf2x16(v_.w));       \
+    }
 // An operand of U16 that is read two at a time, too, where it lies so. What is not there may bring anything.
 #define IN_TWOS(number, name) \
     layout(set = 0, binding = number, std430) readonly buffer Twos##number { uint twos_##name[]; };
@@ -154,6 +162,8 @@ layout(set = 0, binding = 0, std140) uniform Words { uvec4 words[32]; };
 // An operand that is read in fours, too; of the first `count` of four elements, what is not there may be anything.
 #define READ_IN_FOURS(number, name) \
     layout(set = 0, binding = number, std430) readonly buffer Fours##number { T4 fours_##name[]; };
+#define ALIGNED_4(name) (first_##name() % 4u == 0u)
+#define LOAD_FOUR(name, i) vec4(fours_##name[(first_##name() + (i)) / 4u])
 #define LOAD_4(v, name, i, count)                                              \
     {                                                                          \
         bool at_once_ = count > 3 && (first_##name() + (i)) % 4u == 0u;        \

@@ -85,8 +85,8 @@ void batched(CaseList& list) {
 }
 
 void typed(CaseList& list) {
-    const int64_t sizes[][3] = {{1, 64, 33}, {5, 96, 7},    {17, 32, 64}, {1, 1, 1},
-                                {3, 19, 23}, {1, 1184, 33}, {5, 160, 7},  {3, 1280, 21}};
+    const int64_t sizes[][3] = {{1, 64, 33},   {5, 96, 7},  {17, 32, 64},  {1, 1, 1},  {3, 19, 23},
+                                {1, 1184, 33}, {5, 160, 7}, {3, 1280, 21}, {2, 133, 9}};
     for (const auto& [m, k, n] : sizes) {
         for (const DType dtype : {DType::f16, DType::bf16})
             for (const bool tb : {false, true}) {
@@ -141,6 +141,12 @@ void fused(CaseList& list) {
         const TensorId y = b.add(Op::matmul, {b.input({7, 32}), w});
         b.result(b.add(Op::matmul, {y, w}, {{Attr::transpose_b, 1}}));
     });
+    for (const DType dtype : {DType::q8_0, DType::q4_0})
+        list.add(std::string("one-weight-twice-") + backplane::name_of(dtype), [=](CaseBuilder& b) {
+            const TensorId w = b.operand(weight, dtype, {160, 160});
+            const TensorId y = b.add(Op::matmul, {b.input({3, 160}), w}, {{Attr::transpose_b, 1}});
+            b.result(b.add(Op::matmul, {y, w}, {{Attr::transpose_b, 1}}));
+        });
     list.add("square-of-one-tensor", [](CaseBuilder& b) {
         const TensorId x = b.input({17, 17});
         b.result(b.add(Op::matmul, {x, x}));

@@ -43,11 +43,14 @@ RECORD(Conv) CONVOLUTION UINT(blocks) END_RECORD  // of output channels: workgro
 RECORD(ConvDepthwise) CONVOLUTION UINT(elements) END_RECORD
 RECORD(ConvFilters) UINT(outputs) UINT(channels) UINT(taps) UINT(down) UINT(slices) UINT(tiles) END_RECORD
 
-#define MATMUL_SIZES 5u
-#define MATMUL_STEPS_A 13u
-#define MATMUL_STEPS_B 21u
-#define MATMUL_EPILOGUE 29u
-RECORD(MatMul) UINT(rows) UINT(columns) UINT(depth) UINT(blocks) UINT(batch_rank) WORDS(sizes, 8) WORDS(steps_a, 8) WORDS(steps_b, 8) END_RECORD
+#define MATMUL_SIZES 6u
+#define MATMUL_STEPS_A 14u
+#define MATMUL_STEPS_B 22u
+#define MATMUL_EPILOGUE 30u
+RECORD(MatMul) UINT(rows) UINT(columns) UINT(depth) UINT(blocks) UINT(scales) UINT(batch_rank) WORDS(sizes, 8) WORDS(steps_a, 8) WORDS(steps_b, 8) END_RECORD
+
+// Words of 16 bits, in all and in a block behind its scale.
+RECORD(SplitBlocks) UINT(elements) UINT(digits) UINT(scales) END_RECORD
 
 RECORD(Unary) UINT(elements) FLOAT(a) FLOAT(b) END_RECORD
 // Which op is a parameter where it only steers a branch: each value of a constant is a kernel to build. Bounds of Clip: two words each for i64.

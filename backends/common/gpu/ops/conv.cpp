@@ -191,7 +191,7 @@ Operand lay_out_filters(Lowering& to, const Node& node, const MatrixTile& tile) 
     to.spread(static_cast<uint64_t>(tiles), d.groups);
     const uint32_t role = to[plain].role;
     if (role == BP_ROLE_WEIGHT && to[plain].inside == kNone && to.readers.times(plain) == 1) {
-        to.pack(plain, bytes, std::move(d));
+        to.pack(plain, bytes, std::move(d), 16);
         return to.reads(plain, 16);
     }
     const ValueId filters = to.plan.temporary(BP_F16, {tiles, 16, 16});

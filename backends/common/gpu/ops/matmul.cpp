@@ -68,11 +68,60 @@ bool suits_matrix_units(const Lowering& to, const Node& node, int64_t rows, int6
     return to.can.least_patches == 0 || (rows >= 16 && columns >= 32 && depth >= 32);
 }
 
+// Do only products read this, each as its right-hand side?
+bool is_weight_of_products(const Lowering& to, ValueId id) {
+    uint32_t times = 0;
+    for (const Node& node : to.plan.nodes)
+        if (node.op == BP_OP_matmul && node.inputs[1] == id) ++times;
+    return times == to.readers.times(id);
+}
+
+// Words of 16 bits of a block, and where the scales begin where blocks are in planes.
+uint32_t words_of_block(const Value& b) { return sdk::dtype_info(b.dtype).bytes / 2; }
+uint32_t scales_at(const Value& b) { return static_cast<uint32_t>(b.elements() / 32) * (words_of_block(b) - 1); }
+
+// A right-hand side in blocks; true: in planes (kernels/split_blocks.kernel), by pack() of a weight, of a constant when the program is made.
+// What a run makes or brings is read as it is.
+bool read_blocks(Lowering& to, const Node& node, Operand (&operands)[2]) {
+    ValueId id = node.inputs[1];
+    const Value b = to[id];
+    const uint64_t words = static_cast<uint64_t>(b.elements()) / 32 * words_of_block(b);
+    bool planes = b.inside == kNone && is_weight_of_products(to, id);
+    planes = planes && (b.role == BP_ROLE_WEIGHT || (b.role == BP_ROLE_CONSTANT && to.readers.times(id) == 1));
+    if (planes) {
+        Dispatch d;
+        d.label = "MatMul blocks " + b.text();
+        d.kernel = kKernel_split_blocks;
+        d.constants = {kLocal};
+        d.parameters = words_of(SplitBlocksParameters{
+            .elements = static_cast<uint32_t>(words), .digits = words_of_block(b) - 1, .scales = scales_at(b)});
+        d.work = static_cast<double>(words);
+        d.moved = b.bytes;
+        to.spread((words + kLocal - 1) / kLocal, d.groups);
+        if (b.role == BP_ROLE_WEIGHT) {
+            to.pack(id, b.bytes, std::move(d), 2);
+        } else {
+            const ValueId made = to.plan.temporary(BP_I16, {static_cast<int64_t>(words)});
+            to.plan[made].role = BP_ROLE_CONSTANT;
+            d.operands = {to.reads(id, 2), to.writes(made)};
+            to.plan.once.push_back(std::move(d));
+            id = made;
+        }
+    }
+    operands[0] = to.reads(id, 1);
+    operands[1] = to.reads(id, 2);
+    return planes;
+}
+
 void lower(Lowering& to, const Node& node) {
+    if (to[node.output].elements() == 0) return;
+    const bool blocks = is_block(to[node.inputs[1]].dtype);
+    Operand by_blocks[2];
+    const bool planes =
+        blocks && read_blocks(to, node, by_blocks);  // it may add values: what is taken by reference comes after
     const Value& a = to[node.inputs[0]];
     const Value& b = to[node.inputs[1]];
     const std::vector<int64_t> out = to[node.output].dim;
-    if (to[node.output].elements() == 0) return;
     const auto [transpose_a, transpose_b] = node.as<backplane::ops::MatMulAttributes>();
     const int64_t rows = out[out.size() - 2];
     const int64_t columns = out.back();
@@ -90,6 +139,7 @@ void lower(Lowering& to, const Node& node) {
                                 .columns = word(columns),
                                 .depth = word(depth),
                                 .blocks = down,
+                                .scales = planes ? scales_at(b) : 0,
                                 .batch_rank = static_cast<uint32_t>(out.size() - 2)};
     write_to(parameters.sizes, std::vector<int64_t>(out.begin(), out.end() - 2));
     write_to(parameters.steps_a, batch_steps(a, out));
@@ -104,18 +154,18 @@ void lower(Lowering& to, const Node& node) {
                        units.depth,          units.stages,         transpose_a ? 1U : 0U,
                        transpose_b ? 1U : 0U};
     } else if (few) {
-        d.constants = {kLocal, epilogue_kinds(node), epilogue_function(node), tile.rows};
+        d.constants = {kLocal,    epilogue_kinds(node), epilogue_function(node),
+                       tile.rows, planes ? 1U : 0U,     to.can.software && !blocks ? 0U : 1U};
     } else {
         d.constants = {tile.invocations()};
         for (const uint32_t c : tile_constants(tile, node)) d.constants.push_back(c);
         d.constants.push_back(transpose_a ? 1 : 0);
-        d.constants.push_back(transpose_b ? 1 : 0);
+        d.constants.push_back(planes ? 2 : transpose_b ? 1 : 0);
     }
-    const bool blocks = is_block(b.dtype);
-    d.operands = {to.reads(node.inputs[0]), to.reads(node.inputs[1], blocks ? 1 : 0)};
+    d.operands = {to.reads(node.inputs[0]), blocks ? by_blocks[0] : to.reads(node.inputs[1])};
     append_epilogue_operands(to, d.operands, node, node.inputs[0]);
     d.operands.push_back(to.writes(node.output));
-    if (blocks) d.operands.push_back(to.reads(node.inputs[1], 2));
+    if (blocks) d.operands.push_back(by_blocks[1]);
     d.parameters = words_of(parameters);
     append_epilogue(d.parameters, node);
     d.work = 2.0 * static_cast<double>(to[node.output].elements() * depth);
