@@ -150,6 +150,36 @@ TEST_F(WholeZoo, EightThreadsAHundredTimesInAnyOrderFromTheFirstContactOn) {
     for (std::thread& thread : threads) thread.join();
 }
 
+std::string content_of(const fs::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// What a program reads of the command line is the command line's alone, on every system.
+TEST(ZooCommandLine, WhatAModulePrintsIsNoPartOfItsOutput) {
+    if (BP_TEST_CLI[0] == '\0') GTEST_SKIP() << "this build has no command line";
+    const fs::path folder = test::make_temporary_folder();
+    const std::string out = (folder / "out").string();
+    const std::string err = (folder / "err").string();
+    const std::string module = (fs::path(BP_TEST_ZOO) / test::library("backplane-output_is_a_flood")).string();
+    const std::string line = fs::path(BP_TEST_CLI).make_preferred().string() + " devices --json --modules " + module;
+    if (line.find(' ') != line.find(" devices") || out.find(' ') != std::string::npos)
+        GTEST_SKIP() << "a space in the name of a folder, which this test cannot give to the shell: " << line;
+    test::set_environment("ZOO_PRINTS", "1");
+    test::set_environment("BACKPLANE_STATE_DIR", (folder / "state").string());
+    const int status = std::system((line + " > " + out + " 2> " + err).c_str());  // NOLINT(cert-env33-c)
+    test::unset_environment("ZOO_PRINTS");
+    test::unset_environment("BACKPLANE_STATE_DIR");
+    const std::string printed = content_of(out);
+    EXPECT_EQ(status, 0) << printed << content_of(err);
+    EXPECT_EQ(printed.find("of no use to anybody"), std::string::npos);
+    EXPECT_EQ(printed.find('{'), 0U) << printed.substr(0, 200);
+    EXPECT_NE(printed.find("output_is_a_flood"), std::string::npos) << printed.substr(0, 2000);
+    EXPECT_NE(content_of(err).find("a line of no use to anybody"), std::string::npos) << "it did not print";
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+}
+
 INSTANTIATE_TEST_SUITE_P(Modules, Zoo, testing::ValuesIn(all_animals()),
                          [](const testing::TestParamInfo<Animal>& animal) { return std::string(animal.param.fault); });
 

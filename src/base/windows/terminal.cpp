@@ -1,5 +1,7 @@
 #include "base/terminal.hpp"
 
+#include <io.h>
+
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -23,7 +25,33 @@ BOOL WINAPI on_event(DWORD event) {
     return TRUE;
 }
 
-HANDLE handle_of(Stream stream) { return ::GetStdHandle(stream == Stream::output ? STD_OUTPUT_HANDLE : STD_ERROR_HANDLE); }
+std::atomic<std::FILE*> kept_apart{nullptr};
+
+// Both are turned: the descriptor that the C library prints to, and the handle that others ask the system for.
+void keep_output_apart() noexcept {
+    constexpr int kOutput = 1;
+    constexpr int kError = 2;
+    const int own = ::_dup(kOutput);
+    if (own < 0) return;
+    const auto handle = reinterpret_cast<HANDLE>(::_get_osfhandle(own));
+    ::SetHandleInformation(handle, HANDLE_FLAG_INHERIT, 0);
+    std::FILE* stream = ::_fdopen(own, "w");
+    if (stream == nullptr) {
+        ::_close(own);
+    } else if (::_dup2(kError, kOutput) != 0) {
+        std::fclose(stream);
+    } else {
+        ::SetStdHandle(STD_OUTPUT_HANDLE, ::GetStdHandle(STD_ERROR_HANDLE));
+        if (::_isatty(own) != 0) std::setvbuf(stream, nullptr, _IONBF, 0);  // a line shows when it is printed
+        kept_apart = stream;
+    }
+}
+
+HANDLE handle_of(Stream stream) {
+    std::FILE* own = stream == Stream::output ? kept_apart.load() : nullptr;
+    if (own != nullptr) return reinterpret_cast<HANDLE>(::_get_osfhandle(::_fileno(own)));
+    return ::GetStdHandle(stream == Stream::output ? STD_OUTPUT_HANDLE : STD_ERROR_HANDLE);
+}
 
 bool mode_of(Stream stream, DWORD& mode) {
     HANDLE handle = handle_of(stream);
@@ -34,6 +62,7 @@ bool mode_of(Stream stream, DWORD& mode) {
 
 TerminalSetup::TerminalSetup() noexcept : code_page_(::GetConsoleOutputCP()) {
     ::SetConsoleOutputCP(CP_UTF8);
+    keep_output_apart();
     for (const Stream stream : {Stream::output, Stream::error}) {
         DWORD mode = 0;
         if (mode_of(stream, mode)) ::SetConsoleMode(handle_of(stream), mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
@@ -52,7 +81,10 @@ std::vector<std::string> program_arguments(int, char**) {
     return arguments;
 }
 
-std::FILE* output() noexcept { return stdout; }
+std::FILE* output() noexcept {
+    std::FILE* stream = kept_apart;
+    return stream != nullptr ? stream : stdout;
+}
 
 // One that does not take escape sequences is not one for our purposes.
 bool is_terminal(Stream stream) noexcept {
@@ -70,7 +102,7 @@ const std::atomic<uint32_t>* interrupt_flag() noexcept { return interrupted.load
 
 int flush_output() noexcept {
     errno = 0;
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+    if (std::fflush(output()) == 0 && std::ferror(output()) == 0) return 0;
     return errno != 0 ? errno : EIO;
 }
 
