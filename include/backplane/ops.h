@@ -2,7 +2,7 @@
  *
  * Names and meaning follow ONNX where ONNX has the op (opset 13 unless said otherwise); differences are stated here. What an op
  * means to the last detail is its description in backplane/ops/ and its float64 reference in src/graph/ops/. Adding an op: one line here,
- * src/graph/ops/NAME.cpp, its conformance cases in src/graph/conformance/NAME.cpp, and the kernels of the backends that want it.
+ * src/graph/ops/NAME.cpp, its conformance cases in src/conformance/NAME.cpp, and the kernels of the backends that want it.
  *
  * Axes count from 0; a negative axis is not allowed in a graph (the builder normalises). Broadcasting is numpy's. */
 #ifndef BACKPLANE_OPS_H

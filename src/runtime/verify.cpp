@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "backplane/runtime.hpp"
-#include "graph/conformance.hpp"
+#include "conformance/conformance.hpp"
 
 namespace backplane {
 

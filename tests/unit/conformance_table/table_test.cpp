@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "graph/conformance.hpp"
+#include "conformance/conformance.hpp"
 #include "graph/element_types.hpp"
 #include "graph/evaluate.hpp"
 

@@ -1,0 +1,14 @@
+// Add is rounded correctly everywhere.
+#include "conformance/elementwise.hpp"
+
+namespace backplane::graph::conformance::add {
+
+namespace {
+
+void cases(CaseList& list) { binary_cases(list, {{-4, 4}, {-4, 4}, arithmetic_specials()}); }
+
+}  // namespace
+
+constinit const OpConformance conformance_add{cases, bounds::rounded<2>};
+
+}  // namespace backplane::graph::conformance::add

@@ -1,0 +1,198 @@
+#include "conformance/conv_networks.hpp"
+
+#include "conformance/support.hpp"
+
+namespace backplane::graph {
+
+namespace {
+
+// A 3x3 (or 1x1) convolution with bias that keeps the size of the map.
+TensorId conv(CaseBuilder& b, TensorId x, int64_t in, int64_t out, int64_t kernel = 3, DType w_type = DType::f32,
+              DType dtype = DType::f32) {
+    const TensorId w = b.operand(Source::weight, w_type, {out, in, kernel, kernel}, {-0.2, 0.2});
+    const TensorId bias = b.weight(dtype, {out});
+    return b.add(Op::conv, {x, w, bias}, {{Attr::pads, std::vector<int64_t>(4, kernel / 2)}});
+}
+
+TensorId leaky(CaseBuilder& b, TensorId x) { return b.add(Op::leaky_relu, {x}, {{Attr::alpha, 0.2}}); }
+
+TensorId times(CaseBuilder& b, TensorId x, float factor) {
+    return b.add(Op::mul, {x, b.operand(Source::constant, DType::f32, {}, {factor, factor})});
+}
+
+void activations(CaseList& list) {
+    for (const Op op :
+         {Op::relu, Op::leaky_relu, Op::sigmoid, Op::tanh, Op::silu, Op::gelu, Op::clip, Op::abs, Op::exp, Op::erf})
+        for (const int64_t in : {3, 16})
+            list.add("then-" + std::string(backplane::name_of(op)) + "-" + std::to_string(in), [=](CaseBuilder& b) {
+                const TensorId y = conv(b, b.input({1, in, 9, 11}), in, 16);
+                std::vector<Attribute> attributes;
+                if (op == Op::clip) attributes = {{Attr::least, -0.5}, {Attr::most, 0.5}};
+                b.result(b.add(op, {y}, attributes));
+            });
+    list.add("then-prelu-by-max-and-min", [](CaseBuilder& b) {
+        const TensorId y = conv(b, b.input({1, 3, 9, 11}), 3, 16);
+        const TensorId zero = b.operand(Source::constant, DType::f32, {}, {0, 0});
+        const TensorId slope = b.weight(DType::f32, {1, 16, 1, 1});
+        const TensorId below = b.add(Op::mul, {b.add(Op::min, {y, zero}), slope});
+        b.result(b.add(Op::add, {b.add(Op::max, {y, zero}), below}));
+    });
+    list.add("then-scale-and-shift-of-channels", [](CaseBuilder& b) {
+        const TensorId y = conv(b, b.input({2, 3, 7, 9}), 3, 17);
+        const TensorId scaled = b.add(Op::mul, {y, b.weight(DType::f32, {17, 1, 1})});
+        b.result(b.add(Op::add, {scaled, b.weight(DType::f32, {1, 17, 1, 1})}));
+    });
+}
+
+void residuals(CaseList& list) {
+    for (const int64_t n : {8, 16, 17}) {
+        const std::string channels = std::to_string(n);
+        list.add("residual-" + channels, [n](CaseBuilder& b) {
+            const TensorId x = b.input({1, n, 7, 9});
+            b.result(b.add(Op::add, {conv(b, x, n, n), x}));
+        });
+        list.add("residual-then-relu-" + channels, [n](CaseBuilder& b) {
+            const TensorId x = b.input({2, n, 7, 9});
+            b.result(b.add(Op::relu, {b.add(Op::add, {x, conv(b, x, n, n)})}));
+        });
+        list.add("block-with-scaled-residual-" + channels, [n](CaseBuilder& b) {
+            const TensorId x = b.input({1, n, 7, 9});
+            const TensorId y = conv(b, leaky(b, conv(b, x, n, n)), n, n);
+            b.result(b.add(Op::add, {times(b, y, 0.25F), x}));
+        });
+        list.add("relu-of-conv-is-also-a-result-" + channels, [n](CaseBuilder& b) {
+            const TensorId y = conv(b, b.input({1, n, 7, 9}), n, n);
+            b.result(b.add(Op::relu, {y}));
+            b.result(y);
+        });
+        list.add("two-convolutions-added-" + channels, [n](CaseBuilder& b) {
+            const TensorId x = b.input({1, n, 7, 9});
+            b.result(b.add(Op::add, {conv(b, x, n, 16), conv(b, x, n, 16, 1)}));
+        });
+    }
+    list.add("residual-of-one-channel", [](CaseBuilder& b) {
+        const TensorId y = conv(b, b.input({1, 3, 7, 9}), 3, 16);
+        b.result(b.add(Op::add, {y, b.input({1, 1, 7, 9})}));
+    });
+}
+
+// conv + bias + leaky + concat + conv ..., each convolution reading all maps before it; scaled and added at the end.
+TensorId dense_block(CaseBuilder& b, TensorId x, int64_t maps, int64_t growth, int convolutions) {
+    TensorId all = x;
+    int64_t channels = maps;
+    std::vector<TensorId> parts = {x};
+    for (int i = 0; i + 1 < convolutions; ++i) {
+        parts.push_back(leaky(b, conv(b, all, channels, growth)));
+        all = b.add(Op::concat, parts, {{Attr::axis, 1}});
+        channels += growth;
+    }
+    return b.add(Op::add, {times(b, conv(b, all, channels, maps), 0.2F), x});
+}
+
+void dense(CaseList& list) {
+    for (const auto& size : {std::pair<int64_t, int64_t>{16, 8}, {32, 16}, {17, 5}, {8, 3}})
+        list.add("dense-block-" + std::to_string(size.first) + "-" + std::to_string(size.second), [size](CaseBuilder& b) {
+            const auto& [maps, growth] = size;
+            b.result(dense_block(b, b.input({1, maps, 5, 6}), maps, growth, 3));
+        });
+    list.add("dense-block-of-5", [](CaseBuilder& b) { b.result(dense_block(b, b.input({1, 16, 4, 5}), 16, 8, 5)); });
+    list.add("two-dense-blocks-batch-2", [](CaseBuilder& b) {
+        const TensorId x = b.input({2, 8, 4, 5});
+        const TensorId y = dense_block(b, dense_block(b, x, 8, 4, 3), 8, 4, 3);
+        b.result(b.add(Op::add, {times(b, y, 0.2F), x}));
+    });
+    list.add("dense-block-by-concat-of-concats", [](CaseBuilder& b) {
+        const TensorId x = b.input({1, 16, 5, 6});
+        const TensorId first = b.add(Op::concat, {x, leaky(b, conv(b, x, 16, 8))}, {{Attr::axis, 1}});
+        const TensorId second = b.add(Op::concat, {first, leaky(b, conv(b, first, 24, 8))}, {{Attr::axis, 1}});
+        b.result(conv(b, second, 32, 16));
+    });
+}
+
+void resampling(CaseList& list) {
+    for (const int64_t n : {3, 16})
+        list.add("resize-then-conv-" + std::to_string(n), [n](CaseBuilder& b) {
+            const TensorId x = conv(b, b.input({1, n, 5, 6}), n, 16);
+            const TensorId twice = b.add(Op::resize, {x}, {{Attr::sizes, {10, 12}}});
+            b.result(leaky(b, conv(b, twice, 16, 3)));
+        });
+    list.add("linear-resize-then-conv", [](CaseBuilder& b) {
+        const TensorId twice =
+            b.add(Op::resize, {b.input({1, 8, 5, 6})},
+                  {{Attr::sizes, {9, 13}}, {Attr::mode, BP_RESIZE_LINEAR}, {Attr::coordinates, BP_COORDINATES_HALF_PIXEL}});
+        b.result(conv(b, twice, 8, 16));
+    });
+    list.add("conv-then-pixel-shuffle", [](CaseBuilder& b) {
+        const TensorId y = conv(b, b.input({1, 16, 5, 6}), 16, 12);
+        b.result(b.add(Op::depth_to_space, {y}, {{Attr::blocksize, 2}, {Attr::mode, BP_DTS_CRD}}));
+    });
+    list.add("reflect-pad-then-conv-then-crop", [](CaseBuilder& b) {
+        const TensorId x =
+            b.add(Op::pad, {b.input({1, 3, 7, 9})}, {{Attr::pads, {0, 0, 2, 2, 0, 0, 2, 2}}, {Attr::mode, BP_PAD_REFLECT}});
+        const TensorId y = conv(b, x, 3, 16);
+        b.result(b.add(Op::slice, {y}, {{Attr::starts, {0, 0, 2, 2}}, {Attr::ends, {1, 16, 9, 11}}}));
+    });
+    list.add("half-of-the-channels", [](CaseBuilder& b) {
+        const TensorId x = conv(b, b.input({1, 3, 7, 9}), 3, 32);
+        const TensorId half = b.add(Op::slice, {x}, {{Attr::starts, {0, 16, 0, 0}}, {Attr::ends, {1, 32, 7, 9}}});
+        b.result(conv(b, half, 16, 8));
+    });
+    list.add("mean-of-the-map-gates-it", [](CaseBuilder& b) {
+        const TensorId x = conv(b, b.input({2, 3, 7, 9}), 3, 16);
+        const TensorId mean = b.add(Op::reduce_mean, {x}, {{Attr::axes, {2, 3}}});
+        const TensorId gate = b.add(Op::sigmoid, {conv(b, mean, 16, 16, 1)});
+        b.result(b.add(Op::mul, {x, gate}));
+    });
+    list.add("reshape-between", [](CaseBuilder& b) {
+        const TensorId x = conv(b, b.input({1, 3, 6, 8}), 3, 16);
+        const TensorId y = b.add(Op::reshape, {x}, {{Attr::shape, {1, 16, 8, 6}}});
+        b.result(conv(b, y, 16, 4));
+    });
+    list.add("transpose-between", [](CaseBuilder& b) {
+        const TensorId x = conv(b, b.input({1, 3, 6, 8}), 3, 16);
+        b.result(conv(b, b.add(Op::transpose, {x}, {{Attr::perm, {0, 1, 3, 2}}}), 16, 4));
+    });
+}
+
+void half(CaseList& list) {
+    for (const DType dtype : {DType::f16, DType::bf16}) {
+        list.add(std::string("network-with-weights-of-") + backplane::name_of(dtype), [dtype](CaseBuilder& b) {
+            const TensorId x = b.input({1, 16, 7, 9});
+            const TensorId y = leaky(b, conv(b, x, 16, 16, 3, dtype));
+            b.result(b.add(Op::add, {conv(b, y, 16, 16, 3, dtype), x}));
+        });
+        list.add(std::string("network-in-") + backplane::name_of(dtype), [dtype](CaseBuilder& b) {
+            const TensorId x = b.input(dtype, {1, 16, 7, 9});
+            const TensorId y = leaky(b, conv(b, x, 16, 16, 3, dtype, dtype));
+            b.result(b.add(Op::add, {conv(b, y, 16, 16, 3, dtype, dtype), x}));
+        });
+        list.add(std::string("between-casts-of-") + backplane::name_of(dtype), [dtype](CaseBuilder& b) {
+            const TensorId x = b.add(Op::cast, {b.input(dtype, {1, 3, 7, 9})}, {{Attr::to, BP_F32}});
+            b.result(b.add(Op::cast, {conv(b, x, 3, 16)}, {{Attr::to, static_cast<int64_t>(dtype)}}));
+        });
+    }
+    list.add("of-an-image-of-bytes", [](CaseBuilder& b) {
+        const TensorId image = b.input(DType::u8, {1, 9, 11, 3}, {0, 255});
+        const TensorId x =
+            b.add(Op::transpose, {b.add(Op::cast, {image}, {{Attr::to, BP_F32}})}, {{Attr::perm, {0, 3, 1, 2}}});
+        b.result(conv(b, times(b, x, 0.00390625F), 3, 16));
+    });
+    list.add("one-weight-for-two", [](CaseBuilder& b) {
+        const TensorId w = b.weight(DType::f32, {16, 16, 3, 3});
+        const std::vector<Attribute> same = {{Attr::pads, {1, 1, 1, 1}}};
+        const TensorId x = b.input({1, 16, 7, 9});
+        b.result(b.add(Op::conv, {b.add(Op::conv, {x, w}, same), w}, same));
+    });
+}
+
+}  // namespace
+
+void conv_networks(CaseList& list) {
+    activations(list);
+    residuals(list);
+    dense(list);
+    resampling(list);
+    half(list);
+}
+
+}  // namespace backplane::graph

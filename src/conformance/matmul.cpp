@@ -1,0 +1,173 @@
+// MatMul: the scale of each element is its sum of magnitudes of products, so that cancellation is fair.
+#include "conformance/bounds.hpp"
+#include "conformance/support.hpp"
+
+namespace backplane::graph::conformance::matmul {
+
+namespace {
+
+std::vector<double> bound(const BoundCall& call) {
+    const Shape& a = call.inputs[0]->shape;
+    const bool transposed = AttributeView(call.attributes).integer(Attr::transpose_a) == 1;
+    return bounds::sum(call, static_cast<double>(a[a.size() - (transposed ? 2 : 1)]));
+}
+
+using enum Source;
+
+struct Product {
+    Shape a, b;
+    bool transpose_a = false, transpose_b = false;
+    DType a_type = DType::f32, b_type = DType::f32;
+    Source a_source = input, b_source = weight;
+};
+
+TensorId product(CaseBuilder& b, const Product& p) {
+    const TensorId left = b.operand(p.a_source, p.a_type, p.a);
+    const TensorId right = b.operand(p.b_source, p.b_type, p.b);
+    return b.add(Op::matmul, {left, right},
+                 {{Attr::transpose_a, p.transpose_a ? 1 : 0}, {Attr::transpose_b, p.transpose_b ? 1 : 0}});
+}
+
+void add(CaseList& list, const std::string& name, const Product& p) {
+    list.add(name, [p](CaseBuilder& b) { b.result(product(b, p)); });
+}
+
+std::string name_of(int64_t m, int64_t k, int64_t n) {
+    return std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n);
+}
+
+// a [M, K] by b [K, N] in every orientation and from every source.
+void plain(CaseList& list) {
+    const int64_t sizes[][3] = {{1, 1, 1},    {1, 17, 1},   {1, 64, 64}, {1, 129, 67}, {2, 3, 5},    {7, 1, 11},
+                                {16, 16, 16}, {17, 19, 23}, {5, 101, 3}, {33, 7, 65},  {67, 129, 1}, {1, 1009, 3},
+                                {64, 32, 48}, {0, 3, 5},    {3, 0, 5},   {3, 5, 0}};
+    for (const auto& [m, k, n] : sizes)
+        for (int way = 0; way < 4; ++way) {
+            const bool ta = (way & 1) != 0, tb = (way & 2) != 0;
+            const Shape a = ta ? Shape{k, m} : Shape{m, k}, b = tb ? Shape{n, k} : Shape{k, n};
+            const std::string name = name_of(m, k, n) + (ta ? "-ta" : "") + (tb ? "-tb" : "");
+            add(list, name, {a, b, ta, tb});
+            add(list, name + "-inputs", {a, b, ta, tb, DType::f32, DType::f32, input, input});
+        }
+    for (const Source a : {input, weight, constant, transposed, strided})
+        for (const Source b : {input, weight, constant, transposed, strided})
+            add(list, std::string(graph::name_of(a)) + "-" + graph::name_of(b),
+                {{7, 19}, {19, 13}, false, false, DType::f32, DType::f32, a, b});
+}
+
+void batched(CaseList& list) {
+    const std::pair<Shape, Shape> shapes[] = {
+        {{2, 5, 7}, {2, 7, 3}},
+        {{2, 5, 7}, {7, 3}},
+        {{5, 7}, {2, 7, 3}},
+        {{2, 5, 7}, {1, 7, 3}},
+        {{1, 5, 7}, {3, 7, 2}},
+        {{2, 3, 5, 7}, {3, 7, 4}},
+        {{2, 1, 5, 7}, {1, 3, 7, 4}},
+        {{2, 3, 1, 7}, {2, 3, 7, 1}},
+        {{1, 4, 9, 8}, {1, 4, 8, 9}},
+        {{0, 5, 7}, {7, 3}},
+        {{2, 1, 2, 1, 1, 2, 3, 5}, {2, 1, 2, 1, 1, 5, 2}},
+    };
+    for (const auto& [a, b] : shapes) {
+        const std::string name = "batch-" + text_of(a) + "-" + text_of(b);
+        add(list, name, {a, b, false, false, DType::f32, DType::f32, input, input});
+        add(list, name + "-weight", {a, b});
+    }
+    const Shape q{2, 4, 9, 16};
+    for (const DType dtype : kFloats) {
+        const std::string type = std::string("-") + backplane::name_of(dtype);
+        add(list, "attention-scores" + type, {q, q, false, true, dtype, dtype, input, input});
+        add(list, "batch-of-rows" + type, {{2, 4, 1, 144}, {2, 1, 9, 144}, false, true, dtype, dtype, input, input});
+        add(list, "batch-ta-tb" + type, {{2, 7, 5}, {2, 3, 7}, true, true, dtype, dtype, input, input});
+        add(list, "batch-transposed" + type, {{3, 5, 7}, {3, 7, 2}, false, false, dtype, dtype, transposed, transposed});
+    }
+}
+
+void typed(CaseList& list) {
+    const int64_t sizes[][3] = {{1, 64, 33},   {5, 96, 7},  {17, 32, 64},  {1, 1, 1},  {3, 19, 23},
+                                {1, 1184, 33}, {5, 160, 7}, {3, 1280, 21}, {2, 133, 9}};
+    for (const auto& [m, k, n] : sizes) {
+        for (const DType dtype : {DType::f16, DType::bf16})
+            for (const bool tb : {false, true}) {
+                const Shape b = tb ? Shape{n, k} : Shape{k, n};
+                const std::string name = name_of(m, k, n) + (tb ? "-tb-" : "-") + backplane::name_of(dtype);
+                add(list, name, {{m, k}, b, false, tb, dtype, dtype});
+                add(list, name + "-under-f32", {{m, k}, b, false, tb, DType::f32, dtype});
+                add(list, name + "-under-f32-constant", {{m, k}, b, false, tb, DType::f32, dtype, input, constant});
+            }
+        for (const DType dtype : {DType::q8_0, DType::q4_0})
+            for (const Source source : {weight, constant, input})
+                if (k % 32 == 0)
+                    add(list, name_of(m, k, n) + "-" + backplane::name_of(dtype) + "-" + graph::name_of(source),
+                        {{m, k}, {n, k}, false, true, DType::f32, dtype, input, source});
+    }
+    // Rows of whole eights of halves, and no whole tiles of the kernels that want them.
+    for (const auto& [m, k, n] : {std::array<int64_t, 3>{40, 72, 24}, {136, 104, 144}})
+        for (const bool ta : {false, true})
+            for (const bool tb : {false, true})
+                if (m < 100 ? ta != tb
+                            : !ta && !tb)  // each orientation of a large product is a kernel that takes long to build
+                    add(list, name_of(m, k, n) + (ta ? "-ta" : "") + (tb ? "-tb" : "") + "-f16-eights",
+                        {ta ? Shape{k, m} : Shape{m, k}, tb ? Shape{n, k} : Shape{k, n}, ta, tb, DType::f16, DType::f16});
+    add(list, "batch-f16-eights", {{2, 3, 24, 40}, {3, 40, 16}, false, false, DType::f16, DType::f16, input, input});
+    for (const DType dtype : {DType::q8_0, DType::q4_0})
+        add(list, std::string("batch-") + backplane::name_of(dtype),
+            {{2, 3, 64}, {2, 5, 64}, false, true, DType::f32, dtype});
+    add(list, "5x7x3-f64", {{5, 7}, {7, 3}, false, false, DType::f64, DType::f64});
+}
+
+// What follows a product in a network, which a backend may fuse.
+void fused(CaseList& list) {
+    for (const Op op : {Op::relu, Op::gelu, Op::silu, Op::sigmoid})
+        for (const int64_t depth : {48, 176})
+            list.add(std::string("bias-") + backplane::name_of(op) + (depth == 48 ? "" : "-deep"), [=](CaseBuilder& b) {
+                const TensorId y = product(b, {{7, depth}, {19, depth}, false, true});
+                b.result(b.add(op, {b.add(Op::add, {y, b.weight(DType::f32, {19})})}));
+            });
+    list.add("residual", [](CaseBuilder& b) {
+        const TensorId x = b.input({7, 32});
+        const TensorId y = b.add(Op::matmul, {x, b.weight(DType::f32, {32, 32})});
+        b.result(b.add(Op::add, {x, y}));
+    });
+    list.add("gated", [](CaseBuilder& b) {
+        const TensorId x = b.input({5, 32});
+        const TensorId gate = b.add(Op::silu, {b.add(Op::matmul, {x, b.weight(DType::f32, {32, 48})})});
+        const TensorId up = b.add(Op::matmul, {x, b.weight(DType::f32, {32, 48})});
+        b.result(b.add(Op::matmul, {b.add(Op::mul, {gate, up}), b.weight(DType::f32, {48, 32})}));
+    });
+    list.add("one-weight-twice", [](CaseBuilder& b) {
+        const TensorId w = b.weight(DType::f32, {32, 32});
+        const TensorId y = b.add(Op::matmul, {b.input({7, 32}), w});
+        b.result(b.add(Op::matmul, {y, w}, {{Attr::transpose_b, 1}}));
+    });
+    for (const DType dtype : {DType::q8_0, DType::q4_0})
+        list.add(std::string("one-weight-twice-") + backplane::name_of(dtype), [=](CaseBuilder& b) {
+            const TensorId w = b.operand(weight, dtype, {160, 160});
+            const TensorId y = b.add(Op::matmul, {b.input({3, 160}), w}, {{Attr::transpose_b, 1}});
+            b.result(b.add(Op::matmul, {y, w}, {{Attr::transpose_b, 1}}));
+        });
+    list.add("square-of-one-tensor", [](CaseBuilder& b) {
+        const TensorId x = b.input({17, 17});
+        b.result(b.add(Op::matmul, {x, x}));
+    });
+    list.add("strict-special", [](CaseBuilder& b) {
+        b.strict();
+        const TensorId x =
+            b.input(DType::f32, {5, 4}, {-1, 1, {kNaN, 0, 0, 0, 1, kInfinity, 1, 1, -kInfinity, 1, 1, kInfinity}});
+        b.result(b.add(Op::matmul, {x, b.operand(weight, DType::f32, {4, 7}, {0.5, 1})}));
+    });
+}
+
+void cases(CaseList& list) {
+    plain(list);
+    batched(list);
+    typed(list);
+    fused(list);
+}
+
+}  // namespace
+
+constinit const OpConformance conformance_matmul{cases, bound};
+
+}  // namespace backplane::graph::conformance::matmul

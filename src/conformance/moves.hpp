@@ -1,0 +1,42 @@
+// Cases that ops which only move elements share: every plain element type, special values, views.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "conformance/bounds.hpp"
+#include "conformance/support.hpp"
+
+namespace backplane::graph {
+
+// Zeros of both signs, infinities, NaN and a number below the smallest normal one: moved as they are.
+inline Values moved_values(DType dtype) {
+    Values values = usual_values(dtype);
+    if (is_float(dtype)) values.first = {0.0, -0.0, kInfinity, -kInfinity, kNaN, dtype == DType::f16 ? 0x1p-20 : 0x1p-130};
+    return values;
+}
+
+struct MoveCase {
+    std::string name;  // of what is special about it
+    Shape shape;
+    std::vector<Attribute> attributes;
+};
+
+// y = op(x) in one element type from one source.
+inline void add_move(CaseList& list, const std::string& name, const MoveCase& c, Source source, DType dtype) {
+    list.add(name, [=, op = list.op()](CaseBuilder& b) {
+        b.result(b.add(op, {b.operand(source, dtype, c.shape, moved_values(dtype))}, c.attributes));
+    });
+}
+
+// All of `cases` in float32; the first in every type and from every source, so begin with one that does everything.
+inline void move_cases(CaseList& list, const std::vector<MoveCase>& cases) {
+    for (const MoveCase& c : cases) add_move(list, c.name + "-f32", c, Source::input, DType::f32);
+    for (const DType dtype : kPlain)
+        if (dtype != DType::f32) add_move(list, cases[0].name + "-" + name_of(dtype), cases[0], Source::input, dtype);
+    for (const Source source : {Source::weight, Source::constant, Source::transposed, Source::strided})
+        for (const DType dtype : {DType::f32, DType::f16, DType::u8})
+            add_move(list, std::string(name_of(source)) + "-" + name_of(dtype), cases[0], source, dtype);
+}
+
+}  // namespace backplane::graph

@@ -1,0 +1,92 @@
+#include "conformance/reduce.hpp"
+
+#include <algorithm>
+
+namespace backplane::graph {
+
+namespace {
+
+using Axes = std::vector<int64_t>;
+
+struct ReduceCase {
+    Shape x;
+    Axes axes;
+    int keepdims = 1;
+    DType dtype = DType::f32;
+    Source source = Source::input;
+    Values values = usual_values(dtype);
+};
+
+std::string name_of(const ReduceCase& c) {
+    std::string name = text_of(c.x) + (c.axes.empty() ? "-all" : "-axes-");
+    for (const int64_t axis : c.axes) name += std::to_string(axis);
+    if (c.keepdims == 0) name += "-dropped";
+    return name + "-" + backplane::name_of(c.dtype);
+}
+
+void add(CaseList& list, const std::string& name, const ReduceCase& c) {
+    list.add(name, [c, op = list.op()](CaseBuilder& b) {
+        b.result(
+            b.add(op, {b.operand(c.source, c.dtype, c.x, c.values)}, {{Attr::axes, c.axes}, {Attr::keepdims, c.keepdims}}));
+    });
+}
+
+void add(CaseList& list, const ReduceCase& c) { add(list, name_of(c), c); }
+
+// Every set of axes of a tensor of rank 4, kept and dropped.
+void every_axis_set(CaseList& list) {
+    for (int set = 0; set < 16; ++set) {
+        Axes axes;
+        for (int axis = 0; axis < 4; ++axis)
+            if ((set >> axis & 1) != 0) axes.push_back(axis);
+        for (const int keepdims : {1, 0}) add(list, {{2, 3, 5, 7}, axes, keepdims});
+    }
+}
+
+void special(CaseList& list) {
+    for (const DType dtype : kFloats) {
+        const Values values{-1, 1, {0.0, -0.0, kInfinity, 1.0, -kInfinity, 0.0, kNaN, 1.0, 2.0, kInfinity, -kInfinity, 3.0}};
+        add(list, std::string("special-rows-") + backplane::name_of(dtype), {{9, 2}, {1}, 1, dtype, Source::input, values});
+        add(list, std::string("special-columns-") + backplane::name_of(dtype),
+            {{2, 67}, {0}, 1, dtype, Source::input, values});
+    }
+}
+
+}  // namespace
+
+void reduce_cases(CaseList& list, const ReducePlan& plan) {
+    every_axis_set(list);
+    for (const auto& [shape, axes] : std::vector<std::pair<Shape, Axes>>{{{}, {}},
+                                                                         {{1}, {0}},
+                                                                         {{17}, {0}},
+                                                                         {{4099}, {0}},
+                                                                         {{3, 1009}, {1}},
+                                                                         {{1009, 3}, {0}},
+                                                                         {{1, 17, 9, 11}, {2, 3}},
+                                                                         {{2, 16, 5, 3}, {1}},
+                                                                         {{0, 3}, {1}},
+                                                                         {{1, 2, 3, 1, 2, 3, 1, 5}, {1, 4, 7}}}) {
+        add(list, {shape, axes, 0});
+        for (const DType dtype : {DType::f16, DType::bf16, DType::i32, DType::i64}) add(list, {shape, axes, 1, dtype});
+    }
+    for (const DType dtype : {DType::f16, DType::bf16, DType::f64, DType::i32, DType::i64})
+        add(list, {{3, 5, 7}, {1}, 0, dtype});
+    for (const Source source : {Source::weight, Source::constant, Source::transposed, Source::strided})
+        for (const Axes& axes : {Axes{0}, Axes{2}, Axes{0, 2}})
+            add(list, std::string(graph::name_of(source)) + "-" + name_of({{3, 5, 7}, axes}),
+                {{3, 5, 7}, axes, 1, DType::f32, source});
+    add(list, "one-sign", {{3, 257}, {1}, 1, DType::f32, Source::input, {1, 2}});
+    add(list, "cancels", {{3, 256}, {1}, 1, DType::f32, Source::input, {-1000, 1000}});
+    if (plan.empties)
+        for (const auto& [shape, axes] : std::vector<std::pair<Shape, Axes>>{{{0}, {0}}, {{3, 0}, {1}}, {{0, 3}, {}}})
+            add(list, {shape, axes, 0});
+    if (plan.special) special(list);
+}
+
+std::vector<double> reduced_sum(const BoundCall& call) {
+    const auto outputs = std::max<size_t>(1, call.output.data.size());
+    const size_t terms = call.inputs[0]->data.size() / outputs;
+    return bounds::sum(call, static_cast<double>(terms));
+}
+
+}  // namespace backplane::graph

@@ -1,0 +1,14 @@
+// Relu picks x or 0: exact.
+#include "conformance/elementwise.hpp"
+
+namespace backplane::graph::conformance::relu {
+
+namespace {
+
+void cases(CaseList& list) { unary_cases(list, {-4, 4, -1e30, 1e30, {0.0, -0.0, kInfinity, -kInfinity, kNaN}, {}, false}); }
+
+}  // namespace
+
+constinit const OpConformance conformance_relu{cases, bounds::exact};
+
+}  // namespace backplane::graph::conformance::relu

@@ -1,0 +1,14 @@
+// Sqrt is rounded correctly by hardware, or to a few units by way of 1 / sqrt(x).
+#include "conformance/elementwise.hpp"
+
+namespace backplane::graph::conformance::sqrt {
+
+namespace {
+
+void cases(CaseList& list) { unary_cases(list, {0, 8, 0, 1e30, {0.0, -0.0, kInfinity, kNaN, -1.0, 1.0, 4.0}, {}, false}); }
+
+}  // namespace
+
+constinit const OpConformance conformance_sqrt{cases, bounds::rounded<6>};
+
+}  // namespace backplane::graph::conformance::sqrt
