@@ -93,6 +93,13 @@ std::vector<Probe> find_probes(const fs::path& own) {
     return found;
 }
 
+// Watched, as a module of our own is. A probe that does not know how to be says nothing then, and is asked by itself.
+base::ChildOutcome ask(const fs::path& probe, const std::string& file) {
+    base::ChildOutcome child = base::run_supervised(probe, {"--describe", file}, kLimit, kLimit);
+    const bool said_nothing = child.cut_short && child.signal == 0 && child.record.empty();
+    return said_nothing ? base::run_child(probe, {"--describe", file}, kLimit) : child;
+}
+
 fs::path sidecar_of(const fs::path& file) {
     fs::path sidecar = file;
     sidecar += ".backplane.json";
@@ -149,7 +156,7 @@ private:
         if (record.step != "load" && record.step != "start")  // it has the entry, and does not work
             return failed(std::move(result), "is a module, but: " + record.failure);
         for (const Probe& probe : probes_) {
-            const base::ChildOutcome other = base::run_child(probe.program, {"--describe", file}, kLimit);
+            const base::ChildOutcome other = ask(probe.program, file);
             const Record theirs = parse(other.record);
             if (theirs.complete && theirs.foreign) continue;
             result.interface_name = probe.interface_name;

@@ -5,10 +5,13 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <ostream>
 #include <string>
+#include <thread>
 
 namespace dropin {
 
@@ -72,6 +75,21 @@ protected:
     static void expect(const Outcome& o, const std::string& part) {
         EXPECT_EQ(o.status, 0) << o.text;
         EXPECT_NE(o.text.find(part), std::string::npos) << "wanted: " << part << "\ngot: " << o.text;
+    }
+    // The process whose number this file holds.
+    static void expect_gone(const fs::path& file) {
+        int left = 0;
+        std::ifstream(file) >> left;
+        ASSERT_GT(left, 1) << "it left nothing";
+        std::string state;
+        for (int i = 0; i < 1000; ++i) {  // what was killed takes its time to go; one that nobody waits for stays as a name
+            std::string word;
+            state.clear();
+            std::ifstream("/proc/" + std::to_string(left) + "/stat") >> word >> word >> state;
+            if (state.empty() || state == "Z") break;
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+        EXPECT_TRUE(state.empty() || state == "Z") << left << " lives on: " << state;
     }
     fs::path root_;
 };

@@ -3,9 +3,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <fstream>
-#include <thread>
 
 #include "dropin.hpp"
 
@@ -125,18 +123,7 @@ TEST_F(Dropin, WhatAModuleLeavesOfItsTrialEndsWithIt) {
     add_faulty("LEAVES_DAEMON");
     expect(run("all " + modules().string() + " devices", "FAULTY_FILE=" + (root_ / "left").string()),
            "devices 1, registrations 1: FakeGPU");
-    int left = 0;
-    std::ifstream(root_ / "left") >> left;
-    ASSERT_GT(left, 1);
-    std::string state;
-    for (int i = 0; i < 1000; ++i) {  // what was killed takes its time to go; one that nobody waits for stays as a name
-        std::string word;
-        state.clear();
-        std::ifstream("/proc/" + std::to_string(left) + "/stat") >> word >> word >> state;
-        if (state.empty() || state == "Z") break;
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    EXPECT_TRUE(state.empty() || state == "Z") << left << " lives on: " << state;
+    expect_gone(root_ / "left");
 }
 
 TEST_F(Dropin, AChildOfTheApplicationMayAskWhileAnotherThreadLoads) {

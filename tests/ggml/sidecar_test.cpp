@@ -71,6 +71,28 @@ TEST_F(Sidecar, EachModuleGetsOneThatSaysWhatItIs) {
     EXPECT_EQ(fs::status(sidecar("libggml-cpu-x64.so")).permissions() & fs::perms::others_read, fs::perms::others_read);
 }
 
+TEST_F(Sidecar, WhatAModuleLeavesWhenItIsTriedEndsWithIt) {
+    add_faulty("LEAVES_DAEMON");
+    expect(index("", "FAULTY_FILE=" + (root_ / "left").string()), "libggml-cpu-faulty.so: sidecar written");
+    expect_gone(root_ / "left");
+}
+
+// A probe of somebody else's that knows nothing of being watched.
+TEST_F(Sidecar, AProbeThatCannotBeWatchedIsAskedByItself) {
+    fs::create_directory(root_ / "tools");
+    const fs::path cli = root_ / "tools" / "backplane";
+    fs::copy_file(BP_GGML_CLI, cli);
+    fs::copy_file(fs::path(BP_GGML_PROBE).parent_path() / "backplane-probe", root_ / "tools" / "backplane-probe");
+    put(root_ / "tools" / "backplane-probe-other", R"(#!/bin/sh
+[ "$1" = --describe ] || exit 2
+printf 'step ask\nsidecar {"kind":"other"}\nend\n' >&3
+)");
+    fs::permissions(root_ / "tools" / "backplane-probe-other", fs::perms::owner_all);
+    add_stock("libggml-cpu-x64.so");
+    const Outcome o = shell(cli.string() + " modules index --json --backend other --dry-run " + modules().string());
+    expect(o, R"("kind": "other")");
+}
+
 TEST_F(Sidecar, OneThatIsThereIsKeptAndADryRunWritesNothing) {
     add_stock("libggml-cpu-x64.so");
     expect(index("--dry-run"), "would get a sidecar");
