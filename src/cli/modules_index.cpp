@@ -96,7 +96,7 @@ std::vector<Probe> find_probes(const fs::path& own) {
 // Watched, as a module of our own is. A probe that does not know how to be says nothing then, and is asked by itself.
 base::ChildOutcome ask(const fs::path& probe, const std::string& file) {
     base::ChildOutcome child = base::run_supervised(probe, {"--describe", file}, kLimit, kLimit);
-    const bool said_nothing = child.cut_short && child.signal == 0 && child.record.empty();
+    const bool said_nothing = child.started && !child.timed_out && child.signal == 0 && child.record.empty();
     return said_nothing ? base::run_child(probe, {"--describe", file}, kLimit) : child;
 }
 
