@@ -50,15 +50,27 @@ void take_bias(PlanNodes& plan) {
 }
 
 PostOp function_post(const Node& node) {
-    PostOp post{PostOp::unary, node.op, 0, 0, kNone};
-    if (node.op == BP_OP_leaky_relu) post.a = static_cast<float>(node.as<backplane::ops::LeakyReluAttributes>().alpha);
-    if (node.op == BP_OP_gelu) post.a = node.as<backplane::ops::GeluAttributes>().approximate ? 1.0F : 0.0F;
-    if (node.op == BP_OP_clip) {
-        const auto bounds = node.as<backplane::ops::ClipAttributes>();
-        post.a = static_cast<float>(bounds.least);
-        post.b = static_cast<float>(bounds.most);
+    const auto post = [&](double first, double second = 0) {
+        return PostOp{PostOp::unary, node.op, static_cast<float>(first), static_cast<float>(second), kNone};
+    };
+    switch (node.op) {
+        case BP_OP_leaky_relu: return post(node.as<backplane::ops::LeakyReluAttributes>().alpha);
+        case BP_OP_gelu: return post(node.as<backplane::ops::GeluAttributes>().approximate ? 1 : 0);
+        case BP_OP_elu: return post(node.as<backplane::ops::EluAttributes>().alpha);
+        case BP_OP_selu: {
+            const auto selu = node.as<backplane::ops::SeluAttributes>();
+            return post(selu.alpha, selu.gamma);
+        }
+        case BP_OP_hard_sigmoid: {
+            const auto line = node.as<backplane::ops::HardSigmoidAttributes>();
+            return post(line.alpha, line.beta);
+        }
+        case BP_OP_clip: {
+            const auto bounds = node.as<backplane::ops::ClipAttributes>();
+            return post(bounds.least, bounds.most);
+        }
+        default: return post(0);
     }
-    return post;
 }
 
 std::optional<PostOp> scale_post(const Value& factor) {

@@ -34,6 +34,15 @@
     X(24, silu, "Silu") /* x * sigmoid(x) */                                                                               \
     X(25, softplus, "Softplus")                                                                                            \
     X(26, clip, "Clip") /* least, most (attributes) */                                                                     \
+    X(27, floor, "Floor")                                                                                                  \
+    X(28, ceil, "Ceil")                                                                                                    \
+    X(29, round, "Round") /* halves to the even number */                                                                  \
+    X(30, sign, "Sign")                                                                                                    \
+    X(31, elu, "Elu")                  /* alpha */                                                                         \
+    X(32, selu, "Selu")                /* alpha, gamma */                                                                  \
+    X(33, hard_sigmoid, "HardSigmoid") /* alpha, beta */                                                                   \
+    X(34, hard_swish, "HardSwish")     /* x * HardSigmoid(x) with alpha 1/6, beta 1/2 */                                   \
+    X(35, mish, "Mish")                /* x * tanh(ln(1 + e^x)) */                                                         \
     /* binary, element-wise, broadcast */                                                                                  \
     X(40, add, "Add")                                                                                                      \
     X(41, sub, "Sub")                                                                                                      \
@@ -74,7 +83,7 @@
     X(4, group, INT, "group")          /* default 1 */                                                                     \
     X(5, transpose_a, INT, "transpose_a")                                                                                  \
     X(6, transpose_b, INT, "transpose_b")                                                                                  \
-    X(7, alpha, FLOAT, "alpha") /* default 0.01 */                                                                         \
+    X(7, alpha, FLOAT, "alpha") /* default: the op's own */                                                                         \
     X(8, approximate, INT, "approximate")                                                                                  \
     X(9, least, FLOAT, "least") /* default -inf */                                                                         \
     X(10, most, FLOAT, "most")  /* default +inf */                                                                         \
@@ -93,7 +102,9 @@
     X(23, epsilon, FLOAT, "epsilon") /* default 1e-5 */                                                                    \
     X(24, groups, INT, "groups")                                                                                           \
     X(25, axes, INTS, "axes")                                                                                              \
-    X(26, keepdims, INT, "keepdims") /* default 1 */
+    X(26, keepdims, INT, "keepdims") /* default 1 */                                                                       \
+    X(27, beta, FLOAT, "beta")                                                                                             \
+    X(28, gamma, FLOAT, "gamma")
 
 #define BP_OP_ENUMERATOR(id, identifier, name) BP_OP_##identifier = id,
 #define BP_ATTRIBUTE_ENUMERATOR(id, identifier, type, name) BP_ATTR_##identifier = id,

@@ -16,7 +16,19 @@ constexpr int64_t kMostResiduals = 2;
 bool is_cheap(uint32_t op) { return op == BP_OP_relu || op == BP_OP_leaky_relu || op == BP_OP_clip; }
 
 bool is_function(uint32_t op) {
-    return op == BP_OP_sigmoid || op == BP_OP_tanh || op == BP_OP_gelu || op == BP_OP_silu || op == BP_OP_softplus;
+    switch (op) {
+        case BP_OP_sigmoid:
+        case BP_OP_tanh:
+        case BP_OP_gelu:
+        case BP_OP_silu:
+        case BP_OP_softplus:
+        case BP_OP_elu:
+        case BP_OP_selu:
+        case BP_OP_hard_sigmoid:
+        case BP_OP_hard_swish:
+        case BP_OP_mish: return true;
+        default: return false;
+    }
 }
 
 int64_t count_of(const Node& node, PostOp::Kind kind) {

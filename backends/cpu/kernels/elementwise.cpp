@@ -71,6 +71,15 @@ BP_CPU_ENTRY(elementwise, ElementwiseKernels) {
     table->unary[BP_OP_tanh] = unary<f_tanh>;
     table->unary[BP_OP_silu] = unary<f_silu>;
     table->unary[BP_OP_clip] = unary<f_clip>;
+    table->unary[BP_OP_floor] = unary<f_floor>;
+    table->unary[BP_OP_ceil] = unary<f_ceil>;
+    table->unary[BP_OP_round] = unary<f_round>;
+    table->unary[BP_OP_sign] = unary<f_sign>;
+    table->unary[BP_OP_elu] = unary<f_elu>;
+    table->unary[BP_OP_selu] = unary<f_selu>;
+    table->unary[BP_OP_hard_sigmoid] = unary<f_hard_sigmoid>;
+    table->unary[BP_OP_hard_swish] = unary<f_hard_swish>;
+    table->unary[BP_OP_mish] = unary<f_mish>;
     table->binary[BP_OP_add] = binary<f_add>;
     table->binary[BP_OP_sub] = binary<f_sub>;
     table->binary[BP_OP_mul] = binary<f_mul>;

@@ -25,6 +25,27 @@ HWY_INLINE VF f_cos(VF x, float, float) { return v_sine(x, 1); }
 HWY_INLINE VF f_gelu(VF x, float approximate, float) { return approximate != 0 ? v_gelu_tanh(x) : v_gelu_erf(x); }
 HWY_INLINE VF f_softplus(VF x, float, float) { return v_softplus(x); }
 HWY_INLINE VF f_silu(VF x, float, float) { return hn::Div(x, hn::Add(v_set(1.0f), v_exp_of<-1>(x))); }
+HWY_INLINE VF f_floor(VF x, float, float) { return hn::Floor(x); }
+HWY_INLINE VF f_ceil(VF x, float, float) { return hn::Ceil(x); }
+HWY_INLINE VF f_round(VF x, float, float) { return hn::Round(x); }
+HWY_INLINE VF f_sign(VF x, float, float) {
+    const VF positive = hn::IfThenElseZero(hn::Gt(x, hn::Zero(f)), hn::Set(f, 1.0f));
+    return hn::IfThenElse(hn::IsNaN(x), x, VF(hn::IfThenElse(hn::Lt(x, hn::Zero(f)), hn::Set(f, -1.0f), positive)));
+}
+HWY_INLINE VF f_elu(VF x, float alpha, float) {
+    return hn::IfThenElse(hn::Lt(x, hn::Zero(f)), hn::Mul(hn::Set(f, alpha), v_expm1_below(x)), x);
+}
+HWY_INLINE VF f_selu(VF x, float alpha, float gamma) { return hn::Mul(hn::Set(f, gamma), f_elu(x, alpha, 0)); }
+HWY_INLINE VF f_hard_sigmoid(VF x, float alpha, float beta) {
+    return v_clamp(hn::MulAdd(x, hn::Set(f, alpha), hn::Set(f, beta)), 0.0f, 1.0f);
+}
+// Where the factor is 0 or 1 nothing is multiplied: 0 * infinity would be NaN.
+HWY_INLINE VF f_hard_swish(VF x, float, float) {
+    const VF inner = hn::Mul(hn::Mul(x, hn::Add(x, hn::Set(f, 3.0f))), hn::Set(f, 1.0f / 6.0f));
+    const VF below = hn::IfThenElse(hn::Le(x, hn::Set(f, -3.0f)), hn::Set(f, -0.0f), inner);
+    return hn::IfThenElse(hn::Ge(x, hn::Set(f, 3.0f)), x, below);
+}
+HWY_INLINE VF f_mish(VF x, float, float) { return v_mish(x); }
 HWY_INLINE VF f_clip(VF x, float least, float most) {
     const VF low = hn::Set(f, least);
     const VF high = hn::Set(f, most);

@@ -175,6 +175,21 @@ HWY_INLINE VF v_softplus(VF x) {
     return hn::Add(positive, v_log1p(v_exp_of<-1>(hn::Abs(x))));
 }
 
+// e^x - 1 for x <= 0 out of the hyperbolic tangent, which keeps its digits near 0.
+HWY_INLINE VF v_expm1_below(VF x) {
+    const VF t = v_tanh(hn::Mul(x, v_set(0.5f)));
+    return hn::Div(hn::Add(t, t), hn::Sub(v_set(1.0f), t));
+}
+
+// x tanh(ln(1 + e^x)) = x n / (n + 2), n = e^x (e^x + 2); x from 20 on.
+HWY_INLINE VF v_mish(VF x) {
+    const VF e = v_exp(v_clamp(x, -110.0f, 20.0f));
+    const VF n = hn::Mul(e, hn::Add(e, v_set(2.0f)));
+    const VF product =
+        hn::Mul(hn::IfThenElse(hn::Lt(x, v_set(-110.0f)), v_set(-110.0f), x), hn::Div(n, hn::Add(n, v_set(2.0f))));
+    return hn::IfThenElse(hn::Gt(x, v_set(20.0f)), x, product);
+}
+
 // Sine of x + quarter * pi/2 for |x| <= 8192, where three parts of pi/2 reduce x exactly enough.
 HWY_INLINE VF v_sine_of_moderate(VF x, int quarter) {
     const VF magic = v_set(12582912.0f);

@@ -1,4 +1,5 @@
 // Unary and binary element-wise ops, numpy broadcast, any mix of layouts.
+#include "common/fusion.hpp"
 #include "loop_nest.hpp"
 #include "ops/integers.hpp"
 #include "ops/strided_copy.hpp"
@@ -11,27 +12,13 @@ namespace {
 // Elements a thread should get at least: below, handing out a chunk costs more than computing it.
 constexpr int64_t kGrain = 8192;
 
-struct UnaryAttributes {
-    float a = 0, b = 0;
-};
-
-UnaryAttributes attributes_of(const Node& node) {
-    if (node.op == BP_OP_leaky_relu) return {static_cast<float>(node.as<backplane::ops::LeakyReluAttributes>().alpha), 0};
-    if (node.op == BP_OP_clip) {
-        const auto bounds = node.as<backplane::ops::ClipAttributes>();
-        return {static_cast<float>(bounds.least), static_cast<float>(bounds.most)};
-    }
-    if (node.op == BP_OP_gelu) return {node.as<backplane::ops::GeluAttributes>().approximate ? 1.0F : 0.0F, 0};
-    return {};
-}
-
 void lower_unary(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
     const ValueId out = node.output;
     if (to[out].elements() == 0) return;
     const auto& unary = to.kernels.elementwise.unary;
     const UnaryKernel kernel = node.op < std::size(unary) ? unary[node.op] : nullptr;
-    const UnaryAttributes attributes = attributes_of(node);
+    const backend::PostOp function = backend::function_post(node);
     auto nest = simplify<2>(to[out].dim, {strides_of(to[out]), strides_of(to[in])});
     if (nest.stride[1].back() != 1 || nest.stride[0].back() != 1)
         throw sdk::Failure(BP_INTERNAL, node.text() + ": operand and result have different layouts");
@@ -50,7 +37,7 @@ void lower_unary(Lowering& to, const Node& node) {
         const float* from = run.at<float>(in);
         float* into = run.at<float>(out);
         run.ranges(n, kGrain, [&](int64_t begin, int64_t end) {
-            kernel(from + begin, into + begin, end - begin, attributes.a, attributes.b);
+            kernel(from + begin, into + begin, end - begin, function.a, function.b);
         });
     });
     added.alone = true;
@@ -122,11 +109,15 @@ constexpr OpLowering unary(uint32_t op) { return {op, Types::numbers, Wants::eit
 constexpr OpLowering binary(uint32_t op) { return {op, Types::numbers, Wants::either, 0, check, lower_binary}; }
 
 constexpr OpLowering table[] = {
-    unary(BP_OP_abs),        unary(BP_OP_neg),      unary(BP_OP_exp),  unary(BP_OP_log),        unary(BP_OP_sqrt),
-    unary(BP_OP_reciprocal), unary(BP_OP_relu),     unary(BP_OP_tanh), unary(BP_OP_leaky_relu), unary(BP_OP_sigmoid),
-    unary(BP_OP_silu),       unary(BP_OP_clip),     unary(BP_OP_erf),  unary(BP_OP_sin),        unary(BP_OP_cos),
-    unary(BP_OP_gelu),       unary(BP_OP_softplus), binary(BP_OP_pow), binary(BP_OP_add),       binary(BP_OP_sub),
-    binary(BP_OP_mul),       binary(BP_OP_div),     binary(BP_OP_max), binary(BP_OP_min),
+    unary(BP_OP_abs),        unary(BP_OP_neg),          unary(BP_OP_exp),        unary(BP_OP_log),
+    unary(BP_OP_sqrt),       unary(BP_OP_reciprocal),   unary(BP_OP_relu),       unary(BP_OP_tanh),
+    unary(BP_OP_leaky_relu), unary(BP_OP_sigmoid),      unary(BP_OP_silu),       unary(BP_OP_clip),
+    unary(BP_OP_erf),        unary(BP_OP_sin),          unary(BP_OP_cos),        unary(BP_OP_floor),
+    unary(BP_OP_ceil),       unary(BP_OP_round),        unary(BP_OP_sign),       unary(BP_OP_elu),
+    unary(BP_OP_selu),       unary(BP_OP_hard_sigmoid), unary(BP_OP_hard_swish), unary(BP_OP_mish),
+    unary(BP_OP_gelu),       unary(BP_OP_softplus),     binary(BP_OP_pow),       binary(BP_OP_add),
+    binary(BP_OP_sub),       binary(BP_OP_mul),         binary(BP_OP_div),       binary(BP_OP_max),
+    binary(BP_OP_min),
 };
 
 }  // namespace

@@ -19,6 +19,7 @@
 #define AS_UINT(x) as_uint(x)
 #define AS_FLOAT(x) as_float(x)
 #define ABS(x) fabs(x)
+#define ROUND_EVEN(x) rint(x)
 #define TOP_BIT(x) (31 - (int)clz(x))
 #define PRECISE
 #define FUNCTION

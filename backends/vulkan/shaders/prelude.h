@@ -39,6 +39,7 @@ layout(constant_id = 0) const uint LOCAL = 64;
 #define AS_UINT(x) floatBitsToUint(x)
 #define AS_FLOAT(x) uintBitsToFloat(x)
 #define ABS(x) abs(x)
+#define ROUND_EVEN(x) roundEven(x)
 #define TOP_BIT(x) findMSB(x)
 #define PRECISE precise
 #define FUNCTION

@@ -60,6 +60,36 @@ struct GeluAttributes {
 inline constexpr auto op_gelu = unary<GeluAttributes>(BP_OP_gelu, "y = x * P(normal <= x); approximate: by tanh", kFloats,
                                                       {attribute<&GeluAttributes::approximate>(BP_ATTR_approximate)});
 
+inline constexpr auto op_floor = unary(BP_OP_floor, "y = the largest whole number that is at most x");
+inline constexpr auto op_ceil = unary(BP_OP_ceil, "y = the smallest whole number that is at least x");
+inline constexpr auto op_round = unary(BP_OP_round, "y = the whole number next to x, of two the even one");
+inline constexpr auto op_sign = unary(BP_OP_sign, "y = -1, 0 or 1; NaN stays NaN");
+
+struct EluAttributes {
+    double alpha = 1.0;
+};
+inline constexpr auto op_elu = unary<EluAttributes>(BP_OP_elu, "y = x for x >= 0, alpha * (e^x - 1) below", kFloats,
+                                                    {attribute<&EluAttributes::alpha>(BP_ATTR_alpha)});
+
+struct SeluAttributes {  // mean 0 and variance 1 stay so: arXiv:1706.02515, rounded to float32 as ONNX has them
+    double alpha = 1.67326319217681884765625;
+    double gamma = 1.05070102214813232421875;
+};
+inline constexpr auto op_selu = unary<SeluAttributes>(
+    BP_OP_selu, "y = gamma * x for x >= 0, gamma * alpha * (e^x - 1) below", kFloats,
+    {attribute<&SeluAttributes::alpha>(BP_ATTR_alpha), attribute<&SeluAttributes::gamma>(BP_ATTR_gamma)});
+
+struct HardSigmoidAttributes {
+    double alpha = 0.2;
+    double beta = 0.5;
+};
+inline constexpr auto op_hard_sigmoid = unary<HardSigmoidAttributes>(
+    BP_OP_hard_sigmoid, "y = min(max(alpha * x + beta, 0), 1)", kFloats,
+    {attribute<&HardSigmoidAttributes::alpha>(BP_ATTR_alpha), attribute<&HardSigmoidAttributes::beta>(BP_ATTR_beta)});
+
+inline constexpr auto op_hard_swish = unary(BP_OP_hard_swish, "y = x * min(max(x / 6 + 1 / 2, 0), 1); 0 at -infinity");
+inline constexpr auto op_mish = unary(BP_OP_mish, "y = x * tanh(ln(1 + e^x)); 0 at -infinity");
+
 struct ClipAttributes {
     double least = -std::numeric_limits<double>::infinity();
     double most = std::numeric_limits<double>::infinity();

@@ -37,6 +37,9 @@ double gelu_tanh(double x) {
     const double s = std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x);
     return x / (1 + std::exp(-2 * s));
 }
+double mish(double x) {
+    return std::isinf(x) && x < 0 ? -0.0 : x * std::tanh(std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))));
+}
 
 }  // namespace
 
@@ -55,6 +58,10 @@ TEST_P(Functions, AreAccurateOverAllMagnitudes) {
         // Within rounding errors of x, not of the small results on the left: see the conformance table.
         {BP_OP_gelu, gelu, 1e-6, 0, {}, 4e-7},
         {BP_OP_gelu, gelu_tanh, 3e-5, 1e-9, {integer(BP_ATTR_approximate, 1)}},
+        {BP_OP_floor, [](double x) { return std::floor(x); }, 0, 0},
+        {BP_OP_round, [](double x) { return std::nearbyint(x); }, 0, 0},
+        {BP_OP_elu, [](double x) { return x < 0 ? std::expm1(x) : x; }},
+        {BP_OP_mish, mish, 1e-6, 0, {}, 4e-7},
         {BP_OP_silu, [](double x) { return x / (1 + std::exp(-x)); }, 1e-6, 1e-30},
     };
     const Floats x = every_magnitude();

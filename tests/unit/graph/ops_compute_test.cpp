@@ -18,8 +18,10 @@ double one(Op op, double x, std::vector<Attribute> attributes = {}) {
 }
 
 TEST(Unary, KeepsInfinitiesAndNaN) {
-    for (const Op op : {Op::exp, Op::erf, Op::relu, Op::leaky_relu, Op::sigmoid, Op::tanh, Op::gelu, Op::silu, Op::softplus,
-                        Op::clip, Op::abs, Op::neg, Op::log, Op::sqrt, Op::reciprocal, Op::sin, Op::cos})
+    for (const Op op : {Op::exp,        Op::erf,      Op::relu,         Op::leaky_relu, Op::sigmoid, Op::tanh,  Op::gelu,
+                        Op::silu,       Op::softplus, Op::clip,         Op::abs,        Op::neg,     Op::log,   Op::sqrt,
+                        Op::reciprocal, Op::sin,      Op::cos,          Op::floor,      Op::ceil,    Op::round, Op::sign,
+                        Op::elu,        Op::selu,     Op::hard_sigmoid, Op::hard_swish, Op::mish})
         EXPECT_TRUE(std::isnan(one(op, kNan))) << name_of(op);
     EXPECT_EQ(one(Op::sigmoid, -kInf), 0);
     EXPECT_EQ(one(Op::sigmoid, 1e6), 1);
@@ -45,6 +47,18 @@ TEST(Unary, KnownValues) {
     EXPECT_NEAR(one(Op::cos, std::numbers::pi / 3), 0.5, 1e-15);
     EXPECT_EQ(one(Op::leaky_relu, -2), -0.02);
     EXPECT_EQ(one(Op::leaky_relu, -2, {{Attr::alpha, 0.5}}), -1);
+    EXPECT_EQ(one(Op::round, 2.5), 2) << "halves go to the even number";
+    EXPECT_EQ(one(Op::round, -3.5), -4);
+    EXPECT_EQ(one(Op::floor, -0.5), -1);
+    EXPECT_EQ(one(Op::ceil, 0.5), 1);
+    EXPECT_EQ(one(Op::sign, -0.1), -1);
+    EXPECT_NEAR(one(Op::elu, -1), -0.6321205588285577, 1e-15);
+    EXPECT_NEAR(one(Op::selu, -1), -1.1113307378125625, 1e-7);
+    EXPECT_NEAR(one(Op::hard_sigmoid, 1), 0.7, 1e-15);
+    EXPECT_NEAR(one(Op::hard_swish, 1), 2.0 / 3.0, 1e-15);
+    EXPECT_EQ(one(Op::hard_swish, -kInf), 0);
+    EXPECT_NEAR(one(Op::mish, 1), 0.8650983882673103, 1e-15);
+    EXPECT_EQ(one(Op::mish, -kInf), 0);
     EXPECT_EQ(one(Op::relu, -3), 0);
     EXPECT_EQ(one(Op::sqrt, 9), 3);
     EXPECT_EQ(one(Op::reciprocal, 4), 0.25);

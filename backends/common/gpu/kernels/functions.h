@@ -203,6 +203,21 @@ FUNCTION float gelu_(float x, float tanh_form) {
     return 0.5f * x * (1.0f + erf_(x * 0.70710678118654752f));
 }
 
+// e^x - 1 for x <= 0 out of the hyperbolic tangent, which keeps its digits near 0.
+FUNCTION float expm1_below(float x) {
+    float t = tanh_(0.5f * x);
+    return 2.0f * t / (1.0f - t);
+}
+
+// tanh(ln(1 + e^x)) = n / (n + 2), n = e^x (e^x + 2); 1 from 20 on.
+FUNCTION float mish_(float x) {
+    if (is_nan(x) || x > 20.0f) return x;
+    if (x < -110.0f) return -0.0f;
+    float e = exp_(x);
+    float n = e * (e + 2.0f);
+    return x * (n / (n + 2.0f));
+}
+
 // The unary op `op` (BP_OP_* of ops.h) of x with its attributes.
 FUNCTION float unary_op(uint op, float x, float a, float b) {
     switch (op) {
@@ -223,6 +238,18 @@ FUNCTION float unary_op(uint op, float x, float a, float b) {
         case BP_OP_gelu: return gelu_(x, a);
         case BP_OP_silu: return is_nan(x) || x == K_INFINITY ? x : x * sigmoid_(x);
         case BP_OP_softplus: return is_nan(x) ? x : (x > 0.0f ? x : 0.0f) + log_(1.0f + exp_(-ABS(x)));
+        case BP_OP_floor: return is_nan(x) ? x : floor(x);
+        case BP_OP_ceil: return is_nan(x) ? x : ceil(x);
+        case BP_OP_round: return is_nan(x) ? x : ROUND_EVEN(x);
+        case BP_OP_sign: return is_nan(x) ? x : x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : 0.0f;
+        case BP_OP_elu: return x < 0.0f ? a * expm1_below(x) : x;
+        case BP_OP_selu: return b * (x < 0.0f ? a * expm1_below(x) : x);
+        case BP_OP_hard_sigmoid: {
+            float line = a * x + b;
+            return is_nan(line) ? line : line < 0.0f ? 0.0f : line > 1.0f ? 1.0f : line;
+        }
+        case BP_OP_hard_swish: return is_nan(x) || x >= 3.0f ? x : x <= -3.0f ? -0.0f : x * (x + 3.0f) * (1.0f / 6.0f);
+        case BP_OP_mish: return mish_(x);
         case BP_OP_clip: {
             float raised = x < a ? a : x;
             return is_nan(x) ? x : raised > b ? b : raised;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/fusion.hpp"
 #include "common/gpu/loop_nest.hpp"
 #include "common/gpu/ops/table.hpp"
 
@@ -34,23 +35,21 @@ void lower_unary(Lowering& to, const Node& node) {
     std::vector<uint32_t> constants = {node.op};  // of whole numbers the op is a parameter
     UnaryParameters parameters{.elements = static_cast<uint32_t>(n)};
     uint32_t kernel = variant_for_type(kKernel_unary_f32, kKernel_unary_f16, out.dtype);
-    const auto bounds = node.op == BP_OP_clip ? node.as<backplane::ops::ClipAttributes>() : backplane::ops::ClipAttributes{};
     if (is_whole(out.dtype)) {
+        const auto bounds =
+            node.op == BP_OP_clip ? node.as<backplane::ops::ClipAttributes>() : backplane::ops::ClipAttributes{};
         kernel = out.dtype == BP_I64 ? kKernel_unary_i64 : kKernel_unary_i32;
         UnaryIntegerParameters whole{.elements = static_cast<uint32_t>(n), .op = node.op};
         constants.clear();
         set_bound(&whole.bounds[0], std::ceil(bounds.least), out.dtype);
         set_bound(&whole.bounds[2], std::floor(bounds.most), out.dtype);
         words = words_of(whole);
-    } else if (node.op == BP_OP_leaky_relu) {
-        parameters.a = static_cast<float>(node.as<backplane::ops::LeakyReluAttributes>().alpha);
-    } else if (node.op == BP_OP_gelu) {
-        parameters.a = node.as<backplane::ops::GeluAttributes>().approximate ? 1.0F : 0.0F;
     } else {
-        parameters.a = static_cast<float>(bounds.least);
-        parameters.b = static_cast<float>(bounds.most);
+        const PostOp function = backend::function_post(node);
+        parameters.a = function.a;
+        parameters.b = function.b;
+        words = words_of(parameters);
     }
-    if (words.empty()) words = words_of(parameters);
     to.each(step_label(to, node), kernel, n, {to.reads(in), to.writes(node.output)}, words, constants);
     if (n != 0) to.plan.dispatches.back().alone = true;
 }
@@ -100,11 +99,15 @@ constexpr OpLowering unary(uint32_t op) { return {op, Types::numbers, 0, check, 
 constexpr OpLowering binary(uint32_t op) { return {op, Types::numbers, 0, check, lower_binary}; }
 
 constexpr OpLowering table[] = {
-    unary(BP_OP_abs),        unary(BP_OP_neg),      unary(BP_OP_exp),  unary(BP_OP_log),        unary(BP_OP_sqrt),
-    unary(BP_OP_reciprocal), unary(BP_OP_relu),     unary(BP_OP_tanh), unary(BP_OP_leaky_relu), unary(BP_OP_sigmoid),
-    unary(BP_OP_silu),       unary(BP_OP_clip),     unary(BP_OP_erf),  unary(BP_OP_sin),        unary(BP_OP_cos),
-    unary(BP_OP_gelu),       unary(BP_OP_softplus), binary(BP_OP_pow), binary(BP_OP_add),       binary(BP_OP_sub),
-    binary(BP_OP_mul),       binary(BP_OP_div),     binary(BP_OP_max), binary(BP_OP_min),
+    unary(BP_OP_abs),        unary(BP_OP_neg),          unary(BP_OP_exp),        unary(BP_OP_log),
+    unary(BP_OP_sqrt),       unary(BP_OP_reciprocal),   unary(BP_OP_relu),       unary(BP_OP_tanh),
+    unary(BP_OP_leaky_relu), unary(BP_OP_sigmoid),      unary(BP_OP_silu),       unary(BP_OP_clip),
+    unary(BP_OP_erf),        unary(BP_OP_sin),          unary(BP_OP_cos),        unary(BP_OP_floor),
+    unary(BP_OP_ceil),       unary(BP_OP_round),        unary(BP_OP_sign),       unary(BP_OP_elu),
+    unary(BP_OP_selu),       unary(BP_OP_hard_sigmoid), unary(BP_OP_hard_swish), unary(BP_OP_mish),
+    unary(BP_OP_gelu),       unary(BP_OP_softplus),     binary(BP_OP_pow),       binary(BP_OP_add),
+    binary(BP_OP_sub),       binary(BP_OP_mul),         binary(BP_OP_div),       binary(BP_OP_max),
+    binary(BP_OP_min),
 };
 
 }  // namespace
