@@ -1,6 +1,7 @@
 // Fusion: what follows a convolution or matrix product becomes its epilogue, so that the result is stored once.
 #include <algorithm>
 
+#include "common/elementwise.hpp"
 #include "common/fusion.hpp"
 #include "common/gpu/kernel_words.hpp"
 #include "common/gpu/plan.hpp"
@@ -15,21 +16,7 @@ constexpr int64_t kMostResiduals = 2;
 
 bool is_cheap(uint32_t op) { return op == BP_OP_relu || op == BP_OP_leaky_relu || op == BP_OP_clip; }
 
-bool is_function(uint32_t op) {
-    switch (op) {
-        case BP_OP_sigmoid:
-        case BP_OP_tanh:
-        case BP_OP_gelu:
-        case BP_OP_silu:
-        case BP_OP_softplus:
-        case BP_OP_elu:
-        case BP_OP_selu:
-        case BP_OP_hard_sigmoid:
-        case BP_OP_hard_swish:
-        case BP_OP_mish: return true;
-        default: return false;
-    }
-}
+bool is_function(uint32_t op) { return !is_cheap(op) && backend::is_elementwise(op, 1); }
 
 int64_t count_of(const Node& node, PostOp::Kind kind) {
     return std::count_if(node.post.begin(), node.post.end(), [&](const PostOp& p) { return p.kind == kind; });

@@ -25,9 +25,9 @@ HWY_INLINE VF f_cos(VF x, float, float) { return v_sine(x, 1); }
 HWY_INLINE VF f_gelu(VF x, float approximate, float) { return approximate != 0 ? v_gelu_tanh(x) : v_gelu_erf(x); }
 HWY_INLINE VF f_softplus(VF x, float, float) { return v_softplus(x); }
 HWY_INLINE VF f_silu(VF x, float, float) { return hn::Div(x, hn::Add(v_set(1.0f), v_exp_of<-1>(x))); }
-HWY_INLINE VF f_floor(VF x, float, float) { return hn::Floor(x); }
-HWY_INLINE VF f_ceil(VF x, float, float) { return hn::Ceil(x); }
-HWY_INLINE VF f_round(VF x, float, float) { return hn::Round(x); }
+HWY_INLINE VF f_floor(VF x, float, float) { return v_floor(x); }
+HWY_INLINE VF f_ceil(VF x, float, float) { return v_ceil(x); }
+HWY_INLINE VF f_round(VF x, float, float) { return v_round(x); }
 HWY_INLINE VF f_sign(VF x, float, float) {
     const VF positive = hn::IfThenElseZero(hn::Gt(x, hn::Zero(f)), hn::Set(f, 1.0f));
     return hn::IfThenElse(hn::IsNaN(x), x, VF(hn::IfThenElse(hn::Lt(x, hn::Zero(f)), hn::Set(f, -1.0f), positive)));

@@ -175,6 +175,22 @@ HWY_INLINE VF v_softplus(VF x) {
     return hn::Add(positive, v_log1p(v_exp_of<-1>(hn::Abs(x))));
 }
 
+// The whole number next to x, of two the even one: beside 2^23 floats have no fraction. With the sign of x, and its NaN. Highway's own is a
+// function of its own for one lane, which levels must not share.
+HWY_INLINE VF v_round(VF x) {
+    const VF magic = hn::CopySign(v_set(8388608.0f), x);
+    const VF whole = hn::CopySign(hn::Sub(hn::Add(x, magic), magic), x);
+    return hn::IfThenElse(hn::Lt(hn::Abs(x), v_set(8388608.0f)), whole, x);
+}
+HWY_INLINE VF v_floor(VF x) {
+    const VF near = v_round(x);
+    return hn::IfThenElse(hn::Gt(near, x), hn::Sub(near, v_set(1.0f)), near);
+}
+HWY_INLINE VF v_ceil(VF x) {
+    const VF near = v_round(x);
+    return hn::IfThenElse(hn::Lt(near, x), hn::CopySign(hn::Add(near, v_set(1.0f)), x), near);
+}
+
 // e^x - 1 for x <= 0 out of the hyperbolic tangent, which keeps its digits near 0.
 HWY_INLINE VF v_expm1_below(VF x) {
     const VF t = v_tanh(hn::Mul(x, v_set(0.5f)));

@@ -1,4 +1,5 @@
 // Unary and binary element-wise ops, numpy broadcast, any mix of layouts.
+#include "common/elementwise.hpp"
 #include "common/fusion.hpp"
 #include "loop_nest.hpp"
 #include "ops/integers.hpp"
@@ -108,20 +109,10 @@ Verdict check(const Plan& plan, const Node& node) {
 constexpr OpLowering unary(uint32_t op) { return {op, Types::numbers, Wants::either, 0, check, lower_unary}; }
 constexpr OpLowering binary(uint32_t op) { return {op, Types::numbers, Wants::either, 0, check, lower_binary}; }
 
-constexpr OpLowering table[] = {
-    unary(BP_OP_abs),        unary(BP_OP_neg),          unary(BP_OP_exp),        unary(BP_OP_log),
-    unary(BP_OP_sqrt),       unary(BP_OP_reciprocal),   unary(BP_OP_relu),       unary(BP_OP_tanh),
-    unary(BP_OP_leaky_relu), unary(BP_OP_sigmoid),      unary(BP_OP_silu),       unary(BP_OP_clip),
-    unary(BP_OP_erf),        unary(BP_OP_sin),          unary(BP_OP_cos),        unary(BP_OP_floor),
-    unary(BP_OP_ceil),       unary(BP_OP_round),        unary(BP_OP_sign),       unary(BP_OP_elu),
-    unary(BP_OP_selu),       unary(BP_OP_hard_sigmoid), unary(BP_OP_hard_swish), unary(BP_OP_mish),
-    unary(BP_OP_gelu),       unary(BP_OP_softplus),     binary(BP_OP_pow),       binary(BP_OP_add),
-    binary(BP_OP_sub),       binary(BP_OP_mul),         binary(BP_OP_div),       binary(BP_OP_max),
-    binary(BP_OP_min),
-};
+constexpr auto table = backend::elementwise_rows<OpLowering>(unary, binary);
 
 }  // namespace
 
-const OpFamily ops_elementwise = {table, std::size(table)};
+const OpFamily ops_elementwise = {table.data(), table.size()};
 
 }  // namespace backplane::cpu::ops::elementwise
