@@ -29,8 +29,10 @@ HWY_INLINE VF f_floor(VF x, float, float) { return v_floor(x); }
 HWY_INLINE VF f_ceil(VF x, float, float) { return v_ceil(x); }
 HWY_INLINE VF f_round(VF x, float, float) { return v_round(x); }
 HWY_INLINE VF f_sign(VF x, float, float) {
-    const VF positive = hn::IfThenElseZero(hn::Gt(x, hn::Zero(f)), hn::Set(f, 1.0f));
-    return hn::IfThenElse(hn::IsNaN(x), x, VF(hn::IfThenElse(hn::Lt(x, hn::Zero(f)), hn::Set(f, -1.0f), positive)));
+    const VF zero = hn::Zero(f);
+    const VF positive = hn::IfThenElse(hn::Lt(zero, x), v_set(1.0f), zero);
+    const VF sign = hn::IfThenElse(hn::Lt(x, zero), v_set(-1.0f), positive);
+    return hn::IfThenElse(hn::IsNaN(x), x, sign);
 }
 HWY_INLINE VF f_elu(VF x, float alpha, float) {
     return hn::IfThenElse(hn::Lt(x, hn::Zero(f)), hn::Mul(hn::Set(f, alpha), v_expm1_below(x)), x);
@@ -42,8 +44,8 @@ HWY_INLINE VF f_hard_sigmoid(VF x, float alpha, float beta) {
 // Where the factor is 0 or 1 nothing is multiplied: 0 * infinity would be NaN.
 HWY_INLINE VF f_hard_swish(VF x, float, float) {
     const VF inner = hn::Mul(hn::Mul(x, hn::Add(x, hn::Set(f, 3.0f))), hn::Set(f, 1.0f / 6.0f));
-    const VF below = hn::IfThenElse(hn::Le(x, hn::Set(f, -3.0f)), hn::Set(f, -0.0f), inner);
-    return hn::IfThenElse(hn::Ge(x, hn::Set(f, 3.0f)), x, below);
+    const VF below = hn::IfThenElse(hn::Le(x, v_set(-3.0f)), v_set(-0.0f), inner);
+    return hn::IfThenElse(hn::Lt(x, v_set(3.0f)), below, x);
 }
 HWY_INLINE VF f_mish(VF x, float, float) { return v_mish(x); }
 HWY_INLINE VF f_clip(VF x, float least, float most) {

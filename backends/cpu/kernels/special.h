@@ -175,21 +175,23 @@ HWY_INLINE VF v_softplus(VF x) {
     return hn::Add(positive, v_log1p(v_exp_of<-1>(hn::Abs(x))));
 }
 
-// The whole number next to x, of two the even one: beside 2^23 floats have no fraction. With the sign of x, and its NaN. Highway's own is a
-// function of its own for one lane, which levels must not share.
+// The whole number next to x, of two the even one: beside 2^23 floats have no fraction. With the sign of x, and its NaN. Highway's own is, for one
+// lane, a function that levels would share.
 HWY_INLINE VF v_round(VF x) {
-    const VF magic = hn::CopySign(v_set(8388608.0f), x);
-    const VF whole = hn::CopySign(hn::Sub(hn::Add(x, magic), magic), x);
-    return hn::IfThenElse(hn::Lt(hn::Abs(x), v_set(8388608.0f)), whole, x);
+    const VF size = hn::Abs(x);
+    const VF magic = v_set(8388608.0f);
+    const VF whole = hn::Sub(hn::Add(size, magic), magic);
+    const VF negative = hn::Neg(whole);
+    const VF near = hn::IfThenElse(hn::Lt(x, v_set(0.0f)), negative, whole);
+    const VF moderate = hn::IfThenElse(hn::Lt(size, magic), near, x);
+    return hn::IfThenElse(hn::Lt(v_set(0.0f), size), moderate, x);
 }
 HWY_INLINE VF v_floor(VF x) {
     const VF near = v_round(x);
-    return hn::IfThenElse(hn::Gt(near, x), hn::Sub(near, v_set(1.0f)), near);
+    const VF below = hn::Sub(near, v_set(1.0f));
+    return hn::IfThenElse(hn::Lt(x, near), below, near);
 }
-HWY_INLINE VF v_ceil(VF x) {
-    const VF near = v_round(x);
-    return hn::IfThenElse(hn::Lt(near, x), hn::CopySign(hn::Add(near, v_set(1.0f)), x), near);
-}
+HWY_INLINE VF v_ceil(VF x) { return hn::Neg(v_floor(hn::Neg(x))); }
 
 // e^x - 1 for x <= 0 out of the hyperbolic tangent, which keeps its digits near 0.
 HWY_INLINE VF v_expm1_below(VF x) {
@@ -203,7 +205,7 @@ HWY_INLINE VF v_mish(VF x) {
     const VF n = hn::Mul(e, hn::Add(e, v_set(2.0f)));
     const VF product =
         hn::Mul(hn::IfThenElse(hn::Lt(x, v_set(-110.0f)), v_set(-110.0f), x), hn::Div(n, hn::Add(n, v_set(2.0f))));
-    return hn::IfThenElse(hn::Gt(x, v_set(20.0f)), x, product);
+    return hn::IfThenElse(hn::Lt(v_set(20.0f), x), x, product);
 }
 
 // Sine of x + quarter * pi/2 for |x| <= 8192, where three parts of pi/2 reduce x exactly enough.
