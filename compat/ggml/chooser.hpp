@@ -61,7 +61,6 @@ struct Usable {
     bool devices = true;   // it had some when it was tried
     bool variant = false;  // by its name: it needs a score, and goes before those that are none
     size_t folder = 0;     // its place in the list that was searched
-    uint64_t around = 0;   // of FileRecord, as remembered; 0: nothing is to be compared
     std::shared_ptr<base::DynamicLibrary> open{};  // since it was asked its score in this process
 };
 

@@ -83,7 +83,7 @@
     X(4, group, INT, "group")          /* default 1 */                                                                     \
     X(5, transpose_a, INT, "transpose_a")                                                                                  \
     X(6, transpose_b, INT, "transpose_b")                                                                                  \
-    X(7, alpha, FLOAT, "alpha") /* default: the op's own */                                                                         \
+    X(7, alpha, FLOAT, "alpha") /* default: the op's own */                                                                \
     X(8, approximate, INT, "approximate")                                                                                  \
     X(9, least, FLOAT, "least") /* default -inf */                                                                         \
     X(10, most, FLOAT, "most")  /* default +inf */                                                                         \

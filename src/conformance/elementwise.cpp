@@ -163,6 +163,15 @@ void unary_cases(CaseList& list, const ElementwisePlan& plan) {
     if (plan.integers) integer_unary(list, plan);
 }
 
+void rounding_cases(CaseList& list) {
+    ElementwisePlan plan;
+    plan.wide_least = -1e9;
+    plan.wide_most = 1e9;
+    plan.special = {0.0,        -0.0,       0.5,         -0.5, 1.5,   -1.5,      2.5,        -2.5, 8388607.5,
+                    -8388607.5, 16777216.0, -16777216.0, 1e30, -1e30, kInfinity, -kInfinity, kNaN};
+    unary_cases(list, plan);
+}
+
 void binary_cases(CaseList& list, const BinaryPlan& plan) {
     for (const auto& [a, b] : pairs()) {
         const BinaryCase c{Source::input, Source::input, DType::f32, a, b};

@@ -21,6 +21,8 @@ struct ElementwisePlan {
 };
 
 void unary_cases(CaseList& list, const ElementwisePlan& plan);
+// Of an op that makes whole numbers: halves, and numbers that have no fraction, are where it could go astray.
+void rounding_cases(CaseList& list);
 
 // For a op b. The range of b is `b`, that of a is the plan's.
 struct BinaryPlan {

@@ -70,10 +70,12 @@ bool suits_matrix_units(const Lowering& to, const Node& node, int64_t rows, int6
 
 // Do only products read this, each as its right-hand side?
 bool is_weight_of_products(const Lowering& to, ValueId id) {
+    const uint32_t all = to.readers.times(id);
+    if (all == 1) return true;  // the one that asks
     uint32_t times = 0;
     for (const Node& node : to.plan.nodes)
         if (node.op == BP_OP_matmul && node.inputs[1] == id) ++times;
-    return times == to.readers.times(id);
+    return times == all;
 }
 
 // Words of 16 bits of a block, and where the scales begin where blocks are in planes.
