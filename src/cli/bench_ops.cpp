@@ -22,18 +22,21 @@ struct Case {
 
 double megabytes(DType dtype, const Shape& shape) { return static_cast<double>(bytes(dtype, shape)) / 1e6; }
 
-Case conv(int64_t in, int64_t out, int64_t kernel, int64_t size, int64_t group = 1) {
+// "f16 " where it is not the usual type.
+std::string said(DType dtype) { return dtype == DType::f32 ? "" : std::string(name_of(dtype)) + " "; }
+
+Case conv(DType dtype, int64_t in, int64_t out, int64_t kernel, int64_t size, int64_t group = 1) {
     Case c;
-    c.name = "Conv " + std::to_string(kernel) + "x" + std::to_string(kernel) + " " + std::to_string(in) + "->" +
-             std::to_string(out) + (group > 1 ? " depthwise" : "") + " @" + std::to_string(size);
+    c.name = "Conv " + said(dtype) + std::to_string(kernel) + "x" + std::to_string(kernel) + " " + std::to_string(in) +
+             "->" + std::to_string(out) + (group > 1 ? " depthwise" : "") + " @" + std::to_string(size);
     c.op = "Conv";
     const int64_t macs = out * (in / group) * kernel * kernel * size * size;
     c.flops = 2 * static_cast<double>(macs);
-    c.mbytes = megabytes(DType::f32, {in + out, size, size}) + megabytes(DType::f32, {out, in / group, kernel, kernel});
+    c.mbytes = megabytes(dtype, {in + out, size, size}) + megabytes(dtype, {out, in / group, kernel, kernel});
     c.graph = [=] {
         Graph g;
-        const TensorId x = g.input("x", DType::f32, {1, in, size, size});
-        const TensorId w = g.weight("w", DType::f32, {out, in / group, kernel, kernel});
+        const TensorId x = g.input("x", dtype, {1, in, size, size});
+        const TensorId w = g.weight("w", dtype, {out, in / group, kernel, kernel});
         const int64_t p = kernel / 2;
         g.output(ops::conv(g, x, w, {.pads = {p, p, p, p}, .group = group}), "y");
         return g;
@@ -43,7 +46,7 @@ Case conv(int64_t in, int64_t out, int64_t kernel, int64_t size, int64_t group =
 
 Case matmul(DType given, DType weight, int64_t m, int64_t n, int64_t k) {
     Case c;
-    c.name = std::string("MatMul ") + (given == DType::f32 ? "" : std::string(name_of(given)) + " x ") + name_of(weight) +
+    c.name = std::string("MatMul ") + (given == DType::f32 ? "" : said(given) + "x ") + name_of(weight) +
              " m=" + std::to_string(m) + " n=" + std::to_string(n) + " k=" + std::to_string(k);
     c.op = "MatMul";
     c.flops = 2.0 * static_cast<double>(m * n * k);
@@ -58,50 +61,53 @@ Case matmul(DType given, DType weight, int64_t m, int64_t n, int64_t k) {
     return c;
 }
 
-Case row_op(const char* name, Op op, int64_t rows, int64_t columns, bool scale, const std::vector<Attribute>& attributes) {
+Case row_op(DType dtype, const char* name, Op op, int64_t rows, int64_t columns, bool scale,
+            const std::vector<Attribute>& attributes) {
     Case c;
-    c.name = std::string(name) + " " + std::to_string(rows) + "x" + std::to_string(columns);
+    c.name = std::string(name) + " " + said(dtype) + std::to_string(rows) + "x" + std::to_string(columns);
     c.op = name_of(op);
-    c.mbytes = megabytes(DType::f32, {2, rows, columns});
+    c.mbytes = megabytes(dtype, {2, rows, columns});
     c.graph = [=] {
         Graph g;
-        std::vector<TensorId> inputs{g.input("x", DType::f32, {rows, columns})};
-        if (scale) inputs.push_back(g.weight("scale", DType::f32, {columns}));
+        std::vector<TensorId> inputs{g.input("x", dtype, {rows, columns})};
+        if (scale) inputs.push_back(g.weight("scale", dtype, {columns}));
         g.output(g.add(op, inputs, attributes), "y");
         return g;
     };
     return c;
 }
 
-Case binary(const char* name, Op op, const Shape& shape) {
+Case binary(DType dtype, const char* name, Op op, const Shape& shape) {
     Case c;
-    c.name = std::string(name) + " " + to_string(shape);
+    c.name = std::string(name) + " " + said(dtype) + to_string(shape);
     c.op = name_of(op);
-    c.mbytes = 3 * megabytes(DType::f32, shape);
+    c.mbytes = 3 * megabytes(dtype, shape);
     c.graph = [=] {
         Graph g;
-        const TensorId a = g.input("a", DType::f32, shape);
-        const TensorId b = g.input("b", DType::f32, shape);
+        const TensorId a = g.input("a", dtype, shape);
+        const TensorId b = g.input("b", dtype, shape);
         g.output(g.add(op, {a, b}), "y");
         return g;
     };
     return c;
 }
 
-std::vector<Case> cases() {
-    std::vector<Case> all{conv(64, 64, 3, 128), conv(64, 64, 3, 256), conv(128, 64, 1, 128),   conv(64, 64, 5, 128),
-                          conv(3, 64, 3, 128),  conv(64, 12, 3, 128), conv(64, 64, 3, 128, 64)};
+// `dtype`: of all but the products, which have their own.
+std::vector<Case> cases(DType dtype) {
+    std::vector<Case> all{conv(dtype, 64, 64, 3, 128),    conv(dtype, 64, 64, 3, 256), conv(dtype, 128, 64, 1, 128),
+                          conv(dtype, 64, 64, 5, 128),    conv(dtype, 3, 64, 3, 128),  conv(dtype, 64, 12, 3, 128),
+                          conv(dtype, 64, 64, 3, 128, 64)};
     for (const DType dtype : {DType::f32, DType::f16, DType::q8_0, DType::q4_0})
         for (const int64_t m : {1, 32, 512}) all.push_back(matmul(DType::f32, dtype, m, 2048, 2048));
-    all.push_back(row_op("Softmax", Op::softmax, 512, 2048, false, {{Attr::axis, 1}}));
-    all.push_back(row_op("LayerNorm", Op::layer_norm, 512, 2048, true, {{Attr::axis, 1}}));
-    all.push_back(row_op("RMSNorm", Op::rms_norm, 512, 2048, true, {{Attr::axis, 1}}));
-    all.push_back(row_op("Gelu", Op::gelu, 512, 2048, false, {}));
-    all.push_back(row_op("Silu", Op::silu, 512, 2048, false, {}));
-    all.push_back(row_op("Transpose", Op::transpose, 1024, 1024, false, {{Attr::perm, {1, 0}}}));
-    all.push_back(row_op("ReduceSum", Op::reduce_sum, 512, 2048, false, {{Attr::axes, {1}}}));
-    all.push_back(binary("Add", Op::add, {1024, 1024}));
-    all.push_back(binary("Mul", Op::mul, {1024, 1024}));
+    all.push_back(row_op(dtype, "Softmax", Op::softmax, 512, 2048, false, {{Attr::axis, 1}}));
+    all.push_back(row_op(dtype, "LayerNorm", Op::layer_norm, 512, 2048, true, {{Attr::axis, 1}}));
+    all.push_back(row_op(dtype, "RMSNorm", Op::rms_norm, 512, 2048, true, {{Attr::axis, 1}}));
+    all.push_back(row_op(dtype, "Gelu", Op::gelu, 512, 2048, false, {}));
+    all.push_back(row_op(dtype, "Silu", Op::silu, 512, 2048, false, {}));
+    all.push_back(row_op(dtype, "Transpose", Op::transpose, 1024, 1024, false, {{Attr::perm, {1, 0}}}));
+    all.push_back(row_op(dtype, "ReduceSum", Op::reduce_sum, 512, 2048, false, {{Attr::axes, {1}}}));
+    all.push_back(binary(dtype, "Add", Op::add, {1024, 1024}));
+    all.push_back(binary(dtype, "Mul", Op::mul, {1024, 1024}));
     return all;
 }
 
@@ -116,8 +122,13 @@ std::vector<Case> products(const std::vector<int64_t>& mnk) {
 
 struct OpsChoice {
     DeviceChoice choice;
-    std::string op, against, math;
-    std::vector<int64_t> product;
+    std::string op, against, math, dtype = "f32";
+    std::vector<int64_t> product, conv;
+    [[nodiscard]] std::vector<Case> cases() const {
+        const DType type = dtype == "f16" ? DType::f16 : DType::f32;
+        if (!conv.empty()) return {cli::conv(type, conv[0], conv[1], conv[2], conv[3])};
+        return product.empty() ? cli::cases(type) : products(product);
+    }
     double seconds = 0.3;
     bool resident = false;
 };
@@ -242,7 +253,7 @@ void bench_ops(const OpsChoice& o, Run& run) {
     const std::vector<std::string> notes = set_threads(device, other, o.choice.threads);
     const Peak peak = measure_peak(device);
     OpsReport report(peak, o, other);
-    for (const Case& c : o.product.empty() ? cases() : products(o.product)) {
+    for (const Case& c : o.cases()) {
         if (!o.op.empty() && op_from_name(o.op) != op_from_name(c.op)) continue;
         std::string why;
         const Timings t = time_case(device, c, o, run, why);
@@ -279,6 +290,13 @@ void add_bench_ops(const Command& app, Run& run) {
         .separated(3, ',')
         .type("M,N,K")
         .in_range(1, 1 << 16);
+    command
+        .option("--conv", o->conv,
+                "Only this convolution: channels in, channels out, extent of the filters and of the picture")
+        .separated(4, ',')
+        .type("IN,OUT,KERNEL,SIZE")
+        .in_range(1, 1 << 14);
+    command.option("--dtype", o->dtype, "Type of convolutions and of ops on rows").one_of({"f32", "f16"}).shows_default();
     command.option("--against", o->against, "A second device to compare with, in the same run").type("FILTER");
     command
         .option("--math", o->math,
@@ -296,7 +314,8 @@ void add_bench_ops(const Command& app, Run& run) {
         "Data that fits the caches can pass the limit of memory.\nExamples:\n  backplane bench ops --device cpu --threads "
         "1\n"
         "  backplane bench ops --op MatMul --resident --json\n"
-        "  backplane bench ops --product 4096,4096,4096 --resident");
+        "  backplane bench ops --product 4096,4096,4096 --resident\n"
+        "  backplane bench ops --conv 64,64,3,512 --dtype f16 --resident");
     command.runs([o, &run] {
         if (!o->op.empty() && op_from_name(o->op) == Op::unknown)
             throw Error(Code::invalid, "there is no op '" + o->op + "'");

@@ -88,7 +88,7 @@ void multiply_16(MATRIX_SUM *sum, const uint4 *a, const uint4 *b, uint lane) {
 }
 // A matrix as a lane holds it.
 #define FILTERS uint4
-#define LOAD_FILTERS(m, p, i) m = (p)[(i) + LANE_INDEX]
+#define LOAD_FILTERS(m, p, i, further) m = ((p) + (i) + LANE_INDEX)[further]
 #define MULTIPLY_FILTERS MULTIPLY
 #define FILTERS_OF(m) m
 // Of the pixels of a matrix a lane takes two of each four, so that it ends up with sums of four that follow each other.
@@ -127,7 +127,7 @@ void multiply_16(MATRIX_SUM *sum, const MATRIX_A *a, const MATRIX_A *b, uint lan
     SUM_BY(vload_half(lane / 2 * a->down + k * a->across, a->at))
 }
 typedef struct { global const half *at; } FILTERS;
-#define LOAD_FILTERS(m, p, i) (m).at = (global const half *)((p) + (i))
+#define LOAD_FILTERS(m, p, i, further) (m).at = (global const half *)((p) + (i) + (further))
 #define MULTIPLY_FILTERS(sum, a, b) multiply_filters(&(sum), &(a), &(b), LANE_INDEX)
 void multiply_filters(MATRIX_SUM *sum, const FILTERS *a, const MATRIX_B *b, uint lane) {
     SUM_BY(vload_half(lane / 2 * 16 + k, a->at))

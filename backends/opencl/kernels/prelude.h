@@ -123,6 +123,7 @@ float part_of(float4 v, uint j) { return j == 0 ? v.x : j == 1 ? v.y : j == 2 ? 
 #define ALIGNED_2(p, i) (((ulong)((p) + (i)) & 3) == 0)
 #define LOAD_2(p, i, there) (there ? *(global const uint *)((p) + (i)) : 0u)
 #define LOAD_1(p, i, there) (there ? (p)[i] : 0)
+#define OR_ZEROS(v, ones, there) (v)  // they are, at once: a load under a condition costs nothing here
 // Four elements that lie so that the device can take them at once.
 #if !defined(HALF)
 #define FOUR_AT(p) (*(global const float4 *)(p))

@@ -36,9 +36,9 @@
 #define FILTERS MATRIX_A
 #define MULTIPLY_FILTERS MULTIPLY
 #define PUT_TWO(m, i, bits) { f16vec2 two_ = unpackFloat2x16(bits); m[i] = two_.x; m[i + 1] = two_.y; }
-#define LOAD_FILTERS(m, name, i)                                                               \
+#define LOAD_FILTERS(m, name, i, further)                                                      \
     {                                                                                          \
-        uvec4 v_ = RAW(name, (i) + LANE_INDEX);                                                \
+        uvec4 v_ = RAW(name, (i) + (further) + LANE_INDEX);                                    \
         PUT_TWO(m, 0, v_.x) PUT_TWO(m, 2, v_.y) PUT_TWO(m, 4, v_.z) PUT_TWO(m, 6, v_.w)        \
     }
 #define TWO_OF(m, i) packFloat2x16(f16vec2(m[i], m[i + 1]))

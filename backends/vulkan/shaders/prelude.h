@@ -136,12 +136,13 @@ layout(set = 0, binding = 0, std140) uniform Words { uvec4 words[32]; };
         low = vec4(unpackHalf2x16(v_.x), unpackHalf2x16(v_.y));        \
         high = vec4(unpackHalf2x16(v_.z), unpackHalf2x16(v_.w));       \
     }
-// An operand of U16 that is read two at a time, too, where it lies so. What is not there may bring anything.
+// An operand of U16 that is read two at a time, too, where it lies so. What is not there brings anything here: OR_ZEROS makes zeros of it, later.
 #define IN_TWOS(number, name) \
     layout(set = 0, binding = number, std430) readonly buffer Twos##number { uint twos_##name[]; };
 #define ALIGNED_2(name, i) ((first_##name() + (i)) % 2u == 0u)
 #define LOAD_2(name, i, there) twos_##name[there ? (first_##name() + (i)) / 2u : 0u]
 #define LOAD_1(name, i, there) name[there ? first_##name() + (i) : 0u]
+#define OR_ZEROS(v, ones, there) ((there) ? (v) & (ones) : 0u)
 // The result is stored in fours, too; the first `count` of four elements, at once where they lie so that the device can.
 #if defined(HALF)
 #define T4 f16vec4

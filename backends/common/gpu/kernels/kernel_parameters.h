@@ -41,7 +41,7 @@
 #define CONV_EPILOGUE 16u
 RECORD(Conv) CONVOLUTION UINT(blocks) END_RECORD  // of output channels: workgroups beside each other for one patch of pixels
 RECORD(ConvDepthwise) CONVOLUTION UINT(elements) END_RECORD
-RECORD(ConvFilters) UINT(outputs) UINT(channels) UINT(taps) UINT(down) UINT(slices) UINT(tiles) END_RECORD
+RECORD(ConvFilters) UINT(outputs) UINT(channels) UINT(taps) UINT(down) UINT(slices) UINT(blocks) UINT(tiles) END_RECORD
 
 #define MATMUL_SIZES 6u
 #define MATMUL_STEPS_A 14u

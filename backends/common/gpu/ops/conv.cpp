@@ -172,9 +172,10 @@ Operand lay_out_filters(Lowering& to, const Node& node, const MatrixTile& tile) 
     const std::vector<int64_t> dim = to[plain].dim;
     const int64_t groups = groups_of(node);
     const int64_t taps = dim[2] * dim[3];
-    const int64_t down = up(dim[0] / groups, tile.outputs()) * tile.tiles * tile.down;
+    const int64_t down = tile.tiles * tile.down;
+    const int64_t blocks = up(dim[0] / groups, tile.outputs());
     const int64_t slices = up(dim[1], 16 * tile.depth) * tile.depth;
-    const int64_t tiles = groups * slices * taps * down;
+    const int64_t tiles = groups * blocks * slices * taps * down;
     Dispatch d;
     d.label = "Conv filters " + to[plain].text();
     d.kernel = kKernel_conv_matrix_filters;
@@ -184,6 +185,7 @@ Operand lay_out_filters(Lowering& to, const Node& node, const MatrixTile& tile) 
                                                   .taps = word(taps),
                                                   .down = word(down),
                                                   .slices = word(slices),
+                                                  .blocks = word(blocks),
                                                   .tiles = word(tiles)});
     d.work = static_cast<double>(tiles) * 256;
     const uint64_t bytes = static_cast<uint64_t>(tiles) * 512;
@@ -216,7 +218,8 @@ void lower_on_matrix_tiles(Lowering& to, const Node& node, uint32_t kernel) {
     }
     Dispatch d = product_of(to, node, "matrix tiles", kKernel_conv_matrix_f16, parameters, tile.outputs(),
                             tiles_of(to[node.output], tile, kernel), tile.invocations,
-                            {tile.tiles, tile.down, tile.rows, tile.columns, tile.across, kernel, tile.depth});
+                            {tile.tiles, tile.down, tile.rows, tile.columns, tile.across, kernel, tile.depth,
+                             to[node.inputs[1]].dim[1] % (16 * tile.depth) == 0 ? 1U : 0U});
     d.operands[1] = lay_out_filters(to, node, tile);
     to.add(std::move(d));
 }
