@@ -72,6 +72,7 @@ bool welcome(Types types, uint32_t dtype) {
     switch (types) {
         case Types::computes: return computes_in_float(dtype);
         case Types::numbers: return computes_in_float(dtype) || dtype == BP_I32 || dtype == BP_I64;
+        case Types::judges: return dtype == BP_BOOL || welcome(Types::numbers, dtype);
         default: return sdk::dtype_info(dtype).bytes != 0;
     }
 }

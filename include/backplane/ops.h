@@ -43,6 +43,10 @@
     X(33, hard_sigmoid, "HardSigmoid") /* alpha, beta */                                                                   \
     X(34, hard_swish, "HardSwish")     /* x * HardSigmoid(x) with alpha 1/6, beta 1/2 */                                   \
     X(35, mish, "Mish")                /* x * tanh(ln(1 + e^x)) */                                                         \
+    /* unary, element-wise, to bool */                                                                                     \
+    X(36, is_nan, "IsNaN")                                                                                                 \
+    X(37, is_inf, "IsInf")    /* detect_negative, detect_positive */                                                       \
+    X(38, logical_not, "Not") /* of bool */                                                                                \
     /* binary, element-wise, broadcast */                                                                                  \
     X(40, add, "Add")                                                                                                      \
     X(41, sub, "Sub")                                                                                                      \
@@ -51,6 +55,15 @@
     X(44, pow, "Pow")                                                                                                      \
     X(45, max, "Max") /* two inputs */                                                                                     \
     X(46, min, "Min") /* two inputs */                                                                                     \
+    /* binary, element-wise, broadcast, to bool; a comparison with NaN is false */                                         \
+    X(49, equal, "Equal") /* of bool too */                                                                                \
+    X(50, less, "Less")                                                                                                    \
+    X(51, less_or_equal, "LessOrEqual")                                                                                    \
+    X(52, greater, "Greater")                                                                                              \
+    X(53, greater_or_equal, "GreaterOrEqual")                                                                              \
+    X(54, logical_and, "And") /* of bool, as the next two */                                                               \
+    X(55, logical_or, "Or")                                                                                                \
+    X(56, logical_xor, "Xor")                                                                                              \
     /* moving data; any element type but the block types */                                                                \
     X(60, concat, "Concat")       /* one or more inputs; axis */                                                           \
     X(61, slice, "Slice")         /* starts[r], ends[r], steps[r] as attributes over all r axes; steps >= 1 */             \
@@ -64,6 +77,7 @@
     X(68, resize, "Resize")               /* x[N,C,...]; sizes: of H, W or alike; mode BP_RESIZE_*; coordinates BP_COORDINATES_* */ \
     X(69, tensor_scatter, "TensorScatter") /* cache[N,...], update, positions[N]? (i32 or i64); axis, mode BP_SCATTER_* */   \
     X(70, split, "Split")                  /* axis, sizes: one output for each, the extents of x along the axis in turn */   \
+    X(71, where, "Where")                  /* condition (bool), x, y, broadcast: x where it holds, else y */                 \
     /* normalisation and reduction */                                                                                      \
     X(80, softmax, "Softmax")      /* axis */                                                                              \
     X(81, layer_norm, "LayerNorm") /* x, scale?, bias? (shape of x from axis on); axis, epsilon */                         \
@@ -104,7 +118,9 @@
     X(25, axes, INTS, "axes")                                                                                              \
     X(26, keepdims, INT, "keepdims") /* default 1 */                                                                       \
     X(27, beta, FLOAT, "beta")                                                                                             \
-    X(28, gamma, FLOAT, "gamma")
+    X(28, gamma, FLOAT, "gamma")                                                                                           \
+    X(29, detect_negative, INT, "detect_negative") /* default 1 */                                                         \
+    X(30, detect_positive, INT, "detect_positive") /* default 1 */
 
 #define BP_OP_ENUMERATOR(id, identifier, name) BP_OP_##identifier = id,
 #define BP_ATTRIBUTE_ENUMERATOR(id, identifier, type, name) BP_ATTR_##identifier = id,

@@ -123,8 +123,8 @@ void binary_sources(CaseList& list, const BinaryPlan& plan) {
         {transposed, input}, {input, transposed}, {transposed, transposed}, {strided, input}, {input, strided}};
     for (const auto& [a, b] : sources) {
         const std::string what = std::string(name_of(a)) + "-" + name_of(b);
-        add_binary(list, what, {a, b, DType::f32, {3, 5, 7}, {3, 5, 7}}, plan.a, plan.b);
-        add_binary(list, what + "-channels", {a, b, DType::f32, {1, 16, 5, 3}, {16, 1, 1}}, plan.a, plan.b);
+        add_binary(list, what, {a, b, plan.dtype, {3, 5, 7}, {3, 5, 7}}, plan.a, plan.b);
+        add_binary(list, what + "-channels", {a, b, plan.dtype, {1, 16, 5, 3}, {16, 1, 1}}, plan.a, plan.b);
     }
 }
 
@@ -148,14 +148,15 @@ void binary_integers(CaseList& list, const BinaryPlan& plan) {
 void unary_cases(CaseList& list, const ElementwisePlan& plan) {
     const Values values{plan.least, plan.most};
     for (const Shape& shape : shapes())
-        add_unary(list, plan, text_of(shape) + "-f32", {Source::input, DType::f32, shape, values});
+        add_unary(list, plan, text_of(shape) + "-" + name_of(plan.dtype), {Source::input, plan.dtype, shape, values});
+    for (const Source source : {Source::weight, Source::constant, Source::transposed, Source::strided})
+        for (const Shape& shape : {Shape{5, 7}, Shape{2, 3, 5, 7}})
+            add_unary(list, plan, std::string(name_of(source)) + "-" + text_of(shape), {source, plan.dtype, shape, values});
+    if (!is_float(plan.dtype)) return;
     for (const DType dtype : {DType::f16, DType::bf16})
         for (const Shape& shape : {Shape{}, Shape{1}, Shape{1009}, Shape{0}, Shape{3, 5, 7}, Shape{1, 17, 9, 11}})
             add_unary(list, plan, text_of(shape) + "-" + name_of(dtype), {Source::input, dtype, shape, values});
     add_unary(list, plan, "17-f64", {Source::input, DType::f64, {17}, values});
-    for (const Source source : {Source::weight, Source::constant, Source::transposed, Source::strided})
-        for (const Shape& shape : {Shape{5, 7}, Shape{2, 3, 5, 7}})
-            add_unary(list, plan, std::string(name_of(source)) + "-" + text_of(shape), {source, DType::f32, shape, values});
     add_unary(list, plan, "transposed-f16", {Source::transposed, DType::f16, {3, 5, 7}, values});
     if (plan.wide_most > plan.wide_least)
         add_unary(list, plan, "wide-f32", {Source::input, DType::f32, {1009}, Values{plan.wide_least, plan.wide_most}});
@@ -174,20 +175,21 @@ void rounding_cases(CaseList& list) {
 
 void binary_cases(CaseList& list, const BinaryPlan& plan) {
     for (const auto& [a, b] : pairs()) {
-        const BinaryCase c{Source::input, Source::input, DType::f32, a, b};
+        const BinaryCase c{Source::input, Source::input, plan.dtype, a, b};
         add_binary(list, name_of_pair(c), c, plan.a, plan.b);
     }
+    binary_sources(list, plan);
+    list.add("same-tensor-twice", [plan, op = list.op()](CaseBuilder& b) {
+        const TensorId x = b.input(plan.dtype, {3, 5, 7}, plan.b);
+        b.result(b.add(op, {x, x}));
+    });
+    if (!is_float(plan.dtype)) return;
     for (const DType dtype : {DType::f16, DType::bf16, DType::f64})
         for (const auto& [a, b] :
              {Shapes{{17}, {17}}, Shapes{{2, 17, 5, 7}, {17, 1, 1}}, Shapes{{}, {3, 5}}, Shapes{{0}, {1}}}) {
             const BinaryCase c{Source::input, Source::input, dtype, a, b};
             add_binary(list, name_of_pair(c), c, plan.a, plan.b);
         }
-    binary_sources(list, plan);
-    list.add("same-tensor-twice", [values = plan.b, op = list.op()](CaseBuilder& b) {
-        const TensorId x = b.input(DType::f32, {3, 5, 7}, values);
-        b.result(b.add(op, {x, x}));
-    });
     for (const DType dtype : kFloats) {
         if (plan.special.empty()) break;
         Values a = plan.a, b = plan.b;
@@ -202,6 +204,30 @@ void binary_cases(CaseList& list, const BinaryPlan& plan) {
         }
     }
     binary_integers(list, plan);
+}
+
+void comparison_cases(CaseList& list) {
+    std::vector<std::pair<double, double>> special = arithmetic_specials();
+    special.insert(special.end(), {{-0.0, 0.0},
+                                   {kNaN, kNaN},
+                                   {kNaN, kInfinity},
+                                   {-kInfinity, kInfinity},
+                                   {2.5, 2.5},
+                                   {-2.5, -2.5},
+                                   {1.0, 1.0 + 0x1p-23},
+                                   {-1.0, -1.0 - 0x1p-23},
+                                   {3e38, kInfinity}});
+    binary_cases(list, {{-4, 4}, {-4, 4}, special});
+    // Apart by less than a float tells, and by less than the low half of 64 bits.
+    const std::vector<double> left = {16777217, -16777217, 2147483647, 0x1p40 + 1, 0x1p40, -0x1p40, 0x1p32, 5, -1};
+    const std::vector<double> right = {16777216, -16777216, 2147483646, 0x1p40, 0x1p40 + 1, -0x1p40, 0, 5, 0x1p32};
+    for (const DType dtype : {DType::i32, DType::i64})
+        add_binary(list, std::string("close-") + name_of(dtype), {Source::input, Source::input, dtype, {21}, {21}},
+                   {-2, 2, left}, {-2, 2, right});
+}
+
+void logical_cases(CaseList& list) {
+    binary_cases(list, {{0, 1, {0, 0, 1, 1}}, {0, 1, {0, 1, 0, 1}}, {}, false, DType::boolean});
 }
 
 std::vector<std::pair<double, double>> arithmetic_specials() {

@@ -16,8 +16,9 @@ struct ElementwisePlan {
     double wide_least = 0, wide_most = 0;  // a wider range for float32; both 0: none
     std::vector<double> special = {};      // values with a result of their own: zeros, infinities, NaN
     std::vector<Attribute> attributes = {};
-    bool integers = false;    // takes i32 and i64 too
-    std::string suffix = {};  // of the names, for an op with several sets of attributes
+    bool integers = false;     // takes i32 and i64 too
+    std::string suffix = {};   // of the names, for an op with several sets of attributes
+    DType dtype = DType::f32;  // of most cases; where it is no float, of all but those of integers
 };
 
 void unary_cases(CaseList& list, const ElementwisePlan& plan);
@@ -29,9 +30,15 @@ struct BinaryPlan {
     Values a = {}, b = {};
     std::vector<std::pair<double, double>> special = {};
     bool integers = true;
+    DType dtype = DType::f32;  // of most cases; where it is no float, of all but those of integers
 };
 
 void binary_cases(CaseList& list, const BinaryPlan& plan);
+
+// Of a comparison of numbers: pairs that are equal, and such that differ in their last digit alone.
+void comparison_cases(CaseList& list);
+// Of an op of two truth values.
+void logical_cases(CaseList& list);
 
 // Pairs for which the arithmetic of IEEE 754 has rules of its own: infinities, NaN, signed zeros.
 std::vector<std::pair<double, double>> arithmetic_specials();

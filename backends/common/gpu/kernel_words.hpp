@@ -35,6 +35,8 @@ static_assert(offsetof(MatMulParameters, steps_a) == MATMUL_STEPS_A * sizeof(uin
 static_assert(offsetof(MatMulParameters, steps_b) == MATMUL_STEPS_B * sizeof(uint32_t));
 static_assert(offsetof(UnaryIntegerParameters, bounds) == UNARY_INTEGER_BOUNDS * sizeof(uint32_t));
 static_assert(offsetof(BinaryParameters, nest) == BINARY_NEST * sizeof(uint32_t));
+static_assert(offsetof(JudgeParameters, nest) == JUDGE_NEST * sizeof(uint32_t));
+static_assert(offsetof(WhereParameters, nest) == WHERE_NEST * sizeof(uint32_t));
 static_assert(offsetof(CopyParameters, nest) == COPY_NEST * sizeof(uint32_t));
 static_assert(offsetof(ReduceParameters, kept) == REDUCE_KEPT * sizeof(uint32_t));
 static_assert(offsetof(ReduceParameters, summed) == REDUCE_SUMMED * sizeof(uint32_t));

@@ -13,10 +13,13 @@
 namespace backplane::gpu {
 
 // The order of the loops stays.
-struct LoopNest : backend::Loops<2> {
-    LoopNest(const std::vector<int64_t>& sizes, const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
-        const std::array<std::vector<int64_t>, 2> strides = {a, b};
-        for (size_t d = 0; d < sizes.size(); ++d) add(d, sizes, strides);
+template <size_t K>
+struct LoopsOf : backend::Loops<K> {
+    using backend::Loops<K>::size;
+    using backend::Loops<K>::stride;
+
+    LoopsOf(const std::vector<int64_t>& sizes, const std::array<std::vector<int64_t>, K>& strides) {
+        for (size_t d = 0; d < sizes.size(); ++d) this->add(d, sizes, strides);
     }
 
     // The words of a nest in kernel_parameters.h: of one operand where there is no room for the strides of a second.
@@ -24,14 +27,22 @@ struct LoopNest : backend::Loops<2> {
         std::fill(words.begin(), words.end(), 0);
         words[0] = static_cast<uint32_t>(size.size());
         write(words.subspan(NEST_SIZES), size);
-        write(words.subspan(NEST_STRIDES), stride[0]);
-        if (words.size() > NEST_SECOND_STRIDES) write(words.subspan(NEST_SECOND_STRIDES), stride[1]);
+        for (size_t k = 0; k < K; ++k) {
+            const size_t at = NEST_STRIDES + k * BP_MAX_RANK;
+            if (words.size() > at) write(words.subspan(at), stride[k]);
+        }
     }
 
 private:
     static void write(std::span<uint32_t> to, const std::vector<int64_t>& values) {
         for (size_t d = 0; d < values.size(); ++d) to[d] = word(values[d]);
     }
+};
+static_assert(NEST_SECOND_STRIDES == NEST_STRIDES + BP_MAX_RANK && NEST_THIRD_STRIDES == NEST_SECOND_STRIDES + BP_MAX_RANK);
+
+struct LoopNest : LoopsOf<2> {
+    LoopNest(const std::vector<int64_t>& sizes, const std::vector<int64_t>& a, const std::vector<int64_t>& b)
+        : LoopsOf<2>(sizes, {a, b}) {}
 };
 
 }  // namespace backplane::gpu

@@ -55,6 +55,7 @@ bool welcome(Types types, uint32_t dtype) {
     const bool real = dtype == BP_F32 || dtype == BP_F16 || dtype == BP_BF16;
     if (types == Types::computes) return real;
     if (types == Types::numbers) return real || is_whole(dtype);
+    if (types == Types::judges) return dtype == BP_BOOL || welcome(Types::numbers, dtype);
     return sdk::dtype_info(dtype).bytes != 0;
 }
 

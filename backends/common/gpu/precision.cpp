@@ -1,4 +1,5 @@
-// Element types: a kernel reads and writes f32 or f16, and computes in float32. A node of other types, or of a mixture, gets casts.
+// Element types: a kernel reads and writes f32 or f16, and computes in float32. A node of other types, or of a mixture, gets casts. The
+// result of a judgement stays bool.
 #include <map>
 
 #include "common/gpu/lowering.hpp"
@@ -14,11 +15,13 @@ public:
     void fit(Node node) {
         const OpLowering* lowering = find_lowering(node.op);
         const uint32_t output_type = plan_[node.output].dtype;
-        if (lowering == nullptr || lowering->types == Types::moves || is_whole(output_type)) {
+        const bool judges = lowering != nullptr && lowering->types == Types::judges;
+        const uint32_t read = judges ? plan_[node.inputs[0]].dtype : output_type;
+        if (lowering == nullptr || lowering->types == Types::moves || is_whole(read) || read == BP_BOOL) {
             nodes_.push_back(std::move(node));
             return;
         }
-        bool all_half = output_type == BP_F16;
+        bool all_half = judges || output_type == BP_F16;
         for (const ValueId in : node.inputs) all_half = all_half && (in == kNone || plan_[in].dtype == BP_F16);
         const uint32_t type = all_half ? BP_F16 : BP_F32;
         for (size_t k = 0; k < node.inputs.size(); ++k) {
@@ -27,7 +30,7 @@ public:
             const bool as_it_is = (lowering->own_weights >> k & 1) != 0 && (given == BP_F16 || is_block(given));
             if (given != type && !as_it_is) node.inputs[k] = cast(node.inputs[k], type, node);
         }
-        if (output_type == type) {
+        if (judges || output_type == type) {
             nodes_.push_back(std::move(node));
             return;
         }

@@ -1,17 +1,14 @@
 // Unary and binary element-wise ops, numpy broadcast, any mix of layouts.
 #include "common/elementwise.hpp"
 #include "common/fusion.hpp"
-#include "loop_nest.hpp"
 #include "ops/integers.hpp"
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
+#include "ops/walk.hpp"
 
 namespace backplane::cpu::ops::elementwise {
 
 namespace {
-
-// Elements a thread should get at least: below, handing out a chunk costs more than computing it.
-constexpr int64_t kGrain = 8192;
 
 void lower_unary(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
@@ -37,7 +34,7 @@ void lower_unary(Lowering& to, const Node& node) {
     Step& added = to.step(step_label(to, node), {in}, {out}, [=](const Run& run) {
         const float* from = run.at<float>(in);
         float* into = run.at<float>(out);
-        run.ranges(n, kGrain, [&](int64_t begin, int64_t end) {
+        run.ranges(n, kGrainElements, [&](int64_t begin, int64_t end) {
             kernel(from + begin, into + begin, end - begin, function.a, function.b);
         });
     });
@@ -58,17 +55,15 @@ void lower_binary(Lowering& to, const Node& node) {
         nest.size.push_back(1);
         for (auto& s : nest.stride) s.push_back(1);
     }
-    const int64_t inner = nest.inner();
     const int64_t x_step = nest.stride[1].back();
     const int64_t y_step = nest.stride[2].back();
     if (const IntegerBinary integers = find_integer_binary(node.op, to[out].dtype); integers != nullptr) {
         const int64_t size = element_bytes(to[out]);
         Step& whole = to.step(step_label(to, node), {x, y}, {out}, [=](const Run& run) {
-            for (int64_t r = 0; r < nest.rows(); ++r) {
-                const auto at = nest.row(r);
+            for_each_stretch(run, nest, [&](const auto& at, int64_t n) {
                 integers(run.at<std::byte>(x) + at[1] * size, x_step, run.at<std::byte>(y) + at[2] * size, y_step,
-                         run.at<std::byte>(out) + at[0] * size, inner);
-            }
+                         run.at<std::byte>(out) + at[0] * size, n);
+            });
         });
         whole.alone = true;
         return;
@@ -77,19 +72,8 @@ void lower_binary(Lowering& to, const Node& node) {
         const float* xs = run.at<float>(x);
         const float* ys = run.at<float>(y);
         float* into = run.at<float>(out);
-        const int64_t rows = nest.rows();
-        if (rows == 1) {  // one long row: split it
-            run.ranges(inner, kGrain, [&](int64_t begin, int64_t end) {
-                kernel(xs + begin * x_step, x_step, ys + begin * y_step, y_step, into + begin, end - begin);
-            });
-            return;
-        }
-        run.ranges(rows, std::max<int64_t>(1, kGrain / inner), [&](int64_t begin, int64_t end) {
-            for (int64_t r = begin; r < end; ++r) {
-                const auto at = nest.row(r);
-                kernel(xs + at[1], x_step, ys + at[2], y_step, into + at[0], inner);
-            }
-        });
+        for_each_stretch(
+            run, nest, [&](const auto& at, int64_t n) { kernel(xs + at[1], x_step, ys + at[2], y_step, into + at[0], n); });
     });
     added.alone = true;
 }

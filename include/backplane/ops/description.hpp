@@ -424,17 +424,20 @@ constexpr int64_t elements_of(const Call& call, std::span<const int64_t> extents
     return n;
 }
 
-// The common shape of `a` and `b`, as numpy's: axes are matched from the last one.
-constexpr Dims broadcast(const Call& call, Dims a, Dims b) {
+// The common shape of `a` and `b`, as numpy's: axes are matched from the last one. `text` says why there is none.
+template <class Text>
+constexpr Dims broadcast(Dims a, Dims b, Text text) {
     if (a.size() < b.size()) std::swap(a, b);
     const uint32_t shift = a.size() - b.size();
     for (uint32_t d = 0; d < b.size(); ++d) {
         int64_t& to = a[d + shift];
-        require(to == b[d] || to == 1 || b[d] == 1,
-                [&] { return call.text(0) + " and " + call.text(1) + " do not broadcast"; });
+        require(to == b[d] || to == 1 || b[d] == 1, text);
         if (to == 1) to = b[d];
     }
     return a;
+}
+constexpr Dims broadcast(const Call& call, Dims a, Dims b) {
+    return broadcast(a, b, [&] { return call.text(0) + " and " + call.text(1) + " do not broadcast"; });
 }
 
 constexpr void same_shape(const Call& call, Outputs out) { out[0].dims = call.dims(0); }

@@ -6,6 +6,7 @@
 #include "backplane/ops/check.hpp"
 #include "backplane/ops/conv.hpp"
 #include "backplane/ops/elementwise.hpp"
+#include "backplane/ops/logic.hpp"
 #include "backplane/ops/matmul.hpp"
 #include "backplane/ops/move.hpp"
 #include "backplane/ops/norm.hpp"

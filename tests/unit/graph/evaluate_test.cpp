@@ -6,7 +6,6 @@
 namespace backplane {
 namespace {
 
-using Numbers = std::vector<double>;
 std::vector<std::byte> floats(const Numbers& values) { return graph::encode(values, DType::f32); }
 
 struct Counter {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,11 @@
 #include "graph/evaluate.hpp"
 
 namespace backplane {
+
+using List = std::vector<int64_t>;
+using Numbers = std::vector<double>;
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 struct Given {
     Shape shape;

@@ -1,17 +1,11 @@
 // References of the ops that compute, against values worked out by hand or known to more digits than are compared.
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "graphs.hpp"
 
 namespace backplane {
 namespace {
-
-using List = std::vector<int64_t>;
-using Numbers = std::vector<double>;
-constexpr double kInf = std::numeric_limits<double>::infinity();
-const double kNan = std::nan("");
 
 double one(Op op, double x, std::vector<Attribute> attributes = {}) {
     return run_op(op, {{{}, {x}, DType::f64}}, std::move(attributes))[0];

@@ -7,9 +7,6 @@
 namespace backplane {
 namespace {
 
-using List = std::vector<int64_t>;
-using Numbers = std::vector<double>;
-
 TEST(Concat, JoinsAlongAnAxisEvenWhenAPartIsEmpty) {
     EXPECT_EQ(run_op(Op::concat, {{{2, 1}, {1, 2}}, {{2, 0}, {}}, {{2, 2}, {3, 4, 5, 6}}}, {{Attr::axis, -1}}),
               (Numbers{1, 3, 4, 2, 5, 6}));

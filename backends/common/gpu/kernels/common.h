@@ -76,3 +76,9 @@ FUNCTION float smaller(float a, float b) { return is_nan(a) ? a : is_nan(b) ? b 
     uint a = 0u;                 \
     uint b = 0u;                 \
     NEST_WALK(at, i, a += k_ * WORD((at) + NEST_STRIDES + d_); b += k_ * WORD((at) + NEST_SECOND_STRIDES + d_);)
+#define NEST_PLACES_3(at, i, a, b, c)                                                                                          \
+    uint a = 0u;                                                                                                               \
+    uint b = 0u;                                                                                                               \
+    uint c = 0u;                                                                                                               \
+    NEST_WALK(at, i, a += k_ * WORD((at) + NEST_STRIDES + d_); b += k_ * WORD((at) + NEST_SECOND_STRIDES + d_); \
+              c += k_ * WORD((at) + NEST_THIRD_STRIDES + d_);)

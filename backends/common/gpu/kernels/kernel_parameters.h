@@ -32,6 +32,7 @@
 #define NEST_SIZES 1u
 #define NEST_STRIDES 9u
 #define NEST_SECOND_STRIDES 17u
+#define NEST_THIRD_STRIDES 25u
 
 // Per group: outputs, channels. kernel_w, stride_w and so on are along a row of the map.
 #define CONVOLUTION                                                                                                   \
@@ -58,6 +59,13 @@ RECORD(Unary) UINT(elements) FLOAT(a) FLOAT(b) END_RECORD
 RECORD(UnaryInteger) UINT(elements) UINT(op) WORDS(bounds, 4) END_RECORD
 #define BINARY_NEST 2u
 RECORD(Binary) UINT(elements) UINT(op) WORDS(nest, 25) END_RECORD
+// flags: infinities that IsInf looks for.
+#define JUDGE_NEGATIVE 1u
+#define JUDGE_POSITIVE 2u
+#define JUDGE_NEST 3u
+RECORD(Judge) UINT(elements) UINT(op) UINT(flags) WORDS(nest, 25) END_RECORD
+#define WHERE_NEST 1u
+RECORD(Where) UINT(elements) WORDS(nest, 33) END_RECORD
 #define COPY_NEST 3u
 RECORD(Copy) UINT(elements) UINT(first_x) UINT(first_y) WORDS(nest, 25) END_RECORD
 // The axes that stay, then those that are summed over.

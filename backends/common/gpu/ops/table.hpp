@@ -11,6 +11,7 @@ namespace backplane::gpu {
     X(cast)           \
     X(conv)           \
     X(gather)         \
+    X(logic)          \
     X(matmul)         \
     X(moves)          \
     X(normalize)      \

@@ -1,0 +1,194 @@
+// Ops that judge elements, and Where.
+#include <cmath>
+
+#include "ops/strided_copy.hpp"
+#include "ops/table.hpp"
+#include "ops/walk.hpp"
+
+namespace backplane::cpu::ops::logic {
+
+namespace {
+
+struct Equal {
+    template <typename T>
+    static bool of(T a, T b) {
+        return a == b;
+    }
+};
+struct Less {
+    template <typename T>
+    static bool of(T a, T b) {
+        return a < b;
+    }
+};
+struct LessOrEqual {
+    template <typename T>
+    static bool of(T a, T b) {
+        return a <= b;
+    }
+};
+struct Greater {
+    template <typename T>
+    static bool of(T a, T b) {
+        return a > b;
+    }
+};
+struct GreaterOrEqual {
+    template <typename T>
+    static bool of(T a, T b) {
+        return a >= b;
+    }
+};
+struct And {
+    static bool of(uint8_t a, uint8_t b) { return (a & b) != 0; }
+};
+struct Or {
+    static bool of(uint8_t a, uint8_t b) { return (a | b) != 0; }
+};
+struct Xor {
+    static bool of(uint8_t a, uint8_t b) { return a != b; }
+};
+// Of one operand, which is given twice.
+struct Not {
+    static bool of(uint8_t a, uint8_t) { return a == 0; }
+};
+struct IsNaN {
+    static bool of(float a, float) { return std::isnan(a); }
+};
+struct IsInfinity {
+    static bool of(float a, float) { return std::isinf(a); }
+};
+struct IsPositiveInfinity {
+    static bool of(float a, float) { return std::isinf(a) && a > 0; }
+};
+struct IsNegativeInfinity {
+    static bool of(float a, float) { return std::isinf(a) && a < 0; }
+};
+struct Never {
+    static bool of(float, float) { return false; }
+};
+
+// out[i] = Op::of(x[i * x_step], y[i * y_step])
+using Judge = void (*)(const std::byte* x, int64_t x_step, const std::byte* y, int64_t y_step, uint8_t* out, int64_t n);
+
+template <typename T, typename Op>
+void judge(const std::byte* x, int64_t x_step, const std::byte* y, int64_t y_step, uint8_t* out, int64_t n) {
+    const T* a = reinterpret_cast<const T*>(x);
+    const T* b = reinterpret_cast<const T*>(y);
+    // Steps of 1 on their own: compilers make vectors of them.
+    if (x_step == 1 && y_step == 1) {
+        for (int64_t i = 0; i < n; ++i) out[i] = Op::of(a[i], b[i]) ? 1 : 0;
+    } else {
+        for (int64_t i = 0; i < n; ++i) out[i] = Op::of(a[i * x_step], b[i * y_step]) ? 1 : 0;
+    }
+}
+
+template <typename Op>
+Judge comparison_of(uint32_t dtype) {
+    switch (dtype) {
+        case BP_F32: return judge<float, Op>;
+        case BP_I32: return judge<int32_t, Op>;
+        case BP_I64: return judge<int64_t, Op>;
+        case BP_BOOL: return judge<uint8_t, Op>;
+        default: return nullptr;
+    }
+}
+
+Judge infinity_of(const backplane::ops::IsInfAttributes& counts) {
+    if (counts.detect_negative) return counts.detect_positive ? judge<float, IsInfinity> : judge<float, IsNegativeInfinity>;
+    return counts.detect_positive ? judge<float, IsPositiveInfinity> : judge<float, Never>;
+}
+
+Judge judge_of(const Node& node, uint32_t dtype) {
+    switch (node.op) {
+        case BP_OP_equal: return comparison_of<Equal>(dtype);
+        case BP_OP_less: return comparison_of<Less>(dtype);
+        case BP_OP_less_or_equal: return comparison_of<LessOrEqual>(dtype);
+        case BP_OP_greater: return comparison_of<Greater>(dtype);
+        case BP_OP_greater_or_equal: return comparison_of<GreaterOrEqual>(dtype);
+        case BP_OP_logical_and: return judge<uint8_t, And>;
+        case BP_OP_logical_or: return judge<uint8_t, Or>;
+        case BP_OP_logical_xor: return judge<uint8_t, Xor>;
+        case BP_OP_logical_not: return judge<uint8_t, Not>;
+        case BP_OP_is_nan: return judge<float, IsNaN>;
+        case BP_OP_is_inf: return infinity_of(node.as<backplane::ops::IsInfAttributes>());
+        default: return nullptr;
+    }
+}
+
+void lower_judgement(Lowering& to, const Node& node) {
+    const ValueId x = node.inputs[0];
+    const ValueId y = node.inputs.back();
+    const ValueId out = node.output;
+    if (to[out].elements() == 0) return;
+    const Judge how = judge_of(node, to[x].dtype);
+    if (how == nullptr) throw sdk::Failure(BP_INTERNAL, node.text() + ": this build has no kernel for it");
+    const int64_t size = element_bytes(to[x]);
+    const auto& dim = to[out].dim;
+    const auto nest = simplify<3>(dim, {strides_of(to[out]), broadcast_strides(to[x], dim), broadcast_strides(to[y], dim)});
+    const int64_t x_step = nest.stride[1].back();
+    const int64_t y_step = nest.stride[2].back();
+    to.step(step_label(to, node), {x, y}, {out}, [=](const Run& run) {
+        for_each_stretch(run, nest, [&](const auto& at, int64_t n) {
+            how(run.at<std::byte>(x) + at[1] * size, x_step, run.at<std::byte>(y) + at[2] * size, y_step,
+                run.at<uint8_t>(out) + at[0], n);
+        });
+    });
+}
+
+template <typename T>
+void add_where(Lowering& to, const Node& node) {
+    const ValueId condition = node.inputs[0];
+    const ValueId x = node.inputs[1];
+    const ValueId y = node.inputs[2];
+    const ValueId out = node.output;
+    const auto& dim = to[out].dim;
+    const auto nest = simplify<4>(dim, {strides_of(to[out]), broadcast_strides(to[condition], dim),
+                                        broadcast_strides(to[x], dim), broadcast_strides(to[y], dim)});
+    const int64_t condition_step = nest.stride[1].back();
+    const int64_t x_step = nest.stride[2].back();
+    const int64_t y_step = nest.stride[3].back();
+    Step& added = to.step(step_label(to, node), node.inputs, {out}, [=](const Run& run) {
+        for_each_stretch(run, nest, [&](const auto& at, int64_t n) {
+            const uint8_t* holds = run.at<uint8_t>(condition) + at[1];
+            const T* a = run.at<T>(x) + at[2];
+            const T* b = run.at<T>(y) + at[3];
+            T* into = run.at<T>(out) + at[0];
+            for (int64_t i = 0; i < n; ++i) into[i] = holds[i * condition_step] != 0 ? a[i * x_step] : b[i * y_step];
+        });
+    });
+    added.moved = to[out].bytes;
+}
+
+void lower_where(Lowering& to, const Node& node) {
+    if (to[node.output].elements() == 0) return;
+    switch (element_bytes(to[node.output])) {
+        case 1: return add_where<uint8_t>(to, node);
+        case 2: return add_where<uint16_t>(to, node);
+        case 4: return add_where<uint32_t>(to, node);
+        default: return add_where<uint64_t>(to, node);
+    }
+}
+
+constexpr OpLowering judges(uint32_t op) { return {op, Types::judges, Wants::row_major, 0, nullptr, lower_judgement}; }
+
+constexpr OpLowering table[] = {
+    judges(BP_OP_equal),
+    judges(BP_OP_less),
+    judges(BP_OP_less_or_equal),
+    judges(BP_OP_greater),
+    judges(BP_OP_greater_or_equal),
+    judges(BP_OP_logical_and),
+    judges(BP_OP_logical_or),
+    judges(BP_OP_logical_xor),
+    judges(BP_OP_logical_not),
+    judges(BP_OP_is_nan),
+    judges(BP_OP_is_inf),
+    {BP_OP_where, Types::moves, Wants::row_major, 0, nullptr, lower_where},
+};
+
+}  // namespace
+
+const OpFamily ops_logic = {table, std::size(table)};
+
+}  // namespace backplane::cpu::ops::logic

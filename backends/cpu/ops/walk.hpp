@@ -1,0 +1,33 @@
+// Walking the operands of an element-wise op on all threads.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "loop_nest.hpp"
+#include "lowering.hpp"
+
+namespace backplane::cpu {
+
+// Elements a thread should get at least: below, handing out a chunk costs more than computing it.
+inline constexpr int64_t kGrainElements = 8192;
+
+// body(at, n): n elements of the innermost loop, of which operand k's first lies at at[k].
+template <size_t K, typename Body>
+void for_each_stretch(const Run& run, const LoopNest<K>& nest, const Body& body) {
+    const int64_t rows = nest.rows();
+    const int64_t inner = nest.inner();
+    if (rows == 1) {  // one long row: split it
+        run.ranges(inner, kGrainElements, [&](int64_t begin, int64_t end) {
+            std::array<int64_t, K> at{};
+            for (size_t k = 0; k < K; ++k) at[k] = begin * nest.stride[k].back();
+            body(at, end - begin);
+        });
+        return;
+    }
+    run.ranges(rows, std::max<int64_t>(1, kGrainElements / inner), [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) body(nest.row(r), inner);
+    });
+}
+
+}  // namespace backplane::cpu

@@ -1,0 +1,14 @@
+// And of truth values: exact.
+#include "conformance/elementwise.hpp"
+
+namespace backplane::graph::conformance::logical_and {
+
+namespace {
+
+void cases(CaseList& list) { logical_cases(list); }
+
+}  // namespace
+
+constinit const OpConformance conformance_logical_and{cases, bounds::exact};
+
+}  // namespace backplane::graph::conformance::logical_and

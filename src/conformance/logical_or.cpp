@@ -1,0 +1,14 @@
+// Or of truth values: exact.
+#include "conformance/elementwise.hpp"
+
+namespace backplane::graph::conformance::logical_or {
+
+namespace {
+
+void cases(CaseList& list) { logical_cases(list); }
+
+}  // namespace
+
+constinit const OpConformance conformance_logical_or{cases, bounds::exact};
+
+}  // namespace backplane::graph::conformance::logical_or

@@ -1,0 +1,15 @@
+// And: y = a and b. ONNX And 7.
+// Shapes broadcast as numpy's. Types: bool. No attributes.
+#include "graph/ops/support/binary.hpp"
+
+namespace backplane::graph::ops::logical_and {
+
+namespace {
+
+double holds(double x, double y) { return x != 0 && y != 0 ? 1 : 0; }
+
+}  // namespace
+
+constinit const OpDefinition op_logical_and{backplane::ops::op_logical_and, reference_binary<holds, nullptr>};
+
+}  // namespace backplane::graph::ops::logical_and
