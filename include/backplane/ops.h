@@ -55,6 +55,8 @@
     X(44, pow, "Pow")                                                                                                      \
     X(45, max, "Max") /* two inputs */                                                                                     \
     X(46, min, "Min") /* two inputs */                                                                                     \
+    X(47, mod, "Mod")       /* fmod: 0, of whole numbers: with the sign of b; 1: with that of a, as C's fmod */            \
+    X(48, p_relu, "PRelu")  /* x, slope, which broadcasts to x */                                                          \
     /* binary, element-wise, broadcast, to bool; a comparison with NaN is false */                                         \
     X(49, equal, "Equal") /* of bool too */                                                                                \
     X(50, less, "Less")                                                                                                    \
@@ -84,10 +86,16 @@
     X(82, rms_norm, "RMSNorm")     /* x, scale?; axis, epsilon: x / sqrt(mean(x^2) + epsilon) * scale */                   \
     X(83, batch_norm, "BatchNorm") /* x[N,C,...], scale[C], bias[C], mean[C], variance[C]; epsilon */                      \
     X(84, group_norm, "GroupNorm") /* x[N,C,...], scale[C]?, bias[C]?; groups, epsilon */                                  \
+    X(85, log_softmax, "LogSoftmax") /* axis */                                                                            \
     X(90, reduce_sum, "ReduceSum") /* axes (ascending; empty: all), keepdims */                                            \
     X(91, reduce_mean, "ReduceMean")                                                                                       \
     X(92, reduce_max, "ReduceMax")                                                                                         \
-    X(93, reduce_min, "ReduceMin")
+    X(93, reduce_min, "ReduceMin")                                                                                         \
+    X(94, reduce_prod, "ReduceProd")                                                                                       \
+    X(95, reduce_l1, "ReduceL1") /* sum of |x| */                                                                          \
+    X(96, reduce_l2, "ReduceL2") /* square root of the sum of squares */                                                   \
+    X(97, reduce_sum_square, "ReduceSumSquare")                                                                            \
+    X(98, reduce_log_sum_exp, "ReduceLogSumExp") /* ln of the sum of e^x */
 
 /* X(id, identifier, type, "name"): type is INT, FLOAT or INTS. The default holds when a node does not state it. */
 #define BP_ATTRIBUTES(X)                                                                                                   \
@@ -120,7 +128,8 @@
     X(27, beta, FLOAT, "beta")                                                                                             \
     X(28, gamma, FLOAT, "gamma")                                                                                           \
     X(29, detect_negative, INT, "detect_negative") /* default 1 */                                                         \
-    X(30, detect_positive, INT, "detect_positive") /* default 1 */
+    X(30, detect_positive, INT, "detect_positive") /* default 1 */                                                         \
+    X(31, fmod, INT, "fmod")
 
 #define BP_OP_ENUMERATOR(id, identifier, name) BP_OP_##identifier = id,
 #define BP_ATTRIBUTE_ENUMERATOR(id, identifier, type, name) BP_ATTR_##identifier = id,

@@ -1,6 +1,7 @@
 #include "conformance/bounds.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "graph/evaluate.hpp"
 
@@ -143,6 +144,23 @@ std::vector<double> sum(const BoundCall& call, double terms) {
     for (size_t k = 0; k < inputs.size(); ++k)
         if (call.errors[k] != nullptr) add_to(bound, summed_errors(call, inputs, k));
     return bound;
+}
+
+double spread_of(const ReferenceTensor& x) {
+    double least = std::numeric_limits<double>::infinity(), most = -least;
+    for (const double v : x.data) {
+        if (!std::isfinite(v)) continue;
+        least = std::min(least, v);
+        most = std::max(most, v);
+    }
+    return most > least ? most - least : 0;
+}
+
+double most_of(const ReferenceTensor& x) {
+    double most = 0;
+    for (const double v : x.data)
+        if (std::isfinite(v)) most = std::max(most, std::fabs(v));
+    return most;
 }
 
 void require_exact_inputs(const BoundCall& call) {

@@ -33,6 +33,10 @@ constexpr BoundRule exact = rounded<0>;
 // Of an op that is a sum of `terms` products or inputs: units_of_sum of the sum of magnitudes. The op is evaluated on magnitudes.
 std::vector<double> sum(const BoundCall& call, double terms);
 
+// How far the finite elements lie apart, and the largest of their magnitudes.
+double spread_of(const ReferenceTensor& x);
+double most_of(const ReferenceTensor& x);
+
 // Throws Error(internal): for rules that take exact inputs only, which the cases of their op keep to.
 void require_exact_inputs(const BoundCall& call);
 

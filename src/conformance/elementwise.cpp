@@ -70,10 +70,20 @@ struct BinaryCase {
     Shape a, b;
 };
 
-void add_binary(CaseList& list, const std::string& what, const BinaryCase& c, const Values& a, const Values& b) {
-    list.add(what, [=, op = list.op()](CaseBuilder& builder) {
+bool repeats_second_alone(const Shape& a, const Shape& b) {
+    if (b.size() > a.size()) return false;
+    for (size_t d = 0; d < b.size(); ++d)
+        if (const int64_t extent = a[a.size() - b.size() + d]; b[d] != extent && b[d] != 1) return false;
+    return true;
+}
+
+// Repeating `a` is no case of an op that repeats its second operand alone.
+void add_binary(CaseList& list, const BinaryPlan& plan, const std::string& what, const BinaryCase& c, const Values& a,
+                const Values& b) {
+    if (!plan.both_ways && !repeats_second_alone(c.a, c.b)) return;
+    list.add(what + plan.suffix, [=, attributes = plan.attributes, op = list.op()](CaseBuilder& builder) {
         const TensorId left = builder.operand(c.a_source, c.dtype, c.a, a);
-        builder.result(builder.add(op, {left, builder.operand(c.b_source, c.dtype, c.b, b)}));
+        builder.result(builder.add(op, {left, builder.operand(c.b_source, c.dtype, c.b, b)}, attributes));
     });
 }
 
@@ -123,8 +133,8 @@ void binary_sources(CaseList& list, const BinaryPlan& plan) {
         {transposed, input}, {input, transposed}, {transposed, transposed}, {strided, input}, {input, strided}};
     for (const auto& [a, b] : sources) {
         const std::string what = std::string(name_of(a)) + "-" + name_of(b);
-        add_binary(list, what, {a, b, plan.dtype, {3, 5, 7}, {3, 5, 7}}, plan.a, plan.b);
-        add_binary(list, what + "-channels", {a, b, plan.dtype, {1, 16, 5, 3}, {16, 1, 1}}, plan.a, plan.b);
+        add_binary(list, plan, what, {a, b, plan.dtype, {3, 5, 7}, {3, 5, 7}}, plan.a, plan.b);
+        add_binary(list, plan, what + "-channels", {a, b, plan.dtype, {1, 16, 5, 3}, {16, 1, 1}}, plan.a, plan.b);
     }
 }
 
@@ -138,7 +148,7 @@ void binary_integers(CaseList& list, const BinaryPlan& plan) {
         for (const auto& [left, right] : {Shapes{{}, {}}, Shapes{{19}, {19}}, Shapes{{3, 5}, {}}, Shapes{{5}, {3, 5}},
                                           Shapes{{3, 1}, {1, 5}}, Shapes{{0}, {1}}}) {
             const BinaryCase c{Source::input, Source::input, dtype, left, right};
-            add_binary(list, name_of_pair(c), c, a, b);
+            add_binary(list, plan, name_of_pair(c), c, a, b);
         }
     }
 }
@@ -174,21 +184,23 @@ void rounding_cases(CaseList& list) {
 }
 
 void binary_cases(CaseList& list, const BinaryPlan& plan) {
+    binary_integers(list, plan);
+    if (!plan.floats) return;
     for (const auto& [a, b] : pairs()) {
         const BinaryCase c{Source::input, Source::input, plan.dtype, a, b};
-        add_binary(list, name_of_pair(c), c, plan.a, plan.b);
+        add_binary(list, plan, name_of_pair(c), c, plan.a, plan.b);
     }
     binary_sources(list, plan);
-    list.add("same-tensor-twice", [plan, op = list.op()](CaseBuilder& b) {
+    list.add("same-tensor-twice" + plan.suffix, [plan, op = list.op()](CaseBuilder& b) {
         const TensorId x = b.input(plan.dtype, {3, 5, 7}, plan.b);
-        b.result(b.add(op, {x, x}));
+        b.result(b.add(op, {x, x}, plan.attributes));
     });
     if (!is_float(plan.dtype)) return;
     for (const DType dtype : {DType::f16, DType::bf16, DType::f64})
         for (const auto& [a, b] :
              {Shapes{{17}, {17}}, Shapes{{2, 17, 5, 7}, {17, 1, 1}}, Shapes{{}, {3, 5}}, Shapes{{0}, {1}}}) {
             const BinaryCase c{Source::input, Source::input, dtype, a, b};
-            add_binary(list, name_of_pair(c), c, plan.a, plan.b);
+            add_binary(list, plan, name_of_pair(c), c, plan.a, plan.b);
         }
     for (const DType dtype : kFloats) {
         if (plan.special.empty()) break;
@@ -200,10 +212,9 @@ void binary_cases(CaseList& list, const BinaryPlan& plan) {
         const auto n = static_cast<int64_t>(plan.special.size());
         for (const int64_t more : {0, 67}) {
             const BinaryCase c{Source::input, Source::input, dtype, {n + more}, {n + more}};
-            add_binary(list, "special-" + name_of_pair(c), c, a, b);
+            add_binary(list, plan, "special-" + name_of_pair(c), c, a, b);
         }
     }
-    binary_integers(list, plan);
 }
 
 void comparison_cases(CaseList& list) {
@@ -222,7 +233,7 @@ void comparison_cases(CaseList& list) {
     const std::vector<double> left = {16777217, -16777217, 2147483647, 0x1p40 + 1, 0x1p40, -0x1p40, 0x1p32, 5, -1};
     const std::vector<double> right = {16777216, -16777216, 2147483646, 0x1p40, 0x1p40 + 1, -0x1p40, 0, 5, 0x1p32};
     for (const DType dtype : {DType::i32, DType::i64})
-        add_binary(list, std::string("close-") + name_of(dtype), {Source::input, Source::input, dtype, {21}, {21}},
+        add_binary(list, {}, std::string("close-") + name_of(dtype), {Source::input, Source::input, dtype, {21}, {21}},
                    {-2, 2, left}, {-2, 2, right});
 }
 

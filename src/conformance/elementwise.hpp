@@ -31,6 +31,10 @@ struct BinaryPlan {
     std::vector<std::pair<double, double>> special = {};
     bool integers = true;
     DType dtype = DType::f32;  // of most cases; where it is no float, of all but those of integers
+    std::vector<Attribute> attributes = {};
+    bool both_ways = true;  // either operand may be the one that is repeated
+    bool floats = true;
+    std::string suffix = {};  // of the names, for an op with several sets of attributes
 };
 
 void binary_cases(CaseList& list, const BinaryPlan& plan);

@@ -1,9 +1,7 @@
 // Softmax: e^(x - m) costs units of x - m, the sum its own; all relative to the result, as every term is positive.
-#include <algorithm>
 #include <cmath>
 
-#include "conformance/bounds.hpp"
-#include "conformance/support.hpp"
+#include "conformance/softmax_cases.hpp"
 
 namespace backplane::graph::conformance::softmax {
 
@@ -11,59 +9,13 @@ namespace {
 
 std::vector<double> bound(const BoundCall& call) {
     bounds::require_exact_inputs(call);
-    const ReferenceTensor& x = *call.inputs[0];
-    const auto axis = static_cast<size_t>(AttributeView(call.attributes).integer(Attr::axis));
-    double least = kInfinity, most = -kInfinity;
-    for (const double v : x.data) {
-        if (!std::isfinite(v)) continue;
-        least = std::min(least, v);
-        most = std::max(most, v);
-    }
-    const double spread = most > least ? most - least : 0;
-    const double units = bounds::units_of_sum(static_cast<double>(x.shape[axis])) + 4 * (spread + 2);
+    const double units = units_of_exponentials(call);
     std::vector<double> result(call.output.data.size());
     for (size_t i = 0; i < result.size(); ++i) result[i] = units * call.unit * std::fabs(call.output.data[i]);
     return result;
 }
 
-struct SoftmaxCase {
-    Shape x;
-    int axis = -1;
-    DType dtype = DType::f32;
-    Source source = Source::input;
-    Values values = {-4, 4};
-};
-
-void add(CaseList& list, const std::string& name, const SoftmaxCase& c) {
-    list.add(name, [c](CaseBuilder& b) {
-        b.result(b.add(Op::softmax, {b.operand(c.source, c.dtype, c.x, c.values)}, {{Attr::axis, c.axis}}));
-    });
-}
-
-void cases(CaseList& list) {
-    for (int axis = 0; axis < 4; ++axis)
-        for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
-            add(list, "2x3x5x7-axis-" + std::to_string(axis) + "-" + backplane::name_of(dtype), {{2, 3, 5, 7}, axis, dtype});
-    for (const Shape& shape : {Shape{1}, Shape{17}, Shape{1009}, Shape{3, 1}, Shape{67, 129}, Shape{0, 3}, Shape{3, 0},
-                               Shape{0}, Shape{1, 2, 1, 3, 1, 2, 1, 5}})
-        for (const DType dtype : {DType::f32, DType::f16})
-            add(list, text_of(shape) + "-" + backplane::name_of(dtype), {shape, -1, dtype});
-    add(list, "channels", {{1, 17, 5, 3}, 1});
-    add(list, "7-f64", {{7}, 0, DType::f64});
-    for (const Source source : {Source::weight, Source::constant, Source::transposed, Source::strided})
-        for (const int axis : {0, 2})
-            add(list, std::string(name_of(source)) + "-axis-" + std::to_string(axis), {{3, 5, 7}, axis, DType::f32, source});
-    add(list, "large-logits", {{3, 37}, 1, DType::f32, Source::input, {900, 1000}});
-    add(list, "equal-logits", {{3, 37}, 1, DType::f32, Source::input, {2, 2}});
-    // As a mask of attention does it: what is not to be seen has no weight at all.
-    add(list, "minus-infinity",
-        {{2, 19}, 1, DType::f32, Source::input, {-1, 1, {-kInfinity, 0, -kInfinity, 1, -kInfinity}}});
-    add(list, "minus-infinity-throughout-a-row",
-        {{2, 19}, 1, DType::f32, Source::input, {-1, 1, std::vector<double>(19, -kInfinity)}});
-    add(list, "minus-infinity-throughout-columns",
-        {{3, 37}, 0, DType::f32, Source::input, {-1, 1, std::vector<double>(3 * 37, -kInfinity)}});
-    add(list, "nan-stays-in-its-row", {{3, 5}, 1, DType::f32, Source::input, {-1, 1, {0, 1, kNaN}}});
-}
+void cases(CaseList& list) { softmax_cases(list); }
 
 }  // namespace
 

@@ -50,6 +50,10 @@ void power(const float* x, int64_t x_step, const float* y, int64_t y_step, float
     for (int64_t i = 0; i < n; ++i) out[i] = powf(x[i * x_step], y[i * y_step]);
 }
 
+void remainder(const float* x, int64_t x_step, const float* y, int64_t y_step, float* out, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) out[i] = fmodf(x[i * x_step], y[i * y_step]);
+}
+
 }  // namespace
 
 BP_CPU_ENTRY(elementwise, ElementwiseKernels) {
@@ -87,4 +91,6 @@ BP_CPU_ENTRY(elementwise, ElementwiseKernels) {
     table->binary[BP_OP_pow] = power;
     table->binary[BP_OP_max] = binary<f_max>;
     table->binary[BP_OP_min] = binary<f_min>;
+    table->binary[BP_OP_mod] = remainder;
+    table->binary[BP_OP_p_relu] = binary<f_p_relu>;
 }

@@ -62,4 +62,6 @@ HWY_INLINE VF f_div(VF x, VF y) { return hn::Div(x, y); }
 HWY_INLINE VF f_max(VF x, VF y) { return hn::IfThenElse(hn::Or(hn::Gt(x, y), hn::IsNaN(x)), x, y); }
 HWY_INLINE VF f_min(VF x, VF y) { return hn::IfThenElse(hn::Or(hn::Lt(x, y), hn::IsNaN(x)), x, y); }
 
+HWY_INLINE VF f_p_relu(VF x, VF slope) { return hn::IfThenElse(hn::Lt(x, hn::Zero(f)), hn::Mul(x, slope), x); }
+
 }  // namespace

@@ -90,6 +90,7 @@ double exponentials(const float* x, float* out, int64_t n, VF most) {
     return total;
 }
 
+template <bool LOGARITHM>
 void softmax(const float* x, float* out, int64_t n) {
     const VF most = hn::Set(f, greatest(x, n));
     double total = 0;
@@ -97,11 +98,18 @@ void softmax(const float* x, float* out, int64_t n) {
     constexpr int64_t kPiece = 256 * kLanes;
     for (int64_t begin = 0; begin < n; begin += kPiece)
         total += exponentials(x + begin, out + begin, HWY_MIN(kPiece, n - begin), most);
+    if constexpr (LOGARITHM) {
+        const VF lost = hn::Set(f, static_cast<float>(log(total)));
+        vectors(n, [=](int64_t i, int64_t count)
+                       HWY_ATTR { store_first(hn::Sub(hn::Sub(load_first(x + i, count), most), lost), out + i, count); });
+        return;
+    }
     const VF factor = hn::Set(f, static_cast<float>(1.0 / total));
     vectors(n, [=](int64_t i, int64_t count)
                    HWY_ATTR { store_first(hn::Mul(load_first(out + i, count), factor), out + i, count); });
 }
 
+template <bool LOGARITHM>
 void softmax_columns(const float* x, float* out, int64_t n, int64_t stride, int64_t columns) {
     vectors(columns, [=](int64_t c, int64_t count) HWY_ATTR {
         VF most = load_first(x + c, count);
@@ -117,10 +125,13 @@ void softmax_columns(const float* x, float* out, int64_t n, int64_t stride, int6
             }
             total = hn::Add(total, sum);
         }
-        const VF factor = hn::Div(hn::Set(f, 1.0f), total);
+        const VF factor = LOGARITHM ? v_log(total) : VF(hn::Div(hn::Set(f, 1.0f), total));
         for (int64_t k = 0; k < n; ++k) {
             float* at = out + k * stride + c;
-            store_first(hn::Mul(load_first(at, count), factor), at, count);
+            if constexpr (LOGARITHM)
+                store_first(hn::Sub(hn::Sub(load_first(x + k * stride + c, count), most), factor), at, count);
+            else
+                store_first(hn::Mul(load_first(at, count), factor), at, count);
         }
     });
 }
@@ -139,7 +150,9 @@ BP_CPU_ENTRY(normalize, NormalizeKernels) {
     table->row = row;
     table->affine = affine;
     table->affine_columns = affine_columns;
-    table->softmax = softmax;
-    table->softmax_columns = softmax_columns;
+    table->softmax = softmax<false>;
+    table->softmax_columns = softmax_columns<false>;
+    table->log_softmax = softmax<true>;
+    table->log_softmax_columns = softmax_columns<true>;
     table->blend = blend;
 }

@@ -16,6 +16,9 @@ struct NormalizeKernels {
     void (*softmax)(const float* x, float* out, int64_t n);
     // Of `columns` columns side by side, each n elements `stride` floats apart, in operand and result.
     void (*softmax_columns)(const float* x, float* out, int64_t n, int64_t stride, int64_t columns);
+    // The same, of its logarithm.
+    void (*log_softmax)(const float* x, float* out, int64_t n);
+    void (*log_softmax_columns)(const float* x, float* out, int64_t n, int64_t stride, int64_t columns);
     // out[i] = a[i] * (1 - t) + b[i] * t
     void (*blend)(const float* a, const float* b, float t, float* out, int64_t n);
 };

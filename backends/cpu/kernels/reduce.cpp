@@ -23,6 +23,21 @@ struct Squares {
     }
     static HWY_INLINE double join(double a, double b) { return a + b; }
 };
+struct Product {
+    static HWY_INLINE VF start(VF) { return hn::Set(f, 1.0f); }
+    static HWY_INLINE VF step(VF product, VF x) { return hn::Mul(product, x); }
+    static HWY_INLINE double join(double a, double b) { return a * b; }
+};
+struct Sizes {
+    static HWY_INLINE VF start(VF) { return hn::Zero(f); }
+    static HWY_INLINE VF step(VF sum, VF x) { return hn::Add(sum, hn::Abs(x)); }
+    static HWY_INLINE double join(double a, double b) { return a + b; }
+};
+struct PlainSquares {
+    static HWY_INLINE VF start(VF) { return hn::Zero(f); }
+    static HWY_INLINE VF step(VF sum, VF x) { return hn::MulAdd(x, x, sum); }
+    static HWY_INLINE double join(double a, double b) { return a + b; }
+};
 struct Most {
     static HWY_INLINE VF start(VF x) { return x; }
     static HWY_INLINE VF step(VF best, VF x) { return f_max(best, x); }
@@ -122,9 +137,15 @@ BP_CPU_ENTRY(reduce, ReduceKernels) {
     table->row[backplane::cpu::kReduceSum] = row<Sum>;
     table->row[backplane::cpu::kReduceMost] = row<Most>;
     table->row[backplane::cpu::kReduceLeast] = row<Least>;
+    table->row[backplane::cpu::kReduceProduct] = row<Product>;
+    table->row[backplane::cpu::kReduceSizes] = row<Sizes>;
+    table->row[backplane::cpu::kReduceSquares] = row<PlainSquares>;
     table->row_squares = row_squares;
     table->columns[backplane::cpu::kReduceSum] = columns<Sum>;
     table->columns[backplane::cpu::kReduceMost] = columns<Most>;
     table->columns[backplane::cpu::kReduceLeast] = columns<Least>;
+    table->columns[backplane::cpu::kReduceProduct] = columns<Product>;
+    table->columns[backplane::cpu::kReduceSizes] = columns<Sizes>;
+    table->columns[backplane::cpu::kReduceSquares] = columns<PlainSquares>;
     table->column_squares = column_squares;
 }

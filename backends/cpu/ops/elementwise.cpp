@@ -57,7 +57,7 @@ void lower_binary(Lowering& to, const Node& node) {
     }
     const int64_t x_step = nest.stride[1].back();
     const int64_t y_step = nest.stride[2].back();
-    if (const IntegerBinary integers = find_integer_binary(node.op, to[out].dtype); integers != nullptr) {
+    if (const IntegerBinary integers = find_integer_binary(node, to[out].dtype); integers != nullptr) {
         const int64_t size = element_bytes(to[out]);
         Step& whole = to.step(step_label(to, node), {x, y}, {out}, [=](const Run& run) {
             for_each_stretch(run, nest, [&](const auto& at, int64_t n) {
@@ -85,7 +85,7 @@ Verdict check(const Plan& plan, const Node& node) {
         if (integers != (plan[in].dtype == BP_I32 || plan[in].dtype == BP_I64) || (integers && plan[in].dtype != out.dtype))
             return {BP_WHY_DTYPE,
                     node.text() + " takes operands of one type, not " + plan[in].text() + " for " + out.text()};
-    if (integers && find_integer_unary(node.op, out.dtype) == nullptr && find_integer_binary(node.op, out.dtype) == nullptr)
+    if (integers && find_integer_unary(node.op, out.dtype) == nullptr && find_integer_binary(node, out.dtype) == nullptr)
         return {BP_WHY_DTYPE, node.text() + " is not done for " + out.text()};
     return {};
 }

@@ -17,14 +17,20 @@ struct Task {
 
 template <typename T>
 T reduce_one(const Task& t, const T* x) {
-    // Modulo 2^64, which holds every sum of i32 and wraps as i64 does.
-    uint64_t sum = 0;
+    // Modulo 2^64, which holds every sum of i32, is right modulo 2^32, and wraps as i64 does.
+    uint64_t sum = t.op == BP_OP_reduce_prod ? 1 : 0;
     T most = std::numeric_limits<T>::min();
     T least = std::numeric_limits<T>::max();
     const int64_t rows = t.reduced.rows();
     for (int64_t r = 0; r < rows; ++r) {
         const T v = x[t.reduced.row(r)[0]];
-        sum += static_cast<uint64_t>(static_cast<int64_t>(v));
+        const auto wide = static_cast<uint64_t>(static_cast<int64_t>(v));
+        switch (t.op) {
+            case BP_OP_reduce_prod: sum *= wide; break;
+            case BP_OP_reduce_l1: sum += v < 0 ? 0 - wide : wide; break;
+            case BP_OP_reduce_sum_square: sum += wide * wide; break;
+            default: sum += wide;
+        }
         most = std::max(most, v);
         least = std::min(least, v);
     }

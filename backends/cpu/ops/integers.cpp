@@ -41,6 +41,27 @@ struct Div {
         return y == 0 ? T{0} : y == -1 ? negated(x) : static_cast<T>(x / y);
     }
 };
+// With the sign of x.
+struct Remainder {
+    template <typename T>
+    static T of(T x, T y) {
+        return y == 0 || y == -1 ? T{0} : static_cast<T>(x % y);
+    }
+};
+// With the sign of y.
+struct Modulo {
+    template <typename T>
+    static T of(T x, T y) {
+        const T rest = Remainder::of(x, y);
+        return rest != 0 && (rest < 0) != (y < 0) ? static_cast<T>(rest + y) : rest;
+    }
+};
+struct PRelu {
+    template <typename T>
+    static T of(T x, T slope) {
+        return x < 0 ? Mul::of(x, slope) : x;
+    }
+};
 struct Max {
     template <typename T>
     static T of(T x, T y) {
@@ -107,12 +128,14 @@ IntegerUnary unary_of(uint32_t op) {
 }
 
 template <typename T>
-IntegerBinary binary_of(uint32_t op) {
-    switch (op) {
+IntegerBinary binary_of(const Node& node) {
+    switch (node.op) {
         case BP_OP_add: return binary<T, Add>;
         case BP_OP_sub: return binary<T, Sub>;
         case BP_OP_mul: return binary<T, Mul>;
         case BP_OP_div: return binary<T, Div>;
+        case BP_OP_mod: return node.as<backplane::ops::ModAttributes>().fmod ? binary<T, Remainder> : binary<T, Modulo>;
+        case BP_OP_p_relu: return binary<T, PRelu>;
         case BP_OP_max: return binary<T, Max>;
         case BP_OP_min: return binary<T, Min>;
         default: return nullptr;
@@ -126,9 +149,9 @@ IntegerUnary find_integer_unary(uint32_t op, uint32_t dtype) {
     return dtype == BP_I64 ? unary_of<int64_t>(op) : nullptr;
 }
 
-IntegerBinary find_integer_binary(uint32_t op, uint32_t dtype) {
-    if (dtype == BP_I32) return binary_of<int32_t>(op);
-    return dtype == BP_I64 ? binary_of<int64_t>(op) : nullptr;
+IntegerBinary find_integer_binary(const Node& node, uint32_t dtype) {
+    if (dtype == BP_I32) return binary_of<int32_t>(node);
+    return dtype == BP_I64 ? binary_of<int64_t>(node) : nullptr;
 }
 
 }  // namespace backplane::cpu

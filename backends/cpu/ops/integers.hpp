@@ -13,8 +13,9 @@ using IntegerUnary = void (*)(const std::byte* x, std::byte* out, int64_t n, dou
 using IntegerBinary = void (*)(const std::byte* x, int64_t x_step, const std::byte* y, int64_t y_step, std::byte* out,
                                int64_t n);
 
-// Null: not an op on integers. Sums and products wrap; division truncates, and gives 0 for a divisor of 0.
+// Null: not an op on integers. Sums and products wrap; division truncates; it and what it leaves are 0 for a divisor
+// of 0.
 IntegerUnary find_integer_unary(uint32_t op, uint32_t dtype);
-IntegerBinary find_integer_binary(uint32_t op, uint32_t dtype);
+IntegerBinary find_integer_binary(const Node& node, uint32_t dtype);
 
 }  // namespace backplane::cpu

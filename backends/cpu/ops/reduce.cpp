@@ -1,8 +1,9 @@
-// ReduceSum, ReduceMean, ReduceMax, ReduceMin over any axes.
+// Sums, products, norms, means, largest and smallest over any axes.
 //
 // The operand is cut into pieces along the reduced axes (their number depends on shapes alone, so results do not depend on the
 // number of threads); each piece leaves a partial result per element in double, a last pass joins them in order.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "loop_nest.hpp"
@@ -31,13 +32,21 @@ struct ReduceTask {
 
 double identity(ReduceKind kind) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    return kind == kReduceSum ? 0.0 : kind == kReduceMost ? -infinity : infinity;
+    switch (kind) {
+        case kReduceMost: return -infinity;
+        case kReduceLeast: return infinity;
+        case kReduceProduct: return 1.0;
+        default: return 0.0;
+    }
 }
 
 double join(ReduceKind kind, double a, double b) {
-    if (kind == kReduceSum) return a + b;
-    if (a != a) return a;
-    return kind == kReduceMost ? (a > b ? a : b) : (a < b ? a : b);
+    switch (kind) {
+        case kReduceMost: return a > b || a != a ? a : b;
+        case kReduceLeast: return a < b || a != a ? a : b;
+        case kReduceProduct: return a * b;
+        default: return a + b;
+    }
 }
 
 // Partial results of one strip of columns (or one element) over one piece of the reduced loops.
@@ -85,7 +94,14 @@ ReduceTask task_of(const Value& in, const std::vector<bool>& is_reduced) {
     return t;
 }
 
-void add_reduction(Lowering& to, const std::string& label, ValueId in, ValueId out, ReduceTask t, double divisor) {
+// Of the total: divided, and its root where one is wanted.
+struct Ending {
+    double divisor = 1;
+    bool root = false;
+    [[nodiscard]] float of(double total) const { return static_cast<float>(root ? std::sqrt(total) : total / divisor); }
+};
+
+void add_reduction(Lowering& to, const std::string& label, ValueId in, ValueId out, ReduceTask t, const Ending& ending) {
     t.kernels = to.kernels.reduce;
     const ValueId partial = to.scratch(static_cast<uint64_t>(t.pieces * t.outputs) * sizeof(double));
     const int64_t elements =
@@ -109,10 +125,22 @@ void add_reduction(Lowering& to, const std::string& label, ValueId in, ValueId o
             for (int64_t o = begin; o < end; ++o) {
                 double total = partials[o];
                 for (int64_t p = 1; p < t.pieces; ++p) total = join(t.kind, total, partials[p * t.outputs + o]);
-                into[o] = static_cast<float>(total / divisor);
+                into[o] = ending.of(total);
             }
         });
     });
+}
+
+ReduceKind kind_of(uint32_t op) {
+    switch (op) {
+        case BP_OP_reduce_max: return kReduceMost;
+        case BP_OP_reduce_min: return kReduceLeast;
+        case BP_OP_reduce_prod: return kReduceProduct;
+        case BP_OP_reduce_l1: return kReduceSizes;
+        case BP_OP_reduce_l2:
+        case BP_OP_reduce_sum_square: return kReduceSquares;
+        default: return kReduceSum;
+    }
 }
 
 void lower(Lowering& to, const Node& node) {
@@ -125,22 +153,20 @@ void lower(Lowering& to, const Node& node) {
     for (size_t d = 0; d < is_reduced.size(); ++d)
         if (is_reduced[d]) count *= to[in].dim[d];
     if (to[out].elements() == 0) return;
-    const ReduceKind kind = node.op == BP_OP_reduce_max   ? kReduceMost
-                            : node.op == BP_OP_reduce_min ? kReduceLeast
-                                                          : kReduceSum;
+    const ReduceKind kind = kind_of(node.op);
     const std::string label = std::string(sdk::op_name(node.op)).append(" ").append(to[in].text());
     if (to[in].dtype == BP_I32 || to[in].dtype == BP_I64)
         return add_integer_reduction(to, label, node.op, in, out, is_reduced, count);
-    const double divisor = node.op == BP_OP_reduce_mean ? static_cast<double>(count) : 1.0;
-    if (count == 0) {  // of nothing: 0, NaN for the mean, and the infinities
-        const auto value = static_cast<float>(identity(kind) / divisor);
+    const Ending ending{node.op == BP_OP_reduce_mean ? static_cast<double>(count) : 1.0, node.op == BP_OP_reduce_l2};
+    if (count == 0) {  // of nothing: 0, 1 for the product, NaN for the mean, and the infinities
+        const float value = ending.of(identity(kind));
         const int64_t n = to[out].elements();
         to.step(label, {in}, {out}, [=](const Run& run) { std::fill_n(run.at<float>(out), n, value); });
         return;
     }
     ReduceTask task = task_of(to[in], is_reduced);
     task.kind = kind;
-    add_reduction(to, label, in, out, std::move(task), divisor);
+    add_reduction(to, label, in, out, std::move(task), ending);
 }
 
 Verdict check(const Plan& plan, const Node& node) {
@@ -155,8 +181,9 @@ Verdict check(const Plan& plan, const Node& node) {
 
 constexpr OpLowering reduction(uint32_t op) { return {op, Types::numbers, Wants::either, 0, check, lower}; }
 
-constexpr OpLowering table[] = {reduction(BP_OP_reduce_sum), reduction(BP_OP_reduce_mean), reduction(BP_OP_reduce_max),
-                                reduction(BP_OP_reduce_min)};
+constexpr OpLowering table[] = {reduction(BP_OP_reduce_sum), reduction(BP_OP_reduce_mean),      reduction(BP_OP_reduce_max),
+                                reduction(BP_OP_reduce_min), reduction(BP_OP_reduce_prod),      reduction(BP_OP_reduce_l1),
+                                reduction(BP_OP_reduce_l2),  reduction(BP_OP_reduce_sum_square)};
 
 }  // namespace
 

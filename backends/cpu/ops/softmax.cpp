@@ -1,4 +1,4 @@
-// Softmax along any axis, in either layout.
+// Softmax and LogSoftmax along any axis, in either layout.
 #include "loop_nest.hpp"
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
@@ -30,7 +30,10 @@ void lower(Lowering& to, const Node& node) {
     const int64_t inner = nest.inner();
     const int64_t strips = (inner + kColumns - 1) / kColumns;
     const int64_t grain = std::max<int64_t>(1, 4096 / (n * std::min(inner, kColumns)));
-    to.step(step_label(to, node), {in}, {out}, [=, kernels = to.kernels.normalize](const Run& run) {
+    const bool logarithm = node.op == BP_OP_log_softmax;
+    const auto of_row = logarithm ? to.kernels.normalize.log_softmax : to.kernels.normalize.softmax;
+    const auto of_columns = logarithm ? to.kernels.normalize.log_softmax_columns : to.kernels.normalize.softmax_columns;
+    to.step(step_label(to, node), {in}, {out}, [=](const Run& run) {
         const float* from = run.at<float>(in);
         float* into = run.at<float>(out);
         run.ranges(nest.rows() * strips, grain, [&](int64_t begin, int64_t end) {
@@ -38,16 +41,17 @@ void lower(Lowering& to, const Node& node) {
                 const int64_t first = i % strips * kColumns;
                 const int64_t at = nest.row(i / strips)[0] + first;
                 if (rows && stride == 1) {
-                    kernels.softmax(from + at, into + at, n);
+                    of_row(from + at, into + at, n);
                 } else {
-                    kernels.softmax_columns(from + at, into + at, n, stride, std::min(kColumns, inner - first));
+                    of_columns(from + at, into + at, n, stride, std::min(kColumns, inner - first));
                 }
             }
         });
     });
 }
 
-constexpr OpLowering table[] = {{BP_OP_softmax, Types::computes, Wants::either, 0, nullptr, lower}};
+constexpr OpLowering table[] = {{BP_OP_softmax, Types::computes, Wants::either, 0, nullptr, lower},
+                                {BP_OP_log_softmax, Types::computes, Wants::either, 0, nullptr, lower}};
 
 }  // namespace
 

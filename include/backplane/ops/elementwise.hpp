@@ -112,4 +112,34 @@ inline constexpr auto op_pow = binary(BP_OP_pow, "y = a to the power b, as C's p
 inline constexpr auto op_max = binary(BP_OP_max, "y = the larger of a and b; NaN in either gives NaN");
 inline constexpr auto op_min = binary(BP_OP_min, "y = the smaller of a and b; NaN in either gives NaN");
 
+struct ModAttributes {
+    bool fmod = false;  // the sign of a, as C's fmod; else that of b, of whole numbers only
+};
+inline void mod_shape(const Call& call, Outputs out) {
+    require_attribute(call.as<ModAttributes>().fmod || (type(call.dtype(0)) & kWhole) != 0,
+                      [&] { return "takes floats with the attribute fmod = 1 only, not " + call.typed_text(0); });
+    broadcast_shape(call, out);
+}
+inline constexpr auto op_mod = describe<ModAttributes>(
+    {.id = BP_OP_mod,
+     .summary = "y = what a / b leaves, with the sign of b, or with fmod of a; of integers 0 where b is 0",
+     .shapes = "a, b -> y, broadcast as numpy's",
+     .inputs = {{"a", one_of(kNumbers)}, {"b", like(0)}},
+     .outputs = {{"y", like(0)}},
+     .elementwise = true,
+     .attributes = {attribute<&ModAttributes::fmod>(BP_ATTR_fmod)},
+     .shape = mod_shape});
+
+constexpr void p_relu_shape(const Call& call, Outputs out) {
+    broadcast_shape(call, out);
+    require(out[0].dims == call.dims(0), [&] { return call.text(1) + " does not broadcast to " + call.text(0); });
+}
+inline constexpr auto op_p_relu = describe<None>({.id = BP_OP_p_relu,
+                                                  .summary = "y = x for x >= 0, slope * x below",
+                                                  .shapes = "x, slope -> y of x's shape, to which slope broadcasts",
+                                                  .inputs = {{"x", one_of(kNumbers)}, {"slope", like(0)}},
+                                                  .outputs = {{"y", like(0)}},
+                                                  .elementwise = true,
+                                                  .shape = p_relu_shape});
+
 }  // namespace backplane::ops

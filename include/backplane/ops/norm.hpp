@@ -24,14 +24,19 @@ inline Dims channels_of(const Call& call) {
 struct SoftmaxAttributes {
     int64_t axis = -1;
 };
+constexpr DescriptionOf<SoftmaxAttributes> softmax_of(uint32_t id, const char* summary) {
+    return describe<SoftmaxAttributes>({.id = id,
+                                        .summary = summary,
+                                        .shapes = "x -> y alike",
+                                        .inputs = {{"x", one_of(kFloats)}},
+                                        .outputs = {{"y", like(0)}},
+                                        .attributes = {attribute<&SoftmaxAttributes::axis>(BP_ATTR_axis, axis_of(0))},
+                                        .shape = same_shape});
+}
 inline constexpr auto op_softmax =
-    describe<SoftmaxAttributes>({.id = BP_OP_softmax,
-                                 .summary = "e^x over its sum along an axis; where all of x along it is -infinity, NaN",
-                                 .shapes = "x -> y alike",
-                                 .inputs = {{"x", one_of(kFloats)}},
-                                 .outputs = {{"y", like(0)}},
-                                 .attributes = {attribute<&SoftmaxAttributes::axis>(BP_ATTR_axis, axis_of(0))},
-                                 .shape = same_shape});
+    softmax_of(BP_OP_softmax, "e^x over its sum along an axis; where all of x along it is -infinity, NaN");
+inline constexpr auto op_log_softmax =
+    softmax_of(BP_OP_log_softmax, "ln of Softmax: x less the ln of the sum of e^x along an axis");
 
 // LayerNorm and RMSNorm: over the axes from `axis` on.
 struct RowNormAttributes {

@@ -50,11 +50,11 @@ void reduce_shape(const Call& call, Outputs out) {
     });
 }
 
-constexpr DescriptionOf<ReduceAttributes> reduce(uint32_t id, const char* summary, ShapeRule shape) {
+constexpr DescriptionOf<ReduceAttributes> reduce(uint32_t id, const char* summary, ShapeRule shape, Types types = kNumbers) {
     return describe<ReduceAttributes>({.id = id,
                                        .summary = summary,
                                        .shapes = "x -> y without the axes, or with 1 in their place",
-                                       .inputs = {{"x", one_of(kNumbers)}},
+                                       .inputs = {{"x", one_of(types)}},
                                        .outputs = {{"y", like(0)}},
                                        .attributes = {attribute<&ReduceAttributes::axes>(BP_ATTR_axes),
                                                       attribute<&ReduceAttributes::keepdims>(BP_ATTR_keepdims)},
@@ -70,5 +70,17 @@ inline constexpr auto op_reduce_max =
     reduce(BP_OP_reduce_max, "y = largest along axes; NaN anywhere gives NaN", reduce_shape<OfNothing::nothing>);
 inline constexpr auto op_reduce_min =
     reduce(BP_OP_reduce_min, "y = smallest along axes; NaN anywhere gives NaN", reduce_shape<OfNothing::nothing>);
+
+inline constexpr auto op_reduce_prod =
+    reduce(BP_OP_reduce_prod, "y = product along axes; of nothing 1", reduce_shape<OfNothing::a_number>);
+inline constexpr auto op_reduce_l1 =
+    reduce(BP_OP_reduce_l1, "y = sum of |x| along axes; of nothing 0", reduce_shape<OfNothing::a_number>);
+inline constexpr auto op_reduce_l2 = reduce(BP_OP_reduce_l2, "y = square root of the sum of x^2 along axes; of nothing 0",
+                                            reduce_shape<OfNothing::a_number>, kFloats);
+inline constexpr auto op_reduce_sum_square =
+    reduce(BP_OP_reduce_sum_square, "y = sum of x^2 along axes; of nothing 0", reduce_shape<OfNothing::a_number>);
+inline constexpr auto op_reduce_log_sum_exp =
+    reduce(BP_OP_reduce_log_sum_exp, "y = ln of the sum of e^x along axes, of the largest x at least; of nothing -infinity",
+           reduce_shape<OfNothing::a_number>, kFloats);
 
 }  // namespace backplane::ops

@@ -218,6 +218,25 @@ FUNCTION float mish_(float x) {
     return x * (n / (n + 2.0f));
 }
 
+// What x / y leaves, with the sign of x, exact: bit by bit, as no division is that long.
+FUNCTION float fmod_(float x, float y) {
+    uint sign_bit = AS_UINT(x) & 0x80000000u;
+    uint a = AS_UINT(x) & 0x7fffffffu;
+    uint b = AS_UINT(y) & 0x7fffffffu;
+    if (a >= 0x7f800000u || b > 0x7f800000u || b == 0u) return K_NAN;
+    if (a < b) return x;
+    int power = CAST(int, a >> 23);
+    int last = CAST(int, b >> 23);
+    a = power == 0 ? a << 1 : (a & 0x007fffffu) | 0x00800000u;
+    b = last == 0 ? b << 1 : (b & 0x007fffffu) | 0x00800000u;
+    for (; power > last; --power) a = (a >= b ? a - b : a) << 1;
+    a = a >= b ? a - b : a;
+    if (a == 0u) return AS_FLOAT(sign_bit);
+    int up = 23 - TOP_BIT(a);
+    if (power > up) return AS_FLOAT(sign_bit | (CAST(uint, power - up) << 23) | ((a << CAST(uint, up)) & 0x007fffffu));
+    return AS_FLOAT(sign_bit | (power > 0 ? (a << CAST(uint, power)) >> 1 : a >> 1));
+}
+
 // The unary op `op` (BP_OP_* of ops.h) of x with its attributes.
 FUNCTION float unary_op(uint op, float x, float a, float b) {
     switch (op) {

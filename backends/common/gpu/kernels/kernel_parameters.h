@@ -57,8 +57,9 @@ RECORD(Unary) UINT(elements) FLOAT(a) FLOAT(b) END_RECORD
 // Which op is a parameter where it only steers a branch: each value of a constant is a kernel to build. Bounds of Clip: two words each for i64.
 #define UNARY_INTEGER_BOUNDS 2u
 RECORD(UnaryInteger) UINT(elements) UINT(op) WORDS(bounds, 4) END_RECORD
-#define BINARY_NEST 2u
-RECORD(Binary) UINT(elements) UINT(op) WORDS(nest, 25) END_RECORD
+// truncates: of Mod, with the sign of the first operand.
+#define BINARY_NEST 3u
+RECORD(Binary) UINT(elements) UINT(op) UINT(truncates) WORDS(nest, 25) END_RECORD
 // flags: infinities that IsInf looks for.
 #define JUDGE_NEGATIVE 1u
 #define JUDGE_POSITIVE 2u
@@ -80,7 +81,7 @@ RECORD(Gather) UINT(elements) UINT(inner) UINT(indices) UINT(extent) UINT(index_
 // In elements but `rows`; blocks: stretches of a sample that positions count in.
 RECORD(Scatter) UINT(elements) UINT(inner) UINT(rows) UINT(extent) UINT(blocks) UINT(position_words) END_RECORD
 RECORD(Resize) UINT(elements) UINT(rows_in) UINT(columns_in) UINT(rows_out) UINT(columns_out) END_RECORD
-RECORD(Softmax) UINT(rows) UINT(n) UINT(stride) END_RECORD
+RECORD(Softmax) UINT(rows) UINT(n) UINT(stride) UINT(logarithm) END_RECORD
 #define NORM_CENTRED 1u
 #define NORM_SCALE 2u
 #define NORM_BIAS 4u

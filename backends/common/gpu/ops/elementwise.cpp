@@ -60,7 +60,8 @@ void lower_binary(Lowering& to, const Node& node) {
     const auto n = static_cast<uint64_t>(out.elements());
     const LoopNest nest(out.dim, broadcast_strides(to[node.inputs[0]], out.dim),
                         broadcast_strides(to[node.inputs[1]], out.dim));
-    BinaryParameters parameters{.elements = static_cast<uint32_t>(n), .op = node.op};
+    const bool truncates = node.op == BP_OP_mod && node.as<backplane::ops::ModAttributes>().fmod;
+    BinaryParameters parameters{.elements = static_cast<uint32_t>(n), .op = node.op, .truncates = truncates ? 1U : 0U};
     nest.write_to(parameters.nest);
     uint32_t kernel = variant_for_type(kKernel_binary_f32, kKernel_binary_f16, out.dtype);
     if (is_whole(out.dtype)) kernel = out.dtype == BP_I64 ? kKernel_binary_i64 : kKernel_binary_i32;
@@ -79,6 +80,8 @@ bool whole_numbers_do(uint32_t op) {
         case BP_OP_sub:
         case BP_OP_mul:
         case BP_OP_div:
+        case BP_OP_mod:
+        case BP_OP_p_relu:
         case BP_OP_max:
         case BP_OP_min: return true;
         default: return false;

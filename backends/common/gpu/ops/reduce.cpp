@@ -1,4 +1,4 @@
-// Sums, means, largest and smallest over any set of axes.
+// Sums, products, norms, means, largest and smallest over any set of axes.
 #include <algorithm>
 
 #include "common/gpu/loop_nest.hpp"
@@ -8,7 +8,8 @@ namespace backplane::gpu::ops::reduce {
 
 namespace {
 
-uint32_t kernel_for(uint32_t dtype) {
+uint32_t kernel_for(uint32_t op, uint32_t dtype) {
+    if (op == BP_OP_reduce_log_sum_exp) return variant_for_type(kKernel_log_sum_exp_f32, kKernel_log_sum_exp_f16, dtype);
     switch (dtype) {
         case BP_F16: return kKernel_reduce_f16;
         case BP_I32: return kKernel_reduce_i32;
@@ -34,7 +35,7 @@ void lower(Lowering& to, const Node& node) {
     ReduceParameters parameters{.results = static_cast<uint32_t>(results), .n = word(n), .op = node.op};
     LoopNest(size[0], stride[0], stride[0]).write_to(parameters.kept);
     LoopNest(size[1], stride[1], stride[1]).write_to(parameters.summed);
-    to.rows(step_label(to, node), kernel_for(in.dtype), results, n >= 128 ? 128 : 32,
+    to.rows(step_label(to, node), kernel_for(node.op, in.dtype), results, n >= 128 ? 128 : 32,
             {to.reads(node.inputs[0]), to.writes(node.output)}, words_of(parameters));
 }
 
@@ -47,8 +48,10 @@ Verdict check(const Plan& plan, const Node& node) {
 }
 
 constexpr OpLowering reduction(uint32_t op) { return {op, Types::numbers, 0, check, lower}; }
-constexpr OpLowering table[] = {reduction(BP_OP_reduce_sum), reduction(BP_OP_reduce_mean), reduction(BP_OP_reduce_max),
-                                reduction(BP_OP_reduce_min)};
+constexpr OpLowering table[] = {
+    reduction(BP_OP_reduce_sum), reduction(BP_OP_reduce_mean),       reduction(BP_OP_reduce_max),
+    reduction(BP_OP_reduce_min), reduction(BP_OP_reduce_prod),       reduction(BP_OP_reduce_l1),
+    reduction(BP_OP_reduce_l2),  reduction(BP_OP_reduce_sum_square), reduction(BP_OP_reduce_log_sum_exp)};
 
 }  // namespace
 

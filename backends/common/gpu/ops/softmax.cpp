@@ -14,10 +14,14 @@ void lower(Lowering& to, const Node& node) {
     to.rows(step_label(to, node), variant_for_type(kKernel_softmax_f32, kKernel_softmax_f16, in.dtype),
             static_cast<uint64_t>(in.elements() / n), n >= 128 ? 128 : 32,
             {to.reads(node.inputs[0]), to.writes(node.output)},
-            words_of(SoftmaxParameters{.rows = word(in.elements() / n), .n = word(n), .stride = word(inner)}));
+            words_of(SoftmaxParameters{.rows = word(in.elements() / n),
+                                       .n = word(n),
+                                       .stride = word(inner),
+                                       .logarithm = node.op == BP_OP_log_softmax ? 1U : 0U}));
 }
 
-constexpr OpLowering table[] = {{BP_OP_softmax, Types::computes, 0, nullptr, lower}};
+constexpr OpLowering table[] = {{BP_OP_softmax, Types::computes, 0, nullptr, lower},
+                                {BP_OP_log_softmax, Types::computes, 0, nullptr, lower}};
 
 }  // namespace
 
