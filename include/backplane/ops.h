@@ -80,6 +80,11 @@
     X(69, tensor_scatter, "TensorScatter") /* cache[N,...], update, positions[N]? (i32 or i64); axis, mode BP_SCATTER_* */   \
     X(70, split, "Split")                  /* axis, sizes: one output for each, the extents of x along the axis in turn */   \
     X(71, where, "Where")                  /* condition (bool), x, y, broadcast: x where it holds, else y */                 \
+    X(72, expand, "Expand")       /* shape[r'] as attribute: that of the result, to which x broadcasts */                  \
+    X(73, tile, "Tile")           /* repeats[r] */                                                                         \
+    X(74, gather_elements, "GatherElements") /* x, indices (i32 or i64; negative counts from the end), of the same rank; axis */ \
+    X(75, one_hot, "OneHot")      /* indices (i32 or i64), values[2] = off, on; depth, axis of the result */               \
+    X(76, range, "Range")         /* start, delta (scalars); count: start + i * delta */                                   \
     /* normalisation and reduction */                                                                                      \
     X(80, softmax, "Softmax")      /* axis */                                                                              \
     X(81, layer_norm, "LayerNorm") /* x, scale?, bias? (shape of x from axis on); axis, epsilon */                         \
@@ -95,7 +100,8 @@
     X(95, reduce_l1, "ReduceL1") /* sum of |x| */                                                                          \
     X(96, reduce_l2, "ReduceL2") /* square root of the sum of squares */                                                   \
     X(97, reduce_sum_square, "ReduceSumSquare")                                                                            \
-    X(98, reduce_log_sum_exp, "ReduceLogSumExp") /* ln of the sum of e^x */
+    X(98, reduce_log_sum_exp, "ReduceLogSumExp") /* ln of the sum of e^x */                                                \
+    X(99, cum_sum, "CumSum") /* axis, exclusive, reverse */
 
 /* X(id, identifier, type, "name"): type is INT, FLOAT or INTS. The default holds when a node does not state it. */
 #define BP_ATTRIBUTES(X)                                                                                                   \
@@ -129,7 +135,12 @@
     X(28, gamma, FLOAT, "gamma")                                                                                           \
     X(29, detect_negative, INT, "detect_negative") /* default 1 */                                                         \
     X(30, detect_positive, INT, "detect_positive") /* default 1 */                                                         \
-    X(31, fmod, INT, "fmod")
+    X(31, fmod, INT, "fmod")                                                                                               \
+    X(32, repeats, INTS, "repeats")                                                                                        \
+    X(33, depth, INT, "depth")                                                                                             \
+    X(34, count, INT, "count")                                                                                             \
+    X(35, exclusive, INT, "exclusive")                                                                                     \
+    X(36, reverse, INT, "reverse")
 
 #define BP_OP_ENUMERATOR(id, identifier, name) BP_OP_##identifier = id,
 #define BP_ATTRIBUTE_ENUMERATOR(id, identifier, type, name) BP_ATTR_##identifier = id,

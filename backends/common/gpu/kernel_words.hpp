@@ -40,6 +40,7 @@ static_assert(offsetof(WhereParameters, nest) == WHERE_NEST * sizeof(uint32_t));
 static_assert(offsetof(CopyParameters, nest) == COPY_NEST * sizeof(uint32_t));
 static_assert(offsetof(ReduceParameters, kept) == REDUCE_KEPT * sizeof(uint32_t));
 static_assert(offsetof(ReduceParameters, summed) == REDUCE_SUMMED * sizeof(uint32_t));
+static_assert(offsetof(GatherElementsParameters, nest) == GATHER_ELEMENTS_NEST * sizeof(uint32_t));
 static_assert(offsetof(PadParameters, sizes) == PAD_SIZES * sizeof(uint32_t));
 static_assert(offsetof(PadParameters, extents) == PAD_EXTENTS * sizeof(uint32_t));
 static_assert(offsetof(PadParameters, before) == PAD_BEFORE * sizeof(uint32_t));

@@ -1,8 +1,9 @@
-// Gather: slices along one axis, picked by integers.
+// Gather, GatherElements and OneHot: what integers pick.
 #include <cstring>
 
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
+#include "ops/walk.hpp"
 
 namespace backplane::cpu::ops::gather {
 
@@ -11,17 +12,42 @@ namespace {
 // Positions along the axis, negative ones counted from the end. Throws Failure(BP_INVALID): an index read at run time cannot be
 // judged earlier, and must not become a read outside the operand.
 template <typename T>
-void resolve(const T* indices, int64_t count, int64_t extent, int64_t* positions) {
+void resolve(const char* op, const T* indices, int64_t count, int64_t extent, int64_t* positions) {
     for (int64_t i = 0; i < count; ++i) {
         const int64_t index = indices[i];
         if (index < -extent || index >= extent)
-            throw sdk::Failure(BP_INVALID, "run: Gather got the index " + std::to_string(index) + " on an axis of " +
-                                               std::to_string(extent));
+            throw sdk::Failure(BP_INVALID, "run: " + std::string(op) + " got the index " + std::to_string(index) +
+                                               " on an axis of " + std::to_string(extent));
         positions[i] = index < 0 ? index + extent : index;
     }
 }
 
-void lower(Lowering& to, const Node& node) {
+// The indices of a node and, in memory of its step, the positions that they say.
+struct Picks {
+    const char* op = nullptr;
+    ValueId indices = kNone, scratch = kNone;
+    int64_t count = 0, extent = 0;
+    bool wide = false;
+
+    Picks(Lowering& to, const Node& node, int64_t along)
+        : op(sdk::op_name(node.op)),
+          indices(node.inputs[1]),
+          count(to[indices].elements()),
+          extent(along),
+          wide(to[indices].dtype == BP_I64) {
+        scratch = to.scratch(static_cast<uint64_t>(count) * sizeof(int64_t));
+    }
+    [[nodiscard]] const int64_t* positions(const Run& run) const {
+        auto* made = run.at<int64_t>(scratch);
+        if (wide)
+            resolve(op, run.at<int64_t>(indices), count, extent, made);
+        else
+            resolve(op, run.at<int32_t>(indices), count, extent, made);
+        return made;
+    }
+};
+
+void lower_gather(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
     const ValueId indices = node.inputs[1];
     const ValueId out = node.output;
@@ -35,15 +61,9 @@ void lower(Lowering& to, const Node& node) {
     const int64_t count = to[indices].elements();
     if (outer * inner * count == 0) return;
     const int64_t size = element_bytes(to[in]);
-    const bool wide = to[indices].dtype == BP_I64;
-    const ValueId scratch = to.scratch(static_cast<uint64_t>(count) * sizeof(int64_t));
+    const Picks picks(to, node, extent);
     Step& added = to.step(step_label(to, node), {in, indices}, {out}, [=, kernels = to.kernels.move](const Run& run) {
-        auto* positions = run.at<int64_t>(scratch);
-        if (wide) {
-            resolve(run.at<int64_t>(indices), count, extent, positions);
-        } else {
-            resolve(run.at<int32_t>(indices), count, extent, positions);
-        }
+        const int64_t* positions = picks.positions(run);
         const auto* from = run.at<std::byte>(in);
         auto* into = run.at<std::byte>(out);
         run.ranges(outer * count, std::max<int64_t>(1, kGrainBytes / (inner * size)), [&](int64_t begin, int64_t end) {
@@ -61,6 +81,67 @@ void lower(Lowering& to, const Node& node) {
     added.moved = to[out].bytes;
 }
 
+template <typename T>
+void add_elements(Lowering& to, const Node& node) {
+    const ValueId in = node.inputs[0];
+    const ValueId out = node.output;
+    const auto axis = static_cast<size_t>(node.as<backplane::ops::GatherElementsAttributes>().axis);
+    std::vector<int64_t> strides = strides_of(to[in]);
+    const int64_t along = std::exchange(strides[axis], 0);
+    // The indices lie as the result does.
+    const auto nest = simplify<2>(to[out].dim, {strides_of(to[out]), strides});
+    const int64_t x_step = nest.stride[1].back();
+    const Picks picks(to, node, to[in].dim[axis]);
+    Step& added = to.step(step_label(to, node), node.inputs, {out}, [=](const Run& run) {
+        const int64_t* positions = picks.positions(run);
+        for_each_stretch(run, nest, [&](const auto& at, int64_t n) {
+            const int64_t* position = positions + at[0];
+            const T* x = run.at<T>(in) + at[1];
+            T* y = run.at<T>(out) + at[0];
+            for (int64_t i = 0; i < n; ++i) y[i] = x[i * x_step + position[i] * along];
+        });
+    });
+    added.moved = to[out].bytes;
+}
+
+void lower_elements(Lowering& to, const Node& node) {
+    if (to[node.output].elements() == 0) return;
+    for_size(element_bytes(to[node.output]), [&](auto element) { add_elements<decltype(element)>(to, node); });
+}
+
+template <typename T>
+void add_one_hot(Lowering& to, const Node& node) {
+    const ValueId indices = node.inputs[0];
+    const ValueId values = node.inputs[1];
+    const ValueId out = node.output;
+    const auto axis = static_cast<size_t>(node.as<backplane::ops::OneHotAttributes>().axis);
+    const int64_t inner = strides_of(to[out])[axis];
+    const int64_t depth = to[out].dim[axis];
+    const bool wide = to[indices].dtype == BP_I64;
+    const int64_t rows = to[out].elements() / inner;
+    Step& added = to.step(step_label(to, node), {indices, values}, {out}, [=](const Run& run) {
+        const T off = run.at<T>(values)[0];
+        const T on = run.at<T>(values)[1];
+        run.ranges(rows, std::max<int64_t>(1, kGrainElements / inner), [&](int64_t begin, int64_t end) {
+            for (int64_t r = begin; r < end; ++r) {
+                const int64_t d = r % depth;
+                T* y = run.at<T>(out) + r * inner;
+                for (int64_t i = 0; i < inner; ++i) {
+                    const int64_t at = r / depth * inner + i;
+                    const int64_t k = wide ? run.at<int64_t>(indices)[at] : run.at<int32_t>(indices)[at];
+                    y[i] = k == d || k == d - depth ? on : off;
+                }
+            }
+        });
+    });
+    added.moved = to[out].bytes;
+}
+
+void lower_one_hot(Lowering& to, const Node& node) {
+    if (to[node.output].elements() == 0) return;
+    for_size(element_bytes(to[node.output]), [&](auto element) { add_one_hot<decltype(element)>(to, node); });
+}
+
 Verdict check(const Plan& plan, const Node& node) {
     const Value& x = plan[node.inputs[0]];
     const uint32_t type = plan[node.inputs[1]].dtype;
@@ -70,7 +151,9 @@ Verdict check(const Plan& plan, const Node& node) {
     return {};
 }
 
-constexpr OpLowering table[] = {{BP_OP_gather, Types::moves, Wants::row_major, 0, check, lower}};
+constexpr OpLowering table[] = {{BP_OP_gather, Types::moves, Wants::row_major, 0, check, lower_gather},
+                                {BP_OP_gather_elements, Types::moves, Wants::row_major, 0, check, lower_elements},
+                                {BP_OP_one_hot, Types::moves, Wants::row_major, 0, nullptr, lower_one_hot}};
 
 }  // namespace
 

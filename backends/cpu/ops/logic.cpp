@@ -162,12 +162,7 @@ void add_where(Lowering& to, const Node& node) {
 
 void lower_where(Lowering& to, const Node& node) {
     if (to[node.output].elements() == 0) return;
-    switch (element_bytes(to[node.output])) {
-        case 1: return add_where<uint8_t>(to, node);
-        case 2: return add_where<uint16_t>(to, node);
-        case 4: return add_where<uint32_t>(to, node);
-        default: return add_where<uint64_t>(to, node);
-    }
+    for_size(element_bytes(to[node.output]), [&](auto element) { add_where<decltype(element)>(to, node); });
 }
 
 constexpr OpLowering judges(uint32_t op) { return {op, Types::judges, Wants::row_major, 0, nullptr, lower_judgement}; }

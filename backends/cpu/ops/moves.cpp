@@ -1,4 +1,4 @@
-// Concat, Slice, Transpose, DepthToSpace and Reshape: each element of the result is one of an operand.
+// Concat, Slice, Transpose, DepthToSpace, Reshape, Expand and Tile: each element of the result is one of an operand.
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
 
@@ -23,6 +23,29 @@ void lower_move(Lowering& to, const Node& node) {
     add_copy(to, step_label(to, node), copy.size, copy.from, copy.into);
 }
 
+void lower_expand(Lowering& to, const Node& node) {
+    const ValueId in = node.inputs[0];
+    const std::vector<int64_t> dim = to[node.output].dim;
+    add_copy(to, step_label(to, node), dim, {in, 0, broadcast_strides(to[in], dim)},
+             {node.output, 0, strides_of(to[node.output])});
+}
+
+// Each axis is two loops: over the repetitions, and over the operand.
+void lower_tile(Lowering& to, const Node& node) {
+    const ValueId in = node.inputs[0];
+    const std::vector<int64_t> dim = to[in].dim;
+    const std::vector<int64_t> x = strides_of(to[in]);
+    const std::vector<int64_t> y = strides_of(to[node.output]);
+    const backplane::ops::List repeats = node.as<backplane::ops::TileAttributes>().repeats;
+    std::vector<int64_t> size, from, into;
+    for (size_t d = 0; d < dim.size(); ++d) {
+        size.insert(size.end(), {repeats[d], dim[d]});
+        from.insert(from.end(), {0, x[d]});
+        into.insert(into.end(), {y[d] * dim[d], y[d]});
+    }
+    add_copy(to, step_label(to, node), size, {in, 0, from}, {node.output, 0, into});
+}
+
 void lower_reshape(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
     const Value& out = to[node.output];
@@ -39,6 +62,8 @@ constexpr OpLowering table[] = {
     {BP_OP_slice, Types::moves, Wants::either, 0, same_plain_types, lower_move},
     {BP_OP_transpose, Types::moves, Wants::row_major, 0, same_plain_types, lower_move},
     {BP_OP_depth_to_space, Types::moves, Wants::either, 0, same_plain_types, lower_move},
+    {BP_OP_expand, Types::moves, Wants::row_major, 0, same_plain_types, lower_expand},
+    {BP_OP_tile, Types::moves, Wants::row_major, 0, same_plain_types, lower_tile},
     {BP_OP_reshape, Types::moves, Wants::row_major, 0, same_plain_types, lower_reshape},
 };
 

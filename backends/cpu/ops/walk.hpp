@@ -30,4 +30,15 @@ void for_each_stretch(const Run& run, const LoopNest<K>& nest, const Body& body)
     });
 }
 
+// as(T()) for T an element of so many bytes.
+template <typename As>
+void for_size(int64_t bytes, const As& as) {
+    switch (bytes) {
+        case 1: return as(uint8_t());
+        case 2: return as(uint16_t());
+        case 4: return as(uint32_t());
+        default: return as(uint64_t());
+    }
+}
+
 }  // namespace backplane::cpu

@@ -83,4 +83,20 @@ inline constexpr auto op_reduce_log_sum_exp =
     reduce(BP_OP_reduce_log_sum_exp, "y = ln of the sum of e^x along axes, of the largest x at least; of nothing -infinity",
            reduce_shape<OfNothing::a_number>, kFloats);
 
+struct CumSumAttributes {
+    int64_t axis = 0;
+    bool exclusive = false;  // without the element itself
+    bool reverse = false;    // from the end
+};
+inline constexpr auto op_cum_sum =
+    describe<CumSumAttributes>({.id = BP_OP_cum_sum,
+                                .summary = "y = sum of x along an axis up to each element",
+                                .shapes = "x -> y alike",
+                                .inputs = {{"x", one_of(kNumbers)}},
+                                .outputs = {{"y", like(0)}},
+                                .attributes = {attribute<&CumSumAttributes::axis>(BP_ATTR_axis, axis_of(0)),
+                                               attribute<&CumSumAttributes::exclusive>(BP_ATTR_exclusive),
+                                               attribute<&CumSumAttributes::reverse>(BP_ATTR_reverse)},
+                                .shape = same_shape});
+
 }  // namespace backplane::ops

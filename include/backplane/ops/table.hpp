@@ -10,7 +10,9 @@
 #include "backplane/ops/matmul.hpp"
 #include "backplane/ops/move.hpp"
 #include "backplane/ops/norm.hpp"
+#include "backplane/ops/pick.hpp"
 #include "backplane/ops/reduce.hpp"
+#include "backplane/ops/repeat.hpp"
 
 namespace backplane::ops {
 

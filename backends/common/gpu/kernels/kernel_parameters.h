@@ -73,10 +73,18 @@ RECORD(Copy) UINT(elements) UINT(first_x) UINT(first_y) WORDS(nest, 25) END_RECO
 #define REDUCE_KEPT 3u
 #define REDUCE_SUMMED 20u
 RECORD(Reduce) UINT(results) UINT(n) UINT(op) WORDS(kept, 17) WORDS(summed, 17) END_RECORD
+// mode: BP_PAD_*, or that of Tile, where the operand begins anew behind its end.
+#define PAD_TILE 3u
 #define PAD_SIZES 5u
 #define PAD_EXTENTS 13u
 #define PAD_BEFORE 21u
 RECORD(Pad) UINT(elements) UINT(mode) UINT(value_low) UINT(value_high) UINT(rank) WORDS(sizes, 8) WORDS(extents, 8) WORDS(before, 8) END_RECORD
+#define GATHER_ELEMENTS_NEST 4u
+RECORD(GatherElements) UINT(elements) UINT(stride) UINT(extent) UINT(index_words) WORDS(nest, 17) END_RECORD
+RECORD(OneHot) UINT(elements) UINT(inner) UINT(depth) UINT(index_words) END_RECORD
+RECORD(Range) UINT(elements) END_RECORD
+// n elements, `stride` apart, of each line.
+RECORD(CumSum) UINT(lines) UINT(n) UINT(stride) UINT(exclusive) UINT(reverse) END_RECORD
 RECORD(Gather) UINT(elements) UINT(inner) UINT(indices) UINT(extent) UINT(index_words) END_RECORD
 // In elements but `rows`; blocks: stretches of a sample that positions count in.
 RECORD(Scatter) UINT(elements) UINT(inner) UINT(rows) UINT(extent) UINT(blocks) UINT(position_words) END_RECORD

@@ -1,4 +1,4 @@
-// Concat, Slice, Transpose, DepthToSpace, Reshape and TensorScatter: each element of the result is one of an operand.
+// Concat, Slice, Transpose, DepthToSpace, Reshape, Expand and TensorScatter: each element of the result is one of an operand.
 #include "common/gpu/loop_nest.hpp"
 #include "common/gpu/ops/table.hpp"
 
@@ -86,6 +86,13 @@ void lower_move(Lowering& to, const Node& node) {
     add_copy(to, step_label(to, node), copy.size, copy.from, copy.into);
 }
 
+void lower_expand(Lowering& to, const Node& node) {
+    const ValueId in = node.inputs[0];
+    const std::vector<int64_t> dim = to[node.output].dim;
+    add_copy(to, step_label(to, node), dim, {in, 0, broadcast_strides(to[in], dim)},
+             {node.output, 0, strides_of(to[node.output])});
+}
+
 void lower_reshape(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
     uint64_t a = 0;
@@ -138,6 +145,7 @@ constexpr OpLowering table[] = {
     {BP_OP_slice, Types::moves, 0, same_plain_types, lower_move},
     {BP_OP_transpose, Types::moves, 0, same_plain_types, lower_move},
     {BP_OP_depth_to_space, Types::moves, 0, same_plain_types, lower_move},
+    {BP_OP_expand, Types::moves, 0, same_plain_types, lower_expand},
     {BP_OP_reshape, Types::moves, 0, same_plain_types, lower_reshape},
     {BP_OP_tensor_scatter, Types::moves, 0, check_scatter, lower_scatter},
 };

@@ -1,4 +1,4 @@
-// Pad: constant, edge or reflected borders on any axis, any plain element type.
+// Pad: constant, edge or reflected borders on any axis, any plain element type. Tile: the same with the operand itself behind it.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -57,31 +57,45 @@ void element_of(double value, uint32_t dtype, uint32_t words[2]) {
     }
 }
 
-void lower(Lowering& to, const Node& node) {
-    const ValueId in = node.inputs[0];
-    const Value& x = to[in];
-    const Value& y = to[node.output];
-    const auto n = static_cast<uint64_t>(y.elements());
-    const size_t rank = x.dim.size();
-    const auto attributes = node.as<backplane::ops::PadAttributes>();
-    uint32_t element[2];
-    element_of(attributes.value, y.dtype, element);
-    PadParameters parameters{.elements = static_cast<uint32_t>(n),
-                             .mode = word(static_cast<int64_t>(attributes.mode)),
-                             .value_low = element[0],
-                             .value_high = element[1],
-                             .rank = static_cast<uint32_t>(rank)};
-    for (size_t d = 0; d < rank; ++d) {
+// Of operand and result, and the mode; the rest is for Pad.
+PadParameters parameters_of(const Value& x, const Value& y, uint32_t mode) {
+    PadParameters parameters{
+        .elements = static_cast<uint32_t>(y.elements()), .mode = mode, .rank = static_cast<uint32_t>(x.dim.size())};
+    for (size_t d = 0; d < x.dim.size(); ++d) {
         parameters.sizes[d] = word(y.dim[d]);
         parameters.extents[d] = word(x.dim[d]);
-        parameters.before[d] = word(attributes.pads.value[d]);
     }
+    return parameters;
+}
+
+void add(Lowering& to, const Node& node, const PadParameters& parameters) {
+    const ValueId in = node.inputs[0];
+    const Value& y = to[node.output];
+    const auto n = static_cast<uint64_t>(y.elements());
     const uint32_t bytes = sdk::dtype_info(y.dtype).bytes;
     to.each(step_label(to, node), variant_for(kKernel_pad_1, bytes), n, {to.reads(in), to.writes(node.output)},
             words_of(parameters));
 }
 
-constexpr OpLowering table[] = {{BP_OP_pad, Types::moves, 0, same_plain_types, lower}};
+void lower_pad(Lowering& to, const Node& node) {
+    const auto attributes = node.as<backplane::ops::PadAttributes>();
+    const Value& x = to[node.inputs[0]];
+    const Value& y = to[node.output];
+    PadParameters parameters = parameters_of(x, y, static_cast<uint32_t>(attributes.mode));
+    uint32_t element[2];
+    element_of(attributes.value, y.dtype, element);
+    parameters.value_low = element[0];
+    parameters.value_high = element[1];
+    for (size_t d = 0; d < x.dim.size(); ++d) parameters.before[d] = word(attributes.pads.value[d]);
+    add(to, node, parameters);
+}
+
+void lower_tile(Lowering& to, const Node& node) {
+    add(to, node, parameters_of(to[node.inputs[0]], to[node.output], PAD_TILE));
+}
+
+constexpr OpLowering table[] = {{BP_OP_pad, Types::moves, 0, same_plain_types, lower_pad},
+                                {BP_OP_tile, Types::moves, 0, same_plain_types, lower_tile}};
 
 }  // namespace
 

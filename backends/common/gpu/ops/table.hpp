@@ -10,6 +10,7 @@ namespace backplane::gpu {
     X(elementwise)    \
     X(cast)           \
     X(conv)           \
+    X(count)          \
     X(gather)         \
     X(logic)          \
     X(matmul)         \

@@ -1,0 +1,75 @@
+// Descriptions of ops whose indices pick elements one by one.
+#pragma once
+
+#include "backplane/ops/description.hpp"
+
+namespace backplane::ops {
+
+// ---- GatherElements ---------------------------------------------------------------------------------------------------------
+
+struct GatherElementsAttributes {
+    int64_t axis = 0;
+};
+inline void gather_elements_shape(const Call& call, Outputs out) {
+    const auto axis = static_cast<uint32_t>(call.as<GatherElementsAttributes>().axis);
+    const Dims& x = call.dims(0);
+    const Dims& y = call.dims(1);
+    bool fits = x.size() == y.size();
+    for (uint32_t d = 0; fits && d < x.size(); ++d) fits = d == axis || y[d] <= x[d];
+    require(fits, [&] {
+        return call.text(1) + " does not fit " + call.text(0) + ": it has the same rank, and is no longer but along axis " +
+               std::to_string(axis);
+    });
+    require(x[axis] > 0 || std::find(y.begin(), y.end(), 0) != y.end(),
+            [&] { return "there is nothing to pick along axis " + std::to_string(axis) + " of " + call.text(0); });
+    out[0].dims = y;
+}
+inline constexpr auto op_gather_elements = describe<GatherElementsAttributes>(
+    {.id = BP_OP_gather_elements,
+     .summary = "elements along an axis, each picked by an integer of its own",
+     .shapes = "x, indices -> y of indices' shape, which is no longer than x but along axis",
+     .inputs = {{"x", one_of(kPlain)}, {"indices", one_of(kWhole)}},
+     .outputs = {{"y", like(0)}},
+     .moves = true,
+     .attributes = {attribute<&GatherElementsAttributes::axis>(BP_ATTR_axis, axis_of(0))},
+     .shape = gather_elements_shape});
+
+// ---- OneHot -----------------------------------------------------------------------------------------------------------------
+
+struct OneHotAttributes {
+    Required<int64_t> depth;
+    int64_t axis = -1;  // of the result
+};
+inline void complete_one_hot(const Call& call, void* attributes) {
+    int64_t& axis = static_cast<OneHotAttributes*>(attributes)->axis;
+    if (axis < 0) axis += call.rank(0) + 1;
+}
+inline void one_hot_shape(const Call& call, Outputs out) {
+    const auto& a = call.as<OneHotAttributes>();
+    const Dims& indices = call.dims(0);
+    require(indices.size() < BP_MAX_RANK, [&] { return "the result of " + call.text(0) + " has a rank over 8"; });
+    require_attribute(a.axis >= 0 && a.axis <= int64_t{indices.size()}, [&] {
+        return "axis " + std::to_string(a.axis) + " lies outside the result of " + call.text(0) + ", which has an axis more";
+    });
+    require(call.rank(1) == 1 && call.dims(1)[0] == 2, [&] { return call.text(1) + " must be [2]: off and on"; });
+    Dims& y = out[0].dims;
+    y = {};
+    for (uint32_t d = 0; d <= indices.size(); ++d) {
+        if (d == a.axis) y.push_back(a.depth);
+        if (d < indices.size()) y.push_back(indices[d]);
+    }
+    static_cast<void>(elements_of(call, {y.begin(), y.end()}));
+}
+inline constexpr auto op_one_hot = describe<OneHotAttributes>(
+    {.id = BP_OP_one_hot,
+     .summary = "values[1] at the position that each index says, negative ones counted from the end, values[0] elsewhere",
+     .shapes = "indices, values[2] -> y: the axes of indices and, as axis, one of depth",
+     .inputs = {{"indices", one_of(kWhole)}, {"values", one_of(kPlain)}},
+     .outputs = {{"y", like(1)}},
+     .moves = true,
+     .attributes = {attribute<&OneHotAttributes::depth>(BP_ATTR_depth, at_least(0)),
+                    attribute<&OneHotAttributes::axis>(BP_ATTR_axis, between(-BP_MAX_RANK, BP_MAX_RANK - 1))},
+     .shape = one_hot_shape,
+     .complete = complete_one_hot});
+
+}  // namespace backplane::ops
