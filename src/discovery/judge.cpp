@@ -132,9 +132,16 @@ base::Presence Libraries::find(const std::string& name, std::span<const std::fil
     return found != known_.end() ? found->second : known_.emplace(name, places_.find(name, run_paths)).first->second;
 }
 
+bool UsableFeatures::contains(const std::string& feature) const {
+    if (!features_) {
+        static const base::CpuFeatures kAll = base::detect_cpu_features();
+        features_ = base::without(kAll, mask_);
+    }
+    return features_->contains(feature);
+}
+
 Host this_host(std::string_view mask) {
-    static const base::CpuFeatures kAll = base::detect_cpu_features();
-    return {.cpu = base::without(kAll, mask), .binary = host_binary(), .sanitizer = BACKPLANE_HOST_SANITIZER};
+    return {.cpu = UsableFeatures(mask), .binary = host_binary(), .sanitizer = BACKPLANE_HOST_SANITIZER};
 }
 
 Judgement judge(const Inspection& m, const Host& host) {

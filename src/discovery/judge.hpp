@@ -4,8 +4,11 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/cpu_features.hpp"
@@ -32,8 +35,21 @@ private:
     std::map<std::string, base::Presence> known_;  // of files without folders of their own, as nearly all are
 };
 
+// The CPU features that modules may use. The processor is asked when a module names the first one, which most do not: a virtual machine
+// traps each question. For one thread at a time.
+class UsableFeatures {
+public:
+    explicit UsableFeatures(std::string_view mask) : mask_(mask) {}
+    explicit UsableFeatures(base::CpuFeatures these) : features_(std::move(these)) {}
+    [[nodiscard]] bool contains(const std::string& feature) const;
+
+private:
+    std::string mask_;
+    mutable std::optional<base::CpuFeatures> features_;
+};
+
 struct Host {
-    base::CpuFeatures cpu;
+    UsableFeatures cpu;
     Binary binary;
     bool sanitizer = false;
     std::shared_ptr<Libraries> libraries = std::make_shared<Libraries>();  // as they were when it was asked for

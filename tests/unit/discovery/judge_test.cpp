@@ -14,7 +14,7 @@ Inspection module_with(const std::string& json, uint32_t flags = 0) {
     return m;
 }
 
-Host host_with(const base::CpuFeatures& cpu) { return {cpu, host_binary(), false}; }
+Host host_with(const base::CpuFeatures& cpu) { return {UsableFeatures(cpu), host_binary(), false}; }
 
 TEST(Judge, AMissingCpuFeatureIsNamed) {
     const Inspection m = module_with(R"({"backend":"x","cpu":["avx2","fma","amx_tile"]})");

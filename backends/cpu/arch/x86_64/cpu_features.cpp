@@ -9,7 +9,8 @@
 namespace backplane::cpu {
 
 std::vector<std::string> detected_features() {
-    const std::vector<const char*> names = base::features_of_this_core();
+    base::Cpuid cpuid;
+    const std::vector<const char*> names = base::features_of_this_core(cpuid);
     return {names.begin(), names.end()};
 }
 
@@ -25,10 +26,11 @@ std::vector<std::string> features_of_level(const std::string& level) {
 }
 
 std::string processor_name() {
-    if (base::cpuid(0x80000000u, 0)[0] < 0x80000004u) return "x86-64 CPU";
+    base::Cpuid cpuid;
+    if (cpuid.leaf(0x80000000u)[0] < 0x80000004u) return "x86-64 CPU";
     std::array<char, 49> text{};
     for (uint32_t i = 0; i < 3; ++i) {
-        const std::array<uint32_t, 4> r = base::cpuid(0x80000002u + i, 0);
+        const std::array<uint32_t, 4>& r = cpuid.leaf(0x80000002u + i);
         std::memcpy(text.data() + i * 16, r.data(), 16);
     }
     std::string name(text.data());

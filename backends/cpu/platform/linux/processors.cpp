@@ -62,11 +62,12 @@ std::vector<std::string> lines_of(const char* path) {
 std::vector<std::string> control_groups() { return lines_of("/proc/self/cgroup"); }
 
 // Folders of this process's control group and of its parents for one controller: limits apply at every depth. In a container the
-// group's path may not exist below the mount; the mount itself is then the group.
+// group's path may not exist below the mount; the mount itself is then the group. None where the system lists groups, and none of it.
 std::vector<std::string> group_folders(const std::vector<std::string>& groups, const std::string& controller) {
     const bool v2 = controller.empty();
     const std::string root = v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/" + controller;
-    std::vector<std::string> out = {root};
+    std::vector<std::string> out;
+    if (groups.empty()) out.push_back(root);
     for (const std::string& line : groups) {
         const size_t a = line.find(':');
         const size_t b = a == std::string::npos ? a : line.find(':', a + 1);
@@ -74,6 +75,7 @@ std::vector<std::string> group_folders(const std::vector<std::string>& groups, c
         const std::string names = "," + line.substr(a + 1, b - a - 1) + ",";
         const bool match = v2 ? names == ",," : names.find("," + controller + ",") != std::string::npos;
         if (!match) continue;
+        out.push_back(root);
         std::string path = line.substr(b + 1);
         while (path.size() > 1) {
             out.push_back(root + path);

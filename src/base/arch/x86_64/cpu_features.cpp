@@ -16,9 +16,9 @@ namespace {
 
 // Cores may differ where the CPU says that it is a hybrid (leaf 7, EDX bit 15): a flag that the kernel lists for some cores and not for all
 // is out. Elsewhere the list is not read: the kernel asks every core for its clock to write it, 20 us a core.
-void keep_what_all_cores_have(CpuFeatures& features) {
+void keep_what_all_cores_have(CpuFeatures& features, Cpuid& cpuid) {
     constexpr uint32_t kHybrid = 1u << 15;
-    if ((cpuid(7, 0)[3] & kHybrid) == 0) return;
+    if ((cpuid.leaf(7)[3] & kHybrid) == 0) return;
     std::ifstream file("/proc/cpuinfo");
     std::vector<std::string> different;  // lines of flags: mostly one
     for (std::string line; std::getline(file, line);)
@@ -40,9 +40,10 @@ void keep_what_all_cores_have(CpuFeatures& features) {
 }  // namespace
 
 CpuFeatures detect_cpu_features() {
+    Cpuid cpuid;
     CpuFeatures features;
-    for (const char* name : features_of_this_core()) features.insert(name);
-    keep_what_all_cores_have(features);
+    for (const char* name : features_of_this_core(cpuid)) features.insert(name);
+    keep_what_all_cores_have(features, cpuid);
     return features;
 }
 

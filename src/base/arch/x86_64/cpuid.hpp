@@ -13,17 +13,33 @@
 
 namespace backplane::base {
 
-// Registers a, b, c, d; zeros where there is no such leaf.
-inline std::array<uint32_t, 4> cpuid(uint32_t leaf, uint32_t part) {
-    std::array<uint32_t, 4> r{};
-    if (__get_cpuid_count(leaf, part, &r[0], &r[1], &r[2], &r[3]) == 0) return {};
-    return r;
-}
+// Its answers. None is asked for twice: a virtual machine traps each question, which takes as long as a system call or ten.
+class Cpuid {
+public:
+    // Registers a, b, c, d; zeros where there is no such leaf.
+    const std::array<uint32_t, 4>& leaf(uint32_t number, uint32_t part = 0) {
+        constexpr uint32_t kExtendedRange = 0x80000000;
+        const uint32_t first = number & kExtendedRange;
+        if (number == first) return asked(first, 0);
+        static constexpr std::array<uint32_t, 4> kNone{};
+        return number <= asked(first, 0)[0] ? asked(number, part) : kNone;
+    }
+
+private:
+    const std::array<uint32_t, 4>& asked(uint32_t number, uint32_t part) {
+        const auto [leaf, is_new] = leaves_.try_emplace({number, part});
+        std::array<uint32_t, 4>& r = leaf->second;
+        if (is_new) __cpuid_count(number, part, r[0], r[1], r[2], r[3]);
+        return r;
+    }
+
+    std::map<std::pair<uint32_t, uint32_t>, std::array<uint32_t, 4>> leaves_;
+};
 
 // XCR0: what the operating system saves on a context switch; zero without XGETBV.
-inline uint64_t saved_state() {
+inline uint64_t saved_state(Cpuid& cpuid) {
     constexpr uint32_t kOsxsave = 1u << 27;
-    if ((cpuid(1, 0)[2] & kOsxsave) == 0) return 0;
+    if ((cpuid.leaf(1)[2] & kOsxsave) == 0) return 0;
     uint32_t low = 0;
     uint32_t high = 0;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -31,14 +47,11 @@ inline uint64_t saved_state() {
 }
 
 // Names of the features that it has and whose registers the operating system saves.
-inline std::vector<const char*> features_of_this_core() {
-    const uint64_t saved = saved_state();
+inline std::vector<const char*> features_of_this_core(Cpuid& cpuid) {
+    const uint64_t saved = saved_state(cpuid);
     std::vector<const char*> names;
-    std::map<std::pair<uint32_t, uint32_t>, std::array<uint32_t, 4>> leaves;  // asked once each: a virtual machine traps it
     for (const X86Feature& f : kX86Features) {
-        auto leaf = leaves.find({f.leaf, f.part});
-        if (leaf == leaves.end()) leaf = leaves.emplace(std::pair(f.leaf, f.part), cpuid(f.leaf, f.part)).first;
-        const uint32_t bits = leaf->second[static_cast<size_t>(f.where)];
+        const uint32_t bits = cpuid.leaf(f.leaf, f.part)[static_cast<size_t>(f.where)];
         if ((bits >> f.bit & 1u) != 0 && (saved & f.state) == f.state) names.push_back(f.name);
     }
     return names;
