@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -83,7 +84,9 @@ struct Distrust {
     Kind kind = Kind::none;
     std::string text;  // empty: it may
 };
-Distrust distrust_of(const std::filesystem::path& folder, const FileStatus& status);
+// `safe`: folders above which, and in which, nobody else may write; those that were found to be are added, and not looked at again.
+Distrust distrust_of(const std::filesystem::path& folder, const FileStatus& status,
+                     std::set<std::filesystem::path::string_type>* safe = nullptr);
 inline std::string why_not_trusted(const std::filesystem::path& folder) {
     return distrust_of(folder, status_of(folder)).text;
 }

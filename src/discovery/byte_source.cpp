@@ -16,7 +16,7 @@ bool ByteSource::read(uint64_t offset, std::span<std::byte> into) const {
 std::optional<std::string> ByteSource::text(uint64_t offset, size_t most) const {
     std::string all;
     while (offset < size()) {
-        std::array<char, 256> block{};
+        std::array<char, kBlockOfText> block{};
         const auto n = static_cast<size_t>(std::min<uint64_t>(block.size(), size() - offset));
         if (!read(offset, std::as_writable_bytes(std::span(block)).first(n))) return "";
         const std::string_view text(block.data(), n);
@@ -30,11 +30,16 @@ std::optional<std::string> ByteSource::text(uint64_t offset, size_t most) const 
 }
 
 bool FileBytes::fetch(uint64_t offset, std::span<std::byte> into) const {
-    if (offset <= held_ && into.size() <= held_ - offset) {
-        std::copy_n(first_.begin() + static_cast<std::ptrdiff_t>(offset), into.size(), into.begin());
+    const auto copied = [&](std::span<const std::byte> held, uint64_t at) {
+        if (offset < at || offset - at > held.size() || into.size() > held.size() - (offset - at)) return false;
+        std::copy_n(held.begin() + static_cast<std::ptrdiff_t>(offset - at), into.size(), into.begin());
         return true;
-    }
-    return file_.read_at(offset, into) == into.size();
+    };
+    if (copied(std::span(first_).first(held_), 0) || copied(std::span(names_).first(names_held_), names_at_)) return true;
+    if (into.size() > kBlockOfText) return file_.read_at(offset, into) == into.size();
+    names_at_ = offset;
+    names_held_ = file_.read_at(offset, names_);
+    return copied(std::span(names_).first(names_held_), names_at_);
 }
 
 }  // namespace backplane::discovery

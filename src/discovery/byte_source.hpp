@@ -48,6 +48,7 @@ public:
     }
 
 protected:
+    static constexpr size_t kBlockOfText = 256;  // as much of a text as is read at once
     struct CountedWith {
         const ByteSource& other;
     };
@@ -60,7 +61,7 @@ private:
     Work* work_ = &own_;
 };
 
-// A file. Its first 4 KiB, where most of what is looked for stands, are read once.
+// A file. Its first 4 KiB, where most of what is looked for stands, are read once, and names that stand together elsewhere at once.
 class FileBytes final : public ByteSource {
 public:
     explicit FileBytes(const base::File& file) : file_(file), held_(file.read_at(0, first_)) {}
@@ -72,6 +73,9 @@ private:
     const base::File& file_;
     std::array<std::byte, 4096> first_{};
     size_t held_;
+    mutable std::array<std::byte, 1024> names_{};
+    mutable uint64_t names_at_ = 0;
+    mutable size_t names_held_ = 0;
 };
 
 class MemoryBytes final : public ByteSource {

@@ -23,9 +23,11 @@ bool ends_with(std::string_view text, std::string_view end) {
     return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
-Distrust distrust(const fs::path& folder, const FileStatus& status) {
+using SafeFolders = std::set<fs::path::string_type>;
+
+Distrust distrust(const fs::path& folder, const FileStatus& status, SafeFolders* safe = nullptr) {
     using Kind = base::Distrust::Kind;
-    base::Distrust found = base::distrust_of(folder, status);
+    base::Distrust found = base::distrust_of(folder, status, safe);
     if (found.kind == Kind::none) return {};
     return {found.kind == Kind::foreign_owner ? ReasonCode::wrong_owner : ReasonCode::writable_by_others,
             std::move(found.text)};
@@ -61,11 +63,11 @@ class Finder {
 public:
     explicit Finder(Search& search) : search_(search) {}
 
-    void path(const fs::path& given, SourceKind kind) {
+    void path(const fs::path& given, SourceKind kind) { path(given, kind, base::status_of(given)); }
+    void path(const fs::path& given, SourceKind kind, const FileStatus& status) {
         Source source{kind, given, false, {}};
-        const FileStatus status = base::status_of(given);
-        const fs::path real = base::real_path(given);
-        if (status.kind == FileStatus::Kind::missing || real.empty()) {
+        const fs::path real = status.kind == FileStatus::Kind::missing ? fs::path() : base::real_path(given);
+        if (real.empty()) {
             source.note = status.problem.empty() ? "does not exist" : status.problem;
             note_unused(given, kind, source.note + "; check the path");
         } else if (!seen_.insert(real).second) {
@@ -133,7 +135,7 @@ private:
     }
 
     void folder(const fs::path& real, const FileStatus& status, Source& source) {
-        if (const Distrust found = distrust(real, status); found.code != ReasonCode::none) {
+        if (const Distrust found = distrust(real, status, &safe_); found.code != ReasonCode::none) {
             source.note = "refused: " + found.text;
             note_unused(source.path, source.kind, source.note);
             return;
@@ -176,6 +178,7 @@ private:
 
     Search& search_;
     std::set<fs::path> seen_;
+    SafeFolders safe_;
     std::vector<Closed> closed_;  // trusted folders that may be entered, perhaps, but not listed
 };
 
@@ -199,8 +202,9 @@ void environment_paths(Finder& finder) {
 
 void around(Finder& finder, const fs::path& file, SourceKind kind) {
     for (const fs::path& place : places_around(file)) {  // a file of that name is somebody else's (this program's, perhaps)
-        const FileStatus::Kind there = base::status_of(place).kind;
-        if (there == FileStatus::Kind::missing || there == FileStatus::Kind::folder) finder.path(place, kind);
+        const FileStatus status = base::status_of(place);
+        if (status.kind == FileStatus::Kind::missing || status.kind == FileStatus::Kind::folder)
+            finder.path(place, kind, status);
     }
 }
 

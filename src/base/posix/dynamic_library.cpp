@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <utility>
@@ -53,11 +54,28 @@ std::filesystem::path unheard_name(const std::filesystem::path& file) {
     return folder + "/" + file.filename().string();
 }
 
+bool is_name_of_a_loaded_one(const char* file) {
+    return ::dl_iterate_phdr(
+               [](dl_phdr_info* object, size_t, void* name) {
+                   return object->dlpi_name != nullptr && std::strcmp(object->dlpi_name, static_cast<char*>(name)) == 0 ? 1
+                                                                                                                        : 0;
+               },
+               const_cast<char*>(file)) != 0;
+}
+
+// By the loader's own account, which it wrote under a lock as above.
+[[gnu::no_sanitize_thread]] bool is_named(const link_map* map, const char* file) {
+    return std::strcmp(map->l_name, file) == 0;
+}
+
+// RTLD_NOLOAD would tell as well, and opens and reads the file for that.
 void* open(const std::filesystem::path& file) {
     if (!file.has_parent_path()) return ::dlopen(file.c_str(), kFlags);  // the loader's own search
-    void* handle = ::dlopen(file.c_str(), kFlags | RTLD_NOLOAD);
-    if (handle == nullptr) return ::dlopen(file.c_str(), kFlags);
-    if (is_this_file(handle, file)) return handle;
+    const bool heard = is_name_of_a_loaded_one(file.c_str());
+    void* handle = ::dlopen(file.c_str(), kFlags);
+    const link_map* map = map_of(handle);
+    // Loaded just now, it has this name; a library that the loader knew by another name of this file has that one.
+    if (map == nullptr || (!heard && is_named(map, file.c_str())) || is_this_file(handle, file)) return handle;
     ::dlclose(handle);  // the file was replaced while the old one is in use
     return ::dlopen(unheard_name(file).c_str(), kFlags);
 }

@@ -154,5 +154,18 @@ TEST(Elf, ALongRunPathIsReadWholeAndItsWordsArePutIn) {
     EXPECT_TRUE(inspect_bytes(with_run_path("/opt/$LIB")).binary.more_run_paths);
 }
 
+// What stands far into a file is read in pieces there, and must not depend on where they end.
+TEST(Elf, AFileOfManyLongNamesIsReadAsItsBytesInMemoryAre) {
+    const Folder folder;
+    for (const size_t length : {240, 255, 256, 257, 511, 1023, 1025, 2000}) {
+        std::string list = "/start";
+        for (int i = 0; i < 40; ++i) list += ":/" + std::string(length, static_cast<char>('a' + i % 26));
+        const Bytes bytes = with_run_path(list, 3);
+        const Inspection found = inspect(folder.add(library("backplane-long"), bytes));
+        EXPECT_EQ(found.binary.run_paths.size(), 41U) << length << ": " << found.text;
+        EXPECT_TRUE(found.binary == inspect_bytes(bytes).binary) << length;
+    }
+}
+
 }  // namespace
 }  // namespace backplane::discovery::testing

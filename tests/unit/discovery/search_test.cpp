@@ -89,6 +89,24 @@ TEST(Search, AFolderBelowOneThatOthersMayWriteToIsRefused) {
     EXPECT_TRUE(discover_in(inner).rated.empty());
 }
 
+TEST(Search, AFolderThatIsTrustedDoesNotSpeakForOneBesideIt) {
+    const Folder folder;
+    ContextOptions options;
+    options.search_defaults = false;
+    for (const char* place : {"good", "open/inner", "good/inner"}) {
+        fs::create_directories(folder.path() / place);
+        write(folder.path() / place / library("backplane-x"), module_bytes());
+        options.module_paths.push_back(folder.path() / place);
+    }
+    test::let_others_write(folder.path() / "open");
+    const Discovery d = discover(options, nullptr, "");
+    ASSERT_EQ(d.rated.size(), 2U);
+    for (const Rated& r : d.rated) EXPECT_EQ(r.candidate.path.string().find("open"), std::string::npos);
+    EXPECT_NE(d.sources[1].note.find("refused"), std::string::npos) << d.sources[1].note;
+    test::let_others_write(folder.path() / "good");
+    EXPECT_TRUE(discover(options, nullptr, "").rated.empty());
+}
+
 TEST(Search, NothingIsTakenFromTheCurrentDirectory) {
     const Folder folder;
     folder.add(library("backplane-planted"), module_bytes());

@@ -47,6 +47,23 @@ TEST(Libraries, ALoadedFileCanBeReplacedAndNothingIsLeftOfItInTheEnd) {
     EXPECT_EQ(folder.count(), 1U);
 }
 
+// The loader knows a library by every name under which it was asked for it.
+TEST(Libraries, AFileIsReplacedUnderTheSecondNameOfOneThatIsLoadedAndIsLoadedAnew) {
+    const Folder folder;
+    const fs::path first = folder / test::library("backplane-a");
+    const fs::path second = folder / test::library("backplane-b");
+    fs::copy_file(BP_TEST_MINIMAL, first);
+    fs::create_hard_link(first, second);
+    const DynamicLibrary by_first(first);
+    const DynamicLibrary by_second(second);
+    EXPECT_EQ(replace(folder.add("new", text_in(first) + "more"), second), "");
+    const DynamicLibrary anew(second);
+    EXPECT_NE(anew.symbol("backplane_module"), nullptr);
+    EXPECT_NE(anew.symbol("backplane_module"), by_second.symbol("backplane_module"));
+    const DynamicLibrary again(first);
+    EXPECT_EQ(again.symbol("backplane_module"), by_first.symbol("backplane_module"));
+}
+
 TEST(Libraries, ThisFileIsKnown) {
     EXPECT_EQ(status_of(own_file()).kind, FileStatus::Kind::regular);
     EXPECT_EQ(status_of(executable_file()).kind, FileStatus::Kind::regular);
