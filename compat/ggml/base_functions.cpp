@@ -1,6 +1,7 @@
 #include "base_functions.hpp"
 
 #include <functional>
+#include <utility>
 
 #include "backplane/error.hpp"
 #include "base/dynamic_library.hpp"
@@ -22,10 +23,10 @@ bool take(Function& into, void* symbol) {
     return symbol != nullptr;
 }
 
-// Left as it is when one is missing.
-void fill(BaseFunctions& functions, const fs::path& file, const std::function<void*(const char*)>& symbol) {
+// Left as it is when one is missing. `file`: the real one.
+void fill(BaseFunctions& functions, fs::path file, const std::function<void*(const char*)>& symbol) {
     BaseFunctions f;
-    f.file = base::real_path(file);
+    f.file = std::move(file);
     if (!take(f.registration_name, symbol(kTypical)) || !take(f.device_count, symbol("ggml_backend_reg_dev_count")) ||
         !take(f.device_at, symbol("ggml_backend_reg_dev_get")) ||
         !take(f.registration_of, symbol("ggml_backend_dev_backend_reg")) ||
@@ -41,8 +42,7 @@ void fill_from(BaseFunctions& functions, const fs::path& file) {
     if (functions.complete()) return;
     try {
         base::DynamicLibrary library(file);
-        const fs::path where = library.file();
-        fill(functions, where, [&](const char* name) { return library.symbol(name); });
+        fill(functions, base::real_path(library.file()), [&](const char* name) { return library.symbol(name); });
         if (functions.complete()) library.keep();
     } catch (const Error&) {  // it cannot be loaded: perhaps the next
     }
@@ -53,6 +53,7 @@ void fill_from(BaseFunctions& functions, const fs::path& file) {
 BaseFunctions find_base_functions(const std::string& soname) {
     BaseFunctions functions;
     if (void* one = ggml::symbol_in_reach(kTypical)) fill(functions, ggml::file_of(one), ggml::symbol_in_reach);
+    if (functions.complete()) return functions;
     for (const fs::path& file : ggml::mapped_bases()) fill_from(functions, file);
     if (!functions.complete())
         if (void* one = ggml::symbol_anywhere(kTypical)) fill_from(functions, ggml::file_of(one));

@@ -20,8 +20,9 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 // The order in which ggml registers what it finds; devices are listed in it.
-constexpr std::array kKinds{"blas",   "zendnn",  "cann",   "cuda",    "hip",  "metal",    "rpc", "sycl",
-                            "vulkan", "virtgpu", "opencl", "hexagon", "musa", "openvino", "cpu"};
+constexpr std::array<std::string_view, 15> kKinds{"blas",   "zendnn",  "cann", "cuda",     "hip",
+                                                  "metal",  "rpc",     "sycl", "vulkan",   "virtgpu",
+                                                  "opencl", "hexagon", "musa", "openvino", "cpu"};
 
 struct Name {
     std::string kind;      // "cpu" of "libggml-cpu-zen4.so"; empty: no name of a module
@@ -31,12 +32,14 @@ struct Name {
 Name name_of(const std::string& file, const std::string& prefix) {
     const std::string_view ending = base::library_ending();
     if (!file.starts_with(prefix) || !file.ends_with(ending) || file.size() <= prefix.size() + ending.size()) return {};
-    const std::string stem = file.substr(prefix.size(), file.size() - prefix.size() - ending.size());
+    const std::string_view stem = std::string_view(file).substr(prefix.size(), file.size() - prefix.size() - ending.size());
     const size_t end = std::min(stem.find('-'), stem.size());
-    const std::string kind = stem.substr(0, end);
+    const std::string_view kind = stem.substr(0, end);
     if (std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end()) return {};
-    return {kind, end < stem.size()};
+    return {std::string(kind), end < stem.size()};
 }
+
+std::string name_in(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // What a sidecar tells of a file, without opening it. Empty: there is none that counts, and the file is to be tried. `note`: why not.
 std::optional<Known> known_by_sidecar(const fs::path& file, const Search& search, std::string& note, std::string& aside) {
@@ -71,12 +74,15 @@ public:
             memories_.emplace_back(search_, folder);
             folder_ = memories_.size() - 1;
             std::string problem;
-            for (const fs::path& name : base::names_in(folder, problem)) look_at(folder, name.string());
+            const std::string start = (folder / "").string();
+            const ggml::Folder files(folder);
+            for (const fs::path& name : base::names_in(folder, problem)) look_at(start, files, name.native());
         }
     }
 
     Choice choose() {
-        for (const char* name : kKinds) {
+        for (const std::string_view kind_name : kKinds) {
+            const std::string name(kind_name);
             Candidates& found = found_[name];
             Kind kind{name, best_first(found.variants)};
             // One that nobody has asked yet may turn out to be of no use.
@@ -104,19 +110,20 @@ private:
 
     void warn(std::string text) { choice_.messages.push_back({true, std::move(text)}); }
     void inform(std::string text) { choice_.messages.push_back({false, std::move(text)}); }
-    void refuse(const fs::path& file, const std::string& why, bool absent = false) {
-        choice_.messages.push_back({!absent, "cannot use " + file.string() + ": " + why});
+    void refuse(const std::string& file, const std::string& why, bool absent = false) {
+        choice_.messages.push_back({!absent, "cannot use " + file + ": " + why});
     }
 
-    void look_at(const fs::path& folder, const std::string& file_name) {
+    // `start`: the folder, with its separator.
+    void look_at(const std::string& start, const ggml::Folder& files, const std::string& file_name) {
         const Name name = name_of(file_name, search_.prefix);
-        const fs::path file = folder / file_name;
         if (name.kind.empty()) return;
-        const ggml::FileFacts facts = ggml::facts_of(file);
+        const std::string file = start + file_name;
+        const ggml::FileFacts facts = files.facts_of(file_name.c_str());
         if (facts.size == 0 || !seen_.insert({facts.volume, facts.number}).second) return;
         // Whose it is and who may write to it is asked each time: that changes without the file.
         if (const std::string why = ggml::why_not_trusted(file, facts); !why.empty()) return refuse(file, "refused: " + why);
-        if (const Known* known = memory().find(file, facts)) {
+        if (const Known* known = memory().find(file_name, facts)) {
             return take(name, file, *known, Source::trial, false, known->reason.empty() ? "" : memory().where(*known));
         }
         std::string note;
@@ -126,12 +133,12 @@ private:
             return take(name, file, *known, Source::sidecar, false);
         }
         if (!note.empty()) warn(note);
-        try_it(name, file, facts);
+        try_it(name, file_name, file, facts);
     }
 
     Memory& memory() { return memories_[folder_]; }
 
-    void try_it(const Name& name, const fs::path& file, const ggml::FileFacts& facts) {
+    void try_it(const Name& name, const std::string& file_name, const std::string& file, const ggml::FileFacts& facts) {
         Known k;
         k.reason = why_not_by_its_bytes(file);
         if (k.reason.empty() && untried_.empty()) untried_ = why_nothing_is_tried(search_);
@@ -148,25 +155,24 @@ private:
             ++tried_;
         }
         k.is_of(facts);
-        memory().remember(file.filename().string(), k);
+        memory().remember(file_name, k);
         take(name, file, k, Source::trial, true);
     }
 
     // `now`: it was found out just now.
-    void take(const Name& name, const fs::path& file, const Known& known, Source source, bool now,
+    void take(const Name& name, const std::string& file, const Known& known, Source source, bool now,
               const std::string& remembered = {}) {
-        if (known.fits < 0) misfits_[folder_] = file.filename().string();
+        if (known.fits < 0) misfits_[folder_] = name_in(file);
         if (!known.reason.empty()) return refuse(file, known.reason + remembered, known.absent);
         if (name.variant && !known.scored) {
-            asides_[name.kind] =
-                "not used: " + file.string() + ": a variant needs a score, and it has no ggml_backend_score";
+            asides_[name.kind] = "not used: " + file + ": a variant needs a score, and it has no ggml_backend_score";
             return;
         }
         if (known.score > 0)
             add(name, {{file, known.score, source, now, known.devices, name.variant, folder_}, known.fits > 0});
     }
 
-    void take_untried(const Name& name, const fs::path& file) {
+    void take_untried(const Name& name, const std::string& file) {
         if (!said_untried_) warn("modules are loaded untried, by the score each gives itself: " + untried_);
         said_untried_ = true;
         add(name, {{file, 0, Source::nobody, true, true, name.variant, folder_}, false});
@@ -231,7 +237,7 @@ private:
     }
 
     bool memory_holds(const Usable& module) {
-        const Known* known = memories_[module.folder].find(module.path, ggml::facts_of(module.path));
+        const Known* known = memories_[module.folder].find(name_in(module.path), ggml::facts_of(module.path.c_str()));
         return known != nullptr && Memory::holds(*known, module.path);
     }
 
@@ -240,7 +246,7 @@ private:
         const std::optional<ggml::Sidecar> sidecar = ggml::read_sidecar(module.path, note);
         const std::string why = sidecar ? ggml::why_stale(*sidecar, module.path, search_.base) : "it changed just now";
         if (!why.empty())
-            warn("the sidecar of " + module.path.filename().string() + " is not believed: " + why +
+            warn("the sidecar of " + name_in(module.path) + " is not believed: " + why +
                  "; `backplane modules index` writes it anew");
         return why.empty();
     }
@@ -249,7 +255,7 @@ private:
         folder_ = module.folder;
         const Name alone{"again", module.variant};
         found_[alone.kind] = {};
-        try_it(alone, module.path, ggml::facts_of(module.path));
+        try_it(alone, name_in(module.path), module.path, ggml::facts_of(module.path.c_str()));
         for (const std::vector<Found>* all : {&found_[alone.kind].variants, &found_[alone.kind].plain})
             for (const Found& f : *all) kind.usable.push_back(f.usable);
         found_.erase(alone.kind);
@@ -293,7 +299,7 @@ std::string why_not(const fs::path& file, const Search& search, Source& source) 
     if (const std::string why = ggml::why_not_trusted(file, facts); !why.empty()) return "refused: " + why;
     Memory memory(search, file.parent_path());
     source = Source::trial;
-    if (const Known* known = memory.find(file, facts); known != nullptr && Memory::holds(*known, file))
+    if (const Known* known = memory.find(file.filename().string(), facts); known != nullptr && Memory::holds(*known, file))
         return known->reason.empty() ? not_for_here(*known) : known->reason + memory.where(*known);
     std::string note;
     const std::optional<ggml::Sidecar> sidecar = ggml::read_sidecar(file, note);

@@ -32,7 +32,7 @@ public:
     // As `search` says: where (nowhere, perhaps), for which libggml-base, tried by which program.
     Memory(const Search& search, const std::filesystem::path& folder);
     // Null: nothing that still counts. Of one that can be used that is not all yet: before it is, holds() is to be asked.
-    [[nodiscard]] const Known* find(const std::filesystem::path& file, const ggml::FileFacts& facts) const;
+    [[nodiscard]] const Known* find(const std::string& name, const ggml::FileFacts& facts) const;
     // Nothing around it has changed since.
     [[nodiscard]] static bool holds(const Known& known, const std::filesystem::path& file);
     void remember(const std::string& name, Known known);
@@ -54,7 +54,7 @@ enum class Source {
 };
 
 struct Usable {
-    std::filesystem::path path;
+    std::string path;  // text: a path of the library's takes itself apart, of each file at each start
     int score = 0;
     Source source = Source::trial;
     bool checked = false;  // what is known of it is about this very build, and nothing around it changed

@@ -20,7 +20,7 @@ extern "C" __attribute__((visibility("default"))) int backplane_ggml_feed(void* 
             for (const Message& message : choice.messages) say(arg, message.text.c_str());
         for (const Kind& kind : choice.kinds)
             for (const Usable& module : kind.usable)
-                if (load(module.path.string().c_str()) != nullptr) {
+                if (load(module.path.c_str()) != nullptr) {
                     ++loaded;
                     break;
                 }

@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 constexpr size_t kMostNames = 4096;
 
 std::string processor() {
+    if (std::string text = ggml::processor_as_loaded(); !text.empty()) return text;
     if (std::string text = ggml::processor_text(); !text.empty()) return text;
     std::string features;
     for (const std::string& f : base::detect_cpu_features()) features += f + ' ';
@@ -77,7 +78,11 @@ uint64_t surroundings(const fs::path& file, const Known& known) {
     std::string text;
     const bool usable = known.reason.empty() && known.devices;
     if (usable) {
-        for (const std::string& library : known.uses) text += file_of(library);
+        for (std::string_view rest = known.uses; !rest.empty();) {
+            const size_t end = std::min(rest.find('\t'), rest.size());
+            text += file_of(rest.substr(0, end));
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+        }
         for (const char* variable : {"LD_LIBRARY_PATH", "LD_PRELOAD"})
             text += base::environment(variable).value_or("") + '|';
         text += file_of("/etc/ld.so.cache");
@@ -109,8 +114,8 @@ Memory::Memory(const Search& search, const fs::path& folder) {
     record_.folder = folder;
 }
 
-const Known* Memory::find(const fs::path& file, const ggml::FileFacts& facts) const {
-    const auto found = record_.files.find(file.filename().string());
+const Known* Memory::find(const std::string& name, const ggml::FileFacts& facts) const {
+    const auto found = record_.files.find(name);
     if (found == record_.files.end()) return nullptr;
     const Known& k = found->second;
     const bool same = k.size == facts.size && k.volume == facts.volume && k.number == facts.number &&
@@ -118,7 +123,7 @@ const Known* Memory::find(const fs::path& file, const ggml::FileFacts& facts) co
     const int64_t time = now();
     const bool counts = k.until == 0 || (k.since <= time && time < k.until);  // a clock that was set back says nothing
     const bool usable = k.reason.empty() && k.devices;
-    return same && counts && (usable || holds(k, file)) ? &k : nullptr;
+    return same && counts && (usable || holds(k, record_.folder / name)) ? &k : nullptr;
 }
 
 bool Memory::holds(const Known& known, const fs::path& file) {

@@ -18,17 +18,27 @@ namespace fs = std::filesystem;
 
 constexpr int kMostSeconds = 3600;
 
-fs::path find_probe() {
+const void* here() { return reinterpret_cast<const void*>(&here); }
+
+fs::path probe_near(const fs::path& library) {
+    const fs::path folder = library.parent_path();
+    if (folder.empty()) return {};
     const std::string name = "backplane-probe-ggml" + std::string(base::program_ending());
-    for (const fs::path& folder : own_folders()) {
-        const fs::path above = folder.parent_path();
-        for (const fs::path& place :
-             {folder, folder / "backplane", above, above / "backplane", above / "libexec" / "backplane"}) {
-            const ggml::FileFacts facts = ggml::facts_of(place / name);
-            if (facts.size != 0 && ggml::why_not_trusted(place / name, facts).empty()) return place / name;
-        }
+    const std::string beside = (folder / "").string();
+    const std::string above = (folder.parent_path() / "").string();
+    for (const std::string& place :
+         {beside, beside + "backplane/", above, above + "backplane/", above + "libexec/backplane/"}) {
+        const std::string file = place + name;
+        const ggml::FileFacts facts = ggml::facts_of(file.c_str());
+        if (facts.size != 0 && ggml::why_not_trusted(file, facts).empty()) return file;
     }
     return {};
+}
+
+// In the folders of own_folders(); links are followed only where that is needed.
+fs::path find_probe() {
+    fs::path probe = probe_near(ggml::name_of(here()));
+    return probe.empty() ? probe_near(ggml::file_of(here())) : probe;
 }
 
 // The folder that is there already, of those above `folder`.
@@ -57,8 +67,7 @@ void choose_state(Search& search) {
 }  // namespace
 
 std::vector<fs::path> own_folders() {
-    const void* here = reinterpret_cast<const void*>(&own_folders);
-    std::vector<fs::path> folders{ggml::name_of(here).parent_path(), ggml::file_of(here).parent_path()};
+    std::vector<fs::path> folders{ggml::name_of(here()).parent_path(), ggml::file_of(here()).parent_path()};
     folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
     std::erase(folders, fs::path());
     return folders;

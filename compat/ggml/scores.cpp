@@ -10,7 +10,7 @@ namespace {
 
 // 0: it is not for this processor, or cannot be asked.
 int score_of(Usable& module, std::vector<Message>& messages) {
-    const std::string what = "cannot use " + module.path.string() + ": ";
+    const std::string what = "cannot use " + module.path + ": ";
     try {
         module.open = std::make_shared<base::DynamicLibrary>(module.path);
         if (const auto ask = reinterpret_cast<ggml::ModuleScore>(module.open->symbol("ggml_backend_score")))

@@ -19,16 +19,19 @@ constexpr size_t kMostLibraries = 256;  // of a record; beyond these a change is
 
 // What the child said, line by line: "step NAME", "score N", perhaps "unscored", "drives", "uses PATH", "empty",
 // "proven", then "good", "failed TEXT", "misfit TEXT",
-// "absent TEXT" or "base TEXT", then "end".
+// "absent TEXT" or "base TEXT", then "end". Of the libraries that it used, `file` and `base` are told from others elsewhere.
 struct Record {
-    explicit Record(const std::string& text) {
+    Record(const std::string& text, const std::string& file, const std::string& base_file) {
+        size_t libraries = 0;
         std::istringstream lines(text);
         for (std::string line; std::getline(lines, line);) {
             if (line.starts_with("step ")) step = line.substr(5, 64);
             if (line.starts_with("score ")) known.score = std::atoi(line.c_str() + 6);
             if (line == "unscored") known.scored = false;
             if (line == "drives") known.drives = true;
-            if (line.starts_with("uses ") && known.uses.size() < kMostLibraries) known.uses.push_back(line.substr(5));
+            if (const std::string used = line.starts_with("uses ") ? line.substr(5) : "";
+                !used.empty() && used != file && used != base_file && ++libraries <= kMostLibraries)
+                (known.uses += known.uses.empty() ? "" : "\t") += used;
             if (line == "empty") known.devices = false;
             if (line == "proven") known.fits = 1;
             if (line.starts_with("failed ")) known.reason = line.substr(7, 512);
@@ -63,8 +66,8 @@ std::string how_it_ended(const base::ChildOutcome& child, const Record& record) 
     return record.complete ? std::string() : "it ended the process with exit code " + std::to_string(child.exit_code);
 }
 
-Tried judged(const base::ChildOutcome& child, std::chrono::milliseconds limit) {
-    const Record record(child.record);
+Tried judged(const base::ChildOutcome& child, const fs::path& file, const fs::path& base, std::chrono::milliseconds limit) {
+    const Record record(child.record, file.string(), base.string());
     const std::string when = " during '" + record.step + "' when it was tried in a child process";
     Tried tried;
     if (child.timed_out) {
@@ -106,7 +109,7 @@ Tried try_in_child(const fs::path& file, const Search& search, std::chrono::mill
             tried.untried = "no child process could be had (" + search.probe.string() + ": " + child.problem + ")";
             return tried;
         }
-        tried = judged(child, limit);
+        tried = judged(child, file, search.base, limit);
         if (tried.for_now.empty()) tried.known.around = surroundings(file, tried.known);
         if (tried.for_now.empty()) break;
     }

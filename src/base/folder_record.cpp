@@ -67,8 +67,8 @@ std::optional<FolderRecord> FolderRecord::read(const fs::path& from) {
         if (!numbers) continue;
         const std::string_view name = text_until(line, '\t');
         f.reason = text_until(line, '\t');
-        while (!line.empty()) f.uses.emplace_back(text_until(line, '\t'));
-        record.files[std::string(name)] = std::move(f);
+        f.uses = line;
+        record.files.insert_or_assign(record.files.end(), std::string(name), std::move(f));
     }
     return record;
 }
@@ -81,9 +81,8 @@ std::string FolderRecord::write(const fs::path& to) const {
         if (name == on_one_line(name)) {
             text << f.size << ' ' << f.volume << ' ' << f.number << ' ' << f.modified_ns << ' ' << f.changed_ns << ' '
                  << f.score << ' ' << f.scored << ' ' << f.devices << ' ' << f.absent << ' ' << f.fits << ' ' << f.since
-                 << ' ' << f.until << ' ' << f.drives << ' ' << f.around << ' ' << name << '\t' << on_one_line(f.reason);
-            for (const std::string& file : f.uses) text << '\t' << file;
-            text << '\n';
+                 << ' ' << f.until << ' ' << f.drives << ' ' << f.around << ' ' << name << '\t' << on_one_line(f.reason)
+                 << '\t' << f.uses << '\n';
         }
     return write_whole_file(to, text.str());
 }

@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace backplane::base {
 
@@ -24,7 +23,7 @@ struct FileRecord {
     bool drives = false;  // something beside the processor
     uint64_t around = 0;  // of what is around it, when it was tried: with others it is tried again; 0: that does not matter
     std::string reason;   // why it cannot be used; empty: it can
-    std::vector<std::string> uses;  // of one that can be used: files of the libraries that it had with it
+    std::string uses;     // of one that can be used: files of the libraries that it had with it, tabs between them
 
     template <class Facts>
     void is_of(const Facts& f) {

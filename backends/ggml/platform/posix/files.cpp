@@ -1,5 +1,6 @@
 #include "platform/files.hpp"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -58,6 +59,11 @@ FileFacts from_stat(const struct stat& s) {
     return facts;
 }
 
+FileFacts facts_in(int folder, const char* name) {
+    struct stat s {};
+    return ::fstatat(folder, name, &s, 0) == 0 && S_ISREG(s.st_mode) ? from_stat(s) : FileFacts{};
+}
+
 bool owns(uint32_t owner, const fs::path& file) {
     struct stat s {};
     return !file.empty() && ::stat(file.c_str(), &s) == 0 && s.st_uid == owner;
@@ -88,10 +94,13 @@ std::string build_id_in(const std::vector<unsigned char>& notes) {
 
 }  // namespace
 
-FileFacts facts_of(const fs::path& file) {
-    struct stat s {};
-    return ::stat(file.c_str(), &s) == 0 && S_ISREG(s.st_mode) ? from_stat(s) : FileFacts{};
+FileFacts facts_of(const char* file) { return facts_in(AT_FDCWD, file); }
+
+Folder::Folder(const fs::path& folder) : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+Folder::~Folder() {
+    if (descriptor_ >= 0) ::close(descriptor_);
 }
+FileFacts Folder::facts_of(const char* name) const { return descriptor_ < 0 ? FileFacts{} : facts_in(descriptor_, name); }
 
 std::string why_not_trusted(const fs::path& file, const FileFacts& facts) {
     if (facts.others_may_write) return "anybody may write to it; chmod o-w " + file.string();
@@ -152,6 +161,24 @@ std::string processor_text() {
     if (line.substr(0, kStart.size()) == kStart) line.remove_prefix(kStart.size());
     const std::string model(line.substr(0, std::min<size_t>(line.find(':'), 64)));
     return model + ' ' + std::to_string(hash);
+}
+
+// glibc's <sys/platform/x86.h>, since 2.33; looked up, because a library that was linked with it would not load with an older one.
+std::string processor_as_loaded() {
+    struct Leaf {
+        std::array<uint32_t, 4> cpuid, active;
+    };
+    const auto leaf_of = reinterpret_cast<const Leaf* (*)(unsigned)>(dlsym(RTLD_DEFAULT, "__x86_get_cpuid_feature_leaf"));
+    constexpr unsigned kLeaves = 9;
+    constexpr unsigned kModel = 0,
+                       kSaving = 3;  // in both, the second register tells of the core that was asked, or of the moment
+    std::string text;
+    for (unsigned i = 0; leaf_of != nullptr && i < kLeaves; ++i) {
+        Leaf leaf = *leaf_of(i);
+        if (i == kModel || i == kSaving) leaf.cpuid[1] = 0;
+        text.append(reinterpret_cast<const char*>(&leaf), sizeof leaf);
+    }
+    return text;
 }
 
 }  // namespace backplane::ggml

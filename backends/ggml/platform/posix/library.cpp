@@ -72,11 +72,30 @@ fs::path file_of(const void* address) {
     return error ? fs::path() : path;
 }
 
+// By the segments, and the program, which has no name there, by dladdr: that goes through all symbols of what holds the address.
 fs::path name_of(const void* address) {
-    Dl_info info{};
-    if (address == nullptr || dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};
+    if (address == nullptr) return {};
+    struct Search {
+        uintptr_t address;
+        std::string name;
+    } search{reinterpret_cast<uintptr_t>(address), {}};
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, size_t, void* argument) {
+            auto& wanted = *static_cast<Search*>(argument);
+            for (size_t i = 0; i < info->dlpi_phnum; ++i) {
+                const auto& segment = info->dlpi_phdr[i];
+                if (segment.p_type != PT_LOAD || wanted.address - info->dlpi_addr - segment.p_vaddr >= segment.p_memsz)
+                    continue;
+                if (info->dlpi_name != nullptr) wanted.name = info->dlpi_name;
+                return 1;
+            }
+            return 0;
+        },
+        &search);
+    if (Dl_info info{}; search.name.empty() && dladdr(address, &info) != 0 && info.dli_fname != nullptr)
+        search.name = info.dli_fname;
     std::error_code error;
-    const fs::path path = fs::absolute(info.dli_fname, error);
+    const fs::path path = search.name.empty() ? fs::path() : fs::absolute(search.name, error);
     return error ? fs::path() : path;
 }
 
