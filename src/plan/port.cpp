@@ -140,7 +140,7 @@ Point Port::upload(std::span<const std::byte> from, Storage& to, uint64_t offset
     request.from_host = from.data();
     request.to_offset = offset;
     request.bytes = from.size();
-    const Point point = move(request, queue_up(), nullptr, &to, now, "cannot copy to ");
+    const Point point = move(request, queue_up(from.size()), nullptr, &to, now, "cannot copy to ");
     up_ += from.size();
     return point;
 }
@@ -151,7 +151,7 @@ Point Port::download(Storage& from, uint64_t offset, std::span<std::byte> to, bo
     request.from_offset = offset;
     request.to_host = to.data();
     request.bytes = to.size();
-    const Point point = move(request, queue_down(), &from, nullptr, now, "cannot copy from ");
+    const Point point = move(request, queue_down(to.size()), &from, nullptr, now, "cannot copy from ");
     down_ += to.size();
     return point;
 }

@@ -87,6 +87,7 @@ struct Holding {  // one line of the ledger
 
 class Port : public std::enable_shared_from_this<Port> {
 public:
+    static constexpr uint64_t kSmallCopy = 65536;  // 64 KiB cross a bus in 1 to 5 us
     struct Shape {
         uint32_t queues = 1, copy_queues = 0;
         uint32_t pinned_heap = 0;  // 0: none
@@ -153,9 +154,14 @@ public:
     [[nodiscard]] uint64_t budget() const noexcept { return budget_; }
     [[nodiscard]] uint64_t held() const noexcept { return held_; }  // heap 0, what waits to be given back included
     [[nodiscard]] Moved moved() const noexcept;
-    [[nodiscard]] uint32_t queue_up() const noexcept { return copies_ > 0 ? queues_ : 0; }
+    // Of a copy of so many bytes. A small one goes with the work: handing over from queue to queue takes a GPU longer than the copy.
+    [[nodiscard]] uint32_t queue_up(uint64_t bytes) const noexcept {
+        return copies_ > 0 && bytes > kSmallCopy ? queues_ : 0;
+    }
     // Never the uploads' queue: a download waits for its run, and the uploads of the next run would stand behind it.
-    [[nodiscard]] uint32_t queue_down() const noexcept { return copies_ > 1 ? queues_ + 1 : 0; }
+    [[nodiscard]] uint32_t queue_down(uint64_t bytes) const noexcept {
+        return copies_ > 1 && bytes > kSmallCopy ? queues_ + 1 : 0;
+    }
 
 private:
     friend class Storage;

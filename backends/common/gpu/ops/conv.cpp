@@ -129,12 +129,16 @@ struct MatrixTile {
 
 // The fastest of those tried on an H200 (ESRGAN's shapes at 512x512), for each driver's compiler: OpenCL keeps 16 sums of 16 x 16 in
 // registers (3x3: 250 TFLOP/s, 238 with 8), Vulkan is faster with fewer of them and more subgroups (3x3: 177 with 4, 85 with 16).
-MatrixTile matrix_tile(const Abilities& can, uint32_t kernel, int64_t outputs, int64_t channels) {
-    const bool many = can.matrix_sums >= 16;
+MatrixTile matrix_tile(const Lowering& to, const Node& node, uint32_t kernel) {
+    const bool many = to.can.matrix_sums >= 16;
+    const int64_t outputs = outputs_of(to, node);
     if (kernel == 1) {
+        constexpr int64_t kBusy = 128;  // workgroups of 64 x 256
         if (outputs <= 16) return {128, 1, 1, 1, 32, 4, 2};
         if (outputs <= 32) return {128, 2, 1, 1, 32, 4, 2};
-        return many && channels < 256 ? MatrixTile{128, 4, 1, 1, 16, 4, 2} : MatrixTile{256, 4, 1, 1, 32, 8, 1};
+        const bool few = up(pixels_of(to[node.output]), 256) * up(outputs, 64) < kBusy;
+        const bool shallow = many && to[node.inputs[1]].dim[1] < 256;
+        return few || shallow ? MatrixTile{128, 4, 1, 1, 16, 4, 2} : MatrixTile{256, 4, 1, 1, 32, 8, 1};
     }
     if (outputs <= 16) return {128, 1, 1, 4, 16, 2, 1};
     if (outputs <= 32) return many ? MatrixTile{128, 2, 1, 4, 16, 2, 1} : MatrixTile{256, 2, 1, 2, 16, 2, 1};
@@ -146,6 +150,9 @@ MatrixTile matrix_tile(const Abilities& can, uint32_t kernel, int64_t outputs, i
 int64_t tiles_of(const Value& y, const MatrixTile& tile, uint32_t kernel) {
     return kernel == 1 ? up(y.dim[2] * y.dim[3], tile.width()) : up(y.dim[2], tile.height()) * up(y.dim[3], tile.width());
 }
+
+// With fewer workgroups the other kernels, which cut finer, are as fast (H200: a tenth as fast with more).
+constexpr int64_t kFewestMatrixTiles = 4;
 
 bool suits_matrix_tiles(const Lowering& to, const Node& node, uint32_t kernel) {
     const Value& x = to[node.inputs[0]];
@@ -161,8 +168,8 @@ bool suits_matrix_tiles(const Lowering& to, const Node& node, uint32_t kernel) {
     // Tails of the filters are filled up; kernels count in 32 bits.
     if (up(w.dim[0] / groups, 64) * 64 * up(w.dim[1], 32) * 32 * groups * kernel * kernel >= INT32_MAX) return false;
     if (to.can.least_patches == 0) return true;
-    const MatrixTile tile = matrix_tile(to.can, kernel, w.dim[0] / groups, w.dim[1]);
-    return tiles_of(y, tile, kernel) * y.dim[0] * groups * up(w.dim[0] / groups, tile.outputs()) >= to.can.least_patches;
+    const MatrixTile tile = matrix_tile(to, node, kernel);
+    return tiles_of(y, tile, kernel) * y.dim[0] * groups * up(w.dim[0] / groups, tile.outputs()) >= kFewestMatrixTiles;
 }
 
 // Tiles of 16 x 16 of the filters, in the order in which conv_matrix reads them: made once where no node makes the filters and no other
@@ -210,7 +217,7 @@ Operand lay_out_filters(Lowering& to, const Node& node, const MatrixTile& tile) 
 }
 
 void lower_on_matrix_tiles(Lowering& to, const Node& node, uint32_t kernel) {
-    const MatrixTile tile = matrix_tile(to.can, kernel, outputs_of(to, node), to[node.inputs[1]].dim[1]);
+    const MatrixTile tile = matrix_tile(to, node, kernel);
     ConvParameters parameters = geometry_of(to, node);
     if (kernel == 1) {  // one row of pixels
         parameters.height = parameters.out_height = 1;
