@@ -59,6 +59,7 @@ struct Context::Impl {
         std::shared_ptr<Module> module;
         size_t place = 0;  // among those found
         registry::Trials::Answer trial;
+        bool has_devices = false;  // it has listed some
     };
     struct Listed {
         DeviceInfo info;
@@ -224,8 +225,6 @@ struct Context::Impl {
                 if (trial.keep_mapped) rated.inspection.descriptor->flags &= ~uint32_t{BP_NOTE_UNLOADABLE};
                 module = std::make_shared<Module>(rated, services, nullptr, history->mark(rated.inspection));
             }
-            std::string remark;
-            if (module->list(remark).empty()) throw LoadFailure{ReasonCode::no_devices, registry::without_devices(remark)};
             const auto after = std::find_if(loaded.begin(), loaded.end(), [&](const Loaded& l) { return l.place > place; });
             loaded.insert(after, {c.descriptor->backend, std::move(module), place, std::move(trial)});
             c.verdict = Verdict::loaded;
@@ -247,12 +246,12 @@ struct Context::Impl {
         if (!failure.remedy.empty()) c.remedy = failure.remedy;
     }
 
-    // A module that was good and no longer answers. Its open devices stay; the next best of its backend takes its place, and rescan()
-    // asks it again.
+    // A module that has no devices, or was good and no longer answers. Its open devices stay; the next best of its backend takes its place,
+    // and rescan() asks it again.
     void give_up(const std::shared_ptr<Module>& module, const LoadFailure& failure) {
         const auto it = std::find_if(loaded.begin(), loaded.end(), [&](const Loaded& l) { return l.module == module; });
         const std::string backend = it->backend;
-        remember(backend + ": " + failure.text);
+        if (it->has_devices) remember(backend + ": " + failure.text);
         fail(found[it->place].rated.candidate, failure);
         services->say(LogLevel::warning, label_of(found[it->place].rated.candidate) + ": failed: " + failure.text);
         loaded.erase(it);
@@ -291,8 +290,7 @@ struct Context::Impl {
     // All devices as the modules see them now. A module that cannot say costs itself, no other.
     [[nodiscard]] std::vector<Listed> list() {
         std::vector<Listed> all;
-        const std::vector<Loaded> asked = loaded;
-        for (const Loaded& l : asked) {
+        for (Loaded& l : loaded) {
             try {
                 list(l, all);
             } catch (const LoadFailure& failure) {
@@ -303,12 +301,14 @@ struct Context::Impl {
         return all;
     }
 
-    void list(const Loaded& l, std::vector<Listed>& all) const {
+    void list(Loaded& l, std::vector<Listed>& all) const {
         std::string remark;
         std::optional<base::KeepProcessState> keep;
         if (l.trial.put_back) keep.emplace();
         const std::vector<registry::ListedDevice> devices = l.module->list(remark);
         keep.reset();
+        if (devices.empty() && !l.has_devices) throw LoadFailure{ReasonCode::no_devices, registry::without_devices(remark)};
+        l.has_devices = true;
         if (!remark.empty()) remember(l.backend + ": " + remark);
         const Descriptor& d = *l.module->inspection().descriptor;
         for (size_t i = 0; i < devices.size(); ++i) {
