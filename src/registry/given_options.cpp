@@ -101,6 +101,7 @@ void GivenOptions::add(const std::string& name, std::string text, bool strict) {
 }
 
 void GivenOptions::judge_mask() {
+    if (cpu_mask_.empty()) return;
     const std::vector<std::string> known = base::known_cpu_features();
     for (size_t at = 0; at < cpu_mask_.size();) {
         const size_t end = std::min(cpu_mask_.find_first_of(", ", at), cpu_mask_.size());

@@ -31,7 +31,9 @@ constexpr size_t kMostAtATime = 8;
 
 // "2.5", in seconds.
 std::optional<milliseconds> seconds_of(const char* variable) {
-    std::istringstream text(base::environment(variable).value_or(""));
+    const std::optional<std::string> given = base::environment(variable);
+    if (!given) return std::nullopt;
+    std::istringstream text(*given);
     text.imbue(std::locale::classic());
     double seconds = 0;
     constexpr double kDay = 86400;

@@ -3,11 +3,14 @@
 #include <elf.h>
 #include <link.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/dynamic_library.hpp"
@@ -46,6 +49,17 @@ std::filesystem::path started_as() {
     return !real.empty() && is_this_program(real) ? real : std::filesystem::path();
 }
 
+// What the system says that it runs; empty: it does not tell. Not read_symlink(), which asks first how long it is: the kernel says 0.
+std::filesystem::path running_program() {
+    std::array<char, 4096> text{};
+    const ssize_t length = ::readlink("/proc/self/exe", text.data(), text.size());
+    if (length > 0 && static_cast<size_t>(length) < text.size())
+        return std::string_view(text.data(), static_cast<size_t>(length));
+    std::error_code failed;
+    std::filesystem::path longer = std::filesystem::read_symlink("/proc/self/exe", failed);
+    return failed ? std::filesystem::path() : longer;
+}
+
 }  // namespace
 
 Mapping mapping_at(uintptr_t address) {
@@ -76,9 +90,8 @@ std::filesystem::path own_file() {
     // where the system mapped its loader beside it (AT_BASE), and the loader where somebody started that by name.
     const std::filesystem::path file = map != nullptr ? map->l_name : "";
     if (map != nullptr && file.empty() && ::getauxval(AT_BASE) != 0) {
-        std::error_code failed;
-        std::filesystem::path started = std::filesystem::read_symlink("/proc/self/exe", failed);
-        if (!failed) return started;  // a link is read in a tenth of the time of all mappings
+        std::filesystem::path started = running_program();
+        if (!started.empty()) return started;  // a link is read in a tenth of the time of all mappings
     }
     if (!file.is_absolute() || file == "/proc/self/exe") {
         std::filesystem::path mapped = mapping_at(here).path;
@@ -90,9 +103,8 @@ std::filesystem::path own_file() {
 }
 
 std::filesystem::path executable_file() {
-    std::error_code failed;
-    std::filesystem::path file = std::filesystem::read_symlink("/proc/self/exe", failed);
-    return failed ? started_as() : file;
+    std::filesystem::path file = running_program();
+    return file.empty() ? started_as() : file;
 }
 
 std::string why_no_place() {
