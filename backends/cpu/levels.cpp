@@ -1,6 +1,7 @@
 #include "levels.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "cpu_features.hpp"
 #include "levels_generated.h"
@@ -43,7 +44,10 @@ std::vector<std::string> built_levels() {
 }
 
 Level choose_level(std::string_view mask) {
-    const auto detected = detected_features();
+    std::vector<std::string> needed;
+    for (const LevelEntry& entry : kLevels)
+        for (std::string& feature : features_of_level(entry.name)) needed.push_back(std::move(feature));
+    const auto detected = detected_features(needed);
     const auto masked = words(mask);
     // A masked level masks those above it, so the walk goes up and stops; the weakest one always runs.
     const LevelEntry* best = &kLevels[0];

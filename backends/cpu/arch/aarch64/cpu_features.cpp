@@ -14,7 +14,7 @@ constexpr int kGetVectorLength = 51;  // PR_SVE_GET_VL
 constexpr int kLengthMask = 0xffff;
 }  // namespace
 
-std::vector<std::string> detected_features() {
+std::vector<std::string> detected_features(const std::vector<std::string>&) {
     std::vector<std::string> out = {"neon"};
     if ((getauxval(AT_HWCAP) & kHwcapSve) != 0) {
         out.emplace_back("sve");

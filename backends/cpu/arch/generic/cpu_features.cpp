@@ -2,7 +2,7 @@
 
 namespace backplane::cpu {
 
-std::vector<std::string> detected_features() { return {}; }
+std::vector<std::string> detected_features(const std::vector<std::string>&) { return {}; }
 std::vector<std::string> features_of_level(const std::string&) { return {}; }
 std::string processor_name() { return "CPU"; }
 

@@ -8,9 +8,9 @@
 
 namespace backplane::cpu {
 
-std::vector<std::string> detected_features() {
+std::vector<std::string> detected_features(const std::vector<std::string>& among) {
     base::Cpuid cpuid;
-    const std::vector<const char*> names = base::features_of_this_core(cpuid);
+    const std::vector<const char*> names = base::features_of_this_core(cpuid, among);
     return {names.begin(), names.end()};
 }
 

@@ -3,9 +3,12 @@
 
 #include <cpuid.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -46,11 +49,12 @@ inline uint64_t saved_state(Cpuid& cpuid) {
     return uint64_t{high} << 32 | low;
 }
 
-// Names of the features that it has and whose registers the operating system saves.
-inline std::vector<const char*> features_of_this_core(Cpuid& cpuid) {
+// Names of the features that it has and whose registers the operating system saves; `among` these; of none, all that are known.
+inline std::vector<const char*> features_of_this_core(Cpuid& cpuid, std::span<const std::string> among = {}) {
     const uint64_t saved = saved_state(cpuid);
     std::vector<const char*> names;
     for (const X86Feature& f : kX86Features) {
+        if (!among.empty() && std::find(among.begin(), among.end(), f.name) == among.end()) continue;
         const uint32_t bits = cpuid.leaf(f.leaf, f.part)[static_cast<size_t>(f.where)];
         if ((bits >> f.bit & 1u) != 0 && (saved & f.state) == f.state) names.push_back(f.name);
     }
