@@ -292,6 +292,8 @@ public:
     // "name=*RTX*" (glob), an identity "pci:0000:01:00.0" or "uuid:..."; empty or "auto": the best there is. Throws
     // Error(not_found) that says what exists. The same device opened twice gives handles of one open device.
     [[nodiscard]] Device choose(std::string_view filter = {}) const;
+    // Why choose() takes what it takes, by what is loaded so far: a sentence for people. Loads nothing; report() loads all there is.
+    [[nodiscard]] std::string why() const;
     // That device, and behind it the best CPU that no filter excludes, for what the first cannot do (spread.hpp). Throws as choose().
     [[nodiscard]] std::vector<Device> choose_with_fallback(std::string_view filter = {}) const;
     [[nodiscard]] Report report() const;

@@ -79,7 +79,7 @@ void upscale(const UpscaleChoice& o, Run& run) {
         why = choice.device + " was the fastest when it was tuned";
     const std::vector<Device> devices = open_with_fallback(context, choice);
     const Device& device = devices.front();
-    if (why.empty()) why = context.report().why;
+    if (why.empty()) why = context.why();
     if (!run.json)
         out("{}: {} x {} pixels\nmodel: {}\ndevice: {} ({}); {}\n", o.in, in->info().width, in->info().height, model->name(),
             device.info().id, device.info().name, why);

@@ -386,6 +386,26 @@ struct Context::Impl {
                });
     }
 
+    // Loads what waits, the most preferred backend first, until nothing of the rest could give a better CPU than the filter leaves: no driver
+    // of a GPU is asked for what stands behind another device.
+    void load_best_cpu(const Filter& used) {
+        for (;;) {
+            const std::vector<DeviceInfo> devices = preferred(list());
+            const auto best = std::find_if(devices.begin(), devices.end(), [&](const DeviceInfo& d) {
+                return d.kind == DeviceKind::cpu && !used.excludes(d);
+            });
+            if (best != devices.end() && is_best_cpu(*best)) return;
+            const Found* next = nullptr;
+            for (const Found& f : found) {
+                const Candidate& c = f.rated.candidate;
+                if (f.decided || c.code != ReasonCode::none) continue;
+                if (next == nullptr || c.descriptor->priority > next->rated.candidate.descriptor->priority) next = &f;
+            }
+            if (next == nullptr) return;
+            load(std::vector<std::string>{next->rated.candidate.descriptor->backend});
+        }
+    }
+
     [[nodiscard]] std::vector<std::shared_ptr<Device::State>> open_states() const {
         std::erase_if(open_devices, [](const auto& open) { return open.expired(); });
         std::vector<std::shared_ptr<Device::State>> states;
@@ -437,6 +457,9 @@ struct Context::Impl {
         report.sources = sources;
         report.devices = preferred(list());  // first: a module that cannot say becomes a failed candidate
         for (const Found& f : found) report.candidates.push_back(f.rated.candidate);
+        const std::vector<DeviceInfo> selected = filter.select(report.devices);
+        if (!selected.empty()) report.chosen = selected.front().id;
+        report.why = registry::why_chosen(filter, filter_source, options, report);
         return report;
     }
 };
@@ -479,7 +502,7 @@ std::vector<Device> Context::choose_with_fallback(std::string_view text) const {
     std::vector<Device> devices{choose(text)};
     const std::lock_guard lock(impl_->mutex);
     const Filter used = !text.empty() && text != "auto" ? Filter(text) : impl_->filter;
-    if (!impl_->is_best_cpu(devices.front().info())) impl_->load_all();
+    impl_->load_best_cpu(used);
     const std::vector<Impl::Listed> all = impl_->list();
     for (const DeviceInfo& d : Impl::preferred(all)) {
         if (d.kind != DeviceKind::cpu || used.excludes(d)) continue;
@@ -502,13 +525,15 @@ std::vector<OptionProblem> Context::option_problems() const {
 
 std::filesystem::path Context::state_folder() const { return registry::state_folder(impl_->options); }
 
+std::string Context::why() const {
+    const std::lock_guard lock(impl_->mutex);
+    return impl_->found_so_far().why;
+}
+
 Report Context::report() const {
     const std::lock_guard lock(impl_->mutex);
     impl_->load_all();
     Report report = impl_->found_so_far();
-    const std::vector<DeviceInfo> selected = impl_->filter.select(report.devices);
-    if (!selected.empty()) report.chosen = selected.front().id;
-    report.why = registry::why_chosen(impl_->filter, impl_->filter_source, impl_->options, report);
     report.notes = impl_->problems;
     for (const OptionProblem& problem : impl_->given.problems()) report.notes.push_back(problem.text);
     if (impl_->services->cache)

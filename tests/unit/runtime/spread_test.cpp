@@ -402,6 +402,28 @@ TEST_F(Spread, AModuleWithoutADriverIsNotChecked) {
     EXPECT_FALSE(fs::exists(folder_ / "state" / "ops"));
 }
 
+// "reference" (and what drives a GPU, where it is built) waits: nobody asks its drivers for devices that are not wanted.
+TEST_F(Spread, OnlyTheChosenDeviceAndTheCpuAreLoaded) {
+    const auto loaded = [](Context& context) {
+        std::string text;
+        static_cast<void>(code_of([&] { context.unload("nothing"); }, &text));
+        return text.substr(text.find("there are: "));
+    };
+    for (const char* filter : {"scripted", "scripted:0", "cpu:0"}) {
+        ContextOptions asked = options();
+        asked.device_filter = filter;
+        Context context(asked);
+        const std::vector<Device> devices = context.choose_with_fallback();
+        EXPECT_EQ(devices.back().info().id, "cpu:0");
+        const std::string second = devices.size() == 2 ? ", scripted" : "";
+        EXPECT_EQ(loaded(context), "there are: cpu" + second) << filter;
+        EXPECT_NE(context.why().find(filter), std::string::npos) << context.why();
+        EXPECT_EQ(loaded(context), "there are: cpu" + second) << "why() loads nothing";
+        EXPECT_EQ(context.report().why, context.why());
+        EXPECT_NE(loaded(context).find("reference"), std::string::npos) << "report() loads all";
+    }
+}
+
 TEST_F(Spread, AFilterThatExcludesTheCpuIsRespected) {
     const Context context(options());
     EXPECT_EQ(context.choose_with_fallback("scripted").size(), 2U);
