@@ -35,6 +35,7 @@ struct Node {
     std::string name;
     std::vector<ValueId> inputs;  // kNone: not given
     ValueId output = kNone;
+    uint32_t part = 0;                                       // which output of its op this is
     std::vector<backplane::ops::AttributeValue> attributes;  // as stated; the rules have not seen them
 
     // The op's own structure: as<backplane::ops::ConvAttributes>().strides[0]. The node has passed check_shapes.
@@ -65,7 +66,8 @@ ImportedGraph read_graph(const bp_graph* graph);
 // One tensor or node of a graph that GraphView::validate() has seen, for a backend that makes no plan; throw as read_graph does. The bytes of
 // a constant stay where they are.
 Value read_tensor(const sdk::GraphView& graph, uint32_t index);
-// A node as those of one output that backends know: parts of a Split are each a Slice, with its index.
+// A node as those of one output that backends know: parts of a Split are each a Slice, with its index; the values of a TopK are elements that its
+// positions (its part 1) gather.
 std::vector<Node> read_nodes(const sdk::GraphView& graph, uint32_t index);
 
 }  // namespace backplane::backend

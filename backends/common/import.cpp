@@ -107,6 +107,20 @@ std::vector<Node> slices_of(const sdk::GraphView& graph, const Node& split, cons
     return slices;
 }
 
+std::vector<Node> parts_of_top_k(const Node& top, const std::vector<ValueId>& outputs) {
+    if (outputs.size() != 2 || outputs[0] == BP_NO_TENSOR || outputs[1] == BP_NO_TENSOR || top.inputs.empty())
+        throw sdk::Failure(BP_INVALID, "graph is not valid: " + top.text() + " must have an input and two outputs");
+    Node positions = top;
+    positions.output = outputs[1];
+    positions.part = 1;
+    Node values = top;
+    values.op = BP_OP_gather_elements;
+    values.inputs = {top.inputs[0], outputs[1]};
+    values.output = outputs[0];
+    std::erase_if(values.attributes, [](const auto& a) { return a.id != BP_ATTR_axis; });
+    return {std::move(positions), std::move(values)};
+}
+
 }  // namespace
 
 Value read_tensor(const sdk::GraphView& graph, uint32_t index) {
@@ -137,6 +151,7 @@ std::vector<Node> read_nodes(const sdk::GraphView& graph, uint32_t index) {
     for (uint32_t k = 0; k < n.outputs; ++k) outputs.push_back(graph.output(n, k));
     for (uint32_t k = 0; k < n.attributes; ++k) node.attributes.push_back(import_attribute(graph.attribute(n, k)));
     if (node.op == BP_OP_split) return slices_of(graph, node, outputs);
+    if (node.op == BP_OP_top_k) return parts_of_top_k(node, outputs);
     if (outputs.size() != 1 || outputs[0] == BP_NO_TENSOR)
         throw sdk::Failure(BP_INVALID, "graph is not valid: " + node.text() + " must have one output");
     node.output = outputs[0];

@@ -23,8 +23,9 @@ Verdict check_shapes(const Node& node, const std::vector<const Value*>& inputs, 
     try {
         backplane::ops::AnyAttributes attributes(*op);
         backplane::ops::apply(*op, node.attributes, attributes.get());
-        backplane::ops::Operand result;
-        backplane::ops::check(*op, operands, attributes.get(), {&result, 1});
+        std::vector<backplane::ops::Operand> results(op->outputs_of({*op, operands, attributes.get()}));
+        backplane::ops::check(*op, operands, attributes.get(), results);
+        const backplane::ops::Operand& result = results.at(node.part);
         const backplane::ops::Operand stated = operand_of(&output);
         backplane::ops::require(result.dims == stated.dims && result.dtype == stated.dtype, [&] {
             return "gives " + std::string(backplane::ops::type_name(result.dtype)) + " " +

@@ -47,4 +47,12 @@ StridedCopy depth_to_space(const Node& node, const std::vector<int64_t>& dim, co
             {node.output, 0, {y[0], y[1], b * y[2], y[2], b * y[3], y[3]}}};
 }
 
+StridedCopy space_to_depth(const Node& node, const std::vector<int64_t>& dim, const std::vector<int64_t>& x,
+                           const std::vector<int64_t>& y) {
+    const int64_t b = node.as<backplane::ops::SpaceToDepthAttributes>().blocksize;
+    return {{dim[0], dim[1], dim[2] / b, b, dim[3] / b, b},
+            {node.inputs[0], 0, {x[0], x[1], b * x[2], x[2], b * x[3], x[3]}},
+            {node.output, 0, {y[0], y[1], y[2], b * dim[1] * y[1], y[3], dim[1] * y[1]}}};
+}
+
 }  // namespace backplane::backend

@@ -85,6 +85,8 @@
     X(74, gather_elements, "GatherElements") /* x, indices (i32 or i64; negative counts from the end), of the same rank; axis */ \
     X(75, one_hot, "OneHot")      /* indices (i32 or i64), values[2] = off, on; depth, axis of the result */               \
     X(76, range, "Range")         /* start, delta (scalars); count: start + i * delta */                                   \
+    X(77, space_to_depth, "SpaceToDepth") /* blocksize */                                                                  \
+    X(78, scatter_nd, "ScatterND") /* data, indices (i32 or i64; negative counts from the end), updates */                 \
     /* normalisation and reduction */                                                                                      \
     X(80, softmax, "Softmax")      /* axis */                                                                              \
     X(81, layer_norm, "LayerNorm") /* x, scale?, bias? (shape of x from axis on); axis, epsilon */                         \
@@ -92,6 +94,7 @@
     X(83, batch_norm, "BatchNorm") /* x[N,C,...], scale[C], bias[C], mean[C], variance[C]; epsilon */                      \
     X(84, group_norm, "GroupNorm") /* x[N,C,...], scale[C]?, bias[C]?; groups, epsilon */                                  \
     X(85, log_softmax, "LogSoftmax") /* axis */                                                                            \
+    X(86, instance_norm, "InstanceNorm") /* x[N,C,...], scale[C], bias[C]; epsilon */                                      \
     X(90, reduce_sum, "ReduceSum") /* axes (ascending; empty: all), keepdims */                                            \
     X(91, reduce_mean, "ReduceMean")                                                                                       \
     X(92, reduce_max, "ReduceMax")                                                                                         \
@@ -101,7 +104,15 @@
     X(96, reduce_l2, "ReduceL2") /* square root of the sum of squares */                                                   \
     X(97, reduce_sum_square, "ReduceSumSquare")                                                                            \
     X(98, reduce_log_sum_exp, "ReduceLogSumExp") /* ln of the sum of e^x */                                                \
-    X(99, cum_sum, "CumSum") /* axis, exclusive, reverse */
+    X(99, cum_sum, "CumSum") /* axis, exclusive, reverse */ \
+    /* positions along an axis, as i64; NaN comes before all numbers */                                                    \
+    X(100, arg_max, "ArgMax") /* axis, keepdims, select_last_index */                                                      \
+    X(101, arg_min, "ArgMin")                                                                                              \
+    X(102, top_k, "TopK") /* axis, k, largest, sorted: values, indices */ \
+    /* pooling of feature maps x[N, C, ...] */                                                                             \
+    X(103, global_average_pool, "GlobalAveragePool")                                                                       \
+    X(104, max_pool, "MaxPool") /* kernel_shape, strides, pads, dilations, ceil_mode */                                    \
+    X(105, average_pool, "AveragePool") /* the same, count_include_pad */
 
 /* X(id, identifier, type, "name"): type is INT, FLOAT or INTS. The default holds when a node does not state it. */
 #define BP_ATTRIBUTES(X)                                                                                                   \
@@ -140,7 +151,14 @@
     X(33, depth, INT, "depth")                                                                                             \
     X(34, count, INT, "count")                                                                                             \
     X(35, exclusive, INT, "exclusive")                                                                                     \
-    X(36, reverse, INT, "reverse")
+    X(36, reverse, INT, "reverse") \
+    X(37, select_last_index, INT, "select_last_index")                                                                     \
+    X(38, k, INT, "k")                                                                                                     \
+    X(39, largest, INT, "largest") /* default 1 */                                                                         \
+    X(40, sorted, INT, "sorted") /* default 1 */ \
+    X(41, kernel_shape, INTS, "kernel_shape") \
+    X(42, ceil_mode, INT, "ceil_mode") \
+    X(43, count_include_pad, INT, "count_include_pad")
 
 #define BP_OP_ENUMERATOR(id, identifier, name) BP_OP_##identifier = id,
 #define BP_ATTRIBUTE_ENUMERATOR(id, identifier, type, name) BP_ATTR_##identifier = id,

@@ -118,7 +118,6 @@ void GivenOptions::judge_mask() {
 void GivenOptions::judge(const std::vector<const Descriptor*>& modules, bool complete) {
     problems_.clear();
     judge_mask();
-    if (options_.empty()) return;
     const std::map<std::string, Known> known = known_of(modules);
     if (known.empty() || !complete) return;  // that there are no modules is what has to be said then
     for (const auto& [name, value] : options_) {

@@ -54,7 +54,7 @@ inline uint32_t word(int64_t value) { return static_cast<uint32_t>(value); }
 enum class Types : uint8_t {
     computes,  // in float32 on operands of f32 or f16; fit_types() sees to it
     numbers,   // the same for floats; i32 and i64 too
-    judges,    // operands as of `numbers`, or bool; the result is bool
+    judges,    // operands as of `numbers`, or bool; the result is bool, or positions as i64
     moves      // copies elements of any type but the block types
 };
 

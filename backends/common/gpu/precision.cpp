@@ -1,5 +1,5 @@
 // Element types: a kernel reads and writes f32 or f16, and computes in float32. A node of other types, or of a mixture, gets casts. The
-// result of a judgement stays bool.
+// result of a judgement stays as it is.
 #include <map>
 
 #include "common/gpu/lowering.hpp"

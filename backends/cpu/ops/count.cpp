@@ -81,22 +81,13 @@ void add_cum_sum(Lowering& to, const Node& node) {
     });
 }
 
-// add(T()) for T the element type that the node is done in.
-template <typename Add>
-void for_type(Lowering& to, const Node& node, const Add& add) {
-    if (to[node.output].elements() == 0) return;
-    switch (to[node.output].dtype) {
-        case BP_I32: return add(int32_t());
-        case BP_I64: return add(int64_t());
-        default: return add(float());
-    }
-}
-
 void lower_range(Lowering& to, const Node& node) {
-    for_type(to, node, [&](auto element) { add_range<decltype(element)>(to, node); });
+    if (to[node.output].elements() == 0) return;
+    for_type(to[node.output].dtype, [&](auto element) { add_range<decltype(element)>(to, node); });
 }
 void lower_cum_sum(Lowering& to, const Node& node) {
-    for_type(to, node, [&](auto element) { add_cum_sum<decltype(element)>(to, node); });
+    if (to[node.output].elements() == 0) return;
+    for_type(to[node.output].dtype, [&](auto element) { add_cum_sum<decltype(element)>(to, node); });
 }
 
 constexpr OpLowering table[] = {{BP_OP_range, Types::numbers, Wants::row_major, 0, nullptr, lower_range},

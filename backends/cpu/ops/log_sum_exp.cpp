@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/reduction.hpp"
 #include "loop_nest.hpp"
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
@@ -57,14 +58,13 @@ void lower(Lowering& to, const Node& node) {
     const ValueId out = node.output;
     const int64_t results = to[out].elements();
     if (results == 0) return;
-    const backplane::ops::List axes = node.as<backplane::ops::ReduceAttributes>().axes;
+    const std::vector<bool> is_reduced = backend::reduced_axes(node, to[in].dim.size());
     const auto strides = strides_of(to[in]);
     std::vector<int64_t> size[2];
     std::vector<int64_t> stride[2];
     for (size_t d = 0; d < strides.size(); ++d) {
-        const bool gone = axes.empty() || std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) != axes.end();
-        size[gone ? 1 : 0].push_back(to[in].dim[d]);
-        stride[gone ? 1 : 0].push_back(strides[d]);
+        size[is_reduced[d] ? 1 : 0].push_back(to[in].dim[d]);
+        stride[is_reduced[d] ? 1 : 0].push_back(strides[d]);
     }
     // Sorted by stride, the kept axes stand in the order of the result: it has the layout of the operand.
     Task t{simplify<1>(size[0], {stride[0]}), simplify<1>(size[1], {stride[1]}), to.kernels.reduce,

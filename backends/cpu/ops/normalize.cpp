@@ -1,6 +1,7 @@
-// LayerNorm, RMSNorm, BatchNorm, GroupNorm. Statistics in two passes: the mean, then squares of what is left after it.
+// LayerNorm, RMSNorm, BatchNorm, GroupNorm, InstanceNorm. Statistics in two passes: the mean, then squares of what is left after it.
 #include <cmath>
 
+#include "common/reduction.hpp"
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
 
@@ -172,7 +173,7 @@ void lower_group_norm(Lowering& to, const Node& node) {
     const ValueId out = node.output;
     const ValueId scale = node.input(1);
     const ValueId bias = node.input(2);
-    const auto how = node.as<backplane::ops::GroupNormAttributes>();
+    const auto how = backend::groups_of(node, to[in].dim[1]);
     const auto epsilon = static_cast<double>(static_cast<float>(how.epsilon));
     if (to[in].elements() == 0) return;
     const GroupSums sums{maps_of(to[in]), how.groups, to.kernels.reduce};
@@ -239,6 +240,7 @@ constexpr OpLowering table[] = {
     {BP_OP_rms_norm, Types::computes, Wants::row_major, 0, check_rows, lower_rows},
     {BP_OP_batch_norm, Types::computes, Wants::either, 0, check_batch, lower_batch_norm},
     {BP_OP_group_norm, Types::computes, Wants::either, 0, check_groups, lower_group_norm},
+    {BP_OP_instance_norm, Types::computes, Wants::either, 0, nullptr, lower_group_norm},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/reduction.hpp"
 #include "loop_nest.hpp"
 #include "ops/integer_reduction.hpp"
 #include "ops/strided_copy.hpp"
@@ -146,10 +147,8 @@ ReduceKind kind_of(uint32_t op) {
 void lower(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
     const ValueId out = node.output;
-    const backplane::ops::List axes = node.as<backplane::ops::ReduceAttributes>().axes;
-    std::vector<bool> is_reduced(to[in].dim.size(), axes.empty());
+    const std::vector<bool> is_reduced = backend::reduced_axes(node, to[in].dim.size());
     int64_t count = 1;
-    for (const int64_t axis : axes) is_reduced[static_cast<size_t>(axis)] = true;
     for (size_t d = 0; d < is_reduced.size(); ++d)
         if (is_reduced[d]) count *= to[in].dim[d];
     if (to[out].elements() == 0) return;
@@ -157,7 +156,7 @@ void lower(Lowering& to, const Node& node) {
     const std::string label = std::string(sdk::op_name(node.op)).append(" ").append(to[in].text());
     if (to[in].dtype == BP_I32 || to[in].dtype == BP_I64)
         return add_integer_reduction(to, label, node.op, in, out, is_reduced, count);
-    const Ending ending{node.op == BP_OP_reduce_mean ? static_cast<double>(count) : 1.0, node.op == BP_OP_reduce_l2};
+    const Ending ending{backend::is_mean(node) ? static_cast<double>(count) : 1.0, node.op == BP_OP_reduce_l2};
     if (count == 0) {  // of nothing: 0, 1 for the product, NaN for the mean, and the infinities
         const float value = ending.of(identity(kind));
         const int64_t n = to[out].elements();
@@ -181,9 +180,10 @@ Verdict check(const Plan& plan, const Node& node) {
 
 constexpr OpLowering reduction(uint32_t op) { return {op, Types::numbers, Wants::either, 0, check, lower}; }
 
-constexpr OpLowering table[] = {reduction(BP_OP_reduce_sum), reduction(BP_OP_reduce_mean),      reduction(BP_OP_reduce_max),
-                                reduction(BP_OP_reduce_min), reduction(BP_OP_reduce_prod),      reduction(BP_OP_reduce_l1),
-                                reduction(BP_OP_reduce_l2),  reduction(BP_OP_reduce_sum_square)};
+constexpr OpLowering table[] = {
+    reduction(BP_OP_reduce_sum), reduction(BP_OP_reduce_mean),       reduction(BP_OP_reduce_max),
+    reduction(BP_OP_reduce_min), reduction(BP_OP_reduce_prod),       reduction(BP_OP_reduce_l1),
+    reduction(BP_OP_reduce_l2),  reduction(BP_OP_reduce_sum_square), reduction(BP_OP_global_average_pool)};
 
 }  // namespace
 

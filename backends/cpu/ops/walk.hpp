@@ -41,4 +41,14 @@ void for_size(int64_t bytes, const As& as) {
     }
 }
 
+// as(T()) for T what numbers of this type are computed in.
+template <typename As>
+void for_type(uint32_t dtype, const As& as) {
+    switch (dtype) {
+        case BP_I32: return as(int32_t());
+        case BP_I64: return as(int64_t());
+        default: return as(float());
+    }
+}
+
 }  // namespace backplane::cpu

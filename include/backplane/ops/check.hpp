@@ -162,7 +162,7 @@ A attributes_of(const Description& op, const Range& stated) {
 
 // Attributes of any op, in place.
 struct AnyAttributes {
-    static constexpr size_t kRoom = 512;
+    static constexpr size_t kRoom = 768;
     alignas(8) std::array<std::byte, kRoom> room{};
     explicit AnyAttributes(const Description& op) {
         if (op.attribute_bytes != 0)

@@ -43,20 +43,21 @@ inline int64_t conv_extent(const Call& call, const ConvAttributes& a, uint32_t a
     return (padded - reach) / a.strides[axis] + 1;
 }
 
+inline void require_numbers(const Call& call, uint32_t id, const List& list, uint32_t wanted) {
+    require_attribute(list.size() == wanted, [&] {
+        return std::string("attribute ") + attribute_name(id) + " has " + std::to_string(list.size()) + " numbers, needs " +
+               std::to_string(wanted) + " for " + call.text(0);
+    });
+}
+
 inline void conv_shape(const Call& call, Outputs out) {
     require(call.rank(0) >= 3 && call.rank(0) <= 5, [&] { return call.text(0) + " must have rank 3, 4 or 5"; });
     require_rank(call, 1, call.rank(0));
     const uint32_t axes = spatial_axes(call.rank(0));
     const ConvAttributes a = call.as<ConvAttributes>().filled(axes);
-    const auto require_length = [&](uint32_t id, const List& list, uint32_t wanted) {
-        require_attribute(list.size() == wanted, [&] {
-            return std::string("attribute ") + attribute_name(id) + " has " + std::to_string(list.size()) +
-                   " numbers, needs " + std::to_string(wanted) + " for " + call.text(0);
-        });
-    };
-    require_length(BP_ATTR_strides, a.strides, axes);
-    require_length(BP_ATTR_pads, a.pads, 2 * axes);
-    require_length(BP_ATTR_dilations, a.dilations, axes);
+    require_numbers(call, BP_ATTR_strides, a.strides, axes);
+    require_numbers(call, BP_ATTR_pads, a.pads, 2 * axes);
+    require_numbers(call, BP_ATTR_dilations, a.dilations, axes);
     const int64_t group = a.group;
     const Dims& x = call.dims(0);
     const Dims& w = call.dims(1);

@@ -375,6 +375,31 @@ inline constexpr auto op_depth_to_space = describe<DepthToSpaceAttributes>(
                     attribute<&DepthToSpaceAttributes::mode>(BP_ATTR_mode, between(BP_DTS_DCR, BP_DTS_CRD))},
      .shape = depth_to_space_shape});
 
+// ---- SpaceToDepth -----------------------------------------------------------------------------------------------------------
+
+struct SpaceToDepthAttributes {
+    Required<int64_t> blocksize;
+};
+inline void space_to_depth_shape(const Call& call, Outputs out) {
+    require_rank(call, 0, 4);
+    const int64_t block = call.as<SpaceToDepthAttributes>().blocksize.value;
+    const Dims& x = call.dims(0);
+    require(x[2] % block == 0 && x[3] % block == 0, [&] {
+        return call.text(0) + " has " + std::to_string(x[2]) + " rows and " + std::to_string(x[3]) +
+               " columns, no multiples of blocksize " + std::to_string(block);
+    });
+    out[0].dims = {x[0], checked_mul(call, x[1], checked_mul(call, block, block)), x[2] / block, x[3] / block};
+}
+inline constexpr auto op_space_to_depth = describe<SpaceToDepthAttributes>(
+    {.id = BP_OP_space_to_depth,
+     .summary = "blocks of pixels to channels: DepthToSpace in DCR mode, backwards",
+     .shapes = "x[N, C, H, W] -> y[N, C * b^2, H / b, W / b], b = blocksize",
+     .inputs = {{"x", one_of(kPlain)}},
+     .outputs = {{"y", like(0)}},
+     .moves = true,
+     .attributes = {attribute<&SpaceToDepthAttributes::blocksize>(BP_ATTR_blocksize, at_least(1))},
+     .shape = space_to_depth_shape});
+
 // ---- Resize -----------------------------------------------------------------------------------------------------------------
 
 enum class ResizeMode : int64_t { nearest = BP_RESIZE_NEAREST, linear = BP_RESIZE_LINEAR };

@@ -84,6 +84,24 @@ inline constexpr auto op_batch_norm = describe<BatchNormAttributes>(
      .attributes = {attribute<&BatchNormAttributes::epsilon>(BP_ATTR_epsilon)},
      .shape = batch_norm_shape});
 
+struct InstanceNormAttributes {
+    double epsilon = 1e-5;
+};
+inline void instance_norm_shape(const Call& call, Outputs out) {
+    require(call.rank(0) >= 3, [&] { return call.text(0) + " must have a batch, a channel and a spatial axis"; });
+    require_epsilon(call.as<InstanceNormAttributes>().epsilon);
+    for (size_t i = 1; i < call.inputs.size(); ++i) require_parameter(call, i, channels_of(call));
+    same_shape(call, out);
+}
+inline constexpr auto op_instance_norm = describe<InstanceNormAttributes>(
+    {.id = BP_OP_instance_norm,
+     .summary = "each channel of each sample with mean 0 and variance 1, scaled and shifted",
+     .shapes = "x[N, C, ...], scale[C], bias[C] -> y alike",
+     .inputs = {{"x", one_of(kFloats)}, {"scale", like(0)}, {"bias", like(0)}},
+     .outputs = {{"y", like(0)}},
+     .attributes = {attribute<&InstanceNormAttributes::epsilon>(BP_ATTR_epsilon)},
+     .shape = instance_norm_shape});
+
 struct GroupNormAttributes {
     Required<int64_t> groups;
     double epsilon = 1e-5;

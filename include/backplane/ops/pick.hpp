@@ -72,4 +72,33 @@ inline constexpr auto op_one_hot = describe<OneHotAttributes>(
      .shape = one_hot_shape,
      .complete = complete_one_hot});
 
+// ---- ScatterND --------------------------------------------------------------------------------------------------------------
+
+inline void scatter_nd_shape(const Call& call, Outputs out) {
+    const Dims& data = call.dims(0);
+    const Dims& indices = call.dims(1);
+    require(!indices.empty() && indices.back() <= int64_t{data.size()}, [&] {
+        return call.text(1) + " must name axes of " + call.text(0) + " along its last axis, " + std::to_string(data.size()) +
+               " at most";
+    });
+    Few<int64_t, 2 * BP_MAX_RANK> wanted;
+    for (uint32_t d = 0; d + 1 < indices.size(); ++d) wanted.push_back(indices[d]);
+    for (auto d = static_cast<uint32_t>(indices.back()); d < data.size(); ++d) wanted.push_back(data[d]);
+    const Dims& updates = call.dims(2);
+    require(std::equal(updates.begin(), updates.end(), wanted.begin(), wanted.end()),
+            [&] { return call.text(2) + " must be " + text_of(wanted) + " for " + call.text(0) + " and " + call.text(1); });
+    const bool empty = std::find(data.begin(), data.end(), 0) != data.end();
+    require(!empty || std::find(updates.begin(), updates.end(), 0) != updates.end(),
+            [&] { return "there is no place in " + call.text(0) + " for " + call.text(2); });
+    out[0].dims = data;
+}
+inline constexpr auto op_scatter_nd = describe<None>(
+    {.id = BP_OP_scatter_nd,
+     .summary = "a tensor with slices put in where indices say; of those put in at one place one stays",
+     .shapes = "data, indices[..., q], updates[..., the axes of data behind the first q] -> y of data's shape",
+     .inputs = {{"data", one_of(kPlain)}, {"indices", one_of(kWhole)}, {"updates", like(0)}},
+     .outputs = {{"y", like(0)}},
+     .moves = true,
+     .shape = scatter_nd_shape});
+
 }  // namespace backplane::ops

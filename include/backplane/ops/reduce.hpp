@@ -83,6 +83,69 @@ inline constexpr auto op_reduce_log_sum_exp =
     reduce(BP_OP_reduce_log_sum_exp, "y = ln of the sum of e^x along axes, of the largest x at least; of nothing -infinity",
            reduce_shape<OfNothing::a_number>, kFloats);
 
+struct ArgAttributes {
+    int64_t axis = 0;
+    bool keepdims = true;  // the axis stays as 1
+    bool select_last_index = false;
+};
+inline void arg_shape(const Call& call, Outputs out) {
+    const auto& a = call.as<ArgAttributes>();
+    const Dims& x = call.dims(0);
+    out[0] = {BP_I64, {}};
+    Dims& y = out[0].dims;
+    for (uint32_t d = 0; d < x.size(); ++d) {
+        if (d != a.axis) y.push_back(x[d]);
+        if (d == a.axis && a.keepdims) y.push_back(1);
+    }
+    require(x[static_cast<size_t>(a.axis)] > 0 || std::find(y.begin(), y.end(), 0) != y.end(),
+            [&] { return "an empty axis has no result, " + call.text(0) + " along " + std::to_string(a.axis); });
+}
+constexpr DescriptionOf<ArgAttributes> arg(uint32_t id, const char* summary) {
+    return describe<ArgAttributes>({.id = id,
+                                    .summary = summary,
+                                    .shapes = "x -> y of i64, x without the axis, or with 1 in its place",
+                                    .inputs = {{"x", one_of(kNumbers)}},
+                                    .outputs = {{"y", {}}},
+                                    .attributes = {attribute<&ArgAttributes::axis>(BP_ATTR_axis, axis_of(0)),
+                                                   attribute<&ArgAttributes::keepdims>(BP_ATTR_keepdims),
+                                                   attribute<&ArgAttributes::select_last_index>(BP_ATTR_select_last_index)},
+                                    .shape = arg_shape});
+}
+inline constexpr auto op_arg_max =
+    arg(BP_OP_arg_max, "y = position of the largest along an axis, of several the first (or last); NaN is larger than all");
+inline constexpr auto op_arg_min = arg(
+    BP_OP_arg_min, "y = position of the smallest along an axis, of several the first (or last); NaN is smaller than all");
+
+struct TopKAttributes {
+    Required<int64_t> k;
+    int64_t axis = -1;
+    bool largest = true;  // else the smallest
+    bool sorted = true;   // what is not asked to be sorted is so all the same
+};
+inline void top_k_shape(const Call& call, Outputs out) {
+    const auto& a = call.as<TopKAttributes>();
+    const int64_t extent = call.dims(0)[static_cast<size_t>(a.axis)];
+    require(a.k <= extent, [&] {
+        return "has no " + std::to_string(a.k.value) + " elements to pick along axis " + std::to_string(a.axis) + " of " +
+               call.text(0);
+    });
+    out[0].dims = call.dims(0);
+    out[0].dims[static_cast<size_t>(a.axis)] = a.k;
+    out[1] = {BP_I64, out[0].dims};
+}
+inline constexpr auto op_top_k = describe<TopKAttributes>(
+    {.id = BP_OP_top_k,
+     .summary = "the k largest or smallest along an axis in order, equal ones by position, and their "
+                "positions; NaN comes first",
+     .shapes = "x -> values, indices of i64: x with k along the axis",
+     .inputs = {{"x", one_of(kNumbers)}},
+     .outputs = {{"values", like(0)}, {"indices", {}}},
+     .attributes = {attribute<&TopKAttributes::k>(BP_ATTR_k, at_least(0)),
+                    attribute<&TopKAttributes::axis>(BP_ATTR_axis, axis_of(0)),
+                    attribute<&TopKAttributes::largest>(BP_ATTR_largest),
+                    attribute<&TopKAttributes::sorted>(BP_ATTR_sorted)},
+     .shape = top_k_shape});
+
 struct CumSumAttributes {
     int64_t axis = 0;
     bool exclusive = false;  // without the element itself

@@ -85,9 +85,24 @@ RECORD(OneHot) UINT(elements) UINT(inner) UINT(depth) UINT(index_words) END_RECO
 RECORD(Range) UINT(elements) END_RECORD
 // n elements, `stride` apart, of each line.
 RECORD(CumSum) UINT(lines) UINT(n) UINT(stride) UINT(exclusive) UINT(reverse) END_RECORD
+// The first k of each line of n elements, `stride` apart; smallest: the order is that way round; last: of equal ones the last comes first.
+RECORD(Order) UINT(lines) UINT(n) UINT(stride) UINT(k) UINT(smallest) UINT(last) END_RECORD
 RECORD(Gather) UINT(elements) UINT(inner) UINT(indices) UINT(extent) UINT(index_words) END_RECORD
 // In elements but `rows`; blocks: stretches of a sample that positions count in.
 RECORD(Scatter) UINT(elements) UINT(inner) UINT(rows) UINT(extent) UINT(blocks) UINT(position_words) END_RECORD
+// width: axes that an index names.
+#define SCATTER_ND_EXTENTS 4u
+#define SCATTER_ND_STRIDES 12u
+RECORD(ScatterND) UINT(elements) UINT(inner) UINT(width) UINT(index_words) WORDS(extents, 8) WORDS(strides, 8) END_RECORD
+// Of three axes each, the outer ones of extent 1 where maps have fewer.
+#define POOL_EXTENTS 3u
+#define POOL_RESULTS 6u
+#define POOL_WINDOW 9u
+#define POOL_STEPS 12u
+#define POOL_BEFORE 15u
+#define POOL_AFTER 18u
+#define POOL_DILATIONS 21u
+RECORD(Pool) UINT(elements) UINT(average) UINT(counts_pads) WORDS(extents, 3) WORDS(results, 3) WORDS(window, 3) WORDS(steps, 3) WORDS(before, 3) WORDS(after, 3) WORDS(dilations, 3) END_RECORD
 RECORD(Resize) UINT(elements) UINT(rows_in) UINT(columns_in) UINT(rows_out) UINT(columns_out) END_RECORD
 RECORD(Softmax) UINT(rows) UINT(n) UINT(stride) UINT(logarithm) END_RECORD
 #define NORM_CENTRED 1u

@@ -5,16 +5,11 @@ namespace backplane::gpu::ops::count {
 
 namespace {
 
-// Of the variants of a kernel: f32, f16, i32, i64.
-uint32_t variant_of(uint32_t dtype, const std::array<uint32_t, 4>& kernels) {
-    return kernels[dtype == BP_F16 ? 1 : dtype == BP_I32 ? 2 : dtype == BP_I64 ? 3 : 0];
-}
-
 void lower_range(Lowering& to, const Node& node) {
     const Value& out = to[node.output];
     const auto n = static_cast<uint64_t>(out.elements());
     const uint32_t kernel =
-        variant_of(out.dtype, {kKernel_range_f32, kKernel_range_f16, kKernel_range_i32, kKernel_range_i64});
+        variant_for_number({kKernel_range_f32, kKernel_range_f16, kKernel_range_i32, kKernel_range_i64}, out.dtype);
     to.each(step_label(to, node), kernel, n, {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.writes(node.output)},
             words_of(RangeParameters{.elements = static_cast<uint32_t>(n)}));
 }
@@ -27,7 +22,7 @@ void lower_cum_sum(Lowering& to, const Node& node) {
     const int64_t n = x.dim[axis];
     const int64_t lines = x.elements() / n;
     const uint32_t kernel =
-        variant_of(x.dtype, {kKernel_cum_sum_f32, kKernel_cum_sum_f16, kKernel_cum_sum_i32, kKernel_cum_sum_i64});
+        variant_for_number({kKernel_cum_sum_f32, kKernel_cum_sum_f16, kKernel_cum_sum_i32, kKernel_cum_sum_i64}, x.dtype);
     const auto work = static_cast<double>(x.elements()) * 8;
     to.each(step_label(to, node), kernel, static_cast<uint64_t>(lines), {to.reads(node.inputs[0]), to.writes(node.output)},
             words_of(CumSumParameters{.lines = word(lines),

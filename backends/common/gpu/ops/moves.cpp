@@ -80,7 +80,7 @@ void lower_concat(Lowering& to, const Node& node) {
     }
 }
 
-// Slice, Transpose, DepthToSpace.
+// Slice, Transpose, DepthToSpace, SpaceToDepth.
 void lower_move(Lowering& to, const Node& node) {
     const auto copy = backend::copy_of(node, to[node.inputs[0]], to[node.output]);
     add_copy(to, step_label(to, node), copy.size, copy.from, copy.into);
@@ -132,6 +132,33 @@ void lower_scatter(Lowering& to, const Node& node) {
     to.plan.dispatches.back().moved = to[update].bytes;
 }
 
+// Slices put where indices say; what they leave is data as it is.
+void lower_scatter_nd(Lowering& to, const Node& node) {
+    const ValueId data = node.inputs[0];
+    const ValueId indices = node.inputs[1];
+    const ValueId updates = node.inputs[2];
+    if (to[data].elements() == 0) return;
+    add_copy(to, step_label(to, node), {to[data].elements()}, {data, 0, {1}}, {node.output, 0, {1}});
+    to.plan.dispatches.back().copies = true;
+    const auto n = static_cast<uint64_t>(to[updates].elements());
+    if (n == 0) return;
+    const std::vector<int64_t> dim = to[data].dim;
+    const std::vector<int64_t> strides = strides_of(to[data]);
+    const auto width = static_cast<size_t>(to[indices].dim.back());
+    ScatterNDParameters parameters{.elements = static_cast<uint32_t>(n),
+                                   .inner = 1,
+                                   .width = static_cast<uint32_t>(width),
+                                   .index_words = to[indices].dtype == BP_I64 ? 2U : 1U};
+    for (size_t d = 0; d < dim.size(); ++d) {
+        if (d >= width) parameters.inner *= static_cast<uint32_t>(dim[d]);
+        parameters.extents[d] = word(dim[d]);
+        parameters.strides[d] = word(strides[d]);
+    }
+    to.each(step_label(to, node) + " slices", variant_for(kKernel_scatter_nd_1, sdk::dtype_info(to[data].dtype).bytes), n,
+            {to.reads(width == 0 ? updates : indices, 4), to.reads(updates), to.writes(node.output)}, words_of(parameters));
+    to.plan.dispatches.back().moved = to[updates].bytes;
+}
+
 Verdict check_scatter(const Plan& plan, const Node& node) {
     const Value& x = plan[node.inputs[0]];
     const Value& update = plan[node.inputs[1]];
@@ -146,8 +173,10 @@ constexpr OpLowering table[] = {
     {BP_OP_transpose, Types::moves, 0, same_plain_types, lower_move},
     {BP_OP_depth_to_space, Types::moves, 0, same_plain_types, lower_move},
     {BP_OP_expand, Types::moves, 0, same_plain_types, lower_expand},
+    {BP_OP_space_to_depth, Types::moves, 0, same_plain_types, lower_move},
     {BP_OP_reshape, Types::moves, 0, same_plain_types, lower_reshape},
     {BP_OP_tensor_scatter, Types::moves, 0, check_scatter, lower_scatter},
+    {BP_OP_scatter_nd, Types::moves, 0, nullptr, lower_scatter_nd},
 };
 
 }  // namespace

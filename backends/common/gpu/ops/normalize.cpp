@@ -1,5 +1,6 @@
-// LayerNorm, RMSNorm, GroupNorm and BatchNorm.
+// LayerNorm, RMSNorm, GroupNorm, InstanceNorm and BatchNorm.
 #include "common/gpu/ops/table.hpp"
+#include "common/reduction.hpp"
 
 namespace backplane::gpu::ops::normalize {
 
@@ -52,7 +53,7 @@ int64_t pixels_of(const Value& value) {
 void lower_group_norm(Lowering& to, const Node& node) {
     const Value& in = to[node.inputs[0]];
     Rows r;
-    const auto how = node.as<backplane::ops::GroupNormAttributes>();
+    const auto how = backend::groups_of(node, in.dim[1]);
     r.groups = how.groups;
     r.epsilon = how.epsilon;
     r.per_row = in.dim[1] / r.groups;
@@ -79,6 +80,7 @@ constexpr OpLowering table[] = {
     {BP_OP_layer_norm, Types::computes, 0, nullptr, lower_rows},
     {BP_OP_rms_norm, Types::computes, 0, nullptr, lower_rows},
     {BP_OP_group_norm, Types::computes, 0, nullptr, lower_group_norm},
+    {BP_OP_instance_norm, Types::computes, 0, nullptr, lower_group_norm},
     {BP_OP_batch_norm, Types::computes, 0, nullptr, lower_batch_norm},
 };
 

@@ -1,8 +1,7 @@
 // Sums, products, norms, means, largest and smallest over any set of axes.
-#include <algorithm>
-
 #include "common/gpu/loop_nest.hpp"
 #include "common/gpu/ops/table.hpp"
+#include "common/reduction.hpp"
 
 namespace backplane::gpu::ops::reduce {
 
@@ -20,19 +19,21 @@ uint32_t kernel_for(uint32_t op, uint32_t dtype) {
 
 void lower(Lowering& to, const Node& node) {
     const Value& in = to[node.inputs[0]];
-    const backplane::ops::List axes = node.as<backplane::ops::ReduceAttributes>().axes;
+    const std::vector<bool> gone = backend::reduced_axes(node, in.dim.size());
     const std::vector<int64_t> strides = strides_of(in);
     std::vector<int64_t> size[2];
     std::vector<int64_t> stride[2];
     int64_t n = 1;
     for (size_t d = 0; d < in.dim.size(); ++d) {
-        const bool reduced = axes.empty() || std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) != axes.end();
+        const bool reduced = gone[d];
         size[reduced ? 1 : 0].push_back(in.dim[d]);
         stride[reduced ? 1 : 0].push_back(strides[d]);
         if (reduced) n *= in.dim[d];
     }
     const auto results = static_cast<uint64_t>(to[node.output].elements());
-    ReduceParameters parameters{.results = static_cast<uint32_t>(results), .n = word(n), .op = node.op};
+    ReduceParameters parameters{.results = static_cast<uint32_t>(results),
+                                .n = word(n),
+                                .op = backend::is_mean(node) ? uint32_t{BP_OP_reduce_mean} : node.op};
     LoopNest(size[0], stride[0], stride[0]).write_to(parameters.kept);
     LoopNest(size[1], stride[1], stride[1]).write_to(parameters.summed);
     to.rows(step_label(to, node), kernel_for(node.op, in.dtype), results, n >= 128 ? 128 : 32,
@@ -48,10 +49,11 @@ Verdict check(const Plan& plan, const Node& node) {
 }
 
 constexpr OpLowering reduction(uint32_t op) { return {op, Types::numbers, 0, check, lower}; }
-constexpr OpLowering table[] = {
-    reduction(BP_OP_reduce_sum), reduction(BP_OP_reduce_mean),       reduction(BP_OP_reduce_max),
-    reduction(BP_OP_reduce_min), reduction(BP_OP_reduce_prod),       reduction(BP_OP_reduce_l1),
-    reduction(BP_OP_reduce_l2),  reduction(BP_OP_reduce_sum_square), reduction(BP_OP_reduce_log_sum_exp)};
+constexpr OpLowering table[] = {reduction(BP_OP_reduce_sum),         reduction(BP_OP_reduce_mean),
+                                reduction(BP_OP_reduce_max),         reduction(BP_OP_reduce_min),
+                                reduction(BP_OP_reduce_prod),        reduction(BP_OP_reduce_l1),
+                                reduction(BP_OP_reduce_l2),          reduction(BP_OP_reduce_sum_square),
+                                reduction(BP_OP_reduce_log_sum_exp), reduction(BP_OP_global_average_pool)};
 
 }  // namespace
 

@@ -16,7 +16,9 @@ namespace backplane::gpu {
     X(matmul)         \
     X(moves)          \
     X(normalize)      \
+    X(order)          \
     X(pad)            \
+    X(pool)           \
     X(reduce)         \
     X(resize)         \
     X(softmax)
@@ -40,5 +42,9 @@ Verdict same_plain_types(const Plan& plan, const Node& node);
 uint32_t variant_for(uint32_t first, uint32_t bytes);
 // The variant for f32, or its neighbour for f16.
 inline uint32_t variant_for_type(uint32_t f32, uint32_t f16, uint32_t dtype) { return dtype == BP_F16 ? f16 : f32; }
+// Of the variants for f32, f16, i32 and i64.
+inline uint32_t variant_for_number(const uint32_t (&kernels)[4], uint32_t dtype) {
+    return kernels[dtype == BP_F16 ? 1 : dtype == BP_I32 ? 2 : dtype == BP_I64 ? 3 : 0];
+}
 
 }  // namespace backplane::gpu

@@ -1,0 +1,30 @@
+// What reductions and normalisations have in common: the axes over which a node reduces, the groups of channels that it normalises.
+#pragma once
+
+#include <vector>
+
+#include "common/graph.hpp"
+
+namespace backplane::backend {
+
+// For each axis of the operand of a reduction, or of a GlobalAveragePool: whether it goes.
+inline std::vector<bool> reduced_axes(const Node& node, size_t rank) {
+    std::vector<bool> gone(rank);
+    if (node.op == BP_OP_global_average_pool) {
+        for (size_t d = 2; d < rank; ++d) gone[d] = true;
+        return gone;
+    }
+    const backplane::ops::List axes = node.as<backplane::ops::ReduceAttributes>().axes;
+    gone.assign(rank, axes.empty());
+    for (const int64_t axis : axes) gone[static_cast<size_t>(axis)] = true;
+    return gone;
+}
+inline bool is_mean(const Node& node) { return node.op == BP_OP_reduce_mean || node.op == BP_OP_global_average_pool; }
+
+// Of a GroupNorm, or an InstanceNorm, where each of so many channels is a group.
+inline backplane::ops::GroupNormAttributes groups_of(const Node& node, int64_t channels) {
+    if (node.op == BP_OP_instance_norm) return {channels, node.as<backplane::ops::InstanceNormAttributes>().epsilon};
+    return node.as<backplane::ops::GroupNormAttributes>();
+}
+
+}  // namespace backplane::backend

@@ -1,0 +1,10 @@
+// ArgMax: y = position of the largest x along axis, of equal ones the first, or the last where select_last_index says so. ONNX ArgMax 13, which leaves NaN
+// open: here it comes before all numbers, as in numpy. Types: f32, f16, bf16, f64, i32, i64; y is i64. Attributes: axis (0; builder: negative counts from
+// the end), keepdims (1: the axis stays as 1), select_last_index (0).
+#include "graph/ops/support/order.hpp"
+
+namespace backplane::graph::ops::arg_max {
+
+constinit const OpDefinition op_arg_max{backplane::ops::op_arg_max, reference_arg<true>};
+
+}  // namespace backplane::graph::ops::arg_max
