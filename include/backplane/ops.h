@@ -112,7 +112,9 @@
     /* pooling of feature maps x[N, C, ...] */                                                                             \
     X(103, global_average_pool, "GlobalAveragePool")                                                                       \
     X(104, max_pool, "MaxPool") /* kernel_shape, strides, pads, dilations, ceil_mode */                                    \
-    X(105, average_pool, "AveragePool") /* the same, count_include_pad */
+    X(105, average_pool, "AveragePool") /* the same, count_include_pad */ \
+    /* Attention: q[N,H,T,D], k[N,K,S,D], v[N,K,S,E], mask?, lengths[N]?; causal, window, scale, softcap. ONNX 24 */ \
+    X(110, attention, "Attention")
 
 /* X(id, identifier, type, "name"): type is INT, FLOAT or INTS. The default holds when a node does not state it. */
 #define BP_ATTRIBUTES(X)                                                                                                   \
@@ -158,7 +160,11 @@
     X(40, sorted, INT, "sorted") /* default 1 */ \
     X(41, kernel_shape, INTS, "kernel_shape") \
     X(42, ceil_mode, INT, "ceil_mode") \
-    X(43, count_include_pad, INT, "count_include_pad")
+    X(43, count_include_pad, INT, "count_include_pad") \
+    X(44, causal, INT, "causal") \
+    X(45, window, INT, "window") \
+    X(46, scale, FLOAT, "scale") /* default 1 / sqrt(D) */ \
+    X(47, softcap, FLOAT, "softcap")
 
 #define BP_OP_ENUMERATOR(id, identifier, name) BP_OP_##identifier = id,
 #define BP_ATTRIBUTE_ENUMERATOR(id, identifier, type, name) BP_ATTR_##identifier = id,

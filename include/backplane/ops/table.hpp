@@ -3,6 +3,7 @@
 
 #include <iterator>
 
+#include "backplane/ops/attention.hpp"
 #include "backplane/ops/check.hpp"
 #include "backplane/ops/conv.hpp"
 #include "backplane/ops/elementwise.hpp"
