@@ -72,7 +72,7 @@ private:
 enum class Types : uint8_t {
     computes,  // in float32: f16 and bf16 operands are widened before and the result is rounded after
     numbers,   // the same for floats; i32 and i64 reach `lower` as they are
-    judges,    // operands as of `numbers`, or bool; the result is bool, or positions as i64
+    judges,    // operands and result as of `numbers`, or bool
     moves      // copies elements of any type but the block types
 };
 

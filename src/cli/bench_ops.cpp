@@ -61,6 +61,22 @@ Case matmul(DType given, DType weight, int64_t m, int64_t n, int64_t k) {
     return c;
 }
 
+Case attention(DType dtype, int64_t heads, int64_t size, int64_t tokens) {
+    Case c;
+    c.name = "Attention " + said(dtype) + std::to_string(heads) + " heads of " + std::to_string(size) + ", " +
+             std::to_string(tokens) + " tokens";
+    c.op = "Attention";
+    c.flops = 4.0 * static_cast<double>(heads * tokens * tokens * size);
+    c.mbytes = 4 * megabytes(dtype, {heads, tokens, size});
+    c.graph = [=] {
+        Graph g;
+        const Shape shape{1, heads, tokens, size};
+        g.output(ops::attention(g, g.input("q", dtype, shape), g.input("k", dtype, shape), g.input("v", dtype, shape)), "y");
+        return g;
+    };
+    return c;
+}
+
 Case row_op(DType dtype, const char* name, Op op, int64_t rows, int64_t columns, bool scale,
             const std::vector<Attribute>& attributes) {
     Case c;
@@ -99,6 +115,7 @@ std::vector<Case> cases(DType dtype) {
                           conv(dtype, 64, 64, 3, 128, 64)};
     for (const DType dtype : {DType::f32, DType::f16, DType::q8_0, DType::q4_0})
         for (const int64_t m : {1, 32, 512}) all.push_back(matmul(DType::f32, dtype, m, 2048, 2048));
+    for (const int64_t tokens : {128, 512, 2048}) all.push_back(attention(dtype, 8, 64, tokens));
     all.push_back(row_op(dtype, "Softmax", Op::softmax, 512, 2048, false, {{Attr::axis, 1}}));
     all.push_back(row_op(dtype, "LayerNorm", Op::layer_norm, 512, 2048, true, {{Attr::axis, 1}}));
     all.push_back(row_op(dtype, "RMSNorm", Op::rms_norm, 512, 2048, true, {{Attr::axis, 1}}));
@@ -123,9 +140,10 @@ std::vector<Case> products(const std::vector<int64_t>& mnk) {
 struct OpsChoice {
     DeviceChoice choice;
     std::string op, against, math, dtype = "f32";
-    std::vector<int64_t> product, conv;
+    std::vector<int64_t> product, conv, heads;
     [[nodiscard]] std::vector<Case> cases() const {
         const DType type = dtype == "f16" ? DType::f16 : DType::f32;
+        if (!heads.empty()) return {cli::attention(type, heads[0], heads[1], heads[2])};
         if (!conv.empty()) return {cli::conv(type, conv[0], conv[1], conv[2], conv[3])};
         return product.empty() ? cli::cases(type) : products(product);
     }
@@ -296,7 +314,13 @@ void add_bench_ops(const Command& app, Run& run) {
         .separated(4, ',')
         .type("IN,OUT,KERNEL,SIZE")
         .in_range(1, 1 << 14);
-    command.option("--dtype", o->dtype, "Type of convolutions and of ops on rows").one_of({"f32", "f16"}).shows_default();
+    command.option("--attention", o->heads, "Only this attention: heads, their size, and tokens")
+        .separated(3, ',')
+        .type("HEADS,SIZE,TOKENS")
+        .in_range(1, 1 << 16);
+    command.option("--dtype", o->dtype, "Type of convolutions, attention and ops on rows")
+        .one_of({"f32", "f16"})
+        .shows_default();
     command.option("--against", o->against, "A second device to compare with, in the same run").type("FILTER");
     command
         .option("--math", o->math,

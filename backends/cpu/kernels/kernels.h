@@ -2,6 +2,7 @@
 // kernels/NAME.cpp; adding one is those two files and one line in BP_CPU_FAMILIES.
 #pragma once
 
+#include "kernels/attention.h"
 #include "kernels/conv.h"
 #include "kernels/convert.h"
 #include "kernels/elementwise.h"
@@ -14,6 +15,7 @@
 
 // X(family, Table), one a line: CMakeLists.txt reads these lines too.
 #define BP_CPU_FAMILIES(X)             \
+    X(attention, AttentionKernels)     \
     X(conv, ConvKernels)               \
     X(elementwise, ElementwiseKernels) \
     X(convert, ConvertKernels)         \

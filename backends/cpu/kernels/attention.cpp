@@ -1,0 +1,231 @@
+#include "kernels/attention.h"
+
+#include "kernels/tile.h"
+
+// Queries stand side by side in the lanes: of a tile of keys the scores are a product of keys by queries, kept by key, so that the maximum, the
+// exponentials and the sums of all queries are vectors. The product by v then takes them as a column each. No score leaves the scratch.
+namespace {
+
+using backplane::cpu::AttentionBlock;
+using backplane::cpu::kAttentionQueries;
+
+constexpr int64_t kKeys = 48;  // of a tile: a multiple of the rows of every register tile
+constexpr int kRows = rows_of(kVectors);
+constexpr float kUnseen = -__builtin_inff();
+
+HWY_INLINE int64_t padded(int64_t n) { return (n + kBlock - 1) / kBlock * kBlock; }
+
+struct Scratch {
+    int64_t columns;  // queries, padded
+    int64_t vectors;  // of a panel of queries: kVectors, or 1 for a few
+    float *queries, *scores, *values, *sums, *most, *total, *factor;
+    Scratch(const AttentionBlock& b, float* memory) {
+        vectors = b.rows <= kLanes ? 1 : kVectors;
+        columns = vectors == 1 ? kLanes : padded(b.rows);
+        const auto take = [&](int64_t n) {
+            float* at = memory;
+            memory += n;
+            return at;
+        };
+        queries = take(columns * b.size);
+        scores = take(kKeys * columns + kRows);  // a register tile reads past the last query
+        values = take(kKeys * padded(b.width));
+        sums = take(b.rows * padded(b.width));
+        most = take(columns);
+        total = take(columns);
+        factor = take(columns);
+    }
+};
+
+int64_t scratch_of(int64_t size, int64_t width) {
+    const int64_t queries = padded(kAttentionQueries);
+    return queries * size + kKeys * queries + kRows + (kKeys + kAttentionQueries) * padded(width) + 3 * queries;
+}
+
+// Panels of queries, scaled: panel[d][query]. Those that are not there are zeros.
+void pack_queries(const AttentionBlock& b, const Scratch& s) {
+    const int64_t panel = s.vectors * kLanes;
+    for (int64_t c = 0; c < s.columns; ++c) {
+        float* to = s.queries + c / panel * panel * b.size + c % panel;
+        if (c < b.rows)
+            for (int64_t d = 0; d < b.size; ++d) to[d * panel] = b.q[c * b.size + d] * b.scale;
+        else
+            for (int64_t d = 0; d < b.size; ++d) to[d * panel] = 0;
+    }
+}
+
+template <int VECTORS>
+void scores_of(const AttentionBlock& b, const Scratch& s, int64_t key, int64_t keys) {
+    constexpr int ROWS = rows_of(VECTORS);
+    constexpr int64_t kPanel = VECTORS * kLanes;
+    for (int64_t column = 0; column < s.columns; column += kPanel)
+        for (int64_t j = 0; j < keys; j += ROWS) {
+            const float* rows[ROWS];
+            for (int i = 0; i < ROWS; ++i) rows[i] = b.k + (key + HWY_MIN(j + i, keys - 1)) * b.size;
+            Tile<ROWS, VECTORS> tile;
+            clear(tile);
+            multiply(tile, rows, s.queries + column * b.size, b.size);
+            for (int i = 0; i < ROWS; ++i)
+                for (int v = 0; v < VECTORS; ++v)
+                    hn::StoreU(tile.v[i][v], f, s.scores + (j + i) * s.columns + column + v * kLanes);
+        }
+}
+
+void cap(const Scratch& s, int64_t keys, float most) {
+    const VF by = hn::Set(f, 1 / most);
+    const VF to = hn::Set(f, most);
+    for (int64_t i = 0; i < keys * s.columns; i += kLanes)
+        hn::StoreU(hn::Mul(to, v_tanh(hn::Mul(by, hn::LoadU(f, s.scores + i)))), f, s.scores + i);
+}
+
+void mask(const AttentionBlock& b, const Scratch& s, int64_t key, int64_t keys) {
+    for (int64_t j = 0; j < keys; ++j) {
+        float* row = s.scores + j * s.columns;
+        const int64_t at = (key + j) * b.mask_key;
+        if (b.added != nullptr && b.mask_row == 0) {
+            const VF added = hn::Set(f, b.added[at]);
+            for (int64_t c = 0; c < s.columns; c += kLanes) hn::StoreU(hn::Add(hn::LoadU(f, row + c), added), f, row + c);
+        } else if (b.added != nullptr) {
+            for (int64_t c = 0; c < b.rows; ++c) row[c] += b.added[c * b.mask_row + at];
+        } else {
+            for (int64_t c = 0; c < b.rows; ++c)
+                if (b.seen[c * b.mask_row + at] == 0) row[c] = kUnseen;
+        }
+    }
+}
+
+// What of the block sees key j: queries begin to end.
+struct Seen {
+    int64_t begin, end;
+};
+Seen seen_of(const AttentionBlock& b, int64_t j) {
+    Seen s{0, b.rows};
+    if (b.causal) s.begin = HWY_MAX(s.begin, j - b.first);
+    if (b.window > 0) {
+        s.begin = HWY_MAX(s.begin, j - b.first - b.window + 1);
+        s.end = HWY_MIN(s.end, j - b.first + b.window);
+    }
+    return s;
+}
+
+void hide(const AttentionBlock& b, const Scratch& s, int64_t key, int64_t keys) {
+    for (int64_t j = 0; j < keys; ++j) {
+        const Seen seen = seen_of(b, key + j);
+        float* row = s.scores + j * s.columns;
+        for (int64_t c = 0; c < HWY_MIN(seen.begin, b.rows); ++c) row[c] = kUnseen;
+        for (int64_t c = HWY_MAX(seen.end, 0); c < b.rows; ++c) row[c] = kUnseen;
+    }
+}
+
+// Scores become e^(score - most); what was summed before is to be multiplied by `factor`.
+void exponentials(const Scratch& s, int64_t keys) {
+    for (int64_t c = 0; c < s.columns; c += kLanes) {
+        const VF before = hn::LoadU(f, s.most + c);
+        VF most = before;
+        for (int64_t j = 0; j < keys; ++j) most = hn::Max(most, hn::LoadU(f, s.scores + j * s.columns + c));
+        hn::StoreU(most, f, s.most + c);
+        const VF from = hn::IfThenElse(hn::Eq(most, hn::Set(f, kUnseen)), hn::Zero(f), most);  // no key is seen yet
+        const VF factor = v_exp(hn::Sub(before, from));
+        hn::StoreU(factor, f, s.factor + c);
+        VF total = hn::Mul(hn::LoadU(f, s.total + c), factor);
+        for (int64_t j = 0; j < keys; ++j) {
+            float* at = s.scores + j * s.columns + c;
+            const VF e = v_exp(hn::Sub(hn::LoadU(f, at), from));
+            hn::StoreU(e, f, at);
+            total = hn::Add(total, e);
+        }
+        hn::StoreU(total, f, s.total + c);
+    }
+}
+
+// Panels of kBlock columns of v, one key behind the other.
+void pack_values(const AttentionBlock& b, const Scratch& s, int64_t key, int64_t keys) {
+    for (int64_t column = 0; column < b.width; column += kBlock)
+        for (int64_t j = 0; j < keys; ++j) {
+            const float* from = b.v + (key + j) * b.width + column;
+            float* to = s.values + column * kKeys + j * kBlock;
+            for (int v = 0; v < kVectors; ++v) {
+                const int64_t left = b.width - column - v * kLanes;
+                hn::StoreU(left > 0 ? load_first(from + v * kLanes, left) : VF(hn::Zero(f)), f, to + v * kLanes);
+            }
+        }
+}
+
+// tile[i][j] += sum over k of a[k * pitch + i] * b[k][j]
+template <int ROWS>
+HWY_INLINE void multiply_columns(Tile<ROWS, kVectors>& tile, const float* a, int64_t pitch, const float* b, int64_t depth) {
+    for (int64_t k = 0; k < depth; ++k) {
+        VF column[kVectors];
+#pragma GCC unroll 4
+        for (int j = 0; j < kVectors; ++j) column[j] = hn::LoadU(f, b + k * kBlock + j * kLanes);
+#pragma GCC unroll 16
+        for (int i = 0; i < ROWS; ++i) {
+            const VF row = hn::Set(f, a[k * pitch + i]);
+#pragma GCC unroll 4
+            for (int j = 0; j < kVectors; ++j) tile.v[i][j] = hn::MulAdd(row, column[j], tile.v[i][j]);
+        }
+    }
+}
+
+// Of queries row to row + ROWS, those that are there: sums = sums * factor + scores by values.
+template <int ROWS>
+void add_values(const AttentionBlock& b, const Scratch& s, int64_t row, int64_t keys) {
+    for (int64_t column = 0; column < b.width; column += kBlock) {
+        Tile<ROWS, kVectors> tile;
+        clear(tile);
+        multiply_columns(tile, s.scores + row, s.columns, s.values + column * kKeys, keys);
+        for (int i = 0; i < ROWS && row + i < b.rows; ++i) {
+            float* to = s.sums + (row + i) * padded(b.width) + column;
+            const VF factor = hn::Set(f, s.factor[row + i]);
+            for (int j = 0; j < kVectors; ++j)
+                hn::StoreU(hn::MulAdd(hn::LoadU(f, to + j * kLanes), factor, tile.v[i][j]), f, to + j * kLanes);
+        }
+    }
+}
+
+void finish_rows(const AttentionBlock& b, const Scratch& s) {
+    for (int64_t row = 0; row < b.rows; ++row) {
+        const VF by = hn::Set(f, s.most[row] == kUnseen ? 0.0f : 1.0f / s.total[row]);
+        const float* from = s.sums + row * padded(b.width);
+        for (int64_t e = 0; e < b.width; e += kLanes)
+            store_first(hn::Mul(by, hn::LoadU(f, from + e)), b.out + row * b.width + e, b.width - e);
+    }
+}
+
+void block(const AttentionBlock* given, float* memory) {
+    const AttentionBlock& b = *given;
+    const Scratch s(b, memory);
+    pack_queries(b, s);
+    for (int64_t c = 0; c < s.columns; ++c) s.most[c] = kUnseen, s.total[c] = 0;
+    for (int64_t i = 0; i < b.rows * padded(b.width); ++i) s.sums[i] = 0;
+    const int64_t last = b.first + b.rows - 1;  // where the last query stands
+    int64_t end = b.causal ? HWY_MIN(b.length, last + 1) : b.length;
+    if (b.window > 0) end = HWY_MIN(end, last + b.window);
+    const int64_t begin = b.window > 0 ? HWY_MAX(0, b.first - b.window + 1) : 0;
+    for (int64_t key = begin; key < end; key += kKeys) {
+        const int64_t keys = HWY_MIN(kKeys, end - key);
+        if (s.vectors == 1)
+            scores_of<1>(b, s, key, keys);
+        else
+            scores_of<kVectors>(b, s, key, keys);
+        if (b.softcap > 0) cap(s, keys, b.softcap);
+        if (b.added != nullptr || b.seen != nullptr) mask(b, s, key, keys);
+        const Seen first = seen_of(b, key);
+        const Seen second = seen_of(b, key + keys - 1);
+        if (second.begin > 0 || first.end < b.rows) hide(b, s, key, keys);
+        exponentials(s, keys);
+        pack_values(b, s, key, keys);
+        if (b.rows == 1)
+            add_values<1>(b, s, 0, keys);
+        else
+            for (int64_t row = 0; row < b.rows; row += kRows) add_values<kRows>(b, s, row, keys);
+    }
+    finish_rows(b, s);
+}
+
+}  // namespace
+
+BP_CPU_ENTRY(attention, AttentionKernels) {
+    table->scratch = scratch_of;
+    table->block = block;
+}

@@ -1,0 +1,31 @@
+// Attention of a few queries of one head over all its keys.
+#pragma once
+
+#include <stdint.h>
+
+namespace backplane::cpu {
+
+constexpr int64_t kAttentionQueries = 64;  // of a block, at most
+
+struct AttentionBlock {
+    const float *q, *k, *v;  // rows of `size`, `size` and `width` floats; of q the first of the block
+    float* out;              // rows of `width`
+    int64_t rows;            // queries, 1 to kAttentionQueries
+    int64_t size, width;
+    int64_t first;   // where the first query stands among the keys: may be negative
+    int64_t length;  // keys
+    int64_t window;  // 0: none
+    bool causal;
+    float scale, softcap;  // softcap 0: none
+    // Both null: no mask. Element [query, key] is `query * mask_row + key * mask_key` on.
+    const float* added;
+    const uint8_t* seen;
+    int64_t mask_row, mask_key;
+};
+
+struct AttentionKernels {
+    int64_t (*scratch)(int64_t size, int64_t width);  // floats that `block` wants
+    void (*block)(const AttentionBlock* block, float* scratch);
+};
+
+}  // namespace backplane::cpu

@@ -1,0 +1,83 @@
+// Attention: a task is a block of queries of one head.
+#include <algorithm>
+
+#include "ops/strided_copy.hpp"
+#include "ops/table.hpp"
+
+namespace backplane::cpu::ops::attention {
+
+namespace {
+
+// How many keys of a sample are valid, read when the step runs.
+struct Lengths {
+    ValueId from = kNone;  // none: all
+    bool wide = false;
+    int64_t keys = 0;
+
+    [[nodiscard]] int64_t of(const Run& run, int64_t sample) const {
+        if (from == kNone) return keys;
+        const int64_t given = wide ? run.at<int64_t>(from)[sample] : run.at<int32_t>(from)[sample];
+        return std::clamp<int64_t>(given, 0, keys);
+    }
+};
+
+void lower(Lowering& to, const Node& node) {
+    const auto a = node.as<backplane::ops::AttentionAttributes>();
+    const ValueId q = node.inputs[0];
+    const ValueId k = node.inputs[1];
+    const ValueId v = node.inputs[2];
+    const ValueId mask = node.input(3);
+    const ValueId given = node.input(4);
+    const ValueId out = node.output;
+    if (to[out].elements() == 0) return;
+    const int64_t heads = to[q].dim[1];
+    const int64_t queries = to[q].dim[2];
+    const int64_t shared = to[k].dim[1];
+    const int64_t keys = to[k].dim[2];
+    AttentionBlock all{};
+    all.size = to[q].dim[3];
+    all.width = to[v].dim[3];
+    all.window = a.window;
+    all.causal = a.causal;
+    all.scale = static_cast<float>(a.scale_of(all.size));
+    all.softcap = static_cast<float>(a.softcap);
+    std::vector<int64_t> stride(4, 0);
+    const bool judged = mask != kNone && to[mask].dtype == BP_BOOL;
+    if (mask != kNone) stride = backend::broadcast_strides(to[mask], {to[q].dim[0], heads, queries, keys});
+    all.mask_row = stride[2];
+    all.mask_key = stride[3];
+    const Lengths lengths{given, given != kNone && to[given].dtype == BP_I64, keys};
+    const int64_t blocks = (queries + kAttentionQueries - 1) / kAttentionQueries;
+    const int64_t tasks = to[q].dim[0] * heads * blocks;
+    const AttentionKernels kernels = to.kernels.attention;
+    to.lane_scratch(static_cast<uint64_t>(kernels.scratch(all.size, all.width)) * sizeof(float));
+    to.step(step_label(to, node), {q, k, v, mask, given}, {out}, [=](const Run& run) {
+        run.parallel(tasks, [&](int64_t task, std::byte* scratch) {
+            const int64_t head = task / blocks;  // of all samples
+            const int64_t sample = head / heads;
+            const int64_t row = task % blocks * kAttentionQueries;
+            const int64_t of_keys = sample * shared + head % heads / (heads / shared);
+            AttentionBlock b = all;
+            b.rows = std::min(kAttentionQueries, queries - row);
+            b.q = run.at<float>(q) + (head * queries + row) * b.size;
+            b.k = run.at<float>(k) + of_keys * keys * b.size;
+            b.v = run.at<float>(v) + of_keys * keys * b.width;
+            b.out = run.at<float>(out) + (head * queries + row) * b.width;
+            b.length = lengths.of(run, sample);
+            b.first = b.length - queries + row;
+            const int64_t at = sample * stride[0] + head % heads * stride[1] + row * stride[2];
+            if (judged) b.seen = run.at<uint8_t>(mask) + at;
+            if (mask != kNone && !judged) b.added = run.at<float>(mask) + at;
+            kernels.block(&b, reinterpret_cast<float*>(scratch));
+        });
+    });
+}
+
+// A mask may be bool, lengths are whole numbers; the rest is float32 here.
+constexpr OpLowering table[] = {{BP_OP_attention, Types::judges, Wants::row_major, 0, nullptr, lower}};
+
+}  // namespace
+
+const OpFamily ops_attention = {table, std::size(table)};
+
+}  // namespace backplane::cpu::ops::attention
