@@ -118,6 +118,22 @@ TEST_P(Moves, GatherCountsNegativeIndicesFromTheEndAndRefusesOthers) {
                  std::runtime_error);
 }
 
+TEST_P(Moves, IndicesOutOfRangeNeitherReadNorWriteOutside) {
+    const auto x = operand({4, 2}, counted<float>(8));
+    const auto refused = [&](uint32_t op, const std::vector<Operand>& operands, const Dims& out) {
+        EXPECT_THROW(run_op(options(), op, operands, out), std::runtime_error);
+    };
+    for (const int64_t index : {int64_t{4}, int64_t{-5}, int64_t{1} << 40, INT64_MIN, INT64_MAX}) {
+        refused(BP_OP_gather_elements, {x, operand<int64_t>({1, 1}, {index}, BP_I64)}, {1, 1});
+        refused(BP_OP_scatter_nd, {x, operand<int64_t>({1, 1}, {index}, BP_I64), operand({1, 2}, counted<float>(2))},
+                {4, 2});
+        // Nowhere on.
+        EXPECT_EQ(run_op(options(), BP_OP_one_hot, {operand<int64_t>({1}, {index}, BP_I64), operand({2}, counted<float>(2))},
+                         {1, 4}, {integer(BP_ATTR_depth, 4), integer(BP_ATTR_axis, 1)}),
+                  std::vector<float>(4, counted<float>(2)[0]));
+    }
+}
+
 TEST_P(Moves, DepthToSpaceInBothOrders) {
     const Dims dims = {2, 12, 3, 5};
     const auto x = counted<float>(count(dims));
