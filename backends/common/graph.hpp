@@ -66,8 +66,8 @@ ImportedGraph read_graph(const bp_graph* graph);
 // One tensor or node of a graph that GraphView::validate() has seen, for a backend that makes no plan; throw as read_graph does. The bytes of
 // a constant stay where they are.
 Value read_tensor(const sdk::GraphView& graph, uint32_t index);
-// A node as those of one output that backends know: parts of a Split are each a Slice, with its index; the values of a TopK are elements that its
-// positions (its part 1) gather.
+// A node as those of one output that backends know: parts of a Split are each a Slice, with its index; what chooses values and positions is the
+// choice of the positions (its part 1), and the values are gathered by them.
 std::vector<Node> read_nodes(const sdk::GraphView& graph, uint32_t index);
 
 }  // namespace backplane::backend

@@ -57,6 +57,8 @@ constexpr Entry kOps[] = {
     {BP_OP_group_norm, lower_group_norm},
     {BP_OP_reduce_sum, lower_reduce},
     {BP_OP_reduce_mean, lower_reduce},
+    {BP_OP_instance_norm, lower_group_norm},
+    {BP_OP_global_average_pool, lower_reduce},
 };
 
 // Four axes, innermost first, leading axes joined.

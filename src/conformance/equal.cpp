@@ -7,10 +7,10 @@ namespace {
 
 void cases(CaseList& list) {
     comparison_cases(list);
-    for (const auto& [a, b] : {Shapes{{}, {}}, Shapes{{67}, {67}}, Shapes{{3, 1}, {1, 5}}, Shapes{{0}, {1}}})
-        list.add(text_of(a) + "-" + text_of(b) + "-bool", [=](CaseBuilder& builder) {
-            const TensorId left = builder.input(DType::boolean, a, {0, 1, {0, 0, 1, 1}});
-            builder.result(builder.add(Op::equal, {left, builder.input(DType::boolean, b, {0, 1, {0, 1, 0, 1}})}));
+    for (const Shapes& shapes : {Shapes{{}, {}}, Shapes{{67}, {67}}, Shapes{{3, 1}, {1, 5}}, Shapes{{0}, {1}}})
+        list.add(text_of(shapes.first) + "-" + text_of(shapes.second) + "-bool", [=](CaseBuilder& b) {
+            const TensorId left = b.input(DType::boolean, shapes.first, {0, 1, {0, 0, 1, 1}});
+            b.result(b.add(Op::equal, {left, b.input(DType::boolean, shapes.second, {0, 1, {0, 1, 0, 1}})}));
         });
 }
 

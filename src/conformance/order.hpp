@@ -1,4 +1,4 @@
-// Values that ArgMax, ArgMin and TopK are tried with.
+// Values that ops which choose by order are tried with.
 #pragma once
 
 #include "conformance/bounds.hpp"
@@ -14,7 +14,7 @@ inline Values ordered_values(DType dtype, bool nan = false) {
     return values;
 }
 
-// Of a choice of positions: ArgMax and ArgMin.
+// Of one position along an axis.
 void arg_cases(CaseList& list);
 
 }  // namespace backplane::graph

@@ -94,7 +94,8 @@ void reduce_cases(CaseList& list, const ReducePlan& plan) {
 }
 
 double terms_of(const BoundCall& call) {
-    return static_cast<double>(call.inputs[0]->data.size() / std::max<size_t>(1, call.output.data.size()));
+    const size_t terms = call.inputs[0]->data.size() / std::max<size_t>(1, call.output.data.size());
+    return static_cast<double>(terms);
 }
 
 std::vector<double> reduced_sum(const BoundCall& call) { return bounds::sum(call, terms_of(call)); }

@@ -1,4 +1,5 @@
-// MaxPool and AveragePool, channels-last: the inner loops run over channels, which lie side by side. GlobalAveragePool is a reduction.
+// MaxPool and AveragePool, channels-last: the inner loops run over channels, which lie side by side. A mean of whole maps is a
+// reduction.
 #include <algorithm>
 #include <array>
 #include <limits>

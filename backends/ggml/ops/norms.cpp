@@ -1,4 +1,5 @@
 // Normalisations, softmax and reductions along rows.
+#include "common/reduction.hpp"
 #include "lowering.hpp"
 
 namespace backplane::ggml {
@@ -59,7 +60,7 @@ void lower_group_norm(Lowering& l, const Node& node) {
     require_float(l, node);
     const Shape shape = l.shape(node.inputs[0]);
     Tensor* x = l.shaped(l.float_input(node, 0), {shape[0], shape[1], 1, product(shape, 2)});
-    const auto how = node.as<backplane::ops::GroupNormAttributes>();
+    const auto how = backend::groups_of(node, shape[1]);
     const auto groups = static_cast<int>(how.groups.value);
     Tensor* y = l.base().group_norm(l.context(), x, groups, static_cast<float>(how.epsilon));
     l.set(node, scaled(l, node, y, {1, shape[1], 1, 1}));
@@ -68,9 +69,7 @@ void lower_group_norm(Lowering& l, const Node& node) {
 void lower_reduce(Lowering& l, const Node& node) {
     require_float(l, node);
     const Shape shape = l.shape(node.inputs[0]);
-    const backplane::ops::List axes = node.as<backplane::ops::ReduceAttributes>().axes;
-    std::vector<bool> reduced(shape.size(), axes.empty());
-    for (const int64_t axis : axes) reduced[static_cast<size_t>(axis)] = true;
+    const std::vector<bool> reduced = backend::reduced_axes(node, shape.size());
     std::vector<size_t> order;
     int64_t row = 1;
     for (const bool last : {false, true})
@@ -82,7 +81,7 @@ void lower_reduce(Lowering& l, const Node& node) {
     if (row == 0) throw Refusal{BP_WHY_SHAPE, "ggml sums over one element at least"};
     Tensor* x = l.transposed(l.float_input(node, 0), shape, order);
     x = l.shaped(x, {1, 1, product(shape) / row, row});
-    l.set(node, node.op == BP_OP_reduce_sum ? l.base().sum_rows(l.context(), x) : l.base().mean(l.context(), x));
+    l.set(node, backend::is_mean(node) ? l.base().mean(l.context(), x) : l.base().sum_rows(l.context(), x));
 }
 
 }  // namespace backplane::ggml

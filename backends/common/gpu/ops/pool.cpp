@@ -1,4 +1,4 @@
-// MaxPool and AveragePool; GlobalAveragePool is a reduction.
+// MaxPool and AveragePool; a mean of whole maps is a reduction.
 #include "common/gpu/ops/table.hpp"
 
 namespace backplane::gpu::ops::pool {

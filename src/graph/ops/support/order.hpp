@@ -1,4 +1,4 @@
-// Elements along an axis in the order in which ArgMax, ArgMin and TopK take them.
+// Elements along an axis in the order in which ops that choose take them.
 #pragma once
 
 #include <algorithm>
