@@ -114,7 +114,8 @@
     X(104, max_pool, "MaxPool") /* kernel_shape, strides, pads, dilations, ceil_mode */                                    \
     X(105, average_pool, "AveragePool") /* the same, count_include_pad */ \
     /* Attention: q[N,H,T,D], k[N,K,S,D], v[N,K,S,E], mask?, lengths[N]?; causal, window, scale, softcap. ONNX 24 */ \
-    X(110, attention, "Attention")
+    X(110, attention, "Attention") \
+    X(111, rotary_embedding, "RotaryEmbedding") /* x, cos, sin, positions?; interleaved, num_heads, rotary_embedding_dim. ONNX 23 */
 
 /* X(id, identifier, type, "name"): type is INT, FLOAT or INTS. The default holds when a node does not state it. */
 #define BP_ATTRIBUTES(X)                                                                                                   \
@@ -164,7 +165,10 @@
     X(44, causal, INT, "causal") \
     X(45, window, INT, "window") \
     X(46, scale, FLOAT, "scale") /* default 1 / sqrt(D) */ \
-    X(47, softcap, FLOAT, "softcap")
+    X(47, softcap, FLOAT, "softcap") \
+    X(48, interleaved, INT, "interleaved") \
+    X(49, num_heads, INT, "num_heads") \
+    X(50, rotary_embedding_dim, INT, "rotary_embedding_dim")
 
 #define BP_OP_ENUMERATOR(id, identifier, name) BP_OP_##identifier = id,
 #define BP_ATTRIBUTE_ENUMERATOR(id, identifier, type, name) BP_ATTR_##identifier = id,

@@ -22,13 +22,14 @@ public:
             return;
         }
         bool all_half = judges || output_type == BP_F16;
-        for (const ValueId in : node.inputs) all_half = all_half && (in == kNone || plan_[in].dtype == BP_F16);
+        for (const ValueId in : node.inputs)
+            all_half = all_half && (in == kNone || plan_[in].dtype == BP_F16 || is_told(in));
         const uint32_t type = all_half ? BP_F16 : BP_F32;
         for (size_t k = 0; k < node.inputs.size(); ++k) {
             if (node.inputs[k] == kNone) continue;
             const uint32_t given = plan_[node.inputs[k]].dtype;
             const bool as_it_is = (lowering->own_weights >> k & 1) != 0 && (given == BP_F16 || is_block(given));
-            if (given != type && !as_it_is) node.inputs[k] = cast(node.inputs[k], type, node);
+            if (given != type && !as_it_is && !is_told(node.inputs[k])) node.inputs[k] = cast(node.inputs[k], type, node);
         }
         if (judges || output_type == type) {
             nodes_.push_back(std::move(node));
@@ -43,6 +44,9 @@ public:
     std::vector<Node> take() { return std::move(nodes_); }
 
 private:
+    // Whole numbers and truths beside operands that are computed with.
+    [[nodiscard]] bool is_told(ValueId in) const { return is_whole(plan_[in].dtype) || plan_[in].dtype == BP_BOOL; }
+
     ValueId cast(ValueId from, uint32_t type, const Node& like) {
         const auto found = made_.find({from, type});
         if (found != made_.end()) return found->second;

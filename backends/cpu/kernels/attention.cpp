@@ -223,9 +223,32 @@ void block(const AttentionBlock* given, float* memory) {
     finish_rows(b, s);
 }
 
+void rotate(const float* x, const float* c, const float* s, float* y, int64_t pairs) {
+    for (int64_t i = 0; i < pairs; i += kLanes) {
+        const int64_t n = pairs - i;
+        const VF a = load_first(x + i, n);
+        const VF b = load_first(x + pairs + i, n);
+        const VF u = load_first(c + i, n);
+        const VF v = load_first(s + i, n);
+        store_first(hn::Sub(hn::Mul(a, u), hn::Mul(b, v)), y + i, n);
+        store_first(hn::MulAdd(a, v, hn::Mul(b, u)), y + pairs + i, n);
+    }
+}
+
+void rotate_interleaved(const float* x, const float* c, const float* s, float* y, int64_t pairs) {
+    for (int64_t i = 0; i < pairs; ++i) {
+        const float a = x[2 * i];
+        const float b = x[2 * i + 1];
+        y[2 * i] = a * c[i] - b * s[i];
+        y[2 * i + 1] = a * s[i] + b * c[i];
+    }
+}
+
 }  // namespace
 
 BP_CPU_ENTRY(attention, AttentionKernels) {
     table->scratch = scratch_of;
     table->block = block;
+    table->rotate = rotate;
+    table->rotate_interleaved = rotate_interleaved;
 }

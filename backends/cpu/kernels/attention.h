@@ -1,4 +1,4 @@
-// Attention of a few queries of one head over all its keys.
+// Attention of a few queries of one head over all its keys, and the rotation of what it takes.
 #pragma once
 
 #include <stdint.h>
@@ -26,6 +26,9 @@ struct AttentionBlock {
 struct AttentionKernels {
     int64_t (*scratch)(int64_t size, int64_t width);  // floats that `block` wants
     void (*block)(const AttentionBlock* block, float* scratch);
+    // y[i] = x[i] c[i] - x[pairs + i] s[i], y[pairs + i] = x[i] s[i] + x[pairs + i] c[i]; or of neighbours 2 i and 2 i + 1.
+    void (*rotate)(const float* x, const float* c, const float* s, float* y, int64_t pairs);
+    void (*rotate_interleaved)(const float* x, const float* c, const float* s, float* y, int64_t pairs);
 };
 
 }  // namespace backplane::cpu

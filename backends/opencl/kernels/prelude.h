@@ -55,6 +55,9 @@ float part_of(float4 v, uint j) { return j == 0 ? v.x : j == 1 ? v.y : j == 2 ? 
     ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c) { HEAD(parameters) MOVED a MOVED b MOVED c
 #define KERNEL_4(name, parameters, a, b, c, d) \
     ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d) { HEAD(parameters) MOVED a MOVED b MOVED c MOVED d
+#define KERNEL_5(name, parameters, a, b, c, d, e)                                       \
+    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e) {          \
+        HEAD(parameters) MOVED a MOVED b MOVED c MOVED d MOVED e
 #define KERNEL_6(name, parameters, a, b, c, d, e, f)                                           \
     ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f) {        \
         HEAD(parameters) MOVED a MOVED b MOVED c MOVED d MOVED e MOVED f

@@ -72,7 +72,8 @@ layout(set = 0, binding = 0, std140) uniform Words { uvec4 words[32]; };
 #define KERNEL_2(name, parameters, a, b) PARAMETERS(parameters) AT_1 a AT_2 b
 #define KERNEL_3(name, parameters, a, b, c) KERNEL_2(name, parameters, a, b) AT_3 c
 #define KERNEL_4(name, parameters, a, b, c, d) KERNEL_3(name, parameters, a, b, c) AT_4 d
-#define KERNEL_6(name, parameters, a, b, c, d, e, f) KERNEL_4(name, parameters, a, b, c, d) AT_5 e AT_6 f
+#define KERNEL_5(name, parameters, a, b, c, d, e) KERNEL_4(name, parameters, a, b, c, d) AT_5 e
+#define KERNEL_6(name, parameters, a, b, c, d, e, f) KERNEL_5(name, parameters, a, b, c, d, e) AT_6 f
 #define KERNEL_7(name, parameters, a, b, c, d, e, f, g) KERNEL_6(name, parameters, a, b, c, d, e, f) AT_7 g
 #define SHARED(type, name, count) shared type name[count];
 #define BEGIN void main() {

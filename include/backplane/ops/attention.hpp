@@ -1,4 +1,4 @@
-// Description of attention.
+// Descriptions of attention, and of the rotation that tells it positions.
 #pragma once
 
 #include <cmath>
@@ -65,5 +65,67 @@ inline constexpr auto op_attention = describe<AttentionAttributes>(
                     attribute<&AttentionAttributes::scale>(BP_ATTR_scale),
                     attribute<&AttentionAttributes::softcap>(BP_ATTR_softcap)},
      .shape = attention_shape});
+
+// ---- RotaryEmbedding --------------------------------------------------------------------------------------------------------
+
+struct RotaryEmbeddingAttributes {
+    bool interleaved = false;          // pairs are neighbours; else the halves of what is rotated
+    int64_t num_heads = 0;             // of x[N, T, ...]
+    int64_t rotary_embedding_dim = 0;  // numbers of a head that are rotated; 0: all
+};
+
+// Where the heads of x lie: [N, H, T, D], or [N, T, H * D].
+struct RotaryShape {
+    int64_t batch, heads, tokens, size, rotated;
+    bool heads_first;  // rank 4
+    RotaryShape(const Dims& x, const RotaryEmbeddingAttributes& a)
+        : batch(x[0]),
+          heads(x.size() == 4 ? x[1] : a.num_heads),
+          tokens(x.size() == 4 ? x[2] : x[1]),
+          size(x.size() == 4 ? x[3] : x[2] / (a.num_heads < 1 ? 1 : a.num_heads)),
+          rotated(a.rotary_embedding_dim != 0 ? a.rotary_embedding_dim : size),
+          heads_first(x.size() == 4) {}
+};
+
+inline void rotary_embedding_shape(const Call& call, Outputs out) {
+    const auto& a = call.as<RotaryEmbeddingAttributes>();
+    require(call.rank(0) == 3 || call.rank(0) == 4, [&] { return call.text(0) + " must have rank 3 or 4"; });
+    if (call.rank(0) == 3)
+        require_attribute(a.num_heads > 0 && call.dims(0)[2] % a.num_heads == 0, [&] {
+            return call.text(0) + " of rank 3 needs num_heads, of which its last axis has a multiple, not " +
+                   std::to_string(a.num_heads);
+        });
+    const RotaryShape s(call.dims(0), a);
+    require_attribute(s.rotated % 2 == 0 && s.rotated <= s.size, [&] {
+        return "rotary_embedding_dim is " + std::to_string(s.rotated) + ", which is odd or more than the " +
+               std::to_string(s.size) + " numbers of a head of " + call.text(0);
+    });
+    for (size_t i = 1; i < 3; ++i) {
+        const Dims& table = call.dims(i);
+        const bool fits =
+            call.has(3) ? table.size() == 2 && table[1] == s.rotated / 2 : table == Dims{s.batch, s.tokens, s.rotated / 2};
+        require(fits && table == call.dims(1), [&] {
+            return call.text(i) + (call.has(3) ? " must be [P, " : " must be [N, T, ") + std::to_string(s.rotated / 2) +
+                   "] for " + call.text(0) + ", and cos and sin alike";
+        });
+    }
+    require(!call.has(3) || call.dims(3) == Dims{s.batch, s.tokens}, [&] {
+        return call.text(3) + " must be " + text_of(Dims{s.batch, s.tokens}) + " for " + call.text(0);
+    });
+    same_shape(call, out);
+}
+inline constexpr auto op_rotary_embedding = describe<RotaryEmbeddingAttributes>(
+    {.id = BP_OP_rotary_embedding,
+     .summary = "pairs of a head's numbers turned by an angle that depends on the position",
+     .shapes =
+         "x[N, H, T, D], or x[N, T, H * D] with num_heads H; cos and sin [P, R/2] with positions[N, T], or [N, T, R/2] "
+         "without -> y alike: (a, b) becomes (a cos - b sin, a sin + b cos), of the first R = rotary_embedding_dim "
+         "numbers of each head; a and b are halves apart, or neighbours where interleaved",
+     .inputs = {{"x", one_of(kFloats)}, {"cos", like(0)}, {"sin", like(0)}, {"positions", one_of(kWhole), true}},
+     .outputs = {{"y", like(0)}},
+     .attributes = {attribute<&RotaryEmbeddingAttributes::interleaved>(BP_ATTR_interleaved),
+                    attribute<&RotaryEmbeddingAttributes::num_heads>(BP_ATTR_num_heads, at_least(0)),
+                    attribute<&RotaryEmbeddingAttributes::rotary_embedding_dim>(BP_ATTR_rotary_embedding_dim, at_least(0))},
+     .shape = rotary_embedding_shape});
 
 }  // namespace backplane::ops

@@ -6,21 +6,23 @@
 namespace backplane::gpu {
 
 // X(name): ops/*.cpp defines `extern const OpFamily ops::NAME::ops_NAME`.
-#define BP_GPU_OPS(X) \
-    X(elementwise)    \
-    X(cast)           \
-    X(conv)           \
-    X(count)          \
-    X(gather)         \
-    X(logic)          \
-    X(matmul)         \
-    X(moves)          \
-    X(normalize)      \
-    X(order)          \
-    X(pad)            \
-    X(pool)           \
-    X(reduce)         \
-    X(resize)         \
+#define BP_GPU_OPS(X)   \
+    X(elementwise)      \
+    X(attention)        \
+    X(cast)             \
+    X(conv)             \
+    X(count)            \
+    X(gather)           \
+    X(logic)            \
+    X(matmul)           \
+    X(moves)            \
+    X(normalize)        \
+    X(order)            \
+    X(pad)              \
+    X(pool)             \
+    X(reduce)           \
+    X(resize)           \
+    X(rotary_embedding) \
     X(softmax)
 
 struct OpFamily {

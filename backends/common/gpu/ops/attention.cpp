@@ -1,0 +1,105 @@
+// Attention, as one kernel: its scores are never in memory.
+#include <algorithm>
+
+#include "common/gpu/ops/cast.hpp"
+#include "common/gpu/ops/table.hpp"
+#include "common/strided.hpp"
+
+namespace backplane::gpu::ops::attention {
+
+namespace {
+
+constexpr int64_t kMostWidth = 256;  // of a head of v: sums of its rows are in registers
+
+// How the kernel is cut: rows of a workgroup, keys of a tile, how deep q and k lie in shared memory, and how many keys of v.
+struct Cut {
+    uint32_t rows, keys, depth, held, width;
+    [[nodiscard]] uint32_t invocations() const { return rows / 4 * (keys / 4); }
+};
+
+// 16 KiB of shared memory do for all.
+Cut choose_cut(int64_t rows, int64_t width) {
+    const auto of = [&](int64_t step) {
+        return static_cast<uint32_t>(std::max<int64_t>(1, (width + step - 1) / step) * step);
+    };
+    if (rows > 4) {
+        const uint32_t wide = of(64);
+        return {32, 64, 16, wide == 64 ? 16U : wide <= 192 ? 8U : 4U, wide};
+    }
+    const uint32_t wide = width > 128 ? 256 : of(64);
+    return {4, 256, 8, wide == 64 ? 32U : wide == 128 ? 16U : 8U, wide};
+}
+
+uint32_t variant(uint32_t dtype, bool truth) {
+    return truth ? variant_for_type(kKernel_attention_f32_bool, kKernel_attention_f16_bool, dtype)
+                 : variant_for_type(kKernel_attention_f32, kKernel_attention_f16, dtype);
+}
+
+// The mask in a type that the kernel reads; kNone: there is none.
+ValueId read_mask(Lowering& to, const Node& node) {
+    const ValueId mask = node.input(3);
+    if (mask == kNone || to[mask].dtype == BP_BOOL || to[mask].dtype == to[node.inputs[0]].dtype) return mask;
+    const ValueId made = to.plan.temporary(to[node.inputs[0]].dtype, std::vector<int64_t>(to[mask].dim));
+    cast::add_cast(to, mask, made);
+    return made;
+}
+
+void lower(Lowering& to, const Node& node) {
+    if (to[node.output].elements() == 0) return;
+    const ValueId mask = read_mask(to, node);  // it may add values: what is taken by reference comes after
+    const ValueId lengths = node.input(4);
+    const ValueId in = node.inputs[0];
+    const std::vector<int64_t>& q = to[in].dim;
+    const std::vector<int64_t>& k = to[node.inputs[1]].dim;
+    const int64_t width = to[node.output].dim[3];
+    const auto a = node.as<backplane::ops::AttentionAttributes>();
+    const int64_t rows = q[1] / k[1] * q[2];
+    const Cut cut = choose_cut(rows, width);
+    const auto blocks = (rows + cut.rows - 1) / cut.rows;
+    AttentionParameters parameters{.pairs = word(k[0] * k[1]),
+                                   .blocks = word(blocks),
+                                   .rows = word(rows),
+                                   .queries = word(q[2]),
+                                   .heads = word(k[1]),
+                                   .keys = word(k[2]),
+                                   .depth = word(q[3]),
+                                   .width = word(width),
+                                   .scale = static_cast<float>(a.scale_of(q[3])),
+                                   .softcap = static_cast<float>(a.softcap),
+                                   .causal = a.causal ? 1U : 0U,
+                                   .window = a.window < k[2] + q[2] ? word(a.window) : 0};  // a wider one hides nothing
+    if (mask != kNone) {
+        const std::vector<int64_t> steps = broadcast_strides(to[mask], {q[0], q[1], q[2], k[2]});
+        parameters.masked = 1;
+        parameters.mask_batch = word(steps[0]);
+        parameters.mask_head = word(steps[1]);
+        parameters.mask_query = word(steps[2]);
+        parameters.mask_key = word(steps[3]);
+    }
+    if (lengths != kNone) parameters.length_words = to[lengths].dtype == BP_I64 ? 2 : 1;
+    to.rows(step_label(to, node), variant(to[in].dtype, mask != kNone && to[mask].dtype == BP_BOOL),
+            static_cast<uint64_t>(k[0] * k[1] * blocks), cut.invocations(),
+            {to.reads(in), to.reads(node.inputs[1]), to.reads(node.inputs[2]), to.reads(mask != kNone ? mask : in),
+             lengths != kNone ? to.reads(lengths, 4) : to.reads(in), to.writes(node.output)},
+            words_of(parameters), {cut.rows, cut.keys, cut.depth, cut.held, cut.width});
+    to.plan.dispatches.back().work = 2.0 * static_cast<double>(k[0] * k[1] * rows * k[2] * (q[3] + width));
+}
+
+Verdict check(const Plan& plan, const Node& node) {
+    const Value& v = plan[node.inputs[2]];
+    const ValueId mask = node.input(3);
+    if (v.dim[3] > kMostWidth)
+        return {BP_WHY_LIMIT, node.text() + ": heads of " + std::to_string(v.dim[3]) + " numbers in " + v.text() +
+                                  ", kernels here take at most " + std::to_string(kMostWidth)};
+    if (mask != kNone && plan[mask].dtype != BP_BOOL && plan[mask].dtype != BP_F32 && !is_half(plan[mask].dtype))
+        return {BP_WHY_DTYPE, node.text() + " is not done for a mask " + plan[mask].text()};
+    return {};
+}
+
+constexpr OpLowering table[] = {{BP_OP_attention, Types::computes, 1U << 3 | 1U << 4, check, lower}};
+
+}  // namespace
+
+const OpFamily ops_attention = {table, std::size(table)};
+
+}  // namespace backplane::gpu::ops::attention
