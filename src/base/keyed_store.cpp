@@ -72,7 +72,8 @@ bool has_ending(const fs::path& name, std::string_view ending) { return name.ext
 // Its own file, or one that an earlier version of this library left.
 bool is_entry_name(const fs::path& name) {
     const std::u8string stem = name.stem().u8string();
-    const bool named = stem.size() >= 8 && stem.size() <= 32 && stem.find_first_not_of(u8"0123456789abcdef") == stem.npos;
+    const bool named =
+        stem.size() >= 8 && stem.size() <= 32 && stem.find_first_not_of(u8"0123456789abcdef") == std::u8string::npos;
     return named && (has_ending(name, kEnding) || has_ending(name, kEarlierEnding));
 }
 

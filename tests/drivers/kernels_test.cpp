@@ -30,7 +30,9 @@ INSTANTIATE_TEST_SUITE_P(All, KernelsOfGpus,
                                          Part{"ProductsWithBlocks8", "gpu", "MatMul", "q8_0", 15},
                                          Part{"ProductsWithBlocks4", "gpu", "MatMul", "q4_0", 15},
                                          Part{"ProductsWithHalves", "gpu", "MatMul", "-tb-f16", 15},
-                                         Part{"ProductsOnMatrixUnits", "matrix", "MatMul", "eights", 4}),
+                                         Part{"ProductsOnMatrixUnits", "matrix", "MatMul", "eights", 4},
+                                         Part{"Attention", "patches", "Attention", "causal", 8},
+                                         Part{"AttentionOfFewQueries", "patches", "Attention", "many-keys", 1}),
                          [](const auto& p) { return p.param.name; });
 
 TEST_P(KernelsOfGpus, PassTheirCases) {

@@ -1,6 +1,4 @@
 // Attention, as one kernel: its scores are never in memory.
-#include <algorithm>
-
 #include "common/gpu/ops/cast.hpp"
 #include "common/gpu/ops/table.hpp"
 #include "common/strided.hpp"
@@ -17,17 +15,19 @@ struct Cut {
     [[nodiscard]] uint32_t invocations() const { return rows / 4 * (keys / 4); }
 };
 
-// 16 KiB of shared memory do for all.
-Cut choose_cut(int64_t rows, int64_t width) {
-    const auto of = [&](int64_t step) {
-        return static_cast<uint32_t>(std::max<int64_t>(1, (width + step - 1) / step) * step);
-    };
-    if (rows > 4) {
-        const uint32_t wide = of(64);
-        return {32, 64, 16, wide == 64 ? 16U : wide <= 192 ? 8U : 4U, wide};
+constexpr int64_t kFewRows = 4;
+constexpr int64_t kManyBlocks = 120;  // of 64 rows, to keep the device busy
+
+Cut choose_cut(const Abilities& can, int64_t rows, int64_t pairs, int64_t keys, int64_t width) {
+    const bool large = !can.software && can.most_invocations >= 256 && can.shared_bytes >= 32768;  // all else takes 16 KiB
+    const auto steps = static_cast<uint32_t>((width + 63) / 64);
+    if (rows <= kFewRows) {
+        const uint32_t wide = steps == 3 ? 256 : 64 * steps;  // halves of the invocations share keys
+        return large && keys > 256 ? Cut{4, 512, 8, 4096 / wide, wide} : Cut{4, 256, 8, 2048 / wide, wide};
     }
-    const uint32_t wide = width > 128 ? 256 : of(64);
-    return {4, 256, 8, wide == 64 ? 32U : wide == 128 ? 16U : 8U, wide};
+    const bool many = large && rows > 32 && (can.least_patches == 0 || pairs * ((rows + 63) / 64) >= kManyBlocks);
+    if (many) return {64, 64, 16, steps == 3 ? 8 : 32 / steps, 64 * steps};
+    return {32, 64, 16, steps == 1 ? 16U : steps == 4 ? 4U : 8U, 64 * steps};
 }
 
 uint32_t variant(uint32_t dtype, bool truth) {
@@ -54,7 +54,7 @@ void lower(Lowering& to, const Node& node) {
     const int64_t width = to[node.output].dim[3];
     const auto a = node.as<backplane::ops::AttentionAttributes>();
     const int64_t rows = q[1] / k[1] * q[2];
-    const Cut cut = choose_cut(rows, width);
+    const Cut cut = choose_cut(to.can, rows, k[0] * k[1], k[2], width);
     const auto blocks = (rows + cut.rows - 1) / cut.rows;
     AttentionParameters parameters{.pairs = word(k[0] * k[1]),
                                    .blocks = word(blocks),
