@@ -5,6 +5,10 @@ target_compile_options(bp_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -W
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(bp_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)  # false alarms on std::string (GCC PR 105651)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ collects its garbage only from 400 MB on: an eighth of its time, for 0.14 GB more in a compilation of a whole target.
+  target_compile_options(bp_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:SHELL:--param ggc-min-heapsize=400000>)
+endif()
 target_compile_features(bp_options INTERFACE cxx_std_20)
 target_include_directories(bp_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
 if(WIN32)
