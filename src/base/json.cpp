@@ -166,7 +166,8 @@ const Json& Json::at(std::string_view name) const {
 }
 Json Json::value(std::string_view name, Json otherwise) const {
     const Json* const found = find(name);
-    return found == nullptr ? std::move(otherwise) : *found;
+    if (found != nullptr) return *found;
+    return otherwise;
 }
 Json& Json::operator[](std::string_view name) {
     expect(Kind::object, "object");
@@ -206,7 +207,7 @@ void Json::erase(size_t place) {
 
 bool operator==(const Json& a, const Json& b) noexcept {
     using Kind = Json::Kind;
-    if (a.is_number() && b.is_number()) return (a <=> b) == 0;
+    if (a.is_number() && b.is_number()) return std::is_eq(a <=> b);
     if (a.kind_ != b.kind_) return false;
     switch (a.kind_) {
         case Kind::truth: return a.word_.truth == b.word_.truth;

@@ -24,7 +24,8 @@ namespace {
 
 // Is this file the running program? By its program headers, which the kernel leaves in memory.
 bool is_this_program(const std::filesystem::path& path) {
-    const auto* headers = reinterpret_cast<const std::byte*>(::getauxval(AT_PHDR));
+    // The kernel hands over addresses as numbers.
+    const auto* headers = reinterpret_cast<const std::byte*>(::getauxval(AT_PHDR));  // NOLINT(performance-no-int-to-ptr)
     const size_t count = ::getauxval(AT_PHNUM);
     if (headers == nullptr || count == 0 || count > 512) return false;
     try {
@@ -43,7 +44,7 @@ bool is_this_program(const std::filesystem::path& path) {
 // The name that the kernel was given to run: not argv[0], which the parent writes as it likes. Whoever starts a set-uid program chooses
 // that name, so there it says nothing.
 std::filesystem::path started_as() {
-    const auto* name = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+    const auto* name = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));  // NOLINT(performance-no-int-to-ptr)
     if (name == nullptr || privileges_were_raised()) return {};
     const std::filesystem::path real = real_path(name);
     return !real.empty() && is_this_program(real) ? real : std::filesystem::path();
