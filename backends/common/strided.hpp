@@ -74,12 +74,14 @@ StridedCopy depth_to_space(const Node& node, const std::vector<int64_t>& dim, co
 StridedCopy space_to_depth(const Node& node, const std::vector<int64_t>& dim, const std::vector<int64_t>& x,
                            const std::vector<int64_t>& y);
 
-// What a Slice, Transpose, DepthToSpace or SpaceToDepth copies of its operand into its result.
+// What an Expand, Slice, Transpose, DepthToSpace or SpaceToDepth copies of its operand into its result.
 template <typename V>
 StridedCopy copy_of(const Node& node, const V& in, const V& out) {
     if (node.op == BP_OP_depth_to_space) return depth_to_space(node, in.dim, strides_of(in), strides_of(out));
     if (node.op == BP_OP_space_to_depth) return space_to_depth(node, in.dim, strides_of(in), strides_of(out));
-    StridedView from = node.op == BP_OP_slice ? sliced(node, strides_of(in)) : transposed(node, strides_of(in));
+    StridedView from = node.op == BP_OP_expand  ? StridedView{node.inputs[0], 0, broadcast_strides(in, out.dim)}
+                       : node.op == BP_OP_slice ? sliced(node, strides_of(in))
+                                                : transposed(node, strides_of(in));
     return {out.dim, std::move(from), {node.output, 0, strides_of(out)}};
 }
 

@@ -17,17 +17,10 @@ void lower_concat(Lowering& to, const Node& node) {
     }
 }
 
-// Slice, Transpose, DepthToSpace, SpaceToDepth.
+// Expand, Slice, Transpose, DepthToSpace, SpaceToDepth.
 void lower_move(Lowering& to, const Node& node) {
     const auto copy = backend::copy_of(node, to[node.inputs[0]], to[node.output]);
     add_copy(to, step_label(to, node), copy.size, copy.from, copy.into);
-}
-
-void lower_expand(Lowering& to, const Node& node) {
-    const ValueId in = node.inputs[0];
-    const std::vector<int64_t> dim = to[node.output].dim;
-    add_copy(to, step_label(to, node), dim, {in, 0, broadcast_strides(to[in], dim)},
-             {node.output, 0, strides_of(to[node.output])});
 }
 
 // Each axis is two loops: over the repetitions, and over the operand.
@@ -62,7 +55,7 @@ constexpr OpLowering table[] = {
     {BP_OP_slice, Types::moves, Wants::either, 0, same_plain_types, lower_move},
     {BP_OP_transpose, Types::moves, Wants::row_major, 0, same_plain_types, lower_move},
     {BP_OP_depth_to_space, Types::moves, Wants::either, 0, same_plain_types, lower_move},
-    {BP_OP_expand, Types::moves, Wants::row_major, 0, same_plain_types, lower_expand},
+    {BP_OP_expand, Types::moves, Wants::row_major, 0, same_plain_types, lower_move},
     {BP_OP_tile, Types::moves, Wants::row_major, 0, same_plain_types, lower_tile},
     {BP_OP_space_to_depth, Types::moves, Wants::either, 0, same_plain_types, lower_move},
     {BP_OP_reshape, Types::moves, Wants::row_major, 0, same_plain_types, lower_reshape},

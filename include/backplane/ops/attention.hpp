@@ -78,7 +78,7 @@ struct RotaryEmbeddingAttributes {
 struct RotaryShape {
     int64_t batch, heads, tokens, size, rotated;
     bool heads_first;  // rank 4
-    RotaryShape(const Dims& x, const RotaryEmbeddingAttributes& a)
+    RotaryShape(std::span<const int64_t> x, const RotaryEmbeddingAttributes& a)
         : batch(x[0]),
           heads(x.size() == 4 ? x[1] : a.num_heads),
           tokens(x.size() == 4 ? x[2] : x[1]),

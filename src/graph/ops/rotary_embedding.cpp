@@ -13,9 +13,7 @@ void reference(const ReferenceCall& call) {
     const backplane::ops::RotaryEmbeddingAttributes a{call.attributes.integer(Attr::interleaved) != 0,
                                                       call.attributes.integer(Attr::num_heads),
                                                       call.attributes.integer(Attr::rotary_embedding_dim)};
-    backplane::ops::Dims dims;
-    for (const int64_t extent : x.shape) dims.push_back(extent);
-    const backplane::ops::RotaryShape s(dims, a);
+    const backplane::ops::RotaryShape s(x.shape, a);
     call.output.data = x.data;
     const int64_t pairs = s.rotated / 2;
     for (int64_t n = 0; n < s.batch; ++n)

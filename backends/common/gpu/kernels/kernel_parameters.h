@@ -84,8 +84,6 @@ RECORD(GatherElements) UINT(elements) UINT(stride) UINT(extent) UINT(index_words
 RECORD(OneHot) UINT(elements) UINT(inner) UINT(depth) UINT(index_words) END_RECORD
 RECORD(Range) UINT(elements) END_RECORD
 // n elements, `stride` apart, of each line.
-RECORD(RotaryEmbedding) UINT(elements) UINT(size) UINT(pairs) UINT(tokens) UINT(heads) UINT(heads_first) UINT(interleaved) UINT(rows) UINT(position_words) END_RECORD
-
 RECORD(CumSum) UINT(lines) UINT(n) UINT(stride) UINT(exclusive) UINT(reverse) END_RECORD
 // The first k of each line of n elements, `stride` apart; smallest: the order is that way round; last: of equal ones the last comes first.
 RECORD(Order) UINT(lines) UINT(n) UINT(stride) UINT(k) UINT(smallest) UINT(last) END_RECORD
@@ -109,6 +107,7 @@ RECORD(Resize) UINT(elements) UINT(rows_in) UINT(columns_in) UINT(rows_out) UINT
 RECORD(Softmax) UINT(rows) UINT(n) UINT(stride) UINT(logarithm) END_RECORD
 // pairs: heads of k in all, of which a batch has `heads`; rows: queries that share one of them. Strides of the mask are in elements.
 RECORD(Attention) UINT(pairs) UINT(blocks) UINT(rows) UINT(queries) UINT(heads) UINT(keys) UINT(depth) UINT(width) FLOAT(scale) FLOAT(softcap) UINT(causal) UINT(window) UINT(length_words) UINT(masked) UINT(mask_batch) UINT(mask_head) UINT(mask_query) UINT(mask_key) END_RECORD
+RECORD(RotaryEmbedding) UINT(elements) UINT(size) UINT(pairs) UINT(tokens) UINT(heads) UINT(heads_first) UINT(interleaved) UINT(rows) UINT(position_words) END_RECORD
 #define NORM_CENTRED 1u
 #define NORM_SCALE 2u
 #define NORM_BIAS 4u

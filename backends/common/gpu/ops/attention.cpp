@@ -67,7 +67,8 @@ void lower(Lowering& to, const Node& node) {
                                    .scale = static_cast<float>(a.scale_of(q[3])),
                                    .softcap = static_cast<float>(a.softcap),
                                    .causal = a.causal ? 1U : 0U,
-                                   .window = a.window < k[2] + q[2] ? word(a.window) : 0};  // a wider one hides nothing
+                                   .window = a.window < k[2] + q[2] ? word(a.window) : 0,  // a wider one hides nothing
+                                   .length_words = words_of_index(to, lengths)};
     if (mask != kNone) {
         const std::vector<int64_t> steps = broadcast_strides(to[mask], {q[0], q[1], q[2], k[2]});
         parameters.masked = 1;
@@ -76,7 +77,6 @@ void lower(Lowering& to, const Node& node) {
         parameters.mask_query = word(steps[2]);
         parameters.mask_key = word(steps[3]);
     }
-    if (lengths != kNone) parameters.length_words = to[lengths].dtype == BP_I64 ? 2 : 1;
     to.rows(step_label(to, node), variant(to[in].dtype, mask != kNone && to[mask].dtype == BP_BOOL),
             static_cast<uint64_t>(k[0] * k[1] * blocks), cut.invocations(),
             {to.reads(in), to.reads(node.inputs[1]), to.reads(node.inputs[2]), to.reads(mask != kNone ? mask : in),

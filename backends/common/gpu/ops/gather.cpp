@@ -6,8 +6,6 @@ namespace backplane::gpu::ops::gather {
 
 namespace {
 
-uint32_t words_of_index(const Value& indices) { return indices.dtype == BP_I64 ? 2 : 1; }
-
 void lower_gather(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
     const ValueId indices = node.inputs[1];
@@ -23,7 +21,7 @@ void lower_gather(Lowering& to, const Node& node) {
                                       .inner = word(inner),
                                       .indices = word(to[indices].elements()),
                                       .extent = word(dim[axis]),
-                                      .index_words = words_of_index(to[indices])}));
+                                      .index_words = words_of_index(to, indices)}));
 }
 
 void lower_elements(Lowering& to, const Node& node) {
@@ -36,7 +34,7 @@ void lower_elements(Lowering& to, const Node& node) {
     GatherElementsParameters parameters{.elements = static_cast<uint32_t>(n),
                                         .stride = word(stride),
                                         .extent = word(to[in].dim[axis]),
-                                        .index_words = words_of_index(to[indices])};
+                                        .index_words = words_of_index(to, indices)};
     LoopNest(to[indices].dim, strides, strides).write_to(parameters.nest);
     to.each(step_label(to, node), variant_for(kKernel_gather_elements_1, sdk::dtype_info(to[in].dtype).bytes), n,
             {to.reads(in), to.reads(indices, 4), to.writes(node.output)}, words_of(parameters));
@@ -52,7 +50,7 @@ void lower_one_hot(Lowering& to, const Node& node) {
             words_of(OneHotParameters{.elements = static_cast<uint32_t>(n),
                                       .inner = word(strides_of(out)[static_cast<size_t>(attributes.axis)]),
                                       .depth = word(attributes.depth.value),
-                                      .index_words = words_of_index(to[indices])}));
+                                      .index_words = words_of_index(to, indices)}));
 }
 
 Verdict check(const Plan& plan, const Node& node) {

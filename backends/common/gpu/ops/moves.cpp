@@ -80,17 +80,10 @@ void lower_concat(Lowering& to, const Node& node) {
     }
 }
 
-// Slice, Transpose, DepthToSpace, SpaceToDepth.
+// Expand, Slice, Transpose, DepthToSpace, SpaceToDepth.
 void lower_move(Lowering& to, const Node& node) {
     const auto copy = backend::copy_of(node, to[node.inputs[0]], to[node.output]);
     add_copy(to, step_label(to, node), copy.size, copy.from, copy.into);
-}
-
-void lower_expand(Lowering& to, const Node& node) {
-    const ValueId in = node.inputs[0];
-    const std::vector<int64_t> dim = to[node.output].dim;
-    add_copy(to, step_label(to, node), dim, {in, 0, broadcast_strides(to[in], dim)},
-             {node.output, 0, strides_of(to[node.output])});
 }
 
 void lower_reshape(Lowering& to, const Node& node) {
@@ -119,7 +112,6 @@ void lower_scatter(Lowering& to, const Node& node) {
     int64_t blocks = 1;
     for (size_t d = axis + 1; d < dim.size(); ++d) inner *= dim[d];
     for (size_t d = 1; d < axis; ++d) blocks *= dim[d];
-    const uint32_t position_words = positions == kNone ? 0 : to[positions].dtype == BP_I64 ? 2 : 1;
     to.each(step_label(to, node) + " rows", variant_for(kKernel_scatter_1, sdk::dtype_info(to[cache].dtype).bytes), n,
             {to.reads(update), positions == kNone ? to.reads(update) : to.reads(positions, 4), to.writes(node.output)},
             words_of(ScatterParameters{.elements = static_cast<uint32_t>(n),
@@ -127,7 +119,7 @@ void lower_scatter(Lowering& to, const Node& node) {
                                        .rows = word(to[update].dim[axis]),
                                        .extent = word(dim[axis]),
                                        .blocks = word(blocks),
-                                       .position_words = position_words}),
+                                       .position_words = words_of_index(to, positions)}),
             {attributes.mode == backplane::ops::ScatterMode::circular ? 1U : 0U});
     to.plan.dispatches.back().moved = to[update].bytes;
 }
@@ -148,7 +140,7 @@ void lower_scatter_nd(Lowering& to, const Node& node) {
     ScatterNDParameters parameters{.elements = static_cast<uint32_t>(n),
                                    .inner = 1,
                                    .width = static_cast<uint32_t>(width),
-                                   .index_words = to[indices].dtype == BP_I64 ? 2U : 1U};
+                                   .index_words = words_of_index(to, indices)};
     for (size_t d = 0; d < dim.size(); ++d) {
         if (d >= width) parameters.inner *= static_cast<uint32_t>(dim[d]);
         parameters.extents[d] = word(dim[d]);
@@ -172,7 +164,7 @@ constexpr OpLowering table[] = {
     {BP_OP_slice, Types::moves, 0, same_plain_types, lower_move},
     {BP_OP_transpose, Types::moves, 0, same_plain_types, lower_move},
     {BP_OP_depth_to_space, Types::moves, 0, same_plain_types, lower_move},
-    {BP_OP_expand, Types::moves, 0, same_plain_types, lower_expand},
+    {BP_OP_expand, Types::moves, 0, same_plain_types, lower_move},
     {BP_OP_space_to_depth, Types::moves, 0, same_plain_types, lower_move},
     {BP_OP_reshape, Types::moves, 0, same_plain_types, lower_reshape},
     {BP_OP_tensor_scatter, Types::moves, 0, check_scatter, lower_scatter},

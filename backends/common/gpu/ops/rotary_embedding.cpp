@@ -8,9 +8,7 @@ namespace {
 void lower(Lowering& to, const Node& node) {
     const auto a = node.as<backplane::ops::RotaryEmbeddingAttributes>();
     const Value& x = to[node.inputs[0]];
-    backplane::ops::Dims dims;
-    for (const int64_t extent : x.dim) dims.push_back(extent);
-    const backplane::ops::RotaryShape s(dims, a);
+    const backplane::ops::RotaryShape s(x.dim, a);
     const ValueId positions = node.input(3);
     const auto n = static_cast<uint64_t>(x.elements());
     // Some operand stands where there are no positions: it is not read.
@@ -25,9 +23,7 @@ void lower(Lowering& to, const Node& node) {
                                                .heads_first = s.heads_first ? 1U : 0U,
                                                .interleaved = a.interleaved ? 1U : 0U,
                                                .rows = word(to[node.inputs[1]].dim[0]),
-                                               .position_words = positions == kNone              ? 0U
-                                                                 : to[positions].dtype == BP_I64 ? 2U
-                                                                                                 : 1U}));
+                                               .position_words = words_of_index(to, positions)}));
 }
 
 constexpr OpLowering table[] = {{BP_OP_rotary_embedding, Types::computes, 1U << 3, nullptr, lower}};

@@ -48,5 +48,9 @@ inline uint32_t variant_for_type(uint32_t f32, uint32_t f16, uint32_t dtype) { r
 inline uint32_t variant_for_number(const uint32_t (&kernels)[4], uint32_t dtype) {
     return kernels[dtype == BP_F16 ? 1 : dtype == BP_I32 ? 2 : dtype == BP_I64 ? 3 : 0];
 }
+// Words of one of these whole numbers, i32 or i64; 0: kernels read none.
+inline uint32_t words_of_index(const Lowering& to, ValueId numbers) {
+    return numbers == kNone ? 0 : to[numbers].dtype == BP_I64 ? 2 : 1;
+}
 
 }  // namespace backplane::gpu
