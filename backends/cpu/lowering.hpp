@@ -69,6 +69,25 @@ private:
     std::vector<ValueId> pending_scratch_;
 };
 
+// Whole numbers, i32 or i64, that a step reads when it runs.
+struct WholeNumbers {
+    struct Read {
+        const void* first;
+        bool wide;
+        int64_t operator[](int64_t i) const {
+            return wide ? static_cast<const int64_t*>(first)[i] : static_cast<const int32_t*>(first)[i];
+        }
+    };
+
+    ValueId from = kNone;  // of an optional operand
+    bool wide = false;
+
+    WholeNumbers(const Lowering& to, ValueId numbers)
+        : from(numbers), wide(numbers != kNone && to[numbers].dtype == BP_I64) {}
+    [[nodiscard]] bool given() const { return from != kNone; }
+    [[nodiscard]] Read in(const Run& run) const { return {run.at<void>(from), wide}; }
+};
+
 enum class Types : uint8_t {
     computes,  // in float32: f16 and bf16 operands are widened before and the result is rounded after
     numbers,   // the same for floats; i32 and i64 reach `lower` as they are

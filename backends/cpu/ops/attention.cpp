@@ -8,19 +8,6 @@ namespace backplane::cpu::ops::attention {
 
 namespace {
 
-// How many keys of a sample are valid, read when the step runs.
-struct Lengths {
-    ValueId from = kNone;  // none: all
-    bool wide = false;
-    int64_t keys = 0;
-
-    [[nodiscard]] int64_t of(const Run& run, int64_t sample) const {
-        if (from == kNone) return keys;
-        const int64_t given = wide ? run.at<int64_t>(from)[sample] : run.at<int32_t>(from)[sample];
-        return std::clamp<int64_t>(given, 0, keys);
-    }
-};
-
 void lower(Lowering& to, const Node& node) {
     const auto a = node.as<backplane::ops::AttentionAttributes>();
     const ValueId q = node.inputs[0];
@@ -46,7 +33,7 @@ void lower(Lowering& to, const Node& node) {
     if (mask != kNone) stride = backend::broadcast_strides(to[mask], {to[q].dim[0], heads, queries, keys});
     all.mask_row = stride[2];
     all.mask_key = stride[3];
-    const Lengths lengths{given, given != kNone && to[given].dtype == BP_I64, keys};
+    const WholeNumbers lengths(to, given);
     const int64_t blocks = (queries + kAttentionQueries - 1) / kAttentionQueries;
     const int64_t tasks = to[q].dim[0] * heads * blocks;
     const AttentionKernels kernels = to.kernels.attention;
@@ -63,7 +50,7 @@ void lower(Lowering& to, const Node& node) {
             b.k = run.at<float>(k) + of_keys * keys * b.size;
             b.v = run.at<float>(v) + of_keys * keys * b.width;
             b.out = run.at<float>(out) + (head * queries + row) * b.width;
-            b.length = lengths.of(run, sample);
+            b.length = lengths.given() ? std::clamp<int64_t>(lengths.in(run)[sample], 0, keys) : keys;
             b.first = b.length - queries + row;
             const int64_t at = sample * stride[0] + head % heads * stride[1] + row * stride[2];
             if (judged) b.seen = run.at<uint8_t>(mask) + at;

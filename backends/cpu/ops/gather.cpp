@@ -9,40 +9,21 @@ namespace backplane::cpu::ops::gather {
 
 namespace {
 
-// Positions along the axis, negative ones counted from the end. Throws Failure(BP_INVALID): an index read at run time cannot be
-// judged earlier, and must not become a read outside the operand.
-template <typename T>
-void resolve(const char* op, const T* indices, int64_t count, int64_t extent, int64_t* positions) {
-    for (int64_t i = 0; i < count; ++i) {
-        const int64_t index = indices[i];
-        if (index < -extent || index >= extent)
-            throw sdk::Failure(BP_INVALID, "run: " + std::string(op) + " got the index " + std::to_string(index) +
-                                               " on an axis of " + std::to_string(extent));
-        positions[i] = index < 0 ? index + extent : index;
-    }
-}
-
-// The indices of a node and, in memory of its step, the positions that they say.
+// The indices of a node and, in memory of its step, the positions along the axis that they say.
 struct Picks {
-    const char* op = nullptr;
-    ValueId indices = kNone, scratch = kNone;
+    uint32_t op = 0;
+    WholeNumbers indices;
+    ValueId scratch = kNone;
     int64_t count = 0, extent = 0;
-    bool wide = false;
 
     Picks(Lowering& to, const Node& node, int64_t along)
-        : op(sdk::op_name(node.op)),
-          indices(node.inputs[1]),
-          count(to[indices].elements()),
-          extent(along),
-          wide(to[indices].dtype == BP_I64) {
+        : op(node.op), indices(to, node.inputs[1]), count(to[indices.from].elements()), extent(along) {
         scratch = to.scratch(static_cast<uint64_t>(count) * sizeof(int64_t));
     }
     [[nodiscard]] const int64_t* positions(const Run& run) const {
         auto* made = run.at<int64_t>(scratch);
-        if (wide)
-            resolve(op, run.at<int64_t>(indices), count, extent, made);
-        else
-            resolve(op, run.at<int32_t>(indices), count, extent, made);
+        const WholeNumbers::Read index = indices.in(run);
+        for (int64_t i = 0; i < count; ++i) made[i] = position_of(op, index[i], extent);
         return made;
     }
 };
@@ -117,18 +98,18 @@ void add_one_hot(Lowering& to, const Node& node) {
     const auto axis = static_cast<size_t>(node.as<backplane::ops::OneHotAttributes>().axis);
     const int64_t inner = strides_of(to[out])[axis];
     const int64_t depth = to[out].dim[axis];
-    const bool wide = to[indices].dtype == BP_I64;
+    const WholeNumbers picked(to, indices);
     const int64_t rows = to[out].elements() / inner;
     Step& added = to.step(step_label(to, node), {indices, values}, {out}, [=](const Run& run) {
         const T off = run.at<T>(values)[0];
         const T on = run.at<T>(values)[1];
+        const WholeNumbers::Read index = picked.in(run);
         run.ranges(rows, std::max<int64_t>(1, kGrainElements / inner), [&](int64_t begin, int64_t end) {
             for (int64_t r = begin; r < end; ++r) {
                 const int64_t d = r % depth;
                 T* y = run.at<T>(out) + r * inner;
                 for (int64_t i = 0; i < inner; ++i) {
-                    const int64_t at = r / depth * inner + i;
-                    const int64_t k = wide ? run.at<int64_t>(indices)[at] : run.at<int32_t>(indices)[at];
+                    const int64_t k = index[r / depth * inner + i];
                     y[i] = k == d || k == d - depth ? on : off;
                 }
             }

@@ -11,14 +11,13 @@ namespace {
 
 // Rows of cos and sin that tokens take, read when the step runs.
 struct Rows {
-    ValueId from = kNone;  // none: each its own
-    bool wide = false;
+    WholeNumbers positions;  // none: each its own
     int64_t count = 0;
 
     // Throws Failure(BP_INVALID): a position cannot be judged earlier, and must not become a read outside the operand.
     [[nodiscard]] int64_t of(const Run& run, int64_t token) const {
-        if (from == kNone) return token;
-        const int64_t row = wide ? run.at<int64_t>(from)[token] : run.at<int32_t>(from)[token];
+        if (!positions.given()) return token;
+        const int64_t row = positions.in(run)[token];
         if (row < 0 || row >= count)
             throw sdk::Failure(BP_INVALID, "run: RotaryEmbedding got the position " + std::to_string(row) +
                                                " for cos and sin of " + std::to_string(count) + " rows");
@@ -34,11 +33,9 @@ void lower(Lowering& to, const Node& node) {
     const ValueId positions = node.input(3);
     const ValueId out = node.output;
     if (to[out].elements() == 0) return;
-    backplane::ops::Dims dims;
-    for (const int64_t extent : to[in].dim) dims.push_back(extent);
-    const backplane::ops::RotaryShape s(dims, a);
+    const backplane::ops::RotaryShape s(to[in].dim, a);
     const int64_t pairs = s.rotated / 2;
-    const Rows rows{positions, positions != kNone && to[positions].dtype == BP_I64, to[cosines].dim[0]};
+    const Rows rows{WholeNumbers(to, positions), to[cosines].dim[0]};
     const auto rotate = a.interleaved ? to.kernels.attention.rotate_interleaved : to.kernels.attention.rotate;
     to.step(step_label(to, node), {in, cosines, sines, positions}, {out}, [=](const Run& run) {
         const float* x = run.at<float>(in);

@@ -3,30 +3,26 @@
 
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
+#include "ops/walk.hpp"
 
 namespace backplane::cpu::ops::scatter_nd {
 
 namespace {
 
 struct Task {
-    ValueId indices = kNone, updates = kNone, out = kNone;
+    WholeNumbers indices;
+    ValueId updates = kNone, out = kNone;
     std::vector<int64_t> extents, strides;  // of the axes that an index names
     int64_t slices = 0, bytes = 0;          // of a slice
     int64_t size = 0;                       // of an element
-    bool wide = false;
 
-    // Where slice i begins, in elements. An index read at run time cannot be judged earlier, and must not become a write outside the result.
+    // Where slice i begins, in elements.
     [[nodiscard]] int64_t place_of(const Run& run, int64_t i) const {
         int64_t place = 0;
         const auto width = static_cast<int64_t>(extents.size());
         for (int64_t d = 0; d < width; ++d) {
-            const int64_t at = i * width + d;
-            const int64_t k = wide ? run.at<int64_t>(indices)[at] : run.at<int32_t>(indices)[at];
-            const int64_t extent = extents[static_cast<size_t>(d)];
-            if (k < -extent || k >= extent)
-                throw sdk::Failure(BP_INVALID, "run: ScatterND got the index " + std::to_string(k) + " on an axis of " +
-                                                   std::to_string(extent));
-            place += (k < 0 ? k + extent : k) * strides[static_cast<size_t>(d)];
+            const int64_t index = indices.in(run)[i * width + d];
+            place += position_of(BP_OP_scatter_nd, index, extents[static_cast<size_t>(d)]) * strides[static_cast<size_t>(d)];
         }
         return place;
     }
@@ -34,13 +30,13 @@ struct Task {
 
 void lower(Lowering& to, const Node& node) {
     const ValueId data = node.inputs[0];
-    Task t{node.inputs[1], node.inputs[2], node.output, {}, {}};
+    Task t{{to, node.inputs[1]}, node.inputs[2], node.output, {}, {}};
     if (to[data].elements() == 0) return;
     if (Step* rest = add_copy(to, step_label(to, node), {to[data].elements()}, {data, 0, {1}}, {t.out, 0, {1}}))
         rest->copies = true;
     if (to[t.updates].elements() == 0) return;
     const std::vector<int64_t> strides = strides_of(to[data]);
-    const auto width = static_cast<size_t>(to[t.indices].dim.back());
+    const auto width = static_cast<size_t>(to[t.indices.from].dim.back());
     t.extents.assign(to[data].dim.begin(), to[data].dim.begin() + static_cast<std::ptrdiff_t>(width));
     t.strides.assign(strides.begin(), strides.begin() + static_cast<std::ptrdiff_t>(width));
     int64_t inner = 1;
@@ -48,14 +44,13 @@ void lower(Lowering& to, const Node& node) {
     t.size = element_bytes(to[data]);
     t.bytes = inner * t.size;
     t.slices = to[t.updates].elements() / inner;
-    t.wide = to[t.indices].dtype == BP_I64;
     // One after the other: two slices may have the same place.
     const auto put = [t](const Run& run) {
         for (int64_t i = 0; i < t.slices; ++i)
             std::memcpy(run.at<std::byte>(t.out) + t.place_of(run, i) * t.size, run.at<std::byte>(t.updates) + i * t.bytes,
                         static_cast<size_t>(t.bytes));
     };
-    to.step(step_label(to, node) + " slices", {t.indices, t.updates}, {t.out}, put).moved = to[t.updates].bytes;
+    to.step(step_label(to, node) + " slices", {t.indices.from, t.updates}, {t.out}, put).moved = to[t.updates].bytes;
 }
 
 constexpr OpLowering table[] = {{BP_OP_scatter_nd, Types::moves, Wants::row_major, 0, nullptr, lower}};

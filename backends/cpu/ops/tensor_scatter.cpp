@@ -8,17 +8,6 @@ namespace backplane::cpu::ops::tensor_scatter {
 
 namespace {
 
-// Position of each sample, read when the step runs.
-struct Positions {
-    ValueId from = kNone;  // none: 0
-    bool wide = false;
-
-    [[nodiscard]] int64_t of(const Run& run, int64_t sample) const {
-        if (from == kNone) return 0;
-        return wide ? run.at<int64_t>(from)[sample] : run.at<int32_t>(from)[sample];
-    }
-};
-
 void lower(Lowering& to, const Node& node) {
     const auto a = node.as<backplane::ops::TensorScatterAttributes>();
     const ValueId cache = node.inputs[0];
@@ -41,14 +30,14 @@ void lower(Lowering& to, const Node& node) {
     const int64_t bytes = inner * element_bytes(to[cache]);
     const bool circular = a.mode == backplane::ops::ScatterMode::circular;
     const ValueId at = node.input(2);
-    const Positions positions{at, at != kNone && to[at].dtype == BP_I64};
+    const WholeNumbers positions(to, at);
     const auto scatter = [=](const Run& run) {
         const auto* from = run.at<std::byte>(update);
         auto* into = run.at<std::byte>(out);
         run.ranges(outer * rows, std::max<int64_t>(1, kGrainBytes / bytes), [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i) {
                 const int64_t block = i / rows;
-                const int64_t position = positions.of(run, block / (outer / samples));
+                const int64_t position = positions.given() ? positions.in(run)[block / (outer / samples)] : 0;
                 // Sizes are far below 2^62, positions are anything.
                 if (!circular && (position < -rows || position >= extent)) continue;
                 const int64_t row = circular ? (position % extent + extent + i % rows) % extent : position + i % rows;

@@ -30,6 +30,15 @@ void for_each_stretch(const Run& run, const LoopNest<K>& nest, const Body& body)
     });
 }
 
+// A position on an axis: a negative index counts from its end. Throws Failure(BP_INVALID): an index read at run time cannot be judged
+// earlier, and must not become a place outside the operand.
+inline int64_t position_of(uint32_t op, int64_t index, int64_t extent) {
+    if (index < -extent || index >= extent)
+        throw sdk::Failure(BP_INVALID, "run: " + std::string(sdk::op_name(op)) + " got the index " + std::to_string(index) +
+                                           " on an axis of " + std::to_string(extent));
+    return index < 0 ? index + extent : index;
+}
+
 // as(T()) for T an element of so many bytes.
 template <typename As>
 void for_size(int64_t bytes, const As& as) {
