@@ -18,29 +18,29 @@ HWY_INLINE int64_t padded(int64_t n) { return (n + kBlock - 1) / kBlock * kBlock
 struct Scratch {
     int64_t columns;  // queries, padded
     int64_t vectors;  // of a panel of queries: kVectors, or 1 for a few
+    int64_t taken = 0;
     float *queries, *scores, *values, *sums, *most, *total, *factor;
-    Scratch(const AttentionBlock& b, float* memory) {
-        vectors = b.rows <= kLanes ? 1 : kVectors;
-        columns = vectors == 1 ? kLanes : padded(b.rows);
+    // Memory of 0: only to count.
+    Scratch(int64_t rows, int64_t size, int64_t width, float* memory) {
+        vectors = rows <= kLanes ? 1 : kVectors;
+        columns = vectors == 1 ? kLanes : padded(rows);
         const auto take = [&](int64_t n) {
-            float* at = memory;
-            memory += n;
+            float* at = memory == nullptr ? nullptr : memory + taken;
+            taken += n;
             return at;
         };
-        queries = take(columns * b.size);
+        queries = take(columns * size);
         scores = take(kKeys * columns + kRows);  // a register tile reads past the last query
-        values = take(kKeys * padded(b.width));
-        sums = take(b.rows * padded(b.width));
+        values = take(kKeys * padded(width));
+        sums = take(rows * padded(width));
         most = take(columns);
         total = take(columns);
         factor = take(columns);
     }
 };
 
-int64_t scratch_of(int64_t size, int64_t width) {
-    const int64_t queries = padded(kAttentionQueries);
-    return queries * size + kKeys * queries + kRows + (kKeys + kAttentionQueries) * padded(width) + 3 * queries;
-}
+// No block has more queries, and fewer take no more.
+int64_t scratch_of(int64_t size, int64_t width) { return Scratch(kAttentionQueries, size, width, nullptr).taken; }
 
 // Panels of queries, scaled: panel[d][query]. Those that are not there are zeros.
 void pack_queries(const AttentionBlock& b, const Scratch& s) {
@@ -194,7 +194,7 @@ void finish_rows(const AttentionBlock& b, const Scratch& s) {
 
 void block(const AttentionBlock* given, float* memory) {
     const AttentionBlock& b = *given;
-    const Scratch s(b, memory);
+    const Scratch s(b.rows, b.size, b.width, memory);
     pack_queries(b, s);
     for (int64_t c = 0; c < s.columns; ++c) s.most[c] = kUnseen, s.total[c] = 0;
     for (int64_t i = 0; i < b.rows * padded(b.width); ++i) s.sums[i] = 0;
