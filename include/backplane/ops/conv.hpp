@@ -5,20 +5,26 @@
 
 namespace backplane::ops {
 
+// Attributes of windows with nothing left empty, for so many spatial axes.
+template <class Attributes>
+Attributes filled_for(Attributes a, uint32_t axes) {
+    const auto fill = [](List& list, uint32_t count, int64_t with) {
+        if (!list.empty()) return;
+        while (list.size() < count) list.push_back(with);
+    };
+    fill(a.strides, axes, 1);
+    fill(a.pads, 2 * axes, 0);
+    fill(a.dilations, axes, 1);
+    return a;
+}
+
 struct ConvAttributes {
     List strides = {};    // one for each spatial axis; empty: 1
     List pads = {};       // of all axes their beginnings, then of all their ends: top left bottom right; empty: 0
     List dilations = {};  // one for each spatial axis; empty: 1
     int64_t group = 1;
 
-    // With nothing left empty, for so many spatial axes.
-    [[nodiscard]] ConvAttributes filled(uint32_t axes) const {
-        ConvAttributes out = *this;
-        while (strides.empty() && out.strides.size() < axes) out.strides.push_back(1);
-        while (pads.empty() && out.pads.size() < 2 * axes) out.pads.push_back(0);
-        while (dilations.empty() && out.dilations.size() < axes) out.dilations.push_back(1);
-        return out;
-    }
+    [[nodiscard]] ConvAttributes filled(uint32_t axes) const { return filled_for(*this, axes); }
 };
 
 // Spatial axes of a feature map [N, C, ...].
@@ -41,13 +47,6 @@ inline int64_t conv_extent(const Call& call, const ConvAttributes& a, uint32_t a
                std::to_string(padded) + " padded elements of axis " + std::to_string(2 + axis) + ", " + call.text(0);
     });
     return (padded - reach) / a.strides[axis] + 1;
-}
-
-inline void require_numbers(const Call& call, uint32_t id, const List& list, uint32_t wanted) {
-    require_attribute(list.size() == wanted, [&] {
-        return std::string("attribute ") + attribute_name(id) + " has " + std::to_string(list.size()) + " numbers, needs " +
-               std::to_string(wanted) + " for " + call.text(0);
-    });
 }
 
 inline void conv_shape(const Call& call, Outputs out) {

@@ -399,6 +399,22 @@ constexpr void require_attribute(bool holds, Text text) {
     require(holds, BP_WHY_ATTRIBUTE, text);
 }
 
+// Has it no element?
+constexpr bool is_empty(const Dims& dims) { return std::find(dims.begin(), dims.end(), 0) != dims.end(); }
+
+// Of a list that is an attribute.
+inline void require_numbers(const Call& call, uint32_t id, const List& list, uint32_t wanted) {
+    require_attribute(list.size() == wanted, [&] {
+        return std::string("attribute ") + attribute_name(id) + " has " + std::to_string(list.size()) + " numbers, needs " +
+               std::to_string(wanted) + " for " + call.text(0);
+    });
+}
+// Ops that pick along an axis of operand 0: is there something, where the result `y` has elements?
+inline void require_something_along(const Call& call, uint32_t axis, const Dims& y) {
+    require(call.dims(0)[axis] > 0 || is_empty(y),
+            [&] { return "there is nothing to pick along axis " + std::to_string(axis) + " of " + call.text(0); });
+}
+
 constexpr void require_rank(const Call& call, size_t i, uint32_t rank) {
     require(call.rank(i) == rank, [&] { return call.text(i) + " must have rank " + std::to_string(rank); });
 }

@@ -61,15 +61,9 @@ inline void complete_slice(const Call& call, void* attributes) {
 inline void slice_shape(const Call& call, Outputs out) {
     const auto& a = call.as<SliceAttributes>();
     const Dims& x = call.dims(0);
-    const auto length_of = [&](const List& list, const char* name) {
-        require_attribute(list.size() == x.size(), [&] {
-            return std::string("attribute ") + name + " has " + std::to_string(list.size()) + " numbers, needs " +
-                   std::to_string(x.size()) + " for " + call.text(0);
-        });
-    };
-    length_of(a.starts.value, "starts");
-    length_of(a.ends.value, "ends");
-    if (!a.steps.empty()) length_of(a.steps, "steps");
+    require_numbers(call, BP_ATTR_starts, a.starts.value, x.size());
+    require_numbers(call, BP_ATTR_ends, a.ends.value, x.size());
+    if (!a.steps.empty()) require_numbers(call, BP_ATTR_steps, a.steps, x.size());
     out[0].dims = {};
     for (uint32_t d = 0; d < x.size(); ++d) {
         const int64_t start = a.starts.value[d];
@@ -142,10 +136,7 @@ inline void pad_shape(const Call& call, Outputs out) {
     const auto& a = call.as<PadAttributes>();
     const List& pads = a.pads.value;
     const Dims& x = call.dims(0);
-    require_attribute(pads.size() == 2 * x.size(), [&] {
-        return "attribute pads has " + std::to_string(pads.size()) + " numbers, needs " + std::to_string(2 * x.size()) +
-               " for " + call.text(0);
-    });
+    require_numbers(call, BP_ATTR_pads, pads, 2 * x.size());
     out[0].dims = {};
     for (uint32_t d = 0; d < x.size(); ++d) {
         const int64_t most = std::max(pads[d], pads[x.size() + d]);
@@ -229,10 +220,7 @@ inline void transpose_shape(const Call& call, Outputs out) {
     const Dims& x = call.dims(0);
     if (perm.empty())
         for (int64_t d = x.size(); d-- > 0;) perm.push_back(d);
-    require_attribute(perm.size() == x.size(), [&] {
-        return "attribute perm has " + std::to_string(perm.size()) + " numbers, needs " + std::to_string(x.size()) +
-               " for " + call.text(0);
-    });
+    require_numbers(call, BP_ATTR_perm, perm, x.size());
     uint32_t seen = 0;
     out[0].dims = {};
     for (const int64_t axis : perm) {
@@ -271,8 +259,7 @@ inline void gather_shape(const Call& call, Outputs out) {
     for (uint32_t d = 0; d < axis; ++d) y.push_back(x[d]);
     for (const int64_t n : call.dims(1)) y.push_back(n);
     for (uint32_t d = axis + 1; d < x.size(); ++d) y.push_back(x[d]);
-    require(x[axis] > 0 || std::find(y.begin(), y.end(), 0) != y.end(),
-            [&] { return "there is nothing to pick along axis " + std::to_string(axis) + " of " + call.text(0); });
+    require_something_along(call, axis, y);
 }
 inline constexpr auto op_gather =
     describe<GatherAttributes>({.id = BP_OP_gather,
@@ -420,10 +407,7 @@ inline void resize_shape(const Call& call, Outputs out) {
     const Dims& x = call.dims(0);
     require(x.size() >= 3 && x.size() <= 5,
             [&] { return call.text(0) + " must have rank 3 to 5: one to three spatial axes"; });
-    require_attribute(a.sizes.value.size() == x.size() - 2, [&] {
-        return "attribute sizes has " + std::to_string(a.sizes.value.size()) + " numbers, needs " +
-               std::to_string(x.size() - 2) + " for " + call.text(0);
-    });
+    require_numbers(call, BP_ATTR_sizes, a.sizes.value, x.size() - 2);
     Dims& y = out[0].dims;
     y = x;
     for (uint32_t d = 2; d < x.size(); ++d) y[d] = a.sizes.value[d - 2];

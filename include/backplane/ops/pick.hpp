@@ -20,8 +20,7 @@ inline void gather_elements_shape(const Call& call, Outputs out) {
         return call.text(1) + " does not fit " + call.text(0) + ": it has the same rank, and is no longer but along axis " +
                std::to_string(axis);
     });
-    require(x[axis] > 0 || std::find(y.begin(), y.end(), 0) != y.end(),
-            [&] { return "there is nothing to pick along axis " + std::to_string(axis) + " of " + call.text(0); });
+    require_something_along(call, axis, y);
     out[0].dims = y;
 }
 inline constexpr auto op_gather_elements = describe<GatherElementsAttributes>(
@@ -87,8 +86,7 @@ inline void scatter_nd_shape(const Call& call, Outputs out) {
     const Dims& updates = call.dims(2);
     require(std::equal(updates.begin(), updates.end(), wanted.begin(), wanted.end()),
             [&] { return call.text(2) + " must be " + text_of(wanted) + " for " + call.text(0) + " and " + call.text(1); });
-    const bool empty = std::find(data.begin(), data.end(), 0) != data.end();
-    require(!empty || std::find(updates.begin(), updates.end(), 0) != updates.end(),
+    require(!is_empty(data) || is_empty(updates),
             [&] { return "there is no place in " + call.text(0) + " for " + call.text(2); });
     out[0].dims = data;
 }

@@ -13,14 +13,7 @@ struct PoolAttributes {
     bool ceil_mode = false;          // a last window that is not whole counts, unless it begins in the padding behind
     bool count_include_pad = false;  // of averages: padding counts as zeros
 
-    // With nothing left empty, for so many spatial axes.
-    [[nodiscard]] PoolAttributes filled(uint32_t axes) const {
-        PoolAttributes out = *this;
-        while (strides.empty() && out.strides.size() < axes) out.strides.push_back(1);
-        while (pads.empty() && out.pads.size() < 2 * axes) out.pads.push_back(0);
-        while (dilations.empty() && out.dilations.size() < axes) out.dilations.push_back(1);
-        return out;
-    }
+    [[nodiscard]] PoolAttributes filled(uint32_t axes) const { return filled_for(*this, axes); }
 };
 inline void complete_pool(const Call& call, void* attributes) {
     auto& a = *static_cast<PoolAttributes*>(attributes);

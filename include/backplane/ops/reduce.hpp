@@ -97,7 +97,7 @@ inline void arg_shape(const Call& call, Outputs out) {
         if (d != a.axis) y.push_back(x[d]);
         if (d == a.axis && a.keepdims) y.push_back(1);
     }
-    require(x[static_cast<size_t>(a.axis)] > 0 || std::find(y.begin(), y.end(), 0) != y.end(),
+    require(x[static_cast<size_t>(a.axis)] > 0 || is_empty(y),
             [&] { return "an empty axis has no result, " + call.text(0) + " along " + std::to_string(a.axis); });
 }
 constexpr DescriptionOf<ArgAttributes> arg(uint32_t id, const char* summary) {

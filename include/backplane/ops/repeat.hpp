@@ -55,10 +55,7 @@ struct TileAttributes {
 inline void tile_shape(const Call& call, Outputs out) {
     const List& repeats = call.as<TileAttributes>().repeats.value;
     const Dims& x = call.dims(0);
-    require_attribute(repeats.size() == x.size(), [&] {
-        return "attribute repeats has " + std::to_string(repeats.size()) + " numbers, needs " + std::to_string(x.size()) +
-               " for " + call.text(0);
-    });
+    require_numbers(call, BP_ATTR_repeats, repeats, x.size());
     Dims& y = out[0].dims;
     y = {};
     for (uint32_t d = 0; d < x.size(); ++d) y.push_back(checked_mul(call, x[d], repeats[d]));
