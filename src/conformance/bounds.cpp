@@ -163,6 +163,14 @@ double most_of(const ReferenceTensor& x) {
     return most;
 }
 
+std::vector<double> normalised_maps(const BoundCall& call, size_t groups) {
+    const Shape& x = call.inputs[0]->shape;
+    const auto channels = static_cast<size_t>(x[1]);
+    const auto map = static_cast<size_t>(elements(Shape(x.begin() + 2, x.end())));
+    return normalised(call, channels / groups * map, AttributeView(call.attributes).number(Attr::epsilon),
+                      [=](size_t i) { return i / map % channels; });
+}
+
 void require_exact_inputs(const BoundCall& call) {
     if (has_error(call))
         throw Error(Code::internal, std::string("the conformance table feeds ") + call.definition.name() +

@@ -66,4 +66,7 @@ std::vector<double> normalised(const BoundCall& call, size_t n, double epsilon, 
     return bound;
 }
 
+// (x - mean) * factor * scale[c] + bias[c] of maps x[N, C, ...], mean and factor over groups of channels.
+std::vector<double> normalised_maps(const BoundCall& call, size_t groups);
+
 }  // namespace backplane::graph::bounds

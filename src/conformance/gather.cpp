@@ -5,42 +5,25 @@ namespace backplane::graph::conformance::gather {
 
 namespace {
 
-struct Plan {
-    Shape x, indices;
-    int axis = 0;
-    DType dtype = DType::f32, index_dtype = DType::i64;
-    Source source = Source::input, index_source = Source::input;
-};
-
-void add(CaseList& list, const std::string& name, const Plan& p) {
-    list.add(name, [p](CaseBuilder& b) {
-        const auto extent = static_cast<double>(p.x[static_cast<size_t>(p.axis)]);
-        const TensorId x = b.operand(p.source, p.dtype, p.x, moved_values(p.dtype));
-        // From both ends: the first, the last, and all between by chance.
-        const Values indices{-extent, extent - 1, {0, -1, extent - 1, -extent}};
-        b.result(
-            b.add(Op::gather, {x, b.operand(p.index_source, p.index_dtype, p.indices, indices)}, {{Attr::axis, p.axis}}));
-    });
-}
-
 void cases(CaseList& list) {
     for (const DType dtype : kPlain)
         for (const DType index : {DType::i32, DType::i64})
-            add(list, std::string("5x7-axis-0-") + name_of(dtype) + "-by-" + name_of(index),
-                {{5, 7}, {11}, 0, dtype, index});
-    for (int axis = 0; axis < 4; ++axis) add(list, "2x3x5x7-axis-" + std::to_string(axis), {{2, 3, 5, 7}, {2, 3}, axis});
-    add(list, "one-of-one", {{1}, {1}});
-    add(list, "scalar-index", {{17, 5}, {}});
-    add(list, "no-indices", {{17, 5}, {0}});
-    add(list, "no-indices-of-nothing", {{0, 5}, {0}});
-    add(list, "rows-of-nothing", {{5, 0}, {3}});
-    add(list, "embedding", {{101, 67}, {1, 13}, 0, DType::f32, DType::i64, Source::weight});
-    add(list, "embedding-f16", {{101, 67}, {1, 13}, 0, DType::f16, DType::i64, Source::weight});
-    add(list, "constant-indices", {{5, 7}, {4}, 1, DType::f32, DType::i32, Source::input, Source::constant});
-    add(list, "all-constant", {{5, 7}, {4}, 1, DType::f32, DType::i32, Source::constant, Source::constant});
-    add(list, "transposed", {{5, 7}, {4}, 0, DType::f32, DType::i64, Source::transposed, Source::transposed});
-    add(list, "strided", {{5, 7}, {2, 2}, 1, DType::f32, DType::i32, Source::strided, Source::strided});
-    add(list, "rank-8", {{2, 1, 3, 2, 1, 2, 3}, {2, 2}, 2});
+            add_pick(list, std::string("5x7-axis-0-") + name_of(dtype) + "-by-" + name_of(index),
+                     {{5, 7}, {11}, 0, dtype, index});
+    for (int axis = 0; axis < 4; ++axis)
+        add_pick(list, "2x3x5x7-axis-" + std::to_string(axis), {{2, 3, 5, 7}, {2, 3}, axis});
+    add_pick(list, "one-of-one", {{1}, {1}});
+    add_pick(list, "scalar-index", {{17, 5}, {}});
+    add_pick(list, "no-indices", {{17, 5}, {0}});
+    add_pick(list, "no-indices-of-nothing", {{0, 5}, {0}});
+    add_pick(list, "rows-of-nothing", {{5, 0}, {3}});
+    add_pick(list, "embedding", {{101, 67}, {1, 13}, 0, DType::f32, DType::i64, Source::weight});
+    add_pick(list, "embedding-f16", {{101, 67}, {1, 13}, 0, DType::f16, DType::i64, Source::weight});
+    add_pick(list, "constant-indices", {{5, 7}, {4}, 1, DType::f32, DType::i32, Source::input, Source::constant});
+    add_pick(list, "all-constant", {{5, 7}, {4}, 1, DType::f32, DType::i32, Source::constant, Source::constant});
+    add_pick(list, "transposed", {{5, 7}, {4}, 0, DType::f32, DType::i64, Source::transposed, Source::transposed});
+    add_pick(list, "strided", {{5, 7}, {2, 2}, 1, DType::f32, DType::i32, Source::strided, Source::strided});
+    add_pick(list, "rank-8", {{2, 1, 3, 2, 1, 2, 3}, {2, 2}, 2});
 }
 
 }  // namespace

@@ -7,12 +7,7 @@ namespace backplane::graph::conformance::group_norm {
 namespace {
 
 std::vector<double> bound(const BoundCall& call) {
-    const AttributeView attributes(call.attributes);
-    const Shape& x = call.inputs[0]->shape;
-    const auto channels = static_cast<size_t>(x[1]);
-    const auto map = static_cast<size_t>(elements(Shape(x.begin() + 2, x.end())));
-    const size_t n = channels / static_cast<size_t>(attributes.integer(Attr::groups)) * map;
-    return bounds::normalised(call, n, attributes.number(Attr::epsilon), [=](size_t i) { return i / map % channels; });
+    return bounds::normalised_maps(call, static_cast<size_t>(AttributeView(call.attributes).integer(Attr::groups)));
 }
 
 struct NormCase {

@@ -7,11 +7,7 @@ namespace backplane::graph::conformance::instance_norm {
 namespace {
 
 std::vector<double> bound(const BoundCall& call) {
-    const Shape& x = call.inputs[0]->shape;
-    const auto channels = static_cast<size_t>(x[1]);
-    const auto map = static_cast<size_t>(elements(Shape(x.begin() + 2, x.end())));
-    return bounds::normalised(call, map, AttributeView(call.attributes).number(Attr::epsilon),
-                              [=](size_t i) { return i / map % channels; });
+    return bounds::normalised_maps(call, static_cast<size_t>(call.inputs[0]->shape[1]));
 }
 
 struct Plan {

@@ -39,4 +39,23 @@ inline void move_cases(CaseList& list, const std::vector<MoveCase>& cases) {
             add_move(list, std::string(name_of(source)) + "-" + name_of(dtype), cases[0], source, dtype);
 }
 
+// Picks by integers along an axis of x.
+struct PickCase {
+    Shape x, indices;
+    int axis = 0;
+    DType dtype = DType::f32, index_dtype = DType::i64;
+    Source source = Source::input, index_source = Source::input;
+};
+
+// y = op(x, indices)
+inline void add_pick(CaseList& list, const std::string& name, const PickCase& c) {
+    list.add(name, [c, op = list.op()](CaseBuilder& b) {
+        const auto extent = static_cast<double>(c.x[static_cast<size_t>(c.axis)]);
+        const TensorId x = b.operand(c.source, c.dtype, c.x, moved_values(c.dtype));
+        // From both ends: the first, the last, and all between by chance.
+        const Values indices{-extent, extent - 1, {0, -1, extent - 1, -extent}};
+        b.result(b.add(op, {x, b.operand(c.index_source, c.index_dtype, c.indices, indices)}, {{Attr::axis, c.axis}}));
+    });
+}
+
 }  // namespace backplane::graph

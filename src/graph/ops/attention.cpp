@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "graph/op_definition.hpp"
+#include "graph/ops/support/indexing.hpp"
 #include "graph/ops/support/integers.hpp"
 
 namespace backplane::graph::ops::attention {
@@ -19,18 +20,14 @@ constexpr double kUnseen = -std::numeric_limits<double>::infinity();
 // Where element [n, h, i, j] of the scores is in a mask that broadcasts to them.
 struct MaskPlace {
     const ReferenceTensor* mask;
-    std::array<int64_t, 4> stride{};
-    explicit MaskPlace(const ReferenceTensor* given) : mask(given) {
-        if (mask == nullptr) return;
-        int64_t step = 1;
-        for (size_t d = mask->shape.size(), to = 4; d-- > 0;) {
-            stride[--to] = mask->shape[d] == 1 ? 0 : step;
-            step *= mask->shape[d];
-        }
+    std::vector<int64_t> strides;
+    MaskPlace(const ReferenceTensor* given, const Shape& scores) : mask(given) {
+        if (mask != nullptr) strides = broadcast_strides(mask->shape, scores);
     }
     [[nodiscard]] double added(int64_t n, int64_t h, int64_t i, int64_t j) const {
         if (mask == nullptr) return 0;
-        const double value = mask->data[static_cast<size_t>(n * stride[0] + h * stride[1] + i * stride[2] + j * stride[3])];
+        const double value =
+            mask->data[static_cast<size_t>(n * strides[0] + h * strides[1] + i * strides[2] + j * strides[3])];
         if (mask->dtype == DType::boolean) return value != 0 ? 0 : kUnseen;
         return value;
     }
@@ -45,7 +42,7 @@ void reference(const ReferenceCall& call) {
                                                 call.attributes.integer(Attr::window), call.attributes.number(Attr::scale),
                                                 call.attributes.number(Attr::softcap)};
     const double scale = a.scale_of(size);
-    const MaskPlace mask(call.has(3) ? &call.input(3) : nullptr);
+    const MaskPlace mask(call.has(3) ? &call.input(3) : nullptr, {q.shape[0], heads, queries, keys});
     std::vector<double> p(static_cast<size_t>(keys));
     const auto row = [](const ReferenceTensor& x, int64_t n, int64_t h, int64_t i) {
         return x.data.data() + ((n * x.shape[1] + h) * x.shape[2] + i) * x.shape[3];

@@ -12,18 +12,14 @@ namespace {
 void reference(const ReferenceCall& call) {
     const ReferenceTensor& x = call.input(0);
     const ReferenceTensor& indices = call.input(1);
-    const AroundAxis from(x.shape, static_cast<size_t>(call.attributes.integer(Attr::axis)));
+    const auto axis = static_cast<size_t>(call.attributes.integer(Attr::axis));
+    const AroundAxis from(x.shape, axis);
     const auto count = static_cast<int64_t>(indices.data.size());
     for (int64_t o = 0; o < from.outer; ++o)
         for (int64_t k = 0; k < count; ++k) {
-            const int64_t index = to_integer(indices.data[static_cast<size_t>(k)]);
-            if (index < -from.extent || index >= from.extent)
-                throw Error(Code::invalid, "Gather: index " + std::to_string(index) + " lies outside the " +
-                                               std::to_string(from.extent) + " elements of its axis, x " +
-                                               to_string(x.shape));
+            const int64_t at = position_of("Gather", to_integer(indices.data[static_cast<size_t>(k)]), x.shape, axis);
             for (int64_t i = 0; i < from.inner; ++i)
-                call.output.data[static_cast<size_t>((o * count + k) * from.inner + i)] =
-                    x.data[from.at(o, index < 0 ? index + from.extent : index, i)];
+                call.output.data[static_cast<size_t>((o * count + k) * from.inner + i)] = x.data[from.at(o, at, i)];
         }
 }
 

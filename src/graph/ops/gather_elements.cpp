@@ -1,8 +1,6 @@
 // GatherElements: y[a..., i, b...] = x[a..., indices[a..., i, b...], b...] along axis. ONNX GatherElements 13.
 // A negative index counts from the end; one out of range is an error when the op runs.
 // Types: x any but the block types, indices i32 or i64. Attributes: axis (0; builder: negative counts from the end).
-#include <string>
-
 #include "graph/op_definition.hpp"
 #include "graph/ops/support/indexing.hpp"
 #include "graph/ops/support/integers.hpp"
@@ -17,13 +15,8 @@ void reference(const ReferenceCall& call) {
     const auto axis = static_cast<size_t>(call.attributes.integer(Attr::axis));
     const std::vector<int64_t> strides = strides_of(x.shape);
     for_each_index(indices.shape, [&](const Index& index, size_t i) {
-        const int64_t extent = x.shape[axis];
-        const int64_t k = to_integer(indices.data[i]);
-        if (k < -extent || k >= extent)
-            throw Error(Code::invalid, "GatherElements: index " + std::to_string(k) + " lies outside the " +
-                                           std::to_string(extent) + " elements of its axis, x " + to_string(x.shape));
         Index from = index;
-        from[axis] = k < 0 ? k + extent : k;
+        from[axis] = position_of("GatherElements", to_integer(indices.data[i]), x.shape, axis);
         call.output.data[i] = x.data[offset_of(from, strides)];
     });
 }

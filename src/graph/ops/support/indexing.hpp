@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "backplane/graph.hpp"
@@ -30,6 +31,15 @@ inline size_t offset_of(const Index& index, const std::vector<int64_t>& strides)
     int64_t offset = 0;
     for (size_t d = 0; d < index.size(); ++d) offset += index[d] * strides[d];
     return static_cast<size_t>(offset);
+}
+
+// Where `index` points to along an axis of the operand x, a negative one counting from the end. Throws Error(invalid) where that is nowhere.
+inline int64_t position_of(const char* op, int64_t index, const Shape& x, size_t axis) {
+    const int64_t extent = x[axis];
+    if (index < -extent || index >= extent)
+        throw Error(Code::invalid, std::string(op) + ": index " + std::to_string(index) + " lies outside the " +
+                                       std::to_string(extent) + " elements of its axis, x " + to_string(x));
+    return index < 0 ? index + extent : index;
 }
 
 // Calls body(index, position) for each element in row-major order.
