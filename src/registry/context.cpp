@@ -387,21 +387,22 @@ struct Context::Impl {
     }
 
     // Loads what waits, the most preferred backend first, until nothing of the rest could give a better CPU than the filter leaves: no driver
-    // of a GPU is asked for what stands behind another device.
-    void load_best_cpu(const Filter& used) {
+    // of a GPU is asked for what stands behind another device. All devices of what is loaded then.
+    std::vector<Listed> load_best_cpu(const Filter& used) {
         for (;;) {
-            const std::vector<DeviceInfo> devices = preferred(list());
+            std::vector<Listed> all = list();
+            const std::vector<DeviceInfo> devices = preferred(all);
             const auto best = std::find_if(devices.begin(), devices.end(), [&](const DeviceInfo& d) {
                 return d.kind == DeviceKind::cpu && !used.excludes(d);
             });
-            if (best != devices.end() && is_best_cpu(*best)) return;
+            if (best != devices.end() && is_best_cpu(*best)) return all;
             const Found* next = nullptr;
             for (const Found& f : found) {
                 const Candidate& c = f.rated.candidate;
                 if (f.decided || c.code != ReasonCode::none) continue;
                 if (next == nullptr || c.descriptor->priority > next->rated.candidate.descriptor->priority) next = &f;
             }
-            if (next == nullptr) return;
+            if (next == nullptr) return all;
             load(std::vector<std::string>{next->rated.candidate.descriptor->backend});
         }
     }
@@ -502,8 +503,7 @@ std::vector<Device> Context::choose_with_fallback(std::string_view text) const {
     std::vector<Device> devices{choose(text)};
     const std::lock_guard lock(impl_->mutex);
     const Filter used = !text.empty() && text != "auto" ? Filter(text) : impl_->filter;
-    impl_->load_best_cpu(used);
-    const std::vector<Impl::Listed> all = impl_->list();
+    const std::vector<Impl::Listed> all = impl_->load_best_cpu(used);
     for (const DeviceInfo& d : Impl::preferred(all)) {
         if (d.kind != DeviceKind::cpu || used.excludes(d)) continue;
         if (d.id == devices.front().info().id) break;  // it is the best CPU itself
