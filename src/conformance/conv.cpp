@@ -202,6 +202,9 @@ void other_ranks(CaseList& list) {
     add_other(list, "1d-dilation-3-uneven-pads", {{1, 16, 31}, 16, {3}, {4, 1}, {}, {3}});
     add_other(list, "1d-depthwise-relu", {{2, 17, 29}, 17, {5}, {4, 0}, {}, {}, 17, DType::f32, true});
     add_other(list, "1d-groups-2-f16", {{1, 16, 19}, 8, {3}, {1, 1}, {}, {}, 2, DType::f16});
+    for (const int64_t kernel : {3, 5, 7})
+        add_other(list, "1d-" + std::to_string(kernel) + "-long-f16",
+                  {{2, 40, 1031}, 70, {kernel}, {kernel / 2, kernel / 2}, {}, {}, 1, DType::f16});
     add_other(list, "1d-speech", {{1, 80, 100}, 64, {3}, {1, 1}, {2}, {}, 1, DType::f32, true});
     for (const int64_t kernel : {1, 3})
         for (const int64_t in : {1, 3, 16, 17})
@@ -209,6 +212,8 @@ void other_ranks(CaseList& list) {
                       {{2, in, 5, 4, 7}, 17, Shape(3, kernel), List(6, kernel / 2)});
     add_other(list, "3d-one-voxel", {{1, 3, 1, 1, 1}, 5, {1, 1, 1}});
     add_other(list, "3d-no-batch", {{0, 3, 3, 3, 3}, 4, {3, 3, 3}});
+    add_other(list, "3d-1-f16", {{2, 48, 4, 9, 11}, 65, {1, 1, 1}, {}, {}, {}, 1, DType::f16});
+    add_other(list, "3d-3-f16", {{1, 32, 5, 6, 7}, 40, {3, 3, 3}, List(6, 1), {2, 1, 1}, {}, 1, DType::f16});
     add_other(list, "3d-strides-dilations", {{1, 6, 9, 8, 11}, 5, {3, 2, 3}, {1, 0, 2, 2, 1, 0}, {2, 1, 3}, {2, 3, 1}});
     add_other(list, "3d-pads-more-than-kernel",
               {{1, 3, 2, 3, 2}, 4, {2, 2, 2}, {4, 1, 0, 3, 2, 5}, {}, {}, 1, DType::f32, true});

@@ -34,12 +34,13 @@
 #define NEST_SECOND_STRIDES 17u
 #define NEST_THIRD_STRIDES 25u
 
-// Per group: outputs, channels. kernel_w, stride_w and so on are along a row of the map.
+// Per group: outputs, channels. kernel_w, stride_w and so on are along a row of the map, kernel_d from one of its planes to the next.
 #define CONVOLUTION                                                                                                   \
     UINT(outputs) UINT(channels) UINT(groups) UINT(height) UINT(width) UINT(out_height) UINT(out_width) UINT(kernel_h) \
-    UINT(kernel_w) UINT(stride_h) UINT(stride_w) UINT(pad_top) UINT(pad_left) UINT(dilation_h) UINT(dilation_w)
+    UINT(kernel_w) UINT(stride_h) UINT(stride_w) UINT(pad_top) UINT(pad_left) UINT(dilation_h) UINT(dilation_w)       \
+    UINT(planes) UINT(out_planes) UINT(kernel_d) UINT(stride_d) UINT(pad_front) UINT(dilation_d)
 
-#define CONV_EPILOGUE 16u
+#define CONV_EPILOGUE 22u
 RECORD(Conv) CONVOLUTION UINT(blocks) END_RECORD  // of output channels: workgroups beside each other for one patch of pixels
 RECORD(ConvDepthwise) CONVOLUTION UINT(elements) END_RECORD
 RECORD(ConvFilters) UINT(outputs) UINT(channels) UINT(taps) UINT(down) UINT(slices) UINT(blocks) UINT(tiles) END_RECORD

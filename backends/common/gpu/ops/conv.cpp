@@ -1,5 +1,6 @@
 // Convolution: depthwise, or a product of the filters and the columns of the input.
 #include <algorithm>
+#include <array>
 
 #include "common/gpu/ops/table.hpp"
 #include "common/gpu/ops/tiles.hpp"
@@ -13,29 +14,62 @@ uint32_t variant(uint32_t f32, uint32_t f16, uint32_t mixed, const Lowering& to,
     return to[node.inputs[1]].dtype == BP_F16 ? mixed : f32;
 }
 
+// Of three axes, the outer ones 1 where there are fewer: those of maps, results or filters.
+using Extents = std::array<int64_t, 3>;
+
+Extents extents_of(const Value& v) {
+    Extents out = {1, 1, 1};
+    std::copy(v.dim.begin() + 2, v.dim.end(), out.end() - static_cast<std::ptrdiff_t>(v.dim.size() - 2));
+    return out;
+}
+
+int64_t product(const Extents& e) { return e[0] * e[1] * e[2]; }
+
+backplane::ops::ConvAttributes attributes_of(const Lowering& to, const Node& node) {
+    return node.as<backplane::ops::ConvAttributes>().filled(static_cast<uint32_t>(to[node.output].dim.size() - 2));
+}
+
+// Strides and dilations of 1 along rows and columns?
+template <class Record>
+bool has_unit_steps(const Record& p) {
+    return p.stride_h == 1 && p.stride_w == 1 && p.dilation_h == 1 && p.dilation_w == 1;
+}
+
+// Is a pixel of the result made of that pixel alone?
+template <class Record>
+bool is_pointwise(const Record& p) {
+    const bool alike = p.planes == p.out_planes && p.height == p.out_height && p.width == p.out_width;
+    return alike && has_unit_steps(p) && p.stride_d == 1 && p.kernel_d * p.kernel_h * p.kernel_w == 1 &&
+           p.pad_front + p.pad_top + p.pad_left == 0;
+}
+
 // What every convolution is told: ConvParameters or ConvDepthwiseParameters.
 template <class Record = ConvParameters>
 Record geometry_of(const Lowering& to, const Node& node) {
-    const Value& x = to[node.inputs[0]];
     const Value& w = to[node.inputs[1]];
-    const Value& y = to[node.output];
-    const auto [strides, pads, dilations, groups] = node.as<backplane::ops::ConvAttributes>().filled(2);
+    const Extents x = extents_of(to[node.inputs[0]]);
+    const Extents y = extents_of(to[node.output]);
+    const Extents kernel = extents_of(w);
+    const auto how = attributes_of(to, node);
+    const size_t missing = 5 - w.dim.size();  // axes, in front
+    const auto at = [&](const backplane::ops::List& list, size_t axis, int64_t otherwise) {
+        return word(axis < missing ? otherwise : list[axis - missing]);
+    };
     Record out{};
-    out.outputs = word(w.dim[0] / groups);
+    out.outputs = word(w.dim[0] / how.group);
     out.channels = word(w.dim[1]);
-    out.groups = word(groups);
-    out.height = word(x.dim[2]);
-    out.width = word(x.dim[3]);
-    out.out_height = word(y.dim[2]);
-    out.out_width = word(y.dim[3]);
-    out.kernel_h = word(w.dim[2]);
-    out.kernel_w = word(w.dim[3]);
-    out.stride_h = word(strides[0]);
-    out.stride_w = word(strides[1]);
-    out.pad_top = word(pads[0]);
-    out.pad_left = word(pads[1]);
-    out.dilation_h = word(dilations[0]);
-    out.dilation_w = word(dilations[1]);
+    out.groups = word(how.group);
+    out.planes = word(x[0]), out.height = word(x[1]), out.width = word(x[2]);
+    out.out_planes = word(y[0]), out.out_height = word(y[1]), out.out_width = word(y[2]);
+    out.kernel_d = word(kernel[0]), out.kernel_h = word(kernel[1]), out.kernel_w = word(kernel[2]);
+    out.stride_d = at(how.strides, 0, 1), out.stride_h = at(how.strides, 1, 1), out.stride_w = at(how.strides, 2, 1);
+    out.pad_front = at(how.pads, 0, 0), out.pad_top = at(how.pads, 1, 0), out.pad_left = at(how.pads, 2, 0);
+    out.dilation_d = at(how.dilations, 0, 1), out.dilation_h = at(how.dilations, 1, 1);
+    out.dilation_w = at(how.dilations, 2, 1);
+    if (is_pointwise(out)) {  // maps are as good as one row of pixels, whatever their axes
+        out.width = out.out_width = out.planes * out.height * out.width;
+        out.planes = out.out_planes = out.height = out.out_height = 1;
+    }
     return out;
 }
 
@@ -56,7 +90,7 @@ int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
 int64_t groups_of(const Node& node) { return node.as<backplane::ops::ConvAttributes>().group; }
 int64_t outputs_of(const Lowering& to, const Node& node) { return to[node.inputs[1]].dim[0] / groups_of(node); }
-int64_t pixels_of(const Value& y) { return y.dim[2] * y.dim[3]; }
+int64_t pixels_of(const ConvParameters& p) { return int64_t{1} * p.out_planes * p.out_height * p.out_width; }
 
 // A kernel that makes all output channels in blocks of `block` for each of `tiles` pieces of the map. Its constants: the size of the
 // workgroup, the epilogue (2), then `more`.
@@ -73,7 +107,7 @@ Dispatch product_of(const Lowering& to, const Node& node, const char* kind, uint
     d.operands = operands_of(to, node);
     d.parameters = words_of(parameters);
     append_epilogue(d.parameters, node);
-    d.work = 2.0 * static_cast<double>(y.elements() * w.dim[1] * w.dim[2] * w.dim[3]);
+    d.work = 2.0 * static_cast<double>(y.elements() * w.dim[1] * product(extents_of(w)));
     to.spread(static_cast<uint64_t>(tiles) * parameters.blocks, d.groups);
     d.groups[2] = word(y.dim[0] * groups_of(node));
     return d;
@@ -90,16 +124,19 @@ void lower_depthwise(Lowering& to, const Node& node) {
             operands_of(to, node), words, {epilogue_kinds(node), epilogue_function(node)});
 }
 
-// Strides and dilations of 1?
-bool has_unit_steps(const ConvParameters& p) {
-    return p.stride_h == 1 && p.stride_w == 1 && p.dilation_h == 1 && p.dilation_w == 1;
+// More than one plane, of the input or of the filters or beside the input?
+bool is_deep(const ConvParameters& p) { return p.planes != 1 || p.kernel_d != 1 || p.out_planes != 1 || p.pad_front != 0; }
+
+// Extent of the square kernels that a variant of their own unrolls; 0: another.
+uint32_t unrolled_kernel(const Lowering& to, const ConvParameters& p) {
+    const bool square = p.kernel_h == p.kernel_w && (p.kernel_h == 1 || p.kernel_h == 3 || p.kernel_h == 5);
+    return square && !is_deep(p) && has_unit_steps(p) && !to.can.software ? p.kernel_h : 0;
 }
 
-// Extent of the kernels that a variant of their own unrolls; 0: another.
-uint32_t unrolled_kernel(const Lowering& to, const Node& node) {
-    const Value& w = to[node.inputs[1]];
-    const bool square = w.dim[2] == w.dim[3] && (w.dim[2] == 1 || w.dim[2] == 3 || w.dim[2] == 5);
-    return square && has_unit_steps(geometry_of(to, node)) && !to.can.software ? word(w.dim[2]) : 0;
+// One of those that conv_matrix does beside these: 1x3, 1x5 and 1x7.
+bool is_row_kernel(const ConvParameters& p) {
+    const bool some = p.kernel_h == 1 && (p.kernel_w == 3 || p.kernel_w == 5 || p.kernel_w == 7);
+    return some && !is_deep(p) && has_unit_steps(p);
 }
 
 // Sums shorter than this are too short for the matrix units: loading costs more than it saves (H200: equal at 576, slower at 128).
@@ -108,14 +145,14 @@ constexpr int64_t kMatrixDepth = 512;
 bool suits_matrices(const Lowering& to, const Node& node) {
     const Value& x = to[node.inputs[0]];
     const Value& w = to[node.inputs[1]];
-    const int64_t depth = w.dim[1] * w.dim[2] * w.dim[3];
+    const int64_t depth = w.dim[1] * product(extents_of(w));
     return to.can.matrices && x.dtype == BP_F16 && to.plan.math != BP_MATH_STRICT && outputs_of(to, node) >= 16 &&
            (depth >= kMatrixDepth || to.can.least_patches == 0);
 }
 
-void lower_on_matrices(Lowering& to, const Node& node, uint32_t kernel) {
-    to.add(product_of(to, node, "matrix units", kKernel_conv_coop_f16, geometry_of(to, node), 64,
-                      up(pixels_of(to[node.output]), 128), 128, {0, 0, 0, 0, 0, kernel}));
+void lower_on_matrices(Lowering& to, const Node& node, const ConvParameters& p, uint32_t kernel) {
+    to.add(product_of(to, node, "matrix units", kKernel_conv_coop_f16, p, 64, up(pixels_of(p), 128), 128,
+                      {0, 0, 0, 0, 0, kernel, 0, is_deep(p) ? 1U : 0U}));
 }
 
 // How conv_matrix is cut: a subgroup makes `tiles` x 16 output channels of rows x columns pixels; `down` and `across` of them stand beside
@@ -129,47 +166,44 @@ struct MatrixTile {
 
 // The fastest of those tried on an H200 (ESRGAN's shapes at 512x512), for each driver's compiler: OpenCL keeps 16 sums of 16 x 16 in
 // registers (3x3: 250 TFLOP/s, 238 with 8), Vulkan is faster with fewer of them and more subgroups (3x3: 177 with 4, 85 with 16).
-MatrixTile matrix_tile(const Lowering& to, const Node& node, uint32_t kernel) {
+MatrixTile matrix_tile(const Lowering& to, const Node& node, const ConvParameters& p) {
     const bool many = to.can.matrix_sums >= 16;
     const int64_t outputs = outputs_of(to, node);
-    if (kernel == 1) {
+    if (p.kernel_h == 1) {
         constexpr int64_t kBusy = 128;  // workgroups of 64 x 256
         if (outputs <= 16) return {128, 1, 1, 1, 32, 4, 2};
         if (outputs <= 32) return {128, 2, 1, 1, 32, 4, 2};
-        const bool few = up(pixels_of(to[node.output]), 256) * up(outputs, 64) < kBusy;
-        const bool shallow = many && to[node.inputs[1]].dim[1] < 256;
+        const bool few = up(pixels_of(p), 256) * up(outputs, 64) < kBusy;
+        const bool shallow = many && p.channels < 256;
         return few || shallow ? MatrixTile{128, 4, 1, 1, 16, 4, 2} : MatrixTile{256, 4, 1, 1, 32, 8, 1};
     }
     if (outputs <= 16) return {128, 1, 1, 4, 16, 2, 1};
     if (outputs <= 32) return many ? MatrixTile{128, 2, 1, 4, 16, 2, 1} : MatrixTile{256, 2, 1, 2, 16, 2, 1};
-    if (kernel == 5) return {256, 2, 2, 4, 16, 2, 1};
+    if (p.kernel_h == 5) return {256, 2, 2, 4, 16, 2, 1};
     return many ? MatrixTile{128, 4, 1, 2, 32, 1, 1} : MatrixTile{256, 2, 2, 2, 16, 2, 1};
 }
 
 // Workgroups over the pixels of a result.
-int64_t tiles_of(const Value& y, const MatrixTile& tile, uint32_t kernel) {
-    return kernel == 1 ? up(y.dim[2] * y.dim[3], tile.width()) : up(y.dim[2], tile.height()) * up(y.dim[3], tile.width());
+int64_t tiles_of(const ConvParameters& p, const MatrixTile& tile) {
+    return up(p.out_height, tile.height()) * up(p.out_width, tile.width());
 }
 
 // With fewer workgroups the other kernels, which cut finer, are as fast (H200: a tenth as fast with more).
 constexpr int64_t kFewestMatrixTiles = 4;
 
-bool suits_matrix_tiles(const Lowering& to, const Node& node, uint32_t kernel) {
+bool suits_matrix_tiles(const Lowering& to, const Node& node, const ConvParameters& p, uint32_t kernel) {
     const Value& x = to[node.inputs[0]];
     const Value& w = to[node.inputs[1]];
     const Value& y = to[node.output];
-    if (!to.can.matrix_tiles || kernel == 0 || to.plan.math == BP_MATH_STRICT) return false;
+    if (!to.can.matrix_tiles || (kernel == 0 && !is_row_kernel(p)) || to.plan.math == BP_MATH_STRICT) return false;
     if (x.dtype != BP_F16 || w.dtype != BP_F16 || epilogue_function(node) != 0) return false;
-    // A map is one row of pixels where nothing is beside a pixel.
-    if (kernel == 1 && (x.dim[2] != y.dim[2] || x.dim[3] != y.dim[3] ||
-                        node.as<backplane::ops::ConvAttributes>().filled(2).pads != backplane::ops::List{0, 0, 0, 0}))
-        return false;
+    if (kernel == 1 && !is_pointwise(p)) return false;  // there is no room for what is beside a row
     const int64_t groups = groups_of(node);
     // Tails of the filters are filled up; kernels count in 32 bits.
-    if (up(w.dim[0] / groups, 64) * 64 * up(w.dim[1], 32) * 32 * groups * kernel * kernel >= INT32_MAX) return false;
+    if (up(w.dim[0] / groups, 64) * 64 * up(w.dim[1], 32) * 32 * groups * p.kernel_h * p.kernel_w >= INT32_MAX) return false;
     if (to.can.least_patches == 0) return true;
-    const MatrixTile tile = matrix_tile(to, node, kernel);
-    return tiles_of(y, tile, kernel) * y.dim[0] * groups * up(w.dim[0] / groups, tile.outputs()) >= kFewestMatrixTiles;
+    const MatrixTile tile = matrix_tile(to, node, p);
+    return tiles_of(p, tile) * y.dim[0] * groups * up(w.dim[0] / groups, tile.outputs()) >= kFewestMatrixTiles;
 }
 
 // Tiles of 16 x 16 of the filters, in the order in which conv_matrix reads them: made once where no node makes the filters and no other
@@ -178,7 +212,7 @@ Operand lay_out_filters(Lowering& to, const Node& node, const MatrixTile& tile) 
     const ValueId plain = node.inputs[1];
     const std::vector<int64_t> dim = to[plain].dim;
     const int64_t groups = groups_of(node);
-    const int64_t taps = dim[2] * dim[3];
+    const int64_t taps = product(extents_of(to[plain]));
     const int64_t down = tile.tiles * tile.down;
     const int64_t blocks = up(dim[0] / groups, tile.outputs());
     const int64_t slices = up(dim[1], 16 * tile.depth) * tile.depth;
@@ -216,73 +250,65 @@ Operand lay_out_filters(Lowering& to, const Node& node, const MatrixTile& tile) 
     return to.reads(filters, 16);
 }
 
-void lower_on_matrix_tiles(Lowering& to, const Node& node, uint32_t kernel) {
-    const MatrixTile tile = matrix_tile(to, node, kernel);
-    ConvParameters parameters = geometry_of(to, node);
-    if (kernel == 1) {  // one row of pixels
-        parameters.height = parameters.out_height = 1;
-        parameters.width = parameters.out_width = word(pixels_of(to[node.output]));
-    }
-    Dispatch d = product_of(to, node, "matrix tiles", kKernel_conv_matrix_f16, parameters, tile.outputs(),
-                            tiles_of(to[node.output], tile, kernel), tile.invocations,
-                            {tile.tiles, tile.down, tile.rows, tile.columns, tile.across, kernel, tile.depth,
-                             to[node.inputs[1]].dim[1] % (16 * tile.depth) == 0 ? 1U : 0U});
+void lower_on_matrix_tiles(Lowering& to, const Node& node, const ConvParameters& p) {
+    const MatrixTile tile = matrix_tile(to, node, p);
+    const uint32_t whole = p.channels % (16 * tile.depth) == 0 ? 1 : 0;
+    Dispatch d =
+        product_of(to, node, "matrix tiles", kKernel_conv_matrix_f16, p, tile.outputs(), tiles_of(p, tile), tile.invocations,
+                   {tile.tiles, tile.down, tile.rows, tile.columns, tile.across, p.kernel_w, tile.depth, whole, p.kernel_h});
     d.operands[1] = lay_out_filters(to, node, tile);
     to.add(std::move(d));
 }
 
 // Of a result, 8 x 32 pixels each.
-int64_t patches_of(const Value& y) { return up(y.dim[2], 8) * up(y.dim[3], 32); }
+int64_t patches_of(const ConvParameters& p) { return up(p.out_height, 8) * up(p.out_width, 32); }
 
-bool suits_patches(const Lowering& to, const Node& node, uint32_t kernel) {
-    const Value& y = to[node.output];
+bool suits_patches(const Lowering& to, const Node& node, const ConvParameters& p, uint32_t kernel) {
     const int64_t outputs = outputs_of(to, node);
     if (!to.can.patches || (kernel != 3 && kernel != 5)) return false;
     if (to.can.least_patches == 0) return true;
-    return outputs > 32 && patches_of(y) * y.dim[0] * groups_of(node) * up(outputs, 64) >= to.can.least_patches;
+    return outputs > 32 &&
+           patches_of(p) * to[node.output].dim[0] * groups_of(node) * up(outputs, 64) >= to.can.least_patches;
 }
 
-void lower_on_patches(Lowering& to, const Node& node, uint32_t kernel) {
+void lower_on_patches(Lowering& to, const Node& node, const ConvParameters& p, uint32_t kernel) {
     to.add(product_of(to, node, "patches",
-                      variant(kKernel_conv_patch_f32, kKernel_conv_patch_f16, kKernel_conv_patch_f32_by_f16, to, node),
-                      geometry_of(to, node), 64, patches_of(to[node.output]), 256, {0, 0, 0, 0, 0, kernel}));
+                      variant(kKernel_conv_patch_f32, kKernel_conv_patch_f16, kKernel_conv_patch_f32_by_f16, to, node), p,
+                      64, patches_of(p), 256, {0, 0, 0, 0, 0, kernel}));
 }
 
 // For devices where shared memory and barriers cost more than they save.
-void lower_direct(Lowering& to, const Node& node) {
+void lower_direct(Lowering& to, const Node& node, const ConvParameters& p) {
     to.add(product_of(to, node, "direct",
-                      variant(kKernel_conv_direct_f32, kKernel_conv_direct_f16, kKernel_conv_direct_f32_by_f16, to, node),
-                      geometry_of(to, node), 8, up(pixels_of(to[node.output]), 128), to.can.direct_invocations, {}));
+                      variant(kKernel_conv_direct_f32, kKernel_conv_direct_f16, kKernel_conv_direct_f32_by_f16, to, node), p,
+                      8, up(pixels_of(p), 128), to.can.direct_invocations, {}));
 }
 
-void lower_on_tiles(Lowering& to, const Node& node, uint32_t kernel) {
-    const Value& y = to[node.output];
-    const ConvParameters parameters = geometry_of(to, node);
-    const Tile tile = choose_tile(to.can, outputs_of(to, node), pixels_of(y), y.dim[0] * groups_of(node));
-    const uint32_t unit_steps = has_unit_steps(parameters) && !to.can.software ? 1 : 0;
-    to.add(product_of(to, node, "tiled", variant(kKernel_conv_f32, kKernel_conv_f16, kKernel_conv_f32_by_f16, to, node),
-                      parameters, tile.rows, up(pixels_of(y), tile.columns), tile.invocations(),
-                      {tile.rows, tile.columns, tile.down, tile.across, tile.depth, kernel, unit_steps}));
+void lower_on_tiles(Lowering& to, const Node& node, const ConvParameters& p, uint32_t kernel) {
+    const Tile tile = choose_tile(to.can, outputs_of(to, node), pixels_of(p), to[node.output].dim[0] * groups_of(node));
+    const uint32_t unit_steps = has_unit_steps(p) && !to.can.software ? 1 : 0;
+    to.add(
+        product_of(to, node, "tiled", variant(kKernel_conv_f32, kKernel_conv_f16, kKernel_conv_f32_by_f16, to, node), p,
+                   tile.rows, up(pixels_of(p), tile.columns), tile.invocations(),
+                   {tile.rows, tile.columns, tile.down, tile.across, tile.depth, kernel, unit_steps, is_deep(p) ? 1U : 0U}));
 }
 
 void lower(Lowering& to, const Node& node) {
-    const Value& w = to[node.inputs[1]];
     if (to[node.output].elements() == 0) return;
-    if (groups_of(node) > 1 && outputs_of(to, node) == 1 && w.dim[1] == 1) return lower_depthwise(to, node);
-    const uint32_t kernel = unrolled_kernel(to, node);
-    if (suits_matrix_tiles(to, node, kernel)) return lower_on_matrix_tiles(to, node, kernel);
+    if (groups_of(node) > 1 && outputs_of(to, node) == 1 && to[node.inputs[1]].dim[1] == 1) return lower_depthwise(to, node);
+    const auto p = geometry_of(to, node);
+    const uint32_t kernel = unrolled_kernel(to, p);
+    if (suits_matrix_tiles(to, node, p, kernel)) return lower_on_matrix_tiles(to, node, p);
     // Before conv_coop: what that loads for each tap costs it more than the matrix units save (H200, f16: 16.0 ms against 23.6).
-    if (suits_patches(to, node, kernel)) return lower_on_patches(to, node, kernel);
-    if (suits_matrices(to, node)) return lower_on_matrices(to, node, kernel);
-    if (to.can.software) return lower_direct(to, node);
-    lower_on_tiles(to, node, kernel);
+    if (suits_patches(to, node, p, kernel)) return lower_on_patches(to, node, p, kernel);
+    if (suits_matrices(to, node)) return lower_on_matrices(to, node, p, kernel);
+    if (to.can.software) return lower_direct(to, node, p);
+    lower_on_tiles(to, node, p, kernel);
 }
 
 Verdict check(const Plan& plan, const Node& node) {
     const Value& x = plan[node.inputs[0]];
     const Value& w = plan[node.inputs[1]];
-    if (x.dim.size() != 4 || w.dim.size() != 4)
-        return {BP_WHY_SHAPE, node.text() + ": only two spatial dimensions are done"};
     if (w.dtype != BP_F32 && !is_half(w.dtype)) return {BP_WHY_DTYPE, node.text() + " is not done for weights " + w.text()};
     if (x.dim[0] * groups_of(node) > 65535) return {BP_WHY_LIMIT, node.text() + ": images times groups are over 65535"};
     return {};
