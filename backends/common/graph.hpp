@@ -36,6 +36,7 @@ struct Node {
     std::vector<ValueId> inputs;  // kNone: not given
     ValueId output = kNone;
     uint32_t part = 0;                                       // which output of its op this is
+    std::vector<ValueId> more;                               // the outputs behind it, until expand_recurrent (recurrent.hpp)
     std::vector<backplane::ops::AttributeValue> attributes;  // as stated; the rules have not seen them
 
     // The op's own structure: as<backplane::ops::ConvAttributes>().strides[0]. The node has passed check_shapes.
@@ -67,7 +68,7 @@ ImportedGraph read_graph(const bp_graph* graph);
 // a constant stay where they are.
 Value read_tensor(const sdk::GraphView& graph, uint32_t index);
 // A node as those of one output that backends know: parts of a Split are each a Slice, with its index; what chooses values and positions is the
-// choice of the positions (its part 1), and the values are gathered by them.
+// choice of the positions (its part 1), and the values are gathered by them. A recurrent one stays whole, with `more` outputs.
 std::vector<Node> read_nodes(const sdk::GraphView& graph, uint32_t index);
 
 }  // namespace backplane::backend

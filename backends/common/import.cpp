@@ -152,9 +152,13 @@ std::vector<Node> read_nodes(const sdk::GraphView& graph, uint32_t index) {
     for (uint32_t k = 0; k < n.attributes; ++k) node.attributes.push_back(import_attribute(graph.attribute(n, k)));
     if (node.op == BP_OP_split) return slices_of(graph, node, outputs);
     if (node.op == BP_OP_top_k) return parts_of_top_k(node, outputs);
-    if (outputs.size() != 1 || outputs[0] == BP_NO_TENSOR)
-        throw sdk::Failure(BP_INVALID, "graph is not valid: " + node.text() + " must have one output");
+    const backplane::ops::Description* op = backplane::ops::find(node.op);
+    const size_t wanted = op != nullptr ? op->outputs.size() : 1;
+    if (outputs.size() != wanted || std::find(outputs.begin(), outputs.end(), BP_NO_TENSOR) != outputs.end())
+        throw sdk::Failure(BP_INVALID, "graph is not valid: " + node.text() + " must have " +
+                                           (wanted == 1 ? "one output" : std::to_string(wanted) + " outputs"));
     node.output = outputs[0];
+    node.more.assign(outputs.begin() + 1, outputs.end());
     return {std::move(node)};
 }
 
@@ -175,10 +179,14 @@ ImportedGraph read_graph(const bp_graph* from) {
                 if (v != kNone && !written[v])
                     throw sdk::Failure(BP_INVALID, "graph is not valid: " + node.text() + " reads tensor " +
                                                        std::to_string(v) + " before it is written");
-            if (written[node.output])
-                throw sdk::Failure(BP_INVALID, "graph is not valid: " + node.text() + " writes tensor " +
-                                                   std::to_string(node.output) + ", which is bound or was written before");
-            written[node.output] = true;
+            const auto write = [&](ValueId v) {
+                if (written[v])
+                    throw sdk::Failure(BP_INVALID, "graph is not valid: " + node.text() + " writes tensor " +
+                                                       std::to_string(v) + ", which is bound or was written before");
+                written[v] = true;
+            };
+            write(node.output);
+            std::for_each(node.more.begin(), node.more.end(), write);
             plan.nodes.push_back(std::move(node));
         }
     }

@@ -6,10 +6,11 @@
 
 namespace backplane::backend {
 
-// `inputs` and `output` are the values that the node names, null where an operand is not given. BP_WHY_ATTRIBUTE: an attribute the op
-// does not have, of another type than its own, twice, or of a value it does not take; BP_WHY_SHAPE: operands that are missing or too many,
-// dimensions that do not fit.
-Verdict check_shapes(const Node& node, const std::vector<const Value*>& inputs, const Value& output);
+// `inputs` and `output` are the values that the node names, null where an operand is not given, `more` those of its other outputs.
+// BP_WHY_ATTRIBUTE: an attribute the op does not have, of another type than its own, twice, or of a value it does not take;
+// BP_WHY_SHAPE: operands that are missing or too many, dimensions that do not fit.
+Verdict check_shapes(const Node& node, const std::vector<const Value*>& inputs, const Value& output,
+                     const std::vector<const Value*>& more = {});
 
 // Of an op that moves elements as they are: operands and result have one element type, and no blocks.
 Verdict check_plain_types(const Node& node, const std::vector<const Value*>& inputs, const Value& output);
@@ -23,7 +24,9 @@ std::vector<const Value*> inputs_of(const Plan& plan, const Node& node) {
 }
 template <typename Plan>
 Verdict check_shapes(const Plan& plan, const Node& node) {
-    return check_shapes(node, inputs_of(plan, node), plan.values[node.output]);
+    std::vector<const Value*> more;
+    for (const ValueId output : node.more) more.push_back(&plan.values[output]);
+    return check_shapes(node, inputs_of(plan, node), plan.values[node.output], more);
 }
 template <typename Plan>
 Verdict check_plain_types(const Plan& plan, const Node& node) {

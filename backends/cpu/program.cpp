@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "common/recurrent.hpp"
 #include "device.hpp"
 
 namespace backplane::cpu {
@@ -41,6 +42,7 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
                                "compile for the cpu: " + verdict.text + "; run this node elsewhere (see query)");
     }
     for (const ValueId id : plan_.bound()) plan_.slots.push_back({id, plan_[id].tensor, plan_[id].bytes, 0, {}});
+    backend::expand_recurrent(plan_);
     widen_floats(plan_);
     fuse(plan_);
     assign_layouts(plan_);

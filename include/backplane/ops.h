@@ -115,7 +115,10 @@
     X(105, average_pool, "AveragePool") /* the same, count_include_pad */ \
     /* Attention: q[N,H,T,D], k[N,K,S,D], v[N,K,S,E], mask?, lengths[N]?; causal, window, scale, softcap. ONNX 24 */ \
     X(110, attention, "Attention") \
-    X(111, rotary_embedding, "RotaryEmbedding") /* x, cos, sin, positions?; interleaved, num_heads, rotary_embedding_dim. ONNX 23 */
+    X(111, rotary_embedding, "RotaryEmbedding") /* x, cos, sin, positions?; interleaved, num_heads, rotary_embedding_dim. ONNX 23 */ \
+    /* recurrent, over the whole sequence x[T,N,I] (layout 1: [N,T,I]); d: directions. ONNX 22 */ \
+    X(112, lstm, "LSTM") /* x, w[d,4H,I], r[d,4H,H], b[d,8H]?, sequence_lens[N]?, initial_h?, initial_c?, p[d,3H]?: y, y_h, y_c */ \
+    X(113, gru, "GRU") /* x, w[d,3H,I], r[d,3H,H], b[d,6H]?, sequence_lens[N]?, initial_h?: y, y_h; linear_before_reset */
 
 /* X(id, identifier, type, "name"): type is INT, FLOAT or INTS. The default holds when a node does not state it. */
 #define BP_ATTRIBUTES(X)                                                                                                   \
@@ -168,7 +171,14 @@
     X(47, softcap, FLOAT, "softcap") \
     X(48, interleaved, INT, "interleaved") \
     X(49, num_heads, INT, "num_heads") \
-    X(50, rotary_embedding_dim, INT, "rotary_embedding_dim")
+    X(50, rotary_embedding_dim, INT, "rotary_embedding_dim") \
+    X(51, direction, INT, "direction") /* BP_DIRECTION_* */ \
+    X(52, activations, INTS, "activations") /* numbers of ops; default: the op's own */ \
+    X(53, clip, FLOAT, "clip") /* default 0: none */ \
+    X(54, hidden_size, INT, "hidden_size") /* default 0: that of the operands */ \
+    X(55, input_forget, INT, "input_forget") \
+    X(56, layout, INT, "layout") \
+    X(57, linear_before_reset, INT, "linear_before_reset")
 
 #define BP_OP_ENUMERATOR(id, identifier, name) BP_OP_##identifier = id,
 #define BP_ATTRIBUTE_ENUMERATOR(id, identifier, type, name) BP_ATTR_##identifier = id,
@@ -186,5 +196,7 @@ enum { BP_RESIZE_NEAREST = 0, BP_RESIZE_LINEAR = 1 };
 /* coordinates of Resize, scale = size / size': asymmetric x = x' * scale (nearest rounds down);
  * half_pixel x = (x' + 0.5) * scale - 0.5 (nearest: floor(x + 0.5) clamped); align_corners x = x' * (size-1)/(size'-1) */
 enum { BP_COORDINATES_ASYMMETRIC = 0, BP_COORDINATES_HALF_PIXEL = 1, BP_COORDINATES_ALIGN_CORNERS = 2 };
+/* direction of LSTM and GRU */
+enum { BP_DIRECTION_FORWARD = 0, BP_DIRECTION_REVERSE = 1, BP_DIRECTION_BIDIRECTIONAL = 2 };
 
 #endif

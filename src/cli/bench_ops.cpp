@@ -108,6 +108,26 @@ Case binary(DType dtype, const char* name, Op op, const Shape& shape) {
     return c;
 }
 
+// Batch 1: the weights of the recurrence are read once a step.
+Case recurrent(Op op, DType dtype, int64_t steps, int64_t hidden) {
+    Case c;
+    c.name = std::string(name_of(op)) + " " + said(dtype) + std::to_string(hidden) + " units, " + std::to_string(steps) +
+             " steps";
+    c.op = name_of(op);
+    const int64_t rows = (op == Op::lstm ? 4 : 3) * hidden;
+    c.flops = 4.0 * static_cast<double>(steps * rows * hidden);
+    c.mbytes = megabytes(dtype, {steps + 1, rows, hidden});
+    c.graph = [=] {
+        Graph g;
+        const Shape weights{1, rows, hidden};
+        const std::vector<TensorId> operands{g.input("x", dtype, {steps, 1, hidden}), g.weight("w", dtype, weights),
+                                             g.weight("r", dtype, weights), g.weight("b", dtype, {1, 2 * rows})};
+        g.output(g.add_all(op, operands)[0], "y");
+        return g;
+    };
+    return c;
+}
+
 // `dtype`: of all but the products, which have their own.
 std::vector<Case> cases(DType dtype) {
     std::vector<Case> all{conv(dtype, 64, 64, 3, 128),    conv(dtype, 64, 64, 3, 256), conv(dtype, 128, 64, 1, 128),
@@ -116,6 +136,7 @@ std::vector<Case> cases(DType dtype) {
     for (const DType dtype : {DType::f32, DType::f16, DType::q8_0, DType::q4_0})
         for (const int64_t m : {1, 32, 512}) all.push_back(matmul(DType::f32, dtype, m, 2048, 2048));
     for (const int64_t tokens : {128, 512, 2048}) all.push_back(attention(dtype, 8, 64, tokens));
+    for (const Op op : {Op::lstm, Op::gru}) all.push_back(recurrent(op, dtype, 400, 640));
     all.push_back(row_op(dtype, "Softmax", Op::softmax, 512, 2048, false, {{Attr::axis, 1}}));
     all.push_back(row_op(dtype, "LayerNorm", Op::layer_norm, 512, 2048, true, {{Attr::axis, 1}}));
     all.push_back(row_op(dtype, "RMSNorm", Op::rms_norm, 512, 2048, true, {{Attr::axis, 1}}));

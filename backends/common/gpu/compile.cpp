@@ -2,6 +2,7 @@
 
 #include "common/gpu/lowering.hpp"
 #include "common/query.hpp"
+#include "common/recurrent.hpp"
 
 namespace backplane::gpu {
 
@@ -62,6 +63,7 @@ Plan make_plan(const bp_graph* graph, const bp_compile& how, const Abilities& ca
         slot.bytes = slot.plain_bytes = plan[id].bytes;
         plan.slots.push_back(std::move(slot));
     }
+    backend::expand_recurrent(plan);
     fit_types(plan);
     fuse(plan);
     share_storage(plan);

@@ -43,6 +43,7 @@ static_assert(offsetof(ReduceParameters, summed) == REDUCE_SUMMED * sizeof(uint3
 static_assert(offsetof(GatherElementsParameters, nest) == GATHER_ELEMENTS_NEST * sizeof(uint32_t));
 static_assert(offsetof(ScatterNDParameters, extents) == SCATTER_ND_EXTENTS * sizeof(uint32_t));
 static_assert(offsetof(ScatterNDParameters, strides) == SCATTER_ND_STRIDES * sizeof(uint32_t));
+static_assert(offsetof(RecurrentParameters, functions) == RECURRENT_FUNCTIONS * sizeof(uint32_t));
 static_assert(offsetof(PoolParameters, extents) == POOL_EXTENTS * sizeof(uint32_t));
 static_assert(offsetof(PoolParameters, results) == POOL_RESULTS * sizeof(uint32_t));
 static_assert(offsetof(PoolParameters, window) == POOL_WINDOW * sizeof(uint32_t));

@@ -10,6 +10,7 @@
 #include "kernels/move.h"
 #include "kernels/normalize.h"
 #include "kernels/peak.h"
+#include "kernels/recurrent.h"
 #include "kernels/reduce.h"
 #include "kernels/winograd.h"
 
@@ -23,6 +24,7 @@
     X(move, MoveKernels)               \
     X(normalize, NormalizeKernels)     \
     X(peak, PeakKernels)               \
+    X(recurrent, RecurrentKernels)     \
     X(reduce, ReduceKernels)           \
     X(winograd, WinogradKernels)
 

@@ -307,7 +307,7 @@ struct Description {
     uint32_t id = 0;
     const char* summary = nullptr;  // one line for people
     const char* shapes = nullptr;   // one line for people
-    Few<Input, 6> inputs = {};
+    Few<Input, 8> inputs = {};
     Few<Output, 4> outputs = {};
     bool any_inputs = false;   // the last input comes once or more
     bool elementwise = false;  // each element of the result depends on its own elements of the operands alone

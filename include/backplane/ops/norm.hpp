@@ -51,7 +51,7 @@ inline void row_norm_shape(const Call& call, Outputs out) {
     for (size_t i = 1; i < call.inputs.size(); ++i) require_parameter(call, i, normalised);
     same_shape(call, out);
 }
-constexpr DescriptionOf<RowNormAttributes> row_norm(uint32_t id, const char* summary, Few<Input, 6> inputs) {
+constexpr DescriptionOf<RowNormAttributes> row_norm(uint32_t id, const char* summary, decltype(Description::inputs) inputs) {
     return describe<RowNormAttributes>({.id = id,
                                         .summary = summary,
                                         .shapes = "x -> y alike; parameters have the shape of x from axis on",

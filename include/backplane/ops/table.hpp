@@ -13,6 +13,7 @@
 #include "backplane/ops/norm.hpp"
 #include "backplane/ops/pick.hpp"
 #include "backplane/ops/pool.hpp"
+#include "backplane/ops/recurrent.hpp"
 #include "backplane/ops/reduce.hpp"
 #include "backplane/ops/repeat.hpp"
 

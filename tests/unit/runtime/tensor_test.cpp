@@ -1,9 +1,11 @@
 // Tensors that stay on the device, submits and their events, state handed from session to session: on every device the build has.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <functional>
 
+#include "backplane/ops.hpp"
 #include "backplane/runtime.hpp"
 #include "support/modules_of_the_build.hpp"
 
@@ -166,6 +168,44 @@ TEST_P(TensorOn, StateIsReadWrittenSharedAndRestored) {
     EXPECT_EQ(y, std::vector<float>(3, 10.0F));
     EXPECT_EQ(code_of_error([&] { static_cast<void>(first.state("cache")); }), Code::not_found);
     EXPECT_EQ(code_of_error([&] { first.set_state("sum", Tensor(device, DType::f32, {4})); }), Code::invalid);
+}
+
+TEST_P(TensorOn, ARecurrentStateGoesOnWhereTheLastRunLeftIt) {
+    constexpr int64_t kInputs = 3, kHidden = 20;
+    const auto recurrent = [](int64_t steps) {
+        Graph g;
+        const auto state = [&](const char* name) { return g.state(name, DType::f32, {1, 2, kHidden}); };
+        const TensorId h = state("h"), c = state("c");
+        const auto all =
+            ops::lstm(g,
+                      {g.input("x", DType::f32, {steps, 2, kInputs}), g.input("w", DType::f32, {1, 4 * kHidden, kInputs}),
+                       g.input("r", DType::f32, {1, 4 * kHidden, kHidden}), no_tensor, no_tensor, h, c},
+                      {});
+        g.output(all[0], "y");
+        g.update(h, all[1]);
+        g.update(c, all[2]);
+        return g;
+    };
+    const auto waves = [](int64_t n, float pitch) {
+        std::vector<float> values(static_cast<size_t>(n));
+        for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(pitch * static_cast<float>(i + 1));
+        return values;
+    };
+    const std::vector<float> w = waves(4 * kHidden * kInputs, 0.7F), r = waves(4 * kHidden * kHidden, 0.3F),
+                             x = waves(6 * 2 * kInputs, 1.1F);
+    Session whole(device, recurrent(6), WeightSource()), part(device, recurrent(3), WeightSource());
+    std::vector<float> y(6 * 2 * kHidden), parts(y.size());
+    whole.run({{"x", in(x)}, {"w", in(w)}, {"r", in(r)}}, {{"y", out(y)}});
+    for (size_t k = 0; k < 2; ++k)
+        part.run({{"x", in(x).subspan(k * in(x).size() / 2, in(x).size() / 2)}, {"w", in(w)}, {"r", in(r)}},
+                 {{"y", out(parts).subspan(k * out(parts).size() / 2, out(parts).size() / 2)}});
+    for (size_t i = 0; i < y.size(); ++i) ASSERT_NEAR(parts[i], y[i], 1e-6F) << i;
+    const std::vector<float> h = content_of(part.state("h")), c = content_of(part.state("c")),
+                             of_whole = content_of(whole.state("c"));
+    for (size_t i = 0; i < h.size(); ++i) {
+        EXPECT_EQ(h[i], parts[parts.size() - h.size() + i]);
+        EXPECT_NEAR(c[i], of_whole[i], 1e-6F);
+    }
 }
 
 TEST_P(TensorOn, ItsSessionAndItsContextMayGoBeforeIt) {

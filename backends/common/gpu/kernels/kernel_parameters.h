@@ -84,6 +84,14 @@ RECORD(Pad) UINT(elements) UINT(mode) UINT(value_low) UINT(value_high) UINT(rank
 RECORD(GatherElements) UINT(elements) UINT(stride) UINT(extent) UINT(index_words) WORDS(nest, 17) END_RECORD
 RECORD(OneHot) UINT(elements) UINT(inner) UINT(depth) UINT(index_words) END_RECORD
 RECORD(Range) UINT(elements) END_RECORD
+// before, after, cell, reached, update: rows of the result. functions: of two directions, three each.
+#define RECURRENT_CELLS 0u    // a state beside the one that is shown
+#define RECURRENT_BEHIND 1u   // the reset gate behind the product
+#define RECURRENT_GATES 2u    // update and reset, then
+#define RECURRENT_CONTENT 3u  // the rest
+#define RECURRENT_FUNCTIONS 17u
+RECORD(Recurrent) UINT(hidden) UINT(batch) UINT(blocks) UINT(directions) UINT(steps) UINT(step) UINT(reverse) UINT(biased) UINT(peeps) UINT(length_words) UINT(input_forget) FLOAT(clip) UINT(before) UINT(after) UINT(cell) UINT(reached) UINT(update) WORDS(functions, 6) END_RECORD
+RECORD(RecurrentBegin) UINT(elements) UINT(before) UINT(cells) UINT(cell) UINT(given) END_RECORD
 // n elements, `stride` apart, of each line.
 RECORD(CumSum) UINT(lines) UINT(n) UINT(stride) UINT(exclusive) UINT(reverse) END_RECORD
 // The first k of each line of n elements, `stride` apart; smallest: the order is that way round; last: of equal ones the last comes first.

@@ -20,6 +20,7 @@ namespace backplane::gpu {
     X(order)            \
     X(pad)              \
     X(pool)             \
+    X(recurrent)        \
     X(reduce)           \
     X(resize)           \
     X(rotary_embedding) \
