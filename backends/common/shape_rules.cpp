@@ -41,12 +41,4 @@ Verdict check_shapes(const Node& node, const std::vector<const Value*>& inputs, 
     return {};
 }
 
-Verdict check_plain_types(const Node& node, const std::vector<const Value*>& inputs, const Value& output) {
-    for (const Value* in : inputs)
-        if (in != nullptr && (in->dtype != output.dtype || sdk::dtype_info(in->dtype).block != 1))
-            return {BP_WHY_DTYPE,
-                    node.text() + " copies plain elements of one type, not " + in->text() + " to " + output.text()};
-    return {};
-}
-
 }  // namespace backplane::backend

@@ -12,25 +12,14 @@ namespace backplane::backend {
 Verdict check_shapes(const Node& node, const std::vector<const Value*>& inputs, const Value& output,
                      const std::vector<const Value*>& more = {});
 
-// Of an op that moves elements as they are: operands and result have one element type, and no blocks.
-Verdict check_plain_types(const Node& node, const std::vector<const Value*>& inputs, const Value& output);
-
 // The same for a node of a backend's own plan.
 template <typename Plan>
-std::vector<const Value*> inputs_of(const Plan& plan, const Node& node) {
+Verdict check_shapes(const Plan& plan, const Node& node) {
     std::vector<const Value*> inputs;
     for (const ValueId in : node.inputs) inputs.push_back(in != kNone ? &plan.values[in] : nullptr);
-    return inputs;
-}
-template <typename Plan>
-Verdict check_shapes(const Plan& plan, const Node& node) {
     std::vector<const Value*> more;
     for (const ValueId output : node.more) more.push_back(&plan.values[output]);
-    return check_shapes(node, inputs_of(plan, node), plan.values[node.output], more);
-}
-template <typename Plan>
-Verdict check_plain_types(const Plan& plan, const Node& node) {
-    return check_plain_types(node, inputs_of(plan, node), plan.values[node.output]);
+    return check_shapes(node, inputs, plan.values[node.output], more);
 }
 
 }  // namespace backplane::backend

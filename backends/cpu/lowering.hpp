@@ -106,7 +106,7 @@ struct OpLowering {
     Types types;
     Wants wants;
     uint32_t own_weights;  // bit k: operand k is packed by the lowering, any element type is welcome
-    Verdict (*check)(const Plan& plan, const Node& node);  // null: shapes and attributes always fit
+    Verdict (*check)(const Plan& plan, const Node& node);  // null: what the op's description takes is done
     void (*lower)(Lowering& to, const Node& node);
 
     [[nodiscard]] constexpr bool owns(size_t k) const { return k < 32 && (own_weights >> k & 1) != 0; }

@@ -62,7 +62,7 @@ struct OpLowering {
     uint32_t op;
     Types types;
     uint32_t own_weights;                                  // bit k: operand k may be of another type than the rest
-    Verdict (*check)(const Plan& plan, const Node& node);  // null: shapes and attributes always fit
+    Verdict (*check)(const Plan& plan, const Node& node);  // null: what the op's description takes is done
     void (*lower)(Lowering& to, const Node& node);
 };
 

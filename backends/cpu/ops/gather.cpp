@@ -123,17 +123,8 @@ void lower_one_hot(Lowering& to, const Node& node) {
     for_size(element_bytes(to[node.output]), [&](auto element) { add_one_hot<decltype(element)>(to, node); });
 }
 
-Verdict check(const Plan& plan, const Node& node) {
-    const Value& x = plan[node.inputs[0]];
-    const uint32_t type = plan[node.inputs[1]].dtype;
-    if (x.dtype != plan[node.output].dtype || sdk::dtype_info(x.dtype).block != 1)
-        return {BP_WHY_DTYPE, node.text() + " copies plain elements, not " + x.text() + " to " + plan[node.output].text()};
-    if (type != BP_I32 && type != BP_I64) return {BP_WHY_DTYPE, node.text() + " takes indices of i32 or i64"};
-    return {};
-}
-
-constexpr OpLowering table[] = {{BP_OP_gather, Types::moves, Wants::row_major, 0, check, lower_gather},
-                                {BP_OP_gather_elements, Types::moves, Wants::row_major, 0, check, lower_elements},
+constexpr OpLowering table[] = {{BP_OP_gather, Types::moves, Wants::row_major, 0, nullptr, lower_gather},
+                                {BP_OP_gather_elements, Types::moves, Wants::row_major, 0, nullptr, lower_elements},
                                 {BP_OP_one_hot, Types::moves, Wants::row_major, 0, nullptr, lower_one_hot}};
 
 }  // namespace

@@ -51,14 +51,14 @@ void lower_reshape(Lowering& to, const Node& node) {
 }
 
 constexpr OpLowering table[] = {
-    {BP_OP_concat, Types::moves, Wants::either, 0, same_plain_types, lower_concat},
-    {BP_OP_slice, Types::moves, Wants::either, 0, same_plain_types, lower_move},
-    {BP_OP_transpose, Types::moves, Wants::row_major, 0, same_plain_types, lower_move},
-    {BP_OP_depth_to_space, Types::moves, Wants::either, 0, same_plain_types, lower_move},
-    {BP_OP_expand, Types::moves, Wants::row_major, 0, same_plain_types, lower_move},
-    {BP_OP_tile, Types::moves, Wants::row_major, 0, same_plain_types, lower_tile},
-    {BP_OP_space_to_depth, Types::moves, Wants::either, 0, same_plain_types, lower_move},
-    {BP_OP_reshape, Types::moves, Wants::row_major, 0, same_plain_types, lower_reshape},
+    {BP_OP_concat, Types::moves, Wants::either, 0, nullptr, lower_concat},
+    {BP_OP_slice, Types::moves, Wants::either, 0, nullptr, lower_move},
+    {BP_OP_transpose, Types::moves, Wants::row_major, 0, nullptr, lower_move},
+    {BP_OP_depth_to_space, Types::moves, Wants::either, 0, nullptr, lower_move},
+    {BP_OP_expand, Types::moves, Wants::row_major, 0, nullptr, lower_move},
+    {BP_OP_tile, Types::moves, Wants::row_major, 0, nullptr, lower_tile},
+    {BP_OP_space_to_depth, Types::moves, Wants::either, 0, nullptr, lower_move},
+    {BP_OP_reshape, Types::moves, Wants::row_major, 0, nullptr, lower_reshape},
 };
 
 }  // namespace

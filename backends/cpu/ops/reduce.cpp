@@ -168,17 +168,7 @@ void lower(Lowering& to, const Node& node) {
     add_reduction(to, label, in, out, std::move(task), ending);
 }
 
-Verdict check(const Plan& plan, const Node& node) {
-    const uint32_t in = plan[node.inputs[0]].dtype;
-    const uint32_t out = plan[node.output].dtype;
-    const bool integers = in == BP_I32 || in == BP_I64 || out == BP_I32 || out == BP_I64;
-    if (integers && in != out)
-        return {BP_WHY_DTYPE, node.text() + " reduces integers to the same type, not " + plan[node.inputs[0]].text() +
-                                  " to " + plan[node.output].text()};
-    return {};
-}
-
-constexpr OpLowering reduction(uint32_t op) { return {op, Types::numbers, Wants::either, 0, check, lower}; }
+constexpr OpLowering reduction(uint32_t op) { return {op, Types::numbers, Wants::either, 0, nullptr, lower}; }
 
 constexpr OpLowering table[] = {
     reduction(BP_OP_reduce_sum), reduction(BP_OP_reduce_mean),       reduction(BP_OP_reduce_max),

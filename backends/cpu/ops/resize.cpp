@@ -164,7 +164,7 @@ Verdict check(const Plan& plan, const Node& node) {
     const bool linear = node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::linear;
     if (linear && in.dtype != BP_F32 && in.dtype != BP_F16 && in.dtype != BP_BF16)
         return {BP_WHY_DTYPE, node.text() + " interpolates floats, not " + in.text()};
-    return same_plain_types(plan, node);
+    return {};
 }
 
 constexpr OpLowering table[] = {{BP_OP_resize, Types::moves, Wants::either, 0, check, lower}};

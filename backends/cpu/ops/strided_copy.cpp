@@ -1,6 +1,5 @@
 #include "ops/strided_copy.hpp"
 
-#include "common/shape_rules.hpp"
 #include "loop_nest.hpp"
 
 namespace backplane::cpu {
@@ -99,7 +98,5 @@ Step* add_copy(Lowering& to, const std::string& label, const std::vector<int64_t
     added.moved = static_cast<uint64_t>(n * w.bytes);
     return &added;
 }
-
-Verdict same_plain_types(const Plan& plan, const Node& node) { return backend::check_plain_types(plan, node); }
 
 }  // namespace backplane::cpu

@@ -22,8 +22,7 @@ void lower(Lowering& to, const Node& node) { add_cast(to, node.inputs[0], node.o
 Verdict check(const Plan& plan, const Node& node) {
     const Value& in = plan[node.inputs[0]];
     const Value& out = plan[node.output];
-    const bool to_float = out.dtype == BP_F32 || is_half(out.dtype);
-    if (is_block(out.dtype) || (is_block(in.dtype) && !to_float))
+    if (is_block(in.dtype) && out.dtype == BP_F64)
         return {BP_WHY_DTYPE, node.text() + " does not convert " + in.text() + " to " + out.text()};
     return {};
 }

@@ -53,17 +53,8 @@ void lower_one_hot(Lowering& to, const Node& node) {
                                       .index_words = words_of_index(to, indices)}));
 }
 
-Verdict check(const Plan& plan, const Node& node) {
-    const Value& x = plan[node.inputs[0]];
-    const uint32_t type = plan[node.inputs[1]].dtype;
-    if (x.dtype != plan[node.output].dtype || is_block(x.dtype))
-        return {BP_WHY_DTYPE, node.text() + " copies plain elements, not " + x.text() + " to " + plan[node.output].text()};
-    if (!is_whole(type)) return {BP_WHY_DTYPE, node.text() + " takes indices of i32 or i64"};
-    return {};
-}
-
-constexpr OpLowering table[] = {{BP_OP_gather, Types::moves, 0, check, lower_gather},
-                                {BP_OP_gather_elements, Types::moves, 0, check, lower_elements},
+constexpr OpLowering table[] = {{BP_OP_gather, Types::moves, 0, nullptr, lower_gather},
+                                {BP_OP_gather_elements, Types::moves, 0, nullptr, lower_elements},
                                 {BP_OP_one_hot, Types::moves, 0, nullptr, lower_one_hot}};
 
 }  // namespace

@@ -151,23 +151,15 @@ void lower_scatter_nd(Lowering& to, const Node& node) {
     to.plan.dispatches.back().moved = to[updates].bytes;
 }
 
-Verdict check_scatter(const Plan& plan, const Node& node) {
-    const Value& x = plan[node.inputs[0]];
-    const Value& update = plan[node.inputs[1]];
-    if (x.dtype != plan[node.output].dtype || update.dtype != x.dtype || is_block(x.dtype))
-        return {BP_WHY_DTYPE, node.text() + " moves plain elements of one type, not " + update.text() + " into " + x.text()};
-    return {};
-}
-
 constexpr OpLowering table[] = {
-    {BP_OP_concat, Types::moves, 0, same_plain_types, lower_concat},
-    {BP_OP_slice, Types::moves, 0, same_plain_types, lower_move},
-    {BP_OP_transpose, Types::moves, 0, same_plain_types, lower_move},
-    {BP_OP_depth_to_space, Types::moves, 0, same_plain_types, lower_move},
-    {BP_OP_expand, Types::moves, 0, same_plain_types, lower_move},
-    {BP_OP_space_to_depth, Types::moves, 0, same_plain_types, lower_move},
-    {BP_OP_reshape, Types::moves, 0, same_plain_types, lower_reshape},
-    {BP_OP_tensor_scatter, Types::moves, 0, check_scatter, lower_scatter},
+    {BP_OP_concat, Types::moves, 0, nullptr, lower_concat},
+    {BP_OP_slice, Types::moves, 0, nullptr, lower_move},
+    {BP_OP_transpose, Types::moves, 0, nullptr, lower_move},
+    {BP_OP_depth_to_space, Types::moves, 0, nullptr, lower_move},
+    {BP_OP_expand, Types::moves, 0, nullptr, lower_move},
+    {BP_OP_space_to_depth, Types::moves, 0, nullptr, lower_move},
+    {BP_OP_reshape, Types::moves, 0, nullptr, lower_reshape},
+    {BP_OP_tensor_scatter, Types::moves, 0, nullptr, lower_scatter},
     {BP_OP_scatter_nd, Types::moves, 0, nullptr, lower_scatter_nd},
 };
 

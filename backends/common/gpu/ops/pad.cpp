@@ -94,8 +94,8 @@ void lower_tile(Lowering& to, const Node& node) {
     add(to, node, parameters_of(to[node.inputs[0]], to[node.output], PAD_TILE));
 }
 
-constexpr OpLowering table[] = {{BP_OP_pad, Types::moves, 0, same_plain_types, lower_pad},
-                                {BP_OP_tile, Types::moves, 0, same_plain_types, lower_tile}};
+constexpr OpLowering table[] = {{BP_OP_pad, Types::moves, 0, nullptr, lower_pad},
+                                {BP_OP_tile, Types::moves, 0, nullptr, lower_tile}};
 
 }  // namespace
 

@@ -40,15 +40,7 @@ void lower(Lowering& to, const Node& node) {
             {to.reads(node.inputs[0]), to.writes(node.output)}, words_of(parameters));
 }
 
-Verdict check(const Plan& plan, const Node& node) {
-    if (is_whole(plan[node.inputs[0]].dtype) != is_whole(plan[node.output].dtype) ||
-        (is_whole(plan[node.output].dtype) && plan[node.inputs[0]].dtype != plan[node.output].dtype))
-        return {BP_WHY_DTYPE,
-                node.text() + " does not turn " + plan[node.inputs[0]].text() + " into " + plan[node.output].text()};
-    return {};
-}
-
-constexpr OpLowering reduction(uint32_t op) { return {op, Types::numbers, 0, check, lower}; }
+constexpr OpLowering reduction(uint32_t op) { return {op, Types::numbers, 0, nullptr, lower}; }
 constexpr OpLowering table[] = {reduction(BP_OP_reduce_sum),         reduction(BP_OP_reduce_mean),
                                 reduction(BP_OP_reduce_max),         reduction(BP_OP_reduce_min),
                                 reduction(BP_OP_reduce_prod),        reduction(BP_OP_reduce_l1),

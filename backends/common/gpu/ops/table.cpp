@@ -1,7 +1,5 @@
 #include "common/gpu/ops/table.hpp"
 
-#include "common/shape_rules.hpp"
-
 namespace backplane::gpu {
 
 const OpLowering* find_lowering(uint32_t op) {
@@ -13,8 +11,6 @@ const OpLowering* find_lowering(uint32_t op) {
             if (family->first[i].op == op) return &family->first[i];
     return nullptr;
 }
-
-Verdict same_plain_types(const Plan& plan, const Node& node) { return backend::check_plain_types(plan, node); }
 
 uint32_t variant_for(uint32_t first, uint32_t bytes) {
     return first + (bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3);

@@ -39,8 +39,6 @@ struct OpFamily {
 BP_GPU_OPS(BP_GPU_OP_FAMILY)
 #undef BP_GPU_OP_FAMILY
 
-// Result and operand 0 of one plain type.
-Verdict same_plain_types(const Plan& plan, const Node& node);
 // The variant of a moving kernel for elements of `bytes`: `first` is the one for 1.
 uint32_t variant_for(uint32_t first, uint32_t bytes);
 // The variant for f32, or its neighbour for f16.
