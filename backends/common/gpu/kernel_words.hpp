@@ -40,7 +40,7 @@ static_assert(offsetof(WhereParameters, nest) == WHERE_NEST * sizeof(uint32_t));
 static_assert(offsetof(CopyParameters, nest) == COPY_NEST * sizeof(uint32_t));
 static_assert(offsetof(ReduceParameters, kept) == REDUCE_KEPT * sizeof(uint32_t));
 static_assert(offsetof(ReduceParameters, summed) == REDUCE_SUMMED * sizeof(uint32_t));
-static_assert(offsetof(GatherElementsParameters, nest) == GATHER_ELEMENTS_NEST * sizeof(uint32_t));
+static_assert(offsetof(GatherParameters, nest) == GATHER_NEST * sizeof(uint32_t));
 static_assert(offsetof(ScatterNDParameters, extents) == SCATTER_ND_EXTENTS * sizeof(uint32_t));
 static_assert(offsetof(ScatterNDParameters, strides) == SCATTER_ND_STRIDES * sizeof(uint32_t));
 static_assert(offsetof(RecurrentParameters, functions) == RECURRENT_FUNCTIONS * sizeof(uint32_t));

@@ -80,8 +80,9 @@ RECORD(Reduce) UINT(results) UINT(n) UINT(op) WORDS(kept, 17) WORDS(summed, 17) 
 #define PAD_EXTENTS 13u
 #define PAD_BEFORE 21u
 RECORD(Pad) UINT(elements) UINT(mode) UINT(value_low) UINT(value_high) UINT(rank) WORDS(sizes, 8) WORDS(extents, 8) WORDS(before, 8) END_RECORD
-#define GATHER_ELEMENTS_NEST 4u
-RECORD(GatherElements) UINT(elements) UINT(stride) UINT(extent) UINT(index_words) WORDS(nest, 17) END_RECORD
+// Elements along the axis, `stride` apart. The nest: places in the operand but for what the index says, and of the index.
+#define GATHER_NEST 4u
+RECORD(Gather) UINT(elements) UINT(stride) UINT(extent) UINT(index_words) WORDS(nest, 25) END_RECORD
 RECORD(OneHot) UINT(elements) UINT(inner) UINT(depth) UINT(index_words) END_RECORD
 RECORD(Range) UINT(elements) END_RECORD
 // before, after, cell, reached, update: rows of the result. functions: of two directions, three each.
@@ -96,7 +97,6 @@ RECORD(RecurrentBegin) UINT(elements) UINT(before) UINT(cells) UINT(cell) UINT(g
 RECORD(CumSum) UINT(lines) UINT(n) UINT(stride) UINT(exclusive) UINT(reverse) END_RECORD
 // The first k of each line of n elements, `stride` apart; smallest: the order is that way round; last: of equal ones the last comes first.
 RECORD(Order) UINT(lines) UINT(n) UINT(stride) UINT(k) UINT(smallest) UINT(last) END_RECORD
-RECORD(Gather) UINT(elements) UINT(inner) UINT(indices) UINT(extent) UINT(index_words) END_RECORD
 // In elements but `rows`; blocks: stretches of a sample that positions count in.
 RECORD(Scatter) UINT(elements) UINT(inner) UINT(rows) UINT(extent) UINT(blocks) UINT(position_words) END_RECORD
 // width: axes that an index names.

@@ -6,38 +6,35 @@ namespace backplane::gpu::ops::gather {
 
 namespace {
 
-void lower_gather(Lowering& to, const Node& node) {
-    const ValueId in = node.inputs[0];
+// `nest`: over the result.
+void add_picks(Lowering& to, const Node& node, size_t axis, const LoopNest& nest) {
+    const Value& in = to[node.inputs[0]];
     const ValueId indices = node.inputs[1];
-    const auto axis = static_cast<size_t>(node.as<backplane::ops::GatherAttributes>().axis);
-    const std::vector<int64_t>& dim = to[in].dim;
-    int64_t inner = 1;
-    for (size_t d = axis + 1; d < dim.size(); ++d) inner *= dim[d];
     const auto n = static_cast<uint64_t>(to[node.output].elements());
-    const uint32_t bytes = sdk::dtype_info(to[in].dtype).bytes;
-    to.each(step_label(to, node), variant_for(kKernel_gather_1, bytes), n,
-            {to.reads(in), to.reads(indices, 4), to.writes(node.output)},
-            words_of(GatherParameters{.elements = static_cast<uint32_t>(n),
-                                      .inner = word(inner),
-                                      .indices = word(to[indices].elements()),
-                                      .extent = word(dim[axis]),
-                                      .index_words = words_of_index(to, indices)}));
+    GatherParameters parameters{.elements = static_cast<uint32_t>(n),
+                                .stride = word(strides_of(in)[axis]),
+                                .extent = word(in.dim[axis]),
+                                .index_words = words_of_index(to, indices)};
+    nest.write_to(parameters.nest);
+    to.each(step_label(to, node), variant_for(kKernel_gather_1, sdk::dtype_info(in.dtype).bytes), n,
+            {to.reads(node.inputs[0]), to.reads(indices, 4), to.writes(node.output)}, words_of(parameters));
+}
+
+void lower_gather(Lowering& to, const Node& node) {
+    const auto axis = static_cast<size_t>(node.as<backplane::ops::GatherAttributes>().axis);
+    const std::vector<int64_t>& dim = to[node.inputs[0]].dim;
+    const int64_t inner = strides_of(to[node.inputs[0]])[axis];
+    int64_t outer = 1;
+    for (size_t d = 0; d < axis; ++d) outer *= dim[d];
+    add_picks(to, node, axis, LoopNest({outer, to[node.inputs[1]].elements(), inner}, {dim[axis] * inner, 0, 1}, {0, 1, 0}));
 }
 
 void lower_elements(Lowering& to, const Node& node) {
-    const ValueId in = node.inputs[0];
-    const ValueId indices = node.inputs[1];
     const auto axis = static_cast<size_t>(node.as<backplane::ops::GatherElementsAttributes>().axis);
-    const auto n = static_cast<uint64_t>(to[node.output].elements());
-    std::vector<int64_t> strides = strides_of(to[in]);
-    const int64_t stride = std::exchange(strides[axis], 0);
-    GatherElementsParameters parameters{.elements = static_cast<uint32_t>(n),
-                                        .stride = word(stride),
-                                        .extent = word(to[in].dim[axis]),
-                                        .index_words = words_of_index(to, indices)};
-    LoopNest(to[indices].dim, strides, strides).write_to(parameters.nest);
-    to.each(step_label(to, node), variant_for(kKernel_gather_elements_1, sdk::dtype_info(to[in].dtype).bytes), n,
-            {to.reads(in), to.reads(indices, 4), to.writes(node.output)}, words_of(parameters));
+    std::vector<int64_t> strides = strides_of(to[node.inputs[0]]);
+    strides[axis] = 0;
+    const Value& indices = to[node.inputs[1]];
+    add_picks(to, node, axis, LoopNest(indices.dim, strides, strides_of(indices)));
 }
 
 void lower_one_hot(Lowering& to, const Node& node) {
