@@ -9,6 +9,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "common/saturated.hpp"
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
 
@@ -29,13 +30,7 @@ To convert(From v) {
     } else if constexpr (std::is_floating_point_v<To>) {
         return static_cast<To>(v);
     } else if constexpr (std::is_floating_point_v<From>) {
-        // 2^63 as a double is the first value out of range; the same for the others, exactly.
-        constexpr auto low = static_cast<double>(std::numeric_limits<To>::min());
-        const double high = std::ldexp(1.0, std::numeric_limits<To>::digits);
-        const auto x = static_cast<double>(v);
-        if (x != x) return 0;
-        if (x >= high) return std::numeric_limits<To>::max();
-        return x <= low ? std::numeric_limits<To>::min() : static_cast<To>(x);
+        return backend::saturated<To>(static_cast<double>(v));
     } else {
         const auto x = static_cast<int64_t>(v);
         const auto low = static_cast<int64_t>(std::numeric_limits<To>::min());

@@ -1,8 +1,9 @@
 #include "ops/integers.hpp"
 
 #include <cmath>
-#include <limits>
 #include <type_traits>
+
+#include "common/saturated.hpp"
 
 namespace backplane::cpu {
 
@@ -84,19 +85,11 @@ void binary(const std::byte* x, int64_t x_step, const std::byte* y, int64_t y_st
 }
 
 template <typename T>
-T bound(double value) {
-    constexpr auto low = static_cast<double>(std::numeric_limits<T>::min());
-    const double high = std::ldexp(1.0, std::numeric_limits<T>::digits);
-    if (value >= high) return std::numeric_limits<T>::max();
-    return value <= low ? std::numeric_limits<T>::min() : static_cast<T>(value);
-}
-
-template <typename T>
 void clip(const std::byte* x, std::byte* out, int64_t n, double least, double most) {
     const T* a = reinterpret_cast<const T*>(x);
     T* into = reinterpret_cast<T*>(out);
-    const T low = bound<T>(std::ceil(least));
-    const T high = bound<T>(std::floor(most));
+    const T low = backend::saturated<T>(std::ceil(least));
+    const T high = backend::saturated<T>(std::floor(most));
     for (int64_t i = 0; i < n; ++i) into[i] = Min::of(Max::of(a[i], low), high);
 }
 

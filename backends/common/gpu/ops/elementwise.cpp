@@ -1,57 +1,46 @@
 // Unary and binary element-wise ops, numpy broadcast.
 #include <cmath>
-#include <limits>
 
 #include "common/elementwise.hpp"
 #include "common/fusion.hpp"
 #include "common/gpu/loop_nest.hpp"
 #include "common/gpu/ops/table.hpp"
+#include "common/saturated.hpp"
 
 namespace backplane::gpu::ops::elementwise {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Of whole numbers the op is a parameter.
+std::vector<uint32_t> op_constant(const Node& node, uint32_t dtype) {
+    return is_whole(dtype) ? std::vector<uint32_t>{} : std::vector<uint32_t>{node.op};
+}
 
-// A bound of Clip as the nearest whole number inside it, as two words.
+// A bound of Clip, whole, as two words.
 void set_bound(uint32_t* words, double value, uint32_t dtype) {
-    const bool narrow = dtype == BP_I32;
-    const int64_t least = narrow ? INT32_MIN : INT64_MIN;
-    const int64_t most = narrow ? INT32_MAX : INT64_MAX;
-    int64_t bound = 0;
-    if (value >= std::ldexp(1.0, narrow ? 31 : 63)) {
-        bound = most;
-    } else {
-        bound = value <= static_cast<double>(least) ? least : static_cast<int64_t>(value);
-    }
+    const int64_t bound = dtype == BP_I32 ? backend::saturated<int32_t>(value) : backend::saturated<int64_t>(value);
     words[0] = static_cast<uint32_t>(bound);
     words[1] = static_cast<uint32_t>(static_cast<uint64_t>(bound) >> 32);
 }
 
 void lower_unary(Lowering& to, const Node& node) {
-    const ValueId in = node.inputs[0];
-    const Value& out = to[node.output];
-    const auto n = static_cast<uint64_t>(out.elements());
+    const uint32_t dtype = to[node.output].dtype;
+    const auto n = static_cast<uint64_t>(to[node.output].elements());
     std::vector<uint32_t> words;
-    std::vector<uint32_t> constants = {node.op};  // of whole numbers the op is a parameter
-    UnaryParameters parameters{.elements = static_cast<uint32_t>(n)};
-    uint32_t kernel = variant_for_type(kKernel_unary_f32, kKernel_unary_f16, out.dtype);
-    if (is_whole(out.dtype)) {
+    if (is_whole(dtype)) {
         const auto bounds =
             node.op == BP_OP_clip ? node.as<backplane::ops::ClipAttributes>() : backplane::ops::ClipAttributes{};
-        kernel = out.dtype == BP_I64 ? kKernel_unary_i64 : kKernel_unary_i32;
         UnaryIntegerParameters whole{.elements = static_cast<uint32_t>(n), .op = node.op};
-        constants.clear();
-        set_bound(&whole.bounds[0], std::ceil(bounds.least), out.dtype);
-        set_bound(&whole.bounds[2], std::floor(bounds.most), out.dtype);
+        set_bound(&whole.bounds[0], std::ceil(bounds.least), dtype);
+        set_bound(&whole.bounds[2], std::floor(bounds.most), dtype);
         words = words_of(whole);
     } else {
         const PostOp function = backend::function_post(node);
-        parameters.a = function.a;
-        parameters.b = function.b;
-        words = words_of(parameters);
+        words = words_of(UnaryParameters{.elements = static_cast<uint32_t>(n), .a = function.a, .b = function.b});
     }
-    to.each(step_label(to, node), kernel, n, {to.reads(in), to.writes(node.output)}, words, constants);
+    to.each(step_label(to, node),
+            variant_for_number({kKernel_unary_f32, kKernel_unary_f16, kKernel_unary_i32, kKernel_unary_i64}, dtype), n,
+            {to.reads(node.inputs[0]), to.writes(node.output)}, words, op_constant(node, dtype));
     if (n != 0) to.plan.dispatches.back().alone = true;
 }
 
@@ -63,10 +52,10 @@ void lower_binary(Lowering& to, const Node& node) {
     const bool truncates = node.op == BP_OP_mod && node.as<backplane::ops::ModAttributes>().fmod;
     BinaryParameters parameters{.elements = static_cast<uint32_t>(n), .op = node.op, .truncates = truncates ? 1U : 0U};
     nest.write_to(parameters.nest);
-    uint32_t kernel = variant_for_type(kKernel_binary_f32, kKernel_binary_f16, out.dtype);
-    if (is_whole(out.dtype)) kernel = out.dtype == BP_I64 ? kKernel_binary_i64 : kKernel_binary_i32;
-    to.each(step_label(to, node), kernel, n, {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.writes(node.output)},
-            words_of(parameters), is_whole(out.dtype) ? std::vector<uint32_t>{} : std::vector<uint32_t>{node.op});
+    to.each(step_label(to, node),
+            variant_for_number({kKernel_binary_f32, kKernel_binary_f16, kKernel_binary_i32, kKernel_binary_i64}, out.dtype),
+            n, {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.writes(node.output)}, words_of(parameters),
+            op_constant(node, out.dtype));
     if (n != 0) to.plan.dispatches.back().alone = true;
 }
 

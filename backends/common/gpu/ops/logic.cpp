@@ -7,13 +7,8 @@ namespace backplane::gpu::ops::logic {
 namespace {
 
 uint32_t kernel_for(uint32_t dtype) {
-    switch (dtype) {
-        case BP_F16: return kKernel_judge_f16;
-        case BP_I32: return kKernel_judge_i32;
-        case BP_I64: return kKernel_judge_i64;
-        case BP_BOOL: return kKernel_judge_bool;
-        default: return kKernel_judge_f32;
-    }
+    if (dtype == BP_BOOL) return kKernel_judge_bool;
+    return variant_for_number({kKernel_judge_f32, kKernel_judge_f16, kKernel_judge_i32, kKernel_judge_i64}, dtype);
 }
 
 uint32_t flags_of(const Node& node) {

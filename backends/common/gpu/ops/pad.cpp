@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "common/gpu/ops/table.hpp"
+#include "common/saturated.hpp"
 
 namespace backplane::gpu::ops::pad {
 
@@ -27,15 +28,8 @@ uint32_t short_float(double value, int digits, int least, int bits) {
 }
 
 template <typename T>
-void append_whole(double value, uint32_t words[2]) {
-    constexpr auto low = static_cast<double>(std::numeric_limits<T>::min());
-    const double high = std::ldexp(1.0, std::numeric_limits<T>::digits);
-    T whole = 0;
-    if (value >= high) {
-        whole = std::numeric_limits<T>::max();
-    } else if (value == value) {
-        whole = value <= low ? std::numeric_limits<T>::min() : static_cast<T>(value);
-    }
+void put_whole(double value, uint32_t words[2]) {
+    const T whole = backend::saturated<T>(value);
     std::memcpy(words, &whole, sizeof whole);
 }
 
@@ -47,12 +41,12 @@ void element_of(double value, uint32_t dtype, uint32_t words[2]) {
         case BP_F16: words[0] = short_float(value, 10, -14, 16); break;
         case BP_BF16: words[0] = short_float(value, 7, -126, 16); break;
         case BP_F64: std::memcpy(words, &value, sizeof value); break;
-        case BP_I8: append_whole<int8_t>(value, words); break;
-        case BP_U8: append_whole<uint8_t>(value, words); break;
-        case BP_I16: append_whole<int16_t>(value, words); break;
-        case BP_U16: append_whole<uint16_t>(value, words); break;
-        case BP_I32: append_whole<int32_t>(value, words); break;
-        case BP_I64: append_whole<int64_t>(value, words); break;
+        case BP_I8: put_whole<int8_t>(value, words); break;
+        case BP_U8: put_whole<uint8_t>(value, words); break;
+        case BP_I16: put_whole<int16_t>(value, words); break;
+        case BP_U16: put_whole<uint16_t>(value, words); break;
+        case BP_I32: put_whole<int32_t>(value, words); break;
+        case BP_I64: put_whole<int64_t>(value, words); break;
         default: words[0] = value != 0 ? 1 : 0;
     }
 }

@@ -9,12 +9,7 @@ namespace {
 
 uint32_t kernel_for(uint32_t op, uint32_t dtype) {
     if (op == BP_OP_reduce_log_sum_exp) return variant_for_type(kKernel_log_sum_exp_f32, kKernel_log_sum_exp_f16, dtype);
-    switch (dtype) {
-        case BP_F16: return kKernel_reduce_f16;
-        case BP_I32: return kKernel_reduce_i32;
-        case BP_I64: return kKernel_reduce_i64;
-        default: return kKernel_reduce_f32;
-    }
+    return variant_for_number({kKernel_reduce_f32, kKernel_reduce_f16, kKernel_reduce_i32, kKernel_reduce_i64}, dtype);
 }
 
 void lower(Lowering& to, const Node& node) {
