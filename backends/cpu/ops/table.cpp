@@ -8,7 +8,7 @@ namespace {
 
 std::unordered_map<uint32_t, const OpLowering*> all_lowerings() {
 #define BP_CPU_OP_FAMILY(name) &ops::name::ops_##name,
-    const OpFamily* const families[] = {BP_CPU_OPS(BP_CPU_OP_FAMILY)};
+    const OpFamily* const families[] = {BP_OP_FAMILIES(BP_CPU_OP_FAMILY)};
 #undef BP_CPU_OP_FAMILY
     std::unordered_map<uint32_t, const OpLowering*> all;
     for (const OpFamily* family : families)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "lowering.hpp"
-#include "op_families_generated.h"  // BP_CPU_OPS(X): X(name) of each ops/NAME.cpp that defines `const OpFamily ops_NAME`
+#include "cpu_op_families.h"
 
 namespace backplane::cpu {
 
@@ -16,7 +16,7 @@ struct OpFamily {
     namespace ops::name {             \
     extern const OpFamily ops_##name; \
     }
-BP_CPU_OPS(BP_CPU_OP_FAMILY)
+BP_OP_FAMILIES(BP_CPU_OP_FAMILY)
 #undef BP_CPU_OP_FAMILY
 
 }  // namespace backplane::cpu

@@ -4,7 +4,7 @@ namespace backplane::gpu {
 
 const OpLowering* find_lowering(uint32_t op) {
 #define BP_GPU_OP_FAMILY(name) &ops::name::ops_##name,
-    static const OpFamily* const families[] = {BP_GPU_OPS(BP_GPU_OP_FAMILY)};
+    static const OpFamily* const families[] = {BP_OP_FAMILIES(BP_GPU_OP_FAMILY)};
 #undef BP_GPU_OP_FAMILY
     for (const OpFamily* family : families)
         for (size_t i = 0; i < family->count; ++i)

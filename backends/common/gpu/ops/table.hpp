@@ -1,30 +1,10 @@
-// The ops of this backend. Adding one: its file, its line in the list below.
+// The ops of GPUs: each file of ops/ that defines an OpFamily is in the list, which the build makes of the folder.
 #pragma once
 
 #include "common/gpu/lowering.hpp"
+#include "gpu_op_families.h"
 
 namespace backplane::gpu {
-
-// X(name): ops/*.cpp defines `extern const OpFamily ops::NAME::ops_NAME`.
-#define BP_GPU_OPS(X)   \
-    X(elementwise)      \
-    X(attention)        \
-    X(cast)             \
-    X(conv)             \
-    X(count)            \
-    X(gather)           \
-    X(logic)            \
-    X(matmul)           \
-    X(moves)            \
-    X(normalize)        \
-    X(order)            \
-    X(pad)              \
-    X(pool)             \
-    X(recurrent)        \
-    X(reduce)           \
-    X(resize)           \
-    X(rotary_embedding) \
-    X(softmax)
 
 struct OpFamily {
     const OpLowering* first;
@@ -36,7 +16,7 @@ struct OpFamily {
     namespace ops::name {             \
     extern const OpFamily ops_##name; \
     }
-BP_GPU_OPS(BP_GPU_OP_FAMILY)
+BP_OP_FAMILIES(BP_GPU_OP_FAMILY)
 #undef BP_GPU_OP_FAMILY
 
 // The variant of a moving kernel for elements of `bytes`: `first` is the one for 1.
