@@ -43,31 +43,30 @@ std::string name_of(cl_int result) {
     }
 }
 
-bool means_lost(cl_int result) {
+namespace {
+
+bp_code code_of(cl_int result) {
     constexpr cl_int kNvidiaBadAccess = -9999;  // a kernel read or wrote outside its memory: the context is gone
-    return result == CL_DEVICE_NOT_AVAILABLE || result == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST ||
-           result == CL_INVALID_COMMAND_QUEUE || result == CL_INVALID_CONTEXT || result == kNvidiaBadAccess;
+    switch (result) {
+        case CL_DEVICE_NOT_AVAILABLE:
+        case CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST:
+        case CL_INVALID_COMMAND_QUEUE:
+        case CL_INVALID_CONTEXT:
+        case kNvidiaBadAccess: return BP_DEVICE_LOST;
+        case CL_MEM_OBJECT_ALLOCATION_FAILURE:
+        case CL_OUT_OF_RESOURCES:
+        case CL_INVALID_BUFFER_SIZE: return BP_NO_DEVICE_MEMORY;
+        case CL_OUT_OF_HOST_MEMORY: return BP_NO_HOST_MEMORY;
+        case CL_COMPILER_NOT_AVAILABLE:
+        case CL_BUILD_PROGRAM_FAILURE: return BP_UNSUPPORTED;
+        default: return BP_INTERNAL;
+    }
 }
 
+}  // namespace
+
 void check(cl_int result, const std::string& attempted) {
-    if (result == CL_SUCCESS) return;
-    bp_code code = BP_INTERNAL;
-    const char* advice = "see the driver's log";
-    if (means_lost(result)) {
-        code = BP_DEVICE_LOST;
-        advice = "close the device and open it again";
-    } else if (result == CL_MEM_OBJECT_ALLOCATION_FAILURE || result == CL_OUT_OF_RESOURCES ||
-               result == CL_INVALID_BUFFER_SIZE) {
-        code = BP_NO_DEVICE_MEMORY;
-        advice = "free buffers, use smaller tiles or another device";
-    } else if (result == CL_OUT_OF_HOST_MEMORY) {
-        code = BP_NO_HOST_MEMORY;
-        advice = "free memory of the process";
-    } else if (result == CL_COMPILER_NOT_AVAILABLE || result == CL_BUILD_PROGRAM_FAILURE) {
-        code = BP_UNSUPPORTED;
-        advice = "update the driver or use another device";
-    }
-    throw sdk::Failure(code, attempted + ": " + name_of(result) + "; " + advice, result);
+    if (result != CL_SUCCESS) throw gpu::failure_of(code_of(result), attempted, name_of(result), result);
 }
 
 }  // namespace backplane::opencl

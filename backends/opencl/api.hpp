@@ -58,8 +58,6 @@ struct Functions {
 
 // "CL_OUT_OF_RESOURCES", or the number.
 std::string name_of(cl_int result);
-// Does this answer mean that no later call will do better?
-bool means_lost(cl_int result);
 // Throws Failure with the code that an answer stands for, unless it is CL_SUCCESS. `attempted`: "allocate 64 MiB on PoCL".
 void check(cl_int result, const std::string& attempted);
 

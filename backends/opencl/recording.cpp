@@ -52,9 +52,7 @@ void let_go(Timeline& timeline) {
                    attempted);
         if (status > CL_COMPLETE) return;
         // A command that ended with an error is a kernel that failed: what it wrote is nothing to go on with.
-        if (status < CL_COMPLETE)
-            throw sdk::Failure(BP_DEVICE_LOST, attempted + ": " + name_of(status) + "; close the device and open it again",
-                               status);
+        if (status < CL_COMPLETE) throw gpu::failure_of(BP_DEVICE_LOST, attempted, name_of(status), status);
         timeline.reached = timeline.events.front().first;
         timeline.events.pop_front();
     }

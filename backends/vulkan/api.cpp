@@ -24,37 +24,29 @@ std::string name_of(VkResult result) {
     }
 }
 
-void check(VkResult result, const std::string& attempted) {
-    if (result == VK_SUCCESS) return;
-    bp_code code = BP_INTERNAL;
-    const char* advice = "see the driver's log";
+namespace {
+
+bp_code code_of(VkResult result) {
     switch (result) {
-        case VK_ERROR_OUT_OF_HOST_MEMORY:
-            code = BP_NO_HOST_MEMORY;
-            advice = "free memory of the process";
-            break;
+        case VK_ERROR_OUT_OF_HOST_MEMORY: return BP_NO_HOST_MEMORY;
         case VK_ERROR_OUT_OF_DEVICE_MEMORY:
         case VK_ERROR_TOO_MANY_OBJECTS:
         case VK_ERROR_OUT_OF_POOL_MEMORY:
-        case VK_ERROR_FRAGMENTED_POOL:
-            code = BP_NO_DEVICE_MEMORY;
-            advice = "free buffers, use smaller tiles or another device";
-            break;
-        case VK_ERROR_DEVICE_LOST:
-            code = BP_DEVICE_LOST;
-            advice = "close the device and open it again";
-            break;
-        case VK_TIMEOUT: code = BP_TIMEOUT; break;
+        case VK_ERROR_FRAGMENTED_POOL: return BP_NO_DEVICE_MEMORY;
+        case VK_ERROR_DEVICE_LOST: return BP_DEVICE_LOST;
+        case VK_TIMEOUT: return BP_TIMEOUT;
         case VK_ERROR_FEATURE_NOT_PRESENT:
         case VK_ERROR_EXTENSION_NOT_PRESENT:
         case VK_ERROR_INCOMPATIBLE_DRIVER:
-        case VK_ERROR_INVALID_EXTERNAL_HANDLE:
-            code = BP_UNSUPPORTED;
-            advice = "update the driver or use another device";
-            break;
-        default: break;
+        case VK_ERROR_INVALID_EXTERNAL_HANDLE: return BP_UNSUPPORTED;
+        default: return BP_INTERNAL;
     }
-    throw sdk::Failure(code, attempted + ": " + name_of(result) + "; " + advice, result);
+}
+
+}  // namespace
+
+void check(VkResult result, const std::string& attempted) {
+    if (result != VK_SUCCESS) throw gpu::failure_of(code_of(result), attempted, name_of(result), result);
 }
 
 }  // namespace backplane::vulkan

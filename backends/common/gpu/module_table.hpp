@@ -44,6 +44,12 @@ public:
         return table;
     }
 
+    // What the module's one function answers.
+    static const bp_module_api* entry(uint32_t host_abi) {
+        static constinit const bp_module_api table = make();
+        return host_abi >> 16 == BP_ABI_MAJOR ? &table : nullptr;
+    }
+
 private:
     using Instance = typename A::Instance;
     using Device = gpu::Device<A>;

@@ -1,9 +1,22 @@
-// An object of a driver that is ours to give back.
+// An object of a driver that is ours to give back, and the failure that its answer is.
 #pragma once
 
+#include <string>
 #include <utility>
 
+#include "backplane/sdk.hpp"
+
 namespace backplane::gpu {
+
+// `attempted`: "allocate 64 MiB on llvmpipe"; `name` and `number` are the driver's answer, `code` is what it stands for.
+inline sdk::Failure failure_of(bp_code code, const std::string& attempted, const std::string& name, int number) {
+    const char* advice = code == BP_DEVICE_LOST        ? "close the device and open it again"
+                         : code == BP_NO_DEVICE_MEMORY ? "free buffers, use smaller tiles or another device"
+                         : code == BP_NO_HOST_MEMORY   ? "free memory of the process"
+                         : code == BP_UNSUPPORTED      ? "update the driver or use another device"
+                                                       : "see the driver's log";
+    return sdk::Failure(code, attempted + ": " + name + "; " + advice, number);
+}
 
 // `Release` is called with the object; an object that is T{} is none.
 template <typename T, typename Release>

@@ -1,8 +1,8 @@
 // The ops of this backend: each file of ops/ that defines an OpFamily is in the list, which the build makes of the folder.
 #pragma once
 
-#include "lowering.hpp"
 #include "cpu_op_families.h"
+#include "lowering.hpp"
 
 namespace backplane::cpu {
 
