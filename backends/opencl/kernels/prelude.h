@@ -1,6 +1,6 @@
 // clang-format off
 // The dialect of the kernels that are written once (common/gpu/kernels), in OpenCL C 1.2. Variants are made by definitions: HALF, SIZE.
-// LOCAL is the size of the workgroup, C1 to C9 are what else is known when the kernel is built.
+// LOCAL is the size of the workgroup, C1 to C11 are what else is known when the kernel is built.
 #define CONSTANT(number, name, otherwise) enum { name = C##number };
 
 #define I64 long
