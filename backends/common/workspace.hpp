@@ -34,7 +34,7 @@ struct Placed {
     uint64_t bytes = 0;   // of the workspace
     uint64_t visits = 0;  // of values that are placed already, by those that looked for room beside them
 };
-// Largest first, each at the lowest offset that is free during its whole life.
+// Largest first, each at the lowest offset that is free during its whole life; of very many that live together, in the order in which they begin.
 Placed place(std::vector<Life*> lives);
 
 // Gives base and offset to the residents and slots of a backend's plan, and in its workspace to all else that is touched; fills

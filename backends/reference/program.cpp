@@ -29,11 +29,6 @@ bool is_bound(const TensorInfo& t) {
            (t.role == Role::state && t.state_in == 0);
 }
 
-bool is_updated(const Graph& graph, uint32_t state) {
-    return std::any_of(graph.tensors().begin(), graph.tensors().end(),
-                       [&](const TensorInfo& t) { return t.state_in == state + 1; });
-}
-
 // Bytes that a node writes and only moves; of a state that it updates in place those that it puts in.
 uint64_t moved_by(const Graph& graph, const Node& node) {
     if (!graph::find_op(node.op)->description.moves) return 0;
@@ -90,14 +85,14 @@ Program::Program(Device& device, const bp_graph& graph, const bp_compile& how)
 }
 
 void Program::list_slots() {
-    std::vector<bool> used(graph_->tensors().size());
+    std::vector<bool> used(graph_->tensors().size()), updated(used.size());
     for (const Node& node : graph_->nodes()) {
         for (const TensorId id : node.inputs)
             if (id.valid()) used[id.index] = true;
         for (const TensorId id : node.outputs) used[id.index] = true;
     }
     for (const TensorInfo& t : graph_->tensors())
-        if (t.state_in != 0) used[t.state_in - 1] = true;
+        if (t.state_in != 0) used[t.state_in - 1] = updated[t.state_in - 1] = true;
     for (uint32_t i = 0; i < used.size(); ++i) {
         const TensorInfo& t = graph_->tensors()[i];
         if (!used[i] || !is_bound(t)) continue;
@@ -110,7 +105,7 @@ void Program::list_slots() {
         slot.layout = 0;
         // Two steps: everything is read and computed, then everything is written.
         slot.first_use = t.role == Role::output ? 2 : 1;
-        slot.last_use = t.role == Role::output || is_updated(*graph_, i) ? 2 : 1;
+        slot.last_use = t.role == Role::output || updated[i] ? 2 : 1;
         slots_.push_back(slot);
     }
 }

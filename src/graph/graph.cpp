@@ -19,13 +19,6 @@ TensorId append(std::vector<TensorInfo>& tensors, TensorInfo tensor) {
     return {static_cast<uint32_t>(tensors.size() - 1)};
 }
 
-// Runs bind inputs, outputs and states by name.
-void check_name(const std::vector<TensorInfo>& tensors, Role role, const std::string& name, const char* what) {
-    for (const TensorInfo& t : tensors)
-        if (t.role == role && t.state_in == 0 && t.name == name)
-            throw Error(Code::invalid, std::string("the graph already has an ") + what + " named " + in_quotes(name));
-}
-
 }  // namespace
 
 Graph::Graph(const Graph& other) noexcept : held_(other.held_) {
@@ -38,6 +31,30 @@ Graph& Graph::operator=(Graph&& other) noexcept {
 }
 Graph::~Graph() {
     if (held_ != nullptr && held_->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete held_;
+}
+
+void Graph::Held::index() {
+    if (indexed) return;
+    names.clear();
+    updated.clear();
+    for (const TensorInfo& t : tensors) {
+        if (t.state_in != 0) updated.insert(t.state_in - 1);
+        if (t.state_in == 0 && (t.role == Role::input || t.role == Role::output || t.role == Role::state))
+            names.emplace(t.role, t.name);
+    }
+    indexed = true;
+}
+
+// Runs bind inputs, outputs and states by name.
+void Graph::Held::take_name(Role role, const std::string& name, const char* what) {
+    index();
+    if (!names.emplace(role, name).second)
+        throw Error(Code::invalid, std::string("the graph already has an ") + what + " named " + in_quotes(name));
+}
+
+bool Graph::Held::take_update(uint32_t state) {
+    index();
+    return updated.insert(state).second;
 }
 
 Graph::Held& Graph::change() {
@@ -71,7 +88,7 @@ const std::vector<Node>& Graph::nodes() const noexcept { return held_ != nullptr
 
 TensorId Graph::input(std::string name, DType dtype, Shape shape) {
     graph::check_tensor("input " + in_quotes(name), dtype, shape);
-    check_name(tensors(), Role::input, name, "input");
+    change().take_name(Role::input, name, "input");
     return append(change().tensors, {std::move(name), dtype, Role::input, std::move(shape), 0, {}, 0});
 }
 
@@ -96,7 +113,7 @@ TensorId Graph::constant(float value) {
 
 TensorId Graph::state(std::string name, DType dtype, Shape shape) {
     graph::check_tensor("state " + in_quotes(name), dtype, shape);
-    check_name(tensors(), Role::state, name, "state");
+    change().take_name(Role::state, name, "state");
     return append(change().tensors, {std::move(name), dtype, Role::state, std::move(shape), 0, {}, 0});
 }
 
@@ -143,7 +160,7 @@ void Graph::output(TensorId tensor, std::string name) {
         throw Error(Code::invalid, "output " + in_quotes(name) +
                                        ": an output must be what a node wrote and nothing else; add a Reshape " +
                                        "to return an input, weight, constant or state");
-    check_name(tensors(), Role::output, name, "output");
+    change().take_name(Role::output, name, "output");
     TensorInfo& changed = change().tensors[tensor.index];
     changed.role = Role::output;
     changed.name = std::move(name);
@@ -164,9 +181,8 @@ void Graph::update(TensorId state, TensorId value) {
         throw Error(Code::invalid, "update of state " + in_quotes(to.name) + ": the state is " + name_of(to.dtype) + " " +
                                        to_string(to.shape) + ", the new value " + name_of(from.dtype) + " " +
                                        to_string(from.shape));
-    for (const TensorInfo& t : known)
-        if (t.state_in == state.index + 1)
-            throw Error(Code::invalid, "update of state " + in_quotes(to.name) + ": it is updated already");
+    if (!change().take_update(state.index))
+        throw Error(Code::invalid, "update of state " + in_quotes(tensors()[state.index].name) + ": it is updated already");
     TensorInfo& changed = change().tensors[value.index];
     changed.role = Role::state;
     changed.state_in = state.index + 1;

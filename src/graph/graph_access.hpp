@@ -3,7 +3,9 @@
 
 #include <array>
 #include <atomic>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backplane/graph.hpp"
@@ -17,11 +19,26 @@ struct Graph::Held {
     std::atomic<uint32_t> holders{1};
     std::atomic<bool> hashed{false};
     std::array<std::atomic<uint64_t>, 2> hash{};  // once `hashed`
+
+    // What a change must not name or update again, found when it is first asked for. Throws Error(invalid): there is such a name already.
+    void take_name(Role role, const std::string& name, const char* what);
+    [[nodiscard]] bool take_update(uint32_t state);  // false: it is updated already
+
+    bool indexed = false;  // the next two are of all tensors
+    std::set<std::pair<Role, std::string>> names;
+    std::set<uint32_t> updated;
+
+private:
+    void index();
 };
 
 struct GraphAccess {
     // For changes that come now; valid until the graph is copied.
-    static std::vector<TensorInfo>& tensors(Graph& graph) { return graph.change().tensors; }
+    static std::vector<TensorInfo>& tensors(Graph& graph) {
+        Graph::Held& held = graph.change();
+        held.indexed = false;
+        return held.tensors;
+    }
     static std::vector<Node>& nodes(Graph& graph) { return graph.change().nodes; }
 };
 

@@ -23,12 +23,8 @@ Placed placed(std::vector<Life>& lives) {
     return place(all);
 }
 
-TEST(Workspace, ValuesThatLiveAtATimeShareNoByte) {
-    std::vector<Life> lives = lives_of(200);
-    const Placed all = placed(lives);
-    uint64_t sum = 0;
+void expect_apart(const std::vector<Life>& lives, const Placed& all) {
     for (size_t a = 0; a < lives.size(); ++a) {
-        sum += lives[a].bytes;
         EXPECT_LE(lives[a].offset + lives[a].bytes, all.bytes);
         for (size_t b = a + 1; b < lives.size(); ++b) {
             const bool together = lives[a].last >= lives[b].first && lives[b].last >= lives[a].first;
@@ -37,7 +33,45 @@ TEST(Workspace, ValuesThatLiveAtATimeShareNoByte) {
             EXPECT_TRUE(apart || !together) << a << " and " << b;
         }
     }
-    EXPECT_LT(all.bytes, sum / 10);
+}
+
+uint64_t sum_of(const std::vector<Life>& lives) {
+    uint64_t sum = 0;
+    for (const Life& life : lives) sum += life.bytes;
+    return sum;
+}
+
+// Most live at once, as in a loop that is unrolled, whose steps are read in turn when it is done.
+std::vector<Life> nested(size_t n, size_t sizes) {
+    std::vector<Life> lives(2 * n);
+    for (size_t i = 0; i < n; ++i) {
+        lives[i].touch(i, 64 * (1 + i % sizes));
+        lives[i].touch(2 * n - i, 0);
+        lives[n + i].touch(n + i, 64 * (1 + i % sizes));
+        lives[n + i].touch(n + i + 1, 0);
+    }
+    return lives;
+}
+
+TEST(Workspace, ValuesThatLiveAtATimeShareNoByte) {
+    std::vector<Life> lives = lives_of(200);
+    const Placed all = placed(lives);
+    expect_apart(lives, all);
+    EXPECT_LT(all.bytes, sum_of(lives) / 10);
+}
+
+TEST(Workspace, NorDoThoseOfManyThatLiveTogether) {
+    for (const size_t sizes : {1, 13}) {
+        std::vector<Life> lives = nested(1500, sizes);
+        const Placed all = placed(lives);
+        expect_apart(lives, all);
+        EXPECT_LT(all.bytes, sum_of(lives) / 2 + 64 * 2 * 13 * sizes) << "half of them live at once";
+    }
+}
+
+TEST(Workspace, ManyThatLiveTogetherAreNoMoreWorkEach) {
+    std::vector<Life> thousand = nested(1000, 5), many = nested(30000, 5);
+    EXPECT_LE(placed(many).visits, 30 * placed(thousand).visits);
 }
 
 TEST(Workspace, TenTimesTheValuesAreTenTimesTheWork) {
