@@ -43,7 +43,7 @@ void drop_unread(PlanNodes& plan) {
 
 void take_bias(PlanNodes& plan) {
     for (FusedNode& node : plan.nodes) {
-        if (node.op != BP_OP_conv || node.input(2) == kNone) continue;
+        if (!is_convolution(node.op) || node.input(2) == kNone) continue;
         node.post.push_back({PostOp::bias, 0, 0, 0, node.inputs[2]});
         node.inputs[2] = kNone;
     }

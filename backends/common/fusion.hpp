@@ -8,6 +8,9 @@
 
 namespace backplane::backend {
 
+// The ops that an epilogue follows as it does Conv.
+constexpr bool is_convolution(uint32_t op) { return op == BP_OP_conv || op == BP_OP_conv_transpose; }
+
 void drop_unread(PlanNodes& plan);
 
 // The bias of a convolution is the first thing its epilogue does.
@@ -27,7 +30,7 @@ ValueId joined_with(const Node& node, ValueId known);
 template <typename Plan, typename PostOf>
 bool absorb(Plan& plan, Readers& readers, uint32_t at, size_t most, const PostOf& post_of) {
     FusedNode& before = plan.nodes[at];
-    if ((before.op != BP_OP_conv && before.op != BP_OP_matmul) || before.post.size() >= most) return false;
+    if ((!is_convolution(before.op) && before.op != BP_OP_matmul) || before.post.size() >= most) return false;
     if (plan[before.output].role != BP_ROLE_TEMPORARY) return false;
     const uint32_t user = readers.only(before.output);
     if (user == kNone) return false;

@@ -19,7 +19,8 @@ std::optional<PostOp> post_of(const Plan& plan, const Node& before, const Node& 
     if (before.op == BP_OP_matmul && backend::is_row(value, result.dim.back())) return PostOp{PostOp::bias, 0, 0, 0, other};
     if (value.dim != result.dim) return std::nullopt;
     // Weights and constants are not laid out anew; the plain operand of a channels-last result would be.
-    if (before.op == BP_OP_conv && (value.role == BP_ROLE_WEIGHT || value.role == BP_ROLE_CONSTANT)) return std::nullopt;
+    if (backend::is_convolution(before.op) && (value.role == BP_ROLE_WEIGHT || value.role == BP_ROLE_CONSTANT))
+        return std::nullopt;
     return PostOp{PostOp::add, 0, 0, 0, other};
 }
 

@@ -16,6 +16,8 @@
     /* MatMul: a[...,M,K], b[...,K,N] -> [...,M,N], numpy batching (batch axes broadcast), ranks 2 and up. transpose_a and \
      * transpose_b swap the last two axes. b may be q8_0 or q4_0 when transpose_b is set (blocks run along K). */          \
     X(2, matmul, "MatMul")                                                                                                 \
+    /* ConvTranspose: x[N,C,...], w[C,O/group,...], b[O]?; as Conv and output_padding. ONNX 22 */                           \
+    X(3, conv_transpose, "ConvTranspose")                                                                                  \
     /* unary, element-wise */                                                                                              \
     X(10, abs, "Abs")                                                                                                      \
     X(11, neg, "Neg")                                                                                                      \
@@ -178,7 +180,8 @@
     X(54, hidden_size, INT, "hidden_size") /* default 0: that of the operands */ \
     X(55, input_forget, INT, "input_forget") \
     X(56, layout, INT, "layout") \
-    X(57, linear_before_reset, INT, "linear_before_reset")
+    X(57, linear_before_reset, INT, "linear_before_reset") \
+    X(58, output_padding, INTS, "output_padding") /* default 0 */
 
 #define BP_OP_ENUMERATOR(id, identifier, name) BP_OP_##identifier = id,
 #define BP_ATTRIBUTE_ENUMERATOR(id, identifier, type, name) BP_ATTR_##identifier = id,

@@ -44,6 +44,25 @@ Case conv(DType dtype, int64_t in, int64_t out, int64_t kernel, int64_t size, in
     return c;
 }
 
+// Twice as large, with filters of kernel x kernel.
+Case conv_transpose(DType dtype, int64_t in, int64_t out, int64_t kernel, int64_t size) {
+    Case c;
+    c.name = "ConvTranspose " + said(dtype) + std::to_string(kernel) + "x" + std::to_string(kernel) + " " +
+             std::to_string(in) + "->" + std::to_string(out) + " @" + std::to_string(size);
+    c.op = "ConvTranspose";
+    c.flops = 2 * static_cast<double>(in * out * kernel * kernel * size * size);
+    c.mbytes = megabytes(dtype, {in + 4 * out, size, size}) + megabytes(dtype, {in, out, kernel, kernel});
+    c.graph = [=] {
+        Graph g;
+        const TensorId x = g.input("x", dtype, {1, in, size, size});
+        const TensorId w = g.weight("w", dtype, {in, out, kernel, kernel});
+        const int64_t p = kernel / 2 - 1;
+        g.output(ops::conv_transpose(g, x, w, {.strides = {2, 2}, .pads = {p, p, p, p}}), "y");
+        return g;
+    };
+    return c;
+}
+
 Case matmul(DType given, DType weight, int64_t m, int64_t n, int64_t k) {
     Case c;
     c.name = std::string("MatMul ") + (given == DType::f32 ? "" : said(given) + "x ") + name_of(weight) +
@@ -130,9 +149,11 @@ Case recurrent(Op op, DType dtype, int64_t steps, int64_t hidden) {
 
 // `dtype`: of all but the products, which have their own.
 std::vector<Case> cases(DType dtype) {
-    std::vector<Case> all{conv(dtype, 64, 64, 3, 128),    conv(dtype, 64, 64, 3, 256), conv(dtype, 128, 64, 1, 128),
-                          conv(dtype, 64, 64, 5, 128),    conv(dtype, 3, 64, 3, 128),  conv(dtype, 64, 12, 3, 128),
-                          conv(dtype, 64, 64, 3, 128, 64)};
+    std::vector<Case> all{conv(dtype, 64, 64, 3, 128),          conv(dtype, 64, 64, 3, 256),
+                          conv(dtype, 128, 64, 1, 128),         conv(dtype, 64, 64, 5, 128),
+                          conv(dtype, 3, 64, 3, 128),           conv(dtype, 64, 12, 3, 128),
+                          conv(dtype, 64, 64, 3, 128, 64),      conv_transpose(dtype, 256, 128, 4, 32),
+                          conv_transpose(dtype, 64, 64, 2, 128)};
     for (const DType dtype : {DType::f32, DType::f16, DType::q8_0, DType::q4_0})
         for (const int64_t m : {1, 32, 512}) all.push_back(matmul(DType::f32, dtype, m, 2048, 2048));
     for (const int64_t tokens : {128, 512, 2048}) all.push_back(attention(dtype, 8, 64, tokens));

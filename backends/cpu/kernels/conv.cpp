@@ -11,6 +11,7 @@ using backplane::cpu::ConvTask;
 struct Window {
     int64_t y, x;  // may lie outside
     int64_t at;    // pixel index of (y, x)
+    int64_t into;  // that of the output pixel
 };
 
 HWY_INLINE Window window_of(const ConvTask& t, int64_t pixel) {
@@ -22,6 +23,7 @@ HWY_INLINE Window window_of(const ConvTask& t, int64_t pixel) {
     w.y = y * t.stride_h - t.pad_top;
     w.x = x * t.stride_w - t.pad_left;
     w.at = (n * t.height + w.y) * t.width + w.x;
+    w.into = rest * t.out_row + x * t.out_column;
     return w;
 }
 
@@ -45,8 +47,8 @@ HWY_INLINE void direct_tile(const ConvTask& t, int64_t s, int64_t pixel, int64_t
     Window window[ROWS];
     int64_t rows[ROWS];
     for (int i = 0; i < ROWS; ++i) {
-        rows[i] = pixel + (i < valid ? i : valid - 1);
-        window[i] = window_of(t, rows[i]);
+        window[i] = window_of(t, pixel + (i < valid ? i : valid - 1));
+        rows[i] = window[i].into;
     }
     Tile<ROWS, VECTORS> tile;
     clear(tile);
@@ -123,11 +125,11 @@ HWY_INLINE Taps taps_of(const ConvTask& t, const Window& w) {
 
 // PIXELS neighbours of a row that all meet the same taps, all channels.
 template <int PIXELS>
-HWY_INLINE void depthwise_pixels(const ConvTask& t, int64_t pixel, const Window& w, const Taps& taps) {
+HWY_INLINE void depthwise_pixels(const ConvTask& t, const Window& w, const Taps& taps) {
     const ConvSegment& segment = t.segment[0];
     const int64_t step = t.stride_w * segment.stride;
     int64_t rows[PIXELS];
-    for (int i = 0; i < PIXELS; ++i) rows[i] = pixel + i;
+    for (int i = 0; i < PIXELS; ++i) rows[i] = w.into + i * t.out_column;
     for (int64_t c = 0; c < t.out_channels; c += kLanes) {
         const int64_t n = t.out_channels - c;
         Tile<PIXELS, 1> tile;
@@ -161,10 +163,10 @@ void depthwise(const ConvTask& t, int64_t row_begin, int64_t row_end) {
             const Window w = window_of(t, begin + x);
             const Taps taps = taps_of(t, w);
             if (x >= first && x + kPixels <= last) {
-                depthwise_pixels<kPixels>(t, begin + x, w, taps);
+                depthwise_pixels<kPixels>(t, w, taps);
                 x += kPixels;
             } else {
-                depthwise_pixels<1>(t, begin + x, w, taps);
+                depthwise_pixels<1>(t, w, taps);
                 ++x;
             }
         }

@@ -28,6 +28,8 @@ struct ConvTask {
     const float* zeros = nullptr;    // as many as the largest segment's channels, stands for what lies outside
     float* out = nullptr;
     int64_t out_stride = 0;
+    // Pixels of `out` from one row and from one column of the result to the next: more than these where the result is every n-th pixel.
+    int64_t out_row = 0, out_column = 1;
     Epilogue epilogue;
 };
 

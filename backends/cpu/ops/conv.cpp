@@ -63,6 +63,7 @@ Geometry geometry_of(const Lowering& to, const Node& node) {
         g.stride_d = strides[0], g.pad_front = pads[0], g.dilation_d = dilations[0];
     }
     g.taps = t.kernel_h * t.kernel_w;
+    t.out_row = t.out_width;
     t.channels = w.dim[1];
     t.out_channels = w.dim[0] / g.groups;
     t.out_stride = y.dim[1];

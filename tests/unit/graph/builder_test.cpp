@@ -111,6 +111,25 @@ TEST(Builder, AConvolutionThatDoesNotFitNamesBothShapes) {
     error_of([&] { g.add(Op::conv, {x, good, g.weight("b", DType::f16, {4})}); });
 }
 
+TEST(Builder, ATransposedConvolutionThatDoesNotFitSaysWhy) {
+    Graph g;
+    const TensorId x = g.input("x", DType::f32, {1, 8, 4, 4});
+    const TensorId w = g.weight("w", DType::f32, {8, 3, 3, 3});
+    const auto said = [&](const std::vector<Attribute>& how) {
+        return error_of([&] { g.add(Op::conv_transpose, {x, w}, how); });
+    };
+    EXPECT_EQ(said({{Attr::pads, List{3, 0, 4, 0}}}),
+              "ConvTranspose: pads cut 7 off the 6 elements that axis 2 of the result has, x [1, 8, 4, 4]");
+    EXPECT_EQ(said({{Attr::strides, List{2, 2}}, {Attr::output_padding, List{0, 2}}}),
+              "ConvTranspose: attribute output_padding of axis 3 is 2, must be less than the stride or the dilation");
+    EXPECT_NE(said({{Attr::group, 3}}), "");
+    EXPECT_NE(said({{Attr::output_padding, List{0}}}), "");
+    const TensorId none = g.input("none", DType::f32, {1, 8, 0, 4});
+    EXPECT_NE(error_of([&] { g.add(Op::conv_transpose, {none, w}); }).find("empty axis 2"), std::string::npos);
+    EXPECT_NE(error_of([&] { g.add(Op::conv_transpose, {x, g.weight("v", DType::f32, {4, 3, 3, 3})}); }), "");
+    EXPECT_NE(error_of([&] { g.add(Op::conv_transpose, {x, w, g.weight("b", DType::f32, {8})}); }), "");
+}
+
 TEST(Builder, ShapesThatDoNotFitAreRefused) {
     Graph g;
     const TensorId x = g.input("x", DType::f32, {2, 6, 4, 4});

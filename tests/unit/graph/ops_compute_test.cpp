@@ -118,6 +118,25 @@ TEST(Conv, GroupsSeeTheirOwnChannels) {
         (Numbers{1, 2, 7, 430}));
 }
 
+TEST(ConvTranspose, AddsTheFilterAroundEachElementAndCutsOffPads) {
+    // The vectors of ONNX: test_convtranspose_dilations; then strides, one more row behind the end, and pads.
+    EXPECT_EQ(run_op(Op::conv_transpose, {{{1, 1, 3, 3}, {3, 8, 1, 9, 5, 7, 3, 2, 6}}, {{1, 1, 2, 2}, {7, 2, 1, 9}}},
+                     {{Attr::dilations, List{2, 2}}}),
+              (Numbers{21, 56, 13, 16, 2, 63, 35, 67, 10, 14, 24, 22, 76, 76, 21, 9, 5, 88, 45, 63, 3, 2, 33, 18, 54}));
+    TensorInfo out;
+    EXPECT_EQ(
+        run_op(Op::conv_transpose, {{{1, 1, 2, 1}, {1, 10}}, {{1, 2, 2, 1}, {1, 2, 3, 4}}, {{2}, {0.5, 0}}},
+               {{Attr::strides, List{3, 1}}, {Attr::pads, List{1, 0, 0, 0}}, {Attr::output_padding, List{2, 0}}}, &out),
+        (Numbers{2.5, 0.5, 10.5, 20.5, 0.5, 0.5, 4, 0, 30, 40, 0, 0}));
+    EXPECT_EQ(out.shape, (Shape{1, 2, 6, 1}));
+}
+
+TEST(ConvTranspose, GroupsHaveFiltersOfTheirOwn) {
+    EXPECT_EQ(
+        run_op(Op::conv_transpose, {{{1, 4, 1}, {1, 2, 3, 4}}, {{4, 2, 1}, {1, 2, 3, 4, 5, 6, 7, 8}}}, {{Attr::group, 2}}),
+        (Numbers{7, 10, 43, 50}));
+}
+
 TEST(Conv, SumsOverChannelsAndBatchesAndTakesHalfWeights) {
     EXPECT_EQ(run_op(Op::conv, {{{2, 2, 1, 2}, counting(8)}, {{1, 2, 1, 1}, {1, 10}, DType::f16}}),
               (Numbers{20, 31, 64, 75}));

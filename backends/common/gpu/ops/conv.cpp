@@ -1,4 +1,4 @@
-// Convolution: depthwise, or a product of the filters and the columns of the input.
+// Convolution, transposed too: depthwise, or a product of the filters and the columns of the input.
 #include <algorithm>
 #include <array>
 
@@ -25,8 +25,14 @@ Extents extents_of(const Value& v) {
 
 int64_t product(const Extents& e) { return e[0] * e[1] * e[2]; }
 
+bool is_transposed(const Node& node) { return node.op == BP_OP_conv_transpose; }
+
+// Of ConvTranspose those that Conv has too: what else it has is in the result's shape.
 backplane::ops::ConvAttributes attributes_of(const Lowering& to, const Node& node) {
-    return node.as<backplane::ops::ConvAttributes>().filled(static_cast<uint32_t>(to[node.output].dim.size() - 2));
+    const auto axes = static_cast<uint32_t>(to[node.output].dim.size() - 2);
+    if (!is_transposed(node)) return node.as<backplane::ops::ConvAttributes>().filled(axes);
+    const auto how = node.as<backplane::ops::ConvTransposeAttributes>().filled(axes);
+    return {.strides = how.strides, .pads = how.pads, .dilations = how.dilations, .group = how.group};
 }
 
 // Strides and dilations of 1 along rows and columns?
@@ -56,8 +62,8 @@ Record geometry_of(const Lowering& to, const Node& node) {
         return word(axis < missing ? otherwise : list[axis - missing]);
     };
     Record out{};
-    out.outputs = word(w.dim[0] / how.group);
-    out.channels = word(w.dim[1]);
+    out.outputs = word(is_transposed(node) ? w.dim[1] : w.dim[0] / how.group);
+    out.channels = word(is_transposed(node) ? w.dim[0] / how.group : w.dim[1]);
     out.groups = word(how.group);
     out.planes = word(x[0]), out.height = word(x[1]), out.width = word(x[2]);
     out.out_planes = word(y[0]), out.out_height = word(y[1]), out.out_width = word(y[2]);
@@ -74,8 +80,8 @@ Record geometry_of(const Lowering& to, const Node& node) {
 }
 
 std::string label_of(const Lowering& to, const Node& node, const char* kind) {
-    return std::string("Conv ") + kind + " " + to[node.inputs[1]].text() + " -> " + to[node.output].text() +
-           epilogue_text(node);
+    return std::string(sdk::op_name(node.op)) + " " + kind + " " + to[node.inputs[1]].text() + " -> " +
+           to[node.output].text() + epilogue_text(node);
 }
 
 std::vector<Operand> operands_of(const Lowering& to, const Node& node) {
@@ -88,6 +94,7 @@ std::vector<Operand> operands_of(const Lowering& to, const Node& node) {
 
 int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
+int64_t taps_of(const ConvParameters& p) { return int64_t{1} * p.kernel_d * p.kernel_h * p.kernel_w; }
 int64_t groups_of(const Node& node) { return node.as<backplane::ops::ConvAttributes>().group; }
 int64_t outputs_of(const Lowering& to, const Node& node) { return to[node.inputs[1]].dim[0] / groups_of(node); }
 int64_t pixels_of(const ConvParameters& p) { return int64_t{1} * p.out_planes * p.out_height * p.out_width; }
@@ -96,9 +103,9 @@ int64_t pixels_of(const ConvParameters& p) { return int64_t{1} * p.out_planes * 
 // workgroup, the epilogue (2), then `more`.
 Dispatch product_of(const Lowering& to, const Node& node, const char* kind, uint32_t kernel, ConvParameters parameters,
                     int64_t block, int64_t tiles, uint32_t invocations, std::initializer_list<uint32_t> more) {
-    const Value& w = to[node.inputs[1]];
-    const Value& y = to[node.output];
-    parameters.blocks = word(up(outputs_of(to, node), block));
+    const Value& dense =
+        to[is_transposed(node) ? node.inputs[0] : node.output];  // each element meets the whole of its filters
+    parameters.blocks = word(up(parameters.outputs, block));
     Dispatch d;
     d.label = label_of(to, node, kind);
     d.kernel = kernel;
@@ -107,9 +114,10 @@ Dispatch product_of(const Lowering& to, const Node& node, const char* kind, uint
     d.operands = operands_of(to, node);
     d.parameters = words_of(parameters);
     append_epilogue(d.parameters, node);
-    d.work = 2.0 * static_cast<double>(y.elements() * w.dim[1] * product(extents_of(w)));
+    d.work = 2.0 * static_cast<double>(dense.elements() * (is_transposed(node) ? parameters.outputs : parameters.channels)) *
+             static_cast<double>(taps_of(parameters));
     to.spread(static_cast<uint64_t>(tiles) * parameters.blocks, d.groups);
-    d.groups[2] = word(y.dim[0] * groups_of(node));
+    d.groups[2] = word(dense.dim[0] * parameters.groups);
     return d;
 }
 
@@ -121,7 +129,7 @@ void lower_depthwise(Lowering& to, const Node& node) {
     append_epilogue(words, node);
     to.each(label_of(to, node, "depthwise"),
             variant(kKernel_conv_depthwise_f32, kKernel_conv_depthwise_f16, kKernel_conv_depthwise_f32_by_f16, to, node), n,
-            operands_of(to, node), words, {epilogue_kinds(node), epilogue_function(node)});
+            operands_of(to, node), words, {epilogue_kinds(node), epilogue_function(node), is_transposed(node) ? 1U : 0U});
 }
 
 // More than one plane, of the input or of the filters or beside the input?
@@ -142,11 +150,8 @@ bool is_row_kernel(const ConvParameters& p) {
 // Sums shorter than this are too short for the matrix units: loading costs more than it saves (H200: equal at 576, slower at 128).
 constexpr int64_t kMatrixDepth = 512;
 
-bool suits_matrices(const Lowering& to, const Node& node) {
-    const Value& x = to[node.inputs[0]];
-    const Value& w = to[node.inputs[1]];
-    const int64_t depth = w.dim[1] * product(extents_of(w));
-    return to.can.matrices && x.dtype == BP_F16 && to.plan.math != BP_MATH_STRICT && outputs_of(to, node) >= 16 &&
+bool suits_matrices(const Lowering& to, const Node& node, const ConvParameters& p, int64_t depth) {
+    return to.can.matrices && to[node.inputs[0]].dtype == BP_F16 && to.plan.math != BP_MATH_STRICT && p.outputs >= 16 &&
            (depth >= kMatrixDepth || to.can.least_patches == 0);
 }
 
@@ -301,9 +306,43 @@ void lower(Lowering& to, const Node& node) {
     if (suits_matrix_tiles(to, node, p, kernel)) return lower_on_matrix_tiles(to, node, p);
     // Before conv_coop: what that loads for each tap costs it more than the matrix units save (H200, f16: 16.0 ms against 23.6).
     if (suits_patches(to, node, p, kernel)) return lower_on_patches(to, node, p, kernel);
-    if (suits_matrices(to, node)) return lower_on_matrices(to, node, p, kernel);
+    if (suits_matrices(to, node, p, p.channels * taps_of(p))) return lower_on_matrices(to, node, p, kernel);
     if (to.can.software) return lower_direct(to, node, p);
     lower_on_tiles(to, node, p, kernel);
+}
+
+// Of a stride of s every s-th pixel of the result along an axis meets the same taps: each such phase is a product of its own, in the batch.
+void lower_transposed(Lowering& to, const Node& node) {
+    if (to[node.output].elements() == 0) return;
+    const auto p = geometry_of(to, node);
+    if (p.groups > 1 && p.outputs == 1 && p.channels == 1) return lower_depthwise(to, node);
+    const int64_t phases = int64_t{1} * p.stride_d * p.stride_h * p.stride_w;
+    const int64_t pixels = up(p.out_planes, p.stride_d) * up(p.out_height, p.stride_h) * up(p.out_width, p.stride_w);
+    const int64_t batch = to[node.output].dim[0] * p.groups * phases;
+    Dispatch d;
+    if (suits_matrices(to, node, p, p.channels * taps_of(p) / phases)) {
+        d = product_of(to, node, "matrix units", kKernel_conv_transpose_coop_f16, p, 64, up(pixels, 128), 128, {});
+    } else {
+        const Tile tile = choose_tile(to.can, p.outputs, pixels, batch);
+        d = product_of(
+            to, node, "tiled",
+            variant(kKernel_conv_transpose_f32, kKernel_conv_transpose_f16, kKernel_conv_transpose_f32_by_f16, to, node), p,
+            tile.rows, up(pixels, tile.columns), tile.invocations(),
+            {tile.rows, tile.columns, tile.down, tile.across, tile.depth});
+    }
+    d.groups[2] = word(batch);
+    to.add(std::move(d));
+}
+
+Verdict check_transposed(const Plan& plan, const Node& node) {
+    const Value& x = plan[node.inputs[0]];
+    const Value& w = plan[node.inputs[1]];
+    const auto how = node.as<backplane::ops::ConvTransposeAttributes>().filled(static_cast<uint32_t>(x.dim.size() - 2));
+    if (w.dtype != BP_F32 && !is_half(w.dtype)) return {BP_WHY_DTYPE, node.text() + " is not done for weights " + w.text()};
+    int64_t batch = x.dim[0] * how.group;
+    for (const int64_t stride : how.strides) batch = stride > 65535 || batch > 65535 ? 65536 : batch * stride;
+    if (batch > 65535) return {BP_WHY_LIMIT, node.text() + ": images times groups times strides are over 65535"};
+    return {};
 }
 
 Verdict check(const Plan& plan, const Node& node) {
@@ -314,7 +353,8 @@ Verdict check(const Plan& plan, const Node& node) {
     return {};
 }
 
-constexpr OpLowering table[] = {{BP_OP_conv, Types::computes, 1U << 1, check, lower}};
+constexpr OpLowering table[] = {{BP_OP_conv, Types::computes, 1U << 1, check, lower},
+                                {BP_OP_conv_transpose, Types::computes, 1U << 1, check_transposed, lower_transposed}};
 
 }  // namespace
 
