@@ -1,15 +1,190 @@
 #include "instance.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstring>
 
 #include "common/platform/registrations.hpp"
 #include "common/platform/system.hpp"
-#include "describe.hpp"
 #include "platform/driver_registry.hpp"
 
 namespace backplane::opencl {
 
 namespace {
+
+// What vendors' extensions are asked by; not all headers have them.
+constexpr cl_device_info kNvidiaBus = 0x4008, kNvidiaSlot = 0x4009, kNvidiaDomain = 0x400A, kNvidiaIntegrated = 0x4006;
+constexpr cl_device_info kNvidiaMajor = 0x4000;
+constexpr cl_device_info kAmdTopology = 0x4037, kAmdBoardName = 0x4038;
+
+template <typename T>
+T get(const Functions& cl, cl_device_id device, cl_device_info what, T otherwise = {}) {
+    T value{};
+    return cl.GetDeviceInfo(device, what, sizeof value, &value, nullptr) == CL_SUCCESS ? value : otherwise;
+}
+
+// What one of OpenCL's questions about an object answers with a text.
+template <typename Ask, typename Object>
+std::string answer_of(Ask ask, Object of, cl_uint what) {
+    size_t size = 0;
+    if (ask(of, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return {};
+    std::string out(size, '\0');
+    if (ask(of, what, size, out.data(), nullptr) != CL_SUCCESS) return {};
+    out.resize(std::strlen(out.c_str()));
+    return out;
+}
+
+std::string text_of(const Functions& cl, cl_device_id device, cl_device_info what) {
+    return answer_of(cl.GetDeviceInfo, device, what);
+}
+
+std::string platform_text(const Functions& cl, cl_platform_id platform, cl_platform_info what) {
+    return answer_of(cl.GetPlatformInfo, platform, what);
+}
+
+bool names(const std::string& extensions, const char* name) {
+    return (" " + extensions + " ").find(" " + std::string(name) + " ") != std::string::npos;
+}
+
+// "OpenCL 3.0 CUDA" -> 300
+int version_of(const std::string& text) {
+    int major = 0;
+    int minor = 0;
+    return std::sscanf(text.c_str(), "OpenCL %d.%d", &major, &minor) == 2 ? major * 100 + minor * 10 : 0;
+}
+
+uint32_t kind_of(const Functions& cl, const PhysicalDevice& device, const std::string& extensions) {
+    const auto type = get<cl_device_type>(cl, device.handle, CL_DEVICE_TYPE);
+    if ((type & CL_DEVICE_TYPE_GPU) != 0) {
+        bool integrated = get<cl_bool>(cl, device.handle, CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE;
+        if (names(extensions, "cl_nv_device_attribute_query"))
+            integrated = get<cl_bool>(cl, device.handle, kNvidiaIntegrated) == CL_TRUE;
+        return integrated ? BP_KIND_INTEGRATED : BP_KIND_DISCRETE;
+    }
+    if ((type & CL_DEVICE_TYPE_ACCELERATOR) != 0) return BP_KIND_ACCELERATOR;
+    // A driver for the CPU emulates no other kind of device: it is a CPU, which goes after the cpu backend by its name.
+    if ((type & CL_DEVICE_TYPE_CPU) != 0) return BP_KIND_CPU;
+    return BP_KIND_UNKNOWN;
+}
+
+void identify(const Functions& cl, PhysicalDevice& device, const std::string& extensions) {
+    // Drivers for the CPU make up a UUID. All that is known of a CPU is that it is the machine's.
+    if (device.kind == BP_KIND_CPU) return;
+    if (names(extensions, "cl_khr_device_uuid")) {
+        device.uuid_known =
+            cl.GetDeviceInfo(device.handle, CL_DEVICE_UUID_KHR, sizeof device.uuid, device.uuid, nullptr) == CL_SUCCESS;
+        device.luid_known =
+            get<cl_bool>(cl, device.handle, CL_DEVICE_LUID_VALID_KHR) == CL_TRUE &&
+            cl.GetDeviceInfo(device.handle, CL_DEVICE_LUID_KHR, sizeof device.luid, device.luid, nullptr) == CL_SUCCESS;
+    }
+    if (names(extensions, "cl_khr_pci_bus_info")) {
+        cl_device_pci_bus_info_khr place{};
+        if (cl.GetDeviceInfo(device.handle, CL_DEVICE_PCI_BUS_INFO_KHR, sizeof place, &place, nullptr) == CL_SUCCESS) {
+            device.pci_known = true;
+            const uint32_t pci[4] = {place.pci_domain, place.pci_bus, place.pci_device, place.pci_function};
+            std::copy_n(pci, 4, device.pci);
+            return;
+        }
+    }
+    if (names(extensions, "cl_nv_device_attribute_query")) {
+        const auto slot = get<cl_uint>(cl, device.handle, kNvidiaSlot, UINT32_MAX);
+        device.pci_known = slot != UINT32_MAX;
+        const uint32_t pci[4] = {get<cl_uint>(cl, device.handle, kNvidiaDomain), get<cl_uint>(cl, device.handle, kNvidiaBus),
+                                 slot >> 3 & 31, slot & 7};
+        if (device.pci_known) std::copy_n(pci, 4, device.pci);
+    } else if (names(extensions, "cl_amd_device_attribute_query")) {
+        struct Topology {  // cl_device_topology_amd
+            cl_uint type;
+            cl_char unused[17];
+            cl_char bus, device, function;
+        } topology{};
+        constexpr cl_uint kPcie = 1;
+        device.pci_known =
+            cl.GetDeviceInfo(device.handle, kAmdTopology, sizeof topology, &topology, nullptr) == CL_SUCCESS &&
+            topology.type == kPcie;
+        const uint32_t pci[4] = {0, static_cast<uint8_t>(topology.bus), static_cast<uint8_t>(topology.device),
+                                 static_cast<uint8_t>(topology.function)};
+        if (device.pci_known) std::copy_n(pci, 4, device.pci);
+    }
+}
+
+void find_limits(const Functions& cl, PhysicalDevice& device) {
+    Abilities& can = device.can;
+    // Bytes, shorts, 64-bit integers and loads of halves are part of the full profile.
+    can.halves = can.bytes = can.longs = true;
+    can.software = device.kind == BP_KIND_CPU;
+    can.unified = device.kind == BP_KIND_CPU || device.kind == BP_KIND_INTEGRATED;
+    can.import = can.unified;
+    const uint64_t base = get<cl_uint>(cl, device.handle, CL_DEVICE_MEM_BASE_ADDR_ALIGN, 1024) / 8;
+    can.storage_alignment = std::max<uint64_t>(64, std::min<uint64_t>(base, 4096));
+    // Integrated GPUs use memory in place when it is whole pages.
+    can.import_alignment = device.kind == BP_KIND_CPU ? can.storage_alignment : 4096;
+    can.most_allocation = can.most_range = get<cl_ulong>(cl, device.handle, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    can.most_invocations = static_cast<uint32_t>(get<size_t>(cl, device.handle, CL_DEVICE_MAX_WORK_GROUP_SIZE));
+    can.shared_bytes = static_cast<uint32_t>(get<cl_ulong>(cl, device.handle, CL_DEVICE_LOCAL_MEM_SIZE));
+    can.patches = can.most_invocations >= 256 && can.shared_bytes >= 24576;
+    can.matrix_tiles = device.assembly && can.most_invocations >= 256 && can.shared_bytes >= 49152;
+    can.direct_invocations = 8;
+}
+
+std::string missing(const Functions& cl, const PhysicalDevice& device, const std::string& version) {
+    if (version_of(version) < 120) return "it has " + (version.empty() ? "no OpenCL" : version) + ", 1.2 is needed";
+    if (text_of(cl, device.handle, CL_DEVICE_PROFILE) != "FULL_PROFILE") return "it has the embedded profile only";
+    if (get<cl_bool>(cl, device.handle, CL_DEVICE_AVAILABLE) != CL_TRUE) return "the driver says that it is not available";
+    if (get<cl_bool>(cl, device.handle, CL_DEVICE_COMPILER_AVAILABLE) != CL_TRUE) return "its driver has no compiler";
+    if (get<cl_bool>(cl, device.handle, CL_DEVICE_ENDIAN_LITTLE, CL_TRUE) != CL_TRUE) return "it is big-endian";
+    if (device.can.most_invocations < 128 || device.can.shared_bytes < 16384) return "its workgroups are too small";
+    return {};
+}
+
+// Fills all but the handles of `device`. Empty, or why its kernels would not run.
+std::string describe(const Functions& cl, PhysicalDevice& device) {
+    const std::string extensions = text_of(cl, device.handle, CL_DEVICE_EXTENSIONS);
+    const std::string version = text_of(cl, device.handle, CL_DEVICE_VERSION);
+    const std::string platform = platform_text(cl, device.platform, CL_PLATFORM_NAME);
+    device.name = text_of(cl, device.handle, CL_DEVICE_NAME);
+    if (names(extensions, "cl_amd_device_attribute_query"))
+        if (const std::string board = text_of(cl, device.handle, kAmdBoardName); !board.empty()) device.name = board;
+    device.driver = platform + " " + text_of(cl, device.handle, CL_DRIVER_VERSION);
+    device.kind = kind_of(cl, device, extensions);
+    device.says_free = names(extensions, "cl_amd_device_attribute_query");
+    const auto vendor = get<cl_uint>(cl, device.handle, CL_DEVICE_VENDOR_ID);
+    device.vendor = vendor < 0x10000 ? vendor : 0;
+    device.units = get<cl_uint>(cl, device.handle, CL_DEVICE_MAX_COMPUTE_UNITS);
+    device.memory_total = get<cl_ulong>(cl, device.handle, CL_DEVICE_GLOBAL_MEM_SIZE);
+    device.memory_source = device.says_free ? "cl_amd_device_attribute_query" : "CL_DEVICE_GLOBAL_MEM_SIZE";
+    identify(cl, device, extensions);
+    device.nvidia = names(extensions, "cl_nv_device_attribute_query");
+    device.assembly = device.nvidia && get<cl_uint>(cl, device.handle, kNvidiaMajor) >= 8;
+    find_limits(cl, device);
+    // Queues beside each other move bytes while kernels run: on threads of the CPU (PoCL), by engines for copies (NVIDIA, AMD). Of others
+    // it is not known.
+    if (device.kind == BP_KIND_CPU || device.nvidia || device.says_free) device.copy_queues = 2;
+    device.build_options = "-cl-std=CL1.2 -w";
+    const auto floats = get<cl_device_fp_config>(cl, device.handle, CL_DEVICE_SINGLE_FP_CONFIG);
+    if ((floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0)
+        device.build_options += " -cl-fp32-correctly-rounded-divide-sqrt";
+    if (device.nvidia) device.build_options += " -cl-nv-verbose";  // for machine_code.hpp
+    if (device.kind == BP_KIND_CPU) device.build_options += " -DSOFTWARE";
+    const int number = version_of(version);
+    device.features = "opencl-" + std::to_string(number / 100) + "." + std::to_string(number / 10 % 10);
+    for (const auto& [there, name] :
+         {std::pair(names(extensions, "cl_khr_fp16"), " fp16"),
+          std::pair(names(extensions, "cl_khr_subgroups"), " subgroups"),
+          std::pair(device.can.matrix_tiles, " matrix-units"), std::pair(device.can.import, " host-pointers")})
+        if (there) device.features += name;
+
+    uint64_t code = hash_of(device.driver.data(), device.driver.size());
+    for (const std::string& text :
+         {platform_text(cl, device.platform, CL_PLATFORM_VERSION), version, device.name, device.build_options})
+        code = hash_of(text.data(), text.size(), code);
+    device.fingerprint[0] = code;
+    device.fingerprint[1] = gpu::hash_of(kKernels);
+    uint64_t id = hash_of(device.pci, sizeof device.pci, hash_of(device.uuid, sizeof device.uuid));
+    id = hash_of(platform.data(), platform.size(), id);
+    device.id = hash_of(device.name.data(), device.name.size(), id) | 1;
+    return missing(cl, device, version);
+}
 
 // GPUs before CPUs, whatever the order of the platforms.
 uint32_t rank_of(uint32_t kind) {

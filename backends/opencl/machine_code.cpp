@@ -18,8 +18,10 @@ using Link = struct CudaLink*;
 
 constexpr int kInputPtx = 1;  // CU_JIT_INPUT_PTX
 
+}  // namespace
+
 // Every function returns 0 for success. On 64-bit Windows, too, functions are called in one way only.
-struct Cuda {
+struct MachineCode::Cuda {
     int (*init)(unsigned flags) = nullptr;
     int (*device_by_place)(Device*, const char* pci) = nullptr;
     int (*retain)(Context*, Device) = nullptr;
@@ -46,56 +48,47 @@ struct Cuda {
                find(link_create, "cuLinkCreate_v2") && find(link_add, "cuLinkAddData_v2") &&
                find(link_complete, "cuLinkComplete") && find(link_destroy, "cuLinkDestroy");
     }
+
+    Device device = 0;
+    Context context = nullptr;
+    bool retained = false;
 };
 
-class Linker final : public MachineCode {
-public:
-    // Whether the device is there; nothing else may be called when it is not.
-    bool open(const PhysicalDevice& device) {
-        char place[32];
-        std::snprintf(place, sizeof place, "%04x:%02x:%02x", device.pci[0], device.pci[1], device.pci[2]);
-        retained_ = device.pci_known && cuda_.load() && cuda_.init(0) == 0 && cuda_.device_by_place(&device_, place) == 0 &&
-                    cuda_.retain(&context_, device_) == 0;
-        return retained_;
-    }
-    ~Linker() override {
-        if (retained_) cuda_.release(device_);
-    }
+MachineCode::MachineCode() : cuda_(std::make_unique<Cuda>()) {}
 
-    [[nodiscard]] std::vector<unsigned char> of(const std::vector<unsigned char>& ptx, uint32_t registers) const override {
-        std::vector<unsigned char> code;
-        if (cuda_.push(context_) != 0) return code;
-        Link link = nullptr;
-        if (cuda_.link_create(0, nullptr, nullptr, &link) == 0) {
-            std::string text = with_registers({ptx.begin(), std::find(ptx.begin(), ptx.end(), '\0')}, registers);
-            const size_t room = text.size() + 1;  // the linker wants a zero at the end
-            void* made = nullptr;
-            size_t size = 0;
-            if (cuda_.link_add(link, kInputPtx, text.data(), room, "opencl", 0, nullptr, nullptr) == 0 &&
-                cuda_.link_complete(link, &made, &size) == 0) {
-                const auto* first = static_cast<const unsigned char*>(made);
-                code.assign(first, first + size);
-            }
-            cuda_.link_destroy(link);  // and what it made
-        }
-        Context ours = nullptr;
-        cuda_.pop(&ours);
-        return code;
-    }
-
-private:
-    Cuda cuda_;
-    Device device_ = 0;
-    Context context_ = nullptr;
-    bool retained_ = false;
-};
-
-}  // namespace
+MachineCode::~MachineCode() {
+    if (cuda_->retained) cuda_->release(cuda_->device);
+}
 
 std::unique_ptr<MachineCode> MachineCode::open(const PhysicalDevice& device) {
-    auto linker = std::make_unique<Linker>();
-    if (!linker->open(device)) return nullptr;
-    return linker;
+    std::unique_ptr<MachineCode> made(new MachineCode);
+    Cuda& cuda = *made->cuda_;
+    char place[32];
+    std::snprintf(place, sizeof place, "%04x:%02x:%02x", device.pci[0], device.pci[1], device.pci[2]);
+    cuda.retained = device.pci_known && cuda.load() && cuda.init(0) == 0 && cuda.device_by_place(&cuda.device, place) == 0 &&
+                    cuda.retain(&cuda.context, cuda.device) == 0;
+    return cuda.retained ? std::move(made) : nullptr;
+}
+
+std::vector<unsigned char> MachineCode::of(const std::vector<unsigned char>& ptx, uint32_t registers) const {
+    std::vector<unsigned char> code;
+    if (cuda_->push(cuda_->context) != 0) return code;
+    Link link = nullptr;
+    if (cuda_->link_create(0, nullptr, nullptr, &link) == 0) {
+        std::string text = with_registers({ptx.begin(), std::find(ptx.begin(), ptx.end(), '\0')}, registers);
+        const size_t room = text.size() + 1;  // the linker wants a zero at the end
+        void* made = nullptr;
+        size_t size = 0;
+        if (cuda_->link_add(link, kInputPtx, text.data(), room, "opencl", 0, nullptr, nullptr) == 0 &&
+            cuda_->link_complete(link, &made, &size) == 0) {
+            const auto* first = static_cast<const unsigned char*>(made);
+            code.assign(first, first + size);
+        }
+        cuda_->link_destroy(link);  // and what it made
+    }
+    Context ours = nullptr;
+    cuda_->pop(&ours);
+    return code;
 }
 
 }  // namespace backplane::opencl

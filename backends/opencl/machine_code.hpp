@@ -16,16 +16,18 @@ class MachineCode {
 public:
     // Null: there is no CUDA driver beside the OpenCL one, or it does not know the device.
     static std::unique_ptr<MachineCode> open(const PhysicalDevice& device);
-    virtual ~MachineCode() = default;
     MachineCode(const MachineCode&) = delete;
     MachineCode& operator=(const MachineCode&) = delete;
+    ~MachineCode();
 
     // Of the PTX of a program of one kernel, of which as many workgroups run at a time as with these registers a thread, those it has in the
     // OpenCL driver's: left to itself the linker takes up to twice as many. Empty: the driver does not make it. [any]
-    [[nodiscard]] virtual std::vector<unsigned char> of(const std::vector<unsigned char>& ptx, uint32_t registers) const = 0;
+    [[nodiscard]] std::vector<unsigned char> of(const std::vector<unsigned char>& ptx, uint32_t registers) const;
 
-protected:
-    MachineCode() = default;
+private:
+    MachineCode();
+    struct Cuda;
+    std::unique_ptr<Cuda> cuda_;
 };
 
 }  // namespace backplane::opencl
