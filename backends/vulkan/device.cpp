@@ -36,29 +36,15 @@ void Device::create() {
     if (physical.says_hits) extensions.push_back(VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME);
     if (can.bytes && !v12) extensions.push_back(VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
     if (!v12) extensions.push_back(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
-    VkPhysicalDevice8BitStorageFeatures eights{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES};
-    eights.storageBuffer8BitAccess = can.bytes ? VK_TRUE : VK_FALSE;
-    VkPhysicalDevice16BitStorageFeatures halves{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
-    halves.storageBuffer16BitAccess = can.halves ? VK_TRUE : VK_FALSE;
-    if (can.bytes) halves.pNext = &eights;
-    VkPhysicalDeviceTimelineSemaphoreFeatures timelines{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
-    timelines.timelineSemaphore = VK_TRUE;
-    timelines.pNext = &halves;
-    VkPhysicalDeviceShaderFloat16Int8Features arithmetic{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES};
-    arithmetic.shaderFloat16 = VK_TRUE;
-    VkPhysicalDeviceVulkanMemoryModelFeatures model{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
-    model.vulkanMemoryModel = VK_TRUE;
-    model.pNext = &arithmetic;
-    VkPhysicalDeviceCooperativeMatrixFeaturesNV matrices{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
-    matrices.cooperativeMatrix = VK_TRUE;
-    matrices.pNext = &model;
-    if (can.matrices) {
-        extensions.push_back(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
-        eights.pNext = &matrices;
-    }
-    VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
-    features.features.shaderInt64 = can.longs ? VK_TRUE : VK_FALSE;
-    features.pNext = &timelines;
+    if (can.matrices) extensions.push_back(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
+    Features features(can.bytes, can.matrices);
+    features.all.features.shaderInt64 = can.longs ? VK_TRUE : VK_FALSE;
+    features.timelines.timelineSemaphore = VK_TRUE;
+    features.halves.storageBuffer16BitAccess = can.halves ? VK_TRUE : VK_FALSE;
+    features.bytes.storageBuffer8BitAccess = VK_TRUE;
+    features.matrices.cooperativeMatrix = VK_TRUE;
+    features.model.vulkanMemoryModel = VK_TRUE;
+    features.arithmetic.shaderFloat16 = VK_TRUE;
     const float priorities[2] = {1.0F, 1.0F};
     VkDeviceQueueCreateInfo families[2] = {{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO},
                                            {VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO}};
@@ -68,7 +54,7 @@ void Device::create() {
     families[1].queueCount = physical.copy_queues;
     for (VkDeviceQueueCreateInfo& family : families) family.pQueuePriorities = priorities;
     VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
-    info.pNext = &features;
+    info.pNext = &features.all;
     info.queueCreateInfoCount = physical.copy_queues != 0 ? 2 : 1;
     info.pQueueCreateInfos = families;
     info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());

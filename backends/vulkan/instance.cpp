@@ -163,25 +163,10 @@ bool Instance::describe_features(PhysicalDevice& device) const {
     const bool bytes = v12 || has(extensions, VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
     const bool driver_named = v12 || has(extensions, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME);
 
-    VkPhysicalDevice16BitStorageFeatures halves{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
-    VkPhysicalDevice8BitStorageFeatures eights{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES};
-    VkPhysicalDeviceTimelineSemaphoreFeatures timelines{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
-    VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
-    features.pNext = &timelines;
-    timelines.pNext = &halves;
-    VkPhysicalDeviceCooperativeMatrixFeaturesNV matrices{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
-    VkPhysicalDeviceVulkanMemoryModelFeatures model{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
-    VkPhysicalDeviceShaderFloat16Int8Features arithmetic{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES};
     if (!v12 && !has(extensions, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME)) return false;
-    const bool matrices_named = v12 && has(extensions, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
-    if (bytes) halves.pNext = &eights;
-    if (matrices_named) {
-        eights.pNext = &matrices;
-        matrices.pNext = &model;
-        model.pNext = &arithmetic;
-    }
-    vk_.GetPhysicalDeviceFeatures2(device.handle, &features);
-    if (timelines.timelineSemaphore != VK_TRUE) return false;
+    Features features(bytes, v12 && has(extensions, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME));
+    vk_.GetPhysicalDeviceFeatures2(device.handle, &features.all);
+    if (features.timelines.timelineSemaphore != VK_TRUE) return false;
 
     VkPhysicalDeviceIDProperties ids{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
     VkPhysicalDeviceMaintenance3Properties sizes{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
@@ -209,9 +194,9 @@ bool Instance::describe_features(PhysicalDevice& device) const {
 
     const VkPhysicalDeviceLimits& limits = device.properties.limits;
     Abilities& can = device.can;
-    can.halves = halves.storageBuffer16BitAccess == VK_TRUE;
-    can.bytes = eights.storageBuffer8BitAccess == VK_TRUE && can.halves;
-    can.longs = features.features.shaderInt64 == VK_TRUE;
+    can.halves = features.halves.storageBuffer16BitAccess == VK_TRUE;
+    can.bytes = features.bytes.storageBuffer8BitAccess == VK_TRUE && can.halves;
+    can.longs = features.all.features.shaderInt64 == VK_TRUE;
     can.budget = has(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
     can.import_alignment = import.minImportedHostPointerAlignment;
     can.storage_alignment =
@@ -222,8 +207,9 @@ bool Instance::describe_features(PhysicalDevice& device) const {
     can.most_invocations = std::min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]);
     can.shared_bytes = limits.maxComputeSharedMemorySize;
     can.subgroup = subgroup.subgroupSize;
-    can.matrices = can.bytes && matrices.cooperativeMatrix == VK_TRUE && model.vulkanMemoryModel == VK_TRUE &&
-                   arithmetic.shaderFloat16 == VK_TRUE && can.subgroup == 32 && has_matrices(vk_, device.handle);
+    can.matrices = can.bytes && features.matrices.cooperativeMatrix == VK_TRUE &&
+                   features.model.vulkanMemoryModel == VK_TRUE && features.arithmetic.shaderFloat16 == VK_TRUE &&
+                   can.subgroup == 32 && has_matrices(vk_, device.handle);
     can.patches = can.most_invocations >= 256 && can.shared_bytes >= 24576;
     can.matrix_tiles =
         can.matrices && is_ampere_or_later(device.properties) && can.most_invocations >= 256 && can.shared_bytes >= 49152;

@@ -16,6 +16,29 @@ using gpu::Abilities;
 
 extern const gpu::KernelSource kKernels[];  // SPIR-V
 
+// What kernels and timelines need of a device: asked of it, and asked for when it is opened.
+struct Features {
+    Features(bool bytes_named, bool matrices_named) {
+        all.pNext = &timelines;
+        timelines.pNext = &halves;
+        if (bytes_named) halves.pNext = &bytes;
+        if (!matrices_named) return;
+        bytes.pNext = &matrices;  // they need bytes, too
+        matrices.pNext = &model;
+        model.pNext = &arithmetic;
+    }
+    Features(const Features&) = delete;
+    Features& operator=(const Features&) = delete;
+
+    VkPhysicalDeviceFeatures2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+    VkPhysicalDeviceTimelineSemaphoreFeatures timelines{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
+    VkPhysicalDevice16BitStorageFeatures halves{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
+    VkPhysicalDevice8BitStorageFeatures bytes{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES};
+    VkPhysicalDeviceCooperativeMatrixFeaturesNV matrices{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
+    VkPhysicalDeviceVulkanMemoryModelFeatures model{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
+    VkPhysicalDeviceShaderFloat16Int8Features arithmetic{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES};
+};
+
 struct PhysicalDevice : gpu::Facts {
     VkPhysicalDevice handle = VK_NULL_HANDLE;
     VkPhysicalDeviceProperties properties{};
