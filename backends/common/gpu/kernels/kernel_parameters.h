@@ -2,17 +2,17 @@
 // One record a line; the languages of kernels read this too.
 // The parameters of each kernel, one text for C++, which fills them in, and for the languages of kernels, which read them: no positions. Every
 // field is a word of 4 bytes. A kernel reads P.field; lists (WORDS) come last and are read by position, WORD(NAME_FIELD + i), because the elements
-// of an array in a uniform buffer would lie 16 bytes apart. kernel_words.hpp asserts that these positions are those of the fields.
+// of an array in a uniform buffer would lie 16 bytes apart. C++ asserts that these positions are those of the fields.
 #if defined(__cplusplus)
-#define RECORD(name) struct name##Parameters {
+#define RECORD(name) struct name##Parameters { using Self = name##Parameters;
 #define UINT(name) uint32_t name;
 #define FLOAT(name) float name;
-#define WORDS(name, count) uint32_t name[count];
+#define WORDS(name, count, at) uint32_t name[count]; static void check_##name() { static_assert(offsetof(Self, name) == (at) * sizeof(uint32_t)); }
 #else
 #define RECORD(name) struct name##Parameters {
 #define UINT(name) uint name;
 #define FLOAT(name) float name;
-#define WORDS(name, count)
+#define WORDS(name, count, at)
 #endif
 #define END_RECORD };
 
@@ -49,7 +49,7 @@ RECORD(ConvFilters) UINT(outputs) UINT(channels) UINT(taps) UINT(down) UINT(slic
 #define MATMUL_STEPS_A 14u
 #define MATMUL_STEPS_B 22u
 #define MATMUL_EPILOGUE 30u
-RECORD(MatMul) UINT(rows) UINT(columns) UINT(depth) UINT(blocks) UINT(scales) UINT(batch_rank) WORDS(sizes, 8) WORDS(steps_a, 8) WORDS(steps_b, 8) END_RECORD
+RECORD(MatMul) UINT(rows) UINT(columns) UINT(depth) UINT(blocks) UINT(scales) UINT(batch_rank) WORDS(sizes, 8, MATMUL_SIZES) WORDS(steps_a, 8, MATMUL_STEPS_A) WORDS(steps_b, 8, MATMUL_STEPS_B) END_RECORD
 
 // Words of 16 bits, in all and in a block behind its scale.
 RECORD(SplitBlocks) UINT(elements) UINT(digits) UINT(scales) END_RECORD
@@ -57,32 +57,32 @@ RECORD(SplitBlocks) UINT(elements) UINT(digits) UINT(scales) END_RECORD
 RECORD(Unary) UINT(elements) FLOAT(a) FLOAT(b) END_RECORD
 // Which op is a parameter where it only steers a branch: each value of a constant is a kernel to build. Bounds of Clip: two words each for i64.
 #define UNARY_INTEGER_BOUNDS 2u
-RECORD(UnaryInteger) UINT(elements) UINT(op) WORDS(bounds, 4) END_RECORD
+RECORD(UnaryInteger) UINT(elements) UINT(op) WORDS(bounds, 4, UNARY_INTEGER_BOUNDS) END_RECORD
 // truncates: of Mod, with the sign of the first operand.
 #define BINARY_NEST 3u
-RECORD(Binary) UINT(elements) UINT(op) UINT(truncates) WORDS(nest, 25) END_RECORD
+RECORD(Binary) UINT(elements) UINT(op) UINT(truncates) WORDS(nest, 25, BINARY_NEST) END_RECORD
 // flags: infinities that IsInf looks for.
 #define JUDGE_NEGATIVE 1u
 #define JUDGE_POSITIVE 2u
 #define JUDGE_NEST 3u
-RECORD(Judge) UINT(elements) UINT(op) UINT(flags) WORDS(nest, 25) END_RECORD
+RECORD(Judge) UINT(elements) UINT(op) UINT(flags) WORDS(nest, 25, JUDGE_NEST) END_RECORD
 #define WHERE_NEST 1u
-RECORD(Where) UINT(elements) WORDS(nest, 33) END_RECORD
+RECORD(Where) UINT(elements) WORDS(nest, 33, WHERE_NEST) END_RECORD
 #define COPY_NEST 3u
-RECORD(Copy) UINT(elements) UINT(first_x) UINT(first_y) WORDS(nest, 25) END_RECORD
+RECORD(Copy) UINT(elements) UINT(first_x) UINT(first_y) WORDS(nest, 25, COPY_NEST) END_RECORD
 // The axes that stay, then those that are summed over.
 #define REDUCE_KEPT 3u
 #define REDUCE_SUMMED 20u
-RECORD(Reduce) UINT(results) UINT(n) UINT(op) WORDS(kept, 17) WORDS(summed, 17) END_RECORD
+RECORD(Reduce) UINT(results) UINT(n) UINT(op) WORDS(kept, 17, REDUCE_KEPT) WORDS(summed, 17, REDUCE_SUMMED) END_RECORD
 // mode: BP_PAD_*, or that of Tile, where the operand begins anew behind its end.
 #define PAD_TILE 3u
 #define PAD_SIZES 5u
 #define PAD_EXTENTS 13u
 #define PAD_BEFORE 21u
-RECORD(Pad) UINT(elements) UINT(mode) UINT(value_low) UINT(value_high) UINT(rank) WORDS(sizes, 8) WORDS(extents, 8) WORDS(before, 8) END_RECORD
+RECORD(Pad) UINT(elements) UINT(mode) UINT(value_low) UINT(value_high) UINT(rank) WORDS(sizes, 8, PAD_SIZES) WORDS(extents, 8, PAD_EXTENTS) WORDS(before, 8, PAD_BEFORE) END_RECORD
 // Elements along the axis, `stride` apart. The nest: places in the operand but for what the index says, and of the index.
 #define GATHER_NEST 4u
-RECORD(Gather) UINT(elements) UINT(stride) UINT(extent) UINT(index_words) WORDS(nest, 25) END_RECORD
+RECORD(Gather) UINT(elements) UINT(stride) UINT(extent) UINT(index_words) WORDS(nest, 25, GATHER_NEST) END_RECORD
 RECORD(OneHot) UINT(elements) UINT(inner) UINT(depth) UINT(index_words) END_RECORD
 RECORD(Range) UINT(elements) END_RECORD
 // before, after, cell, reached, update: rows of the result. functions: of two directions, three each.
@@ -91,7 +91,7 @@ RECORD(Range) UINT(elements) END_RECORD
 #define RECURRENT_GATES 2u    // update and reset, then
 #define RECURRENT_CONTENT 3u  // the rest
 #define RECURRENT_FUNCTIONS 17u
-RECORD(Recurrent) UINT(hidden) UINT(batch) UINT(blocks) UINT(directions) UINT(steps) UINT(step) UINT(reverse) UINT(biased) UINT(peeps) UINT(length_words) UINT(input_forget) FLOAT(clip) UINT(before) UINT(after) UINT(cell) UINT(reached) UINT(update) WORDS(functions, 6) END_RECORD
+RECORD(Recurrent) UINT(hidden) UINT(batch) UINT(blocks) UINT(directions) UINT(steps) UINT(step) UINT(reverse) UINT(biased) UINT(peeps) UINT(length_words) UINT(input_forget) FLOAT(clip) UINT(before) UINT(after) UINT(cell) UINT(reached) UINT(update) WORDS(functions, 6, RECURRENT_FUNCTIONS) END_RECORD
 RECORD(RecurrentBegin) UINT(elements) UINT(before) UINT(cells) UINT(cell) UINT(given) END_RECORD
 // n elements, `stride` apart, of each line.
 RECORD(CumSum) UINT(lines) UINT(n) UINT(stride) UINT(exclusive) UINT(reverse) END_RECORD
@@ -102,7 +102,7 @@ RECORD(Scatter) UINT(elements) UINT(inner) UINT(rows) UINT(extent) UINT(blocks) 
 // width: axes that an index names.
 #define SCATTER_ND_EXTENTS 4u
 #define SCATTER_ND_STRIDES 12u
-RECORD(ScatterND) UINT(elements) UINT(inner) UINT(width) UINT(index_words) WORDS(extents, 8) WORDS(strides, 8) END_RECORD
+RECORD(ScatterND) UINT(elements) UINT(inner) UINT(width) UINT(index_words) WORDS(extents, 8, SCATTER_ND_EXTENTS) WORDS(strides, 8, SCATTER_ND_STRIDES) END_RECORD
 // Of three axes each, the outer ones of extent 1 where maps have fewer.
 #define POOL_EXTENTS 3u
 #define POOL_RESULTS 6u
@@ -111,7 +111,7 @@ RECORD(ScatterND) UINT(elements) UINT(inner) UINT(width) UINT(index_words) WORDS
 #define POOL_BEFORE 15u
 #define POOL_AFTER 18u
 #define POOL_DILATIONS 21u
-RECORD(Pool) UINT(elements) UINT(average) UINT(counts_pads) WORDS(extents, 3) WORDS(results, 3) WORDS(window, 3) WORDS(steps, 3) WORDS(before, 3) WORDS(after, 3) WORDS(dilations, 3) END_RECORD
+RECORD(Pool) UINT(elements) UINT(average) UINT(counts_pads) WORDS(extents, 3, POOL_EXTENTS) WORDS(results, 3, POOL_RESULTS) WORDS(window, 3, POOL_WINDOW) WORDS(steps, 3, POOL_STEPS) WORDS(before, 3, POOL_BEFORE) WORDS(after, 3, POOL_AFTER) WORDS(dilations, 3, POOL_DILATIONS) END_RECORD
 RECORD(Resize) UINT(elements) UINT(rows_in) UINT(columns_in) UINT(rows_out) UINT(columns_out) END_RECORD
 RECORD(Softmax) UINT(rows) UINT(n) UINT(stride) UINT(logarithm) END_RECORD
 // pairs: heads of k in all, of which a batch has `heads`; rows: queries that share one of them. Strides of the mask are in elements.
