@@ -96,16 +96,8 @@ float part_of(float4 v, uint j) { return j == 0 ? v.x : j == 1 ? v.y : j == 2 ? 
 #endif
 #define F16 half
 #define LOAD_HALF(p, i) vload_half(i, p)
-// Elements that are only moved, of SIZE bytes.
-#if SIZE == 1
-#define M uchar
-#elif SIZE == 2
-#define M ushort
-#elif SIZE == 8
-#define M ulong
-#else
-#define M uint
-#endif
+// Elements that are only moved, of 8 bytes, and of any size.
+#define M_8 ulong
 #define M_OF(low, high) ((M)U64_OF(low, high))
 // An operand of halves that is read eight at a time, too, where it lies so that the device can.
 #define IN_EIGHTS(number, name)

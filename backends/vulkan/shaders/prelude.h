@@ -103,16 +103,8 @@ layout(set = 0, binding = 0, std140) uniform Words { uvec4 words[32]; };
 #define LOAD_U LOAD
 #define LOAD_HALF LOAD
 #define STORE(name, i, v) PUT_RAW(name, i, T(v))
-// Elements that are only moved, of SIZE bytes.
-#if SIZE == 1
-#define M uint8_t
-#elif SIZE == 2
-#define M uint16_t
-#elif SIZE == 8
-#define M uvec2
-#else
-#define M uint
-#endif
+// Elements that are only moved, of 8 bytes, and of any size.
+#define M_8 uvec2
 #if SIZE == 8
 #define M_OF(low, high) uvec2(low, high)
 #else

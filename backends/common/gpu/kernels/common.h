@@ -27,12 +27,31 @@ FUNCTION float smaller(float a, float b) { return is_nan(a) ? a : is_nan(b) ? b 
 #define V E
 #define LOAD_E RAW
 #define STORE_E PUT_RAW
-#define MINUS(a) CAST(E, CAST(WRAPPED, 0) - CAST(WRAPPED, a))
+#define COMPUTED(a, op, b) CAST(E, CAST(WRAPPED, a) op CAST(WRAPPED, b))  // COMPUTED(a, +, b); - and *, too
+#define MINUS(a) COMPUTED(0, -, a)
+#define MAGNITUDE(a) ((a) < CAST(E, 0) ? MINUS(a) : (a))
+#define LARGER(a, b) ((a) > (b) ? (a) : (b))
+#define SMALLER(a, b) ((a) < (b) ? (a) : (b))
 #else
 #define E T
 #define V float
 #define LOAD_E LOAD
 #define STORE_E STORE
+#define COMPUTED(a, op, b) ((a) op (b))
+#define MAGNITUDE ABS
+#define LARGER larger
+#define SMALLER smaller
+#endif
+
+// Elements that are only moved, of SIZE bytes.
+#if SIZE == 1
+#define M U8
+#elif SIZE == 2
+#define M U16
+#elif SIZE == 8
+#define M M_8
+#else
+#define M uint
 #endif
 
 #define INVOCATION_INDEX (GROUP_INDEX * LOCAL + LOCAL_INDEX)
