@@ -38,20 +38,15 @@ uint64_t Device<A>::upload(const Ticket<A>& ticket, const Buffer<A>& to, uint64_
     Waits waits = waits_of(ticket);
     std::atomic<uint64_t> last{0};
     in_pieces(bytes, [&](uint64_t first, uint64_t size) {
-        auto& piece = staging_->take();
-        std::memcpy(piece.at, from + first, size);
-        try {
-            const uint64_t value = ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t next) {
-                // What comes after on a queue waits with what comes before.
-                A::copy(queue, piece.buffer.range(0, size), to.range(offset + first, size), std::exchange(waits, {}),
-                        timeline, next);
-            });
-            staging_->use(piece, *ticket.queue, value, false);
-            for (uint64_t known = last; known < value && !last.compare_exchange_weak(known, value);) {
-            }
-        } catch (...) {
-            staging_->give_back(piece);
-            throw;
+        auto piece = staging_->take();
+        std::memcpy(piece->at, from + first, size);
+        const uint64_t value = ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t next) {
+            // What comes after on a queue waits with what comes before.
+            A::copy(queue, piece->buffer.range(0, size), to.range(offset + first, size), std::exchange(waits, {}), timeline,
+                    next);
+        });
+        staging_->use(*piece.release(), *ticket.queue, value, false);
+        for (uint64_t known = last; known < value && !last.compare_exchange_weak(known, value);) {
         }
     });
     return last;
@@ -64,26 +59,20 @@ uint64_t Device<A>::download(const Ticket<A>& ticket, const Buffer<A>& from, uin
     const bool waiting = ticket.fence == nullptr;
     uint64_t last = 0;
     const auto body = [&](uint64_t first, uint64_t size) {
-        auto& piece = staging_->take();
-        uint64_t value = 0;
-        try {
-            value = ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t next) {
-                A::copy(queue, from.range(offset + first, size), piece.buffer.range(0, size), std::exchange(waits, {}),
-                        timeline, next);
-            });
-            if (waiting) ticket.queue->wait(value);
-        } catch (...) {
-            staging_->give_back(piece);
-            throw;
-        }
+        auto piece = staging_->take();
+        const uint64_t value = ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t next) {
+            A::copy(queue, from.range(offset + first, size), piece->buffer.range(0, size), std::exchange(waits, {}),
+                    timeline, next);
+        });
         if (waiting) {
-            std::memcpy(to + first, piece.at, size);
-            staging_->give_back(piece);
+            ticket.queue->wait(value);
+            std::memcpy(to + first, piece->at, size);
             return;
         }
         last = value;
-        staging_->use(piece, *ticket.queue, value, true);
-        ticket.queue->defer({value, to + first, piece.at, size, [this, &piece] { staging_->give_back(piece); }});
+        auto* mine = piece.release();
+        staging_->use(*mine, *ticket.queue, value, true);
+        ticket.queue->defer({value, to + first, mine->at, size, [this, mine] { staging_->give_back(*mine); }});
     };
     if (waiting) {
         in_pieces(bytes, body);
@@ -130,16 +119,11 @@ uint64_t Device<A>::copy_by_device(const Ticket<A>& ticket, const bp_copy& c, co
         source.block == into.block && source.offset < into.offset + c.bytes && into.offset < source.offset + c.bytes;
     if (!overlap) return move(ticket, source, into, waits_of(ticket));
     // No interface copies onto itself: by way of memory between.
-    const Buffer<A> between = memory->create(c.bytes);
-    try {
-        move(ticket, source, between.range(0, c.bytes), waits_of(ticket));
-        const uint64_t value = move(ticket, between.range(0, c.bytes), into, {});
-        ticket.queue->defer({value, nullptr, nullptr, 0, [this, between] { memory->close(between); }});
-        return value;
-    } catch (...) {
-        memory->close(between);
-        throw;
-    }
+    const auto between = memory->hold(c.bytes, *this);
+    move(ticket, source, between->range(0, c.bytes), waits_of(ticket));
+    const uint64_t value = move(ticket, between->range(0, c.bytes), into, {});
+    ticket.queue->defer({value, nullptr, nullptr, 0, [between] {}});
+    return value;
 }
 
 template <typename A>

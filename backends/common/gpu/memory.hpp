@@ -50,9 +50,7 @@ public:
     // Throws Failure(BP_NO_DEVICE_MEMORY). [any]
     Buffer<A> create(uint64_t size, Placement placement = Placement::device) {
         const std::lock_guard lock(mutex_);
-        Buffer<A> buffer;
-        buffer.size = size;
-        buffer.id = ++next_id_;
+        Buffer<A> buffer{nullptr, 0, size, ++next_id_};
         if (size == 0) return buffer;
         check_size(size);
         const uint64_t room = rounded(size);
@@ -73,6 +71,17 @@ public:
         return buffer;
     }
 
+    // The same, closed when nobody holds it any more.
+    std::shared_ptr<const Buffer<A>> hold(uint64_t size, Device<A>& device) {
+        const std::shared_ptr<Buffer<A>> made(new Buffer<A>, [this](const Buffer<A>* held) {
+            close(*held);
+            delete held;
+        });
+        *made = create(size);
+        made->device = &device;
+        return made;
+    }
+
     // Throws Failure(BP_UNSUPPORTED) when the driver cannot use the memory in place. [any]
     Buffer<A> import(void* memory, uint64_t size) {
         const uint64_t alignment = std::max<uint64_t>(1, facts_.can.import_alignment);
@@ -89,11 +98,7 @@ public:
         const std::lock_guard lock(mutex_);
         used_ += size;
         own_.push_back(std::move(stretch));
-        Buffer<A> buffer;
-        buffer.stretch = own_.back().get();
-        buffer.size = size;
-        buffer.id = ++next_id_;
-        return buffer;
+        return {own_.back().get(), 0, size, ++next_id_};
     }
 
     void close(const Buffer<A>& buffer) noexcept {

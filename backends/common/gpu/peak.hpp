@@ -31,26 +31,19 @@ private:
 
     // Of the fastest of some runs, on memory of its own.
     static double seconds(Device& device, Plan plan) {
-        struct Held {
-            Memory<A>& memory;
-            Buffer<A> buffer;
-            ~Held() { memory.close(buffer); }
-        };
         const auto bytes = static_cast<uint64_t>(plan[0].elements());
-        const Held in{*device.memory, device.memory->create(bytes)};
-        const Held out{*device.memory, device.memory->create(static_cast<uint64_t>(plan[1].elements()))};
+        const auto in = device.memory->hold(bytes, device);
+        const auto out = device.memory->hold(static_cast<uint64_t>(plan[1].elements()), device);
         // Memory that was never written may not be there yet, or be one page of zeros many times over.
         const std::vector<std::byte> piece(kPieceBytes, std::byte{1});
-        Buffer<A> to = in.buffer;
-        to.device = &device;
         for (uint64_t at = 0; at < bytes; at += piece.size())
-            device.fill(to, at, piece.data(), std::min<uint64_t>(piece.size(), bytes - at));
+            device.fill(*in, at, piece.data(), std::min<uint64_t>(piece.size(), bytes - at));
         Program<A> program(device, std::move(plan));
         double best = 1e9;
         const auto begin = Clock::now();
         for (int i = 0; i < 20 && (i < 2 || Clock::now() - begin < std::chrono::milliseconds(100)); ++i) {
             const auto start = Clock::now();
-            program.run({{in.buffer, 0}, {out.buffer, 0}});
+            program.run({{*in, 0}, {*out, 0}});
             best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
         }
         return best;

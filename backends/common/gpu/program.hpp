@@ -35,8 +35,6 @@ public:
     Program& operator=(const Program&) = delete;
     ~Program() {
         for (const auto& recording : recordings_) settle(*recording);
-        recordings_.clear();
-        device_.memory->close(resident_);
     }
 
     [[nodiscard]] Device<A>& device() const { return device_; }
@@ -59,7 +57,7 @@ public:
         if (plan_only_) throw sdk::Failure(BP_INVALID, "run: the program was compiled to be planned only; compile it again");
         const Ticket<A> ticket = device_.admit(run.queue, device_.physical.queues, run.wait, run.signal);
         Places places = places_of<Buffer<A>>(plan_, run);
-        places[kResident] = {resident_, parameter_bytes_};
+        places[kResident] = {*resident_, parameter_bytes_};
         if (raised(run.cancel)) throw sdk::Failure(BP_CANCELLED, "run was cancelled");
         Recorded& recorded = recorded_for(std::move(places));
         device_.count_run();
@@ -152,26 +150,20 @@ private:
             if (!plan_[id].constant.empty())
                 std::memcpy(&bytes[parameter_bytes_ + plan_[id].offset], plan_[id].constant.data(),
                             plan_[id].constant.size());
-        resident_ = device_.memory->create(bytes.size());
-        resident_.device = &device_;
-        try {
-            device_.fill(resident_, 0, bytes.data(), bytes.size());
-            if (!plan_.once.empty()) do_once();
-        } catch (...) {
-            device_.memory->close(resident_);
-            throw;
-        }
+        resident_ = device_.memory->hold(bytes.size(), device_);
+        device_.fill(*resident_, 0, bytes.data(), bytes.size());
+        if (!plan_.once.empty()) do_once();
     }
     void do_once() {
         Places places(kFirstSlot + plan_.slots.size());
-        places[kResident] = {resident_, parameter_bytes_};
+        places[kResident] = {*resident_, parameter_bytes_};
         Recorded recorded{std::move(places), {}, nullptr, 0};
         record(recorded, plan_.once, plan_.dispatches.size());
         const Ticket<A> ticket = device_.admit(0, device_.physical.queues, {}, {});
         device_.complete(ticket, submit(ticket, recorded, nullptr).first);
     }
     [[nodiscard]] Range<Block> parameters_of(size_t row) const {
-        return resident_.range(row * stride_, kParameterWords * sizeof(uint32_t));
+        return resident_->range(row * stride_, kParameterWords * sizeof(uint32_t));
     }
 
     // Waits until the device uses it no more.
@@ -290,7 +282,7 @@ private:
 
     Device<A>& device_;
     Plan plan_;
-    Buffer<A> resident_;
+    std::shared_ptr<const Buffer<A>> resident_;          // null: to be planned only
     std::vector<std::unique_ptr<Recorded>> recordings_;  // last used first
     std::vector<bp_slot> slots_;
     std::string summary_;
@@ -349,35 +341,27 @@ void Program<A>::pack(uint32_t index, const bp_copy& copy) {
     if (from == nullptr && copy.from_host == nullptr) throw sdk::Failure(BP_INVALID, "pack: there is no source");
     const Ticket<A> ticket = device_.admit(copy.queue, device_.physical.queues, copy.wait, copy.signal);
     // Plain bytes where kernels see them, for as long as the work takes.
-    auto& memory = *device_.memory;
-    Buffer<A> staged = memory.create(slot.plain_bytes);
-    staged.device = &device_;
+    const auto staged = device_.memory->hold(slot.plain_bytes, device_);
     auto recording = std::make_shared<Recording>(A::begin(*device_.api, 1));
-    uint64_t value = 0;
-    try {
-        Range<Block> source = staged.range(0, slot.plain_bytes);
-        Range<Block> into = to->range(copy.to_offset, slot.bytes);
-        source.element = slot.pack.operands[0].element;
-        into.element = slot.pack.operands[1].element;
-        if (from != nullptr) {
-            A::move(*recording, from->range(copy.from_offset, slot.plain_bytes), staged.range(0, slot.plain_bytes));
-            A::barrier(*recording);
-        }
-        const Range<Block> ranges[] = {source, into};
-        A::dispatch(*recording, device_.kernels->get(slot.pack.kernel, slot.pack.constants), ranges, slot.pack.parameters,
-                    parameters_of(plan_.dispatches.size() + plan_.once.size() + index), extent_of(slot.pack));
-        A::end(*recording);
-        if (from == nullptr)
-            device_.upload(ticket, staged, 0, static_cast<const std::byte*>(copy.from_host) + copy.from_offset,
-                           slot.plain_bytes);
-        value = ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t next) {
-            A::submit(queue, *recording, Device<A>::waits_of(ticket), timeline, next);
-        });
-    } catch (...) {
-        memory.close(staged);
-        throw;
+    Range<Block> source = staged->range(0, slot.plain_bytes);
+    Range<Block> into = to->range(copy.to_offset, slot.bytes);
+    source.element = slot.pack.operands[0].element;
+    into.element = slot.pack.operands[1].element;
+    if (from != nullptr) {
+        A::move(*recording, from->range(copy.from_offset, slot.plain_bytes), staged->range(0, slot.plain_bytes));
+        A::barrier(*recording);
     }
-    ticket.queue->defer({value, nullptr, nullptr, 0, [&memory, staged, recording] { memory.close(staged); }});
+    const Range<Block> ranges[] = {source, into};
+    A::dispatch(*recording, device_.kernels->get(slot.pack.kernel, slot.pack.constants), ranges, slot.pack.parameters,
+                parameters_of(plan_.dispatches.size() + plan_.once.size() + index), extent_of(slot.pack));
+    A::end(*recording);
+    if (from == nullptr)
+        device_.upload(ticket, *staged, 0, static_cast<const std::byte*>(copy.from_host) + copy.from_offset,
+                       slot.plain_bytes);
+    const uint64_t value = ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t next) {
+        A::submit(queue, *recording, Device<A>::waits_of(ticket), timeline, next);
+    });
+    ticket.queue->defer({value, nullptr, nullptr, 0, [staged, recording] {}});
     device_.complete(ticket, value);
 }
 

@@ -30,15 +30,21 @@ public:
     Staging(const Staging&) = delete;
     Staging& operator=(const Staging&) = delete;
 
+    struct GiveBack {
+        Staging* to;
+        void operator()(Piece* piece) const { to->give_back(*piece); }
+    };
+    using Taken = std::unique_ptr<Piece, GiveBack>;
+
     // One that nothing uses; waits for work that is submitted when there are as many as there may be. [any]
-    Piece& take() {
+    Taken take() {
         for (;;) {
             Queue<A>* queue = nullptr;
             uint64_t value = 0;
             {
                 const std::lock_guard lock(mutex_);
-                if (Piece* piece = free_one(); piece != nullptr) return *piece;
-                if (pieces_.size() < kMostPieces) return add();
+                if (Piece* piece = free_one(); piece != nullptr) return Taken(piece, {this});
+                if (pieces_.size() < kMostPieces) return Taken(add(), {this});
                 for (const auto& piece : pieces_)
                     if (piece->queue != nullptr && (queue == nullptr || piece->value < value)) {
                         queue = piece->queue;
@@ -78,13 +84,13 @@ private:
         }
         return nullptr;
     }
-    Piece& add() {
+    Piece* add() {
         auto made = std::make_unique<Piece>();
         made->buffer = memory_.create(kPieceBytes, Placement::pinned);
         made->at = A::map(device_, made->buffer.range(0, kPieceBytes));
         made->taken = true;
         pieces_.push_back(std::move(made));
-        return *pieces_.back();
+        return pieces_.back().get();
     }
 
     typename A::Device& device_;
