@@ -33,12 +33,6 @@ public:
         if (!entry.made) entry.made.emplace(make());
         return *entry.made;
     }
-    // Not while get() runs.
-    template <typename Body>
-    void each(Body&& body) const {
-        for (const auto& [key, entry] : entries_)
-            if (entry.made) body(*entry.made);
-    }
 
 private:
     struct Entry {

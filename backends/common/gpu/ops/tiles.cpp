@@ -6,8 +6,6 @@ namespace backplane::gpu {
 
 namespace {
 
-bool has_epilogue(uint32_t op) { return op == BP_OP_relu || op == BP_OP_leaky_relu || op == BP_OP_clip; }
-
 uint32_t kind_of(const PostOp& post, uint32_t added) {
     switch (post.kind) {
         case PostOp::bias: return EPILOGUE_BIAS;
@@ -52,7 +50,7 @@ uint32_t epilogue_kinds(const Node& node) {
 
 uint32_t epilogue_function(const Node& node) {
     for (const PostOp& post : node.post)
-        if (post.kind == PostOp::unary && !has_epilogue(post.op)) return post.op;
+        if (post.kind == PostOp::unary && kind_of(post, 0) == EPILOGUE_FUNCTION) return post.op;
     return 0;
 }
 
