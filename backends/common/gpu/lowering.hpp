@@ -27,6 +27,13 @@ public:
     // One invocation for each of n elements, kLocal to a workgroup. `constants` follow the size of the workgroup.
     void each(std::string label, uint32_t kernel, uint64_t n, std::vector<Operand> operands,
               std::vector<uint32_t> parameters, const std::vector<uint32_t>& constants = {});
+    // The same with the record of a kernel that counts its `elements`: they are set here.
+    template <class Record>
+    void each(std::string label, uint32_t kernel, uint64_t n, std::vector<Operand> operands, Record record,
+              const std::vector<uint32_t>& constants = {}) {
+        record.elements = static_cast<uint32_t>(n);
+        each(std::move(label), kernel, n, std::move(operands), words_of(record), constants);
+    }
     // One workgroup for each of n rows.
     void rows(std::string label, uint32_t kernel, uint64_t n, uint32_t local, std::vector<Operand> operands,
               std::vector<uint32_t> parameters, const std::vector<uint32_t>& constants = {});

@@ -55,6 +55,10 @@ FUNCTION float smaller(float a, float b) { return is_nan(a) ? a : is_nan(b) ? b 
 #endif
 
 #define INVOCATION_INDEX (GROUP_INDEX * LOCAL + LOCAL_INDEX)
+// Which of P.elements is this invocation's.
+#define ELEMENT(i)             \
+    uint i = INVOCATION_INDEX; \
+    if (i >= P.elements) return;
 
 // A workgroup's share of 0 to n - 1, the same number of rounds for each invocation: PoCL lets those without a first round have one when
 // a loop begins at different places.

@@ -40,9 +40,9 @@ void add_cast(Lowering& to, ValueId in, ValueId out) {
     const std::string label = "Cast " + to[in].text() + " to " + sdk::dtype_info(into).name;
     if (from == into) {  // the same bytes, NaNs and all
         const uint32_t bytes = sdk::dtype_info(into).bytes;
-        CopyParameters parameters{.elements = static_cast<uint32_t>(n)};
+        CopyParameters parameters{};
         LoopNest({to[out].elements()}, {1}, {1}).write_to(parameters.nest);
-        to.each(label, variant_for(kKernel_copy_1, bytes), n, {to.reads(in), to.writes(out)}, words_of(parameters));
+        to.each(label, variant_for(kKernel_copy_1, bytes), n, {to.reads(in), to.writes(out)}, parameters);
         return;
     }
     const uint32_t kernel = is_wide(from) || is_wide(into) ? kKernel_cast_wide : kKernel_cast;
@@ -50,8 +50,7 @@ void add_cast(Lowering& to, ValueId in, ValueId out) {
     const auto unit = [](uint32_t type) { return is_block(type) ? 1 : std::min(4U, sdk::dtype_info(type).bytes); };
     const Operand read = to.reads(in, unit(from));
     const Operand write = to.writes(out, unit(into));
-    to.each(label, kernel, n, {read, read, read, write, write, write},
-            words_of(CastParameters{static_cast<uint32_t>(n), from, into}),
+    to.each(label, kernel, n, {read, read, read, write, write, write}, CastParameters{.from = from, .to = into},
             is_frequent(from, into) ? std::vector<uint32_t>{from, into} : std::vector<uint32_t>{CAST_ANY, CAST_ANY});
 }
 

@@ -11,7 +11,7 @@ void lower_range(Lowering& to, const Node& node) {
     const uint32_t kernel =
         variant_for_number({kKernel_range_f32, kKernel_range_f16, kKernel_range_i32, kKernel_range_i64}, out.dtype);
     to.each(step_label(to, node), kernel, n, {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.writes(node.output)},
-            words_of(RangeParameters{.elements = static_cast<uint32_t>(n)}));
+            RangeParameters{});
 }
 
 void lower_cum_sum(Lowering& to, const Node& node) {

@@ -11,11 +11,6 @@ namespace backplane::gpu::ops::elementwise {
 
 namespace {
 
-// Of whole numbers the op is a parameter.
-std::vector<uint32_t> op_constant(const Node& node, uint32_t dtype) {
-    return is_whole(dtype) ? std::vector<uint32_t>{} : std::vector<uint32_t>{node.op};
-}
-
 // A bound of Clip, whole, as two words.
 void set_bound(uint32_t* words, double value, uint32_t dtype) {
     const int64_t bound = dtype == BP_I32 ? backend::saturated<int32_t>(value) : backend::saturated<int64_t>(value);
@@ -26,21 +21,20 @@ void set_bound(uint32_t* words, double value, uint32_t dtype) {
 void lower_unary(Lowering& to, const Node& node) {
     const uint32_t dtype = to[node.output].dtype;
     const auto n = static_cast<uint64_t>(to[node.output].elements());
-    std::vector<uint32_t> words;
+    const uint32_t kernel =
+        variant_for_number({kKernel_unary_f32, kKernel_unary_f16, kKernel_unary_i32, kKernel_unary_i64}, dtype);
+    const std::vector<Operand> operands{to.reads(node.inputs[0]), to.writes(node.output)};
     if (is_whole(dtype)) {
         const auto bounds =
             node.op == BP_OP_clip ? node.as<backplane::ops::ClipAttributes>() : backplane::ops::ClipAttributes{};
-        UnaryIntegerParameters whole{.elements = static_cast<uint32_t>(n), .op = node.op};
-        set_bound(&whole.bounds[0], std::ceil(bounds.least), dtype);
-        set_bound(&whole.bounds[2], std::floor(bounds.most), dtype);
-        words = words_of(whole);
+        UnaryIntegerParameters parameters{.op = node.op};
+        set_bound(&parameters.bounds[0], std::ceil(bounds.least), dtype);
+        set_bound(&parameters.bounds[2], std::floor(bounds.most), dtype);
+        to.each(step_label(to, node), kernel, n, operands, parameters);
     } else {
         const PostOp function = backend::function_post(node);
-        words = words_of(UnaryParameters{.elements = static_cast<uint32_t>(n), .a = function.a, .b = function.b});
+        to.each(step_label(to, node), kernel, n, operands, UnaryParameters{.a = function.a, .b = function.b}, {node.op});
     }
-    to.each(step_label(to, node),
-            variant_for_number({kKernel_unary_f32, kKernel_unary_f16, kKernel_unary_i32, kKernel_unary_i64}, dtype), n,
-            {to.reads(node.inputs[0]), to.writes(node.output)}, words, op_constant(node, dtype));
     if (n != 0) to.plan.dispatches.back().alone = true;
 }
 
@@ -50,12 +44,12 @@ void lower_binary(Lowering& to, const Node& node) {
     const LoopNest nest(out.dim, broadcast_strides(to[node.inputs[0]], out.dim),
                         broadcast_strides(to[node.inputs[1]], out.dim));
     const bool truncates = node.op == BP_OP_mod && node.as<backplane::ops::ModAttributes>().fmod;
-    BinaryParameters parameters{.elements = static_cast<uint32_t>(n), .op = node.op, .truncates = truncates ? 1U : 0U};
+    BinaryParameters parameters{.op = node.op, .truncates = truncates ? 1U : 0U};
     nest.write_to(parameters.nest);
     to.each(step_label(to, node),
             variant_for_number({kKernel_binary_f32, kKernel_binary_f16, kKernel_binary_i32, kKernel_binary_i64}, out.dtype),
-            n, {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.writes(node.output)}, words_of(parameters),
-            op_constant(node, out.dtype));
+            n, {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.writes(node.output)}, parameters,
+            is_whole(out.dtype) ? std::vector<uint32_t>{} : std::vector<uint32_t>{node.op});
     if (n != 0) to.plan.dispatches.back().alone = true;
 }
 

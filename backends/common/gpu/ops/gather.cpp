@@ -11,13 +11,11 @@ void add_picks(Lowering& to, const Node& node, size_t axis, const LoopNest& nest
     const Value& in = to[node.inputs[0]];
     const ValueId indices = node.inputs[1];
     const auto n = static_cast<uint64_t>(to[node.output].elements());
-    GatherParameters parameters{.elements = static_cast<uint32_t>(n),
-                                .stride = word(strides_of(in)[axis]),
-                                .extent = word(in.dim[axis]),
-                                .index_words = words_of_index(to, indices)};
+    GatherParameters parameters{
+        .stride = word(strides_of(in)[axis]), .extent = word(in.dim[axis]), .index_words = words_of_index(to, indices)};
     nest.write_to(parameters.nest);
     to.each(step_label(to, node), variant_for(kKernel_gather_1, sdk::dtype_info(in.dtype).bytes), n,
-            {to.reads(node.inputs[0]), to.reads(indices, 4), to.writes(node.output)}, words_of(parameters));
+            {to.reads(node.inputs[0]), to.reads(indices, 4), to.writes(node.output)}, parameters);
 }
 
 void lower_gather(Lowering& to, const Node& node) {
@@ -44,10 +42,9 @@ void lower_one_hot(Lowering& to, const Node& node) {
     const auto n = static_cast<uint64_t>(out.elements());
     to.each(step_label(to, node), variant_for(kKernel_one_hot_1, sdk::dtype_info(out.dtype).bytes), n,
             {to.reads(indices, 4), to.reads(node.inputs[1]), to.writes(node.output)},
-            words_of(OneHotParameters{.elements = static_cast<uint32_t>(n),
-                                      .inner = word(strides_of(out)[static_cast<size_t>(attributes.axis)]),
-                                      .depth = word(attributes.depth.value),
-                                      .index_words = words_of_index(to, indices)}));
+            OneHotParameters{.inner = word(strides_of(out)[static_cast<size_t>(attributes.axis)]),
+                             .depth = word(attributes.depth.value),
+                             .index_words = words_of_index(to, indices)});
 }
 
 constexpr OpLowering table[] = {{BP_OP_gather, Types::moves, 0, nullptr, lower_gather},

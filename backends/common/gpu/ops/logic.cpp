@@ -22,10 +22,10 @@ void lower_judgement(Lowering& to, const Node& node) {
     const ValueId x = node.inputs[0];
     const ValueId y = node.inputs.back();
     const auto n = static_cast<uint64_t>(out.elements());
-    JudgeParameters parameters{.elements = static_cast<uint32_t>(n), .op = node.op, .flags = flags_of(node)};
+    JudgeParameters parameters{.op = node.op, .flags = flags_of(node)};
     LoopNest(out.dim, broadcast_strides(to[x], out.dim), broadcast_strides(to[y], out.dim)).write_to(parameters.nest);
     to.each(step_label(to, node), kernel_for(to[x].dtype), n, {to.reads(x), to.reads(y), to.writes(node.output)},
-            words_of(parameters));
+            parameters);
 }
 
 void lower_where(Lowering& to, const Node& node) {
@@ -33,11 +33,11 @@ void lower_where(Lowering& to, const Node& node) {
     const auto n = static_cast<uint64_t>(out.elements());
     std::array<std::vector<int64_t>, 3> strides;
     for (size_t k = 0; k < strides.size(); ++k) strides[k] = broadcast_strides(to[node.inputs[k]], out.dim);
-    WhereParameters parameters{.elements = static_cast<uint32_t>(n)};
+    WhereParameters parameters{};
     LoopsOf<3>(out.dim, strides).write_to(parameters.nest);
     to.each(step_label(to, node), variant_for(kKernel_where_1, sdk::dtype_info(out.dtype).bytes), n,
             {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.reads(node.inputs[2]), to.writes(node.output)},
-            words_of(parameters));
+            parameters);
     if (n != 0) to.plan.dispatches.back().moved = out.bytes;
 }
 

@@ -38,12 +38,11 @@ void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>
     if (one_run && to.can.slow_copies && n * bytes % 8 == 0 && in_eights(to, from.value, starts_at(from)) &&
         in_eights(to, into.value, starts_at(into))) {
         const uint64_t eights = n * bytes / 8;
-        CopyParameters parameters{.elements = static_cast<uint32_t>(eights),
-                                  .first_x = static_cast<uint32_t>(starts_at(from) / 8),
+        CopyParameters parameters{.first_x = static_cast<uint32_t>(starts_at(from) / 8),
                                   .first_y = static_cast<uint32_t>(starts_at(into) / 8)};
         LoopNest({static_cast<int64_t>(eights)}, {1}, {1}).write_to(parameters.nest);
         to.each(label, variant_for(kKernel_copy_1, 8), eights, {to.reads(from.value, 8), to.writes(into.value, 8)},
-                words_of(parameters));
+                parameters);
         to.plan.dispatches.back().moved = n * bytes;
         return;
     }
@@ -54,11 +53,9 @@ void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>
         to.add(std::move(d));
         return;
     }
-    CopyParameters parameters{
-        .elements = static_cast<uint32_t>(n), .first_x = word(from.offset), .first_y = word(into.offset)};
+    CopyParameters parameters{.first_x = word(from.offset), .first_y = word(into.offset)};
     nest.write_to(parameters.nest);
-    to.each(label, variant_for(kKernel_copy_1, bytes), n, {to.reads(from.value), to.writes(into.value)},
-            words_of(parameters));
+    to.each(label, variant_for(kKernel_copy_1, bytes), n, {to.reads(from.value), to.writes(into.value)}, parameters);
     to.plan.dispatches.back().moved = n * bytes;
 }
 
@@ -114,12 +111,11 @@ void lower_scatter(Lowering& to, const Node& node) {
     for (size_t d = 1; d < axis; ++d) blocks *= dim[d];
     to.each(step_label(to, node) + " rows", variant_for(kKernel_scatter_1, sdk::dtype_info(to[cache].dtype).bytes), n,
             {to.reads(update), positions == kNone ? to.reads(update) : to.reads(positions, 4), to.writes(node.output)},
-            words_of(ScatterParameters{.elements = static_cast<uint32_t>(n),
-                                       .inner = word(inner),
-                                       .rows = word(to[update].dim[axis]),
-                                       .extent = word(dim[axis]),
-                                       .blocks = word(blocks),
-                                       .position_words = words_of_index(to, positions)}),
+            ScatterParameters{.inner = word(inner),
+                              .rows = word(to[update].dim[axis]),
+                              .extent = word(dim[axis]),
+                              .blocks = word(blocks),
+                              .position_words = words_of_index(to, positions)},
             {attributes.mode == backplane::ops::ScatterMode::circular ? 1U : 0U});
     to.plan.dispatches.back().moved = to[update].bytes;
 }
@@ -137,17 +133,15 @@ void lower_scatter_nd(Lowering& to, const Node& node) {
     const std::vector<int64_t> dim = to[data].dim;
     const std::vector<int64_t> strides = strides_of(to[data]);
     const auto width = static_cast<size_t>(to[indices].dim.back());
-    ScatterNDParameters parameters{.elements = static_cast<uint32_t>(n),
-                                   .inner = 1,
-                                   .width = static_cast<uint32_t>(width),
-                                   .index_words = words_of_index(to, indices)};
+    ScatterNDParameters parameters{
+        .inner = 1, .width = static_cast<uint32_t>(width), .index_words = words_of_index(to, indices)};
     for (size_t d = 0; d < dim.size(); ++d) {
         if (d >= width) parameters.inner *= static_cast<uint32_t>(dim[d]);
         parameters.extents[d] = word(dim[d]);
         parameters.strides[d] = word(strides[d]);
     }
     to.each(step_label(to, node) + " slices", variant_for(kKernel_scatter_nd_1, sdk::dtype_info(to[data].dtype).bytes), n,
-            {to.reads(width == 0 ? updates : indices, 4), to.reads(updates), to.writes(node.output)}, words_of(parameters));
+            {to.reads(width == 0 ? updates : indices, 4), to.reads(updates), to.writes(node.output)}, parameters);
     to.plan.dispatches.back().moved = to[updates].bytes;
 }
 

@@ -69,11 +69,9 @@ void lower_batch_norm(Lowering& to, const Node& node) {
     for (size_t k = 0; k < 5; ++k) operands.push_back(to.reads(node.inputs[k]));
     operands.push_back(to.writes(node.output));
     to.each(step_label(to, node), variant_for_type(kKernel_batch_norm_f32, kKernel_batch_norm_f16, in.dtype), n, operands,
-            words_of(
-                BatchNormParameters{.elements = static_cast<uint32_t>(n),
-                                    .channels = word(in.dim[1]),
-                                    .pixels = word(pixels_of(in)),
-                                    .epsilon = static_cast<float>(node.as<backplane::ops::BatchNormAttributes>().epsilon)}));
+            BatchNormParameters{.channels = word(in.dim[1]),
+                                .pixels = word(pixels_of(in)),
+                                .epsilon = static_cast<float>(node.as<backplane::ops::BatchNormAttributes>().epsilon)});
 }
 
 constexpr OpLowering table[] = {

@@ -53,8 +53,7 @@ void element_of(double value, uint32_t dtype, uint32_t words[2]) {
 
 // Of operand and result, and the mode; the rest is for Pad.
 PadParameters parameters_of(const Value& x, const Value& y, uint32_t mode) {
-    PadParameters parameters{
-        .elements = static_cast<uint32_t>(y.elements()), .mode = mode, .rank = static_cast<uint32_t>(x.dim.size())};
+    PadParameters parameters{.mode = mode, .rank = static_cast<uint32_t>(x.dim.size())};
     for (size_t d = 0; d < x.dim.size(); ++d) {
         parameters.sizes[d] = word(y.dim[d]);
         parameters.extents[d] = word(x.dim[d]);
@@ -67,8 +66,7 @@ void add(Lowering& to, const Node& node, const PadParameters& parameters) {
     const Value& y = to[node.output];
     const auto n = static_cast<uint64_t>(y.elements());
     const uint32_t bytes = sdk::dtype_info(y.dtype).bytes;
-    to.each(step_label(to, node), variant_for(kKernel_pad_1, bytes), n, {to.reads(in), to.writes(node.output)},
-            words_of(parameters));
+    to.each(step_label(to, node), variant_for(kKernel_pad_1, bytes), n, {to.reads(in), to.writes(node.output)}, parameters);
 }
 
 void lower_pad(Lowering& to, const Node& node) {

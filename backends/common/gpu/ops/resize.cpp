@@ -32,11 +32,8 @@ void add_resize(Lowering& to, const Node& node) {
                                    : variant_for(kKernel_resize_nearest_1, sdk::dtype_info(dtype).bytes);
     const ValueId table = to.plan.constant(taps);
     to.each(step_label(to, node), kernel, n, {to.reads(node.inputs[0]), to.reads(table, 4), to.writes(node.output)},
-            words_of(ResizeParameters{.elements = static_cast<uint32_t>(n),
-                                      .rows_in = word(in[2]),
-                                      .columns_in = word(in[3]),
-                                      .rows_out = word(out[2]),
-                                      .columns_out = word(out[3])}));
+            ResizeParameters{
+                .rows_in = word(in[2]), .columns_in = word(in[3]), .rows_out = word(out[2]), .columns_out = word(out[3])});
 }
 
 void lower(Lowering& to, const Node& node) {

@@ -15,15 +15,14 @@ void lower(Lowering& to, const Node& node) {
     to.each(step_label(to, node), variant_for_type(kKernel_rotary_embedding_f32, kKernel_rotary_embedding_f16, x.dtype), n,
             {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.reads(node.inputs[2]),
              positions != kNone ? to.reads(positions, 4) : to.reads(node.inputs[0]), to.writes(node.output)},
-            words_of(RotaryEmbeddingParameters{.elements = static_cast<uint32_t>(n),
-                                               .size = word(s.size),
-                                               .pairs = word(s.rotated / 2),
-                                               .tokens = word(s.tokens),
-                                               .heads = word(s.heads),
-                                               .heads_first = s.heads_first ? 1U : 0U,
-                                               .interleaved = a.interleaved ? 1U : 0U,
-                                               .rows = word(to[node.inputs[1]].dim[0]),
-                                               .position_words = words_of_index(to, positions)}));
+            RotaryEmbeddingParameters{.size = word(s.size),
+                                      .pairs = word(s.rotated / 2),
+                                      .tokens = word(s.tokens),
+                                      .heads = word(s.heads),
+                                      .heads_first = s.heads_first ? 1U : 0U,
+                                      .interleaved = a.interleaved ? 1U : 0U,
+                                      .rows = word(to[node.inputs[1]].dim[0]),
+                                      .position_words = words_of_index(to, positions)});
 }
 
 constexpr OpLowering table[] = {{BP_OP_rotary_embedding, Types::computes, 1U << 3, nullptr, lower}};
