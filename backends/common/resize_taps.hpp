@@ -8,10 +8,11 @@
 
 namespace backplane::backend {
 
-// For each position of the result: the nearest position, or the two around it and the weight of the second.
+// For each position of the result `count` positions of the operand: the nearest, or the two or four around it and their weights.
 struct Taps {
-    std::vector<int32_t> first, second;
-    std::vector<float> weight;
+    size_t count = 1;
+    std::vector<int32_t> at;
+    std::vector<float> weight;  // of the nearest: none
 };
 
 // Of the Resize `node`, along an axis of `in` elements that becomes one of `out`. Worked out in float64.

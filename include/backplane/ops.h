@@ -181,7 +181,9 @@
     X(55, input_forget, INT, "input_forget") \
     X(56, layout, INT, "layout") \
     X(57, linear_before_reset, INT, "linear_before_reset") \
-    X(58, output_padding, INTS, "output_padding") /* default 0 */
+    X(58, output_padding, INTS, "output_padding") /* default 0 */ \
+    X(59, cubic_coeff_a, FLOAT, "cubic_coeff_a") /* default -0.75 */ \
+    X(60, exclude_outside, INT, "exclude_outside")
 
 #define BP_OP_ENUMERATOR(id, identifier, name) BP_OP_##identifier = id,
 #define BP_ATTRIBUTE_ENUMERATOR(id, identifier, type, name) BP_ATTR_##identifier = id,
@@ -195,10 +197,16 @@ enum { BP_DTS_DCR = 0, BP_DTS_CRD = 1 };
 /* mode of TensorScatter: rows behind the last one are dropped, or begin again at the first (ONNX 24) */
 enum { BP_SCATTER_LINEAR = 0, BP_SCATTER_CIRCULAR = 1 };
 /* mode of Resize */
-enum { BP_RESIZE_NEAREST = 0, BP_RESIZE_LINEAR = 1 };
+enum { BP_RESIZE_NEAREST = 0, BP_RESIZE_LINEAR = 1, BP_RESIZE_CUBIC = 2 };
 /* coordinates of Resize, scale = size / size': asymmetric x = x' * scale (nearest rounds down);
- * half_pixel x = (x' + 0.5) * scale - 0.5 (nearest: floor(x + 0.5) clamped); align_corners x = x' * (size-1)/(size'-1) */
-enum { BP_COORDINATES_ASYMMETRIC = 0, BP_COORDINATES_HALF_PIXEL = 1, BP_COORDINATES_ALIGN_CORNERS = 2 };
+ * half_pixel x = (x' + 0.5) * scale - 0.5 (nearest: floor(x + 0.5) clamped); align_corners x = x' * (size-1)/(size'-1);
+ * pytorch_half_pixel is half_pixel, but 0 where size' is 1 */
+enum {
+    BP_COORDINATES_ASYMMETRIC = 0,
+    BP_COORDINATES_HALF_PIXEL = 1,
+    BP_COORDINATES_ALIGN_CORNERS = 2,
+    BP_COORDINATES_PYTORCH_HALF_PIXEL = 3
+};
 /* direction of LSTM and GRU */
 enum { BP_DIRECTION_FORWARD = 0, BP_DIRECTION_REVERSE = 1, BP_DIRECTION_BIDIRECTIONAL = 2 };
 

@@ -1,5 +1,5 @@
 // Resize: the nearest element is moved, exact. Linear: weights come from positions of up to `size` in float32, so they may be off
-// by units of the size, and a weight counts as much as the largest element.
+// by units of the size, and a weight counts as much as the largest element. Cubic: the same, of weights that add up to more than 1 by magnitude.
 #include <algorithm>
 #include <cmath>
 
@@ -19,8 +19,9 @@ std::vector<double> bound(const BoundCall& call) {
     int64_t longest = 0;
     for (size_t d = 2; d < x.shape.size(); ++d) longest = std::max({longest, x.shape[d], call.output.shape[d]});
     const auto size = static_cast<double>(longest) * (x.shape.size() == 5 ? 1.5 : 1);  // each axis adds its part
+    const double more = AttributeView(call.attributes).integer(Attr::mode) == BP_RESIZE_CUBIC ? 4 : 1;
     result.resize(call.output.data.size());
-    for (double& b : result) b += (8 + 4 * size) * call.unit * largest;
+    for (double& b : result) b += (8 + 4 * size) * more * call.unit * largest;
     return result;
 }
 
@@ -57,10 +58,12 @@ void cases(CaseList& list) {
                               {"from-one-voxel", {1, 5, 1, 1, 1}, {2, 3, 4}},
                               {"three-axes-to-none", {1, 2, 3, 4, 2}, {6, 0, 4}}};
     for (const Change& c : changes)
-        for (const auto& [mode, how] : {Named{BP_RESIZE_NEAREST, "nearest-"}, Named{BP_RESIZE_LINEAR, "linear-"}})
+        for (const auto& [mode, how] :
+             {Named{BP_RESIZE_NEAREST, "nearest-"}, Named{BP_RESIZE_LINEAR, "linear-"}, Named{BP_RESIZE_CUBIC, "cubic-"}})
             for (const auto& [coordinates, where] :
                  {Named{BP_COORDINATES_ASYMMETRIC, "asymmetric-"}, Named{BP_COORDINATES_HALF_PIXEL, "half-pixel-"},
-                  Named{BP_COORDINATES_ALIGN_CORNERS, "align-corners-"}}) {
+                  Named{BP_COORDINATES_ALIGN_CORNERS, "align-corners-"},
+                  Named{BP_COORDINATES_PYTORCH_HALF_PIXEL, "pytorch-half-pixel-"}}) {
                 list.add(std::string(how) + where + c.name, [=, a = attributes(c, mode, coordinates)](CaseBuilder& b) {
                     b.result(b.add(Op::resize, {b.input(c.x)}, a));
                 });
@@ -73,6 +76,19 @@ void cases(CaseList& list) {
             b.result(
                 b.add(Op::resize, {b.input(dtype, odd.x)}, attributes(odd, BP_RESIZE_LINEAR, BP_COORDINATES_HALF_PIXEL)));
         });
+    for (const Change& c : {odd, line, box})
+        for (const double a : {-0.75, -0.5, 0.0})
+            list.add("cubic-of-" + std::to_string(static_cast<int>(-100 * a)) + "-exclude-outside-" + c.name,
+                     [=](CaseBuilder& b) {
+                         std::vector<Attribute> how = attributes(c, BP_RESIZE_CUBIC, BP_COORDINATES_HALF_PIXEL);
+                         how.emplace_back(Attr::cubic_coeff_a, a);
+                         how.emplace_back(Attr::exclude_outside, 1);
+                         b.result(b.add(Op::resize, {b.input(a == -0.5 ? DType::f16 : DType::f32, c.x)}, how));
+                     });
+    list.add("cubic-bf16", [=](CaseBuilder& b) {
+        b.result(
+            b.add(Op::resize, {b.input(DType::bf16, odd.x)}, attributes(odd, BP_RESIZE_CUBIC, BP_COORDINATES_HALF_PIXEL)));
+    });
     for (const Change& c : {line, box}) {
         for (const DType dtype : {DType::f16, DType::bf16, DType::u8, DType::i64})
             add_move(list, std::string("nearest-") + c.name + "-" + name_of(dtype),

@@ -1,4 +1,4 @@
-// Resize of feature maps: nearest (any plain type) and linear (float types), in either layout.
+// Resize of feature maps: nearest (any plain type), linear and cubic (float types), in either layout.
 #include <algorithm>
 
 #include "common/resize_taps.hpp"
@@ -23,7 +23,7 @@ template <typename T>
 void nearest_row(const ResizeTask& t, const std::byte* from, std::byte* into) {
     const T* x = reinterpret_cast<const T*>(from);
     T* y = reinterpret_cast<T*>(into);
-    const int32_t* index = t.columns.first.data();
+    const int32_t* index = t.columns.at.data();
     for (int64_t i = 0; i < t.out_width; ++i) y[i] = x[index[i]];
 }
 
@@ -31,7 +31,7 @@ void nearest_pixels(const ResizeTask& t, const std::byte* from, std::byte* into)
     const int64_t bytes = t.pixel * t.size;
     for (int64_t i = 0; i < t.out_width; ++i) {
         CopyTask task;
-        task.from = from + t.columns.first[static_cast<size_t>(i)] * bytes;
+        task.from = from + t.columns.at[static_cast<size_t>(i)] * bytes;
         task.into = into + i * bytes;
         task.from_inner = task.into_inner = task.outer = 1;
         task.inner = t.pixel;
@@ -50,19 +50,23 @@ void nearest_line(const ResizeTask& t, const std::byte* from, std::byte* into) {
     }
 }
 
-// `blended` has the two rows of the operand already mixed.
-void linear_line(const ResizeTask& t, const float* blended, float* into) {
-    for (int64_t i = 0; i < t.out_width; ++i) {
-        const auto k = static_cast<size_t>(i);
-        const float* a = blended + t.columns.first[k] * t.pixel;
-        const float* b = blended + t.columns.second[k] * t.pixel;
-        const float w = t.columns.weight[k];
-        if (t.pixel == 1) {
-            into[i] = *a * (1.0f - w) + *b * w;
+// Position i of an axis: n floats, the sum of those of each of its positions of x, which lie `stride` apart, times their weights.
+void mix(const ResizeTask& t, const backend::Taps& taps, int64_t i, const float* x, int64_t stride, float* into, int64_t n) {
+    const int32_t* at = taps.at.data() + i * static_cast<int64_t>(taps.count);
+    const float* w = taps.weight.data() + i * static_cast<int64_t>(taps.count);
+    const float* a = x + at[0] * stride;
+    const float* b = x + at[1] * stride;
+    if (taps.count == 2) {
+        if (n == 1) {
+            *into = *a * w[0] + *b * w[1];
         } else {
-            t.normalize.blend(a, b, w, into + i * t.pixel, t.pixel);
+            t.normalize.blend(a, b, w[1], into, n);
         }
+        return;
     }
+    const float* c = x + at[2] * stride;
+    const float* d = x + at[3] * stride;
+    for (int64_t k = 0; k < n; ++k) into[k] = (a[k] * w[0] + b[k] * w[1]) + (c[k] * w[2] + d[k] * w[3]);
 }
 
 // Which axes a step changes: the last one or two, or the first of three. All axes before them count maps, all behind them are a pixel's.
@@ -101,14 +105,14 @@ void add_nearest(Lowering& to, const Node& node, ValueId in, ValueId out, Axes a
         auto* into = run.at<std::byte>(out);
         run.ranges(t.maps * t.out_height, std::max<int64_t>(1, kGrainBytes / out_line), [&](int64_t begin, int64_t end) {
             for (int64_t r = begin; r < end; ++r) {
-                const int64_t row = t.rows.first[static_cast<size_t>(r % t.out_height)];
+                const int64_t row = t.rows.at[static_cast<size_t>(r % t.out_height)];
                 nearest_line(t, from + (r / t.out_height * t.height + row) * line, into + r * out_line);
             }
         });
     });
 }
 
-void add_linear(Lowering& to, const Node& node, ValueId in, ValueId out, Axes axes) {
+void add_mixed(Lowering& to, const Node& node, ValueId in, ValueId out, Axes axes) {
     const ResizeTask t = task_of(to, node, to[in], to[out], axes);
     const int64_t line = t.width * t.pixel;
     const int64_t out_line = t.out_width * t.pixel;
@@ -122,11 +126,11 @@ void add_linear(Lowering& to, const Node& node, ValueId in, ValueId out, Axes ax
         run.parallel((lines + grain - 1) / grain, [&](uint32_t chunk, std::byte* scratch) {
             auto* blended = reinterpret_cast<float*>(scratch);
             for (int64_t r = chunk * grain; r < std::min(lines, (chunk + 1) * grain); ++r) {
-                const auto y = static_cast<size_t>(r % t.out_height);
                 const float* map = from + r / t.out_height * t.height * line;
                 float* row = rows_alone ? into + r * out_line : blended;
-                t.normalize.blend(map + t.rows.first[y] * line, map + t.rows.second[y] * line, t.rows.weight[y], row, line);
-                if (!rows_alone) linear_line(t, row, into + r * out_line);
+                mix(t, t.rows, r % t.out_height, map, line, row, line);
+                for (int64_t i = 0; !rows_alone && i < t.out_width; ++i)
+                    mix(t, t.columns, i, row, t.pixel, into + r * out_line + i * t.pixel, t.pixel);
             }
         });
     });
@@ -135,7 +139,7 @@ void add_linear(Lowering& to, const Node& node, ValueId in, ValueId out, Axes ax
 // Of three axes two and then one.
 void add_resize(Lowering& to, const Node& node, ValueId in, ValueId out) {
     const auto add =
-        node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::nearest ? add_nearest : add_linear;
+        node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::nearest ? add_nearest : add_mixed;
     if (to[in].dim.size() < 5) return add(to, node, in, out, Axes::last);
     std::vector<int64_t> dim = to[out].dim;
     dim[2] = to[in].dim[2];
@@ -161,8 +165,8 @@ Verdict check(const Plan& plan, const Node& node) {
     const Value& in = plan[node.inputs[0]];
     if (*std::max_element(in.dim.begin() + 2, in.dim.end()) > INT32_MAX)
         return {BP_WHY_SHAPE, node.text() + " takes no map as large as " + in.text()};
-    const bool linear = node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::linear;
-    if (linear && in.dtype != BP_F32 && in.dtype != BP_F16 && in.dtype != BP_BF16)
+    const bool nearest = node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::nearest;
+    if (!nearest && in.dtype != BP_F32 && in.dtype != BP_F16 && in.dtype != BP_BF16)
         return {BP_WHY_DTYPE, node.text() + " interpolates floats, not " + in.text()};
     return {};
 }

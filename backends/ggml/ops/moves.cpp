@@ -160,8 +160,10 @@ void lower_resize(Lowering& l, const Node& node) {
     const auto how = node.as<backplane::ops::ResizeAttributes>();
     const Coordinates coordinates = how.coordinates;
     uint32_t mode = kScaleNearest;
+    if (how.mode == backplane::ops::ResizeMode::cubic) throw Refusal{BP_WHY_ATTRIBUTE, "ggml has a cubic mode of its own"};
     if (how.mode == backplane::ops::ResizeMode::linear) {
-        if (coordinates == Coordinates::asymmetric) throw Refusal{BP_WHY_ATTRIBUTE, "ggml has no such coordinates"};
+        if (coordinates != Coordinates::half_pixel && coordinates != Coordinates::align_corners)
+            throw Refusal{BP_WHY_ATTRIBUTE, "ggml has no such coordinates"};
         mode = kScaleBilinear | (coordinates == Coordinates::align_corners ? kScaleAlignCorners : 0U);
     } else if (coordinates != Coordinates::asymmetric) {
         throw Refusal{BP_WHY_ATTRIBUTE, "ggml has no such coordinates"};

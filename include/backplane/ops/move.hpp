@@ -389,16 +389,20 @@ inline constexpr auto op_space_to_depth = describe<SpaceToDepthAttributes>(
 
 // ---- Resize -----------------------------------------------------------------------------------------------------------------
 
-enum class ResizeMode : int64_t { nearest = BP_RESIZE_NEAREST, linear = BP_RESIZE_LINEAR };
+enum class ResizeMode : int64_t { nearest = BP_RESIZE_NEAREST, linear = BP_RESIZE_LINEAR, cubic = BP_RESIZE_CUBIC };
 enum class Coordinates : int64_t {
     asymmetric = BP_COORDINATES_ASYMMETRIC,
     half_pixel = BP_COORDINATES_HALF_PIXEL,
-    align_corners = BP_COORDINATES_ALIGN_CORNERS
+    align_corners = BP_COORDINATES_ALIGN_CORNERS,
+    pytorch_half_pixel = BP_COORDINATES_PYTORCH_HALF_PIXEL
 };
 struct ResizeAttributes {
     Required<List> sizes;  // of each spatial axis, "H', W'"
     ResizeMode mode = ResizeMode::nearest;
     Coordinates coordinates = Coordinates::asymmetric;
+    double cubic_coeff_a = -0.75;  // of cubic: how far it overshoots
+    bool exclude_outside =
+        false;  // of cubic: elements beside x have no weight, those within share it; else the edge stands for them
 };
 inline void resize_shape(const Call& call, Outputs out) {
     const auto& a = call.as<ResizeAttributes>();
@@ -424,9 +428,11 @@ inline constexpr auto op_resize = describe<ResizeAttributes>(
      .inputs = {{"x", one_of(kPlain)}},
      .outputs = {{"y", like(0)}},
      .attributes = {attribute<&ResizeAttributes::sizes>(BP_ATTR_sizes, at_least(0)),
-                    attribute<&ResizeAttributes::mode>(BP_ATTR_mode, between(BP_RESIZE_NEAREST, BP_RESIZE_LINEAR)),
+                    attribute<&ResizeAttributes::mode>(BP_ATTR_mode, between(BP_RESIZE_NEAREST, BP_RESIZE_CUBIC)),
                     attribute<&ResizeAttributes::coordinates>(
-                        BP_ATTR_coordinates, between(BP_COORDINATES_ASYMMETRIC, BP_COORDINATES_ALIGN_CORNERS))},
+                        BP_ATTR_coordinates, between(BP_COORDINATES_ASYMMETRIC, BP_COORDINATES_PYTORCH_HALF_PIXEL)),
+                    attribute<&ResizeAttributes::cubic_coeff_a>(BP_ATTR_cubic_coeff_a),
+                    attribute<&ResizeAttributes::exclude_outside>(BP_ATTR_exclude_outside)},
      .shape = resize_shape});
 
 }  // namespace backplane::ops

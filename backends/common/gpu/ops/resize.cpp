@@ -1,4 +1,4 @@
-// Resize of feature maps: nearest (any plain type) and linear (f32, f16). Positions and weights are worked out here in float64.
+// Resize of feature maps: nearest (any plain type), linear and cubic (floats). Positions and weights are worked out here in float64.
 #include "common/gpu/ops/cast.hpp"
 #include "common/gpu/ops/table.hpp"
 #include "common/resize_taps.hpp"
@@ -7,38 +7,45 @@ namespace backplane::gpu::ops::resize {
 
 namespace {
 
+bool is_nearest(const Node& node) {
+    return node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::nearest;
+}
+
 // As the kernels read them.
 void append(std::vector<uint32_t>& to, const backend::Taps& taps) {
-    for (size_t i = 0; i < taps.first.size(); ++i) {
-        to.push_back(static_cast<uint32_t>(taps.first[i]));
-        if (taps.second.empty()) continue;
-        to.push_back(static_cast<uint32_t>(taps.second[i]));
-        to.push_back(word(taps.weight[i]));
+    for (size_t i = 0; i < taps.at.size(); ++i) {
+        to.push_back(static_cast<uint32_t>(taps.at[i]));
+        if (!taps.weight.empty()) to.push_back(word(taps.weight[i]));
     }
 }
 
 void add_resize(Lowering& to, const Node& node) {
     std::vector<int64_t> in = to[node.inputs[0]].dim;
     std::vector<int64_t> out = to[node.output].dim;
-    if (in.size() == 3) in.insert(in.begin() + 2, 1), out.insert(out.begin() + 2, 1);  // one axis: maps of one row
+    const bool deep = in.size() == 5;
+    while (in.size() < 5)
+        in.insert(in.begin() + 2, 1), out.insert(out.begin() + 2, 1);  // one axis is a row, two are a plane
     const uint32_t dtype = to[node.output].dtype;
     const auto n = static_cast<uint64_t>(to[node.output].elements());
     if (n == 0) return;
-    const bool linear = node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::linear;
     std::vector<uint32_t> taps;
-    append(taps, backend::taps_of(node, in[2], out[2]));
-    append(taps, backend::taps_of(node, in[3], out[3]));
-    const uint32_t kernel = linear ? variant_for_type(kKernel_resize_linear_f32, kKernel_resize_linear_f16, dtype)
-                                   : variant_for(kKernel_resize_nearest_1, sdk::dtype_info(dtype).bytes);
+    for (size_t axis = 2; axis < 5; ++axis) append(taps, backend::taps_of(node, in[axis], out[axis]));
+    const auto count = word(static_cast<int64_t>(backend::taps_of(node, 1, 1).count));
+    const uint32_t kernel = is_nearest(node) ? variant_for(kKernel_resize_nearest_1, sdk::dtype_info(dtype).bytes)
+                                             : variant_for_type(kKernel_resize_f32, kKernel_resize_f16, dtype);
     const ValueId table = to.plan.constant(taps);
     to.each(step_label(to, node), kernel, n, {to.reads(node.inputs[0]), to.reads(table, 4), to.writes(node.output)},
-            ResizeParameters{
-                .rows_in = word(in[2]), .columns_in = word(in[3]), .rows_out = word(out[2]), .columns_out = word(out[3])});
+            ResizeParameters{.planes_in = word(in[2]),
+                             .rows_in = word(in[3]),
+                             .columns_in = word(in[4]),
+                             .planes_out = word(out[2]),
+                             .rows_out = word(out[3]),
+                             .columns_out = word(out[4])},
+            {count, deep ? count : 1});
 }
 
 void lower(Lowering& to, const Node& node) {
-    const bool linear = node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::linear;
-    if (!linear || to[node.output].dtype != BP_BF16) return add_resize(to, node);
+    if (is_nearest(node) || to[node.output].dtype != BP_BF16) return add_resize(to, node);
     Node wide = node;
     wide.inputs[0] = to.plan.temporary(BP_F32, to[node.inputs[0]].dim);
     wide.output = to.plan.temporary(BP_F32, to[node.output].dim);
@@ -49,9 +56,7 @@ void lower(Lowering& to, const Node& node) {
 
 Verdict check(const Plan& plan, const Node& node) {
     const Value& in = plan[node.inputs[0]];
-    if (in.dim.size() == 5) return {BP_WHY_SHAPE, node.text() + " resizes one or two axes here, not three: " + in.text()};
-    const bool linear = node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::linear;
-    if (linear && in.dtype != BP_F32 && !is_half(in.dtype))
+    if (!is_nearest(node) && in.dtype != BP_F32 && !is_half(in.dtype))
         return {BP_WHY_DTYPE, node.text() + " interpolates floats, not " + in.text()};
     return {};
 }
