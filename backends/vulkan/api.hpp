@@ -71,6 +71,7 @@ struct InstanceFunctions {
 #define BP_VK_MEMBER(name) PFN_vk##name name = nullptr;
     BP_VK_INSTANCE(BP_VK_MEMBER)
     PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesNV GetPhysicalDeviceCooperativeMatrixPropertiesNV = nullptr;
+    PFN_vkVoidFunction list_workgroup_matrices = nullptr;  // of VK_NV_cooperative_matrix2, which headers of 2023 lack
 };
 
 struct DeviceFunctions {

@@ -17,7 +17,8 @@ void Api::choose(Abilities& can, const std::string& kernels) {
     if (kernels == "patches" || kernels == "matrix") can.least_patches = 0;
     if (kernels == "tiles") can.patches = false;
     if (kernels == "tiles" || kernels == "no-matrices") can.matrices = false;
-    if (kernels == "patches" || !can.matrices) can.matrix_tiles = false;
+    if (kernels == "patches" || !can.matrices) can.matrix_tiles = can.workgroup_matrices = false;
+    if (kernels == "no-workgroup-matrices") can.workgroup_matrices = false;
 }
 
 Device::Device(const Instance& i, const PhysicalDevice& p, const Abilities& a)
@@ -37,7 +38,9 @@ void Device::create() {
     if (can.bytes && !v12) extensions.push_back(VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
     if (!v12) extensions.push_back(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
     if (can.matrices) extensions.push_back(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
-    Features features(can.bytes, can.matrices);
+    if (can.workgroup_matrices)
+        extensions.insert(extensions.end(), std::begin(kMatrixExtensions), std::end(kMatrixExtensions));
+    Features features(can.bytes, can.matrices, can.workgroup_matrices);
     features.all.features.shaderInt64 = can.longs ? VK_TRUE : VK_FALSE;
     features.timelines.timelineSemaphore = VK_TRUE;
     features.halves.storageBuffer16BitAccess = can.halves ? VK_TRUE : VK_FALSE;
@@ -45,6 +48,9 @@ void Device::create() {
     features.matrices.cooperativeMatrix = VK_TRUE;
     features.model.vulkanMemoryModel = VK_TRUE;
     features.arithmetic.shaderFloat16 = VK_TRUE;
+    features.plain_matrices.matrices = VK_TRUE;
+    features.workgroup_matrices.ask();
+    features.sizes_by_constants.maintenance4 = VK_TRUE;
     const float priorities[2] = {1.0F, 1.0F};
     VkDeviceQueueCreateInfo families[2] = {{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO},
                                            {VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO}};

@@ -102,7 +102,7 @@ struct Api {
 
     static constexpr const char* kName = "Vulkan";
     static constexpr const char* kBackend = "vulkan";
-    static constexpr auto kKernelOptions = {"gpu", "patches", "matrix", "tiles", "no-matrices"};
+    static constexpr auto kKernelOptions = {"gpu", "patches", "matrix", "tiles", "no-matrices", "no-workgroup-matrices"};
     static constexpr double kSegmentWorkOfSoftware = 5e8;
     static const gpu::KernelSource* kernels() { return kKernels; }
 

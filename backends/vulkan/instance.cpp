@@ -77,7 +77,7 @@ void Instance::create(PFN_vkGetInstanceProcAddr entry) {
     VkApplicationInfo application{};
     application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
     application.pEngineName = "Backplane";
-    application.apiVersion = VK_API_VERSION_1_2;
+    application.apiVersion = VK_API_VERSION_1_3;
     VkInstanceCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
     info.pApplicationInfo = &application;
@@ -92,6 +92,7 @@ void Instance::create(PFN_vkGetInstanceProcAddr entry) {
 #define BP_VK_LOAD(name) vk_.name = reinterpret_cast<PFN_vk##name>(entry(instance_, "vk" #name));
     BP_VK_INSTANCE(BP_VK_LOAD)
     BP_VK_LOAD(GetPhysicalDeviceCooperativeMatrixPropertiesNV)  // null: no driver has it
+    vk_.list_workgroup_matrices = entry(instance_, "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV");
 #undef BP_VK_LOAD
 }
 
@@ -164,7 +165,10 @@ bool Instance::describe_features(PhysicalDevice& device) const {
     const bool driver_named = v12 || has(extensions, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME);
 
     if (!v12 && !has(extensions, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME)) return false;
-    Features features(bytes, v12 && has(extensions, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME));
+    const bool matrices_named = v12 && has(extensions, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
+    Features features(bytes, matrices_named,
+                      matrices_named && device.properties.apiVersion >= VK_API_VERSION_1_3 &&
+                          has(extensions, kMatrixExtensions[0]) && has(extensions, kMatrixExtensions[1]));
     vk_.GetPhysicalDeviceFeatures2(device.handle, &features.all);
     if (features.timelines.timelineSemaphore != VK_TRUE) return false;
 
@@ -214,6 +218,11 @@ bool Instance::describe_features(PhysicalDevice& device) const {
     can.matrix_tiles =
         can.matrices && is_ampere_or_later(device.properties) && can.most_invocations >= 256 && can.shared_bytes >= 49152;
     can.matrix_sums = 4;
+    can.workgroup_matrices = can.matrices && features.plain_matrices.matrices == VK_TRUE &&
+                             features.workgroup_matrices.enough() && features.sizes_by_constants.maintenance4 == VK_TRUE &&
+                             has_workgroup_matrices(vk_.list_workgroup_matrices, device.handle) &&
+                             kKernels[gpu::kKernel_matmul_workgroup_f16].entry != nullptr &&
+                             kKernels[gpu::kKernel_attention_workgroup_f16].entry != nullptr;
     can.unified = device.kind == BP_KIND_INTEGRATED || device.kind == BP_KIND_SOFTWARE;
     can.software = device.kind == BP_KIND_SOFTWARE;
     // H200: 33.5 MB take 86 us by command, 26 us in OpenCL.
@@ -232,8 +241,8 @@ bool Instance::describe_features(PhysicalDevice& device) const {
     device.features = "vulkan-" + version_text(device.properties.apiVersion) + " subgroup-" + std::to_string(can.subgroup);
     for (const auto& [there, name] :
          {std::pair(can.halves, " 16bit-storage"), std::pair(can.bytes, " 8bit-storage"), std::pair(can.longs, " int64"),
-          std::pair(can.matrices, " cooperative-matrix"), std::pair(can.import, " external-memory-host"),
-          std::pair(can.budget, " memory-budget")})
+          std::pair(can.matrices, " cooperative-matrix"), std::pair(can.workgroup_matrices, " workgroup-matrix"),
+          std::pair(can.import, " external-memory-host"), std::pair(can.budget, " memory-budget")})
         if (there) device.features += name;
     return true;
 }

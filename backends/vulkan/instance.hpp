@@ -8,6 +8,7 @@
 #include "api.hpp"
 #include "common/gpu/api.hpp"
 #include "common/hash.hpp"
+#include "workgroup_matrices.hpp"
 
 namespace backplane::vulkan {
 
@@ -18,7 +19,7 @@ extern const gpu::KernelSource kKernels[];  // SPIR-V
 
 // What kernels and timelines need of a device: asked of it, and asked for when it is opened.
 struct Features {
-    Features(bool bytes_named, bool matrices_named) {
+    Features(bool bytes_named, bool matrices_named, bool workgroup_matrices_named) {
         all.pNext = &timelines;
         timelines.pNext = &halves;
         if (bytes_named) halves.pNext = &bytes;
@@ -26,6 +27,10 @@ struct Features {
         bytes.pNext = &matrices;  // they need bytes, too
         matrices.pNext = &model;
         model.pNext = &arithmetic;
+        if (!workgroup_matrices_named) return;
+        arithmetic.pNext = &plain_matrices;
+        plain_matrices.pNext = &workgroup_matrices;
+        workgroup_matrices.pNext = &sizes_by_constants;
     }
     Features(const Features&) = delete;
     Features& operator=(const Features&) = delete;
@@ -37,6 +42,10 @@ struct Features {
     VkPhysicalDeviceCooperativeMatrixFeaturesNV matrices{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
     VkPhysicalDeviceVulkanMemoryModelFeatures model{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
     VkPhysicalDeviceShaderFloat16Int8Features arithmetic{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES};
+    MatrixFeatures plain_matrices;
+    WorkgroupMatrixFeatures workgroup_matrices;
+    VkPhysicalDeviceMaintenance4Features sizes_by_constants{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES};  // of a workgroup, in SPIR-V 1.6
 };
 
 struct PhysicalDevice : gpu::Facts {

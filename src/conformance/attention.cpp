@@ -1,5 +1,6 @@
 // Attention: a score loses the units of its sum of products, which its exponential makes relative; the sums over keys lose their own. All
-// relative to the sum of p |v|, which is the op on the magnitudes of v.
+// relative to the sum of p |v|, which is the op on the magnitudes of v. In f16 the exponentials may be rounded to f16 before they meet v, as
+// matrix units take them (twice: the sums that divide are of the rounded ones); below 2^-14 they lose 2^-25 of what the largest is.
 #include <algorithm>
 #include <cmath>
 
@@ -29,7 +30,9 @@ std::vector<double> bound(const BoundCall& call) {
     std::vector<const ReferenceTensor*> inputs(call.inputs.begin(), call.inputs.end());
     inputs[2] = &magnitudes;
     std::vector<double> result = std::move(evaluate_node(call.definition, inputs, call.attributes, call.outputs)[0].data);
-    for (double& r : result) r *= units * call.unit;
+    const bool rounded = call.output.dtype == DType::f16 && !call.strict;
+    const double lost = rounded ? static_cast<double>(k.shape[2]) * 0x1p-25 * bounds::most_of(magnitudes) : 0;
+    for (double& r : result) r = r * (units * call.unit + (rounded ? 2 * 0x1p-11 : 0)) + lost;
     return result;
 }
 
@@ -128,9 +131,41 @@ void masks(CaseList& list) {
         {1, 2, 9, 16, 2, 21, 16, DType::f32, {}, DType::f32, {}, {{Attr::scale, 1.0}}, Source::input, {-8, 8, {}}});
 }
 
+// Halves, of sizes that kernels for matrix units take: whole tiles and what is left of them.
+void halves(CaseList& list) {
+    const auto half = [&](const std::string& name, int64_t queries, int64_t keys,
+                          const std::vector<Attribute>& attributes = {}, const Shape& mask = {},
+                          DType mask_dtype = DType::boolean) {
+        add(list, "half-" + name, {2, 4, queries, 32, 2, keys, 48, DType::f16, mask, mask_dtype, {}, attributes});
+    };
+    const Attribute causal{Attr::causal, 1};
+    const Attribute window{Attr::window, 20};
+    half("whole", 128, 128);
+    half("tiles", 70, 150);
+    half("few-rows", 17, 64);
+    half("causal", 150, 150, {causal});
+    half("causal-behind-a-past", 40, 200, {causal});
+    half("window", 150, 150, {window});
+    half("window-causal", 70, 200, {causal, window});
+    half("mask-bool", 70, 150, {}, {70, 150});
+    half("mask-bool-of-heads", 70, 150, {causal}, {1, 4, 1, 150});
+    half("mask-f16", 70, 150, {}, {2, 1, 70, 150}, DType::f16);
+    half("mask-f32", 70, 150, {}, {70, 150}, DType::f32);
+    half("softcap", 70, 150, {{Attr::softcap, 0.5}});
+    half("scale-below-0", 70, 150, {{Attr::scale, -1.0}});
+    const std::vector<double> lengths{0, 1, 130, 150, -5, 1e9};
+    add(list, "half-lengths", {6, 2, 40, 32, 1, 150, 32, DType::f16, {}, DType::f32, lengths});
+    add(list, "half-lengths-causal", {6, 2, 40, 32, 1, 150, 32, DType::f16, {}, DType::f32, lengths, {causal}});
+    for (const int64_t size : {16, 80, 128, 256})
+        add(list, "half-size-" + std::to_string(size), {1, 2, 65, size, 1, 130, size, DType::f16});
+    add(list, "half-large-scores",
+        {1, 2, 65, 32, 1, 130, 32, DType::f16, {}, DType::f32, {}, {{Attr::scale, 1.0}}, Source::input, {-8, 8, {}}});
+}
+
 void cases(CaseList& list) {
     shapes(list);
     masks(list);
+    halves(list);
 }
 
 }  // namespace

@@ -6,17 +6,18 @@
 namespace backplane::gpu {
 
 struct Abilities {
-    bool halves = false;        // 16-bit storage: f16, bf16, i16
-    bool bytes = false;         // 8-bit storage and integers
-    bool longs = false;         // 64-bit integers
-    bool matrices = false;      // matrix units: f16 by f16 to f32, 16x16x16, subgroups of 32
-    bool matrix_tiles = false;  // has the kernels conv_matrix and conv_matrix_filters, and 48 KiB of shared memory
-    bool patches = false;       // has the kernel conv_patch, and workgroups of 256
-    bool import = false;        // memory of the host can be used in place
-    bool budget = false;        // the driver says how much memory is left
-    bool unified = false;       // device memory is host memory
-    bool slow_copies = false;   // a kernel copies faster than the device's own command does
-    bool software = false;      // runs on the CPU: shared memory is emulated, kernels are built slowly
+    bool halves = false;              // 16-bit storage: f16, bf16, i16
+    bool bytes = false;               // 8-bit storage and integers
+    bool longs = false;               // 64-bit integers
+    bool matrices = false;            // matrix units: f16 by f16 to f32, 16x16x16, subgroups of 32
+    bool matrix_tiles = false;        // has the kernels conv_matrix and conv_matrix_filters, and 48 KiB of shared memory
+    bool workgroup_matrices = false;  // has the kernels matmul_workgroup and attention_workgroup
+    bool patches = false;             // has the kernel conv_patch, and workgroups of 256
+    bool import = false;              // memory of the host can be used in place
+    bool budget = false;              // the driver says how much memory is left
+    bool unified = false;             // device memory is host memory
+    bool slow_copies = false;         // a kernel copies faster than the device's own command does
+    bool software = false;            // runs on the CPU: shared memory is emulated, kernels are built slowly
     uint64_t import_alignment = 0;
     uint64_t storage_alignment = 1;  // of what is bound to a kernel
     uint64_t most_range = 0;         // bytes a kernel can see of one buffer

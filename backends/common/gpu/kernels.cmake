@@ -1,5 +1,6 @@
 # Every kernel that the lowerings of ops/ name: bp_gpu_kernel(NAME SOURCE definitions...), kKernel_NAME in code. Each backend says what its
-# bp_gpu_kernel does with the source of that name: its own file, or kernels/SOURCE.kernel, written once for all. Variants that are chosen by
+# bp_gpu_kernel does with the source of that name: its own file, or kernels/SOURCE.kernel, written once for all; a kernel without either is not
+# in that backend. Variants that are chosen by
 # element size stand in the order of the size.
 foreach(half "" HALF)
   if(half)
@@ -56,6 +57,8 @@ bp_gpu_kernel(cast_wide cast BYTE SHORT LONG)
 bp_gpu_kernel(split_blocks split_blocks SHORT)
 bp_gpu_kernel(peak peak)
 bp_gpu_kernel(matmul_matrix_f16 matmul_matrix HALF FULL_EPILOGUE)
+bp_gpu_kernel(matmul_workgroup_f16 matmul_workgroup HALF FULL_EPILOGUE)
+bp_gpu_kernel(attention_workgroup_f16 attention_workgroup HALF BYTE)
 bp_gpu_kernel(conv_coop_f16 conv_coop HALF FULL_EPILOGUE)
 bp_gpu_kernel(conv_transpose_coop_f16 conv_coop HALF TRANSPOSED FULL_EPILOGUE)
 bp_gpu_kernel(conv_matrix_f16 conv_matrix HALF)

@@ -114,7 +114,8 @@ RECORD(ScatterND) UINT(elements) UINT(inner) UINT(width) UINT(index_words) WORDS
 RECORD(Pool) UINT(elements) UINT(average) UINT(counts_pads) WORDS(extents, 3, POOL_EXTENTS) WORDS(results, 3, POOL_RESULTS) WORDS(window, 3, POOL_WINDOW) WORDS(steps, 3, POOL_STEPS) WORDS(before, 3, POOL_BEFORE) WORDS(after, 3, POOL_AFTER) WORDS(dilations, 3, POOL_DILATIONS) END_RECORD
 RECORD(Resize) UINT(elements) UINT(planes_in) UINT(rows_in) UINT(columns_in) UINT(planes_out) UINT(rows_out) UINT(columns_out) END_RECORD
 RECORD(Softmax) UINT(rows) UINT(n) UINT(stride) UINT(logarithm) END_RECORD
-// pairs: heads of k in all, of which a batch has `heads`; rows: queries that share one of them. Strides of the mask are in elements.
+// pairs: heads of k in all, of which a batch has `heads`; rows: queries that share one of them. masked: 1: by numbers, 2: by truths; strides of the
+// mask are in elements.
 RECORD(Attention) UINT(pairs) UINT(blocks) UINT(rows) UINT(queries) UINT(heads) UINT(keys) UINT(depth) UINT(width) FLOAT(scale) FLOAT(softcap) UINT(causal) UINT(window) UINT(length_words) UINT(masked) UINT(mask_batch) UINT(mask_head) UINT(mask_query) UINT(mask_key) END_RECORD
 RECORD(RotaryEmbedding) UINT(elements) UINT(size) UINT(pairs) UINT(tokens) UINT(heads) UINT(heads_first) UINT(interleaved) UINT(rows) UINT(position_words) END_RECORD
 #define NORM_CENTRED 1u

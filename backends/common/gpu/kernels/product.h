@@ -37,3 +37,13 @@ FUNCTION float digit(uint bits, uint i) { return CAST(float, CAST(int, (i & 31u)
     }                                               \
     matrix_a *= P.rows * P.depth;                   \
     matrix_b *= P.columns * P.depth;
+// The tile of BM x BN that this workgroup makes. Workgroups go down by BAND before they go on across: those that run at once share more of
+// what they read.
+#define BAND 16u
+#define TILE_OF_PRODUCT(first_row, first_column)                        \
+    uint band_size_ = BAND * ((P.columns + BN - 1u) / BN);              \
+    uint band_ = GROUP_INDEX / band_size_ * BAND;                       \
+    if (band_ >= P.blocks) return;                                      \
+    uint height_ = min(P.blocks - band_, BAND);                         \
+    uint first_row = (band_ + GROUP_INDEX % band_size_ % height_) * BM; \
+    uint first_column = GROUP_INDEX % band_size_ / height_ * BN;

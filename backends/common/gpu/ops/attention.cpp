@@ -15,6 +15,7 @@ struct Cut {
     [[nodiscard]] uint32_t invocations() const { return rows / 4 * (keys / 4); }
 };
 
+constexpr uint32_t kWorkgroup = 128;  // invocations that share a matrix
 constexpr int64_t kFewRows = 4;
 constexpr int64_t kManyBlocks = 120;  // of 64 rows, to keep the device busy
 
@@ -28,6 +29,18 @@ Cut choose_cut(const Abilities& can, int64_t rows, int64_t pairs, int64_t keys, 
     const bool many = large && rows > 32 && (can.least_patches == 0 || pairs * ((rows + 63) / 64) >= kManyBlocks);
     if (many) return {64, 64, 16, steps == 3 ? 8 : 32 / steps, 64 * steps};
     return {32, 64, 16, steps == 1 ? 16U : steps == 4 ? 4U : 8U, 64 * steps};
+}
+
+// As attention_workgroup is cut: it takes whole tiles. No rows: it cannot, or there are too few for it.
+Cut choose_workgroup_cut(const Lowering& to, const Node& node, int64_t rows, int64_t pairs) {
+    const std::vector<int64_t>& k = to[node.inputs[1]].dim;
+    const int64_t width = to[node.output].dim[3];
+    constexpr uint32_t kKeys = 64;
+    if (!to.can.workgroup_matrices || to.plan.math == BP_MATH_STRICT || to[node.inputs[0]].dtype != BP_F16) return {};
+    if (rows < 32 || k[2] < kKeys || k[3] % 16 != 0 || width % 16 != 0 || k[3] > kMostWidth) return {};
+    const bool narrow = k[3] <= 64 && width <= 64;
+    const uint32_t down = narrow && pairs * (rows / 128) >= kManyBlocks ? 128 : rows >= 64 ? 64 : 32;
+    return {down, kKeys, word(k[3]), 0, word(width)};
 }
 
 uint32_t variant(uint32_t dtype, bool truth) {
@@ -54,7 +67,9 @@ void lower(Lowering& to, const Node& node) {
     const int64_t width = to[node.output].dim[3];
     const auto a = node.as<backplane::ops::AttentionAttributes>();
     const int64_t rows = q[1] / k[1] * q[2];
-    const Cut cut = choose_cut(to.can, rows, k[0] * k[1], k[2], width);
+    const Cut whole = choose_workgroup_cut(to, node, rows, k[0] * k[1]);
+    const Cut cut = whole.rows != 0 ? whole : choose_cut(to.can, rows, k[0] * k[1], k[2], width);
+    const bool truth = mask != kNone && to[mask].dtype == BP_BOOL;
     const auto blocks = (rows + cut.rows - 1) / cut.rows;
     AttentionParameters parameters{.pairs = word(k[0] * k[1]),
                                    .blocks = word(blocks),
@@ -71,17 +86,19 @@ void lower(Lowering& to, const Node& node) {
                                    .length_words = words_of_index(to, lengths)};
     if (mask != kNone) {
         const std::vector<int64_t> steps = broadcast_strides(to[mask], {q[0], q[1], q[2], k[2]});
-        parameters.masked = 1;
+        parameters.masked = truth ? 2 : 1;
         parameters.mask_batch = word(steps[0]);
         parameters.mask_head = word(steps[1]);
         parameters.mask_query = word(steps[2]);
         parameters.mask_key = word(steps[3]);
     }
-    to.rows(step_label(to, node), variant(to[in].dtype, mask != kNone && to[mask].dtype == BP_BOOL),
-            static_cast<uint64_t>(k[0] * k[1] * blocks), cut.invocations(),
+    to.rows(step_label(to, node), whole.rows != 0 ? kKernel_attention_workgroup_f16 : variant(to[in].dtype, truth),
+            static_cast<uint64_t>(k[0] * k[1] * blocks), whole.rows != 0 ? kWorkgroup : cut.invocations(),
             {to.reads(in), to.reads(node.inputs[1]), to.reads(node.inputs[2]), to.reads(mask != kNone ? mask : in),
              lengths != kNone ? to.reads(lengths, 4) : to.reads(in), to.writes(node.output)},
-            words_of(parameters), {cut.rows, cut.keys, cut.depth, cut.held, cut.width});
+            words_of(parameters),
+            whole.rows != 0 ? std::vector<uint32_t>{cut.rows, cut.keys, cut.depth, cut.width}
+                            : std::vector<uint32_t>{cut.rows, cut.keys, cut.depth, cut.held, cut.width});
     to.plan.dispatches.back().work = 2.0 * static_cast<double>(k[0] * k[1] * rows * k[2] * (q[3] + width));
 }
 

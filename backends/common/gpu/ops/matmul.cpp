@@ -50,13 +50,40 @@ struct MatrixTile {
     [[nodiscard]] uint32_t columns() const { return 16 * across * (invocations / 32 / warps); }
 };
 
-constexpr int64_t kManyMatrixTiles = 120;  // of 128 x 128, to keep the device busy
+constexpr int64_t kManyMatrixTiles = 120;  // to keep the device busy
 
-// The fastest of those tried on an H200 for each driver's compiler (docs/benchmarks.md).
+// The fastest of those tried on an H200 for each driver's compiler (docs/benchmarks.md): the largest that keeps the device busy.
 MatrixTile matrix_tile(const Abilities& can, int64_t rows, int64_t columns, int64_t batch) {
-    const int64_t large = batch * ((rows + 127) / 128) * ((columns + 127) / 128);
-    if (large < (can.least_patches == 0 ? 2 : kManyMatrixTiles)) return {128, 2, 2, 2, 64, 2};
-    return can.matrix_sums >= 16 ? MatrixTile{256, 2, 4, 4, 32, 2} : MatrixTile{128, 4, 4, 2, 32, 2};
+    const auto busy = [&](const MatrixTile& tile) {
+        const int64_t tiles = ((rows + tile.rows() - 1) / tile.rows()) * ((columns + tile.columns() - 1) / tile.columns());
+        return batch * tiles >= (can.least_patches == 0 ? 2 : kManyMatrixTiles);
+    };
+    if (can.matrix_sums < 16) {
+        constexpr MatrixTile kLarge{256, 2, 4, 4, 32, 2};
+        return busy(kLarge) ? kLarge : MatrixTile{128, 2, 2, 2, 64, 2};
+    }
+    const MatrixTile large = can.shared_bytes >= 65536 ? MatrixTile{128, 4, 4, 2, 64, 2} : MatrixTile{128, 4, 4, 2, 32, 3};
+    constexpr MatrixTile kMiddle{128, 4, 2, 2, 64, 2};
+    return busy(large) ? large : busy(kMiddle) ? kMiddle : MatrixTile{128, 2, 2, 2, 64, 3};
+}
+
+// How matmul_workgroup is cut: tiles of the result, and how deep those of the operands are.
+struct WorkgroupTile {
+    uint32_t rows, columns, depth;
+};
+
+constexpr uint32_t kWorkgroup = 128;  // invocations that share a matrix
+
+// The fastest of those tried on an H200 that fits in the result and divides the depth; no rows: none does.
+WorkgroupTile workgroup_tile(const Abilities& can, int64_t rows, int64_t columns, int64_t depth, int64_t batch) {
+    if (!can.workgroup_matrices || rows < 64 || columns < 64 || depth % 16 != 0) return {};
+    const uint32_t deep = depth % 64 == 0 ? 64 : depth % 32 == 0 ? 32 : 16;
+    const auto busy = [&](int64_t down, int64_t across) {
+        return rows >= down && columns >= across &&
+               batch * ((rows + down - 1) / down) * ((columns + across - 1) / across) >= kManyMatrixTiles;
+    };
+    if (busy(128, 128)) return {128, 128, deep};
+    return busy(128, 64) ? WorkgroupTile{128, 64, deep} : WorkgroupTile{64, 64, deep};
 }
 
 // Halves by halves, rows of memory of whole eights.
@@ -132,9 +159,11 @@ void lower(Lowering& to, const Node& node) {
     const bool few = rows <= kFewRows && depth >= kLocal && transpose_b && (!transpose_a || rows == 1);
     const bool matrices = !few && suits_matrix_units(to, node, rows, columns, depth);
     const MatrixTile units = matrices ? matrix_tile(to.can, rows, columns, batch) : MatrixTile{};
-    const Tile tile = few        ? Tile{static_cast<uint32_t>(std::bit_ceil(static_cast<uint64_t>(rows))), kColumns, 1, 1, 1}
-                      : matrices ? Tile{units.rows(), units.columns(), 1, 1, 1}
-                                 : choose_tile(to.can, rows, columns, batch);
+    const WorkgroupTile whole = matrices ? workgroup_tile(to.can, rows, columns, depth, batch) : WorkgroupTile{};
+    const Tile tile = few ? Tile{static_cast<uint32_t>(std::bit_ceil(static_cast<uint64_t>(rows))), kColumns, 1, 1, 1}
+                      : whole.rows != 0 ? Tile{whole.rows, whole.columns, 1, 1, 1}
+                      : matrices        ? Tile{units.rows(), units.columns(), 1, 1, 1}
+                                        : choose_tile(to.can, rows, columns, batch);
     const auto down = static_cast<uint32_t>((rows + tile.rows - 1) / tile.rows);
     const auto across = static_cast<uint64_t>((columns + tile.columns - 1) / tile.columns);
     MatMulParameters parameters{.rows = word(rows),
@@ -148,8 +177,12 @@ void lower(Lowering& to, const Node& node) {
     write_to(parameters.steps_b, batch_steps(b, out));
     Dispatch d;
     d.label = "MatMul " + a.text() + " by " + b.text() + epilogue_text(node);
-    d.kernel = matrices ? kKernel_matmul_matrix_f16 : variant(a, b, few);
-    if (matrices) {
+    d.kernel = whole.rows != 0 ? kKernel_matmul_workgroup_f16 : matrices ? kKernel_matmul_matrix_f16 : variant(a, b, few);
+    if (whole.rows != 0) {
+        d.label += ", matrices of a workgroup";
+        d.constants = {kWorkgroup,    epilogue_kinds(node), epilogue_function(node), whole.rows,
+                       whole.columns, whole.depth,          transpose_a ? 1U : 0U,   transpose_b ? 1U : 0U};
+    } else if (matrices) {
         d.label += ", matrix units";
         d.constants = {units.invocations,    epilogue_kinds(node), epilogue_function(node),
                        units.down,           units.across,         units.warps,
