@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -74,6 +75,13 @@ struct PlanOf : PlanNodes {
         values.push_back(std::move(value));
         return static_cast<ValueId>(values.size() - 1);
     }
+    // A temporary of these dimensions.
+    ValueId temporary(uint32_t dtype, std::vector<int64_t> dim) {
+        V value;
+        value.dtype = dtype;
+        value.dim = std::move(dim);
+        return add_value(std::move(value));
+    }
     // What the host binds: what is read or written, and states.
     [[nodiscard]] std::vector<ValueId> bound() const {
         std::vector<ValueId> out;
@@ -86,6 +94,12 @@ struct PlanOf : PlanNodes {
         return out;
     }
 };
+
+// "Softmax f32[2,5]", for the program's summary; `values`: a plan, or what lowers it.
+template <typename Values>
+std::string step_label(const Values& values, const Node& node) {
+    return std::string(sdk::op_name(node.op)).append(" ").append(values[node.output].text());
+}
 
 // The graph as a plan of the backend's own, a PlanOf. Throws as read_graph does.
 template <typename Plan>

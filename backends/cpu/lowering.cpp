@@ -66,17 +66,6 @@ ValueId Lowering::packed(ValueId weight, uint64_t layout, uint64_t bytes, PackFu
 
 namespace {
 
-bool computes_in_float(uint32_t dtype) { return dtype == BP_F32 || dtype == BP_F16 || dtype == BP_BF16; }
-
-bool welcome(Types types, uint32_t dtype) {
-    switch (types) {
-        case Types::computes: return computes_in_float(dtype);
-        case Types::numbers: return computes_in_float(dtype) || dtype == BP_I32 || dtype == BP_I64;
-        case Types::judges: return dtype == BP_BOOL || welcome(Types::numbers, dtype);
-        default: return sdk::dtype_info(dtype).bytes != 0;
-    }
-}
-
 Verdict wrong_type(const Node& node, const Value& value) {
     return {BP_WHY_DTYPE, node.text() + " is not done for " + value.text()};
 }
@@ -90,10 +79,10 @@ Verdict check_node(const Plan& plan, const Node& node) {
     for (size_t k = 0; k < node.inputs.size(); ++k) {
         if (node.inputs[k] == kNone || lowering->owns(k)) continue;
         const Value& value = plan[node.inputs[k]];
-        if (!welcome(lowering->types, value.dtype)) return wrong_type(node, value);
+        if (!backend::welcome(lowering->types, value.dtype)) return wrong_type(node, value);
     }
     const Value& output = plan[node.output];
-    if (!welcome(lowering->types, output.dtype)) return wrong_type(node, output);
+    if (!backend::welcome(lowering->types, output.dtype)) return wrong_type(node, output);
     return lowering->check != nullptr ? lowering->check(plan, node) : Verdict{};
 }
 

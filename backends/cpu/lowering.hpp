@@ -4,11 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "common/element_types.hpp"
 #include "kernels/kernels.h"
 #include "plan.hpp"
 #include "thread_pool.hpp"
 
 namespace backplane::cpu {
+
+using backend::is_block;
+using backend::is_half;
+using backend::Types;
 
 // What a step sees while it runs.
 class Run {
@@ -86,13 +91,6 @@ struct WholeNumbers {
         : from(numbers), wide(numbers != kNone && to[numbers].dtype == BP_I64) {}
     [[nodiscard]] bool given() const { return from != kNone; }
     [[nodiscard]] Read in(const Run& run) const { return {run.at<void>(from), wide}; }
-};
-
-enum class Types : uint8_t {
-    computes,  // in float32: f16 and bf16 operands are widened before and the result is rounded after
-    numbers,   // the same for floats; i32 and i64 reach `lower` as they are
-    judges,    // operands and result as of `numbers`, or bool
-    moves      // copies elements of any type but the block types
 };
 
 enum class Wants : uint8_t {

@@ -23,11 +23,9 @@ std::vector<int64_t> strides_of(const Value& value) {
 }
 
 ValueId Plan::temporary(uint32_t dtype, std::vector<int64_t> dim, Layout layout) {
-    Value value;
-    value.dtype = dtype;
-    value.dim = std::move(dim);
-    value.layout = layout;
-    return add_value(std::move(value));
+    const ValueId made = PlanOf::temporary(dtype, std::move(dim));
+    values[made].layout = layout;
+    return made;
 }
 
 ValueId Plan::storage_of(ValueId value) const {

@@ -5,12 +5,6 @@
 
 namespace backplane::cpu {
 
-namespace {
-
-bool is_half(uint32_t dtype) { return dtype == BP_F16 || dtype == BP_BF16; }
-
-}  // namespace
-
 void widen_floats(Plan& plan) {
     std::vector<Node> nodes;
     std::map<ValueId, ValueId> widened;

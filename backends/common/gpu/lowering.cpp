@@ -51,18 +51,6 @@ namespace {
 // Bytes of what a kernel calls an element; kernels that read blocks state theirs.
 uint32_t element_of(const Value& value, uint32_t given) { return given != 0 ? given : sdk::dtype_info(value.dtype).bytes; }
 
-bool welcome(Types types, uint32_t dtype) {
-    const bool real = dtype == BP_F32 || dtype == BP_F16 || dtype == BP_BF16;
-    if (types == Types::computes) return real;
-    if (types == Types::numbers) return real || is_whole(dtype);
-    if (types == Types::judges) return dtype == BP_BOOL || welcome(Types::numbers, dtype);
-    return sdk::dtype_info(dtype).bytes != 0;
-}
-
-Verdict wrong_type(const Node& node, const Value& value) {
-    return {BP_WHY_DTYPE, node.text() + " is not done for " + value.text()};
-}
-
 // Can the device read and write this element type, or compute with it?
 bool device_has(const Abilities& can, Types types, uint32_t dtype) {
     switch (sdk::dtype_info(dtype).bytes) {
@@ -93,7 +81,8 @@ Verdict check_node(const Plan& plan, const Node& node, const Abilities& can) {
         if (all[k] == kNone) continue;
         const Value& value = plan[all[k]];
         const bool own = k < node.inputs.size() && (lowering->own_weights >> k & 1) != 0;
-        if (!own && !welcome(lowering->types, value.dtype)) return wrong_type(node, value);
+        if (!own && !backend::welcome(lowering->types, value.dtype))
+            return {BP_WHY_DTYPE, node.text() + " is not done for " + value.text()};
         if (!device_has(can, lowering->types, value.dtype))
             return {BP_WHY_DRIVER, node.text() + ": the driver gives kernels no access to elements of " + value.text()};
         if (!within_limits(value, can))
@@ -101,10 +90,6 @@ Verdict check_node(const Plan& plan, const Node& node, const Abilities& can) {
                                       std::to_string(can.most_range) + " bytes); use smaller tiles"};
     }
     return lowering->check != nullptr ? lowering->check(plan, node) : Verdict{};
-}
-
-std::string step_label(const Lowering& to, const Node& node) {
-    return std::string(sdk::op_name(node.op)) + " " + to[node.output].text();
 }
 
 }  // namespace backplane::gpu

@@ -5,12 +5,18 @@
 #include <string>
 #include <vector>
 
+#include "common/element_types.hpp"
 #include "common/gpu/abilities.hpp"
 #include "common/gpu/kernel_words.hpp"
 #include "common/gpu/plan.hpp"
 #include "kernels_generated.h"
 
 namespace backplane::gpu {
+
+using backend::is_block;
+using backend::is_half;
+using backend::is_whole;
+using backend::Types;
 
 // Invocations of a workgroup where a kernel leaves the choice; every device here has 128.
 inline constexpr uint32_t kLocal = 128;
@@ -58,13 +64,6 @@ private:
 inline uint32_t word(float value) { return std::bit_cast<uint32_t>(value); }
 inline uint32_t word(int64_t value) { return static_cast<uint32_t>(value); }
 
-enum class Types : uint8_t {
-    computes,  // in float32 on operands of f32 or f16; fit_types() sees to it
-    numbers,   // the same for floats; i32 and i64 too
-    judges,    // operands as of `numbers`, or bool; the result is bool, or positions as i64
-    moves      // copies elements of any type but the block types
-};
-
 struct OpLowering {
     uint32_t op;
     Types types;
@@ -77,12 +76,5 @@ struct OpLowering {
 const OpLowering* find_lowering(uint32_t op);
 // Everything that must hold before a node is lowered: an op we know, element types the device has, then the op's own check.
 Verdict check_node(const Plan& plan, const Node& node, const Abilities& can);
-
-inline bool is_half(uint32_t dtype) { return dtype == BP_F16 || dtype == BP_BF16; }
-inline bool is_block(uint32_t dtype) { return dtype == BP_Q8_0 || dtype == BP_Q4_0; }
-inline bool is_whole(uint32_t dtype) { return dtype == BP_I32 || dtype == BP_I64; }
-
-// "Add f32[2,3]"
-std::string step_label(const Lowering& to, const Node& node);
 
 }  // namespace backplane::gpu

@@ -6,13 +6,6 @@ namespace backplane::gpu {
 
 std::vector<int64_t> strides_of(const Value& value) { return backend::strides_of(value.dim); }
 
-ValueId Plan::temporary(uint32_t dtype, std::vector<int64_t> dim) {
-    Value value;
-    value.dtype = dtype;
-    value.dim = std::move(dim);
-    return add_value(std::move(value));
-}
-
 ValueId Plan::constant(const std::vector<uint32_t>& words) {
     Value value;
     value.dtype = BP_I32;

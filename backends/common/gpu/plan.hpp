@@ -73,8 +73,6 @@ struct Plan : backend::PlanOf<Value> {
         return sum;
     }
 
-    // A temporary of these dimensions.
-    ValueId temporary(uint32_t dtype, std::vector<int64_t> dim);
     // A constant of our own making.
     ValueId constant(const std::vector<uint32_t>& words);
     // The value whose bytes hold these, itself unless it lies inside another; *at becomes the distance from its start.

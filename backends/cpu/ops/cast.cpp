@@ -80,9 +80,6 @@ Converter converter(uint32_t from, uint32_t to) {
     }
 }
 
-bool is_half(uint32_t dtype) { return dtype == BP_F16 || dtype == BP_BF16; }
-bool is_block(uint32_t dtype) { return dtype == BP_Q8_0 || dtype == BP_Q4_0; }
-
 // To float32 so that a second rounding, to a shorter type, gives what one would have: the last bit says "something was cut".
 void round_to_odd(const double* in, float* out, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {

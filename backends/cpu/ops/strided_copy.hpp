@@ -11,11 +11,6 @@ using backend::StridedView;
 // Adds a step that copies size[0] x size[1] x ... elements, as many threads as pay; null when there are none, and nothing is added.
 Step* add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>& size, StridedView from, StridedView into);
 
-// "Softmax f32[2,5]", for the program's summary.
-inline std::string step_label(const Lowering& to, const Node& node) {
-    return std::string(sdk::op_name(node.op)).append(" ").append(to[node.output].text());
-}
-
 // Bytes of an element of a plain type.
 inline int64_t element_bytes(const Value& value) { return sdk::dtype_info(value.dtype).bytes; }
 
