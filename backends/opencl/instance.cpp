@@ -70,6 +70,11 @@ uint32_t kind_of(const Functions& cl, const PhysicalDevice& device, const std::s
 void identify(const Functions& cl, PhysicalDevice& device, const std::string& extensions) {
     // Drivers for the CPU make up a UUID. All that is known of a CPU is that it is the machine's.
     if (device.kind == BP_KIND_CPU) return;
+    const auto stands_at = [&](uint32_t domain, uint32_t bus, uint32_t slot, uint32_t function) {
+        const uint32_t pci[4] = {domain, bus, slot, function};
+        std::copy_n(pci, 4, device.pci);
+        device.pci_known = true;
+    };
     if (names(extensions, "cl_khr_device_uuid")) {
         device.uuid_known =
             cl.GetDeviceInfo(device.handle, CL_DEVICE_UUID_KHR, sizeof device.uuid, device.uuid, nullptr) == CL_SUCCESS;
@@ -80,18 +85,13 @@ void identify(const Functions& cl, PhysicalDevice& device, const std::string& ex
     if (names(extensions, "cl_khr_pci_bus_info")) {
         cl_device_pci_bus_info_khr place{};
         if (cl.GetDeviceInfo(device.handle, CL_DEVICE_PCI_BUS_INFO_KHR, sizeof place, &place, nullptr) == CL_SUCCESS) {
-            device.pci_known = true;
-            const uint32_t pci[4] = {place.pci_domain, place.pci_bus, place.pci_device, place.pci_function};
-            std::copy_n(pci, 4, device.pci);
-            return;
+            return stands_at(place.pci_domain, place.pci_bus, place.pci_device, place.pci_function);
         }
     }
     if (names(extensions, "cl_nv_device_attribute_query")) {
-        const auto slot = get<cl_uint>(cl, device.handle, kNvidiaSlot, UINT32_MAX);
-        device.pci_known = slot != UINT32_MAX;
-        const uint32_t pci[4] = {get<cl_uint>(cl, device.handle, kNvidiaDomain), get<cl_uint>(cl, device.handle, kNvidiaBus),
-                                 slot >> 3 & 31, slot & 7};
-        if (device.pci_known) std::copy_n(pci, 4, device.pci);
+        if (const auto slot = get<cl_uint>(cl, device.handle, kNvidiaSlot, UINT32_MAX); slot != UINT32_MAX)
+            stands_at(get<cl_uint>(cl, device.handle, kNvidiaDomain), get<cl_uint>(cl, device.handle, kNvidiaBus),
+                      slot >> 3 & 31, slot & 7);
     } else if (names(extensions, "cl_amd_device_attribute_query")) {
         struct Topology {  // cl_device_topology_amd
             cl_uint type;
@@ -99,12 +99,10 @@ void identify(const Functions& cl, PhysicalDevice& device, const std::string& ex
             cl_char bus, device, function;
         } topology{};
         constexpr cl_uint kPcie = 1;
-        device.pci_known =
-            cl.GetDeviceInfo(device.handle, kAmdTopology, sizeof topology, &topology, nullptr) == CL_SUCCESS &&
-            topology.type == kPcie;
-        const uint32_t pci[4] = {0, static_cast<uint8_t>(topology.bus), static_cast<uint8_t>(topology.device),
-                                 static_cast<uint8_t>(topology.function)};
-        if (device.pci_known) std::copy_n(pci, 4, device.pci);
+        if (cl.GetDeviceInfo(device.handle, kAmdTopology, sizeof topology, &topology, nullptr) == CL_SUCCESS &&
+            topology.type == kPcie)
+            stands_at(0, static_cast<uint8_t>(topology.bus), static_cast<uint8_t>(topology.device),
+                      static_cast<uint8_t>(topology.function));
     }
 }
 

@@ -49,32 +49,33 @@ private:
         return best;
     }
 
-    static double gflops(bp_device* handle, uint32_t dtype) {
-        Device& device = *reinterpret_cast<Device*>(handle);
-        if (dtype != BP_F32) return 0;
+    // 0 where the device does not do it.
+    template <typename Body>
+    static double measured(bp_device* handle, const Body& body) {
         double result = 0;
-        static_cast<void>(sdk::guard(nullptr, [&] {
-            const bool software = device.can().software;
-            const uint32_t groups = software ? 64 : 8192;
-            const uint32_t rounds = software ? 256 : 2048;
-            result =
-                2.0 * 64 * rounds * 128.0 * groups / seconds(device, peak_plan(Peak::arithmetic, rounds, 256, groups)) / 1e9;
-        }));
+        static_cast<void>(sdk::guard(nullptr, [&] { result = body(*reinterpret_cast<Device*>(handle)); }));
         return result;
     }
 
+    static double gflops(bp_device* handle, uint32_t dtype) {
+        if (dtype != BP_F32) return 0;
+        return measured(handle, [](Device& device) {
+            const uint32_t groups = device.can().software ? 64 : 8192;
+            const uint32_t rounds = device.can().software ? 256 : 2048;
+            const double work = 2.0 * 64 * rounds * 128.0 * groups;
+            return work / seconds(device, peak_plan(Peak::arithmetic, rounds, 256, groups)) / 1e9;
+        });
+    }
+
     static double read_gbytes(bp_device* handle) {
-        Device& device = *reinterpret_cast<Device*>(handle);
-        double result = 0;
-        static_cast<void>(sdk::guard(nullptr, [&] {
+        return measured(handle, [](Device& device) {
             const bool software = device.can().software;
             const uint64_t most = std::min(device.can().most_range, device.can().most_allocation) / 2;
             const uint64_t bytes = std::min(most, software ? kSoftwareBytes : uint64_t{1} << 30) / 256 * 256;
             const auto rounds = static_cast<uint32_t>(bytes / 16);
-            result = static_cast<double>(bytes) /
-                     seconds(device, peak_plan(Peak::reading, rounds, bytes, software ? 64 : 4096)) / 1e9;
-        }));
-        return result;
+            const double took = seconds(device, peak_plan(Peak::reading, rounds, bytes, software ? 64 : 4096));
+            return static_cast<double>(bytes) / took / 1e9;
+        });
     }
 
     static constexpr uint64_t kSoftwareBytes = uint64_t{1}

@@ -59,6 +59,11 @@ void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>
     to.plan.dispatches.back().moved = n * bytes;
 }
 
+// Operand 0 as it is.
+void copy_whole(Lowering& to, const Node& node) {
+    add_copy(to, step_label(to, node), {to[node.output].elements()}, {node.inputs[0], 0, {1}}, {node.output, 0, {1}});
+}
+
 void lower_concat(Lowering& to, const Node& node) {
     const auto axis = static_cast<size_t>(node.as<backplane::ops::ConcatAttributes>().axis.value);
     const std::vector<int64_t> strides = strides_of(to[node.output]);
@@ -84,11 +89,9 @@ void lower_move(Lowering& to, const Node& node) {
 }
 
 void lower_reshape(Lowering& to, const Node& node) {
-    const ValueId in = node.inputs[0];
     uint64_t a = 0;
     uint64_t b = 0;
-    if (to.plan.storage_of(in, &a) == to.plan.storage_of(node.output, &b) && a == b) return;
-    add_copy(to, step_label(to, node), {to[node.output].elements()}, {in, 0, {1}}, {node.output, 0, {1}});
+    if (to.plan.storage_of(node.inputs[0], &a) != to.plan.storage_of(node.output, &b) || a != b) copy_whole(to, node);
 }
 
 // Rows of an update put into a cache, where it stands when the cache is a state.
@@ -101,17 +104,15 @@ void lower_scatter(Lowering& to, const Node& node) {
     const auto axis = static_cast<size_t>(attributes.axis);
     if (to[cache].elements() == 0) return;
     // The rest of the cache: nothing to do where it is a state that this op updates in place.
-    add_copy(to, step_label(to, node), {to[cache].elements()}, {cache, 0, {1}}, {node.output, 0, {1}});
+    copy_whole(to, node);
     to.plan.dispatches.back().copies = true;
     const auto n = static_cast<uint64_t>(to[update].elements());
     if (n == 0) return;
-    int64_t inner = 1;
     int64_t blocks = 1;
-    for (size_t d = axis + 1; d < dim.size(); ++d) inner *= dim[d];
     for (size_t d = 1; d < axis; ++d) blocks *= dim[d];
     to.each(step_label(to, node) + " rows", variant_for(kKernel_scatter_1, sdk::dtype_info(to[cache].dtype).bytes), n,
             {to.reads(update), positions == kNone ? to.reads(update) : to.reads(positions, 4), to.writes(node.output)},
-            ScatterParameters{.inner = word(inner),
+            ScatterParameters{.inner = word(strides_of(to[cache])[axis]),
                               .rows = word(to[update].dim[axis]),
                               .extent = word(dim[axis]),
                               .blocks = word(blocks),
@@ -126,7 +127,7 @@ void lower_scatter_nd(Lowering& to, const Node& node) {
     const ValueId indices = node.inputs[1];
     const ValueId updates = node.inputs[2];
     if (to[data].elements() == 0) return;
-    add_copy(to, step_label(to, node), {to[data].elements()}, {data, 0, {1}}, {node.output, 0, {1}});
+    copy_whole(to, node);
     to.plan.dispatches.back().copies = true;
     const auto n = static_cast<uint64_t>(to[updates].elements());
     if (n == 0) return;

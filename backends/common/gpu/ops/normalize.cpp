@@ -44,11 +44,7 @@ void lower_rows(Lowering& to, const Node& node) {
     add_rows(to, node, r);
 }
 
-int64_t pixels_of(const Value& value) {
-    int64_t n = 1;
-    for (size_t d = 2; d < value.dim.size(); ++d) n *= value.dim[d];
-    return n;
-}
+int64_t pixels_of(const Value& value) { return strides_of(value)[1]; }
 
 void lower_group_norm(Lowering& to, const Node& node) {
     const Value& in = to[node.inputs[0]];
