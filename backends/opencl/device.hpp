@@ -94,10 +94,6 @@ struct Api {
     static const gpu::KernelSource* kernels() { return kKernels; }
 
     static void choose(Abilities& can, const std::string& kernels);
-    static std::unique_ptr<Device> open(const Instance& instance, const Physical& physical, const Abilities& can) {
-        return std::make_unique<Device>(instance, physical, can);
-    }
-    static Queue& queue(Device& device, uint32_t index) { return device.queues[index]; }
 
     static Block allocate(Device& device, uint64_t bytes, gpu::Placement placement);
     static Block import(Device& device, void* memory, uint64_t bytes);

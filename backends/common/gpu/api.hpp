@@ -92,6 +92,9 @@ template <typename A>
 concept Api = std::derived_from<typename A::Physical, Facts> && std::movable<typename A::Block> &&
     std::movable<typename A::Kernel> && std::movable<typename A::Recording> &&
     std::default_initializable<typename A::Instance> &&
+    // Opens the device, with its queues; waits for its work when it goes.
+    std::constructible_from<typename A::Device, const typename A::Instance&, const typename A::Physical&,
+                            const Abilities&> &&
     requires(const typename A::Instance& instance, const typename A::Physical& physical, Abilities& can,
              typename A::Device& device, typename A::Queue& queue, typename A::Block& block, typename A::Kernel& kernel,
              typename A::Recording& recording, const typename A::Recording& done, typename A::Timeline& timeline,
@@ -110,10 +113,7 @@ concept Api = std::derived_from<typename A::Physical, Facts> && std::movable<typ
     { instance.why() } -> std::convertible_to<std::string>;       // none, or some that cannot be used
     { instance.free_bytes(physical) } -> std::same_as<uint64_t>;  // 0: the driver does not say
     {A::choose(can, text)};                                       // what the option NAME.kernels takes away
-    {
-        A::open(instance, physical, can)
-        } -> std::same_as<std::unique_ptr<typename A::Device>>;   // waits for its work when it goes
-    { A::queue(device, i) } -> std::same_as<typename A::Queue&>;  // below Facts::queues + copy_queues
+    { device.queues[i] } -> std::same_as<typename A::Queue&>;     // below Facts::queues + copy_queues
 
     // Memory. [any]
     { A::allocate(device, n, Placement::device) } -> std::same_as<typename A::Block>;  // really there when it returns

@@ -35,7 +35,7 @@ public:
         lose_after_ = host.lose_after(A::kBackend);
         facts_ = p;
         facts_.can = can_;
-        api = A::open(instance, physical, can_);
+        api = std::make_unique<typename A::Device>(instance, physical, can_);
         memory = std::make_unique<Memory<A>>(*api, facts_);
         staging_ = std::make_unique<Staging<A>>(*api, *memory);
         kernels = std::make_unique<KernelStore<A>>(host, facts_, *api);

@@ -91,6 +91,9 @@ struct Queue {
 };
 
 struct Device {
+    Device(const Instance&, const Physical& physical, const Abilities&) {
+        for (uint32_t i = 0; i < physical.queues + physical.copy_queues; ++i) queues.push_back({this, {}});
+    }
     std::recursive_mutex mutex;
     std::deque<Queue> queues;
 
@@ -143,12 +146,6 @@ struct Api {
     }
 
     static void choose(Abilities&, const std::string&) {}
-    static std::unique_ptr<Device> open(const Instance&, const Physical& physical, const Abilities&) {
-        auto device = std::make_unique<Device>();
-        for (uint32_t i = 0; i < physical.queues + physical.copy_queues; ++i) device->queues.push_back({device.get(), {}});
-        return device;
-    }
-    static Queue& queue(Device& device, uint32_t index) { return device.queues[index]; }
 
     static Block allocate(Device&, uint64_t bytes, Placement placement) {
         world->count(placement == Placement::pinned ? "allocate pinned" : "allocate");
