@@ -89,6 +89,7 @@
     X(76, range, "Range")         /* start, delta (scalars); count: start + i * delta */                                   \
     X(77, space_to_depth, "SpaceToDepth") /* blocksize */                                                                  \
     X(78, scatter_nd, "ScatterND") /* data, indices (i32 or i64; negative counts from the end), updates */                 \
+    X(79, grid_sample, "GridSample") /* x[N,C,...], grid[N,...,axes] from -1 to 1; mode BP_SAMPLE_*, padding_mode, align_corners. ONNX 20 */ \
     /* normalisation and reduction */                                                                                      \
     X(80, softmax, "Softmax")      /* axis */                                                                              \
     X(81, layer_norm, "LayerNorm") /* x, scale?, bias? (shape of x from axis on); axis, epsilon */                         \
@@ -183,7 +184,9 @@
     X(57, linear_before_reset, INT, "linear_before_reset") \
     X(58, output_padding, INTS, "output_padding") /* default 0 */ \
     X(59, cubic_coeff_a, FLOAT, "cubic_coeff_a") /* default -0.75 */ \
-    X(60, exclude_outside, INT, "exclude_outside")
+    X(60, exclude_outside, INT, "exclude_outside") \
+    X(61, padding_mode, INT, "padding_mode") /* BP_SAMPLE_* */ \
+    X(62, align_corners, INT, "align_corners")
 
 #define BP_OP_ENUMERATOR(id, identifier, name) BP_OP_##identifier = id,
 #define BP_ATTRIBUTE_ENUMERATOR(id, identifier, type, name) BP_ATTR_##identifier = id,
@@ -196,6 +199,9 @@ enum { BP_PAD_CONSTANT = 0, BP_PAD_EDGE = 1, BP_PAD_REFLECT = 2 };
 enum { BP_DTS_DCR = 0, BP_DTS_CRD = 1 };
 /* mode of TensorScatter: rows behind the last one are dropped, or begin again at the first (ONNX 24) */
 enum { BP_SCATTER_LINEAR = 0, BP_SCATTER_CIRCULAR = 1 };
+/* mode of GridSample, and padding_mode: what lies beside x */
+enum { BP_SAMPLE_LINEAR = 0, BP_SAMPLE_NEAREST = 1 };
+enum { BP_SAMPLE_ZEROS = 0, BP_SAMPLE_BORDER = 1, BP_SAMPLE_REFLECTION = 2 };
 /* mode of Resize */
 enum { BP_RESIZE_NEAREST = 0, BP_RESIZE_LINEAR = 1, BP_RESIZE_CUBIC = 2 };
 /* coordinates of Resize, scale = size / size': asymmetric x = x' * scale (nearest rounds down);

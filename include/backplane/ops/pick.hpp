@@ -99,4 +99,45 @@ inline constexpr auto op_scatter_nd = describe<None>(
      .moves = true,
      .shape = scatter_nd_shape});
 
+// ---- GridSample -------------------------------------------------------------------------------------------------------------
+
+enum class SampleMode : int64_t { linear = BP_SAMPLE_LINEAR, nearest = BP_SAMPLE_NEAREST };
+enum class SamplePadding : int64_t {
+    zeros = BP_SAMPLE_ZEROS,
+    border = BP_SAMPLE_BORDER,         // the edge goes on
+    reflection = BP_SAMPLE_REFLECTION  // x goes on backwards
+};
+struct GridSampleAttributes {
+    SampleMode mode = SampleMode::linear;
+    SamplePadding padding_mode = SamplePadding::zeros;
+    bool align_corners = false;  // -1 and 1 are the middles of the first and last elements; otherwise their outer edges
+};
+inline void grid_sample_shape(const Call& call, Outputs out) {
+    const Dims& x = call.dims(0);
+    const Dims& grid = call.dims(1);
+    require(x.size() >= 3 && x.size() <= 5,
+            [&] { return call.text(0) + " must have rank 3 to 5: one to three spatial axes"; });
+    require_rank(call, 1, x.size());
+    require(grid[0] == x[0] && grid.back() == int64_t{x.size()} - 2, [&] {
+        return call.text(1) + " must be [" + std::to_string(x[0]) + ", ..., " + std::to_string(x.size() - 2) + "] for " +
+               call.text(0);
+    });
+    Dims& y = out[0].dims;
+    y = {x[0], x[1]};
+    for (uint32_t d = 1; d + 1 < grid.size(); ++d) y.push_back(grid[d]);
+    require(!is_empty(x) || is_empty(y), [&] { return call.text(0) + " is empty and cannot become " + text_of(y); });
+    static_cast<void>(elements_of(call, {y.begin(), y.end()}));
+}
+inline constexpr auto op_grid_sample = describe<GridSampleAttributes>(
+    {.id = BP_OP_grid_sample,
+     .summary = "elements of maps at the places that a grid names, last axis first, from -1 to 1; NaN is taken for -1",
+     .shapes = "x[N, C, H, W], grid[N, H', W', 2] -> y[N, C, H', W']; one and three axes alike",
+     .inputs = {{"x", one_of(kFloats)}, {"grid", like(0)}},
+     .outputs = {{"y", like(0)}},
+     .attributes = {attribute<&GridSampleAttributes::mode>(BP_ATTR_mode, between(BP_SAMPLE_LINEAR, BP_SAMPLE_NEAREST)),
+                    attribute<&GridSampleAttributes::padding_mode>(BP_ATTR_padding_mode,
+                                                                   between(BP_SAMPLE_ZEROS, BP_SAMPLE_REFLECTION)),
+                    attribute<&GridSampleAttributes::align_corners>(BP_ATTR_align_corners)},
+     .shape = grid_sample_shape});
+
 }  // namespace backplane::ops

@@ -112,6 +112,33 @@ TEST(Resize, LinearInAllCoordinates) {
     EXPECT_EQ(resized({7}, 3, BP_RESIZE_LINEAR, BP_COORDINATES_HALF_PIXEL), (Numbers{7, 7, 7}));
 }
 
+TEST(Resize, CubicOvershootsAndTheEdgeGoesOnOrDoesNotCount) {
+    const auto cubic = [](const std::vector<Attribute>& more) {
+        std::vector<Attribute> how = {{Attr::sizes, List{8}}, {Attr::mode, BP_RESIZE_CUBIC}};
+        how.insert(how.end(), more.begin(), more.end());
+        return run_op(Op::resize, {{{1, 1, 4}, {1, 2, 3, 4}}}, how);
+    };
+    // Of ONNX's vector test_resize_upsample_scales_cubic, along one axis.
+    const Attribute half_pixel{Attr::coordinates, BP_COORDINATES_HALF_PIXEL};
+    EXPECT_EQ(cubic({half_pixel}),
+              (Numbers{0.89453125, 1.19140625, 1.66796875, 2.296875, 2.703125, 3.33203125, 3.80859375, 4.10546875}));
+    // Of the four around -0.25 two are there, which share the weight; between elements a = -0.5 leaves a line as it is.
+    const std::vector<double> within = cubic({half_pixel, {Attr::exclude_outside, 1}, {Attr::cubic_coeff_a, -0.5}});
+    EXPECT_NEAR(within[0], (0.8671875 * 1 - 0.0703125 * 2) / (0.8671875 - 0.0703125), 1e-6);
+    EXPECT_NEAR(within[3], 2.25, 1e-6);
+}
+
+TEST(Resize, HalfPixelOfPyTorchIsTheFirstElementWhereOneIsLeft) {
+    for (const int mode : {BP_RESIZE_NEAREST, BP_RESIZE_LINEAR, BP_RESIZE_CUBIC}) {
+        const auto one = [&](int coordinates) {
+            return run_op(Op::resize, {{{1, 1, 5}, {7, 2, 3, 4, 5}}},
+                          {{Attr::sizes, List{1}}, {Attr::mode, mode}, {Attr::coordinates, coordinates}});
+        };
+        EXPECT_EQ(one(BP_COORDINATES_PYTORCH_HALF_PIXEL), (Numbers{7}));
+        EXPECT_EQ(one(BP_COORDINATES_HALF_PIXEL), (Numbers{3}));
+    }
+}
+
 TEST(Resize, LinearWorksOnBothAxesAndNearestOnIntegers) {
     expect_close(
         run_op(

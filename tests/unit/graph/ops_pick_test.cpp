@@ -81,4 +81,30 @@ TEST(Pick, RefusalsNameShapes) {
 }
 
 }  // namespace
+TEST(GridSample, BringsPlacesWithinOrPutsZerosBesideTheMap) {
+    // The middle, a corner, half an element beside the map, and NaN for -1.
+    const Given x{{1, 1, 2, 2}, {1, 2, 3, 4}};
+    const Given grid{{1, 1, 4, 2}, {0, 0, -1, -1, 2, 0, kNan, 1}};
+    const auto sampled = [&](int padding, int corners, int mode = BP_SAMPLE_LINEAR) {
+        return run_op(Op::grid_sample, {x, grid},
+                      {{Attr::padding_mode, padding}, {Attr::align_corners, corners}, {Attr::mode, mode}});
+    };
+    EXPECT_EQ(sampled(BP_SAMPLE_ZEROS, 1), (Numbers{2.5, 1, 1.5, 3}));
+    EXPECT_EQ(sampled(BP_SAMPLE_BORDER, 1), (Numbers{2.5, 1, 3, 3}));
+    EXPECT_EQ(sampled(BP_SAMPLE_REFLECTION, 1), (Numbers{2.5, 1, 2.5, 3}));
+    EXPECT_EQ(sampled(BP_SAMPLE_ZEROS, 0), (Numbers{2.5, 0.25, 0, 0.75}));
+    EXPECT_EQ(sampled(BP_SAMPLE_REFLECTION, 0), (Numbers{2.5, 1, 2.5, 3}));
+    EXPECT_EQ(sampled(BP_SAMPLE_ZEROS, 1, BP_SAMPLE_NEAREST), (Numbers{1, 1, 0, 3}));
+}
+
+TEST(GridSample, RefusesGridsThatNameOtherAxes) {
+    Graph g;
+    const TensorId x = g.input("x", DType::f32, {1, 3, 4, 5});
+    for (const Shape& shape : {Shape{1, 2, 2, 3}, Shape{2, 2, 2, 2}, Shape{1, 2, 2}})
+        EXPECT_NE(error_of([&] { g.add(Op::grid_sample, {x, g.input("", DType::f32, shape)}); }), "");
+    const TensorId none = g.input("none", DType::f32, {1, 3, 0, 5});
+    const TensorId grid = g.input("grid", DType::f32, {1, 2, 2, 2});
+    EXPECT_NE(error_of([&] { g.add(Op::grid_sample, {none, grid}); }).find("is empty"), std::string::npos);
+}
+
 }  // namespace backplane

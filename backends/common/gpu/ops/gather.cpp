@@ -1,4 +1,4 @@
-// Gather, GatherElements and OneHot: what integers pick.
+// Gather, GatherElements and OneHot: what integers pick. GridSample: what places pick.
 #include "common/gpu/loop_nest.hpp"
 #include "common/gpu/ops/table.hpp"
 
@@ -47,9 +47,31 @@ void lower_one_hot(Lowering& to, const Node& node) {
                              .index_words = words_of_index(to, indices)});
 }
 
+void lower_samples(Lowering& to, const Node& node) {
+    const Value& x = to[node.inputs[0]];
+    const auto how = node.as<backplane::ops::GridSampleAttributes>();
+    const auto n = static_cast<uint64_t>(to[node.output].elements());
+    if (n == 0) return;
+    const size_t axes = x.dim.size() - 2;
+    const auto extent = [&](size_t axis) { return word(axis < axes ? x.dim[x.dim.size() - 1 - axis] : 1); };
+    to.each(step_label(to, node), variant_for_type(kKernel_grid_sample_f32, kKernel_grid_sample_f16, x.dtype), n,
+            {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.writes(node.output)},
+            GridSampleParameters{.places = word(to[node.output].elements() / x.dim[0] / x.dim[1]),
+                                 .channels = word(x.dim[1]),
+                                 .axes = static_cast<uint32_t>(axes),
+                                 .planes = extent(2),
+                                 .rows = extent(1),
+                                 .columns = extent(0),
+                                 .nearest = how.mode == backplane::ops::SampleMode::nearest ? 1U : 0U,
+                                 .zeros = how.padding_mode == backplane::ops::SamplePadding::zeros ? 1U : 0U,
+                                 .reflects = how.padding_mode == backplane::ops::SamplePadding::reflection ? 1U : 0U,
+                                 .corners = how.align_corners ? 1U : 0U});
+}
+
 constexpr OpLowering table[] = {{BP_OP_gather, Types::moves, 0, nullptr, lower_gather},
                                 {BP_OP_gather_elements, Types::moves, 0, nullptr, lower_elements},
-                                {BP_OP_one_hot, Types::moves, 0, nullptr, lower_one_hot}};
+                                {BP_OP_one_hot, Types::moves, 0, nullptr, lower_one_hot},
+                                {BP_OP_grid_sample, Types::computes, 0, nullptr, lower_samples}};
 
 }  // namespace
 
