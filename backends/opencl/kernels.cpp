@@ -37,22 +37,23 @@ std::string build_log(const Device& device, cl_program program) {
     return log;
 }
 
-std::vector<unsigned char> binary_of(const Device& device, cl_program program) {
+std::vector<std::byte> binary_of(const Device& device, cl_program program) {
     size_t size = 0;
     if (device.cl.GetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr) != CL_SUCCESS) return {};
-    std::vector<unsigned char> bytes(size);
-    unsigned char* at = bytes.data();
+    std::vector<std::byte> bytes(size);
+    auto* at = reinterpret_cast<unsigned char*>(bytes.data());
     if (size == 0 || device.cl.GetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof at, &at, nullptr) != CL_SUCCESS)
         return {};
     return bytes;
 }
 
 // A program that has the kernel; nothing when the driver does not take the bytes.
-Handle<cl_program> from_binary(const Device& device, uint32_t kernel, const std::string& options, const void* bytes,
-                               size_t size) {
+Handle<cl_program> from_binary(const Device& device, uint32_t kernel, const std::string& options,
+                               std::span<const std::byte> bytes) {
     cl_int status = CL_SUCCESS;
     cl_int result = CL_SUCCESS;
-    const auto* data = static_cast<const unsigned char*>(bytes);
+    const size_t size = bytes.size();
+    const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
     Handle<cl_program> loaded{
         device.cl.CreateProgramWithBinary(device.context.get(), 1, &device.physical.handle, &size, &data, &status, &result),
         device.cl.ReleaseProgram};
@@ -83,25 +84,20 @@ Handle<cl_program> compile(const Device& device, uint32_t kernel, const std::str
     return made;
 }
 
-std::vector<std::byte> as_bytes(const std::vector<unsigned char>& from) {
-    const auto* first = reinterpret_cast<const std::byte*>(from.data());
-    return {first, first + from.size()};
-}
-
 // Machine code of a program whose binary is PTX; empty: there is none to be had, or none that the driver takes.
-std::vector<unsigned char> machine_code_of(Device& device, const Kernel& kernel, const std::vector<unsigned char>& binary) {
+std::vector<std::byte> machine_code_of(Device& device, const Kernel& kernel, std::span<const std::byte> binary) {
     // The linker's code for the kernel in assembly is up to an eighth slower than the OpenCL driver's (docs/kernel-cache.md).
     if (!device.physical.nvidia || gpu::on_matrix_units(kernel.id)) return {};
     const uint32_t registers = registers_in(build_log(device, kernel.program.get()));
-    if (registers == 0 || !is_ptx(binary.data(), binary.size())) return {};
+    if (registers == 0 || !is_ptx(binary)) return {};
     std::shared_ptr<const MachineCode> maker;
     {
         const std::lock_guard lock(device.code_mutex);
         if (device.machine_code == nullptr) device.machine_code = MachineCode::open(device.physical);
         maker = device.machine_code;
     }
-    std::vector<unsigned char> code = maker != nullptr ? maker->of(binary, registers) : std::vector<unsigned char>{};
-    if (!code.empty() && !from_binary(device, kernel.id, kernel.options, code.data(), code.size())) code.clear();
+    std::vector<std::byte> code = maker != nullptr ? maker->of(binary, registers) : std::vector<std::byte>{};
+    if (!code.empty() && !from_binary(device, kernel.id, kernel.options, code)) code.clear();
     return code;
 }
 
@@ -112,11 +108,11 @@ Kernel Api::build(Device& device, uint32_t kernel, std::span<const uint32_t> con
     Kernel built;
     built.id = kernel;
     built.options = options_of(device.physical, kernel, constants);
-    if (!binary.empty()) built.program = from_binary(device, kernel, built.options, binary.data(), binary.size());
+    if (!binary.empty()) built.program = from_binary(device, kernel, built.options, binary);
     if (built.program) {
         built.origin = gpu::Origin::binary;
         // Of PTX there was no machine code to be had when it was kept.
-        built.kept = !is_ptx(reinterpret_cast<const unsigned char*>(binary.data()), binary.size());
+        built.kept = !is_ptx(binary);
         return built;
     }
     built.program = compile(device, kernel, built.options);
@@ -128,10 +124,9 @@ std::vector<std::byte> Api::binary(Device& device, Kernel& kernel, bool ran) {
     // Drivers for CPUs (PoCL) make machine code for a workgroup at its first run; only then is it in the binary.
     if (kernel.kept || ran != device.physical.can.software) return {};
     kernel.kept = true;
-    const std::vector<unsigned char> binary = binary_of(device, kernel.program.get());
-    const std::vector<unsigned char> code = machine_code_of(device, kernel, binary);
-    if (!code.empty()) return as_bytes(code);
-    return kernel.origin == gpu::Origin::binary ? std::vector<std::byte>{} : as_bytes(binary);
+    std::vector<std::byte> binary = binary_of(device, kernel.program.get());
+    if (std::vector<std::byte> code = machine_code_of(device, kernel, binary); !code.empty()) return code;
+    return kernel.origin == gpu::Origin::binary ? std::vector<std::byte>{} : binary;
 }
 
 void Api::built(Device& device) {

@@ -1,6 +1,5 @@
 #include "machine_code.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -70,18 +69,19 @@ std::unique_ptr<MachineCode> MachineCode::open(const PhysicalDevice& device) {
     return cuda.retained ? std::move(made) : nullptr;
 }
 
-std::vector<unsigned char> MachineCode::of(const std::vector<unsigned char>& ptx, uint32_t registers) const {
-    std::vector<unsigned char> code;
+std::vector<std::byte> MachineCode::of(std::span<const std::byte> ptx, uint32_t registers) const {
+    std::vector<std::byte> code;
     if (cuda_->push(cuda_->context) != 0) return code;
     Link link = nullptr;
     if (cuda_->link_create(0, nullptr, nullptr, &link) == 0) {
-        std::string text = with_registers({ptx.begin(), std::find(ptx.begin(), ptx.end(), '\0')}, registers);
+        const std::string given(reinterpret_cast<const char*>(ptx.data()), ptx.size());
+        std::string text = with_registers(given.substr(0, given.find('\0')), registers);
         const size_t room = text.size() + 1;  // the linker wants a zero at the end
         void* made = nullptr;
         size_t size = 0;
         if (cuda_->link_add(link, kInputPtx, text.data(), room, "opencl", 0, nullptr, nullptr) == 0 &&
             cuda_->link_complete(link, &made, &size) == 0) {
-            const auto* first = static_cast<const unsigned char*>(made);
+            const auto* first = static_cast<const std::byte*>(made);
             code.assign(first, first + size);
         }
         cuda_->link_destroy(link);  // and what it made

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "instance.hpp"
@@ -22,7 +23,7 @@ public:
 
     // Of the PTX of a program of one kernel, of which as many workgroups run at a time as with these registers a thread, those it has in the
     // OpenCL driver's: left to itself the linker takes up to twice as many. Empty: the driver does not make it. [any]
-    [[nodiscard]] std::vector<unsigned char> of(const std::vector<unsigned char>& ptx, uint32_t registers) const;
+    [[nodiscard]] std::vector<std::byte> of(std::span<const std::byte> ptx, uint32_t registers) const;
 
 private:
     MachineCode();

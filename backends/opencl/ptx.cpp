@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <string_view>
 #include <system_error>
 
 namespace backplane::opencl {
@@ -33,11 +34,10 @@ uint32_t threads_of(const std::string& ptx) {
 
 }  // namespace
 
-bool is_ptx(const unsigned char* bytes, size_t size) {
-    constexpr char kMark[] = ".target";
+bool is_ptx(std::span<const std::byte> bytes) {
     constexpr size_t kWithin = 4096;  // the head of the text, after a comment
-    return std::search(bytes, bytes + std::min(size, kWithin), kMark, kMark + sizeof kMark - 1) !=
-           bytes + std::min(size, kWithin);
+    const std::string_view head(reinterpret_cast<const char*>(bytes.data()), std::min(bytes.size(), kWithin));
+    return head.find(".target") != std::string_view::npos;
 }
 
 uint32_t registers_in(const std::string& build_log) {

@@ -3,12 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace backplane::opencl {
 
 // Whether these bytes are PTX; they may end in zeros.
-bool is_ptx(const unsigned char* bytes, size_t size);
+bool is_ptx(std::span<const std::byte> bytes);
 
 // The registers a thread has, as the log of a build with -cl-nv-verbose says; 0: it does not (the driver had the program in a cache of its
 // own). The most, where there are several kernels.

@@ -16,9 +16,7 @@ std::string ptx_of(const std::string& size) {
            size + "{\n\t.reg .pred \t%p<846>;\n\tret;\n}\n";
 }
 
-bool text_is_ptx(const std::string& text) {
-    return is_ptx(reinterpret_cast<const unsigned char*>(text.data()), text.size());
-}
+bool text_is_ptx(const std::string& text) { return is_ptx(std::as_bytes(std::span(text))); }
 
 TEST(Ptx, IsToldFromMachineCodeAndFromNothing) {
     EXPECT_TRUE(text_is_ptx(ptx_of("")));
