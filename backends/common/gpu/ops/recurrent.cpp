@@ -24,16 +24,14 @@ void begin(Lowering& to, const Node& node, const Recurrence& r) {
     const ValueId other = node.inputs[rules::kRecurrentX];
     to.each(step_label(to, node) + ", state", kKernel_recurrent_begin, static_cast<uint64_t>(elements),
             {given_or(to, h, other), given_or(to, c, other), to.writes(node.output)},
-            words_of(RecurrentBeginParameters{.elements = word(elements),
-                                              .before = word(rows.before(0)),
-                                              .cells = r.cells ? 1U : 0U,
-                                              .cell = word(rows.cell),
-                                              .given = (h != kNone ? 1U : 0U) | (c != kNone ? 2U : 0U)}));
+            RecurrentBeginParameters{.before = word(rows.before(0)),
+                                     .cells = r.cells ? 1U : 0U,
+                                     .cell = word(rows.cell),
+                                     .given = (h != kNone ? 1U : 0U) | (c != kNone ? 2U : 0U)});
 }
 
 // Of all steps; each has its own step, before and after.
 RecurrentParameters parameters_of(const Lowering& to, const Node& node, const Recurrence& r, uint32_t rows_of_group) {
-    const ValueId lengths = node.inputs[rules::kRecurrentLengths];
     const RecurrentRows rows(r.steps);
     RecurrentParameters p{};
     p.hidden = word(r.hidden);
@@ -44,7 +42,7 @@ RecurrentParameters parameters_of(const Lowering& to, const Node& node, const Re
     p.reverse = r.reverse ? 1 : 0;
     p.biased = node.inputs[rules::kRecurrentB] != kNone ? 1 : 0;
     p.peeps = node.inputs[rules::kRecurrentP] != kNone ? 1 : 0;
-    p.length_words = lengths == kNone ? 0 : to[lengths].dtype == BP_I64 ? 2 : 1;
+    p.length_words = words_of_index(to, node.inputs[rules::kRecurrentLengths]);
     p.input_forget = r.input_forget ? 1 : 0;
     p.clip = r.clip;
     p.cell = word(rows.cell);
