@@ -28,6 +28,11 @@ inline void report(const std::string& name, const std::string& text) { std::prin
 
 #define GIVEN_context
 #define GIVEN_graph
+#define GIVEN_einsum                                           \
+    Graph g;                                                   \
+    const TensorId q = g.input("q", DType::f32, {1, 5, 2, 4}); \
+    const TensorId k = g.input("k", DType::f32, {1, 7, 2, 4}); \
+    const TensorId x = g.input("x", DType::f32, {1, 3, 8, 8});
 #define GIVEN_ops                                                                                                   \
     Graph graph;                                                                                                    \
     const TensorId x = graph.input("x", DType::f32, {1, 3, 8, 8}), w = graph.weight("w", DType::f32, {4, 3, 3, 3}), \
