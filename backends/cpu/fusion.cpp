@@ -1,6 +1,7 @@
 // Fusion: what follows a convolution or matrix product becomes its epilogue, so that the result is stored once; concatenations
 // that only convolutions read are never made.
 #include "common/fusion.hpp"
+#include "common/gates.hpp"
 #include "kernels/conv.h"
 #include "plan.hpp"
 
@@ -54,6 +55,7 @@ void read_segments(Plan& plan) {
 }  // namespace
 
 void fuse(Plan& plan) {
+    backend::fuse_gates(plan);
     backend::drop_unread(plan);
     backend::take_bias(plan);
     read_segments(plan);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "common/blocks.hpp"
 #include "common/recurrent.hpp"
 #include "device.hpp"
 
@@ -43,6 +44,7 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
     }
     for (const ValueId id : plan_.bound()) plan_.slots.push_back({id, plan_[id].tensor, plan_[id].bytes, 0, {}});
     backend::expand_recurrent(plan_);
+    backend::decode_gathered(plan_);
     widen_floats(plan_);
     fuse(plan_);
     assign_layouts(plan_);

@@ -64,9 +64,11 @@ enum class Op : uint32_t { unknown = 0, BP_OPS(BP_OP_MEMBER) };
 enum class Attr : uint32_t { unknown = 0, BP_ATTRIBUTES(BP_ATTRIBUTE_MEMBER) };
 #undef BP_ATTRIBUTE_MEMBER
 
-const char* name_of(Op op) noexcept;                  // "Conv"
-const char* name_of(Attr attr) noexcept;              // "strides"
-Op op_from_name(std::string_view name) noexcept;      // either spelling, "Conv" or "conv"; unknown when there is none
+const char* name_of(Op op) noexcept;              // "Conv"
+const char* name_of(Attr attr) noexcept;          // "strides"
+Op op_from_name(std::string_view name) noexcept;  // either spelling, "Conv" or "conv"; unknown when there is none
+// Why there is no op of this name of ONNX, as a sentence that goes on after it; empty: nobody thought of it.
+std::string_view why_no_op(std::string_view name) noexcept;
 Attr attr_from_name(std::string_view name) noexcept;  // as name_of gives it; unknown when there is none
 std::span<const Op> all_ops() noexcept;               // ascending id
 

@@ -74,7 +74,7 @@
     X(62, pad, "Pad")             /* pads[2r] = before all axes, then after; mode BP_PAD_*; value */                       \
     X(63, reshape, "Reshape")     /* shape[r'] as attribute: final numbers */                                              \
     X(64, transpose, "Transpose") /* perm[r] */                                                                            \
-    X(65, gather, "Gather")       /* x, indices (i32 or i64; negative counts from the end); axis */                        \
+    X(65, gather, "Gather")       /* x, indices (i32 or i64; negative counts from the end); axis; q8_0, q4_0 to f32 */     \
     X(66, cast, "Cast")           /* to: BP_F32 ...; float to integer truncates and saturates, NaN gives 0; float to       \
                                      smaller float rounds to nearest even; from q8_0, q4_0 to float decodes */             \
     X(67, depth_to_space, "DepthToSpace") /* blocksize, mode BP_DTS_* */                                                   \
@@ -93,7 +93,7 @@
     /* normalisation and reduction */                                                                                      \
     X(80, softmax, "Softmax")      /* axis */                                                                              \
     X(81, layer_norm, "LayerNorm") /* x, scale?, bias? (shape of x from axis on); axis, epsilon */                         \
-    X(82, rms_norm, "RMSNorm")     /* x, scale?; axis, epsilon: x / sqrt(mean(x^2) + epsilon) * scale */                   \
+    X(82, rms_norm, "RMSNormalization") /* x, scale?; axis, epsilon: x / sqrt(mean(x^2) + epsilon) * scale */              \
     X(83, batch_norm, "BatchNorm") /* x[N,C,...], scale[C], bias[C], mean[C], variance[C]; epsilon */                      \
     X(84, group_norm, "GroupNorm") /* x[N,C,...], scale[C]?, bias[C]?; groups, epsilon */                                  \
     X(85, log_softmax, "LogSoftmax") /* axis */                                                                            \
@@ -121,7 +121,9 @@
     X(111, rotary_embedding, "RotaryEmbedding") /* x, cos, sin, positions?; interleaved, num_heads, rotary_embedding_dim. ONNX 23 */ \
     /* recurrent, over the whole sequence x[T,N,I] (layout 1: [N,T,I]); d: directions. ONNX 22 */ \
     X(112, lstm, "LSTM") /* x, w[d,4H,I], r[d,4H,H], b[d,8H]?, sequence_lens[N]?, initial_h?, initial_c?, p[d,3H]?: y, y_h, y_c */ \
-    X(113, gru, "GRU") /* x, w[d,3H,I], r[d,3H,H], b[d,6H]?, sequence_lens[N]?, initial_h?: y, y_h; linear_before_reset */
+    X(113, gru, "GRU") /* x, w[d,3H,I], r[d,3H,H], b[d,6H]?, sequence_lens[N]?, initial_h?: y, y_h; linear_before_reset */ \
+    /* moving data, too */ \
+    X(114, dynamic_slice, "DynamicSlice") /* x, starts[k], ends[k]? (i32 or i64); axes, sizes, steps: Slice 13 in a result of these sizes */
 
 /* X(id, identifier, type, "name"): type is INT, FLOAT or INTS. The default holds when a node does not state it. */
 #define BP_ATTRIBUTES(X)                                                                                                   \

@@ -160,7 +160,7 @@ std::vector<Case> cases(DType dtype) {
     for (const Op op : {Op::lstm, Op::gru}) all.push_back(recurrent(op, dtype, 400, 640));
     all.push_back(row_op(dtype, "Softmax", Op::softmax, 512, 2048, false, {{Attr::axis, 1}}));
     all.push_back(row_op(dtype, "LayerNorm", Op::layer_norm, 512, 2048, true, {{Attr::axis, 1}}));
-    all.push_back(row_op(dtype, "RMSNorm", Op::rms_norm, 512, 2048, true, {{Attr::axis, 1}}));
+    all.push_back(row_op(dtype, "RMSNormalization", Op::rms_norm, 512, 2048, true, {{Attr::axis, 1}}));
     all.push_back(row_op(dtype, "Gelu", Op::gelu, 512, 2048, false, {}));
     all.push_back(row_op(dtype, "Silu", Op::silu, 512, 2048, false, {}));
     all.push_back(row_op(dtype, "Transpose", Op::transpose, 1024, 1024, false, {{Attr::perm, {1, 0}}}));

@@ -31,6 +31,8 @@ int verify_device(const VerifyChoice& o, Run& run) {
     if (!o.op.empty()) {
         options.op = op_from_name(o.op);
         if (*options.op == Op::unknown) {
+            if (const std::string_view why = why_no_op(o.op); !why.empty())
+                throw Error(Code::invalid, "there is no op '" + o.op + "': " + std::string(why));
             std::string names;
             for (const Op op : all_ops()) names += std::string(names.empty() ? "" : " ") + name_of(op);
             throw Error(Code::invalid, "there is no op '" + o.op + "'; there are: " + names);

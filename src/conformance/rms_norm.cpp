@@ -1,4 +1,4 @@
-// RMSNorm: a sum of squares does not cancel; all is relative to the result.
+// RMSNormalization: a sum of squares does not cancel; all is relative to the result.
 #include <cmath>
 
 #include "conformance/bounds.hpp"

@@ -1,5 +1,7 @@
 // Names of ops and attributes, from the op table.
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "graph/attributes.hpp"
 
@@ -32,7 +34,19 @@ Op op_from_name(std::string_view name) noexcept {
     if (name == (spelling) || name == #identifier) return Op::identifier;
     BP_OPS(BP_OP_NAMED)
 #undef BP_OP_NAMED
+    if (name == "RMSNorm") return op_from_name("rms_norm");  // its name before ONNX had the op
     return Op::unknown;
+}
+
+std::string_view why_no_op(std::string_view name) noexcept {
+    constexpr std::string_view kOfValues[] = {"NonZero", "Unique", "Compress", "NonMaxSuppression"};
+    if (std::find(std::begin(kOfValues), std::end(kOfValues), name) != std::end(kOfValues))
+        return "the size of its result depends on the values of its operands, and sizes in a graph do not: compute it on "
+               "the host, or "
+               "keep a mask of fixed size (Equal, Where) in its place";
+    if (name == "Einsum")
+        return "it is no op of its own here: einsum() of backplane/einsum.hpp adds the products and transposes that it is";
+    return {};
 }
 
 Attr attr_from_name(std::string_view name) noexcept {

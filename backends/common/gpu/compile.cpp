@@ -1,5 +1,6 @@
 #include "common/gpu/compile.hpp"
 
+#include "common/blocks.hpp"
 #include "common/gpu/lowering.hpp"
 #include "common/query.hpp"
 #include "common/recurrent.hpp"
@@ -64,6 +65,7 @@ Plan make_plan(const bp_graph* graph, const bp_compile& how, const Abilities& ca
         plan.slots.push_back(std::move(slot));
     }
     backend::expand_recurrent(plan);
+    backend::decode_gathered(plan);
     fit_types(plan);
     fuse(plan);
     share_storage(plan);

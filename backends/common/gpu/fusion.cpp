@@ -3,6 +3,7 @@
 
 #include "common/elementwise.hpp"
 #include "common/fusion.hpp"
+#include "common/gates.hpp"
 #include "common/gpu/kernel_words.hpp"
 #include "common/gpu/plan.hpp"
 
@@ -44,6 +45,7 @@ std::optional<PostOp> post_of(const Plan& plan, const Node& before, const Node& 
 }  // namespace
 
 void fuse(Plan& plan) {
+    backend::fuse_gates(plan);
     backend::drop_unread(plan);
     backend::take_bias(plan);
     backend::fill_epilogues(plan, kMostEpilogueOps,

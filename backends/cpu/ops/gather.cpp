@@ -38,10 +38,13 @@ void lower_gather(Lowering& to, const Node& node) {
     int64_t inner = 1;
     for (size_t d = 0; d < axis; ++d) outer *= dim[d];
     for (size_t d = axis + 1; d < dim.size(); ++d) inner *= dim[d];
+    const sdk::DTypeInfo type = sdk::dtype_info(to[in].dtype);
+    const bool blocks = type.block != 1;  // they move as bytes
+    if (blocks) inner = inner / type.block * type.bytes;
     const int64_t extent = dim[axis];
     const int64_t count = to[indices].elements();
     if (outer * inner * count == 0) return;
-    const int64_t size = element_bytes(to[in]);
+    const int64_t size = blocks ? 1 : type.bytes;
     const Picks picks(to, node, extent);
     Step& added = to.step(step_label(to, node), {in, indices}, {out}, [=, kernels = to.kernels.move](const Run& run) {
         const int64_t* positions = picks.positions(run);

@@ -1,4 +1,4 @@
-// LayerNorm, RMSNorm, BatchNorm, GroupNorm, InstanceNorm. Statistics in two passes: the mean, then squares of what is left after it.
+// LayerNorm, RMSNormalization, BatchNorm, GroupNorm, InstanceNorm. Statistics in two passes: the mean, then squares of what is left after it.
 #include <cmath>
 
 #include "common/reduction.hpp"

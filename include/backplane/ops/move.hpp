@@ -89,6 +89,52 @@ inline constexpr auto op_slice =
                                .shape = slice_shape,
                                .complete = complete_slice});
 
+// ---- DynamicSlice -----------------------------------------------------------------------------------------------------------
+
+struct DynamicSliceAttributes {
+    Required<List> sizes;  // of the result, for each of axes
+    List axes = {};        // ascending; empty: the first ones
+    List steps = {};       // for each of axes; empty: 1
+};
+inline void complete_dynamic_slice(const Call& call, void* attributes) {
+    auto& a = *static_cast<DynamicSliceAttributes*>(attributes);
+    for (int64_t& axis : a.axes)
+        if (axis < 0) axis += call.rank(0);
+    for (uint32_t i = a.axes.size(); i < a.sizes.value.size(); ++i) a.axes.push_back(i);
+    for (uint32_t i = a.steps.size(); i < a.sizes.value.size(); ++i) a.steps.push_back(1);
+}
+inline void dynamic_slice_shape(const Call& call, Outputs out) {
+    const auto& a = call.as<DynamicSliceAttributes>();
+    const uint32_t count = a.sizes.value.size();
+    require_numbers(call, BP_ATTR_axes, a.axes, count);
+    require_numbers(call, BP_ATTR_steps, a.steps, count);
+    out[0].dims = call.dims(0);
+    for (uint32_t i = 0; i < count; ++i) {
+        require_attribute(a.axes[i] < int64_t{call.rank(0)} && (i == 0 || a.axes[i] > a.axes[i - 1]), [&] {
+            return "attribute axes " + text_of(a.axes) + " must name axes of " + call.text(0) + ", ascending";
+        });
+        out[0].dims[static_cast<size_t>(a.axes[i])] = a.sizes.value[i];
+    }
+    for (uint32_t k = 1; k < 3; ++k)
+        require(!call.has(k) || call.dims(k) == Dims{int64_t{count}},
+                [&] { return call.text(k) + " must have a number for each of the axes " + text_of(a.axes); });
+    static_cast<void>(elements_of(call, {out[0].dims.begin(), out[0].dims.end()}));
+}
+inline constexpr auto op_dynamic_slice = describe<DynamicSliceAttributes>(
+    {.id = BP_OP_dynamic_slice,
+     .summary = "every n-th element between two bounds that are read when it runs",
+     .shapes =
+         "x, starts[k], ends[k] -> y: x with sizes[i] along axes[i]; negative bounds count from the end, all are clamped to "
+         "the axis, and what lies behind ends is 0",
+     .inputs = {{"x", one_of(kPlain)}, {"starts", one_of(kWhole)}, {"ends", like(1), true}},
+     .outputs = {{"y", like(0)}},
+     .moves = true,
+     .attributes = {attribute<&DynamicSliceAttributes::sizes>(BP_ATTR_sizes, at_least(0)),
+                    attribute<&DynamicSliceAttributes::axes>(BP_ATTR_axes, at_least(0)),
+                    attribute<&DynamicSliceAttributes::steps>(BP_ATTR_steps, between(1, INT64_MAX))},
+     .shape = dynamic_slice_shape,
+     .complete = complete_dynamic_slice});
+
 // ---- Split ------------------------------------------------------------------------------------------------------------------
 
 struct SplitAttributes {
@@ -254,6 +300,10 @@ inline void gather_shape(const Call& call, Outputs out) {
     const Dims& x = call.dims(0);
     require(x.size() - 1 + call.rank(1) <= BP_MAX_RANK,
             [&] { return "the result of " + call.text(0) + " and " + call.text(1) + " has a rank over 8"; });
+    const bool blocks = (type(call.dtype(0)) & kBlocks) != 0;
+    require_attribute(!blocks || axis + 1 < x.size(),
+                      [&] { return "cannot pick along the last axis of " + call.typed_text(0) + ": its blocks run there"; });
+    if (blocks) out[0].dtype = BP_F32;
     Dims& y = out[0].dims;
     y = {};
     for (uint32_t d = 0; d < axis; ++d) y.push_back(x[d]);
@@ -261,15 +311,15 @@ inline void gather_shape(const Call& call, Outputs out) {
     for (uint32_t d = axis + 1; d < x.size(); ++d) y.push_back(x[d]);
     require_something_along(call, axis, y);
 }
-inline constexpr auto op_gather =
-    describe<GatherAttributes>({.id = BP_OP_gather,
-                                .summary = "slices along an axis, picked by integers",
-                                .shapes = "x, indices -> y: the axis of x replaced by the axes of indices",
-                                .inputs = {{"x", one_of(kPlain)}, {"indices", one_of(kWhole)}},
-                                .outputs = {{"y", like(0)}},
-                                .moves = true,
-                                .attributes = {attribute<&GatherAttributes::axis>(BP_ATTR_axis, axis_of(0))},
-                                .shape = gather_shape});
+inline constexpr auto op_gather = describe<GatherAttributes>(
+    {.id = BP_OP_gather,
+     .summary = "slices along an axis, picked by integers",
+     .shapes = "x, indices -> y: the axis of x replaced by the axes of indices; q8_0 and q4_0 become f32",
+     .inputs = {{"x", one_of(kPlain | kBlocks)}, {"indices", one_of(kWhole)}},
+     .outputs = {{"y", like(0)}},
+     .moves = true,
+     .attributes = {attribute<&GatherAttributes::axis>(BP_ATTR_axis, axis_of(0))},
+     .shape = gather_shape});
 
 // ---- TensorScatter ----------------------------------------------------------------------------------------------------------
 

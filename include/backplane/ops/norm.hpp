@@ -38,7 +38,7 @@ inline constexpr auto op_softmax =
 inline constexpr auto op_log_softmax =
     softmax_of(BP_OP_log_softmax, "ln of Softmax: x less the ln of the sum of e^x along an axis");
 
-// LayerNorm and RMSNorm: over the axes from `axis` on.
+// LayerNorm and RMSNormalization: over the axes from `axis` on.
 struct RowNormAttributes {
     int64_t axis = -1;
     double epsilon = 1e-5;

@@ -1,6 +1,7 @@
 // Gather: y[a..., i..., b...] = x[a..., indices[i...], b...], the axis of x replaced by the axes of indices. ONNX Gather 13.
 // A negative index counts from the end; one out of range is an error when the op runs.
-// Types: x any but the block types, indices i32 or i64. Attributes: axis (0; builder: negative counts from the end).
+// Types: x any, of which the block types are decoded to f32 (not along the last axis); indices i32 or i64.
+// Attributes: axis (0; builder: negative counts from the end).
 #include "graph/op_definition.hpp"
 #include "graph/ops/support/indexing.hpp"
 #include "graph/ops/support/integers.hpp"

@@ -1,4 +1,4 @@
-// RMSNorm: y = x / sqrt(mean(x^2) + epsilon) * scale; the mean over the axes from `axis` on.
+// RMSNormalization: y = x / sqrt(mean(x^2) + epsilon) * scale; the mean over the axes from `axis` on.
 // ONNX RMSNormalization 23; arXiv:1910.07467. scale has the shape of x from axis on, and x's type.
 // Types: f32, f16, bf16, f64. Attributes: axis (builder: the last when not given; negative counts from the end), epsilon
 // (1e-5).

@@ -35,3 +35,31 @@ TEST_P(Elementwise, MaskPicksAWeakerInstructionSet) {
         EXPECT_EQ(device.level().find(GetParam()), std::string::npos) << device.level();
     }
 }
+
+TEST_P(Elementwise, AGatedUnitIsOneStepThatReadsItsTensorOnce) {
+    Device device({GetParam(), "2"});
+    for (const bool second : {false, true}) {
+        Graph g;
+        const Floats x = random_floats(9 * 2 * 37, 5, 3.0F);
+        const auto in = g.input({9, 74}, x);
+        const auto half = [&](int64_t first) {
+            return g.add(
+                BP_OP_slice, {in}, {9, 37},
+                {list(BP_ATTR_starts, {0, first}), list(BP_ATTR_ends, {9, first + 37}), list(BP_ATTR_steps, {1, 1})});
+        };
+        const auto gate = g.add(BP_OP_silu, {half(second ? 37 : 0)}, {9, 37});
+        const auto y = g.add(BP_OP_mul, {half(second ? 0 : 37), gate}, {9, 37});
+        g.output(y);
+        Program p(device, g);
+        EXPECT_NE(std::string(p.info.summary).find("Mul by Silu"), std::string::npos) << p.info.summary;
+        EXPECT_EQ(p.info.kernels, 1U) << p.info.summary;
+        EXPECT_EQ(p.info.workspace_bytes, 0U);
+        p.run();
+        const Floats got = p.read(y);
+        for (size_t i = 0; i < got.size(); ++i) {
+            const float* row = x.data() + i / 37 * 74 + i % 37;
+            const float gated = row[second ? 37 : 0];
+            ASSERT_NEAR(got[i], row[second ? 0 : 37] * gated / (1 + std::exp(-gated)), 1e-5) << i;
+        }
+    }
+}

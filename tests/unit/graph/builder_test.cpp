@@ -237,7 +237,11 @@ TEST(Builder, EveryOpOfTheTableIsDefinedUnderItsName) {
         EXPECT_EQ(op_from_name(d->name()), op);
     }
     EXPECT_EQ(op_from_name("layer_norm"), Op::layer_norm);
+    EXPECT_EQ(op_from_name("RMSNorm"), Op::rms_norm) << "as files from before have it";
     EXPECT_EQ(op_from_name("nothing"), Op::unknown);
+    EXPECT_EQ(op_from_name("NonZero"), Op::unknown);
+    EXPECT_NE(why_no_op("NonZero").find("depends on the values"), std::string_view::npos);
+    EXPECT_EQ(why_no_op("nothing"), "");
     EXPECT_EQ(graph::find_op(Op::unknown), nullptr);
 }
 

@@ -54,6 +54,8 @@ RECORD(MatMul) UINT(rows) UINT(columns) UINT(depth) UINT(blocks) UINT(scales) UI
 // Words of 16 bits, in all and in a block behind its scale.
 RECORD(SplitBlocks) UINT(elements) UINT(digits) UINT(scales) END_RECORD
 
+// gated: where in a pair of halves that of the function lies.
+RECORD(Gated) UINT(elements) UINT(half_size) UINT(gated) FLOAT(a) FLOAT(b) END_RECORD
 RECORD(Unary) UINT(elements) FLOAT(a) FLOAT(b) END_RECORD
 // Which op is a parameter where it only steers a branch: each value of a constant is a kernel to build. Bounds of Clip: two words each for i64.
 #define UNARY_INTEGER_BOUNDS 2u
@@ -83,6 +85,12 @@ RECORD(Pad) UINT(elements) UINT(mode) UINT(value_low) UINT(value_high) UINT(rank
 // Elements along the axis, `stride` apart. The nest: places in the operand but for what the index says, and of the index.
 #define GATHER_NEST 4u
 RECORD(Gather) UINT(elements) UINT(stride) UINT(extent) UINT(index_words) WORDS(nest, 25, GATHER_NEST) END_RECORD
+// which: the bounds that an axis has.
+#define DYNAMIC_SLICE_SIZES 4u
+#define DYNAMIC_SLICE_EXTENTS 12u
+#define DYNAMIC_SLICE_STEPS 20u
+#define DYNAMIC_SLICE_WHICH 28u
+RECORD(DynamicSlice) UINT(elements) UINT(rank) UINT(ended) UINT(bound_words) WORDS(sizes, 8, DYNAMIC_SLICE_SIZES) WORDS(extents, 8, DYNAMIC_SLICE_EXTENTS) WORDS(steps, 8, DYNAMIC_SLICE_STEPS) WORDS(which, 8, DYNAMIC_SLICE_WHICH) END_RECORD
 RECORD(OneHot) UINT(elements) UINT(inner) UINT(depth) UINT(index_words) END_RECORD
 RECORD(Range) UINT(elements) END_RECORD
 // before, after, cell, reached, update: rows of the result. functions: of two directions, three each.

@@ -6,25 +6,42 @@ namespace backplane::gpu::ops::gather {
 
 namespace {
 
+// Elements that a kernel picks: those of blocks are words of 16 bits.
+struct Picked {
+    uint32_t bytes = 0;
+    int64_t stride = 0;  // along the axis
+    int64_t elements = 0;
+    Picked(const Value& in, size_t axis, const Value& out)
+        : bytes(sdk::dtype_info(in.dtype).bytes), stride(strides_of(in)[axis]), elements(out.elements()) {
+        if (!is_block(in.dtype)) return;
+        const int64_t words = bytes / 2, block = sdk::dtype_info(in.dtype).block;
+        bytes = 2;
+        stride = stride / block * words;
+        elements = elements / block * words;
+    }
+};
+
 // `nest`: over the result.
-void add_picks(Lowering& to, const Node& node, size_t axis, const LoopNest& nest) {
-    const Value& in = to[node.inputs[0]];
+void add_picks(Lowering& to, const Node& node, size_t axis, const Picked& picked, const LoopNest& nest) {
     const ValueId indices = node.inputs[1];
-    const auto n = static_cast<uint64_t>(to[node.output].elements());
-    GatherParameters parameters{
-        .stride = word(strides_of(in)[axis]), .extent = word(in.dim[axis]), .index_words = words_of_index(to, indices)};
+    GatherParameters parameters{.stride = word(picked.stride),
+                                .extent = word(to[node.inputs[0]].dim[axis]),
+                                .index_words = words_of_index(to, indices)};
     nest.write_to(parameters.nest);
-    to.each(step_label(to, node), variant_for(kKernel_gather_1, sdk::dtype_info(in.dtype).bytes), n,
-            {to.reads(node.inputs[0]), to.reads(indices, 4), to.writes(node.output)}, parameters);
+    to.each(step_label(to, node), variant_for(kKernel_gather_1, picked.bytes), static_cast<uint64_t>(picked.elements),
+            {to.reads(node.inputs[0], picked.bytes), to.reads(indices, 4), to.writes(node.output, picked.bytes)},
+            parameters);
 }
 
 void lower_gather(Lowering& to, const Node& node) {
     const auto axis = static_cast<size_t>(node.as<backplane::ops::GatherAttributes>().axis);
     const std::vector<int64_t>& dim = to[node.inputs[0]].dim;
-    const int64_t inner = strides_of(to[node.inputs[0]])[axis];
+    const Picked picked(to[node.inputs[0]], axis, to[node.output]);
+    const int64_t inner = picked.stride;
     int64_t outer = 1;
     for (size_t d = 0; d < axis; ++d) outer *= dim[d];
-    add_picks(to, node, axis, LoopNest({outer, to[node.inputs[1]].elements(), inner}, {dim[axis] * inner, 0, 1}, {0, 1, 0}));
+    add_picks(to, node, axis, picked,
+              LoopNest({outer, to[node.inputs[1]].elements(), inner}, {dim[axis] * inner, 0, 1}, {0, 1, 0}));
 }
 
 void lower_elements(Lowering& to, const Node& node) {
@@ -32,7 +49,8 @@ void lower_elements(Lowering& to, const Node& node) {
     std::vector<int64_t> strides = strides_of(to[node.inputs[0]]);
     strides[axis] = 0;
     const Value& indices = to[node.inputs[1]];
-    add_picks(to, node, axis, LoopNest(indices.dim, strides, strides_of(indices)));
+    add_picks(to, node, axis, Picked(to[node.inputs[0]], axis, to[node.output]),
+              LoopNest(indices.dim, strides, strides_of(indices)));
 }
 
 void lower_one_hot(Lowering& to, const Node& node) {

@@ -1,4 +1,4 @@
-// LayerNorm, RMSNorm, GroupNorm, InstanceNorm and BatchNorm.
+// LayerNorm, RMSNormalization, GroupNorm, InstanceNorm and BatchNorm.
 #include "common/gpu/ops/table.hpp"
 #include "common/reduction.hpp"
 

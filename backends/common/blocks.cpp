@@ -1,0 +1,28 @@
+#include "common/blocks.hpp"
+
+namespace backplane::backend {
+
+void decode_gathered(PlanNodes& plan, const std::function<const Value&(ValueId)>& value,
+                     const std::function<ValueId(Value)>& add) {
+    const auto picks_blocks = [&](const FusedNode& node) {
+        return node.op == BP_OP_gather && sdk::dtype_info(value(node.inputs[0]).dtype).block != 1;
+    };
+    std::vector<FusedNode> nodes;
+    nodes.reserve(plan.nodes.size());
+    for (FusedNode& node : plan.nodes) {
+        const bool decodes = picks_blocks(node);
+        nodes.push_back(std::move(node));
+        if (!decodes) continue;
+        FusedNode& pick = nodes.back();
+        const ValueId decoded = pick.output;
+        Value rows;
+        rows.dtype = value(pick.inputs[0]).dtype;
+        rows.dim = value(decoded).dim;
+        pick.output = add(std::move(rows));
+        FusedNode cast = cast_node(pick.output, decoded, value(decoded).dtype, pick);
+        nodes.push_back(std::move(cast));
+    }
+    plan.nodes = std::move(nodes);
+}
+
+}  // namespace backplane::backend
