@@ -215,7 +215,9 @@ public:
     OpsReport(const Peak& peak, const OpsChoice& o, const Device& other)
         : peak_(peak), resident_(o.resident), against_(other) {
         rows.push_back({"OP", "MS", "GFLOP/S", "GB/S", "OF ITS LIMIT"});
-        if (resident_) rows[0].insert(rows[0].end(), {"RESIDENT MS", "OF ITS LIMIT", "IN A ROW MS", "OF ITS LIMIT"});
+        if (resident_)
+            rows[0].insert(rows[0].end(),
+                           {"RESIDENT MS", "OF ITS LIMIT", "IN A ROW MS", "OF ITS LIMIT", "IN A GRAPH MS", "OF ITS LIMIT"});
         if (other) rows[0].insert(rows[0].end(), {other.info().id + " MS", "TIMES FASTER"});
         if (other && resident_) rows[0].insert(rows[0].end(), {other.info().id + " RESIDENT MS", "TIMES FASTER"});
     }
@@ -226,6 +228,7 @@ public:
         add_host(c, t.host, row, cells);
         if (resident_) add_resident(c, t.resident, "resident", row, cells);
         if (resident_) add_resident(c, t.in_a_row, "in_a_row", row, cells);
+        if (resident_) add_resident(c, t.in_graph, "in_graph", row, cells);
         if (against_) compare(t.host, u.host, "against", "ratio", row, cells);
         if (against_ && resident_) compare(t.resident, u.resident, "against_resident", "resident_ratio", row, cells);
         if (t.host.runs > 0 && u.host.runs > 0) {
@@ -372,8 +375,8 @@ void add_bench_ops(const Command& app, Run& run) {
     command.option("--seconds", o->seconds, "Time spent on each op").shows_default().between(0.01, 60.0);
     command.flag(
         "--resident", o->resident,
-        "Time each op also with inputs and outputs that stay on the device, beside host to host: a call and its wait, and "
-        "of many handed over in a row");
+        "Time each op also with inputs and outputs that stay on the device, beside host to host: a call and its wait, "
+        "of many handed over in a row, and of copies in one graph");
     add_device_options(command, o->choice);
     add_json_option(command, run);
     command.footer(

@@ -70,32 +70,101 @@ void warm_up(Submit submit) {
     }
 }
 
-// Inputs and outputs stay on the device: a run is over when its work is done there.
-void time_resident(Session& session, const Device& device, const TimedHow& how, Timings& timings) {
-    const Graph& graph = session.graph();
-    std::vector<Input> inputs;
-    std::vector<Tensor> results;
-    for (const TensorId id : graph.with_role(Role::input)) {
-        const TensorInfo& info = graph[id];
-        inputs.emplace_back(info.name,
-                            Tensor::from(device, info.dtype, info.shape, random_bytes(info, how.range, id.index + 1)));
+// The bytes of inputs and weights, by name; of copies in one graph the same ("x#3" is a copy of "x").
+class Contents {
+public:
+    explicit Contents(const Graph& graph, double range) {
+        for (const TensorInfo& t : graph.tensors())
+            if (t.role == Role::input || t.role == Role::weight)
+                bytes_.emplace(t.name,
+                               random_bytes(t, t.role == Role::input ? range : 0.05, static_cast<uint32_t>(bytes_.size())));
     }
-    const std::vector<TensorId> wanted = graph.with_role(Role::output);
-    for (const TensorId id : wanted) results.emplace_back(device, graph[id].dtype, graph[id].shape);
-    std::vector<Output> outputs;
-    for (size_t i = 0; i < wanted.size(); ++i) outputs.emplace_back(graph[wanted[i]].name, &results[i]);
-    const auto submit = [&] { return session.submit(inputs, outputs, how.cancel); };
-    warm_up(submit);
-    timings.resident = measure(how.least_runs, how.least_seconds, [&] { submit().wait(); });
-    constexpr double kMost = 32, kLongMs = 20;
-    const int row = static_cast<int>(std::clamp(kLongMs / std::max(timings.resident.median_ms, 1e-3), 2.0, kMost));
-    timings.in_a_row = measure(how.least_runs, how.least_seconds, [&] {
-        for (int i = 1; i < row; ++i) submit();
-        submit().wait();
-    });
-    timings.in_a_row.median_ms /= row;
-    timings.in_a_row.least_ms /= row;
-    timings.in_a_row.runs *= row;
+    [[nodiscard]] std::span<const std::byte> operator[](std::string_view name) const {
+        return bytes_.find(name.substr(0, name.find('#')))->second.span();
+    }
+
+private:
+    std::map<std::string, AlignedBytes, std::less<>> bytes_;
+};
+
+// Copies of a graph without state, side by side.
+Graph several(const Graph& one, int copies) {
+    Graph many;
+    for (int copy = 0; copy < copies; ++copy) {
+        std::vector<TensorId> made(one.tensors().size());
+        for (size_t i = 0; i < made.size(); ++i) {
+            const TensorInfo& t = one.tensors()[i];
+            const std::string name = t.name + "#" + std::to_string(copy);
+            if (t.role == Role::input) made[i] = many.input(name, t.dtype, t.shape);
+            if (t.role == Role::weight) made[i] = many.weight(name, t.dtype, t.shape);
+            if (t.role == Role::constant) made[i] = many.constant(name, t.dtype, t.shape, t.data);
+        }
+        for (const Node& node : one.nodes()) {
+            std::vector<TensorId> inputs;
+            for (const TensorId id : node.inputs) inputs.push_back(id == no_tensor ? id : made[id.index]);
+            const std::vector<TensorId> outputs = many.add_all(node.op, inputs, node.attributes);
+            for (size_t i = 0; i < outputs.size(); ++i) made[node.outputs[i].index] = outputs[i];
+        }
+        for (const TensorId id : one.with_role(Role::output))
+            many.output(made[id.index], one[id].name + "#" + std::to_string(copy));
+    }
+    return many;
+}
+
+// How many copies: enough that a submit is little beside them, and no more than 2 GiB.
+int copies_of(const Graph& graph) {
+    constexpr uint64_t kMostBytes = uint64_t{1} << 31;
+    constexpr uint64_t kMost = 32;
+    uint64_t size = 1;
+    for (const TensorInfo& t : graph.tensors()) size += bytes(t.dtype, t.shape);
+    return graph.with_role(Role::state).empty() ? static_cast<int>(std::clamp<uint64_t>(kMostBytes / size, 1, kMost)) : 1;
+}
+
+// Runs whose inputs and outputs stay on the device: each is over when its work is done there.
+class ResidentRuns {
+public:
+    ResidentRuns(Session& session, const Device& device, const Contents& contents, const TimedHow& how)
+        : session_(session), how_(how) {
+        const Graph& graph = session.graph();
+        for (const TensorId id : graph.with_role(Role::input))
+            inputs_.emplace_back(graph[id].name,
+                                 Tensor::from(device, graph[id].dtype, graph[id].shape, contents[graph[id].name]));
+        const std::vector<TensorId> wanted = graph.with_role(Role::output);
+        for (const TensorId id : wanted) results_.emplace_back(device, graph[id].dtype, graph[id].shape);
+        for (size_t i = 0; i < wanted.size(); ++i) outputs_.emplace_back(graph[wanted[i]].name, &results_[i]);
+        warm_up([&] { return submit(); });
+    }
+    // Of `row` that are handed over before the first is waited for; the time of one.
+    [[nodiscard]] Timing time(int row) {
+        Timing timing = measure(how_.least_runs, how_.least_seconds, [&] {
+            for (int i = 1; i < row; ++i) submit();
+            submit().wait();
+        });
+        timing.median_ms /= row;
+        timing.least_ms /= row;
+        timing.runs *= row;
+        return timing;
+    }
+    // As many in a row as take some 20 ms.
+    static int row_of(const Timing& one) {
+        constexpr double kMost = 32, kLongMs = 20;
+        return static_cast<int>(std::clamp(kLongMs / std::max(one.median_ms, 1e-3), 2.0, kMost));
+    }
+
+private:
+    Event submit() { return session_.submit(inputs_, outputs_, how_.cancel); }
+
+    Session& session_;
+    const TimedHow& how_;
+    std::vector<Input> inputs_;
+    std::vector<Tensor> results_;
+    std::vector<Output> outputs_;
+};
+
+void time_resident(Session& session, const Device& device, const Contents& contents, const TimedHow& how, Timings& timings) {
+    ResidentRuns runs(session, device, contents, how);
+    timings.resident = runs.time(1);
+    timings.in_a_row = runs.time(ResidentRuns::row_of(timings.resident));
 }
 
 }  // namespace
@@ -117,15 +186,22 @@ Timing time_session(Session& session, int least_runs, double least_seconds, cons
 Timings time_graph(const Device& device, const Graph& graph, const TimedHow& how) {
     CompileOptions options;
     options.math = how.math;
-    std::map<std::string, AlignedBytes, std::less<>> weights;
-    for (const TensorId id : graph.with_role(Role::weight))
-        weights.emplace(graph[id].name, random_bytes(graph[id], 0.05, id.index + 1));
-    Session session(
-        device, graph, [&](std::string_view name) { return std::span<const std::byte>(weights.find(name)->second.span()); },
-        options);
+    const Contents contents(graph, how.range);
+    const auto weights = [&](std::string_view name) { return contents[name]; };
     Timings timings;
-    timings.host = time_session(session, how.least_runs, how.least_seconds, how.cancel, how.range);
-    if (how.resident) time_resident(session, device, how, timings);
+    {
+        Session session(device, graph, weights, options);
+        timings.host = time_session(session, how.least_runs, how.least_seconds, how.cancel, how.range);
+        if (!how.resident) return timings;
+        time_resident(session, device, contents, how, timings);
+    }
+    const int copies = copies_of(graph);
+    Session session(device, several(graph, copies), weights, options);
+    ResidentRuns runs(session, device, contents, how);
+    timings.in_graph = runs.time(2);
+    timings.in_graph.median_ms /= copies;
+    timings.in_graph.least_ms /= copies;
+    timings.in_graph.runs *= copies;
     return timings;
 }
 

@@ -20,6 +20,8 @@ struct Timings {
     Timing host;      // inputs and outputs lie in host memory
     Timing resident;  // they are tensors on the device; no runs: not asked for
     Timing in_a_row;  // the same, of many that are handed over before the first is waited for: the work without the call
+    Timing
+        in_graph;  // the same, of copies side by side in one graph, each with operands of its own: the work without the submit
 };
 
 // How a graph is timed: two runs to warm up, then at least `least_runs` runs and `least_seconds` of time. Inputs and weights are pseudo-random
