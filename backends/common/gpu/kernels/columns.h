@@ -3,6 +3,7 @@
 // workgroup makes BM output channels of BN pixels. STEP(field): a stride or dilation, where it is known.
 CONSTANT(10, DEEP, 0)  // the maps, or the filters, have more than one plane
 #if defined(TRANSPOSED)
+CONSTANT(11, EVEN_TAPS, 0)  // where all phases have as many: 256 times those of rows, and those of columns
 // Of a transposed convolution a workgroup makes pixels of one phase: every n-th along each axis, n the stride, meet the same taps of the filters
 // [C, O kh kw]. The batch counts phases, too.
 // The first tap from `from` on whose reach leaves `want` when the stride divides it; `dilation` is what the stride leaves of it.
@@ -32,17 +33,19 @@ FUNCTION uint tap_of(uint want, uint dilation, uint stride, uint from) {
     PHASE_OF_AXIS(plane, phase / P.stride_w / P.stride_h, P.out_planes, P.kernel_d, P.stride_d, P.pad_front, P.dilation_d)  \
     PHASE_OF_AXIS(row, phase / P.stride_w % P.stride_h, P.out_height, P.kernel_h, P.stride_h, P.pad_top, P.dilation_h)      \
     PHASE_OF_AXIS(column, phase % P.stride_w, P.out_width, P.kernel_w, P.stride_w, P.pad_left, P.dilation_w)                \
+    if (EVEN_TAPS != 0) row_taps = EVEN_TAPS / 256u, column_taps = EVEN_TAPS % 256u;                                        \
+    if (DEEP == 0) plane_taps = 1u;                                                                                         \
     uint pixels = plane_pixels * row_pixels * column_pixels;                                                                \
     uint first_row = GROUP_INDEX % P.blocks * BM;                                                                           \
     uint first_column = GROUP_INDEX / P.blocks * BN;                                                                        \
     if (first_column >= pixels) return;                                                                                     \
     uint pixel = first_column + LOCAL_INDEX % BN;                                                                           \
     bool valid = pixel < pixels;                                                                                            \
-    int front = plane_begin + CAST(int, pixel / (row_pixels * column_pixels));                                              \
+    int front = DEEP != 0 ? plane_begin + CAST(int, pixel / (row_pixels * column_pixels)) : 0;                              \
     int top = row_begin + CAST(int, pixel / column_pixels % row_pixels);                                                    \
     int left = column_begin + CAST(int, pixel % column_pixels);                                                             \
     uint depth = P.channels * plane_taps * row_taps * column_taps;                                                          \
-    if (depth == 0u) row_taps = column_taps = plane_taps = 1u; /* nothing is divided by 0 */                                \
+    if (EVEN_TAPS == 0 && depth == 0u) row_taps = column_taps = plane_taps = 1u; /* nothing is divided by 0 */              \
     uint taps = plane_taps * row_taps * column_taps;                                                                        \
     uint all_taps = P.kernel_d * P.kernel_h * P.kernel_w;                                                                   \
     uint plane = P.height * P.width;                                                                                        \
@@ -51,7 +54,7 @@ FUNCTION uint tap_of(uint want, uint dilation, uint stride, uint from) {
     uint filters = group * P.channels * outputs * all_taps;
 #define COLUMN_AT(k, there, at)                                                                                             \
     uint tap = (k) % taps;                                                                                                  \
-    int behind = front - CAST(int, tap / column_taps / row_taps) * plane_back;                                              \
+    int behind = DEEP != 0 ? front - CAST(int, tap / column_taps / row_taps) * plane_back : 0;                              \
     int row = top - CAST(int, tap / column_taps % row_taps) * row_back;                                                     \
     int column = left - CAST(int, tap % column_taps) * column_back;                                                         \
     bool there = (k) < depth && valid && row >= 0 && row < height && column >= 0 && column < width;                         \
@@ -59,16 +62,14 @@ FUNCTION uint tap_of(uint want, uint dilation, uint stride, uint from) {
     uint at = there ? map + (k) / taps * map_size + CAST(uint, behind) * plane + CAST(uint, row * width + column) : map;
 #define FILTER_AT(m, k)                                                                                                     \
     (filters + ((k) / taps * outputs + (m)) * all_taps +                                                                    \
-     ((plane_first + (k) % taps / column_taps / row_taps * plane_step) * P.kernel_h + row_first +                           \
+     ((DEEP != 0 ? plane_first + (k) % taps / column_taps / row_taps * plane_step : 0u) * P.kernel_h + row_first +          \
       (k) / column_taps % row_taps * row_step) * P.kernel_w + column_first + (k) % column_taps * column_step)
 #define PLACE_AT(channel, at) \
     (PLANE_ROW_AT(channel, at) * P.out_width + column_phase + (at) % column_pixels * P.stride_w)
 #define PLANE_ROW_AT(channel, at)                                                                                           \
-    (((image * groups * outputs + (channel)) * P.out_planes + plane_phase + (at) / column_pixels / row_pixels * P.stride_d) * P.out_height +\
+    (((image * groups * outputs + (channel)) * P.out_planes +                                                               \
+      (DEEP != 0 ? plane_phase + (at) / column_pixels / row_pixels * P.stride_d : 0u)) * P.out_height +                     \
      row_phase + (at) / column_pixels % row_pixels * P.stride_h)
-// Filters lie beside each other by output channel.
-#define FETCH_M(at) ((at) % BM)
-#define FETCH_K(at) ((at) / BM)
 #else
 #define COLUMNS_OF_INPUT                                                                             \
     uint outputs = P.outputs;                                                                        \
@@ -119,7 +120,4 @@ FUNCTION uint tap_of(uint want, uint dilation, uint stride, uint from) {
 // Element k of the filter of output channel m, and where a pixel of the result lies.
 #define FILTER_AT(m, k) (filters + (m) * depth + (k))
 #define PLACE_AT(channel, at) ((image * groups * outputs + (channel)) * pixels + (at))
-// The element of a slice of the filters that is fetched as number `at`.
-#define FETCH_M(at) ((at) / BK)
-#define FETCH_K(at) ((at) % BK)
 #endif

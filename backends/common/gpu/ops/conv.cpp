@@ -311,6 +311,13 @@ void lower(Lowering& to, const Node& node) {
     lower_on_tiles(to, node, p, kernel);
 }
 
+// As the kernel wants it; 0: phases differ.
+uint32_t even_taps(const ConvParameters& p, bool deep) {
+    const bool even = p.dilation_h == 1 && p.dilation_w == 1 && p.kernel_h % p.stride_h == 0 && p.kernel_w % p.stride_w == 0;
+    const uint32_t rows = p.kernel_h / p.stride_h, columns = p.kernel_w / p.stride_w;
+    return even && !deep && rows < 256 && columns < 256 ? 256 * rows + columns : 0;
+}
+
 // Of a stride of s every s-th pixel of the result along an axis meets the same taps: each such phase is a product of its own, in the batch.
 void lower_transposed(Lowering& to, const Node& node) {
     if (to[node.output].elements() == 0) return;
@@ -319,16 +326,18 @@ void lower_transposed(Lowering& to, const Node& node) {
     const int64_t phases = int64_t{1} * p.stride_d * p.stride_h * p.stride_w;
     const int64_t pixels = up(p.out_planes, p.stride_d) * up(p.out_height, p.stride_h) * up(p.out_width, p.stride_w);
     const int64_t batch = to[node.output].dim[0] * p.groups * phases;
+    const bool deep = is_deep(p) || p.stride_d != 1;
     Dispatch d;
     if (suits_matrices(to, node, p, p.channels * taps_of(p) / phases)) {
-        d = product_of(to, node, "matrix units", kKernel_conv_transpose_coop_f16, p, 64, up(pixels, 128), 128, {});
+        d = product_of(to, node, "matrix units", kKernel_conv_transpose_coop_f16, p, 64, up(pixels, 128), 128,
+                       {0, 0, 0, 0, 0, 0, 0, deep ? 1U : 0U, even_taps(p, deep)});
     } else {
         const Tile tile = choose_tile(to.can, p.outputs, pixels, batch);
         d = product_of(
             to, node, "tiled",
             variant(kKernel_conv_transpose_f32, kKernel_conv_transpose_f16, kKernel_conv_transpose_f32_by_f16, to, node), p,
             tile.rows, up(pixels, tile.columns), tile.invocations(),
-            {tile.rows, tile.columns, tile.down, tile.across, tile.depth});
+            {tile.rows, tile.columns, tile.down, tile.across, tile.depth, 0, 0, deep ? 1U : 0U, even_taps(p, deep)});
     }
     d.groups[2] = word(batch);
     to.add(std::move(d));
