@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <iterator>
+#include <regex>
 #include <set>
+#include <string>
 
 #include "conformance/conformance.hpp"
 #include "graph/element_types.hpp"
@@ -47,6 +51,13 @@ Comparison verdict_with(const std::string& name, Op op, size_t element, double (
     std::vector<double> values = want.value.data;
     values[element] = change(values[element], want.bound.empty() ? 0 : want.bound[element]);
     return compare(data, expected, output, encode(values, want.value.dtype));
+}
+
+TEST_P(TableOf, HasItsBoundOnThePage) {
+    std::ifstream file(std::string(BP_TEST_SOURCE_DIR) + "/docs/conformance.md");
+    const std::string page{std::istreambuf_iterator<char>(file), {}};
+    const std::string name(backplane::name_of(GetParam()));
+    EXPECT_TRUE(std::regex_search(page, std::regex("\\b" + name + "\\b"))) << "docs/conformance.md has no row for " << name;
 }
 
 TEST_P(TableOf, HasCasesWithNamesOfTheirOwn) {
