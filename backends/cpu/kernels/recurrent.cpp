@@ -72,7 +72,7 @@ HWY_INLINE VF function(RecurrentFunction which, VF x, float clip) {
 
 HWY_INLINE VF load(const RecurrentCell& t, const float* from) { return load_first(from, t.units); }
 HWY_INLINE VF plus(const RecurrentCell& t, VF sum, const float* bias, int gate) {
-    return bias != nullptr ? hn::Add(sum, load(t, bias + gate * t.stride)) : sum;
+    return bias != nullptr ? VF(hn::Add(sum, load(t, bias + gate * t.stride))) : sum;
 }
 // What the input and the state make of a gate.
 HWY_INLINE VF from_input(const RecurrentCell& t, int gate) {
