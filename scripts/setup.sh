@@ -1,6 +1,6 @@
 #!/bin/sh
 # setup.sh [--test|--ci]: installs what building and the demo need and this machine lacks; --test adds drivers that run everywhere
-# (lavapipe, PoCL). Debian 12 packages only; touches nothing when all is there. --ci adds the formatters, checkers, clang, ccache, and what builds for
+# (lavapipe, PoCL) and ONNX's tests of its operators. Debian 12 packages only; touches nothing when all is there. --ci adds the formatters, checkers, clang, ccache, and what builds for
 # Windows and runs it.
 set -eu
 cd "$(dirname "$0")/.."
@@ -34,6 +34,7 @@ if [ "${1:-}" = --ci ] || [ "${1:-}" = --test ]; then
     ls /usr/lib/*/libvulkan.so.1 >/dev/null 2>&1 || want libvulkan1
     [ -e /etc/OpenCL/vendors/pocl.icd ] || want pocl-opencl-icd
     ls /usr/lib/*/libOpenCL.so.1 >/dev/null 2>&1 || want ocl-icd-libopencl1
+    [ -d /usr/share/libonnx-testdata/data/node ] || want libonnx-testdata
 fi
 if [ "${1:-}" = --ci ]; then
     for row in /usr/lib/wine/wine64:wine64 /usr/src/googletest:googletest; do

@@ -1,0 +1,170 @@
+#include "formats/onnx/call.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "graph/element_types.hpp"
+
+namespace backplane::formats {
+
+void OnnxCall::refuse(const std::string& why) const { throw Error(Code::unsupported, node.op + ": " + why); }
+
+const OnnxOperand& OnnxCall::operand(size_t i) const {
+    if (!given(i)) throw Error(Code::invalid, node.op + ": operand " + std::to_string(i) + " is not given");
+    const auto found = names_.find(node.inputs[i]);
+    if (found == names_.end()) throw Error(Code::invalid, node.op + ": nothing gives '" + node.inputs[i] + "'");
+    return found->second;
+}
+
+TensorId OnnxCall::in(size_t i) {
+    if (!given(i)) return no_tensor;
+    auto& taken = const_cast<OnnxOperand&>(operand(i));  // NOLINT: names_ is ours to change
+    if (taken.tensor.valid()) return taken.tensor;
+    if (taken.content) return taken.tensor = onnx_constant(graph, *taken.content);
+    if (taken.dtype == DType::unknown) refuse("operand " + std::to_string(i) + " is of a type that graphs do not have");
+    return taken.tensor = graph.input(node.inputs[i], taken.dtype, taken.shape);
+}
+
+std::vector<TensorId> OnnxCall::all() {
+    std::vector<TensorId> tensors;
+    for (size_t i = 0; i < inputs(); ++i) tensors.push_back(in(i));
+    return tensors;
+}
+
+OnnxTensor OnnxCall::content(size_t i) const {
+    const OnnxOperand& from = operand(i);
+    if (from.content) return *from.content;
+    if (from.is_input && known_)
+        if (const OnnxTensor* known = known_(node.inputs[i])) return *known;
+    refuse("operand " + std::to_string(i) + " must be known when the graph is made");
+}
+
+std::vector<double> OnnxCall::numbers(size_t i) const {
+    const OnnxTensor tensor = content(i);
+    return graph::decode(tensor.data, tensor.dtype);
+}
+
+std::vector<int64_t> OnnxCall::integers(size_t i) const {
+    const OnnxTensor tensor = content(i);
+    if (tensor.dtype == DType::i64) {  // all of its bits: bounds of slices go to the end of the type
+        std::vector<int64_t> numbers(tensor.data.size() / sizeof(int64_t));
+        if (!numbers.empty()) std::memcpy(numbers.data(), tensor.data.data(), tensor.data.size());
+        return numbers;
+    }
+    std::vector<int64_t> whole;
+    for (const double number : graph::decode(tensor.data, tensor.dtype))
+        whole.push_back(std::isnan(number) ? 0 : static_cast<int64_t>(std::clamp(number, -0x1p62, 0x1p62)));
+    return whole;
+}
+
+double OnnxCall::one_number(size_t i) const {
+    const std::vector<double> all = numbers(i);
+    if (all.size() != 1)
+        refuse("operand " + std::to_string(i) + " of " + std::to_string(all.size()) + " elements, not of one");
+    return all.front();
+}
+
+int64_t OnnxCall::one_integer(size_t i) const {
+    static_cast<void>(one_number(i));
+    return integers(i).front();
+}
+
+const OnnxAttribute* OnnxCall::attribute(const std::string& name) const {
+    asked_.push_back(name);
+    const auto found = node.attributes.find(name);
+    return found == node.attributes.end() ? nullptr : &found->second;
+}
+
+int64_t OnnxCall::integer(const std::string& name, int64_t otherwise) const {
+    const OnnxAttribute* found = attribute(name);
+    return found == nullptr || found->integers.empty() ? otherwise : found->integers.front();
+}
+double OnnxCall::number(const std::string& name, double otherwise) const {
+    const OnnxAttribute* found = attribute(name);
+    return found == nullptr || found->numbers.empty() ? otherwise : found->numbers.front();
+}
+std::string OnnxCall::text(const std::string& name, const std::string& otherwise) const {
+    const OnnxAttribute* found = attribute(name);
+    return found == nullptr || found->texts.empty() ? otherwise : found->texts.front();
+}
+std::vector<int64_t> OnnxCall::list(const std::string& name, std::vector<int64_t> otherwise) const {
+    const OnnxAttribute* found = attribute(name);
+    return found == nullptr ? std::move(otherwise) : found->integers;
+}
+std::vector<std::string> OnnxCall::texts(const std::string& name) const {
+    const OnnxAttribute* found = attribute(name);
+    return found == nullptr ? std::vector<std::string>() : found->texts;
+}
+
+std::vector<int64_t> OnnxCall::list_or_input(const std::string& name, size_t i) const {
+    const bool is_attribute = has(name);
+    return is_attribute || !given(i) ? list(name) : integers(i);
+}
+
+void OnnxCall::finish() const {
+    // The order in memory of positions that nobody asks for, and how sums are kept.
+    constexpr std::array<std::string_view, 3> kOfNoMatter = {"storage_order", "stash_type", "consumed_inputs"};
+    for (const auto& [name, value] : node.attributes) {
+        if (std::find(asked_.begin(), asked_.end(), name) != asked_.end()) continue;
+        if (std::find(kOfNoMatter.begin(), kOfNoMatter.end(), name) != kOfNoMatter.end()) continue;
+        refuse("attribute '" + name + "'");
+    }
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+        if (wants(i) && names_.find(node.outputs[i]) == names_.end())
+            refuse("result " + std::to_string(i) + " is not computed");
+}
+
+void OnnxCall::result(TensorId tensor, size_t i) {
+    if (!wants(i)) return;
+    const TensorInfo& info = graph[tensor];
+    names_[node.outputs[i]] = {info.dtype, info.shape, tensor, {}, false};
+}
+
+void OnnxCall::result(OnnxTensor constant, size_t i) {
+    if (!wants(i)) return;
+    auto content = std::make_shared<const OnnxTensor>(std::move(constant));
+    names_[node.outputs[i]] = {content->dtype, content->shape, no_tensor, content, false};
+}
+
+TensorId OnnxCall::scalar(double value, DType dtype) {
+    return graph.constant("", dtype, {}, graph::encode({&value, 1}, dtype));
+}
+
+TensorId OnnxCall::reshaped(TensorId tensor, const Shape& shape) {
+    return add(Op::reshape, {tensor}, {{Attr::shape, shape}});
+}
+
+int64_t OnnxCall::axis(int64_t written, int64_t rank) const {
+    const int64_t from_front = written < 0 ? written + rank : written;
+    if (from_front < 0 || from_front >= rank)
+        throw Error(Code::invalid, node.op + ": no axis " + std::to_string(written) + " among " + std::to_string(rank));
+    return from_front;
+}
+
+void onnx_same(OnnxCall& call) {
+    std::vector<Attribute> attributes;
+    for (const auto& [name, value] : call.node.attributes) {
+        const Attr id = attr_from_name(name);
+        if (id == Attr::unknown || call.attribute(name) == nullptr) continue;  // finish() refuses it
+        switch (value.kind) {
+            case OnnxAttribute::Kind::integer: attributes.emplace_back(id, value.integers.front()); break;
+            case OnnxAttribute::Kind::number: attributes.emplace_back(id, value.numbers.front()); break;
+            case OnnxAttribute::Kind::integers: attributes.emplace_back(id, value.integers); break;
+            default: call.refuse("attribute '" + name + "'");
+        }
+    }
+    call.result(call.graph.add(op_from_name(call.node.op), call.all(), attributes, call.node.name));
+}
+
+OnnxTensor onnx_tensor(DType dtype, Shape shape, std::span<const double> values) {
+    return {"", dtype, std::move(shape), graph::encode(values, dtype)};
+}
+
+TensorId onnx_constant(Graph& graph, const OnnxTensor& tensor) {
+    return graph.constant(tensor.name, tensor.dtype, tensor.shape, tensor.data);
+}
+
+}  // namespace backplane::formats

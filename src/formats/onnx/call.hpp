@@ -1,0 +1,105 @@
+// One node of ONNX on its way into a graph: what the rules of the operators (rules_*.cpp) see.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/onnx/convert.hpp"
+
+namespace backplane::formats {
+
+// What a name of the model stands for.
+struct OnnxOperand {
+    DType dtype = DType::unknown;
+    Shape shape;
+    TensorId tensor;                            // in the graph; invalid until a node takes it as a tensor
+    std::shared_ptr<const OnnxTensor> content;  // of a constant
+    bool is_input = false;
+};
+using OnnxNames = std::map<std::string, OnnxOperand, std::less<>>;
+
+class OnnxCall {
+public:
+    OnnxCall(Graph& to, const OnnxNode& from, int64_t version, OnnxNames& names, const OnnxKnown& known)
+        : graph(to), node(from), opset(version), names_(names), known_(known) {}
+
+    Graph& graph;
+    const OnnxNode& node;
+    const int64_t opset;
+
+    [[noreturn]] void refuse(const std::string& why) const;  // Error(unsupported): "Resize: why"
+
+    [[nodiscard]] size_t inputs() const { return node.inputs.size(); }
+    [[nodiscard]] bool given(size_t i) const { return i < node.inputs.size() && !node.inputs[i].empty(); }
+    [[nodiscard]] DType dtype(size_t i) const { return operand(i).dtype; }
+    [[nodiscard]] const Shape& shape(size_t i) const { return operand(i).shape; }
+    [[nodiscard]] int64_t rank(size_t i) const { return static_cast<int64_t>(shape(i).size()); }
+    // Operands as tensors of the graph, with no_tensor for those not given.
+    TensorId in(size_t i);
+    std::vector<TensorId> all();
+    // The content of an operand that must be known.
+    [[nodiscard]] std::vector<double> numbers(size_t i) const;
+    [[nodiscard]] std::vector<int64_t> integers(size_t i) const;
+    // The same where there must be one element.
+    [[nodiscard]] double one_number(size_t i) const;
+    [[nodiscard]] int64_t one_integer(size_t i) const;
+
+    // Attributes; those that a rule has not asked for are refused by finish(), unless they say how results are made and not what they are.
+    [[nodiscard]] bool has(const std::string& name) const { return attribute(name) != nullptr; }
+    [[nodiscard]] int64_t integer(const std::string& name, int64_t otherwise) const;
+    [[nodiscard]] double number(const std::string& name, double otherwise) const;
+    [[nodiscard]] std::string text(const std::string& name, const std::string& otherwise) const;
+    [[nodiscard]] std::vector<int64_t> list(const std::string& name, std::vector<int64_t> otherwise = {}) const;
+    [[nodiscard]] std::vector<std::string> texts(const std::string& name) const;
+    [[nodiscard]] const OnnxAttribute* attribute(const std::string& name) const;
+    void finish() const;
+    // Of a list that is an attribute in older opsets and operand i in newer ones.
+    [[nodiscard]] std::vector<int64_t> list_or_input(const std::string& name, size_t i) const;
+
+    [[nodiscard]] bool wants(size_t i) const { return i < node.outputs.size() && !node.outputs[i].empty(); }
+    void result(TensorId tensor, size_t i = 0);
+    void result(OnnxTensor constant, size_t i = 0);
+
+    // A number as a scalar of a type, and the same elements under another shape.
+    TensorId scalar(double value, DType dtype);
+    TensorId reshaped(TensorId tensor, const Shape& shape);
+    TensorId add(Op op, std::initializer_list<TensorId> inputs, const std::vector<Attribute>& attributes = {}) {
+        return graph.add(op, inputs, attributes);
+    }
+    [[nodiscard]] const Shape& shape_of(TensorId tensor) const { return graph[tensor].shape; }
+    // An axis from 0 on. Refuses one that there is not.
+    [[nodiscard]] int64_t axis(int64_t written, int64_t rank) const;
+
+private:
+    [[nodiscard]] const OnnxOperand& operand(size_t i) const;
+    [[nodiscard]] OnnxTensor content(size_t i) const;
+
+    OnnxNames& names_;
+    const OnnxKnown& known_;
+    mutable std::vector<std::string> asked_;
+};
+
+using OnnxRule = void (*)(OnnxCall&);
+struct OnnxRuleRow {
+    std::string_view op;
+    OnnxRule rule;
+};
+std::span<const OnnxRuleRow> onnx_rules_elementwise();
+std::span<const OnnxRuleRow> onnx_rules_moves();
+std::span<const OnnxRuleRow> onnx_rules_networks();
+std::span<const OnnxRuleRow> onnx_rules_reductions();
+
+// An op of the same name, operands and attributes.
+void onnx_same(OnnxCall& call);
+
+OnnxTensor onnx_tensor(DType dtype, Shape shape, std::span<const double> values);
+
+// The tensor of a constant in the graph.
+TensorId onnx_constant(Graph& graph, const OnnxTensor& tensor);
+
+}  // namespace backplane::formats

@@ -1,0 +1,214 @@
+#include "formats/onnx/model.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "formats/onnx/protobuf_reader.hpp"
+#include "graph/element_types.hpp"
+
+namespace backplane::formats {
+namespace {
+
+// The lists of TensorProto, of which one is used.
+struct TensorLists {
+    std::vector<float> floats;
+    std::vector<double> doubles;
+    std::vector<int64_t> integers;
+    std::span<const std::byte> raw;
+};
+
+// 16-bit floats come as the integers that their bits are.
+std::vector<std::byte> packed(const std::vector<int64_t>& numbers, DType dtype) {
+    const uint64_t size = bytes(dtype, {1});
+    std::vector<std::byte> data(numbers.size() * size);
+    for (size_t i = 0; i < numbers.size(); ++i) std::memcpy(data.data() + i * size, &numbers[i], size);
+    return data;
+}
+
+std::vector<std::byte> data_of(const TensorLists& lists, DType dtype) {
+    if (!lists.raw.empty()) return {lists.raw.begin(), lists.raw.end()};
+    const auto copy = [](const auto& list) {
+        const std::span<const std::byte> from = std::as_bytes(std::span(list));
+        return std::vector<std::byte>(from.begin(), from.end());
+    };
+    if (dtype == DType::f32) return copy(lists.floats);
+    if (dtype == DType::f64) return copy(lists.doubles);
+    return packed(lists.integers, dtype);
+}
+
+OnnxTensor tensor_of(ProtobufReader in) {
+    OnnxTensor tensor;
+    TensorLists lists;
+    int64_t type = 0;
+    bool elsewhere = false;
+    while (in.next()) {
+        switch (in.field()) {
+            case 1: in.append_integers(tensor.shape); break;
+            case 2: type = in.integer(); break;
+            case 4: in.append_fixed(lists.floats); break;
+            case 5:
+            case 7: in.append_integers(lists.integers); break;
+            case 8: tensor.name = in.text(); break;
+            case 9: lists.raw = in.bytes(); break;
+            case 10: in.append_fixed(lists.doubles); break;
+            case 14: elsewhere = in.integer() != 0; break;
+            default: break;
+        }
+    }
+    tensor.dtype = dtype_of_onnx(type);
+    if (tensor.dtype == DType::unknown)
+        throw Error(Code::unsupported,
+                    "a tensor of ONNX's element type " + std::to_string(type) + ", which graphs do not have");
+    if (elsewhere) throw Error(Code::unsupported, "the tensor '" + tensor.name + "' lies in another file");
+    if (tensor.shape.size() > BP_MAX_RANK ||
+        std::any_of(tensor.shape.begin(), tensor.shape.end(), [](int64_t d) { return d < 0; }))
+        in.fail("a tensor of shape " + to_string(tensor.shape));
+    tensor.data = data_of(lists, tensor.dtype);
+    if (tensor.data.size() != bytes(tensor.dtype, tensor.shape))
+        in.fail("the tensor '" + tensor.name + "' of " + name_of(tensor.dtype) + " " + to_string(tensor.shape) + " has " +
+                std::to_string(tensor.data.size()) + " bytes");
+    return tensor;
+}
+
+OnnxAttribute::Kind kind_of(int64_t type) {
+    using Kind = OnnxAttribute::Kind;
+    for (const Kind kind :
+         {Kind::number, Kind::integer, Kind::text, Kind::tensor, Kind::numbers, Kind::integers, Kind::texts})
+        if (static_cast<int64_t>(kind) == type) return kind;
+    return Kind::other;
+}
+
+std::pair<std::string, OnnxAttribute> attribute_of(ProtobufReader in) {
+    std::string name;
+    OnnxAttribute attribute;
+    std::vector<float> numbers;
+    std::span<const std::byte> tensor;
+    while (in.next()) {
+        switch (in.field()) {
+            case 1: name = in.text(); break;
+            case 2:
+            case 7: in.append_fixed(numbers); break;
+            case 3:
+            case 8: in.append_integers(attribute.integers); break;
+            case 4:
+            case 9: attribute.texts.push_back(in.text()); break;
+            case 5: tensor = in.bytes(); break;
+            case 20: attribute.kind = kind_of(in.integer()); break;
+            default: break;
+        }
+    }
+    attribute.numbers.assign(numbers.begin(), numbers.end());
+    const auto lacks = [&](OnnxAttribute::Kind kind, const auto& list) { return attribute.kind == kind && list.empty(); };
+    using Kind = OnnxAttribute::Kind;
+    if (lacks(Kind::number, numbers) || lacks(Kind::integer, attribute.integers) || lacks(Kind::text, attribute.texts))
+        in.fail("the attribute '" + name + "' has no value");
+    if (attribute.kind == Kind::tensor) {
+        try {
+            attribute.tensor = std::make_shared<const OnnxTensor>(tensor_of({tensor, "attribute " + name}));
+        } catch (const Error& e) {
+            if (e.code() != Code::unsupported) throw;
+            attribute.kind = Kind::other;  // refused where it is asked for: nodes that need no such tensor go on
+        }
+    }
+    return {std::move(name), std::move(attribute)};
+}
+
+OnnxNode node_of(ProtobufReader in) {
+    OnnxNode node;
+    while (in.next()) {
+        switch (in.field()) {
+            case 1: node.inputs.push_back(in.text()); break;
+            case 2: node.outputs.push_back(in.text()); break;
+            case 3: node.name = in.text(); break;
+            case 4: node.op = in.text(); break;
+            case 5: node.attributes.insert(attribute_of(in.message())); break;
+            case 7: node.domain = in.text(); break;
+            default: break;
+        }
+    }
+    return node;
+}
+
+Shape shape_of(ProtobufReader in) {
+    Shape shape;
+    while (in.next()) {
+        if (in.field() != 1) continue;
+        int64_t extent = -1;
+        for (ProtobufReader dim = in.message(); dim.next();)
+            if (dim.field() == 1) extent = dim.integer();
+        shape.push_back(extent);
+    }
+    return shape;
+}
+
+OnnxValue value_of(ProtobufReader in) {
+    OnnxValue value;
+    while (in.next()) {
+        if (in.field() == 1) value.name = in.text();
+        if (in.field() != 2) continue;
+        for (ProtobufReader type = in.message(); type.next();) {
+            if (type.field() != 1) continue;
+            value.is_tensor = true;
+            for (ProtobufReader tensor = type.message(); tensor.next();) {
+                if (tensor.field() == 1) value.dtype = dtype_of_onnx(tensor.integer());
+                if (tensor.field() == 2) value.shape = shape_of(tensor.message());
+            }
+        }
+    }
+    return value;
+}
+
+void read_graph(ProtobufReader in, OnnxModel& model) {
+    while (in.next()) {
+        switch (in.field()) {
+            case 1: model.nodes.push_back(node_of(in.message())); break;
+            case 5: model.initializers.push_back(tensor_of(in.message())); break;
+            case 11: model.inputs.push_back(value_of(in.message())); break;
+            case 12: model.outputs.push_back(value_of(in.message())); break;
+            default: break;
+        }
+    }
+}
+
+void read_opset(ProtobufReader in, OnnxModel& model) {
+    std::string domain;
+    int64_t version = 0;
+    while (in.next()) {
+        if (in.field() == 1) domain = in.text();
+        if (in.field() == 2) version = in.integer();
+    }
+    if (domain.empty() || domain == "ai.onnx") model.opset = version;
+}
+
+}  // namespace
+
+DType dtype_of_onnx(int64_t type) noexcept {
+    switch (type) {
+        case 1: return DType::f32;
+        case 2: return DType::u8;
+        case 3: return DType::i8;
+        case 4: return DType::u16;
+        case 5: return DType::i16;
+        case 6: return DType::i32;
+        case 7: return DType::i64;
+        case 9: return DType::boolean;
+        case 10: return DType::f16;
+        case 11: return DType::f64;
+        case 16: return DType::bf16;
+        default: return DType::unknown;
+    }
+}
+
+OnnxModel parse_onnx(std::span<const std::byte> bytes, const std::string& file) {
+    OnnxModel model;
+    for (ProtobufReader in(bytes, file); in.next();) {
+        if (in.field() == 7) read_graph(in.message(), model);
+        if (in.field() == 8) read_opset(in.message(), model);
+    }
+    return model;
+}
+
+OnnxTensor parse_onnx_tensor(std::span<const std::byte> bytes, const std::string& file) { return tensor_of({bytes, file}); }
+
+}  // namespace backplane::formats

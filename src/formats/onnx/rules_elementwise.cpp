@@ -1,0 +1,164 @@
+// Operators that compute each element by itself.
+#include <cmath>
+#include <limits>
+
+#include "formats/onnx/call.hpp"
+
+namespace backplane::formats {
+namespace {
+
+void identity(OnnxCall& call) { call.result(call.reshaped(call.in(0), call.shape(0))); }
+
+// Of any number of operands, one after the other.
+void folded(OnnxCall& call) {
+    const Op op = call.node.op == "Max" ? Op::max : call.node.op == "Min" ? Op::min : Op::add;
+    TensorId sum = call.in(0);
+    if (call.inputs() == 1) sum = call.reshaped(sum, call.shape(0));
+    for (size_t i = 1; i < call.inputs(); ++i) sum = call.add(op, {sum, call.in(i)});
+    if (call.node.op == "Mean")
+        sum = call.add(Op::div, {sum, call.scalar(static_cast<double>(call.inputs()), call.dtype(0))});
+    call.result(sum);
+}
+
+void cast(OnnxCall& call) {
+    if (call.node.op == "CastLike" && call.dtype(1) == DType::unknown) call.refuse("to a type that graphs do not have");
+    const DType to = call.node.op == "CastLike" ? call.dtype(1) : dtype_of_onnx(call.integer("to", 0));
+    if (to == DType::unknown) call.refuse("to a type that graphs do not have");
+    call.result(call.add(Op::cast, {call.in(0)}, {{Attr::to, static_cast<int64_t>(to)}}));
+}
+
+void clip(OnnxCall& call) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const bool operands = call.opset >= 11;
+    const double least = operands && call.given(1) ? call.one_number(1) : call.number("min", -kInfinity);
+    const double most = operands && call.given(2) ? call.one_number(2) : call.number("max", kInfinity);
+    call.result(call.add(Op::clip, {call.in(0)}, {{Attr::least, least}, {Attr::most, most}}));
+}
+
+void pow(OnnxCall& call) {
+    TensorId exponent = call.in(1);
+    if (call.dtype(1) != call.dtype(0))
+        exponent = call.add(Op::cast, {exponent}, {{Attr::to, static_cast<int64_t>(call.dtype(0))}});
+    call.result(call.add(Op::pow, {call.in(0), exponent}));
+}
+
+void gelu(OnnxCall& call) {
+    call.result(call.add(Op::gelu, {call.in(0)}, {{Attr::approximate, call.text("approximate", "none") == "tanh" ? 1 : 0}}));
+}
+
+// celu(x) = max(x, 0) + min(0, alpha * (e^(x / alpha) - 1)) is alpha * elu(x / alpha).
+void celu(OnnxCall& call) {
+    const TensorId alpha = call.scalar(call.number("alpha", 1), call.dtype(0));
+    const TensorId scaled = call.add(Op::elu, {call.add(Op::div, {call.in(0), alpha})});
+    call.result(call.add(Op::mul, {scaled, alpha}));
+}
+
+// A function of what other ops are, on x and with constants of its type.
+struct Terms {
+    OnnxCall& call;
+    TensorId x = call.in(0);
+    DType dtype = call.dtype(0);
+    [[nodiscard]] TensorId number(double value) const { return call.scalar(value, dtype); }
+    [[nodiscard]] TensorId of(Op op, TensorId a) const { return call.add(op, {a}); }
+    [[nodiscard]] TensorId of(Op op, TensorId a, TensorId b) const { return call.add(op, {a, b}); }
+};
+
+void softsign(OnnxCall& call) {
+    const Terms t{call};
+    call.result(t.of(Op::div, t.x, t.of(Op::add, t.of(Op::abs, t.x), t.number(1))));
+}
+
+void tangent(OnnxCall& call) {
+    const Terms t{call};
+    call.result(t.of(Op::div, t.of(Op::sin, t.x), t.of(Op::cos, t.x)));
+}
+
+// (e^x - e^-x) / 2, (e^x + e^-x) / 2
+void hyperbolic(OnnxCall& call) {
+    const Terms t{call};
+    const Op between = call.node.op == "Sinh" ? Op::sub : Op::add;
+    const TensorId sum = t.of(between, t.of(Op::exp, t.x), t.of(Op::exp, t.of(Op::neg, t.x)));
+    call.result(t.of(Op::mul, sum, t.number(0.5)));
+}
+
+void thresholded_relu(OnnxCall& call) {
+    const Terms t{call};
+    const TensorId passes = t.of(Op::greater, t.x, t.number(call.number("alpha", 1)));
+    call.result(call.add(Op::where, {passes, t.x, t.number(0)}));
+}
+
+void shrink(OnnxCall& call) {
+    const Terms t{call};
+    const double limit = call.number("lambd", 0.5);
+    const TensorId bias = t.number(call.number("bias", 0));
+    const TensorId above =
+        call.add(Op::where, {t.of(Op::greater, t.x, t.number(limit)), t.of(Op::sub, t.x, bias), t.number(0)});
+    call.result(call.add(Op::where, {t.of(Op::less, t.x, t.number(-limit)), t.of(Op::add, t.x, bias), above}));
+}
+
+constexpr OnnxRuleRow kElementwiseRules[] = {
+    {"Abs", onnx_same},
+    {"Neg", onnx_same},
+    {"Exp", onnx_same},
+    {"Log", onnx_same},
+    {"Sqrt", onnx_same},
+    {"Reciprocal", onnx_same},
+    {"Erf", onnx_same},
+    {"Sin", onnx_same},
+    {"Cos", onnx_same},
+    {"Relu", onnx_same},
+    {"LeakyRelu", onnx_same},
+    {"Sigmoid", onnx_same},
+    {"Tanh", onnx_same},
+    {"Softplus", onnx_same},
+    {"Floor", onnx_same},
+    {"Ceil", onnx_same},
+    {"Round", onnx_same},
+    {"Sign", onnx_same},
+    {"Elu", onnx_same},
+    {"Selu", onnx_same},
+    {"HardSigmoid", onnx_same},
+    {"HardSwish", onnx_same},
+    {"Mish", onnx_same},
+    {"IsNaN", onnx_same},
+    {"IsInf", onnx_same},
+    {"Not", onnx_same},
+    {"Add", onnx_same},
+    {"Sub", onnx_same},
+    {"Mul", onnx_same},
+    {"Div", onnx_same},
+    {"Mod", onnx_same},
+    {"PRelu", onnx_same},
+    {"Equal", onnx_same},
+    {"Less", onnx_same},
+    {"LessOrEqual", onnx_same},
+    {"Greater", onnx_same},
+    {"And", onnx_same},
+    {"Or", onnx_same},
+    {"GreaterOrEqual", onnx_same},
+    {"Xor", onnx_same},
+    {"Where", onnx_same},
+    {"Identity", identity},
+    {"Max", folded},
+    {"Min", folded},
+    {"Sum", folded},
+    {"Mean", folded},
+    {"Cast", cast},
+    {"CastLike", cast},
+    {"Clip", clip},
+    {"Pow", pow},
+    {"Gelu", gelu},
+    {"Celu", celu},
+    {"Softsign", softsign},
+    {"Tan", tangent},
+    {"Sinh", hyperbolic},
+    {"Cosh", hyperbolic},
+    {"ThresholdedRelu", thresholded_relu},
+    {"Shrink", shrink},
+};
+
+}  // namespace
+
+std::span<const OnnxRuleRow> onnx_rules_elementwise() { return kElementwiseRules; }
+
+}  // namespace backplane::formats

@@ -1,0 +1,118 @@
+#include "onnx/node_cases.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "graph/element_types.hpp"
+
+namespace backplane::test {
+namespace {
+
+namespace fs = std::filesystem;
+using formats::OnnxModel;
+using formats::OnnxTensor;
+
+std::vector<std::byte> bytes_of(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto* first = reinterpret_cast<const std::byte*>(text.data());
+    return {first, first + text.size()};
+}
+
+// The tensors of a test, "input_0.pb" and so on. Those that are sequences or optional values have been refused by then.
+std::map<std::string, OnnxTensor> tensors(const fs::path& folder, const std::string& what,
+                                          const std::vector<formats::OnnxValue>& values) {
+    std::map<std::string, OnnxTensor> all;
+    for (size_t i = 0; i < values.size(); ++i) {
+        if (!values[i].is_tensor)
+            throw Error(Code::unsupported, "graphs have tensors alone, no sequences and no optional values");
+        if (values[i].dtype == DType::unknown)
+            throw Error(Code::unsupported, "a type that graphs do not have (strings, u32, u64)");
+        const fs::path file = folder / "test_data_set_0" / (what + "_" + std::to_string(i) + ".pb");
+        OnnxTensor& tensor = all[values[i].name] = formats::parse_onnx_tensor(bytes_of(file), file.string());
+        if (values[i].dtype == DType::bf16 && tensor.dtype == DType::u16)
+            tensor.dtype = DType::bf16;  // how ONNX writes them in tests
+    }
+    return all;
+}
+
+// A message without what is of one test alone: the name of its operator where it has one, names of nodes, shapes.
+std::string reason_of(const std::string& op, std::string text) {
+    for (const std::string_view pair : {"''", "[]"}) {
+        const size_t from = text.find(std::string(" ") + pair[0]);
+        const size_t to = from == std::string::npos ? from : text.find(pair[1], from + 2);
+        if (to != std::string::npos) text.erase(from, to + 1 - from);
+    }
+    return text.rfind(op + ": ", 0) == 0 ? text.substr(op.size() + 2) : text;
+}
+
+NodeCase read(const fs::path& folder) {
+    NodeCase read;
+    read.name = folder.filename().string().substr(std::string("test_").size());
+    const OnnxModel model = formats::parse_onnx(bytes_of(folder / "model.onnx"), folder.string());
+    read.op = model.nodes.size() == 1 ? model.nodes.front().op : "several operators";
+    try {
+        read.inputs = tensors(folder, "input", model.inputs);
+        read.outputs = tensors(folder, "output", model.outputs);
+        read.graph = formats::graph_of(model, [&](const std::string& name) {
+            const auto found = read.inputs.find(name);
+            return found == read.inputs.end() ? nullptr : &found->second;
+        });
+    } catch (const Error& e) {
+        read.left_out = reason_of(read.op, e.what());
+    }
+    return read;
+}
+
+bool near(double want, double got, Tolerance tolerance) {
+    if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got);
+    if (std::isinf(want) || std::isinf(got)) return want == got;
+    return std::abs(got - want) <= tolerance.absolute + tolerance.relative * std::abs(want);
+}
+
+}  // namespace
+
+std::string node_cases_folder() {
+    const fs::path folder = "/usr/share/libonnx-testdata/data/node";
+    return fs::is_directory(folder) ? folder.string() : "";
+}
+
+const std::vector<NodeCase>& node_cases() {
+    static const std::vector<NodeCase> all = [] {
+        std::vector<fs::path> folders;
+        if (const std::string root = node_cases_folder(); !root.empty())
+            for (const auto& entry : fs::directory_iterator(root)) folders.push_back(entry.path());
+        std::sort(folders.begin(), folders.end());
+        std::vector<NodeCase> cases;
+        for (const fs::path& folder : folders) cases.push_back(read(folder));
+        return cases;
+    }();
+    return all;
+}
+
+Tolerance tolerance_of(DType dtype) {
+    switch (dtype) {
+        case DType::f64: return {1e-7, 1e-6};
+        case DType::f32: return {1e-5, 1e-4};
+        case DType::f16: return {1e-3, 2e-3};
+        case DType::bf16: return {1e-2, 1e-2};
+        default: return {};
+    }
+}
+
+std::string difference(const OnnxTensor& want, const TensorInfo& got, const std::vector<std::byte>& data) {
+    if (want.dtype != got.dtype || want.shape != got.shape)
+        return std::string(name_of(got.dtype)) + " " + to_string(got.shape) + " in place of " + name_of(want.dtype) + " " +
+               to_string(want.shape);
+    const std::vector<double> wanted = graph::decode(want.data, want.dtype), made = graph::decode(data, got.dtype);
+    for (size_t i = 0; i < wanted.size(); ++i)
+        if (!near(wanted[i], made[i], tolerance_of(want.dtype)))
+            return "element " + std::to_string(i) + " is " + std::to_string(made[i]) + " in place of " +
+                   std::to_string(wanted[i]);
+    return {};
+}
+
+}  // namespace backplane::test

@@ -1,0 +1,34 @@
+// ONNX's own tests of its operators (Debian's libonnx-testdata): a model of one node, or of the nodes that it stands for, with inputs and outputs.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "formats/onnx/convert.hpp"
+
+namespace backplane::test {
+
+struct NodeCase {
+    std::string name, op;  // "add_bcast", "Add"; "several operators"
+    std::string left_out;  // why; empty: it runs
+    Graph graph;
+    std::map<std::string, formats::OnnxTensor> inputs, outputs;
+};
+
+// Where the package is; empty: it is not installed.
+std::string node_cases_folder();
+
+// All of them by name, read and converted once.
+const std::vector<NodeCase>& node_cases();
+
+// How far the results of a type may be from ONNX's: |y - want| <= absolute + relative * |want|. Of others they are the same.
+struct Tolerance {
+    double absolute = 0, relative = 0;
+};
+Tolerance tolerance_of(DType dtype);
+
+// What is wrong with a result; empty: nothing.
+std::string difference(const formats::OnnxTensor& want, const TensorInfo& got, const std::vector<std::byte>& data);
+
+}  // namespace backplane::test

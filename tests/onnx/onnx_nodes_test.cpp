@@ -1,0 +1,201 @@
+// ONNX's own tests of operators on the reference, which docs/onnx.md tells of, and on every device of this machine.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <set>
+#include <sstream>
+
+#include "backplane/runtime.hpp"
+#include "graph/evaluate.hpp"
+#include "onnx/node_cases.hpp"
+#include "support/modules_of_the_build.hpp"
+
+namespace backplane::test {
+namespace {
+
+#define BP_NEEDS_CASES() \
+    if (node_cases_folder().empty()) GTEST_SKIP() << "libonnx-testdata is not installed: scripts/setup.sh --test"
+
+using Results = std::vector<std::pair<TensorId, std::vector<std::byte>>>;
+
+Results room_for(const Graph& graph) {
+    Results results;
+    for (const TensorId id : graph.with_role(Role::output))
+        results.emplace_back(id, std::vector<std::byte>(bytes(graph[id].dtype, graph[id].shape)));
+    return results;
+}
+
+// What is wrong with the results that `run` writes; empty: nothing.
+std::string wrong_with(const NodeCase& of, const std::function<void(Results&)>& run) {
+    Results results = room_for(of.graph);
+    try {
+        run(results);
+    } catch (const Error& e) {
+        return e.what();
+    }
+    for (const auto& [id, data] : results) {
+        const std::string& name = of.graph[id].name;
+        const std::string text = difference(of.outputs.at(name), of.graph[id], data);
+        if (!text.empty()) return name + ": " + text;
+    }
+    return results.size() == of.outputs.size() ? "" : "it has other outputs";
+}
+
+std::string wrong_on_reference(const NodeCase& of) {
+    return wrong_with(of, [&](Results& results) {
+        std::vector<graph::TensorBytes> in;
+        for (const TensorId id : of.graph.with_role(Role::input)) in.push_back({id, of.inputs.at(of.graph[id].name).data});
+        std::vector<graph::TensorRoom> out;
+        for (auto& [id, data] : results) out.push_back({id, data});
+        graph::evaluate(of.graph, in, out);
+    });
+}
+
+std::string wrong_on(const Device& device, const NodeCase& of) {
+    return wrong_with(of, [&](Results& results) {
+        SessionOptions options;
+        options.check_ops = false;  // this is what checks
+        options.plans_kept = 0;
+        Session session({device}, of.graph, Weights(), options);
+        std::vector<Input> in;
+        for (const TensorId id : of.graph.with_role(Role::input))
+            in.emplace_back(of.graph[id].name, of.inputs.at(of.graph[id].name).data);
+        std::vector<Output> out;
+        for (auto& [id, data] : results) out.emplace_back(of.graph[id].name, data);
+        session.run(in, out);
+    });
+}
+
+// Why the device does not do a graph; empty: it does.
+std::string refusal(const Device& device, const Graph& graph) {
+    const std::vector<NodeSupport> support = query(device, graph);
+    for (size_t i = 0; i < support.size(); ++i)
+        if (!support[i].supported) return std::string(name_of(graph.nodes()[i].op)) + ": " + support[i].text;
+    return {};
+}
+
+TEST(OnnxNodes, TheReferenceGivesOnnxsResults) {
+    BP_NEEDS_CASES();
+    for (const NodeCase& c : node_cases()) {
+        if (!c.left_out.empty()) continue;
+        EXPECT_EQ(wrong_on_reference(c), "") << c.name;
+    }
+}
+
+// ---- devices ------------------------------------------------------------------------------------------------------------------
+
+// The devices whose kernels are ours: the reference is tested above, ggml's are stock.
+std::vector<std::string> devices() {
+    std::vector<std::string> ids = devices_of_the_build();
+    const auto other = [](const std::string& id) { return id.rfind("reference", 0) == 0 || id.rfind("ggml", 0) == 0; };
+    ids.erase(std::remove_if(ids.begin(), ids.end(), other), ids.end());
+    return ids;
+}
+
+class OnnxNodesOn : public testing::TestWithParam<std::string> {};
+
+TEST_P(OnnxNodesOn, EveryResultIsOnnxs) {
+    BP_NEEDS_CASES();
+    const Context context(modules_of_the_build());
+    const Device device = context.choose(GetParam());
+    size_t passed = 0;
+    std::map<std::string, size_t> refused;
+    for (const NodeCase& c : node_cases()) {
+        if (!c.left_out.empty()) continue;
+        const std::string why = refusal(device, c.graph);
+        if (!why.empty()) {
+            ++refused[why];
+            continue;
+        }
+        const std::string wrong = wrong_on(device, c);
+        EXPECT_EQ(wrong, "") << c.name;
+        passed += wrong.empty() ? 1 : 0;
+    }
+    std::cout << "[ NOTE     ] " << passed << " passed\n";
+    for (const auto& [why, count] : refused)
+        std::cout << "[ NOTE     ] the device leaves out " << count << ": " << why << '\n';
+    EXPECT_GT(passed, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, OnnxNodesOn, testing::ValuesIn(devices()), [](const auto& which) {
+    std::string name = which.param;
+    std::replace_if(
+        name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+    return name;
+});
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OnnxNodesOn);
+
+// ---- the page -----------------------------------------------------------------------------------------------------------------
+
+struct Count {
+    size_t passed = 0, left_out = 0;
+};
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text;
+}
+
+std::string head(const Count& all) {
+    std::ostringstream text;
+    text << "# ONNX\n\n"
+            "`src/formats/onnx` reads ONNX models and makes graphs of them. ONNX's own tests of its operators (Debian's "
+            "`libonnx-testdata`) "
+            "say how far that goes.\nEach is a model of one node, or of the nodes that it stands for, with inputs and "
+            "results. "
+            "`tests/onnx` converts it and compares what the reference\nand every device here compute: all that are "
+            "converted, on "
+            "lavapipe (Vulkan) and PoCL (OpenCL), too. Operands that are attributes here (axes, pads, a shape, k,\nlimits) "
+            "are read from "
+            "the inputs of the test. This page is made by `BACKPLANE_WRITE=1 build/release/bin/onnx_nodes "
+            "--gtest_filter='OnnxPage.*'`.\n\n"
+            "A result passes where it is within absolute + relative * |ONNX's|; whole numbers and bool are the same.\n\n"
+            "| type | absolute | relative |\n| --- | --- | --- |\n";
+    for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
+        text << "| " << name_of(dtype) << " | " << tolerance_of(dtype).absolute << " | " << tolerance_of(dtype).relative
+             << " |\n";
+    text << "\nOf " << all.passed + all.left_out << " tests " << all.passed << " pass and " << all.left_out
+         << " are left out, each for a reason. What a device does not do of those that pass, an element type mostly,\nit "
+            "says itself, "
+            "and the test prints it.\n\n";
+    return text.str();
+}
+
+std::string page() {
+    std::map<std::string, Count> ops;
+    std::map<std::string, std::vector<std::string>> reasons;
+    Count all;
+    for (const NodeCase& c : node_cases()) {
+        const bool runs = c.left_out.empty();
+        for (Count* count : {&ops[c.op], &all}) ++(runs ? count->passed : count->left_out);
+        if (!runs) reasons[c.left_out].push_back(c.name);
+    }
+    std::ostringstream text;
+    text << head(all) << "## What passes\n\n| operator | passed | left out |\n| --- | --- | --- |\n";
+    for (const auto& [op, count] : ops)
+        if (count.passed != 0) text << "| " << op << " | " << count.passed << " | " << count.left_out << " |\n";
+    text << "\n## What is left out, and why\n\n| reason | tests | names |\n| --- | --- | --- |\n";
+    for (const auto& [why, names] : reasons)
+        text << "| " << why << " | " << names.size() << " | " << joined(names) << " |\n";
+    return text.str();
+}
+
+TEST(OnnxPage, IsWhatIsSo) {
+    BP_NEEDS_CASES();
+    const std::string path = std::string(BP_TEST_SOURCE_DIR) + "/docs/onnx.md";
+    if (std::getenv("BACKPLANE_WRITE") != nullptr) std::ofstream(path) << page();
+    std::ifstream file(path);
+    std::ostringstream there;
+    there << file.rdbuf();
+    EXPECT_EQ(there.str(), page()) << "write it anew: BACKPLANE_WRITE=1 onnx_nodes --gtest_filter='OnnxPage.*'";
+}
+
+}  // namespace
+}  // namespace backplane::test

@@ -1,0 +1,181 @@
+// What the reader and the converter of ONNX make of models that lie, and of small ones that do not.
+#include "formats/onnx/convert.hpp"
+
+#include <cstring>
+#include <string>
+
+#include "graph/evaluate.hpp"
+#include "support.hpp"
+
+namespace backplane {
+namespace {
+
+using formats::OnnxAttribute;
+using formats::OnnxModel;
+using formats::OnnxNode;
+using formats::OnnxTensor;
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text.data(), text.size())); }
+
+std::string varint(uint64_t value) {
+    std::string text;
+    for (; value >= 128; value >>= 7) text += static_cast<char>(value | 128);
+    return text + static_cast<char>(value);
+}
+std::string field(uint64_t number, uint64_t value) { return varint(number << 3) + varint(value); }
+std::string field(uint64_t number, const std::string& value) {
+    return varint(number << 3 | 2) + varint(value.size()) + value;
+}
+
+// A tensor of f32 [2].
+std::string two_floats() { return field(1, 2) + field(2, 1) + field(8, "w") + field(9, std::string(8, '\1')); }
+
+void expect_refused(const std::string& bytes, Code code, const std::string& says) {
+    expect_error([&] { formats::parse_onnx_tensor(bytes_of(bytes), "a file"); }, code, says);
+}
+
+TEST(OnnxReader, WhatIsNotTheWireFormatIsCorrupt) {
+    expect_refused(std::string(11, '\xff'), Code::corrupt, "more than ten bytes");
+    expect_refused("\xff", Code::corrupt, "a file");
+    expect_refused(varint(9 << 3 | 2) + varint(uint64_t{1} << 63) + "x", Code::corrupt, "where 1 are left");
+    expect_refused(varint(9 << 3 | 3), Code::corrupt, "wire type");
+    expect_refused(std::string("\0\0", 2), Code::corrupt, "a key of 0");
+    expect_refused(field(4, "12345"), Code::corrupt, "a part of a number");
+    expect_refused(field(9, 1), Code::corrupt, "no bytes");
+    expect_refused(field(2, "f32"), Code::corrupt, "no integer");
+}
+
+TEST(OnnxReader, ATensorOfAnotherSizeThanItSaysIsCorrupt) {
+    EXPECT_EQ(formats::parse_onnx_tensor(bytes_of(two_floats()), "a file").shape, Shape{2});
+    expect_refused(two_floats() + field(1, 2), Code::corrupt, "has 8 bytes");
+    expect_refused(field(1, 2) + field(2, 1), Code::corrupt, "has 0 bytes");
+    expect_refused(two_floats() + field(1, ~uint64_t{0}), Code::corrupt, "shape [2, -1]");
+    std::string deep = field(2, 1);
+    for (int i = 0; i < 9; ++i) deep += field(1, 1);
+    expect_refused(deep + field(9, "1234"), Code::corrupt, "a tensor of shape");
+    error_of([] { formats::parse_onnx_tensor(bytes_of(two_floats() + field(1, uint64_t{1} << 62)), "a file"); },
+             Code::invalid);
+}
+
+TEST(OnnxReader, TypesThatGraphsDoNotHaveAndOtherFilesAreUnsupported) {
+    for (const uint64_t type : {0, 8, 12, 13, 14, 99})
+        expect_refused(field(2, type), Code::unsupported, "element type " + std::to_string(type));
+    expect_refused(two_floats() + field(14, 1), Code::unsupported, "'w' lies in another file");
+}
+
+TEST(OnnxReader, NumbersComePackedOrOneByOne) {
+    const std::string packed = field(1, varint(1) + varint(2)) + field(2, 7) + field(7, varint(3) + varint(~uint64_t{0}));
+    const std::string single = field(1, 1) + field(1, 2) + field(2, 7) + field(7, 3) + field(7, ~uint64_t{0});
+    for (const std::string& text : {packed, single}) {
+        const OnnxTensor tensor = formats::parse_onnx_tensor(bytes_of(text), "a file");
+        EXPECT_EQ(tensor.shape, (Shape{1, 2}));
+        int64_t values[2] = {};
+        ASSERT_EQ(tensor.data.size(), sizeof values);
+        std::memcpy(values, tensor.data.data(), sizeof values);
+        EXPECT_EQ(values[0], 3);
+        EXPECT_EQ(values[1], -1);
+    }
+}
+
+TEST(OnnxReader, AnAttributeWithoutItsValueIsCorrupt) {
+    for (const uint64_t kind : {1, 2, 3}) {
+        const std::string node = field(4, "Relu") + field(5, field(1, "alpha") + field(20, kind));
+        const std::string model = field(7, field(1, node));
+        expect_error([&] { formats::parse_onnx(bytes_of(model), "a file"); }, Code::corrupt, "'alpha' has no value");
+    }
+}
+
+// x[3] -> y of one node; more is put in by tests.
+OnnxModel model_of(const OnnxNode& node) {
+    return {17, {node}, {}, {{"x", true, DType::f32, {3}}}, {{"y", true, DType::f32, {3}}}};
+}
+
+TEST(OnnxConverter, ANodeOfAnOpBecomesThatOp) {
+    const Graph graph = formats::graph_of(model_of({"Relu", "", "", {"x"}, {"y"}, {}}));
+    ASSERT_EQ(graph.nodes().size(), 1U);
+    EXPECT_EQ(graph.nodes().front().op, Op::relu);
+    EXPECT_EQ(graph[graph.find("y")].shape, Shape{3});
+}
+
+TEST(OnnxConverter, WhatItCannotDoIsUnsupportedAndNamed) {
+    const auto refused = [](const OnnxNode& node, const std::string& says) {
+        expect_error([&] { formats::graph_of(model_of(node)); }, Code::unsupported, says);
+    };
+    refused({"NoSuchOperator", "", "", {"x"}, {"y"}, {}}, "NoSuchOperator: there is no such op");
+    refused({"Relu", "com.example", "", {"x"}, {"y"}, {}}, "Relu: an operator of the domain com.example");
+    refused({"NonZero", "", "", {"x"}, {"y"}, {}}, "NonZero: the size of its result");
+    OnnxAttribute one;
+    one.kind = OnnxAttribute::Kind::integer;
+    one.integers = {1};
+    refused({"Relu", "", "", {"x"}, {"y"}, {{"unheard_of", one}}}, "Relu: attribute 'unheard_of'");
+    refused({"Expand", "", "", {"x", "x"}, {"y"}, {}}, "Expand: operand 1 must be known");
+    refused({"Relu", "", "", {"x"}, {"z", "y"}, {}}, "Relu: result 1 is not computed");
+}
+
+TEST(OnnxConverter, NamesThatNothingGivesAreInvalid) {
+    expect_error(
+        [] {
+            formats::graph_of(model_of({"Relu", "", "", {"w"}, {"y"}, {}}));
+        },
+        Code::invalid, "nothing gives 'w'");
+    expect_error([] { formats::graph_of(model_of({"Relu", "", "", {"x"}, {"z"}, {}})); }, Code::invalid, "the output 'y'");
+    expect_error(
+        [] {
+            formats::graph_of(model_of({"Relu", "", "", {}, {"y"}, {}}));
+        },
+        Code::invalid, "takes 1 inputs, 0 given");
+    expect_error(
+        [] {
+            formats::graph_of(model_of({"Flatten", "", "", {}, {"y"}, {}}));
+        },
+        Code::invalid, "operand 0 is not given");
+}
+
+TEST(OnnxConverter, WhatDependsOnShapesAndConstantsAloneIsNoNode) {
+    OnnxModel model = model_of({"Shape", "", "", {"x"}, {"s"}, {}});
+    OnnxTensor two{"two", DType::i64, {1}, std::vector<std::byte>(8)};
+    two.data[0] = std::byte{2};
+    model.initializers = {two};
+    model.nodes.push_back({"Mul", "", "", {"s", "two"}, {"twice"}, {}});
+    model.nodes.push_back({"Tile", "", "", {"x", "two"}, {"tiled"}, {}});
+    model.nodes.push_back({"Reshape", "", "", {"tiled", "twice"}, {"y"}, {}});
+    const Graph graph = formats::graph_of(model);
+    ASSERT_EQ(graph.nodes().size(), 2U);
+    EXPECT_EQ(graph.nodes().front().op, Op::tile);
+    EXPECT_EQ(graph[graph.find("y")].shape, Shape{6});
+}
+
+TEST(OnnxConverter, OperandsAndAttributesThatCannotBeAreErrors) {
+    const auto ints = [](std::vector<int64_t> numbers) {
+        OnnxAttribute list;
+        list.kind = OnnxAttribute::Kind::integers;
+        list.integers = std::move(numbers);
+        return list;
+    };
+    const auto fails = [](const OnnxNode& node, const Shape& x, Code code, const std::string& says) {
+        OnnxModel model = model_of(node);
+        model.inputs.front().shape = x;
+        model.initializers = {{"none", DType::i64, {0}, {}},
+                              {"nan", DType::f32, {4}, std::vector<std::byte>(16, std::byte{0xff})}};
+        expect_error([&] { formats::graph_of(model); }, code, says);
+    };
+    fails({"TopK", "", "", {"x", "none"}, {"y"}, {}}, {3}, Code::unsupported, "operand 1 of 0 elements");
+    fails({"Split", "", "", {"x"}, {}, {}}, {3}, Code::invalid, "Split");
+    fails({"Split", "", "", {"x"}, {"y"}, {}}, {}, Code::invalid, "no axis 0 among 0");
+    fails({"Unsqueeze", "", "", {"x", "nan"}, {"y"}, {}}, {3}, Code::unsupported, "an axis twice");
+    fails({"Resize", "", "", {"x", "", "nan"}, {"y"}, {}}, {1, 1, 2, 2}, Code::unsupported, "Resize: by");
+    fails({"Resize", "", "", {"x"}, {"y"}, {}}, {1, 1, 2, 2}, Code::unsupported, "not of all axes");
+    fails({"MaxPool", "", "", {"x"}, {"y"}, {{"kernel_shape", ints({2, 2})}, {"strides", ints({0, 1})}}}, {1, 1, 4, 4},
+          Code::unsupported, "a window of 0");
+    fails({"MaxPool", "", "", {"x"}, {"y"}, {{"kernel_shape", ints({2, 2})}, {"pads", ints({1})}}}, {1, 1, 4, 4},
+          Code::unsupported, "spatial axes");
+}
+
+TEST(OnnxConverter, AnInputThatLeavesItsShapeOpenIsUnsupported) {
+    OnnxModel model = model_of({"Relu", "", "", {"x"}, {"y"}, {}});
+    model.inputs.front().shape = {-1, 3};
+    expect_error([&] { formats::graph_of(model); }, Code::unsupported, "leaves its shape open");
+}
+
+}  // namespace
+}  // namespace backplane
