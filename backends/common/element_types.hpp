@@ -8,7 +8,7 @@
 namespace backplane::backend {
 
 inline bool is_half(uint32_t dtype) { return dtype == BP_F16 || dtype == BP_BF16; }
-inline bool is_block(uint32_t dtype) { return dtype == BP_Q8_0 || dtype == BP_Q4_0; }
+inline bool is_block(uint32_t dtype) { return sdk::dtype_info(dtype).block != 1; }
 inline bool is_whole(uint32_t dtype) { return dtype == BP_I32 || dtype == BP_I64; }
 
 // What operands and result of an op may be.

@@ -8,9 +8,9 @@
 
 namespace backplane::cpu {
 
-// Element types a packed weight may have: f32, f16, bf16, q8_0, q4_0.
+// Element types a packed weight may have: f32, f16, bf16 and the block types.
 bool can_decode(uint32_t dtype);
-// `count` elements as float32; block types hold 32 values along the last axis, so count is a multiple of 32 for them.
+// `count` elements as float32; of block types, whole blocks.
 void decode(const std::byte* plain, uint32_t dtype, int64_t count, float* out);
 std::vector<float> decode(const std::byte* plain, uint32_t dtype, int64_t count);
 

@@ -66,14 +66,25 @@ void BaseLibrary::find_functions() {
 }
 
 void BaseLibrary::check_enums() const {
-    constexpr std::pair<Type, std::string_view> kNames[] = {{kF32, "f32"}, {kF16, "f16"},  {kQ4_0, "q4_0"}, {kQ8_0, "q8_0"},
-                                                            {kI8, "i8"},   {kI16, "i16"},  {kI32, "i32"},   {kI64, "i64"},
-                                                            {kF64, "f64"}, {kBF16, "bf16"}};
+    constexpr std::pair<Type, std::string_view> kNames[] = {{kF32, "f32"}, {kF16, "f16"}, {kI8, "i8"},   {kI16, "i16"},
+                                                            {kI32, "i32"}, {kI64, "i64"}, {kF64, "f64"}, {kBF16, "bf16"}};
     for (const auto& [type, name] : kNames)
         if (type_name(type) == nullptr || name != type_name(type))
             foreign(file_, "its type " + std::to_string(type) + " is not " + std::string(name));
-    if (type_size(kQ8_0) != 34 || blck_size(kQ8_0) != 32 || type_size(kQ4_0) != 18 || blck_size(kQ4_0) != 32)
-        foreign(file_, "its q8_0 or q4_0 has other blocks");
+    struct Blocks {
+        Type type;
+        std::string_view name;
+        int64_t elements;
+        size_t bytes;
+    };
+    constexpr Blocks kBlocks[] = {{kQ4_0, "q4_0", 32, 18},   {kQ4_1, "q4_1", 32, 20},    {kQ5_0, "q5_0", 32, 22},
+                                  {kQ5_1, "q5_1", 32, 24},   {kQ8_0, "q8_0", 32, 34},    {kQ2_K, "q2_K", 256, 84},
+                                  {kQ3_K, "q3_K", 256, 110}, {kQ4_K, "q4_K", 256, 144},  {kQ5_K, "q5_K", 256, 176},
+                                  {kQ6_K, "q6_K", 256, 210}, {kIQ4_NL, "iq4_nl", 32, 18}};
+    for (const Blocks& is : kBlocks)
+        if (type_name(is.type) == nullptr || is.name != type_name(is.type) || blck_size(is.type) != is.elements ||
+            type_size(is.type) != is.bytes)
+            foreign(file_, "its " + std::string(is.name) + " has another number or other blocks");
 }
 
 void BaseLibrary::check_tensor_layout() const {

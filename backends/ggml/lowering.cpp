@@ -98,6 +98,15 @@ int32_t ggml_type(uint32_t dtype) {
         case BP_I64: return kI64;
         case BP_Q8_0: return kQ8_0;
         case BP_Q4_0: return kQ4_0;
+        case BP_Q4_1: return kQ4_1;
+        case BP_Q5_0: return kQ5_0;
+        case BP_Q5_1: return kQ5_1;
+        case BP_Q2_K: return kQ2_K;
+        case BP_Q3_K: return kQ3_K;
+        case BP_Q4_K: return kQ4_K;
+        case BP_Q5_K: return kQ5_K;
+        case BP_Q6_K: return kQ6_K;
+        case BP_IQ4_NL: return kIQ4_NL;
         default: throw Refusal{BP_WHY_DTYPE, "ggml has no such element type"};
     }
 }
@@ -158,7 +167,7 @@ Tensor* Lowering::float_value(uint32_t tensor) {
     Tensor* x = value(tensor);
     if (x->type == kF32) return known = x;
     const uint32_t type = dtype(tensor);
-    if (!is_float(type) && type != BP_Q8_0 && type != BP_Q4_0) throw Refusal{BP_WHY_DTYPE, "ggml computes with floats only"};
+    if (!is_float(type) && sdk::dtype_info(type).block == 1) throw Refusal{BP_WHY_DTYPE, "ggml computes with floats only"};
     return known = base_.cast(context_, x, kF32);
 }
 

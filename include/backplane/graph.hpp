@@ -44,12 +44,21 @@ enum class DType : uint32_t {
     boolean = BP_BOOL,
     q8_0 = BP_Q8_0,
     q4_0 = BP_Q4_0,
+    q4_1 = BP_Q4_1,
+    q5_0 = BP_Q5_0,
+    q5_1 = BP_Q5_1,
+    q2_k = BP_Q2_K,
+    q3_k = BP_Q3_K,
+    q4_k = BP_Q4_K,
+    q5_k = BP_Q5_K,
+    q6_k = BP_Q6_K,
+    iq4_nl = BP_IQ4_NL,
 };
 
 const char* name_of(DType dtype) noexcept;              // "f32"
 DType dtype_from_name(std::string_view name) noexcept;  // unknown when there is no such type
 bool is_float(DType dtype) noexcept;                    // f32 f16 bf16 f64
-bool is_block(DType dtype) noexcept;                    // q8_0 q4_0
+bool is_block(DType dtype) noexcept;                    // q8_0 and all behind it
 
 // Extents, outermost first. Rank 0 is a scalar; an extent may be 0.
 using Shape = std::vector<int64_t>;

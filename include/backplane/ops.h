@@ -14,7 +14,7 @@
      * dilations[2], group. Cross-correlation, zero padding. */                                                            \
     X(1, conv, "Conv")                                                                                                     \
     /* MatMul: a[...,M,K], b[...,K,N] -> [...,M,N], numpy batching (batch axes broadcast), ranks 2 and up. transpose_a and \
-     * transpose_b swap the last two axes. b may be q8_0 or q4_0 when transpose_b is set (blocks run along K). */          \
+     * transpose_b swap the last two axes. b may be of blocks when transpose_b is set (they run along K). */               \
     X(2, matmul, "MatMul")                                                                                                 \
     /* ConvTranspose: x[N,C,...], w[C,O/group,...], b[O]?; as Conv and output_padding. ONNX 22 */                           \
     X(3, conv_transpose, "ConvTranspose")                                                                                  \
@@ -74,9 +74,9 @@
     X(62, pad, "Pad")             /* pads[2r] = before all axes, then after; mode BP_PAD_*; value */                       \
     X(63, reshape, "Reshape")     /* shape[r'] as attribute: final numbers */                                              \
     X(64, transpose, "Transpose") /* perm[r] */                                                                            \
-    X(65, gather, "Gather")       /* x, indices (i32 or i64; negative counts from the end); axis; q8_0, q4_0 to f32 */     \
+    X(65, gather, "Gather")       /* x, indices (i32 or i64; negative counts from the end); axis; blocks to f32     */     \
     X(66, cast, "Cast")           /* to: BP_F32 ...; float to integer truncates and saturates, NaN gives 0; float to       \
-                                     smaller float rounds to nearest even; from q8_0, q4_0 to float decodes */             \
+                                     smaller float rounds to nearest even; from blocks to float decodes */                 \
     X(67, depth_to_space, "DepthToSpace") /* blocksize, mode BP_DTS_* */                                                   \
     X(68, resize, "Resize")               /* x[N,C,...]; sizes: of H, W or alike; mode BP_RESIZE_*; coordinates BP_COORDINATES_* */ \
     X(69, tensor_scatter, "TensorScatter") /* cache[N,...], update, positions[N]? (i32 or i64); axis, mode BP_SCATTER_* */   \

@@ -123,6 +123,15 @@ inline DTypeInfo dtype_info(uint32_t dtype) {
         case BP_BOOL: return {"bool", 1, 1};
         case BP_Q8_0: return {"q8_0", 32, 34};
         case BP_Q4_0: return {"q4_0", 32, 18};
+        case BP_Q4_1: return {"q4_1", 32, 20};
+        case BP_Q5_0: return {"q5_0", 32, 22};
+        case BP_Q5_1: return {"q5_1", 32, 24};
+        case BP_Q2_K: return {"q2_k", 256, 84};
+        case BP_Q3_K: return {"q3_k", 256, 110};
+        case BP_Q4_K: return {"q4_k", 256, 144};
+        case BP_Q5_K: return {"q5_k", 256, 176};
+        case BP_Q6_K: return {"q6_k", 256, 210};
+        case BP_IQ4_NL: return {"iq4_nl", 32, 18};
         default: return {"unknown", 1, 0};
     }
 }

@@ -37,7 +37,11 @@ private:
 
 std::vector<std::byte> random_bytes(const TensorInfo& tensor, double range, uint32_t seed) {
     std::mt19937 random(seed);
-    std::vector<double> values(static_cast<size_t>(elements(tensor.shape)));
+    const auto count = static_cast<size_t>(elements(tensor.shape));
+    if (!graph::has_encoding(tensor.dtype))
+        return graph::random_blocks(tensor.dtype, count, range,
+                                    [&] { return static_cast<double>(random()) / 4294967296.0; });
+    std::vector<double> values(count);
     if (!is_float(tensor.dtype) && !is_block(tensor.dtype)) range = 7;
     for (double& v : values) v = (static_cast<double>(random()) / 4294967296.0 - 0.5) * 2 * range;
     return graph::encode(values, tensor.dtype);

@@ -1,4 +1,4 @@
-// Cast rounds in one way only: exact. Blocks decode to scale times a small whole number, which float32 holds.
+// Cast rounds in one way only: exact. Blocks decode to float32, once rounded where a least is taken off.
 #include <utility>
 
 #include "conformance/moves.hpp"
@@ -35,13 +35,20 @@ void cases(CaseList& list) {
     for (const DType from : kPlain)
         for (const DType target : kPlain)
             add(list, std::string(name_of(from)) + "-to-" + name_of(target), from, target, {101});
-    for (const DType from : {DType::q8_0, DType::q4_0})
+    for (const DType from : kBlocks) {
         for (const DType target : {DType::f32, DType::f16, DType::bf16})
             for (const Source source : {Source::weight, Source::input, Source::constant})
                 list.add(std::string(name_of(from)) + "-to-" + name_of(target) + "-" + name_of(source), [=](CaseBuilder& b) {
                     // From 3 on no scale is a number below the smallest normal f16.
-                    b.result(b.add(Op::cast, {b.operand(source, from, {3, 64}, {-3, 3})}, to(target)));
+                    b.result(b.add(Op::cast, {b.operand(source, from, {3, 2 * block_of(from)}, {-3, 3})}, to(target)));
                 });
+        // Factors at both ends of f16; more blocks than a step of any kernel takes at a time.
+        for (const double most : {1e-4, 1e9})
+            list.add(std::string(name_of(from)) + (most > 1 ? "-huge" : "-tiny"), [=](CaseBuilder& b) {
+                b.result(b.add(Op::cast, {b.operand(Source::weight, from, {37, 3 * block_of(from)}, {-most, most})},
+                               to(DType::f32)));
+            });
+    }
     for (const auto& [from, target] :
          {DTypes{DType::f32, DType::f16}, DTypes{DType::f16, DType::f32}, DTypes{DType::u8, DType::f32},
           DTypes{DType::f32, DType::u8}, DTypes{DType::f32, DType::i32}, DTypes{DType::bf16, DType::f32}}) {

@@ -23,14 +23,15 @@ void cases(CaseList& list) {
     add_pick(list, "all-constant", {{5, 7}, {4}, 1, DType::f32, DType::i32, Source::constant, Source::constant});
     add_pick(list, "transposed", {{5, 7}, {4}, 0, DType::f32, DType::i64, Source::transposed, Source::transposed});
     add_pick(list, "strided", {{5, 7}, {2, 2}, 1, DType::f32, DType::i32, Source::strided, Source::strided});
-    for (const DType blocks : {DType::q8_0, DType::q4_0}) {
+    for (const DType blocks : kBlocks) {
         const std::string name = name_of(blocks);
-        add_pick(list, name, {{37, 64}, {5}, 0, blocks});
-        add_pick(list, name + "-one-row", {{1, 32}, {}, 0, blocks, DType::i32});
-        add_pick(list, name + "-no-indices", {{5, 32}, {0}, 0, blocks});
-        add_pick(list, name + "-embedding", {{101, 96}, {2, 13}, 0, blocks, DType::i64, Source::weight});
-        add_pick(list, name + "-constant", {{11, 32}, {7}, 0, blocks, DType::i64, Source::constant});
-        add_pick(list, name + "-middle", {{2, 7, 3, 32}, {2, 2}, 1, blocks});
+        const int64_t one = block_of(blocks);
+        add_pick(list, name, {{37, 2 * one}, {5}, 0, blocks});
+        add_pick(list, name + "-one-row", {{1, one}, {}, 0, blocks, DType::i32});
+        add_pick(list, name + "-no-indices", {{5, one}, {0}, 0, blocks});
+        add_pick(list, name + "-embedding", {{101, 3 * one}, {2, 13}, 0, blocks, DType::i64, Source::weight});
+        add_pick(list, name + "-constant", {{11, one}, {7}, 0, blocks, DType::i64, Source::constant});
+        add_pick(list, name + "-middle", {{2, 7, 3, one}, {2, 2}, 1, blocks});
     }
     add_pick(list, "rank-8", {{2, 1, 3, 2, 1, 2, 3}, {2, 2}, 2});
 }

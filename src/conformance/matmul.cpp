@@ -85,8 +85,8 @@ void batched(CaseList& list) {
 }
 
 void typed(CaseList& list) {
-    const int64_t sizes[][3] = {{1, 64, 33},   {5, 96, 7},  {17, 32, 64},  {1, 1, 1},  {3, 19, 23},
-                                {1, 1184, 33}, {5, 160, 7}, {3, 1280, 21}, {2, 133, 9}};
+    const int64_t sizes[][3] = {{1, 64, 33}, {5, 96, 7},    {17, 32, 64}, {1, 1, 1},    {3, 19, 23}, {1, 1184, 33},
+                                {5, 160, 7}, {3, 1280, 21}, {2, 133, 9},  {1, 512, 33}, {9, 256, 67}};
     for (const auto& [m, k, n] : sizes) {
         for (const DType dtype : {DType::f16, DType::bf16})
             for (const bool tb : {false, true}) {
@@ -96,9 +96,9 @@ void typed(CaseList& list) {
                 add(list, name + "-under-f32", {{m, k}, b, false, tb, DType::f32, dtype});
                 add(list, name + "-under-f32-constant", {{m, k}, b, false, tb, DType::f32, dtype, input, constant});
             }
-        for (const DType dtype : {DType::q8_0, DType::q4_0})
+        for (const DType dtype : kBlocks)
             for (const Source source : {weight, constant, input})
-                if (k % 32 == 0)
+                if (k % block_of(dtype) == 0)
                     add(list, name_of(m, k, n) + "-" + backplane::name_of(dtype) + "-" + graph::name_of(source),
                         {{m, k}, {n, k}, false, true, DType::f32, dtype, input, source});
     }
@@ -111,9 +111,9 @@ void typed(CaseList& list) {
                     add(list, name_of(m, k, n) + (ta ? "-ta" : "") + (tb ? "-tb" : "") + "-f16-eights",
                         {ta ? Shape{k, m} : Shape{m, k}, tb ? Shape{n, k} : Shape{k, n}, ta, tb, DType::f16, DType::f16});
     add(list, "batch-f16-eights", {{2, 3, 24, 40}, {3, 40, 16}, false, false, DType::f16, DType::f16, input, input});
-    for (const DType dtype : {DType::q8_0, DType::q4_0})
+    for (const DType dtype : kBlocks)
         add(list, std::string("batch-") + backplane::name_of(dtype),
-            {{2, 3, 64}, {2, 5, 64}, false, true, DType::f32, dtype});
+            {{2, 3, 2 * block_of(dtype)}, {2, 5, 2 * block_of(dtype)}, false, true, DType::f32, dtype});
     add(list, "5x7x3-f64", {{5, 7}, {7, 3}, false, false, DType::f64, DType::f64});
 }
 
@@ -141,10 +141,11 @@ void fused(CaseList& list) {
         const TensorId y = b.add(Op::matmul, {b.input({7, 32}), w});
         b.result(b.add(Op::matmul, {y, w}, {{Attr::transpose_b, 1}}));
     });
-    for (const DType dtype : {DType::q8_0, DType::q4_0})
+    for (const DType dtype : kBlocks)
         list.add(std::string("one-weight-twice-") + backplane::name_of(dtype), [=](CaseBuilder& b) {
-            const TensorId w = b.operand(weight, dtype, {160, 160});
-            const TensorId y = b.add(Op::matmul, {b.input({3, 160}), w}, {{Attr::transpose_b, 1}});
+            const int64_t n = block_of(dtype) == 32 ? 160 : 256;
+            const TensorId w = b.operand(weight, dtype, {n, n});
+            const TensorId y = b.add(Op::matmul, {b.input({3, n}), w}, {{Attr::transpose_b, 1}});
             b.result(b.add(Op::matmul, {y, w}, {{Attr::transpose_b, 1}}));
         });
     list.add("square-of-one-tensor", [](CaseBuilder& b) {

@@ -55,7 +55,9 @@ double CaseBuilder::next() {
 
 std::vector<std::byte> CaseBuilder::random_bytes(DType dtype, const Shape& shape, const Values& values) {
     const bool whole = !is_float(dtype) && !is_block(dtype);
-    std::vector<double> numbers(static_cast<size_t>(elements(shape)));
+    const auto count = static_cast<size_t>(elements(shape));
+    if (!has_encoding(dtype)) return random_blocks(dtype, count, values.most, [this] { return next(); });
+    std::vector<double> numbers(count);
     for (size_t i = 0; i < numbers.size(); ++i) {
         if (i < values.first.size()) {
             numbers[i] = values.first[i];

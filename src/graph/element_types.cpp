@@ -6,13 +6,15 @@
 #include <cstring>
 #include <limits>
 
+#include "backplane/ops/blocks.hpp"
+
 namespace backplane::graph {
 
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "bytes are read in place");
 
-constexpr size_t kBlock = 32;
+constexpr size_t kBlock = 32;  // of the types that are encoded to
 
 // A binary float of 16 bits.
 struct Format {
@@ -108,30 +110,6 @@ auto with_plain(DType dtype, Body&& body) {
     }
 }
 
-double scale_of(const std::byte* block) {
-    uint16_t bits = 0;
-    std::memcpy(&bits, block, sizeof bits);
-    return f16_to_double(bits);
-}
-
-std::vector<double> decoded_blocks(std::span<const std::byte> bytes, DType dtype, size_t size) {
-    std::vector<double> values(bytes.size() / size * kBlock);
-    double* out = values.data();
-    for (const std::byte* block = bytes.data(); block != bytes.data() + bytes.size(); block += size, out += kBlock) {
-        const double scale = scale_of(block);
-        for (size_t j = 0; j < size - 2; ++j) {
-            const auto q = std::to_integer<uint8_t>(block[2 + j]);
-            if (dtype == DType::q8_0) {
-                out[j] = scale * static_cast<int8_t>(q);
-            } else {
-                out[j] = scale * ((q & 15) - 8);
-                out[j + kBlock / 2] = scale * ((q >> 4) - 8);
-            }
-        }
-    }
-    return values;
-}
-
 // One block, in float as GGUF's own writer does, so that equal numbers give equal bytes.
 void encode_block(const double* values, DType dtype, std::byte* block) {
     float most = 0;  // the value of most magnitude, with its sign
@@ -168,16 +146,27 @@ double round_to(double value, DType dtype) {
 }
 
 std::vector<double> decode(std::span<const std::byte> bytes, DType dtype) {
-    const uint64_t size = backplane::bytes(dtype, {is_block(dtype) ? int64_t{kBlock} : int64_t{1}});
+    const int64_t elements = std::max(1, blocks::facts_of(static_cast<uint32_t>(dtype)).elements);
+    const uint64_t size = backplane::bytes(dtype, {elements});
     if (bytes.size() % size != 0)
         throw Error(Code::invalid, "cannot decode " + std::to_string(bytes.size()) + " bytes as " + name_of(dtype) +
                                        ": no multiple of " + std::to_string(size));
-    if (is_block(dtype)) return decoded_blocks(bytes, dtype, size);
+    if (is_block(dtype)) {
+        const auto blocks = static_cast<int64_t>(bytes.size() / size);
+        std::vector<double> values(static_cast<size_t>(blocks * elements));
+        blocks::decode(static_cast<uint32_t>(dtype), bytes.data(), blocks, static_cast<uint32_t>(size), values.data());
+        return values;
+    }
     return with_plain(dtype, [bytes](const auto& codec) { return codec.decoded(bytes); });
 }
 
+bool has_encoding(DType dtype) noexcept { return !is_block(dtype) || dtype == DType::q8_0 || dtype == DType::q4_0; }
+
 std::vector<std::byte> encode(std::span<const double> values, DType dtype) {
     if (!is_block(dtype)) return with_plain(dtype, [values](const auto& codec) { return codec.encoded(values); });
+    if (!has_encoding(dtype))
+        throw Error(Code::unsupported,
+                    std::string("cannot encode to ") + name_of(dtype) + ": of the block types, to q8_0 and q4_0 only");
     if (values.size() % kBlock != 0)
         throw Error(Code::invalid, "cannot encode " + std::to_string(values.size()) + " values as " + name_of(dtype) +
                                        ": no multiple of 32");
@@ -185,6 +174,28 @@ std::vector<std::byte> encode(std::span<const double> values, DType dtype) {
     std::vector<std::byte> bytes(values.size() / kBlock * size);
     for (size_t b = 0; b < values.size() / kBlock; ++b)
         encode_block(values.data() + b * kBlock, dtype, bytes.data() + b * size);
+    return bytes;
+}
+
+std::vector<std::byte> random_blocks(DType dtype, size_t elements, double most, const std::function<double()>& next) {
+    const blocks::Facts facts = blocks::facts_of(static_cast<uint32_t>(dtype));
+    if (facts.elements == 0) throw Error(Code::invalid, std::string(name_of(dtype)) + " is no block type");
+    const uint64_t size = backplane::bytes(dtype, {facts.elements});
+    const size_t count = elements / static_cast<size_t>(facts.elements);
+    std::vector<std::byte> bytes(count * size);
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(static_cast<int>(next() * 256));
+    const double reach = std::min(65504.0, most / facts.largest);
+    for (size_t b = 0; b < count; ++b) {
+        std::byte* block = bytes.data() + b * size;
+        if (b % 7 == 1) std::fill_n(block, size, std::byte{0});
+        if (b % 7 == 1) continue;
+        if (b % 7 == 2) std::fill_n(block, size, std::byte{255});
+        for (const int at : {facts.scale, facts.least}) {
+            if (at < 0) continue;
+            const uint16_t half = f16_from_double((next() - 0.5) * 2 * reach);
+            std::memcpy(block + at, &half, sizeof half);
+        }
+    }
     return bytes;
 }
 

@@ -1,10 +1,11 @@
-// Element types: bytes to numbers and back. Every plain type, and GGUF's q8_0 and q4_0.
+// Element types: bytes to numbers and back. Every plain type, and GGUF's block types, to which only q8_0 and q4_0 are encoded.
 //
 // All functions are pure and may be called from any thread. Bytes are little-endian, as everywhere in the project.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -28,8 +29,14 @@ double round_to(double value, DType dtype);
 // an element (of a block), or the type is unknown.
 std::vector<double> decode(std::span<const std::byte> bytes, DType dtype);
 
+bool has_encoding(DType dtype) noexcept;  // plain types, q8_0 and q4_0
+
 // The inverse, rounding as round_to does. Block types: GGUF's reference rule (q8_0: scale = most |x| / 127; q4_0: scale
-// = the x of most magnitude / -8), values.size() a multiple of 32. Throws Error(invalid).
+// = the x of most magnitude / -8), values.size() a multiple of 32. Throws Error(invalid), of types without encoding Error(unsupported).
 std::vector<std::byte> encode(std::span<const double> values, DType dtype);
+
+// Blocks of random bits, `next` in [0, 1); every seventh is zero, every seventh has all bits set. Their factors are such that no
+// scale times its digit is over `most`. Throws Error(invalid) for other types.
+std::vector<std::byte> random_blocks(DType dtype, size_t elements, double most, const std::function<double()>& next);
 
 }  // namespace backplane::graph

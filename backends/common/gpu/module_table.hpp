@@ -132,7 +132,7 @@ private:
         info.max_buffer = d.can.most_allocation;
         info.dtypes = 1U << BP_F32 | 1U << BP_I32;
         if (d.can.halves) info.dtypes |= 1U << BP_F16;
-        if (d.can.bytes) info.dtypes |= 1U << BP_BF16 | 1U << BP_Q8_0 | 1U << BP_Q4_0;
+        if (d.can.bytes) info.dtypes |= 1U << BP_BF16 | backplane::ops::kBlocks;
         if (d.can.longs) info.dtypes |= 1U << BP_I64;
         info.units = d.units;
         info.features = d.features.c_str();

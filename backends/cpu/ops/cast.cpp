@@ -12,6 +12,7 @@
 #include "common/saturated.hpp"
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
+#include "weights.hpp"
 
 namespace backplane::cpu::ops::cast {
 
@@ -93,22 +94,6 @@ void round_to_odd(const double* in, float* out, int64_t n) {
     }
 }
 
-void decode_block(const ConvertKernels& kernels, uint32_t dtype, const std::byte* in, float* out) {
-    uint16_t half = 0;
-    float scale = 0;
-    std::memcpy(&half, in, sizeof half);
-    kernels.f16_to_f32(&half, &scale, 1);
-    for (int j = 0; j < (dtype == BP_Q8_0 ? 32 : 16); ++j) {
-        const auto q = std::to_integer<uint8_t>(in[2 + j]);
-        if (dtype == BP_Q8_0) {
-            out[j] = scale * static_cast<float>(static_cast<int8_t>(q));
-        } else {
-            out[j] = scale * static_cast<float>((q & 15) - 8);
-            out[j + 16] = scale * static_cast<float>((q >> 4) - 8);
-        }
-    }
-}
-
 // Elements converted at a time where a middle is needed: its buffers stay in the first-level cache.
 constexpr int64_t kPiece = 512;
 
@@ -122,8 +107,7 @@ struct CastTask {
         } else if (from == BP_BF16) {
             kernels.bf16_to_f32(reinterpret_cast<const uint16_t*>(x), y, n);
         } else {
-            const auto bytes = static_cast<int64_t>(sdk::dtype_info(from).bytes);
-            for (int64_t i = 0; i < n; i += 32) decode_block(kernels, from, x + i / 32 * bytes, y + i);
+            decode(x, from, n, y);
         }
     }
     void to_half(const float* x, std::byte* y, int64_t n) const {
@@ -173,15 +157,16 @@ void add_cast(Lowering& to, const std::string& label, ValueId from, ValueId into
     if (n == 0) return;
     const auto in = sdk::dtype_info(task.from);
     const auto out = sdk::dtype_info(task.to);
-    // Ranges in units of 32 elements, the length of a block.
-    const int64_t units = (n + 31) / 32;
+    // Ranges in units of the longest block.
+    constexpr int64_t kUnit = 256;
+    const int64_t units = (n + kUnit - 1) / kUnit;
     to.step(std::string(label).append(" ").append(to[from].text()).append(" to ").append(out.name), {from}, {into},
             [=](const Run& run) {
                 const auto* x = run.at<std::byte>(from);
                 auto* y = run.at<std::byte>(into);
-                run.ranges(units, kGrainBytes / 32 / std::max(in.bytes, out.bytes) + 1, [&](int64_t begin, int64_t end) {
-                    const int64_t first = begin * 32;
-                    task.all(x + first / in.block * in.bytes, y + first * out.bytes, std::min(n, end * 32) - first);
+                run.ranges(units, kGrainBytes / kUnit / std::max(in.bytes, out.bytes) + 1, [&](int64_t begin, int64_t end) {
+                    const int64_t first = begin * kUnit;
+                    task.all(x + first / in.block * in.bytes, y + first * out.bytes, std::min(n, end * kUnit) - first);
                 });
             });
 }

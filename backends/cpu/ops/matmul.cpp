@@ -14,8 +14,7 @@ Verdict check(const Plan& plan, const Node& node) {
     const Value& b = plan[node.inputs[1]];
     if (a.dim.size() < 2 || b.dim.size() < 2) return {BP_WHY_SHAPE, node.text() + ": operands of rank below 2"};
     if (!can_decode(b.dtype)) return {BP_WHY_DTYPE, node.text() + " is not done for a right-hand side " + b.text()};
-    const bool blocks = b.dtype == BP_Q8_0 || b.dtype == BP_Q4_0;
-    if (blocks && !node.as<backplane::ops::MatMulAttributes>().transpose_b)
+    if (is_block(b.dtype) && !node.as<backplane::ops::MatMulAttributes>().transpose_b)
         return {BP_WHY_ATTRIBUTE, node.text() + ": a right-hand side in blocks needs transpose_b"};
     return {};
 }

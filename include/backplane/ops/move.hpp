@@ -314,7 +314,7 @@ inline void gather_shape(const Call& call, Outputs out) {
 inline constexpr auto op_gather = describe<GatherAttributes>(
     {.id = BP_OP_gather,
      .summary = "slices along an axis, picked by integers",
-     .shapes = "x, indices -> y: the axis of x replaced by the axes of indices; q8_0 and q4_0 become f32",
+     .shapes = "x, indices -> y: the axis of x replaced by the axes of indices; blocks become f32",
      .inputs = {{"x", one_of(kPlain | kBlocks)}, {"indices", one_of(kWhole)}},
      .outputs = {{"y", like(0)}},
      .moves = true,

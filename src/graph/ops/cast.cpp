@@ -1,6 +1,6 @@
 // Cast: the same values as another type. ONNX Cast 13, but float to integer saturates, and NaN gives 0.
-// To a smaller float: to nearest, ties to even. To boolean: 1 where x is not 0 (NaN too). From q8_0, q4_0 to a float:
-// decodes.
+// To a smaller float: to nearest, ties to even. To boolean: 1 where x is not 0 (NaN too). From a block type to a float:
+// decodes to f32, and rounds that.
 // Types: any to any, but never to a block type and from one only to a float. Attributes: to (BP_F32 ...).
 #include "graph/element_types.hpp"
 #include "graph/op_definition.hpp"
@@ -13,7 +13,7 @@ void reference(const ReferenceCall& call) {
     const ReferenceTensor& x = call.input(0);
     for (size_t i = 0; i < x.data.size(); ++i) {
         // A double that stands for an f32 may carry more digits than one; they must not decide how it truncates.
-        const double value = x.dtype == DType::f32 ? round_to(x.data[i], DType::f32) : x.data[i];
+        const double value = x.dtype == DType::f32 || is_block(x.dtype) ? round_to(x.data[i], DType::f32) : x.data[i];
         call.output.data[i] = round_to(value, call.output.dtype);
     }
 }

@@ -1,7 +1,7 @@
 // MatMul: a[..., M, K], b[..., K, N] -> y[..., M, N]; the axes before the last two broadcast as numpy's.
 //   y[..., m, n] = sum over k of a[..., m, k] * b[..., k, n]; of nothing (K = 0) zeros.
 // ONNX MatMul 13 for ranks 2 and up. transpose_a: a is [..., K, M]; transpose_b: b is [..., N, K].
-// Types: a and y alike f32, f16, bf16 or f64; b the same, or for a f32 also f16, bf16, and q8_0, q4_0 with transpose_b.
+// Types: a and y alike f32, f16, bf16 or f64; b the same, or for a f32 also f16, bf16, and blocks with transpose_b.
 // Attributes: transpose_a (0), transpose_b (0).
 #include "graph/ops/support/binary.hpp"
 

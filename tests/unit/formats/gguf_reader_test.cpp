@@ -204,13 +204,16 @@ TEST(GgufReader, AMissingKeyOrOneOfAnotherTypeIsNamed) {
 
 TEST(GgufReader, OtherAlignmentsAndTypesWithoutUseAreRead) {
     GgufBytes b;
-    b.header(2, 1).key("general.alignment", 4).u32(8).tensor("k", {256}, 14, 0).tensor("tail", {4}, 24, 216);
-    const std::string text = b.pad(8).data(220);
+    b.header(3, 1).key("general.alignment", 4).u32(8);
+    b.tensor("k", {256}, 15, 0).tensor("tail", {4}, 24, 296).tensor("q", {256}, 14, 304);
+    const std::string text = b.pad(8).data(514);
     const GgufFile file = read(text);
     EXPECT_EQ(file.find_tensor("k")->dtype, DType::unknown);
-    EXPECT_EQ(file.find_tensor("k")->type, 14U);
-    EXPECT_EQ(file.data("k").size(), 210U);
-    EXPECT_EQ(file.data("tail")[0], std::byte{216});
+    EXPECT_EQ(file.find_tensor("k")->type, 15U);
+    EXPECT_EQ(file.data("k").size(), 292U);
+    EXPECT_EQ(file.data("tail")[0], std::byte{296 % 256});
+    EXPECT_EQ(file.find_tensor("q")->dtype, DType::q6_k);
+    EXPECT_EQ(file.data("q").size(), 210U);
 }
 
 TEST(GgufReader, FilesWithoutTensorsOrWithEmptyOnesAreRead) {

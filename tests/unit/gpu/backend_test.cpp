@@ -421,23 +421,23 @@ TEST_F(Backend, KernelsComeFromTheHostsCacheAndARefusedOneIsRejected) {
 TEST_F(Backend, ConversionsBetweenAnyTwoTypesAreFewKernels) {
     open();
     int pairs = 0;
-    for (uint32_t from = BP_F32; from <= BP_Q4_0; ++from) {
+    for (uint32_t from = BP_F32; from <= BP_IQ4_NL; ++from) {
         for (uint32_t into = BP_F32; into <= BP_BOOL; ++into) {
-            const bool block = from == BP_Q8_0 || from == BP_Q4_0;
+            const bool block = from >= BP_Q8_0;
             if (from == into || (block && into != BP_F32 && into != BP_F16 && into != BP_BF16)) continue;
             GraphMaker g;
-            const uint32_t x = g.tensor(BP_ROLE_INPUT, {32}, from);
+            const uint32_t x = g.tensor(BP_ROLE_INPUT, {256}, from);
             bp_attribute to{};
             to.struct_size = sizeof to;
             to.id = BP_ATTR_to;
             to.type = BP_ATTRIBUTE_INT;
             to.integer = into;
-            g.node(BP_OP_cast, {x}, g.tensor(BP_ROLE_OUTPUT, {32}, into), {to});
+            g.node(BP_OP_cast, {x}, g.tensor(BP_ROLE_OUTPUT, {256}, into), {to});
             compile(g);
             ++pairs;
         }
     }
-    EXPECT_EQ(pairs, 116);
+    EXPECT_EQ(pairs, 143);
     // One for all pairs, one for those with 64 bits, and f32 to f16 and back for themselves.
     EXPECT_EQ(world.of("build"), 4);
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "backplane/ops/blocks.hpp"
 #include "graphs.hpp"
 
 namespace backplane {
@@ -125,6 +126,84 @@ TEST(ElementTypes, Q4LowNibblesAreTheFirstHalf) {
     EXPECT_EQ(values[31], -16);
 }
 
+// Bytes of a block, zero but for these, and elements that follow by the format's definition.
+struct HandMade {
+    DType dtype;
+    std::vector<std::pair<size_t, int>> bytes;
+    std::vector<std::pair<size_t, double>> elements;
+};
+
+// Factors of 1 (00 3C) and 2 (00 40) at their places; whole numbers, so that a digit in the wrong place shows.
+TEST(ElementTypes, BlocksOfEachTypeDecodeAsComputedByHand) {
+    const HandMade blocks[] = {
+        {DType::q4_1, {{1, 0x3C}, {3, 0x40}, {4, 0xA3}, {19, 0x0F}}, {{0, 5}, {16, 12}, {15, 17}, {31, 2}, {1, 2}}},
+        {DType::q5_0,
+         {{1, 0x3C}, {2, 0x01}, {4, 0x02}, {6, 0xA3}, {7, 0x5F}},
+         {{0, 3}, {16, -6}, {1, -1}, {17, 5}, {2, -16}}},
+        {DType::q5_1,
+         {{1, 0x3C}, {3, 0xC0}, {4, 0x01}, {6, 0x02}, {8, 0xA3}, {9, 0x5F}},
+         {{0, 17}, {16, 8}, {1, 13}, {17, 19}, {2, -2}}},
+        {DType::iq4_nl, {{1, 0x40}, {2, 0xF0}, {17, 0x87}}, {{0, -254}, {16, 226}, {15, -20}, {31, 2}}},
+        {DType::q2_k,
+         {{81, 0x3C}, {83, 0x40}, {0, 0x13}, {1, 0x25}, {2, 0x07}, {15, 0xF1}, {16, 0xE4}, {47, 0x03}, {79, 0xC0}},
+         {{0, -2}, {32, 7}, {64, 0}, {31, 11}, {255, -27}, {254, -30}}},
+        {DType::q3_k,
+         {{109, 0x3C}, {96, 0x35}, {100, 0x70}, {104, 0x92}, {0, 0x11}, {32, 0x02}, {64, 0x03}},
+         {{0, 10}, {1, -20}, {64, 128}, {128, -39}, {192, -28}}},
+        {DType::q4_k,
+         {{1, 0x3C}, {3, 0x40}, {4, 0x83}, {5, 0x01}, {8, 0x45}, {12, 0x97}, {16, 0xB2}, {80, 0x0C}},
+         {{0, -4}, {32, 11}, {128, 418}, {129, -50}, {96, 0}}},
+        {DType::q5_k,
+         {{1, 0x3C}, {3, 0x40}, {4, 0x83}, {5, 0x01}, {8, 0x45}, {12, 0x97}, {16, 0x11}, {48, 0xB2}, {112, 0x0C}},
+         {{0, 44}, {32, 11}, {128, 1042}, {129, -50}, {96, 0}}},
+        {DType::q6_k,
+         {{209, 0x3C},
+          {192, 0xFE},
+          {193, 0x03},
+          {194, 0x80},
+          {196, 0x01},
+          {207, 0x7F},
+          {0, 0x5A},
+          {127, 0xF0},
+          {128, 0xE4},
+          {191, 0xC0}},
+         {{0, 44}, {32, 2048}, {64, 5}, {16, -96}, {255, 3937}}},
+    };
+    for (const HandMade& made : blocks) {
+        const backplane::blocks::Facts facts = backplane::blocks::facts_of(static_cast<uint32_t>(made.dtype));
+        std::vector<std::byte> bytes(backplane::bytes(made.dtype, {facts.elements}));
+        for (const auto& [at, value] : made.bytes) bytes.at(at) = static_cast<std::byte>(value);
+        const std::vector<double> values = decode(bytes, made.dtype);
+        ASSERT_EQ(values.size(), static_cast<size_t>(facts.elements)) << name_of(made.dtype);
+        for (const auto& [at, value] : made.elements) EXPECT_EQ(values.at(at), value) << name_of(made.dtype) << " " << at;
+    }
+}
+
+TEST(ElementTypes, BlocksInFloat32AreTheExactNumbersRoundedOnce) {
+    uint32_t state = 1;
+    const auto next = [&] { return (state = state * 1664525 + 1013904223) / 4294967296.0; };
+    for (uint32_t type = BP_Q8_0; type <= BP_IQ4_NL; ++type)
+        for (const double most : {1e-3, 3.0, 1e9}) {
+            const auto dtype = static_cast<DType>(type);
+            const std::vector<std::byte> bytes = graph::random_blocks(dtype, 256 * 20, most, next);
+            const std::vector<double> exact = decode(bytes, dtype);
+            std::vector<float> floats(exact.size());
+            const auto blocks = static_cast<int64_t>(exact.size()) / backplane::blocks::facts_of(type).elements;
+            backplane::blocks::decode(type, bytes.data(), blocks,
+                                      static_cast<uint32_t>(bytes.size()) / static_cast<uint32_t>(blocks), floats.data());
+            ASSERT_EQ(exact.size(), 256U * 20);
+            for (size_t i = 0; i < exact.size(); ++i)
+                ASSERT_EQ(floats[i], static_cast<float>(exact[i])) << name_of(dtype) << " " << i;
+        }
+}
+
+TEST(ElementTypes, TypesWithoutAnEncodingSaySo) {
+    EXPECT_FALSE(graph::has_encoding(DType::q4_k));
+    EXPECT_NE(error_of([&] { encode(std::vector<double>(256), DType::q4_k); }, Code::unsupported).find("q8_0 and q4_0 only"),
+              std::string::npos);
+    error_of([&] { static_cast<void>(graph::random_blocks(DType::f32, 1, 1, [] { return 0.0; })); });
+}
+
 TEST(ElementTypes, BlocksEncodeWithinHalfAStep) {
     std::vector<double> values(64);
     for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<double>(i)) * (i < 32 ? 3.0 : 1e-3);
@@ -145,7 +224,7 @@ TEST(ElementTypes, BlocksEncodeWithinHalfAStep) {
 }
 
 TEST(ElementTypes, NamesRoundTripAndUnknownOnesAreUnknown) {
-    for (uint32_t i = BP_F32; i <= BP_Q4_0; ++i)
+    for (uint32_t i = BP_F32; i <= BP_IQ4_NL; ++i)
         EXPECT_EQ(dtype_from_name(name_of(static_cast<DType>(i))), static_cast<DType>(i));
     EXPECT_EQ(dtype_from_name("f8"), DType::unknown);
     EXPECT_EQ(dtype_from_name("unknown"), DType::unknown);
