@@ -90,9 +90,9 @@ std::string OnnxCall::text(const std::string& name, const std::string& otherwise
     const OnnxAttribute* found = attribute(name);
     return found == nullptr || found->texts.empty() ? otherwise : found->texts.front();
 }
-std::vector<int64_t> OnnxCall::list(const std::string& name, std::vector<int64_t> otherwise) const {
+std::vector<int64_t> OnnxCall::list(const std::string& name, const std::vector<int64_t>& otherwise) const {
     const OnnxAttribute* found = attribute(name);
-    return found == nullptr ? std::move(otherwise) : found->integers;
+    return found == nullptr ? otherwise : found->integers;
 }
 std::vector<std::string> OnnxCall::texts(const std::string& name) const {
     const OnnxAttribute* found = attribute(name);
@@ -137,6 +137,16 @@ TensorId OnnxCall::reshaped(TensorId tensor, const Shape& shape) {
     return add(Op::reshape, {tensor}, {{Attr::shape, shape}});
 }
 
+TensorId OnnxCall::as(TensorId tensor, DType dtype) {
+    if (graph[tensor].dtype == dtype) return tensor;
+    return add(Op::cast, {tensor}, {{Attr::to, static_cast<int64_t>(dtype)}});
+}
+
+TensorId OnnxCall::picked(TensorId tensor, const std::vector<int64_t>& positions, int64_t along) {
+    const OnnxTensor indices = onnx_integers(positions, {static_cast<int64_t>(positions.size())});
+    return add(Op::gather, {tensor, onnx_constant(graph, indices)}, {{Attr::axis, along}});
+}
+
 int64_t OnnxCall::axis(int64_t written, int64_t rank) const {
     const int64_t from_front = written < 0 ? written + rank : written;
     if (from_front < 0 || from_front >= rank)
@@ -161,6 +171,11 @@ void onnx_same(OnnxCall& call) {
 
 OnnxTensor onnx_tensor(DType dtype, Shape shape, std::span<const double> values) {
     return {"", dtype, std::move(shape), graph::encode(values, dtype)};
+}
+
+OnnxTensor onnx_integers(const std::vector<int64_t>& values, Shape shape) {
+    const std::vector<double> numbers(values.begin(), values.end());
+    return onnx_tensor(DType::i64, std::move(shape), numbers);
 }
 
 TensorId onnx_constant(Graph& graph, const OnnxTensor& tensor) {

@@ -54,7 +54,7 @@ public:
     [[nodiscard]] int64_t integer(const std::string& name, int64_t otherwise) const;
     [[nodiscard]] double number(const std::string& name, double otherwise) const;
     [[nodiscard]] std::string text(const std::string& name, const std::string& otherwise) const;
-    [[nodiscard]] std::vector<int64_t> list(const std::string& name, std::vector<int64_t> otherwise = {}) const;
+    [[nodiscard]] std::vector<int64_t> list(const std::string& name, const std::vector<int64_t>& otherwise = {}) const;
     [[nodiscard]] std::vector<std::string> texts(const std::string& name) const;
     [[nodiscard]] const OnnxAttribute* attribute(const std::string& name) const;
     void finish() const;
@@ -68,6 +68,9 @@ public:
     // A number as a scalar of a type, and the same elements under another shape.
     TensorId scalar(double value, DType dtype);
     TensorId reshaped(TensorId tensor, const Shape& shape);
+    // The same as another type, and the slices along an axis at some positions.
+    TensorId as(TensorId tensor, DType dtype);
+    TensorId picked(TensorId tensor, const std::vector<int64_t>& positions, int64_t along);
     TensorId add(Op op, std::initializer_list<TensorId> inputs, const std::vector<Attribute>& attributes = {}) {
         return graph.add(op, inputs, attributes);
     }
@@ -98,6 +101,7 @@ std::span<const OnnxRuleRow> onnx_rules_reductions();
 void onnx_same(OnnxCall& call);
 
 OnnxTensor onnx_tensor(DType dtype, Shape shape, std::span<const double> values);
+OnnxTensor onnx_integers(const std::vector<int64_t>& values, Shape shape);  // of i64
 
 // The tensor of a constant in the graph.
 TensorId onnx_constant(Graph& graph, const OnnxTensor& tensor);

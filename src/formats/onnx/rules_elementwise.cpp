@@ -9,15 +9,29 @@ namespace {
 
 void identity(OnnxCall& call) { call.result(call.reshaped(call.in(0), call.shape(0))); }
 
+// Comparisons and remainders of small whole numbers are those of i32: nothing of them leaves the small type.
+DType computed_as(DType dtype) {
+    const bool small = dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i16 || dtype == DType::u16;
+    return small ? DType::i32 : dtype;
+}
+
 // Of any number of operands, one after the other.
 void folded(OnnxCall& call) {
-    const Op op = call.node.op == "Max" ? Op::max : call.node.op == "Min" ? Op::min : Op::add;
-    TensorId sum = call.in(0);
-    if (call.inputs() == 1) sum = call.reshaped(sum, call.shape(0));
-    for (size_t i = 1; i < call.inputs(); ++i) sum = call.add(op, {sum, call.in(i)});
-    if (call.node.op == "Mean")
-        sum = call.add(Op::div, {sum, call.scalar(static_cast<double>(call.inputs()), call.dtype(0))});
-    call.result(sum);
+    const bool orders = call.node.op == "Max" || call.node.op == "Min";
+    const Op op = orders ? op_from_name(call.node.op) : Op::add;
+    const DType dtype = orders ? computed_as(call.dtype(0)) : call.dtype(0);
+    TensorId result = call.as(call.in(0), dtype);
+    if (call.inputs() == 1) result = call.reshaped(result, call.shape(0));
+    for (size_t i = 1; i < call.inputs(); ++i) result = call.add(op, {result, call.as(call.in(i), dtype)});
+    if (call.node.op == "Mean") result = call.add(Op::div, {result, call.scalar(static_cast<double>(call.inputs()), dtype)});
+    call.result(call.as(result, call.dtype(0)));
+}
+
+void mod(OnnxCall& call) {
+    const DType dtype = computed_as(call.dtype(0));
+    const TensorId left =
+        call.add(Op::mod, {call.as(call.in(0), dtype), call.as(call.in(1), dtype)}, {{Attr::fmod, call.integer("fmod", 0)}});
+    call.result(call.as(left, call.dtype(0)));
 }
 
 void cast(OnnxCall& call) {
@@ -32,15 +46,11 @@ void clip(OnnxCall& call) {
     const bool operands = call.opset >= 11;
     const double least = operands && call.given(1) ? call.one_number(1) : call.number("min", -kInfinity);
     const double most = operands && call.given(2) ? call.one_number(2) : call.number("max", kInfinity);
-    call.result(call.add(Op::clip, {call.in(0)}, {{Attr::least, least}, {Attr::most, most}}));
+    const TensorId x = call.as(call.in(0), computed_as(call.dtype(0)));
+    call.result(call.as(call.add(Op::clip, {x}, {{Attr::least, least}, {Attr::most, most}}), call.dtype(0)));
 }
 
-void pow(OnnxCall& call) {
-    TensorId exponent = call.in(1);
-    if (call.dtype(1) != call.dtype(0))
-        exponent = call.add(Op::cast, {exponent}, {{Attr::to, static_cast<int64_t>(call.dtype(0))}});
-    call.result(call.add(Op::pow, {call.in(0), exponent}));
-}
+void pow(OnnxCall& call) { call.result(call.add(Op::pow, {call.in(0), call.as(call.in(1), call.dtype(0))})); }
 
 void gelu(OnnxCall& call) {
     call.result(call.add(Op::gelu, {call.in(0)}, {{Attr::approximate, call.text("approximate", "none") == "tanh" ? 1 : 0}}));
@@ -127,7 +137,7 @@ constexpr OnnxRuleRow kElementwiseRules[] = {
     {"Sub", onnx_same},
     {"Mul", onnx_same},
     {"Div", onnx_same},
-    {"Mod", onnx_same},
+    {"Mod", mod},
     {"PRelu", onnx_same},
     {"Equal", onnx_same},
     {"Less", onnx_same},

@@ -10,11 +10,6 @@ namespace {
 
 size_t at(int64_t i) { return static_cast<size_t>(i); }
 
-OnnxTensor integers_of(const std::vector<int64_t>& values, Shape shape) {
-    const std::vector<double> numbers(values.begin(), values.end());
-    return onnx_tensor(DType::i64, std::move(shape), numbers);
-}
-
 void constant(OnnxCall& call) {
     if (const OnnxAttribute* value = call.attribute("value")) {
         if (!value->tensor) call.refuse("of a type that graphs do not have");
@@ -22,7 +17,8 @@ void constant(OnnxCall& call) {
     }
     const std::vector<int64_t> whole = call.has("value_ints") ? call.list("value_ints") : call.list("value_int");
     if (!whole.empty())
-        return call.result(integers_of(whole, call.has("value_int") ? Shape{} : Shape{static_cast<int64_t>(whole.size())}));
+        return call.result(
+            onnx_integers(whole, call.has("value_int") ? Shape{} : Shape{static_cast<int64_t>(whole.size())}));
     const OnnxAttribute* numbers = call.has("value_float") ? call.attribute("value_float") : call.attribute("value_floats");
     if (numbers == nullptr) call.refuse("of a type that graphs do not have");
     const auto count = static_cast<int64_t>(numbers->numbers.size());
@@ -45,10 +41,10 @@ void shape(OnnxCall& call) {
     const int64_t start = bound(call.integer("start", 0));
     const int64_t end = std::max(start, bound(call.integer("end", rank)));
     const Shape& of = call.shape(0);
-    call.result(integers_of({of.begin() + start, of.begin() + end}, {end - start}));
+    call.result(onnx_integers({of.begin() + start, of.begin() + end}, {end - start}));
 }
 
-void size(OnnxCall& call) { call.result(integers_of({elements(call.shape(0))}, {})); }
+void size(OnnxCall& call) { call.result(onnx_integers({elements(call.shape(0))}, {})); }
 
 void reshape(OnnxCall& call) {
     const Shape& from = call.shape(0);
@@ -132,10 +128,9 @@ void slice(OnnxCall& call) {
         const auto bound = [&](int64_t v) { return std::clamp<int64_t>(v < 0 ? v + shape[d] : v, 0, shape[d]); };
         if (by[i] == 0) call.refuse("a step of 0");
         if (by[i] < 0) {
-            const std::vector<int64_t> picked = backwards(from[i], to[i], by[i], shape[d]);
-            const OnnxTensor indices = integers_of(picked, {static_cast<int64_t>(picked.size())});
-            result = call.add(Op::gather, {result, onnx_constant(call.graph, indices)}, {{Attr::axis, axis}});
-            ends[d] = static_cast<int64_t>(picked.size());
+            const std::vector<int64_t> positions = backwards(from[i], to[i], by[i], shape[d]);
+            result = call.picked(result, positions, axis);
+            ends[d] = static_cast<int64_t>(positions.size());
             continue;
         }
         starts[d] = bound(from[i]);
@@ -177,7 +172,7 @@ void depth_to_space(OnnxCall& call) {
 
 void one_hot(OnnxCall& call) {
     TensorId indices = call.in(0);
-    if (is_float(call.dtype(0))) indices = call.add(Op::cast, {indices}, {{Attr::to, static_cast<int64_t>(DType::i64)}});
+    if (is_float(call.dtype(0))) indices = call.as(indices, DType::i64);
     call.result(call.add(Op::one_hot, {indices, call.in(2)},
                          {{Attr::depth, call.one_integer(1)}, {Attr::axis, call.integer("axis", -1)}}));
 }

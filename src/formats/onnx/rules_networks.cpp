@@ -91,7 +91,10 @@ void pool(OnnxCall& call) {
     attributes.emplace_back(Attr::kernel_shape, window.kernel);
     attributes.emplace_back(Attr::ceil_mode, call.integer("ceil_mode", 0));
     if (mean) attributes.emplace_back(Attr::count_include_pad, call.integer("count_include_pad", 0));
-    call.result(call.add(mean ? Op::average_pool : Op::max_pool, {call.in(0)}, attributes));
+    const DType dtype = call.dtype(0);
+    const bool small = !mean && (dtype == DType::u8 || dtype == DType::i8);  // f32 has all of their numbers
+    const TensorId x = small ? call.as(call.in(0), DType::f32) : call.in(0);
+    call.result(call.as(call.add(mean ? Op::average_pool : Op::max_pool, {x}, attributes), dtype));
 }
 
 void global_max_pool(OnnxCall& call) {
@@ -214,32 +217,63 @@ constexpr OurCoordinates kCoordinates[] = {{"asymmetric", BP_COORDINATES_ASYMMET
                                            {"align_corners", BP_COORDINATES_ALIGN_CORNERS, "round_prefer_ceil"},
                                            {"pytorch_half_pixel", BP_COORDINATES_PYTORCH_HALF_PIXEL, "round_prefer_ceil"}};
 
+// The element of x that each of y is. Empty: of a kind that is not known.
+std::vector<int64_t> picks(const ResizedAxis& axis, const std::string& coordinates, const std::string& mode) {
+    std::vector<int64_t> positions;
+    double p = 0;
+    for (int64_t i = 0; i < axis.wanted && axis.place(coordinates, i, p); ++i)
+        positions.push_back(axis.clamped(rounded(p, mode)));
+    return positions;
+}
+
 // Whether our op picks along all axes the elements that ONNX says.
 bool picks_alike(const std::vector<ResizedAxis>& axes, const std::string& coordinates, const std::string& mode,
                  const OurCoordinates& ours) {
-    for (const ResizedAxis& axis : axes) {
+    return std::all_of(axes.begin(), axes.end(), [&](const ResizedAxis& axis) {
         ResizedAxis whole = axis;  // our op knows no scale but this
         whole.scale = static_cast<double>(axis.wanted) / static_cast<double>(axis.size);
-        for (int64_t i = 0; i < axis.wanted; ++i) {
-            double theirs = 0, mine = 0;
-            if (!axis.place(coordinates, i, theirs) || !whole.place(ours.name, i, mine)) return false;
-            if (axis.clamped(rounded(theirs, mode)) != axis.clamped(rounded(mine, ours.nearest))) return false;
-        }
-    }
-    return true;
+        return picks(axis, coordinates, mode) == picks(whole, ours.name, ours.nearest);
+    });
 }
 
-int coordinates_of(const OnnxCall& call, const std::vector<ResizedAxis>& axes, bool nearest) {
+std::vector<int64_t> sizes_of(const std::vector<ResizedAxis>& axes) {
+    std::vector<int64_t> sizes;
+    for (const ResizedAxis& axis : axes) sizes.push_back(axis.wanted);
+    return sizes;
+}
+
+std::string coordinates_of(const OnnxCall& call) {
     const bool old = call.opset < 11 || call.node.op == "Upsample";
-    const std::string name = call.text("coordinate_transformation_mode", old ? "asymmetric" : "half_pixel");
-    const std::string mode = call.text("nearest_mode", old ? "floor" : "round_prefer_floor");
+    return call.text("coordinate_transformation_mode", old ? "asymmetric" : "half_pixel");
+}
+
+// Where our op rounds otherwise, the elements are picked one axis after the other.
+TensorId nearest(OnnxCall& call, const std::vector<ResizedAxis>& axes) {
+    const bool old = call.opset < 11 || call.node.op == "Upsample";
+    const std::string name = coordinates_of(call), mode = call.text("nearest_mode", old ? "floor" : "round_prefer_floor");
+    for (const OurCoordinates& ours : kCoordinates)
+        if (picks_alike(axes, name, mode, ours))
+            return call.add(
+                Op::resize, {call.in(0)},
+                {{Attr::sizes, sizes_of(axes)}, {Attr::mode, BP_RESIZE_NEAREST}, {Attr::coordinates, ours.number}});
+    TensorId result = call.in(0);
+    for (size_t d = 0; d < axes.size(); ++d) {
+        const std::vector<int64_t> positions = picks(axes[d], name, mode);
+        if (positions.empty()) call.refuse("coordinate_transformation_mode " + name);
+        result = call.picked(result, positions, static_cast<int64_t>(2 + d));
+    }
+    return result;
+}
+
+int smooth_coordinates(const OnnxCall& call, const std::vector<ResizedAxis>& axes) {
+    const std::string name = coordinates_of(call);
     const bool whole = std::all_of(axes.begin(), axes.end(), [](const ResizedAxis& axis) {
         return std::abs(axis.scale * static_cast<double>(axis.size) - static_cast<double>(axis.wanted)) < 1e-3;
     });
+    if (!whole) call.refuse("a scale that makes no whole number of elements");
     for (const OurCoordinates& ours : kCoordinates)
-        if (nearest ? picks_alike(axes, name, mode, ours) : whole && name == ours.name) return ours.number;
-    if (nearest) call.refuse(name + " with nearest_mode " + mode + " picks other elements than our op can");
-    call.refuse(whole ? "coordinate_transformation_mode " + name : "a scale that makes no whole number of elements");
+        if (name == ours.name) return ours.number;
+    call.refuse("coordinate_transformation_mode " + name);
 }
 
 std::vector<ResizedAxis> axes_of(const OnnxCall& call) {
@@ -269,14 +303,13 @@ void resize(OnnxCall& call) {
         call.refuse("coordinate_transformation_mode tf_crop_and_resize");
     if (call.integer("antialias", 0) != 0) call.refuse("antialias");
     const std::vector<ResizedAxis> axes = axes_of(call);
-    std::vector<int64_t> sizes;
-    for (const ResizedAxis& axis : axes) sizes.push_back(axis.wanted);
     static_cast<void>(call.number("extrapolation_value", 0));  // of tf_crop_and_resize
-    std::vector<Attribute> attributes = {{Attr::sizes, sizes},
-                                         {Attr::mode, number},
-                                         {Attr::coordinates, coordinates_of(call, axes, number == BP_RESIZE_NEAREST)}};
     const double a = call.number("cubic_coeff_a", -0.75);
     const int64_t outside = call.integer("exclude_outside", 0);
+    static_cast<void>(call.text("nearest_mode", ""));
+    if (number == BP_RESIZE_NEAREST) return call.result(nearest(call, axes));
+    std::vector<Attribute> attributes = {
+        {Attr::sizes, sizes_of(axes)}, {Attr::mode, number}, {Attr::coordinates, smooth_coordinates(call, axes)}};
     if (number == BP_RESIZE_CUBIC) {
         attributes.emplace_back(Attr::cubic_coeff_a, a);
         attributes.emplace_back(Attr::exclude_outside, outside);
