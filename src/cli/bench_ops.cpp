@@ -173,7 +173,7 @@ std::vector<Case> cases(DType dtype) {
 // One product with weights of each kind, and all in f16.
 std::vector<Case> products(const std::vector<int64_t>& mnk) {
     std::vector<Case> all;
-    for (const DType weight : {DType::f32, DType::f16, DType::q8_0, DType::q4_0})
+    for (const DType weight : {DType::f32, DType::f16, DType::q8_0, DType::q4_0, DType::q4_k, DType::q6_k})
         all.push_back(matmul(DType::f32, weight, mnk[0], mnk[1], mnk[2]));
     all.push_back(matmul(DType::f16, DType::f16, mnk[0], mnk[1], mnk[2]));
     return all;

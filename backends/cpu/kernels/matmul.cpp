@@ -12,8 +12,15 @@ using backplane::cpu::PackedType;
 // of a range go over it. A multiple of the block types' 32.
 constexpr int64_t kDepth = 192;
 constexpr int64_t kBlockDepth = 32;
+constexpr int64_t kLongDepth = 256;  // of the blocks that have scales of scales, and of their panels
 
 constexpr bool in_blocks(PackedType type) { return type == backplane::cpu::kPackedQ8 || type == backplane::cpu::kPackedQ4; }
+
+constexpr bool in_long_blocks(PackedType type) {
+    return type == backplane::cpu::kPackedFourBits || type == backplane::cpu::kPackedSixBits;
+}
+constexpr int64_t panel_depth(PackedType type) { return in_long_blocks(type) ? kLongDepth : kDepth; }
+constexpr int64_t part_depth(PackedType type) { return in_long_blocks(type) ? kLongDepth : kBlockDepth; }
 
 HWY_INLINE VF from_int8(const uint8_t* at) {
     const hn::Rebind<int8_t, F> d;
@@ -41,20 +48,103 @@ HWY_INLINE VF weights_at(const uint8_t* at) {
     }
 }
 
-// Two vectors from the nibbles of one.
-HWY_INLINE void from_nibbles(const uint8_t* at, VF& low, VF& high) {
-    const hn::Rebind<uint8_t, F> d;
-    const auto pair = hn::PromoteTo(I(), hn::LoadU(d, at));
+using VI = hn::Vec<I>;
+
+HWY_INLINE VI bytes_at(const uint8_t* at) { return hn::PromoteTo(I(), hn::LoadU(hn::Rebind<uint8_t, F>(), at)); }
+
+// Two vectors from the nibbles of one, less MIDDLE.
+template <int MIDDLE>
+HWY_INLINE void from_nibbles(const VI pair, VF& low, VF& high) {
 #if HWY_TARGET == HWY_AVX3
     // The permutation looks at the low four bits of an index only.
-    const VF values{_mm512_setr_ps(-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7)};
+    const VF values = hn::Iota(f, -MIDDLE);
     low = VF{_mm512_permutexvar_ps(pair.raw, values.raw)};
     high = VF{_mm512_permutexvar_ps(hn::ShiftRight<4>(pair).raw, values.raw)};
 #else
-    const auto middle = hn::Set(I(), 8);
+    const auto middle = hn::Set(I(), MIDDLE);
     low = hn::ConvertTo(f, hn::Sub(hn::And(pair, hn::Set(I(), 15)), middle));
     high = hn::ConvertTo(f, hn::Sub(hn::ShiftRight<4>(pair), middle));
 #endif
+}
+
+// 16 times the two bits from SHIFT on, less 32.
+template <int SHIFT>
+HWY_INLINE VF from_two_bits(const VI bytes) {
+    const VI at = hn::ShiftRight<SHIFT>(bytes);
+#if HWY_TARGET == HWY_AVX3
+    const VF values{_mm512_setr_ps(-32, -16, 0, 16, -32, -16, 0, 16, -32, -16, 0, 16, -32, -16, 0, 16)};
+    return VF{_mm512_permutexvar_ps(at.raw, values.raw)};
+#else
+    return hn::ConvertTo(f, hn::Sub(hn::ShiftLeft<4>(hn::And(at, hn::Set(I(), 3))), hn::Set(I(), 32)));
+#endif
+}
+
+// A long block of four bits: calls use(depth, which vector of columns, weights, which of two sums), in an order that suits the bytes and
+// keeps few weights in registers.
+template <int VECTORS, typename Use>
+HWY_INLINE const uint8_t* each_of_four_bits(const uint8_t* b, const Use& use) {
+    constexpr int64_t kWidth = VECTORS * kLanes;
+    const uint8_t* factors = b;
+    b += 4 * kWidth;
+    for (int64_t k = 0; k < kLongDepth; k += 32, b += 2 * kWidth) {
+        VF scale[VECTORS], least[VECTORS];
+#pragma GCC unroll 4
+        for (int j = 0; j < VECTORS; ++j) {
+            const int64_t at = j * kLanes;
+            scale[j] = hn::Mul(from_half(factors + 2 * at), hn::ConvertTo(f, bytes_at(b + at)));
+            least[j] = hn::Mul(from_half(factors + 2 * (kWidth + at)), hn::ConvertTo(f, bytes_at(b + kWidth + at)));
+        }
+        for (int64_t i = 0; i < 16; ++i, b += kWidth) {
+#pragma GCC unroll 4
+            for (int j = 0; j < VECTORS; ++j) {
+                VF low, high;
+                from_nibbles<0>(bytes_at(b + 2 * kWidth + j * kLanes), low, high);
+                use(k + i, j, hn::MulSub(low, scale[j], least[j]), 0);
+                use(k + i + 16, j, hn::MulSub(high, scale[j], least[j]), 1);
+            }
+        }
+    }
+    return b;
+}
+
+// The same of six bits.
+template <int VECTORS, typename Use>
+HWY_INLINE const uint8_t* each_of_six_bits(const uint8_t* b, const Use& use) {
+    constexpr int64_t kWidth = VECTORS * kLanes;
+    const uint8_t* factors = b;
+    b += 2 * kWidth;
+    for (int64_t k = 0; k < kLongDepth; k += 64, b += 52 * kWidth) {
+        VF scale[4][VECTORS];
+#pragma GCC unroll 4
+        for (int g = 0; g < 4; ++g)
+#pragma GCC unroll 4
+            for (int j = 0; j < VECTORS; ++j)
+                scale[g][j] = hn::Mul(from_half(factors + 2 * j * kLanes), from_int8(b + g * kWidth + j * kLanes));
+        for (int64_t i = 0; i < 16; ++i) {
+            const uint8_t* nibbles = b + (4 + i) * kWidth;
+#pragma GCC unroll 4
+            for (int j = 0; j < VECTORS; ++j) {
+                VF w[4];
+                const VI upper = bytes_at(nibbles + 32 * kWidth + j * kLanes);
+                from_nibbles<0>(bytes_at(nibbles + j * kLanes), w[0], w[2]);
+                from_nibbles<0>(bytes_at(nibbles + 16 * kWidth + j * kLanes), w[1], w[3]);
+                use(k + i, j, hn::Mul(hn::Add(w[0], from_two_bits<0>(upper)), scale[0][j]), 0);
+                use(k + i + 16, j, hn::Mul(hn::Add(w[1], from_two_bits<2>(upper)), scale[1][j]), 1);
+                use(k + i + 32, j, hn::Mul(hn::Add(w[2], from_two_bits<4>(upper)), scale[2][j]), 0);
+                use(k + i + 48, j, hn::Mul(hn::Add(w[3], from_two_bits<6>(upper)), scale[3][j]), 1);
+            }
+        }
+    }
+    return b;
+}
+
+template <PackedType TYPE, int VECTORS, typename Use>
+HWY_INLINE const uint8_t* each_of_long_block(const uint8_t* b, const Use& use) {
+    if constexpr (TYPE == backplane::cpu::kPackedFourBits) {
+        return each_of_four_bits<VECTORS>(b, use);
+    } else {
+        return each_of_six_bits<VECTORS>(b, use);
+    }
 }
 
 // Bytes of one vector of weights.
@@ -78,8 +168,8 @@ HWY_NOINLINE void few_rows(const MatMulTask& t, int64_t row, int64_t column, con
     }
     Tile<ROWS, VECTORS> tile;
     clear(tile);
-    for (int64_t k = 0; k < t.depth; k += kBlockDepth) {
-        const int64_t n = HWY_MIN(kBlockDepth, t.depth - k);
+    for (int64_t k = 0; k < t.depth; k += part_depth(TYPE)) {
+        const int64_t n = HWY_MIN(part_depth(TYPE), t.depth - k);
         const uint8_t* scales = b;
         b += kScales;
         Tile<ROWS, VECTORS> part[SETS];
@@ -92,12 +182,20 @@ HWY_NOINLINE void few_rows(const MatMulTask& t, int64_t row, int64_t column, con
                 for (int j = 0; j < VECTORS; ++j) part[s].v[i][j] = hn::MulAdd(x, w[j], part[s].v[i][j]);
             }
         };
-        if constexpr (TYPE == backplane::cpu::kPackedQ4) {
+        if constexpr (in_long_blocks(TYPE)) {
+            b = each_of_long_block<TYPE, VECTORS>(b, [&](int64_t i, int j, const VF w, int s) HWY_ATTR {
+#pragma GCC unroll 4
+                for (int r = 0; r < ROWS; ++r) {
+                    VF& sum = part[s * (SETS - 1)].v[r][j];
+                    sum = hn::MulAdd(hn::Set(f, a[r][k + i]), w, sum);
+                }
+            });
+        } else if constexpr (TYPE == backplane::cpu::kPackedQ4) {
             for (int64_t i = 0; i < kBlockDepth / 2; ++i, b += kStep) {
                 VF low[VECTORS];
                 VF high[VECTORS];
 #pragma GCC unroll 4
-                for (int j = 0; j < VECTORS; ++j) from_nibbles(b + j * vector_bytes(TYPE), low[j], high[j]);
+                for (int j = 0; j < VECTORS; ++j) from_nibbles<8>(bytes_at(b + j * vector_bytes(TYPE)), low[j], high[j]);
                 add(0, k + i, low);
                 add(SETS - 1, k + i + kBlockDepth / 2, high);
             }
@@ -135,7 +233,11 @@ HWY_NOINLINE void few_rows(const MatMulTask& t, int64_t row, int64_t column, con
 template <PackedType TYPE, int VECTORS>
 HWY_NOINLINE const uint8_t* decode_panel(const uint8_t* b, int64_t depth, float* out) {
     constexpr int64_t kWidth = VECTORS * kLanes;
-    if constexpr (!in_blocks(TYPE)) {
+    if constexpr (in_long_blocks(TYPE)) {
+        for (int64_t k = 0; k < depth; k += kLongDepth, out += kLongDepth * kWidth)
+            b = each_of_long_block<TYPE, VECTORS>(
+                b, [&](int64_t i, int j, const VF w, int) HWY_ATTR { hn::StoreU(w, f, out + i * kWidth + j * kLanes); });
+    } else if constexpr (!in_blocks(TYPE)) {
         for (int64_t i = 0; i < depth * VECTORS; ++i, b += vector_bytes(TYPE), out += kLanes)
             hn::StoreU(weights_at<TYPE>(b), f, out);
     } else {
@@ -152,7 +254,7 @@ HWY_NOINLINE const uint8_t* decode_panel(const uint8_t* b, int64_t depth, float*
 #pragma GCC unroll 4
                     for (int j = 0; j < VECTORS; ++j, b += kLanes) {
                         VF low, high;
-                        from_nibbles(b, low, high);
+                        from_nibbles<8>(bytes_at(b), low, high);
                         hn::StoreU(hn::Mul(low, scale[j]), f, out + i * kWidth + j * kLanes);
                         hn::StoreU(hn::Mul(high, scale[j]), f, out + (i + kBlockDepth / 2) * kWidth + j * kLanes);
                     }
@@ -198,8 +300,8 @@ HWY_INLINE void block(const MatMulTask& t, int64_t row_begin, int64_t row_end, i
         case 3: return few_rows<TYPE, 3, VECTORS>(t, row_begin, column, b);
         default: break;
     }
-    for (int64_t k = 0; k == 0 || k < t.depth; k += kDepth) {
-        const int64_t end = HWY_MIN(k + kDepth, t.depth);
+    for (int64_t k = 0; k == 0 || k < t.depth; k += panel_depth(TYPE)) {
+        const int64_t end = HWY_MIN(k + panel_depth(TYPE), t.depth);
         if constexpr (TYPE == backplane::cpu::kPackedF32) {
             const auto* at = reinterpret_cast<const float*>(b) + k * VECTORS * kLanes;
             panel<rows_of(VECTORS), VECTORS>(t, row_begin, row_end, column, at, k, end);
@@ -235,6 +337,10 @@ void run(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column
             return run_type<backplane::cpu::kPackedQ8>(t, row_begin, row_end, column_begin, column_end);
         case backplane::cpu::kPackedQ4:
             return run_type<backplane::cpu::kPackedQ4>(t, row_begin, row_end, column_begin, column_end);
+        case backplane::cpu::kPackedFourBits:
+            return run_type<backplane::cpu::kPackedFourBits>(t, row_begin, row_end, column_begin, column_end);
+        case backplane::cpu::kPackedSixBits:
+            return run_type<backplane::cpu::kPackedSixBits>(t, row_begin, row_end, column_begin, column_end);
         default: return run_type<backplane::cpu::kPackedF32>(t, row_begin, row_end, column_begin, column_end);
     }
 }
@@ -243,7 +349,7 @@ void run(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column
 
 BP_CPU_ENTRY(matmul, MatMulKernels) {
     table->rows = rows_of(kVectors);
-    table->panel_floats = kDepth * kBlock;
+    table->panel_floats = kLongDepth * kBlock;
     table->converts_f16 =
         HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SSE4 && HWY_TARGET != HWY_SSSE3;
     table->run = run;

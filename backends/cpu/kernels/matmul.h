@@ -11,14 +11,33 @@ namespace backplane::cpu {
 //   f32, f16, bf16   [block][depth][width]
 //   q8_0             [block][depth / 32] { width scales (f16), [32][width] int8 }
 //   q4_0             [block][depth / 32] { width scales (f16), [16][width] bytes: low nibble depth i, high nibble depth i + 16 }
-enum PackedType { kPackedF32 = 0, kPackedF16 = 1, kPackedBF16 = 2, kPackedQ8 = 3, kPackedQ4 = 4 };
+//   digits and leasts of four bits (q4_k)
+//                    [block][depth / 256] { width scales (f16), width leasts (f16), 8 of { width digits of scales, width of leasts (uint8),
+//                    [16][width] bytes: low nibble depth i, high nibble depth i + 16 } }
+//   digits of six bits (q6_k, q3_k)
+//                    [block][depth / 256] { width scales (f16), 4 of { [4][width] digits of scales, of 16 depths each (int8),
+//                    [32][width] bytes: low nibble depth i, high nibble depth i + 32,
+//                    [16][width] bytes: two bits each of depths i, i + 16, i + 32 and i + 48 } }
+enum PackedType {
+    kPackedF32 = 0,
+    kPackedF16 = 1,
+    kPackedBF16 = 2,
+    kPackedQ8 = 3,
+    kPackedQ4 = 4,
+    kPackedFourBits = 5,
+    kPackedSixBits = 6
+};
 
 // Bytes of one column of packed weights.
 constexpr int64_t packed_column_bytes(PackedType type, int64_t depth) {
-    return type == kPackedF32  ? depth * 4
-           : type == kPackedQ8 ? depth / 32 * 34
-           : type == kPackedQ4 ? depth / 32 * 18
-                               : depth * 2;
+    switch (type) {
+        case kPackedF32: return depth * 4;
+        case kPackedQ8: return depth / 32 * 34;
+        case kPackedQ4: return depth / 32 * 18;
+        case kPackedFourBits: return depth / 256 * 148;
+        case kPackedSixBits: return depth / 256 * 210;
+        default: return depth * 2;
+    }
 }
 
 struct MatMulTask {

@@ -2,6 +2,7 @@
 // every run when it is computed), whatever its element type; sums are in float32.
 #include <cstring>
 
+#include "backplane/ops/blocks.hpp"
 #include "ops/table.hpp"
 #include "weights.hpp"
 
@@ -65,6 +66,9 @@ PackedType packed_type(uint32_t dtype, const MatMulKernels& k) {
         case BP_BF16: return kPackedBF16;
         case BP_Q8_0: return kPackedQ8;
         case BP_Q4_0: return kPackedQ4;
+        case BP_Q4_K: return kPackedFourBits;
+        case BP_Q3_K:
+        case BP_Q6_K: return kPackedSixBits;
         default: return kPackedF32;
     }
 }
@@ -159,6 +163,49 @@ void pack_blocks_of_32(const Product& p, const PackTask& t) {
     }
 }
 
+void put(std::byte* at, int value) { *at = static_cast<std::byte>(value); }
+
+// One column's part of a long block, of columns that are `width` apart (kernels/matmul.h).
+void pack_four_bits(const std::byte* from, std::byte* into, int64_t c, int64_t width) {
+    const blocks::Block<BP_Q4_K> block(from);
+    std::memcpy(into + 2 * c, from, sizeof(uint16_t));
+    std::memcpy(into + 2 * (width + c), from + 2, sizeof(uint16_t));
+    into += 4 * width + c;
+    for (int part = 0; part < 8; ++part) {
+        put(into, block.scale_digit(2 * part));
+        put(into + width, block.least_digit(2 * part));
+        into += 2 * width;
+        for (int i = 32 * part; i < 32 * part + 16; ++i, into += width) put(into, block.digit(i) | block.digit(i + 16) << 4);
+    }
+}
+
+template <uint32_t kType>
+void pack_six_bits(const std::byte* from, std::byte* into, int64_t c, int64_t width) {
+    const blocks::Block<kType> block(from);
+    const auto digit = [&](int i) { return block.digit(i) + 32; };
+    std::memcpy(into + 2 * c, from + blocks::facts_of(kType).scale, sizeof(uint16_t));
+    into += 2 * width + c;
+    for (int part = 0; part < 256; part += 64) {
+        for (int g = 0; g < 4; ++g, into += width) put(into, block.scale_digit(part / 16 + g));
+        for (int i = part; i < part + 32; ++i, into += width) put(into, (digit(i) & 15) | (digit(i + 32) & 15) << 4);
+        for (int i = part; i < part + 16; ++i, into += width)
+            put(into, digit(i) >> 4 | digit(i + 16) >> 4 << 2 | digit(i + 32) >> 4 << 4 | digit(i + 48) >> 4 << 6);
+    }
+}
+
+void pack_long_blocks(const Product& p, const PackTask& t) {
+    const sdk::DTypeInfo type = sdk::dtype_info(p.b_dtype);
+    const auto pack_one = p.b_dtype == BP_Q4_K   ? pack_four_bits
+                          : p.b_dtype == BP_Q3_K ? pack_six_bits<BP_Q3_K>
+                                                 : pack_six_bits<BP_Q6_K>;
+    const int64_t blocks = p.depth / type.block;
+    const int64_t packed = packed_column_bytes(p.type, type.block) * t.width;
+    std::memset(t.packed, 0, static_cast<size_t>(blocks * packed));
+    for (int64_t block = 0; block < blocks; ++block)
+        for (int64_t c = 0; c < t.valid; ++c)
+            pack_one(t.plain + ((t.first + c) * blocks + block) * type.bytes, t.packed + block * packed, c, t.width);
+}
+
 void pack(const Product& p, const Kernels& k, const std::byte* plain, std::byte* out, ThreadPool& pool) {
     if (p.depth == 0) return;
     const sdk::DTypeInfo type = sdk::dtype_info(p.b_dtype);
@@ -173,6 +220,7 @@ void pack(const Product& p, const Kernels& k, const std::byte* plain, std::byte*
         t.packed = out + batch * p.b_bytes(k.conv.lanes) + t.first * packed_column_bytes(p.type, p.depth);
         if (p.type == kPackedF32) return pack_floats(p, k.move, t);
         if (p.type == kPackedQ8 || p.type == kPackedQ4) return pack_blocks_of_32(p, t);
+        if (p.type == kPackedFourBits || p.type == kPackedSixBits) return pack_long_blocks(p, t);
         pack_halves(p, t);
     });
 }

@@ -72,24 +72,31 @@ public:
             return ((at(i / 128 * 64 + i % 64) >> i / 64 % 2 * 4 & 15) | crumb(128, i) << 4) - 32;
     }
 
-    // Of the neighbours from element kGroup * group on.
+    // What the factors are multiplied by for the neighbours from element kGroup * group on.
+    [[nodiscard]] int scale_digit(int group) const {
+        if constexpr (kType == BP_Q2_K) return at(group) & 15;
+        if constexpr (kType == BP_Q3_K)
+            return ((at(96 + group % 8) >> group / 8 * 4 & 15) | (at(104 + group % 4) >> group / 4 * 2 & 3) << 4) - 32;
+        if constexpr (kType == BP_Q4_K || kType == BP_Q5_K) return six_bits(group / 2, 4);
+        if constexpr (kType == BP_Q6_K) return signed_at(192 + group);
+        return 1;
+    }
+    [[nodiscard]] int least_digit(int group) const {
+        if constexpr (kType == BP_Q2_K) return at(group) >> 4;
+        if constexpr (kType == BP_Q4_K || kType == BP_Q5_K) return six_bits(group / 2, 8);
+        return -1;
+    }
+
     template <typename T>
     [[nodiscard]] T scale(int group) const {
-        if constexpr (kType == BP_Q2_K) return half<T>(80) * static_cast<T>(at(group) & 15);
-        if constexpr (kType == BP_Q3_K)
-            return half<T>(108) *
-                   static_cast<T>(
-                       ((at(96 + group % 8) >> group / 8 * 4 & 15) | (at(104 + group % 4) >> group / 4 * 2 & 3) << 4) - 32);
-        if constexpr (kType == BP_Q4_K || kType == BP_Q5_K) return half<T>(0) * static_cast<T>(six_bits(group / 2, 4));
-        if constexpr (kType == BP_Q6_K) return half<T>(208) * static_cast<T>(signed_at(192 + group));
-        return half<T>(0);
+        return half<T>(facts_of(kType).scale) * static_cast<T>(scale_digit(group));
     }
     template <typename T>
     [[nodiscard]] T least(int group) const {
-        if constexpr (kType == BP_Q4_1 || kType == BP_Q5_1) return -half<T>(2);
-        if constexpr (kType == BP_Q2_K) return half<T>(82) * static_cast<T>(at(group) >> 4);
-        if constexpr (kType == BP_Q4_K || kType == BP_Q5_K) return half<T>(2) * static_cast<T>(six_bits(group / 2, 8));
-        return T{0};
+        if constexpr (facts_of(kType).least < 0)
+            return T{0};
+        else
+            return half<T>(facts_of(kType).least) * static_cast<T>(least_digit(group));
     }
 
     template <typename T>

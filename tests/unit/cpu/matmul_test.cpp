@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "backplane/ops/blocks.hpp"
+#include "backplane/sdk.hpp"
 #include "harness.hpp"
 
 using namespace harness;
@@ -68,20 +70,21 @@ struct Packed {
 
 Packed blocks_of(uint32_t dtype, int64_t columns, int64_t depth) {
     Packed out;
-    const size_t block = dtype == BP_Q8_0 ? 34 : 18;
-    const auto count = static_cast<size_t>(columns * depth / 32);
-    out.bytes.resize(count * block);
-    for (size_t b = 0; b < count; ++b) {
-        std::byte* at = out.bytes.data() + b * block;
-        at[1] = static_cast<std::byte>(0x30 + b % 3 * 4);  // 0.125, 0.25 and 0.5 in half precision
-        for (size_t i = 0; i < block - 2; ++i) at[2 + i] = static_cast<std::byte>(37 * (b * 32 + i) + 11);
-        for (size_t i = 0; i < 32; ++i) {
-            const int q8 = static_cast<int8_t>(at[2 + i % (block - 2)]);
-            const int pair = static_cast<int>(at[2 + i % 16]);
-            const int q4 = (i < 16 ? pair & 15 : pair >> 4) - 8;
-            out.plain.push_back(std::ldexp(dtype == BP_Q8_0 ? q8 : q4, static_cast<int>(b % 3) - 3));
+    const backplane::blocks::Facts facts = backplane::blocks::facts_of(dtype);
+    const size_t size = backplane::sdk::dtype_info(dtype).bytes;
+    const int64_t count = columns * depth / facts.elements;
+    out.bytes.resize(static_cast<size_t>(count) * size);
+    for (size_t i = 0; i < out.bytes.size(); ++i) out.bytes[i] = static_cast<std::byte>(37 * i + i / 251 + 11);
+    for (size_t b = 0; b < static_cast<size_t>(count); ++b)
+        for (const int factor : {facts.scale, facts.least}) {
+            if (factor < 0) continue;
+            std::byte* at = out.bytes.data() + b * size + static_cast<size_t>(factor);
+            at[0] = std::byte{0};
+            at[1] =
+                static_cast<std::byte>((facts.largest > 128 ? 0x18 : 0x30) + b % 3 * 4);  // 2^-9 or 2^-3, and its doubles
         }
-    }
+    out.plain.resize(static_cast<size_t>(columns * depth));
+    backplane::blocks::decode(dtype, out.bytes.data(), count, static_cast<uint32_t>(size), out.plain.data());
     return out;
 }
 
@@ -103,12 +106,14 @@ Packed halves_of(uint32_t dtype, int64_t columns, int64_t depth) {
 
 TEST_P(MatMul, DecodesWeightsOfEveryTypeForAnyNumberOfRowsAndColumns) {
     Device device({GetParam(), "2"});
-    for (const uint32_t dtype : {uint32_t{BP_F16}, uint32_t{BP_BF16}, uint32_t{BP_Q8_0}, uint32_t{BP_Q4_0}})
+    for (const uint32_t dtype : {uint32_t{BP_F16}, uint32_t{BP_BF16}, uint32_t{BP_Q8_0}, uint32_t{BP_Q4_0},
+                                 uint32_t{BP_Q4_1}, uint32_t{BP_Q3_K}, uint32_t{BP_Q4_K}, uint32_t{BP_Q6_K}})
         for (const int64_t m : {1, 2, 3, 4, 7, 100})
             for (const int64_t n : {1, 3, 17, 48, 130})
                 for (const int64_t k : {32, 64, 224}) {
-                    const bool blocks = dtype == BP_Q8_0 || dtype == BP_Q4_0;
-                    const int64_t depth = blocks ? k : k - 3;
+                    const int64_t block = backplane::sdk::dtype_info(dtype).block;
+                    const bool blocks = block != 1;
+                    const int64_t depth = block == 256 ? (k + 31) / 64 * 256 : blocks ? k : k - 3;
                     const Packed b = blocks ? blocks_of(dtype, n, depth) : halves_of(dtype, n, depth);
                     Graph g;
                     const Floats a = random_floats(m * depth, 5);
