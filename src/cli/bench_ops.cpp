@@ -170,11 +170,13 @@ std::vector<Case> cases(DType dtype) {
     return all;
 }
 
-// One product with weights of each kind, and all in f16.
+// One product with weights of each kind that the depth allows, and all in f16.
 std::vector<Case> products(const std::vector<int64_t>& mnk) {
+    std::vector<DType> weights{DType::f32, DType::f16, DType::q8_0, DType::q4_0};
+    constexpr int64_t kLargeBlock = 256;
+    if (mnk[2] % kLargeBlock == 0) weights.insert(weights.end(), {DType::q4_k, DType::q6_k});
     std::vector<Case> all;
-    for (const DType weight : {DType::f32, DType::f16, DType::q8_0, DType::q4_0, DType::q4_k, DType::q6_k})
-        all.push_back(matmul(DType::f32, weight, mnk[0], mnk[1], mnk[2]));
+    for (const DType weight : weights) all.push_back(matmul(DType::f32, weight, mnk[0], mnk[1], mnk[2]));
     all.push_back(matmul(DType::f16, DType::f16, mnk[0], mnk[1], mnk[2]));
     return all;
 }
@@ -349,7 +351,7 @@ void add_bench_ops(const Command& app, Run& run) {
     command
         .option("--product", o->product,
                 "Only this matrix product: rows, columns and depth, with weights of each kind and all in f16. Depth: a "
-                "multiple of 32")
+                "multiple of 32; of 256 for K-quants, too")
         .separated(3, ',')
         .type("M,N,K")
         .in_range(1, 1 << 16);

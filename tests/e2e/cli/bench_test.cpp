@@ -51,6 +51,8 @@ TEST(CliBench, AProductOfAnySizeIsTimedWithEachKindOfWeight) {
         EXPECT_NE(row["name"].get<std::string>().find("m=3 n=8 k=64"), std::string::npos) << row;
         EXPECT_GT(row["median_ms"], 0) << row;
     }
+    const auto large = json_of(p, {"ops", "--threads", "1", "--product", "1,8,256", "--seconds", "0.01"});
+    EXPECT_EQ(large["ops"].size(), 7U) << "of K-quants, too";
     const Outcome two = run(p, {"bench", "ops", "--product", "3,8", "--device", "cpu"});
     EXPECT_NE(two.exit_code, 0);
     EXPECT_TRUE(is_one_line(two.err)) << two.err;
