@@ -41,9 +41,8 @@ ops::AttributeValue list_of(uint32_t id, const std::vector<int64_t>& numbers) {
 
 class Expansion {
 public:
-    Expansion(const FusedNode& node, const std::function<const Value&(ValueId)>& value,
-              const std::function<ValueId(Value)>& add)
-        : node_(node), value_(value), add_(add), r_(attributes_of(node, &layout_)) {
+    Expansion(const FusedNode& node, const std::function<const Value&(ValueId)>& value, const Temporary& temporary)
+        : node_(node), value_(value), temporary_(temporary), r_(attributes_of(node, &layout_)) {
         const auto s = ops::RecurrentShape::of(value(node.inputs[ops::kRecurrentX]).dim,
                                                value(node.inputs[ops::kRecurrentR]).dim, layout_);
         inputs_ = s.inputs;
@@ -61,7 +60,7 @@ public:
         left.inputs[ops::kRecurrentW] = kNone;
         for (const uint32_t k : {ops::kRecurrentH, ops::kRecurrentC})
             if (left.inputs[k] != kNone && layout_ != 0) left.inputs[k] = swapped(left.inputs[k]);
-        left.output = temporary(BP_F32, {r_.steps + r_.rows_behind(), r_.directions, r_.batch, r_.hidden});
+        left.output = temporary_(BP_F32, {r_.steps + r_.rows_behind(), r_.directions, r_.batch, r_.hidden});
         const ValueId all = left.output;
         nodes_.push_back(std::move(left));
         const RecurrentRows rows(r_.steps);
@@ -72,12 +71,6 @@ public:
     }
 
 private:
-    ValueId temporary(uint32_t dtype, std::vector<int64_t> dim) {
-        Value value;
-        value.dtype = dtype;
-        value.dim = std::move(dim);
-        return add_(std::move(value));
-    }
     void append(uint32_t op, std::vector<ValueId> inputs, ValueId output, std::vector<ops::AttributeValue> attributes) {
         FusedNode node;
         node.op = op;
@@ -91,12 +84,12 @@ private:
     // The first axis behind the second, for a value of three axes.
     ValueId swapped(ValueId from) {
         const Value& value = value_(from);
-        const ValueId to = temporary(value.dtype, {value.dim[1], value.dim[0], value.dim[2]});
+        const ValueId to = temporary_(value.dtype, {value.dim[1], value.dim[0], value.dim[2]});
         append(BP_OP_transpose, {from}, to, {list_of(BP_ATTR_perm, {1, 0, 2})});
         return to;
     }
     ValueId reshaped(ValueId from, const std::vector<int64_t>& dim) {
-        const ValueId to = temporary(value_(from).dtype, dim);
+        const ValueId to = temporary_(value_(from).dtype, dim);
         append(BP_OP_reshape, {from}, to, {list_of(BP_ATTR_shape, dim)});
         return to;
     }
@@ -106,7 +99,7 @@ private:
         if (layout_ != 0) x = swapped(x);
         const int64_t tokens = r_.steps * r_.batch;
         x = reshaped(x, {tokens, inputs_});
-        const ValueId sums = temporary(BP_F32, {r_.directions, tokens, r_.gates * r_.hidden});
+        const ValueId sums = temporary_(BP_F32, {r_.directions, tokens, r_.gates * r_.hidden});
         ops::AttributeValue transposed;
         transposed.id = BP_ATTR_transpose_b;
         transposed.integer = 1;
@@ -119,10 +112,10 @@ private:
         const std::vector<int64_t> dim = value_(to).dim;
         const bool casts = value_(to).dtype != BP_F32;
         const bool sequence = dim.size() == 4;
-        const ValueId last = casts ? temporary(BP_F32, dim) : to;
+        const ValueId last = casts ? temporary_(BP_F32, dim) : to;
         const bool as_it_is = sequence && layout_ == 0;
         std::vector<int64_t> size{rows, r_.directions, r_.batch, r_.hidden};
-        const ValueId part = as_it_is ? last : temporary(BP_F32, size);
+        const ValueId part = as_it_is ? last : temporary_(BP_F32, size);
         append(BP_OP_slice, {from}, part,
                {list_of(BP_ATTR_starts, {first, 0, 0, 0}),
                 list_of(BP_ATTR_ends, {first + rows, r_.directions, r_.batch, r_.hidden}),
@@ -137,7 +130,7 @@ private:
 
     const FusedNode& node_;
     const std::function<const Value&(ValueId)>& value_;
-    const std::function<ValueId(Value)>& add_;
+    const Temporary& temporary_;
     int64_t layout_ = 0;
     Recurrence r_;
     int64_t inputs_ = 0;
@@ -161,8 +154,7 @@ Recurrence recurrence_of(const Node& node, const Value& result) {
     return r;
 }
 
-void expand_recurrent(PlanNodes& plan, const std::function<const Value&(ValueId)>& value,
-                      const std::function<ValueId(Value)>& add) {
+void expand_recurrent(PlanNodes& plan, const std::function<const Value&(ValueId)>& value, const Temporary& temporary) {
     const auto whole = [](const FusedNode& node) { return is_recurrent(node.op); };
     if (std::none_of(plan.nodes.begin(), plan.nodes.end(), whole)) return;
     std::vector<FusedNode> nodes;
@@ -171,7 +163,7 @@ void expand_recurrent(PlanNodes& plan, const std::function<const Value&(ValueId)
             nodes.push_back(std::move(node));
             continue;
         }
-        for (FusedNode& part : Expansion(node, value, add).run()) nodes.push_back(std::move(part));
+        for (FusedNode& part : Expansion(node, value, temporary).run()) nodes.push_back(std::move(part));
     }
     plan.nodes = std::move(nodes);
 }

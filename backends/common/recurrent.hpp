@@ -44,15 +44,15 @@ struct Recurrence {
 // Of a node that is left, and its result.
 Recurrence recurrence_of(const Node& node, const Value& result);
 
-// `value(id)` and `add(value)` are the plan's.
-void expand_recurrent(PlanNodes& plan, const std::function<const Value&(ValueId)>& value,
-                      const std::function<ValueId(Value)>& add);
+// `value(id)` and `temporary(dtype, dim)` are the plan's.
+using Temporary = std::function<ValueId(uint32_t dtype, std::vector<int64_t> dim)>;
+void expand_recurrent(PlanNodes& plan, const std::function<const Value&(ValueId)>& value, const Temporary& temporary);
 
 template <typename V>
 void expand_recurrent(PlanOf<V>& plan) {
     expand_recurrent(
         plan, [&](ValueId id) -> const Value& { return plan[id]; },
-        [&](Value value) { return plan.add_value(V{std::move(value)}); });
+        [&](uint32_t dtype, std::vector<int64_t> dim) { return plan.temporary(dtype, std::move(dim)); });
 }
 
 }  // namespace backplane::backend

@@ -87,6 +87,7 @@ struct WholeNumbers {
     ValueId from = kNone;  // of an optional operand
     bool wide = false;
 
+    WholeNumbers() = default;  // none
     WholeNumbers(const Lowering& to, ValueId numbers)
         : from(numbers), wide(numbers != kNone && to[numbers].dtype == BP_I64) {}
     [[nodiscard]] bool given() const { return from != kNone; }

@@ -19,6 +19,12 @@ uint16_t u16_at(const std::byte* p) {
 
 bool can_decode(uint32_t dtype) { return dtype == BP_F32 || dtype == BP_F16 || dtype == BP_BF16 || is_block(dtype); }
 
+Verdict check_filters(const Plan& plan, const Node& node) {
+    const Value& w = plan[node.inputs[1]];
+    if (!can_decode(w.dtype)) return {BP_WHY_DTYPE, node.text() + " is not done for weights " + w.text()};
+    return {};
+}
+
 void decode(const std::byte* plain, uint32_t dtype, int64_t count, float* out) {
     switch (dtype) {
         case BP_F16:

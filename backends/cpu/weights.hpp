@@ -10,6 +10,8 @@ namespace backplane::cpu {
 
 // Element types a packed weight may have: f32, f16, bf16 and the block types.
 bool can_decode(uint32_t dtype);
+// The check of convolutions, whose filters are operand 1.
+Verdict check_filters(const Plan& plan, const Node& node);
 // `count` elements as float32; of block types, whole blocks.
 void decode(const std::byte* plain, uint32_t dtype, int64_t count, float* out);
 std::vector<float> decode(const std::byte* plain, uint32_t dtype, int64_t count);

@@ -23,6 +23,11 @@ inline bool has_products(uint32_t dtype) { return dtype == BP_Q8_0 || dtype == B
 
 // Invocations of a workgroup where a kernel leaves the choice; every device here has 128.
 inline constexpr uint32_t kLocal = 128;
+// Those that share a matrix where matrices are a workgroup's.
+inline constexpr uint32_t kWorkgroupOfMatrices = 128;
+
+// How many pieces of `by` n takes.
+constexpr int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
 class Lowering {
 public:

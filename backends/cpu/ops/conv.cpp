@@ -14,12 +14,6 @@ constexpr int64_t kWinogradChannels = 16;
 // Fewer outputs leave lanes empty in either algorithm.
 constexpr int64_t kWinogradOutputs = 8;
 
-Verdict check(const Plan& plan, const Node& node) {
-    const Value& w = plan[node.inputs[1]];
-    if (!can_decode(w.dtype)) return {BP_WHY_DTYPE, node.text() + " is not done for weights " + w.text()};
-    return {};
-}
-
 struct Geometry {
     ConvTask task;  // of a slice of two spatial axes, all but addresses; one axis is a row
     int64_t batch = 0, groups = 1, taps = 1;
@@ -341,7 +335,7 @@ void lower(Lowering& to, const Node& node) {
     lower_direct(to, node, g, bound);
 }
 
-constexpr OpLowering table[] = {{BP_OP_conv, Types::computes, Wants::channels_last, 1u << 1, check, lower}};
+constexpr OpLowering table[] = {{BP_OP_conv, Types::computes, Wants::channels_last, 1u << 1, check_filters, lower}};
 
 }  // namespace
 

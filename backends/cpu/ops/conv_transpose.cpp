@@ -11,12 +11,6 @@ namespace backplane::cpu::ops::conv_transpose {
 
 namespace {
 
-Verdict check(const Plan& plan, const Node& node) {
-    const Value& w = plan[node.inputs[1]];
-    if (!can_decode(w.dtype)) return {BP_WHY_DTYPE, node.text() + " is not done for weights " + w.text()};
-    return {};
-}
-
 struct Axis {
     int64_t extent = 1, result = 1, kernel = 1, stride = 1, pad = 0, dilation = 1;
 };
@@ -236,7 +230,8 @@ void lower(Lowering& to, const Node& node) {
             });
 }
 
-constexpr OpLowering table[] = {{BP_OP_conv_transpose, Types::computes, Wants::channels_last, 1u << 1, check, lower}};
+constexpr OpLowering table[] = {
+    {BP_OP_conv_transpose, Types::computes, Wants::channels_last, 1u << 1, check_filters, lower}};
 
 }  // namespace
 

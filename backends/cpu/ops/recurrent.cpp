@@ -89,9 +89,8 @@ RecurrentFunction function_of(uint32_t op) {
 }
 
 struct Operands {
-    ValueId inputs = kNone, weights = kNone, bias = kNone, lengths = kNone, h = kNone, c = kNone, peepholes = kNone,
-            out = kNone;
-    bool wide_lengths = false;
+    ValueId inputs = kNone, weights = kNone, bias = kNone, h = kNone, c = kNone, peepholes = kNone, out = kNone;
+    WholeNumbers lengths;
 };
 
 // All that is known when the program is made; at() and what follows it are of one run.
@@ -104,9 +103,7 @@ struct Plans {
     [[nodiscard]] int64_t state_size() const { return r.directions * r.batch * r.hidden; }
     [[nodiscard]] float* row(const Run& run, int64_t row) const { return run.at<float>(o.out) + row * state_size(); }
     [[nodiscard]] int64_t length(const Run& run, int64_t n) const {
-        if (o.lengths == kNone) return r.steps;
-        const int64_t given = o.wide_lengths ? run.at<int64_t>(o.lengths)[n] : run.at<int32_t>(o.lengths)[n];
-        return std::clamp<int64_t>(given, 0, r.steps);
+        return o.lengths.given() ? std::clamp<int64_t>(o.lengths.in(run)[n], 0, r.steps) : r.steps;
     }
     static const float* given(const Run& run, ValueId id) { return id != kNone ? run.at<float>(id) : nullptr; }
 };
@@ -216,21 +213,19 @@ void lower(Lowering& to, const Node& node) {
                             static_cast<int64_t>(p.w.panels.size())})
         kind += "," + std::to_string(n);
     const auto bytes = static_cast<uint64_t>(p.w.directions * p.w.elements() * p.w.size());
-    const ValueId lengths = node.inputs[rules::kRecurrentLengths];
     p.o = {
         node.inputs[rules::kRecurrentX],
         to.packed(weights, layout_id(kind), bytes,
                   [w = p.w](const std::byte* plain, std::byte* packed, ThreadPool& pool) { pack(w, plain, packed, pool); }),
         node.inputs[rules::kRecurrentB],
-        lengths,
         node.inputs[rules::kRecurrentH],
         node.inputs[rules::kRecurrentC],
         node.inputs[rules::kRecurrentP],
         node.output,
-        lengths != kNone && to[lengths].dtype == BP_I64};
+        WholeNumbers(to, node.inputs[rules::kRecurrentLengths])};
     to.lane_scratch(static_cast<uint64_t>(kRows * p.r.gates * p.w.lanes) * sizeof(float));
     const Operands& o = p.o;
-    to.step(step_label(to, node), {o.inputs, o.weights, o.bias, o.lengths, o.h, o.c, o.peepholes}, {o.out},
+    to.step(step_label(to, node), {o.inputs, o.weights, o.bias, o.lengths.from, o.h, o.c, o.peepholes}, {o.out},
             [p](const Run& run) { compute(p, run); });
 }
 

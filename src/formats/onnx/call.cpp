@@ -12,7 +12,7 @@ namespace backplane::formats {
 
 void OnnxCall::refuse(const std::string& why) const { throw Error(Code::unsupported, node.op + ": " + why); }
 
-const OnnxOperand& OnnxCall::operand(size_t i) const {
+OnnxOperand& OnnxCall::operand(size_t i) const {
     if (!given(i)) throw Error(Code::invalid, node.op + ": operand " + std::to_string(i) + " is not given");
     const auto found = names_.find(node.inputs[i]);
     if (found == names_.end()) throw Error(Code::invalid, node.op + ": nothing gives '" + node.inputs[i] + "'");
@@ -21,7 +21,7 @@ const OnnxOperand& OnnxCall::operand(size_t i) const {
 
 TensorId OnnxCall::in(size_t i) {
     if (!given(i)) return no_tensor;
-    auto& taken = const_cast<OnnxOperand&>(operand(i));  // NOLINT: names_ is ours to change
+    OnnxOperand& taken = operand(i);
     if (taken.tensor.valid()) return taken.tensor;
     if (taken.content) return taken.tensor = onnx_constant(graph, *taken.content);
     if (taken.dtype == DType::unknown) refuse("operand " + std::to_string(i) + " is of a type that graphs do not have");

@@ -79,7 +79,7 @@ public:
     [[nodiscard]] int64_t axis(int64_t written, int64_t rank) const;
 
 private:
-    [[nodiscard]] const OnnxOperand& operand(size_t i) const;
+    [[nodiscard]] OnnxOperand& operand(size_t i) const;  // among the names, which are not the call's
     [[nodiscard]] OnnxTensor content(size_t i) const;
 
     OnnxNames& names_;

@@ -28,9 +28,10 @@ constexpr WhyNot kWhyNot[] = {{"Sequence", kNoSequences}, {"Optional", kNoSequen
                               {"TfIdf", kNoStrings},      {"If", kNoBranches},        {"Loop", kNoBranches},
                               {"Scan", kNoBranches},      {"Random", kNoChance},      {"Bernoulli", kNoChance}};
 
+bool is_of_onnx(const OnnxNode& node) { return node.domain.empty() || node.domain == "ai.onnx"; }
+
 [[noreturn]] void refuse_operator(const OnnxNode& node) {
-    if (!node.domain.empty() && node.domain != "ai.onnx")
-        throw Error(Code::unsupported, node.op + ": an operator of the domain " + node.domain);
+    if (!is_of_onnx(node)) throw Error(Code::unsupported, node.op + ": an operator of the domain " + node.domain);
     const auto row = std::find_if(std::begin(kWhyNot), std::end(kWhyNot),
                                   [&](const WhyNot& not_here) { return node.op.rfind(not_here.begins, 0) == 0; });
     const std::string_view why = row == std::end(kWhyNot) ? why_no_op(node.op) : row->why;
@@ -61,7 +62,7 @@ private:
     }
 
     void add(const OnnxNode& node) {
-        const OnnxRule rule = node.domain.empty() || node.domain == "ai.onnx" ? rule_of(node.op) : nullptr;
+        const OnnxRule rule = is_of_onnx(node) ? rule_of(node.op) : nullptr;
         if (rule == nullptr) refuse_operator(node);
         if (depends_on_constants_alone(node)) return fold(node, rule);
         OnnxCall call(graph_, node, model_.opset, names_, known_);

@@ -39,10 +39,12 @@ Window window_of(const OnnxCall& call, const Shape& filter) {
     return window;
 }
 
+bool is_same(const std::string& auto_pad) { return auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER"; }
+
 // Convolutions and pools: SAME has ceil(size / stride) results along an axis.
 void pad_to_same(const OnnxCall& call, Window& window) {
     const std::string how = call.text("auto_pad", "NOTSET");
-    if (how != "SAME_UPPER" && how != "SAME_LOWER") return;
+    if (!is_same(how)) return;
     for (size_t d = 0; d < window.axes(); ++d) {
         const int64_t size = call.shape(0)[2 + d], stride = window.strides[d];
         window.spread(d, ((size + stride - 1) / stride - 1) * stride + window.reach(d) - size, how == "SAME_UPPER");
@@ -65,7 +67,7 @@ void conv(OnnxCall& call) {
 void conv_transpose(OnnxCall& call) {
     Window window = window_of(call, spatial(call.shape(1)));
     const std::string how = call.text("auto_pad", "NOTSET");
-    const bool same = how == "SAME_UPPER" || how == "SAME_LOWER";
+    const bool same = is_same(how);
     std::vector<int64_t> extra = call.list("output_padding", Shape(window.axes(), 0));
     const std::vector<int64_t> wanted = call.list("output_shape");
     if (extra.size() != window.axes() || (!wanted.empty() && wanted.size() < window.axes()))
@@ -242,15 +244,17 @@ std::vector<int64_t> sizes_of(const std::vector<ResizedAxis>& axes) {
     return sizes;
 }
 
+// Before opset 11, and as Upsample: other defaults, and operands x and scales alone.
+bool is_old(const OnnxCall& call) { return call.opset < 11 || call.node.op == "Upsample"; }
+
 std::string coordinates_of(const OnnxCall& call) {
-    const bool old = call.opset < 11 || call.node.op == "Upsample";
-    return call.text("coordinate_transformation_mode", old ? "asymmetric" : "half_pixel");
+    return call.text("coordinate_transformation_mode", is_old(call) ? "asymmetric" : "half_pixel");
 }
 
 // Where our op rounds otherwise, the elements are picked one axis after the other.
 TensorId nearest(OnnxCall& call, const std::vector<ResizedAxis>& axes) {
-    const bool old = call.opset < 11 || call.node.op == "Upsample";
-    const std::string name = coordinates_of(call), mode = call.text("nearest_mode", old ? "floor" : "round_prefer_floor");
+    const std::string name = coordinates_of(call),
+                      mode = call.text("nearest_mode", is_old(call) ? "floor" : "round_prefer_floor");
     for (const OurCoordinates& ours : kCoordinates)
         if (picks_alike(axes, name, mode, ours))
             return call.add(
@@ -277,7 +281,7 @@ int smooth_coordinates(const OnnxCall& call, const std::vector<ResizedAxis>& axe
 }
 
 std::vector<ResizedAxis> axes_of(const OnnxCall& call) {
-    const bool pair = call.opset < 11 || call.node.op == "Upsample";
+    const bool pair = is_old(call);
     const size_t scales_at = pair ? 1 : 2;
     const std::vector<double> scales = call.given(scales_at) ? call.numbers(scales_at) : std::vector<double>();
     const std::vector<int64_t> sizes = !pair && call.given(3) ? call.integers(3) : std::vector<int64_t>();

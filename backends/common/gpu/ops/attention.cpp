@@ -15,7 +15,6 @@ struct Cut {
     [[nodiscard]] uint32_t invocations() const { return rows / 4 * (keys / 4); }
 };
 
-constexpr uint32_t kWorkgroup = 128;  // invocations that share a matrix
 constexpr int64_t kFewRows = 4;
 constexpr int64_t kManyBlocks = 120;  // of 64 rows, to keep the device busy
 
@@ -26,7 +25,7 @@ Cut choose_cut(const Abilities& can, int64_t rows, int64_t pairs, int64_t keys, 
         const uint32_t wide = steps == 3 ? 256 : 64 * steps;  // halves of the invocations share keys
         return large && keys > 256 ? Cut{4, 512, 8, 4096 / wide, wide} : Cut{4, 256, 8, 2048 / wide, wide};
     }
-    const bool many = large && rows > 32 && (can.least_patches == 0 || pairs * ((rows + 63) / 64) >= kManyBlocks);
+    const bool many = large && rows > 32 && (can.least_patches == 0 || pairs * up(rows, 64) >= kManyBlocks);
     if (many) return {64, 64, 16, steps == 3 ? 8 : 32 / steps, 64 * steps};
     return {32, 64, 16, steps == 1 ? 16U : steps == 4 ? 4U : 8U, 64 * steps};
 }
@@ -70,7 +69,7 @@ void lower(Lowering& to, const Node& node) {
     const Cut whole = choose_workgroup_cut(to, node, rows, k[0] * k[1]);
     const Cut cut = whole.rows != 0 ? whole : choose_cut(to.can, rows, k[0] * k[1], k[2], width);
     const bool truth = mask != kNone && to[mask].dtype == BP_BOOL;
-    const auto blocks = (rows + cut.rows - 1) / cut.rows;
+    const int64_t blocks = up(rows, cut.rows);
     AttentionParameters parameters{.pairs = word(k[0] * k[1]),
                                    .blocks = word(blocks),
                                    .rows = word(rows),
@@ -93,7 +92,7 @@ void lower(Lowering& to, const Node& node) {
         parameters.mask_key = word(steps[3]);
     }
     to.rows(step_label(to, node), whole.rows != 0 ? kKernel_attention_workgroup_f16 : variant(to[in].dtype, truth),
-            static_cast<uint64_t>(k[0] * k[1] * blocks), whole.rows != 0 ? kWorkgroup : cut.invocations(),
+            static_cast<uint64_t>(k[0] * k[1] * blocks), whole.rows != 0 ? kWorkgroupOfMatrices : cut.invocations(),
             {to.reads(in), to.reads(node.inputs[1]), to.reads(node.inputs[2]), to.reads(mask != kNone ? mask : in),
              lengths != kNone ? to.reads(lengths, 4) : to.reads(in), to.writes(node.output)},
             words_of(parameters),

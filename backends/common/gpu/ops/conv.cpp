@@ -92,8 +92,6 @@ std::vector<Operand> operands_of(const Lowering& to, const Node& node) {
     return operands;
 }
 
-int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
-
 int64_t taps_of(const ConvParameters& p) { return int64_t{1} * p.kernel_d * p.kernel_h * p.kernel_w; }
 int64_t groups_of(const Node& node) { return node.as<backplane::ops::ConvAttributes>().group; }
 int64_t outputs_of(const Lowering& to, const Node& node) { return to[node.inputs[1]].dim[0] / groups_of(node); }

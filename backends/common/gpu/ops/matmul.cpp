@@ -55,8 +55,8 @@ constexpr int64_t kManyMatrixTiles = 120;  // to keep the device busy
 // The fastest of those tried on an H200 for each driver's compiler (docs/benchmarks.md): the largest that keeps the device busy.
 MatrixTile matrix_tile(const Abilities& can, int64_t rows, int64_t columns, int64_t batch) {
     const auto busy = [&](const MatrixTile& tile) {
-        const int64_t tiles = ((rows + tile.rows() - 1) / tile.rows()) * ((columns + tile.columns() - 1) / tile.columns());
-        return batch * tiles >= (can.least_patches == 0 ? 2 : kManyMatrixTiles);
+        return batch * up(rows, tile.rows()) * up(columns, tile.columns()) >=
+               (can.least_patches == 0 ? 2 : kManyMatrixTiles);
     };
     if (can.matrix_sums < 16) {
         constexpr MatrixTile kLarge{256, 2, 4, 4, 32, 2};
@@ -72,15 +72,12 @@ struct WorkgroupTile {
     uint32_t rows, columns, depth;
 };
 
-constexpr uint32_t kWorkgroup = 128;  // invocations that share a matrix
-
 // The fastest of those tried on an H200 that fits in the result and divides the depth; no rows: none does.
 WorkgroupTile workgroup_tile(const Abilities& can, int64_t rows, int64_t columns, int64_t depth, int64_t batch) {
     if (!can.workgroup_matrices || rows < 64 || columns < 64 || depth % 16 != 0) return {};
     const uint32_t deep = depth % 64 == 0 ? 64 : depth % 32 == 0 ? 32 : 16;
     const auto busy = [&](int64_t down, int64_t across) {
-        return rows >= down && columns >= across &&
-               batch * ((rows + down - 1) / down) * ((columns + across - 1) / across) >= kManyMatrixTiles;
+        return rows >= down && columns >= across && batch * up(rows, down) * up(columns, across) >= kManyMatrixTiles;
     };
     if (busy(128, 128)) return {128, 128, deep};
     return busy(128, 64) ? WorkgroupTile{128, 64, deep} : WorkgroupTile{64, 64, deep};
@@ -164,8 +161,8 @@ void lower(Lowering& to, const Node& node) {
                       : whole.rows != 0 ? Tile{whole.rows, whole.columns, 1, 1, 1}
                       : matrices        ? Tile{units.rows(), units.columns(), 1, 1, 1}
                                         : choose_tile(to.can, rows, columns, batch);
-    const auto down = static_cast<uint32_t>((rows + tile.rows - 1) / tile.rows);
-    const auto across = static_cast<uint64_t>((columns + tile.columns - 1) / tile.columns);
+    const auto down = static_cast<uint32_t>(up(rows, tile.rows));
+    const auto across = static_cast<uint64_t>(up(columns, tile.columns));
     MatMulParameters parameters{.rows = word(rows),
                                 .columns = word(columns),
                                 .depth = word(depth),
@@ -180,8 +177,8 @@ void lower(Lowering& to, const Node& node) {
     d.kernel = whole.rows != 0 ? kKernel_matmul_workgroup_f16 : matrices ? kKernel_matmul_matrix_f16 : variant(a, b, few);
     if (whole.rows != 0) {
         d.label += ", matrices of a workgroup";
-        d.constants = {kWorkgroup,    epilogue_kinds(node), epilogue_function(node), whole.rows,
-                       whole.columns, whole.depth,          transpose_a ? 1U : 0U,   transpose_b ? 1U : 0U};
+        d.constants = {kWorkgroupOfMatrices, epilogue_kinds(node), epilogue_function(node), whole.rows,
+                       whole.columns,        whole.depth,          transpose_a ? 1U : 0U,   transpose_b ? 1U : 0U};
     } else if (matrices) {
         d.label += ", matrix units";
         d.constants = {units.invocations,    epilogue_kinds(node), epilogue_function(node),
