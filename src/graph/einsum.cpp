@@ -30,6 +30,7 @@ public:
         for (size_t i = 0; i < terms.size(); ++i) parts.push_back(part(operands[i], terms[i]));
         result_ = arrow == std::string::npos ? usual_result(parts) : axes_of(text.substr(arrow + 2), most_unnamed_);
         check_result(parts);
+        for (Part& p : parts) p = diagonal(std::move(p));
         for (size_t i = 0; i < parts.size(); ++i) sum_own(parts[i], parts.size() == 2 ? parts[1 - i].axes : Axes());
         Part made = parts.size() == 2 ? product(parts[0], parts[1]) : parts[0];
         return ordered(std::move(made), result_).tensor;
@@ -61,6 +62,7 @@ private:
         Axes axes;
         for (size_t i = 0; i < term.size(); ++i) {
             if (term.compare(i, 3, "...") == 0) {
+                if (term.find("...") != i) refuse("has ... twice in one term");
                 for (size_t k = unnamed; k-- > 0;) axes += static_cast<char>(kUnnamed + k);
                 i += 2;
                 continue;
@@ -69,9 +71,6 @@ private:
                 refuse(std::string("has '") + term[i] + "', which is no letter, comma or arrow");
             axes += term[i];
         }
-        for (const char c : axes)
-            if (std::count(axes.begin(), axes.end(), c) > 1)
-                refuse(std::string("has ") + said(c) + " twice in one term: diagonals are not done");
         return axes;
     }
     static std::string said(char c) { return c >= kUnnamed ? "..." : std::string("'") + c + "'"; }
@@ -107,9 +106,44 @@ private:
         return unnamed + once;
     }
     void check_result(const std::vector<Part>& parts) const {
-        for (const char c : result_)
+        for (const char c : result_) {
             if (std::none_of(parts.begin(), parts.end(), [&](const Part& p) { return has(p.axes, c); }))
                 refuse("has " + said(c) + " in its result, and in no operand");
+            if (std::count(result_.begin(), result_.end(), c) > 1) refuse("has " + said(c) + " twice in its result");
+        }
+    }
+
+    // Each letter once: of n x n elements those of the diagonal lie n + 1 apart.
+    Part diagonal(Part p) {
+        for (size_t first = 0; first < p.axes.size(); ++first) {
+            const char c = p.axes[first];
+            const size_t second = p.axes.find(c, first + 1);
+            if (second == Axes::npos) continue;
+            Axes rest;
+            std::vector<int64_t> perm;
+            Shape shape;
+            for (size_t d = 0; d < p.axes.size(); ++d) {
+                if (d == first || d == second) continue;
+                rest += p.axes[d];
+                perm.push_back(static_cast<int64_t>(d));
+                shape.push_back(graph_[p.tensor].shape[d]);
+            }
+            const int64_t n = extent_of(Axes(1, c));
+            if (second + 1 != p.axes.size() || first + 1 != second) {
+                perm.insert(perm.end(), {static_cast<int64_t>(first), static_cast<int64_t>(second)});
+                p.tensor = graph_.add(Op::transpose, {p.tensor}, {{Attr::perm, perm}}, name_);
+            }
+            shape.push_back(n * n);
+            std::vector<int64_t> steps(shape.size(), 1);
+            steps.back() = n + 1;
+            p.tensor = graph_.add(Op::slice, {reshaped(p.tensor, shape)},
+                                  {{Attr::starts, std::vector<int64_t>(shape.size(), 0)},
+                                   {Attr::ends, std::vector<int64_t>(shape)},
+                                   {Attr::steps, steps}},
+                                  name_);
+            return diagonal({p.tensor, rest + c});
+        }
+        return p;
     }
 
     // Sums over what this operand alone has.

@@ -78,11 +78,13 @@ Given counted(const std::string& term, const std::map<char, int64_t>& extents) {
 
 TEST(Einsum, IsTheSumWrittenOut) {
     const std::map<char, int64_t> all{{'b', 2}, {'h', 3}, {'i', 5}, {'j', 4}, {'k', 7}};
-    for (const std::string equation :
-         {"ij,jk->ik",       "ij,kj->ik",   "ji,jk->ik", "ji,kj->ki", "bij,bjk->bik", "bihk,bjhk->bhij",
-          "bhij,bjhk->bihk", "i,j->ij",     "i,i->",     "ij,ij->",   "ij,ij->ij",    "bij,jk->bik",
-          "ij,bjk->bik",     "bhi,hij->bj", "ijk,ji->k", "ij,k->ikj", "bi,hj->b",     "ij->ji",
-          "bij->j",          "ij->",        "ijk->kij",  "bij,b->ij", "hbi,jhb->bij"}) {
+    for (const std::string equation : {"ij,jk->ik",       "ij,kj->ik",       "ji,jk->ik",    "ji,kj->ki",   "bij,bjk->bik",
+                                       "bihk,bjhk->bhij", "bhij,bjhk->bihk", "i,j->ij",      "i,i->",       "ij,ij->",
+                                       "ij,ij->ij",       "bij,jk->bik",     "ij,bjk->bik",  "bhi,hij->bj", "ijk,ji->k",
+                                       "ij,k->ikj",       "bi,hj->b",        "ij->ji",       "bij->j",      "ij->",
+                                       "ijk->kij",        "bij,b->ij",       "hbi,jhb->bij", "ii->i",       "ii->",
+                                       "bii->ib",         "iji->ji",         "iii->i",       "ijij->ji",    "iijk,ki->ij",
+                                       "jij,kjk->ik"}) {
         std::vector<Given> in;
         std::map<char, int64_t> extents;
         for (const char c : equation)
@@ -129,7 +131,9 @@ TEST(Einsum, TheRestIsRefusedByName) {
         EXPECT_NE(text.find("Einsum '" + equation + "'"), std::string::npos) << text;
         EXPECT_NE(text.find(why), std::string::npos) << text;
     };
-    refused("ii->i", {x}, "'i' twice in one term: diagonals are not done");
+    refused("ii->i", {y}, "'i' of 4 and of 3");
+    refused("ij->ii", {x}, "'i' twice in its result");
+    refused("...i...", {g.input("z", DType::f32, {1, 1, 1, 1})}, "... twice in one term");
     refused("ij,jk,kl->il", {x, x, x}, "more than two operands");
     refused("ij,jk->ik", {x}, "names 2 operands, 1 are given");
     refused("ij,jk->ik", {x, y}, "'j' of 3 and of 4");
