@@ -57,6 +57,17 @@ struct Modulo {
         return rest != 0 && (rest < 0) != (y < 0) ? static_cast<T>(rest + y) : rest;
     }
 };
+// y below 0: what 1 / x^-y truncates to, 0 where x is 0.
+struct Pow {
+    template <typename T>
+    static T of(T x, T y) {
+        if (y < 0) return x == 1 || x == -1 ? (y % 2 == 0 ? T{1} : x) : T{0};
+        T power = 1;
+        for (T square = x; y > 0; y /= 2, square = Mul::of(square, square))
+            if (y % 2 == 1) power = Mul::of(power, square);
+        return power;
+    }
+};
 struct PRelu {
     template <typename T>
     static T of(T x, T slope) {
@@ -128,6 +139,7 @@ IntegerBinary binary_of(const Node& node) {
         case BP_OP_mul: return binary<T, Mul>;
         case BP_OP_div: return binary<T, Div>;
         case BP_OP_mod: return node.as<backplane::ops::ModAttributes>().fmod ? binary<T, Remainder> : binary<T, Modulo>;
+        case BP_OP_pow: return binary<T, Pow>;
         case BP_OP_p_relu: return binary<T, PRelu>;
         case BP_OP_max: return binary<T, Max>;
         case BP_OP_min: return binary<T, Min>;

@@ -14,7 +14,7 @@ using IntegerBinary = void (*)(const std::byte* x, int64_t x_step, const std::by
                                int64_t n);
 
 // Null: not an op on integers. Sums and products wrap; division truncates; it and what it leaves are 0 for a divisor
-// of 0.
+// of 0, as are powers below 0 of 0.
 IntegerUnary find_integer_unary(uint32_t op, uint32_t dtype);
 IntegerBinary find_integer_binary(const Node& node, uint32_t dtype);
 

@@ -108,7 +108,8 @@ inline constexpr auto op_add = binary(BP_OP_add, "y = a + b");
 inline constexpr auto op_sub = binary(BP_OP_sub, "y = a - b");
 inline constexpr auto op_mul = binary(BP_OP_mul, "y = a * b");
 inline constexpr auto op_div = binary(BP_OP_div, "y = a / b; of integers truncated, by 0 gives 0");
-inline constexpr auto op_pow = binary(BP_OP_pow, "y = a to the power b, as C's pow", kFloats);
+inline constexpr auto op_pow = binary(
+    BP_OP_pow, "y = a to the power b, as C's pow; of integers b below 0 gives what 1 / a^-b truncates to, 0 for a = 0");
 inline constexpr auto op_max = binary(BP_OP_max, "y = the larger of a and b; NaN in either gives NaN");
 inline constexpr auto op_min = binary(BP_OP_min, "y = the smaller of a and b; NaN in either gives NaN");
 

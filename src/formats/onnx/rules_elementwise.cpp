@@ -50,7 +50,35 @@ void clip(OnnxCall& call) {
     call.result(call.as(call.add(Op::clip, {x}, {{Attr::least, least}, {Attr::most, most}}), call.dtype(0)));
 }
 
-void pow(OnnxCall& call) { call.result(call.add(Op::pow, {call.in(0), call.as(call.in(1), call.dtype(0))})); }
+bool is_whole(DType dtype) { return dtype == DType::i64 || computed_as(dtype) == DType::i32; }
+
+// Sums, differences, products and quotients; those of small whole numbers wrap as they do in their own type.
+void arithmetic(OnnxCall& call) {
+    const DType dtype = call.dtype(0), wide = computed_as(dtype);
+    if (wide == dtype) return onnx_same(call);
+    TensorId y = call.add(op_from_name(call.node.op), {call.as(call.in(0), wide), call.as(call.in(1), wide)});
+    const double count = std::exp2(8 * static_cast<double>(bytes(dtype, {})));
+    const TensorId least = call.scalar(dtype == DType::i8 || dtype == DType::i16 ? -count / 2 : 0, wide);
+    y = call.add(Op::mod, {call.add(Op::sub, {y, least}), call.scalar(count, wide)});
+    call.result(call.as(call.add(Op::add, {y, least}), dtype));
+}
+
+// The result is of the base's type. Powers of whole numbers are exact where the exponent is whole, too; others truncate what float32 has of them, which
+// may lie a little below a whole number that it should be.
+void pow(OnnxCall& call) {
+    const DType dtype = call.dtype(0);
+    if (!is_whole(dtype)) return call.result(call.add(Op::pow, {call.in(0), call.as(call.in(1), dtype)}));
+    const DType wide = dtype == call.dtype(1) ? dtype : DType::i64;
+    const auto whole_power = [&] {
+        return call.as(call.add(Op::pow, {call.as(call.in(0), wide), call.as(call.in(1), wide)}), dtype);
+    };
+    if (is_whole(call.dtype(1))) return call.result(whole_power());
+    const TensorId exponent = call.as(call.in(1), DType::f32);
+    const TensorId power = call.add(Op::pow, {call.as(call.in(0), DType::f32), exponent});
+    const TensorId truncated = call.as(call.add(Op::mul, {power, call.scalar(1 + 0x1p-20, DType::f32)}), dtype);
+    const TensorId is_exact = call.add(Op::equal, {call.add(Op::floor, {exponent}), exponent});
+    call.result(call.add(Op::where, {is_exact, whole_power(), truncated}));
+}
 
 void gelu(OnnxCall& call) {
     call.result(call.add(Op::gelu, {call.in(0)}, {{Attr::approximate, call.text("approximate", "none") == "tanh" ? 1 : 0}}));
@@ -133,10 +161,10 @@ constexpr OnnxRuleRow kElementwiseRules[] = {
     {"IsNaN", onnx_same},
     {"IsInf", onnx_same},
     {"Not", onnx_same},
-    {"Add", onnx_same},
-    {"Sub", onnx_same},
-    {"Mul", onnx_same},
-    {"Div", onnx_same},
+    {"Add", arithmetic},
+    {"Sub", arithmetic},
+    {"Mul", arithmetic},
+    {"Div", arithmetic},
     {"Mod", mod},
     {"PRelu", onnx_same},
     {"Equal", onnx_same},

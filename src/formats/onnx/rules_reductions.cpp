@@ -42,6 +42,17 @@ void hardmax(OnnxCall& call) {
                          {{Attr::depth, call.shape(0)[static_cast<size_t>(axis)]}, {Attr::axis, axis}}));
 }
 
+// Of x over axes, which stay with an extent of 1: the mean, what x is beside it, and the mean of the squares of that.
+struct Moments {
+    TensorId mean, centred, variance;
+    Moments(OnnxCall& call, const std::vector<int64_t>& axes) {
+        const std::vector<Attribute> over = {{Attr::axes, axes}, {Attr::keepdims, 1}};
+        mean = call.add(Op::reduce_mean, {call.in(0)}, over);
+        centred = call.add(Op::sub, {call.in(0), mean});
+        variance = call.add(Op::reduce_mean, {call.add(Op::mul, {centred, centred})}, over);
+    }
+};
+
 void layer_norm(OnnxCall& call) {
     const int64_t axis = call.axis(call.integer("axis", -1), call.rank(0));
     const double epsilon = call.number("epsilon", 1e-5);
@@ -50,13 +61,9 @@ void layer_norm(OnnxCall& call) {
     if (!call.wants(1) && !call.wants(2)) return;
     std::vector<int64_t> axes(static_cast<size_t>(call.rank(0) - axis));
     std::iota(axes.begin(), axes.end(), axis);
-    const std::vector<Attribute> over = {{Attr::axes, axes}, {Attr::keepdims, 1}};
-    const TensorId mean = call.add(Op::reduce_mean, {call.in(0)}, over);
-    call.result(mean, 1);
-    if (!call.wants(2)) return;
-    const TensorId centred = call.add(Op::sub, {call.in(0), mean});
-    const TensorId variance = call.add(Op::reduce_mean, {call.add(Op::mul, {centred, centred})}, over);
-    const TensorId deviation = call.add(Op::sqrt, {call.add(Op::add, {variance, call.scalar(epsilon, call.dtype(0))})});
+    const Moments of(call, axes);
+    call.result(of.mean, 1);
+    const TensorId deviation = call.add(Op::sqrt, {call.add(Op::add, {of.variance, call.scalar(epsilon, call.dtype(0))})});
     call.result(call.add(Op::reciprocal, {deviation}), 2);
 }
 
@@ -66,10 +73,27 @@ void rms_norm(OnnxCall& call) {
         {{Attr::axis, call.axis(call.integer("axis", -1), call.rank(0))}, {Attr::epsilon, call.number("epsilon", 1e-5)}}));
 }
 
+// In training mean and variance are those of the batch; what is kept of them moves there by 1 - momentum.
 void batch_norm(OnnxCall& call) {
-    if (call.integer("training_mode", 0) != 0) call.refuse("training_mode 1");
-    static_cast<void>(call.number("momentum", 0));  // of training
-    call.result(call.add(Op::batch_norm, {call.in(0), call.in(1), call.in(2), call.in(3), call.in(4)},
+    const double momentum = call.number("momentum", 0.9);
+    TensorId mean = call.in(3), variance = call.in(4);
+    if (call.integer("training_mode", 0) != 0) {
+        if (call.rank(0) < 2) call.refuse("of fewer than two axes");
+        std::vector<int64_t> axes(static_cast<size_t>(call.rank(0) - 1));
+        std::iota(axes.begin() + 1, axes.end(), 2);
+        const Moments batch(call, axes);
+        // The batch's own as `kept`, which goes on as result i.
+        const auto renewed = [&](TensorId& kept, TensorId seen, size_t i) {
+            const DType dtype = call.graph[kept].dtype;
+            const TensorId own = call.as(call.reshaped(seen, call.shape_of(kept)), dtype);
+            const TensorId most = call.add(Op::mul, {kept, call.scalar(momentum, dtype)});
+            call.result(call.add(Op::add, {most, call.add(Op::mul, {own, call.scalar(1 - momentum, dtype)})}), i);
+            kept = own;
+        };
+        renewed(mean, batch.mean, 1);
+        renewed(variance, batch.variance, 2);
+    }
+    call.result(call.add(Op::batch_norm, {call.in(0), call.in(1), call.in(2), mean, variance},
                          {{Attr::epsilon, call.number("epsilon", 1e-5)}}));
 }
 
@@ -82,11 +106,9 @@ void instance_norm(OnnxCall& call) {
 void mean_variance(OnnxCall& call) {
     std::vector<int64_t> axes = call.list("axes", {0, 2, 3});
     for (int64_t& axis : axes) axis = call.axis(axis, call.rank(0));
-    const std::vector<Attribute> over = {{Attr::axes, axes}, {Attr::keepdims, 1}};
-    const TensorId centred = call.add(Op::sub, {call.in(0), call.add(Op::reduce_mean, {call.in(0)}, over)});
-    const TensorId variance = call.add(Op::reduce_mean, {call.add(Op::mul, {centred, centred})}, over);
-    const TensorId deviation = call.add(Op::add, {call.add(Op::sqrt, {variance}), call.scalar(1e-9, call.dtype(0))});
-    call.result(call.add(Op::div, {centred, deviation}));
+    const Moments of(call, axes);
+    const TensorId deviation = call.add(Op::add, {call.add(Op::sqrt, {of.variance}), call.scalar(1e-9, call.dtype(0))});
+    call.result(call.add(Op::div, {of.centred, deviation}));
 }
 
 void cum_sum(OnnxCall& call) {

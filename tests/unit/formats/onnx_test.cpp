@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "graph/element_types.hpp"
 #include "graph/evaluate.hpp"
 #include "support.hpp"
 
@@ -143,6 +144,47 @@ TEST(OnnxConverter, WhatDependsOnShapesAndConstantsAloneIsNoNode) {
     ASSERT_EQ(graph.nodes().size(), 2U);
     EXPECT_EQ(graph.nodes().front().op, Op::tile);
     EXPECT_EQ(graph[graph.find("y")].shape, Shape{6});
+}
+
+OnnxTensor numbers_of(const std::string& name, DType dtype, const std::vector<double>& values) {
+    return {name, dtype, {static_cast<int64_t>(values.size())}, graph::encode(values, dtype)};
+}
+
+// What `op` of two constants gives, of the type of a.
+std::vector<double> computed(const std::string& op, const OnnxTensor& a, const OnnxTensor& b) {
+    OnnxModel model = model_of({op, "", "", {a.name, b.name}, {"y"}, {}});
+    model.inputs.clear();
+    model.initializers = {a, b};
+    const Graph graph = formats::graph_of(model);
+    const TensorId y = graph.with_role(Role::output).front();
+    EXPECT_EQ(graph[y].dtype, a.dtype);
+    std::vector<std::byte> room(bytes(graph[y].dtype, graph[y].shape));
+    const graph::TensorRoom rooms[] = {{y, room}};
+    graph::evaluate(graph, {}, rooms);
+    return graph::decode(room, graph[y].dtype);
+}
+
+TEST(OnnxConverter, SmallWholeNumbersWrapInTheirOwnType) {
+    using Numbers = std::vector<double>;
+    const auto of = [](const std::string& op, DType dtype, const Numbers& a, const Numbers& b) {
+        return computed(op, numbers_of("a", dtype, a), numbers_of("b", dtype, b));
+    };
+    EXPECT_EQ(of("Add", DType::u8, {250, 255, 3}, {10, 1, 4}), (Numbers{4, 0, 7}));
+    EXPECT_EQ(of("Sub", DType::u8, {3, 0, 9}, {4, 255, 9}), (Numbers{255, 1, 0}));
+    EXPECT_EQ(of("Mul", DType::u16, {65535, 256, 7}, {65535, 256, 6}), (Numbers{1, 0, 42}));
+    EXPECT_EQ(of("Add", DType::i8, {127, -128, -3}, {1, -1, 5}), (Numbers{-128, 127, 2}));
+    EXPECT_EQ(of("Div", DType::i16, {-32768, -7, 7}, {-1, 2, 2}), (Numbers{-32768, -3, 3}));
+}
+
+TEST(OnnxConverter, PowersOfWholeNumbersAreExactWhereTheExponentIsWhole) {
+    using Numbers = std::vector<double>;
+    const auto of = [](DType base, const Numbers& a, DType exponent, const Numbers& b) {
+        return computed("Pow", numbers_of("a", base, a), numbers_of("b", exponent, b));
+    };
+    EXPECT_EQ(of(DType::i32, {3, -3, 46341, 7}, DType::f32, {19, 3, 2, 0}), (Numbers{1162261467, -27, 2147483647, 1}))
+        << "what does not fit saturates";
+    EXPECT_EQ(of(DType::i64, {3, -1, 2}, DType::u8, {33, 255, 40}), (Numbers{5559060566555523, -1, 0x1p40}));
+    EXPECT_EQ(of(DType::i32, {4, 27, 10, 2}, DType::f32, {0.5, 1.0F / 3, 0.5, -1}), (Numbers{2, 3, 3, 0}));
 }
 
 TEST(OnnxConverter, OperandsAndAttributesThatCannotBeAreErrors) {
