@@ -116,7 +116,8 @@
     X(103, global_average_pool, "GlobalAveragePool")                                                                       \
     X(104, max_pool, "MaxPool") /* kernel_shape, strides, pads, dilations, ceil_mode */                                    \
     X(105, average_pool, "AveragePool") /* the same, count_include_pad */ \
-    /* Attention: q[N,H,T,D], k[N,K,S,D], v[N,K,S,E], mask?, lengths[N]?; causal, window, scale, softcap. ONNX 24 */ \
+    /* Attention: q[N,H,T,D], k[N,K,S,D], v[N,K,S,E], mask?, lengths[N]?, and relative positions: positions[H,R,D]?, */ \
+    /* pos_bias_u[H,D]?, pos_bias_v[H,D]?; causal, window, scale, softcap, padded. ONNX 24 */ \
     X(110, attention, "Attention") \
     X(111, rotary_embedding, "RotaryEmbedding") /* x, cos, sin, positions?; interleaved, num_heads, rotary_embedding_dim. ONNX 23 */ \
     /* recurrent, over the whole sequence x[T,N,I] (layout 1: [N,T,I]); d: directions. ONNX 22 */ \
@@ -188,7 +189,8 @@
     X(59, cubic_coeff_a, FLOAT, "cubic_coeff_a") /* default -0.75 */ \
     X(60, exclude_outside, INT, "exclude_outside") \
     X(61, padding_mode, INT, "padding_mode") /* BP_SAMPLE_* */ \
-    X(62, align_corners, INT, "align_corners")
+    X(62, align_corners, INT, "align_corners") \
+    X(63, padded, INT, "padded")
 
 #define BP_OP_ENUMERATOR(id, identifier, name) BP_OP_##identifier = id,
 #define BP_ATTRIBUTE_ENUMERATOR(id, identifier, type, name) BP_ATTR_##identifier = id,

@@ -80,17 +80,23 @@ Case matmul(DType given, DType weight, int64_t m, int64_t n, int64_t k) {
     return c;
 }
 
-Case attention(DType dtype, int64_t heads, int64_t size, int64_t tokens) {
+// `relative`: with positions and biases as Transformer-XL and the encoders of speech recognisers have them.
+Case attention(DType dtype, int64_t heads, int64_t size, int64_t tokens, bool relative) {
     Case c;
     c.name = "Attention " + said(dtype) + std::to_string(heads) + " heads of " + std::to_string(size) + ", " +
-             std::to_string(tokens) + " tokens";
+             std::to_string(tokens) + " tokens" + (relative ? ", relative" : "");
     c.op = "Attention";
-    c.flops = 4.0 * static_cast<double>(heads * tokens * tokens * size);
-    c.mbytes = 4 * megabytes(dtype, {heads, tokens, size});
+    c.flops = (relative ? 6.0 : 4.0) * static_cast<double>(heads * tokens * tokens * size);
+    c.mbytes = (relative ? 6 : 4) * megabytes(dtype, {heads, tokens, size});
     c.graph = [=] {
         Graph g;
         const Shape shape{1, heads, tokens, size};
-        g.output(ops::attention(g, g.input("q", dtype, shape), g.input("k", dtype, shape), g.input("v", dtype, shape)), "y");
+        std::vector<TensorId> inputs{g.input("q", dtype, shape), g.input("k", dtype, shape), g.input("v", dtype, shape)};
+        if (relative)
+            inputs.insert(inputs.end(),
+                          {no_tensor, no_tensor, g.input("positions", dtype, {heads, 2 * tokens - 1, size}),
+                           g.weight("pos_bias_u", dtype, {heads, size}), g.weight("pos_bias_v", dtype, {heads, size})});
+        g.output(g.add(Op::attention, inputs), "y");
         return g;
     };
     return c;
@@ -156,7 +162,8 @@ std::vector<Case> cases(DType dtype) {
                           conv_transpose(dtype, 64, 64, 2, 128)};
     for (const DType dtype : {DType::f32, DType::f16, DType::q8_0, DType::q4_0})
         for (const int64_t m : {1, 32, 512}) all.push_back(matmul(DType::f32, dtype, m, 2048, 2048));
-    for (const int64_t tokens : {128, 512, 2048}) all.push_back(attention(dtype, 8, 64, tokens));
+    for (const int64_t tokens : {128, 512, 2048}) all.push_back(attention(dtype, 8, 64, tokens, false));
+    all.push_back(attention(dtype, 8, 64, 512, true));
     for (const Op op : {Op::lstm, Op::gru}) all.push_back(recurrent(op, dtype, 400, 640));
     all.push_back(row_op(dtype, "Softmax", Op::softmax, 512, 2048, false, {{Attr::axis, 1}}));
     all.push_back(row_op(dtype, "LayerNorm", Op::layer_norm, 512, 2048, true, {{Attr::axis, 1}}));
@@ -187,7 +194,9 @@ struct OpsChoice {
     std::vector<int64_t> product, conv, heads;
     [[nodiscard]] std::vector<Case> cases() const {
         const DType type = dtype == "f16" ? DType::f16 : DType::f32;
-        if (!heads.empty()) return {cli::attention(type, heads[0], heads[1], heads[2])};
+        if (!heads.empty())
+            return {cli::attention(type, heads[0], heads[1], heads[2], false),
+                    cli::attention(type, heads[0], heads[1], heads[2], true)};
         if (!conv.empty()) return {cli::conv(type, conv[0], conv[1], conv[2], conv[3])};
         return product.empty() ? cli::cases(type) : products(product);
     }
@@ -361,7 +370,8 @@ void add_bench_ops(const Command& app, Run& run) {
         .separated(4, ',')
         .type("IN,OUT,KERNEL,SIZE")
         .in_range(1, 1 << 14);
-    command.option("--attention", o->heads, "Only this attention: heads, their size, and tokens")
+    command
+        .option("--attention", o->heads, "Only this attention: heads, their size, and tokens; and with relative positions")
         .separated(3, ',')
         .type("HEADS,SIZE,TOKENS")
         .in_range(1, 1 << 16);

@@ -14,24 +14,26 @@ namespace {
 
 std::vector<double> bound(const BoundCall& call) {
     bounds::require_exact_inputs(call);
-    const ReferenceTensor& q = *call.inputs[0];
-    const ReferenceTensor& k = *call.inputs[1];
-    const auto size = static_cast<double>(q.shape[3]);
+    const Shape& q = call.inputs[0]->shape;
+    const auto size = static_cast<double>(q[3]);
+    const auto keys = static_cast<double>(call.inputs[1]->shape[2]);
     const AttributeView attributes(call.attributes);
-    const double scale =
-        backplane::ops::AttentionAttributes{false, 0, attributes.number(Attr::scale), 0}.scale_of(q.shape[3]);
-    // No score is larger than this, softcap makes it smaller; differences of two, and of a mask with what it is added to, are rounded.
-    const double most = std::fabs(scale) * size * bounds::most_of(q) * bounds::most_of(k);
-    const double added = call.inputs.size() > 3 && call.inputs[3] != nullptr ? bounds::most_of(*call.inputs[3]) : 0;
-    const double score = (bounds::units_of_sum(size) + 4) * most + 2 * added;
-    const double units = 2 * score + bounds::units_of_sum(static_cast<double>(k.shape[2])) + 8;
+    const double scale = backplane::ops::AttentionAttributes{false, 0, attributes.number(Attr::scale), 0}.scale_of(q[3]);
+    // No score is larger than this, softcap makes it smaller; sums that products take, differences of two, and of a mask with what it is added to, are rounded.
+    const auto most_of = [&](size_t i) {
+        return i < call.inputs.size() && call.inputs[i] != nullptr ? bounds::most_of(*call.inputs[i]) : 0;
+    };
+    const double most =
+        std::fabs(scale) * size * ((most_of(0) + most_of(6)) * most_of(1) + (most_of(0) + most_of(7)) * most_of(5));
+    const double score = (bounds::units_of_sum(size) + 6) * most + 2 * most_of(3);
+    const double units = 2 * score + bounds::units_of_sum(keys) + 8;
     ReferenceTensor magnitudes = *call.inputs[2];
     for (double& v : magnitudes.data) v = std::fabs(v);
     std::vector<const ReferenceTensor*> inputs(call.inputs.begin(), call.inputs.end());
     inputs[2] = &magnitudes;
     std::vector<double> result = std::move(evaluate_node(call.definition, inputs, call.attributes, call.outputs)[0].data);
     const bool rounded = call.output.dtype == DType::f16 && !call.strict;
-    const double lost = rounded ? static_cast<double>(k.shape[2]) * 0x1p-25 * bounds::most_of(magnitudes) : 0;
+    const double lost = rounded ? keys * 0x1p-25 * bounds::most_of(magnitudes) : 0;
     for (double& r : result) r = r * (units * call.unit + (rounded ? 2 * 0x1p-11 : 0)) + lost;
     return result;
 }
@@ -46,6 +48,8 @@ struct Heads {
     std::vector<Attribute> attributes = {};
     Source source = Source::input;
     Values values = {-1, 1, {}};
+    int64_t distances = 0;  // rows of relative positions; 0: none
+    bool biases = true;     // beside them
 };
 
 void add(CaseList& list, const std::string& name, const Heads& c) {
@@ -53,9 +57,13 @@ void add(CaseList& list, const std::string& name, const Heads& c) {
         std::vector<TensorId> operands{b.operand(c.source, c.dtype, {c.batch, c.heads, c.queries, c.size}, c.values),
                                        b.operand(c.source, c.dtype, {c.batch, c.shared, c.keys, c.size}, c.values),
                                        b.operand(c.source, c.dtype, {c.batch, c.shared, c.keys, c.width})};
-        if (!c.mask.empty() || !c.lengths.empty())
-            operands.push_back(c.mask.empty() ? TensorId{} : b.operand(c.source, c.mask_dtype, c.mask));
-        if (!c.lengths.empty()) operands.push_back(b.input(DType::i64, {c.batch}, {0, 0, c.lengths}));
+        operands.resize(8);
+        if (!c.mask.empty()) operands[3] = b.operand(c.source, c.mask_dtype, c.mask);
+        if (!c.lengths.empty()) operands[4] = b.input(DType::i64, {c.batch}, {0, 0, c.lengths});
+        if (c.distances != 0) operands[5] = b.operand(c.source, c.dtype, {c.heads, c.distances, c.size}, c.values);
+        for (size_t i = 6; i < 8 && c.distances != 0 && c.biases; ++i)
+            operands[i] = b.operand(c.source, c.dtype, {c.heads, c.size}, c.values);
+        while (!operands.back().valid()) operands.pop_back();
         b.result(b.add(Op::attention, operands, c.attributes));
     });
 }
@@ -162,10 +170,82 @@ void halves(CaseList& list) {
         {1, 2, 65, 32, 1, 130, 32, DType::f16, {}, DType::f32, {}, {{Attr::scale, 1.0}}, Source::input, {-8, 8, {}}});
 }
 
+Heads relative(Heads c, int64_t more_rows = 0) {
+    c.distances = 2 * std::max<int64_t>(1, std::max(c.queries, c.keys)) - 1 + more_rows;
+    return c;
+}
+
+void relative_shapes(CaseList& list) {
+    const auto heads = [&](const std::string& name, const Heads& c, int64_t more_rows = 0) {
+        add(list, "relative-" + name, relative(c, more_rows));
+    };
+    heads("one", {1, 1, 1, 1, 1, 1, 1});
+    heads("one-key", {1, 2, 3, 4, 2, 1, 4});
+    heads("one-query", {2, 4, 1, 64, 4, 33, 64});
+    heads("no-keys", {1, 2, 3, 4, 2, 0, 4});
+    heads("no-queries", {1, 2, 0, 4, 2, 5, 4});
+    heads("no-numbers", {1, 2, 3, 0, 2, 5, 4});
+    for (const int64_t tokens : {2, 5, 16, 47, 48, 49, 63, 64, 65, 131})
+        heads("tokens-" + std::to_string(tokens), {1, 2, tokens, 24, 2, tokens, 24});
+    for (const int64_t size : {3, 17, 64, 257})
+        heads("size-" + std::to_string(size), {1, 2, 37, size, 2, 37, std::min<int64_t>(size, 40)});
+    heads("past", {1, 2, 19, 16, 2, 133, 16});
+    heads("more-queries-than-keys", {1, 2, 133, 16, 2, 19, 16});
+    heads("grouped", {2, 6, 21, 16, 2, 21, 16});
+    heads("one-for-all", {1, 8, 3, 32, 1, 65, 32});
+    heads("long", {1, 1, 263, 16, 1, 1031, 16});
+    heads("longer-table", {2, 2, 37, 16, 2, 37, 16}, 100);
+    Heads bare = relative({1, 2, 37, 16, 2, 37, 16});
+    bare.biases = false;
+    add(list, "relative-no-biases", bare);
+    for (const DType dtype : {DType::f16, DType::bf16, DType::f64}) {
+        const std::string type = std::string("-") + backplane::name_of(dtype);
+        heads("type" + type, {2, 2, 70, 64, 2, 70, 64, dtype});
+        heads("type-masked" + type, {2, 2, 17, 32, 1, 70, 32, dtype, {2, 1, 17, 70}, dtype});
+    }
+    for (const Source source : {Source::weight, Source::constant, Source::transposed, Source::strided})
+        heads(graph::name_of(source), {1, 2, 21, 16, 2, 21, 16, DType::f32, {}, DType::f32, {}, {}, source});
+}
+
+void relative_masks(CaseList& list) {
+    const auto heads = [&](const std::string& name, const Heads& c) { add(list, "relative-" + name, relative(c)); };
+    const Attribute causal{Attr::causal, 1};
+    const Attribute padded{Attr::padded, 1};
+    const Attribute window{Attr::window, 5};
+    const std::vector<double> lengths{0, 1, 69, 70, -5, 1e9};
+    const Heads square{6, 2, 70, 16, 2, 70, 16, DType::f32, {}, DType::f32, lengths};
+    const auto with = [&](Heads c, const std::vector<Attribute>& attributes) {
+        c.attributes = attributes;
+        return c;
+    };
+    heads("causal", {1, 2, 70, 16, 2, 133, 16, DType::f32, {}, DType::f32, {}, {causal}});
+    heads("window", {1, 2, 133, 16, 2, 133, 16, DType::f32, {}, DType::f32, {}, {window}});
+    heads("window-causal", {1, 2, 70, 16, 2, 133, 16, DType::f32, {}, DType::f32, {}, {causal, window}});
+    heads("mask-bool", {2, 2, 70, 16, 2, 70, 16, DType::f32, {2, 1, 70, 70}, DType::boolean});
+    heads("softcap", {1, 2, 37, 16, 2, 37, 16, DType::f32, {37}, DType::f32, {}, {{Attr::softcap, 0.5}}});
+    heads("scale-below-0", {1, 2, 9, 16, 2, 21, 16, DType::f32, {}, DType::f32, {}, {{Attr::scale, -1.0}}});
+    heads("lengths", square);
+    heads("lengths-causal", with(square, {causal}));
+    heads("lengths-padded", with(square, {padded}));
+    heads("lengths-padded-causal", with(square, {causal, padded}));
+    heads("lengths-padded-past", {6, 2, 19, 16, 2, 70, 16, DType::f16, {}, DType::f32, lengths, {padded}});
+    heads("one-query-lengths", {6, 4, 1, 64, 2, 133, 64, DType::f32, {}, DType::f32, lengths, {causal}});
+    // No further than the window reaches.
+    for (const bool cached : {false, true}) {
+        Heads near = with(square, {window, cached ? causal : padded});
+        near.distances = 9;
+        add(list, std::string("relative-window-of-rows") + (cached ? "-causal" : "-padded"), near);
+    }
+    add(list, "lengths-padded-window", with(square, {padded, window}));
+    add(list, "lengths-padded-causal", with(square, {padded, causal}));
+}
+
 void cases(CaseList& list) {
     shapes(list);
     masks(list);
     halves(list);
+    relative_shapes(list);
+    relative_masks(list);
 }
 
 }  // namespace

@@ -20,23 +20,23 @@ struct Part {
 void PrintTo(const Part& part, std::ostream* out) { *out << part.name; }
 
 class KernelsOfGpus : public testing::TestWithParam<Part> {};
-INSTANTIATE_TEST_SUITE_P(All, KernelsOfGpus,
-                         testing::Values(Part{"TilesWithStrides", "gpu", "Conv", "stride", 50},
-                                         Part{"TilesWithEpilogues", "gpu", "Conv", "residual", 5},
-                                         Part{"Patches", "patches", "Conv", "3x3-16", 20},
-                                         Part{"ConvolutionsOnMatrixUnits", "matrix", "Conv", "3x3-16", 20},
-                                         Part{"StridesOnMatrixUnits", "matrix", "Conv", "stride", 50},
-                                         Part{"RowsOnMatrixUnits", "matrix", "Conv", "long-f16", 3},
-                                         Part{"TransposedOnMatrixUnits", "matrix", "ConvTranspose", "d-f16", 2},
-                                         Part{"TransposedOnTiles", "gpu", "ConvTranspose", "2d-", 20},
-                                         Part{"Products", "gpu", "MatMul", "batch", 20},
-                                         Part{"ProductsWithBlocks8", "gpu", "MatMul", "q8_0", 15},
-                                         Part{"ProductsWithBlocks4", "gpu", "MatMul", "q4_0", 15},
-                                         Part{"ProductsWithHalves", "gpu", "MatMul", "-tb-f16", 15},
-                                         Part{"ProductsOnMatrixUnits", "matrix", "MatMul", "eights", 4},
-                                         Part{"Attention", "patches", "Attention", "causal", 8},
-                                         Part{"AttentionOfFewQueries", "patches", "Attention", "many-keys", 1}),
-                         [](const auto& p) { return p.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    All, KernelsOfGpus,
+    testing::Values(
+        Part{"TilesWithStrides", "gpu", "Conv", "stride", 50}, Part{"TilesWithEpilogues", "gpu", "Conv", "residual", 5},
+        Part{"Patches", "patches", "Conv", "3x3-16", 20}, Part{"ConvolutionsOnMatrixUnits", "matrix", "Conv", "3x3-16", 20},
+        Part{"StridesOnMatrixUnits", "matrix", "Conv", "stride", 50},
+        Part{"RowsOnMatrixUnits", "matrix", "Conv", "long-f16", 3},
+        Part{"TransposedOnMatrixUnits", "matrix", "ConvTranspose", "d-f16", 2},
+        Part{"TransposedOnTiles", "gpu", "ConvTranspose", "2d-", 20}, Part{"Products", "gpu", "MatMul", "batch", 20},
+        Part{"ProductsWithBlocks8", "gpu", "MatMul", "q8_0", 15}, Part{"ProductsWithBlocks4", "gpu", "MatMul", "q4_0", 15},
+        Part{"ProductsWithHalves", "gpu", "MatMul", "-tb-f16", 15},
+        Part{"ProductsOnMatrixUnits", "matrix", "MatMul", "eights", 4},
+        Part{"Attention", "patches", "Attention", "causal", 8},
+        Part{"AttentionOfFewQueries", "patches", "Attention", "many-keys", 1},
+        Part{"AttentionWithPositions", "patches", "Attention", "relative-lengths", 5},
+        Part{"AttentionOfOneQueryWithPositions", "patches", "Attention", "relative-one-query", 2}),
+    [](const auto& p) { return p.param.name; });
 
 TEST_P(KernelsOfGpus, PassTheirCases) {
     BP_NEEDS("opencl", true);

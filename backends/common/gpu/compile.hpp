@@ -17,7 +17,7 @@ using backend::kFirstSlot;
 using backend::kResident;
 using backend::kWorkspace;
 
-inline constexpr uint32_t kMostOperands = 7;      // of a kernel
+inline constexpr uint32_t kMostOperands = 9;      // of a kernel
 inline constexpr uint32_t kParameterWords = 128;  // of a dispatch, as the kernels read them
 
 // All passes. Throws Failure: BP_UNSUPPORTED names the node and why; BP_NO_DEVICE_MEMORY when workspace_limit does not suffice;

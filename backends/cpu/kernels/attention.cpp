@@ -11,6 +11,7 @@ using backplane::cpu::kAttentionQueries;
 
 constexpr int64_t kKeys = 48;  // of a tile: a multiple of the rows of every register tile
 constexpr int kRows = rows_of(kVectors);
+static_assert(kKeys + kAttentionQueries <= backplane::cpu::kAttentionBeside);
 constexpr float kUnseen = -__builtin_inff();
 
 HWY_INLINE int64_t padded(int64_t n) { return (n + kBlock - 1) / kBlock * kBlock; }
@@ -19,9 +20,9 @@ struct Scratch {
     int64_t columns;  // queries, padded
     int64_t vectors;  // of a panel of queries: kVectors, or 1 for a few
     int64_t taken = 0;
-    float *queries, *scores, *values, *sums, *most, *total, *factor;
+    float *queries, *placed, *scores, *values, *sums, *most, *total, *factor;
     // Memory of 0: only to count.
-    Scratch(int64_t rows, int64_t size, int64_t width, float* memory) {
+    Scratch(int64_t rows, int64_t size, int64_t width, bool positions, float* memory) {
         vectors = rows <= kLanes ? 1 : kVectors;
         columns = vectors == 1 ? kLanes : padded(rows);
         const auto take = [&](int64_t n) {
@@ -30,6 +31,7 @@ struct Scratch {
             return at;
         };
         queries = take(columns * size);
+        placed = take(positions ? columns * size : 0);
         scores = take(kKeys * columns + kRows);  // a register tile reads past the last query
         values = take(kKeys * padded(width));
         sums = take(rows * padded(width));
@@ -40,17 +42,21 @@ struct Scratch {
 };
 
 // No block has more queries, and fewer take no more.
-int64_t scratch_of(int64_t size, int64_t width) { return Scratch(kAttentionQueries, size, width, nullptr).taken; }
+int64_t scratch_of(int64_t size, int64_t width, bool positions) {
+    return Scratch(kAttentionQueries, size, width, positions, nullptr).taken;
+}
 
-// Panels of queries, scaled: panel[d][query]. Those that are not there are zeros.
-void pack_queries(const AttentionBlock& b, const Scratch& s) {
-    const int64_t panel = s.vectors * kLanes;
+// Panels of queries, with what is added to them, scaled: panel[d][query]. Those that are not there are zeros.
+void pack_queries(const AttentionBlock& b, const Scratch& s, int64_t panel, const float* bias, float* into) {
     for (int64_t c = 0; c < s.columns; ++c) {
-        float* to = s.queries + c / panel * panel * b.size + c % panel;
-        if (c < b.rows)
-            for (int64_t d = 0; d < b.size; ++d) to[d * panel] = b.q[c * b.size + d] * b.scale;
-        else
+        float* to = into + c / panel * panel * b.size + c % panel;
+        const float* from = b.q + c * b.size;
+        if (c >= b.rows)
             for (int64_t d = 0; d < b.size; ++d) to[d * panel] = 0;
+        else if (bias != nullptr)
+            for (int64_t d = 0; d < b.size; ++d) to[d * panel] = (from[d] + bias[d]) * b.scale;
+        else
+            for (int64_t d = 0; d < b.size; ++d) to[d * panel] = from[d] * b.scale;
     }
 }
 
@@ -68,6 +74,40 @@ void scores_of(const AttentionBlock& b, const Scratch& s, int64_t key, int64_t k
             for (int i = 0; i < ROWS; ++i)
                 for (int v = 0; v < VECTORS; ++v)
                     hn::StoreU(tile.v[i][v], f, s.scores + (j + i) * s.columns + column + v * kLanes);
+        }
+}
+
+// Scores, and of each query the product by its position relative to each key. Along the lanes queries and distances both go up by one, so
+// that these are vectors of their own; a key that is kLanes on meets the vectors of the queries before with the same distances.
+template <int VECTORS>
+void add_positions(const AttentionBlock& b, const Scratch& s, int64_t key, int64_t keys) {
+    constexpr int ROWS = HWY_MIN(6, kKeys / kLanes);
+    static_assert(kKeys % (ROWS * kLanes) == 0);
+    for (int64_t column = 0; column < s.columns; column += VECTORS * kLanes)
+        for (int64_t at = 0; at < keys; at += at % kLanes == kLanes - 1 ? (ROWS - 1) * kLanes + 1 : 1) {
+            float* to = s.scores + at * s.columns + column;
+            Tile<ROWS, VECTORS> tile;
+            each(tile, [&](VF, int i, int j) HWY_ATTR { return hn::LoadU(f, to + i * kLanes * s.columns + j * kLanes); });
+            const float* from = b.positions + b.first + column - key - at;
+            const float* queries = s.placed + column;
+            for (int64_t d = 0; d < b.size; ++d, from += b.position_row, queries += s.columns) {
+                VF query[VECTORS];
+#pragma GCC unroll 4
+                for (int j = 0; j < VECTORS; ++j) query[j] = hn::LoadU(f, queries + j * kLanes);
+#pragma GCC unroll 16
+                for (int apart = 1 - ROWS; apart < VECTORS; ++apart) {
+                    const VF x = hn::LoadU(f, from + apart * kLanes);
+#pragma GCC unroll 16
+                    for (int i = 0; i < ROWS; ++i) {
+                        const int j = i + apart;
+                        if (j >= 0 && j < VECTORS) tile.v[i][j] = hn::MulAdd(query[j], x, tile.v[i][j]);
+                    }
+                }
+            }
+            each(tile, [&](VF x, int i, int j) HWY_ATTR {
+                hn::StoreU(x, f, to + i * kLanes * s.columns + j * kLanes);
+                return x;
+            });
         }
 }
 
@@ -194,8 +234,9 @@ void finish_rows(const AttentionBlock& b, const Scratch& s) {
 
 void block(const AttentionBlock* given, float* memory) {
     const AttentionBlock& b = *given;
-    const Scratch s(b.rows, b.size, b.width, memory);
-    pack_queries(b, s);
+    const Scratch s(b.rows, b.size, b.width, b.positions != nullptr, memory);
+    pack_queries(b, s, s.vectors * kLanes, b.bias_u, s.queries);
+    if (b.positions != nullptr) pack_queries(b, s, s.columns, b.bias_v, s.placed);
     for (int64_t c = 0; c < s.columns; ++c) s.most[c] = kUnseen, s.total[c] = 0;
     for (int64_t i = 0; i < b.rows * padded(b.width); ++i) s.sums[i] = 0;
     const int64_t last = b.first + b.rows - 1;  // where the last query stands
@@ -208,6 +249,10 @@ void block(const AttentionBlock* given, float* memory) {
             scores_of<1>(b, s, key, keys);
         else
             scores_of<kVectors>(b, s, key, keys);
+        if (b.positions != nullptr && s.vectors == 1)
+            add_positions<1>(b, s, key, keys);
+        else if (b.positions != nullptr)
+            add_positions<kVectors>(b, s, key, keys);
         if (b.softcap > 0) cap(s, keys, b.softcap);
         if (b.added != nullptr || b.seen != nullptr) mask(b, s, key, keys);
         const Seen first = seen_of(b, key);

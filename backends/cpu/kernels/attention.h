@@ -6,6 +6,8 @@
 namespace backplane::cpu {
 
 constexpr int64_t kAttentionQueries = 64;  // of a block, at most
+// A block reads relative positions so much further than its queries and keys are apart; what is there does not matter.
+constexpr int64_t kAttentionBeside = 112;
 
 struct AttentionBlock {
     const float *q, *k, *v;  // rows of `size`, `size` and `width` floats; of q the first of the block
@@ -21,10 +23,14 @@ struct AttentionBlock {
     const float* added;
     const uint8_t* seen;
     int64_t mask_row, mask_key;
+    // Relative positions: number d of the one for keys `distance` before the query is positions[d * position_row + distance].
+    // Null: none. Biases of `size` floats are added to q where it meets keys (u) and positions (v); null: none.
+    const float *positions, *bias_u, *bias_v;
+    int64_t position_row;
 };
 
 struct AttentionKernels {
-    int64_t (*scratch)(int64_t size, int64_t width);  // floats that `block` wants
+    int64_t (*scratch)(int64_t size, int64_t width, bool positions);  // floats that `block` wants
     void (*block)(const AttentionBlock* block, float* scratch);
     // y[i] = x[i] c[i] - x[pairs + i] s[i], y[pairs + i] = x[i] s[i] + x[pairs + i] c[i]; or of neighbours 2 i and 2 i + 1.
     void (*rotate)(const float* x, const float* c, const float* s, float* y, int64_t pairs);

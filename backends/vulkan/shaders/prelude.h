@@ -50,7 +50,7 @@ layout(constant_id = 0) const uint LOCAL = 64;
 #define PUT_PART(array, i, v) array[(i) >> 2][(i) & 3u] = v
 
 // First element of each operand: where a tensor does not start at a descriptor's alignment.
-layout(push_constant) uniform Push { uint base[7]; };
+layout(push_constant) uniform Push { uint base[9]; };
 // The parameters of this dispatch: as the record of the kernel, P.field, and as words, for its lists.
 #define PARAMETERS(name) layout(set = 0, binding = 0, std140) uniform name##Block { name##Parameters P; };
 layout(set = 0, binding = 0, std140) uniform Words { uvec4 words[32]; };
@@ -69,12 +69,15 @@ layout(set = 0, binding = 0, std140) uniform Words { uvec4 words[32]; };
 #define AT_5(kind, name, type) OPERAND(5, kind, name, type)
 #define AT_6(kind, name, type) OPERAND(6, kind, name, type)
 #define AT_7(kind, name, type) OPERAND(7, kind, name, type)
+#define AT_8(kind, name, type) OPERAND(8, kind, name, type)
+#define AT_9(kind, name, type) OPERAND(9, kind, name, type)
 #define KERNEL_2(name, parameters, a, b) PARAMETERS(parameters) AT_1 a AT_2 b
 #define KERNEL_3(name, parameters, a, b, c) KERNEL_2(name, parameters, a, b) AT_3 c
 #define KERNEL_4(name, parameters, a, b, c, d) KERNEL_3(name, parameters, a, b, c) AT_4 d
 #define KERNEL_5(name, parameters, a, b, c, d, e) KERNEL_4(name, parameters, a, b, c, d) AT_5 e
 #define KERNEL_6(name, parameters, a, b, c, d, e, f) KERNEL_5(name, parameters, a, b, c, d, e) AT_6 f
 #define KERNEL_7(name, parameters, a, b, c, d, e, f, g) KERNEL_6(name, parameters, a, b, c, d, e, f) AT_7 g
+#define KERNEL_9(name, parameters, a, b, c, d, e, f, g, h, i) KERNEL_7(name, parameters, a, b, c, d, e, f, g) AT_8 h AT_9 i
 #define SHARED(type, name, count) shared type name[count];
 #define BEGIN void main() {
 #define END }

@@ -1,6 +1,7 @@
 // Descriptions of attention, and of the rotation that tells it positions.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "backplane/ops/description.hpp"
@@ -12,11 +13,40 @@ struct AttentionAttributes {
     int64_t window = 0;  // 0: none
     double scale = 0;    // 0: 1 / sqrt(D)
     double softcap = 0;  // 0: none
+    bool padded = false;
     // Of heads of `size` numbers.
     [[nodiscard]] double scale_of(int64_t size) const {
         return scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(size < 1 ? 1 : size));
     }
+    // Where query 0 of a sample with this many valid keys stands.
+    [[nodiscard]] int64_t place_of(int64_t length, int64_t queries, int64_t keys) const {
+        return (padded ? keys : length) - queries;
+    }
 };
+
+// Distances -n to n stand in 2 n + 1 rows: do they cover all that is seen?
+inline void relative_positions_shape(const Call& call) {
+    const auto& a = call.as<AttentionAttributes>();
+    const Dims& q = call.dims(0);
+    require(call.has(5) || (!call.has(6) && !call.has(7)),
+            [&] { return call.text(call.has(6) ? 6 : 7) + " is of relative positions: give them, too"; });
+    if (!call.has(5)) return;
+    const Dims& p = call.dims(5);
+    require(call.rank(5) == 3 && p[0] == q[1] && p[2] == q[3] && p[1] % 2 == 1, [&] {
+        return call.text(5) + " must be [" + std::to_string(q[1]) + ", R, " + std::to_string(q[3]) + "] with an odd R for " +
+               call.text(0);
+    });
+    const int64_t longest = std::max<int64_t>(1, std::max(q[2], call.dims(1)[2]));
+    const int64_t rows = 2 * (a.window > 0 ? std::min(a.window, longest) : longest) - 1;
+    require(p[1] >= rows, [&] {
+        return call.text(5) + " has too few rows: " + call.text(0) + " and " + call.text(1) + " need " +
+               std::to_string(rows);
+    });
+    for (size_t i = 6; i < 8; ++i)
+        require(!call.has(i) || call.dims(i) == Dims{q[1], q[3]}, [&] {
+            return call.text(i) + " must be " + text_of(Dims{q[1], q[3]}) + " for " + call.text(0);
+        });
+}
 
 inline void attention_shape(const Call& call, Outputs out) {
     const auto& a = call.as<AttentionAttributes>();
@@ -44,26 +74,37 @@ inline void attention_shape(const Call& call, Outputs out) {
     require(!call.has(4) || call.dims(4) == Dims{q[0]}, [&] {
         return call.text(4) + " must have one length for each of the " + std::to_string(q[0]) + " in " + call.text(0);
     });
+    relative_positions_shape(call);
     out[0].dims = {q[0], q[1], q[2], v[3]};
 }
 inline constexpr auto op_attention = describe<AttentionAttributes>(
     {.id = BP_OP_attention,
-     .summary = "softmax(scale * q k^T + mask) v, without the scores in memory; where a row sees no key, zeros",
+     .summary = "softmax(scale * (q k^T + relative positions) + mask) v, without the scores in memory; where a row sees no "
+                "key, zeros",
      .shapes =
          "q[N, H, T, D], k[N, K, S, D], v[N, K, S, E], mask? that broadcasts to [N, H, T, S] (bool: what is seen; a number "
-         "is added), lengths[N]? (keys that are valid, S without) -> y[N, H, T, E]. H/K heads of q share one of k. Query i "
-         "stands at length - T + i: causal sees no key behind it, a window of w none w or more away. softcap c: scores "
-         "become c tanh(score / c), before the mask",
+         "is added), lengths[N]? (keys that are valid, S without), positions[H, R, D]?, pos_bias_u[H, D]?, "
+         "pos_bias_v[H, D]? -> y[N, H, T, E]. H/K heads of q share one of k. Query i stands at length - T + i, where padded "
+         "at "
+         "S - T + i (what a length leaves out is padding, of q as of k, and no room in a cache): causal sees no key behind "
+         "it, a window of w none w or more away. Of positions, R odd, row (R - 1)/2 - d is of keys d before the query: "
+         "scores "
+         "are scale * ((q + u) . k + (q + v) . p). R is at least 2 max(T, S) - 1, or 2 w - 1 if that is less. softcap c: "
+         "scores become c tanh(score / c), before the mask",
      .inputs = {{"q", one_of(kFloats)},
                 {"k", like(0)},
                 {"v", like(0)},
                 {"mask", one_of(kFloats | type(BP_BOOL)), true},
-                {"lengths", one_of(kWhole), true}},
+                {"lengths", one_of(kWhole), true},
+                {"positions", like(0), true},
+                {"pos_bias_u", like(0), true},
+                {"pos_bias_v", like(0), true}},
      .outputs = {{"y", like(0)}},
      .attributes = {attribute<&AttentionAttributes::causal>(BP_ATTR_causal),
                     attribute<&AttentionAttributes::window>(BP_ATTR_window, at_least(0)),
                     attribute<&AttentionAttributes::scale>(BP_ATTR_scale),
-                    attribute<&AttentionAttributes::softcap>(BP_ATTR_softcap)},
+                    attribute<&AttentionAttributes::softcap>(BP_ATTR_softcap),
+                    attribute<&AttentionAttributes::padded>(BP_ATTR_padded)},
      .shape = attention_shape});
 
 // ---- RotaryEmbedding --------------------------------------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 // ONNX Attention 23 and 24 (lengths: nonpad_kv_seqlen). Two departures: a row that sees no key is zeros and not NaN; query i stands at
 // length - T + i, which is ONNX's i + past where keys of the past stand before those of the queries. A window is Mistral's (arXiv:2310.06825),
 // softcap Gemma 2's (arXiv:2408.00118), both before the mask. Online softmax in kernels: Milakov and Gimelshein, arXiv:1805.02867.
-// Types: f32, f16, bf16, f64. Attributes: causal, window, scale, softcap.
+// Relative positions: Transformer-XL's (arXiv:1901.02860, 3.3), of which u and v may be left out; encodings come projected, the farthest past
+// first, as NeMo's RelPositionMultiHeadAttention has them, whose batches of clips want `padded`.
+// Types: f32, f16, bf16, f64. Attributes: causal, window, scale, softcap, padded.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -33,6 +35,13 @@ struct MaskPlace {
     }
 };
 
+// sum over d of (q[d] + bias[d]) * x[d]; no bias: null.
+double product(const double* q, const double* bias, const double* x, int64_t size) {
+    double sum = 0;
+    for (int64_t d = 0; d < size; ++d) sum += (q[d] + (bias != nullptr ? bias[d] : 0)) * x[d];
+    return sum;
+}
+
 void reference(const ReferenceCall& call) {
     const ReferenceTensor& q = call.input(0);
     const ReferenceTensor& k = call.input(1);
@@ -40,12 +49,21 @@ void reference(const ReferenceCall& call) {
     const int64_t heads = q.shape[1], queries = q.shape[2], size = q.shape[3], keys = k.shape[2], width = v.shape[3];
     const backplane::ops::AttentionAttributes a{call.attributes.integer(Attr::causal) != 0,
                                                 call.attributes.integer(Attr::window), call.attributes.number(Attr::scale),
-                                                call.attributes.number(Attr::softcap)};
+                                                call.attributes.number(Attr::softcap),
+                                                call.attributes.integer(Attr::padded) != 0};
     const double scale = a.scale_of(size);
     const MaskPlace mask(call.has(3) ? &call.input(3) : nullptr, {q.shape[0], heads, queries, keys});
     std::vector<double> p(static_cast<size_t>(keys));
     const auto row = [](const ReferenceTensor& x, int64_t n, int64_t h, int64_t i) {
         return x.data.data() + ((n * x.shape[1] + h) * x.shape[2] + i) * x.shape[3];
+    };
+    const auto bias = [&](size_t input, int64_t h) {
+        return call.has(input) ? call.input(input).data.data() + h * size : nullptr;
+    };
+    // Of keys `distance` before the query of head h.
+    const auto position = [&](int64_t h, int64_t distance) {
+        const int64_t rows = call.input(5).shape[1];
+        return call.input(5).data.data() + (h * rows + (rows - 1) / 2 - distance) * size;
     };
     for (int64_t n = 0; n < q.shape[0]; ++n) {
         const int64_t length =
@@ -53,7 +71,7 @@ void reference(const ReferenceCall& call) {
         for (int64_t h = 0; h < heads; ++h) {
             const int64_t shared = h / (heads / k.shape[1]);
             for (int64_t i = 0; i < queries; ++i) {
-                const int64_t at = length - queries + i;
+                const int64_t at = a.place_of(length, queries, keys) + i;
                 const double* from = row(q, n, h, i);
                 double most = kUnseen;
                 for (int64_t j = 0; j < keys; ++j) {
@@ -61,8 +79,8 @@ void reference(const ReferenceCall& call) {
                     double& score = p[static_cast<size_t>(j)];
                     score = kUnseen;
                     if (j >= length || (a.causal && j > at) || !near) continue;
-                    score = 0;
-                    for (int64_t d = 0; d < size; ++d) score += from[d] * row(k, n, shared, j)[d];
+                    score = product(from, bias(6, h), row(k, n, shared, j), size);
+                    if (call.has(5)) score += product(from, bias(7, h), position(h, at - j), size);
                     score *= scale;
                     if (a.softcap > 0) score = a.softcap * std::tanh(score / a.softcap);
                     score += mask.added(n, h, i, j);

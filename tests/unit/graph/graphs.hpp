@@ -39,6 +39,28 @@ inline std::vector<double> run_op(Op op, const std::vector<Given>& inputs, std::
     return graph::decode(room, g[y].dtype);
 }
 
+// All outputs of a node on constants of f64; operands without a shape are not given.
+inline std::vector<Numbers> run_all(Op op, const std::vector<Given>& inputs, const std::vector<Attribute>& attributes = {}) {
+    Graph g;
+    std::vector<TensorId> ids;
+    for (const Given& in : inputs) {
+        const DType dtype = in.dtype == DType::f32 ? DType::f64 : in.dtype;
+        ids.push_back(in.shape.empty() ? no_tensor : g.constant("", dtype, in.shape, graph::encode(in.values, dtype)));
+    }
+    const std::vector<TensorId> results = g.add_all(op, ids, attributes);
+    std::vector<std::vector<std::byte>> bytes_of;
+    for (const TensorId r : results) {
+        g.output(r, "y" + std::to_string(r.index));
+        bytes_of.emplace_back(bytes(g[r].dtype, g[r].shape));
+    }
+    std::vector<graph::TensorRoom> rooms;
+    for (size_t i = 0; i < results.size(); ++i) rooms.push_back({results[i], bytes_of[i]});
+    graph::evaluate(g, {}, rooms);
+    std::vector<Numbers> all;
+    for (const auto& each : bytes_of) all.push_back(graph::decode(each, DType::f64));
+    return all;
+}
+
 // The text of the Error(code) that `body` throws; a failure and "" when it throws none.
 template <typename Body>
 std::string error_of(Body&& body, Code code = Code::invalid) {

@@ -13,7 +13,7 @@
         int high = P.length_words == 2u ? RAW(lengths, batch * 2u + 1u) : low < 0 ? -1 : 0;        \
         length = high < 0 ? 0 : high > 0 || low < 0 ? length : min(length, low);                   \
     }                                                                                              \
-    int start = length - CAST(int, P.queries);                                                     \
+    int start = (P.padded != 0u ? CAST(int, P.keys) : length) - CAST(int, P.queries);              \
     int window = CAST(int, P.window);                                                              \
     /* What the first and the last query of the block stand at. */                                 \
     bool one_head = first_row / P.queries == (first_row + rows - 1u) / P.queries;                  \

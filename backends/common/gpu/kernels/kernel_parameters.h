@@ -124,8 +124,11 @@ RECORD(Resize) UINT(elements) UINT(planes_in) UINT(rows_in) UINT(columns_in) UIN
 RECORD(GridSample) UINT(elements) UINT(places) UINT(channels) UINT(axes) UINT(planes) UINT(rows) UINT(columns) UINT(nearest) UINT(zeros) UINT(reflects) UINT(corners) END_RECORD
 RECORD(Softmax) UINT(rows) UINT(n) UINT(stride) UINT(logarithm) END_RECORD
 // pairs: heads of k in all, of which a batch has `heads`; rows: queries that share one of them. masked: 1: by numbers, 2: by truths; strides of the
-// mask are in elements.
-RECORD(Attention) UINT(pairs) UINT(blocks) UINT(rows) UINT(queries) UINT(heads) UINT(keys) UINT(depth) UINT(width) FLOAT(scale) FLOAT(softcap) UINT(causal) UINT(window) UINT(length_words) UINT(masked) UINT(mask_batch) UINT(mask_head) UINT(mask_query) UINT(mask_key) END_RECORD
+// mask are in elements. sharing: pairs that share a head of k: more than 1 only where a pair is one head of q. padded: queries stand by the number
+// of keys, not by the length. distances: rows of relative positions; added: ATTENTION_BIAS_U and so on.
+#define ATTENTION_BIAS_U 1u
+#define ATTENTION_BIAS_V 2u
+RECORD(Attention) UINT(pairs) UINT(blocks) UINT(rows) UINT(queries) UINT(heads) UINT(keys) UINT(depth) UINT(width) FLOAT(scale) FLOAT(softcap) UINT(causal) UINT(window) UINT(length_words) UINT(masked) UINT(mask_batch) UINT(mask_head) UINT(mask_query) UINT(mask_key) UINT(sharing) UINT(padded) UINT(distances) UINT(added) END_RECORD
 RECORD(RotaryEmbedding) UINT(elements) UINT(size) UINT(pairs) UINT(tokens) UINT(heads) UINT(heads_first) UINT(interleaved) UINT(rows) UINT(position_words) END_RECORD
 #define NORM_CENTRED 1u
 #define NORM_SCALE 2u

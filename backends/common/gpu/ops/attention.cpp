@@ -18,7 +18,7 @@ struct Cut {
 constexpr int64_t kFewRows = 4;
 constexpr int64_t kManyBlocks = 120;  // of 64 rows, to keep the device busy
 
-Cut choose_cut(const Abilities& can, int64_t rows, int64_t pairs, int64_t keys, int64_t width) {
+Cut choose_cut(const Abilities& can, int64_t rows, int64_t pairs, int64_t keys, int64_t width, bool relative) {
     const bool large = !can.software && can.most_invocations >= 256 && can.shared_bytes >= 32768;  // all else takes 16 KiB
     const auto steps = static_cast<uint32_t>((width + 63) / 64);
     if (rows <= kFewRows) {
@@ -27,6 +27,7 @@ Cut choose_cut(const Abilities& can, int64_t rows, int64_t pairs, int64_t keys, 
     }
     const bool many = large && rows > 32 && (can.least_patches == 0 || pairs * up(rows, 64) >= kManyBlocks);
     if (many) return {64, 64, 16, steps == 3 ? 8 : 32 / steps, 64 * steps};
+    if (relative) return {32, 64, 8, steps == 1 ? 16U : steps == 2 ? 8U : 4U, 64 * steps};
     return {32, 64, 16, steps == 1 ? 16U : steps == 4 ? 4U : 8U, 64 * steps};
 }
 
@@ -36,6 +37,7 @@ Cut choose_workgroup_cut(const Lowering& to, const Node& node, int64_t rows, int
     const int64_t width = to[node.output].dim[3];
     constexpr uint32_t kKeys = 64;
     if (!to.can.workgroup_matrices || to.plan.math == BP_MATH_STRICT || to[node.inputs[0]].dtype != BP_F16) return {};
+    if (node.input(5) != kNone) return {};  // relative positions: what a matrix holds cannot be moved along its rows
     if (rows < 32 || k[2] < kKeys || k[3] % 16 != 0 || width % 16 != 0 || k[3] > kMostWidth) return {};
     const bool narrow = k[3] <= 64 && width <= 64;
     const uint32_t down = narrow && pairs * (rows / 128) >= kManyBlocks ? 128 : rows >= 64 ? 64 : 32;
@@ -65,24 +67,35 @@ void lower(Lowering& to, const Node& node) {
     const std::vector<int64_t>& k = to[node.inputs[1]].dim;
     const int64_t width = to[node.output].dim[3];
     const auto a = node.as<backplane::ops::AttentionAttributes>();
-    const int64_t rows = q[1] / k[1] * q[2];
-    const Cut whole = choose_workgroup_cut(to, node, rows, k[0] * k[1]);
-    const Cut cut = whole.rows != 0 ? whole : choose_cut(to.can, rows, k[0] * k[1], k[2], width);
+    const ValueId positions = node.input(5);
+    const bool relative = positions != kNone;
+    const int64_t sharing = q[1] / k[1];
+    // Those that share a head of k have positions of their own, and biases: a block of rows is of one of them.
+    const int64_t heads = relative ? q[1] : k[1];
+    const int64_t pairs = q[0] * heads;
+    const int64_t rows = relative ? q[2] : sharing * q[2];
+    const Cut whole = choose_workgroup_cut(to, node, rows, pairs);
+    const Cut cut = whole.rows != 0 ? whole : choose_cut(to.can, rows, pairs, k[2], width, relative);
     const bool truth = mask != kNone && to[mask].dtype == BP_BOOL;
     const int64_t blocks = up(rows, cut.rows);
-    AttentionParameters parameters{.pairs = word(k[0] * k[1]),
-                                   .blocks = word(blocks),
-                                   .rows = word(rows),
-                                   .queries = word(q[2]),
-                                   .heads = word(k[1]),
-                                   .keys = word(k[2]),
-                                   .depth = word(q[3]),
-                                   .width = word(width),
-                                   .scale = static_cast<float>(a.scale_of(q[3])),
-                                   .softcap = static_cast<float>(a.softcap),
-                                   .causal = a.causal ? 1U : 0U,
-                                   .window = a.window < k[2] + q[2] ? word(a.window) : 0,  // a wider one hides nothing
-                                   .length_words = words_of_index(to, lengths)};
+    AttentionParameters parameters{
+        .pairs = word(pairs),
+        .blocks = word(blocks),
+        .rows = word(rows),
+        .queries = word(q[2]),
+        .heads = word(heads),
+        .keys = word(k[2]),
+        .depth = word(q[3]),
+        .width = word(width),
+        .scale = static_cast<float>(a.scale_of(q[3])),
+        .softcap = static_cast<float>(a.softcap),
+        .causal = a.causal ? 1U : 0U,
+        .window = a.window < k[2] + q[2] ? word(a.window) : 0,  // a wider one hides nothing
+        .length_words = words_of_index(to, lengths),
+        .sharing = relative ? word(sharing) : 1U,
+        .padded = a.padded ? 1U : 0U,
+        .distances = relative ? word(to[positions].dim[1]) : 0U,
+        .added = (node.input(6) != kNone ? ATTENTION_BIAS_U : 0U) | (node.input(7) != kNone ? ATTENTION_BIAS_V : 0U)};
     if (mask != kNone) {
         const std::vector<int64_t> steps = broadcast_strides(to[mask], {q[0], q[1], q[2], k[2]});
         parameters.masked = truth ? 2 : 1;
@@ -91,14 +104,21 @@ void lower(Lowering& to, const Node& node) {
         parameters.mask_query = word(steps[2]);
         parameters.mask_key = word(steps[3]);
     }
+    std::vector<Operand> operands{to.reads(in), to.reads(node.inputs[1]), to.reads(node.inputs[2]),
+                                  to.reads(mask != kNone ? mask : in),
+                                  lengths != kNone ? to.reads(lengths, 4) : to.reads(in)};
+    std::vector<uint32_t> constants{cut.rows, cut.keys, cut.depth};
+    if (whole.rows == 0) {
+        for (size_t i = 5; i < 8; ++i) operands.push_back(to.reads(node.input(i) != kNone ? node.input(i) : in));
+        constants.push_back(cut.held);
+    }
+    operands.push_back(to.writes(node.output));
+    constants.push_back(cut.width);
+    if (whole.rows == 0) constants.push_back(relative ? 1 : 0);
     to.rows(step_label(to, node), whole.rows != 0 ? kKernel_attention_workgroup_f16 : variant(to[in].dtype, truth),
-            static_cast<uint64_t>(k[0] * k[1] * blocks), whole.rows != 0 ? kWorkgroupOfMatrices : cut.invocations(),
-            {to.reads(in), to.reads(node.inputs[1]), to.reads(node.inputs[2]), to.reads(mask != kNone ? mask : in),
-             lengths != kNone ? to.reads(lengths, 4) : to.reads(in), to.writes(node.output)},
-            words_of(parameters),
-            whole.rows != 0 ? std::vector<uint32_t>{cut.rows, cut.keys, cut.depth, cut.width}
-                            : std::vector<uint32_t>{cut.rows, cut.keys, cut.depth, cut.held, cut.width});
-    to.plan.dispatches.back().work = 2.0 * static_cast<double>(k[0] * k[1] * rows * k[2] * (q[3] + width));
+            static_cast<uint64_t>(pairs * blocks), whole.rows != 0 ? kWorkgroupOfMatrices : cut.invocations(),
+            std::move(operands), words_of(parameters), constants);
+    to.plan.dispatches.back().work = 2.0 * static_cast<double>(pairs * rows * k[2] * ((relative ? 2 : 1) * q[3] + width));
 }
 
 Verdict check(const Plan& plan, const Node& node) {
