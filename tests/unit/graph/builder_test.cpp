@@ -161,7 +161,7 @@ TEST(Builder, ElementTypesThatDoNotFitAreRefused) {
     const TensorId q = g.weight("q", DType::q8_0, {2, 32});
     error_of([&] { g.add(Op::exp, {i}); });
     error_of([&] { g.add(Op::add, {f, h}); });
-    error_of([&] { g.add(Op::pow, {i, i}); });
+    error_of([&] { g.add(Op::pow, {i, f}); });
     error_of([&] { g.add(Op::reshape, {q}, {{Attr::shape, {64}}}); });
     error_of([&] { g.add(Op::matmul, {h, q}, {{Attr::transpose_b, 1}}); });
     error_of([&] { g.add(Op::matmul, {g.input("l", DType::f32, {32, 2}), q}); });
