@@ -2,6 +2,7 @@
 #include "base/file.hpp"
 #include "cli/cli.hpp"
 #include "cli/targets.hpp"
+#include "models/parakeet/convert.hpp"
 
 namespace backplane::cli {
 
@@ -19,6 +20,18 @@ std::string text_of(const GgufValue& value) {
         std::string operator()(const std::vector<std::string>& v) const { return std::to_string(v.size()) + " texts"; }
     };
     return std::visit(Show{}, value);
+}
+
+// After a name: "CTC and TDT, 17 layers of 512, 114.6 million parameters, 1024 pieces".
+void print_network(const Safe& name, const parakeet::ModelFile& model) {
+    const parakeet::Config& config = model.config();
+    std::string heads = config.ctc ? "CTC" : "";
+    if (config.transducer)
+        heads += std::string(config.ctc ? " and " : "") + (config.transducer->durations.empty() ? "RNN-T" : "TDT");
+    int64_t parameters = 0;
+    for (const parakeet::Tensor& tensor : model.tensors()) parameters += elements(tensor.shape);
+    out("{} {}, {} layers of {}, {} million parameters, {} pieces\n", name, heads, config.encoder.layers,
+        config.encoder.d_model, fixed(static_cast<double>(parameters) / 1e6, 1), config.vocab_size);
 }
 
 void info(const std::string& path, bool all, const Run& run) {
@@ -47,6 +60,8 @@ void info(const std::string& path, bool all, const Run& run) {
             padded("network", kNames), model.parameters(), model.scale(), model.radius(),
             fixed(model.flops(128, 128) / 1e9, 1));
     }
+    if (architecture != nullptr && *architecture == GgufValue(std::string("parakeet")))
+        print_network(padded("network", kNames), parakeet::ModelFile::open(base::path_of(path)));
     if (!all) return;
     out("\n");
     std::vector<std::vector<std::string>> rows{{"TENSOR", "TYPE", "SHAPE", "BYTES"}};
@@ -58,13 +73,13 @@ void info(const std::string& path, bool all, const Run& run) {
 }  // namespace
 
 void add_model(const Command& app, Run& run) {
-    const Command command = app.subcommand("model", "Import a network into GGUF, or show what a GGUF file holds");
+    const Command command = app.subcommand("model", "Bring a network into GGUF, or show what a GGUF file holds");
     command.needs_subcommand();
     command.footer(
         "Examples:\n  backplane model import packages/medium esrgan-medium-x2.gguf --scale 2\n  backplane model info "
         "esrgan-medium-x2.gguf");
     struct Options {
-        std::string from, to;
+        std::string from, to, dtype = "f16";
         int scale = 0;
         bool tensors = false, force = false;
     };
@@ -79,6 +94,22 @@ void add_model(const Command& app, Run& run) {
         check_target("OUT", o->to, o->from, o->force);
         import_esrgan_tfjs(base::path_of(o->from), o->scale, base::path_of(o->to));
         out("{}: {}\n", o->to, Esrgan::open(base::path_of(o->to)).name());
+    });
+    const Command converting =
+        command.subcommand("convert", "Parakeet network, a transformers folder or a GGUF file, to GGUF");
+    converting.option("FROM", o->from, "Folder with config.json, model.safetensors and tokenizer.json, or a .gguf file")
+        .required();
+    converting.option("--output,-o", o->to, "The .gguf file to write").type("OUT").required();
+    converting.option("--dtype", o->dtype, "Of the matrices; norms, biases and small kernels stay f32")
+        .shows_default()
+        .one_of({"f32", "f16", "bf16", "q8_0", "q4_0"});
+    converting.flag("--force", o->force, "Write over a file that is read-only");
+    converting.footer("Example:\n  backplane model convert parakeet-tdt-0.6b-v3 -o parakeet-tdt-0.6b-v3.gguf --dtype q8_0");
+    converting.runs([o] {
+        check_target("--output", o->to, o->from, o->force);
+        parakeet::write_gguf(parakeet::ModelFile::open(base::path_of(o->from)), dtype_from_name(o->dtype),
+                             base::path_of(o->to));
+        print_network(padded(o->to + ":", 0), parakeet::ModelFile::open(base::path_of(o->to)));
     });
     const Command show = command.subcommand("info", "Metadata and tensors of a GGUF file");
     show.option("FILE", o->from, "A .gguf file").required();

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "backplane/gguf.hpp"
@@ -38,7 +39,7 @@ bool fits(int64_t value) {
     return value >= int64_t{std::numeric_limits<Number>::min()} && value <= int64_t{std::numeric_limits<Number>::max()};
 }
 
-// Picks the types that other readers of GGUF expect: u32 for a count, i32 arrays where they do.
+// Picks the types that other readers of GGUF expect: u32 for a count, f32 for what it holds exactly, i32 arrays where they do.
 class ValueWriter {
 public:
     explicit ValueWriter(Header& out_) : out(out_) {}
@@ -61,8 +62,14 @@ public:
         out.number(value);
     }
     void operator()(double value) const {
-        out.type(GgufType::f64);
-        out.number(value);
+        const auto single = static_cast<float>(value);
+        const bool small = std::isnan(value) || static_cast<double>(single) == value;
+        out.type(small ? GgufType::f32 : GgufType::f64);
+        if (small) {
+            out.number(single);
+        } else {
+            out.number(value);
+        }
     }
     void operator()(const std::string& value) const {
         out.type(GgufType::string);

@@ -4,27 +4,13 @@
 #include <map>
 #include <set>
 
-#include "base/file.hpp"
-#include "formats/mapped_file.hpp"
+#include "formats/json_file.hpp"
 #include "formats/printable.hpp"
 #include "formats/tfjs_layers.hpp"
 
 namespace backplane::formats {
 
 namespace {
-
-constexpr size_t kMostJsonBytes = size_t{64} << 20;  // ESRGAN: 0.2 MB; parsed, JSON takes several times its size
-
-base::Json parse_json(std::string_view text, const std::string& file) {
-    if (text.size() > kMostJsonBytes)
-        throw Error(Code::unsupported,
-                    "cannot read '" + file + "': a model.json of " + std::to_string(text.size()) + " bytes");
-    try {
-        return base::Json::parse(text);
-    } catch (const base::JsonError& e) {
-        throw Error(Code::corrupt, "cannot read '" + file + "': " + printable(e.what()));
-    }
-}
 
 TfjsWeight read_weight(const JsonView& json) {
     TfjsWeight weight;
@@ -104,14 +90,8 @@ TfjsModel parse_tfjs(std::string_view json, const std::string& file, const TfjsS
 
 TfjsModel read_tfjs(const std::filesystem::path& path) {
     const MappedFile file(path);
-    const std::string_view json(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
-    return parse_tfjs(json, path.string(), [&](const std::string& name) {
-        // A model of somebody else must not read anywhere but beside itself.
-        if (name.empty() || name == "." || name == ".." ||
-            name.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos || base::path_of(name).has_root_name())
-            throw Error(Code::corrupt, "cannot read '" + path.string() + "': weight file " + printable(name) +
-                                           " is not the name of a file beside it");
-        const MappedFile shard(path.parent_path() / base::path_of(name), Links::refuse);
+    return parse_tfjs(text_of(file), path.string(), [&](const std::string& name) {
+        const MappedFile shard(beside(path, name), Links::refuse);
         return std::vector<std::byte>(shard.bytes().begin(), shard.bytes().end());
     });
 }

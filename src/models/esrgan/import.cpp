@@ -6,7 +6,7 @@
 
 #include "backplane/esrgan.hpp"
 #include "base/json.hpp"
-#include "formats/mapped_file.hpp"
+#include "formats/json_file.hpp"
 #include "formats/printable.hpp"
 #include "formats/tfjs.hpp"
 #include "models/esrgan/layer.hpp"
@@ -186,7 +186,7 @@ std::string family_of(const fs::path& model) {
     if (!fs::is_regular_file(package)) return "esrgan";
     const formats::MappedFile file(package);
     try {
-        const base::Json json = base::Json::parse({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});
+        const base::Json json = base::Json::parse(formats::text_of(file));
         const std::string& name = json.at("name").text();
         std::string family = name.substr(name.find_last_of('/') + 1);
         if (esrgan::is_layer_name(family)) return family;

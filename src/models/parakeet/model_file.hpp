@@ -38,10 +38,10 @@ struct EncoderConfig {
 // Log-mel features. Lengths are in samples.
 struct PreprocessorConfig {
     int64_t sample_rate = 16000, n_fft = 512, win_length = 400, hop_length = 160;
-    double preemphasis = 0.97;  // 0: none
-    double mag_power = 2;       // of the magnitudes of the spectrum, before the mel filters
+    float preemphasis = 0.97F;  // 0: none
+    float mag_power = 2;        // of the magnitudes of the spectrum, before the mel filters
     Normalize normalize = Normalize::per_feature;
-    double log_zero_guard = 0x1p-24;  // added before the logarithm
+    float log_zero_guard = 0x1p-24F;  // added before the logarithm
 
     friend bool operator==(const PreprocessorConfig&, const PreprocessorConfig&) = default;
 };

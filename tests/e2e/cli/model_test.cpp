@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.hpp"
+#include "parakeet_folder.hpp"
 #include "program.hpp"
 
 namespace backplane::e2e {
@@ -30,6 +31,29 @@ TEST(CliModel, ImportOfNonsenseLeavesNoFile) {
     std::ofstream(p.at("model.json")) << "{\"modelTopology\": 7}";
     for (const std::string& from : {p.at("model.json"), p.at("none"), p.at("")}) {
         const Outcome o = run(p, {"model", "import", from, p.at("out.gguf"), "--scale", "2"});
+        EXPECT_EQ(o.exit_code, 1);
+        EXPECT_TRUE(is_one_line(o.err)) << o.err;
+        EXPECT_FALSE(fs::exists(p.at("out.gguf")));
+    }
+}
+
+TEST(CliModel, AParakeetFolderIsConvertedAndShown) {
+    const Place p;
+    ParakeetFolder folder(FolderHead::tdt);
+    const std::string from = folder.write().string(), to = p.at("out.gguf");
+    const Outcome o = run(p, {"model", "convert", from, "-o", to, "--dtype", "q8_0"});
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    EXPECT_NE(o.out.find("TDT, 2 layers of 32, "), std::string::npos) << o.out;
+    EXPECT_NE(run(p, {"model", "info", to}).out.find("TDT, 2 layers of 32, "), std::string::npos);
+    EXPECT_EQ(run(p, {"model", "convert", to, "-o", p.at("again.gguf"), "--dtype", "f16"}).exit_code, 0);
+    EXPECT_EQ(run(p, {"model", "convert", from, "-o", to, "--dtype", "q3"}).exit_code, 2);
+    EXPECT_EQ(run(p, {"model", "convert", to, "-o", to}).exit_code, 2);
+}
+
+TEST(CliModel, ConvertingNonsenseIsOneLineAndLeavesNoFile) {
+    const Place p;
+    for (const std::string& from : {p.model(), p.at("none"), p.at("")}) {
+        const Outcome o = run(p, {"model", "convert", from, "-o", p.at("out.gguf")});
         EXPECT_EQ(o.exit_code, 1);
         EXPECT_TRUE(is_one_line(o.err)) << o.err;
         EXPECT_FALSE(fs::exists(p.at("out.gguf")));

@@ -88,6 +88,7 @@ TEST(CliUse, EveryCommandHasHelpWithAnExample) {
                                                                                          {"bench"},
                                                                                          {"tune"},
                                                                                          {"model", "import"},
+                                                                                         {"model", "convert"},
                                                                                          {"model", "info"}}) {
         std::vector<std::string> arguments = command;
         arguments.emplace_back("--help");

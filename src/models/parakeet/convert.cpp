@@ -1,0 +1,88 @@
+#include "models/parakeet/convert.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backplane/error.hpp"
+#include "backplane/gguf.hpp"
+#include "backplane/ops/blocks.hpp"
+#include "graph/element_types.hpp"
+#include "models/parakeet/gguf_fields.hpp"
+#include "models/parakeet/layout.hpp"
+
+namespace backplane::parakeet {
+
+namespace {
+
+class FieldWriter {
+public:
+    explicit FieldWriter(GgufWriter& out) : out_(out) {}
+
+    FieldWriter& maybe() { return *this; }
+    void text(std::string_view key, const std::string& value) { set(key, value); }
+    void count(std::string_view key, int64_t value) { set(key, value); }
+    void truth(std::string_view key, bool value) { set(key, value); }
+    void number(std::string_view key, float value) { set(key, static_cast<double>(value)); }
+    void counts(std::string_view key, const std::vector<int64_t>& values) { set(key, values); }
+    template <typename Value, size_t n>
+    void choice(std::string_view key, const Value& value, const Choices<Value, n>& choices) {
+        const auto found = std::find_if(choices.begin(), choices.end(), [&](const auto& c) { return c.second == value; });
+        set(key, std::string(found->first));
+    }
+    [[noreturn]] void fail(const std::string& why) const { throw Error(Code::internal, why); }
+
+private:
+    void set(std::string_view key, GgufValue value) { out_.set(std::string(key), std::move(value)); }
+
+    GgufWriter& out_;
+};
+
+DType stored_as(const Wanted& tensor, DType dtype) {
+    if (tensor.kind != Kind::matrix) return DType::f32;
+    const bool whole_blocks =
+        !is_block(dtype) || tensor.shape.back() % blocks::facts_of(static_cast<uint32_t>(dtype)).elements == 0;
+    return whole_blocks ? dtype : DType::f16;
+}
+
+// In blocks, rows are what the shape says; extents of 1 behind would make rows of 1.
+Shape stored_shape(const Wanted& wanted, DType dtype) {
+    Shape shape = wanted.shape;
+    if (!is_block(dtype)) shape.insert(shape.end(), static_cast<size_t>(wanted.ones), 1);
+    return shape;
+}
+
+std::vector<std::byte> encoded(const ModelFile& model, const Tensor& tensor, DType dtype) {
+    const std::vector<double> values = graph::decode(tensor.bytes, tensor.dtype);
+    if (!std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); }))
+        throw Error(Code::corrupt, "cannot convert '" + model.file() + "': tensor '" + tensor.name +
+                                       "' holds values that are no finite numbers");
+    return graph::encode(values, dtype);
+}
+
+}  // namespace
+
+void write_gguf(const ModelFile& model, DType dtype, const std::filesystem::path& gguf) {
+    const bool plain = dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
+    if (!plain && !(is_block(dtype) && graph::has_encoding(dtype)))
+        throw Error(Code::invalid, "cannot convert '" + model.file() + "' to " + name_of(dtype) +
+                                       ": f32, f16, bf16, q8_0 and q4_0 can be written");
+    GgufWriter writer;
+    writer.set(std::string(kArchitectureKey), std::string(kArchitecture));
+    Config config = model.config();
+    FieldWriter fields(writer);
+    each_field(fields, config);
+    writer.set(std::string(kPiecesKey), model.pieces());
+    std::vector<std::vector<std::byte>> held;  // until written
+    for (const Wanted& wanted : wanted_tensors(config)) {
+        const Tensor* const tensor = model.find(wanted.name);
+        if (tensor == nullptr) continue;  // what files may leave out
+        const DType stored = stored_as(wanted, dtype);
+        held.push_back(encoded(model, *tensor, stored));
+        const bool only_ctc = config.ctc && !config.transducer && wanted.name.starts_with(kHybridCtc);
+        writer.add(only_ctc ? std::string(kOnlyCtc) + wanted.name.substr(kHybridCtc.size()) : wanted.name, stored,
+                   stored_shape(wanted, stored), held.back());
+    }
+    writer.write(gguf);
+}
+
+}  // namespace backplane::parakeet
