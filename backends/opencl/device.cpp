@@ -9,8 +9,8 @@ namespace backplane::opencl {
 void Api::choose(Abilities& can, const std::string& kernels) {
     if (kernels == "gpu" || kernels == "patches" || kernels == "matrix") can.software = false;
     if (kernels == "patches" || kernels == "matrix") can.least_patches = 0;
-    if (kernels == "matrix") can.matrices = can.matrix_tiles = true;
-    if (kernels == "patches" || kernels == "no-matrices") can.matrix_tiles = false;
+    if (kernels == "matrix") can.matrices = can.matrix_tiles = can.attention_matrix = true;
+    if (kernels == "patches" || kernels == "no-matrices") can.matrix_tiles = can.attention_matrix = false;
 }
 
 void check_work(cl_int result, const std::string& attempted) {

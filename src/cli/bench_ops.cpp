@@ -102,6 +102,21 @@ Case attention(DType dtype, int64_t heads, int64_t size, int64_t tokens, bool re
     return c;
 }
 
+// The same with its scores written, as three ops: what a network without the op does.
+Case attention_in_ops(DType dtype, int64_t heads, int64_t size, int64_t tokens) {
+    Case c = attention(dtype, heads, size, tokens, false);
+    c.name += ", as products and a softmax";
+    c.graph = [=] {
+        Graph g;
+        const Shape shape{1, heads, tokens, size};
+        const TensorId q = ops::mul(g, g.input("q", dtype, shape), g.weight("scale", dtype, {}));
+        const TensorId scores = ops::matmul(g, q, g.input("k", dtype, shape), {.transpose_b = true});
+        g.output(ops::matmul(g, ops::softmax(g, scores, {.axis = -1}), g.input("v", dtype, shape)), "y");
+        return g;
+    };
+    return c;
+}
+
 Case row_op(DType dtype, const char* name, Op op, int64_t rows, int64_t columns, bool scale,
             const std::vector<Attribute>& attributes) {
     Case c;
@@ -160,8 +175,8 @@ std::vector<Case> cases(DType dtype) {
                           conv(dtype, 3, 64, 3, 128),           conv(dtype, 64, 12, 3, 128),
                           conv(dtype, 64, 64, 3, 128, 64),      conv_transpose(dtype, 256, 128, 4, 32),
                           conv_transpose(dtype, 64, 64, 2, 128)};
-    for (const DType dtype : {DType::f32, DType::f16, DType::q8_0, DType::q4_0})
-        for (const int64_t m : {1, 32, 512}) all.push_back(matmul(DType::f32, dtype, m, 2048, 2048));
+    for (const DType weight : {DType::f32, DType::f16, DType::q8_0, DType::q4_0})
+        for (const int64_t m : {1, 32, 512}) all.push_back(matmul(DType::f32, weight, m, 2048, 2048));
     for (const int64_t tokens : {128, 512, 2048}) all.push_back(attention(dtype, 8, 64, tokens, false));
     all.push_back(attention(dtype, 8, 64, 512, true));
     for (const Op op : {Op::lstm, Op::gru}) all.push_back(recurrent(op, dtype, 400, 640));
@@ -196,6 +211,7 @@ struct OpsChoice {
         const DType type = dtype == "f16" ? DType::f16 : DType::f32;
         if (!heads.empty())
             return {cli::attention(type, heads[0], heads[1], heads[2], false),
+                    cli::attention_in_ops(type, heads[0], heads[1], heads[2]),
                     cli::attention(type, heads[0], heads[1], heads[2], true)};
         if (!conv.empty()) return {cli::conv(type, conv[0], conv[1], conv[2], conv[3])};
         return product.empty() ? cli::cases(type) : products(product);
@@ -371,7 +387,9 @@ void add_bench_ops(const Command& app, Run& run) {
         .type("IN,OUT,KERNEL,SIZE")
         .in_range(1, 1 << 14);
     command
-        .option("--attention", o->heads, "Only this attention: heads, their size, and tokens; and with relative positions")
+        .option(
+            "--attention", o->heads,
+            "Only this attention: heads, their size, and tokens; the op, what it is made of, and with relative positions")
         .separated(3, ',')
         .type("HEADS,SIZE,TOKENS")
         .in_range(1, 1 << 16);

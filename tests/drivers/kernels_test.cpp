@@ -26,6 +26,7 @@ INSTANTIATE_TEST_SUITE_P(
         Part{"TilesWithStrides", "gpu", "Conv", "stride", 50}, Part{"TilesWithEpilogues", "gpu", "Conv", "residual", 5},
         Part{"Patches", "patches", "Conv", "3x3-16", 20}, Part{"ConvolutionsOnMatrixUnits", "matrix", "Conv", "3x3-16", 20},
         Part{"StridesOnMatrixUnits", "matrix", "Conv", "stride", 50},
+        Part{"AttentionOnMatrixUnits", "matrix", "Attention", "half", 20},
         Part{"RowsOnMatrixUnits", "matrix", "Conv", "long-f16", 3},
         Part{"TransposedOnMatrixUnits", "matrix", "ConvTranspose", "d-f16", 2},
         Part{"TransposedOnTiles", "gpu", "ConvTranspose", "2d-", 20}, Part{"Products", "gpu", "MatMul", "batch", 20},

@@ -113,6 +113,25 @@ void load_pixels(uint4 *m, local const uint4 *line, uint column, uint pitch, uin
     *m = load_matrices(line + own * pitch + SKEW(own) + lane / 8 % 2);
 }
 #define HELD_FOUR(sum, h) ((h) == 0u ? (float4)((sum).low.xy, (sum).high.xy) : (float4)((sum).low.zw, (sum).high.zw))
+// Of a sum an invocation holds HELD_ROWS rows, of each HELD_COLUMNS elements; BESIDE(v, COMBINE, exchange): v of all that hold the same rows.
+#define HELD_ROWS 2u
+#define HELD_COLUMNS 4u
+#define HELD_ROW(r) (LANE_INDEX / 4u + 8u * (r))
+#define HELD_COLUMN(c) (LANE_INDEX % 4u * 2u + (c) % 2u + (c) / 2u * 8u)
+#define HELD(sum, r, c) ((float *)&(sum))[(c) / 2u * 4u + (r) * 2u + (c) % 2u]
+float lane_beside(float v, uint distance) {
+    float other;
+    __asm__ volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=f"(other) : "f"(v), "r"(distance));
+    return other;
+}
+#define BESIDE(v, COMBINE, exchange)         \
+    v = COMBINE(v, lane_beside(v, 1u));      \
+    v = COMBINE(v, lane_beside(v, 2u));
+// A sum as what is multiplied next, from the left: rounded to halves, it is held alike. `shared` has room for it from `at` on.
+#define ROUNDED_LEFT(m, sum, shared, at) m = round_sum(&(sum))
+uint4 round_sum(const MATRIX_SUM *s) {
+    return (uint4)(pack(s->low.x, s->low.y), pack(s->low.z, s->low.w), pack(s->high.x, s->high.y), pack(s->high.z, s->high.w));
+}
 void store_sum(const MATRIX_SUM *sum, local float *to, uint pitch, uint lane) {
     local float *at = to + lane / 4 * pitch + lane % 4 * 2;
     *(local float2 *)at = sum->low.xy;
@@ -149,6 +168,22 @@ void multiply_filters(MATRIX_SUM *sum, const FILTERS *a, const MATRIX_B *b, uint
 #define FILTERS_OF(m) ((local const uint4 *)(m).at)[LANE_INDEX]
 #define SKEW(column) 0u
 #define LOAD_PIXELS(m, shared, line, column, pitch) LOAD_B(m, shared, (line) + (column) * (pitch), pitch, true)
+#define MATRICES_STAY  // what is loaded must not be overwritten before it is multiplied
+#define HELD_ROWS 1u
+#define HELD_COLUMNS 8u
+#define HELD_ROW(r) (LANE_INDEX / 2u)
+#define HELD_COLUMN(c) (LANE_INDEX % 2u * 8u + (c))
+#define HELD(sum, r, c) (sum).v[c]
+#define BESIDE(v, COMBINE, exchange)                       \
+    exchange[LOCAL_INDEX] = v;                             \
+    BARRIER;                                               \
+    v = COMBINE(v, exchange[LOCAL_INDEX ^ 1u]);            \
+    BARRIER;
+#define ROUNDED_LEFT(m, sum, shared, at)                                                                                           \
+    BARRIER;                                                                                                                       \
+    for (uint e_ = 0; e_ < 8; ++e_) vstore_half_rte((sum).v[e_], LANE_INDEX * 8 + e_, (local half *)((shared) + (at)));            \
+    BARRIER;                                                                                                                       \
+    LOAD_A(m, shared, at, 2, false)
 void store_sum(const MATRIX_SUM *sum, local float *to, uint pitch, uint lane) {
     for (uint e = 0; e < 8; ++e) to[lane / 2 * pitch + lane % 2 * 8 + e] = sum->v[e];
 }

@@ -1,4 +1,5 @@
 // Attention, as one kernel: its scores are never in memory.
+#include "common/gpu/kernel_table.hpp"
 #include "common/gpu/ops/cast.hpp"
 #include "common/gpu/ops/table.hpp"
 #include "common/strided.hpp"
@@ -9,44 +10,63 @@ namespace {
 
 constexpr int64_t kMostWidth = 256;  // of a head of v: sums of its rows are in registers
 
-// How the kernel is cut: rows of a workgroup, keys of a tile, how deep q and k lie in shared memory, and how many keys of v.
+// A kernel, and how it is cut: how many rows a workgroup makes.
 struct Cut {
-    uint32_t rows, keys, depth, held, width;
-    [[nodiscard]] uint32_t invocations() const { return rows / 4 * (keys / 4); }
+    uint32_t kernel, invocations, rows;
+    std::vector<uint32_t> constants;
+    // They take no relative positions: what a matrix holds cannot be moved along its rows.
+    [[nodiscard]] bool on_matrix_units() const { return gpu::on_matrix_units(kernel); }
 };
 
 constexpr int64_t kFewRows = 4;
 constexpr int64_t kManyBlocks = 120;  // of 64 rows, to keep the device busy
 
-Cut choose_cut(const Abilities& can, int64_t rows, int64_t pairs, int64_t keys, int64_t width, bool relative) {
+struct Sizes {
+    int64_t pairs, rows, keys, depth, width;
+    uint32_t dtype;
+    bool truth;     // the mask is of bool
+    bool relative;  // positions count
+};
+
+Cut choose_plain(const Abilities& can, const Sizes& s) {
+    const uint32_t kernel = s.truth ? variant_for_type(kKernel_attention_f32_bool, kKernel_attention_f16_bool, s.dtype)
+                                    : variant_for_type(kKernel_attention_f32, kKernel_attention_f16, s.dtype);
+    const auto cut = [&](uint32_t rows, uint32_t keys, uint32_t depth, uint32_t held, uint32_t width) {
+        return Cut{kernel, rows / 4 * (keys / 4), rows, {rows, keys, depth, held, width, s.relative ? 1U : 0U}};
+    };
     const bool large = !can.software && can.most_invocations >= 256 && can.shared_bytes >= 32768;  // all else takes 16 KiB
-    const auto steps = static_cast<uint32_t>((width + 63) / 64);
-    if (rows <= kFewRows) {
+    const auto steps = static_cast<uint32_t>((s.width + 63) / 64);
+    if (s.rows <= kFewRows) {
         const uint32_t wide = steps == 3 ? 256 : 64 * steps;  // halves of the invocations share keys
-        return large && keys > 256 ? Cut{4, 512, 8, 4096 / wide, wide} : Cut{4, 256, 8, 2048 / wide, wide};
+        return large && s.keys > 256 ? cut(4, 512, 8, 4096 / wide, wide) : cut(4, 256, 8, 2048 / wide, wide);
     }
-    const bool many = large && rows > 32 && (can.least_patches == 0 || pairs * up(rows, 64) >= kManyBlocks);
-    if (many) return {64, 64, 16, steps == 3 ? 8 : 32 / steps, 64 * steps};
-    if (relative) return {32, 64, 8, steps == 1 ? 16U : steps == 2 ? 8U : 4U, 64 * steps};
-    return {32, 64, 16, steps == 1 ? 16U : steps == 4 ? 4U : 8U, 64 * steps};
+    const bool many = large && s.rows > 32 && (can.least_patches == 0 || s.pairs * up(s.rows, 64) >= kManyBlocks);
+    if (many) return cut(64, 64, 16, steps == 3 ? 8 : 32 / steps, 64 * steps);
+    if (s.relative) return cut(32, 64, 8, steps == 1 ? 16U : steps == 2 ? 8U : 4U, 64 * steps);
+    return cut(32, 64, 16, steps == 1 ? 16U : steps == 4 ? 4U : 8U, 64 * steps);
 }
 
-// As attention_workgroup is cut: it takes whole tiles. No rows: it cannot, or there are too few for it.
-Cut choose_workgroup_cut(const Lowering& to, const Node& node, int64_t rows, int64_t pairs) {
-    const std::vector<int64_t>& k = to[node.inputs[1]].dim;
-    const int64_t width = to[node.output].dim[3];
+Cut choose(const Lowering& to, const Sizes& s) {
+    if (s.dtype != BP_F16 || to.plan.math == BP_MATH_STRICT || s.depth == 0 || s.relative) return choose_plain(to.can, s);
+    // attention_workgroup takes whole tiles.
     constexpr uint32_t kKeys = 64;
-    if (!to.can.workgroup_matrices || to.plan.math == BP_MATH_STRICT || to[node.inputs[0]].dtype != BP_F16) return {};
-    if (node.input(5) != kNone) return {};  // relative positions: what a matrix holds cannot be moved along its rows
-    if (rows < 32 || k[2] < kKeys || k[3] % 16 != 0 || width % 16 != 0 || k[3] > kMostWidth) return {};
-    const bool narrow = k[3] <= 64 && width <= 64;
-    const uint32_t down = narrow && pairs * (rows / 128) >= kManyBlocks ? 128 : rows >= 64 ? 64 : 32;
-    return {down, kKeys, word(k[3]), 0, word(width)};
-}
-
-uint32_t variant(uint32_t dtype, bool truth) {
-    return truth ? variant_for_type(kKernel_attention_f32_bool, kKernel_attention_f16_bool, dtype)
-                 : variant_for_type(kKernel_attention_f32, kKernel_attention_f16, dtype);
+    if (to.can.workgroup_matrices && s.rows >= 32 && s.keys >= kKeys && s.depth % 16 == 0 && s.width % 16 == 0 &&
+        s.depth <= kMostWidth) {
+        const bool narrow = s.depth <= 64 && s.width <= 64;
+        const uint32_t down = narrow && s.pairs * (s.rows / 128) >= kManyBlocks ? 128 : s.rows >= 64 ? 64 : 32;
+        return {kKernel_attention_workgroup_f16, kWorkgroupOfMatrices, down, {down, kKeys, word(s.depth), word(s.width)}};
+    }
+    // attention_matrix: 16 rows a warp, q and sums in registers, as many keys as fit into shared memory twice.
+    constexpr int64_t kMost = 128;
+    if (to.can.attention_matrix && s.rows >= 16 && s.depth % 8 == 0 && s.width % 8 == 0 && s.depth <= kMost &&
+        s.width <= kMost) {
+        const auto sixteens = [](int64_t n) { return word(up(n, 16) * 16); };
+        return {s.truth ? kKernel_attention_matrix_f16_bool : kKernel_attention_matrix_f16,
+                128,
+                64,
+                {64, s.depth > 64 || s.width > 64 ? 32U : 64U, sixteens(s.depth), sixteens(s.width)}};
+    }
+    return choose_plain(to.can, s);
 }
 
 // The mask in a type that the kernel reads; kNone: there is none.
@@ -74,9 +94,8 @@ void lower(Lowering& to, const Node& node) {
     const int64_t heads = relative ? q[1] : k[1];
     const int64_t pairs = q[0] * heads;
     const int64_t rows = relative ? q[2] : sharing * q[2];
-    const Cut whole = choose_workgroup_cut(to, node, rows, pairs);
-    const Cut cut = whole.rows != 0 ? whole : choose_cut(to.can, rows, pairs, k[2], width, relative);
     const bool truth = mask != kNone && to[mask].dtype == BP_BOOL;
+    const Cut cut = choose(to, {pairs, rows, k[2], q[3], width, to[in].dtype, truth, relative});
     const int64_t blocks = up(rows, cut.rows);
     AttentionParameters parameters{
         .pairs = word(pairs),
@@ -107,17 +126,11 @@ void lower(Lowering& to, const Node& node) {
     std::vector<Operand> operands{to.reads(in), to.reads(node.inputs[1]), to.reads(node.inputs[2]),
                                   to.reads(mask != kNone ? mask : in),
                                   lengths != kNone ? to.reads(lengths, 4) : to.reads(in)};
-    std::vector<uint32_t> constants{cut.rows, cut.keys, cut.depth};
-    if (whole.rows == 0) {
+    if (!cut.on_matrix_units())
         for (size_t i = 5; i < 8; ++i) operands.push_back(to.reads(node.input(i) != kNone ? node.input(i) : in));
-        constants.push_back(cut.held);
-    }
     operands.push_back(to.writes(node.output));
-    constants.push_back(cut.width);
-    if (whole.rows == 0) constants.push_back(relative ? 1 : 0);
-    to.rows(step_label(to, node), whole.rows != 0 ? kKernel_attention_workgroup_f16 : variant(to[in].dtype, truth),
-            static_cast<uint64_t>(pairs * blocks), whole.rows != 0 ? kWorkgroupOfMatrices : cut.invocations(),
-            std::move(operands), words_of(parameters), constants);
+    to.rows(step_label(to, node), cut.kernel, static_cast<uint64_t>(pairs * blocks), cut.invocations, std::move(operands),
+            words_of(parameters), cut.constants);
     to.plan.dispatches.back().work = 2.0 * static_cast<double>(pairs * rows * k[2] * ((relative ? 2 : 1) * q[3] + width));
 }
 
