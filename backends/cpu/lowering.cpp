@@ -79,6 +79,7 @@ Verdict check_node(const Plan& plan, const Node& node) {
     for (size_t k = 0; k < node.inputs.size(); ++k) {
         if (node.inputs[k] == kNone || lowering->owns(k)) continue;
         const Value& value = plan[node.inputs[k]];
+        if (lowering->takes_blocks(k) && is_block(value.dtype)) continue;
         if (!backend::welcome(lowering->types, value.dtype)) return wrong_type(node, value);
     }
     const Value& output = plan[node.output];

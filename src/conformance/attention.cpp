@@ -50,13 +50,15 @@ struct Heads {
     Values values = {-1, 1, {}};
     int64_t distances = 0;  // rows of relative positions; 0: none
     bool biases = true;     // beside them
+    bool blocks = false;    // k and v are q8_0
 };
 
 void add(CaseList& list, const std::string& name, const Heads& c) {
     list.add(name, [c](CaseBuilder& b) {
+        const DType cached = c.blocks ? DType::q8_0 : c.dtype;
         std::vector<TensorId> operands{b.operand(c.source, c.dtype, {c.batch, c.heads, c.queries, c.size}, c.values),
-                                       b.operand(c.source, c.dtype, {c.batch, c.shared, c.keys, c.size}, c.values),
-                                       b.operand(c.source, c.dtype, {c.batch, c.shared, c.keys, c.width})};
+                                       b.operand(c.source, cached, {c.batch, c.shared, c.keys, c.size}, c.values),
+                                       b.operand(c.source, cached, {c.batch, c.shared, c.keys, c.width})};
         operands.resize(8);
         if (!c.mask.empty()) operands[3] = b.operand(c.source, c.mask_dtype, c.mask);
         if (!c.lengths.empty()) operands[4] = b.input(DType::i64, {c.batch}, {0, 0, c.lengths});
@@ -240,12 +242,43 @@ void relative_masks(CaseList& list) {
     add(list, "lengths-padded-causal", with(square, {padded, causal}));
 }
 
+void quantised(CaseList& list) {
+    const auto heads = [&](const std::string& name, Heads c) {
+        c.blocks = true;
+        add(list, "q8_0-" + name, c);
+    };
+    const std::vector<double> lengths{0, 1, 130, 133, -5, 1e9};
+    const Attribute causal{Attr::causal, 1};
+    heads("one-key", {1, 2, 3, 32, 2, 1, 32});
+    heads("one-query", {2, 4, 1, 64, 4, 33, 64});
+    heads("no-keys", {1, 2, 3, 32, 2, 0, 32});
+    heads("no-numbers", {1, 2, 3, 0, 2, 5, 32});
+    heads("no-width", {1, 2, 3, 32, 2, 5, 0});
+    for (const int64_t size : {32, 96, 128, 288})
+        heads("size-" + std::to_string(size), {1, 2, 19, size, 2, 67, std::min<int64_t>(size, 224)});
+    heads("width-alone", {1, 2, 9, 32, 2, 31, 160});
+    heads("grouped", {2, 6, 70, 32, 2, 131, 32});
+    heads("many-keys", {1, 2, 2, 32, 1, 4099, 32});
+    for (const DType dtype : {DType::f16, DType::bf16, DType::f64}) {
+        const std::string type = std::string("type-") + backplane::name_of(dtype);
+        heads(type, {2, 2, 17, 64, 2, 70, 64, dtype});
+        heads(type + "-masked", {2, 2, 40, 32, 1, 70, 32, dtype, {2, 1, 40, 70}, dtype});
+    }
+    heads("mask-bool", {2, 4, 9, 32, 2, 21, 32, DType::f32, {2, 1, 1, 21}, DType::boolean});
+    heads("lengths", {6, 2, 3, 32, 1, 133, 32, DType::f32, {}, DType::f32, lengths});
+    heads("lengths-causal", {6, 4, 1, 64, 2, 133, 64, DType::f16, {}, DType::f32, lengths, {causal}});
+    heads("relative", relative({1, 4, 37, 32, 2, 70, 32}));
+    for (const Source source : {Source::weight, Source::constant})
+        heads(graph::name_of(source), {1, 2, 9, 32, 2, 21, 32, DType::f32, {9, 21}, DType::f32, {}, {}, source});
+}
+
 void cases(CaseList& list) {
     shapes(list);
     masks(list);
     halves(list);
     relative_shapes(list);
     relative_masks(list);
+    quantised(list);
 }
 
 }  // namespace

@@ -80,7 +80,8 @@ Verdict check_node(const Plan& plan, const Node& node, const Abilities& can) {
     for (size_t k = 0; k < all.size(); ++k) {
         if (all[k] == kNone) continue;
         const Value& value = plan[all[k]];
-        const bool own = k < node.inputs.size() && (lowering->own_weights >> k & 1) != 0;
+        const bool own = k < node.inputs.size() &&
+                         ((lowering->own_weights >> k & 1) != 0 || (lowering->takes_blocks(k) && is_block(value.dtype)));
         if (!own && !backend::welcome(lowering->types, value.dtype))
             return {BP_WHY_DTYPE, node.text() + " is not done for " + value.text()};
         if (!device_has(can, lowering->types, value.dtype))

@@ -78,6 +78,8 @@ struct OpLowering {
     uint32_t own_weights;                                  // bit k: operand k may be of another type than the rest
     Verdict (*check)(const Plan& plan, const Node& node);  // null: what the op's description takes is done
     void (*lower)(Lowering& to, const Node& node);
+    uint32_t blocks = 0;  // bit k: operand k may be of a block type, too, and comes as it is
+    [[nodiscard]] constexpr bool takes_blocks(size_t k) const { return k < 32 && (blocks >> k & 1) != 0; }
 };
 
 // The lowering of an op; null: this backend does not do it. The table is in ops/table.cpp.

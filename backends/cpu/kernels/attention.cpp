@@ -20,9 +20,9 @@ struct Scratch {
     int64_t columns;  // queries, padded
     int64_t vectors;  // of a panel of queries: kVectors, or 1 for a few
     int64_t taken = 0;
-    float *queries, *placed, *scores, *values, *sums, *most, *total, *factor;
+    float *queries, *placed, *decoded, *scores, *values, *sums, *most, *total, *factor;
     // Memory of 0: only to count.
-    Scratch(int64_t rows, int64_t size, int64_t width, bool positions, float* memory) {
+    Scratch(int64_t rows, int64_t size, int64_t width, bool positions, bool blocks, float* memory) {
         vectors = rows <= kLanes ? 1 : kVectors;
         columns = vectors == 1 ? kLanes : padded(rows);
         const auto take = [&](int64_t n) {
@@ -32,6 +32,7 @@ struct Scratch {
         };
         queries = take(columns * size);
         placed = take(positions ? columns * size : 0);
+        decoded = take(blocks ? kKeys * HWY_MAX(size, width) : 0);
         scores = take(kKeys * columns + kRows);  // a register tile reads past the last query
         values = take(kKeys * padded(width));
         sums = take(rows * padded(width));
@@ -42,8 +43,21 @@ struct Scratch {
 };
 
 // No block has more queries, and fewer take no more.
-int64_t scratch_of(int64_t size, int64_t width, bool positions) {
-    return Scratch(kAttentionQueries, size, width, positions, nullptr).taken;
+int64_t scratch_of(int64_t size, int64_t width, bool positions, bool blocks) {
+    return Scratch(kAttentionQueries, size, width, positions, blocks, nullptr).taken;
+}
+
+// Rows key to key + keys of `size` floats each, which q8_0 is decoded to.
+const float* rows_of(const float* rows, const uint8_t* blocks, const Scratch& s, int64_t key, int64_t keys, int64_t size) {
+    if (blocks == nullptr) return rows + key * size;
+    constexpr int64_t kElements = 32;
+    constexpr int64_t kBytes = 34;
+    const uint8_t* from = blocks + key * size / kElements * kBytes;
+    for (float* to = s.decoded; to < s.decoded + keys * size; to += kElements, from += kBytes) {
+        const VF scale = hn::Set(f, hn::GetLane(plain(from_half(from))));
+        for (int64_t i = 0; i < kElements; i += kLanes) hn::StoreU(hn::Mul(from_int8(from + 2 + i), scale), f, to + i);
+    }
+    return s.decoded;
 }
 
 // Panels of queries, with what is added to them, scaled: panel[d][query]. Those that are not there are zeros.
@@ -64,10 +78,11 @@ template <int VECTORS>
 void scores_of(const AttentionBlock& b, const Scratch& s, int64_t key, int64_t keys) {
     constexpr int ROWS = rows_of(VECTORS);
     constexpr int64_t kPanel = VECTORS * kLanes;
+    const float* first = rows_of(b.k, b.k_blocks, s, key, keys, b.size);
     for (int64_t column = 0; column < s.columns; column += kPanel)
         for (int64_t j = 0; j < keys; j += ROWS) {
             const float* rows[ROWS];
-            for (int i = 0; i < ROWS; ++i) rows[i] = b.k + (key + HWY_MIN(j + i, keys - 1)) * b.size;
+            for (int i = 0; i < ROWS; ++i) rows[i] = first + HWY_MIN(j + i, keys - 1) * b.size;
             Tile<ROWS, VECTORS> tile;
             clear(tile);
             multiply(tile, rows, s.queries + column * b.size, b.size);
@@ -180,9 +195,10 @@ void exponentials(const Scratch& s, int64_t keys) {
 
 // Panels of kBlock columns of v, one key behind the other.
 void pack_values(const AttentionBlock& b, const Scratch& s, int64_t key, int64_t keys) {
+    const float* first = rows_of(b.v, b.v_blocks, s, key, keys, b.width);
     for (int64_t column = 0; column < b.width; column += kBlock)
         for (int64_t j = 0; j < keys; ++j) {
-            const float* from = b.v + (key + j) * b.width + column;
+            const float* from = first + j * b.width + column;
             float* to = s.values + column * kKeys + j * kBlock;
             for (int v = 0; v < kVectors; ++v) {
                 const int64_t left = b.width - column - v * kLanes;
@@ -234,7 +250,7 @@ void finish_rows(const AttentionBlock& b, const Scratch& s) {
 
 void block(const AttentionBlock* given, float* memory) {
     const AttentionBlock& b = *given;
-    const Scratch s(b.rows, b.size, b.width, b.positions != nullptr, memory);
+    const Scratch s(b.rows, b.size, b.width, b.positions != nullptr, b.v_blocks != nullptr, memory);
     pack_queries(b, s, s.vectors * kLanes, b.bias_u, s.queries);
     if (b.positions != nullptr) pack_queries(b, s, s.columns, b.bias_v, s.placed);
     for (int64_t c = 0; c < s.columns; ++c) s.most[c] = kUnseen, s.total[c] = 0;

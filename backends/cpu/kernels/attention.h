@@ -10,9 +10,10 @@ constexpr int64_t kAttentionQueries = 64;  // of a block, at most
 constexpr int64_t kAttentionBeside = 112;
 
 struct AttentionBlock {
-    const float *q, *k, *v;  // rows of `size`, `size` and `width` floats; of q the first of the block
-    float* out;              // rows of `width`
-    int64_t rows;            // queries, 1 to kAttentionQueries
+    const float *q, *k, *v;              // rows of `size`, `size` and `width` floats; of q the first of the block
+    const uint8_t *k_blocks, *v_blocks;  // rows of q8_0 in their place; null: none, as for k of no bytes
+    float* out;                          // rows of `width`
+    int64_t rows;                        // queries, 1 to kAttentionQueries
     int64_t size, width;
     int64_t first;   // where the first query stands among the keys: may be negative
     int64_t length;  // keys
@@ -30,7 +31,7 @@ struct AttentionBlock {
 };
 
 struct AttentionKernels {
-    int64_t (*scratch)(int64_t size, int64_t width, bool positions);  // floats that `block` wants
+    int64_t (*scratch)(int64_t size, int64_t width, bool positions, bool blocks);  // floats that `block` wants
     void (*block)(const AttentionBlock* block, float* scratch);
     // y[i] = x[i] c[i] - x[pairs + i] s[i], y[pairs + i] = x[i] s[i] + x[pairs + i] c[i]; or of neighbours 2 i and 2 i + 1.
     void (*rotate)(const float* x, const float* c, const float* s, float* y, int64_t pairs);

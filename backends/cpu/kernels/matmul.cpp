@@ -22,16 +22,6 @@ constexpr bool in_long_blocks(PackedType type) {
 constexpr int64_t panel_depth(PackedType type) { return in_long_blocks(type) ? kLongDepth : kDepth; }
 constexpr int64_t part_depth(PackedType type) { return in_long_blocks(type) ? kLongDepth : kBlockDepth; }
 
-HWY_INLINE VF from_int8(const uint8_t* at) {
-    const hn::Rebind<int8_t, F> d;
-    return hn::ConvertTo(f, hn::PromoteTo(I(), hn::LoadU(d, reinterpret_cast<const int8_t*>(at))));
-}
-
-HWY_INLINE VF from_half(const uint8_t* at) {
-    const hn::Rebind<hwy::float16_t, F> d;
-    return hn::PromoteTo(f, hn::LoadU(d, reinterpret_cast<const hwy::float16_t*>(at)));
-}
-
 // One vector of weights, of types with one element to a number.
 template <PackedType TYPE>
 HWY_INLINE VF weights_at(const uint8_t* at) {

@@ -61,6 +61,14 @@ HWY_INLINE VF load_first(const float* at, int64_t n) {
         return hn::LoadU(f, lane);
     }
 }
+HWY_INLINE VF from_int8(const uint8_t* at) {
+    const hn::Rebind<int8_t, F> d;
+    return hn::ConvertTo(f, hn::PromoteTo(I(), hn::LoadU(d, reinterpret_cast<const int8_t*>(at))));
+}
+HWY_INLINE VF from_half(const uint8_t* at) {
+    const hn::Rebind<hwy::float16_t, F> d;
+    return hn::PromoteTo(f, hn::LoadU(d, reinterpret_cast<const hwy::float16_t*>(at)));
+}
 // Writes the first n lanes only.
 HWY_INLINE void store_first(VF v, float* at, int64_t n) {
     if (n >= kLanes) {

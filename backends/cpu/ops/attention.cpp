@@ -72,7 +72,11 @@ void lower(Lowering& to, const Node& node) {
     const int64_t blocks = (queries + kAttentionQueries - 1) / kAttentionQueries;
     const int64_t tasks = to[q].dim[0] * heads * blocks;
     const AttentionKernels kernels = to.kernels.attention;
-    to.lane_scratch(static_cast<uint64_t>(kernels.scratch(all.size, all.width, positions.turned != kNone)) * sizeof(float));
+    const bool cached = is_block(to[k].dtype);
+    const uint64_t k_bytes = to[k].bytes / static_cast<uint64_t>(std::max<int64_t>(1, to[k].dim[0] * shared));
+    const uint64_t v_bytes = to[v].bytes / static_cast<uint64_t>(std::max<int64_t>(1, to[k].dim[0] * shared));
+    to.lane_scratch(static_cast<uint64_t>(kernels.scratch(all.size, all.width, positions.turned != kNone, cached)) *
+                    sizeof(float));
     const std::vector<ValueId> reads{q, k, v, mask, given, positions.turned, bias_u, bias_v};
     to.step(step_label(to, node), reads, {out}, [=](const Run& run) {
         run.parallel(tasks, [&](int64_t task, std::byte* scratch) {
@@ -83,8 +87,13 @@ void lower(Lowering& to, const Node& node) {
             AttentionBlock b = all;
             b.rows = std::min(kAttentionQueries, queries - row);
             b.q = run.at<float>(q) + (head * queries + row) * b.size;
-            b.k = run.at<float>(k) + of_keys * keys * b.size;
-            b.v = run.at<float>(v) + of_keys * keys * b.width;
+            if (cached) {
+                b.k_blocks = run.at<uint8_t>(k) + of_keys * k_bytes;
+                b.v_blocks = run.at<uint8_t>(v) + of_keys * v_bytes;
+            } else {
+                b.k = run.at<float>(k) + of_keys * keys * b.size;
+                b.v = run.at<float>(v) + of_keys * keys * b.width;
+            }
             b.out = run.at<float>(out) + (head * queries + row) * b.width;
             b.length = lengths.given() ? std::clamp<int64_t>(lengths.in(run)[sample], 0, keys) : keys;
             b.first = a.place_of(b.length, queries, keys) + row;
@@ -102,7 +111,7 @@ void lower(Lowering& to, const Node& node) {
 }
 
 // A mask may be bool, lengths are whole numbers; the rest is float32 here.
-constexpr OpLowering table[] = {{BP_OP_attention, Types::judges, Wants::row_major, 0, nullptr, lower}};
+constexpr OpLowering table[] = {{BP_OP_attention, Types::judges, Wants::row_major, 0, nullptr, lower, 1U << 1 | 1U << 2}};
 
 }  // namespace
 

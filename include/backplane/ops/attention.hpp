@@ -65,6 +65,8 @@ inline void attention_shape(const Call& call, Outputs out) {
     });
     require(v[0] == k[0] && v[1] == k[1] && v[2] == k[2],
             [&] { return call.text(2) + " must be alike " + call.text(1) + " but for the size of a head"; });
+    require(call.dtype(2) == call.dtype(1), BP_WHY_DTYPE,
+            [&] { return call.typed_text(1) + " and " + call.typed_text(2) + " must be of one element type"; });
     const Dims scores{q[0], q[1], q[2], k[2]};
     if (call.has(3)) {
         const auto why = [&] { return call.text(3) + " does not broadcast to the scores " + text_of(scores); };
@@ -92,8 +94,8 @@ inline constexpr auto op_attention = describe<AttentionAttributes>(
          "are scale * ((q + u) . k + (q + v) . p). R is at least 2 max(T, S) - 1, or 2 w - 1 if that is less. softcap c: "
          "scores become c tanh(score / c), before the mask",
      .inputs = {{"q", one_of(kFloats)},
-                {"k", like(0)},
-                {"v", like(0)},
+                {"k", like(0, type(BP_Q8_0), kFloats)},
+                {"v", like(0, type(BP_Q8_0), kFloats)},
                 {"mask", one_of(kFloats | type(BP_BOOL)), true},
                 {"lengths", one_of(kWhole), true},
                 {"positions", like(0), true},

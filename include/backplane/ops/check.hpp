@@ -16,11 +16,11 @@ inline void check_type(const Call& call, size_t i, const TypeRule& rule) {
         return;
     }
     const auto other = static_cast<size_t>(rule.like);
-    const bool fits =
-        call.dtype(i) == call.dtype(other) || (call.dtype(other) == BP_F32 && (rule.beside_f32 & type(call.dtype(i))) != 0);
+    const bool fits = call.dtype(i) == call.dtype(other) ||
+                      ((rule.beside & type(call.dtype(other))) != 0 && (rule.others & type(call.dtype(i))) != 0);
     require(fits, BP_WHY_DTYPE, [&] {
         return call.typed_text(i) + " must have the element type of " + call.typed_text(other) +
-               (rule.beside_f32 == 0 ? "" : ", or be " + names_of(rule.beside_f32) + " for f32");
+               (rule.others == 0 ? "" : ", or be " + names_of(rule.others) + " for " + names_of(rule.beside));
     });
 }
 

@@ -115,12 +115,15 @@ inline std::string names_of(Types types) {
 }
 
 struct TypeRule {
-    Types types = 0;       // one of these,
-    int32_t like = -1;     // or that of this operand,
-    Types beside_f32 = 0;  // or one of these where that operand is f32
+    Types types = 0;    // one of these,
+    int32_t like = -1;  // or that of this operand,
+    Types others = 0;   // or one of these
+    Types beside = 0;   // where that operand is one of these
 };
-constexpr TypeRule one_of(Types types) { return {types, -1, 0}; }
-constexpr TypeRule like(int32_t operand, Types beside_f32 = 0) { return {0, operand, beside_f32}; }
+constexpr TypeRule one_of(Types types) { return {types, -1, 0, 0}; }
+constexpr TypeRule like(int32_t operand, Types others = 0, Types beside = type(BP_F32)) {
+    return {0, operand, others, beside};
+}
 
 // ---- attributes -------------------------------------------------------------------------------------------------------------
 

@@ -93,5 +93,21 @@ TEST(RelativePositions, TablesThatDoNotFitAreRefused) {
         10U);
 }
 
+TEST(Attention, KeysAndValuesOfACacheAreOfOneElementType) {
+    const auto attend_to = [](DType of_k, DType of_v) {
+        Graph g;
+        const TensorId q = g.input("q", DType::f16, {1, 1, 2, 32});
+        const TensorId y = g.add(Op::attention, {q, g.input("k", of_k, {1, 1, 3, 32}), g.input("v", of_v, {1, 1, 3, 32})});
+        return g[y].dtype;
+    };
+    EXPECT_EQ(attend_to(DType::q8_0, DType::q8_0), DType::f16);
+    EXPECT_NE(error_of([&] {
+                  attend_to(DType::q8_0, DType::f16);
+              }).find("k q8_0 [1, 1, 3, 32] and v f16 [1, 1, 3, 32] must be of one element type"),
+              std::string::npos);
+    EXPECT_NE(error_of([&] { attend_to(DType::q4_0, DType::q4_0); }).find("or be q8_0 for f32, f16, bf16 or f64"),
+              std::string::npos);
+}
+
 }  // namespace
 }  // namespace backplane

@@ -14,7 +14,7 @@ namespace {
 std::string text_of_types(const Description& op, const TypeRule& rule) {
     if (rule.like >= 0)
         return std::string("as ") + op.inputs[static_cast<size_t>(rule.like)].name +
-               (rule.beside_f32 == 0 ? "" : "; " + names_of(rule.beside_f32) + " beside f32");
+               (rule.others == 0 ? "" : "; " + names_of(rule.others) + " beside " + names_of(rule.beside));
     if (rule.types == kPlain) return "any but blocks";
     if (rule.types == (kPlain | kBlocks)) return "any";
     return names_of(rule.types);

@@ -26,11 +26,13 @@ struct Sizes {
     uint32_t dtype;
     bool truth;     // the mask is of bool
     bool relative;  // positions count
+    bool cached;    // k and v are q8_0
 };
 
 Cut choose_plain(const Abilities& can, const Sizes& s) {
-    const uint32_t kernel = s.truth ? variant_for_type(kKernel_attention_f32_bool, kKernel_attention_f16_bool, s.dtype)
-                                    : variant_for_type(kKernel_attention_f32, kKernel_attention_f16, s.dtype);
+    const uint32_t kernel = s.cached  ? (s.truth ? kKernel_attention_f32_bool_by_q8 : kKernel_attention_f32_by_q8)
+                            : s.truth ? variant_for_type(kKernel_attention_f32_bool, kKernel_attention_f16_bool, s.dtype)
+                                      : variant_for_type(kKernel_attention_f32, kKernel_attention_f16, s.dtype);
     const auto cut = [&](uint32_t rows, uint32_t keys, uint32_t depth, uint32_t held, uint32_t width) {
         return Cut{kernel, rows / 4 * (keys / 4), rows, {rows, keys, depth, held, width, s.relative ? 1U : 0U}};
     };
@@ -95,7 +97,8 @@ void lower(Lowering& to, const Node& node) {
     const int64_t pairs = q[0] * heads;
     const int64_t rows = relative ? q[2] : sharing * q[2];
     const bool truth = mask != kNone && to[mask].dtype == BP_BOOL;
-    const Cut cut = choose(to, {pairs, rows, k[2], q[3], width, to[in].dtype, truth, relative});
+    const bool cached = is_block(to[node.inputs[1]].dtype);
+    const Cut cut = choose(to, {pairs, rows, k[2], q[3], width, to[in].dtype, truth, relative, cached});
     const int64_t blocks = up(rows, cut.rows);
     AttentionParameters parameters{
         .pairs = word(pairs),
@@ -123,7 +126,8 @@ void lower(Lowering& to, const Node& node) {
         parameters.mask_query = word(steps[2]);
         parameters.mask_key = word(steps[3]);
     }
-    std::vector<Operand> operands{to.reads(in), to.reads(node.inputs[1]), to.reads(node.inputs[2]),
+    const uint32_t element = cached ? 2 : 0;  // that kernels read: words of 16 bits
+    std::vector<Operand> operands{to.reads(in), to.reads(node.inputs[1], element), to.reads(node.inputs[2], element),
                                   to.reads(mask != kNone ? mask : in),
                                   lengths != kNone ? to.reads(lengths, 4) : to.reads(in)};
     if (!cut.on_matrix_units())
@@ -145,7 +149,7 @@ Verdict check(const Plan& plan, const Node& node) {
     return {};
 }
 
-constexpr OpLowering table[] = {{BP_OP_attention, Types::computes, 1U << 3 | 1U << 4, check, lower}};
+constexpr OpLowering table[] = {{BP_OP_attention, Types::computes, 1U << 3 | 1U << 4, check, lower, 1U << 1 | 1U << 2}};
 
 }  // namespace
 
