@@ -25,13 +25,6 @@ int64_t nearest(int64_t i, int64_t in, int64_t out, Coordinates mode) {
     return static_cast<int64_t>(std::floor(coordinate(i, in, out, mode) + 0.5));
 }
 
-// Of an element that lies `distance` away.
-double cubic_weight(double distance, double a) {
-    const double d = std::fabs(distance);
-    if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
-    return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0.0;
-}
-
 void append_cubic(Taps& taps, double x, int64_t in, const backplane::ops::ResizeAttributes& how) {
     const auto low = static_cast<int64_t>(std::floor(x));
     double weights[4];
@@ -48,6 +41,12 @@ void append_cubic(Taps& taps, double x, int64_t in, const backplane::ops::Resize
 }
 
 }  // namespace
+
+double cubic_weight(double distance, double a) {
+    const double d = std::fabs(distance);
+    if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+    return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0.0;
+}
 
 Taps taps_of(const Node& node, int64_t in, int64_t out) {
     const auto how = node.as<backplane::ops::ResizeAttributes>();

@@ -15,6 +15,9 @@ struct Taps {
     std::vector<float> weight;  // of the nearest: none
 };
 
+// Of an element that lies `distance` away, by Keys' cubic convolution with the coefficient a; 0 from 2 on.
+double cubic_weight(double distance, double a);
+
 // Of the Resize `node`, along an axis of `in` elements that becomes one of `out`. Worked out in float64.
 Taps taps_of(const Node& node, int64_t in, int64_t out);
 

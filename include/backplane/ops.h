@@ -88,7 +88,7 @@
     X(75, one_hot, "OneHot")      /* indices (i32 or i64), values[2] = off, on; depth, axis of the result */               \
     X(76, range, "Range")         /* start, delta (scalars); count: start + i * delta */                                   \
     X(77, space_to_depth, "SpaceToDepth") /* blocksize */                                                                  \
-    X(78, scatter_nd, "ScatterND") /* data, indices (i32 or i64; negative counts from the end), updates */                 \
+    X(78, scatter_nd, "ScatterND") /* data, indices (i32 or i64; negative counts from the end), updates; reduction. ONNX 18 */ \
     X(79, grid_sample, "GridSample") /* x[N,C,...], grid[N,...,axes] from -1 to 1; mode BP_SAMPLE_*, padding_mode, align_corners. ONNX 20 */ \
     /* normalisation and reduction */                                                                                      \
     X(80, softmax, "Softmax")      /* axis */                                                                              \
@@ -190,7 +190,8 @@
     X(60, exclude_outside, INT, "exclude_outside") \
     X(61, padding_mode, INT, "padding_mode") /* BP_SAMPLE_* */ \
     X(62, align_corners, INT, "align_corners") \
-    X(63, padded, INT, "padded")
+    X(63, padded, INT, "padded") \
+    X(64, reduction, INT, "reduction") /* BP_REDUCTION_* */
 
 #define BP_OP_ENUMERATOR(id, identifier, name) BP_OP_##identifier = id,
 #define BP_ATTRIBUTE_ENUMERATOR(id, identifier, type, name) BP_ATTR_##identifier = id,
@@ -203,8 +204,10 @@ enum { BP_PAD_CONSTANT = 0, BP_PAD_EDGE = 1, BP_PAD_REFLECT = 2 };
 enum { BP_DTS_DCR = 0, BP_DTS_CRD = 1 };
 /* mode of TensorScatter: rows behind the last one are dropped, or begin again at the first (ONNX 24) */
 enum { BP_SCATTER_LINEAR = 0, BP_SCATTER_CIRCULAR = 1 };
+/* reduction of ScatterND: what becomes of an update and of what is there already */
+enum { BP_REDUCTION_NONE = 0, BP_REDUCTION_ADD = 1, BP_REDUCTION_MUL = 2, BP_REDUCTION_MAX = 3, BP_REDUCTION_MIN = 4 };
 /* mode of GridSample, and padding_mode: what lies beside x */
-enum { BP_SAMPLE_LINEAR = 0, BP_SAMPLE_NEAREST = 1 };
+enum { BP_SAMPLE_LINEAR = 0, BP_SAMPLE_NEAREST = 1, BP_SAMPLE_CUBIC = 2 };
 enum { BP_SAMPLE_ZEROS = 0, BP_SAMPLE_BORDER = 1, BP_SAMPLE_REFLECTION = 2 };
 /* mode of Resize */
 enum { BP_RESIZE_NEAREST = 0, BP_RESIZE_LINEAR = 1, BP_RESIZE_CUBIC = 2 };

@@ -1,5 +1,5 @@
 // GridSample: nearest moves elements, exact, as long as places are: cases give numbers of few bits. Linear: places of up to `size` in float32
-// may be off by units of the size, and a weight counts as much as the largest element.
+// may be off by units of the size, and a weight counts as much as the largest element. Cubic: the same, of weights that change faster.
 #include <algorithm>
 #include <cmath>
 
@@ -12,10 +12,13 @@ namespace {
 
 std::vector<double> bound(const BoundCall& call) {
     bounds::require_exact_inputs(call);
-    if (AttributeView(call.attributes).integer(Attr::mode) == BP_SAMPLE_NEAREST) return {};
+    const int64_t mode = AttributeView(call.attributes).integer(Attr::mode);
+    if (mode == BP_SAMPLE_NEAREST) return {};
+    const double more = mode == BP_SAMPLE_CUBIC ? 4 : 1;
     double size = 0;
     for (size_t d = 2; d < call.inputs[0]->shape.size(); ++d) size += static_cast<double>(call.inputs[0]->shape[d]);
-    return std::vector<double>(call.output.data.size(), (8 + 8 * size) * call.unit * bounds::most_of(*call.inputs[0]));
+    return std::vector<double>(call.output.data.size(),
+                               (8 + 8 * size) * more * call.unit * bounds::most_of(*call.inputs[0]));
 }
 
 struct Sampling {
@@ -69,20 +72,23 @@ void cases(CaseList& list) {
                                   {"none-to-none", {1, 2, 0, 5}, {2, 0}},
                                   {"large", {1, 4, 61, 67}, {53, 41}}};
     for (const Sampling& s : samplings)
-        for (const auto& [mode, which] : {Named{BP_SAMPLE_LINEAR, "linear-"}, Named{BP_SAMPLE_NEAREST, "nearest-"}})
+        for (const auto& [mode, which] :
+             {Named{BP_SAMPLE_LINEAR, "linear-"}, Named{BP_SAMPLE_NEAREST, "nearest-"}, Named{BP_SAMPLE_CUBIC, "cubic-"}})
             for (const auto& [padding, beside] : {Named{BP_SAMPLE_ZEROS, "zeros-"}, Named{BP_SAMPLE_BORDER, "border-"},
                                                   Named{BP_SAMPLE_REFLECTION, "reflection-"}})
                 for (const auto& [corners, edges] : {Named{0, ""}, Named{1, "corners-"}})
                     add(list, std::string(which) + beside + edges + s.name, s, {mode, padding, corners});
     for (const DType dtype : {DType::f16, DType::bf16, DType::f64})
-        for (const auto& [mode, which] : {Named{BP_SAMPLE_LINEAR, "linear-"}, Named{BP_SAMPLE_NEAREST, "nearest-"}})
+        for (const auto& [mode, which] :
+             {Named{BP_SAMPLE_LINEAR, "linear-"}, Named{BP_SAMPLE_NEAREST, "nearest-"}, Named{BP_SAMPLE_CUBIC, "cubic-"}})
             add(list, std::string(which) + name_of(dtype), odd, {mode, BP_SAMPLE_REFLECTION, 0}, dtype);
     for (const auto& [padding, beside] :
          {Named{BP_SAMPLE_ZEROS, "zeros"}, Named{BP_SAMPLE_BORDER, "border"}, Named{BP_SAMPLE_REFLECTION, "reflection"}}) {
         add(list, std::string("not-a-number-") + beside, odd, {BP_SAMPLE_LINEAR, padding, 0}, DType::f32,
             {kNaN, 0.5, 0.25, kNaN});
-        add(list, std::string("far-away-") + beside, odd, {BP_SAMPLE_LINEAR, padding, 1}, DType::f32,
-            {-17, 23, 9.5, -40, 0, 33});
+        for (const auto& [mode, which] : {Named{BP_SAMPLE_LINEAR, ""}, Named{BP_SAMPLE_CUBIC, "cubic-"}})
+            add(list, std::string(which) + "far-away-" + beside, odd, {mode, padding, 1}, DType::f32,
+                {-17, 23, 9.5, -40, 0, 33});
     }
     add(list, "infinite-zeros", odd, {}, DType::f32, {kInfinity, 0, 0.5, -kInfinity, -1e30, 1e30});
     add(list, "infinite-border", odd, {BP_SAMPLE_LINEAR, BP_SAMPLE_BORDER, 0}, DType::f32,

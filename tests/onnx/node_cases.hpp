@@ -14,6 +14,7 @@ struct NodeCase {
     std::string left_out;  // why; empty: it runs
     Graph graph;
     std::map<std::string, formats::OnnxTensor> inputs, outputs;
+    double written_to = 0;  // half a unit of the last digit, where ONNX wrote the results down with few digits
 };
 
 // Where the package is; empty: it is not installed.
@@ -28,7 +29,7 @@ struct Tolerance {
 };
 Tolerance tolerance_of(DType dtype);
 
-// What is wrong with a result; empty: nothing.
-std::string difference(const formats::OnnxTensor& want, const TensorInfo& got, const std::vector<std::byte>& data);
+// What is wrong with a result of a test; empty: nothing.
+std::string difference(const NodeCase& of, const TensorInfo& got, const std::vector<std::byte>& data);
 
 }  // namespace backplane::test

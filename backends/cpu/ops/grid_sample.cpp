@@ -1,6 +1,7 @@
 // GridSample: where a piece of the result comes from, and by which weights, is found once for all channels.
 #include <cmath>
 
+#include "common/resize_taps.hpp"
 #include "ops/table.hpp"
 
 namespace backplane::cpu::ops::grid_sample {
@@ -10,8 +11,7 @@ namespace {
 using backplane::ops::SampleMode;
 using backplane::ops::SamplePadding;
 
-constexpr int64_t kPiece = 256;   // places that share a table
-constexpr int64_t kMostTaps = 8;  // two along each axis
+constexpr int64_t kPiece = 256;  // places that share a table
 
 double reflected(double p, double least, double most) {
     const double range = most - least;
@@ -23,17 +23,30 @@ double reflected(double p, double least, double most) {
 struct Task {
     int64_t images = 0, channels = 0, map = 1, places = 1, axes = 0;
     std::vector<int64_t> extents;
+    int64_t along = 2, taps = 1;  // elements that a place has along an axis, and of all axes
     backplane::ops::GridSampleAttributes how;
+
+    [[nodiscard]] bool cubic() const { return how.mode == SampleMode::cubic; }
+    // p by reflection within the axis.
+    [[nodiscard]] double turned(double p, double size) const {
+        return how.align_corners ? reflected(p, 0, size - 1) : reflected(p, -0.5, size - 0.5);
+    }
 
     [[nodiscard]] double place(double g, int64_t extent) const {
         const auto size = static_cast<double>(extent);
         if (std::isnan(g)) g = -1;
         double p = how.align_corners ? (g + 1) / 2 * (size - 1) : ((g + 1) * size - 1) / 2;
         if (how.mode == SampleMode::nearest) p = std::nearbyint(p);
-        if (how.padding_mode == SamplePadding::zeros) return std::clamp(p, -2.0, size + 1);
-        if (how.padding_mode == SamplePadding::reflection && std::isfinite(p))
-            p = how.align_corners ? reflected(p, 0, size - 1) : reflected(p, -0.5, size - 0.5);
+        if (how.padding_mode == SamplePadding::zeros || (cubic() && how.padding_mode == SamplePadding::border))
+            return std::clamp(p, -2.0, size + 1);
+        if (how.padding_mode == SamplePadding::reflection && std::isfinite(p)) p = turned(p, size);
         return std::clamp(p, 0.0, size - 1);
+    }
+    // The element that an element of the cubic mode is, which may be beside the axis.
+    [[nodiscard]] int64_t within(int64_t i, int64_t extent) const {
+        if (!cubic() || how.padding_mode == SamplePadding::zeros) return i;
+        if (how.padding_mode == SamplePadding::border) return std::clamp<int64_t>(i, 0, extent - 1);
+        return static_cast<int64_t>(turned(static_cast<double>(i), static_cast<double>(extent)));
     }
 
     // Of one place, given last axis first: elements of a map and their weights, 0 of what is beside it.
@@ -44,22 +57,29 @@ struct Task {
         for (int64_t a = 0; a < axes; ++a) {
             const int64_t extent = extents[static_cast<size_t>(a)];
             const double p = place(grid[axes - 1 - a], extent);
-            const auto low = static_cast<int64_t>(std::floor(p));
-            const auto part = static_cast<float>(p - static_cast<double>(low));
-            for (int64_t k = count; k-- > 0;) {
-                const auto row = static_cast<int64_t>(at[k]) * extent;
-                const bool first = low >= 0 && low < extent, second = low + 1 >= 0 && low + 1 < extent;
-                at[2 * k + 1] = static_cast<int32_t>(second ? row + low + 1 : 0);
-                weight[2 * k + 1] = second ? weight[k] * part : 0;
-                at[2 * k] = static_cast<int32_t>(first ? row + low : 0);
-                weight[2 * k] = first ? weight[k] * (1 - part) : 0;
+            const int64_t first = static_cast<int64_t>(std::floor(p)) + 1 - along / 2;
+            int64_t elements[4];
+            float parts[4];
+            for (int64_t j = 0; j < along; ++j) {
+                const double away = std::fabs(p - static_cast<double>(first + j));
+                elements[j] = within(first + j, extent);
+                const bool there = elements[j] >= 0 && elements[j] < extent;
+                parts[j] = there ? static_cast<float>(cubic() ? backend::cubic_weight(away, -0.75) : 1 - away) : 0;
+                if (!there) elements[j] = 0;
             }
-            count *= 2;
+            for (int64_t k = count; k-- > 0;) {
+                const int64_t row = static_cast<int64_t>(at[k]) * extent;
+                const float of_row = weight[k];
+                for (int64_t j = 0; j < along; ++j) {
+                    at[along * k + j] = static_cast<int32_t>(row + elements[j]);
+                    weight[along * k + j] = of_row * parts[j];
+                }
+            }
+            count *= along;
         }
     }
 
     void run(const float* x, const float* grid, float* y, int64_t n, int32_t* at, float* weight) const {
-        const int64_t taps = int64_t{1} << axes;
         for (int64_t i = 0; i < n; ++i) find(grid + i * axes, at + i * taps, weight + i * taps);
         for (int64_t c = 0; c < channels; ++c)
             for (int64_t i = 0; i < n; ++i) {
@@ -83,8 +103,10 @@ void lower(Lowering& to, const Node& node) {
     t.extents.assign(to[x].dim.begin() + 2, to[x].dim.end());
     t.axes = static_cast<int64_t>(t.extents.size());
     for (const int64_t extent : t.extents) t.map *= extent;
+    if (t.cubic()) t.along = 4;
+    for (int64_t a = 0; a < t.axes; ++a) t.taps *= t.along;
     t.places = to[y].elements() / t.images / t.channels;
-    to.lane_scratch(static_cast<uint64_t>(kPiece * kMostTaps) * (sizeof(int32_t) + sizeof(float)));
+    to.lane_scratch(static_cast<uint64_t>(kPiece * t.taps) * (sizeof(int32_t) + sizeof(float)));
     to.step(step_label(to, node), {x, grid}, {y}, [=](const Run& run) {
         const int64_t pieces = (t.places + kPiece - 1) / kPiece;
         run.parallel(t.images * pieces, [&](uint32_t i, std::byte* scratch) {
@@ -93,7 +115,7 @@ void lower(Lowering& to, const Node& node) {
             auto* at = reinterpret_cast<int32_t*>(scratch);
             t.run(run.at<float>(x) + image * t.channels * t.map, run.at<float>(grid) + (image * t.places + first) * t.axes,
                   run.at<float>(y) + image * t.channels * t.places + first, std::min(kPiece, t.places - first), at,
-                  reinterpret_cast<float*>(at + kPiece * kMostTaps));
+                  reinterpret_cast<float*>(at + kPiece * t.taps));
         });
     });
 }

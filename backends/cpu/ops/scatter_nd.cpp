@@ -1,6 +1,8 @@
 // ScatterND: slices put into a tensor where indices say.
 #include <cstring>
 
+#include "ops/cast.hpp"
+#include "ops/integers.hpp"
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
 #include "ops/walk.hpp"
@@ -28,10 +30,37 @@ struct Task {
     }
 };
 
-void lower(Lowering& to, const Node& node) {
+// z[i] = what is there and an update, which may be one of floats or of whole numbers. A reduction goes on in z.
+template <typename Binary>
+void add_reduction(Lowering& to, const Node& node, const Task& t, Binary binary) {
+    const int64_t inner = t.bytes / t.size;
+    to.step(step_label(to, node) + " slices", {t.indices.from, t.updates}, {t.out}, [=](const Run& run) {
+        // Parts of all slices side by side, each with one update after the other: results do not depend on the threads.
+        run.ranges(inner, kGrainElements, [&](int64_t begin, int64_t end) {
+            for (int64_t i = 0; i < t.slices; ++i) {
+                std::byte* z = run.at<std::byte>(t.out) + (t.place_of(run, i) + begin) * t.size;
+                binary(z, run.at<std::byte>(t.updates) + (i * inner + begin) * t.size, end - begin);
+            }
+        });
+    });
+}
+
+void reduce(Lowering& to, const Node& node, const Task& t, uint32_t op) {
+    Node joined = node;
+    joined.op = op;
+    if (const IntegerBinary integers = find_integer_binary(joined, to[t.out].dtype); integers != nullptr)
+        return add_reduction(to, node, t,
+                             [integers](std::byte* z, const std::byte* x, int64_t n) { integers(z, 1, x, 1, z, n); });
+    const BinaryKernel kernel = to.kernels.elementwise.binary[op];
+    add_reduction(to, node, t, [kernel](std::byte* z, const std::byte* x, int64_t n) {
+        auto* floats = reinterpret_cast<float*>(z);
+        kernel(floats, 1, reinterpret_cast<const float*>(x), 1, floats, n);
+    });
+}
+
+void add_slices(Lowering& to, const Node& node, uint32_t op) {
     const ValueId data = node.inputs[0];
     Task t{{to, node.inputs[1]}, node.inputs[2], node.output, {}, {}};
-    if (to[data].elements() == 0) return;
     if (Step* rest = add_copy(to, step_label(to, node), {to[data].elements()}, {data, 0, {1}}, {t.out, 0, {1}}))
         rest->copies = true;
     if (to[t.updates].elements() == 0) return;
@@ -44,6 +73,7 @@ void lower(Lowering& to, const Node& node) {
     t.size = element_bytes(to[data]);
     t.bytes = inner * t.size;
     t.slices = to[t.updates].elements() / inner;
+    if (op != BP_OP_unknown) return reduce(to, node, t, op);
     // One after the other: two slices may have the same place.
     const auto put = [t](const Run& run) {
         for (int64_t i = 0; i < t.slices; ++i)
@@ -53,7 +83,30 @@ void lower(Lowering& to, const Node& node) {
     to.step(step_label(to, node) + " slices", {t.indices.from, t.updates}, {t.out}, put).moved = to[t.updates].bytes;
 }
 
-constexpr OpLowering table[] = {{BP_OP_scatter_nd, Types::moves, Wants::row_major, 0, nullptr, lower}};
+void lower(Lowering& to, const Node& node) {
+    if (to[node.output].elements() == 0) return;
+    const uint32_t op = op_of(node.as<backplane::ops::ScatterNDAttributes>().reduction);
+    if (op == BP_OP_unknown || !is_half(to[node.output].dtype)) return add_slices(to, node, op);
+    // Sums of many updates are kept in float32.
+    const auto wide = [&](ValueId of) { return to.plan.temporary(BP_F32, to[of].dim); };
+    Node floats = node;
+    for (const size_t i : {size_t{0}, size_t{2}}) {
+        floats.inputs[i] = wide(node.inputs[i]);
+        cast::add_cast(to, "ScatterND: widen", node.inputs[i], floats.inputs[i]);
+    }
+    floats.output = wide(node.output);
+    add_slices(to, floats, op);
+    cast::add_cast(to, "ScatterND: narrow", floats.output, node.output);
+}
+
+Verdict check(const Plan& plan, const Node& node) {
+    const Value& data = plan[node.inputs[0]];
+    if (op_of(node.as<backplane::ops::ScatterNDAttributes>().reduction) != BP_OP_unknown && data.dtype == BP_F64)
+        return {BP_WHY_DTYPE, node.text() + " does not compute with " + data.text()};
+    return {};
+}
+
+constexpr OpLowering table[] = {{BP_OP_scatter_nd, Types::moves, Wants::row_major, 0, check, lower}};
 
 }  // namespace
 

@@ -73,7 +73,29 @@ inline constexpr auto op_one_hot = describe<OneHotAttributes>(
 
 // ---- ScatterND --------------------------------------------------------------------------------------------------------------
 
+enum class Reduction : int64_t {
+    none = BP_REDUCTION_NONE,  // the update stays
+    add = BP_REDUCTION_ADD,
+    mul = BP_REDUCTION_MUL,
+    max = BP_REDUCTION_MAX,
+    min = BP_REDUCTION_MIN
+};
+// The op of what is there and of an update.
+constexpr uint32_t op_of(Reduction reduction) {
+    switch (reduction) {
+        case Reduction::add: return BP_OP_add;
+        case Reduction::mul: return BP_OP_mul;
+        case Reduction::max: return BP_OP_max;
+        case Reduction::min: return BP_OP_min;
+        default: return BP_OP_unknown;
+    }
+}
+struct ScatterNDAttributes {
+    Reduction reduction = Reduction::none;
+};
 inline void scatter_nd_shape(const Call& call, Outputs out) {
+    require(call.as<ScatterNDAttributes>().reduction == Reduction::none || (type(call.dtype(0)) & kNumbers) != 0,
+            BP_WHY_DTYPE, [&] { return "reduces " + names_of(kNumbers) + ", not " + call.typed_text(0); });
     const Dims& data = call.dims(0);
     const Dims& indices = call.dims(1);
     require(!indices.empty() && indices.back() <= int64_t{data.size()}, [&] {
@@ -90,18 +112,21 @@ inline void scatter_nd_shape(const Call& call, Outputs out) {
             [&] { return "there is no place in " + call.text(0) + " for " + call.text(2); });
     out[0].dims = data;
 }
-inline constexpr auto op_scatter_nd = describe<None>(
+inline constexpr auto op_scatter_nd = describe<ScatterNDAttributes>(
     {.id = BP_OP_scatter_nd,
-     .summary = "a tensor with slices put in where indices say; of those put in at one place one stays",
+     .summary = "a tensor with slices put in where indices say; of those put in at one place one stays, or with a reduction "
+                "all count, in order",
      .shapes = "data, indices[..., q], updates[..., the axes of data behind the first q] -> y of data's shape",
      .inputs = {{"data", one_of(kPlain)}, {"indices", one_of(kWhole)}, {"updates", like(0)}},
      .outputs = {{"y", like(0)}},
      .moves = true,
+     .attributes = {attribute<&ScatterNDAttributes::reduction>(BP_ATTR_reduction,
+                                                               between(BP_REDUCTION_NONE, BP_REDUCTION_MIN))},
      .shape = scatter_nd_shape});
 
 // ---- GridSample -------------------------------------------------------------------------------------------------------------
 
-enum class SampleMode : int64_t { linear = BP_SAMPLE_LINEAR, nearest = BP_SAMPLE_NEAREST };
+enum class SampleMode : int64_t { linear = BP_SAMPLE_LINEAR, nearest = BP_SAMPLE_NEAREST, cubic = BP_SAMPLE_CUBIC };
 enum class SamplePadding : int64_t {
     zeros = BP_SAMPLE_ZEROS,
     border = BP_SAMPLE_BORDER,         // the edge goes on
@@ -130,11 +155,12 @@ inline void grid_sample_shape(const Call& call, Outputs out) {
 }
 inline constexpr auto op_grid_sample = describe<GridSampleAttributes>(
     {.id = BP_OP_grid_sample,
-     .summary = "elements of maps at the places that a grid names, last axis first, from -1 to 1; NaN is taken for -1",
+     .summary = "elements of maps at the places that a grid names, last axis first, from -1 to 1; NaN is taken for -1; "
+                "cubic with the coefficient -0.75",
      .shapes = "x[N, C, H, W], grid[N, H', W', 2] -> y[N, C, H', W']; one and three axes alike",
      .inputs = {{"x", one_of(kFloats)}, {"grid", like(0)}},
      .outputs = {{"y", like(0)}},
-     .attributes = {attribute<&GridSampleAttributes::mode>(BP_ATTR_mode, between(BP_SAMPLE_LINEAR, BP_SAMPLE_NEAREST)),
+     .attributes = {attribute<&GridSampleAttributes::mode>(BP_ATTR_mode, between(BP_SAMPLE_LINEAR, BP_SAMPLE_CUBIC)),
                     attribute<&GridSampleAttributes::padding_mode>(BP_ATTR_padding_mode,
                                                                    between(BP_SAMPLE_ZEROS, BP_SAMPLE_REFLECTION)),
                     attribute<&GridSampleAttributes::align_corners>(BP_ATTR_align_corners)},

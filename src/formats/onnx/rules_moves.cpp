@@ -223,8 +223,12 @@ void eye_like(OnnxCall& call) {
 }
 
 void scatter_nd(OnnxCall& call) {
-    if (call.text("reduction", "none") != "none") call.refuse("reduction " + call.text("reduction", ""));
-    call.result(call.add(Op::scatter_nd, {call.in(0), call.in(1), call.in(2)}));
+    constexpr std::string_view kReductions[] = {"none", "add", "mul", "max", "min"};  // in the order of BP_REDUCTION_*
+    const std::string name = call.text("reduction", "none");
+    const auto* found = std::find(std::begin(kReductions), std::end(kReductions), name);
+    if (found == std::end(kReductions)) call.refuse("reduction " + name);
+    call.result(call.add(Op::scatter_nd, {call.in(0), call.in(1), call.in(2)},
+                         {{Attr::reduction, static_cast<int64_t>(found - std::begin(kReductions))}}));
 }
 
 constexpr OnnxRuleRow kMovesRules[] = {

@@ -164,15 +164,16 @@ void recurrent(OnnxCall& call) {
 
 void grid_sample(OnnxCall& call) {
     const std::string mode = call.text("mode", "bilinear"), padding = call.text("padding_mode", "zeros");
-    const bool linear = mode == "bilinear" || mode == "linear";
-    if (!linear && mode != "nearest") call.refuse("mode " + mode);
+    const int64_t how = mode == "bilinear" || mode == "linear" ? BP_SAMPLE_LINEAR
+                        : mode == "bicubic" || mode == "cubic" ? BP_SAMPLE_CUBIC
+                                                               : BP_SAMPLE_NEAREST;
+    if (how == BP_SAMPLE_NEAREST && mode != "nearest") call.refuse("mode " + mode);
     const int around = padding == "border"       ? BP_SAMPLE_BORDER
                        : padding == "reflection" ? BP_SAMPLE_REFLECTION
                                                  : BP_SAMPLE_ZEROS;
-    call.result(call.add(Op::grid_sample, {call.in(0), call.in(1)},
-                         {{Attr::mode, linear ? BP_SAMPLE_LINEAR : BP_SAMPLE_NEAREST},
-                          {Attr::padding_mode, around},
-                          {Attr::align_corners, call.integer("align_corners", 0)}}));
+    call.result(call.add(
+        Op::grid_sample, {call.in(0), call.in(1)},
+        {{Attr::mode, how}, {Attr::padding_mode, around}, {Attr::align_corners, call.integer("align_corners", 0)}}));
 }
 
 // ---- Resize -------------------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include "graph/op_definition.hpp"
+#include "graph/ops/support/cubic.hpp"
 #include "graph/ops/support/indexing.hpp"
 
 namespace backplane::graph::ops::resize {
@@ -40,13 +41,6 @@ double position(int64_t i, int64_t size, int64_t wanted, int64_t coordinates) {
     if (coordinates == BP_COORDINATES_HALF_PIXEL || (coordinates == BP_COORDINATES_PYTORCH_HALF_PIXEL && wanted > 1))
         return (p + 0.5) * scale - 0.5;
     return wanted > 1 ? p * static_cast<double>(size - 1) / static_cast<double>(wanted - 1) : 0.0;
-}
-
-// Of an element `distance` away, by the cubic convolution of Keys with the coefficient a.
-double cubic_weight(double distance, double a) {
-    const double d = std::fabs(distance);
-    if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
-    return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0.0;
 }
 
 Taps cubic_taps(double p, int64_t size, const AttributeView& attributes) {

@@ -1,6 +1,8 @@
-// ScatterND: y = data, but y[indices[i..., 0], ..., indices[i..., q - 1], ...] = updates[i..., ...]. ONNX ScatterND 18 with reduction none; where
-// indices repeat, one of the updates stays. A negative index counts from the end; one out of range is an error when the op runs.
-// Types: data and updates any but the block types, indices i32 or i64. No attributes.
+// ScatterND: y = data, but y[indices[i..., 0], ..., indices[i..., q - 1], ...] = updates[i..., ...], or what is there and the update reduced, one
+// update after the other. ONNX ScatterND 18; where indices repeat, without a reduction one of the updates stays. A negative index counts from the
+// end; one out of range is an error when the op runs. Types: data and updates any but the block types, with a reduction f32, f16, bf16, f64, i32
+// and i64 (modulo 2^32, 2^64); NaN stays NaN. Indices i32 or i64. Attributes: reduction (BP_REDUCTION_NONE).
+#include <cmath>
 #include <string>
 
 #include "graph/op_definition.hpp"
@@ -10,6 +12,21 @@
 namespace backplane::graph::ops::scatter_nd {
 
 namespace {
+
+double reduced(int64_t reduction, double a, double b, DType dtype) {
+    const bool whole = is_integer(dtype);
+    switch (reduction) {
+        case BP_REDUCTION_ADD:
+            return whole ? wrapped(static_cast<uint64_t>(to_integer(a)) + static_cast<uint64_t>(to_integer(b)), dtype)
+                         : a + b;
+        case BP_REDUCTION_MUL:
+            return whole ? wrapped(static_cast<uint64_t>(to_integer(a)) * static_cast<uint64_t>(to_integer(b)), dtype)
+                         : a * b;
+        case BP_REDUCTION_MAX: return std::isnan(a) || a > b ? a : b;
+        case BP_REDUCTION_MIN: return std::isnan(a) || a < b ? a : b;
+        default: return b;
+    }
+}
 
 void reference(const ReferenceCall& call) {
     const ReferenceTensor& indices = call.input(1);
@@ -29,7 +46,10 @@ void reference(const ReferenceCall& call) {
                                                std::to_string(d) + " of data " + to_string(shape));
             at += (k < 0 ? k + shape[d] : k) * strides[d];
         }
-        std::copy_n(updates.data.begin() + static_cast<ptrdiff_t>(u * inner), inner, call.output.data.begin() + at);
+        for (size_t i = 0; i < inner; ++i) {
+            double& y = call.output.data[static_cast<size_t>(at) + i];
+            y = reduced(call.attributes.integer(Attr::reduction), y, updates.data[u * inner + i], call.output.dtype);
+        }
     }
 }
 

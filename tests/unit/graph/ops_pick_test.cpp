@@ -97,6 +97,28 @@ TEST(GridSample, BringsPlacesWithinOrPutsZerosBesideTheMap) {
     EXPECT_EQ(sampled(BP_SAMPLE_ZEROS, 1, BP_SAMPLE_NEAREST), (Numbers{1, 1, 0, 3}));
 }
 
+TEST(GridSample, CubicBringsEachOfItsElementsWithin) {
+    // One axis, a quarter behind the first element: weights -0.1055, 0.8789, 0.2617, -0.0352 of elements -1 to 2. Then half an element before it.
+    const Given x{{1, 1, 4}, {8, 16, 64, 32}};
+    const auto sampled = [&](int padding, int corners, double at) {
+        return run_op(Op::grid_sample, {x, {{1, 1, 1}, {at}}},
+                      {{Attr::padding_mode, padding}, {Attr::align_corners, corners}, {Attr::mode, BP_SAMPLE_CUBIC}})[0];
+    };
+    const double w[] = {-0.10546875, 0.87890625, 0.26171875, -0.03515625};
+    const double inside = 8 * w[1] + 16 * w[2] + 64 * w[3];
+    EXPECT_NEAR(sampled(BP_SAMPLE_ZEROS, 0, -0.625), inside, 1e-12);
+    EXPECT_NEAR(sampled(BP_SAMPLE_BORDER, 0, -0.625), inside + 8 * w[0], 1e-12);
+    EXPECT_NEAR(sampled(BP_SAMPLE_REFLECTION, 0, -0.625), inside + 8 * w[0], 1e-12) << "about the edge of the first element";
+    EXPECT_NEAR(sampled(BP_SAMPLE_REFLECTION, 1, -1 + 0.5 / 3), inside + 16 * w[0], 1e-12) << "about its middle";
+    const double half[] = {-0.09375, 0.59375};
+    EXPECT_NEAR(sampled(BP_SAMPLE_ZEROS, 0, -1), 8 * half[1] + 16 * half[0], 1e-12);
+    EXPECT_NEAR(sampled(BP_SAMPLE_BORDER, 0, -1), 8 * (half[0] + 2 * half[1]) + 16 * half[0], 1e-12);
+    for (const double away : {-3.0, -1e9, 3.0, 1e9}) {
+        EXPECT_EQ(sampled(BP_SAMPLE_ZEROS, 0, away), 0);
+        EXPECT_EQ(sampled(BP_SAMPLE_BORDER, 0, away), away < 0 ? 8 : 32);
+    }
+}
+
 TEST(GridSample, RefusesGridsThatNameOtherAxes) {
     Graph g;
     const TensorId x = g.input("x", DType::f32, {1, 3, 4, 5});

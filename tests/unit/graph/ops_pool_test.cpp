@@ -107,6 +107,29 @@ TEST(ScatterND, PutsSlicesWhereIndicesSay) {
               "ScatterND: index 3 lies outside axis 0 of data [3, 2]");
 }
 
+TEST(ScatterND, AReductionCountsAllUpdatesOfAPlace) {
+    const Given data{{4}, {1, 2, 3, 4}}, at{{4, 1}, {1, 3, -3, 1}, DType::i64};
+    const auto reduced = [&](int how, const Numbers& updates) {
+        return run_op(Op::scatter_nd, {data, at, {{4}, updates}}, {{Attr::reduction, how}});
+    };
+    EXPECT_EQ(reduced(BP_REDUCTION_ADD, {5, 6, 7, 8}), (Numbers{1, 22, 3, 10}));
+    EXPECT_EQ(reduced(BP_REDUCTION_MUL, {5, 6, 7, 8}), (Numbers{1, 560, 3, 24}));
+    EXPECT_EQ(reduced(BP_REDUCTION_MAX, {5, 3, -7, 8}), (Numbers{1, 8, 3, 4}));
+    EXPECT_EQ(reduced(BP_REDUCTION_MIN, {5, 3, -7, 8}), (Numbers{1, -7, 3, 3}));
+    EXPECT_TRUE(std::isnan(reduced(BP_REDUCTION_MAX, {5, 3, kNan, 8})[1]));
+    EXPECT_TRUE(std::isnan(reduced(BP_REDUCTION_MIN, {5, 3, kNan, 8})[1])) << "whatever comes after it";
+    EXPECT_EQ(run_op(Op::scatter_nd, {{{1}, {2147483647}, DType::i32}, {{1, 1}, {0}, DType::i64}, {{1}, {1}, DType::i32}},
+                     {{Attr::reduction, BP_REDUCTION_ADD}}),
+              Numbers{-2147483648.0});
+    Graph g;
+    const TensorId bytes = g.input("bytes", DType::u8, {4});
+    EXPECT_NE(
+        error_of([&] {
+            g.add(Op::scatter_nd, {bytes, g.input("i", DType::i64, {4, 1}), bytes}, {{Attr::reduction, BP_REDUCTION_ADD}});
+        }).find("reduces f32, f16, bf16, f64, i32 or i64, not "),
+        std::string::npos);
+}
+
 TEST(Pool, RefusalsNameShapes) {
     Graph g;
     const TensorId x = g.input("x", DType::f32, {1, 3, 5, 4});

@@ -107,10 +107,10 @@ RECORD(CumSum) UINT(lines) UINT(n) UINT(stride) UINT(exclusive) UINT(reverse) EN
 RECORD(Order) UINT(lines) UINT(n) UINT(stride) UINT(k) UINT(smallest) UINT(last) END_RECORD
 // In elements but `rows`; blocks: stretches of a sample that positions count in.
 RECORD(Scatter) UINT(elements) UINT(inner) UINT(rows) UINT(extent) UINT(blocks) UINT(position_words) END_RECORD
-// width: axes that an index names.
-#define SCATTER_ND_EXTENTS 4u
-#define SCATTER_ND_STRIDES 12u
-RECORD(ScatterND) UINT(elements) UINT(inner) UINT(width) UINT(index_words) WORDS(extents, 8, SCATTER_ND_EXTENTS) WORDS(strides, 8, SCATTER_ND_STRIDES) END_RECORD
+// width: axes that an index names; op: of a reduction.
+#define SCATTER_ND_EXTENTS 5u
+#define SCATTER_ND_STRIDES 13u
+RECORD(ScatterND) UINT(elements) UINT(inner) UINT(width) UINT(index_words) UINT(op) WORDS(extents, 8, SCATTER_ND_EXTENTS) WORDS(strides, 8, SCATTER_ND_STRIDES) END_RECORD
 // Of three axes each, the outer ones of extent 1 where maps have fewer.
 #define POOL_EXTENTS 3u
 #define POOL_RESULTS 6u
@@ -121,7 +121,7 @@ RECORD(ScatterND) UINT(elements) UINT(inner) UINT(width) UINT(index_words) WORDS
 #define POOL_DILATIONS 21u
 RECORD(Pool) UINT(elements) UINT(average) UINT(counts_pads) WORDS(extents, 3, POOL_EXTENTS) WORDS(results, 3, POOL_RESULTS) WORDS(window, 3, POOL_WINDOW) WORDS(steps, 3, POOL_STEPS) WORDS(before, 3, POOL_BEFORE) WORDS(after, 3, POOL_AFTER) WORDS(dilations, 3, POOL_DILATIONS) END_RECORD
 RECORD(Resize) UINT(elements) UINT(planes_in) UINT(rows_in) UINT(columns_in) UINT(planes_out) UINT(rows_out) UINT(columns_out) END_RECORD
-RECORD(GridSample) UINT(elements) UINT(places) UINT(channels) UINT(axes) UINT(planes) UINT(rows) UINT(columns) UINT(nearest) UINT(zeros) UINT(reflects) UINT(corners) END_RECORD
+RECORD(GridSample) UINT(elements) UINT(places) UINT(channels) UINT(axes) UINT(planes) UINT(rows) UINT(columns) UINT(nearest) UINT(cubic) UINT(zeros) UINT(reflects) UINT(corners) END_RECORD
 RECORD(Softmax) UINT(rows) UINT(n) UINT(stride) UINT(logarithm) END_RECORD
 // pairs: heads of k in all, of which a batch has `heads`; rows: queries that share one of them. masked: 1: by numbers, 2: by truths; strides of the
 // mask are in elements. sharing: pairs that share a head of k: more than 1 only where a pair is one head of q. padded: queries stand by the number

@@ -81,6 +81,7 @@ void lower_samples(Lowering& to, const Node& node) {
                                  .rows = extent(1),
                                  .columns = extent(0),
                                  .nearest = how.mode == backplane::ops::SampleMode::nearest ? 1U : 0U,
+                                 .cubic = how.mode == backplane::ops::SampleMode::cubic ? 1U : 0U,
                                  .zeros = how.padding_mode == backplane::ops::SamplePadding::zeros ? 1U : 0U,
                                  .reflects = how.padding_mode == backplane::ops::SamplePadding::reflection ? 1U : 0U,
                                  .corners = how.align_corners ? 1U : 0U});

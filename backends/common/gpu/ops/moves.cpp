@@ -1,5 +1,6 @@
 // Concat, Slice, Transpose, DepthToSpace, Reshape, Expand and TensorScatter: each element of the result is one of an operand.
 #include "common/gpu/loop_nest.hpp"
+#include "common/gpu/ops/cast.hpp"
 #include "common/gpu/ops/table.hpp"
 
 namespace backplane::gpu::ops::moves {
@@ -121,12 +122,13 @@ void lower_scatter(Lowering& to, const Node& node) {
     to.plan.dispatches.back().moved = to[update].bytes;
 }
 
+uint32_t reduction_of(const Node& node) { return op_of(node.as<backplane::ops::ScatterNDAttributes>().reduction); }
+
 // Slices put where indices say; what they leave is data as it is.
-void lower_scatter_nd(Lowering& to, const Node& node) {
+void add_scatter_nd(Lowering& to, const Node& node) {
     const ValueId data = node.inputs[0];
     const ValueId indices = node.inputs[1];
     const ValueId updates = node.inputs[2];
-    if (to[data].elements() == 0) return;
     copy_whole(to, node);
     to.plan.dispatches.back().copies = true;
     const auto n = static_cast<uint64_t>(to[updates].elements());
@@ -134,16 +136,47 @@ void lower_scatter_nd(Lowering& to, const Node& node) {
     const std::vector<int64_t> dim = to[data].dim;
     const std::vector<int64_t> strides = strides_of(to[data]);
     const auto width = static_cast<size_t>(to[indices].dim.back());
-    ScatterNDParameters parameters{
-        .inner = 1, .width = static_cast<uint32_t>(width), .index_words = words_of_index(to, indices)};
+    ScatterNDParameters parameters{.inner = 1,
+                                   .width = static_cast<uint32_t>(width),
+                                   .index_words = words_of_index(to, indices),
+                                   .op = reduction_of(node)};
     for (size_t d = 0; d < dim.size(); ++d) {
         if (d >= width) parameters.inner *= static_cast<uint32_t>(dim[d]);
         parameters.extents[d] = word(dim[d]);
         parameters.strides[d] = word(strides[d]);
     }
-    to.each(step_label(to, node) + " slices", variant_for(kKernel_scatter_nd_1, sdk::dtype_info(to[data].dtype).bytes), n,
-            {to.reads(width == 0 ? updates : indices, 4), to.reads(updates), to.writes(node.output)}, parameters);
+    const Operand places = to.reads(width == 0 ? updates : indices, 4);
+    const std::string label = step_label(to, node) + " slices";
+    if (parameters.op != BP_OP_unknown) {
+        const uint32_t kernel = variant_for_number(
+            {kKernel_scatter_nd_f32, kKernel_scatter_nd_f16, kKernel_scatter_nd_i32, kKernel_scatter_nd_i64},
+            to[data].dtype);
+        to.each(label, kernel, n, {places, to.reads(updates), to.reads(node.output), to.writes(node.output)}, parameters);
+        return;
+    }
+    to.each(label, variant_for(kKernel_scatter_nd_1, sdk::dtype_info(to[data].dtype).bytes), n,
+            {places, to.reads(updates), to.writes(node.output)}, parameters);
     to.plan.dispatches.back().moved = to[updates].bytes;
+}
+
+void lower_scatter_nd(Lowering& to, const Node& node) {
+    if (to[node.output].elements() == 0) return;
+    if (reduction_of(node) == BP_OP_unknown || to[node.output].dtype != BP_BF16) return add_scatter_nd(to, node);
+    Node wide = node;
+    for (const size_t i : {size_t{0}, size_t{2}}) {
+        wide.inputs[i] = to.plan.temporary(BP_F32, to[node.inputs[i]].dim);
+        cast::add_cast(to, node.inputs[i], wide.inputs[i]);
+    }
+    wide.output = to.plan.temporary(BP_F32, to[node.output].dim);
+    add_scatter_nd(to, wide);
+    cast::add_cast(to, wide.output, node.output);
+}
+
+Verdict check_scatter_nd(const Plan& plan, const Node& node) {
+    const Value& data = plan[node.inputs[0]];
+    if (reduction_of(node) != BP_OP_unknown && data.dtype == BP_F64)
+        return {BP_WHY_DTYPE, node.text() + " does not compute with " + data.text()};
+    return {};
 }
 
 constexpr OpLowering table[] = {
@@ -155,7 +188,7 @@ constexpr OpLowering table[] = {
     {BP_OP_space_to_depth, Types::moves, 0, nullptr, lower_move},
     {BP_OP_reshape, Types::moves, 0, nullptr, lower_reshape},
     {BP_OP_tensor_scatter, Types::moves, 0, nullptr, lower_scatter},
-    {BP_OP_scatter_nd, Types::moves, 0, nullptr, lower_scatter_nd},
+    {BP_OP_scatter_nd, Types::moves, 0, check_scatter_nd, lower_scatter_nd},
 };
 
 }  // namespace
