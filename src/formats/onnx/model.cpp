@@ -10,6 +10,11 @@
 namespace backplane::formats {
 namespace {
 
+constexpr int kDeepestGraph =
+    32;  // a graph in an attribute of a node of a graph: files of strangers must not use up the stack
+
+void read_graph(ProtobufReader in, OnnxModel& model, int depth);
+
 // The lists of TensorProto, of which one is used.
 struct TensorLists {
     std::vector<float> floats;
@@ -74,16 +79,16 @@ OnnxTensor tensor_of(ProtobufReader in) {
 OnnxAttribute::Kind kind_of(int64_t type) {
     using Kind = OnnxAttribute::Kind;
     for (const Kind kind :
-         {Kind::number, Kind::integer, Kind::text, Kind::tensor, Kind::numbers, Kind::integers, Kind::texts})
+         {Kind::number, Kind::integer, Kind::text, Kind::tensor, Kind::graph, Kind::numbers, Kind::integers, Kind::texts})
         if (static_cast<int64_t>(kind) == type) return kind;
     return Kind::other;
 }
 
-std::pair<std::string, OnnxAttribute> attribute_of(ProtobufReader in) {
+std::pair<std::string, OnnxAttribute> attribute_of(ProtobufReader in, int depth) {
     std::string name;
     OnnxAttribute attribute;
     std::vector<float> numbers;
-    std::span<const std::byte> tensor;
+    std::span<const std::byte> tensor, graph;
     while (in.next()) {
         switch (in.field()) {
             case 1: name = in.text(); break;
@@ -94,6 +99,7 @@ std::pair<std::string, OnnxAttribute> attribute_of(ProtobufReader in) {
             case 4:
             case 9: attribute.texts.push_back(in.text()); break;
             case 5: tensor = in.bytes(); break;
+            case 6: graph = in.bytes(); break;
             case 20: attribute.kind = kind_of(in.integer()); break;
             default: break;
         }
@@ -103,18 +109,23 @@ std::pair<std::string, OnnxAttribute> attribute_of(ProtobufReader in) {
     using Kind = OnnxAttribute::Kind;
     if (lacks(Kind::number, numbers) || lacks(Kind::integer, attribute.integers) || lacks(Kind::text, attribute.texts))
         in.fail("the attribute '" + name + "' has no value");
-    if (attribute.kind == Kind::tensor) {
-        try {
-            attribute.tensor = std::make_shared<const OnnxTensor>(tensor_of({tensor, "attribute " + name}));
-        } catch (const Error& e) {
-            if (e.code() != Code::unsupported) throw;
-            attribute.kind = Kind::other;  // refused where it is asked for: nodes that need no such tensor go on
+    try {
+        const ProtobufReader inside(attribute.kind == Kind::graph ? graph : tensor, "attribute " + name);
+        if (attribute.kind == Kind::tensor) attribute.tensor = std::make_shared<const OnnxTensor>(tensor_of(inside));
+        if (attribute.kind == Kind::graph) {
+            if (depth == kDeepestGraph) in.fail("graphs in graphs, more than " + std::to_string(kDeepestGraph) + " deep");
+            OnnxModel body;
+            read_graph(inside, body, depth + 1);
+            attribute.graph = std::make_shared<const OnnxModel>(std::move(body));
         }
+    } catch (const Error& e) {
+        if (e.code() != Code::unsupported) throw;
+        attribute.kind = Kind::other;  // refused where it is asked for: nodes that need no such tensor go on
     }
     return {std::move(name), std::move(attribute)};
 }
 
-OnnxNode node_of(ProtobufReader in) {
+OnnxNode node_of(ProtobufReader in, int depth) {
     OnnxNode node;
     while (in.next()) {
         switch (in.field()) {
@@ -122,7 +133,7 @@ OnnxNode node_of(ProtobufReader in) {
             case 2: node.outputs.push_back(in.text()); break;
             case 3: node.name = in.text(); break;
             case 4: node.op = in.text(); break;
-            case 5: node.attributes.insert(attribute_of(in.message())); break;
+            case 5: node.attributes.insert(attribute_of(in.message(), depth)); break;
             case 7: node.domain = in.text(); break;
             default: break;
         }
@@ -159,10 +170,10 @@ OnnxValue value_of(ProtobufReader in) {
     return value;
 }
 
-void read_graph(ProtobufReader in, OnnxModel& model) {
+void read_graph(ProtobufReader in, OnnxModel& model, int depth) {
     while (in.next()) {
         switch (in.field()) {
-            case 1: model.nodes.push_back(node_of(in.message())); break;
+            case 1: model.nodes.push_back(node_of(in.message(), depth)); break;
             case 5: model.initializers.push_back(tensor_of(in.message())); break;
             case 11: model.inputs.push_back(value_of(in.message())); break;
             case 12: model.outputs.push_back(value_of(in.message())); break;
@@ -203,7 +214,7 @@ DType dtype_of_onnx(int64_t type) noexcept {
 OnnxModel parse_onnx(std::span<const std::byte> bytes, const std::string& file) {
     OnnxModel model;
     for (ProtobufReader in(bytes, file); in.next();) {
-        if (in.field() == 7) read_graph(in.message(), model);
+        if (in.field() == 7) read_graph(in.message(), model, 0);
         if (in.field() == 8) read_opset(in.message(), model);
     }
     return model;

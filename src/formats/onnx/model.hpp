@@ -21,14 +21,27 @@ struct OnnxTensor {
     std::vector<std::byte> data;  // bytes(dtype, shape)
 };
 
+struct OnnxModel;
+
 // One of the kinds of value that an attribute has; the others are empty.
 struct OnnxAttribute {
-    enum class Kind { number = 1, integer = 2, text = 3, tensor = 4, numbers = 6, integers = 7, texts = 8, other = 0 };
+    enum class Kind {
+        number = 1,
+        integer = 2,
+        text = 3,
+        tensor = 4,
+        graph = 5,
+        numbers = 6,
+        integers = 7,
+        texts = 8,
+        other = 0
+    };
     Kind kind = Kind::other;
     std::vector<double> numbers;
     std::vector<int64_t> integers;
     std::vector<std::string> texts;
     std::shared_ptr<const OnnxTensor> tensor;
+    std::shared_ptr<const OnnxModel> graph;  // a branch, a body of a loop; its opset is that of the model around it
 };
 
 struct OnnxNode {

@@ -39,8 +39,8 @@ private:
 
 DType stored_as(const Wanted& tensor, DType dtype) {
     if (tensor.kind != Kind::matrix) return DType::f32;
-    const bool whole_blocks =
-        !is_block(dtype) || tensor.shape.back() % blocks::facts_of(static_cast<uint32_t>(dtype)).elements == 0;
+    const int block = blocks::facts_of(static_cast<uint32_t>(dtype)).elements;  // 0: it has none
+    const bool whole_blocks = block == 0 || tensor.shape.back() % block == 0;
     return whole_blocks ? dtype : DType::f16;
 }
 

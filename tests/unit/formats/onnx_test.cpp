@@ -6,6 +6,7 @@
 
 #include "graph/element_types.hpp"
 #include "graph/evaluate.hpp"
+#include "protobuf_bytes.hpp"
 #include "support.hpp"
 
 namespace backplane {
@@ -17,16 +18,6 @@ using formats::OnnxNode;
 using formats::OnnxTensor;
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text.data(), text.size())); }
-
-std::string varint(uint64_t value) {
-    std::string text;
-    for (; value >= 128; value >>= 7) text += static_cast<char>(value | 128);
-    return text + static_cast<char>(value);
-}
-std::string field(uint64_t number, uint64_t value) { return varint(number << 3) + varint(value); }
-std::string field(uint64_t number, const std::string& value) {
-    return varint(number << 3 | 2) + varint(value.size()) + value;
-}
 
 // A tensor of f32 [2].
 std::string two_floats() { return field(1, 2) + field(2, 1) + field(8, "w") + field(9, std::string(8, '\1')); }
@@ -44,6 +35,23 @@ TEST(OnnxReader, WhatIsNotTheWireFormatIsCorrupt) {
     expect_refused(field(4, "12345"), Code::corrupt, "a part of a number");
     expect_refused(field(9, 1), Code::corrupt, "no bytes");
     expect_refused(field(2, "f32"), Code::corrupt, "no integer");
+}
+
+// A model of one node whose attribute is a graph, and so on.
+std::string nested_graphs(int depth) {
+    std::string graph;
+    for (int i = 0; i < depth; ++i)
+        graph = field(1, field(4, "If") + field(5, field(1, "then_branch") + field(6, graph) + field(20, 5)));
+    return field(7, graph);
+}
+
+TEST(OnnxReader, GraphsOfAttributesAreReadAndNotForEver) {
+    const OnnxModel model = formats::parse_onnx(bytes_of(nested_graphs(3)), "a file");
+    const auto& branch = model.nodes.at(0).attributes.at("then_branch").graph;
+    ASSERT_NE(branch, nullptr);
+    EXPECT_EQ(branch->nodes.at(0).attributes.at("then_branch").graph->nodes.at(0).op, "If");
+    EXPECT_NO_THROW(formats::parse_onnx(bytes_of(nested_graphs(32)), "a file"));
+    expect_error([] { formats::parse_onnx(bytes_of(nested_graphs(40)), "a file"); }, Code::corrupt, "more than 32 deep");
 }
 
 TEST(OnnxReader, ATensorOfAnotherSizeThanItSaysIsCorrupt) {
