@@ -194,9 +194,11 @@ std::vector<Case> cases(DType dtype) {
 
 // One product with weights of each kind that the depth allows, and all in f16.
 std::vector<Case> products(const std::vector<int64_t>& mnk) {
-    std::vector<DType> weights{DType::f32, DType::f16, DType::q8_0, DType::q4_0};
+    std::vector<DType> weights{DType::f32,  DType::f16,  DType::q8_0, DType::q4_0,
+                               DType::q4_1, DType::q5_0, DType::q5_1, DType::iq4_nl};
     constexpr int64_t kLargeBlock = 256;
-    if (mnk[2] % kLargeBlock == 0) weights.insert(weights.end(), {DType::q4_k, DType::q6_k});
+    if (mnk[2] % kLargeBlock == 0)
+        weights.insert(weights.end(), {DType::q2_k, DType::q3_k, DType::q4_k, DType::q5_k, DType::q6_k});
     std::vector<Case> all;
     for (const DType weight : weights) all.push_back(matmul(DType::f32, weight, mnk[0], mnk[1], mnk[2]));
     all.push_back(matmul(DType::f16, DType::f16, mnk[0], mnk[1], mnk[2]));

@@ -10,35 +10,84 @@ namespace backplane::cpu {
 // Element types in which packed weights are kept. Blocks of columns are as in ConvKernels; `width` is the columns of one block.
 //   f32, f16, bf16   [block][depth][width]
 //   q8_0             [block][depth / 32] { width scales (f16), [32][width] int8 }
-//   q4_0             [block][depth / 32] { width scales (f16), [16][width] bytes: low nibble depth i, high nibble depth i + 16 }
-//   digits and leasts of four bits (q4_k)
-//                    [block][depth / 256] { width scales (f16), width leasts (f16), 8 of { width digits of scales, width of leasts (uint8),
-//                    [16][width] bytes: low nibble depth i, high nibble depth i + 16 } }
-//   digits of six bits (q6_k, q3_k)
-//                    [block][depth / 256] { width scales (f16), 4 of { [4][width] digits of scales, of 16 depths each (int8),
-//                    [32][width] bytes: low nibble depth i, high nibble depth i + 32,
-//                    [16][width] bytes: two bits each of depths i, i + 16, i + 32 and i + 48 } }
+//   the others       [block][depth / BlockForm::depth] { factors, parts of 32 depths }, see BlockForm
 enum PackedType {
     kPackedF32 = 0,
     kPackedF16 = 1,
     kPackedBF16 = 2,
     kPackedQ8 = 3,
     kPackedQ4 = 4,
-    kPackedFourBits = 5,
-    kPackedSixBits = 6
+    kPackedQ41 = 5,
+    kPackedQ50 = 6,
+    kPackedQ51 = 7,
+    kPackedIq4 = 8,
+    kPackedQ2K = 9,
+    kPackedQ3K = 10,
+    kPackedQ4K = 11,
+    kPackedQ5K = 12,
+    kPackedQ6K = 13
 };
+
+// Weights scale * (digit - middle) - least, of block types with digits of few bits. A block of all columns:
+//   width scales (f16), width leasts (f16), and for each 32 depths
+//     for each group, if there are any: [width] what its scale is multiplied by (int8), [width] the same of its least, or both in one
+//     byte, the scale's in the low half
+//     [bits][width] words: word after word the lower bits of the digits, then the upper. Four depths in a row are the bytes of a word;
+//     a word has 2, 4 or 8 such fours, one after the other from the lowest bit of each byte on.
+struct BlockForm {
+    int64_t depth = 0;  // 0: no such type
+    int bits = 0;       // of a digit: 2, 2 + 1, 4, 4 + 1, 4 + 2
+    int middle = 0;
+    int group = 0;        // depths that share what the factors are multiplied by; 0: the factors are as they are
+    bool leasts = false;  // otherwise none, neither here nor in a group
+    bool paired = false;  // what the factors are multiplied by is in one byte
+
+    [[nodiscard]] constexpr int groups() const { return group == 16 ? 2 : 1; }  // of 32 depths
+    [[nodiscard]] constexpr int factor_bytes() const { return leasts ? 4 : 2; }
+    [[nodiscard]] constexpr int group_rows() const { return leasts && !paired ? 2 : 1; }
+    [[nodiscard]] constexpr int digits_at() const { return group == 0 ? 0 : groups() * group_rows(); }
+    [[nodiscard]] constexpr int part_bytes() const { return digits_at() + 4 * bits; }
+    [[nodiscard]] constexpr int64_t bytes() const { return factor_bytes() + depth / 32 * part_bytes(); }
+};
+
+constexpr BlockForm block_form(PackedType type) {
+    switch (type) {
+        case kPackedQ4: return {.depth = 32, .bits = 4, .middle = 8};
+        case kPackedQ41: return {.depth = 32, .bits = 4, .leasts = true};
+        case kPackedQ50: return {.depth = 32, .bits = 5, .middle = 16};
+        case kPackedQ51: return {.depth = 32, .bits = 5, .leasts = true};
+        case kPackedIq4: return {.depth = 32, .bits = 4};  // the digit is an index of iq4_nl's values
+        case kPackedQ2K: return {.depth = 256, .bits = 2, .group = 16, .leasts = true, .paired = true};
+        case kPackedQ3K: return {.depth = 256, .bits = 3, .middle = 4, .group = 16};
+        case kPackedQ4K: return {.depth = 256, .bits = 4, .group = 32, .leasts = true};
+        case kPackedQ5K: return {.depth = 256, .bits = 5, .group = 32, .leasts = true};
+        case kPackedQ6K: return {.depth = 256, .bits = 6, .middle = 32, .group = 16};
+        default: return {};
+    }
+}
 
 // Bytes of one column of packed weights.
 constexpr int64_t packed_column_bytes(PackedType type, int64_t depth) {
-    switch (type) {
-        case kPackedF32: return depth * 4;
-        case kPackedQ8: return depth / 32 * 34;
-        case kPackedQ4: return depth / 32 * 18;
-        case kPackedFourBits: return depth / 256 * 148;
-        case kPackedSixBits: return depth / 256 * 210;
-        default: return depth * 2;
-    }
+    const BlockForm form = block_form(type);
+    if (form.depth != 0) return depth / form.depth * form.bytes();
+    return type == kPackedF32 ? depth * 4 : type == kPackedQ8 ? depth / 32 * 34 : depth * 2;
 }
+
+// A row of activations beside weights of a BlockForm, 32 of them: whole numbers of 31 bits times a power of two, each as four digits of
+// eight bits, lowest first, whose products with the weights' digits are whole numbers of one instruction. What a number loses is less than
+// eight units of float32 of its own size; an activation that would lose more, much smaller than the largest of the 32, is `inexact`.
+struct FixedPoint {
+    float step, step_high;   // of one; of 2^16
+    uint32_t inexact;        // bit i: what i lost is still to be added
+    float high[2], low[2];   // sums of the upper two digits and of the lower two, 2^16 together, of groups; times the middle
+    int8_t digits[8][4][4];  // four activations, digit, activation
+};
+
+// iq4_nl's digits are indices, whose values the float kernels look up.
+constexpr bool in_fixed_point(PackedType type) { return block_form(type).depth != 0 && type != kPackedIq4; }
+
+// From so many rows on, weights are decoded to floats first.
+constexpr int64_t kManyRows = 4;
 
 struct MatMulTask {
     const float* a = nullptr;  // rows x depth, row-major
@@ -48,6 +97,10 @@ struct MatMulTask {
     float* out = nullptr;
     int64_t out_row = 0, depth = 0, columns = 0;
     float* panel = nullptr;  // for types other than f32: MatMulKernels::panel_floats
+    // Rows from first_fixed on, depth / 32 each: needed where fewer than kManyRows rows are asked for, of a type that is in_fixed_point,
+    // and MatMulKernels::to_fixed_point is there.
+    const FixedPoint* fixed = nullptr;
+    int64_t first_fixed = 0;
     Epilogue epilogue;
 };
 
@@ -56,6 +109,8 @@ struct MatMulKernels {
     int64_t panel_floats;
     // The instruction set converts f16: otherwise such weights are better kept as f32.
     bool converts_f16;
+    // Of a type whose few rows are done in fixed point: writes n * 32 activations as such. Null: of none.
+    void (*to_fixed_point)(PackedType type, const float* from, int64_t n, FixedPoint* into);
     // Rows [row_begin, row_end) and columns [column_begin, column_end); column_begin is a multiple of ConvKernels::block, so is
     // column_end unless it is the last.
     void (*run)(const MatMulTask& task, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end);

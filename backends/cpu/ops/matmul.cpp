@@ -1,5 +1,7 @@
 // Matrix product: the right-hand side is packed into panels (at pack or compile when it is a weight or constant, by a step of
 // every run when it is computed), whatever its element type; sums are in float32.
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "backplane/ops/blocks.hpp"
@@ -20,6 +22,9 @@ Verdict check(const Plan& plan, const Node& node) {
     return {};
 }
 
+// Rows that one chunk takes: enough to use a panel often, few enough that all threads get work.
+constexpr int64_t kRowsOfChunk = 96;
+
 struct Product {
     int64_t rows = 0, depth = 0, columns = 0;
     bool transpose_a = false, transpose_b = false;
@@ -29,6 +34,11 @@ struct Product {
 
     PackedType type = kPackedF32;
 
+    // The last rows, that are few in their chunk and of a type that has them in fixed point.
+    [[nodiscard]] int64_t fixed_rows() const {
+        const int64_t last = rows % kRowsOfChunk;
+        return in_fixed_point(type) && last < kManyRows ? last : 0;
+    }
     // Bytes of one packed matrix.
     [[nodiscard]] int64_t b_bytes(int64_t lanes) const {
         return packed_column_bytes(type, depth) * padded_columns(columns, lanes);
@@ -66,9 +76,15 @@ PackedType packed_type(uint32_t dtype, const MatMulKernels& k) {
         case BP_BF16: return kPackedBF16;
         case BP_Q8_0: return kPackedQ8;
         case BP_Q4_0: return kPackedQ4;
-        case BP_Q4_K: return kPackedFourBits;
-        case BP_Q3_K:
-        case BP_Q6_K: return kPackedSixBits;
+        case BP_Q4_1: return kPackedQ41;
+        case BP_Q5_0: return kPackedQ50;
+        case BP_Q5_1: return kPackedQ51;
+        case BP_IQ4_NL: return kPackedIq4;
+        case BP_Q2_K: return kPackedQ2K;
+        case BP_Q3_K: return kPackedQ3K;
+        case BP_Q4_K: return kPackedQ4K;
+        case BP_Q5_K: return kPackedQ5K;
+        case BP_Q6_K: return kPackedQ6K;
         default: return kPackedF32;
     }
 }
@@ -149,7 +165,7 @@ void pack_halves(const Product& p, const PackTask& t) {
 }
 
 // Blocks stay as they are but for the order of their bytes: those of one depth, of all columns, stand together.
-void pack_blocks_of_32(const Product& p, const PackTask& t) {
+void pack_bytes(const Product& p, const PackTask& t) {
     const auto bytes = static_cast<int64_t>(sdk::dtype_info(p.b_dtype).bytes);
     const int64_t blocks = p.depth / 32;
     std::memset(t.packed, 0, static_cast<size_t>(blocks * bytes * t.width));
@@ -165,45 +181,74 @@ void pack_blocks_of_32(const Product& p, const PackTask& t) {
 
 void put(std::byte* at, int value) { *at = static_cast<std::byte>(value); }
 
-// One column's part of a long block, of columns that are `width` apart (kernels/matmul.h).
-void pack_four_bits(const std::byte* from, std::byte* into, int64_t c, int64_t width) {
-    const blocks::Block<BP_Q4_K> block(from);
-    std::memcpy(into + 2 * c, from, sizeof(uint16_t));
-    std::memcpy(into + 2 * (width + c), from + 2, sizeof(uint16_t));
-    into += 4 * width + c;
-    for (int part = 0; part < 8; ++part) {
-        put(into, block.scale_digit(2 * part));
-        put(into + width, block.least_digit(2 * part));
-        into += 2 * width;
-        for (int i = 32 * part; i < 32 * part + 16; ++i, into += width) put(into, block.digit(i) | block.digit(i + 16) << 4);
+// Bits of each four of 32 digits, from `shift` on, as words of one column (BlockForm); `into`: the column's first, words are `apart`.
+void pack_bits(const std::array<int, 32>& digits, int shift, int bits, std::byte* into, int64_t apart) {
+    for (size_t i = 0; i < digits.size(); ++i) {
+        const auto quad = static_cast<int>(i / 4);
+        std::byte& at = into[quad * bits / 8 * apart + static_cast<int64_t>(i % 4)];
+        at |= static_cast<std::byte>((digits[i] >> shift & ((1 << bits) - 1)) << quad * bits % 8);
     }
 }
 
+// One column's part of a block (BlockForm), of zeros so far.
 template <uint32_t kType>
-void pack_six_bits(const std::byte* from, std::byte* into, int64_t c, int64_t width) {
+void pack_block(const BlockForm& form, const std::byte* from, std::byte* into, int64_t c, int64_t width) {
+    constexpr blocks::Facts kFacts = blocks::facts_of(kType);
     const blocks::Block<kType> block(from);
-    const auto digit = [&](int i) { return block.digit(i) + 32; };
-    std::memcpy(into + 2 * c, from + blocks::facts_of(kType).scale, sizeof(uint16_t));
-    into += 2 * width + c;
-    for (int part = 0; part < 256; part += 64) {
-        for (int g = 0; g < 4; ++g, into += width) put(into, block.scale_digit(part / 16 + g));
-        for (int i = part; i < part + 32; ++i, into += width) put(into, (digit(i) & 15) | (digit(i + 32) & 15) << 4);
-        for (int i = part; i < part + 16; ++i, into += width)
-            put(into, digit(i) >> 4 | digit(i + 16) >> 4 << 2 | digit(i + 32) >> 4 << 4 | digit(i + 48) >> 4 << 6);
+    std::memcpy(into + 2 * c, from + kFacts.scale, sizeof(uint16_t));
+    if (form.leasts) {
+        std::byte* least = into + 2 * (width + c);
+        std::memcpy(least, from + kFacts.least, sizeof(uint16_t));
+        if (form.group == 0) least[1] ^= std::byte{0x80};  // there it is added
+    }
+    into += form.factor_bytes() * width;
+    for (int part = 0; part < form.depth; part += 32, into += form.part_bytes() * width) {
+        std::byte* row = into + c;
+        for (int g = 0; form.group != 0 && g < form.groups(); ++g, row += form.group_rows() * width) {
+            const int group = (part + g * form.group) / blocks::Block<kType>::kGroup;
+            const int least = block.least_digit(group);
+            put(row, block.scale_digit(group) | (form.paired ? least << 4 : 0));
+            if (form.group_rows() == 2) put(row + width, least);
+        }
+        std::array<int, 32> digits{};
+        for (int i = 0; i < 32; ++i) {
+            const int digit = block.digit(part + i);
+            digits[static_cast<size_t>(i)] =
+                kType == BP_IQ4_NL ? static_cast<int>(std::ranges::find(blocks::kIq4Digits, digit) - blocks::kIq4Digits)
+                                   : digit + form.middle;
+        }
+        std::byte* words = into + form.digits_at() * width + 4 * c;
+        const int low = form.bits >= 4 ? 4 : 2;
+        pack_bits(digits, 0, low, words, 4 * width);
+        if (form.bits > low) pack_bits(digits, low, form.bits - low, words + 4 * low * width, 4 * width);
     }
 }
 
-void pack_long_blocks(const Product& p, const PackTask& t) {
+decltype(&pack_block<BP_Q4_0>) pack_block_of(uint32_t dtype) {
+    switch (dtype) {
+        case BP_Q4_0: return pack_block<BP_Q4_0>;
+        case BP_Q4_1: return pack_block<BP_Q4_1>;
+        case BP_Q5_0: return pack_block<BP_Q5_0>;
+        case BP_Q5_1: return pack_block<BP_Q5_1>;
+        case BP_IQ4_NL: return pack_block<BP_IQ4_NL>;
+        case BP_Q2_K: return pack_block<BP_Q2_K>;
+        case BP_Q3_K: return pack_block<BP_Q3_K>;
+        case BP_Q4_K: return pack_block<BP_Q4_K>;
+        case BP_Q5_K: return pack_block<BP_Q5_K>;
+        default: return pack_block<BP_Q6_K>;
+    }
+}
+
+void pack_digits(const Product& p, const PackTask& t) {
     const sdk::DTypeInfo type = sdk::dtype_info(p.b_dtype);
-    const auto pack_one = p.b_dtype == BP_Q4_K   ? pack_four_bits
-                          : p.b_dtype == BP_Q3_K ? pack_six_bits<BP_Q3_K>
-                                                 : pack_six_bits<BP_Q6_K>;
-    const int64_t blocks = p.depth / type.block;
-    const int64_t packed = packed_column_bytes(p.type, type.block) * t.width;
+    const BlockForm form = block_form(p.type);
+    const auto pack_one = pack_block_of(p.b_dtype);
+    const int64_t blocks = p.depth / form.depth;
+    const int64_t packed = form.bytes() * t.width;
     std::memset(t.packed, 0, static_cast<size_t>(blocks * packed));
     for (int64_t block = 0; block < blocks; ++block)
         for (int64_t c = 0; c < t.valid; ++c)
-            pack_one(t.plain + ((t.first + c) * blocks + block) * type.bytes, t.packed + block * packed, c, t.width);
+            pack_one(form, t.plain + ((t.first + c) * blocks + block) * type.bytes, t.packed + block * packed, c, t.width);
 }
 
 void pack(const Product& p, const Kernels& k, const std::byte* plain, std::byte* out, ThreadPool& pool) {
@@ -219,14 +264,11 @@ void pack(const Product& p, const Kernels& k, const std::byte* plain, std::byte*
         t.width = padded_columns(t.valid, k.conv.lanes);
         t.packed = out + batch * p.b_bytes(k.conv.lanes) + t.first * packed_column_bytes(p.type, p.depth);
         if (p.type == kPackedF32) return pack_floats(p, k.move, t);
-        if (p.type == kPackedQ8 || p.type == kPackedQ4) return pack_blocks_of_32(p, t);
-        if (p.type == kPackedFourBits || p.type == kPackedSixBits) return pack_long_blocks(p, t);
+        if (p.type == kPackedQ8) return pack_bytes(p, t);
+        if (block_form(p.type).depth != 0) return pack_digits(p, t);
         pack_halves(p, t);
     });
 }
-
-// Rows that one chunk takes: enough to use a panel often, few enough that all threads get work.
-constexpr int64_t kRowsOfChunk = 96;
 
 // Matrices of depth x rows become rows x depth.
 void transpose_rows(const Run& run, const MoveKernels& move, const float* from, float* into, int64_t batches, int64_t rows,
@@ -262,6 +304,10 @@ void lower(Lowering& to, const Node& node) {
     if (p.type != kPackedF32) to.lane_scratch(static_cast<uint64_t>(k->matmul.panel_floats) * sizeof(float));
     const int64_t a_batches = to[a].elements() / std::max<int64_t>(1, p.rows * p.depth);
     const ValueId turned = p.transpose_a ? to.scratch(to[a].bytes) : kNone;
+    const int64_t fixed_rows = k->matmul.to_fixed_point != nullptr ? p.fixed_rows() : 0;
+    const int64_t parts = p.depth / 32;
+    const ValueId fixed =
+        fixed_rows > 0 ? to.scratch(static_cast<uint64_t>(a_batches * fixed_rows * parts) * sizeof(FixedPoint)) : kNone;
     std::vector<ValueId> reads = epilogue_reads(node);
     reads.insert(reads.end(), {a, b});
     const Plan* plan = &to.plan;
@@ -273,6 +319,12 @@ void lower(Lowering& to, const Node& node) {
                     transpose_rows(run, k->move, left, run.at<float>(turned), a_batches, p.rows, p.depth);
                     left = run.at<float>(turned);
                 }
+                for (int64_t i = 0; i < a_batches && fixed_rows > 0; ++i)
+                    run.ranges(fixed_rows * parts, 64, [&](int64_t begin, int64_t end) {
+                        const float* from = left + ((i + 1) * p.rows - fixed_rows) * p.depth;
+                        k->matmul.to_fixed_point(p.type, from + begin * 32, end - begin,
+                                                 run.at<FixedPoint>(fixed) + i * fixed_rows * parts + begin);
+                    });
                 const Epilogue epilogue = epilogue_of(post, *plan, run, p.columns);
                 const int64_t row_chunks = (p.rows + kRowsOfChunk - 1) / kRowsOfChunk;
                 const int64_t column_chunks = (p.columns + shape->block - 1) / shape->block;
@@ -286,6 +338,9 @@ void lower(Lowering& to, const Node& node) {
                     task.a_row = p.depth;
                     task.type = p.type;
                     task.b = run.at<std::byte>(b) + p.b_batch[static_cast<size_t>(batch)] * p.b_bytes(shape->lanes);
+                    if (fixed_rows > 0)
+                        task.fixed = run.at<FixedPoint>(fixed) + p.a_batch[static_cast<size_t>(batch)] * fixed_rows * parts;
+                    task.first_fixed = p.rows - fixed_rows;
                     task.panel = reinterpret_cast<float*>(scratch);
                     task.out = run.at<float>(out) + batch * p.rows * p.columns;
                     task.out_row = p.columns;

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <functional>
+#include <limits>
 
 #include "backplane/ops/blocks.hpp"
 #include "backplane/sdk.hpp"
@@ -88,6 +91,9 @@ Packed blocks_of(uint32_t dtype, int64_t columns, int64_t depth) {
     return out;
 }
 
+constexpr std::array<uint32_t, 11> block_types{BP_Q8_0, BP_Q4_0, BP_Q4_1, BP_Q5_0, BP_Q5_1, BP_IQ4_NL,
+                                               BP_Q2_K, BP_Q3_K, BP_Q4_K, BP_Q5_K, BP_Q6_K};
+
 // Halves with few digits, the same numbers in both types: +-(1 + i / 8) / 4.
 Packed halves_of(uint32_t dtype, int64_t columns, int64_t depth) {
     Packed out;
@@ -102,12 +108,40 @@ Packed halves_of(uint32_t dtype, int64_t columns, int64_t depth) {
     return out;
 }
 
+struct Exact {
+    double sum = 0;
+    double size = 0;  // sum of the magnitudes
+};
+
+// Row r by column c, of k terms.
+Exact exact(const Floats& a, const Packed& b, int64_t k, int64_t r, int64_t c) {
+    Exact out;
+    for (int64_t i = 0; i < k; ++i) {
+        const double term = double{a[static_cast<size_t>(r * k + i)]} * b.plain[static_cast<size_t>(c * k + i)];
+        out.sum += term;
+        out.size += std::fabs(term);
+    }
+    return out;
+}
+
+// m rows of k floats by n columns of weights.
+Floats product(Device& device, const Floats& a, const Packed& b, uint32_t dtype, int64_t m, int64_t n, int64_t k) {
+    Graph g;
+    const auto w = g.bound_bytes(BP_ROLE_WEIGHT, {n, k}, dtype, b.bytes);
+    const auto y = g.add(BP_OP_matmul, {g.input({m, k}, a), w}, {m, n}, {integer(BP_ATTR_transpose_b, 1)});
+    g.output(y);
+    Program program(device, g);
+    program.run();
+    return program.read(y);
+}
+
 }  // namespace
 
 TEST_P(MatMul, DecodesWeightsOfEveryTypeForAnyNumberOfRowsAndColumns) {
     Device device({GetParam(), "2"});
-    for (const uint32_t dtype : {uint32_t{BP_F16}, uint32_t{BP_BF16}, uint32_t{BP_Q8_0}, uint32_t{BP_Q4_0},
-                                 uint32_t{BP_Q4_1}, uint32_t{BP_Q3_K}, uint32_t{BP_Q4_K}, uint32_t{BP_Q6_K}})
+    std::vector<uint32_t> types{BP_F16, BP_BF16};
+    types.insert(types.end(), block_types.begin(), block_types.end());
+    for (const uint32_t dtype : types)
         for (const int64_t m : {1, 2, 3, 4, 7, 100})
             for (const int64_t n : {1, 3, 17, 48, 130})
                 for (const int64_t k : {32, 64, 224}) {
@@ -115,26 +149,12 @@ TEST_P(MatMul, DecodesWeightsOfEveryTypeForAnyNumberOfRowsAndColumns) {
                     const bool blocks = block != 1;
                     const int64_t depth = block == 256 ? (k + 31) / 64 * 256 : blocks ? k : k - 3;
                     const Packed b = blocks ? blocks_of(dtype, n, depth) : halves_of(dtype, n, depth);
-                    Graph g;
                     const Floats a = random_floats(m * depth, 5);
-                    const auto w = g.bound_bytes(BP_ROLE_WEIGHT, {n, depth}, dtype, b.bytes);
-                    const auto y =
-                        g.add(BP_OP_matmul, {g.input({m, depth}, a), w}, {m, n}, {integer(BP_ATTR_transpose_b, 1)});
-                    g.output(y);
-                    Program program(device, g);
-                    program.run();
-                    const Floats got = program.read(y);
+                    const Floats got = product(device, a, b, dtype, m, n, depth);
                     for (int64_t r = 0; r < m; ++r)
                         for (int64_t c = 0; c < n; ++c) {
-                            double sum = 0;
-                            double size = 0;
-                            for (int64_t i = 0; i < depth; ++i) {
-                                const double term = double{a[static_cast<size_t>(r * depth + i)]} *
-                                                    b.plain[static_cast<size_t>(c * depth + i)];
-                                sum += term;
-                                size += std::fabs(term);
-                            }
-                            ASSERT_NEAR(got[static_cast<size_t>(r * n + c)], sum, 1e-6 * size)
+                            const Exact want = exact(a, b, depth, r, c);
+                            ASSERT_NEAR(got[static_cast<size_t>(r * n + c)], want.sum, 1e-6 * want.size)
                                 << "type " << dtype << ", " << m << " x " << depth << " x " << n << ", row " << r
                                 << " column " << c;
                         }
@@ -154,4 +174,115 @@ TEST_P(MatMul, AWeightThatIsBothOperandsIsNotPackedForOne) {
     for (size_t r = 0; r < 3; ++r)
         for (size_t c = 0; c < 3; ++c)
             EXPECT_NEAR(got[r * 3 + c], w[r * 3] * w[c] + w[r * 3 + 1] * w[3 + c] + w[r * 3 + 2] * w[6 + c], 1e-5);
+}
+
+namespace {
+
+// The bound of conformance, of the sum of magnitudes.
+double bound_of(int64_t depth) { return (8 + 2 * std::sqrt(depth)) * 0x1p-24; }
+
+struct Activations {
+    const char* name;
+    std::function<float(size_t)> at;
+};
+
+// What numbers with a common exponent cannot hold.
+std::vector<Activations> worst_activations() {
+    const Floats some = random_floats(4096, 9);
+    const auto is_nth = [](size_t i) { return i % 32 == i / 32 % 32; };  // one of each 32
+    return {
+        // Where its weight is 0, nothing of it is in the result or the bound.
+        {"one of a row a trillion times as large", [=](size_t i) { return some[i] * (i % 512 == 37 ? 1e12F : 1.0F); }},
+        {"one of 32 alone", [=](size_t i) { return is_nth(i) ? some[i] : 0.0F; }},
+        {"each half of that before", [=](size_t i) { return std::ldexp(some[i], -static_cast<int>(i % 32)); }},
+        {"of all sizes", [=](size_t i) { return std::ldexp(some[i], static_cast<int>(i * 37 % 160) - 100); }},
+        {"below the normal numbers", [=](size_t i) { return std::ldexp(some[i], -130); }},
+        {"equal, of both signs", [](size_t i) { return i % 3 == 0 ? -1.0F : 1.0F; }},
+        {"the largest that fit", [](size_t i) { return (i % 2 == 0 ? 1.0F : -1.0F) * 0x1.fffffep90F; }},
+        {"zero", [](size_t) { return -0.0F; }},
+    };
+}
+
+}  // namespace
+
+TEST_P(MatMul, FewRowsByBlocksAreWithinTheBoundWhateverTheActivations) {
+    Device device({GetParam(), "1"});
+    constexpr int64_t k = 512, n = 130;
+    for (const uint32_t dtype : block_types) {
+        Packed b = blocks_of(dtype, n, k);
+        for (const Activations& how : worst_activations())
+            for (const int64_t m : {1, 3, 98}) {
+                Floats a(static_cast<size_t>(m * k));
+                for (size_t i = 0; i < a.size(); ++i) a[i] = how.at(i % 4096);
+                const Floats got = product(device, a, b, dtype, m, n, k);
+                for (int64_t r = std::max<int64_t>(0, m - 3); r < m; ++r)
+                    for (int64_t c = 0; c < n; ++c) {
+                        const Exact want = exact(a, b, k, r, c);
+                        ASSERT_NEAR(got[static_cast<size_t>(r * n + c)], want.sum, bound_of(k) * want.size + 0x1p-140)
+                            << "type " << dtype << ", activations " << how.name << ", row " << r << " of " << m
+                            << ", column " << c;
+                    }
+            }
+    }
+}
+
+// scale * digit and least are 7 * 2^-3 and 1 to 130 parts in 1,024 more: what is left of them is a weight, and most of their digits go.
+TEST_P(MatMul, FewRowsByBlocksOfWeightsNearZeroAreWithinTheBound) {
+    Device device({GetParam(), "1"});
+    constexpr int64_t m = 1, k = 512, n = 130;
+    for (const uint32_t dtype : {BP_Q4_1, BP_Q4_K}) {
+        const backplane::blocks::Facts facts = backplane::blocks::facts_of(dtype);
+        const size_t size = backplane::sdk::dtype_info(dtype).bytes;
+        Packed b;
+        b.bytes.assign(static_cast<size_t>(n * k / facts.elements) * size, std::byte{0x77});  // all digits are 7
+        for (size_t i = 0; i < b.bytes.size(); i += size) {
+            const size_t column = i / size * static_cast<size_t>(facts.elements) / k;
+            const bool added = dtype == BP_Q4_1;
+            const auto put_half = [&](size_t at, size_t half) {
+                b.bytes[i + at] = static_cast<std::byte>(half & 0xff);
+                b.bytes[i + at + 1] = static_cast<std::byte>(half >> 8);
+            };
+            put_half(0, 0x3000);                                                // 2^-3
+            put_half(2, (added ? 0xbb00U : 0x3000U) + (column % 13) * 10 + 1);  // times -7 there, and a little more
+            if (added) continue;
+            for (size_t group = 0; group < 4; ++group) {  // scales of 1, leasts of 7
+                b.bytes[i + 4 + group] = std::byte{1};
+                b.bytes[i + 8 + group] = std::byte{7};
+                b.bytes[i + 12 + group] = std::byte{0x71};
+            }
+        }
+        b.plain.resize(static_cast<size_t>(n * k));
+        backplane::blocks::decode(dtype, b.bytes.data(), n * k / facts.elements, static_cast<uint32_t>(size),
+                                  b.plain.data());
+        Floats a = random_floats(m * k, 4);
+        for (float& x : a) x = 1 + std::fabs(x);
+        const Floats got = product(device, a, b, dtype, m, n, k);
+        for (int64_t c = 0; c < n; ++c) {
+            const Exact want = exact(a, b, k, 0, c);
+            ASSERT_NEAR(got[static_cast<size_t>(c)], want.sum, bound_of(k) * want.size)
+                << "type " << dtype << ", column " << c;
+        }
+    }
+}
+
+TEST_P(MatMul, WhatIsNotFiniteBesideBlocksSpoilsItsRowAlone) {
+    Device device({GetParam(), "1"});
+    constexpr int64_t m = 3, k = 256, n = 20;
+    for (const uint32_t dtype : block_types) {
+        Floats a = random_floats(m * k, 3);
+        a[37] = std::numeric_limits<float>::infinity();
+        a[static_cast<size_t>(2 * k + 200)] = std::numeric_limits<float>::quiet_NaN();
+        const Packed b = blocks_of(dtype, n, k);
+        const Floats got = product(device, a, b, dtype, m, n, k);
+        for (size_t c = 0; c < n; ++c) {
+            const double weight = b.plain[c * k + 37];
+            if (weight != 0) {
+                EXPECT_EQ(got[c], std::copysign(a[37], static_cast<float>(weight))) << "type " << dtype;
+            } else {
+                EXPECT_TRUE(std::isnan(got[c])) << "type " << dtype;
+            }
+            EXPECT_TRUE(std::isfinite(got[n + c])) << "type " << dtype;
+            EXPECT_TRUE(std::isnan(got[2 * n + c])) << "type " << dtype;
+        }
+    }
 }
