@@ -1,0 +1,117 @@
+// Speech to text with Parakeet networks (FastConformer with CTC, RNN-T or TDT), from the files that NVIDIA's networks are published in.
+//
+//   Transcriber transcriber(context.choose_with_fallback(), "parakeet.gguf");
+//   const Transcript said = transcriber.transcribe(samples);              // mono, 16 kHz, -1 to 1
+//   for (const Word& word : said.words) print(word.start, word.text);
+//
+// Papers: FastConformer (arXiv:2305.05084), RNN-T (arXiv:1211.3711), TDT (arXiv:2304.06795). Files: docs/formats.md.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backplane/context.hpp"
+#include "backplane/graph.hpp"
+
+namespace backplane {
+
+// Times are in seconds from the first sample.
+struct Word {
+    std::string text;
+    double start = 0, end = 0;
+    double confidence = 0;  // 0 to 1: the mean probability of its pieces
+};
+struct Transcript {
+    std::string text;  // words with a space between
+    std::vector<Word> words;
+    double seconds = 0;  // of audio
+};
+
+enum class SpeechDecoder { automatic, ctc, rnnt, tdt };  // automatic: tdt or rnnt where the network has it, else ctc
+
+struct TranscriberOptions {
+    SpeechDecoder decoder = SpeechDecoder::automatic;
+    // Of feature maps: f32, with matrices in the type that the file has them in, or f16 for both.
+    DType dtype = DType::f32;
+    // Seconds of audio that the network sees at once; longer audio is cut where it is quiet. 5 to 1200.
+    double window = 30;
+    int64_t batch = 0;  // windows at once; 0: one on a CPU, eight elsewhere
+};
+
+// Gives the next samples: as many as it wrote; 0: that was all.
+using SampleSource = std::function<size_t(std::span<float>)>;
+
+struct TranscribeHooks {
+    std::function<void(double seconds)> progress;   // of audio that is done
+    const std::atomic<uint32_t>* cancel = nullptr;  // not 0: the call throws Error(cancelled)
+};
+
+class TranscriptStream;
+
+// One network on one device, with what stands in for it. Different objects may be used from different threads; of one object one thread
+// at a time.
+class Transcriber {
+public:
+    // Devices best first: those behind the first do what it does not support, and what remains when it is lost. Reads a GGUF file or a
+    // folder of transformers. Throws Error: not_found, denied, corrupt, unsupported (the file; a decoder that the network has not), invalid (no device, an
+    // option out of range).
+    Transcriber(std::vector<Device> devices, const std::filesystem::path& model, const TranscriberOptions& options = {});
+    ~Transcriber();
+    Transcriber(Transcriber&&) noexcept;
+    Transcriber& operator=(Transcriber&&) noexcept;
+
+    [[nodiscard]] const std::string& name() const noexcept;  // of the network
+    [[nodiscard]] int64_t sample_rate() const noexcept;      // that it takes; 16000
+    [[nodiscard]] SpeechDecoder decoder() const noexcept;    // ctc, rnnt or tdt
+    [[nodiscard]] const Device& device() const noexcept;
+    [[nodiscard]] std::string describe() const;  // the plans of the sizes met last: stages, devices, bytes; lines
+    // What is not where it was wanted, and why: a sentence each.
+    [[nodiscard]] std::vector<std::string> notes() const;
+
+    // Mono samples of sample_rate(), -1 to 1, any number. Throws Error: invalid (a sample that is no finite number), cancelled, what Session::run
+    // throws.
+    [[nodiscard]] Transcript transcribe(std::span<const float> samples, const TranscribeHooks& hooks = {});
+    // Of any length in bounded memory: a few windows of samples are there at a time.
+    [[nodiscard]] Transcript transcribe(const SampleSource& samples, const TranscribeHooks& hooks = {});
+    // Several clips, as many at once as `batch` says, in this order.
+    [[nodiscard]] std::vector<Transcript> transcribe(std::span<const std::span<const float>> clips,
+                                                     const TranscribeHooks& hooks = {});
+    // Speech as it comes. The stream uses this object, which outlives it.
+    [[nodiscard]] TranscriptStream stream();
+
+private:
+    friend class TranscriptStream;
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+// A line of a stream: partial until there is a pause, or no more room in the window.
+struct StreamedLine {
+    Transcript said;  // times from the first sample of the stream
+    bool final = false;
+};
+
+class TranscriptStream {
+public:
+    ~TranscriptStream();
+    TranscriptStream(TranscriptStream&&) noexcept;
+    TranscriptStream& operator=(TranscriptStream&&) noexcept;
+    // Takes samples of any number. Gives the lines that became final, and the partial one where there is news of it. Throws as transcribe().
+    std::vector<StreamedLine> feed(std::span<const float> samples);
+    std::vector<StreamedLine> finish();  // what is left is final; the stream begins anew
+
+private:
+    friend class Transcriber;
+    struct Impl;
+    explicit TranscriptStream(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace backplane

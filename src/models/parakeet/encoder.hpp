@@ -1,0 +1,27 @@
+// FastConformer (arXiv:2305.05084): subsampling by strided convolutions, then layers of feed-forward, attention with relative positions
+// (arXiv:1901.02860), convolution and feed-forward, as NeMo's ConformerEncoder has them.
+#pragma once
+
+#include "models/parakeet/front_end.hpp"
+
+namespace backplane::parakeet {
+
+// Frames that subsampling leaves of so many: each of its convolutions rounds up.
+[[nodiscard]] int64_t encoded_frames(const EncoderConfig& config, int64_t frames) noexcept;
+
+// The name of a layer's table of projected relative positions: an input of the encoder's graph, [heads, 2 * reach - 1, d_model / heads], of
+// the type of the feature maps; row reach - 1 - d is of keys d before the query.
+[[nodiscard]] std::string positions_name(int64_t layer);
+// Makes those tables for sequences of up to `reach` encoded frames, as outputs of these names. They are the same for every clip, so that an
+// encoder that is given them does a product a layer less.
+[[nodiscard]] Graph positions_graph(NetworkWeights& weights, int64_t reach);
+
+struct Encoded {
+    TensorId values;   // of the type of the feature maps, [clips, encoded frames, d_model]
+    TensorId lengths;  // i32 [clips]; no_tensor: all are the whole
+};
+
+// Adds inputs positions_name(0) ... for tables of `reach`, at least the encoded frames.
+Encoded add_encoder(Graph& graph, NetworkWeights& weights, const BatchShape& shape, const Features& features, int64_t reach);
+
+}  // namespace backplane::parakeet

@@ -1,0 +1,42 @@
+// Log-mel features as NeMo's AudioToMelSpectrogramPreprocessor makes them, as part of a graph: pre-emphasis, the power of windowed frames'
+// spectra, mel filters, logarithm, mean and deviation of each filter over the clip.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backplane/graph.hpp"
+#include "models/parakeet/weights.hpp"
+
+namespace backplane::parakeet {
+
+// Sizes of a batch of clips. Sizes are numbers of a graph: another batch is another graph.
+struct BatchShape {
+    int64_t clips = 1;
+    int64_t frames = 0;   // of features, of the longest clip: samples / hop_length; at least 1
+    bool padded = false;  // clips are shorter than that, by their "samples"; else all have exactly these frames
+
+    friend auto operator<=>(const BatchShape&, const BatchShape&) = default;
+};
+
+// Samples of a clip in the graph's input: what is behind its end is of no account.
+[[nodiscard]] int64_t samples_of(const PreprocessorConfig& config, int64_t frames) noexcept;
+
+// Triangular filters on Slaney's mel scale, each of area 2 / (its width in Hz): [mels, n_fft / 2 + 1], from 0 to half the sample rate.
+[[nodiscard]] std::vector<float> slaney_filters(const PreprocessorConfig& config, int64_t mels);
+
+struct Features {
+    TensorId values;  // f32 [clips, frames, mels]; zero behind a clip's end
+    TensorId frames;  // i32 [clips]: of each clip; no_tensor: all are the whole
+};
+
+// From inputs that it adds: "audio" f32 [clips, samples_of(frames)], -1 to 1, and "samples" i32 [clips].
+Features add_front_end(Graph& graph, NetworkWeights& weights, const BatchShape& shape);
+
+// A whole number as an i32 scalar.
+TensorId whole(Graph& graph, int32_t number);
+
+// 1 where a position is within its length, f32 [clips, count, 1].
+TensorId valid_positions(Graph& graph, TensorId lengths, int64_t clips, int64_t count);
+
+}  // namespace backplane::parakeet

@@ -1,0 +1,240 @@
+#include "models/parakeet/recognizer.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+namespace backplane::parakeet {
+
+namespace {
+
+constexpr size_t kMostSessions = 4;
+constexpr int64_t kLeastReach = 64;
+
+template <typename T>
+std::span<const std::byte> bytes_of(const std::vector<T>& values) {
+    return std::as_bytes(std::span(values));
+}
+template <typename T>
+std::span<std::byte> room_of(std::vector<T>& values) {
+    return std::as_writable_bytes(std::span(values));
+}
+
+void check_finite(std::span<const float> samples) {
+    for (size_t i = 0; i < samples.size(); ++i)
+        if (!std::isfinite(samples[i]))
+            throw Error(Code::invalid, "cannot transcribe: sample " + std::to_string(i) + " is no finite number");
+}
+
+}  // namespace
+
+Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head)
+    : devices_(std::move(devices)),
+      head_(head),
+      weights_(std::make_shared<NetworkWeights>(std::move(file), compute)),
+      packed_([weights = weights_](std::string_view name) { return weights->bytes(name); }, config().name) {
+    if (devices_.empty() || !devices_.front())
+        throw Error(Code::invalid, "cannot transcribe: no device given; use Context::choose");
+    if (head == Head::ctc ? !config().ctc : !config().transducer)
+        throw Error(Code::unsupported, "'" + this->file().file() + "' has no " + (head == Head::ctc ? "CTC" : "transducer") +
+                                           " decoder; leave the choice to the network");
+    for (int64_t layer = 0; layer < config().encoder.layers; ++layer) position_names_.push_back(positions_name(layer));
+}
+
+double Recognizer::seconds_per_frame() const noexcept {
+    const PreprocessorConfig& p = config().preprocessor;
+    return static_cast<double>(p.hop_length * config().encoder.subsampling_factor) / static_cast<double>(p.sample_rate);
+}
+
+void Recognizer::make_positions(int64_t encoded) {
+    if (encoded <= reach_) return;
+    const auto reach = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max(encoded, kLeastReach))));
+    Session session(devices_, positions_graph(*weights_, reach), packed_, {.plans_kept = 0});
+    std::vector<backplane::Tensor> tables(position_names_.size());
+    std::vector<Output> outputs;
+    for (size_t i = 0; i < tables.size(); ++i) outputs.emplace_back(position_names_[i], &tables[i]);
+    session.run({}, outputs);
+    positions_ = std::move(tables);
+    reach_ = reach;
+}
+
+Recognizer::Sized& Recognizer::session_for(const BatchShape& shape) {
+    make_positions(encoded_frames(config().encoder, shape.frames));
+    const auto found = std::find_if(sessions_.begin(), sessions_.end(),
+                                    [&](const Sized& s) { return s.shape == shape && s.reach == reach_; });
+    if (found != sessions_.end()) {
+        sessions_.splice(sessions_.begin(), sessions_, found);
+        return sessions_.front();
+    }
+    if (sessions_.size() >= kMostSessions) sessions_.pop_back();
+    Graph graph;
+    const Features features = add_front_end(graph, *weights_, shape);
+    const Encoded encoded = add_encoder(graph, *weights_, shape, features, reach_);
+    if (head_ == Head::ctc)
+        add_ctc(graph, *weights_, shape, encoded);
+    else
+        add_joint_frames(graph, *weights_, encoded);
+    sessions_.push_front({shape, reach_, Session(devices_, graph, packed_, SessionOptions{})});
+    return sessions_.front();
+}
+
+Session& Recognizer::steps_for(const StepShape& shape) {
+    const auto found = std::find_if(stepped_.begin(), stepped_.end(), [&](const Stepped& s) { return s.shape == shape; });
+    if (found != stepped_.end()) {
+        stepped_.splice(stepped_.begin(), stepped_, found);
+        return stepped_.front().session;
+    }
+    if (stepped_.size() >= kMostSessions) stepped_.pop_back();
+    stepped_.push_front({shape, Session(devices_, steps_graph(*weights_, shape), packed_, SessionOptions{})});
+    return stepped_.front().session;
+}
+
+Recognizer::Prepared Recognizer::prepare(std::span<const std::span<const float>> clips) const {
+    const PreprocessorConfig& p = config().preprocessor;
+    Prepared batch;
+    batch.shape.clips = static_cast<int64_t>(clips.size());
+    for (const auto clip : clips) {
+        check_finite(clip);
+        const int64_t frames = static_cast<int64_t>(clip.size()) / p.hop_length;
+        batch.shape.padded = batch.shape.padded || (batch.shape.frames != 0 && frames != batch.shape.frames);
+        batch.shape.frames = std::max(batch.shape.frames, frames);
+        batch.samples.push_back(static_cast<int32_t>(clip.size()));
+        batch.encoded.push_back(static_cast<int32_t>(encoded_frames(config().encoder, frames)));
+    }
+    const auto row = static_cast<size_t>(samples_of(p, batch.shape.frames));
+    batch.audio.resize(row * clips.size());
+    for (size_t i = 0; i < clips.size(); ++i)
+        std::copy(clips[i].begin(), clips[i].end(), batch.audio.begin() + static_cast<std::ptrdiff_t>(i * row));
+    return batch;
+}
+
+std::vector<Input> Recognizer::inputs_of(const Prepared& batch) const {
+    std::vector<Input> inputs{{"audio", bytes_of(batch.audio)}, {"samples", bytes_of(batch.samples)}};
+    for (size_t i = 0; i < positions_.size(); ++i) inputs.emplace_back(position_names_[i], positions_[i]);
+    return inputs;
+}
+
+std::vector<std::vector<Token>> Recognizer::run(std::span<const std::span<const float>> clips,
+                                                const std::atomic<uint32_t>* cancel) {
+    std::vector<std::span<const float>> heard;  // those that have a frame
+    std::vector<size_t> place;
+    for (size_t i = 0; i < clips.size(); ++i) {
+        if (static_cast<int64_t>(clips[i].size()) < config().preprocessor.hop_length) continue;
+        heard.push_back(clips[i]);
+        place.push_back(i);
+    }
+    std::vector<std::vector<Token>> all(clips.size());
+    if (heard.empty()) return all;
+    const Prepared batch = prepare(heard);
+    std::vector<std::vector<Token>> tokens = head_ == Head::ctc ? run_ctc(batch, cancel) : run_steps(batch, cancel);
+    for (size_t i = 0; i < place.size(); ++i) {
+        for (const Token& token : tokens[i])
+            if (!std::isfinite(token.confidence))
+                throw Error(Code::corrupt,
+                            "'" + file().file() + "' gives numbers that are not finite; fetch or convert the network again");
+        all[place[i]] = std::move(tokens[i]);
+    }
+    return all;
+}
+
+std::vector<std::vector<Token>> Recognizer::run_ctc(const Prepared& batch, const std::atomic<uint32_t>* cancel) {
+    Sized& sized = session_for(batch.shape);
+    const auto row = static_cast<size_t>(encoded_frames(config().encoder, batch.shape.frames));
+    std::vector<int32_t> ids(row * batch.encoded.size());
+    std::vector<float> confidence(ids.size());
+    const std::vector<Output> outputs{{"ids", room_of(ids)}, {"confidence", room_of(confidence)}};
+    sized.session.run(inputs_of(batch), outputs, cancel);
+    std::vector<std::vector<Token>> all(batch.encoded.size());
+    for (size_t clip = 0; clip < all.size(); ++clip)
+        for (size_t t = 0; t < static_cast<size_t>(batch.encoded[clip]); ++t) {
+            const size_t at = clip * row + t;
+            const bool repeats = t > 0 && ids[at] == ids[at - 1];
+            if (ids[at] == config().blank_id) {
+                // Nothing, unless all of it is: what a network without finite numbers says.
+                if (!std::isfinite(confidence[at])) all[clip].push_back({ids[at], 0, 1, confidence[at]});
+                continue;
+            }
+            if (!repeats) {
+                all[clip].push_back({ids[at], static_cast<int64_t>(t), 1, confidence[at]});
+                continue;
+            }
+            Token& token = all[clip].back();
+            ++token.duration;
+            token.confidence = std::max(token.confidence, confidence[at]);
+        }
+    return all;
+}
+
+std::vector<std::vector<Token>> Recognizer::run_steps(const Prepared& batch, const std::atomic<uint32_t>* cancel) {
+    backplane::Tensor joint;
+    const Output output("joint", &joint);
+    session_for(batch.shape).session.run(inputs_of(batch), {&output, 1}, cancel);
+    StepShape shape;
+    shape.clips = batch.shape.clips;
+    shape.frames = step_frames(encoded_frames(config().encoder, batch.shape.frames));
+    Session& steps = steps_for(shape);
+    steps.reset_state();
+    const std::vector<Input> inputs{{"joint", joint}, {"lengths", bytes_of(batch.encoded)}};
+    for (int32_t left = 1; left > 0;) {
+        const Output far("left", std::as_writable_bytes(std::span(&left, 1)));
+        steps.run(inputs, {&far, 1}, cancel);
+    }
+    const auto clips = batch.encoded.size();
+    const auto room = static_cast<size_t>(most_tokens(*config().transducer, shape.frames));
+    std::vector<int32_t> count(clips);
+    std::vector<int32_t> ids(clips * room);
+    std::vector<int32_t> frames(ids.size());
+    std::vector<int32_t> durations(ids.size());
+    std::vector<float> confidence(ids.size());
+    steps.state("count").read(room_of(count));
+    steps.state("tokens").read(room_of(ids));
+    steps.state("frames").read(room_of(frames));
+    steps.state("durations").read(room_of(durations));
+    steps.state("confidence").read(room_of(confidence));
+    std::vector<std::vector<Token>> all(clips);
+    for (size_t clip = 0; clip < clips; ++clip)
+        for (size_t i = 0; i < std::min(room, static_cast<size_t>(count[clip])); ++i) {
+            const size_t at = clip * room + i;
+            all[clip].push_back({ids[at], frames[at], durations[at], confidence[at]});
+        }
+    return all;
+}
+
+void Recognizer::encode(std::span<const std::span<const float>> clips, const std::atomic<uint32_t>* cancel) {
+    const Prepared batch = prepare(clips);
+    Sized& sized = session_for(batch.shape);
+    if (head_ == Head::ctc) {
+        static_cast<void>(run_ctc(batch, cancel));
+        return;
+    }
+    backplane::Tensor joint;
+    const Output output("joint", &joint);
+    sized.session.submit(inputs_of(batch), {&output, 1}, cancel).wait();
+}
+
+std::string Recognizer::describe() const {
+    std::string all;
+    for (const Sized& sized : sessions_) {
+        all += "encoder, " + std::to_string(sized.shape.clips) + " x " + std::to_string(sized.shape.frames) + " frames:\n" +
+               sized.session.describe();
+    }
+    for (const Stepped& stepped : stepped_) {
+        all += "decoder, " + std::to_string(stepped.shape.clips) + " x " + std::to_string(stepped.shape.frames) +
+               " encoded frames:\n" + stepped.session.describe();
+    }
+    return all;
+}
+
+std::vector<std::string> Recognizer::notes() const {
+    std::vector<std::string> all;
+    const auto take = [&](const Session& session) {
+        for (std::string& note : session.notes())
+            if (std::find(all.begin(), all.end(), note) == all.end()) all.push_back(std::move(note));
+    };
+    for (const Sized& sized : sessions_) take(sized.session);
+    for (const Stepped& stepped : stepped_) take(stepped.session);
+    return all;
+}
+
+}  // namespace backplane::parakeet

@@ -1,0 +1,82 @@
+// Clips to tokens on a device: the sessions of a Parakeet network, made for each size of a batch and kept.
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backplane/runtime.hpp"
+#include "models/parakeet/decoders.hpp"
+
+namespace backplane::parakeet {
+
+struct Token {
+    int32_t id = 0;
+    int64_t frame = 0;     // encoded
+    int64_t duration = 1;  // frames
+    float confidence = 0;
+};
+
+enum class Head { ctc, transducer };
+
+class Recognizer {
+public:
+    // Throws Error: invalid (no device), unsupported (a head that the file has not).
+    Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head);
+
+    [[nodiscard]] const Config& config() const noexcept { return weights_->config(); }
+    [[nodiscard]] const ModelFile& file() const noexcept { return weights_->file(); }
+    [[nodiscard]] const Device& device() const noexcept { return devices_.front(); }
+    [[nodiscard]] Head head() const noexcept { return head_; }
+    [[nodiscard]] double seconds_per_frame() const noexcept;  // encoded
+
+    // Tokens of each clip, in order of time; of a clip shorter than a frame none. Throws Error: invalid for samples that are no finite numbers, what
+    // Session::run throws, and corrupt where the network's numbers are none.
+    std::vector<std::vector<Token>> run(std::span<const std::span<const float>> clips, const std::atomic<uint32_t>* cancel);
+
+    // The encoder's part alone, for measurements: as run() without what follows it on the host.
+    void encode(std::span<const std::span<const float>> clips, const std::atomic<uint32_t>* cancel);
+
+    [[nodiscard]] std::string describe() const;
+    [[nodiscard]] std::vector<std::string> notes() const;
+
+private:
+    struct Sized {
+        BatchShape shape;
+        int64_t reach = 0;
+        Session session;
+    };
+    struct Stepped {
+        StepShape shape;
+        Session session;
+    };
+    struct Prepared {  // a batch as the graph takes it
+        BatchShape shape;
+        std::vector<float> audio;
+        std::vector<int32_t> samples, encoded;  // of each clip
+    };
+
+    [[nodiscard]] Prepared prepare(std::span<const std::span<const float>> clips) const;
+    Sized& session_for(const BatchShape& shape);
+    Session& steps_for(const StepShape& shape);
+    void make_positions(int64_t encoded);
+    [[nodiscard]] std::vector<Input> inputs_of(const Prepared& batch) const;
+    std::vector<std::vector<Token>> run_ctc(const Prepared& batch, const std::atomic<uint32_t>* cancel);
+    std::vector<std::vector<Token>> run_steps(const Prepared& batch, const std::atomic<uint32_t>* cancel);
+
+    std::vector<Device> devices_;
+    Head head_;
+    std::shared_ptr<NetworkWeights> weights_;
+    Weights packed_;
+    int64_t reach_ = 0;
+    std::vector<std::string> position_names_;
+    std::vector<backplane::Tensor> positions_;
+    std::list<Sized> sessions_;  // the one used last comes first
+    std::list<Stepped> stepped_;
+};
+
+}  // namespace backplane::parakeet

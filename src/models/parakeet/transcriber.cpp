@@ -1,0 +1,268 @@
+#include "backplane/transcriber.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/parakeet/pauses.hpp"
+#include "models/parakeet/recognizer.hpp"
+#include "models/parakeet/words.hpp"
+
+namespace backplane {
+
+namespace {
+
+using namespace parakeet;
+
+constexpr double kOverlap = 3;  // seconds that windows share where there is no pause to cut in
+constexpr int64_t kBatch = 8;
+
+Head head_of(const Config& config, SpeechDecoder decoder, const std::string& file) {
+    const bool tdt = config.transducer && !config.transducer->durations.empty();
+    const bool fits = decoder == SpeechDecoder::automatic || (decoder == SpeechDecoder::ctc && config.ctc) ||
+                      (decoder == SpeechDecoder::tdt && tdt) ||
+                      (decoder == SpeechDecoder::rnnt && config.transducer && !tdt);
+    if (!fits)
+        throw Error(Code::unsupported, "'" + file + "' has not the decoder that is asked for; it has" +
+                                           (config.ctc ? " ctc" : "") + (config.transducer ? (tdt ? " tdt" : " rnnt") : ""));
+    if (decoder == SpeechDecoder::automatic) return config.transducer ? Head::transducer : Head::ctc;
+    return decoder == SpeechDecoder::ctc ? Head::ctc : Head::transducer;
+}
+
+Recognizer made(std::vector<Device> devices, const std::filesystem::path& model, const TranscriberOptions& options) {
+    if (options.window < 5 || options.window > 1200)
+        throw Error(Code::invalid,
+                    "cannot transcribe in windows of " + std::to_string(options.window) + " seconds: give 5 to 1200");
+    if (options.batch < 0 || options.batch > 1024)
+        throw Error(Code::invalid,
+                    "cannot transcribe " + std::to_string(options.batch) + " windows at once: give 0 to 1024");
+    ModelFile file = ModelFile::open(model);
+    const Head head = head_of(file.config(), options.decoder, file.file());
+    return {std::move(devices), std::move(file), options.dtype, head};
+}
+
+// A part of a clip that the network sees at once.
+struct Window {
+    size_t clip = 0;
+    uint64_t start = 0;    // sample of the clip
+    uint64_t overlap = 0;  // samples that it has in common with the one before
+    std::vector<float> samples;
+};
+
+}  // namespace
+
+struct Transcriber::Impl {
+    Recognizer recognizer;
+    TranscriberOptions options;
+
+    [[nodiscard]] int64_t rate() const { return recognizer.config().preprocessor.sample_rate; }
+    [[nodiscard]] double seconds(uint64_t samples) const {
+        return static_cast<double>(samples) / static_cast<double>(rate());
+    }
+    [[nodiscard]] size_t samples(double seconds) const { return static_cast<size_t>(seconds * static_cast<double>(rate())); }
+    [[nodiscard]] size_t batch() const {
+        if (options.batch > 0) return static_cast<size_t>(options.batch);
+        const DeviceKind kind = recognizer.device().info().kind;
+        return kind == DeviceKind::cpu || kind == DeviceKind::software ? 1 : kBatch;
+    }
+
+    void run(std::vector<Window>& windows, std::vector<Transcript>& into, const TranscribeHooks& hooks, double& done) {
+        std::vector<std::span<const float>> clips;
+        for (const Window& window : windows) clips.emplace_back(window.samples);
+        const std::vector<std::vector<Token>> tokens = recognizer.run(clips, hooks.cancel);
+        for (size_t i = 0; i < windows.size(); ++i) {
+            const Window& window = windows[i];
+            const double start = seconds(window.start);
+            std::vector<Word> words = words_of(recognizer.file(), tokens[i], recognizer.seconds_per_frame(), start,
+                                               seconds(window.samples.size()));
+            append_overlapping(into[window.clip].words, std::move(words), start, start + seconds(window.overlap));
+            done += seconds(window.samples.size() - window.overlap);
+        }
+        windows.clear();
+        if (hooks.progress) hooks.progress(done);
+    }
+
+    // Where the first window of `there` ends, of which more is to come.
+    [[nodiscard]] Cut next_cut(std::span<const float> there) const {
+        const size_t most = samples(options.window);
+        return quietest(there.first(most), rate(), most / 2, most - samples(0.5));
+    }
+
+    Transcript transcribe(const SampleSource& source, const TranscribeHooks& hooks) {
+        std::vector<Transcript> said(1);
+        double done = 0;
+        std::vector<Window> windows;
+        cut(source, 0, said[0], windows, [&] { run(windows, said, hooks, done); });
+        if (!windows.empty()) run(windows, said, hooks, done);
+        said[0].text = text_of(said[0].words);
+        return std::move(said[0]);
+    }
+
+    // Windows of a clip, `full` whenever there are as many as go at once.
+    template <typename Full>
+    void cut(const SampleSource& source, size_t clip, Transcript& said, std::vector<Window>& windows, const Full& full) {
+        const size_t most = samples(options.window);
+        std::vector<float> there;
+        Window next{clip, 0, 0, {}};
+        for (bool end = false; !end;) {
+            while (there.size() < most + 1 && !end) {
+                const size_t had = there.size();
+                there.resize(most + 1);
+                const size_t more = source(std::span(there).subspan(had));
+                there.resize(had + more);
+                end = more == 0;
+            }
+            if (end && there.empty()) break;
+            Cut at{there.size(), true};
+            if (!end) at = next_cut(there);
+            const size_t shared = end || at.quiet ? 0 : samples(kOverlap);
+            next.samples.assign(there.begin(), there.begin() + static_cast<std::ptrdiff_t>(at.at));
+            const uint64_t start = next.start + at.at - shared;
+            said.seconds = seconds(next.start + at.at);
+            windows.push_back(std::move(next));
+            next = {clip, start, shared, {}};
+            there.erase(there.begin(), there.begin() + static_cast<std::ptrdiff_t>(at.at - shared));
+            if (windows.size() >= batch()) full();
+        }
+    }
+};
+
+Transcriber::Transcriber(std::vector<Device> devices, const std::filesystem::path& model, const TranscriberOptions& options)
+    : impl_(new Impl{made(std::move(devices), model, options), options}) {}
+Transcriber::~Transcriber() = default;
+Transcriber::Transcriber(Transcriber&&) noexcept = default;
+Transcriber& Transcriber::operator=(Transcriber&&) noexcept = default;
+
+const std::string& Transcriber::name() const noexcept { return impl_->recognizer.config().name; }
+int64_t Transcriber::sample_rate() const noexcept { return impl_->rate(); }
+SpeechDecoder Transcriber::decoder() const noexcept {
+    if (impl_->recognizer.head() == Head::ctc) return SpeechDecoder::ctc;
+    return impl_->recognizer.config().transducer->durations.empty() ? SpeechDecoder::rnnt : SpeechDecoder::tdt;
+}
+const Device& Transcriber::device() const noexcept { return impl_->recognizer.device(); }
+std::string Transcriber::describe() const { return impl_->recognizer.describe(); }
+std::vector<std::string> Transcriber::notes() const { return impl_->recognizer.notes(); }
+
+Transcript Transcriber::transcribe(std::span<const float> samples, const TranscribeHooks& hooks) {
+    return std::move(transcribe(std::span(&samples, 1), hooks).front());
+}
+
+Transcript Transcriber::transcribe(const SampleSource& samples, const TranscribeHooks& hooks) {
+    return impl_->transcribe(samples, hooks);
+}
+
+std::vector<Transcript> Transcriber::transcribe(std::span<const std::span<const float>> clips,
+                                                const TranscribeHooks& hooks) {
+    std::vector<Transcript> said(clips.size());
+    std::vector<Window> windows;
+    double done = 0;
+    const auto full = [&] { impl_->run(windows, said, hooks, done); };
+    for (size_t i = 0; i < clips.size(); ++i) {
+        std::span<const float> left = clips[i];
+        const SampleSource source = [&left](std::span<float> into) {
+            const size_t n = std::min(into.size(), left.size());
+            std::copy_n(left.begin(), n, into.begin());
+            left = left.subspan(n);
+            return n;
+        };
+        impl_->cut(source, i, said[i], windows, full);
+    }
+    if (!windows.empty()) full();
+    for (Transcript& one : said) one.text = text_of(one.words);
+    return said;
+}
+
+// ---- streams ----------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr double kPause = 0.6;  // seconds of quiet that end a line
+constexpr double kNews = 0.5;   // seconds of new audio between two looks at a line that is not done
+constexpr double kLead = 0.3;   // seconds of quiet kept before a line
+
+}  // namespace
+
+struct TranscriptStream::Impl {
+    Transcriber::Impl* network = nullptr;
+    std::vector<float> there;  // of the line that is not done
+    uint64_t start = 0;        // of its first sample
+    uint64_t looked = 0;       // samples of it that the last partial line is of
+    std::string partial;
+
+    [[nodiscard]] Transcript heard(size_t samples) const {
+        std::vector<Transcript> said(1);
+        std::vector<Window> windows(1);
+        windows[0].samples.assign(there.begin(), there.begin() + static_cast<std::ptrdiff_t>(samples));
+        windows[0].start = start;
+        double done = 0;
+        network->run(windows, said, {}, done);
+        said[0].text = text_of(said[0].words);
+        said[0].seconds = network->seconds(samples);
+        return std::move(said[0]);
+    }
+    void drop(size_t samples) {
+        there.erase(there.begin(), there.begin() + static_cast<std::ptrdiff_t>(samples));
+        start += samples;
+        looked = 0;
+        partial.clear();
+    }
+    void close(size_t samples, std::vector<StreamedLine>& lines) {
+        Transcript said = heard(samples);
+        drop(samples);
+        if (!said.words.empty()) lines.push_back({std::move(said), true});
+    }
+
+    void look(std::vector<StreamedLine>& lines) {
+        const Quiet quiet = quiet_ends(there, network->rate());
+        const size_t lead = network->samples(kLead);
+        if (quiet.lead == there.size()) {
+            if (there.size() > 2 * lead) drop(there.size() - lead);
+            return;
+        }
+        if (quiet.trail >= network->samples(kPause)) {
+            close(there.size() - quiet.trail / 2, lines);
+            return;
+        }
+        if (there.size() > network->samples(network->options.window)) {
+            close(network->next_cut(there).at, lines);
+            return;
+        }
+        if (there.size() - looked < network->samples(kNews)) return;
+        looked = there.size();
+        Transcript said = heard(there.size());
+        if (said.words.empty() || said.text == partial) return;
+        partial = said.text;
+        lines.push_back({std::move(said), false});
+    }
+};
+
+TranscriptStream Transcriber::stream() {
+    auto stream = std::make_unique<TranscriptStream::Impl>();
+    stream->network = impl_.get();
+    return TranscriptStream(std::move(stream));
+}
+
+TranscriptStream::TranscriptStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+TranscriptStream::~TranscriptStream() = default;
+TranscriptStream::TranscriptStream(TranscriptStream&&) noexcept = default;
+TranscriptStream& TranscriptStream::operator=(TranscriptStream&&) noexcept = default;
+
+std::vector<StreamedLine> TranscriptStream::feed(std::span<const float> samples) {
+    std::vector<StreamedLine> lines;
+    const size_t piece = impl_->network->samples(kNews);
+    while (!samples.empty()) {
+        const size_t n = std::min(piece, samples.size());
+        impl_->there.insert(impl_->there.end(), samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(n));
+        samples = samples.subspan(n);
+        impl_->look(lines);
+    }
+    return lines;
+}
+
+std::vector<StreamedLine> TranscriptStream::finish() {
+    std::vector<StreamedLine> lines;
+    if (!impl_->there.empty()) impl_->close(impl_->there.size(), lines);
+    impl_->start = 0;
+    return lines;
+}
+
+}  // namespace backplane

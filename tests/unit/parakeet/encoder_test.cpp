@@ -1,0 +1,132 @@
+// The encoder on devices against float64, one clip and batches of clips of unlike length.
+#include "backplane/ops.hpp"
+#include "backplane/runtime.hpp"
+#include "models/parakeet/decoders.hpp"
+#include "oracle.hpp"
+#include "tiny_network.hpp"
+
+namespace backplane::parakeet {
+namespace {
+
+class EncoderTest : public ::testing::Test {
+protected:
+    ModelFile network(const Config& config, DType dtype = DType::f32) {
+        write_network(folder / "tiny.gguf", config, 7, dtype);
+        return ModelFile::open(folder / "tiny.gguf");
+    }
+
+    // What the encoder makes of clips, [clip][frame][d_model], each cut to its own frames.
+    static std::vector<oracle::Rows> encode(const ModelFile& file, const Device& device, DType compute,
+                                            const std::vector<std::vector<float>>& clips, bool padded, int64_t reach) {
+        NetworkWeights weights(file, compute);
+        const PreprocessorConfig& p = file.config().preprocessor;
+        const int64_t width = file.config().encoder.d_model;
+        BatchShape shape{static_cast<int64_t>(clips.size()), 0, padded};
+        std::vector<int32_t> samples;
+        for (const auto& clip : clips) {
+            shape.frames = std::max(shape.frames, static_cast<int64_t>(clip.size()) / p.hop_length);
+            samples.push_back(static_cast<int32_t>(clip.size()));
+        }
+        const auto row = static_cast<size_t>(samples_of(p, shape.frames));
+        std::vector<float> audio(row * clips.size());
+        for (size_t i = 0; i < clips.size(); ++i)
+            std::copy(clips[i].begin(), clips[i].end(), audio.begin() + static_cast<std::ptrdiff_t>(i * row));
+        const Weights source([&](std::string_view name) { return weights.bytes(name); });
+
+        std::vector<backplane::Tensor> tables(static_cast<size_t>(file.config().encoder.layers));
+        std::vector<std::string> names;
+        for (size_t i = 0; i < tables.size(); ++i) names.push_back(positions_name(static_cast<int64_t>(i)));
+        std::vector<Output> made;
+        for (size_t i = 0; i < tables.size(); ++i) made.emplace_back(names[i], &tables[i]);
+        Session positions(device, positions_graph(weights, reach), source);
+        positions.run({}, made);
+
+        Graph graph;
+        const Features features = add_front_end(graph, weights, shape);
+        const Encoded encoded = add_encoder(graph, weights, shape, features, reach);
+        const TensorId out = compute == DType::f32
+                                 ? ops::mul(graph, encoded.values, graph.constant(1))
+                                 : ops::cast(graph, encoded.values, {.to = static_cast<int64_t>(DType::f32)});
+        graph.output(out, "encoded");
+        Session session(device, graph, source);
+        const int64_t frames = encoded_frames(file.config().encoder, shape.frames);
+        std::vector<float> values(clips.size() * static_cast<size_t>(frames * width));
+        std::vector<Input> inputs{{"audio", std::as_bytes(std::span(audio))},
+                                  {"samples", std::as_bytes(std::span(samples))}};
+        for (size_t i = 0; i < tables.size(); ++i) inputs.emplace_back(names[i], tables[i]);
+        const Output output("encoded", std::as_writable_bytes(std::span(values)));
+        session.run(inputs, {&output, 1});
+        std::vector<oracle::Rows> all(clips.size());
+        for (size_t clip = 0; clip < clips.size(); ++clip) {
+            const int64_t own =
+                encoded_frames(file.config().encoder, static_cast<int64_t>(clips[clip].size()) / p.hop_length);
+            for (int64_t t = 0; t < own; ++t) {
+                const auto at = values.begin() + (static_cast<int64_t>(clip) * frames + t) * width;
+                all[clip].emplace_back(at, at + width);
+            }
+        }
+        return all;
+    }
+
+    static void expect_close(const ModelFile& file, const std::vector<std::vector<float>>& clips,
+                             const std::vector<oracle::Rows>& got, double bound) {
+        for (size_t i = 0; i < clips.size(); ++i) {
+            const oracle::Rows want = oracle::Encoder(file).run(
+                oracle::features(file.config().preprocessor, file.config().encoder.mels, clips[i]));
+            ASSERT_EQ(got[i].size(), want.size());
+            double most = 0;
+            double worst = 0;
+            for (size_t t = 0; t < want.size(); ++t)
+                for (size_t d = 0; d < want[t].size(); ++d) {
+                    most = std::max(most, std::abs(want[t][d]));
+                    worst = std::max(worst, std::abs(want[t][d] - got[i][t][d]));
+                }
+            EXPECT_LE(worst, bound * most) << "clip " << i;
+        }
+    }
+
+    TemporaryFolder folder;
+};
+
+TEST_F(EncoderTest, OneClipIsAsInFloat64OnEveryLength) {
+    const ModelFile file = network(tiny_config());
+    const Device device = device_of("cpu");
+    for (const size_t samples : {160U, 320U, 1300U, 1440U, 12345U}) {
+        const std::vector<std::vector<float>> clips{some_sound(samples, static_cast<unsigned>(samples))};
+        expect_close(file, clips, encode(file, device, DType::f32, clips, false, 16), 1e-3);
+    }
+}
+
+TEST_F(EncoderTest, ClipsOfABatchAreAsInFloat64Alone) {
+    const std::vector<std::vector<float>> clips{some_sound(3000, 1), some_sound(9000, 2), some_sound(160, 3),
+                                                some_sound(7777, 4)};
+    const ModelFile file = network(tiny_config());
+    for (const char* device : {"cpu", "reference"})
+        expect_close(file, clips, encode(file, device_of(device), DType::f32, clips, true, 8), 1e-3);
+}
+
+TEST_F(EncoderTest, HalvesAndBlocksAreWithinTheirPrecision) {
+    const std::vector<std::vector<float>> clips{some_sound(9000, 2)};
+    const Device device = device_of("cpu");
+    const ModelFile file = network(tiny_config());
+    expect_close(file, clips, encode(file, device, DType::f16, clips, false, 8), 3e-2);
+    // The oracle reads the same blocks, so that only the arithmetic differs.
+    for (const DType dtype : {DType::q8_0, DType::q4_0, DType::f16, DType::bf16}) {
+        const ModelFile blocks = network(tiny_config(), dtype);
+        expect_close(blocks, clips, encode(blocks, device, DType::f32, clips, false, 8), dtype == DType::q4_0 ? 5e-3 : 2e-3);
+    }
+}
+
+TEST_F(EncoderTest, NetworksWithoutBiasesOrScalingOrWithLayerNormsAreAsInFloat64) {
+    const std::vector<std::vector<float>> clips{some_sound(6000, 2), some_sound(5000, 3)};
+    Config config = tiny_config();
+    config.encoder.use_bias = false;
+    config.encoder.xscaling = false;
+    config.encoder.conv_norm = ConvNorm::layer_norm;
+    config.encoder.subsampling_factor = 4;
+    const ModelFile file = network(config);
+    expect_close(file, clips, encode(file, device_of("cpu"), DType::f32, clips, true, 16), 1e-3);
+}
+
+}  // namespace
+}  // namespace backplane::parakeet

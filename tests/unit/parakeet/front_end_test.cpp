@@ -1,0 +1,130 @@
+// Features on a device against float64.
+#include "backplane/runtime.hpp"
+#include "oracle.hpp"
+#include "tiny_network.hpp"
+
+namespace backplane::parakeet {
+namespace {
+
+constexpr double kBound = 1e-4;
+
+struct Sound {
+    const char* name;
+    std::vector<float> samples;
+};
+
+class FrontEnd : public ::testing::Test {
+protected:
+    FrontEnd() {
+        Config config = tiny_config();
+        config.encoder.mels = 80;
+        write_network(folder / "tiny.gguf", config, 1);
+        file = ModelFile::open(folder / "tiny.gguf");
+    }
+    // [clip][frame][mel]
+    std::vector<oracle::Rows> on_device(const char* device, const std::vector<Sound>& clips) {
+        NetworkWeights weights(*file, DType::f32);
+        const PreprocessorConfig& p = file->config().preprocessor;
+        BatchShape shape{static_cast<int64_t>(clips.size()), 0, clips.size() > 1};
+        std::vector<int32_t> samples;
+        for (const Sound& clip : clips) {
+            shape.frames = std::max(shape.frames, static_cast<int64_t>(clip.samples.size()) / p.hop_length);
+            samples.push_back(static_cast<int32_t>(clip.samples.size()));
+        }
+        const auto row = static_cast<size_t>(samples_of(p, shape.frames));
+        // What lies behind a clip's end must not matter.
+        std::vector<float> audio(row * clips.size(), 0.25F);
+        for (size_t i = 0; i < clips.size(); ++i)
+            std::copy(clips[i].samples.begin(), clips[i].samples.end(),
+                      audio.begin() + static_cast<std::ptrdiff_t>(i * row));
+        Graph graph;
+        graph.output(add_front_end(graph, weights, shape).values, "features");
+        Session session(device_of(device), graph, [&](std::string_view name) { return weights.bytes(name); });
+        std::vector<float> out(clips.size() * static_cast<size_t>(shape.frames * 80));
+        session.run({{"audio", std::as_bytes(std::span(audio))}, {"samples", std::as_bytes(std::span(samples))}},
+                    {{"features", std::as_writable_bytes(std::span(out))}});
+        std::vector<oracle::Rows> all(clips.size());
+        for (size_t i = 0; i < out.size(); ++i) {
+            oracle::Rows& rows = all[i / static_cast<size_t>(shape.frames * 80)];
+            if (i % 80 == 0) rows.emplace_back();
+            rows.back().push_back(static_cast<double>(out[i]));
+        }
+        return all;
+    }
+    void expect_close(const oracle::Rows& got, const std::vector<float>& samples, const char* name, double bound = kBound) {
+        const oracle::Rows want = oracle::features(file->config().preprocessor, 80, samples);
+        double worst = 0;
+        for (size_t t = 0; t < got.size(); ++t)
+            for (size_t m = 0; m < 80; ++m)
+                worst = std::max(worst, std::abs(got[t][m] - (t < want.size() ? want[t][m] : 0)));
+        EXPECT_LE(worst, bound) << name;
+    }
+    static std::vector<float> tone(size_t samples, double hertz, double loud) {
+        std::vector<float> x(samples);
+        for (size_t i = 0; i < samples; ++i)
+            x[i] = static_cast<float>(loud * std::sin(2 * std::numbers::pi * hertz * static_cast<double>(i) / 16000));
+        return x;
+    }
+
+    TemporaryFolder folder;
+    std::optional<ModelFile> file;
+};
+
+TEST_F(FrontEnd, FeaturesOfSoundsAreThoseOfFloat64) {
+    const std::vector<Sound> sounds{
+        {"speech", some_sound(16000, 1)},   {"silence", std::vector<float>(4000)},
+        {"one frame", some_sound(160, 2)},  {"a frame and all but a sample of the next", some_sound(319, 2)},
+        {"two frames", some_sound(320, 5)}, {"full scale", std::vector<float>(8000, 1.0F)}};
+    for (const Sound& sound : sounds) expect_close(on_device("cpu", {sound})[0], sound.samples, sound.name);
+}
+
+// Sums in float32 hold what is far below a tone less well: about 120 dB below it nothing.
+TEST_F(FrontEnd, FeaturesOfTonesAreThoseOfFloat64AsFarAsFloat32HoldsThem) {
+    std::mt19937 random(5);
+    std::uniform_real_distribution<float> noise(-3e-3F, 3e-3F);
+    for (const double hertz : {100.0, 440.0, 1000.0, 3999.5}) {
+        std::vector<float> x = tone(16000, hertz, 0.5);
+        expect_close(on_device("cpu", {{"tone", x}})[0], x, "tone", 2e-2);
+        for (float& sample : x) sample += noise(random);
+        expect_close(on_device("cpu", {{"tone in noise", x}})[0], x, "tone in noise", 1e-3);
+    }
+}
+
+// Filters that hear next to nothing deviate by less than the guard that deviations have: what float32 loses of 1 + x shows.
+TEST_F(FrontEnd, FeaturesNextToSilenceAreThoseOfFloat64AsFarAsFloat32HoldsThem) {
+    std::vector<float> quiet = some_sound(9000, 3);
+    for (float& x : quiet) x *= 1e-4F;
+    expect_close(on_device("cpu", {{"quiet", quiet}})[0], quiet, "quiet", 1e-2);
+}
+
+TEST_F(FrontEnd, ClipsOfABatchAreAsTheyAreAloneAndZeroBehindTheirEnds) {
+    const std::vector<Sound> clips{{"short", some_sound(3333, 1)},
+                                   {"longest", some_sound(8123, 2)},
+                                   {"a frame", some_sound(200, 3)},
+                                   {"on a frame's edge", some_sound(4800, 4)}};
+    const std::vector<oracle::Rows> all = on_device("cpu", clips);
+    for (size_t i = 0; i < clips.size(); ++i) expect_close(all[i], clips[i].samples, clips[i].name);
+}
+
+TEST_F(FrontEnd, FiltersAreSlaneysOfAreaTwoOverTheirWidth) {
+    const PreprocessorConfig& p = file->config().preprocessor;
+    const std::vector<float> filters = slaney_filters(p, 80);
+    // 8000 Hz is mel 15 + 27 ln 8 / ln 6.4; the 81st part of it is 37.2394 Hz, where the first triangle has its top of 2 / 74.4788.
+    EXPECT_EQ(filters[0], 0);
+    EXPECT_NEAR(filters[1], 31.25 / 37.2394 * 2 / 74.4788, 1e-6);
+    EXPECT_NEAR(filters[2], (74.4788 - 62.5) / 37.2394 * 2 / 74.4788, 1e-6);
+    EXPECT_EQ(filters[3], 0);
+    // Triangles of height 1 that overlap by half add up to 1 from the first top to the last.
+    const double mel = (15 + 27 * std::log(8) / std::log(6.4)) / 81;
+    const auto hertz = [&](double m) { return m < 15 ? m * 200 / 3 : 1000 * std::pow(6.4, (m - 15) / 27); };
+    for (int64_t k = 2; k < 247; ++k) {
+        double sum = 0;
+        for (int64_t m = 0; m < 80; ++m)
+            sum += static_cast<double>(filters[static_cast<size_t>(m * 257 + k)]) *
+                   (hertz(static_cast<double>(m + 2) * mel) - hertz(static_cast<double>(m) * mel)) / 2;
+        EXPECT_NEAR(sum, 1, 1e-5) << k;
+    }
+}
+
+}  // namespace
+}  // namespace backplane::parakeet

@@ -1,0 +1,140 @@
+// Clips to tokens through whole networks on devices, against float64 that takes a frame and a token at a time.
+#include "models/parakeet/recognizer.hpp"
+
+#include "oracle.hpp"
+#include "tiny_network.hpp"
+
+namespace backplane::parakeet {
+namespace {
+
+class RecognizerTest : public ::testing::Test {
+protected:
+    ModelFile network(const Config& config, unsigned seed, float blank) {
+        write_network(folder / "tiny.gguf", config, seed, DType::f32, blank);
+        return ModelFile::open(folder / "tiny.gguf");
+    }
+    static std::vector<std::vector<Token>> run(Recognizer& recognizer, const std::vector<std::vector<float>>& clips) {
+        std::vector<std::span<const float>> spans(clips.begin(), clips.end());
+        return recognizer.run(spans, nullptr);
+    }
+    static oracle::Rows encoded(const ModelFile& file, const std::vector<float>& clip) {
+        return oracle::Encoder(file).run(oracle::features(file.config().preprocessor, file.config().encoder.mels, clip));
+    }
+    static void expect_same(const std::vector<Token>& got, const std::vector<oracle::Said>& want, const std::string& what) {
+        ASSERT_EQ(got.size(), want.size()) << what;
+        for (size_t i = 0; i < got.size(); ++i) {
+            EXPECT_EQ(got[i].id, want[i].id) << what << ", token " << i;
+            EXPECT_EQ(got[i].frame, want[i].frame) << what << ", token " << i;
+            EXPECT_EQ(got[i].duration, want[i].duration) << what << ", token " << i;
+            EXPECT_NEAR(got[i].confidence, want[i].confidence, 2e-3) << what << ", token " << i;
+        }
+    }
+    // Tokens that the float64 decoder gives, of all clips.
+    static size_t compare(const ModelFile& file, const char* device, const std::vector<std::vector<float>>& clips) {
+        Recognizer recognizer({device_of(device)}, file, DType::f32, Head::transducer);
+        const std::vector<std::vector<Token>> together = run(recognizer, clips);
+        size_t tokens = 0;
+        for (size_t i = 0; i < clips.size(); ++i) {
+            const std::vector<oracle::Said> want = oracle::Transducer(file).run(encoded(file, clips[i]));
+            expect_same(together[i], want, "clip " + std::to_string(i) + " of a batch");
+            expect_same(run(recognizer, {clips[i]})[0], want, "clip " + std::to_string(i));
+            tokens += want.size();
+        }
+        return tokens;
+    }
+    static std::vector<oracle::Said> collapsed(const ModelFile& file, const std::vector<float>& clip) {
+        const oracle::Rows logits = oracle::Encoder(file).linear(encoded(file, clip), "ctc_decoder.decoder_layers.0");
+        std::vector<oracle::Said> all;
+        int32_t last = -1;
+        for (size_t t = 0; t < logits.size(); ++t) {
+            const auto best = std::max_element(logits[t].begin(), logits[t].end());
+            const auto id = static_cast<int32_t>(best - logits[t].begin());
+            double total = 0;
+            for (const double x : logits[t]) total += std::exp(x - *best);
+            if (id != file.config().blank_id && id != last) all.push_back({id, static_cast<int64_t>(t), 0, 0});
+            if (id != file.config().blank_id) {
+                ++all.back().duration;
+                all.back().confidence = std::max(all.back().confidence, 1 / total);
+            }
+            last = id;
+        }
+        return all;
+    }
+
+    TemporaryFolder folder;
+    std::vector<std::vector<float>> clips{some_sound(16000, 1), some_sound(5000, 2), some_sound(160, 3),
+                                          some_sound(24000, 4), some_sound(40, 5)};
+};
+
+TEST_F(RecognizerTest, CtcGivesTheTokensOfFloat64OfOneClipAndOfABatch) {
+    const ModelFile file = network(tiny_config(), 3, 0);
+    for (const char* device : {"cpu", "reference"}) {
+        Recognizer recognizer({device_of(device)}, file, DType::f32, Head::ctc);
+        const std::vector<std::vector<Token>> together = run(recognizer, clips);
+        size_t tokens = 0;
+        for (size_t i = 0; i + 1 < clips.size(); ++i) {
+            const std::vector<oracle::Said> want = collapsed(file, clips[i]);
+            expect_same(together[i], want, "clip " + std::to_string(i) + " of a batch");
+            expect_same(run(recognizer, {clips[i]})[0], want, "clip " + std::to_string(i));
+            tokens += want.size();
+        }
+        EXPECT_GT(tokens, 10U);
+        EXPECT_TRUE(together.back().empty()) << "a clip shorter than a frame says nothing";
+    }
+}
+
+TEST_F(RecognizerTest, RnntGivesTheTokensOfFloat64HoweverMuchOrLittleIsSaid) {
+    clips.pop_back();
+    // From networks that say nothing but tokens, which only the most of a frame ends, to those that hardly speak.
+    size_t least = SIZE_MAX;
+    size_t most = 0;
+    for (const float blank : {-20.0F, -1.0F, 0.5F, 1.5F, 3.0F, 30.0F}) {
+        const size_t tokens = compare(network(tiny_transducer({}), 11, blank), "cpu", clips);
+        least = std::min(least, tokens);
+        most = std::max(most, tokens);
+    }
+    EXPECT_EQ(least, 0U);
+    EXPECT_EQ(most, (13U + 4 + 1 + 19) * 3);
+    static_cast<void>(compare(network(tiny_transducer({}), 12, 1), "reference", {clips[0], clips[1]}));
+}
+
+TEST_F(RecognizerTest, TdtGivesTheTokensAndDurationsOfFloat64) {
+    clips.pop_back();
+    size_t tokens = 0;
+    for (const unsigned seed : {21U, 22U, 23U})
+        for (const float blank : {-20.0F, 0.0F, 1.0F, 2.5F})
+            tokens += compare(network(tiny_transducer({0, 1, 2, 3, 4}), seed, blank), "cpu", clips);
+    EXPECT_GT(tokens, 100U);
+    // Durations as long as the window that a step looks at, and longer.
+    static_cast<void>(compare(network(tiny_transducer({1, 8, 9, 40}), 24, 1), "cpu", clips));
+    static_cast<void>(compare(network(tiny_transducer({0, 2}), 25, 1), "reference", {clips[0], clips[1]}));
+}
+
+TEST_F(RecognizerTest, ManySizesAndAGrowingReachGiveWhatTheyGiveAlone) {
+    const ModelFile file = network(tiny_transducer({0, 1, 2, 3, 4}), 21, 1);
+    Recognizer kept({device_of("cpu")}, file, DType::f32, Head::transducer);
+    for (const size_t samples : {3000U, 90000U, 3000U, 4000U, 5000U, 6000U, 7000U, 90000U, 160000U, 3000U}) {
+        const std::vector<std::vector<float>> clip{some_sound(samples, 9)};
+        Recognizer fresh({device_of("cpu")}, file, DType::f32, Head::transducer);
+        const std::vector<Token> a = run(kept, clip)[0];
+        const std::vector<Token> b = run(fresh, clip)[0];
+        ASSERT_EQ(a.size(), b.size()) << samples;
+        for (size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].id, b[i].id);
+    }
+    EXPECT_NE(kept.describe().find("encoder, 1 x 18 frames"), std::string::npos) << kept.describe();
+}
+
+TEST_F(RecognizerTest, WhatCannotBeIsSaid) {
+    const ModelFile ctc = network(tiny_config(), 3, 0);
+    expect_error([&] { Recognizer({}, ctc, DType::f32, Head::ctc); }, Code::invalid, "no device");
+    expect_error([&] { Recognizer({device_of("cpu")}, ctc, DType::i32, Head::ctc); }, Code::invalid, "f32 or f16");
+    expect_error([&] { Recognizer({device_of("cpu")}, ctc, DType::f32, Head::transducer); }, Code::unsupported,
+                 "no transducer");
+    Recognizer recognizer({device_of("cpu")}, ctc, DType::f32, Head::ctc);
+    std::vector<std::vector<float>> bad{some_sound(3000, 1)};
+    bad[0][1234] = NAN;
+    expect_error([&] { static_cast<void>(run(recognizer, bad)); }, Code::invalid, "sample 1234");
+}
+
+}  // namespace
+}  // namespace backplane::parakeet
