@@ -270,6 +270,32 @@ TEST(ParakeetGguf, WeightsThatAreNoNumbersAreNotConverted) {
     EXPECT_FALSE(std::filesystem::exists(folder / "a.gguf"));
 }
 
+TEST(ParakeetGguf, BlocksOfOtherToolsAreTakenForMatricesAndForNothingElse) {
+    ParakeetFolder folder;
+    parakeet::write_gguf(ModelFile::open(folder.write()), DType::f32, folder / "a.gguf");
+    const GgufFile from = GgufFile::open(folder / "a.gguf");
+    const auto with_blocks = [&](const std::string& name, DType dtype) {
+        std::mt19937 random(1);
+        const Shape& shape = from.find_tensor(name)->shape;
+        const std::vector<std::byte> blocks = graph::random_blocks(
+            dtype, static_cast<size_t>(elements(shape)), 1, [&] { return std::uniform_real_distribution<>(0, 1)(random); });
+        GgufWriter to;
+        for (const auto& [key, value] : from.metadata()) to.set(key, value);
+        for (const GgufTensor& tensor : from.tensors()) {
+            const bool changed = tensor.name == name;
+            to.add(tensor.name, changed ? dtype : tensor.dtype, tensor.shape, changed ? blocks : from.data(tensor.name));
+        }
+        to.write(folder / "b.gguf");
+        const ModelFile model = ModelFile::open(folder / "b.gguf");
+        EXPECT_EQ(model.at(name).dtype, dtype);
+        EXPECT_TRUE(std::equal(blocks.begin(), blocks.end(), model.at(name).bytes.begin(), model.at(name).bytes.end()));
+    };
+    for (const DType dtype : {DType::q8_0, DType::q6_k, DType::q5_k, DType::q5_0, DType::q4_k, DType::q4_0})
+        with_blocks("encoder.layers.1.feed_forward2.linear2.weight", dtype);
+    expect_error([&] { with_blocks("encoder.layers.1.norm_out.weight", DType::q8_0); }, Code::unsupported,
+                 "tensor 'encoder.layers.1.norm_out.weight' is stored as 'q8_0', which is not supported for it");
+}
+
 // The GGUF file of a folder with its metadata changed.
 class ChangedGguf {
 public:

@@ -40,7 +40,7 @@ enum class FolderHead { ctc, rnnt, tdt };
 
 class ParakeetFolder {
 public:
-    static constexpr int64_t kMels = 10, kWidth = 32, kHeads = 4, kWide = 64, kKernel = 5, kChannels = 6, kPieces = 8,
+    static constexpr int64_t kMels = 10, kWidth = 32, kHeads = 4, kWide = 256, kKernel = 5, kChannels = 6, kPieces = 8,
                              kHidden = 32;
 
     explicit ParakeetFolder(FolderHead head = FolderHead::ctc) : head_(head) {
