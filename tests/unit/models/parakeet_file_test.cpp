@@ -20,6 +20,23 @@ void expect_refused(ParakeetFolder& folder, const std::string& about, Code code 
     expect_error([&] { ModelFile::open(folder.write()); }, code, about);
 }
 
+TEST(ParakeetFile, TheNetworkThatTheRepositoryCarriesIsWhatItsCardSays) {
+    const std::filesystem::path path = std::filesystem::path(BP_OWN_MODELS) / "parakeet-mini" / "parakeet-mini-q8_0.gguf";
+    EXPECT_LT(std::filesystem::file_size(path), 9'000'000U);
+    const ModelFile model = ModelFile::open(path);
+    const Config& config = model.config();
+    EXPECT_EQ(config.encoder.layers, 8);
+    EXPECT_EQ(config.encoder.d_model, 192);
+    EXPECT_TRUE(config.encoder.xscaling);
+    EXPECT_TRUE(config.ctc);
+    ASSERT_TRUE(config.transducer);
+    EXPECT_EQ(config.transducer->pred_hidden, 192);
+    EXPECT_EQ(config.transducer->durations, (std::vector<int64_t>{0, 1, 2, 3, 4}));
+    EXPECT_EQ(config.vocab_size, 128);
+    EXPECT_EQ(model.at("encoder.layers.7.feed_forward1.linear1.weight").dtype, DType::q8_0);
+    EXPECT_EQ(model.text_of(std::vector<int32_t>{11, 42, 64, 66}), "and he said");
+}
+
 TEST(ParakeetFile, AFolderGivesItsConfigurationAndTensorsByTheNamesOfNemo) {
     ParakeetFolder folder;
     const ModelFile model = ModelFile::open(folder.write());
