@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 # What a program or header tells whether it is there, and the package that brings it. A header that no source includes is skipped.
 tools="g++:g++ glslc:glslc cmake:cmake ninja:ninja-build pkg-config:pkg-config npm:npm"
 headers="hwy/highway.h:libhwy-dev CLI/CLI.hpp:libcli11-dev nlohmann/json.hpp:nlohmann-json3-dev
-         xxhash.h:libxxhash-dev png.h:libpng-dev jpeglib.h:libjpeg-dev gtest/gtest.h:libgtest-dev
+         xxhash.h:libxxhash-dev png.h:libpng-dev jpeglib.h:libjpeg-dev sndfile.h:libsndfile1-dev samplerate.h:libsamplerate0-dev gtest/gtest.h:libgtest-dev
          vulkan/vulkan_core.h:libvulkan-dev CL/cl.h:opencl-c-headers"
 if [ "${1:-}" = --ci ]; then
     tools="$tools git:git python3:python3-minimal clang++:clang clang-format:clang-format clang-tidy:clang-tidy ccache:ccache ld.lld:lld qemu-x86_64-static:qemu-user-static

@@ -4,7 +4,7 @@
 //   const Transcript said = transcriber.transcribe(samples);              // mono, 16 kHz, -1 to 1
 //   for (const Word& word : said.words) print(word.start, word.text);
 //
-// Papers: FastConformer (arXiv:2305.05084), RNN-T (arXiv:1211.3711), TDT (arXiv:2304.06795). Files: docs/formats.md.
+// Papers: FastConformer (arXiv:2305.05084), RNN-T (arXiv:1211.3711), TDT (arXiv:2304.06795). Files: docs/formats.md; use: docs/transcribe.md.
 #pragma once
 
 #include <atomic>

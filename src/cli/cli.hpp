@@ -62,6 +62,7 @@ Json cache_facts(const ContextOptions& options);  // of the kernel cache: folder
 void add_devices(const Command& app, Run& run);
 void add_doctor(const Command& app, Run& run);
 void add_upscale(const Command& app, Run& run);
+void add_transcribe(const Command& app, Run& run);
 void add_verify(const Command& app, Run& run);
 void add_plan(const Command& app, Run& run);
 void add_tune(const Command& app, Run& run);

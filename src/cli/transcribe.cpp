@@ -1,0 +1,279 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "backplane/audio.hpp"
+#include "backplane/transcriber.hpp"
+#include "base/file.hpp"
+#include "base/replacing_file.hpp"
+#include "base/terminal.hpp"
+#include "cli/cli.hpp"
+#include "cli/targets.hpp"
+#include "cli/transcript_text.hpp"
+#include "cli/usage.hpp"
+
+namespace backplane::cli {
+
+namespace {
+
+struct TranscribeChoice {
+    DeviceChoice choice;
+    std::vector<std::string> audio;
+    std::string model, format = "text", output, decoder = "auto", dtype = "f32";
+    double window = 30;
+    int64_t batch = 0;
+    bool timestamps = false, stream = false, progress = false, force = false;
+};
+
+constexpr const char* kPipe = "-";
+
+SpeechDecoder decoder_of(const std::string& name) {
+    if (name == "ctc") return SpeechDecoder::ctc;
+    if (name == "rnnt") return SpeechDecoder::rnnt;
+    return name == "tdt" ? SpeechDecoder::tdt : SpeechDecoder::automatic;
+}
+const char* name_of(SpeechDecoder decoder) {
+    if (decoder == SpeechDecoder::ctc) return "ctc";
+    return decoder == SpeechDecoder::rnnt ? "rnnt" : "tdt";
+}
+
+bool is_folder(const std::string& name) {
+    return base::status_of(base::path_of(name)).kind == base::FileStatus::Kind::folder;
+}
+
+// What is named; of folders the sounds in them, by their names' endings.
+std::vector<std::string> files_of(const std::vector<std::string>& names) {
+    constexpr std::string_view kEndings[] = {".wav",  ".flac", ".ogg", ".oga", ".opus", ".mp3",
+                                             ".aiff", ".aif",  ".au",  ".caf", ".w64"};
+    std::vector<std::string> files;
+    for (const std::string& name : names) {
+        if (name == kPipe || !is_folder(name)) {
+            files.push_back(name);
+            continue;
+        }
+        std::string problem;
+        const size_t before = files.size();
+        for (const auto& file : base::names_in(base::path_of(name), problem)) {
+            std::string ending = file.extension().string();
+            std::transform(ending.begin(), ending.end(), ending.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+            if (std::find(std::begin(kEndings), std::end(kEndings), ending) != std::end(kEndings))
+                files.push_back((base::path_of(name) / file.filename()).string());
+        }
+        if (!problem.empty()) throw Error(Code::denied, "cannot read the folder '" + name + "': " + problem);
+        if (files.size() == before)
+            throw Error(Code::not_found,
+                        "there is no audio in the folder '" + name + "': name a folder of WAV, FLAC, Ogg, Opus or MP3");
+    }
+    return files;
+}
+
+// Where the transcript of a file goes; empty: to the terminal.
+std::string target_of(const TranscribeChoice& o, const std::string& file, size_t files) {
+    if (o.output.empty() || (files == 1 && !is_folder(o.output))) return o.output;
+    const std::string name = file == kPipe ? "stdin" : base::path_of(file).stem().string();
+    return (base::path_of(o.output) / base::path_of(name + "." + ending_of(o.format))).string();
+}
+
+void check_targets(const TranscribeChoice& o, const std::vector<std::string>& files) {
+    if (std::count(files.begin(), files.end(), kPipe) > 1) throw UsageError("'-' is the one input stream: give it once");
+    if (o.output.empty()) return;
+    if (files.size() > 1 && !is_folder(o.output))
+        throw UsageError("--output '" + o.output + "' must be a folder that is there, for " + std::to_string(files.size()) +
+                         " files");
+    std::vector<std::string> targets;
+    for (const std::string& file : files) {
+        targets.push_back(target_of(o, file, files.size()));
+        if (std::count(targets.begin(), targets.end(), targets.back()) > 1)
+            throw UsageError("two files would be written to '" + targets.back() + "': transcribe them one by one");
+        for (const std::string& other : files)
+            if (other != kPipe) check_target("--output", targets.back(), other, o.force);
+    }
+}
+
+void write_file(const std::string& path, const std::string& text) {
+    base::ReplacingFile file(base::path_of(path));
+    file.write(std::as_bytes(std::span(text)));
+    file.commit();
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+class Transcription {
+public:
+    Transcription(const TranscribeChoice& o, Run& run, Transcriber& transcriber, std::string why)
+        : o_(o), run_(run), transcriber_(transcriber), why_(std::move(why)) {}
+
+    void all(const std::vector<std::string>& files) {
+        for (const std::string& file : files) {
+            run_.if_cancelled = ": " + std::to_string(done_) + " of " + std::to_string(files.size()) + " files are done";
+            try {
+                one(file, files.size());
+                ++done_;
+            } catch (const Error& error) {
+                if (error.code() == Code::cancelled || files.size() == 1) throw;
+                err_lines(error.what());
+                if (run_.json)
+                    print({{"file", file}, {"error", {{"code", backplane::name_of(error.code())}, {"text", error.what()}}}});
+                run_.exit_code = kFailed;
+            }
+        }
+    }
+
+    // PCM as it comes, little-endian, of two bytes a sample.
+    void stream() {
+        TranscriptStream lines = transcriber_.stream();
+        std::vector<std::byte> bytes(static_cast<size_t>(transcriber_.sample_rate()) / 10 * 2);
+        std::vector<float> samples;
+        size_t odd = 0;  // bytes of a sample that is not whole yet
+        for (;;) {
+            if (run_.interrupted.load() != 0) throw Error(Code::cancelled, "cancelled");
+            const size_t got = std::fread(bytes.data() + odd, 1, bytes.size() - odd, stdin);
+            if (got == 0) break;
+            const size_t whole = (odd + got) / 2;
+            samples.resize(whole);
+            for (size_t i = 0; i < whole; ++i) {
+                const auto low = std::to_integer<uint16_t>(bytes[2 * i]);
+                const auto high = std::to_integer<uint16_t>(bytes[2 * i + 1]);
+                samples[i] = static_cast<float>(static_cast<int16_t>(low | high << 8)) / 32768.0F;
+            }
+            odd = (odd + got) % 2;
+            if (odd != 0) bytes[0] = bytes[2 * whole];
+            for (const StreamedLine& line : lines.feed(samples)) show(line);
+        }
+        for (const StreamedLine& line : lines.finish()) show(line);
+    }
+
+private:
+    void one(const std::string& name, size_t files) {
+        const auto started = std::chrono::steady_clock::now();
+        const auto audio = name == kPipe ? AudioReader::open_input() : AudioReader::open(base::path_of(name));
+        TranscribeHooks hooks;
+        hooks.cancel = &run_.interrupted;
+        Transcript said;
+        {
+            Progress progress(name == kPipe ? "transcribing" : base::path_of(name).filename().string(), o_.progress);
+            hooks.progress = [&](double seconds) {
+                const double length = audio->info().seconds;
+                const std::string speed =
+                    fixed(seconds / std::max(1e-9, seconds_since(started)), 1).text + " times real time";
+                progress.show(length > 0 ? std::min(1.0, seconds / length) : 0, speed);
+            };
+            said = transcriber_.transcribe([&](std::span<float> into) { return audio->read(into); }, hooks);
+        }
+        const double seconds = seconds_since(started);
+        const std::string target = target_of(o_, name, files);
+        if (!target.empty()) write_file(target, transcript_text(said, o_.format, o_.timestamps));
+        if (run_.json) {
+            Json report = transcript_json(said);
+            report["file"] = name;
+            report["output"] = target;
+            report["took_seconds"] = seconds;
+            report["times_real_time"] = said.seconds / std::max(1e-9, seconds);
+            report["model"] = transcriber_.name();
+            report["decoder"] = name_of(transcriber_.decoder());
+            report["device"] = transcriber_.device().info().id;
+            report["why"] = why_;
+            report["notes"] = transcriber_.notes();
+            print(report);
+            return;
+        }
+        if (!target.empty()) {
+            out("{}: {} s of audio in {} s, {} times real time\n", target, fixed(said.seconds, 1), fixed(seconds, 2),
+                fixed(said.seconds / std::max(1e-9, seconds), 1));
+        } else {
+            if (files > 1 && o_.format == "text") out("{}:\n", name);
+            out_lines(transcript_text(said, o_.format, o_.timestamps));
+        }
+        for (const std::string& note : transcriber_.notes())
+            if (std::find(told_.begin(), told_.end(), note) == told_.end()) {
+                err("note: {}\n", note);
+                told_.push_back(note);
+            }
+        if (o_.choice.verbose)
+            err("{}: {} s of audio in {} s, {} times real time\n", name, fixed(said.seconds, 1), fixed(seconds, 2),
+                fixed(said.seconds / std::max(1e-9, seconds), 1));
+    }
+
+    void show(const StreamedLine& line) const {
+        if (run_.json) {
+            Json report = transcript_json(line.said);
+            report["final"] = line.final;
+            print(report);
+        } else {
+            out("{} {}{}\n", Safe{"[" + fixed(line.said.words.front().start, 2).text + "]"}, line.said.text,
+                line.final ? "" : " ...");
+        }
+        static_cast<void>(base::flush_output());
+    }
+
+    const TranscribeChoice& o_;
+    Run& run_;
+    Transcriber& transcriber_;
+    std::string why_;
+    size_t done_ = 0;
+    std::vector<std::string> told_;  // notes
+};
+
+void transcribe(const TranscribeChoice& o, Run& run) {
+    run.if_cancelled = ": nothing was transcribed";
+    const bool pipe = o.audio.size() == 1 && o.audio.front() == kPipe;
+    if (o.stream && (!pipe || !o.output.empty() || o.format != "text"))
+        throw UsageError("--stream reads from '-' alone, and its lines go to the terminal: leave --output and --format out");
+    const std::vector<std::string> files = files_of(o.audio);
+    check_targets(o, files);
+    const Context context(context_options(o.choice));
+    TranscriberOptions options;
+    options.decoder = decoder_of(o.decoder);
+    options.dtype = dtype_from_name(o.dtype);
+    options.window = o.window;
+    options.batch = o.batch;
+    Transcriber transcriber(open_with_fallback(context, o.choice), base::path_of(o.model), options);
+    const std::string why = context.why();
+    if (o.choice.verbose && !run.json)
+        err("{} by {} on {} ({}); {}\n", transcriber.name(), name_of(transcriber.decoder()), transcriber.device().info().id,
+            transcriber.device().info().name, why);
+    Transcription work(o, run, transcriber, why);
+    if (o.stream)
+        work.stream();
+    else
+        work.all(files);
+    if (o.choice.verbose && !run.json) err_lines(transcriber.describe());
+}
+
+}  // namespace
+
+void add_transcribe(const Command& app, Run& run) {
+    const Command command = app.subcommand("transcribe", "Write down what is said in audio files, with a Parakeet network");
+    auto o = std::make_shared<TranscribeChoice>();
+    command.option("AUDIO", o->audio, "Audio files, folders of them, or - for the input stream").required();
+    command.option("--model", o->model, "GGUF file, or folder of transformers").type("FILE").required();
+    command.option("--format", o->format, "text, srt, vtt, tsv or json").shows_default().one_of(transcript_formats());
+    command.option("--output", o->output, "File to write; of several inputs the folder for them").type("PATH");
+    command.flag("--timestamps", o->timestamps, "Text has a line for every few words, with its time");
+    command.option("--decoder", o->decoder, "ctc, rnnt or tdt, where the network has it")
+        .shows_default()
+        .one_of({"auto", "ctc", "rnnt", "tdt"});
+    command.option("--dtype", o->dtype, "Of feature maps: f32, with weights as the file has them; or f16, weights too")
+        .shows_default()
+        .one_of({"f32", "f16"});
+    command.option("--window", o->window, "Seconds that the network sees at once; longer audio is cut in pauses")
+        .shows_default()
+        .between(5, 1200);
+    command.option("--batch", o->batch, "Windows at once; 0: chosen by the device").shows_default().in_range(0, 1024);
+    command.flag("--stream", o->stream, "Read PCM (16 bit, mono, the network's rate) from -, print lines as they come");
+    command.flag("--force", o->force, "Write over an input, or over a file that is read-only");
+    command.flag("--progress", o->progress, "Say how far it is, where there is no terminal to show a bar: ten lines");
+    add_device_options(command, o->choice);
+    add_json_option(command, run);
+    command.footer(
+        "Other files are still done where one cannot be; then the exit code is 1.\n"
+        "Examples:\n  backplane transcribe talk.flac --model parakeet.gguf\n"
+        "  backplane transcribe *.mp3 --model parakeet.gguf --format srt --output subtitles/\n"
+        "  arecord -f S16_LE -r 16000 | backplane transcribe - --stream --model parakeet.gguf");
+    command.runs([o, &run] { transcribe(*o, run); });
+}
+
+}  // namespace backplane::cli

@@ -1,0 +1,100 @@
+#include "cli/transcript_text.hpp"
+
+#include <cmath>
+#include <cstdio>
+
+namespace backplane::cli {
+
+namespace {
+
+constexpr size_t kMostCharacters = 84;  // two lines of 42
+constexpr double kMostSeconds = 7;
+constexpr double kPauseSeconds = 0.8;
+constexpr double kLeastSecondsOfSentence = 1;
+
+// Bytes that are no continuation of UTF-8.
+size_t characters(const std::string& text) {
+    size_t n = 0;
+    for (const char c : text) n += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;
+    return n;
+}
+
+// "01:02:03.456", or with another mark before the thousandths.
+std::string clock_text(double seconds, char mark) {
+    const auto all = static_cast<long long>(std::llround(seconds * 1000));
+    char text[40];
+    std::snprintf(text, sizeof text, "%02lld:%02lld:%02lld%c%03lld", all / 3600000, all / 60000 % 60, all / 1000 % 60, mark,
+                  all % 1000);
+    return text;
+}
+
+bool ends_sentence(const std::string& text) {
+    return !text.empty() && (text.back() == '.' || text.back() == '?' || text.back() == '!');
+}
+
+// A tab or line end in a field would be another field.
+std::string field(std::string text) {
+    for (char& c : text)
+        if (c == '\t' || c == '\n' || c == '\r') c = ' ';
+    return text;
+}
+
+}  // namespace
+
+const std::vector<std::string>& transcript_formats() {
+    static const std::vector<std::string> formats{"text", "srt", "vtt", "tsv", "json"};
+    return formats;
+}
+
+std::string ending_of(const std::string& format) { return format == "text" ? "txt" : format; }
+
+std::vector<Cue> cues_of(const std::vector<Word>& words) {
+    std::vector<Cue> cues;
+    for (const Word& word : words) {
+        const bool goes_on =
+            !cues.empty() && word.start - cues.back().end < kPauseSeconds && word.end - cues.back().start <= kMostSeconds &&
+            characters(cues.back().text) + 1 + characters(word.text) <= kMostCharacters &&
+            !(ends_sentence(cues.back().text) && cues.back().end - cues.back().start >= kLeastSecondsOfSentence);
+        if (!goes_on) {
+            cues.push_back({word.text, word.start, word.end});
+            continue;
+        }
+        cues.back().text += " " + word.text;
+        cues.back().end = word.end;
+    }
+    return cues;
+}
+
+base::Json transcript_json(const Transcript& said) {
+    base::Json words = base::Json::array();
+    for (const Word& word : said.words)
+        words.push_back({{"text", word.text}, {"start", word.start}, {"end", word.end}, {"confidence", word.confidence}});
+    return {{"text", said.text}, {"seconds", said.seconds}, {"words", std::move(words)}};
+}
+
+std::string transcript_text(const Transcript& said, const std::string& format, bool times) {
+    if (format == "json") return transcript_json(said).dump(2) + "\n";
+    if (format == "text" && !times) return said.text + "\n";
+    std::string all = format == "vtt" ? "WEBVTT\n\n" : format == "tsv" ? "start\tend\tconfidence\tword\n" : "";
+    if (format == "tsv") {
+        char numbers[80];
+        for (const Word& word : said.words) {
+            std::snprintf(numbers, sizeof numbers, "%.3f\t%.3f\t%.3f\t", word.start, word.end, word.confidence);
+            all += numbers + field(word.text) + "\n";
+        }
+        return all;
+    }
+    size_t number = 0;
+    for (const Cue& cue : cues_of(said.words)) {
+        if (format == "text") {
+            all += "[" + clock_text(cue.start, '.') + "] " + cue.text + "\n";
+            continue;
+        }
+        const char mark = format == "srt" ? ',' : '.';
+        if (format == "srt") all += std::to_string(++number) + "\n";
+        all += clock_text(cue.start, mark) + " --> " + clock_text(cue.end, mark) + "\n" + cue.text + "\n\n";
+    }
+    return all;
+}
+
+}  // namespace backplane::cli

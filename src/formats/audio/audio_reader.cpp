@@ -1,0 +1,171 @@
+#include "backplane/audio.hpp"
+
+#include <samplerate.h>
+#include <sndfile.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file.hpp"
+
+namespace backplane {
+
+namespace {
+
+constexpr int64_t kLeastRate = 1000;
+constexpr int64_t kMostRate = 768000;
+constexpr int64_t kMostChannels = 256;
+constexpr size_t kFrames = 16384;  // read at once
+
+// What a header says of more samples than there are: libsndfile reads those that are there, and writes "data : 1920000 (should be 19956)" into its log.
+// A program that wrote to a pipe knew no length: what such headers have stands for none.
+std::string how_cut_off(SNDFILE* file) {
+    constexpr unsigned long long kNoLength = 0x7FFFFF00;
+    std::array<char, 4096> log{};
+    sf_command(file, SFC_GET_LOG_INFO, log.data(), static_cast<int>(log.size()) - 1);
+    std::istringstream lines(log.data());
+    for (std::string line; std::getline(lines, line);) {
+        unsigned long long said = 0;
+        unsigned long long there = 0;
+        const bool samples = std::sscanf(line.c_str(), " data : %llu (should be %llu)", &said, &there) == 2 ||
+                             std::sscanf(line.c_str(), " SSND : %llu (should be %llu)", &said, &there) == 2;
+        if (samples && said > there && said < kNoLength)
+            return "it is cut off: its header says " + std::to_string(said) + " bytes of samples, there are " +
+                   std::to_string(there);
+    }
+    return {};
+}
+
+struct CloseFile {
+    void operator()(SNDFILE* file) const noexcept { sf_close(file); }
+};
+struct DeleteConverter {
+    void operator()(SRC_STATE* state) const noexcept { src_delete(state); }
+};
+
+class SndfileReader final : public AudioReader {
+public:
+    SndfileReader(SNDFILE* file, const SF_INFO& info, std::string name, int64_t rate) : file_(file), name_(std::move(name)) {
+        info_ = {info.samplerate, info.channels, 0};
+        if (info_.sample_rate < kLeastRate || info_.sample_rate > kMostRate || info_.channels < 1 ||
+            info_.channels > kMostChannels)
+            fail("it has " + std::to_string(info_.channels) + " channels at " + std::to_string(info_.sample_rate) + " Hz");
+        if (const std::string cut = info.seekable != 0 ? how_cut_off(file) : ""; !cut.empty()) fail(cut);
+        // Of a pipe, or of a file that was never ended, libsndfile says a length that is none.
+        if (info.frames > 0 && info.frames < SF_COUNT_MAX / 2 && info.seekable != 0)
+            info_.seconds = static_cast<double>(info.frames) / static_cast<double>(info_.sample_rate);
+        if (info_.sample_rate != rate) {
+            int problem = 0;
+            converter_.reset(src_new(SRC_SINC_MEDIUM_QUALITY, 1, &problem));
+            if (!converter_) throw Error(Code::internal, "libsamplerate: " + std::string(src_strerror(problem)));
+            ratio_ = static_cast<double>(rate) / static_cast<double>(info_.sample_rate);
+        }
+        interleaved_.resize(kFrames * static_cast<size_t>(info_.channels));
+        mono_.reserve(kFrames);
+        // That there is sound at all is known at once, and not in the middle of a batch.
+        fill();
+        if (mono_.empty()) fail("there are no samples in it");
+    }
+
+    [[nodiscard]] const AudioInfo& info() const noexcept override { return info_; }
+
+    size_t read(std::span<float> into) override {
+        size_t written = 0;
+        while (written < into.size()) {
+            if (used_ == mono_.size() && !end_) fill();
+            const size_t got = converter_ ? convert(into.subspan(written)) : copy(into.subspan(written));
+            written += got;
+            if (got == 0 && end_ && used_ == mono_.size()) break;
+        }
+        return written;
+    }
+
+private:
+    [[noreturn]] void fail(const std::string& why) const {
+        throw Error(Code::corrupt, "cannot read the sound in '" + name_ + "': " + why);
+    }
+
+    void fill() {
+        mono_.clear();
+        used_ = 0;
+        const sf_count_t frames = sf_readf_float(file_.get(), interleaved_.data(), static_cast<sf_count_t>(kFrames));
+        if (const int problem = sf_error(file_.get()); problem != SF_ERR_NO_ERROR)
+            fail(std::string(sf_error_number(problem)) + " behind second " +
+                 std::to_string(frames_ / static_cast<uint64_t>(info_.sample_rate)));
+        if (frames <= 0) {
+            end_ = true;
+            return;
+        }
+        const auto channels = static_cast<size_t>(info_.channels);
+        for (size_t i = 0; i < static_cast<size_t>(frames); ++i) {
+            float sum = 0;
+            for (size_t c = 0; c < channels; ++c) sum += interleaved_[i * channels + c];
+            if (!std::isfinite(sum)) fail("sample " + std::to_string(frames_ + i) + " is no finite number");
+            mono_.push_back(sum / static_cast<float>(channels));
+        }
+        frames_ += static_cast<uint64_t>(frames);
+    }
+
+    size_t copy(std::span<float> into) {
+        const size_t n = std::min(into.size(), mono_.size() - used_);
+        std::copy_n(mono_.begin() + static_cast<std::ptrdiff_t>(used_), n, into.begin());
+        used_ += n;
+        return n;
+    }
+
+    size_t convert(std::span<float> into) {
+        SRC_DATA data{};
+        data.data_in = mono_.data() + used_;
+        data.input_frames = static_cast<long>(mono_.size() - used_);
+        data.data_out = into.data();
+        data.output_frames = static_cast<long>(into.size());
+        data.src_ratio = ratio_;
+        data.end_of_input = end_ ? 1 : 0;
+        if (const int problem = src_process(converter_.get(), &data); problem != 0)
+            throw Error(Code::internal, "libsamplerate: " + std::string(src_strerror(problem)));
+        used_ += static_cast<size_t>(data.input_frames_used);
+        return static_cast<size_t>(data.output_frames_gen);
+    }
+
+    std::unique_ptr<SNDFILE, CloseFile> file_;
+    std::unique_ptr<SRC_STATE, DeleteConverter> converter_;
+    std::string name_;
+    AudioInfo info_;
+    double ratio_ = 1;
+    std::vector<float> interleaved_, mono_;
+    size_t used_ = 0;      // of mono_
+    uint64_t frames_ = 0;  // read so far
+    bool end_ = false;
+};
+
+std::unique_ptr<AudioReader> opened(SNDFILE* file, const SF_INFO& info, std::string name, int64_t rate) {
+    if (file == nullptr)
+        throw Error(Code::unsupported, "cannot read the sound in '" + name + "': " + sf_strerror(nullptr) +
+                                           " It must be WAV, FLAC, Ogg, Opus, MP3 or AIFF");
+    return std::make_unique<SndfileReader>(file, info, std::move(name), rate);
+}
+
+}  // namespace
+
+std::unique_ptr<AudioReader> AudioReader::open(const std::filesystem::path& path, int64_t sample_rate) {
+    // What the system says of the name, in the words that all files are spoken of; a pipe or a device is never waited for.
+    if (base::File(path).status().size == 0)
+        throw Error(Code::corrupt, "cannot read the sound in '" + path.string() + "': the file is empty");
+    SF_INFO info{};
+    SNDFILE* const file = sf_open(path.string().c_str(), SFM_READ, &info);
+    return opened(file, info, path.string(), sample_rate);
+}
+
+std::unique_ptr<AudioReader> AudioReader::open_input(int64_t sample_rate) {
+    SF_INFO info{};
+    SNDFILE* const file = sf_open_fd(0, SFM_READ, &info, SF_FALSE);
+    return opened(file, info, "the input stream", sample_rate);
+}
+
+}  // namespace backplane
