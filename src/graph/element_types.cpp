@@ -142,6 +142,7 @@ double bf16_to_double(uint16_t bits) noexcept { return widened(bits, kBf16); }
 uint16_t bf16_from_double(double value) noexcept { return narrowed(value, kBf16); }
 
 double round_to(double value, DType dtype) {
+    if (is_block(dtype)) return value;
     return with_plain(dtype, [value](const auto& codec) -> double { return codec.from(codec.to(value)); });
 }
 

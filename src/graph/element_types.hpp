@@ -21,8 +21,7 @@ double bf16_to_double(uint16_t bits) noexcept;
 uint16_t bf16_from_double(double value) noexcept;
 
 // What `value` becomes when stored as `dtype` and read again. Float types round to nearest even; integers truncate and
-// saturate, NaN gives 0; boolean: 0 or 1 (NaN gives 1). Throws Error(invalid) for block types, which have no value of
-// their own.
+// saturate, NaN gives 0; boolean: 0 or 1 (NaN gives 1). Of a block type: as it is, an op that writes one has rounded its blocks.
 double round_to(double value, DType dtype);
 
 // Numbers of a dense tensor. i64 beyond 2^53 loses its low bits. Throws Error(invalid): bytes.size() is no multiple of
@@ -32,7 +31,8 @@ std::vector<double> decode(std::span<const std::byte> bytes, DType dtype);
 bool has_encoding(DType dtype) noexcept;  // plain types, q8_0 and q4_0
 
 // The inverse, rounding as round_to does. Block types: GGUF's reference rule (q8_0: scale = most |x| / 127; q4_0: scale
-// = the x of most magnitude / -8), values.size() a multiple of 32. Throws Error(invalid), of types without encoding Error(unsupported).
+// = the x of most magnitude / -8), values.size() a multiple of 32; what such blocks stand for gives the same blocks again.
+// Throws Error(invalid), of types without encoding Error(unsupported).
 std::vector<std::byte> encode(std::span<const double> values, DType dtype);
 
 // Blocks of random bits, `next` in [0, 1); every seventh is zero, every seventh has all bits set. Their factors are such that no

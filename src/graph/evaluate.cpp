@@ -1,9 +1,11 @@
 #include "graph/evaluate.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string>
 
+#include "backplane/ops/blocks.hpp"
 #include "graph/element_types.hpp"
 
 namespace backplane::graph {
@@ -139,16 +141,17 @@ void run_nodes(Run& run, const Graph& graph, const volatile uint32_t* cancel) {
     }
 }
 
-// Copies the elements that `written` names, all of them when it names none.
-void put(std::span<std::byte> room, const std::vector<std::byte>& result, const std::vector<double>& written) {
+// Copies the elements that `written` names, or their blocks, all of them when it names none.
+void put(std::span<std::byte> room, const std::vector<std::byte>& result, const std::vector<double>& written, DType dtype) {
     if (result.empty()) return;
     if (written.empty()) {
         std::memcpy(room.data(), result.data(), result.size());
         return;
     }
-    const size_t size = result.size() / written.size();
-    for (size_t i = 0; i < written.size(); ++i)
-        if (written[i] != 0) std::memcpy(room.data() + i * size, result.data() + i * size, size);
+    const auto each = static_cast<size_t>(std::max(1, blocks::facts_of(static_cast<uint32_t>(dtype)).elements));
+    const size_t size = result.size() / (written.size() / each);
+    for (size_t i = 0; i < written.size() / each; ++i)
+        if (written[i * each] != 0) std::memcpy(room.data() + i * size, result.data() + i * size, size);
 }
 
 }  // namespace
@@ -226,7 +229,8 @@ void evaluate(const Graph& graph, std::span<const TensorBytes> inputs, std::span
             throw Error(Code::invalid, "cannot evaluate: " + label(graph, outputs[i].tensor) + " was not given");
         results.emplace_back(kept->bytes.begin(), kept->bytes.end());
     }
-    for (size_t i = 0; i < outputs.size(); ++i) put(outputs[i].bytes, results[i], written[i]);
+    for (size_t i = 0; i < outputs.size(); ++i)
+        put(outputs[i].bytes, results[i], written[i], graph[outputs[i].tensor].dtype);
 }
 
 }  // namespace backplane::graph

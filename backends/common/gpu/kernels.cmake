@@ -30,6 +30,8 @@ foreach(kernel copy dynamic_slice pad gather one_hot scatter scatter_nd resize_n
   bp_gpu_kernel(${kernel}_4 ${kernel} SIZE=4)
   bp_gpu_kernel(${kernel}_8 ${kernel} SIZE=8)
 endforeach()
+bp_gpu_kernel(scatter_f32_to_q8 scatter QUANTISED SHORT)
+bp_gpu_kernel(scatter_f16_to_q8 scatter QUANTISED SHORT HALF)
 bp_gpu_kernel(where_1 where SIZE=1 BYTE)
 bp_gpu_kernel(where_2 where SIZE=2 BYTE SHORT)
 bp_gpu_kernel(where_4 where SIZE=4 BYTE)

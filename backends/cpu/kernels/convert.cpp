@@ -76,6 +76,30 @@ void f32_to_bf16(const float* in, uint16_t* out, int64_t n) {
     for (int64_t i = 0; i < n; ++i) out[i] = narrow_bf16(in[i]);
 }
 
+void f32_to_q8(const float* in, uint8_t* out, int64_t n) {
+    constexpr int64_t kElements = 32;
+    for (const float* end = in + n; in < end; in += kElements) {
+        float most = 0;
+        for (int64_t i = 0; i < kElements; ++i) {
+            const float size = float_of(bits_of(in[i]) & 0x7fffffffu);
+            most = size > most ? size : most;
+        }
+        const float scale = most / 127;
+        const float inverse = scale != 0 ? 1 / scale : 0;
+        const uint16_t half = narrow_f16(scale);
+        memcpy(out, &half, sizeof half);
+        out += sizeof half;
+        for (int64_t i = 0; i < kElements; ++i) {
+            const float x = in[i] * inverse;
+            const float digit = x > 127 ? 127 : x > -127 ? x : x <= -127 ? -127 : 0;  // of NaN 0
+            const auto whole = static_cast<int32_t>(digit);
+            const float rest = digit - static_cast<float>(whole);
+            out[i] = static_cast<uint8_t>(whole + (rest >= 0.5f) - (rest <= -0.5f));
+        }
+        out += kElements;
+    }
+}
+
 }  // namespace
 
 BP_CPU_ENTRY(convert, ConvertKernels) {
@@ -83,4 +107,5 @@ BP_CPU_ENTRY(convert, ConvertKernels) {
     table->f32_to_f16 = f32_to_f16;
     table->bf16_to_f32 = bf16_to_f32;
     table->f32_to_bf16 = f32_to_bf16;
+    table->f32_to_q8 = f32_to_q8;
 }

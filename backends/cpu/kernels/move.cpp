@@ -30,7 +30,7 @@ void copy_bytes(const CopyTask& t) {
 
 void copy(const CopyTask& t) {
     // A call of memcpy pays from about a cache line on.
-    if (t.from_inner == 1 && t.into_inner == 1 && t.inner * t.size >= 64) return copy_bytes(t);
+    if (t.from_inner == 1 && t.into_inner == 1 && (t.inner * t.size >= 64 || t.size > 8)) return copy_bytes(t);
     switch (t.size) {
         case 1: return copy_elements<uint8_t>(t);
         case 2: return copy_elements<uint16_t>(t);

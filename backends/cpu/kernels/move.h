@@ -1,4 +1,4 @@
-// Copies of elements of 1, 2, 4 or 8 bytes, whatever their type.
+// Copies of elements of 1, 2, 4 or 8 bytes, whatever their type, and of blocks that follow each other.
 #pragma once
 
 #include <stdint.h>

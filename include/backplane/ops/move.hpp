@@ -333,6 +333,9 @@ inline void tensor_scatter_shape(const Call& call, Outputs out) {
     const Dims& cache = call.dims(0);
     const Dims& update = call.dims(1);
     require_attribute(axis != 0, [] { return std::string("axis 0 is the batch: positions count on another one"); });
+    require_attribute(call.dtype(0) != BP_Q8_0 || axis + 1 < cache.size(), [&] {
+        return call.typed_text(0) + " has blocks along its last axis: positions count on another one";
+    });
     Dims rows = cache;
     if (update.size() == cache.size()) rows[axis] = update[axis];
     require(rows == update && update[axis] <= cache[axis], [&] {
@@ -349,8 +352,12 @@ inline constexpr auto op_tensor_scatter = describe<TensorScatterAttributes>(
      .summary = "a cache with rows of an update put in at a position, in place where the cache is a state",
      .shapes =
          "cache[N, ...], update alike but along axis, positions[N]? -> y of cache's shape: row p + i along axis is row i of "
-         "update, p of 0 without positions; rows outside are dropped, or wrap in circular mode",
-     .inputs = {{"cache", one_of(kPlain)}, {"update", like(0)}, {"positions", one_of(kWhole), true}},
+         "update, p of 0 without positions; rows outside are dropped, or wrap in circular mode. Into q8_0 numbers go in "
+         "blocks "
+         "of 32, the largest of which becomes 127 or -127",
+     .inputs = {{"cache", one_of(kPlain | type(BP_Q8_0))},
+                {"update", like(0, type(BP_F32) | kHalves, type(BP_Q8_0))},
+                {"positions", one_of(kWhole), true}},
      .outputs = {{"y", like(0)}},
      .moves = true,
      .into_first = true,

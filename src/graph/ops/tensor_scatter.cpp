@@ -1,6 +1,8 @@
 // TensorScatter: y = cache, but y[n, a..., positions[n] + i, b...] = update[n, a..., i, b...] along the axis. ONNX TensorScatter 24.
 // linear: what lies outside the axis is dropped, on either side (ONNX leaves it undefined); circular: it wraps.
-// Types: cache and update any but the block types, positions i32 or i64 (none: 0). Attributes: axis (-2), mode (linear).
+// Types: cache any plain one or q8_0, update alike, or f32, f16 or bf16 for q8_0, to which it is rounded as GGUF's writers do; positions i32 or
+// i64 (none: 0). Attributes: axis (-2), mode (linear).
+#include "graph/element_types.hpp"
 #include "graph/op_definition.hpp"
 #include "graph/ops/support/indexing.hpp"
 #include "graph/ops/support/integers.hpp"
@@ -21,6 +23,8 @@ void reference(const ReferenceCall& call) {
     const ReferenceTensor& update = call.input(1);
     const auto axis = static_cast<size_t>(call.attributes.integer(Attr::axis));
     const bool circular = call.attributes.integer(Attr::mode) == BP_SCATTER_CIRCULAR;
+    const bool quantises = is_block(cache.dtype) && !is_block(update.dtype);
+    const std::vector<double> values = quantises ? decode(encode(update.data, cache.dtype), cache.dtype) : update.data;
     const AroundAxis to(cache.shape, axis);
     const AroundAxis from(update.shape, axis);
     call.output.data = cache.data;
@@ -30,7 +34,7 @@ void reference(const ReferenceCall& call) {
         for (int64_t i = 0; i < from.extent; ++i) {
             const int64_t row = place_of(position, i, to.extent, circular);
             if (row < 0 || row >= to.extent) continue;
-            for (int64_t k = 0; k < to.inner; ++k) call.output.data[to.at(o, row, k)] = update.data[from.at(o, i, k)];
+            for (int64_t k = 0; k < to.inner; ++k) call.output.data[to.at(o, row, k)] = values[from.at(o, i, k)];
         }
     }
 }

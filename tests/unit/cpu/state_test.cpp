@@ -74,6 +74,31 @@ TEST(State, NodesBeforeTheUpdateReadTheOldContentAndThoseBehindItTheNew) {
     EXPECT_EQ(program.read(behind), now);
 }
 
+TEST(State, RowsPutIntoACacheOfBlocksAreQuantisedWhereItStands) {
+    constexpr int64_t kBlock = 32, kBytes = 34;
+    Device device;
+    Graph g;
+    const uint32_t cache = g.bound_bytes(BP_ROLE_STATE, {1, 3, kBlock}, BP_Q8_0, std::vector<std::byte>(3 * kBytes));
+    Floats row(kBlock);
+    for (size_t i = 0; i < row.size(); ++i) row[i] = 127.0F - 8 * static_cast<float>(i);
+    const int64_t at = 1;
+    std::vector<std::byte> position(sizeof at);
+    std::memcpy(position.data(), &at, sizeof at);
+    const uint32_t next = g.add(BP_OP_tensor_scatter,
+                                {cache, g.input({1, 1, kBlock}, row), g.bound_bytes(BP_ROLE_INPUT, {1}, BP_I64, position)},
+                                {1, 3, kBlock}, {integer(BP_ATTR_axis, 1)}, BP_Q8_0);
+    g.tensors_[next].role = BP_ROLE_STATE;
+    g.tensors_[next].state_in = 1 + cache;
+    const uint32_t behind = g.add(BP_OP_cast, {next}, {1, 3, kBlock}, {integer(BP_ATTR_to, BP_F32)});
+    g.output(behind);
+    Program program(device, g);
+    EXPECT_EQ(program.info.moved_bytes, static_cast<uint64_t>(kBytes));
+    program.run();
+    Floats whole(3 * kBlock);
+    std::copy(row.begin(), row.end(), whole.begin() + kBlock);
+    EXPECT_EQ(program.read(behind), whole);
+}
+
 TEST(State, WhoReadsTheOldContentLaterCostsACopyAndIsRight) {
     Device device;
     WithState g;

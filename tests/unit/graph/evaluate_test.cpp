@@ -71,6 +71,22 @@ TEST(Evaluate, AStateNobodyUpdatesKeepsItsValue) {
     EXPECT_EQ(after, before);
 }
 
+TEST(Evaluate, BlocksOfAStateThatAreNotWrittenKeepTheirBytes) {
+    Graph g;
+    const TensorId s = g.state("s", DType::q8_0, {1, 3, 32});
+    const TensorId row = g.constant("", DType::f32, {1, 1, 32}, floats(counting(32, -4)));
+    const TensorId at = g.constant("", DType::i64, {1}, graph::encode(Numbers{1}, DType::i64));
+    g.update(s, g.add(Op::tensor_scatter, {s, row, at}, {{Attr::axis, 1}}));
+    std::vector<std::byte> after(3 * 34, std::byte{5});  // digits of 5, which no writer of blocks leaves: the largest is 127
+    const std::vector<std::byte> before = after;
+    const graph::TensorBytes inputs[] = {{s, before}};
+    const graph::TensorRoom outputs[] = {{s, after}};
+    graph::evaluate(g, inputs, outputs);
+    std::vector<std::byte> wanted = before;
+    std::ranges::copy(graph::encode(counting(32, -4), DType::q8_0), wanted.begin() + 34);
+    EXPECT_EQ(after, wanted);
+}
+
 TEST(Evaluate, HalfTypesRoundAfterEachNodeAndFloatsDoNot) {
     for (const DType dtype : {DType::f16, DType::f32}) {
         Graph g;

@@ -12,6 +12,14 @@ using View = backend::StridedView;
 // From here on the device's own copy is faster than a kernel.
 constexpr uint64_t kTransferBytes = 65536;
 
+// Bytes of what is moved at once: blocks are words of 16 bits.
+uint32_t moved_bytes(uint32_t dtype) { return is_block(dtype) ? 2 : sdk::dtype_info(dtype).bytes; }
+// So many of them are these elements.
+int64_t moved(uint32_t dtype, int64_t elements) {
+    const sdk::DTypeInfo type = sdk::dtype_info(dtype);
+    return elements / type.block * (type.bytes / moved_bytes(dtype));
+}
+
 // A value that is a stretch of another's bytes.
 ValueId part_of(Lowering& to, const View& view, uint64_t bytes) {
     Value part;
@@ -32,7 +40,7 @@ void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>
     uint64_t n = 1;
     for (const int64_t s : size) n *= static_cast<uint64_t>(s);
     if (n == 0) return;
-    const uint32_t bytes = sdk::dtype_info(to[into.value].dtype).bytes;
+    const uint32_t bytes = moved_bytes(to[into.value].dtype);
     const LoopNest nest(size, from.strides, into.strides);
     const bool one_run = nest.size.size() == 1 && nest.stride[0][0] == 1 && nest.stride[1][0] == 1;
     const auto starts_at = [&](const View& view) { return static_cast<uint64_t>(view.offset) * bytes; };
@@ -56,13 +64,16 @@ void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>
     }
     CopyParameters parameters{.first_x = word(from.offset), .first_y = word(into.offset)};
     nest.write_to(parameters.nest);
-    to.each(label, variant_for(kKernel_copy_1, bytes), n, {to.reads(from.value), to.writes(into.value)}, parameters);
+    to.each(label, variant_for(kKernel_copy_1, bytes), n, {to.reads(from.value, bytes), to.writes(into.value, bytes)},
+            parameters);
     to.plan.dispatches.back().moved = n * bytes;
 }
 
 // Operand 0 as it is.
 void copy_whole(Lowering& to, const Node& node) {
-    add_copy(to, step_label(to, node), {to[node.output].elements()}, {node.inputs[0], 0, {1}}, {node.output, 0, {1}});
+    const Value& whole = to[node.output];
+    add_copy(to, step_label(to, node), {moved(whole.dtype, whole.elements())}, {node.inputs[0], 0, {1}},
+             {node.output, 0, {1}});
 }
 
 void lower_concat(Lowering& to, const Node& node) {
@@ -95,31 +106,50 @@ void lower_reshape(Lowering& to, const Node& node) {
     if (to.plan.storage_of(node.inputs[0], &a) != to.plan.storage_of(node.output, &b) || a != b) copy_whole(to, node);
 }
 
+// The update in a type that a kernel reads.
+ValueId rows_to_scatter(Lowering& to, const Node& node) {
+    const ValueId update = node.inputs[1];
+    if (to[update].dtype != BP_BF16 || to[node.inputs[0]].dtype == BP_BF16) return update;
+    const ValueId made = to.plan.temporary(BP_F32, std::vector<int64_t>(to[update].dim));
+    cast::add_cast(to, update, made);
+    return made;
+}
+
 // Rows of an update put into a cache, where it stands when the cache is a state.
 void lower_scatter(Lowering& to, const Node& node) {
     const auto attributes = node.as<backplane::ops::TensorScatterAttributes>();
     const ValueId cache = node.inputs[0];
-    const ValueId update = node.inputs[1];
+    const ValueId update = rows_to_scatter(to, node);
     const ValueId positions = node.input(2);
+    const uint32_t type = to[cache].dtype;
+    const bool quantises = to[update].dtype != type;
     const std::vector<int64_t> dim = to[cache].dim;
     const auto axis = static_cast<size_t>(attributes.axis);
     if (to[cache].elements() == 0) return;
     // The rest of the cache: nothing to do where it is a state that this op updates in place.
     copy_whole(to, node);
     to.plan.dispatches.back().copies = true;
-    const auto n = static_cast<uint64_t>(to[update].elements());
+    constexpr int64_t kBlock = 32;
+    const auto items = [&](int64_t elements) { return quantises ? elements / kBlock : moved(type, elements); };
+    const auto n = static_cast<uint64_t>(items(to[update].elements()));
     if (n == 0) return;
+    const uint32_t bytes = moved_bytes(type);
+    const uint32_t read = quantises ? sdk::dtype_info(to[update].dtype).bytes : bytes;
     int64_t blocks = 1;
     for (size_t d = 1; d < axis; ++d) blocks *= dim[d];
-    to.each(step_label(to, node) + " rows", variant_for(kKernel_scatter_1, sdk::dtype_info(to[cache].dtype).bytes), n,
-            {to.reads(update), positions == kNone ? to.reads(update) : to.reads(positions, 4), to.writes(node.output)},
-            ScatterParameters{.inner = word(strides_of(to[cache])[axis]),
+    to.each(step_label(to, node) + " rows",
+            quantises ? variant_for_type(kKernel_scatter_f32_to_q8, kKernel_scatter_f16_to_q8, to[update].dtype)
+                      : variant_for(kKernel_scatter_1, bytes),
+            n,
+            {to.reads(update, read), positions == kNone ? to.reads(update, read) : to.reads(positions, 4),
+             to.writes(node.output, bytes)},
+            ScatterParameters{.inner = word(items(strides_of(to[cache])[axis])),
                               .rows = word(to[update].dim[axis]),
                               .extent = word(dim[axis]),
                               .blocks = word(blocks),
                               .position_words = words_of_index(to, positions)},
             {attributes.mode == backplane::ops::ScatterMode::circular ? 1U : 0U});
-    to.plan.dispatches.back().moved = to[update].bytes;
+    to.plan.dispatches.back().moved = n * (quantises ? sdk::dtype_info(type).bytes : bytes);
 }
 
 uint32_t reduction_of(const Node& node) { return op_of(node.as<backplane::ops::ScatterNDAttributes>().reduction); }
