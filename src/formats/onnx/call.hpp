@@ -96,6 +96,7 @@ std::span<const OnnxRuleRow> onnx_rules_elementwise();
 std::span<const OnnxRuleRow> onnx_rules_moves();
 std::span<const OnnxRuleRow> onnx_rules_networks();
 std::span<const OnnxRuleRow> onnx_rules_reductions();
+std::span<const OnnxRuleRow> onnx_rules_resize();
 
 // An op of the same name, operands and attributes.
 void onnx_same(OnnxCall& call);

@@ -1,6 +1,5 @@
 // Operators of networks: convolutions, pools, products, recurrent layers, sampling of maps.
 #include <algorithm>
-#include <cmath>
 
 #include "backplane/einsum.hpp"
 #include "formats/onnx/call.hpp"
@@ -176,152 +175,6 @@ void grid_sample(OnnxCall& call) {
         {{Attr::mode, how}, {Attr::padding_mode, around}, {Attr::align_corners, call.integer("align_corners", 0)}}));
 }
 
-// ---- Resize -------------------------------------------------------------------------------------------------------------------
-
-// One axis of a Resize as ONNX has it.
-struct ResizedAxis {
-    int64_t size = 0, wanted = 0;
-    double scale = 1;
-
-    // The place in x of a place in y. False: of a kind that is not known.
-    [[nodiscard]] bool place(const std::string& coordinates, int64_t i, double& p) const {
-        const auto x = static_cast<double>(i);
-        if (coordinates == "asymmetric") {
-            p = x / scale;
-        } else if (coordinates == "half_pixel" || (coordinates == "pytorch_half_pixel" && wanted > 1)) {
-            p = (x + 0.5) / scale - 0.5;
-        } else if (coordinates == "pytorch_half_pixel") {
-            p = 0;
-        } else if (coordinates == "tf_half_pixel_for_nn") {
-            p = (x + 0.5) / scale;
-        } else if (coordinates == "align_corners") {
-            p = wanted == 1 ? 0 : x * static_cast<double>(size - 1) / (scale * static_cast<double>(size) - 1);
-        } else {
-            return false;
-        }
-        return true;
-    }
-    [[nodiscard]] int64_t clamped(double p) const { return std::clamp<int64_t>(static_cast<int64_t>(p), 0, size - 1); }
-};
-
-double rounded(double p, const std::string& mode) {
-    if (mode == "floor") return std::floor(p);
-    if (mode == "ceil") return std::ceil(p);
-    return mode == "round_prefer_ceil" ? std::floor(p + 0.5) : std::ceil(p - 0.5);
-}
-
-struct OurCoordinates {
-    const char* name;
-    int number;
-    const char* nearest;
-};
-constexpr OurCoordinates kCoordinates[] = {{"asymmetric", BP_COORDINATES_ASYMMETRIC, "floor"},
-                                           {"half_pixel", BP_COORDINATES_HALF_PIXEL, "round_prefer_ceil"},
-                                           {"align_corners", BP_COORDINATES_ALIGN_CORNERS, "round_prefer_ceil"},
-                                           {"pytorch_half_pixel", BP_COORDINATES_PYTORCH_HALF_PIXEL, "round_prefer_ceil"}};
-
-// The element of x that each of y is. Empty: of a kind that is not known.
-std::vector<int64_t> picks(const ResizedAxis& axis, const std::string& coordinates, const std::string& mode) {
-    std::vector<int64_t> positions;
-    double p = 0;
-    for (int64_t i = 0; i < axis.wanted && axis.place(coordinates, i, p); ++i)
-        positions.push_back(axis.clamped(rounded(p, mode)));
-    return positions;
-}
-
-// Whether our op picks along all axes the elements that ONNX says.
-bool picks_alike(const std::vector<ResizedAxis>& axes, const std::string& coordinates, const std::string& mode,
-                 const OurCoordinates& ours) {
-    return std::all_of(axes.begin(), axes.end(), [&](const ResizedAxis& axis) {
-        ResizedAxis whole = axis;  // our op knows no scale but this
-        whole.scale = static_cast<double>(axis.wanted) / static_cast<double>(axis.size);
-        return picks(axis, coordinates, mode) == picks(whole, ours.name, ours.nearest);
-    });
-}
-
-std::vector<int64_t> sizes_of(const std::vector<ResizedAxis>& axes) {
-    std::vector<int64_t> sizes;
-    for (const ResizedAxis& axis : axes) sizes.push_back(axis.wanted);
-    return sizes;
-}
-
-// Before opset 11, and as Upsample: other defaults, and operands x and scales alone.
-bool is_old(const OnnxCall& call) { return call.opset < 11 || call.node.op == "Upsample"; }
-
-std::string coordinates_of(const OnnxCall& call) {
-    return call.text("coordinate_transformation_mode", is_old(call) ? "asymmetric" : "half_pixel");
-}
-
-// Where our op rounds otherwise, the elements are picked one axis after the other.
-TensorId nearest(OnnxCall& call, const std::vector<ResizedAxis>& axes) {
-    const std::string name = coordinates_of(call),
-                      mode = call.text("nearest_mode", is_old(call) ? "floor" : "round_prefer_floor");
-    for (const OurCoordinates& ours : kCoordinates)
-        if (picks_alike(axes, name, mode, ours))
-            return call.add(
-                Op::resize, {call.in(0)},
-                {{Attr::sizes, sizes_of(axes)}, {Attr::mode, BP_RESIZE_NEAREST}, {Attr::coordinates, ours.number}});
-    TensorId result = call.in(0);
-    for (size_t d = 0; d < axes.size(); ++d) {
-        const std::vector<int64_t> positions = picks(axes[d], name, mode);
-        if (positions.empty()) call.refuse("coordinate_transformation_mode " + name);
-        result = call.picked(result, positions, static_cast<int64_t>(2 + d));
-    }
-    return result;
-}
-
-int smooth_coordinates(const OnnxCall& call, const std::vector<ResizedAxis>& axes) {
-    const std::string name = coordinates_of(call);
-    const bool whole = std::all_of(axes.begin(), axes.end(), [](const ResizedAxis& axis) {
-        return std::abs(axis.scale * static_cast<double>(axis.size) - static_cast<double>(axis.wanted)) < 1e-3;
-    });
-    if (!whole) call.refuse("a scale that makes no whole number of elements");
-    for (const OurCoordinates& ours : kCoordinates)
-        if (name == ours.name) return ours.number;
-    call.refuse("coordinate_transformation_mode " + name);
-}
-
-std::vector<ResizedAxis> axes_of(const OnnxCall& call) {
-    const bool pair = is_old(call);
-    const size_t scales_at = pair ? 1 : 2;
-    const std::vector<double> scales = call.given(scales_at) ? call.numbers(scales_at) : std::vector<double>();
-    const std::vector<int64_t> sizes = !pair && call.given(3) ? call.integers(3) : std::vector<int64_t>();
-    const Shape& shape = call.shape(0);
-    if (shape.size() < 3 || (scales.size() != shape.size() && sizes.size() != shape.size())) call.refuse("not of all axes");
-    std::vector<ResizedAxis> axes;
-    for (size_t d = 0; d < shape.size(); ++d) {
-        const auto size = static_cast<double>(shape[d]);
-        const double scale = sizes.empty() ? scales[d] : static_cast<double>(sizes[d]) / size;
-        if (!(scale > 0 && scale < 1e6)) call.refuse("by " + std::to_string(scale));
-        const int64_t wanted = sizes.empty() ? static_cast<int64_t>(std::floor(size * scale + 1e-6)) : sizes[d];
-        if (d < 2 && wanted != shape[d]) call.refuse("of samples or channels");
-        if (wanted < 1) call.refuse("to nothing");
-        if (d >= 2) axes.push_back({shape[d], wanted, scale});
-    }
-    return axes;
-}
-
-void resize(OnnxCall& call) {
-    const std::string mode = call.text("mode", "nearest");
-    const int number = mode == "nearest" ? BP_RESIZE_NEAREST : mode == "cubic" ? BP_RESIZE_CUBIC : BP_RESIZE_LINEAR;
-    if (call.text("coordinate_transformation_mode", "") == "tf_crop_and_resize")
-        call.refuse("coordinate_transformation_mode tf_crop_and_resize");
-    if (call.integer("antialias", 0) != 0) call.refuse("antialias");
-    const std::vector<ResizedAxis> axes = axes_of(call);
-    static_cast<void>(call.number("extrapolation_value", 0));  // of tf_crop_and_resize
-    const double a = call.number("cubic_coeff_a", -0.75);
-    const int64_t outside = call.integer("exclude_outside", 0);
-    static_cast<void>(call.text("nearest_mode", ""));
-    if (number == BP_RESIZE_NEAREST) return call.result(nearest(call, axes));
-    std::vector<Attribute> attributes = {
-        {Attr::sizes, sizes_of(axes)}, {Attr::mode, number}, {Attr::coordinates, smooth_coordinates(call, axes)}};
-    if (number == BP_RESIZE_CUBIC) {
-        attributes.emplace_back(Attr::cubic_coeff_a, a);
-        attributes.emplace_back(Attr::exclude_outside, outside);
-    }
-    call.result(call.add(Op::resize, {call.in(0)}, attributes));
-}
-
 constexpr OnnxRuleRow kNetworksRules[] = {
     {"Conv", conv},
     {"ConvTranspose", conv_transpose},
@@ -335,8 +188,6 @@ constexpr OnnxRuleRow kNetworksRules[] = {
     {"LSTM", recurrent},
     {"GRU", recurrent},
     {"GridSample", grid_sample},
-    {"Resize", resize},
-    {"Upsample", resize},
 };
 
 }  // namespace
