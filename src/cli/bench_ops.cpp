@@ -44,6 +44,24 @@ Case conv(DType dtype, int64_t in, int64_t out, int64_t kernel, int64_t size, in
     return c;
 }
 
+// One axis, each channel by itself, as speech networks have it.
+Case conv_depthwise(DType dtype, int64_t channels, int64_t taps, int64_t steps) {
+    Case c;
+    c.name = "Conv " + said(dtype) + "1x" + std::to_string(taps) + " " + std::to_string(channels) + " depthwise, " +
+             std::to_string(steps) + " steps";
+    c.op = "Conv";
+    c.flops = 2 * static_cast<double>(channels * taps * steps);
+    c.mbytes = megabytes(dtype, {2 * channels, steps}) + megabytes(dtype, {channels, taps});
+    c.graph = [=] {
+        Graph g;
+        const TensorId x = g.input("x", dtype, {1, channels, steps});
+        const TensorId w = g.weight("w", dtype, {channels, 1, taps});
+        g.output(ops::conv(g, x, w, {.pads = {taps / 2, taps / 2}, .group = channels}), "y");
+        return g;
+    };
+    return c;
+}
+
 // Twice as large, with filters of kernel x kernel.
 Case conv_transpose(DType dtype, int64_t in, int64_t out, int64_t kernel, int64_t size) {
     Case c;
@@ -170,11 +188,11 @@ Case recurrent(Op op, DType dtype, int64_t steps, int64_t hidden) {
 
 // `dtype`: of all but the products, which have their own.
 std::vector<Case> cases(DType dtype) {
-    std::vector<Case> all{conv(dtype, 64, 64, 3, 128),          conv(dtype, 64, 64, 3, 256),
-                          conv(dtype, 128, 64, 1, 128),         conv(dtype, 64, 64, 5, 128),
-                          conv(dtype, 3, 64, 3, 128),           conv(dtype, 64, 12, 3, 128),
-                          conv(dtype, 64, 64, 3, 128, 64),      conv_transpose(dtype, 256, 128, 4, 32),
-                          conv_transpose(dtype, 64, 64, 2, 128)};
+    std::vector<Case> all{
+        conv(dtype, 64, 64, 3, 128),          conv(dtype, 64, 64, 3, 256),        conv(dtype, 128, 64, 1, 128),
+        conv(dtype, 64, 64, 5, 128),          conv(dtype, 3, 64, 3, 128),         conv(dtype, 64, 12, 3, 128),
+        conv(dtype, 64, 64, 3, 128, 64),      conv_depthwise(dtype, 512, 9, 400), conv_transpose(dtype, 256, 128, 4, 32),
+        conv_transpose(dtype, 64, 64, 2, 128)};
     for (const DType weight : {DType::f32, DType::f16, DType::q8_0, DType::q4_0})
         for (const int64_t m : {1, 32, 512}) all.push_back(matmul(DType::f32, weight, m, 2048, 2048));
     for (const int64_t tokens : {128, 512, 2048}) all.push_back(attention(dtype, 8, 64, tokens, false));
