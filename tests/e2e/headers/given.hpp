@@ -24,6 +24,7 @@ struct Given {
     std::span<std::byte> y;
 };
 inline void log(const std::string& note) { std::puts(note.c_str()); }
+inline void print(double start, const std::string& text) { std::printf("%.2f %s\n", start, text.c_str()); }
 inline void report(const std::string& name, const std::string& text) { std::printf("%s: %s\n", name.c_str(), text.c_str()); }
 
 #define GIVEN_context
@@ -53,3 +54,6 @@ inline void report(const std::string& name, const std::string& text) { std::prin
     Session encoder(given.device, given.graph, given.weights), decoder(given.device, given.graph, given.weights); \
     const auto pixels = given.x;                                                                                  \
     const auto room = given.y;
+#define GIVEN_transcriber                   \
+    const Context& context = given.context; \
+    const std::vector<float> samples;
