@@ -115,7 +115,7 @@ private:
         return hn::PromoteTo(I(), hn::LoadU(hn::Rebind<uint8_t, F>(), groups_ + group * width_));
     }
     static HWY_INLINE VI iq4_values(VI indices) {
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+#if HWY_TARGET == HWY_SCALAR  // one column, and no tables
         uint32_t values = 0;
         for (int i = 0; i < 32; i += 8)
             values |= static_cast<uint32_t>(static_cast<uint8_t>(Iq4<int8_t>::kValues[hn::GetLane(indices) >> i & 15])) << i;

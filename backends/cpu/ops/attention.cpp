@@ -98,10 +98,10 @@ void lower(Lowering& to, const Node& node) {
             b.length = lengths.given() ? std::clamp<int64_t>(lengths.in(run)[sample], 0, keys) : keys;
             b.first = a.place_of(b.length, queries, keys) + row;
             const int64_t of_head = head % heads * b.size;
-            if (positions.turned != kNone)
+            if (positions.turned != kNone && b.size != 0)  // heads of nothing have no memory
                 b.positions = run.at<float>(positions.turned) + of_head * positions.row + positions.zero;
-            if (bias_u != kNone) b.bias_u = run.at<float>(bias_u) + of_head;
-            if (bias_v != kNone) b.bias_v = run.at<float>(bias_v) + of_head;
+            if (bias_u != kNone && b.size != 0) b.bias_u = run.at<float>(bias_u) + of_head;
+            if (bias_v != kNone && b.size != 0) b.bias_v = run.at<float>(bias_v) + of_head;
             const int64_t at = sample * stride[0] + head % heads * stride[1] + row * stride[2];
             if (judged) b.seen = run.at<uint8_t>(mask) + at;
             if (mask != kNone && !judged) b.added = run.at<float>(mask) + at;
