@@ -1,7 +1,7 @@
 #include "models/parakeet/decoders.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "backplane/ops.hpp"
 
@@ -11,13 +11,6 @@ namespace {
 
 constexpr int64_t kWindow = 8;  // frames that a step looks at
 constexpr int64_t kRoom = 64;   // frames of which step_frames are a multiple
-
-TensorId cast(Graph& graph, TensorId x, DType dtype) { return ops::cast(graph, x, {.to = static_cast<int64_t>(dtype)}); }
-
-TensorId wholes(Graph& graph, const std::vector<int32_t>& numbers, Shape shape) {
-    const auto bytes = std::as_bytes(std::span(numbers));
-    return graph.constant("", DType::i32, std::move(shape), {bytes.begin(), bytes.end()});
-}
 
 struct Best {
     TensorId ids, probability;
@@ -60,19 +53,7 @@ public:
         window_ = wholes(g_, window, {1, kWindow});
         open_states();
         for (int64_t i = 0; i < shape_.steps; ++i) step();
-        for (const auto& [state, value] : {std::pair{&h_in_, &h_},
-                                           {&c_in_, &c_},
-                                           {&predicted_in_, &predicted_},
-                                           {&token_in_, &token_},
-                                           {&known_in_, &known_},
-                                           {&frame_in_, &frame_},
-                                           {&symbols_in_, &symbols_},
-                                           {&count_in_, &count_},
-                                           {&tokens_in_, &tokens_},
-                                           {&times_in_, &times_},
-                                           {&durations_in_, &durations_},
-                                           {&confidence_in_, &confidence_}})
-            g_.update(*state, *value);
+        for (const auto& [state, value] : states_) g_.update(state, *value);
         const TensorId left = ops::sub(g_, lengths_, frame_);
         g_.output(ops::reduce_max(g_, left, {.axes = {0, 1}, .keepdims = false}), "left");
         return std::move(g_);
@@ -81,22 +62,22 @@ public:
 private:
     void open_states() {
         const int64_t room = most_tokens(config_, shape_.frames);
-        const auto state = [&](const char* name, DType dtype, Shape shape, TensorId& in, TensorId& now) {
-            in = now = g_.state(name, dtype, std::move(shape));
+        const auto state = [&](const char* name, DType dtype, Shape shape, TensorId& now) {
+            now = g_.state(name, dtype, std::move(shape));
+            states_.emplace_back(now, &now);
         };
-        state("h", DType::f32, {config_.pred_layers, n_, config_.pred_hidden}, h_in_, h_);
-        state("c", DType::f32, {config_.pred_layers, n_, config_.pred_hidden}, c_in_, c_);
-        state("predicted", DType::f32, {n_, config_.joint_hidden}, predicted_in_, predicted_);
-        state("token", DType::i32, {n_, 1}, token_in_,
-              token_);  // less blank: 0, as states begin, is what stands for nothing yet
-        state("known", DType::i32, {n_, 1}, known_in_, known_);  // whether `predicted` is of that token
-        state("frame", DType::i32, {n_, 1}, frame_in_, frame_);
-        state("symbols", DType::i32, {n_, 1}, symbols_in_, symbols_);  // taken from that frame
-        state("count", DType::i32, {n_}, count_in_, count_);
-        state("tokens", DType::i32, {n_, room}, tokens_in_, tokens_);
-        state("frames", DType::i32, {n_, room}, times_in_, times_);
-        state("durations", DType::i32, {n_, room}, durations_in_, durations_);
-        state("confidence", DType::f32, {n_, room}, confidence_in_, confidence_);
+        state("h", DType::f32, {config_.pred_layers, n_, config_.pred_hidden}, h_);
+        state("c", DType::f32, {config_.pred_layers, n_, config_.pred_hidden}, c_);
+        state("predicted", DType::f32, {n_, config_.joint_hidden}, predicted_);
+        state("token", DType::i32, {n_, 1}, token_);  // less blank: 0, as states begin, is what stands for nothing yet
+        state("known", DType::i32, {n_, 1}, known_);  // whether `predicted` is of that token
+        state("frame", DType::i32, {n_, 1}, frame_);
+        state("symbols", DType::i32, {n_, 1}, symbols_);  // taken from that frame
+        state("count", DType::i32, {n_}, count_);
+        state("tokens", DType::i32, {n_, room}, tokens_);
+        state("frames", DType::i32, {n_, room}, times_);
+        state("durations", DType::i32, {n_, room}, durations_);
+        state("confidence", DType::f32, {n_, room}, confidence_);
     }
 
     void step() {
@@ -130,8 +111,7 @@ private:
     void predict() {
         const TensorId ids = ops::reshape(g_, ops::add(g_, token_, blank()), {.shape = ops::List{n_}});
         const Tensor& table = weights_.file().at("decoder.prediction.embed.weight");
-        TensorId x = ops::gather(g_, weights_.matrix(g_, table.name), ids);
-        if (g_[x].dtype != DType::f32) x = cast(g_, x, DType::f32);
+        TensorId x = cast(g_, ops::gather(g_, weights_.matrix(g_, table.name), ids), DType::f32);
         const TensorId stale = ops::equal(g_, known_, zero_);
         std::vector<TensorId> hs;
         std::vector<TensorId> cs;
@@ -265,9 +245,8 @@ private:
     StepShape shape_;
     int64_t n_;
     TensorId frames_, lengths_, zero_, one_, first_, window_;
-    TensorId h_in_, c_in_, predicted_in_, token_in_, known_in_, frame_in_, symbols_in_, count_in_, tokens_in_, times_in_,
-        durations_in_, confidence_in_;
     TensorId h_, c_, predicted_, token_, known_, frame_, symbols_, count_, tokens_, times_, durations_, confidence_;
+    std::vector<std::pair<TensorId, const TensorId*>> states_;  // as they begin, and which of these they become
 };
 
 }  // namespace
@@ -275,7 +254,7 @@ private:
 void add_ctc(Graph& graph, NetworkWeights& weights, const BatchShape& shape, const Encoded& encoded) {
     const TensorId logits = linear(graph, weights, encoded.values, "ctc_decoder.decoder_layers.0", weights.compute());
     const int64_t frames = graph[encoded.values].shape[1];
-    const Best best = best_of(graph, weights.compute() == DType::f32 ? logits : cast(graph, logits, DType::f32));
+    const Best best = best_of(graph, cast(graph, logits, DType::f32));
     graph.output(ops::reshape(graph, best.ids, {.shape = {shape.clips, frames}}), "ids");
     graph.output(ops::reshape(graph, best.probability, {.shape = {shape.clips, frames}}), "confidence");
 }
@@ -283,8 +262,7 @@ void add_ctc(Graph& graph, NetworkWeights& weights, const BatchShape& shape, con
 int64_t step_frames(int64_t encoded) noexcept { return (encoded + kRoom - 1) / kRoom * kRoom; }
 
 void add_joint_frames(Graph& graph, NetworkWeights& weights, const Encoded& encoded) {
-    TensorId y = linear(graph, weights, encoded.values, "joint.enc", weights.compute());
-    if (weights.compute() != DType::f32) y = cast(graph, y, DType::f32);
+    const TensorId y = cast(graph, linear(graph, weights, encoded.values, "joint.enc", weights.compute()), DType::f32);
     const int64_t frames = graph[encoded.values].shape[1];
     graph.output(ops::pad(graph, y, {.pads = {0, 0, 0, 0, step_frames(frames) - frames, 0}}), "joint");
 }

@@ -46,10 +46,7 @@ public:
     }
 
 private:
-    TensorId as(TensorId f32) {
-        if (weights_.compute() == DType::f32) return f32;
-        return ops::cast(graph_, f32, {.to = static_cast<int64_t>(weights_.compute())});
-    }
+    TensorId as(TensorId f32) { return cast(graph_, f32, weights_.compute()); }
     TensorId number(double value) { return as(graph_.constant(static_cast<float>(value))); }
 
     // x weight^T + bias; the bias is there or not as the file has it.
@@ -230,10 +227,7 @@ private:
 
 }  // namespace
 
-int64_t encoded_frames(const EncoderConfig& config, int64_t frames) noexcept {
-    for (int64_t factor = config.subsampling_factor; factor > 1; factor /= 2) frames = (frames + 1) / 2;
-    return frames;
-}
+int64_t encoded_frames(const EncoderConfig& config, int64_t frames) noexcept { return config.subsampled(frames); }
 
 std::string positions_name(int64_t layer) { return "positions." + std::to_string(layer); }
 

@@ -2,31 +2,26 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numbers>
 
 #include "backplane/ops.hpp"
+#include "models/parakeet/layout.hpp"
 
 namespace backplane::parakeet {
 
 namespace {
 
-constexpr const char* kWindowTensor = "preprocessor.featurizer.window";
-constexpr const char* kFiltersTensor = "preprocessor.featurizer.fb";
 constexpr double kDeviationGuard = 1e-5;  // added to the deviation that features are divided by
 
 // The first sample of frame 0, which is centred on sample 0, lies so far before it.
 int64_t before_of(const PreprocessorConfig& p) { return p.n_fft / 2 - (p.n_fft - p.win_length) / 2; }
 
-double hz_to_mel(double hz) {
-    constexpr double kStep = 200.0 / 3;  // Hz a mel, up to 1000 Hz
-    const double octave = std::log(6.4) / 27;
-    return hz < 1000 ? hz / kStep : 1000 / kStep + std::log(hz / 1000) / octave;
-}
+// Slaney's scale: so many Hz a mel up to 1000 Hz, beyond so much of their logarithm.
+constexpr double kHzOfMel = 200.0 / 3, kStraightMels = 1000 / kHzOfMel;
+double log_of_mel() { return std::log(6.4) / 27; }
+double hz_to_mel(double hz) { return hz < 1000 ? hz / kHzOfMel : kStraightMels + std::log(hz / 1000) / log_of_mel(); }
 double mel_to_hz(double mel) {
-    constexpr double kStep = 200.0 / 3;
-    const double octave = std::log(6.4) / 27;
-    return mel < 1000 / kStep ? mel * kStep : 1000 * std::exp(octave * (mel - 1000 / kStep));
+    return mel < kStraightMels ? mel * kHzOfMel : 1000 * std::exp(log_of_mel() * (mel - kStraightMels));
 }
 
 // Hann, symmetric: its first and last numbers are 0.
@@ -149,8 +144,7 @@ private:
         const TensorId valid = valid_positions(graph_, frames, shape_.clips, shape_.frames);
         if (!each) return ops::mul(graph_, logs, valid);
         const TensorId one = graph_.constant(1);
-        const TensorId count = ops::reshape(graph_, ops::cast(graph_, frames, {.to = static_cast<int64_t>(DType::f32)}),
-                                            {.shape = {shape_.clips, 1, 1}});
+        const TensorId count = ops::reshape(graph_, cast(graph_, frames, DType::f32), {.shape = {shape_.clips, 1, 1}});
         const TensorId sum = ops::reduce_sum(graph_, ops::mul(graph_, logs, valid), {.axes = {1}});
         const TensorId mean = ops::div(graph_, sum, ops::max(graph_, count, one));
         const TensorId less = ops::mul(graph_, ops::sub(graph_, logs, mean), valid);
@@ -195,17 +189,22 @@ std::vector<float> slaney_filters(const PreprocessorConfig& config, int64_t mels
     return all;
 }
 
-TensorId whole(Graph& graph, int32_t number) {
-    std::vector<std::byte> bytes(sizeof number);
-    std::memcpy(bytes.data(), &number, sizeof number);
-    return graph.constant("", DType::i32, {}, std::move(bytes));
+TensorId cast(Graph& graph, TensorId x, DType dtype) {
+    return graph[x].dtype == dtype ? x : ops::cast(graph, x, {.to = static_cast<int64_t>(dtype)});
 }
+
+TensorId wholes(Graph& graph, const std::vector<int32_t>& numbers, Shape shape) {
+    const auto bytes = std::as_bytes(std::span(numbers));
+    return graph.constant("", DType::i32, std::move(shape), {bytes.begin(), bytes.end()});
+}
+
+TensorId whole(Graph& graph, int32_t number) { return wholes(graph, {number}, {}); }
 
 TensorId valid_positions(Graph& graph, TensorId lengths, int64_t clips, int64_t count) {
     const TensorId position =
         ops::reshape(graph, ops::range(graph, whole(graph, 0), whole(graph, 1), {.count = count}), {.shape = {count, 1}});
     const TensorId length = ops::reshape(graph, lengths, {.shape = {clips, 1, 1}});
-    return ops::cast(graph, ops::less(graph, position, length), {.to = static_cast<int64_t>(DType::f32)});
+    return cast(graph, ops::less(graph, position, length), DType::f32);
 }
 
 Features add_front_end(Graph& graph, NetworkWeights& weights, const BatchShape& shape) {

@@ -33,7 +33,10 @@ struct Features {
 // From inputs that it adds: "audio" f32 [clips, samples_of(frames)], -1 to 1, and "samples" i32 [clips].
 Features add_front_end(Graph& graph, NetworkWeights& weights, const BatchShape& shape);
 
-// A whole number as an i32 scalar.
+// As `dtype`; itself where it is of that type.
+TensorId cast(Graph& graph, TensorId x, DType dtype);
+// Whole numbers as an i32 constant, and one as a scalar.
+TensorId wholes(Graph& graph, const std::vector<int32_t>& numbers, Shape shape);
 TensorId whole(Graph& graph, int32_t number);
 
 // 1 where a position is within its length, f32 [clips, count, 1].

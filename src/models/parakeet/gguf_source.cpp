@@ -19,9 +19,7 @@ class FieldReader {
 public:
     explicit FieldReader(const GgufFile& file) : file_(file) {}
 
-    [[noreturn]] void fail(const std::string& why, Code code = Code::corrupt) const {
-        throw Error(code, "cannot use '" + file_.name() + "' as a Parakeet network: " + why);
-    }
+    [[noreturn]] void fail(const std::string& why, Code code = Code::corrupt) const { refuse(file_.name(), why, code); }
     // The next field keeps its value where the file has no such key.
     FieldReader& maybe() {
         optional_ = true;

@@ -4,8 +4,6 @@
 #include <array>
 #include <bit>
 
-#include "backplane/error.hpp"
-
 namespace backplane::parakeet {
 
 namespace {
@@ -22,9 +20,7 @@ class Checker {
 public:
     explicit Checker(const std::string& file) : file_(file) {}
 
-    [[noreturn]] void fail(const std::string& why, Code code = Code::corrupt) const {
-        throw Error(code, "cannot use '" + file_ + "' as a Parakeet network: " + why);
-    }
+    [[noreturn]] void fail(const std::string& why, Code code = Code::corrupt) const { refuse(file_, why, code); }
     void within(const char* what, int64_t value, int64_t least, int64_t most) const {
         if (value < least || value > most)
             fail(std::string(what) + " is " + std::to_string(value) + ", not " + std::to_string(least) + " to " +
@@ -95,8 +91,8 @@ public:
             affine("ctc_decoder.decoder_layers.0.", {config_.vocab_size + 1, config_.encoder.d_model}, true, Kind::matrix,
                    1);
         if (config_.transducer) transducer(*config_.transducer);
-        add("preprocessor.featurizer.fb", {config_.encoder.mels, config_.preprocessor.n_fft / 2 + 1}, Kind::small, 0, true);
-        add("preprocessor.featurizer.window", {config_.preprocessor.win_length}, Kind::small, 0, true);
+        add(kFiltersTensor, {config_.encoder.mels, config_.preprocessor.n_fft / 2 + 1}, Kind::small, 0, true);
+        add(kWindowTensor, {config_.preprocessor.win_length}, Kind::small, 0, true);
         return std::move(wanted_);
     }
 
@@ -201,10 +197,13 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kTransfo
 
 }  // namespace
 
-int64_t EncoderConfig::subsampled_mels() const noexcept {
-    int64_t features = mels;
-    for (int64_t i = 0; i < halvings(*this); ++i) features = (features + 1) / 2;
-    return features;
+int64_t EncoderConfig::subsampled(int64_t count) const noexcept {
+    for (int64_t i = 0; i < halvings(*this); ++i) count = (count + 1) / 2;
+    return count;
+}
+
+void refuse(const std::string& file, const std::string& why, Code code) {
+    throw Error(code, "cannot use '" + file + "' as a Parakeet network: " + why);
 }
 
 void check_config(const Config& config, const std::string& file) {

@@ -4,9 +4,17 @@
 #include <string>
 #include <vector>
 
+#include "backplane/error.hpp"
 #include "models/parakeet/model_file.hpp"
 
 namespace backplane::parakeet {
+
+// "cannot use 'FILE' as a Parakeet network: WHY"
+[[noreturn]] void refuse(const std::string& file, const std::string& why, Code code = Code::corrupt);
+
+// What files may bring of the front end, which makes its own otherwise.
+inline constexpr const char* kFiltersTensor = "preprocessor.featurizer.fb";
+inline constexpr const char* kWindowTensor = "preprocessor.featurizer.window";
 
 enum class Kind {
     matrix,  // of a product: may be stored in blocks

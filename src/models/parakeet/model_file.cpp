@@ -20,9 +20,7 @@ struct ModelFile::State {
     std::map<std::string_view, size_t> names;          // into the names above
     std::vector<std::unique_ptr<std::byte[]>> copies;  // of tensors that a file has off their alignment
 
-    [[noreturn]] void fail(const std::string& why, Code code = Code::corrupt) const {
-        throw Error(code, "cannot use '" + source->file() + "' as a Parakeet network: " + why);
-    }
+    [[noreturn]] void fail(const std::string& why, Code code = Code::corrupt) const { refuse(source->file(), why, code); }
 
     void read() {
         config = source->config();

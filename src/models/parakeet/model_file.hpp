@@ -29,8 +29,9 @@ struct EncoderConfig {
     int64_t subsampling_channels = 0;  // of those convolutions
     bool xscaling = false;             // what subsampling gives is multiplied by sqrt(d_model)
     bool use_bias = true;              // feed-forward, attention and convolution have biases; the rest has them anyway
-    // Features of a frame that subsampling leaves: each convolution (3 wide, stride 2, padded by 1) rounds up.
-    [[nodiscard]] int64_t subsampled_mels() const noexcept;
+    // What subsampling leaves of so many frames, or features of one: each convolution (3 wide, stride 2, padded by 1) rounds up.
+    [[nodiscard]] int64_t subsampled(int64_t count) const noexcept;
+    [[nodiscard]] int64_t subsampled_mels() const noexcept { return subsampled(mels); }
 
     friend bool operator==(const EncoderConfig&, const EncoderConfig&) = default;
 };

@@ -21,6 +21,18 @@ std::span<std::byte> room_of(std::vector<T>& values) {
     return std::as_writable_bytes(std::span(values));
 }
 
+// The entry that `is` holds for, or what `make` makes in place of the one not used for longest; the first then.
+template <typename Entry, typename Is, typename Make>
+Entry& recent(std::list<Entry>& kept, const Is& is, const Make& make) {
+    if (const auto found = std::find_if(kept.begin(), kept.end(), is); found != kept.end()) {
+        kept.splice(kept.begin(), kept, found);
+    } else {
+        if (kept.size() >= kMostSessions) kept.pop_back();
+        kept.push_front(make());
+    }
+    return kept.front();
+}
+
 void check_finite(std::span<const float> samples) {
     for (size_t i = 0; i < samples.size(); ++i)
         if (!std::isfinite(samples[i]))
@@ -61,33 +73,25 @@ void Recognizer::make_positions(int64_t encoded) {
 
 Recognizer::Sized& Recognizer::session_for(const BatchShape& shape) {
     make_positions(encoded_frames(config().encoder, shape.frames));
-    const auto found = std::find_if(sessions_.begin(), sessions_.end(),
-                                    [&](const Sized& s) { return s.shape == shape && s.reach == reach_; });
-    if (found != sessions_.end()) {
-        sessions_.splice(sessions_.begin(), sessions_, found);
-        return sessions_.front();
-    }
-    if (sessions_.size() >= kMostSessions) sessions_.pop_back();
-    Graph graph;
-    const Features features = add_front_end(graph, *weights_, shape);
-    const Encoded encoded = add_encoder(graph, *weights_, shape, features, reach_);
-    if (head_ == Head::ctc)
-        add_ctc(graph, *weights_, shape, encoded);
-    else
-        add_joint_frames(graph, *weights_, encoded);
-    sessions_.push_front({shape, reach_, Session(devices_, graph, packed_, SessionOptions{})});
-    return sessions_.front();
+    const auto is = [&](const Sized& s) { return s.shape == shape && s.reach == reach_; };
+    return recent(sessions_, is, [&] {
+        Graph graph;
+        const Features features = add_front_end(graph, *weights_, shape);
+        const Encoded encoded = add_encoder(graph, *weights_, shape, features, reach_);
+        if (head_ == Head::ctc)
+            add_ctc(graph, *weights_, shape, encoded);
+        else
+            add_joint_frames(graph, *weights_, encoded);
+        return Sized{shape, reach_, Session(devices_, graph, packed_, SessionOptions{})};
+    });
 }
 
 Session& Recognizer::steps_for(const StepShape& shape) {
-    const auto found = std::find_if(stepped_.begin(), stepped_.end(), [&](const Stepped& s) { return s.shape == shape; });
-    if (found != stepped_.end()) {
-        stepped_.splice(stepped_.begin(), stepped_, found);
-        return stepped_.front().session;
-    }
-    if (stepped_.size() >= kMostSessions) stepped_.pop_back();
-    stepped_.push_front({shape, Session(devices_, steps_graph(*weights_, shape), packed_, SessionOptions{})});
-    return stepped_.front().session;
+    const auto is = [&](const Stepped& s) { return s.shape == shape; };
+    const auto make = [&] {
+        return Stepped{shape, Session(devices_, steps_graph(*weights_, shape), packed_, SessionOptions{})};
+    };
+    return recent(stepped_, is, make).session;
 }
 
 Recognizer::Prepared Recognizer::prepare(std::span<const std::span<const float>> clips) const {
@@ -203,14 +207,13 @@ std::vector<std::vector<Token>> Recognizer::run_steps(const Prepared& batch, con
 
 void Recognizer::encode(std::span<const std::span<const float>> clips, const std::atomic<uint32_t>* cancel) {
     const Prepared batch = prepare(clips);
-    Sized& sized = session_for(batch.shape);
     if (head_ == Head::ctc) {
         static_cast<void>(run_ctc(batch, cancel));
         return;
     }
     backplane::Tensor joint;
     const Output output("joint", &joint);
-    sized.session.submit(inputs_of(batch), {&output, 1}, cancel).wait();
+    session_for(batch.shape).session.submit(inputs_of(batch), {&output, 1}, cancel).wait();
 }
 
 std::string Recognizer::describe() const {

@@ -17,7 +17,6 @@ namespace {
 using formats::JsonView;
 using formats::printable;
 
-constexpr std::string_view kSpace = "\u2581";
 constexpr std::string_view kReplacement = "\uFFFD";
 
 class Pieces {

@@ -9,6 +9,8 @@
 
 namespace backplane::parakeet {
 
+inline constexpr std::string_view kSpace = "\u2581";
+
 // The pieces with ids below `vocab_size` in a tokenizer.json of Hugging Face's tokenizers: models BPE and Unigram over SentencePiece pieces. Added
 // tokens count; ids from `vocab_size` on are blank, padding and what the network cannot give. `file` is for messages. Throws Error: corrupt (no JSON,
 // an id without a piece or with two, a model with ids beyond the network's), unsupported (another model, bytes as letters).

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <string_view>
+
+#include "models/parakeet/tokenizer.hpp"
 
 namespace backplane::parakeet {
 
 namespace {
 
-constexpr std::string_view kWordStart = "\xE2\x96\x81";
 constexpr double kSameTime = 0.4;  // seconds that one word is apart in two windows, at most
 
 double middle_of(const Word& word) { return (word.start + word.end) / 2; }
@@ -20,7 +20,7 @@ std::vector<Word> words_of(const ModelFile& file, std::span<const Token> tokens,
                            double seconds) {
     std::vector<Word> words;
     const auto begins = [&](const Token& token) {
-        return token.id < file.config().vocab_size && file.pieces()[static_cast<size_t>(token.id)].starts_with(kWordStart);
+        return token.id < file.config().vocab_size && file.pieces()[static_cast<size_t>(token.id)].starts_with(kSpace);
     };
     for (size_t first = 0; first < tokens.size();) {
         size_t last = first + 1;
