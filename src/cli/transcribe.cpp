@@ -101,6 +101,11 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+double times_real_time(double audio, double took) { return audio / std::max(1e-9, took); }
+std::string times_text(double audio, double took) {
+    return fixed(times_real_time(audio, took), 1).text + " times real time";
+}
+
 class Transcription {
 public:
     Transcription(const TranscribeChoice& o, Run& run, Transcriber& transcriber, std::string why)
@@ -149,7 +154,8 @@ public:
 private:
     void one(const std::string& name, size_t files) {
         const auto started = std::chrono::steady_clock::now();
-        const auto audio = name == kPipe ? AudioReader::open_input() : AudioReader::open(base::path_of(name));
+        const int64_t rate = transcriber_.sample_rate();
+        const auto audio = name == kPipe ? AudioReader::open_input(rate) : AudioReader::open(base::path_of(name), rate);
         TranscribeHooks hooks;
         hooks.cancel = &run_.interrupted;
         Transcript said;
@@ -157,9 +163,7 @@ private:
             Progress progress(name == kPipe ? "transcribing" : base::path_of(name).filename().string(), o_.progress);
             hooks.progress = [&](double seconds) {
                 const double length = audio->info().seconds;
-                const std::string speed =
-                    fixed(seconds / std::max(1e-9, seconds_since(started)), 1).text + " times real time";
-                progress.show(length > 0 ? std::min(1.0, seconds / length) : 0, speed);
+                progress.show(length > 0 ? std::min(1.0, seconds / length) : 0, times_text(seconds, seconds_since(started)));
             };
             said = transcriber_.transcribe([&](std::span<float> into) { return audio->read(into); }, hooks);
         }
@@ -171,7 +175,7 @@ private:
             report["file"] = name;
             report["output"] = target;
             report["took_seconds"] = seconds;
-            report["times_real_time"] = said.seconds / std::max(1e-9, seconds);
+            report["times_real_time"] = times_real_time(said.seconds, seconds);
             report["model"] = transcriber_.name();
             report["decoder"] = name_of(transcriber_.decoder());
             report["device"] = transcriber_.device().info().id;
@@ -180,9 +184,10 @@ private:
             print(report);
             return;
         }
+        const std::string took = fixed(said.seconds, 1).text + " s of audio in " + fixed(seconds, 2).text + " s, " +
+                                 times_text(said.seconds, seconds);
         if (!target.empty()) {
-            out("{}: {} s of audio in {} s, {} times real time\n", target, fixed(said.seconds, 1), fixed(seconds, 2),
-                fixed(said.seconds / std::max(1e-9, seconds), 1));
+            out("{}: {}\n", target, took);
         } else {
             if (files > 1 && o_.format == "text") out("{}:\n", name);
             out_lines(transcript_text(said, o_.format, o_.timestamps));
@@ -192,9 +197,7 @@ private:
                 err("note: {}\n", note);
                 told_.push_back(note);
             }
-        if (o_.choice.verbose)
-            err("{}: {} s of audio in {} s, {} times real time\n", name, fixed(said.seconds, 1), fixed(seconds, 2),
-                fixed(said.seconds / std::max(1e-9, seconds), 1));
+        if (o_.choice.verbose) err("{}: {}\n", name, took);
     }
 
     void show(const StreamedLine& line) const {

@@ -86,6 +86,16 @@ TEST(CliTranscribe, OtherFilesOfABatchAreDoneWhereOneIsBad) {
     EXPECT_EQ(content(p.at("texts/a.tsv")).rfind("start\tend\tconfidence\tword\n", 0), 0U);
 }
 
+TEST(CliTranscribe, AudioComesAtTheRateThatTheNetworkTakes) {
+    const Place p;
+    parakeet::Config config = parakeet::tiny_transducer({0, 1, 2, 3, 4});
+    config.preprocessor.sample_rate = 8000;
+    parakeet::write_network(p.at("net.gguf"), config, 21, DType::f32, 1);
+    const Outcome o = transcribe(p, {wav(p, "a.wav", parakeet::some_sound(40000, 1)), "--json"});
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    EXPECT_NEAR(base::Json::parse(o.out)["seconds"].get<double>(), 2.5, 0.01);
+}
+
 TEST(CliTranscribe, EveryFormatHasTheSameWords) {
     const Place p;
     network(p);

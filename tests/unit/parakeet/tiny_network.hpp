@@ -78,6 +78,7 @@ inline void write_network(const std::filesystem::path& path, const Config& confi
                std::string(e.conv_norm == ConvNorm::batch_norm ? "batch_norm" : "layer_norm"));
     writer.set("parakeet.encoder.xscaling", e.xscaling);
     writer.set("parakeet.encoder.use_bias", e.use_bias);
+    number("preprocessor.sample_rate", config.preprocessor.sample_rate);
     number("preprocessor.n_fft", config.preprocessor.n_fft);
     number("preprocessor.win_length", config.preprocessor.win_length);
     number("preprocessor.hop_length", config.preprocessor.hop_length);
