@@ -10,8 +10,8 @@
 namespace backplane::formats {
 namespace {
 
-constexpr int kDeepestGraph =
-    32;  // a graph in an attribute of a node of a graph: files of strangers must not use up the stack
+// A graph in an attribute of a node of a graph: files of strangers must not use up the stack.
+constexpr int kDeepestGraph = 32;
 
 void read_graph(ProtobufReader in, OnnxModel& model, int depth);
 
@@ -110,12 +110,12 @@ std::pair<std::string, OnnxAttribute> attribute_of(ProtobufReader in, int depth)
     if (lacks(Kind::number, numbers) || lacks(Kind::integer, attribute.integers) || lacks(Kind::text, attribute.texts))
         in.fail("the attribute '" + name + "' has no value");
     try {
-        const ProtobufReader inside(attribute.kind == Kind::graph ? graph : tensor, "attribute " + name);
-        if (attribute.kind == Kind::tensor) attribute.tensor = std::make_shared<const OnnxTensor>(tensor_of(inside));
+        if (attribute.kind == Kind::tensor)
+            attribute.tensor = std::make_shared<const OnnxTensor>(tensor_of({tensor, "attribute " + name}));
         if (attribute.kind == Kind::graph) {
             if (depth == kDeepestGraph) in.fail("graphs in graphs, more than " + std::to_string(kDeepestGraph) + " deep");
             OnnxModel body;
-            read_graph(inside, body, depth + 1);
+            read_graph({graph, "attribute " + name}, body, depth + 1);
             attribute.graph = std::make_shared<const OnnxModel>(std::move(body));
         }
     } catch (const Error& e) {
