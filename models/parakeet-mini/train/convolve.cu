@@ -29,6 +29,13 @@ static inline Half narrow(float value) { return value; }
 #define UNROLL
 #endif
 
+// The 3x3 or 9 taps of channel c of a kernel [channels, 9].
+#define TAPS(w, kernel) \
+    float w[9];         \
+    UNROLL for (int k = 0; k < 9; ++k) w[k] = (kernel)[c * 9 + k];
+// What gradients of them are summed in, zeros.
+#define SUMS(g) float g[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+
 // The 7x7 features under one output of two convolutions of 3x3 with stride 2; zero outside.
 #define PATCH(x, frames, bins, t, f)                                                                 \
     float patch[49];                                                                                 \
@@ -38,6 +45,14 @@ static inline Half narrow(float value) { return value; }
         patch[i * 7 + j] = row >= 0 && row < (frames) && column >= 0 && column < (bins) ? (x)[row * (bins) + column] : 0; \
     }
 
+// Under output i, j of the second convolution: what the first gives before its ReLU, and whether it counts: it is within the clip, and above 0.
+#define FIRST_OUTPUT(value, counts)                                                                                       \
+    float value = b1;                                                                                                     \
+    UNROLL for (int k = 0; k < 9; ++k) value += w1[k] * patch[(2 * i + k / 3) * 7 + 2 * j + k % 3];                       \
+    const int row = 2 * t - 1 + i;                                                                                        \
+    const int column = 2 * f - 1 + j;                                                                                     \
+    const bool counts = row >= 0 && row < count && column >= 0 && column < bins / 2 && value > 0;
+
 // x [clips, frames, bins] float, counts [clips] valid frames; first and second [channels, 9] with biases; y [clips, frames / 4, bins / 4, channels].
 // y = second * relu(first * x), where what the first gives behind a clip's end counts as zero.
 ENTRY stem_forward(const float* RESTRICT x, const int* RESTRICT counts, const float* RESTRICT first, const float* RESTRICT first_bias,
@@ -45,12 +60,8 @@ ENTRY stem_forward(const float* RESTRICT x, const int* RESTRICT counts, const fl
     const int high = frames / 4;
     const int across = bins / 4;
     CHANNELS(c, channels) {
-        float w1[9];
-        float w2[9];
-        UNROLL for (int k = 0; k < 9; ++k) {
-            w1[k] = first[c * 9 + k];
-            w2[k] = second[c * 9 + k];
-        }
+        TAPS(w1, first)
+        TAPS(w2, second)
         const float b1 = first_bias[c];
         const float b2 = second_bias[c];
         ROWS(r, clips * high) {
@@ -61,11 +72,8 @@ ENTRY stem_forward(const float* RESTRICT x, const int* RESTRICT counts, const fl
                 PATCH(x + static_cast<long>(clip) * frames * bins, frames, bins, t, f)
                 float sum = b2;
                 UNROLL for (int i = 0; i < 3; ++i) UNROLL for (int j = 0; j < 3; ++j) {
-                    float value = b1;
-                    UNROLL for (int k = 0; k < 9; ++k) value += w1[k] * patch[(2 * i + k / 3) * 7 + 2 * j + k % 3];
-                    const int row = 2 * t - 1 + i;
-                    const int column = 2 * f - 1 + j;
-                    if (row >= 0 && row < count && column >= 0 && column < bins / 2 && value > 0) sum += w2[i * 3 + j] * value;
+                    FIRST_OUTPUT(value, on)
+                    sum += on ? w2[i * 3 + j] * value : 0;
                 }
                 y[(static_cast<long>(r) * across + f) * channels + c] = narrow(sum);
             }
@@ -80,16 +88,12 @@ ENTRY stem_backward(const float* RESTRICT x, const int* RESTRICT counts, const f
     const int high = frames / 4;
     const int across = bins / 4;
     CHANNELS(c, channels) {
-        float w1[9];
-        float w2[9];
-        float g1[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
-        float g2[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+        TAPS(w1, first)
+        TAPS(w2, second)
+        SUMS(g1)
+        SUMS(g2)
         float gb1 = 0;
         float gb2 = 0;
-        UNROLL for (int k = 0; k < 9; ++k) {
-            w1[k] = first[c * 9 + k];
-            w2[k] = second[c * 9 + k];
-        }
         const float b1 = first_bias[c];
         ROWS(r, clips * high) {
             const int clip = r / high;
@@ -100,11 +104,7 @@ ENTRY stem_backward(const float* RESTRICT x, const int* RESTRICT counts, const f
                 const float g = wide(gy[(static_cast<long>(r) * across + f) * channels + c]);
                 gb2 += g;
                 UNROLL for (int i = 0; i < 3; ++i) UNROLL for (int j = 0; j < 3; ++j) {
-                    float value = b1;
-                    UNROLL for (int k = 0; k < 9; ++k) value += w1[k] * patch[(2 * i + k / 3) * 7 + 2 * j + k % 3];
-                    const int row = 2 * t - 1 + i;
-                    const int column = 2 * f - 1 + j;
-                    const bool on = row >= 0 && row < count && column >= 0 && column < bins / 2 && value > 0;
+                    FIRST_OUTPUT(value, on)
                     const float down = on ? g * w2[i * 3 + j] : 0;
                     g2[i * 3 + j] += on ? g * value : 0;
                     gb1 += down;
@@ -126,8 +126,7 @@ ENTRY stem_backward(const float* RESTRICT x, const int* RESTRICT counts, const f
 ENTRY plane_forward(const Half* RESTRICT x, const int* RESTRICT counts, const float* RESTRICT kernel, const float* RESTRICT bias, Half* RESTRICT y, int clips,
                     int rows, int columns, int channels) {
     CHANNELS(c, channels) {
-        float w[9];
-        UNROLL for (int k = 0; k < 9; ++k) w[k] = kernel[c * 9 + k];
+        TAPS(w, kernel)
         ROWS(r, clips * (rows / 2)) {
             const int clip = r / (rows / 2);
             const int t = r % (rows / 2);
@@ -150,10 +149,9 @@ ENTRY plane_forward(const Half* RESTRICT x, const int* RESTRICT counts, const fl
 ENTRY plane_backward(const Half* RESTRICT x, const int* RESTRICT counts, const float* RESTRICT kernel, const Half* RESTRICT gy, Half* RESTRICT gx,
                      float* RESTRICT g_kernel, float* RESTRICT g_bias, int clips, int rows, int columns, int channels) {
     CHANNELS(c, channels) {
-        float w[9];
-        float g[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+        TAPS(w, kernel)
+        SUMS(g)
         float gb = 0;
-        UNROLL for (int k = 0; k < 9; ++k) w[k] = kernel[c * 9 + k];
         ROWS(r, clips * rows) {
             const int clip = r / rows;
             const int row = r % rows;
@@ -184,8 +182,7 @@ ENTRY plane_backward(const Half* RESTRICT x, const int* RESTRICT counts, const f
 // x and y [clips, frames, channels], kernel [channels, 9], zero beyond the ends.
 ENTRY line_forward(const Half* RESTRICT x, const float* RESTRICT kernel, const float* RESTRICT bias, Half* RESTRICT y, int clips, int frames, int channels) {
     CHANNELS(c, channels) {
-        float w[9];
-        UNROLL for (int k = 0; k < 9; ++k) w[k] = kernel[c * 9 + k];
+        TAPS(w, kernel)
         ROWS(r, clips * frames) {
             const int t = r % frames;
             float sum = bias[c];
@@ -201,10 +198,9 @@ ENTRY line_forward(const Half* RESTRICT x, const float* RESTRICT kernel, const f
 ENTRY line_backward(const Half* RESTRICT x, const float* RESTRICT kernel, const Half* RESTRICT gy, Half* RESTRICT gx, float* RESTRICT g_kernel,
                     float* RESTRICT g_bias, int clips, int frames, int channels) {
     CHANNELS(c, channels) {
-        float w[9];
-        float g[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+        TAPS(w, kernel)
+        SUMS(g)
         float gb = 0;
-        UNROLL for (int k = 0; k < 9; ++k) w[k] = kernel[c * 9 + k];
         ROWS(r, clips * frames) {
             const int t = r % frames;
             const float value = wide(x[static_cast<long>(r) * channels + c]);
