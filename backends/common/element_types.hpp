@@ -1,6 +1,7 @@
 // Element types as the tables of lowerings speak of them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "backplane/sdk.hpp"
@@ -28,5 +29,23 @@ inline bool welcome(Types types, uint32_t dtype) {
         default: return sdk::dtype_info(dtype).bytes != 0;
     }
 }
+
+struct Node;
+
+// The Types of a node: the same for all of an op, or as its attributes say.
+class TypesOf {
+public:
+    constexpr TypesOf(Types always = Types::moves)
+        : always_(always) {}                                       // NOLINT(google-explicit-constructor): a row of a table
+    constexpr TypesOf(Types (*of)(const Node& node)) : of_(of) {}  // NOLINT(google-explicit-constructor)
+    [[nodiscard]] Types operator()(const Node& node) const { return of_ != nullptr ? of_(node) : always_; }
+
+private:
+    Types always_ = Types::moves;
+    Types (*of_)(const Node& node) = nullptr;
+};
+
+// Is operand k among those that bits name?
+constexpr bool names_operand(uint32_t bits, size_t k) { return k < 32 && (bits >> k & 1) != 0; }
 
 }  // namespace backplane::backend

@@ -1,8 +1,10 @@
-// What reductions and normalisations have in common: the axes over which a node reduces, the groups of channels that it normalises.
+// What reductions and normalisations have in common: the axes over which a node reduces, the groups of channels that it normalises; what a
+// ScatterND does with what is there.
 #pragma once
 
 #include <vector>
 
+#include "common/element_types.hpp"
 #include "common/graph.hpp"
 
 namespace backplane::backend {
@@ -20,6 +22,14 @@ inline std::vector<bool> reduced_axes(const Node& node, size_t rank) {
     return gone;
 }
 inline bool is_mean(const Node& node) { return node.op == BP_OP_reduce_mean || node.op == BP_OP_global_average_pool; }
+
+// Of a ScatterND the op of what is there and an update; BP_OP_unknown: the update stays, and no number counts.
+inline uint32_t reduction_of(const Node& node) {
+    return backplane::ops::op_of(node.as<backplane::ops::ScatterNDAttributes>().reduction);
+}
+inline Types types_of_scatter(const Node& node) {
+    return reduction_of(node) == BP_OP_unknown ? Types::moves : Types::numbers;
+}
 
 // Of a GroupNorm, or an InstanceNorm, where each of so many channels is a group.
 inline backplane::ops::GroupNormAttributes groups_of(const Node& node, int64_t channels) {

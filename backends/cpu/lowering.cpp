@@ -76,14 +76,15 @@ Verdict check_node(const Plan& plan, const Node& node) {
     const OpLowering* lowering = find_lowering(node.op);
     if (lowering == nullptr) return {BP_WHY_OP, node.text() + " is not an op of this backend"};
     if (Verdict verdict = backend::check_shapes(plan, node); verdict.reason != BP_WHY_NONE) return verdict;
+    const Types types = lowering->types(node);
     for (size_t k = 0; k < node.inputs.size(); ++k) {
         if (node.inputs[k] == kNone || lowering->owns(k)) continue;
         const Value& value = plan[node.inputs[k]];
         if (lowering->takes_blocks(k) && is_block(value.dtype)) continue;
-        if (!backend::welcome(lowering->types, value.dtype)) return wrong_type(node, value);
+        if (!backend::welcome(types, value.dtype)) return wrong_type(node, value);
     }
     const Value& output = plan[node.output];
-    if (!backend::welcome(lowering->types, output.dtype)) return wrong_type(node, output);
+    if (!backend::welcome(types, output.dtype)) return wrong_type(node, output);
     return lowering->check != nullptr ? lowering->check(plan, node) : Verdict{};
 }
 

@@ -10,7 +10,7 @@ void widen_floats(Plan& plan) {
     std::map<ValueId, ValueId> widened;
     for (Node& node : plan.nodes) {
         const OpLowering* lowering = find_lowering(node.op);
-        if (lowering == nullptr || lowering->types == Types::moves) {
+        if (lowering == nullptr || lowering->types(node) == Types::moves) {
             nodes.push_back(std::move(node));
             continue;
         }

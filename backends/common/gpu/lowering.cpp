@@ -75,16 +75,17 @@ Verdict check_node(const Plan& plan, const Node& node, const Abilities& can) {
     const OpLowering* lowering = find_lowering(node.op);
     if (lowering == nullptr) return {BP_WHY_OP, node.text() + " is not an op of this backend"};
     if (Verdict verdict = backend::check_shapes(plan, node); verdict.reason != BP_WHY_NONE) return verdict;
+    const Types types = lowering->types(node);
     std::vector<ValueId> all = node.inputs;
     all.push_back(node.output);
     for (size_t k = 0; k < all.size(); ++k) {
         if (all[k] == kNone) continue;
         const Value& value = plan[all[k]];
-        const bool own = k < node.inputs.size() &&
-                         ((lowering->own_weights >> k & 1) != 0 || (lowering->takes_blocks(k) && is_block(value.dtype)));
-        if (!own && !backend::welcome(lowering->types, value.dtype))
+        const bool own =
+            k < node.inputs.size() && (lowering->owns(k) || (lowering->takes_blocks(k) && is_block(value.dtype)));
+        if (!own && !backend::welcome(types, value.dtype))
             return {BP_WHY_DTYPE, node.text() + " is not done for " + value.text()};
-        if (!device_has(can, lowering->types, value.dtype))
+        if (!device_has(can, types, value.dtype))
             return {BP_WHY_DRIVER, node.text() + ": the driver gives kernels no access to elements of " + value.text()};
         if (!within_limits(value, can))
             return {BP_WHY_LIMIT, node.text() + ": " + value.text() + " is larger than this device takes (" +

@@ -74,12 +74,14 @@ inline uint32_t word(int64_t value) { return static_cast<uint32_t>(value); }
 
 struct OpLowering {
     uint32_t op;
-    Types types;
+    backend::TypesOf types;
     uint32_t own_weights;                                  // bit k: operand k may be of another type than the rest
     Verdict (*check)(const Plan& plan, const Node& node);  // null: what the op's description takes is done
     void (*lower)(Lowering& to, const Node& node);
     uint32_t blocks = 0;  // bit k: operand k may be of a block type, too, and comes as it is
-    [[nodiscard]] constexpr bool takes_blocks(size_t k) const { return k < 32 && (blocks >> k & 1) != 0; }
+
+    [[nodiscard]] constexpr bool takes_blocks(size_t k) const { return backend::names_operand(blocks, k); }
+    [[nodiscard]] constexpr bool owns(size_t k) const { return backend::names_operand(own_weights, k); }
 };
 
 // The lowering of an op; null: this backend does not do it. The table is in ops/table.cpp.

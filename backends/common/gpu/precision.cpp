@@ -15,9 +15,10 @@ public:
     void fit(Node node) {
         const OpLowering* lowering = find_lowering(node.op);
         const uint32_t output_type = plan_[node.output].dtype;
-        const bool judges = lowering != nullptr && lowering->types == Types::judges;
+        const Types types = lowering != nullptr ? lowering->types(node) : Types::moves;
+        const bool judges = types == Types::judges;
         const uint32_t read = judges ? plan_[node.inputs[0]].dtype : output_type;
-        if (lowering == nullptr || lowering->types == Types::moves || is_whole(read) || read == BP_BOOL) {
+        if (types == Types::moves || is_whole(read) || read == BP_BOOL) {
             nodes_.push_back(std::move(node));
             return;
         }
@@ -28,7 +29,7 @@ public:
         for (size_t k = 0; k < node.inputs.size(); ++k) {
             if (node.inputs[k] == kNone) continue;
             const uint32_t given = plan_[node.inputs[k]].dtype;
-            const bool as_it_is = ((lowering->own_weights >> k & 1) != 0 && (given == BP_F16 || has_products(given))) ||
+            const bool as_it_is = (lowering->owns(k) && (given == BP_F16 || has_products(given))) ||
                                   (lowering->takes_blocks(k) && is_block(given));
             if (given != type && !as_it_is && !is_told(node.inputs[k])) node.inputs[k] = cast(node.inputs[k], type, node);
         }

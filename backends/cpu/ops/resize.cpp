@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "common/resize_taps.hpp"
-#include "ops/cast.hpp"
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
 
@@ -137,9 +136,11 @@ void add_mixed(Lowering& to, const Node& node, ValueId in, ValueId out, Axes axe
 }
 
 // Of three axes two and then one.
-void add_resize(Lowering& to, const Node& node, ValueId in, ValueId out) {
-    const auto add =
-        node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::nearest ? add_nearest : add_mixed;
+void lower(Lowering& to, const Node& node) {
+    const ValueId in = node.inputs[0];
+    const ValueId out = node.output;
+    if (to[out].elements() == 0) return;
+    const auto add = backend::types_of_resize(node) == Types::moves ? add_nearest : add_mixed;
     if (to[in].dim.size() < 5) return add(to, node, in, out, Axes::last);
     std::vector<int64_t> dim = to[out].dim;
     dim[2] = to[in].dim[2];
@@ -148,30 +149,14 @@ void add_resize(Lowering& to, const Node& node, ValueId in, ValueId out) {
     add(to, node, between, out, Axes::depth);
 }
 
-void lower(Lowering& to, const Node& node) {
-    const ValueId in = node.inputs[0];
-    const ValueId out = node.output;
-    if (to[out].elements() == 0) return;
-    const bool nearest = node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::nearest;
-    if (nearest || to[in].dtype == BP_F32) return add_resize(to, node, in, out);
-    const ValueId wide_in = to.plan.temporary(BP_F32, to[in].dim);
-    const ValueId wide_out = to.plan.temporary(BP_F32, to[out].dim);
-    cast::add_cast(to, "Resize: widen", in, wide_in);
-    add_resize(to, node, wide_in, wide_out);
-    cast::add_cast(to, "Resize: narrow", wide_out, out);
-}
-
 Verdict check(const Plan& plan, const Node& node) {
     const Value& in = plan[node.inputs[0]];
     if (*std::max_element(in.dim.begin() + 2, in.dim.end()) > INT32_MAX)
         return {BP_WHY_SHAPE, node.text() + " takes no map as large as " + in.text()};
-    const bool nearest = node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::nearest;
-    if (!nearest && in.dtype != BP_F32 && in.dtype != BP_F16 && in.dtype != BP_BF16)
-        return {BP_WHY_DTYPE, node.text() + " interpolates floats, not " + in.text()};
     return {};
 }
 
-constexpr OpLowering table[] = {{BP_OP_resize, Types::moves, Wants::either, 0, check, lower}};
+constexpr OpLowering table[] = {{BP_OP_resize, backend::types_of_resize, Wants::either, 0, check, lower}};
 
 }  // namespace
 

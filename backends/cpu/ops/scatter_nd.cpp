@@ -1,7 +1,7 @@
 // ScatterND: slices put into a tensor where indices say.
 #include <cstring>
 
-#include "ops/cast.hpp"
+#include "common/reduction.hpp"
 #include "ops/integers.hpp"
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
@@ -58,8 +58,9 @@ void reduce(Lowering& to, const Node& node, const Task& t, uint32_t op) {
     });
 }
 
-void add_slices(Lowering& to, const Node& node, uint32_t op) {
+void lower(Lowering& to, const Node& node) {
     const ValueId data = node.inputs[0];
+    if (to[data].elements() == 0) return;
     Task t{{to, node.inputs[1]}, node.inputs[2], node.output, {}, {}};
     if (Step* rest = add_copy(to, step_label(to, node), {to[data].elements()}, {data, 0, {1}}, {t.out, 0, {1}}))
         rest->copies = true;
@@ -73,7 +74,7 @@ void add_slices(Lowering& to, const Node& node, uint32_t op) {
     t.size = element_bytes(to[data]);
     t.bytes = inner * t.size;
     t.slices = to[t.updates].elements() / inner;
-    if (op != BP_OP_unknown) return reduce(to, node, t, op);
+    if (const uint32_t op = backend::reduction_of(node); op != BP_OP_unknown) return reduce(to, node, t, op);
     // One after the other: two slices may have the same place.
     const auto put = [t](const Run& run) {
         for (int64_t i = 0; i < t.slices; ++i)
@@ -83,30 +84,7 @@ void add_slices(Lowering& to, const Node& node, uint32_t op) {
     to.step(step_label(to, node) + " slices", {t.indices.from, t.updates}, {t.out}, put).moved = to[t.updates].bytes;
 }
 
-void lower(Lowering& to, const Node& node) {
-    if (to[node.output].elements() == 0) return;
-    const uint32_t op = op_of(node.as<backplane::ops::ScatterNDAttributes>().reduction);
-    if (op == BP_OP_unknown || !is_half(to[node.output].dtype)) return add_slices(to, node, op);
-    // Sums of many updates are kept in float32.
-    const auto wide = [&](ValueId of) { return to.plan.temporary(BP_F32, to[of].dim); };
-    Node floats = node;
-    for (const size_t i : {size_t{0}, size_t{2}}) {
-        floats.inputs[i] = wide(node.inputs[i]);
-        cast::add_cast(to, "ScatterND: widen", node.inputs[i], floats.inputs[i]);
-    }
-    floats.output = wide(node.output);
-    add_slices(to, floats, op);
-    cast::add_cast(to, "ScatterND: narrow", floats.output, node.output);
-}
-
-Verdict check(const Plan& plan, const Node& node) {
-    const Value& data = plan[node.inputs[0]];
-    if (op_of(node.as<backplane::ops::ScatterNDAttributes>().reduction) != BP_OP_unknown && data.dtype == BP_F64)
-        return {BP_WHY_DTYPE, node.text() + " does not compute with " + data.text()};
-    return {};
-}
-
-constexpr OpLowering table[] = {{BP_OP_scatter_nd, Types::moves, Wants::row_major, 0, check, lower}};
+constexpr OpLowering table[] = {{BP_OP_scatter_nd, backend::types_of_scatter, Wants::row_major, 0, nullptr, lower}};
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 // Products by weights in blocks: they are split once, into what is in the blocks and the scales.
 #include <gtest/gtest.h>
 
-#include "common/gpu/compile.hpp"
 #include "graph_maker.hpp"
 
 namespace backplane::gpu {
@@ -11,18 +10,8 @@ Plan product_plan(uint32_t role, int64_t rows) {
     GraphMaker g;
     const uint32_t x = g.tensor(BP_ROLE_INPUT, {rows, 256});
     const uint32_t w = g.tensor(role, {96, 256}, BP_Q8_0);
-    bp_attribute transposed{};
-    transposed.struct_size = sizeof transposed;
-    transposed.id = BP_ATTR_transpose_b;
-    transposed.type = BP_ATTRIBUTE_INT;
-    transposed.integer = 1;
-    g.node(BP_OP_matmul, {x, w}, g.tensor(BP_ROLE_OUTPUT, {rows, 96}), {transposed});
-    Abilities can;
-    can.halves = can.bytes = can.longs = true;
-    can.most_range = 1 << 20;
-    bp_compile how{};
-    how.struct_size = sizeof how;
-    return make_plan(g.get(), how, can);
+    g.node(BP_OP_matmul, {x, w}, g.tensor(BP_ROLE_OUTPUT, {rows, 96}), {integer(BP_ATTR_transpose_b, 1)});
+    return g.plan();
 }
 const Slot& weight_slot(const Plan& plan) {
     return *std::find_if(plan.slots.begin(), plan.slots.end(), [](const Slot& slot) { return slot.tensor == 1; });

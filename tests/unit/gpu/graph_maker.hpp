@@ -6,8 +6,18 @@
 
 #include "backplane/module.h"
 #include "backplane/ops.h"
+#include "common/gpu/compile.hpp"
 
 namespace backplane::gpu {
+
+inline bp_attribute integer(uint32_t id, int64_t value) {
+    bp_attribute a{};
+    a.struct_size = sizeof a;
+    a.id = id;
+    a.type = BP_ATTRIBUTE_INT;
+    a.integer = value;
+    return a;
+}
 
 class GraphMaker {
 public:
@@ -52,6 +62,16 @@ public:
         graph_.edges = span(edges_);
         graph_.attributes = span(attributes_);
         return &graph_;
+    }
+    // For a device with all element types, or without whole numbers of 64 bits.
+    Plan plan(bool longs = true) {
+        Abilities can;
+        can.halves = can.bytes = true;
+        can.longs = longs;
+        can.most_range = 1 << 20;
+        bp_compile how{};
+        how.struct_size = sizeof how;
+        return make_plan(get(), how, can);
     }
 
 private:

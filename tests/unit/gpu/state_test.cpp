@@ -2,7 +2,6 @@
 // contract's (A14) and the conformance suite's to say.
 #include <gtest/gtest.h>
 
-#include "common/gpu/compile.hpp"
 #include "graph_maker.hpp"
 
 namespace backplane::gpu {
@@ -12,15 +11,6 @@ constexpr int64_t kRows = 7;
 constexpr int64_t kColumns = 5;
 constexpr uint64_t kState = kRows * kColumns * 4;
 constexpr uint64_t kRow = kColumns * 4;
-
-bp_attribute integer(uint32_t id, int64_t value) {
-    bp_attribute a{};
-    a.struct_size = sizeof a;
-    a.id = id;
-    a.type = BP_ATTRIBUTE_INT;
-    a.integer = value;
-    return a;
-}
 
 struct WithState : GraphMaker {
     WithState() : state(tensor(BP_ROLE_STATE, {1, kRows, kColumns})) {}
@@ -34,14 +24,6 @@ struct WithState : GraphMaker {
         const uint32_t to = next(state);
         node(BP_OP_tensor_scatter, {state, row, position}, to, {integer(BP_ATTR_axis, 1)});
         return to;
-    }
-    Plan plan() {
-        Abilities can;
-        can.halves = can.bytes = can.longs = true;
-        can.most_range = 1 << 20;
-        bp_compile how{};
-        how.struct_size = sizeof how;
-        return make_plan(get(), how, can);
     }
     uint32_t state;
 };

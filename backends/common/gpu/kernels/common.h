@@ -79,6 +79,16 @@ FUNCTION float smaller(float a, float b) { return is_nan(a) ? a : is_nan(b) ? b 
     BARRIER;
 #define SUM_OF_TWO(a, b) ((a) + (b))
 #define GROUP_SUM(v, partial) GROUP_REDUCE(v, partial, SUM_OF_TWO)
+// The sums of ROWS numbers v[] of each invocation: partial[r * LOCAL] is that of v[r].
+#define GROUP_SUM_OF_ROWS(v, partial)                                                                                          \
+    UNROLL_ON_GPUS for (uint r_ = 0u; r_ < ROWS; ++r_) partial[r_ * LOCAL + LOCAL_INDEX] = v[r_];                              \
+    BARRIER;                                                                                                                   \
+    for (uint step_ = LOCAL / 2u; step_ > 0u; step_ /= 2u) {                                                                   \
+        if (LOCAL_INDEX < step_) {                                                                                             \
+            for (uint r_ = 0u; r_ < ROWS; ++r_) partial[r_ * LOCAL + LOCAL_INDEX] += partial[r_ * LOCAL + LOCAL_INDEX + step_]; \
+        }                                                                                                                      \
+        BARRIER;                                                                                                               \
+    }
 
 // Element i of the nest of loops whose words begin at `at`: its places `a` and `b` in two strided operands, or `a` in one.
 #define NEST_WALK(at, i, STEP)                                  \

@@ -1,7 +1,9 @@
-// Concat, Slice, Transpose, DepthToSpace, Reshape, Expand and TensorScatter: each element of the result is one of an operand.
+// Concat, Slice, Transpose, DepthToSpace, Reshape, Expand, TensorScatter and ScatterND: each element of the result is one of an operand, or
+// what ScatterND makes of several.
 #include "common/gpu/loop_nest.hpp"
 #include "common/gpu/ops/cast.hpp"
 #include "common/gpu/ops/table.hpp"
+#include "common/reduction.hpp"
 
 namespace backplane::gpu::ops::moves {
 
@@ -152,13 +154,12 @@ void lower_scatter(Lowering& to, const Node& node) {
     to.plan.dispatches.back().moved = n * (quantises ? sdk::dtype_info(type).bytes : bytes);
 }
 
-uint32_t reduction_of(const Node& node) { return op_of(node.as<backplane::ops::ScatterNDAttributes>().reduction); }
-
 // Slices put where indices say; what they leave is data as it is.
-void add_scatter_nd(Lowering& to, const Node& node) {
+void lower_scatter_nd(Lowering& to, const Node& node) {
     const ValueId data = node.inputs[0];
     const ValueId indices = node.inputs[1];
     const ValueId updates = node.inputs[2];
+    if (to[data].elements() == 0) return;
     copy_whole(to, node);
     to.plan.dispatches.back().copies = true;
     const auto n = static_cast<uint64_t>(to[updates].elements());
@@ -169,7 +170,7 @@ void add_scatter_nd(Lowering& to, const Node& node) {
     ScatterNDParameters parameters{.inner = 1,
                                    .width = static_cast<uint32_t>(width),
                                    .index_words = words_of_index(to, indices),
-                                   .op = reduction_of(node)};
+                                   .op = backend::reduction_of(node)};
     for (size_t d = 0; d < dim.size(); ++d) {
         if (d >= width) parameters.inner *= static_cast<uint32_t>(dim[d]);
         parameters.extents[d] = word(dim[d]);
@@ -189,26 +190,6 @@ void add_scatter_nd(Lowering& to, const Node& node) {
     to.plan.dispatches.back().moved = to[updates].bytes;
 }
 
-void lower_scatter_nd(Lowering& to, const Node& node) {
-    if (to[node.output].elements() == 0) return;
-    if (reduction_of(node) == BP_OP_unknown || to[node.output].dtype != BP_BF16) return add_scatter_nd(to, node);
-    Node wide = node;
-    for (const size_t i : {size_t{0}, size_t{2}}) {
-        wide.inputs[i] = to.plan.temporary(BP_F32, to[node.inputs[i]].dim);
-        cast::add_cast(to, node.inputs[i], wide.inputs[i]);
-    }
-    wide.output = to.plan.temporary(BP_F32, to[node.output].dim);
-    add_scatter_nd(to, wide);
-    cast::add_cast(to, wide.output, node.output);
-}
-
-Verdict check_scatter_nd(const Plan& plan, const Node& node) {
-    const Value& data = plan[node.inputs[0]];
-    if (reduction_of(node) != BP_OP_unknown && data.dtype == BP_F64)
-        return {BP_WHY_DTYPE, node.text() + " does not compute with " + data.text()};
-    return {};
-}
-
 constexpr OpLowering table[] = {
     {BP_OP_concat, Types::moves, 0, nullptr, lower_concat},
     {BP_OP_slice, Types::moves, 0, nullptr, lower_move},
@@ -218,7 +199,7 @@ constexpr OpLowering table[] = {
     {BP_OP_space_to_depth, Types::moves, 0, nullptr, lower_move},
     {BP_OP_reshape, Types::moves, 0, nullptr, lower_reshape},
     {BP_OP_tensor_scatter, Types::moves, 0, nullptr, lower_scatter},
-    {BP_OP_scatter_nd, Types::moves, 0, check_scatter_nd, lower_scatter_nd},
+    {BP_OP_scatter_nd, backend::types_of_scatter, 0, nullptr, lower_scatter_nd},
 };
 
 }  // namespace

@@ -11,8 +11,7 @@ void lower(Lowering& to, const Node& node) {
     const auto axes = static_cast<uint32_t>(x.dim.size() - 2);
     const auto how = node.as<backplane::ops::PoolAttributes>().filled(axes);
     const auto n = static_cast<uint64_t>(y.elements());
-    PoolParameters parameters{.elements = static_cast<uint32_t>(n),
-                              .average = node.op == BP_OP_average_pool ? 1U : 0U,
+    PoolParameters parameters{.average = node.op == BP_OP_average_pool ? 1U : 0U,
                               .counts_pads = how.count_include_pad ? 1U : 0U};
     double taps = 1;
     for (uint32_t d = 0; d < 3; ++d) {
@@ -29,7 +28,7 @@ void lower(Lowering& to, const Node& node) {
         taps *= parameters.window[d];
     }
     to.each(step_label(to, node), variant_for_type(kKernel_pool_f32, kKernel_pool_f16, x.dtype), n,
-            {to.reads(node.inputs[0]), to.writes(node.output)}, words_of(parameters));
+            {to.reads(node.inputs[0]), to.writes(node.output)}, parameters);
     if (n != 0) to.plan.dispatches.back().work = static_cast<double>(n) * 8 * taps;
 }
 

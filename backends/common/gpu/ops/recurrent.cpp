@@ -36,7 +36,7 @@ RecurrentParameters parameters_of(const Lowering& to, const Node& node, const Re
     RecurrentParameters p{};
     p.hidden = word(r.hidden);
     p.batch = word(r.batch);
-    p.blocks = (p.batch + rows_of_group - 1) / rows_of_group;
+    p.blocks = word(up(r.batch, rows_of_group));
     p.directions = word(r.directions);
     p.steps = word(r.steps);
     p.reverse = r.reverse ? 1 : 0;

@@ -1,15 +1,10 @@
 // Resize of feature maps: nearest (any plain type), linear and cubic (floats). Positions and weights are worked out here in float64.
-#include "common/gpu/ops/cast.hpp"
 #include "common/gpu/ops/table.hpp"
 #include "common/resize_taps.hpp"
 
 namespace backplane::gpu::ops::resize {
 
 namespace {
-
-bool is_nearest(const Node& node) {
-    return node.as<backplane::ops::ResizeAttributes>().mode == backplane::ops::ResizeMode::nearest;
-}
 
 // As the kernels read them.
 void append(std::vector<uint32_t>& to, const backend::Taps& taps) {
@@ -19,7 +14,7 @@ void append(std::vector<uint32_t>& to, const backend::Taps& taps) {
     }
 }
 
-void add_resize(Lowering& to, const Node& node) {
+void lower(Lowering& to, const Node& node) {
     std::vector<int64_t> in = to[node.inputs[0]].dim;
     std::vector<int64_t> out = to[node.output].dim;
     const bool deep = in.size() == 5;
@@ -31,8 +26,9 @@ void add_resize(Lowering& to, const Node& node) {
     std::vector<uint32_t> taps;
     for (size_t axis = 2; axis < 5; ++axis) append(taps, backend::taps_of(node, in[axis], out[axis]));
     const auto count = word(static_cast<int64_t>(backend::taps_of(node, 1, 1).count));
-    const uint32_t kernel = is_nearest(node) ? variant_for(kKernel_resize_nearest_1, sdk::dtype_info(dtype).bytes)
-                                             : variant_for_type(kKernel_resize_f32, kKernel_resize_f16, dtype);
+    const bool nearest = backend::types_of_resize(node) == Types::moves;
+    const uint32_t kernel = nearest ? variant_for(kKernel_resize_nearest_1, sdk::dtype_info(dtype).bytes)
+                                    : variant_for_type(kKernel_resize_f32, kKernel_resize_f16, dtype);
     const ValueId table = to.plan.constant(taps);
     to.each(step_label(to, node), kernel, n, {to.reads(node.inputs[0]), to.reads(table, 4), to.writes(node.output)},
             ResizeParameters{.planes_in = word(in[2]),
@@ -44,24 +40,7 @@ void add_resize(Lowering& to, const Node& node) {
             {count, deep ? count : 1});
 }
 
-void lower(Lowering& to, const Node& node) {
-    if (is_nearest(node) || to[node.output].dtype != BP_BF16) return add_resize(to, node);
-    Node wide = node;
-    wide.inputs[0] = to.plan.temporary(BP_F32, to[node.inputs[0]].dim);
-    wide.output = to.plan.temporary(BP_F32, to[node.output].dim);
-    cast::add_cast(to, node.inputs[0], wide.inputs[0]);
-    add_resize(to, wide);
-    cast::add_cast(to, wide.output, node.output);
-}
-
-Verdict check(const Plan& plan, const Node& node) {
-    const Value& in = plan[node.inputs[0]];
-    if (!is_nearest(node) && in.dtype != BP_F32 && !is_half(in.dtype))
-        return {BP_WHY_DTYPE, node.text() + " interpolates floats, not " + in.text()};
-    return {};
-}
-
-constexpr OpLowering table[] = {{BP_OP_resize, Types::moves, 0, check, lower}};
+constexpr OpLowering table[] = {{BP_OP_resize, backend::types_of_resize, 0, nullptr, lower}};
 
 }  // namespace
 

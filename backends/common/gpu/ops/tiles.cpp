@@ -28,9 +28,7 @@ Tile choose_tile(const Abilities& can, int64_t rows, int64_t columns, int64_t ba
     constexpr Tile small = {32, 32, 4, 4, 16};
     if (can.most_invocations < 256 || can.software) return small;
     if (rows <= 16 && columns >= 128) return {16, 64, 4, 4, 16};
-    const auto tiles = [&](int64_t down, int64_t across) {
-        return batch * ((rows + down - 1) / down) * ((columns + across - 1) / across);
-    };
+    const auto tiles = [&](int64_t down, int64_t across) { return batch * up(rows, down) * up(columns, across); };
     if (rows <= 32) return tiles(32, 128) >= kManyTiles ? Tile{32, 128, 4, 4, 16} : small;
     if (rows > 64 && tiles(128, 128) >= kManyTiles && can.shared_bytes >= 32768) return {128, 128, 8, 8, 16};
     if (tiles(64, 128) >= kManyTiles) return {64, 128, 8, 8, 16};

@@ -1,0 +1,65 @@
+// Ops that move elements or compute with them as their attributes say: casts and refusals are those of what they do.
+#include <gtest/gtest.h>
+
+#include "graph_maker.hpp"
+#include "kernels_generated.h"
+
+namespace backplane::gpu {
+namespace {
+
+Plan scatter(uint32_t dtype, int64_t reduction, bool longs = true) {
+    GraphMaker g;
+    const uint32_t data = g.tensor(BP_ROLE_INPUT, {7, 5}, dtype);
+    const uint32_t indices = g.tensor(BP_ROLE_INPUT, {3, 1}, BP_I32);
+    const uint32_t updates = g.tensor(BP_ROLE_INPUT, {3, 5}, dtype);
+    g.node(BP_OP_scatter_nd, {data, indices, updates}, g.tensor(BP_ROLE_OUTPUT, {7, 5}, dtype),
+           {integer(BP_ATTR_reduction, reduction)});
+    return g.plan(longs);
+}
+
+Plan resize(uint32_t dtype, int64_t mode) {
+    GraphMaker g;
+    const uint32_t x = g.tensor(BP_ROLE_INPUT, {1, 2, 3, 3}, dtype);
+    static constexpr int64_t kSizes[] = {6, 6};
+    bp_attribute sizes{};
+    sizes.struct_size = sizeof sizes;
+    sizes.id = BP_ATTR_sizes;
+    sizes.type = BP_ATTRIBUTE_INTS;
+    sizes.integers = {kSizes, sizeof kSizes};
+    g.node(BP_OP_resize, {x}, g.tensor(BP_ROLE_OUTPUT, {1, 2, 6, 6}, dtype), {sizes, integer(BP_ATTR_mode, mode)});
+    return g.plan();
+}
+
+int64_t casts_in(const Plan& plan) {
+    return std::count_if(plan.dispatches.begin(), plan.dispatches.end(),
+                         [](const Dispatch& d) { return d.kernel == kKernel_cast; });
+}
+
+TEST(Types, WholeNumbersOf64BitsAreMovedByADeviceThatDoesNotComputeWithThem) {
+    EXPECT_NO_THROW(scatter(BP_I64, BP_REDUCTION_NONE, false));
+    EXPECT_THROW(scatter(BP_I64, BP_REDUCTION_ADD, false), sdk::Failure);
+    EXPECT_NO_THROW(scatter(BP_I64, BP_REDUCTION_ADD));
+    EXPECT_NO_THROW(scatter(BP_F64, BP_REDUCTION_NONE));
+    EXPECT_THROW(scatter(BP_F64, BP_REDUCTION_ADD), sdk::Failure);
+}
+
+TEST(Types, WhatIsNoFloat32OfKernelsIsCastWhereItIsComputedWith) {
+    EXPECT_EQ(casts_in(scatter(BP_BF16, BP_REDUCTION_NONE)), 0);
+    EXPECT_EQ(casts_in(scatter(BP_BF16, BP_REDUCTION_ADD)), 3);
+    EXPECT_EQ(casts_in(scatter(BP_F16, BP_REDUCTION_ADD)), 0);
+    EXPECT_EQ(casts_in(resize(BP_BF16, BP_RESIZE_NEAREST)), 0);
+    EXPECT_EQ(casts_in(resize(BP_BF16, BP_RESIZE_LINEAR)), 2);
+    EXPECT_THROW(resize(BP_I32, BP_RESIZE_LINEAR), sdk::Failure);
+    EXPECT_NO_THROW(resize(BP_I32, BP_RESIZE_NEAREST));
+}
+
+TEST(Types, OperandsBehindThe32ndAreThoseOfNoBit) {
+    GraphMaker g;
+    std::vector<uint32_t> parts;
+    for (int i = 0; i < 70; ++i) parts.push_back(g.tensor(BP_ROLE_INPUT, {2, 3}, BP_I8));
+    g.node(BP_OP_concat, parts, g.tensor(BP_ROLE_OUTPUT, {140, 3}, BP_I8), {integer(BP_ATTR_axis, 0)});
+    EXPECT_EQ(g.plan().dispatches.size(), 70U);
+}
+
+}  // namespace
+}  // namespace backplane::gpu
