@@ -1,5 +1,7 @@
 // Layouts: feature maps stay channels-last from the first op that wants them so to the last; conversions stand only at the edges.
+#include <algorithm>
 #include <map>
+#include <vector>
 
 #include "lowering.hpp"
 
@@ -10,9 +12,40 @@ namespace {
 // The same bytes in both layouts: at most one of channels and pixels is more than one.
 bool layout_free(const Value& value) { return !is_map(value) || value.dim[1] == 1 || pixels_of(value) == 1; }
 
-bool wants_channels_last(const Plan& plan, const Node& node) {
+bool takes_rows_too(const Plan& plan, const Node& node) {
     const OpLowering* lowering = find_lowering(node.op);
-    if (lowering->wants != Wants::either) return lowering->wants == Wants::channels_last;
+    return lowering->rows_too != nullptr && lowering->rows_too(plan, node);
+}
+
+// Of each value: whether an op that wants its maps channels-last reads it, or what ops that take both make of it.
+std::vector<bool> read_channels_last(const Plan& plan) {
+    std::vector<bool> read(plan.values.size(), false);
+    for (size_t i = plan.nodes.size(); i-- > 0;) {
+        const Node& node = plan.nodes[i];
+        const Wants wants = find_lowering(node.op)->wants;
+        if (wants == Wants::row_major) continue;
+        if ((wants == Wants::either || takes_rows_too(plan, node)) && !read[node.output]) continue;
+        for (const ValueId in : node.inputs)
+            if (in != kNone) read[in] = true;
+        for (const PostOp& post : node.post)
+            if (post.value != kNone) read[post.value] = true;
+    }
+    return read;
+}
+
+// Nothing that the node reads is channels-last, and its result is not wanted so, or costs less to convert.
+bool stays_row_major(const Plan& plan, const Node& node, const std::vector<bool>& read) {
+    if (!takes_rows_too(plan, node)) return false;
+    const auto last = [&](ValueId id) { return id != kNone && plan[id].layout == Layout::channels_last; };
+    if (std::any_of(node.inputs.begin(), node.inputs.end(), last)) return false;
+    if (std::any_of(node.post.begin(), node.post.end(), [&](const PostOp& post) { return last(post.value); })) return false;
+    return !read[node.output] || plan[node.output].elements() < plan[node.inputs[0]].elements();
+}
+
+bool wants_channels_last(const Plan& plan, const Node& node, const std::vector<bool>& read) {
+    const OpLowering* lowering = find_lowering(node.op);
+    if (lowering->wants == Wants::channels_last) return !stays_row_major(plan, node, read);
+    if (lowering->wants == Wants::row_major) return false;
     if (!is_map(plan[node.output]) || plan[node.output].dtype != BP_F32) return false;
     for (const ValueId in : node.inputs)
         if (in != kNone && plan[in].layout == Layout::channels_last) return true;
@@ -67,9 +100,10 @@ private:
 }  // namespace
 
 void assign_layouts(Plan& plan) {
+    const std::vector<bool> read = read_channels_last(plan);
     Converter converter(plan);
     for (Node& node : plan.nodes) {
-        const Layout layout = wants_channels_last(plan, node) ? Layout::channels_last : Layout::row_major;
+        const Layout layout = wants_channels_last(plan, node, read) ? Layout::channels_last : Layout::row_major;
         for (size_t k = 0; k < node.inputs.size(); ++k)
             node.inputs[k] = converter.in_layout(node.inputs[k], layout_of_operand(plan, node, k, layout), node);
         for (PostOp& post : node.post)

@@ -108,6 +108,8 @@ struct OpLowering {
     Verdict (*check)(const Plan& plan, const Node& node);  // null: what the op's description takes is done
     void (*lower)(Lowering& to, const Node& node);
     uint32_t blocks = 0;  // bit k: operand k may be of a block type, too, and comes as it is
+    // Of an op that wants channels last: whether it does this node as well where all its maps are row-major. Null: no node.
+    bool (*rows_too)(const Plan& plan, const Node& node) = nullptr;
 
     [[nodiscard]] constexpr bool takes_blocks(size_t k) const { return backend::names_operand(blocks, k); }
     [[nodiscard]] constexpr bool owns(size_t k) const { return backend::names_operand(own_weights, k); }

@@ -7,14 +7,14 @@
 
 namespace backplane::cpu {
 
-enum EpilogueKind { kEpilogueBias = 0, kEpilogueUnary = 1, kEpilogueScale = 2, kEpilogueAdd = 3 };
+enum EpilogueKind { kEpilogueBias = 0, kEpilogueUnary = 1, kEpilogueScale = 2, kEpilogueAdd = 3, kEpilogueRowBias = 4 };
 
 struct EpilogueOp {
     int32_t kind;
     uint32_t op;        // unary: BP_OP_*, one that epilogue_does()
     float a, b;         // unary: attributes; scale: the factor
-    const float* data;  // bias: one a column; add: the other operand
-    int64_t stride;     // add: floats between rows
+    const float* data;  // bias: one a column; row bias: that of row r is data[r * stride]; add: the other operand
+    int64_t stride;     // add, row bias: floats between rows
 };
 
 constexpr int kMostEpilogueOps = 8;  // of those that fusion finds

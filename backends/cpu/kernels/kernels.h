@@ -10,6 +10,7 @@
 #include "kernels/move.h"
 #include "kernels/normalize.h"
 #include "kernels/peak.h"
+#include "kernels/planar.h"
 #include "kernels/recurrent.h"
 #include "kernels/reduce.h"
 #include "kernels/winograd.h"
@@ -24,6 +25,7 @@
     X(move, MoveKernels)               \
     X(normalize, NormalizeKernels)     \
     X(peak, PeakKernels)               \
+    X(planar, PlanarKernels)           \
     X(recurrent, RecurrentKernels)     \
     X(reduce, ReduceKernels)           \
     X(winograd, WinogradKernels)

@@ -72,6 +72,12 @@ HWY_INLINE void finish(Tile<ROWS, VECTORS>& tile, const backplane::cpu::Epilogue
                 each(tile, [&](VF x, int, int j) HWY_ATTR { return hn::Add(x, bias[j]); });
                 break;
             }
+            case backplane::cpu::kEpilogueRowBias: {
+                VF bias[ROWS];
+                for (int i = 0; i < ROWS; ++i) bias[i] = hn::Set(f, op.data[rows[i] * op.stride]);
+                each(tile, [&](VF x, int i, int) HWY_ATTR { return hn::Add(x, bias[i]); });
+                break;
+            }
             case backplane::cpu::kEpilogueScale: {
                 const VF factor = hn::Set(f, op.a);
                 each(tile, [&](VF x, int, int) HWY_ATTR { return hn::Mul(x, factor); });

@@ -2,6 +2,7 @@
 // operands 0, 3, 4, ... hold the channels, 1 the weights, 2 the bias until fusion moves it into the epilogue.
 #include <memory>
 
+#include "ops/planar_conv.hpp"
 #include "ops/table.hpp"
 #include "weights.hpp"
 
@@ -30,7 +31,7 @@ std::vector<ValueId> segments_of(const Node& node) {
     return out;
 }
 
-Geometry geometry_of(const Lowering& to, const Node& node) {
+Geometry geometry_of(const Plan& to, const Node& node) {
     Geometry g;
     const Value& x = to[node.inputs[0]];
     const Value& w = to[node.inputs[1]];
@@ -321,8 +322,10 @@ void lower_winograd(Lowering& to, const Node& node, const Geometry& g, Bound bou
 }
 
 void lower(Lowering& to, const Node& node) {
-    const Geometry g = geometry_of(to, node);
+    const Geometry g = geometry_of(to.plan, node);
     if (to[node.output].elements() == 0) return;
+    if (to[node.output].layout == Layout::row_major)
+        return is_depthwise(g) ? lower_planes(to, node, g.task) : lower_pixels(to, node);
     const Bound bound{segments_of(node), kNone, kNone, node.output, node.post};
     const ConvTask& t = g.task;
     const bool plain =
@@ -335,7 +338,25 @@ void lower(Lowering& to, const Node& node) {
     lower_direct(to, node, g, bound);
 }
 
-constexpr OpLowering table[] = {{BP_OP_conv, Types::computes, Wants::channels_last, 1u << 1, check_filters, lower}};
+bool steps_of_one(const Geometry& g) {
+    const ConvTask& t = g.task;
+    return t.stride_h == 1 && t.stride_w == 1 && g.stride_d == 1 && t.pad_top == 0 && t.pad_left == 0 && g.pad_front == 0;
+}
+
+// One pixel by one pixel, or one channel at a time with steps of 1 along rows: neither needs the channels side by side.
+bool rows_too(const Plan& plan, const Node& node) {
+    const Value& x = plan[node.inputs[0]];
+    const Value& y = plan[node.output];
+    if (x.dtype != BP_F32 || y.dtype != BP_F32) return false;
+    const Geometry g = geometry_of(plan, node);
+    const ConvTask& t = g.task;
+    if (is_depthwise(g)) return !g.has_depth && t.stride_w == 1 && planes_fit(t);
+    return g.groups == 1 && g.taps * g.kernel_d == 1 && pixels_of(y) >= kFewestPixels &&
+           std::equal(x.dim.begin() + 2, x.dim.end(), y.dim.begin() + 2) && steps_of_one(g);
+}
+
+constexpr OpLowering table[] = {
+    {BP_OP_conv, Types::computes, Wants::channels_last, 1u << 1, check_filters, lower, 0, rows_too}};
 
 }  // namespace
 

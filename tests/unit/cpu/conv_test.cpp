@@ -49,13 +49,16 @@ double difference(const Floats& got, const std::vector<double>& want) {
 }
 
 const std::vector<Case> cases = {
-    {1, 3, 9, 11, 64, 3, 3, 1, 1, 1, 1},   {2, 64, 13, 17, 64, 3, 3, 1, 1, 1, 1}, {1, 64, 9, 10, 64, 5, 5, 1, 2, 1, 1},
-    {1, 17, 8, 8, 33, 3, 3, 1, 1, 1, 1},   {1, 32, 5, 7, 12, 3, 3, 1, 1, 1, 1},   {1, 12, 5, 5, 3, 3, 3, 1, 1, 1, 1},
-    {1, 128, 6, 5, 64, 1, 1, 1, 0, 1, 1},  {1, 8, 9, 9, 16, 3, 3, 2, 1, 1, 1},    {1, 8, 9, 9, 16, 3, 3, 1, 2, 2, 1},
-    {1, 8, 9, 9, 16, 3, 2, 1, 0, 1, 4},    {1, 19, 9, 9, 19, 3, 3, 1, 1, 1, 19},  {1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1},
-    {1, 19, 9, 23, 19, 3, 3, 1, 1, 1, 19}, {2, 33, 7, 30, 33, 5, 3, 2, 2, 1, 33}, {1, 16, 6, 40, 16, 3, 3, 1, 2, 2, 16},
-    {1, 5, 2, 2, 5, 3, 3, 1, 1, 1, 5},     {1, 64, 11, 9, 9, 3, 3, 1, 1, 1, 1},   {1, 16, 4, 4, 16, 3, 3, 1, 0, 1, 1},
-    {1, 20, 7, 9, 130, 1, 1, 1, 0, 1, 1},  {3, 16, 6, 6, 100, 3, 3, 1, 1, 1, 1},
+    {1, 3, 9, 11, 64, 3, 3, 1, 1, 1, 1},   {2, 64, 13, 17, 64, 3, 3, 1, 1, 1, 1},  {1, 64, 9, 10, 64, 5, 5, 1, 2, 1, 1},
+    {1, 17, 8, 8, 33, 3, 3, 1, 1, 1, 1},   {1, 32, 5, 7, 12, 3, 3, 1, 1, 1, 1},    {1, 12, 5, 5, 3, 3, 3, 1, 1, 1, 1},
+    {1, 128, 6, 5, 64, 1, 1, 1, 0, 1, 1},  {1, 8, 9, 9, 16, 3, 3, 2, 1, 1, 1},     {1, 8, 9, 9, 16, 3, 3, 1, 2, 2, 1},
+    {1, 8, 9, 9, 16, 3, 2, 1, 0, 1, 4},    {1, 19, 9, 9, 19, 3, 3, 1, 1, 1, 19},   {1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1},
+    {1, 19, 9, 23, 19, 3, 3, 1, 1, 1, 19}, {2, 33, 7, 30, 33, 5, 3, 2, 2, 1, 33},  {1, 16, 6, 40, 16, 3, 3, 1, 2, 2, 16},
+    {1, 5, 2, 2, 5, 3, 3, 1, 1, 1, 5},     {1, 64, 11, 9, 9, 3, 3, 1, 1, 1, 1},    {1, 16, 4, 4, 16, 3, 3, 1, 0, 1, 1},
+    {1, 20, 7, 9, 130, 1, 1, 1, 0, 1, 1},  {3, 16, 6, 6, 100, 3, 3, 1, 1, 1, 1},   {2, 20, 9, 13, 70, 1, 1, 1, 0, 1, 1},
+    {1, 5, 11, 37, 2, 1, 1, 1, 0, 1, 1},   {1, 200, 5, 31, 101, 1, 1, 1, 0, 1, 1}, {1, 3, 8, 9, 4, 1, 1, 1, 1, 1, 1},
+    {2, 3, 70, 150, 3, 5, 3, 1, 1, 1, 3},  {1, 2, 1, 2100, 2, 1, 9, 1, 4, 1, 2},   {1, 3, 67, 40, 3, 3, 7, 1, 9, 2, 3},
+    {2, 4, 3, 2, 4, 1, 1, 1, 0, 1, 4},
 };
 
 }  // namespace
@@ -140,6 +143,46 @@ TEST_P(Conv, KeepsAnIntermediateThatIsAlsoAnOutputOrReadTwice) {
     EXPECT_LT(difference(p.read(c), want), 1e-5);
     for (double& v : want) v += std::max(0.0, v);
     EXPECT_LT(difference(p.read(y), want), 1e-5);
+}
+
+TEST_P(Conv, ReadsRowMajorMapsAsTheyAreAndStaysChannelsLastBehindFiltersThatWantIt) {
+    Device device({GetParam(), "2"});
+    const Floats x = random_floats(int64_t{2} * 6 * 9 * 11, 1);
+    const Floats b = random_floats(6, 3);
+    for (const bool depthwise : {false, true}) {
+        const Case k = depthwise ? Case{2, 6, 9, 11, 6, 3, 3, 1, 1, 1, 6} : Case{2, 6, 9, 11, 6, 1, 1, 1, 0, 1, 1};
+        const Dims map{2, 6, 9, 11};
+        const Floats w = random_floats(k.o * (k.c / k.group) * k.kh * k.kw, 2);
+        const std::vector<Attribute> how{list(BP_ATTR_pads, {k.pad, k.pad, k.pad, k.pad}), integer(BP_ATTR_group, k.group)};
+        Graph g;
+        const auto in = g.input(map, x);
+        const auto c = g.add(BP_OP_conv, {in, g.weight({k.o, k.c / k.group, k.kh, k.kw}, w), g.weight({k.o}, b)}, map, how);
+        const auto y = g.add(BP_OP_add, {g.add(BP_OP_relu, {c}, map), in}, map);
+        g.output(y);
+        Program p(device, g);
+        p.run();
+        auto want = naive(k, x, w, b, 9, 11);
+        for (size_t i = 0; i < want.size(); ++i) want[i] = std::max(0.0, want[i]) + double{x[i]};
+        EXPECT_LT(difference(p.read(y), want), 1e-5);
+        const std::string rows = p.info.summary;
+        EXPECT_NE(rows.find(depthwise ? "by planes" : "by pixels"), std::string::npos) << rows;
+        EXPECT_EQ(rows.find("relayout"), std::string::npos) << rows;
+
+        Graph network;  // 3x3, then the same
+        const Case first{2, 6, 9, 11, 6, 3, 3, 1, 1, 1, 1};
+        const Floats v = random_floats(6 * 6 * 9, 4);
+        const auto made = network.add(BP_OP_conv, {network.input(map, x), network.weight({6, 6, 3, 3}, v)}, map,
+                                      {list(BP_ATTR_pads, {1, 1, 1, 1})});
+        const auto z = network.add(
+            BP_OP_conv, {made, network.weight({k.o, k.c / k.group, k.kh, k.kw}, w), network.weight({k.o}, b)}, map, how);
+        network.output(z);
+        Program q(device, network);
+        q.run();
+        const auto between = naive(first, x, v, Floats(6), 9, 11);
+        EXPECT_LT(difference(q.read(z), naive(k, Floats(between.begin(), between.end()), w, b, 9, 11)), 1e-5);
+        const std::string last = q.info.summary;
+        EXPECT_EQ(last.find(" by p"), std::string::npos) << last;
+    }
 }
 
 TEST(ConvThreads, ResultsAreBitwiseEqualForAnyNumberOfThreads) {

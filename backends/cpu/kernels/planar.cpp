@@ -1,0 +1,97 @@
+#include "kernels/planar.h"
+
+#include "kernels/tile.h"
+
+namespace {
+
+using backplane::cpu::ConvTask;
+using backplane::cpu::PlaneTask;
+
+void pack(const float* from, int64_t plane, int64_t first, int64_t depth, int64_t planes, int64_t columns, float* into) {
+    for (int64_t column = 0; column < columns; column += kBlock) {
+        const int64_t valid = HWY_MIN(kBlock, columns - column);
+        const int64_t width = (valid + kLanes - 1) / kLanes * kLanes;
+        float* to = into + column * planes + first * width;
+        for (int64_t d = 0; d < depth; ++d, to += width) {
+            const float* row = from + d * plane + column;
+            for (int64_t i = 0; i < width; i += kLanes) hn::StoreU(load_first(row + i, valid - i), f, to + i);
+        }
+    }
+}
+
+// Rows of the input with zeros where there is nothing, so that no product asks where it is.
+void fill_rows(const ConvTask& t, const PlaneTask& p, int64_t pitch, float* into) {
+    const int64_t first = p.row_begin * t.stride_h - t.pad_top;
+    const int64_t end = (p.row_end - 1) * t.stride_h - t.pad_top + (t.kernel_h - 1) * t.dilation_h + 1;
+    const int64_t x = p.column_begin - t.pad_left;
+    const int64_t before = HWY_MIN(pitch, x < 0 ? -x : 0);
+    const int64_t there = HWY_MAX(0, HWY_MIN(pitch, t.width - x) - before);
+    for (int64_t y = first; y < end; ++y, into += pitch) {
+        const int64_t n = y >= 0 && y < t.height ? there : 0;
+        const int64_t begin = n > 0 ? before : 0;
+        for (int64_t i = 0; i < begin; ++i) into[i] = 0;
+        const float* from = t.segment[0].data + y * t.width + x;
+        for (int64_t i = begin; i < begin + n; i += kLanes)
+            store_first(load_first(from + i, begin + n - i), into + i, begin + n - i);
+        for (int64_t i = begin + n; i < pitch; i += kLanes) store_first(hn::Zero(f), into + i, pitch - i);
+    }
+}
+
+template <int ROWS, int VECTORS>
+HWY_INLINE void plane_tile(const ConvTask& t, const PlaneTask& p, int64_t pitch, int64_t row, int64_t column,
+                           const float* filled) {
+    const int64_t valid = HWY_MIN(static_cast<int64_t>(ROWS), p.row_end - row);
+    const float* from[ROWS];
+    int64_t rows[ROWS];
+    for (int i = 0; i < ROWS; ++i) {
+        rows[i] = row + HWY_MIN(static_cast<int64_t>(i), valid - 1);
+        from[i] = filled + (rows[i] - p.row_begin) * t.stride_h * pitch + column - p.column_begin;
+    }
+    Tile<ROWS, VECTORS> tile;
+    clear(tile);
+    const float* weight = t.weights;
+    for (int64_t ky = 0; ky < t.kernel_h; ++ky)
+        for (int64_t kx = 0; kx < t.kernel_w; ++kx, ++weight) {
+            const VF w = hn::Set(f, *weight);
+            const int64_t at = ky * t.dilation_h * pitch + kx * t.dilation_w;
+#pragma GCC unroll 4
+            for (int i = 0; i < ROWS; ++i)
+#pragma GCC unroll 4
+                for (int j = 0; j < VECTORS; ++j)
+                    tile.v[i][j] = hn::MulAdd(hn::LoadU(f, from[i] + at + j * kLanes), w, tile.v[i][j]);
+        }
+    const int64_t columns = p.column_end - column;
+    finish(tile, t.epilogue, rows, column, columns);
+    for (int i = 0; i < valid; ++i)
+        for (int j = 0; j < VECTORS; ++j)
+            store_first(tile.v[i][j], t.out + rows[i] * t.out_row + column + j * kLanes, floats_in(columns, j));
+}
+
+// Eight sums hide the latency of the additions.
+template <int ROWS>
+HWY_INLINE void plane_rows(const ConvTask& t, const PlaneTask& p, int64_t pitch, int64_t row, const float* filled) {
+    for (int64_t column = p.column_begin; column < p.column_end;) {
+        const bool wide = p.column_end - column > (kVectors - 1) * kLanes;
+        if (wide)
+            plane_tile<ROWS, kVectors>(t, p, pitch, row, column, filled);
+        else
+            plane_tile<ROWS, 1>(t, p, pitch, row, column, filled);
+        column += wide ? kBlock : kLanes;
+    }
+}
+
+void depthwise(const ConvTask& t, const PlaneTask& p, float* scratch) {
+    constexpr int kTileRows = 8 / kVectors;
+    const int64_t pitch = backplane::cpu::plane_row(t, p.column_end - p.column_begin, kBlock);
+    fill_rows(t, p, pitch, scratch);
+    int64_t row = p.row_begin;
+    for (; row + kTileRows <= p.row_end; row += kTileRows) plane_rows<kTileRows>(t, p, pitch, row, scratch);
+    for (; row < p.row_end; ++row) plane_rows<1>(t, p, pitch, row, scratch);
+}
+
+}  // namespace
+
+BP_CPU_ENTRY(planar, PlanarKernels) {
+    table->pack = pack;
+    table->depthwise = depthwise;
+}

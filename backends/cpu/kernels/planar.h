@@ -1,0 +1,34 @@
+// Convolution over row-major feature maps, a plane of pixels for each channel, where no other layout is needed: filters of one pixel are a
+// matrix product of filters by pixels (MatMulKernels, over what `pack` makes), and filters of one channel run along the rows of its plane.
+#pragma once
+
+#include <stdint.h>
+
+#include "kernels/conv.h"
+
+namespace backplane::cpu {
+
+// A rectangle of the result of one filter over one plane.
+struct PlaneTask {
+    int64_t row_begin = 0, row_end = 0, column_begin = 0, column_end = 0;
+};
+
+// Floats of scratch for a rectangle of so many rows and columns.
+constexpr int64_t plane_row(const ConvTask& t, int64_t columns, int64_t block) {
+    return (columns + block - 1) / block * block + (t.kernel_w - 1) * t.dilation_w;
+}
+constexpr int64_t plane_scratch(const ConvTask& t, int64_t rows, int64_t columns, int64_t block) {
+    return ((rows - 1) * t.stride_h + (t.kernel_h - 1) * t.dilation_h + 1) * plane_row(t, columns, block);
+}
+
+struct PlanarKernels {
+    // The first `columns` pixels of `depth` planes, `plane` floats apart, as the packed right-hand side of a product (PackedType).
+    // `planes`: of all that the product has; these are from `first` on.
+    void (*pack)(const float* from, int64_t plane, int64_t first, int64_t depth, int64_t planes, int64_t columns,
+                 float* into);
+    // One filter of [kernel_h][kernel_w] over the plane segment[0].data, by steps of 1 along rows. In the epilogue row and column are those of
+    // the result's plane. Scratch: plane_scratch with ConvKernels::block.
+    void (*depthwise)(const ConvTask& task, const PlaneTask& part, float* scratch);
+};
+
+}  // namespace backplane::cpu

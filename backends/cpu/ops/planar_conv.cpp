@@ -1,0 +1,151 @@
+#include "ops/planar_conv.hpp"
+
+#include <algorithm>
+
+#include "weights.hpp"
+
+namespace backplane::cpu::ops::conv {
+
+namespace {
+
+// A part of a plane: its rows of the input, with what is beside them, stay in the first-level cache.
+constexpr int64_t kRowsOfPart = 32;
+constexpr int64_t kColumnsOfPart = 1024;
+// More, of filters with taps far apart, would not stay in the second.
+constexpr int64_t kMostScratch = 1 << 17;
+constexpr int64_t kWidestBlock = 64;  // of all instruction sets
+// Results that one chunk makes at least.
+constexpr int64_t kResultsOfChunk = 4096;
+
+// Pixels that are packed at a time, and filters that take them where there are not enough pixels for all threads.
+constexpr int64_t kPixelsOfChunk = 128;
+constexpr int64_t kFiltersOfChunk = 96;
+constexpr int64_t kEnoughChunks = 64;
+
+// Filters as the graph has them, in float32.
+ValueId plain_filters(Lowering& to, const Node& node) {
+    const ValueId w = node.inputs[1];
+    const uint32_t dtype = to[w].dtype;
+    if (dtype == BP_F32) return w;
+    const int64_t count = to[w].elements();
+    return to.packed(w, layout_id("conv/plain/" + std::to_string(dtype) + "," + std::to_string(count)),
+                     static_cast<uint64_t>(count) * sizeof(float),
+                     [=](const std::byte* plain, std::byte* packed, ThreadPool&) {
+                         decode(plain, dtype, count, reinterpret_cast<float*>(packed));
+                     });
+}
+
+// Of a result of rows of `columns`: a bias belongs to a row, and is `bias_step` after that of the row before.
+Epilogue epilogue_of_rows(const Node& node, const Plan& plan, const Run& run, int64_t columns, int64_t bias_step) {
+    Epilogue epilogue = epilogue_of(node.post, plan, run, columns);
+    for (int32_t i = 0; i < epilogue.count; ++i)
+        if (epilogue.ops[i].kind == kEpilogueBias) {
+            epilogue.ops[i].kind = kEpilogueRowBias;
+            epilogue.ops[i].stride = bias_step;
+        }
+    return epilogue;
+}
+
+void move_on(Epilogue& epilogue, int64_t bias, int64_t added) {
+    for (int32_t i = 0; i < epilogue.count; ++i)
+        if (epilogue.ops[i].data != nullptr) epilogue.ops[i].data += epilogue.ops[i].kind == kEpilogueAdd ? added : bias;
+}
+
+int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
+
+std::string label_of(const Lowering& to, const Node& node, const char* kind) {
+    return std::string("Conv ") + kind + " " + to[node.inputs[1]].text() + " -> " + to[node.output].text() +
+           epilogue_text(node);
+}
+
+}  // namespace
+
+bool planes_fit(const ConvTask& task) {
+    return plane_scratch(task, std::min(kRowsOfPart, task.out_height), std::min(kColumnsOfPart, task.out_width),
+                         kWidestBlock) <= kMostScratch;
+}
+
+void lower_pixels(Lowering& to, const Node& node) {
+    std::vector<ValueId> segments{node.inputs[0]};
+    if (node.inputs.size() > 3) segments.insert(segments.end(), node.inputs.begin() + 3, node.inputs.end());
+    std::vector<int64_t> channels;
+    for (const ValueId s : segments) channels.push_back(to[s].dim[1]);
+    const ValueId out = node.output;
+    const int64_t batch = to[out].dim[0];
+    const int64_t filters = to[out].dim[1];
+    const int64_t pixels = pixels_of(to[out]);
+    const int64_t depth = to[node.inputs[1]].dim[1];
+    const int64_t pieces = parts(pixels, kPixelsOfChunk);
+    const int64_t rows = batch * pieces >= kEnoughChunks ? filters : kFiltersOfChunk;
+    const int64_t row_chunks = parts(filters, rows);
+    to.lane_scratch(static_cast<uint64_t>(depth * kPixelsOfChunk) * sizeof(float));
+    const ValueId weights = plain_filters(to, node);
+    std::vector<ValueId> reads = epilogue_reads(node);
+    reads.insert(reads.end(), segments.begin(), segments.end());
+    reads.push_back(weights);
+    to.step(label_of(to, node, "by pixels"), reads, {out},
+            [=, plan = &to.plan, k = &to.kernels, node = node](const Run& run) {
+                const Epilogue epilogue = epilogue_of_rows(node, *plan, run, pixels, 1);
+                run.parallel(batch * pieces * row_chunks, [&](int64_t i, std::byte* scratch) {
+                    const int64_t sample = i / row_chunks / pieces;
+                    const int64_t first = i / row_chunks % pieces * kPixelsOfChunk;
+                    const int64_t row = i % row_chunks * rows;
+                    MatMulTask task;
+                    task.columns = std::min(kPixelsOfChunk, pixels - first);
+                    auto* packed = reinterpret_cast<float*>(scratch);
+                    for (size_t s = 0, at = 0; s < segments.size(); at += static_cast<size_t>(channels[s++]))
+                        k->planar.pack(run.at<const float>(segments[s]) + sample * channels[s] * pixels + first, pixels,
+                                       static_cast<int64_t>(at), channels[s], depth, task.columns, packed);
+                    task.a = run.at<const float>(weights);
+                    task.a_row = task.depth = depth;
+                    task.b = packed;
+                    task.out = run.at<float>(out) + sample * filters * pixels + first;
+                    task.out_row = pixels;
+                    task.epilogue = epilogue;
+                    move_on(task.epilogue, 0, sample * filters * pixels + first);
+                    k->matmul.run(task, row, std::min(filters, row + rows), 0, task.columns);
+                });
+            });
+}
+
+void lower_planes(Lowering& to, const Node& node, const ConvTask& geometry) {
+    const ValueId in = node.inputs[0];
+    const ValueId out = node.output;
+    const int64_t channels = to[out].dim[1];
+    const int64_t planes = to[out].dim[0] * channels;
+    const int64_t height = std::min(kRowsOfPart, geometry.out_height);
+    const int64_t width = std::min(kColumnsOfPart, geometry.out_width);
+    const int64_t down = parts(geometry.out_height, height);
+    const int64_t across = parts(geometry.out_width, width);
+    const int64_t count = planes * down * across;
+    const int64_t grain = std::max<int64_t>(1, kResultsOfChunk / (height * width));
+    to.lane_scratch(static_cast<uint64_t>(plane_scratch(geometry, height, width, to.kernels.conv.block)) * sizeof(float));
+    const ValueId weights = plain_filters(to, node);
+    std::vector<ValueId> reads = epilogue_reads(node);
+    reads.insert(reads.end(), {in, weights});
+    to.step(label_of(to, node, "by planes"), reads, {out},
+            [=, plan = &to.plan, kernel = to.kernels.planar.depthwise, node = node](const Run& run) {
+                const Epilogue epilogue = epilogue_of_rows(node, *plan, run, geometry.out_width, 0);
+                const int64_t in_plane = geometry.height * geometry.width;
+                const int64_t out_plane = geometry.out_height * geometry.out_width;
+                run.parallel(parts(count, grain), [&](int64_t chunk, std::byte* scratch) {
+                    for (int64_t i = chunk * grain; i < std::min(count, (chunk + 1) * grain); ++i) {
+                        const int64_t plane = i / across / down;
+                        ConvTask task = geometry;
+                        task.segment[0].data = run.at<const float>(in) + plane * in_plane;
+                        task.weights = run.at<const float>(weights) + plane % channels * task.kernel_h * task.kernel_w;
+                        task.out = run.at<float>(out) + plane * out_plane;
+                        task.epilogue = epilogue;
+                        move_on(task.epilogue, plane % channels, plane * out_plane);
+                        PlaneTask part;
+                        part.row_begin = i / across % down * height;
+                        part.row_end = std::min(task.out_height, part.row_begin + height);
+                        part.column_begin = i % across * width;
+                        part.column_end = std::min(task.out_width, part.column_begin + width);
+                        kernel(task, part, reinterpret_cast<float*>(scratch));
+                    }
+                });
+            });
+}
+
+}  // namespace backplane::cpu::ops::conv
