@@ -196,6 +196,14 @@ struct SessionOptions {
     bool build_elsewhere = true;  // a device without memory for its part hands over already when the session is made
 };
 
+// How often a device has run a stage of a session's plan: counted by what hands the work over, when the device has taken it.
+struct StageRuns {
+    std::string device;  // id, "cpu:0"
+    size_t nodes = 0;    // of the stage
+    std::string ops;     // "Conv x 12, Relu x 12"
+    uint64_t runs = 0;
+};
+
 // A program with its weights, state and workspace: bind memory by name and run. Host memory is used in place where the device can. One
 // thread submits to a session at a time; Events are anyone's. Sessions on one device run beside each other as far as it can.
 class Session {
@@ -240,6 +248,8 @@ public:
         const;                                    // what is not where it was wanted, and why, a sentence each; may grow
     [[nodiscard]] std::string describe() const;   // the plan: stages, devices, where weights live, bytes; lines
     [[nodiscard]] std::string plan_json() const;  // the same for programs
+    // What ran where so far: by stage and device, those that ran. Any thread.
+    [[nodiscard]] std::vector<StageRuns> runs() const;
 
 private:
     struct Impl;

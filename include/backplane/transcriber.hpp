@@ -53,6 +53,15 @@ struct TranscribeHooks {
     const std::atomic<uint32_t>* cancel = nullptr;  // not 0: the call throws Error(cancelled)
 };
 
+// What a device has run of a part of the network: counted by what hands the work over, when the device has taken it.
+struct NetworkRuns {
+    std::string
+        part;  // "encoder" (with what makes features of audio), "decoder", "positions" (their tables, once for a length)
+    std::string device;  // id, "cpu:0"
+    uint64_t runs = 0;   // of stages of a plan
+    uint64_t nodes = 0;  // of graphs, in these runs
+};
+
 class TranscriptStream;
 
 // One network on one device, with what stands in for it. Different objects may be used from different threads; of one object one thread
@@ -74,6 +83,7 @@ public:
     [[nodiscard]] std::string describe() const;  // the plans of the sizes met last: stages, devices, bytes; lines
     // What is not where it was wanted, and why: a sentence each.
     [[nodiscard]] std::vector<std::string> notes() const;
+    [[nodiscard]] std::vector<NetworkRuns> runs() const;  // what ran where so far
 
     // Mono samples of sample_rate(), -1 to 1, any number. Throws Error: invalid (a sample that is no finite number), cancelled, what Session::run
     // throws.

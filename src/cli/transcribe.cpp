@@ -181,6 +181,7 @@ private:
             report["device"] = transcriber_.device().info().id;
             report["why"] = why_;
             report["notes"] = transcriber_.notes();
+            report["ran"] = ran();
             print(report);
             return;
         }
@@ -198,6 +199,14 @@ private:
                 told_.push_back(note);
             }
         if (o_.choice.verbose) err("{}: {}\n", name, took);
+    }
+
+    // By part of the network and device, of all files so far.
+    [[nodiscard]] Json ran() const {
+        Json all = Json::array();
+        for (const NetworkRuns& n : transcriber_.runs())
+            all.push_back({{"part", n.part}, {"device", n.device}, {"runs", n.runs}, {"nodes", n.nodes}});
+        return all;
     }
 
     void show(const StreamedLine& line) const {
@@ -243,7 +252,10 @@ void transcribe(const TranscribeChoice& o, Run& run) {
         work.stream();
     else
         work.all(files);
-    if (o.choice.verbose && !run.json) err_lines(transcriber.describe());
+    if (!o.choice.verbose || run.json) return;
+    err_lines(transcriber.describe());
+    for (const NetworkRuns& n : transcriber.runs())
+        err("{} ran on {}: {} runs, {} nodes\n", n.part, n.device, n.runs, n.nodes);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ Executor::Executor(Plan plan, std::vector<std::shared_ptr<Port>> ports, Build bu
       build_(std::move(build)),
       image_(std::move(image)),
       holder_(std::move(holder)),
+      runs_(plan_.stages.size() * ports_.size()),
       excluded_(plan_.stages.size()),
       pools_(ports_.size()) {
     bound_.resize(plan_.stages.size());
@@ -52,6 +53,8 @@ Executor::~Executor() {
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();
 }
+
+uint64_t Executor::runs(uint32_t stage, uint32_t port) const { return runs_[stage * ports_.size() + port]; }
 
 void Executor::prepare(bool elsewhere) {
     const Working working(*this);

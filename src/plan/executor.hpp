@@ -103,6 +103,8 @@ public:
     [[nodiscard]] const Program* program(uint32_t stage);   // built by now, where it runs; null: not yet
     [[nodiscard]] uint32_t port_now(uint32_t stage) const;  // where the stage would run next
     [[nodiscard]] std::vector<std::string> notes() const;   // hand-overs, a sentence each
+    [[nodiscard]] uint64_t runs(uint32_t stage,
+                                uint32_t port) const;  // of the stage that the port has taken so far; any thread
 
 private:
     friend struct Flight;
@@ -161,11 +163,12 @@ private:
     Build build_;
     ImageOf image_;
     std::string holder_;
-    bool several_;                      // ports
-    uint32_t tail_ = 0;                 // from this stage on all are on one port: nothing else waits for the caller
-    bool overlaps_;                     // a submit needs nothing of the one before
-    std::vector<Plan::Blocks> blocks_;  // by port
-    std::vector<uint32_t> last_reads_;  // by value
+    bool several_;                             // ports
+    uint32_t tail_ = 0;                        // from this stage on all are on one port: nothing else waits for the caller
+    bool overlaps_;                            // a submit needs nothing of the one before
+    std::vector<Plan::Blocks> blocks_;         // by port
+    std::vector<uint32_t> last_reads_;         // by value
+    std::vector<std::atomic<uint64_t>> runs_;  // by stage and port
 
     std::mutex work_;  // held while work is handed to ports: of all that follows
     std::atomic<std::thread::id> worker_{};

@@ -122,6 +122,7 @@ void Executor::run_on(Flight& flight, uint32_t stage, uint32_t port) {
     }
     const bool in_the_call = flight.now && device.in_host_memory() && stage >= tail_;
     const Point point = device.run(*made.program, made.uses, workspace.get(), flight.cancel, in_the_call);
+    ++runs_[stage * ports_.size() + port];
     if (point.value != 0) flight.ends.push_back({port, stage, point});
     for (const uint32_t i : made.changing) {
         const Bound::Slot& slot = made.slots[i];

@@ -82,4 +82,14 @@ const Graph& Session::graph() const { return impl_->core.graph(); }
 std::string Session::describe() const { return impl_->core.plan().describe(); }
 std::string Session::plan_json() const { return impl_->core.plan().json(); }
 
+std::vector<StageRuns> Session::runs() const {
+    const plan::Plan& plan = impl_->core.plan();
+    std::vector<StageRuns> all;
+    for (uint32_t s = 0; s < plan.stages.size(); ++s)
+        for (uint32_t p = 0; p < plan.ports.size(); ++p)
+            if (const uint64_t runs = impl_->core.executor().runs(s, p); runs > 0)
+                all.push_back({plan.ports[p], plan.stages[s].nodes, plan.stages[s].ops, runs});
+    return all;
+}
+
 }  // namespace backplane

@@ -21,13 +21,16 @@ std::span<std::byte> room_of(std::vector<T>& values) {
     return std::as_writable_bytes(std::span(values));
 }
 
-// The entry that `is` holds for, or what `make` makes in place of the one not used for longest; the first then.
-template <typename Entry, typename Is, typename Make>
-Entry& recent(std::list<Entry>& kept, const Is& is, const Make& make) {
+// The entry that `is` holds for, or what `make` makes in place of the one not used for longest, which `leave` is told of; the first then.
+template <typename Entry, typename Is, typename Make, typename Leave>
+Entry& recent(std::list<Entry>& kept, const Is& is, const Make& make, const Leave& leave) {
     if (const auto found = std::find_if(kept.begin(), kept.end(), is); found != kept.end()) {
         kept.splice(kept.begin(), kept, found);
     } else {
-        if (kept.size() >= kMostSessions) kept.pop_back();
+        if (kept.size() >= kMostSessions) {
+            leave(kept.back());
+            kept.pop_back();
+        }
         kept.push_front(make());
     }
     return kept.front();
@@ -67,6 +70,7 @@ void Recognizer::make_positions(int64_t encoded) {
     std::vector<Output> outputs;
     for (size_t i = 0; i < tables.size(); ++i) outputs.emplace_back(position_names_[i], &tables[i]);
     session.run({}, outputs);
+    count(ran_, "positions", session);
     positions_ = std::move(tables);
     reach_ = reach;
 }
@@ -74,7 +78,7 @@ void Recognizer::make_positions(int64_t encoded) {
 Recognizer::Sized& Recognizer::session_for(const BatchShape& shape) {
     make_positions(encoded_frames(config().encoder, shape.frames));
     const auto is = [&](const Sized& s) { return s.shape == shape && s.reach == reach_; };
-    return recent(sessions_, is, [&] {
+    const auto make = [&] {
         Graph graph;
         const Features features = add_front_end(graph, *weights_, shape);
         const Encoded encoded = add_encoder(graph, *weights_, shape, features, reach_);
@@ -83,7 +87,8 @@ Recognizer::Sized& Recognizer::session_for(const BatchShape& shape) {
         else
             add_joint_frames(graph, *weights_, encoded);
         return Sized{shape, reach_, Session(devices_, graph, packed_, SessionOptions{})};
-    });
+    };
+    return recent(sessions_, is, make, [&](const Sized& s) { count(ran_, "encoder", s.session); });
 }
 
 Session& Recognizer::steps_for(const StepShape& shape) {
@@ -91,7 +96,7 @@ Session& Recognizer::steps_for(const StepShape& shape) {
     const auto make = [&] {
         return Stepped{shape, Session(devices_, steps_graph(*weights_, shape), packed_, SessionOptions{})};
     };
-    return recent(stepped_, is, make).session;
+    return recent(stepped_, is, make, [&](const Stepped& s) { count(ran_, "decoder", s.session); }).session;
 }
 
 Recognizer::Prepared Recognizer::prepare(std::span<const std::span<const float>> clips) const {
@@ -214,6 +219,23 @@ void Recognizer::encode(std::span<const std::span<const float>> clips, const std
     backplane::Tensor joint;
     const Output output("joint", &joint);
     session_for(batch.shape).session.submit(inputs_of(batch), {&output, 1}, cancel).wait();
+}
+
+void Recognizer::count(std::vector<NetworkRuns>& into, const char* part, const Session& session) {
+    for (const StageRuns& stage : session.runs()) {
+        const auto same = [&](const NetworkRuns& n) { return n.part == part && n.device == stage.device; };
+        auto at = std::find_if(into.begin(), into.end(), same);
+        if (at == into.end()) at = into.insert(at, {part, stage.device, 0, 0});
+        at->runs += stage.runs;
+        at->nodes += stage.runs * stage.nodes;
+    }
+}
+
+std::vector<NetworkRuns> Recognizer::runs() const {
+    std::vector<NetworkRuns> all = ran_;
+    for (const Sized& sized : sessions_) count(all, "encoder", sized.session);
+    for (const Stepped& stepped : stepped_) count(all, "decoder", stepped.session);
+    return all;
 }
 
 std::string Recognizer::describe() const {

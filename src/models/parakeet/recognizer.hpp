@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backplane/runtime.hpp"
+#include "backplane/transcriber.hpp"
 #include "models/parakeet/decoders.hpp"
 
 namespace backplane::parakeet {
@@ -43,6 +44,7 @@ public:
 
     [[nodiscard]] std::string describe() const;
     [[nodiscard]] std::vector<std::string> notes() const;
+    [[nodiscard]] std::vector<NetworkRuns> runs() const;  // as Transcriber has it
 
 private:
     struct Sized {
@@ -67,6 +69,7 @@ private:
     [[nodiscard]] std::vector<Input> inputs_of(const Prepared& batch) const;
     std::vector<std::vector<Token>> run_ctc(const Prepared& batch, const std::atomic<uint32_t>* cancel);
     std::vector<std::vector<Token>> run_steps(const Prepared& batch, const std::atomic<uint32_t>* cancel);
+    static void count(std::vector<NetworkRuns>& into, const char* part, const Session& session);
 
     std::vector<Device> devices_;
     Head head_;
@@ -77,6 +80,7 @@ private:
     std::vector<backplane::Tensor> positions_;
     std::list<Sized> sessions_;  // the one used last comes first
     std::list<Stepped> stepped_;
+    std::vector<NetworkRuns> ran_;  // by sessions that are gone
 };
 
 }  // namespace backplane::parakeet

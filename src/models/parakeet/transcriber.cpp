@@ -141,6 +141,7 @@ SpeechDecoder Transcriber::decoder() const noexcept {
 const Device& Transcriber::device() const noexcept { return impl_->recognizer.device(); }
 std::string Transcriber::describe() const { return impl_->recognizer.describe(); }
 std::vector<std::string> Transcriber::notes() const { return impl_->recognizer.notes(); }
+std::vector<NetworkRuns> Transcriber::runs() const { return impl_->recognizer.runs(); }
 
 Transcript Transcriber::transcribe(std::span<const float> samples, const TranscribeHooks& hooks) {
     return std::move(transcribe(std::span(&samples, 1), hooks).front());

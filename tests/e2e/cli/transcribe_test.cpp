@@ -107,6 +107,12 @@ TEST(CliTranscribe, EveryFormatHasTheSameWords) {
     ASSERT_FALSE(text.empty());
     EXPECT_EQ(report["device"].get<std::string>(), "cpu:0");
     EXPECT_EQ(report["decoder"].get<std::string>(), "tdt");
+    size_t encoders = 0;
+    for (const base::Json& ran : report["ran"]) {
+        EXPECT_EQ(ran["device"].get<std::string>(), "cpu:0");
+        if (ran["part"].get<std::string>() == "encoder") encoders += ran["runs"].get<size_t>();
+    }
+    EXPECT_EQ(encoders, 1U);
     EXPECT_EQ(transcribe(p, {sound}).out, text + "\n");
     const std::string first = text.substr(0, text.find(' '));
     const std::string srt = transcribe(p, {sound, "--format", "srt"}).out;

@@ -111,6 +111,45 @@ TEST_F(Spread, AGraphThatTheFirstDeviceRunsWholeIsNotCut) {
     EXPECT_TRUE(report.notes.empty()) << notes_of(session);
 }
 
+// What the runs of a session say: "scripted:0 Add x 2 x3; " for three.
+std::string counted(const Session& session) {
+    std::string text;
+    for (const StageRuns& ran : session.runs()) text += ran.device + " " + ran.ops + " x" + std::to_string(ran.runs) + "; ";
+    return text;
+}
+
+TEST_F(Spread, RunsAreCountedByStageWhereTheyRanAndALostDeviceKeepsItsOwn) {
+    const Context context(options());
+    const std::array<float, 4> x{-1, 0.5, 1, 2};
+    const std::array<float, 4> w{10, 20, 30, 40};
+    std::array<float, 4> y{};
+    std::array<float, 4> z{};
+    const Weights weights([&](std::string_view) { return std::as_bytes(std::span(w)); });
+    const auto run_one = [&](Session& session) {
+        session.run({{"x", std::as_bytes(std::span(x))}},
+                    {{"y", std::as_writable_bytes(std::span(y))}, {"z", std::as_writable_bytes(std::span(z))}});
+    };
+    Session session(context.choose_with_fallback("scripted"), with_tanh(), weights);
+    EXPECT_EQ(counted(session), "");
+    run_one(session);
+    run_one(session);
+    const std::vector<StageRuns> ran = session.runs();
+    ASSERT_EQ(ran.size(), 3U) << counted(session);
+    for (const size_t stage : {0U, 1U, 2U}) {
+        EXPECT_EQ(ran[stage].device, stage == 1 ? "cpu:0" : "scripted:0") << counted(session);
+        EXPECT_EQ(ran[stage].runs, 2U);
+    }
+    EXPECT_EQ(ran[1].nodes, 1U);
+    EXPECT_EQ(ran[1].ops, "Tanh");
+    script("run 8 0\n");  // it is lost, and has run nothing of this
+    run_one(session);
+    uint64_t on_lost = 0;
+    uint64_t on_cpu = 0;
+    for (const StageRuns& stage : session.runs()) (stage.device == "cpu:0" ? on_cpu : on_lost) += stage.runs;
+    EXPECT_EQ(on_lost, 4U) << counted(session);
+    EXPECT_EQ(on_cpu, 5U) << counted(session);
+}
+
 TEST_F(Spread, WhatTheFirstDoesNotSupportRunsOnTheCpuAndCopiesAreCounted) {
     const Context context(options());
     SpreadSession session(devices_of(context), with_tanh());
