@@ -12,6 +12,17 @@ namespace {
 // The same bytes in both layouts: at most one of channels and pixels is more than one.
 bool layout_free(const Value& value) { return !is_map(value) || value.dim[1] == 1 || pixels_of(value) == 1; }
 
+// A transposition of maps by [0, 2, ..., 1] puts channels last, one by [0, last, 1, ...] puts what is last first among the channels.
+bool moves_channels(const Node& node, size_t rank, bool to_back) {
+    if (node.op != BP_OP_transpose || rank < 3 || rank > 5) return false;
+    const backplane::ops::List perm = node.as<backplane::ops::TransposeAttributes>().perm;
+    if (perm.size() != rank || perm[0] != 0) return false;
+    const auto last = static_cast<int64_t>(rank) - 1;
+    for (int64_t d = 1; d <= last; ++d)
+        if (perm[static_cast<size_t>(d)] != (to_back ? d % last + 1 : (d + last - 2) % last + 1)) return false;
+    return true;
+}
+
 bool takes_rows_too(const Plan& plan, const Node& node) {
     const OpLowering* lowering = find_lowering(node.op);
     return lowering->rows_too != nullptr && lowering->rows_too(plan, node);
@@ -23,6 +34,7 @@ std::vector<bool> read_channels_last(const Plan& plan) {
     for (size_t i = plan.nodes.size(); i-- > 0;) {
         const Node& node = plan.nodes[i];
         const Wants wants = find_lowering(node.op)->wants;
+        if (moves_channels(node, plan[node.output].dim.size(), true)) read[node.inputs[0]] = true;
         if (wants == Wants::row_major) continue;
         if ((wants == Wants::either || takes_rows_too(plan, node)) && !read[node.output]) continue;
         for (const ValueId in : node.inputs)
@@ -61,6 +73,19 @@ Layout layout_of_operand(const Plan& plan, const Node& node, size_t k, Layout la
     if (lowering->owns(k)) return Layout::row_major;
     const ValueId id = node.inputs[k];
     return id != kNone && lowering->wants == Wants::either && is_weight(plan[id]) ? plan[id].layout : layout;
+}
+
+// A transposition whose result in one layout is its operand in the other: another name for the same bytes.
+bool becomes_a_name(Plan& plan, const Node& node, const std::vector<bool>& read) {
+    const Value& from = plan[node.inputs[0]];
+    Value& to = plan[node.output];
+    if (from.dtype != BP_F32 || from.role == BP_ROLE_CONSTANT || to.role != BP_ROLE_TEMPORARY || to.state != kNone)
+        return false;
+    const bool last = from.layout == Layout::channels_last;
+    if (!moves_channels(node, to.dim.size(), last) || (!last && !read[node.output])) return false;
+    to.layout = last ? Layout::row_major : Layout::channels_last;
+    to.same_storage_as = node.inputs[0];
+    return true;
 }
 
 class Converter {
@@ -103,6 +128,7 @@ void assign_layouts(Plan& plan) {
     const std::vector<bool> read = read_channels_last(plan);
     Converter converter(plan);
     for (Node& node : plan.nodes) {
+        if (node.op == BP_OP_transpose && becomes_a_name(plan, node, read)) continue;
         const Layout layout = wants_channels_last(plan, node, read) ? Layout::channels_last : Layout::row_major;
         for (size_t k = 0; k < node.inputs.size(); ++k)
             node.inputs[k] = converter.in_layout(node.inputs[k], layout_of_operand(plan, node, k, layout), node);

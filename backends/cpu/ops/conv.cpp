@@ -1,6 +1,7 @@
 // Convolution: depthwise, Winograd, or direct. Inputs are the segments of a concatenation that is never made (see fusion.cpp):
 // operands 0, 3, 4, ... hold the channels, 1 the weights, 2 the bias until fusion moves it into the epilogue.
 #include <memory>
+#include <utility>
 
 #include "ops/planar_conv.hpp"
 #include "ops/table.hpp"
@@ -56,6 +57,14 @@ Geometry geometry_of(const Plan& to, const Node& node) {
     if (g.has_depth) {
         g.depth = x.dim[2], g.out_depth = y.dim[2], g.kernel_d = w.dim[2];
         g.stride_d = strides[0], g.pad_front = pads[0], g.dilation_d = dilations[0];
+    }
+    if (t.width == 1 && t.out_width == 1 && t.kernel_w == 1 && t.pad_left == 0) {  // a column is the same bytes as a row
+        std::swap(t.width, t.height);
+        std::swap(t.out_width, t.out_height);
+        std::swap(t.kernel_w, t.kernel_h);
+        std::swap(t.stride_w, t.stride_h);
+        std::swap(t.dilation_w, t.dilation_h);
+        std::swap(t.pad_left, t.pad_top);
     }
     g.taps = t.kernel_h * t.kernel_w;
     t.out_row = t.out_width;

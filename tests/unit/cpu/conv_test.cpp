@@ -185,6 +185,51 @@ TEST_P(Conv, ReadsRowMajorMapsAsTheyAreAndStaysChannelsLastBehindFiltersThatWant
     }
 }
 
+TEST_P(Conv, OfTokensWithChannelsLastMovesNothing) {
+    Device device({GetParam(), "2"});
+    constexpr int64_t kBatch = 2;
+    constexpr int64_t kSteps = 37;
+    constexpr int64_t kChannels = 6;
+    constexpr int64_t kTaps = 9;
+    const Floats x = random_floats(kBatch * kSteps * kChannels, 1);
+    const Floats w = random_floats(kChannels * kTaps, 2);
+    for (const bool column : {false, true}) {  // [N,C,T], or [N,C,T,1] and filters of 9 x 1
+        const auto dims = [&](Dims d) {
+            if (column) d.insert(d.end() - (d[1] == kSteps ? 1 : 0), 1);
+            return d;
+        };
+        const Dims tokens = dims({kBatch, kSteps, kChannels});
+        const Dims map = dims({kBatch, kChannels, kSteps});
+        const Dims to_map = column ? Dims{0, 3, 1, 2} : Dims{0, 2, 1};
+        const Dims to_tokens = column ? Dims{0, 2, 3, 1} : Dims{0, 2, 1};
+        Graph g;
+        const auto turned = g.add(BP_OP_transpose, {g.input(tokens, x)}, map, {list(BP_ATTR_perm, to_map)});
+        const auto c =
+            g.add(BP_OP_conv, {turned, g.weight(dims({kChannels, 1, kTaps}), w)}, map,
+                  {list(BP_ATTR_pads, column ? Dims{4, 0, 4, 0} : Dims{4, 4}), integer(BP_ATTR_group, kChannels)});
+        const auto back = g.add(BP_OP_transpose, {c}, tokens, {list(BP_ATTR_perm, to_tokens)});
+        const auto y = g.add(BP_OP_abs, {back}, tokens);
+        g.output(y);
+        Program p(device, g);
+        p.run();
+        std::vector<double> want;
+        for (int64_t n = 0; n < kBatch; ++n)
+            for (int64_t t = 0; t < kSteps; ++t)
+                for (int64_t i = 0; i < kChannels; ++i) {
+                    double sum = 0;
+                    for (int64_t k = 0; k < kTaps; ++k)
+                        if (const int64_t at = t + k - kTaps / 2; at >= 0 && at < kSteps)
+                            sum += double{x[static_cast<size_t>((n * kSteps + at) * kChannels + i)]} *
+                                   double{w[static_cast<size_t>(i * kTaps + k)]};
+                    want.push_back(std::abs(sum));
+                }
+        EXPECT_LT(difference(p.read(y), want), 1e-5);
+        const std::string steps = p.info.summary;
+        EXPECT_EQ(steps.find("Transpose"), std::string::npos) << steps;
+        EXPECT_EQ(steps.find("relayout"), std::string::npos) << steps;
+    }
+}
+
 TEST(ConvThreads, ResultsAreBitwiseEqualForAnyNumberOfThreads) {
     Floats first;
     for (const char* threads : {"1", "2", "3", "7"}) {
