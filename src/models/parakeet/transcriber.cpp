@@ -87,14 +87,16 @@ struct Transcriber::Impl {
         return quietest(there.first(most), rate(), most / 2, most - samples(0.5));
     }
 
-    Transcript transcribe(const SampleSource& source, const TranscribeHooks& hooks) {
-        std::vector<Transcript> said(1);
-        double done = 0;
+    // Of each source, windows of several together.
+    std::vector<Transcript> transcribe(std::span<const SampleSource> sources, const TranscribeHooks& hooks) {
+        std::vector<Transcript> said(sources.size());
         std::vector<Window> windows;
-        cut(source, 0, said[0], windows, [&] { run(windows, said, hooks, done); });
-        if (!windows.empty()) run(windows, said, hooks, done);
-        said[0].text = text_of(said[0].words);
-        return std::move(said[0]);
+        double done = 0;
+        const auto full = [&] { run(windows, said, hooks, done); };
+        for (size_t i = 0; i < sources.size(); ++i) cut(sources[i], i, said[i], windows, full);
+        if (!windows.empty()) full();
+        for (Transcript& one : said) one.text = text_of(one.words);
+        return said;
     }
 
     // Windows of a clip, `full` whenever there are as many as go at once.
@@ -148,28 +150,20 @@ Transcript Transcriber::transcribe(std::span<const float> samples, const Transcr
 }
 
 Transcript Transcriber::transcribe(const SampleSource& samples, const TranscribeHooks& hooks) {
-    return impl_->transcribe(samples, hooks);
+    return std::move(impl_->transcribe(std::span(&samples, 1), hooks).front());
 }
 
 std::vector<Transcript> Transcriber::transcribe(std::span<const std::span<const float>> clips,
                                                 const TranscribeHooks& hooks) {
-    std::vector<Transcript> said(clips.size());
-    std::vector<Window> windows;
-    double done = 0;
-    const auto full = [&] { impl_->run(windows, said, hooks, done); };
-    for (size_t i = 0; i < clips.size(); ++i) {
-        std::span<const float> left = clips[i];
-        const SampleSource source = [&left](std::span<float> into) {
+    std::vector<SampleSource> sources;
+    for (const std::span<const float> clip : clips)
+        sources.emplace_back([left = clip](std::span<float> into) mutable {
             const size_t n = std::min(into.size(), left.size());
             std::copy_n(left.begin(), n, into.begin());
             left = left.subspan(n);
             return n;
-        };
-        impl_->cut(source, i, said[i], windows, full);
-    }
-    if (!windows.empty()) full();
-    for (Transcript& one : said) one.text = text_of(one.words);
-    return said;
+        });
+    return impl_->transcribe(sources, hooks);
 }
 
 // ---- streams ----------------------------------------------------------------------------------------------------------------
