@@ -21,16 +21,7 @@ protected:
         NetworkWeights weights(file, compute);
         const PreprocessorConfig& p = file.config().preprocessor;
         const int64_t width = file.config().encoder.d_model;
-        BatchShape shape{static_cast<int64_t>(clips.size()), 0, padded};
-        std::vector<int32_t> samples;
-        for (const auto& clip : clips) {
-            shape.frames = std::max(shape.frames, static_cast<int64_t>(clip.size()) / p.hop_length);
-            samples.push_back(static_cast<int32_t>(clip.size()));
-        }
-        const auto row = static_cast<size_t>(samples_of(p, shape.frames));
-        std::vector<float> audio(row * clips.size());
-        for (size_t i = 0; i < clips.size(); ++i)
-            std::copy(clips[i].begin(), clips[i].end(), audio.begin() + static_cast<std::ptrdiff_t>(i * row));
+        const Batch batch(p, clips, padded);
         const Weights source([&](std::string_view name) { return weights.bytes(name); });
 
         std::vector<backplane::Tensor> tables(static_cast<size_t>(file.config().encoder.layers));
@@ -42,17 +33,16 @@ protected:
         positions.run({}, made);
 
         Graph graph;
-        const Features features = add_front_end(graph, weights, shape);
-        const Encoded encoded = add_encoder(graph, weights, shape, features, reach);
+        const Features features = add_front_end(graph, weights, batch.shape);
+        const Encoded encoded = add_encoder(graph, weights, batch.shape, features, reach);
         const TensorId out = compute == DType::f32
                                  ? ops::mul(graph, encoded.values, graph.constant(1))
                                  : ops::cast(graph, encoded.values, {.to = static_cast<int64_t>(DType::f32)});
         graph.output(out, "encoded");
         Session session(device, graph, source);
-        const int64_t frames = encoded_frames(file.config().encoder, shape.frames);
+        const int64_t frames = encoded_frames(file.config().encoder, batch.shape.frames);
         std::vector<float> values(clips.size() * static_cast<size_t>(frames * width));
-        std::vector<Input> inputs{{"audio", std::as_bytes(std::span(audio))},
-                                  {"samples", std::as_bytes(std::span(samples))}};
+        std::vector<Input> inputs = batch.inputs();
         for (size_t i = 0; i < tables.size(); ++i) inputs.emplace_back(names[i], tables[i]);
         const Output output("encoded", std::as_writable_bytes(std::span(values)));
         session.run(inputs, {&output, 1});

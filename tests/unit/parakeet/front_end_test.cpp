@@ -24,30 +24,21 @@ protected:
     // [clip][frame][mel]
     std::vector<oracle::Rows> on_device(const char* device, const std::vector<Sound>& clips) {
         NetworkWeights weights(*file, DType::f32);
-        const PreprocessorConfig& p = file->config().preprocessor;
-        BatchShape shape{static_cast<int64_t>(clips.size()), 0, clips.size() > 1};
-        std::vector<int32_t> samples;
-        for (const Sound& clip : clips) {
-            shape.frames = std::max(shape.frames, static_cast<int64_t>(clip.samples.size()) / p.hop_length);
-            samples.push_back(static_cast<int32_t>(clip.samples.size()));
-        }
-        const auto row = static_cast<size_t>(samples_of(p, shape.frames));
-        // What lies behind a clip's end must not matter.
-        std::vector<float> audio(row * clips.size(), 0.25F);
-        for (size_t i = 0; i < clips.size(); ++i)
-            std::copy(clips[i].samples.begin(), clips[i].samples.end(),
-                      audio.begin() + static_cast<std::ptrdiff_t>(i * row));
+        std::vector<std::vector<float>> rows;
+        for (const Sound& clip : clips) rows.push_back(clip.samples);
+        const Batch batch(file->config().preprocessor, rows, clips.size() > 1);
+        const auto size = static_cast<size_t>(batch.shape.frames * 80);
         Graph graph;
-        graph.output(add_front_end(graph, weights, shape).values, "features");
+        graph.output(add_front_end(graph, weights, batch.shape).values, "features");
         Session session(device_of(device), graph, [&](std::string_view name) { return weights.bytes(name); });
-        std::vector<float> out(clips.size() * static_cast<size_t>(shape.frames * 80));
-        session.run({{"audio", std::as_bytes(std::span(audio))}, {"samples", std::as_bytes(std::span(samples))}},
-                    {{"features", std::as_writable_bytes(std::span(out))}});
+        std::vector<float> out(clips.size() * size);
+        const Output output("features", std::as_writable_bytes(std::span(out)));
+        session.run(batch.inputs(), {&output, 1});
         std::vector<oracle::Rows> all(clips.size());
         for (size_t i = 0; i < out.size(); ++i) {
-            oracle::Rows& rows = all[i / static_cast<size_t>(shape.frames * 80)];
-            if (i % 80 == 0) rows.emplace_back();
-            rows.back().push_back(static_cast<double>(out[i]));
+            oracle::Rows& made = all[i / size];
+            if (i % 80 == 0) made.emplace_back();
+            made.back().push_back(static_cast<double>(out[i]));
         }
         return all;
     }
