@@ -5,7 +5,7 @@
 namespace backplane::opencl {
 
 // For tests: the kernels of GPUs on a driver for the CPU, and those for large maps on small ones; "matrix" asks for
-// matrix units, which other compilers than NVIDIA's get in plain C, and is the only way to attention_matrix, which no GPU has run yet.
+// matrix units, which other compilers than NVIDIA's get in plain C.
 void Api::choose(Abilities& can, const std::string& kernels) {
     if (kernels == "gpu" || kernels == "patches" || kernels == "matrix") can.software = false;
     if (kernels == "patches" || kernels == "matrix") can.least_patches = 0;

@@ -123,7 +123,7 @@ void find_limits(const Functions& cl, PhysicalDevice& device) {
     can.patches = can.most_invocations >= 256 && can.shared_bytes >= 24576;
     // NVIDIA's driver says 48 KiB whatever the device; kernels with 144 KiB were seen to run on compute capability 9.0.
     if (device.assembly && get<cl_uint>(cl, device.handle, kNvidiaMajor) >= 9) can.shared_bytes = 98304;
-    can.matrix_tiles = device.assembly && can.most_invocations >= 256 && can.shared_bytes >= 49152;
+    can.matrix_tiles = can.attention_matrix = device.assembly && can.most_invocations >= 256 && can.shared_bytes >= 49152;
     can.direct_invocations = 8;
 }
 

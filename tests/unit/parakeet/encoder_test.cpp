@@ -1,8 +1,6 @@
 // The encoder on devices against float64, one clip and batches of clips of unlike length.
-#include "backplane/ops.hpp"
-#include "backplane/runtime.hpp"
-#include "models/parakeet/decoders.hpp"
 #include "oracle.hpp"
+#include "stages.hpp"
 #include "tiny_network.hpp"
 
 namespace backplane::parakeet {
@@ -15,47 +13,9 @@ protected:
         return ModelFile::open(folder / "tiny.gguf");
     }
 
-    // What the encoder makes of clips, [clip][frame][d_model], each cut to its own frames.
     static std::vector<oracle::Rows> encode(const ModelFile& file, const Device& device, DType compute,
                                             const std::vector<std::vector<float>>& clips, bool padded, int64_t reach) {
-        NetworkWeights weights(file, compute);
-        const PreprocessorConfig& p = file.config().preprocessor;
-        const int64_t width = file.config().encoder.d_model;
-        const Batch batch(p, clips, padded);
-        const Weights source([&](std::string_view name) { return weights.bytes(name); });
-
-        std::vector<backplane::Tensor> tables(static_cast<size_t>(file.config().encoder.layers));
-        std::vector<std::string> names;
-        for (size_t i = 0; i < tables.size(); ++i) names.push_back(positions_name(static_cast<int64_t>(i)));
-        std::vector<Output> made;
-        for (size_t i = 0; i < tables.size(); ++i) made.emplace_back(names[i], &tables[i]);
-        Session positions(device, positions_graph(weights, reach), source);
-        positions.run({}, made);
-
-        Graph graph;
-        const Features features = add_front_end(graph, weights, batch.shape);
-        const Encoded encoded = add_encoder(graph, weights, batch.shape, features, reach);
-        const TensorId out = compute == DType::f32
-                                 ? ops::mul(graph, encoded.values, graph.constant(1))
-                                 : ops::cast(graph, encoded.values, {.to = static_cast<int64_t>(DType::f32)});
-        graph.output(out, "encoded");
-        Session session(device, graph, source);
-        const int64_t frames = encoded_frames(file.config().encoder, batch.shape.frames);
-        std::vector<float> values(clips.size() * static_cast<size_t>(frames * width));
-        std::vector<Input> inputs = batch.inputs();
-        for (size_t i = 0; i < tables.size(); ++i) inputs.emplace_back(names[i], tables[i]);
-        const Output output("encoded", std::as_writable_bytes(std::span(values)));
-        session.run(inputs, {&output, 1});
-        std::vector<oracle::Rows> all(clips.size());
-        for (size_t clip = 0; clip < clips.size(); ++clip) {
-            const int64_t own =
-                encoded_frames(file.config().encoder, static_cast<int64_t>(clips[clip].size()) / p.hop_length);
-            for (int64_t t = 0; t < own; ++t) {
-                const auto at = values.begin() + (static_cast<int64_t>(clip) * frames + t) * width;
-                all[clip].emplace_back(at, at + width);
-            }
-        }
-        return all;
+        return stages_of(file, device, compute, clips, padded, reach).encoded;
     }
 
     static void expect_close(const ModelFile& file, const std::vector<std::vector<float>>& clips,

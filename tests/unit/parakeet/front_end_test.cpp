@@ -1,6 +1,7 @@
 // Features on a device against float64.
 #include "backplane/runtime.hpp"
 #include "oracle.hpp"
+#include "stages.hpp"
 #include "tiny_network.hpp"
 
 namespace backplane::parakeet {

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -15,9 +14,7 @@
 
 #include "backplane/context.hpp"
 #include "backplane/gguf.hpp"
-#include "backplane/runtime.hpp"
 #include "graph/element_types.hpp"
-#include "models/parakeet/front_end.hpp"
 #include "models/parakeet/layout.hpp"
 #include "models/parakeet/model_file.hpp"
 #include "support.hpp"
@@ -149,26 +146,5 @@ inline Device device_of(const char* filter) {
     options.options = {{"cpu.threads", "2"}};
     return Context(options).choose(filter);
 }
-
-// Clips as the rows of what a front end reads; what lies behind a clip's end must not matter.
-struct Batch {
-    Batch(const PreprocessorConfig& p, const std::vector<std::vector<float>>& clips, bool padded)
-        : shape{static_cast<int64_t>(clips.size()), 0, padded} {
-        for (const auto& clip : clips) {
-            shape.frames = std::max(shape.frames, static_cast<int64_t>(clip.size()) / p.hop_length);
-            samples.push_back(static_cast<int32_t>(clip.size()));
-        }
-        const auto row = static_cast<size_t>(samples_of(p, shape.frames));
-        audio.assign(row * clips.size(), 0.25F);
-        for (size_t i = 0; i < clips.size(); ++i)
-            std::copy(clips[i].begin(), clips[i].end(), audio.begin() + static_cast<std::ptrdiff_t>(i * row));
-    }
-    [[nodiscard]] std::vector<Input> inputs() const {
-        return {{"audio", std::as_bytes(std::span(audio))}, {"samples", std::as_bytes(std::span(samples))}};
-    }
-    BatchShape shape;
-    std::vector<int32_t> samples;
-    std::vector<float> audio;
-};
 
 }  // namespace backplane::parakeet

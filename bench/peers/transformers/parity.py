@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""parity.py --stages build/release/bin/parakeet_stages --clips FOLDER [--networks mini,ctc,tdt,rnnt] [--devices cpu,vulkan,opencl] [--trained FOLDER]
+
+Compares features, encoder's output and greedy tokens with transformers' (5.17: ParakeetFeatureExtractor, ParakeetForCTC, -RNNT, -TDT), in float32
+on its CUDA device without TF32, and ours in f32 and f16. Networks: random weights at the sizes of the published ones (ctc and rnnt 0.6B, tdt
+110M; --layers N makes them shorter), and with --trained a folder of a trained one. Clips: 30, of 1 to 60 s (transducers: up to 15 s), made of the
+WAV files of FOLDER with noise between them, one at a time and six at a time. The largest differences, of the features as they are, of the
+encoder's output over its largest value; and of how many clips the tokens are equal. JSON; --seconds-limit ends it early and says so."""
+import argparse
+import importlib.machinery
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import types
+import wave
+
+import numpy as np
+import torch
+
+
+def stand_in(name):
+    module = types.ModuleType(name)
+    module.__spec__ = importlib.machinery.ModuleSpec(name, None)
+    module.__version__ = "0.11.0"
+    sys.modules[name] = module
+    return module
+
+
+try:
+    import librosa  # noqa: F401
+except ImportError:  # the feature extractor asks it for mel filters alone
+    def mel(*, sr, n_fft, n_mels, fmin=0.0, fmax=None, norm="slaney", **_):
+        from transformers.audio_utils import mel_filter_bank
+        return mel_filter_bank(n_fft // 2 + 1, n_mels, fmin, fmax or sr / 2, sr, norm=norm, mel_scale="slaney").T
+    stand_in("librosa").filters = types.SimpleNamespace(mel=mel)
+    stand_in("soxr")
+
+import transformers  # noqa: E402
+from transformers.models.parakeet.feature_extraction_parakeet import ParakeetFeatureExtractor  # noqa: E402
+
+SIZES = {"ctc": (24, 1024, 4096, 1), "rnnt": (24, 1024, 4096, 2), "tdt": (17, 512, 2048, 1)}
+
+
+def encoder_config(layers, width, inner):
+    return dict(model_type="parakeet_encoder", hidden_size=width, num_hidden_layers=layers, num_attention_heads=8, num_key_value_heads=8,
+                intermediate_size=inner, conv_kernel_size=9, num_mel_bins=80, subsampling_conv_channels=256, subsampling_factor=8,
+                subsampling_conv_kernel_size=3, subsampling_conv_stride=2, attention_bias=True, convolution_bias=True, scale_input=True,
+                hidden_act="silu", max_position_embeddings=5000, dropout=0.0, attention_dropout=0.0, activation_dropout=0.0,
+                dropout_positions=0.0, layerdrop=0.0, initializer_range=0.02)
+
+
+def make_network(kind, folder, layers, clip):
+    depth, width, inner, decoder = SIZES[kind]
+    common = dict(encoder_config=encoder_config(layers or depth, width, inner), vocab_size=1025, initializer_range=0.02)
+    name = {"ctc": "ParakeetForCTC", "rnnt": "ParakeetForRNNT", "tdt": "ParakeetForTDT"}[kind]
+    if kind == "ctc":
+        common.update(pad_token_id=1024)
+    else:
+        common.update(blank_token_id=1024, pad_token_id=1024, decoder_hidden_size=640, num_decoder_layers=decoder, hidden_act="relu",
+                      max_symbols_per_step=10)
+        if kind == "tdt":
+            common.update(durations=[0, 1, 2, 3, 4])
+    cls = getattr(transformers, name)
+    torch.manual_seed(20)
+    model = cls(cls.config_class(**common)).eval()
+    with torch.no_grad():  # statistics and biases that do something, and scores that tell tokens apart
+        for key, value in model.state_dict().items():
+            if key.endswith("running_mean"):
+                value.uniform_(-0.1, 0.1)
+            elif key.endswith("running_var"):
+                value.uniform_(0.5, 1.5)
+            elif key.endswith(".bias") or "bias_" in key:
+                value.uniform_(-0.1, 0.1)
+    # Scores that differ from frame to frame, and of a transducer a blank that wins three times in ten.
+    if kind != "ctc":
+        model.generation_config.decoder_start_token_id = 1024
+    head = [m for m in model.modules() if isinstance(m, (torch.nn.Linear, torch.nn.Conv1d)) and m.weight.shape[0] >= 1025][-1]
+    scores = []
+
+    def rows_of(out):
+        if isinstance(head, torch.nn.Conv1d):
+            out = out.transpose(1, 2)
+        return out.reshape(-1, head.weight.shape[0]).float()
+
+    seen = head.register_forward_hook(lambda m, i, o: scores.append(rows_of(o)))
+
+    def said():
+        scores.clear()
+        tokens_of(model, kind, *features_of([clip], 80))
+        return torch.cat(scores)
+
+    with torch.no_grad():
+        model.cuda()
+        head.bias -= said().mean(0)
+        if kind != "ctc":
+            now = said()
+            head.bias[1024] += torch.quantile(now[:, :1024].amax(-1) - now[:, 1024], 0.3)
+    seen.remove()
+    model.cpu().save_pretrained(folder)
+    pieces = {"<unk>": 0, **{chr(0x4E00 + i): i for i in range(1, 1024)}}
+    blank = "<pad>" if kind == "ctc" else "<blank>"
+    tokenizer = dict(version="1.0", truncation=None, padding=None, normalizer=None,
+                     added_tokens=[dict(id=i, content=c, single_word=False, lstrip=False, rstrip=False, normalized=False, special=True)
+                                   for i, c in ((0, "<unk>"), (1024, blank))],
+                     pre_tokenizer=dict(type="Metaspace", replacement="\u2581", prepend_scheme="always", split=True), post_processor=None,
+                     decoder=dict(type="Metaspace", replacement="\u2581", prepend_scheme="always", split=True),
+                     model=dict(type="BPE", dropout=None, unk_token="<unk>", continuing_subword_prefix=None, end_of_word_suffix=None,
+                                fuse_unk=True, byte_fallback=False, ignore_merges=False, vocab=pieces, merges=[]))
+    json.dump(tokenizer, open(f"{folder}/tokenizer.json", "w"))
+    json.dump(dict(feature_extractor=dict(feature_extractor_type="ParakeetFeatureExtractor", feature_size=80, hop_length=160, n_fft=512,
+                                          padding_side="right", padding_value=0.0, preemphasis=0.97, return_attention_mask=True,
+                                          sampling_rate=16000, win_length=400), processor_class="ParakeetProcessor"),
+              open(f"{folder}/processor_config.json", "w"))
+
+
+def features_of(clips, mels):
+    made = ParakeetFeatureExtractor(feature_size=mels)(clips, sampling_rate=16000, return_tensors="pt")
+    return made["input_features"], made["attention_mask"]
+
+
+def tokens_of(model, kind, features, mask):
+    out = model.generate(input_features=features.cuda(), attention_mask=mask.cuda())
+    rows = (out.sequences if hasattr(out, "sequences") else out).cpu().tolist()
+    if kind != "ctc":
+        return [[t for t in row if t != model.config.blank_token_id] for row in rows]
+    blank = model.config.pad_token_id
+    return [[t for i, t in enumerate(row) if t != blank and (i == 0 or row[i - 1] != t)] for row in rows]
+
+
+def made_clips(folder, longest):
+    sounds = []
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".wav"):
+            with wave.open(f"{folder}/{name}") as w:
+                sounds.append(np.frombuffer(w.readframes(w.getnframes()), np.int16).astype(np.float32) / 32768)
+    random, clips = np.random.default_rng(4), []
+    for i in range(30):
+        want, pieces = int(16000 * (1 + (longest - 1) * (i * 7 % 30) / 29)), []
+        while sum(map(len, pieces)) < want:
+            pieces += [sounds[random.integers(len(sounds))] * random.uniform(0.3, 1), np.zeros(random.integers(1600, 9600), np.float32)]
+        clip = np.concatenate(pieces)[:want]
+        clips.append((clip + random.normal(0, 1e-3, want)).astype(np.float32))
+    return clips
+
+
+def theirs(model, kind, clips, batch, mels):
+    all_features, encoded, tokens = [], [], []
+    with torch.no_grad():
+        for first in range(0, len(clips), batch):
+            some = clips[first:first + batch]
+            features, mask = features_of(some, mels)
+            hidden = model.encoder(input_features=features.cuda(), attention_mask=mask.cuda()).last_hidden_state.float().cpu().numpy()
+            tokens += tokens_of(model, kind, features, mask)
+            for i, clip in enumerate(some):
+                frames = len(clip) // 160
+                all_features.append(features[i, :frames].numpy())
+                steps = frames
+                for _ in range(3):
+                    steps = (steps + 1) // 2
+                encoded.append(hidden[i, :steps])
+    return all_features, encoded, tokens
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--stages", required=True)
+    parser.add_argument("--clips", required=True)
+    parser.add_argument("--networks", default="ctc,tdt,rnnt")
+    parser.add_argument("--devices", default="cpu,vulkan,opencl")
+    parser.add_argument("--trained")
+    parser.add_argument("--layers", type=int)
+    parser.add_argument("--seconds-limit", type=float, default=500)
+    parser.add_argument("--count", type=int, default=30)
+    asked = parser.parse_args()
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    began, rows = time.time(), []
+    networks = ([("trained", asked.trained)] if asked.trained else []) + [(k, None) for k in asked.networks.split(",") if k]
+    with tempfile.TemporaryDirectory() as place:
+        for kind, folder in networks:
+            head = "ctc" if kind == "trained" else kind
+            clips = made_clips(asked.clips, 60 if head == "ctc" else 15)[:asked.count]
+            names = []
+            for i, clip in enumerate(clips):
+                names.append(f"{place}/{i}.f32")
+                clip.tofile(names[-1])
+            if folder is None:
+                folder = f"{place}/{kind}"
+                os.makedirs(folder)
+                make_network(kind, folder, asked.layers, min(clips, key=len))
+            cls = getattr(transformers, {"ctc": "ParakeetForCTC", "rnnt": "ParakeetForRNNT", "tdt": "ParakeetForTDT"}[head])
+            model = cls.from_pretrained(folder, dtype=torch.float32).eval().cuda()
+            mels = model.config.encoder_config.num_mel_bins
+            for batch in (1, 6):
+                want = theirs(model, head, clips, batch, mels)
+                for device in asked.devices.split(","):
+                    for dtype in ("f32", "f16"):
+                        if dtype == "f16" and device.startswith("cpu"):
+                            continue
+                        row = {"network": kind, "device": device, "dtype": dtype, "batch": batch}
+                        rows.append(row)
+                        if time.time() - began > asked.seconds_limit:
+                            row["left out"] = "the time given was spent"
+                            continue
+                        start = time.time()
+                        ran = subprocess.run([asked.stages, folder, device, dtype, str(batch), place, *names], stdout=subprocess.PIPE,
+                                             stderr=subprocess.PIPE, text=True)
+                        if ran.returncode != 0:
+                            row["failed"] = ran.stderr.strip()[-600:]
+                            continue
+                        said = [json.loads(line) for line in ran.stdout.splitlines()]
+                        row.update({"features": 0.0, "encoded": 0.0, "equal": 0, "tokens": 0, "clips": len(clips)})
+                        for i, one in enumerate(said):
+                            heard = np.fromfile(f"{place}/{i}.features", np.float32).reshape(want[0][i].shape)
+                            made = np.fromfile(f"{place}/{i}.encoded", np.float32).reshape(want[1][i].shape)
+                            row["features"] = max(row["features"], float(np.abs(heard - want[0][i]).max()))
+                            row["encoded"] = max(row["encoded"], float(np.abs(made - want[1][i]).max() / np.abs(want[1][i]).max()))
+                            row["equal"] += one["tokens"] == want[2][i]
+                            row["tokens"] += len(want[2][i])
+                        row["seconds"] = round(time.time() - start, 1)
+                        print(row, file=sys.stderr, flush=True)
+    print(json.dumps({"transformers": transformers.__version__, "torch": torch.__version__, "rows": rows}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
