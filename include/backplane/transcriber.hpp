@@ -113,9 +113,11 @@ public:
     ~TranscriptStream();
     TranscriptStream(TranscriptStream&&) noexcept;
     TranscriptStream& operator=(TranscriptStream&&) noexcept;
-    // Takes samples of any number. Gives the lines that became final, and the partial one where there is news of it. Throws as transcribe().
-    std::vector<StreamedLine> feed(std::span<const float> samples);
-    std::vector<StreamedLine> finish();  // what is left is final; the stream begins anew
+    // Takes samples of any number. Gives the lines that became final, and the partial one where there is news of it. Throws as transcribe():
+    // where a sample is no finite number none is taken; else all are, and what they say, and lines that were done by then, come with the next call.
+    std::vector<StreamedLine> feed(std::span<const float> samples, const std::atomic<uint32_t>* cancel = nullptr);
+    // What is left is final; the stream begins anew, unless it throws.
+    std::vector<StreamedLine> finish(const std::atomic<uint32_t>* cancel = nullptr);
 
 private:
     friend class Transcriber;

@@ -46,6 +46,17 @@ void require(const void* pointer, const char* what) {
     if (pointer == nullptr) throw Error(Code::invalid, std::string(what) + " is null");
 }
 
+std::vector<Device> devices_from(backplane_device* const* devices, uint32_t count) {
+    if (count == 0) throw Error(Code::invalid, "no device given");
+    require(devices, "devices");
+    std::vector<Device> all;
+    for (uint32_t i = 0; i < count; ++i) {
+        require(devices[i], "a device");
+        all.push_back(devices[i]->device);
+    }
+    return all;
+}
+
 void give_text(const std::string& from, char* text, size_t capacity, size_t* size, const char* what) {
     if (size != nullptr) *size = from.size() + 1;
     if (capacity == 0) return;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backplane/backplane.h"
 #include "backplane/context.hpp"
@@ -59,6 +60,9 @@ WeightSource source_of(backplane_weight_source source, void* arg);
 
 // Throws Error(invalid) when a pointer that must be given is null.
 void require(const void* pointer, const char* what);
+
+// The devices of handles, of which there must be one. Throws Error(invalid).
+std::vector<Device> devices_from(backplane_device* const* devices, uint32_t count);
 
 // Text into a member of a record, cut where it is too long, with its zero.
 template <size_t n>

@@ -12,6 +12,7 @@ using backplane::Shape;
 using backplane::Tensor;
 using backplane::Weights;
 using backplane::capi::cancel_of;
+using backplane::capi::devices_from;
 using backplane::capi::give_text;
 using backplane::capi::guarded;
 using backplane::capi::put;
@@ -123,13 +124,7 @@ bp_code backplane_session_create_shared(backplane_device* const* devices, uint32
         require(graph, "graph");
         require(out, "out");
         *out = nullptr;
-        if (device_count == 0) throw Error(Code::invalid, "no device given");
-        require(devices, "devices");
-        std::vector<backplane::Device> all;
-        for (uint32_t i = 0; i < device_count; ++i) {
-            require(devices[i], "a device");
-            all.push_back(devices[i]->device);
-        }
+        const std::vector<backplane::Device> all = devices_from(devices, device_count);
         backplane::SessionOptions options;
         options.compile.math = static_cast<backplane::Math>(math);
         *out = new backplane_session{

@@ -36,13 +36,13 @@ Entry& recent(std::list<Entry>& kept, const Is& is, const Make& make, const Leav
     return kept.front();
 }
 
+}  // namespace
+
 void check_finite(std::span<const float> samples) {
     for (size_t i = 0; i < samples.size(); ++i)
         if (!std::isfinite(samples[i]))
             throw Error(Code::invalid, "cannot transcribe: sample " + std::to_string(i) + " is no finite number");
 }
-
-}  // namespace
 
 Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head)
     : devices_(std::move(devices)),
@@ -104,7 +104,6 @@ Recognizer::Prepared Recognizer::prepare(std::span<const std::span<const float>>
     Prepared batch;
     batch.shape.clips = static_cast<int64_t>(clips.size());
     for (const auto clip : clips) {
-        check_finite(clip);
         const int64_t frames = static_cast<int64_t>(clip.size()) / p.hop_length;
         batch.shape.padded = batch.shape.padded || (batch.shape.frames != 0 && frames != batch.shape.frames);
         batch.shape.frames = std::max(batch.shape.frames, frames);
@@ -129,6 +128,7 @@ std::vector<std::vector<Token>> Recognizer::run(std::span<const std::span<const 
     std::vector<std::span<const float>> heard;  // those that have a frame
     std::vector<size_t> place;
     for (size_t i = 0; i < clips.size(); ++i) {
+        check_finite(clips[i]);
         if (static_cast<int64_t>(clips[i].size()) < config().preprocessor.hop_length) continue;
         heard.push_back(clips[i]);
         place.push_back(i);
@@ -211,6 +211,7 @@ std::vector<std::vector<Token>> Recognizer::run_steps(const Prepared& batch, con
 }
 
 void Recognizer::encode(std::span<const std::span<const float>> clips, const std::atomic<uint32_t>* cancel) {
+    for (const auto clip : clips) check_finite(clip);
     const Prepared batch = prepare(clips);
     if (head_ == Head::ctc) {
         static_cast<void>(run_ctc(batch, cancel));

@@ -24,6 +24,9 @@ struct Token {
 
 enum class Head { ctc, transducer };
 
+// Throws Error(invalid) for a sample that is no finite number.
+void check_finite(std::span<const float> samples);
+
 class Recognizer {
 public:
     // Throws Error: invalid (no device), unsupported (a head that the file has not).

@@ -182,6 +182,8 @@ struct TranscriptStream::Impl {
     uint64_t start = 0;        // of its first sample
     uint64_t looked = 0;       // samples of it that the last partial line is of
     std::string partial;
+    std::vector<StreamedLine> lines;  // not given yet
+    const std::atomic<uint32_t>* cancel = nullptr;
 
     [[nodiscard]] Transcript heard(size_t samples) const {
         std::vector<Transcript> said(1);
@@ -189,7 +191,9 @@ struct TranscriptStream::Impl {
         windows[0].samples.assign(there.begin(), there.begin() + static_cast<std::ptrdiff_t>(samples));
         windows[0].start = start;
         double done = 0;
-        network->run(windows, said, {}, done);
+        TranscribeHooks hooks;
+        hooks.cancel = cancel;
+        network->run(windows, said, hooks, done);
         said[0].text = text_of(said[0].words);
         said[0].seconds = network->seconds(samples);
         return std::move(said[0]);
@@ -200,13 +204,20 @@ struct TranscriptStream::Impl {
         looked = 0;
         partial.clear();
     }
-    void close(size_t samples, std::vector<StreamedLine>& lines) {
+    void close(size_t samples) {
         Transcript said = heard(samples);
         drop(samples);
         if (!said.words.empty()) lines.push_back({std::move(said), true});
     }
 
-    void look(std::vector<StreamedLine>& lines) {
+    // A line that has no more room in the window ends where it is quietest.
+    bool close_full() {
+        if (there.size() <= network->samples(network->options.window)) return false;
+        close(network->next_cut(there).at);
+        return true;
+    }
+
+    void look() {
         const Quiet quiet = quiet_ends(there, network->rate());
         const size_t lead = network->samples(kLead);
         if (quiet.lead == there.size()) {
@@ -214,13 +225,10 @@ struct TranscriptStream::Impl {
             return;
         }
         if (quiet.trail >= network->samples(kPause)) {
-            close(there.size() - quiet.trail / 2, lines);
+            close(there.size() - quiet.trail / 2);
             return;
         }
-        if (there.size() > network->samples(network->options.window)) {
-            close(network->next_cut(there).at, lines);
-            return;
-        }
+        if (close_full()) return;
         if (there.size() - looked < network->samples(kNews)) return;
         looked = there.size();
         Transcript said = heard(there.size());
@@ -241,23 +249,32 @@ TranscriptStream::~TranscriptStream() = default;
 TranscriptStream::TranscriptStream(TranscriptStream&&) noexcept = default;
 TranscriptStream& TranscriptStream::operator=(TranscriptStream&&) noexcept = default;
 
-std::vector<StreamedLine> TranscriptStream::feed(std::span<const float> samples) {
-    std::vector<StreamedLine> lines;
+std::vector<StreamedLine> TranscriptStream::feed(std::span<const float> samples, const std::atomic<uint32_t>* cancel) {
+    check_finite(samples);
     const size_t piece = impl_->network->samples(kNews);
-    while (!samples.empty()) {
-        const size_t n = std::min(piece, samples.size());
-        impl_->there.insert(impl_->there.end(), samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(n));
-        samples = samples.subspan(n);
-        impl_->look(lines);
+    std::vector<float>& there = impl_->there;
+    impl_->cancel = cancel;
+    try {
+        while (!samples.empty()) {
+            const auto next = samples.first(std::min(piece, samples.size()));
+            samples = samples.subspan(next.size());
+            there.insert(there.end(), next.begin(), next.end());
+            impl_->look();
+        }
+    } catch (...) {
+        there.insert(there.end(), samples.begin(), samples.end());
+        throw;
     }
-    return lines;
+    return std::exchange(impl_->lines, {});
 }
 
-std::vector<StreamedLine> TranscriptStream::finish() {
-    std::vector<StreamedLine> lines;
-    if (!impl_->there.empty()) impl_->close(impl_->there.size(), lines);
+std::vector<StreamedLine> TranscriptStream::finish(const std::atomic<uint32_t>* cancel) {
+    impl_->cancel = cancel;
+    while (impl_->close_full()) {
+    }
+    if (!impl_->there.empty()) impl_->close(impl_->there.size());
     impl_->start = 0;
-    return lines;
+    return std::exchange(impl_->lines, {});
 }
 
 }  // namespace backplane
