@@ -5,7 +5,8 @@ Compares features, encoder's output and greedy tokens with transformers' (5.17: 
 on its CUDA device without TF32, and ours in f32 and f16. Networks: random weights at the sizes of the published ones (ctc and rnnt 0.6B, tdt
 110M; --layers N makes them shorter), and with --trained a folder of a trained one. Clips: 30, of 1 to 60 s (transducers: up to 15 s), made of the
 WAV files of FOLDER with noise between them, one at a time and six at a time. The largest differences, of the features as they are, of the
-encoder's output over its largest value; and of how many clips the tokens are equal. JSON; --seconds-limit ends it early and says so."""
+encoder's output over its largest value; and of how many clips the tokens are equal, to transformers' of the same batch and of one clip at a
+time. JSON; --seconds-limit ends it early and says so."""
 import argparse
 import importlib.machinery
 import json
@@ -170,6 +171,7 @@ def main():
     parser.add_argument("--clips", required=True)
     parser.add_argument("--networks", default="ctc,tdt,rnnt")
     parser.add_argument("--devices", default="cpu,vulkan,opencl")
+    parser.add_argument("--dtypes", default="f32,f16")
     parser.add_argument("--trained")
     parser.add_argument("--layers", type=int)
     parser.add_argument("--seconds-limit", type=float, default=500)
@@ -189,14 +191,16 @@ def main():
             if folder is None:
                 folder = f"{place}/{kind}"
                 os.makedirs(folder)
-                make_network(kind, folder, asked.layers, min(clips, key=len))
+                make_network(kind, folder, asked.layers, max(clips, key=len))
             cls = getattr(transformers, {"ctc": "ParakeetForCTC", "rnnt": "ParakeetForRNNT", "tdt": "ParakeetForTDT"}[head])
             model = cls.from_pretrained(folder, dtype=torch.float32).eval().cuda()
             mels = model.config.encoder_config.num_mel_bins
+            alone = None
             for batch in (1, 6):
                 want = theirs(model, head, clips, batch, mels)
+                alone = alone or want
                 for device in asked.devices.split(","):
-                    for dtype in ("f32", "f16"):
+                    for dtype in asked.dtypes.split(","):
                         if dtype == "f16" and device.startswith("cpu"):
                             continue
                         row = {"network": kind, "device": device, "dtype": dtype, "batch": batch}
@@ -211,13 +215,14 @@ def main():
                             row["failed"] = ran.stderr.strip()[-600:]
                             continue
                         said = [json.loads(line) for line in ran.stdout.splitlines()]
-                        row.update({"features": 0.0, "encoded": 0.0, "equal": 0, "tokens": 0, "clips": len(clips)})
+                        row.update({"features": 0.0, "encoded": 0.0, "equal": 0, "equal to one at a time": 0, "tokens": 0, "clips": len(clips)})
                         for i, one in enumerate(said):
                             heard = np.fromfile(f"{place}/{i}.features", np.float32).reshape(want[0][i].shape)
                             made = np.fromfile(f"{place}/{i}.encoded", np.float32).reshape(want[1][i].shape)
                             row["features"] = max(row["features"], float(np.abs(heard - want[0][i]).max()))
                             row["encoded"] = max(row["encoded"], float(np.abs(made - want[1][i]).max() / np.abs(want[1][i]).max()))
                             row["equal"] += one["tokens"] == want[2][i]
+                            row["equal to one at a time"] += one["tokens"] == alone[2][i]
                             row["tokens"] += len(want[2][i])
                         row["seconds"] = round(time.time() - start, 1)
                         print(row, file=sys.stderr, flush=True)

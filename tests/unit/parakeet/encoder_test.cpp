@@ -15,7 +15,9 @@ protected:
 
     static std::vector<oracle::Rows> encode(const ModelFile& file, const Device& device, DType compute,
                                             const std::vector<std::vector<float>>& clips, bool padded, int64_t reach) {
-        return stages_of(file, device, compute, clips, padded, reach).encoded;
+        NetworkWeights weights(file, compute);
+        const Weights source([&](std::string_view name) { return weights.bytes(name); });
+        return stages_of(weights, source, device, clips, padded, reach).encoded;
     }
 
     static void expect_close(const ModelFile& file, const std::vector<std::vector<float>>& clips,

@@ -43,6 +43,8 @@ void run(const std::vector<std::string>& words) {
     options.device_filter = words.at(1);
     const Context context(options);
     const Device device = context.choose();
+    NetworkWeights weights(file, compute);
+    const Weights source([&](std::string_view name) { return weights.bytes(name); });
     Recognizer recognizer({device}, file, compute, file.config().transducer ? Head::transducer : Head::ctc);
     std::vector<std::vector<float>> clips;
     for (size_t i = 5; i < words.size(); ++i) clips.push_back(samples_of_file(words[i]));
@@ -54,7 +56,7 @@ void run(const std::vector<std::string>& words) {
         for (const auto& clip : some)
             reach = std::max(reach, encoded_frames(file.config().encoder, static_cast<int64_t>(clip.size()) /
                                                                               file.config().preprocessor.hop_length));
-        const Stages stages = stages_of(file, device, compute, some, some.size() > 1, reach);
+        const Stages stages = stages_of(weights, source, device, some, some.size() > 1, reach);
         const std::vector<std::span<const float>> spans(some.begin(), some.end());
         const std::vector<std::vector<Token>> tokens = recognizer.run(spans, nullptr);
         for (size_t i = 0; i < some.size(); ++i) {

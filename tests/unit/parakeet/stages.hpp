@@ -39,14 +39,13 @@ struct Stages {  // of each clip, cut to its own frames
     std::vector<StageRows> features, encoded;
 };
 
-// Clips are padded right to the longest. `padded`: their lengths are told to the graph, else all have the same; `reach`: at least the
-// encoded frames. Throws what Session throws.
-inline Stages stages_of(const ModelFile& file, const Device& device, DType compute,
+// Clips are padded right to the longest. `source` gives the bytes of `weights`; `padded`: their lengths are told to the graph, else all have
+// the same; `reach`: at least the encoded frames. Throws what Session throws.
+inline Stages stages_of(NetworkWeights& weights, const Weights& source, const Device& device,
                         const std::vector<std::vector<float>>& clips, bool padded, int64_t reach) {
-    NetworkWeights weights(file, compute);
+    const ModelFile& file = weights.file();
     const PreprocessorConfig& p = file.config().preprocessor;
     const Batch batch(p, clips, padded);
-    const Weights source([&](std::string_view name) { return weights.bytes(name); });
 
     std::vector<backplane::Tensor> tables(static_cast<size_t>(file.config().encoder.layers));
     std::vector<std::string> names;
@@ -65,7 +64,7 @@ inline Stages stages_of(const ModelFile& file, const Device& device, DType compu
     const Features features = add_front_end(graph, weights, batch.shape);
     const Encoded encoded = add_encoder(graph, weights, batch.shape, features, reach);
     shown(features.values, DType::f32, "features");
-    shown(encoded.values, compute, "encoded");
+    shown(encoded.values, weights.compute(), "encoded");
     Session session(device, graph, source);
     std::vector<Input> inputs = batch.inputs();
     for (size_t i = 0; i < tables.size(); ++i) inputs.emplace_back(names[i], tables[i]);
