@@ -13,8 +13,8 @@ namespace backplane::parakeet {
 // Sizes of a batch of clips. Sizes are numbers of a graph: another batch is another graph.
 struct BatchShape {
     int64_t clips = 1;
-    int64_t frames = 0;   // of features, of the longest clip: samples / hop_length; at least 1
-    bool padded = false;  // clips are shorter than that, by their "samples"; else all have exactly these frames
+    int64_t frames = 0;   // of features, at least those of the longest clip: samples / hop_length; at least 1
+    bool padded = false;  // clips may be shorter than that, by their "samples"; else all have exactly these frames
 
     friend auto operator<=>(const BatchShape&, const BatchShape&) = default;
 };

@@ -11,6 +11,8 @@ namespace {
 
 constexpr size_t kMostSessions = 4;
 constexpr int64_t kLeastReach = 64;
+constexpr int64_t kLeastStep = 64;  // frames that lengths are rounded to
+constexpr int64_t kSteps = 16;      // between a power of two and the next, at most
 
 template <typename T>
 std::span<const std::byte> bytes_of(const std::vector<T>& values) {
@@ -36,7 +38,19 @@ Entry& recent(std::list<Entry>& kept, const Is& is, const Make& make, const Leav
     return kept.front();
 }
 
+bool rounds(const Device& device, Lengths lengths) {
+    if (lengths != Lengths::by_device) return lengths == Lengths::rounded;
+    const DeviceKind kind = device.info().kind;
+    return kind != DeviceKind::cpu && kind != DeviceKind::software;
+}
+
 }  // namespace
+
+int64_t rounded_frames(int64_t frames) noexcept {
+    const auto below = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(frames, 1))));
+    const int64_t step = std::max(kLeastStep, below / kSteps);
+    return (std::max<int64_t>(frames, 1) + step - 1) / step * step;
+}
 
 void check_finite(std::span<const float> samples) {
     for (size_t i = 0; i < samples.size(); ++i)
@@ -44,9 +58,10 @@ void check_finite(std::span<const float> samples) {
             throw Error(Code::invalid, "cannot transcribe: sample " + std::to_string(i) + " is no finite number");
 }
 
-Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head)
+Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head, Lengths lengths)
     : devices_(std::move(devices)),
       head_(head),
+      rounded_(!devices_.empty() && devices_.front() && rounds(devices_.front(), lengths)),
       weights_(std::make_shared<NetworkWeights>(std::move(file), compute)),
       packed_([weights = weights_](std::string_view name) { return weights->bytes(name); }, config().name) {
     if (devices_.empty() || !devices_.front())
@@ -79,6 +94,7 @@ Recognizer::Sized& Recognizer::session_for(const BatchShape& shape) {
     make_positions(encoded_frames(config().encoder, shape.frames));
     const auto is = [&](const Sized& s) { return s.shape == shape && s.reach == reach_; };
     const auto make = [&] {
+        ++made_;
         Graph graph;
         const Features features = add_front_end(graph, *weights_, shape);
         const Encoded encoded = add_encoder(graph, *weights_, shape, features, reach_);
@@ -94,6 +110,7 @@ Recognizer::Sized& Recognizer::session_for(const BatchShape& shape) {
 Session& Recognizer::steps_for(const StepShape& shape) {
     const auto is = [&](const Stepped& s) { return s.shape == shape; };
     const auto make = [&] {
+        ++made_;
         return Stepped{shape, Session(devices_, steps_graph(*weights_, shape), packed_, SessionOptions{})};
     };
     return recent(stepped_, is, make, [&](const Stepped& s) { count(ran_, "decoder", s.session); }).session;
@@ -109,6 +126,10 @@ Recognizer::Prepared Recognizer::prepare(std::span<const std::span<const float>>
         batch.shape.frames = std::max(batch.shape.frames, frames);
         batch.samples.push_back(static_cast<int32_t>(clip.size()));
         batch.encoded.push_back(static_cast<int32_t>(encoded_frames(config().encoder, frames)));
+    }
+    if (rounded_) {
+        batch.shape.frames = rounded_frames(batch.shape.frames);
+        batch.shape.padded = true;  // where nothing is, too: one session for all of these lengths
     }
     const auto row = static_cast<size_t>(samples_of(p, batch.shape.frames));
     batch.audio.resize(row * clips.size());

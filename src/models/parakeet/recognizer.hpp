@@ -24,13 +24,24 @@ struct Token {
 
 enum class Head { ctc, transducer };
 
+// Whether batches of nearby lengths share a session. A length of its own costs a plan, a shared one the work on what is padded.
+enum class Lengths {
+    by_device,  // exact on processors, rounded elsewhere
+    exact,
+    rounded,  // to rounded_frames()
+};
+
+// The least number of features' frames, `frames` or more, that rounded batches have: a multiple of 64 and, of 1024 frames or more, of a
+// sixteenth of the power of two below. Of those less than a sixteenth is padding.
+[[nodiscard]] int64_t rounded_frames(int64_t frames) noexcept;
+
 // Throws Error(invalid) for a sample that is no finite number.
 void check_finite(std::span<const float> samples);
 
 class Recognizer {
 public:
     // Throws Error: invalid (no device), unsupported (a head that the file has not).
-    Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head);
+    Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head, Lengths lengths = Lengths::by_device);
 
     [[nodiscard]] const Config& config() const noexcept { return weights_->config(); }
     [[nodiscard]] const ModelFile& file() const noexcept { return weights_->file(); }
@@ -47,7 +58,8 @@ public:
 
     [[nodiscard]] std::string describe() const;
     [[nodiscard]] std::vector<std::string> notes() const;
-    [[nodiscard]] std::vector<NetworkRuns> runs() const;  // as Transcriber has it
+    [[nodiscard]] std::vector<NetworkRuns> runs() const;                     // as Transcriber has it
+    [[nodiscard]] uint64_t sessions_made() const noexcept { return made_; }  // of encoder and decoder, so far
 
 private:
     struct Sized {
@@ -76,6 +88,8 @@ private:
 
     std::vector<Device> devices_;
     Head head_;
+    bool rounded_;
+    uint64_t made_ = 0;
     std::shared_ptr<NetworkWeights> weights_;
     Weights packed_;
     int64_t reach_ = 0;

@@ -124,6 +124,63 @@ TEST_F(RecognizerTest, ManySizesAndAGrowingReachGiveWhatTheyGiveAlone) {
     EXPECT_NE(kept.describe().find("encoder, 1 x 18 frames"), std::string::npos) << kept.describe();
 }
 
+TEST_F(RecognizerTest, RoundedLengthsAreFewAndWasteLittle) {
+    EXPECT_EQ(rounded_frames(1), 64);
+    EXPECT_EQ(rounded_frames(64), 64);
+    EXPECT_EQ(rounded_frames(65), 128);
+    EXPECT_EQ(rounded_frames(1024), 1024);
+    EXPECT_EQ(rounded_frames(1025), 1088);
+    EXPECT_EQ(rounded_frames(2049), 2176);
+    for (int64_t frames = 1; frames < 130000; ++frames) {
+        const int64_t rounded = rounded_frames(frames);
+        ASSERT_GE(rounded, frames);
+        ASSERT_LT(rounded - frames, std::max<int64_t>(64, frames / 16 + 1)) << frames;
+        ASSERT_EQ(rounded_frames(rounded), rounded) << frames;
+    }
+}
+
+TEST_F(RecognizerTest, RoundedLengthsGiveTheTokensOfExactOnesWithFewSessions) {
+    const auto lengths_of = [](const std::vector<size_t>& samples) {
+        std::vector<std::vector<float>> all;
+        for (const size_t n : samples) all.push_back(some_sound(n, static_cast<unsigned>(n)));
+        return all;
+    };
+    // A frame alone, one less and one more than is rounded to, edges of subsampling's convolutions, and parts of a hop behind the last frame.
+    const std::vector<std::vector<float>> each =
+        lengths_of({160, 319, 1280, 1440, 2719, 5000, 10079, 10080, 10240, 10399, 10400, 12000, 16001, 20479, 20480});
+    for (const char* device : {"cpu", "reference"})
+        for (const Head head : {Head::ctc, Head::transducer}) {
+            const ModelFile file = network(tiny_transducer({0, 1, 2, 3, 4}), 21, 1);
+            Recognizer exact({device_of(device)}, file, DType::f32, head, Lengths::exact);
+            Recognizer rounded({device_of(device)}, file, DType::f32, head, Lengths::rounded);
+            size_t tokens = 0;
+            const auto compare_with_exact = [&](const std::vector<std::vector<float>>& batch) {
+                const std::vector<std::vector<Token>> got = run(rounded, batch);
+                for (size_t i = 0; i < batch.size(); ++i) {
+                    const std::vector<Token> want = run(exact, {batch[i]})[0];
+                    const std::string what = std::string(device) + ", samples " + std::to_string(batch[i].size());
+                    ASSERT_EQ(got[i].size(), want.size()) << what;
+                    for (size_t t = 0; t < want.size(); ++t) {
+                        EXPECT_EQ(got[i][t].id, want[t].id) << what;
+                        EXPECT_EQ(got[i][t].frame, want[t].frame) << what;
+                        EXPECT_EQ(got[i][t].duration, want[t].duration) << what;
+                        EXPECT_NEAR(got[i][t].confidence, want[t].confidence, 1e-4) << what;
+                    }
+                    tokens += want.size();
+                }
+            };
+            for (const auto& clip : each) compare_with_exact({clip});
+            EXPECT_GT(tokens, 10U);
+            // 64 frames and 128; the decoder's steps have room for either.
+            const uint64_t decoder = head == Head::ctc ? 0 : 1;
+            EXPECT_EQ(rounded.sessions_made(), 2 + decoder) << device;
+            EXPECT_GT(exact.sessions_made(), 10U) << device;
+            compare_with_exact({each[5], each[0], each[8]});
+            compare_with_exact({each[3], each[2], each[6]});
+            EXPECT_EQ(rounded.sessions_made(), 3 + 2 * decoder) << "batches of three of 64 frames";
+        }
+}
+
 TEST_F(RecognizerTest, WhatCannotBeIsSaid) {
     const ModelFile ctc = network(tiny_config(), 3, 0);
     expect_error([&] { Recognizer({}, ctc, DType::f32, Head::ctc); }, Code::invalid, "no device");
