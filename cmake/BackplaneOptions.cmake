@@ -92,13 +92,16 @@ function(bp_control)
   bp_precompiled(control ${ARGN})
 endfunction()
 
+# What PoCL compiled: shared by the tests, and by builds linked otherwise, whose kernels are the same.
+set(BACKPLANE_POCL_CACHE ${PROJECT_SOURCE_DIR}/build/pocl)
+
 # bp_run(NAME [SHARDS n] [AS text] [FILTER text] [COST n] [KERNELS_PLAIN]): CTest runs a GoogleTest executable as a whole, or its cases dealt out to n processes
 # beside each other: finding devices and a driver's first kernel take a process up to a few seconds, most cases milliseconds. A case that
 # fails is named in the output; scripts/run-tests counts cases. The larger COST, the earlier. What PoCL compiles, tests share; KERNELS_PLAIN:
 # it does not optimise, for tests of what many kernels compute: its compiler would take twice as long, and the optimiser is not ours.
 function(bp_run name)
   cmake_parse_arguments(R "KERNELS_PLAIN" "SHARDS;AS;FILTER;COST" "" ${ARGN})
-  set(environment POCL_CACHE_DIR=${PROJECT_BINARY_DIR}/pocl)
+  set(environment POCL_CACHE_DIR=${BACKPLANE_POCL_CACHE})
   if(R_KERNELS_PLAIN)
     list(APPEND environment POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable)
   endif()
