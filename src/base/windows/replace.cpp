@@ -39,6 +39,13 @@ bool put_aside(const std::filesystem::path& to, std::filesystem::path& aside) {
     return false;
 }
 
+// The old file that this replacement put aside; one that something looks at goes a moment later, one that is loaded at the next replacement.
+void remove_aside(const std::filesystem::path& aside) {
+    windows::Patience patience;
+    while (::DeleteFileW(aside.c_str()) == 0 && ::GetLastError() == ERROR_SHARING_VIOLATION && patience.wait()) {
+    }
+}
+
 bool means_in_use(DWORD error) {
     return error == ERROR_ACCESS_DENIED || error == ERROR_SHARING_VIOLATION || error == ERROR_USER_MAPPED_FILE;
 }
@@ -62,11 +69,12 @@ std::string replace(const std::filesystem::path& from, const std::filesystem::pa
         std::filesystem::path aside;
         if (!put_aside(to, aside)) continue;
         if (::MoveFileExW(extended(from).c_str(), extended(to).c_str(), kFlags) != 0) {
-            ::DeleteFileW(aside.c_str());  // at the next replacement otherwise
+            remove_aside(aside);
             return {};
         }
         error = ::GetLastError();
-        ::MoveFileExW(aside.c_str(), extended(to).c_str(), 0);
+        // Back where it was; where somebody else's new file has the name by now, nobody wants the old one.
+        if (::MoveFileExW(aside.c_str(), extended(to).c_str(), 0) == 0) remove_aside(aside);
         if (!means_in_use(error)) break;
     } while (patience.wait());
     return windows::words_for(error);
