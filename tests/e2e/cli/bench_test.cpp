@@ -3,6 +3,7 @@
 
 #include "base/json.hpp"
 #include "program.hpp"
+#include "tiny_network.hpp"
 
 namespace backplane::e2e {
 namespace {
@@ -95,6 +96,27 @@ TEST(CliBench, AnOpThatIsNoneIsOneLine) {
     const Outcome o = run(p, {"bench", "ops", "--op", "Abacus", "--device", "cpu"});
     EXPECT_EQ(o.exit_code, 1);
     EXPECT_TRUE(is_one_line(o.err)) << o.err;
+}
+
+// What --model takes of the network's size: the tiny ones of the tests.
+TEST(CliBench, SpeechIsTimedEncoderAndWhole) {
+    const Place p;
+    parakeet::write_random_network(p.at("net.gguf"), parakeet::tiny_transducer({0, 1, 2, 3, 4}), {.seed = 21, .blank = 1});
+    const auto json = json_of(p, {"speech", "--model", p.at("net.gguf"), "--seconds", "1.5", "--batch", "2", "--runs", "3"});
+    EXPECT_EQ(json["network"], "tiny");
+    EXPECT_EQ(json["runs"], 3);
+    EXPECT_EQ(json["batch"], 2);
+    for (const char* field : {"encoder_ms", "encoder_least_ms", "whole_ms", "whole_least_ms", "first_ms", "times_real_time",
+                              "tokens", "gflops", "peak_gflops", "resident_bytes"})
+        EXPECT_GT(json[field], 0) << field;
+    EXPECT_LE(json["encoder_least_ms"], json["encoder_ms"]);
+    EXPECT_NEAR(json["times_real_time"].get<double>(), 3000 / json["whole_ms"].get<double>(), 1e-6);
+    const Outcome words = run(p, {"bench", "speech", "--model", p.at("net.gguf"), "--seconds", "2", "--runs", "1", "--head",
+                                  "transducer", "--device", "cpu"});
+    EXPECT_EQ(words.exit_code, 0) << words.err;
+    EXPECT_NE(words.out.find("tiny in f32, a clip of 2.0 s, on cpu:0"), std::string::npos) << words.out;
+    const Outcome headless = run(p, {"bench", "speech", "--model", p.at("net.gguf"), "--head", "ctc", "--device", "cpu"});
+    EXPECT_EQ(headless.exit_code, 0) << headless.err;
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ std::string wav(const Place& place, const std::string& name, const std::vector<f
 }
 
 std::string network(const Place& place) {
-    parakeet::write_network(place.at("net.gguf"), parakeet::tiny_transducer({0, 1, 2, 3, 4}), 21, DType::f32, 1);
+    parakeet::write_random_network(place.at("net.gguf"), parakeet::tiny_transducer({0, 1, 2, 3, 4}),
+                                   {.seed = 21, .blank = 1});
     return place.at("net.gguf");
 }
 
@@ -48,7 +49,7 @@ Outcome transcribe(const Place& place, std::vector<std::string> arguments) {
 TEST(CliTranscribe, EveryBadInputIsOneLineAndNoOutput) {
     const Place p;
     network(p);
-    const std::string good = wav(p, "good.wav", parakeet::some_sound(16000, 1));
+    const std::string good = wav(p, "good.wav", parakeet::random_sound(16000, 1));
     std::ofstream(p.at("empty.wav"));
     std::ofstream(p.at("text.wav")) << "this is no sound";
     wav(p, "silent.wav", {});
@@ -74,9 +75,9 @@ TEST(CliTranscribe, OtherFilesOfABatchAreDoneWhereOneIsBad) {
     network(p);
     fs::create_directory(p.at("sounds"));
     fs::create_directory(p.at("texts"));
-    wav(p, "sounds/a.wav", parakeet::some_sound(40000, 1));
+    wav(p, "sounds/a.wav", parakeet::random_sound(40000, 1));
     std::ofstream(p.at("sounds/b.wav")) << "this is no sound";
-    wav(p, "sounds/c.WAV", parakeet::some_sound(30000, 2), 8000);
+    wav(p, "sounds/c.WAV", parakeet::random_sound(30000, 2), 8000);
     std::ofstream(p.at("sounds/notes.txt")) << "not looked at";
     const Outcome o = transcribe(p, {p.at("sounds"), "--output", p.at("texts"), "--format", "tsv"});
     EXPECT_EQ(o.exit_code, 1);
@@ -90,8 +91,8 @@ TEST(CliTranscribe, AudioComesAtTheRateThatTheNetworkTakes) {
     const Place p;
     parakeet::Config config = parakeet::tiny_transducer({0, 1, 2, 3, 4});
     config.preprocessor.sample_rate = 8000;
-    parakeet::write_network(p.at("net.gguf"), config, 21, DType::f32, 1);
-    const Outcome o = transcribe(p, {wav(p, "a.wav", parakeet::some_sound(40000, 1)), "--json"});
+    parakeet::write_random_network(p.at("net.gguf"), config, {.seed = 21, .blank = 1});
+    const Outcome o = transcribe(p, {wav(p, "a.wav", parakeet::random_sound(40000, 1)), "--json"});
     ASSERT_EQ(o.exit_code, 0) << o.err;
     EXPECT_NEAR(base::Json::parse(o.out)["seconds"].get<double>(), 2.5, 0.01);
 }
@@ -99,7 +100,7 @@ TEST(CliTranscribe, AudioComesAtTheRateThatTheNetworkTakes) {
 TEST(CliTranscribe, EveryFormatHasTheSameWords) {
     const Place p;
     network(p);
-    const std::string sound = wav(p, "a.wav", parakeet::some_sound(80000, 1));
+    const std::string sound = wav(p, "a.wav", parakeet::random_sound(80000, 1));
     const Outcome json = transcribe(p, {sound, "--json"});
     ASSERT_EQ(json.exit_code, 0) << json.err;
     const base::Json report = base::Json::parse(json.out);

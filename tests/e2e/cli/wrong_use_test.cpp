@@ -15,6 +15,8 @@ TEST(CliUse, WrongArgumentsEndWith2) {
                                                       {"devices", "--no-such-flag"},
                                                       {"bench"},
                                                       {"bench", "esrgan", "--size", "0"},
+                                                      {"bench", "speech", "--size", "7b"},
+                                                      {"bench", "speech", "--seconds", "0"},
                                                       {"modules"},
                                                       {"model", "info"}};
     for (const auto& arguments : wrong) {
@@ -78,6 +80,7 @@ TEST(CliUse, EveryCommandHasHelpWithAnExample) {
                                                                                          {"verify"},
                                                                                          {"bench", "ops"},
                                                                                          {"bench", "esrgan"},
+                                                                                         {"bench", "speech"},
                                                                                          {"bench", "discovery"},
                                                                                          {"modules", "list"},
                                                                                          {"modules", "inspect"},

@@ -45,9 +45,9 @@ int main() {
             return 1;
         }
         model = (folder / "tiny.gguf").string();
-        backplane::parakeet::write_network(model, backplane::parakeet::tiny_transducer({0, 1, 2, 3, 4}), 21,
-                                           backplane::DType::f32, 1);
-        samples = backplane::parakeet::some_sound(80000, 1);
+        backplane::parakeet::write_random_network(model, backplane::parakeet::tiny_transducer({0, 1, 2, 3, 4}),
+                                                  {.seed = 21, .blank = 1});
+        samples = backplane::parakeet::random_sound(80000, 1);
     }
     given.modules = modules.c_str();
     given.model = model.c_str();

@@ -9,7 +9,7 @@ namespace {
 class EncoderTest : public ::testing::Test {
 protected:
     ModelFile network(const Config& config, DType dtype = DType::f32) {
-        write_network(folder / "tiny.gguf", config, 7, dtype);
+        write_random_network(folder / "tiny.gguf", config, {.seed = 7, .dtype = dtype});
         return ModelFile::open(folder / "tiny.gguf");
     }
 
@@ -44,21 +44,21 @@ TEST_F(EncoderTest, OneClipIsAsInFloat64OnEveryLength) {
     const ModelFile file = network(tiny_config());
     const Device device = device_of("cpu");
     for (const size_t samples : {160U, 320U, 1300U, 1440U, 12345U}) {
-        const std::vector<std::vector<float>> clips{some_sound(samples, static_cast<unsigned>(samples))};
+        const std::vector<std::vector<float>> clips{random_sound(samples, static_cast<unsigned>(samples))};
         expect_close(file, clips, encode(file, device, DType::f32, clips, false, 16), 1e-3);
     }
 }
 
 TEST_F(EncoderTest, ClipsOfABatchAreAsInFloat64Alone) {
-    const std::vector<std::vector<float>> clips{some_sound(3000, 1), some_sound(9000, 2), some_sound(160, 3),
-                                                some_sound(7777, 4)};
+    const std::vector<std::vector<float>> clips{random_sound(3000, 1), random_sound(9000, 2), random_sound(160, 3),
+                                                random_sound(7777, 4)};
     const ModelFile file = network(tiny_config());
     for (const char* device : {"cpu", "reference"})
         expect_close(file, clips, encode(file, device_of(device), DType::f32, clips, true, 8), 1e-3);
 }
 
 TEST_F(EncoderTest, HalvesAndBlocksAreWithinTheirPrecision) {
-    const std::vector<std::vector<float>> clips{some_sound(9000, 2)};
+    const std::vector<std::vector<float>> clips{random_sound(9000, 2)};
     const Device device = device_of("cpu");
     const ModelFile file = network(tiny_config());
     expect_close(file, clips, encode(file, device, DType::f16, clips, false, 8), 3e-2);
@@ -70,7 +70,7 @@ TEST_F(EncoderTest, HalvesAndBlocksAreWithinTheirPrecision) {
 }
 
 TEST_F(EncoderTest, NetworksWithoutBiasesOrScalingOrWithLayerNormsAreAsInFloat64) {
-    const std::vector<std::vector<float>> clips{some_sound(6000, 2), some_sound(5000, 3)};
+    const std::vector<std::vector<float>> clips{random_sound(6000, 2), random_sound(5000, 3)};
     Config config = tiny_config();
     config.encoder.use_bias = false;
     config.encoder.xscaling = false;

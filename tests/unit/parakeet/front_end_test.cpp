@@ -1,4 +1,9 @@
 // Features on a device against float64.
+#include <numbers>
+#include <random>
+#include <string>
+#include <vector>
+
 #include "backplane/runtime.hpp"
 #include "oracle.hpp"
 #include "stages.hpp"
@@ -19,7 +24,7 @@ protected:
     FrontEnd() {
         Config config = tiny_config();
         config.encoder.mels = 80;
-        write_network(folder / "tiny.gguf", config, 1);
+        write_random_network(folder / "tiny.gguf", config, {});
         file = ModelFile::open(folder / "tiny.gguf");
     }
     // [clip][frame][mel]
@@ -64,9 +69,9 @@ protected:
 
 TEST_F(FrontEnd, FeaturesOfSoundsAreThoseOfFloat64) {
     const std::vector<Sound> sounds{
-        {"speech", some_sound(16000, 1)},   {"silence", std::vector<float>(4000)},
-        {"one frame", some_sound(160, 2)},  {"a frame and all but a sample of the next", some_sound(319, 2)},
-        {"two frames", some_sound(320, 5)}, {"full scale", std::vector<float>(8000, 1.0F)}};
+        {"speech", random_sound(16000, 1)},   {"silence", std::vector<float>(4000)},
+        {"one frame", random_sound(160, 2)},  {"a frame and all but a sample of the next", random_sound(319, 2)},
+        {"two frames", random_sound(320, 5)}, {"full scale", std::vector<float>(8000, 1.0F)}};
     for (const Sound& sound : sounds) expect_close(on_device("cpu", {sound})[0], sound.samples, sound.name);
 }
 
@@ -84,16 +89,16 @@ TEST_F(FrontEnd, FeaturesOfTonesAreThoseOfFloat64AsFarAsFloat32HoldsThem) {
 
 // Filters that hear next to nothing deviate by less than the guard that deviations have: what float32 loses of 1 + x shows.
 TEST_F(FrontEnd, FeaturesNextToSilenceAreThoseOfFloat64AsFarAsFloat32HoldsThem) {
-    std::vector<float> quiet = some_sound(9000, 3);
+    std::vector<float> quiet = random_sound(9000, 3);
     for (float& x : quiet) x *= 1e-4F;
     expect_close(on_device("cpu", {{"quiet", quiet}})[0], quiet, "quiet", 1e-2);
 }
 
 TEST_F(FrontEnd, ClipsOfABatchAreAsTheyAreAloneAndZeroBehindTheirEnds) {
-    const std::vector<Sound> clips{{"short", some_sound(3333, 1)},
-                                   {"longest", some_sound(8123, 2)},
-                                   {"a frame", some_sound(200, 3)},
-                                   {"on a frame's edge", some_sound(4800, 4)}};
+    const std::vector<Sound> clips{{"short", random_sound(3333, 1)},
+                                   {"longest", random_sound(8123, 2)},
+                                   {"a frame", random_sound(200, 3)},
+                                   {"on a frame's edge", random_sound(4800, 4)}};
     const std::vector<oracle::Rows> all = on_device("cpu", clips);
     for (size_t i = 0; i < clips.size(); ++i) expect_close(all[i], clips[i].samples, clips[i].name);
 }

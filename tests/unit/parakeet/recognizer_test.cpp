@@ -10,7 +10,7 @@ namespace {
 class RecognizerTest : public ::testing::Test {
 protected:
     ModelFile network(const Config& config, unsigned seed, float blank) {
-        write_network(folder / "tiny.gguf", config, seed, DType::f32, blank);
+        write_random_network(folder / "tiny.gguf", config, {.seed = seed, .blank = blank});
         return ModelFile::open(folder / "tiny.gguf");
     }
     static std::vector<std::vector<Token>> run(Recognizer& recognizer, const std::vector<std::vector<float>>& clips) {
@@ -62,8 +62,8 @@ protected:
     }
 
     TemporaryFolder folder;
-    std::vector<std::vector<float>> clips{some_sound(16000, 1), some_sound(5000, 2), some_sound(160, 3),
-                                          some_sound(24000, 4), some_sound(40, 5)};
+    std::vector<std::vector<float>> clips{random_sound(16000, 1), random_sound(5000, 2), random_sound(160, 3),
+                                          random_sound(24000, 4), random_sound(40, 5)};
 };
 
 TEST_F(RecognizerTest, CtcGivesTheTokensOfFloat64OfOneClipAndOfABatch) {
@@ -114,7 +114,7 @@ TEST_F(RecognizerTest, ManySizesAndAGrowingReachGiveWhatTheyGiveAlone) {
     const ModelFile file = network(tiny_transducer({0, 1, 2, 3, 4}), 21, 1);
     Recognizer kept({device_of("cpu")}, file, DType::f32, Head::transducer);
     for (const size_t samples : {3000U, 90000U, 3000U, 4000U, 5000U, 6000U, 7000U, 90000U, 160000U, 3000U}) {
-        const std::vector<std::vector<float>> clip{some_sound(samples, 9)};
+        const std::vector<std::vector<float>> clip{random_sound(samples, 9)};
         Recognizer fresh({device_of("cpu")}, file, DType::f32, Head::transducer);
         const std::vector<Token> a = run(kept, clip)[0];
         const std::vector<Token> b = run(fresh, clip)[0];
@@ -142,7 +142,7 @@ TEST_F(RecognizerTest, RoundedLengthsAreFewAndWasteLittle) {
 TEST_F(RecognizerTest, RoundedLengthsGiveTheTokensOfExactOnesWithFewSessions) {
     const auto lengths_of = [](const std::vector<size_t>& samples) {
         std::vector<std::vector<float>> all;
-        for (const size_t n : samples) all.push_back(some_sound(n, static_cast<unsigned>(n)));
+        for (const size_t n : samples) all.push_back(random_sound(n, static_cast<unsigned>(n)));
         return all;
     };
     // A frame alone, one less and one more than is rounded to, edges of subsampling's convolutions, and parts of a hop behind the last frame.
@@ -188,7 +188,7 @@ TEST_F(RecognizerTest, WhatCannotBeIsSaid) {
     expect_error([&] { Recognizer({device_of("cpu")}, ctc, DType::f32, Head::transducer); }, Code::unsupported,
                  "no transducer");
     Recognizer recognizer({device_of("cpu")}, ctc, DType::f32, Head::ctc);
-    std::vector<std::vector<float>> bad{some_sound(3000, 1)};
+    std::vector<std::vector<float>> bad{random_sound(3000, 1)};
     bad[0][1234] = NAN;
     expect_error([&] { static_cast<void>(run(recognizer, bad)); }, Code::invalid, "sample 1234");
 }

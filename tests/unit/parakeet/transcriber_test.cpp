@@ -8,7 +8,9 @@ namespace {
 
 class TranscriberTest : public ::testing::Test {
 protected:
-    TranscriberTest() { write_network(folder / "tiny.gguf", tiny_transducer({0, 1, 2, 3, 4}), 21, DType::f32, 1); }
+    TranscriberTest() {
+        write_random_network(folder / "tiny.gguf", tiny_transducer({0, 1, 2, 3, 4}), {.seed = 21, .blank = 1});
+    }
     [[nodiscard]] Transcriber transcriber(TranscriberOptions options = {}, const char* device = "cpu") const {
         return {{device_of(device)}, folder / "tiny.gguf", options};
     }
@@ -16,7 +18,7 @@ protected:
     static std::vector<float> bursts(int count) {
         std::vector<float> all;
         for (int i = 0; i < count; ++i) {
-            const std::vector<float> one = some_sound(16000 * 2, static_cast<unsigned>(i));
+            const std::vector<float> one = random_sound(16000 * 2, static_cast<unsigned>(i));
             all.insert(all.end(), one.begin(), one.end());
             all.resize(all.size() + 8000);
         }
@@ -53,7 +55,7 @@ TEST_F(TranscriberTest, ASourceOfAnyPiecesAndBatchesOfAnySizeGiveTheSameWords) {
 
 TEST_F(TranscriberTest, ClipsTogetherAreAsTheyAreAloneAndEmptyOnesSayNothing) {
     const std::vector<std::vector<float>> clips{
-        bursts(3), {}, some_sound(100, 1), some_sound(9000, 2), std::vector<float>(16000)};
+        bursts(3), {}, random_sound(100, 1), random_sound(9000, 2), std::vector<float>(16000)};
     const std::vector<std::span<const float>> spans(clips.begin(), clips.end());
     Transcriber several = transcriber({.window = 6, .batch = 4});
     const std::vector<Transcript> all = several.transcribe(spans);
@@ -98,7 +100,7 @@ TEST_F(TranscriberTest, AStreamEndsItsLinesInPausesWithTheTimesOfTheWhole) {
 TEST_F(TranscriberTest, TheDeviceThatIsGivenRunsAllOfIt) {
     for (const char* device : {"cpu", "reference"}) {
         Transcriber network = transcriber({}, device);
-        static_cast<void>(network.transcribe(some_sound(8000, 1)));
+        static_cast<void>(network.transcribe(random_sound(8000, 1)));
         const std::string plan = network.describe();
         EXPECT_NE(plan.find(std::string("stage 1 on ") + device + ":0"), std::string::npos) << plan;
         EXPECT_EQ(plan.find("stage 2"), std::string::npos) << plan;

@@ -17,7 +17,7 @@ std::string joined(std::vector<Word> all, std::vector<Word> next, double from, d
 
 TEST(Words, BeginWithASpaceAndHaveTheTimesOfTheirTokens) {
     const TemporaryFolder folder;
-    write_network(folder / "tiny.gguf", tiny_config(), 1);
+    write_random_network(folder / "tiny.gguf", tiny_config(), {});
     const ModelFile file = ModelFile::open(folder / "tiny.gguf");
     // Pieces by turns begin a word or do not: 1 "_b", 2 "c", 3 "_d".
     const std::vector<Token> tokens{{2, 1, 1, 0.5F}, {1, 3, 2, 1}, {2, 5, 1, 0.5F}, {3, 9, 0, 0.25F}};
@@ -62,7 +62,7 @@ TEST(Words, ThatTwoWindowsHeardAreThereOnce) {
 }
 
 TEST(Pauses, AreFoundWhereNothingIsSaid) {
-    std::vector<float> sound = some_sound(16000 * 10, 1);
+    std::vector<float> sound = random_sound(16000 * 10, 1);
     std::fill(sound.begin() + 16000 * 6, sound.begin() + 16000 * 7, 0.0F);
     const Cut cut = quietest(sound, 16000, 16000 * 5, 16000 * 9);
     EXPECT_TRUE(cut.quiet);
@@ -83,7 +83,7 @@ TEST(Pauses, AreNotSeenWhereSoundGoesOn) {
 
 TEST(Pauses, AtBothEndsAreMeasuredAndAllIsQuietWhereNothingIsLoud) {
     std::vector<float> sound(16000 * 3);
-    const std::vector<float> voice = some_sound(16000, 2);
+    const std::vector<float> voice = random_sound(16000, 2);
     std::copy(voice.begin(), voice.end(), sound.begin() + 16000);
     const Quiet quiet = quiet_ends(sound, 16000);
     EXPECT_NEAR(static_cast<double>(quiet.lead), 16000, 2400);

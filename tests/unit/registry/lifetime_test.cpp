@@ -107,6 +107,20 @@ TEST_F(Lifetime, UnloadRefusesWhileSomethingLivesAndNamesIt) {
     EXPECT_EQ(thrown_by([&] { context.unload("scripted"); }).code, Code::not_found);
 }
 
+// What is lost is lost in every round, so that three measurements in a row show it; what an allocator keeps now and then (a thread that ended
+// elsewhere, blocks for reuse) is in one of them.
+template <class Rounds>
+void expect_no_growth(uint64_t bytes, const Rounds& rounds) {
+    uint64_t least = UINT64_MAX;
+    for (int time = 0; time < 3 && least >= bytes; ++time) {
+        const uint64_t before = test::bytes_allocated();
+        rounds();
+        const uint64_t now = test::bytes_allocated();
+        least = std::min(least, now > before ? now - before : 0);
+    }
+    EXPECT_LT(least, bytes);
+}
+
 TEST_F(Lifetime, AfterUnloadTheFileCanBeReplacedAndARescanLoadsTheNewOne) {
     Context context(options());
     EXPECT_EQ(context.choose("scripted").info().name, "scripted 1");
@@ -141,9 +155,7 @@ TEST_F(Lifetime, RoundsOfUnloadAndRescanTakeNoMemoryForGood) {
         }
     };
     rounds(200);
-    const size_t before = test::bytes_allocated();
-    rounds(1000);
-    EXPECT_LT(test::bytes_allocated(), before + 16384) << "a thousand rounds";
+    expect_no_growth(16384, [&] { rounds(1000); });
 }
 
 // As an application does that has a context for each of its own tasks: everything made, used and given back.
@@ -160,9 +172,7 @@ void use_contexts(const ContextOptions& options, const std::vector<std::string>&
 TEST_F(Lifetime, RoundsOfWholeContextsTakeNoMemoryForGood) {
     if (test::bytes_allocated() == 0) GTEST_SKIP() << "this system, or its sanitizer, does not count what is allocated";
     use_contexts(options(), {"scripted"}, 200);
-    const size_t before = test::bytes_allocated();
-    use_contexts(options(), {"scripted"}, 1000);
-    EXPECT_LT(test::bytes_allocated(), before + 16384) << "a thousand rounds";
+    expect_no_growth(16384, [&] { use_contexts(options(), {"scripted"}, 1000); });
 }
 
 TEST_F(Lifetime, RoundsOfWholeContextsOfTheBackendsHereTakeNoMemoryForGood) {
@@ -177,9 +187,7 @@ TEST_F(Lifetime, RoundsOfWholeContextsOfTheBackendsHereTakeNoMemoryForGood) {
     }
     if (backends.empty()) GTEST_SKIP() << "this build has no module files of its own";
     use_contexts(all, backends, 100);
-    const size_t before = test::bytes_allocated();
-    use_contexts(all, backends, 500);
-    EXPECT_LT(test::bytes_allocated(), before + 8192) << "five hundred rounds";
+    expect_no_growth(8192, [&] { use_contexts(all, backends, 500); });
 }
 
 TEST_F(Lifetime, AFileReplacedInMidUseIsEitherTheNewOneOrRefusedNeverTheOldOneUnderItsName) {

@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <random>
+
+#include "base/file.hpp"
+#include "base/memory_use.hpp"
+#include "cli/bench_run.hpp"
+#include "cli/cli.hpp"
+#include "models/parakeet/random_network.hpp"
+#include "models/parakeet/recognizer.hpp"
+
+namespace backplane::cli {
+
+namespace {
+
+struct SpeechChoice {
+    DeviceChoice choice;
+    std::string size = "110m", model, dtype = "f32", head = "auto";
+    double seconds = 60;
+    int64_t batch = 1;
+    int runs = 5;
+};
+
+// The file of random weights, gone with the object.
+class RandomFile {
+public:
+    RandomFile(const std::string& size, DType dtype) {
+        const std::string name = "backplane-bench-" + std::to_string(std::random_device{}()) + ".gguf";
+        path_ = std::filesystem::temp_directory_path() / name;
+        try {
+            parakeet::write_random_network(path_, parakeet::published_config(size), {.dtype = dtype, .duration = 2});
+        } catch (...) {
+            remove();
+            throw;
+        }
+    }
+    ~RandomFile() { remove(); }
+    RandomFile(const RandomFile&) = delete;
+    RandomFile& operator=(const RandomFile&) = delete;
+
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+private:
+    void remove() noexcept {
+        std::error_code ignored;
+        std::filesystem::remove(path_, ignored);
+    }
+
+    std::filesystem::path path_;
+};
+
+struct SpeechTiming {
+    double first_ms = 0;  // of the run that prepares
+    std::vector<double> ms;
+    [[nodiscard]] double median_ms() const { return median(ms); }
+    [[nodiscard]] double least_ms() const { return *std::min_element(ms.begin(), ms.end()); }
+};
+
+SpeechTiming time_runs(int runs, Run& run, const std::function<void()>& body) {
+    SpeechTiming timing;
+    for (int k = 0; k <= runs; ++k) {
+        if (run.interrupted != 0) throw Error(Code::cancelled, "cancelled");
+        const auto start = std::chrono::steady_clock::now();
+        body();
+        const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+        if (k == 0)
+            timing.first_ms = ms;
+        else
+            timing.ms.push_back(ms);
+    }
+    return timing;
+}
+
+parakeet::Head head_of(const SpeechChoice& o, const parakeet::Config& config) {
+    if (o.head == "ctc") return parakeet::Head::ctc;
+    return o.head == "transducer" || config.transducer ? parakeet::Head::transducer : parakeet::Head::ctc;
+}
+
+struct SpeechResult {
+    std::string network;
+    SpeechTiming encoder, whole;
+    size_t tokens = 0;
+    double gflop = 0;  // of the encoder, all clips
+    Peak peak;
+    uint64_t resident = 0;
+};
+
+SpeechResult time_speech(const SpeechChoice& o, const Device& device, Run& run) {
+    std::unique_ptr<RandomFile> random;
+    if (o.model.empty()) random = std::make_unique<RandomFile>(o.size, o.dtype == "q8_0" ? DType::q8_0 : DType::f32);
+    const auto file = parakeet::ModelFile::open(random ? random->path() : base::path_of(o.model));
+    const parakeet::Config& config = file.config();
+    SpeechResult result;
+    result.network = config.name;
+    parakeet::Recognizer recognizer({device}, file, o.dtype == "f16" ? DType::f16 : DType::f32, head_of(o, config));
+    std::vector<std::vector<float>> clips;
+    for (int64_t k = 0; k < o.batch; ++k)
+        clips.push_back(
+            parakeet::random_sound(static_cast<size_t>(o.seconds * static_cast<double>(config.preprocessor.sample_rate)),
+                                   static_cast<unsigned>(k)));
+    const std::vector<std::span<const float>> spans(clips.begin(), clips.end());
+    result.encoder = time_runs(o.runs, run, [&] { recognizer.encode(spans, &run.interrupted); });
+    result.whole = time_runs(o.runs, run, [&] {
+        result.tokens = 0;
+        for (const auto& tokens : recognizer.run(spans, &run.interrupted)) result.tokens += tokens.size();
+    });
+    result.gflop =
+        static_cast<double>(o.batch) *
+        parakeet::encoder_flops(config.encoder, static_cast<int64_t>(clips[0].size()) / config.preprocessor.hop_length) /
+        1e9;
+    result.resident = base::peak_resident_bytes();
+    result.peak = measure_peak(device);
+    return result;
+}
+
+void bench_speech(const SpeechChoice& o, Run& run) {
+    const Context context(context_options(o.choice));
+    const Device device = open_device(context, o.choice);
+    const SpeechResult r = time_speech(o, device, run);
+    const double sound = o.seconds * 1000 * static_cast<double>(o.batch);
+    const double gflops = r.gflop / r.encoder.median_ms() * 1000;
+    if (run.json)
+        return print({{"network", r.network},
+                      {"dtype", o.dtype},
+                      {"seconds", o.seconds},
+                      {"batch", o.batch},
+                      {"device", device.info().id},
+                      {"name", device.info().name},
+                      {"threads", o.choice.threads},
+                      {"runs", o.runs},
+                      {"encoder_ms", r.encoder.median_ms()},
+                      {"encoder_least_ms", r.encoder.least_ms()},
+                      {"whole_ms", r.whole.median_ms()},
+                      {"whole_least_ms", r.whole.least_ms()},
+                      {"first_ms", r.encoder.first_ms},
+                      {"times_real_time", sound / r.whole.median_ms()},
+                      {"tokens", r.tokens},
+                      {"gflops", gflops},
+                      {"peak_gflops", r.peak.gflops},
+                      {"resident_bytes", r.resident}});
+    out("{} in {}, {} of {} s, on {} ({})\n", r.network, o.dtype,
+        o.batch == 1 ? "a clip" : std::to_string(o.batch) + " clips", fixed(o.seconds, o.seconds < 10 ? 1 : 0),
+        device.info().id, device.info().name);
+    out("  encoder {} ms median of {} runs (least {}), {} GFLOP/s", fixed(r.encoder.median_ms(), 1), o.runs,
+        fixed(r.encoder.least_ms(), 1), fixed(gflops, 0));
+    if (r.peak.gflops > 0) out(", {} of the f32 FMA peak of {}", fixed(gflops / r.peak.gflops, 2), fixed(r.peak.gflops, 0));
+    out("\n  sound to tokens {} ms (least {}), {} times real time; {} tokens\n", fixed(r.whole.median_ms(), 1),
+        fixed(r.whole.least_ms(), 1), fixed(sound / r.whole.median_ms(), 0), r.tokens);
+    out("  the first run took {} ms; {} of memory at most\n", fixed(r.encoder.first_ms, 0), human_bytes(r.resident));
+}
+
+}  // namespace
+
+void add_bench_speech(const Command& app, Run& run) {
+    const Command command = app.subcommand("speech", "Time a Parakeet network: its encoder, and sound to tokens");
+    auto o = std::make_shared<SpeechChoice>();
+    const Argument size = command.option("--size", o->size,
+                                         "Of a published network, with random weights, which are written to "
+                                         "the folder of temporary files: 110m (0.5 GB) or 0.6b (2.5 GB)");
+    size.shows_default().one_of(parakeet::published_sizes());
+    command.option("--model", o->model, "A network's folder or GGUF file instead").type("PATH").excludes(size);
+    command.option("--seconds", o->seconds, "Of sound in a clip").shows_default().between(0.1, 900);
+    command.option("--batch", o->batch, "Clips at a time").shows_default().in_range(1, 1024);
+    command
+        .option("--dtype", o->dtype,
+                "f32; q8_0: matrices in blocks, sums in f32 (of random weights; a file has what it has); "
+                "f16: feature maps and weights")
+        .shows_default()
+        .one_of({"f32", "f16", "q8_0"});
+    command.option("--head", o->head, "ctc or transducer").shows_default().one_of({"auto", "ctc", "transducer"});
+    command.option("--runs", o->runs, "Of which the median is taken, after one that prepares")
+        .shows_default()
+        .in_range(1, 1000);
+    add_device_options(command, o->choice);
+    add_json_option(command, run);
+    command.footer(
+        "GFLOP/s count the products, attention and convolutions of the encoder as written. Random weights do the work of "
+        "trained\n"
+        "ones; what they say is no words, and how much of it (its time is in the whole) is that of speech.\n"
+        "Examples:\n  backplane bench speech --size 110m --threads 2\n"
+        "  backplane bench speech --size 0.6b --dtype f16 --seconds 10 --batch 16 --device vulkan\n"
+        "  backplane bench speech --model parakeet-tdt-0.6b-v3.gguf --json");
+    command.runs([o, &run] { bench_speech(*o, run); });
+}
+
+}  // namespace backplane::cli
