@@ -16,18 +16,20 @@ namespace {
 
 struct SpeechChoice {
     DeviceChoice choice;
-    std::string size = "110m", model, dtype = "f32", head = "auto";
+    std::string size = "110m", model, save, dtype = "f32", head = "auto";
     double seconds = 60;
     int64_t batch = 1;
     int runs = 5;
 };
 
-// The file of random weights, gone with the object.
+// The file of random weights, gone with the object unless it has a name.
 class RandomFile {
 public:
-    RandomFile(const std::string& size, DType dtype) {
-        const std::string name = "backplane-bench-" + std::to_string(std::random_device{}()) + ".gguf";
-        path_ = std::filesystem::temp_directory_path() / name;
+    RandomFile(const std::string& size, DType dtype, const std::string& name)
+        : kept_(!name.empty()), path_(base::path_of(name)) {
+        if (!kept_)
+            path_ = std::filesystem::temp_directory_path() /
+                    ("backplane-bench-" + std::to_string(std::random_device{}()) + ".gguf");
         try {
             parakeet::write_random_network(path_, parakeet::published_config(size), {.dtype = dtype, .duration = 2});
         } catch (...) {
@@ -35,7 +37,9 @@ public:
             throw;
         }
     }
-    ~RandomFile() { remove(); }
+    ~RandomFile() {
+        if (!kept_) remove();
+    }
     RandomFile(const RandomFile&) = delete;
     RandomFile& operator=(const RandomFile&) = delete;
 
@@ -47,6 +51,7 @@ private:
         std::filesystem::remove(path_, ignored);
     }
 
+    bool kept_;
     std::filesystem::path path_;
 };
 
@@ -88,7 +93,7 @@ struct SpeechResult {
 
 SpeechResult time_speech(const SpeechChoice& o, const Device& device, Run& run) {
     std::unique_ptr<RandomFile> random;
-    if (o.model.empty()) random = std::make_unique<RandomFile>(o.size, o.dtype == "q8_0" ? DType::q8_0 : DType::f32);
+    if (o.model.empty()) random = std::make_unique<RandomFile>(o.size, o.dtype == "q8_0" ? DType::q8_0 : DType::f32, o.save);
     const auto file = parakeet::ModelFile::open(random ? random->path() : base::path_of(o.model));
     const parakeet::Config& config = file.config();
     SpeechResult result;
@@ -160,6 +165,7 @@ void add_bench_speech(const Command& app, Run& run) {
                                          "the folder of temporary files: 110m (0.5 GB) or 0.6b (2.5 GB)");
     size.shows_default().one_of(parakeet::published_sizes());
     command.option("--model", o->model, "A network's folder or GGUF file instead").type("PATH").excludes(size);
+    command.option("--save", o->save, "Keep the random weights in this .gguf file").type("FILE");
     command.option("--seconds", o->seconds, "Of sound in a clip").shows_default().between(0.1, 900);
     command.option("--batch", o->batch, "Clips at a time").shows_default().in_range(1, 1024);
     command
