@@ -65,8 +65,9 @@ struct Ledger {
 enum class Math : uint32_t {
     standard =
         BP_MATH_DEFAULT,  // within the bounds of the conformance table (docs/conformance.md): Winograd and the like are allowed
-    strict = BP_MATH_STRICT,    // each output is the plain sum of products in float32 or better, in any order
-    relaxed = BP_MATH_RELAXED,  // half-precision arithmetic is allowed
+    strict = BP_MATH_STRICT,  // each output is the plain sum of products in float32 or better, in any order
+    relaxed =
+        BP_MATH_RELAXED,  // half-precision arithmetic is allowed; beside weights in blocks, activations in bytes with a scale for each 32
 };
 
 struct CompileOptions {

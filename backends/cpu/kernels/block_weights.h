@@ -107,13 +107,6 @@ public:
         }
     }
 
-private:
-    [[nodiscard]] HWY_INLINE VI word(int row) const {
-        return hn::LoadU(I(), reinterpret_cast<const int32_t*>(digits_ + 4 * row * width_));
-    }
-    [[nodiscard]] HWY_INLINE VI pair(int group) const {
-        return hn::PromoteTo(I(), hn::LoadU(hn::Rebind<uint8_t, F>(), groups_ + group * width_));
-    }
     static HWY_INLINE VI iq4_values(VI indices) {
 #if HWY_TARGET == HWY_SCALAR  // one column, and no tables
         uint32_t values = 0;
@@ -125,6 +118,14 @@ private:
         return hn::BitCast(I(),
                            hn::TableLookupBytes(hn::LoadDup128(bytes, Iq4<int8_t>::kValues), hn::BitCast(bytes, indices)));
 #endif
+    }
+
+private:
+    [[nodiscard]] HWY_INLINE VI word(int row) const {
+        return hn::LoadU(I(), reinterpret_cast<const int32_t*>(digits_ + 4 * row * width_));
+    }
+    [[nodiscard]] HWY_INLINE VI pair(int group) const {
+        return hn::PromoteTo(I(), hn::LoadU(hn::Rebind<uint8_t, F>(), groups_ + group * width_));
     }
     // BITS of each byte from bit `at` on, moved to bit TO.
     template <int BITS, int TO>

@@ -1,6 +1,7 @@
 #include "kernels/matmul.h"
 
 #include "kernels/block_weights.h"
+#include "kernels/rounded.h"
 #include "kernels/tile.h"
 
 namespace {
@@ -295,8 +296,31 @@ HWY_INLINE void block(const MatMulTask& t, int64_t row_begin, int64_t row_end, i
     }
 }
 
+#if BP_ROUNDED_PRODUCTS
+template <PackedType TYPE>
+HWY_NOINLINE void run_rounded(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column_begin,
+                              int64_t column_end) {
+    for (int64_t column = column_begin; column < column_end; column += kBlock) {
+        const uint8_t* b = static_cast<const uint8_t*>(t.b) + column * packed_column_bytes(TYPE, t.depth);
+        const int64_t vectors = (HWY_MIN(kBlock, t.columns - column) + kLanes - 1) / kLanes;
+        for (int64_t k = 0; k < t.depth; k += kBlockPanelDepth) {
+            const int64_t end = HWY_MIN(k + kBlockPanelDepth, t.depth);
+            b = decode_bytes<TYPE>(b, vectors, end - k, t.panel);
+            rounded_panel_of<TYPE>(vectors, t, row_begin, row_end, column, t.panel, k, end);
+        }
+    }
+}
+
+bool is_rounded(const MatMulTask& t, int64_t rows) {
+    return t.rounded != nullptr && rows >= backplane::cpu::kManyRows && t.depth > 0;
+}
+#endif
+
 template <PackedType TYPE>
 void run_blocks(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
+#if BP_ROUNDED_PRODUCTS
+    if (is_rounded(t, row_end - row_begin)) return run_rounded<TYPE>(t, row_begin, row_end, column_begin, column_end);
+#endif
     for (int64_t column = column_begin; column < column_end; column += kBlock) {
         const uint8_t* b = static_cast<const uint8_t*>(t.b) + column * packed_column_bytes(TYPE, t.depth);
         const int64_t vectors = (HWY_MIN(kBlock, t.columns - column) + kLanes - 1) / kLanes;
@@ -315,6 +339,10 @@ void run_blocks(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t
 
 template <PackedType TYPE>
 void run_type(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
+#if BP_ROUNDED_PRODUCTS
+    if constexpr (TYPE == backplane::cpu::kPackedQ8)
+        if (is_rounded(t, row_end - row_begin)) return run_rounded<TYPE>(t, row_begin, row_end, column_begin, column_end);
+#endif
     for (int64_t column = column_begin; column < column_end; column += kBlock) {
         const uint8_t* b = static_cast<const uint8_t*>(t.b) + column * packed_column_bytes(TYPE, t.depth);
         switch ((HWY_MIN(kBlock, t.columns - column) + kLanes - 1) / kLanes) {
@@ -360,6 +388,11 @@ BP_CPU_ENTRY(matmul, MatMulKernels) {
     table->to_fixed_point = to_fixed_point;
 #else
     table->to_fixed_point = nullptr;
+#endif
+#if BP_ROUNDED_PRODUCTS
+    table->round = round_activations;
+#else
+    table->round = nullptr;
 #endif
     table->run = run;
 }

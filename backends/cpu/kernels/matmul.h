@@ -86,6 +86,15 @@ struct FixedPoint {
 // iq4_nl's digits are indices, whose values the float kernels look up.
 constexpr bool in_fixed_point(PackedType type) { return block_form(type).depth != 0 && type != kPackedIq4; }
 
+// A row of activations beside weights in blocks, 32 of them, where they may be rounded: step * value, a byte each. Not finite where one of them
+// is not.
+struct RoundedPart {
+    float step;
+    int32_t less[2];  // of groups: what the products with unsigned digits have too much
+    float sums[2];    // of groups: of the activations, for weights that have leasts
+    int8_t values[32];
+};
+
 // From so many rows on, weights are decoded to floats first.
 constexpr int64_t kManyRows = 4;
 
@@ -101,6 +110,8 @@ struct MatMulTask {
     // and MatMulKernels::to_fixed_point is there.
     const FixedPoint* fixed = nullptr;
     int64_t first_fixed = 0;
+    // All rows, depth / 32 each, where activations may be rounded; null: they may not, or MatMulKernels::round is not there.
+    const RoundedPart* rounded = nullptr;
     Epilogue epilogue;
 };
 
@@ -111,6 +122,8 @@ struct MatMulKernels {
     bool converts_f16;
     // Of a type whose few rows are done in fixed point: writes n * 32 activations as such. Null: of none.
     void (*to_fixed_point)(PackedType type, const float* from, int64_t n, FixedPoint* into);
+    // Of a type in blocks, where activations may be rounded: writes n * 32 of them as such. Null: floats are as fast here.
+    void (*round)(PackedType type, const float* from, int64_t n, RoundedPart* into);
     // Rows [row_begin, row_end) and columns [column_begin, column_end); column_begin is a multiple of ConvKernels::block, so is
     // column_end unless it is the last.
     void (*run)(const MatMulTask& task, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end);

@@ -22,8 +22,11 @@ Verdict check(const Plan& plan, const Node& node) {
     return {};
 }
 
-// Rows that one chunk takes: enough to use a panel often, few enough that all threads get work.
+// Rows that one chunk takes: enough to use a panel often, few enough that all threads get work. What rounded activations leave of a product
+// is little beside decoding its panel: more rows share it where that leaves chunks enough.
 constexpr int64_t kRowsOfChunk = 96;
+constexpr int64_t kMostRowsOfChunk = 384;
+constexpr int64_t kEnoughChunks = 32;
 
 struct Product {
     int64_t rows = 0, depth = 0, columns = 0;
@@ -33,10 +36,12 @@ struct Product {
     std::vector<int64_t> a_batch, b_batch;  // for each batch of the result: which matrix of a and b
 
     PackedType type = kPackedF32;
+    bool rounds = false;  // activations
+    int64_t chunk = kRowsOfChunk;
 
     // The last rows, that are few in their chunk and of a type that has them in fixed point.
     [[nodiscard]] int64_t fixed_rows() const {
-        const int64_t last = rows % kRowsOfChunk;
+        const int64_t last = rows % chunk;
         return in_fixed_point(type) && last < kManyRows ? last : 0;
     }
     // Bytes of one packed matrix.
@@ -106,6 +111,14 @@ Product product_of(const Lowering& to, const Node& node) {
     p.b_batch = batches_of(b, out);
     p.b_batches = 1;
     for (size_t d = 0; d + 2 < b.dim.size(); ++d) p.b_batches *= b.dim[d];
+    p.rounds =
+        to.plan.math == BP_MATH_RELAXED && is_block(b.dtype) && to.kernels.matmul.round != nullptr && p.rows >= kManyRows;
+    const auto chunks = [&](int64_t rows) {
+        return static_cast<int64_t>(p.a_batch.size()) * ((p.rows + rows - 1) / rows) *
+               ((p.columns + to.kernels.conv.block - 1) / to.kernels.conv.block);
+    };
+    for (int64_t rows = kMostRowsOfChunk; p.rounds && rows > p.chunk; rows /= 2)
+        if (chunks(rows) >= kEnoughChunks) p.chunk = rows;
     return p;
 }
 
@@ -308,6 +321,8 @@ void lower(Lowering& to, const Node& node) {
     const int64_t parts = p.depth / 32;
     const ValueId fixed =
         fixed_rows > 0 ? to.scratch(static_cast<uint64_t>(a_batches * fixed_rows * parts) * sizeof(FixedPoint)) : kNone;
+    const ValueId rounded =
+        p.rounds ? to.scratch(static_cast<uint64_t>(a_batches * p.rows * parts) * sizeof(RoundedPart)) : kNone;
     std::vector<ValueId> reads = epilogue_reads(node);
     reads.insert(reads.end(), {a, b});
     const Plan* plan = &to.plan;
@@ -325,13 +340,17 @@ void lower(Lowering& to, const Node& node) {
                         k->matmul.to_fixed_point(p.type, from + begin * 32, end - begin,
                                                  run.at<FixedPoint>(fixed) + i * fixed_rows * parts + begin);
                     });
+                if (p.rounds)
+                    run.ranges(a_batches * p.rows * parts, 64, [&](int64_t begin, int64_t end) {
+                        k->matmul.round(p.type, left + begin * 32, end - begin, run.at<RoundedPart>(rounded) + begin);
+                    });
                 const Epilogue epilogue = epilogue_of(post, *plan, run, p.columns);
-                const int64_t row_chunks = (p.rows + kRowsOfChunk - 1) / kRowsOfChunk;
+                const int64_t row_chunks = (p.rows + p.chunk - 1) / p.chunk;
                 const int64_t column_chunks = (p.columns + shape->block - 1) / shape->block;
                 const auto batches = static_cast<int64_t>(p.a_batch.size());
                 run.parallel(batches * row_chunks * column_chunks, [&](uint32_t i, std::byte* scratch) {
                     const int64_t batch = i / (row_chunks * column_chunks);
-                    const int64_t row = i / column_chunks % row_chunks * kRowsOfChunk;
+                    const int64_t row = i / column_chunks % row_chunks * p.chunk;
                     const int64_t column = i % column_chunks * shape->block;
                     MatMulTask task;
                     task.a = left + p.a_batch[static_cast<size_t>(batch)] * p.rows * p.depth;
@@ -341,6 +360,8 @@ void lower(Lowering& to, const Node& node) {
                     if (fixed_rows > 0)
                         task.fixed = run.at<FixedPoint>(fixed) + p.a_batch[static_cast<size_t>(batch)] * fixed_rows * parts;
                     task.first_fixed = p.rows - fixed_rows;
+                    if (p.rounds)
+                        task.rounded = run.at<RoundedPart>(rounded) + p.a_batch[static_cast<size_t>(batch)] * p.rows * parts;
                     task.panel = reinterpret_cast<float*>(scratch);
                     task.out = run.at<float>(out) + batch * p.rows * p.columns;
                     task.out_row = p.columns;
@@ -350,7 +371,7 @@ void lower(Lowering& to, const Node& node) {
                     for (int32_t o = 0; o < task.epilogue.count; ++o)
                         if (task.epilogue.ops[o].kind == kEpilogueAdd)
                             task.epilogue.ops[o].data += batch * p.rows * p.columns;
-                    k->matmul.run(task, row, std::min(p.rows, row + kRowsOfChunk), column,
+                    k->matmul.run(task, row, std::min(p.rows, row + p.chunk), column,
                                   std::min(p.columns, column + shape->block));
                 });
             });

@@ -125,12 +125,13 @@ Exact exact(const Floats& a, const Packed& b, int64_t k, int64_t r, int64_t c) {
 }
 
 // m rows of k floats by n columns of weights.
-Floats product(Device& device, const Floats& a, const Packed& b, uint32_t dtype, int64_t m, int64_t n, int64_t k) {
+Floats product(Device& device, const Floats& a, const Packed& b, uint32_t dtype, int64_t m, int64_t n, int64_t k,
+               uint32_t math = BP_MATH_DEFAULT) {
     Graph g;
     const auto w = g.bound_bytes(BP_ROLE_WEIGHT, {n, k}, dtype, b.bytes);
     const auto y = g.add(BP_OP_matmul, {g.input({m, k}, a), w}, {m, n}, {integer(BP_ATTR_transpose_b, 1)});
     g.output(y);
-    Program program(device, g);
+    Program program(device, g, math);
     program.run();
     return program.read(y);
 }
@@ -159,6 +160,64 @@ TEST_P(MatMul, DecodesWeightsOfEveryTypeForAnyNumberOfRowsAndColumns) {
                                 << " column " << c;
                         }
                 }
+}
+
+// Half a byte's step of the largest of 32 activations, for each.
+TEST_P(MatMul, RelaxedActivationsAreWithinAByteOfTheirBlock) {
+    Device device({GetParam(), "2"});
+    for (const uint32_t dtype : block_types)
+        for (const int64_t m : {3, 4, 13, 98, 400})
+            for (const int64_t n : {1, 17, 33, 48, 130}) {
+                if (m == 400 && n != 130) continue;
+                const int64_t k = dtype == BP_Q8_0 ? 288 : 512;
+                const Packed b = blocks_of(dtype, n, k);
+                Floats a = random_floats(m * k, 5);
+                for (size_t i = 0; i < a.size(); ++i) a[i] = std::ldexp(a[i], static_cast<int>(i / 32 % 9) * 3 - 12);
+                const Floats got = product(device, a, b, dtype, m, n, k, BP_MATH_RELAXED);
+                for (int64_t r = 0; r<m; r += m> 100 ? 37 : 1)
+                    for (int64_t c = 0; c < n; ++c) {
+                        double bound = 0;
+                        for (int64_t i = 0; i < k; i += 32) {
+                            double largest = 0;
+                            double weights = 0;
+                            for (int64_t at = i; at < i + 32; ++at) {
+                                largest = std::max<double>(largest, std::fabs(a[static_cast<size_t>(r * k + at)]));
+                                weights += std::fabs(b.plain[static_cast<size_t>(c * k + at)]);
+                            }
+                            bound += largest / 254 * weights;
+                        }
+                        const Exact want = exact(a, b, k, r, c);
+                        ASSERT_NEAR(got[static_cast<size_t>(r * n + c)], want.sum, bound * 1.001 + 1e-5 * want.size)
+                            << "type " << dtype << ", " << m << " x " << k << " x " << n << ", row " << r << " column " << c;
+                    }
+            }
+}
+
+// What a byte holds exactly is exact, rows without numbers are no numbers and leave the others alone, and zeros are zeros.
+TEST_P(MatMul, RelaxedActivationsKeepWholeNumbersAndWhatIsNone) {
+    Device device({GetParam(), "2"});
+    constexpr int64_t m = 40, k = 512, n = 70;
+    for (const uint32_t dtype : block_types) {
+        const Packed b = blocks_of(dtype, n, k);
+        Floats a(static_cast<size_t>(m * k));
+        for (size_t i = 0; i < a.size(); ++i)
+            a[i] = i % 32 == 0 ? 127 : static_cast<float>(static_cast<int>(i * 7 % 255) - 127);
+        for (size_t i = 0; i < k; ++i) a[5 * k + i] = 0;
+        a[9 * k + 100] = std::numeric_limits<float>::infinity();
+        a[11 * k + 100] = std::numeric_limits<float>::quiet_NaN();
+        a[13 * k + 1] = 1e-40F;
+        const Floats got = product(device, a, b, dtype, m, n, k, BP_MATH_RELAXED);
+        for (int64_t r = 0; r < m; ++r)
+            for (int64_t c = 0; c < n; ++c) {
+                const float value = got[static_cast<size_t>(r * n + c)];
+                if (r == 9 || r == 11) {
+                    EXPECT_FALSE(std::isfinite(value)) << "type " << dtype << " row " << r << " column " << c;
+                    continue;
+                }
+                const Exact want = exact(a, b, k, r, c);
+                ASSERT_NEAR(value, want.sum, 2e-6 * want.size) << "type " << dtype << " row " << r << " column " << c;
+            }
+    }
 }
 
 TEST_P(MatMul, AWeightThatIsBothOperandsIsNotPackedForOne) {

@@ -1,0 +1,217 @@
+// Products of many rows by weights in blocks, where activations may be rounded to bytes (BP_MATH_RELAXED): whole numbers, four products to an
+// instruction, scaled after each 32 depths or each group.
+#pragma once
+
+#include "kernels/block_weights.h"
+#include "kernels/tile.h"
+
+#define BP_ROUNDED_PRODUCTS (BP_BYTE_PRODUCTS && defined(__AVX512VNNI__))
+
+#if BP_ROUNDED_PRODUCTS
+
+namespace {
+
+using backplane::cpu::MatMulTask;
+using backplane::cpu::RoundedPart;
+
+// How a type's digits stand in a panel: unsigned bytes, scale * (digit - kMiddle) - least.
+template <PackedType TYPE>
+struct ByteForm {
+    static constexpr BlockForm kForm = block_form(TYPE);
+    static constexpr bool kBytes = TYPE == backplane::cpu::kPackedQ8;  // has them as they are, but signed
+    static constexpr bool kSigned = kBytes || TYPE == backplane::cpu::kPackedIq4;
+    static constexpr int kGroups = kBytes ? 1 : kForm.groups();
+    static constexpr bool kLeasts = !kBytes && kForm.leasts;
+    static constexpr int kMiddle = kSigned ? 128 : kForm.middle;
+    static constexpr int kQuads = 8 / kGroups;  // of a group
+    // Of a part, 32 depths of a panel: scales of each group, leasts of each, digits of four depths a word; a row of each has all columns.
+    static constexpr int kScaleRows = kGroups * (kLeasts ? 2 : 1);
+    static constexpr int kRows = kScaleRows + 8;
+};
+
+// Signed bytes that begin at 0 instead of -128.
+HWY_INLINE VI unsigned_bytes(VI words) { return hn::Xor(words, hn::Set(I(), static_cast<int32_t>(0x80808080))); }
+
+// Four rows of bytes, of the same 16 columns: of each column a word.
+HWY_INLINE VI words_of(const uint8_t* rows, int64_t apart) {
+    const auto row = [&](int i) HWY_ATTR { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows + i * apart)); };
+    const __m128i low01 = _mm_unpacklo_epi8(row(0), row(1));
+    const __m128i high01 = _mm_unpackhi_epi8(row(0), row(1));
+    const __m128i low23 = _mm_unpacklo_epi8(row(2), row(3));
+    const __m128i high23 = _mm_unpackhi_epi8(row(2), row(3));
+    const __m256i first = _mm256_set_m128i(_mm_unpackhi_epi16(low01, low23), _mm_unpacklo_epi16(low01, low23));
+    const __m256i second = _mm256_set_m128i(_mm_unpackhi_epi16(high01, high23), _mm_unpacklo_epi16(high01, high23));
+    return VI{_mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1)};
+}
+
+// A vector of columns of 32 depths.
+template <PackedType TYPE>
+HWY_INLINE void byte_part(const uint8_t* block, int64_t width, int64_t column, int64_t part, float* out) {
+    using Form = ByteForm<TYPE>;
+    const auto words = [&](int quad, VI four) HWY_ATTR {
+        float* at = out + (Form::kScaleRows + quad) * width + column;
+        hn::StoreU(Form::kSigned ? unsigned_bytes(four) : four, I(), reinterpret_cast<int32_t*>(at));
+    };
+    if constexpr (Form::kBytes) {
+        hn::StoreU(from_half(block + 2 * column), f, out + column);
+        for (int quad = 0; quad < 8; ++quad) words(quad, words_of(block + (2 + 4 * quad) * width + column, width));
+    } else {
+        const BlockPart<TYPE> from(block, width, column, part);
+        for (int g = 0; g < Form::kGroups; ++g) {
+            hn::StoreU(from.scale(g), f, out + g * width + column);
+            if constexpr (Form::kLeasts) hn::StoreU(from.least(g), f, out + (Form::kGroups + g) * width + column);
+        }
+#pragma GCC unroll 8
+        for (int quad = 0; quad < 8; ++quad) {
+            const VI digits = from.digits(quad);
+            words(quad, TYPE == backplane::cpu::kPackedIq4 ? BlockPart<TYPE>::iq4_values(digits) : digits);
+        }
+    }
+}
+
+// `depth` rows of a block of columns as bytes; what follows them is returned.
+template <PackedType TYPE>
+HWY_NOINLINE const uint8_t* decode_bytes(const uint8_t* b, int64_t vectors, int64_t depth, float* out) {
+    using Form = ByteForm<TYPE>;
+    constexpr int64_t kBlockDepth = Form::kBytes ? kPartDepth : Form::kForm.depth;
+    constexpr int64_t kBlockBytes = Form::kBytes ? kPartDepth + 2 : Form::kForm.bytes();
+    const int64_t width = vectors * kLanes;
+    for (int64_t k = 0; k < depth; k += kPartDepth, out += Form::kRows * width)
+        for (int64_t j = 0; j < vectors; ++j)
+            byte_part<TYPE>(b + k / kBlockDepth * kBlockBytes * width, width, j * kLanes, k % kBlockDepth / kPartDepth, out);
+    return b + depth / kBlockDepth * kBlockBytes * width;
+}
+
+// Adds the products of 32 depths.
+template <PackedType TYPE, int ROWS, int VECTORS>
+HWY_INLINE void add_part(Tile<ROWS, VECTORS>& total, const RoundedPart* const (&x)[ROWS], int64_t part, const float* panel) {
+    using Form = ByteForm<TYPE>;
+    constexpr int64_t kWidth = VECTORS * kLanes;
+    const auto* words = reinterpret_cast<const int32_t*>(panel + Form::kScaleRows * kWidth);
+#pragma GCC unroll 2
+    for (int g = 0; g < Form::kGroups; ++g) {
+        VI sums[ROWS][VECTORS];
+#pragma GCC unroll 12
+        for (int i = 0; i < ROWS; ++i)
+#pragma GCC unroll 4
+            for (int j = 0; j < VECTORS; ++j) sums[i][j] = hn::Set(I(), x[i][part].less[g]);
+#pragma GCC unroll 8
+        for (int quad = g * Form::kQuads; quad < (g + 1) * Form::kQuads; ++quad) {
+            VI w[VECTORS];
+#pragma GCC unroll 4
+            for (int j = 0; j < VECTORS; ++j) w[j] = hn::LoadU(I(), words + quad * kWidth + j * kLanes);
+#pragma GCC unroll 12
+            for (int i = 0; i < ROWS; ++i) {
+                int32_t four;
+                memcpy(&four, x[i][part].values + 4 * quad, sizeof four);
+                const VI a = hn::Set(I(), four);
+#pragma GCC unroll 4
+                for (int j = 0; j < VECTORS; ++j) sums[i][j] = VI{_mm512_dpbusd_epi32(sums[i][j].raw, w[j].raw, a.raw)};
+            }
+        }
+#pragma GCC unroll 4
+        for (int j = 0; j < VECTORS; ++j) {
+            const VF scale = hn::LoadU(f, panel + g * kWidth + j * kLanes);
+#pragma GCC unroll 12
+            for (int i = 0; i < ROWS; ++i) {
+                VF& to = total.v[i][j];
+                to = hn::MulAdd(hn::Mul(hn::ConvertTo(f, sums[i][j]), scale), hn::Set(f, x[i][part].step), to);
+                if constexpr (Form::kLeasts) {
+                    const VF least = hn::LoadU(f, panel + (Form::kGroups + g) * kWidth + j * kLanes);
+                    to = hn::NegMulAdd(least, hn::Set(f, x[i][part].sums[g]), to);
+                }
+            }
+        }
+    }
+}
+
+template <PackedType TYPE, int VECTORS>
+HWY_NOINLINE void rounded_panel(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column, const float* panel,
+                                int64_t k_begin, int64_t k_end) {
+    constexpr int ROWS =
+        12 /
+        VECTORS;  // with a sum of whole numbers and one of floats for each element, and the weights: 29 registers at most
+    const int64_t columns = HWY_MIN(kBlock, t.columns - column);
+    for (int64_t r = row_begin; r < row_end; r += ROWS) {
+        const int64_t valid = HWY_MIN(static_cast<int64_t>(ROWS), row_end - r);
+        const RoundedPart* x[ROWS];
+        int64_t rows[ROWS];
+        for (int i = 0; i < ROWS; ++i) {
+            rows[i] = r + HWY_MIN(static_cast<int64_t>(i), valid - 1);
+            x[i] = t.rounded + (rows[i] * t.depth + k_begin) / kPartDepth;
+        }
+        Tile<ROWS, VECTORS> tile;
+        clear(tile);
+        if (k_begin != 0)
+            each(tile, [&](VF, int i, int j) HWY_ATTR {
+                return load_first(t.out + rows[i] * t.out_row + column + j * kLanes, columns - j * kLanes);
+            });
+        const float* at = panel;
+        for (int64_t part = 0; part < (k_end - k_begin) / kPartDepth; ++part, at += ByteForm<TYPE>::kRows * VECTORS * kLanes)
+            add_part<TYPE, ROWS, VECTORS>(tile, x, part, at);
+        if (k_end == t.depth) finish(tile, t.epilogue, rows, column, columns);
+        for (int i = 0; i < valid; ++i)
+            for (int j = 0; j < VECTORS; ++j)
+                store_first(tile.v[i][j], t.out + rows[i] * t.out_row + column + j * kLanes, columns - j * kLanes);
+    }
+}
+
+template <PackedType TYPE>
+void rounded_panel_of(int64_t vectors, const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column,
+                      const float* panel, int64_t k_begin, int64_t k_end) {
+    switch (vectors) {
+        case 1: return rounded_panel<TYPE, 1>(t, row_begin, row_end, column, panel, k_begin, k_end);
+        case 2: return rounded_panel<TYPE, 2>(t, row_begin, row_end, column, panel, k_begin, k_end);
+        case 3: return rounded_panel<TYPE, 3>(t, row_begin, row_end, column, panel, k_begin, k_end);
+        default: return rounded_panel<TYPE, 4>(t, row_begin, row_end, column, panel, k_begin, k_end);
+    }
+}
+
+template <PackedType TYPE>
+void round_as(const float* from, int64_t n, RoundedPart* into) {
+    using Form = ByteForm<TYPE>;
+    const hn::Rebind<int8_t, F> bytes;
+    for (; n > 0; --n, from += kPartDepth, ++into) {
+        const VF x[2] = {hn::LoadU(f, from), hn::LoadU(f, from + kLanes)};
+        // Compared as whole numbers, infinities and what is not a number are the largest.
+        const VI magnitude = hn::Max(hn::BitCast(I(), hn::Abs(x[0])), hn::BitCast(I(), hn::Abs(x[1])));
+        const float largest = hn::GetLane(hn::BitCast(f, hn::MaxOfLanes(I(), magnitude)));
+        const bool finite = largest <= 3.4028234e38F;
+        const bool tiny = largest < 0x1p-100F;  // its inverse would be none
+        into->step = finite ? (tiny ? 0 : largest / 127) : __builtin_nanf("");
+        const VF inverse = hn::Set(f, finite && !tiny ? 127 / largest : 0);
+        int32_t sums[2];
+        for (int v = 0; v < 2; ++v) {
+            const VI whole = finite ? hn::NearestInt(hn::Mul(x[v], inverse)) : hn::Zero(I());
+            hn::StoreU(hn::DemoteTo(bytes, whole), bytes, into->values + v * kLanes);
+            sums[v] = hn::GetLane(hn::SumOfLanes(I(), whole));
+        }
+        if constexpr (Form::kGroups == 1) sums[0] += sums[1];
+        for (int g = 0; g < 2; ++g) {
+            into->less[g] = Form::kLeasts ? 0 : -Form::kMiddle * sums[g];
+            into->sums[g] = into->step * static_cast<float>(sums[g]);
+        }
+    }
+}
+
+void round_activations(PackedType type, const float* from, int64_t n, RoundedPart* into) {
+    using namespace backplane::cpu;
+    const auto with = [&](auto* one) { one(from, n, into); };
+    switch (type) {
+        case kPackedQ4: return with(round_as<kPackedQ4>);
+        case kPackedQ41: return with(round_as<kPackedQ41>);
+        case kPackedQ50: return with(round_as<kPackedQ50>);
+        case kPackedQ51: return with(round_as<kPackedQ51>);
+        case kPackedIq4: return with(round_as<kPackedIq4>);
+        case kPackedQ2K: return with(round_as<kPackedQ2K>);
+        case kPackedQ3K: return with(round_as<kPackedQ3K>);
+        case kPackedQ4K: return with(round_as<kPackedQ4K>);
+        case kPackedQ5K: return with(round_as<kPackedQ5K>);
+        case kPackedQ6K: return with(round_as<kPackedQ6K>);
+        default: return with(round_as<kPackedQ8>);
+    }
+}
+
+}  // namespace
+
+#endif  // BP_ROUNDED_PRODUCTS
