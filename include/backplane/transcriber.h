@@ -32,7 +32,7 @@ typedef struct backplane_transcriber_options { /* a null pointer to this, or zer
     uint32_t struct_size;
     uint32_t decoder; /* BACKPLANE_DECODER_*                                                                     */
     uint32_t dtype;   /* of feature maps: 0 or BP_F32, with matrices as the file has them, or BP_F16 for both     */
-    uint32_t reserved;
+    uint32_t exact;   /* not 0: activations are not rounded to bytes beside matrices in blocks; half as fast on CPUs */
     double window; /* seconds that the network sees at once, 5 to 1200; 0: 30. Longer audio is cut in pauses       */
     int64_t batch; /* windows at once, up to 1024; 0: one on a CPU, eight elsewhere                                */
 } backplane_transcriber_options;

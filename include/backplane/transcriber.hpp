@@ -43,6 +43,9 @@ struct TranscriberOptions {
     // Seconds of audio that the network sees at once; longer audio is cut where it is quiet. 5 to 1200.
     double window = 30;
     int64_t batch = 0;  // windows at once; 0: one on a CPU, eight elsewhere
+    // Beside matrices in blocks (q8_0 ...) activations may be rounded to bytes (Math::relaxed), which on CPUs makes the encoder twice as fast;
+    // true: they are not.
+    bool exact = false;
 };
 
 // Gives the next samples: as many as it wrote; 0: that was all.

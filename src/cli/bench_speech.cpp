@@ -20,6 +20,7 @@ struct SpeechChoice {
     double seconds = 60;
     int64_t batch = 1;
     int runs = 5;
+    bool exact = false;
 };
 
 // The file of random weights, gone with the object unless it has a name.
@@ -98,7 +99,8 @@ SpeechResult time_speech(const SpeechChoice& o, const Device& device, Run& run) 
     const parakeet::Config& config = file.config();
     SpeechResult result;
     result.network = config.name;
-    parakeet::Recognizer recognizer({device}, file, o.dtype == "f16" ? DType::f16 : DType::f32, head_of(o, config));
+    parakeet::Recognizer recognizer({device}, file, o.dtype == "f16" ? DType::f16 : DType::f32, head_of(o, config),
+                                    parakeet::Lengths::by_device, o.exact);
     std::vector<std::vector<float>> clips;
     for (int64_t k = 0; k < o.batch; ++k)
         clips.push_back(
@@ -133,6 +135,7 @@ void bench_speech(const SpeechChoice& o, Run& run) {
                       {"device", device.info().id},
                       {"name", device.info().name},
                       {"threads", o.choice.threads},
+                      {"exact", o.exact},
                       {"runs", o.runs},
                       {"encoder_ms", r.encoder.median_ms()},
                       {"encoder_least_ms", r.encoder.least_ms()},
@@ -170,10 +173,11 @@ void add_bench_speech(const Command& app, Run& run) {
     command.option("--batch", o->batch, "Clips at a time").shows_default().in_range(1, 1024);
     command
         .option("--dtype", o->dtype,
-                "f32; q8_0: matrices in blocks, sums in f32 (of random weights; a file has what it has); "
+                "f32; q8_0: matrices in blocks (of random weights; a file has what it has); "
                 "f16: feature maps and weights")
         .shows_default()
         .one_of({"f32", "f16", "q8_0"});
+    command.flag("--exact", o->exact, "Beside weights in blocks, no activation is rounded to a byte");
     command.option("--head", o->head, "ctc or transducer").shows_default().one_of({"auto", "ctc", "transducer"});
     command.option("--runs", o->runs, "Of which the median is taken, after one that prepares")
         .shows_default()

@@ -22,7 +22,7 @@ struct TranscribeChoice {
     std::string model, format = "text", output, decoder = "auto", dtype = "f32";
     double window = 30;
     int64_t batch = 0;
-    bool timestamps = false, stream = false, progress = false, force = false;
+    bool timestamps = false, stream = false, progress = false, force = false, exact = false;
 };
 
 constexpr const char* kPipe = "-";
@@ -242,6 +242,7 @@ void transcribe(const TranscribeChoice& o, Run& run) {
     options.dtype = dtype_from_name(o.dtype);
     options.window = o.window;
     options.batch = o.batch;
+    options.exact = o.exact;
     Transcriber transcriber(open_with_fallback(context, o.choice), base::path_of(o.model), options);
     const std::string why = context.why();
     if (o.choice.verbose && !run.json)
@@ -274,6 +275,8 @@ void add_transcribe(const Command& app, Run& run) {
     command.option("--dtype", o->dtype, "Of feature maps: f32, with weights as the file has them; or f16, weights too")
         .shows_default()
         .one_of({"f32", "f16"});
+    command.flag("--exact", o->exact,
+                 "Beside weights in blocks (q8_0 ...), no activation is rounded to a byte: half as fast on CPUs");
     command.option("--window", o->window, "Seconds that the network sees at once; longer audio is cut in pauses")
         .shows_default()
         .between(5, 1200);

@@ -29,4 +29,7 @@ private:
     std::span<const std::byte> bytes_;
 };
 
+// Whole pages among these bytes of a MappedFile go from this process's memory until they are read again: for what was read once and is large.
+void let_go(std::span<const std::byte> bytes) noexcept;
+
 }  // namespace backplane::formats

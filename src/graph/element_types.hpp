@@ -28,6 +28,9 @@ double round_to(double value, DType dtype);
 // an element (of a block), or the type is unknown.
 std::vector<double> decode(std::span<const std::byte> bytes, DType dtype);
 
+// f16_from_double() of each. `into` has as many.
+void f16_from_floats(std::span<const float> values, uint16_t* into) noexcept;
+
 bool has_encoding(DType dtype) noexcept;  // plain types, q8_0 and q4_0
 
 // The inverse, rounding as round_to does. Block types: GGUF's reference rule (q8_0: scale = most |x| / 127; q4_0: scale

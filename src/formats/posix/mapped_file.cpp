@@ -47,4 +47,13 @@ MappedFile::~MappedFile() {
     if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
+void let_go(std::span<const std::byte> bytes) noexcept {
+    const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto begin = reinterpret_cast<uintptr_t>(bytes.data());
+    const uintptr_t first = (begin + page - 1) / page * page;
+    const uintptr_t end = (begin + bytes.size()) / page * page;
+    // The mapping is never written: what goes is in the file.
+    if (first < end) ::madvise(const_cast<std::byte*>(bytes.data()) + (first - begin), end - first, MADV_DONTNEED);
+}
+
 }  // namespace backplane::formats

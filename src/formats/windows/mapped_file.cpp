@@ -40,4 +40,9 @@ MappedFile::~MappedFile() {
     if (!bytes_.empty()) ::UnmapViewOfFile(bytes_.data());
 }
 
+void let_go(std::span<const std::byte> bytes) noexcept {
+    // Of pages that are not locked, this takes them from the working set, and says so with an error.
+    if (!bytes.empty()) ::VirtualUnlock(const_cast<std::byte*>(bytes.data()), bytes.size());
+}
+
 }  // namespace backplane::formats

@@ -60,6 +60,7 @@ TranscriberOptions options_from(const backplane_transcriber_options* given) {
     if (o.dtype != 0) options.dtype = static_cast<DType>(o.dtype);
     if (o.window != 0) options.window = o.window;
     options.batch = o.batch;
+    options.exact = o.exact != 0;
     return options;
 }
 

@@ -1,4 +1,5 @@
 #include "models/parakeet/model_file.hpp"
+#include "formats/mapped_file.hpp"
 
 #include <cstring>
 #include <map>
@@ -99,6 +100,12 @@ const Tensor& ModelFile::at(std::string_view name) const {
         throw Error(Code::not_found,
                     "'" + file() + "' has no tensor '" + std::string(name) + "' that its configuration calls for");
     return *tensor;
+}
+
+void ModelFile::let_go(const Tensor& tensor) const noexcept {
+    for (const auto& copy : state_->copies)
+        if (copy.get() == tensor.bytes.data()) return;
+    formats::let_go(tensor.bytes);
 }
 
 const std::string& ModelFile::file() const noexcept { return state_->source->file(); }

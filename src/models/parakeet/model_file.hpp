@@ -119,6 +119,8 @@ public:
     [[nodiscard]] const Tensor* find(std::string_view name) const noexcept;  // null: none, such as biases without use_bias
     [[nodiscard]] const Tensor& at(std::string_view name) const;             // throws Error(not_found)
     [[nodiscard]] const std::string& file() const noexcept;                  // for messages
+    // What of the tensor's bytes is in memory because it was read may go; they can be read again as before.
+    void let_go(const Tensor& tensor) const noexcept;
 
 private:
     struct State;

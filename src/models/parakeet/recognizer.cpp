@@ -58,7 +58,7 @@ void check_finite(std::span<const float> samples) {
             throw Error(Code::invalid, "cannot transcribe: sample " + std::to_string(i) + " is no finite number");
 }
 
-Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head, Lengths lengths)
+Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head, Lengths lengths, bool exact)
     : devices_(std::move(devices)),
       head_(head),
       rounded_(!devices_.empty() && devices_.front() && rounds(devices_.front(), lengths)),
@@ -69,6 +69,8 @@ Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType comput
     if (head == Head::ctc ? !config().ctc : !config().transducer)
         throw Error(Code::unsupported, "'" + this->file().file() + "' has no " + (head == Head::ctc ? "CTC" : "transducer") +
                                            " decoder; leave the choice to the network");
+    const auto in_blocks = [](const Tensor& tensor) { return is_block(tensor.dtype); };
+    if (!exact && std::ranges::any_of(this->file().tensors(), in_blocks)) options_.compile.math = Math::relaxed;
     for (int64_t layer = 0; layer < config().encoder.layers; ++layer) position_names_.push_back(positions_name(layer));
 }
 
@@ -102,7 +104,9 @@ Recognizer::Sized& Recognizer::session_for(const BatchShape& shape) {
             add_ctc(graph, *weights_, shape, encoded);
         else
             add_joint_frames(graph, *weights_, encoded);
-        return Sized{shape, reach_, Session(devices_, graph, packed_, SessionOptions{})};
+        Session session(devices_, graph, packed_, options_);
+        weights_->let_go();
+        return Sized{shape, reach_, std::move(session)};
     };
     return recent(sessions_, is, make, [&](const Sized& s) { count(ran_, "encoder", s.session); });
 }
@@ -111,7 +115,9 @@ Session& Recognizer::steps_for(const StepShape& shape) {
     const auto is = [&](const Stepped& s) { return s.shape == shape; };
     const auto make = [&] {
         ++made_;
-        return Stepped{shape, Session(devices_, steps_graph(*weights_, shape), packed_, SessionOptions{})};
+        Session session(devices_, steps_graph(*weights_, shape), packed_, options_);
+        weights_->let_go();
+        return Stepped{shape, std::move(session)};
     };
     return recent(stepped_, is, make, [&](const Stepped& s) { count(ran_, "decoder", s.session); }).session;
 }

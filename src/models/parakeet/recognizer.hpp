@@ -40,8 +40,10 @@ void check_finite(std::span<const float> samples);
 
 class Recognizer {
 public:
+    // `exact`: Math::standard also where matrices are in blocks, of which activations may otherwise be rounded to bytes.
     // Throws Error: invalid (no device), unsupported (a head that the file has not).
-    Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head, Lengths lengths = Lengths::by_device);
+    Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head, Lengths lengths = Lengths::by_device,
+               bool exact = false);
 
     [[nodiscard]] const Config& config() const noexcept { return weights_->config(); }
     [[nodiscard]] const ModelFile& file() const noexcept { return weights_->file(); }
@@ -89,6 +91,7 @@ private:
     std::vector<Device> devices_;
     Head head_;
     bool rounded_;
+    SessionOptions options_;
     uint64_t made_ = 0;
     std::shared_ptr<NetworkWeights> weights_;
     Weights packed_;

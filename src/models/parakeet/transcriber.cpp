@@ -37,7 +37,7 @@ Recognizer made(std::vector<Device> devices, const std::filesystem::path& model,
                     "cannot transcribe " + std::to_string(options.batch) + " windows at once: give 0 to 1024");
     ModelFile file = ModelFile::open(model);
     const Head head = head_of(file.config(), options.decoder, file.file());
-    return {std::move(devices), std::move(file), options.dtype, head};
+    return {std::move(devices), std::move(file), options.dtype, head, Lengths::by_device, options.exact};
 }
 
 // A part of a clip that the network sees at once.

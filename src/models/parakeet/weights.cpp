@@ -8,9 +8,22 @@ namespace backplane::parakeet {
 
 namespace {
 
+std::vector<std::byte> halves(std::span<const float> numbers) {
+    std::vector<std::byte> all(numbers.size() * sizeof(uint16_t));
+    graph::f16_from_floats(numbers, reinterpret_cast<uint16_t*>(all.data()));
+    return all;
+}
+
+std::vector<std::byte> converted(const Tensor& tensor, DType dtype) {
+    if (tensor.dtype == DType::f32 && dtype == DType::f16)
+        return halves({reinterpret_cast<const float*>(tensor.bytes.data()), tensor.bytes.size() / sizeof(float)});
+    return graph::encode(graph::decode(tensor.bytes, tensor.dtype), dtype);
+}
+
 std::vector<std::byte> encoded(const std::vector<float>& numbers, DType dtype) {
     const auto bytes = std::as_bytes(std::span(numbers));
     if (dtype == DType::f32) return {bytes.begin(), bytes.end()};
+    if (dtype == DType::f16) return halves(numbers);
     return graph::encode(std::vector<double>(numbers.begin(), numbers.end()), dtype);
 }
 
@@ -62,10 +75,11 @@ TensorId NetworkWeights::matrix(Graph& graph, const std::vector<std::string>& na
             const Tensor& tensor = file_.at(name);
             if (tensor.dtype == dtype) {
                 all.insert(all.end(), tensor.bytes.begin(), tensor.bytes.end());
-                continue;
+            } else {
+                const std::vector<std::byte> part = converted(tensor, dtype);
+                all.insert(all.end(), part.begin(), part.end());
             }
-            const std::vector<std::byte> part = graph::encode(graph::decode(tensor.bytes, tensor.dtype), dtype);
-            all.insert(all.end(), part.begin(), part.end());
+            file_.let_go(tensor);
         }
         return all;
     });
@@ -107,7 +121,13 @@ std::span<const std::byte> NetworkWeights::bytes(std::string_view name) {
     const auto found = made_.find(name);
     if (found == made_.end()) {
         const Tensor* tensor = file_.find(name);
-        return tensor == nullptr ? std::span<const std::byte>() : tensor->bytes;
+        if (tensor == nullptr) return {};
+        given_.push_back(tensor);
+        if (given_.size() > kKept) {
+            file_.let_go(*given_.front());
+            given_.pop_front();
+        }
+        return tensor->bytes;
     }
     Made& made = found->second;
     if (!made.done) {
@@ -115,6 +135,12 @@ std::span<const std::byte> NetworkWeights::bytes(std::string_view name) {
         made.done = true;
     }
     return made.bytes;
+}
+
+void NetworkWeights::let_go() {
+    const std::lock_guard lock(mutex_);
+    for (const Tensor* tensor : given_) file_.let_go(*tensor);
+    given_.clear();
 }
 
 }  // namespace backplane::parakeet

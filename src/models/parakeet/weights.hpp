@@ -1,6 +1,7 @@
 // The weights of a Parakeet network as its graphs want them: those of the file as they are, and what is worked out of them once.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -43,9 +44,13 @@ public:
     [[nodiscard]] DType stored(std::string_view name) const { return file_.at(name).dtype; }
 
     // Gives the bytes of every weight that a graph was given by this object, which lives as long.
+    // What was read of the file some calls before goes from memory; it comes again where it is read again.
     [[nodiscard]] std::span<const std::byte> bytes(std::string_view name);
+    void let_go();  // all that was read of the file: for when a device has it
 
 private:
+    static constexpr size_t kKept = 8;  // of those given last: devices pack what they were given some time before
+
     struct Made {
         std::function<std::vector<std::byte>()> make;
         std::vector<std::byte> bytes;
@@ -58,6 +63,7 @@ private:
     DType compute_;
     std::mutex mutex_;
     std::map<std::string, Made, std::less<>> made_;
+    std::deque<const Tensor*> given_;  // the last comes last
 };
 
 }  // namespace backplane::parakeet

@@ -1,5 +1,8 @@
 #include "formats/mapped_file.hpp"
 
+#include <cstring>
+#include <span>
+
 #include "formats/printable.hpp"
 #include "support.hpp"
 
@@ -17,6 +20,23 @@ TEST(MappedFile, BytesStayWhereTheyAreWhenItMoves) {
     EXPECT_EQ(second.bytes().data(), data);
     EXPECT_EQ(second.bytes().size(), 4U);
     EXPECT_TRUE(formats::MappedFile(folder / "empty").bytes().empty());
+}
+
+TEST(MappedFile, BytesThatWereLetGoAreReadAgain) {
+    const TemporaryFolder folder;
+    std::string text;
+    for (int i = 0; i < 40000; ++i) text += std::to_string(i);
+    write_file(folder / "a", text);
+    const formats::MappedFile file(folder / "a");
+    const std::span<const std::byte> bytes = file.bytes();
+    const auto is_whole = [&] { return std::memcmp(bytes.data(), text.data(), text.size()) == 0; };
+    ASSERT_EQ(bytes.size(), text.size());
+    EXPECT_TRUE(is_whole());
+    for (const size_t begin : {size_t{0}, size_t{1}, size_t{4096}, size_t{100000}, bytes.size()})
+        for (const size_t size : {size_t{0}, size_t{10}, size_t{5000}, bytes.size()}) {
+            formats::let_go(bytes.subspan(begin, std::min(size, bytes.size() - begin)));
+            EXPECT_TRUE(is_whole()) << size << " bytes from " << begin;
+        }
 }
 
 TEST(Printable, KeepsMessagesToOneShortLine) {

@@ -1,6 +1,7 @@
 // Bytes to numbers and back, for every element type.
 #include "graph/element_types.hpp"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -71,6 +72,18 @@ TEST(ElementTypes, F16RoundsToNearestEvenEverywhere) {
     EXPECT_EQ(graph::f16_from_double(-1e300), 0xFC00);
     EXPECT_EQ(graph::f16_from_double(std::ldexp(1, -25)), 0) << "a tie between 0 and the smallest subnormal";
     EXPECT_EQ(graph::f16_from_double(-1e-300), 0x8000);
+}
+
+// Of each exponent and sign all upper bits, and lower ones around ties.
+TEST(ElementTypes, FloatsBecomeF16AsDoublesDo) {
+    std::vector<float> values;
+    for (uint32_t upper = 0; upper < 0x80000; ++upper)
+        for (const uint32_t lower : {0U, 1U, 0xFFFU, 0x1000U, 0x1001U, 0x1FFFU})
+            values.push_back(std::bit_cast<float>(upper << 13 | lower));
+    std::vector<uint16_t> halves(values.size());
+    graph::f16_from_floats(values, halves.data());
+    for (size_t i = 0; i < values.size(); ++i)
+        ASSERT_EQ(halves[i], graph::f16_from_double(values[i])) << std::hexfloat << values[i];
 }
 
 TEST(ElementTypes, IntegersTruncateSaturateAndTakeNaNAsZero) {
