@@ -84,7 +84,7 @@ parakeet::Head head_of(const SpeechChoice& o, const parakeet::Config& config) {
 }
 
 struct SpeechResult {
-    std::string network;
+    std::string network, dtype;  // of feature maps, or of the matrices where they are in blocks
     SpeechTiming encoder, whole;
     size_t tokens = 0;
     double gflop = 0;  // of the encoder, all clips
@@ -99,6 +99,10 @@ SpeechResult time_speech(const SpeechChoice& o, const Device& device, Run& run) 
     const parakeet::Config& config = file.config();
     SpeechResult result;
     result.network = config.name;
+    result.dtype = o.dtype;
+    if (o.dtype != "f16")
+        for (const parakeet::Tensor& tensor : file.tensors())
+            if (is_block(tensor.dtype)) result.dtype = name_of(tensor.dtype);
     parakeet::Recognizer recognizer({device}, file, o.dtype == "f16" ? DType::f16 : DType::f32, head_of(o, config),
                                     parakeet::Lengths::by_device, o.exact);
     std::vector<std::vector<float>> clips;
@@ -129,7 +133,7 @@ void bench_speech(const SpeechChoice& o, Run& run) {
     const double gflops = r.gflop / r.encoder.median_ms() * 1000;
     if (run.json)
         return print({{"network", r.network},
-                      {"dtype", o.dtype},
+                      {"dtype", r.dtype},
                       {"seconds", o.seconds},
                       {"batch", o.batch},
                       {"device", device.info().id},

@@ -163,6 +163,8 @@ plan::Image image_of(const std::shared_ptr<Weights::State>& weights, const Graph
         const auto by = origin->program();
         plan::Bytes there = port.allocate(origin->wanted.bytes, origin->holder);
         port.pack(*by, origin->slot, plain, *there);
+        // The source may then let go of what it has read before it reads on: otherwise all of it is in this memory twice for a while.
+        if (port.in_host_memory()) port.wait_written(*there);
         return there;
     };
     if (streamed) image.host = host_image(origin);
