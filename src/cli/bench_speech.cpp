@@ -151,7 +151,7 @@ void bench_speech(const SpeechChoice& o, Run& run) {
                       {"gflops", gflops},
                       {"peak_gflops", r.peak.gflops},
                       {"resident_bytes", r.resident}});
-    out("{} in {}, {} of {} s, on {} ({})\n", r.network, o.dtype,
+    out("{} in {}, {} of {} s, on {} ({})\n", r.network, r.dtype,
         o.batch == 1 ? "a clip" : std::to_string(o.batch) + " clips", fixed(o.seconds, o.seconds < 10 ? 1 : 0),
         device.info().id, device.info().name);
     out("  encoder {} ms median of {} runs (least {}), {} GFLOP/s", fixed(r.encoder.median_ms(), 1), o.runs,

@@ -349,9 +349,10 @@ void lower(Lowering& to, const Node& node) {
                 const int64_t column_chunks = (p.columns + shape->block - 1) / shape->block;
                 const auto batches = static_cast<int64_t>(p.a_batch.size());
                 run.parallel(batches * row_chunks * column_chunks, [&](uint32_t i, std::byte* scratch) {
+                    // All rows by a block of columns, then by the next: the weights are read from memory once, whatever the rows are.
                     const int64_t batch = i / (row_chunks * column_chunks);
-                    const int64_t row = i / column_chunks % row_chunks * p.chunk;
-                    const int64_t column = i % column_chunks * shape->block;
+                    const int64_t row = i % row_chunks * p.chunk;
+                    const int64_t column = i / row_chunks % column_chunks * shape->block;
                     MatMulTask task;
                     task.a = left + p.a_batch[static_cast<size_t>(batch)] * p.rows * p.depth;
                     task.a_row = p.depth;
