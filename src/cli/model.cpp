@@ -97,7 +97,9 @@ void add_model(const Command& app, Run& run) {
     });
     const Command converting =
         command.subcommand("convert", "Parakeet network, a transformers folder or a GGUF file, to GGUF");
-    converting.option("FROM", o->from, "Folder with config.json, model.safetensors and tokenizer.json, or a .gguf file")
+    converting
+        .option("FROM", o->from,
+                "Folder with config.json, model.safetensors and tokenizer.json, its model.safetensors, or a .gguf file")
         .required();
     converting.option("--output,-o", o->to, "The .gguf file to write").type("OUT").required();
     converting.option("--dtype", o->dtype, "Of the matrices; norms, biases and small kernels stay f32")

@@ -265,7 +265,9 @@ void add_transcribe(const Command& app, Run& run) {
     const Command command = app.subcommand("transcribe", "Write down what is said in audio files, with a Parakeet network");
     auto o = std::make_shared<TranscribeChoice>();
     command.option("AUDIO", o->audio, "Audio files, folders of them, or - for the input stream").required();
-    command.option("--model", o->model, "GGUF file, or folder of transformers").type("FILE").required();
+    command.option("--model", o->model, "GGUF file, or folder of transformers or model.safetensors in it")
+        .type("FILE")
+        .required();
     command.option("--format", o->format, "text, srt, vtt, tsv or json").shows_default().one_of(transcript_formats());
     command.option("--output", o->output, "File to write; of several inputs the folder for them").type("PATH");
     command.flag("--timestamps", o->timestamps, "Text has a line for every few words, with its time");

@@ -82,10 +82,17 @@ PreprocessorConfig read_preprocessor(const JsonView& json, const base::Json& val
     return p;
 }
 
+fs::path weights_in(const fs::path& folder) {
+    for (const char* const name : {"model.safetensors", "model.safetensors.index.json"})
+        if (fs::is_regular_file(folder / name)) return folder / name;
+    throw Error(Code::not_found, "cannot open the network '" + folder.string() +
+                                     "': it has neither model.safetensors nor model.safetensors.index.json");
+}
+
 class FolderSource final : public Source {
 public:
-    explicit FolderSource(const fs::path& folder)
-        : folder_(folder), file_(folder.string()), weights_(formats::SafetensorsFile::open(weights_in(folder))) {}
+    FolderSource(fs::path folder, const fs::path& weights)
+        : folder_(std::move(folder)), file_(folder_.string()), weights_(formats::SafetensorsFile::open(weights)) {}
 
     [[nodiscard]] const std::string& file() const noexcept override { return file_; }
 
@@ -124,13 +131,6 @@ public:
     }
 
 private:
-    static fs::path weights_in(const fs::path& folder) {
-        for (const char* const name : {"model.safetensors", "model.safetensors.index.json"})
-            if (fs::is_regular_file(folder / name)) return folder / name;
-        throw Error(Code::not_found, "cannot open the network '" + folder.string() +
-                                         "': it has neither model.safetensors nor model.safetensors.index.json");
-    }
-
     // Of a file of its own or of the processor's; without either, as the feature extractor of transformers is by itself.
     [[nodiscard]] PreprocessorConfig preprocessor(int64_t mels) const {
         for (const char* const name : {"preprocessor_config.json", "processor_config.json"}) {
@@ -152,6 +152,15 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Source> open_folder(const fs::path& path) { return std::make_unique<FolderSource>(path); }
+std::unique_ptr<Source> open_folder(const fs::path& path) { return std::make_unique<FolderSource>(path, weights_in(path)); }
+
+bool is_weights_of_folder(const fs::path& path) {
+    const std::string name = path.filename().string();
+    return name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json");
+}
+
+std::unique_ptr<Source> open_weights(const fs::path& path) {
+    return std::make_unique<FolderSource>(fs::absolute(path).parent_path(), path);
+}
 
 }  // namespace backplane::parakeet

@@ -74,7 +74,10 @@ struct ModelFile::State {
 
 ModelFile ModelFile::open(const std::filesystem::path& path) {
     auto state = std::make_shared<State>();
-    state->source = std::filesystem::is_directory(path) ? open_folder(path) : open_gguf(path);
+    if (std::filesystem::is_directory(path))
+        state->source = open_folder(path);
+    else
+        state->source = is_weights_of_folder(path) ? open_weights(path) : open_gguf(path);
     state->read();
     ModelFile file;
     file.state_ = std::move(state);

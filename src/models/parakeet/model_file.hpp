@@ -102,7 +102,8 @@ struct Tensor {
 // type that is f32, f16, bf16 or a block type (blocks only where a row is a multiple of one).
 class ModelFile {
 public:
-    // A folder with config.json, model.safetensors (or model.safetensors.index.json and its shards) and tokenizer.json; or a GGUF file.
+    // A folder with config.json, model.safetensors (or model.safetensors.index.json and its shards) and tokenizer.json; the weights in
+    // one, by the name of model.safetensors or of the index; or a GGUF file.
     // Throws Error: not_found, denied; corrupt (a file that lies or is cut off, a tensor missing or of the wrong shape, a tokenizer that does not
     // fit the network); unsupported (another network, a variant that the engine does not run). One line that names the file and what to do.
     static ModelFile open(const std::filesystem::path& path);

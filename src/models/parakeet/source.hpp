@@ -41,5 +41,8 @@ public:
 // Throw as ModelFile::open does.
 std::unique_ptr<Source> open_gguf(const std::filesystem::path& path);
 std::unique_ptr<Source> open_folder(const std::filesystem::path& path);
+// The folder that the weights (model.safetensors, model.safetensors.index.json) lie in, by these weights.
+std::unique_ptr<Source> open_weights(const std::filesystem::path& path);
+bool is_weights_of_folder(const std::filesystem::path& path);  // by the name's ending
 
 }  // namespace backplane::parakeet

@@ -108,6 +108,25 @@ TEST(ParakeetFile, ShardsAreReadAsOneFile) {
     expect_error([&] { ModelFile::open(folder); }, Code::corrupt, "weight_map");
 }
 
+TEST(ParakeetFile, TheNameOfTheWeightsStandsForTheirFolder) {
+    ParakeetFolder whole, parts;
+    const ModelFile folder = ModelFile::open(whole.write());
+    parts.write_sharded();
+    for (const std::filesystem::path& path : {whole / "model.safetensors", parts / "model.safetensors.index.json"}) {
+        const ModelFile model = ModelFile::open(path);
+        EXPECT_EQ(model.config().encoder, folder.config().encoder);
+        EXPECT_EQ(model.config().name, path.parent_path().filename().string());
+        EXPECT_EQ(model.pieces(), folder.pieces());
+        ASSERT_EQ(model.tensors().size(), folder.tensors().size());
+        for (size_t i = 0; i < model.tensors().size(); ++i)
+            EXPECT_EQ(bytes_of(model.tensors()[i]), bytes_of(folder.tensors()[i]));
+    }
+    expect_error([&] { ModelFile::open(whole / "other.safetensors"); }, Code::not_found, "other.safetensors");
+    // What the folder lacks is said of the file that is missing, not of the weights.
+    std::filesystem::remove(whole / "config.json");
+    expect_error([&] { ModelFile::open(whole / "model.safetensors"); }, Code::not_found, "config.json");
+}
+
 TEST(ParakeetFile, BytesOffTheirAlignmentAreCopied) {
     ParakeetFolder folder;
     const ModelFile even = ModelFile::open(folder.write());
