@@ -71,8 +71,9 @@ class TranscriptStream;
 // at a time.
 class Transcriber {
 public:
-    // Devices best first: those behind the first do what it does not support, and what remains when it is lost. Reads a GGUF file or a
-    // folder of transformers. Throws Error: not_found, denied, corrupt, unsupported (the file; a decoder that the network has not), invalid (no device, an
+    // Devices best first: those behind the first do what it does not support, and what remains when it is lost. Reads a GGUF file, a
+    // folder of transformers, or such a folder by its model.safetensors.
+    // Throws Error: not_found, denied, corrupt, unsupported (the file; a decoder that the network has not), invalid (no device, an
     // option out of range).
     Transcriber(std::vector<Device> devices, const std::filesystem::path& model, const TranscriberOptions& options = {});
     ~Transcriber();

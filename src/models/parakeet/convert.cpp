@@ -7,6 +7,7 @@
 #include "backplane/gguf.hpp"
 #include "backplane/ops/blocks.hpp"
 #include "graph/element_types.hpp"
+#include "models/parakeet/front_end.hpp"
 #include "models/parakeet/gguf_fields.hpp"
 #include "models/parakeet/layout.hpp"
 
@@ -51,8 +52,17 @@ Shape stored_shape(const Wanted& wanted, DType dtype) {
     return shape;
 }
 
-std::vector<std::byte> encoded(const ModelFile& model, const Tensor& tensor, DType dtype) {
-    const std::vector<double> values = graph::decode(tensor.bytes, tensor.dtype);
+// Filters and window where the file has none: those that the engine would make, so that a reader of GGUF that makes none has them too.
+std::vector<double> values_of(const ModelFile& model, const Wanted& wanted) {
+    if (const Tensor* const tensor = model.find(wanted.name)) return graph::decode(tensor->bytes, tensor->dtype);
+    const Config& config = model.config();
+    const std::vector<float> made = wanted.name == kWindowTensor ? hann(config.preprocessor.win_length)
+                                                                 : slaney_filters(config.preprocessor, config.encoder.mels);
+    return {made.begin(), made.end()};
+}
+
+std::vector<std::byte> encoded(const ModelFile& model, const Wanted& tensor, DType dtype) {
+    const std::vector<double> values = values_of(model, tensor);
     if (!std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); }))
         throw Error(Code::corrupt, "cannot convert '" + model.file() + "': tensor '" + tensor.name +
                                        "' holds values that are no finite numbers");
@@ -74,10 +84,8 @@ void write_gguf(const ModelFile& model, DType dtype, const std::filesystem::path
     writer.set(std::string(kPiecesKey), model.pieces());
     std::vector<std::vector<std::byte>> held;  // until written
     for (const Wanted& wanted : wanted_tensors(config)) {
-        const Tensor* const tensor = model.find(wanted.name);
-        if (tensor == nullptr) continue;  // what files may leave out
         const DType stored = stored_as(wanted, dtype);
-        held.push_back(encoded(model, *tensor, stored));
+        held.push_back(encoded(model, wanted, stored));
         const bool only_ctc = config.ctc && !config.transducer && wanted.name.starts_with(kHybridCtc);
         writer.add(only_ctc ? std::string(kOnlyCtc) + wanted.name.substr(kHybridCtc.size()) : wanted.name, stored,
                    stored_shape(wanted, stored), held.back());

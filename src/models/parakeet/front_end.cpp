@@ -24,15 +24,6 @@ double mel_to_hz(double mel) {
     return mel < kStraightMels ? mel * kHzOfMel : 1000 * std::exp(log_of_mel() * (mel - kStraightMels));
 }
 
-// Hann, symmetric: its first and last numbers are 0.
-std::vector<float> hann(int64_t length) {
-    std::vector<float> all(static_cast<size_t>(length), 1.0F);
-    for (int64_t i = 0; length > 1 && i < length; ++i)
-        all[static_cast<size_t>(i)] = static_cast<float>(
-            0.5 - 0.5 * std::cos(2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(length - 1)));
-    return all;
-}
-
 // [win_length, 2 * bins]: a frame times it is the real parts of its spectrum, then the imaginary ones.
 std::vector<float> windowed_basis(const PreprocessorConfig& p, const std::vector<float>& window) {
     const int64_t bins = p.n_fft / 2 + 1;
@@ -167,6 +158,14 @@ private:
 
 int64_t samples_of(const PreprocessorConfig& config, int64_t frames) noexcept {
     return (frames + 1) * config.hop_length - 1;  // with one more there would be a frame more
+}
+
+std::vector<float> hann(int64_t length) {
+    std::vector<float> all(static_cast<size_t>(length), 1.0F);
+    for (int64_t i = 0; length > 1 && i < length; ++i)
+        all[static_cast<size_t>(i)] = static_cast<float>(
+            0.5 - 0.5 * std::cos(2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(length - 1)));
+    return all;
 }
 
 std::vector<float> slaney_filters(const PreprocessorConfig& config, int64_t mels) {

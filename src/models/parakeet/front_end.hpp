@@ -24,6 +24,8 @@ struct BatchShape {
 
 // Triangular filters on Slaney's mel scale, each of area 2 / (its width in Hz): [mels, n_fft / 2 + 1], from 0 to half the sample rate.
 [[nodiscard]] std::vector<float> slaney_filters(const PreprocessorConfig& config, int64_t mels);
+// Hann window, symmetric: of `length` numbers, the first and the last 0.
+[[nodiscard]] std::vector<float> hann(int64_t length);
 
 struct Features {
     TensorId values;  // f32 [clips, frames, mels]; zero behind a clip's end

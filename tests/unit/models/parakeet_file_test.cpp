@@ -2,6 +2,8 @@
 #include "backplane/gguf.hpp"
 #include "graph/element_types.hpp"
 #include "models/parakeet/convert.hpp"
+#include "models/parakeet/front_end.hpp"
+#include "models/parakeet/layout.hpp"
 #include "models/parakeet/model_file.hpp"
 #include "parakeet_folder.hpp"
 
@@ -259,7 +261,7 @@ TEST(ParakeetGguf, IsTheSameNetworkAsTheFolderThatItIsWrittenFrom) {
         const ModelFile to = ModelFile::open(folder / "a.gguf");
         EXPECT_EQ(to.config(), from.config());
         EXPECT_EQ(to.pieces(), from.pieces());
-        ASSERT_EQ(to.tensors().size(), from.tensors().size());
+        ASSERT_EQ(to.tensors().size(), from.tensors().size() + 2);  // filters and window of the features
         for (const Tensor& tensor : from.tensors()) {
             EXPECT_EQ(to.at(tensor.name).shape, tensor.shape) << tensor.name;
             EXPECT_EQ(bytes_of(to.at(tensor.name)), bytes_of(tensor)) << tensor.name;
@@ -271,6 +273,50 @@ TEST(ParakeetGguf, IsTheSameNetworkAsTheFolderThatItIsWrittenFrom) {
         EXPECT_EQ(file.find_tensor("decoder.decoder_layers.0.weight") != nullptr, head == FolderHead::ctc);
         EXPECT_EQ(file.text("parakeet.arch"), head == FolderHead::ctc ? "ctc" : head == FolderHead::tdt ? "tdt" : "rnnt");
         EXPECT_EQ(std::get<double>(*file.find("parakeet.preprocessor.preemph")), 0.95F);
+    }
+}
+
+// What the tensor holds, as numbers.
+std::vector<double> numbers_of(const ModelFile& model, std::string_view name) {
+    return graph::decode(model.at(name).bytes, model.at(name).dtype);
+}
+
+// A copy of a GGUF file, each number of the filters and of the window doubled.
+void double_features(const std::filesystem::path& path, const std::filesystem::path& copy) {
+    const GgufFile from = GgufFile::open(path);
+    GgufWriter to;
+    for (const auto& [key, value] : from.metadata()) to.set(key, value);
+    std::vector<std::vector<std::byte>> held;
+    for (const GgufTensor& tensor : from.tensors()) {
+        std::vector<double> values = graph::decode(from.data(tensor.name), tensor.dtype);
+        if (tensor.name.starts_with("preprocessor."))
+            for (double& value : values) value *= 2;
+        held.push_back(graph::encode(values, tensor.dtype));
+        to.add(tensor.name, tensor.dtype, tensor.shape, held.back());
+    }
+    to.write(copy);
+}
+
+TEST(ParakeetGguf, CarriesTheFiltersAndTheWindowOfTheFeatures) {
+    ParakeetFolder folder;
+    const ModelFile from = ModelFile::open(folder.write());
+    EXPECT_EQ(from.find(parakeet::kFiltersTensor), nullptr);
+    parakeet::write_gguf(from, DType::q8_0, folder / "a.gguf");
+    const parakeet::PreprocessorConfig& p = from.config().preprocessor;
+    const std::vector<float> filters = parakeet::slaney_filters(p, 10), window = parakeet::hann(p.win_length);
+    const ModelFile to = ModelFile::open(folder / "a.gguf");
+    EXPECT_EQ(to.at(parakeet::kFiltersTensor).shape, (Shape{10, p.n_fft / 2 + 1}));
+    EXPECT_EQ(numbers_of(to, parakeet::kFiltersTensor), std::vector<double>(filters.begin(), filters.end()));
+    EXPECT_EQ(numbers_of(to, parakeet::kWindowTensor), std::vector<double>(window.begin(), window.end()));
+    // Those that a file has are kept, and not made anew.
+    double_features(folder / "a.gguf", folder / "b.gguf");
+    parakeet::write_gguf(ModelFile::open(folder / "b.gguf"), DType::f16, folder / "c.gguf");
+    const ModelFile doubled = ModelFile::open(folder / "c.gguf");
+    for (const char* const name : {parakeet::kFiltersTensor, parakeet::kWindowTensor}) {
+        EXPECT_EQ(doubled.at(name).dtype, DType::f32);
+        std::vector<double> expected = numbers_of(to, name);
+        for (double& value : expected) value *= 2;
+        EXPECT_EQ(numbers_of(doubled, name), expected) << name;
     }
 }
 
