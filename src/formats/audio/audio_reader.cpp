@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "formats/audio/lengths.hpp"
+#include "formats/mapped_file.hpp"
 
 namespace backplane {
 
@@ -60,6 +62,8 @@ public:
         // Of a pipe, or of a file that was never ended, libsndfile says a length that is none.
         if (info.frames > 0 && info.frames < SF_COUNT_MAX / 2 && info.seekable != 0)
             info_.seconds = static_cast<double>(info.frames) / static_cast<double>(info_.sample_rate);
+        if ((info.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC && info_.seconds > 0)
+            said_ = static_cast<uint64_t>(info.frames);
         if (info_.sample_rate != rate) {
             int problem = 0;
             converter_.reset(src_new(SRC_SINC_MEDIUM_QUALITY, 1, &problem));
@@ -95,7 +99,13 @@ private:
         mono_.clear();
         used_ = 0;
         const sf_count_t frames = sf_readf_float(file_.get(), interleaved_.data(), static_cast<sf_count_t>(kFrames));
-        if (const int problem = sf_error(file_.get()); problem != SF_ERR_NO_ERROR)
+        const int problem = sf_error(file_.get());
+        if ((problem != SF_ERR_NO_ERROR || frames <= 0) &&
+            frames_ + static_cast<uint64_t>(std::max<sf_count_t>(frames, 0)) < said_)
+            fail("it is cut off, or damaged behind second " +
+                 std::to_string(frames_ / static_cast<uint64_t>(info_.sample_rate)) + ": its header says " +
+                 std::to_string(said_ / static_cast<uint64_t>(info_.sample_rate)) + " seconds");
+        if (problem != SF_ERR_NO_ERROR)
             fail(std::string(sf_error_number(problem)) + " behind second " +
                  std::to_string(frames_ / static_cast<uint64_t>(info_.sample_rate)));
         if (frames <= 0) {
@@ -141,6 +151,7 @@ private:
     std::vector<float> interleaved_, mono_;
     size_t used_ = 0;      // of mono_
     uint64_t frames_ = 0;  // read so far
+    uint64_t said_ = 0;    // frames that a header says which is known to be right; 0: none
     bool end_ = false;
 };
 
@@ -151,12 +162,24 @@ std::unique_ptr<AudioReader> opened(SNDFILE* file, const SF_INFO& info, std::str
     return std::make_unique<SndfileReader>(file, info, std::move(name), rate);
 }
 
+// What libsndfile takes for a shorter file; and before libmpg123, which would print a warning of its own.
+void check_length(const std::filesystem::path& path) {
+    const formats::MappedFile file(path);
+    const std::string cut = "cannot read the sound in '" + path.string() + "': it is cut off: ";
+    if (const auto length = formats::mp3_length(file.bytes()); length && length->said > length->there)
+        throw Error(Code::corrupt, cut + "its header says " + std::to_string(length->said) + " bytes, there are " +
+                                       std::to_string(length->there));
+    if (!formats::ogg_has_its_end(file.bytes()))
+        throw Error(Code::corrupt, cut + "its last page is missing; to take what is there, give it through a pipe");
+}
+
 }  // namespace
 
 std::unique_ptr<AudioReader> AudioReader::open(const std::filesystem::path& path, int64_t sample_rate) {
     // What the system says of the name, in the words that all files are spoken of; a pipe or a device is never waited for.
     if (base::File(path).status().size == 0)
         throw Error(Code::corrupt, "cannot read the sound in '" + path.string() + "': the file is empty");
+    check_length(path);
     SF_INFO info{};
     SNDFILE* const file = sf_open(path.string().c_str(), SFM_READ, &info);
     return opened(file, info, path.string(), sample_rate);

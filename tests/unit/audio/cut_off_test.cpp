@@ -1,0 +1,113 @@
+// Files of each format, whole and cut at many places: a file that is cut off is never taken for a shorter one.
+#include <sndfile.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "backplane/audio.hpp"
+#include "formats/audio/lengths.hpp"
+#include "support.hpp"
+
+namespace backplane {
+namespace {
+
+constexpr int kSeconds = 5;
+
+struct Kind {
+    const char* name;
+    int format, rate, channels;
+};
+
+const std::vector<Kind> kKinds{
+    {"a.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 16000, 1},
+    {"a.aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_16, 16000, 2},
+    {"a.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 16000, 1},
+    {"b.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_24, 44100, 2},
+    {"a.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS, 16000, 1},
+    {"b.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS, 44100, 2},
+    {"a.opus", SF_FORMAT_OGG | SF_FORMAT_OPUS, 16000, 1},
+    {"a.mp3", SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III, 16000, 1},
+    {"b.mp3", SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III, 44100, 2},
+};
+
+class CutOff : public ::testing::TestWithParam<Kind> {
+protected:
+    // Empty: this libsndfile does not write the format.
+    std::string whole() const {
+        const Kind& kind = GetParam();
+        SF_INFO info{};
+        info.samplerate = kind.rate;
+        info.channels = kind.channels;
+        info.format = kind.format;
+        const std::string path = (folder / kind.name).string();
+        SNDFILE* const file = sf_open(path.c_str(), SFM_WRITE, &info);
+        if (file == nullptr) return {};
+        std::vector<float> samples(static_cast<size_t>(kind.rate * kSeconds * kind.channels));
+        for (size_t i = 0; i < samples.size(); ++i) {
+            const auto x = static_cast<float>(i);
+            samples[i] =
+                0.4F * std::sin(x * 0.05F * (1 + 0.3F * std::sin(x * 1e-4F))) + static_cast<float>(i * 7919 % 1000) * 1e-4F;
+        }
+        sf_writef_float(file, samples.data(), kind.rate * kSeconds);
+        sf_close(file);
+        std::ifstream in(path, std::ios::binary);
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+    // Samples at 16 kHz.
+    static size_t read_all(const std::filesystem::path& path) {
+        const auto reader = AudioReader::open(path);
+        std::vector<float> piece(10000);
+        size_t all = 0;
+        for (size_t got = 1; got > 0; all += got) got = reader->read(piece);
+        return all;
+    }
+    const TemporaryFolder folder;
+};
+INSTANTIATE_TEST_SUITE_P(Formats, CutOff, ::testing::ValuesIn(kKinds), [](const auto& kind) {
+    std::string name = kind.param.name;
+    std::replace(name.begin(), name.end(), '.', '_');
+    return name;
+});
+
+TEST_P(CutOff, AWholeFileIsReadAndNoCutOneIsTakenForAShorterOne) {
+    const std::string file = whole();
+    if (file.empty()) GTEST_SKIP() << "this libsndfile does not write " << GetParam().name;
+    EXPECT_NEAR(static_cast<double>(read_all(folder / GetParam().name)), 16000.0 * kSeconds, 100);
+    std::vector<size_t> cuts;
+    for (size_t i = 1; i < 40; ++i) cuts.push_back(file.size() * i / 40);
+    // At the ends of Ogg's pages, where all that is there is right; and of the last bytes, which are not much of the sound.
+    for (size_t page = file.find("OggS", 1); page != std::string::npos; page = file.find("OggS", page + 1))
+        cuts.push_back(page);
+    for (size_t i = 1; i < 6; ++i) cuts.push_back(file.size() - i * i * 8);
+    for (const size_t cut : cuts) {
+        const std::filesystem::path path = folder / (std::string("cut-") + GetParam().name);
+        write_file(path, file.substr(0, cut));
+        try {
+            const size_t samples = read_all(path);
+            ADD_FAILURE() << cut << " of " << file.size() << " bytes gave " << samples << " samples and no error";
+        } catch (const Error& error) {
+            EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+            EXPECT_NE(std::string(error.what()).find(path.filename().string()), std::string::npos) << error.what();
+        }
+    }
+}
+
+TEST(Mp3Length, IsReadBehindTagsAndOfNothingElse) {
+    std::string frame("\xFF\xFB\x90\x64", 4);  // MPEG-1 layer III, 128 kbit/s, 44.1 kHz, joint stereo, no CRC
+    frame += std::string(32, '\0') + "Xing" + std::string("\0\0\0\3\0\0\0\7\0\0\1\0", 12) + std::string(100, 'x');
+    const auto length = [](const std::string& bytes) { return formats::mp3_length(std::as_bytes(std::span(bytes))); };
+    ASSERT_TRUE(length(frame));
+    EXPECT_EQ(length(frame)->said, 256U);
+    EXPECT_EQ(length(frame)->there, frame.size());
+    const std::string tag = std::string("ID3\4\0\0\0\0\1\2", 10) + std::string(130, 't');
+    ASSERT_TRUE(length(tag + frame));
+    EXPECT_EQ(length(tag + frame)->there, frame.size());
+    for (size_t cut = 0; cut < 52; ++cut) EXPECT_FALSE(length(frame.substr(0, cut))) << cut;
+    EXPECT_FALSE(length("RIFF" + frame));
+    std::string frames_only = frame;
+    frames_only[4 + 32 + 7] = 1;
+    EXPECT_FALSE(length(frames_only)) << "it says how many frames there are, not how many bytes";
+}
+
+}  // namespace
+}  // namespace backplane
