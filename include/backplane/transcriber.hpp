@@ -38,6 +38,9 @@ enum class SpeechDecoder { automatic, ctc, rnnt, tdt };  // automatic: tdt or rn
 
 struct TranscriberOptions {
     SpeechDecoder decoder = SpeechDecoder::automatic;
+    // Of what is said: "auto", or a code of BCP 47 ("de", "en-GB") for a network that takes one. No Parakeet does: those of one language know it,
+    // those of several hear it. Error(unsupported) then, invalid for what is no code.
+    std::string language = "auto";
     // Of feature maps: f32, with matrices in the type that the file has them in, or f16 for both.
     DType dtype = DType::f32;
     // Seconds of audio that the network sees at once; longer audio is cut where it is quiet. 5 to 1200.

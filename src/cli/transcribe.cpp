@@ -19,7 +19,7 @@ namespace {
 struct TranscribeChoice {
     DeviceChoice choice;
     std::vector<std::string> audio;
-    std::string model, format = "text", output, decoder = "auto", dtype = "f32";
+    std::string model, format = "text", output, decoder = "auto", language = "auto", dtype = "f32";
     double window = 30;
     int64_t batch = 0;
     bool timestamps = false, stream = false, progress = false, force = false, exact = false;
@@ -239,6 +239,7 @@ void transcribe(const TranscribeChoice& o, Run& run) {
     const Context context(context_options(o.choice));
     TranscriberOptions options;
     options.decoder = decoder_of(o.decoder);
+    options.language = o.language;
     options.dtype = dtype_from_name(o.dtype);
     options.window = o.window;
     options.batch = o.batch;
@@ -274,6 +275,11 @@ void add_transcribe(const Command& app, Run& run) {
     command.option("--decoder", o->decoder, "ctc, rnnt or tdt, where the network has it")
         .shows_default()
         .one_of({"auto", "ctc", "rnnt", "tdt"});
+    command
+        .option("--language", o->language,
+                "Of what is said, where the network takes one; those that are published find it themselves")
+        .type("CODE")
+        .shows_default();
     command.option("--dtype", o->dtype, "Of feature maps: f32, with weights as the file has them; or f16, weights too")
         .shows_default()
         .one_of({"f32", "f16"});

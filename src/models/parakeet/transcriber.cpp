@@ -1,6 +1,7 @@
 #include "backplane/transcriber.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "models/parakeet/pauses.hpp"
@@ -28,6 +29,31 @@ Head head_of(const Config& config, SpeechDecoder decoder, const std::string& fil
     return decoder == SpeechDecoder::ctc ? Head::ctc : Head::transducer;
 }
 
+// Letters of a language, then parts of letters and digits behind hyphens (RFC 5646, 2.1): not whether there is such a language.
+bool is_language(std::string_view code) {
+    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    const auto is_part = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+    const size_t first = std::min(code.find('-'), code.size());
+    if (first < 2 || first > 8 || !std::all_of(code.begin(), code.begin() + static_cast<std::ptrdiff_t>(first), is_letter))
+        return false;
+    for (size_t at = first; at < code.size();) {
+        const size_t end = std::min(code.find('-', at + 1), code.size());
+        const std::string_view part = code.substr(at + 1, end - at - 1);
+        if (part.empty() || part.size() > 8 || !std::all_of(part.begin(), part.end(), is_part)) return false;
+        at = end;
+    }
+    return true;
+}
+
+void check_language(const std::string& language, const std::string& file) {
+    if (language == "auto") return;
+    if (!is_language(language))
+        throw Error(Code::invalid, "'" + language + "' is no language: give a code such as 'de' or 'en-GB', or 'auto'");
+    throw Error(Code::unsupported, "'" + file +
+                                       "' takes no language: a Parakeet network knows its own, or hears which of its own "
+                                       "is spoken; leave it at 'auto'");
+}
+
 Recognizer made(std::vector<Device> devices, const std::filesystem::path& model, const TranscriberOptions& options) {
     if (options.window < 5 || options.window > 1200)
         throw Error(Code::invalid,
@@ -36,6 +62,7 @@ Recognizer made(std::vector<Device> devices, const std::filesystem::path& model,
         throw Error(Code::invalid,
                     "cannot transcribe " + std::to_string(options.batch) + " windows at once: give 0 to 1024");
     ModelFile file = ModelFile::open(model);
+    check_language(options.language, file.file());
     const Head head = head_of(file.config(), options.decoder, file.file());
     return {std::move(devices), std::move(file), options.dtype, head, Lengths::by_device, options.exact};
 }

@@ -64,6 +64,17 @@ TEST(CliTranscribe, EveryBadInputIsOneLineAndNoOutput) {
     }
     EXPECT_EQ(run(p, {"transcribe", good, "--model", good}).exit_code, 1);
     EXPECT_EQ(transcribe(p, {good, "--decoder", "rnnt"}).exit_code, 1);
+    const std::pair<const char*, const char*> languages[] = {
+        {"de", "takes no language"},  {"en-GB", "takes no language"}, {"zh-Hans-CN", "takes no language"},
+        {"d", "is no language"},      {"de-", "is no language"},      {"12", "is no language"},
+        {"de--at", "is no language"}, {"a b", "is no language"}};
+    for (const auto& [language, why] : languages) {
+        const Outcome o = transcribe(p, {good, "--language", language});
+        EXPECT_EQ(o.exit_code, 1) << language;
+        EXPECT_TRUE(is_one_line(o.err)) << o.err;
+        EXPECT_NE(o.err.find(why), std::string::npos) << o.err;
+    }
+    EXPECT_EQ(transcribe(p, {good, "--language", "auto"}).exit_code, 0);
     EXPECT_EQ(transcribe(p, {good, "--format", "doc"}).exit_code, 2);
     EXPECT_EQ(transcribe(p, {good, good, "--output", p.at("one.txt")}).exit_code, 2);
     EXPECT_EQ(transcribe(p, {good, "--stream"}).exit_code, 2);
