@@ -10,11 +10,28 @@ install(TARGETS backplane EXPORT backplaneTargets
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/backplane DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(EXPORT backplaneTargets NAMESPACE backplane:: DESTINATION ${BP_INSTALL_CMAKE} COMPONENT development)
+# The models, in a set of their own: who wants the library alone need not have what reads pictures and sound.
+if(BACKPLANE_TOOLS)
+  install(TARGETS ${models} EXPORT backplaneModelsTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
+  install(EXPORT backplaneModelsTargets NAMESPACE backplane:: DESTINATION ${BP_INSTALL_CMAKE} COMPONENT development)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/BackplaneModelFiles.cmake DESTINATION ${BP_INSTALL_CMAKE} COMPONENT development)
+endif()
 
 # For authors of modules: the function that builds one, and its templates.
 install(FILES ${PROJECT_SOURCE_DIR}/cmake/BackplaneModule.cmake ${PROJECT_SOURCE_DIR}/cmake/export.c.in
   ${PROJECT_SOURCE_DIR}/cmake/module.map DESTINATION ${BP_INSTALL_CMAKE} COMPONENT development)
 
+# Who links the static models needs what they read with; in a shared library it is linked already.
+get_target_property(kind backplane TYPE)
+set(BP_MODELS_IMAGES OFF)
+set(BP_MODELS_AUDIO OFF)
+if(kind STREQUAL "STATIC_LIBRARY")
+  set(BP_MODELS_IMAGES ${BACKPLANE_IMAGES})
+  set(BP_MODELS_AUDIO ${BACKPLANE_AUDIO})
+endif()
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/backplaneConfig.cmake.in ${PROJECT_BINARY_DIR}/backplaneConfig.cmake
   INSTALL_DESTINATION ${BP_INSTALL_CMAKE} PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/backplaneConfigVersion.cmake COMPATIBILITY SameMinorVersion)
@@ -23,13 +40,26 @@ install(FILES ${PROJECT_BINARY_DIR}/backplaneConfig.cmake ${PROJECT_BINARY_DIR}/
 
 # pkg-config: the prefix follows from where the file lies, so that the tree can be moved.
 string(REGEX REPLACE "[^/]+" ".." BP_PC_UP ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-get_target_property(kind backplane TYPE)
 set(BP_PC_LIBS "-lbackplane")
 if(kind STREQUAL "STATIC_LIBRARY")
   string(APPEND BP_PC_LIBS " -lstdc++ -lm -pthread -ldl")
 endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/backplane.pc.in ${PROJECT_BINARY_DIR}/backplane.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/backplane.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+if(BACKPLANE_TOOLS)
+  set(BP_PC_REQUIRES "")
+  if(kind STREQUAL "STATIC_LIBRARY")
+    set(BP_PC_REQUIRES "backplane")
+    if(BP_MODELS_IMAGES)
+      string(APPEND BP_PC_REQUIRES " libpng libjpeg")
+    endif()
+    if(BP_MODELS_AUDIO)
+      string(APPEND BP_PC_REQUIRES " sndfile samplerate")
+    endif()
+  endif()
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/backplane-models.pc.in ${PROJECT_BINARY_DIR}/backplane-models.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/backplane-models.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+endif()
 
 if(TARGET backplane_cli AND NOT APPLE AND NOT WIN32)
   file(RELATIVE_PATH up /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})

@@ -9,11 +9,21 @@ unset BACKPLANE_MODULE_PATH BACKPLANE_DEVICE
 say() { printf '== %s\n' "$*"; }
 fail() { printf 'FAILED: %s\n' "$*" >&2; exit 1; }
 
+# hear PROGRAM: it writes down what is said in the clip that comes with our own network.
+hear() {
+    mini=$source/models/parakeet-mini
+    said=$(BACKPLANE_MODULE_PATH=$prefix/lib/backplane "$1" "$prefix/lib/backplane" "$mini/parakeet-mini-q8_0.gguf" "$mini/example.flac") ||
+        fail "${1##*/} does not run"
+    say "$said"
+    [ "$(printf '%s' "$said" | wc -w)" -ge 5 ] || fail "${1##*/} heard no sentence in the clip: '$said'"
+}
+
 # use PREFIX NAME: everything a stranger does with an install tree.
 use() {
-    prefix=$1 name=$2
+    prefix=$1 name=$2 models=OFF
+    if [ -x "$prefix/bin/backplane" ]; then models=ON; fi  # both are BACKPLANE_TOOLS
     say "$name: find_package"
-    "$cmake" -S "$consumer" -B "$work/$name" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release >"$work/$name.log" 2>&1 ||
+    "$cmake" -S "$consumer" -B "$work/$name" -DCMAKE_PREFIX_PATH="$prefix" -DCONSUMER_MODELS=$models -DCMAKE_BUILD_TYPE=Release >"$work/$name.log" 2>&1 ||
         { cat "$work/$name.log" >&2; fail "the consumer does not configure"; }
     "$cmake" --build "$work/$name" >>"$work/$name.log" 2>&1 || { cat "$work/$name.log" >&2; fail "the consumer does not build"; }
     "$work/$name/consumer" "$prefix/lib/backplane" || fail "the C++ consumer does not run"
@@ -22,6 +32,12 @@ use() {
     done
     [ -e "$work/$name/lib/backplane/backplane-null.so" ] || fail "backplane_module() made no module file"
 
+    if [ $models = ON ]; then
+        say "$name: speech to text"
+        hear "$work/$name/speech"
+        hear "$work/$name/speech_c"
+    fi
+
     if command -v pkg-config >/dev/null; then
         say "$name: pkg-config"
         flags=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs backplane)
@@ -29,6 +45,12 @@ use() {
         eval "${CXX:-c++} -std=c++20 '$consumer/consumer.cpp' $flags '-Wl,-rpath,$prefix/lib' -o '$work/$name.pc'" ||
             fail "the consumer does not build by pkg-config"
         "$work/$name.pc" "$prefix/lib/backplane" || fail "the consumer built by pkg-config does not run"
+        if [ $models = ON ] && pkg-config --exists libpng libjpeg sndfile samplerate; then
+            flags=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs backplane-models)
+            eval "${CXX:-c++} -std=c++20 '$consumer/models/speech.cpp' $flags '-Wl,-rpath,$prefix/lib' -o '$work/$name.speech'" ||
+                fail "speech to text does not build by pkg-config"
+            hear "$work/$name.speech"
+        fi
     else
         say "$name: pkg-config is not installed: not tried"
     fi
