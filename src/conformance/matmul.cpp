@@ -111,10 +111,39 @@ void typed(CaseList& list) {
                     add(list, name_of(m, k, n) + (ta ? "-ta" : "") + (tb ? "-tb" : "") + "-f16-eights",
                         {ta ? Shape{k, m} : Shape{m, k}, tb ? Shape{n, k} : Shape{k, n}, ta, tb, DType::f16, DType::f16});
     add(list, "batch-f16-eights", {{2, 3, 24, 40}, {3, 40, 16}, false, false, DType::f16, DType::f16, input, input});
-    for (const DType dtype : kBlocks)
-        add(list, std::string("batch-") + backplane::name_of(dtype),
-            {{2, 3, 2 * block_of(dtype)}, {2, 5, 2 * block_of(dtype)}, false, true, DType::f32, dtype});
     add(list, "5x7x3-f64", {{5, 7}, {7, 3}, false, false, DType::f64, DType::f64});
+}
+
+// A right-hand side in blocks: one block, one column, no depth, odd columns, more blocks than a workgroup has lanes, rows of both kinds of kernel.
+void in_blocks(CaseList& list) {
+    for (const DType dtype : kBlocks) {
+        const int64_t block = block_of(dtype);
+        const std::string type = std::string("-") + backplane::name_of(dtype);
+        const int64_t sizes[][3] = {{1, block, 1}, {1, 256, 1}, {2, 0, 3}, {8, 256, 5}, {1, 17 * 256, 3}, {33, 256, 37}};
+        for (const auto& [m, k, n] : sizes)
+            add(list, name_of(m, k, n) + type, {{m, k}, {n, k}, false, true, DType::f32, dtype});
+        add(list, "batch" + type, {{2, 3, 2 * block}, {2, 5, 2 * block}, false, true, DType::f32, dtype});
+        add(list, "batch-of-one-matrix" + type, {{3, 1, block}, {1, 7, block}, false, true, DType::f32, dtype});
+        add(list, "one-row-turned" + type, {{256, 1}, {3, 256}, true, true, DType::f32, dtype});
+        // A constant that two products read, and a weight that somebody reads as it is.
+        list.add("constant-twice" + type, [=](CaseBuilder& b) {
+            const TensorId w = b.operand(constant, dtype, {256, 256});
+            const TensorId y = b.add(Op::matmul, {b.input({3, 256}), w}, {{Attr::transpose_b, 1}});
+            b.result(b.add(Op::matmul, {y, w}, {{Attr::transpose_b, 1}}));
+        });
+        list.add("also-decoded" + type, [=](CaseBuilder& b) {
+            const TensorId w = b.operand(weight, dtype, {5, 256});
+            b.result(b.add(Op::matmul, {b.input({3, 256}), w}, {{Attr::transpose_b, 1}}));
+            b.result(b.add(Op::cast, {w}, {{Attr::to, BP_F32}}));
+        });
+        // What is multiplied begins behind an odd number of rows.
+        list.add("behind-a-part" + type, [=](CaseBuilder& b) {
+            const TensorId x = b.add(Op::relu, {b.input({2, 256})});
+            const TensorId all = b.add(Op::concat, {b.input({1, 256}), x}, {{Attr::axis, 0}});
+            b.result(b.add(Op::matmul, {all, b.operand(weight, dtype, {3, 256})}, {{Attr::transpose_b, 1}}));
+            b.result(b.add(Op::matmul, {x, b.operand(weight, dtype, {7, 256})}, {{Attr::transpose_b, 1}}));
+        });
+    }
 }
 
 // What follows a product in a network, which a backend may fuse.
@@ -164,6 +193,7 @@ void cases(CaseList& list) {
     plain(list);
     batched(list);
     typed(list);
+    in_blocks(list);
     fused(list);
 }
 

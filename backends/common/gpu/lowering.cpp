@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/gpu/ops/blocks.hpp"
 #include "common/hash.hpp"
 #include "common/shape_rules.hpp"
 
@@ -62,8 +63,9 @@ bool device_has(const Abilities& can, Types types, uint32_t dtype) {
 }
 
 // Kernels count elements in 32 bits, and a descriptor covers a whole tensor.
-bool within_limits(const Value& value, const Abilities& can) {
-    return value.elements() < INT32_MAX && value.bytes + can.storage_alignment <= can.most_range;
+bool within_limits(const Node& node, const Value& value, const Abilities& can) {
+    const uint64_t bytes = node.op == BP_OP_matmul && is_block(value.dtype) ? bytes_of_planes(value) : value.bytes;
+    return value.elements() < INT32_MAX && bytes + can.storage_alignment <= can.most_range;
 }
 
 }  // namespace
@@ -87,7 +89,7 @@ Verdict check_node(const Plan& plan, const Node& node, const Abilities& can) {
             return {BP_WHY_DTYPE, node.text() + " is not done for " + value.text()};
         if (!device_has(can, types, value.dtype))
             return {BP_WHY_DRIVER, node.text() + ": the driver gives kernels no access to elements of " + value.text()};
-        if (!within_limits(value, can))
+        if (!within_limits(node, value, can))
             return {BP_WHY_LIMIT, node.text() + ": " + value.text() + " is larger than this device takes (" +
                                       std::to_string(can.most_range) + " bytes); use smaller tiles"};
     }

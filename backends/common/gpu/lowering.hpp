@@ -18,9 +18,6 @@ using backend::is_half;
 using backend::is_whole;
 using backend::Types;
 
-// Block types that products read as they are; the others are decoded by a cast before.
-inline bool has_products(uint32_t dtype) { return dtype == BP_Q8_0 || dtype == BP_Q4_0; }
-
 // Invocations of a workgroup where a kernel leaves the choice; every device here has 128.
 inline constexpr uint32_t kLocal = 128;
 // Those that share a matrix where matrices are a workgroup's.

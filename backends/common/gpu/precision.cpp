@@ -29,7 +29,7 @@ public:
         for (size_t k = 0; k < node.inputs.size(); ++k) {
             if (node.inputs[k] == kNone) continue;
             const uint32_t given = plan_[node.inputs[k]].dtype;
-            const bool as_it_is = (lowering->owns(k) && (given == BP_F16 || has_products(given))) ||
+            const bool as_it_is = (lowering->owns(k) && (given == BP_F16 || is_block(given))) ||
                                   (lowering->takes_blocks(k) && is_block(given));
             if (given != type && !as_it_is && !is_told(node.inputs[k])) node.inputs[k] = cast(node.inputs[k], type, node);
         }

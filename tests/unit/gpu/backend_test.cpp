@@ -258,7 +258,7 @@ TEST_F(Backend, FewRowsByATransposedMatrixAreAKernelOfTheirOwn) {
         return world.dispatched.empty() ? uint32_t{kKernelCount} : world.dispatched.back();
     };
     EXPECT_EQ(kernel_of(1, 160, true, BP_F32), kKernel_matvec_f32);
-    EXPECT_EQ(kernel_of(8, 160, true, BP_Q8_0), kKernel_matvec_f32_by_q8);
+    EXPECT_EQ(kernel_of(8, 160, true, BP_Q8_0), kKernel_matvec_f32_by_blocks);
     EXPECT_EQ(kernel_of(9, 160, true, BP_F32), kKernel_matmul_f32);
     EXPECT_EQ(kernel_of(1, 96, true, BP_F32), kKernel_matmul_f32) << "too short for a workgroup";
     EXPECT_EQ(kernel_of(1, 160, false, BP_F32), kKernel_matmul_f32) << "neighbours along the depth lie apart";

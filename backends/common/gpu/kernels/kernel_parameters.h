@@ -49,10 +49,11 @@ RECORD(ConvFilters) UINT(outputs) UINT(channels) UINT(taps) UINT(down) UINT(slic
 #define MATMUL_STEPS_A 14u
 #define MATMUL_STEPS_B 22u
 #define MATMUL_EPILOGUE 30u
+// scales: how many spans a right-hand side in blocks has, each with its own (planes.h).
 RECORD(MatMul) UINT(rows) UINT(columns) UINT(depth) UINT(blocks) UINT(scales) UINT(batch_rank) WORDS(sizes, 8, MATMUL_SIZES) WORDS(steps_a, 8, MATMUL_STEPS_A) WORDS(steps_b, 8, MATMUL_STEPS_B) END_RECORD
 
-// Words of 16 bits, in all and in a block behind its scale.
-RECORD(SplitBlocks) UINT(elements) UINT(digits) UINT(scales) END_RECORD
+// Words that are made of columns of `depth` elements each.
+RECORD(SplitBlocks) UINT(elements) UINT(type) UINT(depth) UINT(spans_of_column) UINT(scales) END_RECORD
 
 // gated: where in a pair of halves that of the function lies.
 RECORD(Gated) UINT(elements) UINT(half_size) UINT(gated) FLOAT(a) FLOAT(b) END_RECORD

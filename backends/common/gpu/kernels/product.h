@@ -1,24 +1,8 @@
-// What both kernels of matrix products share: y = a b, batched; sizes and steps of the batch are in matrices. WEIGHT(i): element i of b. Blocks
-// are as their format has them, or in PLANES (split_blocks.kernel): what is in all blocks, then all scales, from P.scales on.
-#if defined(Q8)  // blocks of 32: a scale, then a byte each
-FUNCTION float digit(uint bits, uint i) { return CAST(float, CAST(int, bits << 24) >> 24); }
-#define SCALE_AT(i) (PLANES ? P.scales + ((i) >> 5) : ((i) >> 5) * 17u)
-#define DIGIT_AT(i) (PLANES ? (i) : ((i) >> 5) * 34u + 2u + ((i)&31u))
-#elif defined(Q4)  // a scale, then a byte for two, 16 apart
-FUNCTION float digit(uint bits, uint i) { return CAST(float, CAST(int, (i & 31u) < 16u ? bits & 15u : bits >> 4) - 8); }
-#define SCALE_AT(i) (PLANES ? P.scales + ((i) >> 5) : ((i) >> 5) * 9u)
-#define DIGIT_AT(i) (((i) >> 5) * (PLANES ? 16u : 18u) + (PLANES ? 0u : 2u) + ((i)&15u))
-#endif
-#if defined(Q8) || defined(Q4)
-#define WEIGHT(i) (LOAD_HALF(scales, SCALE_AT(i)) * digit(CAST(uint, RAW(b, DIGIT_AT(i))), i))
-#else
-#define WEIGHT(i) LOAD_U(b, i)
-#endif
-#if defined(Q8) || defined(Q4)
-#define BLOCKS
-#define PRODUCT(name)                                                                                                \
-    KERNEL_7(name, MatMul, (READ, a, T), (READ, b, U8), (READ, bias, T), (READ, residual0, T), (READ, residual1, T), \
-             (WRITE, y, T), (READ, scales, F16))
+// What the kernels of matrix products share: y = a b, batched; sizes and steps of the batch are in matrices. BLOCKS: b is planes (planes.h).
+#if defined(BLOCKS)
+#define PRODUCT(name)                                                                                                  \
+    KERNEL_7(name, MatMul, (READ, a, T), (READ, b, uint), (READ, bias, T), (READ, residual0, T), (READ, residual1, T), \
+             (WRITE, y, T), (READ, factors, F16))
 #else
 #define PRODUCT(name)                                                                                               \
     KERNEL_6(name, MatMul, (READ, a, T), (READ, b, U), (READ, bias, T), (READ, residual0, T), (READ, residual1, T), \

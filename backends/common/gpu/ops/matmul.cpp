@@ -1,7 +1,8 @@
-// Matrix product, batched; the right-hand side may be f16 or blocks, decoded where it is read.
+// Matrix product, batched; the right-hand side may be f16 or blocks, decoded as they are read.
 #include <algorithm>
 #include <bit>
 
+#include "common/gpu/ops/blocks.hpp"
 #include "common/gpu/ops/table.hpp"
 #include "common/gpu/ops/tiles.hpp"
 
@@ -10,11 +11,7 @@ namespace backplane::gpu::ops::matmul {
 namespace {
 
 uint32_t variant(const Value& a, const Value& b, bool few) {
-    switch (b.dtype) {
-        case BP_Q8_0: return few ? kKernel_matvec_f32_by_q8 : kKernel_matmul_f32_by_q8;
-        case BP_Q4_0: return few ? kKernel_matvec_f32_by_q4 : kKernel_matmul_f32_by_q4;
-        default: break;
-    }
+    if (is_block(b.dtype)) return few ? kKernel_matvec_f32_by_blocks : kKernel_matmul_f32_by_blocks;
     if (a.dtype == BP_F16) return few ? kKernel_matvec_f16 : kKernel_matmul_f16;
     if (b.dtype == BP_F16) return few ? kKernel_matvec_f32_by_f16 : kKernel_matmul_f32_by_f16;
     return few ? kKernel_matvec_f32 : kKernel_matmul_f32;
@@ -36,6 +33,18 @@ std::vector<int64_t> batch_steps(const Value& operand, const std::vector<int64_t
         stride *= own;
     }
     return steps;
+}
+
+// Does it lie where kernels can take four elements at once?
+bool begins_with_fours(const Lowering& to, ValueId id) {
+    uint64_t at = 0;
+    to.plan.storage_of(id, &at);
+    return at % 16 == 0;
+}
+
+uint32_t rows_at_once(const Lowering& to, int64_t rows, bool blocks) {
+    if (blocks && to.can.software) return rows == 1 ? 1 : kFewRows;
+    return static_cast<uint32_t>(std::bit_ceil(static_cast<uint64_t>(rows)));
 }
 
 void write_to(uint32_t (&words)[BP_MAX_RANK], const std::vector<int64_t>& values) {
@@ -92,59 +101,17 @@ bool suits_matrix_units(const Lowering& to, const Node& node, int64_t rows, int6
     return to.can.least_patches == 0 || (rows >= 16 && columns >= 32 && depth >= 32);
 }
 
-// Do only products read this, each as its right-hand side?
-bool is_weight_of_products(const Lowering& to, ValueId id) {
-    const uint32_t all = to.readers.times(id);
-    if (all == 1) return true;  // the one that asks
-    uint32_t times = 0;
-    for (const Node& node : to.plan.nodes)
-        if (node.op == BP_OP_matmul && node.inputs[1] == id) ++times;
-    return times == all;
-}
-
-// Words of 16 bits of a block, and where the scales begin where blocks are in planes.
-uint32_t words_of_block(const Value& b) { return sdk::dtype_info(b.dtype).bytes / 2; }
-uint32_t scales_at(const Value& b) { return static_cast<uint32_t>(b.elements() / 32) * (words_of_block(b) - 1); }
-
-// A right-hand side in blocks; true: in planes (kernels/split_blocks.kernel), by pack() of a weight, of a constant when the program is made.
-// What a run makes or brings is read as it is.
-bool read_blocks(Lowering& to, const Node& node, Operand (&operands)[2]) {
-    ValueId id = node.inputs[1];
-    const Value b = to[id];
-    const uint64_t words = static_cast<uint64_t>(b.elements()) / 32 * words_of_block(b);
-    bool planes = b.inside == kNone && is_weight_of_products(to, id);
-    planes = planes && (b.role == BP_ROLE_WEIGHT || (b.role == BP_ROLE_CONSTANT && to.readers.times(id) == 1));
-    if (planes) {
-        Dispatch d;
-        d.label = "MatMul blocks " + b.text();
-        d.kernel = kKernel_split_blocks;
-        d.constants = {kLocal};
-        d.parameters = words_of(SplitBlocksParameters{
-            .elements = static_cast<uint32_t>(words), .digits = words_of_block(b) - 1, .scales = scales_at(b)});
-        d.work = static_cast<double>(words);
-        d.moved = b.bytes;
-        to.spread((words + kLocal - 1) / kLocal, d.groups);
-        if (b.role == BP_ROLE_WEIGHT) {
-            to.pack(id, b.bytes, std::move(d), 2);
-        } else {
-            const ValueId made = to.plan.temporary(BP_I16, {static_cast<int64_t>(words)});
-            to.plan[made].role = BP_ROLE_CONSTANT;
-            d.operands = {to.reads(id, 2), to.writes(made)};
-            to.plan.once.push_back(std::move(d));
-            id = made;
-        }
-    }
-    operands[0] = to.reads(id, 1);
-    operands[1] = to.reads(id, 2);
-    return planes;
+// How matvec_blocks is cut: lanes of a workgroup, one for each 32 elements of a column; rows. Where kernels are built slowly as few kinds as can be.
+uint32_t lanes_for(const Abilities& can, int64_t depth) {
+    if (can.software) return 32;
+    return std::clamp(std::bit_ceil(static_cast<uint32_t>(4 * up(depth, kSpan))), 32U, kLocal);
 }
 
 void lower(Lowering& to, const Node& node) {
     if (to[node.output].elements() == 0) return;
     const bool blocks = is_block(to[node.inputs[1]].dtype);
-    Operand by_blocks[2];
-    const bool planes =
-        blocks && read_blocks(to, node, by_blocks);  // it may add values: what is taken by reference comes after
+    // It may add values: what is taken by reference comes after.
+    const ValueId right = blocks ? planes_of(to, node.inputs[1]) : node.inputs[1];
     const Value& a = to[node.inputs[0]];
     const Value& b = to[node.inputs[1]];
     const std::vector<int64_t> out = to[node.output].dim;
@@ -153,11 +120,11 @@ void lower(Lowering& to, const Node& node) {
     const int64_t columns = out.back();
     const int64_t depth = a.dim[a.dim.size() - (transpose_a ? 2 : 1)];
     const int64_t batch = to[node.output].elements() / (rows * columns);
-    const bool few = rows <= kFewRows && depth >= kLocal && transpose_b && (!transpose_a || rows == 1);
+    const bool few = rows <= kFewRows && (blocks || depth >= kLocal) && transpose_b && (!transpose_a || rows == 1);
     const bool matrices = !few && suits_matrix_units(to, node, rows, columns, depth);
     const MatrixTile units = matrices ? matrix_tile(to.can, rows, columns, batch) : MatrixTile{};
     const WorkgroupTile whole = matrices ? workgroup_tile(to.can, rows, columns, depth, batch) : WorkgroupTile{};
-    const Tile tile = few ? Tile{static_cast<uint32_t>(std::bit_ceil(static_cast<uint64_t>(rows))), kColumns, 1, 1, 1}
+    const Tile tile = few               ? Tile{rows_at_once(to, rows, blocks), kColumns, 1, 1, 1}
                       : whole.rows != 0 ? Tile{whole.rows, whole.columns, 1, 1, 1}
                       : matrices        ? Tile{units.rows(), units.columns(), 1, 1, 1}
                                         : choose_tile(to.can, rows, columns, batch);
@@ -167,7 +134,7 @@ void lower(Lowering& to, const Node& node) {
                                 .columns = word(columns),
                                 .depth = word(depth),
                                 .blocks = down,
-                                .scales = planes ? scales_at(b) : 0,
+                                .scales = blocks ? word(spans_of(b)) : 0,
                                 .batch_rank = static_cast<uint32_t>(out.size() - 2)};
     write_to(parameters.sizes, std::vector<int64_t>(out.begin(), out.end() - 2));
     write_to(parameters.steps_a, batch_steps(a, out));
@@ -185,19 +152,22 @@ void lower(Lowering& to, const Node& node) {
                        units.down,           units.across,         units.warps,
                        units.depth,          units.stages,         transpose_a ? 1U : 0U,
                        transpose_b ? 1U : 0U};
+    } else if (few && blocks) {
+        const bool whole_fours = !to.can.software && depth % kSpan == 0 && begins_with_fours(to, node.inputs[0]);
+        d.constants = {lanes_for(to.can, depth), epilogue_kinds(node), epilogue_function(node), tile.rows, b.dtype,
+                       whole_fours ? 0U : 1U};
     } else if (few) {
-        d.constants = {kLocal,    epilogue_kinds(node), epilogue_function(node),
-                       tile.rows, planes ? 1U : 0U,     to.can.software && !blocks ? 0U : 1U};
+        d.constants = {kLocal, epilogue_kinds(node), epilogue_function(node), tile.rows, to.can.software ? 0U : 1U};
     } else {
         d.constants = {tile.invocations()};
         for (const uint32_t c : tile_constants(tile, node)) d.constants.push_back(c);
         d.constants.push_back(transpose_a ? 1 : 0);
-        d.constants.push_back(planes ? 2 : transpose_b ? 1 : 0);
+        d.constants.push_back(blocks ? b.dtype : transpose_b ? 1 : 0);
     }
-    d.operands = {to.reads(node.inputs[0]), blocks ? by_blocks[0] : to.reads(node.inputs[1])};
+    d.operands = {to.reads(node.inputs[0]), blocks ? to.reads(right, 4) : to.reads(right)};
     append_epilogue_operands(to, d.operands, node, node.inputs[0]);
     d.operands.push_back(to.writes(node.output));
-    if (blocks) d.operands.push_back(by_blocks[1]);
+    if (blocks) d.operands.push_back(to.reads(right, 2));
     d.parameters = words_of(parameters);
     append_epilogue(d.parameters, node);
     d.work = 2.0 * static_cast<double>(to[node.output].elements() * depth);

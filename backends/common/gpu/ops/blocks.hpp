@@ -1,0 +1,18 @@
+// Weights in blocks, laid out as the kernels of products read them (kernels/planes.h).
+#pragma once
+
+#include "common/gpu/lowering.hpp"
+
+namespace backplane::gpu {
+
+inline constexpr int64_t kSpan = 128;  // elements of a column that stand together
+
+// Of all columns: the last of each is filled up.
+int64_t spans_of(const Value& blocks);
+// A little more than the value has, but for columns that are no whole spans.
+uint64_t bytes_of_planes(const Value& blocks);
+// The planes of a value of a block type: pack() makes them of a weight that only products read, the program of a constant, once; each run of what
+// a run makes or brings.
+ValueId planes_of(Lowering& to, ValueId blocks);
+
+}  // namespace backplane::gpu
