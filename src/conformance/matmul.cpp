@@ -119,7 +119,7 @@ void in_blocks(CaseList& list) {
     for (const DType dtype : kBlocks) {
         const int64_t block = block_of(dtype);
         const std::string type = std::string("-") + backplane::name_of(dtype);
-        const int64_t sizes[][3] = {{1, block, 1}, {1, 256, 1}, {2, 0, 3}, {8, 256, 5}, {1, 17 * 256, 3}, {33, 256, 37}};
+        const int64_t sizes[][3] = {{1, block, 1}, {1, 512, 1}, {2, 0, 3}, {8, 256, 5}, {1, 17 * 256, 3}, {33, 256, 37}};
         for (const auto& [m, k, n] : sizes)
             add(list, name_of(m, k, n) + type, {{m, k}, {n, k}, false, true, DType::f32, dtype});
         add(list, "batch" + type, {{2, 3, 2 * block}, {2, 5, 2 * block}, false, true, DType::f32, dtype});
