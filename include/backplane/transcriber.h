@@ -35,6 +35,8 @@ typedef struct backplane_transcriber_options { /* a null pointer to this, or zer
     uint32_t exact;   /* not 0: activations are not rounded to bytes beside matrices in blocks; half as fast on CPUs */
     double window; /* seconds that the network sees at once, 5 to 1200; 0: 30. Longer audio is cut in pauses       */
     int64_t batch; /* windows at once, up to 1024; 0: one on a CPU, eight elsewhere                                */
+    const char* vad; /* what finds pauses: null or "auto": Silero VAD where its silero-vad.onnx lies beside the model, else energy; "never":
+                      * energy; or its file, UTF-8. With it, what has no speech for three seconds is left out of long audio          */
 } backplane_transcriber_options;
 
 /* model: a GGUF file or a folder of transformers, UTF-8. On the device that the library chooses (filter as backplane_device_open takes it), and
@@ -56,6 +58,7 @@ typedef struct backplane_transcriber_info {
     char device[64];     /* "vulkan:0"                                                        */
     char device_name[256];
     char why[512]; /* why that device was chosen; empty where the caller gave it        */
+    char pauses_by[32]; /* what finds pauses: "silero-vad" or "energy"                    */
 } backplane_transcriber_info;
 BACKPLANE_API bp_code backplane_transcriber_get_info(backplane_transcriber* transcriber, backplane_transcriber_info* info,
                                                      bp_error* error);

@@ -49,6 +49,10 @@ struct TranscriberOptions {
     // Beside matrices in blocks (q8_0 ...) activations may be rounded to bytes (Math::relaxed), which on CPUs makes the encoder twice as fast;
     // true: they are not.
     bool exact = false;
+    // What finds the pauses that long audio is cut in and that end the lines of streams: "auto": Silero VAD, where its silero-vad.onnx lies beside
+    // the network's file or in its folder, else the energy of samples; "never": energy; or the path, UTF-8, of silero_vad_v5.onnx or v6. With Silero
+    // VAD, what has no speech for three seconds is left out of audio that is longer than a window. Runs on a CPU among the devices, else on the first.
+    std::string vad = "auto";
 };
 
 // Gives the next samples: as many as it wrote; 0: that was all.
@@ -62,7 +66,7 @@ struct TranscribeHooks {
 // What a device has run of a part of the network: counted by what hands the work over, when the device has taken it.
 struct NetworkRuns {
     std::string
-        part;  // "encoder" (with what makes features of audio), "decoder", "positions" (their tables, once for a length)
+        part;  // "encoder" (with what makes features of audio), "decoder", "positions" (their tables, once for a length), "pauses"
     std::string device;  // id, "cpu:0"
     uint64_t runs = 0;   // of stages of a plan
     uint64_t nodes = 0;  // of graphs, in these runs
@@ -87,7 +91,9 @@ public:
     [[nodiscard]] int64_t sample_rate() const noexcept;      // that it takes; 16000
     [[nodiscard]] SpeechDecoder decoder() const noexcept;    // ctc, rnnt or tdt
     [[nodiscard]] const Device& device() const noexcept;
-    [[nodiscard]] std::string describe() const;  // the plans of the sizes met last: stages, devices, bytes; lines
+    [[nodiscard]] std::string pauses_by() const;  // "silero-vad" or "energy"
+    [[nodiscard]] std::string describe()
+        const;  // what finds pauses, and the plans of the sizes met last: stages, devices, bytes; lines
     // What is not where it was wanted, and why: a sentence each.
     [[nodiscard]] std::vector<std::string> notes() const;
     [[nodiscard]] std::vector<NetworkRuns> runs() const;  // what ran where so far

@@ -102,15 +102,19 @@ void add_model(const Command& app, Run& run) {
                 "Folder with config.json, model.safetensors and tokenizer.json, its model.safetensors, or a .gguf file")
         .required();
     converting.option("--output,-o", o->to, "The .gguf file to write").type("OUT").required();
-    converting.option("--dtype", o->dtype, "Of the matrices; norms, biases and small kernels stay f32")
+    converting
+        .option("--dtype", o->dtype,
+                "Of the matrices; norms, biases and small kernels stay f32. Rows that are no whole blocks of 256 become "
+                "blocks of 32")
         .shows_default()
-        .one_of({"f32", "f16", "bf16", "q8_0", "q4_0"});
+        .one_of({"f32", "f16", "bf16", "q8_0", "q6_k", "q5_k", "q5_0", "q4_k", "q4_0"});
     converting.flag("--force", o->force, "Write over a file that is read-only");
     converting.footer("Example:\n  backplane model convert parakeet-tdt-0.6b-v3 -o parakeet-tdt-0.6b-v3.gguf --dtype q8_0");
     converting.runs([o] {
         check_target("--output", o->to, o->from, o->force);
-        parakeet::write_gguf(parakeet::ModelFile::open(base::path_of(o->from)), dtype_from_name(o->dtype),
-                             base::path_of(o->to));
+        const std::vector<std::string> notes = parakeet::write_gguf(parakeet::ModelFile::open(base::path_of(o->from)),
+                                                                    dtype_from_name(o->dtype), base::path_of(o->to));
+        for (const std::string& note : notes) err("note: {}\n", note);
         print_network(padded(o->to + ":", 0), parakeet::ModelFile::open(base::path_of(o->to)));
     });
     const Command show = command.subcommand("info", "Metadata and tensors of a GGUF file");

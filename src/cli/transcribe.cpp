@@ -19,7 +19,7 @@ namespace {
 struct TranscribeChoice {
     DeviceChoice choice;
     std::vector<std::string> audio;
-    std::string model, format = "text", output, decoder = "auto", language = "auto", dtype = "f32";
+    std::string model, format = "text", output, decoder = "auto", language = "auto", dtype = "f32", vad = "auto";
     double window = 30;
     int64_t batch = 0;
     bool timestamps = false, stream = false, progress = false, force = false, exact = false;
@@ -181,6 +181,7 @@ private:
             report["device"] = transcriber_.device().info().id;
             report["why"] = why_;
             report["notes"] = transcriber_.notes();
+            report["pauses_by"] = transcriber_.pauses_by();
             report["ran"] = ran();
             print(report);
             return;
@@ -244,6 +245,7 @@ void transcribe(const TranscribeChoice& o, Run& run) {
     options.window = o.window;
     options.batch = o.batch;
     options.exact = o.exact;
+    options.vad = o.vad;
     Transcriber transcriber(open_with_fallback(context, o.choice), base::path_of(o.model), options);
     const std::string why = context.why();
     if (o.choice.verbose && !run.json)
@@ -288,6 +290,13 @@ void add_transcribe(const Command& app, Run& run) {
     command.option("--window", o->window, "Seconds that the network sees at once; longer audio is cut in pauses")
         .shows_default()
         .between(5, 1200);
+    command
+        .option("--vad", o->vad,
+                "What finds pauses: Silero VAD, by its .onnx file; auto: silero-vad.onnx beside the network, where there is "
+                "one, "
+                "else energy; never: energy")
+        .type("FILE")
+        .shows_default();
     command.option("--batch", o->batch, "Windows at once; 0: chosen by the device").shows_default().in_range(0, 1024);
     command.flag("--stream", o->stream, "Read PCM (16 bit, mono, the network's rate) from -, print lines as they come");
     command.flag("--force", o->force, "Write over an input, or over a file that is read-only");
@@ -298,6 +307,7 @@ void add_transcribe(const Command& app, Run& run) {
         "Other files are still done where one cannot be; then the exit code is 1.\n"
         "Examples:\n  backplane transcribe talk.flac --model parakeet.gguf\n"
         "  backplane transcribe *.mp3 --model parakeet.gguf --format srt --output subtitles/\n"
+        "  backplane transcribe meeting.ogg --model parakeet.gguf --vad silero_vad_v6.onnx\n"
         "  arecord -f S16_LE -r 16000 | backplane transcribe - --stream --model parakeet.gguf");
     command.runs([o, &run] { transcribe(*o, run); });
 }

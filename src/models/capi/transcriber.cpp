@@ -61,6 +61,7 @@ TranscriberOptions options_from(const backplane_transcriber_options* given) {
     if (o.window != 0) options.window = o.window;
     options.batch = o.batch;
     options.exact = o.exact != 0;
+    if (o.vad != nullptr) options.vad = o.vad;
     return options;
 }
 
@@ -134,6 +135,7 @@ bp_code backplane_transcriber_get_info(backplane_transcriber* transcriber, backp
         put(mine.device, t.device().info().id);
         put(mine.device_name, t.device().info().name);
         put(mine.why, transcriber->why);
+        put(mine.pauses_by, t.pauses_by());
         write_record(mine, info, BP_SIZE(backplane_transcriber_info, sample_rate), "backplane_transcriber_info");
     });
 }

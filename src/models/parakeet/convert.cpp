@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "backplane/error.hpp"
 #include "backplane/gguf.hpp"
 #include "backplane/ops/blocks.hpp"
+#include "formats/quantise.hpp"
 #include "graph/element_types.hpp"
 #include "models/parakeet/front_end.hpp"
 #include "models/parakeet/gguf_fields.hpp"
@@ -38,11 +41,19 @@ private:
     GgufWriter& out_;
 };
 
+int block_of(DType dtype) { return blocks::facts_of(static_cast<uint32_t>(dtype)).elements; }  // 0: it has none
+
+// In blocks of 32, with as many bits or more.
+DType smaller_blocks(DType dtype) {
+    if (dtype == DType::q6_k) return DType::q8_0;
+    return dtype == DType::q5_k || dtype == DType::q4_k ? DType::q5_0 : dtype;
+}
+
 DType stored_as(const Wanted& tensor, DType dtype) {
     if (tensor.kind != Kind::matrix) return DType::f32;
-    const int block = blocks::facts_of(static_cast<uint32_t>(dtype)).elements;  // 0: it has none
-    const bool whole_blocks = block == 0 || tensor.shape.back() % block == 0;
-    return whole_blocks ? dtype : DType::f16;
+    for (const DType fits : {dtype, smaller_blocks(dtype)})
+        if (block_of(fits) == 0 || tensor.shape.back() % block_of(fits) == 0) return fits;
+    return DType::f16;
 }
 
 // In blocks, rows are what the shape says; extents of 1 behind would make rows of 1.
@@ -62,35 +73,53 @@ std::vector<double> values_of(const ModelFile& model, const Wanted& wanted) {
 }
 
 std::vector<std::byte> encoded(const ModelFile& model, const Wanted& tensor, DType dtype) {
+    const Tensor* const there = model.find(tensor.name);
+    if (is_block(dtype) && there != nullptr && there->dtype == dtype) return {there->bytes.begin(), there->bytes.end()};
     const std::vector<double> values = values_of(model, tensor);
     if (!std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); }))
         throw Error(Code::corrupt, "cannot convert '" + model.file() + "': tensor '" + tensor.name +
                                        "' holds values that are no finite numbers");
-    return graph::encode(values, dtype);
+    return is_block(dtype) ? formats::quantise(values, dtype) : graph::encode(values, dtype);
+}
+
+std::vector<std::string> told_of(const std::map<DType, std::pair<int, int64_t>>& others, int matrices, DType dtype) {
+    std::vector<std::string> all;
+    for (const auto& [stored, which] : others)
+        all.push_back(std::to_string(which.first) + " of " + std::to_string(matrices) + " matrices are " + name_of(stored) +
+                      ": their rows, of " + std::to_string(which.second) + " numbers for one, are no whole blocks of " +
+                      name_of(dtype) + " (" + std::to_string(block_of(dtype)) + ")");
+    return all;
 }
 
 }  // namespace
 
-void write_gguf(const ModelFile& model, DType dtype, const std::filesystem::path& gguf) {
+std::vector<std::string> write_gguf(const ModelFile& model, DType dtype, const std::filesystem::path& gguf) {
     const bool plain = dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
-    if (!plain && !(is_block(dtype) && graph::has_encoding(dtype)))
+    if (!plain && !formats::can_quantise(dtype))
         throw Error(Code::invalid, "cannot convert '" + model.file() + "' to " + name_of(dtype) +
-                                       ": f32, f16, bf16, q8_0 and q4_0 can be written");
+                                       ": f32, f16, bf16, q8_0, q6_k, q5_k, q5_0, q4_k and q4_0 can be written");
     GgufWriter writer;
     writer.set(std::string(kArchitectureKey), std::string(kArchitecture));
     Config config = model.config();
     FieldWriter fields(writer);
     each_field(fields, config);
     writer.set(std::string(kPiecesKey), model.pieces());
-    std::vector<std::vector<std::byte>> held;  // until written
+    std::vector<std::vector<std::byte>> held;         // until written
+    std::map<DType, std::pair<int, int64_t>> others;  // matrices of another type, and a row of one
+    int matrices = 0;
     for (const Wanted& wanted : wanted_tensors(config)) {
         const DType stored = stored_as(wanted, dtype);
+        if (wanted.kind == Kind::matrix) {
+            ++matrices;
+            if (stored != dtype) others[stored] = {others[stored].first + 1, wanted.shape.back()};
+        }
         held.push_back(encoded(model, wanted, stored));
         const bool only_ctc = config.ctc && !config.transducer && wanted.name.starts_with(kHybridCtc);
         writer.add(only_ctc ? std::string(kOnlyCtc) + wanted.name.substr(kHybridCtc.size()) : wanted.name, stored,
                    stored_shape(wanted, stored), held.back());
     }
     writer.write(gguf);
+    return told_of(others, matrices, dtype);
 }
 
 }  // namespace backplane::parakeet

@@ -52,10 +52,20 @@ int64_t rounded_frames(int64_t frames) noexcept {
     return (std::max<int64_t>(frames, 1) + step - 1) / step * step;
 }
 
-void check_finite(std::span<const float> samples) {
+void check_finite(std::span<const float> samples, uint64_t first) {
     for (size_t i = 0; i < samples.size(); ++i)
         if (!std::isfinite(samples[i]))
-            throw Error(Code::invalid, "cannot transcribe: sample " + std::to_string(i) + " is no finite number");
+            throw Error(Code::invalid, "cannot transcribe: sample " + std::to_string(first + i) + " is no finite number");
+}
+
+void add_runs(std::vector<NetworkRuns>& into, const char* part, std::span<const StageRuns> stages) {
+    for (const StageRuns& stage : stages) {
+        const auto same = [&](const NetworkRuns& n) { return n.part == part && n.device == stage.device; };
+        auto at = std::find_if(into.begin(), into.end(), same);
+        if (at == into.end()) at = into.insert(at, {part, stage.device, 0, 0});
+        at->runs += stage.runs;
+        at->nodes += stage.runs * stage.nodes;
+    }
 }
 
 Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head, Lengths lengths, bool exact)
@@ -250,13 +260,7 @@ void Recognizer::encode(std::span<const std::span<const float>> clips, const std
 }
 
 void Recognizer::count(std::vector<NetworkRuns>& into, const char* part, const Session& session) {
-    for (const StageRuns& stage : session.runs()) {
-        const auto same = [&](const NetworkRuns& n) { return n.part == part && n.device == stage.device; };
-        auto at = std::find_if(into.begin(), into.end(), same);
-        if (at == into.end()) at = into.insert(at, {part, stage.device, 0, 0});
-        at->runs += stage.runs;
-        at->nodes += stage.runs * stage.nodes;
-    }
+    add_runs(into, part, session.runs());
 }
 
 std::vector<NetworkRuns> Recognizer::runs() const {

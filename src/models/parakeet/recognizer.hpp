@@ -35,8 +35,11 @@ enum class Lengths {
 // sixteenth of the power of two below. Of those less than a sixteenth is padding.
 [[nodiscard]] int64_t rounded_frames(int64_t frames) noexcept;
 
-// Throws Error(invalid) for a sample that is no finite number.
-void check_finite(std::span<const float> samples);
+// Throws Error(invalid) for a sample that is no finite number; `first`: the number of the first.
+void check_finite(std::span<const float> samples, uint64_t first = 0);
+
+// What stages have run, added to what ran of that part of the network on their devices.
+void add_runs(std::vector<NetworkRuns>& into, const char* part, std::span<const StageRuns> stages);
 
 class Recognizer {
 public:

@@ -4,9 +4,12 @@
 #include <string_view>
 #include <utility>
 
+#include "base/file.hpp"
 #include "models/parakeet/pauses.hpp"
 #include "models/parakeet/recognizer.hpp"
+#include "models/parakeet/windows.hpp"
 #include "models/parakeet/words.hpp"
+#include "models/silero/voice_detector.hpp"
 
 namespace backplane {
 
@@ -14,8 +17,8 @@ namespace {
 
 using namespace parakeet;
 
-constexpr double kOverlap = 3;  // seconds that windows share where there is no pause to cut in
 constexpr int64_t kBatch = 8;
+constexpr const char* kVoiceFile = "silero-vad.onnx";  // beside the network
 
 Head head_of(const Config& config, SpeechDecoder decoder, const std::string& file) {
     const bool tdt = config.transducer && !config.transducer->durations.empty();
@@ -67,25 +70,48 @@ Recognizer made(std::vector<Device> devices, const std::filesystem::path& model,
     return {std::move(devices), std::move(file), options.dtype, head, Lengths::by_device, options.exact};
 }
 
-// A part of a clip that the network sees at once.
-struct Window {
-    size_t clip = 0;
-    uint64_t start = 0;    // sample of the clip
-    uint64_t overlap = 0;  // samples that it has in common with the one before
-    std::vector<float> samples;
-};
+// The file of the voice detector that the options ask for; empty: none.
+std::filesystem::path voice_file(const std::string& vad, const std::filesystem::path& model) {
+    if (vad == "never") return {};
+    if (vad != "auto") return base::path_of(vad);
+    const bool folder = base::status_of(model).kind == base::FileStatus::Kind::folder;
+    const std::filesystem::path beside = (folder ? model : model.parent_path()) / kVoiceFile;
+    return base::status_of(beside).kind == base::FileStatus::Kind::regular ? beside : std::filesystem::path();
+}
+
+// On the CPU where there is one: the detector is small, and its cell needs the window before.
+std::vector<Device> voice_devices(std::vector<Device> devices) {
+    std::stable_partition(devices.begin(), devices.end(), [](const Device& d) { return d.info().kind == DeviceKind::cpu; });
+    return devices;
+}
 
 }  // namespace
 
 struct Transcriber::Impl {
     Recognizer recognizer;
     TranscriberOptions options;
+    std::optional<silero::VoiceDetector> voices;
+    std::string voices_from;
+
+    Impl(std::vector<Device> devices, const std::filesystem::path& model, const TranscriberOptions& given)
+        : recognizer(made(devices, model, given)), options(given) {
+        const std::filesystem::path file = voice_file(given.vad, model);
+        if (file.empty()) return;
+        if (rate() != silero::VoiceDetector::kSampleRate) {
+            if (given.vad == "auto") return;
+            throw Error(Code::unsupported, "cannot find pauses with '" + given.vad + "': it hears 16000 Hz, '" +
+                                               recognizer.file().file() + "' is for " + std::to_string(rate()));
+        }
+        voices_from = file.string();
+        voices.emplace(voice_devices(std::move(devices)), silero::VoiceNetwork::open(file));
+    }
 
     [[nodiscard]] int64_t rate() const { return recognizer.config().preprocessor.sample_rate; }
     [[nodiscard]] double seconds(uint64_t samples) const {
         return static_cast<double>(samples) / static_cast<double>(rate());
     }
     [[nodiscard]] size_t samples(double seconds) const { return static_cast<size_t>(seconds * static_cast<double>(rate())); }
+    [[nodiscard]] Cutting cutting() { return {rate(), samples(options.window), voices ? &*voices : nullptr}; }
     [[nodiscard]] size_t batch() const {
         if (options.batch > 0) return static_cast<size_t>(options.batch);
         const DeviceKind kind = recognizer.device().info().kind;
@@ -102,61 +128,46 @@ struct Transcriber::Impl {
             std::vector<Word> words = words_of(recognizer.file(), tokens[i], recognizer.seconds_per_frame(), start,
                                                seconds(window.samples.size()));
             append_overlapping(into[window.clip].words, std::move(words), start, start + seconds(window.overlap));
-            done += seconds(window.samples.size() - window.overlap);
+            done += seconds(window.passed + window.samples.size() - window.overlap);
         }
         windows.clear();
         if (hooks.progress) hooks.progress(done);
     }
 
-    // Where the first window of `there` ends, of which more is to come.
-    [[nodiscard]] Cut next_cut(std::span<const float> there) const {
-        const size_t most = samples(options.window);
-        return quietest(there.first(most), rate(), most / 2, most - samples(0.5));
-    }
-
     // Of each source, windows of several together.
     std::vector<Transcript> transcribe(std::span<const SampleSource> sources, const TranscribeHooks& hooks) {
         std::vector<Transcript> said(sources.size());
-        std::vector<Window> windows;
+        std::vector<Window> waiting;
         double done = 0;
-        const auto full = [&] { run(windows, said, hooks, done); };
-        for (size_t i = 0; i < sources.size(); ++i) cut(sources[i], i, said[i], windows, full);
-        if (!windows.empty()) full();
+        uint64_t silent = 0;  // samples behind the last windows
+        for (size_t i = 0; i < sources.size(); ++i) {
+            Windows windows(sources[i], i, cutting());
+            while (auto window = windows.next(hooks.cancel)) {
+                waiting.push_back(std::move(*window));
+                if (waiting.size() >= batch()) run(waiting, said, hooks, done);
+            }
+            said[i].seconds = seconds(windows.read());
+            silent += windows.passed();
+        }
+        if (!waiting.empty()) run(waiting, said, hooks, done);
+        if (silent > 0 && hooks.progress) hooks.progress(done + seconds(silent));
         for (Transcript& one : said) one.text = text_of(one.words);
         return said;
     }
 
-    // Windows of a clip, `full` whenever there are as many as go at once.
-    template <typename Full>
-    void cut(const SampleSource& source, size_t clip, Transcript& said, std::vector<Window>& windows, const Full& full) {
-        const size_t most = samples(options.window);
-        std::vector<float> there;
-        Window next{clip, 0, 0, {}};
-        for (bool end = false; !end;) {
-            while (there.size() < most + 1 && !end) {
-                const size_t had = there.size();
-                there.resize(most + 1);
-                const size_t more = source(std::span(there).subspan(had));
-                there.resize(had + more);
-                end = more == 0;
-            }
-            if (end && there.empty()) break;
-            Cut at{there.size(), true};
-            if (!end) at = next_cut(there);
-            const size_t shared = end || at.quiet ? 0 : samples(kOverlap);
-            next.samples.assign(there.begin(), there.begin() + static_cast<std::ptrdiff_t>(at.at));
-            const uint64_t start = next.start + at.at - shared;
-            said.seconds = seconds(next.start + at.at);
-            windows.push_back(std::move(next));
-            next = {clip, start, shared, {}};
-            there.erase(there.begin(), there.begin() + static_cast<std::ptrdiff_t>(at.at - shared));
-            if (windows.size() >= batch()) full();
-        }
+    [[nodiscard]] std::string pauses() const {
+        if (!voices) return "pauses: by energy\n";
+        return "pauses: by Silero VAD of '" + voices_from + "' on " + voices->device().info().id + "\n";
+    }
+    [[nodiscard]] std::vector<NetworkRuns> runs() const {
+        std::vector<NetworkRuns> all = recognizer.runs();
+        if (voices) add_runs(all, "pauses", voices->runs());
+        return all;
     }
 };
 
 Transcriber::Transcriber(std::vector<Device> devices, const std::filesystem::path& model, const TranscriberOptions& options)
-    : impl_(new Impl{made(std::move(devices), model, options), options}) {}
+    : impl_(new Impl(std::move(devices), model, options)) {}
 Transcriber::~Transcriber() = default;
 Transcriber::Transcriber(Transcriber&&) noexcept = default;
 Transcriber& Transcriber::operator=(Transcriber&&) noexcept = default;
@@ -168,9 +179,10 @@ SpeechDecoder Transcriber::decoder() const noexcept {
     return impl_->recognizer.config().transducer->durations.empty() ? SpeechDecoder::rnnt : SpeechDecoder::tdt;
 }
 const Device& Transcriber::device() const noexcept { return impl_->recognizer.device(); }
-std::string Transcriber::describe() const { return impl_->recognizer.describe(); }
+std::string Transcriber::pauses_by() const { return impl_->voices ? "silero-vad" : "energy"; }
+std::string Transcriber::describe() const { return impl_->pauses() + impl_->recognizer.describe(); }
 std::vector<std::string> Transcriber::notes() const { return impl_->recognizer.notes(); }
-std::vector<NetworkRuns> Transcriber::runs() const { return impl_->recognizer.runs(); }
+std::vector<NetworkRuns> Transcriber::runs() const { return impl_->runs(); }
 
 Transcript Transcriber::transcribe(std::span<const float> samples, const TranscribeHooks& hooks) {
     return std::move(transcribe(std::span(&samples, 1), hooks).front());
@@ -211,6 +223,19 @@ struct TranscriptStream::Impl {
     std::string partial;
     std::vector<StreamedLine> lines;  // not given yet
     const std::atomic<uint32_t>* cancel = nullptr;
+    std::optional<VoiceTrack> track;
+
+    explicit Impl(Transcriber::Impl& used) : network(&used) { restart(); }
+    void restart() {
+        start = 0;
+        track.reset();
+        if (network->voices) track.emplace(*network->voices, 1);
+    }
+    [[nodiscard]] std::vector<Silence> silences() {
+        if (!track) return {};
+        track->hear(there, start, cancel);
+        return track->silences(start, there.size());
+    }
 
     [[nodiscard]] Transcript heard(size_t samples) const {
         std::vector<Transcript> said(1);
@@ -230,6 +255,7 @@ struct TranscriptStream::Impl {
         start += samples;
         looked = 0;
         partial.clear();
+        if (track) track->forget(start);
     }
     void close(size_t samples) {
         Transcript said = heard(samples);
@@ -240,12 +266,12 @@ struct TranscriptStream::Impl {
     // A line that has no more room in the window ends where it is quietest.
     bool close_full() {
         if (there.size() <= network->samples(network->options.window)) return false;
-        close(network->next_cut(there).at);
+        close(network->cutting().next_cut(there, silences()).at);
         return true;
     }
 
     void look() {
-        const Quiet quiet = quiet_ends(there, network->rate());
+        const Quiet quiet = track ? silent_ends(silences(), there.size()) : quiet_ends(there, network->rate());
         const size_t lead = network->samples(kLead);
         if (quiet.lead == there.size()) {
             if (there.size() > 2 * lead) drop(there.size() - lead);
@@ -265,11 +291,7 @@ struct TranscriptStream::Impl {
     }
 };
 
-TranscriptStream Transcriber::stream() {
-    auto stream = std::make_unique<TranscriptStream::Impl>();
-    stream->network = impl_.get();
-    return TranscriptStream(std::move(stream));
-}
+TranscriptStream Transcriber::stream() { return TranscriptStream(std::make_unique<TranscriptStream::Impl>(*impl_)); }
 
 TranscriptStream::TranscriptStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 TranscriptStream::~TranscriptStream() = default;
@@ -300,7 +322,7 @@ std::vector<StreamedLine> TranscriptStream::finish(const std::atomic<uint32_t>* 
     while (impl_->close_full()) {
     }
     if (!impl_->there.empty()) impl_->close(impl_->there.size());
-    impl_->start = 0;
+    impl_->restart();
     return std::exchange(impl_->lines, {});
 }
 

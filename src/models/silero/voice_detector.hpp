@@ -1,11 +1,17 @@
-// Silero VAD (versions 5 and 6): how likely a piece of audio has speech in it. The 16 kHz branch of the network, on the host.
+// Silero VAD (versions 5 and 6): how likely a piece of audio has speech in it. The 16 kHz branch of the network, on a device.
 // Source: github.com/snakers4/silero-vad; weights: the .onnx files of npm's @ricky0123/vad-web (MIT).
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <span>
+#include <vector>
+
+#include "backplane/runtime.hpp"
 
 namespace backplane::silero {
 
@@ -22,26 +28,37 @@ private:
     std::shared_ptr<const Weights> weights_;
 };
 
-// One stream of audio: f32 mono at 16 kHz, -1 to 1, window after window. One thread at a time.
+// What a stream of audio leaves for its next window. As made: another stream begins.
+struct VoiceState {
+    std::array<float, 64> context{};  // the end of the window before
+    std::array<float, 128> hidden{}, cell{};
+};
+
+// The network on a device, for any number of streams: f32 mono at 16 kHz, -1 to 1, window after window. One thread at a time.
 class VoiceDetector {
 public:
     static constexpr size_t kWindow = 512;  // samples: 32 ms
+    static constexpr size_t kAtOnce = 16;   // windows of a run, where there are so many
     static constexpr int kSampleRate = 16000;
 
-    explicit VoiceDetector(VoiceNetwork network);
-    ~VoiceDetector();
-    VoiceDetector(VoiceDetector&&) noexcept;
-    VoiceDetector& operator=(VoiceDetector&&) noexcept;
+    // Devices best first, as a Session has them. Throws Error(invalid) where there is none.
+    VoiceDetector(std::vector<Device> devices, VoiceNetwork network);
 
-    // The probability of speech in the window that comes next, 0 to 1; the windows before have a say. Throws Error(invalid) for another size
-    // than kWindow or a sample that is no finite number; the stream is as it was.
-    float next(std::span<const float> window);
-    void reset();  // as new: another stream begins
+    // The probability of speech, 0 to 1, in each window of the samples that come next; the windows before have a say. Throws Error: invalid for
+    // a number of samples that is not whole windows or a sample that is no finite number, and what Session::run throws; the stream is as it was.
+    std::vector<float> next(VoiceState& stream, std::span<const float> samples,
+                            const std::atomic<uint32_t>* cancel = nullptr);
+
+    [[nodiscard]] const Device& device() const noexcept { return devices_.front(); }
+    [[nodiscard]] std::vector<StageRuns> runs() const;  // of all streams so far
 
 private:
-    struct State;
+    Session& session_for(size_t windows);
+
+    std::vector<Device> devices_;
     VoiceNetwork network_;
-    std::unique_ptr<State> state_;
+    Weights packed_;
+    std::map<size_t, Session> sessions_;  // by windows at once: kAtOnce and 1
 };
 
 }  // namespace backplane::silero

@@ -46,6 +46,9 @@ TEST(CliModel, AParakeetFolderIsConvertedAndShown) {
     EXPECT_NE(o.out.find("TDT, 2 layers of 32, "), std::string::npos) << o.out;
     EXPECT_NE(run(p, {"model", "info", to}).out.find("TDT, 2 layers of 32, "), std::string::npos);
     EXPECT_EQ(run(p, {"model", "convert", to, "-o", p.at("again.gguf"), "--dtype", "f16"}).exit_code, 0);
+    const Outcome smaller = run(p, {"model", "convert", from, "-o", p.at("small.gguf"), "--dtype", "q4_k"});
+    EXPECT_EQ(smaller.exit_code, 0);
+    EXPECT_NE(smaller.err.find("are no whole blocks of q4_k (256)"), std::string::npos) << smaller.err;
     EXPECT_EQ(run(p, {"model", "convert", from, "-o", to, "--dtype", "q3"}).exit_code, 2);
     EXPECT_EQ(run(p, {"model", "convert", to, "-o", to}).exit_code, 2);
 }

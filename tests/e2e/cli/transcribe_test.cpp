@@ -75,6 +75,12 @@ TEST(CliTranscribe, EveryBadInputIsOneLineAndNoOutput) {
         EXPECT_NE(o.err.find(why), std::string::npos) << o.err;
     }
     EXPECT_EQ(transcribe(p, {good, "--language", "auto"}).exit_code, 0);
+    for (const char* name : {"net.gguf", "text.wav", "none.onnx"}) {
+        const Outcome o = transcribe(p, {good, "--vad", p.at(name)});
+        EXPECT_EQ(o.exit_code, 1) << name;
+        EXPECT_TRUE(is_one_line(o.err)) << o.err;
+        EXPECT_NE(o.err.find(name), std::string::npos) << o.err;
+    }
     EXPECT_EQ(transcribe(p, {good, "--format", "doc"}).exit_code, 2);
     EXPECT_EQ(transcribe(p, {good, good, "--output", p.at("one.txt")}).exit_code, 2);
     EXPECT_EQ(transcribe(p, {good, "--stream"}).exit_code, 2);
@@ -119,6 +125,7 @@ TEST(CliTranscribe, EveryFormatHasTheSameWords) {
     ASSERT_FALSE(text.empty());
     EXPECT_EQ(report["device"].get<std::string>(), "cpu:0");
     EXPECT_EQ(report["decoder"].get<std::string>(), "tdt");
+    EXPECT_EQ(report["pauses_by"].get<std::string>(), "energy") << "no silero-vad.onnx is beside the network";
     size_t encoders = 0;
     for (const base::Json& ran : report["ran"]) {
         EXPECT_EQ(ran["device"].get<std::string>(), "cpu:0");

@@ -101,6 +101,39 @@ TEST_F(Speech, OnPoclWhereTheCpusOwnBackendIsLeftOut) {
     expect_said_by("!cpu:0", "opencl:0", SpeechDecoder::automatic);
 }
 
+// Sentences with noise between them that is as loud as they are: Silero VAD's own weights find the pauses, and each sentence is there once.
+TEST_F(Speech, IsCutBetweenSentencesWhateverTheNoiseThere) {
+    const fs::path weights = fs::path(BP_TEST_MODELS) / "silero-vad.onnx";
+    if (!fs::exists(weights)) GTEST_SKIP() << "there is no " << weights << ": run scripts/fetch-models.sh vad";
+    const std::vector<float> sentence = clip();
+    std::vector<float> all;
+    uint32_t random = 1;
+    constexpr int kSentences = 15;
+    for (int i = 0; i < kSentences; ++i) {
+        all.insert(all.end(), sentence.begin(), sentence.end());
+        const size_t pause = i == 7 ? 16000 * 8 : 16000;
+        for (size_t k = 0; k < pause; ++k) {
+            random = random * 1664525 + 1013904223;
+            all.push_back(0.1F * (static_cast<float>(random >> 8) / 8388608.0F - 1));
+        }
+    }
+    TranscriberOptions options;
+    options.window = 10;
+    options.vad = weights.string();
+    Transcriber network(context_->choose_with_fallback(""),
+                        fs::path(BP_OWN_MODELS) / "parakeet-mini/parakeet-mini-q8_0.gguf", options);
+    const Transcript said = network.transcribe(all);
+    size_t count = 0;
+    const std::string middle = "many things that can be";
+    for (size_t at = said.text.find(middle); at != std::string::npos; at = said.text.find(middle, at + 1)) ++count;
+    EXPECT_EQ(count, static_cast<size_t>(kSentences)) << said.text;
+    EXPECT_EQ(network.pauses_by(), "silero-vad");
+    EXPECT_NEAR(said.seconds, static_cast<double>(all.size()) / 16000, 1e-9);
+    const double from =
+        8 * (static_cast<double>(sentence.size()) / 16000 + 1) + 0.5;  // the long pause, but for what is kept of it
+    for (const Word& word : said.words) EXPECT_FALSE(word.start > from && word.start < from + 6) << word.text << word.start;
+}
+
 TEST_F(Speech, OnLavapipeWhereItIsAskedFor) {
     if (!with_driver("vulkan"))
         GTEST_SKIP() << "no backend vulkan in this build, or lavapipe (mesa-vulkan-drivers) is not installed";

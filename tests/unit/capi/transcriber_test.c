@@ -53,6 +53,13 @@ static void wrong_uses(backplane_context* context, const transcriber_given* give
     options.dtype = BP_I8;
     check(backplane_transcriber_create(context, "cpu", given->model, &options, &t, &e) == BP_INVALID, "feature maps of i8");
     options.dtype = 0;
+    options.struct_size = sizeof options;
+    options.vad = "/no/such/vad.onnx";
+    check(backplane_transcriber_create(context, "cpu", given->model, &options, &t, &e) == BP_NOT_FOUND &&
+              strstr(text, "vad.onnx") != NULL,
+          "a voice detector that is not there");
+    options.struct_size =
+        BP_SIZE(backplane_transcriber_options, batch); /* what an older program knows: it is not looked at */
     options.window = 1;
     check(backplane_transcriber_create(context, "cpu", given->model, &options, &t, &e) == BP_INVALID &&
               strstr(text, "5 to 1200") != NULL,
@@ -71,6 +78,7 @@ static void told(backplane_transcriber* t) {
           "a record without its size");
     info.struct_size = sizeof info;
     check(backplane_transcriber_get_info(t, &info, &e) == BP_OK, "info");
+    check(strcmp(info.pauses_by, "energy") == 0, "no voice detector lies beside the network");
     check(info.decoder == BACKPLANE_DECODER_TDT && info.sample_rate == 16000 && info.name[0] != '\0', "of the network");
     check(strcmp(info.device, "cpu:0") == 0 && info.device_name[0] != '\0' && info.why[0] != '\0', "of the device, and why");
 }

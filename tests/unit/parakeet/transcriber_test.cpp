@@ -1,7 +1,11 @@
 // Transcriber: windows, batches, streams and sources give one text; the device that is asked for runs the network.
 #include "backplane/transcriber.hpp"
 
+#include <fstream>
+
+#include "models/parakeet/convert.hpp"
 #include "tiny_network.hpp"
+#include "vad_file.hpp"
 
 namespace backplane::parakeet {
 namespace {
@@ -23,6 +27,12 @@ protected:
             all.resize(all.size() + 8000);
         }
         return all;
+    }
+    // Two seconds that both the network and the tests' voice detector hear.
+    static void add_voice(std::vector<float>& sound, int i) {
+        silero::add_tone(sound, 2, 0.12F);
+        const std::vector<float> voice = random_sound(32000, static_cast<unsigned>(i));
+        for (size_t k = 0; k < voice.size(); ++k) sound[sound.size() - voice.size() + k] += voice[k];
     }
     static void expect_same(const Transcript& a, const Transcript& b) {
         EXPECT_EQ(a.text, b.text);
@@ -110,6 +120,25 @@ TEST_F(TranscriberTest, TheDeviceThatIsGivenRunsAllOfIt) {
     }
 }
 
+// From bytes to four and six bits a weight: the words of the clip stay.
+TEST_F(TranscriberTest, TheNetworkOfTheRepositorySaysTheSameInSmallerBlocks) {
+    std::ifstream file(std::filesystem::path(BP_TEST_SOURCE_DIR) / "tests/e2e/speech/clip.pcm", std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+    std::vector<float> clip(bytes.size() / 2);
+    for (size_t i = 0; i < clip.size(); ++i)
+        clip[i] = static_cast<float>(static_cast<int16_t>(static_cast<uint8_t>(bytes[2 * i]) |
+                                                          static_cast<uint8_t>(bytes[2 * i + 1]) << 8)) /
+                  32768.0F;
+    const ModelFile own = ModelFile::open(std::filesystem::path(BP_OWN_MODELS) / "parakeet-mini/parakeet-mini-q8_0.gguf");
+    for (const DType dtype : {DType::q6_k, DType::q4_k}) {
+        write_gguf(own, dtype, folder / "small.gguf");
+        for (const SpeechDecoder decoder : {SpeechDecoder::ctc, SpeechDecoder::tdt})
+            EXPECT_EQ(Transcriber({device_of("cpu")}, folder / "small.gguf", {.decoder = decoder}).transcribe(clip).text,
+                      "there are many things that can be said")
+                << name_of(dtype);
+    }
+}
+
 TEST_F(TranscriberTest, DecodersAreThoseOfTheNetworkAndOthersAreRefusedByName) {
     EXPECT_EQ(transcriber().decoder(), SpeechDecoder::tdt);
     EXPECT_EQ(transcriber({.decoder = SpeechDecoder::ctc}).decoder(), SpeechDecoder::ctc);
@@ -135,6 +164,78 @@ TEST_F(TranscriberTest, ProgressCountsEachSecondOnceAndAFlagEndsIt) {
     EXPECT_NEAR(seen.back(), 30, 1e-9);
     hooks.progress = [&](double) { cancel = 1; };
     expect_error([&] { static_cast<void>(transcriber({.window = 6}).transcribe(sound, hooks)); }, Code::cancelled, "");
+}
+
+TEST_F(TranscriberTest, TheVoiceDetectorBesideTheNetworkOrTheOneThatIsNamedFindsPauses) {
+    const silero::ToneDetector file;
+    const std::filesystem::path elsewhere = file.write();
+    EXPECT_EQ(transcriber().pauses_by(), "energy");
+    EXPECT_NE(transcriber().describe().find("pauses: by energy"), std::string::npos);
+    Transcriber named = transcriber({.vad = elsewhere.string()});
+    EXPECT_EQ(named.pauses_by(), "silero-vad");
+    EXPECT_NE(named.describe().find("pauses: by Silero VAD of '" + elsewhere.string() + "' on cpu:0"), std::string::npos);
+    std::filesystem::copy_file(elsewhere, folder / "silero-vad.onnx");
+    EXPECT_EQ(transcriber().pauses_by(), "silero-vad");
+    EXPECT_EQ(transcriber({.vad = "never"}).pauses_by(), "energy");
+    expect_error([&] { static_cast<void>(transcriber({.vad = (folder / "none.onnx").string()})); }, Code::not_found,
+                 "none.onnx");
+    expect_error([&] { static_cast<void>(transcriber({.vad = (folder / "tiny.gguf").string()})); }, Code::corrupt,
+                 "tiny.gguf");
+    write_file(folder / "silero-vad.onnx", "cut off");
+    expect_error([&] { static_cast<void>(transcriber()); }, Code::corrupt, "silero-vad.onnx");
+}
+
+TEST_F(TranscriberTest, WhatHasNoSpeechIsLeftOutOfLongAudioAndCountsAsDone) {
+    const silero::ToneDetector file;
+    const TranscriberOptions options{.window = 6, .vad = file.write().string()};
+    std::vector<float> sound;
+    for (int i = 0; i < 4; ++i) {
+        add_voice(sound, i);
+        silero::add_hum(sound, 7, 0.2F);
+    }
+    std::vector<double> seen;
+    TranscribeHooks hooks;
+    hooks.progress = [&](double seconds) { seen.push_back(seconds); };
+    Transcriber network = transcriber(options);
+    const Transcript said = network.transcribe(sound, hooks);
+    EXPECT_NEAR(said.seconds, 36, 1e-9);
+    ASSERT_EQ(seen.size(), 5U) << "each stretch of speech, and the end";
+    EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+    EXPECT_NEAR(seen.back(), 36, 1e-9);
+    ASSERT_FALSE(said.words.empty());
+    for (const Word& word : said.words) EXPECT_LE(std::fmod(word.start + 0.6, 9), 3.2) << word.start;
+    bool heard = false;
+    for (const NetworkRuns& ran : network.runs())
+        heard = heard || (ran.part == "pauses" && ran.device == "cpu:0" && ran.runs > 40);
+    EXPECT_TRUE(heard);
+    expect_same(transcriber(options).transcribe(sound), said);
+    expect_same(transcriber({.window = 6, .batch = 3, .vad = options.vad}).transcribe(sound), said);
+}
+
+TEST_F(TranscriberTest, AStreamEndsItsLinesWhereTheVoiceDetectorHearsNothing) {
+    const silero::ToneDetector file;
+    std::vector<float> sound;
+    silero::add_hum(sound, 3, 0.2F);
+    for (int i = 0; i < 3; ++i) {
+        add_voice(sound, i);
+        silero::add_hum(sound, 1, 0.2F);
+    }
+    Transcriber network = transcriber({.vad = file.write().string()});
+    TranscriptStream stream = network.stream();
+    std::vector<StreamedLine> lines;
+    const auto take = [&](const std::vector<StreamedLine>& some) {
+        std::copy_if(some.begin(), some.end(), std::back_inserter(lines), [](const auto& line) { return line.final; });
+    };
+    for (size_t at = 0; at < sound.size(); at += 1600)
+        take(stream.feed(std::span(sound).subspan(at, std::min<size_t>(1600, sound.size() - at))));
+    take(stream.finish());
+    ASSERT_GE(lines.size(), 2U);
+    for (const StreamedLine& line : lines) {
+        const double first = line.said.words.front().start, last = line.said.words.back().start;
+        EXPECT_EQ(std::floor((first + 0.7) / 3), std::floor((last + 0.7) / 3))
+            << first << " to " << last << ": two sentences";
+        EXPECT_GE(first, 3 - 0.7);
+    }
 }
 
 }  // namespace

@@ -2,84 +2,19 @@
 #include "models/silero/voice_detector.hpp"
 
 #include <cmath>
-#include <map>
 #include <numbers>
 #include <random>
 
-#include "protobuf_bytes.hpp"
-#include "support.hpp"
+#include "models/parakeet/random_network.hpp"
+#include "tiny_network.hpp"
+#include "vad_file.hpp"
 
-namespace backplane {
+namespace backplane::silero {
 namespace {
 
-using silero::VoiceDetector;
-using silero::VoiceNetwork;
-using Values = std::vector<float>;
-
-// An ONNX file with the branches of both sample rates, as the published ones have them.
-class VadFile {
-public:
-    VadFile() {
-        set("stft.forward_basis_buffer", {258, 1, 256}, 0.05F);
-        const std::vector<std::vector<uint64_t>> kernels{{128, 129, 3}, {64, 128, 3}, {64, 64, 3}, {128, 64, 3}};
-        for (size_t i = 0; i < kernels.size(); ++i) {
-            set("encoder." + std::to_string(i) + ".reparam_conv.weight", kernels[i], 0.1F);
-            set("encoder." + std::to_string(i) + ".reparam_conv.bias", {kernels[i][0]}, 0.1F);
-        }
-        for (const char* const which : {"ih", "hh"}) {
-            set("decoder.rnn.weight_" + std::string(which), {512, 128}, 0.2F);
-            set("decoder.rnn.bias_" + std::string(which), {512}, 0.5F);
-        }
-        set("decoder.decoder.2.weight", {1, 128, 1}, 0.5F);
-        set("decoder.decoder.2.bias", {1}, 0.1F);
-    }
-    const Values& operator[](const std::string& name) const { return tensors_.at(name).second; }
-    void set(const std::string& name, std::vector<uint64_t> shape, float most) {
-        size_t n = 1;
-        for (const uint64_t extent : shape) n *= extent;
-        std::uniform_real_distribution<float> values(-most, most);
-        Values made(n);
-        for (float& value : made) value = values(random_);
-        tensors_[name] = {std::move(shape), std::move(made)};
-    }
-    void remove(const std::string& name) { tensors_.erase(name); }
-    float& first(const std::string& name) { return tensors_.at(name).second[0]; }
-
-    [[nodiscard]] std::filesystem::path write() const {
-        const std::string branch = nodes("If_0_then_branch__Inline_0__", tensors_);
-        auto other = tensors_;
-        other["stft.forward_basis_buffer"] = {{130, 1, 128}, Values(130 * 128)};
-        other["encoder.1.reparam_conv.bias"].second.assign(64, 9.0F);  // not to be taken for the one of 16 kHz
-        const std::string narrow = nodes("If_0_else_branch__Inline_0__", other);
-        const std::string node = field(4, "If") + field(5, field(1, "else_branch") + field(6, narrow) + field(20, 5)) +
-                                 field(5, field(1, "then_branch") + field(6, branch) + field(20, 5));
-        write_file(folder_ / "vad.onnx", field(7, field(1, node)));
-        return folder_ / "vad.onnx";
-    }
-    void expect_refused(const std::string& about, Code code = Code::corrupt) const {
-        expect_error([&] { VoiceNetwork::open(write()); }, code, about);
-    }
-
-private:
-    using Tensors = std::map<std::string, std::pair<std::vector<uint64_t>, Values>>;
-
-    static std::string nodes(const std::string& prefix, const Tensors& tensors) {
-        std::string graph;
-        for (const auto& [name, tensor] : tensors) {
-            std::string content;
-            for (const uint64_t extent : tensor.first) content += field(1, extent);
-            content += field(2, 1) + field(9, std::string(reinterpret_cast<const char*>(tensor.second.data()),
-                                                          tensor.second.size() * sizeof(float)));
-            graph += field(1, field(2, prefix + name) + field(4, "Constant") +
-                                  field(5, field(1, "value") + field(5, content) + field(20, 4)));
-        }
-        return graph;
-    }
-
-    TemporaryFolder folder_;
-    Tensors tensors_;
-    std::mt19937 random_{11};
-};
+VoiceDetector detector_of(const std::filesystem::path& file, const char* device = "cpu") {
+    return {{parakeet::device_of(device)}, VoiceNetwork::open(file)};
+}
 
 // As the file's operators say, in float64.
 class Formulas {
@@ -147,35 +82,77 @@ private:
                         cell_ = std::vector<double>(128);
 };
 
-TEST(VoiceDetector, ComputesWhatTheFileSays) {
+// Runs of 16 windows and single ones, in any order, on the streams of one detector.
+TEST(VoiceDetector, ComputesWhatTheFileSaysOfAnyNumberOfWindowsAtOnce) {
     const VadFile file;
-    VoiceDetector detector(VoiceNetwork::open(file.write()));
-    Formulas formulas(file);
+    VoiceDetector detector = detector_of(file.write());
     std::mt19937 random(3);
     std::uniform_real_distribution<float> values(-0.5F, 0.5F);
-    std::vector<float> first;
-    for (int i = 0; i < 6; ++i) {
-        Values window(VoiceDetector::kWindow);
-        for (float& value : window) value = values(random) * static_cast<float>(i);
-        const float p = detector.next(window);
-        EXPECT_NEAR(p, formulas.next(window), 1e-5) << i;
-        if (first.empty()) first = {p};
+    Values sound(40 * VoiceDetector::kWindow);
+    for (size_t i = VoiceDetector::kWindow; i < sound.size(); ++i)
+        sound[i] = values(random) * static_cast<float>(i / 512 % 6);
+    std::vector<double> want;
+    Formulas formulas(file);
+    for (size_t i = 0; i < sound.size(); i += VoiceDetector::kWindow)
+        want.push_back(formulas.next(Values(sound.begin() + static_cast<std::ptrdiff_t>(i),
+                                            sound.begin() + static_cast<std::ptrdiff_t>(i + VoiceDetector::kWindow))));
+    for (const std::vector<size_t>& pieces : {std::vector<size_t>{40}, {1, 16, 3, 20}, {0, 15, 17, 8}}) {
+        VoiceState stream;
+        std::vector<float> got;
+        auto left = std::span<const float>(sound);
+        for (const size_t windows : pieces) {
+            const std::vector<float> some = detector.next(stream, left.first(windows * VoiceDetector::kWindow));
+            ASSERT_EQ(some.size(), windows);
+            got.insert(got.end(), some.begin(), some.end());
+            left = left.subspan(windows * VoiceDetector::kWindow);
+        }
+        for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5) << i << " of " << pieces.size();
     }
-    detector.reset();
-    EXPECT_EQ(detector.next(Values(VoiceDetector::kWindow)), first[0]);  // the first window was silence, too
+    uint64_t runs = 0;
+    for (const StageRuns& stage : detector.runs()) {
+        EXPECT_EQ(stage.device, "cpu:0");
+        runs += stage.runs;
+    }
+    EXPECT_EQ(runs, 2U + 8 + 1 + 1 + 3 + 1 + 4 + 15 + 1 + 1 + 8);
 }
 
-TEST(VoiceDetector, AWindowOfAnotherSizeOrWithoutNumbersIsRefusedAndLeavesTheStream) {
+TEST(VoiceDetector, IsTheSameOnAnotherDevice) {
     const VadFile file;
-    const VoiceNetwork network = VoiceNetwork::open(file.write());
-    VoiceDetector disturbed(network), other(network);
-    Values window(VoiceDetector::kWindow, 0.25F);
-    EXPECT_EQ(disturbed.next(window), other.next(window));
-    expect_error([&] { disturbed.next(Values(511)); }, Code::invalid, "a window of 511 samples");
-    Values bad = window;
-    bad[511] = std::numeric_limits<float>::quiet_NaN();
-    expect_error([&] { disturbed.next(bad); }, Code::invalid, "no finite numbers");
-    EXPECT_EQ(disturbed.next(window), other.next(window));
+    const std::filesystem::path path = file.write();
+    VoiceDetector one = detector_of(path), other = detector_of(path, "reference");
+    const Values sound = parakeet::random_sound(17 * VoiceDetector::kWindow, 5);
+    VoiceState a, b;
+    const std::vector<float> here = one.next(a, sound), there = other.next(b, sound);
+    for (size_t i = 0; i < here.size(); ++i) EXPECT_NEAR(here[i], there[i], 1e-5) << i;
+}
+
+TEST(VoiceDetector, WhatIsNoWindowsOrNoNumbersIsRefusedAndLeavesTheStream) {
+    const VadFile file;
+    VoiceDetector detector = detector_of(file.write());
+    Values windows(17 * VoiceDetector::kWindow, 0.25F);
+    VoiceState disturbed, other;
+    EXPECT_EQ(detector.next(disturbed, windows), detector.next(other, windows));
+    expect_error([&] { detector.next(disturbed, Values(511)); }, Code::invalid, "511 samples are not windows of 512");
+    Values bad = windows;
+    bad.back() = std::numeric_limits<float>::quiet_NaN();
+    expect_error([&] { detector.next(disturbed, bad); }, Code::invalid, "no finite numbers");
+    const std::atomic<uint32_t> cancel{1};
+    expect_error([&] { detector.next(disturbed, windows, &cancel); }, Code::cancelled, "");
+    EXPECT_EQ(detector.next(disturbed, windows), detector.next(other, windows));
+    expect_error([&] { VoiceDetector({}, VoiceNetwork::open(file.write())); }, Code::invalid, "no device");
+}
+
+TEST(VoiceDetector, TheToneDetectorOfTheTestsHearsItsTone) {
+    const ToneDetector file;
+    VoiceDetector detector = detector_of(file.write());
+    Values sound;
+    add_hum(sound, 0.16);
+    add_tone(sound, 0.16);
+    add_hum(sound, 0.32);
+    VoiceState stream;
+    const std::vector<float> heard = detector.next(stream, sound);
+    for (size_t i = 0; i < heard.size(); ++i)
+        EXPECT_TRUE(i >= 5 && i < 10 ? heard[i] > 0.9F : heard[i] < 0.1F) << i << " " << heard[i];
 }
 
 TEST(VoiceDetector, FilesOfOtherNetworksAreNamed) {
@@ -238,14 +215,16 @@ constexpr float kOnnxRuntime[] = {
 TEST(VoiceDetector, PublishedWeightsHearAVoiceAsInOnnxRuntimeAndNeitherSilenceNorNoise) {
     const std::filesystem::path weights = std::filesystem::path(BP_TEST_MODELS) / "silero-vad.onnx";
     if (!std::filesystem::exists(weights)) GTEST_SKIP() << "there is no " << weights << ": run scripts/fetch-models.sh vad";
-    VoiceDetector detector(VoiceNetwork::open(weights));
-    const Values x = voice_and_noise();
+    VoiceDetector detector = detector_of(weights);
+    VoiceState stream;
+    const std::vector<float> heard = detector.next(stream, voice_and_noise());
+    ASSERT_EQ(heard.size(), std::size(kOnnxRuntime));
     for (size_t i = 0; i < std::size(kOnnxRuntime); ++i) {
-        const float p = detector.next(std::span(x).subspan(i * VoiceDetector::kWindow, VoiceDetector::kWindow));
+        const float p = heard[i];
         EXPECT_NEAR(p, kOnnxRuntime[i], 1e-3) << i;
         EXPECT_EQ(p > 0.5F, i >= 16 && i < 64) << i;
     }
 }
 
 }  // namespace
-}  // namespace backplane
+}  // namespace backplane::silero
