@@ -210,22 +210,25 @@ std::vector<Case> cases(DType dtype) {
     return all;
 }
 
-// One product with weights of each kind that the depth allows, and all in f16.
-std::vector<Case> products(const std::vector<int64_t>& mnk) {
+// One product with weights of each kind that the depth allows, or of those in `only`, and all in f16.
+std::vector<Case> products(const std::vector<int64_t>& mnk, const std::vector<std::string>& only) {
     std::vector<DType> weights{DType::f32,  DType::f16,  DType::q8_0, DType::q4_0,
                                DType::q4_1, DType::q5_0, DType::q5_1, DType::iq4_nl};
     constexpr int64_t kLargeBlock = 256;
     if (mnk[2] % kLargeBlock == 0)
         weights.insert(weights.end(), {DType::q2_k, DType::q3_k, DType::q4_k, DType::q5_k, DType::q6_k});
     std::vector<Case> all;
-    for (const DType weight : weights) all.push_back(matmul(DType::f32, weight, mnk[0], mnk[1], mnk[2]));
-    all.push_back(matmul(DType::f16, DType::f16, mnk[0], mnk[1], mnk[2]));
+    for (const DType weight : weights)
+        if (only.empty() || std::find(only.begin(), only.end(), name_of(weight)) != only.end())
+            all.push_back(matmul(DType::f32, weight, mnk[0], mnk[1], mnk[2]));
+    if (only.empty()) all.push_back(matmul(DType::f16, DType::f16, mnk[0], mnk[1], mnk[2]));
     return all;
 }
 
 struct OpsChoice {
     DeviceChoice choice;
     std::string op, against, math, dtype = "f32";
+    std::vector<std::string> weights;
     std::vector<int64_t> product, conv, heads;
     [[nodiscard]] std::vector<Case> cases() const {
         const DType type = dtype == "f16" ? DType::f16 : DType::f32;
@@ -234,7 +237,9 @@ struct OpsChoice {
                     cli::attention_in_ops(type, heads[0], heads[1], heads[2]),
                     cli::attention(type, heads[0], heads[1], heads[2], true)};
         if (!conv.empty()) return {cli::conv(type, conv[0], conv[1], conv[2], conv[3])};
-        return product.empty() ? cli::cases(type) : products(product);
+        if (product.empty()) return cli::cases(type);
+        if (type == DType::f16) return {matmul(type, type, product[0], product[1], product[2])};
+        return products(product, weights);
     }
     double seconds = 0.3;
     bool resident = false;
@@ -401,6 +406,10 @@ void add_bench_ops(const Command& app, Run& run) {
         .separated(3, ',')
         .type("M,N,K")
         .in_range(1, 1 << 16);
+    command.option("--weights", o->weights, "Only weights of this type in the product (may be repeated)")
+        .type("TYPE")
+        .once_each()
+        .one_of({"f32", "f16", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k"});
     command
         .option("--conv", o->conv,
                 "Only this convolution: channels in, channels out, extent of the filters and of the picture")
@@ -414,7 +423,8 @@ void add_bench_ops(const Command& app, Run& run) {
         .separated(3, ',')
         .type("HEADS,SIZE,TOKENS")
         .in_range(1, 1 << 16);
-    command.option("--dtype", o->dtype, "Type of convolutions, attention and ops on rows")
+    command
+        .option("--dtype", o->dtype, "Type of convolutions, attention and ops on rows; f16 of a product: all of it in f16")
         .one_of({"f32", "f16"})
         .shows_default();
     command.option("--against", o->against, "A second device to compare with, in the same run").type("FILTER");
@@ -434,11 +444,16 @@ void add_bench_ops(const Command& app, Run& run) {
         "Data that fits the caches can pass the limit of memory.\nExamples:\n  backplane bench ops --device cpu --threads "
         "1\n"
         "  backplane bench ops --op MatMul --resident --json\n"
-        "  backplane bench ops --product 4096,4096,4096 --resident\n"
+        "  backplane bench ops --product 4096,4096,4096 --dtype f16 --resident\n"
+        "  backplane bench ops --product 1,4096,14336 --weights q4_k --weights q8_0 --resident\n"
         "  backplane bench ops --conv 64,64,3,512 --dtype f16 --resident");
     command.runs([o, &run] {
         if (!o->op.empty() && op_from_name(o->op) == Op::unknown)
             throw Error(Code::invalid, "there is no op '" + o->op + "'");
+        if (!o->weights.empty() && (o->product.empty() || o->cases().empty()))
+            throw Error(Code::invalid, o->product.empty() ? "--weights is of a product: give --product M,N,K, too"
+                                                          : "K-quants need a depth that is a multiple of 256, not " +
+                                                                std::to_string(o->product[2]));
         if (o->math.empty()) o->math = o->against.empty() ? "default" : "relaxed";
         bench_ops(*o, run);
     });

@@ -75,7 +75,10 @@ def tensors():
     for name, outputs, inputs in (("joint.pred", PREDICTION, PREDICTION), ("joint.enc", PREDICTION, WIDTH),
                                   ("joint.joint_net.2", VOCABULARY + 1 + len(DURATIONS), PREDICTION)):
         yield matrix(name, outputs, inputs)
-        yield small(name + ".bias", outputs)
+        bias = small(name + ".bias", outputs)
+        if outputs > VOCABULARY:
+            bias[2][-len(DURATIONS) + 2] = 20.0  # every step says something and goes on by two frames, as often as speech does
+        yield bias
 
 
 def is_matrix(name, shape):

@@ -54,6 +54,21 @@ TEST(CliBench, AProductOfAnySizeIsTimedWithEachKindOfWeight) {
     }
     const auto large = json_of(p, {"ops", "--threads", "1", "--product", "1,8,256", "--seconds", "0.01"});
     EXPECT_EQ(large["ops"].size(), 14U) << "of K-quants, too";
+    const auto some =
+        json_of(p, {"ops", "--product", "1,8,256", "--weights", "q4_k", "--weights", "f32", "--seconds", "0.01"});
+    ASSERT_EQ(some["ops"].size(), 2U);
+    EXPECT_NE(some["ops"][1]["name"].get<std::string>().find("q4_k"), std::string::npos) << some;
+    const auto halves = json_of(p, {"ops", "--product", "1,8,256", "--dtype", "f16", "--seconds", "0.01"});
+    ASSERT_EQ(halves["ops"].size(), 1U);
+    EXPECT_NE(halves["ops"][0]["name"].get<std::string>().find("f16 x f16"), std::string::npos) << halves;
+    for (const std::vector<std::string>& wrong :
+         {std::vector<std::string>{"--weights", "q8_0"}, {"--weights", "q4_k", "--product", "1,8,64"}}) {
+        std::vector<std::string> words{"bench", "ops", "--device", "cpu"};
+        words.insert(words.end(), wrong.begin(), wrong.end());
+        const Outcome refused = run(p, words);
+        EXPECT_NE(refused.exit_code, 0);
+        EXPECT_TRUE(is_one_line(refused.err)) << refused.err;
+    }
     const Outcome two = run(p, {"bench", "ops", "--product", "3,8", "--device", "cpu"});
     EXPECT_NE(two.exit_code, 0);
     EXPECT_TRUE(is_one_line(two.err)) << two.err;
