@@ -166,7 +166,7 @@ void halves(CaseList& list) {
     const std::vector<double> lengths{0, 1, 130, 150, -5, 1e9};
     add(list, "half-lengths", {6, 2, 40, 32, 1, 150, 32, DType::f16, {}, DType::f32, lengths});
     add(list, "half-lengths-causal", {6, 2, 40, 32, 1, 150, 32, DType::f16, {}, DType::f32, lengths, {causal}});
-    for (const int64_t size : {16, 80, 128, 256})
+    for (const int64_t size : {16, 40, 80, 128, 256})
         add(list, "half-size-" + std::to_string(size), {1, 2, 65, size, 1, 130, size, DType::f16});
     add(list, "half-large-scores",
         {1, 2, 65, 32, 1, 130, 32, DType::f16, {}, DType::f32, {}, {{Attr::scale, 1.0}}, Source::input, {-8, 8, {}}});
@@ -242,6 +242,45 @@ void relative_masks(CaseList& list) {
     add(list, "lengths-padded-causal", with(square, {padded, causal}));
 }
 
+// Halves with relative positions, of sizes that kernels for matrix units take.
+void relative_halves(CaseList& list) {
+    const auto heads = [&](const std::string& name, Heads c, int64_t more_rows = 0) {
+        c.dtype = DType::f16;
+        add(list, "half-relative-" + name, relative(c, more_rows));
+    };
+    for (const int64_t tokens : {16, 63, 64, 65, 131, 200})
+        heads("tokens-" + std::to_string(tokens), {1, 2, tokens, 24, 2, tokens, 24});
+    for (const int64_t size : {40, 64, 128}) heads("size-" + std::to_string(size), {1, 2, 150, size, 2, 150, size});
+    heads("past", {1, 2, 40, 16, 2, 200, 48});
+    heads("more-queries-than-keys", {1, 2, 200, 16, 2, 70, 16});
+    heads("grouped", {2, 6, 70, 16, 2, 130, 16});
+    heads("longer-table", {2, 2, 70, 16, 2, 70, 16}, 100);
+    Heads bare = relative({1, 2, 70, 16, 2, 130, 16, DType::f16});
+    bare.biases = false;
+    add(list, "half-relative-no-biases", bare);
+    const Attribute causal{Attr::causal, 1};
+    const Attribute padded{Attr::padded, 1};
+    const Attribute window{Attr::window, 20};
+    const std::vector<double> lengths{0, 1, 130, 150, -5, 1e9};
+    Heads square{1, 2, 150, 16, 2, 150, 16, DType::f16};
+    square.attributes = {causal};
+    heads("causal", square);
+    square.attributes = {window};
+    heads("window", square);
+    square.distances = 39;
+    add(list, "half-relative-window-of-rows", square);
+    square.attributes = {{Attr::softcap, 0.5}};
+    square.mask = {150, 150};
+    square.mask_dtype = DType::boolean;
+    heads("softcap-mask-bool", square);
+    Heads batch{6, 2, 150, 16, 2, 150, 16, DType::f16, {}, DType::f32, lengths};
+    heads("lengths", batch);
+    batch.attributes = {padded};
+    heads("lengths-padded", batch);
+    batch.attributes = {padded, causal};
+    heads("lengths-padded-causal", batch);
+}
+
 void quantised(CaseList& list) {
     const auto heads = [&](const std::string& name, Heads c) {
         c.blocks = true;
@@ -278,6 +317,7 @@ void cases(CaseList& list) {
     halves(list);
     relative_shapes(list);
     relative_masks(list);
+    relative_halves(list);
     quantised(list);
 }
 

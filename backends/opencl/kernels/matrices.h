@@ -132,6 +132,30 @@ float lane_beside(float v, uint distance) {
 uint4 round_sum(const MATRIX_SUM *s) {
     return (uint4)(pack(s->low.x, s->low.y), pack(s->low.z, s->low.w), pack(s->high.x, s->high.y), pack(s->high.z, s->high.w));
 }
+// Each element (row, column) of a sum gets that of (row, 15 - row + column) of two that stand beside each other. `shared` has SKEWED_SPACE for them
+// from `at` on. Here a row moves within its four lanes: by 7 - row % 8 columns, and by eight more in the upper rows.
+#define ADD_SKEWED(sum, left, right, shared, at) add_skewed(&(sum), &(left), &(right), LANE_INDEX)
+float lane_from(float v, uint lane) {
+    float other;
+    __asm__ volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=f"(other) : "f"(v), "r"(lane));
+    return other;
+}
+// Of eight columns and the eight after them, two a lane: the two that are `by` columns further, by < 8.
+float2 moved_left(float2 low, float2 high, uint by, uint lane) {
+    uint within = lane % 4u, lanes = by / 2u, more = (by + 1u) / 2u;
+    bool odd = by % 2u != 0u;
+    float first = within >= lanes ? (odd ? low.y : low.x) : (odd ? high.y : high.x);
+    float second = within >= more ? (odd ? low.x : low.y) : (odd ? high.x : high.y);
+    uint quad = lane & ~3u;
+    return (float2)(lane_from(first, quad | ((within + lanes) & 3u)), lane_from(second, quad | ((within + more) & 3u)));
+}
+void add_skewed(MATRIX_SUM *sum, const MATRIX_SUM *left, const MATRIX_SUM *right, uint lane) {
+    uint by = 7u - lane / 4u;
+    sum->low.xy += moved_left(left->high.xy, right->low.xy, by, lane);
+    sum->high.xy += moved_left(right->low.xy, right->high.xy, by, lane);
+    sum->low.zw += moved_left(left->low.zw, left->high.zw, by, lane);
+    sum->high.zw += moved_left(left->high.zw, right->low.zw, by, lane);
+}
 void store_sum(const MATRIX_SUM *sum, local float *to, uint pitch, uint lane) {
     local float *at = to + lane / 4 * pitch + lane % 4 * 2;
     *(local float2 *)at = sum->low.xy;
@@ -184,6 +208,16 @@ void multiply_filters(MATRIX_SUM *sum, const FILTERS *a, const MATRIX_B *b, uint
     for (uint e_ = 0; e_ < 8; ++e_) vstore_half_rte((sum).v[e_], LANE_INDEX * 8 + e_, (local half *)((shared) + (at)));            \
     BARRIER;                                                                                                                       \
     LOAD_A(m, shared, at, 2, false)
+#define SKEWED_SPACE 128u
+#define ADD_SKEWED(sum, left, right, shared, at)                                                                                   \
+    {                                                                                                                              \
+        local float *wide_ = (local float *)((shared) + (at)) + LANE_INDEX / 2 * 32;                                              \
+        uint first_ = LANE_INDEX % 2 * 8;                                                                                          \
+        BARRIER;                                                                                                                   \
+        for (uint e_ = 0; e_ < 8; ++e_) { wide_[first_ + e_] = (left).v[e_]; wide_[16 + first_ + e_] = (right).v[e_]; }            \
+        BARRIER;                                                                                                                   \
+        for (uint e_ = 0; e_ < 8; ++e_) (sum).v[e_] += wide_[15 - LANE_INDEX / 2 + first_ + e_];                                   \
+    }
 void store_sum(const MATRIX_SUM *sum, local float *to, uint pitch, uint lane) {
     for (uint e = 0; e < 8; ++e) to[lane / 2 * pitch + lane % 2 * 8 + e] = sum->v[e];
 }

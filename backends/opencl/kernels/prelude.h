@@ -64,6 +64,9 @@ float part_of(float4 v, uint j) { return j == 0 ? v.x : j == 1 ? v.y : j == 2 ? 
 #define KERNEL_7(name, parameters, a, b, c, d, e, f, g)                                        \
     ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g) { \
         HEAD(parameters) MOVED a MOVED b MOVED c MOVED d MOVED e MOVED f MOVED g
+#define KERNEL_8(name, parameters, a, b, c, d, e, f, g, h)                                           \
+    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g, NAMED h) { \
+        HEAD(parameters) MOVED a MOVED b MOVED c MOVED d MOVED e MOVED f MOVED g MOVED h
 #define KERNEL_9(name, parameters, a, b, c, d, e, f, g, h, i)                                        \
     ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g,        \
                     NAMED h, NAMED i) {                                                               \

@@ -77,7 +77,8 @@ layout(set = 0, binding = 0, std140) uniform Words { uvec4 words[32]; };
 #define KERNEL_5(name, parameters, a, b, c, d, e) KERNEL_4(name, parameters, a, b, c, d) AT_5 e
 #define KERNEL_6(name, parameters, a, b, c, d, e, f) KERNEL_5(name, parameters, a, b, c, d, e) AT_6 f
 #define KERNEL_7(name, parameters, a, b, c, d, e, f, g) KERNEL_6(name, parameters, a, b, c, d, e, f) AT_7 g
-#define KERNEL_9(name, parameters, a, b, c, d, e, f, g, h, i) KERNEL_7(name, parameters, a, b, c, d, e, f, g) AT_8 h AT_9 i
+#define KERNEL_8(name, parameters, a, b, c, d, e, f, g, h) KERNEL_7(name, parameters, a, b, c, d, e, f, g) AT_8 h
+#define KERNEL_9(name, parameters, a, b, c, d, e, f, g, h, i) KERNEL_8(name, parameters, a, b, c, d, e, f, g, h) AT_9 i
 #define SHARED(type, name, count) shared type name[count];
 #define BEGIN void main() {
 #define END }

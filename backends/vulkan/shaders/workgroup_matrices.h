@@ -11,6 +11,9 @@
 #define ROUNDED(down, across) coopmat<float16_t, gl_ScopeWorkgroup, down, across, gl_MatrixUseAccumulator>
 #define MATRIX_OF(name, down, across) \
     tensorLayoutNV<2> name = setTensorLayoutDimensionNV(createTensorLayoutNV(2), down, across);
+// mode: 1: what lies outside is zeros, and is not stored.
+#define CLAMPED_MATRIX_OF(name, down, across, mode) \
+    tensorLayoutNV<2, mode> name = setTensorLayoutDimensionNV(createTensorLayoutNV(2, mode), down, across);
 #define TURNED createTensorViewNV(2, false, 1, 0)
 // A multiple of eight, as the compiler can see.
 #define EIGHTS(n) ((n) & ~7u)

@@ -69,8 +69,12 @@ public:
         can.halves = can.bytes = true;
         can.longs = longs;
         can.most_range = 1 << 20;
+        return plan(can);
+    }
+    Plan plan(const Abilities& can, uint32_t math = BP_MATH_DEFAULT) {
         bp_compile how{};
         how.struct_size = sizeof how;
+        how.math = math;
         return make_plan(get(), how, can);
     }
 

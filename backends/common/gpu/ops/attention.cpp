@@ -14,7 +14,6 @@ constexpr int64_t kMostWidth = 256;  // of a head of v: sums of its rows are in 
 struct Cut {
     uint32_t kernel, invocations, rows;
     std::vector<uint32_t> constants;
-    // They take no relative positions: what a matrix holds cannot be moved along its rows.
     [[nodiscard]] bool on_matrix_units() const { return gpu::on_matrix_units(kernel); }
 };
 
@@ -27,6 +26,7 @@ struct Sizes {
     bool truth;     // the mask is of bool
     bool relative;  // positions count
     bool cached;    // k and v are q8_0
+    int64_t distances;
 };
 
 Cut choose_plain(const Abilities& can, const Sizes& s) {
@@ -49,24 +49,32 @@ Cut choose_plain(const Abilities& can, const Sizes& s) {
 }
 
 Cut choose(const Lowering& to, const Sizes& s) {
-    if (s.dtype != BP_F16 || to.plan.math == BP_MATH_STRICT || s.depth == 0 || s.relative) return choose_plain(to.can, s);
+    if (s.dtype != BP_F16 || to.plan.math == BP_MATH_STRICT || s.depth == 0) return choose_plain(to.can, s);
+    const auto sixteens = [](int64_t n) { return word(up(n, 16) * 16); };
     // attention_workgroup takes whole tiles.
     constexpr uint32_t kKeys = 64;
-    if (to.can.workgroup_matrices && s.rows >= 32 && s.keys >= kKeys && s.depth % 16 == 0 && s.width % 16 == 0 &&
-        s.depth <= kMostWidth) {
-        const bool narrow = s.depth <= 64 && s.width <= 64;
-        const uint32_t down = narrow && s.pairs * (s.rows / 128) >= kManyBlocks ? 128 : s.rows >= 64 ? 64 : 32;
-        return {kKernel_attention_workgroup_f16, kWorkgroupOfMatrices, down, {down, kKeys, word(s.depth), word(s.width)}};
+    if (to.can.workgroup_matrices && s.rows >= 32 && s.keys >= kKeys && s.depth % 8 == 0 && s.width % 8 == 0 &&
+        s.depth <= kMostWidth && (!s.relative || s.distances >= 2 * kKeys)) {
+        const bool narrow = s.depth <= 64 && s.width <= 64 && !s.relative;
+        const bool wide = s.relative && (s.depth > 64 || s.width > 64);  // 64 rows would want more registers than there are
+        const uint32_t down = narrow && s.pairs * (s.rows / 128) >= kManyBlocks ? 128 : s.rows >= 64 && !wide ? 64 : 32;
+        return {kKernel_attention_workgroup_f16,
+                kWorkgroupOfMatrices,
+                down,
+                {down, kKeys, sixteens(s.depth), sixteens(s.width), s.relative ? 1U : 0U,
+                 s.depth % 16 != 0 || s.width % 16 != 0 ? 1U : 0U, down + kKeys}};
     }
     // attention_matrix: 16 rows a warp, q and sums in registers, as many keys as fit into shared memory twice.
     constexpr int64_t kMost = 128;
     if (to.can.attention_matrix && s.rows >= 16 && s.depth % 8 == 0 && s.width % 8 == 0 && s.depth <= kMost &&
         s.width <= kMost) {
-        const auto sixteens = [](int64_t n) { return word(up(n, 16) * 16); };
+        const bool wide = s.depth > 64 || s.width > 64;
+        if (wide && s.relative && to.can.shared_bytes < 65536) return choose_plain(to.can, s);
+        const bool few = wide || (s.relative && to.can.shared_bytes < 65536);
         return {s.truth ? kKernel_attention_matrix_f16_bool : kKernel_attention_matrix_f16,
                 128,
                 64,
-                {64, s.depth > 64 || s.width > 64 ? 32U : 64U, sixteens(s.depth), sixteens(s.width)}};
+                {64, few ? 32U : 64U, sixteens(s.depth), sixteens(s.width), s.relative ? 1U : 0U}};
     }
     return choose_plain(to.can, s);
 }
@@ -80,13 +88,33 @@ ValueId read_mask(Lowering& to, const Node& node) {
     return made;
 }
 
+// What biases add to scores, as kernels on the matrix units want it; kNone: nothing.
+ValueId make_biases(Lowering& to, const Node& node, const AttentionParameters& p) {
+    if (p.added == 0) return kNone;
+    const AttentionBiasesParameters parameters{.lines = p.pairs * p.keys + p.heads * p.distances,
+                                               .keys = p.keys,
+                                               .heads = p.heads,
+                                               .sharing = p.sharing,
+                                               .distances = p.distances,
+                                               .depth = p.depth,
+                                               .pairs = p.pairs,
+                                               .added = p.added};
+    const ValueId made = to.plan.temporary(BP_F32, {parameters.lines});
+    constexpr int64_t kLines = kLocal / 8;  // of a workgroup
+    const auto read = [&](size_t i) { return to.reads(node.input(i) != kNone ? node.input(i) : node.inputs[0]); };
+    to.rows("Attention biases", kKernel_attention_biases_f16, static_cast<uint64_t>(up(parameters.lines, kLines)), kLocal,
+            {to.reads(node.inputs[1]), read(5), read(6), read(7), to.writes(made)}, words_of(parameters));
+    to.plan.dispatches.back().work = 2.0 * parameters.lines * p.depth;
+    return made;
+}
+
 void lower(Lowering& to, const Node& node) {
     if (to[node.output].elements() == 0) return;
     const ValueId mask = read_mask(to, node);  // it may add values: what is taken by reference comes after
     const ValueId lengths = node.input(4);
     const ValueId in = node.inputs[0];
-    const std::vector<int64_t>& q = to[in].dim;
-    const std::vector<int64_t>& k = to[node.inputs[1]].dim;
+    const std::vector<int64_t> q = to[in].dim;
+    const std::vector<int64_t> k = to[node.inputs[1]].dim;
     const int64_t width = to[node.output].dim[3];
     const auto a = node.as<backplane::ops::AttentionAttributes>();
     const ValueId positions = node.input(5);
@@ -98,7 +126,8 @@ void lower(Lowering& to, const Node& node) {
     const int64_t rows = relative ? q[2] : sharing * q[2];
     const bool truth = mask != kNone && to[mask].dtype == BP_BOOL;
     const bool cached = is_block(to[node.inputs[1]].dtype);
-    const Cut cut = choose(to, {pairs, rows, k[2], q[3], width, to[in].dtype, truth, relative, cached});
+    const Cut cut = choose(
+        to, {pairs, rows, k[2], q[3], width, to[in].dtype, truth, relative, cached, relative ? to[positions].dim[1] : 0});
     const int64_t blocks = up(rows, cut.rows);
     AttentionParameters parameters{
         .pairs = word(pairs),
@@ -126,12 +155,14 @@ void lower(Lowering& to, const Node& node) {
         parameters.mask_query = word(steps[2]);
         parameters.mask_key = word(steps[3]);
     }
+    const ValueId biases = cut.on_matrix_units() ? make_biases(to, node, parameters) : kNone;
     const uint32_t element = cached ? 2 : 0;  // that kernels read: words of 16 bits
     std::vector<Operand> operands{to.reads(in), to.reads(node.inputs[1], element), to.reads(node.inputs[2], element),
                                   to.reads(mask != kNone ? mask : in),
                                   lengths != kNone ? to.reads(lengths, 4) : to.reads(in)};
-    if (!cut.on_matrix_units())
-        for (size_t i = 5; i < 8; ++i) operands.push_back(to.reads(node.input(i) != kNone ? node.input(i) : in));
+    const size_t last = cut.on_matrix_units() ? 6 : 8;
+    for (size_t i = 5; i < last; ++i) operands.push_back(to.reads(node.input(i) != kNone ? node.input(i) : in));
+    if (cut.on_matrix_units()) operands.push_back(to.reads(biases != kNone ? biases : in));
     operands.push_back(to.writes(node.output));
     to.rows(step_label(to, node), cut.kernel, static_cast<uint64_t>(pairs * blocks), cut.invocations, std::move(operands),
             words_of(parameters), cut.constants);

@@ -1,0 +1,99 @@
+// Which products and attention go to the matrix units, and how they are cut for them.
+#include <gtest/gtest.h>
+
+#include "graph_maker.hpp"
+#include "kernels_generated.h"
+
+namespace backplane::gpu {
+namespace {
+
+Abilities matrix_units() {
+    Abilities can;
+    can.halves = can.bytes = can.longs = true;
+    can.most_range = 1 << 30;
+    can.most_invocations = 1024;
+    can.shared_bytes = 98304;
+    can.matrix_tiles = can.attention_matrix = true;
+    return can;
+}
+
+struct Heads {
+    int64_t tokens = 200, size = 64, distances = 399;
+    bool biases = true;
+    uint32_t dtype = BP_F16, math = BP_MATH_DEFAULT;
+};
+
+std::vector<uint32_t> kernels_of(const Abilities& can, const Heads& h) {
+    GraphMaker g;
+    const std::vector<int64_t> shape{1, 2, h.tokens, h.size};
+    std::vector<uint32_t> in(h.distances == 0 ? 3 : h.biases ? 8 : 6, BP_NO_TENSOR);
+    for (size_t i = 0; i < 3; ++i) in[i] = g.tensor(BP_ROLE_INPUT, shape, h.dtype);
+    if (h.distances != 0) in[5] = g.tensor(BP_ROLE_INPUT, {2, h.distances, h.size}, h.dtype);
+    for (size_t i = 6; i < in.size(); ++i) in[i] = g.tensor(BP_ROLE_INPUT, {2, h.size}, h.dtype);
+    g.node(BP_OP_attention, in, g.tensor(BP_ROLE_OUTPUT, shape, h.dtype));
+    std::vector<uint32_t> kernels;
+    for (const Dispatch& d : g.plan(can, h.math).dispatches) kernels.push_back(d.kernel);
+    return kernels;
+}
+
+using Kernels = std::vector<uint32_t>;
+
+TEST(MatrixUnits, AttentionWithRelativePositionsIsOnThemAndItsBiasesAreMadeBefore) {
+    const Abilities can = matrix_units();
+    EXPECT_EQ(kernels_of(can, {}), (Kernels{kKernel_attention_biases_f16, kKernel_attention_matrix_f16}));
+    EXPECT_EQ(kernels_of(can, {.size = 128}), (Kernels{kKernel_attention_biases_f16, kKernel_attention_matrix_f16}));
+    EXPECT_EQ(kernels_of(can, {.biases = false}), Kernels{kKernel_attention_matrix_f16});
+    EXPECT_EQ(kernels_of(can, {.distances = 0}), Kernels{kKernel_attention_matrix_f16});
+}
+
+TEST(MatrixUnits, AttentionThatTheyWouldRoundOrDoNotFitIsNotOnThem) {
+    Abilities can = matrix_units();
+    EXPECT_EQ(kernels_of(can, {.math = BP_MATH_STRICT}), Kernels{kKernel_attention_f16});
+    EXPECT_EQ(kernels_of(can, {.dtype = BP_F32}), Kernels{kKernel_attention_f32});
+    EXPECT_EQ(kernels_of(can, {.size = 20}), Kernels{kKernel_attention_f16});
+    EXPECT_EQ(kernels_of(can, {.size = 136}), Kernels{kKernel_attention_f16});
+    EXPECT_EQ(kernels_of(can, {.tokens = 15, .distances = 29}), Kernels{kKernel_attention_f16});
+    can.shared_bytes = 49152;
+    EXPECT_EQ(kernels_of(can, {.size = 128}), Kernels{kKernel_attention_f16});
+    EXPECT_EQ(kernels_of(can, {.size = 64}).back(), kKernel_attention_matrix_f16);
+}
+
+TEST(MatrixUnits, MatricesOfWorkgroupsTakeHeadsOfEightsAndWholeTilesOfPositions) {
+    Abilities can = matrix_units();
+    can.workgroup_matrices = true;
+    can.attention_matrix = false;
+    EXPECT_EQ(kernels_of(can, {}), (Kernels{kKernel_attention_biases_f16, kKernel_attention_workgroup_f16}));
+    EXPECT_EQ(kernels_of(can, {.size = 40, .distances = 0}), Kernels{kKernel_attention_workgroup_f16});
+    EXPECT_EQ(kernels_of(can, {.size = 44, .distances = 0}), Kernels{kKernel_attention_f16});
+    EXPECT_EQ(kernels_of(can, {.tokens = 64, .distances = 127}), Kernels{kKernel_attention_f16});
+}
+
+// Rows and columns that a workgroup of matmul_matrix makes, and how many workgroups there are.
+struct Cut {
+    uint32_t rows, columns, groups;
+    friend bool operator==(const Cut&, const Cut&) = default;
+};
+
+Cut cut_of(const Abilities& can, int64_t rows, int64_t columns, int64_t depth) {
+    GraphMaker g;
+    const uint32_t a = g.tensor(BP_ROLE_INPUT, {rows, depth}, BP_F16);
+    const uint32_t b = g.tensor(BP_ROLE_INPUT, {columns, depth}, BP_F16);
+    g.node(BP_OP_matmul, {a, b}, g.tensor(BP_ROLE_OUTPUT, {rows, columns}, BP_F16), {integer(BP_ATTR_transpose_b, 1)});
+    const Plan plan = g.plan(can);
+    const Dispatch& d = plan.dispatches.back();
+    EXPECT_EQ(d.kernel, kKernel_matmul_matrix_f16);
+    const std::vector<uint32_t>& c =
+        d.constants;  // invocations, two of the epilogue, tiles down and across, warps above each other
+    return {16 * c[3] * c[5], 16 * c[4] * (c[0] / 32 / c[5]), d.groups[0] * d.groups[1] * d.groups[2]};
+}
+
+TEST(MatrixUnits, ProductsAreCutSoThatMultiprocessorsHaveAlikeToDo) {
+    const Abilities can = matrix_units();
+    EXPECT_EQ(cut_of(can, 4096, 4096, 4096), (Cut{128, 128, 1024}));
+    EXPECT_EQ(cut_of(can, 750, 4096, 1024), (Cut{128, 64, 384})) << "192 of 128 x 128 are one and a half for each of 132";
+    EXPECT_EQ(cut_of(can, 512, 2048, 2048), (Cut{64, 64, 256}));
+    EXPECT_EQ(cut_of(can, 125, 1024, 4096), (Cut{64, 32, 64})) << "32 of 64 x 64 leave 100 idle";
+}
+
+}  // namespace
+}  // namespace backplane::gpu
