@@ -125,6 +125,7 @@ void find_limits(const Functions& cl, PhysicalDevice& device) {
     if (device.assembly && get<cl_uint>(cl, device.handle, kNvidiaMajor) >= 9) can.shared_bytes = 98304;
     can.matrix_tiles = can.attention_matrix = device.assembly && can.most_invocations >= 256 && can.shared_bytes >= 49152;
     can.direct_invocations = 8;
+    if (!can.software && device.units != 0) can.units = device.units;
 }
 
 std::string missing(const Functions& cl, const PhysicalDevice& device, const std::string& version) {

@@ -20,10 +20,8 @@ struct Best {
 Best best_of(Graph& graph, TensorId logits) {
     const auto last = static_cast<int64_t>(graph[logits].shape.size()) - 1;
     const TensorId ids = ops::arg_max(graph, logits, {.axis = last, .keepdims = false});
-    const TensorId largest = ops::reduce_max(graph, logits, {.axes = {last}});
-    const TensorId above = ops::exp(graph, ops::sub(graph, logits, largest));
-    const TensorId all = ops::reduce_sum(graph, above, {.axes = {last}, .keepdims = false});
-    return {cast(graph, ids, DType::i32), ops::reciprocal(graph, all)};
+    const TensorId probabilities = ops::softmax(graph, logits, {.axis = last});
+    return {cast(graph, ids, DType::i32), ops::reduce_max(graph, probabilities, {.axes = {last}, .keepdims = false})};
 }
 
 TensorId linear(Graph& graph, NetworkWeights& weights, TensorId x, const std::string& name, DType dtype) {
@@ -54,6 +52,7 @@ public:
         open_states();
         for (int64_t i = 0; i < shape_.steps; ++i) step();
         for (const auto& [state, value] : states_) g_.update(state, *value);
+        for (const auto& [name, parts] : said_) g_.output(ops::concat(g_, parts, {.axis = 0}), name);
         const TensorId left = ops::sub(g_, lengths_, frame_);
         g_.output(ops::reduce_max(g_, left, {.axes = {0, 1}, .keepdims = false}), "left");
         return std::move(g_);
@@ -61,28 +60,24 @@ public:
 
 private:
     void open_states() {
-        const int64_t room = most_tokens(config_, shape_.frames);
-        const auto state = [&](const char* name, DType dtype, Shape shape, TensorId& now) {
+        const auto state = [&](const std::string& name, DType dtype, Shape shape, TensorId& now) {
             now = g_.state(name, dtype, std::move(shape));
             states_.emplace_back(now, &now);
         };
-        state("h", DType::f32, {config_.pred_layers, n_, config_.pred_hidden}, h_);
-        state("c", DType::f32, {config_.pred_layers, n_, config_.pred_hidden}, c_);
-        state("predicted", DType::f32, {n_, config_.joint_hidden}, predicted_);
+        h_.resize(static_cast<size_t>(config_.pred_layers));
+        c_.resize(h_.size());
+        for (size_t layer = 0; layer < h_.size(); ++layer) {
+            state("h" + std::to_string(layer), DType::f32, {1, n_, config_.pred_hidden}, h_[layer]);
+            state("c" + std::to_string(layer), DType::f32, {1, n_, config_.pred_hidden}, c_[layer]);
+        }
         state("token", DType::i32, {n_, 1}, token_);  // less blank: 0, as states begin, is what stands for nothing yet
-        state("known", DType::i32, {n_, 1}, known_);  // whether `predicted` is of that token
+        state("known", DType::i32, {n_, 1}, known_);  // whether h and c have seen that token
         state("frame", DType::i32, {n_, 1}, frame_);
         state("symbols", DType::i32, {n_, 1}, symbols_);  // taken from that frame
-        state("count", DType::i32, {n_}, count_);
-        state("tokens", DType::i32, {n_, room}, tokens_);
-        state("frames", DType::i32, {n_, room}, times_);
-        state("durations", DType::i32, {n_, room}, durations_);
-        state("confidence", DType::f32, {n_, room}, confidence_);
     }
 
     void step() {
-        predict();
-        const Seen seen = look();
+        const Seen seen = look(predict());
         // Where a window's frames lead: a blank within the clip to a later one, all else to itself.
         const TensorId at = destination(seen);
         const TensorId inside = ops::less(g_, at, whole(g_, static_cast<int32_t>(kWindow)));
@@ -95,11 +90,15 @@ private:
         // So many of one frame, and it is left: a network that never says blank would not end.
         const TensorId stays = ops::equal(g_, at, zero_);
         const TensorId symbols = ops::add(g_, ops::where(g_, stays, symbols_, zero_), one_);
-        const TensorId enough = ops::less(g_, whole(g_, static_cast<int32_t>(config_.max_symbols) - 1), symbols);
-        advance = ops::where(g_, enough, ops::max(g_, advance, one_), advance);
+        const TensorId enough = ops::div(g_, symbols, whole(g_, static_cast<int32_t>(config_.max_symbols)));  // 1, or 0
+        advance = ops::max(g_, advance, enough);
         const TensorId same_frame = ops::equal(g_, advance, zero_);
         symbols_ = ops::where(g_, ops::logical_and(g_, emits, same_frame), symbols, zero_);
-        write(emits, token, place, advance, pick(seen.probability));
+        say("emits", emits);
+        say("tokens", token);
+        say("frames", place);
+        say("durations", advance);
+        say("confidence", pick(seen.probability));
         frame_ = ops::add(g_, place, ops::where(g_, emits, advance, zero_));
         token_ = ops::where(g_, emits, ops::sub(g_, token, blank()), token_);
         known_ = ops::where(g_, emits, zero_, one_);
@@ -107,38 +106,32 @@ private:
 
     TensorId blank() { return whole(g_, static_cast<int32_t>(weights_.config().blank_id)); }
 
-    // The prediction network, for the clips whose token is new.
-    void predict() {
+    void say(const char* name, TensorId what) {
+        const auto same = [&](const auto& said) { return said.first == name; };
+        auto at = std::find_if(said_.begin(), said_.end(), same);
+        if (at == said_.end()) at = said_.insert(at, {name, {}});
+        at->second.push_back(ops::reshape(g_, what, {.shape = {1, n_}}));
+    }
+
+    // The prediction network: clips whose token it knows have no step to go, and keep their state.
+    TensorId predict() {
         const TensorId ids = ops::reshape(g_, ops::add(g_, token_, blank()), {.shape = ops::List{n_}});
         const Tensor& table = weights_.file().at("decoder.prediction.embed.weight");
         TensorId x = cast(g_, ops::gather(g_, weights_.matrix(g_, table.name), ids), DType::f32);
-        const TensorId stale = ops::equal(g_, known_, zero_);
-        std::vector<TensorId> hs;
-        std::vector<TensorId> cs;
-        for (int64_t layer = 0; layer < config_.pred_layers; ++layer) {
+        const TensorId steps = ops::reshape(g_, ops::sub(g_, one_, known_), {.shape = ops::List{n_}});
+        for (size_t layer = 0; layer < h_.size(); ++layer) {
             const std::string k = std::to_string(layer);
             const TensorId sequence = ops::reshape(g_, x, {.shape = {1, n_, config_.pred_hidden}});
             const std::vector<TensorId> out =
                 ops::lstm(g_,
-                          {sequence, gates("weight_ih_l" + k, true), gates("weight_hh_l" + k, true), lstm_bias(k), no_tensor,
-                           of_layer(h_, layer), of_layer(c_, layer)},
+                          {sequence, gates("weight_ih_l" + k, true), gates("weight_hh_l" + k, true), lstm_bias(k), steps,
+                           h_[layer], c_[layer]},
                           {});
-            hs.push_back(out[1]);
-            cs.push_back(out[2]);
-            x = out[1];
+            x = h_[layer] = out[1];
+            c_[layer] = out[2];
         }
-        const auto stacked = [&](const std::vector<TensorId>& parts) {
-            return parts.size() == 1 ? parts[0] : ops::concat(g_, parts, {.axis = 0});
-        };
         const TensorId top = ops::reshape(g_, x, {.shape = {n_, config_.pred_hidden}});
-        predicted_ = ops::where(g_, stale, linear(g_, weights_, top, "joint.pred", DType::f32), predicted_);
-        const TensorId layers = ops::reshape(g_, stale, {.shape = {1, n_, 1}});
-        h_ = ops::where(g_, layers, stacked(hs), h_);
-        c_ = ops::where(g_, layers, stacked(cs), c_);
-    }
-    TensorId of_layer(TensorId state, int64_t layer) {
-        if (config_.pred_layers == 1) return state;
-        return ops::slice(g_, state, {.starts = {layer, 0, 0}, .ends = {layer + 1, n_, config_.pred_hidden}});
+        return linear(g_, weights_, top, "joint.pred", DType::f32);
     }
     // PyTorch's gates are input, forget, cell, output; ONNX's input, output, forget, cell.
     TensorId gates(const std::string& which, bool matrix) {
@@ -170,11 +163,11 @@ private:
         TensorId ids, probability, advance, passes;
     };
     // The joint network on the next frames.
-    Seen look() {
+    Seen look(TensorId predicted) {
         const TensorId places = ops::add(g_, frame_, window_);
         const TensorId within = ops::min(g_, places, whole(g_, static_cast<int32_t>(shape_.frames) - 1));
         const TensorId rows = ops::gather(g_, frames_, ops::add(g_, within, first_));
-        const TensorId each = ops::reshape(g_, predicted_, {.shape = {n_, 1, config_.joint_hidden}});
+        const TensorId each = ops::reshape(g_, predicted, {.shape = {n_, 1, config_.joint_hidden}});
         const TensorId inner =
             ops::reshape(g_, activated(ops::add(g_, rows, each)), {.shape = {n_ * kWindow, config_.joint_hidden}});
         const TensorId logits = linear(g_, weights_, inner, "joint.joint_net.2", DType::f32);
@@ -227,26 +220,16 @@ private:
         return ops::slice(g_, table, {.starts = {0, 0}, .ends = {n_, 1}});
     }
 
-    // Behind the last token; where none came, outside of the room, which drops it.
-    void write(TensorId emits, TensorId token, TensorId place, TensorId advance, TensorId probability) {
-        const TensorId emitted = ops::reshape(g_, emits, {.shape = ops::List{n_}});
-        const auto room = static_cast<int32_t>(most_tokens(config_, shape_.frames));
-        const TensorId position = ops::where(g_, emitted, count_, whole(g_, room));
-        tokens_ = ops::tensor_scatter(g_, tokens_, token, position, {.axis = 1});
-        times_ = ops::tensor_scatter(g_, times_, place, position, {.axis = 1});
-        durations_ = ops::tensor_scatter(g_, durations_, advance, position, {.axis = 1});
-        confidence_ = ops::tensor_scatter(g_, confidence_, probability, position, {.axis = 1});
-        count_ = ops::add(g_, count_, cast(g_, emitted, DType::i32));
-    }
-
     Graph g_;
     NetworkWeights& weights_;
     const TransducerConfig& config_;
     StepShape shape_;
     int64_t n_;
     TensorId frames_, lengths_, zero_, one_, first_, window_;
-    TensorId h_, c_, predicted_, token_, known_, frame_, symbols_, count_, tokens_, times_, durations_, confidence_;
-    std::vector<std::pair<TensorId, const TensorId*>> states_;  // as they begin, and which of these they become
+    std::vector<TensorId> h_, c_;  // of each layer
+    TensorId token_, known_, frame_, symbols_;
+    std::vector<std::pair<TensorId, const TensorId*>> states_;         // as they begin, and which of these they become
+    std::vector<std::pair<std::string, std::vector<TensorId>>> said_;  // outputs, of each step [1, clips]
 };
 
 }  // namespace
@@ -266,8 +249,6 @@ void add_joint_frames(Graph& graph, NetworkWeights& weights, const Encoded& enco
     const int64_t frames = graph[encoded.values].shape[1];
     graph.output(ops::pad(graph, y, {.pads = {0, 0, 0, 0, step_frames(frames) - frames, 0}}), "joint");
 }
-
-int64_t most_tokens(const TransducerConfig& config, int64_t frames) noexcept { return frames * config.max_symbols; }
 
 Graph steps_graph(NetworkWeights& weights, const StepShape& shape) { return Steps(weights, shape).build(); }
 

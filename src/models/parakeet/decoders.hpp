@@ -22,12 +22,11 @@ struct StepShape {
 
     friend auto operator<=>(const StepShape&, const StepShape&) = default;
 };
-// Tokens that a clip has room for: more cannot come of its frames.
-[[nodiscard]] int64_t most_tokens(const TransducerConfig& config, int64_t frames) noexcept;
 
 // Inputs: "joint" as above, "lengths" i32 [clips], encoded frames of each. Output "left" i32 []: frames that the clip farthest back has before it;
-// another run goes on while it is over 0. States, zero before the first run, are read behind the last: "count" i32 [clips], and "tokens", "frames",
-// "durations" i32 and "confidence" f32, [clips, most_tokens]: what came, on which frame, how many frames further the next one was looked for.
+// another run goes on while it is over 0. Outputs [steps, clips], of each step: "emits" bool, whether a token came, and of
+// it "tokens", "frames", "durations" i32 and "confidence" f32: which, on which frame, how many frames further the next one is looked for. States are zero
+// before the first run.
 //
 // A step looks at a few frames at once with what the prediction network has made of the last token: up to the first that is no blank all
 // steps of one frame would compute the same. So the prediction network runs once a token, and not once a frame.

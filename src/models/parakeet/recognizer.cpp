@@ -222,28 +222,24 @@ std::vector<std::vector<Token>> Recognizer::run_steps(const Prepared& batch, con
     Session& steps = steps_for(shape);
     steps.reset_state();
     const std::vector<Input> inputs{{"joint", joint}, {"lengths", bytes_of(batch.encoded)}};
-    for (int32_t left = 1; left > 0;) {
-        const Output far("left", std::as_writable_bytes(std::span(&left, 1)));
-        steps.run(inputs, {&far, 1}, cancel);
-    }
-    const auto clips = batch.encoded.size();
-    const auto room = static_cast<size_t>(most_tokens(*config().transducer, shape.frames));
-    std::vector<int32_t> count(clips);
-    std::vector<int32_t> ids(clips * room);
-    std::vector<int32_t> frames(ids.size());
-    std::vector<int32_t> durations(ids.size());
-    std::vector<float> confidence(ids.size());
-    steps.state("count").read(room_of(count));
-    steps.state("tokens").read(room_of(ids));
-    steps.state("frames").read(room_of(frames));
-    steps.state("durations").read(room_of(durations));
-    steps.state("confidence").read(room_of(confidence));
+    const size_t clips = batch.encoded.size();
+    // What came of each step, [steps, clips].
+    std::vector<uint8_t> emits(static_cast<size_t>(shape.steps) * clips);
+    std::vector<int32_t> ids(emits.size());
+    std::vector<int32_t> frames(emits.size());
+    std::vector<int32_t> durations(emits.size());
+    std::vector<float> confidence(emits.size());
+    int32_t left = 1;
+    const std::vector<Output> outputs{
+        {"emits", room_of(emits)},           {"tokens", room_of(ids)},
+        {"frames", room_of(frames)},         {"durations", room_of(durations)},
+        {"confidence", room_of(confidence)}, {"left", std::as_writable_bytes(std::span(&left, 1))}};
     std::vector<std::vector<Token>> all(clips);
-    for (size_t clip = 0; clip < clips; ++clip)
-        for (size_t i = 0; i < std::min(room, static_cast<size_t>(count[clip])); ++i) {
-            const size_t at = clip * room + i;
-            all[clip].push_back({ids[at], frames[at], durations[at], confidence[at]});
-        }
+    while (left > 0) {
+        steps.run(inputs, outputs, cancel);
+        for (size_t at = 0; at < emits.size(); ++at)
+            if (emits[at] != 0) all[at % clips].push_back({ids[at], frames[at], durations[at], confidence[at]});
+    }
     return all;
 }
 

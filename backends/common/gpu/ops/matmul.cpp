@@ -61,8 +61,21 @@ struct MatrixTile {
 
 constexpr int64_t kManyMatrixTiles = 120;  // to keep the device busy
 
-// The fastest of those tried on an H200 for each driver's compiler (docs/benchmarks.md): the largest that keeps the device busy.
-MatrixTile matrix_tile(const Abilities& can, int64_t rows, int64_t columns, int64_t batch) {
+// A tile, and what was measured of it on an H100 in OpenCL: the time of an element of the result goes by its depth and has a part of its own. Alone on
+// a multiprocessor a workgroup waits more.
+struct TimedTile {
+    MatrixTile tile;
+    double by_depth, fixed, alone;
+    // Of the multiprocessor that has most to do, in 10^-10 ms.
+    [[nodiscard]] double time(const Abilities& can, int64_t rows, int64_t columns, int64_t depth, int64_t batch) const {
+        const int64_t groups = batch * up(rows, tile.rows()) * up(columns, tile.columns());
+        const double own = static_cast<double>(up(groups, can.units) * tile.rows() * tile.columns());
+        return own * (by_depth * static_cast<double>(depth) + fixed) * (groups <= can.units ? alone : 1);
+    }
+};
+
+// The fastest of those tried for each driver's compiler (docs/benchmarks.md).
+MatrixTile matrix_tile(const Abilities& can, int64_t rows, int64_t columns, int64_t depth, int64_t batch) {
     const auto busy = [&](const MatrixTile& tile) {
         return batch * up(rows, tile.rows()) * up(columns, tile.columns()) >=
                (can.least_patches == 0 ? 2 : kManyMatrixTiles);
@@ -71,9 +84,17 @@ MatrixTile matrix_tile(const Abilities& can, int64_t rows, int64_t columns, int6
         constexpr MatrixTile kLarge{256, 2, 4, 4, 32, 2};
         return busy(kLarge) ? kLarge : MatrixTile{128, 2, 2, 2, 64, 2};
     }
-    const MatrixTile large = can.shared_bytes >= 65536 ? MatrixTile{128, 4, 4, 2, 64, 2} : MatrixTile{128, 4, 4, 2, 32, 3};
-    constexpr MatrixTile kMiddle{128, 4, 2, 2, 64, 2};
-    return busy(large) ? large : busy(kMiddle) ? kMiddle : MatrixTile{128, 2, 2, 2, 64, 3};
+    const bool much = can.shared_bytes >= 65536;
+    const TimedTile tiles[] = {{much ? MatrixTile{128, 4, 4, 2, 64, 2} : MatrixTile{128, 4, 4, 2, 32, 3}, 6.6, 3850, 1.36},
+                               {much ? MatrixTile{256, 4, 2, 2, 64, 2} : MatrixTile{256, 4, 2, 2, 32, 2}, 8.8, 1730, 1.0},
+                               {{128, 4, 2, 2, 64, 2}, 9.0, 1120, 1.42},
+                               {{128, 2, 2, 2, 64, much ? 4U : 3U}, 11.4, 1200, 1.16},
+                               {{128, 2, 1, 2, 64, much ? 4U : 3U}, 19.8, 1200, 1.0}};
+    if (can.least_patches == 0) return tiles[(rows + columns) / 8 % std::size(tiles)].tile;  // tests: each of them
+    const auto before = [&](const TimedTile& x, const TimedTile& y) {
+        return x.time(can, rows, columns, depth, batch) < y.time(can, rows, columns, depth, batch);
+    };
+    return std::min_element(std::begin(tiles), std::end(tiles), before)->tile;
 }
 
 // How matmul_workgroup is cut: tiles of the result, and how deep those of the operands are.
@@ -122,7 +143,7 @@ void lower(Lowering& to, const Node& node) {
     const int64_t batch = to[node.output].elements() / (rows * columns);
     const bool few = rows <= kFewRows && (blocks || depth >= kLocal) && transpose_b && (!transpose_a || rows == 1);
     const bool matrices = !few && suits_matrix_units(to, node, rows, columns, depth);
-    const MatrixTile units = matrices ? matrix_tile(to.can, rows, columns, batch) : MatrixTile{};
+    const MatrixTile units = matrices ? matrix_tile(to.can, rows, columns, depth, batch) : MatrixTile{};
     const WorkgroupTile whole = matrices ? workgroup_tile(to.can, rows, columns, depth, batch) : WorkgroupTile{};
     const Tile tile = few               ? Tile{rows_at_once(to, rows, blocks), kColumns, 1, 1, 1}
                       : whole.rows != 0 ? Tile{whole.rows, whole.columns, 1, 1, 1}
