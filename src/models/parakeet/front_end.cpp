@@ -45,6 +45,47 @@ std::vector<float> windowed_basis(const PreprocessorConfig& p, const std::vector
     return basis;
 }
 
+// What float32 loses shows next to a loud tone and next to silence, where features deviate by little: in a sum of products each rounding is as large as
+// the loudest sample makes it. So samples and basis are each a coarse part, whose products and sums float32 holds exactly, and a rest that is smaller
+// by 2^8 and whose roundings are, too. Parts for samples to 1; louder ones are rounded as any.
+constexpr float kSampleGrid = 0x1p-11F;     // of samples and of the factor of pre-emphasis: products have 22 bits
+constexpr float kEmphasisedGrid = 0x1p-7F;  // of what goes into the spectrum,
+constexpr float kBasisGrid = 0x1p-8F;       // and of the basis: 200 products of both have 24
+constexpr double kSymmetric = 1e-6;         // what the halves of a window may be apart
+
+// So that a frame's second half and its first, turned round, can be added and subtracted before they are multiplied.
+bool is_symmetric(const std::vector<float>& window) {
+    bool all = window.size() % 2 == 0;
+    for (size_t i = 0; i < window.size(); ++i)
+        all = all &&
+              std::abs(static_cast<double>(window[i]) - static_cast<double>(window[window.size() - 1 - i])) < kSymmetric;
+    return all;
+}
+
+enum class BasisPart { coarse, rest };
+// Of the half that follows the middle, [win_length / 2, bins]: cosines for sums of the halves, sines for differences. The rest has what is coarse
+// to multiply in its first rows and what is fine in as many more.
+std::vector<float> half_basis(const PreprocessorConfig& p, const std::vector<float>& window, bool sine, BasisPart part) {
+    const int64_t bins = p.n_fft / 2 + 1, half = p.win_length / 2;
+    std::vector<float> coarse(static_cast<size_t>(half * bins)), rest(coarse.size()), whole(coarse.size());
+    for (int64_t m = 0; m < half; ++m)
+        for (int64_t k = 0; k < bins; ++k) {
+            const double w = (static_cast<double>(window[static_cast<size_t>(half + m)]) +
+                              static_cast<double>(window[static_cast<size_t>(half - 1 - m)])) /
+                             2;
+            const double angle =
+                std::numbers::pi * static_cast<double>((2 * m + 1) * k % (2 * p.n_fft)) / static_cast<double>(p.n_fft);
+            const double value = w * (sine ? std::sin(angle) : std::cos(angle));
+            const auto at = static_cast<size_t>(m * bins + k);
+            coarse[at] = static_cast<float>(std::nearbyint(value / static_cast<double>(kBasisGrid))) * kBasisGrid;
+            rest[at] = static_cast<float>(value - static_cast<double>(coarse[at]));
+            whole[at] = static_cast<float>(value);
+        }
+    if (part == BasisPart::coarse) return coarse;
+    rest.insert(rest.end(), whole.begin(), whole.end());
+    return rest;
+}
+
 class FrontEnd {
 public:
     FrontEnd(Graph& graph, NetworkWeights& weights, const BatchShape& shape)
@@ -55,21 +96,80 @@ public:
         const TensorId samples = graph_.input("samples", DType::i32, {shape_.clips});
         Features out{no_tensor, no_tensor};
         if (shape_.padded) out.frames = ops::div(graph_, samples, whole(graph_, static_cast<int32_t>(p_.hop_length)));
-        const TensorId logs = log_mel(power(frames(emphasised(audio, samples))));
+        const TensorId logs = log_mel(power(is_symmetric(window_of(weights_)) ? exact_spectrum(audio, samples)
+                                                                              : spectrum(emphasised(audio, samples))));
         out.values = normalised(logs, out.frames);
         return out;
     }
 
 private:
-    // Samples behind a clip's end stay 0: the last one must not echo there.
-    TensorId emphasised(TensorId audio, TensorId samples) {
-        const int64_t count = samples_of(p_, shape_.frames);
+    static std::vector<float> window_of(NetworkWeights& weights) {
+        return weights.has(kWindowTensor) ? weights.numbers(kWindowTensor) : hann(weights.config().preprocessor.win_length);
+    }
+    [[nodiscard]] TensorId previous(TensorId audio) {
         const TensorId later = ops::pad(graph_, audio, {.pads = {0, 1, 0, 0}});
-        const TensorId previous = ops::slice(graph_, later, {.starts = {0, 0}, .ends = {shape_.clips, count}});
-        const TensorId less = ops::mul(graph_, previous, graph_.constant(p_.preemphasis));
-        const TensorId position = ops::range(graph_, whole(graph_, 0), whole(graph_, 1), {.count = count});
+        return ops::slice(graph_, later, {.starts = {0, 0}, .ends = {shape_.clips, samples_of(p_, shape_.frames)}});
+    }
+    // Samples behind a clip's end stay 0: the last one must not echo there.
+    [[nodiscard]] TensorId within(TensorId sound, TensorId samples) {
+        const TensorId position =
+            ops::range(graph_, whole(graph_, 0), whole(graph_, 1), {.count = samples_of(p_, shape_.frames)});
         const TensorId length = ops::reshape(graph_, samples, {.shape = {shape_.clips, 1}});
-        return ops::where(graph_, ops::less(graph_, position, length), ops::sub(graph_, audio, less), graph_.constant(0));
+        return ops::where(graph_, ops::less(graph_, position, length), sound, graph_.constant(0));
+    }
+    [[nodiscard]] TensorId emphasised(TensorId audio, TensorId samples) {
+        return within(ops::sub(graph_, audio, times(previous(audio), p_.preemphasis)), samples);
+    }
+    TensorId times(TensorId x, float factor) { return ops::mul(graph_, x, graph_.constant(factor)); }
+    TensorId on_grid(TensorId x, float grid) { return times(ops::round(graph_, times(x, 1 / grid)), grid); }
+
+    // As emphasised(), in two parts whose sum is within 2^-32 of the number: the first on the grid.
+    struct Parts {
+        TensorId coarse, rest;
+    };
+    Parts emphasised_parts(TensorId audio, TensorId samples) {
+        const float coarse_factor = std::nearbyint(p_.preemphasis / kSampleGrid) * kSampleGrid;
+        const TensorId before = previous(audio);
+        const TensorId coarse = on_grid(audio, kSampleGrid), coarse_before = on_grid(before, kSampleGrid);
+        const TensorId exact = ops::sub(graph_, coarse, times(coarse_before, coarse_factor));
+        const TensorId fine =
+            ops::sub(graph_, ops::sub(graph_, audio, coarse), times(ops::sub(graph_, before, coarse_before), coarse_factor));
+        const TensorId rest = ops::sub(graph_, fine, times(before, p_.preemphasis - coarse_factor));
+        const TensorId first = on_grid(exact, kEmphasisedGrid);
+        const TensorId second = ops::add(graph_, ops::sub(graph_, exact, first), rest);
+        return {within(first, samples), within(second, samples)};
+    }
+
+    // Real and imaginary parts, each [clips, frames, bins], of a spectrum whose phase is that of a frame's middle.
+    std::vector<TensorId> exact_spectrum(TensorId audio, TensorId samples) {
+        const Parts parts = emphasised_parts(audio, samples);
+        const int64_t half = p_.win_length / 2;
+        std::vector<int32_t> backwards;
+        for (int64_t i = half; i-- > 0;) backwards.push_back(static_cast<int32_t>(i));
+        const TensorId turned = wholes(graph_, backwards, {half});
+        std::vector<TensorId> sums, differences;
+        for (const TensorId part : {parts.coarse, parts.rest}) {
+            const TensorId all = frames(part);
+            const TensorId first = ops::gather(graph_, all, turned, {.axis = 2});
+            const TensorId second =
+                ops::slice(graph_, all, {.starts = {0, 0, half}, .ends = {shape_.clips, shape_.frames, p_.win_length}});
+            sums.push_back(ops::add(graph_, second, first));
+            differences.push_back(ops::sub(graph_, second, first));
+        }
+        return {exact_product(sums, false), exact_product(differences, true)};
+    }
+    TensorId exact_product(const std::vector<TensorId>& halves, bool sine) {
+        const int64_t bins = p_.n_fft / 2 + 1, half = p_.win_length / 2;
+        const auto basis = [&](BasisPart part, const char* name, int64_t rows) {
+            return weights_.made(graph_, std::string("preprocessor.") + (sine ? "sines." : "cosines.") + name, DType::f32,
+                                 {rows, bins}, [&weights = weights_, sine, part] {
+                                     return half_basis(weights.config().preprocessor, window_of(weights), sine, part);
+                                 });
+        };
+        const TensorId exact = ops::matmul(graph_, halves[0], basis(BasisPart::coarse, "coarse", half));
+        const TensorId both = ops::concat(graph_, halves, {.axis = 2});
+        const TensorId rest = ops::matmul(graph_, both, basis(BasisPart::rest, "rest", 2 * half));
+        return ops::add(graph_, exact, rest);
     }
 
     // [clips, frames, win_length]: a frame is the parts of a hop, each a slice of the samples seen as hops.
@@ -90,18 +190,19 @@ private:
         return ops::concat(graph_, pieces, {.axis = 2});
     }
 
-    // [clips, frames, bins]
-    TensorId power(TensorId frames) {
+    // The same in one product, for windows of any form.
+    std::vector<TensorId> spectrum(TensorId sound) {
         const int64_t bins = p_.n_fft / 2 + 1;
-        const TensorId basis =
-            weights_.made(graph_, "preprocessor.basis", DType::f32, {p_.win_length, 2 * bins}, [&weights = weights_] {
-                const PreprocessorConfig& p = weights.config().preprocessor;
-                return windowed_basis(p, weights.has(kWindowTensor) ? weights.numbers(kWindowTensor) : hann(p.win_length));
-            });
-        const TensorId spectrum = ops::matmul(graph_, frames, basis);
-        const TensorId squares = ops::mul(graph_, spectrum, spectrum);
-        const std::vector<TensorId> parts = ops::split(graph_, squares, {.axis = 2, .sizes = {bins, bins}});
-        const TensorId sum = ops::add(graph_, parts[0], parts[1]);
+        const TensorId basis = weights_.made(
+            graph_, "preprocessor.basis", DType::f32, {p_.win_length, 2 * bins},
+            [&weights = weights_] { return windowed_basis(weights.config().preprocessor, window_of(weights)); });
+        return ops::split(graph_, ops::matmul(graph_, frames(sound), basis), {.axis = 2, .sizes = {bins, bins}});
+    }
+
+    // [clips, frames, bins]
+    TensorId power(const std::vector<TensorId>& spectrum) {
+        const TensorId sum =
+            ops::add(graph_, ops::mul(graph_, spectrum[0], spectrum[0]), ops::mul(graph_, spectrum[1], spectrum[1]));
         if (p_.mag_power == 2) return sum;
         if (p_.mag_power == 1) return ops::sqrt(graph_, sum);
         return ops::pow(graph_, sum, graph_.constant(p_.mag_power / 2));
@@ -120,25 +221,44 @@ private:
                 return all;
             });
         const TensorId mel = ops::matmul(graph_, power, filters, {.transpose_b = true});
-        const TensorId logs = ops::log(graph_, ops::add(graph_, mel, graph_.constant(1)));
+        const TensorId logs = log_of_one_and(mel);
         if (p_.normalize == Normalize::per_feature) return logs;
         return ops::add(graph_, logs, graph_.constant(static_cast<float>(std::log(static_cast<double>(p_.log_zero_guard)))));
     }
 
+    // ln(1 + x) of x >= 0. Of what is small the sum keeps nothing: below 1/2 as 2 artanh(s), s = x / (2 + x), by its first terms.
+    TensorId log_of_one_and(TensorId x) {
+        const TensorId s = ops::div(graph_, x, ops::add(graph_, x, graph_.constant(2)));
+        const TensorId square = ops::mul(graph_, s, s);
+        TensorId sum = times(square, 2.0F / 9);
+        for (const float term : {2.0F / 7, 2.0F / 5, 2.0F / 3, 2.0F}) {
+            sum = ops::add(graph_, sum, graph_.constant(term));
+            sum = ops::mul(graph_, sum, term == 2.0F ? s : square);
+        }
+        const TensorId plain = ops::log(graph_, ops::add(graph_, x, graph_.constant(1)));
+        return ops::where(graph_, ops::less(graph_, x, graph_.constant(0.5F)), sum, plain);
+    }
+
+    // The mean of thousands of numbers that are large and next to each other has roundings of its own: what is left of it is taken away as well.
     TensorId normalised(TensorId logs, TensorId frames) {
         const bool each = p_.normalize == Normalize::per_feature;
         if (!shape_.padded) {
             if (!each) return logs;
-            const TensorId less = ops::sub(graph_, logs, ops::reduce_mean(graph_, logs, {.axes = {1}}));
+            const auto less_mean = [&](TensorId x) {
+                return ops::sub(graph_, x, ops::reduce_mean(graph_, x, {.axes = {1}}));
+            };
+            const TensorId less = less_mean(less_mean(logs));
             return over_deviation(less, less, graph_.constant(static_cast<float>(std::max<int64_t>(1, shape_.frames - 1))));
         }
         const TensorId valid = valid_positions(graph_, frames, shape_.clips, shape_.frames);
         if (!each) return ops::mul(graph_, logs, valid);
         const TensorId one = graph_.constant(1);
         const TensorId count = ops::reshape(graph_, cast(graph_, frames, DType::f32), {.shape = {shape_.clips, 1, 1}});
-        const TensorId sum = ops::reduce_sum(graph_, ops::mul(graph_, logs, valid), {.axes = {1}});
-        const TensorId mean = ops::div(graph_, sum, ops::max(graph_, count, one));
-        const TensorId less = ops::mul(graph_, ops::sub(graph_, logs, mean), valid);
+        const auto less_mean = [&](TensorId x) {  // of numbers that are 0 where nothing is valid
+            const TensorId mean = ops::div(graph_, ops::reduce_sum(graph_, x, {.axes = {1}}), ops::max(graph_, count, one));
+            return ops::mul(graph_, ops::sub(graph_, x, mean), valid);
+        };
+        const TensorId less = less_mean(less_mean(ops::mul(graph_, logs, valid)));
         return over_deviation(less, less, ops::max(graph_, ops::sub(graph_, count, one), one));
     }
 

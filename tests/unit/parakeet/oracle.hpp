@@ -42,6 +42,7 @@ private:
 
 inline Rows features(const PreprocessorConfig& p, int64_t mels, std::span<const float> sound) {
     const std::vector<float> filters = slaney_filters(p, mels);
+    const std::vector<float> weighs = hann(p.win_length);
     Row x(sound.size());
     for (size_t i = 0; i < x.size(); ++i)
         x[i] = static_cast<double>(sound[i]) -
@@ -56,8 +57,7 @@ inline Rows features(const PreprocessorConfig& p, int64_t mels, std::span<const 
             for (int64_t n = 0; n < p.win_length; ++n) {
                 const int64_t at = t * p.hop_length - p.n_fft / 2 + (p.n_fft - p.win_length) / 2 + n;
                 if (at < 0 || at >= static_cast<int64_t>(x.size())) continue;
-                const double window = 0.5 - 0.5 * std::cos(2 * std::numbers::pi * static_cast<double>(n) /
-                                                           static_cast<double>(p.win_length - 1));
+                const auto window = static_cast<double>(weighs[static_cast<size_t>(n)]);
                 sum +=
                     std::polar(window * x[static_cast<size_t>(at)],
                                -2 * std::numbers::pi * static_cast<double>(k * n % p.n_fft) / static_cast<double>(p.n_fft));
