@@ -187,7 +187,7 @@ void relative_shapes(CaseList& list) {
     heads("no-keys", {1, 2, 3, 4, 2, 0, 4});
     heads("no-queries", {1, 2, 0, 4, 2, 5, 4});
     heads("no-numbers", {1, 2, 3, 0, 2, 5, 4});
-    for (const int64_t tokens : {2, 5, 16, 47, 48, 49, 63, 64, 65, 131})
+    for (const int64_t tokens : {2, 5, 16, 47, 48, 49, 63, 64, 65, 95, 96, 97, 131})
         heads("tokens-" + std::to_string(tokens), {1, 2, tokens, 24, 2, tokens, 24});
     for (const int64_t size : {3, 17, 64, 257})
         heads("size-" + std::to_string(size), {1, 2, 37, size, 2, 37, std::min<int64_t>(size, 40)});

@@ -130,6 +130,12 @@ void groups(CaseList& list) {
             add(list, "groups-" + std::to_string(group) + "-" + square(kernel),
                 {{1, 24, 7, 9}, 48, kernel, kernel, around(kernel / 2), {1, 1}, {1, 1}, group});
     add(list, "groups-2-of-17", {{1, 34, 5, 7}, 6, 3, 3, around(1), {2, 1}, {1, 1}, 2});
+    // Rows of several vectors, and some that are no multiple of any; parts of a plane.
+    add(list, "depthwise-3x3-wide", {{2, 3, 11, 131}, 3, 3, 3, around(1), {1, 1}, {1, 1}, 3});
+    add(list, "depthwise-3x5-wide", {{1, 3, 10, 83}, 3, 3, 5, {0, 3, 2, 1}, {1, 1}, {1, 1}, 3});
+    add(list, "depthwise-3x3-dilated-rows", {{1, 3, 9, 70}, 3, 3, 3, {1, 4, 1, 4}, {1, 1}, {1, 4}, 3});
+    add(list, "depthwise-3x3-of-long-rows", {{1, 2, 37, 1100}, 2, 3, 3, around(1), {1, 1}, {1, 1}, 2});
+    add(list, "1x1-150-to-37-planes", {{2, 150, 9, 31}, 37, 1, 1, around(0)});
     add(list, "depthwise-dilation-2", {{1, 16, 9, 11}, 16, 3, 3, around(2), {1, 1}, {2, 2}, 16});
 }
 

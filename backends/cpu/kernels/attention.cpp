@@ -1,6 +1,7 @@
 #include "kernels/attention.h"
 
 #include "kernels/tile.h"
+#include "kernels/transpose.h"
 
 // Queries stand side by side in the lanes: of a tile of keys the scores are a product of keys by queries, kept by key, so that the maximum, the
 // exponentials and the sums of all queries are vectors. The product by v then takes them as a column each. No score leaves the scratch.
@@ -9,7 +10,9 @@ namespace {
 using backplane::cpu::AttentionBlock;
 using backplane::cpu::kAttentionQueries;
 
-constexpr int64_t kKeys = 48;  // of a tile: a multiple of the rows of every register tile
+// Keys of a tile: a multiple of the rows of every register tile. Of fewer, positions have a register tile too small to hide what it loads.
+constexpr int64_t kKeys = 96;
+constexpr int64_t kNumbers = 32;  // of a head: so many rows of positions stay in the nearest cache
 constexpr int kRows = rows_of(kVectors);
 static_assert(kKeys + kAttentionQueries <= backplane::cpu::kAttentionBeside);
 constexpr float kUnseen = -__builtin_inff();
@@ -62,15 +65,20 @@ const float* rows_of(const float* rows, const uint8_t* blocks, const Scratch& s,
 
 // Panels of queries, with what is added to them, scaled: panel[d][query]. Those that are not there are zeros.
 void pack_queries(const AttentionBlock& b, const Scratch& s, int64_t panel, const float* bias, float* into) {
-    for (int64_t c = 0; c < s.columns; ++c) {
+    const VF scale = hn::Set(f, b.scale);
+    for (int64_t c = 0; c < s.columns; c += kLanes) {
         float* to = into + c / panel * panel * b.size + c % panel;
-        const float* from = b.q + c * b.size;
-        if (c >= b.rows)
-            for (int64_t d = 0; d < b.size; ++d) to[d * panel] = 0;
-        else if (bias != nullptr)
-            for (int64_t d = 0; d < b.size; ++d) to[d * panel] = (from[d] + bias[d]) * b.scale;
-        else
-            for (int64_t d = 0; d < b.size; ++d) to[d * panel] = from[d] * b.scale;
+        for (int64_t d = 0; d < b.size; d += kLanes) {
+            const int64_t numbers = HWY_MIN(kLanes, b.size - d);
+            const VF added = bias != nullptr ? load_first(bias + d, numbers) : VF(hn::Zero(f));
+            VF rows[kLanes];
+            for (int64_t i = 0; i < kLanes; ++i)
+                rows[i] = c + i < b.rows
+                              ? VF(hn::Mul(hn::Add(load_first(b.q + (c + i) * b.size + d, numbers), added), scale))
+                              : VF(hn::Zero(f));
+            transpose_vectors(rows);
+            for (int64_t i = 0; i < numbers; ++i) hn::StoreU(rows[i], f, to + (d + i) * panel);
+        }
     }
 }
 
@@ -95,35 +103,42 @@ void scores_of(const AttentionBlock& b, const Scratch& s, int64_t key, int64_t k
 // Scores, and of each query the product by its position relative to each key. Along the lanes queries and distances both go up by one, so
 // that these are vectors of their own; a key that is kLanes on meets the vectors of the queries before with the same distances.
 template <int VECTORS>
-void add_positions(const AttentionBlock& b, const Scratch& s, int64_t key, int64_t keys) {
+void add_positions(const AttentionBlock& b, const Scratch& s, int64_t key, int64_t keys, int64_t column, int64_t number) {
     constexpr int ROWS = HWY_MIN(6, kKeys / kLanes);
     static_assert(kKeys % (ROWS * kLanes) == 0);
-    for (int64_t column = 0; column < s.columns; column += VECTORS * kLanes)
-        for (int64_t at = 0; at < keys; at += at % kLanes == kLanes - 1 ? (ROWS - 1) * kLanes + 1 : 1) {
-            float* to = s.scores + at * s.columns + column;
-            Tile<ROWS, VECTORS> tile;
-            each(tile, [&](VF, int i, int j) HWY_ATTR { return hn::LoadU(f, to + i * kLanes * s.columns + j * kLanes); });
-            const float* from = b.positions + b.first + column - key - at;
-            const float* queries = s.placed + column;
-            for (int64_t d = 0; d < b.size; ++d, from += b.position_row, queries += s.columns) {
-                VF query[VECTORS];
+    const int64_t numbers = HWY_MIN(kNumbers, b.size - number);
+    for (int64_t at = 0; at < keys; at += at % kLanes == kLanes - 1 ? (ROWS - 1) * kLanes + 1 : 1) {
+        float* to = s.scores + at * s.columns + column;
+        Tile<ROWS, VECTORS> tile;
+        each(tile, [&](VF, int i, int j) HWY_ATTR { return hn::LoadU(f, to + i * kLanes * s.columns + j * kLanes); });
+        const float* from = b.positions + number * b.position_row + b.first + column - key - at;
+        const float* queries = s.placed + number * s.columns + column;
+        for (int64_t d = 0; d < numbers; ++d, from += b.position_row, queries += s.columns) {
+            VF query[VECTORS];
 #pragma GCC unroll 4
-                for (int j = 0; j < VECTORS; ++j) query[j] = hn::LoadU(f, queries + j * kLanes);
+            for (int j = 0; j < VECTORS; ++j) query[j] = hn::LoadU(f, queries + j * kLanes);
 #pragma GCC unroll 16
-                for (int apart = 1 - ROWS; apart < VECTORS; ++apart) {
-                    const VF x = hn::LoadU(f, from + apart * kLanes);
+            for (int apart = 1 - ROWS; apart < VECTORS; ++apart) {
+                const VF x = hn::LoadU(f, from + apart * kLanes);
 #pragma GCC unroll 16
-                    for (int i = 0; i < ROWS; ++i) {
-                        const int j = i + apart;
-                        if (j >= 0 && j < VECTORS) tile.v[i][j] = hn::MulAdd(query[j], x, tile.v[i][j]);
-                    }
+                for (int i = 0; i < ROWS; ++i) {
+                    const int j = i + apart;
+                    if (j >= 0 && j < VECTORS) tile.v[i][j] = hn::MulAdd(query[j], x, tile.v[i][j]);
                 }
             }
-            each(tile, [&](VF x, int i, int j) HWY_ATTR {
-                hn::StoreU(x, f, to + i * kLanes * s.columns + j * kLanes);
-                return x;
-            });
         }
+        each(tile, [&](VF x, int i, int j) HWY_ATTR {
+            hn::StoreU(x, f, to + i * kLanes * s.columns + j * kLanes);
+            return x;
+        });
+    }
+}
+
+template <int VECTORS>
+void add_positions(const AttentionBlock& b, const Scratch& s, int64_t key, int64_t keys) {
+    for (int64_t number = 0; number < b.size; number += kNumbers)
+        for (int64_t column = 0; column < s.columns; column += VECTORS * kLanes)
+            add_positions<VECTORS>(b, s, key, keys, column, number);
 }
 
 void cap(const Scratch& s, int64_t keys, float most) {
@@ -172,25 +187,38 @@ void hide(const AttentionBlock& b, const Scratch& s, int64_t key, int64_t keys) 
     }
 }
 
-// Scores become e^(score - most); what was summed before is to be multiplied by `factor`.
-void exponentials(const Scratch& s, int64_t keys) {
-    for (int64_t c = 0; c < s.columns; c += kLanes) {
-        const VF before = hn::LoadU(f, s.most + c);
-        VF most = before;
-        for (int64_t j = 0; j < keys; ++j) most = hn::Max(most, hn::LoadU(f, s.scores + j * s.columns + c));
-        hn::StoreU(most, f, s.most + c);
-        const VF from = hn::IfThenElse(hn::Eq(most, hn::Set(f, kUnseen)), hn::Zero(f), most);  // no key is seen yet
-        const VF factor = v_exp(hn::Sub(before, from));
-        hn::StoreU(factor, f, s.factor + c);
-        VF total = hn::Mul(hn::LoadU(f, s.total + c), factor);
-        for (int64_t j = 0; j < keys; ++j) {
-            float* at = s.scores + j * s.columns + c;
-            const VF e = v_exp(hn::Sub(hn::LoadU(f, at), from));
-            hn::StoreU(e, f, at);
-            total = hn::Add(total, e);
-        }
-        hn::StoreU(total, f, s.total + c);
+// Scores become e^(score - most); what was summed before is to be multiplied by `factor`. The queries of a panel side by side: one vector alone
+// would wait for each maximum and each sum.
+template <int VECTORS>
+void exponentials(const Scratch& s, int64_t keys, int64_t column) {
+    VF most[VECTORS], from[VECTORS], total[VECTORS];
+    const auto each_of = [](auto body) HWY_ATTR {
+#pragma GCC unroll 4
+        for (int v = 0; v < VECTORS; ++v) body(v);
+    };
+    each_of([&](int v) HWY_ATTR { most[v] = hn::LoadU(f, s.most + column + v * kLanes); });
+    for (int64_t j = 0; j < keys; ++j) {
+        const float* at = s.scores + j * s.columns + column;
+        each_of([&](int v) HWY_ATTR { most[v] = hn::Max(most[v], hn::LoadU(f, at + v * kLanes)); });
     }
+    each_of([&](int v) HWY_ATTR {
+        const int64_t c = column + v * kLanes;
+        const VF before = hn::LoadU(f, s.most + c);
+        hn::StoreU(most[v], f, s.most + c);
+        from[v] = hn::IfThenElse(hn::Eq(most[v], hn::Set(f, kUnseen)), hn::Zero(f), most[v]);  // no key is seen yet
+        const VF factor = v_exp(hn::Sub(before, from[v]));
+        hn::StoreU(factor, f, s.factor + c);
+        total[v] = hn::Mul(hn::LoadU(f, s.total + c), factor);
+    });
+    for (int64_t j = 0; j < keys; ++j) {
+        float* at = s.scores + j * s.columns + column;
+        each_of([&](int v) HWY_ATTR {
+            const VF e = v_exp(hn::Sub(hn::LoadU(f, at + v * kLanes), from[v]));
+            hn::StoreU(e, f, at + v * kLanes);
+            total[v] = hn::Add(total[v], e);
+        });
+    }
+    each_of([&](int v) HWY_ATTR { hn::StoreU(total[v], f, s.total + column + v * kLanes); });
 }
 
 // Panels of kBlock columns of v, one key behind the other.
@@ -274,7 +302,10 @@ void block(const AttentionBlock* given, float* memory) {
         const Seen first = seen_of(b, key);
         const Seen second = seen_of(b, key + keys - 1);
         if (second.begin > 0 || first.end < b.rows) hide(b, s, key, keys);
-        exponentials(s, keys);
+        if (s.vectors == 1)
+            exponentials<1>(s, keys, 0);
+        else
+            for (int64_t column = 0; column < s.columns; column += kBlock) exponentials<kVectors>(s, keys, column);
         pack_values(b, s, key, keys);
         if (b.rows == 1)
             add_values<1>(b, s, 0, keys);

@@ -7,7 +7,7 @@ namespace backplane::cpu {
 
 constexpr int64_t kAttentionQueries = 64;  // of a block, at most
 // A block reads relative positions so much further than its queries and keys are apart; what is there does not matter.
-constexpr int64_t kAttentionBeside = 112;
+constexpr int64_t kAttentionBeside = 160;
 
 struct AttentionBlock {
     const float *q, *k, *v;              // rows of `size`, `size` and `width` floats; of q the first of the block

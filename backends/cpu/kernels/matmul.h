@@ -106,6 +106,9 @@ struct MatMulTask {
     float* out = nullptr;
     int64_t out_row = 0, depth = 0, columns = 0;
     float* panel = nullptr;  // for types other than f32: MatMulKernels::panel_floats
+    float* sums =
+        nullptr;  // of parts of the depth, product_sums() floats; null where MatMulKernels::part_depth is not passed
+    bool followed = true;  // of f32: what lies behind the packed right-hand side is likely to be read next
     // Rows from first_fixed on, depth / 32 each: needed where fewer than kManyRows rows are asked for, of a type that is in_fixed_point,
     // and MatMulKernels::to_fixed_point is there.
     const FixedPoint* fixed = nullptr;
@@ -115,9 +118,14 @@ struct MatMulTask {
     Epilogue epilogue;
 };
 
+// Floats of MatMulTask::sums for so many rows: those of the last tile are written whole. No tile has more than kMostTileRows.
+constexpr int64_t kMostTileRows = 12;
+constexpr int64_t product_sums(int64_t rows, int64_t block) { return (rows + kMostTileRows - 1) * block; }
+
 struct MatMulKernels {
     int64_t rows;  // of a full tile: ranges should be multiples
     int64_t panel_floats;
+    int64_t part_depth;  // more need MatMulTask::sums
     // The instruction set converts f16: otherwise such weights are better kept as f32.
     bool converts_f16;
     // Of a type whose few rows are done in fixed point: writes n * 32 activations as such. Null: of none.

@@ -24,8 +24,10 @@ void fill_rows(const ConvTask& t, const PlaneTask& p, int64_t pitch, float* into
     const int64_t first = p.row_begin * t.stride_h - t.pad_top;
     const int64_t end = (p.row_end - 1) * t.stride_h - t.pad_top + (t.kernel_h - 1) * t.dilation_h + 1;
     const int64_t x = p.column_begin - t.pad_left;
-    const int64_t before = HWY_MIN(pitch, x < 0 ? -x : 0);
-    const int64_t there = HWY_MAX(0, HWY_MIN(pitch, t.width - x) - before);
+    const int64_t length = pitch - backplane::cpu::plane_lead(t);
+    const int64_t before = HWY_MIN(length, x < 0 ? -x : 0);
+    const int64_t there = HWY_MAX(0, HWY_MIN(length, t.width - x) - before);
+    into += backplane::cpu::plane_lead(t);
     for (int64_t y = first; y < end; ++y, into += pitch) {
         const int64_t n = y >= 0 && y < t.height ? there : 0;
         const int64_t begin = n > 0 ? before : 0;
@@ -33,8 +35,17 @@ void fill_rows(const ConvTask& t, const PlaneTask& p, int64_t pitch, float* into
         const float* from = t.segment[0].data + y * t.width + x;
         for (int64_t i = begin; i < begin + n; i += kLanes)
             store_first(load_first(from + i, begin + n - i), into + i, begin + n - i);
-        for (int64_t i = begin + n; i < pitch; i += kLanes) store_first(hn::Zero(f), into + i, pitch - i);
+        for (int64_t i = begin + n; i < length; i += kLanes) store_first(hn::Zero(f), into + i, length - i);
     }
+}
+
+template <int ROWS, int VECTORS>
+HWY_INLINE void store_plane(Tile<ROWS, VECTORS>& tile, const ConvTask& t, const int64_t (&rows)[ROWS], int64_t valid,
+                            int64_t column, int64_t columns) {
+    finish(tile, t.epilogue, rows, column, columns);
+    for (int i = 0; i < valid; ++i)
+        for (int j = 0; j < VECTORS; ++j)
+            store_first(tile.v[i][j], t.out + rows[i] * t.out_row + column + j * kLanes, floats_in(columns, j));
 }
 
 template <int ROWS, int VECTORS>
@@ -60,11 +71,44 @@ HWY_INLINE void plane_tile(const ConvTask& t, const PlaneTask& p, int64_t pitch,
                 for (int j = 0; j < VECTORS; ++j)
                     tile.v[i][j] = hn::MulAdd(hn::LoadU(f, from[i] + at + j * kLanes), w, tile.v[i][j]);
         }
-    const int64_t columns = p.column_end - column;
-    finish(tile, t.epilogue, rows, column, columns);
-    for (int i = 0; i < valid; ++i)
-        for (int j = 0; j < VECTORS; ++j)
-            store_first(tile.v[i][j], t.out + rows[i] * t.out_row + column + j * kLanes, floats_in(columns, j));
+    store_plane(tile, t, rows, valid, column, p.column_end - column);
+}
+
+// Filters of TALL rows, next to each other: a vector of the input is read once for all rows of the result that it is part of.
+template <int TALL, int ROWS, int VECTORS>
+HWY_INLINE void tall_tile(const ConvTask& t, const PlaneTask& p, int64_t pitch, int64_t row, int64_t column,
+                          const float* filled) {
+    const float* from = filled + (row - p.row_begin) * pitch + column - p.column_begin;
+    Tile<ROWS, VECTORS> tile;
+    clear(tile);
+    for (int64_t kx = 0; kx < t.kernel_w; ++kx, from += t.dilation_w) {
+        VF weight[TALL];
+        for (int ky = 0; ky < TALL; ++ky) weight[ky] = hn::Set(f, t.weights[ky * t.kernel_w + kx]);
+#pragma GCC unroll 16
+        for (int y = 0; y < ROWS + TALL - 1; ++y)
+#pragma GCC unroll 4
+            for (int j = 0; j < VECTORS; ++j) {
+                const VF x = hn::LoadU(f, from + y * pitch + j * kLanes);
+#pragma GCC unroll 4
+                for (int ky = 0; ky < TALL; ++ky)
+                    if (y >= ky && y < ky + ROWS) tile.v[y - ky][j] = hn::MulAdd(x, weight[ky], tile.v[y - ky][j]);
+            }
+    }
+    int64_t rows[ROWS];
+    for (int i = 0; i < ROWS; ++i) rows[i] = row + i;
+    store_plane(tile, t, rows, ROWS, column, p.column_end - column);
+}
+
+template <int TALL, int ROWS>
+HWY_INLINE void tall_rows(const ConvTask& t, const PlaneTask& p, int64_t pitch, int64_t row, const float* filled) {
+    for (int64_t column = p.column_begin; column < p.column_end;) {
+        const bool wide = p.column_end - column > (kVectors - 1) * kLanes;
+        if (wide)
+            tall_tile<TALL, ROWS, kVectors>(t, p, pitch, row, column, filled);
+        else
+            tall_tile<TALL, ROWS, 1>(t, p, pitch, row, column, filled);
+        column += wide ? kBlock : kLanes;
+    }
 }
 
 // Eight sums hide the latency of the additions.
@@ -82,9 +126,13 @@ HWY_INLINE void plane_rows(const ConvTask& t, const PlaneTask& p, int64_t pitch,
 
 void depthwise(const ConvTask& t, const PlaneTask& p, float* scratch) {
     constexpr int kTileRows = 8 / kVectors;
+    constexpr int kTallRows = 4;
     const int64_t pitch = backplane::cpu::plane_row(t, p.column_end - p.column_begin, kBlock);
     fill_rows(t, p, pitch, scratch);
+    scratch += backplane::cpu::plane_lead(t);
     int64_t row = p.row_begin;
+    if (t.kernel_h == 3 && t.stride_h == 1 && t.dilation_h == 1)
+        for (; row + kTallRows <= p.row_end; row += kTallRows) tall_rows<3, kTallRows>(t, p, pitch, row, scratch);
     for (; row + kTileRows <= p.row_end; row += kTileRows) plane_rows<kTileRows>(t, p, pitch, row, scratch);
     for (; row < p.row_end; ++row) plane_rows<1>(t, p, pitch, row, scratch);
 }

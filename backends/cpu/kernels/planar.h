@@ -13,9 +13,14 @@ struct PlaneTask {
     int64_t row_begin = 0, row_end = 0, column_begin = 0, column_end = 0;
 };
 
+// Rows of the scratch begin so that what belongs to the first column of the rectangle lies at a cache line: it is stored in whole lines, and
+// the middle of a filter reads whole lines.
+constexpr int64_t kPlaneLine = 16;  // floats
+constexpr int64_t plane_lead(const ConvTask& t) { return (kPlaneLine - t.pad_left % kPlaneLine) % kPlaneLine; }
 // Floats of scratch for a rectangle of so many rows and columns.
 constexpr int64_t plane_row(const ConvTask& t, int64_t columns, int64_t block) {
-    return (columns + block - 1) / block * block + (t.kernel_w - 1) * t.dilation_w;
+    const int64_t row = plane_lead(t) + (columns + block - 1) / block * block + (t.kernel_w - 1) * t.dilation_w;
+    return (row + kPlaneLine - 1) / kPlaneLine * kPlaneLine;
 }
 constexpr int64_t plane_scratch(const ConvTask& t, int64_t rows, int64_t columns, int64_t block) {
     return ((rows - 1) * t.stride_h + (t.kernel_h - 1) * t.dilation_h + 1) * plane_row(t, columns, block);

@@ -10,6 +10,7 @@ namespace backplane::cpu {
 // sums[row][gate][lane] = the state of the row by the weights of the block, which are packed as [depth][gate][lane].
 struct RecurrentSums {
     const void* weights = nullptr;
+    const void* next = nullptr;    // the weights that are read after these
     const float* state = nullptr;  // rows x depth
     float* sums = nullptr;
     int64_t depth = 0, rows = 0;

@@ -314,7 +314,10 @@ void lower(Lowering& to, const Node& node) {
     const ValueId b =
         to.packed(node.inputs[1], layout_id(kind), bytes,
                   [=](const std::byte* plain, std::byte* packed, ThreadPool& pool) { pack(p, *k, plain, packed, pool); });
-    if (p.type != kPackedF32) to.lane_scratch(static_cast<uint64_t>(k->matmul.panel_floats) * sizeof(float));
+    const int64_t panel = p.type != kPackedF32 ? k->matmul.panel_floats : 0;
+    const bool in_parts = !p.rounds && p.depth > k->matmul.part_depth;
+    const int64_t sums = in_parts ? product_sums(std::min(p.chunk, p.rows), shape->block) : 0;
+    to.lane_scratch(static_cast<uint64_t>(panel + sums) * sizeof(float));
     const int64_t a_batches = to[a].elements() / std::max<int64_t>(1, p.rows * p.depth);
     const ValueId turned = p.transpose_a ? to.scratch(to[a].bytes) : kNone;
     const int64_t fixed_rows = k->matmul.to_fixed_point != nullptr ? p.fixed_rows() : 0;
@@ -364,6 +367,7 @@ void lower(Lowering& to, const Node& node) {
                     if (p.rounds)
                         task.rounded = run.at<RoundedPart>(rounded) + p.a_batch[static_cast<size_t>(batch)] * p.rows * parts;
                     task.panel = reinterpret_cast<float*>(scratch);
+                    if (sums > 0) task.sums = task.panel + panel;
                     task.out = run.at<float>(out) + batch * p.rows * p.columns;
                     task.out_row = p.columns;
                     task.depth = p.depth;

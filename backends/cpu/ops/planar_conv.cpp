@@ -78,7 +78,10 @@ void lower_pixels(Lowering& to, const Node& node) {
     const int64_t pieces = parts(pixels, kPixelsOfChunk);
     const int64_t rows = batch * pieces >= kEnoughChunks ? filters : kFiltersOfChunk;
     const int64_t row_chunks = parts(filters, rows);
-    to.lane_scratch(static_cast<uint64_t>(depth * kPixelsOfChunk) * sizeof(float));
+    const int64_t room = depth * kPixelsOfChunk;
+    const int64_t sums =
+        depth > to.kernels.matmul.part_depth ? product_sums(std::min(rows, filters), to.kernels.conv.block) : 0;
+    to.lane_scratch(static_cast<uint64_t>(room + sums) * sizeof(float));
     const ValueId weights = plain_filters(to, node);
     std::vector<ValueId> reads = epilogue_reads(node);
     reads.insert(reads.end(), segments.begin(), segments.end());
@@ -99,6 +102,8 @@ void lower_pixels(Lowering& to, const Node& node) {
                     task.a = run.at<const float>(weights);
                     task.a_row = task.depth = depth;
                     task.b = packed;
+                    if (sums > 0) task.sums = packed + room;
+                    task.followed = false;
                     task.out = run.at<float>(out) + sample * filters * pixels + first;
                     task.out_row = pixels;
                     task.epilogue = epilogue;

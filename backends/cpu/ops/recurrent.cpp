@@ -150,15 +150,23 @@ RecurrentCell cell_of(const Plans& p, const Run& run, int64_t step, int64_t d, i
     return c;
 }
 
-// A block of units of some rows: products, then gates. What a row that has ended keeps is copied by the last panel.
-void do_block(const Plans& p, const Run& run, int64_t step, int64_t d, int64_t block, size_t panel, float* sums) {
+// A block of units of some rows: products, then gates. What a row that has ended keeps is copied by the last panel. Blocks are counted over
+// the directions; `next` comes after this one.
+void do_block(const Plans& p, const Run& run, int64_t step, int64_t which, int64_t next, size_t panel, float* sums) {
+    const int64_t d = which / p.w.blocks(), block = which % p.w.blocks();
     const Recurrence& r = p.r;
     const Panel& gates = p.w.panels[panel];
     const bool last = panel + 1 == p.w.panels.size();
     const RecurrentRows rows(r.steps);
     const float* state = p.row(run, panel == 0 ? rows.before(step) : rows.reached) + d * r.batch * r.hidden;
     const auto does = r.cells ? p.k->lstm : r.reset_behind ? p.k->gru : last ? p.k->gru_content : p.k->gru_gates;
-    RecurrentSums task{run.at<std::byte>(p.o.weights) + p.w.place(d, gates, block) * p.w.size(), nullptr, sums, r.hidden, 0};
+    const std::byte* weights = run.at<std::byte>(p.o.weights);
+    RecurrentSums task{weights + p.w.place(d, gates, block) * p.w.size(),
+                       weights + p.w.place(next / p.w.blocks(), gates, next % p.w.blocks()) * p.w.size(),
+                       nullptr,
+                       sums,
+                       r.hidden,
+                       0};
     for (int64_t first = 0; first < r.batch; first += kRows) {
         task.state = state + first * r.hidden;
         task.rows = std::min(kRows, r.batch - first);
@@ -188,10 +196,17 @@ void compute(const Plans& p, const Run& run) {
     const int64_t tasks = std::min({p.r.directions * blocks, worth, int64_t{run.pool().threads()} * 2});
     for (int64_t step = 0; step < p.r.steps; ++step)
         for (size_t panel = 0; panel < p.w.panels.size(); ++panel)
-            run.parallel(tasks, [&](int64_t task, std::byte* scratch) {
+            run.parallel(tasks, [&](int64_t number, std::byte* scratch) {
+                // To and fro: a step begins with the weights that the one before ended with, which are still in the nearest caches.
+                const bool back = step % 2 != 0;
                 const int64_t all = p.r.directions * blocks;
-                for (int64_t i = task * all / tasks; i < (task + 1) * all / tasks; ++i)
-                    do_block(p, run, step, i / blocks, i % blocks, panel, reinterpret_cast<float*>(scratch));
+                const int64_t task = back ? tasks - 1 - number : number;
+                const int64_t first = task * all / tasks, end = (task + 1) * all / tasks;
+                for (int64_t i = 0; i < end - first; ++i) {
+                    const int64_t which = back ? end - 1 - i : first + i;
+                    const int64_t next = std::clamp<int64_t>(back ? which - 1 : which + 1, 0, all - 1);
+                    do_block(p, run, step, which, next, panel, reinterpret_cast<float*>(scratch));
+                }
             });
 }
 

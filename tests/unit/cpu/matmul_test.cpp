@@ -20,9 +20,19 @@ struct Product {
 };
 
 const std::vector<Product> products = {
-    {1, 1, 1, 1, false, false, true},     {1, 7, 65, 70, false, false, true},   {2, 13, 33, 17, true, false, false},
-    {3, 6, 800, 64, false, true, true},   {1, 1, 1000, 130, false, true, true}, {1, 100, 20, 5, true, true, false},
-    {1, 5, 384, 64, false, false, false}, {1, 5, 0, 64, false, false, true},
+    {1, 1, 1, 1, false, false, true},
+    {1, 7, 65, 70, false, false, true},
+    {2, 13, 33, 17, true, false, false},
+    {3, 6, 800, 64, false, true, true},
+    {1, 1, 1000, 130, false, true, true},
+    {1, 100, 20, 5, true, true, false},
+    {1, 5, 384, 64, false, false, false},
+    {1, 5, 0, 64, false, false, true},
+    // Several parts of the depth, for blocks of one, two, three and four vectors, and more rows than a range has.
+    {1, 13, 300, 130, false, true, true},
+    {1, 97, 129, 50, false, true, true},
+    {2, 100, 257, 33, false, false, true},
+    {1, 200, 400, 17, false, true, true},
 };
 
 }  // namespace
@@ -145,7 +155,7 @@ TEST_P(MatMul, DecodesWeightsOfEveryTypeForAnyNumberOfRowsAndColumns) {
     for (const uint32_t dtype : types)
         for (const int64_t m : {1, 2, 3, 4, 7, 100})
             for (const int64_t n : {1, 3, 17, 48, 130})
-                for (const int64_t k : {32, 64, 224}) {
+                for (const int64_t k : {32, 64, 288}) {
                     const int64_t block = backplane::sdk::dtype_info(dtype).block;
                     const bool blocks = block != 1;
                     const int64_t depth = block == 256 ? (k + 31) / 64 * 256 : blocks ? k : k - 3;
