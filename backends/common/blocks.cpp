@@ -3,9 +3,9 @@
 namespace backplane::backend {
 
 void decode_gathered(PlanNodes& plan, const std::function<const Value&(ValueId)>& value,
-                     const std::function<ValueId(Value)>& add) {
+                     const std::function<ValueId(Value)>& add, const std::function<bool(const FusedNode&)>& decodes_itself) {
     const auto picks_blocks = [&](const FusedNode& node) {
-        return node.op == BP_OP_gather && sdk::dtype_info(value(node.inputs[0]).dtype).block != 1;
+        return node.op == BP_OP_gather && sdk::dtype_info(value(node.inputs[0]).dtype).block != 1 && !decodes_itself(node);
     };
     std::vector<FusedNode> nodes;
     nodes.reserve(plan.nodes.size());

@@ -136,6 +136,20 @@ void in_blocks(CaseList& list) {
             b.result(b.add(Op::matmul, {b.input({3, 256}), w}, {{Attr::transpose_b, 1}}));
             b.result(b.add(Op::cast, {w}, {{Attr::to, BP_F32}}));
         });
+        // An embedding that is the last layer, too.
+        list.add("also-gathered" + type, [=](CaseBuilder& b) {
+            const TensorId w = b.operand(weight, dtype, {17, 256});
+            const TensorId ids = b.input(DType::i64, {2, 3}, {-1, 1, {0, 16, -1, -17, 5, 5}});
+            const TensorId rows = b.add(Op::gather, {w, ids}, {{Attr::axis, 0}});
+            b.result(rows);
+            b.result(b.add(Op::matmul, {rows, w}, {{Attr::transpose_b, 1}}));
+        });
+        list.add("also-gathered-in-the-middle" + type, [=](CaseBuilder& b) {
+            const TensorId w = b.operand(weight, dtype, {2, 5, 3, 256});
+            const TensorId ids = b.input(DType::i32, {2}, {-1, 1, {4, -5}});
+            b.result(b.add(Op::gather, {w, ids}, {{Attr::axis, 1}}));
+            b.result(b.add(Op::matmul, {b.input({1, 256}), w}, {{Attr::transpose_b, 1}}));
+        });
         // What is multiplied begins behind an odd number of rows.
         list.add("behind-a-part" + type, [=](CaseBuilder& b) {
             const TensorId x = b.add(Op::relu, {b.input({2, 256})});

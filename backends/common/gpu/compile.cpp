@@ -2,6 +2,7 @@
 
 #include "common/blocks.hpp"
 #include "common/gpu/lowering.hpp"
+#include "common/gpu/ops/blocks.hpp"
 #include "common/query.hpp"
 #include "common/recurrent.hpp"
 
@@ -65,7 +66,8 @@ Plan make_plan(const bp_graph* graph, const bp_compile& how, const Abilities& ca
         plan.slots.push_back(std::move(slot));
     }
     backend::expand_recurrent(plan);
-    backend::decode_gathered(plan);
+    const backend::Readers readers(plan);
+    backend::decode_gathered(plan, [&](const Node& node) { return is_read_as_planes(plan, readers, node.inputs[0]); });
     fit_types(plan);
     fuse(plan);
     share_storage(plan);

@@ -67,6 +67,27 @@ TEST(Blocks, ThatOthersReadTooStayAsTheyAre) {
     EXPECT_EQ(weight_slot(g.plan()).layout, 0U);
 }
 
+TEST(Blocks, ThatAGatherReadsTooAreDecodedOfPlanesByIt) {
+    for (const bool product : {true, false}) {
+        GraphMaker g;
+        const uint32_t w = g.tensor(BP_ROLE_WEIGHT, {96, 256}, BP_Q6_K);
+        const uint32_t ids = g.tensor(BP_ROLE_INPUT, {1}, BP_I32);
+        g.node(BP_OP_gather, {w, ids}, g.tensor(BP_ROLE_OUTPUT, {1, 256}), {integer(BP_ATTR_axis, 0)});
+        const uint32_t x = g.tensor(BP_ROLE_INPUT, {1, 256});
+        const uint32_t y = g.tensor(BP_ROLE_OUTPUT, {1, product ? 96 : 256});
+        if (product)
+            g.node(BP_OP_matmul, {x, w}, y, {integer(BP_ATTR_transpose_b, 1)});
+        else
+            g.node(BP_OP_relu, {x}, y);
+        const Plan plan = g.plan();
+        const Slot& slot = *std::find_if(plan.slots.begin(), plan.slots.end(), [&](const Slot& s) { return s.tensor == w; });
+        EXPECT_EQ(slot.layout != 0, product) << "a Gather alone moves the rows that it picks as they are";
+        const auto direct = std::count_if(plan.dispatches.begin(), plan.dispatches.end(),
+                                          [](const Dispatch& d) { return d.kernel == kKernel_gather_blocks; });
+        EXPECT_EQ(direct, product ? 1 : 0);
+    }
+}
+
 TEST(Blocks, OfARunThatTwoProductsReadAreSplitOnce) {
     GraphMaker g;
     const uint32_t x = g.tensor(BP_ROLE_INPUT, {1, 256});

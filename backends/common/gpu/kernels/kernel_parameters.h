@@ -86,6 +86,9 @@ RECORD(Pad) UINT(elements) UINT(mode) UINT(value_low) UINT(value_high) UINT(rank
 // Elements along the axis, `stride` apart. The nest: places in the operand but for what the index says, and of the index.
 #define GATHER_NEST 4u
 RECORD(Gather) UINT(elements) UINT(stride) UINT(extent) UINT(index_words) WORDS(nest, 25, GATHER_NEST) END_RECORD
+// Fours of the result; stride: columns from one index to the next. The nest is over columns.
+#define GATHER_BLOCKS_NEST 6u
+RECORD(GatherBlocks) UINT(elements) UINT(stride) UINT(extent) UINT(index_words) UINT(depth) UINT(scales) WORDS(nest, 25, GATHER_BLOCKS_NEST) END_RECORD
 // which: the bounds that an axis has.
 #define DYNAMIC_SLICE_SIZES 4u
 #define DYNAMIC_SLICE_EXTENTS 12u

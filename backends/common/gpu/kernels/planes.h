@@ -1,5 +1,5 @@
 // clang-format off
-// Blocks of TYPE as products read them (split_blocks.kernel makes them so, once): spans of 128 elements of a column, the last filled up, in
+// Blocks of TYPE as products read them (split_blocks.kernel, which SPLITS, makes them so, once): spans of 128 elements of a column, the last filled up, in
 // planes. Four lanes share a span, which is four steps of 32 elements: lane l has elements 8 l to 8 l + 7 of each step, so that lanes beside
 // each other read words beside each other, and each one scale a step.
 //
@@ -25,7 +25,7 @@
      LOW_BITS == 4u ? ((span) * 4u + (lane)) * 4u + (s) : ((span) * 4u + (lane)) * 2u + (s) / 2u)
 #define HIGH_WORD_AT(span, lane, s) (HIGH_AT + ((span) * 4u + (lane)) * HIGH_BITS + (HIGH_BITS == 2u ? (s) / 2u : 0u))
 
-#if defined(PRODUCT)
+#if !defined(SPLITS)
 // A whole number of few bits, `place` bits to the left, as a float, by its bits: conversions run at a quarter of the speed.
 FUNCTION float small(uint bits, uint place) {
     uint one = 0x4b000000u - (place << 23);
@@ -94,5 +94,18 @@ FUNCTION float4 bytes_as_floats(uint w) {
         LOAD_HALVES(low_, high_, factors, FACTORS_AT + (HAS_LEAST ? (span) * 8u : (span) / 2u * 8u))        \
         scale = HAS_LEAST || (span) % 2u == 0u ? low_ : high_;                                              \
         if (HAS_LEAST) least = ALL_4(0.0f) - high_;                                                         \
+    }
+// Four elements of a column whose spans begin at first_span, from element k on.
+#define TAKE_WEIGHTS(v, first_span, k)                                                                      \
+    {                                                                                                       \
+        uint span_ = (first_span) + (k) / SPAN;                                                             \
+        uint s_ = (k) / 32u % 4u;                                                                           \
+        uint lane_ = (k) / 8u % 4u;                                                                         \
+        uint second_ = (k) / 4u % 2u;                                                                       \
+        uint low_bits_ = RAW(b, LOW_WORD_AT(span_, lane_, s_) + (LOW_BITS == 8u ? second_ : 0u));           \
+        uint high_bits_ = HIGH_BITS != 0u ? RAW(b, HIGH_WORD_AT(span_, lane_, s_)) : 0u;                    \
+        TAKE_FACTORS(scale_, least_, span_, lane_)                                                          \
+        TAKE_FOUR(digits_, LOW_BITS == 8u ? low_bits_ : low_bits_ >> (16u * second_), high_bits_ >> (16u * second_), s_) \
+        v = digits_ * PART(scale_, s_) - ALL_4(PART(least_, s_));                                           \
     }
 #endif

@@ -23,14 +23,6 @@ constexpr Layout layout_of(uint32_t dtype) {
     }
 }
 
-// Do only products read this, each as its right-hand side?
-bool is_weight_of_products(const Lowering& to, ValueId id) {
-    uint32_t times = 0;
-    for (const Node& node : to.plan.nodes)
-        if (node.op == BP_OP_matmul && node.inputs[1] == id && node.inputs[0] != id) ++times;
-    return times == to.readers.times(id);
-}
-
 // What one of these has made of it already.
 ValueId made_of(const std::vector<Dispatch>& dispatches, ValueId id) {
     for (const Dispatch& d : dispatches)
@@ -52,10 +44,20 @@ uint64_t bytes_of_planes(const Value& blocks) {
     return static_cast<uint64_t>(words) * sizeof(uint32_t);
 }
 
+bool is_read_as_planes(const Plan& plan, const backend::Readers& readers, ValueId id) {
+    if (!is_block(plan[id].dtype) || plan[id].role != BP_ROLE_WEIGHT || plan[id].inside != kNone) return false;
+    uint32_t products = 0, gathers = 0;
+    for (const Node& node : plan.nodes) {
+        if (node.op == BP_OP_matmul && node.inputs[1] == id && node.inputs[0] != id) ++products;
+        if (node.op == BP_OP_gather && node.inputs[0] == id && plan[node.output].dtype == BP_F32) ++gathers;
+    }
+    return products > 0 && products + gathers == readers.times(id);
+}
+
 ValueId planes_of(Lowering& to, ValueId id) {
     const Value b = to[id];
     if (b.elements() == 0) return id;  // nothing of it is read
-    const bool packed = b.role == BP_ROLE_WEIGHT && b.inside == kNone && is_weight_of_products(to, id);
+    const bool packed = is_read_as_planes(to.plan, to.readers, id);
     std::vector<Dispatch>& where = b.role == BP_ROLE_CONSTANT ? to.plan.once : to.plan.dispatches;
     if (const ValueId made = made_of(where, id); !packed && made != kNone) return made;
     const uint64_t bytes = bytes_of_planes(b);

@@ -1,5 +1,6 @@
 // Gather, GatherElements and OneHot: what integers pick. GridSample: what places pick.
 #include "common/gpu/loop_nest.hpp"
+#include "common/gpu/ops/blocks.hpp"
 #include "common/gpu/ops/table.hpp"
 
 namespace backplane::gpu::ops::gather {
@@ -33,8 +34,28 @@ void add_picks(Lowering& to, const Node& node, size_t axis, const Picked& picked
             parameters);
 }
 
+// Of a weight in planes, which products read, too.
+void gather_from_planes(Lowering& to, const Node& node, size_t axis) {
+    const ValueId planes = planes_of(to, node.inputs[0]);
+    const Value& in = to[node.inputs[0]];
+    const ValueId indices = node.inputs[1];
+    int64_t outer = 1, inner = 1;
+    for (size_t d = 0; d < axis; ++d) outer *= in.dim[d];
+    for (size_t d = axis + 1; d + 1 < in.dim.size(); ++d) inner *= in.dim[d];
+    GatherBlocksParameters parameters{.stride = word(inner),
+                                      .extent = word(in.dim[axis]),
+                                      .index_words = words_of_index(to, indices),
+                                      .depth = word(in.dim.back()),
+                                      .scales = word(spans_of(in))};
+    LoopNest({outer, to[indices].elements(), inner}, {in.dim[axis] * inner, 0, 1}, {0, 1, 0}).write_to(parameters.nest);
+    to.each(step_label(to, node), kKernel_gather_blocks, static_cast<uint64_t>(to[node.output].elements()) / 4,
+            {to.reads(planes, 4), to.reads(indices, 4), to.writes(node.output), to.reads(planes, 2)}, parameters,
+            {in.dtype});
+}
+
 void lower_gather(Lowering& to, const Node& node) {
     const auto axis = static_cast<size_t>(node.as<backplane::ops::GatherAttributes>().axis);
+    if (is_block(to[node.inputs[0]].dtype) && !is_block(to[node.output].dtype)) return gather_from_planes(to, node, axis);
     const std::vector<int64_t>& dim = to[node.inputs[0]].dim;
     const Picked picked(to[node.inputs[0]], axis, to[node.output]);
     const int64_t inner = picked.stride;
