@@ -17,6 +17,7 @@ struct Abilities {
     bool import = false;              // memory of the host can be used in place
     bool budget = false;              // the driver says how much memory is left
     bool unified = false;             // device memory is host memory
+    bool few_kernels = false;         // they are compiled with the module: sizes that are near each other share one
     bool slow_copies = false;         // a kernel copies faster than the device's own command does
     bool software = false;            // runs on the CPU: shared memory is emulated, kernels are built slowly
     uint64_t import_alignment = 0;

@@ -21,6 +21,21 @@ FUNCTION float epilogue_step(uint kind, float v, float a, float b) {
 #endif
     return v;
 }
+#if defined(STEPS_AT_RUN_TIME)  // kernels are compiled before the steps are known: one function that is called
+FUNCTION_APART float finished_by(const uint *steps, float v, const T *bias, const T *residual0, const T *residual1, uint channel, uint place) {
+    UNROLL_STEPS for (uint step = 0u; step < EPILOGUE_STEPS; ++step) {
+        uint kind = EPILOGUE_KIND(step);
+        if (kind == EPILOGUE_NONE) break;
+        if (kind == EPILOGUE_BIAS) v += LOAD(bias, channel);
+        else if (kind == EPILOGUE_ADD_FIRST) v += LOAD(residual0, place);
+        else if (kind == EPILOGUE_ADD_SECOND) v += LOAD(residual1, place);
+        else v = epilogue_step(kind, v, AS_FLOAT(steps[2u + 3u * step]), AS_FLOAT(steps[3u + 3u * step]));
+    }
+    return v;
+}
+#define FINISH(at, v, channel, place) \
+    if (EPILOGUE_KINDS != 0u) v = finished_by(WORDS_FROM(at), v, bias, residual0, residual1, channel, place);
+#else
 // v of a channel or column, at its place in the result. A loop, unrolled by the driver once it knows the kinds: as six steps in the text the
 // SPIR-V of a kernel that finishes many sums was four times as large, and glslc took a minute for it.
 #define FINISH(at, v, channel, place)                                                      \
@@ -32,6 +47,7 @@ FUNCTION float epilogue_step(uint kind, float v, float a, float b) {
         else if (kind_ == EPILOGUE_ADD_SECOND) v += LOAD(residual1, place);                \
         else v = epilogue_step(kind_, v, WORD_FLOAT((at) + 2u + 3u * step_), WORD_FLOAT((at) + 3u + 3u * step_)); \
     }
+#endif
 // Is this among the kinds?
 FUNCTION bool has_kind(uint kinds, uint kind) {
     return (kinds & 15u) == kind + 1u || (kinds >> 4 & 15u) == kind + 1u || (kinds >> 8 & 15u) == kind + 1u ||

@@ -238,7 +238,11 @@ FUNCTION float fmod_(float x, float y) {
 }
 
 // The unary op `op` (BP_OP_* of ops.h) of x with its attributes.
-FUNCTION float unary_op(uint op, float x, float a, float b) {
+#if !defined( \
+    FUNCTION_APART)  // one that is called, not copied to each place: where `op` is not known when the kernel is compiled
+#define FUNCTION_APART FUNCTION
+#endif
+FUNCTION_APART float unary_op(uint op, float x, float a, float b) {
     switch (op) {
         case BP_OP_abs: return AS_FLOAT(AS_UINT(x) & 0x7fffffffu);
         case BP_OP_neg: return AS_FLOAT(AS_UINT(x) ^ 0x80000000u);

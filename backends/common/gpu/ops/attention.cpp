@@ -29,6 +29,14 @@ struct Sizes {
     int64_t distances;
 };
 
+// Where kernels are compiled with the module: widths of 64, 128 and 256.
+template <typename MakeCut>
+Cut choose_among_few(const Sizes& s, bool many, const MakeCut& cut) {
+    const uint32_t width = s.width <= 64 ? 64 : s.width <= 128 ? 128 : 256;
+    return many && width < 256 ? cut(64, 64, 16, 2048 / width, width)
+                               : cut(32, 64, s.relative ? 8 : 16, 1024 / width, width);
+}
+
 Cut choose_plain(const Abilities& can, const Sizes& s) {
     const uint32_t kernel = s.cached  ? (s.truth ? kKernel_attention_f32_bool_by_q8 : kKernel_attention_f32_by_q8)
                             : s.truth ? variant_for_type(kKernel_attention_f32_bool, kKernel_attention_f16_bool, s.dtype)
@@ -40,9 +48,11 @@ Cut choose_plain(const Abilities& can, const Sizes& s) {
     const auto steps = static_cast<uint32_t>((s.width + 63) / 64);
     if (s.rows <= kFewRows) {
         const uint32_t wide = steps == 3 ? 256 : 64 * steps;  // halves of the invocations share keys
-        return large && s.keys > 256 ? cut(4, 512, 8, 4096 / wide, wide) : cut(4, 256, 8, 2048 / wide, wide);
+        return large && (s.keys > 256 || can.few_kernels) ? cut(4, 512, 8, 4096 / wide, wide)
+                                                          : cut(4, 256, 8, 2048 / wide, wide);
     }
     const bool many = large && s.rows > 32 && (can.least_patches == 0 || s.pairs * up(s.rows, 64) >= kManyBlocks);
+    if (can.few_kernels) return choose_among_few(s, many, cut);
     if (many) return cut(64, 64, 16, steps == 3 ? 8 : 32 / steps, 64 * steps);
     if (s.relative) return cut(32, 64, 8, steps == 1 ? 16U : steps == 2 ? 8U : 4U, 64 * steps);
     return cut(32, 64, 16, steps == 1 ? 16U : steps == 4 ? 4U : 8U, 64 * steps);
@@ -69,12 +79,14 @@ Cut choose(const Lowering& to, const Sizes& s) {
     if (to.can.attention_matrix && s.rows >= 16 && s.depth % 8 == 0 && s.width % 8 == 0 && s.depth <= kMost &&
         s.width <= kMost) {
         const bool wide = s.depth > 64 || s.width > 64;
-        if (wide && s.relative && to.can.shared_bytes < 65536) return choose_plain(to.can, s);
-        const bool few = wide || (s.relative && to.can.shared_bytes < 65536);
+        const bool little = to.can.shared_bytes < 65536;
+        if (wide && s.relative && little) return choose_plain(to.can, s);
+        const bool few = wide || (s.relative && little);
+        const auto padded = [&](int64_t n) { return to.can.few_kernels ? (wide ? 128U : 64U) : sixteens(n); };
         return {s.truth ? kKernel_attention_matrix_f16_bool : kKernel_attention_matrix_f16,
                 128,
                 64,
-                {64, few ? 32U : 64U, sixteens(s.depth), sixteens(s.width), s.relative ? 1U : 0U}};
+                {64, few ? 32U : 64U, padded(s.depth), padded(s.width), s.relative ? 1U : 0U}};
     }
     return choose_plain(to.can, s);
 }

@@ -287,13 +287,21 @@ void lower_direct(Lowering& to, const Node& node, const ConvParameters& p) {
                       8, up(pixels_of(p), 128), to.can.direct_invocations, {}));
 }
 
+// Where kernels are compiled with the module: four of the tiles.
+Tile tile_of(const Lowering& to, int64_t rows, int64_t columns, int64_t batch) {
+    const Tile tile = choose_tile(to.can, rows, columns, batch);
+    if (!to.can.few_kernels) return tile;
+    if (tile.rows == 32) return {32, 32, 4, 4, 16};
+    return tile.rows == 64 ? Tile{64, 64, 4, 4, 16} : tile;
+}
+
 void lower_on_tiles(Lowering& to, const Node& node, const ConvParameters& p, uint32_t kernel) {
-    const Tile tile = choose_tile(to.can, outputs_of(to, node), pixels_of(p), to[node.output].dim[0] * groups_of(node));
+    const Tile tile = tile_of(to, outputs_of(to, node), pixels_of(p), to[node.output].dim[0] * groups_of(node));
     const uint32_t unit_steps = has_unit_steps(p) && !to.can.software ? 1 : 0;
-    to.add(
-        product_of(to, node, "tiled", variant(kKernel_conv_f32, kKernel_conv_f16, kKernel_conv_f32_by_f16, to, node), p,
-                   tile.rows, up(pixels_of(p), tile.columns), tile.invocations(),
-                   {tile.rows, tile.columns, tile.down, tile.across, tile.depth, kernel, unit_steps, is_deep(p) ? 1U : 0U}));
+    to.add(product_of(to, node, "tiled", variant(kKernel_conv_f32, kKernel_conv_f16, kKernel_conv_f32_by_f16, to, node), p,
+                      tile.rows, up(pixels_of(p), tile.columns), tile.invocations(),
+                      {tile.rows, tile.columns, tile.down, tile.across, tile.depth, to.can.few_kernels ? 0U : kernel,
+                       unit_steps, is_deep(p) ? 1U : 0U}));
 }
 
 void lower(Lowering& to, const Node& node) {
@@ -330,7 +338,7 @@ void lower_transposed(Lowering& to, const Node& node) {
         d = product_of(to, node, "matrix units", kKernel_conv_transpose_coop_f16, p, 64, up(pixels, 128), 128,
                        {0, 0, 0, 0, 0, 0, 0, deep ? 1U : 0U, even_taps(p, deep)});
     } else {
-        const Tile tile = choose_tile(to.can, p.outputs, pixels, batch);
+        const Tile tile = tile_of(to, p.outputs, pixels, batch);
         d = product_of(
             to, node, "tiled",
             variant(kKernel_conv_transpose_f32, kKernel_conv_transpose_f16, kKernel_conv_transpose_f32_by_f16, to, node), p,

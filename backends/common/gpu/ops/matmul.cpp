@@ -43,7 +43,7 @@ bool begins_with_fours(const Lowering& to, ValueId id) {
 }
 
 uint32_t rows_at_once(const Lowering& to, int64_t rows, bool blocks) {
-    if (blocks && to.can.software) return rows == 1 ? 1 : kFewRows;
+    if (blocks && (to.can.software || to.can.few_kernels)) return rows == 1 ? 1 : kFewRows;
     return static_cast<uint32_t>(std::bit_ceil(static_cast<uint64_t>(rows)));
 }
 
@@ -125,6 +125,7 @@ bool suits_matrix_units(const Lowering& to, const Node& node, int64_t rows, int6
 // How matvec_blocks is cut: lanes of a workgroup, one for each 32 elements of a column; rows. Where kernels are built slowly as few kinds as can be.
 uint32_t lanes_for(const Abilities& can, int64_t depth) {
     if (can.software) return 32;
+    if (can.few_kernels) return kLocal;
     return std::clamp(std::bit_ceil(static_cast<uint32_t>(4 * up(depth, kSpan))), 32U, kLocal);
 }
 

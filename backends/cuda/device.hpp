@@ -1,0 +1,150 @@
+// CUDA as an Api of gpu::Device (common/gpu/api.hpp says what each function promises).
+#pragma once
+
+#include <array>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "common/gpu/compile.hpp"
+#include "instance.hpp"
+
+namespace backplane::cuda {
+
+struct Block {
+    Handle<Address> memory;
+    Handle<void*> pinned;
+    [[nodiscard]] Address at() const { return pinned ? reinterpret_cast<Address>(pinned.get()) : memory.get(); }
+};
+
+struct Kernel {
+    Handle<Module> module;  // its constants are this kernel's alone
+    Function function = nullptr;
+    gpu::Origin origin = gpu::Origin::source;
+    std::vector<std::byte> made;  // what the driver compiled, until the host's cache has it
+};
+
+struct Device;
+
+// Work that is started piece by piece the first time, as a graph afterwards.
+struct Recording {
+    struct Step {
+        Function function = nullptr;  // null: a copy
+        unsigned groups[3] = {1, 1, 1}, local = 1;
+        std::array<uint32_t, gpu::kParameterWords> words{};
+        std::array<Address, gpu::kMostOperands> operands{};
+        uint32_t operand_count = 0;
+        Address from = 0, to = 0;
+        uint64_t bytes = 0;
+    };
+    struct Replay {
+        bool submitted = false;
+        bool refused = false;  // the driver made no graph of it
+        Handle<GraphRun> graph;
+    };
+    Device* device = nullptr;
+    std::vector<Step> steps;
+    std::unique_ptr<Replay> replay = std::make_unique<Replay>();
+};
+
+struct Queue {
+    Device& device;
+    Handle<Stream> stream;
+};
+
+// Values that are not known to be reached, with the event of each.
+struct Timeline {
+    using EventOf = std::shared_ptr<Handle<Event>>;
+    Device& device;
+    std::mutex mutex;
+    std::deque<std::pair<uint64_t, EventOf>> events;
+    std::vector<EventOf> spare;
+    uint64_t reached = 0;
+};
+
+// The primary context, which an application that uses CUDA has, too; kept as long as the device is open.
+class PrimaryContext {
+public:
+    PrimaryContext(const Driver& driver, const PhysicalDevice& physical);
+    PrimaryContext(const PrimaryContext&) = delete;
+    PrimaryContext& operator=(const PrimaryContext&) = delete;
+    ~PrimaryContext();
+    [[nodiscard]] Context get() const { return context_; }
+
+private:
+    const Driver& driver_;
+    const PhysicalDevice& physical_;
+    Context context_ = nullptr;
+};
+
+struct Device {
+    Device(const Instance& instance, const PhysicalDevice& physical, const Abilities& can);
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+    ~Device();
+
+    const PhysicalDevice& physical;
+    const Abilities can;
+    const Driver& cu;
+    const PrimaryContext context;
+    std::deque<Queue> queues;
+    std::mutex capturing;
+    Handle<Stream> capture;  // on which graphs are made
+    std::mutex compiling;
+    std::map<const unsigned char*, std::vector<std::byte>> compiled;  // what the driver made of files of PTX
+
+    [[nodiscard]] Handle<Stream> make_stream() const;
+    template <typename T>
+    Handle<T> own(T object, Result (*release)(T)) const {
+        return {object, release, cu, context.get()};
+    }
+};
+
+struct Api {
+    using Instance = cuda::Instance;
+    using Physical = PhysicalDevice;
+    using Device = cuda::Device;
+    using Queue = cuda::Queue;
+    using Block = cuda::Block;
+    using Kernel = cuda::Kernel;
+    using Recording = cuda::Recording;
+    using Timeline = cuda::Timeline;
+    using Range = gpu::Range<Block>;
+    using Waits = std::span<const gpu::Until<Timeline>>;
+
+    static constexpr const char* kName = "CUDA";
+    static constexpr const char* kBackend = "cuda";
+    static constexpr auto kKernelOptions = {"patches", "matrix", "no-matrices"};
+    static constexpr double kSegmentWorkOfSoftware = 5e9;
+    static const gpu::KernelSource* kernels() { return kKernels; }
+
+    static void choose(Abilities& can, const std::string& kernels);
+
+    static Block allocate(Device& device, uint64_t bytes, gpu::Placement placement);
+    static Block import(Device& device, void* memory, uint64_t bytes);
+    static std::byte* map(Device& device, const Range& range);
+    static void unmap(Device&, const Range&, void*) {}
+
+    static Kernel build(Device& device, uint32_t kernel, std::span<const uint32_t> constants,
+                        std::span<const std::byte> binary);
+    static std::vector<std::byte> binary(Device& device, Kernel& kernel, bool ran);
+    static void built(Device& device);
+
+    static Recording begin(Device& device, uint32_t dispatches);
+    static void dispatch(Recording& recording, const Kernel& kernel, std::span<const Range> operands,
+                         std::span<const uint32_t> words, const Range& parameters, const gpu::Extent& extent);
+    static void move(Recording& recording, const Range& from, const Range& to);
+    static void barrier(Recording&) {}  // streams are in order
+    static void end(Recording&) {}
+
+    static std::unique_ptr<Timeline> timeline(Device& device, Queue&) {
+        return std::unique_ptr<Timeline>(new Timeline{device, {}, {}, {}, 0});
+    }
+    static void submit(Queue& queue, const Recording& recording, Waits waits, Timeline& timeline, uint64_t value);
+    static void copy(Queue& queue, const Range& from, const Range& to, Waits waits, Timeline& timeline, uint64_t value);
+    static uint64_t reached(Timeline& timeline);
+    static bool wait(Timeline& timeline, uint64_t value, uint64_t nanoseconds);
+};
+
+}  // namespace backplane::cuda

@@ -1,0 +1,71 @@
+// What CUDA's driver says of its devices, without opening one, and the kernels as the module carries them.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/gpu/api.hpp"
+#include "common/hash.hpp"
+#include "driver.hpp"
+
+namespace backplane::cuda {
+
+using backend::hash_of;
+using gpu::Abilities;
+
+extern const gpu::KernelSource kKernels[];  // whose texts are hashes of their machine code
+
+// A file of machine code: every instance of every variant of a kernel (compile.cmake).
+struct Code {
+    const unsigned char* first = nullptr;
+    const unsigned char* end = nullptr;
+};
+
+// One way a kernel was compiled: bit n of `fixed`: constant n is values[n]. What is not fixed the host writes when it loads the kernel.
+struct KernelInstance {
+    uint32_t fixed;
+    uint32_t values[12];
+};
+struct Image {
+    Code code;
+    const KernelInstance* instances = nullptr;
+    size_t count = 0;
+};
+extern const Image kImages[];            // one for each gpu::Kernel
+extern const uint32_t kArchitectures[];  // 75, 80: what there is machine code for
+extern const size_t kArchitectureCount;
+extern const uint32_t kToolkit;  // 13000: the version of the compiler
+
+// The instance for these constants; `count` when there is none.
+size_t find_instance(const Image& image, std::span<const uint32_t> constants);
+
+struct PhysicalDevice : gpu::Facts {
+    DeviceNumber number = 0;
+    bool compiles = false;  // no machine code fits: the driver makes it of PTX
+    // The context while the device is open: without one the driver does not say how much memory is free.
+    std::shared_ptr<std::atomic<Context>> context = std::make_shared<std::atomic<Context>>(nullptr);
+};
+
+class Instance {
+public:
+    // Never throws for a machine without CUDA: devices() is empty then and why() says so.
+    Instance();
+    Instance(const Instance&) = delete;
+    Instance& operator=(const Instance&) = delete;
+
+    [[nodiscard]] const std::vector<PhysicalDevice>& devices() const { return devices_; }
+    [[nodiscard]] const std::string& why() const { return why_; }
+    [[nodiscard]] const Driver& driver() const { return driver_; }
+    // Bytes that can still be allocated, while the device is open; 0: not known.
+    [[nodiscard]] uint64_t free_bytes(const PhysicalDevice& device) const;
+
+private:
+    Driver driver_;
+    std::vector<PhysicalDevice> devices_;
+    std::string why_;
+};
+
+}  // namespace backplane::cuda

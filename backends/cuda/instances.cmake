@@ -1,0 +1,64 @@
+# Which instances of each kernel are compiled. A constant of the kernels (CONSTANT, docs/gpu-api.md) that sizes arrays or loops which are unrolled
+# is fixed in an instance: NUMBER=VALUE, 0 is the size of the workgroup. All others are words that the host writes when it loads the kernel. For
+# each kernel of a dispatch there must be an instance whose fixed constants are those of the dispatch; tests/unit/cuda holds it for the whole
+# conformance table and for what the lowerings can choose beside it.
+set(each 0=128)
+set(rows 0=32 0=128)
+set(instances_softmax ${rows})
+set(instances_norm ${rows})
+set(instances_reduce ${rows})
+set(instances_order ${rows})
+set(instances_conv_matrix_filters 0=32)
+set(instances_recurrent 0=32,2=1 0=64,2=1 0=32,2=4 0=64,2=4)
+set(instances_matvec 0=128,3=1 0=128,3=2 0=128,3=4 0=128,3=8)
+# LOCAL, ROWS, TYPE: with few_kernels lanes are 128 and rows one or eight; types as in module.h.
+set(instances_matvec_blocks "")
+foreach(type BP_Q8_0 BP_Q4_0 BP_Q4_1 BP_Q5_0 BP_Q5_1 BP_IQ4_NL BP_Q2_K BP_Q3_K BP_Q4_K BP_Q5_K BP_Q6_K)
+  file(STRINGS ${PROJECT_SOURCE_DIR}/include/backplane/module.h row REGEX "^    ${type} = [0-9]+")
+  string(REGEX REPLACE "^    ${type} = ([0-9]+).*" "\\1" number "${row}")
+  list(APPEND instances_matvec_blocks 0=128,3=1,4=${number} 0=128,3=8,4=${number})
+endforeach()
+# The tiles of choose_tile (common/gpu/ops/tiles.cpp): BM, BN, TM, TN, BK.
+set(tiles
+  0=64,3=32,4=32,5=4,6=4,7=16 0=64,3=16,4=64,5=4,6=4,7=16 0=256,3=32,4=128,5=4,6=4,7=16
+  0=256,3=128,4=128,5=8,6=8,7=16 0=128,3=64,4=128,5=8,6=8,7=16 0=256,3=64,4=64,5=4,6=4,7=16)
+set(instances_matmul ${tiles})
+set(instances_conv
+  0=64,3=32,4=32,5=4,6=4,7=16,8=0 0=64,3=16,4=64,5=4,6=4,7=16,8=0 0=256,3=128,4=128,5=8,6=8,7=16,8=0 0=256,3=64,4=64,5=4,6=4,7=16,8=0)
+set(instances_conv_patch 0=256,8=3 0=256,8=5)
+# ROWS, KEYS, DEPTH, HELD, WIDTH, RELATIVE (common/gpu/ops/attention.cpp).
+set(instances_attention "")
+foreach(relative 0 1)
+  set(deep 16)
+  if(relative)
+    set(deep 8)
+  endif()
+  list(APPEND instances_attention
+    0=128,1=4,2=512,3=8,4=64,5=64,6=${relative} 0=128,1=4,2=512,3=8,4=32,5=128,6=${relative} 0=128,1=4,2=512,3=8,4=16,5=256,6=${relative}
+    0=256,1=64,2=64,3=16,4=32,5=64,6=${relative} 0=256,1=64,2=64,3=16,4=16,5=128,6=${relative}
+    0=128,1=32,2=64,3=${deep},4=16,5=64,6=${relative} 0=128,1=32,2=64,3=${deep},4=8,5=128,6=${relative} 0=128,1=32,2=64,3=${deep},4=4,5=256,6=${relative})
+endforeach()
+# ROWS, KEYS, DEPTH, WIDTH, RELATIVE.
+set(instances_attention_matrix 0=128,1=64,2=64,3=64,4=64,5=0 0=128,1=64,2=32,3=128,4=128,5=0 0=128,1=64,2=32,3=64,4=64,5=1)
+# TILES_DOWN, TILES_ACROSS, WARPS_DOWN, BK, STAGES, TRANSPOSE_A, TRANSPOSE_B (common/gpu/ops/matmul.cpp).
+set(instances_matmul_matrix "")
+foreach(tile 0=128,3=4,4=4,5=2,6=32,7=3 0=256,3=4,4=2,5=2,6=32,7=2 0=128,3=4,4=2,5=2,6=64,7=2 0=128,3=2,4=2,5=2,6=64,7=3 0=128,3=2,4=1,5=2,6=64,7=3)
+  foreach(turned 8=0,9=0 8=0,9=1 8=1,9=0 8=1,9=1)
+    list(APPEND instances_matmul_matrix ${tile},${turned})
+  endforeach()
+endforeach()
+# TILES, DOWN, ROWS_OF_WARP, COLUMNS_OF_WARP, ACROSS, KERNEL, DEPTH, KERNEL_H (common/gpu/ops/conv.cpp).
+set(instances_conv_matrix "")
+foreach(kernel 1 3 5 7)
+  foreach(tile 0=128,3=1,4=1,5=1,6=32,7=4,9=2 0=128,3=2,4=1,5=1,6=32,7=4,9=2 0=128,3=4,4=1,5=1,6=16,7=4,9=2 0=256,3=4,4=1,5=1,6=32,7=8,9=1)
+    list(APPEND instances_conv_matrix ${tile},8=${kernel},11=1)
+  endforeach()
+endforeach()
+foreach(kernel 3 5)
+  foreach(tile 0=128,3=1,4=1,5=4,6=16,7=2,9=1 0=128,3=2,4=1,5=4,6=16,7=2,9=1)
+    list(APPEND instances_conv_matrix ${tile},8=${kernel},11=${kernel})
+  endforeach()
+endforeach()
+list(APPEND instances_conv_matrix 0=256,3=2,4=2,5=4,6=16,7=2,9=1,8=5,11=5 0=128,3=4,4=1,5=2,6=32,7=1,9=1,8=3,11=3)
+# What no lowering asks for on these devices (can.software, can.matrices, can.workgroup_matrices).
+set(without conv_direct conv_coop matmul_workgroup attention_workgroup)

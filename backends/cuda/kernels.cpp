@@ -1,0 +1,108 @@
+// Kernels of a device: the instance of a kernel that has these constants, loaded with those that it leaves open. Each is loaded for itself, as
+// the words of constant memory are the module's; the driver loads of a file what is asked for.
+#include <algorithm>
+#include <cstring>
+
+#include "common/gpu/kernel_table.hpp"
+#include "device.hpp"
+
+namespace backplane::cuda {
+
+namespace {
+
+constexpr size_t kConstants = 16;  // bp_constants of kernels/prelude.h
+
+std::string text_of(std::span<const uint32_t> constants) {
+    std::string out;
+    for (const uint32_t c : constants) out += (out.empty() ? "" : ", ") + std::to_string(c);
+    return out;
+}
+
+// Machine code of all that is in a file, by the driver's compiler. Throws Failure with its words.
+std::vector<std::byte> compile(const Device& device, const Code& code, const std::string& attempted) {
+    const Driver& cu = device.cu;
+    std::string log(2048, '\0');
+    int options[] = {kErrorLog, kErrorLogSize};
+    void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
+    Link link = nullptr;
+    cu.check(cu.link_create(2, options, values, &link), attempted);
+    struct End {
+        const Driver& cu;
+        Link link;
+        ~End() { cu.link_destroy(link); }
+    } end{cu, link};
+    void* made = nullptr;
+    size_t size = 0;
+    auto* first = const_cast<unsigned char*>(code.first);
+    Result result = cu.link_add(link, kInputFatBinary, first, static_cast<size_t>(code.end - code.first), "backplane", 0,
+                                nullptr, nullptr);
+    if (result == kSuccess) result = cu.link_complete(link, &made, &size);
+    log.resize(std::strlen(log.c_str()));
+    std::replace(log.begin(), log.end(), '\n', ' ');
+    cu.check(result, attempted + (log.empty() ? "" : ": the driver's compiler says: " + log));
+    const auto* bytes = static_cast<const std::byte*>(made);
+    return {bytes, bytes + size};
+}
+
+// The kernel out of a file, with its constants. Throws Failure.
+void load(const Device& device, Kernel& kernel, const void* file, const std::string& entry,
+          std::span<const uint32_t> constants, const std::string& attempted) {
+    const Driver& cu = device.cu;
+    Module module = nullptr;
+    cu.check(cu.module_load(&module, file), attempted);
+    Handle<Module> loaded = device.own(module, cu.module_unload);
+    cu.check(cu.module_function(&kernel.function, module, entry.c_str()), attempted + ": " + entry);
+    Address at = 0;
+    size_t size = 0;
+    const Result result = cu.module_global(&at, &size, module, "bp_constants");
+    if (result != kNotFound) cu.check(result, attempted);
+    if (result == kSuccess) {
+        uint32_t words[kConstants] = {};
+        std::copy_n(constants.begin(), std::min(constants.size(), kConstants), words);
+        cu.check(cu.copy_to_device(at, words, std::min(size, sizeof words)), attempted);
+    }
+    kernel.module = std::move(loaded);
+}
+
+}  // namespace
+
+Kernel Api::build(Device& device, uint32_t kernel, std::span<const uint32_t> constants, std::span<const std::byte> binary) {
+    const std::string attempted = std::string("load kernel ") + kKernels[kernel].name + " on " + device.physical.name;
+    const Image& image = kImages[kernel];
+    const size_t index = find_instance(image, constants);
+    if (index == image.count)
+        throw sdk::Failure(BP_INTERNAL, attempted + ": it was not compiled for the constants " + text_of(constants) +
+                                            " (backends/cuda/instances.cmake)");
+    const std::string entry = std::string(kKernels[kernel].entry) + "_" + std::to_string(index);
+    const Current current(device.cu, device.context.get());
+    Kernel built;
+    if (!device.physical.compiles) {
+        load(device, built, image.code.first, entry, constants, attempted);
+        return built;
+    }
+    if (!binary.empty()) {
+        try {
+            load(device, built, binary.data(), entry, constants, attempted);
+            built.origin = gpu::Origin::binary;
+            return built;
+        } catch (const sdk::Failure& failure) {
+            if (failure.code() == BP_DEVICE_LOST || failure.code() == BP_NO_DEVICE_MEMORY) throw;
+            built.origin = gpu::Origin::refused;
+        }
+    }
+    const std::lock_guard lock(device.compiling);
+    std::vector<std::byte>& code = device.compiled[image.code.first];
+    if (code.empty()) code = compile(device, image.code, attempted);
+    load(device, built, code.data(), entry, constants, attempted);
+    built.made = code;
+    return built;
+}
+
+std::vector<std::byte> Api::binary(Device&, Kernel& kernel, bool) { return std::exchange(kernel.made, {}); }
+
+void Api::built(Device& device) {
+    const std::lock_guard lock(device.compiling);
+    device.compiled.clear();
+}
+
+}  // namespace backplane::cuda

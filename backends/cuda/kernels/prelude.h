@@ -1,0 +1,199 @@
+// clang-format off
+// The dialect of the kernels that are written once (common/gpu/kernels), in CUDA C++. Variants are made by definitions: HALF, SIZE. Each instance
+// of a kernel is a namespace of one text (instances.cmake): LOCAL and the constants that an instance has fixed are known to the compiler, the
+// others are words of constant memory that the host writes when it loads the kernel (CONSTANT_n says which).
+#define CONSTANT(number, name, otherwise) CONSTANT_##number(name)
+
+typedef unsigned int uint;
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+#define I64 long long
+#define U64 unsigned long long
+#define U64_OF(low, high) ((U64)(high) << 32 | (low))
+#define LOW_WORD(v) ((uint)(v))
+#define HIGH_WORD(v) ((uint)((v) >> 32))
+#define U8 uchar
+#define U16 ushort
+#define CAST(type, x) ((type)(x))
+#define FLOAT2(a, b) make_float2(a, b)
+#define FLOAT4(a, b, c, d) make_float4(a, b, c, d)
+#define ALL_4(x) all_4(x)
+#define UINT2(a, b) make_uint2(a, b)
+#define UINT4(a, b, c, d) make_uint4(a, b, c, d)
+#define AS_UINT(x) __float_as_uint(x)
+#define AS_FLOAT(x) __uint_as_float(x)
+#define ABS(x) fabsf(x)
+#define ROUND_EVEN(x) rintf(x)
+#define TOP_BIT(x) (31 - __clz((int)(x)))
+#define PRECISE
+#define FUNCTION static __device__
+#define FUNCTION_APART static __device__ __noinline__
+#define UNROLL _Pragma("unroll")
+#define UNROLL_ON_GPUS UNROLL
+// What is done with a sum is written by the host, and not known here.
+#define STEPS_AT_RUN_TIME
+#define UNROLL_STEPS _Pragma("unroll 1")
+
+// Sums of products are fused where a four is multiplied by a number and added; everything else is rounded as it is written (-fmad=false).
+struct Scaled {
+    float4 v;
+    float by;
+    __device__ operator float4() const { return make_float4(v.x * by, v.y * by, v.z * by, v.w * by); }
+};
+FUNCTION float4 all_4(float x) { return make_float4(x, x, x, x); }
+FUNCTION Scaled operator*(float by, float4 v) { return Scaled{v, by}; }
+FUNCTION Scaled operator*(float4 v, float by) { return Scaled{v, by}; }
+FUNCTION float4 operator+(float4 a, float4 b) { return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }
+FUNCTION float4 operator-(float4 a, float4 b) { return make_float4(a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w); }
+FUNCTION float4 operator*(float4 a, float4 b) { return make_float4(a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w); }
+FUNCTION float4 operator+(float4 a, Scaled p) {
+    return make_float4(fmaf(p.v.x, p.by, a.x), fmaf(p.v.y, p.by, a.y), fmaf(p.v.z, p.by, a.z), fmaf(p.v.w, p.by, a.w));
+}
+FUNCTION float4 operator+(Scaled p, float4 a) { return a + p; }
+FUNCTION float4 operator-(Scaled p, float4 a) { return make_float4(-a.x, -a.y, -a.z, -a.w) + p; }
+FUNCTION float4 operator+(Scaled a, Scaled b) { return (float4)a + b; }
+FUNCTION void operator+=(float4 &a, float4 b) { a = a + b; }
+FUNCTION void operator+=(float4 &a, float b) { a = a + all_4(b); }
+FUNCTION void operator+=(float4 &a, Scaled p) { a = a + p; }
+FUNCTION void operator*=(float4 &a, float by) { a = make_float4(a.x * by, a.y * by, a.z * by, a.w * by); }
+FUNCTION float dot(float4 a, float4 b) { return fmaf(a.w, b.w, fmaf(a.z, b.z, fmaf(a.y, b.y, a.x * b.x))); }
+FUNCTION float clamp(float x, float least, float most) { return fminf(fmaxf(x, least), most); }
+FUNCTION int clamp(int x, int least, int most) { return min(max(x, least), most); }
+// Element j of four; element i of an array of fours in shared memory.
+FUNCTION float part_of(float4 v, uint j) { return j == 0 ? v.x : j == 1 ? v.y : j == 2 ? v.z : v.w; }
+#define PART(v, j) part_of(v, j)
+#define PUT_PART(array, i, v) ((float *)(array))[i] = (v)
+
+// A kernel is called with its parameters by value, then the place of each operand's first element.
+struct Words { uint word[128]; };
+#define READ(name, type) const type *name
+#define WRITE(name, type) type *name
+#define NAMED(kind, name, type) kind(name, type)
+#define ENTRY_OF(instance) bp_##instance
+#define ENTRY_NAMED(instance) ENTRY_OF(instance)
+#define ENTRY(name) extern "C" __global__ void __launch_bounds__(LOCAL) ENTRY_NAMED(INSTANCE)
+#define PARAMETERS const __grid_constant__ Words words
+#define HEAD(parameters) const parameters##Parameters &P = *(const parameters##Parameters *)words.word;
+#define WORD(i) words.word[i]
+#define WORDS_FROM(i) (words.word + (i))
+#define WORD_FLOAT(i) __uint_as_float(words.word[i])
+#define KERNEL_2(name, parameters, a, b) ENTRY(name)(PARAMETERS, NAMED a, NAMED b) { HEAD(parameters)
+#define KERNEL_3(name, parameters, a, b, c) ENTRY(name)(PARAMETERS, NAMED a, NAMED b, NAMED c) { HEAD(parameters)
+#define KERNEL_4(name, parameters, a, b, c, d) ENTRY(name)(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d) { HEAD(parameters)
+#define KERNEL_5(name, parameters, a, b, c, d, e) \
+    ENTRY(name)(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e) { HEAD(parameters)
+#define KERNEL_6(name, parameters, a, b, c, d, e, f) \
+    ENTRY(name)(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f) { HEAD(parameters)
+#define KERNEL_7(name, parameters, a, b, c, d, e, f, g) \
+    ENTRY(name)(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g) { HEAD(parameters)
+#define KERNEL_8(name, parameters, a, b, c, d, e, f, g, h)                                                    \
+    ENTRY(name)(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g, NAMED h) { \
+        HEAD(parameters)
+#define KERNEL_9(name, parameters, a, b, c, d, e, f, g, h, i)                                                            \
+    ENTRY(name)(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g, NAMED h, NAMED i) { \
+        HEAD(parameters)
+#define SHARED(type, name, count) __shared__ __align__(16) type name[count];
+#define BEGIN
+#define END }
+#define LOCAL_INDEX threadIdx.x
+// Workgroups counted through; a long range is dispatched in rows.
+#define GROUP_INDEX (blockIdx.y * gridDim.x + blockIdx.x)
+#define GROUP_COUNT (gridDim.y * gridDim.x)
+#define BATCH_INDEX blockIdx.z
+#define BARRIER __syncthreads()
+
+#define RAW(name, i) (name)[i]
+#define PUT_RAW(name, i, v) (name)[i] = (v)
+// Elements of f16: their bits, converted by instructions that every GPU has; rounding is to the nearest even.
+struct F16 { ushort bits; };
+FUNCTION float single_of_bits(uint bits) {
+    float v;
+    asm("{ .reg .b16 h; cvt.u16.u32 h, %1; cvt.f32.f16 %0, h; }" : "=f"(v) : "r"(bits));
+    return v;
+}
+FUNCTION uint bits_of_half(float v) {
+    ushort h;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(v));
+    return h;
+}
+FUNCTION float load_half(const F16 *p, U64 i) { return single_of_bits(p[i].bits); }
+FUNCTION void store_half(F16 *p, U64 i, float v) { p[i].bits = (ushort)bits_of_half(v); }
+FUNCTION float4 four_halves(uint2 v) {
+    return make_float4(single_of_bits(v.x & 0xffffu), single_of_bits(v.x >> 16), single_of_bits(v.y & 0xffffu), single_of_bits(v.y >> 16));
+}
+FUNCTION uint2 as_halves(float4 v) {
+    return make_uint2(bits_of_half(v.x) | bits_of_half(v.y) << 16, bits_of_half(v.z) | bits_of_half(v.w) << 16);
+}
+#if defined(HALF)
+#define T F16
+#define LOAD(p, i) load_half(p, i)
+#define STORE(p, i, v) store_half(p, i, v)
+#define FOUR_AT(p) four_halves(*(const uint2 *)(p))
+#define PUT_FOUR(p, v) *(uint2 *)(p) = as_halves(v)
+#else
+#define T float
+#define LOAD(p, i) (p)[i]
+#define STORE(p, i, v) (p)[i] = (v)
+#define FOUR_AT(p) (*(const float4 *)(p))
+#define PUT_FOUR(p, v) *(float4 *)(p) = (v)
+#endif
+// Of weights.
+#if defined(HALF) || defined(HALF_WEIGHTS)
+#define U F16
+#define LOAD_U LOAD_HALF
+#else
+#define U float
+#define LOAD_U RAW
+#endif
+#define LOAD_HALF(p, i) load_half(p, i)
+// Elements that are only moved, of 8 bytes, and of any size.
+#define M_8 U64
+#define M_OF(low, high) ((M)U64_OF(low, high))
+// An operand of halves that is read eight at a time, too, where it lies so that the device can.
+#define IN_EIGHTS(number, name)
+#define ALIGNED_8(p, i) (((U64)((p) + (i)) & 15) == 0)
+#define LOAD_8(p, i) (*(const uint4 *)((U64)((p) + (i)) & ~(U64)15))
+#define HALF_BITS(p, i) ((uint)((const ushort *)(p))[i])
+// Sixteen bytes of an operand that is IN_EIGHTS, its `n` elements from i on, where it begins so that the device can; eight halves of it.
+#define ALIGNED_WIDE(p, n) (((U64)(p) & 15) == 0)
+#define LOAD_WIDE(words, p, i, n)                                                              \
+    {                                                                                          \
+        uint4 v_ = *(const uint4 *)((p) + (i));                                                \
+        words[0] = v_.x, words[1] = v_.y, words[2] = v_.z, words[3] = v_.w;                    \
+    }
+#define LOAD_HALVES(low, high, p, i)                \
+    {                                               \
+        uint4 v_ = *(const uint4 *)((p) + (i));     \
+        low = four_halves(make_uint2(v_.x, v_.y));  \
+        high = four_halves(make_uint2(v_.z, v_.w)); \
+    }
+// An operand of U16 that is read two at a time, too, where it lies so. What is not there may bring anything.
+#define IN_TWOS(number, name)
+#define ALIGNED_2(p, i) (((U64)((p) + (i)) & 3) == 0)
+#define LOAD_2(p, i, there) (there ? *(const uint *)((p) + (i)) : 0u)
+#define LOAD_1(p, i, there) (there ? (p)[i] : 0)
+#define OR_ZEROS(v, ones, there) (v)  // they are, at once
+// Four elements that lie so that the device can take them at once.
+#define ALIGNED_4(p) (((U64)(p) & (4 * sizeof(T) - 1)) == 0)
+#define IN_FOURS(number, name)
+FUNCTION void store_4(T *p, U64 i, float4 v, int count) {
+    bool at_once = count >= 4 && ALIGNED_4(p + i);
+    if (at_once) PUT_FOUR(p + i, v);
+    if (!at_once && count > 0) STORE(p, i, v.x);
+    if (!at_once && count > 1) STORE(p, i + 1, v.y);
+    if (!at_once && count > 2) STORE(p, i + 2, v.z);
+    if (!at_once && count > 3) STORE(p, i + 3, v.w);
+}
+#define STORE_4(p, i, v, count) store_4(p, i, v, count)
+#define READ_IN_FOURS(number, name)
+FUNCTION float4 load_4(const T *p, U64 i, int count) {
+    if (count >= 4 && ALIGNED_4(p + i)) return FOUR_AT(p + i);
+    float4 v = all_4(0.0f);
+    if (count > 0) v.x = LOAD(p, i);
+    if (count > 1) v.y = LOAD(p, i + 1);
+    if (count > 2) v.z = LOAD(p, i + 2);
+    if (count > 3) v.w = LOAD(p, i + 3);
+    return v;
+}
+#define LOAD_4(v, p, i, count) v = load_4(p, i, count);
+#define LOAD_FOUR(p, i) FOUR_AT((p) + (i))

@@ -1,0 +1,193 @@
+// Recording work, and its order on streams.
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "device.hpp"
+
+namespace backplane::cuda {
+
+namespace {
+
+constexpr size_t kMostEvents = 1024;  // on their way
+constexpr size_t kSpareEvents = 64;
+
+void start(const Device& device, Stream stream, const Recording::Step& step) {
+    const Driver& cu = device.cu;
+    if (step.function == nullptr) {
+        cu.check(cu.copy_async(step.to, step.from, step.bytes, stream), "start a copy on " + device.physical.name);
+        return;
+    }
+    // The driver takes as many arguments as the kernel has, and copies them.
+    void* arguments[1 + gpu::kMostOperands] = {const_cast<uint32_t*>(step.words.data())};
+    for (uint32_t i = 0; i < step.operand_count; ++i) arguments[1 + i] = const_cast<Address*>(&step.operands[i]);
+    cu.check(cu.launch(step.function, step.groups[0], step.groups[1], step.groups[2], step.local, 1, 1, 0, stream, arguments,
+                       nullptr),
+             "start work on " + device.physical.name);
+}
+
+// All steps as one object of the driver, or nothing where it makes none.
+Handle<GraphRun> graph_of(Device& device, const Recording& recording) {
+    const Driver& cu = device.cu;
+    const std::lock_guard lock(device.capturing);
+    const Stream stream = device.capture.get();
+    if (cu.capture_begin(stream, kCaptureRelaxed) != kSuccess) return {};
+    bool whole = true;
+    try {
+        for (const Recording::Step& step : recording.steps) start(device, stream, step);
+    } catch (const sdk::Failure&) {
+        whole = false;
+    }
+    Graph graph = nullptr;
+    if (cu.capture_end(stream, &graph) != kSuccess || graph == nullptr) return {};
+    const Handle<Graph> held = device.own(graph, cu.graph_destroy);
+    GraphRun run = nullptr;
+    if (!whole || cu.graph_instantiate(&run, graph, 0) != kSuccess) return {};
+    return device.own(run, cu.graph_run_destroy);
+}
+
+using EventOf = Timeline::EventOf;
+
+// What is done is let go. The timeline is locked.
+void let_go(Timeline& timeline) {
+    const Driver& cu = timeline.device.cu;
+    while (!timeline.events.empty()) {
+        auto& [value, event] = timeline.events.front();
+        const Result result = cu.event_query(event->get());
+        if (result == kNotReady) return;
+        cu.check(result, "run work on " + timeline.device.physical.name);
+        timeline.reached = value;
+        if (event.use_count() == 1 && timeline.spare.size() < kSpareEvents) timeline.spare.push_back(std::move(event));
+        timeline.events.pop_front();
+    }
+}
+
+// The event that says that `value` is reached; null: it is.
+EventOf event_of(Timeline& timeline, uint64_t value) {
+    const std::lock_guard lock(timeline.mutex);
+    const auto found =
+        std::find_if(timeline.events.begin(), timeline.events.end(), [&](const auto& e) { return e.first >= value; });
+    return found != timeline.events.end() ? found->second : nullptr;
+}
+
+void wait_first(const Queue& queue, Api::Waits waits) {
+    for (const auto& wait : waits)
+        if (const EventOf event = event_of(*wait.timeline, wait.value); event != nullptr)
+            queue.device.cu.check(queue.device.cu.stream_wait(queue.stream.get(), event->get(), 0),
+                                  "start work on " + queue.device.physical.name);
+}
+
+void signal(const Queue& queue, Timeline& timeline, uint64_t value) {
+    const Device& device = queue.device;
+    const std::string attempted = "start work on " + device.physical.name;
+    const std::lock_guard lock(timeline.mutex);
+    if (timeline.events.size() >= kSpareEvents) let_go(timeline);
+    EventOf event;
+    if (timeline.spare.empty()) {
+        Event made = nullptr;
+        device.cu.check(device.cu.event_create(&made, kEventBlocking | kEventNoTiming), attempted);
+        event = std::make_shared<Handle<Event>>(device.own(made, device.cu.event_destroy));
+    } else {
+        event = std::move(timeline.spare.back());
+        timeline.spare.pop_back();
+    }
+    device.cu.check(device.cu.event_record(event->get(), queue.stream.get()), attempted);
+    timeline.events.emplace_back(value, std::move(event));
+    if (timeline.events.size() <= kMostEvents) return;
+    device.cu.check(device.cu.event_synchronize(timeline.events.front().second->get()),
+                    "run work on " + device.physical.name);
+    let_go(timeline);
+}
+
+Address place_of(const Api::Range& range) { return range.block != nullptr ? range.block->at() + range.offset : 0; }
+
+}  // namespace
+
+Recording Api::begin(Device& device, uint32_t dispatches) {
+    Recording recording;
+    recording.device = &device;
+    recording.steps.reserve(dispatches);
+    return recording;
+}
+
+void Api::dispatch(Recording& recording, const Kernel& kernel, std::span<const Range> operands,
+                   std::span<const uint32_t> words, const Range& parameters, const gpu::Extent& extent) {
+    Recording::Step step;
+    step.function = kernel.function;
+    std::copy_n(extent.groups, 3, step.groups);
+    step.local = extent.local;
+    std::copy(words.begin(), words.end(), step.words.begin());
+    // Kernels load before they know whether an element is there: what has no bytes is somewhere all the same.
+    for (const Range& range : operands)
+        step.operands[step.operand_count++] = place_of(range.block != nullptr ? range : parameters);
+    recording.steps.push_back(step);
+}
+
+void Api::move(Recording& recording, const Range& from, const Range& to) {
+    Recording::Step step;
+    step.from = place_of(from);
+    step.to = place_of(to);
+    step.bytes = to.bytes;
+    recording.steps.push_back(step);
+}
+
+void Api::submit(Queue& queue, const Recording& recording, Waits waits, Timeline& timeline, uint64_t value) {
+    Device& device = queue.device;
+    const Current current(device.cu, device.context.get());
+    wait_first(queue, waits);
+    Recording::Replay& replay = *recording.replay;
+    // Worth making once the same work comes again.
+    if (replay.submitted && !replay.graph && !replay.refused && recording.steps.size() > 1) {
+        replay.graph = graph_of(device, recording);
+        replay.refused = !replay.graph;
+    }
+    replay.submitted = true;
+    if (replay.graph) {
+        device.cu.check(device.cu.graph_launch(replay.graph.get(), queue.stream.get()),
+                        "start work on " + device.physical.name);
+    } else {
+        for (const Recording::Step& step : recording.steps) start(device, queue.stream.get(), step);
+    }
+    signal(queue, timeline, value);
+}
+
+void Api::copy(Queue& queue, const Range& from, const Range& to, Waits waits, Timeline& timeline, uint64_t value) {
+    const Device& device = queue.device;
+    const Current current(device.cu, device.context.get());
+    wait_first(queue, waits);
+    const Stream stream = queue.stream.get();
+    device.cu.check(from.block != nullptr ? device.cu.copy_async(place_of(to), place_of(from), to.bytes, stream)
+                                          : device.cu.fill_async(place_of(to), 0, to.bytes, stream),
+                    "copy on " + device.physical.name);
+    signal(queue, timeline, value);
+}
+
+uint64_t Api::reached(Timeline& timeline) {
+    const Current current(timeline.device.cu, timeline.device.context.get());
+    const std::lock_guard lock(timeline.mutex);
+    let_go(timeline);
+    return timeline.reached;
+}
+
+bool Api::wait(Timeline& timeline, uint64_t value, uint64_t nanoseconds) {
+    using Clock = std::chrono::steady_clock;
+    const Device& device = timeline.device;
+    if (nanoseconds == gpu::kForEver) {
+        if (const EventOf event = event_of(timeline, value); event != nullptr) {
+            const Current current(device.cu, device.context.get());
+            device.cu.check(device.cu.event_synchronize(event->get()), "run work on " + device.physical.name);
+        }
+        return true;
+    }
+    // CUDA waits for ever or not at all: it is asked now and again, the less often the longer it takes.
+    const auto start = Clock::now();
+    for (;;) {
+        if (reached(timeline) >= value) return true;
+        const auto past = Clock::now() - start;
+        if (past >= std::chrono::nanoseconds(nanoseconds)) return false;
+        std::this_thread::sleep_for(
+            std::clamp<Clock::duration>(past / 8, std::chrono::microseconds(5), std::chrono::microseconds(500)));
+    }
+}
+
+}  // namespace backplane::cuda

@@ -1,0 +1,292 @@
+// The whole backend over a libcuda that fails where a test wants it: through the table of the module.
+#include "device.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "common/gpu/module_table.hpp"
+#include "gpu/graph_maker.hpp"
+#include "scripted_cuda.hpp"
+
+namespace backplane::cuda {
+namespace {
+
+using gpu::GraphMaker;
+using scripted::world;
+
+constexpr bp_module_api kTable = gpu::ModuleTable<Api>::make();
+
+class OnScriptedCuda : public testing::Test {
+protected:
+    void SetUp() override {
+        scripted::start_anew();
+        host.struct_size = BP_SIZE(bp_host, extension);
+        host.abi = BP_ABI;
+        host.self = this;
+        host.cache_get = [](void* self, bp_blob key, bp_blob* value, void**) -> bp_code {
+            auto& known = static_cast<OnScriptedCuda*>(self)->cache;
+            const auto found = known.find({static_cast<const char*>(key.data), key.size});
+            if (found == known.end()) return BP_NOT_FOUND;
+            *value = {found->second.data(), found->second.size()};
+            return BP_OK;
+        };
+        host.cache_done = [](void*, void*) {};
+        host.cache_put = [](void* self, bp_blob key, bp_blob value) {
+            static_cast<OnScriptedCuda*>(self)->cache[{static_cast<const char*>(key.data), key.size}] = {
+                static_cast<const char*>(value.data), value.size};
+        };
+        host.cache_reject = [](void* self, bp_blob) { ++static_cast<OnScriptedCuda*>(self)->rejected; };
+        ASSERT_EQ(kTable.open(&host, &module, nullptr), BP_OK);
+    }
+    void TearDown() override {
+        close();
+        EXPECT_EQ(world().alive, std::set<void*>()) << "given back, whatever happened";
+        EXPECT_EQ(world().contexts, 0);
+        EXPECT_EQ(world().retained, 0);
+    }
+    void close() {
+        if (program != nullptr) kTable.program_close(std::exchange(program, nullptr));
+        for (bp_buffer* b : std::exchange(buffers, {})) kTable.buffer_close(b);
+        if (device != nullptr) kTable.device_close(std::exchange(device, nullptr));
+        if (module != nullptr) kTable.close(std::exchange(module, nullptr));
+    }
+    bp_code open() {
+        bp_device_info info{};
+        info.struct_size = BP_SIZE(bp_device_info, copy_queues);
+        const bp_array infos{&info, 1, sizeof info};
+        uint32_t count = 0;
+        EXPECT_EQ(kTable.list(module, &infos, &count, &error), BP_OK) << text;
+        EXPECT_EQ(count, 1U);
+        return kTable.device_open(module, info.id, &device, &error);
+    }
+    bp_buffer* buffer(uint64_t bytes) {
+        bp_buffer* made = nullptr;
+        EXPECT_EQ(kTable.buffer_create(device, 0, bytes, &made, &error), BP_OK) << text;
+        if (made != nullptr) buffers.push_back(made);
+        return made;
+    }
+    // y = abs(x) + x
+    bp_code compile() {
+        GraphMaker g;
+        const uint32_t x = g.tensor(BP_ROLE_INPUT, {4});
+        const uint32_t size = g.tensor(BP_ROLE_TEMPORARY, {4});
+        g.node(BP_OP_abs, {x}, size);
+        g.node(BP_OP_add, {size, x}, g.tensor(BP_ROLE_OUTPUT, {4}));
+        return kTable.compile(device, g.get(), nullptr, &program, &error);
+    }
+    bp_code run() {
+        if (buffers.empty()) buffer(16), buffer(16), buffer(1 << 20);
+        const bp_binding bindings[] = {{BP_SIZE(bp_binding, bytes), 0, buffers[0], 0, 16},
+                                       {BP_SIZE(bp_binding, bytes), 2, buffers[1], 0, 16}};
+        bp_run r{};
+        r.struct_size = BP_SIZE(bp_run, flags);
+        r.bindings = {bindings, 2, sizeof(bp_binding)};
+        r.workspace = buffers[2];
+        return kTable.run(program, &r, &error);
+    }
+    bp_code copy(bp_buffer* to, const void* from, uint64_t bytes) {
+        bp_copy c{};
+        c.struct_size = BP_SIZE(bp_copy, flags);
+        c.to_buffer = to;
+        c.from_host = from;
+        c.bytes = bytes;
+        return kTable.copy(device, &c, &error);
+    }
+    bp_code fetch(void* to, bp_buffer* from, uint64_t bytes) {
+        bp_copy c{};
+        c.struct_size = BP_SIZE(bp_copy, flags);
+        c.from_buffer = from;
+        c.to_host = to;
+        c.bytes = bytes;
+        return kTable.copy(device, &c, &error);
+    }
+    [[nodiscard]] bool says(const std::string& words) const { return std::string(text).find(words) != std::string::npos; }
+
+    bp_host host{};
+    std::map<std::string, std::string> cache;
+    int rejected = 0;
+    bp_module* module = nullptr;
+    bp_device* device = nullptr;
+    bp_program* program = nullptr;
+    std::vector<bp_buffer*> buffers;
+    char text[512] = "";
+    bp_error error{BP_SIZE(bp_error, capacity), BP_OK, 0, text, sizeof text};
+};
+
+TEST_F(OnScriptedCuda, BytesGoThereAndBack) {
+    ASSERT_EQ(open(), BP_OK) << text;
+    for (const size_t bytes : {size_t{1}, size_t{16}, size_t{5} << 20}) {
+        std::vector<std::byte> in(bytes), out(bytes);
+        for (size_t i = 0; i < bytes; ++i) in[i] = static_cast<std::byte>(i * 7);
+        bp_buffer* there = buffer(bytes);
+        ASSERT_EQ(copy(there, in.data(), bytes), BP_OK) << text;
+        ASSERT_EQ(fetch(out.data(), there, bytes), BP_OK) << text;
+        EXPECT_EQ(in, out);
+    }
+}
+
+TEST_F(OnScriptedCuda, KernelsAreStartedOneByOneAtFirstAndAsAGraphAfterwards) {
+    ASSERT_EQ(open(), BP_OK) << text;
+    ASSERT_EQ(compile(), BP_OK) << text;
+    ASSERT_EQ(run(), BP_OK) << text;
+    EXPECT_EQ(world().launched, (std::vector<std::string>{"bp_unary_f32_0", "bp_binary_f32_0"}));
+    EXPECT_EQ(world().calls["cuGraphLaunch"], 0);
+    ASSERT_EQ(run(), BP_OK) << text;
+    ASSERT_EQ(run(), BP_OK) << text;
+    EXPECT_EQ(world().calls["cuGraphInstantiateWithFlags"], 1);
+    EXPECT_EQ(world().calls["cuGraphLaunch"], 2);
+    EXPECT_EQ(world().launched.size(), 6U);
+}
+
+TEST_F(OnScriptedCuda, WhereTheDriverMakesNoGraphKernelsAreStartedOneByOne) {
+    for (const char* call : {"cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags"}) {
+        close();
+        SetUp();
+        world().failures[call] = {900};
+        ASSERT_EQ(open(), BP_OK) << text;
+        ASSERT_EQ(compile(), BP_OK) << text;
+        for (int i = 0; i < 3; ++i) ASSERT_EQ(run(), BP_OK) << text;
+        EXPECT_EQ(world().calls["cuGraphLaunch"], 0) << call;
+        EXPECT_EQ(world().launched.size(), 6U) << call;
+    }
+}
+
+TEST_F(OnScriptedCuda, AnOperandOfNoBytesIsSomewhereAllTheSame) {
+    ASSERT_EQ(open(), BP_OK) << text;
+    Device& opened = *reinterpret_cast<gpu::Device<Api>*>(device)->api;
+    Block block = Api::allocate(opened, 1024, gpu::Placement::device);
+    Recording recording = Api::begin(opened, 1);
+    const gpu::Range<Block> operands[] = {{}, {&block, 256, 16}};
+    Api::dispatch(recording, {}, operands, {}, {&block, 512, 512}, {});
+    EXPECT_EQ(recording.steps.at(0).operands[0], block.at() + 512);
+    EXPECT_EQ(recording.steps.at(0).operands[1], block.at() + 256);
+}
+
+TEST_F(OnScriptedCuda, AKernelHasTheConstantsThatItsInstanceLeavesOpen) {
+    ASSERT_EQ(open(), BP_OK) << text;
+    ASSERT_EQ(compile(), BP_OK) << text;
+    ASSERT_EQ(run(), BP_OK) << text;
+    EXPECT_EQ(world().constants["bp_unary_f32_0"][1], uint32_t{BP_OP_abs});
+    EXPECT_EQ(world().constants["bp_binary_f32_0"][1], uint32_t{BP_OP_add});
+}
+
+TEST_F(OnScriptedCuda, MemoryThatIsNotThereIsSaidAtEachAllocation) {
+    for (int nth = 0; nth < 4; ++nth) {
+        close();
+        SetUp();
+        for (const char* call : {"cuMemAlloc_v2", "cuMemHostAlloc"}) world().failures[call] = {2, nth};
+        bp_code code = open();
+        if (code == BP_OK) code = compile();
+        for (int i = 0; code == BP_OK && i < 10; ++i) {
+            bp_buffer* made = nullptr;
+            code = kTable.buffer_create(device, static_cast<uint32_t>(i % 2), uint64_t{4} << 20, &made, &error);
+            if (made != nullptr) buffers.push_back(made);
+        }
+        ASSERT_TRUE(code == BP_NO_DEVICE_MEMORY || code == BP_NO_HOST_MEMORY) << nth << ": " << code << text;
+        EXPECT_TRUE(says("CUDA_ERROR_OUT_OF_MEMORY (the driver's words)")) << text;
+        EXPECT_TRUE(says("free ")) << text;
+    }
+}
+
+TEST_F(OnScriptedCuda, EachCallThatFailsWhenTheDeviceIsOpenedIsSaid) {
+    for (const char* call : {"cuDevicePrimaryCtxRetain", "cuStreamCreate"})
+        for (int nth = 0; nth < (std::string(call) == "cuStreamCreate" ? 4 : 1); ++nth) {
+            close();
+            SetUp();
+            world().failures[call] = {2, nth};
+            EXPECT_EQ(open(), BP_NO_DEVICE_MEMORY) << call;
+            EXPECT_TRUE(says("open NVIDIA Test Card: CUDA_ERROR_OUT_OF_MEMORY")) << text;
+        }
+}
+
+TEST_F(OnScriptedCuda, KernelsThatTheDriverDoesNotTakeAreUnsupportedWithItsWords) {
+    const struct {
+        int result;
+        const char* remedy;
+    } cases[] = {{222, "update the driver"}, {209, "built for this card"}, {200, "damaged"}};
+    for (const auto& c : cases)
+        for (const char* call : {"cuModuleLoadData", "cuModuleGetFunction"}) {
+            close();
+            SetUp();
+            ASSERT_EQ(open(), BP_OK) << text;
+            world().failures[call] = {c.result, 0, true};
+            EXPECT_EQ(compile(), BP_UNSUPPORTED) << call;
+            EXPECT_TRUE(says("load kernel ")) << text;
+            EXPECT_TRUE(says(c.remedy)) << text;
+        }
+}
+
+TEST_F(OnScriptedCuda, ALostContextIsALostDeviceFromThenOn) {
+    for (const int result : {700, 719, 999, 214})
+        for (const char* call : {"cuLaunchKernel", "cuEventRecord", "cuEventQuery", "cuEventSynchronize", "cuMemcpyAsync"}) {
+            close();
+            SetUp();
+            ASSERT_EQ(open(), BP_OK) << text;
+            ASSERT_EQ(compile(), BP_OK) << text;
+            std::vector<float> data(4, 1.0F);
+            ASSERT_EQ(run(), BP_OK) << text;
+            world().failures[call] = {result, world().calls[call], true, true};
+            if (std::string(call) == "cuEventSynchronize") world().paused = true;
+            bp_code code = copy(buffer(16), data.data(), 16);
+            if (code == BP_OK) code = fetch(data.data(), buffers[0], 16);
+            for (int i = 0; code == BP_OK && i < 3; ++i) code = run();
+            if (std::string(call) == "cuLaunchKernel" && code == BP_OK) continue;  // a graph has it
+            EXPECT_EQ(code, BP_DEVICE_LOST) << call << text;
+            EXPECT_EQ(run(), BP_DEVICE_LOST);
+            EXPECT_TRUE(says("close the device and open it again")) << text;
+        }
+}
+
+TEST_F(OnScriptedCuda, WhatTheDriverCompilesIsKeptAndTakenBack) {
+    world().cards[0].major = 12;
+    ASSERT_EQ(open(), BP_OK) << text;
+    ASSERT_EQ(compile(), BP_OK) << text;
+    EXPECT_EQ(world().calls["cuLinkComplete"], 2);
+    EXPECT_EQ(cache.size(), 2U);
+    close();
+    const auto kept = cache;
+    SetUp();
+    world().cards[0].major = 12;
+    cache = kept;
+    ASSERT_EQ(open(), BP_OK) << text;
+    ASSERT_EQ(compile(), BP_OK) << text;
+    EXPECT_EQ(world().calls["cuLinkComplete"], 0);
+    bp_program_info info{};
+    info.struct_size = BP_SIZE(bp_program_info, moved_bytes);
+    ASSERT_EQ(kTable.program_info(program, &info, &error), BP_OK);
+    EXPECT_EQ(info.cache_hits, 2U);
+}
+
+TEST_F(OnScriptedCuda, MachineCodeIsNotKept) {
+    ASSERT_EQ(open(), BP_OK) << text;
+    ASSERT_EQ(compile(), BP_OK) << text;
+    EXPECT_EQ(world().calls["cuLinkCreate_v2"], 0);
+    EXPECT_TRUE(cache.empty());
+}
+
+TEST_F(OnScriptedCuda, TheWordsOfTheDriversCompilerAreInTheFailure) {
+    world().cards[0].major = 12;
+    world().compiler_log = "ptxas fatal: it is\ntoo new";
+    world().failures["cuLinkAddData_v2"] = {218, 0, true};
+    ASSERT_EQ(open(), BP_OK) << text;
+    EXPECT_EQ(compile(), BP_UNSUPPORTED);
+    EXPECT_TRUE(says("the driver's compiler says: ptxas fatal: it is too new")) << text;
+}
+
+TEST_F(OnScriptedCuda, FreeMemoryIsKnownWhileTheDeviceIsOpen) {
+    const auto free_now = [&] {
+        bp_device_info info{};
+        info.struct_size = BP_SIZE(bp_device_info, copy_queues);
+        const bp_array infos{&info, 1, sizeof info};
+        uint32_t count = 0;
+        EXPECT_EQ(kTable.list(module, &infos, &count, &error), BP_OK);
+        return info.memory_free;
+    };
+    EXPECT_EQ(free_now(), 0U);
+    ASSERT_EQ(open(), BP_OK) << text;
+    EXPECT_EQ(free_now(), uint64_t{1} << 20);
+}
+
+}  // namespace
+}  // namespace backplane::cuda

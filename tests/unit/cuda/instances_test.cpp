@@ -1,0 +1,163 @@
+// For every kernel that a lowering can ask for there is an instance that was compiled (backends/cuda/instances.cmake).
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "common/gpu/kernel_table.hpp"
+#include "common/gpu/kernel_words.hpp"
+#include "conformance/conformance.hpp"
+#include "device.hpp"
+#include "gpu/graph_maker.hpp"
+#include "scripted_cuda.hpp"
+
+namespace backplane::cuda {
+namespace {
+
+// What a card and an option make of the abilities.
+std::vector<Abilities> all_abilities() {
+    std::vector<Abilities> all;
+    for (const auto& [major, minor] : {std::pair(7, 5), std::pair(9, 0)}) {
+        scripted::start_anew();
+        scripted::world().cards[0].major = major, scripted::world().cards[0].minor = minor;
+        const Instance instance;
+        for (const char* option : {"", "patches", "matrix", "no-matrices"}) {
+            all.push_back(instance.devices().at(0).can);
+            Api::choose(all.back(), option);
+        }
+    }
+    return all;
+}
+
+class Instances : public testing::Test {
+protected:
+    // Plans the graph for each of the abilities; notes what is missing. True: one of them takes it.
+    bool look_at(const bp_graph* graph, const std::string& of, uint32_t math = BP_MATH_DEFAULT) {
+        bool taken = false;
+        for (const Abilities& can : abilities_) {
+            bp_compile how{};
+            how.struct_size = BP_SIZE(bp_compile, math);
+            how.math = math;
+            try {
+                const gpu::Plan plan = gpu::make_plan(graph, how, can);
+                for (const gpu::Dispatch& d : plan.dispatches) look_at(d, of);
+                for (const gpu::Dispatch& d : plan.once) look_at(d, of);
+                for (const gpu::Slot& slot : plan.slots)
+                    if (slot.layout != 0) look_at(slot.pack, of);
+                taken = true;
+            } catch (const sdk::Failure& failure) {
+                EXPECT_EQ(failure.code(), BP_UNSUPPORTED) << of << ": " << failure.what();
+            }
+        }
+        return taken;
+    }
+    void look_at(const gpu::Dispatch& d, const std::string& of) {
+        if (d.kernel == gpu::kNoKernel) return;
+        ++seen_;
+        const Image& image = kImages[d.kernel];
+        std::string constants;
+        for (const uint32_t c : d.constants) constants += " " + std::to_string(c);
+        if (kKernels[d.kernel].entry == nullptr || find_instance(image, d.constants) == image.count)
+            missing_.insert(std::string(kKernels[d.kernel].name) + constants + " (" + of + ")");
+        if (d.parameters.size() == sizeof(gpu::AttentionParameters) / sizeof(uint32_t) && !gpu::on_matrix_units(d.kernel))
+            EXPECT_TRUE(fits_its_tile(d.constants)) << of << ":" << constants;
+    }
+    // What attention.kernel says of its constants.
+    static bool fits_its_tile(const std::vector<uint32_t>& c) {
+        const uint32_t rows = c[1], keys = c[2], depth = c[3], held = c[4], columns = c[5] / 4;
+        const uint32_t tile = depth * (rows / 4 + 1 + (c[6] != 0 ? rows / 4 : 0) + keys / 4 + 1);
+        const uint32_t splits = 1 + (keys / 4 - 1) / columns;
+        return c[0] == rows / 4 * (keys / 4) && held % 4 == 0 && held * columns <= tile &&
+               (splits == 1 || splits * 4 * columns <= tile);
+    }
+
+    const std::vector<Abilities> abilities_ = all_abilities();
+    std::set<std::string> missing_;
+    size_t seen_ = 0;
+};
+
+TEST_F(Instances, AreThereForTheWholeConformanceTable) {
+    size_t taken = 0;
+    size_t all = 0;
+    for (const Op op : {
+#define BP_EACH(id, identifier, name) Op::identifier,
+             BP_OPS(BP_EACH)
+#undef BP_EACH
+         })
+        for (const graph::ConformanceCase& c : graph::conformance_cases(op)) {
+            const graph::CaseData data = c.build();
+            const GraphData plain(data.graph);
+            ++all;
+            taken += look_at(plain.get(), c.name, data.math) ? 1 : 0;
+        }
+    EXPECT_EQ(missing_, std::set<std::string>());
+    EXPECT_GT(taken, all / 2);
+    EXPECT_GT(seen_, 3000U);
+}
+
+TEST_F(Instances, AreThereForProductsOfAllSizes) {
+    for (const uint32_t right : {BP_F32, BP_F16, BP_Q8_0, BP_Q4_0, BP_Q4_1, BP_Q5_0, BP_IQ4_NL, BP_Q2_K, BP_Q6_K})
+        for (const uint32_t left : {BP_F32, BP_F16})
+            for (const int64_t turned : {0, 1})
+                for (const int64_t m : {1, 2, 3, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 512, 4096})
+                    for (const int64_t n : {32, 64, 96, 128, 1024, 4096, 16384})
+                        for (const int64_t k : {256, 4096}) {
+                            if (right >= BP_Q8_0 && turned == 0) continue;
+                            gpu::GraphMaker g;
+                            const uint32_t a = g.tensor(BP_ROLE_INPUT, {m, k}, left);
+                            const uint32_t b =
+                                g.tensor(BP_ROLE_WEIGHT,
+                                         turned != 0 ? std::vector<int64_t>{n, k} : std::vector<int64_t>{k, n}, right);
+                            g.node(BP_OP_matmul, {a, b}, g.tensor(BP_ROLE_OUTPUT, {m, n}, left),
+                                   {gpu::integer(BP_ATTR_transpose_b, turned)});
+                            look_at(g.get(), std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n));
+                        }
+    EXPECT_EQ(missing_, std::set<std::string>());
+    EXPECT_GT(seen_, 10000U);
+}
+
+TEST_F(Instances, AreThereForAttentionOfAllSizes) {
+    for (const uint32_t dtype : {BP_F32, BP_F16})
+        for (const int64_t heads : {1, 8, 64})
+            for (const int64_t queries : {1, 4, 5, 16, 40, 600})
+                for (const int64_t keys : {1, 40, 300, 2000})
+                    for (const int64_t size : {8, 40, 64, 72, 80, 128, 160, 192, 256}) {
+                        gpu::GraphMaker g;
+                        const uint32_t q = g.tensor(BP_ROLE_INPUT, {1, heads, queries, size}, dtype);
+                        const uint32_t k = g.tensor(BP_ROLE_INPUT, {1, heads, keys, size}, dtype);
+                        const uint32_t v = g.tensor(BP_ROLE_INPUT, {1, heads, keys, size}, dtype);
+                        g.node(BP_OP_attention, {q, k, v}, g.tensor(BP_ROLE_OUTPUT, {1, heads, queries, size}, dtype));
+                        look_at(g.get(), std::to_string(heads) + " heads of " + std::to_string(size));
+                    }
+    EXPECT_EQ(missing_, std::set<std::string>());
+    EXPECT_GT(seen_, 5000U);
+}
+
+TEST_F(Instances, AreThereForConvolutionsOfAllSizes) {
+    for (const uint32_t dtype : {BP_F32, BP_F16})
+        for (const int64_t in : {1, 3, 16, 32, 64, 320})
+            for (const int64_t out : {1, 12, 16, 24, 32, 48, 64, 256})
+                for (const auto& [down, across] : {std::pair(1, 1), std::pair(3, 3), std::pair(5, 5), std::pair(7, 7),
+                                                   std::pair(1, 3), std::pair(1, 5), std::pair(1, 7), std::pair(2, 2)})
+                    for (const int64_t size : {8, 40, 300}) {
+                        gpu::GraphMaker g;
+                        const uint32_t x = g.tensor(BP_ROLE_INPUT, {1, in, size, size}, dtype);
+                        const uint32_t w = g.tensor(BP_ROLE_WEIGHT, {out, in, down, across}, dtype);
+                        g.node(BP_OP_conv, {x, w},
+                               g.tensor(BP_ROLE_OUTPUT, {1, out, size - down + 1, size - across + 1}, dtype));
+                        look_at(g.get(), std::to_string(down) + "x" + std::to_string(across));
+                    }
+    EXPECT_EQ(missing_, std::set<std::string>());
+    EXPECT_GT(seen_, 5000U);
+}
+
+TEST(FindInstance, TakesWhatIsFixedAndLeavesTheRestToTheHost) {
+    const KernelInstance instances[] = {{0b101, {128, 0, 4}}, {0b1, {32}}};
+    const Image image{{}, instances, 2};
+    EXPECT_EQ(find_instance(image, std::vector<uint32_t>{128, 77, 4}), 0U);
+    EXPECT_EQ(find_instance(image, std::vector<uint32_t>{32, 77, 4}), 1U);
+    EXPECT_EQ(find_instance(image, std::vector<uint32_t>{128, 77, 5}), 2U);
+    EXPECT_EQ(find_instance(image, std::vector<uint32_t>{128}), 2U);
+}
+
+}  // namespace
+}  // namespace backplane::cuda

@@ -1,0 +1,307 @@
+#include "scripted_cuda.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <utility>
+
+using backplane::cuda::scripted::World;
+namespace {
+std::unique_ptr<World> the_world = std::make_unique<World>();
+
+struct Object {
+    int kind = 0;
+};
+struct ScriptedModule : Object {
+    uint32_t constants[16] = {};
+    std::vector<std::unique_ptr<std::string>> names;
+};
+struct ScriptedFunction : Object {
+    std::string name;
+    ScriptedModule* module = nullptr;
+};
+struct ScriptedGraph : Object {
+    std::vector<std::function<void()>> steps;
+};
+ScriptedGraph* capturing = nullptr;
+
+// What this call answers; counts it.
+int answer(const char* function) {
+    World& w = *the_world;
+    const std::lock_guard lock(w.mutex);
+    const int nth = w.calls[function]++;
+    const auto found = w.failures.find(function);
+    if (found != w.failures.end() && nth >= found->second.after) {
+        const auto& failure = found->second;
+        if (failure.loses) w.lost = failure.result;
+        if (failure.loses || failure.lasts || nth == failure.after) return failure.result;
+    }
+    return w.lost;
+}
+template <typename T>
+T* made(T* object) {
+    the_world->alive.insert(object);
+    return object;
+}
+template <typename T>
+int gone(T* object) {
+    the_world->alive.erase(object);
+    delete object;
+    return 0;
+}
+void in_order(std::function<void()> step) {
+    if (capturing != nullptr) {
+        capturing->steps.push_back(std::move(step));
+    } else {
+        step();
+    }
+}
+}  // namespace
+
+namespace backplane::cuda::scripted {
+World& world() { return *the_world; }
+void start_anew() { the_world = std::make_unique<World>(); }
+}  // namespace backplane::cuda::scripted
+
+#define CALL(name) \
+    if (const int result = answer(name); result != 0) return result
+
+extern "C" {
+int cuInit(unsigned) {
+    CALL("cuInit");
+    return the_world->init;
+}
+int cuDriverGetVersion(int* version) {
+    *version = the_world->version;
+    return 0;
+}
+int cuGetErrorName(int result, const char** text) {
+    static const std::map<int, const char*> kNames{{2, "CUDA_ERROR_OUT_OF_MEMORY"},
+                                                   {34, "CUDA_ERROR_STUB_LIBRARY"},
+                                                   {100, "CUDA_ERROR_NO_DEVICE"},
+                                                   {200, "CUDA_ERROR_INVALID_IMAGE"},
+                                                   {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
+                                                   {218, "CUDA_ERROR_INVALID_PTX"},
+                                                   {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"},
+                                                   {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+                                                   {719, "CUDA_ERROR_LAUNCH_FAILED"},
+                                                   {803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"},
+                                                   {804, "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE"},
+                                                   {999, "CUDA_ERROR_UNKNOWN"}};
+    const auto found = kNames.find(result);
+    *text = found != kNames.end() ? found->second : nullptr;
+    return found != kNames.end() ? 0 : 1;
+}
+int cuGetErrorString(int result, const char** text) {
+    *text = result == 222 ? "the provided PTX was compiled with an unsupported toolchain." : "the driver's words";
+    return 0;
+}
+int cuDeviceGetCount(int* count) {
+    CALL("cuDeviceGetCount");
+    *count = static_cast<int>(the_world->cards.size());
+    return 0;
+}
+int cuDeviceGet(int* device, int ordinal) {
+    CALL("cuDeviceGet");
+    *device = ordinal;
+    return 0;
+}
+int cuDeviceGetName(char* text, int size, int device) {
+    std::strncpy(text, the_world->cards[device].name.c_str(), static_cast<size_t>(size) - 1);
+    return 0;
+}
+int cuDeviceGetUuid_v2(unsigned char* uuid, int device) {
+    CALL("cuDeviceGetUuid_v2");
+    std::memset(uuid, 0, 16);
+    uuid[0] = the_world->cards[device].uuid;
+    return 0;
+}
+int cuDeviceTotalMem_v2(size_t* bytes, int device) {
+    *bytes = the_world->cards[device].memory;
+    return 0;
+}
+int cuDeviceGetAttribute(int* value, int what, int device) {
+    CALL("cuDeviceGetAttribute");
+    const auto& card = the_world->cards[device];
+    const std::map<int, int> known{{1, 1024},          {8, 49152}, {16, 132}, {18, card.integrated}, {20, card.compute_mode},
+                                   {33, card.pci_bus}, {34, 0},    {50, 0},   {75, card.major},      {76, card.minor}};
+    const auto found = known.find(what);
+    if (found == known.end()) return 1;
+    *value = found->second;
+    return 0;
+}
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+    CALL("cuDevicePrimaryCtxRetain");
+    ++the_world->retained;
+    *context = &the_world->cards[device];
+    return 0;
+}
+int cuDevicePrimaryCtxRelease_v2(int) {
+    --the_world->retained;
+    return 0;
+}
+int cuCtxPushCurrent_v2(void*) {
+    const std::lock_guard lock(the_world->mutex);
+    ++the_world->contexts;
+    return 0;
+}
+int cuCtxPopCurrent_v2(void** context) {
+    const std::lock_guard lock(the_world->mutex);
+    --the_world->contexts;
+    *context = nullptr;
+    return 0;
+}
+int cuMemGetInfo_v2(size_t* free, size_t* total) {
+    CALL("cuMemGetInfo_v2");
+    *free = 1 << 20;
+    *total = 1 << 21;
+    return 0;
+}
+int cuMemAlloc_v2(unsigned long long* address, size_t bytes) {
+    CALL("cuMemAlloc_v2");
+    auto* memory = static_cast<char*>(std::malloc(bytes));
+    the_world->alive.insert(memory);
+    *address = reinterpret_cast<unsigned long long>(memory);
+    return 0;
+}
+int cuMemFree_v2(unsigned long long address) {
+    the_world->alive.erase(reinterpret_cast<void*>(address));
+    std::free(reinterpret_cast<void*>(address));
+    return 0;
+}
+int cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
+    CALL("cuMemHostAlloc");
+    *memory = std::malloc(bytes);
+    the_world->alive.insert(*memory);
+    return 0;
+}
+int cuMemFreeHost(void* memory) {
+    the_world->alive.erase(memory);
+    std::free(memory);
+    return 0;
+}
+int cuMemcpyHtoD_v2(unsigned long long to, const void* from, size_t bytes) {
+    CALL("cuMemcpyHtoD_v2");
+    std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+    return 0;
+}
+int cuMemcpyAsync(unsigned long long to, unsigned long long from, size_t bytes, void*) {
+    CALL("cuMemcpyAsync");
+    in_order([=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes); });
+    return 0;
+}
+int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t bytes, void*) {
+    CALL("cuMemsetD8Async");
+    in_order([=] { std::memset(reinterpret_cast<void*>(to), value, bytes); });
+    return 0;
+}
+int cuModuleLoadData(void** module, const void*) {
+    CALL("cuModuleLoadData");
+    *module = made(new ScriptedModule);
+    return 0;
+}
+int cuModuleUnload(void* module) { return gone(static_cast<ScriptedModule*>(module)); }
+int cuModuleGetFunction(void** function, void* module, const char* name) {
+    CALL("cuModuleGetFunction");
+    static std::mutex mutex;
+    static std::vector<std::unique_ptr<ScriptedFunction>> all;
+    const std::lock_guard lock(mutex);
+    all.push_back(std::make_unique<ScriptedFunction>());
+    all.back()->name = name;
+    all.back()->module = static_cast<ScriptedModule*>(module);
+    *function = all.back().get();
+    return 0;
+}
+int cuModuleGetGlobal_v2(unsigned long long* address, size_t* bytes, void* module, const char* name) {
+    CALL("cuModuleGetGlobal_v2");
+    if (std::strcmp(name, "bp_constants") != 0) return 500;
+    *address = reinterpret_cast<unsigned long long>(static_cast<ScriptedModule*>(module)->constants);
+    *bytes = sizeof(ScriptedModule::constants);
+    return 0;
+}
+int cuLinkCreate_v2(unsigned count, int* options, void** values, void** link) {
+    CALL("cuLinkCreate_v2");
+    for (unsigned i = 0; i < count; ++i)
+        if (options[i] == 5) std::strcpy(static_cast<char*>(values[i]), the_world->compiler_log.c_str());
+    *link = made(new Object);
+    return 0;
+}
+int cuLinkAddData_v2(void*, int, void*, size_t, const char*, unsigned, int*, void**) {
+    CALL("cuLinkAddData_v2");
+    return 0;
+}
+int cuLinkComplete(void*, void** cubin, size_t* bytes) {
+    CALL("cuLinkComplete");
+    static char code[] = "cubin";
+    *cubin = code;
+    *bytes = sizeof code;
+    return 0;
+}
+int cuLinkDestroy(void* link) { return gone(static_cast<Object*>(link)); }
+int cuStreamCreate(void** stream, unsigned) {
+    CALL("cuStreamCreate");
+    *stream = made(new Object);
+    return 0;
+}
+int cuStreamDestroy_v2(void* stream) { return gone(static_cast<Object*>(stream)); }
+int cuStreamWaitEvent(void*, void*, unsigned) {
+    CALL("cuStreamWaitEvent");
+    return 0;
+}
+int cuStreamSynchronize(void*) {
+    CALL("cuStreamSynchronize");
+    return 0;
+}
+int cuEventCreate(void** event, unsigned) {
+    CALL("cuEventCreate");
+    *event = made(new Object);
+    return 0;
+}
+int cuEventDestroy_v2(void* event) { return gone(static_cast<Object*>(event)); }
+int cuEventRecord(void*, void*) {
+    CALL("cuEventRecord");
+    return 0;
+}
+int cuEventQuery(void*) {
+    CALL("cuEventQuery");
+    return the_world->paused ? 600 : 0;
+}
+int cuEventSynchronize(void*) {
+    CALL("cuEventSynchronize");
+    return 0;
+}
+int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
+                   void**) {
+    CALL("cuLaunchKernel");
+    const auto* known = static_cast<ScriptedFunction*>(function);
+    in_order([known] {
+        const std::lock_guard lock(the_world->mutex);
+        the_world->launched.push_back(known->name);
+        std::memcpy(the_world->constants[known->name].data(), known->module->constants, sizeof known->module->constants);
+    });
+    return 0;
+}
+int cuStreamBeginCapture_v2(void*, int) {
+    CALL("cuStreamBeginCapture_v2");
+    capturing = made(new ScriptedGraph);
+    return 0;
+}
+int cuStreamEndCapture(void*, void** graph) {
+    *graph = std::exchange(capturing, nullptr);
+    CALL("cuStreamEndCapture");
+    return 0;
+}
+int cuGraphInstantiateWithFlags(void** run, void* graph, unsigned long long) {
+    CALL("cuGraphInstantiateWithFlags");
+    *run = made(new ScriptedGraph(*static_cast<ScriptedGraph*>(graph)));
+    return 0;
+}
+int cuGraphDestroy(void* graph) { return gone(static_cast<ScriptedGraph*>(graph)); }
+int cuGraphLaunch(void* run, void*) {
+    CALL("cuGraphLaunch");
+    for (const auto& step : static_cast<ScriptedGraph*>(run)->steps) step();
+    return 0;
+}
+int cuGraphExecDestroy(void* run) { return gone(static_cast<ScriptedGraph*>(run)); }
+}
