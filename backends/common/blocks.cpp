@@ -7,12 +7,15 @@ void decode_gathered(PlanNodes& plan, const std::function<const Value&(ValueId)>
     const auto picks_blocks = [&](const FusedNode& node) {
         return node.op == BP_OP_gather && sdk::dtype_info(value(node.inputs[0]).dtype).block != 1 && !decodes_itself(node);
     };
+    // Asked of a plan that is whole: who decodes looks at the other nodes.
+    std::vector<bool> picked;
+    picked.reserve(plan.nodes.size());
+    for (const FusedNode& node : plan.nodes) picked.push_back(picks_blocks(node));
     std::vector<FusedNode> nodes;
     nodes.reserve(plan.nodes.size());
-    for (FusedNode& node : plan.nodes) {
-        const bool decodes = picks_blocks(node);
-        nodes.push_back(std::move(node));
-        if (!decodes) continue;
+    for (size_t i = 0; i < plan.nodes.size(); ++i) {
+        nodes.push_back(std::move(plan.nodes[i]));
+        if (!picked[i]) continue;
         FusedNode& pick = nodes.back();
         const ValueId decoded = pick.output;
         Value rows;

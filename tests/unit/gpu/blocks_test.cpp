@@ -88,6 +88,25 @@ TEST(Blocks, ThatAGatherReadsTooAreDecodedOfPlanesByIt) {
     }
 }
 
+TEST(Blocks, ThatAGatherReadsBehindOthersAndBehindTheProductAreDecodedOfPlanesToo) {
+    GraphMaker g;
+    const uint32_t ids = g.tensor(BP_ROLE_INPUT, {1}, BP_I32);
+    const uint32_t alone = g.tensor(BP_ROLE_WEIGHT, {96, 256}, BP_Q8_0);
+    g.node(BP_OP_gather, {alone, ids}, g.tensor(BP_ROLE_OUTPUT, {1, 256}), {integer(BP_ATTR_axis, 0)});
+    const uint32_t w = g.tensor(BP_ROLE_WEIGHT, {96, 256}, BP_Q6_K);
+    const uint32_t x = g.tensor(BP_ROLE_INPUT, {1, 256});
+    g.node(BP_OP_matmul, {x, w}, g.tensor(BP_ROLE_OUTPUT, {1, 96}), {integer(BP_ATTR_transpose_b, 1)});
+    g.node(BP_OP_gather, {w, ids}, g.tensor(BP_ROLE_OUTPUT, {1, 256}), {integer(BP_ATTR_axis, 0)});
+    const Plan plan = g.plan();
+    for (const Slot& slot : plan.slots)
+        if (slot.tensor == w || slot.tensor == alone) {
+            EXPECT_EQ(slot.layout != 0, slot.tensor == w);
+        }
+    const auto direct = std::count_if(plan.dispatches.begin(), plan.dispatches.end(),
+                                      [](const Dispatch& d) { return d.kernel == kKernel_gather_blocks; });
+    EXPECT_EQ(direct, 1);
+}
+
 TEST(Blocks, OfARunThatTwoProductsReadAreSplitOnce) {
     GraphMaker g;
     const uint32_t x = g.tensor(BP_ROLE_INPUT, {1, 256});
