@@ -264,7 +264,8 @@ HWY_NOINLINE void panel(const MatMulTask& t, int64_t row_begin, int64_t row_end,
     const int64_t columns = HWY_MIN(kBlock, t.columns - column);
     const bool first = k_begin == 0, last = k_end == t.depth;
     float* sums = t.sums;
-    for (int64_t r = row_begin; r < row_end; r += ROWS, sums += ROWS * VECTORS * kLanes) {
+    const int64_t of_tile = sums == nullptr ? 0 : ROWS * VECTORS * kLanes;  // one part of the depth needs none
+    for (int64_t r = row_begin; r < row_end; r += ROWS, sums += of_tile) {
         const int64_t valid = HWY_MIN(static_cast<int64_t>(ROWS), row_end - r);
         const float* a[ROWS];
         int64_t rows[ROWS];
