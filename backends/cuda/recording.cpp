@@ -1,8 +1,7 @@
 // Recording work, and its order on streams.
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
+#include "common/gpu/asking.hpp"
 #include "device.hpp"
 
 namespace backplane::cuda {
@@ -170,7 +169,6 @@ uint64_t Api::reached(Timeline& timeline) {
 }
 
 bool Api::wait(Timeline& timeline, uint64_t value, uint64_t nanoseconds) {
-    using Clock = std::chrono::steady_clock;
     const Device& device = timeline.device;
     if (nanoseconds == gpu::kForEver) {
         if (const EventOf event = event_of(timeline, value); event != nullptr) {
@@ -179,15 +177,7 @@ bool Api::wait(Timeline& timeline, uint64_t value, uint64_t nanoseconds) {
         }
         return true;
     }
-    // CUDA waits for ever or not at all: it is asked now and again, the less often the longer it takes.
-    const auto start = Clock::now();
-    for (;;) {
-        if (reached(timeline) >= value) return true;
-        const auto past = Clock::now() - start;
-        if (past >= std::chrono::nanoseconds(nanoseconds)) return false;
-        std::this_thread::sleep_for(
-            std::clamp<Clock::duration>(past / 8, std::chrono::microseconds(5), std::chrono::microseconds(500)));
-    }
+    return gpu::ask_until([&] { return reached(timeline) >= value; }, nanoseconds);
 }
 
 }  // namespace backplane::cuda

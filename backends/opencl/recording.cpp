@@ -1,9 +1,8 @@
 // Recording work, and its order on queues.
 #include <algorithm>
-#include <chrono>
 #include <cstring>
-#include <thread>
 
+#include "common/gpu/asking.hpp"
 #include "common/gpu/compile.hpp"
 #include "device.hpp"
 
@@ -224,7 +223,6 @@ uint64_t Api::reached(Timeline& timeline) {
 }
 
 bool Api::wait(Timeline& timeline, uint64_t value, uint64_t nanoseconds) {
-    using Clock = std::chrono::steady_clock;
     const Event event = event_of(timeline, value);
     if (event == nullptr) return true;
     const std::string attempted = "run work on " + timeline.device.physical.name;
@@ -233,15 +231,7 @@ bool Api::wait(Timeline& timeline, uint64_t value, uint64_t nanoseconds) {
         check_work(timeline.device.cl.WaitForEvents(1, &waited), attempted);
         return true;
     }
-    // OpenCL waits for ever or not at all: it is asked now and again, the less often the longer it takes.
-    const auto start = Clock::now();
-    for (;;) {
-        if (reached(timeline) >= value) return true;
-        const auto past = Clock::now() - start;
-        if (past >= std::chrono::nanoseconds(nanoseconds)) return false;
-        std::this_thread::sleep_for(
-            std::clamp<Clock::duration>(past / 8, std::chrono::microseconds(5), std::chrono::microseconds(500)));
-    }
+    return gpu::ask_until([&] { return reached(timeline) >= value; }, nanoseconds);
 }
 
 }  // namespace backplane::opencl
