@@ -168,7 +168,7 @@ private:
 void time_resident(Session& session, const Device& device, const Contents& contents, const TimedHow& how, Timings& timings) {
     ResidentRuns runs(session, device, contents, how);
     timings.resident = runs.time(1);
-    timings.in_a_row = runs.time(ResidentRuns::row_of(timings.resident));
+    if (how.rows) timings.in_a_row = runs.time(ResidentRuns::row_of(timings.resident));
 }
 
 }  // namespace
@@ -198,6 +198,7 @@ Timings time_graph(const Device& device, const Graph& graph, const TimedHow& how
         timings.host = time_session(session, how.least_runs, how.least_seconds, how.cancel, how.range);
         if (!how.resident) return timings;
         time_resident(session, device, contents, how, timings);
+        if (!how.rows) return timings;
     }
     const int copies = copies_of(graph);
     Session session(device, several(graph, copies), weights, options);

@@ -33,6 +33,7 @@ struct TimedHow {
     double range = 1.0;
     Math math = Math::standard;
     bool resident = false;  // as well
+    bool rows = true;       // of what is resident, `in_a_row` and `in_graph` as well
 };
 
 // Compiles and times. Throws Error(unsupported) when the device does not run the graph.
