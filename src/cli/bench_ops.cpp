@@ -245,15 +245,14 @@ struct OpsChoice {
     bool resident = false;
 };
 
-// Zero runs: the device does not do it. The second of a comparison needs no `rows`: they are not compared.
-Timings time_case(const Device& device, const Case& c, const OpsChoice& o, bool rows, Run& run, std::string& why) {
+// Zero runs: the device does not do it.
+Timings time_case(const Device& device, const Case& c, const OpsChoice& o, Timed timed, Run& run, std::string& why) {
     try {
         TimedHow how;
         how.least_seconds = o.seconds;
         how.cancel = &run.interrupted;
         how.math = o.math == "relaxed" ? Math::relaxed : Math::standard;
-        how.resident = o.resident;
-        how.rows = rows;
+        how.timed = timed;
         return time_graph(device, c.graph(), how);
     } catch (const Error& error) {
         // What does not fit is like what is not done: the other rows still are.
@@ -373,8 +372,10 @@ void bench_ops(const OpsChoice& o, Run& run) {
     for (const Case& c : o.cases()) {
         if (!o.op.empty() && op_from_name(o.op) != op_from_name(c.op)) continue;
         std::string why;
-        const Timings t = time_case(device, c, o, true, run, why);
-        report.add(c, t, other ? time_case(other, c, o, false, run, why) : Timings{}, why);
+        const Timings t = time_case(device, c, o, o.resident ? Timed::all : Timed::host, run, why);
+        // Of the other device what is compared alone.
+        const Timed compared = o.resident ? Timed::resident : Timed::host;
+        report.add(c, t, other ? time_case(other, c, o, compared, run, why) : Timings{}, why);
     }
     if (run.json)
         return print({{"device", device.info().id},

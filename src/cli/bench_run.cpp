@@ -165,12 +165,6 @@ private:
     std::vector<Output> outputs_;
 };
 
-void time_resident(Session& session, const Device& device, const Contents& contents, const TimedHow& how, Timings& timings) {
-    ResidentRuns runs(session, device, contents, how);
-    timings.resident = runs.time(1);
-    if (how.rows) timings.in_a_row = runs.time(ResidentRuns::row_of(timings.resident));
-}
-
 }  // namespace
 
 Timing time_session(Session& session, int least_runs, double least_seconds, const std::atomic<uint32_t>* cancel,
@@ -196,9 +190,11 @@ Timings time_graph(const Device& device, const Graph& graph, const TimedHow& how
     {
         Session session(device, graph, weights, options);
         timings.host = time_session(session, how.least_runs, how.least_seconds, how.cancel, how.range);
-        if (!how.resident) return timings;
-        time_resident(session, device, contents, how, timings);
-        if (!how.rows) return timings;
+        if (how.timed == Timed::host) return timings;
+        ResidentRuns runs(session, device, contents, how);
+        timings.resident = runs.time(1);
+        if (how.timed == Timed::resident) return timings;
+        timings.in_a_row = runs.time(ResidentRuns::row_of(timings.resident));
     }
     const int copies = copies_of(graph);
     Session session(device, several(graph, copies), weights, options);

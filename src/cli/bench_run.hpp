@@ -18,11 +18,14 @@ struct Timing {
 
 struct Timings {
     Timing host;      // inputs and outputs lie in host memory
-    Timing resident;  // they are tensors on the device; no runs: not asked for
+    Timing resident;  // they are tensors on the device; no runs, here and below: not asked for
     Timing in_a_row;  // the same, of many that are handed over before the first is waited for: the work without the call
     Timing
         in_graph;  // the same, of copies side by side in one graph, each with operands of its own: the work without the submit
 };
+
+// What is timed of a graph: its runs from host to host; those on the device as well, which compare two devices; or all of Timings.
+enum class Timed { host, resident, all };
 
 // How a graph is timed: two runs to warm up, then at least `least_runs` runs and `least_seconds` of time. Inputs and weights are pseudo-random
 // numbers of `range`, the same each time.
@@ -32,8 +35,7 @@ struct TimedHow {
     const std::atomic<uint32_t>* cancel = nullptr;
     double range = 1.0;
     Math math = Math::standard;
-    bool resident = false;  // as well
-    bool rows = true;       // of what is resident, `in_a_row` and `in_graph` as well
+    Timed timed = Timed::host;
 };
 
 // Compiles and times. Throws Error(unsupported) when the device does not run the graph.
