@@ -13,11 +13,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "backplane/context.hpp"
+#include "backplane/error.hpp"
 #include "backplane/graph.hpp"
 
 namespace backplane {
@@ -63,6 +65,17 @@ struct TranscribeHooks {
     const std::atomic<uint32_t>* cancel = nullptr;  // not 0: the call throws Error(cancelled)
 };
 
+// Many clips, as they are asked for, and what becomes of each. Clips are numbered from 0 in the order in which `next` gave them.
+struct ClipQueue {
+    // The samples of the next clip; nothing: that was the last. This and the sources it gives are called one at a time, ahead of what the device
+    // does and on another thread than the other functions. An Error that either throws is that clip's, and others go on; but one that says cancelled
+    // ends the call, and so does what is no Error.
+    std::function<std::optional<SampleSource>()> next;
+    // A clip as soon as it is done, which need not be in order; on the thread that called.
+    std::function<void(size_t clip, Transcript said)> done;
+    std::function<void(size_t clip, const Error& error)> failed;  // likewise
+};
+
 // What a device has run of a part of the network: counted by what hands the work over, when the device has taken it.
 struct NetworkRuns {
     std::string
@@ -103,9 +116,12 @@ public:
     [[nodiscard]] Transcript transcribe(std::span<const float> samples, const TranscribeHooks& hooks = {});
     // Of any length in bounded memory: a few windows of samples are there at a time.
     [[nodiscard]] Transcript transcribe(const SampleSource& samples, const TranscribeHooks& hooks = {});
-    // Several clips, as many at once as `batch` says, in this order.
+    // Several clips, as many at once as `batch` says, of like length together; their transcripts are in this order.
     [[nodiscard]] std::vector<Transcript> transcribe(std::span<const std::span<const float>> clips,
                                                      const TranscribeHooks& hooks = {});
+    // Any number of clips, in the memory of some windows: those of like length, of whichever clips, go to the device together. What cannot run in a
+    // batch is tried alone before its clip has failed. Throws what the functions of `clips` throw, and cancelled; clips that are done remain done.
+    void transcribe(const ClipQueue& clips, const TranscribeHooks& hooks = {});
     // Speech as it comes. The stream uses this object, which outlives it.
     [[nodiscard]] TranscriptStream stream();
 

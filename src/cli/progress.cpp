@@ -1,6 +1,7 @@
 #include "cli/progress.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/terminal.hpp"
 #include "cli/output.hpp"
@@ -11,7 +12,7 @@ namespace {
 
 // Of an estimate: nobody wants seconds of hours.
 std::string left_of(double seconds) {
-    const auto whole = static_cast<int64_t>(seconds + 0.5);
+    const int64_t whole = std::llround(seconds);
     if (whole < 60) return std::to_string(whole) + " s left";
     if (whole < 3600) return std::to_string(whole / 60) + " min " + std::to_string(whole % 60) + " s left";
     return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min left";
@@ -24,8 +25,11 @@ Progress::Progress(std::string label, bool lines)
       bar_(base::moves_cursor(base::Stream::error)),
       lines_(lines && !base::moves_cursor(base::Stream::error)) {}
 
-Progress::~Progress() {
+Progress::~Progress() { hide(); }
+
+void Progress::hide() {
     if (bar_ && shown_ >= 0) err_text("\r\033[K");
+    shown_ = -1;
 }
 
 void Progress::show(double done, const std::string& remark) {

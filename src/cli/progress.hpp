@@ -14,6 +14,7 @@ public:
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
     void show(double done, const std::string& remark = {});  // 0 to 1
+    void hide();                                             // until it is shown again: something else is printed
 
 private:
     std::string label_;

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <map>
+#include <optional>
 
 #include "backplane/audio.hpp"
 #include "backplane/transcriber.hpp"
@@ -112,19 +114,10 @@ public:
         : o_(o), run_(run), transcriber_(transcriber), why_(std::move(why)) {}
 
     void all(const std::vector<std::string>& files) {
-        for (const std::string& file : files) {
-            run_.if_cancelled = ": " + std::to_string(done_) + " of " + std::to_string(files.size()) + " files are done";
-            try {
-                one(file, files.size());
-                ++done_;
-            } catch (const Error& error) {
-                if (error.code() == Code::cancelled || files.size() == 1) throw;
-                err_lines(error.what());
-                if (run_.json)
-                    print({{"file", file}, {"error", {{"code", backplane::name_of(error.code())}, {"text", error.what()}}}});
-                run_.exit_code = kFailed;
-            }
-        }
+        if (files.size() == 1)
+            one(files.front());
+        else
+            several(files);
     }
 
     // PCM as it comes, little-endian, of two bytes a sample.
@@ -152,24 +145,113 @@ public:
     }
 
 private:
-    void one(const std::string& name, size_t files) {
-        const auto started = std::chrono::steady_clock::now();
+    using Clock = std::chrono::steady_clock;
+    struct Outcome {
+        Transcript said;
+        double seconds = 0;  // that it took
+        std::optional<Error> error;
+    };
+
+    [[nodiscard]] std::unique_ptr<AudioReader> open(const std::string& name) const {
         const int64_t rate = transcriber_.sample_rate();
-        const auto audio = name == kPipe ? AudioReader::open_input(rate) : AudioReader::open(base::path_of(name), rate);
+        return name == kPipe ? AudioReader::open_input(rate) : AudioReader::open(base::path_of(name), rate);
+    }
+
+    void one(const std::string& name) {
+        run_.if_cancelled = ": the file is not done";
+        const auto started = Clock::now();
+        const auto audio = open(name);
         TranscribeHooks hooks;
         hooks.cancel = &run_.interrupted;
-        Transcript said;
+        Outcome outcome;
         {
             Progress progress(name == kPipe ? "transcribing" : base::path_of(name).filename().string(), o_.progress);
             hooks.progress = [&](double seconds) {
                 const double length = audio->info().seconds;
                 progress.show(length > 0 ? std::min(1.0, seconds / length) : 0, times_text(seconds, seconds_since(started)));
             };
-            said = transcriber_.transcribe([&](std::span<float> into) { return audio->read(into); }, hooks);
+            outcome.said = transcriber_.transcribe([&](std::span<float> into) { return audio->read(into); }, hooks);
         }
-        const double seconds = seconds_since(started);
+        outcome.seconds = seconds_since(started);
+        write(name, 1, outcome);
+        report(name, 1, outcome);
+    }
+
+    // Files are written as they are done; what is said of them comes in their order.
+    void several(const std::vector<std::string>& files) {
+        const auto started = Clock::now();
+        std::vector<Clock::time_point> opened(files.size());  // of a clip, before anything is said of it
+        std::map<size_t, Outcome> outcomes;
+        size_t asked = 0, told = 0, done = 0;
+        Progress progress("transcribing", o_.progress);
+        double heard = 0;
+        const auto show = [&] {
+            progress.show(static_cast<double>(told + outcomes.size()) / static_cast<double>(files.size()),
+                          times_text(heard, seconds_since(started)));
+        };
+        const auto tell = [&](size_t file, Outcome& outcome) {
+            progress.hide();
+            report(files[file], files.size(), outcome);
+        };
+        const auto take = [&](size_t file, Outcome outcome) {
+            done += outcome.error ? 0 : 1;
+            run_.if_cancelled = ": " + std::to_string(done) + " of " + std::to_string(files.size()) + " files are done";
+            outcomes.emplace(file, std::move(outcome));
+            for (auto next = outcomes.find(told); next != outcomes.end(); next = outcomes.find(++told)) {
+                tell(told, next->second);
+                outcomes.erase(next);
+            }
+            show();
+        };
+        ClipQueue clips;
+        clips.next = [&]() -> std::optional<SampleSource> {
+            if (asked == files.size()) return {};
+            opened[asked] = Clock::now();
+            const std::string& name = files[asked++];
+            return [audio = std::shared_ptr<AudioReader>(open(name))](std::span<float> into) { return audio->read(into); };
+        };
+        clips.done = [&](size_t file, Transcript said) {
+            Outcome outcome{std::move(said), seconds_since(opened[file]), {}};
+            try {
+                write(files[file], files.size(), outcome);
+            } catch (const Error& error) {
+                outcome.error = error;
+            }
+            take(file, std::move(outcome));
+        };
+        clips.failed = [&](size_t file, const Error& error) { take(file, {{}, 0, error}); };
+        TranscribeHooks hooks;
+        hooks.cancel = &run_.interrupted;
+        hooks.progress = [&](double seconds) {
+            heard = seconds;
+            show();
+        };
+        run_.if_cancelled = ": 0 of " + std::to_string(files.size()) + " files are done";
+        try {
+            transcriber_.transcribe(clips, hooks);
+        } catch (...) {
+            for (auto& [file, outcome] : outcomes) tell(file, outcome);
+            throw;
+        }
+    }
+
+    void write(const std::string& name, size_t files, const Outcome& outcome) const {
         const std::string target = target_of(o_, name, files);
-        if (!target.empty()) write_file(target, transcript_text(said, o_.format, o_.timestamps));
+        if (!target.empty()) write_file(target, transcript_text(outcome.said, o_.format, o_.timestamps));
+    }
+
+    void report(const std::string& name, size_t files, const Outcome& outcome) {
+        if (outcome.error) {
+            err_lines(outcome.error->what());
+            if (run_.json)
+                print({{"file", name},
+                       {"error", {{"code", backplane::name_of(outcome.error->code())}, {"text", outcome.error->what()}}}});
+            run_.exit_code = kFailed;
+            return;
+        }
+        const Transcript& said = outcome.said;
+        const double seconds = outcome.seconds;
+        const std::string target = target_of(o_, name, files);
         if (run_.json) {
             Json report = transcript_json(said);
             report["file"] = name;
@@ -226,7 +308,6 @@ private:
     Run& run_;
     Transcriber& transcriber_;
     std::string why_;
-    size_t done_ = 0;
     std::vector<std::string> told_;  // notes
 };
 

@@ -1,10 +1,12 @@
 #include "backplane/transcriber.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <utility>
 
 #include "base/file.hpp"
+#include "models/parakeet/batches.hpp"
 #include "models/parakeet/pauses.hpp"
 #include "models/parakeet/recognizer.hpp"
 #include "models/parakeet/windows.hpp"
@@ -85,6 +87,65 @@ std::vector<Device> voice_devices(std::vector<Device> devices) {
     return devices;
 }
 
+// A clip of which windows are cut or run, in any order; its words are joined in theirs.
+class ClipWords {
+public:
+    struct Heard {  // of a window
+        std::vector<Word> words;
+        double start = 0, overlap = 0;  // seconds
+    };
+    void add(size_t number, Heard heard) {
+        waiting_.emplace(number, std::move(heard));
+        for (auto next = waiting_.find(joined_); next != waiting_.end(); next = waiting_.find(++joined_)) {
+            Heard& it = next->second;
+            append_overlapping(words_, std::move(it.words), it.start, it.start + it.overlap);
+            waiting_.erase(next);
+        }
+    }
+    void end(double seconds) { seconds_ = seconds; }
+    void one_more() { ++cut_; }
+    [[nodiscard]] bool is_done() const { return seconds_ && joined_ == cut_; }
+    [[nodiscard]] Transcript take() {
+        Transcript said{text_of(words_), std::move(words_), *seconds_};
+        return said;
+    }
+
+private:
+    size_t cut_ = 0, joined_ = 0;  // windows
+    std::map<size_t, Heard> waiting_;
+    std::vector<Word> words_;
+    std::optional<double> seconds_;
+};
+
+// What becomes of clips, and how much of them is done.
+struct Transcribing {
+    const ClipQueue& clips;
+    const TranscribeHooks& hooks;
+    WaitingWindows waiting;
+    std::map<size_t, ClipWords> open;
+    size_t reading = 0;   // the clip that parts come of
+    bool failed = false;  // that one has
+    double seconds = 0;   // done
+
+    void passed(double more) {
+        seconds += more;
+        if (hooks.progress) hooks.progress(seconds);
+    }
+    void end_if_done(size_t clip) {
+        const auto found = open.find(clip);
+        if (found == open.end() || !found->second.is_done()) return;
+        Transcript said = found->second.take();
+        open.erase(found);
+        clips.done(clip, std::move(said));
+    }
+    void fail(size_t clip, const Error& error) {
+        open.erase(clip);
+        waiting.drop(clip);
+        failed = failed || clip == reading;
+        clips.failed(clip, error);
+    }
+};
+
 }  // namespace
 
 struct Transcriber::Impl {
@@ -118,40 +179,95 @@ struct Transcriber::Impl {
         return kind == DeviceKind::cpu || kind == DeviceKind::software ? 1 : kBatch;
     }
 
-    void run(std::vector<Window>& windows, std::vector<Transcript>& into, const TranscribeHooks& hooks, double& done) {
+    [[nodiscard]] std::vector<ClipWords::Heard> heard(std::span<const Window> windows, const std::atomic<uint32_t>* cancel) {
         std::vector<std::span<const float>> clips;
         for (const Window& window : windows) clips.emplace_back(window.samples);
-        const std::vector<std::vector<Token>> tokens = recognizer.run(clips, hooks.cancel);
+        const std::vector<std::vector<Token>> tokens = recognizer.run(clips, cancel);
+        std::vector<ClipWords::Heard> all;
         for (size_t i = 0; i < windows.size(); ++i) {
-            const Window& window = windows[i];
-            const double start = seconds(window.start);
-            std::vector<Word> words = words_of(recognizer.file(), tokens[i], recognizer.seconds_per_frame(), start,
-                                               seconds(window.samples.size()));
-            append_overlapping(into[window.clip].words, std::move(words), start, start + seconds(window.overlap));
-            done += seconds(window.passed + window.samples.size() - window.overlap);
+            const double start = seconds(windows[i].start);
+            all.push_back({words_of(recognizer.file(), tokens[i], recognizer.seconds_per_frame(), start,
+                                    seconds(windows[i].samples.size())),
+                           start, seconds(windows[i].overlap)});
         }
-        windows.clear();
-        if (hooks.progress) hooks.progress(done);
+        return all;
     }
 
-    // Of each source, windows of several together.
+    // A batch that cannot run is tried window by window.
+    void run(Transcribing& work, std::span<const Window> windows) {
+        std::vector<ClipWords::Heard> all;
+        try {
+            all = heard(windows, work.hooks.cancel);
+        } catch (const Error& error) {
+            if (error.code() == Code::cancelled) throw;
+            if (windows.size() == 1) return work.fail(windows[0].clip, error);
+            for (const Window& window : windows)
+                if (work.open.contains(window.clip)) run(work, std::span(&window, 1));
+            return;
+        }
+        double done = 0;
+        for (size_t i = 0; i < windows.size(); ++i) {
+            const Window& window = windows[i];
+            work.open[window.clip].add(window.number, std::move(all[i]));
+            done += seconds(window.passed + window.samples.size() - window.overlap);
+        }
+        work.passed(done);
+        for (const Window& window : windows) work.end_if_done(window.clip);
+    }
+
+    // What was read of a clip; of one that has failed before nothing is of use.
+    void take(Transcribing& work, ClipPart part) {
+        if (std::exchange(work.reading, part.clip) != part.clip) work.failed = false;
+        if (work.failed) return;
+        if (part.error) return work.fail(part.clip, *part.error);
+        ClipWords& clip = work.open[part.clip];
+        if (part.window) {
+            clip.one_more();
+            work.waiting.add(std::move(*part.window));
+            return;
+        }
+        clip.end(seconds(part.samples));
+        if (part.passed > 0) work.passed(seconds(part.passed));
+        work.end_if_done(part.clip);
+    }
+
+    void transcribe(const ClipQueue& clips, const NextPart& next, const TranscribeHooks& hooks) {
+        Transcribing work{clips, hooks, {batch(), samples(options.window)}, {}};
+        for (bool more = true;;) {
+            const std::vector<Window> windows = work.waiting.take(more);
+            if (!windows.empty()) {
+                run(work, windows);
+            } else if (more) {
+                std::optional<ClipPart> part = next();
+                more = part.has_value();
+                if (more) take(work, std::move(*part));
+            } else {
+                return;
+            }
+        }
+    }
+
+    void transcribe(const ClipQueue& clips, const TranscribeHooks& hooks) {
+        ClipReader reader(clips.next, cutting(), hooks.cancel);
+        ReadAhead ahead(reader, batch() * samples(options.window));
+        transcribe(
+            clips, [&] { return ahead.next(); }, hooks);
+    }
+
+    // On the caller's thread alone; what goes wrong with one of them is thrown.
     std::vector<Transcript> transcribe(std::span<const SampleSource> sources, const TranscribeHooks& hooks) {
         std::vector<Transcript> said(sources.size());
-        std::vector<Window> waiting;
-        double done = 0;
-        uint64_t silent = 0;  // samples behind the last windows
-        for (size_t i = 0; i < sources.size(); ++i) {
-            Windows windows(sources[i], i, cutting());
-            while (auto window = windows.next(hooks.cancel)) {
-                waiting.push_back(std::move(*window));
-                if (waiting.size() >= batch()) run(waiting, said, hooks, done);
-            }
-            said[i].seconds = seconds(windows.read());
-            silent += windows.passed();
-        }
-        if (!waiting.empty()) run(waiting, said, hooks, done);
-        if (silent > 0 && hooks.progress) hooks.progress(done + seconds(silent));
-        for (Transcript& one : said) one.text = text_of(one.words);
+        size_t at = 0;
+        ClipQueue clips;
+        clips.next = [&]() -> std::optional<SampleSource> {
+            if (at == sources.size()) return {};
+            return sources[at++];
+        };
+        clips.done = [&](size_t clip, Transcript one) { said[clip] = std::move(one); };
+        clips.failed = [](size_t, const Error& error) { throw Error(error); };
+        ClipReader reader(clips.next, cutting(), hooks.cancel);
+        transcribe(
+            clips, [&] { return reader.next(); }, hooks);
         return said;
     }
 
@@ -205,6 +321,8 @@ std::vector<Transcript> Transcriber::transcribe(std::span<const std::span<const 
     return impl_->transcribe(sources, hooks);
 }
 
+void Transcriber::transcribe(const ClipQueue& clips, const TranscribeHooks& hooks) { impl_->transcribe(clips, hooks); }
+
 // ---- streams ----------------------------------------------------------------------------------------------------------------
 
 namespace {
@@ -238,17 +356,11 @@ struct TranscriptStream::Impl {
     }
 
     [[nodiscard]] Transcript heard(size_t samples) const {
-        std::vector<Transcript> said(1);
-        std::vector<Window> windows(1);
-        windows[0].samples.assign(there.begin(), there.begin() + static_cast<std::ptrdiff_t>(samples));
-        windows[0].start = start;
-        double done = 0;
-        TranscribeHooks hooks;
-        hooks.cancel = cancel;
-        network->run(windows, said, hooks, done);
-        said[0].text = text_of(said[0].words);
-        said[0].seconds = network->seconds(samples);
-        return std::move(said[0]);
+        Window window;
+        window.samples.assign(there.begin(), there.begin() + static_cast<std::ptrdiff_t>(samples));
+        window.start = start;
+        std::vector<Word> words = std::move(network->heard(std::span(&window, 1), cancel).front().words);
+        return {text_of(words), words, network->seconds(samples)};
     }
     void drop(size_t samples) {
         there.erase(there.begin(), there.begin() + static_cast<std::ptrdiff_t>(samples));

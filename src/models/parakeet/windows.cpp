@@ -83,7 +83,7 @@ std::optional<Window> Windows::next(const std::atomic<uint32_t>* cancel) {
     const Cut at = cut(silences);
     const bool last = at.at == there_.size() && end_;
     const size_t overlap = last || at.quiet ? 0 : cutting_.samples(kOverlap);
-    Window window{clip_, start_, std::exchange(shared_, overlap), std::exchange(passed_, 0), {}};
+    Window window{clip_, cut_++, start_, std::exchange(shared_, overlap), std::exchange(passed_, 0), {}};
     window.samples.assign(there_.begin(), there_.begin() + static_cast<std::ptrdiff_t>(at.at));
     drop(at.at - overlap);
     return window;

@@ -14,10 +14,10 @@
 namespace backplane::parakeet {
 
 struct Window {
-    size_t clip = 0;
-    uint64_t start = 0;    // sample of the clip
-    uint64_t overlap = 0;  // samples that it has in common with the one before
-    uint64_t passed = 0;   // samples before it that are in no window
+    size_t clip = 0, number = 0;  // in the clip
+    uint64_t start = 0;           // sample of the clip
+    uint64_t overlap = 0;         // samples that it has in common with the one before
+    uint64_t passed = 0;          // samples before it that are in no window
     std::vector<float> samples;
 };
 
@@ -54,7 +54,7 @@ private:
     void drop(size_t samples);
 
     const SampleSource& source_;
-    size_t clip_;
+    size_t clip_, cut_ = 0;
     Cutting cutting_;
     std::optional<VoiceTrack> track_;
     std::vector<float> there_;

@@ -104,6 +104,74 @@ TEST(CliTranscribe, OtherFilesOfABatchAreDoneWhereOneIsBad) {
     EXPECT_EQ(content(p.at("texts/a.tsv")).rfind("start\tend\tconfidence\tword\n", 0), 0U);
 }
 
+// Short ones go together before the long ones between them; what is said of them comes in the order of their names, bad ones among them.
+TEST(CliTranscribe, WhatIsSaidOfFilesComesInTheirOrderHoweverTheyGoTogether) {
+    const Place p;
+    network(p);
+    fs::create_directory(p.at("sounds"));
+    fs::create_directory(p.at("texts"));
+    for (unsigned i = 0; i < 9; ++i)
+        wav(p, "sounds/" + std::to_string(i) + ".wav", parakeet::random_sound(i % 3 == 0 ? 90000 : 20000, i));
+    std::ofstream(p.at("sounds/4b.wav")) << "this is no sound";
+    const auto name_of = [&](const char* name) { return (fs::path(p.at("sounds")) / name).string(); };
+    const Outcome alone = transcribe(p, {p.at("sounds"), "--batch", "1", "--json"});
+    const Outcome together = transcribe(p, {p.at("sounds"), "--batch", "4", "--json", "--output", p.at("texts")});
+    EXPECT_EQ(alone.exit_code, 1);
+    EXPECT_EQ(together.exit_code, 1);
+    EXPECT_TRUE(is_one_line(together.err)) << together.err;
+    // Objects one behind the other.
+    const auto objects = [](const std::string& text) {
+        std::vector<base::Json> all;
+        for (size_t at = 0, end = 0; at < text.size(); at = end + 3) {
+            end = text.find("\n}\n", at);
+            all.push_back(base::Json::parse(text.substr(at, end + 2 - at)));
+            if (end == std::string::npos) break;
+        }
+        return all;
+    };
+    const auto one = objects(alone.out), four = objects(together.out);
+    ASSERT_EQ(one.size(), 10U);
+    ASSERT_EQ(four.size(), 10U);
+    const char* names[] = {"0.wav", "1.wav", "2.wav", "3.wav", "4.wav", "4b.wav", "5.wav", "6.wav", "7.wav", "8.wav"};
+    size_t runs = 0;
+    for (size_t i = 0; i < 10; ++i) {
+        EXPECT_EQ(four[i]["file"].get<std::string>(), name_of(names[i]));
+        EXPECT_EQ(one[i]["file"].get<std::string>(), name_of(names[i]));
+        if (i == 5) {
+            EXPECT_TRUE(four[i].contains("error"));
+            continue;
+        }
+        EXPECT_EQ(four[i]["text"].get<std::string>(), one[i]["text"].get<std::string>());
+        EXPECT_EQ(content(four[i]["output"].get<std::string>()), four[i]["text"].get<std::string>() + "\n");
+        for (const base::Json& ran : four[i]["ran"])
+            if (ran["part"].get<std::string>() == "encoder") runs = ran["runs"].get<size_t>();
+    }
+    EXPECT_EQ(runs, 3U) << "four short, two short, three long";
+}
+
+TEST(CliTranscribe, CtrlCLeavesFilesThatAreDoneAndSaysHowMany) {
+    const Place p;
+    network(p);
+    fs::create_directory(p.at("sounds"));
+    fs::create_directory(p.at("texts"));
+    wav(p, "sounds/0.wav", parakeet::random_sound(16000, 1));
+    // Days of sound: the same file again and again, by its names.
+    const std::string longer = wav(p, "long.wav", std::vector<float>(16000 * 600, 0.1F));
+    for (int i = 1; i < 300; ++i) fs::create_symlink(longer, p.at("sounds/" + std::to_string(i) + ".wav"));
+    const Started program(p, {"transcribe", p.at("sounds"), "--output", p.at("texts"), "--batch", "2", "--model",
+                              p.at("net.gguf"), "--device", "cpu"});
+    const auto done = [&] { return std::distance(fs::directory_iterator(p.at("texts")), {}); };
+    for (int i = 0; i < 3000 && !fs::exists(p.at("texts/0.txt")); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    program.signal(SIGINT);
+    const Outcome o = program.wait();
+    EXPECT_EQ(o.exit_code, 130) << o.err;
+    EXPECT_NE(o.err.find(" of 300 files are done"), std::string::npos) << o.err;
+    EXPECT_TRUE(fs::exists(p.at("texts/0.txt")));
+    EXPECT_LT(done(), 300);
+    EXPECT_NE(o.out.find("0.txt: "), std::string::npos) << o.out;
+}
+
 TEST(CliTranscribe, AudioComesAtTheRateThatTheNetworkTakes) {
     const Place p;
     parakeet::Config config = parakeet::tiny_transducer({0, 1, 2, 3, 4});
