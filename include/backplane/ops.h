@@ -124,7 +124,9 @@
     X(112, lstm, "LSTM") /* x, w[d,4H,I], r[d,4H,H], b[d,8H]?, sequence_lens[N]?, initial_h?, initial_c?, p[d,3H]?: y, y_h, y_c */ \
     X(113, gru, "GRU") /* x, w[d,3H,I], r[d,3H,H], b[d,6H]?, sequence_lens[N]?, initial_h?: y, y_h; linear_before_reset */ \
     /* moving data, too */ \
-    X(114, dynamic_slice, "DynamicSlice") /* x, starts[k], ends[k]? (i32 or i64); axes, sizes, steps: Slice 13 in a result of these sizes */
+    X(114, dynamic_slice, "DynamicSlice") /* x, starts[k], ends[k]? (i32 or i64); axes, sizes, steps: Slice 13 in a result of these sizes */ \
+    /* pooling, too */ \
+    X(115, max_pool_indices, "MaxPoolIndices") /* as MaxPool, and storage_order: where in x[N, C, ...] its results lie, as i64. ONNX MaxPool 22 */
 
 /* X(id, identifier, type, "name"): type is INT, FLOAT or INTS. The default holds when a node does not state it. */
 #define BP_ATTRIBUTES(X)                                                                                                   \
@@ -191,7 +193,8 @@
     X(61, padding_mode, INT, "padding_mode") /* BP_SAMPLE_* */ \
     X(62, align_corners, INT, "align_corners") \
     X(63, padded, INT, "padded") \
-    X(64, reduction, INT, "reduction") /* BP_REDUCTION_* */
+    X(64, reduction, INT, "reduction") /* BP_REDUCTION_* */ \
+    X(65, storage_order, INT, "storage_order") /* 1: the first spatial axis is the innermost */
 
 #define BP_OP_ENUMERATOR(id, identifier, name) BP_OP_##identifier = id,
 #define BP_ATTRIBUTE_ENUMERATOR(id, identifier, type, name) BP_ATTR_##identifier = id,

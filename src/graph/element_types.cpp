@@ -167,7 +167,7 @@ void f16_from_floats(std::span<const float> values, uint16_t* into) noexcept {
         const uint32_t beyond = magnitude > 0x7F800000 ? 0x7E00U : 0x7C00U;
         uint32_t half = magnitude < 0x38800000 ? least : normal;
         half = magnitude >= 0x47800000 ? beyond : half;
-        into[i] = static_cast<uint16_t>(bits >> 16 & 0x8000 | half);
+        into[i] = static_cast<uint16_t>((bits >> 16 & 0x8000) | half);
     }
 }
 

@@ -5,7 +5,11 @@
 #include "kernels/block_weights.h"
 #include "kernels/tile.h"
 
-#define BP_ROUNDED_PRODUCTS (BP_BYTE_PRODUCTS && defined(__AVX512VNNI__))
+#if BP_BYTE_PRODUCTS && defined(__AVX512VNNI__)
+#define BP_ROUNDED_PRODUCTS 1
+#else
+#define BP_ROUNDED_PRODUCTS 0
+#endif
 
 #if BP_ROUNDED_PRODUCTS
 

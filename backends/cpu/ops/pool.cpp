@@ -1,5 +1,5 @@
 // MaxPool and AveragePool, channels-last: the inner loops run over channels, which lie side by side. A mean of whole maps is a
-// reduction.
+// reduction. MaxPoolIndices goes map by map.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -32,6 +32,13 @@ struct Task {
     std::array<Axis, 3> axes;
     int64_t batch = 0, channels = 0;
     bool average = false, with_pads = false;
+
+    [[nodiscard]] int64_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
+    [[nodiscard]] int64_t pixels() const { return axes[0].extent * axes[1].extent * axes[2].extent; }
+    [[nodiscard]] int64_t windows() const { return axes[0].windows * axes[1].windows * axes[2].windows; }
+    [[nodiscard]] std::array<int64_t, 3> window(int64_t i) const {
+        return {i / axes[2].windows / axes[1].windows, i / axes[2].windows % axes[1].windows, i % axes[2].windows};
+    }
 };
 
 void take(const Task& t, const float* x, float* y) {
@@ -65,40 +72,89 @@ void pool_one(const Task& t, const float* x, const std::array<int64_t, 3>& windo
     for (int64_t c = 0; c < t.channels; ++c) y[c] /= static_cast<float>(count);
 }
 
-void lower(Lowering& to, const Node& node) {
-    const ValueId in = node.inputs[0];
-    const ValueId out = node.output;
-    if (to[out].elements() == 0) return;
-    const std::vector<int64_t>& x = to[in].dim;
+// Where the largest element of one window of the map at x lies in it, counted by `steps`; -1: nowhere.
+int64_t place_of_largest(const Task& t, const float* x, const std::array<int64_t, 3>& window,
+                         const std::array<int64_t, 3>& steps) {
+    const auto& [planes, rows, columns] = t.axes;
+    float most = 0;
+    int64_t place = -1;
+    for (int64_t a = 0; a < planes.kernel; ++a) {
+        const int64_t plane = planes.position(window[0], a);
+        if (!planes.has(plane)) continue;
+        for (int64_t b = 0; b < rows.kernel; ++b) {
+            const int64_t row = rows.position(window[1], b);
+            if (!rows.has(row)) continue;
+            for (int64_t k = 0; k < columns.kernel; ++k) {
+                const int64_t column = columns.position(window[2], k);
+                if (!columns.has(column)) continue;
+                const float v = x[(plane * rows.extent + row) * columns.extent + column];
+                if (v != v) return plane * steps[0] + row * steps[1] + column * steps[2];
+                if (place >= 0 && !(v > most)) continue;
+                most = v;
+                place = plane * steps[0] + row * steps[1] + column * steps[2];
+            }
+        }
+    }
+    return place;
+}
+
+Task task_of(const Lowering& to, const Node& node, const backplane::ops::PoolAttributes& how) {
+    const std::vector<int64_t>& x = to[node.inputs[0]].dim;
     const auto axes = static_cast<uint32_t>(x.size() - 2);
-    const auto how = node.as<backplane::ops::PoolAttributes>().filled(axes);
     Task t;
     t.batch = x[0];
     t.channels = x[1];
     t.average = node.op == BP_OP_average_pool;
     t.with_pads = how.count_include_pad;
     for (uint32_t d = 0; d < axes; ++d)
-        t.axes[3 - axes + d] = {x[2 + d],    to[out].dim[2 + d], how.kernel_shape.value[d], how.strides[d],
-                                how.pads[d], how.pads[axes + d], how.dilations[d]};
-    const int64_t taps = t.axes[0].kernel * t.axes[1].kernel * t.axes[2].kernel;
-    const int64_t pixels = t.axes[0].extent * t.axes[1].extent * t.axes[2].extent;
-    const int64_t windows = t.axes[0].windows * t.axes[1].windows * t.axes[2].windows;
-    const int64_t grain = std::max<int64_t>(1, 8192 / (taps * t.channels));
+        t.axes[3 - axes + d] = {x[2 + d],    to[node.output].dim[2 + d], how.kernel_shape.value[d], how.strides[d],
+                                how.pads[d], how.pads[axes + d],         how.dilations[d]};
+    return t;
+}
+
+backplane::ops::PoolAttributes attributes_of(const Lowering& to, const Node& node) {
+    return node.as<backplane::ops::PoolAttributes>().filled(static_cast<uint32_t>(to[node.inputs[0]].dim.size() - 2));
+}
+
+void lower(Lowering& to, const Node& node) {
+    const ValueId in = node.inputs[0];
+    const ValueId out = node.output;
+    if (to[out].elements() == 0) return;
+    const Task t = task_of(to, node, attributes_of(to, node));
+    const int64_t grain = std::max<int64_t>(1, 8192 / (t.taps() * t.channels));
     to.step(step_label(to, node), {in}, {out}, [=](const Run& run) {
-        run.ranges(t.batch * windows, grain, [&](int64_t begin, int64_t end) {
-            for (int64_t i = begin; i < end; ++i) {
-                const int64_t at = i % windows;
-                const std::array<int64_t, 3> window = {at / t.axes[2].windows / t.axes[1].windows,
-                                                       at / t.axes[2].windows % t.axes[1].windows, at % t.axes[2].windows};
-                pool_one(t, run.at<float>(in) + i / windows * pixels * t.channels, window,
+        run.ranges(t.batch * t.windows(), grain, [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i)
+                pool_one(t, run.at<float>(in) + i / t.windows() * t.pixels() * t.channels, t.window(i % t.windows()),
                          run.at<float>(out) + i * t.channels);
+        });
+    });
+}
+
+void lower_indices(Lowering& to, const Node& node) {
+    const ValueId in = node.inputs[0];
+    const ValueId out = node.output;
+    if (to[out].elements() == 0) return;
+    const auto how = attributes_of(to, node);
+    const Task t = task_of(to, node, how);
+    const std::array<int64_t, 3> extents = {t.axes[0].extent, t.axes[1].extent, t.axes[2].extent};
+    std::array<int64_t, 3> steps = {extents[1] * extents[2], extents[2], 1};
+    if (how.storage_order) steps = {1, extents[0], extents[0] * extents[1]};
+    const int64_t grain = std::max<int64_t>(1, 8192 / t.taps());
+    to.step(step_label(to, node), {in}, {out}, [=](const Run& run) {
+        run.ranges(t.batch * t.channels * t.windows(), grain, [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+                const int64_t map = i / t.windows() * t.pixels();
+                const int64_t place = place_of_largest(t, run.at<float>(in) + map, t.window(i % t.windows()), steps);
+                run.at<int64_t>(out)[i] = place < 0 ? place : map + place;
             }
         });
     });
 }
 
 constexpr OpLowering table[] = {{BP_OP_max_pool, Types::computes, Wants::channels_last, 0, nullptr, lower},
-                                {BP_OP_average_pool, Types::computes, Wants::channels_last, 0, nullptr, lower}};
+                                {BP_OP_average_pool, Types::computes, Wants::channels_last, 0, nullptr, lower},
+                                {BP_OP_max_pool_indices, Types::judges, Wants::row_major, 0, nullptr, lower_indices}};
 
 }  // namespace
 

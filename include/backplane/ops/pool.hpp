@@ -12,6 +12,8 @@ struct PoolAttributes {
     List dilations = {};             // one for each spatial axis; empty: 1
     bool ceil_mode = false;          // a last window that is not whole counts, unless it begins in the padding behind
     bool count_include_pad = false;  // of averages: padding counts as zeros
+    bool storage_order =
+        false;  // of positions: counted with the first spatial axis as the innermost, the last as the outermost
 
     [[nodiscard]] PoolAttributes filled(uint32_t axes) const { return filled_for(*this, axes); }
 };
@@ -69,6 +71,23 @@ inline constexpr auto op_max_pool =
     pool(BP_OP_max_pool, "largest element of each window; NaN anywhere gives NaN; of padding alone -infinity", false);
 inline constexpr auto op_average_pool =
     pool(BP_OP_average_pool, "mean of the elements of each window, or with its padding as zeros; of none NaN", true);
+
+inline void max_pool_indices_shape(const Call& call, Outputs out) {
+    pool_shape(call, out);
+    out[0].dtype = BP_I64;
+}
+inline constexpr auto op_max_pool_indices = [] {
+    Description description =
+        pool(BP_OP_max_pool_indices,
+             "where among all elements of x the largest of each window lies, of several the first, of NaN "
+             "the first; of padding alone -1",
+             false);
+    description.shapes = "x[N, C, H, W] -> y[N, C, H', W'] of i64; otherwise as MaxPool";
+    description.outputs = {{"y", {}}};
+    description.attributes.push_back(attribute<&PoolAttributes::storage_order>(BP_ATTR_storage_order));
+    description.shape = max_pool_indices_shape;
+    return describe<PoolAttributes>(description);
+}();
 
 inline void global_pool_shape(const Call& call, Outputs out) {
     require(call.rank(0) >= 3, [&] { return call.text(0) + " must have a batch, a channel and a spatial axis"; });

@@ -95,7 +95,11 @@ void pool(OnnxCall& call) {
     const DType dtype = call.dtype(0);
     const bool small = !mean && (dtype == DType::u8 || dtype == DType::i8);  // f32 has all of their numbers
     const TensorId x = small ? call.as(call.in(0), DType::f32) : call.in(0);
-    call.result(call.as(call.add(mean ? Op::average_pool : Op::max_pool, {x}, attributes), dtype));
+    const int64_t first_is_innermost = mean ? 0 : call.integer("storage_order", 0);
+    if (call.wants(0)) call.result(call.as(call.add(mean ? Op::average_pool : Op::max_pool, {x}, attributes), dtype));
+    if (mean || !call.wants(1)) return;
+    attributes.emplace_back(Attr::storage_order, first_is_innermost);
+    call.result(call.add(Op::max_pool_indices, {x}, attributes), 1);
 }
 
 void global_max_pool(OnnxCall& call) {

@@ -58,8 +58,9 @@ protected:
         for (const uint32_t c : d.constants) constants += " " + std::to_string(c);
         if (kKernels[d.kernel].entry == nullptr || find_instance(image, d.constants) == image.count)
             missing_.insert(std::string(kKernels[d.kernel].name) + constants + " (" + of + ")");
-        if (d.parameters.size() == sizeof(gpu::AttentionParameters) / sizeof(uint32_t) && !gpu::on_matrix_units(d.kernel))
+        if (d.parameters.size() == sizeof(gpu::AttentionParameters) / sizeof(uint32_t) && !gpu::on_matrix_units(d.kernel)) {
             EXPECT_TRUE(fits_its_tile(d.constants)) << of << ":" << constants;
+        }
     }
     // What attention.kernel says of its constants.
     static bool fits_its_tile(const std::vector<uint32_t>& c) {

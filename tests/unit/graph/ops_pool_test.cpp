@@ -51,6 +51,20 @@ TEST(MaxPool, SeesNoPaddingAndEveryNaN) {
               (Numbers{3, 4}));
 }
 
+TEST(MaxPoolIndices, CountsAllElementsAndTakesTheFirstOfEqualOnes) {
+    const Given x{{2, 1, 2, 3}, {1, 5, 2, 5, 0, 3, 7, 7, 7, 7, kNan, kNan}};
+    const std::vector<Attribute> how{{Attr::kernel_shape, List{2, 2}}};
+    EXPECT_EQ(run_op(Op::max_pool_indices, {x}, how), (Numbers{1, 1, 10, 10}));
+    std::vector<Attribute> first = how;
+    first.push_back({Attr::storage_order, 1});
+    EXPECT_EQ(run_op(Op::max_pool_indices, {x}, first), (Numbers{2, 2, 9, 9}))
+        << "within a map, rows are the innermost axis";
+    EXPECT_EQ(run_op(Op::max_pool_indices, {{{1, 1, 2}, {-kInf, -kInf}}},
+                     {{Attr::kernel_shape, List{2}}, {Attr::pads, List{2, 0}}, {Attr::strides, List{2}}}),
+              (Numbers{-1, 0}))
+        << "nothing but padding, and nothing but -infinity";
+}
+
 TEST(AveragePool, CountsPaddingOnlyWhereAskedAndNothingBehindIt) {
     const Given x{{1, 1, 4}, {1, 2, 3, 4}};
     std::vector<Attribute> how{{Attr::kernel_shape, List{3}}, {Attr::pads, List{1, 1}}, {Attr::strides, List{2}}};

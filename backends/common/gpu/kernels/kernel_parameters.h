@@ -116,14 +116,14 @@ RECORD(Scatter) UINT(elements) UINT(inner) UINT(rows) UINT(extent) UINT(blocks) 
 #define SCATTER_ND_STRIDES 13u
 RECORD(ScatterND) UINT(elements) UINT(inner) UINT(width) UINT(index_words) UINT(op) WORDS(extents, 8, SCATTER_ND_EXTENTS) WORDS(strides, 8, SCATTER_ND_STRIDES) END_RECORD
 // Of three axes each, the outer ones of extent 1 where maps have fewer.
-#define POOL_EXTENTS 3u
-#define POOL_RESULTS 6u
-#define POOL_WINDOW 9u
-#define POOL_STEPS 12u
-#define POOL_BEFORE 15u
-#define POOL_AFTER 18u
-#define POOL_DILATIONS 21u
-RECORD(Pool) UINT(elements) UINT(average) UINT(counts_pads) WORDS(extents, 3, POOL_EXTENTS) WORDS(results, 3, POOL_RESULTS) WORDS(window, 3, POOL_WINDOW) WORDS(steps, 3, POOL_STEPS) WORDS(before, 3, POOL_BEFORE) WORDS(after, 3, POOL_AFTER) WORDS(dilations, 3, POOL_DILATIONS) END_RECORD
+#define POOL_EXTENTS 4u
+#define POOL_RESULTS 7u
+#define POOL_WINDOW 10u
+#define POOL_STEPS 13u
+#define POOL_BEFORE 16u
+#define POOL_AFTER 19u
+#define POOL_DILATIONS 22u
+RECORD(Pool) UINT(elements) UINT(average) UINT(counts_pads) UINT(first_is_innermost) WORDS(extents, 3, POOL_EXTENTS) WORDS(results, 3, POOL_RESULTS) WORDS(window, 3, POOL_WINDOW) WORDS(steps, 3, POOL_STEPS) WORDS(before, 3, POOL_BEFORE) WORDS(after, 3, POOL_AFTER) WORDS(dilations, 3, POOL_DILATIONS) END_RECORD
 RECORD(Resize) UINT(elements) UINT(planes_in) UINT(rows_in) UINT(columns_in) UINT(planes_out) UINT(rows_out) UINT(columns_out) END_RECORD
 RECORD(GridSample) UINT(elements) UINT(places) UINT(channels) UINT(axes) UINT(planes) UINT(rows) UINT(columns) UINT(nearest) UINT(cubic) UINT(zeros) UINT(reflects) UINT(corners) END_RECORD
 RECORD(Softmax) UINT(rows) UINT(n) UINT(stride) UINT(logarithm) END_RECORD

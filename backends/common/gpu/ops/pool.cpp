@@ -1,4 +1,4 @@
-// MaxPool and AveragePool; a mean of whole maps is a reduction.
+// MaxPool, AveragePool and MaxPoolIndices; a mean of whole maps is a reduction.
 #include "common/gpu/ops/table.hpp"
 
 namespace backplane::gpu::ops::pool {
@@ -12,7 +12,8 @@ void lower(Lowering& to, const Node& node) {
     const auto how = node.as<backplane::ops::PoolAttributes>().filled(axes);
     const auto n = static_cast<uint64_t>(y.elements());
     PoolParameters parameters{.average = node.op == BP_OP_average_pool ? 1U : 0U,
-                              .counts_pads = how.count_include_pad ? 1U : 0U};
+                              .counts_pads = how.count_include_pad ? 1U : 0U,
+                              .first_is_innermost = how.storage_order ? 1U : 0U};
     double taps = 1;
     for (uint32_t d = 0; d < 3; ++d) {
         const bool there = d + axes >= 3;
@@ -27,8 +28,12 @@ void lower(Lowering& to, const Node& node) {
         parameters.dilations[d] = at(how.dilations[axis], 1);
         taps *= parameters.window[d];
     }
-    to.each(step_label(to, node), variant_for_type(kKernel_pool_f32, kKernel_pool_f16, x.dtype), n,
-            {to.reads(node.inputs[0]), to.writes(node.output)}, parameters);
+    const bool places = node.op == BP_OP_max_pool_indices;
+    const uint32_t kernel = places ? variant_for_type(kKernel_pool_indices_f32, kKernel_pool_indices_f16, x.dtype)
+                                   : variant_for_type(kKernel_pool_f32, kKernel_pool_f16, x.dtype);
+    to.each(step_label(to, node), kernel, n,
+            {to.reads(node.inputs[0]), places ? to.writes(node.output, sizeof(uint32_t)) : to.writes(node.output)},
+            parameters);
     if (n != 0) to.plan.dispatches.back().work = static_cast<double>(n) * 8 * taps;
 }
 
@@ -44,7 +49,8 @@ Verdict check(const Plan& plan, const Node& node) {
 }
 
 constexpr OpLowering table[] = {{BP_OP_max_pool, Types::computes, 0, check, lower},
-                                {BP_OP_average_pool, Types::computes, 0, check, lower}};
+                                {BP_OP_average_pool, Types::computes, 0, check, lower},
+                                {BP_OP_max_pool_indices, Types::judges, 0, check, lower}};
 
 }  // namespace
 
