@@ -7,6 +7,7 @@
 #include "backplane/ops.hpp"
 #include "cli/bench_run.hpp"
 #include "cli/cli.hpp"
+#include "cli/usage.hpp"
 
 namespace backplane::cli {
 
@@ -362,15 +363,29 @@ std::vector<std::string> set_threads(Device device, Device other, int64_t thread
     return without;
 }
 
+// Throws UsageError where --op names an op that none of the cases is of.
+std::vector<Case> cases_asked_for(const OpsChoice& o) {
+    std::vector<Case> cases = o.cases();
+    if (o.op.empty()) return cases;
+    std::string all;
+    for (const Case& c : cases)
+        if ((", " + all + ",").find(", " + c.op + ",") == std::string::npos) all += (all.empty() ? "" : ", ") + c.op;
+    const Op op = op_from_name(o.op);
+    std::erase_if(cases, [&](const Case& c) { return op_from_name(c.op) != op; });
+    if (cases.empty())
+        throw UsageError("--op " + o.op + ": none of what would be timed is of it; there are cases of " + all);
+    return cases;
+}
+
 void bench_ops(const OpsChoice& o, Run& run) {
+    const std::vector<Case> cases = cases_asked_for(o);
     const Context context(context_options(o.choice));
     const Device device = context.choose(o.choice.device);
     const Device other = o.against.empty() ? Device() : context.choose(o.against);
     const std::vector<std::string> notes = set_threads(device, other, o.choice.threads);
     const Peak peak = measure_peak(device);
     OpsReport report(peak, o, other);
-    for (const Case& c : o.cases()) {
-        if (!o.op.empty() && op_from_name(o.op) != op_from_name(c.op)) continue;
+    for (const Case& c : cases) {
         std::string why;
         const Timings t = time_case(device, c, o, o.resident ? Timed::all : Timed::host, run, why);
         // Of the other device what is compared alone.

@@ -15,6 +15,8 @@ TEST(CliUse, WrongArgumentsEndWith2) {
                                                       {"devices", "--no-such-flag"},
                                                       {"bench"},
                                                       {"bench", "esrgan", "--size", "0"},
+                                                      {"bench", "ops", "--op", "Relu"},
+                                                      {"bench", "ops", "--op", "Conv", "--product", "1,32,32"},
                                                       {"bench", "speech", "--size", "7b"},
                                                       {"bench", "speech", "--seconds", "0"},
                                                       {"modules"},
