@@ -9,10 +9,10 @@ namespace backplane::parakeet {
 
 namespace {
 
-constexpr size_t kMostSessions = 4;
+constexpr size_t kLeastSessions = 4;                 // that are kept, however large;
+constexpr uint64_t kKeptBytes = uint64_t{64} << 20;  // others within these
+constexpr uint64_t kNodeBytes = 2400;                // of a session, measured of networks of 110M parameters on a CPU
 constexpr int64_t kLeastReach = 64;
-constexpr int64_t kLeastStep = 64;  // frames that lengths are rounded to
-constexpr int64_t kSteps = 16;      // between a power of two and the next, at most
 
 template <typename T>
 std::span<const std::byte> bytes_of(const std::vector<T>& values) {
@@ -23,32 +23,35 @@ std::span<std::byte> room_of(std::vector<T>& values) {
     return std::as_writable_bytes(std::span(values));
 }
 
-// The entry that `is` holds for, or what `make` makes in place of the one not used for longest, which `leave` is told of; the first then.
+// The entry that `is` holds for, or what `make` makes; the first then. What was not used for longest goes where there is no room, and `leave` is told.
 template <typename Entry, typename Is, typename Make, typename Leave>
 Entry& recent(std::list<Entry>& kept, const Is& is, const Make& make, const Leave& leave) {
     if (const auto found = std::find_if(kept.begin(), kept.end(), is); found != kept.end()) {
         kept.splice(kept.begin(), kept, found);
-    } else {
-        if (kept.size() >= kMostSessions) {
-            leave(kept.back());
-            kept.pop_back();
-        }
-        kept.push_front(make());
+        return kept.front();
+    }
+    kept.push_front(make());
+    uint64_t bytes = 0;
+    for (const Entry& entry : kept) bytes += entry.bytes;
+    while (kept.size() > kLeastSessions && bytes > kKeptBytes) {
+        bytes -= kept.back().bytes;
+        leave(kept.back());
+        kept.pop_back();
     }
     return kept.front();
 }
 
-bool rounds(const Device& device, Lengths lengths) {
-    if (lengths != Lengths::by_device) return lengths == Lengths::rounded;
+Lengths lengths_on(const Device& device, Lengths lengths) {
+    if (lengths != Lengths::by_device) return lengths;
     const DeviceKind kind = device.info().kind;
-    return kind != DeviceKind::cpu && kind != DeviceKind::software;
+    return kind == DeviceKind::cpu || kind == DeviceKind::software ? Lengths::finely : Lengths::coarsely;
 }
 
 }  // namespace
 
-int64_t rounded_frames(int64_t frames) noexcept {
+int64_t rounded_frames(int64_t frames, int64_t least, int64_t parts) noexcept {
     const auto below = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(frames, 1))));
-    const int64_t step = std::max(kLeastStep, below / kSteps);
+    const int64_t step = std::max(least, below / parts);
     return (std::max<int64_t>(frames, 1) + step - 1) / step * step;
 }
 
@@ -71,7 +74,7 @@ void add_runs(std::vector<NetworkRuns>& into, const char* part, std::span<const 
 Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head, Lengths lengths, bool exact)
     : devices_(std::move(devices)),
       head_(head),
-      rounded_(!devices_.empty() && devices_.front() && rounds(devices_.front(), lengths)),
+      lengths_(!devices_.empty() && devices_.front() ? lengths_on(devices_.front(), lengths) : lengths),
       weights_(std::make_shared<NetworkWeights>(std::move(file), compute)),
       packed_([weights = weights_](std::string_view name) { return weights->bytes(name); }, config().name) {
     if (devices_.empty() || !devices_.front())
@@ -98,13 +101,26 @@ void Recognizer::make_positions(int64_t encoded) {
     for (size_t i = 0; i < tables.size(); ++i) outputs.emplace_back(position_names_[i], &tables[i]);
     session.run({}, outputs);
     count(ran_, "positions", session);
+    for (const Sized& sized : sessions_) count(ran_, "encoder", sized.session);
+    sessions_.clear();  // they were made for the tables before
     positions_ = std::move(tables);
     reach_ = reach;
 }
 
+// Weights and the tables of positions are all sessions'.
+uint64_t Recognizer::session_bytes(const Graph& graph) const {
+    uint64_t all = kNodeBytes * graph.nodes().size();
+    for (const TensorInfo& tensor : graph.tensors()) {
+        const bool table = std::find(position_names_.begin(), position_names_.end(), tensor.name) != position_names_.end();
+        if (tensor.role != Role::temporary && tensor.role != Role::weight && !table)
+            all += bytes(tensor.dtype, tensor.shape);
+    }
+    return all;
+}
+
 Recognizer::Sized& Recognizer::session_for(const BatchShape& shape) {
     make_positions(encoded_frames(config().encoder, shape.frames));
-    const auto is = [&](const Sized& s) { return s.shape == shape && s.reach == reach_; };
+    const auto is = [&](const Sized& s) { return s.shape == shape; };
     const auto make = [&] {
         ++made_;
         Graph graph;
@@ -116,7 +132,7 @@ Recognizer::Sized& Recognizer::session_for(const BatchShape& shape) {
             add_joint_frames(graph, *weights_, encoded);
         Session session(devices_, graph, packed_, options_);
         weights_->let_go();
-        return Sized{shape, reach_, std::move(session)};
+        return Sized{shape, std::move(session), session_bytes(graph)};
     };
     return recent(sessions_, is, make, [&](const Sized& s) { count(ran_, "encoder", s.session); });
 }
@@ -125,9 +141,10 @@ Session& Recognizer::steps_for(const StepShape& shape) {
     const auto is = [&](const Stepped& s) { return s.shape == shape; };
     const auto make = [&] {
         ++made_;
-        Session session(devices_, steps_graph(*weights_, shape), packed_, options_);
+        const Graph graph = steps_graph(*weights_, shape);
+        Session session(devices_, graph, packed_, options_);
         weights_->let_go();
-        return Stepped{shape, std::move(session)};
+        return Stepped{shape, std::move(session), session_bytes(graph)};
     };
     return recent(stepped_, is, make, [&](const Stepped& s) { count(ran_, "decoder", s.session); }).session;
 }
@@ -143,8 +160,9 @@ Recognizer::Prepared Recognizer::prepare(std::span<const std::span<const float>>
         batch.samples.push_back(static_cast<int32_t>(clip.size()));
         batch.encoded.push_back(static_cast<int32_t>(encoded_frames(config().encoder, frames)));
     }
-    if (rounded_) {
-        batch.shape.frames = rounded_frames(batch.shape.frames);
+    if (lengths_ != Lengths::exact) {
+        const bool finely = lengths_ == Lengths::finely;
+        batch.shape.frames = rounded_frames(batch.shape.frames, finely ? 32 : 64, finely ? 32 : 16);
         batch.shape.padded = true;  // where nothing is, too: one session for all of these lengths
     }
     const auto row = static_cast<size_t>(samples_of(p, batch.shape.frames));

@@ -26,14 +26,15 @@ enum class Head { ctc, transducer };
 
 // Whether batches of nearby lengths share a session. A length of its own costs a plan, a shared one the work on what is padded.
 enum class Lengths {
-    by_device,  // exact on processors, rounded elsewhere
+    by_device,  // finely on processors, where padding costs more, coarsely elsewhere
     exact,
-    rounded,  // to rounded_frames()
+    finely,    // rounded_frames(), of 32 and 32
+    coarsely,  // of 64 and 16
 };
 
-// The least number of features' frames, `frames` or more, that rounded batches have: a multiple of 64 and, of 1024 frames or more, of a
-// sixteenth of the power of two below. Of those less than a sixteenth is padding.
-[[nodiscard]] int64_t rounded_frames(int64_t frames) noexcept;
+// The least number of features' frames, `frames` or more, that rounded batches have: a multiple of `least` and, of `least` x `parts` frames or more, of
+// the power of two below over `parts`. Of those less than one in `parts` is padding.
+[[nodiscard]] int64_t rounded_frames(int64_t frames, int64_t least, int64_t parts) noexcept;
 
 // Throws Error(invalid) for a sample that is no finite number; `first`: the number of the first.
 void check_finite(std::span<const float> samples, uint64_t first = 0);
@@ -63,18 +64,22 @@ public:
 
     [[nodiscard]] std::string describe() const;
     [[nodiscard]] std::vector<std::string> notes() const;
-    [[nodiscard]] std::vector<NetworkRuns> runs() const;                     // as Transcriber has it
-    [[nodiscard]] uint64_t sessions_made() const noexcept { return made_; }  // of encoder and decoder, so far
+    [[nodiscard]] std::vector<NetworkRuns> runs() const;  // as Transcriber has it
+    // Of encoder and decoder: made so far, and kept now. Those used last are kept, four at least, more of them within 64 MiB each for encoder and
+    // decoder, as estimated from their nodes and from what goes in and out.
+    [[nodiscard]] uint64_t sessions_made() const noexcept { return made_; }
+    [[nodiscard]] size_t sessions_kept() const noexcept { return sessions_.size() + stepped_.size(); }
 
 private:
     struct Sized {
         BatchShape shape;
-        int64_t reach = 0;
         Session session;
+        uint64_t bytes = 0;
     };
     struct Stepped {
         StepShape shape;
         Session session;
+        uint64_t bytes = 0;
     };
     struct Prepared {  // a batch as the graph takes it
         BatchShape shape;
@@ -85,6 +90,7 @@ private:
     [[nodiscard]] Prepared prepare(std::span<const std::span<const float>> clips) const;
     Sized& session_for(const BatchShape& shape);
     Session& steps_for(const StepShape& shape);
+    [[nodiscard]] uint64_t session_bytes(const Graph& graph) const;
     void make_positions(int64_t encoded);
     [[nodiscard]] std::vector<Input> inputs_of(const Prepared& batch) const;
     std::vector<std::vector<Token>> run_ctc(const Prepared& batch, const std::atomic<uint32_t>* cancel);
@@ -93,7 +99,7 @@ private:
 
     std::vector<Device> devices_;
     Head head_;
-    bool rounded_;
+    Lengths lengths_;
     SessionOptions options_;
     uint64_t made_ = 0;
     std::shared_ptr<NetworkWeights> weights_;

@@ -1,6 +1,8 @@
 // Clips to tokens through whole networks on devices, against float64 that takes a frame and a token at a time.
 #include "models/parakeet/recognizer.hpp"
 
+#include <set>
+
 #include "oracle.hpp"
 #include "tiny_network.hpp"
 
@@ -112,7 +114,7 @@ TEST_F(RecognizerTest, TdtGivesTheTokensAndDurationsOfFloat64) {
 
 TEST_F(RecognizerTest, ManySizesAndAGrowingReachGiveWhatTheyGiveAlone) {
     const ModelFile file = network(tiny_transducer({0, 1, 2, 3, 4}), 21, 1);
-    Recognizer kept({device_of("cpu")}, file, DType::f32, Head::transducer);
+    Recognizer kept({device_of("cpu")}, file, DType::f32, Head::transducer, Lengths::exact);
     for (const size_t samples : {3000U, 90000U, 3000U, 4000U, 5000U, 6000U, 7000U, 90000U, 160000U, 3000U}) {
         const std::vector<std::vector<float>> clip{random_sound(samples, 9)};
         Recognizer fresh({device_of("cpu")}, file, DType::f32, Head::transducer);
@@ -125,18 +127,77 @@ TEST_F(RecognizerTest, ManySizesAndAGrowingReachGiveWhatTheyGiveAlone) {
 }
 
 TEST_F(RecognizerTest, RoundedLengthsAreFewAndWasteLittle) {
-    EXPECT_EQ(rounded_frames(1), 64);
-    EXPECT_EQ(rounded_frames(64), 64);
-    EXPECT_EQ(rounded_frames(65), 128);
-    EXPECT_EQ(rounded_frames(1024), 1024);
-    EXPECT_EQ(rounded_frames(1025), 1088);
-    EXPECT_EQ(rounded_frames(2049), 2176);
-    for (int64_t frames = 1; frames < 130000; ++frames) {
-        const int64_t rounded = rounded_frames(frames);
-        ASSERT_GE(rounded, frames);
-        ASSERT_LT(rounded - frames, std::max<int64_t>(64, frames / 16 + 1)) << frames;
-        ASSERT_EQ(rounded_frames(rounded), rounded) << frames;
+    EXPECT_EQ(rounded_frames(1, 64, 16), 64);
+    EXPECT_EQ(rounded_frames(64, 64, 16), 64);
+    EXPECT_EQ(rounded_frames(65, 64, 16), 128);
+    EXPECT_EQ(rounded_frames(1024, 64, 16), 1024);
+    EXPECT_EQ(rounded_frames(1025, 64, 16), 1088);
+    EXPECT_EQ(rounded_frames(2049, 64, 16), 2176);
+    EXPECT_EQ(rounded_frames(0, 32, 32), 32);
+    EXPECT_EQ(rounded_frames(1025, 32, 32), 1056);
+    EXPECT_EQ(rounded_frames(6000, 32, 32), 6016);
+    for (const auto& [least, parts] : {std::pair<int64_t, int64_t>{64, 16}, {32, 32}}) {
+        std::set<int64_t> of_half_a_minute;
+        for (int64_t frames = 1; frames < 130000; ++frames) {
+            const int64_t rounded = rounded_frames(frames, least, parts);
+            ASSERT_GE(rounded, frames);
+            ASSERT_LT(rounded - frames, std::max(least, frames / parts + 1)) << frames;
+            ASSERT_EQ(rounded_frames(rounded, least, parts), rounded) << frames;
+            if (frames <= 3000) of_half_a_minute.insert(rounded);
+        }
+        EXPECT_LT(of_half_a_minute.size(), 80U);
     }
+}
+
+// A service gets clips of any length: after each class of lengths was met once nothing is planned any more.
+TEST_F(RecognizerTest, ClipsOfManyLengthsArePlannedOnceForEachClass) {
+    const ModelFile file = network(tiny_transducer({0, 1, 2, 3, 4}), 21, 1);
+    for (const char* device : {"cpu", "reference"}) {
+        Recognizer recognizer({device_of(device)}, file, DType::f32, Head::ctc);
+        const bool cpu = std::string(device) == "cpu";
+        const size_t most = cpu ? 16000 * 10 : 16000 * 2;
+        uint64_t made = 0;
+        for (unsigned pass = 0; pass < 2; ++pass) {
+            size_t clip_count = 0;
+            // The longest first: a clip longer than all before makes the tables of positions anew, and all plans with them.
+            for (size_t samples = most - 77 * pass; samples > 8000; samples -= 2003, ++clip_count)
+                static_cast<void>(run(recognizer, {random_sound(samples, 1)}));
+            EXPECT_GT(clip_count, cpu ? 70U : 11U);
+            if (pass == 0) made = recognizer.sessions_made();
+        }
+        EXPECT_EQ(recognizer.sessions_made(), made) << device;
+        EXPECT_EQ(recognizer.sessions_kept(), made) << device;
+        EXPECT_LE(made, cpu ? 31U : 6U) << "of 32 frames each";
+    }
+}
+
+TEST_F(RecognizerTest, PlansOfASmallerReachGoWhenItGrows) {
+    const ModelFile file = network(tiny_config(), 3, 0);
+    Recognizer recognizer({device_of("cpu")}, file, DType::f32, Head::ctc);
+    for (unsigned i = 1; i < 5; ++i) static_cast<void>(run(recognizer, {random_sound(16000 * i, 1)}));
+    EXPECT_EQ(recognizer.sessions_kept(), 4U);
+    static_cast<void>(run(recognizer, {random_sound(16000 * 6, 1)}));
+    EXPECT_EQ(recognizer.sessions_kept(), 1U);
+    uint64_t runs = 0;
+    for (const NetworkRuns& ran : recognizer.runs()) runs += ran.part == "encoder" ? ran.runs : 0;
+    EXPECT_EQ(runs, 5U) << "what they ran still counts";
+}
+
+TEST_F(RecognizerTest, PlansAreKeptWithinABoundOfBytes) {
+    const ModelFile file = network(tiny_config(), 3, 0);
+    Recognizer recognizer({device_of("cpu")}, file, DType::f32, Head::ctc);
+    // Some 5 MB each: what goes in is 64 KB a second.
+    for (unsigned i = 24; i > 0; --i) static_cast<void>(run(recognizer, {std::vector<float>(16000 * (60 + 2 * i), 0.1F)}));
+    EXPECT_GE(recognizer.sessions_made(), 20U);
+    EXPECT_LE(recognizer.sessions_kept(), 17U);
+    EXPECT_GE(recognizer.sessions_kept(), 6U);
+    // However large, the last four are.
+    const uint64_t made = recognizer.sessions_made();
+    for (unsigned round = 0; round < 2; ++round)
+        for (unsigned i = 4; i > 0; --i)
+            static_cast<void>(run(recognizer, {std::vector<float>(16000 * (270 + 15 * i), 0.1F)}));
+    EXPECT_EQ(recognizer.sessions_made(), made + 4);
+    EXPECT_LE(recognizer.sessions_kept(), 4U);
 }
 
 TEST_F(RecognizerTest, RoundedLengthsGiveTheTokensOfExactOnesWithFewSessions) {
@@ -152,7 +213,7 @@ TEST_F(RecognizerTest, RoundedLengthsGiveTheTokensOfExactOnesWithFewSessions) {
         for (const Head head : {Head::ctc, Head::transducer}) {
             const ModelFile file = network(tiny_transducer({0, 1, 2, 3, 4}), 21, 1);
             Recognizer exact({device_of(device)}, file, DType::f32, head, Lengths::exact);
-            Recognizer rounded({device_of(device)}, file, DType::f32, head, Lengths::rounded);
+            Recognizer rounded({device_of(device)}, file, DType::f32, head, Lengths::coarsely);
             size_t tokens = 0;
             const auto compare_with_exact = [&](const std::vector<std::vector<float>>& batch) {
                 const std::vector<std::vector<Token>> got = run(rounded, batch);
