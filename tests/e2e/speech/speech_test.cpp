@@ -62,12 +62,13 @@ protected:
     }
 
     // Applications choose so: the devices behind the first stand in for it, and have nothing to do here.
-    void expect_said_by(const std::string& filter, const std::string& id, SpeechDecoder decoder) {
+    void expect_said_by(const std::string& filter, const std::string& id, SpeechDecoder decoder, DType dtype = DType::f32) {
         const std::vector<Device> devices = context_->choose_with_fallback(filter);
         ASSERT_FALSE(devices.empty());
         ASSERT_EQ(devices.front().info().id, id) << context_->why();
         TranscriberOptions options;
         options.decoder = decoder;
+        options.dtype = dtype;
         Transcriber network(devices, fs::path(BP_OWN_MODELS) / "parakeet-mini/parakeet-mini-q8_0.gguf", options);
         const std::vector<float> samples = clip();
         ASSERT_GT(samples.size(), 16000U);
@@ -99,6 +100,13 @@ TEST_F(Speech, OnPoclWhereTheCpusOwnBackendIsLeftOut) {
     if (!with_driver("opencl"))
         GTEST_SKIP() << "no backend opencl in this build, or PoCL (pocl-opencl-icd) is not installed";
     expect_said_by("!cpu:0", "opencl:0", SpeechDecoder::automatic);
+}
+
+TEST_F(Speech, InHalfPrecisionTheTokensAreThoseOfSingle) {
+    const SpeechDecoder heads[] = {SpeechDecoder::ctc, SpeechDecoder::tdt};
+    for (const SpeechDecoder head : heads) expect_said_by("cpu", "cpu:0", head, DType::f16);
+    if (with_driver("opencl")) expect_said_by("opencl", "opencl:0", SpeechDecoder::ctc, DType::f16);
+    if (with_driver("vulkan")) expect_said_by("vulkan", "vulkan:0", SpeechDecoder::ctc, DType::f16);
 }
 
 // Sentences with noise between them that is as loud as they are: Silero VAD's own weights find the pauses, and each sentence is there once.

@@ -50,3 +50,14 @@ with tempfile.TemporaryDirectory() as name:
     report = json.loads(o.stdout)
     expect([report[k] for k in ("words", "substitutions", "deletions", "insertions", "not_counted")] == [28 + 27, 1, 1, 2, 1], o)
     expect(abs(report["word_error_rate"] - 100 * 4 / 55) < 1e-9 and len(report["files"]) == 2, o)
+
+    # In half precision either head says of the clip what it says in single.
+    (sounds / "bad.flac").unlink()
+    for decoder in ("ctc", "tdt"):
+        o = wer(sounds / "a.flac", "--json", "--beside", "f16", "--decoder", decoder)
+        expect(o.returncode == 0, o)
+        beside = json.loads(o.stdout)["beside"]
+        expect(beside["dtype"] == "f16" and beside["word_error_rate"] == json.loads(o.stdout)["word_error_rate"], o)
+        expect([beside[k] for k in ("files", "same_text", "words_that_differ")] == [1, 1, 0] and beside["words"] > 20, o)
+    o = wer(sounds, "--beside", "f16")
+    expect(o.returncode == 0 and "2 of 2 files have the same text" in o.stdout and "0 of 56 words differ" in o.stdout, o)
