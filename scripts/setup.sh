@@ -37,6 +37,9 @@ if [ "${1:-}" = --ci ] || [ "${1:-}" = --test ]; then
     [ -d /usr/share/libonnx-testdata/data/node ] || want libonnx-testdata
 fi
 if [ "${1:-}" = --ci ]; then
+    for row in /usr/bin/mpirun:openmpi-bin /usr/sbin/slurmd:slurmd /usr/sbin/slurmctld:slurmctld /usr/bin/srun:slurm-client /usr/sbin/munged:munge; do
+        [ -e "${row%%:*}" ] || want "${row#*:}"
+    done
     for row in /usr/lib/wine/wine64:wine64 /usr/src/googletest:googletest; do
         [ -e "${row%%:*}" ] || want "${row#*:}"
     done

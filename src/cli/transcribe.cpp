@@ -1,7 +1,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 
 #include "backplane/audio.hpp"
@@ -9,8 +10,8 @@
 #include "base/file.hpp"
 #include "base/replacing_file.hpp"
 #include "base/terminal.hpp"
+#include "cli/batch_command.hpp"
 #include "cli/cli.hpp"
-#include "cli/targets.hpp"
 #include "cli/transcript_text.hpp"
 #include "cli/usage.hpp"
 
@@ -20,11 +21,12 @@ namespace {
 
 struct TranscribeChoice {
     DeviceChoice choice;
+    BatchChoice many;
     std::vector<std::string> audio;
-    std::string model, format = "text", output, decoder = "auto", language = "auto", dtype = "f32", vad = "auto";
+    std::string model, format = "text", decoder = "auto", language = "auto", dtype = "f32", vad = "auto";
     double window = 30;
     int64_t batch = 0;
-    bool timestamps = false, stream = false, progress = false, force = false, exact = false;
+    bool timestamps = false, stream = false, exact = false;
 };
 
 constexpr const char* kPipe = "-";
@@ -39,62 +41,53 @@ const char* name_of(SpeechDecoder decoder) {
     return decoder == SpeechDecoder::rnnt ? "rnnt" : "tdt";
 }
 
-bool is_folder(const std::string& name) {
-    return base::status_of(base::path_of(name)).kind == base::FileStatus::Kind::folder;
-}
-
-// What is named; of folders the sounds in them, by their names' endings.
-std::vector<std::string> files_of(const std::vector<std::string>& names) {
+std::vector<batch::Input> inputs_of(const TranscribeChoice& o) {
     constexpr std::string_view kEndings[] = {".wav",  ".flac", ".ogg", ".oga", ".opus", ".mp3",
                                              ".aiff", ".aif",  ".au",  ".caf", ".w64"};
-    std::vector<std::string> files;
-    for (const std::string& name : names) {
-        if (name == kPipe || !is_folder(name)) {
-            files.push_back(name);
-            continue;
-        }
-        std::string problem;
-        const size_t before = files.size();
-        for (const auto& file : base::names_in(base::path_of(name), problem)) {
-            std::string ending = file.extension().string();
-            std::transform(ending.begin(), ending.end(), ending.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-            if (std::find(std::begin(kEndings), std::end(kEndings), ending) != std::end(kEndings))
-                files.push_back((base::path_of(name) / file.filename()).string());
-        }
-        if (!problem.empty()) throw Error(Code::denied, "cannot read the folder '" + name + "': " + problem);
-        if (files.size() == before)
-            throw Error(Code::not_found,
-                        "there is no audio in the folder '" + name + "': name a folder of WAV, FLAC, Ogg, Opus or MP3");
-    }
-    return files;
+    std::vector<batch::Input> inputs = batch::named_inputs(o.audio, {kEndings, "audio", "WAV, FLAC, Ogg, Opus or MP3"});
+    if (!o.many.manifest.empty())
+        for (batch::Input& input : batch::listed_inputs(o.many.manifest)) inputs.push_back(std::move(input));
+    if (inputs.empty()) throw UsageError("transcribe: say which AUDIO, or a list of files with --manifest");
+    if (std::count_if(inputs.begin(), inputs.end(), [](const batch::Input& i) { return i.name == kPipe; }) > 1)
+        throw UsageError("'-' is the one input stream: give it once");
+    return inputs;
+}
+
+// Whether the results are files in a folder, of which a journal is kept.
+bool is_many(const TranscribeChoice& o, size_t files) {
+    return files > 1 || !o.many.manifest.empty() || std::any_of(o.audio.begin(), o.audio.end(), batch::is_folder);
 }
 
 // Where the transcript of a file goes; empty: to the terminal.
-std::string target_of(const TranscribeChoice& o, const std::string& file, size_t files) {
-    if (o.output.empty() || (files == 1 && !is_folder(o.output))) return o.output;
+std::filesystem::path target_of(const TranscribeChoice& o, const std::string& file, size_t files) {
+    const std::string& output = o.many.output;
+    if (output.empty() || (files == 1 && !batch::is_folder(output))) return base::path_of(output);
     const std::string name = file == kPipe ? "stdin" : base::path_of(file).stem().string();
-    return (base::path_of(o.output) / base::path_of(name + "." + ending_of(o.format))).string();
+    return base::path_of(output) / base::path_of(name + "." + ending_of(o.format));
 }
 
-void check_targets(const TranscribeChoice& o, const std::vector<std::string>& files) {
-    if (std::count(files.begin(), files.end(), kPipe) > 1) throw UsageError("'-' is the one input stream: give it once");
-    if (o.output.empty()) return;
-    if (files.size() > 1 && !is_folder(o.output))
-        throw UsageError("--output '" + o.output + "' must be a folder that is there, for " + std::to_string(files.size()) +
-                         " files");
-    std::vector<std::string> targets;
-    for (const std::string& file : files) {
-        targets.push_back(target_of(o, file, files.size()));
-        if (std::count(targets.begin(), targets.end(), targets.back()) > 1)
-            throw UsageError("two files would be written to '" + targets.back() + "': transcribe them one by one");
-        for (const std::string& other : files)
-            if (other != kPipe) check_target("--output", targets.back(), other, o.force);
+std::vector<batch::Task> tasks_of(const TranscribeChoice& o, const std::vector<batch::Input>& inputs) {
+    std::vector<batch::Task> tasks;
+    for (const batch::Input& input : inputs)
+        tasks.push_back({input.name, target_of(o, input.name, inputs.size()), input.work});
+    check_targets(o.many, tasks);
+    return tasks;
+}
+
+// Which are the longest is of interest where several share them, or somebody watches.
+void measure(std::vector<batch::Task>& tasks) {
+    for (batch::Task& task : tasks) {
+        if (task.work > 0 || task.name == kPipe) continue;
+        try {
+            task.work = AudioReader::open(base::path_of(task.name))->info().seconds;
+        } catch (const Error&) {
+            // It is said when its turn comes.
+        }
     }
 }
 
-void write_file(const std::string& path, const std::string& text) {
-    base::ReplacingFile file(base::path_of(path));
+void write_file(const std::filesystem::path& path, const std::string& text) {
+    base::ReplacingFile file(path);
     file.write(std::as_bytes(std::span(text)));
     file.commit();
 }
@@ -108,20 +101,124 @@ std::string times_text(double audio, double took) {
     return fixed(times_real_time(audio, took), 1).text + " times real time";
 }
 
-class Transcription {
-public:
-    Transcription(const TranscribeChoice& o, Run& run, Transcriber& transcriber, std::string why)
-        : o_(o), run_(run), transcriber_(transcriber), why_(std::move(why)) {}
+// What all devices together have to say at the end.
+struct TranscriptionReport {
+    std::mutex mutex;
+    std::string described, ran;
+    std::function<Json()> runs;  // of the one device that works, now; null: there are several
+};
 
-    void all(const std::vector<std::string>& files) {
-        if (files.size() == 1)
-            one(files.front());
-        else
-            several(files);
+class TranscribeWorker : public batch::Worker {
+public:
+    TranscribeWorker(const TranscribeChoice& o, std::unique_ptr<Transcriber> transcriber, std::string why,
+                     TranscriptionReport& report)
+        : o_(o), transcriber_(std::move(transcriber)), why_(std::move(why)), report_(report) {}
+    ~TranscribeWorker() override {
+        const std::lock_guard lock(report_.mutex);
+        report_.runs = nullptr;
+        report_.described += transcriber_->describe() + "\n";
+        for (const NetworkRuns& n : transcriber_->runs())
+            report_.ran += n.part + " ran on " + n.device + ": " + std::to_string(n.runs) + " runs, " +
+                           std::to_string(n.nodes) + " nodes\n";
+    }
+    TranscribeWorker(const TranscribeWorker&) = delete;
+    TranscribeWorker& operator=(const TranscribeWorker&) = delete;
+
+    // Windows of like length, of whichever files, go to the device together.
+    void serve(batch::Feed& feed) override {
+        std::mutex mutex;
+        std::vector<Clip> clips;  // in the order in which they were asked for
+        const auto clip_of = [&](size_t clip) {
+            const std::lock_guard lock(mutex);
+            return clips[clip];
+        };
+        ClipQueue queue;
+        queue.next = [&]() -> std::optional<SampleSource> {
+            const auto file = feed.next();
+            if (!file) return {};
+            const std::string& name = feed.task(*file).name;
+            {
+                const std::lock_guard lock(mutex);
+                clips.push_back({*file, std::chrono::steady_clock::now()});
+            }
+            const int64_t rate = transcriber_->sample_rate();
+            const std::shared_ptr<AudioReader> audio =
+                name == kPipe ? AudioReader::open_input(rate) : AudioReader::open(base::path_of(name), rate);
+            return [audio](std::span<float> into) { return audio->read(into); };
+        };
+        double heard = 0;  // of clips that are done
+        queue.done = [&](size_t clip, const Transcript& said) {
+            heard += said.seconds;
+            const auto [file, opened] = clip_of(clip);
+            const double seconds = seconds_since(opened);
+            Json report;
+            try {
+                report = written(feed.task(file), said, seconds);
+            } catch (const Error& error) {
+                return feed.failed(file, error, seconds);
+            }
+            feed.done(file, std::move(report), seconds);
+        };
+        queue.failed = [&](size_t clip, const Error& error) {
+            const auto [file, opened] = clip_of(clip);
+            feed.failed(file, error, seconds_since(opened));
+        };
+        TranscribeHooks hooks;
+        hooks.cancel = &feed.cancel();
+        hooks.progress = [&](double seconds) {
+            const double length =
+                feed.task(clip_of(0).file).work;  // of one file this is how far it is; of several nobody asks
+            if (length > 0) feed.progress(std::min(1.0, (seconds - heard) / length));
+        };
+        transcriber_->transcribe(queue, hooks);
     }
 
+    [[nodiscard]] Json ran() const {  // by part of the network and device, of all files so far
+        Json all = Json::array();
+        for (const NetworkRuns& n : transcriber_->runs())
+            all.push_back({{"part", n.part}, {"device", n.device}, {"runs", n.runs}, {"nodes", n.nodes}});
+        return all;
+    }
+
+private:
+    struct Clip {
+        size_t file = 0;
+        std::chrono::steady_clock::time_point opened;
+    };
+
+    Json written(const batch::Task& task, const Transcript& said, double seconds) const {
+        Json report = transcript_json(said);
+        const std::string text = transcript_text(said, o_.format, o_.timestamps);
+        if (task.target.empty())
+            report["shown"] = text;
+        else
+            write_file(task.target, text);
+        report["file"] = task.name;
+        report["output"] = task.target.string();
+        report["took_seconds"] = seconds;
+        report["times_real_time"] = times_real_time(said.seconds, seconds);
+        report["model"] = transcriber_->name();
+        report["decoder"] = name_of(transcriber_->decoder());
+        report["device"] = transcriber_->device().info().id;
+        report["why"] = why_;
+        report["notes"] = transcriber_->notes();
+        report["pauses_by"] = transcriber_->pauses_by();
+        report["ran"] = ran();
+        return report;
+    }
+
+    const TranscribeChoice& o_;
+    std::unique_ptr<Transcriber> transcriber_;
+    std::string why_;
+    TranscriptionReport& report_;
+};
+
+class SpeechStream {
+public:
+    SpeechStream(Run& run, Transcriber& transcriber) : run_(run), transcriber_(transcriber) {}
+
     // PCM as it comes, little-endian, of two bytes a sample.
-    void stream() {
+    void all() {
         TranscriptStream lines = transcriber_.stream();
         std::vector<std::byte> bytes(static_cast<size_t>(transcriber_.sample_rate()) / 10 * 2);
         std::vector<float> samples;
@@ -145,153 +242,6 @@ public:
     }
 
 private:
-    using Clock = std::chrono::steady_clock;
-    struct Outcome {
-        Transcript said;
-        double seconds = 0;  // that it took
-        std::optional<Error> error;
-    };
-
-    [[nodiscard]] std::unique_ptr<AudioReader> open(const std::string& name) const {
-        const int64_t rate = transcriber_.sample_rate();
-        return name == kPipe ? AudioReader::open_input(rate) : AudioReader::open(base::path_of(name), rate);
-    }
-
-    void one(const std::string& name) {
-        run_.if_cancelled = ": the file is not done";
-        const auto started = Clock::now();
-        const auto audio = open(name);
-        TranscribeHooks hooks;
-        hooks.cancel = &run_.interrupted;
-        Outcome outcome;
-        {
-            Progress progress(name == kPipe ? "transcribing" : base::path_of(name).filename().string(), o_.progress);
-            hooks.progress = [&](double seconds) {
-                const double length = audio->info().seconds;
-                progress.show(length > 0 ? std::min(1.0, seconds / length) : 0, times_text(seconds, seconds_since(started)));
-            };
-            outcome.said = transcriber_.transcribe([&](std::span<float> into) { return audio->read(into); }, hooks);
-        }
-        outcome.seconds = seconds_since(started);
-        write(name, 1, outcome);
-        report(name, 1, outcome);
-    }
-
-    // Files are written as they are done; what is said of them comes in their order.
-    void several(const std::vector<std::string>& files) {
-        const auto started = Clock::now();
-        std::vector<Clock::time_point> opened(files.size());  // of a clip, before anything is said of it
-        std::map<size_t, Outcome> outcomes;
-        size_t asked = 0, told = 0, done = 0;
-        Progress progress("transcribing", o_.progress);
-        double heard = 0;
-        const auto show = [&] {
-            progress.show(static_cast<double>(told + outcomes.size()) / static_cast<double>(files.size()),
-                          times_text(heard, seconds_since(started)));
-        };
-        const auto tell = [&](size_t file, Outcome& outcome) {
-            progress.hide();
-            report(files[file], files.size(), outcome);
-        };
-        const auto take = [&](size_t file, Outcome outcome) {
-            done += outcome.error ? 0 : 1;
-            run_.if_cancelled = ": " + std::to_string(done) + " of " + std::to_string(files.size()) + " files are done";
-            outcomes.emplace(file, std::move(outcome));
-            for (auto next = outcomes.find(told); next != outcomes.end(); next = outcomes.find(++told)) {
-                tell(told, next->second);
-                outcomes.erase(next);
-            }
-            show();
-        };
-        ClipQueue clips;
-        clips.next = [&]() -> std::optional<SampleSource> {
-            if (asked == files.size()) return {};
-            opened[asked] = Clock::now();
-            const std::string& name = files[asked++];
-            return [audio = std::shared_ptr<AudioReader>(open(name))](std::span<float> into) { return audio->read(into); };
-        };
-        clips.done = [&](size_t file, Transcript said) {
-            Outcome outcome{std::move(said), seconds_since(opened[file]), {}};
-            try {
-                write(files[file], files.size(), outcome);
-            } catch (const Error& error) {
-                outcome.error = error;
-            }
-            take(file, std::move(outcome));
-        };
-        clips.failed = [&](size_t file, const Error& error) { take(file, {{}, 0, error}); };
-        TranscribeHooks hooks;
-        hooks.cancel = &run_.interrupted;
-        hooks.progress = [&](double seconds) {
-            heard = seconds;
-            show();
-        };
-        run_.if_cancelled = ": 0 of " + std::to_string(files.size()) + " files are done";
-        try {
-            transcriber_.transcribe(clips, hooks);
-        } catch (...) {
-            for (auto& [file, outcome] : outcomes) tell(file, outcome);
-            throw;
-        }
-    }
-
-    void write(const std::string& name, size_t files, const Outcome& outcome) const {
-        const std::string target = target_of(o_, name, files);
-        if (!target.empty()) write_file(target, transcript_text(outcome.said, o_.format, o_.timestamps));
-    }
-
-    void report(const std::string& name, size_t files, const Outcome& outcome) {
-        if (outcome.error) {
-            err_lines(outcome.error->what());
-            if (run_.json)
-                print({{"file", name},
-                       {"error", {{"code", backplane::name_of(outcome.error->code())}, {"text", outcome.error->what()}}}});
-            run_.exit_code = kFailed;
-            return;
-        }
-        const Transcript& said = outcome.said;
-        const double seconds = outcome.seconds;
-        const std::string target = target_of(o_, name, files);
-        if (run_.json) {
-            Json report = transcript_json(said);
-            report["file"] = name;
-            report["output"] = target;
-            report["took_seconds"] = seconds;
-            report["times_real_time"] = times_real_time(said.seconds, seconds);
-            report["model"] = transcriber_.name();
-            report["decoder"] = name_of(transcriber_.decoder());
-            report["device"] = transcriber_.device().info().id;
-            report["why"] = why_;
-            report["notes"] = transcriber_.notes();
-            report["pauses_by"] = transcriber_.pauses_by();
-            report["ran"] = ran();
-            print(report);
-            return;
-        }
-        const std::string took = fixed(said.seconds, 1).text + " s of audio in " + fixed(seconds, 2).text + " s, " +
-                                 times_text(said.seconds, seconds);
-        if (!target.empty()) {
-            out("{}: {}\n", target, took);
-        } else {
-            if (files > 1 && o_.format == "text") out("{}:\n", name);
-            out_lines(transcript_text(said, o_.format, o_.timestamps));
-        }
-        for (const std::string& note : transcriber_.notes())
-            if (std::find(told_.begin(), told_.end(), note) == told_.end()) {
-                err("note: {}\n", note);
-                told_.push_back(note);
-            }
-        if (o_.choice.verbose) err("{}: {}\n", name, took);
-    }
-
-    // By part of the network and device, of all files so far.
-    [[nodiscard]] Json ran() const {
-        Json all = Json::array();
-        for (const NetworkRuns& n : transcriber_.runs())
-            all.push_back({{"part", n.part}, {"device", n.device}, {"runs", n.runs}, {"nodes", n.nodes}});
-        return all;
-    }
-
     void show(const StreamedLine& line) const {
         if (run_.json) {
             Json report = transcript_json(line.said);
@@ -304,21 +254,11 @@ private:
         static_cast<void>(base::flush_output());
     }
 
-    const TranscribeChoice& o_;
     Run& run_;
     Transcriber& transcriber_;
-    std::string why_;
-    std::vector<std::string> told_;  // notes
 };
 
-void transcribe(const TranscribeChoice& o, Run& run) {
-    run.if_cancelled = ": nothing was transcribed";
-    const bool pipe = o.audio.size() == 1 && o.audio.front() == kPipe;
-    if (o.stream && (!pipe || !o.output.empty() || o.format != "text"))
-        throw UsageError("--stream reads from '-' alone, and its lines go to the terminal: leave --output and --format out");
-    const std::vector<std::string> files = files_of(o.audio);
-    check_targets(o, files);
-    const Context context(context_options(o.choice));
+std::unique_ptr<Transcriber> open_transcriber(const TranscribeChoice& o, const Context& context, const std::string& device) {
     TranscriberOptions options;
     options.decoder = decoder_of(o.decoder);
     options.language = o.language;
@@ -327,19 +267,102 @@ void transcribe(const TranscribeChoice& o, Run& run) {
     options.batch = o.batch;
     options.exact = o.exact;
     options.vad = o.vad;
-    Transcriber transcriber(open_with_fallback(context, o.choice), base::path_of(o.model), options);
-    const std::string why = context.why();
+    DeviceChoice choice = o.choice;
+    choice.device = device;
+    return std::make_unique<Transcriber>(open_with_fallback(context, choice), base::path_of(o.model), options);
+}
+
+void say_what_works(const TranscribeChoice& o, const Run& run, const Transcriber& transcriber, const std::string& why) {
     if (o.choice.verbose && !run.json)
         err("{} by {} on {} ({}); {}\n", transcriber.name(), name_of(transcriber.decoder()), transcriber.device().info().id,
             transcriber.device().info().name, why);
-    Transcription work(o, run, transcriber, why);
-    if (o.stream)
-        work.stream();
-    else
-        work.all(files);
+}
+
+BatchWords words_of(const TranscribeChoice& o, size_t files, const TranscriptionReport& all,
+                    std::vector<std::string>& told) {
+    BatchWords words;
+    words.doing = "transcribing";
+    words.speed = times_text;
+    words.json = [&all](const batch::News& news) {
+        Json json = news.report;
+        json.erase("shown");
+        if (all.runs) json["ran"] = all.runs();
+        return json;
+    };
+    words.line = [&o, files, &told](const batch::News& news) {
+        const Json& report = news.report;
+        const double seconds = report["seconds"].get<double>(), took_seconds = report["took_seconds"].get<double>();
+        const std::string target = report["output"].get<std::string>();
+        std::string took = fixed(seconds, 1).text + " s of audio in " + fixed(took_seconds, 2).text + " s, " +
+                           times_text(seconds, took_seconds);
+        for (const Json& note : report["notes"])
+            if (std::find(told.begin(), told.end(), note.get<std::string>()) == told.end()) {
+                told.push_back(note.get<std::string>());
+                err("note: {}\n", told.back());
+            }
+        if (files > 1) took += " on " + news.device;
+        if (o.choice.verbose) err("{}: {}\n", news.file, took);
+        if (!target.empty()) return base::visible(target) + ": " + took;
+        return (files > 1 && o.format == "text" ? base::visible(news.file) + ":\n" : std::string()) +
+               report["shown"].get<std::string>();
+    };
+    return words;
+}
+
+void transcribe_files(const TranscribeChoice& o, Run& run) {
+    const std::vector<batch::Input> inputs = inputs_of(o);
+    std::vector<batch::Task> tasks = tasks_of(o, inputs);
+    const bool many = is_many(o, tasks.size());
+    batch::Options options;
+    if (many) options.ranks = batch::ranks_of(o.many.ranks);
+    if (options.ranks.size > 1 && o.many.output.empty())
+        throw UsageError(
+            options.ranks.launcher + " has started " + std::to_string(options.ranks.size) +
+            " processes that share the files: name the folder for all results with --output, or have this one do "
+            "everything with --ranks 1");
+    if (many && !o.many.output.empty()) options.folder = base::path_of(o.many.output);
+    const std::string settings = o.format + "," + o.decoder + "," + o.language + "," + o.dtype + "," + o.vad + "," +
+                                 std::to_string(o.window) + (o.timestamps ? ",timestamps" : "") + (o.exact ? ",exact" : "");
+    options.how = how_of("transcribe " + settings, base::path_of(o.model));
+    options.not_kept = {"text", "words", "shown"};
+    const Context context(context_options(o.choice));
+    std::string why;
+    const std::vector<std::string> devices =
+        many ? devices_for(context, o.choice, o.many, options.ranks, why) : std::vector<std::string>{o.choice.device};
+    measure(tasks);
+    const bool alone = devices.size() == 1 && options.ranks.size == 1;
+    options.in_order = options.told_in_order = alone || o.many.output.empty();
+    TranscriptionReport report;
+    std::vector<batch::Station> stations;
+    for (const std::string& device : devices)
+        stations.push_back({device, [&o, &run, &context, &report, &why, device, alone] {
+                                auto transcriber = open_transcriber(o, context, device);
+                                const std::string because = why.empty() ? context.why() : why;
+                                say_what_works(o, run, *transcriber, because);
+                                auto worker = std::make_unique<TranscribeWorker>(o, std::move(transcriber), because, report);
+                                if (alone) report.runs = [at = worker.get()] { return at->ran(); };
+                                return worker;
+                            }});
+    std::vector<std::string> told;
+    run_batch(tasks, stations, o.many, options, words_of(o, tasks.size(), report, told), run);
     if (!o.choice.verbose || run.json) return;
-    err_lines(transcriber.describe());
-    for (const NetworkRuns& n : transcriber.runs())
+    err_lines(report.described);
+    err_lines(report.ran);
+}
+
+void transcribe(const TranscribeChoice& o, Run& run) {
+    run.if_cancelled = ": nothing was transcribed";
+    if (!o.stream) return transcribe_files(o, run);
+    const bool pipe = o.audio.size() == 1 && o.audio.front() == kPipe && o.many.manifest.empty();
+    if (!pipe || !o.many.output.empty() || o.format != "text")
+        throw UsageError("--stream reads from '-' alone, and its lines go to the terminal: leave --output and --format out");
+    const Context context(context_options(o.choice));
+    const auto transcriber = open_transcriber(o, context, o.choice.device);
+    say_what_works(o, run, *transcriber, context.why());
+    SpeechStream(run, *transcriber).all();
+    if (!o.choice.verbose || run.json) return;
+    err_lines(transcriber->describe());
+    for (const NetworkRuns& n : transcriber->runs())
         err("{} ran on {}: {} runs, {} nodes\n", n.part, n.device, n.runs, n.nodes);
 }
 
@@ -348,12 +371,12 @@ void transcribe(const TranscribeChoice& o, Run& run) {
 void add_transcribe(const Command& app, Run& run) {
     const Command command = app.subcommand("transcribe", "Write down what is said in audio files, with a Parakeet network");
     auto o = std::make_shared<TranscribeChoice>();
-    command.option("AUDIO", o->audio, "Audio files, folders of them, or - for the input stream").required();
+    command.option("AUDIO", o->audio, "Audio files, folders of them, or - for the input stream");
     command.option("--model", o->model, "GGUF file, or folder of transformers or model.safetensors in it")
         .type("FILE")
         .required();
     command.option("--format", o->format, "text, srt, vtt, tsv or json").shows_default().one_of(transcript_formats());
-    command.option("--output", o->output, "File to write; of several inputs the folder for them").type("PATH");
+    command.option("--output", o->many.output, "File to write; of several inputs the folder for them").type("PATH");
     command.flag("--timestamps", o->timestamps, "Text has a line for every few words, with its time");
     command.option("--decoder", o->decoder, "ctc, rnnt or tdt, where the network has it")
         .shows_default()
@@ -380,14 +403,17 @@ void add_transcribe(const Command& app, Run& run) {
         .shows_default();
     command.option("--batch", o->batch, "Windows at once; 0: chosen by the device").shows_default().in_range(0, 1024);
     command.flag("--stream", o->stream, "Read PCM (16 bit, mono, the network's rate) from -, print lines as they come");
-    command.flag("--force", o->force, "Write over an input, or over a file that is read-only");
-    command.flag("--progress", o->progress, "Say how far it is, where there is no terminal to show a bar: ten lines");
+    add_batch_options(command, o->many);
     add_device_options(command, o->choice);
     add_json_option(command, run);
     command.footer(
-        "Other files are still done where one cannot be; then the exit code is 1.\n"
+        "Other files are still done where one cannot be; then the exit code is 1. Of many files with --output a journal is "
+        "kept\n"
+        "in that folder: the same command goes on where it was ended. Under srun and mpirun the ranks share the files.\n"
         "Examples:\n  backplane transcribe talk.flac --model parakeet.gguf\n"
         "  backplane transcribe *.mp3 --model parakeet.gguf --format srt --output subtitles/\n"
+        "  backplane transcribe --manifest calls.jsonl --model parakeet.gguf --output texts/ --devices discrete,cpu\n"
+        "  srun -n 8 backplane transcribe calls/ --model parakeet.gguf --output texts/\n"
         "  backplane transcribe meeting.ogg --model parakeet.gguf --vad silero_vad_v6.onnx\n"
         "  arecord -f S16_LE -r 16000 | backplane transcribe - --stream --model parakeet.gguf");
     command.runs([o, &run] { transcribe(*o, run); });

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 
 #include "backplane/esrgan.hpp"
 #include "base/file.hpp"
+#include "cli/batch_command.hpp"
 #include "cli/cli.hpp"
 #include "cli/model_files.hpp"
 #include "cli/targets.hpp"
@@ -14,23 +16,24 @@ namespace {
 
 struct UpscaleChoice : StoredModelChoice {
     DeviceChoice choice;
+    BatchChoice many;
+    std::vector<std::string> files;  // IN and OUT, or with --output and --manifest all that are read
     std::string in, out, compare;
     int64_t tile = 0, overlap = 0;
     int quality = 95;
-    bool force = false, progress = false;
 };
 
 // All that can be wrong with names is said before anything is loaded, and nothing that is read is ever written to unasked.
 void check_names(const UpscaleChoice& o) {
     ImageWriter::check_name(base::path_of(o.out));
-    check_target("OUT", o.out, o.in, o.force);
+    check_target("OUT", o.out, o.in, o.many.force);
     if (o.compare.empty()) return;
     ImageWriter::check_name(base::path_of(o.compare));
     if (is_same_file(o.compare, o.in))
         throw UsageError("--compare '" + o.compare + "' is the input, which would be lost; name another file");
     if (is_same_file(o.compare, o.out))
         throw UsageError("--compare '" + o.compare + "' is OUT, the result, which would be lost; name another file");
-    check_target("--compare", o.compare, o.in, o.force);
+    check_target("--compare", o.compare, o.in, o.many.force);
 }
 
 // Left the photograph with its pixels enlarged, right what the network made of it; one row in memory at a time.
@@ -61,6 +64,114 @@ void write_comparison(const UpscaleChoice& o, int scale, const std::string& path
     out->finish();
 }
 
+UpscaleOptions upscale_options(const UpscaleChoice& o) {
+    UpscaleOptions how;
+    how.tile = o.tile;
+    how.overlap = o.overlap;
+    how.image.jpeg_quality = o.quality;
+    return how;
+}
+
+class UpscaleWorker : public batch::OneByOne {
+public:
+    UpscaleWorker(const UpscaleChoice& o, const std::vector<Device>& devices, const std::shared_ptr<const Esrgan>& model)
+        : o_(o), device_(devices.front().info().id), model_(model->name()), upscaler_(devices, model) {}
+
+protected:
+    Json run(const batch::Task& task, const std::atomic<uint32_t>& cancel,
+             const std::function<void(double fraction)>& progress) override {
+        const auto in = ImageReader::open(base::path_of(task.name));
+        UpscaleOptions how = upscale_options(o_);
+        how.cancel = &cancel;
+        how.progress = progress;
+        const UpscaleResult result = upscaler_.run(*in, task.target, how);
+        return {{"file", task.name},
+                {"output", task.target.string()},
+                {"width", result.width},
+                {"height", result.height},
+                {"channels", result.channels},
+                {"model", model_},
+                {"device", device_},
+                {"tiles", result.tiles},
+                {"tile", result.tile},
+                {"seconds", result.seconds},
+                {"placement", placement_json(result.placement)}};
+    }
+
+private:
+    const UpscaleChoice& o_;
+    std::string device_, model_;
+    Upscaler upscaler_;
+};
+
+std::vector<batch::Task> tasks_of(const UpscaleChoice& o) {
+    constexpr std::string_view kEndings[] = {".png", ".jpg", ".jpeg"};
+    std::vector<batch::Input> inputs = batch::named_inputs(o.files, {kEndings, "picture", "PNG or JPEG files"});
+    if (!o.many.manifest.empty())
+        for (batch::Input& input : batch::listed_inputs(o.many.manifest)) inputs.push_back(std::move(input));
+    if (inputs.empty()) throw UsageError("upscale: say which pictures, or a list of them with --manifest");
+    if (!batch::is_folder(o.many.output))
+        throw UsageError("--output '" + o.many.output + "' must be a folder that is there; for one picture say IN and OUT");
+    std::vector<batch::Task> tasks;
+    for (const batch::Input& input : inputs)
+        tasks.push_back({input.name, base::path_of(o.many.output) / base::path_of(input.name).filename(), 0});
+    check_targets(o.many, tasks);
+    for (batch::Task& task : tasks) {
+        try {
+            const auto picture = ImageReader::open(base::path_of(task.name));
+            task.work = static_cast<double>(picture->info().width) * picture->info().height;
+        } catch (const Error&) {
+            // It is said when its turn comes.
+        }
+    }
+    return tasks;
+}
+
+BatchWords upscale_words(int scale) {
+    BatchWords words;
+    words.doing = "upscaling";
+    words.speed = [](double pixels, double took) {
+        return fixed(pixels / 1e6 / std::max(1e-9, took), 2).text + " million pixels a second";
+    };
+    words.json = [](const batch::News& news) { return news.report; };
+    words.line = [scale](const batch::News& news) {
+        const Json& report = news.report;
+        return base::visible(report["output"].get<std::string>()) + ": " +
+               std::to_string(report["width"].get<int64_t>() / scale) + " x " +
+               std::to_string(report["height"].get<int64_t>() / scale) + " to " +
+               std::to_string(report["width"].get<int64_t>()) + " x " + std::to_string(report["height"].get<int64_t>()) +
+               " in " + fixed(report["seconds"].get<double>(), 2).text + " s on " + news.device;
+    };
+    return words;
+}
+
+void upscale_many(const UpscaleChoice& o, Run& run) {
+    run.if_cancelled = ": nothing was written";
+    if (!o.compare.empty()) throw UsageError("--compare is for one picture: say IN and OUT");
+    batch::Options options;
+    options.ranks = batch::ranks_of(o.many.ranks);
+    options.folder = base::path_of(o.many.output);
+    const std::vector<batch::Task> tasks = tasks_of(o);
+    const std::filesystem::path file = find_model(o);
+    options.how = how_of("upscale " + o.dtype + "," + std::to_string(o.tile) + "," + std::to_string(o.overlap) + "," +
+                             std::to_string(o.quality),
+                         file);
+    const auto model = std::make_shared<const Esrgan>(open_model(o));
+    const Context context(context_options(o.choice));
+    std::string why;
+    const std::vector<std::string> devices = devices_for(context, o.choice, o.many, options.ranks, why);
+    if (!run.json && options.ranks.rank == 0)
+        out("{} {}, model {}; {}\n", tasks.size(), tasks.size() == 1 ? "picture" : "pictures", model->name(), why);
+    std::vector<batch::Station> stations;
+    for (const std::string& device : devices)
+        stations.push_back({device, [&o, &context, &model, device] {
+                                DeviceChoice choice = o.choice;
+                                choice.device = device;
+                                return std::make_unique<UpscaleWorker>(o, open_with_fallback(context, choice), model);
+                            }});
+    run_batch(tasks, stations, o.many, options, upscale_words(model->scale()), run);
+}
+
 void upscale(const UpscaleChoice& o, Run& run) {
     const auto started = std::chrono::steady_clock::now();
     run.if_cancelled = ": nothing was written";
@@ -83,14 +194,11 @@ void upscale(const UpscaleChoice& o, Run& run) {
     if (!run.json)
         out("{}: {} x {} pixels\nmodel: {}\ndevice: {} ({}); {}\n", o.in, in->info().width, in->info().height, model->name(),
             device.info().id, device.info().name, why);
-    UpscaleOptions how;
-    how.tile = o.tile;
-    how.overlap = o.overlap;
-    how.image.jpeg_quality = o.quality;
+    UpscaleOptions how = upscale_options(o);
     how.cancel = &run.interrupted;
     UpscaleResult result;
     {
-        Progress progress("upscaling", o.progress);
+        Progress progress("upscaling", o.many.progress);
         how.tiles_done = [&](int64_t done, int64_t of) {
             progress.show(static_cast<double>(done) / static_cast<double>(of),
                           std::to_string(done) + "/" + std::to_string(of) + (of == 1 ? " tile" : " tiles"));
@@ -123,13 +231,30 @@ void upscale(const UpscaleChoice& o, Run& run) {
     print_placement(result.placement, o.choice.verbose);
 }
 
+void upscale_what(UpscaleChoice& o, Run& run) {
+    if (!o.many.output.empty() || !o.many.manifest.empty()) {
+        if (o.many.output.empty()) throw UsageError("upscale: name the folder for the pictures of --manifest with --output");
+        return upscale_many(o, run);
+    }
+    if (o.files.size() != 2)
+        throw UsageError(o.files.size() < 2
+                             ? "upscale: say IN and OUT, or with --output which pictures go into that folder"
+                             : "upscale: more than IN and OUT; name the folder for several pictures with --output");
+    o.in = o.files[0];
+    o.out = o.files[1];
+    upscale(o, run);
+}
+
 }  // namespace
 
 void add_upscale(const Command& app, Run& run) {
     const Command command = app.subcommand("upscale", "Enlarge a photograph with an ESRGAN network");
     auto o = std::make_shared<UpscaleChoice>();
-    command.option("IN", o->in, "PNG or JPEG file").required();
-    command.option("OUT", o->out, "File to write; .png, .jpg or .jpeg").required();
+    command.option(
+        "IN OUT", o->files,
+        "PNG or JPEG file, and the file to write; .png, .jpg or .jpeg. With --output: pictures and folders of them");
+    command.option("--output", o->many.output, "Folder for the results of many pictures, each under its own name")
+        .type("DIR");
     add_stored_model_options(command, *o);
     command.option("--tile", o->tile, "Pixels of input worked on at once; less needs less memory")
         .type("N")
@@ -137,16 +262,19 @@ void add_upscale(const Command& app, Run& run) {
     command.option("--overlap", o->overlap, "Pixels that neighbouring tiles share").type("N").in_range(1, 4096);
     command.option("--quality", o->quality, "Of a JPEG, 1 to 100").shows_default().in_range(1, 100);
     command.option("--compare", o->compare, "Also write a picture of before and after, side by side").type("FILE");
-    command.flag("--force", o->force, "Write over the input, or over a file that is read-only");
-    command.flag("--progress", o->progress, "Say how far it is, where there is no terminal to show a bar: ten lines");
+    add_batch_options(command, o->many);
     add_device_options(command, o->choice);
     add_json_option(command, run);
     command.footer(
         "A file OUT that is there is replaced when the new one is whole; the input never is without --force.\n"
+        "Of many pictures a journal is kept in the folder of --output: the same command goes on where it was ended, and one "
+        "that\n"
+        "cannot be done ends nothing; the exit code is then 1.\n"
         "Examples:\n  backplane upscale photo.jpg large.png\n  backplane upscale photo.png x4.png --model thick --scale 4 "
         "--device cpu --threads 2\n"
-        "  backplane upscale huge.png huge-x2.png --tile 128");
-    command.runs([o, &run] { upscale(*o, run); });
+        "  backplane upscale huge.png huge-x2.png --tile 128\n  backplane upscale photos/ --output large/\n"
+        "  srun -n 4 backplane upscale photos/ --output large/    # the ranks share them; so with mpirun -n 4");
+    command.runs([o, &run] { upscale_what(*o, run); });
 }
 
 }  // namespace backplane::cli

@@ -100,7 +100,10 @@ TEST(CliTranscribe, OtherFilesOfABatchAreDoneWhereOneIsBad) {
     EXPECT_EQ(o.exit_code, 1);
     EXPECT_TRUE(is_one_line(o.err)) << o.err;
     EXPECT_NE(o.err.find("b.wav"), std::string::npos) << o.err;
-    EXPECT_EQ(std::distance(fs::directory_iterator(p.at("texts")), {}), 2);
+    std::vector<std::string> written;
+    for (const auto& entry : fs::directory_iterator(p.at("texts"))) written.push_back(entry.path().filename().string());
+    std::sort(written.begin(), written.end());
+    EXPECT_EQ(written, (std::vector<std::string>{".backplane-batch-0.jsonl", "a.tsv", "c.tsv"}));
     EXPECT_EQ(content(p.at("texts/a.tsv")).rfind("start\tend\tconfidence\tword\n", 0), 0U);
 }
 
@@ -131,7 +134,9 @@ TEST(CliTranscribe, WhatIsSaidOfFilesComesInTheirOrderHoweverTheyGoTogether) {
     };
     const auto one = objects(alone.out), four = objects(together.out);
     ASSERT_EQ(one.size(), 10U);
-    ASSERT_EQ(four.size(), 10U);
+    ASSERT_EQ(four.size(), 11U) << "of files in a folder a summary is the last";
+    EXPECT_EQ(four[10]["summary"]["done"].get<size_t>(), 9U);
+    EXPECT_EQ(four[10]["summary"]["failed"].size(), 1U);
     const char* names[] = {"0.wav", "1.wav", "2.wav", "3.wav", "4.wav", "4b.wav", "5.wav", "6.wav", "7.wav", "8.wav"};
     size_t runs = 0;
     for (size_t i = 0; i < 10; ++i) {
@@ -170,6 +175,57 @@ TEST(CliTranscribe, CtrlCLeavesFilesThatAreDoneAndSaysHowMany) {
     EXPECT_TRUE(fs::exists(p.at("texts/0.txt")));
     EXPECT_LT(done(), 300);
     EXPECT_NE(o.out.find("0.txt: "), std::string::npos) << o.out;
+}
+
+TEST(CliTranscribe, WithoutAFolderTheTextsComeInTheOrderThatIsGiven) {
+    const Place p;
+    network(p);
+    std::vector<std::string> files;
+    std::string texts;
+    for (const auto& [name, samples] :
+         std::vector<std::pair<const char*, int>>{{"b.wav", 20000}, {"a.wav", 90000}, {"c.wav", 50000}}) {
+        files.push_back(wav(p, name, parakeet::random_sound(samples, samples)));
+        texts += files.back() + ":\n" + transcribe(p, {files.back()}).out;
+    }
+    const Outcome o = transcribe(p, files);
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    EXPECT_EQ(o.out, texts);
+    EXPECT_EQ(p.files(), 4U) << "no journal without a folder";
+}
+
+TEST(CliTranscribe, AManifestIsGoneOnWithWhereItWasLeft) {
+    const Place p;
+    network(p);
+    fs::create_directory(p.at("sounds"));
+    fs::create_directory(p.at("texts"));
+    std::string manifest = "# of a corpus\n";
+    for (int i = 0; i < 6; ++i) {
+        const std::string name = "s" + std::to_string(i) + ".wav";
+        wav(p, "sounds/" + name, parakeet::random_sound(16000 + i * 4000, static_cast<uint32_t>(i)));
+        manifest += i % 2 == 0 ? name + "\n"
+                               : "{\"audio_filepath\": \"" + name + "\", \"duration\": " + std::to_string(1 + i) +
+                                     ", \"text\": \"\"}\n";
+    }
+    std::ofstream(p.at("sounds/list")) << manifest;
+    fs::remove(p.at("sounds/s4.wav"));
+    const std::vector<std::string> arguments{"--manifest", p.at("sounds/list"), "--output", p.at("texts"), "--json"};
+    const Outcome first = transcribe(p, arguments);
+    EXPECT_EQ(first.exit_code, 1);
+    EXPECT_TRUE(is_one_line(first.err)) << first.err;
+    EXPECT_NE(first.err.find("s4.wav"), std::string::npos) << first.err;
+    EXPECT_NE(first.out.find("\"done\": 5"), std::string::npos) << first.out;
+    const std::string text = content(p.at("texts/s3.txt"));
+    EXPECT_EQ(text, transcribe(p, {p.at("sounds/s3.wav")}).out);
+    wav(p, "sounds/s4.wav", parakeet::random_sound(16000, 4));
+    const Outcome second = transcribe(p, arguments);
+    EXPECT_EQ(second.exit_code, 0) << second.err;
+    EXPECT_NE(second.out.find("\"done_before\": 5"), std::string::npos) << second.out;
+    EXPECT_TRUE(fs::exists(p.at("texts/s4.txt")));
+    // With another network, format or the like all is done again.
+    parakeet::write_random_network(p.at("net.gguf"), parakeet::tiny_transducer({0, 1, 2, 3, 4}), {.seed = 22, .blank = 1});
+    EXPECT_NE(transcribe(p, arguments).out.find("\"done_before\": 0"), std::string::npos);
+    EXPECT_EQ(transcribe(p, {}).exit_code, 2) << "neither AUDIO nor a list";
+    EXPECT_EQ(transcribe(p, {"--manifest", p.at("none")}).exit_code, 1);
 }
 
 TEST(CliTranscribe, AudioComesAtTheRateThatTheNetworkTakes) {

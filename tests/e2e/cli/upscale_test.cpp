@@ -301,5 +301,55 @@ TEST(CliUpscale, OnePixelWorks) {
     EXPECT_EQ(run(p, {"upscale", p.picture("in.png", 1, 1), p.at("out.png"), "--model", p.model()}).exit_code, 0);
 }
 
+TEST(CliUpscale, WhatMakesNoSenseForManyIsRefusedBeforeAnythingIsDone) {
+    const Place p;
+    const std::string model = p.model();
+    const std::string in = p.picture();
+    fs::create_directories(p.at("a"));
+    fs::create_directories(p.at("b"));
+    fs::create_directories(p.at("out"));
+    p.picture("a/x.png");
+    p.picture("b/x.png");
+    for (const std::vector<std::string>& arguments :
+         std::vector<std::vector<std::string>>{{in},
+                                               {in, p.at("b/x.png"), p.at("out")},
+                                               {in, "--output", p.at("missing")},
+                                               {in, "--output", in},
+                                               {in, "--output", p.at("")},
+                                               {p.at("a"), p.at("b"), "--output", p.at("out")},
+                                               {p.at("a"), "--output", p.at("a")},
+                                               {p.at("a"), "--output", p.at("out"), "--compare", p.at("both.png")},
+                                               {"--output", p.at("out")},
+                                               {"--manifest", in}}) {
+        std::vector<std::string> all{"upscale", "--model", model};
+        all.insert(all.end(), arguments.begin(), arguments.end());
+        const Outcome o = run(p, all);
+        EXPECT_EQ(o.exit_code, 2) << o.err;
+        EXPECT_TRUE(is_one_line(o.err)) << o.err;
+    }
+    EXPECT_TRUE(fs::is_empty(p.at("out")));
+    fs::create_directory(p.at("empty"));
+    EXPECT_EQ(run(p, {"upscale", p.at("empty"), "--output", p.at("out"), "--model", model}).exit_code, 1);
+    EXPECT_TRUE(fs::is_empty(p.at("out")));
+}
+
+TEST(CliUpscale, TwoAtOnceInOneFolderAreTwoTooMany) {
+    const Place p;
+    const std::string model = p.model();
+    fs::create_directories(p.at("in"));
+    fs::create_directories(p.at("out"));
+    p.picture("in/large.png", 3000, 3000);
+    const Place other;
+    const Started first(other, {"upscale", p.at("in"), "--output", p.at("out"), "--model", model, "--tile", "32"});
+    for (int i = 0; i < 1000 && fs::is_empty(p.at("out")); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const Outcome second = run(p, {"upscale", p.at("in"), "--output", p.at("out"), "--model", model});
+    EXPECT_EQ(second.exit_code, 1);
+    EXPECT_NE(second.err.find("another process"), std::string::npos) << second.err;
+    first.signal(SIGINT);
+    const Outcome o = first.wait();
+    EXPECT_EQ(o.exit_code, 130) << o.err;
+    EXPECT_NE(o.err.find("the file is not done"), std::string::npos) << o.err;
+}
+
 }  // namespace
 }  // namespace backplane::e2e
