@@ -6,7 +6,7 @@
 
 namespace backplane::batch {
 
-Crew::Crew(std::vector<double> work, const std::vector<Station>& stations, CrewOptions options)
+Crew::Crew(const std::vector<double>& work, const std::vector<Station>& stations, CrewOptions options)
     : stations_(stations),
       options_(std::move(options)),
       schedule_(work, stations.size(), options_.in_order ? Schedule::Order::as_given : Schedule::Order::longest_first),

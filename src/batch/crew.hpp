@@ -34,7 +34,7 @@ public:
         double seconds = 0;
     };
 
-    Crew(std::vector<double> work, const std::vector<Station>& stations, CrewOptions options);
+    Crew(const std::vector<double>& work, const std::vector<Station>& stations, CrewOptions options);
 
     // `done`: of each task once, one call at a time. `tick`: a few times a second from the calling thread, never beside `done`; what either
     // throws ends everything, and is thrown from here. Returns when all tasks ended.

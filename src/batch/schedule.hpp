@@ -14,9 +14,9 @@ namespace backplane::batch {
 std::vector<size_t> shared_out(std::span<const double> work, std::span<const std::string> names, size_t ranks);
 
 // The files of one process on its devices, of which the first is thought to be the best. A device may have several at a time. Longest first; a
-// device takes no file that the others would be done with all sooner than it with that one and what it has. How fast each is shows when it has done something, and by how far it is with what
-// it has; until then the first takes the longest and the others the shortest. A file that is with a device that turns out too slow for it goes to
-// one that has nothing left to do. Times are seconds by any clock that goes forward.
+// device takes no file that the others would be done with all sooner than it with that one and what it has. How fast each is shows when it has
+// done something, and by how far it is with what it has; until then the first takes the longest and the others the shortest. What is with a
+// device that turns out too slow for it goes to one that has nothing left to do. Times are seconds by any clock that goes forward.
 class Schedule {
 public:
     enum class Order {
