@@ -213,7 +213,7 @@ std::vector<Case> cases(DType dtype) {
 
 // One product with weights of each kind that the depth allows, or of those in `only`, and all in f16.
 std::vector<Case> products(const std::vector<int64_t>& mnk, const std::vector<std::string>& only) {
-    std::vector<DType> weights{DType::f32,  DType::f16,  DType::q8_0, DType::q4_0,
+    std::vector<DType> weights{DType::f32,  DType::f16,  DType::bf16, DType::q8_0,  DType::q4_0,
                                DType::q4_1, DType::q5_0, DType::q5_1, DType::iq4_nl};
     constexpr int64_t kLargeBlock = 256;
     if (mnk[2] % kLargeBlock == 0)
@@ -426,7 +426,8 @@ void add_bench_ops(const Command& app, Run& run) {
     command.option("--weights", o->weights, "Only weights of this type in the product (may be repeated)")
         .type("TYPE")
         .once_each()
-        .one_of({"f32", "f16", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k"});
+        .one_of({"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl", "q2_k", "q3_k", "q4_k", "q5_k",
+                 "q6_k"});
     command
         .option("--conv", o->conv,
                 "Only this convolution: channels in, channels out, extent of the filters and of the picture")

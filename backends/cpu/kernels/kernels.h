@@ -6,6 +6,7 @@
 #include "kernels/conv.h"
 #include "kernels/convert.h"
 #include "kernels/elementwise.h"
+#include "kernels/halves.h"
 #include "kernels/matmul.h"
 #include "kernels/move.h"
 #include "kernels/normalize.h"
@@ -21,6 +22,7 @@
     X(conv, ConvKernels)               \
     X(elementwise, ElementwiseKernels) \
     X(convert, ConvertKernels)         \
+    X(halves, HalvesKernels)           \
     X(matmul, MatMulKernels)           \
     X(move, MoveKernels)               \
     X(normalize, NormalizeKernels)     \

@@ -36,7 +36,8 @@ struct Product {
     std::vector<int64_t> a_batch, b_batch;  // for each batch of the result: which matrix of a and b
 
     PackedType type = kPackedF32;
-    bool rounds = false;  // activations
+    bool rounds = false;  // activations, to bytes
+    bool halves = false;  // both sides are bf16, or may be
     int64_t chunk = kRowsOfChunk;
 
     // The last rows, that are few in their chunk and of a type that has them in fixed point.
@@ -94,6 +95,13 @@ PackedType packed_type(uint32_t dtype, const MatMulKernels& k) {
     }
 }
 
+// Whether the value is a widened one of bf16, which loses nothing on its way back.
+bool holds_bf16(const Plan& plan, ValueId value) {
+    return std::ranges::any_of(plan.nodes, [&](const Node& node) {
+        return node.output == value && node.op == BP_OP_cast && node.post.empty() && plan[node.inputs[0]].dtype == BP_BF16;
+    });
+}
+
 Product product_of(const Lowering& to, const Node& node) {
     const Value& a = to[node.inputs[0]];
     const Value& b = to[node.inputs[1]];
@@ -113,11 +121,13 @@ Product product_of(const Lowering& to, const Node& node) {
     for (size_t d = 0; d + 2 < b.dim.size(); ++d) p.b_batches *= b.dim[d];
     p.rounds =
         to.plan.math == BP_MATH_RELAXED && is_block(b.dtype) && to.kernels.matmul.round != nullptr && p.rows >= kManyRows;
+    p.halves = p.type == kPackedBF16 && to.kernels.halves.run != nullptr && p.rows >= kManyRows &&
+               (to.plan.math == BP_MATH_RELAXED || (to.plan.math == BP_MATH_DEFAULT && holds_bf16(to.plan, node.inputs[0])));
     const auto chunks = [&](int64_t rows) {
         return static_cast<int64_t>(p.a_batch.size()) * ((p.rows + rows - 1) / rows) *
                ((p.columns + to.kernels.conv.block - 1) / to.kernels.conv.block);
     };
-    for (int64_t rows = kMostRowsOfChunk; p.rounds && rows > p.chunk; rows /= 2)
+    for (int64_t rows = kMostRowsOfChunk; (p.rounds || p.halves) && rows > p.chunk; rows /= 2)
         if (chunks(rows) >= kEnoughChunks) p.chunk = rows;
     return p;
 }
@@ -314,8 +324,8 @@ void lower(Lowering& to, const Node& node) {
     const ValueId b =
         to.packed(node.inputs[1], layout_id(kind), bytes,
                   [=](const std::byte* plain, std::byte* packed, ThreadPool& pool) { pack(p, *k, plain, packed, pool); });
-    const int64_t panel = p.type != kPackedF32 ? k->matmul.panel_floats : 0;
-    const bool in_parts = !p.rounds && p.depth > k->matmul.part_depth;
+    const int64_t panel = p.halves ? k->halves.panel_words : p.type != kPackedF32 ? k->matmul.panel_floats : 0;
+    const bool in_parts = !p.rounds && !p.halves && p.depth > k->matmul.part_depth;
     const int64_t sums = in_parts ? product_sums(std::min(p.chunk, p.rows), shape->block) : 0;
     to.lane_scratch(static_cast<uint64_t>(panel + sums) * sizeof(float));
     const int64_t a_batches = to[a].elements() / std::max<int64_t>(1, p.rows * p.depth);
@@ -326,6 +336,9 @@ void lower(Lowering& to, const Node& node) {
         fixed_rows > 0 ? to.scratch(static_cast<uint64_t>(a_batches * fixed_rows * parts) * sizeof(FixedPoint)) : kNone;
     const ValueId rounded =
         p.rounds ? to.scratch(static_cast<uint64_t>(a_batches * p.rows * parts) * sizeof(RoundedPart)) : kNone;
+    const int64_t halves_row = (p.depth + 1) / 2 * 2;
+    const ValueId halves =
+        p.halves ? to.scratch(static_cast<uint64_t>(a_batches * p.rows * halves_row) * sizeof(uint16_t)) : kNone;
     std::vector<ValueId> reads = epilogue_reads(node);
     reads.insert(reads.end(), {a, b});
     const Plan* plan = &to.plan;
@@ -347,6 +360,13 @@ void lower(Lowering& to, const Node& node) {
                     run.ranges(a_batches * p.rows * parts, 64, [&](int64_t begin, int64_t end) {
                         k->matmul.round(p.type, left + begin * 32, end - begin, run.at<RoundedPart>(rounded) + begin);
                     });
+                if (p.halves)
+                    run.ranges(a_batches * p.rows, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, p.depth)),
+                               [&](int64_t begin, int64_t end) {
+                                   for (int64_t i = begin; i < end; ++i)
+                                       k->halves.round(left + i * p.depth, p.depth,
+                                                       run.at<uint16_t>(halves) + i * halves_row);
+                               });
                 const Epilogue epilogue = epilogue_of(post, *plan, run, p.columns);
                 const int64_t row_chunks = (p.rows + p.chunk - 1) / p.chunk;
                 const int64_t column_chunks = (p.columns + shape->block - 1) / shape->block;
@@ -356,28 +376,44 @@ void lower(Lowering& to, const Node& node) {
                     const int64_t batch = i / (row_chunks * column_chunks);
                     const int64_t row = i % row_chunks * p.chunk;
                     const int64_t column = i / row_chunks % column_chunks * shape->block;
+                    const int64_t a_matrix = p.a_batch[static_cast<size_t>(batch)] * p.rows;
+                    const std::byte* right =
+                        run.at<std::byte>(b) + p.b_batch[static_cast<size_t>(batch)] * p.b_bytes(shape->lanes);
+                    Epilogue behind = epilogue;
+                    for (int32_t o = 0; o < behind.count; ++o)
+                        if (behind.ops[o].kind == kEpilogueAdd) behind.ops[o].data += batch * p.rows * p.columns;
+                    const int64_t row_end = std::min(p.rows, row + p.chunk);
+                    const int64_t column_end = std::min(p.columns, column + shape->block);
+                    if (p.halves) {
+                        HalvesTask task;
+                        task.a = run.at<uint16_t>(halves) + a_matrix * halves_row;
+                        task.a_row = halves_row;
+                        task.b = reinterpret_cast<const uint16_t*>(right);
+                        task.out = run.at<float>(out) + batch * p.rows * p.columns;
+                        task.out_row = p.columns;
+                        task.depth = p.depth;
+                        task.columns = p.columns;
+                        task.panel = reinterpret_cast<uint32_t*>(scratch);
+                        task.epilogue = behind;
+                        return k->halves.run(task, row, row_end, column, column_end);
+                    }
                     MatMulTask task;
-                    task.a = left + p.a_batch[static_cast<size_t>(batch)] * p.rows * p.depth;
+                    task.a = left + a_matrix * p.depth;
                     task.a_row = p.depth;
                     task.type = p.type;
-                    task.b = run.at<std::byte>(b) + p.b_batch[static_cast<size_t>(batch)] * p.b_bytes(shape->lanes);
+                    task.b = right;
                     if (fixed_rows > 0)
                         task.fixed = run.at<FixedPoint>(fixed) + p.a_batch[static_cast<size_t>(batch)] * fixed_rows * parts;
                     task.first_fixed = p.rows - fixed_rows;
-                    if (p.rounds)
-                        task.rounded = run.at<RoundedPart>(rounded) + p.a_batch[static_cast<size_t>(batch)] * p.rows * parts;
+                    if (p.rounds) task.rounded = run.at<RoundedPart>(rounded) + a_matrix * parts;
                     task.panel = reinterpret_cast<float*>(scratch);
                     if (sums > 0) task.sums = task.panel + panel;
                     task.out = run.at<float>(out) + batch * p.rows * p.columns;
                     task.out_row = p.columns;
                     task.depth = p.depth;
                     task.columns = p.columns;
-                    task.epilogue = epilogue;
-                    for (int32_t o = 0; o < task.epilogue.count; ++o)
-                        if (task.epilogue.ops[o].kind == kEpilogueAdd)
-                            task.epilogue.ops[o].data += batch * p.rows * p.columns;
-                    k->matmul.run(task, row, std::min(p.rows, row + p.chunk), column,
-                                  std::min(p.columns, column + shape->block));
+                    task.epilogue = behind;
+                    k->matmul.run(task, row, row_end, column, column_end);
                 });
             });
 }

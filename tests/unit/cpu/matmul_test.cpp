@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 
@@ -230,6 +231,99 @@ TEST_P(MatMul, RelaxedActivationsKeepWholeNumbersAndWhatIsNone) {
     }
 }
 
+namespace {
+
+// The bound of conformance, of the sum of magnitudes.
+double bound_of(int64_t depth) { return (8 + 2 * std::sqrt(depth)) * 0x1p-24; }
+
+float as_bf16(float x) {
+    uint32_t bits = 0;
+    std::memcpy(&bits, &x, sizeof bits);
+    bits &= 0xffff0000U;
+    std::memcpy(&x, &bits, sizeof bits);
+    return x;
+}
+
+}  // namespace
+
+// Weights of bf16: a number of eight digits may stand for each activation, and sums are of floats.
+TEST_P(MatMul, RelaxedActivationsBesideBf16AreWithinHalfOfItsStep) {
+    Device device({GetParam(), "2"});
+    for (const int64_t m : {1, 3, 4, 5, 7, 13, 98, 400})
+        for (const int64_t n : {1, 16, 17, 33, 48, 130})
+            for (const int64_t k : {1, 2, 15, 31, 64, 255, 256, 257, 515}) {
+                if (m == 400 && n != 130) continue;
+                const Packed b = halves_of(BP_BF16, n, k);
+                Floats a = random_floats(m * k, 5);
+                for (size_t i = 0; i < a.size(); ++i) a[i] = std::ldexp(a[i], static_cast<int>(i % 9) * 3 - 12);
+                const Floats got = product(device, a, b, BP_BF16, m, n, k, BP_MATH_RELAXED);
+                for (int64_t r = 0; r<m; r += m> 100 ? 37 : 1)
+                    for (int64_t c = 0; c < n; ++c) {
+                        const Exact want = exact(a, b, k, r, c);
+                        ASSERT_NEAR(got[static_cast<size_t>(r * n + c)], want.sum, want.size * (0x1p-8 + 1e-5))
+                            << m << " x " << k << " x " << n << ", row " << r << " column " << c;
+                    }
+            }
+}
+
+// What bf16 holds loses nothing, so that a graph of bf16 alone needs no leave: within the bound of floats, in either math.
+TEST_P(MatMul, ActivationsThatAreBf16LoseNothing) {
+    Device device({GetParam(), "2"});
+    for (const int64_t m : {1, 4, 11, 100})
+        for (const int64_t k : {33, 512, 700}) {
+            constexpr int64_t n = 70;
+            const Packed b = halves_of(BP_BF16, n, k);
+            Floats a = random_floats(m * k, 7);
+            std::vector<std::byte> halves;
+            for (float& x : a) {
+                x = as_bf16(x);
+                uint32_t bits = 0;
+                std::memcpy(&bits, &x, sizeof bits);
+                halves.push_back(static_cast<std::byte>(bits >> 16 & 0xff));
+                halves.push_back(static_cast<std::byte>(bits >> 24));
+            }
+            Graph g;
+            const auto w = g.bound_bytes(BP_ROLE_WEIGHT, {n, k}, BP_BF16, b.bytes);
+            const auto x = g.bound_bytes(BP_ROLE_INPUT, {m, k}, BP_BF16, halves);
+            const auto wide = g.add(BP_OP_cast, {x}, {m, k}, {integer(BP_ATTR_to, BP_F32)});
+            const auto y = g.add(BP_OP_matmul, {wide, w}, {m, n}, {integer(BP_ATTR_transpose_b, 1)});
+            g.output(y);
+            Program program(device, g);
+            program.run();
+            const Floats mixed = program.read(y);
+            const Floats relaxed = product(device, a, b, BP_BF16, m, n, k, BP_MATH_RELAXED);
+            for (int64_t r = 0; r < m; ++r)
+                for (int64_t c = 0; c < n; ++c) {
+                    const Exact want = exact(a, b, k, r, c);
+                    const auto at = static_cast<size_t>(r * n + c);
+                    ASSERT_NEAR(mixed[at], want.sum, bound_of(k) * want.size) << m << " x " << k << ", row " << r;
+                    ASSERT_NEAR(relaxed[at], want.sum, bound_of(k) * want.size) << m << " x " << k << ", row " << r;
+                }
+        }
+}
+
+// Without leave activations of floats keep their digits beside bf16, and what is not finite spoils its row alone.
+TEST_P(MatMul, Bf16WeightsAloneRoundNothingAndWhatIsNotFiniteSpoilsItsRow) {
+    Device device({GetParam(), "2"});
+    constexpr int64_t m = 9, k = 300, n = 40;
+    const Packed b = halves_of(BP_BF16, n, k);
+    Floats a = random_floats(m * k, 3);
+    for (int64_t r = 0; r < m; ++r)
+        for (int64_t c = 0; c < n; ++c) {
+            const Exact want = exact(a, b, k, r, c);
+            ASSERT_NEAR(product(device, a, b, BP_BF16, m, n, k)[static_cast<size_t>(r * n + c)], want.sum,
+                        bound_of(k) * want.size);
+            if (c == 3) break;
+        }
+    a[2 * k + 100] = std::numeric_limits<float>::infinity();
+    a[5 * k + 299] = std::numeric_limits<float>::quiet_NaN();
+    const Floats got = product(device, a, b, BP_BF16, m, n, k, BP_MATH_RELAXED);
+    for (int64_t r = 0; r < m; ++r)
+        for (int64_t c = 0; c < n; ++c)
+            EXPECT_EQ(std::isfinite(got[static_cast<size_t>(r * n + c)]), r != 2 && r != 5)
+                << "row " << r << " column " << c;
+}
+
 TEST_P(MatMul, AWeightThatIsBothOperandsIsNotPackedForOne) {
     Device device({GetParam(), "1"});
     Graph g;
@@ -246,9 +340,6 @@ TEST_P(MatMul, AWeightThatIsBothOperandsIsNotPackedForOne) {
 }
 
 namespace {
-
-// The bound of conformance, of the sum of magnitudes.
-double bound_of(int64_t depth) { return (8 + 2 * std::sqrt(depth)) * 0x1p-24; }
 
 struct Activations {
     const char* name;

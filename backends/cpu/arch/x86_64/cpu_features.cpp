@@ -24,6 +24,8 @@ std::vector<std::string> features_of_level(const std::string& level) {
     out.insert(out.end(), {"avx512f", "avx512dq", "avx512cd", "avx512bw", "avx512vl"});
     if (level == "avx512") return out;
     out.emplace_back("avx512_vnni");
+    if (level == "avx512vnni") return out;
+    out.emplace_back("avx512_bf16");
     return out;
 }
 
