@@ -5,7 +5,7 @@ namespace backplane::cuda {
 // For tests: kernels for large maps on small ones, on matrix units wherever they are right, or none of these.
 void Api::choose(Abilities& can, const std::string& kernels) {
     if (kernels == "patches" || kernels == "matrix") can.least_patches = 0;
-    if (kernels == "patches" || kernels == "no-matrices") can.matrix_tiles = can.attention_matrix = false;
+    if (kernels == "patches" || kernels == "no-matrices") can.matrix_tiles = can.attention_matrix = can.warpgroups = false;
 }
 
 PrimaryContext::PrimaryContext(const Driver& driver, const PhysicalDevice& physical) : driver_(driver), physical_(physical) {

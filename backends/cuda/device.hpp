@@ -9,6 +9,7 @@
 
 #include "common/gpu/compile.hpp"
 #include "instance.hpp"
+#include "tensor_maps.hpp"
 
 namespace backplane::cuda {
 
@@ -21,6 +22,9 @@ struct Block {
 struct Kernel {
     Handle<Module> module;  // its constants are this kernel's alone
     Function function = nullptr;
+    uint32_t number = 0;              // a gpu::Kernel
+    std::vector<uint32_t> constants;  // what maps of its operands are made by
+    uint32_t shared = 0;              // bytes that the host asks for
     gpu::Origin origin = gpu::Origin::source;
     std::vector<std::byte> made;  // what the driver compiled, until the host's cache has it
 };
@@ -31,10 +35,11 @@ struct Device;
 struct Recording {
     struct Step {
         Function function = nullptr;  // null: a copy
-        unsigned groups[3] = {1, 1, 1}, local = 1;
+        unsigned groups[3] = {1, 1, 1}, local = 1, shared = 0;
         std::array<uint32_t, gpu::kParameterWords> words{};
         std::array<Address, gpu::kMostOperands> operands{};
         uint32_t operand_count = 0;
+        std::vector<TensorMap> maps;  // arguments behind the operands
         Address from = 0, to = 0;
         uint64_t bytes = 0;
     };

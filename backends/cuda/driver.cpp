@@ -59,7 +59,7 @@ bool Driver::open(std::string& why) {
 #define BP_CUDA_FIND(member, name, arguments)                                                                      \
     member = reinterpret_cast<decltype(member)>(backend::find_function(library, name));                            \
     if (member == nullptr) {                                                                                       \
-        why = std::string(kLibraryName) + " has no " name ": a driver of CUDA 11.4 or later is needed; update it"; \
+        why = std::string(kLibraryName) + " has no " name ": a driver of CUDA 12.0 or later is needed; update it"; \
         return false;                                                                                              \
     }
     BP_CUDA_FUNCTIONS(BP_CUDA_FIND)

@@ -22,6 +22,10 @@ using Event = struct CUevent_st*;
 using Graph = struct CUgraph_st*;
 using GraphRun = struct CUgraphExec_st*;
 using Link = struct CUlinkState_st*;
+// How a tensor lies in memory, for copies of boxes of it that the device makes by itself; cuTensorMapEncodeTiled fills it in.
+struct alignas(128) TensorMap {
+    uint64_t words[16];
+};
 struct Uuid {
     unsigned char bytes[16];
 };
@@ -70,7 +74,8 @@ enum : int {
     kPciDevice = 34,
     kPciDomain = 50,
     kMajor = 75,
-    kMinor = 76
+    kMinor = 76,
+    kSharedBytesAtMost = 97  // that a kernel can be given when it asks for them
 };
 constexpr int kComputeModeProhibited = 2;
 
@@ -78,8 +83,10 @@ constexpr unsigned kHostPortable = 1;       // pinned memory of all contexts
 constexpr unsigned kStreamNonBlocking = 1;  // no order with the default stream
 constexpr unsigned kEventBlocking = 1;      // who waits sleeps
 constexpr unsigned kEventNoTiming = 2;
-constexpr int kCaptureRelaxed = 2;               // other threads do as they like meanwhile
-constexpr int kInputFatBinary = 2;               // of a link
+constexpr int kCaptureRelaxed = 2;      // other threads do as they like meanwhile
+constexpr int kInputFatBinary = 2;      // of a link
+constexpr int kDynamicSharedBytes = 8;  // of a function
+constexpr int kMapOfHalves = 6, kMapSwizzle128 = 3, kMapPromote256 = 3;
 constexpr int kErrorLog = 5, kErrorLogSize = 6;  // options of a link
 
 // X(member, name in the library, arguments)
@@ -109,6 +116,10 @@ constexpr int kErrorLog = 5, kErrorLogSize = 6;  // options of a link
     X(module_load, "cuModuleLoadData", (Module*, const void* image))                                                   \
     X(module_unload, "cuModuleUnload", (Module))                                                                       \
     X(module_function, "cuModuleGetFunction", (Function*, Module, const char* name))                                   \
+    X(function_set, "cuFuncSetAttribute", (Function, int what, int value))                                             \
+    X(map_encode, "cuTensorMapEncodeTiled",                                                                            \
+      (TensorMap*, int type, uint32_t rank, void* at, const uint64_t* extents, const uint64_t* strides,                \
+       const uint32_t* box, const uint32_t* steps, int interleave, int swizzle, int promotion, int fill))              \
     X(module_global, "cuModuleGetGlobal_v2", (Address*, size_t*, Module, const char* name))                            \
     X(link_create, "cuLinkCreate_v2", (unsigned count, int* options, void** values, Link*))                            \
     X(link_add, "cuLinkAddData_v2", (Link, int kind, void*, size_t, const char* name, unsigned, int*, void**))         \

@@ -10,7 +10,8 @@ namespace backplane::cuda {
 
 namespace {
 
-constexpr uint32_t kOldest = 75;  // what the kernels ask for
+constexpr uint32_t kOldest = 75;                          // what the kernels ask for
+constexpr uint32_t kSharedBytesOfWarpgroups = 227 << 10;  // which instances.cmake counts on
 
 int ask(const Driver& cu, DeviceNumber device, int what) {
     int value = 0;
@@ -81,18 +82,20 @@ bool is_compiled_for(uint32_t capability) {
     });
 }
 
-void find_limits(PhysicalDevice& device, uint32_t capability, uint32_t shared, uint32_t threads) {
+void find_limits(PhysicalDevice& device, uint32_t capability, uint32_t shared, uint32_t at_most, uint32_t threads) {
     Abilities& can = device.can;
     can.halves = can.bytes = can.longs = true;
     can.unified = false;  // what is allocated is not the host's to see, on integrated devices either
     can.storage_alignment = 256;
     can.most_allocation = can.most_range = device.memory_total;
     can.most_invocations = threads;
-    can.shared_bytes = std::min(shared, 49152U);  // more has to be asked for at each kernel
+    can.shared_bytes = std::max(shared, at_most);  // what is more than `shared` has to be asked for at each kernel
+    can.warpgroups = kHasWarpgroups && capability == 90 && at_most >= kSharedBytesOfWarpgroups;
     can.subgroup = 32;
     can.patches = true;
     can.few_kernels = true;
-    can.matrix_tiles = can.attention_matrix = capability >= 80;
+    can.matrix_tiles = capability >= 80;
+    can.attention_matrix = capability >= 80 && can.shared_bytes >= 65536;
 }
 
 // Fills all of `device` but its number. Empty, or why its kernels would not run.
@@ -116,7 +119,7 @@ std::string describe(const Driver& cu, PhysicalDevice& device, uint32_t driver, 
     Uuid uuid{};
     device.uuid_known = cu.device_uuid(&uuid, device.number) == kSuccess;
     std::copy_n(uuid.bytes, 16, device.uuid);
-    find_limits(device, capability, number(kSharedBytes), number(kMostThreads));
+    find_limits(device, capability, number(kSharedBytes), number(kSharedBytesAtMost), number(kMostThreads));
     device.can.units = device.units;
     device.compiles = !is_compiled_for(capability);
     device.features = "sm_" + std::to_string(capability);

@@ -28,16 +28,19 @@ struct Code {
 struct KernelInstance {
     uint32_t fixed;
     uint32_t values[12];
+    uint32_t shared = 0;  // bytes that the host asks for beside those the kernel declares
 };
 struct Image {
     Code code;
     const KernelInstance* instances = nullptr;
     size_t count = 0;
+    uint32_t only = 0;  // 90: machine code of this compute capability alone
 };
 extern const Image kImages[];            // one for each gpu::Kernel
 extern const uint32_t kArchitectures[];  // 75, 80: what there is machine code for
 extern const size_t kArchitectureCount;
-extern const uint32_t kToolkit;  // 13000: the version of the compiler
+extern const bool kHasWarpgroups;  // kernels of compute capability 9.0 alone are there
+extern const uint32_t kToolkit;    // 13000: the version of the compiler
 
 // The instance for these constants; `count` when there is none.
 size_t find_instance(const Image& image, std::span<const uint32_t> constants);

@@ -52,6 +52,8 @@ void load(const Device& device, Kernel& kernel, const void* file, const std::str
     cu.check(cu.module_load(&module, file), attempted);
     Handle<Module> loaded = device.own(module, cu.module_unload);
     cu.check(cu.module_function(&kernel.function, module, entry.c_str()), attempted + ": " + entry);
+    if (kernel.shared != 0)
+        cu.check(cu.function_set(kernel.function, kDynamicSharedBytes, static_cast<int>(kernel.shared)), attempted);
     Address at = 0;
     size_t size = 0;
     const Result result = cu.module_global(&at, &size, module, "bp_constants");
@@ -76,7 +78,10 @@ Kernel Api::build(Device& device, uint32_t kernel, std::span<const uint32_t> con
     const std::string entry = std::string(kKernels[kernel].entry) + "_" + std::to_string(index);
     const Current current(device.cu, device.context.get());
     Kernel built;
-    if (!device.physical.compiles) {
+    built.number = kernel;
+    built.constants.assign(constants.begin(), constants.end());
+    built.shared = image.instances[index].shared;
+    if (!device.physical.compiles || image.only != 0) {
         load(device, built, image.code.first, entry, constants, attempted);
         return built;
     }

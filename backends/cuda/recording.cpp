@@ -18,11 +18,36 @@ void start(const Device& device, Stream stream, const Recording::Step& step) {
         return;
     }
     // The driver takes as many arguments as the kernel has, and copies them.
-    void* arguments[1 + gpu::kMostOperands] = {const_cast<uint32_t*>(step.words.data())};
+    void* arguments[1 + gpu::kMostOperands + kMostMaps] = {const_cast<uint32_t*>(step.words.data())};
     for (uint32_t i = 0; i < step.operand_count; ++i) arguments[1 + i] = const_cast<Address*>(&step.operands[i]);
-    cu.check(cu.launch(step.function, step.groups[0], step.groups[1], step.groups[2], step.local, 1, 1, 0, stream, arguments,
-                       nullptr),
+    for (size_t i = 0; i < step.maps.size(); ++i)
+        arguments[1 + step.operand_count + i] = const_cast<TensorMap*>(&step.maps[i]);
+    cu.check(cu.launch(step.function, step.groups[0], step.groups[1], step.groups[2], step.local, 1, 1, step.shared, stream,
+                       arguments, nullptr),
              "start work on " + device.physical.name);
+}
+
+// What the kernel has of its operands beside their places.
+std::vector<TensorMap> maps_of(const Device& device, const Kernel& kernel, std::span<const uint32_t> words,
+                               std::span<const Address> operands) {
+    const std::vector<Boxes> all = boxes_of(kernel.number, kernel.constants, words);
+    if (all.empty()) return {};
+    const Current current(device.cu, device.context.get());
+    std::vector<TensorMap> maps;
+    for (const Boxes& boxes : all) {
+        TensorMap& map = maps.emplace_back();
+        const Address at = operands[boxes.operand];
+        auto* place = reinterpret_cast<void*>(at);  // NOLINT(performance-no-int-to-ptr): the device's
+        // What the device cannot copy so the kernel copies by itself; what is empty it does not ask for.
+        if (at % 16 != 0 || std::count(std::begin(boxes.extents), std::end(boxes.extents), 0U) != 0) continue;
+        const uint64_t strides[] = {2 * boxes.extents[0], 2 * boxes.extents[0] * boxes.extents[1]};
+        const uint32_t steps[] = {1, 1, 1};
+        device.cu.check(
+            device.cu.map_encode(&map, kMapOfHalves, 3, place, boxes.extents, strides, boxes.box, steps, 0, kMapSwizzle128,
+                                 kMapPromote256, 0),
+            "describe an operand of " + std::string(kKernels[kernel.number].name) + " to " + device.physical.name);
+    }
+    return maps;
 }
 
 // All steps as one object of the driver, or nothing where it makes none.
@@ -115,11 +140,13 @@ void Api::dispatch(Recording& recording, const Kernel& kernel, std::span<const R
     step.function = kernel.function;
     std::copy_n(extent.groups, 3, step.groups);
     step.local = extent.local;
+    step.shared = kernel.shared;
     std::copy(words.begin(), words.end(), step.words.begin());
     // Kernels load before they know whether an element is there: what has no bytes is somewhere all the same.
     for (const Range& range : operands)
         step.operands[step.operand_count++] = place_of(range.block != nullptr ? range : parameters);
-    recording.steps.push_back(step);
+    step.maps = maps_of(*recording.device, kernel, words, step.operands);
+    recording.steps.push_back(std::move(step));
 }
 
 void Api::move(Recording& recording, const Range& from, const Range& to) {
@@ -127,7 +154,7 @@ void Api::move(Recording& recording, const Range& from, const Range& to) {
     step.from = place_of(from);
     step.to = place_of(to);
     step.bytes = to.bytes;
-    recording.steps.push_back(step);
+    recording.steps.push_back(std::move(step));
 }
 
 void Api::submit(Queue& queue, const Recording& recording, Waits waits, Timeline& timeline, uint64_t value) {

@@ -1,6 +1,7 @@
 # cmake -DCOMPILER=g++ -DFILE=NAME.kernel -DOUTPUT=NAME.cu -DFOLDERS="a|b" -DVARIANTS="NAME+DEFINITION+...|..." -DINSTANCES="0=128,3=4|..."
 #   -P translate.cmake: one text of CUDA C++ with every instance of every variant of a kernel, each a namespace. Written only where it changes,
-# so that a change in a file that a kernel does not read compiles nothing.
+# so that a change in a file that a kernel does not read compiles nothing. shared=BYTES of an instance: of shared memory that the host asks for
+# when it starts the kernel, which takes it as SHARED_BYTES.
 cmake_policy(VERSION 3.22)
 string(REPLACE "|" ";" folders "${FOLDERS}")
 string(REPLACE "|" ";" variants "${VARIANTS}")
@@ -56,6 +57,10 @@ foreach(variant IN LISTS variants)
       string(REPLACE "=" ";" pair "${pair}")
       list(GET pair 0 number)
       list(GET pair 1 value)
+      if(number STREQUAL "shared")
+        string(APPEND text "#define SHARED_BYTES ${value}u\n")
+        continue()
+      endif()
       list(APPEND known ${number})
       if(number EQUAL 0)
         string(APPEND text "#define LOCAL ${value}u\n")

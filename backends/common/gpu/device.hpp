@@ -62,7 +62,8 @@ public:
     // The same, less what does_without() has found out. [any]
     [[nodiscard]] Abilities abilities() const {
         Abilities can = can_;
-        if (refused_) can.matrices = can.matrix_tiles = can.workgroup_matrices = can.attention_matrix = false;
+        if (refused_)
+            can.matrices = can.matrix_tiles = can.workgroup_matrices = can.attention_matrix = can.warpgroups = false;
         return can;
     }
     // A kernel could not be built. True: abilities() says now what makes plans without it, and the log why. [any]

@@ -64,35 +64,43 @@ FUNCTION float part_of(float4 v, uint j) { return j == 0 ? v.x : j == 1 ? v.y : 
 #define PART(v, j) part_of(v, j)
 #define PUT_PART(array, i, v) ((float *)(array))[i] = (v)
 
-// A kernel is called with its parameters by value, then the place of each operand's first element.
-struct Words { uint word[128]; };
+// A kernel is called with its parameters by value, no more words than its record and an epilogue have (what a launch copies takes time), then the place
+// of each operand's first element.
+template <uint COUNT> struct Words { uint word[COUNT]; };
+#define EPILOGUE_WORDS (1u + 3u * EPILOGUE_STEPS)
 #define READ(name, type) const type *name
 #define WRITE(name, type) type *name
 #define NAMED(kind, name, type) kind(name, type)
 #define ENTRY_OF(instance) bp_##instance
 #define ENTRY_NAMED(instance) ENTRY_OF(instance)
 #define ENTRY(name) extern "C" __global__ void __launch_bounds__(LOCAL) ENTRY_NAMED(INSTANCE)
-#define PARAMETERS const __grid_constant__ Words words
+#define PARAMETERS(parameters) const __grid_constant__ Words<sizeof(parameters##Parameters) / sizeof(uint) + EPILOGUE_WORDS> words
 #define HEAD(parameters) const parameters##Parameters &P = *(const parameters##Parameters *)words.word;
 #define WORD(i) words.word[i]
 #define WORDS_FROM(i) (words.word + (i))
 #define WORD_FLOAT(i) __uint_as_float(words.word[i])
-#define KERNEL_2(name, parameters, a, b) ENTRY(name)(PARAMETERS, NAMED a, NAMED b) { HEAD(parameters)
-#define KERNEL_3(name, parameters, a, b, c) ENTRY(name)(PARAMETERS, NAMED a, NAMED b, NAMED c) { HEAD(parameters)
-#define KERNEL_4(name, parameters, a, b, c, d) ENTRY(name)(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d) { HEAD(parameters)
+#define KERNEL_2(name, parameters, a, b) ENTRY(name)(PARAMETERS(parameters), NAMED a, NAMED b) { HEAD(parameters)
+#define KERNEL_3(name, parameters, a, b, c) ENTRY(name)(PARAMETERS(parameters), NAMED a, NAMED b, NAMED c) { HEAD(parameters)
+#define KERNEL_4(name, parameters, a, b, c, d) ENTRY(name)(PARAMETERS(parameters), NAMED a, NAMED b, NAMED c, NAMED d) { HEAD(parameters)
 #define KERNEL_5(name, parameters, a, b, c, d, e) \
-    ENTRY(name)(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e) { HEAD(parameters)
+    ENTRY(name)(PARAMETERS(parameters), NAMED a, NAMED b, NAMED c, NAMED d, NAMED e) { HEAD(parameters)
 #define KERNEL_6(name, parameters, a, b, c, d, e, f) \
-    ENTRY(name)(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f) { HEAD(parameters)
+    ENTRY(name)(PARAMETERS(parameters), NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f) { HEAD(parameters)
 #define KERNEL_7(name, parameters, a, b, c, d, e, f, g) \
-    ENTRY(name)(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g) { HEAD(parameters)
+    ENTRY(name)(PARAMETERS(parameters), NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g) { HEAD(parameters)
 #define KERNEL_8(name, parameters, a, b, c, d, e, f, g, h)                                                    \
-    ENTRY(name)(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g, NAMED h) { \
+    ENTRY(name)(PARAMETERS(parameters), NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g, NAMED h) { \
         HEAD(parameters)
 #define KERNEL_9(name, parameters, a, b, c, d, e, f, g, h, i)                                                            \
-    ENTRY(name)(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g, NAMED h, NAMED i) { \
+    ENTRY(name)(PARAMETERS(parameters), NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g, NAMED h, NAMED i) { \
         HEAD(parameters)
+#if defined(SHARED_BYTES)  // what the host asks for: the one array of the kernel
+#define SHARED(type, name, count)                       \
+    static_assert(sizeof(type) * (count) <= SHARED_BYTES); \
+    extern __shared__ __align__(16) type name[];
+#else
 #define SHARED(type, name, count) __shared__ __align__(16) type name[count];
+#endif
 #define BEGIN
 #define END }
 #define LOCAL_INDEX threadIdx.x

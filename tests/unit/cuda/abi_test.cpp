@@ -50,6 +50,15 @@ TEST(DriverAbi, HasTheNumbersOfCudaH) {
     EXPECT_EQ(int{kPciDomain}, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID);
     EXPECT_EQ(int{kMajor}, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     EXPECT_EQ(int{kMinor}, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    EXPECT_EQ(int{kSharedBytesAtMost}, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+    EXPECT_EQ(kDynamicSharedBytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+    EXPECT_EQ(kMapOfHalves, CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
+    EXPECT_EQ(kMapSwizzle128, CU_TENSOR_MAP_SWIZZLE_128B);
+    EXPECT_EQ(kMapPromote256, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+    EXPECT_EQ(0, CU_TENSOR_MAP_INTERLEAVE_NONE);
+    EXPECT_EQ(0, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    EXPECT_EQ(sizeof(TensorMap), sizeof(CUtensorMap));
+    EXPECT_GE(alignof(TensorMap), alignof(CUtensorMap));
     EXPECT_EQ(kComputeModeProhibited, CU_COMPUTEMODE_PROHIBITED);
     EXPECT_EQ(kHostPortable, unsigned{CU_MEMHOSTALLOC_PORTABLE});
     EXPECT_EQ(kStreamNonBlocking, unsigned{CU_STREAM_NON_BLOCKING});
@@ -100,6 +109,8 @@ TEST(DriverAbi, CallsFunctionsAsCudaHDoes) {
     BP_SAME(module_load, cuModuleLoadData);
     BP_SAME(module_unload, cuModuleUnload);
     BP_SAME(module_function, cuModuleGetFunction);
+    BP_SAME(function_set, cuFuncSetAttribute);
+    BP_SAME(map_encode, cuTensorMapEncodeTiled);
     BP_SAME(module_global, cuModuleGetGlobal);
     BP_SAME(link_create, cuLinkCreate);
     BP_SAME(link_add, cuLinkAddData);

@@ -75,6 +75,27 @@ protected:
         g.node(BP_OP_add, {size, x}, g.tensor(BP_ROLE_OUTPUT, {4}));
         return kTable.compile(device, g.get(), nullptr, &program, &error);
     }
+    // y = a b^T of halves, 192 x 128 by 320 x 128, of two matrices a and one b; x is bound `at` bytes into its buffer.
+    bp_code compile_product() {
+        GraphMaker g;
+        const uint32_t a = g.tensor(BP_ROLE_INPUT, {2, 192, 128}, BP_F16);
+        const uint32_t b = g.tensor(BP_ROLE_INPUT, {320, 128}, BP_F16);
+        g.node(BP_OP_matmul, {a, b}, g.tensor(BP_ROLE_OUTPUT, {2, 192, 320}, BP_F16),
+               {gpu::integer(BP_ATTR_transpose_b, 1)});
+        return kTable.compile(device, g.get(), nullptr, &program, &error);
+    }
+    bp_code run_product(uint64_t at) {
+        if (buffers.empty())
+            for (int i = 0; i < 4; ++i) buffer(1 << 20);
+        const bp_binding bindings[] = {{BP_SIZE(bp_binding, bytes), 0, buffers[0], at, 2 * 192 * 128 * 2},
+                                       {BP_SIZE(bp_binding, bytes), 1, buffers[1], 0, 320 * 128 * 2},
+                                       {BP_SIZE(bp_binding, bytes), 2, buffers[2], 0, 2 * 192 * 320 * 2}};
+        bp_run r{};
+        r.struct_size = BP_SIZE(bp_run, flags);
+        r.bindings = {bindings, 3, sizeof(bp_binding)};
+        r.workspace = buffers[3];
+        return kTable.run(program, &r, &error);
+    }
     bp_code run() {
         if (buffers.empty()) buffer(16), buffer(16), buffer(1 << 20);
         const bp_binding bindings[] = {{BP_SIZE(bp_binding, bytes), 0, buffers[0], 0, 16},
@@ -169,6 +190,57 @@ TEST_F(OnScriptedCuda, AKernelHasTheConstantsThatItsInstanceLeavesOpen) {
     ASSERT_EQ(run(), BP_OK) << text;
     EXPECT_EQ(world().constants["bp_unary_f32_0"][1], uint32_t{BP_OP_abs});
     EXPECT_EQ(world().constants["bp_binary_f32_0"][1], uint32_t{BP_OP_add});
+}
+
+TEST_F(OnScriptedCuda, AProductOfWarpgroupsHasItsSharedMemoryAndMapsOfItsOperands) {
+    ASSERT_EQ(open(), BP_OK) << text;
+    ASSERT_EQ(compile_product(), BP_OK) << text;
+    ASSERT_EQ(run_product(0), BP_OK) << text;
+    ASSERT_EQ(world().launches.size(), 1U);
+    const scripted::Launch& launch = world().launches[0];
+    EXPECT_EQ(launch.name.rfind("bp_matmul_warpgroup_f16_", 0), 0U) << launch.name;
+    EXPECT_EQ(launch.local, 384U);
+    EXPECT_GT(launch.shared, 49152U);
+    EXPECT_EQ(launch.shared, launch.most_shared) << "the driver is told before";
+    ASSERT_EQ(world().maps.size(), 2U);
+    const auto place = [](const bp_buffer* b) {
+        const gpu::Range<Block> range = reinterpret_cast<const gpu::Buffer<Api>*>(b)->range(0, 16);
+        return range.block->at() + range.offset;
+    };
+    EXPECT_EQ(world().maps[0].at, place(buffers[0]));
+    EXPECT_EQ(world().maps[0].extents, (std::array<uint64_t, 3>{128, 192, 2}));
+    EXPECT_EQ(world().maps[0].strides, (std::array<uint64_t, 2>{256, 192 * 256}));
+    EXPECT_EQ(world().maps[0].box, (std::array<uint32_t, 3>{64, 128, 1}));
+    EXPECT_EQ(world().maps[1].at, place(buffers[1]));
+    EXPECT_EQ(world().maps[1].extents, (std::array<uint64_t, 3>{128, 320, 1})) << "the same matrix for all of a";
+    // As often as it is run, and as a graph, with what was made for these buffers.
+    for (int i = 0; i < 3; ++i) ASSERT_EQ(run_product(0), BP_OK) << text;
+    EXPECT_EQ(world().maps.size(), 2U);
+}
+
+TEST_F(OnScriptedCuda, AnOperandThatTheDeviceCannotCopyHasNoMap) {
+    ASSERT_EQ(open(), BP_OK) << text;
+    ASSERT_EQ(compile_product(), BP_OK) << text;
+    ASSERT_EQ(run_product(2), BP_OK) << text;
+    ASSERT_EQ(world().maps.size(), 1U);
+    EXPECT_EQ(world().maps[0].extents[1], 320U);
+}
+
+TEST_F(OnScriptedCuda, AnOperandThatTheDriverDoesNotDescribeIsSaid) {
+    ASSERT_EQ(open(), BP_OK) << text;
+    ASSERT_EQ(compile_product(), BP_OK) << text;
+    world().failures["cuTensorMapEncodeTiled"] = {1, 0, true};
+    EXPECT_EQ(run_product(0), BP_INTERNAL);
+    EXPECT_TRUE(says("describe an operand of matmul_warpgroup_f16 to NVIDIA Test Card")) << text;
+}
+
+TEST_F(OnScriptedCuda, WithoutTheSharedMemoryOfWarpgroupsProductsAreMadeWithoutMatrixUnits) {
+    world().failures["cuFuncSetAttribute"] = {1, 0, true};
+    ASSERT_EQ(open(), BP_OK) << text;
+    ASSERT_EQ(compile_product(), BP_OK) << text;
+    ASSERT_EQ(run_product(0), BP_OK) << text;
+    ASSERT_EQ(world().launches.size(), 1U);
+    EXPECT_EQ(world().launches[0].name.rfind("bp_matmul_f16_", 0), 0U) << world().launches[0].name;
 }
 
 TEST_F(OnScriptedCuda, MemoryThatIsNotThereIsSaidAtEachAllocation) {

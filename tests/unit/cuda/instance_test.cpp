@@ -102,6 +102,23 @@ TEST_F(Listing, AMigDeviceIsADeviceOfItsOwnIdentity) {
     EXPECT_NE(instance.devices()[0].id, instance.devices()[1].id);
 }
 
+TEST_F(Listing, MatrixUnitsOfWarpgroupsAreThoseOfComputeCapability9Alone) {
+    EXPECT_TRUE(Instance().devices().at(0).can.warpgroups);
+    for (const auto& [major, minor] : {std::pair(8, 0), std::pair(8, 9), std::pair(10, 0), std::pair(12, 0)}) {
+        world().cards[0].major = major, world().cards[0].minor = minor;
+        EXPECT_FALSE(Instance().devices().at(0).can.warpgroups) << major;
+    }
+}
+
+TEST_F(Listing, KernelsThatAskForMoreSharedMemoryThanACardHasAreLeftOut) {
+    world().cards[0].shared_bytes = 101376;
+    EXPECT_FALSE(Instance().devices().at(0).can.warpgroups);
+    EXPECT_TRUE(Instance().devices().at(0).can.attention_matrix);
+    world().cards[0].shared_bytes = 0;  // it does not say
+    EXPECT_FALSE(Instance().devices().at(0).can.attention_matrix);
+    EXPECT_EQ(Instance().devices().at(0).can.shared_bytes, 49152U);
+}
+
 TEST_F(Listing, MatrixUnitsComeWithComputeCapability8) {
     world().cards[0].major = 7, world().cards[0].minor = 5;
     EXPECT_FALSE(Instance().devices().at(0).can.matrix_tiles);

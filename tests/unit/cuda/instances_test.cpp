@@ -151,6 +151,51 @@ TEST_F(Instances, AreThereForConvolutionsOfAllSizes) {
     EXPECT_GT(seen_, 5000U);
 }
 
+// What kernels are given that ask for shared memory is less than any card has that runs them.
+TEST(SharedMemory, FitsTheCards) {
+    for (const Image& image : std::span(kImages, gpu::kKernelCount))
+        for (const KernelInstance& instance : std::span(image.instances, image.count))
+            EXPECT_LE(instance.shared, image.only == 90 ? 232448U : 65536U);
+}
+
+TEST(Boxes, OfAProductAreOfItsOperandsAsTheyLieAndOfEachMatrixOnce) {
+    const gpu::MatMulParameters p{
+        .rows = 40, .columns = 24, .depth = 72, .batch_rank = 2, .sizes = {3, 5}, .steps_a = {5, 1}, .steps_b = {0, 1}};
+    const auto boxes = [&](uint32_t turned_a, uint32_t turned_b) {
+        return boxes_of(gpu::kKernel_matmul_warpgroup_f16, std::vector<uint32_t>{384, 0, 0, 256, 4, turned_a, turned_b},
+                        gpu::words_of(p));
+    };
+    using Extents = std::vector<uint64_t>;
+    const auto extents = [](const Boxes& b) { return Extents(std::begin(b.extents), std::end(b.extents)); };
+    const auto plain = boxes(0, 1), turned = boxes(1, 0);
+    ASSERT_EQ(plain.size(), 2U);
+    EXPECT_EQ(extents(plain[0]), (Extents{72, 40, 15}));
+    EXPECT_EQ(extents(plain[1]), (Extents{72, 24, 5}));
+    EXPECT_EQ(plain[0].box[1], 128U);
+    EXPECT_EQ(plain[1].box[1], 256U);
+    EXPECT_EQ(extents(turned[0]), (Extents{40, 72, 15}));
+    EXPECT_EQ(extents(turned[1]), (Extents{24, 72, 5}));
+    EXPECT_EQ(turned[0].box[1], 64U) << "of the depth";
+    EXPECT_EQ(turned[1].box[1], 64U);
+}
+
+TEST(Boxes, OfAttentionAreQueriesKeysAndValuesOfEachPair) {
+    const gpu::AttentionParameters p{.pairs = 6, .rows = 300, .keys = 77, .depth = 40, .width = 80};
+    const auto boxes = boxes_of(gpu::kKernel_attention_warpgroup_f16_bool, std::vector<uint32_t>{384, 128, 128, 128, 128},
+                                gpu::words_of(p));
+    ASSERT_EQ(boxes.size(), 3U);
+    const uint64_t expected[3][3] = {{40, 300, 6}, {40, 77, 6}, {80, 77, 6}};
+    for (uint32_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(boxes[i].operand, i);
+        for (size_t d = 0; d < 3; ++d) EXPECT_EQ(boxes[i].extents[d], expected[i][d]) << i;
+        EXPECT_EQ(boxes[i].box[0] * boxes[i].box[1], 64U * 128U);
+    }
+}
+
+TEST(Boxes, AreNoOtherKernels) {
+    EXPECT_TRUE(boxes_of(gpu::kKernel_matmul_matrix_f16, std::vector<uint32_t>(10), std::vector<uint32_t>(30)).empty());
+}
+
 TEST(FindInstance, TakesWhatIsFixedAndLeavesTheRestToTheHost) {
     const KernelInstance instances[] = {{0b101, {128, 0, 4}}, {0b1, {32}}};
     const Image image{{}, instances, 2};

@@ -4,5 +4,6 @@
 namespace backplane::cuda {
 const uint32_t kArchitectures[] = {75, 80, 90};
 const size_t kArchitectureCount = 3;
+const bool kHasWarpgroups = true;
 const uint32_t kToolkit = 12080;
 }  // namespace backplane::cuda

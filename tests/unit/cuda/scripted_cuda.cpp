@@ -20,6 +20,7 @@ struct ScriptedModule : Object {
 struct ScriptedFunction : Object {
     std::string name;
     ScriptedModule* module = nullptr;
+    unsigned most_shared = 49152;
 };
 struct ScriptedGraph : Object {
     std::vector<std::function<void()>> steps;
@@ -124,8 +125,9 @@ int cuDeviceTotalMem_v2(size_t* bytes, int device) {
 int cuDeviceGetAttribute(int* value, int what, int device) {
     CALL("cuDeviceGetAttribute");
     const auto& card = the_world->cards[device];
-    const std::map<int, int> known{{1, 1024},          {8, 49152}, {16, 132}, {18, card.integrated}, {20, card.compute_mode},
-                                   {33, card.pci_bus}, {34, 0},    {50, 0},   {75, card.major},      {76, card.minor}};
+    const std::map<int, int> known{
+        {1, 1024}, {8, 49152}, {16, 132},        {18, card.integrated}, {20, card.compute_mode}, {33, card.pci_bus},
+        {34, 0},   {50, 0},    {75, card.major}, {76, card.minor},      {97, card.shared_bytes}};
     const auto found = known.find(what);
     if (found == known.end()) return 1;
     *value = found->second;
@@ -213,6 +215,28 @@ int cuModuleGetFunction(void** function, void* module, const char* name) {
     *function = all.back().get();
     return 0;
 }
+int cuFuncSetAttribute(void* function, int what, int value) {
+    CALL("cuFuncSetAttribute");
+    if (what != 8) return 1;
+    static_cast<ScriptedFunction*>(function)->most_shared = static_cast<unsigned>(value);
+    return 0;
+}
+int cuTensorMapEncodeTiled(void* map, int type, uint32_t rank, void* at, const uint64_t* extents, const uint64_t* strides,
+                           const uint32_t* box, const uint32_t* steps, int interleave, int swizzle, int, int fill) {
+    CALL("cuTensorMapEncodeTiled");
+    if (the_world->contexts == 0) return 201;  // CUDA_ERROR_INVALID_CONTEXT
+    const auto address = reinterpret_cast<uint64_t>(at);
+    // What the driver asks for, of halves in lines of 128 bytes.
+    bool right = type == 6 && rank == 3 && address % 16 == 0 && interleave == 0 && swizzle == 3 && fill == 0 && box[0] == 64;
+    for (uint32_t i = 0; i < 3; ++i) right = right && extents[i] != 0 && box[i] != 0 && box[i] <= 256 && steps[i] == 1;
+    for (uint32_t i = 0; i < 2; ++i) right = right && strides[i] % 16 == 0;
+    if (!right || strides[0] < 2 * extents[0] || strides[1] < strides[0] * extents[1]) return 1;
+    std::memset(map, 1, 128);
+    const std::lock_guard lock(the_world->mutex);
+    the_world->maps.push_back(
+        {address, {extents[0], extents[1], extents[2]}, {strides[0], strides[1]}, {box[0], box[1], box[2]}});
+    return 0;
+}
 int cuModuleGetGlobal_v2(unsigned long long* address, size_t* bytes, void* module, const char* name) {
     CALL("cuModuleGetGlobal_v2");
     if (std::strcmp(name, "bp_constants") != 0) return 500;
@@ -271,10 +295,14 @@ int cuEventSynchronize(void*) {
     CALL("cuEventSynchronize");
     return 0;
 }
-int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
-                   void**) {
+int cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsigned local, unsigned, unsigned, unsigned shared,
+                   void*, void**, void**) {
     CALL("cuLaunchKernel");
     const auto* known = static_cast<ScriptedFunction*>(function);
+    {
+        const std::lock_guard lock(the_world->mutex);
+        the_world->launches.push_back({known->name, {x, y, z}, local, shared, known->most_shared});
+    }
     in_order([known] {
         const std::lock_guard lock(the_world->mutex);
         the_world->launched.push_back(known->name);

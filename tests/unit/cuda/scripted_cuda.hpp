@@ -15,6 +15,7 @@ namespace backplane::cuda::scripted {
 struct Card {
     std::string name = "NVIDIA Test Card";
     int major = 9, minor = 0;
+    int shared_bytes = 232448;  // at most, of a workgroup
     int compute_mode = 0, integrated = 0;
     int pci_bus = 7;
     unsigned char uuid = 1;  // its first byte
@@ -26,6 +27,20 @@ struct Failure {
     int after = 0;       // calls that do well first
     bool lasts = false;  // so do the calls of this function that follow
     bool loses = false;  // and those of every function but what gives back: the context is lost
+};
+
+// A kernel as it was started.
+struct Launch {
+    std::string name;
+    std::array<unsigned, 3> groups{};
+    unsigned local = 0, shared = 0, most_shared = 0;  // the bytes asked for, and those that the function may have
+};
+// A tensor map that was asked for.
+struct Map {
+    uint64_t at = 0;
+    std::array<uint64_t, 3> extents{};
+    std::array<uint64_t, 2> strides{};
+    std::array<uint32_t, 3> box{};
 };
 
 struct World {
@@ -41,7 +56,9 @@ struct World {
     std::map<std::string, int> calls;
     std::vector<std::string> launched;  // kernels, in order; those of graphs each time they are launched
     std::map<std::string, std::array<uint32_t, 16>> constants;  // as they were when the kernel was launched
-    std::set<void*> alive;                                      // objects that were made and not given back
+    std::vector<Launch> launches;                               // as they were asked for, those of graphs once
+    std::vector<Map> maps;
+    std::set<void*> alive;  // objects that were made and not given back
     int lost = 0;
     int contexts = 0;  // that this thread has pushed and not popped, retained ones
     int retained = 0;

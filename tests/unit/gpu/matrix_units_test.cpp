@@ -87,6 +87,60 @@ Cut cut_of(const Abilities& can, int64_t rows, int64_t columns, int64_t depth) {
     return {16 * c[3] * c[5], 16 * c[4] * (c[0] / 32 / c[5]), d.groups[0] * d.groups[1] * d.groups[2]};
 }
 
+// Columns that a workgroup of matmul_warpgroup makes at once, and how many workgroups there are; none: the product is not for it.
+std::pair<uint32_t, uint32_t> warpgroups_of(const Abilities& can, const std::vector<int64_t>& left,
+                                            const std::vector<int64_t>& right, bool turned = true, uint32_t dtype = BP_F16,
+                                            uint32_t math = BP_MATH_DEFAULT) {
+    GraphMaker g;
+    std::vector<int64_t> out = left;
+    out.back() = turned ? right[right.size() - 2] : right.back();
+    g.node(BP_OP_matmul, {g.tensor(BP_ROLE_INPUT, left, dtype), g.tensor(BP_ROLE_INPUT, right, dtype)},
+           g.tensor(BP_ROLE_OUTPUT, out, dtype), {integer(BP_ATTR_transpose_b, turned ? 1 : 0)});
+    const Plan plan = g.plan(can, math);
+    const Dispatch& d = plan.dispatches.back();
+    if (d.kernel != kKernel_matmul_warpgroup_f16) return {0, 0};
+    EXPECT_EQ(d.constants[0], 384U);
+    EXPECT_EQ(d.constants[6], turned ? 1U : 0U);
+    EXPECT_EQ(d.groups[1] * d.groups[2], 1U) << "one round of workgroups goes through all tiles";
+    return {d.constants[3], d.groups[0]};
+}
+
+TEST(MatrixUnits, ProductsOfWarpgroupsAreCutByTheTimeOfAllRounds) {
+    Abilities can = matrix_units();
+    can.warpgroups = true;
+    using Cut = std::pair<uint32_t, uint32_t>;
+    EXPECT_EQ(warpgroups_of(can, {4096, 4096}, {4096, 4096}), (Cut{256, 132}));
+    EXPECT_EQ(warpgroups_of(can, {512, 2048}, {2048, 2048}), (Cut{64, 128}))
+        << "64 of 128 columns leave half of the device idle";
+    EXPECT_EQ(warpgroups_of(can, {512, 2048}, {2048, 2048}, false), (Cut{64, 128}));
+    EXPECT_EQ(warpgroups_of(can, {16, 256, 512}, {512, 512}), (Cut{128, 128}))
+        << "matrices beside each other are tiles like others";
+    EXPECT_EQ(warpgroups_of(can, {100, 72}, {40, 72}).second, 1U) << "tiles need not be whole";
+}
+
+TEST(MatrixUnits, ProductsThatWarpgroupsDoNotSuitAreDoneAsBefore) {
+    Abilities can = matrix_units();
+    EXPECT_EQ(warpgroups_of(can, {512, 2048}, {2048, 2048}).first, 0U) << "without them";
+    can.warpgroups = true;
+    EXPECT_EQ(warpgroups_of(can, {16, 2048}, {2048, 2048}).first, 0U) << "few rows";
+    EXPECT_EQ(warpgroups_of(can, {512, 2044}, {2048, 2044}).first, 0U) << "rows that are no whole eights";
+    EXPECT_EQ(warpgroups_of(can, {512, 2048}, {2048, 2044}, false).first, 0U);
+    EXPECT_EQ(warpgroups_of(can, {512, 2048}, {2048, 2048}, true, BP_F32).first, 0U);
+    EXPECT_EQ(warpgroups_of(can, {512, 2048}, {2048, 2048}, true, BP_F16, BP_MATH_STRICT).first, 0U);
+}
+
+TEST(MatrixUnits, AttentionOfManyRowsIsForWarpgroupsUnlessPositionsAreRelative) {
+    Abilities can = matrix_units();
+    can.warpgroups = true;
+    EXPECT_EQ(kernels_of(can, {.distances = 0}), Kernels{kKernel_attention_warpgroup_f16});
+    EXPECT_EQ(kernels_of(can, {.size = 128, .distances = 0}), Kernels{kKernel_attention_warpgroup_f16});
+    EXPECT_EQ(kernels_of(can, {.size = 40, .distances = 0}), Kernels{kKernel_attention_warpgroup_f16});
+    EXPECT_EQ(kernels_of(can, {.size = 136, .distances = 0}), Kernels{kKernel_attention_f16});
+    EXPECT_EQ(kernels_of(can, {.tokens = 40, .distances = 0}), Kernels{kKernel_attention_matrix_f16});
+    EXPECT_EQ(kernels_of(can, {}).back(), kKernel_attention_matrix_f16);
+    EXPECT_EQ(kernels_of(can, {.distances = 0, .math = BP_MATH_STRICT}), Kernels{kKernel_attention_f16});
+}
+
 TEST(MatrixUnits, ProductsAreCutSoThatMultiprocessorsHaveAlikeToDo) {
     const Abilities can = matrix_units();
     EXPECT_EQ(cut_of(can, 4096, 4096, 4096), (Cut{128, 128, 1024}));

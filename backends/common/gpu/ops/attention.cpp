@@ -74,11 +74,19 @@ Cut choose(const Lowering& to, const Sizes& s) {
                 {down, kKeys, sixteens(s.depth), sixteens(s.width), s.relative ? 1U : 0U,
                  s.depth % 16 != 0 || s.width % 16 != 0 ? 1U : 0U, down + kKeys}};
     }
-    // attention_matrix: 16 rows a warp, q and sums in registers, as many keys as fit into shared memory twice.
+    // attention_warpgroup: 64 rows of four warps, two of those and one that has operands copied.
     constexpr int64_t kMost = 128;
-    if (to.can.attention_matrix && s.rows >= 16 && s.depth % 8 == 0 && s.width % 8 == 0 && s.depth <= kMost &&
-        s.width <= kMost) {
-        const bool wide = s.depth > 64 || s.width > 64;
+    const bool eights = s.depth % 8 == 0 && s.width % 8 == 0 && s.depth <= kMost && s.width <= kMost;
+    const bool wide = s.depth > 64 || s.width > 64;
+    if (to.can.warpgroups && eights && !s.relative && (s.rows >= 64 || to.can.least_patches == 0)) {
+        const uint32_t padded = wide ? 128 : 64;
+        return {s.truth ? kKernel_attention_warpgroup_f16_bool : kKernel_attention_warpgroup_f16,
+                384,
+                128,
+                {128, 128, padded, padded}};
+    }
+    // attention_matrix: 16 rows a warp, q and sums in registers, as many keys as fit into shared memory twice.
+    if (to.can.attention_matrix && s.rows >= 16 && eights) {
         const bool little = to.can.shared_bytes < 65536;
         if (wide && s.relative && little) return choose_plain(to.can, s);
         const bool few = wide || (s.relative && little);

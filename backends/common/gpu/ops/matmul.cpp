@@ -84,7 +84,7 @@ MatrixTile matrix_tile(const Abilities& can, int64_t rows, int64_t columns, int6
         constexpr MatrixTile kLarge{256, 2, 4, 4, 32, 2};
         return busy(kLarge) ? kLarge : MatrixTile{128, 2, 2, 2, 64, 2};
     }
-    const bool much = can.shared_bytes >= 65536;
+    const bool much = can.shared_bytes >= 65536 && !can.few_kernels;
     const TimedTile tiles[] = {{much ? MatrixTile{128, 4, 4, 2, 64, 2} : MatrixTile{128, 4, 4, 2, 32, 3}, 6.6, 3850, 1.36},
                                {much ? MatrixTile{256, 4, 2, 2, 64, 2} : MatrixTile{256, 4, 2, 2, 32, 2}, 8.8, 1730, 1.0},
                                {{128, 4, 2, 2, 64, 2}, 9.0, 1120, 1.42},
@@ -111,6 +111,40 @@ WorkgroupTile workgroup_tile(const Abilities& can, int64_t rows, int64_t columns
     };
     if (busy(128, 128)) return {128, 128, deep};
     return busy(128, 64) ? WorkgroupTile{128, 64, deep} : WorkgroupTile{64, 64, deep};
+}
+
+// How matmul_warpgroup is cut: a workgroup makes kRowsOfWarpgroups and so many columns at a time, and goes on with others; so many slices of this
+// depth lie in shared memory.
+struct WarpgroupTile {
+    uint32_t columns, stages;
+};
+constexpr uint32_t kRowsOfWarpgroups = 128, kDepthOfWarpgroups = 64;
+constexpr uint32_t kWarpgroups = 384;  // invocations: a third of them has operands copied, the others multiply
+
+int64_t warpgroup_tiles(const WarpgroupTile& tile, int64_t rows, int64_t columns, int64_t batch) {
+    return batch * up(rows, kRowsOfWarpgroups) * up(columns, tile.columns);
+}
+
+// A tile, and what was measured of it on an H100: microseconds by slice of the depth, and for the rest of it.
+struct TimedWarpgroupTile {
+    WarpgroupTile tile;
+    double by_slice, fixed;
+    [[nodiscard]] double time(const Abilities& can, int64_t rows, int64_t columns, int64_t depth, int64_t batch) const {
+        const auto rounds = static_cast<double>(up(warpgroup_tiles(tile, rows, columns, batch), can.units));
+        return rounds * (by_slice * static_cast<double>(up(depth, kDepthOfWarpgroups)) + fixed);
+    }
+};
+
+// The fastest of those tried; no columns: it is for matmul_matrix.
+WarpgroupTile warpgroup_tile(const Abilities& can, int64_t rows, int64_t columns, int64_t depth, int64_t batch) {
+    constexpr TimedWarpgroupTile tiles[] = {{{256, 4}, 0.65, 3.0}, {{128, 6}, 0.36, 2.0}, {{64, 8}, 0.23, 1.5}};
+    if (!can.warpgroups || depth == 0) return {};
+    if (can.least_patches == 0) return tiles[(rows + columns) / 8 % std::size(tiles)].tile;  // tests: each of them
+    if (rows < 64) return {};
+    const auto before = [&](const TimedWarpgroupTile& x, const TimedWarpgroupTile& y) {
+        return x.time(can, rows, columns, depth, batch) < y.time(can, rows, columns, depth, batch);
+    };
+    return std::min_element(std::begin(tiles), std::end(tiles), before)->tile;
 }
 
 // Halves by halves, rows of memory of whole eights.
@@ -146,16 +180,18 @@ void lower(Lowering& to, const Node& node) {
     const bool matrices = !few && suits_matrix_units(to, node, rows, columns, depth);
     const MatrixTile units = matrices ? matrix_tile(to.can, rows, columns, depth, batch) : MatrixTile{};
     const WorkgroupTile whole = matrices ? workgroup_tile(to.can, rows, columns, depth, batch) : WorkgroupTile{};
+    const WarpgroupTile group = matrices ? warpgroup_tile(to.can, rows, columns, depth, batch) : WarpgroupTile{};
     const Tile tile = few               ? Tile{rows_at_once(to, rows, blocks), kColumns, 1, 1, 1}
                       : whole.rows != 0 ? Tile{whole.rows, whole.columns, 1, 1, 1}
                       : matrices        ? Tile{units.rows(), units.columns(), 1, 1, 1}
                                         : choose_tile(to.can, rows, columns, batch);
     const auto down = static_cast<uint32_t>(up(rows, tile.rows));
     const auto across = static_cast<uint64_t>(up(columns, tile.columns));
+    const int64_t tiles = group.columns != 0 ? warpgroup_tiles(group, rows, columns, batch) : 0;
     MatMulParameters parameters{.rows = word(rows),
                                 .columns = word(columns),
                                 .depth = word(depth),
-                                .blocks = down,
+                                .blocks = group.columns != 0 ? word(tiles) : down,
                                 .scales = blocks ? word(spans_of(b)) : 0,
                                 .batch_rank = static_cast<uint32_t>(out.size() - 2)};
     write_to(parameters.sizes, std::vector<int64_t>(out.begin(), out.end() - 2));
@@ -164,7 +200,12 @@ void lower(Lowering& to, const Node& node) {
     Dispatch d;
     d.label = "MatMul " + a.text() + " by " + b.text() + epilogue_text(node);
     d.kernel = whole.rows != 0 ? kKernel_matmul_workgroup_f16 : matrices ? kKernel_matmul_matrix_f16 : variant(a, b, few);
-    if (whole.rows != 0) {
+    if (group.columns != 0) {
+        d.kernel = kKernel_matmul_warpgroup_f16;
+        d.label += ", matrix units of warpgroups";
+        d.constants = {kWarpgroups,  epilogue_kinds(node),  epilogue_function(node), group.columns,
+                       group.stages, transpose_a ? 1U : 0U, transpose_b ? 1U : 0U};
+    } else if (whole.rows != 0) {
         d.label += ", matrices of a workgroup";
         d.constants = {kWorkgroupOfMatrices, epilogue_kinds(node), epilogue_function(node), whole.rows,
                        whole.columns,        whole.depth,          transpose_a ? 1U : 0U,   transpose_b ? 1U : 0U};
@@ -193,8 +234,12 @@ void lower(Lowering& to, const Node& node) {
     d.parameters = words_of(parameters);
     append_epilogue(d.parameters, node);
     d.work = 2.0 * static_cast<double>(to[node.output].elements() * depth);
-    to.spread(across * down, d.groups);
-    d.groups[2] = static_cast<uint32_t>(batch);
+    if (group.columns != 0) {  // what is there at once goes through all tiles
+        d.groups[0] = std::min(word(tiles), to.can.units);
+    } else {
+        to.spread(across * down, d.groups);
+        d.groups[2] = static_cast<uint32_t>(batch);
+    }
     to.add(std::move(d));
 }
 

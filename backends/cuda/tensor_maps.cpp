@@ -1,0 +1,56 @@
+#include "tensor_maps.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/gpu/kernel_words.hpp"
+#include "kernels_generated.h"
+
+namespace backplane::cuda {
+
+namespace {
+
+constexpr uint32_t kSlice = 64;  // of the depth
+constexpr uint32_t kRows = 128;  // of a tile
+
+template <typename Record>
+Record record_of(std::span<const uint32_t> words) {
+    Record record{};
+    std::memcpy(&record, words.data(), std::min(words.size_bytes(), sizeof record));
+    return record;
+}
+
+// How many matrices of an operand the batch goes through.
+uint64_t matrices(const gpu::MatMulParameters& p, const uint32_t (&steps)[8]) {
+    uint64_t last = 0;
+    for (uint32_t d = 0; d < p.batch_rank; ++d) last += uint64_t{p.sizes[d] - 1} * steps[d];
+    return last + 1;
+}
+
+// `across` lines of `depth`, or the other way round, of which `size` are copied at once.
+Boxes slice_of(uint32_t operand, bool turned, uint32_t across, uint32_t depth, uint64_t count, uint32_t size) {
+    Boxes boxes;
+    boxes.operand = operand;
+    boxes.extents[0] = turned ? across : depth;
+    boxes.extents[1] = turned ? depth : across;
+    boxes.extents[2] = count;
+    boxes.box[1] = turned ? kSlice : size;
+    return boxes;
+}
+
+}  // namespace
+
+std::vector<Boxes> boxes_of(uint32_t kernel, std::span<const uint32_t> constants, std::span<const uint32_t> words) {
+    if (kernel == gpu::kKernel_attention_warpgroup_f16 || kernel == gpu::kKernel_attention_warpgroup_f16_bool) {
+        const auto p = record_of<gpu::AttentionParameters>(words);
+        return {slice_of(0, false, p.rows, p.depth, p.pairs, constants[1]),
+                slice_of(1, false, p.keys, p.depth, p.pairs, constants[2]),
+                slice_of(2, false, p.keys, p.width, p.pairs, constants[2])};
+    }
+    if (kernel != gpu::kKernel_matmul_warpgroup_f16) return {};
+    const auto p = record_of<gpu::MatMulParameters>(words);
+    return {slice_of(0, constants[5] != 0, p.rows, p.depth, matrices(p, p.steps_a), kRows),
+            slice_of(1, constants[6] == 0, p.columns, p.depth, matrices(p, p.steps_b), constants[3])};
+}
+
+}  // namespace backplane::cuda
