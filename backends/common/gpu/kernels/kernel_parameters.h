@@ -12,7 +12,9 @@
 #define RECORD(name) struct name##Parameters {
 #define UINT(name) uint name;
 #define FLOAT(name) float name;
+#if !defined(WORDS)
 #define WORDS(name, count, at)
+#endif
 #endif
 #define END_RECORD };
 
