@@ -49,10 +49,12 @@ Level choose_level(std::string_view mask) {
         for (std::string& feature : features_of_level(entry.name)) needed.push_back(std::move(feature));
     const auto detected = detected_features(needed);
     const auto masked = words(mask);
-    // A masked level masks those above it, so the walk goes up and stops; the weakest one always runs.
+    // What a level has comes on top of another's, down to the weakest, which always runs: a level that is masked masks those on top of it.
     const LevelEntry* best = &kLevels[0];
+    std::vector<std::string> run{best->name};
     for (const LevelEntry& entry : kLevels) {
-        if (&entry != &kLevels[0] && !usable(entry.name, detected, masked)) break;
+        if (&entry == &kLevels[0] || !contains(run, entry.base) || !usable(entry.name, detected, masked)) continue;
+        run.emplace_back(entry.name);
         best = &entry;
     }
     Level level{best->name, {}};

@@ -118,6 +118,25 @@ INSTANTIATE_TEST_SUITE_P(Devices, Conformance, testing::ValuesIn(params()), [](c
 });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Conformance);
 
+// Levels that have instructions for products alone: what they leave of the table is above.
+TEST(Products, HoldTheTableAtEachLevelThatIsForThem) {
+    size_t devices = 0;
+    for (const char* mask : {"avx512_bf16", "avx512_vnni", "avx512f,avx_vnni"})
+        for (const DeviceInfo& info : Context(options_with(mask)).devices()) {
+            if (info.id != "cpu:0") continue;
+            ++devices;
+            VerifyOptions options;
+            options.op = Op::matmul;
+            size_t passed = 0;
+            for (const VerifyResult& r : verify(device_of({info.id, mask}), options)) {
+                EXPECT_NE(r.status, VerifyResult::failed) << mask << ", " << r.name << ": " << r.text;
+                passed += r.status == VerifyResult::passed ? 1 : 0;
+            }
+            EXPECT_GT(passed, 600U) << mask;
+        }
+    if (devices == 0) GTEST_SKIP() << "this build has no cpu:0";
+}
+
 Device first_device() {
     Context context(options_with(""));
     const std::vector<DeviceInfo> devices = context.devices();

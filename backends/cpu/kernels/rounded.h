@@ -5,8 +5,12 @@
 #include "kernels/block_weights.h"
 #include "kernels/tile.h"
 
-#if BP_BYTE_PRODUCTS && defined(__AVX512VNNI__)
+#if HWY_TARGET == HWY_AVX3 && defined(__AVX512VNNI__)
 #define BP_ROUNDED_PRODUCTS 1
+#define BP_ADD_FOUR_PRODUCTS _mm512_dpbusd_epi32
+#elif HWY_TARGET == HWY_AVX2 && defined(__AVXVNNI__)
+#define BP_ROUNDED_PRODUCTS 1
+#define BP_ADD_FOUR_PRODUCTS _mm256_dpbusd_avx_epi32
 #else
 #define BP_ROUNDED_PRODUCTS 0
 #endif
@@ -36,16 +40,24 @@ struct ByteForm {
 // Signed bytes that begin at 0 instead of -128.
 HWY_INLINE VI unsigned_bytes(VI words) { return hn::Xor(words, hn::Set(I(), static_cast<int32_t>(0x80808080))); }
 
-// Four rows of bytes, of the same 16 columns: of each column a word.
+// Four rows of bytes, of the same columns, as many as there are lanes: of each column a word.
 HWY_INLINE VI words_of(const uint8_t* rows, int64_t apart) {
+#if HWY_TARGET == HWY_AVX3
     const auto row = [&](int i) HWY_ATTR { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows + i * apart)); };
+#else
+    const auto row = [&](int i) HWY_ATTR { return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(rows + i * apart)); };
+#endif
     const __m128i low01 = _mm_unpacklo_epi8(row(0), row(1));
-    const __m128i high01 = _mm_unpackhi_epi8(row(0), row(1));
     const __m128i low23 = _mm_unpacklo_epi8(row(2), row(3));
-    const __m128i high23 = _mm_unpackhi_epi8(row(2), row(3));
     const __m256i first = _mm256_set_m128i(_mm_unpackhi_epi16(low01, low23), _mm_unpacklo_epi16(low01, low23));
+#if HWY_TARGET == HWY_AVX3
+    const __m128i high01 = _mm_unpackhi_epi8(row(0), row(1));
+    const __m128i high23 = _mm_unpackhi_epi8(row(2), row(3));
     const __m256i second = _mm256_set_m128i(_mm_unpackhi_epi16(high01, high23), _mm_unpacklo_epi16(high01, high23));
     return VI{_mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1)};
+#else
+    return VI{first};
+#endif
 }
 
 // A vector of columns of 32 depths.
@@ -110,7 +122,7 @@ HWY_INLINE void add_part(Tile<ROWS, VECTORS>& total, const RoundedPart* const (&
                 memcpy(&four, x[i][part].values + 4 * quad, sizeof four);
                 const VI a = hn::Set(I(), four);
 #pragma GCC unroll 4
-                for (int j = 0; j < VECTORS; ++j) sums[i][j] = VI{_mm512_dpbusd_epi32(sums[i][j].raw, w[j].raw, a.raw)};
+                for (int j = 0; j < VECTORS; ++j) sums[i][j] = VI{BP_ADD_FOUR_PRODUCTS(sums[i][j].raw, w[j].raw, a.raw)};
             }
         }
 #pragma GCC unroll 4
@@ -132,9 +144,8 @@ HWY_INLINE void add_part(Tile<ROWS, VECTORS>& total, const RoundedPart* const (&
 template <PackedType TYPE, int VECTORS>
 HWY_NOINLINE void rounded_panel(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column, const float* panel,
                                 int64_t k_begin, int64_t k_end) {
-    constexpr int ROWS =
-        12 /
-        VECTORS;  // with a sum of whole numbers and one of floats for each element, and the weights: 29 registers at most
+    // With a sum of whole numbers and one of floats for each element, and the weights: 29 registers at most, or 15.
+    constexpr int ROWS = (kVectors == 4 ? 12 : 6) / VECTORS;
     const int64_t columns = HWY_MIN(kBlock, t.columns - column);
     for (int64_t r = row_begin; r < row_end; r += ROWS) {
         const int64_t valid = HWY_MIN(static_cast<int64_t>(ROWS), row_end - r);
@@ -166,8 +177,10 @@ void rounded_panel_of(int64_t vectors, const MatMulTask& t, int64_t row_begin, i
     switch (vectors) {
         case 1: return rounded_panel<TYPE, 1>(t, row_begin, row_end, column, panel, k_begin, k_end);
         case 2: return rounded_panel<TYPE, 2>(t, row_begin, row_end, column, panel, k_begin, k_end);
+#if HWY_TARGET == HWY_AVX3
         case 3: return rounded_panel<TYPE, 3>(t, row_begin, row_end, column, panel, k_begin, k_end);
         default: return rounded_panel<TYPE, 4>(t, row_begin, row_end, column, panel, k_begin, k_end);
+#endif
     }
 }
 
@@ -175,20 +188,25 @@ template <PackedType TYPE>
 void round_as(const float* from, int64_t n, RoundedPart* into) {
     using Form = ByteForm<TYPE>;
     const hn::Rebind<int8_t, F> bytes;
+    constexpr int kParts = kPartDepth / kLanes;
     for (; n > 0; --n, from += kPartDepth, ++into) {
-        const VF x[2] = {hn::LoadU(f, from), hn::LoadU(f, from + kLanes)};
+        VF x[kParts];
         // Compared as whole numbers, infinities and what is not a number are the largest.
-        const VI magnitude = hn::Max(hn::BitCast(I(), hn::Abs(x[0])), hn::BitCast(I(), hn::Abs(x[1])));
+        VI magnitude = hn::Zero(I());
+        for (int v = 0; v < kParts; ++v) {
+            x[v] = hn::LoadU(f, from + v * kLanes);
+            magnitude = hn::Max(magnitude, hn::BitCast(I(), hn::Abs(x[v])));
+        }
         const float largest = hn::GetLane(hn::BitCast(f, hn::MaxOfLanes(I(), magnitude)));
         const bool finite = largest <= 3.4028234e38F;
         const bool tiny = largest < 0x1p-100F;  // its inverse would be none
         into->step = finite ? (tiny ? 0 : largest / 127) : __builtin_nanf("");
         const VF inverse = hn::Set(f, finite && !tiny ? 127 / largest : 0);
-        int32_t sums[2];
-        for (int v = 0; v < 2; ++v) {
+        int32_t sums[2] = {0, 0};
+        for (int v = 0; v < kParts; ++v) {
             const VI whole = finite ? hn::NearestInt(hn::Mul(x[v], inverse)) : hn::Zero(I());
             hn::StoreU(hn::DemoteTo(bytes, whole), bytes, into->values + v * kLanes);
-            sums[v] = hn::GetLane(hn::SumOfLanes(I(), whole));
+            sums[v * kLanes / 16] += hn::GetLane(hn::SumOfLanes(I(), whole));
         }
         if constexpr (Form::kGroups == 1) sums[0] += sums[1];
         for (int g = 0; g < 2; ++g) {

@@ -279,10 +279,12 @@ private:
 
 // Masks that leave each level of this build once, best first, on a CPU that has them all.
 inline std::vector<std::string> masks() {
-    std::vector<std::string> masks = backplane::cpu::built_levels();
-    masks.front() = "";
-    std::reverse(masks.begin() + 1, masks.end());
-    return masks;
+    std::vector<std::string> levels = backplane::cpu::built_levels();
+    std::vector<std::string> masks;
+    for (std::string mask;; mask += (mask.empty() ? "" : ",") + levels.back(), levels.pop_back()) {
+        masks.push_back(mask);
+        if (levels.size() == 1) return masks;
+    }
 }
 
 }  // namespace harness

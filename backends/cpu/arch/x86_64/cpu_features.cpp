@@ -21,6 +21,10 @@ std::vector<std::string> features_of_level(const std::string& level) {
     if (level == "sse4") return out;
     out.insert(out.end(), {"avx", "fma", "f16c", "avx2", "bmi1", "bmi2", "abm", "movbe"});
     if (level == "avx2") return out;
+    if (level == "avxvnni") {
+        out.emplace_back("avx_vnni");
+        return out;
+    }
     out.insert(out.end(), {"avx512f", "avx512dq", "avx512cd", "avx512bw", "avx512vl"});
     if (level == "avx512") return out;
     out.emplace_back("avx512_vnni");
