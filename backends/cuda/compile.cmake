@@ -1,16 +1,65 @@
-# cmake -DNVCC=nvcc -DFILE=NAME.cu -DOUTPUT=NAME.inc -DNAME=name -DOPTIONS="a|b" -P compile.cmake: machine code of a text of kernels as
-# OUTPUT with .fatbin behind it, and OUTPUT itself: what C++ says of it.
-string(REPLACE "|" ";" OPTIONS "${OPTIONS}")
-execute_process(COMMAND ${NVCC} ${OPTIONS} -o ${OUTPUT}.fatbin ${FILE} OUTPUT_VARIABLE said ERROR_VARIABLE said RESULT_VARIABLE failed)
-if(failed)
-  file(REMOVE ${OUTPUT})
-  message(FATAL_ERROR "${FILE}: ${said}")
-endif()
+# cmake -DNVCC=nvcc -DFATBINARY=fatbinary -DPTX_PARTS=ptx_parts -DFILE=NAME.cu -DOUTPUT=NAME.inc -DNAME=name -DOPTIONS="a|b" -DPACK="c|d"
+#   -DCODE="80:80,90|90a:90a" -DPARTS=80 -DVARIANTS="NAME|..." -DINSTANCES=n -P compile.cmake
+# A text of kernels as OUTPUT.fatbin, machine code of every instance of every variant, and OUTPUT itself: what C++ says of it. CODE: which PTX is
+# made of the text, and of which machines their code of that. PARTS: the PTX of this level goes with it, each kernel for itself
+# (NAME.parts/ENTRY.fatbin); empty: none does.
+cmake_policy(VERSION 3.22)
+foreach(list OPTIONS PACK CODE VARIANTS)
+  string(REPLACE "|" ";" ${list} "${${list}}")
+endforeach()
+function(bp_call)
+  execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE said ERROR_VARIABLE said RESULT_VARIABLE failed)
+  if(failed)
+    file(REMOVE ${OUTPUT})
+    message(FATAL_ERROR "${FILE}: ${said}")
+  endif()
+endfunction()
+
+set(images "")
+foreach(row IN LISTS CODE)
+  string(REGEX REPLACE ":.*" "" virtual "${row}")
+  string(REGEX REPLACE ".*:" "" machines "${row}")
+  string(REPLACE "," ";" machines "${machines}")
+  set(ptx ${OUTPUT}.${virtual}.ptx)
+  bp_call(${NVCC} ${OPTIONS} -ptx -arch=compute_${virtual} -o ${ptx} ${FILE})
+  foreach(machine IN LISTS machines)
+    set(cubin ${OUTPUT}.${machine}.cubin)
+    bp_call(${NVCC} -cubin -arch=sm_${machine} -o ${cubin} ${ptx})
+    list(APPEND images --image3=kind=elf,sm=${machine},file=${cubin})
+  endforeach()
+endforeach()
+bp_call(${FATBINARY} --create=${OUTPUT}.fatbin ${PACK} ${images})
 file(SHA256 ${OUTPUT}.fatbin hash)
-file(WRITE ${OUTPUT}
-"asm(\".section .rodata\\n.balign 16\\n.local bp_cuda_${NAME}\\nbp_cuda_${NAME}:\\n.incbin \\\"${OUTPUT}.fatbin\\\"\\n.local bp_cuda_${NAME}_end\\nbp_cuda_${NAME}_end:\\n.byte 0\\n.previous\\n\");
-extern const unsigned char bytes_${NAME}[] asm(\"bp_cuda_${NAME}\");
-extern const unsigned char end_${NAME}[] asm(\"bp_cuda_${NAME}_end\");
-const Code code_${NAME} = {bytes_${NAME}, end_${NAME}};
-constexpr char hash_${NAME}[] = \"${hash}\";
-")
+
+set(folder ${OUTPUT}.parts)
+set(blocks "")
+set(texts "")
+function(bp_carry symbol file)
+  string(APPEND blocks ".balign 16\\n.local ${symbol}\\n${symbol}:\\n.incbin \\\"${file}\\\"\\n.local ${symbol}_end\\n${symbol}_end:\\n.byte 0\\n")
+  string(APPEND texts "extern const unsigned char first_${symbol}[] asm(\"${symbol}\");\nextern const unsigned char end_${symbol}[] asm(\"${symbol}_end\");\n")
+  set(blocks "${blocks}" PARENT_SCOPE)
+  set(texts "${texts}" PARENT_SCOPE)
+endfunction()
+bp_carry(bp_cuda_${NAME} ${OUTPUT}.fatbin)
+string(APPEND texts "const Code code_${NAME} = {first_bp_cuda_${NAME}, end_bp_cuda_${NAME}};\n")
+if(PARTS)
+  file(MAKE_DIRECTORY ${folder})
+  bp_call(${PTX_PARTS} ${OUTPUT}.${PARTS}.ptx ${folder})
+endif()
+math(EXPR last "${INSTANCES} - 1")
+foreach(variant IN LISTS VARIANTS)
+  if(NOT PARTS)
+    string(APPEND texts "constexpr const Code* parts_${variant} = nullptr;\n")
+    continue()
+  endif()
+  set(rows "")
+  foreach(index RANGE ${last})
+    set(entry bp_${variant}_${index})
+    bp_call(${FATBINARY} --create=${folder}/${entry}.fatbin ${PACK} --image3=kind=ptx,sm=${PARTS},file=${folder}/${entry}.ptx)
+    file(REMOVE ${folder}/${entry}.ptx)
+    bp_carry(ptx_${entry} ${folder}/${entry}.fatbin)
+    string(APPEND rows "    {first_ptx_${entry}, end_ptx_${entry}},\n")
+  endforeach()
+  string(APPEND texts "const Code parts_${variant}[] = {\n${rows}};\n")
+endforeach()
+file(WRITE ${OUTPUT} "asm(\".section .rodata\\n${blocks}.previous\\n\");\n${texts}constexpr char hash_${NAME}[] = \"${hash}\";\n")

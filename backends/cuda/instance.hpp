@@ -34,7 +34,8 @@ struct Image {
     Code code;
     const KernelInstance* instances = nullptr;
     size_t count = 0;
-    uint32_t only = 0;  // 90: machine code of this compute capability alone
+    uint32_t only = 0;            // 90: machine code of this compute capability alone
+    const Code* parts = nullptr;  // PTX of each instance for itself; null: there is none
 };
 extern const Image kImages[];            // one for each gpu::Kernel
 extern const uint32_t kArchitectures[];  // 75, 80: what there is machine code for

@@ -23,7 +23,9 @@ std::vector<std::byte> compile(const Device& device, const Code& code, const std
     const Driver& cu = device.cu;
     std::string log(2048, '\0');
     int options[] = {kErrorLog, kErrorLogSize};
-    void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
+    void* values[] = {log.data(), nullptr};  // the size in place of a pointer
+    const uintptr_t room = log.size();
+    std::memcpy(static_cast<void*>(&values[1]), &room, sizeof room);
     Link link = nullptr;
     cu.check(cu.link_create(2, options, values, &link), attempted);
     struct End {
@@ -96,8 +98,10 @@ Kernel Api::build(Device& device, uint32_t kernel, std::span<const uint32_t> con
         }
     }
     const std::lock_guard lock(device.compiling);
-    std::vector<std::byte>& code = device.compiled[image.code.first];
-    if (code.empty()) code = compile(device, image.code, attempted);
+    // One kernel alone: a file of all instances may take the driver half a minute.
+    const Code& part = image.parts[index];
+    std::vector<std::byte>& code = device.compiled[part.first];
+    if (code.empty()) code = compile(device, part, attempted);
     load(device, built, code.data(), entry, constants, attempted);
     built.made = code;
     return built;

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "common/gpu/module_table.hpp"
 #include "gpu/graph_maker.hpp"
@@ -335,6 +337,23 @@ TEST_F(OnScriptedCuda, MachineCodeIsNotKept) {
     ASSERT_EQ(compile(), BP_OK) << text;
     EXPECT_EQ(world().calls["cuLinkCreate_v2"], 0);
     EXPECT_TRUE(cache.empty());
+}
+
+// A file of all instances may take a driver half a minute: longer than a trial waits.
+TEST_F(OnScriptedCuda, TheDriverCompilesTheKernelsOfTheProgramAndNoOther) {
+    world().cards[0].major = 12;
+    ASSERT_EQ(open(), BP_OK) << text;
+    ASSERT_EQ(compile(), BP_OK) << text;
+    ASSERT_FALSE(world().compiled.empty());
+    std::set<const void*> files;
+    for (const auto& [file, bytes] : world().compiled) {
+        EXPECT_TRUE(files.insert(file).second) << "none twice";
+        const bool is_a_part = std::any_of(kImages, kImages + gpu::kKernelCount, [&, first = file](const Image& image) {
+            return std::any_of(image.parts, image.parts + image.count,
+                               [&](const Code& part) { return part.first == first; });
+        });
+        EXPECT_TRUE(is_a_part) << bytes;
+    }
 }
 
 TEST_F(OnScriptedCuda, TheWordsOfTheDriversCompilerAreInTheFailure) {

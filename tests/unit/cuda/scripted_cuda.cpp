@@ -251,8 +251,9 @@ int cuLinkCreate_v2(unsigned count, int* options, void** values, void** link) {
     *link = made(new Object);
     return 0;
 }
-int cuLinkAddData_v2(void*, int, void*, size_t, const char*, unsigned, int*, void**) {
+int cuLinkAddData_v2(void*, int, void* data, size_t bytes, const char*, unsigned, int*, void**) {
     CALL("cuLinkAddData_v2");
+    the_world->compiled.emplace_back(data, bytes);
     return 0;
 }
 int cuLinkComplete(void*, void** cubin, size_t* bytes) {
