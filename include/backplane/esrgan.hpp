@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 
+#include "backplane/fit.hpp"
 #include "backplane/gguf.hpp"
 #include "backplane/graph.hpp"
 #include "backplane/image.hpp"
@@ -57,6 +58,10 @@ private:
 struct UpscaleOptions {
     int64_t tile = 0;  // pixels of input a tile covers in each direction; 0: chosen from the image and the device's memory
     int64_t overlap = 0;  // pixels of input that neighbouring tiles share on each side; 0: min(radius, 16)
+    // Bytes of the first device that weights, workspace and all else may take; 0: what it has. Tiles are made as small as that needs (fit.hpp); where
+    // no tile is small enough weights are copied for each tile, and where `streaming` says always. Error(no_device_memory) that says what would do.
+    uint64_t memory = 0;
+    Streaming streaming = Streaming::automatic;
     ImageWriteOptions image;
     std::function<void(double done)> progress;      // 0 to 1, on the calling thread
     const std::atomic<uint32_t>* cancel = nullptr;  // non-zero: stops with Error(cancelled), leaving no file

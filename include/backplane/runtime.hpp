@@ -190,8 +190,9 @@ struct SessionOptions {
     // So many graphs (sizes of a network), those asked for last, keep their programs for later sessions that are given a copy of the same
     // Weights; 0: none. A program takes a few KiB of the host, and device memory for constants of its graph, which goes first when it is short.
     uint32_t plans_kept = kPlansKept;
-    // Bytes of the first device that the weights and all else may take; 0: what it has. Weights that need more are streamed: those of the first
-    // ops stay there, the others are copied for each run, under the work of the ones before. Then the first device runs the whole graph.
+    // Bytes of the first device that the weights and all else may take; 0: what it has. Where that is too little weights are streamed: as many as there
+    // is room for, those of the first ops, stay there for all runs, the others are copied for each, under the work of the ones before. Then the first
+    // device runs the whole graph, in one submit at a time. fit.hpp says what that takes. Error(no_device_memory): no such plan is small enough.
     uint64_t budget = 0;
     bool check_ops = true;  // a driver's first use: a few cases of each op; one that comes out wrong goes to the next device
     bool build_elsewhere = true;  // a device without memory for its part hands over already when the session is made

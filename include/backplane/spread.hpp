@@ -55,6 +55,8 @@ struct SpreadReport {
 struct SpreadOptions {
     CompileOptions compile;
     bool build_elsewhere = true;  // a device without memory for its part hands over already when the session is made
+    // As SessionOptions::budget: bytes of the first device that weights and all else may take; 0: what it has.
+    uint64_t budget = 0;
 };
 
 // One run at a time per session.

@@ -1,6 +1,13 @@
+#include <algorithm>
+#include <cmath>
+
 #include "backplane/esrgan.hpp"
+#include "backplane/fit.hpp"
+#include "base/file.hpp"
 #include "cli/cli.hpp"
+#include "cli/memory_options.hpp"
 #include "cli/model_files.hpp"
+#include "cli/usage.hpp"
 
 namespace backplane::cli {
 
@@ -8,29 +15,185 @@ namespace {
 
 struct PlanChoice : StoredModelChoice {
     DeviceChoice choice;
+    MemoryChoice memory;
+    std::string what_if;
     int64_t size = 128;
 };
+
+// A device that is asked about: one of this machine, or one that a file describes, which compiles as one of this machine does.
+struct Asked {
+    Device device;
+    std::string name;     // its id, or the file's name for it
+    uint64_t memory = 0;  // of one that is described
+};
+
+std::vector<Asked> described(const Context& context, const std::string& path) {
+    const base::File file(base::path_of(path));
+    constexpr uint64_t kMost = 1 << 20;
+    std::string text(std::min(file.status().size, kMost), '\0');
+    text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
+    const std::string where = "--what-if '" + path + "': ";
+    try {
+        std::vector<Asked> all;
+        const Json json = Json::parse(text);
+        for (const Json& one : json.at("devices")) {
+            Asked asked;
+            asked.name = one.at("id").get<std::string>();
+            asked.memory = bytes_from(one.at("memory").get<std::string>());
+            asked.device = context.choose(one.value("like", "").get<std::string>());
+            all.push_back(std::move(asked));
+        }
+        if (all.empty()) throw base::JsonError("\"devices\" is empty");
+        return all;
+    } catch (const base::JsonError& error) {
+        throw Error(
+            Code::corrupt,
+            where + error.what() + "; it is {\"devices\": [{\"id\": \"card\", \"like\": \"cpu\", \"memory\": \"8GiB\"}]}");
+    } catch (const UsageError& error) {
+        throw Error(Code::corrupt, where + error.what());
+    }
+}
+
+std::vector<Asked> asked_about(const Context& context, const PlanChoice& o, std::map<std::string, uint64_t>& budgets) {
+    budgets = budgets_of(context, o.memory);
+    if (!o.what_if.empty()) return described(context, o.what_if);
+    std::vector<Asked> all;
+    for (const Device& device : open_with_fallback(context, o.choice)) all.push_back({device, device.info().id, 0});
+    return all;
+}
+
+// 40 columns for what is there, or needed where that is more or nobody knows it.
+std::string bar_of(const Fit& way) {
+    constexpr uint64_t kColumns = 40;
+    const uint64_t whole = std::max<uint64_t>({way.available, way.needs, 1});
+    std::string bar;
+    uint64_t from = 0, drawn = 0;
+    const std::pair<uint64_t, const char*> parts[] = {
+        {way.weights, "█"}, {way.ring, "▓"}, {way.state, "▒"}, {way.values, "▒"}, {way.workspace, "░"}};
+    for (const auto& [bytes, block] : parts) {
+        from += bytes;
+        const auto until = static_cast<uint64_t>(
+            std::llround(static_cast<double>(from) / static_cast<double>(whole) * static_cast<double>(kColumns)));
+        for (; drawn < until; ++drawn) {
+            const bool there = way.available == 0 || (drawn + 1) * (whole / kColumns) <= way.available;
+            bar += there ? block : "!";
+        }
+    }
+    for (; drawn < kColumns; ++drawn) bar += "·";
+    return bar;
+}
+
+// A column for each stage in the order of running, or for some.
+std::string time_of(const Json& plan) {
+    constexpr size_t kColumns = 60;
+    const size_t stages = plan["stages"].size();
+    std::string line;
+    for (size_t c = 0; c < std::min(stages, kColumns); ++c)
+        line += plan["stages"][c * stages / std::min(stages, kColumns)]["weights"] == "streamed" ? "▓" : "█";
+    return line;
+}
+
+const char* word_for(const Fit& way) {
+    if (!way.possible) return "no";
+    if (way.available == 0) return way.fits ? "not known" : "no";
+    return way.fits ? "yes" : "no";
+}
+
+void print_ways(const std::vector<Fit>& ways, const Fit* chosen) {
+    const auto amount = [](uint64_t bytes) { return bytes == 0 ? std::string("-") : human_bytes(bytes); };
+    std::vector<std::vector<std::string>> rows{{"  DEVICE", "WEIGHTS ARE", "NEEDS", "THERE", "FITS", "WEIGHTS", "RING",
+                                                "STATE", "VALUES", "WORKSPACE", "MOVED A RUN"}};
+    for (const Fit& way : ways)
+        rows.push_back({(&way == chosen ? "> " : "  ") + way.device, way.streamed ? "streamed" : "resident",
+                        amount(way.needs), amount(way.available), word_for(way), amount(way.weights), amount(way.ring),
+                        amount(way.state), amount(way.values), amount(way.workspace), amount(way.moved)});
+    print_table(rows);
+    for (const Fit& way : ways)
+        if (!way.possible) out("{} {}: {}\n", way.device, way.streamed ? "streamed" : "resident", way.problem);
+    out("\n");
+    for (const Fit& way : ways)
+        if (way.possible)
+            out("  {} {} {} {}\n", padded(way.device, 12), way.streamed ? "streamed" : "resident", Safe{bar_of(way)},
+                way.available == 0 ? "of what it needs" : "of " + human_bytes(std::max(way.available, way.needs)));
+    out("  {} weights  {} ring  {} state, values  {} workspace  {} free  ! beyond what is there\n", Safe{"█"}, Safe{"▓"},
+        Safe{"▒"}, Safe{"░"}, Safe{"·"});
+}
+
+Json way_json(const Fit& way, bool chosen) {
+    return {{"device", way.device},     {"streamed", way.streamed},   {"fits", way.fits},           {"chosen", chosen},
+            {"possible", way.possible}, {"problem", way.problem},     {"available", way.available}, {"budget", way.budget},
+            {"needs", way.needs},       {"weights", way.weights},     {"ring", way.ring},           {"state", way.state},
+            {"values", way.values},     {"workspace", way.workspace}, {"moved", way.moved}};
+}
+
+std::vector<Fit> ways_of(const std::vector<Asked>& asked, const Graph& graph, const FitOptions& options) {
+    std::vector<Fit> ways;
+    for (const Asked& one : asked) {
+        FitOptions own = options;
+        if (one.memory != 0) own.memory[one.device.info().id] = one.memory;
+        for (Fit& way : fits({one.device}, graph, own)) {
+            way.device = one.name;
+            ways.push_back(std::move(way));
+        }
+    }
+    return ways;
+}
 
 // Nothing runs: no weights are copied, and no memory of the device is taken.
 void show_plan(const PlanChoice& o, Run& run) {
     const Esrgan model = open_model(o);
     const Context context(context_options(o.choice));
-    SpreadOptions options;
-    options.compile.plan_only = true;
-    options.compile.cancel = &run.interrupted;
-    const SpreadSession session(std::make_shared<SpreadDevices>(open_with_fallback(context, o.choice), model.weights()),
-                                model.graph(o.size, o.size), options);
+    FitOptions how;
+    how.compile.cancel = &run.interrupted;
+    how.streaming = streaming_of(o.memory);
+    const std::vector<Asked> asked = asked_about(context, o, how.memory);
+    const Graph graph = model.graph(o.size, o.size);
+    const std::vector<Fit> ways = ways_of(asked, graph, how);
+    const Fit* chosen = best_fit(ways, how.streaming);
+    std::string text, json_text;
+    std::vector<std::string> notes;
+    if (chosen != nullptr && (chosen->streamed || chosen->device != asked.front().name || !o.what_if.empty())) {
+        text = chosen->plan_text;
+        json_text = chosen->plan_json;
+    } else {
+        // As the first device does it, with what the next ones do for it.
+        SpreadOptions options;
+        options.compile.plan_only = true;
+        options.compile.cancel = &run.interrupted;
+        std::vector<Device> devices;
+        for (const Asked& one : asked) devices.push_back(one.device);
+        const SpreadSession session(std::make_shared<SpreadDevices>(devices, model.weights()), graph, options);
+        text = session.describe();
+        json_text = session.plan_json();
+        notes = session.report().notes;
+    }
+    // What no device runs alone, several may.
+    const bool none =
+        chosen == nullptr && std::any_of(ways.begin(), ways.end(), [](const Fit& way) { return way.possible; });
+    Json json = Json::parse(json_text);
     if (run.json) {
-        Json json = Json::parse(session.plan_json());
         json["model"] = model.name();
         json["scale"] = model.scale();
         json["size"] = o.size;
-        json["notes"] = session.report().notes;
-        return print(json);
+        json["notes"] = notes;
+        json["ways"] = Json::array();
+        for (const Fit& way : ways) json["ways"].push_back(way_json(way, &way == chosen));
+        if (none) json["problem"] = what_would_fit(ways);
+        print(json);
+    } else {
+        out("{} in {}, {} x {} pixels\n", model.name(), o.dtype, o.size, o.size);
+        print_ways(ways, chosen);
+        if (!none) {
+            if (json["stages"].size() > 1)
+                out("  {} in the order of running: weights there, or {} copied\n", Safe{time_of(json)}, Safe{"▓"});
+            out("\n");
+            out_lines(text);
+        }
+        for (const std::string& note : notes) out("note: {}\n", note);
     }
-    out("{} in {}, {} x {} pixels\n", model.name(), o.dtype, o.size, o.size);
-    out_lines(session.describe());
-    for (const std::string& note : session.report().notes) out("note: {}\n", note);
+    if (!none) return;
+    err("backplane: {} does not fit: {}\n", model.name(), what_would_fit(ways));
+    run.exit_code = kFailed;
 }
 
 }  // namespace
@@ -40,11 +203,20 @@ void add_plan(const Command& app, Run& run) {
     auto o = std::make_shared<PlanChoice>();
     add_stored_model_options(command, *o);
     command.option("--size", o->size, "Width and height of the input in pixels").shows_default().in_range(1, 4096);
+    add_memory_options(command, o->memory);
+    command
+        .option("--what-if", o->what_if,
+                "Plan for the devices that this JSON file describes, in place of those of this machine")
+        .type("FILE");
     add_device_options(command, o->choice);
     add_json_option(command, run);
     command.footer(
-        "Stages in the order of running, the devices of each, best first, and what each device would hold. Nothing runs.\n"
-        "Example:\n  backplane plan --model medium --size 256 --device cpu");
+        "Each device with all weights there and with weights streamed, what that takes of its memory, and the one that "
+        "would be\n"
+        "taken, with its stages in the order of running. Nothing runs. The exit code is 1 where nothing fits.\n"
+        "Examples:\n  backplane plan --model medium --size 256 --device cpu\n"
+        "  backplane plan --model thick --size 512 --memory cpu=8GiB    # would this run on 8 GiB?\n"
+        "  backplane plan --what-if cards.json");
     command.runs([o, &run] { show_plan(*o, run); });
 }
 

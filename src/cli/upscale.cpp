@@ -6,6 +6,7 @@
 #include "base/file.hpp"
 #include "cli/batch_command.hpp"
 #include "cli/cli.hpp"
+#include "cli/memory_options.hpp"
 #include "cli/model_files.hpp"
 #include "cli/targets.hpp"
 #include "cli/usage.hpp"
@@ -16,6 +17,7 @@ namespace {
 
 struct UpscaleChoice : StoredModelChoice {
     DeviceChoice choice;
+    MemoryChoice memory;
     BatchChoice many;
     std::vector<std::string> files;  // IN and OUT, or with --output and --manifest all that are read
     std::string in, out, compare;
@@ -64,8 +66,12 @@ void write_comparison(const UpscaleChoice& o, int scale, const std::string& path
     out->finish();
 }
 
-UpscaleOptions upscale_options(const UpscaleChoice& o) {
+// On the device of this id.
+UpscaleOptions upscale_options(const UpscaleChoice& o, const std::map<std::string, uint64_t>& budgets,
+                               const std::string& device) {
     UpscaleOptions how;
+    if (const auto budget = budgets.find(device); budget != budgets.end()) how.memory = budget->second;
+    how.streaming = streaming_of(o.memory);
     how.tile = o.tile;
     how.overlap = o.overlap;
     how.image.jpeg_quality = o.quality;
@@ -74,14 +80,15 @@ UpscaleOptions upscale_options(const UpscaleChoice& o) {
 
 class UpscaleWorker : public batch::OneByOne {
 public:
-    UpscaleWorker(const UpscaleChoice& o, const std::vector<Device>& devices, const std::shared_ptr<const Esrgan>& model)
-        : o_(o), device_(devices.front().info().id), model_(model->name()), upscaler_(devices, model) {}
+    UpscaleWorker(const UpscaleChoice& o, const std::map<std::string, uint64_t>& budgets, const std::vector<Device>& devices,
+                  const std::shared_ptr<const Esrgan>& model)
+        : o_(o), budgets_(budgets), device_(devices.front().info().id), model_(model->name()), upscaler_(devices, model) {}
 
 protected:
     Json run(const batch::Task& task, const std::atomic<uint32_t>& cancel,
              const std::function<void(double fraction)>& progress) override {
         const auto in = ImageReader::open(base::path_of(task.name));
-        UpscaleOptions how = upscale_options(o_);
+        UpscaleOptions how = upscale_options(o_, budgets_, device_);
         how.cancel = &cancel;
         how.progress = progress;
         const UpscaleResult result = upscaler_.run(*in, task.target, how);
@@ -100,6 +107,7 @@ protected:
 
 private:
     const UpscaleChoice& o_;
+    const std::map<std::string, uint64_t>& budgets_;
     std::string device_, model_;
     Upscaler upscaler_;
 };
@@ -162,12 +170,14 @@ void upscale_many(const UpscaleChoice& o, Run& run) {
     const std::vector<std::string> devices = devices_for(context, o.choice, o.many, options.ranks, why);
     if (!run.json && options.ranks.rank == 0)
         out("{} {}, model {}; {}\n", tasks.size(), tasks.size() == 1 ? "picture" : "pictures", model->name(), why);
+    const std::map<std::string, uint64_t> budgets = budgets_of(context, o.memory);
     std::vector<batch::Station> stations;
     for (const std::string& device : devices)
-        stations.push_back({device, [&o, &context, &model, device] {
+        stations.push_back({device, [&o, &context, &model, &budgets, device] {
                                 DeviceChoice choice = o.choice;
                                 choice.device = device;
-                                return std::make_unique<UpscaleWorker>(o, open_with_fallback(context, choice), model);
+                                return std::make_unique<UpscaleWorker>(o, budgets, open_with_fallback(context, choice),
+                                                                       model);
                             }});
     run_batch(tasks, stations, o.many, options, upscale_words(model->scale()), run);
 }
@@ -194,7 +204,7 @@ void upscale(const UpscaleChoice& o, Run& run) {
     if (!run.json)
         out("{}: {} x {} pixels\nmodel: {}\ndevice: {} ({}); {}\n", o.in, in->info().width, in->info().height, model->name(),
             device.info().id, device.info().name, why);
-    UpscaleOptions how = upscale_options(o);
+    UpscaleOptions how = upscale_options(o, budgets_of(context, o.memory), device.info().id);
     how.cancel = &run.interrupted;
     UpscaleResult result;
     {
@@ -260,6 +270,7 @@ void add_upscale(const Command& app, Run& run) {
         .type("N")
         .in_range(8, 65535);
     command.option("--overlap", o->overlap, "Pixels that neighbouring tiles share").type("N").in_range(1, 4096);
+    add_memory_options(command, o->memory);
     command.option("--quality", o->quality, "Of a JPEG, 1 to 100").shows_default().in_range(1, 100);
     command.option("--compare", o->compare, "Also write a picture of before and after, side by side").type("FILE");
     add_batch_options(command, o->many);

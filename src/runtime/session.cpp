@@ -10,7 +10,8 @@ namespace {
 std::vector<runtime::PlannedPart> parts_of(const std::vector<Device>& devices, const Graph& graph, const Weights& weights,
                                            const SessionOptions& options, std::vector<std::string>& notes) {
     if (options.budget != 0)
-        if (auto parts = runtime::streamed_parts(graph, options.budget); !parts.empty()) return parts;
+        if (auto parts = runtime::streamed_parts(devices.front(), graph, options.budget, options.compile); !parts.empty())
+            return parts;
     return runtime::spread_parts(devices, graph, *WeightsAccess::state_of(weights), options.check_ops, notes);
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/streamed.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace backplane::runtime {
@@ -8,9 +9,8 @@ namespace backplane::runtime {
 namespace {
 
 constexpr uint64_t kPlaces = 2;
-constexpr uint64_t kPartsOfBudget = 8;  // a part has this part of the budget for its weights, where single weights allow it
-constexpr uint64_t kOthersOfBudget =
-    4;  // of the budget for everything that is no weight: inputs, outputs, values between, workspace
+constexpr uint64_t kPartsOfWeights = 8;  // a part has this part of what is left for weights, where single weights allow it
+constexpr int kAttempts = 6;             // each with what the one before was found to take beside weights
 
 struct Piece {
     std::vector<size_t> nodes;
@@ -18,37 +18,34 @@ struct Piece {
     uint64_t bytes = 0;          // of these
 };
 
-std::vector<Piece> pieces_of(const Graph& graph, uint64_t most) {
+using Sizes = std::vector<uint64_t>;  // of weights, by tensor
+
+std::vector<Piece> pieces_of(const Graph& graph, const Sizes& sizes, uint64_t most) {
     std::vector<Piece> pieces(1);
     for (size_t n = 0; n < graph.nodes().size(); ++n) {
-        std::set<uint32_t> fresh;
+        std::set<uint32_t> all, fresh;
         uint64_t more = 0;
-        for (const TensorId t : graph.nodes()[n].inputs)
-            if (t.valid() && graph[t].role == Role::weight && !pieces.back().weights.contains(t.index) &&
-                fresh.insert(t.index).second)
-                more += bytes(graph[t].dtype, graph[t].shape);
+        for (const TensorId t : graph.nodes()[n].inputs) {
+            if (!t.valid() || graph[t].role != Role::weight || !all.insert(t.index).second) continue;
+            if (pieces.back().weights.contains(t.index)) continue;
+            fresh.insert(t.index);
+            more += sizes[t.index];
+        }
         if (pieces.back().bytes + more > most && !pieces.back().nodes.empty() && more > 0) {
             pieces.emplace_back();
-            fresh.clear();
-            for (const TensorId t : graph.nodes()[n].inputs)
-                if (t.valid() && graph[t].role == Role::weight) fresh.insert(t.index);
+            fresh = all;
         }
-        for (const uint32_t t : fresh)
-            if (pieces.back().weights.insert(t).second)
-                pieces.back().bytes += bytes(graph.tensors()[t].dtype, graph.tensors()[t].shape);
+        for (const uint32_t t : fresh) {
+            pieces.back().weights.insert(t);
+            pieces.back().bytes += sizes[t];
+        }
         pieces.back().nodes.push_back(n);
     }
     return pieces;
 }
 
-}  // namespace
-
-std::vector<PlannedPart> streamed_parts(const Graph& graph, uint64_t budget) {
-    const uint64_t for_weights = budget - budget / kOthersOfBudget;
-    uint64_t all = 0;
-    for (const TensorId t : graph.with_role(Role::weight)) all += bytes(graph[t].dtype, graph[t].shape);
-    if (all <= for_weights) return {};
-    const std::vector<Piece> pieces = pieces_of(graph, std::max<uint64_t>(budget / kPartsOfBudget, 1));
+std::vector<PlannedPart> cut(const Graph& graph, const Sizes& sizes, uint64_t budget, uint64_t for_weights) {
+    const std::vector<Piece> pieces = pieces_of(graph, sizes, std::max<uint64_t>(for_weights / kPartsOfWeights, 1));
     uint64_t most = 0;
     for (const Piece& piece : pieces) most = std::max(most, piece.bytes);
     if (kPlaces * most > for_weights)
@@ -64,6 +61,58 @@ std::vector<PlannedPart> streamed_parts(const Graph& graph, uint64_t budget) {
         parts.push_back({{0}, piece.nodes, prefix ? plan::Weights::resident : plan::Weights::streamed});
     }
     return parts;
+}
+
+// As the device wants them, where the plan says so.
+Sizes sizes_in(const Graph& graph, const plan::Plan& plan) {
+    std::map<std::string, uint64_t> by_name;
+    for (const plan::Value& value : plan.values)
+        if (value.kind == plan::Kind::weight) by_name[value.name] = value.bytes;
+    Sizes sizes(graph.tensors().size(), 0);
+    for (const TensorId t : graph.with_role(Role::weight)) {
+        const auto found = by_name.find(graph[t].name);
+        sizes[t.index] = found != by_name.end() ? found->second : bytes(graph[t].dtype, graph[t].shape);
+    }
+    return sizes;
+}
+
+}  // namespace
+
+std::vector<PlannedPart> streamed_parts(const Device& device, const Graph& graph, uint64_t budget,
+                                        const CompileOptions& options) {
+    CoreOptions how;
+    how.compile = options;
+    how.compile.plan_only = true;
+    how.frames = 1;
+    const Weights none;
+    std::vector<PlannedPart> parts{{{0}, {}}}, best;
+    uint64_t takes = 0, best_resident = 0;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+        const SessionCore core({device}, graph, none, parts, how);
+        const plan::Plan& plan = core.plan();
+        takes = plan.bytes_on(0);
+        if (takes <= budget) {
+            if (attempt == 0) return {};
+            // What it takes beside weights was taken for more or less than it is: once more, and the better of the two.
+            const bool again = best.empty();
+            if (again || plan.weight_bytes(0) > best_resident) {
+                best = parts;
+                best_resident = plan.weight_bytes(0);
+            }
+            if (!again) return best;
+        } else if (!best.empty()) {
+            return best;
+        }
+        // What the ring has beyond the weights in it is for places to begin where copies like it.
+        const uint64_t others =
+            takes - plan.weight_bytes(0) - plan.ring_bytes(0) + (attempt > 0 ? plan.ring_bytes(0) / 64 + 4096 : 0);
+        if (others >= budget) break;
+        parts = cut(graph, sizes_in(graph, plan), budget, budget - others);
+    }
+    if (!best.empty()) return best;
+    throw Error(Code::no_device_memory, "cannot run the graph in " + std::to_string(budget) + " bytes of " +
+                                            device.info().id + ": it takes " + std::to_string(takes) +
+                                            "; give it that many");
 }
 
 }  // namespace backplane::runtime

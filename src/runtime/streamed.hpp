@@ -7,9 +7,11 @@
 
 namespace backplane::runtime {
 
-// The graph cut in the order of its nodes into parts for the first device; those at the front keep their weights on it, the others have theirs
-// copied for each run into a ring of two places. Empty: the weights fit into `budget` bytes as they are. Throws Error(no_device_memory)
-// naming the weight that is too large for a part.
-std::vector<PlannedPart> streamed_parts(const Graph& graph, uint64_t budget);
+// The graph cut in the order of its nodes into parts for the device; those at the front keep their weights on it, the others have theirs
+// copied for each run into a ring of two places. As many stay as `budget` bytes hold beside everything else, by plans that are compiled for it and
+// thrown away: of weights what the device makes of them counts, not what they are in the graph. Empty: the graph as it is fits into `budget`.
+// Throws Error(no_device_memory) that says how much the graph takes, or names the weights that are too large for a part.
+std::vector<PlannedPart> streamed_parts(const Device& device, const Graph& graph, uint64_t budget,
+                                        const CompileOptions& options);
 
 }  // namespace backplane::runtime

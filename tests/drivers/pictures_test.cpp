@@ -65,6 +65,23 @@ TEST_P(Pictures, EsrganGivesTheCpusPicture) {
     expect_as_on_the_cpu(place_.picture("in.png", 40, 24), model);
 }
 
+TEST_P(Pictures, WithWeightsCopiedForEachTileThePictureIsTheSame) {
+    const std::string model = std::string(BP_TEST_MODELS) + "/esrgan-thick-x2.gguf";
+    if (!fs::exists(model)) GTEST_SKIP() << "no weights: scripts/fetch-models.sh";
+    const std::string in = place_.picture("in.png", 30, 20);
+    Json whole;
+    const std::vector<uint8_t> expected = upscaled(in, model, GetParam() + ":0", whole);
+    const Outcome o = e2e::run(place_,
+                               {"upscale", in, place_.at("streamed.png"), "--model", model, "--device", GetParam() + ":0",
+                                "--stream", "always", "--no-cache", "--json"},
+                               quiet(place_));
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    EXPECT_GT(Json::parse(o.out)["placement"]["parts"].size(), 1U) << "cut into parts whose weights take turns";
+    EXPECT_EQ(whole["placement"]["parts"].size(), 1U);
+    ImageInfo info;
+    EXPECT_EQ(e2e::read_image(place_.at("streamed.png"), info), expected) << "to the bit";
+}
+
 // A convolution of more images than these devices have workgroups in one dimension, between ops that they do.
 TEST_P(Pictures, WhatTheDeviceCannotDoIsLeftToTheCpu) {
     set_environment(quiet(place_));

@@ -35,6 +35,8 @@ struct Upscaler::Impl {
     std::shared_ptr<const Esrgan> model;
     std::shared_ptr<SpreadDevices> devices;
     std::vector<std::pair<Size, SpreadSession>> sessions;  // the one used last comes last
+    uint64_t memory = 0;                                   // that they were made for
+    Streaming streaming = Streaming::automatic;
 
     Impl(std::vector<Device> given, std::shared_ptr<const Esrgan> model_) : model(std::move(model_)) {
         if (given.empty() || !given.front())
@@ -51,10 +53,11 @@ struct Upscaler::Impl {
     }
 
     // `last`: no smaller tile is to come, so that a device without memory for it hands over to the next.
-    SpreadSession& session_for(Size size, const std::atomic<uint32_t>* cancel, bool last = true) {
+    SpreadSession& session_for(Size size, const std::atomic<uint32_t>* cancel, bool last = true, uint64_t budget = 0) {
         if (SpreadSession* found = compiled(size)) return *found;
         if (sessions.size() >= kMostSessions) sessions.erase(sessions.begin());
         SpreadOptions options;
+        options.budget = budget;
         options.compile.cancel = cancel;
         options.build_elsewhere = last;
         sessions.emplace_back(size, SpreadSession(devices, model->graph(size.height, size.width), options));
@@ -71,20 +74,65 @@ struct Upscaler::Impl {
         return plan.workspace_bytes() <= (known == 0 ? kMostWorkspace : std::min(kMostWorkspace, known / 2));
     }
 
+    [[nodiscard]] std::vector<Fit> ways_for(Size size, const UpscaleOptions& options, Streaming how_streamed) const {
+        FitOptions how;
+        how.compile.cancel = options.cancel;
+        how.streaming = how_streamed;
+        if (options.memory != 0) how.memory[devices->devices().front().info().id] = options.memory;
+        return backplane::fits({devices->devices().front()}, model->graph(size.height, size.width), how);
+    }
+
+    // Within options.memory: the largest tile with all weights there, else the largest with weights streamed. The size and the session's budget.
+    std::pair<int64_t, uint64_t> tile_within(int64_t width, int64_t height, const UpscaleOptions& options,
+                                             const std::function<int64_t(int64_t)>& overlap_for) const {
+        const std::vector<int64_t> sizes = options.tile != 0
+                                               ? std::vector<int64_t>{options.tile}
+                                               : std::vector<int64_t>(std::begin(kTileSizes), std::end(kTileSizes));
+        const auto size_of = [&](int64_t most) {
+            const int64_t overlap = overlap_for(most);
+            const auto along = [&](int64_t length) {
+                return tile_axis(length, options.tile != 0 ? most : balanced_tile(length, most, overlap), overlap).tile;
+            };
+            return Size{along(height), along(width)};
+        };
+        if (options.streaming != Streaming::always)
+            for (const int64_t most : sizes)
+                if (ways_for(size_of(most), options, Streaming::never).front().fits) return {most, 0};
+        std::vector<Fit> ways;
+        for (const int64_t most : sizes) {
+            ways = ways_for(size_of(most), options, options.streaming);
+            if (options.streaming != Streaming::never && ways.back().fits) return {most, ways.back().budget};
+        }
+        throw Error(Code::no_device_memory, "cannot upscale within the memory with tiles of " +
+                                                std::to_string(sizes.back()) + " pixels: " + what_would_fit(ways));
+    }
+
     // Cuts the image; the tiles' program is compiled when this returns.
     TilePlan plan_for(int64_t width, int64_t height, int64_t channels, const UpscaleOptions& options) {
         check(options);
         TilePlan plan;
         plan.channels = channels;
         plan.scale = model->scale();
-        const auto cut = [&](int64_t across, int64_t down, int64_t overlap, bool last) {
+        const auto cut = [&](int64_t across, int64_t down, int64_t overlap, bool last, uint64_t budget = 0) {
             plan.across = tile_axis(width, across, overlap);
             plan.down = tile_axis(height, down, overlap);
-            static_cast<void>(session_for({plan.down.tile, plan.across.tile}, options.cancel, last));
+            static_cast<void>(session_for({plan.down.tile, plan.across.tile}, options.cancel, last, budget));
         };
         const auto overlap_for = [&](int64_t tile) {
             return options.overlap != 0 ? options.overlap : std::min<int64_t>({model->radius(), 16, tile / 4});
         };
+        if (options.memory != memory || options.streaming != streaming) sessions.clear();  // they took what they could
+        memory = options.memory;
+        streaming = options.streaming;
+        if (memory != 0 || streaming == Streaming::always) {
+            const auto [most, budget] = tile_within(width, height, options, overlap_for);
+            const int64_t overlap = overlap_for(most);
+            if (options.tile != 0)
+                cut(most, most, overlap, true, budget);
+            else
+                cut(balanced_tile(width, most, overlap), balanced_tile(height, most, overlap), overlap, true, budget);
+            return plan;
+        }
         if (options.tile != 0) {
             cut(options.tile, options.tile, overlap_for(options.tile), true);
             return plan;

@@ -5,6 +5,7 @@
 
 #include "runtime/session_core.hpp"
 #include "runtime/spread/policy.hpp"
+#include "runtime/streamed.hpp"
 
 namespace backplane {
 
@@ -28,9 +29,16 @@ struct SpreadSession::Impl {
 
     Impl(std::shared_ptr<SpreadDevices> shared_, const Graph& graph, const SpreadOptions& options)
         : shared(std::move(shared_)),
-          core(given().devices, graph, given().weights,
-               runtime::spread_parts(given().devices, graph, *WeightsAccess::state_of(given().weights), true, notes),
+          core(given().devices, graph, given().weights, parts_of(graph, options),
                {options.compile, 1, options.build_elsewhere}) {}
+
+    [[nodiscard]] std::vector<runtime::PlannedPart> parts_of(const Graph& graph, const SpreadOptions& options) {
+        if (options.budget != 0)
+            if (auto parts = runtime::streamed_parts(given().devices.front(), graph, options.budget, options.compile);
+                !parts.empty())
+                return parts;
+        return runtime::spread_parts(given().devices, graph, *WeightsAccess::state_of(given().weights), true, notes);
+    }
 
     [[nodiscard]] const SpreadDevices::State& given() const {
         if (!shared) throw Error(Code::invalid, "cannot spread a graph: no devices given");

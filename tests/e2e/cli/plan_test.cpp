@@ -22,6 +22,89 @@ TEST(CliPlan, SaysStagesDevicesAndBytesBeforeAnythingRuns) {
     EXPECT_NE(words.out.find("moved by one run"), std::string::npos) << words.out;
 }
 
+TEST(CliPlan, AmountsAndDevicesThatMakeNoSenseAreWrongUse) {
+    const Place p;
+    const std::string model = p.model();
+    for (const char* memory :
+         {"cpu", "cpu=", "=1GiB", "cpu=much", "cpu=1XiB", "cpu=1..5G", "cpu=0", "cpu=-1", "cpu=1GiBs", "cpu=99999999999T"})
+        for (const char* command : {"plan", "upscale"}) {
+            std::vector<std::string> arguments{command, "--model", model, "--memory", memory};
+            if (std::string(command) == "upscale") arguments.insert(arguments.begin() + 1, {p.picture(), p.at("out.png")});
+            const Outcome o = run(p, arguments);
+            EXPECT_EQ(o.exit_code, 2) << command << " " << memory << ": " << o.err;
+            EXPECT_TRUE(is_one_line(o.err)) << o.err;
+        }
+    EXPECT_EQ(run(p, {"plan", "--model", model, "--memory", "abacus=1GiB"}).exit_code, 1);
+    EXPECT_EQ(run(p, {"plan", "--model", model, "--stream", "perhaps"}).exit_code, 2);
+}
+
+TEST(CliPlan, WhatDoesNotFitIsExitCode1AndTheSentenceSaysWhatWould) {
+    const Place p;
+    const std::string model = p.model();
+    const Outcome o = run(p, {"plan", "--model", model, "--size", "256", "--device", "cpu", "--memory", "cpu=1MiB"});
+    EXPECT_EQ(o.exit_code, 1);
+    EXPECT_NE(o.err.find("tiny-x2 does not fit: needs "), std::string::npos) << o.err;
+    EXPECT_NE(o.err.find(" on cpu:0, 1.0 MiB are free"), std::string::npos) << o.err;
+    EXPECT_NE(o.out.find("!"), std::string::npos) << "what is beyond it is in the picture: " << o.out;
+    const auto way = [&](const std::string& memory) {
+        const Outcome json =
+            run(p, {"plan", "--model", model, "--size", "256", "--device", "cpu", "--memory", "cpu=" + memory, "--json"});
+        return base::Json::parse(json.out)["ways"][0];
+    };
+    const auto needs = way("1GiB")["needs"].get<uint64_t>();
+    EXPECT_EQ(way("1GiB")["fits"], true);
+    EXPECT_EQ(way("1GiB")["chosen"], true);
+    EXPECT_EQ(way(std::to_string(needs))["fits"], true) << "to the byte";
+    EXPECT_EQ(way(std::to_string(needs - 1))["fits"], false);
+}
+
+TEST(CliPlan, DevicesThatAFileDescribesArePlannedFor) {
+    const Place p;
+    const std::string model = p.model();
+    const auto what_if = [&](const std::string& text) {
+        std::ofstream(p.at("cards.json")) << text;
+        return run(p, {"plan", "--model", model, "--size", "256", "--what-if", p.at("cards.json"), "--json"});
+    };
+    for (const char* wrong :
+         {"", "{", "[]", "{}", R"({"devices": []})", R"({"devices": [{"id": "a"}]})",
+          R"({"devices": [{"id": "a", "memory": 8}]})", R"({"devices": [{"id": "a", "memory": "lots"}]})"}) {
+        const Outcome o = what_if(wrong);
+        EXPECT_EQ(o.exit_code, 1) << wrong;
+        EXPECT_TRUE(is_one_line(o.err)) << o.err;
+        EXPECT_NE(o.err.find("cards.json"), std::string::npos) << o.err;
+    }
+    const Outcome o = what_if(
+        R"({"devices": [{"id": "small", "like": "cpu", "memory": "1MiB"}, {"id": "large", "like": "cpu", "memory": "8GiB"}]})");
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    const auto ways = base::Json::parse(o.out)["ways"];
+    EXPECT_EQ(ways[0]["device"], "small");
+    EXPECT_EQ(ways[0]["fits"], false);
+    for (const auto& way : ways)
+        EXPECT_EQ(way["chosen"].get<bool>(), way["device"] == "large" && !way["streamed"].get<bool>());
+    EXPECT_EQ(what_if(R"({"devices": [{"id": "small", "like": "cpu", "memory": "1MiB"}]})").exit_code, 1);
+}
+
+TEST(CliPlan, TilesAreAsSmallAsTheMemoryNeeds) {
+    const Place p;
+    const std::string model = p.model();
+    const std::string in = p.picture("in.png", 500, 400);
+    const auto upscaled = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> arguments{"upscale", in, p.at("out.png"), "--model", model, "--device", "cpu", "--json"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return run(p, arguments);
+    };
+    const Outcome large = upscaled({});
+    ASSERT_EQ(large.exit_code, 0) << large.err;
+    const std::string whole = content(p.at("out.png"));
+    const Outcome small = upscaled({"--memory", "cpu=4MiB"});
+    ASSERT_EQ(small.exit_code, 0) << small.err;
+    EXPECT_LT(base::Json::parse(small.out)["tile"].get<int>(), base::Json::parse(large.out)["tile"].get<int>());
+    EXPECT_EQ(content(p.at("out.png")), whole);
+    const Outcome none = upscaled({"--memory", "cpu=10KiB"});
+    EXPECT_EQ(none.exit_code, 1);
+    EXPECT_NE(none.err.find("10.0 KiB are free"), std::string::npos) << none.err;
+}
+
 TEST(CliPlan, ADeviceThatIsNotThereIsOneLine) {
     const Place p;
     const Outcome o = run(p, {"plan", "--model", p.model(), "--device", "abacus"});

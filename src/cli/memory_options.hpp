@@ -1,0 +1,24 @@
+// Budgets and streaming, as they are typed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "backplane/fit.hpp"
+#include "cli/cli.hpp"
+
+namespace backplane::cli {
+
+struct MemoryChoice {
+    std::string memory, stream = "auto";
+};
+void add_memory_options(const Command& command, MemoryChoice& choice);  // --memory, --stream
+
+// "512MiB", "8G", "1.5GiB", "1000000". 1024 a step, as drivers count. Throws UsageError.
+uint64_t bytes_from(const std::string& text);
+// "vulkan:0=1GiB,cpu=8GiB": by what a device filter chooses, its id. Throws UsageError, and what Context::choose() throws.
+std::map<std::string, uint64_t> budgets_of(const Context& context, const MemoryChoice& choice);
+Streaming streaming_of(const MemoryChoice& choice);
+
+}  // namespace backplane::cli

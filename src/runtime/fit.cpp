@@ -1,0 +1,188 @@
+#include "backplane/fit.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "runtime/session_core.hpp"
+#include "runtime/spread/policy.hpp"
+#include "runtime/streamed.hpp"
+
+namespace backplane {
+
+namespace {
+
+constexpr uint64_t kMargin = 16;  // part of what a device says that is left to the driver
+
+// 0: nobody knows.
+uint64_t available_on(const Device& device, const FitOptions& options) {
+    if (const auto given = options.memory.find(device.info().id); given != options.memory.end()) return given->second;
+    const Ledger there = ledger(device);
+    if (there.available == 0) return 0;
+    const std::vector<Heap> heaps = device.heaps();
+    const bool knows_us = !heaps.empty() && heaps.front().flags.has(HeapFlag::budget);
+    const uint64_t left = there.available - there.available / kMargin;
+    return knows_us ? left : left - std::min(left, there.held);
+}
+
+void take_over(Fit& fit, const plan::Plan& plan) {
+    fit.needs = plan.bytes_on(0);
+    fit.weights = plan.weight_bytes(0);
+    fit.ring = plan.ring_bytes(0);
+    fit.state = plan.state_bytes(0);
+    fit.values = plan.frames * plan.frame_bytes(0);
+    fit.workspace = plan.workspace_bytes(0);
+    fit.moved = plan.bytes_moved();
+    fit.plan_text = plan.describe();
+    fit.plan_json = plan.json();
+}
+
+class Planner {
+public:
+    Planner(const Device& device, const Graph& graph, const FitOptions& options)
+        : device_(device), graph_(graph), available_(available_on(device, options)) {
+        core_.compile = options.compile;
+        core_.compile.plan_only = true;
+        core_.frames = 1;
+    }
+
+    Fit resident() {
+        Fit fit = begun();
+        attempt(fit, [&] {
+            std::vector<std::string> notes;
+            plan(fit, runtime::spread_parts({device_}, graph_, *WeightsAccess::state_of(weights_), false, notes));
+        });
+        fit.fits = fit.possible && (available_ == 0 || fit.needs <= available_);
+        return fit;
+    }
+
+    // As much as there is room for stays; where all weights have room, where that is too little or nobody knows it: the least that does.
+    Fit streamed(const Fit& resident) {
+        Fit fit = begun();
+        fit.streamed = true;
+        fit.possible = resident.possible;
+        fit.problem = resident.problem;
+        if (!fit.possible) return fit;
+        if (available_ != 0 && available_ < resident.needs && within(fit, available_)) {
+            fit.fits = true;
+            return fit;
+        }
+        // By steps of an eighth: each costs compiling every part.
+        for (uint64_t budget = std::max<uint64_t>(resident.needs - resident.weights, 4096); budget < resident.needs;
+             budget += budget / 8)
+            if (within(fit, budget)) {
+                fit.fits = available_ == 0 || fit.needs <= available_;
+                return fit;
+            }
+        fit.possible = false;
+        fit.problem = "streaming its weights saves nothing: they are too few, or one of them is too large";
+        return fit;
+    }
+
+private:
+    [[nodiscard]] Fit begun() const {
+        Fit fit;
+        fit.device = device_.info().id;
+        fit.available = available_;
+        return fit;
+    }
+
+    template <typename Body>
+    static void attempt(Fit& fit, Body body) {
+        try {
+            body();
+        } catch (const Error& error) {
+            if (error.code() != Code::unsupported && error.code() != Code::no_device_memory) throw;
+            fit.possible = false;
+            fit.problem = error.what();
+        }
+    }
+
+    void plan(Fit& fit, std::vector<runtime::PlannedPart> parts) const {
+        const runtime::SessionCore core({device_}, graph_, weights_, std::move(parts), core_);
+        take_over(fit, core.plan());
+    }
+
+    // What Session does with this budget. False: not that much, or not streamed.
+    bool within(Fit& fit, uint64_t budget) const {
+        bool planned = false;
+        Fit made = begun();
+        made.streamed = true;
+        made.budget = budget;
+        attempt(made, [&] {
+            auto parts = runtime::streamed_parts(device_, graph_, budget, core_.compile);
+            if (parts.empty()) return;
+            plan(made, std::move(parts));
+            planned = made.needs <= budget;
+        });
+        if (planned) fit = std::move(made);
+        return planned;
+    }
+
+    Device device_;
+    const Graph& graph_;
+    uint64_t available_;
+    Weights weights_;
+    runtime::CoreOptions core_;
+};
+
+std::string amount(uint64_t bytes) {
+    static constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
+    double value = static_cast<double>(bytes);
+    size_t unit = 0;
+    while (value >= 1024 && unit + 1 < kUnits.size()) {
+        value /= 1024;
+        ++unit;
+    }
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
+    return text.data();
+}
+
+}  // namespace
+
+std::vector<Fit> fits(const std::vector<Device>& devices, const Graph& graph, const FitOptions& options) {
+    if (devices.empty())
+        throw Error(Code::invalid, "cannot say what fits: no device given; use Context::choose_with_fallback");
+    std::vector<Fit> ways;
+    for (const Device& device : devices) {
+        Planner planner(device, graph, options);
+        ways.push_back(planner.resident());
+        if (options.streaming == Streaming::never) continue;
+        const Fit resident = ways.back();
+        ways.push_back(planner.streamed(resident));
+    }
+    return ways;
+}
+
+const Fit* best_fit(std::span<const Fit> ways, Streaming streaming) {
+    const auto first = [&](auto wanted) -> const Fit* {
+        const auto found = std::find_if(ways.begin(), ways.end(), [&](const Fit& way) { return way.fits && wanted(way); });
+        return found == ways.end() ? nullptr : &*found;
+    };
+    if (streaming == Streaming::always) return first([](const Fit& way) { return way.streamed; });
+    if (const Fit* whole = first([&](const Fit& way) { return !way.streamed && way.device == ways.front().device; }))
+        return whole;
+    if (streaming == Streaming::never) return first([](const Fit& way) { return !way.streamed; });
+    return first([](const Fit&) { return true; });
+}
+
+std::string what_would_fit(std::span<const Fit> ways) {
+    std::string text;
+    for (const Fit& way : ways) {
+        if (way.streamed && !way.possible) continue;
+        text += text.empty() ? "" : "; ";
+        if (!way.possible) {
+            text += "not on " + way.device + ": " + way.problem;
+        } else if (way.streamed) {
+            text += "streamed there " + amount(way.needs);
+        } else {
+            text += "needs " + amount(way.needs) + " on " + way.device;
+            if (way.available != 0 && !way.fits) text += ", " + amount(way.available) + " are free";
+        }
+        if (way.possible && way.fits) text += ", which is there";
+    }
+    return text;
+}
+
+}  // namespace backplane

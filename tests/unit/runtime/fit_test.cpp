@@ -1,0 +1,131 @@
+// What fits, said before anything is read, and whether that is what is then done.
+#include "backplane/fit.hpp"
+
+#include <gtest/gtest.h>
+
+#include "backplane/ops.hpp"
+#include "support/modules_of_the_build.hpp"
+
+namespace backplane {
+namespace {
+
+class FitOn : public testing::TestWithParam<std::string> {
+protected:
+    static constexpr int64_t kLayers = 24, kWidth = 256;  // 256 KiB each
+
+    // Products one after the other: once and twice the identity in turns.
+    FitOn() : memory_(kLayers * kWidth * kWidth + 32, 0.0F) {
+        // Nowhere a device would use it in place.
+        while (reinterpret_cast<uintptr_t>(&memory_[first_]) % 64 != 4) ++first_;
+        TensorId at = graph_.input("x", DType::f32, {4, kWidth});
+        for (int64_t k = 0; k < kLayers; ++k)
+            at = graph_.add(Op::matmul, {at, graph_.weight("w " + std::to_string(k), DType::f32, {kWidth, kWidth})});
+        graph_.output(at, "y");
+        for (size_t k = 0; k < kLayers; ++k)
+            for (size_t i = 0; i < kWidth; ++i) layer(k)[i * kWidth + i] = static_cast<float>(1 + k % 2);
+    }
+    std::span<float> layer(size_t k) { return std::span(memory_).subspan(first_ + k * kWidth * kWidth, kWidth * kWidth); }
+    WeightSource source() {
+        return [this](std::string_view name) { return std::as_bytes(layer(std::stoul(std::string(name.substr(2))))); };
+    }
+    std::vector<Fit> ways(uint64_t memory, Streaming streaming = Streaming::automatic) const {
+        FitOptions options;
+        options.streaming = streaming;
+        options.memory[device_.info().id] = memory;
+        return fits({device_}, graph_, options);
+    }
+    void expect_right(Session& session) const {
+        for (int pass = 0; pass < 3; ++pass) {
+            const std::vector<float> x(4 * kWidth, static_cast<float>(pass + 1));
+            std::vector<float> y(x.size());
+            session.run({{"x", std::as_bytes(std::span(x))}}, {{"y", std::as_writable_bytes(std::span(y))}});
+            EXPECT_EQ(y, std::vector<float>(x.size(), static_cast<float>((pass + 1) * 4096)));
+        }
+    }
+
+    const Context context_{test::modules_of_the_build()};
+    const Device device_ = context_.choose(GetParam());
+    Graph graph_;
+    std::vector<float> memory_;
+    size_t first_ = 0;
+};
+
+TEST_P(FitOn, NothingFitsIntoNothingAndTheSentenceSaysWhatWould) {
+    const std::vector<Fit> none = ways(1);
+    ASSERT_EQ(none.size(), 2U);
+    EXPECT_EQ(best_fit(none), nullptr);
+    const std::string text = what_would_fit(none);
+    EXPECT_NE(text.find("needs 6."), std::string::npos) << text;
+    EXPECT_NE(text.find(" MiB on " + GetParam() + ", 1 B are free"), std::string::npos) << text;
+    EXPECT_NE(text.find("streamed there "), std::string::npos) << text;
+    EXPECT_LT(none[1].needs, none[0].needs / 2);
+    // What it says would do, does.
+    const std::vector<Fit> least = ways(none[1].needs);
+    EXPECT_NE(best_fit(least), nullptr) << what_would_fit(least);
+}
+
+TEST_P(FitOn, TheFirstBudgetThatHoldsAllWeightsHoldsThemAndOneByteLessStreams) {
+    const uint64_t needs = ways(uint64_t{1} << 40)[0].needs;
+    const std::vector<Fit> all = ways(needs);
+    ASSERT_NE(best_fit(all), nullptr);
+    EXPECT_FALSE(best_fit(all)->streamed);
+    EXPECT_EQ(best_fit(all, Streaming::always), &all[1]);
+    const std::vector<Fit> less = ways(needs - 1);
+    ASSERT_NE(best_fit(less), nullptr) << what_would_fit(less);
+    EXPECT_TRUE(best_fit(less)->streamed);
+    EXPECT_EQ(best_fit(ways(needs - 1, Streaming::never)), nullptr);
+    EXPECT_EQ(ways(needs, Streaming::never).size(), 1U);
+}
+
+TEST_P(FitOn, WhatIsPlannedForABudgetIsWhatASessionDoesAndHolds) {
+    const uint64_t needs = ways(uint64_t{1} << 40)[0].needs;
+    const uint64_t before = ledger(device_).held;
+    for (const uint64_t percent : {90, 75, 50, 40}) {
+        const std::vector<Fit> planned = ways(needs * percent / 100);
+        const Fit* way = best_fit(planned);
+        ASSERT_NE(way, nullptr) << percent << ": " << what_would_fit(planned);
+        ASSERT_TRUE(way->streamed);
+        EXPECT_LE(way->needs, needs * percent / 100);
+        EXPECT_GE(way->weights + way->ring, (needs * percent / 100 - way->state - way->values - way->workspace) * 7 / 10)
+            << percent << ": what there is, is used";
+        SessionOptions options;
+        options.budget = way->budget;
+        Session session({device_}, graph_, Weights(source()), options);
+        EXPECT_EQ(session.plan_json(), way->plan_json);
+        expect_right(session);
+        const uint64_t held = ledger(device_).held - before;
+        EXPECT_LE(held, way->budget);
+        if (GetParam() == "reference:0") continue;  // it computes in any memory where it lies
+        EXPECT_NEAR(static_cast<double>(held), static_cast<double>(way->needs), 0.02 * static_cast<double>(way->needs))
+            << percent;
+    }
+    EXPECT_EQ(ledger(device_).held, before);
+}
+
+TEST_P(FitOn, PlanningTakesNoMemoryAndReadsNoWeight) {
+    const Ledger before = ledger(device_);
+    EXPECT_FALSE(ways(3 << 20).empty());
+    EXPECT_EQ(ledger(device_).held, before.held);
+}
+
+TEST_P(FitOn, OfTwoDevicesTheFirstIsTakenWhereItHasRoomElseTheOneThatHas) {
+    FitOptions options;
+    options.memory[GetParam()] = 1;
+    const Device cpu = context_.choose("cpu");
+    if (cpu == device_) return;
+    std::vector<Fit> two = fits({device_, cpu}, graph_, options);
+    ASSERT_NE(best_fit(two), nullptr) << what_would_fit(two);
+    EXPECT_EQ(best_fit(two)->device, cpu.info().id);
+    EXPECT_NE(what_would_fit(two).find("on cpu:0, which is there"), std::string::npos) << what_would_fit(two);
+    EXPECT_THROW(static_cast<void>(fits({}, graph_)), Error);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, FitOn, testing::ValuesIn(test::devices_of_the_build()), [](const auto& param) {
+    std::string name = param.param;
+    for (char& c : name)
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+    return name;
+});
+
+}  // namespace
+}  // namespace backplane
