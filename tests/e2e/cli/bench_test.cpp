@@ -46,14 +46,15 @@ TEST(CliBench, OpsAreComparedWithAnotherDeviceResidentToo) {
 TEST(CliBench, AProductOfAnySizeIsTimedWithEachKindOfWeight) {
     const Place p;
     const auto json = json_of(p, {"ops", "--threads", "1", "--product", "3,8,64", "--seconds", "0.01"});
-    ASSERT_EQ(json["ops"].size(), 9U) << "floats and blocks of 32";
+    ASSERT_EQ(json["ops"].size(), 10U) << "floats, both halves, blocks of 32, and all in f16";
+    EXPECT_NE(json["ops"][2]["name"].get<std::string>().find("bf16"), std::string::npos) << json;
     for (const auto& row : json["ops"]) {
         EXPECT_EQ(row["op"], "MatMul");
         EXPECT_NE(row["name"].get<std::string>().find("m=3 n=8 k=64"), std::string::npos) << row;
         EXPECT_GT(row["median_ms"], 0) << row;
     }
     const auto large = json_of(p, {"ops", "--threads", "1", "--product", "1,8,256", "--seconds", "0.01"});
-    EXPECT_EQ(large["ops"].size(), 14U) << "of K-quants, too";
+    EXPECT_EQ(large["ops"].size(), 15U) << "of K-quants, too";
     const auto some =
         json_of(p, {"ops", "--product", "1,8,256", "--weights", "q4_k", "--weights", "f32", "--seconds", "0.01"});
     ASSERT_EQ(some["ops"].size(), 2U);
