@@ -225,6 +225,9 @@ bp_code buffer_create(bp_device* handle, uint32_t heap, uint64_t size, bp_buffer
     if (device->lost) return BP_DEVICE_LOST;
     if (heap > 1) return BP_INVALID;
     if (heap == 0) {
+        const int number = device->allocations++;
+        if (device->fail_from >= 0 && number >= device->fail_from && number - device->fail_from < device->failures)
+            return BP_NO_DEVICE_MEMORY;
         if (size > device->options.budget - device->used) return BP_NO_DEVICE_MEMORY;
         device->used += size;
         device->peak = std::max(device->peak, device->used);

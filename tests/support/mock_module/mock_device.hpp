@@ -53,6 +53,9 @@ public:
 
     const Options options;
     std::atomic<int> lose_after_runs{-1};
+    std::atomic<int> allocations{0};  // of heap 0 that were asked for
+    std::atomic<int> fail_from{-1};   // the number of the first that fails, from 0; -1: none does
+    std::atomic<int> failures{1};     // how many then fail
     std::atomic<uint64_t> up{0}, down{0}, inside{0}, runs{0}, violations{0}, overlaps{0};
     uint64_t used = 0, peak = 0;  // bytes of heap 0
 
