@@ -1,8 +1,11 @@
 // Whether a graph fits into the memory of devices, and what would: known to the byte before any weight is read.
 //
-//   const std::vector<Fit> ways = fits({gpu, cpu}, graph);
-//   if (const Fit* way = best_fit(ways)) use(way->device, way->streamed ? way->budget : 0);   // SessionOptions::budget
-//   else throw Error(Code::no_device_memory, what_would_fit(ways));
+//   const std::vector<Fit> ways = fits(context.choose_with_fallback(), graph);
+//   const Fit* way = best_fit(ways);
+//   if (way == nullptr) throw Error(Code::no_device_memory, what_would_fit(ways));
+//   SessionOptions options;
+//   options.budget = way->streamed ? way->budget : 0;
+//   Session session({context.choose(way->device)}, graph, Weights(weights), options);   // does what way->plan_text says
 #pragma once
 
 #include <cstdint>

@@ -46,6 +46,7 @@ inline void report(const std::string& name, const std::string& text) { std::prin
     const Context& context = given.context; \
     const Graph& graph = given.graph;       \
     const WeightSource& weights = given.weights;
+#define GIVEN_fit GIVEN_tune
 #define GIVEN_spread                         \
     GIVEN_tune const auto x_bytes = given.x; \
     const auto y_bytes = given.y;
