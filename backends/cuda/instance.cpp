@@ -122,6 +122,7 @@ std::string describe(const Driver& cu, PhysicalDevice& device, uint32_t driver, 
     find_limits(device, capability, number(kSharedBytes), number(kSharedBytesAtMost), number(kMostThreads));
     device.can.units = device.units;
     device.compiles = !is_compiled_for(capability);
+    device.starts_early = capability >= 90 && !device.compiles;
     device.features = "sm_" + std::to_string(capability);
     if (device.can.matrix_tiles) device.features += " matrix-units";
     if (device.compiles) device.features += " compiled-by-the-driver";

@@ -48,7 +48,8 @@ size_t find_instance(const Image& image, std::span<const uint32_t> constants);
 
 struct PhysicalDevice : gpu::Facts {
     DeviceNumber number = 0;
-    bool compiles = false;  // no machine code fits: the driver makes it of PTX
+    bool starts_early = false;  // its kernels wait by themselves for those before them (kernels/prelude.h, HEAD)
+    bool compiles = false;      // no machine code fits: the driver makes it of PTX
     // The context while the device is open: without one the driver does not say how much memory is free.
     std::shared_ptr<std::atomic<Context>> context = std::make_shared<std::atomic<Context>>(nullptr);
 };

@@ -22,9 +22,17 @@ void start(const Device& device, Stream stream, const Recording::Step& step) {
     for (uint32_t i = 0; i < step.operand_count; ++i) arguments[1 + i] = const_cast<Address*>(&step.operands[i]);
     for (size_t i = 0; i < step.maps.size(); ++i)
         arguments[1 + step.operand_count + i] = const_cast<TensorMap*>(&step.maps[i]);
-    cu.check(cu.launch(step.function, step.groups[0], step.groups[1], step.groups[2], step.local, 1, 1, step.shared, stream,
-                       arguments, nullptr),
-             "start work on " + device.physical.name);
+    LaunchAttribute early;
+    early.id = kStartsEarly;
+    early.value = 1;
+    LaunchConfig how;
+    std::copy_n(step.groups, 3, how.groups);
+    how.local[0] = step.local;
+    how.shared = step.shared;
+    how.stream = stream;
+    how.attributes = &early;
+    how.attribute_count = device.physical.starts_early ? 1 : 0;
+    cu.check(cu.launch(&how, step.function, arguments, nullptr), "start work on " + device.physical.name);
 }
 
 // What the kernel has of its operands beside their places.

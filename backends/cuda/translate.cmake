@@ -41,6 +41,10 @@ endfunction()
 bp_constants_of(${FILE})
 
 set(out "// Generated from ${FILE}.\nextern \"C\" { __constant__ unsigned int bp_constants[16]; }\n")
+# From 9.0 on the next kernel is made ready while this one runs; it waits until all that is before it has ended and can be seen.
+string(APPEND out "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900\n#define BP_WAIT_FOR_THOSE_BEFORE \\\n"
+  "    asm volatile(\"griddepcontrol.launch_dependents;\" ::: \"memory\"); \\\n    asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"
+  "#else\n#define BP_WAIT_FOR_THOSE_BEFORE\n#endif\n")
 foreach(variant IN LISTS variants)
   string(REPLACE "+" ";" definitions "${variant}")
   list(POP_FRONT definitions name)

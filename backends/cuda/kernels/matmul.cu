@@ -20,12 +20,10 @@ CONSTANT(9, TRANSPOSE_B, 0)
 #define B_TURNED (TRANSPOSE_B != 0u)
 #endif
 #define ACROSS (BN / TN)  // invocations
-// Where an invocation makes most, deeper slices would be asked for in more registers than there are.
-#define DEEP (TM == 8u && LOCAL == 256u ? BK / 2u : BK)
 #define ROW_A (BM / 4 + 1)  // fours
 #define ROW_B (BN / 4 + 1)
-#define FOURS_A (BM * DEEP / 4)
-#define FOURS_B (BN * DEEP / 4)
+#define FOURS_A (BM * BK / 4)
+#define FOURS_B (BN * BK / 4)
 // Rows and columns of an invocation come in fours.
 #define ROW_OF(i) (LOCAL_INDEX / ACROSS * 4u + (i) / 4u * (BM / TM * 4) + (i) % 4u)
 #define COLUMN_OF(j) (LOCAL_INDEX % ACROSS * 4u + (j) / 4u * (ACROSS * 4))
@@ -55,7 +53,7 @@ FUNCTION void put_four(float4 *tile, uint row, uint i, bool deep, uint across, f
         tile[i / (across / 4u) * row + i % (across / 4u)] = v;
         return;
     }
-    float *to = (float *)tile + i % (DEEP / 4u) * 4u * (row * 4u) + i / (DEEP / 4u);
+    float *to = (float *)tile + i % (BK / 4u) * 4u * (row * 4u) + i / (BK / 4u);
     to[0] = v.x;
     to[row * 4u] = v.y;
     to[row * 8u] = v.z;
@@ -64,8 +62,8 @@ FUNCTION void put_four(float4 *tile, uint row, uint i, bool deep, uint across, f
 // That four of an operand of `width` rows or columns; `first`: of the slice, `first_across`: of the tile.
 template <typename Element>
 FUNCTION float4 ask_four(const Element *p, U64 matrix, uint i, bool deep, uint across, uint first_across, uint width, uint first, uint depth, bool whole) {
-    uint line = deep ? i / (DEEP / 4u) : i / (across / 4u);
-    uint along = deep ? i % (DEEP / 4u) * 4u : i % (across / 4u) * 4u;
+    uint line = deep ? i / (BK / 4u) : i / (across / 4u);
+    uint along = deep ? i % (BK / 4u) * 4u : i % (across / 4u) * 4u;
     uint k = first + (deep ? along : line), n = first_across + (deep ? line : along);
     bool there = k < depth && n < width;
     int count = deep ? (int)depth - (int)k : (int)width - (int)n;
@@ -75,8 +73,8 @@ PRODUCT(matmul)
 #if defined(BLOCKS)
 TABLE
 #endif
-SHARED(float4, tile_a, DEEP * ROW_A)
-SHARED(float4, tile_b, DEEP * ROW_B)
+SHARED(float4, tile_a, BK * ROW_A)
+SHARED(float4, tile_b, BK * ROW_B)
 BEGIN
     uint rows = P.rows;
     uint columns = P.columns;
@@ -98,8 +96,8 @@ BEGIN
         else { EACH_NEXT(FOURS_A, next_a[round] = ask_four(a, matrix_a, i, false, BM, first_row, rows, first, depth, whole_a);) }
 #if defined(BLOCKS)
         EACH_NEXT(FOURS_B,
-            uint n = i / (DEEP / 4u);
-            uint place = first + i % (DEEP / 4u) * 4u;
+            uint n = i / (BK / 4u);
+            uint place = first + i % (BK / 4u) * 4u;
             uint column = matrix_b / max(depth, 1u) + first_column + n;
             float4 v = ALL_4(0.0f);
             if (first_column + n < columns && place < depth) TAKE_WEIGHTS(v, column * spans_of_column, place)
@@ -112,12 +110,12 @@ BEGIN
     float4 sums[TM * TN / 4];
     UNROLL for (uint i = 0u; i < TM * TN / 4; ++i) sums[i] = ALL_4(0.0f);
     ask(0u);
-    for (uint first = 0u; first < depth; first += DEEP) {
+    for (uint first = 0u; first < depth; first += BK) {
         EACH_NEXT(FOURS_A, put_four(tile_a, ROW_A, i, TRANSPOSE_A == 0u, BM, next_a[round]);)
         EACH_NEXT(FOURS_B, put_four(tile_b, ROW_B, i, B_TURNED, BN, next_b[round]);)
         BARRIER;
-        if (first + DEEP < depth) ask(first + DEEP);
-        UNROLL for (uint k = 0u; k < DEEP; ++k) {
+        if (first + BK < depth) ask(first + BK);
+        UNROLL for (uint k = 0u; k < BK; ++k) {
             float4 left[TM / 4];
             float4 right[TN / 4];
             UNROLL for (uint i = 0u; i < TM / 4; ++i) left[i] = tile_a[k * ROW_A + LOCAL_INDEX / ACROSS + i * (BM / TM)];

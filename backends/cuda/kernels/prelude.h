@@ -75,7 +75,8 @@ template <uint COUNT> struct Words { uint word[COUNT]; };
 #define ENTRY_NAMED(instance) ENTRY_OF(instance)
 #define ENTRY(name) extern "C" __global__ void __launch_bounds__(LOCAL) ENTRY_NAMED(INSTANCE)
 #define PARAMETERS(parameters) const __grid_constant__ Words<sizeof(parameters##Parameters) / sizeof(uint) + EPILOGUE_WORDS> words
-#define HEAD(parameters) const parameters##Parameters &P = *(const parameters##Parameters *)words.word;
+// A kernel may be started before the one in front of it has ended, where that saves time (translate.cmake says where): it looks at no operand until then.
+#define HEAD(parameters) const parameters##Parameters &P = *(const parameters##Parameters *)words.word; BP_WAIT_FOR_THOSE_BEFORE
 #define WORD(i) words.word[i]
 #define WORDS_FROM(i) (words.word + (i))
 #define WORD_FLOAT(i) __uint_as_float(words.word[i])

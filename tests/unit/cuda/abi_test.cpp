@@ -58,6 +58,14 @@ TEST(DriverAbi, HasTheNumbersOfCudaH) {
     EXPECT_EQ(0, CU_TENSOR_MAP_INTERLEAVE_NONE);
     EXPECT_EQ(0, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     EXPECT_EQ(sizeof(TensorMap), sizeof(CUtensorMap));
+    EXPECT_EQ(kStartsEarly, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+    EXPECT_EQ(sizeof(LaunchAttribute), sizeof(CUlaunchAttribute));
+    EXPECT_EQ(offsetof(LaunchAttribute, value), offsetof(CUlaunchAttribute, value));
+    EXPECT_EQ(sizeof(LaunchConfig), sizeof(CUlaunchConfig));
+    EXPECT_EQ(offsetof(LaunchConfig, shared), offsetof(CUlaunchConfig, sharedMemBytes));
+    EXPECT_EQ(offsetof(LaunchConfig, stream), offsetof(CUlaunchConfig, hStream));
+    EXPECT_EQ(offsetof(LaunchConfig, attributes), offsetof(CUlaunchConfig, attrs));
+    EXPECT_EQ(offsetof(LaunchConfig, attribute_count), offsetof(CUlaunchConfig, numAttrs));
     EXPECT_GE(alignof(TensorMap), alignof(CUtensorMap));
     EXPECT_EQ(kComputeModeProhibited, CU_COMPUTEMODE_PROHIBITED);
     EXPECT_EQ(kHostPortable, unsigned{CU_MEMHOSTALLOC_PORTABLE});
@@ -73,7 +81,11 @@ TEST(DriverAbi, HasTheNumbersOfCudaH) {
 // Arguments are passed alike where they have the same size and are both pointers or both numbers.
 template <typename Ours, typename Theirs>
 constexpr bool alike() {
-    return sizeof(Ours) == sizeof(Theirs) && std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>;
+    if constexpr (std::is_pointer_v<Ours> || std::is_pointer_v<Theirs>) {
+        return std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>;
+    } else {
+        return sizeof(Ours) == sizeof(Theirs);
+    }
 }
 template <typename Ours, typename Theirs>
 struct SameCall : std::false_type {};
@@ -125,7 +137,7 @@ TEST(DriverAbi, CallsFunctionsAsCudaHDoes) {
     BP_SAME(event_record, cuEventRecord);
     BP_SAME(event_query, cuEventQuery);
     BP_SAME(event_synchronize, cuEventSynchronize);
-    BP_SAME(launch, cuLaunchKernel);
+    BP_SAME(launch, cuLaunchKernelEx);
     BP_SAME(capture_begin, cuStreamBeginCapture);
     BP_SAME(capture_end, cuStreamEndCapture);
     BP_SAME(graph_instantiate, cuGraphInstantiateWithFlags);

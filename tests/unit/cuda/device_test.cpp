@@ -245,6 +245,24 @@ TEST_F(OnScriptedCuda, WithoutTheSharedMemoryOfWarpgroupsProductsAreMadeWithoutM
     EXPECT_EQ(world().launches[0].name.rfind("bp_matmul_f16_", 0), 0U) << world().launches[0].name;
 }
 
+TEST_F(OnScriptedCuda, KernelsAreStartedEarlyWhereTheirMachineCodeWaits) {
+    const struct {
+        int major, minor;
+        bool early;
+    } cards[] = {
+        {8, 0, false}, {8, 9, false}, {9, 0, true}, {12, 0, false}};  // of 12.0 the driver compiles PTX that does not wait
+    for (const auto& card : cards) {
+        close();
+        SetUp();
+        world().cards[0].major = card.major, world().cards[0].minor = card.minor;
+        ASSERT_EQ(open(), BP_OK) << text;
+        ASSERT_EQ(compile(), BP_OK) << text;
+        for (int i = 0; i < 2; ++i) ASSERT_EQ(run(), BP_OK) << text;
+        ASSERT_EQ(world().launches.size(), 4U) << "twice one by one: the second time for the graph";
+        for (const scripted::Launch& launch : world().launches) EXPECT_EQ(launch.early, card.early) << card.major;
+    }
+}
+
 TEST_F(OnScriptedCuda, MemoryThatIsNotThereIsSaidAtEachAllocation) {
     for (int nth = 0; nth < 4; ++nth) {
         close();
@@ -293,7 +311,8 @@ TEST_F(OnScriptedCuda, KernelsThatTheDriverDoesNotTakeAreUnsupportedWithItsWords
 
 TEST_F(OnScriptedCuda, ALostContextIsALostDeviceFromThenOn) {
     for (const int result : {700, 719, 999, 214})
-        for (const char* call : {"cuLaunchKernel", "cuEventRecord", "cuEventQuery", "cuEventSynchronize", "cuMemcpyAsync"}) {
+        for (const char* call :
+             {"cuLaunchKernelEx", "cuEventRecord", "cuEventQuery", "cuEventSynchronize", "cuMemcpyAsync"}) {
             close();
             SetUp();
             ASSERT_EQ(open(), BP_OK) << text;
@@ -305,7 +324,7 @@ TEST_F(OnScriptedCuda, ALostContextIsALostDeviceFromThenOn) {
             bp_code code = copy(buffer(16), data.data(), 16);
             if (code == BP_OK) code = fetch(data.data(), buffers[0], 16);
             for (int i = 0; code == BP_OK && i < 3; ++i) code = run();
-            if (std::string(call) == "cuLaunchKernel" && code == BP_OK) continue;  // a graph has it
+            if (std::string(call) == "cuLaunchKernelEx" && code == BP_OK) continue;  // a graph has it
             EXPECT_EQ(code, BP_DEVICE_LOST) << call << text;
             EXPECT_EQ(run(), BP_DEVICE_LOST);
             EXPECT_TRUE(says("close the device and open it again")) << text;

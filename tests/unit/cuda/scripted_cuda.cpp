@@ -296,13 +296,31 @@ int cuEventSynchronize(void*) {
     CALL("cuEventSynchronize");
     return 0;
 }
-int cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsigned local, unsigned, unsigned, unsigned shared,
-                   void*, void**, void**) {
-    CALL("cuLaunchKernel");
+struct ScriptedAttribute {
+    int id;
+    alignas(8) int value;
+    char rest[60];
+};
+struct ScriptedLaunch {
+    unsigned groups[3], local[3], shared;
+    void* stream;
+    const ScriptedAttribute* attributes;
+    unsigned attribute_count;
+};
+int cuLaunchKernelEx(const ScriptedLaunch* how, void* function, void**, void**) {
+    CALL("cuLaunchKernelEx");
     const auto* known = static_cast<ScriptedFunction*>(function);
+    bool early = false;
+    for (unsigned i = 0; i < how->attribute_count; ++i)
+        early = early || (how->attributes[i].id == 6 && how->attributes[i].value == 1);
     {
         const std::lock_guard lock(the_world->mutex);
-        the_world->launches.push_back({known->name, {x, y, z}, local, shared, known->most_shared});
+        the_world->launches.push_back({known->name,
+                                       {how->groups[0], how->groups[1], how->groups[2]},
+                                       early,
+                                       how->local[0],
+                                       how->shared,
+                                       known->most_shared});
     }
     in_order([known] {
         const std::lock_guard lock(the_world->mutex);

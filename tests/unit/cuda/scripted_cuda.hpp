@@ -34,6 +34,7 @@ struct Failure {
 struct Launch {
     std::string name;
     std::array<unsigned, 3> groups{};
+    bool early = false;                               // before the one in front of it has ended
     unsigned local = 0, shared = 0, most_shared = 0;  // the bytes asked for, and those that the function may have
 };
 // A tensor map that was asked for.

@@ -137,7 +137,7 @@ struct TimedWarpgroupTile {
 
 // The fastest of those tried; no columns: it is for matmul_matrix.
 WarpgroupTile warpgroup_tile(const Abilities& can, int64_t rows, int64_t columns, int64_t depth, int64_t batch) {
-    constexpr TimedWarpgroupTile tiles[] = {{{256, 4}, 0.65, 3.0}, {{128, 6}, 0.36, 2.0}, {{64, 8}, 0.23, 1.5}};
+    constexpr TimedWarpgroupTile tiles[] = {{{256, 4}, 0.62, 5.0}, {{128, 6}, 0.34, 3.0}, {{64, 8}, 0.21, 2.4}};
     if (!can.warpgroups || depth == 0) return {};
     if (can.least_patches == 0) return tiles[(rows + columns) / 8 % std::size(tiles)].tile;  // tests: each of them
     if (rows < 64) return {};
