@@ -11,8 +11,6 @@ namespace backplane::base {
 
 namespace {
 
-HANDLE as_handle(intptr_t handle) { return reinterpret_cast<HANDLE>(handle); }
-
 bool move_to(HANDLE file, int64_t place) {
     LARGE_INTEGER where{};
     where.QuadPart = place;
@@ -61,7 +59,7 @@ AppendedFile::AppendedFile(std::filesystem::path path) : path_(std::move(path)) 
 }
 
 AppendedFile::~AppendedFile() {
-    if (handle_ != -1) ::CloseHandle(as_handle(handle_));
+    if (handle_ != -1) ::CloseHandle(windows::as_handle(handle_));
 }
 
 void AppendedFile::append(std::string_view line) {
@@ -70,7 +68,7 @@ void AppendedFile::append(std::string_view line) {
     std::string_view left = text;
     while (!left.empty()) {
         DWORD written = 0;
-        if (::WriteFile(as_handle(handle_), left.data(), static_cast<DWORD>(left.size()), &written, nullptr) == 0)
+        if (::WriteFile(windows::as_handle(handle_), left.data(), static_cast<DWORD>(left.size()), &written, nullptr) == 0)
             fail(path_, ::GetLastError());
         if (written == 0) fail(path_, ERROR_HANDLE_DISK_FULL);
         left.remove_prefix(written);
@@ -80,7 +78,7 @@ void AppendedFile::append(std::string_view line) {
 void AppendedFile::touch() noexcept {
     FILETIME now{};
     ::GetSystemTimeAsFileTime(&now);
-    static_cast<void>(::SetFileTime(as_handle(handle_), nullptr, nullptr, &now));
+    static_cast<void>(::SetFileTime(windows::as_handle(handle_), nullptr, nullptr, &now));
 }
 
 }  // namespace backplane::base

@@ -40,8 +40,6 @@ int number_for(DWORD error) {
     }
 }
 
-HANDLE as_handle(intptr_t handle) { return reinterpret_cast<HANDLE>(handle); }
-
 }  // namespace
 
 // Who may read it is what the folder says: below a user's profile, this user, the system and administrators.
@@ -59,8 +57,8 @@ int NewFile::write(std::span<const std::byte> bytes) noexcept {
     constexpr size_t kMost = size_t{1} << 30;  // in one call
     while (!bytes.empty()) {
         DWORD written = 0;
-        if (::WriteFile(as_handle(handle_), bytes.data(), static_cast<DWORD>(std::min(bytes.size(), kMost)), &written,
-                        nullptr) == 0)
+        if (::WriteFile(windows::as_handle(handle_), bytes.data(), static_cast<DWORD>(std::min(bytes.size(), kMost)),
+                        &written, nullptr) == 0)
             return number_for(::GetLastError());
         if (written == 0) return EIO;
         bytes = bytes.subspan(written);
@@ -68,11 +66,13 @@ int NewFile::write(std::span<const std::byte> bytes) noexcept {
     return 0;
 }
 
-int NewFile::sync() noexcept { return ::FlushFileBuffers(as_handle(handle_)) != 0 ? 0 : number_for(::GetLastError()); }
+int NewFile::sync() noexcept {
+    return ::FlushFileBuffers(windows::as_handle(handle_)) != 0 ? 0 : number_for(::GetLastError());
+}
 
 int NewFile::close() noexcept {
     const intptr_t handle = std::exchange(handle_, -1);
-    return handle == -1 || ::CloseHandle(as_handle(handle)) != 0 ? 0 : number_for(::GetLastError());
+    return handle == -1 || ::CloseHandle(windows::as_handle(handle)) != 0 ? 0 : number_for(::GetLastError());
 }
 
 void NewFile::let_go() noexcept {}  // a file that is open cannot be removed here

@@ -9,6 +9,7 @@
 #endif
 #include <windows.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -33,6 +34,8 @@ struct CloseHandle_ {
     void operator()(HANDLE handle) const noexcept { ::CloseHandle(handle); }
 };
 using Handle = std::unique_ptr<HANDLE, CloseHandle_>;
+// Of one that is kept as a number, where the header knows no Windows.
+inline HANDLE as_handle(intptr_t handle) { return reinterpret_cast<HANDLE>(handle); }
 
 // Between attempts at a file that another process or thread is replacing, or that something looks at (a virus scanner, an indexer): such
 // moments pass, and whoever holds it for good is told of within a quarter of a second.
