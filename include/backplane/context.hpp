@@ -104,6 +104,7 @@ struct Source {
 struct Need {
     std::string soname;
     std::string priority;  // "required", "recommended", "suggested"
+    std::string least;     // the oldest version of a required one that will do, "580.65"; empty: any
 };
 struct StatedOption {
     std::string name;                 // "threads", given as "cpu.threads"
@@ -157,6 +158,7 @@ enum class ReasonCode {
     executable_stack = 23,
     too_large = 24,
     not_tried = 25,
+    library_too_old = 26,
 };
 const char* name_of(ReasonCode code) noexcept;  // "cpu-feature-missing"
 

@@ -48,7 +48,8 @@ int inspect(const std::string& file, const DeviceChoice& choice, const Run& run)
     const std::string machine = m.binary.format == discovery::Format::none ? "" : discovery::name_of_machine(m.binary);
     if (run.json) {
         Json needs = Json::array();
-        for (const Need& need : d.needs) needs.push_back({{"soname", need.soname}, {"priority", need.priority}});
+        for (const Need& need : d.needs)
+            needs.push_back({{"soname", need.soname}, {"priority", need.priority}, {"least", need.least}});
         print({{"path", m.path.string()},
                {"bytes", m.status.size},
                {"machine", machine},

@@ -63,10 +63,11 @@ std::vector<std::string> texts_in(Value object, const char* field) {
 std::vector<Need> needs_in(Value object) {
     std::vector<Need> needs;
     for (const Value item : list_in(object, "needs")) {
-        Need need{"", "required"};
+        Need need{"", "required", ""};
         if (item.kind() == ValueKind::object) {
             need.soname = text_of(item, "soname");
             if (const std::string priority = text_of(item, "priority"); !priority.empty()) need.priority = priority;
+            need.least = text_of(item, "least");
         } else {
             need.soname = as_text(item, "needs");
         }

@@ -63,6 +63,61 @@ Judgement judge_cpu(const Descriptor& d, const Host& host) {
     return no(ReasonCode::cpu_feature_missing, "needs CPU features that are not usable here: " + join(missing));
 }
 
+// "1.10.0" is above "1.9"; what is not a number counts as 0.
+int compare_versions(std::string_view left, std::string_view right) {
+    while (!left.empty() || !right.empty()) {
+        auto next = [](std::string_view& text) {
+            const size_t end = std::min(text.find('.'), text.size());
+            uint32_t number = 0;
+            std::from_chars(text.data(), text.data() + end, number);
+            text.remove_prefix(std::min(end + 1, text.size()));
+            return number;
+        };
+        const uint32_t a = next(left);
+        const uint32_t b = next(right);
+        if (a != b) return a > b ? -1 : 1;
+    }
+    return 0;
+}
+
+// What the name of a library's file says beyond the name that programs load it by: "580.159.04" of libcuda.so.580.159.04, to which libcuda.so.1
+// leads. Empty: nothing.
+std::string version_in_name(const std::filesystem::path& file, const std::string& soname) {
+    const size_t so = soname.find(".so.");
+    const std::u8string text = base::real_path(file).filename().u8string();
+    const std::string name(text.begin(), text.end());
+    if (so == std::string::npos || name == soname || name.compare(0, so + 4, soname, 0, so + 4) != 0) return {};
+    const std::string version = name.substr(so + 4);
+    const bool is_one =
+        version.find('.') != std::string::npos && version.find_first_not_of("0123456789.") == std::string::npos;
+    return is_one ? version : std::string();
+}
+
+// The newest of the files that could be the library; empty where one of them does not say.
+std::string newest_version(const std::vector<std::filesystem::path>& files, const std::string& soname) {
+    std::string newest;
+    for (const std::filesystem::path& file : files) {
+        const std::string version = version_in_name(file, soname);
+        if (version.empty()) return {};
+        if (compare_versions(version, newest) < 0) newest = version;
+    }
+    return newest;
+}
+
+Judgement judge_versions(const Inspection& m, const Libraries& libraries, uint64_t& lookups) {
+    for (const Need& need : m.descriptor->needs) {
+        if (need.least.empty() || need.priority != "required") continue;
+        lookups += m.binary.run_paths.size() + 1;
+        if (lookups > kMostLookups) return {};
+        const std::string version = newest_version(libraries.files(need.soname, m.binary.run_paths), need.soname);
+        if (version.empty() || compare_versions(version, need.least) <= 0) continue;
+        return no(ReasonCode::library_too_old,
+                  "needs " + need.soname + " of version " + need.least + " or later, this system has " + version,
+                  "update the driver or the package that brings " + need.soname + ", to " + need.least + " or later");
+    }
+    return {};
+}
+
 Judgement judge_libraries(const Inspection& m, Libraries& libraries) {
     std::vector<std::string> names;
     auto add = [&](const std::string& name) {
@@ -91,7 +146,8 @@ Judgement judge_libraries(const Inspection& m, Libraries& libraries) {
     if (!missing.empty() && !m.binary.more_run_paths)
         judgement = no(ReasonCode::library_missing, "needs libraries that this system does not have: " + join(missing),
                        "install the package that brings " + missing.front());
-    judgement.lookups = lookups;
+    if (judgement.code == ReasonCode::none) judgement = judge_versions(m, libraries, lookups);
+    judgement.lookups = std::min(lookups, kMostLookups);
     return judgement;
 }
 
@@ -105,23 +161,6 @@ size_t strength(const Descriptor& d, size_t after) {
     for (size_t i = after; i < kStrength.size(); ++i)
         if (std::find(d.cpu.begin(), d.cpu.end(), kStrength[i]) != d.cpu.end()) return i;
     return kStrength.size();
-}
-
-// "1.10.0" is above "1.9"; what is not a number counts as 0.
-int compare_versions(std::string_view left, std::string_view right) {
-    while (!left.empty() || !right.empty()) {
-        auto next = [](std::string_view& text) {
-            const size_t end = std::min(text.find('.'), text.size());
-            uint32_t number = 0;
-            std::from_chars(text.data(), text.data() + end, number);
-            text.remove_prefix(std::min(end + 1, text.size()));
-            return number;
-        };
-        const uint32_t a = next(left);
-        const uint32_t b = next(right);
-        if (a != b) return a > b ? -1 : 1;
-    }
-    return 0;
 }
 
 }  // namespace

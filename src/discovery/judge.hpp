@@ -29,6 +29,11 @@ inline constexpr uint64_t kMostLookups = 16384;
 class Libraries {
 public:
     [[nodiscard]] base::Presence find(const std::string& name, std::span<const std::filesystem::path> run_paths);
+    // The files that could be it.
+    [[nodiscard]] std::vector<std::filesystem::path> files(const std::string& name,
+                                                           std::span<const std::filesystem::path> run_paths) const {
+        return places_.of(name, run_paths);
+    }
 
 private:
     base::LibraryPlaces places_;

@@ -54,6 +54,7 @@ const char* name_of(ReasonCode code) noexcept {
         case ReasonCode::executable_stack: return "executable-stack";
         case ReasonCode::too_large: return "too-large";
         case ReasonCode::not_tried: return "not-tried";
+        case ReasonCode::library_too_old: return "library-too-old";
     }
     return "unknown";
 }

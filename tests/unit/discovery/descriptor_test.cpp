@@ -14,7 +14,7 @@ Inspection read_json(const std::string& json) {
 
 TEST(Descriptor, EveryFieldIsRead) {
     const Inspection m = read_json(R"({"backend":"tool-x","version":"1.2","build":"abc","licence":"MIT","cpu":["avx2","fma"],
-        "needs":["liba.so.1",{"soname":"libb.so.2","priority":"suggested"}],"priority":-7,"probe":"none",
+        "needs":["liba.so.1",{"soname":"libb.so.2","priority":"suggested","least":"2.10"}],"priority":-7,"probe":"none",
         "watch":{"files":["/etc/x"],"env":["X"]},"something-new":[1,2]})");
     ASSERT_EQ(m.problem, ReasonCode::none) << m.text;
     const Descriptor& d = *m.descriptor;
@@ -23,6 +23,7 @@ TEST(Descriptor, EveryFieldIsRead) {
     ASSERT_EQ(d.needs.size(), 2U);
     EXPECT_EQ(d.needs[0].priority, "required");
     EXPECT_EQ(d.needs[1].soname, "libb.so.2");
+    EXPECT_EQ(d.needs[1].least, "2.10");
     EXPECT_EQ(d.priority, -7);
     EXPECT_FALSE(d.probe_in_child);
     EXPECT_EQ(d.watch_env, std::vector<std::string>{"X"});

@@ -38,6 +38,48 @@ TEST(Judge, AMissingLibraryIsNamed) {
     EXPECT_EQ(j.reason.find(test::system_library()), std::string::npos) << j.reason;
 }
 
+// As drivers are installed: libdriver.so.1 leads to libdriver.so.580.65.06.
+TEST(Judge, ALibraryWhoseFileSaysThatItIsTooOldIsNamedWithBothVersions) {
+    const Folder folder;
+    Inspection m;
+    const auto judged = [&](const std::string& least) {
+        m = module_with(R"({"backend":"x","needs":[{"soname":"libdriver.so.1","priority":"required","least":")" + least +
+                        "\"}]}");
+        m.binary.run_paths = {folder.path()};
+        return judge(m, host_with({}));
+    };
+    EXPECT_EQ(judged("2.0").code, ReasonCode::library_missing);
+    const fs::path file = folder.add("libdriver.so.580.65.06", module_bytes());
+    const fs::path link = folder.path() / "libdriver.so.1";
+    const auto installed_as = [&](const fs::path& target) {
+        fs::remove(link);
+        std::error_code failed;
+        fs::create_symlink(target, link, failed);
+        return !failed;
+    };
+    if (!installed_as(file)) GTEST_SKIP() << "no symbolic links here";
+    for (const char* enough : {"", "1", "580.65", "580.65.06", "580.9", "580.65.6"})
+        EXPECT_EQ(judged(enough).code, ReasonCode::none) << enough;
+    for (const char* more : {"580.65.07", "580.66", "580.100", "581", "1000"}) {
+        const Judgement j = judged(more);
+        EXPECT_EQ(j.code, ReasonCode::library_too_old) << more;
+        EXPECT_NE(j.reason.find(std::string("libdriver.so.1 of version ") + more), std::string::npos) << j.reason;
+        EXPECT_NE(j.reason.find("580.65.06"), std::string::npos) << j.reason;
+        EXPECT_FALSE(j.remedy.empty());
+    }
+    // What does not say is not judged: a copy under the name itself, another name, a name without a version.
+    for (const char* name : {"other.so.1.0.0", "libdriver.so", "libdriver.so.1x.2", "libdriver.so.7"}) {
+        ASSERT_TRUE(installed_as(folder.add(name, module_bytes())));
+        EXPECT_EQ(judged("1000").code, ReasonCode::none) << name;
+    }
+    fs::remove(link);
+    folder.add("libdriver.so.1", module_bytes());
+    EXPECT_EQ(judged("1000").code, ReasonCode::none);
+    m.descriptor->needs[0].priority = "suggested";
+    ASSERT_TRUE(installed_as(file));
+    EXPECT_EQ(judge(m, host_with({})).code, ReasonCode::none) << "what it can do without";
+}
+
 TEST(Judge, AnotherMachineIsNamed) {
     Inspection m = module_with(R"({"backend":"x"})");
     m.binary = host_binary();
