@@ -185,11 +185,12 @@ void Crew::give_all_back(size_t device, bool not_here) {
 
 void Crew::settle(const Result& result) {
     changed_.notify_all();
-    if (stopped_) return;
+    if (deaf_) return;
     try {
         done_(result);
     } catch (...) {
-        error_ = std::current_exception();
+        deaf_ = true;
+        if (!error_) error_ = std::current_exception();
         stopped_ = true;
         for (const auto& hand : hands_) hand->wish = stop;
         throw;

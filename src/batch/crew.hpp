@@ -71,6 +71,8 @@ private:
     std::exception_ptr error_;        // that ended everything
     std::exception_ptr cannot_make_;  // what the first device that could not be made said
     bool stopped_ = false;
+    bool deaf_ =
+        false;  // who is told of results threw: no more of them. What is done after a stop is told: its target is there
     size_t at_work_ = 0, made_ = 0;
     size_t out_ = 0;  // devices that take nothing more
     std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

@@ -180,9 +180,11 @@ TEST_F(Batches, ACancelledOneSaysSoAndGoesOnTheNextTime) {
     const std::vector<Task> tasks = files(12);
     std::atomic<uint32_t> interrupted = 0;
     options_.cancel = &interrupted;
-    std::atomic<int> calls = 0;
+    std::atomic<int> calls = 0, told = 0;
+    options_.tell = [&](const News&) { ++told; };
     const auto hang = [&](const Task&, const std::atomic<uint32_t>& cancel) {
         if (++calls < 5) return;
+        while (told < 4) std::this_thread::yield();
         interrupted = 2;
         while (cancel == 0) std::this_thread::yield();
     };
@@ -198,6 +200,36 @@ TEST_F(Batches, ACancelledOneSaysSoAndGoesOnTheNextTime) {
     EXPECT_EQ(o.done, 8U);
     expect_all_right(tasks);
     for (const auto& [name, times] : done_) EXPECT_EQ(times, 1) << name;
+}
+
+// Its target is there when everything ends: it is not done again.
+TEST_F(Batches, AFileThatIsDoneWhileItAllEndsCounts) {
+    const std::vector<Task> tasks = files(3);
+    std::atomic<uint32_t> interrupted = 0;
+    options_.cancel = &interrupted;
+    class Late : public OneByOne {
+    public:
+        explicit Late(std::atomic<uint32_t>& interrupted) : interrupted_(interrupted) {}
+        base::Json run(const Task& task, const std::atomic<uint32_t>& cancel, const std::function<void(double)>&) override {
+            interrupted_ = 2;
+            while (cancel == 0) std::this_thread::yield();
+            std::ofstream(task.target) << "late";
+            return base::Json::object();
+        }
+
+    private:
+        std::atomic<uint32_t>& interrupted_;
+    };
+    try {
+        run(tasks, {{"late", [&] { return std::make_unique<Late>(interrupted); }}}, options_);
+        ADD_FAILURE() << "not cancelled";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Code::cancelled);
+    }
+    interrupted = 0;
+    const Outcome o = run(tasks, {station("a")}, options_);
+    EXPECT_EQ(o.skipped, 1U);
+    EXPECT_EQ(o.done, 2U);
 }
 
 TEST_F(Batches, WhatPrintingThrowsEndsItAll) {
