@@ -24,10 +24,10 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 // What a result is of: the file as it is now (none is, too), and how it is worked on. Empty: nobody can tell, as of a stream.
 std::string key_of(const Task& task, const std::string& how) {
+    if (task.target.empty() || task.name == "-") return {};
     std::error_code failed;
     const std::filesystem::path path = base::path_of(task.name);
     const base::FileStatus status = base::status_of(path);
-    if (task.target.empty() || task.name == "-") return {};
     std::string text = how;
     for (const std::string& part :
          {std::filesystem::absolute(path, failed).lexically_normal().string(), std::to_string(status.size),

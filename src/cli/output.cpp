@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "backplane/error.hpp"
+#include "base/byte_count.hpp"
 #include "base/terminal.hpp"
 
 namespace backplane::cli {
@@ -82,14 +83,7 @@ Safe padded(std::string_view text, size_t width) {
 Safe bold(std::string_view text) { return styled("1", text); }
 Safe dim(std::string_view text) { return styled("2", text); }
 
-std::string human_bytes(uint64_t bytes) {
-    if (bytes == 0) return "-";
-    static constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
-    auto value = static_cast<double>(bytes);
-    size_t unit = 0;
-    for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
-    return fixed(value, unit == 0 ? 0 : 1).text + " " + kUnits[unit];
-}
+std::string human_bytes(uint64_t bytes) { return bytes == 0 ? "-" : base::byte_count(bytes); }
 
 void print_table(const std::vector<std::vector<std::string>>& rows) {
     std::vector<size_t> widths;

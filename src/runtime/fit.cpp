@@ -1,9 +1,8 @@
 #include "backplane/fit.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
+#include "base/byte_count.hpp"
 #include "runtime/session_core.hpp"
 #include "runtime/spread/policy.hpp"
 #include "runtime/streamed.hpp"
@@ -126,19 +125,6 @@ private:
     runtime::CoreOptions core_;
 };
 
-std::string amount(uint64_t bytes) {
-    static constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
-    double value = static_cast<double>(bytes);
-    size_t unit = 0;
-    while (value >= 1024 && unit + 1 < kUnits.size()) {
-        value /= 1024;
-        ++unit;
-    }
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
-    return text.data();
-}
-
 }  // namespace
 
 std::vector<Fit> fits(const std::vector<Device>& devices, const Graph& graph, const FitOptions& options) {
@@ -149,8 +135,7 @@ std::vector<Fit> fits(const std::vector<Device>& devices, const Graph& graph, co
         Planner planner(device, graph, options);
         ways.push_back(planner.resident());
         if (options.streaming == Streaming::never) continue;
-        const Fit resident = ways.back();
-        ways.push_back(planner.streamed(resident));
+        ways.push_back(planner.streamed(ways.back()));
     }
     return ways;
 }
@@ -175,10 +160,10 @@ std::string what_would_fit(std::span<const Fit> ways) {
         if (!way.possible) {
             text += "not on " + way.device + ": " + way.problem;
         } else if (way.streamed) {
-            text += "streamed there " + amount(way.needs);
+            text += "streamed there " + base::byte_count(way.needs);
         } else {
-            text += "needs " + amount(way.needs) + " on " + way.device;
-            if (way.available != 0 && !way.fits) text += ", " + amount(way.available) + " are free";
+            text += "needs " + base::byte_count(way.needs) + " on " + way.device;
+            if (way.available != 0 && !way.fits) text += ", " + base::byte_count(way.available) + " are free";
         }
         if (way.possible && way.fits) text += ", which is there";
     }

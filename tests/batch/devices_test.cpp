@@ -6,13 +6,7 @@ namespace {
 
 TEST(Devices, ThreeShareTheFilesAndTheResultsAreThose) {
     const Many many(60);
-    for (const char* backend : {"vulkan", "opencl"}) {
-        const Outcome o =
-            e2e::run(many.place(), {"devices", "--json", "--device", std::string(backend) + ":0"}, many.environment());
-        if (o.exit_code != 0)
-            GTEST_SKIP() << "no device of " << backend
-                         << ": lavapipe (mesa-vulkan-drivers) and PoCL (pocl-opencl-icd) are needed";
-    }
+    if (const std::string why = many.lacks_drivers(); !why.empty()) GTEST_SKIP() << why;
     const Outcome o = e2e::run(
         many.place(), many.command({"--devices", "cpu,vulkan:0,opencl:0", "--threads", "1", "--json"}), many.environment());
     ASSERT_EQ(o.exit_code, 0) << o.err;

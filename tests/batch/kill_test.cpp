@@ -65,13 +65,7 @@ TEST(Killed, ADeviceThatIsKeptOutSinceEndsNothing) {
 
 TEST(Killed, EachFileIsDoneOnceAndRightOnThreeDevices) {
     const Many many(1);
-    for (const char* backend : {"vulkan", "opencl"}) {
-        const Outcome o =
-            e2e::run(many.place(), {"devices", "--json", "--device", std::string(backend) + ":0"}, many.environment());
-        if (o.exit_code != 0)
-            GTEST_SKIP() << "no device of " << backend
-                         << ": lavapipe (mesa-vulkan-drivers) and PoCL (pocl-opencl-icd) are needed";
-    }
+    if (const std::string why = many.lacks_drivers(); !why.empty()) GTEST_SKIP() << why;
     kill_and_resume({"--devices", "cpu,vulkan:0,opencl:0", "--threads", "1"}, seed_of_the_day(), 200, 20);
 }
 

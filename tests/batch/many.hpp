@@ -42,6 +42,13 @@ public:
         arguments.insert(arguments.end(), more.begin(), more.end());
         return arguments;
     }
+    // The sentence why a test on lavapipe and PoCL is skipped here; empty: both are there.
+    [[nodiscard]] std::string lacks_drivers() const {
+        for (const std::string backend : {"vulkan", "opencl"})
+            if (e2e::run(place_, {"devices", "--json", "--device", backend + ":0"}, environment()).exit_code != 0)
+                return "no device of " + backend + ": lavapipe (mesa-vulkan-drivers) and PoCL (pocl-opencl-icd) are needed";
+        return {};
+    }
     // Nothing of this user's, and drivers that any machine can have.
     [[nodiscard]] std::vector<std::string> environment(std::vector<std::string> first = {}) const {
         for (const std::string& line :

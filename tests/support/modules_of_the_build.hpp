@@ -1,6 +1,7 @@
 // The module files that this build made, and nothing else. For tests that have BP_TEST_BINARY_DIR.
 #pragma once
 
+#include <cctype>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,16 @@ inline std::vector<std::string> devices_of_the_build() {
     for (const DeviceInfo& info : Context(modules_of_the_build()).devices()) ids.push_back(info.id);
     return ids;
 }
+
+// Of a device as a parameter of a test: "cpu_0".
+struct NameOfDevice {
+    template <typename Param>
+    std::string operator()(const Param& param) const {
+        std::string name = param.param;
+        for (char& c : name)
+            if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+        return name;
+    }
+};
 
 }  // namespace backplane::test

@@ -49,10 +49,10 @@ void take(const Task& t, const float* x, float* y) {
     }
 }
 
-// The channels of one window, of the map at x.
-void pool_one(const Task& t, const float* x, const std::array<int64_t, 3>& window, float* y) {
+// Calls each(plane, row, column) for each element of one window that lies on the map, in row-major order.
+template <typename Each>
+void for_each_element(const Task& t, const std::array<int64_t, 3>& window, const Each& each) {
     const auto& [planes, rows, columns] = t.axes;
-    std::fill(y, y + t.channels, t.average ? 0.0f : -std::numeric_limits<float>::infinity());
     for (int64_t a = 0; a < planes.kernel; ++a) {
         const int64_t plane = planes.position(window[0], a);
         if (!planes.has(plane)) continue;
@@ -61,11 +61,18 @@ void pool_one(const Task& t, const float* x, const std::array<int64_t, 3>& windo
             if (!rows.has(row)) continue;
             for (int64_t k = 0; k < columns.kernel; ++k) {
                 const int64_t column = columns.position(window[2], k);
-                if (columns.has(column))
-                    take(t, x + ((plane * rows.extent + row) * columns.extent + column) * t.channels, y);
+                if (columns.has(column)) each(plane, row, column);
             }
         }
     }
+}
+
+// The channels of one window, of the map at x.
+void pool_one(const Task& t, const float* x, const std::array<int64_t, 3>& window, float* y) {
+    std::fill(y, y + t.channels, t.average ? 0.0f : -std::numeric_limits<float>::infinity());
+    for_each_element(t, window, [&](int64_t plane, int64_t row, int64_t column) {
+        take(t, x + ((plane * t.axes[1].extent + row) * t.axes[2].extent + column) * t.channels, y);
+    });
     if (!t.average) return;
     int64_t count = 1;
     for (size_t d = 0; d < 3; ++d) count *= t.axes[d].count(window[d], t.with_pads);
@@ -75,26 +82,14 @@ void pool_one(const Task& t, const float* x, const std::array<int64_t, 3>& windo
 // Where the largest element of one window of the map at x lies in it, counted by `steps`; -1: nowhere.
 int64_t place_of_largest(const Task& t, const float* x, const std::array<int64_t, 3>& window,
                          const std::array<int64_t, 3>& steps) {
-    const auto& [planes, rows, columns] = t.axes;
     float most = 0;
     int64_t place = -1;
-    for (int64_t a = 0; a < planes.kernel; ++a) {
-        const int64_t plane = planes.position(window[0], a);
-        if (!planes.has(plane)) continue;
-        for (int64_t b = 0; b < rows.kernel; ++b) {
-            const int64_t row = rows.position(window[1], b);
-            if (!rows.has(row)) continue;
-            for (int64_t k = 0; k < columns.kernel; ++k) {
-                const int64_t column = columns.position(window[2], k);
-                if (!columns.has(column)) continue;
-                const float v = x[(plane * rows.extent + row) * columns.extent + column];
-                if (v != v) return plane * steps[0] + row * steps[1] + column * steps[2];
-                if (place >= 0 && !(v > most)) continue;
-                most = v;
-                place = plane * steps[0] + row * steps[1] + column * steps[2];
-            }
-        }
-    }
+    for_each_element(t, window, [&](int64_t plane, int64_t row, int64_t column) {
+        const float v = x[(plane * t.axes[1].extent + row) * t.axes[2].extent + column];
+        if (place >= 0 && (most != most || !(v > most || v != v))) return;
+        most = v;
+        place = plane * steps[0] + row * steps[1] + column * steps[2];
+    });
     return place;
 }
 

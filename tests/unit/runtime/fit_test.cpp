@@ -120,12 +120,7 @@ TEST_P(FitOn, OfTwoDevicesTheFirstIsTakenWhereItHasRoomElseTheOneThatHas) {
     EXPECT_THROW(static_cast<void>(fits({}, graph_)), Error);
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, FitOn, testing::ValuesIn(test::devices_of_the_build()), [](const auto& param) {
-    std::string name = param.param;
-    for (char& c : name)
-        if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-    return name;
-});
+INSTANTIATE_TEST_SUITE_P(Devices, FitOn, testing::ValuesIn(test::devices_of_the_build()), test::NameOfDevice());
 
 }  // namespace
 }  // namespace backplane

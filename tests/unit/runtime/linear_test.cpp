@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cctype>
 #include <cstdlib>
 #include <new>
 
@@ -97,12 +96,7 @@ std::vector<std::string> devices_without_drivers() {
     return ids;
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, Linear, testing::ValuesIn(devices_without_drivers()), [](const auto& param) {
-    std::string name = param.param;
-    for (char& c : name)
-        if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-    return name;
-});
+INSTANTIATE_TEST_SUITE_P(Devices, Linear, testing::ValuesIn(devices_without_drivers()), test::NameOfDevice());
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Linear);
 
 }  // namespace

@@ -241,7 +241,9 @@ TEST_P(OnDevice, TheLedgerSaysWhichModelHoldsHowMuch) {
         EXPECT_EQ(sum_of(both, ""), both.held);
         for (size_t i = 1; i < both.holders.size(); ++i)
             EXPECT_GE(both.holders[i - 1].bytes, both.holders[i].bytes) << "largest first";
-        if (GetParam() == "cpu:0") EXPECT_GE(first.bytes_on(device), 64 * 64 * sizeof(float)) << "it packs them";
+        if (GetParam() == "cpu:0") {
+            EXPECT_GE(first.bytes_on(device), 64 * 64 * sizeof(float)) << "it packs them";
+        }
     }
     EXPECT_EQ(ledger(device).held, before) << "what the models held is given back";
     EXPECT_EQ(error_of([] { static_cast<void>(ledger(Device())); }).code(), Code::invalid);
@@ -359,12 +361,7 @@ TEST_P(OnDevice, ASessionOutlivesTheContextItCameFrom) {
     EXPECT_EQ(y, (std::vector<float>{4, 6, 0, 0}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, OnDevice, testing::ValuesIn(test::devices_of_the_build()), [](const auto& param) {
-    std::string name = param.param;
-    for (char& c : name)
-        if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-    return name;
-});
+INSTANTIATE_TEST_SUITE_P(Devices, OnDevice, testing::ValuesIn(test::devices_of_the_build()), test::NameOfDevice());
 
 TEST(Runtime, ABuildHasAtLeastOneDevice) { EXPECT_FALSE(test::devices_of_the_build().empty()); }
 

@@ -253,12 +253,7 @@ TEST_P(TensorOn, WeightsThatABudgetDoesNotHoldAreStreamed) {
     EXPECT_NE(text.find("16384"), std::string::npos) << text;
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, TensorOn, testing::ValuesIn(test::devices_of_the_build()), [](const auto& param) {
-    std::string name = param.param;
-    for (char& c : name)
-        if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-    return name;
-});
+INSTANTIATE_TEST_SUITE_P(Devices, TensorOn, testing::ValuesIn(test::devices_of_the_build()), test::NameOfDevice());
 
 }  // namespace
 }  // namespace backplane
