@@ -18,12 +18,6 @@
 
 namespace backplane {
 
-enum class Streaming {
-    automatic,  // where a device has no room for all weights
-    never,
-    always  // also where it has
-};
-
 struct FitOptions {
     CompileOptions compile;  // plan_only is set
     Streaming streaming = Streaming::automatic;
@@ -41,6 +35,8 @@ struct Fit {
     uint64_t available = 0;  // bytes of the device; 0: it does not say
     uint64_t budget =
         0;  // streamed: SessionOptions::budget that makes this plan; where it does not fit, the least that would
+    uint64_t weight_budget =
+        0;  // streamed and fits: SessionOptions::weight_budget of this plan, for other sizes of the network
     // Bytes of the device: of all, and by what they are for.
     uint64_t needs = 0, weights = 0, ring = 0, state = 0, values = 0, workspace = 0;
     uint64_t moved = 0;                // bytes over the device's edge for each run, streamed weights included
@@ -48,8 +44,9 @@ struct Fit {
 };
 
 // Each device with all weights there and, unless `streaming` says never, with weights streamed; in the order of the devices. What a device has:
-// what it says is available, less a sixteenth for what drivers take beside, and less what this process holds where the driver does not take that
-// off itself. Compiles for each way, reads no weight and takes no memory of a device. Throws Error: invalid without a device, cancelled, device_lost.
+// what it says is available, less a sixteenth for what drivers take beside, at most what limit_memory() leaves, and less what this process holds, but
+// for weights of sessions that do not run: they go when others need the memory.
+// Compiles for each way, reads no weight and takes no memory of a device. Throws Error: invalid without a device, cancelled, device_lost.
 [[nodiscard]] std::vector<Fit> fits(const std::vector<Device>& devices, const Graph& graph, const FitOptions& options = {});
 
 // The first device that has all weights in it, else the first way that fits; with Streaming::always the first streamed one. Null: none fits.

@@ -55,11 +55,16 @@ struct Holder {
 // What this process holds of the memory of a device. Bytes.
 struct Ledger {
     uint64_t total = 0, available = 0;  // of the device's first heap, as it says; 0: it does not say
+    uint64_t limit = 0;                 // of limit_memory(); 0: none
     uint64_t held = 0;                  // by this process: of all holders
     std::vector<Holder> holders;        // largest first; memory of the host that the device uses in place is nobody's here
 };
 // As it stands now, of all sessions, weights and tensors on the device. Any thread. Throws Error: invalid without a device, device_lost.
 [[nodiscard]] Ledger ledger(const Device& device);
+// From now on this process holds no more of the device's memory than that; 0: what the device gives. What it holds beyond goes as far as it is spare;
+// sessions that run on plan anew with less (SessionOptions::streaming), and what finds no room throws Error(no_device_memory). Any thread. Throws Error:
+// invalid without a device.
+void limit_memory(const Device& device, uint64_t bytes);
 
 // How exactly a device computes.
 enum class Math : uint32_t {
@@ -185,6 +190,13 @@ using NamedRoom = Output;
 // Sizes of a network whose programs stay for later sessions of the same Weights, unless SessionOptions says otherwise.
 inline constexpr uint32_t kPlansKept = 8;
 
+// Weights that are copied for each run, into a ring that the parts of a graph take in turns, in place of staying on the device.
+enum class Streaming {
+    automatic,  // where a device has no room for all weights
+    never,
+    always  // also where it has
+};
+
 struct SessionOptions {
     CompileOptions compile;
     // So many graphs (sizes of a network), those asked for last, keep their programs for later sessions that are given a copy of the same
@@ -194,6 +206,14 @@ struct SessionOptions {
     // is room for, those of the first ops, stay there for all runs, the others are copied for each, under the work of the ones before. Then the first
     // device runs the whole graph, in one submit at a time. fit.hpp says what that takes. Error(no_device_memory): no such plan is small enough.
     uint64_t budget = 0;
+    // The same by what weights that stay and the ring for the others may take, whatever else the graph takes; 0: `budget` decides. Sessions of one network in
+    // several sizes that are given the same number keep the same weights on the device, which they share (Fit::weight_budget).
+    uint64_t weight_budget = 0;
+    // automatic: weights are streamed as within a budget, too, where the first device has memory of its own (not the host's), could run the whole graph, and
+    // has no room for all weights: by its figures when the session is made, or because an allocation fails, then and in mid-run. The plan is made anew with
+    // three quarters of the memory, up to six times in a session's life, and the run is done; notes() says so. A run that has changed a state is not begun
+    // anew, nor a submit whose memory runs short after submit() returned: they throw. always: as little stays as can.
+    Streaming streaming = Streaming::automatic;
     bool check_ops = true;  // a driver's first use: a few cases of each op; one that comes out wrong goes to the next device
     bool build_elsewhere = true;  // a device without memory for its part hands over already when the session is made
 };

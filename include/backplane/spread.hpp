@@ -57,6 +57,7 @@ struct SpreadOptions {
     bool build_elsewhere = true;  // a device without memory for its part hands over already when the session is made
     // As SessionOptions::budget: bytes of the first device that weights and all else may take; 0: what it has.
     uint64_t budget = 0;
+    Streaming streaming = Streaming::automatic;  // as SessionOptions::streaming
 };
 
 // One run at a time per session.

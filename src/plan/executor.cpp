@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/byte_count.hpp"
 #include "plan/flight.hpp"
 
 namespace backplane::plan {
@@ -62,12 +63,12 @@ void Executor::prepare(bool elsewhere) {
         const uint32_t port = port_now(s);
         try {
             const Bound& made = bound(s, port);
+            if (!made.streamed.empty()) static_cast<void>(ring_on(port));
             if (!pools_[port]) pools_[port] = ports_[port]->workspace();
             static_cast<void>(ports_[port]->workspace_of(*pools_[port], made.program->facts().workspace_bytes));
             ++s;
         } catch (const Error& error) {
-            const bool moves = error.code() == Code::device_lost || (error.code() == Code::no_device_memory && elsewhere);
-            if (!moves) throw;
+            if (!moves(error.code()) || (error.code() == Code::no_device_memory && !elsewhere)) throw;
             Flight none;
             hand_over(none, s, port, error);
         }
@@ -140,8 +141,10 @@ void Executor::run(std::span<const Given> given, std::span<const Wanted> wanted,
 }
 
 void Executor::start(Flight& flight) {
+    changed_state_ = false;
     try {
         const Working working(*this);
+        for (uint32_t p = 0; p < ports_.size(); ++p) ports_[p]->touch(*givers_[p]);
         execute(flight);
     } catch (...) {
         flight.error = std::current_exception();
@@ -206,9 +209,9 @@ void Executor::complete(Flight& flight) {
             try {
                 ports_[end.port]->wait(end.point);
             } catch (const Error& error) {
-                const bool moves = error.code() == Code::device_lost || error.code() == Code::no_device_memory;
-                if (moves && !lost) lost = std::current_exception(), where = end;
-                if (!moves && !flight.error) flight.error = std::current_exception();
+                const bool goes_on = moves(error.code());
+                if (goes_on && !lost) lost = std::current_exception(), where = end;
+                if (!goes_on && !flight.error) flight.error = std::current_exception();
             }
         }
         flight.ends.clear();
@@ -278,7 +281,11 @@ uint32_t Executor::port_now(uint32_t stage) const {
 
 std::vector<std::string> Executor::notes() const {
     const std::lock_guard lock(mutex_);
-    return notes_;
+    std::vector<std::string> all = notes_;
+    if (const uint64_t bytes = came_again_; bytes > 0)
+        all.push_back("memory was short: weights of " + base::byte_count(bytes) +
+                      " went for other work and were copied again when they were needed");
+    return all;
 }
 
 bool Event::done() const { return !flight_ || flight_->finished || flight_->owner->done(*flight_); }

@@ -48,7 +48,8 @@ struct Wanted {
 struct Image {
     Residency::Interest interest;
     Residency::Make make;
-    std::function<std::span<const std::byte>()> host;  // streamed: the image, readable while the executor lives
+    // Streamed: the image, readable while the executor lives. It may be made in `room`, from `at` on: where it is to be copied to.
+    std::function<std::span<const std::byte>(Storage& room, uint64_t at)> host;
 };
 
 struct Flight;
@@ -87,6 +88,11 @@ public:
     Executor(const Executor&) = delete;
     Executor& operator=(const Executor&) = delete;
 
+    // False: memory that runs short is thrown, also where another device could go on. Before anything is submitted.
+    void hand_over_memory(bool does) noexcept { memory_moves_ = does; }
+    // Whether the submit that was started last has changed a state, as far as it came. Then it cannot be begun anew.
+    [[nodiscard]] bool changed_state() const noexcept { return changed_state_; }
+
     // Builds all stages and brings their weights, now and not at the first run. `elsewhere`: a port without memory hands its stage over.
     void prepare(bool elsewhere = true);
 
@@ -96,6 +102,7 @@ public:
 
     // State as it stands after all that was submitted; shared, not copied. set: on another port it is copied when it is needed.
     [[nodiscard]] Located state(uint32_t value);
+    [[nodiscard]] Located state_if_any(uint32_t value);  // no bytes: it is zero still
     void set_state(uint32_t value, Located bytes);
     void reset_state();  // zero
 
@@ -141,6 +148,7 @@ private:
     // places.cpp
     Bound& bound(uint32_t stage, uint32_t port);
     [[nodiscard]] std::unique_ptr<Bound> bind(uint32_t stage, uint32_t port);
+    Ring& ring_on(uint32_t port);
     void fetch(Bound& bound, uint32_t stage, uint32_t port, Bytes& place);
     void bring(Flight& flight, const Bound& bound, uint32_t slot, Where where, Use& use);
     void room(Flight& flight, const Bound& bound, uint32_t slot, Where where, Use& use);
@@ -156,6 +164,9 @@ private:
     void hand_over(Flight& flight, uint32_t stage, uint32_t port, const Error& error);
     void drop(uint32_t port);
     [[nodiscard]] bool give(uint32_t port);  // under pressure: what is spare
+    [[nodiscard]] bool moves(Code code) const noexcept {
+        return code == Code::device_lost || (code == Code::no_device_memory && memory_moves_);
+    }
     void note(const std::string& text);
 
     Plan plan_;
@@ -175,10 +186,12 @@ private:
     std::vector<std::vector<std::unique_ptr<Bound>>> bound_;  // by stage and port
     std::vector<std::set<uint32_t>> excluded_;                // by stage: ports without memory for it
     std::map<uint32_t, StateHold> states_;
-    std::map<uint32_t, std::unique_ptr<Ring>> rings_;  // by port
-    std::vector<std::shared_ptr<Port::Pool>> pools_;   // by port
-    std::vector<std::shared_ptr<void>> givers_;        // by port
-    bool keeps_state_ = false;
+    std::map<uint32_t, std::unique_ptr<Ring>> rings_;   // by port
+    std::vector<std::shared_ptr<Port::Pool>> pools_;    // by port
+    std::vector<std::shared_ptr<Port::Giver>> givers_;  // by port
+    bool keeps_state_ = false, memory_moves_ = true;
+    std::atomic<bool> changed_state_{false};
+    std::atomic<uint64_t> came_again_{0};  // bytes of weights that had gone for others' work
 
     mutable std::mutex mutex_;  // of frames, flights and notes
     std::condition_variable changed_;

@@ -110,7 +110,7 @@ struct Bound {
     std::vector<uint32_t> changing;  // slots to bind for each submit
     std::vector<uint32_t> streamed;
     bool ready = false;  // weights are bound
-    bool writes_state = false;
+    bool gave = false;   // weights, to others' work
 };
 
 // Holds work_, and says which thread does: memory that runs short while a stage is bound must not be taken from under it.

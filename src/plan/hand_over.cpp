@@ -72,10 +72,12 @@ bool Executor::give(uint32_t port) {
         if (!stage[port]) continue;
         for (Bound::Slot& slot : stage[port]->slots) {
             gave |= slot.weight != nullptr;
+            stage[port]->gave |= slot.weight != nullptr;
             slot.weight.reset();
         }
         stage[port]->ready = false;
     }
+    gave |= rings_.erase(port) > 0;
     const std::lock_guard lock(mutex_);
     for (const auto& frame : frames_)
         if (!frame->busy) gave |= empty(*frame, port);

@@ -42,15 +42,16 @@ bp_buffer* Port::create(uint32_t heap, uint64_t bytes) {
 Bytes Port::allocate(uint64_t bytes, const std::string& holder) {
     sweep();
     for (;;) {
+        const uint64_t budget = budget_;
         try {
             // Taken first: two threads must not pass the budget together.
             const uint64_t before = held_.fetch_add(bytes);
             bp_buffer* buffer = nullptr;
             try {
-                if (budget_ != 0 && (bytes > budget_ || before > budget_ - bytes))
+                if (budget != 0 && (bytes > budget || before > budget - bytes))
                     throw Error(Code::no_device_memory, "cannot create a buffer of " + std::to_string(bytes) + " bytes on " +
                                                             name() + ": " + std::to_string(before) + " of " +
-                                                            std::to_string(budget_) + " bytes are in use");
+                                                            std::to_string(budget) + " bytes are in use");
                 buffer = create(0, bytes);
             } catch (...) {
                 held_ -= bytes;
@@ -75,18 +76,33 @@ bool Port::make_room(uint64_t bytes) {
     drain();  // what was let go is given back when its work is done
     sweep();
     if (held_ < before) return true;
-    std::vector<std::shared_ptr<Give>> givers;
+    std::vector<std::pair<uint64_t, std::shared_ptr<Giver>>> givers;  // by when they were used, which may change meanwhile
     {
         const std::lock_guard lock(book_mutex_);
-        for (const std::weak_ptr<Give>& giver : givers_)
-            if (auto there = giver.lock()) givers.push_back(std::move(there));
+        for (const std::weak_ptr<Giver>& giver : givers_)
+            if (auto there = giver.lock()) givers.emplace_back(there->used, std::move(there));
     }
-    bool gave = false;
-    for (const auto& giver : givers) gave |= (*giver)(bytes);
-    gave |= residency_->give(bytes);
+    std::stable_sort(givers.begin(), givers.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    const auto given = [&] { return before - std::min<uint64_t>(before, held_); };
+    bool gave = residency_->give(bytes);  // images that nobody holds
     drain();
     sweep();
-    return gave && (held_ < before || state_.programs < programs);
+    for (const auto& [used, giver] : givers) {
+        if (given() >= bytes) break;
+        if (!giver->give(bytes)) continue;
+        gave = true;
+        drain();
+        sweep();
+        if (given() < bytes) residency_->give(bytes - given());
+        sweep();
+    }
+    return gave && (given() > 0 || state_.programs < programs);
+}
+
+void Port::set_budget(uint64_t bytes) {
+    budget_ = bytes;
+    while (bytes != 0 && held_ > bytes && make_room(held_ - bytes)) {
+    }
 }
 
 Bytes Port::allocate_pinned(uint64_t bytes, const std::string& holder) {
@@ -200,10 +216,11 @@ std::vector<Holding> Port::ledger() const {
     return lines;
 }
 
-std::shared_ptr<void> Port::on_pressure(Give give) {
-    auto handle = std::make_shared<Give>(std::move(give));
+std::shared_ptr<Port::Giver> Port::on_pressure(Give give) {
+    auto handle = std::make_shared<Giver>();
+    handle->give = std::move(give);
     const std::lock_guard lock(book_mutex_);
-    std::erase_if(givers_, [](const std::weak_ptr<Give>& g) { return g.expired(); });
+    std::erase_if(givers_, [](const std::weak_ptr<Giver>& g) { return g.expired(); });
     givers_.push_back(handle);
     return handle;
 }

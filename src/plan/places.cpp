@@ -1,6 +1,7 @@
 // Executor: bringing values to where they are needed.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "plan/executor.hpp"
@@ -39,7 +40,6 @@ std::unique_ptr<Bound> Executor::bind(uint32_t stage, uint32_t port) {
         slot.written = use.written;
         slot.alignment = std::max<uint64_t>(slots[i].alignment, 1);
         slot.bytes = value.kind == Kind::weight || value.kind == Kind::state ? slots[i].bytes : value.bytes;
-        made->writes_state |= value.kind == Kind::state && use.written;
         if (value.kind == Kind::weight) {
             slot.image = image_(use.value, stage, made->program, i);
             if (plan_.stages[stage].weights == Weights::streamed) made->streamed.push_back(i);
@@ -56,6 +56,7 @@ Bound& Executor::bound(uint32_t stage, uint32_t port) {
     std::unique_ptr<Bound>& there = bound_[stage][port];
     if (!there) there = bind(stage, port);
     if (there->ready) return *there;
+    const uint64_t copied = ports_[port]->residency().copied();
     if (there->streamed.empty())
         for (size_t i = 0; i < there->slots.size(); ++i) {
             Bound::Slot& slot = there->slots[i];
@@ -63,36 +64,42 @@ Bound& Executor::bound(uint32_t stage, uint32_t port) {
             slot.weight = ports_[port]->residency().acquire(slot.image.interest, slot.image.make);
             there->uses[i].bytes = slot.weight.get();
         }
+    if (std::exchange(there->gave, false)) came_again_ += ports_[port]->residency().copied() - copied;
     there->ready = true;
     return *there;
 }
 
-void Executor::fetch(Bound& bound, uint32_t stage, uint32_t port, Bytes& place) {
+Ring& Executor::ring_on(uint32_t port) {
     std::unique_ptr<Ring>& ring = rings_[port];
-    if (!ring) {
-        uint64_t most = 0;
-        for (const Stage& s : plan_.stages) {
-            std::vector<uint64_t> images;
-            for (const SlotUse& use : s.uses)
-                if (s.weights == Weights::streamed && plan_.values[use.value].kind == Kind::weight)
-                    images.push_back(plan_.values[use.value].bytes);
-            most = std::max(most, Ring::place_of(images));
-        }
-        ring = std::make_unique<Ring>(*ports_[port], plan_.ring, most, holder_ + ": ring");
+    if (ring) return *ring;
+    uint64_t most = 0;
+    for (const Stage& s : plan_.stages) {
+        std::vector<uint64_t> images;
+        for (const SlotUse& use : s.uses)
+            if (s.weights == Weights::streamed && plan_.values[use.value].kind == Kind::weight)
+                images.push_back(plan_.values[use.value].bytes);
+        most = std::max(most, Ring::place_of(images));
     }
-    std::vector<std::span<const std::byte>> images;
-    for (const uint32_t i : bound.streamed) images.push_back(bound.slots[i].image.host());
-    std::vector<uint64_t> offsets;
-    uint64_t sum = 0;
-    for (const auto& image : images) sum += image.size();
-    if (sum > ring->bytes_each())
+    ring = std::make_unique<Ring>(*ports_[port], plan_.ring, most, holder_ + ": ring");
+    return *ring;
+}
+
+void Executor::fetch(Bound& bound, uint32_t stage, uint32_t port, Bytes& place) {
+    Ring& ring = ring_on(port);
+    std::vector<uint64_t> sizes;
+    for (const uint32_t i : bound.streamed) sizes.push_back(bound.slots[i].bytes);
+    if (Ring::place_of(sizes) > ring.bytes_each())
         throw Error(Code::internal, "the weights of stage " + plan_.stages[stage].name + " are larger than its plan says");
-    place = ring->fetch(images, offsets);
-    for (size_t k = 0; k < offsets.size(); ++k) {
-        Use& use = bound.uses[bound.streamed[k]];
+    place = ring.next();
+    uint64_t at = 0;
+    for (const uint32_t i : bound.streamed) {
+        const std::span<const std::byte> image = bound.slots[i].image.host(*place, at);
+        ports_[port]->upload(image, *place, at);
+        Use& use = bound.uses[i];
         use.bytes = place.get();
-        use.offset = offsets[k];
-        use.size = images[k].size();
+        use.offset = at;
+        use.size = image.size();
+        at += Ring::in_place(image.size());
     }
 }
 

@@ -42,6 +42,7 @@ std::shared_ptr<Port> Port::of(const Device& device) {
     shape.queues = state.info.queues;
     shape.copy_queues = state.info.copy_queues;
     shape.pinned_heap = pinned_heap_of(state.heaps());
+    shape.budget = state.memory_limit;
     auto made = std::make_shared<Port>(device, shape);
     state.above = made;
     return made;

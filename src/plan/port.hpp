@@ -131,8 +131,14 @@ public:
     void sweep() noexcept;                             // gives back what was let go and is done
 
     // Called when memory is short, with the bytes wanted, until the returned handle goes; says whether it gave anything back. On any thread.
+    // Those used longest ago come first, and no more of them than it takes.
     using Give = std::function<bool(uint64_t bytes)>;
-    [[nodiscard]] std::shared_ptr<void> on_pressure(Give give);
+    struct Giver {
+        Give give;
+        std::atomic<uint64_t> used{0};  // by the port's clock
+    };
+    [[nodiscard]] std::shared_ptr<Giver> on_pressure(Give give);
+    void touch(Giver& giver) noexcept { giver.used = ++clock_; }  // it is in use now
 
     // Memory that all programs of the device take turns with, of at least `bytes`; null for 0. Who holds the pool keeps it.
     struct Pool {
@@ -152,6 +158,8 @@ public:
     [[nodiscard]] bool async() const noexcept { return async_; }
     [[nodiscard]] bool in_host_memory() const noexcept { return imports_; }  // it computes in host memory at full speed
     [[nodiscard]] uint64_t budget() const noexcept { return budget_; }
+    // Another budget from now on. What is held beyond it goes as far as it is spare; the rest when who holds it lets go.
+    void set_budget(uint64_t bytes);
     [[nodiscard]] uint64_t held() const noexcept { return held_; }  // heap 0, what waits to be given back included
     [[nodiscard]] Moved moved() const noexcept;
     // Of a copy of so many bytes. A small one goes with the work: handing over from queue to queue takes a GPU longer than the copy.
@@ -193,14 +201,14 @@ private:
     Device::State& state_;
     bool async_, imports_;
     uint32_t queues_, copies_, pinned_heap_;
-    uint64_t budget_;
+    std::atomic<uint64_t> budget_, clock_{0};
     std::atomic<uint64_t> held_{0}, up_{0}, down_{0}, inside_{0}, runs_{0};
     std::array<Lane, kMostQueues> lanes_;
     std::mutex let_mutex_;
     std::vector<Let> let_;
     mutable std::mutex book_mutex_;  // of what follows
     std::map<std::string, uint64_t> book_;
-    std::vector<std::weak_ptr<Give>> givers_;
+    std::vector<std::weak_ptr<Giver>> givers_;
     std::weak_ptr<Pool> pool_;
     std::unique_ptr<Residency> residency_;
 };

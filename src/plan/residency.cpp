@@ -99,33 +99,14 @@ uint64_t Residency::copied() const {
     return copied_;
 }
 
-namespace {
-
-uint64_t in_place_of_ring(uint64_t bytes) { return (bytes + Ring::kAlignment - 1) / Ring::kAlignment * Ring::kAlignment; }
-
-}  // namespace
-
-Ring::Ring(Port& port, uint32_t places, uint64_t bytes_each, const std::string& holder)
-    : port_(port), bytes_each_(bytes_each) {
+Ring::Ring(Port& port, uint32_t places, uint64_t bytes_each, const std::string& holder) : bytes_each_(bytes_each) {
     for (uint32_t i = 0; i < std::max(places, 1U); ++i) places_.push_back(port.allocate(bytes_each, holder));
 }
 
 uint64_t Ring::place_of(std::span<const uint64_t> images) {
     uint64_t sum = 0;
-    for (const uint64_t bytes : images) sum += in_place_of_ring(bytes);
+    for (const uint64_t bytes : images) sum += in_place(bytes);
     return sum;
-}
-
-const Bytes& Ring::fetch(std::span<const std::span<const std::byte>> images, std::vector<uint64_t>& offsets) {
-    const Bytes& place = places_[next_++ % places_.size()];
-    offsets.clear();
-    uint64_t at = 0;
-    for (const std::span<const std::byte> image : images) {
-        offsets.push_back(at);
-        port_.upload(image, *place, at);
-        at += in_place_of_ring(image.size());
-    }
-    return place;
 }
 
 }  // namespace backplane::plan

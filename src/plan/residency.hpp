@@ -70,21 +70,19 @@ private:
     uint64_t clock_ = 0, copied_ = 0;
 };
 
-// Places that streamed stages take in turns. A copy into a place waits on the device for the run that read it last (Port's rule of order):
-// with two places the copy of stage n+1 is under the run of stage n, and nobody waits on the host.
+// Places that streamed stages take in turns; images lie in one after another from its start. A copy into a place waits on the device for the run
+// that read it last (Port's rule of order): with two places the copy of stage n+1 is under the run of stage n, and nobody waits on the host.
 class Ring {
 public:
     Ring(Port& port, uint32_t places, uint64_t bytes_each, const std::string& holder);
-    // Starts the copies of a stage's images into the next place, one after another from its start; `offsets` says where each one is. Nothing
-    // else is needed before a run uses it.
-    const Bytes& fetch(std::span<const std::span<const std::byte>> images, std::vector<uint64_t>& offsets);
+    const Bytes& next() { return places_[next_++ % places_.size()]; }
     [[nodiscard]] uint64_t bytes_each() const noexcept { return bytes_each_; }
 
-    static constexpr uint64_t kAlignment = 256;                  // of an image in a place
+    static constexpr uint64_t kAlignment = 256;  // of an image in a place
+    static constexpr uint64_t in_place(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
     static uint64_t place_of(std::span<const uint64_t> images);  // bytes that images of these sizes take in a place
 
 private:
-    Port& port_;
     uint64_t bytes_each_;
     std::vector<Bytes> places_;
     size_t next_ = 0;

@@ -7,12 +7,6 @@
 
 namespace backplane::plan {
 
-namespace {
-
-bool hands_over(Code code) { return code == Code::device_lost || code == Code::no_device_memory; }
-
-}  // namespace
-
 void Executor::place_given(Flight& flight) {
     for (const Given& given : flight.given) {
         Place& place = flight.frame->places[given.value];
@@ -78,7 +72,7 @@ void Executor::execute(Flight& flight) {
         try {
             finish(flight);
         } catch (const Error& error) {
-            if (!hands_over(error.code())) throw;
+            if (!moves(error.code())) throw;
             const auto last = static_cast<uint32_t>(plan_.stages.size() - 1);
             hand_over(flight, last, port_now(last), error);
             again = true;
@@ -93,7 +87,7 @@ bool Executor::run_stage(Flight& flight, uint32_t stage) {
         run_on(flight, stage, port);
         return true;
     } catch (const Error& error) {
-        if (!hands_over(error.code())) throw;
+        if (!moves(error.code())) throw;
         hand_over(flight, stage, port, error);
         return false;
     }
@@ -123,14 +117,16 @@ void Executor::run_on(Flight& flight, uint32_t stage, uint32_t port) {
     const bool in_the_call = flight.now && device.in_host_memory() && stage >= tail_;
     const Point point = device.run(*made.program, made.uses, workspace.get(), flight.cancel, in_the_call);
     ++runs_[stage * ports_.size() + port];
+    for (const SlotUse& use : plan_.stages[stage].uses) {
+        if (!use.written || plan_.values[use.value].kind != Kind::state) continue;
+        states_[use.value].written = true;
+        changed_state_ = true;
+    }
     if (point.value != 0) flight.ends.push_back({port, stage, point});
     for (const uint32_t i : made.changing) {
         const Bound::Slot& slot = made.slots[i];
         if (!slot.written) continue;
-        if (slot.kind == Kind::state) {
-            states_[slot.value].written = true;
-            continue;
-        }
+        if (slot.kind == Kind::state) continue;
         Place& written = flight.frame->places[slot.value];
         written.on_host = false;
         for (Place::Here& here : written.on) here.valid = false;

@@ -85,6 +85,13 @@ Located Executor::state(uint32_t value) {
     return hold.at;
 }
 
+Located Executor::state_if_any(uint32_t value) {
+    settle();
+    const Working working(*this);
+    const auto found = states_.find(value);
+    return found != states_.end() ? found->second.at : Located{};
+}
+
 void Executor::set_state(uint32_t value, Located bytes) {
     settle();
     const Working working(*this);

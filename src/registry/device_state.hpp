@@ -26,6 +26,7 @@ struct Device::State {
     bp_device* handle = nullptr;
     std::atomic<uint32_t> buffers{0}, programs{0};    // alive on it, for whom unload() refuses
     std::atomic<uint32_t> options_set{0};             // how often: what was compiled before may be compiled otherwise now
+    std::atomic<uint64_t> memory_limit{0};            // bytes of its first heap, of limit_memory(); 0: none
     std::shared_ptr<registry::Module> module;         // keeps its library mapped and open; destroyed after the device
     const registry::Guarded* in_its_place = nullptr;  // tests: functions that stand in for the module's
     bool drives_a_driver = false;                     // its module asks for a trial in a child process

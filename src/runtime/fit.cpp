@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/byte_count.hpp"
+#include "runtime/room.hpp"
 #include "runtime/session_core.hpp"
 #include "runtime/spread/policy.hpp"
 #include "runtime/streamed.hpp"
@@ -11,17 +12,10 @@ namespace backplane {
 
 namespace {
 
-constexpr uint64_t kMargin = 16;  // part of what a device says that is left to the driver
-
 // 0: nobody knows.
 uint64_t available_on(const Device& device, const FitOptions& options) {
-    if (const auto given = options.memory.find(device.info().id); given != options.memory.end()) return given->second;
-    const Ledger there = ledger(device);
-    if (there.available == 0) return 0;
-    const std::vector<Heap> heaps = device.heaps();
-    const bool knows_us = !heaps.empty() && heaps.front().flags.has(HeapFlag::budget);
-    const uint64_t left = there.available - there.available / kMargin;
-    return knows_us ? left : left - std::min(left, there.held);
+    const auto given = options.memory.find(device.info().id);
+    return given != options.memory.end() ? given->second : runtime::room_on(device);
 }
 
 void take_over(Fit& fit, const plan::Plan& plan) {
@@ -109,9 +103,10 @@ private:
         made.streamed = true;
         made.budget = budget;
         attempt(made, [&] {
-            auto parts = runtime::streamed_parts(device_, graph_, budget, core_.compile);
-            if (parts.empty()) return;
-            plan(made, std::move(parts));
+            auto streamed = runtime::streamed_parts(device_, graph_, budget, core_.compile);
+            if (streamed.parts.empty()) return;
+            made.weight_budget = streamed.weight_budget;
+            plan(made, std::move(streamed.parts));
             planned = made.needs <= budget;
         });
         if (planned) fit = std::move(made);

@@ -72,7 +72,9 @@ SessionCore::SessionCore(const std::vector<Device>& devices, const Graph& graph,
                             parts_[stage].weights == plan::Weights::streamed);
         },
         weights_->session_holder);
-    if (!how_.plan_only) executor_->prepare(options.elsewhere);
+    executor_->hand_over_memory(options.memory_moves);
+    if (options.admit) options.admit(executor_->plan());
+    if (!how_.plan_only && options.bring) executor_->prepare(options.elsewhere);
     how_.cancel = nullptr;  // it was for making this
     if (parts_.size() == 1 && compiled_.size() == 1) first_ = compiled_.begin()->second;
     compiled_.clear();  // the executor has what is used
@@ -235,6 +237,17 @@ void SessionCore::set_state(std::string_view name, const Tensor& tensor) {
     if (!tensor) throw Error(Code::invalid, "state '" + port.name + "': no tensor given");
     check(port, "state", 0, &tensor);
     executor_->set_state(port.value, TensorAccess::at(tensor));
+}
+
+SessionCore::States SessionCore::states() {
+    States all;
+    for (const Named& one : states_)
+        if (plan::Located at = executor_->state_if_any(one.value); at.bytes) all.emplace(one.name, std::move(at));
+    return all;
+}
+
+void SessionCore::take(const States& states) {
+    for (const auto& [name, at] : states) executor_->set_state(named(states_, "state", name).value, at);
 }
 
 }  // namespace backplane::runtime

@@ -1,6 +1,7 @@
 // What Session and SpreadSession are made of: a graph, a plan of it, an executor; names for the values.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,6 +28,9 @@ struct CoreOptions {
     uint32_t frames = 3;    // submits under way at a time
     bool elsewhere = true;  // a device without memory hands its part over already now
     uint32_t plans_kept = kPlansKept;
+    bool bring = true;                               // weights and workspace; false: with the first run
+    bool memory_moves = true;                        // memory that runs short hands over in mid-run, too
+    std::function<void(const plan::Plan&)> admit{};  // before a weight is read; what it throws, the constructor throws
 };
 
 class SessionCore {
@@ -44,10 +48,14 @@ public:
     [[nodiscard]] Tensor state(std::string_view name);
     void set_state(std::string_view name, const Tensor& tensor);
     void reset_state() { executor_->reset_state(); }
+    // States that are no longer as they were made, for another core of the same graph.
+    using States = std::map<std::string, plan::Located>;
+    [[nodiscard]] States states();
+    void take(const States& states);
 
     [[nodiscard]] const Graph& graph() const noexcept { return graph_; }
     [[nodiscard]] const plan::Plan& plan() const noexcept { return executor_->plan(); }
-    [[nodiscard]] plan::Executor& executor() noexcept { return *executor_; }
+    [[nodiscard]] plan::Executor& executor() const noexcept { return *executor_; }
     // The program of a graph that is not cut, on its first device; null where it could not be built there.
     [[nodiscard]] const std::shared_ptr<const plan::Program>& first_program() const noexcept { return first_; }
     [[nodiscard]] const std::vector<PlannedPart>& parts() const noexcept { return parts_; }

@@ -63,6 +63,17 @@ std::vector<PlannedPart> cut(const Graph& graph, const Sizes& sizes, uint64_t bu
     return parts;
 }
 
+CoreOptions planning(const CompileOptions& options) {
+    CoreOptions how;
+    how.compile = options;
+    how.compile.plan_only = true;
+    how.frames = 1;
+    return how;
+}
+
+// What a ring may have beyond the weights in it: places begin where copies like it.
+uint64_t beside_ring(uint64_t ring) { return ring / 64 + 4096; }
+
 // As the device wants them, where the plan says so.
 Sizes sizes_in(const Graph& graph, const plan::Plan& plan) {
     std::map<std::string, uint64_t> by_name;
@@ -78,41 +89,44 @@ Sizes sizes_in(const Graph& graph, const plan::Plan& plan) {
 
 }  // namespace
 
-std::vector<PlannedPart> streamed_parts(const Device& device, const Graph& graph, uint64_t budget,
-                                        const CompileOptions& options) {
-    CoreOptions how;
-    how.compile = options;
-    how.compile.plan_only = true;
-    how.frames = 1;
+StreamedParts streamed_parts(const Device& device, const Graph& graph, uint64_t budget, const CompileOptions& options) {
+    const CoreOptions how = planning(options);
     const Weights none;
-    std::vector<PlannedPart> parts{{{0}, {}}}, best;
+    StreamedParts now{{{{0}, {}}}, 0}, best;
     uint64_t takes = 0, best_resident = 0;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
-        const SessionCore core({device}, graph, none, parts, how);
+        const SessionCore core({device}, graph, none, now.parts, how);
         const plan::Plan& plan = core.plan();
         takes = plan.bytes_on(0);
         if (takes <= budget) {
             if (attempt == 0) return {};
             // What it takes beside weights was taken for more or less than it is: once more, and the better of the two.
-            const bool again = best.empty();
+            const bool again = best.parts.empty();
             if (again || plan.weight_bytes(0) > best_resident) {
-                best = parts;
+                best = now;
                 best_resident = plan.weight_bytes(0);
             }
             if (!again) return best;
-        } else if (!best.empty()) {
+        } else if (!best.parts.empty()) {
             return best;
         }
-        // What the ring has beyond the weights in it is for places to begin where copies like it.
         const uint64_t others =
-            takes - plan.weight_bytes(0) - plan.ring_bytes(0) + (attempt > 0 ? plan.ring_bytes(0) / 64 + 4096 : 0);
+            takes - plan.weight_bytes(0) - plan.ring_bytes(0) + (attempt > 0 ? beside_ring(plan.ring_bytes(0)) : 0);
         if (others >= budget) break;
-        parts = cut(graph, sizes_in(graph, plan), budget, budget - others);
+        now = {cut(graph, sizes_in(graph, plan), budget, budget - others), budget - others};
     }
-    if (!best.empty()) return best;
+    if (!best.parts.empty()) return best;
     throw Error(Code::no_device_memory, "cannot run the graph in " + std::to_string(budget) + " bytes of " +
                                             device.info().id + ": it takes " + std::to_string(takes) +
                                             "; give it that many");
+}
+
+std::vector<PlannedPart> parts_for_weights(const Device& device, const Graph& graph, uint64_t weight_budget,
+                                           const CompileOptions& options) {
+    const Weights none;
+    const SessionCore core({device}, graph, none, {{{0}, {}}}, planning(options));
+    if (core.plan().weight_bytes(0) <= weight_budget) return {};
+    return cut(graph, sizes_in(graph, core.plan()), weight_budget, weight_budget);
 }
 
 }  // namespace backplane::runtime

@@ -79,14 +79,15 @@ std::map<Op, runtime::OpFault> Weights::State::faulty_ops(const Device& device, 
 Ledger ledger(const Device& device) {
     if (!device) throw Error(Code::invalid, "cannot read a ledger: no device given");
     DeviceAccess::state(device)->expect_there("cannot read the ledger of " + device.info().id);
-    plan::Port& port = *plan::Port::of(device);
-    port.sweep();
+    const std::shared_ptr<plan::Port> port = plan::Port::of(device);
+    port->sweep();
     Ledger out;
+    out.limit = port->budget();
     if (const std::vector<Heap> heaps = device.heaps(); !heaps.empty()) {
         out.total = heaps[0].total;
         out.available = heaps[0].available;
     }
-    for (plan::Holding& one : port.ledger()) {
+    for (plan::Holding& one : port->ledger()) {
         out.held += one.bytes;
         out.holders.push_back({std::move(one.holder), one.bytes});
     }
@@ -117,18 +118,18 @@ struct Origin {
 };
 
 // The image of a streamed weight in host memory. What has a layout is packed on the device, once, and comes down to be sent again and again.
-std::function<std::span<const std::byte>()> host_image(const std::shared_ptr<const Origin>& origin) {
-    return [origin, packed = std::make_shared<std::vector<std::byte>>()]() -> std::span<const std::byte> {
+auto host_image(const std::shared_ptr<const Origin>& origin) {
+    return [origin, packed = std::make_shared<std::vector<std::byte>>()](plan::Storage& room,
+                                                                         uint64_t at) -> std::span<const std::byte> {
         if (!packed->empty()) return *packed;
         const std::span<const std::byte> plain = origin->plain();
         if (origin->wanted.layout == 0) return plain;
         const auto by = origin->program();
         plan::Port& port = by->port();
-        const plan::Bytes there = port.allocate(origin->wanted.bytes, origin->holder);
-        port.pack(*by, origin->slot, plain, *there);
-        port.wait_written(*there);
-        std::vector<std::byte> image(there->bytes);
-        port.download(*there, 0, image, true);
+        port.pack(*by, origin->slot, plain, room, at);
+        port.wait_written(room);
+        std::vector<std::byte> image(origin->wanted.bytes);
+        port.download(room, at, image, true);
         *packed = std::move(image);
         return *packed;
     };

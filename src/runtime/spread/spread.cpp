@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "runtime/session_core.hpp"
-#include "runtime/spread/policy.hpp"
-#include "runtime/streamed.hpp"
+#include "runtime/fitted_core.hpp"
 
 namespace backplane {
 
@@ -24,21 +22,16 @@ const std::vector<Device>& SpreadDevices::devices() const noexcept { return stat
 
 struct SpreadSession::Impl {
     std::shared_ptr<SpreadDevices> shared;
-    std::vector<std::string> notes;  // of the plan; the executor has its own
-    runtime::SessionCore core;
+    runtime::FittedCore fitted;
 
     Impl(std::shared_ptr<SpreadDevices> shared_, const Graph& graph, const SpreadOptions& options)
         : shared(std::move(shared_)),
-          core(given().devices, graph, given().weights, parts_of(graph, options),
-               {options.compile, 1, options.build_elsewhere}) {}
-
-    [[nodiscard]] std::vector<runtime::PlannedPart> parts_of(const Graph& graph, const SpreadOptions& options) {
-        if (options.budget != 0)
-            if (auto parts = runtime::streamed_parts(given().devices.front(), graph, options.budget, options.compile);
-                !parts.empty())
-                return parts;
-        return runtime::spread_parts(given().devices, graph, *WeightsAccess::state_of(given().weights), true, notes);
-    }
+          fitted(given().devices, graph, given().weights,
+                 {.compile = options.compile,
+                  .frames = 1,
+                  .budget = options.budget,
+                  .streaming = options.streaming,
+                  .elsewhere = options.build_elsewhere}) {}
 
     [[nodiscard]] const SpreadDevices::State& given() const {
         if (!shared) throw Error(Code::invalid, "cannot spread a graph: no devices given");
@@ -47,9 +40,8 @@ struct SpreadSession::Impl {
 
     [[nodiscard]] SpreadReport report() {
         SpreadReport report;
-        report.notes = notes;
-        const std::vector<std::string> handed_over = core.executor().notes();
-        report.notes.insert(report.notes.end(), handed_over.begin(), handed_over.end());
+        report.notes = fitted.notes();
+        const runtime::SessionCore& core = fitted.core();
         const plan::Plan& plan = core.plan();
         std::map<uint32_t, uint32_t> maker;  // value -> port
         for (uint32_t s = 0; s < plan.stages.size(); ++s) {
@@ -77,17 +69,17 @@ SpreadSession& SpreadSession::operator=(SpreadSession&&) noexcept = default;
 
 void SpreadSession::run(std::span<const Input> inputs, std::span<const Output> outputs,
                         const std::atomic<uint32_t>* cancel) {
-    impl_->core.run(inputs, outputs, cancel);
+    impl_->fitted.run(inputs, outputs, cancel);
 }
-void SpreadSession::reset_state() { impl_->core.reset_state(); }
+void SpreadSession::reset_state() { impl_->fitted.core().reset_state(); }
 SpreadReport SpreadSession::report() const { return impl_->report(); }
-const Graph& SpreadSession::graph() const { return impl_->core.graph(); }
-std::string SpreadSession::describe() const { return impl_->core.plan().describe(); }
-std::string SpreadSession::plan_json() const { return impl_->core.plan().json(); }
+const Graph& SpreadSession::graph() const { return impl_->fitted.core().graph(); }
+std::string SpreadSession::describe() const { return impl_->fitted.core().plan().describe(); }
+std::string SpreadSession::plan_json() const { return impl_->fitted.core().plan().json(); }
 
 uint64_t SpreadSession::workspace_bytes() const {
     uint64_t most = 0;
-    for (const plan::Stage& stage : impl_->core.plan().stages) most = std::max(most, stage.workspace);
+    for (const plan::Stage& stage : impl_->fitted.core().plan().stages) most = std::max(most, stage.workspace);
     return most;
 }
 

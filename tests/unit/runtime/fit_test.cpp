@@ -3,51 +3,24 @@
 
 #include <gtest/gtest.h>
 
-#include "backplane/ops.hpp"
 #include "support/modules_of_the_build.hpp"
+#include "turning_network.hpp"
 
 namespace backplane {
 namespace {
 
 class FitOn : public testing::TestWithParam<std::string> {
 protected:
-    static constexpr int64_t kLayers = 24, kWidth = 256;  // 256 KiB each
-
-    // Products one after the other: once and twice the identity in turns.
-    FitOn() : memory_(kLayers * kWidth * kWidth + 32, 0.0F) {
-        // Nowhere a device would use it in place.
-        while (reinterpret_cast<uintptr_t>(&memory_[first_]) % 64 != 4) ++first_;
-        TensorId at = graph_.input("x", DType::f32, {4, kWidth});
-        for (int64_t k = 0; k < kLayers; ++k)
-            at = graph_.add(Op::matmul, {at, graph_.weight("w " + std::to_string(k), DType::f32, {kWidth, kWidth})});
-        graph_.output(at, "y");
-        for (size_t k = 0; k < kLayers; ++k)
-            for (size_t i = 0; i < kWidth; ++i) layer(k)[i * kWidth + i] = static_cast<float>(1 + k % 2);
-    }
-    std::span<float> layer(size_t k) { return std::span(memory_).subspan(first_ + k * kWidth * kWidth, kWidth * kWidth); }
-    WeightSource source() {
-        return [this](std::string_view name) { return std::as_bytes(layer(std::stoul(std::string(name.substr(2))))); };
-    }
     std::vector<Fit> ways(uint64_t memory, Streaming streaming = Streaming::automatic) const {
         FitOptions options;
         options.streaming = streaming;
         options.memory[device_.info().id] = memory;
         return fits({device_}, graph_, options);
     }
-    void expect_right(Session& session) const {
-        for (int pass = 0; pass < 3; ++pass) {
-            const std::vector<float> x(4 * kWidth, static_cast<float>(pass + 1));
-            std::vector<float> y(x.size());
-            session.run({{"x", std::as_bytes(std::span(x))}}, {{"y", std::as_writable_bytes(std::span(y))}});
-            EXPECT_EQ(y, std::vector<float>(x.size(), static_cast<float>((pass + 1) * 4096)));
-        }
-    }
-
     const Context context_{test::modules_of_the_build()};
     const Device device_ = context_.choose(GetParam());
-    Graph graph_;
-    std::vector<float> memory_;
-    size_t first_ = 0;
+    test::TurningNetwork network_;
+    const Graph& graph_ = network_.graph;
 };
 
 TEST_P(FitOn, NothingFitsIntoNothingAndTheSentenceSaysWhatWould) {
@@ -90,9 +63,9 @@ TEST_P(FitOn, WhatIsPlannedForABudgetIsWhatASessionDoesAndHolds) {
             << percent << ": what there is, is used";
         SessionOptions options;
         options.budget = way->budget;
-        Session session({device_}, graph_, Weights(source()), options);
+        Session session({device_}, graph_, Weights(network_.source()), options);
         EXPECT_EQ(session.plan_json(), way->plan_json);
-        expect_right(session);
+        for (int pass = 0; pass < 3; ++pass) test::TurningNetwork::run(session, static_cast<float>(pass + 1));
         const uint64_t held = ledger(device_).held - before;
         EXPECT_LE(held, way->budget);
         if (GetParam() == "reference:0") continue;  // it computes in any memory where it lies

@@ -1,0 +1,153 @@
+// A device with less memory than a network wants, from the start or from some moment on: weights are streamed without being asked for, sessions take turns,
+// and what is held never passes the limit.
+#include "backplane/fit.hpp"
+#include "support/modules_of_the_build.hpp"
+#include "turning_network.hpp"
+
+namespace backplane {
+namespace {
+
+using test::TurningNetwork;
+
+class ShortOn : public testing::TestWithParam<std::string> {
+protected:
+    void SetUp() override {
+        if (GetParam() == "reference:0") GTEST_SKIP() << "it computes in any memory where it lies";
+        const Fit whole = fits({device_}, network_.graph, {.streaming = Streaming::never}).front();
+        needs_ = whole.needs;
+        weights_ = whole.weights;
+        ASSERT_GT(needs_, uint64_t{6} << 20);
+    }
+    // Percent of what one session of the network needs.
+    void limit(uint64_t percent) { limit_memory(device_, limit_ = needs_ * percent / 100); }
+    void expect_within() const { EXPECT_LE(ledger(device_).held, limit_); }
+    Session session(const Weights& weights, const SessionOptions& options = {}) const {
+        return {{device_}, network_.graph, weights, options};
+    }
+    Weights weights(const char* name = "") { return Weights(network_.source(), name); }
+    static bool streams(const Session& session) {
+        return session.plan_json().find("\"weights\":\"streamed\"") != std::string::npos;
+    }
+    static std::string notes_of(const Session& session) {
+        std::string all;
+        for (const std::string& note : session.notes()) all += note + "\n";
+        return all;
+    }
+    template <typename Body>
+    static Code code_of(const Body& body, std::string& text) {
+        try {
+            body();
+        } catch (const Error& error) {
+            text = error.what();
+            return error.code();
+        }
+        return Code::ok;
+    }
+
+    const Context context_{test::modules_of_the_build()};
+    const Device device_ = context_.choose(GetParam());
+    TurningNetwork network_;
+    uint64_t needs_ = 0, weights_ = 0, limit_ = 0;
+};
+
+TEST_P(ShortOn, StreamingBeginsByItselfWhereAllWeightsHaveNoRoom) {
+    for (const uint64_t percent : {105, 75, 50, 40}) {
+        SCOPED_TRACE(percent);
+        limit(percent);
+        Session made = session(weights());
+        EXPECT_EQ(streams(made), percent < 100) << made.describe();
+        for (int pass = 0; pass < 3; ++pass) {
+            TurningNetwork::run(made, static_cast<float>(pass + 1));
+            expect_within();
+        }
+        EXPECT_EQ(notes_of(made).find("made anew") != std::string::npos, percent < 100) << notes_of(made);
+    }
+    EXPECT_EQ(ledger(device_).limit, limit_);
+}
+
+TEST_P(ShortOn, WhereNothingFitsTheErrorSaysWhatWouldAndNeverMeansNever) {
+    limit(5);
+    std::string text;
+    EXPECT_EQ(code_of([&] { session(weights()); }, text), Code::no_device_memory);
+    for (const char* part : {"needs 6.", " are free", "streamed there "})
+        EXPECT_NE(text.find(part), std::string::npos) << part << " is not in: " << text;
+    limit(75);
+    EXPECT_EQ(code_of([&] { session(weights(), {.streaming = Streaming::never}); }, text), Code::no_device_memory) << text;
+    EXPECT_NE(text.find(GetParam()), std::string::npos) << text;
+    limit(0);
+    Session always = session(weights(), {.streaming = Streaming::always});
+    EXPECT_TRUE(streams(always));
+    TurningNetwork::run(always, 3);
+    EXPECT_LT(ledger(device_).held, needs_ / 2);
+}
+
+TEST_P(ShortOn, ALimitThatShrinksInMidRunIsAPlanMadeAnewSomeTimesAndNoMore) {
+    Session made = session(weights());
+    TurningNetwork::run(made, 1);
+    EXPECT_FALSE(streams(made));
+    for (const uint64_t percent : {80, 50}) {
+        limit(percent);
+        for (int pass = 0; pass < 2; ++pass) {
+            TurningNetwork::run(made, static_cast<float>(pass));
+            expect_within();
+        }
+        EXPECT_TRUE(streams(made));
+    }
+    EXPECT_NE(notes_of(made).find("made anew"), std::string::npos) << notes_of(made);
+    limit(2);
+    std::string text;
+    for (int pass = 0; pass < 3; ++pass) {
+        EXPECT_EQ(code_of([&] { TurningNetwork::run(made, 1); }, text), Code::no_device_memory);
+        expect_within();
+    }
+    EXPECT_NE(text.find("streamed there "), std::string::npos) << text;
+    limit(0);
+    TurningNetwork::run(made, 5);  // there is memory again
+}
+
+TEST_P(ShortOn, StateIsAsItWasWhenThePlanIsMadeAnew) {
+    Graph graph;
+    const TensorId x = graph.input("x", DType::f32, {1, TurningNetwork::kWidth});
+    const TensorId sum = graph.state("sum", DType::f32, {1, TurningNetwork::kWidth});
+    TensorId at = graph.add(Op::add, {sum, x});
+    graph.update(sum, at);
+    for (int64_t k = 0; k < TurningNetwork::kLayers; ++k)
+        at = graph.add(Op::matmul, {at, graph.weight("w " + std::to_string(k), DType::f32,
+                                                     {TurningNetwork::kWidth, TurningNetwork::kWidth})});
+    graph.output(at, "y");
+    Session made({device_}, graph, weights());
+    for (int pass = 1; pass <= 4; ++pass) {
+        if (pass == 3) limit(60);
+        const std::vector<float> given(TurningNetwork::kWidth, 1.0F);
+        std::vector<float> y(given.size());
+        made.run({{"x", std::as_bytes(std::span(given))}}, {{"y", std::as_writable_bytes(std::span(y))}});
+        EXPECT_EQ(y, std::vector<float>(y.size(), static_cast<float>(pass) * 4096)) << pass;
+    }
+    EXPECT_TRUE(streams(made)) << made.describe();
+}
+
+TEST_P(ShortOn, SessionsThatDoNotFitTogetherTakeTurnsThoseUsedLongestAgoGoFirst) {
+    limit(250);
+    const Weights first = weights("first"), second = weights("second"), third = weights("third");
+    Session a = session(first), b = session(second);
+    TurningNetwork::run(a, 1);
+    TurningNetwork::run(b, 2);
+    EXPECT_EQ(first.bytes_on(device_), weights_);
+    Session c = session(third);
+    TurningNetwork::run(c, 3);
+    EXPECT_EQ(second.bytes_on(device_), weights_) << "it was used after the first";
+    EXPECT_LT(first.bytes_on(device_), weights_);
+    expect_within();
+    for (int pass = 0; pass < 3; ++pass)
+        for (Session* one : {&a, &b, &c}) {
+            TurningNetwork::run(*one, static_cast<float>(pass));
+            EXPECT_FALSE(streams(*one));
+            expect_within();
+        }
+    EXPECT_NE(notes_of(a).find("copied again"), std::string::npos) << "what it costs is said";
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, ShortOn, testing::ValuesIn(test::devices_of_the_build()), test::NameOfDevice());
+
+}  // namespace
+}  // namespace backplane
