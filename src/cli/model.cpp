@@ -1,6 +1,7 @@
 #include "backplane/esrgan.hpp"
 #include "base/file.hpp"
 #include "cli/cli.hpp"
+#include "cli/onnx_info.hpp"
 #include "cli/targets.hpp"
 #include "models/parakeet/convert.hpp"
 
@@ -35,6 +36,7 @@ void print_network(const Safe& name, const parakeet::ModelFile& model) {
 }
 
 void info(const std::string& path, bool all, const Run& run) {
+    if (is_onnx(path)) return show_onnx(path, all, run);
     const GgufFile file = GgufFile::open(base::path_of(path));
     uint64_t bytes = 0;
     for (const GgufTensor& t : file.tensors()) bytes += t.bytes;
@@ -73,7 +75,8 @@ void info(const std::string& path, bool all, const Run& run) {
 }  // namespace
 
 void add_model(const Command& app, Run& run) {
-    const Command command = app.subcommand("model", "Bring a network into GGUF, or show what a GGUF file holds");
+    const Command command =
+        app.subcommand("model", "Bring a network into GGUF, show what a file of one holds, or where its nodes would run");
     command.needs_subcommand();
     command.footer(
         "Examples:\n  backplane model import packages/medium esrgan-medium-x2.gguf --scale 2\n  backplane model info "
@@ -117,12 +120,16 @@ void add_model(const Command& app, Run& run) {
         for (const std::string& note : notes) err("note: {}\n", note);
         print_network(padded(o->to + ":", 0), parakeet::ModelFile::open(base::path_of(o->to)));
     });
-    const Command show = command.subcommand("info", "Metadata and tensors of a GGUF file");
-    show.option("FILE", o->from, "A .gguf file").required();
-    show.flag("--tensors", o->tensors, "List every tensor");
+    const Command show =
+        command.subcommand("info", "Metadata and tensors of a GGUF file; inputs, outputs and operators of an ONNX file");
+    show.option("FILE", o->from, "A .gguf or .onnx file").required();
+    show.flag("--tensors", o->tensors, "List every tensor; of an ONNX file, every operator");
     add_json_option(show, run);
-    show.footer("Example:\n  backplane model info build/models/esrgan-medium-x2.gguf --tensors");
+    show.footer(
+        "Examples:\n  backplane model info build/models/esrgan-medium-x2.gguf --tensors\n  backplane model info "
+        "silero_vad.onnx");
     show.runs([o, &run] { info(o->from, o->tensors, run); });
+    add_model_check(command, run);
 }
 
 }  // namespace backplane::cli

@@ -52,16 +52,21 @@ std::string reason_of(const std::string& op, std::string text) {
 NodeCase read(const fs::path& folder) {
     NodeCase read;
     read.name = folder.filename().string().substr(std::string("test_").size());
-    const OnnxModel model = formats::parse_onnx(bytes_of(folder / "model.onnx"), folder.string());
+    const std::vector<std::byte> file = bytes_of(folder / "model.onnx");  // which the model points into
+    const OnnxModel model = formats::parse_onnx(file, folder.string());
     if (read.name == "gridsample_bicubic") read.written_to = 0.5e-4;
+    for (const char* window : {"blackmanwindow", "hammingwindow", "hannwindow"})
+        if (read.name.rfind(window, 0) == 0) read.written_to = 2e-4;  // theirs has 3.1415 for pi
     read.op = model.nodes.size() == 1 ? model.nodes.front().op : "several operators";
     try {
         read.inputs = tensors(folder, "input", model.inputs);
         read.outputs = tensors(folder, "output", model.outputs);
-        read.graph = formats::graph_of(model, [&](const std::string& name) {
+        formats::OnnxGiven given;
+        given.content = [&](const std::string& name) {
             const auto found = read.inputs.find(name);
             return found == read.inputs.end() ? nullptr : &found->second;
-        });
+        };
+        read.graph = formats::graph_of(model, given);
     } catch (const Error& e) {
         read.left_out = reason_of(read.op, e.what());
     }

@@ -14,7 +14,8 @@ struct NodeCase {
     std::string left_out;  // why; empty: it runs
     Graph graph;
     std::map<std::string, formats::OnnxTensor> inputs, outputs;
-    double written_to = 0;  // half a unit of the last digit, where ONNX wrote the results down with few digits
+    double written_to =
+        0;  // how far ONNX's results may be off: half a unit of the last digit where there are few of them, few digits of pi
 };
 
 // Where the package is; empty: it is not installed.

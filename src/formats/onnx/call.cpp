@@ -34,28 +34,29 @@ std::vector<TensorId> OnnxCall::all() {
     return tensors;
 }
 
-OnnxTensor OnnxCall::content(size_t i) const {
+const OnnxTensor& OnnxCall::content(size_t i) const {
     const OnnxOperand& from = operand(i);
     if (from.content) return *from.content;
-    if (from.is_input && known_)
-        if (const OnnxTensor* known = known_(node.inputs[i])) return *known;
+    if (values_ != nullptr && from.dtype != DType::unknown)
+        if (const OnnxTensor* known = values_->find(node.inputs[i], from)) return *known;
     refuse("operand " + std::to_string(i) + " must be known when the graph is made");
 }
 
 std::vector<double> OnnxCall::numbers(size_t i) const {
-    const OnnxTensor tensor = content(i);
-    return graph::decode(tensor.data, tensor.dtype);
+    const OnnxTensor& tensor = content(i);
+    return graph::decode(tensor.bytes(), tensor.dtype);
 }
 
 std::vector<int64_t> OnnxCall::integers(size_t i) const {
-    const OnnxTensor tensor = content(i);
+    const OnnxTensor& tensor = content(i);
+    const std::span<const std::byte> data = tensor.bytes();
     if (tensor.dtype == DType::i64) {  // all of its bits: bounds of slices go to the end of the type
-        std::vector<int64_t> numbers(tensor.data.size() / sizeof(int64_t));
-        if (!numbers.empty()) std::memcpy(numbers.data(), tensor.data.data(), tensor.data.size());
+        std::vector<int64_t> numbers(data.size() / sizeof(int64_t));
+        if (!numbers.empty()) std::memcpy(numbers.data(), data.data(), data.size());
         return numbers;
     }
     std::vector<int64_t> whole;
-    for (const double number : graph::decode(tensor.data, tensor.dtype))
+    for (const double number : graph::decode(data, tensor.dtype))
         whole.push_back(std::isnan(number) ? 0 : static_cast<int64_t>(std::clamp(number, -0x1p62, 0x1p62)));
     return whole;
 }
@@ -179,7 +180,12 @@ OnnxTensor onnx_integers(const std::vector<int64_t>& values, Shape shape) {
 }
 
 TensorId onnx_constant(Graph& graph, const OnnxTensor& tensor) {
-    return graph.constant(tensor.name, tensor.dtype, tensor.shape, tensor.data);
+    if (!tensor.weight.empty()) {
+        const TensorId there = graph.find(tensor.weight);
+        return there.valid() ? there : graph.weight(tensor.weight, tensor.dtype, tensor.shape);
+    }
+    const std::span<const std::byte> data = tensor.bytes();
+    return graph.constant("", tensor.dtype, tensor.shape, {data.begin(), data.end()});
 }
 
 }  // namespace backplane::formats

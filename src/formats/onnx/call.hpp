@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,10 +24,31 @@ struct OnnxOperand {
 };
 using OnnxNames = std::map<std::string, OnnxOperand, std::less<>>;
 
+// What the values of a graph are as far as they follow from its constants and from inputs whose content is known. Only what is small is computed:
+// sizes, positions, conditions.
+class OnnxKnownValues {
+public:
+    OnnxKnownValues(const Graph& graph, const OnnxKnown& known) : graph_(graph), known_(known) {}
+    // Of what a name stands for; null: it does not follow. The tensor lives as long as this.
+    const OnnxTensor* find(const std::string& name, const OnnxOperand& operand);
+
+private:
+    const OnnxTensor* find(TensorId tensor, int depth);
+    std::optional<OnnxTensor> computed(TensorId tensor, int depth);
+    [[nodiscard]] const Node* writer(TensorId tensor);
+
+    const Graph& graph_;
+    const OnnxKnown& known_;
+    std::map<uint32_t, std::optional<OnnxTensor>> found_;
+    std::map<uint32_t, size_t> writers_;  // the node that writes a tensor,
+    size_t indexed_ = 0;                  // of so many nodes
+};
+
 class OnnxCall {
 public:
-    OnnxCall(Graph& to, const OnnxNode& from, int64_t version, OnnxNames& names, const OnnxKnown& known)
-        : graph(to), node(from), opset(version), names_(names), known_(known) {}
+    // `values`: of `to`; null: its constants alone are known.
+    OnnxCall(Graph& to, const OnnxNode& from, int64_t version, OnnxNames& names, OnnxKnownValues* values = nullptr)
+        : graph(to), node(from), opset(version), names_(names), values_(values) {}
 
     Graph& graph;
     const OnnxNode& node;
@@ -45,6 +67,7 @@ public:
     // The content of an operand that must be known.
     [[nodiscard]] std::vector<double> numbers(size_t i) const;
     [[nodiscard]] std::vector<int64_t> integers(size_t i) const;
+    [[nodiscard]] bool is_constant(size_t i) const { return operand(i).content != nullptr; }
     // The same where there must be one element.
     [[nodiscard]] double one_number(size_t i) const;
     [[nodiscard]] int64_t one_integer(size_t i) const;
@@ -80,10 +103,10 @@ public:
 
 private:
     [[nodiscard]] OnnxOperand& operand(size_t i) const;  // among the names, which are not the call's
-    [[nodiscard]] OnnxTensor content(size_t i) const;
+    [[nodiscard]] const OnnxTensor& content(size_t i) const;
 
     OnnxNames& names_;
-    const OnnxKnown& known_;
+    OnnxKnownValues* values_;
     mutable std::vector<std::string> asked_;
 };
 
@@ -98,13 +121,17 @@ std::span<const OnnxRuleRow> onnx_rules_networks();
 std::span<const OnnxRuleRow> onnx_rules_reductions();
 std::span<const OnnxRuleRow> onnx_rules_resize();
 
+// Computes a node whose operands are all constants, and puts its results among the names. False: they are not, it is no operator that there is, or its
+// results are too large for it. Throws what the rule throws.
+bool onnx_fold(const OnnxNode& node, int64_t opset, OnnxNames& names);
+
 // An op of the same name, operands and attributes.
 void onnx_same(OnnxCall& call);
 
 OnnxTensor onnx_tensor(DType dtype, Shape shape, std::span<const double> values);
 OnnxTensor onnx_integers(const std::vector<int64_t>& values, Shape shape);  // of i64
 
-// The tensor of a constant in the graph.
+// The tensor of a constant in the graph: a weight where it has the name of one.
 TensorId onnx_constant(Graph& graph, const OnnxTensor& tensor);
 
 }  // namespace backplane::formats

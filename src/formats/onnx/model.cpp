@@ -1,10 +1,12 @@
 #include "formats/onnx/model.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 #include <utility>
 
 #include "formats/onnx/protobuf_reader.hpp"
+#include "formats/printable.hpp"
 #include "graph/element_types.hpp"
 
 namespace backplane::formats {
@@ -13,7 +15,13 @@ namespace {
 // A graph in an attribute of a node of a graph: files of strangers must not use up the stack.
 constexpr int kDeepestGraph = 32;
 
-void read_graph(ProtobufReader in, OnnxModel& model, int depth);
+// How deep a graph is in others, and where other files come from.
+struct Within {
+    const OnnxFiles& files;
+    int depth = 0;
+};
+
+void read_graph(ProtobufReader in, OnnxModel& model, Within within);
 
 // The lists of TensorProto, of which one is used.
 struct TensorLists {
@@ -32,7 +40,6 @@ std::vector<std::byte> packed(const std::vector<int64_t>& numbers, DType dtype) 
 }
 
 std::vector<std::byte> data_of(const TensorLists& lists, DType dtype) {
-    if (!lists.raw.empty()) return {lists.raw.begin(), lists.raw.end()};
     const auto copy = [](const auto& list) {
         const std::span<const std::byte> from = std::as_bytes(std::span(list));
         return std::vector<std::byte>(from.begin(), from.end());
@@ -42,11 +49,52 @@ std::vector<std::byte> data_of(const TensorLists& lists, DType dtype) {
     return packed(lists.integers, dtype);
 }
 
-OnnxTensor tensor_of(ProtobufReader in) {
+// Where a tensor lies in another file (external_data.md of ONNX).
+struct Elsewhere {
+    bool so = false;
+    std::string location;
+    std::string offset = "0", length;  // decimal numbers
+
+    void read(ProtobufReader entry) {
+        std::string key, value;
+        while (entry.next()) {
+            if (entry.field() == 1) key = entry.text();
+            if (entry.field() == 2) value = entry.text();
+        }
+        if (key == "location") location = value;
+        if (key == "offset") offset = value;
+        if (key == "length") length = value;
+    }
+};
+
+uint64_t number_in(const ProtobufReader& in, const std::string& text) {
+    uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size()) in.fail(printable(text) + " where a number is wanted");
+    return number;
+}
+
+std::span<const std::byte> bytes_elsewhere(const ProtobufReader& in, const OnnxTensor& tensor, const Elsewhere& elsewhere,
+                                           const OnnxFiles& files) {
+    const std::string what = "the tensor '" + tensor.name + "'";
+    if (!files) throw Error(Code::unsupported, what + " lies in another file");
+    const std::span<const std::byte> file = files(elsewhere.location);
+    const uint64_t offset = number_in(in, elsewhere.offset), wanted = bytes(tensor.dtype, tensor.shape);
+    const uint64_t length = elsewhere.length.empty() ? wanted : number_in(in, elsewhere.length);
+    if (length != wanted)
+        in.fail(what + " of " + std::to_string(wanted) + " bytes has " + std::to_string(length) + " in another file");
+    if (offset > file.size() || length > file.size() - offset)
+        in.fail(what + " is at bytes " + std::to_string(offset) + " to " + std::to_string(offset) + " + " +
+                std::to_string(length) + " of " + printable(elsewhere.location) + ", which has " +
+                std::to_string(file.size()));
+    return file.subspan(offset, length);
+}
+
+OnnxTensor tensor_of(ProtobufReader in, const OnnxFiles& files) {
     OnnxTensor tensor;
     TensorLists lists;
     int64_t type = 0;
-    bool elsewhere = false;
+    Elsewhere elsewhere;
     while (in.next()) {
         switch (in.field()) {
             case 1: in.append_integers(tensor.shape); break;
@@ -57,7 +105,8 @@ OnnxTensor tensor_of(ProtobufReader in) {
             case 8: tensor.name = in.text(); break;
             case 9: lists.raw = in.bytes(); break;
             case 10: in.append_fixed(lists.doubles); break;
-            case 14: elsewhere = in.integer() != 0; break;
+            case 13: elsewhere.read(in.message()); break;
+            case 14: elsewhere.so = in.integer() != 0; break;
             default: break;
         }
     }
@@ -65,14 +114,18 @@ OnnxTensor tensor_of(ProtobufReader in) {
     if (tensor.dtype == DType::unknown)
         throw Error(Code::unsupported,
                     "a tensor of ONNX's element type " + std::to_string(type) + ", which graphs do not have");
-    if (elsewhere) throw Error(Code::unsupported, "the tensor '" + tensor.name + "' lies in another file");
     if (tensor.shape.size() > BP_MAX_RANK ||
         std::any_of(tensor.shape.begin(), tensor.shape.end(), [](int64_t d) { return d < 0; }))
         in.fail("a tensor of shape " + to_string(tensor.shape));
-    tensor.data = data_of(lists, tensor.dtype);
-    if (tensor.data.size() != bytes(tensor.dtype, tensor.shape))
+    if (elsewhere.so)
+        tensor.in_place = bytes_elsewhere(in, tensor, elsewhere, files);
+    else if (!lists.raw.empty())
+        tensor.in_place = lists.raw;
+    else
+        tensor.data = data_of(lists, tensor.dtype);
+    if (tensor.bytes().size() != bytes(tensor.dtype, tensor.shape))
         in.fail("the tensor '" + tensor.name + "' of " + name_of(tensor.dtype) + " " + to_string(tensor.shape) + " has " +
-                std::to_string(tensor.data.size()) + " bytes");
+                std::to_string(tensor.bytes().size()) + " bytes");
     return tensor;
 }
 
@@ -84,7 +137,7 @@ OnnxAttribute::Kind kind_of(int64_t type) {
     return Kind::other;
 }
 
-std::pair<std::string, OnnxAttribute> attribute_of(ProtobufReader in, int depth) {
+std::pair<std::string, OnnxAttribute> attribute_of(ProtobufReader in, Within within) {
     std::string name;
     OnnxAttribute attribute;
     std::vector<float> numbers;
@@ -111,11 +164,12 @@ std::pair<std::string, OnnxAttribute> attribute_of(ProtobufReader in, int depth)
         in.fail("the attribute '" + name + "' has no value");
     try {
         if (attribute.kind == Kind::tensor)
-            attribute.tensor = std::make_shared<const OnnxTensor>(tensor_of({tensor, "attribute " + name}));
+            attribute.tensor = std::make_shared<const OnnxTensor>(tensor_of({tensor, "attribute " + name}, within.files));
         if (attribute.kind == Kind::graph) {
-            if (depth == kDeepestGraph) in.fail("graphs in graphs, more than " + std::to_string(kDeepestGraph) + " deep");
+            if (within.depth == kDeepestGraph)
+                in.fail("graphs in graphs, more than " + std::to_string(kDeepestGraph) + " deep");
             OnnxModel body;
-            read_graph({graph, "attribute " + name}, body, depth + 1);
+            read_graph({graph, "attribute " + name}, body, {within.files, within.depth + 1});
             attribute.graph = std::make_shared<const OnnxModel>(std::move(body));
         }
     } catch (const Error& e) {
@@ -125,7 +179,7 @@ std::pair<std::string, OnnxAttribute> attribute_of(ProtobufReader in, int depth)
     return {std::move(name), std::move(attribute)};
 }
 
-OnnxNode node_of(ProtobufReader in, int depth) {
+OnnxNode node_of(ProtobufReader in, Within within) {
     OnnxNode node;
     while (in.next()) {
         switch (in.field()) {
@@ -133,7 +187,7 @@ OnnxNode node_of(ProtobufReader in, int depth) {
             case 2: node.outputs.push_back(in.text()); break;
             case 3: node.name = in.text(); break;
             case 4: node.op = in.text(); break;
-            case 5: node.attributes.insert(attribute_of(in.message(), depth)); break;
+            case 5: node.attributes.insert(attribute_of(in.message(), within)); break;
             case 7: node.domain = in.text(); break;
             default: break;
         }
@@ -141,20 +195,26 @@ OnnxNode node_of(ProtobufReader in, int depth) {
     return node;
 }
 
-Shape shape_of(ProtobufReader in) {
-    Shape shape;
+void read_shape(ProtobufReader in, OnnxValue& value) {
+    value.has_shape = true;
     while (in.next()) {
         if (in.field() != 1) continue;
         int64_t extent = -1;
-        for (ProtobufReader dim = in.message(); dim.next();)
-            if (dim.field() == 1) extent = dim.integer();
-        shape.push_back(extent);
+        std::string symbol;
+        for (ProtobufReader dim = in.message(); dim.next();) {
+            if (dim.field() == 1) extent = std::max<int64_t>(dim.integer(), -1);
+            if (dim.field() == 2) symbol = dim.text();
+        }
+        value.shape.push_back(extent);
+        value.symbols.push_back(std::move(symbol));
     }
-    return shape;
+    if (value.shape.size() > BP_MAX_RANK)
+        in.fail(printable(value.name) + " of " + std::to_string(value.shape.size()) + " axes");
 }
 
 OnnxValue value_of(ProtobufReader in) {
     OnnxValue value;
+    value.has_shape = false;
     while (in.next()) {
         if (in.field() == 1) value.name = in.text();
         if (in.field() != 2) continue;
@@ -163,18 +223,20 @@ OnnxValue value_of(ProtobufReader in) {
             value.is_tensor = true;
             for (ProtobufReader tensor = type.message(); tensor.next();) {
                 if (tensor.field() == 1) value.dtype = dtype_of_onnx(tensor.integer());
-                if (tensor.field() == 2) value.shape = shape_of(tensor.message());
+                if (tensor.field() == 2) read_shape(tensor.message(), value);
             }
         }
     }
     return value;
 }
 
-void read_graph(ProtobufReader in, OnnxModel& model, int depth) {
+void read_graph(ProtobufReader in, OnnxModel& model, Within within) {
     while (in.next()) {
         switch (in.field()) {
-            case 1: model.nodes.push_back(node_of(in.message(), depth)); break;
-            case 5: model.initializers.push_back(tensor_of(in.message())); break;
+            case 2: model.name = in.text(); break;
+            case 1: model.nodes.push_back(node_of(in.message(), within)); break;
+            case 5: model.initializers.push_back(tensor_of(in.message(), within.files)); break;
+            case 15: throw Error(Code::unsupported, "the model has sparse initializers: write it anew with dense ones");
             case 11: model.inputs.push_back(value_of(in.message())); break;
             case 12: model.outputs.push_back(value_of(in.message())); break;
             default: break;
@@ -211,15 +273,41 @@ DType dtype_of_onnx(int64_t type) noexcept {
     }
 }
 
-OnnxModel parse_onnx(std::span<const std::byte> bytes, const std::string& file) {
+namespace {
+
+void read_metadata(ProtobufReader in, OnnxModel& model) {
+    std::string key, value;
+    while (in.next()) {
+        if (in.field() == 1) key = in.text();
+        if (in.field() == 2) value = in.text();
+    }
+    model.metadata[std::move(key)] = std::move(value);
+}
+
+}  // namespace
+
+OnnxModel parse_onnx(std::span<const std::byte> bytes, const std::string& file, const OnnxFiles& files) {
     OnnxModel model;
     for (ProtobufReader in(bytes, file); in.next();) {
-        if (in.field() == 7) read_graph(in.message(), model, 0);
-        if (in.field() == 8) read_opset(in.message(), model);
+        switch (in.field()) {
+            case 1: model.ir_version = in.integer(); break;
+            case 2: model.producer = in.text(); break;
+            case 3: model.producer_version = in.text(); break;
+            case 6: model.description = in.text(); break;
+            case 7: read_graph(in.message(), model, {files}); break;
+            case 8: read_opset(in.message(), model); break;
+            case 14: read_metadata(in.message(), model); break;
+            default: break;
+        }
     }
     return model;
 }
 
-OnnxTensor parse_onnx_tensor(std::span<const std::byte> bytes, const std::string& file) { return tensor_of({bytes, file}); }
+OnnxTensor parse_onnx_tensor(std::span<const std::byte> bytes, const std::string& file) {
+    OnnxTensor tensor = tensor_of({bytes, file}, {});
+    tensor.data.assign(tensor.bytes().begin(), tensor.bytes().end());
+    tensor.in_place = {};
+    return tensor;
+}
 
 }  // namespace backplane::formats

@@ -1,8 +1,9 @@
-// ONNX models as plain data (onnx.proto, IR version 8): what of the file a converter needs, checked no further than that.
+// ONNX models as plain data (onnx.proto, IR versions 3 to 12): what of the file a converter needs, checked no further than that.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -18,7 +19,11 @@ struct OnnxTensor {
     std::string name;
     DType dtype = DType::unknown;
     Shape shape;
-    std::vector<std::byte> data;  // bytes(dtype, shape)
+    std::vector<std::byte> data;            // bytes(dtype, shape); empty where the next has them
+    std::span<const std::byte> in_place{};  // in the file, which outlives the tensor; at any alignment
+    std::string weight{};                   // what a graph calls it as a weight; empty: it is none (prepare.hpp)
+
+    [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return data.empty() ? in_place : data; }
 };
 
 struct OnnxModel;
@@ -52,9 +57,11 @@ struct OnnxNode {
 
 struct OnnxValue {
     std::string name;
-    bool is_tensor = false;        // not a sequence, a map or an optional value
-    DType dtype = DType::unknown;  // of a type that graphs do not have
-    Shape shape;                   // an extent that the file leaves open is -1
+    bool is_tensor = false;              // not a sequence, a map or an optional value
+    DType dtype = DType::unknown;        // of a type that graphs do not have
+    Shape shape;                         // an extent that the file leaves open is -1
+    std::vector<std::string> symbols{};  // the names of such extents, as many as there are axes; empty: none
+    bool has_shape = true;               // false: not even the number of axes is known
 };
 
 struct OnnxModel {
@@ -62,11 +69,18 @@ struct OnnxModel {
     std::vector<OnnxNode> nodes;  // each after those whose results it takes
     std::vector<OnnxTensor> initializers;
     std::vector<OnnxValue> inputs, outputs;
+    int64_t ir_version = 0;
+    std::string name, producer, producer_version, description;
+    std::map<std::string, std::string> metadata;
 };
 
-// Trust nothing in the bytes. `file` is for messages. Throw Error: corrupt (not the wire format, tensors of another size than they say), unsupported
-// (initializers in other files or of types that graphs do not have: strings, u32, u64, complex numbers).
-OnnxModel parse_onnx(std::span<const std::byte> bytes, const std::string& file);
+// The bytes of another file that tensors lie in, by its name in the model; they outlive it. Throws what says why there are none.
+using OnnxFiles = std::function<std::span<const std::byte>(const std::string& location)>;
+
+// Trust nothing in the bytes. `file` is for messages. Throw Error: corrupt (not the wire format, tensors of another size than they say, or beyond the
+// end of another file), unsupported (tensors in other files where there are no `files`, or of types that graphs do not have: strings, u32, u64,
+// complex numbers). The tensors of a model point into `bytes` where they lie there as they are; a tensor on its own has a copy.
+OnnxModel parse_onnx(std::span<const std::byte> bytes, const std::string& file, const OnnxFiles& files = {});
 OnnxTensor parse_onnx_tensor(std::span<const std::byte> bytes, const std::string& file);
 
 // TensorProto::DataType; unknown: a type that graphs do not have.

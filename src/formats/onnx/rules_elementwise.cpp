@@ -35,6 +35,7 @@ void mod(OnnxCall& call) {
 }
 
 void cast(OnnxCall& call) {
+    for (const char* of_small_floats : {"saturate", "round_mode"}) static_cast<void>(call.attribute(of_small_floats));
     if (call.node.op == "CastLike" && call.dtype(1) == DType::unknown) call.refuse("to a type that graphs do not have");
     const DType to = call.node.op == "CastLike" ? call.dtype(1) : dtype_of_onnx(call.integer("to", 0));
     if (to == DType::unknown) call.refuse("to a type that graphs do not have");
@@ -67,7 +68,12 @@ void arithmetic(OnnxCall& call) {
 // may lie a little below a whole number that it should be.
 void pow(OnnxCall& call) {
     const DType dtype = call.dtype(0);
-    if (!is_whole(dtype)) return call.result(call.add(Op::pow, {call.in(0), call.as(call.in(1), dtype)}));
+    if (!is_whole(dtype)) {
+        const bool square =
+            call.is_constant(1) && elements(call.shape(1)) == 1 && call.rank(1) <= call.rank(0) && call.one_number(1) == 2;
+        if (square) return call.result(call.add(Op::mul, {call.in(0), call.in(0)}));
+        return call.result(call.add(Op::pow, {call.in(0), call.as(call.in(1), dtype)}));
+    }
     const DType wide = dtype == call.dtype(1) ? dtype : DType::i64;
     const auto whole_power = [&] {
         return call.as(call.add(Op::pow, {call.as(call.in(0), wide), call.as(call.in(1), wide)}), dtype);
@@ -82,6 +88,14 @@ void pow(OnnxCall& call) {
 
 void gelu(OnnxCall& call) {
     call.result(call.add(Op::gelu, {call.in(0)}, {{Attr::approximate, call.text("approximate", "none") == "tanh" ? 1 : 0}}));
+}
+
+// x * sigmoid(alpha * x)
+void swish(OnnxCall& call) {
+    const double alpha = call.number("alpha", 1);
+    if (alpha == 1) return call.result(call.add(Op::silu, {call.in(0)}));
+    const TensorId scaled = call.add(Op::mul, {call.in(0), call.scalar(alpha, call.dtype(0))});
+    call.result(call.add(Op::mul, {call.in(0), call.add(Op::sigmoid, {scaled})}));
 }
 
 // celu(x) = max(x, 0) + min(0, alpha * (e^(x / alpha) - 1)) is alpha * elu(x / alpha).
@@ -187,6 +201,7 @@ constexpr OnnxRuleRow kElementwiseRules[] = {
     {"Pow", pow},
     {"Gelu", gelu},
     {"Celu", celu},
+    {"Swish", swish},
     {"Softsign", softsign},
     {"Tan", tangent},
     {"Sinh", hyperbolic},

@@ -109,6 +109,8 @@ std::vector<int64_t> backwards(int64_t start, int64_t end, int64_t step, int64_t
     return positions;
 }
 
+constexpr int64_t kMostPicked = 1 << 24;  // positions that are written down one by one
+
 void slice(OnnxCall& call) {
     const Shape& shape = call.shape(0);
     const std::vector<int64_t> from = call.list_or_input("starts", 1), to = call.list_or_input("ends", 2);
@@ -127,6 +129,7 @@ void slice(OnnxCall& call) {
         const size_t d = at(axis);
         const auto bound = [&](int64_t v) { return std::clamp<int64_t>(v < 0 ? v + shape[d] : v, 0, shape[d]); };
         if (by[i] == 0) call.refuse("a step of 0");
+        if (by[i] < 0 && shape[d] > kMostPicked) call.refuse("backwards along " + std::to_string(shape[d]) + " elements");
         if (by[i] < 0) {
             const std::vector<int64_t> positions = backwards(from[i], to[i], by[i], shape[d]);
             result = call.picked(result, positions, axis);
@@ -154,10 +157,22 @@ void split(OnnxCall& call) {
     for (size_t i = 0; i < made.size(); ++i) call.result(made[i], i);
 }
 
+// What is before and behind some axes, as that of all of them.
+std::vector<int64_t> of_all_axes(const OnnxCall& call, const std::vector<int64_t>& pads, const std::vector<int64_t>& axes) {
+    if (pads.size() != 2 * axes.size()) call.refuse("lists of several lengths");
+    std::vector<int64_t> all(at(2 * call.rank(0)), 0);
+    for (size_t i = 0; i < axes.size(); ++i) {
+        const int64_t axis = call.axis(axes[i], call.rank(0));
+        all[at(axis)] = pads[i];
+        all[at(axis + call.rank(0))] = pads[axes.size() + i];
+    }
+    return all;
+}
+
 void pad(OnnxCall& call) {
     const std::string mode = call.text("mode", "constant");
-    const std::vector<int64_t> pads = call.list_or_input("pads", 1);
-    if (call.given(3)) call.refuse("axes");
+    std::vector<int64_t> pads = call.list_or_input("pads", 1);
+    if (call.given(3)) pads = of_all_axes(call, pads, call.integers(3));
     const double value = call.given(2) ? call.one_number(2) : call.number("value", 0);
     const int number = mode == "constant" ? BP_PAD_CONSTANT : mode == "edge" ? BP_PAD_EDGE : BP_PAD_REFLECT;
     if (number == BP_PAD_REFLECT && mode != "reflect") call.refuse("mode " + mode);
@@ -194,6 +209,12 @@ void dropout(OnnxCall& call) {
         call.result(call.add(Op::expand, {call.scalar(1, DType::boolean)}, {{Attr::shape, call.shape(0)}}), 1);
 }
 
+// Matrices that are made here, element by element.
+constexpr int64_t kMostMade = 1 << 24;
+void check_made(const OnnxCall& call, int64_t rows, int64_t columns) {
+    if (elements({rows, columns}) > kMostMade) call.refuse("of " + std::to_string(rows) + " x " + std::to_string(columns));
+}
+
 // What is kept of a matrix, row by row: in column i + k or right of it, or in i + k or left of it.
 OnnxTensor triangle(int64_t rows, int64_t columns, bool upper, int64_t k) {
     std::vector<double> keep;
@@ -206,6 +227,7 @@ void trilu(OnnxCall& call) {
     const Shape& shape = call.shape(0);
     if (shape.size() < 2) call.refuse("of fewer than two axes");
     const int64_t k = call.given(1) ? call.one_integer(1) : 0;
+    check_made(call, shape[shape.size() - 2], shape.back());
     const OnnxTensor keep = triangle(shape[shape.size() - 2], shape.back(), call.integer("upper", 1) != 0, k);
     call.result(call.add(Op::where, {onnx_constant(call.graph, keep), call.in(0), call.scalar(0, call.dtype(0))}));
 }
@@ -216,6 +238,7 @@ void eye_like(OnnxCall& call) {
     const DType dtype = call.has("dtype") ? dtype_of_onnx(call.integer("dtype", 0)) : call.dtype(0);
     if (dtype == DType::unknown) call.refuse("of a type that graphs do not have");
     const int64_t k = call.integer("k", 0);
+    check_made(call, shape[0], shape[1]);
     std::vector<double> values;
     for (int64_t i = 0; i < shape[0]; ++i)
         for (int64_t j = 0; j < shape[1]; ++j) values.push_back(j - i == k ? 1 : 0);

@@ -217,7 +217,7 @@ std::vector<ResizedAxis> axes_of(const OnnxCall& call) {
         const double scale = sizes.empty() ? scales[d] : static_cast<double>(sizes[d]) / size;
         if (!(scale > 0 && scale < 1e6)) call.refuse("by " + std::to_string(scale));
         const double most = sizes.empty() ? size * scale : static_cast<double>(sizes[d]);
-        if (!(std::abs(most) < 0x1p31)) call.refuse("to " + std::to_string(most) + " elements along an axis");
+        if (!(std::abs(most) < 0x1p24)) call.refuse("to " + std::to_string(most) + " elements along an axis");
         const int64_t wanted = sizes.empty() ? static_cast<int64_t>(std::floor(size * scale + 1e-6)) : sizes[d];
         if (d < 2 && wanted != shape[d]) call.refuse("of samples or channels");
         if (wanted < 1) call.refuse("to nothing");

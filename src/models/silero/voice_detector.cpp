@@ -36,8 +36,9 @@ public:
         if (found->dtype != DType::f32 || found->shape != shape)
             fail("'" + name + "' is " + backplane::name_of(found->dtype) + " " + to_string(found->shape) + ", not f32 " +
                  to_string(shape));
-        std::vector<float> values(found->data.size() / sizeof(float));
-        std::memcpy(values.data(), found->data.data(), found->data.size());
+        const std::span<const std::byte> data = found->bytes();
+        std::vector<float> values(data.size() / sizeof(float));
+        std::memcpy(values.data(), data.data(), data.size());
         if (!std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); }))
             fail("'" + name + "' holds values that are no finite numbers");
         return values;

@@ -55,6 +55,9 @@ inline void report(const std::string& name, const std::string& text) { std::prin
     Session encoder(given.device, given.graph, given.weights), decoder(given.device, given.graph, given.weights); \
     const auto pixels = given.x;                                                                                  \
     const auto room = given.y;
+#define GIVEN_model                         \
+    const Context& context = given.context; \
+    const std::vector<float> pixels;
 #define GIVEN_transcriber                   \
     const Context& context = given.context; \
     const std::vector<float> samples;

@@ -1,0 +1,43 @@
+// NumPy's .npy: one array, dense and row-major. Format: numpy.lib.format, versions 1.0 to 3.0.
+//
+// Reading trusts nothing: a header that lies about its length, a type or a shape is an Error(corrupt) that says where.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backplane/graph.hpp"
+#include "formats/mapped_file.hpp"
+
+namespace backplane::formats {
+
+struct NpyArray {
+    DType dtype = DType::unknown;
+    Shape shape;
+    std::span<const std::byte> bytes;  // where the file has them
+};
+
+// `file` is for messages. Throws Error: corrupt, unsupported (big-endian or complex numbers, strings, structures, u32 and u64, columns before rows, a rank
+// over 8).
+NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& file);
+
+// The array of a file, which stays mapped.
+class NpyFile {
+public:
+    // Throws as parse_npy() does, and what the system says (not_found, denied).
+    static NpyFile open(const std::filesystem::path& path);
+    [[nodiscard]] const NpyArray& array() const noexcept { return array_; }
+
+private:
+    MappedFile file_;
+    NpyArray array_;
+};
+
+// Writes one; nothing appears under the name until it is whole. bf16, which NumPy does not have, is written as f32. Throws Error: unsupported (a type of
+// blocks), invalid (bytes that do not fit), what the system says.
+void write_npy(const std::filesystem::path& path, DType dtype, const Shape& shape, std::span<const std::byte> bytes);
+
+}  // namespace backplane::formats

@@ -1,0 +1,117 @@
+#include <cstring>
+
+#include "base/json.hpp"
+#include "formats/npy.hpp"
+#include "onnx_bytes.hpp"
+#include "program.hpp"
+
+namespace backplane::e2e {
+namespace {
+
+std::string dense(const Place& p) {
+    std::ofstream(p.at("dense.onnx"), std::ios::binary) << onnx_bytes::dense_network();
+    return p.at("dense.onnx");
+}
+
+TEST(CliRun, ArraysGoInAndOut) {
+    const Place p;
+    const std::vector<float> x{1, 2, 3, 4, -1, 0, 0, 0};
+    formats::write_npy(p.at("x.npy"), DType::f32, {2, 4}, std::as_bytes(std::span(x)));
+    for (const std::string name : {"x=", ""}) {
+        const Outcome o = run(p, {"run", dense(p), "--input", name + p.at("x.npy"), "--output", "y=" + p.at("y.npy"),
+                                  "--device", "cpu", "--repeat", "3", "--json"});
+        ASSERT_EQ(o.exit_code, 0) << o.err;
+        const auto json = base::Json::parse(o.out);
+        EXPECT_EQ(json["outputs"][0]["name"], "y");
+        EXPECT_EQ(json["outputs"][0]["most"], 11.5);
+        EXPECT_EQ(json["runs"], 3);
+        EXPECT_EQ(json["device"], "cpu:0");
+        const formats::NpyFile y = formats::NpyFile::open(p.at("y.npy"));
+        EXPECT_EQ(y.array().shape, (Shape{2, 3}));
+        const std::vector<float> want{11.5F, 2, 5, 0, 0, 1};
+        ASSERT_EQ(y.array().bytes.size(), want.size() * sizeof(float));
+        EXPECT_EQ(std::memcmp(y.array().bytes.data(), want.data(), y.array().bytes.size()), 0);
+        fs::remove(p.at("y.npy"));
+    }
+    const Outcome table = run(p, {"run", dense(p), "--input", "1,2,3,4", "--device", "cpu"});
+    EXPECT_EQ(table.exit_code, 1) << "a list is of one axis, the model wants two";
+    EXPECT_NE(run(p, {"run", dense(p), "--input", "zeros:5x4", "--device", "cpu"}).out.find("[5, 3]"), std::string::npos);
+}
+
+TEST(CliRun, PicturesHaveTheLayoutOfTheModel) {
+    const Place p;
+    using namespace onnx_bytes;  // NOLINT: it is what the network is made of
+    const std::string picture = p.picture("in.png", 5, 4);
+    const std::vector<uint8_t> pixels = Place::pixels(5, 4, 3);
+    struct Layout {
+        std::vector<std::string> extents;
+        Shape shape;
+        size_t second;  // where the green of the first pixel goes
+    };
+    for (const Layout& layout :
+         {Layout{{"1", "3", "", ""}, {1, 3, 4, 5}, 20}, Layout{{"1", "", "", "3"}, {1, 4, 5, 3}, 1}}) {
+        std::ofstream(p.at("m.onnx"), std::ios::binary) << onnx_bytes::model(
+            input(value("image", kF32, layout.extents)) + output(value("y", kF32, {})) + node("Identity", {"image"}, {"y"}));
+        const Outcome o = run(p, {"run", p.at("m.onnx"), "--input", picture, "--output", p.at("y.npy"), "--device", "cpu",
+                                  "--mean", "0,0.5,0", "--std", "1,2,1"});
+        ASSERT_EQ(o.exit_code, 0) << o.err;
+        const formats::NpyFile y = formats::NpyFile::open(p.at("y.npy"));
+        ASSERT_EQ(y.array().shape, layout.shape);
+        float green = 0;
+        std::memcpy(&green, y.array().bytes.data() + layout.second * sizeof green, sizeof green);
+        EXPECT_FLOAT_EQ(green, static_cast<float>((pixels[1] / 255.0 - 0.5) / 2));
+    }
+}
+
+TEST(CliRun, WrongUseIsSaidInOneLine) {
+    const Place p;
+    const std::string model = dense(p);
+    const auto fails = [&](const std::vector<std::string>& arguments, int code, const std::string& says) {
+        const Outcome o = run(p, arguments);
+        EXPECT_EQ(o.exit_code, code) << o.err;
+        EXPECT_TRUE(is_one_line(o.err)) << o.err;
+        EXPECT_NE(o.err.find(says), std::string::npos) << o.err;
+    };
+    fails({"run", p.at("none.onnx")}, 1, "none.onnx");
+    fails({"run", "/etc/passwd"}, 1, "cannot read '/etc/passwd'");
+    fails({"run", model}, 1, "input 'x': it is not given");
+    fails({"run", model, "--input", "z=1"}, 2, "no input 'z'; there are 'x'");
+    fails({"run", model, "--input", "x=what"}, 2, "it takes a file");
+    fails({"run", model, "--input", "x=2x4"}, 2, "say what is in it");
+    fails({"run", model, "--input", "x=" + p.at("none.npy")}, 1, "none.npy");
+    fails({"run", model, "--input", "x=zeros:2x5", "--device", "cpu"}, 1, "its shape is [batch, 4], [2, 5] is given");
+    fails({"run", model, "--input", "x=zeros:1x4", "--output", "y.txt"}, 2, "ends in .npy");
+    fails({"run", model, "--input", "x=zeros:1x4", "--output", "z=y.npy"}, 2, "no output 'z'");
+    fails({"run", model, "--input", "x=" + p.picture(), "--mean", "1,2"}, 2, "three numbers");
+}
+
+TEST(CliModelOnnx, InfoSaysWhatItWants) {
+    const Place p;
+    const Outcome o = run(p, {"model", "info", dense(p), "--json"});
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    const auto json = base::Json::parse(o.out);
+    EXPECT_EQ(json["opset"], 17);
+    EXPECT_EQ(json["inputs"][0]["shape"][0], "batch");
+    EXPECT_EQ(json["inputs"][0]["shape"][1], 4);
+    EXPECT_EQ(json["ops"]["MatMul"], 1);
+    EXPECT_NE(run(p, {"model", "info", p.at("dense.onnx"), "--tensors"}).out.find("batch x 4"), std::string::npos);
+}
+
+TEST(CliModelOnnx, CheckNamesNodesThatRunNowhere) {
+    const Place p;
+    const Outcome good = run(p, {"model", "check", dense(p), "--input", "x=2x4", "--device", "cpu", "--all"});
+    EXPECT_EQ(good.exit_code, 0) << good.err;
+    EXPECT_NE(good.out.find("cpu:0: 3 nodes"), std::string::npos) << good.out;
+    using namespace onnx_bytes;  // NOLINT: it is what the network is made of
+    std::ofstream(p.at("m.onnx"), std::ios::binary)
+        << onnx_bytes::model(input(value("x", kF32, {"3"})) + output(value("y", kF32, {})) + node("NonZero", {"x"}, {"y"}));
+    const Outcome bad = run(p, {"model", "check", p.at("m.onnx"), "--device", "cpu", "--json"});
+    EXPECT_EQ(bad.exit_code, 1);
+    const auto json = base::Json::parse(bad.out);
+    EXPECT_EQ(json["runs"], false);
+    EXPECT_EQ(json["nodes"][0]["op"], "NonZero");
+    EXPECT_NE(json["nodes"][0]["why"][0].get<std::string>().find("the size of its result"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace backplane::e2e
