@@ -99,6 +99,7 @@ struct ThreadpoolParams {
 };
 
 using LogCallback = void (*)(int32_t level, const char* text, void* user);
+using AbortCallback = void (*)(const char* message);
 using ComputeAbortCallback = bool (*)(void* data);
 
 // Exported by a backend module.
@@ -210,11 +211,12 @@ using SetThreadpool = void (*)(Backend*, Threadpool*);
     X(void, backend_free, (Backend*))
 
 // The same, for functions that older releases lack: null there.
-#define BP_GGML_OPTIONAL_FUNCTIONS(X)      \
-    X(const char*, version, ())            \
-    X(const char*, commit, ())             \
-    X(Tensor*, trunc, (Context*, Tensor*)) \
-    X(Tensor*, reglu, (Context*, Tensor*)) \
+#define BP_GGML_OPTIONAL_FUNCTIONS(X)                     \
+    X(const char*, version, ())                           \
+    X(const char*, commit, ())                            \
+    X(AbortCallback, set_abort_callback, (AbortCallback)) \
+    X(Tensor*, trunc, (Context*, Tensor*))                \
+    X(Tensor*, reglu, (Context*, Tensor*))                \
     X(Tensor*, geglu_quick, (Context*, Tensor*))
 
 }  // namespace backplane::ggml

@@ -29,7 +29,7 @@ struct Dummy {
 
 }  // namespace
 
-BaseLibrary::BaseLibrary(const fs::path& file) {
+BaseLibrary::BaseLibrary(const fs::path& file, const Ears& ears) {
     std::error_code error;
     const fs::path wanted = fs::canonical(file, error);
     if (error) throw sdk::Failure(BP_NOT_FOUND, "there is no libggml-base " + file.string() + ": " + error.message());
@@ -50,7 +50,10 @@ BaseLibrary::BaseLibrary(const fs::path& file) {
     check_tensor_layout();
     measure_tables();
     // ggml speaks through one function for the whole process. Where nobody had it loaded, what it says is kept from the host's terminal.
-    if (others.empty()) log_set([](int32_t, const char*, void*) {}, nullptr);
+    if (others.empty()) {
+        log_set(ears.log, nullptr);
+        if (ears.last_words != nullptr && set_abort_callback != nullptr) set_abort_callback(ears.last_words);
+    }
     library_.keep();  // ggml keeps threads and tables behind the back of dlclose()
 }
 

@@ -17,10 +17,17 @@ struct TableShape {
     int backend_to_device = -1;       // functions of a backend, and its guid
 };
 
+// What ggml calls with what it logs, and before it ends the process, from then on: it is for the whole process.
+struct Ears {
+    LogCallback log = [](int32_t, const char*, void*) {};
+    AbortCallback last_words = nullptr;  // null: as ggml does by itself, which prints them
+};
+
 class BaseLibrary {
 public:
-    // Loads this libggml-base and measures it. Throws sdk::Failure: not found, or BP_VERSION with the fact that differs.
-    explicit BaseLibrary(const fs::path& file);
+    // Loads this libggml-base and measures it. `ears` hear it unless somebody had it loaded before, whose functions it then calls.
+    // Throws sdk::Failure: not found, or BP_VERSION with the fact that differs.
+    explicit BaseLibrary(const fs::path& file, const Ears& ears = {});
 
 #define BP_GGML_MEMBER(result, name, parameters) result(*name) parameters = nullptr;
     BP_GGML_FUNCTIONS(BP_GGML_MEMBER)

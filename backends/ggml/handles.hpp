@@ -9,6 +9,7 @@
 
 #include "backplane/sdk.hpp"
 #include "common/host.hpp"
+#include "errors.hpp"
 #include "installation.hpp"
 
 namespace backplane::ggml {
@@ -21,6 +22,7 @@ struct Module {
     Module& operator=(const Module&) = delete;
 
     backend::Host host;
+    ErrorListener errors{host};
     std::unique_ptr<const Installation> installation;  // null: there is none
     std::string why_none;
     std::vector<std::string> drivers;  // one per device

@@ -26,7 +26,8 @@ fs::path folder_of_modules(const fs::path& named, const fs::path& base) {
 
 }  // namespace
 
-Installation::Installation(std::span<const fs::path> folders, const std::string& cpu_mask, const Notebook& notebook) {
+Installation::Installation(std::span<const fs::path> folders, const std::string& cpu_mask, const Notebook& notebook,
+                           const Ears& ears) {
     std::string looked;
     fs::path base;
     fs::path modules;
@@ -40,7 +41,7 @@ Installation::Installation(std::span<const fs::path> folders, const std::string&
     if (base.empty())
         throw sdk::Failure(BP_NOT_FOUND, "no ggml here: no " + base_library_name() + " in " + looked +
                                              "; the option ggml.path names the folder of one");
-    base_ = std::make_unique<BaseLibrary>(base);
+    base_ = std::make_unique<BaseLibrary>(base, ears);
     Variants variants(modules, base_->file(), cpu_mask, notebook, notes_);
     for (const std::string& kind : variants.kinds())
         while (Variant* best = variants.best(kind)) {

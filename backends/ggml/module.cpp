@@ -301,7 +301,8 @@ Module::Module(const bp_host* table) : host(table) {
     try {
         const std::vector<fs::path> where = folders(*this);
         if (where.empty()) throw sdk::Failure(BP_NOT_FOUND, "set the option ggml.path to the folder of a ggml");
-        installation = std::make_unique<Installation>(where, host.option("host.cpu-mask"), HostCache(host));
+        installation =
+            std::make_unique<Installation>(where, host.option("host.cpu-mask"), HostCache(host), ears_for_errors());
     } catch (const std::exception& e) {
         why_none = e.what();
         return;

@@ -175,6 +175,8 @@ std::optional<Task> read_task(std::vector<std::string> words) {
         else if (split != std::string::npos)
             task.services->options[word.substr(0, split)] = word.substr(split + 1);
     }
+    task.services->least = LogLevel::error;
+    task.services->log = [](LogLevel, std::string_view text) { say("said " + one_line(std::string(text.substr(0, 300)))); };
     return task;
 }
 

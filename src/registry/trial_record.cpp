@@ -20,7 +20,11 @@ int64_t in_future(int64_t seconds) {
            std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-std::string last_words(const std::string& output) {
+constexpr size_t kMostSaid = 400;  // the first error is the cause, those behind it say where
+
+// What it logged as errors, else the end of what it printed.
+std::string last_words(const std::string& output, const std::string& said) {
+    if (!said.empty()) return "; it said: \"" + said + '"';
     std::string text;
     for (const char c : output) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
     text.erase(text.find_last_not_of(' ') + 1);
@@ -35,6 +39,7 @@ DeviceFault read_device(const Json& json) {
 
 void read_line(const std::string& line, TrialRecord& r) {
     if (line.starts_with("step ")) r.step = line.substr(5, 300);
+    if (line.starts_with("said ")) r.said = (r.said + (r.said.empty() ? "" : "; ") + line.substr(5)).substr(0, kMostSaid);
     if (line == "good") r.good = true;
     if (line.starts_with("failed ")) {
         const size_t start = std::min(line.find(' ', 7), line.size() - 1) + 1;
@@ -46,7 +51,10 @@ void read_line(const std::string& line, TrialRecord& r) {
     if (line == "harmful") r.harmful = true;
     if (line == "threads") r.threads_left = true;
     if (line == "sound") r.at.reset();
-    if (line.starts_with("at ")) r.at = read_device(Json::parse(line.substr(3)));
+    if (line.starts_with("at ")) {
+        r.at = read_device(Json::parse(line.substr(3)));
+        r.said.clear();
+    }
     if (line.starts_with("fault ")) {
         const Json json = Json::parse(line.substr(6));
         r.faults.push_back(read_device(json));
@@ -120,7 +128,7 @@ RememberedTrial judge_trial(const base::ChildOutcome& child, const TrialRecord& 
         t.trial = Trial::garbage;
         t.reason = "left no complete record" + where;
     }
-    t.reason += last_words(child.output);
+    t.reason += last_words(child.output, record.said);
     return t;
 }
 
@@ -129,6 +137,7 @@ std::optional<DeviceFault> fault_of_device(const base::ChildOutcome& child, cons
     DeviceFault fault = *record.at;
     const std::string where = " during '" + record.step + "' in its trial";
     fault.reason = child.timed_out ? "did not come back" + where : how_it_ended(child, record, where);
+    if (!fault.reason.empty()) fault.reason += last_words(child.output, record.said);
     fault.ends_process = true;
     return fault.reason.empty() ? std::nullopt : std::optional(fault);
 }

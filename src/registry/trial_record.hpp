@@ -11,12 +11,13 @@
 
 namespace backplane::registry {
 
-// Line by line: "step NAME"; of each device "at {JSON}", then "fault {JSON}" or "sound"; "devices COUNT"; "good" or "failed CODE TEXT";
+// Line by line: "step NAME"; "said TEXT", an error that the module logs; of each device "at {JSON}", then "fault {JSON}" or "sound"; "devices COUNT"; "good" or "failed CODE TEXT";
 // "changed WHAT" of the process, "harmful" when a host puts it back; "threads" when some are left; then "end".
 struct TrialRecord {
     explicit TrialRecord(const std::string& text);
 
     std::string step = "start", failure, changed;
+    std::string said;  // what the module logged as errors, of a device: since its turn came; cut at some hundred bytes
     ReasonCode code = ReasonCode::none;  // of the failure
     bool good = false, complete = false, threads_left = false, harmful = false;
     uint32_t devices = 0;

@@ -12,9 +12,11 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "backplane/context.hpp"
 #include "backplane/runtime.hpp"
+#include "backplane/tensor.hpp"
 #include "backplane/verify.hpp"
 #include "opened.hpp"
 #include "support/driver_file.hpp"
@@ -65,6 +67,22 @@ TEST_F(GgmlBackend, ListsTheDeviceOfTheBestModuleByItsName) {
     EXPECT_EQ(device.info().kind, DeviceKind::cpu);
     EXPECT_GT(device.info().memory_total, 0U);
     EXPECT_NE(device.info().driver.find("ggml 0."), std::string::npos) << device.info().driver;
+}
+
+TEST_F(GgmlBackend, WhatGgmlLogsAsAnErrorReachesTheHostsLog) {
+    ContextOptions heard = options(kStock);
+    std::vector<std::string> errors;  // of this thread, which asks for the memory
+    heard.log = [&errors](LogLevel level, std::string_view text) {
+        if (level == LogLevel::error) errors.emplace_back(text);
+    };
+    const Context context(heard);
+    const Device device = context.choose("ggml:CPU");
+    EXPECT_TRUE(errors.empty()) << errors.front();
+    EXPECT_THROW(static_cast<void>(Tensor(device, DType::f32, {int64_t{1} << 60})), Error);
+    ASSERT_FALSE(errors.empty());
+    EXPECT_TRUE(errors.front().starts_with("ggml: ")) << errors.front();
+    EXPECT_NE(errors.front().find("alloc"), std::string::npos) << errors.front();
+    EXPECT_EQ(errors.front().find('\n'), std::string::npos) << errors.front();
 }
 
 TEST_F(GgmlBackend, AMaskKeepsVariantsThatUseTheFeatureFromRunning) {

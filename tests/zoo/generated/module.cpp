@@ -41,6 +41,12 @@ bool answers(Act act, bp_code& code, bp_error* error) {
 template <auto Function, typename... Arguments>
 bp_code healthy_or(Act act, bp_error* error, Arguments... arguments) {
     bp_code code = BP_OK;
+    if (act == Act::log_and_abort) {
+        host_table->log(host_table->self, BP_LOG_WARNING, "no error");
+        host_table->log(host_table->self, BP_LOG_ERROR, "the provided PTX was compiled\nwith an unsupported toolchain");
+        host_table->log(host_table->self, BP_LOG_ERROR, "it ends the process: CUDA error");
+        std::abort();
+    }
     if (act == Act::write_over_host) const_cast<bp_host*>(host_table)->log = nullptr;
     return answers(act, code, error) ? code : (healthy.*Function)(arguments..., error);
 }

@@ -73,13 +73,14 @@ namespace zoo {
     ZOO_SINGLE_ACTS(X)
 
 // Of single tests (process_test.cpp); never drawn.
-#define ZOO_SINGLE_ACTS(X)                                        \
-    X(arm_profiling_timer)                                        \
-    X(limit_address_space)                                        \
-    X(make_streams_nonblocking)                                   \
-    X(leave_many)           /* 40, each of them with a daemon */  \
-    X(hold_parent_and_hang) /* by ptrace(), as a debugger does */ \
-    X(hold_host)                                                  \
+#define ZOO_SINGLE_ACTS(X)                                            \
+    X(arm_profiling_timer)                                            \
+    X(limit_address_space)                                            \
+    X(make_streams_nonblocking)                                       \
+    X(leave_many)           /* 40, each of them with a daemon */      \
+    X(hold_parent_and_hang) /* by ptrace(), as a debugger does */     \
+    X(log_and_abort)        /* as ggml does: two errors in the log */ \
+    X(hold_host)                                                      \
     X(hold_host_and_hang)
 
 #define ZOO_NAME(name) name,

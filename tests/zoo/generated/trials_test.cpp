@@ -98,6 +98,9 @@ INSTANTIATE_TEST_SUITE_P(
                     DeviceCase{"compile_exits", "compile/exit_0/both/first/kept", "'compile of device 0'"},
                     DeviceCase{"pack_crashes", "pack/crash/both/first/kept", "'pack of device 0'"},
                     DeviceCase{"run_crashes", "run/crash/both/first/kept", "'run of device 0'"},
+                    DeviceCase{"run_says_why", "run/log_and_abort/both/first/kept",
+                               "'run of device 0'; it said: \"the provided PTX was compiled with an unsupported "
+                               "toolchain; it ends the process: CUDA error\""},
                     DeviceCase{"close_crashes", "device_close/crash/both/first/kept", "'close of device 0'"},
                     DeviceCase{"second_list_crashes", "second_list/crash/both/first/kept", "'list again'"},
                     DeviceCase{"destructor_crashes", "unload/crash/both/first/unloadable", "'unload'"}),
