@@ -11,8 +11,9 @@
 
 namespace backplane::registry {
 
-// Line by line: "step NAME"; "said TEXT", an error that the module logs; of each device "at {JSON}", then "fault {JSON}" or "sound"; "devices COUNT"; "good" or "failed CODE TEXT";
-// "changed WHAT" of the process, "harmful" when a host puts it back; "threads" when some are left; then "end".
+// Line by line: "step NAME"; "said TEXT", an error that the module logs; of each device "at {JSON}", then "fault {JSON}" or "sound";
+// "devices COUNT"; "good" or "failed CODE TEXT"; "changed WHAT" of the process, "harmful" when a host puts it back; "threads" when some are
+// left; then "end".
 struct TrialRecord {
     explicit TrialRecord(const std::string& text);
 
