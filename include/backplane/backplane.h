@@ -4,8 +4,9 @@
  *     char text[512];
  *     bp_error error = {BP_SIZE(bp_error, capacity), 0, 0, text, sizeof text};
  * Handles are made by a *_create or *_open function and given back to the *_destroy or *_close of the same name; null is fine there. What a
- * handle was made from may be given back before it. Contexts, graphs and sessions may be used from any thread, one call at a time each
- * (contexts: any number). Structs begin with struct_size, set with BP_SIZE by whoever owns the memory (module.h, R2). No exception leaves. */
+ * handle was made from may be given back before it. Every handle may be used from any thread: contexts, devices, weights and events by any number at
+ * a time, graphs and sessions by one; tensors by any number that read, and who writes one that another thread uses orders the two himself.
+ * Structs begin with struct_size, set with BP_SIZE by whoever owns the memory (module.h, R2). No exception leaves. */
 #ifndef BACKPLANE_BACKPLANE_H
 #define BACKPLANE_BACKPLANE_H
 
@@ -138,6 +139,8 @@ BACKPLANE_API bp_code backplane_graph_update(backplane_graph* graph, uint32_t st
 /* Shape of a tensor: fills `dims` (room for BP_MAX_RANK) and *rank. */
 BACKPLANE_API bp_code backplane_graph_shape(backplane_graph* graph, uint32_t tensor, int64_t* dims, uint32_t* rank,
                                             bp_error* error);
+/* Its element type, BP_F32 ... */
+BACKPLANE_API bp_code backplane_graph_dtype(backplane_graph* graph, uint32_t tensor, uint32_t* dtype, bp_error* error);
 
 /* ---- sessions --------------------------------------------------------------------------------------------------------- */
 

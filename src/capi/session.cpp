@@ -166,6 +166,14 @@ bp_code backplane_graph_shape(backplane_graph* graph, uint32_t tensor, int64_t* 
     });
 }
 
+bp_code backplane_graph_dtype(backplane_graph* graph, uint32_t tensor, uint32_t* dtype, bp_error* error) {
+    return guarded(error, [&] {
+        require(graph, "graph");
+        require(dtype, "dtype");
+        *dtype = static_cast<uint32_t>(graph->graph[tensor_from(graph->graph, tensor)].dtype);
+    });
+}
+
 bp_code backplane_session_create(backplane_device* device, backplane_graph* graph, backplane_weight_source source, void* arg,
                                  uint32_t math, backplane_session** out, bp_error* error) {
     return guarded(error, [&] {

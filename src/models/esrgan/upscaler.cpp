@@ -218,6 +218,10 @@ UpscaleResult Upscaler::run(std::span<const uint8_t> in, uint32_t width, uint32_
     const auto start = std::chrono::steady_clock::now();
     const auto scale = static_cast<uint64_t>(impl_->model->scale());
     const uint64_t pixels = uint64_t{width} * height;
+    if (pixels > UINT64_MAX / (channels * scale * scale + 1)) {
+        throw Error(Code::invalid, "cannot upscale " + std::to_string(width) + " x " + std::to_string(height) +
+                                       " pixels: no memory holds as many");
+    }
     if (pixels == 0 || (channels != 3 && channels != 4)) {
         throw Error(Code::invalid, "cannot upscale " + std::to_string(width) + " x " + std::to_string(height) +
                                        " pixels of " + std::to_string(channels) +

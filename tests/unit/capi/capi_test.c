@@ -148,6 +148,10 @@ static void right_use(const char* folder) {
     int64_t shape[BP_MAX_RANK];
     uint32_t rank = 0;
     check(backplane_graph_shape(graph, y, shape, &rank, &e) == BP_OK && rank == 1 && shape[0] == 4, "shape");
+    uint32_t dtype = 0;
+    check(backplane_graph_dtype(graph, y, &dtype, &e) == BP_OK && dtype == BP_F32, "element type");
+    check(backplane_graph_dtype(graph, 99, &dtype, &e) == BP_INVALID && strstr(text, "no tensor 99") != NULL,
+          "the type of a tensor that is not there");
 
     backplane_session* session = NULL;
     check(backplane_session_create(device, graph, NULL, NULL, BP_MATH_DEFAULT, &session, &e) == BP_NOT_FOUND &&
