@@ -41,8 +41,9 @@ endforeach()
 # ROWS, KEYS, DEPTH, WIDTH, RELATIVE.
 set(instances_attention_matrix 0=128,1=64,2=64,3=64,4=64,5=0 0=128,1=64,2=32,3=128,4=128,5=0
   0=128,1=64,2=64,3=64,4=64,5=1,shared=57344 0=128,1=64,2=32,3=128,4=128,5=1,shared=65536)
-# ROWS, KEYS, DEPTH, WIDTH.
-set(instances_attention_warpgroup 0=384,1=128,2=128,3=64,4=64,shared=83200 0=384,1=128,2=128,3=128,4=128,shared=165120)
+# ROWS, KEYS, DEPTH, WIDTH, RELATIVE.
+set(instances_attention_warpgroup 0=384,1=128,2=128,3=64,4=64,5=0,shared=83200 0=384,1=128,2=128,3=128,4=128,5=0,shared=165120
+  0=384,1=128,2=64,3=64,4=64,5=1,shared=91392 0=384,1=128,2=64,3=128,4=128,5=1,shared=181504)
 # TILES_DOWN, TILES_ACROSS, WARPS_DOWN, BK, STAGES, TRANSPOSE_A, TRANSPOSE_B (common/gpu/ops/matmul.cpp).
 set(instances_matmul_matrix "")
 foreach(tile 0=128,3=4,4=4,5=2,6=32,7=3 0=256,3=4,4=2,5=2,6=32,7=2 0=128,3=4,4=2,5=2,6=64,7=2 0=128,3=2,4=2,5=2,6=64,7=3 0=128,3=2,4=1,5=2,6=64,7=3)
@@ -55,6 +56,8 @@ set(instances_matmul_warpgroup "")
 foreach(tile 3=256,4=4 3=128,4=6 3=64,4=8)
   list(APPEND instances_matmul_warpgroup 0=384,${tile},shared=199680)
 endforeach()
+# KERNEL_H, STAGES (common/gpu/ops/conv.cpp).
+set(instances_conv_warpgroup 0=384,3=1,4=12,shared=222400 0=384,3=3,4=8,shared=214144 0=384,3=5,4=6,shared=210016)
 # TILES, DOWN, ROWS_OF_WARP, COLUMNS_OF_WARP, ACROSS, KERNEL, DEPTH, KERNEL_H (common/gpu/ops/conv.cpp).
 set(instances_conv_matrix "")
 foreach(kernel 1 3 5 7)

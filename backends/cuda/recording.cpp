@@ -36,9 +36,9 @@ void start(const Device& device, Stream stream, const Recording::Step& step) {
 }
 
 // What the kernel has of its operands beside their places.
-std::vector<TensorMap> maps_of(const Device& device, const Kernel& kernel, std::span<const uint32_t> words,
+std::vector<TensorMap> maps_of(const Device& device, const Kernel& kernel, std::span<const uint32_t> words, uint32_t batch,
                                std::span<const Address> operands) {
-    const std::vector<Boxes> all = boxes_of(kernel.number, kernel.constants, words);
+    const std::vector<Boxes> all = boxes_of(kernel.number, kernel.constants, words, batch);
     if (all.empty()) return {};
     const Current current(device.cu, device.context.get());
     std::vector<TensorMap> maps;
@@ -48,11 +48,10 @@ std::vector<TensorMap> maps_of(const Device& device, const Kernel& kernel, std::
         auto* place = reinterpret_cast<void*>(at);  // NOLINT(performance-no-int-to-ptr): the device's
         // What the device cannot copy so the kernel copies by itself; what is empty it does not ask for.
         if (at % 16 != 0 || std::count(std::begin(boxes.extents), std::end(boxes.extents), 0U) != 0) continue;
-        const uint64_t strides[] = {2 * boxes.extents[0], 2 * boxes.extents[0] * boxes.extents[1]};
-        const uint32_t steps[] = {1, 1, 1};
+        const uint32_t steps[kMostAxes] = {1, 1, 1, 1};
         device.cu.check(
-            device.cu.map_encode(&map, kMapOfHalves, 3, place, boxes.extents, strides, boxes.box, steps, 0, kMapSwizzle128,
-                                 kMapPromote256, 0),
+            device.cu.map_encode(&map, kMapOfHalves, boxes.axes, place, boxes.extents, boxes.strides, boxes.box, steps, 0,
+                                 kMapSwizzle128, kMapPromote256, 0),
             "describe an operand of " + std::string(kKernels[kernel.number].name) + " to " + device.physical.name);
     }
     return maps;
@@ -153,7 +152,7 @@ void Api::dispatch(Recording& recording, const Kernel& kernel, std::span<const R
     // Kernels load before they know whether an element is there: what has no bytes is somewhere all the same.
     for (const Range& range : operands)
         step.operands[step.operand_count++] = place_of(range.block != nullptr ? range : parameters);
-    step.maps = maps_of(*recording.device, kernel, words, step.operands);
+    step.maps = maps_of(*recording.device, kernel, words, extent.groups[2], step.operands);
     recording.steps.push_back(std::move(step));
 }
 

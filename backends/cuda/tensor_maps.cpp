@@ -12,6 +12,7 @@ namespace {
 
 constexpr uint32_t kSlice = 64;  // of the depth
 constexpr uint32_t kRows = 128;  // of a tile
+constexpr uint32_t kRowsOfConv = 8, kDepthOfConv = 16;
 
 template <typename Record>
 Record record_of(std::span<const uint32_t> words) {
@@ -34,19 +35,38 @@ Boxes slice_of(uint32_t operand, bool turned, uint32_t across, uint32_t depth, u
     boxes.extents[0] = turned ? across : depth;
     boxes.extents[1] = turned ? depth : across;
     boxes.extents[2] = count;
+    boxes.strides[0] = 2 * boxes.extents[0];
+    boxes.strides[1] = boxes.strides[0] * boxes.extents[1];
     boxes.box[1] = turned ? kSlice : size;
+    return boxes;
+}
+
+// Channels and rows are exchanged: lines of one row of pixels, a channel each, lie together, as the matrix units want them.
+Boxes pixels_of(const gpu::ConvParameters& p, uint32_t batch, uint32_t kernel_h) {
+    Boxes boxes;
+    boxes.axes = 4;
+    boxes.extents[0] = p.width, boxes.extents[1] = p.channels, boxes.extents[2] = p.height, boxes.extents[3] = batch;
+    boxes.strides[1] = uint64_t{2} * p.width;
+    boxes.strides[0] = boxes.strides[1] * p.height;
+    boxes.strides[2] = boxes.strides[0] * p.channels;
+    boxes.box[1] = kDepthOfConv, boxes.box[2] = kRowsOfConv + kernel_h - 1;
     return boxes;
 }
 
 }  // namespace
 
-std::vector<Boxes> boxes_of(uint32_t kernel, std::span<const uint32_t> constants, std::span<const uint32_t> words) {
+std::vector<Boxes> boxes_of(uint32_t kernel, std::span<const uint32_t> constants, std::span<const uint32_t> words,
+                            uint32_t batch) {
     if (kernel == gpu::kKernel_attention_warpgroup_f16 || kernel == gpu::kKernel_attention_warpgroup_f16_bool) {
         const auto p = record_of<gpu::AttentionParameters>(words);
+        const uint32_t of_keys = p.pairs / p.sharing;
         return {slice_of(0, false, p.rows, p.depth, p.pairs, constants[1]),
-                slice_of(1, false, p.keys, p.depth, p.pairs, constants[2]),
-                slice_of(2, false, p.keys, p.width, p.pairs, constants[2])};
+                slice_of(1, false, p.keys, p.depth, of_keys, constants[2]),
+                slice_of(2, false, p.keys, p.width, of_keys, constants[2]),
+                slice_of(5, false, p.distances, p.depth, p.heads, constants[2])};
     }
+    if (kernel == gpu::kKernel_conv_warpgroup_f16)
+        return {pixels_of(record_of<gpu::ConvParameters>(words), batch, constants[3])};
     if (kernel != gpu::kKernel_matmul_warpgroup_f16) return {};
     const auto p = record_of<gpu::MatMulParameters>(words);
     return {slice_of(0, constants[5] != 0, p.rows, p.depth, matrices(p, p.steps_a), kRows),

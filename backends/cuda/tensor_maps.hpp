@@ -8,16 +8,19 @@
 
 namespace backplane::cuda {
 
-constexpr size_t kMostMaps = 3;  // of a kernel
+constexpr size_t kMostMaps = 4;  // of a kernel
+constexpr size_t kMostAxes = 4;  // of a map
 
-// An operand of halves as a tensor of three axes, the first of which is dense, and what is copied of it at once.
+// An operand of halves as a tensor of three or four axes, the first of which is dense, and what is copied of it at once.
 struct Boxes {
-    uint32_t operand = 0;
-    uint64_t extents[3] = {};
-    uint32_t box[3] = {64, 1, 1};
+    uint32_t operand = 0, axes = 3;
+    uint64_t extents[kMostAxes] = {1, 1, 1, 1};
+    uint64_t strides[kMostAxes - 1] = {};  // of all axes but the first, in bytes
+    uint32_t box[kMostAxes] = {64, 1, 1, 1};
 };
 
-// What the kernel (a gpu::Kernel) asks for, in the order of its arguments; none: it copies nothing so.
-std::vector<Boxes> boxes_of(uint32_t kernel, std::span<const uint32_t> constants, std::span<const uint32_t> words);
+// What the kernel (a gpu::Kernel) asks for, in the order of its arguments; none: it copies nothing so. `batch`: workgroups along the third axis.
+std::vector<Boxes> boxes_of(uint32_t kernel, std::span<const uint32_t> constants, std::span<const uint32_t> words,
+                            uint32_t batch);
 
 }  // namespace backplane::cuda

@@ -181,6 +181,12 @@ Timing time_session(Session& session, int least_runs, double least_seconds, cons
     return measure(least_runs, least_seconds, [&] { session.run(inputs, outputs, cancel); });
 }
 
+Timing time_resident_session(Session& session, const Device& device, int least_runs, double least_seconds,
+                             const std::atomic<uint32_t>* cancel, double range) {
+    const TimedHow how{.least_runs = least_runs, .least_seconds = least_seconds, .cancel = cancel, .range = range};
+    return ResidentRuns(session, device, Contents(session.graph(), range), how).time(1);
+}
+
 Timings time_graph(const Device& device, const Graph& graph, const TimedHow& how) {
     CompileOptions options;
     options.math = how.math;

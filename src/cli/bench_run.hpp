@@ -45,6 +45,10 @@ Timings time_graph(const Device& device, const Graph& graph, const TimedHow& how
 Timing time_session(Session& session, int least_runs, double least_seconds, const std::atomic<uint32_t>* cancel,
                     double range);
 
+// The same with inputs and outputs that are tensors on the device: a call and its wait.
+Timing time_resident_session(Session& session, const Device& device, int least_runs, double least_seconds,
+                             const std::atomic<uint32_t>* cancel, double range);
+
 // What the device can do at most, measured now; zeros when its module does not say.
 struct Peak {
     double gflops = 0, gbytes = 0;

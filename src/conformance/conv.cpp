@@ -227,6 +227,44 @@ void other_ranks(CaseList& list) {
     add_other(list, "3d-groups-3-bf16", {{1, 9, 4, 5, 6}, 6, {3, 1, 3}, {}, {}, {}, 3, DType::bf16, true});
 }
 
+// Halves in rows of whole eights, which GPUs copy and store at once, with tiles that end within the map, or beside it.
+void rows_of_eights(CaseList& list) {
+    const auto of_halves = [&](const std::string& name, Convolution c) {
+        c.dtype = c.w_type = DType::f16;
+        add(list, "eights-" + name, c);
+    };
+    for (const int64_t kernel : {1, 3, 5}) {
+        of_halves(square(kernel) + "-wide", {{2, 24, 19, 136}, 70, kernel, kernel, around(kernel / 2)});
+        of_halves(square(kernel) + "-narrow", {{1, 65, 9, 8}, 3, kernel, kernel, around(kernel / 2)});
+        of_halves(square(kernel) + "-groups-3", {{2, 51, 5, 72}, 27, kernel, kernel, around(kernel / 2), {1, 1}, {1, 1}, 3});
+        of_halves("1x" + std::to_string(kernel + 2), {{1, 33, 10, 80}, 17, 1, kernel + 2, {0, 0, 0, kernel + 1}});
+        Convolution made{{1, 16, 11, 64}, 20, kernel, kernel, around(kernel / 2)};
+        made.w_source = input;
+        made.bias = false;
+        of_halves(square(kernel) + "-w-input", made);
+        made.values = {100, 101};
+        of_halves(square(kernel) + "-far-from-zero", made);
+    }
+    of_halves("uneven-pads", {{1, 17, 13, 72}, 16, 3, 5, {5, 1, 0, 11}});
+    of_halves("rows-shorter-than-their-copies", {{1, 16, 6, 56}, 64, 3, 3, {0, 1, 0, 1}});
+    // The map begins at no multiple of 16 bytes, and so do what is added and what comes out.
+    for (const int64_t kernel : {1, 3, 5})
+        list.add("eights-" + square(kernel) + "-behind-a-part", [kernel](CaseBuilder& b) {
+            const Shape map = {1, 20, 9, 72};
+            const std::vector<Attribute> flat = {{Attr::shape, List{elements(map)}}}, whole = {{Attr::shape, map}};
+            const auto behind = [&](TensorId x) {
+                const TensorId made = b.add(Op::reshape, {x}, flat);
+                b.result(b.add(Op::concat, {b.input(DType::f16, {3}), made}, {{Attr::axis, 0}}));
+                return b.add(Op::reshape, {made}, whole);
+            };
+            const TensorId x = behind(b.add(Op::relu, {b.input(DType::f16, map)}));
+            const TensorId added = behind(b.add(Op::abs, {b.input(DType::f16, map)}));
+            const TensorId w = b.operand(weight, DType::f16, {20, 20, kernel, kernel}, {-0.2, 0.2});
+            const TensorId y = b.add(Op::conv, {x, w, b.weight(DType::f16, {20})}, {{Attr::pads, around(kernel / 2)}});
+            behind(b.add(Op::relu, {b.add(Op::add, {y, added})}));
+        });
+}
+
 void strict(CaseList& list) {
     for (const int64_t kernel : {1, 3, 5})
         list.add("strict-" + square(kernel), [kernel](CaseBuilder& b) {
@@ -251,6 +289,7 @@ void cases(CaseList& list) {
     groups(list);
     types_and_sources(list);
     other_ranks(list);
+    rows_of_eights(list);
     strict(list);
     conv_networks(list);
 }

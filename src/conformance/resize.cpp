@@ -49,6 +49,8 @@ void cases(CaseList& list) {
                               {"from-one-pixel", {1, 5, 1, 1}, {3, 4}},
                               {"wider-lower", {1, 2, 9, 4}, {3, 17}},
                               {"four-times", {1, 16, 3, 5}, {12, 20}},
+                              {"long-rows", {1, 2, 3, 70}, {5, 300}},
+                              {"three-axes-of-long-rows", {1, 2, 2, 3, 40}, {3, 4, 150}},
                               {"to-none", {1, 2, 3, 4}, {0, 5}},
                               {"no-batch", {0, 2, 3, 4}, {6, 8}},
                               {"one-axis-of-many-channels", {1, 32, 9}, {18}},

@@ -1,27 +1,29 @@
 // clang-format off
 #include "common.h"
 #include "warpgroup.h"
-#undef FUNCTION
-#undef FUNCTION_APART
-#define FUNCTION static __device__ __forceinline__  // a call would have sums leave the units' registers
-#define FUNCTION_APART FUNCTION
 #include "functions.h"
 #include "attention_keys.h"
-// As attention_matrix.kernel without relative positions, on the matrix units of compute capability 9.0, in the order of FlashAttention-3
-// (arXiv:2407.08608): the first four warps have the device copy tiles of KEYS keys and values, two times four others make 64 rows each. While the units
-// multiply the scores of one tile by its values, and queries by the keys of the next, the scores in between are made numbers to multiply by.
+// As attention_matrix.kernel on the matrix units of compute capability 9.0, in the order of FlashAttention-3 (arXiv:2407.08608): the first four
+// warps have the device copy tiles of KEYS keys and values, two times four others make 64 rows each. While the units multiply the scores of one tile by
+// its values, and queries by the keys of the next, the scores in between are made numbers to multiply by.
+// Relative positions come in pieces of KEYS distances: a tile meets three, the rows of four warps two of them, and of each warp a row moves by its own
+// distance (add_skewed). Four pieces have a place, the first of those a second one behind the last, so that two which follow each other lie so.
 CONSTANT(1, ROWS, 128)
 CONSTANT(2, KEYS, 128)
 CONSTANT(3, DEPTH, 64)  // of q and k, and WIDTH of v: of 64s; what the heads have not is zero
 CONSTANT(4, WIDTH, 64)
+CONSTANT(5, RELATIVE, 0)  // 1: there are relative positions, and a pair is one head of q
 #define LOG2_E 1.4426950408889634f
 #define LEAST -1.0e30f  // below any score
 #define TILES 2u  // on their way, or used
+#define PIECES 4u
 #define BYTES_Q (ROWS * DEPTH * 2u)
 #define BYTES_K (KEYS * DEPTH * 2u)
 #define BYTES_V (KEYS * WIDTH * 2u)
+#define BYTES_P (RELATIVE != 0u ? (PIECES + 1u) * BYTES_K : 0u)
 #define CHUNK_Q (ROWS * LINE_BYTES)  // 64 elements of each
 #define CHUNK_KEYS (KEYS * LINE_BYTES)
+#define CHUNK_P ((PIECES + 1u) * CHUNK_KEYS)
 #if defined(TRUTH)
 #define MASK U8
 #define MASKED(v, i) (RAW(mask, i) != 0 ? (v) : -K_INFINITY)
@@ -29,8 +31,8 @@ CONSTANT(4, WIDTH, 64)
 #define MASK T
 #define MASKED(v, i) ((v) + LOAD(mask, i))
 #endif
-static_assert(BYTES_Q + TILES * (BYTES_K + BYTES_V) + 8u * (1u + 4u * TILES) + 1024u <= SHARED_BYTES, "instances.cmake: shared");
-static_assert(ROWS == 128u && KEYS == 128u);
+static_assert(BYTES_Q + TILES * (BYTES_K + BYTES_V) + BYTES_P + 8u * (1u + 4u * TILES) + 1024u <= SHARED_BYTES, "instances.cmake: shared");
+static_assert(ROWS == 128u && KEYS == (RELATIVE != 0u ? 64u : 128u));
 WARPGROUP_FUNCTION float exp2_nearly(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -42,55 +44,93 @@ WARPGROUP_FUNCTION float of_row(float v, bool most) {  // of the four invocation
     other = __shfl_xor_sync(0xffffffffu, v, 2);
     return most ? fmaxf(v, other) : v + other;
 }
+// Of eight numbers of a row and the eight after them, two of each a lane: the two that are `by` further, by < 8.
+WARPGROUP_FUNCTION float2 moved_left(float low_0, float low_1, float high_0, float high_1, uint by, uint lane) {
+    uint within = lane % 4u, lanes = by / 2u, more = (by + 1u) / 2u;
+    bool odd = by % 2u != 0u;
+    float first = within >= lanes ? (odd ? low_1 : low_0) : (odd ? high_1 : high_0);
+    float second = within >= more ? (odd ? low_0 : low_1) : (odd ? high_0 : high_1);
+    uint quad = lane & ~3u;
+    return make_float2(__shfl_sync(0xffffffffu, first, quad | ((within + lanes) & 3u)), __shfl_sync(0xffffffffu, second, quad | ((within + more) & 3u)));
+}
+// Each score (row, column) of warp W of four gets the product of its row and the piece's distance 63 - row + column.
+template <uint W>
+WARPGROUP_FUNCTION void add_skewed(float (&scores)[KEYS / 2u], const float (&beside)[KEYS], uint lane) {
+    uint by = 7u - lane / 4u;
+    UNROLL for (uint e = 0u; e < KEYS / 8u; ++e)
+        UNROLL for (uint r = 0u; r < 2u; ++r) {
+            const uint at = (7u - 2u * W - r + e) * 4u + r * 2u;
+            float2 own = moved_left(beside[at], beside[at + 1u], beside[at + 4u], beside[at + 5u], by, lane);
+            scores[e * 4u + r * 2u] += own.x;
+            scores[e * 4u + r * 2u + 1u] += own.y;
+        }
+}
 // Each number that an invocation holds: e, in its row r (of two), column `column` of the tile.
 #define EACH_OF_64(BODY) UNROLL for (uint e = 0u; e < KEYS / 2u; ++e) { const uint r = e / 2u % 2u; const uint column = e / 4u * 8u + q4 * 2u + e % 2u; BODY }
 extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
-    PARAMETERS(Attention), const T *q, const T *k, const T *v, const MASK *mask, const int *lengths, const T *, const float *, T *y,
-    const __grid_constant__ TensorMap map_q, const __grid_constant__ TensorMap map_k, const __grid_constant__ TensorMap map_v) {
+    PARAMETERS(Attention), const T *q, const T *k, const T *v, const MASK *mask, const int *lengths, const T *positions, const float *biases, T *y,
+    const __grid_constant__ TensorMap map_q, const __grid_constant__ TensorMap map_k, const __grid_constant__ TensorMap map_v, const __grid_constant__ TensorMap map_p) {
     HEAD(Attention)
     extern __shared__ char shared[];
     uint at_q = (shared_place(shared) + 1023u) & ~1023u;
     uint at_k = at_q + BYTES_Q, at_v = at_k + TILES * BYTES_K;
-    uint full_q = at_v + TILES * BYTES_V;
+    uint at_p = at_v + TILES * BYTES_V;
+    uint full_q = at_p + BYTES_P;
     uint full_k = full_q + 8u, full_v = full_k + 8u * TILES, empty_k = full_v + 8u * TILES, empty_v = empty_k + 8u * TILES;
     // Where rows see no keys behind themselves, the last have most to do.
     KEYS_OF_BLOCK((P.blocks - 1u - GROUP_INDEX % P.blocks) * ROWS)
     if (LOCAL_INDEX == 0u) {
         bar_init(full_q, 1u);
-        for (uint i = 0u; i < TILES; ++i) {
-            bar_init(full_k + 8u * i, 1u);
-            bar_init(full_v + 8u * i, 1u);
-            bar_init(empty_k + 8u * i, 2u);
-            bar_init(empty_v + 8u * i, 2u);
-        }
+        make_ring(full_k, empty_k, TILES, 2u);
+        make_ring(full_v, empty_v, TILES, 2u);
         bars_are_made();
     }
     BARRIER;
     uint begin = first_key / KEYS * KEYS;
     uint tiles = last_key > begin ? (last_key - begin + KEYS - 1u) / KEYS : 0u;
+    // The position of the block's last row and its first key.
+    int lowest = RELATIVE != 0u ? (int)(P.distances / 2u) - start - (int)first_row + (int)begin - (int)(ROWS - 1u) : 0;
     if (LOCAL_INDEX < 128u) {
         fewer_registers();
-        bool by_device = ALIGNED_8(q, 0) && ALIGNED_8(k, 0) && ALIGNED_8(v, 0);
+        bool by_device = ALIGNED_8(q, 0) && ALIGNED_8(k, 0) && ALIGNED_8(v, 0) && (RELATIVE == 0u || ALIGNED_8(positions, 0));
         if (by_device && LOCAL_INDEX != 0u) return;
-        // A tile of an operand, `lines` from `first` on, `size` elements each of which `width` have a place.
-        auto bring = [&](uint bar, uint to, const T *p, const TensorMap &map, uint lines, uint first, uint end, uint size, uint width, uint bytes) {
-            if (by_device) {
-                bar_expect(bar, bytes);
-                for (uint c = 0u; c < width / 64u; ++c) copy_box(to + c * lines * LINE_BYTES, map, bar, c * 64u, first, pair);
-            } else {
-                for (uint c = 0u; c < width / 64u; ++c) copy_lines(to + c * lines * LINE_BYTES, p, (U64)pair * end * size, lines, first, end, c * 64u, size);
-                written_for_units();
-                asm volatile("bar.sync 1, 128;" ::: "memory");
-                if (LOCAL_INDEX == 0u) bar_arrive(bar);
+        // A tile of an operand, `lines` from `first` on, `size` elements each of which `width` have a place: asked for, or copied.
+        auto ask = [&](uint bar, uint to, const TensorMap &map, uint apart, uint first, uint matrix, uint width) {
+            for (uint c = 0u; c < width / 64u; ++c) copy_box(to + c * apart, map, bar, c * 64u, first, matrix);
+        };
+        auto copy = [&](uint to, const T *p, uint apart, uint lines, uint first, uint end, uint matrix, uint size, uint width) {
+            for (uint c = 0u; c < width / 64u; ++c) copy_lines(to + c * apart, p, (U64)matrix * end * size, lines, first, end, c * 64u, size);
+        };
+        uint own_k = pair / P.sharing, own_p = pair % P.heads;
+        // Pieces of positions `from` to `end`, and how many bytes that are.
+        auto bytes_of = [](uint from, uint end) { return (end - from + (from % PIECES == 0u || from / PIECES != (end - 1u) / PIECES ? 1u : 0u)) * BYTES_K; };
+        auto each_piece = [&](uint from, uint end, const auto &bring) {
+            for (uint i = from; i < end; ++i) {
+                bring(at_p + i % PIECES * CHUNK_KEYS, (uint)lowest + i * KEYS);
+                if (i % PIECES == 0u) bring(at_p + PIECES * CHUNK_KEYS, (uint)lowest + i * KEYS);
             }
         };
-        bring(full_q, at_q, q, map_q, ROWS, first_row, P.rows, P.depth, DEPTH, BYTES_Q);
+        fill(full_q, by_device, BYTES_Q, [&] { ask(full_q, at_q, map_q, CHUNK_Q, first_row, pair, DEPTH); },
+             [&] { copy(at_q, q, CHUNK_Q, ROWS, first_row, P.rows, pair, P.depth, DEPTH); });
         for (uint i = 0u; i < tiles; ++i) {
-            uint slot = i % TILES, turn = i / TILES % 2u ^ 1u;
+            uint slot = i % TILES, turn = i / TILES % 2u ^ 1u, key = begin + i * KEYS;
+            uint bar = full_k + 8u * slot, to = at_k + slot * BYTES_K;
             bar_wait(empty_k + 8u * slot, turn);
-            bring(full_k + 8u * slot, at_k + slot * BYTES_K, k, map_k, KEYS, begin + i * KEYS, P.keys, P.depth, DEPTH, BYTES_K);
+            uint from = i == 0u ? 0u : i + 2u, end = RELATIVE != 0u ? i + 3u : from;
+            fill(
+                bar, by_device, BYTES_K + (RELATIVE != 0u ? bytes_of(from, end) : 0u),
+                [&] {
+                    ask(bar, to, map_k, CHUNK_KEYS, key, own_k, DEPTH);
+                    each_piece(from, end, [&](uint place, uint first) { ask(bar, place, map_p, CHUNK_P, first, own_p, DEPTH); });
+                },
+                [&] {
+                    copy(to, k, CHUNK_KEYS, KEYS, key, P.keys, own_k, P.depth, DEPTH);
+                    each_piece(from, end, [&](uint place, uint first) { copy(place, positions, CHUNK_P, KEYS, first, P.distances, own_p, P.depth, DEPTH); });
+                });
+            bar = full_v + 8u * slot, to = at_v + slot * BYTES_V;
             bar_wait(empty_v + 8u * slot, turn);
-            bring(full_v + 8u * slot, at_v + slot * BYTES_V, v, map_v, KEYS, begin + i * KEYS, P.keys, P.width, WIDTH, BYTES_V);
+            fill(bar, by_device, BYTES_V, [&] { ask(bar, to, map_v, CHUNK_KEYS, key, own_k, WIDTH); },
+                 [&] { copy(to, v, CHUNK_KEYS, KEYS, key, P.keys, own_k, P.width, WIDTH); });
         }
         return;
     }
@@ -111,12 +151,39 @@ extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
     uint left[KEYS / 16u][4];
     float sums[WIDTH / 2u];
     UNROLL for (uint i = 0u; i < WIDTH / 2u; ++i) sums[i] = 0.0f;
-    auto multiply_keys = [&](uint slot) {
+    float beside[KEYS];  // products of rows and two pieces of positions
+    // What biases add (attention_biases) is where sums begin.
+    auto begin_scores = [&](uint tile) {
+        UNROLL for (uint e = 0u; e < KEYS / 2u; ++e) {
+            uint at = begin + tile * KEYS + e / 4u * 8u + q4 * 2u + e % 2u;
+            scores[e] = (P.added & ATTENTION_BIAS_U) != 0u ? biases[pair * P.keys + min(at, P.keys - 1u)] : 0.0f;
+        }
+        const float *bias = biases + (U64)P.pairs * P.keys + pair % P.heads * P.distances;
+        UNROLL for (uint e = 0u; e < KEYS; ++e) {
+            uint at = (uint)lowest + (tile + 1u - own) * KEYS + e / 4u * 8u + q4 * 2u + e % 2u;
+            beside[e] = (P.added & ATTENTION_BIAS_V) != 0u ? bias[at < P.distances ? at : 0u] : 0.0f;
+        }
+    };
+    auto multiply_keys = [&](uint tile) {
+        uint slot = tile % TILES;
+        if constexpr (RELATIVE != 0u) begin_scores(tile);
         UNITS_BEGIN;
-        UNROLL for (uint i = 0u; i < DEPTH / 16u; ++i)
-            Units<KEYS>::template multiply<0, 0>(scores, lines_at(at_q + i / 4u * CHUNK_Q + own * (64u * LINE_BYTES), 0u) + i % 4u * 2u,
-                                                 lines_at(at_k + slot * BYTES_K + i / 4u * CHUNK_KEYS, 0u) + i % 4u * 2u, i != 0u);
+        UNROLL for (uint i = 0u; i < DEPTH / 16u; ++i) {
+            U64 left = lines_at(at_q + i / 4u * CHUNK_Q + own * (64u * LINE_BYTES), 0u) + i % 4u * 2u;
+            Units<KEYS>::template multiply<0, 0>(scores, left, lines_at(at_k + slot * BYTES_K + i / 4u * CHUNK_KEYS, 0u) + i % 4u * 2u, RELATIVE != 0u || i != 0u);
+            if constexpr (RELATIVE != 0u)
+                Units<2u * KEYS>::template multiply<0, 0>(beside, left, lines_at(at_p + (tile + 1u - own) % PIECES * CHUNK_KEYS + i / 4u * CHUNK_P, 0u) + i % 4u * 2u, true);
+        }
         UNITS_END;
+    };
+    auto add_beside = [&]() {
+        if constexpr (RELATIVE != 0u) {
+            uint warp = LOCAL_INDEX % 128u / 32u;
+            if (warp == 0u) add_skewed<0u>(scores, beside, lane);
+            else if (warp == 1u) add_skewed<1u>(scores, beside, lane);
+            else if (warp == 2u) add_skewed<2u>(scores, beside, lane);
+            else add_skewed<3u>(scores, beside, lane);
+        }
     };
     auto multiply_values = [&](uint slot) {
         UNITS_BEGIN;
@@ -175,16 +242,18 @@ extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
         multiply_keys(0u);
         UNITS_WAIT(0);
         if (tells) bar_arrive(empty_k);
+        add_beside();
         weigh(begin);
         round_scores();
         for (uint i = 1u; i < tiles; ++i) {
             uint slot = i % TILES, before = (i - 1u) % TILES;
             bar_wait(full_k + 8u * slot, i / TILES % 2u);
-            multiply_keys(slot);
+            multiply_keys(i);
             bar_wait(full_v + 8u * before, (i - 1u) / TILES % 2u);
             multiply_values(before);
             UNITS_WAIT(1);
             if (tells) bar_arrive(empty_k + 8u * slot);
+            add_beside();
             weigh(begin + i * KEYS);
             UNITS_WAIT(0);
             if (tells) bar_arrive(empty_v + 8u * before);

@@ -1,10 +1,6 @@
 // clang-format off
 #include "common.h"
 #include "warpgroup.h"
-#undef FUNCTION
-#undef FUNCTION_APART
-#define FUNCTION static __device__ __forceinline__  // a call would have sums leave the units' registers
-#define FUNCTION_APART FUNCTION
 #include "epilogue.h"
 // A product of halves on the matrix units of compute capability 9.0, sums in float32: the first four warps have the device copy slices of both
 // operands, 64 deep, into a ring of STAGES in shared memory; two times four others make 64 x BN each of a tile of 128 x BN. A workgroup goes on
@@ -39,13 +35,9 @@ WARPGROUP_FUNCTION void ask_slice(uint to, const TensorMap &map, uint bar, uint 
         copy_box(to, map, bar, deep, across, matrix);
     }
 }
-struct Ring { uint slot, turn; };
-WARPGROUP_FUNCTION void next(Ring &ring) {
-    if (++ring.slot == STAGES) ring.slot = 0u, ring.turn ^= 1u;
-}
 // All slices of a tile; `free(slot)` says that one has been multiplied.
 template <int TA, int TB, typename Free>
-WARPGROUP_FUNCTION void multiply_slices(float (&d)[BN / 2u], Ring &ring, uint slices, uint full, uint slots, uint own, const Free &free) {
+WARPGROUP_FUNCTION void multiply_slices(float (&d)[BN / 2u], Ring<STAGES> &ring, uint slices, uint full, uint slots, uint own, const Free &free) {
     uint before = 0u;
     for (uint k = 0u; k < slices; ++k) {
         bar_wait(full + 8u * ring.slot, ring.turn);
@@ -60,7 +52,7 @@ WARPGROUP_FUNCTION void multiply_slices(float (&d)[BN / 2u], Ring &ring, uint sl
             free(before);
         }
         before = ring.slot;
-        next(ring);
+        ring.next();
     }
     UNITS_WAIT(0);
     free(before);
@@ -109,10 +101,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
     uint full = slots + STAGES * STAGE_BYTES;
     uint empty = full + 8u * STAGES;
     if (LOCAL_INDEX == 0u) {
-        for (uint i = 0u; i < STAGES; ++i) {
-            bar_init(full + 8u * i, 1u);
-            bar_init(empty + 8u * i, 2u);
-        }
+        make_ring(full, empty, STAGES, 2u);
         bars_are_made();
     }
     BARRIER;
@@ -124,7 +113,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
         uint band = in_matrix / size * BAND, height = min(down - band, BAND);
         return Tile{number / (down * across), (band + in_matrix % size % height) * BM, in_matrix % size / height * BN};
     };
-    Ring ring = {0u, 0u};
+    Ring<STAGES> ring;
     uint tiles = P.blocks;  // of all matrices
     uint kinds = EPILOGUE_KINDS, turned_a = TRANSPOSE_A, turned_b = 1u - TRANSPOSE_B;  // looked up once: what is asked for in a loop is on its way all the time
     if (LOCAL_INDEX < 128u) {
@@ -137,39 +126,25 @@ extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
             }
             return matrix;
         };
-        bool by_device_a = ALIGNED_8(a, 0), by_device_b = ALIGNED_8(b, 0);
-        if (by_device_a && by_device_b) {
-            if (LOCAL_INDEX != 0u) return;
-            for (uint number = blockIdx.x; number < tiles; number += gridDim.x) {
-                Tile tile = tile_of(number);
-                uint matrix_a = matrix_of(tile.batch, MATMUL_STEPS_A), matrix_b = matrix_of(tile.batch, MATMUL_STEPS_B);
-                for (uint k = 0u; k < slices; ++k) {
-                    uint bar = full + 8u * ring.slot, at = slots + ring.slot * STAGE_BYTES;
-                    bar_wait(empty + 8u * ring.slot, ring.turn ^ 1u);
-                    bar_expect(bar, STAGE_BYTES);
-                    ask_slice<BM>(at, map_a, bar, turned_a, tile.row, k * BK, matrix_a);
-                    ask_slice<BN>(at + BYTES_A, map_b, bar, turned_b, tile.column, k * BK, matrix_b);
-                    next(ring);
-                }
-            }
-            return;
-        }
+        bool by_device = ALIGNED_8(a, 0) && ALIGNED_8(b, 0);
+        if (by_device && LOCAL_INDEX != 0u) return;
         for (uint number = blockIdx.x; number < tiles; number += gridDim.x) {
             Tile tile = tile_of(number);
             uint matrix_a = matrix_of(tile.batch, MATMUL_STEPS_A), matrix_b = matrix_of(tile.batch, MATMUL_STEPS_B);
             for (uint k = 0u; k < slices; ++k) {
                 uint bar = full + 8u * ring.slot, at = slots + ring.slot * STAGE_BYTES;
                 bar_wait(empty + 8u * ring.slot, ring.turn ^ 1u);
-                if (!by_device_a) copy_slice(at, a, (U64)matrix_a * rows * depth, turned_a, tile.row, BM, rows, k * BK, depth);
-                if (!by_device_b) copy_slice(at + BYTES_A, b, (U64)matrix_b * columns * depth, turned_b, tile.column, BN, columns, k * BK, depth);
-                written_for_units();
-                asm volatile("bar.sync 1, 128;" ::: "memory");
-                if (LOCAL_INDEX == 0u) {
-                    bar_expect(bar, (by_device_a ? BYTES_A : 0u) + (by_device_b ? BYTES_B : 0u));
-                    if (by_device_a) ask_slice<BM>(at, map_a, bar, turned_a, tile.row, k * BK, matrix_a);
-                    if (by_device_b) ask_slice<BN>(at + BYTES_A, map_b, bar, turned_b, tile.column, k * BK, matrix_b);
-                }
-                next(ring);
+                fill(
+                    bar, by_device, STAGE_BYTES,
+                    [&] {
+                        ask_slice<BM>(at, map_a, bar, turned_a, tile.row, k * BK, matrix_a);
+                        ask_slice<BN>(at + BYTES_A, map_b, bar, turned_b, tile.column, k * BK, matrix_b);
+                    },
+                    [&] {
+                        copy_slice(at, a, (U64)matrix_a * rows * depth, turned_a, tile.row, BM, rows, k * BK, depth);
+                        copy_slice(at + BYTES_A, b, (U64)matrix_b * columns * depth, turned_b, tile.column, BN, columns, k * BK, depth);
+                    });
+                ring.next();
             }
         }
     } else {

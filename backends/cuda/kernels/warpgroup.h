@@ -13,16 +13,44 @@ WARPGROUP_FUNCTION void bar_arrive(uint bar) { asm volatile("mbarrier.arrive.sha
 WARPGROUP_FUNCTION void bar_expect(uint bar, uint bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
 }
+// The same without arriving.
+WARPGROUP_FUNCTION void bar_expect_more(uint bar, uint bytes) {
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
+}
 WARPGROUP_FUNCTION void bar_wait(uint bar, uint parity) {
     asm volatile("{\n.reg .pred p;\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@!p bra AGAIN;\n}\n" ::"r"(bar), "r"(parity) : "memory");
 }
 WARPGROUP_FUNCTION void bars_are_made() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+// Of slots in shared memory, that each is filled (by one) and free (said by those that multiply, `readers` of them): eight bytes each from `bars` on.
+WARPGROUP_FUNCTION void make_ring(uint full, uint empty, uint slots, uint readers) {
+    for (uint i = 0u; i < slots; ++i) {
+        bar_init(full + 8u * i, 1u);
+        bar_init(empty + 8u * i, readers);
+    }
+}
+// Where one stands in a ring, and how often it has been round.
+template <uint SLOTS> struct Ring {
+    uint slot = 0u, turn = 0u;
+    __device__ __forceinline__ void next() {
+        if (++slot == SLOTS) slot = 0u, turn ^= 1u;
+    }
+};
 // A box of an operand of three axes from (x, y, z) on to shared memory; `bar` counts its bytes.
 WARPGROUP_FUNCTION void copy_box(uint to, const TensorMap &map, uint bar, uint x, uint y, uint z) {
     asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];"
                  ::"r"(to), "l"(&map), "r"(bar), "r"(x), "r"(y), "r"(z) : "memory");
 }
-// The same by all of four warps, for an operand that does not begin so that the device can: lines `first` and after it, of which those before `end`
+// Of four axes; what is outside of the operand is zero.
+WARPGROUP_FUNCTION void copy_box(uint to, const TensorMap &map, uint bar, int x, int y, int z, int w) {
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];"
+                 ::"r"(to), "l"(&map), "r"(bar), "r"(x), "r"(y), "r"(z), "r"(w) : "memory");
+}
+// Bytes that lie in a row, from and to a multiple of 16.
+WARPGROUP_FUNCTION void copy_row(uint to, const void *from, uint bar, uint bytes) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                 ::"r"(to), "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(bar) : "memory");
+}
+// By all of four warps, for an operand that does not begin so that the device can: lines `first` and after it, of which those before `end`
 // are there, of each 64 elements from `column` on, of which those before `width` are.
 WARPGROUP_FUNCTION void copy_lines(uint to, const F16 *p, U64 matrix, uint lines, uint first, uint end, uint column, uint width) {
     for (uint i = threadIdx.x % 128u; i < lines * 8u; i += 128u) {
@@ -35,8 +63,23 @@ WARPGROUP_FUNCTION void copy_lines(uint to, const F16 *p, U64 matrix, uint lines
 }
 // What was written to shared memory is there for the matrix units.
 WARPGROUP_FUNCTION void written_for_units() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
-WARPGROUP_FUNCTION void fewer_registers() { asm volatile("setmaxnreg.dec.sync.aligned.u32 40;"); }
-WARPGROUP_FUNCTION void more_registers() { asm volatile("setmaxnreg.inc.sync.aligned.u32 232;"); }
+// What the copying four warps do for a slot: the first has the device copy (`ask`, of `bytes` in all) or, where an operand lies so that it cannot, all
+// copy by themselves (`copy`). Then `bar` says that it is filled.
+template <typename Ask, typename Copy>
+WARPGROUP_FUNCTION void fill(uint bar, bool by_device, uint bytes, const Ask &ask, const Copy &copy) {
+    if (by_device) {
+        bar_expect(bar, bytes);
+        ask();
+    } else {
+        copy();
+        written_for_units();
+        asm volatile("bar.sync 1, 128;" ::: "memory");
+        if (threadIdx.x == 0u) bar_arrive(bar);
+    }
+}
+// What one of the copying four warps has and one each of the two others that multiply: together no more than a workgroup is started with, 504.
+template <uint COUNT = 40u> WARPGROUP_FUNCTION void fewer_registers() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT)); }
+template <uint COUNT = 232u> WARPGROUP_FUNCTION void more_registers() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT)); }
 #define UNITS_BEGIN asm volatile("wgmma.fence.sync.aligned;" ::: "memory")
 #define UNITS_END asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory")
 // Until all but the last n of what UNITS_END closed are done.
@@ -45,6 +88,8 @@ WARPGROUP_FUNCTION void more_registers() { asm volatile("setmaxnreg.inc.sync.ali
 WARPGROUP_FUNCTION U64 lines_at(uint place, uint apart) {
     return (U64)((place & 0x3ffffu) >> 4) | (U64)(apart >> 4) << 16 | (U64)(8u * LINE_BYTES >> 4) << 32 | (U64)1 << 62;
 }
+// The left one, 64 x 16, as conv_warpgroup_filters lays it out: eight rows of eight elements lie in a row, then the next rows, then the other eights.
+WARPGROUP_FUNCTION U64 filters_at(uint place) { return (U64)((place & 0x3ffffu) >> 4) | (U64)(1024u >> 4) << 16 | (U64)(128u >> 4) << 32; }
 // Sums (64 x N) of four warps: invocation i of a warp has of its row i / 4, and of that eight below, columns i % 4 * 2 and the next of each eight.
 // += left (64 x 16) * right (16 x N), or = with add false. TA, TB: lines run across the depth.
 template <int N> struct Units;
@@ -85,3 +130,8 @@ WARPGROUP_FUNCTION uint4 whole_eight(uint a, uint b, uint c, uint d, uint q) {
     uint low = __shfl_xor_sync(0xffffffffu, upper ? e0 : f0, 2), high = __shfl_xor_sync(0xffffffffu, upper ? e1 : f1, 2);
     return upper ? make_uint4(low, high, f0, f1) : make_uint4(e0, e1, low, high);
 }
+// What is written once for all kernels is made part of these: a call would have sums leave the units' registers.
+#undef FUNCTION
+#undef FUNCTION_APART
+#define FUNCTION WARPGROUP_FUNCTION
+#define FUNCTION_APART WARPGROUP_FUNCTION

@@ -86,15 +86,25 @@ protected:
                {gpu::integer(BP_ATTR_transpose_b, 1)});
         return kTable.compile(device, g.get(), nullptr, &program, &error);
     }
-    bp_code run_product(uint64_t at) {
+    bp_code run_product(uint64_t at) { return run_halves({2 * 192 * 128, 320 * 128, 2 * 192 * 320}, at); }
+    // 64 filters of 1 x 1 on six maps of 40 channels.
+    bp_code compile_convolution() {
+        GraphMaker g;
+        const uint32_t x = g.tensor(BP_ROLE_INPUT, {6, 40, 64, 64}, BP_F16);
+        const uint32_t w = g.tensor(BP_ROLE_INPUT, {64, 40, 1, 1}, BP_F16);
+        g.node(BP_OP_conv, {x, w}, g.tensor(BP_ROLE_OUTPUT, {6, 64, 64, 64}, BP_F16));
+        return kTable.compile(device, g.get(), nullptr, &program, &error);
+    }
+    // Three tensors of so many halves, the first of which is bound `at` bytes into its buffer.
+    bp_code run_halves(const std::array<uint64_t, 3>& sizes, uint64_t at) {
         if (buffers.empty())
-            for (int i = 0; i < 4; ++i) buffer(1 << 20);
-        const bp_binding bindings[] = {{BP_SIZE(bp_binding, bytes), 0, buffers[0], at, 2 * 192 * 128 * 2},
-                                       {BP_SIZE(bp_binding, bytes), 1, buffers[1], 0, 320 * 128 * 2},
-                                       {BP_SIZE(bp_binding, bytes), 2, buffers[2], 0, 2 * 192 * 320 * 2}};
+            for (int i = 0; i < 4; ++i) buffer(4 << 20);
+        std::array<bp_binding, 3> bindings{};
+        for (uint32_t i = 0; i < 3; ++i)
+            bindings[i] = {BP_SIZE(bp_binding, bytes), i, buffers[i], i == 0 ? at : 0, 2 * sizes[i]};
         bp_run r{};
         r.struct_size = BP_SIZE(bp_run, flags);
-        r.bindings = {bindings, 3, sizeof(bp_binding)};
+        r.bindings = {bindings.data(), 3, sizeof(bp_binding)};
         r.workspace = buffers[3];
         return kTable.run(program, &r, &error);
     }
@@ -210,14 +220,29 @@ TEST_F(OnScriptedCuda, AProductOfWarpgroupsHasItsSharedMemoryAndMapsOfItsOperand
         return range.block->at() + range.offset;
     };
     EXPECT_EQ(world().maps[0].at, place(buffers[0]));
-    EXPECT_EQ(world().maps[0].extents, (std::array<uint64_t, 3>{128, 192, 2}));
-    EXPECT_EQ(world().maps[0].strides, (std::array<uint64_t, 2>{256, 192 * 256}));
-    EXPECT_EQ(world().maps[0].box, (std::array<uint32_t, 3>{64, 128, 1}));
+    EXPECT_EQ(world().maps[0].extents, (std::vector<uint64_t>{128, 192, 2}));
+    EXPECT_EQ(world().maps[0].strides, (std::vector<uint64_t>{256, 192 * 256}));
+    EXPECT_EQ(world().maps[0].box, (std::vector<uint32_t>{64, 128, 1}));
     EXPECT_EQ(world().maps[1].at, place(buffers[1]));
-    EXPECT_EQ(world().maps[1].extents, (std::array<uint64_t, 3>{128, 320, 1})) << "the same matrix for all of a";
+    EXPECT_EQ(world().maps[1].extents, (std::vector<uint64_t>{128, 320, 1})) << "the same matrix for all of a";
     // As often as it is run, and as a graph, with what was made for these buffers.
     for (int i = 0; i < 3; ++i) ASSERT_EQ(run_product(0), BP_OK) << text;
     EXPECT_EQ(world().maps.size(), 2U);
+}
+
+TEST_F(OnScriptedCuda, AConvolutionOfWarpgroupsHasAMapOfAllItsImages) {
+    ASSERT_EQ(open(), BP_OK) << text;
+    ASSERT_EQ(compile_convolution(), BP_OK) << text;
+    ASSERT_EQ(run_halves({6 * 40 * 4096, 64 * 40, 6 * 64 * 4096}, 0), BP_OK) << text;
+    ASSERT_EQ(world().launches.size(), 2U);
+    EXPECT_EQ(world().launches[0].name.rfind("bp_conv_warpgroup_filters_", 0), 0U) << world().launches[0].name;
+    EXPECT_EQ(world().launches[1].name.rfind("bp_conv_warpgroup_f16_", 0), 0U) << world().launches[1].name;
+    EXPECT_EQ(world().launches[1].groups[2], 6U);
+    EXPECT_EQ(world().launches[1].shared, world().launches[1].most_shared);
+    ASSERT_EQ(world().maps.size(), 1U);
+    EXPECT_EQ(world().maps[0].extents, (std::vector<uint64_t>{64, 40, 64, 6}));
+    EXPECT_EQ(world().maps[0].strides, (std::vector<uint64_t>{8192, 128, 40 * 8192}));
+    EXPECT_EQ(world().maps[0].box, (std::vector<uint32_t>{64, 16, 8, 1}));
 }
 
 TEST_F(OnScriptedCuda, AnOperandThatTheDeviceCannotCopyHasNoMap) {

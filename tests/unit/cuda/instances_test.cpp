@@ -163,10 +163,10 @@ TEST(Boxes, OfAProductAreOfItsOperandsAsTheyLieAndOfEachMatrixOnce) {
         .rows = 40, .columns = 24, .depth = 72, .batch_rank = 2, .sizes = {3, 5}, .steps_a = {5, 1}, .steps_b = {0, 1}};
     const auto boxes = [&](uint32_t turned_a, uint32_t turned_b) {
         return boxes_of(gpu::kKernel_matmul_warpgroup_f16, std::vector<uint32_t>{384, 0, 0, 256, 4, turned_a, turned_b},
-                        gpu::words_of(p));
+                        gpu::words_of(p), 1);
     };
     using Extents = std::vector<uint64_t>;
-    const auto extents = [](const Boxes& b) { return Extents(std::begin(b.extents), std::end(b.extents)); };
+    const auto extents = [](const Boxes& b) { return Extents(b.extents, b.extents + b.axes); };
     const auto plain = boxes(0, 1), turned = boxes(1, 0);
     ASSERT_EQ(plain.size(), 2U);
     EXPECT_EQ(extents(plain[0]), (Extents{72, 40, 15}));
@@ -179,21 +179,36 @@ TEST(Boxes, OfAProductAreOfItsOperandsAsTheyLieAndOfEachMatrixOnce) {
     EXPECT_EQ(turned[1].box[1], 64U);
 }
 
-TEST(Boxes, OfAttentionAreQueriesKeysAndValuesOfEachPair) {
-    const gpu::AttentionParameters p{.pairs = 6, .rows = 300, .keys = 77, .depth = 40, .width = 80};
-    const auto boxes = boxes_of(gpu::kKernel_attention_warpgroup_f16_bool, std::vector<uint32_t>{384, 128, 128, 128, 128},
-                                gpu::words_of(p));
-    ASSERT_EQ(boxes.size(), 3U);
-    const uint64_t expected[3][3] = {{40, 300, 6}, {40, 77, 6}, {80, 77, 6}};
-    for (uint32_t i = 0; i < 3; ++i) {
-        EXPECT_EQ(boxes[i].operand, i);
+TEST(Boxes, OfAttentionAreQueriesKeysAndValuesOfEachPairAndPositions) {
+    const gpu::AttentionParameters p{
+        .pairs = 6, .rows = 300, .heads = 3, .keys = 77, .depth = 40, .width = 80, .sharing = 2, .distances = 153};
+    const auto boxes = boxes_of(gpu::kKernel_attention_warpgroup_f16_bool, std::vector<uint32_t>{384, 128, 128, 128, 128, 1},
+                                gpu::words_of(p), 1);
+    ASSERT_EQ(boxes.size(), 4U);
+    const uint64_t expected[4][3] = {{40, 300, 6}, {40, 77, 3}, {80, 77, 3}, {40, 153, 3}};
+    const uint32_t operands[] = {0, 1, 2, 5};
+    for (uint32_t i = 0; i < 4; ++i) {
+        EXPECT_EQ(boxes[i].operand, operands[i]);
         for (size_t d = 0; d < 3; ++d) EXPECT_EQ(boxes[i].extents[d], expected[i][d]) << i;
         EXPECT_EQ(boxes[i].box[0] * boxes[i].box[1], 64U * 128U);
     }
 }
 
+TEST(Boxes, OfAConvolutionAreRowsOfItsMapsWithAllTapsOfAColumn) {
+    gpu::ConvParameters p{};
+    p.channels = 24, p.height = 40, p.width = 72;
+    const auto boxes =
+        boxes_of(gpu::kKernel_conv_warpgroup_f16, std::vector<uint32_t>{384, 0, 0, 5, 6}, gpu::words_of(p), 6);
+    ASSERT_EQ(boxes.size(), 1U);
+    const Boxes& b = boxes[0];
+    EXPECT_EQ(b.operand, 0U);
+    EXPECT_EQ(std::vector<uint64_t>(b.extents, b.extents + b.axes), (std::vector<uint64_t>{72, 24, 40, 6}));
+    EXPECT_EQ(std::vector<uint64_t>(b.strides, b.strides + 3), (std::vector<uint64_t>{144 * 40, 144, 144 * 40 * 24}));
+    EXPECT_EQ(std::vector<uint32_t>(b.box, b.box + b.axes), (std::vector<uint32_t>{64, 16, 12, 1}));
+}
+
 TEST(Boxes, AreNoOtherKernels) {
-    EXPECT_TRUE(boxes_of(gpu::kKernel_matmul_matrix_f16, std::vector<uint32_t>(10), std::vector<uint32_t>(30)).empty());
+    EXPECT_TRUE(boxes_of(gpu::kKernel_matmul_matrix_f16, std::vector<uint32_t>(10), std::vector<uint32_t>(30), 1).empty());
 }
 
 TEST(FindInstance, TakesWhatIsFixedAndLeavesTheRestToTheHost) {

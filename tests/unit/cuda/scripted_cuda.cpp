@@ -227,14 +227,15 @@ int cuTensorMapEncodeTiled(void* map, int type, uint32_t rank, void* at, const u
     if (the_world->contexts == 0) return 201;  // CUDA_ERROR_INVALID_CONTEXT
     const auto address = reinterpret_cast<uint64_t>(at);
     // What the driver asks for, of halves in lines of 128 bytes.
-    bool right = type == 6 && rank == 3 && address % 16 == 0 && interleave == 0 && swizzle == 3 && fill == 0 && box[0] == 64;
-    for (uint32_t i = 0; i < 3; ++i) right = right && extents[i] != 0 && box[i] != 0 && box[i] <= 256 && steps[i] == 1;
-    for (uint32_t i = 0; i < 2; ++i) right = right && strides[i] % 16 == 0;
-    if (!right || strides[0] < 2 * extents[0] || strides[1] < strides[0] * extents[1]) return 1;
+    bool right = type == 6 && (rank == 3 || rank == 4) && address % 16 == 0 && interleave == 0 && swizzle == 3 &&
+                 fill == 0 && box[0] == 64;
+    if (!right) return 1;
+    for (uint32_t i = 0; i < rank; ++i) right = right && extents[i] != 0 && box[i] != 0 && box[i] <= 256 && steps[i] == 1;
+    for (uint32_t i = 0; i + 1 < rank; ++i) right = right && strides[i] % 16 == 0 && strides[i] >= 2 * extents[0];
+    if (!right) return 1;
     std::memset(map, 1, 128);
     const std::lock_guard lock(the_world->mutex);
-    the_world->maps.push_back(
-        {address, {extents[0], extents[1], extents[2]}, {strides[0], strides[1]}, {box[0], box[1], box[2]}});
+    the_world->maps.push_back({address, {extents, extents + rank}, {strides, strides + rank - 1}, {box, box + rank}});
     return 0;
 }
 int cuModuleGetGlobal_v2(unsigned long long* address, size_t* bytes, void* module, const char* name) {

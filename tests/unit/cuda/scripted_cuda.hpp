@@ -40,9 +40,8 @@ struct Launch {
 // A tensor map that was asked for.
 struct Map {
     uint64_t at = 0;
-    std::array<uint64_t, 3> extents{};
-    std::array<uint64_t, 2> strides{};
-    std::array<uint32_t, 3> box{};
+    std::vector<uint64_t> extents, strides;
+    std::vector<uint32_t> box;
 };
 
 struct World {

@@ -19,6 +19,16 @@ inline bp_attribute integer(uint32_t id, int64_t value) {
     return a;
 }
 
+// The values stay where they are for as long as the graph is used.
+inline bp_attribute list(uint32_t id, const std::vector<int64_t>& values) {
+    bp_attribute a{};
+    a.struct_size = sizeof a;
+    a.id = id;
+    a.type = BP_ATTRIBUTE_INTS;
+    a.integers = {values.data(), values.size() * sizeof(int64_t)};
+    return a;
+}
+
 class GraphMaker {
 public:
     uint32_t tensor(uint32_t role, const std::vector<int64_t>& dims, uint32_t dtype = BP_F32) {

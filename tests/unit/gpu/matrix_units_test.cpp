@@ -1,6 +1,8 @@
 // Which products and attention go to the matrix units, and how they are cut for them.
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "graph_maker.hpp"
 #include "kernels_generated.h"
 
@@ -108,12 +110,12 @@ std::pair<uint32_t, uint32_t> warpgroups_of(const Abilities& can, const std::vec
 TEST(MatrixUnits, ProductsOfWarpgroupsAreCutByTheTimeOfAllRounds) {
     Abilities can = matrix_units();
     can.warpgroups = true;
-    using Cut = std::pair<uint32_t, uint32_t>;
-    EXPECT_EQ(warpgroups_of(can, {4096, 4096}, {4096, 4096}), (Cut{256, 132}));
-    EXPECT_EQ(warpgroups_of(can, {512, 2048}, {2048, 2048}), (Cut{64, 128}))
+    using Columns = std::pair<uint32_t, uint32_t>;
+    EXPECT_EQ(warpgroups_of(can, {4096, 4096}, {4096, 4096}), (Columns{256, 132}));
+    EXPECT_EQ(warpgroups_of(can, {512, 2048}, {2048, 2048}), (Columns{64, 128}))
         << "64 of 128 columns leave half of the device idle";
-    EXPECT_EQ(warpgroups_of(can, {512, 2048}, {2048, 2048}, false), (Cut{64, 128}));
-    EXPECT_EQ(warpgroups_of(can, {16, 256, 512}, {512, 512}), (Cut{128, 128}))
+    EXPECT_EQ(warpgroups_of(can, {512, 2048}, {2048, 2048}, false), (Columns{64, 128}));
+    EXPECT_EQ(warpgroups_of(can, {16, 256, 512}, {512, 512}), (Columns{128, 128}))
         << "matrices beside each other are tiles like others";
     EXPECT_EQ(warpgroups_of(can, {100, 72}, {40, 72}).second, 1U) << "tiles need not be whole";
 }
@@ -129,7 +131,68 @@ TEST(MatrixUnits, ProductsThatWarpgroupsDoNotSuitAreDoneAsBefore) {
     EXPECT_EQ(warpgroups_of(can, {512, 2048}, {2048, 2048}, true, BP_F16, BP_MATH_STRICT).first, 0U);
 }
 
-TEST(MatrixUnits, AttentionOfManyRowsIsForWarpgroupsUnlessPositionsAreRelative) {
+// The convolution of a map of `in` channels, and the kernel that lays its filters out; none: not for conv_warpgroup.
+struct ConvCase {
+    int64_t images = 1, in = 64, out = 64, down = 3, across = 3, height = 512, width = 512;
+    int64_t pad = 1, group = 1, stride = 1;
+    uint32_t math = BP_MATH_DEFAULT;
+};
+std::optional<Dispatch> conv_of_warpgroups(const Abilities& can, const ConvCase& c) {
+    GraphMaker g;
+    const uint32_t x = g.tensor(BP_ROLE_INPUT, {c.images, c.in, c.height, c.width}, BP_F16);
+    const uint32_t w = g.tensor(BP_ROLE_INPUT, {c.out, c.in / c.group, c.down, c.across}, BP_F16);
+    const int64_t rows = (c.height + 2 * c.pad - c.down) / c.stride + 1,
+                  columns = (c.width + 2 * c.pad - c.across) / c.stride + 1;
+    const std::vector<int64_t> pads(4, c.pad), strides(2, c.stride);
+    g.node(BP_OP_conv, {x, w}, g.tensor(BP_ROLE_OUTPUT, {c.images, c.out, rows, columns}, BP_F16),
+           {list(BP_ATTR_pads, pads), list(BP_ATTR_strides, strides), integer(BP_ATTR_group, c.group)});
+    const Plan plan = g.plan(can, c.math);
+    const Dispatch& d = plan.dispatches.back();
+    if (d.kernel != kKernel_conv_warpgroup_f16) return std::nullopt;
+    EXPECT_EQ(plan.dispatches.size(), 2U);
+    EXPECT_EQ(plan.dispatches[0].kernel, kKernel_conv_warpgroup_filters);
+    const int64_t slices = (c.in / c.group + 15) / 16, blocks = (c.out / c.group + 63) / 64;
+    const auto tiles = static_cast<uint32_t>(c.group * blocks * slices * c.down * c.across);
+    EXPECT_EQ(plan.dispatches[0].parameters.back(), tiles) << "64 x 16 each";
+    EXPECT_EQ(plan.dispatches[0].groups[0], tiles) << "128 invocations each, of eight halves";
+    EXPECT_EQ(d.constants[0], 384U);
+    EXPECT_EQ(d.constants[3], static_cast<uint32_t>(c.down));
+    return d;
+}
+
+TEST(MatrixUnits, ConvolutionsOfWarpgroupsGoThroughAllTilesOfAnImageInOneRound) {
+    Abilities can = matrix_units();
+    can.warpgroups = true;
+    const auto groups = [&](const ConvCase& c) {
+        const std::optional<Dispatch> d = conv_of_warpgroups(can, c);
+        return d ? std::vector<uint32_t>(d->groups, d->groups + 3) : std::vector<uint32_t>{};
+    };
+    using Groups = std::vector<uint32_t>;
+    EXPECT_EQ(groups({}), (Groups{132, 1, 1}));
+    EXPECT_EQ(groups({.images = 3}), (Groups{44, 1, 3}));
+    EXPECT_EQ(groups({.images = 200, .height = 64, .width = 64}), (Groups{1, 1, 200}));
+    EXPECT_EQ(groups({.in = 128, .out = 320, .height = 64, .width = 64}), (Groups{40, 1, 1})) << "blocks of 64 channels";
+    EXPECT_EQ(groups({.down = 5, .across = 5, .pad = 2}), (Groups{132, 1, 1}));
+    EXPECT_EQ(groups({.down = 1, .across = 7, .pad = 0, .group = 2}), (Groups{})) << "a row of results is no whole eights";
+    EXPECT_EQ(groups({.down = 1, .across = 1, .height = 24, .width = 1000, .pad = 0}), (Groups{47, 1, 1}))
+        << "rows of 64 whatever those of the map are";
+    EXPECT_EQ(groups({.in = 3, .out = 12}), (Groups{132, 1, 1})) << "few channels, but many pixels";
+}
+
+TEST(MatrixUnits, ConvolutionsThatWarpgroupsDoNotSuitAreDoneAsBefore) {
+    Abilities can = matrix_units();
+    EXPECT_FALSE(conv_of_warpgroups(can, {})) << "without them";
+    can.warpgroups = true;
+    EXPECT_FALSE(conv_of_warpgroups(can, {.width = 508})) << "rows that are no whole eights";
+    EXPECT_FALSE(conv_of_warpgroups(can, {.stride = 2}));
+    EXPECT_FALSE(conv_of_warpgroups(can, {.down = 1, .across = 7, .height = 518, .pad = 3})) << "columns three pixels away";
+    EXPECT_FALSE(conv_of_warpgroups(can, {.down = 7, .across = 7, .pad = 3}));
+    EXPECT_FALSE(conv_of_warpgroups(can, {.height = 16, .width = 16})) << "a quarter of a tile";
+    EXPECT_FALSE(conv_of_warpgroups(can, {.height = 64, .width = 64})) << "few tiles";
+    EXPECT_FALSE(conv_of_warpgroups(can, {.math = BP_MATH_STRICT}));
+}
+
+TEST(MatrixUnits, AttentionOfManyRowsIsForWarpgroups) {
     Abilities can = matrix_units();
     can.warpgroups = true;
     EXPECT_EQ(kernels_of(can, {.distances = 0}), Kernels{kKernel_attention_warpgroup_f16});
@@ -137,7 +200,9 @@ TEST(MatrixUnits, AttentionOfManyRowsIsForWarpgroupsUnlessPositionsAreRelative) 
     EXPECT_EQ(kernels_of(can, {.size = 40, .distances = 0}), Kernels{kKernel_attention_warpgroup_f16});
     EXPECT_EQ(kernels_of(can, {.size = 136, .distances = 0}), Kernels{kKernel_attention_f16});
     EXPECT_EQ(kernels_of(can, {.tokens = 40, .distances = 0}), Kernels{kKernel_attention_matrix_f16});
-    EXPECT_EQ(kernels_of(can, {}).back(), kKernel_attention_matrix_f16);
+    EXPECT_EQ(kernels_of(can, {}), (Kernels{kKernel_attention_biases_f16, kKernel_attention_warpgroup_f16}));
+    EXPECT_EQ(kernels_of(can, {.size = 128, .biases = false}), Kernels{kKernel_attention_warpgroup_f16});
+    EXPECT_EQ(kernels_of(can, {.tokens = 40, .distances = 79}).back(), kKernel_attention_matrix_f16);
     EXPECT_EQ(kernels_of(can, {.distances = 0, .math = BP_MATH_STRICT}), Kernels{kKernel_attention_f16});
 }
 

@@ -63,13 +63,8 @@ TEST(State, WhoReadsTheOldContentLaterCostsACopy) {
 TEST(State, AViewOfTheOldContentIsARead) {
     WithState g;
     const uint32_t flat = g.tensor(BP_ROLE_TEMPORARY, {kRows * kColumns});
-    bp_attribute shape{};
-    const int64_t dim = kRows * kColumns;
-    shape.struct_size = sizeof shape;
-    shape.id = BP_ATTR_shape;
-    shape.type = BP_ATTRIBUTE_INTS;
-    shape.integers = {&dim, sizeof dim};
-    g.node(BP_OP_reshape, {g.state}, flat, {shape});
+    const std::vector<int64_t> shape = {kRows * kColumns};
+    g.node(BP_OP_reshape, {g.state}, flat, {list(BP_ATTR_shape, shape)});
     const uint32_t next = g.scatter();
     g.node(BP_OP_neg, {flat}, g.tensor(BP_ROLE_OUTPUT, {kRows * kColumns}));
     EXPECT_EQ(storage_of(g.plan(), next), next);

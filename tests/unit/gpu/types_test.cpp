@@ -20,13 +20,9 @@ Plan scatter(uint32_t dtype, int64_t reduction, bool longs = true) {
 Plan resize(uint32_t dtype, int64_t mode) {
     GraphMaker g;
     const uint32_t x = g.tensor(BP_ROLE_INPUT, {1, 2, 3, 3}, dtype);
-    static constexpr int64_t kSizes[] = {6, 6};
-    bp_attribute sizes{};
-    sizes.struct_size = sizeof sizes;
-    sizes.id = BP_ATTR_sizes;
-    sizes.type = BP_ATTRIBUTE_INTS;
-    sizes.integers = {kSizes, sizeof kSizes};
-    g.node(BP_OP_resize, {x}, g.tensor(BP_ROLE_OUTPUT, {1, 2, 6, 6}, dtype), {sizes, integer(BP_ATTR_mode, mode)});
+    const std::vector<int64_t> sizes = {6, 6};
+    g.node(BP_OP_resize, {x}, g.tensor(BP_ROLE_OUTPUT, {1, 2, 6, 6}, dtype),
+           {list(BP_ATTR_sizes, sizes), integer(BP_ATTR_mode, mode)});
     return g.plan();
 }
 

@@ -78,12 +78,12 @@ Cut choose(const Lowering& to, const Sizes& s) {
     constexpr int64_t kMost = 128;
     const bool eights = s.depth % 8 == 0 && s.width % 8 == 0 && s.depth <= kMost && s.width <= kMost;
     const bool wide = s.depth > 64 || s.width > 64;
-    if (to.can.warpgroups && eights && !s.relative && (s.rows >= 64 || to.can.least_patches == 0)) {
+    if (to.can.warpgroups && eights && (s.rows >= 64 || to.can.least_patches == 0)) {
         const uint32_t padded = wide ? 128 : 64;
         return {s.truth ? kKernel_attention_warpgroup_f16_bool : kKernel_attention_warpgroup_f16,
                 384,
                 128,
-                {128, 128, padded, padded}};
+                {128, s.relative ? 64U : 128U, padded, padded, s.relative ? 1U : 0U}};
     }
     // attention_matrix: 16 rows a warp, q and sums in registers, as many keys as fit into shared memory twice.
     if (to.can.attention_matrix && s.rows >= 16 && eights) {

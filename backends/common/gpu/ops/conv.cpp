@@ -209,38 +209,36 @@ bool suits_matrix_tiles(const Lowering& to, const Node& node, const ConvParamete
     return tiles_of(p, tile) * y.dim[0] * groups * up(w.dim[0] / groups, tile.outputs()) >= kFewestMatrixTiles;
 }
 
-// Tiles of 16 x 16 of the filters, in the order in which conv_matrix reads them: made once where no node makes the filters and no other
-// reads them, by pack() of a weight, of a constant when the program is made; else at each run.
-Operand lay_out_filters(Lowering& to, const Node& node, const MatrixTile& tile) {
+// How filters are laid out for a kernel: tiles of rows x 16 channels of the input, `tiles` of them in all; what makes them.
+struct FilterLayout {
+    uint32_t kernel = 0, invocations = 0;
+    int64_t rows = 0, tiles = 0, workgroups = 0;
+    ConvFiltersParameters parameters = {};
+};
+
+// Tiles of the filters, in the order in which a kernel reads them: made once where no node makes the filters and no other reads them, by
+// pack() of a weight, of a constant when the program is made; else at each run.
+Operand lay_out_filters(Lowering& to, const Node& node, FilterLayout as) {
     const ValueId plain = node.inputs[1];
-    const std::vector<int64_t> dim = to[plain].dim;
-    const int64_t groups = groups_of(node);
-    const int64_t taps = product(extents_of(to[plain]));
-    const int64_t down = tile.tiles * tile.down;
-    const int64_t blocks = up(dim[0] / groups, tile.outputs());
-    const int64_t slices = up(dim[1], 16 * tile.depth) * tile.depth;
-    const int64_t tiles = groups * blocks * slices * taps * down;
     Dispatch d;
     d.label = "Conv filters " + to[plain].text();
-    d.kernel = kKernel_conv_matrix_filters;
-    d.constants = {32};
-    d.parameters = words_of(ConvFiltersParameters{.outputs = word(dim[0] / groups),
-                                                  .channels = word(dim[1]),
-                                                  .taps = word(taps),
-                                                  .down = word(down),
-                                                  .slices = word(slices),
-                                                  .blocks = word(blocks),
-                                                  .tiles = word(tiles)});
-    d.work = static_cast<double>(tiles) * 256;
-    const uint64_t bytes = static_cast<uint64_t>(tiles) * 512;
+    d.kernel = as.kernel;
+    d.constants = {as.invocations};
+    as.parameters.outputs = word(outputs_of(to, node));
+    as.parameters.channels = word(to[plain].dim[1]);
+    as.parameters.taps = word(product(extents_of(to[plain])));
+    as.parameters.tiles = word(as.tiles);
+    d.parameters = words_of(as.parameters);
+    d.work = static_cast<double>(as.tiles * as.rows) * 16;
+    const auto bytes = static_cast<uint64_t>(as.tiles * as.rows) * 32;
     d.moved = bytes;
-    to.spread(static_cast<uint64_t>(tiles), d.groups);
+    to.spread(static_cast<uint64_t>(as.workgroups), d.groups);
     const uint32_t role = to[plain].role;
     if (role == BP_ROLE_WEIGHT && to[plain].inside == kNone && to.readers.times(plain) == 1) {
         to.pack(plain, bytes, std::move(d), 16);
         return to.reads(plain, 16);
     }
-    const ValueId filters = to.plan.temporary(BP_F16, {tiles, 16, 16});
+    const ValueId filters = to.plan.temporary(BP_F16, {as.tiles, as.rows, 16});
     d.operands = {to.reads(plain), to.writes(filters, 16)};
     if (role == BP_ROLE_CONSTANT) {
         to.plan[filters].role = BP_ROLE_CONSTANT;
@@ -259,7 +257,75 @@ void lower_on_matrix_tiles(Lowering& to, const Node& node, const ConvParameters&
     Dispatch d =
         product_of(to, node, "matrix tiles", kKernel_conv_matrix_f16, p, tile.outputs(), tiles_of(p, tile), tile.invocations,
                    {tile.tiles, tile.down, tile.rows, tile.columns, tile.across, p.kernel_w, tile.depth, whole, p.kernel_h});
-    d.operands[1] = lay_out_filters(to, node, tile);
+    const int64_t groups = groups_of(node);
+    const int64_t down = tile.tiles * tile.down;
+    const int64_t slices = up(p.channels, 16 * tile.depth) * tile.depth;
+    const int64_t blocks = up(p.outputs, tile.outputs());
+    const int64_t tiles = groups * blocks * slices * taps_of(p) * down;
+    d.operands[1] = lay_out_filters(to, node,
+                                    {.kernel = kKernel_conv_matrix_filters,
+                                     .invocations = 32,
+                                     .rows = 16,
+                                     .tiles = tiles,
+                                     .workgroups = tiles,
+                                     .parameters = {.down = word(down), .slices = word(slices), .blocks = word(blocks)}});
+    to.add(std::move(d));
+}
+
+// A workgroup of conv_warpgroup makes 64 output channels of 8 x 64 pixels from 16 channels at a time, so many of which are in shared memory.
+constexpr int64_t kOutputsOfWarpgroups = 64, kRowsOfWarpgroups = 8, kColumnsOfWarpgroups = 64, kDepthOfWarpgroups = 16;
+constexpr uint32_t kWarpgroups = 384;  // invocations: a third of them fills shared memory, the others multiply
+
+uint32_t stages_of_warpgroups(uint32_t kernel_h) { return kernel_h == 1 ? 12 : kernel_h == 3 ? 8 : 6; }
+
+// Where a pixel is made of that pixel alone the map is rows of whatever length suits.
+ConvParameters as_warpgroups_see(ConvParameters p) {
+    if (!is_pointwise(p) || p.width % kColumnsOfWarpgroups != 0) return p;
+    p.height = p.out_height = p.width / kColumnsOfWarpgroups;
+    p.width = p.out_width = kColumnsOfWarpgroups;
+    return p;
+}
+
+int64_t warpgroup_tiles(const ConvParameters& p) {
+    return up(p.out_height, kRowsOfWarpgroups) * up(p.out_width, kColumnsOfWarpgroups) * up(p.outputs, kOutputsOfWarpgroups);
+}
+
+bool suits_warpgroups(const Lowering& to, const Node& node, const ConvParameters& p) {
+    const Value& w = to[node.inputs[1]];
+    if (!to.can.warpgroups || is_deep(p) || !has_unit_steps(p) || to.plan.math == BP_MATH_STRICT) return false;
+    if (to[node.inputs[0]].dtype != BP_F16 || w.dtype != BP_F16 || epilogue_function(node) != 0) return false;
+    constexpr uint32_t kMostShift = 2;  // from a pixel of the map to the result
+    if ((p.kernel_h != 1 && p.kernel_h != 3 && p.kernel_h != 5) || p.pad_left > kMostShift ||
+        p.kernel_w > p.pad_left + kMostShift + 1)
+        return false;
+    if (p.width % 8 != 0 || p.out_width % 8 != 0) return false;  // the device copies, and invocations store, whole eights
+    const int64_t groups = groups_of(node);
+    // Tails of the filters are filled up; kernels count in 32 bits.
+    if (up(w.dim[0] / groups, 64) * 64 * up(w.dim[1], 16) * 16 * groups * taps_of(p) >= INT32_MAX) return false;
+    if (to.can.least_patches == 0) return true;
+    constexpr int64_t kFewOutputs = 32;  // what fewer leave idle costs less than reading the map does
+    const int64_t made = warpgroup_tiles(p) * kOutputsOfWarpgroups * kRowsOfWarpgroups * kColumnsOfWarpgroups;
+    const int64_t wanted = pixels_of(p) * std::max<int64_t>(p.outputs, kFewOutputs);
+    return 2 * made <= 5 * wanted && warpgroup_tiles(p) * to[node.output].dim[0] * groups >= to.can.units / 4;
+}
+
+void lower_on_warpgroups(Lowering& to, const Node& node, const ConvParameters& p) {
+    const int64_t tiles = warpgroup_tiles(p);
+    Dispatch d = product_of(to, node, "matrix units of warpgroups", kKernel_conv_warpgroup_f16, p, kOutputsOfWarpgroups,
+                            tiles, kWarpgroups, {p.kernel_h, stages_of_warpgroups(p.kernel_h)});
+    const int64_t slices = up(p.channels, kDepthOfWarpgroups);
+    const int64_t blocks = up(p.outputs, kOutputsOfWarpgroups);
+    const int64_t made = groups_of(node) * blocks * slices * taps_of(p);
+    d.operands[1] = lay_out_filters(to, node,
+                                    {.kernel = kKernel_conv_warpgroup_filters,
+                                     .invocations = kLocal,
+                                     .rows = kOutputsOfWarpgroups,
+                                     .tiles = made,
+                                     .workgroups = made,
+                                     .parameters = {.down = p.kernel_h, .slices = word(slices), .blocks = word(blocks)}});
+    // What is there at once goes through all tiles.
+    d.groups[0] = std::min(word(tiles), std::max(1U, to.can.units / d.groups[2]));
+    d.groups[1] = 1;
     to.add(std::move(d));
 }
 
@@ -309,6 +375,7 @@ void lower(Lowering& to, const Node& node) {
     if (groups_of(node) > 1 && outputs_of(to, node) == 1 && to[node.inputs[1]].dim[1] == 1) return lower_depthwise(to, node);
     const auto p = geometry_of(to, node);
     const uint32_t kernel = unrolled_kernel(to, p);
+    if (const auto seen = as_warpgroups_see(p); suits_warpgroups(to, node, seen)) return lower_on_warpgroups(to, node, seen);
     if (suits_matrix_tiles(to, node, p, kernel)) return lower_on_matrix_tiles(to, node, p);
     // Before conv_coop: what that loads for each tap costs it more than the matrix units save (H200, f16: 16.0 ms against 23.6).
     if (suits_patches(to, node, p, kernel)) return lower_on_patches(to, node, p, kernel);

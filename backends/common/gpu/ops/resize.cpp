@@ -30,14 +30,18 @@ void lower(Lowering& to, const Node& node) {
     const uint32_t kernel = nearest ? variant_for(kKernel_resize_nearest_1, sdk::dtype_info(dtype).bytes)
                                     : variant_for_type(kKernel_resize_f32, kKernel_resize_f16, dtype);
     const ValueId table = to.plan.constant(taps);
-    to.each(step_label(to, node), kernel, n, {to.reads(node.inputs[0]), to.reads(table, 4), to.writes(node.output)},
-            ResizeParameters{.planes_in = word(in[2]),
-                             .rows_in = word(in[3]),
-                             .columns_in = word(in[4]),
-                             .planes_out = word(out[2]),
-                             .rows_out = word(out[3]),
-                             .columns_out = word(out[4])},
-            {count, deep ? count : 1});
+    const std::vector<Operand> operands = {to.reads(node.inputs[0]), to.reads(table, 4), to.writes(node.output)};
+    const ResizeParameters parameters{.elements = static_cast<uint32_t>(n),
+                                      .planes_in = word(in[2]),
+                                      .rows_in = word(in[3]),
+                                      .columns_in = word(in[4]),
+                                      .planes_out = word(out[2]),
+                                      .rows_out = word(out[3]),
+                                      .columns_out = word(out[4])};
+    if (nearest && out[4] >= kLocal && !to.can.software)
+        return to.rows(step_label(to, node), kernel, n / parameters.columns_out, kLocal, operands, words_of(parameters),
+                       {count, 1, 1});
+    to.each(step_label(to, node), kernel, n, operands, parameters, {count, deep ? count : 1, 0});
 }
 
 constexpr OpLowering table[] = {{BP_OP_resize, backend::types_of_resize, 0, nullptr, lower}};
