@@ -109,14 +109,14 @@ Tolerance tolerance_of(DType dtype) {
     }
 }
 
-std::string difference(const NodeCase& of, const TensorInfo& got, const std::vector<std::byte>& data) {
+std::string difference(const NodeCase& of, const TensorInfo& got, const std::vector<std::byte>& data, double further) {
     const OnnxTensor& want = of.outputs.at(got.name);
     if (want.dtype != got.dtype || want.shape != got.shape)
         return std::string(name_of(got.dtype)) + " " + to_string(got.shape) + " in place of " + name_of(want.dtype) + " " +
                to_string(want.shape);
     const std::vector<double> wanted = graph::decode(want.data, want.dtype), made = graph::decode(data, got.dtype);
     Tolerance tolerance = tolerance_of(want.dtype);
-    tolerance.absolute += of.written_to;
+    tolerance.absolute += of.written_to + further;
     for (size_t i = 0; i < wanted.size(); ++i)
         if (!near(wanted[i], made[i], tolerance))
             return "element " + std::to_string(i) + " is " + std::to_string(made[i]) + " in place of " +

@@ -30,7 +30,7 @@ struct Tolerance {
 };
 Tolerance tolerance_of(DType dtype);
 
-// What is wrong with a result of a test; empty: nothing.
-std::string difference(const NodeCase& of, const TensorInfo& got, const std::vector<std::byte>& data);
+// What is wrong with a result of a test; empty: nothing. `further`: so much more may it be off.
+std::string difference(const NodeCase& of, const TensorInfo& got, const std::vector<std::byte>& data, double further = 0);
 
 }  // namespace backplane::test

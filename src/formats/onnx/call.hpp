@@ -118,12 +118,16 @@ struct OnnxRuleRow {
 std::span<const OnnxRuleRow> onnx_rules_elementwise();
 std::span<const OnnxRuleRow> onnx_rules_moves();
 std::span<const OnnxRuleRow> onnx_rules_networks();
+std::span<const OnnxRuleRow> onnx_rules_quantised();
 std::span<const OnnxRuleRow> onnx_rules_reductions();
 std::span<const OnnxRuleRow> onnx_rules_resize();
 
 // Computes a node whose operands are all constants, and puts its results among the names. False: they are not, it is no operator that there is, or its
 // results are too large for it. Throws what the rule throws.
 bool onnx_fold(const OnnxNode& node, int64_t opset, OnnxNames& names);
+
+// A convolution with the attributes of a node, of which operand `filter` has the shape of w. `bias` may be no_tensor.
+TensorId onnx_convolution(OnnxCall& call, TensorId x, TensorId w, TensorId bias, size_t filter);
 
 // An op of the same name, operands and attributes.
 void onnx_same(OnnxCall& call);

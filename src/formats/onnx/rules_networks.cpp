@@ -54,13 +54,7 @@ Shape spatial(const Shape& shape) {
     return {shape.begin() + std::min<int64_t>(2, static_cast<int64_t>(shape.size())), shape.end()};
 }
 
-void conv(OnnxCall& call) {
-    Window window = window_of(call, spatial(call.shape(1)));
-    pad_to_same(call, window);
-    std::vector<Attribute> attributes = window.attributes();
-    attributes.emplace_back(Attr::group, call.integer("group", 1));
-    call.result(call.add(Op::conv, {call.in(0), call.in(1), call.in(2)}, attributes));
-}
+void conv(OnnxCall& call) { call.result(onnx_convolution(call, call.in(0), call.in(1), call.in(2), 1)); }
 
 // What output_shape, or SAME (size * stride), leaves off the whole result is padding; what it has more is output padding.
 void conv_transpose(OnnxCall& call) {
@@ -195,6 +189,14 @@ constexpr OnnxRuleRow kNetworksRules[] = {
 };
 
 }  // namespace
+
+TensorId onnx_convolution(OnnxCall& call, TensorId x, TensorId w, TensorId bias, size_t filter) {
+    Window window = window_of(call, spatial(call.shape(filter)));
+    pad_to_same(call, window);
+    std::vector<Attribute> attributes = window.attributes();
+    attributes.emplace_back(Attr::group, call.integer("group", 1));
+    return call.add(Op::conv, {x, w, bias}, attributes);
+}
 
 std::span<const OnnxRuleRow> onnx_rules_networks() { return kNetworksRules; }
 

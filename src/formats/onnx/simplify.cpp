@@ -58,8 +58,12 @@ public:
                 Simplifier(body, constants_, opset_).run();
                 attribute.graph = std::make_shared<const OnnxModel>(std::move(body));
             }
+            for (std::string& name : node.inputs)
+                if (const auto other = other_names_.find(name); other != other_names_.end()) rename(name, other->second);
             if (!node.domain.empty() || node.outputs.size() != 1) continue;
+            if (is_its_operand(node)) continue;
             if (into_convolution(node)) continue;
+            from_before_convolution(node);
             into_hard_sigmoid(node);
             into_product_with_gate(node);
             into_layer_norm(node);
@@ -94,6 +98,27 @@ private:
         return found && std::abs(*found - value) <= 1e-6 * std::abs(value);
     }
 
+    // ---- what gives its operand as it is ------------------------------------------------------------------------------------
+
+    // An operand of a node becomes what the node that writes it takes, which is nobody's then if this was its last use.
+    void rename(std::string& name, const std::string& to) {
+        ++uses_[to];
+        if (--uses_[name] == 0) --uses_[to];
+        name = to;
+    }
+    // Nodes behind it take the operand; one that is an output of the graph, or taken in a branch, stays.
+    bool is_its_operand(const OnnxNode& node) {
+        const bool same = node.op == "Identity" || ((node.op == "Mul" || node.op == "Div") && is_scalar(node, 1, 1)) ||
+                          ((node.op == "Add" || node.op == "Sub") && is_scalar(node, 1, 0));
+        if (!same || node.inputs.empty()) return false;
+        other_names_[node.outputs.front()] = node.inputs.front();
+        return true;
+    }
+    [[nodiscard]] bool is_scalar(const OnnxNode& node, size_t i, float value) const {
+        const OnnxTensor* tensor = constant(node, i);
+        return tensor != nullptr && tensor->shape.empty() && floats_of(*tensor).front() == value;
+    }
+
     // ---- into the convolution before it ------------------------------------------------------------------------------------
 
     // The numbers of a constant that broadcasts along channels alone; nothing: it does not.
@@ -116,6 +141,7 @@ private:
         if (node.op == "Mul") return Affine{*numbers, {0}};
         if (node.op == "Add") return Affine{{1}, *numbers};
         if (constant_at != 1) return std::nullopt;
+        if (node.op == "Div" && std::find(numbers->begin(), numbers->end(), 0.0F) != numbers->end()) return std::nullopt;
         for (float& value : *numbers) value = node.op == "Sub" ? -value : 1 / value;
         return node.op == "Sub" ? Affine{{1}, *numbers} : Affine{*numbers, {0}};
     }
@@ -190,6 +216,80 @@ private:
         const std::string& name = made_.back()->name;
         constants_[name] = made_.back().get();
         return name;
+    }
+
+    // ---- into the convolution behind it -------------------------------------------------------------------------------------
+
+    // A factor and an addend of all that a convolution reads are numbers of its filter and bias where nothing is padded: what is beside
+    // the map would be 0 before them, and is 0 behind them.
+    void from_before_convolution(OnnxNode& node) {
+        const OnnxTensor* filter = node.op == "Conv" && is_unpadded(node) ? constant(node, 1) : nullptr;
+        const bool biased = node.inputs.size() > 2 && !node.inputs[2].empty();
+        const OnnxTensor* bias = biased ? constant(node, 2) : nullptr;
+        if (filter == nullptr || filter->shape.size() < 3 || (biased && bias == nullptr)) return;
+        const int64_t inputs = filter->shape[1] * onnx_integer(node, "group", 1);
+        if (biased && bias->shape != Shape{filter->shape[0]}) return;
+        Affine all{{1}, {0}};  // of what is left of x
+        bool found = false;
+        for (std::optional<Affine> one = before_it(node, inputs, filter->shape.size()); one; found = true) {
+            all = composed(*one, all, static_cast<size_t>(inputs));
+            const OnnxNode& taken = *writer(node.inputs.front());
+            rename(node.inputs.front(), taken.inputs[constant(taken, 0) != nullptr ? 1 : 0]);
+            one = before_it(node, inputs, filter->shape.size());
+        }
+        if (found) take_in(node, *filter, bias, all);
+    }
+
+    static bool is_unpadded(const OnnxNode& node) {
+        const auto pads = node.attributes.find("pads"), how = node.attributes.find("auto_pad");
+        const bool set = how != node.attributes.end() && how->second.texts != std::vector<std::string>{"NOTSET"};
+        return !set &&
+               (pads == node.attributes.end() || std::all_of(pads->second.integers.begin(), pads->second.integers.end(),
+                                                             [](int64_t pad) { return pad == 0; }));
+    }
+    // Of the node that writes what a convolution reads, if nobody else reads it.
+    [[nodiscard]] std::optional<Affine> before_it(const OnnxNode& node, int64_t channels, size_t rank) {
+        const OnnxNode* found = writer(node.inputs.front());
+        if (found == nullptr || (found->op != "Mul" && found->op != "Add" && found->op != "Sub" && found->op != "Div"))
+            return std::nullopt;
+        if (found->inputs.size() != 2 || uses_[node.inputs.front()] != 1) return std::nullopt;
+        const size_t at = constant(*found, 0) != nullptr ? 0 : 1;
+        const OnnxTensor* tensor = constant(*found, at);
+        // One number for all: with one for each channel x may have a single channel still.
+        if (tensor == nullptr || elements(tensor->shape) != 1) return std::nullopt;
+        return affine_of(*found, at, channels, rank);
+    }
+    // y = second(first(x))
+    static Affine composed(const Affine& first, const Affine& second, size_t channels) {
+        Affine both;
+        for (size_t c = 0; c < channels; ++c) {
+            const auto of = [c](const std::vector<float>& numbers) { return numbers[numbers.size() == 1 ? 0 : c]; };
+            both.factor.push_back(of(first.factor) * of(second.factor));
+            both.addend.push_back(of(first.addend) * of(second.factor) + of(second.addend));
+        }
+        return both;
+    }
+    void take_in(OnnxNode& node, const OnnxTensor& filter, const OnnxTensor* bias, const Affine& affine) {
+        const auto outputs = static_cast<size_t>(filter.shape[0]), inputs = static_cast<size_t>(filter.shape[1]);
+        const size_t groups = affine.factor.size() / std::max<size_t>(inputs, 1),
+                     inner = static_cast<size_t>(elements(filter.shape)) / std::max<size_t>(outputs * inputs, 1);
+        std::vector<float> weights = floats_of(filter),
+                           addends = bias == nullptr ? std::vector<float>(outputs) : floats_of(*bias);
+        for (size_t o = 0; o < outputs; ++o) {
+            double sum = 0;
+            for (size_t i = 0; i < inputs; ++i) {
+                const size_t channel = o / std::max<size_t>(outputs / std::max<size_t>(groups, 1), 1) * inputs + i;
+                for (size_t k = 0; k < inner; ++k) {
+                    float& weight = weights[(o * inputs + i) * inner + k];
+                    sum += static_cast<double>(weight) * affine.addend[channel];
+                    weight *= affine.factor[channel];
+                }
+            }
+            addends[o] += static_cast<float>(sum);
+        }
+        node.inputs.resize(3);
+        node.inputs[1] = add(tensor_of(node.outputs.front() + ".filter", filter.shape, weights));
+        node.inputs[2] = add(tensor_of(node.outputs.front() + ".bias", {filter.shape[0]}, addends));
     }
 
     // ---- activations -------------------------------------------------------------------------------------------------------
@@ -328,6 +428,7 @@ private:
     const int64_t opset_;
     std::map<std::string, int> uses_;
     std::map<std::string, size_t> writers_;
+    std::map<std::string, std::string> other_names_;  // of what gives its operand as it is: the operand's
     std::vector<std::unique_ptr<OnnxTensor>> made_;
 };
 

@@ -164,6 +164,40 @@ TEST(OnnxPrepared, FactorsAndAddendsOfChannelsGoIntoTheConvolution) {
     expect_becomes(up + norm + node("BatchNormalization", {"c", "s", "b", "m", "v"}, {"y"}), x, {"ConvTranspose"});
 }
 
+TEST(OnnxPrepared, FactorsAndAddendsGoIntoTheConvolutionBehindWhereNothingIsPadded) {
+    const std::string filter =
+        initializer(tensor("w", {2, 1, 1, 3}, {1, 2, 3, -1, 0, 1})) + initializer(tensor("b", {2}, {1, -1}));
+    const std::string numbers = number("f", 3) + number("a", 0.5F) + number("zero", 0) + filter;
+    const std::string before = numbers + node("Mul", {"x", "f"}, {"m"}) + node("Add", {"a", "m"}, {"s"});
+    const std::vector<std::string> x{"1", "2", "2", "6"};
+    const std::string two = integer("group", 2);
+    expect_becomes(before + node("Conv", {"s", "w", "b"}, {"y"}, two), x, {"Conv"});
+    expect_becomes(before + node("Conv", {"s", "w"}, {"y"}, two + integers("pads", {0, 0, 0, 0})), x, {"Conv"});
+    expect_becomes(before + node("Conv", {"s", "w"}, {"y"}, two + integers("pads", {0, 1, 0, 1})), x,
+                   {"Mul", "Add", "Conv"});
+    expect_becomes(
+        numbers + node("Sub", {"x", "a"}, {"m"}) + node("Div", {"m", "f"}, {"s"}) + node("Conv", {"s", "w"}, {"y"}, two), x,
+        {"Conv"});
+    expect_becomes(numbers + node("Sub", {"a", "x"}, {"s"}) + node("Conv", {"s", "w"}, {"y"}, two), x, {"Sub", "Conv"});
+    // One channel that becomes two by the factors is no factor.
+    const std::string widens = filter + initializer(tensor("p", {1, 2, 1, 1}, {1, 2})) + node("Mul", {"x", "p"}, {"s"});
+    expect_becomes(widens + node("Conv", {"s", "w"}, {"y"}, two), {"1", "1", "2", "6"}, {"Mul", "Conv"});
+}
+
+TEST(OnnxPrepared, WhatGivesItsOperandAsItIsGoes) {
+    const std::string numbers = number("one", 1) + number("zero", 0);
+    expect_becomes(numbers + node("Mul", {"x", "one"}, {"m"}) + node("Add", {"m", "zero"}, {"s"}) +
+                       node("Identity", {"s"}, {"i"}) + node("Abs", {"i"}, {"y"}),
+                   {"4"}, {"Abs"});
+    expect_becomes(
+        numbers + node("Mul", {"x", "one"}, {"b"}) + node("Sigmoid", {"b"}, {"s"}) + node("Mul", {"x", "s"}, {"y"}), {"4"},
+        {"Swish"});
+    expect_becomes(numbers + node("Abs", {"x"}, {"a"}) + node("Identity", {"a"}, {"y"}), {"4"}, {"Abs", "Identity"});
+    const std::string wide =
+        initializer(tensor("w", {1, 1}, {1})) + node("Mul", {"x", "w"}, {"m"}) + node("Abs", {"m"}, {"y"});
+    expect_becomes(wide, {"4"}, {"Mul", "Abs"});  // two axes come out
+}
+
 TEST(OnnxPrepared, ActivationsInPartsBecomeOne) {
     const std::string numbers = number("three", 3) + number("six", 6) + number("zero", 0) + number("seven", 7);
     const std::string clipped = numbers + node("Add", {"x", "three"}, {"a"}) + node("Clip", {"a", "zero", "six"}, {"c"});
