@@ -12,14 +12,20 @@ namespace backplane::cpu {
 
 class Device {
 public:
-    // lose_after: as backend::HostQueues has it.
-    Device(const Host& of_host, const Level& of_level, uint32_t threads, uint32_t copy_queues, uint64_t lose_after)
-        : host(of_host), level(of_level), pool(of_host, threads), queues(kQueues + copy_queues, lose_after) {}
+    // lose_after: as backend::HostQueues has it. of_units: hardware threads.
+    Device(const Host& of_host, const Level& of_level, uint32_t threads, uint32_t copy_queues, uint64_t lose_after,
+           uint32_t of_units)
+        : host(of_host),
+          level(of_level),
+          units(of_units),
+          pool(of_host, threads),
+          queues(kQueues + copy_queues, lose_after) {}
 
     static constexpr uint32_t kQueues = 1;  // that compute: its work has all threads of the pool
 
     const Host& host;
     const Level& level;
+    const uint32_t units;
     ThreadPool pool;             // of the work on the queue that computes
     backend::HostQueues queues;  // the last to come and the first to go: its workers use the rest
 };

@@ -44,11 +44,12 @@ std::vector<std::string> built_levels() {
 }
 
 Level choose_level(std::string_view mask) {
-    std::vector<std::string> needed;
-    for (const LevelEntry& entry : kLevels)
-        for (std::string& feature : features_of_level(entry.name)) needed.push_back(std::move(feature));
-    const auto detected = detected_features(needed);
     const auto masked = words(mask);
+    std::vector<std::string> needed;  // nothing that is masked: of some features the system is asked for leave
+    for (const LevelEntry& entry : kLevels)
+        for (std::string& feature : features_of_level(entry.name))
+            if (!contains(masked, entry.name) && !contains(masked, feature)) needed.push_back(std::move(feature));
+    const auto detected = detected_features(needed);
     // What a level has comes on top of another's, down to the weakest, which always runs: a level that is masked masks those on top of it.
     const LevelEntry* best = &kLevels[0];
     std::vector<std::string> run{best->name};

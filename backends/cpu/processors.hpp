@@ -8,6 +8,10 @@ namespace backplane::cpu {
 // Hardware threads: the affinity mask, cut to the CPU quota of the control group (v1 and v2) rounded up. At least 1.
 uint32_t usable_threads();
 
+// Asks for leave to use the tiles of AMX, for this process and as long as it runs, where the system gives it on request; false: it does not, or this
+// file knows of no way to ask. To be asked only of a processor that has them, and a system that saves them (CPUID, XCR0).
+bool may_use_tiles();
+
 struct Memory {
     uint64_t total = 0, available = 0;  // bytes; 0: not known. The control group's limit counts
     const char* source = nullptr;       // who says so; null: nobody

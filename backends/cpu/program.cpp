@@ -36,6 +36,7 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
     const auto start = std::chrono::steady_clock::now();
     plan_ = import_graph(graph);
     plan_.math = how.math;
+    plan_.shares_cores = 2 * device.pool.wanted_threads() > device.units;
     for (const Node& node : plan_.nodes) {
         const Verdict verdict = check_node(plan_, node);
         if (verdict.reason != BP_WHY_NONE)

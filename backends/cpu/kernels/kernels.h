@@ -14,6 +14,7 @@
 #include "kernels/planar.h"
 #include "kernels/recurrent.h"
 #include "kernels/reduce.h"
+#include "kernels/tiles.h"
 #include "kernels/winograd.h"
 
 // X(family, Table), one a line: CMakeLists.txt reads these lines too.
@@ -30,6 +31,7 @@
     X(planar, PlanarKernels)           \
     X(recurrent, RecurrentKernels)     \
     X(reduce, ReduceKernels)           \
+    X(tiles, TilesKernels)             \
     X(winograd, WinogradKernels)
 
 namespace backplane::cpu {

@@ -15,6 +15,11 @@ constexpr int64_t kDepth = 128;
 constexpr int64_t kBlockPanelDepth = 256;  // of types that have a BlockForm
 constexpr int64_t kLine = 64;              // bytes of a cache line
 
+template <PackedType TYPE>
+struct TypeIs {
+    static constexpr PackedType value = TYPE;
+};
+
 // One vector of weights, of types with one element to a number.
 template <PackedType TYPE>
 HWY_INLINE VF weights_at(const uint8_t* at) {
@@ -318,6 +323,22 @@ void panel_of(int64_t vectors, const MatMulTask& t, int64_t row_begin, int64_t r
     }
 }
 
+template <PackedType TYPE>
+const uint8_t* decode_vectors(const uint8_t* b, int64_t vectors, int64_t depth, float* out) {
+    if constexpr (block_form(TYPE).depth != 0) {
+        return decode_blocks<TYPE>(b, vectors, depth, out);
+    } else {
+        switch (vectors) {
+            case 1: return decode_panel<TYPE, 1>(b, depth, out);
+#if HWY_TARGET != HWY_SSE4 && HWY_TARGET != HWY_SSSE3 && HWY_TARGET != HWY_AVX2
+            case 3: return decode_panel<TYPE, 3>(b, depth, out);
+            case 4: return decode_panel<TYPE, 4>(b, depth, out);
+#endif
+            default: return decode_panel<TYPE, 2>(b, depth, out);
+        }
+    }
+}
+
 template <PackedType TYPE, int VECTORS>
 HWY_INLINE void block(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column, const uint8_t* b) {
     // A few rows would waste most of a full tile, and decoding a panel costs more than it spares.
@@ -402,25 +423,43 @@ void run_type(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t c
     }
 }
 
-void run(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
+// with(type) for the type, whose value the compiler then knows.
+template <typename With>
+HWY_INLINE auto for_type(PackedType type, const With& with) {
     using namespace backplane::cpu;
-    const auto with = [&](auto* one) { one(t, row_begin, row_end, column_begin, column_end); };
-    switch (t.type) {
-        case kPackedF16: return with(run_type<kPackedF16>);
-        case kPackedBF16: return with(run_type<kPackedBF16>);
-        case kPackedQ8: return with(run_type<kPackedQ8>);
-        case kPackedQ4: return with(run_blocks<kPackedQ4>);
-        case kPackedQ41: return with(run_blocks<kPackedQ41>);
-        case kPackedQ50: return with(run_blocks<kPackedQ50>);
-        case kPackedQ51: return with(run_blocks<kPackedQ51>);
-        case kPackedIq4: return with(run_blocks<kPackedIq4>);
-        case kPackedQ2K: return with(run_blocks<kPackedQ2K>);
-        case kPackedQ3K: return with(run_blocks<kPackedQ3K>);
-        case kPackedQ4K: return with(run_blocks<kPackedQ4K>);
-        case kPackedQ5K: return with(run_blocks<kPackedQ5K>);
-        case kPackedQ6K: return with(run_blocks<kPackedQ6K>);
-        default: return with(run_type<kPackedF32>);
+    switch (type) {
+#define BP_CASE(name) \
+    case name: return with(TypeIs<name>{})
+        BP_CASE(kPackedF16);
+        BP_CASE(kPackedBF16);
+        BP_CASE(kPackedQ8);
+        BP_CASE(kPackedQ4);
+        BP_CASE(kPackedQ41);
+        BP_CASE(kPackedQ50);
+        BP_CASE(kPackedQ51);
+        BP_CASE(kPackedIq4);
+        BP_CASE(kPackedQ2K);
+        BP_CASE(kPackedQ3K);
+        BP_CASE(kPackedQ4K);
+        BP_CASE(kPackedQ5K);
+        BP_CASE(kPackedQ6K);
+#undef BP_CASE
+        default: return with(TypeIs<kPackedF32>{});
     }
+}
+
+void run(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
+    for_type(t.type, [&](auto type) {
+        if constexpr (block_form(type.value).depth != 0) {
+            run_blocks<type.value>(t, row_begin, row_end, column_begin, column_end);
+        } else {
+            run_type<type.value>(t, row_begin, row_end, column_begin, column_end);
+        }
+    });
+}
+
+const uint8_t* decode(PackedType of, const uint8_t* b, int64_t vectors, int64_t depth, float* out) {
+    return for_type(of, [&](auto type) { return decode_vectors<type.value>(b, vectors, depth, out); });
 }
 
 }  // namespace
@@ -441,5 +480,6 @@ BP_CPU_ENTRY(matmul, MatMulKernels) {
 #else
     table->round = nullptr;
 #endif
+    table->decode = decode;
     table->run = run;
 }

@@ -132,6 +132,9 @@ struct MatMulKernels {
     void (*to_fixed_point)(PackedType type, const float* from, int64_t n, FixedPoint* into);
     // Of a type in blocks, where activations may be rounded: writes n * 32 of them as such. Null: floats are as fast here.
     void (*round)(PackedType type, const float* from, int64_t n, RoundedPart* into);
+    // Of any type but f32: `depth` depths of a block of columns, so many vectors of them, as floats, [depth][vectors * lanes]. `b` is the first of
+    // them, of blocks the first of one; what is behind the last is returned. The depths are whole blocks.
+    const uint8_t* (*decode)(PackedType type, const uint8_t* b, int64_t vectors, int64_t depth, float* out);
     // Rows [row_begin, row_end) and columns [column_begin, column_end); column_begin is a multiple of ConvKernels::block, so is
     // column_end unless it is the last.
     void (*run)(const MatMulTask& task, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end);

@@ -5,12 +5,19 @@
 #include "kernels/block_weights.h"
 #include "kernels/tile.h"
 
+// BP_SIGNED_DIGITS: the instruction takes the weights' bytes as signed, as it does the activations'; otherwise as unsigned.
 #if HWY_TARGET == HWY_AVX3 && defined(__AVX512VNNI__)
 #define BP_ROUNDED_PRODUCTS 1
+#define BP_SIGNED_DIGITS 0
 #define BP_ADD_FOUR_PRODUCTS _mm512_dpbusd_epi32
 #elif HWY_TARGET == HWY_AVX2 && defined(__AVXVNNI__)
 #define BP_ROUNDED_PRODUCTS 1
+#define BP_SIGNED_DIGITS 0
 #define BP_ADD_FOUR_PRODUCTS _mm256_dpbusd_avx_epi32
+#elif HWY_TARGET == HWY_NEON && defined(__ARM_FEATURE_DOTPROD)
+#define BP_ROUNDED_PRODUCTS 1
+#define BP_SIGNED_DIGITS 1
+#define BP_ADD_FOUR_PRODUCTS(sums, w, x) vdotq_s32(sums, vreinterpretq_s8_s32(w), vreinterpretq_s8_s32(x))
 #else
 #define BP_ROUNDED_PRODUCTS 0
 #endif
@@ -22,7 +29,7 @@ namespace {
 using backplane::cpu::MatMulTask;
 using backplane::cpu::RoundedPart;
 
-// How a type's digits stand in a panel: unsigned bytes, scale * (digit - kMiddle) - least.
+// How a type's digits stand in a panel: bytes, scale * (digit - kMiddle) - least.
 template <PackedType TYPE>
 struct ByteForm {
     static constexpr BlockForm kForm = block_form(TYPE);
@@ -30,7 +37,8 @@ struct ByteForm {
     static constexpr bool kSigned = kBytes || TYPE == backplane::cpu::kPackedIq4;
     static constexpr int kGroups = kBytes ? 1 : kForm.groups();
     static constexpr bool kLeasts = !kBytes && kForm.leasts;
-    static constexpr int kMiddle = kSigned ? 128 : kForm.middle;
+    static constexpr bool kMoves = kSigned && BP_SIGNED_DIGITS == 0;  // signed digits are made unsigned
+    static constexpr int kMiddle = kMoves ? 128 : kSigned ? 0 : kForm.middle;
     static constexpr int kQuads = 8 / kGroups;  // of a group
     // Of a part, 32 depths of a panel: scales of each group, leasts of each, digits of four depths a word; a row of each has all columns.
     static constexpr int kScaleRows = kGroups * (kLeasts ? 2 : 1);
@@ -42,6 +50,18 @@ HWY_INLINE VI unsigned_bytes(VI words) { return hn::Xor(words, hn::Set(I(), stat
 
 // Four rows of bytes, of the same columns, as many as there are lanes: of each column a word.
 HWY_INLINE VI words_of(const uint8_t* rows, int64_t apart) {
+#if HWY_TARGET == HWY_NEON
+    uint8x8x4_t four;
+    for (int i = 0; i < 4; ++i) {
+        uint32_t row;
+        memcpy(&row, rows + i * apart, sizeof row);
+        four.val[i] = vreinterpret_u8_u32(vdup_n_u32(row));
+    }
+    const uint8x8x2_t even = vzip_u8(four.val[0], four.val[2]);
+    const uint8x8x2_t odd = vzip_u8(four.val[1], four.val[3]);
+    const uint8x8x2_t words = vzip_u8(even.val[0], odd.val[0]);
+    return VI{vreinterpretq_s32_u8(vcombine_u8(words.val[0], words.val[1]))};
+#else
 #if HWY_TARGET == HWY_AVX3
     const auto row = [&](int i) HWY_ATTR { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows + i * apart)); };
 #else
@@ -58,6 +78,7 @@ HWY_INLINE VI words_of(const uint8_t* rows, int64_t apart) {
 #else
     return VI{first};
 #endif
+#endif
 }
 
 // A vector of columns of 32 depths.
@@ -66,7 +87,7 @@ HWY_INLINE void byte_part(const uint8_t* block, int64_t width, int64_t column, i
     using Form = ByteForm<TYPE>;
     const auto words = [&](int quad, VI four) HWY_ATTR {
         float* at = out + (Form::kScaleRows + quad) * width + column;
-        hn::StoreU(Form::kSigned ? unsigned_bytes(four) : four, I(), reinterpret_cast<int32_t*>(at));
+        hn::StoreU(Form::kMoves ? unsigned_bytes(four) : four, I(), reinterpret_cast<int32_t*>(at));
     };
     if constexpr (Form::kBytes) {
         hn::StoreU(from_half(block + 2 * column), f, out + column);
@@ -177,7 +198,7 @@ void rounded_panel_of(int64_t vectors, const MatMulTask& t, int64_t row_begin, i
     switch (vectors) {
         case 1: return rounded_panel<TYPE, 1>(t, row_begin, row_end, column, panel, k_begin, k_end);
         case 2: return rounded_panel<TYPE, 2>(t, row_begin, row_end, column, panel, k_begin, k_end);
-#if HWY_TARGET == HWY_AVX3
+#if HWY_TARGET != HWY_AVX2
         case 3: return rounded_panel<TYPE, 3>(t, row_begin, row_end, column, panel, k_begin, k_end);
         default: return rounded_panel<TYPE, 4>(t, row_begin, row_end, column, panel, k_begin, k_end);
 #endif

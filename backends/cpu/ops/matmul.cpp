@@ -6,6 +6,7 @@
 
 #include "backplane/ops/blocks.hpp"
 #include "ops/table.hpp"
+#include "tile_plan.hpp"
 #include "weights.hpp"
 
 namespace backplane::cpu::ops::matmul {
@@ -38,6 +39,7 @@ struct Product {
     PackedType type = kPackedF32;
     bool rounds = false;  // activations, to bytes
     bool halves = false;  // both sides are bf16, or may be
+    TilePlan tiles;       // where it goes to the matrix unit
     int64_t chunk = kRowsOfChunk;
 
     // The last rows, that are few in their chunk and of a type that has them in fixed point.
@@ -95,11 +97,13 @@ PackedType packed_type(uint32_t dtype, const MatMulKernels& k) {
     }
 }
 
-// Whether the value is a widened one of bf16, which loses nothing on its way back.
-bool holds_bf16(const Plan& plan, ValueId value) {
-    return std::ranges::any_of(plan.nodes, [&](const Node& node) {
-        return node.output == value && node.op == BP_OP_cast && node.post.empty() && plan[node.inputs[0]].dtype == BP_BF16;
-    });
+// Bits of the numbers that a value holds: of one that is widened those of what it comes from, which loses nothing on its way back.
+int bits_of(const Plan& plan, ValueId value) {
+    const auto maker = std::ranges::find_if(
+        plan.nodes, [&](const Node& node) { return node.output == value && node.op == BP_OP_cast && node.post.empty(); });
+    if (maker == plan.nodes.end()) return 24;
+    const uint32_t dtype = plan[maker->inputs[0]].dtype;
+    return dtype == BP_BF16 ? 8 : dtype == BP_F16 ? 11 : 24;
 }
 
 Product product_of(const Lowering& to, const Node& node) {
@@ -119,10 +123,27 @@ Product product_of(const Lowering& to, const Node& node) {
     p.b_batch = batches_of(b, out);
     p.b_batches = 1;
     for (size_t d = 0; d + 2 < b.dim.size(); ++d) p.b_batches *= b.dim[d];
+    const int a_bits = bits_of(to.plan, node.inputs[0]);
     p.rounds =
         to.plan.math == BP_MATH_RELAXED && is_block(b.dtype) && to.kernels.matmul.round != nullptr && p.rows >= kManyRows;
-    p.halves = p.type == kPackedBF16 && to.kernels.halves.run != nullptr && p.rows >= kManyRows &&
-               (to.plan.math == BP_MATH_RELAXED || (to.plan.math == BP_MATH_DEFAULT && holds_bf16(to.plan, node.inputs[0])));
+    // Where there is a matrix unit, vectors multiply bf16 at half the speed of floats (Sapphire Rapids).
+    p.halves = p.type == kPackedBF16 && to.kernels.halves.run != nullptr && to.kernels.tiles.run == nullptr &&
+               p.rows >= kManyRows && (to.plan.math == BP_MATH_RELAXED || (to.plan.math == BP_MATH_DEFAULT && a_bits == 8));
+    TileRequest request;
+    request.batches = static_cast<int64_t>(p.a_batch.size());
+    request.rows = p.rows;
+    request.depth = p.depth;
+    request.columns = p.columns;
+    request.type = p.type;
+    request.math = to.plan.math;
+    request.a_bits = a_bits;
+    request.rounds = p.rounds;
+    request.shares_cores = to.plan.shares_cores;
+    p.tiles = plan_tiles(to.kernels, request);
+    if (p.tiles.used) {
+        p.rounds = p.halves = false;
+        p.chunk = p.tiles.chunk;
+    }
     const auto chunks = [&](int64_t rows) {
         return static_cast<int64_t>(p.a_batch.size()) * ((p.rows + rows - 1) / rows) *
                ((p.columns + to.kernels.conv.block - 1) / to.kernels.conv.block);
@@ -310,112 +331,196 @@ void transpose_rows(const Run& run, const MoveKernels& move, const float* from, 
                });
 }
 
-void lower(Lowering& to, const Node& node) {
-    const Product p = product_of(to, node);
-    const ValueId a = node.inputs[0];
-    const ValueId out = node.output;
-    if (to[out].elements() == 0) return;
-    const Kernels* k = &to.kernels;
+// A product as a step: where its values are, and what it does with them.
+struct Multiplication {
+    Product p;
+    const Kernels* k = nullptr;
+    const Plan* plan = nullptr;
+    std::vector<PostOp> post;
+    ValueId a = kNone, b = kNone, out = kNone;
+    int64_t a_batches = 0;
+    // What the left side becomes first, if anything.
+    ValueId turned = kNone, fixed = kNone, rounded = kNone, halves = kNone, tiles = kNone, held = kNone;
+    int64_t fixed_rows = 0, parts = 0, halves_row = 0, tile_numbers = 0;
+    // Of a thread's scratch: a panel, then sums.
+    int64_t panel = 0, sums = 0;
+
+    Multiplication(Lowering& to, const Node& node);
+    void operator()(const Run& run) const;
+
+private:
+    void prepare(const Run& run, const float* left) const;
+    void make_tiles(const Run& run, const float* left) const;
+    // What a thread does at a time.
+    struct Part {
+        int64_t batch, row, row_end, column, column_end;
+    };
+    void multiply(const Run& run, const float* left, Epilogue epilogue, const Part& part, std::byte* scratch) const;
+    [[nodiscard]] bool holds_in_planes(const Run& run, int64_t a_batch, const Part& part) const;
+};
+
+Multiplication::Multiplication(Lowering& to, const Node& node)
+    : p(product_of(to, node)), k(&to.kernels), plan(&to.plan), post(node.post), a(node.inputs[0]), out(node.output) {
     const ConvKernels* shape = &k->conv;
     const auto bytes = static_cast<uint64_t>(p.b_batches * p.b_bytes(shape->lanes));
     std::string kind = "matmul/" + std::to_string(shape->lanes) + "x" + std::to_string(shape->block);
     for (const int64_t n : {int64_t{p.b_dtype}, int64_t{p.type}, p.b_batches, p.depth, p.columns, int64_t{p.transpose_b}})
         kind += "," + std::to_string(n);
-    const ValueId b =
-        to.packed(node.inputs[1], layout_id(kind), bytes,
-                  [=](const std::byte* plain, std::byte* packed, ThreadPool& pool) { pack(p, *k, plain, packed, pool); });
-    const int64_t panel = p.halves ? k->halves.panel_words : p.type != kPackedF32 ? k->matmul.panel_floats : 0;
+    b = to.packed(
+        node.inputs[1], layout_id(kind), bytes,
+        [p = p, k = k](const std::byte* plain, std::byte* packed, ThreadPool& pool) { pack(p, *k, plain, packed, pool); });
+    panel = p.halves ? k->halves.panel_words : p.type != kPackedF32 ? k->matmul.panel_floats : 0;
     const bool in_parts = !p.rounds && !p.halves && p.depth > k->matmul.part_depth;
-    const int64_t sums = in_parts ? product_sums(std::min(p.chunk, p.rows), shape->block) : 0;
+    sums = in_parts ? product_sums(std::min(p.chunk, p.rows), shape->block) : 0;
     to.lane_scratch(static_cast<uint64_t>(panel + sums) * sizeof(float));
-    const int64_t a_batches = to[a].elements() / std::max<int64_t>(1, p.rows * p.depth);
-    const ValueId turned = p.transpose_a ? to.scratch(to[a].bytes) : kNone;
-    const int64_t fixed_rows = k->matmul.to_fixed_point != nullptr ? p.fixed_rows() : 0;
-    const int64_t parts = p.depth / 32;
-    const ValueId fixed =
-        fixed_rows > 0 ? to.scratch(static_cast<uint64_t>(a_batches * fixed_rows * parts) * sizeof(FixedPoint)) : kNone;
-    const ValueId rounded =
-        p.rounds ? to.scratch(static_cast<uint64_t>(a_batches * p.rows * parts) * sizeof(RoundedPart)) : kNone;
-    const int64_t halves_row = (p.depth + 1) / 2 * 2;
-    const ValueId halves =
-        p.halves ? to.scratch(static_cast<uint64_t>(a_batches * p.rows * halves_row) * sizeof(uint16_t)) : kNone;
+    a_batches = to[a].elements() / std::max<int64_t>(1, p.rows * p.depth);
+    parts = p.depth / 32;
+    const auto scratch = [&](bool wanted, int64_t numbers, size_t size) {
+        return wanted ? to.scratch(static_cast<uint64_t>(a_batches * numbers) * size) : kNone;
+    };
+    turned = p.transpose_a ? to.scratch(to[a].bytes) : kNone;
+    fixed_rows = k->matmul.to_fixed_point != nullptr ? p.fixed_rows() : 0;
+    fixed = scratch(fixed_rows > 0, fixed_rows * parts, sizeof(FixedPoint));
+    rounded = scratch(p.rounds, p.rows * parts, sizeof(RoundedPart));
+    halves_row = (p.depth + 1) / 2 * 2;
+    halves = scratch(p.halves, p.rows * halves_row, sizeof(uint16_t));
+    if (!p.tiles.used) return;
+    tile_numbers = split_numbers(p.rows, p.depth, p.tiles.a_planes);
+    tiles = scratch(true, tile_numbers, sizeof(uint16_t));
+    held = scratch(true, whole_tiles(p.rows, kTileRows), sizeof(uint8_t));
+    const int64_t rows = whole_tiles(std::min(p.chunk, p.rows), kTileRows) * kTileRows;
+    to.lane_scratch(static_cast<uint64_t>(k->tiles.scratch_bytes + kMostTileBlocks * rows * k->tiles.row_bytes));
+}
+
+void Multiplication::make_tiles(const Run& run, const float* left) const {
+    const int64_t count = whole_tiles(p.rows, kTileRows);
+    const int64_t of_tile = tile_numbers / count;
+    run.ranges(a_batches * count, std::max<int64_t>(1, 4096 / (kTileRows * p.depth)), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+            const int64_t row = i % count * kTileRows;
+            run.at<uint8_t>(held)[i] =
+                k->tiles.split(left + (i / count * p.rows + row) * p.depth, std::min(kTileRows, p.rows - row), p.depth,
+                               p.depth, p.tiles.a_planes, run.at<uint16_t>(tiles) + i * of_tile)
+                    ? 1
+                    : 0;
+        }
+    });
+}
+
+// What the left side becomes first.
+void Multiplication::prepare(const Run& run, const float* left) const {
+    for (int64_t i = 0; i < a_batches && fixed_rows > 0; ++i)
+        run.ranges(fixed_rows * parts, 64, [&](int64_t begin, int64_t end) {
+            const float* from = left + ((i + 1) * p.rows - fixed_rows) * p.depth;
+            k->matmul.to_fixed_point(p.type, from + begin * 32, end - begin,
+                                     run.at<FixedPoint>(fixed) + i * fixed_rows * parts + begin);
+        });
+    if (p.rounds)
+        run.ranges(a_batches * p.rows * parts, 64, [&](int64_t begin, int64_t end) {
+            k->matmul.round(p.type, left + begin * 32, end - begin, run.at<RoundedPart>(rounded) + begin);
+        });
+    if (p.halves)
+        run.ranges(a_batches * p.rows, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, p.depth)),
+                   [&](int64_t begin, int64_t end) {
+                       for (int64_t i = begin; i < end; ++i)
+                           k->halves.round(left + i * p.depth, p.depth, run.at<uint16_t>(halves) + i * halves_row);
+                   });
+    if (p.tiles.used) make_tiles(run, left);
+}
+
+// All rows by some blocks of columns, then by the next: the weights are read from memory once, whatever the rows are.
+void Multiplication::multiply(const Run& run, const float* left, Epilogue epilogue, const Part& part,
+                              std::byte* scratch) const {
+    const int64_t block = k->conv.block;
+    const int64_t a_batch = p.a_batch[static_cast<size_t>(part.batch)];
+    const std::byte* right = run.at<std::byte>(b) + p.b_batch[static_cast<size_t>(part.batch)] * p.b_bytes(k->conv.lanes);
+    for (int32_t o = 0; o < epilogue.count; ++o)
+        if (epilogue.ops[o].kind == kEpilogueAdd) epilogue.ops[o].data += part.batch * p.rows * p.columns;
+    const auto common = [&](auto& task) {
+        task.out = run.at<float>(out) + part.batch * p.rows * p.columns;
+        task.out_row = p.columns;
+        task.depth = p.depth;
+        task.columns = p.columns;
+        task.epilogue = epilogue;
+    };
+    uint32_t missing = ~0U;
+    if (p.tiles.used && holds_in_planes(run, a_batch, part)) {
+        TilesTask task;
+        common(task);
+        task.a = run.at<uint16_t>(tiles) + a_batch * tile_numbers;
+        task.a_planes = p.tiles.a_planes;
+        task.b_planes = p.tiles.b_planes;
+        task.exact = p.tiles.exact;
+        task.type = p.type;
+        task.b = right;
+        task.decode = k->matmul.decode;
+        task.scratch = reinterpret_cast<uint8_t*>(scratch);
+        missing = k->tiles.run(task, part.row, part.row_end, part.column, part.column_end);
+    }
+    if (p.halves) {
+        HalvesTask task;
+        common(task);
+        task.a = run.at<uint16_t>(halves) + a_batch * p.rows * halves_row;
+        task.a_row = halves_row;
+        task.b = reinterpret_cast<const uint16_t*>(right);
+        task.panel = reinterpret_cast<uint32_t*>(scratch);
+        return k->halves.run(task, part.row, part.row_end, part.column, part.column_end);
+    }
+    MatMulTask task;
+    common(task);
+    task.a = left + a_batch * p.rows * p.depth;
+    task.a_row = p.depth;
+    task.type = p.type;
+    task.b = right;
+    if (fixed_rows > 0) task.fixed = run.at<FixedPoint>(fixed) + a_batch * fixed_rows * parts;
+    task.first_fixed = p.rows - fixed_rows;
+    if (p.rounds) task.rounded = run.at<RoundedPart>(rounded) + a_batch * p.rows * parts;
+    task.panel = reinterpret_cast<float*>(scratch);
+    if (sums > 0) task.sums = task.panel + panel;
+    for (int64_t column = part.column; column < part.column_end; column += block, missing >>= 1)
+        if ((missing & 1) != 0)
+            k->matmul.run(task, part.row, part.row_end, column, std::min(column + block, part.column_end));
+}
+
+bool Multiplication::holds_in_planes(const Run& run, int64_t a_batch, const Part& part) const {
+    const uint8_t* of_tile = run.at<uint8_t>(held) + a_batch * whole_tiles(p.rows, kTileRows);
+    return !p.tiles.exact || std::all_of(of_tile + part.row / kTileRows, of_tile + whole_tiles(part.row_end, kTileRows),
+                                         [](uint8_t holds) { return holds != 0; });
+}
+
+void Multiplication::operator()(const Run& run) const {
+    const float* left = run.at<float>(a);
+    if (p.transpose_a) {
+        transpose_rows(run, k->move, left, run.at<float>(turned), a_batches, p.rows, p.depth);
+        left = run.at<float>(turned);
+    }
+    prepare(run, left);
+    const Epilogue epilogue = epilogue_of(post, *plan, run, p.columns);
+    const auto batches = static_cast<int64_t>(p.a_batch.size());
+    const int64_t row_chunks = whole_tiles(p.rows, p.chunk);
+    const int64_t blocks = whole_tiles(p.columns, k->conv.block);
+    // Several blocks of columns at a time spare the unit much of the left side's way, where that leaves each thread two parts.
+    const int64_t most = p.tiles.used ? kMostTileBlocks : 1;
+    const int64_t at_once = std::clamp<int64_t>(batches * row_chunks * blocks / (2 * run.pool().threads()), 1, most);
+    const int64_t column_chunks = whole_tiles(blocks, at_once);
+    run.parallel(batches * row_chunks * column_chunks, [&](uint32_t i, std::byte* scratch) {
+        Part part{};
+        part.batch = i / (row_chunks * column_chunks);
+        part.row = i % row_chunks * p.chunk;
+        part.row_end = std::min(p.rows, part.row + p.chunk);
+        part.column = i / row_chunks % column_chunks * at_once * k->conv.block;
+        part.column_end = std::min(p.columns, part.column + at_once * k->conv.block);
+        multiply(run, left, epilogue, part, scratch);
+    });
+}
+
+void lower(Lowering& to, const Node& node) {
+    if (to[node.output].elements() == 0) return;
+    Multiplication work(to, node);
     std::vector<ValueId> reads = epilogue_reads(node);
-    reads.insert(reads.end(), {a, b});
-    const Plan* plan = &to.plan;
-    const std::vector<PostOp> post = node.post;
-    to.step("MatMul " + to[a].text() + " x " + to[node.inputs[1]].text() + epilogue_text(node), reads, {out},
-            [=](const Run& run) {
-                const float* left = run.at<float>(a);
-                if (p.transpose_a) {
-                    transpose_rows(run, k->move, left, run.at<float>(turned), a_batches, p.rows, p.depth);
-                    left = run.at<float>(turned);
-                }
-                for (int64_t i = 0; i < a_batches && fixed_rows > 0; ++i)
-                    run.ranges(fixed_rows * parts, 64, [&](int64_t begin, int64_t end) {
-                        const float* from = left + ((i + 1) * p.rows - fixed_rows) * p.depth;
-                        k->matmul.to_fixed_point(p.type, from + begin * 32, end - begin,
-                                                 run.at<FixedPoint>(fixed) + i * fixed_rows * parts + begin);
-                    });
-                if (p.rounds)
-                    run.ranges(a_batches * p.rows * parts, 64, [&](int64_t begin, int64_t end) {
-                        k->matmul.round(p.type, left + begin * 32, end - begin, run.at<RoundedPart>(rounded) + begin);
-                    });
-                if (p.halves)
-                    run.ranges(a_batches * p.rows, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, p.depth)),
-                               [&](int64_t begin, int64_t end) {
-                                   for (int64_t i = begin; i < end; ++i)
-                                       k->halves.round(left + i * p.depth, p.depth,
-                                                       run.at<uint16_t>(halves) + i * halves_row);
-                               });
-                const Epilogue epilogue = epilogue_of(post, *plan, run, p.columns);
-                const int64_t row_chunks = (p.rows + p.chunk - 1) / p.chunk;
-                const int64_t column_chunks = (p.columns + shape->block - 1) / shape->block;
-                const auto batches = static_cast<int64_t>(p.a_batch.size());
-                run.parallel(batches * row_chunks * column_chunks, [&](uint32_t i, std::byte* scratch) {
-                    // All rows by a block of columns, then by the next: the weights are read from memory once, whatever the rows are.
-                    const int64_t batch = i / (row_chunks * column_chunks);
-                    const int64_t row = i % row_chunks * p.chunk;
-                    const int64_t column = i / row_chunks % column_chunks * shape->block;
-                    const int64_t a_matrix = p.a_batch[static_cast<size_t>(batch)] * p.rows;
-                    const std::byte* right =
-                        run.at<std::byte>(b) + p.b_batch[static_cast<size_t>(batch)] * p.b_bytes(shape->lanes);
-                    Epilogue behind = epilogue;
-                    for (int32_t o = 0; o < behind.count; ++o)
-                        if (behind.ops[o].kind == kEpilogueAdd) behind.ops[o].data += batch * p.rows * p.columns;
-                    const int64_t row_end = std::min(p.rows, row + p.chunk);
-                    const int64_t column_end = std::min(p.columns, column + shape->block);
-                    if (p.halves) {
-                        HalvesTask task;
-                        task.a = run.at<uint16_t>(halves) + a_matrix * halves_row;
-                        task.a_row = halves_row;
-                        task.b = reinterpret_cast<const uint16_t*>(right);
-                        task.out = run.at<float>(out) + batch * p.rows * p.columns;
-                        task.out_row = p.columns;
-                        task.depth = p.depth;
-                        task.columns = p.columns;
-                        task.panel = reinterpret_cast<uint32_t*>(scratch);
-                        task.epilogue = behind;
-                        return k->halves.run(task, row, row_end, column, column_end);
-                    }
-                    MatMulTask task;
-                    task.a = left + a_matrix * p.depth;
-                    task.a_row = p.depth;
-                    task.type = p.type;
-                    task.b = right;
-                    if (fixed_rows > 0)
-                        task.fixed = run.at<FixedPoint>(fixed) + p.a_batch[static_cast<size_t>(batch)] * fixed_rows * parts;
-                    task.first_fixed = p.rows - fixed_rows;
-                    if (p.rounds) task.rounded = run.at<RoundedPart>(rounded) + a_matrix * parts;
-                    task.panel = reinterpret_cast<float*>(scratch);
-                    if (sums > 0) task.sums = task.panel + panel;
-                    task.out = run.at<float>(out) + batch * p.rows * p.columns;
-                    task.out_row = p.columns;
-                    task.depth = p.depth;
-                    task.columns = p.columns;
-                    task.epilogue = behind;
-                    k->matmul.run(task, row, row_end, column, column_end);
-                });
-            });
+    reads.insert(reads.end(), {work.a, work.b});
+    const std::string label = "MatMul " + to[work.a].text() + " x " + to[node.inputs[1]].text() + epilogue_text(node);
+    to.step(label + (work.p.tiles.used ? ", tiles" : ""), reads, {node.output}, std::move(work));
 }
 
 constexpr OpLowering table[] = {{BP_OP_matmul, Types::computes, Wants::row_major, 1u << 1, check, lower}};

@@ -9,6 +9,7 @@ namespace backplane::cpu {
 
 namespace {
 // From the kernel's asm/hwcap.h and linux/prctl.h; stated here because older headers lack them.
+constexpr unsigned long kHwcapDotProducts = 1UL << 20;
 constexpr unsigned long kHwcapSve = 1UL << 22;
 constexpr int kGetVectorLength = 51;  // PR_SVE_GET_VL
 constexpr int kLengthMask = 0xffff;
@@ -16,6 +17,7 @@ constexpr int kLengthMask = 0xffff;
 
 std::vector<std::string> detected_features(const std::vector<std::string>&) {
     std::vector<std::string> out = {"neon"};
+    if ((getauxval(AT_HWCAP) & kHwcapDotProducts) != 0) out.emplace_back("asimddp");
     if ((getauxval(AT_HWCAP) & kHwcapSve) != 0) {
         out.emplace_back("sve");
         const int length = prctl(kGetVectorLength);
@@ -26,6 +28,7 @@ std::vector<std::string> detected_features(const std::vector<std::string>&) {
 }
 
 std::vector<std::string> features_of_level(const std::string& level) {
+    if (level == "neondot") return {"neon", "asimddp"};
     if (level == "sve") return {"neon", "sve", "sve256"};
     return {"neon"};
 }

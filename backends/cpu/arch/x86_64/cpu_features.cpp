@@ -1,17 +1,25 @@
 #include "cpu_features.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 
 #include "base/arch/x86_64/cpuid.hpp"
+#include "processors.hpp"
 
 namespace backplane::cpu {
 
 std::vector<std::string> detected_features(const std::vector<std::string>& among) {
     base::Cpuid cpuid;
     const std::vector<const char*> names = base::features_of_this_core(cpuid, among);
-    return {names.begin(), names.end()};
+    std::vector<std::string> out{names.begin(), names.end()};
+    const auto has = [](const std::vector<std::string>& list, const char* name) {
+        return std::ranges::find(list, name) != list.end();
+    };
+    if (has(among, "amx_tile") && has(out, "amx_tile") && !may_use_tiles())
+        std::erase_if(out, [](const std::string& name) { return name.starts_with("amx_"); });
+    return out;
 }
 
 std::vector<std::string> features_of_level(const std::string& level) {
@@ -30,6 +38,8 @@ std::vector<std::string> features_of_level(const std::string& level) {
     out.emplace_back("avx512_vnni");
     if (level == "avx512vnni") return out;
     out.emplace_back("avx512_bf16");
+    if (level == "avx512bf16") return out;
+    out.insert(out.end(), {"amx_tile", "amx_bf16"});
     return out;
 }
 

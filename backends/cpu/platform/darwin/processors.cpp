@@ -38,6 +38,8 @@ uint32_t usable_threads() {
     return static_cast<uint32_t>(std::clamp<uint64_t>(threads, 1, 256));
 }
 
+bool may_use_tiles() { return false; }
+
 Memory system_memory() {
     Memory memory;
     memory.total = number_of("hw.memsize");

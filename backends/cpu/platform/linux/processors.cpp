@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -125,6 +126,17 @@ uint32_t usable_threads() {
     int64_t threads = affinity();
     if (const auto cpus = quota()) threads = std::min(threads, *cpus);
     return static_cast<uint32_t>(std::clamp<int64_t>(threads, 1, 256));
+}
+
+bool may_use_tiles() {
+#if defined(__x86_64__) && defined(SYS_arch_prctl)
+    // Linux, Documentation/arch/x86/xstate.rst. It is refused where a thread's stack for signals has no room for the registers.
+    constexpr int kRequest = 0x1023;  // ARCH_REQ_XCOMP_PERM
+    constexpr unsigned long kTileData = 18;
+    return ::syscall(SYS_arch_prctl, kRequest, kTileData) == 0;
+#else
+    return false;
+#endif
 }
 
 Memory system_memory() {

@@ -41,6 +41,8 @@ uint32_t usable_threads() {
     return std::clamp(threads, 1u, 256u);
 }
 
+bool may_use_tiles() { return false; }
+
 Memory system_memory() {
     MEMORYSTATUSEX status{};
     status.dwLength = sizeof status;
