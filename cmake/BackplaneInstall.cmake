@@ -42,7 +42,11 @@ install(FILES ${PROJECT_BINARY_DIR}/backplaneConfig.cmake ${PROJECT_BINARY_DIR}/
 string(REGEX REPLACE "[^/]+" ".." BP_PC_UP ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 set(BP_PC_LIBS "-lbackplane")
 if(kind STREQUAL "STATIC_LIBRARY")
-  string(APPEND BP_PC_LIBS " -lstdc++ -lm -pthread -ldl")
+  if(WIN32)
+    string(APPEND BP_PC_LIBS " -lstdc++ -lsynchronization -ladvapi32 -lshell32 -luser32")
+  else()
+    string(APPEND BP_PC_LIBS " -lstdc++ -lm -pthread -ldl")
+  endif()
 endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/backplane.pc.in ${PROJECT_BINARY_DIR}/backplane.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/backplane.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
@@ -60,6 +64,10 @@ if(BACKPLANE_TOOLS)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/backplane-models.pc.in ${PROJECT_BINARY_DIR}/backplane-models.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/backplane-models.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 endif()
+
+# The Rust crates, which find the tree that they lie in (docs/rust.md).
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/bindings/rust DESTINATION ${CMAKE_INSTALL_DATADIR}/backplane COMPONENT development
+  FILES_MATCHING PATTERN "*.rs" PATTERN "Cargo.*" PATTERN "target" EXCLUDE PATTERN "tests" EXCLUDE)
 
 if(TARGET backplane_cli AND NOT APPLE AND NOT WIN32)
   file(RELATIVE_PATH up /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})

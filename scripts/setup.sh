@@ -1,6 +1,6 @@
 #!/bin/sh
 # setup.sh [--test|--ci]: installs what building and the demo need and this machine lacks; --test adds drivers that run everywhere
-# (lavapipe, PoCL) and ONNX's tests of its operators. Debian 12 packages only; touches nothing when all is there. --ci adds the formatters, checkers, clang, ccache, and what builds for
+# (lavapipe, PoCL), ONNX's tests of its operators, and what builds and tests the Rust crates (cargo, valgrind). Debian 12 packages only; touches nothing when all is there. --ci adds the formatters, checkers, clang, ccache, and what builds for
 # Windows and runs it.
 set -eu
 cd "$(dirname "$0")/.."
@@ -35,6 +35,8 @@ if [ "${1:-}" = --ci ] || [ "${1:-}" = --test ]; then
     [ -e /etc/OpenCL/vendors/pocl.icd ] || want pocl-opencl-icd
     ls /usr/lib/*/libOpenCL.so.1 >/dev/null 2>&1 || want ocl-icd-libopencl1
     [ -d /usr/share/libonnx-testdata/data/node ] || want libonnx-testdata
+    command -v cargo >/dev/null 2>&1 || want "cargo rustc"
+    command -v valgrind >/dev/null 2>&1 || want valgrind
 fi
 if [ "${1:-}" = --ci ]; then
     for row in /usr/bin/mpirun:openmpi-bin /usr/sbin/slurmd:slurmd /usr/sbin/slurmctld:slurmctld /usr/bin/srun:slurm-client /usr/sbin/munged:munge; do
@@ -43,6 +45,8 @@ if [ "${1:-}" = --ci ]; then
     for row in /usr/lib/wine/wine64:wine64 /usr/src/googletest:googletest; do
         [ -e "${row%%:*}" ] || want "${row#*:}"
     done
+    # The standard library of Rust for Windows is of Debian's compiler, whatever other one is here.
+    [ -e /usr/lib/rustlib/x86_64-pc-windows-gnu ] || want "cargo rustc libstd-rust-dev-windows"
 fi
 # The fuzzers and sanitizers of clang are a package of their own; its name carries the version.
 if [ "${1:-}" = --ci ] && ! ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1; then want libclang-rt-14-dev; fi

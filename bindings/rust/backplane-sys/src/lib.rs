@@ -1,0 +1,178 @@
+//! The C API of Backplane as it is: `include/backplane/backplane.h`, `model.h`, `transcriber.h` and `upscaler.h`, whose comments hold here. The crate
+//! `backplane` is what programs use; this one is what it stands on.
+//!
+//! The lists below are written by hand and checked in. `tests/headers.rs` compiles them against the headers: sizes, offsets, values, the type of
+//! each function, and that nothing of the headers is left out.
+#![no_std]
+#![allow(non_camel_case_types, non_upper_case_globals)]
+#![deny(missing_docs)]
+
+extern crate alloc;
+
+use core::ffi::c_void;
+use core::marker::{PhantomData, PhantomPinned};
+use core::sync::atomic::AtomicU32;
+
+/// C's `char` of the platforms that Backplane is built for, as `std::os::raw` has it.
+pub use self::platform::c_char;
+mod platform {
+    #[cfg(any(target_arch = "aarch64", target_arch = "arm", target_arch = "riscv64"))]
+    #[cfg(not(target_vendor = "apple"))]
+    /// Unsigned here.
+    pub type c_char = u8;
+    #[cfg(any(not(any(target_arch = "aarch64", target_arch = "arm", target_arch = "riscv64")), target_vendor = "apple"))]
+    /// Signed here.
+    pub type c_char = i8;
+}
+
+#[macro_use]
+mod lists;
+mod ops;
+
+/// `BP_OK` or why not.
+pub type bp_code = i32;
+/// `const volatile uint32_t` of the headers: becoming non-zero, from any thread, it ends a call.
+pub type bp_flag = AtomicU32;
+/// Gives the bytes of a weight; null: there is no such weight.
+pub type backplane_weight_source =
+    Option<unsafe extern "C" fn(arg: *mut c_void, name: *const c_char, bytes: *mut u64) -> *const c_void>;
+
+/// `BP_NO_TENSOR`: an optional input that is left out.
+pub const BP_NO_TENSOR: u32 = u32::MAX;
+
+constants! {
+    BP_OK = 0, BP_INVALID = 1, BP_UNSUPPORTED = 2, BP_VERSION = 3, BP_NOT_FOUND = 4, BP_DENIED = 5, BP_NO_HOST_MEMORY = 6,
+    BP_NO_DEVICE_MEMORY = 7, BP_DEVICE_LOST = 8, BP_TIMEOUT = 9, BP_CANCELLED = 10, BP_STALE = 11, BP_CORRUPT = 12, BP_INTERNAL = 13,
+    BP_BUSY = 14: bp_code = CODES;
+    BP_DTYPE_UNKNOWN = 0, BP_F32 = 1, BP_F16 = 2, BP_BF16 = 3, BP_F64 = 4, BP_I8 = 5, BP_U8 = 6, BP_I16 = 7, BP_U16 = 8, BP_I32 = 9,
+    BP_I64 = 10, BP_BOOL = 11, BP_Q8_0 = 12, BP_Q4_0 = 13, BP_Q4_1 = 14, BP_Q5_0 = 15, BP_Q5_1 = 16, BP_Q2_K = 17, BP_Q3_K = 18,
+    BP_Q4_K = 19, BP_Q5_K = 20, BP_Q6_K = 21, BP_IQ4_NL = 22: u32 = DTYPES;
+    BP_LOG_DEBUG = 0, BP_LOG_INFO = 1, BP_LOG_WARNING = 2, BP_LOG_ERROR = 3: u32 = LOG_LEVELS;
+    BP_KIND_UNKNOWN = 0, BP_KIND_CPU = 1, BP_KIND_INTEGRATED = 2, BP_KIND_DISCRETE = 3, BP_KIND_VIRTUAL = 4, BP_KIND_ACCELERATOR = 5,
+    BP_KIND_SOFTWARE = 6: u32 = KINDS;
+    BP_CAN_IMPORT_HOST = 1, BP_CAN_MAP = 2, BP_CAN_ASYNC = 4, BP_CAN_SAVE = 8, BP_CAN_PEER = 16, BP_CAN_CHEAP_REBIND = 32,
+    BP_CAN_SYMBOLS = 64: u64 = CAPABILITIES;
+    BP_ROLE_TEMPORARY = 0, BP_ROLE_INPUT = 1, BP_ROLE_OUTPUT = 2, BP_ROLE_WEIGHT = 3, BP_ROLE_CONSTANT = 4, BP_ROLE_STATE = 5: u32 = ROLES;
+    BP_ATTRIBUTE_INT = 1, BP_ATTRIBUTE_FLOAT = 2, BP_ATTRIBUTE_INTS = 3: u32 = ATTRIBUTE_TYPES;
+    BP_MATH_DEFAULT = 0, BP_MATH_STRICT = 1, BP_MATH_RELAXED = 2: u32 = MATHS;
+    BP_MAX_RANK = 8: usize = LIMITS;
+    BP_PAD_CONSTANT = 0, BP_PAD_EDGE = 1, BP_PAD_REFLECT = 2, BP_DTS_DCR = 0, BP_DTS_CRD = 1, BP_SCATTER_LINEAR = 0, BP_SCATTER_CIRCULAR = 1,
+    BP_REDUCTION_NONE = 0, BP_REDUCTION_ADD = 1, BP_REDUCTION_MUL = 2, BP_REDUCTION_MAX = 3, BP_REDUCTION_MIN = 4, BP_SAMPLE_LINEAR = 0,
+    BP_SAMPLE_NEAREST = 1, BP_SAMPLE_CUBIC = 2, BP_SAMPLE_ZEROS = 0, BP_SAMPLE_BORDER = 1, BP_SAMPLE_REFLECTION = 2, BP_RESIZE_NEAREST = 0,
+    BP_RESIZE_LINEAR = 1, BP_RESIZE_CUBIC = 2, BP_COORDINATES_ASYMMETRIC = 0, BP_COORDINATES_HALF_PIXEL = 1,
+    BP_COORDINATES_ALIGN_CORNERS = 2, BP_COORDINATES_PYTORCH_HALF_PIXEL = 3, BP_DIRECTION_FORWARD = 0, BP_DIRECTION_REVERSE = 1,
+    BP_DIRECTION_BIDIRECTIONAL = 2: i64 = MODES;
+}
+macro_rules! numbers {
+    ($list:ident: $($number:literal $c:ident $constant:ident $name:literal;)*) => {
+        $(#[doc = $name] pub const $c: u32 = $number;)*
+        #[doc(hidden)]
+        pub const $list: &[(&str, i64)] = &[$((stringify!($c), $number)),*];
+    };
+}
+macro_rules! op_numbers { ($($rows:tt)*) => { numbers! { OPS: $($rows)* } }; }
+macro_rules! attribute_numbers { ($($rows:tt)*) => { numbers! { ATTRIBUTES: $($rows)* } }; }
+for_each_op!(op_numbers);
+for_each_attribute!(attribute_numbers);
+
+handles! { backplane_context, backplane_device, backplane_graph, backplane_session, backplane_tensor, backplane_weights, backplane_event }
+
+structs! {
+    STRUCTS:
+    pub struct bp_error { struct_size: u32, code: bp_code, native: i64, text: *mut c_char, capacity: usize }
+    pub struct bp_blob { data: *const c_void, size: usize }
+    pub struct bp_attribute { struct_size: u32, id: u32, type_: u32, reserved: u32, integer: i64, number: f64, integers: bp_blob }
+    pub struct backplane_context_options {
+        struct_size: u32, skip_defaults: u32, skip_linked_in: u32, skip_environment: u32, module_paths: *const *const c_char,
+        module_path_count: u64, device_filter: *const c_char, cpu_mask: *const c_char,
+        log: Option<unsafe extern "C" fn(log_arg: *mut c_void, level: u32, text: *const c_char)>, log_arg: *mut c_void, probe: u32,
+        probe_limit_ms: u32, probe_program: *const c_char, state_folder: *const c_char, module_names: *const *const c_char,
+        module_name_count: u64, cache_folder: *const c_char, probe_budget_ms: u32, reserved: u32, cancel: *const bp_flag,
+        parallel: Option<unsafe extern "C" fn(parallel_arg: *mut c_void, n: u32,
+                                              body: Option<unsafe extern "C" fn(arg: *mut c_void, i: u32)>, arg: *mut c_void)>,
+        parallel_arg: *mut c_void
+    }
+    pub struct backplane_device_info {
+        struct_size: u32, kind: u32, memory_total: u64, memory_free: u64, capabilities: u64, dtypes: u64, id: [c_char; 64],
+        backend: [c_char; 64], identity: [c_char; 64], name: [c_char; 256], driver: [c_char; 256], warning: [c_char; 256]
+    }
+    pub struct backplane_holder { struct_size: u32, reserved: u32, bytes: u64, name: [c_char; 64] }
+    pub struct backplane_bytes { name: *const c_char, data: *mut c_void, bytes: u64 }
+    pub struct backplane_value { name: *const c_char, data: *mut c_void, bytes: u64, tensor: *mut backplane_tensor }
+}
+
+functions! {
+    FUNCTIONS:
+    fn backplane_version() -> *const c_char;
+    fn backplane_context_create(options: *const backplane_context_options, out: *mut *mut backplane_context, error: *mut bp_error) -> bp_code;
+    fn backplane_context_destroy(context: *mut backplane_context);
+    fn backplane_context_rescan(context: *mut backplane_context, error: *mut bp_error) -> bp_code;
+    fn backplane_context_unload(context: *mut backplane_context, backend: *const c_char, error: *mut bp_error) -> bp_code;
+    fn backplane_context_devices(context: *mut backplane_context, infos: *mut backplane_device_info, capacity: u32, count: *mut u32,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_context_report(context: *mut backplane_context, json: *mut c_char, capacity: usize, size: *mut usize,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_device_open(context: *mut backplane_context, filter: *const c_char, out: *mut *mut backplane_device,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_device_close(device: *mut backplane_device);
+    fn backplane_device_get_info(device: *mut backplane_device, info: *mut backplane_device_info, error: *mut bp_error) -> bp_code;
+    fn backplane_device_set_option(device: *mut backplane_device, name: *const c_char, value: *const c_char, error: *mut bp_error) -> bp_code;
+    fn backplane_device_ledger(device: *mut backplane_device, holders: *mut backplane_holder, capacity: u32, count: *mut u32,
+        held: *mut u64, error: *mut bp_error) -> bp_code;
+    fn backplane_graph_create(out: *mut *mut backplane_graph, error: *mut bp_error) -> bp_code;
+    fn backplane_graph_destroy(graph: *mut backplane_graph);
+    fn backplane_graph_tensor(graph: *mut backplane_graph, role: u32, name: *const c_char, dtype: u32, dims: *const i64, rank: u32,
+        out: *mut u32, error: *mut bp_error) -> bp_code;
+    fn backplane_graph_constant(graph: *mut backplane_graph, name: *const c_char, dtype: u32, dims: *const i64, rank: u32,
+        data: *const c_void, bytes: u64, out: *mut u32, error: *mut bp_error) -> bp_code;
+    fn backplane_graph_add(graph: *mut backplane_graph, op: u32, inputs: *const u32, input_count: u32, attributes: *const bp_attribute,
+        attribute_count: u32, out: *mut u32, error: *mut bp_error) -> bp_code;
+    fn backplane_graph_add_all(graph: *mut backplane_graph, op: u32, inputs: *const u32, input_count: u32, attributes: *const bp_attribute,
+        attribute_count: u32, outputs: *mut u32, capacity: u32, count: *mut u32, error: *mut bp_error) -> bp_code;
+    fn backplane_graph_output(graph: *mut backplane_graph, tensor: u32, name: *const c_char, error: *mut bp_error) -> bp_code;
+    fn backplane_graph_update(graph: *mut backplane_graph, state: u32, value: u32, error: *mut bp_error) -> bp_code;
+    fn backplane_graph_shape(graph: *mut backplane_graph, tensor: u32, dims: *mut i64, rank: *mut u32, error: *mut bp_error) -> bp_code;
+    fn backplane_graph_dtype(graph: *mut backplane_graph, tensor: u32, dtype: *mut u32, error: *mut bp_error) -> bp_code;
+    fn backplane_session_create(device: *mut backplane_device, graph: *mut backplane_graph, source: backplane_weight_source,
+        arg: *mut c_void, math: u32, out: *mut *mut backplane_session, error: *mut bp_error) -> bp_code;
+    fn backplane_session_destroy(session: *mut backplane_session);
+    fn backplane_session_run(session: *mut backplane_session, inputs: *const backplane_bytes, input_count: u32,
+        outputs: *const backplane_bytes, output_count: u32, cancel: *const bp_flag, error: *mut bp_error) -> bp_code;
+    fn backplane_tensor_create(device: *mut backplane_device, dtype: u32, dims: *const i64, rank: u32, data: *const c_void,
+        out: *mut *mut backplane_tensor, error: *mut bp_error) -> bp_code;
+    fn backplane_tensor_destroy(tensor: *mut backplane_tensor);
+    fn backplane_tensor_read(tensor: *mut backplane_tensor, data: *mut c_void, bytes: u64, error: *mut bp_error) -> bp_code;
+    fn backplane_tensor_write(tensor: *mut backplane_tensor, data: *const c_void, bytes: u64, error: *mut bp_error) -> bp_code;
+    fn backplane_tensor_rows(tensor: *mut backplane_tensor, first: i64, count: i64, out: *mut *mut backplane_tensor,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_tensor_shape(tensor: *mut backplane_tensor, dtype: *mut u32, dims: *mut i64, rank: *mut u32, error: *mut bp_error) -> bp_code;
+    fn backplane_weights_create(source: backplane_weight_source, arg: *mut c_void, out: *mut *mut backplane_weights,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_weights_destroy(weights: *mut backplane_weights);
+    fn backplane_session_create_shared(devices: *const *mut backplane_device, device_count: u32, graph: *mut backplane_graph,
+        weights: *mut backplane_weights, math: u32, out: *mut *mut backplane_session, error: *mut bp_error) -> bp_code;
+    fn backplane_session_submit(session: *mut backplane_session, inputs: *const backplane_value, input_count: u32,
+        outputs: *const backplane_value, output_count: u32, cancel: *const bp_flag, out: *mut *mut backplane_event,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_event_wait(event: *mut backplane_event, error: *mut bp_error) -> bp_code;
+    fn backplane_event_wait_for(event: *mut backplane_event, nanoseconds: u64, error: *mut bp_error) -> bp_code;
+    fn backplane_event_destroy(event: *mut backplane_event);
+    fn backplane_session_state(session: *mut backplane_session, name: *const c_char, out: *mut *mut backplane_tensor,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_session_set_state(session: *mut backplane_session, name: *const c_char, tensor: *mut backplane_tensor,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_session_reset_state(session: *mut backplane_session, error: *mut bp_error) -> bp_code;
+    fn backplane_session_plan(session: *mut backplane_session, as_json: u32, text: *mut c_char, capacity: usize, size: *mut usize,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_op(name: *const c_char) -> u32;
+    fn backplane_op_name(op: u32) -> *const c_char;
+    fn backplane_attribute(name: *const c_char) -> u32;
+    fn backplane_attribute_name(attribute: u32) -> *const c_char;
+    fn backplane_dtype(name: *const c_char) -> u32;
+    fn backplane_dtype_name(dtype: u32) -> *const c_char;
+}
+
+#[cfg(feature = "models")]
+mod models;
+#[cfg(feature = "models")]
+pub use models::*;

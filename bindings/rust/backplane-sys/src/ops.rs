@@ -1,0 +1,182 @@
+//! The ops and attributes of ops.h, which says what each means. `tests/headers.rs` holds this list to it, both ways.
+
+/// Calls a macro with a row `NUMBER C_NAME CONSTANT "Name";` for each op.
+#[macro_export]
+macro_rules! for_each_op {
+    ($macro:ident) => {
+        $macro! {
+            1 BP_OP_conv CONV "Conv";
+            2 BP_OP_matmul MATMUL "MatMul";
+            3 BP_OP_conv_transpose CONV_TRANSPOSE "ConvTranspose";
+            10 BP_OP_abs ABS "Abs";
+            11 BP_OP_neg NEG "Neg";
+            12 BP_OP_exp EXP "Exp";
+            13 BP_OP_log LOG "Log";
+            14 BP_OP_sqrt SQRT "Sqrt";
+            15 BP_OP_reciprocal RECIPROCAL "Reciprocal";
+            16 BP_OP_erf ERF "Erf";
+            17 BP_OP_sin SIN "Sin";
+            18 BP_OP_cos COS "Cos";
+            19 BP_OP_relu RELU "Relu";
+            20 BP_OP_leaky_relu LEAKY_RELU "LeakyRelu";
+            21 BP_OP_sigmoid SIGMOID "Sigmoid";
+            22 BP_OP_tanh TANH "Tanh";
+            23 BP_OP_gelu GELU "Gelu";
+            24 BP_OP_silu SILU "Silu";
+            25 BP_OP_softplus SOFTPLUS "Softplus";
+            26 BP_OP_clip CLIP "Clip";
+            27 BP_OP_floor FLOOR "Floor";
+            28 BP_OP_ceil CEIL "Ceil";
+            29 BP_OP_round ROUND "Round";
+            30 BP_OP_sign SIGN "Sign";
+            31 BP_OP_elu ELU "Elu";
+            32 BP_OP_selu SELU "Selu";
+            33 BP_OP_hard_sigmoid HARD_SIGMOID "HardSigmoid";
+            34 BP_OP_hard_swish HARD_SWISH "HardSwish";
+            35 BP_OP_mish MISH "Mish";
+            36 BP_OP_is_nan IS_NAN "IsNaN";
+            37 BP_OP_is_inf IS_INF "IsInf";
+            38 BP_OP_logical_not LOGICAL_NOT "Not";
+            40 BP_OP_add ADD "Add";
+            41 BP_OP_sub SUB "Sub";
+            42 BP_OP_mul MUL "Mul";
+            43 BP_OP_div DIV "Div";
+            44 BP_OP_pow POW "Pow";
+            45 BP_OP_max MAX "Max";
+            46 BP_OP_min MIN "Min";
+            47 BP_OP_mod MOD "Mod";
+            48 BP_OP_p_relu P_RELU "PRelu";
+            49 BP_OP_equal EQUAL "Equal";
+            50 BP_OP_less LESS "Less";
+            51 BP_OP_less_or_equal LESS_OR_EQUAL "LessOrEqual";
+            52 BP_OP_greater GREATER "Greater";
+            53 BP_OP_greater_or_equal GREATER_OR_EQUAL "GreaterOrEqual";
+            54 BP_OP_logical_and LOGICAL_AND "And";
+            55 BP_OP_logical_or LOGICAL_OR "Or";
+            56 BP_OP_logical_xor LOGICAL_XOR "Xor";
+            60 BP_OP_concat CONCAT "Concat";
+            61 BP_OP_slice SLICE "Slice";
+            62 BP_OP_pad PAD "Pad";
+            63 BP_OP_reshape RESHAPE "Reshape";
+            64 BP_OP_transpose TRANSPOSE "Transpose";
+            65 BP_OP_gather GATHER "Gather";
+            66 BP_OP_cast CAST "Cast";
+            67 BP_OP_depth_to_space DEPTH_TO_SPACE "DepthToSpace";
+            68 BP_OP_resize RESIZE "Resize";
+            69 BP_OP_tensor_scatter TENSOR_SCATTER "TensorScatter";
+            70 BP_OP_split SPLIT "Split";
+            71 BP_OP_where WHERE "Where";
+            72 BP_OP_expand EXPAND "Expand";
+            73 BP_OP_tile TILE "Tile";
+            74 BP_OP_gather_elements GATHER_ELEMENTS "GatherElements";
+            75 BP_OP_one_hot ONE_HOT "OneHot";
+            76 BP_OP_range RANGE "Range";
+            77 BP_OP_space_to_depth SPACE_TO_DEPTH "SpaceToDepth";
+            78 BP_OP_scatter_nd SCATTER_ND "ScatterND";
+            79 BP_OP_grid_sample GRID_SAMPLE "GridSample";
+            80 BP_OP_softmax SOFTMAX "Softmax";
+            81 BP_OP_layer_norm LAYER_NORM "LayerNorm";
+            82 BP_OP_rms_norm RMS_NORM "RMSNormalization";
+            83 BP_OP_batch_norm BATCH_NORM "BatchNorm";
+            84 BP_OP_group_norm GROUP_NORM "GroupNorm";
+            85 BP_OP_log_softmax LOG_SOFTMAX "LogSoftmax";
+            86 BP_OP_instance_norm INSTANCE_NORM "InstanceNorm";
+            90 BP_OP_reduce_sum REDUCE_SUM "ReduceSum";
+            91 BP_OP_reduce_mean REDUCE_MEAN "ReduceMean";
+            92 BP_OP_reduce_max REDUCE_MAX "ReduceMax";
+            93 BP_OP_reduce_min REDUCE_MIN "ReduceMin";
+            94 BP_OP_reduce_prod REDUCE_PROD "ReduceProd";
+            95 BP_OP_reduce_l1 REDUCE_L1 "ReduceL1";
+            96 BP_OP_reduce_l2 REDUCE_L2 "ReduceL2";
+            97 BP_OP_reduce_sum_square REDUCE_SUM_SQUARE "ReduceSumSquare";
+            98 BP_OP_reduce_log_sum_exp REDUCE_LOG_SUM_EXP "ReduceLogSumExp";
+            99 BP_OP_cum_sum CUM_SUM "CumSum";
+            100 BP_OP_arg_max ARG_MAX "ArgMax";
+            101 BP_OP_arg_min ARG_MIN "ArgMin";
+            102 BP_OP_top_k TOP_K "TopK";
+            103 BP_OP_global_average_pool GLOBAL_AVERAGE_POOL "GlobalAveragePool";
+            104 BP_OP_max_pool MAX_POOL "MaxPool";
+            105 BP_OP_average_pool AVERAGE_POOL "AveragePool";
+            110 BP_OP_attention ATTENTION "Attention";
+            111 BP_OP_rotary_embedding ROTARY_EMBEDDING "RotaryEmbedding";
+            112 BP_OP_lstm LSTM "LSTM";
+            113 BP_OP_gru GRU "GRU";
+            114 BP_OP_dynamic_slice DYNAMIC_SLICE "DynamicSlice";
+            115 BP_OP_max_pool_indices MAX_POOL_INDICES "MaxPoolIndices";
+        }
+    };
+}
+
+/// Calls a macro with a row `NUMBER C_NAME CONSTANT "name";` for each attribute.
+#[macro_export]
+macro_rules! for_each_attribute {
+    ($macro:ident) => {
+        $macro! {
+            1 BP_ATTR_strides STRIDES "strides";
+            2 BP_ATTR_pads PADS "pads";
+            3 BP_ATTR_dilations DILATIONS "dilations";
+            4 BP_ATTR_group GROUP "group";
+            5 BP_ATTR_transpose_a TRANSPOSE_A "transpose_a";
+            6 BP_ATTR_transpose_b TRANSPOSE_B "transpose_b";
+            7 BP_ATTR_alpha ALPHA "alpha";
+            8 BP_ATTR_approximate APPROXIMATE "approximate";
+            9 BP_ATTR_least LEAST "least";
+            10 BP_ATTR_most MOST "most";
+            11 BP_ATTR_axis AXIS "axis";
+            12 BP_ATTR_starts STARTS "starts";
+            13 BP_ATTR_ends ENDS "ends";
+            14 BP_ATTR_steps STEPS "steps";
+            15 BP_ATTR_mode MODE "mode";
+            16 BP_ATTR_value VALUE "value";
+            17 BP_ATTR_shape SHAPE "shape";
+            18 BP_ATTR_perm PERM "perm";
+            19 BP_ATTR_to TO "to";
+            20 BP_ATTR_blocksize BLOCKSIZE "blocksize";
+            21 BP_ATTR_sizes SIZES "sizes";
+            22 BP_ATTR_coordinates COORDINATES "coordinates";
+            23 BP_ATTR_epsilon EPSILON "epsilon";
+            24 BP_ATTR_groups GROUPS "groups";
+            25 BP_ATTR_axes AXES "axes";
+            26 BP_ATTR_keepdims KEEPDIMS "keepdims";
+            27 BP_ATTR_beta BETA "beta";
+            28 BP_ATTR_gamma GAMMA "gamma";
+            29 BP_ATTR_detect_negative DETECT_NEGATIVE "detect_negative";
+            30 BP_ATTR_detect_positive DETECT_POSITIVE "detect_positive";
+            31 BP_ATTR_fmod FMOD "fmod";
+            32 BP_ATTR_repeats REPEATS "repeats";
+            33 BP_ATTR_depth DEPTH "depth";
+            34 BP_ATTR_count COUNT "count";
+            35 BP_ATTR_exclusive EXCLUSIVE "exclusive";
+            36 BP_ATTR_reverse REVERSE "reverse";
+            37 BP_ATTR_select_last_index SELECT_LAST_INDEX "select_last_index";
+            38 BP_ATTR_k K "k";
+            39 BP_ATTR_largest LARGEST "largest";
+            40 BP_ATTR_sorted SORTED "sorted";
+            41 BP_ATTR_kernel_shape KERNEL_SHAPE "kernel_shape";
+            42 BP_ATTR_ceil_mode CEIL_MODE "ceil_mode";
+            43 BP_ATTR_count_include_pad COUNT_INCLUDE_PAD "count_include_pad";
+            44 BP_ATTR_causal CAUSAL "causal";
+            45 BP_ATTR_window WINDOW "window";
+            46 BP_ATTR_scale SCALE "scale";
+            47 BP_ATTR_softcap SOFTCAP "softcap";
+            48 BP_ATTR_interleaved INTERLEAVED "interleaved";
+            49 BP_ATTR_num_heads NUM_HEADS "num_heads";
+            50 BP_ATTR_rotary_embedding_dim ROTARY_EMBEDDING_DIM "rotary_embedding_dim";
+            51 BP_ATTR_direction DIRECTION "direction";
+            52 BP_ATTR_activations ACTIVATIONS "activations";
+            53 BP_ATTR_clip CLIP "clip";
+            54 BP_ATTR_hidden_size HIDDEN_SIZE "hidden_size";
+            55 BP_ATTR_input_forget INPUT_FORGET "input_forget";
+            56 BP_ATTR_layout LAYOUT "layout";
+            57 BP_ATTR_linear_before_reset LINEAR_BEFORE_RESET "linear_before_reset";
+            58 BP_ATTR_output_padding OUTPUT_PADDING "output_padding";
+            59 BP_ATTR_cubic_coeff_a CUBIC_COEFF_A "cubic_coeff_a";
+            60 BP_ATTR_exclude_outside EXCLUDE_OUTSIDE "exclude_outside";
+            61 BP_ATTR_padding_mode PADDING_MODE "padding_mode";
+            62 BP_ATTR_align_corners ALIGN_CORNERS "align_corners";
+            63 BP_ATTR_padded PADDED "padded";
+            64 BP_ATTR_reduction REDUCTION "reduction";
+            65 BP_ATTR_storage_order STORAGE_ORDER "storage_order";
+        }
+    };
+}
