@@ -18,6 +18,12 @@ hear() {
     [ "$(printf '%s' "$said" | wc -w)" -ge 5 ] || fail "${1##*/} heard no sentence in the clip: '$said'"
 }
 
+# compute PROGRAM: it runs the network of dense.onnx.
+compute() {
+    y=$(BACKPLANE_MODULE_PATH=$prefix/lib/backplane "$1" "$prefix/lib/backplane" "$consumer/models/dense.onnx") || fail "${1##*/} does not run"
+    [ "$y" = "11.5 2 5 " ] || fail "${1##*/} gives '$y' of the network"
+}
+
 # use PREFIX NAME: everything a stranger does with an install tree.
 use() {
     prefix=$1 name=$2 models=OFF
@@ -36,6 +42,9 @@ use() {
         say "$name: speech to text"
         hear "$work/$name/speech"
         hear "$work/$name/speech_c"
+        say "$name: an ONNX file"
+        compute "$work/$name/onnx"
+        compute "$work/$name/onnx_c"
     fi
 
     if command -v pkg-config >/dev/null; then

@@ -75,6 +75,7 @@ void rms_norm(OnnxCall& call) {
 
 // In training mean and variance are those of the batch; what is kept of them moves there by 1 - momentum.
 void batch_norm(OnnxCall& call) {
+    if (call.opset < 9 && call.integer("spatial", 1) != 1) call.refuse("spatial 0");
     const double momentum = call.number("momentum", 0.9);
     TensorId mean = call.in(3), variance = call.in(4);
     if (call.integer("training_mode", 0) != 0) {
@@ -100,6 +101,22 @@ void batch_norm(OnnxCall& call) {
 void instance_norm(OnnxCall& call) {
     call.result(
         call.add(Op::instance_norm, {call.in(0), call.in(1), call.in(2)}, {{Attr::epsilon, call.number("epsilon", 1e-5)}}));
+}
+
+// Before opset 21 a scale and a bias are of a group, not of a channel.
+void group_norm(OnnxCall& call) {
+    if (call.rank(0) < 2) call.refuse("of fewer than two axes");
+    const int64_t groups = call.integer("num_groups", 1), channels = call.shape(0)[1];
+    if (groups < 1 || channels % groups != 0)
+        call.refuse(std::to_string(channels) + " channels in " + std::to_string(groups) + " groups");
+    const auto of_channels = [&](size_t i) {
+        if (call.opset >= 21) return call.in(i);
+        const TensorId column = call.reshaped(call.in(i), {groups, 1});
+        const TensorId spread = call.add(Op::expand, {column}, {{Attr::shape, Shape{groups, channels / groups}}});
+        return call.reshaped(spread, {channels});
+    };
+    call.result(call.add(Op::group_norm, {call.in(0), of_channels(1), of_channels(2)},
+                         {{Attr::groups, groups}, {Attr::epsilon, call.number("epsilon", 1e-5)}}));
 }
 
 // (x - mean) / (sqrt(mean of squares - mean^2) + 1e-9), the last constant of ONNX's own definition.
@@ -147,6 +164,7 @@ constexpr OnnxRuleRow kReductionsRules[] = {
     {"LayerNormalization", layer_norm},
     {"RMSNormalization", rms_norm},
     {"BatchNormalization", batch_norm},
+    {"GroupNormalization", group_norm},
     {"InstanceNormalization", instance_norm},
     {"MeanVarianceNormalization", mean_variance},
     {"CumSum", cum_sum},

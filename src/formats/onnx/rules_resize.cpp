@@ -201,7 +201,10 @@ TensorId extrapolated(OnnxCall& call, TensorId result, const std::vector<Resized
 std::vector<ResizedAxis> axes_of(const OnnxCall& call) {
     const bool pair = is_old(call);
     const size_t scales_at = pair ? 1 : 2;
-    const std::vector<double> scales = call.given(scales_at) ? call.numbers(scales_at) : std::vector<double>();
+    const OnnxAttribute* factors = call.opset < 9 ? call.attribute("scales") : nullptr;  // of Upsample
+    const std::vector<double> scales = factors != nullptr      ? factors->numbers
+                                       : call.given(scales_at) ? call.numbers(scales_at)
+                                                               : std::vector<double>();
     const std::vector<int64_t> sizes = !pair && call.given(3) ? call.integers(3) : std::vector<int64_t>();
     const Shape& shape = call.shape(0);
     if (shape.size() < 3 || (scales.size() != shape.size() && sizes.size() != shape.size())) call.refuse("not of all axes");

@@ -225,6 +225,51 @@ TEST(OnnxPrepared, NormsInPartsBecomeOne) {
                    {"ReduceMean", "Sub", "Pow", "ReduceMean", "Add", "Sqrt", "Div", "Mul", "Add"});
 }
 
+// ---- what changed between opsets --------------------------------------------------------------------------------------------
+
+std::vector<double> of_opset(uint64_t opset, const std::string& nodes, const std::vector<std::string>& extents,
+                             const std::vector<float>& x) {
+    const std::string text = model(input(value("x", kF32, extents)) + output(value("y", kF32, {})) + nodes, opset);
+    return run(parsed(text), x);
+}
+
+TEST(OnnxOpsets, AScaleOfGroupNormalizationIsOfAGroupAndThenOfAChannel) {
+    const std::string groups = initializer(tensor("s", {2}, {2, 3})) + initializer(tensor("b", {2}, {10, 20}));
+    const std::string channels =
+        initializer(tensor("s", {4}, {2, 2, 3, 3})) + initializer(tensor("b", {4}, {10, 10, 20, 20}));
+    const std::string norm = node("GroupNormalization", {"x", "s", "b"}, {"y"}, integer("num_groups", 2));
+    const std::vector<float> x{1, 3, 5, 9};
+    const std::vector<double> old = of_opset(18, groups + norm, {"1", "4", "1"}, x),
+                              now = of_opset(21, channels + norm, {"1", "4", "1"}, x);
+    ASSERT_EQ(old.size(), 4U);
+    EXPECT_NEAR(old[0], 8, 1e-4);
+    EXPECT_NEAR(old[3], 23, 1e-4);
+    EXPECT_EQ(old, now);
+    const std::string three = node("GroupNormalization", {"x", "s", "b"}, {"y"}, integer("num_groups", 3));
+    expect_error([&] { of_opset(18, groups + three, {"1", "4", "1"}, x); }, Code::unsupported, "4 channels in 3 groups");
+}
+
+TEST(OnnxOpsets, UpsampleHadItsScalesAsAnAttribute) {
+    const std::string scales = field(5, field(1, "scales") + field(7, raw(std::vector<float>{1, 1, 1, 2})) + field(20, 6));
+    EXPECT_EQ(of_opset(7, node("Upsample", {"x"}, {"y"}, scales), {"1", "1", "1", "2"}, {3, 4}),
+              (std::vector<double>{3, 3, 4, 4}));
+}
+
+TEST(OnnxOpsets, AxesOfPadsAreAnOperandSince18) {
+    const std::string operands = initializer(tensor("p", kI64, {2}, raw(std::vector<int64_t>{1, 2}))) +
+                                 initializer(tensor("v", {}, {7})) +
+                                 initializer(tensor("a", kI64, {1}, raw(std::vector<int64_t>{-1})));
+    EXPECT_EQ(of_opset(18, operands + node("Pad", {"x", "p", "v", "a"}, {"y"}), {"1", "2"}, {3, 4}),
+              (std::vector<double>{7, 3, 4, 7, 7}));
+}
+
+TEST(OnnxOpsets, SwishOf24HasAnAlpha) {
+    const std::string alpha = field(5, field(1, "alpha") + field(2, std::string()) + field(20, 1));
+    const std::vector<double> y = of_opset(24, node("Swish", {"x"}, {"y"}), {"1"}, {2});
+    EXPECT_NEAR(y.at(0), 2 / (1 + std::exp(-2.0)), 1e-6);
+    error_of([&] { of_opset(24, node("Swish", {"x"}, {"y"}, alpha), {"1"}, {2}); }, Code::corrupt);
+}
+
 TEST(OnnxPrepared, WhatFollowsFromInitializersIsOne) {
     const std::string shape = initializer(tensor("s", kI64, {2}, raw(std::vector<int64_t>{3, 2})));
     const std::string w = initializer(tensor("w", {2, 3}, {1, 2, 3, 4, 5, 6}));
