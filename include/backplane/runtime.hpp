@@ -197,6 +197,8 @@ enum class Streaming {
     always  // also where it has
 };
 
+inline constexpr uint64_t kAllWeights = UINT64_MAX;
+
 struct SessionOptions {
     CompileOptions compile;
     // So many graphs (sizes of a network), those asked for last, keep their programs for later sessions that are given a copy of the same
@@ -207,7 +209,8 @@ struct SessionOptions {
     // device runs the whole graph, in one submit at a time. fit.hpp says what that takes. Error(no_device_memory): no such plan is small enough.
     uint64_t budget = 0;
     // The same by what weights that stay and the ring for the others may take, whatever else the graph takes; 0: `budget` decides. Sessions of one network in
-    // several sizes that are given the same number keep the same weights on the device, which they share (Fit::weight_budget).
+    // several sizes that are given the same number keep the same weights on the device, which they share (Fit::weight_budget). kAllWeights: all stay, whoever
+    // asks has seen that they have room.
     uint64_t weight_budget = 0;
     // automatic: weights are streamed as within a budget, too, where the first device has memory of its own (not the host's), could run the whole graph, and
     // has no room for all weights: by its figures when the session is made, or because an allocation fails, then and in mid-run. The plan is made anew with

@@ -28,6 +28,10 @@ typedef struct backplane_transcript_stream backplane_transcript_stream;
 #define BACKPLANE_DECODER_RNNT 2u
 #define BACKPLANE_DECODER_TDT 3u
 
+#define BACKPLANE_STREAMING_AUTOMATIC 0u /* fewer and shorter windows at once, then weights are copied for each run */
+#define BACKPLANE_STREAMING_NEVER 1u
+#define BACKPLANE_STREAMING_ALWAYS 2u
+
 typedef struct backplane_transcriber_options { /* a null pointer to this, or zeros in it: the defaults */
     uint32_t struct_size;
     uint32_t decoder; /* BACKPLANE_DECODER_*                                                                     */
@@ -37,6 +41,9 @@ typedef struct backplane_transcriber_options { /* a null pointer to this, or zer
     int64_t batch; /* windows at once, up to 1024; 0: one on a CPU, eight elsewhere                                */
     const char* vad; /* what finds pauses: null or "auto": Silero VAD where its silero-vad.onnx lies beside the model, else energy; "never":
                       * energy; or its file, UTF-8. With it, what has no speech for three seconds is left out of long audio          */
+    uint64_t memory;    /* bytes of the first device that all of it may take; 0: what there is                            */
+    uint32_t streaming; /* BACKPLANE_STREAMING_*: of weights, where there is no room for all of them                      */
+    uint32_t reserved;
 } backplane_transcriber_options;
 
 /* model: a GGUF file or a folder of transformers, UTF-8. On the device that the library chooses (filter as backplane_device_open takes it), and

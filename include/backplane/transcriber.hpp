@@ -20,7 +20,7 @@
 
 #include "backplane/context.hpp"
 #include "backplane/error.hpp"
-#include "backplane/graph.hpp"
+#include "backplane/runtime.hpp"
 
 namespace backplane {
 
@@ -55,6 +55,12 @@ struct TranscriberOptions {
     // the network's file or in its folder, else the energy of samples; "never": energy; or the path, UTF-8, of silero_vad_v5.onnx or v6. With Silero
     // VAD, what has no speech for three seconds is left out of audio that is longer than a window. Runs on a CPU among the devices, else on the first.
     std::string vad = "auto";
+    // Bytes of the first device that all of it may take; 0: what there is, where that is the device's own and not the host's. Where it is too little
+    // for all weights beside `batch` windows of `window` seconds there are fewer at once, then windows of 20, 15 and 10 seconds, then weights are
+    // streamed: decided when this is made, before a weight is read, and kept for all windows and clips (fit.hpp). notes() says so.
+    // Error(no_device_memory): not even that fits into `memory`; it says what would.
+    uint64_t memory = 0;
+    Streaming streaming = Streaming::automatic;  // always: weights are streamed, also where they have room
 };
 
 // Gives the next samples: as many as it wrote; 0: that was all.

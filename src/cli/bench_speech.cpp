@@ -1,13 +1,11 @@
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <random>
 
 #include "base/file.hpp"
 #include "base/memory_use.hpp"
 #include "cli/bench_run.hpp"
 #include "cli/cli.hpp"
-#include "models/parakeet/random_network.hpp"
+#include "cli/random_file.hpp"
 #include "models/parakeet/recognizer.hpp"
 
 namespace backplane::cli {
@@ -21,39 +19,6 @@ struct SpeechChoice {
     int64_t batch = 1;
     int runs = 5;
     bool exact = false;
-};
-
-// The file of random weights, gone with the object unless it has a name.
-class RandomFile {
-public:
-    RandomFile(const std::string& size, DType dtype, const std::string& name)
-        : kept_(!name.empty()), path_(base::path_of(name)) {
-        if (!kept_)
-            path_ = std::filesystem::temp_directory_path() /
-                    ("backplane-bench-" + std::to_string(std::random_device{}()) + ".gguf");
-        try {
-            parakeet::write_random_network(path_, parakeet::published_config(size), {.dtype = dtype, .duration = 2});
-        } catch (...) {
-            remove();
-            throw;
-        }
-    }
-    ~RandomFile() {
-        if (!kept_) remove();
-    }
-    RandomFile(const RandomFile&) = delete;
-    RandomFile& operator=(const RandomFile&) = delete;
-
-    [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-
-private:
-    void remove() noexcept {
-        std::error_code ignored;
-        std::filesystem::remove(path_, ignored);
-    }
-
-    bool kept_;
-    std::filesystem::path path_;
 };
 
 struct SpeechTiming {
@@ -169,7 +134,7 @@ void add_bench_speech(const Command& app, Run& run) {
     auto o = std::make_shared<SpeechChoice>();
     const Argument size = command.option("--size", o->size,
                                          "Of a published network, with random weights, which are written to "
-                                         "the folder of temporary files: 110m (0.5 GB) or 0.6b (2.5 GB)");
+                                         "the folder of temporary files: 110m (0.5 GB), 0.6b (2.5 GB) or 1.1b (4.3 GB)");
     size.shows_default().one_of(parakeet::published_sizes());
     command.option("--model", o->model, "A network's folder or GGUF file instead").type("PATH").excludes(size);
     command.option("--save", o->save, "Keep the random weights in this .gguf file").type("FILE");

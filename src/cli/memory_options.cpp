@@ -16,7 +16,7 @@ void add_memory_options(const Command& command, MemoryChoice& choice) {
         .type("DEVICE=BYTES,...");
     command
         .option("--stream", choice.stream,
-                "Weights that are copied for each run: auto, where --memory has no room for all; never; or always")
+                "Weights that are copied for each run: auto, where there is no room for all; never; or always")
         .shows_default()
         .one_of({"auto", "never", "always"});
 }
@@ -55,6 +55,11 @@ std::map<std::string, uint64_t> budgets_of(const Context& context, const MemoryC
         budgets[context.choose(one.substr(0, equals)).info().id] = bytes;
     }
     return budgets;
+}
+
+uint64_t budget_of(const std::map<std::string, uint64_t>& budgets, const std::string& device) {
+    const auto found = budgets.find(device);
+    return found == budgets.end() ? 0 : found->second;
 }
 
 Streaming streaming_of(const MemoryChoice& choice) {

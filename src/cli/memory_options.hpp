@@ -19,6 +19,8 @@ void add_memory_options(const Command& command, MemoryChoice& choice);  // --mem
 uint64_t bytes_from(const std::string& text);
 // "vulkan:0=1GiB,cpu=8GiB": by what a device filter chooses, its id. Throws UsageError, and what Context::choose() throws.
 std::map<std::string, uint64_t> budgets_of(const Context& context, const MemoryChoice& choice);
+// Of the device with this id; 0: none was given.
+uint64_t budget_of(const std::map<std::string, uint64_t>& budgets, const std::string& device);
 Streaming streaming_of(const MemoryChoice& choice);
 
 }  // namespace backplane::cli

@@ -12,6 +12,7 @@
 #include "base/terminal.hpp"
 #include "cli/batch_command.hpp"
 #include "cli/cli.hpp"
+#include "cli/memory_options.hpp"
 #include "cli/transcript_text.hpp"
 #include "cli/usage.hpp"
 
@@ -22,11 +23,12 @@ namespace {
 struct TranscribeChoice {
     DeviceChoice choice;
     BatchChoice many;
+    MemoryChoice memory;
     std::vector<std::string> audio;
     std::string model, format = "text", decoder = "auto", language = "auto", dtype = "f32", vad = "auto";
     double window = 30;
     int64_t batch = 0;
-    bool timestamps = false, stream = false, exact = false;
+    bool timestamps = false, live = false, exact = false;
 };
 
 constexpr const char* kPipe = "-";
@@ -258,7 +260,8 @@ private:
     Transcriber& transcriber_;
 };
 
-std::unique_ptr<Transcriber> open_transcriber(const TranscribeChoice& o, const Context& context, const std::string& device) {
+std::unique_ptr<Transcriber> open_transcriber(const TranscribeChoice& o, const Context& context, const std::string& device,
+                                              const std::map<std::string, uint64_t>& budgets) {
     TranscriberOptions options;
     options.decoder = decoder_of(o.decoder);
     options.language = o.language;
@@ -269,7 +272,12 @@ std::unique_ptr<Transcriber> open_transcriber(const TranscribeChoice& o, const C
     options.vad = o.vad;
     DeviceChoice choice = o.choice;
     choice.device = device;
-    return std::make_unique<Transcriber>(open_with_fallback(context, choice), base::path_of(o.model), options);
+    std::vector<Device> devices = open_with_fallback(context, choice);
+    options.memory = budget_of(budgets, devices.front().info().id);
+    options.streaming = streaming_of(o.memory);
+    for (const Device& one : devices)
+        if (const uint64_t bytes = budget_of(budgets, one.info().id); bytes != 0) limit_memory(one, bytes);
+    return std::make_unique<Transcriber>(std::move(devices), base::path_of(o.model), options);
 }
 
 void say_what_works(const TranscribeChoice& o, const Run& run, const Transcriber& transcriber, const std::string& why) {
@@ -329,14 +337,15 @@ void transcribe_files(const TranscribeChoice& o, Run& run) {
     std::string why;
     const std::vector<std::string> devices =
         many ? devices_for(context, o.choice, o.many, options.ranks, why) : std::vector<std::string>{o.choice.device};
+    const std::map<std::string, uint64_t> budgets = budgets_of(context, o.memory);
     measure(tasks);
     const bool alone = devices.size() == 1 && options.ranks.size == 1;
     options.in_order = options.told_in_order = alone || o.many.output.empty();
     TranscriptionReport report;
     std::vector<batch::Station> stations;
     for (const std::string& device : devices)
-        stations.push_back({device, [&o, &run, &context, &report, &why, device, alone] {
-                                auto transcriber = open_transcriber(o, context, device);
+        stations.push_back({device, [&o, &run, &context, &report, &why, &budgets, device, alone] {
+                                auto transcriber = open_transcriber(o, context, device, budgets);
                                 const std::string because = why.empty() ? context.why() : why;
                                 say_what_works(o, run, *transcriber, because);
                                 auto worker = std::make_unique<TranscribeWorker>(o, std::move(transcriber), because, report);
@@ -352,12 +361,12 @@ void transcribe_files(const TranscribeChoice& o, Run& run) {
 
 void transcribe(const TranscribeChoice& o, Run& run) {
     run.if_cancelled = ": nothing was transcribed";
-    if (!o.stream) return transcribe_files(o, run);
+    if (!o.live) return transcribe_files(o, run);
     const bool pipe = o.audio.size() == 1 && o.audio.front() == kPipe && o.many.manifest.empty();
     if (!pipe || !o.many.output.empty() || o.format != "text")
-        throw UsageError("--stream reads from '-' alone, and its lines go to the terminal: leave --output and --format out");
+        throw UsageError("--live reads from '-' alone, and its lines go to the terminal: leave --output and --format out");
     const Context context(context_options(o.choice));
-    const auto transcriber = open_transcriber(o, context, o.choice.device);
+    const auto transcriber = open_transcriber(o, context, o.choice.device, budgets_of(context, o.memory));
     say_what_works(o, run, *transcriber, context.why());
     SpeechStream(run, *transcriber).all();
     if (!o.choice.verbose || run.json) return;
@@ -402,7 +411,8 @@ void add_transcribe(const Command& app, Run& run) {
         .type("FILE")
         .shows_default();
     command.option("--batch", o->batch, "Windows at once; 0: chosen by the device").shows_default().in_range(0, 1024);
-    command.flag("--stream", o->stream, "Read PCM (16 bit, mono, the network's rate) from -, print lines as they come");
+    command.flag("--live", o->live, "Read PCM (16 bit, mono, the network's rate) from -, print lines as they come");
+    add_memory_options(command, o->memory);
     add_batch_options(command, o->many);
     add_device_options(command, o->choice);
     add_json_option(command, run);
@@ -414,8 +424,9 @@ void add_transcribe(const Command& app, Run& run) {
         "  backplane transcribe *.mp3 --model parakeet.gguf --format srt --output subtitles/\n"
         "  backplane transcribe --manifest calls.jsonl --model parakeet.gguf --output texts/ --devices discrete,cpu\n"
         "  srun -n 8 backplane transcribe calls/ --model parakeet.gguf --output texts/\n"
+        "  backplane transcribe talk.flac --model parakeet.gguf --memory discrete=2GiB\n"
         "  backplane transcribe meeting.ogg --model parakeet.gguf --vad silero_vad_v6.onnx\n"
-        "  arecord -f S16_LE -r 16000 | backplane transcribe - --stream --model parakeet.gguf");
+        "  arecord -f S16_LE -r 16000 | backplane transcribe - --live --model parakeet.gguf");
     command.runs([o, &run] { transcribe(*o, run); });
 }
 

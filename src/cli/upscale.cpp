@@ -70,7 +70,7 @@ void write_comparison(const UpscaleChoice& o, int scale, const std::string& path
 UpscaleOptions upscale_options(const UpscaleChoice& o, const std::map<std::string, uint64_t>& budgets,
                                const std::string& device) {
     UpscaleOptions how;
-    if (const auto budget = budgets.find(device); budget != budgets.end()) how.memory = budget->second;
+    how.memory = budget_of(budgets, device);
     how.streaming = streaming_of(o.memory);
     how.tile = o.tile;
     how.overlap = o.overlap;

@@ -48,8 +48,13 @@ struct Wanted {
 struct Image {
     Residency::Interest interest;
     Residency::Make make;
-    // Streamed: the image, readable while the executor lives. It may be made in `room`, from `at` on: where it is to be copied to.
-    std::function<std::span<const std::byte>(Storage& room, uint64_t at)> host;
+    // Streamed: the image, there while the executor lives; in memory of the host, or pinned. It may be made in `room`, from `at` on: where it is to be
+    // copied to.
+    struct OnHost {
+        std::span<const std::byte> bytes;
+        Bytes pinned = {};  // where they lie at its start, if the device copies from there by itself
+    };
+    std::function<OnHost(Storage& room, uint64_t at)> host;
 };
 
 struct Flight;

@@ -88,18 +88,22 @@ void Executor::fetch(Bound& bound, uint32_t stage, uint32_t port, Bytes& place) 
     Ring& ring = ring_on(port);
     std::vector<uint64_t> sizes;
     for (const uint32_t i : bound.streamed) sizes.push_back(bound.slots[i].bytes);
-    if (Ring::place_of(sizes) > ring.bytes_each())
+    const uint64_t all = Ring::place_of(sizes);
+    if (all > ring.bytes_each())
         throw Error(Code::internal, "the weights of stage " + plan_.stages[stage].name + " are larger than its plan says");
     place = ring.next();
     uint64_t at = 0;
     for (const uint32_t i : bound.streamed) {
-        const std::span<const std::byte> image = bound.slots[i].image.host(*place, at);
-        ports_[port]->upload(image, *place, at);
+        const Image::OnHost image = bound.slots[i].image.host(*place, at);
+        if (image.pinned)
+            ports_[port]->copy(*image.pinned, 0, *place, at, image.bytes.size(), all);
+        else
+            ports_[port]->upload(image.bytes, *place, at, false, all);
         Use& use = bound.uses[i];
         use.bytes = place.get();
         use.offset = at;
-        use.size = image.size();
-        at += Ring::in_place(image.size());
+        use.size = image.bytes.size();
+        at += Ring::in_place(use.size);
     }
 }
 

@@ -135,13 +135,14 @@ Point Port::move(bp_copy request, uint32_t queue, Storage* from, Storage* to, bo
                   });
 }
 
-Point Port::upload(std::span<const std::byte> from, Storage& to, uint64_t offset, bool now) {
+Point Port::upload(std::span<const std::byte> from, Storage& to, uint64_t offset, bool now, uint64_t part_of) {
     if (from.empty()) return {};
     bp_copy request{};
     request.from_host = from.data();
     request.to_offset = offset;
     request.bytes = from.size();
-    const Point point = move(request, queue_up(from.size()), nullptr, &to, now, "cannot copy to ");
+    const Point point =
+        move(request, queue_up(std::max<uint64_t>(from.size(), part_of)), nullptr, &to, now, "cannot copy to ");
     up_ += from.size();
     return point;
 }
@@ -157,14 +158,15 @@ Point Port::download(Storage& from, uint64_t offset, std::span<std::byte> to, bo
     return point;
 }
 
-Point Port::copy(Storage& from, uint64_t from_offset, Storage& to, uint64_t to_offset, uint64_t bytes) {
+Point Port::copy(Storage& from, uint64_t from_offset, Storage& to, uint64_t to_offset, uint64_t bytes, uint64_t part_of) {
     if (bytes == 0) return {};
     bp_copy request{};
     request.from_offset = from_offset;
     request.to_offset = to_offset;
     request.bytes = bytes;
-    const Point point = move(request, 0, &from, &to, false, "cannot copy on ");
-    inside_ += bytes;
+    const bool up = from.heap != 0 && to.heap == 0;  // from pinned memory
+    const Point point = move(request, up ? queue_up(std::max(bytes, part_of)) : 0, &from, &to, false, "cannot copy on ");
+    (up ? up_ : inside_) += bytes;
     return point;
 }
 

@@ -113,9 +113,10 @@ public:
 
     // Each submits and returns its point. Throws Error: device_lost, invalid, no_device_memory, unsupported; then nothing was submitted. Host
     // memory stays the caller's and is left alone until the point is reached. `now`: returns when it is done, and throws what it came to.
-    Point upload(std::span<const std::byte> from, Storage& to, uint64_t offset = 0, bool now = false);
+    // `part_of`: bytes of several copies into one storage, which all go by the queue that such a copy has: on two they would wait for each other.
+    Point upload(std::span<const std::byte> from, Storage& to, uint64_t offset = 0, bool now = false, uint64_t part_of = 0);
     Point download(Storage& from, uint64_t offset, std::span<std::byte> to, bool now = false);
-    Point copy(Storage& from, uint64_t from_offset, Storage& to, uint64_t to_offset, uint64_t bytes);
+    Point copy(Storage& from, uint64_t from_offset, Storage& to, uint64_t to_offset, uint64_t bytes, uint64_t part_of = 0);
     Point zero(Storage& to, uint64_t offset, uint64_t bytes);
     // Plain row-major bytes of the host become a slot's layout in `to`.
     Point pack(const Program& program, uint32_t slot, std::span<const std::byte> plain, Storage& to, uint64_t offset = 0);

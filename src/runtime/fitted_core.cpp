@@ -56,6 +56,7 @@ void FittedCore::build(const std::vector<PlannedPart>& parts, const CoreOptions&
 // Empty: nothing says that weights are to be streamed, or all of them have room.
 std::vector<PlannedPart> FittedCore::planned_by_hand() const {
     const Device& device = devices_.front();
+    if (options_.weight_budget == kAllWeights) return {};
     if (options_.weight_budget != 0) return parts_for_weights(device, graph_, options_.weight_budget, options_.compile);
     uint64_t budget = options_.budget;
     if (budget == 0 && options_.streaming == Streaming::always) {

@@ -89,6 +89,7 @@ private:
     std::shared_ptr<const plan::Program> first_;
     uint32_t plans_kept_;
     std::vector<uint32_t> values_;  // of the plan, by tensor of the whole graph; kNoValue: none
+    std::map<std::pair<std::string, uint64_t>, uint32_t> weight_values_;  // by name and bytes
     std::vector<Named> inputs_, outputs_, states_;
     std::vector<plan::Given> given_;  // used again for each run
     std::vector<plan::Wanted> wanted_;

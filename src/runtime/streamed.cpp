@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 namespace backplane::runtime {
@@ -9,8 +10,9 @@ namespace backplane::runtime {
 namespace {
 
 constexpr uint64_t kPlaces = 2;
-constexpr uint64_t kPartsOfWeights = 8;  // a part has this part of what is left for weights, where single weights allow it
-constexpr int kAttempts = 6;             // each with what the one before was found to take beside weights
+// A part has so much of what is left for weights and of all weights at most, where single weights allow it: what the ring takes cannot stay.
+constexpr uint64_t kPartsOfRoom = 8, kPartsOfWeights = 64;
+constexpr int kAttempts = 6;  // each with what the one before was found to take beside weights
 
 struct Piece {
     std::vector<size_t> nodes;
@@ -19,6 +21,13 @@ struct Piece {
 };
 
 using Sizes = std::vector<uint64_t>;  // of weights, by tensor
+
+// Whether a part may begin with it: its input is in memory wherever it is cut. What follows a product (a bias, a scale, an activation) is done by the same
+// kernel, in float32; cut off it would begin with numbers that were rounded to the type of the feature maps, and results were others.
+bool may_begin(Op op) {
+    constexpr Op kOps[] = {Op::matmul, Op::conv, Op::conv_transpose, Op::lstm, Op::gru, Op::gather};
+    return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
+}
 
 std::vector<Piece> pieces_of(const Graph& graph, const Sizes& sizes, uint64_t most) {
     std::vector<Piece> pieces(1);
@@ -31,7 +40,8 @@ std::vector<Piece> pieces_of(const Graph& graph, const Sizes& sizes, uint64_t mo
             fresh.insert(t.index);
             more += sizes[t.index];
         }
-        if (pieces.back().bytes + more > most && !pieces.back().nodes.empty() && more > 0) {
+        if (pieces.back().bytes + more > most && !pieces.back().nodes.empty() && more > 0 &&
+            may_begin(graph.nodes()[n].op)) {
             pieces.emplace_back();
             fresh = all;
         }
@@ -45,7 +55,9 @@ std::vector<Piece> pieces_of(const Graph& graph, const Sizes& sizes, uint64_t mo
 }
 
 std::vector<PlannedPart> cut(const Graph& graph, const Sizes& sizes, uint64_t budget, uint64_t for_weights) {
-    const std::vector<Piece> pieces = pieces_of(graph, sizes, std::max<uint64_t>(for_weights / kPartsOfWeights, 1));
+    const uint64_t all = std::accumulate(sizes.begin(), sizes.end(), uint64_t{0});
+    const uint64_t wanted = std::min(for_weights / kPartsOfRoom, all / kPartsOfWeights);
+    const std::vector<Piece> pieces = pieces_of(graph, sizes, std::max<uint64_t>(wanted, 1));
     uint64_t most = 0;
     for (const Piece& piece : pieces) most = std::max(most, piece.bytes);
     if (kPlaces * most > for_weights)

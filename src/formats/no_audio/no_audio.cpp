@@ -11,7 +11,7 @@ Error no_audio(const std::string& name) {
     return {Code::unsupported,
             "cannot open '" + name +
                 "': this build reads no sound files; build it with BACKPLANE_AUDIO=ON (needs libsndfile and "
-                "libsamplerate), or give it PCM with --stream"};
+                "libsamplerate), or give it PCM with --live"};
 }
 
 }  // namespace

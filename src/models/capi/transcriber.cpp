@@ -62,6 +62,13 @@ TranscriberOptions options_from(const backplane_transcriber_options* given) {
     options.batch = o.batch;
     options.exact = o.exact != 0;
     if (o.vad != nullptr) options.vad = o.vad;
+    options.memory = o.memory;
+    if (o.streaming > BACKPLANE_STREAMING_ALWAYS)
+        throw Error(Code::invalid, "streaming is " + std::to_string(o.streaming) +
+                                       ": it takes 0 (where there is no room), 1 (never) or 2 (always)");
+    constexpr backplane::Streaming kStreaming[] = {backplane::Streaming::automatic, backplane::Streaming::never,
+                                                   backplane::Streaming::always};
+    options.streaming = kStreaming[o.streaming];
     return options;
 }
 

@@ -60,13 +60,18 @@ struct Upscaler::Impl {
         options.budget = budget;
         options.compile.cancel = cancel;
         options.build_elsewhere = last;
+        options.streaming = last ? streaming : Streaming::never;  // smaller tiles come before streamed weights
         sessions.emplace_back(size, SpreadSession(devices, model->graph(size.height, size.width), options));
         return sessions.back().second;
     }
 
-    [[nodiscard]] bool fits(Size size, const std::atomic<uint32_t>* cancel) {
+    [[nodiscard]] bool fits(Size size, const UpscaleOptions& given) {
+        const std::atomic<uint32_t>* cancel = given.cancel;
         if (compiled(size) != nullptr) return true;
-        const uint64_t known = devices->devices().front().info().memory_free;
+        const Device& first = devices->devices().front();
+        const bool counted = first.info().kind == DeviceKind::discrete || ledger(first).limit != 0;
+        if (counted && !ways_for(size, given, Streaming::never).front().fits) return false;
+        const uint64_t known = first.info().memory_free;
         SpreadOptions options;
         options.compile.plan_only = true;
         options.compile.cancel = cancel;
@@ -142,7 +147,7 @@ struct Upscaler::Impl {
             const int64_t overlap = overlap_for(most);
             const Size tile{balanced_tile(height, most, overlap), balanced_tile(width, most, overlap)};
             try {
-                if (!last && !fits(tile, options.cancel)) continue;
+                if (!last && !fits(tile, options)) continue;
                 cut(tile.width, tile.height, overlap, last);
                 break;
             } catch (const Error& error) {

@@ -1,5 +1,7 @@
 #include "models/parakeet/encoder.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "backplane/ops.hpp"
@@ -228,6 +230,11 @@ private:
 }  // namespace
 
 int64_t encoded_frames(const EncoderConfig& config, int64_t frames) noexcept { return config.subsampled(frames); }
+
+int64_t reach_of(int64_t encoded) noexcept {
+    constexpr int64_t kLeast = 64;
+    return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max(encoded, kLeast))));
+}
 
 std::string positions_name(int64_t layer) { return "positions." + std::to_string(layer); }
 

@@ -16,6 +16,9 @@ namespace backplane::parakeet {
 // encoder that is given them does a product a layer less.
 [[nodiscard]] Graph positions_graph(NetworkWeights& weights, int64_t reach);
 
+// The reach that tables are made for where so many encoded frames are wanted: a power of two, so that longer ones seldom need new tables.
+[[nodiscard]] int64_t reach_of(int64_t encoded) noexcept;
+
 struct Encoded {
     TensorId values;   // of the type of the feature maps, [clips, encoded frames, d_model]
     TensorId lengths;  // i32 [clips]; no_tensor: all are the whole

@@ -135,32 +135,33 @@ private:
 }  // namespace
 
 const std::vector<std::string>& published_sizes() {
-    static const std::vector<std::string> names{"110m", "0.6b"};
+    static const std::vector<std::string> names{"110m", "0.6b", "1.1b"};
     return names;
 }
 
 Config published_config(std::string_view size) {
-    const bool large = size == "0.6b";
-    if (!large && size != "110m")
-        throw Error(Code::invalid, "no published network is called '" + std::string(size) + "': 110m or 0.6b");
+    const auto& sizes = published_sizes();
+    if (std::find(sizes.begin(), sizes.end(), size) == sizes.end())
+        throw Error(Code::invalid, "no published network is called '" + std::string(size) + "': 110m, 0.6b or 1.1b");
+    const bool small = size == "110m", large = size == "0.6b";
     Config config;
     config.name = "random " + std::string(size);
     EncoderConfig& e = config.encoder;
     e.mels = large ? 128 : 80;
-    e.d_model = large ? 1024 : 512;
-    e.layers = large ? 24 : 17;
+    e.d_model = small ? 512 : 1024;
+    e.layers = small ? 17 : (large ? 24 : 42);
     e.heads = 8;
     e.ff_dim = 4 * e.d_model;
     e.conv_kernel = 9;
     e.subsampling_factor = 8;
     e.subsampling_channels = 256;
-    e.xscaling = !large;
-    e.use_bias = !large;
+    e.xscaling = small;
+    e.use_bias = small || !large;
     config.vocab_size = config.blank_id = 1024;
     config.ctc = true;
     TransducerConfig t;
     t.pred_hidden = t.joint_hidden = 640;
-    t.pred_layers = large ? 2 : 1;
+    t.pred_layers = small ? 1 : 2;
     t.durations = {0, 1, 2, 3, 4};
     config.transducer = t;
     return config;

@@ -11,8 +11,9 @@
 
 namespace backplane::parakeet {
 
-// The networks that NVIDIA publishes, by size: "110m" (TDT and CTC heads) and "0.6b" (TDT 0.6b-v2's, and a CTC head beside it). Model cards
-// and configurations: huggingface.co/nvidia/parakeet-tdt_ctc-110m, parakeet-tdt-0.6b-v2. Throws Error(invalid) for another name.
+// The networks that NVIDIA publishes, by size: "110m" (TDT and CTC heads), "0.6b" and "1.1b" (TDT 0.6b-v2's and 1.1b's, and a CTC head
+// beside it). Model cards and configurations: huggingface.co/nvidia/parakeet-tdt_ctc-110m, parakeet-tdt-0.6b-v2, parakeet-tdt-1.1b.
+// Throws Error(invalid) for another name.
 const std::vector<std::string>& published_sizes();
 Config published_config(std::string_view size);
 

@@ -9,10 +9,8 @@ namespace backplane::parakeet {
 
 namespace {
 
-constexpr size_t kLeastSessions = 4;                 // that are kept, however large;
-constexpr uint64_t kKeptBytes = uint64_t{64} << 20;  // others within these
+constexpr uint64_t kKeptBytes = uint64_t{64} << 20;  // of sessions beyond the least
 constexpr uint64_t kNodeBytes = 2400;                // of a session, measured of networks of 110M parameters on a CPU
-constexpr int64_t kLeastReach = 64;
 
 template <typename T>
 std::span<const std::byte> bytes_of(const std::vector<T>& values) {
@@ -24,16 +22,21 @@ std::span<std::byte> room_of(std::vector<T>& values) {
 }
 
 // The entry that `is` holds for, or what `make` makes; the first then. What was not used for longest goes where there is no room, and `leave` is told.
+// With `least` 1 that is before another is made.
 template <typename Entry, typename Is, typename Make, typename Leave>
-Entry& recent(std::list<Entry>& kept, const Is& is, const Make& make, const Leave& leave) {
+Entry& recent(std::list<Entry>& kept, size_t least, const Is& is, const Make& make, const Leave& leave) {
     if (const auto found = std::find_if(kept.begin(), kept.end(), is); found != kept.end()) {
         kept.splice(kept.begin(), kept, found);
         return kept.front();
     }
+    while (least == 1 && !kept.empty()) {
+        leave(kept.back());
+        kept.pop_back();
+    }
     kept.push_front(make());
     uint64_t bytes = 0;
     for (const Entry& entry : kept) bytes += entry.bytes;
-    while (kept.size() > kLeastSessions && bytes > kKeptBytes) {
+    while (kept.size() > least && bytes > kKeptBytes) {
         bytes -= kept.back().bytes;
         leave(kept.back());
         kept.pop_back();
@@ -84,6 +87,7 @@ Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType comput
                                            " decoder; leave the choice to the network");
     const auto in_blocks = [](const Tensor& tensor) { return is_block(tensor.dtype); };
     if (!exact && std::ranges::any_of(this->file().tensors(), in_blocks)) options_.compile.math = Math::relaxed;
+    decoder_options_ = options_;
     for (int64_t layer = 0; layer < config().encoder.layers; ++layer) position_names_.push_back(positions_name(layer));
 }
 
@@ -94,8 +98,13 @@ double Recognizer::seconds_per_frame() const noexcept {
 
 void Recognizer::make_positions(int64_t encoded) {
     if (encoded <= reach_) return;
-    const auto reach = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max(encoded, kLeastReach))));
-    Session session(devices_, positions_graph(*weights_, reach), packed_, {.plans_kept = 0});
+    const int64_t reach = reach_of(encoded);
+    // Their weights are wanted once: they are the session's own where memory is counted, and go with it.
+    const Weights own([weights = weights_](std::string_view name) { return weights->bytes(name); }, config().name);
+    SessionOptions once;
+    once.plans_kept = 0;
+    once.budget = positions_budget_;
+    Session session(devices_, positions_graph(*weights_, reach), positions_budget_ != 0 ? own : packed_, once);
     std::vector<backplane::Tensor> tables(position_names_.size());
     std::vector<Output> outputs;
     for (size_t i = 0; i < tables.size(); ++i) outputs.emplace_back(position_names_[i], &tables[i]);
@@ -118,23 +127,28 @@ uint64_t Recognizer::session_bytes(const Graph& graph) const {
     return all;
 }
 
+Graph Recognizer::encoder_graph(const BatchShape& shape, int64_t reach) const {
+    Graph graph;
+    const Features features = add_front_end(graph, *weights_, shape);
+    const Encoded encoded = add_encoder(graph, *weights_, shape, features, reach);
+    if (head_ == Head::ctc)
+        add_ctc(graph, *weights_, shape, encoded);
+    else
+        add_joint_frames(graph, *weights_, encoded);
+    return graph;
+}
+
 Recognizer::Sized& Recognizer::session_for(const BatchShape& shape) {
     make_positions(encoded_frames(config().encoder, shape.frames));
     const auto is = [&](const Sized& s) { return s.shape == shape; };
     const auto make = [&] {
         ++made_;
-        Graph graph;
-        const Features features = add_front_end(graph, *weights_, shape);
-        const Encoded encoded = add_encoder(graph, *weights_, shape, features, reach_);
-        if (head_ == Head::ctc)
-            add_ctc(graph, *weights_, shape, encoded);
-        else
-            add_joint_frames(graph, *weights_, encoded);
+        const Graph graph = encoder_graph(shape, reach_);
         Session session(devices_, graph, packed_, options_);
         weights_->let_go();
         return Sized{shape, std::move(session), session_bytes(graph)};
     };
-    return recent(sessions_, is, make, [&](const Sized& s) { count(ran_, "encoder", s.session); });
+    return recent(sessions_, kept_, is, make, [&](const Sized& s) { count(ran_, "encoder", s.session); });
 }
 
 Session& Recognizer::steps_for(const StepShape& shape) {
@@ -142,11 +156,16 @@ Session& Recognizer::steps_for(const StepShape& shape) {
     const auto make = [&] {
         ++made_;
         const Graph graph = steps_graph(*weights_, shape);
-        Session session(devices_, graph, packed_, options_);
+        Session session(devices_, graph, packed_, decoder_options_);
         weights_->let_go();
         return Stepped{shape, std::move(session), session_bytes(graph)};
     };
-    return recent(stepped_, is, make, [&](const Stepped& s) { count(ran_, "decoder", s.session); }).session;
+    return recent(stepped_, kept_, is, make, [&](const Stepped& s) { count(ran_, "decoder", s.session); }).session;
+}
+
+int64_t Recognizer::rounded(int64_t frames) const noexcept {
+    if (lengths_ == Lengths::exact) return frames;
+    return lengths_ == Lengths::finely ? rounded_frames(frames, 32, 32) : rounded_frames(frames, 64, 16);
 }
 
 Recognizer::Prepared Recognizer::prepare(std::span<const std::span<const float>> clips) const {
@@ -161,8 +180,7 @@ Recognizer::Prepared Recognizer::prepare(std::span<const std::span<const float>>
         batch.encoded.push_back(static_cast<int32_t>(encoded_frames(config().encoder, frames)));
     }
     if (lengths_ != Lengths::exact) {
-        const bool finely = lengths_ == Lengths::finely;
-        batch.shape.frames = rounded_frames(batch.shape.frames, finely ? 32 : 64, finely ? 32 : 16);
+        batch.shape.frames = rounded(batch.shape.frames);
         batch.shape.padded = true;  // where nothing is, too: one session for all of these lengths
     }
     const auto row = static_cast<size_t>(samples_of(p, batch.shape.frames));
@@ -234,9 +252,7 @@ std::vector<std::vector<Token>> Recognizer::run_steps(const Prepared& batch, con
     backplane::Tensor joint;
     const Output output("joint", &joint);
     session_for(batch.shape).session.run(inputs_of(batch), {&output, 1}, cancel);
-    StepShape shape;
-    shape.clips = batch.shape.clips;
-    shape.frames = step_frames(encoded_frames(config().encoder, batch.shape.frames));
+    const StepShape shape = steps_of(batch.shape);
     Session& steps = steps_for(shape);
     steps.reset_state();
     const std::vector<Input> inputs{{"joint", joint}, {"lengths", bytes_of(batch.encoded)}};
@@ -261,7 +277,8 @@ std::vector<std::vector<Token>> Recognizer::run_steps(const Prepared& batch, con
     return all;
 }
 
-void Recognizer::encode(std::span<const std::span<const float>> clips, const std::atomic<uint32_t>* cancel) {
+void Recognizer::encode(std::span<const std::span<const float>> clips, const std::atomic<uint32_t>* cancel,
+                        std::vector<std::byte>* result) {
     for (const auto clip : clips) check_finite(clip);
     const Prepared batch = prepare(clips);
     if (head_ == Head::ctc) {
@@ -271,6 +288,9 @@ void Recognizer::encode(std::span<const std::span<const float>> clips, const std
     backplane::Tensor joint;
     const Output output("joint", &joint);
     session_for(batch.shape).session.submit(inputs_of(batch), {&output, 1}, cancel).wait();
+    if (result == nullptr) return;
+    result->resize(joint.size());
+    joint.read(*result);
 }
 
 void Recognizer::count(std::vector<NetworkRuns>& into, const char* part, const Session& session) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "backplane/runtime.hpp"
+#include "backplane/fit.hpp"
 #include "backplane/transcriber.hpp"
 #include "models/parakeet/decoders.hpp"
 
@@ -44,6 +44,8 @@ void add_runs(std::vector<NetworkRuns>& into, const char* part, std::span<const 
 
 class Recognizer {
 public:
+    static constexpr size_t kLeastSessions = 4;  // that are kept, however large
+
     // `exact`: Math::standard also where matrices are in blocks, of which activations may otherwise be rounded to bytes.
     // Throws Error: invalid (no device), unsupported (a head that the file has not).
     Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head, Lengths lengths = Lengths::by_device,
@@ -55,12 +57,19 @@ public:
     [[nodiscard]] Head head() const noexcept { return head_; }
     [[nodiscard]] double seconds_per_frame() const noexcept;  // encoded
 
+    // Ways to run batches of so many clips of at most so many samples, encoder and decoder beside each other, as fits() has them. Reads no weight.
+    [[nodiscard]] std::vector<Fit> ways(int64_t clips, size_t samples, const FitOptions& options) const;
+    // From now on it is run that way: with the same weights on the device for batches of all sizes, those up to that one taking no more than it says.
+    // Of each of encoder and decoder one session is kept. Before the first batch.
+    void keep_to(const Fit& way, int64_t clips, size_t samples);
+
     // Tokens of each clip, in order of time; of a clip shorter than a frame none. Throws Error: invalid for samples that are no finite numbers, what
     // Session::run throws, and corrupt where the network's numbers are none.
     std::vector<std::vector<Token>> run(std::span<const std::span<const float>> clips, const std::atomic<uint32_t>* cancel);
 
-    // The encoder's part alone, for measurements: as run() without what follows it on the host.
-    void encode(std::span<const std::span<const float>> clips, const std::atomic<uint32_t>* cancel);
+    // The encoder's part alone, for measurements: as run() without what follows it on the host. `result`: of a transducer, what the decoder gets.
+    void encode(std::span<const std::span<const float>> clips, const std::atomic<uint32_t>* cancel,
+                std::vector<std::byte>* result = nullptr);
 
     [[nodiscard]] std::string describe() const;
     [[nodiscard]] std::vector<std::string> notes() const;
@@ -87,6 +96,11 @@ private:
         std::vector<int32_t> samples, encoded;  // of each clip
     };
 
+    [[nodiscard]] int64_t rounded(int64_t frames) const noexcept;
+    [[nodiscard]] Graph encoder_graph(const BatchShape& shape, int64_t reach) const;
+    [[nodiscard]] BatchShape longest(int64_t clips, size_t samples) const;
+    [[nodiscard]] StepShape steps_of(const BatchShape& shape) const;
+    [[nodiscard]] std::vector<Fit> ways_on(const Device& device, const BatchShape& shape, const FitOptions& options) const;
     [[nodiscard]] Prepared prepare(std::span<const std::span<const float>> clips) const;
     Sized& session_for(const BatchShape& shape);
     Session& steps_for(const StepShape& shape);
@@ -100,7 +114,9 @@ private:
     std::vector<Device> devices_;
     Head head_;
     Lengths lengths_;
-    SessionOptions options_;
+    SessionOptions options_, decoder_options_;
+    size_t kept_ = kLeastSessions;   // of encoder and decoder each, at least
+    uint64_t positions_budget_ = 0;  // bytes while tables of positions are made; 0: what there is
     uint64_t made_ = 0;
     std::shared_ptr<NetworkWeights> weights_;
     Weights packed_;

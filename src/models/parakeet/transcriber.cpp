@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/byte_count.hpp"
 #include "base/file.hpp"
 #include "models/parakeet/batches.hpp"
 #include "models/parakeet/pauses.hpp"
@@ -20,6 +21,7 @@ namespace {
 using namespace parakeet;
 
 constexpr int64_t kBatch = 8;
+constexpr double kShorterWindows[] = {20, 15, 10};     // seconds, where memory is short
 constexpr const char* kVoiceFile = "silero-vad.onnx";  // beside the network
 
 Head head_of(const Config& config, SpeechDecoder decoder, const std::string& file) {
@@ -153,9 +155,16 @@ struct Transcriber::Impl {
     TranscriberOptions options;
     std::optional<silero::VoiceDetector> voices;
     std::string voices_from;
+    std::vector<std::string> notes;  // of what was decided here
 
-    Impl(std::vector<Device> devices, const std::filesystem::path& model, const TranscriberOptions& given)
+    Impl(const std::vector<Device>& devices, const std::filesystem::path& model, const TranscriberOptions& given)
         : recognizer(made(devices, model, given)), options(given) {
+        open_voices(devices, model, given);
+        keep_within_memory();
+    }
+
+    void open_voices(const std::vector<Device>& devices, const std::filesystem::path& model,
+                     const TranscriberOptions& given) {
         const std::filesystem::path file = voice_file(given.vad, model);
         if (file.empty()) return;
         if (rate() != silero::VoiceDetector::kSampleRate) {
@@ -164,7 +173,88 @@ struct Transcriber::Impl {
                                                recognizer.file().file() + "' is for " + std::to_string(rate()));
         }
         voices_from = file.string();
-        voices.emplace(voice_devices(std::move(devices)), silero::VoiceNetwork::open(file));
+        voices.emplace(voice_devices(devices), silero::VoiceNetwork::open(file));
+    }
+
+    // Whether all weights may have no room, by figures that need no plan.
+    [[nodiscard]] bool memory_may_be_short() const {
+        if (options.memory != 0 || options.streaming == Streaming::always) return true;
+        if (options.streaming == Streaming::never) return false;
+        const Ledger there = ledger(recognizer.device());
+        const std::vector<Heap> heaps = recognizer.device().heaps();
+        const bool own = !heaps.empty() && !heaps.front().flags.has(HeapFlag::unified);
+        uint64_t least = own ? there.available : 0;
+        if (there.limit != 0) least = least == 0 ? there.limit : std::min(least, there.limit);
+        uint64_t weights = 0;
+        for (const parakeet::Tensor& tensor : recognizer.file().tensors()) weights += elements(tensor.shape) * sizeof(float);
+        constexpr uint64_t kBeside = uint64_t{4} << 30;
+        return least != 0 && least < 2 * weights + kBeside;
+    }
+
+    // Bytes that the voice detector has of the device: it is made, and run once.
+    [[nodiscard]] uint64_t voices_take() {
+        if (!voices || !(voices->device() == recognizer.device())) return 0;
+        const uint64_t before = ledger(recognizer.device()).held;
+        silero::VoiceState none;
+        const std::vector<float> quiet(silero::VoiceDetector::kWindow * silero::VoiceDetector::kAtOnce);
+        static_cast<void>(voices->next(none, quiet));
+        const uint64_t after = ledger(recognizer.device()).held;
+        return after - std::min(before, after);
+    }
+
+    void keep_within_memory() {
+        if (!memory_may_be_short()) return;
+        struct Way {
+            int64_t batch = 1;
+            double window = 0;
+        };
+        std::vector<Way> sizes;
+        for (auto at_once = static_cast<int64_t>(batch()); at_once >= 1; at_once /= 2)
+            sizes.push_back({at_once, options.window});
+        for (const double shorter : kShorterWindows)
+            if (shorter < options.window) sizes.push_back({1, shorter});
+        FitOptions how;
+        const uint64_t voice_bytes = voices_take();
+        if (options.memory != 0)
+            how.memory[recognizer.device().info().id] = options.memory - std::min(options.memory - 1, voice_bytes);
+        std::vector<Fit> ways;
+        for (const Streaming streaming : {Streaming::never, options.streaming}) {
+            if (streaming == Streaming::never && options.streaming == Streaming::always) continue;
+            how.streaming = streaming;
+            for (const Way& size : sizes) {
+                ways = recognizer.ways(size.batch, samples(size.window), how);
+                const auto first = std::find_if(ways.begin(), ways.end(), [&](const Fit& way) {
+                    return way.fits && way.device == recognizer.device().info().id &&
+                           (way.streamed || options.streaming != Streaming::always);
+                });
+                if (first != ways.end()) return keep_to(*first, size.batch, size.window);
+            }
+        }
+        // What there is by itself may be more than it says: sessions try, and the next device goes on.
+        if (options.memory == 0 && options.streaming != Streaming::always) return;
+        const bool always = options.streaming == Streaming::always;
+        throw Error(Code::no_device_memory, std::string("cannot transcribe ") +
+                                                (always ? "with weights streamed" : "within the memory") +
+                                                ", one window of " + std::to_string(static_cast<int>(sizes.back().window)) +
+                                                " seconds at once: " + what_would_fit(ways));
+    }
+
+    void keep_to(const Fit& way, int64_t at_once, double window) {
+        std::string changed;
+        if (at_once != static_cast<int64_t>(batch())) changed = std::to_string(at_once) + " windows at once";
+        if (window < options.window)
+            changed += (changed.empty() ? "" : ", ") + std::string("windows of ") +
+                       std::to_string(static_cast<int>(window)) + " seconds";
+        if (way.streamed)
+            changed += (changed.empty() ? "" : ", ") + base::byte_count(way.moved) +
+                       " copied for each run, weights most of it; " + base::byte_count(way.weights) + " of them stay";
+        if (!changed.empty())
+            notes.push_back("all weights beside " + std::to_string(batch()) + " windows of " +
+                            std::to_string(static_cast<int>(options.window)) + " seconds have no room in " +
+                            base::byte_count(way.available) + " of " + way.device + ": " + changed);
+        options.batch = at_once;
+        options.window = window;
+        recognizer.keep_to(way, at_once, samples(window));
     }
 
     [[nodiscard]] int64_t rate() const { return recognizer.config().preprocessor.sample_rate; }
@@ -283,7 +373,7 @@ struct Transcriber::Impl {
 };
 
 Transcriber::Transcriber(std::vector<Device> devices, const std::filesystem::path& model, const TranscriberOptions& options)
-    : impl_(new Impl(std::move(devices), model, options)) {}
+    : impl_(new Impl(devices, model, options)) {}
 Transcriber::~Transcriber() = default;
 Transcriber::Transcriber(Transcriber&&) noexcept = default;
 Transcriber& Transcriber::operator=(Transcriber&&) noexcept = default;
@@ -297,7 +387,11 @@ SpeechDecoder Transcriber::decoder() const noexcept {
 const Device& Transcriber::device() const noexcept { return impl_->recognizer.device(); }
 std::string Transcriber::pauses_by() const { return impl_->voices ? "silero-vad" : "energy"; }
 std::string Transcriber::describe() const { return impl_->pauses() + impl_->recognizer.describe(); }
-std::vector<std::string> Transcriber::notes() const { return impl_->recognizer.notes(); }
+std::vector<std::string> Transcriber::notes() const {
+    std::vector<std::string> all = impl_->notes;
+    for (std::string& note : impl_->recognizer.notes()) all.push_back(std::move(note));
+    return all;
+}
 std::vector<NetworkRuns> Transcriber::runs() const { return impl_->runs(); }
 
 Transcript Transcriber::transcribe(std::span<const float> samples, const TranscribeHooks& hooks) {

@@ -83,8 +83,28 @@ TEST(CliTranscribe, EveryBadInputIsOneLineAndNoOutput) {
     }
     EXPECT_EQ(transcribe(p, {good, "--format", "doc"}).exit_code, 2);
     EXPECT_EQ(transcribe(p, {good, good, "--output", p.at("one.txt")}).exit_code, 2);
-    EXPECT_EQ(transcribe(p, {good, "--stream"}).exit_code, 2);
+    EXPECT_EQ(transcribe(p, {good, "--live"}).exit_code, 2);
     EXPECT_EQ(transcribe(p, {good, "--output", good}).exit_code, 2) << "an input is not written over";
+}
+
+TEST(CliTranscribe, ABudgetIsKeptOrTheErrorSaysWhatWouldFit) {
+    const Place p;
+    network(p);
+    const std::string good = wav(p, "good.wav", parakeet::random_sound(32000, 1));
+    const Outcome whole = transcribe(p, {good, "--window", "6"});
+    ASSERT_EQ(whole.exit_code, 0) << whole.err;
+    const Outcome none = transcribe(p, {good, "--memory", "cpu=1K"});
+    EXPECT_EQ(none.exit_code, 1);
+    EXPECT_TRUE(is_one_line(none.err)) << none.err;
+    EXPECT_NE(none.err.find("needs "), std::string::npos) << none.err;
+    const Outcome enough = transcribe(p, {good, "--window", "6", "--memory", "cpu=1GiB"});
+    EXPECT_EQ(enough.exit_code, 0) << enough.err;
+    EXPECT_EQ(enough.out, whole.out);
+    const Outcome always = transcribe(p, {good, "--window", "6", "--stream", "always"});
+    EXPECT_EQ(always.exit_code, 1) << "of a network of so few weights nothing is saved";
+    EXPECT_NE(always.err.find("cannot transcribe with weights streamed"), std::string::npos) << always.err;
+    EXPECT_EQ(transcribe(p, {good, "--stream", "perhaps"}).exit_code, 2);
+    EXPECT_EQ(transcribe(p, {good, "--memory", "cpu=much"}).exit_code, 2);
 }
 
 TEST(CliTranscribe, OtherFilesOfABatchAreDoneWhereOneIsBad) {

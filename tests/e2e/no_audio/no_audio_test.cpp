@@ -28,7 +28,7 @@ TEST(NoAudio, ASoundFileIsRefusedInOneLineThatSaysWhatToDo) {
         EXPECT_EQ(o.exit_code, 1) << name;
         EXPECT_TRUE(is_one_line(o.err)) << o.err;
         EXPECT_NE(o.err.find("BACKPLANE_AUDIO=ON"), std::string::npos) << o.err;
-        EXPECT_NE(o.err.find("--stream"), std::string::npos) << o.err;
+        EXPECT_NE(o.err.find("--live"), std::string::npos) << o.err;
         EXPECT_TRUE(o.out.empty()) << o.out;
         EXPECT_FALSE(fs::exists(p.at("out.txt")));
     }
@@ -41,7 +41,7 @@ TEST(NoAudio, ASoundFileIsRefusedInOneLineThatSaysWhatToDo) {
 
 TEST(NoAudio, PcmOfAPipeIsTranscribed) {
     const Place p;
-    const Outcome o = shell(p, std::string(BP_TEST_CLI) + " transcribe - --stream --json --device cpu --model " + kNetwork +
+    const Outcome o = shell(p, std::string(BP_TEST_CLI) + " transcribe - --live --json --device cpu --model " + kNetwork +
                                    " < " + kPcm + " > " + p.at("said.json"));
     ASSERT_EQ(o.exit_code, 0) << o.err;
     const std::string said = content(p.at("said.json"));

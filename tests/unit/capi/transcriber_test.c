@@ -64,6 +64,18 @@ static void wrong_uses(backplane_context* context, const transcriber_given* give
     check(backplane_transcriber_create(context, "cpu", given->model, &options, &t, &e) == BP_INVALID &&
               strstr(text, "5 to 1200") != NULL,
           "a window of a second");
+    options.window = 0;
+    options.vad = NULL;
+    options.struct_size = sizeof options;
+    options.streaming = 9;
+    check(backplane_transcriber_create(context, "cpu", given->model, &options, &t, &e) == BP_INVALID &&
+              strstr(text, "streaming is 9") != NULL,
+          "an unknown way of streaming says which there are");
+    options.streaming = BACKPLANE_STREAMING_AUTOMATIC;
+    options.memory = 1;
+    check(backplane_transcriber_create(context, "cpu", given->model, &options, &t, &e) == BP_NO_DEVICE_MEMORY &&
+              strstr(text, "needs ") != NULL && strstr(text, "streamed there ") != NULL,
+          "a byte of memory is too little, and the error says what would do");
     backplane_transcriber_destroy(NULL);
     backplane_transcript_destroy(NULL);
     backplane_transcript_stream_destroy(NULL);

@@ -42,7 +42,7 @@ inline Image image_of(Port& port, uint64_t content, std::span<const std::byte> h
         port.upload(host, *bytes);
         return bytes;
     };
-    image.host = [host](Storage&, uint64_t) { return host; };
+    image.host = [host](Storage&, uint64_t) { return Image::OnHost{host}; };
     return image;
 }
 

@@ -1,0 +1,228 @@
+#include "cli/bench_stream_speech.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "cli/bench_run.hpp"
+#include "cli/cli.hpp"
+#include "cli/random_file.hpp"
+#include "models/parakeet/recognizer.hpp"
+#include "plan/port.hpp"
+
+namespace backplane::cli {
+
+namespace {
+
+using parakeet::Recognizer;
+
+double ms_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+// What this process holds of a device at most while the object lives, looked at every half millisecond.
+class MostHeld {
+public:
+    explicit MostHeld(const Device& device)
+        : thread_([this, device] {
+              while (!stop_) {
+                  most_ = std::max(most_.load(), ledger(device).held);
+                  std::this_thread::sleep_for(std::chrono::microseconds(500));
+              }
+          }) {}
+    ~MostHeld() {
+        stop_ = true;
+        thread_.join();
+    }
+    MostHeld(const MostHeld&) = delete;
+    MostHeld& operator=(const MostHeld&) = delete;
+    [[nodiscard]] uint64_t bytes() const { return most_; }
+
+private:
+    std::atomic<bool> stop_{false};
+    std::atomic<uint64_t> most_{0};
+    std::thread thread_;
+};
+
+struct Row {
+    int64_t percent = 0;
+    uint64_t budget = 0, planned = 0, resident = 0, moved = 0, held = 0;
+    double ms = 0, least_ms = 0;
+    bool same = false;
+};
+
+// The file that was saved before, or one that is made now.
+parakeet::ModelFile opened(const StreamSpeechChoice& o, std::unique_ptr<RandomFile>& random) {
+    if (!o.save.empty() && std::filesystem::exists(base::path_of(o.save)))
+        return parakeet::ModelFile::open(base::path_of(o.save));
+    random = std::make_unique<RandomFile>(o.network, DType::f16, o.save);
+    return parakeet::ModelFile::open(random->path());
+}
+
+class StreamedSpeech {
+public:
+    StreamedSpeech(const StreamSpeechChoice& o, const Device& device, Run& run)
+        : o_(o), device_(device), run_(run), file_(opened(o, random_)) {
+        for (int64_t k = 0; k < o.batch; ++k)
+            clips_.push_back(parakeet::random_sound(
+                static_cast<size_t>(o.seconds * static_cast<double>(file_.config().preprocessor.sample_rate)),
+                static_cast<unsigned>(k)));
+        spans_.assign(clips_.begin(), clips_.end());
+    }
+
+    // All weights there: what the others are compared with.
+    Row resident() {
+        FitOptions how;
+        how.streaming = Streaming::never;
+        Recognizer recognizer = made();
+        const Fit whole = recognizer.ways(o_.batch, clips_[0].size(), how).front();
+        if (!whole.possible) throw Error(Code::no_device_memory, "cannot run the network whole: " + whole.problem);
+        weights_ = whole.weights;
+        others_ = whole.needs - whole.weights;
+        recognizer.keep_to(whole, o_.batch, clips_[0].size());
+        Row row = timed(recognizer, whole);
+        row.percent = 100;
+        row.budget = whole.needs;
+        want_ = std::move(got_);
+        row.same = true;
+        return row;
+    }
+
+    // So much of the weights and all else within a budget; of 0 percent the least that runs, where nothing but the ring is there.
+    std::optional<Row> streamed(int64_t percent) {
+        FitOptions how;
+        how.streaming = percent == 0 ? Streaming::always : Streaming::automatic;
+        const uint64_t budget = others_ + weights_ * static_cast<uint64_t>(percent) / 100;
+        if (percent != 0) how.memory[device_.info().id] = budget;
+        Recognizer recognizer = made();
+        std::vector<Fit> ways = recognizer.ways(o_.batch, clips_[0].size(), how);
+        const Fit* way = best_fit(ways, percent >= 100 ? Streaming::automatic : Streaming::always);
+        if (way == nullptr) {
+            err("note: no plan for {} %: {}\n", percent, what_would_fit(ways));
+            return {};
+        }
+        Fit kept = *way;
+        if (percent == 0) kept.available = kept.needs;
+        limit_memory(device_, percent != 0 ? budget : kept.needs + kept.needs / 50);
+        recognizer.keep_to(kept, o_.batch, clips_[0].size());
+        Row row = timed(recognizer, kept);
+        row.percent = percent;
+        row.budget = percent != 0 ? budget : kept.needs;
+        row.same = got_ == want_;
+        limit_memory(device_, 0);
+        return row;
+    }
+
+    // 10^6 bytes a millisecond over the bus into the device, from where weights that are streamed lie, in one copy.
+    [[nodiscard]] double link() {
+        constexpr uint64_t kBytes = uint64_t{128} << 20;
+        const std::shared_ptr<plan::Port> port = plan::Port::of(device_);
+        const plan::Bytes from = port->allocate_pinned(kBytes, "bench"), to = port->allocate(kBytes, "bench");
+        std::fill_n(from->host, kBytes, std::byte{1});
+        std::vector<double> all;
+        for (int k = 0; k < 12; ++k) {
+            const auto start = std::chrono::steady_clock::now();
+            if (from->buffer != nullptr)
+                port->copy(*from, 0, *to, 0, kBytes);
+            else
+                port->upload({from->host, kBytes}, *to);
+            port->wait_written(*to);
+            all.push_back(ms_since(start));
+        }
+        return static_cast<double>(kBytes) / 1e6 / *std::min_element(all.begin(), all.end());
+    }
+    [[nodiscard]] uint64_t weights() const { return weights_; }
+    [[nodiscard]] const std::string& name() const { return file_.config().name; }
+
+private:
+    [[nodiscard]] Recognizer made() const { return {{device_}, file_, DType::f16, parakeet::Head::transducer}; }
+
+    Row timed(Recognizer& recognizer, const Fit& way) {
+        Row row;
+        row.planned = way.needs;
+        row.resident = way.weights;
+        row.moved = way.moved;
+        const MostHeld most(device_);
+        recognizer.encode(spans_, &run_.interrupted, &got_);
+        std::vector<double> all;
+        for (int k = 0; k < o_.passes; ++k) {
+            const auto start = std::chrono::steady_clock::now();
+            recognizer.encode(spans_, &run_.interrupted);
+            all.push_back(ms_since(start));
+        }
+        row.least_ms = *std::min_element(all.begin(), all.end());
+        row.ms = median(std::move(all));
+        row.held = most.bytes();
+        return row;
+    }
+
+    const StreamSpeechChoice& o_;
+    Device device_;
+    Run& run_;
+    std::unique_ptr<RandomFile> random_;
+    parakeet::ModelFile file_;
+    std::vector<std::vector<float>> clips_;
+    std::vector<std::span<const float>> spans_;
+    std::vector<std::byte> got_, want_;
+    uint64_t weights_ = 0, others_ = 0;
+};
+
+}  // namespace
+
+void bench_stream_speech(const StreamSpeechChoice& o, const Device& device, Run& run) {
+    StreamedSpeech bench(o, device, run);
+    std::vector<Row> rows{bench.resident()};
+    for (const int64_t percent : o.percent)
+        if (auto row = bench.streamed(percent)) rows.push_back(std::move(*row));
+    const double link = bench.link(), compute = rows.front().ms;
+    Json all = Json::array();
+    std::vector<std::vector<std::string>> table{{"BUDGET", "BYTES", "HELD", "WEIGHTS THERE", "COPIED A PASS", "A PASS MS",
+                                                 "LEAST MS", "COPIES MS", "OF BOUND", "SAME"}};
+    for (const Row& row : rows) {
+        const bool streamed = &row != &rows.front();
+        // Inputs of the encoder are tensors on the device already.
+        const uint64_t moved = row.moved - std::min(row.moved, rows.front().moved);
+        const double copies = streamed ? static_cast<double>(moved) / 1e6 / link : 0;
+        const double of_bound = std::max(copies, compute) / row.ms;
+        all.push_back({{"percent", row.percent},
+                       {"streamed", streamed},
+                       {"budget", row.budget},
+                       {"planned", row.planned},
+                       {"held", row.held},
+                       {"resident", row.resident},
+                       {"moved", moved},
+                       {"ms", row.ms},
+                       {"least_ms", row.least_ms},
+                       {"copies_ms", copies},
+                       {"of_bound", of_bound},
+                       {"same", row.same}});
+        table.push_back({streamed ? std::to_string(row.percent) + "%" : "all there", human_bytes(row.budget),
+                         human_bytes(row.held), human_bytes(row.resident), streamed ? human_bytes(moved) : "-",
+                         fixed(row.ms, 2).text, fixed(row.least_ms, 2).text, fixed(copies, 2).text, fixed(of_bound, 2).text,
+                         row.same ? "to the bit" : "NO"});
+    }
+    const bool right =
+        std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.same && row.held <= row.budget; });
+    if (!right) run.exit_code = kFailed;
+    if (run.json)
+        return print({{"network", bench.name()},
+                      {"device", device.info().id},
+                      {"name", device.info().name},
+                      {"seconds", o.seconds},
+                      {"batch", o.batch},
+                      {"passes", o.passes},
+                      {"weights", bench.weights()},
+                      {"link_gb_s", link},
+                      {"compute_ms", compute},
+                      {"rows", all}});
+    out("{} in f16 on {} ({}), {} x {} s: {} of weights, {} passes; {} GB/s into the device\n", bench.name(),
+        device.info().id, device.info().name, o.batch, fixed(o.seconds, 0), human_bytes(bench.weights()), o.passes,
+        fixed(link, 1));
+    print_table(table);
+}
+
+}  // namespace backplane::cli

@@ -1,0 +1,79 @@
+// Recognizer: how batches are run within the memory of a device.
+#include <algorithm>
+
+#include "models/parakeet/recognizer.hpp"
+
+namespace backplane::parakeet {
+
+// The largest batch that `clips` clips of at most `samples` samples make.
+BatchShape Recognizer::longest(int64_t clips, size_t samples) const {
+    const int64_t frames = std::max<int64_t>(static_cast<int64_t>(samples) / config().preprocessor.hop_length, 1);
+    return {std::max<int64_t>(clips, 1), rounded(frames), lengths_ != Lengths::exact};
+}
+
+StepShape Recognizer::steps_of(const BatchShape& shape) const {
+    StepShape steps;
+    steps.clips = shape.clips;
+    steps.frames = step_frames(encoded_frames(config().encoder, shape.frames));
+    return steps;
+}
+
+std::vector<Fit> Recognizer::ways_on(const Device& device, const BatchShape& shape, const FitOptions& options) const {
+    FitOptions whole = options;
+    whole.streaming = Streaming::never;
+    // The decoder is small and runs many times for each run of the encoder: its weights stay.
+    Fit decoder;
+    if (head_ != Head::ctc) {
+        decoder = fits({device}, steps_graph(*weights_, steps_of(shape)), whole).front();
+        if (!decoder.possible) return {decoder};
+        // What the encoder gives it is the encoder's.
+        decoder.needs -= std::min(
+            decoder.needs, bytes(DType::f32, {shape.clips, steps_of(shape).frames, config().transducer->joint_hidden}));
+    }
+    const int64_t reach = reach_of(encoded_frames(config().encoder, shape.frames));
+    FitOptions beside = options;
+    const Graph encoder = encoder_graph(shape, reach);
+    uint64_t available = decoder.available;
+    if (head_ == Head::ctc) available = fits({device}, encoder, whole).front().available;
+    if (available != 0)
+        beside.memory[device.info().id] = std::max<uint64_t>(available - std::min(available, decoder.needs), 1);
+    std::vector<Fit> all = fits({device}, encoder, beside);
+    // Tables of positions are made before anything else is there.
+    FitOptions first = options;
+    if (available != 0) first.memory[device.info().id] = available;
+    first.streaming = Streaming::automatic;
+    const std::vector<Fit> positions = fits({device}, positions_graph(*weights_, reach), first);
+    const bool begins = best_fit(positions) != nullptr;
+    for (Fit& way : all) {
+        way.available = available;
+        if (!way.possible) continue;
+        way.needs += decoder.needs;
+        way.weights += decoder.weights;
+        way.state += decoder.state;
+        way.values += decoder.needs - std::min(decoder.needs, decoder.weights + decoder.state + decoder.workspace);
+        way.workspace += decoder.workspace;
+        if (begins) continue;
+        way.fits = false;
+        way.needs = std::max(way.needs, positions.back().needs);
+    }
+    return all;
+}
+
+std::vector<Fit> Recognizer::ways(int64_t clips, size_t samples, const FitOptions& options) const {
+    FitOptions how = options;
+    how.compile.math = options_.compile.math;
+    std::vector<Fit> all;
+    for (const Device& device : devices_)
+        for (Fit& way : ways_on(device, longest(clips, samples), how)) all.push_back(std::move(way));
+    return all;
+}
+
+void Recognizer::keep_to(const Fit& way, int64_t clips, size_t samples) {
+    options_.weight_budget = way.streamed ? way.weight_budget : kAllWeights;
+    decoder_options_.weight_budget = kAllWeights;
+    kept_ = 1;
+    positions_budget_ = way.available;
+    make_positions(encoded_frames(config().encoder, longest(clips, samples).frames));
+}
+
+}  // namespace backplane::parakeet
