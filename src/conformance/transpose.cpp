@@ -34,6 +34,18 @@ void cases(CaseList& list) {
         const TensorId once = b.add(Op::transpose, {b.input({3, 5, 7})}, order({1, 2, 0}));
         b.result(b.add(Op::transpose, {once}, order({2, 0, 1})));
     });
+    // Of something made before, rows that can be moved by eight, four and two bytes at once, or not.
+    for (const DType dtype : {DType::f16, DType::f32, DType::u8})
+        for (const int64_t size : {16, 12, 6, 5})
+            list.add("heads-of-" + std::to_string(size) + "-made-before-" + backplane::name_of(dtype), [=](CaseBuilder& b) {
+                const TensorId made =
+                    b.add(Op::concat, {b.input(dtype, {2, 3, 4, size}), b.input(dtype, {2, 4, 4, size})}, {{Attr::axis, 1}});
+                const TensorId turned = b.add(Op::transpose, {made}, order({0, 2, 1, 3}));
+                b.result(b.add(Op::concat, {turned, turned}, {{Attr::axis, 2}}));
+                const TensorId part =
+                    b.add(Op::slice, {made}, {{Attr::starts, {0, 1, 0, 4}}, {Attr::ends, {2, 7, 3, size}}});
+                b.result(b.add(Op::concat, {part, part}, {{Attr::axis, 0}}));
+            });
 }
 
 }  // namespace

@@ -57,5 +57,28 @@ TEST(Types, OperandsBehindThe32ndAreThoseOfNoBit) {
     EXPECT_EQ(g.plan().dispatches.size(), 70U);
 }
 
+// The kernel that turns heads of f16, of `size` elements each, that are made before or bound by the host.
+uint32_t turned_by(int64_t size, bool made) {
+    GraphMaker g;
+    const std::vector<int64_t> dim{2, 7, 4, size}, turned{2, 4, 7, size}, order{0, 2, 1, 3};
+    const auto between = [&](const std::vector<int64_t>& of) { return g.tensor(BP_ROLE_TEMPORARY, of, BP_F16); };
+    const uint32_t x = g.tensor(BP_ROLE_INPUT, dim, BP_F16);
+    const uint32_t from = made ? between(dim) : x;
+    if (made) g.node(BP_OP_abs, {x}, from);
+    const uint32_t into = between(turned);
+    g.node(BP_OP_transpose, {from}, into, {list(BP_ATTR_perm, order)});
+    g.node(BP_OP_abs, {into}, g.tensor(BP_ROLE_OUTPUT, turned, BP_F16));
+    const Plan plan = g.plan();
+    EXPECT_EQ(plan.dispatches.size(), made ? 3U : 2U);
+    return plan.dispatches[made ? 1 : 0].kernel;
+}
+
+TEST(Types, RowsOfWholeEightsOfBytesAreMovedSoWhereTheHostDoesNotSayWhereTheyBegin) {
+    EXPECT_EQ(turned_by(16, true), kKernel_copy_8);
+    EXPECT_EQ(turned_by(6, true), kKernel_copy_4);
+    EXPECT_EQ(turned_by(5, true), kKernel_copy_2);
+    EXPECT_EQ(turned_by(16, false), kKernel_copy_2);
+}
+
 }  // namespace
 }  // namespace backplane::gpu

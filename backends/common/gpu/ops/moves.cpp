@@ -38,12 +38,26 @@ bool in_eights(const Lowering& to, ValueId value, uint64_t from) {
     return to[to.plan.storage_of(value, &at)].role == BP_ROLE_TEMPORARY && at % 8 == 0 && from % 8 == 0;
 }
 
+// How many elements can be moved as one, of 8, 4 or 2 bytes: those of the innermost loop follow each other, and begin at multiples of so many.
+uint32_t moved_at_once(const Lowering& to, const LoopNest& nest, uint32_t bytes, const View& from, const View& into) {
+    const auto starts = [&](const View& view) { return static_cast<uint64_t>(view.offset) * bytes; };
+    if (nest.size.empty() || nest.stride[0].back() != 1 || nest.stride[1].back() != 1) return 1;
+    if (!in_eights(to, from.value, starts(from)) || !in_eights(to, into.value, starts(into))) return 1;
+    for (uint32_t many = 8 / bytes; many > 1; many /= 2) {
+        bool whole = nest.size.back() % many == 0;
+        for (size_t d = 0; d + 1 < nest.size.size(); ++d)
+            whole = whole && nest.stride[0][d] % many == 0 && nest.stride[1][d] % many == 0;
+        if (whole) return many;
+    }
+    return 1;
+}
+
 void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>& size, const View& from, const View& into) {
     uint64_t n = 1;
     for (const int64_t s : size) n *= static_cast<uint64_t>(s);
     if (n == 0) return;
     const uint32_t bytes = moved_bytes(to[into.value].dtype);
-    const LoopNest nest(size, from.strides, into.strides);
+    LoopNest nest(size, from.strides, into.strides);
     const bool one_run = nest.size.size() == 1 && nest.stride[0][0] == 1 && nest.stride[1][0] == 1;
     const auto starts_at = [&](const View& view) { return static_cast<uint64_t>(view.offset) * bytes; };
     if (one_run && to.can.slow_copies && n * bytes % 8 == 0 && in_eights(to, from.value, starts_at(from)) &&
@@ -64,10 +78,16 @@ void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>
         to.add(std::move(d));
         return;
     }
-    CopyParameters parameters{.first_x = word(from.offset), .first_y = word(into.offset)};
+    const uint32_t many = moved_at_once(to, nest, bytes, from, into);
+    CopyParameters parameters{.first_x = word(from.offset / many), .first_y = word(into.offset / many)};
+    if (many > 1) {
+        nest.size.back() /= many;
+        for (auto& strides : nest.stride)
+            for (size_t d = 0; d + 1 < strides.size(); ++d) strides[d] /= many;
+    }
     nest.write_to(parameters.nest);
-    to.each(label, variant_for(kKernel_copy_1, bytes), n, {to.reads(from.value, bytes), to.writes(into.value, bytes)},
-            parameters);
+    to.each(label, variant_for(kKernel_copy_1, bytes * many), n / many,
+            {to.reads(from.value, bytes * many), to.writes(into.value, bytes * many)}, parameters);
     to.plan.dispatches.back().moved = n * bytes;
 }
 
