@@ -85,7 +85,7 @@ if command -v valgrind >/dev/null 2>&1; then
         only=
         [ "$test" != models ] || only=enlarged  # speech takes minutes there
         # shellcheck disable=SC2086
-        valgrind -q --leak-check=full --errors-for-leak-kinds=definite,indirect --show-leak-kinds=definite,indirect --error-exitcode=9 \
+        valgrind -q --suppressions="$source/tests/rust/valgrind.supp" --leak-check=full --errors-for-leak-kinds=definite,indirect --show-leak-kinds=definite,indirect --error-exitcode=9 \
             "$program" --test-threads=1 $only >"$work/valgrind.log" 2>&1 || { tail -n 60 "$work/valgrind.log" >&2; fail "$test under valgrind"; }
     done
 else

@@ -10,8 +10,9 @@ pub fn modules() -> PathBuf {
         .map_or_else(|| PathBuf::from(env!("BACKPLANE_BUILT_WITH_MODULES")), PathBuf::from)
 }
 
+/// On the processor alone: what drivers other devices have, and what these leak, is not looked at.
 pub fn builder() -> ContextBuilder {
-    Context::builder().module_path(modules()).skip_default_paths().skip_environment()
+    Context::builder().module_path(modules()).skip_default_paths().skip_environment().device_filter("cpu")
 }
 
 pub fn context() -> Context {
