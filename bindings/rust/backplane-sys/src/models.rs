@@ -6,6 +6,7 @@ pub type backplane_sample_source = Option<unsafe extern "C" fn(arg: *mut c_void,
 
 constants! {
     BACKPLANE_DECODER_AUTOMATIC = 0, BACKPLANE_DECODER_CTC = 1, BACKPLANE_DECODER_RNNT = 2, BACKPLANE_DECODER_TDT = 3: u32 = DECODERS;
+    BACKPLANE_STREAMING_AUTOMATIC = 0, BACKPLANE_STREAMING_NEVER = 1, BACKPLANE_STREAMING_ALWAYS = 2: u32 = STREAMINGS;
 }
 
 handles! {
@@ -28,7 +29,8 @@ structs! {
     }
     pub struct backplane_model_options { struct_size: u32, math: u32, plans_kept: u32, reserved: u32 }
     pub struct backplane_transcriber_options {
-        struct_size: u32, decoder: u32, dtype: u32, exact: u32, window: f64, batch: i64, vad: *const c_char
+        struct_size: u32, decoder: u32, dtype: u32, exact: u32, window: f64, batch: i64, vad: *const c_char,
+        memory: u64, streaming: u32, reserved: u32
     }
     pub struct backplane_transcriber_info {
         struct_size: u32, decoder: u32, sample_rate: i64, name: [c_char; 256], device: [c_char; 64], device_name: [c_char; 256],

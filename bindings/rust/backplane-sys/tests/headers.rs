@@ -50,7 +50,7 @@ fn values() -> Vec<(&'static str, i64)> {
     #[allow(unused_mut)]
     let mut all = lists.concat();
     #[cfg(feature = "models")]
-    all.extend(DECODERS);
+    all.extend([DECODERS, STREAMINGS].concat());
     all
 }
 
@@ -196,6 +196,14 @@ fn no_value_is_left_out() {
                     || item == "BP_ATTRIBUTES";
                 assert!(modules_own || macro_of_ops || known.contains(item), "{} has {}, the bindings have not", name, item);
             }
+        }
+    }
+    for name in headers() {
+        for define in header(name).split("#define ").skip(1).filter_map(|line| words(line, "BACKPLANE_").next()) {
+            let own = define.ends_with("_H")
+                || define == "BACKPLANE_API"
+                || !header(name).contains(&format!("#define {}", define));
+            assert!(own || known.contains(define), "{} has {}, the bindings have not", name, define);
         }
     }
     let ops = header("ops.h");

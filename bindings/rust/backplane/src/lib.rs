@@ -63,7 +63,9 @@ pub use weights::{WeightSource, Weights};
 #[cfg(feature = "models")]
 pub use model::{Model, ModelInfo, ModelInput, ModelSession, Results, ValueInfo};
 #[cfg(feature = "models")]
-pub use transcriber::{Decoder, Transcriber, TranscriberInfo, TranscriberOptions, Transcript, TranscriptStream, Word};
+pub use transcriber::{
+    Decoder, Streaming, Transcriber, TranscriberInfo, TranscriberOptions, Transcript, TranscriptStream, Word,
+};
 #[cfg(feature = "models")]
 pub use upscaler::{UpscaleOptions, UpscaleResult, Upscaler, UpscalerInfo};
 

@@ -23,6 +23,17 @@ pub enum Decoder {
     Tdt = sys::BACKPLANE_DECODER_TDT as isize,
 }
 
+/// Whether weights stay on the device or are copied for each run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Streaming {
+    /// Fewer and shorter windows at once, then weights are copied.
+    Automatic = sys::BACKPLANE_STREAMING_AUTOMATIC as isize,
+    /// They stay.
+    Never = sys::BACKPLANE_STREAMING_NEVER as isize,
+    /// They are copied, also where there is room.
+    Always = sys::BACKPLANE_STREAMING_ALWAYS as isize,
+}
+
 /// How a network is loaded. `TranscriberOptions::default()` suits most.
 #[derive(Clone, Debug)]
 pub struct TranscriberOptions {
@@ -36,13 +47,26 @@ pub struct TranscriberOptions {
     pub window: f64,
     /// Windows at once; 0: one on a CPU, eight elsewhere.
     pub batch: i64,
+    /// Bytes of the first device that all of it may take; 0: what there is.
+    pub memory: u64,
+    /// Whether weights are copied for each run, where there is no room for all of them.
+    pub streaming: Streaming,
     /// What finds pauses: None, Silero VAD where its file lies beside the model; "never"; or its file.
     pub vad: Option<PathBuf>,
 }
 
 impl Default for TranscriberOptions {
     fn default() -> Self {
-        TranscriberOptions { decoder: Decoder::Automatic, dtype: None, exact: false, window: 0.0, batch: 0, vad: None }
+        TranscriberOptions {
+            decoder: Decoder::Automatic,
+            dtype: None,
+            exact: false,
+            window: 0.0,
+            batch: 0,
+            memory: 0,
+            streaming: Streaming::Automatic,
+            vad: None,
+        }
     }
 }
 
@@ -326,6 +350,9 @@ fn options_for(options: &TranscriberOptions, vad: *const std::os::raw::c_char) -
         window: options.window,
         batch: options.batch,
         vad,
+        memory: options.memory,
+        streaming: options.streaming as u32,
+        reserved: 0,
     }
 }
 

@@ -107,6 +107,7 @@ fn a_network_for_speech_that_is_not_there_or_cannot() {
     assert_eq!(Transcriber::new(&context, "no-such", &model).err().unwrap().code(), Code::NotFound);
     let with = |options: TranscriberOptions| Transcriber::with(&context, "cpu", &model, &options).err().unwrap().code();
     assert_eq!(with(TranscriberOptions { window: 1.0, ..Default::default() }), Code::Invalid);
+    assert_eq!(with(TranscriberOptions { memory: 1, ..Default::default() }), Code::NoDeviceMemory);
     assert_eq!(with(TranscriberOptions { dtype: Some(DType::I8), ..Default::default() }), Code::Invalid);
     assert_eq!(with(TranscriberOptions { vad: Some("no/such.onnx".into()), ..Default::default() }), Code::NotFound);
     assert_eq!(Transcriber::on(&[], &model, &Default::default()).err().unwrap().code(), Code::Invalid);
