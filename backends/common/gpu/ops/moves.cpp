@@ -43,8 +43,8 @@ uint32_t moved_at_once(const Lowering& to, const LoopNest& nest, uint32_t bytes,
     const auto starts = [&](const View& view) { return static_cast<uint64_t>(view.offset) * bytes; };
     if (nest.size.empty() || nest.stride[0].back() != 1 || nest.stride[1].back() != 1) return 1;
     if (!in_eights(to, from.value, starts(from)) || !in_eights(to, into.value, starts(into))) return 1;
-    for (uint32_t many = 8 / bytes; many > 1; many /= 2) {
-        bool whole = nest.size.back() % many == 0;
+    for (const uint32_t many : {8U, 4U, 2U}) {
+        bool whole = many * bytes <= 8 && nest.size.back() % many == 0;
         for (size_t d = 0; d + 1 < nest.size.size(); ++d)
             whole = whole && nest.stride[0][d] % many == 0 && nest.stride[1][d] % many == 0;
         if (whole) return many;
