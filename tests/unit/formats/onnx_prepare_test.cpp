@@ -72,7 +72,8 @@ std::string model_with_branches() {
 }
 
 TEST(OnnxBranches, TheConditionMayFollowFromTheContentOfAnInput) {
-    const OnnxModel read = formats::prepared(parsed(model_with_branches()));
+    const std::string text = model_with_branches();  // which the model points into
+    const OnnxModel read = formats::prepared(parsed(text));
     for (const int64_t rate : {16000, 8000}) {
         const OnnxTensor given{
             "rate", DType::i64, {}, graph::encode(std::vector<double>{static_cast<double>(rate)}, DType::i64)};
@@ -283,11 +284,11 @@ TEST(OnnxPrepared, LargeTensorsAreWeightsWithNamesOfTheirOwn) {
     const std::string body =
         initializer(tensor("w", {256}, ones)) + node("Mul", {"x", "w"}, {"in"}) + output(value("in", kF32, {}));
     const std::string yes = initializer(tensor("yes", kBool, {}, "\1"));
-    OnnxModel read = formats::prepared(
-        parsed(model(input(value("x", kF32, {"256"})) + output(value("y", kF32, {})) +
-                     initializer(tensor("w", {256}, std::vector<float>(256, 2))) + yes +
-                     node("If", {"yes"}, {"b"}, branch("then_branch", body) + branch("else_branch", body)) +
-                     node("Add", {"b", "w"}, {"y"}))));
+    const std::string text = model(input(value("x", kF32, {"256"})) + output(value("y", kF32, {})) +
+                                   initializer(tensor("w", {256}, std::vector<float>(256, 2))) + yes +
+                                   node("If", {"yes"}, {"b"}, branch("then_branch", body) + branch("else_branch", body)) +
+                                   node("Add", {"b", "w"}, {"y"}));
+    const OnnxModel read = formats::prepared(parsed(text));
     EXPECT_EQ(formats::weights_of(read).size(), 3U) << "of two branches and around them, one name in the file";
     EXPECT_EQ(formats::graph_of(read).with_role(Role::weight).size(), 2U);
     EXPECT_EQ(formats::graph_of(read).with_role(Role::constant).size(), 0U);
