@@ -62,6 +62,24 @@ std::vector<HostQueues::Awaited> HostQueues::awaited(const Order& order) const {
     return points;
 }
 
+// Those that are not reached yet. No lock of this object is held: two devices may wait for each other's points at a time.
+std::vector<HostQueues::Awaited> HostQueues::awaited_of_peers(const Order& order) const {
+    std::vector<Awaited> points;
+    for (uint32_t i = 0; i < order.peer_wait.count; ++i) {
+        bp_point point;
+        std::memcpy(&point, BP_AT(char, &order.peer_wait, i), sizeof point);
+        if (point.fence == nullptr)
+            throw sdk::Failure(BP_INVALID, std::string(order.call) + ": a point to wait for has no fence");
+        const Fence& fence = *of(point.fence);
+        if (fence.owner == this)
+            throw sdk::Failure(BP_INVALID, std::string(order.call) + ": a point of the device itself belongs into `wait`");
+        const std::lock_guard lock(fence.lock->mutex);
+        fence.timeline->check_submitted(order.call, point.value);
+        if (!fence.timeline->reached(point.value)) points.push_back({fence.timeline, point.value, fence.lock});
+    }
+    return points;
+}
+
 bool HostQueues::all_reached(const std::vector<Awaited>& points) const {
     return std::all_of(points.begin(), points.end(), [](const Awaited& p) { return p.timeline->reached(p.value); });
 }
@@ -71,13 +89,15 @@ void HostQueues::submit_later(const Order& order, std::function<void()> work) {
         throw sdk::Failure(BP_INVALID, std::string(order.call) + ": there is no queue " + std::to_string(order.queue) +
                                            ", the device has " + std::to_string(lines_.size()));
     Line& line = *lines_[order.queue];
+    std::vector<Awaited> peers = awaited_of_peers(order);
     std::unique_lock lock(mutex_);
     expect_there(order.call);
-    Job job{awaited(order), nullptr, order.signal.value, order.cancel, std::move(work)};
+    Job job{awaited(order), std::move(peers), nullptr, order.signal.value, order.cancel, std::move(work)};
     const auto done = [&] { return line.under_way.load(std::memory_order_relaxed) == 0; };
     if (order.signal.fence == nullptr) {
         changed_.wait(lock, [&] { return done() && (lost_ || all_reached(job.wait)); });
         lock.unlock();
+        wait_for(job.peers);
         expect_there(order.call);
         job.work();
         return;
@@ -86,7 +106,7 @@ void HostQueues::submit_later(const Order& order, std::function<void()> work) {
     job.timeline->check_signal(order.call, order.queue, order.signal.value);
     // What is under way ends by itself or with the flag: it waits for nothing that is not submitted.
     changed_.wait(lock, [&] { return line.under_way.load(std::memory_order_relaxed) < kMostUnderWay; });
-    const bool at_once = order.brief && done() && all_reached(job.wait);
+    const bool at_once = order.brief && done() && all_reached(job.wait) && job.peers.empty();
     job.timeline->submit(order.queue, order.signal.value);
     if (at_once || !start(line)) {  // no thread to be had: the call takes as long as the work
         changed_.wait(lock, [&] { return lost_ || all_reached(job.wait); });
@@ -130,7 +150,16 @@ void HostQueues::serve(Line& line) {
     }
 }
 
+// What was submitted to another device ends by itself, or when that device is lost.
+void HostQueues::wait_for(const std::vector<Awaited>& peers) {
+    for (const Awaited& point : peers) {
+        std::unique_lock lock(point.lock->mutex);
+        point.lock->changed.wait(lock, [&] { return point.timeline->reached(point.value); });
+    }
+}
+
 Outcome HostQueues::perform(const Job& job) {
+    wait_for(job.peers);
     Outcome outcome;
     char text[512] = "";
     bp_error error{BP_SIZE(bp_error, capacity), BP_OK, 0, text, sizeof text};
@@ -145,24 +174,24 @@ Outcome HostQueues::perform(const Job& job) {
 
 bp_fence* HostQueues::make_fence() {
     expect_there("fence_create");
-    return reinterpret_cast<bp_fence*>(new Fence{this, std::make_shared<Timeline>()});
+    return reinterpret_cast<bp_fence*>(new Fence{this, shared_, std::make_shared<Timeline>()});
 }
 
 uint64_t HostQueues::read_fence(bp_fence* fence) {
-    const std::lock_guard lock(of(fence)->owner->mutex_);
+    const std::lock_guard lock(of(fence)->lock->mutex);
     return of(fence)->timeline->reached();
 }
 
 void HostQueues::wait_fence(bp_fence* fence, uint64_t value, uint64_t timeout_ns) {
     const std::shared_ptr<Timeline> timeline = of(fence)->timeline;
-    HostQueues& queues = *of(fence)->owner;
-    std::unique_lock lock(queues.mutex_);
+    Lock& shared = *of(fence)->lock;
+    std::unique_lock lock(shared.mutex);
     timeline->check_submitted("fence_wait", value);
     const auto reached = [&] { return timeline->reached(value); };
     if (timeout_ns >= kForever) {
-        queues.changed_.wait(lock, reached);
+        shared.changed.wait(lock, reached);
     } else if (!reached() &&
-               (timeout_ns == 0 || !queues.changed_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), reached))) {
+               (timeout_ns == 0 || !shared.changed.wait_for(lock, std::chrono::nanoseconds(timeout_ns), reached))) {
         throw sdk::Failure(BP_TIMEOUT, "fence_wait: the value " + std::to_string(value) + " is not reached yet");
     }
     timeline->answer(value);

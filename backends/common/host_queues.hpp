@@ -30,7 +30,8 @@ public:
         const volatile uint32_t* cancel = nullptr;
         // The work takes no longer than to wake a thread for it: where nothing stands before it, the calling thread does it.
         bool brief = false;
-        bool plain() const { return wait.count == 0 && signal.fence == nullptr; }
+        bp_span peer_wait{};  // points of other objects of this class, BP_CAN_PEER
+        bool plain() const { return wait.count == 0 && signal.fence == nullptr && peer_wait.count == 0; }
     };
 
     // lose_after: the device is lost when as many works of kind `run` are done and the next begins; 0: never. For tests.
@@ -63,16 +64,22 @@ public:
     static void close_fence(bp_fence* fence);
 
 private:
+    struct Lock {  // work that waits for a point of another device outlives that device
+        std::mutex mutex;
+        std::condition_variable changed;
+    };
     struct Fence {
         HostQueues* owner;
+        std::shared_ptr<Lock> lock;
         std::shared_ptr<Timeline> timeline;
     };
     struct Awaited {
         std::shared_ptr<Timeline> timeline;
         uint64_t value;
+        std::shared_ptr<Lock> lock = nullptr;  // of another device
     };
     struct Job {
-        std::vector<Awaited> wait;
+        std::vector<Awaited> wait, peers;
         std::shared_ptr<Timeline> timeline;
         uint64_t value = 0;
         const volatile uint32_t* cancel = nullptr;
@@ -89,14 +96,17 @@ private:
     void submit_later(const Order& order, std::function<void()> work);
     [[nodiscard]] std::shared_ptr<Timeline> timeline_of(const char* call, bp_fence* fence) const;
     [[nodiscard]] std::vector<Awaited> awaited(const Order& order) const;
+    [[nodiscard]] std::vector<Awaited> awaited_of_peers(const Order& order) const;
     bool start(Line& line);
     void serve(Line& line);
     [[nodiscard]] bool all_reached(const std::vector<Awaited>& points) const;
+    static void wait_for(const std::vector<Awaited>& peers);
     Outcome perform(const Job& job);
 
     std::vector<std::unique_ptr<Line>> lines_;
-    std::mutex mutex_;
-    std::condition_variable changed_;
+    const std::shared_ptr<Lock> shared_ = std::make_shared<Lock>();
+    std::mutex& mutex_ = shared_->mutex;
+    std::condition_variable& changed_ = shared_->changed;
     bool closing_ = false;
     std::atomic<bool> lost_{false};
     std::atomic<uint64_t> runs_{0};

@@ -53,7 +53,7 @@ bp_code list(bp_module* module, const bp_array* infos, uint32_t* count, bp_error
         info.name = m.name.c_str();
         info.fingerprint[0] = layout_id(m.level.name);
         info.fingerprint[1] = layout_id(m.name);
-        info.capabilities = BP_CAN_IMPORT_HOST | BP_CAN_MAP | BP_CAN_ASYNC;
+        info.capabilities = BP_CAN_IMPORT_HOST | BP_CAN_MAP | BP_CAN_ASYNC | BP_CAN_PEER;
         info.queues = Device::kQueues;
         info.copy_queues = copy_queues_of(m);
         info.memory_total = memory.total;
@@ -170,12 +170,14 @@ bp_copy read_copy(const bp_copy* copy, const char* call, uint32_t flags) {
 constexpr uint64_t kBriefCopy = 65536;
 
 backend::HostQueues::Order order_of(const bp_copy& c, const char* call, bool brief) {
-    return {call, c.queue, c.wait, c.signal, nullptr, brief};
+    return {call, c.queue, c.wait, c.signal, nullptr, brief, c.peer_wait};
 }
 
 bp_code pack(bp_program* program, uint32_t slot, const bp_copy* copy, bp_error* error) {
     return sdk::guard(error, [&] {
         const bp_copy c = read_copy(copy, "pack", 0);
+        if (c.from_device != nullptr || c.peer_wait.count != 0)
+            throw sdk::Failure(BP_INVALID, "pack: it takes nothing of other devices");
         const Side from = source_of(c);
         const Side to = side_of(c.to_buffer, c.to_host, c.to_offset);
         Program& p = *of(program);
@@ -232,6 +234,10 @@ void buffer_close(bp_buffer* buffer) { delete of(buffer); }
 bp_code copy(bp_device* device, const bp_copy* copy, bp_error* error) {
     return sdk::guard(error, [&] {
         const bp_copy c = read_copy(copy, "copy", BP_COPY_ZERO);
+        // Whose the source is makes no difference to memory of the host.
+        if (c.from_device != nullptr && (c.from_device == device || c.from_buffer == nullptr || c.to_buffer == nullptr))
+            throw sdk::Failure(BP_INVALID,
+                               "copy: with from_device, it is from another device's buffer to one of this device");
         const Side from = source_of(c);
         const Side to = side_of(c.to_buffer, c.to_host, c.to_offset);
         if (c.bytes > from.room || c.bytes > to.room)

@@ -193,12 +193,13 @@ void Program::run(const bp_run& run) {
     Bases bases = bind(run);
     check_overlaps(bases);
     const bool later = run.signal.fence != nullptr;  // a plain run asks no clock: that takes as long as a small step
-    device_.queues.submit({"run", run.queue, run.wait, run.signal, run.cancel, brief_.load(std::memory_order_relaxed)},
-                          [this, bases = std::move(bases), cancel = run.cancel, later] {
-                              const auto start = later ? Clock::now() : Clock::time_point();
-                              compute(bases, cancel);
-                              if (later) brief_.store(Clock::now() - start < kBriefRun, std::memory_order_relaxed);
-                          });
+    device_.queues.submit(
+        {"run", run.queue, run.wait, run.signal, run.cancel, brief_.load(std::memory_order_relaxed), run.peer_wait},
+        [this, bases = std::move(bases), cancel = run.cancel, later] {
+            const auto start = later ? Clock::now() : Clock::time_point();
+            compute(bases, cancel);
+            if (later) brief_.store(Clock::now() - start < kBriefRun, std::memory_order_relaxed);
+        });
 }
 
 void Program::compute(const Bases& bases, const volatile uint32_t* cancel) const {

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "common/gpu/compile.hpp"
@@ -98,6 +99,8 @@ struct Device {
     Handle<Stream> capture;  // on which graphs are made
     std::mutex compiling;
     std::map<const unsigned char*, std::vector<std::byte>> compiled;  // what the driver made of files of PTX
+    std::mutex peering;
+    std::set<Context> peers;  // that were asked for: cards whose memory this one's copies reach, if the driver lets them
 
     [[nodiscard]] Handle<Stream> make_stream() const;
     template <typename T>
@@ -148,6 +151,9 @@ struct Api {
     }
     static void submit(Queue& queue, const Recording& recording, Waits waits, Timeline& timeline, uint64_t value);
     static void copy(Queue& queue, const Range& from, const Range& to, Waits waits, Timeline& timeline, uint64_t value);
+    // Between cards that reach each other (NVLink, one PCI switch) without the host; by the driver's own staging where they do not.
+    static void copy_from_peer(Queue& queue, Device& source, const Range& from, const Range& to, Waits waits,
+                               Timeline& timeline, uint64_t value);
     static uint64_t reached(Timeline& timeline);
     static bool wait(Timeline& timeline, uint64_t value, uint64_t nanoseconds);
 };

@@ -114,6 +114,7 @@ std::string describe(const Driver& cu, PhysicalDevice& device, uint32_t driver, 
     device.vendor = 0x10de;
     device.units = number(kUnits);
     device.copy_queues = 2;
+    device.peers = true;
     device.pci[0] = number(kPciDomain), device.pci[1] = number(kPciBus), device.pci[2] = number(kPciDevice);
     device.pci_known = device.pci[1] != 0 || device.pci[2] != 0 || device.pci[0] != 0;
     Uuid uuid{};

@@ -195,6 +195,24 @@ void Api::copy(Queue& queue, const Range& from, const Range& to, Waits waits, Ti
     signal(queue, timeline, value);
 }
 
+void Api::copy_from_peer(Queue& queue, Device& source, const Range& from, const Range& to, Waits waits, Timeline& timeline,
+                         uint64_t value) {
+    Device& device = queue.device;
+    const Current current(device.cu, device.context.get());
+    const Context theirs = source.context.get();
+    if (theirs == device.context.get()) return copy(queue, from, to, waits, timeline, value);
+    {
+        // What a driver that refuses says makes no difference: it stages the copy then.
+        const std::lock_guard lock(device.peering);
+        if (device.peers.insert(theirs).second) static_cast<void>(device.cu.peer_enable(theirs, 0));
+    }
+    wait_first(queue, waits);
+    device.cu.check(
+        device.cu.copy_peer_async(place_of(to), device.context.get(), place_of(from), theirs, to.bytes, queue.stream.get()),
+        "copy from " + source.physical.name + " to " + device.physical.name);
+    signal(queue, timeline, value);
+}
+
 uint64_t Api::reached(Timeline& timeline) {
     const Current current(timeline.device.cu, timeline.device.context.get());
     const std::lock_guard lock(timeline.mutex);

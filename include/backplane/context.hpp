@@ -188,6 +188,7 @@ enum class Capability : uint64_t {
     import_host = BP_CAN_IMPORT_HOST,  // it uses memory of the host where it lies
     map = BP_CAN_MAP,                  // the host sees memory of the device
     async = BP_CAN_ASYNC,              // work overlaps, and points order it
+    peer = BP_CAN_PEER,                // devices of its module that have it, too, copy from one another without the host
     symbols = BP_CAN_SYMBOLS,          // graphs with symbolic dimensions
 };
 

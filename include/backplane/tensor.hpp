@@ -74,7 +74,8 @@ public:
     // rest is done on these, by the thread that waits.
     void wait() const;
     [[nodiscard]] bool wait_for(uint64_t nanoseconds) const;  // false: not done yet. Throws as wait()
-    [[nodiscard]] uint64_t bytes_moved() const noexcept;      // over the edges of devices; exact once done
+    [[nodiscard]] uint64_t bytes_moved() const noexcept;      // over the edges of devices and the host; exact once done
+    [[nodiscard]] uint64_t bytes_peer() const noexcept;       // from device to device, without the host; exact once done
 
 private:
     friend class Session;

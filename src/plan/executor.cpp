@@ -38,8 +38,7 @@ Executor::Executor(Plan plan, std::vector<std::shared_ptr<Port>> ports, Build bu
     for (const Value& value : plan_.values)
         if (value.kind == Kind::state) state += value.bytes;
     keeps_state_ = several_ && state <= kMostKept;
-    overlaps_ = plan_.carried.empty() && std::none_of(plan_.values.begin(), plan_.values.end(),
-                                                      [](const Value& value) { return value.kind == Kind::state; });
+    overlaps_ = !plan_.has_state();
     for (uint32_t p = 0; p < ports_.size(); ++p)
         givers_.push_back(ports_[p]->on_pressure([this, p](uint64_t) { return give(p); }));
 }
@@ -222,6 +221,7 @@ void Executor::complete(Flight& flight) {
                 std::rethrow_exception(lost);
             } catch (const Error& error) {
                 flight.ran.clear();
+                forget_made(flight);
                 hand_over(flight, where.stage, where.port, error);
             }
             execute(flight);
@@ -326,5 +326,6 @@ Located Event::result(uint32_t value) const {
 }
 
 uint64_t Event::bytes_moved() const { return flight_ ? flight_->moved.load() : 0; }
+uint64_t Event::bytes_peer() const { return flight_ ? flight_->peer.load() : 0; }
 
 }  // namespace backplane::plan

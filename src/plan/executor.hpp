@@ -74,6 +74,8 @@ public:
         uint32_t value) const;                   // an output left on the device; of a plan on one port usable before done()
     [[nodiscard]] uint64_t bytes_moved() const;  // over the edges of devices; exact once done
 
+    [[nodiscard]] uint64_t bytes_peer() const;  // from device to device, without the host; exact once done
+
     explicit Event(std::shared_ptr<Flight> flight) : flight_(std::move(flight)) {}
     [[nodiscard]] const std::shared_ptr<Flight>& flight() const noexcept { return flight_; }
 
@@ -146,6 +148,7 @@ private:
     [[nodiscard]] std::vector<bool> to_run(const Flight& flight) const;
     [[nodiscard]] bool run_stage(Flight& flight,
                                  uint32_t stage);  // false: another device took over, find out anew what is to be done
+    [[nodiscard]] bool has_lost_a_tensor(const Flight& flight) const;
     void run_on(Flight& flight, uint32_t stage, uint32_t port);
     void finish(Flight& flight);
     void hand_out(Flight& flight, const Wanted& wanted);
@@ -161,12 +164,14 @@ private:
     [[nodiscard]] Bytes allocate(uint32_t value, uint32_t port, uint64_t bytes);
     [[nodiscard]] Storage* block_for(Flight& flight, uint32_t value, Where where);
     void to_host(Flight& flight, uint32_t value);
+    [[nodiscard]] bool pull(Flight& flight, uint32_t value, Where where);
     // states.cpp
     void state_on(const Bound& bound, uint32_t slot, uint32_t port, Use& use);
     void keep_states();
     void restore_states(Flight& flight, const Error& error);
     // hand_over.cpp
     void hand_over(Flight& flight, uint32_t stage, uint32_t port, const Error& error);
+    void forget_made(Flight& flight);
     void drop(uint32_t port);
     [[nodiscard]] bool give(uint32_t port);  // under pressure: what is spare
     [[nodiscard]] bool moves(Code code) const noexcept {

@@ -68,7 +68,7 @@ struct Flight {
     std::vector<Later> later;
     std::vector<bool> ran;  // by stage: those that write state, once done
     std::vector<std::pair<uint32_t, Located>> results;
-    std::atomic<uint64_t> moved{0};
+    std::atomic<uint64_t> moved{0}, peer{0};  // bytes: over the edges of devices and the host; from device to device
 
     std::mutex mutex;  // of completing it
     std::condition_variable submitted_changed;
@@ -87,7 +87,7 @@ struct Flight {
         later.clear();
         ran.clear();
         results.clear();
-        moved = 0;
+        moved = peer = 0;
         submitted = false;
         finished = false;
         error = nullptr;

@@ -42,6 +42,7 @@ void Executor::hand_over(Flight& flight, uint32_t stage, uint32_t port, const Er
         drop(p);
         if (flight.frame == nullptr) continue;
         for (Place& place : flight.frame->places) place.on[p].valid = false;
+        forget_made(flight);
     }
     const uint32_t next = port_now(stage);
     if (ports_[next]->lost() || excluded_[stage].contains(next)) {
@@ -51,6 +52,18 @@ void Executor::hand_over(Flight& flight, uint32_t stage, uint32_t port, const Er
     // Memory that ran short before the stage ran has changed no state.
     if (!memory) restore_states(flight, error);
     note(std::string(error.what()) + ": what remained was done by " + ports_[next]->name());
+}
+
+// What came from device to device, and what was made of that, may not be what it should be.
+void Executor::forget_made(Flight& flight) {
+    if (flight.peer == 0) return;
+    for (const Stage& stage : plan_.stages)
+        for (const SlotUse& use : stage.uses) {
+            if (!use.written) continue;
+            Place& place = flight.frame->places[use.value];
+            place.on_host = false;
+            for (Place::Here& here : place.on) here.valid = false;
+        }
 }
 
 // Nothing of the port is used any more.

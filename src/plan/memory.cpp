@@ -163,7 +163,13 @@ Bytes Port::allocate_shared(uint64_t bytes, const std::string& holder) {
 
 void Port::let_go(Storage& storage) noexcept {
     if (storage.buffer == nullptr) return;
-    Let let{storage.buffer, storage.bytes, storage.heap, storage.holder, std::move(storage.memory), storage.read_};
+    Let let{storage.buffer,
+            storage.bytes,
+            storage.heap,
+            storage.holder,
+            std::move(storage.memory),
+            storage.read_,
+            std::move(storage.elsewhere_)};
     let.until[storage.written_.queue] = std::max(let.until[storage.written_.queue], storage.written_.value);
     if (past(let)) return give_back(let);
     try {
@@ -171,6 +177,7 @@ void Port::let_go(Storage& storage) noexcept {
         let_.push_back(let);
     } catch (const std::bad_alloc&) {
         drain();
+        wait_elsewhere(let.elsewhere);
         give_back(let);
     }
 }
@@ -179,7 +186,10 @@ bool Port::past(const Let& let) noexcept {
     if (!async_ || base::process_is_ending()) return true;
     for (uint32_t q = 0; q < queues_ + copies_; ++q)
         if (let.until[q] != 0 && !reached({q, let.until[q]})) return false;
-    return true;
+    return std::all_of(let.elsewhere.begin(), let.elsewhere.end(), [](const Storage::Elsewhere& read) {
+        const auto by = read.by.lock();
+        return by == nullptr || by->reached(read.point);
+    });
 }
 
 void Port::give_back(Let& let) noexcept {

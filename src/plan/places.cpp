@@ -156,9 +156,9 @@ void Executor::to_host(Flight& flight, uint32_t value) {
     for (uint32_t q = 0; q < ports_.size(); ++q) {
         const Place::Here& here = place.on[q];
         if (!here.valid || ports_[q]->lost()) continue;
-        // What made it has to have gone well, which a copy of it does not tell.
+        // What made it has to have gone well, which a copy of it does not tell; what other devices had a part in, too.
         for (const Flight::End& end : flight.ends)
-            if (end.port == q) ports_[q]->wait(end.point);
+            if (end.port == q || flight.peer > 0) ports_[end.port]->wait(end.point);
         if (here.at->host != nullptr) {
             ports_[q]->wait_written(*here.at);
             place.host = {here.at->host + here.offset, static_cast<size_t>(bytes)};
@@ -174,6 +174,26 @@ void Executor::to_host(Flight& flight, uint32_t value) {
     throw Error(Code::device_lost, "value " + plan_.values[value].name + " was lost with its device");
 }
 
+// From another device to this one, ordered by points: whether it went well is asked when the flight ends.
+bool Executor::pull(Flight& flight, uint32_t value, Where where) {
+    Place& place = flight.frame->places[value];
+    if (place.on_host || plan_.fabric.empty() || !overlaps_) return false;
+    Port& device = *ports_[where.port];
+    for (uint32_t q = 0; q < ports_.size(); ++q) {
+        const Place::Here& there = place.on[q];
+        if (!there.valid || ports_[q]->lost() || !device.reaches(*ports_[q])) continue;
+        const uint64_t bytes = plan_.values[value].bytes;
+        Storage& source = *there.at;
+        const uint64_t offset = there.offset;
+        Storage& to = own(flight, value, where);
+        const Point point = device.pull(source, offset, to, 0, bytes);
+        flight.ends.push_back({where.port, where.stage, point});
+        flight.peer += bytes;
+        return true;
+    }
+    return false;
+}
+
 void Executor::bring(Flight& flight, const Bound& bound, uint32_t slot, Where where, Use& use) {
     const uint32_t port = where.port;
     const uint32_t value = bound.slots[slot].value;
@@ -186,6 +206,7 @@ void Executor::bring(Flight& flight, const Bound& bound, uint32_t slot, Where wh
         Storage& to = own(flight, value, where);
         device.copy(*unaligned, offset, to, 0, use.size);
     }
+    if (!here.valid && pull(flight, value, where)) here.valid = true;
     if (!here.valid) {
         to_host(flight, value);
         if (place.host.size() > kCopiedUpTo) here.foreign = device.in_place(place.host);

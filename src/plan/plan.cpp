@@ -140,27 +140,39 @@ uint64_t Plan::bytes_on(uint32_t port) const {
     return weight_bytes(port) + ring_bytes(port) + state_bytes(port) + frames * frame_bytes(port) + workspace_bytes(port);
 }
 
-uint64_t Plan::bytes_moved() const {
+bool Plan::has_state() const {
+    return !carried.empty() ||
+           std::any_of(values.begin(), values.end(), [](const Value& value) { return value.kind == Kind::state; });
+}
+
+Plan::Crossing Plan::crossing() const {
     std::vector<std::set<uint32_t>> there(values.size());  // ports that have the value
-    std::vector<bool> from_device(values.size(), false);
-    uint64_t sum = 0;
+    std::vector<bool> on_host(values.size(), true);
+    Crossing sum;
+    const auto bring = [&](uint32_t value, uint32_t port) {
+        if (!there[value].insert(port).second) return;
+        const uint64_t bytes = values[value].bytes;
+        const auto has = [&](uint32_t from) { return pulls(from, port); };
+        if (!on_host[value] && std::any_of(there[value].begin(), there[value].end(), has)) {
+            sum.peer += bytes;
+            return;
+        }
+        // By way of the host, which keeps it: another device that wants it costs one more copy.
+        sum.host += on_host[value] ? bytes : 2 * bytes;
+        on_host[value] = true;
+    };
     for (const Stage& stage : stages) {
         const uint32_t port = stage.ports.front();
         for (const SlotUse& use : stage.uses) {
             const Value& value = values[use.value];
-            if (value.kind == Kind::weight && stage.weights == Weights::streamed) sum += value.bytes;
+            if (value.kind == Kind::weight && stage.weights == Weights::streamed) sum.host += value.bytes;
             if (!in_frame(value.kind)) continue;
-            if (!use.written && there[use.value].insert(port).second) {
-                // By way of the host, which keeps it: another device that wants it costs one more copy.
-                const bool down = from_device[use.value];
-                sum += down ? 2 * value.bytes : value.bytes;
-                from_device[use.value] = false;
-            }
-            if (use.written) there[use.value] = {port}, from_device[use.value] = true;
+            if (!use.written) bring(use.value, port);
+            if (use.written) there[use.value] = {port}, on_host[use.value] = false;
         }
     }
     for (const Value& value : values)
-        if (value.kind == Kind::output) sum += value.bytes;
+        if (value.kind == Kind::output) sum.host += value.bytes;
     return sum;
 }
 
@@ -184,7 +196,10 @@ std::string Plan::describe() const {
                     ", ring " + std::to_string(ring_bytes(p)) + ", state " + std::to_string(state_bytes(p)) + ", " +
                     std::to_string(frames) + " x " + std::to_string(frame_bytes(p)) +
                     " of inputs, outputs and values between" + ", workspace " + std::to_string(workspace_bytes(p)) + "\n";
-    return text + "moved by one run, host to host: " + std::to_string(bytes_moved()) + " bytes\n";
+    const Crossing moved = crossing();
+    text += "moved by one run, host to host: " + std::to_string(moved.host) + " bytes";
+    if (moved.peer > 0) text += "; from device to device: " + std::to_string(moved.peer) + " bytes";
+    return text + "\n";
 }
 
 std::string Plan::json() const {
@@ -216,7 +231,8 @@ std::string Plan::json() const {
                                    {"frame", frame_bytes(p)},
                                    {"workspace", workspace_bytes(p)}});
     json["frames"] = frames;
-    json["bytes_moved"] = bytes_moved();
+    json["bytes_moved"] = crossing().host;
+    json["bytes_peer"] = crossing().peer;
     base::carry_bytes(json);
     return json.dump(-1, base::BadText::replace);
 }

@@ -47,6 +47,8 @@ struct Stage {
 
 struct Plan {
     std::vector<std::string> ports;  // device ids, "cpu:0"
+    std::vector<uint32_t>
+        fabric;  // by port: those with the same number copy from one another without the host; empty: none do
     std::vector<Value> values;
     std::vector<Stage> stages;  // in an order that can be executed
     uint32_t ring = 2;          // places, where a stage is streamed
@@ -74,7 +76,17 @@ struct Plan {
     [[nodiscard]] uint64_t workspace_bytes(uint32_t port) const;  // the largest of any stage
     [[nodiscard]] uint64_t bytes_on(uint32_t port) const;         // all of these, `frames` times what a submit has
     // Of one submit, over the edges of devices: host inputs and outputs, values that cross, streamed weights.
-    [[nodiscard]] uint64_t bytes_moved() const;
+    [[nodiscard]] uint64_t bytes_moved() const { return crossing().host; }
+    struct Crossing {
+        uint64_t host = 0;  // as bytes_moved()
+        uint64_t peer = 0;  // from device to device, without the host
+    };
+    [[nodiscard]] Crossing crossing() const;
+    [[nodiscard]] bool has_state() const;
+    // Whether what one port has made goes to the other without the host. A plan with state goes by the host, which knows by then that all is well.
+    [[nodiscard]] bool pulls(uint32_t from, uint32_t to) const {
+        return from != to && !fabric.empty() && fabric[from] == fabric[to] && !has_state();
+    }
 
     [[nodiscard]] std::string describe() const;  // for people, lines
     [[nodiscard]] std::string json() const;      // for programs

@@ -54,6 +54,7 @@ Port::Port(Device device, const Shape& shape)
       async_(is_async(state_)),
       imports_(state_.info.capabilities.has(Capability::import_host) && BP_HAS(state_.api, buffer_import) &&
                state_.in_host_memory()),
+      peers_(async_ && state_.info.capabilities.has(Capability::peer)),
       queues_(async_ ? std::clamp(shape.queues, 1U, kMostQueues) : 1),
       copies_(async_ ? std::min(shape.copy_queues, kMostQueues - queues_) : 0),
       pinned_heap_(BP_HAS(state_.api, buffer_map) ? shape.pinned_heap : 0),
@@ -71,7 +72,10 @@ Port::Port(Device device, const Shape& shape)
 Port::~Port() {
     drain();
     sweep();
-    for (Let& let : let_) give_back(let);
+    for (Let& let : let_) {
+        wait_elsewhere(let.elsewhere);
+        give_back(let);
+    }
     for (Lane& lane : lanes_)
         if (lane.fence != nullptr) state_.guarded().close<&bp_module_api::fence_close>(lane.fence);
 }
@@ -80,7 +84,7 @@ Port::~Port() {
 
 template <typename Call>
 Point Port::submit(uint32_t queue, std::span<const std::pair<Storage*, bool>> uses, bool now, std::string_view what,
-                   Call call) {
+                   Call call, Storage* of_peer) {
     // Words are made when they are needed: a run of a small op takes a microsecond or two.
     if (state_.lost()) state_.expect_there(std::string(what) + name());
     const auto expect_done = [&](bp_code code, const base::ErrorRoom& room) {
@@ -90,16 +94,28 @@ Point Port::submit(uint32_t queue, std::span<const std::pair<Storage*, bool>> us
     base::ErrorRoom room;
     if (!async_) {
         const std::lock_guard lock(lane.mutex);
-        expect_done(call(bp_span{}, bp_point{}, room), room);
+        expect_done(call(Order{}, room), room);
         return {};
     }
     const std::lock_guard lock(lane.mutex);
     std::array<uint64_t, kMostQueues> need{};
+    std::vector<bp_point> peers;
+    std::vector<std::shared_ptr<Port>> open;  // whose fences these are
     for (const auto& [storage, written] : uses) {
         const std::lock_guard order(storage->mutex_);
         need[storage->written_.queue] = std::max(need[storage->written_.queue], storage->written_.value);
         if (!written) continue;
         for (uint32_t q = 0; q < kMostQueues; ++q) need[q] = std::max(need[q], storage->read_[q]);
+        for (const Storage::Elsewhere& read : storage->elsewhere_)
+            if (auto by = read.by.lock(); by != nullptr && !by->lost()) {
+                peers.push_back({by->lanes_[read.point.queue].fence, read.point.value});
+                open.push_back(std::move(by));
+            }
+    }
+    if (of_peer != nullptr) {
+        const std::lock_guard order(of_peer->mutex_);
+        if (const Point& point = of_peer->written_; point.value != 0)
+            peers.push_back({of_peer->port->lanes_[point.queue].fence, point.value});
     }
     std::array<bp_point, kMostQueues> wait{};
     uint32_t waits = 0;
@@ -107,32 +123,54 @@ Point Port::submit(uint32_t queue, std::span<const std::pair<Storage*, bool>> us
         if (q != queue && need[q] != 0) wait[waits++] = {lanes_[q].fence, need[q]};
     const Point mine = now ? Point{} : Point{queue, lane.next + 1};
     const bp_point signal = now ? bp_point{} : bp_point{lane.fence, mine.value};
-    expect_done(call(bp_span{wait.data(), waits, sizeof(bp_point)}, signal, room), room);
+    const Order order{{wait.data(), waits, sizeof(bp_point)},
+                      {peers.data(), static_cast<uint32_t>(peers.size()), sizeof(bp_point)},
+                      signal};
+    expect_done(call(order, room), room);
     if (!now) lane.next = mine.value;
     // Reads before writes: one storage may be both (a state), and the next reader waits for the write.
     for (const bool writes : {false, true})
         for (const auto& [storage, written] : uses) {
             if (written != writes) continue;
             const std::lock_guard order(storage->mutex_);
-            if (written) storage->written_ = mine, storage->read_.fill(0);
+            if (written) storage->written_ = mine, storage->read_.fill(0), storage->elsewhere_.clear();
             if (!written && !now) storage->read_[queue] = mine.value;
         }
+    if (of_peer != nullptr && !now) {
+        const std::lock_guard order_of(of_peer->mutex_);
+        std::erase_if(of_peer->elsewhere_, [&](const Storage::Elsewhere& read) {
+            const auto by = read.by.lock();
+            return by == nullptr || (by.get() == this && read.point.queue == queue);
+        });
+        of_peer->elsewhere_.push_back({weak_from_this(), mine});
+    }
     return mine;
 }
 
+// Until nobody else reads what is let go of.
+void Port::wait_elsewhere(const std::vector<Storage::Elsewhere>& reads) noexcept {
+    if (base::process_is_ending()) return;
+    for (const Storage::Elsewhere& read : reads)
+        if (const auto by = read.by.lock(); by != nullptr) {
+            base::ErrorRoom room;
+            static_cast<void>(by->state_.call<&bp_module_api::fence_wait>(
+                room, by->lanes_[read.point.queue].fence, read.point.value, std::numeric_limits<uint64_t>::max()));
+        }
+}
+
 Point Port::move(bp_copy request, uint32_t queue, Storage* from, Storage* to, bool now, std::string_view what) {
-    request.struct_size = BP_SIZE(bp_copy, flags);
+    request.struct_size = BP_SIZE(bp_copy, from_device);
     request.queue = queue;
     std::array<std::pair<Storage*, bool>, 2> uses;
     size_t count = 0;
     if (from != nullptr) uses[count++] = {from, false}, request.from_buffer = from->buffer;
     if (to != nullptr) uses[count++] = {to, true}, request.to_buffer = to->buffer;
-    return submit(queue, std::span(uses.data(), count), now, what,
-                  [&](bp_span wait, bp_point signal, base::ErrorRoom& room) {
-                      request.wait = wait;
-                      request.signal = signal;
-                      return state_.call<&bp_module_api::copy>(room, state_.handle, &request);
-                  });
+    return submit(queue, std::span(uses.data(), count), now, what, [&](const Order& order, base::ErrorRoom& room) {
+        request.wait = order.wait;
+        request.peer_wait = order.peer_wait;
+        request.signal = order.signal;
+        return state_.call<&bp_module_api::copy>(room, state_.handle, &request);
+    });
 }
 
 Point Port::upload(std::span<const std::byte> from, Storage& to, uint64_t offset, bool now, uint64_t part_of) {
@@ -170,6 +208,31 @@ Point Port::copy(Storage& from, uint64_t from_offset, Storage& to, uint64_t to_o
     return point;
 }
 
+Point Port::pull(Storage& from, uint64_t from_offset, Storage& to, uint64_t to_offset, uint64_t bytes) {
+    if (bytes == 0) return {};
+    bp_copy request{};
+    request.struct_size = BP_SIZE(bp_copy, from_device);
+    request.from_buffer = from.buffer;
+    request.from_offset = from_offset;
+    request.to_buffer = to.buffer;
+    request.to_offset = to_offset;
+    request.bytes = bytes;
+    request.from_device = from.port->state_.handle;
+    const uint32_t queue = request.queue = queue_up(bytes);
+    const std::array<std::pair<Storage*, bool>, 1> uses{{{&to, true}}};
+    const Point point = submit(
+        queue, uses, false, "cannot copy from another device to ",
+        [&](const Order& order, base::ErrorRoom& room) {
+            request.wait = order.wait;
+            request.peer_wait = order.peer_wait;
+            request.signal = order.signal;
+            return state_.call<&bp_module_api::copy>(room, state_.handle, &request);
+        },
+        &from);
+    peer_ += bytes;
+    return point;
+}
+
 Point Port::zero(Storage& to, uint64_t offset, uint64_t bytes) {
     if (bytes == 0) return {};
     if (async_) {  // who keeps the promise of BP_CAN_ASYNC knows the flag
@@ -196,12 +259,11 @@ Point Port::pack(const Program& program, uint32_t slot, std::span<const std::byt
     request.to_offset = offset;
     request.bytes = plain.size();
     const std::array<std::pair<Storage*, bool>, 1> uses{{{&to, true}}};
-    const Point point =
-        submit(0, uses, false, "cannot pack a weight on ", [&](bp_span wait, bp_point signal, base::ErrorRoom& room) {
-            request.wait = wait;
-            request.signal = signal;
-            return state_.call<&bp_module_api::pack>(room, program.handle(), slot, &request);
-        });
+    const Point point = submit(0, uses, false, "cannot pack a weight on ", [&](const Order& order, base::ErrorRoom& room) {
+        request.wait = order.wait;
+        request.signal = order.signal;
+        return state_.call<&bp_module_api::pack>(room, program.handle(), slot, &request);
+    });
     up_ += plain.size();
     return point;
 }
@@ -222,16 +284,16 @@ Point Port::run(const Program& program, std::span<const Use> uses, Storage* work
     }
     if (workspace != nullptr && async_) storages.emplace_back(workspace, true);
     bp_run request{};
-    request.struct_size = BP_SIZE(bp_run, flags);
+    request.struct_size = BP_SIZE(bp_run, peer_wait);
     request.bindings = {bindings.data(), static_cast<uint32_t>(bindings.size()), sizeof(bp_binding)};
     request.workspace = workspace != nullptr ? workspace->buffer : nullptr;
     request.cancel = flag_of(cancel);
-    const Point point =
-        submit(0, storages, now, "cannot run a program on ", [&](bp_span wait, bp_point signal, base::ErrorRoom& room) {
-            request.wait = wait;
-            request.signal = signal;
-            return state_.call<&bp_module_api::run>(room, program.handle(), &request);
-        });
+    const Point point = submit(0, storages, now, "cannot run a program on ", [&](const Order& order, base::ErrorRoom& room) {
+        request.wait = order.wait;
+        request.peer_wait = order.peer_wait;
+        request.signal = order.signal;
+        return state_.call<&bp_module_api::run>(room, program.handle(), &request);
+    });
     runs_.fetch_add(1, std::memory_order_relaxed);
     return point;
 }
@@ -264,12 +326,15 @@ void Port::wait_written(Storage& bytes) {
 
 void Port::wait_unused(Storage& bytes) {
     std::array<uint64_t, kMostQueues> until{};
+    std::vector<Storage::Elsewhere> elsewhere;
     {
         const std::lock_guard lock(bytes.mutex_);
         until = bytes.read_;
+        elsewhere = bytes.elsewhere_;
         until[bytes.written_.queue] = std::max(until[bytes.written_.queue], bytes.written_.value);
     }
     for (uint32_t q = 0; q < kMostQueues; ++q) wait({q, until[q]});
+    wait_elsewhere(elsewhere);
 }
 
 void Port::drain() noexcept {
@@ -287,6 +352,6 @@ void Port::drain() noexcept {
     }
 }
 
-Moved Port::moved() const noexcept { return {up_, down_, inside_, runs_}; }
+Moved Port::moved() const noexcept { return {up_, down_, inside_, runs_, peer_}; }
 
 }  // namespace backplane::plan

@@ -63,6 +63,11 @@ private:
     std::mutex mutex_;
     Point written_;
     std::array<uint64_t, kMostQueues> read_{};  // by queue, of those since written_
+    struct Elsewhere {                          // a read by a peer, since written_
+        std::weak_ptr<Port> by;                 // gone: it has waited for its work
+        Point point;
+    };
+    std::vector<Elsewhere> elsewhere_;
 };
 using Bytes = std::shared_ptr<Storage>;
 
@@ -78,6 +83,7 @@ struct Use {  // of a storage by a run
 // What went over the device's edge and inside it, since the port was made. Bytes, and runs.
 struct Moved {
     uint64_t up = 0, down = 0, inside = 0, runs = 0;
+    uint64_t peer = 0;  // from peers, without the host
 };
 
 struct Holding {  // one line of the ledger
@@ -117,6 +123,8 @@ public:
     Point upload(std::span<const std::byte> from, Storage& to, uint64_t offset = 0, bool now = false, uint64_t part_of = 0);
     Point download(Storage& from, uint64_t offset, std::span<std::byte> to, bool now = false);
     Point copy(Storage& from, uint64_t from_offset, Storage& to, uint64_t to_offset, uint64_t bytes, uint64_t part_of = 0);
+    // From a device that this one reaches().
+    Point pull(Storage& from, uint64_t from_offset, Storage& to, uint64_t to_offset, uint64_t bytes);
     Point zero(Storage& to, uint64_t offset, uint64_t bytes);
     // Plain row-major bytes of the host become a slot's layout in `to`.
     Point pack(const Program& program, uint32_t slot, std::span<const std::byte> plain, Storage& to, uint64_t offset = 0);
@@ -157,6 +165,10 @@ public:
     [[nodiscard]] const Device& device() const noexcept { return device_; }
     [[nodiscard]] Device::State& state() noexcept { return state_; }
     [[nodiscard]] bool async() const noexcept { return async_; }
+    // Another device of one module, from which this one copies without the host (BP_CAN_PEER).
+    [[nodiscard]] bool reaches(const Port& other) const noexcept {
+        return this != &other && peers_ && other.peers_ && state_.module == other.state_.module;
+    }
     [[nodiscard]] bool in_host_memory() const noexcept { return imports_; }  // it computes in host memory at full speed
     [[nodiscard]] uint64_t budget() const noexcept { return budget_; }
     // Another budget from now on. What is held beyond it goes as far as it is spare; the rest when who holds it lets go.
@@ -186,10 +198,16 @@ private:
         std::string holder;
         std::shared_ptr<const void> memory;
         std::array<uint64_t, kMostQueues> until;
+        std::vector<Storage::Elsewhere> elsewhere;
+    };
+    struct Order {  // of a submission
+        bp_span wait, peer_wait;
+        bp_point signal;
     };
     template <typename Call>
-    Point submit(uint32_t queue, std::span<const std::pair<Storage*, bool>> uses, bool now, std::string_view what,
-                 Call call);
+    Point submit(uint32_t queue, std::span<const std::pair<Storage*, bool>> uses, bool now, std::string_view what, Call call,
+                 Storage* of_peer = nullptr);
+    void wait_elsewhere(const std::vector<Storage::Elsewhere>& reads) noexcept;
     Point move(bp_copy request, uint32_t queue, Storage* from, Storage* to, bool now, std::string_view what);
     [[nodiscard]] bp_buffer* create(uint32_t heap, uint64_t bytes);
     [[nodiscard]] bool make_room(uint64_t bytes);
@@ -200,10 +218,10 @@ private:
 
     Device device_;
     Device::State& state_;
-    bool async_, imports_;
+    bool async_, imports_, peers_;
     uint32_t queues_, copies_, pinned_heap_;
     std::atomic<uint64_t> budget_, clock_{0};
-    std::atomic<uint64_t> held_{0}, up_{0}, down_{0}, inside_{0}, runs_{0};
+    std::atomic<uint64_t> held_{0}, up_{0}, down_{0}, inside_{0}, runs_{0}, peer_{0};
     std::array<Lane, kMostQueues> lanes_;
     std::mutex let_mutex_;
     std::vector<Let> let_;

@@ -72,7 +72,7 @@ void Executor::execute(Flight& flight) {
         try {
             finish(flight);
         } catch (const Error& error) {
-            if (!moves(error.code())) throw;
+            if (!moves(error.code()) || has_lost_a_tensor(flight)) throw;
             const auto last = static_cast<uint32_t>(plan_.stages.size() - 1);
             hand_over(flight, last, port_now(last), error);
             again = true;
@@ -81,13 +81,23 @@ void Executor::execute(Flight& flight) {
     carry(flight);
 }
 
+// A tensor of a device that went: given, and no stage makes it again; or wanted there.
+bool Executor::has_lost_a_tensor(const Flight& flight) const {
+    const bool wanted = std::any_of(flight.wanted.begin(), flight.wanted.end(),
+                                    [](const Wanted& one) { return one.device.bytes && one.device.bytes->port->lost(); });
+    return wanted || std::any_of(flight.given.begin(), flight.given.end(), [&](const Given& given) {
+               return given.device.bytes && given.device.bytes->port->lost() &&
+                      !has_place(flight.frame->places[given.value], ports_);
+           });
+}
+
 bool Executor::run_stage(Flight& flight, uint32_t stage) {
     const uint32_t port = port_now(stage);
     try {
         run_on(flight, stage, port);
         return true;
     } catch (const Error& error) {
-        if (!moves(error.code())) throw;
+        if (!moves(error.code()) || has_lost_a_tensor(flight)) throw;
         hand_over(flight, stage, port, error);
         return false;
     }
@@ -162,6 +172,10 @@ void Executor::hand_out(Flight& flight, const Wanted& wanted) {
             if (target == ports_[p]) {
                 const Point point = target->copy(*here.at, here.offset, *wanted.device.bytes, wanted.device.offset, bytes);
                 if (point.value != 0) flight.ends.push_back({p, last, point});
+            } else if (!plan_.fabric.empty() && overlaps_ && target->reaches(*ports_[p])) {
+                const Point point = target->pull(*here.at, here.offset, *wanted.device.bytes, wanted.device.offset, bytes);
+                target->wait(point);
+                flight.peer += bytes;
             } else {
                 to_host(flight, wanted.value);
                 target->upload(place.host, *wanted.device.bytes, wanted.device.offset, true);

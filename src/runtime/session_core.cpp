@@ -117,7 +117,15 @@ void SessionCore::add_values(plan::Plan& plan, plan::Stage& stage, const Graph& 
 plan::Plan SessionCore::make_plan(const CoreOptions& options) {
     plan::Plan made;
     made.frames = options.frames;
-    for (const auto& port : ports_) made.ports.push_back(port->name());
+    bool peers = false;
+    for (uint32_t p = 0; p < ports_.size(); ++p) {
+        made.ports.push_back(ports_[p]->name());
+        uint32_t first = 0;
+        while (first < p && !ports_[p]->reaches(*ports_[first])) ++first;
+        peers |= first < p;
+        made.fabric.push_back(first);
+    }
+    if (!peers) made.fabric.clear();
     for (uint32_t p = 0; p < parts_.size(); ++p) {
         plan::Stage stage;
         stage.name = "part " + std::to_string(p + 1);

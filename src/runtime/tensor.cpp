@@ -99,5 +99,6 @@ bool Event::done() const noexcept { return plan::Event(flight_).done(); }
 void Event::wait() const { plan::Event(flight_).wait(); }
 bool Event::wait_for(uint64_t nanoseconds) const { return plan::Event(flight_).wait_for(nanoseconds); }
 uint64_t Event::bytes_moved() const noexcept { return plan::Event(flight_).bytes_moved(); }
+uint64_t Event::bytes_peer() const noexcept { return plan::Event(flight_).bytes_peer(); }
 
 }  // namespace backplane

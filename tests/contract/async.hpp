@@ -55,8 +55,10 @@ protected:
         return false;
     }
 
-private:
+    // A call that was made without these functions.
     void note(const Order& order, bp_code code);
+
+private:
     std::map<bp_fence*, uint64_t> fences_;  // the last value of each
     std::map<bp_program*, bp_buffer*> workspaces_;
 };

@@ -20,6 +20,7 @@
 #include "abi_1_0.inc"
 #include "abi_1_1.inc"
 #include "abi_1_2.inc"
+#include "abi_1_3.inc"
 
 #ifdef BP_LAYOUT_SELF_TEST
 BP_FIELD(bp_error, native, 12, 8)

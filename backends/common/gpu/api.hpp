@@ -36,6 +36,7 @@ struct Facts {
     uint8_t luid[8] = {};
     uint32_t pci[4] = {};
     bool uuid_known = false, luid_known = false, pci_known = false;
+    bool peers = false;  // open devices of the instance that say so copy from one another
     uint64_t fingerprint[2] = {};
 };
 
@@ -144,6 +145,14 @@ concept Api = std::derived_from<typename A::Physical, Facts> && std::movable<typ
     {A::copy(queue, range, range, waits, timeline, n)};  // pinned or device; from no block: zeros
     { A::reached(timeline) } -> std::same_as<uint64_t>;  // [any] throws BP_DEVICE_LOST when work failed
     { A::wait(timeline, n, n) } -> std::same_as<bool>;   // [any] value, nanoseconds; false: not reached
+};
+
+// Of an Api with devices that are peers: as A::copy, from a range of another device. The waits may be of its timelines.
+template <typename A>
+concept kHasPeers = requires(typename A::Device& from, typename A::Queue& queue, Range<typename A::Block> range,
+                             std::span<const Until<typename A::Timeline>> waits, typename A::Timeline& timeline,
+                             uint64_t n) {
+    {A::copy_from_peer(queue, from, range, range, waits, timeline, n)};
 };
 
 }  // namespace backplane::gpu

@@ -127,6 +127,16 @@ uint64_t Device<A>::copy_by_device(const Ticket<A>& ticket, const bp_copy& c, co
 }
 
 template <typename A>
+uint64_t Device<A>::copy_from_peer(const Ticket<A>& ticket, const bp_copy& c, const Buffer<A>& from, const Buffer<A>& to) {
+    if constexpr (kHasPeers<A>)
+        return ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t value) {
+            A::copy_from_peer(queue, *from.device->api, from.range(c.from_offset, c.bytes), to.range(c.to_offset, c.bytes),
+                              waits_of(ticket), timeline, value);
+        });
+    throw sdk::Failure(BP_INTERNAL, "copy: devices that do not copy from one another are said to be peers");
+}
+
+template <typename A>
 void Device<A>::copy(const bp_copy& c) {
     const auto* from = reinterpret_cast<const Buffer<A>*>(c.from_buffer);
     const auto* to = reinterpret_cast<const Buffer<A>*>(c.to_buffer);
@@ -138,17 +148,25 @@ void Device<A>::copy(const bp_copy& c) {
     if (c.bytes != 0 && ((zero ? !no_source : !one_source) || !one_destination))
         throw sdk::Failure(BP_INVALID, zero ? "copy: zeros have no source, and one destination"
                                             : "copy: each side must be one of a buffer and host memory");
+    const auto* source = reinterpret_cast<const Device*>(c.from_device);
+    if (source != nullptr) {
+        check_peer(*source, "copy: from_device");
+        if (from == nullptr || to == nullptr)
+            throw sdk::Failure(BP_INVALID,
+                               "copy: with from_device, it is from another device's buffer to one of this device");
+    }
     const auto check_inside = [&](const Buffer<A>* buffer, uint64_t offset) {
         if (buffer != nullptr && (offset > buffer->size || c.bytes > buffer->size - offset))
             throw sdk::Failure(BP_INVALID, "copy: " + std::to_string(c.bytes) + " bytes at " + std::to_string(offset) +
                                                " lie outside the buffer of " + std::to_string(buffer->size));
-        if (buffer != nullptr && buffer->device != this)
+        if (buffer != nullptr && buffer->device != (buffer == from && source != nullptr ? source : this))
             throw sdk::Failure(BP_INVALID, "copy: the buffer is none of this device; go by way of the host");
     };
     check_inside(from, c.from_offset);
     check_inside(to, c.to_offset);
-    const Ticket<A> ticket = admit(c.queue, physical.queues + physical.copy_queues, c.wait, c.signal);
+    const Ticket<A> ticket = admit(c.queue, physical.queues + physical.copy_queues, c.wait, c.signal, c.peer_wait);
     if (c.bytes == 0) return complete(ticket, submit_nothing(ticket));
+    if (source != nullptr) return complete(ticket, copy_from_peer(ticket, c, *from, *to));
     if (c.from_host != nullptr) settle(static_cast<const std::byte*>(c.from_host) + c.from_offset, c.bytes);
     if (c.to_host != nullptr) settle(static_cast<const std::byte*>(c.to_host) + c.to_offset, c.bytes);
     if (copy_by_host(ticket, c, from, to)) return complete(ticket, ticket.queue->last());

@@ -17,7 +17,7 @@ namespace backplane::gpu {
 template <typename A>
 struct Ticket {
     Queue<A>* queue = nullptr;
-    std::vector<std::pair<Queue<A>*, uint64_t>> after;  // on other queues, not reached yet
+    std::vector<std::pair<Queue<A>*, uint64_t>> after;  // on other queues, of peers too, not reached yet
     Fence<A>* fence = nullptr;                          // null: the call returns when the work is done
     uint64_t value = 0;
 };
@@ -85,7 +85,8 @@ public:
     }
 
     // Checks everything that a call says of order; nothing is submitted by then. Throws Failure(BP_INVALID). [queue]
-    Ticket<A> admit(uint32_t queue, uint32_t queues, const bp_span& wait, const bp_point& signal) {
+    Ticket<A> admit(uint32_t queue, uint32_t queues, const bp_span& wait, const bp_point& signal,
+                    const bp_span& peer_wait = {}) {
         Ticket<A> ticket;
         if (queue >= queues)
             throw sdk::Failure(BP_INVALID, "queue " + std::to_string(queue) + " does not take this call; the device has " +
@@ -96,6 +97,15 @@ public:
             const bp_point& point = *BP_AT(bp_point, &wait, i);
             const auto [on, at] = fence_of(point.fence, "wait").find(point.value);
             if (on != nullptr && on != ticket.queue && !on->reached(at)) ticket.after.emplace_back(on, at);
+        }
+        for (uint32_t i = 0; i < peer_wait.count; ++i) {
+            const bp_point& point = *BP_AT(bp_point, &peer_wait, i);
+            auto* fence = reinterpret_cast<Fence<A>*>(point.fence);
+            if (fence == nullptr) throw sdk::Failure(BP_INVALID, "peer_wait: a point has no fence");
+            check_peer(*fence->device(), "peer_wait");
+            const auto [on, at] = fence->find(point.value);
+            // What a lost device was to do the host asks it itself; this one goes on.
+            if (on != nullptr && !fence->device()->lost() && !on->reached(at)) ticket.after.emplace_back(on, at);
         }
         if (signal.fence != nullptr) {
             ticket.fence = &fence_of(signal.fence, "signal");
@@ -167,6 +177,16 @@ private:
             throw sdk::Failure(BP_INVALID, std::string(what) + ": the fence is none of this device; make one on it");
         return *fence;
     }
+    // Throws Failure(BP_INVALID) for a device that this one cannot copy from.
+    void check_peer(const Device& other, const char* what) const {
+        if (&other == this)
+            throw sdk::Failure(BP_INVALID, std::string(what) + ": it is of this device, another one is wanted");
+        if (!physical.peers || !other.physical.peers || &other.instance != &instance)
+            throw sdk::Failure(BP_INVALID, std::string(what) + ": " + physical.name + " and " + other.physical.name +
+                                               " are no peers (BP_CAN_PEER); go by way of the host");
+    }
+    // From a buffer of another device; returns the queue's value.
+    uint64_t copy_from_peer(const Ticket<A>& ticket, const bp_copy& c, const Buffer<A>& from, const Buffer<A>& to);
     // Copies that are still to write to these bytes of the host's, whatever their queue, do so now.
     void settle(const std::byte* first, uint64_t bytes) {
         for (const auto& queue : queues_)

@@ -55,7 +55,7 @@ public:
     // As bp_module_api.run. [queue]
     void run(const bp_run& run) {
         if (plan_only_) throw sdk::Failure(BP_INVALID, "run: the program was compiled to be planned only; compile it again");
-        const Ticket<A> ticket = device_.admit(run.queue, device_.physical.queues, run.wait, run.signal);
+        const Ticket<A> ticket = device_.admit(run.queue, device_.physical.queues, run.wait, run.signal, run.peer_wait);
         Places places = places_of<Buffer<A>>(plan_, run);
         places[kResident] = {*resident_, parameter_bytes_};
         if (raised(run.cancel)) throw sdk::Failure(BP_CANCELLED, "run was cancelled");
@@ -328,6 +328,8 @@ void Program<A>::pack(uint32_t index, const bp_copy& copy) {
     if (copy.bytes < slot.plain_bytes)
         throw sdk::Failure(BP_INVALID, "pack: slot " + std::to_string(index) + " takes " + std::to_string(slot.plain_bytes) +
                                            " plain bytes, the source has " + std::to_string(copy.bytes));
+    if (copy.from_device != nullptr || copy.peer_wait.count != 0)
+        throw sdk::Failure(BP_INVALID, "pack: it takes nothing of other devices");
     bp_copy plain = copy;
     plain.bytes = slot.plain_bytes;
     if (slot.layout == 0) return device_.copy(plain);

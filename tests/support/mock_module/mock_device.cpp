@@ -101,6 +101,13 @@ void Device::work(uint32_t queue) {
         Job job = std::move(jobs_[queue].front());
         jobs_[queue].pop_front();
         changed.wait(lock, [&] { return lost || std::all_of(job.wait.begin(), job.wait.end(), met); });
+        lock.unlock();
+        for (const bp_point& point : job.peers) {
+            Device& other = *fence_of(point.fence)->device;
+            std::unique_lock there(other.mutex);
+            other.changed.wait(there, [&] { return met(point); });
+        }
+        lock.lock();
         const bp_code code = outcome_of(job, lock);
         for (Buffer* buffer : job.uses) --buffer->busy;
         if (job.signal.fence != nullptr) {
@@ -114,6 +121,14 @@ void Device::work(uint32_t queue) {
 }
 
 bp_code Device::submit(uint32_t queue, Job job) {
+    for (const bp_point& point : job.peers) {
+        Device* other = fence_of(point.fence)->device;
+        const std::lock_guard there(other->mutex);
+        const bool peer = options.peers && other->options.peers && other != this;
+        if (peer && point.value <= fence_of(point.fence)->submitted) continue;
+        ++violations;
+        return BP_INVALID;
+    }
     std::unique_lock lock(mutex);
     if (lost) return BP_DEVICE_LOST;
     const auto refuse = [&] {
@@ -149,7 +164,10 @@ bp_code copy(bp_device* handle, const bp_copy* c, bp_error* /*error*/) {
     Device* device = device_of(handle);
     Buffer* from = buffer_of(c->from_buffer);
     Buffer* to = buffer_of(c->to_buffer);
-    if ((from != nullptr && !inside(from, device, c->from_offset, c->bytes)) ||
+    Device* peer = device_of(c->from_device);
+    const bool no_peer =
+        peer != nullptr && (peer == device || !device->options.peers || !peer->options.peers || to == nullptr);
+    if (no_peer || (from != nullptr && !inside(from, peer != nullptr ? peer : device, c->from_offset, c->bytes)) ||
         (to != nullptr && !inside(to, device, c->to_offset, c->bytes)) ||
         c->queue >= device->options.queues + device->options.copy_queues) {
         ++device->violations;
@@ -157,6 +175,7 @@ bp_code copy(bp_device* handle, const bp_copy* c, bp_error* /*error*/) {
     }
     Job job;
     job.wait = list<bp_point>(c->wait);
+    job.peers = list<bp_point>(c->peer_wait);
     job.signal = c->signal;
     if (from != nullptr) job.uses.push_back(from);
     if (to != nullptr) job.uses.push_back(to);
@@ -170,7 +189,10 @@ bp_code copy(bp_device* handle, const bp_copy* c, bp_error* /*error*/) {
                                              : static_cast<const std::byte*>(k.from_host) + k.from_offset;
         const bool own_source = from != nullptr && from->heap == 0;
         const bool own_target = to != nullptr && to->heap == 0;
-        (own_source && own_target ? device->inside : own_target ? device->up : device->down) += k.bytes;
+        (peer != nullptr            ? device->peer
+         : own_source && own_target ? device->inside
+         : own_target               ? device->up
+                                    : device->down) += k.bytes;
         pace(static_cast<double>(k.bytes) / device->options.bytes_per_us / (own_source && own_target ? 50 : 1));
         std::memmove(target, source, k.bytes);
     };
@@ -182,6 +204,7 @@ bp_code run(bp_program* handle, const bp_run* r, bp_error* /*error*/) {
     Device* device = program->device;
     Job job;
     job.wait = list<bp_point>(r->wait);
+    job.peers = list<bp_point>(r->peer_wait);
     job.signal = r->signal;
     job.cancel = r->cancel;
     Arguments arguments;
@@ -335,6 +358,7 @@ backplane::Device Device::handle() {
     });
     state->info.id = options.name;
     if (options.async) state->info.capabilities = state->info.capabilities | Capability::async;
+    if (options.peers) state->info.capabilities = state->info.capabilities | Capability::peer;
     if (options.unified) state->info.capabilities = state->info.capabilities | Capability::import_host;
     state->info.queues = options.queues;
     state->info.copy_queues = options.copy_queues;

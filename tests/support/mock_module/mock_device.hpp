@@ -1,4 +1,4 @@
-// A device in memory that keeps the ABI 1.2 through its bare table: one worker a queue, timelines, a budget, loss on demand, paced copies and
+// A device in memory that keeps the ABI 1.3 through its bare table: one worker a queue, timelines, a budget, loss on demand, paced copies and
 // kernels, counted bytes. Its programs are closures. What breaks a rule of module.h is counted in `violations`, and refused.
 #pragma once
 
@@ -22,7 +22,7 @@ namespace backplane::mock {
 struct Buffer;
 
 struct Job {
-    std::vector<bp_point> wait;
+    std::vector<bp_point> wait, peers;
     bp_point signal{};
     const volatile uint32_t* cancel = nullptr;
     std::function<void()> work;
@@ -38,6 +38,7 @@ struct Options {
     double bytes_per_us = 1e6;             // of a copy over its edge
     bool async = true;                     // false: without BP_CAN_ASYNC
     bool unified = false;                  // it computes in host memory, and takes the caller's
+    bool peers = false;                    // BP_CAN_PEER
 };
 
 class Device {
@@ -56,7 +57,7 @@ public:
     std::atomic<int> allocations{0};  // of heap 0 that were asked for
     std::atomic<int> fail_from{-1};   // the number of the first that fails, from 0; -1: none does
     std::atomic<int> failures{1};     // how many then fail
-    std::atomic<uint64_t> up{0}, down{0}, inside{0}, runs{0}, violations{0}, overlaps{0};
+    std::atomic<uint64_t> up{0}, down{0}, inside{0}, peer{0}, runs{0}, violations{0}, overlaps{0};
     uint64_t used = 0, peak = 0;  // bytes of heap 0
 
     // For the table.

@@ -117,6 +117,8 @@ TEST(DriverAbi, CallsFunctionsAsCudaHDoes) {
     BP_SAME(host_free, cuMemFreeHost);
     BP_SAME(copy_to_device, cuMemcpyHtoD);
     BP_SAME(copy_async, cuMemcpyAsync);
+    BP_SAME(copy_peer_async, cuMemcpyPeerAsync);
+    BP_SAME(peer_enable, cuCtxEnablePeerAccess);
     BP_SAME(fill_async, cuMemsetD8Async);
     BP_SAME(module_load, cuModuleLoadData);
     BP_SAME(module_unload, cuModuleUnload);

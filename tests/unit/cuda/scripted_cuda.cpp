@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+using backplane::cuda::scripted::Card;
 using backplane::cuda::scripted::World;
 namespace {
 std::unique_ptr<World> the_world = std::make_unique<World>();
@@ -193,6 +194,23 @@ int cuMemcpyAsync(unsigned long long to, unsigned long long from, size_t bytes, 
     in_order([=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes); });
     return 0;
 }
+int cuCtxEnablePeerAccess(void* of, unsigned) {
+    CALL("cuCtxEnablePeerAccess");
+    const std::lock_guard lock(the_world->mutex);
+    the_world->peers.insert(of);
+    return 0;
+}
+int cuMemcpyPeerAsync(unsigned long long to, void* of_to, unsigned long long from, void* of_from, size_t bytes, void*) {
+    CALL("cuMemcpyPeerAsync");
+    if (the_world->contexts == 0) return 201;  // CUDA_ERROR_INVALID_CONTEXT
+    const auto card_of = [](void* context) { return static_cast<const Card*>(context)->name; };
+    {
+        const std::lock_guard lock(the_world->mutex);
+        the_world->crossings.push_back({card_of(of_from), card_of(of_to), bytes});
+    }
+    in_order([=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes); });
+    return 0;
+}
 int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t bytes, void*) {
     CALL("cuMemsetD8Async");
     in_order([=] { std::memset(reinterpret_cast<void*>(to), value, bytes); });
@@ -271,8 +289,10 @@ int cuStreamCreate(void** stream, unsigned) {
     return 0;
 }
 int cuStreamDestroy_v2(void* stream) { return gone(static_cast<Object*>(stream)); }
-int cuStreamWaitEvent(void*, void*, unsigned) {
+int cuStreamWaitEvent(void* stream, void* event, unsigned) {
     CALL("cuStreamWaitEvent");
+    const std::lock_guard lock(the_world->mutex);
+    the_world->waits.emplace_back(stream, event);
     return 0;
 }
 int cuStreamSynchronize(void*) {

@@ -37,6 +37,11 @@ struct Launch {
     bool early = false;                               // before the one in front of it has ended
     unsigned local = 0, shared = 0, most_shared = 0;  // the bytes asked for, and those that the function may have
 };
+// A copy from card to card.
+struct Crossing {
+    std::string from, to;
+    uint64_t bytes = 0;
+};
 // A tensor map that was asked for.
 struct Map {
     uint64_t at = 0;
@@ -60,7 +65,10 @@ struct World {
     std::map<std::string, std::array<uint32_t, 16>> constants;  // as they were when the kernel was launched
     std::vector<Launch> launches;                               // as they were asked for, those of graphs once
     std::vector<Map> maps;
-    std::set<void*> alive;  // objects that were made and not given back
+    std::vector<Crossing> crossings;
+    std::set<void*> peers;                       // contexts that were opened to others
+    std::vector<std::pair<void*, void*>> waits;  // of streams, for events
+    std::set<void*> alive;                       // objects that were made and not given back
     int lost = 0;
     int contexts = 0;  // that this thread has pushed and not popped, retained ones
     int retained = 0;

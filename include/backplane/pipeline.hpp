@@ -1,0 +1,77 @@
+// The layers of a graph over several devices: each takes a part of equal work, and they are at work on different batches at a time.
+//
+//   Pipeline pipeline({first, second}, 2, graph, weights);
+//   Pipeline::Pass one = pipeline.start({{"x", x_bytes}});            // the first device has it
+//   Pipeline::Pass two = pipeline.start({{"x", more_bytes}});         // and this one behind it
+//   pipeline.finish(one, {{"y", y_bytes}});                           // on the second, while the first is at work on the other
+//
+// The graph is cut where few bytes cross between parts of equal work (products, and bytes that are read and written, as counted from shapes), so
+// devices of like speed are wanted. What crosses goes from device to device without the host where they can (Capability::peer).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backplane/runtime.hpp"
+
+namespace backplane {
+
+// One thread at a time.
+class Pipeline {
+public:
+    // The first `parts` devices take a part each, in this order; each of them stands in for the others, and those behind them for all. One part is
+    // a Session. Throws Error: invalid (fewer devices than parts, fewer nodes), unsupported (a graph with state), what Session throws.
+    Pipeline(const std::vector<Device>& devices, size_t parts, const Graph& graph, const Weights& weights,
+             const SessionOptions& options = {});
+    ~Pipeline();
+    Pipeline(Pipeline&&) noexcept;
+    Pipeline& operator=(Pipeline&&) noexcept;
+
+    // A batch under way. It goes before its Pipeline does.
+    class Pass {
+    public:
+        Pass();
+        ~Pass();  // waits for what it has started
+        Pass(Pass&&) noexcept;
+        Pass& operator=(Pass&&) noexcept;
+
+    private:
+        friend class Pipeline;
+        struct State;
+        std::unique_ptr<State> state_;
+    };
+
+    // Hands over all parts but the last, and returns. Inputs and `cancel` stay the caller's until the pass is finished or gone. To keep n devices
+    // busy, n passes are started before the first is finished. Throws as Session::submit.
+    [[nodiscard]] Pass start(std::span<const Input> inputs, const std::atomic<uint32_t>* cancel = nullptr);
+    [[nodiscard]] Pass start(std::initializer_list<Input> inputs, const std::atomic<uint32_t>* cancel = nullptr) {
+        return start(std::span(inputs.begin(), inputs.size()), cancel);
+    }
+    // The last part, behind the others; returns when it is done. When a device was lost, the pass is done again by those that are left. Throws as
+    // Session::run, and invalid for a pass that is finished.
+    void finish(Pass& pass, std::span<const Output> outputs);
+    void finish(Pass& pass, std::initializer_list<Output> outputs) {
+        finish(pass, std::span(outputs.begin(), outputs.size()));
+    }
+
+    [[nodiscard]] size_t parts() const noexcept;
+    // The part that reads an input first, from 0: a tensor is best on its device. Throws Error(not_found).
+    [[nodiscard]] size_t part_of(std::string_view input) const;
+    [[nodiscard]] std::vector<std::string> notes() const;  // as Session has them
+    [[nodiscard]] std::string describe() const;
+    [[nodiscard]] std::vector<StageRuns> runs() const;
+    [[nodiscard]] uint64_t bytes_peer()
+        const noexcept;  // from device to device without the host, of all passes that are finished
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace backplane

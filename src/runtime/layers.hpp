@@ -1,0 +1,18 @@
+// Where a graph is cut into parts for devices that take turns with batches.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "backplane/graph.hpp"
+
+namespace backplane::runtime {
+
+// What a node costs a device that does a hundred operations in the time of a byte: operations of products, and bytes of what is no weight.
+[[nodiscard]] double work_of(const Graph& graph, const Node& node);
+
+// The nodes of each of `parts`, in the graph's order, none empty: as even in work as the graph allows within a twentieth of a part, and within that
+// where the fewest bytes go from part to part. There are at least as many nodes.
+[[nodiscard]] std::vector<std::vector<size_t>> layers(const Graph& graph, size_t parts);
+
+}  // namespace backplane::runtime

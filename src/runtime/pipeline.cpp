@@ -1,0 +1,303 @@
+#include "backplane/pipeline.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "runtime/layers.hpp"
+#include "runtime/spread/cut.hpp"
+
+namespace backplane {
+
+namespace runtime {
+
+// An input of a part or an output: of the whole graph by its name there, or between parts.
+struct PipelinePort {
+    std::string name;  // in the part
+    TensorId whole;
+    std::string given;  // the name in the whole graph; empty: between parts
+};
+
+struct PipelinePart {
+    Session session;
+    std::vector<PipelinePort> inputs, outputs;
+    std::vector<std::vector<Tensor>> spare;  // memory for outputs between parts, used again
+};
+
+}  // namespace runtime
+
+namespace {
+
+using Port = runtime::PipelinePort;
+using Part = runtime::PipelinePart;
+
+std::vector<Port> ports_of(const Graph& graph, const std::vector<TensorId>& whole_of, const Graph& whole, Role role) {
+    std::vector<Port> all;
+    for (const TensorId id : graph.with_role(role)) {
+        const TensorId there = whole_of.empty() ? id : whole_of[id.index];
+        all.push_back({graph[id].name, there, whole[there].role == role ? whole[there].name : std::string()});
+    }
+    return all;
+}
+
+// Device `part` first, those of the other parts next, those behind them last.
+std::vector<Device> order_for(const std::vector<Device>& devices, size_t part) {
+    std::vector<Device> order = devices;
+    std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(part),
+                order.begin() + static_cast<std::ptrdiff_t>(part) + 1);
+    return order;
+}
+
+bool goes_on(const Error& error) { return error.code() == Code::device_lost || error.code() == Code::no_device_memory; }
+
+}  // namespace
+
+struct Pipeline::Impl {
+    std::vector<runtime::PipelinePart> parts;
+    uint64_t peer = 0, between = 0;  // bytes: of all passes, from device to device; of one, from part to part
+
+    [[nodiscard]] std::vector<Input> inputs_of(const runtime::PipelinePart& part, const Pass::State& pass) const;
+    void submit(runtime::PipelinePart& part, Pass::State& pass) const;
+    [[nodiscard]] std::vector<Output> of_last(std::span<const Output> outputs) const;
+    void hand_out(const Pass::State& pass, std::span<const Output> outputs) const;
+    void by_host(Pass::State& pass, std::span<const Output> outputs);
+};
+
+struct Pipeline::Pass::State {
+    std::vector<Input> inputs;
+    std::vector<std::string> names;  // of inputs
+    const std::atomic<uint32_t>* cancel = nullptr;
+    std::vector<Event> events;              // of the parts that were started
+    std::vector<std::vector<Tensor>> made;  // by part: outputs between parts
+    std::map<uint32_t, Tensor> at;          // of these, by tensor of the whole graph
+
+    void settle() noexcept {
+        for (const Event& event : events) {
+            try {
+                event.wait();
+            } catch (const Error&) {  // NOLINT(bugprone-empty-catch): who wanted to know asked
+            }
+        }
+        events.clear();
+    }
+};
+
+Pipeline::Pass::Pass() = default;
+Pipeline::Pass::~Pass() {
+    if (state_) state_->settle();
+}
+Pipeline::Pass::Pass(Pass&&) noexcept = default;
+Pipeline::Pass& Pipeline::Pass::operator=(Pass&& other) noexcept {
+    if (state_) state_->settle();
+    state_ = std::move(other.state_);
+    return *this;
+}
+
+std::vector<Input> Pipeline::Impl::inputs_of(const Part& part, const Pass::State& pass) const {
+    std::vector<Input> inputs;
+    for (const Port& port : part.inputs) {
+        if (port.given.empty()) {
+            inputs.emplace_back(port.name, pass.at.at(port.whole.index));
+            continue;
+        }
+        const auto found = std::find(pass.names.begin(), pass.names.end(), port.given);
+        if (found == pass.names.end()) throw Error(Code::invalid, "input '" + port.given + "' is not given");
+        Input input = pass.inputs[static_cast<size_t>(found - pass.names.begin())];
+        input.name = port.name;
+        inputs.push_back(std::move(input));
+    }
+    return inputs;
+}
+
+void Pipeline::Impl::submit(Part& part, Pass::State& pass) const {
+    std::vector<Tensor> made(part.outputs.size());
+    if (!part.spare.empty()) {
+        made = std::move(part.spare.back());
+        part.spare.pop_back();
+    }
+    std::vector<Output> outputs;
+    for (size_t i = 0; i < part.outputs.size(); ++i) outputs.emplace_back(part.outputs[i].name, &made[i]);
+    pass.events.push_back(part.session.submit(inputs_of(part, pass), outputs, pass.cancel));
+    for (size_t i = 0; i < made.size(); ++i) pass.at[part.outputs[i].whole.index] = made[i];
+    pass.made.push_back(std::move(made));
+}
+
+// Those that the last part makes, by their names there. Another's are the session's to refuse.
+std::vector<Output> Pipeline::Impl::of_last(std::span<const Output> outputs) const {
+    std::vector<Output> into;
+    for (const Output& output : outputs) {
+        const auto is = [&](const Port& port) { return port.given == output.name; };
+        if (std::any_of(parts.begin(), parts.end() - 1, [&](const Part& p) { return std::ranges::any_of(p.outputs, is); }))
+            continue;
+        into.push_back(output);
+        const auto there = std::ranges::find_if(parts.back().outputs, is);
+        if (there != parts.back().outputs.end()) into.back().name = there->name;
+    }
+    return into;
+}
+
+// Outputs of the whole graph that an earlier part makes.
+void Pipeline::Impl::hand_out(const Pass::State& pass, std::span<const Output> outputs) const {
+    for (size_t p = 0; p + 1 < parts.size(); ++p)
+        for (const Port& port : parts[p].outputs)
+            for (const Output& output : outputs) {
+                if (port.given.empty() || port.given != output.name) continue;
+                const Tensor& made = pass.at.at(port.whole.index);
+                if (output.tensor == nullptr) {
+                    made.read(output.bytes);
+                    continue;
+                }
+                std::vector<std::byte> bytes(made.size());
+                made.read(bytes);
+                if (*output.tensor) {
+                    output.tensor->write(bytes);
+                } else {
+                    *output.tensor = Tensor::from(made.device(), made.dtype(), made.shape(), bytes);
+                }
+            }
+}
+
+// Part by part, what goes between them in memory of the host: each Session knows what to do without a device.
+void Pipeline::Impl::by_host(Pass::State& pass, std::span<const Output> outputs) {
+    std::map<uint32_t, std::vector<std::byte>> between;
+    for (Part& part : parts) {
+        part.spare.clear();
+        std::vector<Input> inputs;
+        for (const Port& port : part.inputs) {
+            if (port.given.empty()) {
+                inputs.emplace_back(port.name, std::span<const std::byte>(between.at(port.whole.index)));
+                continue;
+            }
+            Input input = pass.inputs[static_cast<size_t>(std::find(pass.names.begin(), pass.names.end(), port.given) -
+                                                          pass.names.begin())];
+            input.name = port.name;
+            inputs.push_back(std::move(input));
+        }
+        std::vector<Output> into;
+        for (const Port& port : part.outputs) {
+            const auto wanted = std::find_if(outputs.begin(), outputs.end(),
+                                             [&](const Output& o) { return !port.given.empty() && o.name == port.given; });
+            if (wanted != outputs.end()) {
+                into.push_back(*wanted);
+                into.back().name = port.name;
+                continue;
+            }
+            const TensorInfo& info = part.session.graph()[part.session.graph().find(port.name)];
+            std::vector<std::byte>& room = between[port.whole.index];
+            room.resize(bytes(info.dtype, info.shape));
+            into.emplace_back(port.name, std::span<std::byte>(room));
+        }
+        part.session.run(inputs, into, pass.cancel);
+    }
+}
+
+Pipeline::Pipeline(const std::vector<Device>& devices, size_t parts, const Graph& graph, const Weights& weights,
+                   const SessionOptions& options)
+    : impl_(std::make_unique<Impl>()) {
+    if (parts == 0 || devices.size() < parts)
+        throw Error(Code::invalid, "cannot make a pipeline of " + std::to_string(parts) + " parts on " +
+                                       std::to_string(devices.size()) + " devices: give each part a device");
+    if (parts == 1) {
+        impl_->parts.push_back({Session(devices, graph, weights, options),
+                                ports_of(graph, {}, graph, Role::input),
+                                ports_of(graph, {}, graph, Role::output),
+                                {}});
+        return;
+    }
+    if (!graph.with_role(Role::state).empty())
+        throw Error(Code::unsupported,
+                    "cannot make a pipeline of a graph with state: a batch would read what the one before it "
+                    "has not written yet; make it a Session");
+    if (graph.nodes().size() < parts)
+        throw Error(Code::invalid, "cannot cut a graph of " + std::to_string(graph.nodes().size()) + " nodes into " +
+                                       std::to_string(parts) + " parts");
+    const std::vector<runtime::PartGraph> pieces = runtime::part_graphs(graph, runtime::layers(graph, parts));
+    for (size_t p = 0; p < pieces.size(); ++p) {
+        const runtime::PartGraph& piece = pieces[p];
+        impl_->parts.push_back({Session(order_for(devices, p), piece.graph, weights, options),
+                                ports_of(piece.graph, piece.whole, graph, Role::input),
+                                ports_of(piece.graph, piece.whole, graph, Role::output),
+                                {}});
+        for (const Port& port : impl_->parts.back().inputs)
+            if (port.given.empty()) impl_->between += bytes(graph[port.whole].dtype, graph[port.whole].shape);
+    }
+}
+Pipeline::~Pipeline() = default;
+Pipeline::Pipeline(Pipeline&&) noexcept = default;
+Pipeline& Pipeline::operator=(Pipeline&&) noexcept = default;
+
+Pipeline::Pass Pipeline::start(std::span<const Input> inputs, const std::atomic<uint32_t>* cancel) {
+    Pass pass;
+    pass.state_ = std::make_unique<Pass::State>();
+    Pass::State& state = *pass.state_;
+    state.inputs.assign(inputs.begin(), inputs.end());
+    for (const Input& input : inputs) state.names.emplace_back(input.name);
+    state.cancel = cancel;
+    try {
+        for (size_t p = 0; p + 1 < impl_->parts.size(); ++p) impl_->submit(impl_->parts[p], state);
+    } catch (const Error& error) {
+        if (!goes_on(error)) throw;  // else finish() meets it
+    }
+    return pass;
+}
+
+void Pipeline::finish(Pass& pass, std::span<const Output> outputs) {
+    const std::unique_ptr<Pass::State> state = std::move(pass.state_);
+    if (!state) throw Error(Code::invalid, "the pass is finished, or was never started");
+    std::vector<Part>& parts = impl_->parts;
+    Part& last = parts.back();
+    if (parts.size() == 1) return last.session.run(impl_->inputs_of(last, *state), outputs, state->cancel);
+    try {
+        if (state->events.size() + 1 != parts.size()) throw Error(Code::device_lost, "a part was not started");
+        const std::vector<Output> into = impl_->of_last(outputs);
+        state->events.push_back(last.session.submit(impl_->inputs_of(last, *state), into, state->cancel));
+        for (const Event& event : state->events) event.wait();
+        for (const Event& event : state->events) impl_->peer += event.bytes_peer();
+        impl_->hand_out(*state, outputs);
+        for (size_t p = 0; p + 1 < parts.size(); ++p) parts[p].spare.push_back(std::move(state->made[p]));
+    } catch (const Error& error) {
+        state->settle();
+        if (!goes_on(error)) throw;
+        impl_->by_host(*state, outputs);
+    }
+}
+
+size_t Pipeline::parts() const noexcept { return impl_->parts.size(); }
+
+size_t Pipeline::part_of(std::string_view input) const {
+    for (size_t p = 0; p < impl_->parts.size(); ++p)
+        for (const Port& port : impl_->parts[p].inputs)
+            if (port.given == input) return p;
+    throw Error(Code::not_found, "the graph has no input '" + std::string(input) + "' that is read");
+}
+
+std::vector<std::string> Pipeline::notes() const {
+    std::vector<std::string> all;
+    for (const Part& part : impl_->parts)
+        for (std::string& note : part.session.notes())
+            if (std::find(all.begin(), all.end(), note) == all.end()) all.push_back(std::move(note));
+    return all;
+}
+
+std::string Pipeline::describe() const {
+    std::string text;
+    for (size_t p = 0; p < impl_->parts.size(); ++p) {
+        if (impl_->parts.size() > 1)
+            text += "layers " + std::to_string(p + 1) + " of " + std::to_string(impl_->parts.size()) + ":\n";
+        text += impl_->parts[p].session.describe();
+    }
+    if (impl_->parts.size() == 1) return text;
+    return text + "between the parts, a pass: " + std::to_string(impl_->between) + " bytes; so far " +
+           std::to_string(impl_->peer) + " bytes went from device to device without the host\n";
+}
+
+std::vector<StageRuns> Pipeline::runs() const {
+    std::vector<StageRuns> all;
+    for (const Part& part : impl_->parts)
+        for (StageRuns& runs : part.session.runs()) all.push_back(std::move(runs));
+    return all;
+}
+
+uint64_t Pipeline::bytes_peer() const noexcept { return impl_->peer; }
+
+}  // namespace backplane

@@ -1,0 +1,220 @@
+// The layers of a graph over several devices: two that compute in the same way give what one gives, to the bit, however many passes are under
+// way and whichever device goes.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <deque>
+#include <map>
+
+#include "backplane/pipeline.hpp"
+#include "runtime/layers.hpp"
+#include "support/modules_of_the_build.hpp"
+
+namespace backplane {
+namespace {
+
+constexpr int64_t kRows = 6, kSize = 16;
+constexpr int kLayers = 8, kPasses = 9;
+
+using Floats = std::vector<float>;
+std::span<const std::byte> given(const Floats& values) { return std::as_bytes(std::span(values)); }
+std::span<std::byte> room(Floats& values) { return std::as_writable_bytes(std::span(values)); }
+
+Floats numbers(size_t count, int seed) {
+    Floats all(count);
+    for (size_t i = 0; i < count; ++i) all[i] = std::sin(static_cast<float>(i * 7 + static_cast<size_t>(seed) * 31)) / 2;
+    return all;
+}
+
+// x = x + relu(x @ w), layer by layer. "early" is what the first layer makes, "bias" is read by the last.
+Graph stack() {
+    Graph g;
+    TensorId x = g.input("x", DType::f32, {kRows, kSize});
+    for (int layer = 0; layer < kLayers; ++layer) {
+        const TensorId w = g.weight("w" + std::to_string(layer), DType::f32, {kSize, kSize});
+        const TensorId product = g.add(Op::relu, {g.add(Op::matmul, {x, w})});
+        x = g.add(Op::add, {x, product});
+        if (layer == 0) g.output(product, "early");
+    }
+    g.output(g.add(Op::add, {x, g.input("bias", DType::f32, {kSize})}), "y");
+    return g;
+}
+
+class Layers : public testing::Test {
+protected:
+    static Device cpu(const char* lose_after = nullptr) {
+        ContextOptions options = test::modules_of_the_build();
+        if (lose_after != nullptr) options.options["cpu.lose-after"] = lose_after;
+        return Context(options).choose("cpu");
+    }
+    static Device reference() { return Context(test::modules_of_the_build()).choose("reference"); }
+    [[nodiscard]] Weights weights() const {
+        return Weights([this](std::string_view name) { return given(weights_.at(std::string(name))); });
+    }
+    struct Results {
+        std::vector<Floats> y, early;
+    };
+    Results one_by_one() {
+        Session session(std::vector<Device>{cpu()}, graph, weights());
+        Results results;
+        for (int i = 0; i < kPasses; ++i) {
+            results.y.emplace_back(kRows * kSize);
+            results.early.emplace_back(kRows * kSize);
+            session.run({{"x", given(inputs_[i])}, {"bias", given(bias_)}},
+                        {{"y", room(results.y.back())}, {"early", room(results.early.back())}});
+        }
+        return results;
+    }
+    Results pipelined(Pipeline& pipeline, size_t at_a_time) {
+        Results results;
+        results.y.assign(kPasses, Floats(kRows * kSize));
+        results.early = results.y;
+        std::deque<std::pair<size_t, Pipeline::Pass>> under_way;
+        const auto finish = [&] {
+            auto& [i, pass] = under_way.front();
+            pipeline.finish(pass, {{"early", room(results.early[i])}, {"y", room(results.y[i])}});
+            under_way.pop_front();
+        };
+        for (size_t i = 0; i < kPasses; ++i) {
+            under_way.emplace_back(i, pipeline.start({{"x", given(inputs_[i])}, {"bias", given(bias_)}}));
+            if (under_way.size() >= at_a_time) finish();
+        }
+        while (!under_way.empty()) finish();
+        return results;
+    }
+
+    Graph graph = stack();
+
+private:
+    std::map<std::string, Floats> weights_ = [] {
+        std::map<std::string, Floats> all;
+        for (int layer = 0; layer < kLayers; ++layer) all["w" + std::to_string(layer)] = numbers(kSize * kSize, layer);
+        return all;
+    }();
+    std::vector<Floats> inputs_ = [] {
+        std::vector<Floats> all;
+        for (int i = 0; i < kPasses; ++i) all.push_back(numbers(kRows * kSize, 100 + i));
+        return all;
+    }();
+    Floats bias_ = numbers(kSize, 7);
+};
+
+TEST_F(Layers, OnSeveralDevicesGiveTheBitsOfOne) {
+    const Results want = one_by_one();
+    for (const size_t parts : {1U, 2U, 3U})
+        for (const size_t at_a_time : {1U, 2U, 4U}) {
+            Pipeline pipeline({cpu(), cpu(), cpu()}, parts, graph, weights());
+            const Results got = pipelined(pipeline, at_a_time);
+            EXPECT_EQ(got.y, want.y) << parts << " parts, " << at_a_time << " passes at a time";
+            EXPECT_EQ(got.early, want.early);
+            EXPECT_EQ(pipeline.parts(), parts);
+            EXPECT_EQ(pipeline.part_of("x"), 0U);
+            EXPECT_EQ(pipeline.part_of("bias"), parts - 1);
+            uint64_t nodes = 0;
+            for (const StageRuns& runs : pipeline.runs()) {
+                EXPECT_EQ(runs.runs, kPasses);
+                EXPECT_LE(runs.nodes, graph.nodes().size() / parts + 3) << "the parts are even";
+                nodes += runs.nodes;
+            }
+            EXPECT_EQ(nodes, graph.nodes().size());
+            EXPECT_TRUE(pipeline.notes().empty()) << pipeline.notes().front();
+        }
+}
+
+TEST_F(Layers, OnDevicesThatComputeInTheirOwnWayAreWithinTheBound) {
+    const Results want = one_by_one();
+    Pipeline pipeline({cpu(), reference()}, 2, graph, weights());
+    const Results got = pipelined(pipeline, 2);
+    for (size_t i = 0; i < kPasses; ++i)
+        for (size_t k = 0; k < want.y[i].size(); ++k)
+            EXPECT_NEAR(got.y[i][k], want.y[i][k], 1e-4F * (1 + std::abs(want.y[i][k])));
+    EXPECT_NE(
+        pipeline.describe().find("between the parts, a pass: " + std::to_string(kRows * kSize * sizeof(float)) + " bytes"),
+        std::string::npos)
+        << pipeline.describe();
+}
+
+TEST_F(Layers, OfALostDeviceAreDoneByTheOther) {
+    const Results want = one_by_one();
+    for (const char* after : {"1", "2", "5", "8"})
+        for (const size_t lost : {0U, 1U}) {
+            Pipeline pipeline({cpu(lost == 0 ? after : nullptr), cpu(lost == 1 ? after : nullptr)}, 2, graph, weights());
+            const Results got = pipelined(pipeline, 2);
+            EXPECT_EQ(got.y, want.y) << "device " << lost << " lost after " << after;
+            EXPECT_EQ(got.early, want.early);
+            EXPECT_FALSE(pipeline.notes().empty());
+        }
+    Pipeline both({cpu("2"), cpu("3")}, 2, graph, weights());
+    EXPECT_THROW(static_cast<void>(pipelined(both, 2)), Error);
+}
+
+TEST_F(Layers, APassThatIsLeftOrCancelledLeavesTheNextOnesRight) {
+    const Results want = one_by_one();
+    Pipeline pipeline({cpu(), cpu()}, 2, graph, weights());
+    const Floats x = numbers(kRows * kSize, 1), bias = numbers(kSize, 2);
+    { const Pipeline::Pass left = pipeline.start({{"x", given(x)}, {"bias", given(bias)}}); }
+    const std::atomic<uint32_t> cancel{1};
+    Floats y(kRows * kSize), early(kRows * kSize);
+    const auto cancelled = [&] {
+        const Input inputs[] = {{"x", given(x)}, {"bias", given(bias)}};
+        Pipeline::Pass pass = pipeline.start(inputs, &cancel);
+        pipeline.finish(pass, {{"y", room(y)}, {"early", room(early)}});
+    };
+    try {
+        cancelled();
+        ADD_FAILURE() << "it was not cancelled";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Code::cancelled) << error.what();
+    }
+    EXPECT_EQ(pipelined(pipeline, 2).y, want.y);
+}
+
+TEST_F(Layers, WhatCannotBeAPipelineIsSaid) {
+    const auto code_of = [](auto&& call) {
+        try {
+            call();
+        } catch (const Error& error) {
+            return error.code();
+        }
+        return Code::ok;
+    };
+    EXPECT_EQ(code_of([&] { Pipeline({cpu()}, 2, graph, weights()); }), Code::invalid);
+    EXPECT_EQ(code_of([&] { Pipeline({cpu()}, 0, graph, weights()); }), Code::invalid);
+    Graph counter;
+    const TensorId state = counter.state("s", DType::f32, {1});
+    const TensorId next = counter.add(Op::add, {state, counter.input("x", DType::f32, {1})});
+    counter.update(state, next);
+    counter.output(counter.add(Op::relu, {next}), "y");
+    EXPECT_EQ(code_of([&] { Pipeline({cpu(), cpu()}, 2, counter, weights()); }), Code::unsupported);
+    Pipeline pipeline({cpu(), cpu()}, 2, graph, weights());
+    EXPECT_EQ(code_of([&] { static_cast<void>(pipeline.part_of("z")); }), Code::not_found);
+    const Floats x = numbers(kRows * kSize, 1);
+    EXPECT_EQ(code_of([&] { static_cast<void>(pipeline.start({{"z", given(x)}})); }), Code::invalid);
+    Pipeline::Pass none;
+    EXPECT_EQ(code_of([&] { pipeline.finish(none, {}); }), Code::invalid);
+}
+
+TEST(LayersOfAGraph, AreCutWhereFewBytesCrossBetweenEqualWork) {
+    // Each layer widens to eight times its rows and narrows again: the cut is between layers, and not within one.
+    Graph g;
+    TensorId x = g.input("x", DType::f32, {1024, 8});
+    for (int layer = 0; layer < 10; ++layer) {
+        const TensorId wide = g.add(Op::matmul, {x, g.weight("a" + std::to_string(layer), DType::f32, {8, 64})});
+        x = g.add(Op::matmul, {g.add(Op::relu, {wide}), g.weight("b" + std::to_string(layer), DType::f32, {64, 8})});
+    }
+    g.output(g.add(Op::relu, {x}), "y");
+    for (const size_t parts : {2U, 5U}) {
+        const auto cut = runtime::layers(g, parts);
+        ASSERT_EQ(cut.size(), parts);
+        size_t next = 0;
+        for (const auto& part : cut)
+            for (const size_t node : part) EXPECT_EQ(node, next++);
+        EXPECT_EQ(next, g.nodes().size());
+        for (size_t p = 0; p + 1 < parts; ++p) EXPECT_EQ(cut[p].size(), 30 / parts) << "three nodes a layer";
+    }
+    const auto each = runtime::layers(g, g.nodes().size());
+    for (const auto& part : each) EXPECT_EQ(part.size(), 1U);
+}
+
+}  // namespace
+}  // namespace backplane
