@@ -177,7 +177,7 @@ void bench_stream_speech(const StreamSpeechChoice& o, const Device& device, Run&
     StreamedSpeech bench(o, device, run);
     std::vector<Row> rows{bench.resident()};
     for (const int64_t percent : o.percent)
-        if (auto row = bench.streamed(percent)) rows.push_back(std::move(*row));
+        if (auto row = bench.streamed(percent)) rows.push_back(*row);
     const double link = bench.link(), compute = rows.front().ms;
     Json all = Json::array();
     std::vector<std::vector<std::string>> table{{"BUDGET", "BYTES", "HELD", "WEIGHTS THERE", "COPIED A PASS", "A PASS MS",

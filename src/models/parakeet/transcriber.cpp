@@ -157,14 +157,13 @@ struct Transcriber::Impl {
     std::string voices_from;
     std::vector<std::string> notes;  // of what was decided here
 
-    Impl(const std::vector<Device>& devices, const std::filesystem::path& model, const TranscriberOptions& given)
+    Impl(std::vector<Device> devices, const std::filesystem::path& model, const TranscriberOptions& given)
         : recognizer(made(devices, model, given)), options(given) {
-        open_voices(devices, model, given);
+        open_voices(std::move(devices), model, given);
         keep_within_memory();
     }
 
-    void open_voices(const std::vector<Device>& devices, const std::filesystem::path& model,
-                     const TranscriberOptions& given) {
+    void open_voices(std::vector<Device> devices, const std::filesystem::path& model, const TranscriberOptions& given) {
         const std::filesystem::path file = voice_file(given.vad, model);
         if (file.empty()) return;
         if (rate() != silero::VoiceDetector::kSampleRate) {
@@ -173,7 +172,7 @@ struct Transcriber::Impl {
                                                recognizer.file().file() + "' is for " + std::to_string(rate()));
         }
         voices_from = file.string();
-        voices.emplace(voice_devices(devices), silero::VoiceNetwork::open(file));
+        voices.emplace(voice_devices(std::move(devices)), silero::VoiceNetwork::open(file));
     }
 
     // Whether all weights may have no room, by figures that need no plan.
@@ -373,7 +372,7 @@ struct Transcriber::Impl {
 };
 
 Transcriber::Transcriber(std::vector<Device> devices, const std::filesystem::path& model, const TranscriberOptions& options)
-    : impl_(new Impl(devices, model, options)) {}
+    : impl_(new Impl(std::move(devices), model, options)) {}
 Transcriber::~Transcriber() = default;
 Transcriber::Transcriber(Transcriber&&) noexcept = default;
 Transcriber& Transcriber::operator=(Transcriber&&) noexcept = default;
