@@ -1,0 +1,49 @@
+"""numpy arrays as operands of the library, in and out without a copy."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from . import _library as c
+
+# bf16 has no type in numpy: its elements are given and returned as uint16.
+_DTYPES = {"f32": np.float32, "f16": np.float16, "bf16": np.uint16, "f64": np.float64, "i8": np.int8, "u8": np.uint8,
+           "i16": np.int16, "u16": np.uint16, "i32": np.int32, "i64": np.int64, "bool": np.bool_}
+_NAMES = {np.dtype(kind): name for name, kind in _DTYPES.items() if name != "bf16"}
+
+
+def id_of(dtype: object) -> int:
+    """The library's number of an element type: "f16", numpy's float16 or any of their like."""
+    name = dtype if isinstance(dtype, str) and c.plain["dtype"](c.utf8(dtype)) else None
+    if name is None:
+        try:
+            name = _NAMES[np.dtype(dtype)]
+        except (KeyError, TypeError):
+            raise c.Error(f"element type {dtype!r} is none of {', '.join(_DTYPES)} or a type of blocks", "invalid") from None
+    return c.plain["dtype"](name.encode())
+
+
+def name_of(number: int) -> str:
+    return c.plain["dtype_name"](number).decode()
+
+
+def numpy_of(number: int) -> np.dtype:
+    try:
+        return np.dtype(_DTYPES[name_of(number)])
+    except KeyError:
+        raise c.Error(f"numpy has no element type like {name_of(number) or 'that of this value'}", "unsupported") from None
+
+
+def dims_of(shape) -> ctypes.Array:
+    return (ctypes.c_int64 * max(len(shape), 1))(*shape)
+
+
+def dense(array: object, name: str, number: int) -> np.ndarray:
+    """The array as it is where it is dense and of that type; else a dense copy, never one of another type."""
+    given = np.asarray(array)
+    wanted = numpy_of(number)
+    if given.dtype != wanted:
+        raise c.Error(f"'{name}' is of {given.dtype}; give {wanted}: x.astype(numpy.{wanted})", "invalid")
+    return np.ascontiguousarray(given) if given.ndim else given

@@ -1,0 +1,132 @@
+"""Networks from ONNX files."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import _library as c
+from .arrays import dense, dims_of, name_of, numpy_of
+from .devices import Cancel, Context, Device, cancel_of
+from .graphs import MATHS, Tensor
+
+
+@dataclass(frozen=True)
+class ModelValue:
+    """An input or output as the file declares it. shape: None, or a number or the name of what is open for each axis."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | str, ...] | None
+
+
+def _value(record: c.ModelValue) -> ModelValue:
+    shape = None
+    if record.rank <= c.MAX_RANK:
+        shape = tuple(record.dims[i] if record.dims[i] >= 0 else (record.symbols[i] or b"?").decode(errors="replace")
+                      for i in range(record.rank))
+    return ModelValue(record.name.decode(errors="replace"), name_of(record.dtype) if record.dtype else "unknown", shape)
+
+
+class Model(c.Handle):
+    """An ONNX file that was read. Any thread. Raises Error: not_found, denied, corrupt, unsupported (an opset outside 7 to 24).
+
+        with Context() as context, Model("det.onnx") as model:
+            session = ModelSession(context, model)
+            scores = session.run({"x": pixels})["scores"]
+    """
+
+    kind = "model"
+
+    def __init__(self, path: str | os.PathLike) -> None:
+        super().__init__(c.made("model_from_onnx", c.utf8(path)))
+
+    @property
+    def info(self) -> dict[str, object]:
+        """format, name, producer, opset, ir_version, nodes, parameters, weight_bytes."""
+        record = c.ModelInfo()
+        c.call("model_get_info", self.pointer, ctypes.byref(record))
+        texts = {name: getattr(record, name).decode(errors="replace") for name in ("format", "name", "producer")}
+        return texts | {name: getattr(record, name) for name in ("opset", "ir_version", "nodes", "parameters", "weight_bytes")}
+
+    @property
+    def inputs(self) -> list[ModelValue]:
+        return [_value(record) for record in c.records("model_inputs", c.ModelValue, self.pointer)]
+
+    @property
+    def outputs(self) -> list[ModelValue]:
+        return [_value(record) for record in c.records("model_outputs", c.ModelValue, self.pointer)]
+
+    def check(self, devices: Device | Sequence[Device], inputs: Mapping[str, object] | None = None) -> dict:
+        """Where each node would run on these devices, best first, and why not: {"runs": bool, "nodes": [...]}.
+
+        inputs: arrays, or shapes as tuples, of what the file leaves open.
+        """
+        several = [devices] if isinstance(devices, Device) else list(devices)
+        records, kept = _inputs(self.inputs, inputs or {})
+        text = c.text_of("model_check", self.pointer, c.array_of(several), len(several), records, len(inputs or {}))
+        del kept
+        return json.loads(text)
+
+
+def _inputs(declared: Sequence[ModelValue], given: Mapping[str, object]):
+    types = {value.name: value.dtype for value in declared}
+    records, kept = (c.ModelInput * max(len(given), 1))(), []
+    for i, (name, array) in enumerate(given.items()):
+        encoded = c.utf8(name)
+        if isinstance(array, Tensor):
+            records[i] = c.ModelInput(encoded, None, 0, None, 0, 0, array.pointer)
+            continue
+        if isinstance(array, tuple) and all(isinstance(n, int) for n in array):
+            dims = dims_of(array)
+            kept.append(dims)
+            records[i] = c.ModelInput(encoded, None, 0, dims, len(array), 0, None)
+            continue
+        number = c.plain["dtype"](types.get(name, "unknown").encode())
+        held = dense(array, name, number) if number else np.ascontiguousarray(array)
+        dims = dims_of(held.shape)
+        kept += [held, dims]
+        records[i] = c.ModelInput(encoded, held.ctypes.data, held.nbytes, dims, held.ndim, number, None)
+    return records, kept
+
+
+class ModelSession(c.Handle):
+    """A Model on devices. One call at a time; the plan of each size of its inputs is kept.
+
+    on: a Context, whose best device is taken (device: a filter), with the CPU for what that cannot do; or devices, best first.
+    """
+
+    kind = "model_session"
+
+    def __init__(self, on: Context | Device | Sequence[Device], model: Model, *, device: str = "", math: str = "default",
+                 plans_kept: int = 8) -> None:
+        if math not in MATHS:
+            raise c.Error(f"math is {math!r}; give one of {', '.join(MATHS)}", "invalid")
+        options = c.ModelOptions(math=MATHS.index(math), plans_kept=plans_kept)
+        self._declared = model.inputs
+        if isinstance(on, Context):
+            made = c.made("model_session_create", model.pointer, on.pointer, c.utf8(device), ctypes.byref(options))
+        else:
+            several = [on] if isinstance(on, Device) else list(on)
+            made = c.made("model_session_create_on", model.pointer, c.array_of(several), len(several), ctypes.byref(options))
+        super().__init__(made)
+
+    def run(self, inputs: Mapping[str, object], *, cancel: Cancel | None = None) -> dict[str, np.ndarray]:
+        """All outputs as new arrays, by name. inputs: an array or Tensor for each; dense arrays are read where they are."""
+        records, kept = _inputs(self._declared, inputs)
+        room = [c.ModelValue() for _ in range(64)]
+        outputs, count = (c.ModelValue * len(room))(*room), ctypes.c_uint32()
+        c.call("model_session_prepare", self.pointer, records, len(inputs), outputs, len(outputs), ctypes.byref(count))
+        if count.value > len(outputs):
+            raise c.Error(f"the model has {count.value} outputs; {len(outputs)} are taken at most", "unsupported")
+        results = {o.name.decode(): np.empty(tuple(o.dims[:o.rank]), numpy_of(o.dtype)) for o in outputs[:count.value]}
+        wanted = [c.Value(c.utf8(name), array.ctypes.data, array.nbytes, None) for name, array in results.items()]
+        c.call("model_session_run_into", self.pointer, records, len(inputs), (c.Value * max(len(wanted), 1))(*wanted), len(wanted),
+               cancel_of(cancel))
+        del kept
+        return results
