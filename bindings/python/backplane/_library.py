@@ -112,7 +112,7 @@ class ModelOptions(Structure):
 
 class TranscriberOptions(Structure):
     _fields_ = [("struct_size", c_uint32), ("decoder", c_uint32), ("dtype", c_uint32), ("exact", c_uint32), ("window", c_double),
-                ("batch", c_int64), ("vad", c_char_p)]
+                ("batch", c_int64), ("vad", c_char_p), ("memory", c_uint64), ("streaming", c_uint32), ("reserved", c_uint32)]
 
 
 class TranscriberInfo(Structure):

@@ -14,6 +14,7 @@ from .arrays import id_of
 from .devices import Cancel, Context, Device, cancel_of
 
 DECODERS = ("automatic", "ctc", "rnnt", "tdt")
+STREAMINGS = ("automatic", "never", "always")
 
 
 @dataclass(frozen=True)
@@ -58,15 +59,20 @@ class Transcriber(c.Handle):
 
     model: a GGUF file, or a folder as transformers reads it. on: a Context, whose best device is taken (device: a filter), with the CPU
     for what that cannot do; or devices, best first. window: seconds that the network sees at once; longer audio is cut in pauses.
+    memory: bytes of the first device that all of it may take, 0: what there is. streaming: of weights, where there is no room for all.
     """
 
     kind = "transcriber"
 
     def __init__(self, on: Context | Device | Sequence[Device], model: str | os.PathLike, *, device: str = "",
-                 decoder: str = "automatic", dtype: str | None = None, window: float = 0, batch: int = 0, vad: str | None = None) -> None:
+                 decoder: str = "automatic", dtype: str | None = None, window: float = 0, batch: int = 0, vad: str | None = None,
+                 memory: int = 0, streaming: str = "automatic") -> None:
         if decoder not in DECODERS:
             raise c.Error(f"decoder is {decoder!r}; give one of {', '.join(DECODERS)}", "invalid")
-        options = c.TranscriberOptions(decoder=DECODERS.index(decoder), dtype=id_of(dtype) if dtype else 0, window=window, batch=batch)
+        if streaming not in STREAMINGS:
+            raise c.Error(f"streaming is {streaming!r}; give one of {', '.join(STREAMINGS)}", "invalid")
+        options = c.TranscriberOptions(decoder=DECODERS.index(decoder), dtype=id_of(dtype) if dtype else 0, window=window, batch=batch,
+                                       memory=memory, streaming=STREAMINGS.index(streaming))
         if vad is not None:
             options.vad = c.utf8(vad)
         if isinstance(on, Context):

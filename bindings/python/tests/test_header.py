@@ -21,10 +21,12 @@ class Header(unittest.TestCase):
         lines = ["#include <stddef.h>", "#include <stdio.h>", *[f"#include <backplane/{h}>" for h in HEADERS], "int main(void) {"]
         for name, struct in c.STRUCTS.items():
             lines.append(f'printf("{name} %zu\\n", sizeof({name}));')
+            # A field that the header has behind the last of these would make the struct longer.
             lines += [f'printf("{name}.{field} %zu\\n", offsetof({name}, {field}));' for field, *_ in struct._fields_]
         lines += [f'printf("code {word} %d\\n", BP_{word.upper()});' for word in c.CODES]
         lines += [f'printf("kind {word} %d\\n", BP_KIND_{word.upper()});' for word in devices.KINDS]
         lines += [f'printf("decoder {word} %d\\n", BACKPLANE_DECODER_{word.upper()});' for word in speech.DECODERS]
+        lines += [f'printf("streaming {word} %d\\n", BACKPLANE_STREAMING_{word.upper()});' for word in speech.STREAMINGS]
         lines += ['printf("rank %d\\n", BP_MAX_RANK);', "return 0; }"]
         with tempfile.TemporaryDirectory() as folder:
             program = Path(folder, "facts")
@@ -36,7 +38,7 @@ class Header(unittest.TestCase):
         for name, struct in c.STRUCTS.items():
             wanted.append(f"{name} {ctypes.sizeof(struct)}")
             wanted += [f"{name}.{field} {getattr(struct, field).offset}" for field, *_ in struct._fields_]
-        for kind, words in (("code", c.CODES), ("kind", devices.KINDS), ("decoder", speech.DECODERS)):
+        for kind, words in (("code", c.CODES), ("kind", devices.KINDS), ("decoder", speech.DECODERS), ("streaming", speech.STREAMINGS)):
             wanted += [f"{kind} {word} {i}" for i, word in enumerate(words)]
         wanted.append(f"rank {c.MAX_RANK}")
         self.assertEqual(said, wanted)
