@@ -61,3 +61,9 @@ inline void report(const std::string& name, const std::string& text) { std::prin
 #define GIVEN_transcriber                   \
     const Context& context = given.context; \
     const std::vector<float> samples;
+#define GIVEN_pipeline                                          \
+    const Device &first = given.device, &second = given.device; \
+    const Graph& graph = given.graph;                           \
+    const Weights weights(given.weights);                       \
+    const auto x_bytes = given.x, more_bytes = given.x;         \
+    const auto y_bytes = given.y;
