@@ -48,6 +48,9 @@ struct TranscriberOptions {
     // Seconds of audio that the network sees at once; longer audio is cut where it is quiet. 5 to 1200.
     double window = 30;
     int64_t batch = 0;  // windows at once; 0: one on a CPU, eight elsewhere
+    // The first so many devices take a part of the encoder's layers each and work on different batches at a time (pipeline.hpp); the decoder is on
+    // the last of them. For networks that one device has no room for: batches shared out among devices that hold all of it need no cut.
+    size_t layers = 1;
     // Beside matrices in blocks (q8_0 ...) activations may be rounded to bytes (Math::relaxed), which on CPUs makes the encoder twice as fast;
     // true: they are not.
     bool exact = false;

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <chrono>
+#include <deque>
 
 #include "base/file.hpp"
 #include "base/memory_use.hpp"
 #include "cli/bench_run.hpp"
 #include "cli/cli.hpp"
+#include "cli/place_options.hpp"
 #include "cli/random_file.hpp"
 #include "models/parakeet/recognizer.hpp"
 
@@ -14,11 +16,14 @@ namespace {
 
 struct SpeechChoice {
     DeviceChoice choice;
+    PlaceChoice place;
     std::string size = "110m", model, save, dtype = "f32", head = "auto";
     double seconds = 60;
-    int64_t batch = 1;
+    int64_t batch = 1, clips = 0;
     int runs = 5;
     bool exact = false;
+
+    [[nodiscard]] int64_t all() const { return clips > 0 ? clips : batch; }
 };
 
 struct SpeechTiming {
@@ -55,9 +60,24 @@ struct SpeechResult {
     double gflop = 0;  // of the encoder, all clips
     Peak peak;
     uint64_t resident = 0;
+    std::string plan;
 };
 
-SpeechResult time_speech(const SpeechChoice& o, const Device& device, Run& run) {
+// Every batch, as many under way as there are devices that take layers.
+void each_batch(parakeet::Recognizer& recognizer, std::span<const std::span<const float>> clips, size_t batch, Run& run,
+                const std::function<void(parakeet::Recognizer::Batch&)>& finish) {
+    std::deque<parakeet::Recognizer::Batch> under_way;
+    for (size_t first = 0; first < clips.size() || !under_way.empty(); first += batch) {
+        if (first < clips.size())
+            under_way.push_back(
+                recognizer.start(clips.subspan(first, std::min(batch, clips.size() - first)), &run.interrupted));
+        if (first < clips.size() && under_way.size() < recognizer.layers()) continue;
+        finish(under_way.front());
+        under_way.pop_front();
+    }
+}
+
+SpeechResult time_speech(const SpeechChoice& o, const Placed& placed, Run& run) {
     std::unique_ptr<RandomFile> random;
     if (o.model.empty()) random = std::make_unique<RandomFile>(o.size, o.dtype == "q8_0" ? DType::q8_0 : DType::f32, o.save);
     const auto file = parakeet::ModelFile::open(random ? random->path() : base::path_of(o.model));
@@ -68,40 +88,51 @@ SpeechResult time_speech(const SpeechChoice& o, const Device& device, Run& run) 
     if (o.dtype != "f16")
         for (const parakeet::Tensor& tensor : file.tensors())
             if (is_block(tensor.dtype)) result.dtype = name_of(tensor.dtype);
-    parakeet::Recognizer recognizer({device}, file, o.dtype == "f16" ? DType::f16 : DType::f32, head_of(o, config),
-                                    parakeet::Lengths::by_device, o.exact);
+    parakeet::Recognizer recognizer(o.place.place.empty() ? std::vector<Device>{placed.devices.front()} : placed.devices,
+                                    file, o.dtype == "f16" ? DType::f16 : DType::f32, head_of(o, config),
+                                    parakeet::Lengths::by_device, o.exact, placed.layers);
     std::vector<std::vector<float>> clips;
-    for (int64_t k = 0; k < o.batch; ++k)
+    for (int64_t k = 0; k < o.all(); ++k)
         clips.push_back(
             parakeet::random_sound(static_cast<size_t>(o.seconds * static_cast<double>(config.preprocessor.sample_rate)),
                                    static_cast<unsigned>(k)));
     const std::vector<std::span<const float>> spans(clips.begin(), clips.end());
-    result.encoder = time_runs(o.runs, run, [&] { recognizer.encode(spans, &run.interrupted); });
+    const auto batch = static_cast<size_t>(o.batch);
+    result.encoder = time_runs(
+        o.runs, run, [&] { each_batch(recognizer, spans, batch, run, [&](auto& one) { recognizer.finish_encoder(one); }); });
     result.whole = time_runs(o.runs, run, [&] {
         result.tokens = 0;
-        for (const auto& tokens : recognizer.run(spans, &run.interrupted)) result.tokens += tokens.size();
+        each_batch(recognizer, spans, batch, run, [&](auto& one) {
+            for (const auto& tokens : recognizer.finish(one)) result.tokens += tokens.size();
+        });
     });
+    result.plan = recognizer.describe();
     result.gflop =
-        static_cast<double>(o.batch) *
+        static_cast<double>(o.all()) *
         parakeet::encoder_flops(config.encoder, static_cast<int64_t>(clips[0].size()) / config.preprocessor.hop_length) /
         1e9;
     result.resident = base::peak_resident_bytes();
-    result.peak = measure_peak(device);
+    result.peak = measure_peak(placed.devices.front());
     return result;
 }
 
 void bench_speech(const SpeechChoice& o, Run& run) {
     const Context context(context_options(o.choice));
-    const Device device = open_device(context, o.choice);
-    const SpeechResult r = time_speech(o, device, run);
-    const double sound = o.seconds * 1000 * static_cast<double>(o.batch);
+    const Placed placed =
+        o.place.place.empty() ? Placed{{open_device(context, o.choice)}, 1} : open_placed(context, o.choice, o.place);
+    const Device& device = placed.devices.front();
+    const SpeechResult r = time_speech(o, placed, run);
+    const double sound = o.seconds * 1000 * static_cast<double>(o.all());
+    std::string where = device.info().id;
+    for (size_t i = 1; i < placed.layers; ++i) where += "+" + placed.devices[i].info().id;
     const double gflops = r.gflop / r.encoder.median_ms() * 1000;
     if (run.json)
         return print({{"network", r.network},
                       {"dtype", r.dtype},
                       {"seconds", o.seconds},
                       {"batch", o.batch},
-                      {"device", device.info().id},
+                      {"clips", o.all()},
+                      {"device", where},
                       {"name", device.info().name},
                       {"threads", o.choice.threads},
                       {"exact", o.exact},
@@ -117,13 +148,14 @@ void bench_speech(const SpeechChoice& o, Run& run) {
                       {"peak_gflops", r.peak.gflops},
                       {"resident_bytes", r.resident}});
     out("{} in {}, {} of {} s, on {} ({})\n", r.network, r.dtype,
-        o.batch == 1 ? "a clip" : std::to_string(o.batch) + " clips", fixed(o.seconds, o.seconds < 10 ? 1 : 0),
-        device.info().id, device.info().name);
+        o.all() == 1 ? "a clip" : std::to_string(o.all()) + " clips", fixed(o.seconds, o.seconds < 10 ? 1 : 0), where,
+        device.info().name);
     out("  encoder {} ms median of {} runs (least {}), {} GFLOP/s", fixed(r.encoder.median_ms(), 1), o.runs,
         fixed(r.encoder.least_ms(), 1), fixed(gflops, 0));
     if (r.peak.gflops > 0) out(", {} of the f32 FMA peak of {}", fixed(gflops / r.peak.gflops, 2), fixed(r.peak.gflops, 0));
     out("\n  sound to tokens {} ms (least {}), {} times real time; {} tokens\n", fixed(r.whole.median_ms(), 1),
         fixed(r.whole.least_ms(), 1), fixed(sound / r.whole.median_ms(), 0), r.tokens);
+    if (o.choice.verbose) err_lines(r.plan);
     out("  the first run took {} ms; {} of memory at most\n", fixed(r.encoder.first_ms, 0), human_bytes(r.resident));
 }
 
@@ -140,6 +172,9 @@ void add_bench_speech(const Command& app, Run& run) {
     command.option("--save", o->save, "Keep the random weights in this .gguf file").type("FILE");
     command.option("--seconds", o->seconds, "Of sound in a clip").shows_default().between(0.1, 900);
     command.option("--batch", o->batch, "Clips at a time").shows_default().in_range(1, 1024);
+    command.option("--clips", o->clips, "Clips in all, in batches one after the other; 0: one batch")
+        .shows_default()
+        .in_range(0, 65536);
     command
         .option("--dtype", o->dtype,
                 "f32; q8_0: matrices in blocks (of random weights; a file has what it has); "
@@ -152,6 +187,7 @@ void add_bench_speech(const Command& app, Run& run) {
         .shows_default()
         .in_range(1, 1000);
     add_device_options(command, o->choice);
+    add_place_option(command, o->place);
     add_json_option(command, run);
     command.footer(
         "GFLOP/s count the products, attention and convolutions of the encoder as written. Random weights do the work of "
@@ -159,6 +195,7 @@ void add_bench_speech(const Command& app, Run& run) {
         "ones; what they say is no words, and how much of it (its time is in the whole) is that of speech.\n"
         "Examples:\n  backplane bench speech --size 110m --threads 2\n"
         "  backplane bench speech --size 0.6b --dtype f16 --seconds 10 --batch 16 --device vulkan\n"
+        "  backplane bench speech --size 0.6b --dtype f16 --seconds 30 --clips 64 --batch 4 --place encoder=cuda:0+cuda:1\n"
         "  backplane bench speech --model parakeet-tdt-0.6b-v3.gguf --json");
     command.runs([o, &run] { bench_speech(*o, run); });
 }

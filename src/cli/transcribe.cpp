@@ -13,6 +13,7 @@
 #include "cli/batch_command.hpp"
 #include "cli/cli.hpp"
 #include "cli/memory_options.hpp"
+#include "cli/place_options.hpp"
 #include "cli/transcript_text.hpp"
 #include "cli/usage.hpp"
 
@@ -24,6 +25,7 @@ struct TranscribeChoice {
     DeviceChoice choice;
     BatchChoice many;
     MemoryChoice memory;
+    PlaceChoice place;
     std::vector<std::string> audio;
     std::string model, format = "text", decoder = "auto", language = "auto", dtype = "f32", vad = "auto";
     double window = 30;
@@ -271,8 +273,10 @@ std::unique_ptr<Transcriber> open_transcriber(const TranscribeChoice& o, const C
     options.exact = o.exact;
     options.vad = o.vad;
     DeviceChoice choice = o.choice;
-    choice.device = device;
-    std::vector<Device> devices = open_with_fallback(context, choice);
+    if (o.place.place.empty()) choice.device = device;
+    Placed placed = open_placed(context, choice, o.place);
+    std::vector<Device>& devices = placed.devices;
+    options.layers = placed.layers;
     options.memory = budget_of(budgets, devices.front().info().id);
     options.streaming = streaming_of(o.memory);
     for (const Device& one : devices)
@@ -333,10 +337,14 @@ void transcribe_files(const TranscribeChoice& o, Run& run) {
                                  std::to_string(o.window) + (o.timestamps ? ",timestamps" : "") + (o.exact ? ",exact" : "");
     options.how = how_of("transcribe " + settings, base::path_of(o.model));
     options.not_kept = {"text", "words", "shown"};
+    if (!o.place.place.empty() && !o.many.devices.empty())
+        throw UsageError(
+            "--devices shares files out among devices that hold all layers, --place cuts the layers: give one of them");
     const Context context(context_options(o.choice));
     std::string why;
-    const std::vector<std::string> devices =
-        many ? devices_for(context, o.choice, o.many, options.ranks, why) : std::vector<std::string>{o.choice.device};
+    const std::vector<std::string> devices = !o.place.place.empty() ? std::vector<std::string>{o.place.place}
+                                             : many ? devices_for(context, o.choice, o.many, options.ranks, why)
+                                                    : std::vector<std::string>{o.choice.device};
     const std::map<std::string, uint64_t> budgets = budgets_of(context, o.memory);
     measure(tasks);
     const bool alone = devices.size() == 1 && options.ranks.size == 1;
@@ -415,6 +423,7 @@ void add_transcribe(const Command& app, Run& run) {
     add_memory_options(command, o->memory);
     add_batch_options(command, o->many);
     add_device_options(command, o->choice);
+    add_place_option(command, o->place);
     add_json_option(command, run);
     command.footer(
         "Other files are still done where one cannot be; then the exit code is 1. Of many files with --output a journal is "
@@ -423,6 +432,7 @@ void add_transcribe(const Command& app, Run& run) {
         "Examples:\n  backplane transcribe talk.flac --model parakeet.gguf\n"
         "  backplane transcribe *.mp3 --model parakeet.gguf --format srt --output subtitles/\n"
         "  backplane transcribe --manifest calls.jsonl --model parakeet.gguf --output texts/ --devices discrete,cpu\n"
+        "  backplane transcribe calls/ --model parakeet.gguf --output texts/ --place encoder=cuda:0+cuda:1\n"
         "  srun -n 8 backplane transcribe calls/ --model parakeet.gguf --output texts/\n"
         "  backplane transcribe talk.flac --model parakeet.gguf --memory discrete=2GiB\n"
         "  backplane transcribe meeting.ogg --model parakeet.gguf --vad silero_vad_v6.onnx\n"

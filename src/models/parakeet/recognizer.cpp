@@ -74,14 +74,22 @@ void add_runs(std::vector<NetworkRuns>& into, const char* part, std::span<const 
     }
 }
 
-Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head, Lengths lengths, bool exact)
+Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head, Lengths lengths, bool exact,
+                       size_t layers)
     : devices_(std::move(devices)),
+      layers_(layers),
       head_(head),
       lengths_(!devices_.empty() && devices_.front() ? lengths_on(devices_.front(), lengths) : lengths),
       weights_(std::make_shared<NetworkWeights>(std::move(file), compute)),
       packed_([weights = weights_](std::string_view name) { return weights->bytes(name); }, config().name) {
     if (devices_.empty() || !devices_.front())
         throw Error(Code::invalid, "cannot transcribe: no device given; use Context::choose");
+    if (layers == 0 || devices_.size() < layers)
+        throw Error(Code::invalid, "cannot put the encoder's layers on " + std::to_string(layers) +
+                                       " devices: " + std::to_string(devices_.size()) + " are given");
+    last_devices_ = devices_;
+    std::rotate(last_devices_.begin(), last_devices_.begin() + static_cast<std::ptrdiff_t>(layers) - 1,
+                last_devices_.begin() + static_cast<std::ptrdiff_t>(layers));
     if (head == Head::ctc ? !config().ctc : !config().transducer)
         throw Error(Code::unsupported, "'" + this->file().file() + "' has no " + (head == Head::ctc ? "CTC" : "transducer") +
                                            " decoder; leave the choice to the network");
@@ -99,20 +107,27 @@ double Recognizer::seconds_per_frame() const noexcept {
 void Recognizer::make_positions(int64_t encoded) {
     if (encoded <= reach_) return;
     const int64_t reach = reach_of(encoded);
+    const Graph graph = positions_graph(*weights_, reach);
     // Their weights are wanted once: they are the session's own where memory is counted, and go with it.
     const Weights own([weights = weights_](std::string_view name) { return weights->bytes(name); }, config().name);
     SessionOptions once;
     once.plans_kept = 0;
     once.budget = positions_budget_;
-    Session session(devices_, positions_graph(*weights_, reach), positions_budget_ != 0 ? own : packed_, once);
-    std::vector<backplane::Tensor> tables(position_names_.size());
-    std::vector<Output> outputs;
-    for (size_t i = 0; i < tables.size(); ++i) outputs.emplace_back(position_names_[i], &tables[i]);
-    session.run({}, outputs);
-    count(ran_, "positions", session);
-    for (const Sized& sized : sessions_) count(ran_, "encoder", sized.session);
+    std::vector<std::vector<backplane::Tensor>> all;
+    for (size_t part = 0; part < layers_; ++part) {
+        std::vector<Device> devices = devices_;
+        std::rotate(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(part),
+                    devices.begin() + static_cast<std::ptrdiff_t>(part) + 1);
+        Session session(devices, graph, positions_budget_ != 0 ? own : packed_, once);
+        std::vector<backplane::Tensor>& tables = all.emplace_back(position_names_.size());
+        std::vector<Output> outputs;
+        for (size_t i = 0; i < tables.size(); ++i) outputs.emplace_back(position_names_[i], &tables[i]);
+        session.run({}, outputs);
+        add_runs(ran_, "positions", session.runs());
+    }
+    for (const Sized& sized : sessions_) add_runs(ran_, "encoder", sized.encoder->runs());
     sessions_.clear();  // they were made for the tables before
-    positions_ = std::move(tables);
+    positions_ = std::move(all);
     reach_ = reach;
 }
 
@@ -144,11 +159,11 @@ Recognizer::Sized& Recognizer::session_for(const BatchShape& shape) {
     const auto make = [&] {
         ++made_;
         const Graph graph = encoder_graph(shape, reach_);
-        Session session(devices_, graph, packed_, options_);
+        auto encoder = std::make_shared<Pipeline>(devices_, layers_, graph, packed_, options_);
         weights_->let_go();
-        return Sized{shape, std::move(session), session_bytes(graph)};
+        return Sized{shape, std::move(encoder), session_bytes(graph)};
     };
-    return recent(sessions_, kept_, is, make, [&](const Sized& s) { count(ran_, "encoder", s.session); });
+    return recent(sessions_, kept_, is, make, [&](const Sized& s) { add_runs(ran_, "encoder", s.encoder->runs()); });
 }
 
 Session& Recognizer::steps_for(const StepShape& shape) {
@@ -156,11 +171,11 @@ Session& Recognizer::steps_for(const StepShape& shape) {
     const auto make = [&] {
         ++made_;
         const Graph graph = steps_graph(*weights_, shape);
-        Session session(devices_, graph, packed_, decoder_options_);
+        Session session(last_devices_, graph, packed_, decoder_options_);
         weights_->let_go();
         return Stepped{shape, std::move(session), session_bytes(graph)};
     };
-    return recent(stepped_, kept_, is, make, [&](const Stepped& s) { count(ran_, "decoder", s.session); }).session;
+    return recent(stepped_, kept_, is, make, [&](const Stepped& s) { add_runs(ran_, "decoder", s.session.runs()); }).session;
 }
 
 int64_t Recognizer::rounded(int64_t frames) const noexcept {
@@ -190,43 +205,58 @@ Recognizer::Prepared Recognizer::prepare(std::span<const std::span<const float>>
     return batch;
 }
 
-std::vector<Input> Recognizer::inputs_of(const Prepared& batch) const {
+std::vector<Input> Recognizer::inputs_of(const Prepared& batch, const Pipeline& encoder) const {
     std::vector<Input> inputs{{"audio", bytes_of(batch.audio)}, {"samples", bytes_of(batch.samples)}};
-    for (size_t i = 0; i < positions_.size(); ++i) inputs.emplace_back(position_names_[i], positions_[i]);
+    for (size_t i = 0; i < position_names_.size(); ++i)
+        inputs.emplace_back(position_names_[i], positions_[encoder.part_of(position_names_[i])][i]);
     return inputs;
 }
 
-std::vector<std::vector<Token>> Recognizer::run(std::span<const std::span<const float>> clips,
-                                                const std::atomic<uint32_t>* cancel) {
+Recognizer::Batch Recognizer::start(std::span<const std::span<const float>> clips, const std::atomic<uint32_t>* cancel) {
+    Batch batch;
+    batch.clips_ = clips.size();
+    batch.cancel_ = cancel;
     std::vector<std::span<const float>> heard;  // those that have a frame
-    std::vector<size_t> place;
     for (size_t i = 0; i < clips.size(); ++i) {
         check_finite(clips[i]);
         if (static_cast<int64_t>(clips[i].size()) < config().preprocessor.hop_length) continue;
         heard.push_back(clips[i]);
-        place.push_back(i);
+        batch.place_.push_back(i);
     }
-    std::vector<std::vector<Token>> all(clips.size());
-    if (heard.empty()) return all;
-    const Prepared batch = prepare(heard);
-    std::vector<std::vector<Token>> tokens = head_ == Head::ctc ? run_ctc(batch, cancel) : run_steps(batch, cancel);
-    for (size_t i = 0; i < place.size(); ++i) {
+    if (heard.empty()) return batch;
+    batch.prepared_ = std::make_unique<const Prepared>(prepare(heard));
+    batch.encoder_ = session_for(batch.prepared_->shape).encoder;
+    batch.pass_ = batch.encoder_->start(inputs_of(*batch.prepared_, *batch.encoder_), cancel);
+    return batch;
+}
+
+std::vector<std::vector<Token>> Recognizer::finish(Batch& batch) {
+    std::vector<std::vector<Token>> all(batch.clips_);
+    if (batch.place_.empty()) return all;
+    std::vector<std::vector<Token>> tokens = head_ == Head::ctc ? finish_ctc(batch) : finish_steps(batch);
+    for (size_t i = 0; i < batch.place_.size(); ++i) {
         for (const Token& token : tokens[i])
             if (!std::isfinite(token.confidence))
                 throw Error(Code::corrupt,
                             "'" + file().file() + "' gives numbers that are not finite; fetch or convert the network again");
-        all[place[i]] = std::move(tokens[i]);
+        all[batch.place_[i]] = std::move(tokens[i]);
     }
     return all;
 }
 
-std::vector<std::vector<Token>> Recognizer::run_ctc(const Prepared& batch, const std::atomic<uint32_t>* cancel) {
-    Sized& sized = session_for(batch.shape);
+std::vector<std::vector<Token>> Recognizer::run(std::span<const std::span<const float>> clips,
+                                                const std::atomic<uint32_t>* cancel) {
+    Batch batch = start(clips, cancel);
+    return finish(batch);
+}
+
+std::vector<std::vector<Token>> Recognizer::finish_ctc(Batch& under_way) {
+    const Prepared& batch = *under_way.prepared_;
     const auto row = static_cast<size_t>(encoded_frames(config().encoder, batch.shape.frames));
     std::vector<int32_t> ids(row * batch.encoded.size());
     std::vector<float> confidence(ids.size());
     const std::vector<Output> outputs{{"ids", room_of(ids)}, {"confidence", room_of(confidence)}};
-    sized.session.run(inputs_of(batch), outputs, cancel);
+    under_way.encoder_->finish(under_way.pass_, outputs);
     std::vector<std::vector<Token>> all(batch.encoded.size());
     for (size_t clip = 0; clip < all.size(); ++clip)
         for (size_t t = 0; t < static_cast<size_t>(batch.encoded[clip]); ++t) {
@@ -248,10 +278,16 @@ std::vector<std::vector<Token>> Recognizer::run_ctc(const Prepared& batch, const
     return all;
 }
 
-std::vector<std::vector<Token>> Recognizer::run_steps(const Prepared& batch, const std::atomic<uint32_t>* cancel) {
+backplane::Tensor Recognizer::finish_joint(Batch& batch) {
     backplane::Tensor joint;
     const Output output("joint", &joint);
-    session_for(batch.shape).session.run(inputs_of(batch), {&output, 1}, cancel);
+    batch.encoder_->finish(batch.pass_, std::span(&output, 1));
+    return joint;
+}
+
+std::vector<std::vector<Token>> Recognizer::finish_steps(Batch& under_way) {
+    const Prepared& batch = *under_way.prepared_;
+    const backplane::Tensor joint = finish_joint(under_way);
     const StepShape shape = steps_of(batch.shape);
     Session& steps = steps_for(shape);
     steps.reset_state();
@@ -270,7 +306,7 @@ std::vector<std::vector<Token>> Recognizer::run_steps(const Prepared& batch, con
         {"confidence", room_of(confidence)}, {"left", std::as_writable_bytes(std::span(&left, 1))}};
     std::vector<std::vector<Token>> all(clips);
     while (left > 0) {
-        steps.run(inputs, outputs, cancel);
+        steps.run(inputs, outputs, under_way.cancel_);
         for (size_t at = 0; at < emits.size(); ++at)
             if (emits[at] != 0) all[at % clips].push_back({ids[at], frames[at], durations[at], confidence[at]});
     }
@@ -279,28 +315,26 @@ std::vector<std::vector<Token>> Recognizer::run_steps(const Prepared& batch, con
 
 void Recognizer::encode(std::span<const std::span<const float>> clips, const std::atomic<uint32_t>* cancel,
                         std::vector<std::byte>* result) {
-    for (const auto clip : clips) check_finite(clip);
-    const Prepared batch = prepare(clips);
-    if (head_ == Head::ctc) {
-        static_cast<void>(run_ctc(batch, cancel));
-        return;
-    }
-    backplane::Tensor joint;
-    const Output output("joint", &joint);
-    session_for(batch.shape).session.submit(inputs_of(batch), {&output, 1}, cancel).wait();
-    if (result == nullptr) return;
+    Batch batch = start(clips, cancel);
+    if (batch.place_.empty() || head_ == Head::ctc || result == nullptr) return finish_encoder(batch);
+    const backplane::Tensor joint = finish_joint(batch);
     result->resize(joint.size());
     joint.read(*result);
 }
 
-void Recognizer::count(std::vector<NetworkRuns>& into, const char* part, const Session& session) {
-    add_runs(into, part, session.runs());
+void Recognizer::finish_encoder(Batch& batch) {
+    if (batch.place_.empty()) return;
+    if (head_ == Head::ctc) {
+        static_cast<void>(finish_ctc(batch));
+    } else {
+        static_cast<void>(finish_joint(batch));
+    }
 }
 
 std::vector<NetworkRuns> Recognizer::runs() const {
     std::vector<NetworkRuns> all = ran_;
-    for (const Sized& sized : sessions_) count(all, "encoder", sized.session);
-    for (const Stepped& stepped : stepped_) count(all, "decoder", stepped.session);
+    for (const Sized& sized : sessions_) add_runs(all, "encoder", sized.encoder->runs());
+    for (const Stepped& stepped : stepped_) add_runs(all, "decoder", stepped.session.runs());
     return all;
 }
 
@@ -308,7 +342,7 @@ std::string Recognizer::describe() const {
     std::string all;
     for (const Sized& sized : sessions_) {
         all += "encoder, " + std::to_string(sized.shape.clips) + " x " + std::to_string(sized.shape.frames) + " frames:\n" +
-               sized.session.describe();
+               sized.encoder->describe();
     }
     for (const Stepped& stepped : stepped_) {
         all += "decoder, " + std::to_string(stepped.shape.clips) + " x " + std::to_string(stepped.shape.frames) +
@@ -319,11 +353,11 @@ std::string Recognizer::describe() const {
 
 std::vector<std::string> Recognizer::notes() const {
     std::vector<std::string> all;
-    const auto take = [&](const Session& session) {
+    const auto take = [&](const auto& session) {
         for (std::string& note : session.notes())
             if (std::find(all.begin(), all.end(), note) == all.end()) all.push_back(std::move(note));
     };
-    for (const Sized& sized : sessions_) take(sized.session);
+    for (const Sized& sized : sessions_) take(*sized.encoder);
     for (const Stepped& stepped : stepped_) take(stepped.session);
     return all;
 }

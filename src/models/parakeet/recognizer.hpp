@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backplane/fit.hpp"
+#include "backplane/pipeline.hpp"
 #include "backplane/transcriber.hpp"
 #include "models/parakeet/decoders.hpp"
 
@@ -46,10 +47,11 @@ class Recognizer {
 public:
     static constexpr size_t kLeastSessions = 4;  // that are kept, however large
 
-    // `exact`: Math::standard also where matrices are in blocks, of which activations may otherwise be rounded to bytes.
-    // Throws Error: invalid (no device), unsupported (a head that the file has not).
+    // `exact`: Math::standard also where matrices are in blocks, of which activations may otherwise be rounded to bytes. `layers`: the first so
+    // many devices take a part of the encoder's layers each; what follows the encoder is on the last of these.
+    // Throws Error: invalid (no device, fewer than `layers`), unsupported (a head that the file has not).
     Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head, Lengths lengths = Lengths::by_device,
-               bool exact = false);
+               bool exact = false, size_t layers = 1);
 
     [[nodiscard]] const Config& config() const noexcept { return weights_->config(); }
     [[nodiscard]] const ModelFile& file() const noexcept { return weights_->file(); }
@@ -70,6 +72,15 @@ public:
     // The encoder's part alone, for measurements: as run() without what follows it on the host. `result`: of a transducer, what the decoder gets.
     void encode(std::span<const std::span<const float>> clips, const std::atomic<uint32_t>* cancel,
                 std::vector<std::byte>* result = nullptr);
+    // A batch under way: what run() does, in two halves. With `layers` batches started before the first is finished, so many devices work.
+    // The clips may go after start(); a batch goes before its Recognizer.
+    class Batch;
+    [[nodiscard]] Batch start(std::span<const std::span<const float>> clips, const std::atomic<uint32_t>* cancel);
+    std::vector<std::vector<Token>> finish(Batch& batch);
+    [[nodiscard]] size_t layers() const noexcept { return layers_; }
+
+    // As finish(), without what follows the encoder on the host.
+    void finish_encoder(Batch& batch);
 
     [[nodiscard]] std::string describe() const;
     [[nodiscard]] std::vector<std::string> notes() const;
@@ -82,7 +93,7 @@ public:
 private:
     struct Sized {
         BatchShape shape;
-        Session session;
+        std::shared_ptr<Pipeline> encoder;
         uint64_t bytes = 0;
     };
     struct Stepped {
@@ -106,12 +117,14 @@ private:
     Session& steps_for(const StepShape& shape);
     [[nodiscard]] uint64_t session_bytes(const Graph& graph) const;
     void make_positions(int64_t encoded);
-    [[nodiscard]] std::vector<Input> inputs_of(const Prepared& batch) const;
-    std::vector<std::vector<Token>> run_ctc(const Prepared& batch, const std::atomic<uint32_t>* cancel);
-    std::vector<std::vector<Token>> run_steps(const Prepared& batch, const std::atomic<uint32_t>* cancel);
-    static void count(std::vector<NetworkRuns>& into, const char* part, const Session& session);
+    [[nodiscard]] std::vector<Input> inputs_of(const Prepared& batch, const Pipeline& encoder) const;
+    std::vector<std::vector<Token>> finish_ctc(Batch& batch);
+    std::vector<std::vector<Token>> finish_steps(Batch& batch);
+    [[nodiscard]] backplane::Tensor finish_joint(Batch& batch);
 
     std::vector<Device> devices_;
+    size_t layers_;
+    std::vector<Device> last_devices_;  // the one with the encoder's last layers first
     Head head_;
     Lengths lengths_;
     SessionOptions options_, decoder_options_;
@@ -122,10 +135,24 @@ private:
     Weights packed_;
     int64_t reach_ = 0;
     std::vector<std::string> position_names_;
-    std::vector<backplane::Tensor> positions_;
-    std::list<Sized> sessions_;  // the one used last comes first
+    std::vector<std::vector<backplane::Tensor>> positions_;  // by the device of a part of the layers
+    std::list<Sized> sessions_;                              // the one used last comes first
     std::list<Stepped> stepped_;
     std::vector<NetworkRuns> ran_;  // by sessions that are gone
+};
+
+class Recognizer::Batch {
+public:
+    [[nodiscard]] const std::atomic<uint32_t>* cancel() const noexcept { return cancel_; }
+
+private:
+    friend class Recognizer;
+    size_t clips_ = 0;
+    std::vector<size_t> place_;  // of clips that have a frame
+    std::unique_ptr<const Prepared> prepared_;
+    std::shared_ptr<Pipeline> encoder_;
+    const std::atomic<uint32_t>* cancel_ = nullptr;
+    Pipeline::Pass pass_;  // the last member: it reads what is prepared, by the encoder
 };
 
 }  // namespace backplane::parakeet

@@ -1,6 +1,8 @@
 #include "backplane/transcriber.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <exception>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -68,10 +70,14 @@ Recognizer made(std::vector<Device> devices, const std::filesystem::path& model,
     if (options.batch < 0 || options.batch > 1024)
         throw Error(Code::invalid,
                     "cannot transcribe " + std::to_string(options.batch) + " windows at once: give 0 to 1024");
+    if (options.layers > 1 && (options.memory != 0 || options.streaming == Streaming::always))
+        throw Error(Code::invalid,
+                    "cannot transcribe with the encoder's layers on several devices and a budget or streamed weights: leave "
+                    "one of the two out");
     ModelFile file = ModelFile::open(model);
     check_language(options.language, file.file());
     const Head head = head_of(file.config(), options.decoder, file.file());
-    return {std::move(devices), std::move(file), options.dtype, head, Lengths::by_device, options.exact};
+    return {std::move(devices), std::move(file), options.dtype, head, Lengths::by_device, options.exact, options.layers};
 }
 
 // The file of the voice detector that the options ask for; empty: none.
@@ -202,7 +208,8 @@ struct Transcriber::Impl {
     }
 
     void keep_within_memory() {
-        if (!memory_may_be_short()) return;
+        // With a part of the layers each, a device's sessions see to that.
+        if (options.layers > 1 || !memory_may_be_short()) return;
         struct Way {
             int64_t batch = 1;
             double window = 0;
@@ -268,10 +275,8 @@ struct Transcriber::Impl {
         return kind == DeviceKind::cpu || kind == DeviceKind::software ? 1 : kBatch;
     }
 
-    [[nodiscard]] std::vector<ClipWords::Heard> heard(std::span<const Window> windows, const std::atomic<uint32_t>* cancel) {
-        std::vector<std::span<const float>> clips;
-        for (const Window& window : windows) clips.emplace_back(window.samples);
-        const std::vector<std::vector<Token>> tokens = recognizer.run(clips, cancel);
+    [[nodiscard]] std::vector<ClipWords::Heard> heard(std::span<const Window> windows,
+                                                      const std::vector<std::vector<Token>>& tokens) const {
         std::vector<ClipWords::Heard> all;
         for (size_t i = 0; i < windows.size(); ++i) {
             const double start = seconds(windows[i].start);
@@ -281,22 +286,57 @@ struct Transcriber::Impl {
         }
         return all;
     }
+    [[nodiscard]] std::vector<Word> words(const Window& window, const std::atomic<uint32_t>* cancel) {
+        const std::span<const float> clip = window.samples;
+        return std::move(heard(std::span(&window, 1), recognizer.run(std::span(&clip, 1), cancel)).front().words);
+    }
+
+    // Windows that the device has, or why it has not.
+    struct UnderWay {
+        std::vector<Window> windows;
+        Recognizer::Batch batch;
+        std::exception_ptr error;
+    };
+    [[nodiscard]] UnderWay start(std::vector<Window> windows, const std::atomic<uint32_t>* cancel) {
+        UnderWay made{std::move(windows), {}, nullptr};
+        std::vector<std::span<const float>> clips;
+        for (const Window& window : made.windows) clips.emplace_back(window.samples);
+        try {
+            made.batch = recognizer.start(clips, cancel);
+        } catch (...) {
+            made.error = std::current_exception();
+        }
+        return made;
+    }
+    [[nodiscard]] std::vector<ClipWords::Heard> finish(UnderWay& under_way) {
+        if (under_way.error) std::rethrow_exception(under_way.error);
+        return heard(under_way.windows, recognizer.finish(under_way.batch));
+    }
 
     // A batch that cannot run is tried window by window.
-    void run(Transcribing& work, std::span<const Window> windows) {
+    void end(Transcribing& work, UnderWay under_way) {
         std::vector<ClipWords::Heard> all;
+        std::vector<Window>& windows = under_way.windows;
         try {
-            all = heard(windows, work.hooks.cancel);
+            all = finish(under_way);
         } catch (const Error& error) {
             if (error.code() == Code::cancelled) throw;
-            if (windows.size() == 1) return work.fail(windows[0].clip, error);
-            for (const Window& window : windows)
-                if (work.open.contains(window.clip)) run(work, std::span(&window, 1));
+            if (windows.size() == 1) {
+                if (work.open.contains(windows[0].clip)) work.fail(windows[0].clip, error);
+                return;
+            }
+            for (Window& window : windows) {
+                if (!work.open.contains(window.clip)) continue;
+                std::vector<Window> one;
+                one.push_back(std::move(window));
+                end(work, start(std::move(one), work.hooks.cancel));
+            }
             return;
         }
         double done = 0;
         for (size_t i = 0; i < windows.size(); ++i) {
             const Window& window = windows[i];
+            if (!work.open.contains(window.clip)) continue;  // another of its windows has failed
             work.open[window.clip].add(window.number, std::move(all[i]));
             done += seconds(window.passed + window.samples.size() - window.overlap);
         }
@@ -322,14 +362,23 @@ struct Transcriber::Impl {
 
     void transcribe(const ClipQueue& clips, const NextPart& next, const TranscribeHooks& hooks) {
         Transcribing work{clips, hooks, {batch(), samples(options.window)}, {}};
+        std::deque<UnderWay> under_way;  // as many as there are devices with a part of the layers
+        const auto end_first = [&] {
+            UnderWay first = std::move(under_way.front());
+            under_way.pop_front();
+            end(work, std::move(first));
+        };
         for (bool more = true;;) {
-            const std::vector<Window> windows = work.waiting.take(more);
+            std::vector<Window> windows = work.waiting.take(more);
             if (!windows.empty()) {
-                run(work, windows);
+                under_way.push_back(start(std::move(windows), hooks.cancel));
+                if (under_way.size() >= recognizer.layers()) end_first();
             } else if (more) {
                 std::optional<ClipPart> part = next();
                 more = part.has_value();
                 if (more) take(work, std::move(*part));
+            } else if (!under_way.empty()) {
+                end_first();
             } else {
                 return;
             }
@@ -452,7 +501,7 @@ struct TranscriptStream::Impl {
         Window window;
         window.samples.assign(there.begin(), there.begin() + static_cast<std::ptrdiff_t>(samples));
         window.start = start;
-        std::vector<Word> words = std::move(network->heard(std::span(&window, 1), cancel).front().words);
+        std::vector<Word> words = network->words(window, cancel);
         return {text_of(words), words, network->seconds(samples)};
     }
     void drop(size_t samples) {

@@ -1,6 +1,7 @@
 // Clips to tokens through whole networks on devices, against float64 that takes a frame and a token at a time.
 #include "models/parakeet/recognizer.hpp"
 
+#include <deque>
 #include <set>
 
 #include "oracle.hpp"
@@ -252,6 +253,41 @@ TEST_F(RecognizerTest, WhatCannotBeIsSaid) {
     std::vector<std::vector<float>> bad{random_sound(3000, 1)};
     bad[0][1234] = NAN;
     expect_error([&] { static_cast<void>(run(recognizer, bad)); }, Code::invalid, "sample 1234");
+}
+
+// Several devices that compute in the same way, each with a part of the encoder's layers.
+TEST_F(RecognizerTest, LayersOnSeveralDevicesGiveTheTokensOfOneWithBatchesUnderWay) {
+    clips.push_back(random_sound(9000, 6));
+    const auto same = [](const std::vector<Token>& a, const std::vector<Token>& b) {
+        return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Token& x, const Token& y) {
+            return x.id == y.id && x.frame == y.frame && x.duration == y.duration && x.confidence == y.confidence;
+        });
+    };
+    for (const Head head : {Head::ctc, Head::transducer}) {
+        const ModelFile file =
+            head == Head::ctc ? network(tiny_config(), 3, 0) : network(tiny_transducer({0, 1, 2, 3, 4}), 21, 1);
+        Recognizer one({device_of("cpu")}, file, DType::f32, head);
+        for (const size_t layers : {2U, 3U}) {
+            Recognizer cut({device_of("cpu"), device_of("cpu"), device_of("cpu")}, file, DType::f32, head,
+                           Lengths::by_device, false, layers);
+            std::deque<std::pair<size_t, Recognizer::Batch>> under_way;
+            const auto finish = [&] {
+                auto& [clip, batch] = under_way.front();
+                EXPECT_TRUE(same(cut.finish(batch)[0], run(one, {clips[clip]})[0])) << "clip " << clip << ", " << layers;
+                under_way.pop_front();
+            };
+            for (size_t i = 0; i < clips.size(); ++i) {
+                const std::span<const float> clip = clips[i];
+                under_way.emplace_back(i, cut.start(std::span(&clip, 1), nullptr));
+                if (under_way.size() >= layers) finish();
+            }
+            while (!under_way.empty()) finish();
+            EXPECT_TRUE(cut.notes().empty());
+        }
+    }
+    const ModelFile file = network(tiny_config(), 3, 0);
+    expect_error([&] { Recognizer({device_of("cpu")}, file, DType::f32, Head::ctc, Lengths::exact, false, 2); },
+                 Code::invalid, "2 devices");
 }
 
 }  // namespace
