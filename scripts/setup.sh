@@ -35,14 +35,11 @@ if [ "${1:-}" = --ci ] || [ "${1:-}" = --test ]; then
     [ -e /etc/OpenCL/vendors/pocl.icd ] || want pocl-opencl-icd
     ls /usr/lib/*/libOpenCL.so.1 >/dev/null 2>&1 || want ocl-icd-libopencl1
     [ -d /usr/share/libonnx-testdata/data/node ] || want libonnx-testdata
-<<<<<<< HEAD
     command -v cargo >/dev/null 2>&1 || want "cargo rustc"
     command -v valgrind >/dev/null 2>&1 || want valgrind
-=======
     for module in numpy setuptools wheel pip; do  # the Python package is built and tested with Debian's own
         /usr/bin/python3 -c "import $module" 2>/dev/null || want "python3-$module"
     done
->>>>>>> 82d982c (Python: a wheel with the library and its modules, over the C API by ctypes; tested in a virtual environment, every struct and function against the headers)
 fi
 if [ "${1:-}" = --ci ]; then
     for row in /usr/bin/mpirun:openmpi-bin /usr/sbin/slurmd:slurmd /usr/sbin/slurmctld:slurmctld /usr/bin/srun:slurm-client /usr/sbin/munged:munge; do

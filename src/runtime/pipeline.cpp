@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "runtime/device_order.hpp"
 #include "runtime/layers.hpp"
 #include "runtime/spread/cut.hpp"
 
@@ -38,14 +39,6 @@ std::vector<Port> ports_of(const Graph& graph, const std::vector<TensorId>& whol
         all.push_back({graph[id].name, there, whole[there].role == role ? whole[there].name : std::string()});
     }
     return all;
-}
-
-// Device `part` first, those of the other parts next, those behind them last.
-std::vector<Device> order_for(const std::vector<Device>& devices, size_t part) {
-    std::vector<Device> order = devices;
-    std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(part),
-                order.begin() + static_cast<std::ptrdiff_t>(part) + 1);
-    return order;
 }
 
 bool goes_on(const Error& error) { return error.code() == Code::device_lost || error.code() == Code::no_device_memory; }
@@ -214,7 +207,7 @@ Pipeline::Pipeline(const std::vector<Device>& devices, size_t parts, const Graph
     const std::vector<runtime::PartGraph> pieces = runtime::part_graphs(graph, runtime::layers(graph, parts));
     for (size_t p = 0; p < pieces.size(); ++p) {
         const runtime::PartGraph& piece = pieces[p];
-        impl_->parts.push_back({Session(order_for(devices, p), piece.graph, weights, options),
+        impl_->parts.push_back({Session(runtime::with_first(devices, p), piece.graph, weights, options),
                                 ports_of(piece.graph, piece.whole, graph, Role::input),
                                 ports_of(piece.graph, piece.whole, graph, Role::output),
                                 {}});

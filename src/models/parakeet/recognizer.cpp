@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "runtime/device_order.hpp"
+
 namespace backplane::parakeet {
 
 namespace {
@@ -87,9 +89,7 @@ Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType comput
     if (layers == 0 || devices_.size() < layers)
         throw Error(Code::invalid, "cannot put the encoder's layers on " + std::to_string(layers) +
                                        " devices: " + std::to_string(devices_.size()) + " are given");
-    last_devices_ = devices_;
-    std::rotate(last_devices_.begin(), last_devices_.begin() + static_cast<std::ptrdiff_t>(layers) - 1,
-                last_devices_.begin() + static_cast<std::ptrdiff_t>(layers));
+    last_devices_ = runtime::with_first(devices_, layers - 1);
     if (head == Head::ctc ? !config().ctc : !config().transducer)
         throw Error(Code::unsupported, "'" + this->file().file() + "' has no " + (head == Head::ctc ? "CTC" : "transducer") +
                                            " decoder; leave the choice to the network");
@@ -115,10 +115,7 @@ void Recognizer::make_positions(int64_t encoded) {
     once.budget = positions_budget_;
     std::vector<std::vector<backplane::Tensor>> all;
     for (size_t part = 0; part < layers_; ++part) {
-        std::vector<Device> devices = devices_;
-        std::rotate(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(part),
-                    devices.begin() + static_cast<std::ptrdiff_t>(part) + 1);
-        Session session(devices, graph, positions_budget_ != 0 ? own : packed_, once);
+        Session session(runtime::with_first(devices_, part), graph, positions_budget_ != 0 ? own : packed_, once);
         std::vector<backplane::Tensor>& tables = all.emplace_back(position_names_.size());
         std::vector<Output> outputs;
         for (size_t i = 0; i < tables.size(); ++i) outputs.emplace_back(position_names_[i], &tables[i]);
