@@ -53,6 +53,7 @@ Argument Argument::between(double least, double most) const { return Argument(op
 Argument Argument::one_of(const std::vector<std::string>& words) const {
     return Argument(option_->check(CLI::IsMember(words)));
 }
+Argument Argument::value_optional() const { return Argument(option_->expected(0, 1)); }
 Argument Argument::check(const std::function<std::string(const std::string&)>& wrong) const {
     return Argument(option_->check(wrong));
 }

@@ -27,6 +27,7 @@ public:
     Argument in_range(int64_t least, int64_t most) const;
     Argument between(double least, double most) const;
     Argument one_of(const std::vector<std::string>& words) const;
+    Argument value_optional() const;  // without one its variable is empty; not with shows_default()
     // `wrong` says what is wrong with a value; "": nothing.
     Argument check(const std::function<std::string(const std::string&)>& wrong) const;
     Argument excludes(Argument other) const;

@@ -9,16 +9,17 @@
 
 namespace backplane::cli {
 
-void add_memory_options(const Command& command, MemoryChoice& choice) {
+void add_memory_options(const Command& command, MemoryChoice& choice, bool may_be_alone) {
     command
         .option("--memory", choice.memory,
                 "Bytes that may be used of devices, in place of what they have: cpu=8GiB,discrete=1GiB")
         .type("DEVICE=BYTES,...");
-    command
-        .option("--stream", choice.stream,
-                "Weights that are copied for each run: auto, where there is no room for all; never; or always")
-        .shows_default()
-        .one_of({"auto", "never", "always"});
+    const std::string text = "Weights that are copied for each run: auto, where there is no room for all; never; or always";
+    const Argument stream =
+        command
+            .option("--stream", choice.stream, text + (may_be_alone ? ". Without a value: --live (without it: auto)" : ""))
+            .one_of({"auto", "never", "always"});
+    static_cast<void>(may_be_alone ? stream.value_optional() : stream.shows_default());
 }
 
 uint64_t bytes_from(const std::string& text) {

@@ -13,7 +13,8 @@ namespace backplane::cli {
 struct MemoryChoice {
     std::string memory, stream = "auto";
 };
-void add_memory_options(const Command& command, MemoryChoice& choice);  // --memory, --stream
+// --memory, --stream. `may_be_alone`: the second may have no value, and is empty then.
+void add_memory_options(const Command& command, MemoryChoice& choice, bool may_be_alone = false);
 
 // "512MiB", "8G", "1.5GiB", "1000000". 1024 a step, as drivers count. Throws UsageError.
 uint64_t bytes_from(const std::string& text);

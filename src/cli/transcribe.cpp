@@ -369,7 +369,7 @@ void transcribe_files(const TranscribeChoice& o, Run& run) {
 
 void transcribe(const TranscribeChoice& o, Run& run) {
     run.if_cancelled = ": nothing was transcribed";
-    if (!o.live) return transcribe_files(o, run);
+    if (!o.live && !o.memory.stream.empty()) return transcribe_files(o, run);
     const bool pipe = o.audio.size() == 1 && o.audio.front() == kPipe && o.many.manifest.empty();
     if (!pipe || !o.many.output.empty() || o.format != "text")
         throw UsageError("--live reads from '-' alone, and its lines go to the terminal: leave --output and --format out");
@@ -420,7 +420,7 @@ void add_transcribe(const Command& app, Run& run) {
         .shows_default();
     command.option("--batch", o->batch, "Windows at once; 0: chosen by the device").shows_default().in_range(0, 1024);
     command.flag("--live", o->live, "Read PCM (16 bit, mono, the network's rate) from -, print lines as they come");
-    add_memory_options(command, o->memory);
+    add_memory_options(command, o->memory, true);
     add_batch_options(command, o->many);
     add_device_options(command, o->choice);
     add_place_option(command, o->place);

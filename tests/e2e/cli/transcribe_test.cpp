@@ -83,7 +83,12 @@ TEST(CliTranscribe, EveryBadInputIsOneLineAndNoOutput) {
     }
     EXPECT_EQ(transcribe(p, {good, "--format", "doc"}).exit_code, 2);
     EXPECT_EQ(transcribe(p, {good, good, "--output", p.at("one.txt")}).exit_code, 2);
-    EXPECT_EQ(transcribe(p, {good, "--live"}).exit_code, 2);
+    for (const char* live : {"--live", "--stream"}) {
+        const Outcome o = transcribe(p, {good, live});
+        EXPECT_EQ(o.exit_code, 2);
+        EXPECT_NE(o.err.find("--live reads from '-' alone"), std::string::npos) << o.err;
+    }
+    EXPECT_EQ(transcribe(p, {good, "--stream", "sometimes"}).exit_code, 2);
     EXPECT_EQ(transcribe(p, {good, "--output", good}).exit_code, 2) << "an input is not written over";
 }
 

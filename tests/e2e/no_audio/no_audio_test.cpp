@@ -41,11 +41,13 @@ TEST(NoAudio, ASoundFileIsRefusedInOneLineThatSaysWhatToDo) {
 
 TEST(NoAudio, PcmOfAPipeIsTranscribed) {
     const Place p;
-    const Outcome o = shell(p, std::string(BP_TEST_CLI) + " transcribe - --live --json --device cpu --model " + kNetwork +
-                                   " < " + kPcm + " > " + p.at("said.json"));
-    ASSERT_EQ(o.exit_code, 0) << o.err;
-    const std::string said = content(p.at("said.json"));
-    EXPECT_NE(said.find(kText), std::string::npos) << said;
+    for (const std::string live : {"--live", "--stream"}) {  // the second without a value is the first
+        const Outcome o = shell(p, std::string(BP_TEST_CLI) + " transcribe - " + live + " --json --device cpu --model " +
+                                       kNetwork + " < " + kPcm + " > " + p.at("said.json"));
+        ASSERT_EQ(o.exit_code, 0) << o.err;
+        const std::string said = content(p.at("said.json"));
+        EXPECT_NE(said.find(kText), std::string::npos) << said;
+    }
 }
 
 TEST(NoAudio, OtherCommandsAreAsTheyWere) {
