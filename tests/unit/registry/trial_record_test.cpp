@@ -26,8 +26,8 @@ TEST(TrialRecord, ADeviceThatEndsTheProcessIsGivenWithItsOwnErrorsAndNoOthers) {
     EXPECT_EQ(fault->place, 1U);
     EXPECT_TRUE(fault->ends_process);
     EXPECT_EQ(fault->reason,
-              "crashed with aborted (signal 6) during 'run of device 1' in its trial; it said: \"unsupported toolchain; it "
-              "ends the process\"");
+              "crashed with " + base::name_of_signal(6) +
+                  " during 'run of device 1' in its trial; it said: \"unsupported toolchain; it ends the process\"");
 }
 
 TEST(TrialRecord, OneThatLogsNothingIsGivenWithTheEndOfWhatItPrinted) {
