@@ -59,7 +59,8 @@ int check(const CheckChoice& o, const Run& run) {
     }
     for (const auto& [device, count] : on) out("{}: {} nodes\n", device, count);
     out("{} nodes follow from constants and sizes, or are a part of one beside them\n", folded);
-    out("{}\n", nowhere == 0 ? "It runs." : std::to_string(nowhere) + " nodes run nowhere.");
+    out("{}\n", nowhere == 0 ? "It runs."
+                             : std::to_string(nowhere) + (nowhere == 1 ? " node runs nowhere." : " nodes run nowhere."));
     return exit_code;
 }
 
