@@ -57,6 +57,25 @@ std::vector<Device> devices_from(backplane_device* const* devices, uint32_t coun
     return all;
 }
 
+std::span<std::byte> room_at(void* data, uint64_t bytes) {
+    if (bytes > 0) require(data, "data");
+    return {static_cast<std::byte*>(data), static_cast<size_t>(bytes)};
+}
+
+std::vector<Output> outputs_from(const backplane_value* outputs, uint32_t count) {
+    if (count > 0) require(outputs, "outputs");
+    std::vector<Output> all;
+    all.reserve(count);
+    for (const backplane_value& v : std::span(outputs, count)) {
+        require(v.name, "the name of an output");
+        if (v.tensor != nullptr)
+            all.emplace_back(v.name, &v.tensor->tensor);
+        else
+            all.emplace_back(v.name, room_at(v.data, v.bytes));
+    }
+    return all;
+}
+
 void give_text(const std::string& from, char* text, size_t capacity, size_t* size, const char* what) {
     if (size != nullptr) *size = from.size() + 1;
     if (capacity == 0) return;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,6 +64,11 @@ void require(const void* pointer, const char* what);
 
 // The devices of handles, of which there must be one. Throws Error(invalid).
 std::vector<Device> devices_from(backplane_device* const* devices, uint32_t count);
+
+// Room for a result at `data`, which may be null where there are no bytes. Throws Error(invalid).
+std::span<std::byte> room_at(void* data, uint64_t bytes);
+// Where outputs go: memory of the caller or tensors. Valid as long as `outputs`. Throws Error(invalid): a null name or data.
+std::vector<Output> outputs_from(const backplane_value* outputs, uint32_t count);
 
 // Text into a member of a record, cut where it is too long, with its zero.
 template <size_t n>

@@ -15,9 +15,11 @@ using backplane::capi::cancel_of;
 using backplane::capi::devices_from;
 using backplane::capi::give_text;
 using backplane::capi::guarded;
+using backplane::capi::outputs_from;
 using backplane::capi::put;
 using backplane::capi::record_at;
 using backplane::capi::require;
+using backplane::capi::room_at;
 using backplane::capi::write_record;
 
 namespace {
@@ -25,10 +27,6 @@ namespace {
 std::span<const std::byte> bytes_at(const void* data, uint64_t bytes) {
     if (bytes > 0) require(data, "data");
     return {static_cast<const std::byte*>(data), static_cast<size_t>(bytes)};
-}
-std::span<std::byte> room_at(void* data, uint64_t bytes) {
-    if (bytes > 0) require(data, "data");
-    return {static_cast<std::byte*>(data), static_cast<size_t>(bytes)};
 }
 
 }  // namespace
@@ -138,23 +136,15 @@ bp_code backplane_session_submit(backplane_session* session, const backplane_val
     return guarded(error, [&] {
         require(session, "session");
         if (input_count > 0) require(inputs, "inputs");
-        if (output_count > 0) require(outputs, "outputs");
         if (out != nullptr) *out = nullptr;
         std::vector<Input> in;
-        std::vector<Output> into;
+        const std::vector<Output> into = outputs_from(outputs, output_count);
         for (const backplane_value& v : std::span(inputs, input_count)) {
             require(v.name, "the name of an input");
             if (v.tensor != nullptr)
                 in.emplace_back(v.name, v.tensor->tensor);
             else
                 in.emplace_back(v.name, bytes_at(v.data, v.bytes));
-        }
-        for (const backplane_value& v : std::span(outputs, output_count)) {
-            require(v.name, "the name of an output");
-            if (v.tensor != nullptr)
-                into.emplace_back(v.name, &v.tensor->tensor);
-            else
-                into.emplace_back(v.name, room_at(v.data, v.bytes));
         }
         auto made = std::make_unique<backplane_event>(backplane_event{session->session.submit(in, into, cancel_of(cancel))});
         if (out != nullptr)

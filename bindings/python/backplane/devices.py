@@ -124,3 +124,11 @@ class Context(c.Handle):
     def close(self) -> None:
         super().close()
         self._log = None  # called until then
+
+
+def made_on(name: str, on: Context | Device | Sequence[Device], device: str, before: Sequence[object], behind: Sequence[object]) -> int:
+    """What NAME gives on the best device of a Context (`device`: a filter), or NAME_on on devices, best first: arguments before these, and behind."""
+    if isinstance(on, Context):
+        return c.made(name, *before, on.pointer, c.utf8(device), *behind)
+    several = [on] if isinstance(on, Device) else list(on)
+    return c.made(name + "_on", *before, c.array_of(several), len(several), *behind)

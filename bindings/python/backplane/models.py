@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _library as c
 from .arrays import dense, dims_of, name_of, numpy_of
-from .devices import Cancel, Context, Device, cancel_of
+from .devices import Cancel, Context, Device, cancel_of, made_on
 from .graphs import MATHS, Tensor
 
 
@@ -109,12 +109,7 @@ class ModelSession(c.Handle):
             raise c.Error(f"math is {math!r}; give one of {', '.join(MATHS)}", "invalid")
         options = c.ModelOptions(math=MATHS.index(math), plans_kept=plans_kept)
         self._declared = model.inputs
-        if isinstance(on, Context):
-            made = c.made("model_session_create", model.pointer, on.pointer, c.utf8(device), ctypes.byref(options))
-        else:
-            several = [on] if isinstance(on, Device) else list(on)
-            made = c.made("model_session_create_on", model.pointer, c.array_of(several), len(several), ctypes.byref(options))
-        super().__init__(made)
+        super().__init__(made_on("model_session_create", on, device, (model.pointer,), (ctypes.byref(options),)))
 
     def run(self, inputs: Mapping[str, object], *, cancel: Cancel | None = None) -> dict[str, np.ndarray]:
         """All outputs as new arrays, by name. inputs: an array or Tensor for each; dense arrays are read where they are."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _library as c
 from .arrays import id_of
-from .devices import Cancel, Context, Device
+from .devices import Cancel, Context, Device, made_on
 
 
 class Upscaler(c.Handle):
@@ -25,12 +25,7 @@ class Upscaler(c.Handle):
     def __init__(self, on: Context | Device | Sequence[Device], model: str | os.PathLike, *, device: str = "",
                  dtype: str | None = None) -> None:
         options = c.UpscalerOptions(dtype=id_of(dtype) if dtype else 0)
-        if isinstance(on, Context):
-            made = c.made("upscaler_create", on.pointer, c.utf8(device), c.utf8(model), ctypes.byref(options))
-        else:
-            several = [on] if isinstance(on, Device) else list(on)
-            made = c.made("upscaler_create_on", c.array_of(several), len(several), c.utf8(model), ctypes.byref(options))
-        super().__init__(made)
+        super().__init__(made_on("upscaler_create", on, device, (), (c.utf8(model), ctypes.byref(options))))
 
     @property
     def info(self) -> dict[str, object]:

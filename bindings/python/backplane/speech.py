@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _library as c
 from .arrays import id_of
-from .devices import Cancel, Context, Device, cancel_of
+from .devices import Cancel, Context, Device, cancel_of, made_on
 
 DECODERS = ("automatic", "ctc", "rnnt", "tdt")
 STREAMINGS = ("automatic", "never", "always")
@@ -75,12 +75,7 @@ class Transcriber(c.Handle):
                                        memory=memory, streaming=STREAMINGS.index(streaming))
         if vad is not None:
             options.vad = c.utf8(vad)
-        if isinstance(on, Context):
-            made = c.made("transcriber_create", on.pointer, c.utf8(device), c.utf8(model), ctypes.byref(options))
-        else:
-            several = [on] if isinstance(on, Device) else list(on)
-            made = c.made("transcriber_create_on", c.array_of(several), len(several), c.utf8(model), ctypes.byref(options))
-        super().__init__(made)
+        super().__init__(made_on("transcriber_create", on, device, (), (c.utf8(model), ctypes.byref(options))))
 
     @property
     def info(self) -> dict[str, object]:

@@ -24,6 +24,7 @@ using backplane::Shape;
 using backplane::capi::cancel_of;
 using backplane::capi::give_text;
 using backplane::capi::guarded;
+using backplane::capi::outputs_from;
 using backplane::capi::put;
 using backplane::capi::record_at;
 using backplane::capi::require;
@@ -216,16 +217,7 @@ bp_code backplane_model_session_run_into(backplane_model_session* session, const
                                          const volatile uint32_t* cancel, bp_error* error) {
     return guarded(error, [&] {
         require(session, "session");
-        if (output_count > 0) require(outputs, "outputs");
-        std::vector<Output> into;
-        into.reserve(output_count);
-        for (uint32_t i = 0; i < output_count; ++i) {
-            require(outputs[i].name, "name of an output");
-            if (outputs[i].tensor != nullptr)
-                into.emplace_back(outputs[i].name, &outputs[i].tensor->tensor);
-            else
-                into.emplace_back(outputs[i].name, std::span(static_cast<std::byte*>(outputs[i].data), outputs[i].bytes));
-        }
+        const std::vector<Output> into = outputs_from(outputs, output_count);
         session->session.run(inputs_from(inputs, input_count), into, cancel_of(cancel));
     });
 }

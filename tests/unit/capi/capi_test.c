@@ -6,21 +6,7 @@
 #include <string.h>
 
 #include "backplane/backplane.h"
-
-static int failures = 0;
-static char text[1024];
-
-static void check(int good, const char* what) {
-    if (good) return;
-    ++failures;
-    printf("FAILED: %s (last error: %s)\n", what, text);
-}
-
-static bp_error fresh(void) {
-    bp_error error = {BP_SIZE(bp_error, capacity), 0, 0, text, sizeof text};
-    text[0] = '\0';
-    return error;
-}
+#include "checks.h"
 
 static const float weight[4] = {2, 2, 2, 2};
 

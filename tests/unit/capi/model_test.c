@@ -5,21 +5,7 @@
 #include <string.h>
 
 #include "backplane/model.h"
-
-static int failures = 0;
-static char text[1024];
-
-static void check(int good, const char* what) {
-    if (good) return;
-    ++failures;
-    printf("FAILED: %s (last error: %s)\n", what, text);
-}
-
-static bp_error fresh(void) {
-    bp_error error = {BP_SIZE(bp_error, capacity), 0, 0, text, sizeof text};
-    text[0] = '\0';
-    return error;
-}
+#include "checks.h"
 
 static backplane_model_value empty_value(void) {
     backplane_model_value value;
@@ -106,6 +92,11 @@ static void runs(backplane_model_session* session) {
           "into memory of the caller");
     out.bytes = 8;
     check(backplane_model_session_run_into(session, &x, 1, &out, 1, NULL, &e) == BP_INVALID, "room of another size");
+    out.data = NULL;
+    out.bytes = sizeof room;
+    check(backplane_model_session_run_into(session, &x, 1, &out, 1, NULL, &e) == BP_INVALID && strstr(text, "data") != NULL,
+          "room that is not there");
+    check(backplane_model_session_run_into(session, &x, 1, NULL, 1, NULL, &e) == BP_INVALID, "null outputs");
     uint32_t count = 0;
     value = empty_value();
     x.data = NULL;

@@ -5,20 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int failures = 0;
-static char text[1024];
-
-static void check(int good, const char* what) {
-    if (good) return;
-    ++failures;
-    printf("FAILED: %s (last error: %s)\n", what, text);
-}
-
-static bp_error fresh(void) {
-    bp_error error = {BP_SIZE(bp_error, capacity), 0, 0, text, sizeof text};
-    text[0] = '\0';
-    return error;
-}
+#include "checks.h"
 
 static void wrong_uses(backplane_context* context, const transcriber_given* given) {
     bp_error e = fresh();

@@ -4,22 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "checks.h"
+
 enum { WIDTH = 60, HEIGHT = 50, IN = WIDTH * HEIGHT * 3, OUT = IN * 4 };
-
-static int failures = 0;
-static char text[1024];
-
-static void check(int good, const char* what) {
-    if (good) return;
-    ++failures;
-    printf("FAILED: %s (last error: %s)\n", what, text);
-}
-
-static bp_error fresh(void) {
-    bp_error error = {BP_SIZE(bp_error, capacity), 0, 0, text, sizeof text};
-    text[0] = '\0';
-    return error;
-}
 
 static void wrong_uses(backplane_context* context, const upscaler_given* given) {
     bp_error e = fresh();
