@@ -49,6 +49,7 @@ struct Pipeline::Impl {
     std::vector<runtime::PipelinePart> parts;
     uint64_t peer = 0, between = 0;  // bytes: of all passes, from device to device; of one, from part to part
 
+    [[nodiscard]] static Input given_to(const runtime::PipelinePort& port, const Pass::State& pass);
     [[nodiscard]] std::vector<Input> inputs_of(const runtime::PipelinePart& part, const Pass::State& pass) const;
     void submit(runtime::PipelinePart& part, Pass::State& pass) const;
     [[nodiscard]] std::vector<Output> of_last(std::span<const Output> outputs) const;
@@ -86,6 +87,15 @@ Pipeline::Pass& Pipeline::Pass::operator=(Pass&& other) noexcept {
     return *this;
 }
 
+// What the caller gave for an input of a part.
+Input Pipeline::Impl::given_to(const Port& port, const Pass::State& pass) {
+    const auto found = std::find(pass.names.begin(), pass.names.end(), port.given);
+    if (found == pass.names.end()) throw Error(Code::invalid, "input '" + port.given + "' is not given");
+    Input input = pass.inputs[static_cast<size_t>(found - pass.names.begin())];
+    input.name = port.name;
+    return input;
+}
+
 std::vector<Input> Pipeline::Impl::inputs_of(const Part& part, const Pass::State& pass) const {
     std::vector<Input> inputs;
     for (const Port& port : part.inputs) {
@@ -93,11 +103,7 @@ std::vector<Input> Pipeline::Impl::inputs_of(const Part& part, const Pass::State
             inputs.emplace_back(port.name, pass.at.at(port.whole.index));
             continue;
         }
-        const auto found = std::find(pass.names.begin(), pass.names.end(), port.given);
-        if (found == pass.names.end()) throw Error(Code::invalid, "input '" + port.given + "' is not given");
-        Input input = pass.inputs[static_cast<size_t>(found - pass.names.begin())];
-        input.name = port.name;
-        inputs.push_back(std::move(input));
+        inputs.push_back(given_to(port, pass));
     }
     return inputs;
 }
@@ -161,10 +167,7 @@ void Pipeline::Impl::by_host(Pass::State& pass, std::span<const Output> outputs)
                 inputs.emplace_back(port.name, std::span<const std::byte>(between.at(port.whole.index)));
                 continue;
             }
-            Input input = pass.inputs[static_cast<size_t>(std::find(pass.names.begin(), pass.names.end(), port.given) -
-                                                          pass.names.begin())];
-            input.name = port.name;
-            inputs.push_back(std::move(input));
+            inputs.push_back(given_to(port, pass));
         }
         std::vector<Output> into;
         for (const Port& port : part.outputs) {

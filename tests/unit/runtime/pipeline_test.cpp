@@ -190,6 +190,20 @@ TEST_F(Layers, WhatCannotBeAPipelineIsSaid) {
     EXPECT_EQ(code_of([&] { static_cast<void>(pipeline.part_of("z")); }), Code::not_found);
     const Floats x = numbers(kRows * kSize, 1);
     EXPECT_EQ(code_of([&] { static_cast<void>(pipeline.start({{"z", given(x)}})); }), Code::invalid);
+    const Floats bias = numbers(kSize, 7);
+    for (const char* after :
+         {"1", "2", "3"}) {  // an input left out on the devices, and where the first is gone by way of the host
+        Pipeline first_lost({cpu(after), cpu()}, 2, graph, weights());
+        Floats y(kRows * kSize);
+        Pipeline::Pass whole = first_lost.start({{"x", given(x)}, {"bias", given(bias)}});
+        first_lost.finish(whole, {{"y", room(y)}});
+        for (int i = 0; i < 3; ++i)
+            EXPECT_EQ(code_of([&] {
+                          Pipeline::Pass pass = first_lost.start({{"x", given(x)}});
+                          first_lost.finish(pass, {{"y", room(y)}});
+                      }),
+                      Code::invalid);
+    }
     Pipeline::Pass none;
     EXPECT_EQ(code_of([&] { pipeline.finish(none, {}); }), Code::invalid);
 }
