@@ -2,7 +2,8 @@
 """parity.py --stages build/release/bin/parakeet_stages --clips FOLDER [--networks mini,ctc,tdt,rnnt] [--devices cpu,vulkan,opencl] [--trained FOLDER]
 
 Compares features, encoder's output and greedy tokens with transformers' (5.17: ParakeetFeatureExtractor, ParakeetForCTC, -RNNT, -TDT), in float32
-on its CUDA device without TF32, and ours in f32 and f16. Networks: random weights at the sizes of the published ones (ctc and rnnt 0.6B, tdt
+on its CUDA device without TF32, and ours in f32 and f16. Where ours run in f16, transformers' own network in f16 is compared with its f32, too:
+what halves alone change. Networks: random weights at the sizes of the published ones (ctc and rnnt 0.6B, tdt
 110M; --layers N makes them shorter), and with --trained a folder of a trained one. Clips: 30, of 1 to 60 s (transducers: up to 15 s), made of the
 WAV files of FOLDER with noise between them, one at a time and six at a time. The largest differences, of the features as they are, of the
 encoder's output over its largest value; and of how many clips the tokens are equal, to transformers' of the same batch and of one clip at a
@@ -149,20 +150,33 @@ def made_clips(folder, longest):
 
 def theirs(model, kind, clips, batch, mels):
     all_features, encoded, tokens = [], [], []
+    dtype = next(model.parameters()).dtype
     with torch.no_grad():
         for first in range(0, len(clips), batch):
             some = clips[first:first + batch]
             features, mask = features_of(some, mels)
+            features = features.to(dtype)
             hidden = model.encoder(input_features=features.cuda(), attention_mask=mask.cuda()).last_hidden_state.float().cpu().numpy()
             tokens += tokens_of(model, kind, features, mask)
             for i, clip in enumerate(some):
                 frames = len(clip) // 160
-                all_features.append(features[i, :frames].numpy())
+                all_features.append(features[i, :frames].float().numpy())
                 steps = frames
                 for _ in range(3):
                     steps = (steps + 1) // 2
                 encoded.append(hidden[i, :steps])
     return all_features, encoded, tokens
+
+
+def compared(row, made, want, alone):
+    """Adds to `row` how far features, encoder's output and tokens of `made` are from `want`, and tokens from `alone`."""
+    row.update({"features": 0.0, "encoded": 0.0, "equal": 0, "equal to one at a time": 0, "tokens": 0, "clips": len(want[0])})
+    for heard, encoded, said, features, hidden, tokens, single in zip(*made, *want, alone[2]):
+        row["features"] = max(row["features"], float(np.abs(heard - features).max()))
+        row["encoded"] = max(row["encoded"], float(np.abs(encoded - hidden).max() / np.abs(hidden).max()))
+        row["equal"] += said == tokens
+        row["equal to one at a time"] += said == single
+        row["tokens"] += len(tokens)
 
 
 def main():
@@ -199,6 +213,12 @@ def main():
             for batch in (1, 6):
                 want = theirs(model, head, clips, batch, mels)
                 alone = alone or want
+                if batch == 1 and "f16" in asked.dtypes.split(","):
+                    row = {"network": kind, "device": "transformers", "dtype": "f16", "batch": batch}
+                    compared(row, theirs(model.half(), head, clips, batch, mels), want, alone)
+                    model = cls.from_pretrained(folder, dtype=torch.float32).eval().cuda()
+                    rows.append(row)
+                    print(row, file=sys.stderr, flush=True)
                 for device in asked.devices.split(","):
                     for dtype in asked.dtypes.split(","):
                         if dtype == "f16" and device.startswith("cpu"):
@@ -215,15 +235,10 @@ def main():
                             row["failed"] = ran.stderr.strip()[-600:]
                             continue
                         said = [json.loads(line) for line in ran.stdout.splitlines()]
-                        row.update({"features": 0.0, "encoded": 0.0, "equal": 0, "equal to one at a time": 0, "tokens": 0, "clips": len(clips)})
-                        for i, one in enumerate(said):
-                            heard = np.fromfile(f"{place}/{i}.features", np.float32).reshape(want[0][i].shape)
-                            made = np.fromfile(f"{place}/{i}.encoded", np.float32).reshape(want[1][i].shape)
-                            row["features"] = max(row["features"], float(np.abs(heard - want[0][i]).max()))
-                            row["encoded"] = max(row["encoded"], float(np.abs(made - want[1][i]).max() / np.abs(want[1][i]).max()))
-                            row["equal"] += one["tokens"] == want[2][i]
-                            row["equal to one at a time"] += one["tokens"] == alone[2][i]
-                            row["tokens"] += len(want[2][i])
+                        made = ([np.fromfile(f"{place}/{i}.features", np.float32).reshape(f.shape) for i, f in enumerate(want[0])],
+                                [np.fromfile(f"{place}/{i}.encoded", np.float32).reshape(e.shape) for i, e in enumerate(want[1])],
+                                [one["tokens"] for one in said])
+                        compared(row, made, want, alone)
                         row["seconds"] = round(time.time() - start, 1)
                         print(row, file=sys.stderr, flush=True)
     print(json.dumps({"transformers": transformers.__version__, "torch": torch.__version__, "rows": rows}, indent=1))
