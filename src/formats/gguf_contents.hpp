@@ -24,6 +24,9 @@ inline constexpr std::string_view kGgufAlignmentKey = "general.alignment";
 
 constexpr uint64_t align_up(uint64_t n, uint64_t alignment) { return (n + alignment - 1) / alignment * alignment; }
 
+// As its definition calls an element type, "Q4_K"; "" for an unknown number.
+const char* gguf_type_name(uint32_t number) noexcept;
+
 struct GgufContents {
     std::vector<std::pair<std::string, GgufValue>> metadata;
     std::vector<GgufTensor> tensors;

@@ -229,6 +229,11 @@ void place_tensors(const ByteReader& in, uint64_t alignment, GgufContents& conte
 
 }  // namespace
 
+const char* gguf_type_name(uint32_t number) noexcept {
+    const GgmlType* type = find_ggml_type(number);
+    return type != nullptr ? type->name : "";
+}
+
 GgufContents parse_gguf(std::span<const std::byte> bytes, const std::string& file) {
     ByteReader in(bytes, file);
     GgufContents contents;

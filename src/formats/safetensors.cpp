@@ -67,9 +67,16 @@ Place read_place(const std::string& name, const JsonView& json, int64_t room) {
     return place;
 }
 
+void read_metadata(const base::Json& json, SafetensorsMetadata& metadata) {
+    if (!json.is_object()) return;
+    for (size_t i = 0; i < json.size(); ++i)
+        if (json.begin()[i].is_string()) metadata[json.names()[i]] = json.begin()[i].text();
+}
+
 }  // namespace
 
-std::vector<SafetensorsTensor> parse_safetensors(std::span<const std::byte> bytes, const std::string& file) {
+std::vector<SafetensorsTensor> parse_safetensors(std::span<const std::byte> bytes, const std::string& file,
+                                                 SafetensorsMetadata* metadata) {
     ByteReader in(bytes, file);
     const uint64_t length = in.count("the length of the header", 1);
     const auto* const text = reinterpret_cast<const char*>(bytes.data()) + in.position();
@@ -81,7 +88,10 @@ std::vector<SafetensorsTensor> parse_safetensors(std::span<const std::byte> byte
     std::vector<Place> places;
     for (size_t i = 0; i < header.size(); ++i) {
         const std::string& name = header.names()[i];
-        if (name == "__metadata__") continue;
+        if (name == "__metadata__") {
+            if (metadata != nullptr) read_metadata(header.begin()[i], *metadata);
+            continue;
+        }
         const JsonView json(header.begin()[i], "'" + file + "', tensor " + printable(name));
         places.push_back(read_place(name, json, static_cast<int64_t>(data.size())));
     }
@@ -107,10 +117,11 @@ struct SafetensorsFile::State {
     std::string name;
     std::vector<MappedFile> files;
     std::map<std::string, SafetensorsTensor, std::less<>> tensors;
+    SafetensorsMetadata metadata;
 
     void add(const std::filesystem::path& path) {
         files.emplace_back(path);
-        for (SafetensorsTensor& tensor : parse_safetensors(files.back().bytes(), path.string())) {
+        for (SafetensorsTensor& tensor : parse_safetensors(files.back().bytes(), path.string(), &metadata)) {
             const auto [at, fresh] = tensors.try_emplace(tensor.name);
             if (!fresh)
                 throw Error(Code::corrupt, "cannot read '" + path.string() + "': tensor " + printable(tensor.name) +
@@ -154,6 +165,8 @@ const SafetensorsTensor* SafetensorsFile::find(std::string_view name) const noex
 const std::map<std::string, SafetensorsTensor, std::less<>>& SafetensorsFile::tensors() const noexcept {
     return state_->tensors;
 }
+
+const SafetensorsMetadata& SafetensorsFile::metadata() const noexcept { return state_->metadata; }
 
 const std::string& SafetensorsFile::name() const noexcept { return state_->name; }
 

@@ -25,7 +25,10 @@ struct SafetensorsTensor {
 };
 
 // Tensors in the order of their places. `file` is for messages. Throws Error: corrupt, unsupported (a rank over 8, a header over 64 MiB).
-std::vector<SafetensorsTensor> parse_safetensors(std::span<const std::byte> bytes, const std::string& file);
+// Texts of "__metadata__" go into `metadata`, where given; whatever else is in there is left out.
+using SafetensorsMetadata = std::map<std::string, std::string>;
+std::vector<SafetensorsTensor> parse_safetensors(std::span<const std::byte> bytes, const std::string& file,
+                                                 SafetensorsMetadata* metadata = nullptr);
 
 // Immutable: every member may be called from many threads. Copies share the mapping.
 class SafetensorsFile {
@@ -37,7 +40,8 @@ public:
     // Bytes live as long as any copy of this SafetensorsFile.
     [[nodiscard]] const SafetensorsTensor* find(std::string_view name) const noexcept;  // null: none
     [[nodiscard]] const std::map<std::string, SafetensorsTensor, std::less<>>& tensors() const noexcept;
-    [[nodiscard]] const std::string& name() const noexcept;  // of the file, for messages
+    [[nodiscard]] const SafetensorsMetadata& metadata() const noexcept;  // of several files: what the last one of a name has
+    [[nodiscard]] const std::string& name() const noexcept;              // of the file, for messages
 
 private:
     struct State;

@@ -144,6 +144,15 @@ class UpscaleResult(Structure):
                 ("tile", c_int64), ("seconds", c_double)]
 
 
+class WeightFileInfo(Structure):
+    _fields_ = [("struct_size", c_uint32), ("tensor_count", c_uint32), ("bytes", c_uint64), ("format", c_char * 16)]
+
+
+class WeightTensorRecord(Structure):
+    _fields_ = [("struct_size", c_uint32), ("dtype", c_uint32), ("rank", c_uint32), ("reserved", c_uint32), ("bytes", c_uint64),
+                ("name", c_char_p), ("type", c_char_p), ("dims", c_int64 * MAX_RANK)]
+
+
 # The structs of the headers by their names there, for the test that compares them.
 STRUCTS = {
     "bp_error": ErrorRecord, "backplane_context_options": ContextOptions, "backplane_device_info": DeviceRecord, "bp_blob": Blob,
@@ -152,6 +161,7 @@ STRUCTS = {
     "backplane_transcriber_options": TranscriberOptions, "backplane_transcriber_info": TranscriberInfo, "backplane_word": WordRecord,
     "backplane_upscaler_options": UpscalerOptions, "backplane_upscaler_info": UpscalerInfo,
     "backplane_upscale_options": UpscaleOptions, "backplane_upscale_result": UpscaleResult,
+    "backplane_weight_file_info": WeightFileInfo, "backplane_weight_tensor": WeightTensorRecord,
 }
 
 _P, _S, _U, _N = c_void_p, c_char_p, c_uint32, c_uint64
@@ -207,14 +217,22 @@ _FALLIBLE = {
     "upscaler_get_info": [_P, POINTER(UpscalerInfo)],
     "upscaler_run_file": [_P, _S, _S, POINTER(UpscaleOptions), POINTER(UpscaleResult)],
     "upscaler_run": [_P, _P, _N, _U, _U, _U, _P, _N, POINTER(UpscaleOptions), POINTER(UpscaleResult)],
+    "weight_file_open": [_S, _OUT],
+    "weight_file_get_info": [_P, POINTER(WeightFileInfo)],
+    "weight_file_tensors": [_P, POINTER(WeightTensorRecord), _U, POINTER(c_uint32)],
+    "weight_file_find": [_P, _S, POINTER(WeightTensorRecord)],
+    "weight_file_metadata": [_P, _P, c_size_t, POINTER(c_size_t)],
+    "weight_file_add": [_P, _P, _S, POINTER(c_uint32)],
+    "weight_file_weights": [_P, _OUT],
 }
 _PLAIN = {
     "version": (_S, []), "op": (_U, [_S]), "attribute": (_U, [_S]), "dtype": (_U, [_S]), "dtype_name": (_S, [_U]),
     "transcript_text": (_S, [_P]), "transcript_seconds": (c_double, [_P]),
+    "weight_file_data": (_P, [_P, _S, POINTER(c_uint64)]),
 }
 _DESTROYED = {"context": "destroy", "device": "close", "graph": "destroy", "session": "destroy", "tensor": "destroy",
               "weights": "destroy", "event": "destroy", "model": "destroy", "model_session": "destroy", "transcriber": "destroy",
-              "transcript": "destroy", "transcript_stream": "destroy", "upscaler": "destroy"}
+              "transcript": "destroy", "transcript_stream": "destroy", "upscaler": "destroy", "weight_file": "destroy"}
 
 _library = _open()
 

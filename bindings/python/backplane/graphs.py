@@ -154,7 +154,8 @@ class Session(c.Handle):
     """A graph compiled for a device, with its weights. One call at a time.
 
     devices: one, or several, best first: the next ones do what the first does not support, and what remains when it is lost.
-    weights: arrays by name, or a function that gives them; of types of blocks as uint8 bytes. They are kept while the session lives.
+    weights: arrays by name, or a function that gives them, of types of blocks as uint8 bytes, which are kept while the session lives; or a
+    WeightFile, which may be closed.
     math: "default", "strict" (plain f32 sums) or "relaxed" (half precision allowed).
     """
 
@@ -182,7 +183,8 @@ class Session(c.Handle):
                 return None
 
         self._kept, self._source = kept, c.WEIGHT_SOURCE(source)
-        held = _WeightsHandle(c.made("weights_create", self._source, None))
+        from_file = getattr(weights, "kind", "") == "weight_file"
+        held = _WeightsHandle(weights.weights() if from_file else c.made("weights_create", self._source, None))
         try:
             super().__init__(c.made("session_create_shared", c.array_of(several), len(several), graph.pointer, held.pointer,
                                     MATHS.index(math)))

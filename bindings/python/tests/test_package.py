@@ -241,6 +241,31 @@ class Sessions(OnTheCpu):
 
 @unittest.skipUnless(NODES.exists(), "Debian's libonnx-testdata is not installed")
 class Models(OnTheCpu):
+    def test_weights_of_a_file_are_found_by_name(self):
+        rows = np.arange(6, dtype=np.float32).reshape(2, 3)
+        header = b'{"__metadata__":{"by":"a test"},"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}'
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "w.safetensors")
+            path.write_bytes(len(header).to_bytes(8, "little") + header + rows.tobytes())
+            with self.refused("not_found", "none.safetensors"):
+                backplane.WeightFile(Path(folder, "none.safetensors"))
+            with self.refused("corrupt", "cut.safetensors"):
+                Path(folder, "cut.safetensors").write_bytes(path.read_bytes()[:90])
+                backplane.WeightFile(Path(folder, "cut.safetensors"))
+            file = backplane.WeightFile(path)
+            with self.refused("not_found", "named 'W'"):
+                file.find("W")
+            self.assertEqual((file.format, file.metadata, list(file.tensors)), ("safetensors", {"by": "a test"}, ["w"]))
+            self.assertEqual(file.find("w"), backplane.WeightTensor("w", "f32", "F32", (2, 3), 24))
+            np.testing.assert_array_equal(file.numpy("w"), rows)
+            graph = backplane.Graph()
+            x = graph.input("x", (1, 3))
+            graph.output(graph.add("MatMul", x, file.add(graph, "w"), transpose_b=1), "y")
+            with backplane.Session(self.device, graph, file) as session:
+                file.close()
+                given = np.array([[1, 10, 100]], np.float32)
+                np.testing.assert_array_equal(session.run({"x": given})["y"], given @ rows.T)
+
     def test_an_onnx_file_runs(self):
         model = backplane.Model(NODES / "test_relu/model.onnx")
         self.assertEqual(model.inputs[0], backplane.ModelValue("x", "f32", (3, 4, 5)))

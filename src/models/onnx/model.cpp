@@ -97,12 +97,7 @@ void place(ModelNode& node, const std::vector<size_t>& of, std::span<const Devic
 std::span<const std::byte> Model::State::weight(std::string_view name) const {
     const auto found = weights.find(name);
     if (found == weights.end()) return {};
-    const auto& [dtype, data] = found->second;
-    if (reinterpret_cast<uintptr_t>(data.data()) % bytes(dtype, {1}) == 0) return data;
-    const std::lock_guard lock(mutex);
-    auto copy = copies.find(name);
-    if (copy == copies.end()) copy = copies.emplace(name, std::vector<std::byte>(data.begin(), data.end())).first;
-    return copy->second;
+    return aligned.of(name, found->second.first, found->second.second);
 }
 
 size_t Model::State::input(std::string_view name) const {

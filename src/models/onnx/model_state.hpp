@@ -1,15 +1,14 @@
 // What copies of a Model share.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "backplane/model.hpp"
+#include "formats/aligned_bytes.hpp"
 #include "formats/mapped_file.hpp"
 #include "formats/onnx/convert.hpp"
 #include "formats/onnx/folder.hpp"
@@ -29,8 +28,7 @@ struct Model::State {
     [[nodiscard]] size_t input(std::string_view name) const;  // throws Error(invalid)
 
     formats::OnnxWeights weights;
-    mutable std::mutex mutex;
-    mutable std::map<std::string, std::vector<std::byte>, std::less<>> copies;
+    formats::AlignedBytes aligned;
 };
 
 // The inputs of a call in the order of the model's, checked against them.

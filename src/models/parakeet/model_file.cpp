@@ -1,11 +1,10 @@
 #include "models/parakeet/model_file.hpp"
-#include "formats/mapped_file.hpp"
 
-#include <cstring>
 #include <map>
-#include <new>
 
 #include "backplane/error.hpp"
+#include "formats/aligned_bytes.hpp"
+#include "formats/mapped_file.hpp"
 #include "formats/printable.hpp"
 #include "models/parakeet/layout.hpp"
 #include "models/parakeet/source.hpp"
@@ -18,8 +17,8 @@ struct ModelFile::State {
     Config config;
     std::vector<std::string> pieces;
     std::vector<Tensor> tensors;
-    std::map<std::string_view, size_t> names;          // into the names above
-    std::vector<std::unique_ptr<std::byte[]>> copies;  // of tensors that a file has off their alignment
+    std::map<std::string_view, size_t> names;  // into the names above
+    formats::AlignedBytes aligned;
 
     [[noreturn]] void fail(const std::string& why, Code code = Code::corrupt) const { refuse(source->file(), why, code); }
 
@@ -49,7 +48,8 @@ struct ModelFile::State {
         if (!number && !(is_block(dtype) && wanted.kind == Kind::matrix))
             fail(what + "is stored as " + formats::printable(found->type) + ", which is not supported for it",
                  Code::unsupported);
-        tensors.push_back({std::move(wanted.name), dtype, std::move(wanted.shape), aligned(found->bytes, dtype)});
+        const std::span<const std::byte> bytes = aligned.of(wanted.name, dtype, found->bytes);
+        tensors.push_back({std::move(wanted.name), dtype, std::move(wanted.shape), bytes});
     }
 
     // But for extents of 1 at the end, and one in front of the filters.
@@ -61,14 +61,6 @@ struct ModelFile::State {
         Shape shape = found.shape;
         if (wanted.optional && shape.size() > wanted.shape.size() && shape.front() == 1) shape.erase(shape.begin());
         return plain(shape) == plain(wanted.shape);
-    }
-
-    std::span<const std::byte> aligned(std::span<const std::byte> bytes, DType dtype) {
-        const size_t element = dtype == DType::f32 ? sizeof(float) : sizeof(uint16_t);
-        if (reinterpret_cast<uintptr_t>(bytes.data()) % element == 0) return bytes;
-        copies.push_back(std::make_unique<std::byte[]>(bytes.size()));
-        std::memcpy(copies.back().get(), bytes.data(), bytes.size());
-        return {copies.back().get(), bytes.size()};
     }
 };
 
@@ -106,9 +98,7 @@ const Tensor& ModelFile::at(std::string_view name) const {
 }
 
 void ModelFile::let_go(const Tensor& tensor) const noexcept {
-    for (const auto& copy : state_->copies)
-        if (copy.get() == tensor.bytes.data()) return;
-    formats::let_go(tensor.bytes);
+    if (!state_->aligned.is_copy(tensor.bytes)) formats::let_go(tensor.bytes);
 }
 
 const std::string& ModelFile::file() const noexcept { return state_->source->file(); }

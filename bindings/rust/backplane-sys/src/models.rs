@@ -1,4 +1,4 @@
-//! `model.h`, `transcriber.h` and `upscaler.h`, in the library backplane_models.
+//! `model.h`, `transcriber.h`, `upscaler.h` and `weight_file.h`, in the library backplane_models.
 use crate::*;
 
 /// Writes the next samples, at most `room`, and returns how many; 0: that was all.
@@ -11,7 +11,7 @@ constants! {
 
 handles! {
     backplane_model, backplane_model_session, backplane_model_results, backplane_transcriber, backplane_transcript,
-    backplane_transcript_stream, backplane_upscaler
+    backplane_transcript_stream, backplane_upscaler, backplane_weight_file
 }
 
 structs! {
@@ -50,6 +50,11 @@ structs! {
     }
     pub struct backplane_upscale_result {
         struct_size: u32, width: u32, height: u32, channels: u32, tiles: i64, tile: i64, seconds: f64
+    }
+    pub struct backplane_weight_file_info { struct_size: u32, tensor_count: u32, bytes: u64, format: [c_char; 16] }
+    pub struct backplane_weight_tensor {
+        struct_size: u32, dtype: u32, rank: u32, reserved: u32, bytes: u64, name: *const c_char, type_: *const c_char,
+        dims: [i64; BP_MAX_RANK]
     }
 }
 
@@ -127,4 +132,19 @@ functions! {
     fn backplane_upscaler_run(upscaler: *mut backplane_upscaler, in_: *const c_void, in_bytes: u64, width: u32, height: u32, channels: u32,
         out: *mut c_void, out_bytes: u64, options: *const backplane_upscale_options, result: *mut backplane_upscale_result,
         error: *mut bp_error) -> bp_code;
+    fn backplane_weight_file_open(path: *const c_char, out: *mut *mut backplane_weight_file, error: *mut bp_error) -> bp_code;
+    fn backplane_weight_file_destroy(file: *mut backplane_weight_file);
+    fn backplane_weight_file_get_info(file: *const backplane_weight_file, info: *mut backplane_weight_file_info, error: *mut bp_error)
+        -> bp_code;
+    fn backplane_weight_file_tensors(file: *const backplane_weight_file, tensors: *mut backplane_weight_tensor, capacity: u32,
+        count: *mut u32, error: *mut bp_error) -> bp_code;
+    fn backplane_weight_file_find(file: *const backplane_weight_file, name: *const c_char, tensor: *mut backplane_weight_tensor,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_weight_file_data(file: *mut c_void, name: *const c_char, bytes: *mut u64) -> *const c_void;
+    fn backplane_weight_file_metadata(file: *const backplane_weight_file, json: *mut c_char, capacity: usize, size: *mut usize,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_weight_file_add(file: *const backplane_weight_file, graph: *mut backplane_graph, name: *const c_char, out: *mut u32,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_weight_file_weights(file: *const backplane_weight_file, out: *mut *mut backplane_weights, error: *mut bp_error)
+        -> bp_code;
 }

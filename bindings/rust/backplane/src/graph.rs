@@ -133,6 +133,16 @@ impl Graph {
         })?;
         Ok((self.own(index), name))
     }
+    /// A tensor that some function of the library puts into this graph.
+    #[cfg(feature = "models")]
+    pub(crate) fn put(
+        &mut self,
+        function: impl FnOnce(*mut sys::backplane_graph, *mut u32, *mut sys::bp_error) -> sys::bp_code,
+    ) -> Result<TensorId> {
+        let mut index = 0;
+        raw::call(|error| function(self.raw(), &mut index, error))?;
+        Ok(self.own(index))
+    }
     /// A tensor that each run is given.
     pub fn input(&mut self, name: &str, dtype: DType, dims: &[i64]) -> Result<TensorId> {
         let (id, name) = self.tensor(sys::BP_ROLE_INPUT, name, dtype, dims)?;

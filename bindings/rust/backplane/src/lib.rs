@@ -49,6 +49,8 @@ mod model;
 mod transcriber;
 #[cfg(feature = "models")]
 mod upscaler;
+#[cfg(feature = "models")]
+mod weight_file;
 
 pub use cancel::CancelFlag;
 pub use context::{Context, ContextBuilder, LogLevel, Probe};
@@ -68,6 +70,8 @@ pub use transcriber::{
 };
 #[cfg(feature = "models")]
 pub use upscaler::{UpscaleOptions, UpscaleResult, Upscaler, UpscalerInfo};
+#[cfg(feature = "models")]
+pub use weight_file::{WeightFile, WeightTensor};
 
 /// The version of the library, "0.1.0".
 pub fn version() -> &'static str {

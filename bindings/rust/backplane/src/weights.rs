@@ -65,7 +65,7 @@ unsafe extern "C" fn give(arg: *mut c_void, name: *const c_char, bytes: *mut u64
 
 struct Handle {
     raw: NonNull<sys::backplane_weights>,
-    source: Arc<Source>,
+    source: Option<Arc<Source>>, // none: the library's own, of a file
 }
 // SAFETY: backplane.h: weights take any number of calls at a time, from any thread; so does the source.
 unsafe impl Send for Handle {}
@@ -102,15 +102,19 @@ impl Weights {
         let raw = raw::make(|out, error| unsafe {
             sys::backplane_weights_create(Some(give), raw::argument(&*source), out, error)
         })?;
-        Ok(Weights(Some(Arc::new(Handle { raw, source }))))
+        Ok(Weights(Some(Arc::new(Handle { raw, source: Some(source) }))))
+    }
+    #[cfg(feature = "models")]
+    pub(crate) fn from_raw(raw: NonNull<sys::backplane_weights>) -> Weights {
+        Weights(Some(Arc::new(Handle { raw, source: None })))
     }
     pub(crate) fn raw(&self) -> *mut sys::backplane_weights {
         self.0.as_ref().map_or(std::ptr::null_mut(), |handle| handle.raw.as_ptr())
     }
     /// Lets a panic of the source go on.
     pub(crate) fn resume(&self) {
-        if let Some(handle) = &self.0 {
-            handle.source.caught.resume();
+        if let Some(source) = self.0.as_ref().and_then(|handle| handle.source.as_ref()) {
+            source.caught.resume();
         }
     }
 }

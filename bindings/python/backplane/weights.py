@@ -1,0 +1,89 @@
+"""Weights by name from GGUF, safetensors and ONNX files."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import _library as c
+from .arrays import name_of, numpy_of
+from .graphs import Graph, Value
+
+
+@dataclass(frozen=True)
+class WeightTensor:
+    """A tensor of a file. dtype: "unknown" of a type that graphs do not have; type: as the file calls it, "Q4_K"."""
+
+    name: str
+    dtype: str
+    type: str
+    shape: tuple[int, ...]
+    bytes: int
+
+
+class WeightFile(c.Handle):
+    """A .gguf, .safetensors or .onnx file, an index of several safetensors files, or the folder of such. Any thread.
+
+        file = WeightFile("model.safetensors")
+        graph.output(graph.add("MatMul", x, file.add(graph, "fc.weight"), transpose_b=1), "y")
+        session = Session(device, graph, file)
+
+    Raises Error: not_found, denied, corrupt, unsupported.
+    """
+
+    kind = "weight_file"
+
+    def __init__(self, path: str | os.PathLike) -> None:
+        super().__init__(c.made("weight_file_open", c.utf8(path)))
+
+    @property
+    def format(self) -> str:
+        """ "GGUF", "safetensors" or "ONNX"."""
+        record = c.WeightFileInfo()
+        c.call("weight_file_get_info", self.pointer, ctypes.byref(record))
+        return record.format.decode()
+
+    @property
+    def metadata(self) -> dict[str, object]:
+        """What the file says of itself beside tensors."""
+        return json.loads(c.text_of("weight_file_metadata", self.pointer))
+
+    @property
+    def tensors(self) -> dict[str, WeightTensor]:
+        """All of them by name, in the file's order."""
+        found = [_tensor(record) for record in c.records("weight_file_tensors", c.WeightTensorRecord, self.pointer)]
+        return {tensor.name: tensor for tensor in found}
+
+    def find(self, name: str) -> WeightTensor:
+        """Raises Error, not_found, with the nearest name."""
+        record = c.WeightTensorRecord()
+        c.call("weight_file_find", self.pointer, c.utf8(name), ctypes.byref(record))
+        return _tensor(record)
+
+    def numpy(self, name: str) -> np.ndarray:
+        """A copy of a tensor; of types of blocks, and of such that graphs do not have, its bytes as uint8."""
+        tensor, size = self.find(name), ctypes.c_uint64()
+        data = c.plain["weight_file_data"](self.pointer, c.utf8(name), ctypes.byref(size))
+        held = np.frombuffer(ctypes.string_at(data, size.value), np.uint8)
+        plain = {"f32", "f16", "bf16", "f64", "i8", "u8", "i16", "u16", "i32", "i64", "bool"}
+        if tensor.dtype not in plain:
+            return held.copy()
+        return held.view(numpy_of(c.plain["dtype"](tensor.dtype.encode()))).reshape(tensor.shape).copy()
+
+    def add(self, graph: Graph, name: str) -> Value:
+        """The tensor as a weight of a graph, of its name, type and shape."""
+        number = ctypes.c_uint32()
+        c.call("weight_file_add", self.pointer, graph.pointer, c.utf8(name), ctypes.byref(number))
+        return Value(graph, number.value)
+
+    def weights(self) -> int:  # for Session
+        return c.made("weight_file_weights", self.pointer)
+
+
+def _tensor(record: c.WeightTensorRecord) -> WeightTensor:
+    return WeightTensor(record.name.decode(errors="replace"), name_of(record.dtype) if record.dtype else "unknown",
+                        record.type.decode(errors="replace"), tuple(record.dims[:record.rank]), record.bytes)
