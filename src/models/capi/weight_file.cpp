@@ -78,7 +78,7 @@ bp_code backplane_weight_file_find(const backplane_weight_file* file, const char
         require(name, "name");
         require(tensor, "tensor");
         const WeightTensor* found = file->file.find(name);
-        if (found == nullptr) static_cast<void>(file->file.data(name));  // says what is near
+        if (found == nullptr) return static_cast<void>(file->file.data(name));  // throws, and says what is near
         write_tensor(*found, tensor);
     });
 }
