@@ -24,51 +24,70 @@ CONSTANT(4, STAGES, 8)
 #define PIXELS 256u  // of four warps
 static_assert(STAGES * (STAGE_BYTES + 16u) + 1024u <= SHARED_BYTES && STAGE_BYTES % 1024u == 0u, "instances.cmake");
 // An invocation of the four warps that fill has eight pixels of a channel in each of the LINES rows of a slice, and two of those beside them: the two
-// before in the first of eight invocations, the two after in the last.
+// before in the first of eight invocations, the two after in the last. What is not there is loaded from the beginning of the map and stored as zero:
+// a load that only some do would wait for the one before.
 struct Held { uint4 own; uint beside; };
-WARPGROUP_FUNCTION uint two_of(const ushort *p, bool at_once) { return at_once ? *(const uint *)p : p[0] | (uint)p[1] << 16; }
-WARPGROUP_FUNCTION void load_held(Held (&held)[LINES], const F16 *map, uint channel, int row, uint column, uint channels, int height, uint width, bool at_once) {
+// Where those of a slice are: the pixel in the first row, whether there or not, and ones for the rows which are there.
+struct Place { const ushort *first; uint rows, rows_beside; };
+WARPGROUP_FUNCTION Place place_of(const F16 *map, uint channel, int row, uint column, uint channels, int height, uint width) {
     uint eight = LOCAL_INDEX % 8u, own = channel + LOCAL_INDEX / 8u, x = column + eight * 8u;
+    uint above = row < 0 ? (uint)min(-row, 31) : 0u, below = (uint)clamp(height - row, 0, (int)LINES);
+    uint rows = own < channels ? ((1u << below) - 1u) & ~((1u << above) - 1u) : 0u;
     uint x_beside = eight == 0u ? x - 2u : x + 8u;  // what is before the first wraps, and is not there
     bool has_beside = (eight == 0u || eight == 7u) && x_beside < width;
-    UNROLL for (uint i = 0u; i < LINES; ++i) {
-        int y = row + (int)i;
-        bool there = own < channels && y >= 0 && y < height;
-        const ushort *line = (const ushort *)map + ((U64)own * (uint)height + (uint)y) * width;
-        held[i] = Held{make_uint4(0u, 0u, 0u, 0u), 0u};
-        if (there && x < width) {
-            if (at_once) held[i].own = *(const uint4 *)(line + x);
-            else held[i].own = make_uint4(two_of(line + x, false), two_of(line + x + 2u, false), two_of(line + x + 4u, false), two_of(line + x + 6u, false));
-        }
-        if (there && has_beside) held[i].beside = two_of(line + x_beside, at_once);
-    }
+    return Place{(const ushort *)map + ((long long)((int)own * height + row) * width + x), x < width ? rows : 0u, has_beside ? rows : 0u};
 }
-// Stores what is `shift` pixels further on.
-WARPGROUP_FUNCTION void store_held(uint to, const Held (&held)[LINES], int shift) {
+WARPGROUP_FUNCTION void load_row(Held &held, const Place &place, const F16 *map, uint i, uint width) {
+    const ushort *line = place.first + i * width;
+    const ushort *own = place.rows >> i & 1u ? line : (const ushort *)map;
+    const ushort *beside = place.rows_beside >> i & 1u ? line + (LOCAL_INDEX % 8u == 0u ? -2 : 8) : (const ushort *)map;
+    held.own = *(const uint4 *)own;
+    held.beside = *(const uint *)beside;
+}
+// Stores what is `shift` pixels further on; after the last shift of a slice a row is asked for of the next.
+WARPGROUP_FUNCTION void store_held(uint to, Held (&held)[LINES], uint rows, uint rows_beside, int shift, bool last, const Place &next, const F16 *map, uint width) {
     uint eight = LOCAL_INDEX % 8u;
     to += EIGHT_OF_LINE(LOCAL_INDEX / 8u, eight);
     UNROLL for (uint i = 0u; i < LINES; ++i) {
-        uint4 w = held[i].own;
+        uint ones = rows >> i & 1u ? 0xffffffffu : 0u;
+        uint4 w = make_uint4(held[i].own.x & ones, held[i].own.y & ones, held[i].own.z & ones, held[i].own.w & ones);
+        uint beside = rows_beside >> i & 1u ? held[i].beside : 0u;
         uint before = __shfl_up_sync(0xffffffffu, w.w, 1), after = __shfl_down_sync(0xffffffffu, w.x, 1);
-        if (eight == 0u) before = held[i].beside;
-        if (eight == 7u) after = held[i].beside;
+        if (eight == 0u) before = beside;
+        if (eight == 7u) after = beside;
         if (shift == -2) w = make_uint4(before, w.x, w.y, w.z);
         else if (shift == -1) w = make_uint4(__funnelshift_l(before, w.x, 16), __funnelshift_l(w.x, w.y, 16), __funnelshift_l(w.y, w.z, 16), __funnelshift_l(w.z, w.w, 16));
         else if (shift == 1) w = make_uint4(__funnelshift_r(w.x, w.y, 16), __funnelshift_r(w.y, w.z, 16), __funnelshift_r(w.z, w.w, 16), __funnelshift_r(w.w, after, 16));
         else if (shift == 2) w = make_uint4(w.y, w.z, w.w, after);
         asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to + i * ROW_BYTES), "r"(w.x), "r"(w.y), "r"(w.z), "r"(w.w) : "memory");
+        if (last) load_row(held[i], next, map, i, width);
     }
 }
-// What an operand has for the pixels of an invocation, eight of each of two channels, as sums are held: pairs of four eights. Those not there are zero.
-WARPGROUP_FUNCTION void load_added(float (&v)[16], const F16 *from, U64 low, U64 high, bool there_low, bool there_high, bool at_once, uint q) {
-    UNROLL for (uint r = 0u; r < 2u; ++r) {
-        U64 place = r == 0u ? low : high;
-        uint4 w = make_uint4(0u, 0u, 0u, 0u);
-        if (r == 0u ? there_low : there_high) {
-            if (at_once) w = *(const uint4 *)(from + place);
-            else w = make_uint4(HALF_BITS(from, place) | HALF_BITS(from, place + 1u) << 16, HALF_BITS(from, place + 2u) | HALF_BITS(from, place + 3u) << 16,
-                                HALF_BITS(from, place + 4u) | HALF_BITS(from, place + 5u) << 16, HALF_BITS(from, place + 6u) | HALF_BITS(from, place + 7u) << 16);
+// Pixels from `column` on of an operand that begins at no multiple of 16 bytes, one by one.
+WARPGROUP_FUNCTION void copy_pixels(uint to, const F16 *map, uint channel, int row, int column, uint channels, int height, int width) {
+    for (uint i = LOCAL_INDEX; i < LINES * DEPTH * 8u; i += 128u) {
+        uint line = i / 8u, own = channel + line % DEPTH;
+        int y = row + (int)(line / DEPTH), x = column + (int)(i % 8u * 8u);
+        uint w[4] = {0u, 0u, 0u, 0u};
+        if (own < channels && y >= 0 && y < height) {
+            const ushort *from = (const ushort *)map + ((U64)own * (uint)height + (uint)y) * (uint)width;
+            UNROLL for (int j = 0; j < 8; ++j)
+                if (x + j >= 0 && x + j < width) w[j / 2] |= (uint)from[x + j] << (j % 2 * 16);
         }
+        asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to + EIGHT_OF_LINE(line, i % 8u)), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");
+    }
+}
+// Eight pixels of an operand that is added; those not there are zero.
+WARPGROUP_FUNCTION uint4 eight_of(const F16 *from, U64 place, bool there, bool at_once) {
+    if (!there) return make_uint4(0u, 0u, 0u, 0u);
+    if (at_once) return *(const uint4 *)(from + place);
+    const ushort *p = (const ushort *)from + place;
+    return make_uint4(p[0] | (uint)p[1] << 16, p[2] | (uint)p[3] << 16, p[4] | (uint)p[5] << 16, p[6] | (uint)p[7] << 16);
+}
+// Adds an eight of each of two channels to sums as they are held: pairs of four eights.
+WARPGROUP_FUNCTION void add_eights(float (&v)[16], uint4 low, uint4 high, uint q) {
+    UNROLL for (uint r = 0u; r < 2u; ++r) {
+        uint4 w = r == 0u ? low : high;
         w = whole_eight(w.x, w.y, w.z, w.w, q);  // its own inverse
         uint pairs[4] = {w.x, w.y, w.z, w.w};
         UNROLL for (uint i = 0u; i < 4u; ++i) {
@@ -95,39 +114,57 @@ extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
     uint group = BATCH_INDEX % P.groups;
     Ring<STAGES> ring;
     if (LOCAL_INDEX < 128u) {
-        fewer_registers<88>();
-        bool at_once = ALIGNED_8(x, 0), by_device = at_once && taps == 1u && P.pad_left == 0u;
-        if (by_device && LOCAL_INDEX != 0u) return;
-        for (uint number = blockIdx.x; number < tiles; number += gridDim.x) {
-            uint tile = number / blocks, column = tile % across * COLUMNS;
-            int row = (int)(tile / across * ROWS) - (int)P.pad_top;
-            const char *filters = (const char *)w + (U64)(group * blocks + number % blocks) * slices * taps * BYTES_W;
-            for (uint slice = 0u; slice < slices; ++slice) {
-                Held held[LINES];
-                if (!by_device)
-                    load_held(held, x + (U64)BATCH_INDEX * P.channels * P.height * P.width, slice * DEPTH, row, column, P.channels, (int)P.height, P.width, at_once);
-                for (uint tap = 0u; tap < taps; ++tap, filters += BYTES_W) {
-                    uint bar = full + 8u * ring.slot, at = slots + ring.slot * STAGE_BYTES;
-                    bar_wait(empty + 8u * ring.slot, ring.turn ^ 1u);
-                    if (LOCAL_INDEX == 0u) {
-                        bar_expect_more(bar, by_device ? STAGE_BYTES : BYTES_W);
-                        copy_row(at + BYTES_X, filters, bar, BYTES_W);
-                    }
-                    if (by_device) {
-                        copy_box(at, map_x, bar, (int)column, (int)(slice * DEPTH), row, (int)BATCH_INDEX);
-                    } else {
-                        store_held(at, held, (int)tap - (int)P.pad_left);
+        fewer_registers<120>();
+        bool at_once = ALIGNED_8(x, 0);
+        const T *map = x + (U64)BATCH_INDEX * P.channels * P.height * P.width;
+        auto row_of = [&](uint number) { return (int)(number / blocks / across * ROWS) - (int)P.pad_top; };
+        auto column_of = [&](uint number) { return number / blocks % across * COLUMNS; };
+        auto filters_of = [&](uint number) { return (const char *)w + (U64)(group * blocks + number % blocks) * slices * taps * BYTES_W; };
+        if (!at_once || taps != 1u || P.pad_left != 0u) {
+            auto place = [&](uint number, uint slice) {
+                bool there = at_once && number < tiles;
+                return place_of(map, there ? slice * DEPTH : P.channels, row_of(number), column_of(number), P.channels, (int)P.height, P.width);
+            };
+            Held held[LINES];
+            Place next = place(blockIdx.x, 0u);
+            if (at_once) UNROLL for (uint i = 0u; i < LINES; ++i) load_row(held[i], next, map, i, P.width);
+            for (uint number = blockIdx.x; number < tiles; number += gridDim.x) {
+                const char *filters = filters_of(number);
+                for (uint slice = 0u; slice < slices; ++slice) {
+                    uint rows = next.rows, rows_beside = next.rows_beside;
+                    next = slice + 1u < slices ? place(number, slice + 1u) : place(number + gridDim.x, 0u);
+                    for (uint tap = 0u; tap < taps; ++tap, filters += BYTES_W) {
+                        uint bar = full + 8u * ring.slot, at = slots + ring.slot * STAGE_BYTES;
+                        bar_wait(empty + 8u * ring.slot, ring.turn ^ 1u);
+                        if (LOCAL_INDEX == 0u) {
+                            bar_expect_more(bar, BYTES_W);
+                            copy_row(at + BYTES_X, filters, bar, BYTES_W);
+                        }
+                        int shift = (int)tap - (int)P.pad_left;
+                        if (at_once) store_held(at, held, rows, rows_beside, shift, tap + 1u == taps, next, map, P.width);
+                        else copy_pixels(at, map, slice * DEPTH, row_of(number), (int)column_of(number) + shift, P.channels, (int)P.height, (int)P.width);
                         written_for_units();
                         asm volatile("bar.sync 1, 128;" ::: "memory");
+                        if (LOCAL_INDEX == 0u) bar_arrive(bar);
+                        ring.next();
                     }
-                    if (LOCAL_INDEX == 0u) bar_arrive(bar);
-                    ring.next();
                 }
             }
+            return;
         }
+        if (LOCAL_INDEX != 0u) return;
+        for (uint number = blockIdx.x; number < tiles; number += gridDim.x)
+            for (uint slice = 0u; slice < slices; ++slice) {
+                uint bar = full + 8u * ring.slot, at = slots + ring.slot * STAGE_BYTES;
+                bar_wait(empty + 8u * ring.slot, ring.turn ^ 1u);
+                bar_expect(bar, STAGE_BYTES);
+                copy_box(at, map_x, bar, (int)column_of(number), (int)(slice * DEPTH), row_of(number), (int)BATCH_INDEX);
+                copy_row(at + BYTES_X, filters_of(number) + slice * BYTES_W, bar, BYTES_W);
+                ring.next();
+            }
         return;
     }
-    more_registers<208>();
+    more_registers<192>();
     uint own = LOCAL_INDEX / 128u - 1u, lane = LOCAL_INDEX % 32u, q = lane % 4u;
     uint kinds = EPILOGUE_KINDS;  // looked up once: what is asked for in a loop is on its way all the time
     bool first = HAS_STEP(EPILOGUE_ADD_FIRST), second = HAS_STEP(EPILOGUE_ADD_SECOND), biased = HAS_STEP(EPILOGUE_BIAS);
@@ -150,8 +187,6 @@ extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
             before = ring.slot;
             ring.next();
         }
-        UNITS_WAIT(0);
-        if (LOCAL_INDEX % 128u == 0u) bar_arrive(empty + 8u * before);
         uint tile = number / blocks;
         uint tile_row = tile / across * ROWS + own * 4u, tile_column = tile % across * COLUMNS + q * 8u;
         uint channel = number % blocks * 64u + LOCAL_INDEX % 128u / 32u * 16u + lane / 4u;  // of its group; of the second row 8 further on
@@ -160,14 +195,16 @@ extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
         float bias_high = biased && has_high ? LOAD(bias, group * P.outputs + channel + 8u) : 0.0f;
         U64 plane = (U64)P.out_height * P.out_width;
         U64 map = ((U64)BATCH_INDEX * P.outputs + channel) * plane;
+        auto inside = [&](uint g) { return tile_row + g / 2u < P.out_height && tile_column + g % 2u * 32u < P.out_width; };
+        auto place_of_eight = [&](uint g) { return map + (U64)(tile_row + g / 2u) * P.out_width + tile_column + g % 2u * 32u; };
+        UNITS_WAIT(0);
+        if (LOCAL_INDEX % 128u == 0u) bar_arrive(empty + 8u * before);
         // A row of 32 pixels at a time: an invocation holds pairs of four eights of two channels, and stores an eight of each.
         UNROLL for (uint g = 0u; g < PIXELS / 32u; ++g) {
             float v[16];
             UNROLL for (uint e = 0u; e < 16u; ++e) v[e] = d[g * 16u + e];
-            uint row = tile_row + g / 2u, column = tile_column + g % 2u * 32u;
-            bool inside = row < P.out_height && column < P.out_width;
-            bool low = inside && has_low, high = inside && has_high;
-            U64 place = map + (U64)row * P.out_width + column;
+            bool low = inside(g) && has_low, high = inside(g) && has_high;
+            U64 place = place_of_eight(g);
             UNROLL_STEPS for (uint s = 0u; s < EPILOGUE_STEPS; ++s) {
                 uint kind = (kinds >> (4u * s) & 15u) - 1u;
                 if (kind == EPILOGUE_NONE) break;
@@ -175,7 +212,8 @@ extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
                 if (kind == EPILOGUE_BIAS) {
                     UNROLL for (uint e = 0u; e < 16u; ++e) v[e] += e / 2u % 2u == 0u ? bias_low : bias_high;
                 } else if (kind == EPILOGUE_ADD_FIRST || kind == EPILOGUE_ADD_SECOND) {
-                    load_added(v, kind == EPILOGUE_ADD_FIRST ? residual0 : residual1, place, place + 8u * plane, low, high, added_at_once, q);
+                    const T *from = kind == EPILOGUE_ADD_FIRST ? residual0 : residual1;
+                    add_eights(v, eight_of(from, place, low, added_at_once), eight_of(from, place + 8u * plane, high, added_at_once), q);
                 } else {
                     UNROLL for (uint e = 0u; e < 16u; ++e) v[e] = epilogue_step(kind, v[e], a, b);
                 }
