@@ -1,10 +1,12 @@
 #include "models/parakeet/encoder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
 #include "backplane/ops.hpp"
+#include "graph/element_types.hpp"
 
 namespace backplane::parakeet {
 
@@ -49,7 +51,10 @@ public:
 
 private:
     TensorId as(TensorId f32) { return cast(graph_, f32, weights_.compute()); }
-    TensorId number(double value) { return as(graph_.constant(static_cast<float>(value))); }
+    // A constant as it is computed with: one that a node made would be no factor of an epilogue.
+    TensorId number(double value) {
+        return graph_.constant("", weights_.compute(), {}, graph::encode(std::array{value}, weights_.compute()));
+    }
 
     // x weight^T + bias; the bias is there or not as the file has it.
     TensorId linear(TensorId x, const std::string& name) { return linear(x, std::vector<std::string>{name}); }

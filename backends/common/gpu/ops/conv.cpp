@@ -121,7 +121,9 @@ Dispatch product_of(const Lowering& to, const Node& node, const char* kind, uint
 
 void lower_depthwise(Lowering& to, const Node& node) {
     auto parameters = geometry_of<ConvDepthwiseParameters>(to, node);
-    const auto n = static_cast<uint64_t>(to[node.output].elements());
+    const Value& y = to[node.output];
+    if (y.elements() == 0) return;
+    const auto n = static_cast<uint64_t>(y.elements() / parameters.out_width * up(parameters.out_width, 4));  // fours
     parameters.elements = static_cast<uint32_t>(n);
     std::vector<uint32_t> words = words_of(parameters);
     append_epilogue(words, node);

@@ -46,10 +46,12 @@ void lower_binary(Lowering& to, const Node& node) {
     const bool truncates = node.op == BP_OP_mod && node.as<backplane::ops::ModAttributes>().fmod;
     BinaryParameters parameters{.op = node.op, .truncates = truncates ? 1U : 0U};
     nest.write_to(parameters.nest);
+    const bool in_order =
+        !is_whole(out.dtype) && n % 4 == 0 && nest.size.size() == 1 && nest.stride[0][0] == 1 && nest.stride[1][0] == 1;
     to.each(step_label(to, node),
             variant_for_number({kKernel_binary_f32, kKernel_binary_f16, kKernel_binary_i32, kKernel_binary_i64}, out.dtype),
-            n, {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.writes(node.output)}, parameters,
-            is_whole(out.dtype) ? std::vector<uint32_t>{} : std::vector<uint32_t>{node.op});
+            in_order ? n / 4 : n, {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.writes(node.output)}, parameters,
+            is_whole(out.dtype) ? std::vector<uint32_t>{} : std::vector<uint32_t>{node.op, in_order ? 1U : 0U});
     if (n != 0) to.plan.dispatches.back().alone = true;
 }
 
