@@ -3,7 +3,7 @@
 //   Pipeline pipeline({first, second}, 2, graph, weights);
 //   Pipeline::Pass one = pipeline.start({{"x", x_bytes}});            // the first device has it
 //   Pipeline::Pass two = pipeline.start({{"x", more_bytes}});         // and this one behind it
-//   pipeline.finish(one, {{"y", y_bytes}});                           // on the second, while the first is at work on the other
+//   pipeline.finish(one, {{"y", y_bytes}});                           // the second has done it, while the first is at work on the other
 //
 // The graph is cut where few bytes cross between parts of equal work (products, and bytes that are read and written, as counted from shapes), so
 // devices of like speed are wanted. What crosses goes from device to device without the host where they can (Capability::peer).
@@ -47,14 +47,15 @@ public:
         std::unique_ptr<State> state_;
     };
 
-    // Hands over all parts but the last, and returns. Inputs and `cancel` stay the caller's until the pass is finished or gone. To keep n devices
-    // busy, n passes are started before the first is finished. Throws as Session::submit.
+    // Returns at once: each part has a thread that hands it to its device. Inputs and `cancel` stay the caller's until the pass is finished or gone.
+    // To keep n devices busy, n + 1 passes are started before the first is finished. Throws Error(invalid) for an input that is left out; what
+    // else there is to say finish() says.
     [[nodiscard]] Pass start(std::span<const Input> inputs, const std::atomic<uint32_t>* cancel = nullptr);
     [[nodiscard]] Pass start(std::initializer_list<Input> inputs, const std::atomic<uint32_t>* cancel = nullptr) {
         return start(std::span(inputs.begin(), inputs.size()), cancel);
     }
-    // The last part, behind the others; returns when it is done. When a device was lost, the pass is done again by those that are left. Throws as
-    // Session::run, and invalid for a pass that is finished.
+    // Returns when all parts are done. When a device was lost, the pass is done again by those that are left. Throws as Session::run, and invalid for a
+    // pass that is finished.
     void finish(Pass& pass, std::span<const Output> outputs);
     void finish(Pass& pass, std::initializer_list<Output> outputs) {
         finish(pass, std::span(outputs.begin(), outputs.size()));

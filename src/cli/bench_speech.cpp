@@ -63,7 +63,7 @@ struct SpeechResult {
     std::string plan;
 };
 
-// Every batch, as many under way as there are devices that take layers.
+// Every batch, as many under way as keep all devices at work.
 void each_batch(parakeet::Recognizer& recognizer, std::span<const std::span<const float>> clips, size_t batch, Run& run,
                 const std::function<void(parakeet::Recognizer::Batch&)>& finish) {
     std::deque<parakeet::Recognizer::Batch> under_way;
@@ -71,7 +71,7 @@ void each_batch(parakeet::Recognizer& recognizer, std::span<const std::span<cons
         if (first < clips.size())
             under_way.push_back(
                 recognizer.start(clips.subspan(first, std::min(batch, clips.size() - first)), &run.interrupted));
-        if (first < clips.size() && under_way.size() < recognizer.layers()) continue;
+        if (first < clips.size() && under_way.size() < recognizer.at_a_time()) continue;
         finish(under_way.front());
         under_way.pop_front();
     }

@@ -1,7 +1,12 @@
 #include "backplane/pipeline.hpp"
 
 #include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <exception>
 #include <map>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "runtime/device_order.hpp"
@@ -20,9 +25,12 @@ struct PipelinePort {
 };
 
 struct PipelinePart {
+    PipelinePart(Session session_, std::vector<PipelinePort> inputs_, std::vector<PipelinePort> outputs_)
+        : session(std::move(session_)), inputs(std::move(inputs_)), outputs(std::move(outputs_)) {}
+
+    std::mutex mutex;  // of the session
     Session session;
     std::vector<PipelinePort> inputs, outputs;
-    std::vector<std::vector<Tensor>> spare;  // memory for outputs between parts, used again
 };
 
 }  // namespace runtime
@@ -45,27 +53,29 @@ bool goes_on(const Error& error) { return error.code() == Code::device_lost || e
 
 }  // namespace
 
-struct Pipeline::Impl {
-    std::vector<runtime::PipelinePart> parts;
-    uint64_t peer = 0, between = 0;  // bytes: of all passes, from device to device; of one, from part to part
-
-    [[nodiscard]] static Input given_to(const runtime::PipelinePort& port, const Pass::State& pass);
-    [[nodiscard]] std::vector<Input> inputs_of(const runtime::PipelinePart& part, const Pass::State& pass) const;
-    void submit(runtime::PipelinePart& part, Pass::State& pass) const;
-    [[nodiscard]] std::vector<Output> of_last(std::span<const Output> outputs) const;
-    void hand_out(const Pass::State& pass, std::span<const Output> outputs) const;
-    void by_host(Pass::State& pass, std::span<const Output> outputs);
-};
-
 struct Pipeline::Pass::State {
     std::vector<Input> inputs;
     std::vector<std::string> names;  // of inputs
     const std::atomic<uint32_t>* cancel = nullptr;
-    std::vector<Event> events;              // of the parts that were started
-    std::vector<std::vector<Tensor>> made;  // by part: outputs between parts
-    std::map<uint32_t, Tensor> at;          // of these, by tensor of the whole graph
+    std::vector<Event> events;      // of the parts that were handed over
+    std::map<uint32_t, Tensor> at;  // what they make, by tensor of the whole graph
+    std::exception_ptr error;       // of handing a part over
 
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool in_hands = false;  // of the threads that hand parts over
+
+    void leave_hands() {
+        const std::lock_guard lock(mutex);
+        in_hands = false;
+        changed.notify_all();  // with the lock: whoever waits may destroy this
+    }
+    void wait() {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [&] { return !in_hands; });
+    }
     void settle() noexcept {
+        wait();
         for (const Event& event : events) {
             try {
                 event.wait();
@@ -74,6 +84,42 @@ struct Pipeline::Pass::State {
         }
         events.clear();
     }
+};
+
+// Handing work over may take as long as the work does: a device that answers to a flag is given no more than it answers for. So each part has a
+// thread that hands it over, pass by pass, and gives the pass on to the next part's.
+struct Pipeline::Impl {
+    std::deque<runtime::PipelinePart> parts;
+    uint64_t peer = 0, between = 0;  // bytes: of all passes, from device to device; of one, from part to part
+
+    Impl() = default;
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
+    ~Impl() {
+        {
+            const std::lock_guard lock(mutex_);
+            closing_ = true;
+        }
+        changed_.notify_all();
+        for (std::thread& thread : threads_) thread.join();
+    }
+
+    [[nodiscard]] static Input given_to(const runtime::PipelinePort& port, const Pass::State& pass);
+    [[nodiscard]] std::vector<Input> inputs_of(const runtime::PipelinePart& part, const Pass::State& pass) const;
+    void check(const Pass::State& pass) const;
+    void start(Pass::State& pass);
+    void hand_out(const Pass::State& pass, std::span<const Output> outputs) const;
+    void by_host(Pass::State& pass, std::span<const Output> outputs);
+
+private:
+    void submit(runtime::PipelinePart& part, Pass::State& pass) const;
+    void serve(size_t part);
+
+    std::mutex mutex_;  // of what follows
+    std::condition_variable changed_;
+    std::vector<std::deque<Pass::State*>> queues_;  // by part
+    std::vector<std::thread> threads_;              // likewise
+    bool closing_ = false;
 };
 
 Pipeline::Pass::Pass() = default;
@@ -108,50 +154,74 @@ std::vector<Input> Pipeline::Impl::inputs_of(const Part& part, const Pass::State
     return inputs;
 }
 
+void Pipeline::Impl::check(const Pass::State& pass) const {
+    for (const Part& part : parts)
+        for (const Port& port : part.inputs)
+            if (!port.given.empty()) static_cast<void>(given_to(port, pass));
+}
+
 void Pipeline::Impl::submit(Part& part, Pass::State& pass) const {
+    const std::lock_guard lock(part.mutex);
     std::vector<Tensor> made(part.outputs.size());
-    if (!part.spare.empty()) {
-        made = std::move(part.spare.back());
-        part.spare.pop_back();
-    }
     std::vector<Output> outputs;
     for (size_t i = 0; i < part.outputs.size(); ++i) outputs.emplace_back(part.outputs[i].name, &made[i]);
     pass.events.push_back(part.session.submit(inputs_of(part, pass), outputs, pass.cancel));
-    for (size_t i = 0; i < made.size(); ++i) pass.at[part.outputs[i].whole.index] = made[i];
-    pass.made.push_back(std::move(made));
-}
-
-// Those that the last part makes, by their names there. Another's are the session's to refuse.
-std::vector<Output> Pipeline::Impl::of_last(std::span<const Output> outputs) const {
-    std::vector<Output> into;
-    for (const Output& output : outputs) {
-        const auto is = [&](const Port& port) { return port.given == output.name; };
-        if (std::any_of(parts.begin(), parts.end() - 1, [&](const Part& p) { return std::ranges::any_of(p.outputs, is); }))
-            continue;
-        into.push_back(output);
-        const auto there = std::ranges::find_if(parts.back().outputs, is);
-        if (there != parts.back().outputs.end()) into.back().name = there->name;
+    for (size_t i = 0; i < made.size(); ++i) {
+        if (!made[i]) throw Error(Code::device_lost, "what '" + part.outputs[i].name + "' was to be went with its device");
+        pass.at[part.outputs[i].whole.index] = std::move(made[i]);
     }
-    return into;
 }
 
-// Outputs of the whole graph that an earlier part makes.
+void Pipeline::Impl::start(Pass::State& pass) {
+    pass.in_hands = true;
+    const std::lock_guard lock(mutex_);
+    if (threads_.empty()) {
+        queues_.resize(parts.size());
+        for (size_t p = 0; p < parts.size(); ++p) threads_.emplace_back([this, p] { serve(p); });
+    }
+    queues_.front().push_back(&pass);
+    changed_.notify_all();
+}
+
+void Pipeline::Impl::serve(size_t part) {
+    for (;;) {
+        Pass::State* pass = nullptr;
+        {
+            std::unique_lock lock(mutex_);
+            changed_.wait(lock, [&] { return closing_ || !queues_[part].empty(); });
+            if (queues_[part].empty()) return;
+            pass = queues_[part].front();
+            queues_[part].pop_front();
+        }
+        try {
+            submit(parts[part], *pass);
+        } catch (...) {
+            pass->error = std::current_exception();
+        }
+        if (pass->error || part + 1 == parts.size()) {
+            pass->leave_hands();
+            continue;
+        }
+        const std::lock_guard lock(mutex_);
+        queues_[part + 1].push_back(pass);
+        changed_.notify_all();
+    }
+}
+
 void Pipeline::Impl::hand_out(const Pass::State& pass, std::span<const Output> outputs) const {
-    for (size_t p = 0; p + 1 < parts.size(); ++p)
-        for (const Port& port : parts[p].outputs)
-            for (const Output& output : outputs) {
+    for (const Output& output : outputs)
+        for (const Part& part : parts)
+            for (const Port& port : part.outputs) {
                 if (port.given.empty() || port.given != output.name) continue;
                 const Tensor& made = pass.at.at(port.whole.index);
                 if (output.tensor == nullptr) {
                     made.read(output.bytes);
-                    continue;
-                }
-                std::vector<std::byte> bytes(made.size());
-                made.read(bytes);
-                if (*output.tensor) {
+                } else if (*output.tensor) {
+                    std::vector<std::byte> bytes(made.size());
+                    made.read(bytes);
                     output.tensor->write(bytes);
                 } else {
-                    *output.tensor = Tensor::from(made.device(), made.dtype(), made.shape(), bytes);
+                    *output.tensor = made;
                 }
             }
 }
@@ -160,7 +230,7 @@ void Pipeline::Impl::hand_out(const Pass::State& pass, std::span<const Output> o
 void Pipeline::Impl::by_host(Pass::State& pass, std::span<const Output> outputs) {
     std::map<uint32_t, std::vector<std::byte>> between;
     for (Part& part : parts) {
-        part.spare.clear();
+        const std::lock_guard lock(part.mutex);
         std::vector<Input> inputs;
         for (const Port& port : part.inputs) {
             if (port.given.empty()) {
@@ -194,10 +264,8 @@ Pipeline::Pipeline(const std::vector<Device>& devices, size_t parts, const Graph
         throw Error(Code::invalid, "cannot make a pipeline of " + std::to_string(parts) + " parts on " +
                                        std::to_string(devices.size()) + " devices: give each part a device");
     if (parts == 1) {
-        impl_->parts.push_back({Session(devices, graph, weights, options),
-                                ports_of(graph, {}, graph, Role::input),
-                                ports_of(graph, {}, graph, Role::output),
-                                {}});
+        impl_->parts.emplace_back(Session(devices, graph, weights, options), ports_of(graph, {}, graph, Role::input),
+                                  ports_of(graph, {}, graph, Role::output));
         return;
     }
     if (!graph.with_role(Role::state).empty())
@@ -210,10 +278,9 @@ Pipeline::Pipeline(const std::vector<Device>& devices, size_t parts, const Graph
     const std::vector<runtime::PartGraph> pieces = runtime::part_graphs(graph, runtime::layers(graph, parts));
     for (size_t p = 0; p < pieces.size(); ++p) {
         const runtime::PartGraph& piece = pieces[p];
-        impl_->parts.push_back({Session(runtime::with_first(devices, p), piece.graph, weights, options),
-                                ports_of(piece.graph, piece.whole, graph, Role::input),
-                                ports_of(piece.graph, piece.whole, graph, Role::output),
-                                {}});
+        impl_->parts.emplace_back(Session(runtime::with_first(devices, p), piece.graph, weights, options),
+                                  ports_of(piece.graph, piece.whole, graph, Role::input),
+                                  ports_of(piece.graph, piece.whole, graph, Role::output));
         for (const Port& port : impl_->parts.back().inputs)
             if (port.given.empty()) impl_->between += bytes(graph[port.whole].dtype, graph[port.whole].shape);
     }
@@ -229,28 +296,22 @@ Pipeline::Pass Pipeline::start(std::span<const Input> inputs, const std::atomic<
     state.inputs.assign(inputs.begin(), inputs.end());
     for (const Input& input : inputs) state.names.emplace_back(input.name);
     state.cancel = cancel;
-    try {
-        for (size_t p = 0; p + 1 < impl_->parts.size(); ++p) impl_->submit(impl_->parts[p], state);
-    } catch (const Error& error) {
-        if (!goes_on(error)) throw;  // else finish() meets it
-    }
+    impl_->check(state);
+    if (impl_->parts.size() > 1) impl_->start(state);
     return pass;
 }
 
 void Pipeline::finish(Pass& pass, std::span<const Output> outputs) {
     const std::unique_ptr<Pass::State> state = std::move(pass.state_);
     if (!state) throw Error(Code::invalid, "the pass is finished, or was never started");
-    std::vector<Part>& parts = impl_->parts;
-    Part& last = parts.back();
-    if (parts.size() == 1) return last.session.run(impl_->inputs_of(last, *state), outputs, state->cancel);
+    std::deque<Part>& parts = impl_->parts;
+    if (parts.size() == 1) return parts[0].session.run(impl_->inputs_of(parts[0], *state), outputs, state->cancel);
+    state->wait();
     try {
-        if (state->events.size() + 1 != parts.size()) throw Error(Code::device_lost, "a part was not started");
-        const std::vector<Output> into = impl_->of_last(outputs);
-        state->events.push_back(last.session.submit(impl_->inputs_of(last, *state), into, state->cancel));
+        if (state->error) std::rethrow_exception(state->error);
         for (const Event& event : state->events) event.wait();
         for (const Event& event : state->events) impl_->peer += event.bytes_peer();
         impl_->hand_out(*state, outputs);
-        for (size_t p = 0; p + 1 < parts.size(); ++p) parts[p].spare.push_back(std::move(state->made[p]));
     } catch (const Error& error) {
         state->settle();
         if (!goes_on(error)) throw;
@@ -269,9 +330,11 @@ size_t Pipeline::part_of(std::string_view input) const {
 
 std::vector<std::string> Pipeline::notes() const {
     std::vector<std::string> all;
-    for (const Part& part : impl_->parts)
+    for (Part& part : impl_->parts) {
+        const std::lock_guard lock(part.mutex);
         for (std::string& note : part.session.notes())
             if (std::find(all.begin(), all.end(), note) == all.end()) all.push_back(std::move(note));
+    }
     return all;
 }
 
@@ -280,6 +343,7 @@ std::string Pipeline::describe() const {
     for (size_t p = 0; p < impl_->parts.size(); ++p) {
         if (impl_->parts.size() > 1)
             text += "layers " + std::to_string(p + 1) + " of " + std::to_string(impl_->parts.size()) + ":\n";
+        const std::lock_guard lock(impl_->parts[p].mutex);
         text += impl_->parts[p].session.describe();
     }
     if (impl_->parts.size() == 1) return text;
@@ -289,8 +353,10 @@ std::string Pipeline::describe() const {
 
 std::vector<StageRuns> Pipeline::runs() const {
     std::vector<StageRuns> all;
-    for (const Part& part : impl_->parts)
+    for (Part& part : impl_->parts) {
+        const std::lock_guard lock(part.mutex);
         for (StageRuns& runs : part.session.runs()) all.push_back(std::move(runs));
+    }
     return all;
 }
 

@@ -72,12 +72,12 @@ public:
     // The encoder's part alone, for measurements: as run() without what follows it on the host. `result`: of a transducer, what the decoder gets.
     void encode(std::span<const std::span<const float>> clips, const std::atomic<uint32_t>* cancel,
                 std::vector<std::byte>* result = nullptr);
-    // A batch under way: what run() does, in two halves. With `layers` batches started before the first is finished, so many devices work.
+    // A batch under way: what run() does, in two halves. With at_a_time() batches started before the first is finished, all devices work.
     // The clips may go after start(); a batch goes before its Recognizer.
     class Batch;
     [[nodiscard]] Batch start(std::span<const std::span<const float>> clips, const std::atomic<uint32_t>* cancel);
     std::vector<std::vector<Token>> finish(Batch& batch);
-    [[nodiscard]] size_t layers() const noexcept { return layers_; }
+    [[nodiscard]] size_t at_a_time() const noexcept { return layers_ == 1 ? 1 : layers_ + 1; }
 
     // As finish(), without what follows the encoder on the host.
     void finish_encoder(Batch& batch);

@@ -362,7 +362,7 @@ struct Transcriber::Impl {
 
     void transcribe(const ClipQueue& clips, const NextPart& next, const TranscribeHooks& hooks) {
         Transcribing work{clips, hooks, {batch(), samples(options.window)}, {}};
-        std::deque<UnderWay> under_way;  // as many as there are devices with a part of the layers
+        std::deque<UnderWay> under_way;  // as many as keep the devices with a part of the layers at work
         const auto end_first = [&] {
             UnderWay first = std::move(under_way.front());
             under_way.pop_front();
@@ -372,7 +372,7 @@ struct Transcriber::Impl {
             std::vector<Window> windows = work.waiting.take(more);
             if (!windows.empty()) {
                 under_way.push_back(start(std::move(windows), hooks.cancel));
-                if (under_way.size() >= recognizer.layers()) end_first();
+                if (under_way.size() >= recognizer.at_a_time()) end_first();
             } else if (more) {
                 std::optional<ClipPart> part = next();
                 more = part.has_value();

@@ -139,13 +139,44 @@ TEST_F(Layers, OfALostDeviceAreDoneByTheOther) {
     for (const char* after : {"1", "2", "5", "8"})
         for (const size_t lost : {0U, 1U}) {
             Pipeline pipeline({cpu(lost == 0 ? after : nullptr), cpu(lost == 1 ? after : nullptr)}, 2, graph, weights());
-            const Results got = pipelined(pipeline, 2);
+            const Results got = pipelined(pipeline, 3);
             EXPECT_EQ(got.y, want.y) << "device " << lost << " lost after " << after;
             EXPECT_EQ(got.early, want.early);
             EXPECT_FALSE(pipeline.notes().empty());
         }
     Pipeline both({cpu("2"), cpu("3")}, 2, graph, weights());
     EXPECT_THROW(static_cast<void>(pipelined(both, 2)), Error);
+}
+
+TEST_F(Layers, ResultsInTensorsAreTheCallersForAsLongAsHeHasThem) {
+    const Results want = one_by_one();
+    Pipeline pipeline({cpu(), cpu()}, 2, graph, weights());
+    const Floats bias = numbers(kSize, 7);
+    const auto run = [&](int i, Tensor& y, Tensor& early) {
+        const Floats x = numbers(kRows * kSize, 100 + i);
+        Pipeline::Pass pass = pipeline.start({{"x", given(x)}, {"bias", given(bias)}});
+        pipeline.finish(pass, {{"y", &y}, {"early", &early}});
+    };
+    const auto read = [](const Tensor& tensor) {
+        Floats values(kRows * kSize);
+        tensor.read(room(values));
+        return values;
+    };
+    std::vector<std::pair<Tensor, Tensor>> kept(3);
+    for (int i = 0; i < 3; ++i) run(i, kept[static_cast<size_t>(i)].first, kept[static_cast<size_t>(i)].second);
+    for (size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(read(kept[i].first), want.y[i]) << "a later pass wrote over it";
+        EXPECT_EQ(read(kept[i].second), want.early[i]);
+    }
+    Tensor same = kept[0].first, early;  // one that is there is written into
+    run(1, same, early);
+    EXPECT_EQ(read(kept[0].first), want.y[1]);
+    kept.clear();
+    for (int i = 0; i < kPasses; ++i) {  // and what he has let go of is used again
+        Tensor y, first;
+        run(i, y, first);
+        EXPECT_EQ(read(y), want.y[static_cast<size_t>(i)]);
+    }
 }
 
 TEST_F(Layers, APassThatIsLeftOrCancelledLeavesTheNextOnesRight) {
