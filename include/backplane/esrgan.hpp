@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backplane/fit.hpp"
 #include "backplane/gguf.hpp"
@@ -31,9 +32,15 @@ namespace backplane {
 // Conv2D, Activation (relu, linear), Concatenate, Add, UpSampling2D (nearest), MultiplyBeta or PixelShuffle. scale 0: the only one there is.
 void import_esrgan_tfjs(const std::filesystem::path& from, int scale, const std::filesystem::path& gguf);
 
+// Reads an RRDBNet, the network of Real-ESRGAN and of ESRGAN (github.com/xinntao), as .safetensors, or as .onnx whose weights have PyTorch's names,
+// and writes it as GGUF. Of any width and depth; x1 and x2 by pixel unshuffling. Its pixels are 0 to 1, RGB. Throws Error as WeightFile::open() does, and
+// corrupt or unsupported, naming the tensor, for a file that holds another network.
+void import_esrgan_rrdb(const std::filesystem::path& from, const std::filesystem::path& gguf);
+
 class Esrgan {
 public:
-    // Throws like GgufFile::open, and Error(corrupt) for a file that holds another model or whose layers do not fit together.
+    // A .gguf file, or one that import_esrgan_rrdb() reads, converted in memory. Throws like GgufFile::open, and Error(corrupt) for a file that holds
+    // another model or whose layers do not fit together.
     static Esrgan open(const std::filesystem::path& path);
     static Esrgan from_gguf(GgufFile file);
 
@@ -51,6 +58,8 @@ public:
     [[nodiscard]] WeightSource weights() const;  // valid while any copy of this Esrgan lives
 
 private:
+    static Esrgan from_gguf(GgufFile file, std::shared_ptr<const std::vector<std::byte>> bytes);
+
     struct State;
     std::shared_ptr<const State> state_;
 };

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -66,8 +67,11 @@ public:
     // The bytes stay with the caller until write() returned. Throws Error(invalid): size does not fit dtype and shape, or name taken.
     void add(std::string name, DType dtype, Shape shape, std::span<const std::byte> bytes);
     void write(const std::filesystem::path& path) const;
+    [[nodiscard]] std::vector<std::byte> bytes() const;  // what write() writes
 
 private:
+    void give(const std::function<void(std::span<const std::byte>)>& piece) const;
+
     struct Item {
         std::string name;
         DType dtype;

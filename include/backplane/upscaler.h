@@ -24,8 +24,8 @@ typedef struct backplane_upscaler_options { /* a null pointer to this, or zeros 
     uint32_t dtype; /* of weights and feature maps: 0, as the file has them; BP_F32; or BP_F16, half the memory */
 } backplane_upscaler_options;
 
-/* model: a GGUF file that `backplane model import` wrote, UTF-8. On the device that the library chooses (filter as backplane_device_open takes it), and
- * behind it the CPU for what that cannot do. BP_NOT_FOUND, BP_DENIED, BP_CORRUPT: the file. */
+/* model: a GGUF file that `backplane model import` wrote, or the network of Real-ESRGAN as safetensors or ONNX; UTF-8. On the device that the library
+ * chooses (filter as backplane_device_open takes it), and behind it the CPU for what that cannot do. BP_NOT_FOUND, BP_DENIED, BP_CORRUPT: the file. */
 BACKPLANE_API bp_code backplane_upscaler_create(backplane_context* context, const char* filter, const char* model,
                                                 const backplane_upscaler_options* options, backplane_upscaler** out,
                                                 bp_error* error);

@@ -1,4 +1,5 @@
 #include "backplane/esrgan.hpp"
+#include "backplane/weight_file.hpp"
 #include "base/file.hpp"
 #include "cli/cli.hpp"
 #include "cli/onnx_info.hpp"
@@ -35,8 +36,53 @@ void print_network(const Safe& name, const parakeet::ModelFile& model) {
         config.encoder.d_model, fixed(static_cast<double>(parameters) / 1e6, 1), config.vocab_size);
 }
 
+// A package, its model.json, or the weights of an RRDBNet.
+void import_esrgan(const std::filesystem::path& from, int scale, const std::filesystem::path& to) {
+    if (std::filesystem::is_directory(from) || from.filename() == "model.json") return import_esrgan_tfjs(from, scale, to);
+    import_esrgan_rrdb(from, to);
+    const int found = Esrgan::open(to).scale();
+    if (scale != 0 && found != scale)
+        err("note: the network enlarges {} times, not {} times: it is the only one in the file\n", found, scale);
+}
+
+void print_tensors(std::vector<std::vector<std::string>> rows) {
+    out("\n");
+    rows.insert(rows.begin(), {"TENSOR", "TYPE", "SHAPE", "BYTES"});
+    print_table(rows);
+}
+
+// Weights without a network: safetensors, or the folder of such.
+void show_weights(const WeightFile& file, const std::string& path, bool all, const Run& run) {
+    uint64_t bytes = 0;
+    for (const WeightTensor& t : file.tensors()) bytes += t.bytes;
+    if (run.json) {
+        Json json{{"path", path},
+                  {"format", file.format()},
+                  {"metadata", Json::object()},
+                  {"tensors", Json::array()},
+                  {"tensor_bytes", bytes}};
+        for (const auto& [key, value] : file.metadata())
+            std::visit([&, k = key](const auto& v) { json["metadata"][k] = v; }, value);
+        for (const WeightTensor& t : file.tensors())
+            json["tensors"].push_back({{"name", t.name}, {"type", t.type}, {"shape", t.shape}, {"bytes", t.bytes}});
+        return print(json);
+    }
+    constexpr size_t kNames = 24;
+    out("{} {}\n", padded("format", kNames), file.format());
+    for (const auto& [key, value] : file.metadata()) out("{} {}\n", padded(key, kNames), text_of(value));
+    out("{} {}, {}\n", padded("tensors", kNames), file.tensors().size(), human_bytes(bytes));
+    if (!all) return;
+    std::vector<std::vector<std::string>> rows;
+    for (const WeightTensor& t : file.tensors())
+        rows.push_back({t.name, t.type, to_string(t.shape), std::to_string(t.bytes)});
+    print_tensors(std::move(rows));
+}
+
 void info(const std::string& path, bool all, const Run& run) {
     if (is_onnx(path)) return show_onnx(path, all, run);
+    if (const std::filesystem::path file = base::path_of(path); file.extension() != ".gguf")
+        if (const WeightFile weights = WeightFile::open(file); weights.format() != "GGUF")
+            return show_weights(weights, path, all, run);
     const GgufFile file = GgufFile::open(base::path_of(path));
     uint64_t bytes = 0;
     for (const GgufTensor& t : file.tensors()) bytes += t.bytes;
@@ -65,11 +111,10 @@ void info(const std::string& path, bool all, const Run& run) {
     if (architecture != nullptr && *architecture == GgufValue(std::string("parakeet")))
         print_network(padded("network", kNames), parakeet::ModelFile::open(base::path_of(path)));
     if (!all) return;
-    out("\n");
-    std::vector<std::vector<std::string>> rows{{"TENSOR", "TYPE", "SHAPE", "BYTES"}};
+    std::vector<std::vector<std::string>> rows;
     for (const GgufTensor& t : file.tensors())
         rows.push_back({t.name, name_of(t.dtype), to_string(t.shape), std::to_string(t.bytes)});
-    print_table(rows);
+    print_tensors(std::move(rows));
 }
 
 }  // namespace
@@ -87,15 +132,23 @@ void add_model(const Command& app, Run& run) {
         bool tensors = false, force = false;
     };
     auto o = std::make_shared<Options>();
-    const Command importing = command.subcommand("import", "TensorFlow.js layers model of an ESRGAN package to GGUF");
-    importing.option("FROM", o->from, "Folder of an unpacked @upscalerjs/esrgan-* package, or a model.json").required();
+    const Command importing =
+        command.subcommand("import", "An ESRGAN to GGUF: TensorFlow.js layers model of a package, or Real-ESRGAN's network");
+    importing
+        .option(
+            "FROM", o->from,
+            "Folder of an unpacked @upscalerjs/esrgan-* package, or a model.json; or an RRDBNet as .safetensors or .onnx")
+        .required();
     importing.option("OUT", o->to, "The .gguf file to write").required();
     importing.option("--scale", o->scale, "Which of the package's models: 2, 3, 4 or 8").type("N").in_range(1, 16);
     importing.flag("--force", o->force, "Write over a file that is read-only");
-    importing.footer("Example:\n  backplane model import build/packages/medium esrgan-medium-x2.gguf --scale 2");
+    importing.footer(
+        "Examples:\n  backplane model import build/packages/medium esrgan-medium-x2.gguf --scale 2\n  backplane model "
+        "import "
+        "RealESRGAN_x4plus.safetensors x4plus.gguf");
     importing.runs([o] {
         check_target("OUT", o->to, o->from, o->force);
-        import_esrgan_tfjs(base::path_of(o->from), o->scale, base::path_of(o->to));
+        import_esrgan(base::path_of(o->from), o->scale, base::path_of(o->to));
         out("{}: {}\n", o->to, Esrgan::open(base::path_of(o->to)).name());
     });
     const Command converting =
@@ -120,9 +173,9 @@ void add_model(const Command& app, Run& run) {
         for (const std::string& note : notes) err("note: {}\n", note);
         print_network(padded(o->to + ":", 0), parakeet::ModelFile::open(base::path_of(o->to)));
     });
-    const Command show =
-        command.subcommand("info", "Metadata and tensors of a GGUF file; inputs, outputs and operators of an ONNX file");
-    show.option("FILE", o->from, "A .gguf or .onnx file").required();
+    const Command show = command.subcommand(
+        "info", "Metadata and tensors of a GGUF or safetensors file; inputs, outputs and operators of an ONNX file");
+    show.option("FILE", o->from, "A .gguf, .safetensors or .onnx file, or a folder with model.safetensors").required();
     show.flag("--tensors", o->tensors, "List every tensor; of an ONNX file, every operator");
     add_json_option(show, run);
     show.footer(

@@ -12,7 +12,10 @@ namespace backplane::cli {
 namespace fs = std::filesystem;
 
 void add_model_options(const Command& command, ModelChoice& choice) {
-    command.option("--model", choice.model, "slim, medium, thick, or a .gguf file").shows_default().type("MODEL");
+    command
+        .option("--model", choice.model, "slim, medium, thick, or a file: .gguf, or Real-ESRGAN's as .safetensors or .onnx")
+        .shows_default()
+        .type("MODEL");
     command.option("--scale", choice.scale, "How many times larger; a .gguf file has its own")
         .shows_default()
         .one_of({"2", "3", "4", "8"});

@@ -142,6 +142,18 @@ void GgufWriter::add(std::string name, DType dtype, Shape shape, std::span<const
 }
 
 void GgufWriter::write(const std::filesystem::path& path) const {
+    base::ReplacingFile file(path);
+    give([&](std::span<const std::byte> piece) { file.write(piece); });
+    file.commit();
+}
+
+std::vector<std::byte> GgufWriter::bytes() const {
+    std::vector<std::byte> all;
+    give([&](std::span<const std::byte> piece) { all.insert(all.end(), piece.begin(), piece.end()); });
+    return all;
+}
+
+void GgufWriter::give(const std::function<void(std::span<const std::byte>)>& piece) const {
     Header header;
     header.characters(formats::kGgufMagic);
     header.number(formats::kGgufVersion);
@@ -161,14 +173,12 @@ void GgufWriter::write(const std::filesystem::path& path) const {
         offset += formats::align_up(item.bytes.size(), formats::kGgufAlignment);
     }
     header.pad();
-    base::ReplacingFile file(path);
-    file.write(header.bytes());
+    piece(header.bytes());
     for (const Item& item : tensors_) {
-        file.write(item.bytes);
+        piece(item.bytes);
         const uint64_t padding = formats::align_up(item.bytes.size(), formats::kGgufAlignment) - item.bytes.size();
-        file.write(std::span(kZeros).first(padding));
+        piece(std::span(kZeros).first(padding));
     }
-    file.commit();
 }
 
 }  // namespace backplane

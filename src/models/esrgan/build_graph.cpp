@@ -11,7 +11,11 @@ constexpr int64_t kMostPixels = int64_t{1} << 31;  // in one direction
 class Builder {
 public:
     Builder(const Network& network, int64_t height, int64_t width, DType dtype)
-        : network_(network), height_(height), width_(width), dtype_(dtype) {}
+        : network_(network), height_(height), width_(width), dtype_(dtype) {
+        const auto missing = [&](int64_t size) { return (network.unit - size % network.unit) % network.unit; };
+        below_ = missing(height);
+        beside_ = missing(width);
+    }
 
     Graph build() {
         const TensorId image = graph_.input("image", DType::f32, {1, height_, width_, 3});
@@ -25,9 +29,12 @@ private:
         std::vector<TensorId> inputs;
         for (const size_t i : stage.inputs) inputs.push_back(written_[i]);
         switch (layer.kind) {
-            case LayerKind::input: return as(dtype_, ops::transpose(graph_, image, {.perm = {0, 3, 1, 2}}, layer.name));
+            case LayerKind::input:
+                return as(dtype_, filled(ops::transpose(graph_, image, {.perm = {0, 3, 1, 2}}, layer.name)));
             case LayerKind::convolution: return convolution(stage, inputs[0]);
             case LayerKind::relu: return ops::relu(graph_, inputs[0], {}, layer.name);
+            case LayerKind::leaky: return ops::leaky_relu(graph_, inputs[0], {.alpha = layer.factor}, layer.name);
+            case LayerKind::unshuffle: return ops::space_to_depth(graph_, inputs[0], {.blocksize = layer.by}, layer.name);
             case LayerKind::concatenate: return ops::concat(graph_, inputs, {.axis = 1}, layer.name);
             case LayerKind::add: return sum(layer, inputs);
             case LayerKind::multiply:
@@ -38,9 +45,23 @@ private:
                                            layer.name);
             case LayerKind::output: break;
         }
-        const TensorId pixels = ops::transpose(graph_, as(DType::f32, inputs[0]), {.perm = {0, 2, 3, 1}});
+        const TensorId pixels = ops::transpose(graph_, as(DType::f32, cut(inputs[0])), {.perm = {0, 2, 3, 1}});
         graph_.output(pixels, "upscaled");
         return pixels;
+    }
+
+    // Up to a multiple of the unit, by a mirror where the image is large enough for one.
+    TensorId filled(TensorId image) {
+        if (below_ == 0 && beside_ == 0) return image;
+        const bool mirrored = below_ < height_ && beside_ < width_;
+        return ops::pad(
+            graph_, image,
+            {.pads = {0, 0, 0, 0, 0, 0, below_, beside_}, .mode = mirrored ? ops::PadMode::reflect : ops::PadMode::edge});
+    }
+    TensorId cut(TensorId result) {
+        if (below_ == 0 && beside_ == 0) return result;
+        return ops::slice(graph_, result,
+                          {.starts = {0, 0, 0, 0}, .ends = {1, 3, height_ * network_.scale, width_ * network_.scale}});
     }
 
     // From f32 to `dtype`, or back.
@@ -65,11 +86,15 @@ private:
     }
 
     TensorId upsample(const Stage& stage, TensorId input) {
-        return ops::resize(graph_, input, {.sizes = {height_ * stage.scale, width_ * stage.scale}}, stage.layer.name);
+        return ops::resize(
+            graph_, input,
+            {.sizes = {(height_ + below_) / network_.unit * stage.scale, (width_ + beside_) / network_.unit * stage.scale}},
+            stage.layer.name);
     }
 
     const Network& network_;
     int64_t height_, width_;
+    int64_t below_ = 0, beside_ = 0;  // that the image is filled up by
     DType dtype_;
     Graph graph_;
     std::vector<TensorId> written_;  // by each stage

@@ -6,10 +6,12 @@
 #include "formats/printable.hpp"
 #include "graph/element_types.hpp"
 #include "models/esrgan/network.hpp"
+#include "models/esrgan/rrdb.hpp"
 
 namespace backplane {
 
 struct Esrgan::State {
+    std::shared_ptr<const std::vector<std::byte>> bytes;  // of the file, where none on the disk has them
     GgufFile file;
     std::string name;
     esrgan::Network network;
@@ -31,9 +33,18 @@ std::span<const std::byte> finite(std::span<const std::byte> bytes, DType dtype,
 
 }  // namespace
 
-Esrgan Esrgan::open(const std::filesystem::path& path) { return from_gguf(GgufFile::open(path)); }
+Esrgan Esrgan::open(const std::filesystem::path& path) {
+    if (path.extension() == ".gguf") return from_gguf(GgufFile::open(path));
+    const WeightFile file = WeightFile::open(path);
+    if (file.format() == "GGUF") return from_gguf(GgufFile::open(path));
+    auto made = std::make_shared<const std::vector<std::byte>>(esrgan::rrdb_of(file).writer().bytes());
+    GgufFile gguf = GgufFile::from_memory(*made, path.string());
+    return from_gguf(std::move(gguf), std::move(made));
+}
 
-Esrgan Esrgan::from_gguf(GgufFile file) {
+Esrgan Esrgan::from_gguf(GgufFile file) { return from_gguf(std::move(file), nullptr); }
+
+Esrgan Esrgan::from_gguf(GgufFile file, std::shared_ptr<const std::vector<std::byte>> bytes) {
     const std::string what = "cannot use '" + file.name() + "' as an ESRGAN: ";
     if (file.text("general.architecture") != "esrgan")
         throw Error(Code::corrupt, what + "its general.architecture is not 'esrgan'; import the model first");
@@ -44,6 +55,7 @@ Esrgan Esrgan::from_gguf(GgufFile file) {
     if (file.integer("esrgan.scale") != state->network.scale)
         throw Error(Code::corrupt, what + "esrgan.scale says " + std::to_string(file.integer("esrgan.scale")) +
                                        ", its layers enlarge by " + std::to_string(state->network.scale));
+    state->bytes = std::move(bytes);
     state->file = std::move(file);
     Esrgan model;
     model.state_ = std::move(state);
@@ -80,7 +92,8 @@ double Esrgan::flops(int64_t height, int64_t width) const {
     double flops = 0;
     for (const esrgan::Stage& stage : state_->network.stages) {
         if (stage.layer.kind != esrgan::LayerKind::convolution) continue;
-        const double pixels = static_cast<double>(height * stage.scale) * static_cast<double>(width * stage.scale);
+        const double scale = static_cast<double>(stage.scale) / static_cast<double>(state_->network.unit);
+        const double pixels = static_cast<double>(height) * scale * static_cast<double>(width) * scale;
         flops += 2.0 * pixels * static_cast<double>(elements(stage.weight));
     }
     return flops;

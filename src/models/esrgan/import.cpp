@@ -9,8 +9,8 @@
 #include "formats/json_file.hpp"
 #include "formats/printable.hpp"
 #include "formats/tfjs.hpp"
-#include "models/esrgan/layer.hpp"
-#include "models/esrgan/network.hpp"
+#include "models/esrgan/imported.hpp"
+#include "models/esrgan/rrdb.hpp"
 
 namespace backplane {
 
@@ -54,48 +54,23 @@ public:
     // The lines, and the tensors of the convolutions.
     void convert() {
         for (const TfjsLayer& layer : model_.layers) {
-            if (!esrgan::is_layer_name(layer.name) || layer.name.starts_with(kReserved))
+            if (!esrgan::is_layer_name(layer.name) || layer.name.starts_with(esrgan::kReserved))
                 fail(quoted(layer) + " has a name that layers of GGUF files cannot have", Code::unsupported);
             convert(layer);
         }
         std::string last = names_.back();
         if (unit_range()) {
-            lines_.push_back(to_text(Layer{LayerKind::multiply, kTo255, {last}, 1, 255.0F}));
-            last = kTo255;
+            lines_.push_back(to_text(Layer{LayerKind::multiply, esrgan::kTo255, {last}, 1, 255.0F}));
+            last = esrgan::kTo255;
         }
         lines_.push_back(to_text(Layer{LayerKind::output, "", {last}, 1, 1}));
     }
 
-    // Throws Error(corrupt) when the layers do not fit together.
-    [[nodiscard]] esrgan::Network check() const {
-        std::map<std::string, GgufTensor> tensors;
-        for (const Weight& weight : weights_) tensors[weight.name] = {weight.name, DType::f32, 0, weight.shape, 0, 0};
-        return esrgan::read_network(
-            lines_,
-            [&](const std::string& name) {
-                const auto found = tensors.find(name);
-                return found == tensors.end() ? nullptr : &found->second;
-            },
-            file_);
-    }
-
-    void write_to(GgufWriter& writer) const {
-        writer.set("esrgan.layers", lines_);
-        for (const Weight& weight : weights_)
-            writer.add(weight.name, DType::f32, weight.shape, std::as_bytes(std::span(weight.values)));
+    esrgan::ImportedNetwork result(std::string name) {
+        return {std::move(name), file_, std::move(lines_), std::move(weights_)};
     }
 
 private:
-    struct Weight {
-        std::string name;
-        Shape shape;
-        std::vector<float> values;
-    };
-
-    static constexpr std::string_view kReserved = "range.";
-    static constexpr const char* kTo1 = "range.255_to_1";
-    static constexpr const char* kTo255 = "range.1_to_255";
-
     [[noreturn]] void fail(const std::string& why, Code code = Code::corrupt) const {
         throw Error(code, "cannot import '" + file_ + "': " + why);
     }
@@ -137,8 +112,8 @@ private:
         lines_.push_back(to_text(to));
         names_.push_back(to.name);
         if (!unit_range()) return;
-        lines_.push_back(to_text(Layer{LayerKind::multiply, kTo1, {to.name}, 1, 1.0F / 255.0F}));
-        names_.back() = kTo1;
+        lines_.push_back(to_text(Layer{LayerKind::multiply, esrgan::kTo1, {to.name}, 1, 1.0F / 255.0F}));
+        names_.back() = esrgan::kTo1;
     }
 
     void convert_weights(const TfjsLayer& layer, const Layer& to) {
@@ -177,7 +152,7 @@ private:
     std::string file_;
     std::vector<std::string> lines_;
     std::vector<std::string> names_;  // what stands for each layer of the model
-    std::vector<Weight> weights_;
+    std::vector<esrgan::ImportedWeight> weights_;
 };
 
 // "esrgan-medium" for a model of the package @upscalerjs/esrgan-medium, "esrgan" for one that lies by itself.
@@ -203,16 +178,17 @@ void import_esrgan_tfjs(const fs::path& from, int scale, const fs::path& gguf) {
     const TfjsModel model = formats::read_tfjs(path);
     Importer importer(model, path.string());
     importer.convert();
-    const int64_t found = importer.check().scale;
+    esrgan::ImportedNetwork network = importer.result(family_of(path));
+    const int64_t found = network.check().scale;
     if (scale != 0 && found != scale)
         throw Error(Code::corrupt, "cannot import '" + path.string() + "': it enlarges by " + std::to_string(found) +
                                        ", not " + std::to_string(scale));
-    GgufWriter writer;
-    writer.set("general.architecture", std::string("esrgan"));
-    writer.set("general.name", family_of(path) + "-x" + std::to_string(found));
-    writer.set("esrgan.scale", found);
-    importer.write_to(writer);
-    writer.write(gguf);
+    network.name += "-x" + std::to_string(found);
+    network.writer().write(gguf);
+}
+
+void import_esrgan_rrdb(const fs::path& from, const fs::path& gguf) {
+    esrgan::rrdb_of(WeightFile::open(from)).writer().write(gguf);
 }
 
 }  // namespace backplane

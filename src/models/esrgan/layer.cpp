@@ -30,11 +30,13 @@ constexpr std::array kForms{
     Form{"input", LayerKind::input, true, 0, 0, Value::none},
     Form{"conv", LayerKind::convolution, true, 1, 1, Value::none},
     Form{"relu", LayerKind::relu, true, 1, 1, Value::none},
+    Form{"leaky", LayerKind::leaky, true, 1, 1, Value::real},
     Form{"concat", LayerKind::concatenate, true, 1, kAny, Value::none},
     Form{"add", LayerKind::add, true, 2, kAny, Value::none},
     Form{"multiply", LayerKind::multiply, true, 1, 1, Value::real},
     Form{"upsample", LayerKind::upsample, true, 1, 1, Value::whole},
     Form{"shuffle", LayerKind::shuffle, true, 1, 1, Value::whole},
+    Form{"unshuffle", LayerKind::unshuffle, true, 1, 1, Value::whole},
     Form{"output", LayerKind::output, false, 1, 1, Value::none},
 };
 

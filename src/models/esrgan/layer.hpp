@@ -9,14 +9,14 @@
 namespace backplane::esrgan {
 
 // Tensors are feature maps: channels at some whole multiple of the image's size.
-enum class LayerKind { input, convolution, relu, concatenate, add, multiply, upsample, shuffle, output };
+enum class LayerKind { input, convolution, relu, leaky, concatenate, add, multiply, upsample, shuffle, unshuffle, output };
 
 struct Layer {
     LayerKind kind = LayerKind::input;
     std::string name;                 // of what it writes; `output` writes nothing and has none
     std::vector<std::string> inputs;  // names of earlier layers
-    int64_t by = 1;                   // upsample, shuffle: how many times larger
-    float factor = 1;                 // multiply
+    int64_t by = 1;                   // upsample, shuffle: how many times larger; unshuffle: smaller
+    float factor = 1;                 // multiply; leaky: below 0
 };
 
 // 1 to 255 printable ASCII characters other than space and '='.

@@ -20,12 +20,18 @@ public:
 
     Network read(const std::vector<std::string>& lines) {
         if (lines.size() < 2 || lines.size() > kMostLayers) fail("a network has 2 to 65536 layers");
-        for (const std::string& line : lines) append(line);
+        std::vector<Layer> layers;
+        for (const std::string& line : lines) layers.push_back(parsed(line));
+        for (const Layer& layer : layers)
+            if (layer.kind == LayerKind::unshuffle && (network_.unit *= layer.by) > kMostScale)
+                fail("its unshuffles make it more than 64 times smaller");
+        for (Layer& layer : layers) append(std::move(layer));
         const Stage& last = network_.stages.back();
         if (last.layer.kind != LayerKind::output) fail("the last layer is not 'output'");
         for (size_t i = 0; i + 1 < network_.stages.size(); ++i)
             if (!used_[i]) fail(quoted(i) + " is used by nobody");
-        network_.scale = last.scale;
+        if (last.scale % network_.unit != 0) fail(last, "the result is not a whole number of times as large as the image");
+        network_.scale = last.scale / network_.unit;
         // Less a hair: sums of thirds are not exact.
         network_.radius = static_cast<int64_t>(std::ceil(last.reach - 1e-6));
         return std::move(network_);
@@ -42,13 +48,17 @@ private:
         fail("layer " + formats::printable(to_text(stage.layer)) + " does not fit: " + why);
     }
 
-    void append(const std::string& line) {
-        Stage stage;
+    [[nodiscard]] Layer parsed(const std::string& line) const {
         try {
-            stage.layer = parse_layer(line);
+            return parse_layer(line);
         } catch (const Error& e) {
             fail(e.what());
         }
+    }
+
+    void append(Layer layer) {
+        Stage stage;
+        stage.layer = std::move(layer);
         const bool first = network_.stages.empty();
         if ((stage.layer.kind == LayerKind::input) != first) fail(stage, "the first layer, and no other, is 'input'");
         if (!first && network_.stages.back().layer.kind == LayerKind::output) fail(stage, "it comes after 'output'");
@@ -75,9 +85,13 @@ private:
             stage.reach = std::max(stage.reach, input.reach);
         }
         switch (stage.layer.kind) {
-            case LayerKind::input: stage.channels = 3; break;
+            case LayerKind::input:
+                stage.channels = 3;
+                stage.scale = network_.unit;
+                break;
             case LayerKind::convolution: infer_convolution(stage); break;
             case LayerKind::relu:
+            case LayerKind::leaky:
             case LayerKind::multiply: break;
             case LayerKind::concatenate: infer_concatenate(stage); break;
             case LayerKind::add:
@@ -91,12 +105,22 @@ private:
                 [[fallthrough]];
             case LayerKind::upsample:
                 stage.scale *= stage.layer.by;
-                if (stage.scale > kMostScale) fail(stage, "it enlarges by more than 64 in all");
+                if (stage.scale > kMostScale * network_.unit) fail(stage, "it enlarges by more than 64 in all");
                 break;
+            case LayerKind::unshuffle: infer_unshuffle(stage); break;
             case LayerKind::output:
                 if (stage.channels != 3) fail(stage, "it has " + std::to_string(stage.channels) + " channels, not 3");
                 break;
         }
+    }
+
+    void infer_unshuffle(Stage& stage) {
+        if (stage.scale % stage.layer.by != 0) fail(stage, "it leaves no whole number of pixels");
+        // Each of its pixels sees all of a block.
+        stage.reach += static_cast<double>((stage.layer.by - 1) * network_.unit) / static_cast<double>(stage.scale);
+        stage.scale /= stage.layer.by;
+        stage.channels *= stage.layer.by * stage.layer.by;
+        if (stage.channels > kMostChannels) fail(stage, "it has more than 2^20 channels");
     }
 
     void infer_concatenate(Stage& stage) {
@@ -119,7 +143,7 @@ private:
         stage.channels = shape[0];
         // Of an even kernel the larger half.
         const int64_t half = std::max(shape[2], shape[3]) / 2;
-        stage.reach += static_cast<double>(half) / static_cast<double>(stage.scale);
+        stage.reach += static_cast<double>(half * network_.unit) / static_cast<double>(stage.scale);
         network_.parameters += static_cast<uint64_t>(elements(shape) + shape[0]);
         stage.weight = shape;
     }

@@ -17,13 +17,14 @@ struct Stage {
     Layer layer;
     std::vector<size_t> inputs;  // indices of earlier stages
     int64_t channels = 0;        // of what it writes
-    int64_t scale = 1;           // of what it writes, against the image
+    int64_t scale = 1;           // of what it writes, against the image; in parts of Network::unit
     double reach = 0;            // pixels of the image that it sees in each direction
     Shape weight;                // convolution: [out, in, height, width]
 };
 
 struct Network {
     std::vector<Stage> stages;  // first the input, last the output; each after its inputs
+    int64_t unit = 1;           // what unshuffles make smaller in all: images are filled up to a multiple of it
     int64_t scale = 1;
     int64_t radius = 0;
     uint64_t parameters = 0;

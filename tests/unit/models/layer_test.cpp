@@ -49,6 +49,8 @@ TEST(EsrganLayer, LinesThatAreNotExactlyRightAreCorrupt) {
                                                             "upsample a b BY=2",
                                                             "upsample by=2",
                                                             "shuffle a b by=two",
+                                                            "unshuffle a b",
+                                                            "leaky a b by=x",
                                                             "multiply a b by=nan",
                                                             "multiply a b by=inf",
                                                             "multiply a b by=1e99",
@@ -65,9 +67,10 @@ TEST(EsrganLayer, LinesThatAreNotExactlyRightAreCorrupt) {
 }
 
 TEST(EsrganLayer, EveryKindIsReadAndWrittenBack) {
-    for (const char* line : {"input LR", "conv F_1_1 LR", "relu a b", "concat a b", "concat a b c d", "add a b c",
-                             "multiply a b by=0.2", "multiply a b by=-1e-30", "multiply a b by=0.003921569",
-                             "upsample a b by=2", "shuffle a b by=8", "output SR", "relu a/b:0 ~!x"})
+    for (const char* line :
+         {"input LR", "conv F_1_1 LR", "relu a b", "concat a b", "concat a b c d", "add a b c", "multiply a b by=0.2",
+          "multiply a b by=-1e-30", "multiply a b by=0.003921569", "upsample a b by=2", "shuffle a b by=8",
+          "unshuffle a b by=2", "leaky a b by=0.2", "output SR", "relu a/b:0 ~!x"})
         EXPECT_EQ(esrgan::to_text(parse_layer(line)), line);
     const Layer concat = parse_layer("concat name one two");
     EXPECT_EQ(concat.kind, LayerKind::concatenate);
