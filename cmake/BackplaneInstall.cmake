@@ -1,5 +1,5 @@
-# The install tree: libraries, headers, module files (backplane_module installs those), the command line, and what find_package and
-# pkg-config need. Nothing in it names the place it was installed to, except the folder of modules that is searched last.
+# The install tree (BACKPLANE_INSTALL): libraries, headers, module files (backplane_module installs those), the command line, and what find_package
+# and pkg-config need. Nothing in it names the place it was installed to, except the folder of modules that is searched last.
 include(CMakePackageConfigHelpers)
 set(BP_INSTALL_CMAKE ${CMAKE_INSTALL_LIBDIR}/cmake/backplane)
 
@@ -7,11 +7,26 @@ install(TARGETS backplane EXPORT backplaneTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/backplane DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
-  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+install(TARGETS backplane_probe RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/backplane COMPONENT runtime)
+if(BACKPLANE_TOOLS)
+  install(TARGETS backplane_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+endif()
+# A shared library exports the C API alone: its tree has no header that says otherwise. For authors of modules it is as the other.
+get_target_property(kind backplane TYPE)
+set(BP_CXX_API TRUE)
+file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/backplane/*.h ${PROJECT_SOURCE_DIR}/include/backplane/*.hpp)
+if(kind STREQUAL "SHARED_LIBRARY")
+  set(BP_CXX_API FALSE)
+  list(FILTER headers INCLUDE REGEX "\\.h$|/sdk\\.hpp$")
+endif()
+if(NOT BACKPLANE_MODELS)
+  list(FILTER headers EXCLUDE REGEX "/(audio|esrgan|gguf|image|model|transcriber|upscaler|weight_file)\\.hp?p?$")  # what that library defines
+endif()
+install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/backplane COMPONENT development)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/backplane/ops DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/backplane COMPONENT development)
 install(EXPORT backplaneTargets NAMESPACE backplane:: DESTINATION ${BP_INSTALL_CMAKE} COMPONENT development)
 # The models, in a set of their own: who wants the library alone need not have what reads pictures and sound.
-if(BACKPLANE_TOOLS)
+if(BACKPLANE_MODELS)
   install(TARGETS ${models} EXPORT backplaneModelsTargets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
@@ -20,12 +35,11 @@ if(BACKPLANE_TOOLS)
   install(FILES ${PROJECT_SOURCE_DIR}/cmake/BackplaneModelFiles.cmake DESTINATION ${BP_INSTALL_CMAKE} COMPONENT development)
 endif()
 
-# For authors of modules: the function that builds one, and its templates.
-install(FILES ${PROJECT_SOURCE_DIR}/cmake/BackplaneModule.cmake ${PROJECT_SOURCE_DIR}/cmake/export.c.in
+# For authors of modules: the function that builds one, and its templates. For applications: the one that brings modules to a program.
+install(FILES ${PROJECT_SOURCE_DIR}/cmake/BackplaneModule.cmake ${PROJECT_SOURCE_DIR}/cmake/BackplaneCopyModules.cmake ${PROJECT_SOURCE_DIR}/cmake/export.c.in
   ${PROJECT_SOURCE_DIR}/cmake/module.map DESTINATION ${BP_INSTALL_CMAKE} COMPONENT development)
 
 # Who links the static models needs what they read with; in a shared library it is linked already.
-get_target_property(kind backplane TYPE)
 set(BP_MODELS_IMAGES OFF)
 set(BP_MODELS_AUDIO OFF)
 if(kind STREQUAL "STATIC_LIBRARY")
@@ -50,7 +64,7 @@ if(kind STREQUAL "STATIC_LIBRARY")
 endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/backplane.pc.in ${PROJECT_BINARY_DIR}/backplane.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/backplane.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
-if(BACKPLANE_TOOLS)
+if(BACKPLANE_MODELS)
   set(BP_PC_REQUIRES "")
   if(kind STREQUAL "STATIC_LIBRARY")
     set(BP_PC_REQUIRES "backplane")
@@ -65,11 +79,9 @@ if(BACKPLANE_TOOLS)
   install(FILES ${PROJECT_BINARY_DIR}/backplane-models.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 endif()
 
+# The licence, which goes with whatever is given to others.
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/backplane COMPONENT runtime)
+
 # The Rust crates, which find the tree that they lie in (docs/rust.md).
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/bindings/rust DESTINATION ${CMAKE_INSTALL_DATADIR}/backplane COMPONENT development
   FILES_MATCHING PATTERN "*.rs" PATTERN "Cargo.*" PATTERN "target" EXCLUDE PATTERN "tests" EXCLUDE)
-
-if(TARGET backplane_cli AND NOT APPLE AND NOT WIN32)
-  file(RELATIVE_PATH up /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
-  set_target_properties(backplane_cli PROPERTIES INSTALL_RPATH "\$ORIGIN/${up}")
-endif()

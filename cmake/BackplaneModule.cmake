@@ -7,6 +7,7 @@
 # makes either a module file (object + generated export.c with the note and the exported entry) or a linked-in module (an entry
 # of the generated table). Also for authors outside this tree: find_package(backplane) provides it.
 set_property(GLOBAL PROPERTY BP_LINKED_IN "")
+set_property(GLOBAL PROPERTY BP_MODULES "")  # files, for backplane_copy_modules()
 set(BP_MODULE_TEMPLATES ${CMAKE_CURRENT_LIST_DIR})
 
 function(backplane_module name)
@@ -77,7 +78,10 @@ function(backplane_module name)
     add_custom_target(modules)  # all module files
   endif()
   add_dependencies(modules module_${name})
-  install(TARGETS module_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/backplane COMPONENT modules)
+  set_property(GLOBAL APPEND PROPERTY BP_MODULES ${name})
+  if(BACKPLANE_INSTALL OR NOT DEFINED BACKPLANE_INSTALL)
+    install(TARGETS module_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/backplane COMPONENT modules)
+  endif()
 endfunction()
 
 # The table of linked-in modules; empty in a dynamic build. Sets BP_LINKED_IN_SOURCE, _OBJECTS, _LIBS in the caller.

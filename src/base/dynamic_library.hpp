@@ -39,6 +39,13 @@ private:
 std::string_view library_ending() noexcept;
 std::string_view program_ending() noexcept;  // "", ".exe"
 
+// Names that the loader of Windows maps to what implements them ("API sets"): no file has to be there. On no other system is there one.
+bool is_api_set(std::string_view name);
+
+// Every name by which the system would find a library, sorted, as far as it tells; empty: it tells none. Names in folders of their own (run paths)
+// are not among them. Runs nothing.
+std::vector<std::string> names_of_libraries();
+
 // Would the system find the library `name` ("libvulkan.so.1") for a file with these run paths? Runs nothing. `unknown`: this system
 // gives no way to tell.
 enum class Presence { present, absent, unknown };

@@ -1,4 +1,4 @@
-// Where files of a user's own are kept that can be made anew.
+// Where files of a user's own are kept: what can be made anew, and what was asked for.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,9 @@ namespace backplane::base {
 // with raised rights, or when the folder belongs to somebody who is neither root nor this user: with sudo and that user's HOME, what is made
 // there would be root's.
 std::filesystem::path user_cache_folder();
+
+// XDG_DATA_HOME or ~/.local/share, %LOCALAPPDATA% on Windows, by the same rules: what a user asked for and keeps.
+std::filesystem::path user_data_folder();
 
 // Makes a folder and those above it, each for this user only, whatever the umask. Those that are there are left as they are. Returns what
 // went wrong, empty when nothing did.

@@ -9,15 +9,16 @@
 
 #include "base/terminal.hpp"
 #include "cli/cli.hpp"
+#include "cli/machines.hpp"
 #include "cli/usage.hpp"
 
 namespace {
 
 using namespace backplane;
 
-constexpr std::array kCommands{cli::add_devices, cli::add_doctor, cli::add_upscale,    cli::add_verify,
-                               cli::add_plan,    cli::add_tune,   cli::add_bench,      cli::add_modules,
-                               cli::add_model,   cli::add_cache,  cli::add_transcribe, cli::add_run};
+constexpr std::array kCommands{cli::add_devices,    cli::add_doctor, cli::add_upscale, cli::add_verify, cli::add_plan,
+                               cli::add_tune,       cli::add_bench,  cli::add_modules, cli::add_model,  cli::add_cache,
+                               cli::add_transcribe, cli::add_run,    cli::add_machine, cli::add_bundle};
 
 int fail(const cli::Run& run, const char* code, const std::string& text, int exit_code) {
     if (exit_code == cli::kUsage)

@@ -120,11 +120,12 @@ void info(const std::string& path, bool all, const Run& run) {
 }  // namespace
 
 void add_model(const Command& app, Run& run) {
-    const Command command =
-        app.subcommand("model", "Bring a network into GGUF, show what a file of one holds, or where its nodes would run");
+    const Command command = app.subcommand(
+        "model", "Fetch a network, bring one into GGUF, show what a file of one holds, or where its nodes would run");
     command.needs_subcommand();
     command.footer(
-        "Examples:\n  backplane model import packages/medium esrgan-medium-x2.gguf --scale 2\n  backplane model info "
+        "Examples:\n  backplane model fetch esrgan-medium\n  backplane model import packages/medium esrgan-medium-x2.gguf "
+        "--scale 2\n  backplane model info "
         "esrgan-medium-x2.gguf");
     struct Options {
         std::string from, to, dtype = "f16";
@@ -183,6 +184,7 @@ void add_model(const Command& app, Run& run) {
         "silero_vad.onnx");
     show.runs([o, &run] { info(o->from, o->tensors, run); });
     add_model_check(command, run);
+    add_model_fetch(command, run);
 }
 
 }  // namespace backplane::cli

@@ -6,6 +6,7 @@
 #include "base/dynamic_library.hpp"
 #include "base/environment.hpp"
 #include "base/file.hpp"
+#include "base/user_folder.hpp"
 
 namespace backplane::cli {
 
@@ -20,6 +21,12 @@ void add_model_options(const Command& command, ModelChoice& choice) {
         .shows_default()
         .one_of({"2", "3", "4", "8"});
     command.option("--models", choice.models, "Folder of the models' files").type("DIR");
+}
+
+fs::path own_models_folder() {
+    if (const auto variable = base::environment("BACKPLANE_MODELS")) return base::path_of(*variable);
+    const fs::path data = base::user_data_folder();
+    return data.empty() ? fs::path() : data / "backplane" / "models";
 }
 
 fs::path find_model(const ModelChoice& choice) {
@@ -41,6 +48,7 @@ fs::path find_model(const ModelChoice& choice) {
         // The build tree, whose programs are in build/PRESET/bin; an installed program has nothing of its own up there.
         const fs::path build = program.parent_path().parent_path();
         if (build.filename() == "build") folders.push_back(build / "models");
+        if (const fs::path own = own_models_folder(); !own.empty()) folders.push_back(own);
     }
     const std::string name = "esrgan-" + model + "-x" + std::to_string(scale) + ".gguf";
     std::string places;
@@ -48,11 +56,10 @@ fs::path find_model(const ModelChoice& choice) {
         if (fs::exists(place / name, failed)) return place / name;
         places += (places.empty() ? "" : ", ") + place.string();
     }
-    throw Error(
-        Code::not_found,
-        "there is no model '" + model + "' of scale " + std::to_string(scale) + " (" + name + ") in " + places +
-            "; docs/cli.md, \"Getting the models\", has the three lines that fetch and import it; or name another folder "
-            "with --models, or give a .gguf file");
+    throw Error(Code::not_found, "there is no model '" + model + "' of scale " + std::to_string(scale) + " (" + name +
+                                     ") in " + places + "; `backplane model fetch esrgan-" + model +
+                                     "` fetches it; or name another folder with --models, or give a .gguf "
+                                     "file");
 }
 
 void add_stored_model_options(const Command& command, StoredModelChoice& choice) {

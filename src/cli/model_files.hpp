@@ -17,8 +17,11 @@ struct ModelChoice {
 void add_model_options(const Command& command, ModelChoice& choice);  // --model, --scale, --models
 
 // `model`: a file, or "slim", "medium", "thick", which are looked for as esrgan-NAME-xSCALE.gguf in `models` when it is given, else in
-// BACKPLANE_MODELS and in folders beside the program. Throws Error(not_found) that says where it looked and how to get it.
+// BACKPLANE_MODELS, in folders beside the program, and in the user's own. Throws Error(not_found) that says where it looked and how to get it.
 std::filesystem::path find_model(const ModelChoice& choice);
+
+// Where `model fetch` keeps what it fetches: BACKPLANE_MODELS, else backplane/models in the user's data folder; empty: there is neither.
+std::filesystem::path own_models_folder();
 
 // Of the commands that run or plan one.
 struct StoredModelChoice : ModelChoice {

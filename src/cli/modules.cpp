@@ -2,6 +2,7 @@
 #include "base/folder_record.hpp"
 #include "base/wall_clock.hpp"
 #include "cli/cli.hpp"
+#include "cli/machines.hpp"
 #include "discovery/judge.hpp"
 #include "discovery/sources.hpp"
 #include "registry/remembered.hpp"
@@ -211,6 +212,7 @@ void add_modules(const Command& app, Run& run) {
         "build/release/lib/backplane/backplane-NAME.so");
     inspect_command.runs([file, choice, &run] { run.exit_code = inspect(*file, *choice, run); });
     add_modules_index(command, run);
+    add_modules_plan(command, run);
 }
 
 }  // namespace backplane::cli

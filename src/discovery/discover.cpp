@@ -118,9 +118,20 @@ bool before(const Rated& a, const Rated& b) {
 
 }  // namespace
 
+std::vector<Rated> rate_all(std::vector<Inspection> inspections, const Host& host) {
+    std::vector<Rated> all;
+    for (Inspection& inspection : inspections) all.push_back(rate(std::move(inspection), SourceKind::application, host));
+    mark_duplicates(all);
+    std::stable_sort(all.begin(), all.end(), before);
+    return all;
+}
+
 Discovery discover(const ContextOptions& options, const bp_static_module* linked_in, std::string_view cpu_mask) {
-    const Host host = this_host(cpu_mask);
-    Search search = find_modules(options);
+    return discover(options, linked_in, this_host(cpu_mask));
+}
+
+Discovery discover(const ContextOptions& options, const bp_static_module* linked_in, const Host& host) {
+    Search search = find_modules(options, library_ending_of(host));
     Discovery result;
     result.sources = std::move(search.sources);
     result.notes = std::move(search.notes);

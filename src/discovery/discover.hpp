@@ -27,5 +27,10 @@ struct Discovery {
 
 // `linked_in` ends with an entry of struct_size 0; may be null.
 Discovery discover(const ContextOptions& options, const bp_static_module* linked_in, std::string_view cpu_mask);
+// The same judged for another machine (discovery/machine.hpp).
+Discovery discover(const ContextOptions& options, const bp_static_module* linked_in, const Host& host);
+
+// Judged and ranked, as discover() has them, what was inspected elsewhere: of a catalogue.
+std::vector<Rated> rate_all(std::vector<Inspection> inspections, const Host& host);
 
 }  // namespace backplane::discovery

@@ -80,28 +80,33 @@ int compare_versions(std::string_view left, std::string_view right) {
     return 0;
 }
 
-// What the name of a library's file says beyond the name that programs load it by: "580.159.04" of libcuda.so.580.159.04, to which libcuda.so.1
-// leads. Empty: nothing.
-std::string version_in_name(const std::filesystem::path& file, const std::string& soname) {
-    const size_t so = soname.find(".so.");
-    const std::u8string text = base::real_path(file).filename().u8string();
-    const std::string name(text.begin(), text.end());
-    if (so == std::string::npos || name == soname || name.compare(0, so + 4, soname, 0, so + 4) != 0) return {};
-    const std::string version = name.substr(so + 4);
-    const bool is_one =
-        version.find('.') != std::string::npos && version.find_first_not_of("0123456789.") == std::string::npos;
-    return is_one ? version : std::string();
+bool same_name(std::string_view a, std::string_view b) {
+    auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
 }
 
-// The newest of the files that could be the library; empty where one of them does not say.
-std::string newest_version(const std::vector<std::filesystem::path>& files, const std::string& soname) {
-    std::string newest;
-    for (const std::filesystem::path& file : files) {
-        const std::string version = version_in_name(file, soname);
-        if (version.empty()) return {};
-        if (compare_versions(version, newest) < 0) newest = version;
+// By the rules of the system that the name is of: those of Windows look away from capitals, and its API sets are no files.
+std::map<std::string, std::string>::const_iterator find_recorded(const RecordedLibraries& libraries,
+                                                                 const std::string& name) {
+    const auto exact = libraries.versions.find(name);
+    constexpr std::string_view kDll = ".dll";
+    if (exact != libraries.versions.end() || name.size() < kDll.size() ||
+        !same_name(std::string_view(name).substr(name.size() - kDll.size()), kDll))
+        return exact;
+    return std::find_if(libraries.versions.begin(), libraries.versions.end(),
+                        [&](const auto& known) { return same_name(known.first, name); });
+}
+
+base::Presence presence(const RecordedLibraries& libraries, const std::string& name,
+                        std::span<const std::filesystem::path> run_paths) {
+    std::error_code failed;
+    for (const std::filesystem::path& folder : run_paths) {
+        const std::filesystem::path from = folder.lexically_normal().lexically_relative(libraries.brought);
+        if (libraries.brought.empty() || from.empty() || *from.begin() == "..") continue;
+        if (std::filesystem::exists(folder / name, failed)) return base::Presence::present;
     }
-    return newest;
+    if (base::is_api_set(name) || find_recorded(libraries, name) != libraries.versions.end()) return base::Presence::present;
+    return libraries.all ? base::Presence::absent : base::Presence::unknown;
 }
 
 Judgement judge_versions(const Inspection& m, const Libraries& libraries, uint64_t& lookups) {
@@ -109,7 +114,7 @@ Judgement judge_versions(const Inspection& m, const Libraries& libraries, uint64
         if (need.least.empty() || need.priority != "required") continue;
         lookups += m.binary.run_paths.size() + 1;
         if (lookups > kMostLookups) return {};
-        const std::string version = newest_version(libraries.files(need.soname, m.binary.run_paths), need.soname);
+        const std::string version = libraries.newest_version(need.soname, m.binary.run_paths);
         if (version.empty() || compare_versions(version, need.least) <= 0) continue;
         return no(ReasonCode::library_too_old,
                   "needs " + need.soname + " of version " + need.least + " or later, this system has " + version,
@@ -165,10 +170,36 @@ size_t strength(const Descriptor& d, size_t after) {
 
 }  // namespace
 
+std::string version_in_name(const std::filesystem::path& file, const std::string& soname) {
+    const size_t so = soname.find(".so.");
+    const std::u8string text = base::real_path(file).filename().u8string();
+    const std::string name(text.begin(), text.end());
+    if (so == std::string::npos || name == soname || name.compare(0, so + 4, soname, 0, so + 4) != 0) return {};
+    const std::string version = name.substr(so + 4);
+    const bool is_one =
+        version.find('.') != std::string::npos && version.find_first_not_of("0123456789.") == std::string::npos;
+    return is_one ? version : std::string();
+}
+
 base::Presence Libraries::find(const std::string& name, std::span<const std::filesystem::path> run_paths) {
+    if (recorded_) return presence(*recorded_, name, run_paths);
     if (!run_paths.empty()) return places_.find(name, run_paths);
     const auto found = known_.find(name);
     return found != known_.end() ? found->second : known_.emplace(name, places_.find(name, run_paths)).first->second;
+}
+
+std::string Libraries::newest_version(const std::string& name, std::span<const std::filesystem::path> run_paths) const {
+    if (recorded_) {
+        const auto found = find_recorded(*recorded_, name);
+        return found == recorded_->versions.end() ? std::string() : found->second;
+    }
+    std::string newest;
+    for (const std::filesystem::path& file : places_.of(name, run_paths)) {
+        const std::string version = version_in_name(file, name);
+        if (version.empty()) return {};
+        if (compare_versions(version, newest) < 0) newest = version;
+    }
+    return newest;
 }
 
 bool UsableFeatures::contains(const std::string& feature) const {
@@ -178,6 +209,13 @@ bool UsableFeatures::contains(const std::string& feature) const {
     }
     return features_->contains(feature);
 }
+
+std::string_view library_ending_of(const Host& host) noexcept {
+    if (host.binary.format == host_format()) return base::library_ending();
+    return host.binary.format == Format::pe ? ".dll" : host.binary.format == Format::macho ? ".dylib" : ".so";
+}
+
+std::string_view program_ending_of(const Host& host) noexcept { return host.binary.format == Format::pe ? ".exe" : ""; }
 
 Host this_host(std::string_view mask) {
     return {.cpu = UsableFeatures(mask), .binary = host_binary(), .sanitizer = BACKPLANE_HOST_SANITIZER};

@@ -25,20 +25,32 @@ struct Judgement {
 };
 inline constexpr uint64_t kMostLookups = 16384;
 
-// Which libraries this system has, each looked for once. For one thread at a time.
+// The libraries of a machine that was written down (discovery/machine.hpp).
+struct RecordedLibraries {
+    std::map<std::string, std::string> versions;  // by the name that programs load each by; "": its file's name tells none
+    bool all = true;                              // what is not among them is not there; false: nobody knows
+    std::filesystem::path brought;  // the folder that is brought to that machine: what lies in it is there as well
+};
+
+// Which libraries a system has, each looked for once. For one thread at a time.
 class Libraries {
 public:
+    Libraries() = default;  // this system
+    explicit Libraries(RecordedLibraries recorded) : recorded_(std::move(recorded)) {}
     [[nodiscard]] base::Presence find(const std::string& name, std::span<const std::filesystem::path> run_paths);
-    // The files that could be it.
-    [[nodiscard]] std::vector<std::filesystem::path> files(const std::string& name,
-                                                           std::span<const std::filesystem::path> run_paths) const {
-        return places_.of(name, run_paths);
-    }
+    // Of the files that could be it the latest version that a name tells; empty where one of them tells none.
+    [[nodiscard]] std::string newest_version(const std::string& name,
+                                             std::span<const std::filesystem::path> run_paths) const;
 
 private:
     base::LibraryPlaces places_;
     std::map<std::string, base::Presence> known_;  // of files without folders of their own, as nearly all are
+    std::optional<RecordedLibraries> recorded_;
 };
+
+// What the name of a library's file says beyond the name that programs load it by: "580.159.04" of libcuda.so.580.159.04, to which libcuda.so.1
+// leads. Empty: nothing.
+std::string version_in_name(const std::filesystem::path& file, const std::string& soname);
 
 // The CPU features that modules may use. The processor is asked when a module names the first one, which most do not: a virtual machine
 // traps each question. For one thread at a time.
@@ -59,6 +71,10 @@ struct Host {
     bool sanitizer = false;
     std::shared_ptr<Libraries> libraries = std::make_shared<Libraries>();  // as they were when it was asked for
 };
+
+// How the names of module files and of programs end there.
+std::string_view library_ending_of(const Host& host) noexcept;
+std::string_view program_ending_of(const Host& host) noexcept;
 
 // The machine this runs on, without the CPU features in `mask`.
 Host this_host(std::string_view mask);

@@ -61,7 +61,7 @@ Distrust distrust_of_found(const fs::path& file, bool described) {
 
 class Finder {
 public:
-    explicit Finder(Search& search) : search_(search) {}
+    Finder(Search& search, std::string_view ending) : search_(search), ending_(ending) {}
 
     void path(const fs::path& given, SourceKind kind) { path(given, kind, base::status_of(given)); }
     void path(const fs::path& given, SourceKind kind, const FileStatus& status) {
@@ -87,14 +87,14 @@ public:
     // A file that no folder showed: in one that cannot be listed, or wherever the system's loader finds libraries.
     void name(const std::string& given) {
         Source source{SourceKind::application, base::path_of(given), false, {}};
-        const bool plain = given.find_first_of("/\\") == std::string::npos && ends_with(given, base::library_ending());
+        const bool plain = given.find_first_of("/\\") == std::string::npos && ends_with(given, ending_);
         const auto there = std::find_if(search_.files.begin(), search_.files.end(),
                                         [&](const Found& found) { return found.path.filename() == source.path; });
         const auto closed = std::find_if(closed_.begin(), closed_.end(), [&](const Closed& c) {
             return base::status_of(c.folder / source.path).kind == FileStatus::Kind::regular;
         });
         if (!plain) {
-            source.note = "refused: not the name of a library (NAME" + std::string(base::library_ending()) + ")";
+            source.note = "refused: not the name of a library (NAME" + std::string(ending_) + ")";
         } else if (there != search_.files.end()) {
             source.note = "found in " + there->path.parent_path().string();
         } else if (closed != closed_.end()) {
@@ -151,7 +151,7 @@ private:
         const size_t before = search_.files.size();
         for (const fs::path& name : names) {
             const std::string text = name.string();
-            if (!ends_with(text, base::library_ending())) continue;
+            if (!ends_with(text, ending_)) continue;
             const bool described =
                 std::binary_search(names.begin(), names.end(), base::path_of(text + std::string(kSidecar)));
             if (described || starts_with(text, module_prefix())) add(real / name, source.kind, described);
@@ -177,6 +177,7 @@ private:
     }
 
     Search& search_;
+    std::string_view ending_;
     std::set<fs::path> seen_;
     SafeFolders safe_;
     std::vector<Closed> closed_;  // trusted folders that may be entered, perhaps, but not listed
@@ -249,9 +250,11 @@ fs::path installed_folder() {
     return installed.is_absolute() ? installed : fs::path();
 }
 
-Search find_modules(const ContextOptions& options) {
+Search find_modules(const ContextOptions& options) { return find_modules(options, base::library_ending()); }
+
+Search find_modules(const ContextOptions& options, std::string_view ending) {
     Search search;
-    Finder finder(search);
+    Finder finder(search, ending);
     for (const fs::path& path : options.module_paths) finder.path(path, SourceKind::application);
     if (options.search_defaults) {
         if (options.use_environment) environment_paths(finder);

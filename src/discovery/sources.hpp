@@ -40,6 +40,8 @@ struct Search {
 // names. Never the current directory: relative paths of the environment are refused, those of the application are its own affair. A
 // folder that others may write to is refused, and so is a link that leads into one.
 Search find_modules(const ContextOptions& options);
+// As on a system whose libraries end so: ".dll".
+Search find_modules(const ContextOptions& options, std::string_view ending);
 
 // Where modules lie around a library or program, first to last: `backplane` beside it, its own folder, and what the layout that it is
 // part of has for them (docs/discovery.md). They need not exist. `file` is a real path: where a link to it lies does not matter.

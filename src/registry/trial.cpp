@@ -58,10 +58,11 @@ RememberedTrial untried(std::string why) {
     return t;
 }
 
-// The first of these folders that has a probe which may be trusted.
-fs::path probe_in(std::span<const fs::path> places) {
+}  // namespace
+
+fs::path probe_in(std::span<const fs::path> places, std::string_view ending) {
     // By the product's own prefix, as its modules are: another product's may be of another version.
-    const std::string name = std::string(discovery::module_prefix()) + "probe" + std::string(base::program_ending());
+    const std::string name = std::string(discovery::module_prefix()) + "probe" + std::string(ending);
     for (const fs::path& place : places) {
         const base::FileStatus status = base::status_of(place / name);
         if (status.kind != base::FileStatus::Kind::regular || !status.trusted()) continue;
@@ -72,8 +73,6 @@ fs::path probe_in(std::span<const fs::path> places) {
     return {};
 }
 
-}  // namespace
-
 fs::path find_probe_program() {
     std::vector<fs::path> places;
     for (const fs::path& file : {base::own_file(), base::executable_file()}) {
@@ -82,7 +81,7 @@ fs::path find_probe_program() {
         places.push_back(file.parent_path().parent_path() / "libexec" / "backplane");
     }
     if (const fs::path installed = discovery::installed_folder(); !installed.empty()) places.push_back(installed);
-    return probe_in(places);
+    return probe_in(places, base::program_ending());
 }
 
 const DeviceFault* fault_of(std::span<const DeviceFault> faults, const DeviceInfo& device, size_t place) noexcept {
@@ -128,7 +127,7 @@ Trials::Trials(const ContextOptions& options, const std::map<std::string, std::s
 fs::path Trials::program_for(const discovery::Inspection& module) const {
     if (!program_) program_ = find_probe_program();
     const std::array beside{module.path.parent_path()};
-    return program_->empty() ? probe_in(beside) : *program_;
+    return program_->empty() ? probe_in(beside, base::program_ending()) : *program_;
 }
 
 // A module without a file of its own is in this process already, by the application's own naming.

@@ -89,6 +89,8 @@ const DeviceFault* fault_of(std::span<const DeviceFault> faults, const DeviceInf
 
 // The program that tries modules: `backplane-probe` beside this library's modules; empty when there is none that may be trusted.
 std::filesystem::path find_probe_program();
+// The first of these folders that has one; `ending`: of programs there, ".exe".
+std::filesystem::path probe_in(std::span<const std::filesystem::path> places, std::string_view ending);
 
 // Where verdicts are remembered: what the application says, BACKPLANE_STATE_DIR, else `backplane/verdicts` in the user's cache folder.
 std::filesystem::path state_folder(const ContextOptions& options);

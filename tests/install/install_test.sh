@@ -1,6 +1,6 @@
 #!/bin/sh
 # install_test.sh CMAKE BUILD_FOLDER SOURCE_FOLDER WORK_FOLDER
-# Installs the build into WORK_FOLDER, builds and runs consumers against it, moves it and does that again.
+# Installs the build into WORK_FOLDER, builds and runs consumers against it, moves it and does that again; then what docs/use.md tells to do.
 set -eu
 cmake=$1 build=$2 source=$3 work=$4
 consumer=$source/tests/install/consumer
@@ -27,7 +27,7 @@ compute() {
 # use PREFIX NAME: everything a stranger does with an install tree.
 use() {
     prefix=$1 name=$2 models=OFF
-    if [ -x "$prefix/bin/backplane" ]; then models=ON; fi  # both are BACKPLANE_TOOLS
+    if [ -e "$prefix/lib/libbackplane_models.a" ]; then models=ON; fi
     say "$name: find_package"
     "$cmake" -S "$consumer" -B "$work/$name" -DCMAKE_PREFIX_PATH="$prefix" -DCONSUMER_MODELS=$models -DCMAKE_BUILD_TYPE=Release >"$work/$name.log" 2>&1 ||
         { cat "$work/$name.log" >&2; fail "the consumer does not configure"; }
@@ -80,6 +80,7 @@ use "$work/first" before
 mkdir "$work/elsewhere"
 mv "$work/first" "$work/elsewhere/moved tree"
 use "$work/elsewhere/moved tree" after
+"$source/tests/install/use_page.sh" "$cmake" "$work/elsewhere/moved tree" "$source" "$work/page" || fail "what the pages tell to do"
 # What was installed says nothing of where it was built. (Module files and library hold the default prefix, nothing else.)
 if grep -rlF "$source" "$work/elsewhere/moved tree/lib/cmake" "$work/elsewhere/moved tree/lib/pkgconfig"; then
     fail "an installed file names the source folder"

@@ -25,8 +25,8 @@ cd "$crates"
 if [ "$mode" = sources ]; then
     say "built from the sources"
     export BACKPLANE_BUILD=1 BACKPLANE_SOURCE=$source CMAKE=$cmake
-    # The library and the oracle: that it is found, built, linked and used. What else there is to build is the same.
-    BACKPLANE_CMAKE_ARGS=-DBACKPLANE_BACKENDS=reference cargo run --offline -q -p backplane --no-default-features --example run_graph -- reference >"$work/said" ||
+    # The library and the oracle, without optimisation: that it is found, built, linked and used. What else there is to build is the same.
+    BACKPLANE_CMAKE_ARGS="-DBACKPLANE_BACKENDS=reference -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG= -DCMAKE_C_FLAGS_DEBUG=" cargo run --offline -q -p backplane --no-default-features --example run_graph -- reference >"$work/said" ||
         fail "the sources do not build, or the example does not run"
     grep -qF '[4.0, 0.0, 10.0, 0.0]' "$work/said" || fail "the example computed something else: $(cat "$work/said")"
     say "done"
@@ -55,10 +55,17 @@ grep -q "cmake --install" "$work/said" || fail "what to do about a wrong BACKPLA
 
 say "a program in an empty folder, with nothing but the install tree"
 rm -rf "$work/empty"
-mkdir -p "$work/empty/src"
+mkdir -p "$work/empty/src/bin"
 cp backplane/examples/run_graph.rs "$work/empty/src/main.rs"
 printf '[package]\nname = "hello"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\nbackplane = { path = "%s" }\n' "$prefix/share/backplane/rust/backplane" >"$work/empty/Cargo.toml"
-(cd "$work/empty" && unset BACKPLANE_DIR && BACKPLANE_MODULE_PATH=$prefix/lib/backplane cargo run --offline -q) | grep -qF '[4.0, 0.0, 10.0, 0.0]' || fail "the program in an empty folder"
+(cd "$work/empty" && unset BACKPLANE_DIR && BACKPLANE_MODULE_PATH=$prefix/lib/backplane cargo run --offline -q --bin hello) | grep -qF '[4.0, 0.0, 10.0, 0.0]' || fail "the program in an empty folder"
+# The program of docs/use.md.
+page=$work/empty/src/bin/page.rs
+"$source/tests/install/use_page.sh" --extract "$source/docs/use.md" main.rs >"$page"
+[ "$(wc -l <"$page")" -lt 40 ] || fail "the program of docs/use.md has 40 lines or more"
+said=$(cd "$work/empty" && unset BACKPLANE_DIR && BACKPLANE_MODULE_PATH=$prefix/lib/backplane cargo run --offline -q --bin page -- "$source/tests/install/consumer/models/dense.onnx" cpu) ||
+    fail "the program of docs/use.md"
+[ "$said" = "y: 4.5 0 1" ] || fail "the program of docs/use.md says '$said'"
 
 say "example programs, of at most 40 lines"
 for example in list_devices run_graph run_model transcribe upscale; do

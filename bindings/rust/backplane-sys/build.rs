@@ -123,7 +123,7 @@ fn from_folder(prefix: &Path) -> Result<Installed, String> {
              given as BACKPLANE_DIR{}",
             library(),
             prefix.display(),
-            if models() { ", or turn the feature `models` off where Backplane was built with BACKPLANE_TOOLS=OFF" } else { "" }
+            if models() { ", or turn the feature `models` off where Backplane was built with BACKPLANE_MODELS=OFF" } else { "" }
         )
     })?;
     println!("cargo:rerun-if-changed={}", lib.display());
@@ -181,7 +181,8 @@ fn from_sources(given: Option<PathBuf>) -> Installed {
     for setting in ["BACKPLANE_TESTS=OFF", "BACKPLANE_GGML_COMPAT=OFF", "BACKPLANE_UNITY=ON", "CMAKE_BUILD_TYPE=Release"] {
         configure.push(format!("-D{}", setting).into());
     }
-    configure.push(format!("-DBACKPLANE_TOOLS={}", if models() { "ON" } else { "OFF" }).into());
+    configure.push("-DBACKPLANE_TOOLS=OFF".into());
+    configure.push(format!("-DBACKPLANE_MODELS={}", if models() { "ON" } else { "OFF" }).into());
     if variable("BACKPLANE_LIBRARY").map_or(false, |kind| kind == "shared") {
         configure.push("-DBUILD_SHARED_LIBS=ON".into());
     }

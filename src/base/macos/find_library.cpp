@@ -33,6 +33,9 @@ Presence find_library(const std::string& name, std::span<const std::filesystem::
     return Presence::unknown;  // the program's own run paths count, too
 }
 
+// Those of the system are in no folder that could be listed.
+std::vector<std::string> names_of_libraries() { return {}; }
+
 struct LibraryPlaces::Index {};
 LibraryPlaces::LibraryPlaces() = default;
 LibraryPlaces::~LibraryPlaces() = default;

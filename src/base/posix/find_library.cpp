@@ -13,6 +13,7 @@
 
 #include "base/dynamic_library.hpp"
 #include "base/environment.hpp"
+#include "base/file.hpp"
 
 namespace backplane::base {
 
@@ -31,20 +32,36 @@ public:
     }
     [[nodiscard]] bool known() const { return start_ != std::string_view::npos; }
     [[nodiscard]] bool holds(std::string_view name) const { return !files_of(name, 1).empty(); }
+    [[nodiscard]] std::vector<std::string> names() const {
+        std::vector<std::string> names;
+        for_each([&](std::string_view name, std::string_view) {
+            names.emplace_back(name);
+            return true;
+        });
+        return names;
+    }
     [[nodiscard]] std::vector<std::filesystem::path> files_of(std::string_view name, size_t most) const {
-        constexpr size_t kHeader = 48;
-        constexpr size_t kEntry = 24;
         std::vector<std::filesystem::path> files;
-        const uint64_t count = known() ? word(start_ + 20) : 0;
-        for (uint64_t i = 0; i < count && files.size() < most; ++i) {
-            const size_t entry = start_ + kHeader + i * kEntry;
-            if (entry + kEntry > bytes_.size()) break;
-            if (text_at(start_ + word(entry + 4)) == name) files.emplace_back(text_at(start_ + word(entry + 8)));
-        }
+        for_each([&](std::string_view entry, std::string_view file) {
+            if (entry == name) files.emplace_back(file);
+            return files.size() < most;
+        });
         return files;
     }
 
 private:
+    // Calls `f` with the name and the file of each entry, until it returns false.
+    template <typename F>
+    void for_each(const F& f) const {
+        constexpr size_t kHeader = 48;
+        constexpr size_t kEntry = 24;
+        const uint64_t count = known() ? word(start_ + 20) : 0;
+        for (uint64_t i = 0; i < count; ++i) {
+            const size_t entry = start_ + kHeader + i * kEntry;
+            if (entry + kEntry > bytes_.size()) break;
+            if (!f(text_at(start_ + word(entry + 4)), text_at(start_ + word(entry + 8)))) break;
+        }
+    }
     [[nodiscard]] uint32_t word(size_t at) const {
         uint32_t value = 0;
         if (at + sizeof value <= bytes_.size()) std::memcpy(&value, bytes_.data() + at, sizeof value);
@@ -79,6 +96,18 @@ std::filesystem::path in_first(std::string_view folders, const std::string& name
 }
 
 }  // namespace
+
+std::vector<std::string> names_of_libraries() {
+    std::vector<std::string> names = LinkerCache().names();
+    for (const char* folder : {"/lib", "/usr/lib", "/lib64", "/usr/lib64"}) {
+        std::string problem;
+        for (const std::filesystem::path& name : names_in(folder, problem))
+            if (name.native().find(".so") != std::string::npos) names.push_back(name.native());
+    }
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+}
 
 struct LibraryPlaces::Index {
     LinkerCache cache;

@@ -19,16 +19,19 @@ bool is_of_another_user(std::filesystem::path folder) {
     return s.st_uid != 0 && s.st_uid != ::geteuid();
 }
 
-}  // namespace
-
-std::filesystem::path user_cache_folder() {
+std::filesystem::path user_folder(const char* variable, const char* below_home) {
     std::filesystem::path folder;
-    if (const auto cache = environment("XDG_CACHE_HOME"); cache && (*cache)[0] == '/')
-        folder = *cache;
+    if (const auto given = environment(variable); given && (*given)[0] == '/')
+        folder = *given;
     else if (const auto home = environment("HOME"); home && (*home)[0] == '/')
-        folder = std::filesystem::path(*home) / ".cache";
+        folder = std::filesystem::path(*home) / below_home;
     return folder.empty() || is_of_another_user(folder) ? std::filesystem::path() : folder;
 }
+
+}  // namespace
+
+std::filesystem::path user_cache_folder() { return user_folder("XDG_CACHE_HOME", ".cache"); }
+std::filesystem::path user_data_folder() { return user_folder("XDG_DATA_HOME", ".local/share"); }
 
 // Whatever the umask: a folder above, too, in which everybody may write is one whose content nobody can trust.
 std::string make_own_folder(const std::filesystem::path& folder) {

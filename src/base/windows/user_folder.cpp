@@ -11,6 +11,8 @@ std::filesystem::path user_cache_folder() {
     return folder.is_absolute() ? folder : std::filesystem::path();
 }
 
+std::filesystem::path user_data_folder() { return user_cache_folder(); }
+
 // Below a user's profile, folders inherit that only this user, the system and administrators may enter.
 std::string make_own_folder(const std::filesystem::path& folder) {
     if (status_of(folder).kind == FileStatus::Kind::folder) return {};

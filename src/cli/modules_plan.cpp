@@ -1,0 +1,240 @@
+// `backplane modules catalogue` and `modules plan`: for installers that download what a machine needs. What is judged is what discovery read of the files.
+#include <algorithm>
+
+#include "base/file.hpp"
+#include "base/replacing_file.hpp"
+#include "base/sha512.hpp"
+#include "cli/machines.hpp"
+#include "cli/targets.hpp"
+#include "discovery/discover.hpp"
+#include "discovery/sources.hpp"
+
+namespace backplane::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using discovery::Inspection;
+
+constexpr uint64_t kMostCatalogueBytes = 64u << 20;
+
+// A file that is offered, and what discovery reads of it.
+struct Offered {
+    Inspection inspection;
+    uint64_t bytes = 0;
+    std::string sha512;
+    bool program = false;  // what tries modules
+};
+
+const char* const kFormats[] = {"", "elf", "pe", "macho"};
+
+Json json_of(const Offered& file) {
+    const Inspection& m = file.inspection;
+    Json json{{"file", m.path.filename().string()},
+              {"bytes", file.bytes},
+              {"sha512", file.sha512},
+              {"format", kFormats[static_cast<size_t>(m.binary.format)]},
+              {"machine", m.binary.machine},
+              {"bits", m.binary.bits},
+              {"little_endian", m.binary.little_endian},
+              {"build_id", m.binary.build_id}};
+    if (file.program) {
+        json["program"] = true;
+        return json;
+    }
+    json["libraries"] = m.binary.needed;
+    json["executable_stack"] = m.binary.executable_stack;
+    json["abi"] = m.descriptor->abi;
+    json["flags"] = m.descriptor->flags;
+    json["descriptor"] = m.descriptor->json;
+    return json;
+}
+
+Offered offered_from(const Json& json) {
+    Offered file;
+    Inspection& m = file.inspection;
+    m.path = base::path_of(json.at("file").text());
+    if (m.path != m.path.filename()) throw base::JsonError("'" + json.at("file").text() + "' is no name of a file");
+    m.status.kind = base::FileStatus::Kind::regular;
+    m.status.size = file.bytes = json.at("bytes").get<unsigned long>();
+    file.sha512 = json.at("sha512").text();
+    const std::string& format = json.at("format").text();
+    const auto* const known = std::find(std::begin(kFormats) + 1, std::end(kFormats), format);
+    if (known == std::end(kFormats)) throw base::JsonError("there is no format '" + format + "'");
+    m.binary.format = static_cast<discovery::Format>(known - std::begin(kFormats));
+    m.binary.machine = json.at("machine").get<unsigned>();
+    m.binary.bits = json.at("bits").get<unsigned>();
+    m.binary.little_endian = json.at("little_endian").get<bool>();
+    m.binary.build_id = json.at("build_id").text();
+    file.program = json.contains("program");
+    if (file.program) return file;
+    for (const Json& library : json.at("libraries")) m.binary.needed.push_back(library.text());
+    m.binary.executable_stack = json.at("executable_stack").get<bool>();
+    discovery::read_descriptor_json(json.at("descriptor").text(), json.at("abi").get<unsigned>(),
+                                    json.at("flags").get<unsigned>(), m);
+    return file;
+}
+
+std::vector<Offered> of_folder(const fs::path& folder) {
+    std::string problem;
+    std::vector<Offered> files;
+    for (const fs::path& name : base::names_in(folder, problem)) {
+        if (!name.string().starts_with(discovery::module_prefix()) || name.extension() == ".json") continue;
+        Offered file;
+        file.inspection = discovery::inspect(folder / name);
+        file.program = name.stem().string() == std::string(discovery::module_prefix()) + "probe";
+        if (!file.program && !file.inspection.descriptor) {
+            err("backplane: {} is left out: {}\n", name.string(),
+                file.inspection.text.empty() ? "it has no descriptor" : file.inspection.text);
+            continue;
+        }
+        file.bytes = file.inspection.status.size;
+        file.sha512 = base::sha512_of_file(folder / name);
+        files.push_back(std::move(file));
+    }
+    if (!problem.empty()) throw Error(Code::denied, "cannot read " + folder.string() + ": " + problem);
+    if (files.empty()) throw Error(Code::not_found, "there is no module file in " + folder.string());
+    return files;
+}
+
+std::vector<Offered> open_catalogue(const std::string& from) {
+    const fs::path path = base::path_of(from);
+    if (base::status_of(path).kind == base::FileStatus::Kind::folder) return of_folder(path);
+    const base::File file(path);
+    if (file.status().size > kMostCatalogueBytes) throw Error(Code::invalid, "'" + from + "' is too long for a catalogue");
+    std::string text(file.status().size, '\0');
+    text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
+    try {
+        const Json json = Json::parse(text);
+        if (json.at("backplane_catalogue").get<int>() != 1) throw base::JsonError("its version is not 1");
+        std::vector<Offered> files;
+        for (const Json& each : json.at("files")) files.push_back(offered_from(each));
+        return files;
+    } catch (const base::JsonError& error) {
+        throw Error(Code::invalid,
+                    "'" + from + "' is no catalogue: " + error.what() + "; `backplane modules catalogue DIR` writes one");
+    }
+}
+
+void write_catalogue(const std::string& folder, const std::string& to, bool force) {
+    Json json{{"backplane_catalogue", 1}, {"files", Json::array()}};
+    for (const Offered& file : of_folder(base::path_of(folder))) json["files"].push_back(json_of(file));
+    const std::string text = json.dump(1) + "\n";
+    if (to.empty()) return out_lines(text);
+    check_target("--output", to, "", force);
+    base::ReplacingFile file(base::path_of(to));
+    file.write(std::as_bytes(std::span(text)));
+    file.commit();
+    out("{}: {} files\n", to, json["files"].size());
+}
+
+struct Download {
+    struct Part {
+        const Offered* file;
+        std::string why, code;
+    };
+    std::vector<Part> needed, left_out;
+    uint64_t bytes = 0;
+};
+
+const Offered* find_offered(const std::vector<Offered>& files, const fs::path& path) {
+    const auto found = std::find_if(files.begin(), files.end(), [&](const Offered& f) { return f.inspection.path == path; });
+    return &*found;
+}
+
+// Of each backend the module that would be tried first; without those that would find no device; the probe where one of them wants it.
+Download download_for(const std::vector<Offered>& files, const discovery::Machine& machine) {
+    const discovery::Host host = discovery::host_of(machine);
+    std::vector<Inspection> inspections;
+    for (const Offered& file : files)
+        if (!file.program) inspections.push_back(file.inspection);
+    Download plan;
+    std::vector<std::string> backends;
+    bool wants_trial = false;
+    for (const discovery::Rated& r : discovery::rate_all(std::move(inspections), host)) {
+        const Offered* const file = find_offered(files, r.inspection.path);
+        if (r.candidate.code != ReasonCode::none) {
+            plan.left_out.push_back({file, r.candidate.reason, name_of(r.candidate.code)});
+            continue;
+        }
+        const Descriptor& d = *r.candidate.descriptor;
+        std::string lacking;
+        for (const Need& need : d.needs)
+            if (need.priority != "required" && host.libraries->find(need.soname, {}) == base::Presence::absent)
+                lacking += (lacking.empty() ? "" : ", ") + need.soname;
+        if (!lacking.empty()) {
+            plan.left_out.push_back({file, "finds no device without " + lacking, "library-missing"});
+        } else if (std::find(backends.begin(), backends.end(), d.backend) != backends.end()) {
+            plan.left_out.push_back({file, "another module of its backend goes before it", "outranked"});
+        } else {
+            backends.push_back(d.backend);
+            plan.needed.push_back({file, d.backend, ""});
+            wants_trial = wants_trial || d.probe_in_child;
+        }
+    }
+    const Inspection* const like = plan.needed.empty() ? nullptr : &plan.needed.front().file->inspection;
+    for (const Offered& file : files)
+        if (file.program && wants_trial && file.inspection.binary.format == like->binary.format &&
+            file.inspection.binary.machine == like->binary.machine)
+            plan.needed.push_back({&file, "probe", ""});
+    for (const Download::Part& part : plan.needed) plan.bytes += part.file->bytes;
+    return plan;
+}
+
+int show_download(const std::string& catalogue, const std::string& machine_name, const Run& run) {
+    const discovery::Machine machine =
+        machine_name.empty() ? discovery::this_machine("this machine") : open_machine(machine_name);
+    const std::vector<Offered> files = open_catalogue(catalogue);
+    const Download plan = download_for(files, machine);
+    if (run.json) {
+        Json needed = Json::array();
+        Json left_out = Json::array();
+        for (const Download::Part& p : plan.needed)
+            needed.push_back({{"file", p.file->inspection.path.filename().string()},
+                              {"for", p.why},
+                              {"bytes", p.file->bytes},
+                              {"sha512", p.file->sha512}});
+        for (const Download::Part& p : plan.left_out)
+            left_out.push_back({{"file", p.file->inspection.path.filename().string()}, {"code", p.code}, {"reason", p.why}});
+        print({{"machine", machine.name}, {"files", needed}, {"bytes", plan.bytes}, {"left_out", left_out}});
+    } else {
+        std::vector<std::vector<std::string>> rows{{"FILE", "BYTES", "FOR"}};
+        for (const Download::Part& p : plan.needed)
+            rows.push_back({p.file->inspection.path.filename().string(), std::to_string(p.file->bytes), p.why});
+        print_table(rows);
+        for (const Download::Part& p : plan.left_out)
+            out("left out: {}: {}\n", p.file->inspection.path.filename().string(), p.why);
+    }
+    return plan.needed.empty() ? kFailed : kDone;
+}
+
+}  // namespace
+
+void add_modules_plan(const Command& modules, Run& run) {
+    struct Options {
+        std::string folder, to, machine;
+        bool force = false;
+    };
+    auto o = std::make_shared<Options>();
+    const Command catalogue = modules.subcommand(
+        "catalogue", "Write down what module files are and need, for `modules plan` where the files are not");
+    catalogue.option("DIR", o->folder, "A folder of module files").required();
+    catalogue.option("--output,-o", o->to, "The file to write; without it: to the output").type("FILE");
+    catalogue.flag("--force", o->force, "Write over a file that is read-only");
+    catalogue.footer("Example:\n  backplane modules catalogue build/release/lib/backplane -o catalogue.json");
+    catalogue.runs([o] { write_catalogue(o->folder, o->to, o->force); });
+    const Command planning =
+        modules.subcommand("plan", "Which files of a catalogue a machine needs, for installers that download");
+    planning.option("CATALOGUE", o->folder, "A file of `modules catalogue`, or a folder of module files").required();
+    planning
+        .option("--machine", o->machine,
+                "A machine that comes along, or a file of `machine record`; without it: this machine")
+        .type("NAME|FILE");
+    add_json_option(planning, run);
+    planning.footer(
+        "Exit code 1 when no file is for that machine.\nExample:\n  backplane modules plan catalogue.json --machine "
+        "ubuntu-24.04-h100 --json");
+    planning.runs([o, &run] { run.exit_code = show_download(o->folder, o->machine, run); });
+}
+
+}  // namespace backplane::cli
