@@ -51,7 +51,7 @@ private:
 struct Row {
     int64_t percent = 0;
     uint64_t budget = 0, planned = 0, resident = 0, moved = 0, held = 0;
-    double ms = 0, least_ms = 0;
+    double first_ms = 0, ms = 0, least_ms = 0;  // the first pass makes what later ones copy from
     bool same = false;
 };
 
@@ -117,23 +117,30 @@ public:
         return row;
     }
 
-    // 10^6 bytes a millisecond over the bus into the device, from where weights that are streamed lie, in one copy.
+    // 10^6 bytes a millisecond over the bus into the device, from where weights that are streamed lie, one copy after the other: of as many bytes as
+    // there are weights, which no cache of the host holds.
     [[nodiscard]] double link() {
-        constexpr uint64_t kBytes = uint64_t{128} << 20;
+        constexpr uint64_t kBytes = uint64_t{64} << 20;
         const std::shared_ptr<plan::Port> port = plan::Port::of(device_);
-        const plan::Bytes from = port->allocate_pinned(kBytes, "bench"), to = port->allocate(kBytes, "bench");
-        std::fill_n(from->host, kBytes, std::byte{1});
+        std::vector<plan::Bytes> from;
+        for (uint64_t sum = 0; sum < weights_; sum += kBytes) {
+            from.push_back(port->allocate_pinned(kBytes, "bench"));
+            std::fill_n(from.back()->host, kBytes, std::byte{1});
+        }
+        const plan::Bytes to = port->allocate(kBytes, "bench");
         std::vector<double> all;
-        for (int k = 0; k < 12; ++k) {
+        for (int k = 0; k < 5; ++k) {
             const auto start = std::chrono::steady_clock::now();
-            if (from->buffer != nullptr)
-                port->copy(*from, 0, *to, 0, kBytes);
-            else
-                port->upload({from->host, kBytes}, *to);
+            for (const plan::Bytes& one : from) {
+                if (one->buffer != nullptr)
+                    port->copy(*one, 0, *to, 0, kBytes);
+                else
+                    port->upload({one->host, kBytes}, *to);
+            }
             port->wait_written(*to);
             all.push_back(ms_since(start));
         }
-        return static_cast<double>(kBytes) / 1e6 / *std::min_element(all.begin(), all.end());
+        return static_cast<double>(kBytes * from.size()) / 1e6 / *std::min_element(all.begin(), all.end());
     }
     [[nodiscard]] uint64_t weights() const { return weights_; }
     [[nodiscard]] const std::string& name() const { return file_.config().name; }
@@ -147,7 +154,9 @@ private:
         row.resident = way.weights;
         row.moved = way.moved;
         const MostHeld most(device_);
+        const auto first = std::chrono::steady_clock::now();
         recognizer.encode(spans_, &run_.interrupted, &got_);
+        row.first_ms = ms_since(first);
         std::vector<double> all;
         for (int k = 0; k < o_.passes; ++k) {
             const auto start = std::chrono::steady_clock::now();
@@ -180,8 +189,8 @@ void bench_stream_speech(const StreamSpeechChoice& o, const Device& device, Run&
         if (auto row = bench.streamed(percent)) rows.push_back(*row);
     const double link = bench.link(), compute = rows.front().ms;
     Json all = Json::array();
-    std::vector<std::vector<std::string>> table{{"BUDGET", "BYTES", "HELD", "WEIGHTS THERE", "COPIED A PASS", "A PASS MS",
-                                                 "LEAST MS", "COPIES MS", "OF BOUND", "SAME"}};
+    std::vector<std::vector<std::string>> table{{"BUDGET", "BYTES", "HELD", "WEIGHTS THERE", "COPIED A PASS", "FIRST MS",
+                                                 "A PASS MS", "LEAST MS", "COPIES MS", "OF BOUND", "SAME"}};
     for (const Row& row : rows) {
         const bool streamed = &row != &rows.front();
         // Inputs of the encoder are tensors on the device already.
@@ -195,6 +204,7 @@ void bench_stream_speech(const StreamSpeechChoice& o, const Device& device, Run&
                        {"held", row.held},
                        {"resident", row.resident},
                        {"moved", moved},
+                       {"first_ms", row.first_ms},
                        {"ms", row.ms},
                        {"least_ms", row.least_ms},
                        {"copies_ms", copies},
@@ -202,8 +212,8 @@ void bench_stream_speech(const StreamSpeechChoice& o, const Device& device, Run&
                        {"same", row.same}});
         table.push_back({streamed ? std::to_string(row.percent) + "%" : "all there", human_bytes(row.budget),
                          human_bytes(row.held), human_bytes(row.resident), streamed ? human_bytes(moved) : "-",
-                         fixed(row.ms, 2).text, fixed(row.least_ms, 2).text, fixed(copies, 2).text, fixed(of_bound, 2).text,
-                         row.same ? "to the bit" : "NO"});
+                         fixed(row.first_ms, 0).text, fixed(row.ms, 2).text, fixed(row.least_ms, 2).text,
+                         fixed(copies, 2).text, fixed(of_bound, 2).text, row.same ? "to the bit" : "NO"});
     }
     const bool right =
         std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.same && row.held <= row.budget; });

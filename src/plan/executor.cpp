@@ -144,7 +144,12 @@ void Executor::start(Flight& flight) {
     try {
         const Working working(*this);
         for (uint32_t p = 0; p < ports_.size(); ++p) ports_[p]->touch(*givers_[p]);
-        execute(flight);
+        try {
+            execute(flight);
+        } catch (...) {
+            forget_fetched();
+            throw;
+        }
     } catch (...) {
         flight.error = std::current_exception();
     }
@@ -228,6 +233,10 @@ void Executor::complete(Flight& flight) {
         } catch (...) {
             flight.error = std::current_exception();
         }
+    }
+    if (flight.error) {
+        const Working working(*this);
+        forget_fetched();
     }
     if (!flight.error)
         for (const Flight::Later& copy : flight.later)

@@ -48,13 +48,9 @@ struct Wanted {
 struct Image {
     Residency::Interest interest;
     Residency::Make make;
-    // Streamed: the image, there while the executor lives; in memory of the host, or pinned. It may be made in `room`, from `at` on: where it is to be
-    // copied to.
-    struct OnHost {
-        std::span<const std::byte> bytes;
-        Bytes pinned = {};  // where they lie at its start, if the device copies from there by itself
-    };
-    std::function<OnHost(Storage& room, uint64_t at)> host;
+    // Streamed: the image in memory of the host: in `into` where that is not empty, else where it stays while the executor lives. It may be made in
+    // `room`, from `at` on: where it is to be copied to.
+    std::function<std::span<const std::byte>(Storage& room, uint64_t at, std::span<std::byte> into)> host;
 };
 
 struct Flight;
@@ -157,7 +153,11 @@ private:
     Bound& bound(uint32_t stage, uint32_t port);
     [[nodiscard]] std::unique_ptr<Bound> bind(uint32_t stage, uint32_t port);
     Ring& ring_on(uint32_t port);
-    void fetch(Bound& bound, uint32_t stage, uint32_t port, Bytes& place);
+    [[nodiscard]] Bytes fetch(Bound& bound, uint32_t stage, uint32_t port);
+    void copy_streamed(Bound& bound, uint32_t port, Storage& place);
+    void gather(Bound& bound, uint32_t port, Storage& room);
+    void fetch_ahead();
+    void forget_fetched();
     void bring(Flight& flight, const Bound& bound, uint32_t slot, Where where, Use& use);
     void room(Flight& flight, const Bound& bound, uint32_t slot, Where where, Use& use);
     Storage& own(Flight& flight, uint32_t value, Where where);

@@ -99,16 +99,20 @@ struct Bound {
     struct Slot {
         uint32_t value = 0;
         Kind kind = Kind::input;
-        bool written = false;
+        bool written = false, streamed = false;
         uint64_t bytes = 0, alignment = 0;
-        Image image;   // weights
-        Bytes weight;  // held while the stage is bound
+        Image image;      // weights
+        uint64_t at = 0;  // of a streamed one, in its place
+        Bytes weight;     // held while the stage is bound
     };
     std::shared_ptr<const Program> program;
     std::vector<Slot> slots;
     std::vector<Use> uses;           // as Port::run takes them; those of weights stay as they are
     std::vector<uint32_t> changing;  // slots to bind for each submit
     std::vector<uint32_t> streamed;
+    uint64_t place_bytes = 0;  // of all of these
+    Bytes gathered;  // these, as they lie in a place, in host memory that the device copies from by itself: one copy for all
+    bool apart = false;  // they are copied one by one, from where they lie
     bool ready = false;  // weights are bound
     bool gave = false;   // weights, to others' work
 };

@@ -35,6 +35,7 @@ void Executor::hand_over(Flight& flight, uint32_t stage, uint32_t port, const Er
     const bool memory = error.code() == Code::no_device_memory;
     if (memory) {
         excluded_[stage].insert(port);
+        if (const auto ring = rings_.find(port); ring != rings_.end() && ring->second) ring->second->settle();
         bound_[stage][port].reset();
     }
     for (uint32_t p = 0; p < ports_.size(); ++p) {

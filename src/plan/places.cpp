@@ -42,7 +42,12 @@ std::unique_ptr<Bound> Executor::bind(uint32_t stage, uint32_t port) {
         slot.bytes = value.kind == Kind::weight || value.kind == Kind::state ? slots[i].bytes : value.bytes;
         if (value.kind == Kind::weight) {
             slot.image = image_(use.value, stage, made->program, i);
-            if (plan_.stages[stage].weights == Weights::streamed) made->streamed.push_back(i);
+            slot.streamed = use.streamed;
+            if (use.streamed) {
+                if (slot.bytes == 0) slot.bytes = value.bytes;
+                made->streamed.push_back(i);
+                slot.at = std::exchange(made->place_bytes, made->place_bytes + Ring::in_place(slot.bytes));
+            }
         } else {
             made->changing.push_back(i);
         }
@@ -57,13 +62,12 @@ Bound& Executor::bound(uint32_t stage, uint32_t port) {
     if (!there) there = bind(stage, port);
     if (there->ready) return *there;
     const uint64_t copied = ports_[port]->residency().copied();
-    if (there->streamed.empty())
-        for (size_t i = 0; i < there->slots.size(); ++i) {
-            Bound::Slot& slot = there->slots[i];
-            if (slot.kind != Kind::weight) continue;
-            slot.weight = ports_[port]->residency().acquire(slot.image.interest, slot.image.make);
-            there->uses[i].bytes = slot.weight.get();
-        }
+    for (size_t i = 0; i < there->slots.size(); ++i) {
+        Bound::Slot& slot = there->slots[i];
+        if (slot.kind != Kind::weight || slot.streamed) continue;
+        slot.weight = ports_[port]->residency().acquire(slot.image.interest, slot.image.make);
+        there->uses[i].bytes = slot.weight.get();
+    }
     if (std::exchange(there->gave, false)) came_again_ += ports_[port]->residency().copied() - copied;
     there->ready = true;
     return *there;
@@ -71,40 +75,88 @@ Bound& Executor::bound(uint32_t stage, uint32_t port) {
 
 Ring& Executor::ring_on(uint32_t port) {
     std::unique_ptr<Ring>& ring = rings_[port];
-    if (ring) return *ring;
-    uint64_t most = 0;
-    for (const Stage& s : plan_.stages) {
-        std::vector<uint64_t> images;
-        for (const SlotUse& use : s.uses)
-            if (s.weights == Weights::streamed && plan_.values[use.value].kind == Kind::weight)
-                images.push_back(plan_.values[use.value].bytes);
-        most = std::max(most, Ring::place_of(images));
-    }
-    ring = std::make_unique<Ring>(*ports_[port], plan_.ring, most, holder_ + ": ring");
+    if (!ring) ring = std::make_unique<Ring>(*ports_[port], plan_.ring, plan_.place_bytes(port), holder_ + ": ring");
     return *ring;
 }
 
-void Executor::fetch(Bound& bound, uint32_t stage, uint32_t port, Bytes& place) {
+// The place that has the stage's streamed weights, copied there unless they are there already.
+Bytes Executor::fetch(Bound& bound, uint32_t stage, uint32_t port) {
     Ring& ring = ring_on(port);
-    std::vector<uint64_t> sizes;
-    for (const uint32_t i : bound.streamed) sizes.push_back(bound.slots[i].bytes);
-    const uint64_t all = Ring::place_of(sizes);
-    if (all > ring.bytes_each())
-        throw Error(Code::internal, "the weights of stage " + plan_.stages[stage].name + " are larger than its plan says");
-    place = ring.next();
-    uint64_t at = 0;
-    for (const uint32_t i : bound.streamed) {
-        const Image::OnHost image = bound.slots[i].image.host(*place, at);
-        if (image.pinned)
-            ports_[port]->copy(*image.pinned, 0, *place, at, image.bytes.size(), all);
-        else
-            ports_[port]->upload(image.bytes, *place, at, false, all);
-        Use& use = bound.uses[i];
-        use.bytes = place.get();
-        use.offset = at;
-        use.size = image.bytes.size();
-        at += Ring::in_place(use.size);
+    Bytes place = ring.holding(stage);
+    if (!place) {
+        if (bound.place_bytes > ring.bytes_each())
+            throw Error(Code::internal,
+                        "the weights of stage " + plan_.stages[stage].name + " are larger than its plan says");
+        place = ring.next(stage);
+        try {
+            copy_streamed(bound, port, *place);
+        } catch (...) {
+            ring.forget();
+            throw;
+        }
     }
+    for (const uint32_t i : bound.streamed) {
+        bound.uses[i].bytes = place.get();
+        bound.uses[i].offset = bound.slots[i].at;
+    }
+    return place;
+}
+
+void Executor::copy_streamed(Bound& bound, uint32_t port, Storage& place) {
+    Port& device = *ports_[port];
+    if (!bound.gathered && !bound.apart) gather(bound, port, place);
+    if (bound.gathered) {
+        if (bound.gathered->buffer != nullptr)
+            device.copy(*bound.gathered, 0, place, 0, bound.place_bytes);
+        else
+            device.upload({bound.gathered->host, bound.place_bytes}, place);
+        return;
+    }
+    for (const uint32_t i : bound.streamed) {
+        const Bound::Slot& slot = bound.slots[i];
+        device.upload(slot.image.host(place, slot.at, {}), place, slot.at, false, bound.place_bytes);
+    }
+}
+
+// Once, where the device has memory of its own: a copy costs some microseconds, and a stage has dozens of weights.
+void Executor::gather(Bound& bound, uint32_t port, Storage& room) {
+    bound.apart = true;
+    if (ports_[port]->in_host_memory()) return;
+    Bytes made;
+    try {
+        made = ports_[port]->allocate_pinned(bound.place_bytes, holder_ + ": streamed weights");
+    } catch (const Error& error) {
+        if (error.code() != Code::no_device_memory) throw;
+        return;
+    }
+    for (const uint32_t i : bound.streamed) {
+        const Bound::Slot& slot = bound.slots[i];
+        static_cast<void>(slot.image.host(room, slot.at, {made->host + slot.at, static_cast<size_t>(slot.bytes)}));
+    }
+    bound.gathered = std::move(made);
+}
+
+// What the next submit begins with is copied under what this one ends with. Each stage that runs has been bound by now.
+void Executor::fetch_ahead() {
+    for (const auto& [port, ring] : rings_) {
+        if (!ring || ports_[port]->queue_up(ring->bytes_each()) == 0) continue;
+        size_t ahead = 0;
+        try {
+            for (uint32_t s = 0; s < plan_.stages.size() && ahead < ring->places(); ++s) {
+                Bound* made = bound_[s][port].get();
+                if (port_now(s) != port || !plan_.stages[s].streams() || made == nullptr) continue;
+                ++ahead;
+                static_cast<void>(fetch(*made, s, port));
+            }
+        } catch (const Error&) {
+            ring->forget();  // this submit is as it is, the next one meets what was wrong
+        }
+    }
+}
+
+void Executor::forget_fetched() {
+    for (const auto& [port, ring] : rings_)
+        if (ring) ring->forget();
 }
 
 // The block that the plan gives a value. What has it now goes, unless a stage is still to read it: work after a lost device comes in another

@@ -26,19 +26,31 @@ template <typename Wanted>
 uint64_t sum_on(const Plan& plan, uint32_t port, Wanted wanted) {
     std::set<uint32_t> seen;
     uint64_t sum = 0;
-    each_use(plan, port, [&](const Stage& stage, const SlotUse& use) {
-        if (wanted(stage, plan.values[use.value].kind) && seen.insert(use.value).second) sum += plan.values[use.value].bytes;
+    each_use(plan, port, [&](const Stage&, const SlotUse& use) {
+        if (wanted(use, plan.values[use.value].kind) && seen.insert(use.value).second) sum += plan.values[use.value].bytes;
     });
     return sum;
 }
 
 bool in_frame(Kind kind) { return kind == Kind::input || kind == Kind::output || kind == Kind::boundary; }
 
-uint64_t streamed_bytes(const Plan& plan, const Stage& stage) {
-    std::vector<uint64_t> images;
+uint64_t place_of(const Plan& plan, const Stage& stage) {
+    uint64_t sum = 0;
     for (const SlotUse& use : stage.uses)
-        if (plan.values[use.value].kind == Kind::weight) images.push_back(plan.values[use.value].bytes);
-    return Ring::place_of(images);
+        if (use.streamed) sum += Ring::in_place(plan.values[use.value].bytes);
+    return sum;
+}
+
+struct WeightsOf {  // bytes of one stage
+    uint64_t resident = 0, streamed = 0;
+};
+
+WeightsOf weights_of(const Plan& plan, const Stage& stage) {
+    WeightsOf sum;
+    for (const SlotUse& use : stage.uses)
+        if (plan.values[use.value].kind == Kind::weight)
+            (use.streamed ? sum.streamed : sum.resident) += plan.values[use.value].bytes;
+    return sum;
 }
 
 }  // namespace
@@ -53,29 +65,31 @@ const char* name_of(Kind kind) noexcept {
     }
 }
 
-const char* name_of(Weights weights) noexcept {
-    switch (weights) {
-        case Weights::resident: return "resident";
-        case Weights::streamed: return "streamed";
-        default: return "in place";
-    }
+bool Stage::streams() const {
+    return std::any_of(uses.begin(), uses.end(), [](const SlotUse& use) { return use.streamed; });
 }
 
 uint64_t Plan::weight_bytes(uint32_t port) const {
-    return sum_on(*this, port,
-                  [](const Stage& stage, Kind kind) { return kind == Kind::weight && stage.weights == Weights::resident; });
+    return sum_on(*this, port, [](const SlotUse& use, Kind kind) { return kind == Kind::weight && !use.streamed; });
+}
+
+uint64_t Plan::place_bytes(uint32_t port) const {
+    uint64_t most = 0;
+    for (const Stage& stage : stages)
+        if (std::find(stage.ports.begin(), stage.ports.end(), port) != stage.ports.end())
+            most = std::max(most, place_of(*this, stage));
+    return most;
 }
 
 uint64_t Plan::ring_bytes(uint32_t port) const {
     uint64_t most = 0;
     for (const Stage& stage : stages)
-        if (stage.weights == Weights::streamed && stage.ports.front() == port)
-            most = std::max(most, streamed_bytes(*this, stage));
+        if (stage.ports.front() == port) most = std::max(most, place_of(*this, stage));
     return ring * most;
 }
 
 uint64_t Plan::state_bytes(uint32_t port) const {
-    return sum_on(*this, port, [](const Stage&, Kind kind) { return kind == Kind::state; });
+    return sum_on(*this, port, [](const SlotUse&, Kind kind) { return kind == Kind::state; });
 }
 
 std::vector<uint32_t> Plan::last_reads() const {
@@ -165,7 +179,7 @@ Plan::Crossing Plan::crossing() const {
         const uint32_t port = stage.ports.front();
         for (const SlotUse& use : stage.uses) {
             const Value& value = values[use.value];
-            if (value.kind == Kind::weight && stage.weights == Weights::streamed) sum.host += value.bytes;
+            if (use.streamed) sum.host += value.bytes;
             if (!in_frame(value.kind)) continue;
             if (!use.written) bring(use.value, port);
             if (use.written) there[use.value] = {port}, on_host[use.value] = false;
@@ -182,10 +196,9 @@ std::string Plan::describe() const {
         const Stage& stage = stages[s];
         text += "stage " + std::to_string(s + 1) + " on " + ports[stage.ports.front()] + ": " +
                 (stage.ops.empty() ? stage.name : stage.ops);
-        uint64_t weights = 0;
-        for (const SlotUse& use : stage.uses)
-            if (values[use.value].kind == Kind::weight) weights += values[use.value].bytes;
-        if (weights > 0) text += "; weights " + std::to_string(weights) + " bytes, " + name_of(stage.weights);
+        const WeightsOf weights = weights_of(*this, stage);
+        if (weights.resident > 0) text += "; weights " + std::to_string(weights.resident) + " bytes, resident";
+        if (weights.streamed > 0) text += "; weights " + std::to_string(weights.streamed) + " bytes, streamed";
         if (stage.workspace > 0) text += "; workspace " + std::to_string(stage.workspace) + " bytes";
         for (size_t i = 1; i < stage.ports.size(); ++i) text += (i == 1 ? "; else on " : ", ") + ports[stage.ports[i]];
         text += "\n";
@@ -206,11 +219,14 @@ std::string Plan::json() const {
     using base::Json;
     Json json{{"stages", Json::array()}, {"devices", Json::array()}};
     for (const Stage& stage : stages) {
+        const WeightsOf weights = weights_of(*this, stage);
         Json one{{"device", ports[stage.ports.front()]},
                  {"else_on", Json::array()},
                  {"nodes", stage.nodes},
                  {"ops", stage.ops},
-                 {"weights", name_of(stage.weights)},
+                 {"weights", stage.streams() ? "streamed" : "resident"},
+                 {"weights_resident", weights.resident},
+                 {"weights_streamed", weights.streamed},
                  {"workspace", stage.workspace},
                  {"values", Json::array()}};
         for (size_t i = 1; i < stage.ports.size(); ++i) one["else_on"].push_back(ports[stage.ports[i]]);

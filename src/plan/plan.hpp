@@ -26,23 +26,18 @@ struct SlotUse {
     uint32_t tensor = 0;  // in the stage's own graph
     uint32_t value = 0;   // index in Plan::values
     bool written = false;
+    bool streamed =
+        false;  // a weight that is copied into a place of the ring for each run; others are on the device while memory allows it
 };
-
-enum class Weights : uint8_t {
-    resident,  // on the device while memory allows it
-    streamed,  // copied into a place of the ring for each run
-    in_place   // where they lie in host memory
-};
-const char* name_of(Weights weights) noexcept;
 
 struct Stage {
     std::string name;
     std::vector<uint32_t> ports;  // that can run it, best first; indices of Plan::ports
     std::vector<SlotUse> uses;
     uint64_t workspace = 0;  // bytes
-    Weights weights = Weights::resident;
     uint64_t nodes = 0;
-    std::string ops = {};  // "Conv x 12, Relu x 12"
+    std::string ops = {};                // "Conv x 12, Relu x 12"
+    [[nodiscard]] bool streams() const;  // any of its weights
 };
 
 struct Plan {
@@ -71,6 +66,7 @@ struct Plan {
     // Each value that a stage runs with is on the port that is its first choice, so these are exact while no device is lost.
     [[nodiscard]] uint64_t weight_bytes(uint32_t port) const;  // that stay there
     [[nodiscard]] uint64_t ring_bytes(uint32_t port) const;    // all places
+    [[nodiscard]] uint64_t place_bytes(uint32_t port) const;   // the largest place that any stage wants which can run there
     [[nodiscard]] uint64_t state_bytes(uint32_t port) const;
     [[nodiscard]] uint64_t frame_bytes(uint32_t port) const;  // inputs, outputs, blocks for values between: of one submit
     [[nodiscard]] uint64_t workspace_bytes(uint32_t port) const;  // the largest of any stage

@@ -99,14 +99,34 @@ uint64_t Residency::copied() const {
     return copied_;
 }
 
-Ring::Ring(Port& port, uint32_t places, uint64_t bytes_each, const std::string& holder) : bytes_each_(bytes_each) {
-    for (uint32_t i = 0; i < std::max(places, 1U); ++i) places_.push_back(port.allocate(bytes_each, holder));
+Ring::Ring(Port& port, uint32_t places, uint64_t bytes_each, const std::string& holder)
+    : port_(port), bytes_each_(bytes_each) {
+    for (uint32_t i = 0; i < std::max(places, 1U); ++i) places_.push_back({port.allocate(bytes_each, holder)});
 }
 
-uint64_t Ring::place_of(std::span<const uint64_t> images) {
-    uint64_t sum = 0;
-    for (const uint64_t bytes : images) sum += in_place(bytes);
-    return sum;
+Bytes Ring::holding(uint32_t stage) const {
+    for (const Held& place : places_)
+        if (place.stage == stage) return place.bytes;
+    return nullptr;
+}
+
+const Bytes& Ring::next(uint32_t stage) {
+    Held& place = places_[next_++ % places_.size()];
+    place.stage = stage;
+    return place.bytes;
+}
+
+void Ring::settle() noexcept {
+    for (const Held& place : places_) {
+        try {
+            port_.wait_written(*place.bytes);
+        } catch (const Error&) {  // NOLINT(bugprone-empty-catch): what it came to is not asked here
+        }
+    }
+}
+
+void Ring::forget() noexcept {
+    for (Held& place : places_) place.stage = kNothing;
 }
 
 }  // namespace backplane::plan

@@ -71,20 +71,33 @@ private:
 };
 
 // Places that streamed stages take in turns; images lie in one after another from its start. A copy into a place waits on the device for the run
-// that read it last (Port's rule of order): with two places the copy of stage n+1 is under the run of stage n, and nobody waits on the host.
+// that read it last (Port's rule of order): with two places the copy of stage n+1 is under the run of stage n, and nobody waits on the host. What
+// was copied for a stage is there until its place is taken for another one.
 class Ring {
 public:
     Ring(Port& port, uint32_t places, uint64_t bytes_each, const std::string& holder);
-    const Bytes& next() { return places_[next_++ % places_.size()]; }
+    ~Ring() { settle(); }
+    Ring(const Ring&) = delete;
+    Ring& operator=(const Ring&) = delete;
+    [[nodiscard]] Bytes holding(uint32_t stage) const;  // null: none does
+    const Bytes& next(uint32_t stage);                  // a place for it
+    void forget() noexcept;                             // what places hold
+    void settle() noexcept;                             // waits until no copy into it reads memory of the host
     [[nodiscard]] uint64_t bytes_each() const noexcept { return bytes_each_; }
+    [[nodiscard]] size_t places() const noexcept { return places_.size(); }
 
     static constexpr uint64_t kAlignment = 256;  // of an image in a place
     static constexpr uint64_t in_place(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-    static uint64_t place_of(std::span<const uint64_t> images);  // bytes that images of these sizes take in a place
 
 private:
+    static constexpr uint32_t kNothing = UINT32_MAX;
+    struct Held {
+        Bytes bytes;
+        uint32_t stage = kNothing;
+    };
+    Port& port_;
     uint64_t bytes_each_;
-    std::vector<Bytes> places_;
+    std::vector<Held> places_;
     size_t next_ = 0;
 };
 

@@ -79,6 +79,7 @@ void Executor::execute(Flight& flight) {
         }
     }
     carry(flight);
+    fetch_ahead();
 }
 
 // A tensor of a device that went: given, and no stage makes it again; or wanted there.
@@ -107,8 +108,7 @@ void Executor::run_on(Flight& flight, uint32_t stage, uint32_t port) {
     Port& device = *ports_[port];
     if (flight.cancel != nullptr && *flight.cancel != 0) throw Error(Code::cancelled, "the run was cancelled");
     Bound& made = bound(stage, port);
-    Bytes place;  // of the ring
-    if (!made.streamed.empty()) fetch(made, stage, port, place);
+    const Bytes place = made.streamed.empty() ? nullptr : fetch(made, stage, port);  // of the ring
     for (const uint32_t i : made.changing) {
         const Bound::Slot& slot = made.slots[i];
         if (slot.kind == Kind::state) {

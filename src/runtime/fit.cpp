@@ -60,8 +60,8 @@ public:
             fit.fits = true;
             return fit;
         }
-        // By steps of an eighth: each costs compiling every part.
-        for (uint64_t budget = std::max<uint64_t>(resident.needs - resident.weights, 4096); budget < resident.needs;
+        // By steps of an eighth: each costs compiling every part. Parts take less beside weights than the whole does.
+        for (uint64_t budget = std::max<uint64_t>((resident.needs - resident.weights) / 4, 4096); budget < resident.needs;
              budget += budget / 8)
             if (within(fit, budget)) {
                 fit.fits = available_ == 0 || fit.needs <= available_;

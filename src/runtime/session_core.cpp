@@ -69,7 +69,7 @@ SessionCore::SessionCore(const std::vector<Device>& devices, const Graph& graph,
         [this](uint32_t, uint32_t stage, const std::shared_ptr<const plan::Program>& program, uint32_t slot) {
             const TensorId tensor{program->facts().slots[slot].tensor};
             return image_of(weights_, graph_of(stage), tensor, program, slot,
-                            parts_[stage].weights == plan::Weights::streamed);
+                            parts_[stage].streamed.contains(whole_of(stage, tensor.index).index));
         },
         weights_->session_holder);
     executor_->hand_over_memory(options.memory_moves);
@@ -100,17 +100,18 @@ uint32_t SessionCore::value_of(plan::Plan& plan, TensorId whole) {
 }
 
 // What a program of the part may want bound, by the tensors of the part's own graph.
-void SessionCore::add_values(plan::Plan& plan, plan::Stage& stage, const Graph& part, const PartGraph* piece) {
-    std::vector<bool> written(part.tensors().size(), false);
-    for (const Node& node : part.nodes())
+void SessionCore::add_values(plan::Plan& plan, plan::Stage& stage, uint32_t part) {
+    const Graph& graph = graph_of(part);
+    std::vector<bool> written(graph.tensors().size(), false);
+    for (const Node& node : graph.nodes())
         for (const TensorId t : node.outputs) written[t.index] = true;
-    for (uint32_t t = 0; t < part.tensors().size(); ++t) {
-        const Role role = part.tensors()[t].role;
+    for (uint32_t t = 0; t < graph.tensors().size(); ++t) {
+        const Role role = graph.tensors()[t].role;
         if (role != Role::weight && role != Role::input && role != Role::output && role != Role::state) continue;
-        TensorId whole = piece != nullptr ? piece->whole.at(t) : TensorId{t};
+        TensorId whole = whole_of(part, t);
         // The new state of a tensor is the state itself, where one part alone reads and writes it.
         if (role == Role::state && graph_[whole].state_in != 0) whole.index = graph_[whole].state_in - 1;
-        stage.uses.push_back({t, value_of(plan, whole), written[t]});
+        stage.uses.push_back({t, value_of(plan, whole), written[t], parts_[part].streamed.contains(whole.index)});
     }
 }
 
@@ -130,11 +131,10 @@ plan::Plan SessionCore::make_plan(const CoreOptions& options) {
         plan::Stage stage;
         stage.name = "part " + std::to_string(p + 1);
         stage.ports = parts_[p].devices;
-        stage.weights = parts_[p].weights;
         const std::vector<size_t> nodes = parts_[p].nodes.empty() ? all_nodes(graph_) : parts_[p].nodes;
         stage.nodes = nodes.size();
         stage.ops = counted_ops(graph_, nodes);
-        add_values(made, stage, graph_of(p), pieces_[p] ? &*pieces_[p] : nullptr);
+        add_values(made, stage, p);
         try {
             const auto made_program =
                 weights_->programs.get(ports_[stage.ports.front()], graph_, graph_of(p), how_, plans_kept_);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +21,8 @@ namespace backplane::runtime {
 struct PlannedPart {
     std::vector<uint32_t> devices;
     std::vector<size_t> nodes;  // of the whole graph; empty: all of it as it is
-    plan::Weights weights = plan::Weights::resident;
+    std::set<uint32_t> streamed =
+        {};  // weights that are copied for each run, tensors of the whole graph; the others stay on the device
 };
 
 struct CoreOptions {
@@ -69,7 +71,10 @@ private:
         uint64_t bytes = 0;
     };
     [[nodiscard]] std::shared_ptr<const plan::Program> program(uint32_t part, uint32_t port);
-    void add_values(plan::Plan& plan, plan::Stage& stage, const Graph& part, const PartGraph* piece);
+    void add_values(plan::Plan& plan, plan::Stage& stage, uint32_t part);
+    [[nodiscard]] TensorId whole_of(uint32_t part, uint32_t tensor) const {
+        return pieces_[part] ? pieces_[part]->whole.at(tensor) : TensorId{tensor};
+    }
     [[nodiscard]] uint32_t value_of(plan::Plan& plan, TensorId whole);
     [[nodiscard]] plan::Plan make_plan(const CoreOptions& options);
     [[nodiscard]] const Graph& graph_of(uint32_t part) const { return pieces_[part] ? pieces_[part]->graph : graph_; }

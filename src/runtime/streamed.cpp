@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 namespace backplane::runtime {
@@ -10,9 +11,11 @@ namespace backplane::runtime {
 namespace {
 
 constexpr uint64_t kPlaces = 2;
-// A part has so much of what is left for weights and of all weights at most, where single weights allow it: what the ring takes cannot stay.
-constexpr uint64_t kPartsOfRoom = 8, kPartsOfWeights = 64;
-constexpr int kAttempts = 6;  // each with what the one before was found to take beside weights
+// So many parts with as much of the weights each, where single weights and the room for two places allow it: more of them cost time, what the ring
+// takes cannot stay.
+constexpr uint64_t kParts = 32;
+constexpr uint64_t kShares = 256;  // of the weights, that may be streamed
+constexpr int kAttempts = 6;       // each with what the one before was found to take beside weights
 
 struct Piece {
     std::vector<size_t> nodes;
@@ -29,49 +32,140 @@ bool may_begin(Op op) {
     return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 
-std::vector<Piece> pieces_of(const Graph& graph, const Sizes& sizes, uint64_t most) {
-    std::vector<Piece> pieces(1);
-    for (size_t n = 0; n < graph.nodes().size(); ++n) {
-        std::set<uint32_t> all, fresh;
-        uint64_t more = 0;
-        for (const TensorId t : graph.nodes()[n].inputs) {
-            if (!t.valid() || graph[t].role != Role::weight || !all.insert(t.index).second) continue;
-            if (pieces.back().weights.contains(t.index)) continue;
-            fresh.insert(t.index);
-            more += sizes[t.index];
+// By node: bytes of the values that those before it make and it or later ones read.
+std::vector<uint64_t> crossings(const Graph& graph) {
+    const size_t nodes = graph.nodes().size();
+    std::vector<size_t> made(graph.tensors().size(), nodes), read(graph.tensors().size(), 0);
+    for (size_t n = 0; n < nodes; ++n) {
+        for (const TensorId t : graph.nodes()[n].inputs)
+            if (t.valid()) read[t.index] = n;
+        for (const TensorId t : graph.nodes()[n].outputs) made[t.index] = n;
+    }
+    std::vector<uint64_t> more(nodes + 1, 0), less(nodes + 1, 0), all(nodes);
+    for (uint32_t t = 0; t < made.size(); ++t) {
+        if (made[t] >= read[t]) continue;
+        const uint64_t size = bytes(graph.tensors()[t].dtype, graph.tensors()[t].shape);
+        more[made[t] + 1] += size;
+        less[read[t] + 1] += size;
+    }
+    uint64_t sum = 0;
+    for (size_t n = 0; n < nodes; ++n) all[n] = sum = sum + more[n] - less[n];
+    return all;
+}
+
+// In the order of the nodes, with weights of about `wanted` bytes each where single nodes allow it: half of that to half as much again, where the
+// fewest bytes are between.
+std::vector<Piece> pieces_of(const Graph& graph, const Sizes& sizes, const std::vector<uint64_t>& crossing,
+                             uint64_t wanted) {
+    const std::vector<Node>& nodes = graph.nodes();
+    std::vector<size_t> in(graph.tensors().size(), 0);  // the piece that a weight was met in last, from 1
+    std::vector<Piece> pieces;
+    for (size_t begin = 0; begin < nodes.size();) {
+        uint64_t bytes = 0;
+        size_t end = nodes.size(), best = nodes.size();
+        for (size_t n = begin; n < nodes.size(); ++n) {
+            uint64_t more = 0;
+            for (const TensorId t : nodes[n].inputs) {
+                if (!t.valid() || graph[t].role != Role::weight || in[t.index] == pieces.size() + 1) continue;
+                in[t.index] = pieces.size() + 1;
+                more += sizes[t.index];
+            }
+            const bool too_much = bytes > 0 && bytes + more > wanted + wanted / 2;
+            if (bytes > 0 && may_begin(nodes[n].op) && (too_much || bytes >= wanted / 2) &&
+                (best == nodes.size() || crossing[n] < crossing[best] || (crossing[n] == crossing[best] && bytes <= wanted)))
+                best = n;
+            if (too_much && best != nodes.size()) {
+                end = best;
+                break;
+            }
+            bytes += more;
         }
-        if (pieces.back().bytes + more > most && !pieces.back().nodes.empty() && more > 0 &&
-            may_begin(graph.nodes()[n].op)) {
-            pieces.emplace_back();
-            fresh = all;
+        Piece& piece = pieces.emplace_back();
+        for (size_t n = begin; n < end; ++n) {
+            piece.nodes.push_back(n);
+            for (const TensorId t : nodes[n].inputs)
+                if (t.valid() && graph[t].role == Role::weight && piece.weights.insert(t.index).second)
+                    piece.bytes += sizes[t.index];
         }
-        for (const uint32_t t : fresh) {
-            pieces.back().weights.insert(t);
-            pieces.back().bytes += sizes[t];
-        }
-        pieces.back().nodes.push_back(n);
+        begin = end;
     }
     return pieces;
 }
 
+// Which weights are streamed: so many of kShares of each piece's, as near as whole weights come to it; what is too much or too little in one piece is
+// made good in the next. So copies are under work all the time, where a device that has the first weights and no others would wait for the bus once
+// they are done, and the bus for a place until then. By the bytes of weights alone: all sizes of a network have the same ones.
+class Choice {
+public:
+    Choice(const std::vector<Piece>& pieces, const Sizes& sizes) : pieces_(pieces), sizes_(sizes), is_(sizes.size()) {
+        for (const Piece& piece : pieces) {
+            std::vector<uint32_t>& order = order_.emplace_back(piece.weights.begin(), piece.weights.end());
+            std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return sizes[a] > sizes[b]; });
+        }
+    }
+
+    void take(uint64_t share) {
+        resident = place = 0;
+        std::fill(is_.begin(), is_.end(), Is::open);
+        double due = 0;  // bytes
+        for (size_t i = 0; i < pieces_.size(); ++i) {
+            due += static_cast<double>(pieces_[i].bytes) * static_cast<double>(share) / static_cast<double>(kShares);
+            uint64_t in_place = 0;
+            for (const uint32_t t : order_[i]) {
+                const auto bytes = static_cast<double>(sizes_[t]);
+                if (is_[t] == Is::open) {
+                    is_[t] = share == kShares || bytes / 2 <= due ? Is::streamed : Is::resident;
+                    if (is_[t] == Is::resident) resident += sizes_[t];
+                }
+                if (is_[t] == Is::resident) continue;
+                due -= bytes;
+                in_place += plan::Ring::in_place(sizes_[t]);
+            }
+            place = std::max(place, in_place);
+        }
+    }
+    [[nodiscard]] std::set<uint32_t> streamed(size_t piece) const {
+        std::set<uint32_t> all;
+        for (const uint32_t t : pieces_[piece].weights)
+            if (is_[t] == Is::streamed) all.insert(t);
+        return all;
+    }
+    uint64_t resident = 0, place = 0;  // bytes: of all that stay, of the largest place
+
+private:
+    enum class Is : uint8_t { open, resident, streamed };
+    const std::vector<Piece>& pieces_;
+    const Sizes& sizes_;
+    std::vector<Is> is_;                        // by tensor
+    std::vector<std::vector<uint32_t>> order_;  // weights of pieces, largest first
+};
+
+// The smallest share that `for_weights` bytes hold; false: none does.
+bool take_least(Choice& choice, uint64_t for_weights) {
+    for (uint64_t share = 1; share <= kShares; ++share) {
+        choice.take(share);
+        if (choice.resident + kPlaces * choice.place <= for_weights) return true;
+    }
+    return false;
+}
+
 std::vector<PlannedPart> cut(const Graph& graph, const Sizes& sizes, uint64_t budget, uint64_t for_weights) {
     const uint64_t all = std::accumulate(sizes.begin(), sizes.end(), uint64_t{0});
-    const uint64_t wanted = std::min(for_weights / kPartsOfRoom, all / kPartsOfWeights);
-    const std::vector<Piece> pieces = pieces_of(graph, sizes, std::max<uint64_t>(wanted, 1));
-    uint64_t most = 0;
-    for (const Piece& piece : pieces) most = std::max(most, piece.bytes);
-    if (kPlaces * most > for_weights)
-        throw Error(Code::no_device_memory, "cannot stream the graph through " + std::to_string(budget) +
-                                                " bytes: one node has weights of " + std::to_string(most) +
-                                                ", and two places of that size are needed; give it more memory");
-    std::vector<PlannedPart> parts;
-    uint64_t resident = 0;
-    bool prefix = true;
-    for (const Piece& piece : pieces) {
-        prefix = prefix && resident + piece.bytes <= for_weights - kPlaces * most;
-        if (prefix) resident += piece.bytes;
-        parts.push_back({{0}, piece.nodes, prefix ? plan::Weights::resident : plan::Weights::streamed});
+    std::vector<Piece> pieces;
+    std::optional<Choice> choice;
+    const std::vector<uint64_t> crossing = crossings(graph);
+    for (uint64_t wanted = all / kParts + 1; !choice; wanted -= wanted / 4 + 1) {
+        pieces = pieces_of(graph, sizes, crossing, wanted);
+        choice.emplace(pieces, sizes);
+        if (take_least(*choice, for_weights)) break;
+        if (wanted <= *std::max_element(sizes.begin(), sizes.end()) / 2 + 1)
+            throw Error(Code::no_device_memory, "cannot stream the graph through " + std::to_string(budget) +
+                                                    " bytes: one node has weights of " + std::to_string(choice->place) +
+                                                    ", and two places of that size are needed; give it more memory");
+        choice.reset();
     }
+    std::vector<PlannedPart> parts;
+    for (size_t i = 0; i < pieces.size(); ++i) parts.push_back({{0}, std::move(pieces[i].nodes), choice->streamed(i)});
     return parts;
 }
 
@@ -124,8 +218,10 @@ StreamedParts streamed_parts(const Device& device, const Graph& graph, uint64_t 
         }
         const uint64_t others =
             takes - plan.weight_bytes(0) - plan.ring_bytes(0) + (attempt > 0 ? beside_ring(plan.ring_bytes(0)) : 0);
-        if (others >= budget) break;
-        now = {cut(graph, sizes_in(graph, plan), budget, budget - others), budget - others};
+        // What the whole takes says little of its parts, which may take less.
+        if (others >= budget && attempt > 0) break;
+        const uint64_t for_weights = others < budget ? budget - others : budget / 2;
+        now = {cut(graph, sizes_in(graph, plan), budget, for_weights), for_weights};
     }
     if (!best.parts.empty()) return best;
     throw Error(Code::no_device_memory, "cannot run the graph in " + std::to_string(budget) + " bytes of " +

@@ -117,53 +117,38 @@ struct Origin {
     }
 };
 
-// Memory of the host for an image of a streamed weight: pinned where the device has such, of which copies need no thread.
-plan::Bytes host_memory(plan::Port& port, uint64_t bytes, const std::string& holder) {
-    if (port.in_host_memory()) return nullptr;
-    try {
-        return port.allocate_pinned(bytes, holder);
-    } catch (const Error& error) {
-        if (error.code() != Code::no_device_memory) throw;
-        return nullptr;
-    }
-}
-
 // The image of a streamed weight in host memory. What has a layout is packed on the device, once, and comes down to be sent again and again.
 class HostImage {
 public:
     HostImage(std::shared_ptr<const Origin> origin, plan::Port& port) : origin_(std::move(origin)), port_(&port) {}
 
-    plan::Image::OnHost operator()(plan::Storage& room, uint64_t at) {
-        if (!made_) make(room, at);
+    std::span<const std::byte> operator()(plan::Storage& room, uint64_t at, std::span<std::byte> into) {
+        if (!into.empty()) return made_in(into, room, at);
+        if (image_.empty() && origin_->wanted.layout == 0) image_ = origin_->plain();
+        if (image_.empty()) {
+            own_.resize(origin_->wanted.bytes);
+            image_ = made_in(own_, room, at);
+        }
         return image_;
     }
 
 private:
-    void make(plan::Storage& room, uint64_t at) {
+    std::span<const std::byte> made_in(std::span<std::byte> into, plan::Storage& room, uint64_t at) {
         const std::span<const std::byte> plain = origin_->plain();
-        const bool packed = origin_->wanted.layout != 0;
-        const uint64_t bytes = packed ? origin_->wanted.bytes : plain.size();
-        pinned_ = host_memory(*port_, bytes, origin_->holder);
-        if (!pinned_ && packed) own_.resize(bytes);
-        const std::span<std::byte> into = pinned_ ? std::span(pinned_->host, bytes) : std::span(own_);
-        if (packed) {
+        if (origin_->wanted.layout == 0) {
+            std::copy_n(plain.begin(), std::min(plain.size(), into.size()), into.begin());
+        } else {
             port_->pack(*origin_->program(), origin_->slot, plain, room, at);
             port_->wait_written(room);
             port_->download(room, at, into, true);
-        } else if (pinned_) {
-            std::copy(plain.begin(), plain.end(), into.begin());
         }
-        image_.bytes = packed || pinned_ ? std::span<const std::byte>(into) : plain;
-        if (pinned_ && pinned_->buffer != nullptr) image_.pinned = pinned_;
-        made_ = true;
+        return into;
     }
 
     std::shared_ptr<const Origin> origin_;
-    plan::Port* port_;  // of the executor that asks
-    plan::Bytes pinned_;
-    std::vector<std::byte> own_;
-    plan::Image::OnHost image_;
-    bool made_ = false;
+    plan::Port* port_;            // of the executor that asks
+    std::vector<std::byte> own_;  // where nobody gave memory for what is packed
+    std::span<const std::byte> image_;
 };
 
 }  // namespace
@@ -200,9 +185,8 @@ plan::Image image_of(const std::shared_ptr<Weights::State>& weights, const Graph
         return there;
     };
     if (streamed)
-        image.host = [host = std::make_shared<HostImage>(origin, port)](plan::Storage& room, uint64_t at) {
-            return (*host)(room, at);
-        };
+        image.host = [host = std::make_shared<HostImage>(origin, port)](
+                         plan::Storage& room, uint64_t at, std::span<std::byte> into) { return (*host)(room, at, into); };
     return image;
 }
 

@@ -189,6 +189,7 @@ bp_code copy(bp_device* handle, const bp_copy* c, bp_error* /*error*/) {
                                              : static_cast<const std::byte*>(k.from_host) + k.from_offset;
         const bool own_source = from != nullptr && from->heap == 0;
         const bool own_target = to != nullptr && to->heap == 0;
+        if (own_target && !own_source && peer == nullptr) ++device->copies_up;
         (peer != nullptr            ? device->peer
          : own_source && own_target ? device->inside
          : own_target               ? device->up

@@ -58,7 +58,8 @@ public:
     std::atomic<int> fail_from{-1};   // the number of the first that fails, from 0; -1: none does
     std::atomic<int> failures{1};     // how many then fail
     std::atomic<uint64_t> up{0}, down{0}, inside{0}, peer{0}, runs{0}, violations{0}, overlaps{0};
-    uint64_t used = 0, peak = 0;  // bytes of heap 0
+    std::atomic<uint64_t> copies_up{0};  // how many
+    uint64_t used = 0, peak = 0;         // bytes of heap 0
 
     // For the table.
     bp_code submit(uint32_t queue, Job job);

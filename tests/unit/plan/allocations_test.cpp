@@ -12,11 +12,11 @@ using test::out;
 
 constexpr size_t kSums = 6, kNumbers = 1024;
 
-// Sums: a resident prefix, the rest streamed, values between, a workspace; every second stage has what the one before the last gave, too.
+// Sums: two weights are resident, the rest streamed, values between, a workspace; every second stage has what the one before the last gave, too.
 class Sums {
 public:
     // The first device fails; with a second one there is somebody to go on.
-    Sums(mock::Device& first, mock::Device* second, Weights behind) : first_(first) {
+    Sums(mock::Device& first, mock::Device* second, bool streamed) : first_(first) {
         ports_.push_back(test::port_on(first));
         devices_.push_back(&first);
         plan_.ports = {first.options.name};
@@ -32,11 +32,11 @@ public:
             plan_.values.push_back({"v", k + 1 == kSums ? Kind::output : Kind::boundary, kNumbers * 4});
         }
         for (uint32_t k = 0; k < kSums; ++k)
-            plan_.stages.push_back({"s" + std::to_string(k),
-                                    second != nullptr ? std::vector<uint32_t>{0, 1} : std::vector<uint32_t>{0},
-                                    {{0, k == 0 ? 0 : 2 * k, false}, {1, 1 + 2 * k, false}, {2, 2 + 2 * k, true}},
-                                    64,
-                                    k < 2 ? Weights::resident : behind});
+            plan_.stages.push_back(
+                {"s" + std::to_string(k),
+                 second != nullptr ? std::vector<uint32_t>{0, 1} : std::vector<uint32_t>{0},
+                 {{0, k == 0 ? 0 : 2 * k, false}, {1, 1 + 2 * k, false, streamed && k >= 2}, {2, 2 + 2 * k, true}},
+                 64});
         make();
     }
 
@@ -86,8 +86,7 @@ private:
 };
 
 struct Case {
-    Weights behind;
-    bool second;
+    bool streamed, second;
     int failures;
     bool async;
 };
@@ -102,7 +101,7 @@ TEST_P(EveryAllocation, FailsOnceAndTheRunEndsRightOrSaysWhoHoldsWhatAndTheNextI
     int all = 0;
     {
         mock::Device device(options("first"));
-        Sums sums(device, nullptr, c.behind);
+        Sums sums(device, nullptr, c.streamed);
         for (int pass = 0; pass < 2; ++pass) EXPECT_EQ(sums.run(1), Code::ok);
         all = device.allocations;
         sums.close();
@@ -115,7 +114,7 @@ TEST_P(EveryAllocation, FailsOnceAndTheRunEndsRightOrSaysWhoHoldsWhatAndTheNextI
         first.fail_from = n;
         first.failures = c.failures;
         {
-            Sums sums(first, c.second ? &second : nullptr, c.behind);
+            Sums sums(first, c.second ? &second : nullptr, c.streamed);
             for (int pass = 0; pass < 2; ++pass) {
                 std::string text;
                 const Code code = sums.run(static_cast<float>(pass), &text);
@@ -138,14 +137,12 @@ TEST_P(EveryAllocation, FailsOnceAndTheRunEndsRightOrSaysWhoHoldsWhatAndTheNextI
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryAllocation,
-                         testing::Values(Case{Weights::resident, false, 1, true}, Case{Weights::streamed, false, 1, true},
-                                         Case{Weights::resident, true, 1, true}, Case{Weights::streamed, true, 1, true},
-                                         Case{Weights::streamed, false, 1000000, true},
-                                         Case{Weights::streamed, true, 1000000, true},
-                                         Case{Weights::streamed, false, 1, false},
-                                         Case{Weights::streamed, true, 1000000, false}),
+                         testing::Values(Case{false, false, 1, true}, Case{true, false, 1, true}, Case{false, true, 1, true},
+                                         Case{true, true, 1, true}, Case{true, false, 1000000, true},
+                                         Case{true, true, 1000000, true}, Case{true, false, 1, false},
+                                         Case{true, true, 1000000, false}),
                          [](const auto& p) {
-                             return std::string(p.param.behind == Weights::streamed ? "Streamed" : "Resident") +
+                             return std::string(p.param.streamed ? "Streamed" : "Resident") +
                                     (p.param.second ? "OfTwo" : "Alone") + (p.param.failures == 1 ? "Once" : "ForEver") +
                                     (p.param.async ? "" : "InTheCall");
                          });

@@ -42,7 +42,10 @@ inline Image image_of(Port& port, uint64_t content, std::span<const std::byte> h
         port.upload(host, *bytes);
         return bytes;
     };
-    image.host = [host](Storage&, uint64_t) { return Image::OnHost{host}; };
+    image.host = [host](Storage&, uint64_t, std::span<std::byte> into) {
+        std::copy_n(host.begin(), into.size(), into.begin());
+        return into.empty() ? host : std::span<const std::byte>(into);
+    };
     return image;
 }
 

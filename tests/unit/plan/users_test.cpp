@@ -234,9 +234,7 @@ TEST(Streamed, AModelOfFourTimesTheBudgetRunsAndTheBudgetIsKept) {
     for (uint32_t k = 0; k < kStages; ++k)
         plan.stages.push_back({"s" + std::to_string(k),
                                {0},
-                               {{0, k == 0 ? 0 : 2 * k, false}, {1, 1 + 2 * k, false}, {2, 2 + 2 * k, true}},
-                               0,
-                               k < 1 ? Weights::resident : Weights::streamed});
+                               {{0, k == 0 ? 0 : 2 * k, false}, {1, 1 + 2 * k, false, k >= 1}, {2, 2 + 2 * k, true}}});
     ASSERT_LE(plan.bytes_on(0), kBudget);
     EXPECT_EQ(plan.bytes_moved(), 2 * kCount * 4 + (kStages - 1) * kWeight);
     {
@@ -263,10 +261,113 @@ TEST(Streamed, AModelOfFourTimesTheBudgetRunsAndTheBudgetIsKept) {
             EXPECT_EQ(y.back(), 121.0F);
         }
     }
-    EXPECT_EQ(port->moved().up, kPasses * (kCount * 4 + (kStages - 1) * kWeight) + kWeight)
-        << "the resident prefix once, the others once a pass";
+    EXPECT_EQ(port->moved().up, kPasses * (kCount * 4 + (kStages - 1) * kWeight) + kWeight + 2 * kWeight)
+        << "what is resident once, the others once a pass, and both places for a pass that did not come";
     EXPECT_LE(device.peak, plan.bytes_on(0));
     EXPECT_EQ(device.violations, 0U);
+}
+
+// Sums of four weights each; two of them are streamed, as many stages as are wanted.
+class StreamedSums {
+public:
+    static constexpr size_t kNumbers = size_t{1} << 14;  // copies of 64 KiB and less go with the work
+    static constexpr uint32_t kWeights = 4;
+
+    StreamedSums(mock::Device& device, uint32_t stages, uint64_t microseconds = 0)
+        : port(test::port_on(device)), device_(device), stages_(stages) {
+        for (size_t k = 0; k < stages * kWeights; ++k) weights_.emplace_back(kNumbers, static_cast<float>(k + 1));
+        Plan plan;
+        plan.ports = {"mock"};
+        plan.values.push_back({"x", Kind::input, kNumbers * 4});
+        for (uint32_t s = 0; s < stages; ++s) {
+            Stage stage{"s" + std::to_string(s), {0}, {{0, s == 0 ? 0 : s * (kWeights + 1), false}}};
+            for (uint32_t k = 0; k < kWeights; ++k) {
+                stage.uses.push_back({1 + k, static_cast<uint32_t>(plan.values.size()), false, k % 2 == 1});
+                plan.values.push_back({"w", Kind::weight, kNumbers * 4});
+            }
+            stage.uses.push_back({1 + kWeights, static_cast<uint32_t>(plan.values.size()), true});
+            plan.values.push_back({"v", s + 1 == stages ? Kind::output : Kind::boundary, kNumbers * 4});
+            plan.stages.push_back(std::move(stage));
+        }
+        executor = std::make_unique<Executor>(
+            plan, std::vector{port},
+            [this, microseconds](uint32_t stage, uint32_t) {
+                return test::program_on(port, device_, {.tensors = {0, 1, 2, 3, 4, 5}, .microseconds = microseconds},
+                                        [this, stage](const Arguments& a) {
+                                            for (size_t i = 0; i < kNumbers; ++i)
+                                                at<float>(a, 5)[i] = at<float>(a, 0)[i] + at<float>(a, 1)[i] +
+                                                                     at<float>(a, 2)[i] + at<float>(a, 3)[i] +
+                                                                     at<float>(a, 4)[i];
+                                            if (stage == cancel_after) cancel = 1;
+                                        });
+            },
+            [this](uint32_t value, uint32_t, const std::shared_ptr<const Program>& program, uint32_t) {
+                return test::image_of(program->port(), value, in(weights_[value - 1 - (value - 1) / (kWeights + 1)]));
+            },
+            "sums");
+    }
+    Code run(float x) {
+        std::vector<float> given(kNumbers, x), got(kNumbers);
+        const Given inputs[] = {{0, in(given), {}}};
+        const Wanted wanted[] = {{stages_ * (kWeights + 1), out(got), {}}};
+        const Code code = test::code_of([&] { executor->run(inputs, wanted, &cancel); });
+        const uint32_t all = stages_ * kWeights, sum = all * (all + 1) / 2;
+        if (code == Code::ok) {
+            EXPECT_EQ(got, std::vector<float>(kNumbers, x + static_cast<float>(sum)));
+        }
+        return code;
+    }
+
+    std::shared_ptr<Port> port;
+    std::atomic<uint32_t> cancel{0};
+    uint32_t cancel_after = UINT32_MAX;  // stage
+    std::unique_ptr<Executor> executor;
+
+private:
+    mock::Device& device_;
+    uint32_t stages_;
+    std::vector<std::vector<float>> weights_;
+};
+
+TEST(Streamed, AStageIsOneCopyAndThePassAfterBeginsUnderTheOneBefore) {
+    constexpr uint32_t kStages = 5;
+    mock::Device device({.copy_queues = 2});
+    StreamedSums sums(device, kStages);
+    EXPECT_EQ(sums.executor->plan().ring_bytes(0), 2 * 2 * StreamedSums::kNumbers * 4);
+    EXPECT_EQ(sums.executor->plan().weight_bytes(0), kStages * 2 * StreamedSums::kNumbers * 4);
+    uint64_t before = 0;
+    for (int pass = 0; pass < 4; ++pass) {
+        EXPECT_EQ(sums.run(static_cast<float>(pass)), Code::ok);
+        sums.port->drain();
+        // The input; what stays and both places of the next pass with the first one, both of the pass after with each.
+        EXPECT_EQ(device.copies_up - before, 1 + kStages + (pass == 0 ? kStages * 2 + 2 : 0)) << pass;
+        before = device.copies_up;
+    }
+    EXPECT_EQ(device.violations, 0U);
+}
+
+TEST(Streamed, WhatTheRingHoldsIsNotCopiedAgain) {
+    mock::Device device({.copy_queues = 2});
+    StreamedSums sums(device, 2);
+    EXPECT_EQ(sums.run(1), Code::ok);
+    const uint64_t before = sums.port->moved().up;
+    for (int pass = 0; pass < 3; ++pass) EXPECT_EQ(sums.run(static_cast<float>(pass)), Code::ok);
+    EXPECT_EQ(sums.port->moved().up - before, 3 * StreamedSums::kNumbers * 4) << "the inputs alone";
+}
+
+TEST(Streamed, APassThatIsCancelledAnywhereLeavesNothingWrongInTheRing) {
+    constexpr uint32_t kStages = 5;
+    for (uint32_t after = 0; after < kStages; ++after) {
+        mock::Device device({.copy_queues = 2});
+        StreamedSums sums(device, kStages, 200);
+        EXPECT_EQ(sums.run(1), Code::ok);
+        sums.cancel_after = after;
+        EXPECT_EQ(sums.run(2), Code::cancelled) << after;
+        sums.cancel_after = UINT32_MAX;
+        sums.cancel = 0;
+        for (int pass = 0; pass < 2; ++pass) EXPECT_EQ(sums.run(static_cast<float>(pass)), Code::ok) << after;
+        EXPECT_EQ(device.violations, 0U);
+    }
 }
 
 }  // namespace

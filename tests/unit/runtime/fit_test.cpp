@@ -3,11 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "base/json.hpp"
 #include "support/modules_of_the_build.hpp"
 #include "turning_network.hpp"
 
 namespace backplane {
 namespace {
+
+using base::Json;
 
 class FitOn : public testing::TestWithParam<std::string> {
 protected:
@@ -73,6 +78,32 @@ TEST_P(FitOn, WhatIsPlannedForABudgetIsWhatASessionDoesAndHolds) {
             << percent;
     }
     EXPECT_EQ(ledger(device_).held, before);
+}
+
+TEST_P(FitOn, WhatStaysIsSpreadAmongWhatIsStreamed) {
+    const std::vector<Fit> whole = ways(uint64_t{1} << 40);
+    const uint64_t needs = whole[0].needs, layer = whole[0].weights / test::TurningNetwork::kLayers;
+    for (const uint64_t percent : {85, 75, 60, 50}) {
+        const std::vector<Fit> planned = ways(needs * percent / 100);
+        const Fit* way = best_fit(planned);
+        ASSERT_NE(way, nullptr) << percent << ": " << what_would_fit(planned);
+        const Json plan = Json::parse(way->plan_json);
+        double resident = 0, streamed = 0;
+        for (const Json& stage : plan["stages"]) {
+            resident += stage["weights_resident"].get<double>();
+            streamed += stage["weights_streamed"].get<double>();
+        }
+        ASSERT_GT(resident, 0) << percent;
+        const double share = streamed / (resident + streamed);
+        double so_far = 0, all = 0, off = 0;
+        for (const Json& stage : plan["stages"]) {
+            so_far += stage["weights_streamed"].get<double>();
+            all += stage["weights_resident"].get<double>() + stage["weights_streamed"].get<double>();
+            off = std::max(off, std::abs(so_far - share * all));
+        }
+        EXPECT_LE(off, 1.5 * static_cast<double>(layer)) << percent << ": " << way->plan_text;
+        EXPECT_LE(way->ring, 4 * layer) << "two places of what a part streams";
+    }
 }
 
 TEST_P(FitOn, PlanningTakesNoMemoryAndReadsNoWeight) {
