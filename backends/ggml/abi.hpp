@@ -26,6 +26,7 @@ enum Type : int32_t {
     kQ5_K = 13,
     kQ6_K = 14,
     kIQ4_NL = 20,
+    kIQ4_XS = 23,
     kI8 = 24,
     kI16 = 25,
     kI32 = 26,

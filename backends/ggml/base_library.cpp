@@ -80,10 +80,10 @@ void BaseLibrary::check_enums() const {
         int64_t elements;
         size_t bytes;
     };
-    constexpr Blocks kBlocks[] = {{kQ4_0, "q4_0", 32, 18},   {kQ4_1, "q4_1", 32, 20},    {kQ5_0, "q5_0", 32, 22},
-                                  {kQ5_1, "q5_1", 32, 24},   {kQ8_0, "q8_0", 32, 34},    {kQ2_K, "q2_K", 256, 84},
-                                  {kQ3_K, "q3_K", 256, 110}, {kQ4_K, "q4_K", 256, 144},  {kQ5_K, "q5_K", 256, 176},
-                                  {kQ6_K, "q6_K", 256, 210}, {kIQ4_NL, "iq4_nl", 32, 18}};
+    constexpr Blocks kBlocks[] = {{kQ4_0, "q4_0", 32, 18},   {kQ4_1, "q4_1", 32, 20},     {kQ5_0, "q5_0", 32, 22},
+                                  {kQ5_1, "q5_1", 32, 24},   {kQ8_0, "q8_0", 32, 34},     {kQ2_K, "q2_K", 256, 84},
+                                  {kQ3_K, "q3_K", 256, 110}, {kQ4_K, "q4_K", 256, 144},   {kQ5_K, "q5_K", 256, 176},
+                                  {kQ6_K, "q6_K", 256, 210}, {kIQ4_NL, "iq4_nl", 32, 18}, {kIQ4_XS, "iq4_xs", 256, 136}};
     for (const Blocks& is : kBlocks)
         if (type_name(is.type) == nullptr || is.name != type_name(is.type) || blck_size(is.type) != is.elements ||
             type_size(is.type) != is.bytes)

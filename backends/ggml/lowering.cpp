@@ -107,6 +107,7 @@ int32_t ggml_type(uint32_t dtype) {
         case BP_Q5_K: return kQ5_K;
         case BP_Q6_K: return kQ6_K;
         case BP_IQ4_NL: return kIQ4_NL;
+        case BP_IQ4_XS: return kIQ4_XS;
         default: throw Refusal{BP_WHY_DTYPE, "ggml has no such element type"};
     }
 }

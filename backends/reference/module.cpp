@@ -48,7 +48,7 @@ bp_code list(bp_module*, const bp_array* infos, uint32_t* count, bp_error* error
         info.capabilities = BP_CAN_IMPORT_HOST | BP_CAN_MAP | BP_CAN_ASYNC | BP_CAN_SYMBOLS;
         info.queues = Device::kQueues;
         info.copy_queues = Device::kCopyQueues;
-        for (uint32_t dtype = BP_F32; dtype <= BP_IQ4_NL; ++dtype) info.dtypes |= uint64_t{1} << dtype;
+        for (uint32_t dtype = BP_F32; dtype <= BP_Q8_K; ++dtype) info.dtypes |= uint64_t{1} << dtype;
         info.units = 1;
         info.warning = "computes in float64 to check other backends, very slowly";
         sdk::write(BP_AT_OUT(bp_device_info, infos, 0), info);

@@ -53,6 +53,8 @@ enum class DType : uint32_t {
     q5_k = BP_Q5_K,
     q6_k = BP_Q6_K,
     iq4_nl = BP_IQ4_NL,
+    iq4_xs = BP_IQ4_XS,
+    q8_k = BP_Q8_K,
 };
 
 const char* name_of(DType dtype) noexcept;              // "f32"

@@ -132,6 +132,8 @@ inline DTypeInfo dtype_info(uint32_t dtype) {
         case BP_Q5_K: return {"q5_k", 256, 176};
         case BP_Q6_K: return {"q6_k", 256, 210};
         case BP_IQ4_NL: return {"iq4_nl", 32, 18};
+        case BP_IQ4_XS: return {"iq4_xs", 256, 136};
+        case BP_Q8_K: return {"q8_k", 256, 292};
         default: return {"unknown", 1, 0};
     }
 }

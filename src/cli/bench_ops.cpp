@@ -217,7 +217,8 @@ std::vector<Case> products(const std::vector<int64_t>& mnk, const std::vector<st
                                DType::q4_1, DType::q5_0, DType::q5_1, DType::iq4_nl};
     constexpr int64_t kLargeBlock = 256;
     if (mnk[2] % kLargeBlock == 0)
-        weights.insert(weights.end(), {DType::q2_k, DType::q3_k, DType::q4_k, DType::q5_k, DType::q6_k});
+        weights.insert(weights.end(),
+                       {DType::q2_k, DType::q3_k, DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_xs, DType::q8_k});
     std::vector<Case> all;
     for (const DType weight : weights)
         if (only.empty() || std::find(only.begin(), only.end(), name_of(weight)) != only.end())
@@ -427,7 +428,7 @@ void add_bench_ops(const Command& app, Run& run) {
         .type("TYPE")
         .once_each()
         .one_of({"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl", "q2_k", "q3_k", "q4_k", "q5_k",
-                 "q6_k"});
+                 "q6_k", "iq4_xs", "q8_k"});
     command
         .option("--conv", o->conv,
                 "Only this convolution: channels in, channels out, extent of the filters and of the picture")

@@ -88,8 +88,9 @@ using DTypes = std::pair<DType, DType>;
 using Shapes = std::pair<Shape, Shape>;
 
 inline constexpr DType kFloats[] = {DType::f32, DType::f16, DType::bf16};
-inline constexpr DType kBlocks[] = {DType::q8_0, DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1,  DType::q2_k,
-                                    DType::q3_k, DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl};
+inline constexpr DType kBlocks[] = {DType::q8_0,   DType::q4_0,   DType::q4_1, DType::q5_0, DType::q5_1,
+                                    DType::q2_k,   DType::q3_k,   DType::q4_k, DType::q5_k, DType::q6_k,
+                                    DType::iq4_nl, DType::iq4_xs, DType::q8_k};
 inline int64_t block_of(DType dtype) { return blocks::facts_of(static_cast<uint32_t>(dtype)).elements; }
 inline constexpr DType kPlain[] = {DType::f32, DType::f16, DType::bf16, DType::f64, DType::i8,     DType::u8,
                                    DType::i16, DType::u16, DType::i32,  DType::i64, DType::boolean};

@@ -226,6 +226,11 @@ std::vector<std::byte> random_blocks(DType dtype, size_t elements, double most, 
         if (b % 7 == 2) std::fill_n(block, size, std::byte{255});
         for (const int at : {facts.scale, facts.least}) {
             if (at < 0) continue;
+            if (dtype == DType::q8_k) {
+                const auto single = static_cast<float>((next() - 0.5) * 2 * reach);
+                std::memcpy(block + at, &single, sizeof single);
+                continue;
+            }
             const uint16_t half = f16_from_double((next() - 0.5) * 2 * reach);
             std::memcpy(block + at, &half, sizeof half);
         }

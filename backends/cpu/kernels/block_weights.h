@@ -63,7 +63,7 @@ public:
 
     // One weight of each column.
     [[nodiscard]] HWY_INLINE VF weight(VI quad_digits, int of_quad, VF scale, VF below) const {
-        if constexpr (TYPE == backplane::cpu::kPackedIq4) {
+        if constexpr (backplane::cpu::has_indices(TYPE)) {
             const VI value = hn::ShiftRight<24>(hn::ShiftLeftSame(iq4_values(quad_digits), 24 - 8 * of_quad));
             return hn::Mul(hn::ConvertTo(f, value), scale);
         }
@@ -88,7 +88,7 @@ public:
 #if HWY_TARGET == HWY_AVX3
                 // The permutation looks at the low four bits of an index only.
                 if constexpr (kForm.bits == 4) {
-                    const bool indices = TYPE == backplane::cpu::kPackedIq4;
+                    const bool indices = backplane::cpu::has_indices(TYPE);
                     const VF values = indices ? hn::Load(f, Iq4<float>::kValues) : hn::Iota(f, 0);
                     const VI pairs = word(quad / 2);
 #pragma GCC unroll 4

@@ -443,6 +443,7 @@ HWY_INLINE auto for_type(PackedType type, const With& with) {
         BP_CASE(kPackedQ4K);
         BP_CASE(kPackedQ5K);
         BP_CASE(kPackedQ6K);
+        BP_CASE(kPackedIq4Xs);
 #undef BP_CASE
         default: return with(TypeIs<kPackedF32>{});
     }

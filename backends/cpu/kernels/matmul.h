@@ -25,7 +25,8 @@ enum PackedType {
     kPackedQ3K = 10,
     kPackedQ4K = 11,
     kPackedQ5K = 12,
-    kPackedQ6K = 13
+    kPackedQ6K = 13,
+    kPackedIq4Xs = 14
 };
 
 // Weights scale * (digit - middle) - least, of block types with digits of few bits. A block of all columns:
@@ -56,7 +57,8 @@ constexpr BlockForm block_form(PackedType type) {
         case kPackedQ41: return {.depth = 32, .bits = 4, .leasts = true};
         case kPackedQ50: return {.depth = 32, .bits = 5, .middle = 16};
         case kPackedQ51: return {.depth = 32, .bits = 5, .leasts = true};
-        case kPackedIq4: return {.depth = 32, .bits = 4};  // the digit is an index of iq4_nl's values
+        case kPackedIq4: return {.depth = 32, .bits = 4};                  // the digit is an index of iq4_nl's values
+        case kPackedIq4Xs: return {.depth = 256, .bits = 4, .group = 32};  // so here
         case kPackedQ2K: return {.depth = 256, .bits = 2, .group = 16, .leasts = true, .paired = true};
         case kPackedQ3K: return {.depth = 256, .bits = 3, .middle = 4, .group = 16};
         case kPackedQ4K: return {.depth = 256, .bits = 4, .group = 32, .leasts = true};
@@ -83,8 +85,9 @@ struct FixedPoint {
     int8_t digits[8][4][4];  // four activations, digit, activation
 };
 
-// iq4_nl's digits are indices, whose values the float kernels look up.
-constexpr bool in_fixed_point(PackedType type) { return block_form(type).depth != 0 && type != kPackedIq4; }
+// Digits are indices of iq4_nl's values, which the float kernels look up.
+constexpr bool has_indices(PackedType type) { return type == kPackedIq4 || type == kPackedIq4Xs; }
+constexpr bool in_fixed_point(PackedType type) { return block_form(type).depth != 0 && !has_indices(type); }
 
 // A row of activations beside weights in blocks, 32 of them, where they may be rounded: step * value, a byte each. Not finite where one of them
 // is not.

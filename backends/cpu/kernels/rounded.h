@@ -34,7 +34,7 @@ template <PackedType TYPE>
 struct ByteForm {
     static constexpr BlockForm kForm = block_form(TYPE);
     static constexpr bool kBytes = TYPE == backplane::cpu::kPackedQ8;  // has them as they are, but signed
-    static constexpr bool kSigned = kBytes || TYPE == backplane::cpu::kPackedIq4;
+    static constexpr bool kSigned = kBytes || backplane::cpu::has_indices(TYPE);
     static constexpr int kGroups = kBytes ? 1 : kForm.groups();
     static constexpr bool kLeasts = !kBytes && kForm.leasts;
     static constexpr bool kMoves = kSigned && BP_SIGNED_DIGITS == 0;  // signed digits are made unsigned
@@ -101,7 +101,7 @@ HWY_INLINE void byte_part(const uint8_t* block, int64_t width, int64_t column, i
 #pragma GCC unroll 8
         for (int quad = 0; quad < 8; ++quad) {
             const VI digits = from.digits(quad);
-            words(quad, TYPE == backplane::cpu::kPackedIq4 ? BlockPart<TYPE>::iq4_values(digits) : digits);
+            words(quad, backplane::cpu::has_indices(TYPE) ? BlockPart<TYPE>::iq4_values(digits) : digits);
         }
     }
 }
@@ -246,6 +246,7 @@ void round_activations(PackedType type, const float* from, int64_t n, RoundedPar
         case kPackedQ50: return with(round_as<kPackedQ50>);
         case kPackedQ51: return with(round_as<kPackedQ51>);
         case kPackedIq4: return with(round_as<kPackedIq4>);
+        case kPackedIq4Xs: return with(round_as<kPackedIq4Xs>);
         case kPackedQ2K: return with(round_as<kPackedQ2K>);
         case kPackedQ3K: return with(round_as<kPackedQ3K>);
         case kPackedQ4K: return with(round_as<kPackedQ4K>);

@@ -88,6 +88,7 @@ PackedType packed_type(uint32_t dtype, const MatMulKernels& k) {
         case BP_Q5_0: return kPackedQ50;
         case BP_Q5_1: return kPackedQ51;
         case BP_IQ4_NL: return kPackedIq4;
+        case BP_IQ4_XS: return kPackedIq4Xs;
         case BP_Q2_K: return kPackedQ2K;
         case BP_Q3_K: return kPackedQ3K;
         case BP_Q4_K: return kPackedQ4K;
@@ -124,8 +125,8 @@ Product product_of(const Lowering& to, const Node& node) {
     p.b_batches = 1;
     for (size_t d = 0; d + 2 < b.dim.size(); ++d) p.b_batches *= b.dim[d];
     const int a_bits = bits_of(to.plan, node.inputs[0]);
-    p.rounds =
-        to.plan.math == BP_MATH_RELAXED && is_block(b.dtype) && to.kernels.matmul.round != nullptr && p.rows >= kManyRows;
+    p.rounds = to.plan.math == BP_MATH_RELAXED && is_block(b.dtype) && p.type != kPackedF32 &&
+               to.kernels.matmul.round != nullptr && p.rows >= kManyRows;
     // Where there is a matrix unit, vectors multiply bf16 at half the speed of floats (Sapphire Rapids).
     p.halves = p.type == kPackedBF16 && to.kernels.halves.run != nullptr && to.kernels.tiles.run == nullptr &&
                p.rows >= kManyRows && (to.plan.math == BP_MATH_RELAXED || (to.plan.math == BP_MATH_DEFAULT && a_bits == 8));
@@ -258,8 +259,9 @@ void pack_block(const BlockForm& form, const std::byte* from, std::byte* into, i
         for (int i = 0; i < 32; ++i) {
             const int digit = block.digit(part + i);
             digits[static_cast<size_t>(i)] =
-                kType == BP_IQ4_NL ? static_cast<int>(std::ranges::find(blocks::kIq4Digits, digit) - blocks::kIq4Digits)
-                                   : digit + form.middle;
+                kType == BP_IQ4_NL || kType == BP_IQ4_XS
+                    ? static_cast<int>(std::ranges::find(blocks::kIq4Digits, digit) - blocks::kIq4Digits)
+                    : digit + form.middle;
         }
         std::byte* words = into + form.digits_at() * width + 4 * c;
         const int low = form.bits >= 4 ? 4 : 2;
@@ -275,6 +277,7 @@ decltype(&pack_block<BP_Q4_0>) pack_block_of(uint32_t dtype) {
         case BP_Q5_0: return pack_block<BP_Q5_0>;
         case BP_Q5_1: return pack_block<BP_Q5_1>;
         case BP_IQ4_NL: return pack_block<BP_IQ4_NL>;
+        case BP_IQ4_XS: return pack_block<BP_IQ4_XS>;
         case BP_Q2_K: return pack_block<BP_Q2_K>;
         case BP_Q3_K: return pack_block<BP_Q3_K>;
         case BP_Q4_K: return pack_block<BP_Q4_K>;

@@ -27,7 +27,7 @@ inline constexpr int8_t kIq4Digits[16] = {-127, -104, -83, -65, -49, -35, -22, -
 
 struct Facts {
     int elements;  // 0: no block type
-    int scale;     // where its f16 factors are, in bytes
+    int scale;     // where its f16 factors are, in bytes; that of q8_k is an f32
     int least;     // -1: none
     int largest;   // the most that a digit and its group's part of the scale make of the factor
 };
@@ -44,6 +44,8 @@ constexpr Facts facts_of(uint32_t dtype) {
         case BP_Q5_K: return {256, 0, 2, 1953};
         case BP_Q6_K: return {256, 208, -1, 4096};
         case BP_IQ4_NL: return {32, 0, -1, 127};
+        case BP_IQ4_XS: return {256, 0, -1, 4064};
+        case BP_Q8_K: return {256, 0, -1, 128};
         default: return {};
     }
 }
@@ -64,6 +66,8 @@ public:
         if constexpr (kType == BP_Q5_0) return (nibble(6, i) | bit(2 + i / 8, i % 8) << 4) - 16;
         if constexpr (kType == BP_Q5_1) return nibble(8, i) | bit(4 + i / 8, i % 8) << 4;
         if constexpr (kType == BP_IQ4_NL) return kIq4Digits[nibble(2, i)];
+        if constexpr (kType == BP_IQ4_XS) return kIq4Digits[nibble(8 + i / 32 * 16, i % 32)];
+        if constexpr (kType == BP_Q8_K) return signed_at(4 + i);
         if constexpr (kType == BP_Q2_K) return crumb(16, i);
         if constexpr (kType == BP_Q3_K) return crumb(32, i) + 4 * bit(i % 32, i / 32) - 4;
         if constexpr (kType == BP_Q4_K) return pair(16, i);
@@ -79,6 +83,8 @@ public:
             return ((at(96 + group % 8) >> group / 8 * 4 & 15) | (at(104 + group % 4) >> group / 4 * 2 & 3) << 4) - 32;
         if constexpr (kType == BP_Q4_K || kType == BP_Q5_K) return six_bits(group / 2, 4);
         if constexpr (kType == BP_Q6_K) return signed_at(192 + group);
+        if constexpr (kType == BP_IQ4_XS)
+            return ((at(4 + group / 4) >> group / 2 % 2 * 4 & 15) | (at(2 + group / 8) >> group / 2 % 4 * 2 & 3) << 4) - 32;
         return 1;
     }
     [[nodiscard]] int least_digit(int group) const {
@@ -89,6 +95,7 @@ public:
 
     template <typename T>
     [[nodiscard]] T scale(int group) const {
+        if constexpr (kType == BP_Q8_K) return static_cast<T>(single(facts_of(kType).scale));
         return half<T>(facts_of(kType).scale) * static_cast<T>(scale_digit(group));
     }
     template <typename T>
@@ -116,6 +123,11 @@ private:
         uint16_t h = 0;
         std::memcpy(&h, bytes_ + byte, sizeof h);
         return static_cast<T>(from_half(h));
+    }
+    [[nodiscard]] float single(int byte) const {
+        float value = 0;
+        std::memcpy(&value, bytes_ + byte, sizeof value);
+        return value;
     }
     // Four bits: 16 bytes hold 32 elements, the low halves those of the first 16.
     [[nodiscard]] int nibble(int byte, int i) const { return at(byte + i % 16) >> i / 16 * 4 & 15; }
@@ -154,6 +166,8 @@ void decode(uint32_t dtype, const std::byte* bytes, int64_t count, uint32_t size
         case BP_Q5_K: return decode_all<BP_Q5_K>(bytes, count, size, out);
         case BP_Q6_K: return decode_all<BP_Q6_K>(bytes, count, size, out);
         case BP_IQ4_NL: return decode_all<BP_IQ4_NL>(bytes, count, size, out);
+        case BP_IQ4_XS: return decode_all<BP_IQ4_XS>(bytes, count, size, out);
+        case BP_Q8_K: return decode_all<BP_Q8_K>(bytes, count, size, out);
         default: return;
     }
 }

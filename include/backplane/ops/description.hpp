@@ -72,7 +72,7 @@ inline constexpr Types kHalves = type(BP_F16) | type(BP_BF16);
 inline constexpr Types kFloats = type(BP_F32) | kHalves | type(BP_F64);
 inline constexpr Types kWhole = type(BP_I32) | type(BP_I64);  // with arithmetic
 inline constexpr Types kNumbers = kFloats | kWhole;
-inline constexpr Types kBlocks = (type(BP_IQ4_NL) << 1) - type(BP_Q8_0);
+inline constexpr Types kBlocks = (type(BP_Q8_K) << 1) - type(BP_Q8_0);
 inline constexpr Types kPlain = kNumbers | type(BP_I8) | type(BP_U8) | type(BP_I16) | type(BP_U16) | type(BP_BOOL);
 
 constexpr const char* type_name(uint32_t dtype) {
@@ -99,6 +99,8 @@ constexpr const char* type_name(uint32_t dtype) {
         case BP_Q5_K: return "q5_k";
         case BP_Q6_K: return "q6_k";
         case BP_IQ4_NL: return "iq4_nl";
+        case BP_IQ4_XS: return "iq4_xs";
+        case BP_Q8_K: return "q8_k";
         default: return "unknown";
     }
 }

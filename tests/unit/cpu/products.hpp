@@ -38,8 +38,8 @@ inline Packed blocks_of(uint32_t dtype, int64_t columns, int64_t depth) {
     return out;
 }
 
-inline constexpr std::array<uint32_t, 11> block_types{BP_Q8_0, BP_Q4_0, BP_Q4_1, BP_Q5_0, BP_Q5_1, BP_IQ4_NL,
-                                                      BP_Q2_K, BP_Q3_K, BP_Q4_K, BP_Q5_K, BP_Q6_K};
+inline constexpr std::array<uint32_t, 12> block_types{BP_Q8_0, BP_Q4_0, BP_Q4_1, BP_Q5_0, BP_Q5_1, BP_IQ4_NL,
+                                                      BP_Q2_K, BP_Q3_K, BP_Q4_K, BP_Q5_K, BP_Q6_K, BP_IQ4_XS};
 
 // Halves with few digits, the same numbers in both types: +-(1 + i / 8) / 4.
 inline Packed halves_of(uint32_t dtype, int64_t columns, int64_t depth) {

@@ -92,8 +92,8 @@ TEST(KernelSources, GetTheNumbersOfTheAbi) {
 #undef BP_TEST_ROW
     EXPECT_EQ(numbers["BP_F32"], uint32_t{BP_F32});
     EXPECT_EQ(numbers["BP_BOOL"], uint32_t{BP_BOOL});
-    EXPECT_EQ(numbers["BP_IQ4_NL"], uint32_t{BP_IQ4_NL});
-    EXPECT_EQ(numbers.size(), ops + BP_IQ4_NL);
+    EXPECT_EQ(numbers["BP_Q8_K"], uint32_t{BP_Q8_K});
+    EXPECT_EQ(numbers.size(), ops + BP_Q8_K);
 }
 
 TEST(KernelParameters, AreTheWordsOfTheirRecord) {

@@ -16,7 +16,7 @@ namespace {
 TEST(BlocksByGgml, StandForTheNumbersThatGgmlReadsInThem) {
     constexpr size_t kNumbers = 256;
     for (const DType dtype : {DType::q8_0, DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q2_k, DType::q3_k,
-                              DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl}) {
+                              DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs, DType::q8_k}) {
         const auto file = std::filesystem::path(BP_BLOCKS_BY_GGML) / (std::string(name_of(dtype)) + ".bin");
         std::ifstream in(file, std::ios::binary);
         const std::vector<char> read{std::istreambuf_iterator<char>(in), {}};

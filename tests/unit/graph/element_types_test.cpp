@@ -157,6 +157,10 @@ TEST(ElementTypes, BlocksOfEachTypeDecodeAsComputedByHand) {
          {{1, 0x3C}, {3, 0xC0}, {4, 0x01}, {6, 0x02}, {8, 0xA3}, {9, 0x5F}},
          {{0, 17}, {16, 8}, {1, 13}, {17, 19}, {2, -2}}},
         {DType::iq4_nl, {{1, 0x40}, {2, 0xF0}, {17, 0x87}}, {{0, -254}, {16, 226}, {15, -20}, {31, 2}}},
+        {DType::iq4_xs,
+         {{1, 0x40}, {2, 0x01}, {4, 0x53}, {7, 0xF0}, {3, 0xC0}, {8, 0xF0}, {23, 0x87}, {24, 0x08}, {135, 0xF0}},
+         {{0, 3302}, {16, -2938}, {15, 260}, {31, -26}, {32, -54}, {239, -7874}, {255, 7006}}},
+        {DType::q8_k, {{2, 0x20}, {3, 0x41}, {4, 0x7F}, {5, 0x80}, {259, 0x03}}, {{0, 1270}, {1, -1280}, {2, 0}, {255, 30}}},
         {DType::q2_k,
          {{81, 0x3C}, {83, 0x40}, {0, 0x13}, {1, 0x25}, {2, 0x07}, {15, 0xF1}, {16, 0xE4}, {47, 0x03}, {79, 0xC0}},
          {{0, -2}, {32, 7}, {64, 0}, {31, 11}, {255, -27}, {254, -30}}},
@@ -195,7 +199,7 @@ TEST(ElementTypes, BlocksOfEachTypeDecodeAsComputedByHand) {
 TEST(ElementTypes, BlocksInFloat32AreTheExactNumbersRoundedOnce) {
     uint32_t state = 1;
     const auto next = [&] { return (state = state * 1664525 + 1013904223) / 4294967296.0; };
-    for (uint32_t type = BP_Q8_0; type <= BP_IQ4_NL; ++type)
+    for (uint32_t type = BP_Q8_0; type <= BP_Q8_K; ++type)
         for (const double most : {1e-3, 3.0, 1e9}) {
             const auto dtype = static_cast<DType>(type);
             const std::vector<std::byte> bytes = graph::random_blocks(dtype, 256 * 20, most, next);
@@ -237,7 +241,7 @@ TEST(ElementTypes, BlocksEncodeWithinHalfAStep) {
 }
 
 TEST(ElementTypes, NamesRoundTripAndUnknownOnesAreUnknown) {
-    for (uint32_t i = BP_F32; i <= BP_IQ4_NL; ++i)
+    for (uint32_t i = BP_F32; i <= BP_Q8_K; ++i)
         EXPECT_EQ(dtype_from_name(name_of(static_cast<DType>(i))), static_cast<DType>(i));
     EXPECT_EQ(dtype_from_name("f8"), DType::unknown);
     EXPECT_EQ(dtype_from_name("unknown"), DType::unknown);

@@ -1,7 +1,9 @@
 // clang-format off
 // Block types as their format has them; include/backplane/ops/blocks.hpp says the same for the host. An element is scale * digit - least: the
 // digit is a whole number from 0 on, less an offset of its type; scale and least are factors (f16) times numbers of few bits.
-#define IS_LARGE(type) ((type) >= BP_Q2_K && (type) <= BP_Q6_K)
+#define IS_LARGE(type) ((type) >= BP_Q2_K && (type) != BP_IQ4_NL)
+// Digits name the numbers of a table.
+#define NAMES_NUMBERS(type) ((type) == BP_IQ4_NL || (type) == BP_IQ4_XS)
 FUNCTION uint block_elements(uint type) { return IS_LARGE(type) ? 256u : 32u; }
 FUNCTION uint block_bytes(uint type) {
     switch (type) {
@@ -14,6 +16,8 @@ FUNCTION uint block_bytes(uint type) {
         case BP_Q4_K: return 144u;
         case BP_Q5_K: return 176u;
         case BP_Q6_K: return 210u;
+        case BP_IQ4_XS: return 136u;
+        case BP_Q8_K: return 292u;
     }
     return 18u;
 }
@@ -21,12 +25,13 @@ FUNCTION uint block_bytes(uint type) {
 FUNCTION bool has_least(uint type) {
     return type == BP_Q4_1 || type == BP_Q5_1 || type == BP_Q2_K || type == BP_Q4_K || type == BP_Q5_K;
 }
-// Where the f16 of the scale is, in bytes; that of the least is behind it.
+// Where the f16 of the scale is, in bytes; that of the least is behind it. That of q8_k is an f32.
 FUNCTION uint factor_at(uint type) { return type == BP_Q2_K ? 80u : type == BP_Q3_K ? 108u : type == BP_Q6_K ? 208u : 0u; }
-// What a digit is less; of iq4_nl digits name the numbers of a table.
+// What a digit is less.
 FUNCTION int offset_of(uint type) {
     switch (type) {
-        case BP_Q8_0: return 128;
+        case BP_Q8_0:
+        case BP_Q8_K: return 128;
         case BP_Q4_0: return 8;
         case BP_Q5_0: return 16;
         case BP_Q3_K: return 4;
@@ -34,7 +39,7 @@ FUNCTION int offset_of(uint type) {
     }
     return 0;
 }
-// Numbers of iq4_nl: distances from -127, a byte each.
+// Numbers of iq4_nl and iq4_xs: distances from -127, a byte each.
 FUNCTION int iq4_digit(uint i) {
     uint four = i < 4u ? 0x3E2C1700u : i < 8u ? 0x75695C4Eu : i < 12u ? 0xA5988C80u : 0xF0D8C4B4u;
     return CAST(int, four >> (i % 4u * 8u) & 255u) - 127;
@@ -58,6 +63,8 @@ FUNCTION int iq4_digit(uint i) {
         case BP_Q4_K: digit = PAIR(16u, k); break;                                                              \
         case BP_Q5_K: digit = PAIR(48u, k) | BIT(16u + (k) % 32u, (k) / 32u) << 4; break;                       \
         case BP_Q6_K: digit = (OCTET((k) / 128u * 64u + (k) % 64u) >> ((k) / 64u % 2u * 4u) & 15u) | CRUMB(128u, k) << 4; break; \
+        case BP_IQ4_XS: digit = NIBBLE(8u + (k) / 32u * 16u, (k) % 32u); break;                                 \
+        case BP_Q8_K: digit = OCTET(4u + (k)) ^ 128u; break;                                                    \
         default: digit = NIBBLE(2u, k); break;                                                                  \
     }
 // What the factors of large blocks are multiplied by for element k.
@@ -77,4 +84,8 @@ FUNCTION int iq4_digit(uint i) {
             least = CAST(int, SIX_BITS(8u, 4u, k));                                                             \
             break;                                                                                              \
         case BP_Q6_K: scale = CAST(int, OCTET(192u + (k) / 16u) ^ 128u) - 128; break;                           \
+        case BP_IQ4_XS:                                                                                         \
+            scale = CAST(int, (OCTET(4u + (k) / 64u) >> ((k) / 32u % 2u * 4u) & 15u) |                          \
+                                  (OCTET(2u + (k) / 128u) >> ((k) / 32u % 4u * 2u) & 3u) << 4) - 32;            \
+            break;                                                                                              \
     }

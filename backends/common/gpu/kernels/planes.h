@@ -7,18 +7,20 @@
 //            Of 2: a word for two steps, element e of step s at 8 (e / 2) + 4 (s % 2) + 2 (e % 2)
 //   HIGH     the rest: HIGH_BITS words. Of one bit: element e of step s at 8 (e / 2) + 2 s + e % 2; of two: as LOW_BITS of 2
 //   PARTS    of large blocks, two words a span: a byte a step. Scales and leasts (q4_k, q5_k); scales + 128 of lanes 0 and 1, of 2 and 3
-//            (q3_k, q6_k); scale and least as four bits each, of lanes 0 and 1, of 2 and 3 (q2_k)
-//   FACTORS  f16: scales of the four steps, and leasts of the four; of large blocks scale and least for both of their spans
+//            (q3_k, q6_k); scale and least as four bits each, of lanes 0 and 1, of 2 and 3 (q2_k). One word: scales + 128 (iq4_xs); the factor,
+//            an f32 (q8_k)
+//   FACTORS  f16: scales of the four steps, and leasts of the four; of large blocks scale and least for both of their spans; q8_k has none
 #define SPAN 128u
 #define SPANS P.scales
-#define LOW_BITS (TYPE == BP_Q8_0 ? 8u : TYPE == BP_Q2_K || TYPE == BP_Q3_K ? 2u : 4u)
+#define LOW_BITS (TYPE == BP_Q8_0 || TYPE == BP_Q8_K ? 8u : TYPE == BP_Q2_K || TYPE == BP_Q3_K ? 2u : 4u)
 #define HIGH_BITS (TYPE == BP_Q6_K ? 2u : TYPE == BP_Q3_K || TYPE == BP_Q5_0 || TYPE == BP_Q5_1 || TYPE == BP_Q5_K ? 1u : 0u)
 #define HAS_LEAST has_least(TYPE)
 #define LARGE IS_LARGE(TYPE)
+#define PART_WORDS (TYPE == BP_IQ4_XS || TYPE == BP_Q8_K ? 1u : 2u)
 // Where planes begin in words, of SPANS in all; that of factors in halves.
 #define HIGH_AT (SPANS * 4u * LOW_BITS)
 #define PARTS_AT (SPANS * 4u * (LOW_BITS + HIGH_BITS))
-#define FACTORS_AT (2u * (PARTS_AT + (LARGE ? 2u * SPANS : 0u)))
+#define FACTORS_AT (2u * (PARTS_AT + (LARGE ? PART_WORDS * SPANS : 0u)))
 // The word of LOW with the first four of a lane's elements of a step; the others' is the same, 16 bits further, or the next where they have 8.
 #define LOW_WORD_AT(span, lane, s)                                                       \
     (LOW_BITS == 8u ? (((span) * 2u + (s) / 2u) * 4u + (lane)) * 4u + (s) % 2u * 2u : \
@@ -56,7 +58,7 @@ FUNCTION float4 bytes_as_floats(uint w) {
     return FLOAT4(byte_as_float(w & 0xffu), byte_as_float(w >> 8 & 0xffu), byte_as_float(w >> 16 & 0xffu), byte_as_float(w >> 24));
 }
 
-// Operands b (words) and factors (f16) are the planes. Of iq4_nl digits name the numbers of a table in shared memory: elsewhere a look-up that
+// Operands b (words) and factors (f16) are the planes. Where digits name numbers, those are in shared memory: elsewhere a look-up that
 // goes its own way in each invocation is slow.
 #define TABLE SHARED(float, numbers, 16)
 #define FILL_TABLE                                                                                          \
@@ -64,7 +66,7 @@ FUNCTION float4 bytes_as_floats(uint w) {
     BARRIER;
 #define TAKE_FOUR(v, w, high, s)                                                                            \
     float4 v;                                                                                               \
-    if (TYPE == BP_IQ4_NL) {                                                                                \
+    if (NAMES_NUMBERS(TYPE)) {                                                                              \
         v = FLOAT4(numbers[(w) & 15u], numbers[(w) >> 4 & 15u], numbers[(w) >> 8 & 15u], numbers[(w) >> 12 & 15u]); \
     } else {                                                                                                \
         v = four_digits(w, high, s);                                                                        \
@@ -75,11 +77,13 @@ FUNCTION float4 bytes_as_floats(uint w) {
     float4 least = ALL_4(0.0f);                                                                             \
     if (LARGE) {                                                                                            \
         uint at_ = FACTORS_AT + (span) / 2u * (HAS_LEAST ? 2u : 1u);                                        \
-        float factor_ = LOAD_HALF(factors, at_);                                                            \
+        float factor_ = TYPE == BP_Q8_K ? 1.0f : LOAD_HALF(factors, at_);                                   \
         float below_ = HAS_LEAST ? LOAD_HALF(factors, at_ + 1u) : 0.0f;                                     \
         bool shared_ = TYPE == BP_Q4_K || TYPE == BP_Q5_K;                                                  \
-        uint part_ = RAW(b, PARTS_AT + (span) * 2u + (shared_ ? 0u : (lane) / 2u));                         \
-        if (TYPE == BP_Q2_K) {                                                                              \
+        uint part_ = RAW(b, PARTS_AT + (span) * PART_WORDS + (shared_ || PART_WORDS == 1u ? 0u : (lane) / 2u)); \
+        if (TYPE == BP_Q8_K) {                                                                              \
+            scale = ALL_4(AS_FLOAT(part_));                                                                 \
+        } else if (TYPE == BP_Q2_K) {                                                                              \
             scale = bytes_as_floats(part_ & 0x0f0f0f0fu) * factor_;                                         \
             least = bytes_as_floats(part_ >> 4 & 0x0f0f0f0fu) * below_;                                     \
         } else if (shared_) {                                                                               \

@@ -19,6 +19,8 @@ constexpr Layout layout_of(uint32_t dtype) {
         case BP_Q4_K: return {4, 2, 2};
         case BP_Q5_K: return {5, 2, 2};
         case BP_Q6_K: return {6, 2, 1};
+        case BP_IQ4_XS: return {4, 1, 1};
+        case BP_Q8_K: return {8, 1, 0};
         default: return {4, 0, 8};
     }
 }

@@ -59,6 +59,7 @@ numbered! { /// An element type. Those of blocks hold 32 or 256 values along the
     8 BP_U16 U16 "u16"; 9 BP_I32 I32 "i32"; 10 BP_I64 I64 "i64"; 11 BP_BOOL BOOL "bool: a byte, 0 or 1"; 12 BP_Q8_0 Q8_0 "q8_0";
     13 BP_Q4_0 Q4_0 "q4_0"; 14 BP_Q4_1 Q4_1 "q4_1"; 15 BP_Q5_0 Q5_0 "q5_0"; 16 BP_Q5_1 Q5_1 "q5_1"; 17 BP_Q2_K Q2_K "q2_k";
     18 BP_Q3_K Q3_K "q3_k"; 19 BP_Q4_K Q4_K "q4_k"; 20 BP_Q5_K Q5_K "q5_k"; 21 BP_Q6_K Q6_K "q6_k"; 22 BP_IQ4_NL IQ4_NL "iq4_nl";
+    23 BP_IQ4_XS IQ4_XS "iq4_xs"; 24 BP_Q8_K Q8_K "q8_k";
 }
 
 impl DType {
