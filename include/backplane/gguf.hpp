@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,6 +67,9 @@ public:
     void set(std::string key, GgufValue value);  // keys keep the order of first setting
     // The bytes stay with the caller until write() returned. Throws Error(invalid): size does not fit dtype and shape, or name taken.
     void add(std::string name, DType dtype, Shape shape, std::span<const std::byte> bytes);
+    // The same of bytes that are made when they are written, one tensor after the other: a file of many gigabytes takes the memory of its largest tensor.
+    void add_made(std::string name, DType dtype, Shape shape, std::function<std::vector<std::byte>()> make);
+    // Throws Error, and what a function of add_made() throws; then there is no file, or the old one.
     void write(const std::filesystem::path& path) const;
     [[nodiscard]] std::vector<std::byte> bytes() const;  // what write() writes
 
@@ -77,9 +81,14 @@ private:
         DType dtype;
         Shape shape;
         std::span<const std::byte> bytes;
+        std::function<std::vector<std::byte>()> make;  // in the place of bytes
+        uint64_t size;
     };
+    void take(Item item);
+
     std::vector<std::pair<std::string, GgufValue>> metadata_;
     std::vector<Item> tensors_;
+    std::set<std::string> names_;  // of the tensors
 };
 
 }  // namespace backplane

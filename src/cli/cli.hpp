@@ -79,6 +79,7 @@ void add_modules_index(const Command& modules, Run& run);
 void add_model(const Command& app, Run& run);
 void add_model_check(const Command& model, Run& run);
 void add_model_fetch(const Command& model, Run& run);
+void add_model_quantize(const Command& model, Run& run);
 void add_run(const Command& app, Run& run);
 void add_cache(const Command& app, Run& run);
 

@@ -183,6 +183,7 @@ void add_model(const Command& app, Run& run) {
         "Examples:\n  backplane model info build/models/esrgan-medium-x2.gguf --tensors\n  backplane model info "
         "silero_vad.onnx");
     show.runs([o, &run] { info(o->from, o->tensors, run); });
+    add_model_quantize(command, run);
     add_model_check(command, run);
     add_model_fetch(command, run);
 }

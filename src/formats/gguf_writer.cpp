@@ -127,18 +127,28 @@ void GgufWriter::set(std::string key, GgufValue value) {
 }
 
 void GgufWriter::add(std::string name, DType dtype, Shape shape, std::span<const std::byte> bytes) {
-    check_name("cannot write GGUF: a tensor's name", name);
-    const std::string what = "cannot write GGUF tensor '" + name + "': ";
-    if (std::any_of(tensors_.begin(), tensors_.end(), [&](const Item& item) { return item.name == name; }))
-        throw Error(Code::invalid, what + "the name is taken");
-    if (formats::find_ggml_type(dtype) == nullptr)
-        throw Error(Code::invalid, what + "GGUF has no element type " + name_of(dtype));
-    if (shape.size() > BP_MAX_RANK) throw Error(Code::invalid, what + "rank " + std::to_string(shape.size()) + " is over 8");
-    const uint64_t wanted = backplane::bytes(dtype, shape);
-    if (bytes.size() != wanted)
-        throw Error(Code::invalid, what + name_of(dtype) + " " + to_string(shape) + " has " + std::to_string(wanted) +
-                                       " bytes, " + std::to_string(bytes.size()) + " given");
-    tensors_.push_back({std::move(name), dtype, std::move(shape), bytes});
+    take({std::move(name), dtype, std::move(shape), bytes, {}, bytes.size()});
+}
+
+void GgufWriter::add_made(std::string name, DType dtype, Shape shape, std::function<std::vector<std::byte>()> make) {
+    const uint64_t size = backplane::bytes(dtype, shape);
+    take({std::move(name), dtype, std::move(shape), {}, std::move(make), size});
+}
+
+void GgufWriter::take(Item item) {
+    check_name("cannot write GGUF: a tensor's name", item.name);
+    const std::string what = "cannot write GGUF tensor '" + item.name + "': ";
+    if (names_.contains(item.name)) throw Error(Code::invalid, what + "the name is taken");
+    if (formats::find_ggml_type(item.dtype) == nullptr)
+        throw Error(Code::invalid, what + "GGUF has no element type " + name_of(item.dtype));
+    if (item.shape.size() > BP_MAX_RANK)
+        throw Error(Code::invalid, what + "rank " + std::to_string(item.shape.size()) + " is over 8");
+    const uint64_t wanted = backplane::bytes(item.dtype, item.shape);
+    if (item.size != wanted)
+        throw Error(Code::invalid, what + name_of(item.dtype) + " " + to_string(item.shape) + " has " +
+                                       std::to_string(wanted) + " bytes, " + std::to_string(item.size) + " given");
+    names_.insert(item.name);
+    tensors_.push_back(std::move(item));
 }
 
 void GgufWriter::write(const std::filesystem::path& path) const {
@@ -170,13 +180,20 @@ void GgufWriter::give(const std::function<void(std::span<const std::byte>)>& pie
         for (size_t i = item.shape.size(); i-- > 0;) header.number(static_cast<uint64_t>(item.shape[i]));
         header.number(formats::find_ggml_type(item.dtype)->number);
         header.number(offset);
-        offset += formats::align_up(item.bytes.size(), formats::kGgufAlignment);
+        offset += formats::align_up(item.size, formats::kGgufAlignment);
     }
     header.pad();
     piece(header.bytes());
     for (const Item& item : tensors_) {
-        piece(item.bytes);
-        const uint64_t padding = formats::align_up(item.bytes.size(), formats::kGgufAlignment) - item.bytes.size();
+        if (item.make) {
+            const std::vector<std::byte> made = item.make();
+            if (made.size() != item.size)
+                throw Error(Code::internal, "tensor '" + item.name + "' was made of another size than it has");
+            piece(made);
+        } else {
+            piece(item.bytes);
+        }
+        const uint64_t padding = formats::align_up(item.size, formats::kGgufAlignment) - item.size;
         piece(std::span(kZeros).first(padding));
     }
 }

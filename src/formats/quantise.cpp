@@ -314,6 +314,15 @@ bool can_quantise(DType dtype) noexcept {
     return std::find(std::begin(kAll), std::end(kAll), dtype) != std::end(kAll);
 }
 
+DType quantised_type(DType dtype, int64_t row) noexcept {
+    const DType smaller = dtype == DType::q6_k                           ? DType::q8_0
+                          : dtype == DType::q5_k || dtype == DType::q4_k ? DType::q5_0
+                                                                         : dtype;
+    for (const DType fits : {dtype, smaller})
+        if (row % std::max(1, blocks::facts_of(static_cast<uint32_t>(fits)).elements) == 0) return fits;
+    return DType::unknown;
+}
+
 std::vector<std::byte> quantise(std::span<const double> values, DType dtype) {
     if (!can_quantise(dtype)) throw Error(Code::invalid, std::string("cannot quantise to ") + name_of(dtype));
     const auto n = static_cast<size_t>(blocks::facts_of(static_cast<uint32_t>(dtype)).elements);

@@ -6,6 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include "base/glob.hpp"
+
 namespace backplane::registry {
 
 namespace {
@@ -15,30 +17,6 @@ std::string lower(std::string_view text) {
     std::transform(result.begin(), result.end(), result.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return result;
-}
-
-// `*` any characters, `?` one. Walks back to the last star only, so time stays in the product of the lengths.
-bool glob(std::string_view pattern, std::string_view text) {
-    size_t p = 0;
-    size_t t = 0;
-    size_t star = std::string_view::npos;
-    size_t from = 0;
-    while (t < text.size()) {
-        if (p < pattern.size() && pattern[p] == '*') {
-            star = p++;
-            from = t;
-        } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-            ++p;
-            ++t;
-        } else if (star != std::string_view::npos) {
-            p = star + 1;
-            t = ++from;
-        } else {
-            return false;
-        }
-    }
-    while (p < pattern.size() && pattern[p] == '*') ++p;
-    return p == pattern.size();
 }
 
 bool is_kind(std::string_view term) {
@@ -54,7 +32,7 @@ bool matches(const std::string& term, const DeviceInfo& device) {
     // Who says "cpu" means one, whatever a backend of that name lists.
     if (is_kind(term)) return sound && term == name_of(device.kind);
     if (term == "auto") return sound && device.kind != DeviceKind::software;
-    if (term.compare(0, 5, "name=") == 0) return glob(term.substr(5), lower(device.name));
+    if (term.compare(0, 5, "name=") == 0) return base::glob(term.substr(5), lower(device.name));
     // A backend over another registry lists devices by the names that one gives them: "ggml:vulkan0".
     const std::string by_name = device.backend + ":" + device.name;
     return term == lower(device.id) || term == lower(by_name) ||

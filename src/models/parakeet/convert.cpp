@@ -43,17 +43,10 @@ private:
 
 int block_of(DType dtype) { return blocks::facts_of(static_cast<uint32_t>(dtype)).elements; }  // 0: it has none
 
-// In blocks of 32, with as many bits or more.
-DType smaller_blocks(DType dtype) {
-    if (dtype == DType::q6_k) return DType::q8_0;
-    return dtype == DType::q5_k || dtype == DType::q4_k ? DType::q5_0 : dtype;
-}
-
 DType stored_as(const Wanted& tensor, DType dtype) {
     if (tensor.kind != Kind::matrix) return DType::f32;
-    for (const DType fits : {dtype, smaller_blocks(dtype)})
-        if (block_of(fits) == 0 || tensor.shape.back() % block_of(fits) == 0) return fits;
-    return DType::f16;
+    const DType fits = formats::quantised_type(dtype, tensor.shape.back());
+    return fits == DType::unknown ? DType::f16 : fits;
 }
 
 // In blocks, rows are what the shape says; extents of 1 behind would make rows of 1.

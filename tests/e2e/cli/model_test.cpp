@@ -53,6 +53,35 @@ TEST(CliModel, AParakeetFolderIsConvertedAndShown) {
     EXPECT_EQ(run(p, {"model", "convert", to, "-o", to}).exit_code, 2);
 }
 
+TEST(CliModel, WeightsAreQuantizedWithTheirErrors) {
+    const Place p;
+    ParakeetFolder folder(FolderHead::ctc);
+    const std::string from = folder.write().string(), to = p.at("out.gguf");
+    const Outcome o = run(p, {"model", "quantize", from, to, "--dtype", "q8_0", "--keep", "*conv*", "--json"});
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    const auto json = base::Json::parse(o.out);
+    EXPECT_LT(json["bytes_after"].get<int64_t>(), json["bytes_before"].get<int64_t>());
+    int changed = 0;
+    for (size_t i = 0; i < json["tensors"].size(); ++i) {
+        const auto& tensor = json["tensors"][i];
+        if (tensor["to"] == "q8_0") {
+            ++changed;
+            EXPECT_GT(tensor["error"].get<double>(), 0) << tensor["name"].text();
+            EXPECT_LT(tensor["error"].get<double>(), 0.02) << tensor["name"].text();
+        }
+    }
+    EXPECT_GT(changed, 4);
+    EXPECT_NE(run(p, {"model", "quantize", to, p.at("again.gguf"), "--tensors"}).out.find("0 of "), std::string::npos);
+    for (const std::string& wrong : {p.at("none"), p.at("tiny.json")}) {
+        const Outcome refused = run(p, {"model", "quantize", wrong, p.at("no.gguf")});
+        EXPECT_EQ(refused.exit_code, 1);
+        EXPECT_TRUE(is_one_line(refused.err)) << refused.err;
+        EXPECT_FALSE(fs::exists(p.at("no.gguf")));
+    }
+    EXPECT_EQ(run(p, {"model", "quantize", to, to}).exit_code, 2);
+    EXPECT_EQ(run(p, {"model", "quantize", from, to, "--dtype", "q3"}).exit_code, 2);
+}
+
 TEST(CliModel, ConvertingNonsenseIsOneLineAndLeavesNoFile) {
     const Place p;
     for (const std::string& from : {p.model(), p.at("none"), p.at("")}) {
