@@ -44,6 +44,8 @@ private:
     size_t indexed_ = 0;                  // of so many nodes
 };
 
+inline size_t at(int64_t i) { return static_cast<size_t>(i); }  // an axis or extent as an index
+
 class OnnxCall {
 public:
     // `values`: of `to`; null: its constants alone are known.
@@ -115,12 +117,16 @@ struct OnnxRuleRow {
     std::string_view op;
     OnnxRule rule;
 };
+std::span<const OnnxRuleRow> onnx_rules_attention();
 std::span<const OnnxRuleRow> onnx_rules_elementwise();
+std::span<const OnnxRuleRow> onnx_rules_losses();
 std::span<const OnnxRuleRow> onnx_rules_moves();
 std::span<const OnnxRuleRow> onnx_rules_networks();
+std::span<const OnnxRuleRow> onnx_rules_places();
 std::span<const OnnxRuleRow> onnx_rules_quantised();
 std::span<const OnnxRuleRow> onnx_rules_reductions();
 std::span<const OnnxRuleRow> onnx_rules_resize();
+std::span<const OnnxRuleRow> onnx_rules_signals();
 
 // Computes a node whose operands are all constants, and puts its results among the names. False: they are not, it is no operator that there is, or its
 // results are too large for it. Throws what the rule throws.

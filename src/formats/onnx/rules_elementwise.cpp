@@ -1,6 +1,8 @@
 // Operators that compute each element by itself.
+#include <array>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "formats/onnx/call.hpp"
 
@@ -133,6 +135,74 @@ void hyperbolic(OnnxCall& call) {
     call.result(t.of(Op::mul, sum, t.number(0.5)));
 }
 
+// Of x >= 0 (Cephes' atanf): what is left after turns of pi / 4 is small enough for four terms. Of float32's precision in every type.
+TensorId arc_tangent(const Terms& t, TensorId x) {
+    const TensorId one = t.number(1), far = t.of(Op::greater, x, t.number(2.414213562373095)),
+                   near = t.of(Op::greater, x, t.number(0.4142135623730950));
+    const auto choose = [&](TensorId when_far, TensorId when_near, TensorId else_) {
+        return t.call.add(Op::where, {far, when_far, t.call.add(Op::where, {near, when_near, else_})});
+    };
+    const TensorId small =
+        choose(t.of(Op::div, t.number(-1), x), t.of(Op::div, t.of(Op::sub, x, one), t.of(Op::add, x, one)), x);
+    const TensorId before = choose(t.number(std::numbers::pi / 2), t.number(std::numbers::pi / 4), t.number(0));
+    const TensorId square = t.of(Op::mul, small, small);
+    TensorId sum = t.number(8.05374449538e-2);
+    for (const double term : {-1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1})
+        sum = t.of(Op::add, t.of(Op::mul, sum, square), t.number(term));
+    sum = t.of(Op::add, t.of(Op::mul, t.of(Op::mul, sum, square), small), small);
+    return t.of(Op::add, before, sum);
+}
+
+TensorId with_sign_of_x(const Terms& t, TensorId size) {
+    return t.call.add(Op::where, {t.of(Op::less, t.x, t.number(0)), t.of(Op::neg, size), size});
+}
+
+void arcs(OnnxCall& call) {
+    const Terms t{call};
+    if (t.dtype != DType::f32) call.refuse(std::string("of ") + name_of(t.dtype));
+    const TensorId one = t.number(1), size = t.of(Op::abs, t.x);
+    const TensorId below = t.of(Op::sub, one, t.x), above = t.of(Op::add, one, t.x);
+    if (call.node.op == "Atan") return call.result(with_sign_of_x(t, arc_tangent(t, size)));
+    if (call.node.op == "Acos")
+        return call.result(t.of(Op::mul, t.number(2), arc_tangent(t, t.of(Op::sqrt, t.of(Op::div, below, above)))));
+    const TensorId cosine = t.of(Op::sqrt, t.of(Op::mul, below, above));
+    call.result(with_sign_of_x(t, arc_tangent(t, t.of(Op::div, size, cosine))));
+}
+
+// By logarithms; next to 0, where those lose digits, by their series.
+void hyperbolic_arcs(OnnxCall& call) {
+    const Terms t{call};
+    const TensorId one = t.number(1), size = t.of(Op::abs, t.x), square = t.of(Op::mul, t.x, t.x);
+    if (call.node.op == "Acosh") {
+        const TensorId root = t.of(Op::sqrt, t.of(Op::mul, t.of(Op::sub, t.x, one), t.of(Op::add, t.x, one)));
+        return call.result(t.of(Op::log, t.of(Op::add, t.x, root)));
+    }
+    const bool sine = call.node.op == "Asinh";
+    TensorId series = t.number(0);
+    for (const double term :
+         sine ? std::array{-15.0 / 336, 3.0 / 40, -1.0 / 6, 1.0} : std::array{1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0})
+        series = t.of(Op::add, t.of(Op::mul, series, square), t.number(term));
+    const TensorId by_log = sine ? t.of(Op::log, t.of(Op::add, size, t.of(Op::sqrt, t.of(Op::add, square, one))))
+                                 : t.of(Op::mul, t.number(0.5),
+                                        t.of(Op::log, t.of(Op::div, t.of(Op::add, one, size), t.of(Op::sub, one, size))));
+    const TensorId near = t.of(Op::less, size, t.number(0.125));
+    call.result(call.add(Op::where, {near, t.of(Op::mul, t.x, series), with_sign_of_x(t, by_log)}));
+}
+
+// As products with powers of two, and quotients by them, in i64; bits that leave the type are lost.
+void shift(OnnxCall& call) {
+    const DType dtype = call.dtype(0);
+    const bool left = call.text("direction", "") == "LEFT";
+    const auto bits = static_cast<double>(8 * bytes(dtype, {}));
+    if (dtype != DType::u8 && dtype != DType::u16) call.refuse(std::string("of ") + name_of(dtype));
+    const TensorId by = call.add(Op::clip, {call.as(call.in(1), DType::i64)}, {{Attr::least, 0.0}, {Attr::most, bits}});
+    const TensorId power = call.add(Op::pow, {call.scalar(2, DType::i64), by});
+    const TensorId x = call.as(call.in(0), DType::i64);
+    TensorId y = call.add(left ? Op::mul : Op::div, {x, power});
+    if (left) y = call.add(Op::mod, {y, call.scalar(std::exp2(bits), DType::i64)});
+    call.result(call.as(y, dtype));
+}
+
 void thresholded_relu(OnnxCall& call) {
     const Terms t{call};
     const TensorId passes = t.of(Op::greater, t.x, t.number(call.number("alpha", 1)));
@@ -206,6 +276,13 @@ constexpr OnnxRuleRow kElementwiseRules[] = {
     {"Tan", tangent},
     {"Sinh", hyperbolic},
     {"Cosh", hyperbolic},
+    {"Asin", arcs},
+    {"Acos", arcs},
+    {"Atan", arcs},
+    {"Asinh", hyperbolic_arcs},
+    {"Acosh", hyperbolic_arcs},
+    {"Atanh", hyperbolic_arcs},
+    {"BitShift", shift},
     {"ThresholdedRelu", thresholded_relu},
     {"Shrink", shrink},
 };

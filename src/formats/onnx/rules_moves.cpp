@@ -8,8 +8,6 @@
 namespace backplane::formats {
 namespace {
 
-size_t at(int64_t i) { return static_cast<size_t>(i); }
-
 void constant(OnnxCall& call) {
     if (const OnnxAttribute* value = call.attribute("value")) {
         if (!value->tensor) call.refuse("of a type that graphs do not have");
@@ -245,15 +243,6 @@ void eye_like(OnnxCall& call) {
     call.result(onnx_tensor(dtype, shape, values));
 }
 
-void scatter_nd(OnnxCall& call) {
-    constexpr std::string_view kReductions[] = {"none", "add", "mul", "max", "min"};  // in the order of BP_REDUCTION_*
-    const std::string name = call.text("reduction", "none");
-    const auto* found = std::find(std::begin(kReductions), std::end(kReductions), name);
-    if (found == std::end(kReductions)) call.refuse("reduction " + name);
-    call.result(call.add(Op::scatter_nd, {call.in(0), call.in(1), call.in(2)},
-                         {{Attr::reduction, static_cast<int64_t>(found - std::begin(kReductions))}}));
-}
-
 constexpr OnnxRuleRow kMovesRules[] = {
     {"Constant", constant},
     {"ConstantOfShape", constant_of_shape},
@@ -275,7 +264,6 @@ constexpr OnnxRuleRow kMovesRules[] = {
     {"Dropout", dropout},
     {"Trilu", trilu},
     {"EyeLike", eye_like},
-    {"ScatterND", scatter_nd},
     {"Concat", onnx_same},
     {"Transpose", onnx_same},
     {"Gather", onnx_same},

@@ -173,6 +173,52 @@ void grid_sample(OnnxCall& call) {
         {{Attr::mode, how}, {Attr::padding_mode, around}, {Attr::align_corners, call.integer("align_corners", 0)}}));
 }
 
+// x / (bias + alpha * the mean of squares over `size` neighbouring channels)^beta; channels that are not there are zeros.
+void local_response(OnnxCall& call) {
+    const Shape shape = call.shape(0);
+    if (shape.size() < 3) call.refuse("of fewer than three axes");
+    const int64_t size = call.integer("size", 0), before = (size - 1) / 2;
+    if (size < 1) call.refuse("of " + std::to_string(size) + " channels");
+    const DType dtype = call.dtype(0);
+    const TensorId x = call.in(0);
+    const TensorId squares =
+        call.reshaped(call.add(Op::mul, {x, x}), {shape[0], 1, shape[1], elements({shape.begin() + 2, shape.end()})});
+    const TensorId mean = call.add(Op::average_pool, {squares},
+                                   {{Attr::kernel_shape, std::vector<int64_t>{size, 1}},
+                                    {Attr::strides, std::vector<int64_t>{1, 1}},
+                                    {Attr::pads, std::vector<int64_t>{before, 0, size - 1 - before, 0}},
+                                    {Attr::count_include_pad, 1}});
+    const TensorId scaled = call.add(Op::mul, {call.reshaped(mean, shape), call.scalar(call.number("alpha", 1e-4), dtype)});
+    const TensorId base = call.add(Op::add, {scaled, call.scalar(call.number("bias", 1), dtype)});
+    call.result(call.add(Op::div, {x, call.add(Op::pow, {base, call.scalar(call.number("beta", 0.75), dtype)})}));
+}
+
+// Of matrices of up to three rows, written out.
+void determinant(OnnxCall& call) {
+    const Shape shape = call.shape(0);
+    const size_t rank = shape.size();
+    if (rank < 2 || shape[rank - 1] != shape[rank - 2] || shape[rank - 1] < 1 || shape[rank - 1] > 3)
+        call.refuse("of other matrices than those of one to three rows and as many columns");
+    const int64_t n = shape.back();
+    Shape flat(shape.begin(), shape.end() - 2);
+    const Shape result = flat;
+    flat.push_back(n * n);
+    const TensorId all = call.reshaped(call.in(0), flat);
+    const auto m = [&](int64_t row, int64_t column) {
+        return call.reshaped(call.picked(all, {row * n + column}, static_cast<int64_t>(rank) - 2), result);
+    };
+    const auto of_two = [&](int64_t row, int64_t i, int64_t j) {
+        return call.add(Op::sub,
+                        {call.add(Op::mul, {m(row, i), m(row + 1, j)}), call.add(Op::mul, {m(row, j), m(row + 1, i)})});
+    };
+    if (n == 1) return call.result(m(0, 0));
+    if (n == 2) return call.result(of_two(0, 0, 1));
+    const TensorId first = call.add(Op::mul, {m(0, 0), of_two(1, 1, 2)}),
+                   second = call.add(Op::mul, {m(0, 1), of_two(1, 0, 2)}),
+                   third = call.add(Op::mul, {m(0, 2), of_two(1, 0, 1)});
+    call.result(call.add(Op::add, {call.add(Op::sub, {first, second}), third}));
+}
+
 constexpr OnnxRuleRow kNetworksRules[] = {
     {"Conv", conv},
     {"ConvTranspose", conv_transpose},
@@ -186,6 +232,8 @@ constexpr OnnxRuleRow kNetworksRules[] = {
     {"LSTM", recurrent},
     {"GRU", recurrent},
     {"GridSample", grid_sample},
+    {"LRN", local_response},
+    {"Det", determinant},
 };
 
 }  // namespace

@@ -109,6 +109,18 @@ void product_of_integers(OnnxCall& call) {
     call.result(sum);
 }
 
+// Sums of 256 products are exact in f32, longer ones in f64.
+void convolution_of_integers(OnnxCall& call) {
+    constexpr int64_t kExact = 256;
+    TensorId x = centred(call, 0, 2, 1), w = centred(call, 1, 3, 0);
+    const Shape& filter = call.shape(1);
+    if (!filter.empty() && elements({filter.begin() + 1, filter.end()}) > kExact) {
+        x = call.as(x, DType::f64);
+        w = call.as(w, DType::f64);
+    }
+    call.result(call.as(onnx_convolution(call, x, w, no_tensor, 1), DType::i32));
+}
+
 // x * w of the numbers beyond their zero points, times what their scales come to; then round and add the zero point of y.
 TensorId requantised(OnnxCall& call, TensorId product, TensorId w_scale, size_t x_scale, size_t y_scale,
                      size_t y_zero_point) {
@@ -140,6 +152,7 @@ constexpr OnnxRuleRow kQuantisedRules[] = {
     {"QuantizeLinear", quantise},
     {"DynamicQuantizeLinear", quantise_by_its_range},
     {"MatMulInteger", product_of_integers},
+    {"ConvInteger", convolution_of_integers},
     {"QLinearMatMul", quantised_matmul},
     {"QLinearConv", quantised_conv},
 };
