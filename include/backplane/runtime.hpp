@@ -219,6 +219,9 @@ struct SessionOptions {
     Streaming streaming = Streaming::automatic;
     bool check_ops = true;  // a driver's first use: a few cases of each op; one that comes out wrong goes to the next device
     bool build_elsewhere = true;  // a device without memory for its part hands over already when the session is made
+    // Weights are read and brought with the first run; until then the session takes nothing of a device but its programs' constants. What memory runs
+    // short then is met as in mid-run, and what the source of weights throws the first run throws. For components of which not all are there at once.
+    bool read_at_first_run = false;
 };
 
 // How often a device has run a stage of a session's plan: counted by what hands the work over, when the device has taken it.
@@ -266,6 +269,9 @@ public:
     [[nodiscard]] Tensor state(std::string_view name);
     void set_state(std::string_view name, const Tensor& tensor);
     void reset_state();  // zero
+    // A component that is done for now: waits for what was submitted, and gives back what the session takes of its devices and of pinned memory, but for
+    // states, programs, tensors that were handed out and weights that other sessions use as well. The next run reads and brings it again.
+    void release();
     [[nodiscard]] const Program& program()
         const;  // of a graph that is not cut, on its first device; Error(not_found) otherwise
     [[nodiscard]] const Graph& graph() const;

@@ -99,6 +99,10 @@ public:
     // Builds all stages and brings their weights, now and not at the first run. `elsewhere`: a port without memory hands its stage over.
     void prepare(bool elsewhere = true);
 
+    // Waits for what was submitted and gives back what it takes of devices and pinned memory, but for states and programs. The next submit brings it
+    // again.
+    void let_go();
+
     Event submit(std::span<const Given> given, std::span<const Wanted> wanted,
                  const std::atomic<uint32_t>* cancel = nullptr);
     void run(std::span<const Given> given, std::span<const Wanted> wanted, const std::atomic<uint32_t>* cancel = nullptr);
@@ -174,6 +178,7 @@ private:
     void forget_made(Flight& flight);
     void drop(uint32_t port);
     [[nodiscard]] bool give(uint32_t port);  // under pressure: what is spare
+    bool empty_port(uint32_t port);          // with work_ held; says whether it gave anything
     [[nodiscard]] bool moves(Code code) const noexcept {
         return code == Code::device_lost || (code == Code::no_device_memory && memory_moves_);
     }

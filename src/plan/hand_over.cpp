@@ -80,7 +80,10 @@ void Executor::drop(uint32_t port) {
 bool Executor::give(uint32_t port) {
     if (worker_.load() == std::this_thread::get_id()) return false;
     const std::unique_lock working(work_, std::try_to_lock);
-    if (!working) return false;
+    return working && empty_port(port);
+}
+
+bool Executor::empty_port(uint32_t port) {
     bool gave = false;
     for (auto& stage : bound_) {
         if (!stage[port]) continue;
@@ -96,6 +99,24 @@ bool Executor::give(uint32_t port) {
     for (const auto& frame : frames_)
         if (!frame->busy) gave |= empty(*frame, port);
     return gave;
+}
+
+void Executor::let_go() {
+    settle();
+    const Working working(*this);
+    for (uint32_t p = 0; p < ports_.size(); ++p) {
+        static_cast<void>(empty_port(p));
+        for (auto& stage : bound_) {
+            if (!stage[p]) continue;
+            stage[p]->gave = false;  // not for others' work
+            stage[p]->gathered.reset();
+            stage[p]->apart = false;
+            for (const Bound::Slot& slot : stage[p]->slots)
+                if (slot.kind == Kind::weight && !slot.streamed) ports_[p]->residency().evict(slot.image.interest);
+        }
+        pools_[p].reset();
+        ports_[p]->sweep();
+    }
 }
 
 }  // namespace backplane::plan

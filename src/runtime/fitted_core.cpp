@@ -43,6 +43,7 @@ CoreOptions FittedCore::core_options() const {
     how.frames = options_.frames;
     how.elsewhere = options_.elsewhere;
     how.plans_kept = options_.plans_kept;
+    how.bring = options_.bring;
     return how;
 }
 

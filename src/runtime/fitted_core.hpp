@@ -18,6 +18,7 @@ struct FittedOptions {  // as SessionOptions
     Streaming streaming = Streaming::automatic;
     bool as_it_is = false;  // the graph is the first device's, whatever it says of its nodes
     bool check_ops = true, elsewhere = true;
+    bool bring = true;  // weights when it is made; false: with the first run
 };
 
 class FittedCore {
@@ -33,6 +34,7 @@ public:
         if (!core_) throw Error(Code::device_lost, "the session's device went while its plan was made anew");
         return *core_;
     }
+    void release() { core().executor().let_go(); }
     [[nodiscard]] std::vector<std::string> notes() const;  // of plans that are gone, too
     [[nodiscard]] std::vector<StageRuns> runs() const;     // likewise
     [[nodiscard]] uint32_t replans() const { return replans_; }

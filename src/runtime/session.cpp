@@ -29,7 +29,8 @@ Session::Session(const std::vector<Device>& devices, const Graph& graph, const W
                                                           .weight_budget = options.weight_budget,
                                                           .streaming = options.streaming,
                                                           .check_ops = options.check_ops,
-                                                          .elsewhere = options.build_elsewhere});
+                                                          .elsewhere = options.build_elsewhere,
+                                                          .bring = !options.read_at_first_run});
 }
 
 Session::~Session() = default;
@@ -55,6 +56,7 @@ const Program& Session::program() const {
     return impl_->program;
 }
 
+void Session::release() { impl_->core.release(); }
 std::vector<std::string> Session::notes() const { return impl_->core.notes(); }
 const Graph& Session::graph() const { return impl_->core.core().graph(); }
 std::string Session::describe() const { return impl_->core.core().plan().describe(); }

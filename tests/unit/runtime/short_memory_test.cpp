@@ -1,5 +1,7 @@
 // A device with less memory than a network wants, from the start or from some moment on: weights are streamed without being asked for, sessions take turns,
 // and what is held never passes the limit.
+#include <map>
+
 #include "backplane/fit.hpp"
 #include "support/modules_of_the_build.hpp"
 #include "turning_network.hpp"
@@ -145,6 +147,73 @@ TEST_P(ShortOn, SessionsThatDoNotFitTogetherTakeTurnsThoseUsedLongestAgoGoFirst)
             expect_within();
         }
     EXPECT_NE(notes_of(a).find("copied again"), std::string::npos) << "what it costs is said";
+}
+
+TEST_P(ShortOn, AComponentReadsItsWeightsWhenItRunsFirstAndGivesItsMemoryToTheNext) {
+    std::map<std::string, int> read;
+    const auto counted = [&](const char* name) {
+        return Weights(
+            [&read, name, source = network_.source()](std::string_view weight) {
+                ++read[name];
+                return source(weight);
+            },
+            name);
+    };
+    const auto held_by = [&](const std::string& holder) {
+        uint64_t sum = 0;
+        for (const Holder& one : ledger(device_).holders)
+            if (one.name.find(holder) == 0) sum += one.bytes;
+        return sum;
+    };
+    limit(130);
+    const uint64_t before = ledger(device_).held;
+    const Weights first = counted("encoder"), second = counted("denoiser");
+    Session encoder = session(first, {.streaming = Streaming::never, .read_at_first_run = true});
+    Session denoiser = session(second, {.streaming = Streaming::never, .read_at_first_run = true});
+    EXPECT_TRUE(read.empty()) << "nothing is read before it runs";
+    EXPECT_EQ(held_by("encoder") + held_by("denoiser"), 0U);
+    TurningNetwork::run(encoder, 1);
+    EXPECT_EQ(read["encoder"], TurningNetwork::kLayers);
+    EXPECT_EQ(read.count("denoiser"), 0U);
+    EXPECT_EQ(first.bytes_on(device_), weights_);
+    EXPECT_GE(held_by("encoder"), weights_);
+    encoder.release();
+    EXPECT_EQ(held_by("encoder"), 0U);
+    EXPECT_EQ(ledger(device_).held, before) << "all of it was given back";
+    for (int pass = 0; pass < 2; ++pass) {
+        TurningNetwork::run(denoiser, static_cast<float>(pass + 2));
+        expect_within();
+    }
+    EXPECT_EQ(second.bytes_on(device_), weights_);
+    EXPECT_EQ(held_by("encoder"), 0U);
+    EXPECT_TRUE(notes_of(denoiser).empty()) << notes_of(denoiser);
+    denoiser.release();
+    TurningNetwork::run(encoder, 5);  // again
+    EXPECT_EQ(read["encoder"], 2 * TurningNetwork::kLayers);
+    EXPECT_TRUE(notes_of(encoder).empty()) << "it was not for want of memory: " << notes_of(encoder);
+    expect_within();
+}
+
+TEST_P(ShortOn, WhatTwoSessionsUseStaysWhenOneGivesBackAndStreamedOnesRunAgain) {
+    const Weights shared = weights("shared");
+    Session a = session(shared), b = session(shared);
+    TurningNetwork::run(a, 1);
+    TurningNetwork::run(b, 2);
+    a.release();
+    EXPECT_EQ(shared.bytes_on(device_), weights_);
+    TurningNetwork::run(b, 3);
+    TurningNetwork::run(a, 4);
+    a.release();
+    b.release();
+    EXPECT_EQ(shared.bytes_on(device_), 0U);
+    const uint64_t before = ledger(device_).held;
+    Session streamed = session(shared, {.budget = needs_ / 2});
+    EXPECT_TRUE(streams(streamed));
+    for (int pass = 0; pass < 3; ++pass) {
+        TurningNetwork::run(streamed, static_cast<float>(pass));
+        streamed.release();
+        EXPECT_EQ(ledger(device_).held, before);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, ShortOn, testing::ValuesIn(test::devices_of_the_build()), test::NameOfDevice());
