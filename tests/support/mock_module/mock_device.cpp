@@ -248,6 +248,7 @@ bp_code buffer_create(bp_device* handle, uint32_t heap, uint64_t size, bp_buffer
     const std::lock_guard lock(device->mutex);
     if (device->lost) return BP_DEVICE_LOST;
     if (heap > 1) return BP_INVALID;
+    if (heap == 1 && device->no_pinned) return BP_NO_DEVICE_MEMORY;
     if (heap == 0) {
         const int number = device->allocations++;
         if (device->fail_from >= 0 && number >= device->fail_from && number - device->fail_from < device->failures)

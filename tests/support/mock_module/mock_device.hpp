@@ -54,9 +54,10 @@ public:
 
     const Options options;
     std::atomic<int> lose_after_runs{-1};
-    std::atomic<int> allocations{0};  // of heap 0 that were asked for
-    std::atomic<int> fail_from{-1};   // the number of the first that fails, from 0; -1: none does
-    std::atomic<int> failures{1};     // how many then fail
+    std::atomic<int> allocations{0};     // of heap 0 that were asked for
+    std::atomic<int> fail_from{-1};      // the number of the first that fails, from 0; -1: none does
+    std::atomic<int> failures{1};        // how many then fail
+    std::atomic<bool> no_pinned{false};  // there is no pinned memory to be had
     std::atomic<uint64_t> up{0}, down{0}, inside{0}, peer{0}, runs{0}, violations{0}, overlaps{0};
     std::atomic<uint64_t> copies_up{0};  // how many
     uint64_t used = 0, peak = 0;         // bytes of heap 0

@@ -346,6 +346,20 @@ TEST(Streamed, AStageIsOneCopyAndThePassAfterBeginsUnderTheOneBefore) {
     EXPECT_EQ(device.violations, 0U);
 }
 
+TEST(Streamed, WithoutPinnedMemoryWeightsAreCopiedOneByOneFromWhereTheyLie) {
+    constexpr uint32_t kStages = 5;
+    mock::Device device({.copy_queues = 2});
+    device.no_pinned = true;
+    StreamedSums sums(device, kStages);
+    EXPECT_EQ(sums.run(1), Code::ok);
+    sums.port->drain();
+    const uint64_t before = device.copies_up;
+    EXPECT_EQ(sums.run(2), Code::ok);
+    sums.port->drain();
+    EXPECT_EQ(device.copies_up - before, 1 + 2 * kStages);
+    EXPECT_EQ(device.violations, 0U);
+}
+
 TEST(Streamed, WhatTheRingHoldsIsNotCopiedAgain) {
     mock::Device device({.copy_queues = 2});
     StreamedSums sums(device, 2);
