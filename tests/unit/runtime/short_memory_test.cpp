@@ -219,7 +219,7 @@ TEST_P(ShortOn, WhatTwoSessionsUseStaysWhenOneGivesBackAndStreamedOnesRunAgain) 
 }
 
 // What is held of a device while the object lives, looked at all the time: by this library's ledger, and by what the module has of the driver since
-// then. (Of Vulkan and OpenCL that is 16 MiB more once something is copied, which they have for copies and keep.)
+// then. GPUs have buffers up to 2 MiB in stretches of 16 MiB, of which one stays: the first session takes it.
 class Looking {
 public:
     explicit Looking(const Device& device)
