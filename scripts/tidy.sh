@@ -1,20 +1,30 @@
 #!/bin/bash
-# tidy.sh [--seconds N] [FILE...]: clang-tidy (.clang-tidy) over the files, or all of src/. With --seconds it starts no file after
+# tidy.sh [--batches | [--seconds N] [FILE...]]: clang-tidy (.clang-tidy) over the files, or all of src/. With --seconds it starts no file after
 # N seconds: what changed since the last commit but one comes first, then the others in an order that differs from commit to
 # commit, so that a bounded run on each commit gets round the whole tree. Configures build/debug, where each source is a compilation of its own; builds nothing.
+# --batches: all of src/ in two minutes, by every check but the analyzer's: most of what one file costs is reading headers, so the sources of a
+# layer are one compilation (BACKPLANE_UNITY, configured in build/tidy), of which all files are looked at.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-seconds=0
-if [ "${1:-}" = --seconds ]; then seconds=$2; shift 2; fi
+seconds=0 folder=build/debug more=() options=()
+if [ "${1:-}" = --batches ]; then
+    shift
+    folder=build/tidy more=(-DBACKPLANE_UNITY=ON -DBACKPLANE_PCH=OFF -DBACKPLANE_CUDA_ARCHITECTURES=)
+    # That a batch includes sources is what it is; the analyzer looks at what a compilation has in its own file alone.
+    options=("--checks=-clang-analyzer-*,-bugprone-suspicious-include" '--header-filter=/(src|include/backplane)/.*\.[hc]pp$')
+elif [ "${1:-}" = --seconds ]; then seconds=$2; shift 2; fi
 command -v clang-tidy >/dev/null || { echo "tidy: clang-tidy is not installed: run  scripts/setup.sh --ci" >&2; exit 1; }
-commands=build/debug/compile_commands.json
+commands=$folder/compile_commands.json
 mkdir -p build
-if [ ! -e $commands ] || [ CMakePresets.json -nt $commands ]; then
-    cmake --preset debug >build/debug.configure.log 2>&1 || { cat build/debug.configure.log >&2; exit 1; }
+if [ $folder = build/tidy ] || [ ! -e $commands ] || [ CMakePresets.json -nt $commands ]; then
+    cmake --preset debug -B "$folder" "${more[@]}" >"$folder.configure.log" 2>&1 || { cat "$folder.configure.log" >&2; exit 1; }
 fi
 
 if [ $# -gt 0 ]; then
     files=("$@")
+elif [ $folder = build/tidy ]; then
+    # The batches, and the files that stay alone.
+    mapfile -t files < <(sed -nE 's/^ *"file": "([^"]*)".*/\1/p' $commands | grep -E "^$PWD/(build/tidy/src/.*/Unity/.*\.cxx|src/.*\.cpp)$" | sort -u)
 else
     # Only what this build compiles: not the files of other platforms.
     mapfile -t all < <(git ls-files -co --exclude-standard 'src/*.cpp' | while read -r f; do
@@ -38,8 +48,8 @@ deadline=0
 export deadline
 one() {
     [ "$deadline" = 0 ] || [ "$(date +%s)" -lt "$deadline" ] || exit 0
-    name=$(echo "$1" | tr / _)
-    if clang-tidy -p build/debug --quiet "$1" >"$log/$name" 2>"$log/$name.err"; then
+    name=$(echo "${!#}" | tr / _)
+    if clang-tidy "$@" >"$log/$name" 2>"$log/$name.err"; then
         touch "$log/$name.good"
     else
         touch "$log/$name.bad"
@@ -48,8 +58,10 @@ one() {
     fi
 }
 export -f one
-printf '%s\0' "${files[@]}" | xargs -0 -P "$(nproc)" -n 1 bash -c 'one "$1"' tidy
+printf '%s\0' "${files[@]}" | xargs -0 -P "$(nproc)" -n 1 bash -c 'one "$@"' tidy "${options[@]}" -p "$folder" --quiet
 good=$(find "$log" -name '*.good' | wc -l)
 bad=$(find "$log" -name '*.bad' | wc -l)
-echo "tidy: ${#files[@]} files, $good clean, $bad with findings, $((${#files[@]} - good - bad)) not looked at"
+what=files
+[ $folder = build/debug ] || what="batches and files that stay alone"
+echo "tidy: ${#files[@]} $what, $good clean, $bad with findings, $((${#files[@]} - good - bad)) not looked at"
 [ "$bad" = 0 ]

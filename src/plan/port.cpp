@@ -159,7 +159,7 @@ void Port::wait_elsewhere(const std::vector<Storage::Elsewhere>& reads) noexcept
 }
 
 Point Port::move(bp_copy request, uint32_t queue, Storage* from, Storage* to, bool now, std::string_view what) {
-    request.struct_size = BP_SIZE(bp_copy, from_device);
+    request.struct_size = BP_SIZE(bp_copy, from_device);  // NOLINT(bugprone-sizeof-expression): of a pointer
     request.queue = queue;
     std::array<std::pair<Storage*, bool>, 2> uses;
     size_t count = 0;
@@ -211,7 +211,7 @@ Point Port::copy(Storage& from, uint64_t from_offset, Storage& to, uint64_t to_o
 Point Port::pull(Storage& from, uint64_t from_offset, Storage& to, uint64_t to_offset, uint64_t bytes) {
     if (bytes == 0) return {};
     bp_copy request{};
-    request.struct_size = BP_SIZE(bp_copy, from_device);
+    request.struct_size = BP_SIZE(bp_copy, from_device);  // NOLINT(bugprone-sizeof-expression): of a pointer
     request.from_buffer = from.buffer;
     request.from_offset = from_offset;
     request.to_buffer = to.buffer;
