@@ -28,13 +28,7 @@ inline int64_t count(const Dims& dims) {
     return n;
 }
 
-inline Floats random_floats(int64_t n, unsigned seed, float scale = 1.0f) {
-    std::mt19937 engine(seed);
-    std::uniform_real_distribution<float> uniform(-scale, scale);
-    Floats out(static_cast<size_t>(n));
-    for (float& v : out) v = uniform(engine);
-    return out;
-}
+Floats random_floats(int64_t n, unsigned seed, float scale = 1.0f);
 
 struct Attribute {
     uint32_t id;

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "backplane/ops/blocks.hpp"
@@ -61,30 +60,10 @@ struct Exact {
 };
 
 // Row r by column c, of k terms.
-inline Exact exact(const Floats& a, const Packed& b, int64_t k, int64_t r, int64_t c) {
-    Exact out;
-    for (int64_t i = 0; i < k; ++i) {
-        const double term = double{a[static_cast<size_t>(r * k + i)]} * b.plain[static_cast<size_t>(c * k + i)];
-        out.sum += term;
-        out.size += std::fabs(term);
-    }
-    return out;
-}
+Exact exact(const Floats& a, const Packed& b, int64_t k, int64_t r, int64_t c);
 
 // What rounding activations to bytes may cost such a sum: half a step of the largest of 32, for each.
-inline double byte_bound(const Floats& a, const Packed& b, int64_t k, int64_t r, int64_t c) {
-    double bound = 0;
-    for (int64_t i = 0; i < k; i += 32) {
-        double largest = 0;
-        double weights = 0;
-        for (int64_t at = i; at < i + 32; ++at) {
-            largest = std::max<double>(largest, std::fabs(a[static_cast<size_t>(r * k + at)]));
-            weights += std::fabs(b.plain[static_cast<size_t>(c * k + at)]);
-        }
-        bound += largest / 254 * weights;
-    }
-    return bound;
-}
+double byte_bound(const Floats& a, const Packed& b, int64_t k, int64_t r, int64_t c);
 
 // m rows of k floats by n columns of weights.
 inline Floats product(Device& device, const Floats& a, const Packed& b, uint32_t dtype, int64_t m, int64_t n, int64_t k,

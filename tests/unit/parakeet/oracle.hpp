@@ -49,6 +49,9 @@ inline Rows features(const PreprocessorConfig& p, int64_t mels, std::span<const 
                (i > 0 ? static_cast<double>(p.preemphasis) * static_cast<double>(sound[i - 1]) : 0);
     const int64_t frames = static_cast<int64_t>(x.size()) / p.hop_length;
     const int64_t bins = p.n_fft / 2 + 1;
+    std::vector<std::complex<double>> turns;  // by parts of a circle
+    for (int64_t i = 0; i < p.n_fft; ++i)
+        turns.push_back(std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(p.n_fft)));
     Rows all;
     for (int64_t t = 0; t < frames; ++t) {
         Row power;
@@ -58,9 +61,7 @@ inline Rows features(const PreprocessorConfig& p, int64_t mels, std::span<const 
                 const int64_t at = t * p.hop_length - p.n_fft / 2 + (p.n_fft - p.win_length) / 2 + n;
                 if (at < 0 || at >= static_cast<int64_t>(x.size())) continue;
                 const auto window = static_cast<double>(weighs[static_cast<size_t>(n)]);
-                sum +=
-                    std::polar(window * x[static_cast<size_t>(at)],
-                               -2 * std::numbers::pi * static_cast<double>(k * n % p.n_fft) / static_cast<double>(p.n_fft));
+                sum += window * x[static_cast<size_t>(at)] * turns[static_cast<size_t>(k * n % p.n_fft)];
             }
             power.push_back(std::norm(sum));
         }
