@@ -22,9 +22,6 @@ if(BACKPLANE_SANITIZE)
   endif()
   target_link_options(bp_options INTERFACE -fsanitize=${BACKPLANE_SANITIZE})
 endif()
-if(BACKPLANE_FUZZ)
-  target_compile_options(bp_options INTERFACE -fsanitize=fuzzer-no-link)
-endif()
 
 # bp_unity(TARGET... [BATCH n]): the sources of these targets are compiled n at a time. Most of what compiling one file costs is reading
 # headers, so that a whole build takes a third of the time; changing one file costs as much as its batch. The preset `debug`, which
@@ -47,14 +44,13 @@ function(bp_alone)
 endfunction()
 
 # bp_precompiled(KIND TARGET...): the headers of the standard library that most sources read anyway are read once for all of these targets.
-# One for each way to compile, for the compiler takes no other's: `control` is position independent, with -O1. clang's
-# would hold the times of the headers, which a compiler cache in another folder does not have; `debug` compiles without, so that an include
-# that is missing shows.
-set(gnu OFF)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT BACKPLANE_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
-  set(gnu ${BACKPLANE_UNITY})
+# One for each way to compile, for the compiler takes no other's: `control` is position independent, with -O1. Of a cross compiler, too.
+# `debug` compiles without, so that an include that is missing shows.
+set(compilers OFF)
+if(CMAKE_CXX_COMPILER_ID MATCHES "^(GNU|Clang)$")
+  set(compilers ${BACKPLANE_UNITY})
 endif()
-option(BACKPLANE_PCH "Precompile headers of the standard library (g++)" ${gnu})
+option(BACKPLANE_PCH "Precompile headers of the standard library (g++, clang)" ${compilers})
 set(BP_PRECOMPILED algorithm array atomic chrono cmath condition_variable cstdint cstring filesystem functional map memory mutex numeric
   optional set span string string_view thread utility vector)
 list(TRANSFORM BP_PRECOMPILED REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>")
@@ -64,6 +60,10 @@ function(bp_precompile kind)
     add_library(bp_precompiled_${kind} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/precompiled_${kind}.cpp)
     target_link_libraries(bp_precompiled_${kind} PRIVATE bp_options)
     target_compile_options(bp_precompiled_${kind} PRIVATE ${ARGN})
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+      # Without the times of the headers, which a compiler cache in another folder does not have.
+      target_compile_options(bp_precompiled_${kind} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+    endif()
     target_precompile_headers(bp_precompiled_${kind} PRIVATE ${BP_PRECOMPILED})
   endif()
 endfunction()
@@ -90,6 +90,21 @@ function(bp_control)
     endif()
   endforeach()
   bp_precompiled(control ${ARGN})
+endfunction()
+
+# bp_quick(TARGET...): as bp_control(); a sanitizer's build, which optimises nothing else, has them with -O1: most tests wait for these.
+if(BACKPLANE_SANITIZE)
+  bp_precompile(quick -O1)
+endif()
+function(bp_quick)
+  if(NOT BACKPLANE_SANITIZE)
+    bp_control(${ARGN})
+    return()
+  endif()
+  foreach(target IN LISTS ARGN)
+    target_compile_options(${target} PRIVATE -O1)
+  endforeach()
+  bp_precompiled(quick ${ARGN})
 endfunction()
 
 # What PoCL compiled: shared by the tests, and by builds linked otherwise, whose kernels are the same.
