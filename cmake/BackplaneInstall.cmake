@@ -10,6 +10,10 @@ install(TARGETS backplane EXPORT backplaneTargets
 install(TARGETS backplane_probe RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/backplane COMPONENT runtime)
 if(BACKPLANE_TOOLS)
   install(TARGETS backplane_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+  if(BP_MANUAL)
+    install(DIRECTORY ${BP_MANUAL}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT tools)
+    install(DIRECTORY ${BP_MANUAL}/bash-completion ${BP_MANUAL}/zsh ${BP_MANUAL}/fish DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT tools)
+  endif()
 endif()
 # A shared library exports the C API alone: its tree has no header that says otherwise. For authors of modules it is as the other.
 get_target_property(kind backplane TYPE)

@@ -80,7 +80,7 @@ function(backplane_module name)
   add_dependencies(modules module_${name})
   set_property(GLOBAL APPEND PROPERTY BP_MODULES ${name})
   if(BACKPLANE_INSTALL OR NOT DEFINED BACKPLANE_INSTALL)
-    install(TARGETS module_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/backplane COMPONENT modules)
+    install(TARGETS module_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/backplane COMPONENT module_${name})
   endif()
 endfunction()
 

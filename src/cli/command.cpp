@@ -10,6 +10,68 @@ namespace backplane::cli {
 
 namespace {
 
+// The parser's words for a type and its check, "N:INT in [1 - 100]" or "TEXT:{f32,f16}", as people write them.
+struct ValueText {
+    std::string shown;
+    std::vector<std::string> words;
+};
+ValueText value_of(const CLI::Option& option) {
+    ValueText value;
+    if (option.get_type_size() == 0) return value;
+    const std::string type = option.get_type_name();
+    const size_t colon = type.find(':');
+    value.shown = type.substr(0, colon);
+    if (const std::string check = colon == std::string::npos ? "" : type.substr(colon + 1); check.starts_with('{')) {
+        value.shown = check.substr(1, check.find('}') - 1);
+        for (size_t at = 0; at <= value.shown.size();) {
+            const size_t end = std::min(value.shown.find(',', at), value.shown.size());
+            value.words.push_back(value.shown.substr(at, end - at));
+            at = end + 1;
+        }
+        std::replace(value.shown.begin(), value.shown.end(), ',', '|');
+    } else if (value.shown == "INT" || value.shown == "UINT" || value.shown == "FLOAT") {
+        value.shown = "N";
+    }
+    if (value.shown == "TEXT" && option.get_positional()) value.shown.clear();
+    return value;
+}
+
+bool takes_many(const CLI::Option& option) {
+    return option.get_type_size() != 0 && option.get_expected_max() >= CLI::detail::expected_max_vector_size;
+}
+
+std::string description_of(const CLI::Option& option) {
+    const std::string standard = option.get_default_str();
+    return option.get_description() +
+           (standard.empty() || option.get_type_size() == 0 ? "" : " (without it: " + standard + ")");
+}
+
+CommandText text_of(const CLI::App& app) {
+    CommandText text;
+    text.name = app.get_name();
+    text.description = app.get_description();
+    text.footer = app.get_footer();
+    for (const CLI::Option* option : app.get_options()) {
+        if (option->get_group().empty()) continue;
+        ArgumentText argument;
+        const ValueText value = value_of(*option);
+        argument.positional = option->get_positional();
+        if (argument.positional) argument.names = {option->get_name(true)};
+        for (const std::string& name : option->get_lnames()) argument.names.push_back("--" + name);
+        for (const std::string& name : option->get_snames()) argument.names.push_back("-" + name);
+        argument.value = value.shown;
+        argument.words = value.words;
+        argument.description = description_of(*option);
+        argument.group = option->get_group();
+        argument.many = takes_many(*option);
+        argument.required = option->get_required();
+        text.arguments.push_back(std::move(argument));
+    }
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+        text.commands.push_back(text_of(*command));
+    return text;
+}
+
 // The help of all commands: types and defaults as people write them.
 class Help : public CLI::Formatter {
 public:
@@ -18,28 +80,12 @@ public:
         label("SUBCOMMAND", "COMMAND");
     }
 
-    // The parser's words for a type and its check: "N:INT in [1 - 100]", "TEXT:{f32,f16}".
     std::string make_option_opts(const CLI::Option* option) const override {
-        if (option->get_type_size() == 0) return {};
-        const std::string type = option->get_type_name();
-        const size_t colon = type.find(':');
-        std::string shown = type.substr(0, colon);
-        if (const std::string check = colon == std::string::npos ? "" : type.substr(colon + 1); check.starts_with('{')) {
-            shown = check.substr(1, check.find('}') - 1);
-            std::replace(shown.begin(), shown.end(), ',', '|');
-        } else if (shown == "INT" || shown == "UINT" || shown == "FLOAT") {
-            shown = "N";
-        }
-        if (shown == "TEXT" && option->get_positional()) shown.clear();
-        return (shown.empty() ? "" : " " + shown) +
-               (option->get_expected_max() >= CLI::detail::expected_max_vector_size ? " ..." : "");
+        const std::string shown = value_of(*option).shown;
+        return (shown.empty() ? "" : " " + shown) + (takes_many(*option) ? " ..." : "");
     }
 
-    std::string make_option_desc(const CLI::Option* option) const override {
-        const std::string standard = option->get_default_str();
-        return option->get_description() +
-               (standard.empty() || option->get_type_size() == 0 ? "" : " (without it: " + standard + ")");
-    }
+    std::string make_option_desc(const CLI::Option* option) const override { return description_of(*option); }
 };
 
 }  // namespace
@@ -103,6 +149,8 @@ Program::~Program() = default;
 Command Program::command() noexcept { return Command(*app_); }
 
 std::string Program::help() const { return app_->help(); }
+
+CommandText Program::text() const { return text_of(*app_); }
 
 std::string Program::run(const std::vector<std::string>& arguments) {
     try {

@@ -61,6 +61,20 @@ private:
     CLI::App* app_;
 };
 
+// What the help says, as data: for man pages and completions.
+struct ArgumentText {
+    std::vector<std::string> names;  // "--output", "-o"; of an argument by its place its word, "FILE"
+    std::string value;               // the word for its value; empty: it has none
+    std::vector<std::string> words;  // the values that there are; empty: any
+    std::string description, group;
+    bool positional = false, many = false, required = false;
+};
+struct CommandText {
+    std::string name, description, footer;
+    std::vector<ArgumentText> arguments;  // in the order of the help; without those that it hides
+    std::vector<CommandText> commands;
+};
+
 // All commands and the arguments that choose among them.
 class Program {
 public:
@@ -71,6 +85,7 @@ public:
 
     [[nodiscard]] Command command() noexcept;  // the one that all are below
     [[nodiscard]] std::string help() const;
+    [[nodiscard]] CommandText text() const;
     // Runs what the arguments ask for, the program's name first. Returns the text to print where that is the help or the version, else "".
     // Throws UsageError for what makes no command, and what the command throws.
     std::string run(const std::vector<std::string>& arguments);

@@ -10,6 +10,7 @@
 #include "base/terminal.hpp"
 #include "cli/cli.hpp"
 #include "cli/machines.hpp"
+#include "cli/manual.hpp"
 #include "cli/usage.hpp"
 
 namespace {
@@ -51,6 +52,7 @@ int run_program(const std::vector<std::string>& arguments, cli::Run& run) {
         "Each command has its own --help; `backplane help COMMAND` shows it, too.\n"
         "Exit codes: 0 done, 1 failed, 2 wrong usage, 128 + n ended by signal n (130 after Ctrl-C).");
     for (const auto add : kCommands) add(program.command(), run);
+    cli::add_manual(program.command(), [&program] { return program.text(); });
     if (arguments.size() <= 1) {  // nothing was asked for and nothing done: help, and no success
         cli::out("{}\n", cli::Safe{program.help()});
         return cli::kUsage;

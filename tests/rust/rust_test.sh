@@ -38,14 +38,15 @@ rm -rf "$prefix"
 "$cmake" --install "$build" --prefix "$prefix" >"$work/install.log" 2>&1 || { cat "$work/install.log" >&2; fail "install"; }
 if [ "$mode" = shared ]; then
     rm -f "$prefix"/lib/libbackplane*.a
-    cp "$shared" "$prefix/lib/libbackplane_models.so"
+    cp "$shared" "$prefix/lib/libbackplane_models.so.0"
+    ln -s libbackplane_models.so.0 "$prefix/lib/libbackplane_models.so"
 fi
 export BACKPLANE_DIR=$prefix
 
 say "$mode: cargo test"
 if [ "$mode" = shared ]; then
     cargo test --offline -p backplane --tests || fail "the crates do not pass their tests"
-    ldd "$(find "$CARGO_TARGET_DIR/debug/deps" -name 'results-*' ! -name '*.d')" | grep -q "$prefix/lib/libbackplane_models.so" || fail "the shared library is not what was linked"
+    ldd "$(find "$CARGO_TARGET_DIR/debug/deps" -name 'results-*' ! -name '*.d')" | grep -q "$prefix/lib/libbackplane_models.so.0" || fail "the shared library is not what was linked"
     say "done"
     exit 0
 fi

@@ -41,7 +41,7 @@ TEST(CliUpscale, EveryBadInputIsOneLineAndNoOutput) {
     expect_refused(p, {good, p.at("out.bmp"), "--model", model}, p.at("out.bmp"), "bmp");
     expect_refused(p, {good, out, "--model", p.at("none.gguf")}, out, "none.gguf");
     expect_refused(p, {good, out, "--model", good}, out, "GGUF");
-    expect_refused(p, {good, out, "--model", "slim", "--models", p.at("")}, out, "docs/cli.md");
+    expect_refused(p, {good, out, "--model", "slim", "--models", p.at("")}, out, "`backplane model fetch esrgan-slim`");
     expect_refused(p, {good, out, "--model", model, "--device", "warp-drive"}, out, "warp-drive");
     EXPECT_EQ(p.files(), before) << "nothing is left behind";
 }
@@ -252,7 +252,7 @@ TEST(CliUpscale, WeightsThatAreNotThereAreSoughtWhereAProgramMayHaveThem) {
         EXPECT_EQ(o.err.find(" " + p.at("models") + ";"), std::string::npos)
             << "not two folders above an installed program: " << o.err;
         EXPECT_EQ(o.err.find("scripts/"), std::string::npos) << "users of a package have none: " << o.err;
-        EXPECT_NE(o.err.find("docs/cli.md"), std::string::npos) << o.err;
+        EXPECT_NE(o.err.find("`backplane model fetch esrgan-"), std::string::npos) << o.err;
     }
 }
 
