@@ -89,6 +89,11 @@ struct FixedPoint {
 constexpr bool has_indices(PackedType type) { return type == kPackedIq4 || type == kPackedIq4Xs; }
 constexpr bool in_fixed_point(PackedType type) { return block_form(type).depth != 0 && !has_indices(type); }
 
+// Whether activations beside a type may be rounded to bytes (below). Beside iq4_xs they stay as they are.
+constexpr bool rounds_activations(PackedType type) {
+    return type == kPackedQ8 || (block_form(type).depth != 0 && type != kPackedIq4Xs);
+}
+
 // A row of activations beside weights in blocks, 32 of them, where they may be rounded: step * value, a byte each. Not finite where one of them
 // is not.
 struct RoundedPart {

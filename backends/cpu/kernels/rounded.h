@@ -246,7 +246,6 @@ void round_activations(PackedType type, const float* from, int64_t n, RoundedPar
         case kPackedQ50: return with(round_as<kPackedQ50>);
         case kPackedQ51: return with(round_as<kPackedQ51>);
         case kPackedIq4: return with(round_as<kPackedIq4>);
-        case kPackedIq4Xs: return with(round_as<kPackedIq4Xs>);
         case kPackedQ2K: return with(round_as<kPackedQ2K>);
         case kPackedQ3K: return with(round_as<kPackedQ3K>);
         case kPackedQ4K: return with(round_as<kPackedQ4K>);

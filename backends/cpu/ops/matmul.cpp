@@ -125,8 +125,8 @@ Product product_of(const Lowering& to, const Node& node) {
     p.b_batches = 1;
     for (size_t d = 0; d + 2 < b.dim.size(); ++d) p.b_batches *= b.dim[d];
     const int a_bits = bits_of(to.plan, node.inputs[0]);
-    p.rounds = to.plan.math == BP_MATH_RELAXED && is_block(b.dtype) && p.type != kPackedF32 &&
-               to.kernels.matmul.round != nullptr && p.rows >= kManyRows;
+    p.rounds = to.plan.math == BP_MATH_RELAXED && rounds_activations(p.type) && to.kernels.matmul.round != nullptr &&
+               p.rows >= kManyRows;
     // Where there is a matrix unit, vectors multiply bf16 at half the speed of floats (Sapphire Rapids).
     p.halves = p.type == kPackedBF16 && to.kernels.halves.run != nullptr && to.kernels.tiles.run == nullptr &&
                p.rows >= kManyRows && (to.plan.math == BP_MATH_RELAXED || (to.plan.math == BP_MATH_DEFAULT && a_bits == 8));
