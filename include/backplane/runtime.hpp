@@ -217,12 +217,21 @@ struct SessionOptions {
     // three quarters of the memory, up to six times in a session's life, and the run is done; notes() says so. A run that has changed a state is not begun
     // anew, nor a submit whose memory runs short after submit() returned: they throw. always: as little stays as can.
     Streaming streaming = Streaming::automatic;
+    // 2 and up: the first so many devices work on each run together. Each has a part of the columns of a product and the matching rows of the one behind
+    // it, heads of attention and channels of depthwise convolutions between them, and the sums cross from each to each; what is not reached by that each
+    // does for itself. The results are within the bound of several roundings of one. An input of which each device reads a part of the first axis alone is
+    // wanted in parts, called row_input(name, part, rows), best as tensors on their devices; Session::graph() has what is wanted. For devices of like speed
+    // whose links are fast. Without streaming and budgets. Throws Error(unsupported) where nothing can be split, and for graphs with state.
+    uint32_t rows = 1;
     bool check_ops = true;  // a driver's first use: a few cases of each op; one that comes out wrong goes to the next device
     bool build_elsewhere = true;  // a device without memory for its part hands over already when the session is made
     // Weights are read and brought with the first run; until then the session takes nothing of a device but its programs' constants. What memory runs
     // short then is met as in mid-run, and what the source of weights throws the first run throws. For components of which not all are there at once.
     bool read_at_first_run = false;
 };
+
+// "positions (1 of 2)": of a session with rows, the input that has the part of device `part` (from 0) of an input.
+[[nodiscard]] std::string row_input(std::string_view name, uint32_t part, uint32_t parts);
 
 // How often a device has run a stage of a session's plan: counted by what hands the work over, when the device has taken it.
 struct StageRuns {

@@ -51,6 +51,9 @@ struct TranscriberOptions {
     // The first so many devices take a part of the encoder's layers each and work on different batches at a time (pipeline.hpp); the decoder is on
     // the last of them. For networks that one device has no room for: batches shared out among devices that hold all of it need no cut.
     size_t layers = 1;
+    // Or the first so many devices have a part of the rows of the encoder's products each and work on each batch together (SessionOptions::rows); the
+    // decoder is on the first. Likewise without a budget.
+    uint32_t rows = 1;
     // Beside matrices in blocks (q8_0 ...) activations may be rounded to bytes (Math::relaxed), which on CPUs makes the encoder twice as fast;
     // true: they are not.
     bool exact = false;

@@ -21,7 +21,7 @@ struct SpeechChoice {
     double seconds = 60;
     int64_t batch = 1, clips = 0;
     int runs = 5;
-    bool exact = false;
+    bool exact = false, encoder = false;
 
     [[nodiscard]] int64_t all() const { return clips > 0 ? clips : batch; }
 };
@@ -90,7 +90,7 @@ SpeechResult time_speech(const SpeechChoice& o, const Placed& placed, Run& run) 
             if (is_block(tensor.dtype)) result.dtype = name_of(tensor.dtype);
     parakeet::Recognizer recognizer(o.place.place.empty() ? std::vector<Device>{placed.devices.front()} : placed.devices,
                                     file, o.dtype == "f16" ? DType::f16 : DType::f32, head_of(o, config),
-                                    parakeet::Lengths::by_device, o.exact, placed.layers);
+                                    parakeet::Lengths::by_device, o.exact, placed.layers, placed.rows);
     std::vector<std::vector<float>> clips;
     for (int64_t k = 0; k < o.all(); ++k)
         clips.push_back(
@@ -100,12 +100,13 @@ SpeechResult time_speech(const SpeechChoice& o, const Placed& placed, Run& run) 
     const auto batch = static_cast<size_t>(o.batch);
     result.encoder = time_runs(
         o.runs, run, [&] { each_batch(recognizer, spans, batch, run, [&](auto& one) { recognizer.finish_encoder(one); }); });
-    result.whole = time_runs(o.runs, run, [&] {
-        result.tokens = 0;
-        each_batch(recognizer, spans, batch, run, [&](auto& one) {
-            for (const auto& tokens : recognizer.finish(one)) result.tokens += tokens.size();
+    if (!o.encoder)
+        result.whole = time_runs(o.runs, run, [&] {
+            result.tokens = 0;
+            each_batch(recognizer, spans, batch, run, [&](auto& one) {
+                for (const auto& tokens : recognizer.finish(one)) result.tokens += tokens.size();
+            });
         });
-    });
     result.plan = recognizer.describe();
     result.gflop =
         static_cast<double>(o.all()) *
@@ -124,37 +125,43 @@ void bench_speech(const SpeechChoice& o, Run& run) {
     const SpeechResult r = time_speech(o, placed, run);
     const double sound = o.seconds * 1000 * static_cast<double>(o.all());
     std::string where = device.info().id;
-    for (size_t i = 1; i < placed.layers; ++i) where += "+" + placed.devices[i].info().id;
+    for (size_t i = 1; i < std::max<size_t>(placed.layers, placed.rows); ++i) where += "+" + placed.devices[i].info().id;
     const double gflops = r.gflop / r.encoder.median_ms() * 1000;
-    if (run.json)
-        return print({{"network", r.network},
-                      {"dtype", r.dtype},
-                      {"seconds", o.seconds},
-                      {"batch", o.batch},
-                      {"clips", o.all()},
-                      {"device", where},
-                      {"name", device.info().name},
-                      {"threads", o.choice.threads},
-                      {"exact", o.exact},
-                      {"runs", o.runs},
-                      {"encoder_ms", r.encoder.median_ms()},
-                      {"encoder_least_ms", r.encoder.least_ms()},
-                      {"whole_ms", r.whole.median_ms()},
-                      {"whole_least_ms", r.whole.least_ms()},
-                      {"first_ms", r.encoder.first_ms},
-                      {"times_real_time", sound / r.whole.median_ms()},
-                      {"tokens", r.tokens},
-                      {"gflops", gflops},
-                      {"peak_gflops", r.peak.gflops},
-                      {"resident_bytes", r.resident}});
+    if (run.json) {
+        Json json{{"network", r.network},
+                  {"dtype", r.dtype},
+                  {"seconds", o.seconds},
+                  {"batch", o.batch},
+                  {"clips", o.all()},
+                  {"device", where},
+                  {"name", device.info().name},
+                  {"threads", o.choice.threads},
+                  {"exact", o.exact},
+                  {"runs", o.runs},
+                  {"encoder_ms", r.encoder.median_ms()},
+                  {"encoder_least_ms", r.encoder.least_ms()},
+                  {"first_ms", r.encoder.first_ms},
+                  {"gflops", gflops},
+                  {"peak_gflops", r.peak.gflops},
+                  {"resident_bytes", r.resident}};
+        if (!o.encoder) {
+            json["whole_ms"] = r.whole.median_ms();
+            json["whole_least_ms"] = r.whole.least_ms();
+            json["times_real_time"] = sound / r.whole.median_ms();
+            json["tokens"] = r.tokens;
+        }
+        return print(json);
+    }
     out("{} in {}, {} of {} s, on {} ({})\n", r.network, r.dtype,
         o.all() == 1 ? "a clip" : std::to_string(o.all()) + " clips", fixed(o.seconds, o.seconds < 10 ? 1 : 0), where,
         device.info().name);
     out("  encoder {} ms median of {} runs (least {}), {} GFLOP/s", fixed(r.encoder.median_ms(), 1), o.runs,
         fixed(r.encoder.least_ms(), 1), fixed(gflops, 0));
     if (r.peak.gflops > 0) out(", {} of the f32 FMA peak of {}", fixed(gflops / r.peak.gflops, 2), fixed(r.peak.gflops, 0));
-    out("\n  sound to tokens {} ms (least {}), {} times real time; {} tokens\n", fixed(r.whole.median_ms(), 1),
-        fixed(r.whole.least_ms(), 1), fixed(sound / r.whole.median_ms(), 0), r.tokens);
+    out("\n");
+    if (!o.encoder)
+        out("  sound to tokens {} ms (least {}), {} times real time; {} tokens\n", fixed(r.whole.median_ms(), 1),
+            fixed(r.whole.least_ms(), 1), fixed(sound / r.whole.median_ms(), 0), r.tokens);
     if (o.choice.verbose) err_lines(r.plan);
     out("  the first run took {} ms; {} of memory at most\n", fixed(r.encoder.first_ms, 0), human_bytes(r.resident));
 }
@@ -182,6 +189,7 @@ void add_bench_speech(const Command& app, Run& run) {
         .shows_default()
         .one_of({"f32", "f16", "q8_0"});
     command.flag("--exact", o->exact, "Beside weights in blocks, no activation is rounded to a byte");
+    command.flag("--encoder", o->encoder, "Time the encoder alone");
     command.option("--head", o->head, "ctc or transducer").shows_default().one_of({"auto", "ctc", "transducer"});
     command.option("--runs", o->runs, "Of which the median is taken, after one that prepares")
         .shows_default()

@@ -18,8 +18,10 @@ void add_place_option(const Command& command, PlaceChoice& choice) {
     command
         .option("--place", choice.place,
                 "The encoder's layers on several devices of like speed, which work on different batches at a time: "
-                "encoder=cuda:0+cuda:1. The decoder is on the last of them")
-        .type("encoder=DEVICE+DEVICE");
+                "encoder=cuda:0+cuda:1; the decoder is on the last of them. Or the rows of its products, so that they work "
+                "on each "
+                "batch together, over a fast link: encoder=rows:cuda:0+cuda:1; the decoder is on the first")
+        .type("encoder=[rows:]DEVICE+DEVICE");
 }
 
 Placed open_placed(const Context& context, const DeviceChoice& device, const PlaceChoice& choice) {
@@ -29,8 +31,10 @@ Placed open_placed(const Context& context, const DeviceChoice& device, const Pla
         throw UsageError("--place '" + choice.place +
                          "': the encoder's layers are what is placed; write it as encoder=cuda:0+cuda:1");
     if (!device.device.empty()) throw UsageError("--device and --place both name devices: give one of them");
+    constexpr std::string_view kRows = "rows:";
+    const bool rows = choice.place.substr(kEncoder.size()).starts_with(kRows);
     Placed placed;
-    for (size_t start = kEncoder.size(); start <= choice.place.size();) {
+    for (size_t start = kEncoder.size() + (rows ? kRows.size() : 0); start <= choice.place.size();) {
         const size_t end = std::min(choice.place.find('+', start), choice.place.size());
         const std::string one = choice.place.substr(start, end - start);
         start = end + 1;
@@ -46,7 +50,10 @@ Placed open_placed(const Context& context, const DeviceChoice& device, const Pla
             break;  // what stands in comes behind all of them
         }
     }
-    placed.layers = placed.devices.size();
+    if (rows)
+        placed.rows = static_cast<uint32_t>(placed.devices.size());
+    else
+        placed.layers = placed.devices.size();
     DeviceChoice first = device;
     first.device = placed.devices.front().info().id;
     for (const Device& opened : open_with_fallback(context, first))

@@ -7,7 +7,9 @@
 #include "cli/cli.hpp"
 #include "cli/memory_options.hpp"
 #include "cli/model_files.hpp"
+#include "cli/place_options.hpp"
 #include "cli/usage.hpp"
+#include "models/parakeet/recognizer.hpp"
 
 namespace backplane::cli {
 
@@ -16,8 +18,9 @@ namespace {
 struct PlanChoice : StoredModelChoice {
     DeviceChoice choice;
     MemoryChoice memory;
+    PlaceChoice place;
     std::string what_if;
-    int64_t size = 128;
+    int64_t size = 128, seconds = 30, batch = 1;
 };
 
 // A device that is asked about: one of this machine, or one that a file describes, which compiles as one of this machine does.
@@ -139,8 +142,98 @@ std::vector<Fit> ways_of(const std::vector<Asked>& asked, const Graph& graph, co
     return ways;
 }
 
+// A folder, or a GGUF file that says so.
+bool is_speech(const std::filesystem::path& model) {
+    if (std::filesystem::is_directory(model)) return true;
+    const GgufFile file = GgufFile::open(model);
+    const GgufValue* architecture = file.find("general.architecture");
+    return architecture != nullptr && *architecture == GgufValue(std::string("parakeet"));
+}
+
+// Exit code 1, and what would fit.
+void refuse(const std::string& model, const std::vector<Fit>& ways, Run& run) {
+    err("backplane: {} does not fit: {}\n", model, what_would_fit(ways));
+    run.exit_code = kFailed;
+}
+
+parakeet::Recognizer recognizer_on(std::vector<Device> devices, const PlanChoice& o, const std::filesystem::path& path,
+                                   const Placed& placed) {
+    parakeet::ModelFile file = parakeet::ModelFile::open(path);
+    const parakeet::Head head = file.config().transducer ? parakeet::Head::transducer : parakeet::Head::ctc;
+    return {std::move(devices),
+            std::move(file),
+            o.dtype == "f16" ? DType::f16 : DType::f32,
+            head,
+            parakeet::Lengths::by_device,
+            false,
+            placed.layers,
+            placed.rows};
+}
+
+size_t samples_of(const PlanChoice& o, const parakeet::Recognizer& recognizer) {
+    return static_cast<size_t>(o.seconds * recognizer.config().preprocessor.sample_rate);
+}
+
+// An encoder and a decoder, beside each other on one device, or as --place says.
+void show_speech_plan(const PlanChoice& o, const std::filesystem::path& path, Run& run) {
+    const Context context(context_options(o.choice));
+    if (!o.place.place.empty()) {
+        if (!o.what_if.empty() || !o.memory.memory.empty())
+            throw UsageError("--place with --what-if or --memory: leave one of them out");
+        const Placed placed = open_placed(context, o.choice, o.place);
+        const parakeet::Recognizer recognizer = recognizer_on(placed.devices, o, path, placed);
+        const std::string text = recognizer.plan(o.batch, samples_of(o, recognizer));
+        if (run.json) return print({{"model", recognizer.config().name}, {"place", o.place.place}, {"plan", text}});
+        out_lines(text);
+        return;
+    }
+    FitOptions how;
+    how.compile.cancel = &run.interrupted;
+    how.streaming = streaming_of(o.memory);
+    std::vector<Fit> ways;
+    std::string name;
+    for (const Asked& one : asked_about(context, o, how.memory)) {
+        FitOptions own = how;
+        if (one.memory != 0) own.memory[one.device.info().id] = one.memory;
+        const parakeet::Recognizer recognizer = recognizer_on({one.device}, o, path, {});
+        name = recognizer.config().name;
+        for (Fit& way : recognizer.ways(o.batch, samples_of(o, recognizer), own)) {
+            way.device = one.name;
+            ways.push_back(std::move(way));
+        }
+    }
+    const Fit* chosen = best_fit(ways, how.streaming);
+    if (run.json) {
+        Json json = chosen != nullptr ? Json::parse(chosen->plan_json) : Json::object();
+        json["model"] = name;
+        json["seconds"] = o.seconds;
+        json["batch"] = o.batch;
+        json["ways"] = Json::array();
+        for (const Fit& way : ways) json["ways"].push_back(way_json(way, &way == chosen));
+        if (chosen == nullptr) json["problem"] = what_would_fit(ways);
+        print(json);
+    } else {
+        out("{} in {}, {} of {} s at once\n", name, o.dtype,
+            o.batch == 1 ? "a window" : std::to_string(o.batch) + " windows", o.seconds);
+        print_ways(ways, chosen);
+        if (chosen != nullptr) {
+            const Json json = Json::parse(chosen->plan_json);
+            for (const Json& part : json["components"])
+                if (part["stages"].size() > 1)
+                    out("  {} in the order of running: the {}'s weights there, or {} copied\n", Safe{time_of(part)},
+                        part["name"].get<std::string>(), Safe{"▓"});
+            out("\n");
+            out_lines(chosen->plan_text);
+        }
+    }
+    if (chosen == nullptr) refuse(name, ways, run);
+}
+
 // Nothing runs: no weights are copied, and no memory of the device is taken.
 void show_plan(const PlanChoice& o, Run& run) {
+    const std::filesystem::path path = find_model(o);
+    if (is_speech(path)) return show_speech_plan(o, path, run);
+    if (!o.place.place.empty()) throw UsageError("--place is for speech networks: " + o.model + " is none");
     const Esrgan model = open_model(o);
     const Context context(context_options(o.choice));
     FitOptions how;
@@ -191,9 +284,7 @@ void show_plan(const PlanChoice& o, Run& run) {
         }
         for (const std::string& note : notes) out("note: {}\n", note);
     }
-    if (!none) return;
-    err("backplane: {} does not fit: {}\n", model.name(), what_would_fit(ways));
-    run.exit_code = kFailed;
+    if (none) refuse(model.name(), ways, run);
 }
 
 }  // namespace
@@ -203,6 +294,9 @@ void add_plan(const Command& app, Run& run) {
     auto o = std::make_shared<PlanChoice>();
     add_stored_model_options(command, *o);
     command.option("--size", o->size, "Width and height of the input in pixels").shows_default().in_range(1, 4096);
+    command.option("--seconds", o->seconds, "Of a window of a speech network").shows_default().in_range(1, 1200);
+    command.option("--batch", o->batch, "Windows of a speech network at once").shows_default().in_range(1, 1024);
+    add_place_option(command, o->place);
     add_memory_options(command, o->memory);
     command
         .option("--what-if", o->what_if,
@@ -216,7 +310,9 @@ void add_plan(const Command& app, Run& run) {
         "taken, with its stages in the order of running. Nothing runs. The exit code is 1 where nothing fits.\n"
         "Examples:\n  backplane plan --model medium --size 256 --device cpu\n"
         "  backplane plan --model thick --size 512 --memory cpu=8GiB    # would this run on 8 GiB?\n"
-        "  backplane plan --what-if cards.json");
+        "  backplane plan --what-if cards.json\n"
+        "  backplane plan --model parakeet.gguf --dtype f16 --batch 8 --memory discrete=2GiB\n"
+        "  backplane plan --model parakeet.gguf --place encoder=rows:cuda:0+cuda:1");
     command.runs([o, &run] { show_plan(*o, run); });
 }
 

@@ -277,6 +277,7 @@ std::unique_ptr<Transcriber> open_transcriber(const TranscribeChoice& o, const C
     Placed placed = open_placed(context, choice, o.place);
     std::vector<Device>& devices = placed.devices;
     options.layers = placed.layers;
+    options.rows = placed.rows;
     options.memory = budget_of(budgets, devices.front().info().id);
     options.streaming = streaming_of(o.memory);
     for (const Device& one : devices)

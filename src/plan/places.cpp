@@ -173,7 +173,7 @@ Storage* Executor::block_for(Flight& flight, uint32_t value, Where where) {
             // The host, and other devices by way of it, read there without leaving points.
             ports_[where.port]->wait_unused(*block.bytes);
             for (const Flight::End& end : flight.ends)
-                if (theirs.on_host && end.port != where.port) ports_[end.port]->wait(end.point);
+                if (theirs.on_host && end.port != where.port && !ports_[end.port]->lost()) ports_[end.port]->wait(end.point);
         }
         theirs.on_host = false;
         for (Place::Here& here : theirs.on) here.valid = false;

@@ -82,6 +82,7 @@ bool FittedCore::streaming_helps() const {
 
 std::vector<PlannedPart> FittedCore::whole(std::vector<std::string>& notes) const {
     if (options_.as_it_is) return {{{0}, {}}};
+    if (!options_.parts.empty()) return options_.parts;
     return spread_parts(devices_, graph_, *WeightsAccess::state_of(weights_), options_.check_ops, notes);
 }
 

@@ -18,7 +18,8 @@ struct FittedOptions {  // as SessionOptions
     Streaming streaming = Streaming::automatic;
     bool as_it_is = false;  // the graph is the first device's, whatever it says of its nodes
     bool check_ops = true, elsewhere = true;
-    bool bring = true;  // weights when it is made; false: with the first run
+    bool bring = true;                    // weights when it is made; false: with the first run
+    std::vector<PlannedPart> parts = {};  // decided already, where there are any: of weights that stay
 };
 
 class FittedCore {

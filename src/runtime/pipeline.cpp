@@ -264,10 +264,14 @@ Pipeline::Pipeline(const std::vector<Device>& devices, size_t parts, const Graph
         throw Error(Code::invalid, "cannot make a pipeline of " + std::to_string(parts) + " parts on " +
                                        std::to_string(devices.size()) + " devices: give each part a device");
     if (parts == 1) {
-        impl_->parts.emplace_back(Session(devices, graph, weights, options), ports_of(graph, {}, graph, Role::input),
-                                  ports_of(graph, {}, graph, Role::output));
+        Session session(devices, graph, weights, options);
+        const Graph& whole = session.graph();  // with rows: with inputs in parts
+        auto inputs = ports_of(whole, {}, whole, Role::input), outputs = ports_of(whole, {}, whole, Role::output);
+        impl_->parts.emplace_back(std::move(session), std::move(inputs), std::move(outputs));
         return;
     }
+    if (options.rows > 1)
+        throw Error(Code::invalid, "parts of a pipeline have a device each: give rows of products one part");
     if (!graph.with_role(Role::state).empty())
         throw Error(Code::unsupported,
                     "cannot make a pipeline of a graph with state: a batch would read what the one before it "

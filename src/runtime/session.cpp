@@ -1,4 +1,5 @@
 #include "runtime/fitted_core.hpp"
+#include "runtime/rows.hpp"
 
 namespace backplane {
 
@@ -11,6 +12,37 @@ struct Session::Impl {
         : core(devices, graph, weights, options) {}
 };
 
+namespace {
+
+runtime::RowGraph row_graph_for(const std::vector<Device>& devices, const Graph& graph, const SessionOptions& options) {
+    if (devices.size() < options.rows)
+        throw Error(Code::invalid, "cannot put rows of products on " + std::to_string(options.rows) +
+                                       " devices: " + std::to_string(devices.size()) + " are given");
+    if (options.budget != 0 || options.streaming == Streaming::always)
+        throw Error(Code::invalid,
+                    "rows of products on several devices go without a budget and without streaming: leave one "
+                    "of them out");
+    runtime::RowGraph rows = runtime::row_graph(graph, options.rows);
+    for (uint32_t k = 0; k < options.rows; ++k) {
+        const std::vector<NodeSupport> support = query(devices[k], rows.graph);
+        for (size_t n = 0; n < support.size(); ++n)
+            if (rows.device_of[n] == k && !support[n].supported)
+                throw Error(Code::unsupported, devices[k].info().id + " does not support " +
+                                                   name_of(rows.graph.nodes()[n].op) + " (" + support[n].text +
+                                                   "): give rows to devices that run all of the graph");
+    }
+    return rows;
+}
+
+const Weights& row_weights(const Weights& weights, const runtime::RowGraph& rows) {
+    const std::shared_ptr<Weights::State>& state = WeightsAccess::state_of(weights);
+    const std::lock_guard lock(state->mutex);
+    if (!state->rows) state->rows = std::make_shared<runtime::RowWeights>(state->source, state->name);
+    return state->rows->with(rows.slices);
+}
+
+}  // namespace
+
 Session::Session(const Device& device, const Graph& graph, WeightSource weights, const CompileOptions& options)
     : Session(device, graph, Weights(std::move(weights)), options) {}
 
@@ -22,15 +54,22 @@ Session::Session(const std::vector<Device>& devices, const Graph& graph, const W
                  const SessionOptions& options) {
     if (devices.empty())
         throw Error(Code::invalid, "cannot make a session: no device given; use Context::choose_with_fallback");
-    impl_ = std::make_unique<Impl>(devices, graph, weights,
-                                   runtime::FittedOptions{.compile = options.compile,
-                                                          .plans_kept = options.plans_kept,
-                                                          .budget = options.budget,
-                                                          .weight_budget = options.weight_budget,
-                                                          .streaming = options.streaming,
-                                                          .check_ops = options.check_ops,
-                                                          .elsewhere = options.build_elsewhere,
-                                                          .bring = !options.read_at_first_run});
+    runtime::FittedOptions how{.compile = options.compile,
+                               .plans_kept = options.plans_kept,
+                               .budget = options.budget,
+                               .weight_budget = options.weight_budget,
+                               .streaming = options.streaming,
+                               .check_ops = options.check_ops,
+                               .elsewhere = options.build_elsewhere,
+                               .bring = !options.read_at_first_run};
+    if (options.rows < 2) {
+        impl_ = std::make_unique<Impl>(devices, graph, weights, how);
+        return;
+    }
+    const runtime::RowGraph rows = row_graph_for(devices, graph, options);
+    how.parts = rows.stages(static_cast<uint32_t>(devices.size()));
+    how.streaming = Streaming::never;
+    impl_ = std::make_unique<Impl>(devices, rows.graph, row_weights(weights, rows), how);
 }
 
 Session::~Session() = default;

@@ -16,13 +16,18 @@
 
 namespace backplane {
 
+namespace runtime {
+class RowWeights;
+}
+
 struct Weights::State {
-    State(WeightSource source_, const std::string& name)
-        : holder(name.empty() ? "weights" : name + ": weights"),
-          session_holder(name.empty() ? "session" : name),
+    State(WeightSource source_, const std::string& name_)
+        : name(name_),
+          holder(name_.empty() ? "weights" : name_ + ": weights"),
+          session_holder(name_.empty() ? "session" : name_),
           source(std::make_shared<const WeightSource>(std::move(source_))) {}
 
-    const std::string holder, session_holder;  // lines of the ledger
+    const std::string name, holder, session_holder;  // as given; lines of the ledger
     std::shared_ptr<const WeightSource> source;
     runtime::KeptPrograms programs;
     std::mutex mutex;  // of what follows
@@ -32,7 +37,8 @@ struct Weights::State {
         std::map<Op, runtime::OpFault> faulty;
         std::set<Op> checked;
     };
-    std::map<std::string, Ops> ops;  // by device id
+    std::map<std::string, Ops> ops;             // by device id
+    std::shared_ptr<runtime::RowWeights> rows;  // of sessions whose devices have rows of products; null: none yet
 
     // What the device gets wrong, or does not run, of these ops. Throws Error(device_lost).
     std::map<Op, runtime::OpFault> faulty_ops(const Device& device, const std::set<Op>& wanted);

@@ -77,7 +77,7 @@ void add_runs(std::vector<NetworkRuns>& into, const char* part, std::span<const 
 }
 
 Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head, Lengths lengths, bool exact,
-                       size_t layers)
+                       size_t layers, uint32_t rows)
     : devices_(std::move(devices)),
       layers_(layers),
       head_(head),
@@ -89,6 +89,10 @@ Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType comput
     if (layers == 0 || devices_.size() < layers)
         throw Error(Code::invalid, "cannot put the encoder's layers on " + std::to_string(layers) +
                                        " devices: " + std::to_string(devices_.size()) + " are given");
+    if (rows > 1 && (layers > 1 || devices_.size() < rows))
+        throw Error(Code::invalid,
+                    "cannot put rows of the encoder's products on " + std::to_string(rows) + " devices: " +
+                        (layers > 1 ? "its layers are placed" : std::to_string(devices_.size()) + " are given"));
     last_devices_ = runtime::with_first(devices_, layers - 1);
     if (head == Head::ctc ? !config().ctc : !config().transducer)
         throw Error(Code::unsupported, "'" + this->file().file() + "' has no " + (head == Head::ctc ? "CTC" : "transducer") +
@@ -96,7 +100,11 @@ Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType comput
     const auto in_blocks = [](const Tensor& tensor) { return is_block(tensor.dtype); };
     if (!exact && std::ranges::any_of(this->file().tensors(), in_blocks)) options_.compile.math = Math::relaxed;
     decoder_options_ = options_;
+    options_.rows = rows;
     for (int64_t layer = 0; layer < config().encoder.layers; ++layer) position_names_.push_back(positions_name(layer));
+    for (uint32_t k = 0; k < rows && rows > 1; ++k)
+        for (std::vector<std::string>& names = row_names_.emplace_back(); const std::string& name : position_names_)
+            names.push_back(row_input(name, k, rows));
 }
 
 double Recognizer::seconds_per_frame() const noexcept {
@@ -114,7 +122,7 @@ void Recognizer::make_positions(int64_t encoded) {
     once.plans_kept = 0;
     once.budget = positions_budget_;
     std::vector<std::vector<backplane::Tensor>> all;
-    for (size_t part = 0; part < layers_; ++part) {
+    for (size_t part = 0; part < std::max<size_t>(layers_, options_.rows); ++part) {
         Session session(runtime::with_first(devices_, part), graph, positions_budget_ != 0 ? own : packed_, once);
         std::vector<backplane::Tensor>& tables = all.emplace_back(position_names_.size());
         std::vector<Output> outputs;
@@ -204,8 +212,12 @@ Recognizer::Prepared Recognizer::prepare(std::span<const std::span<const float>>
 
 std::vector<Input> Recognizer::inputs_of(const Prepared& batch, const Pipeline& encoder) const {
     std::vector<Input> inputs{{"audio", bytes_of(batch.audio)}, {"samples", bytes_of(batch.samples)}};
-    for (size_t i = 0; i < position_names_.size(); ++i)
-        inputs.emplace_back(position_names_[i], positions_[encoder.part_of(position_names_[i])][i]);
+    const int64_t heads = config().encoder.heads / options_.rows;  // of a device
+    for (size_t i = 0; i < position_names_.size(); ++i) {
+        if (options_.rows == 1) inputs.emplace_back(position_names_[i], positions_[encoder.part_of(position_names_[i])][i]);
+        for (uint32_t k = 0; k < options_.rows && options_.rows > 1; ++k)
+            inputs.emplace_back(row_names_[k][i], positions_[k][i].rows(k * heads, heads));
+    }
     return inputs;
 }
 

@@ -48,10 +48,11 @@ public:
     static constexpr size_t kLeastSessions = 4;  // that are kept, however large
 
     // `exact`: Math::standard also where matrices are in blocks, of which activations may otherwise be rounded to bytes. `layers`: the first so
-    // many devices take a part of the encoder's layers each; what follows the encoder is on the last of these.
+    // many devices take a part of the encoder's layers each; what follows the encoder is on the last of these. `rows`: or the first so many have a part of its
+    // products' rows each (SessionOptions::rows); what follows is on the first.
     // Throws Error: invalid (no device, fewer than `layers`), unsupported (a head that the file has not).
     Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head, Lengths lengths = Lengths::by_device,
-               bool exact = false, size_t layers = 1);
+               bool exact = false, size_t layers = 1, uint32_t rows = 1);
 
     [[nodiscard]] const Config& config() const noexcept { return weights_->config(); }
     [[nodiscard]] const ModelFile& file() const noexcept { return weights_->file(); }
@@ -61,6 +62,9 @@ public:
 
     // Ways to run batches of so many clips of at most so many samples, encoder and decoder beside each other, as fits() has them. Reads no weight.
     [[nodiscard]] std::vector<Fit> ways(int64_t clips, size_t samples, const FitOptions& options) const;
+    // How batches of so many clips of at most so many samples would run on the devices that take parts of the encoder: lines, as describe() has them.
+    // Reads no weight.
+    [[nodiscard]] std::string plan(int64_t clips, size_t samples) const;
     // From now on it is run that way: with the same weights on the device for batches of all sizes, those up to that one taking no more than it says.
     // Of each of encoder and decoder one session is kept. Before the first batch.
     void keep_to(const Fit& way, int64_t clips, size_t samples);
@@ -135,6 +139,7 @@ private:
     Weights packed_;
     int64_t reach_ = 0;
     std::vector<std::string> position_names_;
+    std::vector<std::vector<std::string>> row_names_;        // the same by device, where these have rows
     std::vector<std::vector<backplane::Tensor>> positions_;  // by the device of a part of the layers
     std::list<Sized> sessions_;                              // the one used last comes first
     std::list<Stepped> stepped_;

@@ -70,14 +70,15 @@ Recognizer made(std::vector<Device> devices, const std::filesystem::path& model,
     if (options.batch < 0 || options.batch > 1024)
         throw Error(Code::invalid,
                     "cannot transcribe " + std::to_string(options.batch) + " windows at once: give 0 to 1024");
-    if (options.layers > 1 && (options.memory != 0 || options.streaming == Streaming::always))
+    if ((options.layers > 1 || options.rows > 1) && (options.memory != 0 || options.streaming == Streaming::always))
         throw Error(Code::invalid,
-                    "cannot transcribe with the encoder's layers on several devices and a budget or streamed weights: leave "
+                    "cannot transcribe with the encoder on several devices and a budget or streamed weights: leave "
                     "one of the two out");
     ModelFile file = ModelFile::open(model);
     check_language(options.language, file.file());
     const Head head = head_of(file.config(), options.decoder, file.file());
-    return {std::move(devices), std::move(file), options.dtype, head, Lengths::by_device, options.exact, options.layers};
+    return {std::move(devices), std::move(file), options.dtype,  head,
+            Lengths::by_device, options.exact,   options.layers, options.rows};
 }
 
 // The file of the voice detector that the options ask for; empty: none.
@@ -209,7 +210,7 @@ struct Transcriber::Impl {
 
     void keep_within_memory() {
         // With a part of the layers each, a device's sessions see to that.
-        if (options.layers > 1 || !memory_may_be_short()) return;
+        if (options.layers > 1 || options.rows > 1 || !memory_may_be_short()) return;
         struct Way {
             int64_t batch = 1;
             double window = 0;

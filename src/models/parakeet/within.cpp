@@ -1,9 +1,35 @@
 // Recognizer: how batches are run within the memory of a device.
 #include <algorithm>
 
+#include "base/json.hpp"
 #include "models/parakeet/recognizer.hpp"
 
 namespace backplane::parakeet {
+
+namespace {
+
+std::string sized(const char* part, int64_t clips, int64_t frames, const char* of) {
+    return std::string(part) + ", " + std::to_string(clips) + " x " + std::to_string(frames) + " " + of + ":\n";
+}
+
+// The plan of the way is the encoder's. `decoder`: without a plan where there is none of its own.
+void name_parts(Fit& way, const Fit& decoder, const BatchShape& shape, const StepShape& steps) {
+    base::Json encoder = base::Json::parse(way.plan_json);
+    encoder["name"] = "encoder";
+    base::Json all{{"components", base::Json::array()}};
+    all["components"].push_back(std::move(encoder));
+    way.plan_text = sized("encoder", shape.clips, shape.frames, "frames") + way.plan_text;
+    if (!decoder.plan_json.empty()) {
+        base::Json one = base::Json::parse(decoder.plan_json);
+        one["name"] = "decoder";
+        all["components"].push_back(std::move(one));
+        way.plan_text += sized("decoder", steps.clips, steps.frames, "encoded frames") + decoder.plan_text;
+    }
+    base::carry_bytes(all);
+    way.plan_json = all.dump(-1, base::BadText::replace);
+}
+
+}  // namespace
 
 // The largest batch that `clips` clips of at most `samples` samples make.
 BatchShape Recognizer::longest(int64_t clips, size_t samples) const {
@@ -52,6 +78,7 @@ std::vector<Fit> Recognizer::ways_on(const Device& device, const BatchShape& sha
         way.state += decoder.state;
         way.values += decoder.needs - std::min(decoder.needs, decoder.weights + decoder.state + decoder.workspace);
         way.workspace += decoder.workspace;
+        name_parts(way, decoder, shape, steps_of(shape));
         if (begins) continue;
         way.fits = false;
         way.needs = std::max(way.needs, positions.back().needs);
@@ -66,6 +93,23 @@ std::vector<Fit> Recognizer::ways(int64_t clips, size_t samples, const FitOption
     for (const Device& device : devices_)
         for (Fit& way : ways_on(device, longest(clips, samples), how)) all.push_back(std::move(way));
     return all;
+}
+
+std::string Recognizer::plan(int64_t clips, size_t samples) const {
+    const BatchShape shape = longest(clips, samples);
+    SessionOptions how = options_;
+    how.compile.plan_only = true;
+    how.plans_kept = 0;
+    const Graph graph = encoder_graph(shape, reach_of(encoded_frames(config().encoder, shape.frames)));
+    std::string text =
+        sized("encoder", shape.clips, shape.frames, "frames") + Pipeline(devices_, layers_, graph, packed_, how).describe();
+    if (head_ == Head::ctc) return text;
+    SessionOptions decoder = decoder_options_;
+    decoder.compile.plan_only = true;
+    decoder.plans_kept = 0;
+    const StepShape steps = steps_of(shape);
+    return text + sized("decoder", steps.clips, steps.frames, "encoded frames") +
+           Session(last_devices_, steps_graph(*weights_, steps), packed_, decoder).describe();
 }
 
 void Recognizer::keep_to(const Fit& way, int64_t clips, size_t samples) {

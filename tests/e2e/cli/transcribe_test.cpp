@@ -294,5 +294,75 @@ TEST(CliTranscribe, EveryFormatHasTheSameWords) {
     EXPECT_EQ(base::Json::parse(content(p.at("a.json")))["text"].get<std::string>(), text);
 }
 
+TEST(CliPlan, OfASpeechNetworkHasEncoderAndDecoder) {
+    const Place p;
+    const std::string net = network(p);
+    const auto plan = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"plan", "--model", net, "--seconds", "2"});
+        return run(p, more);
+    };
+    const Outcome o = plan({"--device", "cpu", "--json"});
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    const auto json = base::Json::parse(o.out);
+    ASSERT_EQ(json["components"].size(), 2U);
+    EXPECT_EQ(json["components"][0]["name"], "encoder");
+    EXPECT_EQ(json["components"][1]["name"], "decoder");
+    EXPECT_EQ(json["components"][1]["stages"][0]["device"], "cpu:0");
+    EXPECT_EQ(json["ways"][0]["chosen"], true);
+    const auto needs = json["ways"][0]["needs"].get<uint64_t>();
+    const auto encoder = json["components"][0]["devices"][0]["bytes"].get<uint64_t>();
+    EXPECT_GT(needs, encoder) << "the decoder is beside it";
+    const Outcome two = plan({"--device", "cpu", "--batch", "2", "--json"});
+    EXPECT_GT(base::Json::parse(two.out)["ways"][0]["needs"].get<uint64_t>(), needs);
+    const Outcome words = plan({"--device", "cpu"});
+    EXPECT_NE(words.out.find("encoder, 1 x "), std::string::npos) << words.out;
+    EXPECT_NE(words.out.find("decoder, 1 x "), std::string::npos) << words.out;
+    std::ofstream(p.at("cards.json")) << R"({"devices": [{"id": "card", "like": "cpu", "memory": "1MiB"}]})";
+    const Outcome small = plan({"--what-if", p.at("cards.json"), "--stream", "never"});
+    EXPECT_EQ(small.exit_code, needs > (1U << 20) ? 1 : 0) << small.err;
+    EXPECT_NE(small.out.find("card"), std::string::npos) << small.out;
+    const Outcome less = plan({"--device", "cpu", "--stream", "never", "--memory", "cpu=" + std::to_string(needs - 1)});
+    EXPECT_EQ(less.exit_code, 1);
+    EXPECT_NE(less.err.find("does not fit: needs "), std::string::npos) << less.err;
+}
+
+TEST(CliPlan, OfAnEncoderOnTwoDevicesHasTheStagesOfBoth) {
+    const Place p;
+    const std::string net = network(p);
+    for (const char* place : {"encoder=cpu:0+reference:0", "encoder=rows:cpu:0+reference:0"}) {
+        const Outcome o = run(p, {"plan", "--model", net, "--seconds", "2", "--place", place});
+        ASSERT_EQ(o.exit_code, 0) << o.err;
+        EXPECT_NE(o.out.find(" on cpu:0: "), std::string::npos) << o.out;
+        EXPECT_NE(o.out.find(" on reference:0: "), std::string::npos) << o.out;
+        const Outcome json = run(p, {"plan", "--model", net, "--seconds", "2", "--place", place, "--json"});
+        EXPECT_EQ(base::Json::parse(json.out)["place"], place);
+    }
+    for (const std::vector<std::string>& wrong : {std::vector<std::string>{"--model", net, "--place", "encoder=rows:"},
+                                                  {"--model", net, "--place", "rows:cpu:0"},
+                                                  {"--model", net, "--place", "encoder=rows:cpu:0+cpu:0"},
+                                                  {"--model", p.model(), "--place", "encoder=cpu:0+reference:0"}}) {
+        std::vector<std::string> arguments{"plan"};
+        arguments.insert(arguments.end(), wrong.begin(), wrong.end());
+        const Outcome o = run(p, arguments);
+        EXPECT_EQ(o.exit_code, 2) << o.out;
+        EXPECT_TRUE(is_one_line(o.err)) << o.err;
+    }
+}
+
+TEST(CliTranscribe, LayersAndRowsOfTheEncoderOnTwoDevicesSayTheSame) {
+    const Place p;
+    const std::string net = network(p);
+    const std::string clip = wav(p, "clip.wav", parakeet::random_sound(40000, 3));
+    const auto said = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"transcribe", clip, "--model", net});
+        const Outcome o = run(p, more);
+        EXPECT_EQ(o.exit_code, 0) << o.err;
+        return o.out;
+    };
+    const std::string one = said({"--device", "cpu"});
+    EXPECT_EQ(said({"--place", "encoder=cpu:0+reference:0"}), one);
+    EXPECT_EQ(said({"--place", "encoder=rows:cpu:0+reference:0"}), one);
+}
+
 }  // namespace
 }  // namespace backplane::e2e
