@@ -92,10 +92,10 @@ HWY_NOINLINE void direct_block(const ConvTask& t, int64_t begin, int64_t end, in
     }
 }
 
-void direct(const ConvTask& t, int64_t begin, int64_t end) {
+void direct(const ConvTask& t, int64_t begin, int64_t end, int64_t column_begin, int64_t column_end) {
     const int64_t depth = t.kernel_h * t.kernel_w * t.channels;
-    const float* weights = t.weights;
-    for (int64_t column = 0; column < t.out_channels; column += kBlock) {
+    const float* weights = t.weights + column_begin * depth;
+    for (int64_t column = column_begin; column < column_end; column += kBlock) {
         const int64_t vectors = (HWY_MIN(kBlock, t.out_channels - column) + kLanes - 1) / kLanes;
         switch (vectors) {
             case 1: direct_block<1>(t, begin, end, column, weights); break;
@@ -123,15 +123,16 @@ HWY_INLINE Taps taps_of(const ConvTask& t, const Window& w) {
     return taps;
 }
 
-// PIXELS neighbours of a row that all meet the same taps, all channels.
+// PIXELS neighbours of a row that all meet the same taps.
 template <int PIXELS>
-HWY_INLINE void depthwise_pixels(const ConvTask& t, const Window& w, const Taps& taps) {
+HWY_INLINE void depthwise_pixels(const ConvTask& t, const Window& w, const Taps& taps, int64_t channel_begin,
+                                 int64_t channel_end) {
     const ConvSegment& segment = t.segment[0];
     const int64_t step = t.stride_w * segment.stride;
     int64_t rows[PIXELS];
     for (int i = 0; i < PIXELS; ++i) rows[i] = w.into + i * t.out_column;
-    for (int64_t c = 0; c < t.out_channels; c += kLanes) {
-        const int64_t n = t.out_channels - c;
+    for (int64_t c = channel_begin; c < channel_end; c += kLanes) {
+        const int64_t n = channel_end - c;
         Tile<PIXELS, 1> tile;
         clear(tile);
         for (int64_t ky = taps.y_begin; ky < taps.y_end; ++ky)
@@ -151,7 +152,7 @@ HWY_INLINE void depthwise_pixels(const ConvTask& t, const Window& w, const Taps&
     }
 }
 
-void depthwise(const ConvTask& t, int64_t row_begin, int64_t row_end) {
+void depthwise(const ConvTask& t, int64_t row_begin, int64_t row_end, int64_t channel_begin, int64_t channel_end) {
     constexpr int kPixels = 8;
     // Columns of the result whose whole window lies within the input.
     const int64_t first = HWY_MIN(t.out_width, (t.pad_left + t.stride_w - 1) / t.stride_w);
@@ -163,10 +164,10 @@ void depthwise(const ConvTask& t, int64_t row_begin, int64_t row_end) {
             const Window w = window_of(t, begin + x);
             const Taps taps = taps_of(t, w);
             if (x >= first && x + kPixels <= last) {
-                depthwise_pixels<kPixels>(t, w, taps);
+                depthwise_pixels<kPixels>(t, w, taps, channel_begin, channel_end);
                 x += kPixels;
             } else {
-                depthwise_pixels<1>(t, w, taps);
+                depthwise_pixels<1>(t, w, taps, channel_begin, channel_end);
                 ++x;
             }
         }

@@ -39,11 +39,12 @@ struct ConvKernels {
     // not full has as many columns as whole vectors need, zero-filled.
     int64_t block;
     int64_t rows;  // pixels of a full tile: ranges should be multiples
-    // Output pixels [begin, end), counted over batch, rows and columns; all output channels.
-    void (*direct)(const ConvTask& task, int64_t begin, int64_t end);
+    // Output pixels [begin, end), counted over batch, rows and columns, by output channels [column_begin, column_end), of which both are multiples
+    // of `block` or the last.
+    void (*direct)(const ConvTask& task, int64_t begin, int64_t end, int64_t column_begin, int64_t column_end);
     // group == channels == output channels (one filter a channel). Weights are [kernel_h][kernel_w][channels]. Output rows, counted
-    // over the batch.
-    void (*depthwise)(const ConvTask& task, int64_t row_begin, int64_t row_end);
+    // over the batch, by channels, whose first is a multiple of `lanes`.
+    void (*depthwise)(const ConvTask& task, int64_t row_begin, int64_t row_end, int64_t channel_begin, int64_t channel_end);
 };
 
 }  // namespace backplane::cpu

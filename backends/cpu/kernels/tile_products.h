@@ -150,10 +150,26 @@ bool pack_panel(const TilesTask& t, const uint8_t* b, int64_t depth, const Panel
     return held;
 }
 
+// Rows of the result that are written next, two lines of each, asked for between the products: stores by themselves wait for ten lines at a time.
+struct NextRows {
+    const float* at = nullptr;
+    int64_t row = 0, rows = 0;  // floats from one to the next; how many
+    int64_t some = 0;           // at a time
+
+    HWY_INLINE void ask() {
+        const int64_t n = HWY_MIN(some, rows);
+        for (int64_t i = 0; i < n; ++i, at += row) {
+            __builtin_prefetch(at, 0, 2);
+            __builtin_prefetch(at + kLanes, 0, 2);
+        }
+        rows -= n;
+    }
+};
+
 // ROWS x COLUMNS tiles of sums, of `parts` times 32 depths. Tiles 0 to 3 hold sums, 4 and 5 rows, 6 and 7 columns.
 template <class Unit, int ROWS, int COLUMNS>
 HWY_NOINLINE void multiply_tiles(const TilesTask& t, const uint16_t* a, int64_t a_tile, const uint16_t* b, int64_t parts,
-                                 float* sums, bool first) {
+                                 float* sums, bool first, NextRows next) {
     constexpr int64_t kSumsRow = kBlock * 4;
     const auto sum = [&](int i, int j) HWY_ATTR { return sums + i * kTileRows * kBlock + j * kLanes; };
     if (first) {
@@ -168,7 +184,9 @@ HWY_NOINLINE void multiply_tiles(const TilesTask& t, const uint16_t* a, int64_t 
         if constexpr (ROWS == 2 && COLUMNS == 2) Unit::template load<3>(sum(1, 1), kSumsRow);
     }
     constexpr int64_t kRow = 64;
-    for (int64_t p = 0; p < parts; ++p, b += COLUMNS * t.b_planes * kTileNumbers)
+    next.some = whole_tiles(next.rows, parts);
+    for (int64_t p = 0; p < parts; ++p, b += COLUMNS * t.b_planes * kTileNumbers) {
+        next.ask();
         for (int i = 0; i < t.a_planes; ++i, a += kTileNumbers) {
             Unit::template load<4>(a, kRow);
             if constexpr (ROWS == 2) Unit::template load<5>(a + a_tile, kRow);
@@ -185,6 +203,7 @@ HWY_NOINLINE void multiply_tiles(const TilesTask& t, const uint16_t* a, int64_t 
                 }
             }
         }
+    }
     Unit::template store<0>(sum(0, 0), kSumsRow);
     if constexpr (COLUMNS == 2) Unit::template store<1>(sum(0, 1), kSumsRow);
     if constexpr (ROWS == 2) Unit::template store<2>(sum(1, 0), kSumsRow);
@@ -212,7 +231,7 @@ HWY_NOINLINE void finish_tiles(const TilesTask& t, const float* sums, int64_t ro
 template <class Unit>
 void multiply_panel(const TilesTask& t, int64_t row_begin, int64_t row_end, int64_t column, int64_t k, int64_t depth,
                     const PanelForm& form, const uint16_t* panel, float* sums) {
-    const int64_t a_tile = whole_tiles(t.depth, kTileDepth) * t.a_planes * kTileNumbers;
+    const int64_t a_tile = backplane::cpu::tile_row(t.depth, t.a_planes) * kTileNumbers;
     const bool last = k + depth == t.depth;
     const int64_t kept = k == 0 && last ? 0 : kBlock;  // of one panel they are results at once
     Unit::begin();
@@ -221,7 +240,10 @@ void multiply_panel(const TilesTask& t, int64_t row_begin, int64_t row_end, int6
         const bool one_row = row_end - r <= kTileRows;
         for (int64_t j = 0; j < form.vectors; j += 2) {
             const uint16_t* right = panel + form.at(j, 0);
-            const auto with = [&](auto* one) HWY_ATTR { one(t, a, a_tile, right, form.parts, sums + j * kLanes, k == 0); };
+            NextRows next{t.out + r * t.out_row + column + j * kLanes, t.out_row};
+            if (last) next.rows = HWY_MIN(2 * kTileRows, row_end - r);
+            const auto with = [&](auto* one)
+                                  HWY_ATTR { one(t, a, a_tile, right, form.parts, sums + j * kLanes, k == 0, next); };
             if (form.vectors - j == 1) {
                 with(one_row ? multiply_tiles<Unit, 1, 1> : multiply_tiles<Unit, 2, 1>);
             } else {

@@ -24,15 +24,22 @@ constexpr int products_of_planes(int a, int b) {
 }
 
 constexpr int64_t whole_tiles(int64_t n, int64_t size) { return (n + size - 1) / size; }
+// Tiles from one row of them to the next: of a part of the depth all rows of tiles lie in different sets of the second-level cache, which a
+// power of two between them would not let them.
+constexpr int64_t tile_row(int64_t depth, int planes) {
+    constexpr int64_t kApart = 16;
+    const int64_t tiles = whole_tiles(depth, kTileDepth) * planes;
+    return tiles < 2 * kApart ? tiles : (whole_tiles(tiles, kApart) | 1) * kApart;
+}
 // Numbers of bf16 that TilesKernels::split writes for so many rows.
 constexpr int64_t split_numbers(int64_t rows, int64_t depth, int planes) {
-    return whole_tiles(rows, kTileRows) * whole_tiles(depth, kTileDepth) * planes * kTileNumbers;
+    return whole_tiles(rows, kTileRows) * tile_row(depth, planes) * kTileNumbers;
 }
 
 constexpr int64_t kMostTileBlocks = 4;
 
 struct TilesTask {
-    const uint16_t* a = nullptr;  // tiles of all rows: [rows / 16][depth / 32][plane], as split() writes them
+    const uint16_t* a = nullptr;  // tiles of all rows: [rows / 16][tile_row: depth / 32][plane], as split() writes them
     int a_planes = 1, b_planes = 1;
     bool exact = true;  // run() says where planes do not hold all of the right-hand side
     PackedType type = kPackedF32;

@@ -108,13 +108,13 @@ std::vector<double> weight_transform(const WinogradShape& shape) {
     const int finite = shape.size - 1;
     std::vector<double> points = {0};
     for (int i = 0; i < (shape.size - 2) / 2; ++i) points.insert(points.end(), {shape.points[i], -shape.points[i]});
-    std::vector<double> g(static_cast<size_t>(shape.size * shape.taps), 0.0);
+    std::vector<double> g(static_cast<size_t>(int64_t{shape.size} * shape.taps), 0.0);
     for (int i = 0; i < finite; ++i) {
         double value = 1;
         for (int j = 0; j < finite; ++j)
             if (j != i) value /= points[static_cast<size_t>(i)] - points[static_cast<size_t>(j)];
         for (int tap = 0; tap < shape.taps; ++tap, value *= points[static_cast<size_t>(i)])
-            g[static_cast<size_t>(i * shape.taps + tap)] = value;
+            g[static_cast<size_t>(int64_t{i} * shape.taps + tap)] = value;
     }
     g.back() = 1;
     return g;
@@ -135,11 +135,12 @@ void pack_winograd(const Geometry& geometry, const WinogradShape& shape, const C
             double half[8][5] = {};
             for (int i = 0; i < size; ++i)
                 for (int x = 0; x < taps; ++x)
-                    for (int y = 0; y < taps; ++y) half[i][x] += g[static_cast<size_t>(i * taps + y)] * filter[y * taps + x];
+                    for (int y = 0; y < taps; ++y)
+                        half[i][x] += g[static_cast<size_t>(int64_t{i} * taps + y)] * filter[y * taps + x];
             for (int i = 0; i < size; ++i)
                 for (int j = 0; j < size; ++j) {
                     double sum = 0;
-                    for (int x = 0; x < taps; ++x) sum += half[i][x] * g[static_cast<size_t>(j * taps + x)];
+                    for (int x = 0; x < taps; ++x) sum += half[i][x] * g[static_cast<size_t>(int64_t{j} * taps + x)];
                     u[static_cast<size_t>((i * size + j) * plane + c * t.out_channels + o)] = static_cast<float>(sum);
                 }
         }
@@ -198,26 +199,46 @@ bool is_depthwise(const Geometry& g) {
     return g.task.channels == 1 && g.task.out_channels == 1 && g.task.segments == 1 && g.groups > 1;
 }
 
+// How many of n channels one of about `wanted` parts has, a multiple of `unit`: a map of few pixels has not enough ranges of them for many threads.
+int64_t channels_of_part(int64_t n, int64_t unit, int64_t wanted) {
+    return parts(parts(n, unit), std::clamp<int64_t>(wanted, 1, parts(n, unit))) * unit;
+}
+
+void compute_depthwise(const Run& run, const ConvKernels& k, const ConvTask& task, int64_t rows) {
+    // Of fewer channels a chunk would have less to do than it takes to hand it over.
+    const int64_t least = std::max<int64_t>(1, 2048 / std::max<int64_t>(1, task.out_width));
+    const int64_t unit = parts(least, k.lanes) * k.lanes;
+    const int64_t channels = channels_of_part(task.out_channels, unit, parts(kEnoughChunks, rows));
+    const int64_t of_row = parts(task.out_channels, channels);
+    run.ranges(rows * of_row, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+            const int64_t first = i % of_row * channels;
+            k.depthwise(task, i / of_row, i / of_row + 1, first, std::min(task.out_channels, first + channels));
+        }
+    });
+}
+
 // `batch` slices that lie one after another.
 void compute(const Run& run, const ConvKernels& k, const Geometry& g, const ConvTask& task, int64_t batch) {
-    if (is_depthwise(g)) {
-        run.ranges(batch * task.out_height, 1, [&](int64_t begin, int64_t end) { k.depthwise(task, begin, end); });
-        return;
-    }
+    if (is_depthwise(g)) return compute_depthwise(run, k, task, batch * task.out_height);
     // Chunks of whole tiles, small enough that their input stays in the cache while the blocks of columns pass over it.
     const int64_t pixels = batch * g.out_slice();
     const int64_t chunk = k.rows * 16;
-    const int64_t chunks = (pixels + chunk - 1) / chunk;
-    run.parallel(chunks * g.groups, [&](uint32_t i, std::byte*) {
+    const int64_t ranges = parts(pixels, chunk);
+    const int64_t chunks = ranges * g.groups;
+    const int64_t columns = channels_of_part(task.out_channels, k.block, parts(kEnoughChunks, chunks));
+    const int64_t column_parts = parts(task.out_channels, columns);
+    run.parallel(chunks * column_parts, [&](uint32_t i, std::byte*) {
         ConvTask mine = task;
-        const int64_t group = i / chunks;
-        const int64_t first = i % chunks * chunk;
+        const int64_t column = i % column_parts * columns;
+        const int64_t group = i / column_parts / ranges;
+        const int64_t first = i / column_parts % ranges * chunk;
         for (int64_t s = 0; s < mine.segments; ++s) mine.segment[s].data += group * mine.segment[s].channels;
         mine.weights += group * g.taps * mine.channels * padded_columns(mine.out_channels, k.lanes);
         mine.out += group * mine.out_channels;
         for (int32_t o = 0; o < mine.epilogue.count; ++o)
             if (mine.epilogue.ops[o].data != nullptr) mine.epilogue.ops[o].data += group * mine.out_channels;
-        k.direct(mine, first, std::min(pixels, first + chunk));
+        k.direct(mine, first, std::min(pixels, first + chunk), column, std::min(mine.out_channels, column + columns));
     });
 }
 

@@ -168,7 +168,7 @@ void compute(const Geometry& g, const ConvKernels& k, ConvTask task, const Piece
     const Epilogue post = task.epilogue;
     const float* x = task.segment[0].data + group * g.channels;
     const float* weights = task.weights + part.weights + group * part.taps() * g.tap_floats(k.lanes);
-    const auto run = [&] { (g.depthwise() ? k.depthwise : k.direct)(task, piece.begin, piece.end); };
+    const auto run = [&] { (g.depthwise() ? k.depthwise : k.direct)(task, piece.begin, piece.end, 0, task.out_channels); };
     const Phase planes = phase_of(front, plane % front.stride);
     const int64_t last = planes.begin + plane / front.stride;  // plane of x that the first tap meets
     bool written = false;

@@ -20,7 +20,6 @@ constexpr int64_t kResultsOfChunk = 4096;
 // Pixels that are packed at a time, and filters that take them where there are not enough pixels for all threads.
 constexpr int64_t kPixelsOfChunk = 128;
 constexpr int64_t kFiltersOfChunk = 96;
-constexpr int64_t kEnoughChunks = 64;
 
 // Filters as the graph has them, in float32.
 ValueId plain_filters(Lowering& to, const Node& node) {
@@ -50,8 +49,6 @@ void move_on(Epilogue& epilogue, int64_t bias, int64_t added) {
     for (int32_t i = 0; i < epilogue.count; ++i)
         if (epilogue.ops[i].data != nullptr) epilogue.ops[i].data += epilogue.ops[i].kind == kEpilogueAdd ? added : bias;
 }
-
-int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 std::string label_of(const Lowering& to, const Node& node, const char* kind) {
     return std::string("Conv ") + kind + " " + to[node.inputs[1]].text() + " -> " + to[node.output].text() +

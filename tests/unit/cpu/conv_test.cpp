@@ -2,11 +2,40 @@
 
 #include <cmath>
 
-#include "convolutions.hpp"
+#include "harness.hpp"
 
 using namespace harness;
 
 namespace {
+
+struct Case {
+    int64_t n, c, h, w, o, kh, kw, stride, pad, dilation, group;
+};
+
+std::vector<double> naive(const Case& k, const Floats& x, const Floats& weight, const Floats& bias, int64_t oh, int64_t ow) {
+    std::vector<double> y(static_cast<size_t>(k.n * k.o * oh * ow));
+    const int64_t cg = k.c / k.group;
+    const int64_t og = k.o / k.group;
+    size_t at = 0;
+    for (int64_t n = 0; n < k.n; ++n)
+        for (int64_t o = 0; o < k.o; ++o)
+            for (int64_t i = 0; i < oh; ++i)
+                for (int64_t j = 0; j < ow; ++j) {
+                    double sum = bias[static_cast<size_t>(o)];
+                    for (int64_t c = 0; c < cg; ++c)
+                        for (int64_t a = 0; a < k.kh; ++a)
+                            for (int64_t b = 0; b < k.kw; ++b) {
+                                const int64_t yy = i * k.stride - k.pad + a * k.dilation;
+                                const int64_t xx = j * k.stride - k.pad + b * k.dilation;
+                                if (yy < 0 || yy >= k.h || xx < 0 || xx >= k.w) continue;
+                                const int64_t channel = o / og * cg + c;
+                                sum += double{x[static_cast<size_t>(((n * k.c + channel) * k.h + yy) * k.w + xx)]} *
+                                       double{weight[static_cast<size_t>(((o * cg + c) * k.kh + a) * k.kw + b)]};
+                            }
+                    y[at++] = sum;
+                }
+    return y;
+}
 
 // Largest difference over the largest magnitude.
 double difference(const Floats& got, const std::vector<double>& want) {
@@ -153,6 +182,70 @@ TEST_P(Conv, ReadsRowMajorMapsAsTheyAreAndStaysChannelsLastBehindFiltersThatWant
         EXPECT_LT(difference(q.read(z), naive(k, Floats(between.begin(), between.end()), w, b, 9, 11)), 1e-5);
         const std::string last = q.info.summary;
         EXPECT_EQ(last.find(" by p"), std::string::npos) << last;
+    }
+}
+
+// More pixels than one thread takes at a time, and a panel of them that is not whole; more planes than a part of the depth, and a concatenation;
+// fewer filters than a tile has rows.
+TEST_P(Conv, ByPixelsGoesFromPanelToPanel) {
+    Device device({GetParam(), "2"});
+    struct Size {
+        int64_t channels, height, width, filters;
+    };
+    for (const Size& size : {Size{5, 130, 131, 7}, Size{141, 9, 37, 70}, Size{130, 7, 29, 2}, Size{3, 6, 11, 13}})
+        for (const int64_t first : {int64_t{0}, size.channels - 2}) {
+            const int64_t pixels = size.height * size.width;
+            const Floats x = random_floats(size.channels * pixels, 1);
+            const Floats w = random_floats(size.filters * size.channels, 2);
+            const Floats b = random_floats(size.filters, 3);
+            const auto map = [&](int64_t channels) { return Dims{1, channels, size.height, size.width}; };
+            Graph g;
+            auto in = first == 0 ? g.input(map(size.channels), x) : 0;
+            if (first != 0) {
+                const auto end = x.begin() + first * pixels;
+                const auto one = g.input(map(first), Floats(x.begin(), end));
+                const auto two = g.input(map(2), Floats(end, x.end()));
+                in = g.add(BP_OP_concat, {one, two}, map(size.channels), {integer(BP_ATTR_axis, 1)});
+            }
+            const auto c =
+                g.add(BP_OP_conv, {in, g.weight({size.filters, size.channels, 1, 1}, w), g.weight({size.filters}, b)},
+                      map(size.filters));
+            g.output(c);
+            Program p(device, g);
+            EXPECT_NE(std::string(p.info.summary).find("by pixels"), std::string::npos) << p.info.summary;
+            p.run();
+            const Case k{1, size.channels, size.height, size.width, size.filters, 1, 1, 1, 0, 1, 1};
+            EXPECT_LT(difference(p.read(c), naive(k, x, w, b, size.height, size.width)), 1e-5)
+                << size.channels << " planes of " << size.height << " x " << size.width << " to " << size.filters;
+        }
+}
+
+// A map of so few pixels that threads share its channels: what each does depends on no number of them.
+TEST_P(Conv, OfAFewPixelsIsTheSameOnAnyNumberOfThreads) {
+    for (const bool depthwise : {false, true}) {
+        const int64_t groups = depthwise ? 210 : 2;
+        const Case k{1, 210, 3, 11, depthwise ? 210 : 330, 3, 3, 1, 1, 1, groups};
+        const Floats x = random_floats(k.c * 33, 1);
+        const Floats w = random_floats(k.o * (k.c / groups) * 9, 2);
+        const Floats b = random_floats(k.o, 3);
+        const auto run = [&](const char* threads) {
+            Device device({GetParam(), threads});
+            Graph g;
+            // Behind a convolution that wants its channels last.
+            const Floats one = random_floats(k.c * k.c * 9, 4);
+            const auto before = g.add(BP_OP_conv, {g.input({1, k.c, 3, 11}, x), g.weight({k.c, k.c, 3, 3}, one)},
+                                      {1, k.c, 3, 11}, {list(BP_ATTR_pads, {1, 1, 1, 1})});
+            const auto y = g.add(BP_OP_conv, {before, g.weight({k.o, k.c / groups, 3, 3}, w), g.weight({k.o}, b)},
+                                 {1, k.o, 3, 11}, {list(BP_ATTR_pads, {1, 1, 1, 1}), integer(BP_ATTR_group, groups)});
+            g.output(before);
+            g.output(y);
+            Program p(device, g);
+            p.run();
+            const Floats between = p.read(before);
+            EXPECT_LT(difference(p.read(y), naive(k, between, w, b, 3, 11)), 2e-5) << p.info.summary;
+            return p.read(y);
+        };
+        EXPECT_EQ(run("1"), run("5"));
     }
 }
 

@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "harness.hpp"
+#include "levels.hpp"
 
 using namespace harness;
 
@@ -27,6 +29,36 @@ TEST_P(Elementwise, BroadcastsAPerChannelOperandAndAddsAWholeOne) {
         const float want = std::max(0.0f, x[i] * c[i / 21 % 5]) + x[i];
         ASSERT_FLOAT_EQ(got[i], want) << i;
     }
+}
+
+// Whole vectors begin at a line of the result, wherever it begins: nothing is done twice, in place either, and nothing beside it is written.
+TEST_P(Elementwise, ResultsBeginAnywhere) {
+    const backplane::cpu::ElementwiseKernels kernels = backplane::cpu::choose_level(GetParam()).kernels.elementwise;
+    constexpr size_t kRoom = 400;
+    const Floats x = random_floats(kRoom, 1);
+    for (size_t offset = 0; offset < 17; ++offset)
+        for (const size_t n : {size_t{1}, size_t{63}, size_t{127}, size_t{129}, size_t{300}}) {
+            alignas(64) std::array<float, kRoom> room{};
+            const auto fill = [&] {
+                for (size_t i = 0; i < kRoom; ++i) room[i] = x[i];
+            };
+            const auto check = [&](const char* what, auto want) {
+                for (size_t i = 0; i < kRoom; ++i) {
+                    const bool inside = i >= offset && i < offset + n;
+                    ASSERT_EQ(room[i], inside ? want(i) : x[i]) << what << ", " << n << " from " << offset << ", at " << i;
+                }
+            };
+            const auto count = static_cast<int64_t>(n);
+            fill();
+            kernels.unary[BP_OP_neg](room.data() + offset, room.data() + offset, count, 0, 0);
+            check("Neg", [&](size_t i) { return -x[i]; });
+            fill();
+            kernels.binary[BP_OP_add](room.data() + offset, 1, x.data() + offset, 1, room.data() + offset, count);
+            check("Add", [&](size_t i) { return x[i] + x[i]; });
+            fill();
+            kernels.binary[BP_OP_sub](room.data() + offset, 1, x.data(), 0, room.data() + offset, count);
+            check("Sub", [&](size_t i) { return x[i] - x[0]; });
+        }
 }
 
 TEST_P(Elementwise, MaskPicksAWeakerInstructionSet) {

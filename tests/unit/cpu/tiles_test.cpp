@@ -127,6 +127,25 @@ TEST_F(Tiles, FloatsOfAnySizeAreWithinTheBound) {
         }
 }
 
+// One plane of so many depths that the rows of tiles stand apart, in several parts of the depth.
+TEST_F(Tiles, LongRowsOfOnePlaneAreWithinWhatRoundingCosts) {
+    UnitDevice device(kEmulatedTiles, "2");
+    for (const int64_t k : {1056, 2048}) {
+        constexpr int64_t m = 70, n = 70;
+        const Floats a = random_floats(m * k, 21);
+        for (const uint32_t dtype : {uint32_t{BP_Q8_0}, uint32_t{BP_BF16}}) {
+            const Packed b = dtype == BP_BF16 ? halves_of(dtype, n, k) : blocks_of(dtype, n, k);
+            const Floats got = product(device, a, b, dtype, m, n, k, BP_MATH_RELAXED);
+            for (int64_t r = 0; r < m; ++r)
+                for (int64_t c = 0; c < n; ++c) {
+                    const Exact want = exact(a, b, k, r, c);
+                    ASSERT_NEAR(got[static_cast<size_t>(r * n + c)], want.sum, want.size * 0x1p-7)
+                        << "type " << dtype << ", " << k << " depths, row " << r << " column " << c;
+                }
+        }
+    }
+}
+
 // Rows with numbers that no planes hold are done without the unit, and others are as they were.
 TEST_F(Tiles, WhatIsNotFiniteStaysInItsRowAndColumn) {
     UnitDevice device(kEmulatedTiles, "1");
