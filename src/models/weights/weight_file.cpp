@@ -53,11 +53,18 @@ struct WeightFile::State {
     void read_onnx(const fs::path& path) {
         format = "ONNX";
         folder.emplace(path);
-        onnx =
-            formats::parse_onnx(file.bytes(), name, [this](const std::string& location) { return folder->bytes(location); });
-        if (onnx.opset == 0 && onnx.nodes.empty() && onnx.initializers.empty())
-            throw Error(Code::corrupt, "cannot read '" + name +
-                                           "': it is no GGUF file, no safetensors file or index of such, and no ONNX model");
+        const Error none(
+            Code::corrupt,
+            "cannot read '" + name + "': it is no GGUF file, no safetensors file or index of such, and no ONNX model");
+        try {
+            onnx = formats::parse_onnx(file.bytes(), name,
+                                       [this](const std::string& location) { return folder->bytes(location); });
+        } catch (const Error& error) {
+            // Of a file whose name does not say that it is one, which field of a model would be wrong says nothing.
+            if (path.extension() == ".onnx" || error.code() != Code::corrupt) throw;
+            throw none;
+        }
+        if (onnx.opset == 0 && onnx.nodes.empty() && onnx.initializers.empty()) throw none;
         for (const formats::OnnxTensor& tensor : onnx.initializers)
             add({tensor.name, tensor.dtype, name_of(tensor.dtype), tensor.shape}, tensor.bytes());
         for (const auto& [key, text] : onnx.metadata) metadata.emplace_back(key, text);
