@@ -61,7 +61,17 @@ int64_t rounded_frames(int64_t frames, int64_t least, int64_t parts) noexcept {
 }
 
 void check_finite(std::span<const float> samples, uint64_t first) {
-    for (size_t i = 0; i < samples.size(); ++i)
+    // Stretches whose largest bits are those of a finite number, as vectors.
+    constexpr size_t kStretch = 64;
+    constexpr uint32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000;
+    size_t finite = 0;
+    for (; finite + kStretch <= samples.size(); finite += kStretch) {
+        uint32_t most = 0;
+        for (size_t i = 0; i < kStretch; ++i)
+            most = std::max(most, std::bit_cast<uint32_t>(samples[finite + i]) & kMagnitude);
+        if (most >= kInfinity) break;
+    }
+    for (size_t i = finite; i < samples.size(); ++i)
         if (!std::isfinite(samples[i]))
             throw Error(Code::invalid, "cannot transcribe: sample " + std::to_string(first + i) + " is no finite number");
 }
@@ -188,7 +198,7 @@ int64_t Recognizer::rounded(int64_t frames) const noexcept {
     return lengths_ == Lengths::finely ? rounded_frames(frames, 32, 32) : rounded_frames(frames, 64, 16);
 }
 
-Recognizer::Prepared Recognizer::prepare(std::span<const std::span<const float>> clips) const {
+Recognizer::Prepared Recognizer::prepare(std::span<const std::span<const float>> clips) {
     const PreprocessorConfig& p = config().preprocessor;
     Prepared batch;
     batch.shape.clips = static_cast<int64_t>(clips.size());
@@ -204,9 +214,14 @@ Recognizer::Prepared Recognizer::prepare(std::span<const std::span<const float>>
         batch.shape.padded = true;  // where nothing is, too: one session for all of these lengths
     }
     const auto row = static_cast<size_t>(samples_of(p, batch.shape.frames));
+    batch.audio = std::exchange(spare_, {});
     batch.audio.resize(row * clips.size());
-    for (size_t i = 0; i < clips.size(); ++i)
-        std::copy(clips[i].begin(), clips[i].end(), batch.audio.begin() + static_cast<std::ptrdiff_t>(i * row));
+    auto to = batch.audio.begin();
+    for (const auto clip : clips) {
+        const auto end = to + static_cast<std::ptrdiff_t>(row);
+        std::fill(std::copy(clip.begin(), clip.end(), to), end, 0.0F);
+        to = end;
+    }
     return batch;
 }
 
@@ -233,7 +248,7 @@ Recognizer::Batch Recognizer::start(std::span<const std::span<const float>> clip
         batch.place_.push_back(i);
     }
     if (heard.empty()) return batch;
-    batch.prepared_ = std::make_unique<const Prepared>(prepare(heard));
+    batch.prepared_ = std::make_unique<Prepared>(prepare(heard));
     batch.encoder_ = session_for(batch.prepared_->shape).encoder;
     batch.pass_ = batch.encoder_->start(inputs_of(*batch.prepared_, *batch.encoder_), cancel);
     return batch;
@@ -259,13 +274,18 @@ std::vector<std::vector<Token>> Recognizer::run(std::span<const std::span<const 
     return finish(batch);
 }
 
+void Recognizer::finish_pass(Batch& batch, std::span<const Output> outputs) {
+    batch.encoder_->finish(batch.pass_, outputs);
+    spare_ = std::move(batch.prepared_->audio);
+}
+
 std::vector<std::vector<Token>> Recognizer::finish_ctc(Batch& under_way) {
     const Prepared& batch = *under_way.prepared_;
     const auto row = static_cast<size_t>(encoded_frames(config().encoder, batch.shape.frames));
     std::vector<int32_t> ids(row * batch.encoded.size());
     std::vector<float> confidence(ids.size());
     const std::vector<Output> outputs{{"ids", room_of(ids)}, {"confidence", room_of(confidence)}};
-    under_way.encoder_->finish(under_way.pass_, outputs);
+    finish_pass(under_way, outputs);
     std::vector<std::vector<Token>> all(batch.encoded.size());
     for (size_t clip = 0; clip < all.size(); ++clip)
         for (size_t t = 0; t < static_cast<size_t>(batch.encoded[clip]); ++t) {
@@ -290,7 +310,7 @@ std::vector<std::vector<Token>> Recognizer::finish_ctc(Batch& under_way) {
 backplane::Tensor Recognizer::finish_joint(Batch& batch) {
     backplane::Tensor joint;
     const Output output("joint", &joint);
-    batch.encoder_->finish(batch.pass_, std::span(&output, 1));
+    finish_pass(batch, std::span(&output, 1));
     return joint;
 }
 

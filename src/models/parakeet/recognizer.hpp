@@ -116,7 +116,8 @@ private:
     [[nodiscard]] BatchShape longest(int64_t clips, size_t samples) const;
     [[nodiscard]] StepShape steps_of(const BatchShape& shape) const;
     [[nodiscard]] std::vector<Fit> ways_on(const Device& device, const BatchShape& shape, const FitOptions& options) const;
-    [[nodiscard]] Prepared prepare(std::span<const std::span<const float>> clips) const;
+    [[nodiscard]] Prepared prepare(std::span<const std::span<const float>> clips);
+    void finish_pass(Batch& batch, std::span<const Output> outputs);
     Sized& session_for(const BatchShape& shape);
     Session& steps_for(const StepShape& shape);
     [[nodiscard]] uint64_t session_bytes(const Graph& graph) const;
@@ -144,6 +145,8 @@ private:
     std::list<Sized> sessions_;                              // the one used last comes first
     std::list<Stepped> stepped_;
     std::vector<NetworkRuns> ran_;  // by sessions that are gone
+    std::vector<float>
+        spare_;  // the sound of a batch that is done, as room for the next: new memory costs more than filling it
 };
 
 class Recognizer::Batch {
@@ -154,7 +157,7 @@ private:
     friend class Recognizer;
     size_t clips_ = 0;
     std::vector<size_t> place_;  // of clips that have a frame
-    std::unique_ptr<const Prepared> prepared_;
+    std::unique_ptr<Prepared> prepared_;
     std::shared_ptr<Pipeline> encoder_;
     const std::atomic<uint32_t>* cancel_ = nullptr;
     Pipeline::Pass pass_;  // the last member: it reads what is prepared, by the encoder

@@ -2,6 +2,7 @@
 #include "models/parakeet/recognizer.hpp"
 
 #include <deque>
+#include <limits>
 #include <set>
 
 #include "oracle.hpp"
@@ -125,6 +126,26 @@ TEST_F(RecognizerTest, ManySizesAndAGrowingReachGiveWhatTheyGiveAlone) {
         for (size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].id, b[i].id);
     }
     EXPECT_NE(kept.describe().find("encoder, 1 x 18 frames"), std::string::npos) << kept.describe();
+}
+
+TEST(CheckFinite, NamesTheFirstSampleThatIsNotWhereverItStands) {
+    constexpr float kMost = std::numeric_limits<float>::max(), kLeast = std::numeric_limits<float>::denorm_min();
+    std::vector<float> samples(200, 0.0F);
+    samples[3] = kMost, samples[70] = -kMost, samples[71] = -0.0F, samples[199] = kLeast;
+    for (const size_t n : {0, 1, 63, 64, 65, 128, 200}) EXPECT_NO_THROW(check_finite(std::span(samples).first(n)));
+    for (const size_t at : {0, 63, 64, 127, 191, 192, 199})
+        for (const float bad : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+            std::vector<float> some = samples;
+            some[at] = some.back() = bad;
+            try {
+                check_finite(some, 1000);
+                ADD_FAILURE() << "sample " << at << " was taken";
+            } catch (const Error& error) {
+                EXPECT_EQ(error.code(), Code::invalid);
+                EXPECT_NE(std::string(error.what()).find("sample " + std::to_string(1000 + at) + " "), std::string::npos)
+                    << error.what();
+            }
+        }
 }
 
 TEST_F(RecognizerTest, RoundedLengthsAreFewAndWasteLittle) {
