@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/json.hpp"
+#include "base/visible_text.hpp"
 #include "models/parakeet/recognizer.hpp"
 
 namespace backplane::parakeet {
