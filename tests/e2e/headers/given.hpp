@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdio>
+#include <iostream>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +43,8 @@ inline void report(const std::string& name, const std::string& text) { std::prin
 #define GIVEN_esrgan const Context& context = given.context;
 #define GIVEN_flags const Device& device = given.device;
 #define GIVEN_verify const Device& device = given.device;
+#define GIVEN_weight_file const Device& device = given.device;
+#define GIVEN_quantize
 #define GIVEN_tune                          \
     const Context& context = given.context; \
     const Graph& graph = given.graph;       \
