@@ -2,40 +2,11 @@
 
 #include <cmath>
 
-#include "harness.hpp"
+#include "convolutions.hpp"
 
 using namespace harness;
 
 namespace {
-
-struct Case {
-    int64_t n, c, h, w, o, kh, kw, stride, pad, dilation, group;
-};
-
-std::vector<double> naive(const Case& k, const Floats& x, const Floats& weight, const Floats& bias, int64_t oh, int64_t ow) {
-    std::vector<double> y(static_cast<size_t>(k.n * k.o * oh * ow));
-    const int64_t cg = k.c / k.group;
-    const int64_t og = k.o / k.group;
-    size_t at = 0;
-    for (int64_t n = 0; n < k.n; ++n)
-        for (int64_t o = 0; o < k.o; ++o)
-            for (int64_t i = 0; i < oh; ++i)
-                for (int64_t j = 0; j < ow; ++j) {
-                    double sum = bias[static_cast<size_t>(o)];
-                    for (int64_t c = 0; c < cg; ++c)
-                        for (int64_t a = 0; a < k.kh; ++a)
-                            for (int64_t b = 0; b < k.kw; ++b) {
-                                const int64_t yy = i * k.stride - k.pad + a * k.dilation;
-                                const int64_t xx = j * k.stride - k.pad + b * k.dilation;
-                                if (yy < 0 || yy >= k.h || xx < 0 || xx >= k.w) continue;
-                                const int64_t channel = o / og * cg + c;
-                                sum += double{x[static_cast<size_t>(((n * k.c + channel) * k.h + yy) * k.w + xx)]} *
-                                       double{weight[static_cast<size_t>(((o * cg + c) * k.kh + a) * k.kw + b)]};
-                            }
-                    y[at++] = sum;
-                }
-    return y;
-}
 
 // Largest difference over the largest magnitude.
 double difference(const Floats& got, const std::vector<double>& want) {
