@@ -1,98 +1,103 @@
 #!/usr/bin/env python3
-"""ops_cpu_bench.py [--threads 1,16] [--backplane build/release/bin/backplane]: PyTorch on the CPU and `backplane bench ops --device cpu:0`.
+"""ops_cpu_bench.py [--threads 1,16] [--only NAME,NAME] [--mask LIST] [--json]: our CPU backend and PyTorch, op by op, in turns in one process.
 
-Single ops in float32 at the sizes that `bench ops` has, both with as many threads, one after the other in one call: medians in ms, PyTorch's
-over ours (above 1: ours is faster), and what ours is of its limit. PyTorch's convolutions are timed in both layouts, and the faster counts.
-A table, or with --json the same as JSON."""
+Host to host, in ms: median and least, and PyTorch's time over ours in each turn, median and extremes (above 1: ours is faster). PyTorch's
+convolutions are timed in both layouts; ours take and give rows. One thread: pin it to a core that is quiet (taskset -c 3)."""
 import argparse
 import json
-import subprocess
 import sys
+from pathlib import Path
 
-import torch
-import torch.nn.functional as F
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from beside import in_turns, one_op, open_cpu, random, text_of  # noqa: E402
 
-from attention_cpu_bench import median_ms
-
-
-def random(*shape):
-    return torch.rand(*shape) * 2 - 1
+import torch  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
 
 
-def conv(given, made, kernel, size, groups=1):
-    image, filters = random(1, given, size, size), random(made, given // groups, kernel, kernel)
-    last = image.to(memory_format=torch.channels_last), filters.to(memory_format=torch.channels_last)
-    run = lambda x, w: F.conv2d(x, w, padding=kernel // 2, groups=groups)
-    return [lambda: run(image, filters), lambda: run(*last)]
+def conv(device, given, made, kernel, size, groups=1):
+    x, w = random(1, given, size, size), random(made, given // groups, kernel, kernel)
+    tx, tw, pad = torch.from_numpy(x), torch.from_numpy(w), kernel // 2
+    lx, lw = tx.to(memory_format=torch.channels_last), tw.to(memory_format=torch.channels_last)
+    return {"ours": one_op(device, "Conv", {"x": x}, {"w": w}, pads=[pad] * 4, group=groups),
+            "torch": lambda: F.conv2d(tx, tw, padding=pad, groups=groups),
+            "torch, channels last": lambda: F.conv2d(lx, lw, padding=pad, groups=groups)}
 
 
-def conv_of_steps(channels, taps, steps):
-    x, filters = random(1, channels, steps), random(channels, 1, taps)
-    return [lambda: F.conv1d(x, filters, padding=taps // 2, groups=channels)]
+def conv_of_steps(device, channels, taps, steps):
+    x, w = random(1, channels, steps), random(channels, 1, taps)
+    tx, tw = torch.from_numpy(x), torch.from_numpy(w)
+    return {"ours": one_op(device, "Conv", {"x": x}, {"w": w}, pads=[taps // 2] * 2, group=channels),
+            "torch": lambda: F.conv1d(tx, tw, padding=taps // 2, groups=channels)}
 
 
-def unary(function):
+def gelu(device):
     x = random(512, 2048)
-    return [lambda: function(x)]
+    tx, ty = torch.from_numpy(x), torch.empty(512, 2048)
+    return {"ours": one_op(device, "Gelu", {"x": x}, {}), "torch": lambda: F.gelu(tx),
+            "torch, into the same": lambda: torch.ops.aten.gelu.out(tx, out=ty)}
 
 
-def recurrent(cell):
-    network, x = cell(640, 640), random(400, 1, 640)
-    return [lambda: network(x)]
+def recurrent(device, op, cell, gates):
+    x, network = random(400, 1, 640), cell(640, 640)
+    weights = {"w": random(1, gates * 640, 640), "r": random(1, gates * 640, 640), "b": random(1, 2 * gates * 640)}
+    tx = torch.from_numpy(x)
+    return {"ours": one_op(device, op, {"x": x}, weights), "torch": lambda: network(tx)}
 
 
-# By the names that `bench ops` gives them, with the op that its --op takes.
+def attention(device, tokens):
+    q, k, v = (random(1, 8, tokens, 64) for _ in range(3))
+    tq, tk, tv = map(torch.from_numpy, (q, k, v))
+    return {"ours": one_op(device, "Attention", {"q": q, "k": k, "v": v}, {}),
+            "torch": lambda: F.scaled_dot_product_attention(tq, tk, tv)}
+
+
+def product(device, m, n, k):
+    x, w = random(m, k), random(n, k)
+    tx, tw = torch.from_numpy(x), torch.from_numpy(w)
+    return {"ours": one_op(device, "MatMul", {"x": x}, {"w": w}, transpose_b=1), "torch": lambda: F.linear(tx, tw)}
+
+
+def product_of_bf16(device, m, n, k):
+    x, w = random(m, k), random(n, k)
+    tx, tw = torch.from_numpy(x).bfloat16(), torch.from_numpy(w).bfloat16()
+    half = tw.view(torch.int16).numpy().view("uint16")
+    return {"ours": one_op(device, "MatMul", {"x": x}, {"w": half}, {"w": "bf16"}, "relaxed", transpose_b=1),
+            "torch": lambda: F.linear(tx, tw)}
+
+
 CASES = {
-    "Conv 1x1 128->64 @128": ("Conv", lambda: conv(128, 64, 1, 128)),
-    "Conv 3x3 64->64 depthwise @128": ("Conv", lambda: conv(64, 64, 3, 128, 64)),
-    "Conv 1x9 512 depthwise, 400 steps": ("Conv", lambda: conv_of_steps(512, 9, 400)),
-    "Gelu 512x2048": ("Gelu", lambda: unary(F.gelu)),
-    "LSTM 640 units, 400 steps": ("LSTM", lambda: recurrent(torch.nn.LSTM)),
-    "GRU 640 units, 400 steps": ("GRU", lambda: recurrent(torch.nn.GRU)),
+    "conv1x1": lambda d: conv(d, 128, 64, 1, 128),
+    "depthwise3x3": lambda d: conv(d, 64, 64, 3, 128, 64),
+    "depthwise1x9": lambda d: conv_of_steps(d, 512, 9, 400),
+    "gelu": gelu,
+    "lstm": lambda d: recurrent(d, "LSTM", torch.nn.LSTM, 4),
+    "gru": lambda d: recurrent(d, "GRU", torch.nn.GRU, 3),
+    **{f"attention{t}": (lambda d, t=t: attention(d, t)) for t in (128, 256, 512, 1024, 2048, 4096)},
+    "f32": lambda d: product(d, 512, 2048, 2048),
+    "bf16": lambda d: product_of_bf16(d, 512, 2048, 2048),
 }
-
-
-def ours(backplane, threads):
-    rows = {}
-    for op in sorted({op for op, _ in CASES.values()}):
-        command = [backplane, "bench", "ops", "--device", "cpu:0", "--threads", str(threads), "--op", op, "--json"]
-        rows.update({row["name"]: row for row in json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)["ops"]})
-    missing = sorted(CASES.keys() - rows.keys())
-    if missing:
-        sys.exit(f"ops_cpu_bench: '{backplane} bench ops' does not time {', '.join(missing)}: build it from this checkout")
-    return rows
-
-
-def compare(backplane, threads):
-    torch.set_num_threads(threads)
-    mine = ours(backplane, threads)
-    for name, (_, make) in CASES.items():
-        theirs = min(median_ms(body) for body in make())
-        row = mine[name]
-        yield {
-            "threads": threads,
-            "op": name,
-            "ms": round(row["median_ms"], 4),
-            "of_limit": round(row["of_limit"], 2),
-            "torch_ms": round(theirs, 4),
-            "ratio": round(theirs / row["median_ms"], 2),
-        }
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threads", default="1,16")
-    parser.add_argument("--backplane", default="build/release/bin/backplane")
+    parser.add_argument("--only", default=",".join(CASES), help="some of " + ", ".join(CASES))
+    parser.add_argument("--mask", default="", help="levels or features of the processor to leave out: amx_tile")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
-    with torch.inference_mode():
-        rows = [row for threads in chosen.threads.split(",") for row in compare(chosen.backplane, int(threads))]
+    torch.set_grad_enabled(False)
+    everything = []
+    for threads in map(int, chosen.threads.split(",")):
+        torch.set_num_threads(threads)
+        _context, device = open_cpu(threads, chosen.mask)
+        for name in chosen.only.split(","):
+            rows = in_turns(CASES[name](device), rest=0.03 if threads > 1 else 0)
+            everything.append({"threads": threads, "op": name, "rows": rows})
+            if not chosen.json:
+                print(text_of(f"{threads} threads, {name}", rows), flush=True)
     if chosen.json:
-        print(json.dumps({"torch": torch.__version__, "rows": rows}, indent=1))
-        return
-    print(f"| threads | op | ours | of its limit | PyTorch {torch.__version__} | ratio |\n| --- | --- | --- | --- | --- | --- |")
-    for row in rows:
-        print("| {threads} | {op} | {ms} ms | {of_limit} | {torch_ms} ms | {ratio} |".format(**row))
+        print(json.dumps({"torch": torch.__version__, "ops": everything}, indent=1))
 
 
 if __name__ == "__main__":
