@@ -14,6 +14,8 @@ constexpr uint64_t kPlaces = 2;
 // So many parts with as much of the weights each, where single weights and the room for two places allow it: more of them cost time, what the ring
 // takes cannot stay.
 constexpr uint64_t kParts = 32;
+constexpr uint64_t kFewParts = 8;  // unless weights are small beside the values between two parts: so many times those
+constexpr uint64_t kWeightsForValues = 4;
 constexpr uint64_t kShares = 256;  // of the weights, that may be streamed
 constexpr int kAttempts = 6;       // each with what the one before was found to take beside weights
 
@@ -51,6 +53,17 @@ std::vector<uint64_t> crossings(const Graph& graph) {
     uint64_t sum = 0;
     for (size_t n = 0; n < nodes; ++n) all[n] = sum = sum + more[n] - less[n];
     return all;
+}
+
+// What weights of a part should be at least: values between parts take memory, too, so of a network of few weights fewer parts, with more of them each.
+uint64_t least_of_a_part(const Graph& graph, const std::vector<uint64_t>& crossing, uint64_t all) {
+    std::vector<uint64_t> between;
+    for (size_t n = 0; n < graph.nodes().size(); ++n)
+        if (may_begin(graph.nodes()[n].op)) between.push_back(crossing[n]);
+    if (between.empty()) return 0;
+    const auto middle = between.begin() + static_cast<std::ptrdiff_t>(between.size() / 2);
+    std::nth_element(between.begin(), middle, between.end());
+    return std::min(kWeightsForValues * *middle, all / kFewParts);
 }
 
 // In the order of the nodes, with weights of about `wanted` bytes each where single nodes allow it: half of that to half as much again, where the
@@ -154,7 +167,8 @@ std::vector<PlannedPart> cut(const Graph& graph, const Sizes& sizes, uint64_t bu
     std::vector<Piece> pieces;
     std::optional<Choice> choice;
     const std::vector<uint64_t> crossing = crossings(graph);
-    for (uint64_t wanted = all / kParts + 1; !choice; wanted -= wanted / 4 + 1) {
+    for (uint64_t wanted = std::max(all / kParts, least_of_a_part(graph, crossing, all)) + 1; !choice;
+         wanted -= wanted / 4 + 1) {
         pieces = pieces_of(graph, sizes, crossing, wanted);
         choice.emplace(pieces, sizes);
         if (take_least(*choice, for_weights)) break;

@@ -25,7 +25,7 @@ const fs::path& install_tree() {
     struct Installed {
         fs::path path = test::make_temporary_folder();
         Installed() {
-            for (const char* component : {"modules", "runtime"}) {
+            for (const char* component : {"module_" BP_TEST_BACKEND, "runtime"}) {
                 const std::string command = std::string(BP_TEST_CMAKE) + " --install " + BP_TEST_BINARY_DIR + " --prefix " +
                                             path.string() + " --component " + component + " >" + path.string() + "/log 2>&1";
                 if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
