@@ -9,14 +9,8 @@
 
 namespace backplane::backend {
 
-// Of so many operands. Cast, whose type is another, is none.
-constexpr bool is_elementwise(const ops::Description& op, size_t operands) {
-    return op.elementwise && op.inputs.size() == operands && op.outputs.size() == 1 && op.outputs[0].type.like == 0;
-}
-constexpr bool is_elementwise(uint32_t op, size_t operands) {
-    const ops::Description* description = ops::find(op);
-    return description != nullptr && is_elementwise(*description, operands);
-}
+using ops::is_elementwise;
+
 constexpr size_t elementwise_ops() {
     size_t n = 0;
     for (const ops::Description* op : ops::kTable) n += is_elementwise(*op, 1) || is_elementwise(*op, 2) ? 1 : 0;

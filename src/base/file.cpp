@@ -1,6 +1,27 @@
 #include "base/file.hpp"
 
+#include <algorithm>
+
+#include "backplane/error.hpp"
+
 namespace backplane::base {
+
+std::string text_of(const File& file, uint64_t most) {
+    std::string text(std::min(file.status().size, most), '\0');
+    text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
+    return text;
+}
+
+void each_piece(const std::filesystem::path& path, const std::function<void(std::span<const std::byte>)>& f) {
+    const File file(path);
+    std::vector<std::byte> piece(1U << 20);
+    for (uint64_t at = 0; at < file.status().size;) {
+        const size_t count = file.read_at(at, piece);
+        if (count == 0) throw Error(Code::denied, "cannot read all of " + path.string());
+        f(std::span(piece).first(count));
+        at += count;
+    }
+}
 
 Distrust distrust_of(const std::filesystem::path& folder, const FileStatus& status,
                      std::set<std::filesystem::path::string_type>* safe) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <span>
 #include <string>
@@ -52,6 +53,12 @@ private:
     intptr_t descriptor_ = -1;
     FileStatus status_;
 };
+
+// All that an open file holds; of a longer one the first `most` bytes.
+std::string text_of(const File& file, uint64_t most = UINT64_MAX);
+
+// Calls `f` with one piece after another of a file that may be large. Throws Error as File, and denied where not all of it can be read.
+void each_piece(const std::filesystem::path& path, const std::function<void(std::span<const std::byte>)>& f);
 
 // Names in a folder, sorted, at most `most`. Empty when it cannot be read: `problem` then says why.
 std::vector<std::filesystem::path> names_in(const std::filesystem::path& folder, std::string& problem, size_t most = 100000);

@@ -144,4 +144,10 @@ void ReplacingFile::remove() noexcept {
     file_.let_go();
 }
 
+void write_text(const std::filesystem::path& target, std::string_view text, const ReplacingOptions& options) {
+    ReplacingFile file(target, options);
+    file.write(std::as_bytes(std::span(text)));
+    file.commit();
+}
+
 }  // namespace backplane::base

@@ -51,4 +51,7 @@ private:
     int fault_ = 0;
 };
 
+// A file that holds this text. Throws Error as ReplacingFile does.
+void write_text(const std::filesystem::path& target, std::string_view text, const ReplacingOptions& options = {});
+
 }  // namespace backplane::base

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <vector>
 
-#include "backplane/error.hpp"
 #include "base/file.hpp"
 
 namespace backplane::base {
@@ -85,15 +83,8 @@ std::string Sha512::hexadecimal() {
 }
 
 std::string sha512_of_file(const std::filesystem::path& path) {
-    const File file(path);
     Sha512 hash;
-    std::vector<std::byte> piece(1u << 20);
-    for (uint64_t at = 0; at < file.status().size;) {
-        const size_t count = file.read_at(at, piece);
-        if (count == 0) throw Error(Code::denied, "cannot read all of " + path.string());
-        hash.add(std::span(piece).first(count));
-        at += count;
-    }
+    each_piece(path, [&](std::span<const std::byte> piece) { hash.add(piece); });
     return hash.hexadecimal();
 }
 

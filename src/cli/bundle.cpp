@@ -116,10 +116,9 @@ Seen see(const Bundle& bundle, discovery::Machine machine) {
             const std::string& backend = r.candidate.descriptor->backend;
             if (std::find(seen.backends.begin(), seen.backends.end(), backend) == seen.backends.end())
                 seen.backends.push_back(backend);
-            for (const Need& need : r.candidate.descriptor->needs)
-                if (need.priority != "required" &&
-                    host.libraries->find(need.soname, r.inspection.binary.run_paths) == base::Presence::absent)
-                    remark += (remark.empty() ? "finds no device there without " : ", ") + need.soname;
+            const std::string lacking =
+                discovery::missing_drivers(*r.candidate.descriptor, *host.libraries, r.inspection.binary.run_paths);
+            if (!lacking.empty()) remark = "finds no device there without " + lacking;
         }
         seen.remarks.push_back(remark);
         places.push_back(r.inspection.path.parent_path());
@@ -321,9 +320,8 @@ void add_bundle(const Command& app, Run& run) {
     checking.footer(
         "Judged by the rules of discovery, without running anything. Exit code 1 when something is missing, or when nothing "
         "would be loaded on a machine that was named.\n"
-        "Examples:\n  backplane bundle check build/package\n  backplane bundle check build/package --machine "
-        "debian-12-server "
-        "--json");
+        "Examples:\n  backplane bundle check build/package\n"
+        "  backplane bundle check build/package --machine debian-12-server --json");
     checking.runs([o, &run] { run.exit_code = check(o->folder, o->machines, run); });
 }
 

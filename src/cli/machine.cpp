@@ -19,9 +19,7 @@ void record(const std::string& name, const std::string& to, bool force) {
     const std::string text = to_json(discovery::this_machine(name)).dump(2) + "\n";
     if (to.empty()) return out_lines(text);
     check_target("FILE", to, "", force);
-    base::ReplacingFile file(base::path_of(to));
-    file.write(std::as_bytes(std::span(text)));
-    file.commit();
+    base::write_text(base::path_of(to), text);
     out("{}: this machine, as it is judged by\n", to);
 }
 
@@ -55,9 +53,7 @@ discovery::Machine open_machine(const std::string& name_or_file) {
     const base::File file(path);
     if (file.status().size > discovery::kMostMachineBytes)
         throw Error(Code::invalid, "'" + name_or_file + "' is too long for a machine that was written down");
-    std::string text(file.status().size, '\0');
-    text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
-    return discovery::machine_from_json(text, name_or_file);
+    return discovery::machine_from_json(base::text_of(file), name_or_file);
 }
 
 void add_machine(const Command& app, Run& run) {
@@ -65,9 +61,8 @@ void add_machine(const Command& app, Run& run) {
         app.subcommand("machine", "Write down what of this machine decides which modules are loaded, for use elsewhere");
     command.needs_subcommand();
     command.footer(
-        "Examples:\n  backplane machine record office.json\n  backplane machine list\n  backplane bundle check DIR "
-        "--machine "
-        "office.json");
+        "Examples:\n  backplane machine record office.json\n  backplane machine list\n"
+        "  backplane bundle check DIR --machine office.json");
     struct Options {
         std::string name = "this machine", to;
         bool force = false;

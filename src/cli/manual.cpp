@@ -121,6 +121,14 @@ std::string path_cases(const CommandText& program) {
     return cases;
 }
 
+// Likewise: the pattern of such a line for the value of an argument.
+std::string value_pattern(const std::string& path, const ArgumentText& argument) {
+    std::string pattern;
+    for (const std::string& name : argument.names)
+        pattern += (pattern.empty() ? "        \"" : "|\"") + path + ":" + name + "\"";
+    return pattern + ") ";
+}
+
 std::string bash(const CommandText& program) {
     std::string values;
     std::string words;
@@ -134,10 +142,7 @@ std::string bash(const CommandText& program) {
             }
             all.insert(all.end(), argument.names.begin(), argument.names.end());
             if (argument.value.empty()) continue;
-            std::string pattern;
-            for (const std::string& name : argument.names)
-                pattern += (pattern.empty() ? "\"" : "|\"") + path + ":" + name + "\"";
-            values += "        " + pattern + ") ";
+            values += value_pattern(path, argument);
             if (!argument.words.empty())
                 values += "COMPREPLY=($(compgen -W " + quoted(spaced(argument.words)) + " -- \"$cur\")); return ;;\n";
             else
@@ -175,10 +180,7 @@ std::string zsh(const CommandText& program) {
             }
             for (const std::string& name : argument.names) words += row(name, argument.description);
             if (argument.value.empty()) continue;
-            std::string pattern;
-            for (const std::string& name : argument.names)
-                pattern += (pattern.empty() ? "\"" : "|\"") + path + ":" + name + "\"";
-            values += "        " + pattern + ") ";
+            values += value_pattern(path, argument);
             values += argument.words.empty() ? (is_folder(argument) ? "_files -/" : "_files")
                                              : "compadd -- " + spaced(argument.words);
             values += "; return ;;\n";
@@ -225,10 +227,8 @@ std::string fish(const CommandText& program) {
            rows;
 }
 
-void write_text(const std::filesystem::path& path, const std::string& text) {
-    base::ReplacingFile file(path, {.durable = false});
-    file.write(std::as_bytes(std::span(text)));
-    file.commit();
+void write_quickly(const std::filesystem::path& path, const std::string& text) {
+    base::write_text(path, text, {.durable = false});
 }
 
 }  // namespace
@@ -259,14 +259,14 @@ void add_manual(const Command& app, const std::function<CommandText()>& text) {
     completing.runs([o, text] {
         const std::string made = completions(text(), o->shell);
         if (o->to.empty()) return out_lines(made);
-        write_text(base::path_of(o->to), made);
+        write_quickly(base::path_of(o->to), made);
     });
     auto folder = std::make_shared<std::string>();
     const Command man = app.subcommand("man", "Man pages of all commands");
     man.option("DIR", *folder, "The folder to write them to").required();
     man.footer("Example:\n  backplane man ~/.local/share/man/man1");
     man.runs([folder, text] {
-        for (const auto& [name, page] : man_pages(text())) write_text(base::path_of(*folder) / name, page);
+        for (const auto& [name, page] : man_pages(text())) write_quickly(base::path_of(*folder) / name, page);
     });
 }
 

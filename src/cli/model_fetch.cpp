@@ -75,8 +75,7 @@ std::vector<FetchedModel> read_index(const std::string& index) {
         const base::File file(base::path_of(index));
         if (file.status().size > kMostIndexBytes)
             throw Error(Code::invalid, "'" + index + "' is too long for a list of models");
-        text.resize(file.status().size);
-        text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
+        text = base::text_of(file);
     }
     try {
         const Json json = Json::parse(text);
@@ -106,15 +105,8 @@ bool is_there(const FetchedModel& model, const fs::path& folder) {
 }
 
 void copy_whole(const fs::path& from, const fs::path& to) {
-    const base::File file(from);
     base::ReplacingFile target(to);
-    std::vector<std::byte> piece(1u << 20);
-    for (uint64_t at = 0; at < file.status().size;) {
-        const size_t count = file.read_at(at, piece);
-        if (count == 0) throw Error(Code::denied, "cannot read all of " + from.string());
-        target.write(std::span(piece).first(count));
-        at += count;
-    }
+    base::each_piece(from, [&](std::span<const std::byte> piece) { target.write(piece); });
     target.commit();
 }
 

@@ -99,11 +99,10 @@ void add_model_quantize(const Command& app, Run& run) {
     add_json_option(command, run);
     command.footer(
         "Norms, biases, embeddings and what has no rows of whole blocks stay as they are. OUT is replaced when the new file "
-        "is "
-        "whole.\n"
-        "Examples:\n  backplane model quantize model.safetensors model-q4_k.gguf --dtype q4_k --keep 'lm_head*'\n  "
-        "backplane model "
-        "quantize f16.gguf q8_0.gguf --tensors");
+        "is whole.\n"
+        "Examples:\n"
+        "  backplane model quantize model.safetensors model-q4_k.gguf --dtype q4_k --keep 'lm_head*'\n"
+        "  backplane model quantize f16.gguf q8_0.gguf --tensors");
     command.runs([o, &run] { quantize_file(*o, run); });
 }
 

@@ -191,9 +191,7 @@ private:
         if (!choice_.dry_run) {
             base::ReplacingOptions options;
             options.follow_links = false;
-            base::ReplacingFile out(sidecar_of(m.path), options);
-            out.write(std::as_bytes(std::span(text)));
-            out.commit();
+            base::write_text(sidecar_of(m.path), text, options);
         }
         return said(
             std::move(result), choice_.dry_run ? "would-write" : "written",

@@ -102,10 +102,8 @@ std::vector<Offered> open_catalogue(const std::string& from) {
     if (base::status_of(path).kind == base::FileStatus::Kind::folder) return of_folder(path);
     const base::File file(path);
     if (file.status().size > kMostCatalogueBytes) throw Error(Code::invalid, "'" + from + "' is too long for a catalogue");
-    std::string text(file.status().size, '\0');
-    text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
     try {
-        const Json json = Json::parse(text);
+        const Json json = Json::parse(base::text_of(file));
         if (json.at("backplane_catalogue").get<int>() != 1) throw base::JsonError("its version is not 1");
         std::vector<Offered> files;
         for (const Json& each : json.at("files")) files.push_back(offered_from(each));
@@ -122,9 +120,7 @@ void write_catalogue(const std::string& folder, const std::string& to, bool forc
     const std::string text = json.dump(1) + "\n";
     if (to.empty()) return out_lines(text);
     check_target("--output", to, "", force);
-    base::ReplacingFile file(base::path_of(to));
-    file.write(std::as_bytes(std::span(text)));
-    file.commit();
+    base::write_text(base::path_of(to), text);
     out("{}: {} files\n", to, json["files"].size());
 }
 
@@ -158,10 +154,7 @@ Download download_for(const std::vector<Offered>& files, const discovery::Machin
             continue;
         }
         const Descriptor& d = *r.candidate.descriptor;
-        std::string lacking;
-        for (const Need& need : d.needs)
-            if (need.priority != "required" && host.libraries->find(need.soname, {}) == base::Presence::absent)
-                lacking += (lacking.empty() ? "" : ", ") + need.soname;
+        const std::string lacking = discovery::missing_drivers(d, *host.libraries, {});
         if (!lacking.empty()) {
             plan.left_out.push_back({file, "finds no device without " + lacking, "library-missing"});
         } else if (std::find(backends.begin(), backends.end(), d.backend) != backends.end()) {

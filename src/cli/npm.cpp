@@ -46,9 +46,7 @@ std::optional<std::string> value_in(const fs::path& file, const std::string& key
     if (file.empty() || base::status_of(file).kind != base::FileStatus::Kind::regular) return std::nullopt;
     std::optional<std::string> value;
     try {
-        const base::File opened(file);
-        std::string text(std::min(opened.status().size, kMostConfiguration), '\0');
-        text.resize(opened.read_at(0, std::as_writable_bytes(std::span(text))));
+        const std::string text = base::text_of(base::File(file), kMostConfiguration);
         for (size_t at = 0; at < text.size();) {
             const size_t end = std::min(text.find('\n', at), text.size());
             const std::string_view line = std::string_view(text).substr(at, end - at);

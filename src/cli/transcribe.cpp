@@ -90,12 +90,6 @@ void measure(std::vector<batch::Task>& tasks) {
     }
 }
 
-void write_file(const std::filesystem::path& path, const std::string& text) {
-    base::ReplacingFile file(path);
-    file.write(std::as_bytes(std::span(text)));
-    file.commit();
-}
-
 double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -196,7 +190,7 @@ private:
         if (task.target.empty())
             report["shown"] = text;
         else
-            write_file(task.target, text);
+            base::write_text(task.target, text);
         report["file"] = task.name;
         report["output"] = task.target.string();
         report["took_seconds"] = seconds;

@@ -221,6 +221,15 @@ Host this_host(std::string_view mask) {
     return {.cpu = UsableFeatures(mask), .binary = host_binary(), .sanitizer = BACKPLANE_HOST_SANITIZER};
 }
 
+std::string missing_drivers(const Descriptor& module, Libraries& libraries,
+                            std::span<const std::filesystem::path> run_paths) {
+    std::string missing;
+    for (const Need& need : module.needs)
+        if (need.priority != "required" && libraries.find(need.soname, run_paths) == base::Presence::absent)
+            missing += (missing.empty() ? "" : ", ") + need.soname;
+    return missing;
+}
+
 Judgement judge(const Inspection& m, const Host& host) {
     if (Judgement access = judge_access(m); access.code != ReasonCode::none) return access;
     if (Judgement machine = judge_machine(m, host); machine.code != ReasonCode::none) return machine;

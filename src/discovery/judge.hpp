@@ -82,6 +82,10 @@ Host this_host(std::string_view mask);
 // May this module be loaded here? The first thing that is wrong, in order of what is easiest to put right last.
 Judgement judge(const Inspection& module, const Host& host);
 
+// Libraries that a module loads without, and then finds no device: those that are not there, "libcuda.so.1, libvulkan.so.1".
+std::string missing_drivers(const Descriptor& module, Libraries& libraries,
+                            std::span<const std::filesystem::path> run_paths);
+
 // Which of two good modules of one backend is to be tried first: the one that requires the stronger instruction set, then by priority,
 // version and path. `left` before `right`: negative.
 int compare(const Inspection& left, const Inspection& right);

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "backplane/ops/table.hpp"
 #include "graph/attributes.hpp"
 
 namespace backplane {
@@ -29,10 +30,7 @@ struct Spread {
     [[nodiscard]] bool is_split() const { return kind == split; }
 };
 
-bool is_unary(Op op) {
-    const auto id = static_cast<uint32_t>(op);
-    return (id >= static_cast<uint32_t>(Op::abs) && id <= static_cast<uint32_t>(Op::mish)) || op == Op::cast;
-}
+bool is_unary(Op op) { return ops::is_elementwise(static_cast<uint32_t>(op), 1) || op == Op::cast; }
 bool is_binary(Op op) {
     return op == Op::add || op == Op::sub || op == Op::mul || op == Op::div || op == Op::max || op == Op::min ||
            op == Op::pow;

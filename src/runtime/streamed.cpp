@@ -107,7 +107,7 @@ std::vector<Piece> pieces_of(const Graph& graph, const Sizes& sizes, const std::
 
 // Which weights are streamed: so many of kShares of each piece's, as near as whole weights come to it; what is too much or too little in one piece is
 // made good in the next. So copies are under work all the time, where a device that has the first weights and no others would wait for the bus once
-// they are done, and the bus for a place until then. By the bytes of weights alone: all sizes of a network have the same ones.
+// they are done, and the bus for a place until then. Pieces that are cut alike have the same ones, whatever values are between them.
 class Choice {
 public:
     Choice(const std::vector<Piece>& pieces, const Sizes& sizes) : pieces_(pieces), sizes_(sizes), is_(sizes.size()) {

@@ -34,6 +34,15 @@ constexpr const Description* find(uint32_t id) {
     }
 }
 
+// Each element of the one result, which has the type of the first operand, is made of those of so many operands. Cast, whose type is another, is none.
+constexpr bool is_elementwise(const Description& op, size_t operands) {
+    return op.elementwise && op.inputs.size() == operands && op.outputs.size() == 1 && op.outputs[0].type.like == 0;
+}
+constexpr bool is_elementwise(uint32_t op, size_t operands) {
+    const Description* description = find(op);
+    return description != nullptr && is_elementwise(*description, operands);
+}
+
 constexpr uint32_t type_of_attribute(uint32_t id) {
     switch (id) {
 #define BP_ATTRIBUTE_TYPE(number, identifier, type, name) \

@@ -85,8 +85,7 @@ private:
             }
         fail(
             "it has no tensor conv_first.weight or model.0.weight, as the RRDBNet of Real-ESRGAN and ESRGAN have; other "
-            "networks "
-            "are not read",
+            "networks are not read",
             Code::unsupported);
     }
 

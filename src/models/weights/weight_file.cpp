@@ -107,9 +107,8 @@ bool is_safetensors(std::span<const std::byte> bytes) {
 }
 
 bool is_gguf(std::span<const std::byte> bytes) {
-    constexpr std::string_view kMagic = "GGUF";
-    return bytes.size() >= kMagic.size() && std::equal(kMagic.begin(), kMagic.end(), bytes.begin(),
-                                                       [](char a, std::byte b) { return static_cast<std::byte>(a) == b; });
+    const auto magic = std::as_bytes(std::span(formats::kGgufMagic));
+    return bytes.size() >= magic.size() && std::equal(magic.begin(), magic.end(), bytes.begin());
 }
 
 }  // namespace
