@@ -3,6 +3,7 @@
 
 #include "backplane/esrgan.hpp"
 #include "backplane/fit.hpp"
+#include "backplane/weight_file.hpp"
 #include "base/file.hpp"
 #include "cli/cli.hpp"
 #include "cli/memory_options.hpp"
@@ -142,12 +143,13 @@ std::vector<Fit> ways_of(const std::vector<Asked>& asked, const Graph& graph, co
     return ways;
 }
 
-// A folder, or a GGUF file that says so.
+// A folder, or a GGUF file that says so. Files of other formats are Real-ESRGAN's.
 bool is_speech(const std::filesystem::path& model) {
     if (std::filesystem::is_directory(model)) return true;
-    const GgufFile file = GgufFile::open(model);
-    const GgufValue* architecture = file.find("general.architecture");
-    return architecture != nullptr && *architecture == GgufValue(std::string("parakeet"));
+    const WeightFile file = WeightFile::open(model);
+    return file.format() == "GGUF" && std::ranges::any_of(file.metadata(), [](const auto& entry) {
+               return entry.first == "general.architecture" && entry.second == GgufValue(std::string("parakeet"));
+           });
 }
 
 // Exit code 1, and what would fit.

@@ -105,6 +105,44 @@ TEST(CliPlan, TilesAreAsSmallAsTheMemoryNeeds) {
     EXPECT_NE(none.err.find("10.0 KiB are free"), std::string::npos) << none.err;
 }
 
+// An RRDBNet of four channels whose weights are all 0, as Real-ESRGAN's are named.
+std::string rrdb_safetensors() {
+    base::Json header = base::Json::object();
+    uint64_t at = 0;
+    const auto add = [&](const std::string& name, const base::Json& shape, uint64_t numbers) {
+        header[name] = {{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {at, at + 4 * numbers}}};
+        at += 4 * numbers;
+    };
+    const auto convolution = [&](const std::string& name, uint64_t in, uint64_t out) {
+        add(name + ".weight", {out, in, 3, 3}, out * in * 9);
+        add(name + ".bias", base::Json::array({out}), out);
+    };
+    convolution("conv_first", 3, 4);
+    for (int dense = 1; dense <= 3; ++dense)
+        for (int i = 1; i <= 5; ++i)
+            convolution("body.0.rdb" + std::to_string(dense) + ".conv" + std::to_string(i), 4 + 2 * (i - 1), i < 5 ? 2 : 4);
+    for (const char* name : {"conv_body", "conv_up1", "conv_up2", "conv_hr"}) convolution(name, 4, 4);
+    convolution("conv_last", 4, 3);
+    const std::string text = header.dump();
+    std::string file;
+    for (int i = 0; i < 8; ++i) file += static_cast<char>(text.size() >> (8 * i) & 255);
+    return file + text + std::string(at, '\0');
+}
+
+TEST(CliPlan, WhatUpscaleTakesIsPlannedToo) {
+    const Place p;
+    const std::string file = rrdb_safetensors();
+    write(p.at("x4plus.safetensors"), file);
+    const Outcome o = run(p, {"plan", "--model", p.at("x4plus.safetensors"), "--size", "16", "--device", "cpu"});
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    EXPECT_NE(o.out.find("stage 1 on cpu:0"), std::string::npos) << o.out;
+    write(p.at("other.safetensors"), std::string(file).replace(file.find("conv_first"), 10, "conv_third"));
+    const Outcome other = run(p, {"plan", "--model", p.at("other.safetensors"), "--device", "cpu"});
+    EXPECT_EQ(other.exit_code, 1);
+    EXPECT_NE(other.err.find("RRDBNet"), std::string::npos) << other.err;
+    EXPECT_TRUE(is_one_line(other.err)) << other.err;
+}
+
 TEST(CliPlan, ADeviceThatIsNotThereIsOneLine) {
     const Place p;
     const Outcome o = run(p, {"plan", "--model", p.model(), "--device", "abacus"});
