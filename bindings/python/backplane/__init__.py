@@ -19,11 +19,11 @@ from .graphs import Bound, Graph, Session, Tensor, Value
 from .models import Model, ModelSession, ModelValue
 from .pictures import Upscaler
 from .speech import Stream, Transcriber, Transcript, Word
-from .weights import WeightFile, WeightTensor
+from .weights import QuantizedTensor, WeightFile, WeightTensor
 
 __version__ = _library.plain["version"]().decode()
 __all__ = ["Bound", "CODES", "Cancel", "Cancelled", "Context", "Device", "DeviceInfo", "Error", "Graph", "Model", "ModelSession", "ModelValue",
-           "Session", "Stream", "Tensor", "Transcriber", "Transcript", "Upscaler", "Value", "WeightFile", "WeightTensor", "Word", "transcribe",
+           "QuantizedTensor", "Session", "Stream", "Tensor", "Transcriber", "Transcript", "Upscaler", "Value", "WeightFile", "WeightTensor", "Word", "transcribe",
            "upscale"]
 
 

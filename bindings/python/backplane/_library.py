@@ -60,6 +60,7 @@ class ErrorRecord(Structure):
 LOG = ctypes.CFUNCTYPE(None, c_void_p, c_uint32, c_char_p)
 WEIGHT_SOURCE = ctypes.CFUNCTYPE(c_void_p, c_void_p, c_char_p, POINTER(c_uint64))
 PROGRESS = ctypes.CFUNCTYPE(None, c_void_p, c_int64, c_int64)
+SHARE_DONE = ctypes.CFUNCTYPE(None, c_void_p, c_double)
 
 
 class ContextOptions(Structure):
@@ -153,6 +154,18 @@ class WeightTensorRecord(Structure):
                 ("name", c_char_p), ("type", c_char_p), ("dims", c_int64 * MAX_RANK)]
 
 
+class QuantizeOptions(Structure):
+    _fields_ = [("struct_size", c_uint32), ("dtype", c_uint32), ("keep", POINTER(c_char_p)), ("keep_count", c_uint32),
+                ("embeddings", c_uint32), ("threads", c_uint32), ("reserved", c_uint32), ("progress", SHARE_DONE),
+                ("progress_arg", c_void_p), ("cancel", POINTER(c_uint32))]
+
+
+class QuantizedTensorRecord(Structure):
+    _fields_ = [("struct_size", c_uint32), ("dtype", c_uint32), ("rank", c_uint32), ("reserved", c_uint32), ("name", c_char_p),
+                ("from", c_char_p), ("why", c_char_p), ("bytes_before", c_uint64), ("bytes_after", c_uint64), ("error", c_double),
+                ("dims", c_int64 * MAX_RANK)]
+
+
 # The structs of the headers by their names there, for the test that compares them.
 STRUCTS = {
     "bp_error": ErrorRecord, "backplane_context_options": ContextOptions, "backplane_device_info": DeviceRecord, "bp_blob": Blob,
@@ -162,6 +175,7 @@ STRUCTS = {
     "backplane_upscaler_options": UpscalerOptions, "backplane_upscaler_info": UpscalerInfo,
     "backplane_upscale_options": UpscaleOptions, "backplane_upscale_result": UpscaleResult,
     "backplane_weight_file_info": WeightFileInfo, "backplane_weight_tensor": WeightTensorRecord,
+    "backplane_quantize_options": QuantizeOptions, "backplane_quantized_tensor": QuantizedTensorRecord,
 }
 
 _P, _S, _U, _N = c_void_p, c_char_p, c_uint32, c_uint64
@@ -224,6 +238,8 @@ _FALLIBLE = {
     "weight_file_metadata": [_P, _P, c_size_t, POINTER(c_size_t)],
     "weight_file_add": [_P, _P, _S, POINTER(c_uint32)],
     "weight_file_weights": [_P, _OUT],
+    "quantize": [_P, _S, POINTER(QuantizeOptions), _OUT],
+    "quantized_tensors": [_P, POINTER(QuantizedTensorRecord), _U, POINTER(c_uint32)],
 }
 _PLAIN = {
     "version": (_S, []), "op": (_U, [_S]), "attribute": (_U, [_S]), "dtype": (_U, [_S]), "dtype_name": (_S, [_U]),
@@ -232,7 +248,8 @@ _PLAIN = {
 }
 _DESTROYED = {"context": "destroy", "device": "close", "graph": "destroy", "session": "destroy", "tensor": "destroy",
               "weights": "destroy", "event": "destroy", "model": "destroy", "model_session": "destroy", "transcriber": "destroy",
-              "transcript": "destroy", "transcript_stream": "destroy", "upscaler": "destroy", "weight_file": "destroy"}
+              "transcript": "destroy", "transcript_stream": "destroy", "upscaler": "destroy", "weight_file": "destroy",
+              "quantized": "destroy"}
 
 _library = _open()
 
@@ -264,9 +281,24 @@ def call(name: str, *arguments) -> None:
     """Calls a function that can fail. Raises Error with what it wrote. The interpreter's lock is not held meanwhile."""
     code = _fallible[name](*arguments, _room.reference)
     if code != 0:
-        word = CODES[code] if code < len(CODES) else "internal"
-        said = _room.text.value.decode(errors="replace") or f"backplane_{name} failed"
-        raise (Cancelled if word == "cancelled" else Error)(said, word)
+        raise failure(name, code)
+
+
+def failure(name: str, code: int) -> Error:
+    """What a function of that name wrote on this thread, and answered."""
+    word = CODES[code] if code < len(CODES) else "internal"
+    said = _room.text.value.decode(errors="replace") or f"backplane_{name} failed"
+    return (Cancelled if word == "cancelled" else Error)(said, word)
+
+
+_submit = _fallible["session_submit"]
+
+
+def submit(session: int, arguments: tuple, cancel) -> None:
+    """call() of a run, which may be a short one."""
+    code = _submit(session, *arguments, cancel, None, _room.reference)
+    if code != 0:
+        raise failure("session_submit", code)
 
 
 class Handle:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from . import _library as c
-from .arrays import name_of, numpy_of
+from .arrays import id_of, name_of, numpy_of
+from .devices import Cancel
 from .graphs import Graph, Value
 
 
@@ -23,6 +25,25 @@ class WeightTensor:
     type: str
     shape: tuple[int, ...]
     bytes: int
+
+
+@dataclass(frozen=True)
+class QuantizedTensor:
+    """What became of a tensor. was: its type before, as that file calls it. error: root of the mean square of what it differs by, by that of its
+    numbers. why: it stays as it is, or is of another type than asked for; else empty."""
+
+    name: str
+    dtype: str
+    was: str
+    shape: tuple[int, ...]
+    bytes_before: int
+    bytes_after: int
+    error: float
+    why: str
+
+
+class _Quantized(c.Handle):
+    kind = "quantized"
 
 
 class WeightFile(c.Handle):
@@ -79,6 +100,26 @@ class WeightFile(c.Handle):
         number = ctypes.c_uint32()
         c.call("weight_file_add", self.pointer, graph.pointer, c.utf8(name), ctypes.byref(number))
         return Value(graph, number.value)
+
+    def quantize(self, gguf: str | os.PathLike, dtype: str = "q8_0", *, keep: Sequence[str] = (), embeddings: bool = False, threads: int = 0,
+                 progress: Callable[[float], None] | None = None, cancel: Cancel | None = None) -> list[QuantizedTensor]:
+        """Writes the weights in fewer bits as a GGUF file, whole or not at all: matrices whose rows are whole blocks; all else stays as it is.
+
+        dtype: f32, f16, bf16, q8_0, q6_k, q5_k, q5_0, q4_k or q4_0. keep: patterns of names (`*`, `?`). embeddings: those too. threads: 0, all.
+        progress(done) from 0 to 1. Raises Error: invalid, unsupported, corrupt (numbers that are not finite), cancelled.
+        """
+        patterns = [c.utf8(pattern) for pattern in keep]
+        options = c.QuantizeOptions(dtype=id_of(dtype), keep=(ctypes.c_char_p * len(patterns))(*patterns), keep_count=len(patterns),
+                                    embeddings=int(embeddings), threads=threads)
+        if progress is not None:
+            options.progress = c.SHARE_DONE(lambda _, done: progress(done))
+        if cancel is not None:
+            options.cancel = ctypes.pointer(cancel._flag)
+        with _Quantized(c.made("quantize", self.pointer, c.utf8(gguf), ctypes.byref(options))) as made:
+            return [QuantizedTensor(record.name.decode(errors="replace"), name_of(record.dtype) if record.dtype else "unknown",
+                                    getattr(record, "from").decode(errors="replace"), tuple(record.dims[:record.rank]), record.bytes_before,
+                                    record.bytes_after, record.error, record.why.decode())
+                    for record in c.records("quantized_tensors", c.QuantizedTensorRecord, made.pointer)]
 
     def weights(self) -> int:  # for Session
         return c.made("weight_file_weights", self.pointer)

@@ -266,6 +266,29 @@ class Models(OnTheCpu):
                 given = np.array([[1, 10, 100]], np.float32)
                 np.testing.assert_array_equal(session.run({"x": given})["y"], given @ rows.T)
 
+    def test_weights_are_written_in_fewer_bits(self):
+        rows = self.random.standard_normal((4, 64), np.float32)
+        header = b'{"w":{"dtype":"F32","shape":[4,64],"data_offsets":[0,1024]},"b":{"dtype":"F32","shape":[4],"data_offsets":[1024,1040]}}'
+        with tempfile.TemporaryDirectory() as folder:
+            path, out = Path(folder, "w.safetensors"), Path(folder, "w.gguf")
+            path.write_bytes(len(header).to_bytes(8, "little") + header + rows.tobytes() + np.ones(4, np.float32).tobytes())
+            file = backplane.WeightFile(path)
+            with self.refused("invalid", "i32"):
+                file.quantize(out, "i32")
+            cancel = backplane.Cancel()
+            cancel.set()
+            with self.assertRaises(backplane.Cancelled):
+                file.quantize(out, cancel=cancel)
+            self.assertFalse(out.exists())
+            done = []
+            made = {tensor.name: tensor for tensor in file.quantize(out, "q4_0", progress=done.append)}
+            self.assertEqual(done[-1], 1)
+            self.assertEqual((made["w"].dtype, made["w"].was, made["w"].shape, made["w"].bytes_before, made["w"].why), ("q4_0", "F32", (4, 64), 1024, ""))
+            self.assertTrue(made["w"].bytes_after == 144 and 0 < made["w"].error < 0.12, made["w"])
+            self.assertTrue(made["b"].dtype == "f32" and made["b"].error == 0 and "matrix" in made["b"].why, made["b"])
+            self.assertEqual(backplane.WeightFile(out).find("w").dtype, "q4_0")
+            self.assertIn("w*", {tensor.name: tensor.why for tensor in file.quantize(out, keep=["w*"])}["w"])
+
     def test_an_onnx_file_runs(self):
         model = backplane.Model(NODES / "test_relu/model.onnx")
         self.assertEqual(model.inputs[0], backplane.ModelValue("x", "f32", (3, 4, 5)))

@@ -6,6 +6,7 @@
 #include "base/file.hpp"
 #include "base/json.hpp"
 #include "capi/handles.hpp"
+#include "models/capi/handles.hpp"
 
 using backplane::WeightFile;
 using backplane::WeightTensor;
@@ -13,10 +14,6 @@ using backplane::capi::guarded;
 using backplane::capi::record_at;
 using backplane::capi::require;
 using backplane::capi::write_record;
-
-struct backplane_weight_file {
-    WeightFile file;
-};
 
 namespace {
 

@@ -1,4 +1,5 @@
-/* The C API of weights from files (weight_file.h), the wrong uses first. weight_file_test.cpp gives it files. Prints what failed. */
+/* The C API of weights from files (weight_file.h) and of fewer bits for them (quantize.h), the wrong uses first. weight_file_test.cpp gives it files.
+ * Prints what failed. */
 #include "weight_file_test.h"
 
 #include <stdio.h>
@@ -95,7 +96,94 @@ static void run(backplane_device* device, backplane_weight_file** f, int own) {
     backplane_graph_destroy(graph);
 }
 
-int check_weight_files(const char* modules, const char* const* paths, const char* const* formats, int count) {
+static void note(void* last, double done) {
+    check(done >= *(double*)last && done <= 1, "progress goes on");
+    *(double*)last = done;
+}
+
+static void quantize_wrongly(const backplane_weight_file* f, const char* out) {
+    bp_error e = fresh();
+    const uint32_t cancel = 1;
+    const char* const nothing = NULL;
+    backplane_quantized* q = (backplane_quantized*)&e;
+    backplane_quantize_options o;
+    memset(&o, 0, sizeof o);
+    o.struct_size = sizeof o;
+    check(backplane_quantize(NULL, out, NULL, &q, &e) == BP_INVALID && q == NULL && strstr(text, "from") != NULL, "no file");
+    check(backplane_quantize(f, NULL, NULL, &q, &e) == BP_INVALID && strstr(text, "gguf") != NULL, "no path");
+    o.dtype = BP_I32;
+    check(backplane_quantize(f, out, &o, &q, &e) == BP_INVALID && strstr(text, "i32") != NULL, "a type that is not made");
+    o.dtype = 0;
+    o.keep_count = 1;
+    check(backplane_quantize(f, out, &o, &q, &e) == BP_INVALID && strstr(text, "keep") != NULL, "no patterns");
+    o.keep = &nothing;
+    check(backplane_quantize(f, out, &o, &q, &e) == BP_INVALID && strstr(text, "keep") != NULL, "a null pattern");
+    o.keep_count = 0;
+    o.cancel = &cancel;
+    check(backplane_quantize(f, out, &o, &q, &e) == BP_CANCELLED, "cancelled");
+    o.cancel = NULL;
+    check(backplane_quantize(f, "no-such-folder/out.gguf", &o, &q, &e) != BP_OK && q == NULL && text[0] != '\0', "no folder");
+    backplane_weight_file* none = NULL;
+    check(backplane_weight_file_open(out, &none, &e) == BP_NOT_FOUND, "what failed leaves no file");
+    uint32_t count = 0;
+    check(backplane_quantized_tensors(NULL, NULL, 0, &count, &e) == BP_INVALID, "no list");
+    backplane_quantized_destroy(NULL);
+}
+
+/* One tensor, w of [2, 3]: in f16 half as large, and kept where it is named or has no whole blocks. */
+static void quantize(const char* path, const char* out) {
+    bp_error e = fresh();
+    backplane_weight_file *f = NULL, *made = NULL;
+    backplane_quantized* q = NULL;
+    backplane_quantize_options o;
+    backplane_quantized_tensor t;
+    uint32_t count = 0;
+    double last = 0;
+    memset(&o, 0, sizeof o);
+    memset(&t, 0, sizeof t);
+    o.struct_size = sizeof o;
+    t.struct_size = sizeof t;
+    check(backplane_weight_file_open(path, &f, &e) == BP_OK, path);
+    if (f == NULL) return;
+    quantize_wrongly(f, out);
+    o.dtype = BP_F16;
+    o.progress = note;
+    o.progress_arg = &last;
+    check(backplane_quantize(f, out, &o, &q, &e) == BP_OK && last == 1, "in f16");
+    check(backplane_quantized_tensors(q, NULL, 1, &count, &e) == BP_INVALID, "no room");
+    check(backplane_quantized_tensors(q, &t, 1, &count, &e) == BP_OK && count == 1 && strcmp(t.name, "w") == 0 &&
+              t.dtype == BP_F16 && strcmp(t.from, "F32") == 0 && t.why[0] == '\0' && t.rank == 2 && t.dims[0] == 2 &&
+              t.dims[1] == 3 && t.bytes_before == 24 && t.bytes_after == 12 && t.error == 0,
+          "what became of it");
+    t.struct_size = 8;
+    check(backplane_quantized_tensors(q, &t, 1, &count, &e) == BP_INVALID, "a record that is too small");
+    t.struct_size = sizeof t;
+    backplane_quantized_destroy(q);
+    backplane_weight_tensor w;
+    memset(&w, 0, sizeof w);
+    w.struct_size = sizeof w;
+    check(backplane_weight_file_open(out, &made, &e) == BP_OK && backplane_weight_file_find(made, "w", &w, &e) == BP_OK &&
+              w.dtype == BP_F16 && w.bytes == 12,
+          "what was written");
+    backplane_weight_file_destroy(made);
+    const char* const keep = "w*";
+    o.keep = &keep;
+    o.keep_count = 1;
+    check(backplane_quantize(f, out, &o, &q, &e) == BP_OK && backplane_quantized_tensors(q, &t, 1, &count, &e) == BP_OK &&
+              t.dtype == BP_F32 && strstr(t.why, "w*") != NULL,
+          "kept by name");
+    backplane_quantized_destroy(q);
+    check(backplane_quantize(f, out, NULL, &q, &e) == BP_OK && backplane_quantized_tensors(q, &t, 1, &count, &e) == BP_OK &&
+              t.dtype == BP_F32 && strstr(t.why, "blocks") != NULL,
+          "q8_0, which rows of three have no whole blocks for");
+    backplane_quantized_destroy(q);
+    check(backplane_quantize(f, out, NULL, NULL, &e) == BP_OK, "without a list");
+    check(remove(out) == 0, "the file is gone");
+    backplane_weight_file_destroy(f);
+}
+
+int check_weight_files(const char* modules, const char* const* paths, const char* const* formats, int count,
+                       const char* out) {
     bp_error e = fresh();
     backplane_context_options options;
     memset(&options, 0, sizeof options);
@@ -109,6 +197,7 @@ int check_weight_files(const char* modules, const char* const* paths, const char
     check(backplane_device_open(context, "cpu", &device, &e) == BP_OK, "a device");
     for (int i = 0; i < count; ++i) {
         wrong_uses(paths[i]);
+        quantize(paths[i], out);
         for (int own = 0; own < 2; ++own) {
             backplane_weight_file* f = NULL;
             check(backplane_weight_file_open(paths[i], &f, &e) == BP_OK, paths[i]);

@@ -24,5 +24,5 @@ int main() {
     backplane::write_file(folder / "w.safetensors", file);
     const char* const paths[] = {gguf.c_str(), safetensors.c_str()};
     const char* const formats[] = {"GGUF", "safetensors"};
-    return check_weight_files(modules.c_str(), paths, formats, 2);
+    return check_weight_files(modules.c_str(), paths, formats, 2, (folder / "out.gguf").string().c_str());
 }

@@ -1,5 +1,5 @@
-//! The C API of Backplane as it is: `include/backplane/backplane.h`, `model.h`, `transcriber.h`, `upscaler.h` and `weight_file.h`, whose comments hold here. The crate
-//! `backplane` is what programs use; this one is what it stands on.
+//! The C API of Backplane as it is: `include/backplane/backplane.h`, `model.h`, `quantize.h`, `transcriber.h`, `upscaler.h` and `weight_file.h`, whose
+//! comments hold here. The crate `backplane` is what programs use; this one is what it stands on.
 //!
 //! The lists below are written by hand and checked in. `tests/headers.rs` compiles them against the headers: sizes, offsets, values, the type of
 //! each function, and that nothing of the headers is left out.

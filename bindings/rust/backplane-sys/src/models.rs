@@ -1,4 +1,4 @@
-//! `model.h`, `transcriber.h`, `upscaler.h` and `weight_file.h`, in the library backplane_models.
+//! `model.h`, `quantize.h`, `transcriber.h`, `upscaler.h` and `weight_file.h`, in the library backplane_models.
 use crate::*;
 
 /// Writes the next samples, at most `room`, and returns how many; 0: that was all.
@@ -11,7 +11,7 @@ constants! {
 
 handles! {
     backplane_model, backplane_model_session, backplane_model_results, backplane_transcriber, backplane_transcript,
-    backplane_transcript_stream, backplane_upscaler, backplane_weight_file
+    backplane_transcript_stream, backplane_upscaler, backplane_weight_file, backplane_quantized
 }
 
 structs! {
@@ -55,6 +55,14 @@ structs! {
     pub struct backplane_weight_tensor {
         struct_size: u32, dtype: u32, rank: u32, reserved: u32, bytes: u64, name: *const c_char, type_: *const c_char,
         dims: [i64; BP_MAX_RANK]
+    }
+    pub struct backplane_quantize_options {
+        struct_size: u32, dtype: u32, keep: *const *const c_char, keep_count: u32, embeddings: u32, threads: u32, reserved: u32,
+        progress: Option<unsafe extern "C" fn(progress_arg: *mut c_void, done: f64)>, progress_arg: *mut c_void, cancel: *const bp_flag
+    }
+    pub struct backplane_quantized_tensor {
+        struct_size: u32, dtype: u32, rank: u32, reserved: u32, name: *const c_char, from: *const c_char, why: *const c_char,
+        bytes_before: u64, bytes_after: u64, error: f64, dims: [i64; BP_MAX_RANK]
     }
 }
 
@@ -147,4 +155,9 @@ functions! {
         error: *mut bp_error) -> bp_code;
     fn backplane_weight_file_weights(file: *const backplane_weight_file, out: *mut *mut backplane_weights, error: *mut bp_error)
         -> bp_code;
+    fn backplane_quantize(from: *const backplane_weight_file, gguf: *const c_char, options: *const backplane_quantize_options,
+        out: *mut *mut backplane_quantized, error: *mut bp_error) -> bp_code;
+    fn backplane_quantized_tensors(quantized: *const backplane_quantized, tensors: *mut backplane_quantized_tensor, capacity: u32,
+        count: *mut u32, error: *mut bp_error) -> bp_code;
+    fn backplane_quantized_destroy(quantized: *mut backplane_quantized);
 }

@@ -20,7 +20,7 @@ fn header(name: &str) -> String {
 fn headers() -> Vec<&'static str> {
     let mut names = vec!["backplane.h"];
     if cfg!(feature = "models") {
-        names.extend(["model.h", "transcriber.h", "upscaler.h", "weight_file.h"]);
+        names.extend(["model.h", "quantize.h", "transcriber.h", "upscaler.h", "weight_file.h"]);
     }
     names
 }

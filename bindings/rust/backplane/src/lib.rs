@@ -46,6 +46,8 @@ mod weights;
 #[cfg(feature = "models")]
 mod model;
 #[cfg(feature = "models")]
+mod quantize;
+#[cfg(feature = "models")]
 mod transcriber;
 #[cfg(feature = "models")]
 mod upscaler;
@@ -64,6 +66,8 @@ pub use weights::{WeightSource, Weights};
 
 #[cfg(feature = "models")]
 pub use model::{Model, ModelInfo, ModelInput, ModelSession, Results, ValueInfo};
+#[cfg(feature = "models")]
+pub use quantize::{QuantizeOptions, QuantizedTensor};
 #[cfg(feature = "models")]
 pub use transcriber::{
     Decoder, Streaming, Transcriber, TranscriberInfo, TranscriberOptions, Transcript, TranscriptStream, Word,

@@ -76,6 +76,9 @@ unsafe fn tensor(record: &sys::backplane_weight_tensor) -> WeightTensor {
 }
 
 impl WeightFile {
+    pub(crate) fn raw(&self) -> *const sys::backplane_weight_file {
+        self.0.as_ptr()
+    }
     /// Maps the file, which must not be shortened meanwhile.
     pub fn open(path: impl AsRef<Path>) -> Result<WeightFile> {
         let path = raw::c_path(path.as_ref(), "the file")?;

@@ -2,7 +2,9 @@
 #![cfg(feature = "models")]
 mod support;
 
-use backplane::{Attr, Attribute, Code, DType, Graph, Input, Op, Output, Session, WeightFile};
+use backplane::{
+    Attr, Attribute, CancelFlag, Code, DType, Graph, Input, Op, Output, QuantizeOptions, Session, WeightFile,
+};
 use support::{context, Folder};
 
 fn safetensors() -> Vec<u8> {
@@ -54,4 +56,45 @@ fn weights_are_found_by_name_and_outlive_the_file() {
     let mut y = [0f32; 2];
     session.run(&[Input::new("x", &[1f32, 10.0, 100.0])], &mut [Output::new("y", &mut y)], None).unwrap();
     assert_eq!(y, [321.0, 654.0]);
+}
+
+#[test]
+fn weights_are_written_in_fewer_bits() {
+    let folder = Folder::new("fewer-bits");
+    let (path, out) = (folder.0.join("w.safetensors"), folder.0.join("w.gguf"));
+    std::fs::write(&path, safetensors()).unwrap();
+    let file = WeightFile::open(&path).unwrap();
+    let wrong = QuantizeOptions { dtype: Some(DType::I32), ..Default::default() };
+    assert_eq!(file.quantize(&out, wrong).err().unwrap().code(), Code::Invalid);
+    let cancel = CancelFlag::new();
+    cancel.cancel();
+    let cancelled = QuantizeOptions { cancel: Some(&cancel), ..Default::default() };
+    assert_eq!(file.quantize(&out, cancelled).err().unwrap().code(), Code::Cancelled);
+    let nul = QuantizeOptions { keep: &["a\0b"], ..Default::default() };
+    assert_eq!(file.quantize(&out, nul).err().unwrap().code(), Code::Invalid);
+    assert!(!out.exists());
+
+    let mut last = 0.0;
+    let mut note = |done: f64| last = done;
+    let options = QuantizeOptions { dtype: DType::from_name("f16"), progress: Some(&mut note), ..Default::default() };
+    let made = file.quantize(&out, options).unwrap();
+    assert_eq!((last, made.len(), made[0].name.as_str(), made[0].from.as_str()), (1.0, 1, "w", "F32"));
+    assert_eq!((Some(made[0].dtype), made[0].bytes_before, made[0].bytes_after), (DType::from_name("f16"), 24, 12));
+    assert_eq!((made[0].shape.as_slice(), made[0].error, made[0].why.as_str()), (&[2i64, 3][..], 0.0, ""));
+    assert_eq!(WeightFile::open(&out).unwrap().find("w").unwrap().bytes, 12);
+    let kept = file.quantize(&out, QuantizeOptions { keep: &["w*"], ..Default::default() }).unwrap();
+    assert!(kept[0].dtype == DType::F32 && kept[0].why.contains("w*"), "{:?}", kept);
+}
+
+#[test]
+fn a_panic_of_who_is_told_comes_out_again() {
+    let folder = Folder::new("panic-of-progress");
+    let (path, out) = (folder.0.join("w.safetensors"), folder.0.join("w.gguf"));
+    std::fs::write(&path, safetensors()).unwrap();
+    let file = WeightFile::open(&path).unwrap();
+    let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let mut fails = |_: f64| panic!("told");
+        file.quantize(&out, QuantizeOptions { progress: Some(&mut fails), ..Default::default() })
+    }));
+    assert_eq!(told.err().unwrap().downcast_ref::<&str>(), Some(&"told"));
 }
