@@ -256,7 +256,7 @@ class Bound:
 
     def __call__(self, cancel: Cancel | None = None) -> dict[str, np.ndarray]:
         """Runs once. The arrays that are written, by name: the same ones each time."""
-        c.call("session_submit", self._session.pointer, *self._arguments, cancel_of(cancel), None)
+        c.submit(self._session._pointer or self._session.pointer, self._arguments, cancel if cancel is None else cancel_of(cancel))
         return self._results
 
 
