@@ -24,7 +24,7 @@ if(kind STREQUAL "SHARED_LIBRARY")
   list(FILTER headers INCLUDE REGEX "\\.h$|/sdk\\.hpp$")
 endif()
 if(NOT BACKPLANE_MODELS)
-  list(FILTER headers EXCLUDE REGEX "/(audio|esrgan|gguf|image|model|quantize|transcriber|upscaler|weight_file)\\.hp?p?$")  # what that library defines
+  list(FILTER headers EXCLUDE REGEX "/(audio|esrgan|image|model|quantize|transcriber|upscaler|weight_file)\\.hp?p?$")  # what that library defines
 endif()
 install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/backplane COMPONENT development)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/backplane/ops DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/backplane COMPONENT development)

@@ -72,7 +72,7 @@ import() {
 }
 
 # GGUF files of an older importer are made again.
-importer=$(cat scripts/fetch-models.sh src/formats/*.?pp src/models/*.?pp src/models/*/*.?pp 2>/dev/null | sha256sum | cut -c1-16)
+importer=$(cat scripts/fetch-models.sh src/gguf/*.?pp src/formats/*.?pp src/models/*.?pp src/models/*/*.?pp 2>/dev/null | sha256sum | cut -c1-16)
 if [ "$(cat build/models/.importer 2>/dev/null)" != "$importer" ]; then
     rm -f build/models/esrgan-*.gguf
     echo "$importer" >build/models/.importer

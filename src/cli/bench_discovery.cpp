@@ -13,7 +13,7 @@
 #include "cli/cli.hpp"
 #include "discovery/discover.hpp"
 #include "discovery/sources.hpp"
-#include "formats/mapped_file.hpp"
+#include "gguf/mapped_file.hpp"
 
 namespace backplane::cli {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/json.hpp"
-#include "formats/mapped_file.hpp"
+#include "gguf/mapped_file.hpp"
 
 namespace backplane::formats {
 

@@ -8,7 +8,7 @@
 
 #include "backplane/error.hpp"
 #include "base/json.hpp"
-#include "formats/printable.hpp"
+#include "gguf/printable.hpp"
 
 namespace backplane::formats {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/replacing_file.hpp"
-#include "formats/byte_reader.hpp"
-#include "formats/printable.hpp"
+#include "gguf/byte_reader.hpp"
+#include "gguf/printable.hpp"
 #include "graph/element_types.hpp"
 
 namespace backplane::formats {

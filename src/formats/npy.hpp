@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backplane/graph.hpp"
-#include "formats/mapped_file.hpp"
+#include "gguf/mapped_file.hpp"
 
 namespace backplane::formats {
 

@@ -4,10 +4,10 @@
 #include <array>
 #include <set>
 
-#include "formats/byte_reader.hpp"
+#include "gguf/byte_reader.hpp"
 #include "formats/json_file.hpp"
 #include "formats/json_view.hpp"
-#include "formats/mapped_file.hpp"
+#include "gguf/mapped_file.hpp"
 
 namespace backplane::formats {
 

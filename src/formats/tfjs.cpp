@@ -5,7 +5,7 @@
 #include <set>
 
 #include "formats/json_file.hpp"
-#include "formats/printable.hpp"
+#include "gguf/printable.hpp"
 #include "formats/tfjs_layers.hpp"
 
 namespace backplane::formats {

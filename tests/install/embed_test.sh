@@ -1,6 +1,6 @@
 #!/bin/sh
 # embed_test.sh CMAKE BUILD_FOLDER SOURCE_FOLDER WORK_FOLDER SHARED_LIBRARY: Backplane as part of another project, by the lines of docs/use.md,
-# with one backend: that it is found, built, linked and used; what else there is to build is the same. And a tree with shared libraries: configured and installed
+# with one backend: that it is found, built, linked and used; what else there is to build is the same. A tree without the models: its headers, and GGUF. And a tree with shared libraries: configured and installed
 # as such, with that library, which is linked of the objects of this build as they are there, in place of both.
 set -eu
 cmake=$1 build=$2 source=$3 work=$4 library=$5
@@ -32,6 +32,23 @@ printf './bin/app\n./bin/backplane/backplane-probe\n./bin/backplane/backplane-re
 mv "$work/app/installed" "$work/elsewhere"
 rm -rf "$work/app/build"
 BACKPLANE_DEVICE=reference "$work/elsewhere/bin/app" | grep -qx '4 0 10 0' || fail "the installed program, moved"
+
+say "the library alone"
+quietly "$cmake" -S "$source" -B "$work/alone" -G Ninja -DBACKPLANE_MODELS=OFF -DBACKPLANE_TOOLS=OFF -DBACKPLANE_BACKENDS=reference -DBACKPLANE_TESTS=OFF \
+    -DBACKPLANE_GGML_COMPAT=OFF -DCMAKE_SKIP_INSTALL_ALL_DEPENDENCY=ON
+mkdir -p "$work/alone/lib/backplane"
+cp "$build/lib/libbackplane.a" "$work/alone/lib/"
+cp "$build/lib/backplane/backplane-reference.so" "$build/lib/backplane/backplane-probe" "$work/alone/lib/backplane/"
+quietly "$cmake" --install "$work/alone" --prefix "$work/core"
+for header in audio esrgan image model quantize transcriber upscaler weight_file; do
+    for file in "$work/core/include/backplane/$header".h*; do [ ! -e "$file" ] || fail "${file##*/} is installed without the library that defines it"; done
+done
+# Every header that is there is whole with what is there.
+for file in "$work"/core/include/backplane/*.hpp; do printf '#include "backplane/%s"\n' "${file##*/}"; done >"$work/headers.cpp"
+quietly "${CXX:-c++}" -std=c++20 -fsyntax-only -I"$work/core/include" "$work/headers.cpp"
+quietly "$cmake" -S "$source/tests/install/consumer" -B "$work/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$work/core" -DCONSUMER_MODELS=OFF -DCMAKE_BUILD_TYPE=Debug
+quietly "$cmake" --build "$work/consumer"
+[ "$("$work/consumer/gguf" "$work/w.gguf")" = "none w 6" ] || fail "GGUF of the library alone"
 
 say "shared libraries"
 quietly "$cmake" -S "$source" -B "$work/shared" -G Ninja -DBACKPLANE_SHARED=ON -DBACKPLANE_BACKENDS=reference -DBACKPLANE_TESTS=OFF -DBACKPLANE_TOOLS=OFF \

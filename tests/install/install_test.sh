@@ -33,6 +33,7 @@ use() {
         { cat "$work/$name.log" >&2; fail "the consumer does not configure"; }
     "$cmake" --build "$work/$name" >>"$work/$name.log" 2>&1 || { cat "$work/$name.log" >&2; fail "the consumer does not build"; }
     "$work/$name/consumer" "$prefix/lib/backplane" || fail "the C++ consumer does not run"
+    [ "$("$work/$name/gguf" "$work/$name/w.gguf")" = "none w 6" ] || fail "a GGUF file is not written and read by the library alone"
     for c in "$work/$name"/c_*; do
         if [ -x "$c" ]; then BACKPLANE_MODULE_PATH=$prefix/lib/backplane "$c" || fail "the C consumer ${c##*/} does not run"; fi
     done

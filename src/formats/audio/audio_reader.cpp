@@ -14,7 +14,7 @@
 
 #include "base/file.hpp"
 #include "formats/audio/lengths.hpp"
-#include "formats/mapped_file.hpp"
+#include "gguf/mapped_file.hpp"
 
 namespace backplane {
 

@@ -4,7 +4,7 @@
 
 #include "backplane/error.hpp"
 #include "base/file.hpp"
-#include "formats/printable.hpp"
+#include "gguf/printable.hpp"
 
 namespace backplane::formats {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "formats/mapped_file.hpp"
+#include "gguf/mapped_file.hpp"
 
 namespace backplane::formats {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "formats/onnx/protobuf_reader.hpp"
-#include "formats/printable.hpp"
+#include "gguf/printable.hpp"
 #include "graph/element_types.hpp"
 
 namespace backplane::formats {

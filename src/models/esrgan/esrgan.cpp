@@ -3,7 +3,7 @@
 #include <cmath>
 #include <map>
 
-#include "formats/printable.hpp"
+#include "gguf/printable.hpp"
 #include "graph/element_types.hpp"
 #include "models/esrgan/network.hpp"
 #include "models/esrgan/rrdb.hpp"

@@ -7,7 +7,7 @@
 #include "backplane/esrgan.hpp"
 #include "base/json.hpp"
 #include "formats/json_file.hpp"
-#include "formats/printable.hpp"
+#include "gguf/printable.hpp"
 #include "formats/tfjs.hpp"
 #include "models/esrgan/imported.hpp"
 #include "models/esrgan/rrdb.hpp"

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "backplane/error.hpp"
-#include "formats/printable.hpp"
+#include "gguf/printable.hpp"
 
 namespace backplane::esrgan {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "formats/printable.hpp"
+#include "gguf/printable.hpp"
 
 namespace backplane::esrgan {
 

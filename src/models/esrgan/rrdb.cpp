@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "formats/printable.hpp"
+#include "gguf/printable.hpp"
 #include "graph/element_types.hpp"
 
 namespace backplane::esrgan {

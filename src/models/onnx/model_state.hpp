@@ -9,7 +9,7 @@
 
 #include "backplane/model.hpp"
 #include "formats/aligned_bytes.hpp"
-#include "formats/mapped_file.hpp"
+#include "gguf/mapped_file.hpp"
 #include "formats/onnx/convert.hpp"
 #include "formats/onnx/folder.hpp"
 #include "formats/onnx/prepare.hpp"

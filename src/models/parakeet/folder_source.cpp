@@ -2,7 +2,7 @@
 #include "backplane/error.hpp"
 #include "formats/json_file.hpp"
 #include "formats/json_view.hpp"
-#include "formats/printable.hpp"
+#include "gguf/printable.hpp"
 #include "formats/safetensors.hpp"
 #include "models/parakeet/gguf_fields.hpp"
 #include "models/parakeet/layout.hpp"

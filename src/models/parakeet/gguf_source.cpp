@@ -4,7 +4,7 @@
 #include "backplane/error.hpp"
 #include "backplane/gguf.hpp"
 #include "base/file.hpp"
-#include "formats/printable.hpp"
+#include "gguf/printable.hpp"
 #include "models/parakeet/gguf_fields.hpp"
 #include "models/parakeet/layout.hpp"
 #include "models/parakeet/source.hpp"

@@ -4,8 +4,8 @@
 
 #include "backplane/error.hpp"
 #include "formats/aligned_bytes.hpp"
-#include "formats/mapped_file.hpp"
-#include "formats/printable.hpp"
+#include "gguf/mapped_file.hpp"
+#include "gguf/printable.hpp"
 #include "models/parakeet/layout.hpp"
 #include "models/parakeet/source.hpp"
 #include "models/parakeet/tokenizer.hpp"

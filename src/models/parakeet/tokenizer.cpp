@@ -8,7 +8,7 @@
 #include "base/visible_text.hpp"
 #include "formats/json_file.hpp"
 #include "formats/json_view.hpp"
-#include "formats/printable.hpp"
+#include "gguf/printable.hpp"
 
 namespace backplane::parakeet {
 

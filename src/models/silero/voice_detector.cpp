@@ -11,7 +11,7 @@
 
 #include "backplane/error.hpp"
 #include "backplane/ops.hpp"
-#include "formats/mapped_file.hpp"
+#include "gguf/mapped_file.hpp"
 #include "formats/onnx/model.hpp"
 
 namespace backplane::silero {

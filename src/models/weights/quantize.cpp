@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/glob.hpp"
-#include "formats/printable.hpp"
+#include "gguf/printable.hpp"
 #include "formats/quantise.hpp"
 #include "graph/element_types.hpp"
 

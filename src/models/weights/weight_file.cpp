@@ -5,11 +5,11 @@
 
 #include "base/nearest.hpp"
 #include "formats/aligned_bytes.hpp"
-#include "formats/gguf_contents.hpp"
-#include "formats/mapped_file.hpp"
+#include "gguf/gguf_contents.hpp"
+#include "gguf/mapped_file.hpp"
 #include "formats/onnx/folder.hpp"
 #include "formats/onnx/model.hpp"
-#include "formats/printable.hpp"
+#include "gguf/printable.hpp"
 #include "formats/safetensors.hpp"
 
 namespace backplane {

@@ -6,7 +6,7 @@
 #include <csignal>
 
 #include "backplane/gguf.hpp"
-#include "formats/mapped_file.hpp"
+#include "gguf/mapped_file.hpp"
 #include "formats/tfjs.hpp"
 #include "support.hpp"
 #include "tfjs_documents.hpp"

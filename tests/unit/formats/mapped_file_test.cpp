@@ -1,9 +1,9 @@
-#include "formats/mapped_file.hpp"
+#include "gguf/mapped_file.hpp"
 
 #include <cstring>
 #include <span>
 
-#include "formats/printable.hpp"
+#include "gguf/printable.hpp"
 #include "support.hpp"
 
 namespace backplane {

@@ -3,10 +3,10 @@
 #include <bit>
 #include <type_traits>
 
-#include "formats/byte_reader.hpp"
-#include "formats/ggml_type.hpp"
-#include "formats/gguf_contents.hpp"
-#include "formats/printable.hpp"
+#include "gguf/byte_reader.hpp"
+#include "gguf/ggml_type.hpp"
+#include "gguf/gguf_contents.hpp"
+#include "gguf/printable.hpp"
 
 namespace backplane::formats {
 

@@ -1,10 +1,10 @@
-#include "formats/mapped_file.hpp"
+#include "gguf/mapped_file.hpp"
 
 #include <limits>
 #include <string>
 
 #include "base/file.hpp"
-#include "formats/windows/system_error.hpp"
+#include "gguf/windows/system_error.hpp"
 
 namespace backplane::formats {
 

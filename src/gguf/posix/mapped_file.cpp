@@ -1,4 +1,4 @@
-#include "formats/mapped_file.hpp"
+#include "gguf/mapped_file.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "formats/posix/system_error.hpp"
+#include "gguf/posix/system_error.hpp"
 
 namespace backplane::formats {
 

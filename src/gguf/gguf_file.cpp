@@ -1,6 +1,6 @@
 #include "backplane/gguf.hpp"
-#include "formats/gguf_contents.hpp"
-#include "formats/mapped_file.hpp"
+#include "gguf/gguf_contents.hpp"
+#include "gguf/mapped_file.hpp"
 
 namespace backplane {
 

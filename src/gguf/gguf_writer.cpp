@@ -5,8 +5,8 @@
 
 #include "backplane/gguf.hpp"
 #include "base/replacing_file.hpp"
-#include "formats/ggml_type.hpp"
-#include "formats/gguf_contents.hpp"
+#include "gguf/ggml_type.hpp"
+#include "gguf/gguf_contents.hpp"
 
 namespace backplane {
 

@@ -1,5 +1,5 @@
 // Numbers and block sizes: ggml's gguf.md and its table of type traits. 4, 5, 31 to 33 and 36 to 38 were withdrawn there.
-#include "formats/ggml_type.hpp"
+#include "gguf/ggml_type.hpp"
 
 #include <array>
 
