@@ -34,11 +34,16 @@ std::vector<TensorId> OnnxCall::all() {
     return tensors;
 }
 
-const OnnxTensor& OnnxCall::content(size_t i) const {
+const OnnxTensor* OnnxCall::known(size_t i) const {
     const OnnxOperand& from = operand(i);
-    if (from.content) return *from.content;
-    if (values_ != nullptr && from.dtype != DType::unknown)
-        if (const OnnxTensor* known = values_->find(node.inputs[i], from)) return *known;
+    if (from.content) return from.content.get();
+    return values_ != nullptr && from.dtype != DType::unknown ? values_->find(node.inputs[i], from) : nullptr;
+}
+
+bool OnnxCall::is_known(size_t i) const { return known(i) != nullptr; }
+
+const OnnxTensor& OnnxCall::content(size_t i) const {
+    if (const OnnxTensor* there = known(i)) return *there;
     refuse("operand " + std::to_string(i) + " must be known when the graph is made");
 }
 

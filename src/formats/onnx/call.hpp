@@ -69,6 +69,7 @@ public:
     // The content of an operand that must be known.
     [[nodiscard]] std::vector<double> numbers(size_t i) const;
     [[nodiscard]] std::vector<int64_t> integers(size_t i) const;
+    [[nodiscard]] bool is_known(size_t i) const;
     [[nodiscard]] bool is_constant(size_t i) const { return operand(i).content != nullptr; }
     // The same where there must be one element.
     [[nodiscard]] double one_number(size_t i) const;
@@ -105,6 +106,7 @@ public:
 
 private:
     [[nodiscard]] OnnxOperand& operand(size_t i) const;  // among the names, which are not the call's
+    [[nodiscard]] const OnnxTensor* known(size_t i) const;
     [[nodiscard]] const OnnxTensor& content(size_t i) const;
 
     OnnxNames& names_;
@@ -127,6 +129,7 @@ std::span<const OnnxRuleRow> onnx_rules_quantised();
 std::span<const OnnxRuleRow> onnx_rules_reductions();
 std::span<const OnnxRuleRow> onnx_rules_resize();
 std::span<const OnnxRuleRow> onnx_rules_signals();
+std::span<const OnnxRuleRow> onnx_rules_sizes();
 
 // Computes a node whose operands are all constants, and puts its results among the names. False: they are not, it is no operator that there is, or its
 // results are too large for it. Throws what the rule throws.

@@ -1,6 +1,7 @@
 // What the reader and the converter of ONNX make of models that lie, and of small ones that do not.
 #include "formats/onnx/convert.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -113,6 +114,7 @@ TEST(OnnxConverter, WhatItCannotDoIsUnsupportedAndNamed) {
     refused({"NoSuchOperator", "", "", {"x"}, {"y"}, {}}, "NoSuchOperator: there is no such op");
     refused({"Relu", "com.example", "", {"x"}, {"y"}, {}}, "Relu: an operator of the domain com.example");
     refused({"NonZero", "", "", {"x"}, {"y"}, {}}, "NonZero: the size of its result");
+    refused({"Compress", "", "", {"x", "x"}, {"y"}, {}}, "Compress: the size of its result");
     OnnxAttribute one;
     one.kind = OnnxAttribute::Kind::integer;
     one.integers = {1};
@@ -219,6 +221,37 @@ TEST(OnnxConverter, OperandsAndAttributesThatCannotBeAreErrors) {
           Code::unsupported, "a window of 0");
     fails({"MaxPool", "", "", {"x"}, {"y"}, {{"kernel_shape", ints({2, 2})}, {"pads", ints({1})}}}, {1, 1, 4, 4},
           Code::unsupported, "spatial axes");
+}
+
+// Sizes follow from values where those are known: of constants, and of inputs whose content is given.
+TEST(OnnxConverter, WhatIsAsLargeAsValuesMakeItIsTakenWhereTheyAreKnown) {
+    const std::vector<float> some{0, 2, -1}, none{0, 0, 0};
+    for (const std::vector<float>& values : {some, none}) {
+        OnnxTensor x{"x", DType::f32, {3}, {}};
+        const auto bytes = std::as_bytes(std::span(values));
+        x.data.assign(bytes.begin(), bytes.end());
+        formats::OnnxGiven given;
+        given.content = [&](const std::string& name) { return name == "x" ? &x : nullptr; };
+        const int64_t count = std::count_if(values.begin(), values.end(), [](float value) { return value != 0; });
+        const Graph positions = formats::graph_of(model_of({"NonZero", "", "", {"x"}, {"y"}, {}}), given);
+        EXPECT_EQ(positions[positions.find("y")].shape, (Shape{1, count}));
+        const Graph kept = formats::graph_of(model_of({"Compress", "", "", {"x", "x"}, {"y"}, {}}), given);
+        EXPECT_EQ(kept[kept.find("y")].shape, Shape{count});
+        const Graph distinct = formats::graph_of(model_of({"Unique", "", "", {"x"}, {"y"}, {}}), given);
+        EXPECT_EQ(distinct[distinct.find("y")].shape, Shape{count + 1});
+    }
+    OnnxModel model = model_of({"Compress", "", "", {"x", "c"}, {"y"}, {}});
+    model.initializers = {{"c", DType::boolean, {2}, {std::byte{0}, std::byte{1}}}};
+    const Graph constant = formats::graph_of(model);
+    EXPECT_EQ(constant[constant.find("y")].shape, Shape{1}) << "what a condition does not reach goes";
+    OnnxTensor nan{"x", DType::f32, {3}, std::vector<std::byte>(12, std::byte{0xff})};
+    formats::OnnxGiven given;
+    given.content = [&](const std::string&) { return &nan; };
+    expect_error(
+        [&] {
+            formats::graph_of(model_of({"Unique", "", "", {"x"}, {"y"}, {}}), given);
+        },
+        Code::unsupported, "Unique: of numbers that are none");
 }
 
 TEST(OnnxConverter, AnInputThatLeavesItsShapeOpenIsUnsupported) {
