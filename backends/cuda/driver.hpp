@@ -101,7 +101,7 @@ constexpr int kCaptureRelaxed = 2;      // other threads do as they like meanwhi
 constexpr int kInputFatBinary = 2;      // of a link
 constexpr int kStartsEarly = 6;         // an attribute of a launch: before the kernel in front of it has ended
 constexpr int kDynamicSharedBytes = 8;  // of a function
-constexpr int kMapOfHalves = 6, kMapSwizzle128 = 3, kMapPromote256 = 3;
+constexpr int kMapOfHalves = 6, kMapSwizzle64 = 2, kMapSwizzle128 = 3, kMapPromote256 = 3;
 constexpr int kErrorLog = 5, kErrorLogSize = 6;  // options of a link
 
 // X(member, name in the library, arguments)

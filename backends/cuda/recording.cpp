@@ -44,14 +44,14 @@ std::vector<TensorMap> maps_of(const Device& device, const Kernel& kernel, std::
     std::vector<TensorMap> maps;
     for (const Boxes& boxes : all) {
         TensorMap& map = maps.emplace_back();
-        const Address at = operands[boxes.operand] + boxes.first;
+        const Address at = operands[boxes.operand];
         auto* place = reinterpret_cast<void*>(at);  // NOLINT(performance-no-int-to-ptr): the device's
         // What the device cannot copy so the kernel copies by itself; what is empty it does not ask for.
         if (at % 16 != 0 || std::count(std::begin(boxes.extents), std::end(boxes.extents), 0U) != 0) continue;
         const uint32_t steps[kMostAxes] = {1, 1, 1, 1};
         device.cu.check(
             device.cu.map_encode(&map, kMapOfHalves, boxes.axes, place, boxes.extents, boxes.strides, boxes.box, steps, 0,
-                                 kMapSwizzle128, kMapPromote256, 0),
+                                 boxes.swizzle, kMapPromote256, 0),
             "describe an operand of " + std::string(kKernels[kernel.number].name) + " to " + device.physical.name);
     }
     return maps;

@@ -41,21 +41,6 @@ Boxes slice_of(uint32_t operand, bool turned, uint32_t across, uint32_t depth, u
     return boxes;
 }
 
-// An operand of attention as words behind the record say that it lies: lines of a head, of which `size` are copied at once.
-Boxes lines_of(std::span<const uint32_t> words, uint32_t operand, uint32_t depth, uint32_t rows, uint32_t heads,
-               uint32_t batch, uint32_t size) {
-    const std::span<const uint32_t> view = words.subspan(ATTENTION_VIEWS + 4 * operand, 4);
-    Boxes boxes;
-    boxes.operand = operand;
-    boxes.axes = 4;
-    boxes.first = uint64_t{2} * view[VIEW_FIRST];
-    boxes.extents[0] = depth, boxes.extents[1] = rows, boxes.extents[2] = heads, boxes.extents[3] = batch;
-    boxes.strides[0] = uint64_t{2} * view[VIEW_ROW], boxes.strides[1] = uint64_t{2} * view[VIEW_HEAD];
-    boxes.strides[2] = uint64_t{2} * view[VIEW_BATCH];
-    boxes.box[1] = size;
-    return boxes;
-}
-
 // Channels and rows are exchanged: lines of one row of pixels, a channel each, lie together, as the matrix units want them.
 Boxes pixels_of(const gpu::ConvParameters& p, uint32_t batch, uint32_t kernel_h) {
     Boxes boxes;
@@ -68,21 +53,44 @@ Boxes pixels_of(const gpu::ConvParameters& p, uint32_t batch, uint32_t kernel_h)
     return boxes;
 }
 
+// Half a bundle of each pixel; `blocks`: bundles of a pixel in this operand. PITCH of the kernel leaves room for what is beside a row.
+Boxes bundles_of(const gpu::ConvParameters& p, uint32_t operand, uint32_t batch, uint32_t blocks, uint32_t kernel) {
+    constexpr uint32_t kBundle = 64, kPixels = 64, kBeside = 8;
+    Boxes boxes;
+    boxes.operand = operand;
+    boxes.axes = 4;
+    boxes.extents[0] = kBundle, boxes.extents[1] = p.width, boxes.extents[2] = p.height;
+    boxes.extents[3] = uint64_t{batch} * blocks;
+    boxes.strides[0] = uint64_t{2} * kBundle;
+    boxes.strides[1] = boxes.strides[0] * p.width;
+    boxes.strides[2] = boxes.strides[1] * p.height;
+    boxes.box[0] = kBundle / 2, boxes.box[1] = kernel == 1 ? kPixels : kPixels + kBeside;
+    boxes.box[2] = kRowsOfConv + kernel - 1;
+    boxes.swizzle = kMapSwizzle64;
+    return boxes;
+}
+
 }  // namespace
 
 std::vector<Boxes> boxes_of(uint32_t kernel, std::span<const uint32_t> constants, std::span<const uint32_t> words,
                             uint32_t batch) {
     if (kernel == gpu::kKernel_attention_warpgroup_f16 || kernel == gpu::kKernel_attention_warpgroup_f16_bool) {
         const auto p = record_of<gpu::AttentionParameters>(words);
-        const uint32_t batches = p.pairs / p.heads, of_keys = p.heads / p.sharing;
-        return {lines_of(words, 0, p.depth, p.rows, p.heads, batches, constants[1]),
-                lines_of(words, 1, p.depth, p.keys, of_keys, batches, constants[2]),
-                lines_of(words, 2, p.width, p.keys, of_keys, batches, constants[2]),
+        const uint32_t of_keys = p.pairs / p.sharing;
+        return {slice_of(0, false, p.rows, p.depth, p.pairs, constants[1]),
+                slice_of(1, false, p.keys, p.depth, of_keys, constants[2]),
+                slice_of(2, false, p.keys, p.width, of_keys, constants[2]),
                 slice_of(5, false, p.distances, p.depth, p.heads, constants[2])};
     }
     if (kernel == gpu::kKernel_conv_warpgroup_f16)
         return {pixels_of(record_of<gpu::ConvParameters>(words), batch, constants[3])};
-    if (kernel != gpu::kKernel_matmul_warpgroup_f16 && kernel != gpu::kKernel_matmul_warpgroup_split_f16) return {};
+    if (kernel == gpu::kKernel_conv_warpgroup_bundles_f16) {
+        const auto p = record_of<gpu::ConvParameters>(words);
+        const uint32_t split = constants[7], rest = p.channels / 64 - split;
+        return {bundles_of(p, 0, batch, split, constants[3]),
+                bundles_of(p, 5, batch, rest != 0 ? rest : split, constants[3])};
+    }
+    if (kernel != gpu::kKernel_matmul_warpgroup_f16) return {};
     const auto p = record_of<gpu::MatMulParameters>(words);
     return {slice_of(0, constants[5] != 0, p.rows, p.depth, matrices(p, p.steps_a), kRows),
             slice_of(1, constants[6] == 0, p.columns, p.depth, matrices(p, p.steps_b), constants[3])};

@@ -1,9 +1,7 @@
 #include "common/gpu/compile.hpp"
 
 #include "common/blocks.hpp"
-#include "common/fusion.hpp"
 #include "common/gpu/lowering.hpp"
-#include "common/gpu/ops/attention.hpp"
 #include "common/gpu/ops/blocks.hpp"
 #include "common/query.hpp"
 #include "common/recurrent.hpp"
@@ -14,6 +12,7 @@ namespace {
 
 void lower_all(Plan& plan, const Abilities& can, const volatile uint32_t* cancel) {
     Lowering to(plan, can);
+    choose_bundles(to);
     for (size_t i = 0; i < plan.nodes.size(); ++i) {
         if (raised(cancel)) throw sdk::Failure(BP_CANCELLED, "compile was cancelled");
         find_lowering(plan.nodes[i].op)->lower(to, plan.nodes[i]);
@@ -72,8 +71,6 @@ Plan make_plan(const bp_graph* graph, const bp_compile& how, const Abilities& ca
     backend::decode_gathered(plan, [&](const Node& node) { return is_read_as_planes(plan, readers, node.inputs[0]); });
     fit_types(plan);
     fuse(plan);
-    ops::attention::take_as_they_lie(plan, can);
-    backend::drop_unread(plan);
     share_storage(plan);
     lower_all(plan, can, how.cancel);
     find_residents(plan);

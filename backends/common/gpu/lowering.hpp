@@ -81,6 +81,9 @@ struct OpLowering {
     [[nodiscard]] constexpr bool owns(size_t k) const { return backend::names_operand(own_weights, k); }
 };
 
+// Has maps lie in bundles where all that make and read them take them so (Value::bundled).
+void choose_bundles(Lowering& to);
+
 // The lowering of an op; null: this backend does not do it. The table is in ops/table.cpp.
 const OpLowering* find_lowering(uint32_t op);
 // Everything that must hold before a node is lowered: an op we know, element types the device has, then the op's own check.

@@ -2,6 +2,7 @@
 #include "common.h"
 #include "warpgroup.h"
 #include "epilogue.h"
+#include "conv_sums.h"
 // Convolution of halves with steps of 1, maps and results of rows of whole eights, on the matrix units of compute capability 9.0, sums in float32: of
 // four warps at a time 64 output channels by 4 x 64 pixels, of a workgroup 8 x 64. Pixels stand in lines of shared memory as they do in the map, so that
 // a tap above or below is some lines further on, of the same copy; a tap beside it would be no whole eight, and is a copy of its own. So a slice is
@@ -77,25 +78,6 @@ WARPGROUP_FUNCTION void copy_pixels(uint to, const F16 *map, uint channel, int r
         asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to + EIGHT_OF_LINE(line, i % 8u)), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");
     }
 }
-// Eight pixels of an operand that is added; those not there are zero.
-WARPGROUP_FUNCTION uint4 eight_of(const F16 *from, U64 place, bool there, bool at_once) {
-    if (!there) return make_uint4(0u, 0u, 0u, 0u);
-    if (at_once) return *(const uint4 *)(from + place);
-    const ushort *p = (const ushort *)from + place;
-    return make_uint4(p[0] | (uint)p[1] << 16, p[2] | (uint)p[3] << 16, p[4] | (uint)p[5] << 16, p[6] | (uint)p[7] << 16);
-}
-// Adds an eight of each of two channels to sums as they are held: pairs of four eights.
-WARPGROUP_FUNCTION void add_eights(float (&v)[16], uint4 low, uint4 high, uint q) {
-    UNROLL for (uint r = 0u; r < 2u; ++r) {
-        uint4 w = r == 0u ? low : high;
-        w = whole_eight(w.x, w.y, w.z, w.w, q);  // its own inverse
-        uint pairs[4] = {w.x, w.y, w.z, w.w};
-        UNROLL for (uint i = 0u; i < 4u; ++i) {
-            v[i * 4u + r * 2u] += single_of_bits(pairs[i] & 0xffffu);
-            v[i * 4u + r * 2u + 1u] += single_of_bits(pairs[i] >> 16);
-        }
-    }
-}
 extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
     PARAMETERS(Conv), const T *x, const uint4 *w, const T *bias, const T *residual0, const T *residual1, T *y, const __grid_constant__ TensorMap map_x) {
     HEAD(Conv)
@@ -165,10 +147,8 @@ extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
         return;
     }
     more_registers<192>();
-    uint own = LOCAL_INDEX / 128u - 1u, lane = LOCAL_INDEX % 32u, q = lane % 4u;
-    uint kinds = EPILOGUE_KINDS;  // looked up once: what is asked for in a loop is on its way all the time
-    bool first = HAS_STEP(EPILOGUE_ADD_FIRST), second = HAS_STEP(EPILOGUE_ADD_SECOND), biased = HAS_STEP(EPILOGUE_BIAS);
-    bool at_once = ALIGNED_8(y, 0), added_at_once = (!first || ALIGNED_8(residual0, 0)) && (!second || ALIGNED_8(residual1, 0));
+    uint own = LOCAL_INDEX / 128u - 1u;
+    Sums sums = sums_of(EPILOGUE_KINDS, residual0, residual1, y);
     for (uint number = blockIdx.x; number < tiles; number += gridDim.x) {
         float d[PIXELS / 2u];
         uint before = 0u;
@@ -188,47 +168,11 @@ extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
             ring.next();
         }
         uint tile = number / blocks;
-        uint tile_row = tile / across * ROWS + own * 4u, tile_column = tile % across * COLUMNS + q * 8u;
-        uint channel = number % blocks * 64u + LOCAL_INDEX % 128u / 32u * 16u + lane / 4u;  // of its group; of the second row 8 further on
-        bool has_low = channel < P.outputs, has_high = channel + 8u < P.outputs;
-        float bias_low = biased && has_low ? LOAD(bias, group * P.outputs + channel) : 0.0f;
-        float bias_high = biased && has_high ? LOAD(bias, group * P.outputs + channel + 8u) : 0.0f;
-        U64 plane = (U64)P.out_height * P.out_width;
-        U64 map = ((U64)BATCH_INDEX * P.outputs + channel) * plane;
-        auto inside = [&](uint g) { return tile_row + g / 2u < P.out_height && tile_column + g % 2u * 32u < P.out_width; };
-        auto place_of_eight = [&](uint g) { return map + (U64)(tile_row + g / 2u) * P.out_width + tile_column + g % 2u * 32u; };
+        uint row = tile / across * ROWS + own * 4u, column = tile % across * COLUMNS;
+        find_channels(sums, number % blocks, BATCH_INDEX, group, P.outputs, (U64)P.out_height * P.out_width, bias);
         UNITS_WAIT(0);
         if (LOCAL_INDEX % 128u == 0u) bar_arrive(empty + 8u * before);
-        // A row of 32 pixels at a time: an invocation holds pairs of four eights of two channels, and stores an eight of each.
-        UNROLL for (uint g = 0u; g < PIXELS / 32u; ++g) {
-            float v[16];
-            UNROLL for (uint e = 0u; e < 16u; ++e) v[e] = d[g * 16u + e];
-            bool low = inside(g) && has_low, high = inside(g) && has_high;
-            U64 place = place_of_eight(g);
-            UNROLL_STEPS for (uint s = 0u; s < EPILOGUE_STEPS; ++s) {
-                uint kind = (kinds >> (4u * s) & 15u) - 1u;
-                if (kind == EPILOGUE_NONE) break;
-                float a = WORD_FLOAT(CONV_EPILOGUE + 2u + 3u * s), b = WORD_FLOAT(CONV_EPILOGUE + 3u + 3u * s);
-                if (kind == EPILOGUE_BIAS) {
-                    UNROLL for (uint e = 0u; e < 16u; ++e) v[e] += e / 2u % 2u == 0u ? bias_low : bias_high;
-                } else if (kind == EPILOGUE_ADD_FIRST || kind == EPILOGUE_ADD_SECOND) {
-                    const T *from = kind == EPILOGUE_ADD_FIRST ? residual0 : residual1;
-                    add_eights(v, eight_of(from, place, low, added_at_once), eight_of(from, place + 8u * plane, high, added_at_once), q);
-                } else {
-                    UNROLL for (uint e = 0u; e < 16u; ++e) v[e] = epilogue_step(kind, v[e], a, b);
-                }
-            }
-            UNROLL for (uint r = 0u; r < 2u; ++r) {
-                uint4 eight = whole_eight(two_halves(v[2u * r], v[2u * r + 1u]), two_halves(v[4u + 2u * r], v[5u + 2u * r]),
-                                          two_halves(v[8u + 2u * r], v[9u + 2u * r]), two_halves(v[12u + 2u * r], v[13u + 2u * r]), q);
-                if (!(r == 0u ? low : high)) continue;
-                ushort *to = (ushort *)y + place + r * 8u * plane;
-                if (at_once) *(uint4 *)to = eight;
-                else {
-                    uint x8[4] = {eight.x, eight.y, eight.z, eight.w};
-                    UNROLL for (uint i = 0u; i < 8u; ++i) to[i] = (ushort)(x8[i / 2u] >> (i % 2u * 16u));
-                }
-            }
-        }
+        UNROLL for (uint g = 0u; g < 8u; ++g)
+            finish_sums<1u>(sums, [&](uint h, uint e) -> float & { return d[h * 16u + e]; }, WORDS_FROM(CONV_EPILOGUE), g, row, column, P.out_height, P.out_width);
     }
 }

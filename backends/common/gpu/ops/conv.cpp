@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include "common/gpu/ops/conv.hpp"
+#include "common/gpu/ops/moves.hpp"
 #include "common/gpu/ops/table.hpp"
 #include "common/gpu/ops/tiles.hpp"
 
@@ -17,17 +19,14 @@ uint32_t variant(uint32_t f32, uint32_t f16, uint32_t mixed, const Lowering& to,
 // Of three axes, the outer ones 1 where there are fewer: those of maps, results or filters.
 using Extents = std::array<int64_t, 3>;
 
-Extents extents_of(const Value& v, bool channels_last = false) {
+Extents extents_of(const Value& v) {
     Extents out = {1, 1, 1};
-    const auto first = v.dim.begin() + (channels_last ? 1 : 2);
-    const auto axes = static_cast<std::ptrdiff_t>(v.dim.size() - 2);
-    std::copy(first, first + axes, out.end() - axes);
+    std::copy(v.dim.begin() + 2, v.dim.end(), out.end() - static_cast<std::ptrdiff_t>(v.dim.size() - 2));
     return out;
 }
 
 int64_t product(const Extents& e) { return e[0] * e[1] * e[2]; }
 
-bool has_channels_last(const Node& node) { return node.op == BP_OP_conv && node.part == kChannelsLast; }
 bool is_transposed(const Node& node) { return node.op == BP_OP_conv_transpose; }
 
 // Of ConvTranspose those that Conv has too: what else it has is in the result's shape.
@@ -56,8 +55,8 @@ bool is_pointwise(const Record& p) {
 template <class Record = ConvParameters>
 Record geometry_of(const Lowering& to, const Node& node) {
     const Value& w = to[node.inputs[1]];
-    const Extents x = extents_of(to[node.inputs[0]], has_channels_last(node));
-    const Extents y = extents_of(to[node.output], has_channels_last(node));
+    const Extents x = extents_of(to[node.inputs[0]]);
+    const Extents y = extents_of(to[node.output]);
     const Extents kernel = extents_of(w);
     const auto how = attributes_of(to, node);
     const size_t missing = 5 - w.dim.size();  // axes, in front
@@ -133,26 +132,6 @@ void lower_depthwise(Lowering& to, const Node& node) {
     to.each(label_of(to, node, "depthwise"),
             variant(kKernel_conv_depthwise_f32, kKernel_conv_depthwise_f16, kKernel_conv_depthwise_f32_by_f16, to, node), n,
             operands_of(to, node), words, {epilogue_kinds(node), epilogue_function(node), is_transposed(node) ? 1U : 0U});
-}
-
-// An invocation makes so many rows of one column: a map of one axis is as good as one of one column.
-constexpr int64_t kRowsOfLast = 8;
-
-void lower_depthwise_last(Lowering& to, const Node& node) {
-    auto p = geometry_of<ConvDepthwiseParameters>(to, node);
-    if (p.height == 1 && p.out_height == 1 && p.kernel_h == 1 && p.pad_top == 0) {
-        std::swap(p.height, p.width), std::swap(p.out_height, p.out_width), std::swap(p.kernel_h, p.kernel_w);
-        std::swap(p.stride_h, p.stride_w), std::swap(p.pad_top, p.pad_left), std::swap(p.dilation_h, p.dilation_w);
-    }
-    const int64_t lines = to[node.output].dim[0] * up(p.out_height, kRowsOfLast);
-    const auto n = static_cast<uint64_t>(lines * p.out_width * p.groups);
-    p.elements = static_cast<uint32_t>(n);
-    std::vector<uint32_t> words = words_of(p);
-    append_epilogue(words, node);
-    to.each(label_of(to, node, "depthwise, channels last"),
-            variant(kKernel_conv_depthwise_last_f32, kKernel_conv_depthwise_last_f16, kKernel_conv_depthwise_last_f32_by_f16,
-                    to, node),
-            n, operands_of(to, node), words, {epilogue_kinds(node), epilogue_function(node)});
 }
 
 // More than one plane, of the input or of the filters or beside the input?
@@ -315,15 +294,12 @@ int64_t warpgroup_tiles(const ConvParameters& p) {
     return up(p.out_height, kRowsOfWarpgroups) * up(p.out_width, kColumnsOfWarpgroups) * up(p.outputs, kOutputsOfWarpgroups);
 }
 
-bool suits_warpgroups(const Lowering& to, const Node& node, const ConvParameters& p) {
+// What both kernels ask for, of maps that lie as they want them.
+bool may_use_warpgroups(const Lowering& to, const Node& node, const ConvParameters& p) {
     const Value& w = to[node.inputs[1]];
     if (!to.can.warpgroups || is_deep(p) || !has_unit_steps(p) || to.plan.math == BP_MATH_STRICT) return false;
     if (to[node.inputs[0]].dtype != BP_F16 || w.dtype != BP_F16 || epilogue_function(node) != 0) return false;
-    constexpr uint32_t kMostShift = 2;  // from a pixel of the map to the result
-    if ((p.kernel_h != 1 && p.kernel_h != 3 && p.kernel_h != 5) || p.pad_left > kMostShift ||
-        p.kernel_w > p.pad_left + kMostShift + 1)
-        return false;
-    if (p.width % 8 != 0 || p.out_width % 8 != 0) return false;  // the device copies, and invocations store, whole eights
+    if (p.kernel_h != 1 && p.kernel_h != 3 && p.kernel_h != 5) return false;
     const int64_t groups = groups_of(node);
     // Tails of the filters are filled up; kernels count in 32 bits.
     if (up(w.dim[0] / groups, 64) * 64 * up(w.dim[1], 16) * 16 * groups * taps_of(p) >= INT32_MAX) return false;
@@ -334,24 +310,91 @@ bool suits_warpgroups(const Lowering& to, const Node& node, const ConvParameters
     return 2 * made <= 5 * wanted && warpgroup_tiles(p) * to[node.output].dim[0] * groups >= to.can.units / 4;
 }
 
-void lower_on_warpgroups(Lowering& to, const Node& node, const ConvParameters& p) {
-    const int64_t tiles = warpgroup_tiles(p);
-    Dispatch d = product_of(to, node, "matrix units of warpgroups", kKernel_conv_warpgroup_f16, p, kOutputsOfWarpgroups,
-                            tiles, kWarpgroups, {p.kernel_h, stages_of_warpgroups(p.kernel_h)});
+bool suits_warpgroups(const Lowering& to, const Node& node, const ConvParameters& p) {
+    constexpr uint32_t kMostShift = 2;  // from a pixel of the map to the result
+    if (p.pad_left > kMostShift || p.kernel_w > p.pad_left + kMostShift + 1) return false;
+    if (p.width % 8 != 0 || p.out_width % 8 != 0) return false;  // the device copies, and invocations store, whole eights
+    return may_use_warpgroups(to, node, p);
+}
+
+// The same of a map in bundles.
+bool suits_bundles(const Lowering& to, const Node& node, const ConvParameters& p, bool made) {
+    if (p.kernel_w != p.kernel_h || p.groups != 1 || p.channels % 64 != 0) return false;
+    return (made ? p.outputs % 64 == 0 : p.out_width % 8 == 0) && may_use_warpgroups(to, node, p);
+}
+
+// A map of planes in bundles.
+ValueId in_bundles(Lowering& to, ValueId map) {
+    const std::vector<int64_t> dim = to[map].dim;
+    const int64_t pixels = dim[2] * dim[3];
+    const ValueId made = to.plan.temporary(BP_F16, std::vector<int64_t>(dim));
+    moves::add_copy(to, "Conv map " + to[map].text() + " in bundles", {dim[0], dim[1] / 64, 64, pixels},
+                    {map, 0, {dim[1] * pixels, 64 * pixels, pixels, 1}}, {made, 0, {dim[1] * pixels, 64 * pixels, 1, 64}});
+    return made;
+}
+
+Operand filters_of_warpgroups(Lowering& to, const Node& node, const ConvParameters& p) {
     const int64_t slices = up(p.channels, kDepthOfWarpgroups);
     const int64_t blocks = up(p.outputs, kOutputsOfWarpgroups);
     const int64_t made = groups_of(node) * blocks * slices * taps_of(p);
-    d.operands[1] = lay_out_filters(to, node,
-                                    {.kernel = kKernel_conv_warpgroup_filters,
-                                     .invocations = kLocal,
-                                     .rows = kOutputsOfWarpgroups,
-                                     .tiles = made,
-                                     .workgroups = made,
-                                     .parameters = {.down = p.kernel_h, .slices = word(slices), .blocks = word(blocks)}});
-    // What is there at once goes through all tiles.
-    d.groups[0] = std::min(word(tiles), std::max(1U, to.can.units / d.groups[2]));
+    return lay_out_filters(to, node,
+                           {.kernel = kKernel_conv_warpgroup_filters,
+                            .invocations = kLocal,
+                            .rows = kOutputsOfWarpgroups,
+                            .tiles = made,
+                            .workgroups = made,
+                            .parameters = {.down = p.kernel_h, .slices = word(slices), .blocks = word(blocks)}});
+}
+
+// Adds a dispatch of either kernel: what is there at once goes through all tiles.
+void add_to_warpgroups(Lowering& to, Dispatch d, const ConvParameters& p) {
+    d.groups[0] = std::min(word(warpgroup_tiles(p)), std::max(1U, to.can.units / d.groups[2]));
     d.groups[1] = 1;
     to.add(std::move(d));
+}
+
+void lower_on_warpgroups(Lowering& to, const Node& node, const ConvParameters& p) {
+    Dispatch d = product_of(to, node, "matrix units of warpgroups", kKernel_conv_warpgroup_f16, p, kOutputsOfWarpgroups,
+                            warpgroup_tiles(p), kWarpgroups,
+                            {p.kernel_h, stages_of_warpgroups(p.kernel_h), to[node.output].bundled ? 1U : 0U});
+    d.operands[1] = filters_of_warpgroups(to, node, p);
+    add_to_warpgroups(to, std::move(d), p);
+}
+
+// conv_warpgroup_bundles: slices of pixels and of filters in shared memory.
+struct BundleStages {
+    uint32_t pixels, filters;
+};
+BundleStages stages_of_bundles(uint32_t kernel) {
+    return kernel == 1 ? BundleStages{5, 8} : kernel == 3 ? BundleStages{3, 6} : BundleStages{2, 5};
+}
+
+void lower_on_bundles(Lowering& to, const Node& node, const ConvParameters& p) {
+    ValueId first = node.inputs[0];
+    ValueId second = first;
+    if (to[first].in_parts) {
+        const Node& joined = to.plan.nodes[to.readers.maker(first)];
+        first = joined.inputs[0];
+        second = joined.inputs[1];
+    }
+    const auto split = word(to[first].dim[1] / 64);
+    const bool made = to[node.output].bundled;
+    if (!to[first].bundled) first = second = in_bundles(to, first);
+    const BundleStages stages = stages_of_bundles(p.kernel_h);
+    Dispatch d = product_of(to, node, "matrix units of warpgroups, bundles", kKernel_conv_warpgroup_bundles_f16, p,
+                            kOutputsOfWarpgroups, warpgroup_tiles(p), kWarpgroups,
+                            {p.kernel_h, stages.pixels, made ? 1U : 0U, stages.filters, split});
+    d.operands[0] = to.reads(first);
+    d.operands[1] = filters_of_warpgroups(to, node, p);
+    d.operands.insert(d.operands.end() - 1, to.reads(second));
+    add_to_warpgroups(to, std::move(d), p);
+}
+
+// A map that lies so, or, where kernels are wanted wherever they are right, any.
+bool goes_to_bundles(const Lowering& to, const Node& node, const ConvParameters& p) {
+    if (to[node.inputs[0]].bundled) return true;
+    return to.can.least_patches == 0 && !to[node.output].bundled && to[node.inputs[0]].dim.size() == 4 &&
+           suits_bundles(to, node, p, false);
 }
 
 // Of a result, 8 x 32 pixels each.
@@ -378,15 +421,6 @@ void lower_direct(Lowering& to, const Node& node, const ConvParameters& p) {
                       8, up(pixels_of(p), 128), to.can.direct_invocations, {}));
 }
 
-// Sums this short leave most of a tile's depth idle (of one channel by 3x3, with a stride, over a large map). Where kernels are compiled with the
-// module: on the others it was not measured.
-bool suits_direct(const Lowering& to, const Node& node, const ConvParameters& p) {
-    constexpr int64_t kShort = 16;
-    if (!to.can.few_kernels || p.channels * taps_of(p) > kShort) return false;
-    return to.can.least_patches == 0 ||
-           up(pixels_of(p), 128) * up(p.outputs, 8) * to[node.output].dim[0] * groups_of(node) >= 4 * int64_t{to.can.units};
-}
-
 // Where kernels are compiled with the module: four of the tiles.
 Tile tile_of(const Lowering& to, int64_t rows, int64_t columns, int64_t batch) {
     const Tile tile = choose_tile(to.can, rows, columns, batch);
@@ -406,16 +440,17 @@ void lower_on_tiles(Lowering& to, const Node& node, const ConvParameters& p, uin
 
 void lower(Lowering& to, const Node& node) {
     if (to[node.output].elements() == 0) return;
-    if (has_channels_last(node)) return lower_depthwise_last(to, node);
     if (groups_of(node) > 1 && outputs_of(to, node) == 1 && to[node.inputs[1]].dim[1] == 1) return lower_depthwise(to, node);
     const auto p = geometry_of(to, node);
     const uint32_t kernel = unrolled_kernel(to, p);
-    if (const auto seen = as_warpgroups_see(p); suits_warpgroups(to, node, seen)) return lower_on_warpgroups(to, node, seen);
+    const auto seen = as_warpgroups_see(p);
+    if (goes_to_bundles(to, node, seen)) return lower_on_bundles(to, node, seen);
+    if (suits_warpgroups(to, node, seen)) return lower_on_warpgroups(to, node, seen);
     if (suits_matrix_tiles(to, node, p, kernel)) return lower_on_matrix_tiles(to, node, p);
     // Before conv_coop: what that loads for each tap costs it more than the matrix units save (H200, f16: 16.0 ms against 23.6).
     if (suits_patches(to, node, p, kernel)) return lower_on_patches(to, node, p, kernel);
     if (suits_matrices(to, node, p, p.channels * taps_of(p))) return lower_on_matrices(to, node, p, kernel);
-    if (to.can.software || suits_direct(to, node, p)) return lower_direct(to, node, p);
+    if (to.can.software) return lower_direct(to, node, p);
     lower_on_tiles(to, node, p, kernel);
 }
 
@@ -474,6 +509,15 @@ constexpr OpLowering table[] = {{BP_OP_conv, Types::computes, 1U << 1, check, lo
                                 {BP_OP_conv_transpose, Types::computes, 1U << 1, check_transposed, lower_transposed}};
 
 }  // namespace
+
+bool takes_bundles(const Lowering& to, const Node& node, bool made) {
+    return suits_bundles(to, node, as_warpgroups_see(geometry_of(to, node)), made);
+}
+
+bool makes_bundles(const Lowering& to, const Node& node) {
+    const auto p = as_warpgroups_see(geometry_of(to, node));
+    return p.groups == 1 && p.outputs % 64 == 0 && suits_warpgroups(to, node, p);
+}
 
 const OpFamily ops_conv = {table, std::size(table)};
 

@@ -1,5 +1,6 @@
 // Concat, Slice, Transpose, DepthToSpace, Reshape, Expand, TensorScatter and ScatterND: each element of the result is one of an operand, or
 // what ScatterND makes of several.
+#include "common/gpu/ops/moves.hpp"
 #include "common/gpu/loop_nest.hpp"
 #include "common/gpu/ops/cast.hpp"
 #include "common/gpu/ops/table.hpp"
@@ -52,6 +53,8 @@ uint32_t moved_at_once(const Lowering& to, const LoopNest& nest, uint32_t bytes,
     return 1;
 }
 
+}  // namespace
+
 void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>& size, const View& from, const View& into) {
     uint64_t n = 1;
     for (const int64_t s : size) n *= static_cast<uint64_t>(s);
@@ -91,6 +94,8 @@ void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>
     to.plan.dispatches.back().moved = n * bytes;
 }
 
+namespace {
+
 // Operand 0 as it is.
 void copy_whole(Lowering& to, const Node& node) {
     const Value& whole = to[node.output];
@@ -104,6 +109,7 @@ void lower_concat(Lowering& to, const Node& node) {
     const auto bytes = static_cast<uint64_t>(sdk::dtype_info(to[node.output].dtype).bytes);
     uint64_t start = 0;
     const ValueId root = to.plan.storage_of(node.output, &start);
+    if (to[node.output].in_parts) return;
     int64_t at = 0;
     for (const ValueId in : node.inputs) {
         uint64_t place = 0;
