@@ -4,6 +4,7 @@
 # conformance table and for what the lowerings can choose beside it.
 set(each 0=128)
 set(rows 0=32 0=128)
+set(instances_conv_direct 0=32)
 set(instances_softmax ${rows})
 set(instances_norm ${rows})
 set(instances_reduce ${rows})
@@ -56,6 +57,11 @@ set(instances_matmul_warpgroup "")
 foreach(tile 3=256,4=4 3=128,4=6 3=64,4=8)
   list(APPEND instances_matmul_warpgroup 0=384,${tile},shared=199680)
 endforeach()
+# The same of tiles whose depth PARTS workgroups share.
+set(instances_matmul_warpgroup_split "")
+foreach(parts 2 4 8)
+  list(APPEND instances_matmul_warpgroup_split 0=384,3=64,4=6,7=${parts},shared=181376)
+endforeach()
 # KERNEL_H, STAGES (common/gpu/ops/conv.cpp).
 set(instances_conv_warpgroup 0=384,3=1,4=12,shared=222400 0=384,3=3,4=8,shared=214144 0=384,3=5,4=6,shared=210016)
 # KERNEL, STAGES, FILTER_STAGES.
@@ -74,4 +80,4 @@ foreach(kernel 3 5)
 endforeach()
 list(APPEND instances_conv_matrix 0=256,3=2,4=2,5=4,6=16,7=2,9=1,8=5,11=5 0=128,3=4,4=1,5=2,6=32,7=1,9=1,8=3,11=3)
 # What no lowering asks for on these devices (can.software, can.matrices, can.workgroup_matrices).
-set(without conv_direct conv_coop matmul_workgroup attention_workgroup)
+set(without conv_coop matmul_workgroup attention_workgroup)

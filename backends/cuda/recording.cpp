@@ -44,7 +44,7 @@ std::vector<TensorMap> maps_of(const Device& device, const Kernel& kernel, std::
     std::vector<TensorMap> maps;
     for (const Boxes& boxes : all) {
         TensorMap& map = maps.emplace_back();
-        const Address at = operands[boxes.operand];
+        const Address at = operands[boxes.operand] + boxes.first;
         auto* place = reinterpret_cast<void*>(at);  // NOLINT(performance-no-int-to-ptr): the device's
         // What the device cannot copy so the kernel copies by itself; what is empty it does not ask for.
         if (at % 16 != 0 || std::count(std::begin(boxes.extents), std::end(boxes.extents), 0U) != 0) continue;

@@ -41,6 +41,21 @@ Boxes slice_of(uint32_t operand, bool turned, uint32_t across, uint32_t depth, u
     return boxes;
 }
 
+// An operand of attention as words behind the record say that it lies: lines of a head, of which `size` are copied at once.
+Boxes lines_of(std::span<const uint32_t> words, uint32_t operand, uint32_t depth, uint32_t rows, uint32_t heads,
+               uint32_t batch, uint32_t size) {
+    const std::span<const uint32_t> view = words.subspan(ATTENTION_VIEWS + 4 * operand, 4);
+    Boxes boxes;
+    boxes.operand = operand;
+    boxes.axes = 4;
+    boxes.first = uint64_t{2} * view[VIEW_FIRST];
+    boxes.extents[0] = depth, boxes.extents[1] = rows, boxes.extents[2] = heads, boxes.extents[3] = batch;
+    boxes.strides[0] = uint64_t{2} * view[VIEW_ROW], boxes.strides[1] = uint64_t{2} * view[VIEW_HEAD];
+    boxes.strides[2] = uint64_t{2} * view[VIEW_BATCH];
+    boxes.box[1] = size;
+    return boxes;
+}
+
 // Channels and rows are exchanged: lines of one row of pixels, a channel each, lie together, as the matrix units want them.
 Boxes pixels_of(const gpu::ConvParameters& p, uint32_t batch, uint32_t kernel_h) {
     Boxes boxes;
@@ -76,10 +91,10 @@ std::vector<Boxes> boxes_of(uint32_t kernel, std::span<const uint32_t> constants
                             uint32_t batch) {
     if (kernel == gpu::kKernel_attention_warpgroup_f16 || kernel == gpu::kKernel_attention_warpgroup_f16_bool) {
         const auto p = record_of<gpu::AttentionParameters>(words);
-        const uint32_t of_keys = p.pairs / p.sharing;
-        return {slice_of(0, false, p.rows, p.depth, p.pairs, constants[1]),
-                slice_of(1, false, p.keys, p.depth, of_keys, constants[2]),
-                slice_of(2, false, p.keys, p.width, of_keys, constants[2]),
+        const uint32_t batches = p.pairs / p.heads, of_keys = p.heads / p.sharing;
+        return {lines_of(words, 0, p.depth, p.rows, p.heads, batches, constants[1]),
+                lines_of(words, 1, p.depth, p.keys, of_keys, batches, constants[2]),
+                lines_of(words, 2, p.width, p.keys, of_keys, batches, constants[2]),
                 slice_of(5, false, p.distances, p.depth, p.heads, constants[2])};
     }
     if (kernel == gpu::kKernel_conv_warpgroup_f16)
@@ -90,7 +105,7 @@ std::vector<Boxes> boxes_of(uint32_t kernel, std::span<const uint32_t> constants
         return {bundles_of(p, 0, batch, split, constants[3]),
                 bundles_of(p, 5, batch, rest != 0 ? rest : split, constants[3])};
     }
-    if (kernel != gpu::kKernel_matmul_warpgroup_f16) return {};
+    if (kernel != gpu::kKernel_matmul_warpgroup_f16 && kernel != gpu::kKernel_matmul_warpgroup_split_f16) return {};
     const auto p = record_of<gpu::MatMulParameters>(words);
     return {slice_of(0, constants[5] != 0, p.rows, p.depth, matrices(p, p.steps_a), kRows),
             slice_of(1, constants[6] == 0, p.columns, p.depth, matrices(p, p.steps_b), constants[3])};

@@ -16,6 +16,7 @@ constexpr size_t kMostAxes = 4;  // of a map
 // An operand of halves as a tensor of three or four axes, the first of which is dense, and what is copied of it at once.
 struct Boxes {
     uint32_t operand = 0, axes = 3;
+    uint64_t first = 0;  // from the operand's begin, in bytes
     uint64_t extents[kMostAxes] = {1, 1, 1, 1};
     uint64_t strides[kMostAxes - 1] = {};  // of all axes but the first, in bytes
     uint32_t box[kMostAxes] = {64, 1, 1, 1};

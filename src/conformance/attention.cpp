@@ -172,6 +172,34 @@ void halves(CaseList& list) {
         {1, 2, 65, 32, 1, 130, 32, DType::f16, {}, DType::f32, {}, {{Attr::scale, 1.0}}, Source::input, {-8, 8, {}}});
 }
 
+// Heads are parts of one value and are brought to the front, and back behind attention: a backend may read and write them where they lie.
+void half_where_heads_lie(CaseList& list) {
+    constexpr int64_t kBatch = 2, kTokens = 70, kHeads = 2;
+    const std::vector<int64_t> turn{0, 2, 1, 3};
+    for (const int64_t size : {36, 40, 64})
+        for (const bool relative : {false, true})
+            list.add(
+                std::string(relative ? "relative-" : "") + "half-of-one-value-" + std::to_string(size), [=](CaseBuilder& b) {
+                    const int64_t model = kHeads * size;
+                    const TensorId all = b.input(DType::f16, {kBatch, kTokens, 3 * model});
+                    std::vector<TensorId> operands;
+                    for (int64_t i = 0; i < 3; ++i) {
+                        const TensorId part =
+                            b.add(Op::slice, {all},
+                                  {{Attr::starts, {0, 0, i * model}}, {Attr::ends, {kBatch, kTokens, (i + 1) * model}}});
+                        const TensorId heads = b.add(Op::reshape, {part}, {{Attr::shape, {kBatch, kTokens, kHeads, size}}});
+                        operands.push_back(b.add(Op::transpose, {heads}, {{Attr::perm, turn}}));
+                    }
+                    if (relative) {
+                        operands.resize(5);
+                        operands.push_back(b.input(DType::f16, {kHeads, 2 * kTokens - 1, size}));
+                        for (int i = 0; i < 2; ++i) operands.push_back(b.input(DType::f16, {kHeads, size}));
+                    }
+                    const TensorId y = b.add(Op::transpose, {b.add(Op::attention, operands)}, {{Attr::perm, turn}});
+                    b.result(b.add(Op::reshape, {y}, {{Attr::shape, {kBatch, kTokens, model}}}));
+                });
+}
+
 Heads relative(Heads c, int64_t more_rows = 0) {
     c.distances = 2 * std::max<int64_t>(1, std::max(c.queries, c.keys)) - 1 + more_rows;
     return c;
@@ -315,6 +343,7 @@ void cases(CaseList& list) {
     shapes(list);
     masks(list);
     halves(list);
+    half_where_heads_lie(list);
     relative_shapes(list);
     relative_masks(list);
     relative_halves(list);

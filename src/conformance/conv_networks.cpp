@@ -1,5 +1,7 @@
 #include "conformance/conv_networks.hpp"
 
+#include <tuple>
+
 #include "conformance/support.hpp"
 
 namespace backplane::graph {
@@ -154,6 +156,43 @@ void resampling(CaseList& list) {
     });
 }
 
+// Depthwise, of maps whose channels come last before and behind it: a backend may leave them there.
+void channels_last(CaseList& list) {
+    const std::vector<int64_t> to_front{0, 3, 1, 2}, to_back{0, 2, 3, 1};
+    const auto depthwise = [](CaseBuilder& b, TensorId x, DType dtype, int64_t channels, int64_t down, int64_t across,
+                              int64_t stride) {
+        const TensorId w = b.weight(dtype, {channels, 1, down, across});
+        return b.add(Op::conv, {x, w, b.weight(dtype, {channels})},
+                     {{Attr::pads, {down / 2, across / 2, down / 2, across / 2}},
+                      {Attr::strides, {stride, stride}},
+                      {Attr::group, channels}});
+    };
+    for (const DType dtype : {DType::f32, DType::f16})
+        for (const auto& [down, across, stride] : {std::tuple(9, 1, 1), std::tuple(3, 5, 2), std::tuple(1, 3, 1)})
+            list.add("depthwise-channels-last-" + std::to_string(down) + "x" + std::to_string(across) + "-" +
+                         backplane::name_of(dtype),
+                     [=, down = down, across = across, stride = stride](CaseBuilder& b) {
+                         const TensorId x = b.input(dtype, {2, 19, 6, 17});
+                         const TensorId front = b.add(Op::transpose, {x}, {{Attr::perm, to_front}});
+                         const TensorId y = b.add(Op::silu, {depthwise(b, front, dtype, 17, down, across, stride)});
+                         b.result(b.add(Op::transpose, {y}, {{Attr::perm, to_back}}));
+                     });
+    list.add("depthwise-channels-last-of-one-axis", [](CaseBuilder& b) {
+        const TensorId x = b.add(Op::transpose, {b.input({2, 29, 18})}, {{Attr::perm, {0, 2, 1}}});
+        const TensorId y = b.add(Op::conv, {x, b.weight(DType::f32, {18, 1, 4})},
+                                 {{Attr::pads, {3, 0}}, {Attr::strides, {2}}, {Attr::dilations, {2}}, {Attr::group, 18}});
+        b.result(b.add(Op::transpose, {y}, {{Attr::perm, {0, 2, 1}}}));
+    });
+    list.add("depthwise-channels-last-and-first", [=](CaseBuilder& b) {
+        const TensorId front = b.add(Op::transpose, {b.input({1, 7, 5, 8})}, {{Attr::perm, to_front}});
+        const TensorId y = b.add(Op::add, {depthwise(b, front, DType::f32, 8, 3, 3, 1), front});
+        b.result(b.add(Op::transpose, {y}, {{Attr::perm, to_back}}));
+        const TensorId z = depthwise(b, front, DType::f32, 8, 3, 3, 1);
+        b.result(b.add(Op::transpose, {z}, {{Attr::perm, to_back}}));
+        b.result(z);
+    });
+}
+
 void half(CaseList& list) {
     for (const DType dtype : {DType::f16, DType::bf16}) {
         list.add(std::string("network-with-weights-of-") + backplane::name_of(dtype), [dtype](CaseBuilder& b) {
@@ -192,6 +231,7 @@ void conv_networks(CaseList& list) {
     residuals(list);
     dense(list);
     resampling(list);
+    channels_last(list);
     half(list);
 }
 

@@ -106,6 +106,9 @@ const std::vector<std::pair<Shape, Shape>>& pairs() {
         {{3, 5}, {5}},
         {{5}, {3, 5}},
         {{3, 5}, {3, 1}},
+        {{3, 5, 8}, {3, 1, 1}},
+        {{3, 1, 4}, {3, 5, 1}},
+        {{2, 5, 8}, {2, 1, 8}},
         {{3, 1}, {3, 5}},
         {{3, 1}, {1, 5}},
         {{1, 7}, {3, 1}},
@@ -198,7 +201,10 @@ void binary_cases(CaseList& list, const BinaryPlan& plan) {
     if (!is_float(plan.dtype)) return;
     for (const DType dtype : {DType::f16, DType::bf16, DType::f64})
         for (const auto& [a, b] :
-             {Shapes{{17}, {17}}, Shapes{{2, 17, 5, 7}, {17, 1, 1}}, Shapes{{}, {3, 5}}, Shapes{{0}, {1}}}) {
+             {Shapes{{17}, {17}}, Shapes{{2, 17, 5, 7}, {17, 1, 1}}, Shapes{{}, {3, 5}}, Shapes{{0}, {1}},
+              // Inner axes of whole fours, of which the other side has one each, or the same for all.
+              Shapes{{2, 5, 8}, {2, 1, 1}}, Shapes{{3, 1, 12}, {3, 5, 1}}, Shapes{{2, 3, 4}, {3, 4}},
+              Shapes{{2, 5, 8}, {2, 1, 8}}}) {
             const BinaryCase c{Source::input, Source::input, dtype, a, b};
             add_binary(list, plan, name_of_pair(c), c, plan.a, plan.b);
         }

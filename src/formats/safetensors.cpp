@@ -4,9 +4,9 @@
 #include <array>
 #include <set>
 
-#include "gguf/byte_reader.hpp"
 #include "formats/json_file.hpp"
 #include "formats/json_view.hpp"
+#include "gguf/byte_reader.hpp"
 #include "gguf/mapped_file.hpp"
 
 namespace backplane::formats {

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "formats/json_file.hpp"
-#include "gguf/printable.hpp"
 #include "formats/tfjs_layers.hpp"
+#include "gguf/printable.hpp"
 
 namespace backplane::formats {
 

@@ -1,7 +1,9 @@
 #include "common/gpu/compile.hpp"
 
 #include "common/blocks.hpp"
+#include "common/fusion.hpp"
 #include "common/gpu/lowering.hpp"
+#include "common/gpu/ops/attention.hpp"
 #include "common/gpu/ops/blocks.hpp"
 #include "common/query.hpp"
 #include "common/recurrent.hpp"
@@ -71,6 +73,8 @@ Plan make_plan(const bp_graph* graph, const bp_compile& how, const Abilities& ca
     backend::decode_gathered(plan, [&](const Node& node) { return is_read_as_planes(plan, readers, node.inputs[0]); });
     fit_types(plan);
     fuse(plan);
+    ops::attention::take_as_they_lie(plan, can);
+    backend::drop_unread(plan);
     share_storage(plan);
     lower_all(plan, can, how.cancel);
     find_residents(plan);

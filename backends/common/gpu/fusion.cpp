@@ -50,6 +50,7 @@ void fuse(Plan& plan) {
     backend::take_bias(plan);
     backend::fill_epilogues(plan, kMostEpilogueOps,
                             [&](const Node& before, const Node& node) { return post_of(plan, before, node); });
+    keep_channels_last(plan);
     backend::drop_unread(plan);
 }
 

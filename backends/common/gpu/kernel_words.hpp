@@ -29,6 +29,7 @@ std::vector<uint32_t> words_of(const Record& record) {
 // What follows a record lies where kernels look for it.
 static_assert(sizeof(ConvParameters) == CONV_EPILOGUE * sizeof(uint32_t));
 static_assert(sizeof(ConvDepthwiseParameters) == CONV_EPILOGUE * sizeof(uint32_t));
+static_assert(sizeof(AttentionParameters) == ATTENTION_VIEWS * sizeof(uint32_t));
 static_assert(sizeof(MatMulParameters) == MATMUL_EPILOGUE * sizeof(uint32_t));
 
 }  // namespace backplane::gpu

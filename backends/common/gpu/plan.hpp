@@ -5,11 +5,14 @@
 // Every value is dense and row-major, as it crosses the ABI, but for maps between convolutions that want them in bundles.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "common/plan.hpp"
+#include "common/strided.hpp"
 
 namespace backplane::gpu {
 
@@ -64,11 +67,19 @@ struct Slot {
     uint32_t first_use = 0, last_use = 0;  // dispatches, counted from 1; 0: none
 };
 
+// How an operand lies: its extents, and where each element is of what may be another value.
+struct View {
+    std::vector<int64_t> dim;
+    backend::StridedView at;
+};
+
 struct Plan : backend::PlanOf<Value> {
     std::vector<Dispatch> dispatches;
     std::vector<Dispatch> once;  // when the program is made: they read and write residents only
     std::vector<Slot> slots;
     std::vector<ValueId> residents;  // constants that dispatches read
+    // Of the attention that makes this value: q, k, v and the result, where they are read and written as they lie (ops/attention.hpp).
+    std::unordered_map<ValueId, std::array<View, 4>> views;
 
     [[nodiscard]] uint64_t moved_bytes() const {
         uint64_t sum = 0;
@@ -88,6 +99,9 @@ inline Plan import_graph(const bp_graph* graph) { return backend::plan_of<Plan>(
 void fit_types(Plan& plan);
 // Fuses what follows a convolution or matrix product into it; drops what nobody reads.
 void fuse(Plan& plan);
+// Lets depthwise convolutions between two transposes read and write maps whose channels come last (Node::part); needs drop_unread.
+inline constexpr uint32_t kChannelsLast = 1;
+void keep_channels_last(Plan& plan);
 // Lets values share bytes: reshaped values, and operands of a concatenation that can be written where they will stand.
 void share_storage(Plan& plan);
 // Lets the new value of a state have the state's memory unless somebody reads the old content later; else adds a copy at the end.

@@ -13,6 +13,11 @@ CONSTANT(2, KEYS, 128)
 CONSTANT(3, DEPTH, 64)  // of q and k, and WIDTH of v: of 64s; what the heads have not is zero
 CONSTANT(4, WIDTH, 64)
 CONSTANT(5, RELATIVE, 0)  // 1: there are relative positions, and a pair is one head of q
+// Of q, k, v and the result: elements from one row to the next, and where those of a head of this batch begin.
+#define PITCH_OF(operand) WORD(ATTENTION_VIEWS + 4u * (operand) + VIEW_ROW)
+#define PLACE_IN(operand, head)                                                                                                \
+    ((U64)WORD(ATTENTION_VIEWS + 4u * (operand) + VIEW_FIRST) + (U64)(head) * WORD(ATTENTION_VIEWS + 4u * (operand) + VIEW_HEAD) + \
+     (U64)batch * WORD(ATTENTION_VIEWS + 4u * (operand) + VIEW_BATCH))
 #define LOG2_E 1.4426950408889634f
 #define LEAST -1.0e30f  // below any score
 #define TILES 2u  // on their way, or used
@@ -95,13 +100,16 @@ extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
         bool by_device = ALIGNED_8(q, 0) && ALIGNED_8(k, 0) && ALIGNED_8(v, 0) && (RELATIVE == 0u || ALIGNED_8(positions, 0));
         if (by_device && LOCAL_INDEX != 0u) return;
         // A tile of an operand, `lines` from `first` on, `size` elements each of which `width` have a place: asked for, or copied.
-        auto ask = [&](uint bar, uint to, const TensorMap &map, uint apart, uint first, uint matrix, uint width) {
-            for (uint c = 0u; c < width / 64u; ++c) copy_box(to + c * apart, map, bar, c * 64u, first, matrix);
+        auto ask = [&](uint bar, uint to, const TensorMap &map, uint apart, uint first, uint head, uint batch, uint width) {
+            for (uint c = 0u; c < width / 64u; ++c) copy_box(to + c * apart, map, bar, (int)(c * 64u), (int)first, (int)head, (int)batch);
         };
-        auto copy = [&](uint to, const T *p, uint apart, uint lines, uint first, uint end, uint matrix, uint size, uint width) {
-            for (uint c = 0u; c < width / 64u; ++c) copy_lines(to + c * apart, p, (U64)matrix * end * size, lines, first, end, c * 64u, size);
+        auto ask_positions = [&](uint bar, uint to, uint first, uint head) {
+            for (uint c = 0u; c < DEPTH / 64u; ++c) copy_box(to + c * CHUNK_P, map_p, bar, c * 64u, first, head);
         };
-        uint own_k = pair / P.sharing, own_p = pair % P.heads;
+        auto copy = [&](uint to, const T *p, uint apart, uint lines, uint first, uint end, U64 place, uint pitch, uint size, uint width) {
+            for (uint c = 0u; c < width / 64u; ++c) copy_lines(to + c * apart, p, place, lines, first, end, c * 64u, size, pitch);
+        };
+        uint own_p = pair % P.heads, head_k = own_p / P.sharing;
         // Pieces of positions `from` to `end`, and how many bytes that are.
         auto bytes_of = [](uint from, uint end) { return (end - from + (from % PIECES == 0u || from / PIECES != (end - 1u) / PIECES ? 1u : 0u)) * BYTES_K; };
         auto each_piece = [&](uint from, uint end, const auto &bring) {
@@ -110,8 +118,8 @@ extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
                 if (i % PIECES == 0u) bring(at_p + PIECES * CHUNK_KEYS, (uint)lowest + i * KEYS);
             }
         };
-        fill(full_q, by_device, BYTES_Q, [&] { ask(full_q, at_q, map_q, CHUNK_Q, first_row, pair, DEPTH); },
-             [&] { copy(at_q, q, CHUNK_Q, ROWS, first_row, P.rows, pair, P.depth, DEPTH); });
+        fill(full_q, by_device, BYTES_Q, [&] { ask(full_q, at_q, map_q, CHUNK_Q, first_row, own_p, batch, DEPTH); },
+             [&] { copy(at_q, q, CHUNK_Q, ROWS, first_row, P.rows, PLACE_IN(0u, own_p), PITCH_OF(0u), P.depth, DEPTH); });
         for (uint i = 0u; i < tiles; ++i) {
             uint slot = i % TILES, turn = i / TILES % 2u ^ 1u, key = begin + i * KEYS;
             uint bar = full_k + 8u * slot, to = at_k + slot * BYTES_K;
@@ -120,17 +128,19 @@ extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
             fill(
                 bar, by_device, BYTES_K + (RELATIVE != 0u ? bytes_of(from, end) : 0u),
                 [&] {
-                    ask(bar, to, map_k, CHUNK_KEYS, key, own_k, DEPTH);
-                    each_piece(from, end, [&](uint place, uint first) { ask(bar, place, map_p, CHUNK_P, first, own_p, DEPTH); });
+                    ask(bar, to, map_k, CHUNK_KEYS, key, head_k, batch, DEPTH);
+                    each_piece(from, end, [&](uint place, uint first) { ask_positions(bar, place, first, own_p); });
                 },
                 [&] {
-                    copy(to, k, CHUNK_KEYS, KEYS, key, P.keys, own_k, P.depth, DEPTH);
-                    each_piece(from, end, [&](uint place, uint first) { copy(place, positions, CHUNK_P, KEYS, first, P.distances, own_p, P.depth, DEPTH); });
+                    copy(to, k, CHUNK_KEYS, KEYS, key, P.keys, PLACE_IN(1u, head_k), PITCH_OF(1u), P.depth, DEPTH);
+                    each_piece(from, end, [&](uint place, uint first) {
+                        copy(place, positions, CHUNK_P, KEYS, first, P.distances, (U64)own_p * P.distances * P.depth, P.depth, P.depth, DEPTH);
+                    });
                 });
             bar = full_v + 8u * slot, to = at_v + slot * BYTES_V;
             bar_wait(empty_v + 8u * slot, turn);
-            fill(bar, by_device, BYTES_V, [&] { ask(bar, to, map_v, CHUNK_KEYS, key, own_k, WIDTH); },
-                 [&] { copy(to, v, CHUNK_KEYS, KEYS, key, P.keys, own_k, P.width, WIDTH); });
+            fill(bar, by_device, BYTES_V, [&] { ask(bar, to, map_v, CHUNK_KEYS, key, head_k, batch, WIDTH); },
+                 [&] { copy(to, v, CHUNK_KEYS, KEYS, key, P.keys, PLACE_IN(2u, head_k), PITCH_OF(2u), P.width, WIDTH); });
         }
         return;
     }
@@ -271,6 +281,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
         total[r] = total[r] == 0.0f ? 0.0f : 1.0f / total[r];
     }
     bool eights = ALIGNED_8(y, 0);
+    U64 place_y = PLACE_IN(3u, pair % P.heads);
     UNROLL for (uint g = 0u; g < WIDTH / 32u; ++g)
         UNROLL for (uint r = 0u; r < 2u; ++r) {
             uint w[4];
@@ -279,7 +290,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
             uint4 whole = whole_eight(w[0], w[1], w[2], w[3], q4);
             uint own_row = row + r * 8u, column = g * 32u + q4 * 8u;
             if (own_row < P.rows && column < P.width) {
-                ushort *to = (ushort *)y + ((U64)pair * P.rows + own_row) * P.width + column;
+                ushort *to = (ushort *)y + place_y + (U64)own_row * PITCH_OF(3u) + column;
                 if (eights) *(uint4 *)to = whole;
                 else {
                     uint x[4] = {whole.x, whole.y, whole.z, whole.w};

@@ -110,6 +110,19 @@ template <uint COUNT> struct Words { uint word[COUNT]; };
 #define GROUP_COUNT (gridDim.y * gridDim.x)
 #define BATCH_INDEX blockIdx.z
 #define BARRIER __syncthreads()
+// Lanes of a warp exchange what they have: two barriers where there are more warps than one, none otherwise.
+#define GROUP_REDUCE(v, partial, COMBINE)                                  \
+    UNROLL for (uint step_ = 16u; step_ > 0u; step_ /= 2u) {                 \
+        auto other_ = __shfl_xor_sync(0xffffffffu, v, step_);              \
+        v = COMBINE(v, other_);                                            \
+    }                                                                      \
+    if (LOCAL > 32u) {                                                     \
+        if (LOCAL_INDEX % 32u == 0u) partial[LOCAL_INDEX / 32u] = v;       \
+        BARRIER;                                                           \
+        v = partial[0];                                                    \
+        UNROLL for (uint w_ = 1u; w_ < LOCAL / 32u; ++w_) v = COMBINE(v, partial[w_]); \
+        BARRIER;                                                           \
+    }
 
 #define RAW(name, i) (name)[i]
 #define PUT_RAW(name, i, v) (name)[i] = (v)
@@ -205,4 +218,13 @@ FUNCTION float4 load_4(const T *p, U64 i, int count) {
     return v;
 }
 #define LOAD_4(v, p, i, count) v = load_4(p, i, count);
+// What an invocation of conv_direct makes: four pixels, as many apart as there are invocations.
+#define MANY 4u
+#define PLACE uint
+#define MANY_FLOATS float4
+#define PIXEL_OF(p) (LOCAL_INDEX + (p) * LOCAL)
+#define SIDE_BY_SIDE false
+#define LOAD_MANY(v, name, i)
+#define ALL_OF_MANY(x) all_4(x)
+#define PART_OF_MANY(v, p) ((float *)&(v))[p]
 #define LOAD_FOUR(p, i) FOUR_AT((p) + (i))

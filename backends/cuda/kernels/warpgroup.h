@@ -51,12 +51,12 @@ WARPGROUP_FUNCTION void copy_row(uint to, const void *from, uint bar, uint bytes
                  ::"r"(to), "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(bar) : "memory");
 }
 // By all of four warps, for an operand that does not begin so that the device can: lines `first` and after it, of which those before `end`
-// are there, of each 64 elements from `column` on, of which those before `width` are.
-WARPGROUP_FUNCTION void copy_lines(uint to, const F16 *p, U64 matrix, uint lines, uint first, uint end, uint column, uint width) {
+// are there, of each 64 elements from `column` on, of which those before `width` are; `pitch`: from one line to the next.
+WARPGROUP_FUNCTION void copy_lines(uint to, const F16 *p, U64 matrix, uint lines, uint first, uint end, uint column, uint width, uint pitch) {
     for (uint i = threadIdx.x % 128u; i < lines * 8u; i += 128u) {
         uint line = i / 8u, own = column + i % 8u * 8u;
         uint w[4] = {0u, 0u, 0u, 0u};
-        const ushort *from = (const ushort *)p + matrix + (U64)(first + line) * width + own;
+        const ushort *from = (const ushort *)p + matrix + (U64)(first + line) * pitch + own;
         if (first + line < end && own < width) UNROLL for (uint j = 0u; j < 4u; ++j) w[j] = from[2u * j] | (uint)from[2u * j + 1u] << 16;
         asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to + EIGHT_OF_LINE(line, i % 8u)), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");
     }

@@ -12,10 +12,9 @@ namespace backplane::formats {
 namespace {
 
 OnnxRule rule_of(std::string_view op) {
-    for (const auto rules :
-         {onnx_rules_elementwise(), onnx_rules_moves(), onnx_rules_networks(), onnx_rules_places(), onnx_rules_attention(),
-          onnx_rules_quantised(), onnx_rules_reductions(), onnx_rules_resize(), onnx_rules_signals(), onnx_rules_losses(),
-          onnx_rules_sizes()})
+    for (const auto rules : {onnx_rules_elementwise(), onnx_rules_moves(), onnx_rules_networks(), onnx_rules_places(),
+                             onnx_rules_attention(), onnx_rules_quantised(), onnx_rules_reductions(), onnx_rules_resize(),
+                             onnx_rules_signals(), onnx_rules_losses(), onnx_rules_sizes()})
         for (const OnnxRuleRow& row : rules)
             if (row.op == op) return row.rule;
     return nullptr;

@@ -61,8 +61,8 @@ bp_code backplane_quantize(const backplane_weight_file* from, const char* gguf, 
         if (out != nullptr) *out = nullptr;
         backplane::capi::require(from, "from");
         backplane::capi::require(gguf, "gguf");
-        auto tensors = backplane::quantize(from->file, backplane::base::path_of(gguf),
-                                           backplane::capi::quantize_options_from(options));
+        auto tensors =
+            backplane::quantize(from->file, backplane::base::path_of(gguf), backplane::capi::quantize_options_from(options));
         if (out != nullptr) *out = new backplane_quantized{std::move(tensors)};
     });
 }

@@ -7,8 +7,8 @@
 #include "backplane/esrgan.hpp"
 #include "base/json.hpp"
 #include "formats/json_file.hpp"
-#include "gguf/printable.hpp"
 #include "formats/tfjs.hpp"
+#include "gguf/printable.hpp"
 #include "models/esrgan/imported.hpp"
 #include "models/esrgan/rrdb.hpp"
 

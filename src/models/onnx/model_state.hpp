@@ -9,10 +9,10 @@
 
 #include "backplane/model.hpp"
 #include "formats/aligned_bytes.hpp"
-#include "gguf/mapped_file.hpp"
 #include "formats/onnx/convert.hpp"
 #include "formats/onnx/folder.hpp"
 #include "formats/onnx/prepare.hpp"
+#include "gguf/mapped_file.hpp"
 
 namespace backplane {
 

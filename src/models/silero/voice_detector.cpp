@@ -11,8 +11,8 @@
 
 #include "backplane/error.hpp"
 #include "backplane/ops.hpp"
-#include "gguf/mapped_file.hpp"
 #include "formats/onnx/model.hpp"
+#include "gguf/mapped_file.hpp"
 
 namespace backplane::silero {
 

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "base/glob.hpp"
-#include "gguf/printable.hpp"
 #include "formats/quantise.hpp"
+#include "gguf/printable.hpp"
 #include "graph/element_types.hpp"
 
 namespace backplane {

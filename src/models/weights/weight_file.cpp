@@ -5,12 +5,12 @@
 
 #include "base/nearest.hpp"
 #include "formats/aligned_bytes.hpp"
-#include "gguf/gguf_contents.hpp"
-#include "gguf/mapped_file.hpp"
 #include "formats/onnx/folder.hpp"
 #include "formats/onnx/model.hpp"
-#include "gguf/printable.hpp"
 #include "formats/safetensors.hpp"
+#include "gguf/gguf_contents.hpp"
+#include "gguf/mapped_file.hpp"
+#include "gguf/printable.hpp"
 
 namespace backplane {
 

@@ -122,7 +122,8 @@ static void quantize_wrongly(const backplane_weight_file* f, const char* out) {
     o.cancel = &cancel;
     check(backplane_quantize(f, out, &o, &q, &e) == BP_CANCELLED, "cancelled");
     o.cancel = NULL;
-    check(backplane_quantize(f, "no-such-folder/out.gguf", &o, &q, &e) != BP_OK && q == NULL && text[0] != '\0', "no folder");
+    check(backplane_quantize(f, "no-such-folder/out.gguf", &o, &q, &e) != BP_OK && q == NULL && text[0] != '\0',
+          "no folder");
     backplane_weight_file* none = NULL;
     check(backplane_weight_file_open(out, &none, &e) == BP_NOT_FOUND, "what failed leaves no file");
     uint32_t count = 0;

@@ -198,16 +198,23 @@ TEST(Boxes, OfAProductAreOfItsOperandsAsTheyLieAndOfEachMatrixOnce) {
 
 TEST(Boxes, OfAttentionAreQueriesKeysAndValuesOfEachPairAndPositions) {
     const gpu::AttentionParameters p{
-        .pairs = 6, .rows = 300, .heads = 3, .keys = 77, .depth = 40, .width = 80, .sharing = 2, .distances = 153};
-    const auto boxes = boxes_of(gpu::kKernel_attention_warpgroup_f16_bool, std::vector<uint32_t>{384, 128, 128, 128, 128, 1},
-                                gpu::words_of(p), 1);
+        .pairs = 12, .rows = 300, .heads = 6, .keys = 77, .depth = 40, .width = 80, .sharing = 2, .distances = 153};
+    std::vector<uint32_t> words = gpu::words_of(p);
+    for (const uint32_t i : {1, 2, 3, 4})  // of rows, heads and batches; where it begins
+        for (const uint32_t w : {80 * i, 8 * i, 24000 * i, 16 * i}) words.push_back(w);
+    const auto boxes =
+        boxes_of(gpu::kKernel_attention_warpgroup_f16_bool, std::vector<uint32_t>{384, 128, 128, 128, 128, 1}, words, 1);
     ASSERT_EQ(boxes.size(), 4U);
-    const uint64_t expected[4][3] = {{40, 300, 6}, {40, 77, 3}, {80, 77, 3}, {40, 153, 3}};
+    using Numbers = std::vector<uint64_t>;
+    const Numbers expected[4] = {{40, 300, 6, 2}, {40, 77, 3, 2}, {80, 77, 3, 2}, {40, 153, 6}};
     const uint32_t operands[] = {0, 1, 2, 5};
     for (uint32_t i = 0; i < 4; ++i) {
         EXPECT_EQ(boxes[i].operand, operands[i]);
-        for (size_t d = 0; d < 3; ++d) EXPECT_EQ(boxes[i].extents[d], expected[i][d]) << i;
+        EXPECT_EQ(Numbers(boxes[i].extents, boxes[i].extents + boxes[i].axes), expected[i]) << i;
         EXPECT_EQ(boxes[i].box[0] * boxes[i].box[1], 64U * 128U);
+        if (i == 3) continue;
+        EXPECT_EQ(boxes[i].first, 32U * (i + 1)) << "in bytes";
+        EXPECT_EQ(Numbers(boxes[i].strides, boxes[i].strides + 3), (Numbers{160 * (i + 1), 16 * (i + 1), 48000 * (i + 1)}));
     }
 }
 

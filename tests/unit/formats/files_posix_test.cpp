@@ -6,8 +6,8 @@
 #include <csignal>
 
 #include "backplane/gguf.hpp"
-#include "gguf/mapped_file.hpp"
 #include "formats/tfjs.hpp"
+#include "gguf/mapped_file.hpp"
 #include "support.hpp"
 #include "tfjs_documents.hpp"
 

@@ -120,6 +120,68 @@ TEST(MatrixUnits, ProductsOfWarpgroupsAreCutByTheTimeOfAllRounds) {
     EXPECT_EQ(warpgroups_of(can, {100, 72}, {40, 72}).second, 1U) << "tiles need not be whole";
 }
 
+TEST(MatrixUnits, AFewTilesHaveTheirDepthSharedByClustersThatAreThereAtOnce) {
+    Abilities can = matrix_units();
+    can.warpgroups = true;
+    const auto split = [&](int64_t rows, int64_t columns, int64_t depth) {
+        GraphMaker g;
+        const uint32_t a = g.tensor(BP_ROLE_INPUT, {rows, depth}, BP_F16);
+        const uint32_t b = g.tensor(BP_ROLE_INPUT, {columns, depth}, BP_F16);
+        g.node(BP_OP_matmul, {a, b}, g.tensor(BP_ROLE_OUTPUT, {rows, columns}, BP_F16), {integer(BP_ATTR_transpose_b, 1)});
+        const Plan plan = g.plan(can);
+        const Dispatch& d = plan.dispatches.back();
+        if (d.kernel != kKernel_matmul_warpgroup_split_f16) return std::pair(1U, 0U);
+        return std::pair(d.constants[7], d.groups[0]);
+    };
+    EXPECT_EQ(split(125, 1024, 4096), std::pair(8U, 128U));
+    EXPECT_EQ(split(125, 4096, 1024), std::pair(2U, 128U));
+    EXPECT_EQ(split(125, 8192, 1024), std::pair(1U, 0U)) << "there are no more workgroups at once than multiprocessors";
+    EXPECT_EQ(split(125, 1024, 64), std::pair(1U, 0U)) << "one slice is nothing to share";
+}
+
+// Values of d_model = heads * size, of which q, k and v are parts; heads are brought to the front, and back behind attention.
+std::vector<Dispatch> heads_of_one_product(const Abilities& can, int64_t tokens, int64_t heads, int64_t size,
+                                           uint32_t dtype) {
+    GraphMaker g;
+    const int64_t model = heads * size;
+    const uint32_t all = g.tensor(BP_ROLE_INPUT, {2, tokens, 3 * model}, dtype);
+    const std::vector<int64_t> cut{2, tokens, heads, size}, turn{0, 2, 1, 3}, rows{2, tokens, model};
+    std::vector<std::vector<int64_t>> starts, ends;
+    for (int64_t i = 0; i < 3; ++i) starts.push_back({0, 0, i * model}), ends.push_back({2, tokens, (i + 1) * model});
+    std::vector<uint32_t> in;
+    for (size_t i = 0; i < 3; ++i) {
+        const uint32_t part = g.tensor(BP_ROLE_TEMPORARY, rows, dtype), split = g.tensor(BP_ROLE_TEMPORARY, cut, dtype);
+        g.node(BP_OP_slice, {all}, part, {list(BP_ATTR_starts, starts[i]), list(BP_ATTR_ends, ends[i])});
+        g.node(BP_OP_reshape, {part}, split, {list(BP_ATTR_shape, cut)});
+        in.push_back(g.tensor(BP_ROLE_TEMPORARY, {2, heads, tokens, size}, dtype));
+        g.node(BP_OP_transpose, {split}, in.back(), {list(BP_ATTR_perm, turn)});
+    }
+    const uint32_t y = g.tensor(BP_ROLE_TEMPORARY, {2, heads, tokens, size}, dtype);
+    g.node(BP_OP_attention, in, y);
+    g.node(BP_OP_transpose, {y}, g.tensor(BP_ROLE_OUTPUT, cut, dtype), {list(BP_ATTR_perm, turn)});
+    return g.plan(can).dispatches;
+}
+
+TEST(MatrixUnits, AttentionOfWarpgroupsReadsAndWritesHeadsWhereTheyLie) {
+    Abilities can = matrix_units();
+    can.warpgroups = true;
+    const std::vector<Dispatch> all = heads_of_one_product(can, 200, 4, 64, BP_F16);
+    ASSERT_EQ(all.size(), 1U);
+    const std::vector<uint32_t>& words = all[0].parameters;
+    ASSERT_EQ(words.size(), ATTENTION_VIEWS + 16);
+    for (uint32_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(all[0].operands[i].value, all[0].operands[0].value);
+        EXPECT_EQ(
+            std::vector<uint32_t>(words.begin() + ATTENTION_VIEWS + 4 * i, words.begin() + ATTENTION_VIEWS + 4 * i + 4),
+            (std::vector<uint32_t>{768, 64, 768 * 200, 256 * i}));
+    }
+    EXPECT_EQ(std::vector<uint32_t>(words.end() - 4, words.end()), (std::vector<uint32_t>{256, 64, 256 * 200, 0}));
+    EXPECT_EQ(heads_of_one_product(can, 200, 4, 60, BP_F16).size(), 8U) << "heads that the kernel does not take are moved";
+    EXPECT_EQ(heads_of_one_product(can, 200, 4, 64, BP_F32).size(), 8U);
+    can.warpgroups = false;
+    EXPECT_EQ(heads_of_one_product(can, 200, 4, 64, BP_F16).size(), 8U);
+}
+
 TEST(MatrixUnits, ProductsThatWarpgroupsDoNotSuitAreDoneAsBefore) {
     Abilities can = matrix_units();
     EXPECT_EQ(warpgroups_of(can, {512, 2048}, {2048, 2048}).first, 0U) << "without them";

@@ -66,8 +66,9 @@ FUNCTION float smaller(float a, float b) { return is_nan(a) ? a : is_nan(b) ? b 
     for (uint i##_round = 0u, i = 0u; i##_round < (n); i##_round += LOCAL) \
         if ((i = i##_round + LOCAL_INDEX) < (n))
 
-// v of all invocations of the workgroup together, in an order that depends on LOCAL alone. A macro, and at the top level of a kernel only:
-// PoCL goes astray at the barriers of a function that is called twice, or conditionally.
+// v of all invocations of the workgroup together, in an order that depends on LOCAL alone; a prelude may have its own. A macro, and at the top level of
+// a kernel only: PoCL goes astray at the barriers of a function that is called twice, or conditionally.
+#if !defined(GROUP_REDUCE)
 #define GROUP_REDUCE(v, partial, COMBINE)                                                                 \
     partial[LOCAL_INDEX] = v;                                                                             \
     BARRIER;                                                                                              \
@@ -77,6 +78,7 @@ FUNCTION float smaller(float a, float b) { return is_nan(a) ? a : is_nan(b) ? b 
     }                                                                                                     \
     v = partial[0];                                                                                       \
     BARRIER;
+#endif
 #define SUM_OF_TWO(a, b) ((a) + (b))
 #define GROUP_SUM(v, partial) GROUP_REDUCE(v, partial, SUM_OF_TWO)
 // The sums of ROWS numbers v[] of each invocation: partial[r * LOCAL] is that of v[r].

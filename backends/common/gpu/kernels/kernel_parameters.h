@@ -135,8 +135,14 @@ RECORD(Softmax) UINT(rows) UINT(n) UINT(stride) UINT(logarithm) END_RECORD
 #define ATTENTION_BIAS_U 1u
 #define ATTENTION_BIAS_V 2u
 RECORD(Attention) UINT(pairs) UINT(blocks) UINT(rows) UINT(queries) UINT(heads) UINT(keys) UINT(depth) UINT(width) FLOAT(scale) FLOAT(softcap) UINT(causal) UINT(window) UINT(length_words) UINT(masked) UINT(mask_batch) UINT(mask_head) UINT(mask_query) UINT(mask_key) UINT(sharing) UINT(padded) UINT(distances) UINT(added) END_RECORD
-// lines: of keys, of all pairs, then of positions, of all heads. sharing: as above.
-RECORD(AttentionBiases) UINT(lines) UINT(keys) UINT(heads) UINT(sharing) UINT(distances) UINT(depth) UINT(pairs) UINT(added) END_RECORD
+// Behind the record, for attention_warpgroup: how q, k, v and the result lie, four words each, in elements.
+#define ATTENTION_VIEWS 22u
+#define VIEW_ROW 0u    // from one row to the next,
+#define VIEW_HEAD 1u   // head
+#define VIEW_BATCH 2u  // and batch
+#define VIEW_FIRST 3u  // from the operand's begin
+// lines: of keys, of all pairs, then of positions, of all heads. sharing: as above. key_row and so on: how k lies, as there.
+RECORD(AttentionBiases) UINT(lines) UINT(keys) UINT(heads) UINT(sharing) UINT(distances) UINT(depth) UINT(pairs) UINT(added) UINT(key_row) UINT(key_head) UINT(key_batch) UINT(key_first) END_RECORD
 RECORD(RotaryEmbedding) UINT(elements) UINT(size) UINT(pairs) UINT(tokens) UINT(heads) UINT(heads_first) UINT(interleaved) UINT(rows) UINT(position_words) END_RECORD
 #define NORM_CENTRED 1u
 #define NORM_SCALE 2u

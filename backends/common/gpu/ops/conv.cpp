@@ -19,14 +19,17 @@ uint32_t variant(uint32_t f32, uint32_t f16, uint32_t mixed, const Lowering& to,
 // Of three axes, the outer ones 1 where there are fewer: those of maps, results or filters.
 using Extents = std::array<int64_t, 3>;
 
-Extents extents_of(const Value& v) {
+Extents extents_of(const Value& v, bool channels_last = false) {
     Extents out = {1, 1, 1};
-    std::copy(v.dim.begin() + 2, v.dim.end(), out.end() - static_cast<std::ptrdiff_t>(v.dim.size() - 2));
+    const auto first = v.dim.begin() + (channels_last ? 1 : 2);
+    const auto axes = static_cast<std::ptrdiff_t>(v.dim.size() - 2);
+    std::copy(first, first + axes, out.end() - axes);
     return out;
 }
 
 int64_t product(const Extents& e) { return e[0] * e[1] * e[2]; }
 
+bool has_channels_last(const Node& node) { return node.op == BP_OP_conv && node.part == kChannelsLast; }
 bool is_transposed(const Node& node) { return node.op == BP_OP_conv_transpose; }
 
 // Of ConvTranspose those that Conv has too: what else it has is in the result's shape.
@@ -55,8 +58,8 @@ bool is_pointwise(const Record& p) {
 template <class Record = ConvParameters>
 Record geometry_of(const Lowering& to, const Node& node) {
     const Value& w = to[node.inputs[1]];
-    const Extents x = extents_of(to[node.inputs[0]]);
-    const Extents y = extents_of(to[node.output]);
+    const Extents x = extents_of(to[node.inputs[0]], has_channels_last(node));
+    const Extents y = extents_of(to[node.output], has_channels_last(node));
     const Extents kernel = extents_of(w);
     const auto how = attributes_of(to, node);
     const size_t missing = 5 - w.dim.size();  // axes, in front
@@ -132,6 +135,26 @@ void lower_depthwise(Lowering& to, const Node& node) {
     to.each(label_of(to, node, "depthwise"),
             variant(kKernel_conv_depthwise_f32, kKernel_conv_depthwise_f16, kKernel_conv_depthwise_f32_by_f16, to, node), n,
             operands_of(to, node), words, {epilogue_kinds(node), epilogue_function(node), is_transposed(node) ? 1U : 0U});
+}
+
+// An invocation makes so many rows of one column: a map of one axis is as good as one of one column.
+constexpr int64_t kRowsOfLast = 8;
+
+void lower_depthwise_last(Lowering& to, const Node& node) {
+    auto p = geometry_of<ConvDepthwiseParameters>(to, node);
+    if (p.height == 1 && p.out_height == 1 && p.kernel_h == 1 && p.pad_top == 0) {
+        std::swap(p.height, p.width), std::swap(p.out_height, p.out_width), std::swap(p.kernel_h, p.kernel_w);
+        std::swap(p.stride_h, p.stride_w), std::swap(p.pad_top, p.pad_left), std::swap(p.dilation_h, p.dilation_w);
+    }
+    const int64_t lines = to[node.output].dim[0] * up(p.out_height, kRowsOfLast);
+    const auto n = static_cast<uint64_t>(lines * p.out_width * p.groups);
+    p.elements = static_cast<uint32_t>(n);
+    std::vector<uint32_t> words = words_of(p);
+    append_epilogue(words, node);
+    to.each(label_of(to, node, "depthwise, channels last"),
+            variant(kKernel_conv_depthwise_last_f32, kKernel_conv_depthwise_last_f16, kKernel_conv_depthwise_last_f32_by_f16,
+                    to, node),
+            n, operands_of(to, node), words, {epilogue_kinds(node), epilogue_function(node)});
 }
 
 // More than one plane, of the input or of the filters or beside the input?
@@ -421,6 +444,15 @@ void lower_direct(Lowering& to, const Node& node, const ConvParameters& p) {
                       8, up(pixels_of(p), 128), to.can.direct_invocations, {}));
 }
 
+// Sums this short leave most of a tile's depth idle (of one channel by 3x3, with a stride, over a large map). Where kernels are compiled with the
+// module: on the others it was not measured.
+bool suits_direct(const Lowering& to, const Node& node, const ConvParameters& p) {
+    constexpr int64_t kShort = 16;
+    if (!to.can.few_kernels || p.channels * taps_of(p) > kShort) return false;
+    return to.can.least_patches == 0 ||
+           up(pixels_of(p), 128) * up(p.outputs, 8) * to[node.output].dim[0] * groups_of(node) >= 4 * int64_t{to.can.units};
+}
+
 // Where kernels are compiled with the module: four of the tiles.
 Tile tile_of(const Lowering& to, int64_t rows, int64_t columns, int64_t batch) {
     const Tile tile = choose_tile(to.can, rows, columns, batch);
@@ -440,6 +472,7 @@ void lower_on_tiles(Lowering& to, const Node& node, const ConvParameters& p, uin
 
 void lower(Lowering& to, const Node& node) {
     if (to[node.output].elements() == 0) return;
+    if (has_channels_last(node)) return lower_depthwise_last(to, node);
     if (groups_of(node) > 1 && outputs_of(to, node) == 1 && to[node.inputs[1]].dim[1] == 1) return lower_depthwise(to, node);
     const auto p = geometry_of(to, node);
     const uint32_t kernel = unrolled_kernel(to, p);
@@ -450,7 +483,7 @@ void lower(Lowering& to, const Node& node) {
     // Before conv_coop: what that loads for each tap costs it more than the matrix units save (H200, f16: 16.0 ms against 23.6).
     if (suits_patches(to, node, p, kernel)) return lower_on_patches(to, node, p, kernel);
     if (suits_matrices(to, node, p, p.channels * taps_of(p))) return lower_on_matrices(to, node, p, kernel);
-    if (to.can.software) return lower_direct(to, node, p);
+    if (to.can.software || suits_direct(to, node, p)) return lower_direct(to, node, p);
     lower_on_tiles(to, node, p, kernel);
 }
 

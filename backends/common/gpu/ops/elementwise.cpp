@@ -1,4 +1,5 @@
 // Unary and binary element-wise ops, numpy broadcast.
+#include <algorithm>
 #include <cmath>
 
 #include "common/elementwise.hpp"
@@ -38,20 +39,33 @@ void lower_unary(Lowering& to, const Node& node) {
     if (n != 0) to.plan.dispatches.back().alone = true;
 }
 
+// As the kernel takes four elements of a result at once (FOURS); 0: it takes one. The nest becomes one over fours where it must be one.
+uint32_t fours_of(LoopNest& nest) {
+    if (nest.size.empty() || nest.size.back() % 4 != 0) return 0;
+    constexpr uint32_t kInOrder = 1, kOfNest = 2;
+    if (nest.size.size() == 1 && nest.stride[0][0] == 1 && nest.stride[1][0] == 1) return kInOrder;
+    const auto suits = [](const std::vector<int64_t>& strides) {
+        const auto whole = [](int64_t s) { return s % 4 == 0; };
+        return strides.back() == 0 || (strides.back() == 1 && std::all_of(strides.begin(), strides.end() - 1, whole));
+    };
+    if (!suits(nest.stride[0]) || !suits(nest.stride[1])) return 0;
+    nest.size.back() /= 4;
+    for (auto& strides : nest.stride) strides.back() *= 4;
+    return kOfNest;
+}
+
 void lower_binary(Lowering& to, const Node& node) {
     const Value& out = to[node.output];
     const auto n = static_cast<uint64_t>(out.elements());
-    const LoopNest nest(out.dim, broadcast_strides(to[node.inputs[0]], out.dim),
-                        broadcast_strides(to[node.inputs[1]], out.dim));
+    LoopNest nest(out.dim, broadcast_strides(to[node.inputs[0]], out.dim), broadcast_strides(to[node.inputs[1]], out.dim));
     const bool truncates = node.op == BP_OP_mod && node.as<backplane::ops::ModAttributes>().fmod;
     BinaryParameters parameters{.op = node.op, .truncates = truncates ? 1U : 0U};
+    const uint32_t fours = is_whole(out.dtype) ? 0 : fours_of(nest);
     nest.write_to(parameters.nest);
-    const bool in_order =
-        !is_whole(out.dtype) && n % 4 == 0 && nest.size.size() == 1 && nest.stride[0][0] == 1 && nest.stride[1][0] == 1;
     to.each(step_label(to, node),
             variant_for_number({kKernel_binary_f32, kKernel_binary_f16, kKernel_binary_i32, kKernel_binary_i64}, out.dtype),
-            in_order ? n / 4 : n, {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.writes(node.output)}, parameters,
-            is_whole(out.dtype) ? std::vector<uint32_t>{} : std::vector<uint32_t>{node.op, in_order ? 1U : 0U});
+            fours != 0 ? n / 4 : n, {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.writes(node.output)}, parameters,
+            is_whole(out.dtype) ? std::vector<uint32_t>{} : std::vector<uint32_t>{node.op, fours});
     if (n != 0) to.plan.dispatches.back().alone = true;
 }
 

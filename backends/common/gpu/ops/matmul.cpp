@@ -114,9 +114,9 @@ WorkgroupTile workgroup_tile(const Abilities& can, int64_t rows, int64_t columns
 }
 
 // How matmul_warpgroup is cut: a workgroup makes kRowsOfWarpgroups and so many columns at a time, and goes on with others; so many slices of this
-// depth lie in shared memory.
+// depth lie in shared memory. `parts`: of matmul_warpgroup_split, so many workgroups share the depth of a tile.
 struct WarpgroupTile {
-    uint32_t columns, stages;
+    uint32_t columns, stages, parts;
 };
 constexpr uint32_t kRowsOfWarpgroups = 128, kDepthOfWarpgroups = 64;
 constexpr uint32_t kWarpgroups = 384;  // invocations: a third of them has operands copied, the others multiply
@@ -130,21 +130,31 @@ struct TimedWarpgroupTile {
     WarpgroupTile tile;
     double by_slice, fixed;
     [[nodiscard]] double time(const Abilities& can, int64_t rows, int64_t columns, int64_t depth, int64_t batch) const {
-        const auto rounds = static_cast<double>(up(warpgroup_tiles(tile, rows, columns, batch), can.units));
-        return rounds * (by_slice * static_cast<double>(up(depth, kDepthOfWarpgroups)) + fixed);
+        const auto rounds = static_cast<double>(up(tile.parts * warpgroup_tiles(tile, rows, columns, batch), can.units));
+        return rounds * (by_slice * static_cast<double>(up(up(depth, kDepthOfWarpgroups), tile.parts)) + fixed);
+    }
+    // Each workgroup of a cluster has a slice, and all clusters are there at once.
+    [[nodiscard]] bool suits(const Abilities& can, int64_t rows, int64_t columns, int64_t depth, int64_t batch) const {
+        if (tile.parts == 1) return true;
+        return up(depth, kDepthOfWarpgroups) >= tile.parts &&
+               (can.least_patches == 0 || tile.parts * warpgroup_tiles(tile, rows, columns, batch) <= can.units);
     }
 };
 
 // The fastest of those tried; no columns: it is for matmul_matrix.
 WarpgroupTile warpgroup_tile(const Abilities& can, int64_t rows, int64_t columns, int64_t depth, int64_t batch) {
-    constexpr TimedWarpgroupTile tiles[] = {{{256, 4}, 0.62, 5.0}, {{128, 6}, 0.34, 3.0}, {{64, 8}, 0.21, 2.4}};
+    constexpr TimedWarpgroupTile tiles[] = {{{256, 4, 1}, 0.62, 5.0}, {{128, 6, 1}, 0.34, 3.0}, {{64, 8, 1}, 0.21, 2.4},
+                                            {{64, 6, 2}, 0.21, 3.4},  {{64, 6, 4}, 0.21, 3.4},  {{64, 6, 8}, 0.21, 3.8}};
     if (!can.warpgroups || depth == 0) return {};
-    if (can.least_patches == 0) return tiles[(rows + columns) / 8 % std::size(tiles)].tile;  // tests: each of them
+    std::vector<TimedWarpgroupTile> suit;
+    for (const TimedWarpgroupTile& tile : tiles)
+        if (tile.suits(can, rows, columns, depth, batch)) suit.push_back(tile);
+    if (can.least_patches == 0) return suit[(rows + columns) / 8 % suit.size()].tile;  // tests: each of them
     if (rows < 64) return {};
     const auto before = [&](const TimedWarpgroupTile& x, const TimedWarpgroupTile& y) {
         return x.time(can, rows, columns, depth, batch) < y.time(can, rows, columns, depth, batch);
     };
-    return std::min_element(std::begin(tiles), std::end(tiles), before)->tile;
+    return std::min_element(suit.begin(), suit.end(), before)->tile;
 }
 
 // Halves by halves, rows of memory of whole eights.
@@ -205,6 +215,11 @@ void lower(Lowering& to, const Node& node) {
         d.label += ", matrix units of warpgroups";
         d.constants = {kWarpgroups,  epilogue_kinds(node),  epilogue_function(node), group.columns,
                        group.stages, transpose_a ? 1U : 0U, transpose_b ? 1U : 0U};
+        if (group.parts > 1) {
+            d.kernel = kKernel_matmul_warpgroup_split_f16;
+            d.label += " that share the depth";
+            d.constants.push_back(group.parts);
+        }
     } else if (whole.rows != 0) {
         d.label += ", matrices of a workgroup";
         d.constants = {kWorkgroupOfMatrices, epilogue_kinds(node), epilogue_function(node), whole.rows,
@@ -234,7 +249,9 @@ void lower(Lowering& to, const Node& node) {
     d.parameters = words_of(parameters);
     append_epilogue(d.parameters, node);
     d.work = 2.0 * static_cast<double>(to[node.output].elements() * depth);
-    if (group.columns != 0) {  // what is there at once goes through all tiles
+    if (group.parts > 1) {
+        d.groups[0] = word(tiles) * group.parts;
+    } else if (group.columns != 0) {  // what is there at once goes through all tiles
         d.groups[0] = std::min(word(tiles), to.can.units);
     } else {
         to.spread(across * down, d.groups);
