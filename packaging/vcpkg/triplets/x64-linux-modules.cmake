@@ -1,0 +1,6 @@
+# As x64-linux, with Backplane's backends as module files beside the static library.
+set(VCPKG_TARGET_ARCHITECTURE x64)
+set(VCPKG_CRT_LINKAGE dynamic)
+set(VCPKG_LIBRARY_LINKAGE static)
+set(VCPKG_CMAKE_SYSTEM_NAME Linux)
+set(BACKPLANE_LINK dynamic)
