@@ -71,29 +71,24 @@ WARPGROUP_FUNCTION void multiply_slices(float (&d)[BN / 2u], Ring<STAGES> &ring,
 // Until all of a cluster have come so far, and what they wrote can be seen.
 WARPGROUP_FUNCTION void cluster_arrive() { asm volatile("barrier.cluster.arrive.release;" ::: "memory"); }
 WARPGROUP_FUNCTION void cluster_wait() { asm volatile("barrier.cluster.wait.acquire;" ::: "memory"); }
-// Adds to the sums of those blocks of columns that this part finishes what the others have of them.
-WARPGROUP_FUNCTION void add_parts(float (&d)[BN / 2u], uint sums, uint own, uint part) {
-    auto at = [&](uint g, uint j) { return sums + (((own * BLOCKS + g) * 4u + j) * 128u + LOCAL_INDEX % 128u) * 16u; };
-    UNROLL for (uint g = 0u; g < BLOCKS; ++g)
-        UNROLL for (uint j = 0u; j < 4u; ++j) {
-            const uint e = g * 16u + j * 4u;
-            asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(at(g, j)), "f"(d[e]), "f"(d[e + 1u]), "f"(d[e + 2u]), "f"(d[e + 3u]) : "memory");
-        }
+// Where four sums of block g of columns lie for the others of a cluster.
+WARPGROUP_FUNCTION uint shown_at(uint sums, uint own, uint g, uint j) { return sums + (((own * BLOCKS + g) * 4u + j) * 128u + LOCAL_INDEX % 128u) * 16u; }
+WARPGROUP_FUNCTION void show_sums(const float (&d)[BN / 2u], uint sums, uint own) {
+    UNROLL for (uint e = 0u; e < BN / 2u; e += 4u)
+        asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(shown_at(sums, own, e / 16u, e / 4u % 4u)), "f"(d[e]), "f"(d[e + 1u]), "f"(d[e + 2u]), "f"(d[e + 3u]) : "memory");
     cluster_arrive();
     cluster_wait();
-    UNROLL for (uint g = 0u; g < BLOCKS; ++g) {
-        if ((own * BLOCKS + g) % SPLIT != part) continue;
-        UNROLL for (uint o = 1u; o < SPLIT; ++o)
-            UNROLL for (uint j = 0u; j < 4u; ++j) {
-                const uint e = g * 16u + j * 4u;
-                uint there;
-                float v[4];
-                asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(at(g, j)), "r"((part + o) % SPLIT));
-                asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3]) : "r"(there) : "memory");
-                UNROLL for (uint i = 0u; i < 4u; ++i) d[e + i] += v[i];
-            }
-    }
-    cluster_arrive();  // whoever ends waits for those that still read what it has
+}
+// To a block's own sums what the others have of them. Those that the units write stay as they are: the compiler would have each product waited for.
+WARPGROUP_FUNCTION void add_others(float (&v)[16], uint sums, uint own, uint g, uint part) {
+    UNROLL for (uint o = 1u; o < SPLIT; ++o)
+        UNROLL for (uint j = 0u; j < 4u; ++j) {
+            uint there;
+            float more[4];
+            asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(shown_at(sums, own, g, j)), "r"((part + o) % SPLIT));
+            asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(more[0]), "=f"(more[1]), "=f"(more[2]), "=f"(more[3]) : "r"(there) : "memory");
+            UNROLL for (uint i = 0u; i < 4u; ++i) v[j * 4u + i] += more[i];
+        }
 }
 // x / (1 + e^-x) of what becomes a half: by the device's own power and reciprocal, 2^-21 of it at the most.
 WARPGROUP_FUNCTION float silu_nearly(float x) {
@@ -147,8 +142,7 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(LOCAL, 1) ENTRY_NAMED(I
     HEAD(MatMul)
     extern __shared__ char shared[];
     uint slots = (shared_place(shared) + 1023u) & ~1023u;
-    uint full = slots + STAGES * STAGE_BYTES;
-    uint empty = full + 8u * STAGES;
+    uint full = slots + STAGES * STAGE_BYTES, empty = full + 8u * STAGES, sums = empty + 8u * STAGES;
     if (LOCAL_INDEX == 0u) {
         make_ring(full, empty, STAGES, 2u);
         bars_are_made();
@@ -210,7 +204,7 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(LOCAL, 1) ENTRY_NAMED(I
             else if (turned_a == 0u) multiply_slices<0, 1>(d, ring, end_slice - first_slice, full, slots, own, free);
             else if (turned_b == 0u) multiply_slices<1, 0>(d, ring, end_slice - first_slice, full, slots, own, free);
             else multiply_slices<1, 1>(d, ring, end_slice - first_slice, full, slots, own, free);
-            if constexpr (SPLIT > 1u) add_parts(d, empty + 8u * STAGES, own, part);
+            if constexpr (SPLIT > 1u) show_sums(d, sums, own);
             auto elsewhere = [&](uint g) { return SPLIT > 1u && (own * BLOCKS + g) % SPLIT != part; };
             uint row = tile.row + own * 64u + LOCAL_INDEX % 128u / 32u * 16u + lane / 4u;
             U64 matrix = (U64)tile.batch * rows * columns;
@@ -233,6 +227,7 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(LOCAL, 1) ENTRY_NAMED(I
                 }
             };
             auto finish_and_put = [&](float (&v)[16], uint g, bool simple) {
+                if constexpr (SPLIT > 1u) add_others(v, sums, own, g, part);
                 UNROLL_STEPS for (uint s = 0u; s < EPILOGUE_STEPS; ++s) {
                     uint kind = (kinds >> (4u * s) & 15u) - 1u;
                     if (kind == EPILOGUE_NONE) break;
@@ -257,7 +252,7 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(LOCAL, 1) ENTRY_NAMED(I
                     finish_and_put(v, g, false);
                 }
             }
-            if constexpr (SPLIT > 1u) cluster_wait();
+            if constexpr (SPLIT > 1u) cluster_arrive(), cluster_wait();  // others read what this one has
         }
     }
 }
