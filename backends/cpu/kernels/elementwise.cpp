@@ -2,6 +2,7 @@
 
 #include "backplane/ops.h"
 #include "kernels/functions.h"
+#include "kernels/gelu.h"
 #include "kernels/simd.h"
 
 namespace {
@@ -77,7 +78,7 @@ BP_CPU_ENTRY(elementwise, ElementwiseKernels) {
     table->unary[BP_OP_erf] = unary<f_erf>;
     table->unary[BP_OP_sin] = unary<f_sin>;
     table->unary[BP_OP_cos] = unary<f_cos>;
-    table->unary[BP_OP_gelu] = unary<f_gelu>;
+    table->unary[BP_OP_gelu] = unary<f_gelu_here>;
     table->unary[BP_OP_softplus] = unary<f_softplus>;
     table->unary[BP_OP_relu] = unary<f_relu>;
     table->unary[BP_OP_leaky_relu] = unary<f_leaky_relu>;

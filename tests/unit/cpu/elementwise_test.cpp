@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "harness.hpp"
 #include "levels.hpp"
@@ -59,6 +60,26 @@ TEST_P(Elementwise, ResultsBeginAnywhere) {
             kernels.binary[BP_OP_sub](room.data() + offset, 1, x.data(), 0, room.data() + offset, count);
             check("Sub", [&](size_t i) { return x[i] - x[0]; });
         }
+}
+
+// Eight units of the larger of x and result, wherever pieces of an approximation meet, and beyond where 1 + erf is 0 or 2.
+TEST_P(Elementwise, GeluIsWithinItsBoundEverywhere) {
+    const backplane::cpu::ElementwiseKernels kernels = backplane::cpu::choose_level(GetParam()).kernels.elementwise;
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    Floats x{0, -0.0F, 1e-40F, -1e-30F, 1e-10F, -1e-10F, 100, -100, 1e30F, -1e30F, kInfinity, -kInfinity, std::nanf("")};
+    for (int i = -20000; i <= 20000; ++i) x.push_back(static_cast<float>(i) / 2500);
+    Floats got(x.size());
+    kernels.unary[BP_OP_gelu](x.data(), got.data(), static_cast<int64_t>(x.size()), 0, 0);
+    for (size_t i = 0; i < x.size(); ++i) {
+        if (std::isnan(x[i])) {
+            EXPECT_TRUE(std::isnan(got[i]));
+        } else if (std::isinf(x[i])) {
+            EXPECT_EQ(got[i], x[i] > 0 ? kInfinity : 0);
+        } else {
+            const double want = 0.5 * x[i] * std::erfc(-x[i] / std::sqrt(2.0));
+            ASSERT_NEAR(got[i], want, 8 * 0x1p-24 * std::fabs(x[i]) + 0x1p-140) << x[i];
+        }
+    }
 }
 
 TEST_P(Elementwise, MaskPicksAWeakerInstructionSet) {
