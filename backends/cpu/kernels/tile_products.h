@@ -16,8 +16,8 @@ using backplane::cpu::PackedType;
 using backplane::cpu::TilesTask;
 using backplane::cpu::whole_tiles;
 
-// Depth of a panel of the right-hand side: 64 columns of one plane are 64 KiB, of three 96, which the second-level cache keeps while all rows of
-// a range go over it; a multiple of the 256 depths of a block.
+// Depth of a panel of the right-hand side, a multiple of the 256 depths of a block. A pair of vectors of columns, of one plane or two, is 32 KiB,
+// which the nearest cache keeps while all rows of a range go over it.
 constexpr int64_t panel_depth(int planes) { return planes == 1 ? 512 : 256; }
 constexpr int64_t kPanelBytes = 96 << 10;
 constexpr int64_t kDecodedDepth = 256;  // as floats, before they become planes
@@ -81,7 +81,9 @@ struct PanelForm {
     }
 };
 
-// `depth` rows of a block of columns, from 32 * part of the panel on.
+// `depth` rows of a block of columns, from 32 * part of the panel on. What planes would lose is looked for where it counts: that is half of
+// the instructions.
+template <bool EXACT>
 HWY_NOINLINE bool pack_floats(const float* from, int64_t depth, const PanelForm& form, int64_t part, uint16_t* panel) {
     const int64_t width = form.vectors * kLanes;
     alignas(64) constexpr uint16_t kPairs[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
@@ -95,7 +97,7 @@ HWY_NOINLINE bool pack_floats(const float* from, int64_t depth, const PanelForm&
             for (int64_t d = 0; d < kTileDepth; d += 2, tile += kTileDepth, at += 2 * width) {
                 __m512 low = k + d < depth ? _mm512_loadu_ps(at) : _mm512_setzero_ps();
                 __m512 high = k + d + 1 < depth ? _mm512_loadu_ps(at + width) : _mm512_setzero_ps();
-                lost |= out_of_planes(low) | out_of_planes(high);
+                if constexpr (EXACT) lost |= out_of_planes(low) | out_of_planes(high);
                 uint16_t* to = tile;
                 for (int i = form.planes;;) {
                     const auto halves = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
@@ -112,6 +114,7 @@ HWY_NOINLINE bool pack_floats(const float* from, int64_t depth, const PanelForm&
 }
 
 // The same of bf16, which are planes as they are. What is below the normal numbers becomes zero.
+template <bool EXACT>
 HWY_NOINLINE bool pack_bf16(const uint16_t* from, int64_t depth, const PanelForm& form, int64_t part, uint16_t* panel) {
     const int64_t width = form.vectors * kLanes;
     const auto row = [&](const uint16_t* at, bool there) HWY_ATTR {
@@ -126,7 +129,8 @@ HWY_NOINLINE bool pack_bf16(const uint16_t* from, int64_t depth, const PanelForm
             for (int64_t d = 0; d < kTileDepth; d += 2, tile += kTileDepth, at += 2 * width) {
                 const __m512i low = row(at, k + d < depth);
                 const __m512i words = _mm512_or_si512(low, _mm512_slli_epi32(row(at + width, k + d + 1 < depth), 16));
-                lost |= out_of_planes(low_half_as_float(words)) | out_of_planes(high_half_as_float(words));
+                if constexpr (EXACT)
+                    lost |= out_of_planes(low_half_as_float(words)) | out_of_planes(high_half_as_float(words));
                 _mm512_storeu_si512(tile, words);
             }
         }
@@ -134,10 +138,13 @@ HWY_NOINLINE bool pack_bf16(const uint16_t* from, int64_t depth, const PanelForm
 }
 
 // A panel's depths from packed columns, of which `b` is the first.
+template <bool EXACT>
 bool pack_panel(const TilesTask& t, const uint8_t* b, int64_t depth, const PanelForm& form, uint8_t* decoded,
                 uint16_t* panel) {
-    if (t.type == backplane::cpu::kPackedF32) return pack_floats(reinterpret_cast<const float*>(b), depth, form, 0, panel);
-    if (t.type == backplane::cpu::kPackedBF16) return pack_bf16(reinterpret_cast<const uint16_t*>(b), depth, form, 0, panel);
+    if (t.type == backplane::cpu::kPackedF32)
+        return pack_floats<EXACT>(reinterpret_cast<const float*>(b), depth, form, 0, panel);
+    if (t.type == backplane::cpu::kPackedBF16)
+        return pack_bf16<EXACT>(reinterpret_cast<const uint16_t*>(b), depth, form, 0, panel);
     // So few depths at a time that they stay in the nearest cache, where blocks are small enough.
     const int64_t step = backplane::cpu::block_form(t.type).depth == kDecodedDepth ? kDecodedDepth : 64;
     auto* floats = reinterpret_cast<float*>(decoded);
@@ -145,7 +152,7 @@ bool pack_panel(const TilesTask& t, const uint8_t* b, int64_t depth, const Panel
     for (int64_t k = 0; k < depth; k += step) {
         const int64_t n = HWY_MIN(step, depth - k);
         b = t.decode(t.type, b, form.vectors, n, floats);
-        held = pack_floats(floats, n, form, k / kTileDepth, panel) && held;
+        held = pack_floats<EXACT>(floats, n, form, k / kTileDepth, panel) && held;
     }
     return held;
 }
@@ -210,10 +217,11 @@ HWY_NOINLINE void multiply_tiles(const TilesTask& t, const uint16_t* a, int64_t 
     if constexpr (ROWS == 2 && COLUMNS == 2) Unit::template store<3>(sum(1, 1), kSumsRow);
 }
 
-// Sums of whole tiles become results, as many rows as there are.
-HWY_NOINLINE void finish_tiles(const TilesTask& t, const float* sums, int64_t row_begin, int64_t row_end, int64_t column) {
+// Sums of whole tiles become results, as many rows as there are and so many vectors of columns.
+HWY_NOINLINE void finish_tiles(const TilesTask& t, const float* sums, int64_t row_begin, int64_t row_end, int64_t column,
+                               int64_t vectors) {
     constexpr int kRows = 8;
-    const int64_t columns = HWY_MIN(kBlock, t.columns - column);
+    const int64_t columns = HWY_MIN(vectors * kLanes, t.columns - column);
     for (int64_t r = row_begin; r < row_end; r += kRows, sums += kRows * kBlock) {
         const int64_t valid = HWY_MIN(static_cast<int64_t>(kRows), row_end - r);
         int64_t rows[kRows];
@@ -227,7 +235,8 @@ HWY_NOINLINE void finish_tiles(const TilesTask& t, const float* sums, int64_t ro
     }
 }
 
-// All rows of a range by a panel, whose first depth is k; `sums` are those of the block of columns, kept from panel to panel.
+// All rows of a range by a panel, whose first depth is k; `sums` are those of the block of columns, kept from panel to panel. All rows by a pair of
+// vectors, then by the next: a tile from the second-level cache takes as long as two products, and so two of four come from the nearest.
 template <class Unit>
 void multiply_panel(const TilesTask& t, int64_t row_begin, int64_t row_end, int64_t column, int64_t k, int64_t depth,
                     const PanelForm& form, const uint16_t* panel, float* sums) {
@@ -235,22 +244,23 @@ void multiply_panel(const TilesTask& t, int64_t row_begin, int64_t row_end, int6
     const bool last = k + depth == t.depth;
     const int64_t kept = k == 0 && last ? 0 : kBlock;  // of one panel they are results at once
     Unit::begin();
-    for (int64_t r = row_begin; r < row_end; r += 2 * kTileRows, sums += 2 * kTileRows * kept) {
-        const uint16_t* a = t.a + r / kTileRows * a_tile + k / kTileDepth * t.a_planes * kTileNumbers;
-        const bool one_row = row_end - r <= kTileRows;
-        for (int64_t j = 0; j < form.vectors; j += 2) {
-            const uint16_t* right = panel + form.at(j, 0);
-            NextRows next{t.out + r * t.out_row + column + j * kLanes, t.out_row};
-            if (last) next.rows = HWY_MIN(2 * kTileRows, row_end - r);
-            const auto with = [&](auto* one)
-                                  HWY_ATTR { one(t, a, a_tile, right, form.parts, sums + j * kLanes, k == 0, next); };
-            if (form.vectors - j == 1) {
-                with(one_row ? multiply_tiles<Unit, 1, 1> : multiply_tiles<Unit, 2, 1>);
+    for (int64_t j = 0; j < form.vectors; j += 2) {
+        const uint16_t* right = panel + form.at(j, 0);
+        const bool one_column = form.vectors - j == 1;
+        float* at = sums + j * kLanes;
+        for (int64_t r = row_begin; r < row_end; r += 2 * kTileRows, at += 2 * kTileRows * kept) {
+            const uint16_t* a = t.a + r / kTileRows * a_tile + k / kTileDepth * t.a_planes * kTileNumbers;
+            const int64_t rows = HWY_MIN(2 * kTileRows, row_end - r);
+            const int64_t first_column = column + j * kLanes;
+            const NextRows next{t.out + r * t.out_row + first_column, t.out_row, last ? rows : 0};
+            const auto with = [&](auto* one) HWY_ATTR { one(t, a, a_tile, right, form.parts, at, k == 0, next); };
+            if (rows <= kTileRows) {
+                with(one_column ? multiply_tiles<Unit, 1, 1> : multiply_tiles<Unit, 1, 2>);
             } else {
-                with(one_row ? multiply_tiles<Unit, 1, 2> : multiply_tiles<Unit, 2, 2>);
+                with(one_column ? multiply_tiles<Unit, 2, 1> : multiply_tiles<Unit, 2, 2>);
             }
+            if (last) finish_tiles(t, at, r, r + rows, first_column, HWY_MIN(form.vectors - j, int64_t{2}));
         }
-        if (last) finish_tiles(t, sums, r, HWY_MIN(r + 2 * kTileRows, row_end), column);
     }
     Unit::end();
 }
@@ -275,7 +285,7 @@ uint32_t run_tiles(const TilesTask& t, int64_t row_begin, int64_t row_end, int64
             const auto* b = static_cast<const uint8_t*>(t.b) +
                             column * backplane::cpu::packed_column_bytes(t.type, t.depth) +
                             form.vectors * kLanes * backplane::cpu::packed_column_bytes(t.type, k);
-            if (!pack_panel(t, b, depth, form, decoded, panel) && t.exact) {
+            if (!(t.exact ? pack_panel<true> : pack_panel<false>)(t, b, depth, form, decoded, panel)) {
                 missing |= 1U << index;
                 continue;
             }
