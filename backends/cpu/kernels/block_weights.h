@@ -1,4 +1,4 @@
-// Weights in blocks with digits of few bits (BlockForm): decoded to floats, and multiplied as whole numbers.
+// Weights in blocks (BlockForm): decoded to floats, and multiplied as whole numbers.
 #pragma once
 
 #include "kernels/matmul.h"
@@ -6,6 +6,12 @@
 
 // Products of bytes, four to a sum: x86 has them from SSSE3 on, and with vectors of 32 bytes they are faster than decoding to floats.
 #define BP_BYTE_PRODUCTS (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3)
+// The same by one instruction, of unsigned bytes of weights.
+#if HWY_TARGET == HWY_AVX3 && defined(__AVX512VNNI__)
+#define BP_ADD_FOUR_PRODUCTS _mm512_dpbusd_epi32
+#elif HWY_TARGET == HWY_AVX2 && defined(__AVXVNNI__)
+#define BP_ADD_FOUR_PRODUCTS _mm256_dpbusd_avx_epi32
+#endif
 
 namespace {
 
@@ -17,6 +23,13 @@ using backplane::cpu::PackedType;
 using VI = hn::Vec<I>;
 
 constexpr int64_t kPartDepth = 32;
+
+// Whether weights may have eight bits in such products: where two of them are summed in 16, they would not fit.
+#if defined(BP_ADD_FOUR_PRODUCTS) || HWY_ARCH_ARM
+constexpr bool kMultipliesBytes = true;
+#else
+constexpr bool kMultipliesBytes = false;
+#endif
 
 template <typename T>
 struct Iq4 {
@@ -54,19 +67,27 @@ public:
 
     // The digits of depths 4 * quad to 4 * quad + 3, a byte each.
     [[nodiscard]] HWY_INLINE VI digits(int quad) const {
-        constexpr int kLow = kForm.bits >= 4 ? 4 : 2;
+        constexpr int kLow = kForm.lower_bits();
         constexpr int kHigh = kForm.bits - kLow;
+        if constexpr (kLow == 8) return word(quad);
         VI low = bits_at<kLow, 0>(word(quad * kLow / 8), quad * kLow % 8);
         if constexpr (kHigh == 0) return low;
         return hn::Or(low, bits_at<kHigh, kLow>(word(kLow + quad * kHigh / 8), quad * kHigh % 8));
     }
 
     // One weight of each column.
+    // What digits are multiplied by: those of eight bits come 2^24 times as large.
+    [[nodiscard]] HWY_INLINE VF digit_scale(int group) const {
+        if constexpr (kForm.bits == 8) return hn::Mul(scale(group), hn::Set(f, 0x1p-24F));
+        return scale(group);
+    }
+    // `scale` and `below` are digit_scale() and below() of it.
     [[nodiscard]] HWY_INLINE VF weight(VI quad_digits, int of_quad, VF scale, VF below) const {
         if constexpr (backplane::cpu::has_indices(TYPE)) {
             const VI value = hn::ShiftRight<24>(hn::ShiftLeftSame(iq4_values(quad_digits), 24 - 8 * of_quad));
             return hn::Mul(hn::ConvertTo(f, value), scale);
         }
+        if constexpr (kForm.bits == 8) return hn::Mul(hn::ConvertTo(f, signed_upper(quad_digits, of_quad)), scale);
         const VI digit = hn::And(hn::ShiftRightSame(quad_digits, 8 * of_quad), hn::Set(I(), 255));
         return hn::MulSub(hn::ConvertTo(f, digit), scale, below);
     }
@@ -81,7 +102,7 @@ public:
     HWY_INLINE void each(const Use& use) const {
 #pragma GCC unroll 2
         for (int g = 0; g < kGroups; ++g) {
-            const VF factor = scale(g);
+            const VF factor = digit_scale(g);
             const VF less = below(g, factor);
 #pragma GCC unroll 8
             for (int quad = g * kQuads; quad < (g + 1) * kQuads; ++quad) {
@@ -107,6 +128,23 @@ public:
         }
     }
 
+    // 2^24 times a digit of eight bits less its middle.
+    static HWY_INLINE VI signed_upper(VI quad_digits, int of_quad) {
+        const VI bytes = hn::Xor(quad_digits, hn::Set(I(), static_cast<int32_t>(0x80808080)));
+#if HWY_TARGET == HWY_SCALAR
+        return hn::ShiftLeftSame(hn::ShiftRightSame(bytes, 8 * of_quad), 24);
+#else
+        // From 0x80 on an index gives zero.
+        alignas(16) constexpr uint8_t kUpper[4][16] = {
+            {128, 128, 128, 0, 128, 128, 128, 4, 128, 128, 128, 8, 128, 128, 128, 12},
+            {128, 128, 128, 1, 128, 128, 128, 5, 128, 128, 128, 9, 128, 128, 128, 13},
+            {128, 128, 128, 2, 128, 128, 128, 6, 128, 128, 128, 10, 128, 128, 128, 14},
+            {128, 128, 128, 3, 128, 128, 128, 7, 128, 128, 128, 11, 128, 128, 128, 15}};
+        const hn::Repartition<uint8_t, I> d;
+        return hn::BitCast(I(), hn::TableLookupBytesOr0(hn::BitCast(d, bytes), hn::LoadDup128(d, kUpper[of_quad])));
+#endif
+    }
+
     static HWY_INLINE VI iq4_values(VI indices) {
 #if HWY_TARGET == HWY_SCALAR  // one column, and no tables
         uint32_t values = 0;
@@ -130,7 +168,7 @@ private:
     // BITS of each byte from bit `at` on, moved to bit TO.
     template <int BITS, int TO>
     static HWY_INLINE VI bits_at(VI bytes, int at) {
-        constexpr int kMask = ((1 << BITS) - 1) * (1 << TO) * 0x01010101;
+        constexpr auto kMask = static_cast<int32_t>(((1U << BITS) - 1) * (1U << TO) * 0x01010101U);
         const VI there = at >= TO ? hn::ShiftRightSame(bytes, at - TO) : hn::ShiftLeftSame(bytes, TO - at);
         return hn::And(there, hn::Set(I(), kMask));
     }
@@ -163,7 +201,7 @@ HWY_INLINE void sum_digits(const BlockPart<TYPE> (&parts)[VECTORS], int group, c
     for (int d = 0; d < 4; ++d)
 #pragma GCC unroll 4
         for (int j = 0; j < VECTORS; ++j) sums[d][j] = hn::Zero(I());
-#if defined(__AVX512VNNI__)
+#ifdef BP_ADD_FOUR_PRODUCTS
 #pragma GCC unroll 8
     for (int quad = first; quad < first + Part::kQuads; ++quad) {
         VI w[VECTORS];
@@ -173,11 +211,12 @@ HWY_INLINE void sum_digits(const BlockPart<TYPE> (&parts)[VECTORS], int group, c
         for (int d = 0; d < 4; ++d) {
             const VI a = activations(quad, d);
 #pragma GCC unroll 4
-            for (int j = 0; j < VECTORS; ++j) sums[d][j] = VI{_mm512_dpbusd_epi32(sums[d][j].raw, w[j].raw, a.raw)};
+            for (int j = 0; j < VECTORS; ++j) sums[d][j] = VI{BP_ADD_FOUR_PRODUCTS(sums[d][j].raw, w[j].raw, a.raw)};
         }
     }
 #else
     // So many quads' sums of two products fit 16 bits.
+    static_assert(Part::kForm.bits < 8);
     constexpr int kFit = 32767 / (256 * ((1 << Part::kForm.bits) - 1));
     constexpr int kRun = HWY_MIN(kFit, Part::kQuads);
 #pragma GCC unroll 4
@@ -221,12 +260,23 @@ HWY_INLINE void add_products(const BlockPart<TYPE> (&parts)[VECTORS], const Fixe
         const VF high_sum = hn::Set(f, x.high[g]);
         const VF low_sum = hn::Set(f, x.low[g]);
         const VF low_unit = hn::Set(f, 0x1p-16F);
+        const VI high_bytes = hn::Set(I(), static_cast<int32_t>(x.high[g]));
+        const VI low_bytes = hn::Set(I(), static_cast<int32_t>(x.low[g] * 0x1p16F));
 #pragma GCC unroll 4
         for (int j = 0; j < VECTORS; ++j) {
             // Both exact: whole numbers below 2^24, and the lower ones' last bits are nothing.
-            const VF high = hn::ConvertTo(f, hn::Add(hn::ShiftLeft<8>(sums[3][j]), sums[2][j]));
-            const VF low = hn::ConvertTo(f, hn::Add(hn::ShiftLeft<8>(sums[1][j]), sums[0][j]));
+            const VI high_whole = hn::Add(hn::ShiftLeft<8>(sums[3][j]), sums[2][j]);
+            const VI low_whole = hn::Add(hn::ShiftLeft<8>(sums[1][j]), sums[0][j]);
             const VF scale = parts[j].scale(g);
+            if constexpr (Part::kForm.bits == 8) {
+                // These have more bits, but only until the middle is taken off.
+                const VF digits = hn::MulAdd(hn::ConvertTo(f, hn::Sub(low_whole, low_bytes)), low_unit,
+                                             hn::ConvertTo(f, hn::Sub(high_whole, high_bytes)));
+                total[j] = hn::MulAdd(hn::Mul(digits, scale), step, total[j]);
+                continue;
+            }
+            const VF high = hn::ConvertTo(f, high_whole);
+            const VF low = hn::ConvertTo(f, low_whole);
             if constexpr (Part::kForm.leasts) {
                 // Weights near 0 leave little of a large difference: what its two products lose is counted.
                 const VF least = parts[j].least(g);
@@ -255,7 +305,7 @@ HWY_NOINLINE void add_inexact(const uint8_t* block, int64_t width, int64_t part,
         for (int64_t j = 0; j * kLanes < width; ++j) {
             const BlockPart<TYPE> at(block, width, j * kLanes, part);
             const int group = i / 4 / BlockPart<TYPE>::kQuads;
-            const VF scale = at.scale(group);
+            const VF scale = at.digit_scale(group);
             total[j] = hn::MulAdd(at.weight(at.digits(i / 4), i % 4, scale, at.below(group, scale)), lost, total[j]);
         }
     }

@@ -27,28 +27,26 @@ HWY_INLINE VF weights_at(const uint8_t* at) {
         return hn::LoadU(f, reinterpret_cast<const float*>(at));
     } else if constexpr (TYPE == backplane::cpu::kPackedF16) {
         return from_half(at);
-    } else if constexpr (TYPE == backplane::cpu::kPackedBF16) {
+    } else {
         const hn::Rebind<uint16_t, F> d;
         const auto wide = hn::PromoteTo(I(), hn::LoadU(d, reinterpret_cast<const uint16_t*>(at)));
         return hn::BitCast(f, hn::ShiftLeft<16>(wide));
-    } else {
-        return from_int8(at);
     }
 }
 
 // Bytes of one vector of weights.
-constexpr int64_t vector_bytes(PackedType type) {
-    return kLanes * (type == backplane::cpu::kPackedF32 ? 4 : type == backplane::cpu::kPackedQ8 ? 1 : 2);
-}
+constexpr int64_t vector_bytes(PackedType type) { return kLanes * (type == backplane::cpu::kPackedF32 ? 4 : 2); }
+
+// Weights are asked for so many bytes ahead. By itself the processor asks for no more than the rest of a page, and has so much to do with
+// them that it does not come to those of the next page in time.
+constexpr int64_t kAhead = 12288;
 
 // A few rows: weights are decoded in registers, and all of the depth is summed there.
 template <PackedType TYPE, int ROWS, int VECTORS>
 HWY_NOINLINE void few_rows(const MatMulTask& t, int64_t row, int64_t column, const uint8_t* b) {
     // One row has too few sums to hide the latency of the additions.
     constexpr int SETS = ROWS == 1 ? 2 : 1;
-    constexpr bool kScaled = TYPE == backplane::cpu::kPackedQ8;
     constexpr int64_t kStep = VECTORS * vector_bytes(TYPE);
-    constexpr int64_t kScales = kScaled ? VECTORS * kLanes * 2 : 0;
     const int64_t columns = HWY_MIN(kBlock, t.columns - column);
     const float* a[ROWS];
     int64_t rows[ROWS];
@@ -60,11 +58,11 @@ HWY_NOINLINE void few_rows(const MatMulTask& t, int64_t row, int64_t column, con
     clear(tile);
     for (int64_t k = 0; k < t.depth; k += kPartDepth) {
         const int64_t n = HWY_MIN(kPartDepth, t.depth - k);
-        const uint8_t* scales = b;
-        b += kScales;
         Tile<ROWS, VECTORS> part[SETS];
         for (int s = 0; s < SETS; ++s) clear(part[s]);
         auto one = [&](int s, int64_t depth) HWY_ATTR {
+#pragma GCC unroll 4
+            for (int64_t i = 0; i < kStep; i += kLine) __builtin_prefetch(b + kAhead + i);
             VF w[VECTORS];
 #pragma GCC unroll 4
             for (int j = 0; j < VECTORS; ++j) w[j] = weights_at<TYPE>(b + j * vector_bytes(TYPE));
@@ -84,13 +82,11 @@ HWY_NOINLINE void few_rows(const MatMulTask& t, int64_t row, int64_t column, con
         if (at < n) one(0, k + at);
 #pragma GCC unroll 4
         for (int j = 0; j < VECTORS; ++j) {
-            VF scale = hn::Set(f, 1.0f);
-            if constexpr (kScaled) scale = from_half(scales + j * kLanes * 2);
 #pragma GCC unroll 4
             for (int i = 0; i < ROWS; ++i) {
                 VF sum = part[0].v[i][j];
                 if constexpr (SETS == 2) sum = hn::Add(sum, part[1].v[i][j]);
-                tile.v[i][j] = kScaled ? hn::MulAdd(sum, scale, tile.v[i][j]) : hn::Add(sum, tile.v[i][j]);
+                tile.v[i][j] = hn::Add(sum, tile.v[i][j]);
             }
         }
     }
@@ -114,11 +110,9 @@ HWY_INLINE void store_sums(const MatMulTask& t, int64_t row, int64_t column, int
     finish_and_store(tile, t.epilogue, rows, column, HWY_MIN(kBlock, t.columns - column), t.out, t.out_row);
 }
 
-// Asks for the bytes that come some pages after these. By itself the processor asks for no more than the rest of a page, and has so much to
-// do with these weights that it does not come to those of the next page in time.
+// Asks for the bytes that come some pages after these.
 template <PackedType TYPE>
 HWY_INLINE void ask_ahead(const uint8_t* block, int64_t width, int64_t part) {
-    constexpr int64_t kAhead = 12288;
     constexpr BlockForm kForm = block_form(TYPE);
     constexpr int64_t kParts = kForm.depth / kPartDepth;
     const int64_t bytes = kForm.bytes() * width;
@@ -198,7 +192,7 @@ template <PackedType TYPE>
 HWY_INLINE void few_rows_of_blocks(const MatMulTask& t, int64_t row, int64_t rows, int64_t column, int64_t vectors,
                                    const uint8_t* b) {
 #if BP_BYTE_PRODUCTS
-    if constexpr (backplane::cpu::in_fixed_point(TYPE)) {
+    if constexpr (backplane::cpu::in_fixed_point(TYPE, kMultipliesBytes)) {
         for (int64_t i = 0; i < rows; ++i) few_rows_in_bytes<TYPE>(t, row + i, column, vectors, b);
         return;
     }
@@ -211,20 +205,8 @@ HWY_INLINE void few_rows_of_blocks(const MatMulTask& t, int64_t row, int64_t row
 // `depth` rows of a block of columns as floats; what follows them is returned.
 template <PackedType TYPE, int VECTORS>
 HWY_NOINLINE const uint8_t* decode_panel(const uint8_t* b, int64_t depth, float* out) {
-    constexpr int64_t kWidth = VECTORS * kLanes;
-    if constexpr (TYPE != backplane::cpu::kPackedQ8) {
-        for (int64_t i = 0; i < depth * VECTORS; ++i, b += vector_bytes(TYPE), out += kLanes)
-            hn::StoreU(weights_at<TYPE>(b), f, out);
-    } else {
-        for (int64_t k = 0; k < depth; k += kPartDepth, out += kPartDepth * kWidth) {
-            VF scale[VECTORS];
-            for (int j = 0; j < VECTORS; ++j, b += kLanes * 2) scale[j] = from_half(b);
-            for (int64_t i = 0; i < kPartDepth; ++i)
-#pragma GCC unroll 4
-                for (int j = 0; j < VECTORS; ++j, b += kLanes)
-                    hn::StoreU(hn::Mul(from_int8(b), scale[j]), f, out + i * kWidth + j * kLanes);
-        }
-    }
+    for (int64_t i = 0; i < depth * VECTORS; ++i, b += vector_bytes(TYPE), out += kLanes)
+        hn::StoreU(weights_at<TYPE>(b), f, out);
     return b;
 }
 
@@ -386,7 +368,8 @@ bool is_rounded(const MatMulTask& t, int64_t rows) {
 template <PackedType TYPE>
 void run_blocks(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
 #if BP_ROUNDED_PRODUCTS
-    if (is_rounded(t, row_end - row_begin)) return run_rounded<TYPE>(t, row_begin, row_end, column_begin, column_end);
+    if constexpr (backplane::cpu::rounds_activations(TYPE, kMultipliesBytes))
+        if (is_rounded(t, row_end - row_begin)) return run_rounded<TYPE>(t, row_begin, row_end, column_begin, column_end);
 #endif
     for (int64_t column = column_begin; column < column_end; column += kBlock) {
         const uint8_t* b = static_cast<const uint8_t*>(t.b) + column * packed_column_bytes(TYPE, t.depth);
@@ -406,10 +389,6 @@ void run_blocks(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t
 
 template <PackedType TYPE>
 void run_type(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
-#if BP_ROUNDED_PRODUCTS
-    if constexpr (TYPE == backplane::cpu::kPackedQ8)
-        if (is_rounded(t, row_end - row_begin)) return run_rounded<TYPE>(t, row_begin, row_end, column_begin, column_end);
-#endif
     for (int64_t column = column_begin; column < column_end; column += kBlock) {
         const uint8_t* b = static_cast<const uint8_t*>(t.b) + column * packed_column_bytes(TYPE, t.depth);
         switch ((HWY_MIN(kBlock, t.columns - column) + kLanes - 1) / kLanes) {
@@ -476,6 +455,7 @@ BP_CPU_ENTRY(matmul, MatMulKernels) {
 #else
     table->to_fixed_point = nullptr;
 #endif
+    table->multiplies_bytes = kMultipliesBytes;
 #if BP_ROUNDED_PRODUCTS
     table->round = round_activations;
 #else

@@ -9,7 +9,6 @@ namespace backplane::cpu {
 
 // Element types in which packed weights are kept. Blocks of columns are as in ConvKernels; `width` is the columns of one block.
 //   f32, f16, bf16   [block][depth][width]
-//   q8_0             [block][depth / 32] { width scales (f16), [32][width] int8 }
 //   the others       [block][depth / BlockForm::depth] { factors, parts of 32 depths }, see BlockForm
 enum PackedType {
     kPackedF32 = 0,
@@ -29,20 +28,21 @@ enum PackedType {
     kPackedIq4Xs = 14
 };
 
-// Weights scale * (digit - middle) - least, of block types with digits of few bits. A block of all columns:
+// Weights scale * (digit - middle) - least, of block types. A block of all columns:
 //   width scales (f16), width leasts (f16), and for each 32 depths
 //     for each group, if there are any: [width] what its scale is multiplied by (int8), [width] the same of its least, or both in one
 //     byte, the scale's in the low half
 //     [bits][width] words: word after word the lower bits of the digits, then the upper. Four depths in a row are the bytes of a word;
-//     a word has 2, 4 or 8 such fours, one after the other from the lowest bit of each byte on.
+//     a word has 1, 2, 4 or 8 such fours, one after the other from the lowest bit of each byte on.
 struct BlockForm {
     int64_t depth = 0;  // 0: no such type
-    int bits = 0;       // of a digit: 2, 2 + 1, 4, 4 + 1, 4 + 2
+    int bits = 0;       // of a digit: 2, 2 + 1, 4, 4 + 1, 4 + 2, 8
     int middle = 0;
     int group = 0;        // depths that share what the factors are multiplied by; 0: the factors are as they are
     bool leasts = false;  // otherwise none, neither here nor in a group
     bool paired = false;  // what the factors are multiplied by is in one byte
 
+    [[nodiscard]] constexpr int lower_bits() const { return bits == 8 ? 8 : bits >= 4 ? 4 : 2; }
     [[nodiscard]] constexpr int groups() const { return group == 16 ? 2 : 1; }  // of 32 depths
     [[nodiscard]] constexpr int factor_bytes() const { return leasts ? 4 : 2; }
     [[nodiscard]] constexpr int group_rows() const { return leasts && !paired ? 2 : 1; }
@@ -53,6 +53,7 @@ struct BlockForm {
 
 constexpr BlockForm block_form(PackedType type) {
     switch (type) {
+        case kPackedQ8: return {.depth = 32, .bits = 8, .middle = 128};
         case kPackedQ4: return {.depth = 32, .bits = 4, .middle = 8};
         case kPackedQ41: return {.depth = 32, .bits = 4, .leasts = true};
         case kPackedQ50: return {.depth = 32, .bits = 5, .middle = 16};
@@ -72,7 +73,7 @@ constexpr BlockForm block_form(PackedType type) {
 constexpr int64_t packed_column_bytes(PackedType type, int64_t depth) {
     const BlockForm form = block_form(type);
     if (form.depth != 0) return depth / form.depth * form.bytes();
-    return type == kPackedF32 ? depth * 4 : type == kPackedQ8 ? depth / 32 * 34 : depth * 2;
+    return type == kPackedF32 ? depth * 4 : depth * 2;
 }
 
 // A row of activations beside weights of a BlockForm, 32 of them: whole numbers of 31 bits times a power of two, each as four digits of
@@ -85,13 +86,18 @@ struct FixedPoint {
     int8_t digits[8][4][4];  // four activations, digit, activation
 };
 
-// Digits are indices of iq4_nl's values, which the float kernels look up.
+// Digits are indices of iq4_nl's values, of eight bits, which the float kernels look up.
 constexpr bool has_indices(PackedType type) { return type == kPackedIq4 || type == kPackedIq4Xs; }
-constexpr bool in_fixed_point(PackedType type) { return block_form(type).depth != 0 && !has_indices(type); }
+// bytes: MatMulKernels::multiplies_bytes.
+constexpr bool in_fixed_point(PackedType type, bool bytes) {
+    const int bits = block_form(type).bits;
+    return bits != 0 && (bits < 8 || bytes) && !has_indices(type);
+}
 
-// Whether activations beside a type may be rounded to bytes (below). Beside iq4_xs they stay as they are.
-constexpr bool rounds_activations(PackedType type) {
-    return type == kPackedQ8 || (block_form(type).depth != 0 && type != kPackedIq4Xs);
+// Whether activations beside a type may be rounded to bytes (below). `bytes`: as in_fixed_point().
+constexpr bool rounds_activations(PackedType type, bool bytes) {
+    const int bits = block_form(type).bits;
+    return bits != 0 && (bytes || (bits < 8 && !has_indices(type)));
 }
 
 // A row of activations beside weights in blocks, 32 of them, where they may be rounded: step * value, a byte each. Not finite where one of them
@@ -136,9 +142,11 @@ struct MatMulKernels {
     int64_t part_depth;  // more need MatMulTask::sums
     // The instruction set converts f16: otherwise such weights are better kept as f32.
     bool converts_f16;
+    // Weights of eight bits, too, are multiplied as whole numbers: in_fixed_point(), rounds_activations().
+    bool multiplies_bytes;
     // Of a type whose few rows are done in fixed point: writes n * 32 activations as such. Null: of none.
     void (*to_fixed_point)(PackedType type, const float* from, int64_t n, FixedPoint* into);
-    // Of a type in blocks, where activations may be rounded: writes n * 32 of them as such. Null: floats are as fast here.
+    // Of a type that rounds_activations(), where they may be: writes n * 32 of them as such. Null: floats are as fast here.
     void (*round)(PackedType type, const float* from, int64_t n, RoundedPart* into);
     // Of any type but f32: `depth` depths of a block of columns, so many vectors of them, as floats, [depth][vectors * lanes]. `b` is the first of
     // them, of blocks the first of one; what is behind the last is returned. The depths are whole blocks.

@@ -1,23 +1,21 @@
 // Products of many rows by weights in blocks, where activations may be rounded to bytes (BP_MATH_RELAXED): whole numbers, four products to an
-// instruction, scaled after each 32 depths or each group.
+// instruction or to two, scaled after each 32 depths or each group.
 #pragma once
 
 #include "kernels/block_weights.h"
 #include "kernels/tile.h"
 
 // BP_SIGNED_DIGITS: the instruction takes the weights' bytes as signed, as it does the activations'; otherwise as unsigned.
-#if HWY_TARGET == HWY_AVX3 && defined(__AVX512VNNI__)
+#ifdef BP_ADD_FOUR_PRODUCTS
 #define BP_ROUNDED_PRODUCTS 1
 #define BP_SIGNED_DIGITS 0
-#define BP_ADD_FOUR_PRODUCTS _mm512_dpbusd_epi32
-#elif HWY_TARGET == HWY_AVX2 && defined(__AVXVNNI__)
-#define BP_ROUNDED_PRODUCTS 1
-#define BP_SIGNED_DIGITS 0
-#define BP_ADD_FOUR_PRODUCTS _mm256_dpbusd_avx_epi32
 #elif HWY_TARGET == HWY_NEON && defined(__ARM_FEATURE_DOTPROD)
 #define BP_ROUNDED_PRODUCTS 1
 #define BP_SIGNED_DIGITS 1
 #define BP_ADD_FOUR_PRODUCTS(sums, w, x) vdotq_s32(sums, vreinterpretq_s8_s32(w), vreinterpretq_s8_s32(x))
+#elif BP_BYTE_PRODUCTS
+#define BP_ROUNDED_PRODUCTS 1
+#define BP_SIGNED_DIGITS 0
 #else
 #define BP_ROUNDED_PRODUCTS 0
 #endif
@@ -33,53 +31,21 @@ using backplane::cpu::RoundedPart;
 template <PackedType TYPE>
 struct ByteForm {
     static constexpr BlockForm kForm = block_form(TYPE);
-    static constexpr bool kBytes = TYPE == backplane::cpu::kPackedQ8;  // has them as they are, but signed
-    static constexpr bool kSigned = kBytes || backplane::cpu::has_indices(TYPE);
-    static constexpr int kGroups = kBytes ? 1 : kForm.groups();
-    static constexpr bool kLeasts = !kBytes && kForm.leasts;
-    static constexpr bool kMoves = kSigned && BP_SIGNED_DIGITS == 0;  // signed digits are made unsigned
-    static constexpr int kMiddle = kMoves ? 128 : kSigned ? 0 : kForm.middle;
+    static constexpr int kGroups = kForm.groups();
+    static constexpr bool kLeasts = kForm.leasts;
+    // Of all bits, which are signed or not: those of iq4_nl's values are, q8_0's begin at 128.
+    static constexpr bool kIndices = backplane::cpu::has_indices(TYPE);
+    static constexpr bool kBytes = kIndices || kForm.bits == 8;
+    static constexpr bool kMoves = kBytes && kIndices != (BP_SIGNED_DIGITS != 0);
+    static constexpr int kMiddle = !kBytes ? kForm.middle : BP_SIGNED_DIGITS ? 0 : 128;
     static constexpr int kQuads = 8 / kGroups;  // of a group
     // Of a part, 32 depths of a panel: scales of each group, leasts of each, digits of four depths a word; a row of each has all columns.
     static constexpr int kScaleRows = kGroups * (kLeasts ? 2 : 1);
     static constexpr int kRows = kScaleRows + 8;
 };
 
-// Signed bytes that begin at 0 instead of -128.
-HWY_INLINE VI unsigned_bytes(VI words) { return hn::Xor(words, hn::Set(I(), static_cast<int32_t>(0x80808080))); }
-
-// Four rows of bytes, of the same columns, as many as there are lanes: of each column a word.
-HWY_INLINE VI words_of(const uint8_t* rows, int64_t apart) {
-#if HWY_TARGET == HWY_NEON
-    uint8x8x4_t four;
-    for (int i = 0; i < 4; ++i) {
-        uint32_t row;
-        memcpy(&row, rows + i * apart, sizeof row);
-        four.val[i] = vreinterpret_u8_u32(vdup_n_u32(row));
-    }
-    const uint8x8x2_t even = vzip_u8(four.val[0], four.val[2]);
-    const uint8x8x2_t odd = vzip_u8(four.val[1], four.val[3]);
-    const uint8x8x2_t words = vzip_u8(even.val[0], odd.val[0]);
-    return VI{vreinterpretq_s32_u8(vcombine_u8(words.val[0], words.val[1]))};
-#else
-#if HWY_TARGET == HWY_AVX3
-    const auto row = [&](int i) HWY_ATTR { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows + i * apart)); };
-#else
-    const auto row = [&](int i) HWY_ATTR { return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(rows + i * apart)); };
-#endif
-    const __m128i low01 = _mm_unpacklo_epi8(row(0), row(1));
-    const __m128i low23 = _mm_unpacklo_epi8(row(2), row(3));
-    const __m256i first = _mm256_set_m128i(_mm_unpackhi_epi16(low01, low23), _mm_unpacklo_epi16(low01, low23));
-#if HWY_TARGET == HWY_AVX3
-    const __m128i high01 = _mm_unpackhi_epi8(row(0), row(1));
-    const __m128i high23 = _mm_unpackhi_epi8(row(2), row(3));
-    const __m256i second = _mm256_set_m128i(_mm_unpackhi_epi16(high01, high23), _mm_unpacklo_epi16(high01, high23));
-    return VI{_mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1)};
-#else
-    return VI{first};
-#endif
-#endif
-}
+// Signed bytes that begin at 0 instead of -128, or back.
+HWY_INLINE VI moved_bytes(VI words) { return hn::Xor(words, hn::Set(I(), static_cast<int32_t>(0x80808080))); }
 
 // A vector of columns of 32 depths.
 template <PackedType TYPE>
@@ -87,22 +53,17 @@ HWY_INLINE void byte_part(const uint8_t* block, int64_t width, int64_t column, i
     using Form = ByteForm<TYPE>;
     const auto words = [&](int quad, VI four) HWY_ATTR {
         float* at = out + (Form::kScaleRows + quad) * width + column;
-        hn::StoreU(Form::kMoves ? unsigned_bytes(four) : four, I(), reinterpret_cast<int32_t*>(at));
+        hn::StoreU(Form::kMoves ? moved_bytes(four) : four, I(), reinterpret_cast<int32_t*>(at));
     };
-    if constexpr (Form::kBytes) {
-        hn::StoreU(from_half(block + 2 * column), f, out + column);
-        for (int quad = 0; quad < 8; ++quad) words(quad, words_of(block + (2 + 4 * quad) * width + column, width));
-    } else {
-        const BlockPart<TYPE> from(block, width, column, part);
-        for (int g = 0; g < Form::kGroups; ++g) {
-            hn::StoreU(from.scale(g), f, out + g * width + column);
-            if constexpr (Form::kLeasts) hn::StoreU(from.least(g), f, out + (Form::kGroups + g) * width + column);
-        }
+    const BlockPart<TYPE> from(block, width, column, part);
+    for (int g = 0; g < Form::kGroups; ++g) {
+        hn::StoreU(from.scale(g), f, out + g * width + column);
+        if constexpr (Form::kLeasts) hn::StoreU(from.least(g), f, out + (Form::kGroups + g) * width + column);
+    }
 #pragma GCC unroll 8
-        for (int quad = 0; quad < 8; ++quad) {
-            const VI digits = from.digits(quad);
-            words(quad, backplane::cpu::has_indices(TYPE) ? BlockPart<TYPE>::iq4_values(digits) : digits);
-        }
+    for (int quad = 0; quad < 8; ++quad) {
+        const VI digits = from.digits(quad);
+        words(quad, Form::kIndices ? BlockPart<TYPE>::iq4_values(digits) : digits);
     }
 }
 
@@ -110,13 +71,72 @@ HWY_INLINE void byte_part(const uint8_t* block, int64_t width, int64_t column, i
 template <PackedType TYPE>
 HWY_NOINLINE const uint8_t* decode_bytes(const uint8_t* b, int64_t vectors, int64_t depth, float* out) {
     using Form = ByteForm<TYPE>;
-    constexpr int64_t kBlockDepth = Form::kBytes ? kPartDepth : Form::kForm.depth;
-    constexpr int64_t kBlockBytes = Form::kBytes ? kPartDepth + 2 : Form::kForm.bytes();
+    constexpr int64_t kBlockDepth = Form::kForm.depth;
+    constexpr int64_t kBlockBytes = Form::kForm.bytes();
     const int64_t width = vectors * kLanes;
     for (int64_t k = 0; k < depth; k += kPartDepth, out += Form::kRows * width)
         for (int64_t j = 0; j < vectors; ++j)
             byte_part<TYPE>(b + k / kBlockDepth * kBlockBytes * width, width, j * kLanes, k % kBlockDepth / kPartDepth, out);
     return b + depth / kBlockDepth * kBlockBytes * width;
+}
+
+// The four activations of a quad, in each column.
+HWY_INLINE VI four_of(const RoundedPart& x, int quad) {
+    int32_t four;
+    memcpy(&four, x.values + 4 * quad, sizeof four);
+    return hn::Set(I(), four);
+}
+
+// Products of a group, summed: the digits of `words`, kWidth columns of them a quad, by each row's activations.
+template <PackedType TYPE, int ROWS, int VECTORS>
+HWY_INLINE void sum_group(const RoundedPart* const (&x)[ROWS], int64_t part, int g, const int32_t* words,
+                          VI (&sums)[ROWS][VECTORS]) {
+    using Form = ByteForm<TYPE>;
+    constexpr int64_t kWidth = VECTORS * kLanes;
+    const auto each_row = [&](int quad, const auto& with) HWY_ATTR {
+        VI w[VECTORS];
+#pragma GCC unroll 4
+        for (int j = 0; j < VECTORS; ++j) w[j] = hn::LoadU(I(), words + quad * kWidth + j * kLanes);
+#pragma GCC unroll 12
+        for (int i = 0; i < ROWS; ++i) {
+            const VI a = four_of(x[i][part], quad);
+#pragma GCC unroll 4
+            for (int j = 0; j < VECTORS; ++j) with(i, j, w[j], a);
+        }
+    };
+    const int first = g * Form::kQuads;
+#ifdef BP_ADD_FOUR_PRODUCTS
+#pragma GCC unroll 12
+    for (int i = 0; i < ROWS; ++i)
+#pragma GCC unroll 4
+        for (int j = 0; j < VECTORS; ++j) sums[i][j] = hn::Set(I(), x[i][part].less[g]);
+#pragma GCC unroll 8
+    for (int quad = first; quad < first + Form::kQuads; ++quad)
+        each_row(quad, [&](int i, int j, VI w, VI a)
+                           HWY_ATTR { sums[i][j] = VI{BP_ADD_FOUR_PRODUCTS(sums[i][j].raw, w.raw, a.raw)}; });
+#else
+    // So many quads' sums of two products fit 16 bits.
+    constexpr int kFit = 32767 / (2 * 127 * ((1 << Form::kForm.bits) - 1));
+    constexpr int kRun = HWY_MIN(kFit, Form::kQuads);
+#pragma GCC unroll 4
+    for (int begin = first; begin < first + Form::kQuads; begin += kRun) {
+        VI run[ROWS][VECTORS];
+#pragma GCC unroll 8
+        for (int quad = begin; quad < begin + kRun; ++quad)
+            each_row(quad, [&](int i, int j, VI w, VI a) HWY_ATTR {
+                const VI products{BP_BYTES_OP(maddubs_epi16)(w.raw, a.raw)};
+                run[i][j] = quad == begin ? products : VI{BP_BYTES_OP(add_epi16)(run[i][j].raw, products.raw)};
+            });
+#pragma GCC unroll 12
+        for (int i = 0; i < ROWS; ++i)
+#pragma GCC unroll 4
+            for (int j = 0; j < VECTORS; ++j) {
+                const VI wide{BP_BYTES_OP(madd_epi16)(run[i][j].raw, BP_BYTES_OP(set1_epi16)(1))};
+                const bool none = begin == first && Form::kLeasts;
+                sums[i][j] = none ? wide : hn::Add(begin == first ? hn::Set(I(), x[i][part].less[g]) : sums[i][j], wide);
+            }
+    }
+#endif
 }
 
 // Adds the products of 32 depths.
@@ -128,24 +148,7 @@ HWY_INLINE void add_part(Tile<ROWS, VECTORS>& total, const RoundedPart* const (&
 #pragma GCC unroll 2
     for (int g = 0; g < Form::kGroups; ++g) {
         VI sums[ROWS][VECTORS];
-#pragma GCC unroll 12
-        for (int i = 0; i < ROWS; ++i)
-#pragma GCC unroll 4
-            for (int j = 0; j < VECTORS; ++j) sums[i][j] = hn::Set(I(), x[i][part].less[g]);
-#pragma GCC unroll 8
-        for (int quad = g * Form::kQuads; quad < (g + 1) * Form::kQuads; ++quad) {
-            VI w[VECTORS];
-#pragma GCC unroll 4
-            for (int j = 0; j < VECTORS; ++j) w[j] = hn::LoadU(I(), words + quad * kWidth + j * kLanes);
-#pragma GCC unroll 12
-            for (int i = 0; i < ROWS; ++i) {
-                int32_t four;
-                memcpy(&four, x[i][part].values + 4 * quad, sizeof four);
-                const VI a = hn::Set(I(), four);
-#pragma GCC unroll 4
-                for (int j = 0; j < VECTORS; ++j) sums[i][j] = VI{BP_ADD_FOUR_PRODUCTS(sums[i][j].raw, w[j].raw, a.raw)};
-            }
-        }
+        sum_group<TYPE>(x, part, g, words, sums);
 #pragma GCC unroll 4
         for (int j = 0; j < VECTORS; ++j) {
             const VF scale = hn::LoadU(f, panel + g * kWidth + j * kLanes);
@@ -237,21 +240,27 @@ void round_as(const float* from, int64_t n, RoundedPart* into) {
     }
 }
 
+template <PackedType TYPE>
+void round_if_rounded(const float* from, int64_t n, RoundedPart* into) {
+    if constexpr (backplane::cpu::rounds_activations(TYPE, kMultipliesBytes)) round_as<TYPE>(from, n, into);
+}
+
 void round_activations(PackedType type, const float* from, int64_t n, RoundedPart* into) {
     using namespace backplane::cpu;
     const auto with = [&](auto* one) { one(from, n, into); };
     switch (type) {
-        case kPackedQ4: return with(round_as<kPackedQ4>);
-        case kPackedQ41: return with(round_as<kPackedQ41>);
-        case kPackedQ50: return with(round_as<kPackedQ50>);
-        case kPackedQ51: return with(round_as<kPackedQ51>);
-        case kPackedIq4: return with(round_as<kPackedIq4>);
-        case kPackedQ2K: return with(round_as<kPackedQ2K>);
-        case kPackedQ3K: return with(round_as<kPackedQ3K>);
-        case kPackedQ4K: return with(round_as<kPackedQ4K>);
-        case kPackedQ5K: return with(round_as<kPackedQ5K>);
-        case kPackedQ6K: return with(round_as<kPackedQ6K>);
-        default: return with(round_as<kPackedQ8>);
+        case kPackedQ4: return with(round_if_rounded<kPackedQ4>);
+        case kPackedQ41: return with(round_if_rounded<kPackedQ41>);
+        case kPackedQ50: return with(round_if_rounded<kPackedQ50>);
+        case kPackedQ51: return with(round_if_rounded<kPackedQ51>);
+        case kPackedIq4: return with(round_if_rounded<kPackedIq4>);
+        case kPackedIq4Xs: return with(round_if_rounded<kPackedIq4Xs>);
+        case kPackedQ2K: return with(round_if_rounded<kPackedQ2K>);
+        case kPackedQ3K: return with(round_if_rounded<kPackedQ3K>);
+        case kPackedQ4K: return with(round_if_rounded<kPackedQ4K>);
+        case kPackedQ5K: return with(round_if_rounded<kPackedQ5K>);
+        case kPackedQ6K: return with(round_if_rounded<kPackedQ6K>);
+        default: return with(round_if_rounded<kPackedQ8>);
     }
 }
 

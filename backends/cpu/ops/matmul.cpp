@@ -43,9 +43,9 @@ struct Product {
     int64_t chunk = kRowsOfChunk;
 
     // The last rows, that are few in their chunk and of a type that has them in fixed point.
-    [[nodiscard]] int64_t fixed_rows() const {
+    [[nodiscard]] int64_t fixed_rows(bool bytes) const {
         const int64_t last = rows % chunk;
-        return in_fixed_point(type) && last < kManyRows ? last : 0;
+        return in_fixed_point(type, bytes) && last < kManyRows ? last : 0;
     }
     // Bytes of one packed matrix.
     [[nodiscard]] int64_t b_bytes(int64_t lanes) const {
@@ -125,8 +125,9 @@ Product product_of(const Lowering& to, const Node& node) {
     p.b_batches = 1;
     for (size_t d = 0; d + 2 < b.dim.size(); ++d) p.b_batches *= b.dim[d];
     const int a_bits = bits_of(to.plan, node.inputs[0]);
-    p.rounds = to.plan.math == BP_MATH_RELAXED && rounds_activations(p.type) && to.kernels.matmul.round != nullptr &&
-               p.rows >= kManyRows;
+    // Not beside iq4_xs: with AVX-512, g++ 12 leaves out the calls that decode its panels (docs/benchmarks.md).
+    p.rounds = to.plan.math == BP_MATH_RELAXED && to.kernels.matmul.round != nullptr && p.rows >= kManyRows &&
+               p.type != kPackedIq4Xs && rounds_activations(p.type, to.kernels.matmul.multiplies_bytes);
     // Where there is a matrix unit, vectors multiply bf16 at half the speed of floats (Sapphire Rapids).
     p.halves = p.type == kPackedBF16 && to.kernels.halves.run != nullptr && to.kernels.tiles.run == nullptr &&
                p.rows >= kManyRows && (to.plan.math == BP_MATH_RELAXED || (to.plan.math == BP_MATH_DEFAULT && a_bits == 8));
@@ -209,21 +210,6 @@ void pack_halves(const Product& p, const PackTask& t) {
                         sizeof(uint16_t));
 }
 
-// Blocks stay as they are but for the order of their bytes: those of one depth, of all columns, stand together.
-void pack_bytes(const Product& p, const PackTask& t) {
-    const auto bytes = static_cast<int64_t>(sdk::dtype_info(p.b_dtype).bytes);
-    const int64_t blocks = p.depth / 32;
-    std::memset(t.packed, 0, static_cast<size_t>(blocks * bytes * t.width));
-    for (int64_t block = 0; block < blocks; ++block) {
-        std::byte* into = t.packed + block * bytes * t.width;
-        for (int64_t c = 0; c < t.valid; ++c) {
-            const std::byte* from = t.plain + ((t.first + c) * blocks + block) * bytes;
-            std::memcpy(into + c * 2, from, sizeof(uint16_t));
-            for (int64_t i = 2; i < bytes; ++i) into[i * t.width + c] = from[i];
-        }
-    }
-}
-
 void put(std::byte* at, int value) { *at = static_cast<std::byte>(value); }
 
 // Bits of each four of 32 digits, from `shift` on, as words of one column (BlockForm); `into`: the column's first, words are `apart`.
@@ -247,6 +233,15 @@ void pack_block(const BlockForm& form, const std::byte* from, std::byte* into, i
         if (form.group == 0) least[1] ^= std::byte{0x80};  // there it is added
     }
     into += form.factor_bytes() * width;
+    if constexpr (kType == BP_Q8_0) {  // words as they are but for what they begin at
+        for (int64_t quad = 0; quad < 8; ++quad) {
+            uint32_t word = 0;
+            std::memcpy(&word, from + 2 + 4 * quad, sizeof word);
+            word ^= 0x80808080U;
+            std::memcpy(into + 4 * (quad * width + c), &word, sizeof word);
+        }
+        return;
+    }
     for (int part = 0; part < form.depth; part += 32, into += form.part_bytes() * width) {
         std::byte* row = into + c;
         for (int g = 0; form.group != 0 && g < form.groups(); ++g, row += form.group_rows() * width) {
@@ -264,7 +259,7 @@ void pack_block(const BlockForm& form, const std::byte* from, std::byte* into, i
                     : digit + form.middle;
         }
         std::byte* words = into + form.digits_at() * width + 4 * c;
-        const int low = form.bits >= 4 ? 4 : 2;
+        const int low = form.lower_bits();
         pack_bits(digits, 0, low, words, 4 * width);
         if (form.bits > low) pack_bits(digits, low, form.bits - low, words + 4 * low * width, 4 * width);
     }
@@ -272,6 +267,7 @@ void pack_block(const BlockForm& form, const std::byte* from, std::byte* into, i
 
 decltype(&pack_block<BP_Q4_0>) pack_block_of(uint32_t dtype) {
     switch (dtype) {
+        case BP_Q8_0: return pack_block<BP_Q8_0>;
         case BP_Q4_0: return pack_block<BP_Q4_0>;
         case BP_Q4_1: return pack_block<BP_Q4_1>;
         case BP_Q5_0: return pack_block<BP_Q5_0>;
@@ -311,7 +307,6 @@ void pack(const Product& p, const Kernels& k, const std::byte* plain, std::byte*
         t.width = padded_columns(t.valid, k.conv.lanes);
         t.packed = out + batch * p.b_bytes(k.conv.lanes) + t.first * packed_column_bytes(p.type, p.depth);
         if (p.type == kPackedF32) return pack_floats(p, k.move, t);
-        if (p.type == kPackedQ8) return pack_bytes(p, t);
         if (block_form(p.type).depth != 0) return pack_digits(p, t);
         pack_halves(p, t);
     });
@@ -382,7 +377,7 @@ Multiplication::Multiplication(Lowering& to, const Node& node)
         return wanted ? to.scratch(static_cast<uint64_t>(a_batches * numbers) * size) : kNone;
     };
     turned = p.transpose_a ? to.scratch(to[a].bytes) : kNone;
-    fixed_rows = k->matmul.to_fixed_point != nullptr ? p.fixed_rows() : 0;
+    fixed_rows = k->matmul.to_fixed_point != nullptr ? p.fixed_rows(k->matmul.multiplies_bytes) : 0;
     fixed = scratch(fixed_rows > 0, fixed_rows * parts, sizeof(FixedPoint));
     rounded = scratch(p.rounds, p.rows * parts, sizeof(RoundedPart));
     halves_row = (p.depth + 1) / 2 * 2;
