@@ -223,6 +223,8 @@ struct SessionOptions {
     // wanted in parts, called row_input(name, part, rows), best as tensors on their devices; Session::graph() has what is wanted. For devices of like speed
     // whose links are fast. Without streaming and budgets. Throws Error(unsupported) where nothing can be split, and for graphs with state.
     uint32_t rows = 1;
+    // Of a Pipeline, how much of the graph's work each part has (cost.hpp says what devices of unlike speed want); empty: as much as the others.
+    std::vector<double> shares = {};
     bool check_ops = true;  // a driver's first use: a few cases of each op; one that comes out wrong goes to the next device
     bool build_elsewhere = true;  // a device without memory for its part hands over already when the session is made
     // Weights are read and brought with the first run; until then the session takes nothing of a device but its programs' constants. What memory runs

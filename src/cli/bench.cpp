@@ -13,6 +13,7 @@ void add_bench(const Command& app, Run& run) {
     add_bench_plan(command, run);
     add_bench_stream(command, run);
     add_bench_speech(command, run);
+    add_bench_predict(command, run);
     add_bench_discovery(command, run);
 }
 

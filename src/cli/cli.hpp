@@ -73,6 +73,7 @@ void add_bench_chain(const Command& bench, Run& run);
 void add_bench_plan(const Command& bench, Run& run);
 void add_bench_stream(const Command& bench, Run& run);
 void add_bench_speech(const Command& bench, Run& run);
+void add_bench_predict(const Command& bench, Run& run);
 void add_bench_discovery(const Command& bench, Run& run);
 void add_modules(const Command& app, Run& run);
 void add_modules_index(const Command& modules, Run& run);

@@ -1,5 +1,6 @@
 #include "backplane/runtime.hpp"
 #include "cli/cli.hpp"
+#include "cli/measure_costs.hpp"
 
 namespace backplane::cli {
 
@@ -40,13 +41,35 @@ void print_memory(const Json& memory) {
     }
 }
 
-int devices(const DeviceChoice& choice, const Run& run) {
+struct DevicesChoice : DeviceChoice {
+    bool measure = false;
+};
+
+// Of each device what is known of the cost of work there, by now.
+std::vector<std::pair<std::string, const DeviceCosts*>> costs_of(const Context& context, const DevicesChoice& choice,
+                                                                 const Report& report, CostModel& costs, Run& run) {
+    std::vector<Device> opened;
+    for (const DeviceInfo& d : report.devices)
+        if (choice.device.empty() || d.id == report.chosen) opened.push_back(context.choose(d.id));
+    if (choice.measure) measure_costs(costs, opened, true, run);
+    std::vector<std::pair<std::string, const DeviceCosts*>> all;
+    for (const Device& device : opened) all.emplace_back(device.info().id, costs.of(device));
+    return all;
+}
+
+int devices(const DevicesChoice& choice, Run& run) {
     const Context context(context_options(choice));
     const Report report = context.report();
+    CostModel costs(context);
     if (run.json) {
         const Json all = Json::parse(report.json());
         Json shown{{"devices", all["devices"]}, {"chosen", all["chosen"]}, {"why", all["why"]}};
         if (choice.verbose) shown["memory"] = memory_json(context, report);
+        if (choice.measure) {
+            shown["costs"] = Json::object();
+            for (const auto& [id, known] : costs_of(context, choice, report, costs, run))
+                shown["costs"][id] = known == nullptr ? Json() : costs_json(*known);
+        }
         print(shown);
         return report.chosen.empty() ? kFailed : kDone;
     }
@@ -66,6 +89,10 @@ int devices(const DeviceChoice& choice, const Run& run) {
     out("\n{}: {}\n", report.chosen.empty() ? "Nothing chosen" : "Chosen", report.why);
     for (const std::string& note : report.notes) out("Note: {}\n", note);
     if (choice.verbose) print_memory(memory_json(context, report));
+    if (choice.measure) {
+        out("\n");
+        print_costs(costs_of(context, choice, report, costs, run));
+    }
     return report.chosen.empty() ? kFailed : kDone;
 }
 
@@ -73,8 +100,11 @@ int devices(const DeviceChoice& choice, const Run& run) {
 
 void add_devices(const Command& app, Run& run) {
     const Command command = app.subcommand("devices", "List the compute devices of this machine, the chosen one marked");
-    auto choice = std::make_shared<DeviceChoice>();
+    auto choice = std::make_shared<DevicesChoice>();
     command.option("--device", choice->device, "Show what this filter would choose").type("FILTER");
+    command.flag(
+        "--measure", choice->measure,
+        "Measure what work and copies cost on each device, some seconds, and remember it for `plan` and --place auto");
     add_module_options(command, *choice);
     add_json_option(command, run);
     command.footer(

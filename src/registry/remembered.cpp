@@ -118,11 +118,17 @@ base::KeyedStore op_store(const fs::path& state_folder) { return {below(state_fo
 
 base::KeyedStore tuned_store(const fs::path& state_folder) { return {below(state_folder, "tuned"), "tuned", 2}; }
 
+base::KeyedStore cost_store(const fs::path& state_folder) { return {below(state_folder, "costs"), "costs", 1}; }
+
+base::KeyedStore time_store(const fs::path& state_folder) { return {below(state_folder, "times"), "times", 1}; }
+
 std::vector<Remembered> all_remembered(const fs::path& state_folder, const fs::path& folder_records) {
     std::vector<Remembered> all;
     for (const RememberedTrial& t : VerdictStore(state_folder).all()) all.push_back(of(t));
     for (const base::StoredEntry& entry : op_store(state_folder).all()) all.push_back(of("op", entry));
     for (const base::StoredEntry& entry : tuned_store(state_folder).all()) all.push_back(of("tuned", entry));
+    for (const base::StoredEntry& entry : cost_store(state_folder).all()) all.push_back(of("costs", entry));
+    for (const base::StoredEntry& entry : time_store(state_folder).all()) all.push_back(of("times", entry));
     for (const Incident& incident : Incidents(state_folder).all()) all.push_back(of(incident));
     each_folder_record(folder_records, [&](const base::FolderRecord& record, const fs::path&) {
         for (const auto& [name, file] : record.files) all.push_back(of(record.folder / base::path_of(name), file));
@@ -132,7 +138,8 @@ std::vector<Remembered> all_remembered(const fs::path& state_folder, const fs::p
 
 size_t forget_all_remembered(const fs::path& state_folder, const fs::path& folder_records) {
     return VerdictStore(state_folder).forget_all() + op_store(state_folder).forget_all() +
-           tuned_store(state_folder).forget_all() + Incidents(state_folder).forget_all() +
+           tuned_store(state_folder).forget_all() + cost_store(state_folder).forget_all() +
+           time_store(state_folder).forget_all() + Incidents(state_folder).forget_all() +
            forget_folder_records(folder_records);
 }
 
@@ -141,6 +148,7 @@ size_t forget_remembered(const fs::path& state_folder, const fs::path& file, con
     const std::string about = (real.empty() ? fs::absolute(file).lexically_normal() : real).string();
     const auto same = [&about](const base::StoredEntry& entry) { return entry.about == about; };
     return VerdictStore(state_folder).forget_file(about) + op_store(state_folder).forget_if(same) +
+           cost_store(state_folder).forget_if(same) + time_store(state_folder).forget_if(same) +
            (Incidents(state_folder).forget(file) ? 1 : 0) + forget_in_folder_records(folder_records, about);
 }
 

@@ -1,5 +1,5 @@
-// All that is remembered in a state folder: trials of modules, ops that drivers get wrong, the fastest device of a graph, processes that ended inside a
-// module.
+// All that is remembered in a state folder: trials of modules, ops that drivers get wrong, the fastest device of a graph, what work costs on devices,
+// processes that ended inside a module.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,10 @@ base::KeyedStore op_store(const std::filesystem::path& state_folder);
 // Which device was the fastest for a graph.
 base::KeyedStore tuned_store(const std::filesystem::path& state_folder);
 
+// What work costs on a device; how long networks took there beside what that says. `about` is the module.
+base::KeyedStore cost_store(const std::filesystem::path& state_folder);
+base::KeyedStore time_store(const std::filesystem::path& state_folder);
+
 // Names of fields that both have, so that any entry can be told: the id of the device, the outcome in a word, the sentence.
 inline constexpr const char* kDeviceField = "device";
 inline constexpr const char* kOutcomeField = "outcome";
@@ -24,7 +28,7 @@ inline constexpr const char* kReasonField = "reason";
 
 // One thing that is remembered, for lists.
 struct Remembered {
-    std::string kind;             // "trial", "op", "tuned", "incident"
+    std::string kind;             // "trial", "op", "tuned", "costs", "times", "incident"
     std::string file;             // the module; empty: it is not of one file
     std::string device;           // id; empty: it is not of one device
     std::string outcome;          // "good", "crashed", "wrong", "right", "fastest"

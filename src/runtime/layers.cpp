@@ -4,34 +4,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "runtime/costs/work.hpp"
+
 namespace backplane::runtime {
 
 namespace {
 
 constexpr double kOperationsOfAByte = 100;
-
-bool is_set(const Node& node, Attr id) {
-    for (const Attribute& attribute : node.attributes)
-        if (attribute.id == id)
-            if (const auto* number = std::get_if<int64_t>(&attribute.value)) return *number != 0;
-    return false;
-}
-
-double numbers(const Graph& graph, TensorId id) { return static_cast<double>(elements(graph[id].shape)); }
-
-// Multiplications and additions.
-double operations(const Graph& graph, const Node& node) {
-    const auto shape = [&](size_t i) -> const Shape& { return graph[node.inputs[i]].shape; };
-    const double out = numbers(graph, node.outputs[0]);
-    switch (node.op) {
-        case Op::matmul:
-            return 2 * out * static_cast<double>(shape(0)[shape(0).size() - (is_set(node, Attr::transpose_a) ? 2 : 1)]);
-        case Op::conv:
-            return 2 * out * numbers(graph, node.inputs[1]) / static_cast<double>(std::max<int64_t>(1, shape(1)[0]));
-        case Op::attention: return 4 * out * static_cast<double>(shape(1)[shape(1).size() - 2]);
-        default: return 0;
-    }
-}
 
 // Behind each node, how many bytes that were made up to there are read later.
 std::vector<uint64_t> crossing(const Graph& graph) {
@@ -64,11 +43,16 @@ double work_of(const Graph& graph, const Node& node) {
     };
     for (const TensorId t : node.inputs) count(t);
     for (const TensorId t : node.outputs) count(t);
-    return operations(graph, node) + kOperationsOfAByte * bytes;
+    return operations_of(graph, node) + kOperationsOfAByte * bytes;
 }
 
 std::vector<std::vector<size_t>> layers(const Graph& graph, size_t parts) {
+    return layers(graph, std::vector<double>(parts, 1 / static_cast<double>(parts)));
+}
+
+std::vector<std::vector<size_t>> layers(const Graph& graph, const std::vector<double>& shares) {
     constexpr double kUneven = 0.05;  // of a part
+    const size_t parts = shares.size();
     const size_t count = graph.nodes().size();
     std::vector<double> until(count);  // work up to and with the node
     double sum = 0;
@@ -76,10 +60,12 @@ std::vector<std::vector<size_t>> layers(const Graph& graph, size_t parts) {
     const std::vector<uint64_t> crosses = crossing(graph);
     std::vector<std::vector<size_t>> made(parts);
     size_t first = 0;
+    double share = 0;
     for (size_t p = 0; p < parts; ++p) {
+        share += shares[p];
         size_t end = count - (parts - 1 - p);  // behind the part's last node, at the latest
         if (p + 1 < parts) {
-            const double wanted = sum * static_cast<double>(p + 1) / static_cast<double>(parts);
+            const double wanted = sum * share;
             const double room = kUneven * sum / static_cast<double>(parts);
             size_t nearest = first;
             for (size_t n = first; n < end; ++n)

@@ -14,5 +14,7 @@ namespace backplane::runtime {
 // The nodes of each of `parts`, in the graph's order, none empty: as even in work as the graph allows within a twentieth of a part, and within that
 // where the fewest bytes go from part to part. There are at least as many nodes.
 [[nodiscard]] std::vector<std::vector<size_t>> layers(const Graph& graph, size_t parts);
+// The same with so much of the work in each; they sum to 1.
+[[nodiscard]] std::vector<std::vector<size_t>> layers(const Graph& graph, const std::vector<double>& shares);
 
 }  // namespace backplane::runtime

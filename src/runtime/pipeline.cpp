@@ -276,10 +276,16 @@ Pipeline::Pipeline(const std::vector<Device>& devices, size_t parts, const Graph
         throw Error(Code::unsupported,
                     "cannot make a pipeline of a graph with state: a batch would read what the one before it "
                     "has not written yet; make it a Session");
+    const auto some = [](double share) { return share > 0 && share <= 1; };
+    if (!options.shares.empty() && (options.shares.size() != parts || !std::ranges::all_of(options.shares, some)))
+        throw Error(Code::invalid, "a pipeline's parts have a share of the work each, above 0 and up to 1: " +
+                                       std::to_string(options.shares.size()) + " are given for " + std::to_string(parts) +
+                                       " parts");
     if (graph.nodes().size() < parts)
         throw Error(Code::invalid, "cannot cut a graph of " + std::to_string(graph.nodes().size()) + " nodes into " +
                                        std::to_string(parts) + " parts");
-    const std::vector<runtime::PartGraph> pieces = runtime::part_graphs(graph, runtime::layers(graph, parts));
+    const auto cut = options.shares.empty() ? runtime::layers(graph, parts) : runtime::layers(graph, options.shares);
+    const std::vector<runtime::PartGraph> pieces = runtime::part_graphs(graph, cut);
     for (size_t p = 0; p < pieces.size(); ++p) {
         const runtime::PartGraph& piece = pieces[p];
         impl_->parts.emplace_back(Session(runtime::with_first(devices, p), piece.graph, weights, options),

@@ -1,0 +1,20 @@
+// The costs of devices for commands that ask about time: those that are known, and measuring those that are not.
+#pragma once
+
+#include <vector>
+
+#include "backplane/cost.hpp"
+#include "cli/cli.hpp"
+
+namespace backplane::cli {
+
+// Measures what is not known, or all; says so on the error stream, where this is not for a program.
+void measure_costs(CostModel& costs, const std::vector<Device>& devices, bool again, Run& run);
+
+Json costs_json(const DeviceCosts& costs);
+void print_costs(const std::vector<std::pair<std::string, const DeviceCosts*>>& all);  // by device
+
+// "12.3 ms"; "-" where nothing is known.
+std::string milliseconds(const Prediction& prediction);
+
+}  // namespace backplane::cli

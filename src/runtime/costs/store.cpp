@@ -1,0 +1,142 @@
+#include "runtime/costs/store.hpp"
+
+#include <cmath>
+
+#include "base/hash.hpp"
+#include "base/json.hpp"
+#include "base/wall_clock.hpp"
+#include "registry/remembered.hpp"
+
+namespace backplane::runtime {
+
+namespace {
+
+using base::Json;
+
+constexpr const char* kCosts = "costs";
+constexpr const char* kRatio = "ratio";
+constexpr size_t kMostCurves = 64, kMostPoints = 16;
+constexpr double kNewest = 1.0 / 3;                     // of an average, what is learnt last has
+constexpr double kLeastRatio = 1e-3, kMostRatio = 1e3;  // of a ratio that is believed
+
+// Another driver, another build of the module, other threads: it is to be measured anew.
+std::string key_of(const DeviceInfo& d) {
+    return d.backend + '|' + d.name + '|' + d.identity + '|' + d.driver + '|' + d.features + '|' + d.module_version + '|' +
+           std::to_string(d.units) + '|' + std::to_string(d.fingerprint[0]) + '|' + std::to_string(d.fingerprint[1]);
+}
+
+Json json_of(const CostCurve& curve) {
+    Json all = Json::array();
+    for (const CostCurve::Point& point : curve.points) all.push_back(std::vector<double>{point.work, point.seconds});
+    return all;
+}
+Json json_of(const std::map<std::string, CostCurve>& curves) {
+    Json all = Json::object();
+    for (const auto& [name, curve] : curves) all[name] = json_of(curve);
+    return all;
+}
+
+CostCurve curve_of(const Json& json) {
+    CostCurve curve;
+    if (json.size() > kMostPoints) throw base::JsonError("too many points");
+    for (const Json& point : json) curve.points.push_back({point[0].get<double>(), point[1].get<double>()});
+    if (!curve.valid()) throw base::JsonError("no curve");
+    return curve;
+}
+std::map<std::string, CostCurve> curves_of(const Json& json) {
+    if (json.size() > kMostCurves) throw base::JsonError("too many curves");
+    std::map<std::string, CostCurve> curves;
+    for (const std::string& name : json.names()) curves[name] = curve_of(json[name]);
+    return curves;
+}
+
+DeviceCosts costs_of(const Json& json) {
+    DeviceCosts costs;
+    costs.run = json["run"].get<double>();
+    if (!std::isfinite(costs.run) || costs.run < 0) throw base::JsonError("no time");
+    costs.ops = curves_of(json["ops"]);
+    costs.up = curve_of(json["up"]);
+    costs.down = curve_of(json["down"]);
+    costs.streamed = curve_of(json["streamed"]);
+    costs.from = curves_of(json["from"]);
+    return costs;
+}
+
+base::StoredEntry entry_of(const DeviceInfo& device, const char* outcome, std::string reason) {
+    base::StoredEntry entry;
+    entry.about = device.module.string();
+    entry.fields = {{registry::kDeviceField, device.id},
+                    {registry::kOutcomeField, outcome},
+                    {registry::kReasonField, std::move(reason)}};
+    return entry;
+}
+
+}  // namespace
+
+std::optional<DeviceCosts> CostStore::costs(const DeviceInfo& device) const {
+    const std::optional<base::StoredEntry> entry = registry::cost_store(folder_).find(key_of(device));
+    if (!entry || entry->expired) return {};
+    const auto found = entry->fields.find(kCosts);
+    if (found == entry->fields.end()) return {};
+    try {
+        DeviceCosts costs = costs_of(Json::parse(found->second));
+        costs.measured = entry->when;
+        return costs;
+    } catch (const base::JsonError&) {
+        return {};
+    }
+}
+
+void CostStore::remember(const DeviceInfo& device, DeviceCosts& costs) const {
+    const Json json{{"run", costs.run},
+                    {"ops", json_of(costs.ops)},
+                    {"up", json_of(costs.up)},
+                    {"down", json_of(costs.down)},
+                    {"streamed", json_of(costs.streamed)},
+                    {"from", json_of(costs.from)}};
+    base::StoredEntry entry =
+        entry_of(device, "measured", "what " + std::to_string(costs.ops.size()) + " kinds of ops and its copies cost");
+    entry.fields[kCosts] = json.dump();
+    static_cast<void>(registry::cost_store(folder_).remember(key_of(device), std::move(entry)));
+    costs.measured = base::unix_seconds();
+}
+
+std::optional<double> CostStore::learnt(const DeviceInfo& device, const std::string& network) const {
+    const std::optional<base::StoredEntry> entry = registry::time_store(folder_).find(key_of(device) + network);
+    if (!entry || entry->expired) return {};
+    const auto found = entry->fields.find(kRatio);
+    if (found == entry->fields.end()) return {};
+    try {
+        const double ratio = Json::parse(found->second).get<double>();
+        if (ratio >= kLeastRatio && ratio <= kMostRatio) return ratio;
+    } catch (const base::JsonError&) {  // NOLINT(bugprone-empty-catch): as good as not there
+    }
+    return {};
+}
+
+void CostStore::learn(const DeviceInfo& device, const std::string& network, double ratio) const {
+    if (!(ratio >= kLeastRatio && ratio <= kMostRatio)) return;
+    if (const std::optional<double> before = learnt(device, network)) ratio = *before + kNewest * (ratio - *before);
+    base::StoredEntry entry = entry_of(device, "timed", "one network, beside what was predicted of it");
+    entry.fields[kRatio] = Json(ratio).dump();
+    static_cast<void>(registry::time_store(folder_).remember(key_of(device) + network, std::move(entry)));
+}
+
+std::string network_key(const Graph& graph, bool streamed) {
+    base::Hasher hasher;
+    std::string text;
+    const auto flush = [&] {
+        hasher.add(text);
+        text.clear();
+    };
+    for (const Node& node : graph.nodes()) {
+        text += std::to_string(static_cast<uint32_t>(node.op)) + ' ';
+        for (const TensorId t : node.inputs)
+            if (t.valid() && graph[t].role == Role::weight)
+                text += std::to_string(static_cast<uint32_t>(graph[t].dtype)) + to_string(graph[t].shape);
+        flush();
+    }
+    return (streamed ? "|streamed " : "|network ") + base::hexadecimal(hasher.result());
+}
+
+}  // namespace backplane::runtime

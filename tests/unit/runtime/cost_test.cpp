@@ -1,0 +1,228 @@
+// What work costs: curves, what is remembered of them whatever becomes of the files, predictions that learn, and where a component is placed by them.
+// No time is asserted: devices whose costs are told stand for measured ones.
+#include "backplane/cost.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <random>
+
+#include "runtime/costs/store.hpp"
+#include "runtime/costs/times.hpp"
+#include "support/modules_of_the_build.hpp"
+#include "turning_network.hpp"
+
+namespace backplane {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Costs : public testing::Test {
+protected:
+    Costs() : folder_(fs::temp_directory_path() / ("backplane-costs-" + std::to_string(std::random_device{}()))) {}
+    ~Costs() override { fs::remove_all(folder_); }
+    [[nodiscard]] Context context() const {
+        ContextOptions options = test::modules_of_the_build();
+        options.state_folder = folder_;
+        return Context(options);
+    }
+    // So many operations and bytes a second.
+    static DeviceCosts told(double operations, double bytes) {
+        const auto curve = [](double rate) { return CostCurve{{{1e3, 1e3 / rate + 1e-6}, {1e9, 1e9 / rate + 1e-6}}}; };
+        DeviceCosts costs;
+        costs.run = 1e-5;
+        costs.ops["product f32"] = curve(operations);
+        costs.ops["element-wise f32"] = curve(bytes);
+        costs.up = costs.down = costs.streamed = curve(bytes / 4);
+        return costs;
+    }
+    void remember(const Device& device, DeviceCosts costs) const {
+        runtime::CostStore(folder_).remember(device.info(), costs);
+    }
+    [[nodiscard]] std::vector<fs::path> files() const {
+        std::vector<fs::path> all;
+        for (const fs::directory_entry& entry : fs::directory_iterator(folder_ / "costs"))
+            if (entry.path().extension() == ".entry") all.push_back(entry.path());
+        return all;
+    }
+    fs::path folder_;
+    test::TurningNetwork network_;
+};
+
+TEST_F(Costs, ACurveIsFixedCostAtNothingStraightBetweenPointsAndItsLastRateBeyond) {
+    const CostCurve curve{{{100, 3}, {200, 5}, {400, 6}}};
+    EXPECT_TRUE(curve.valid());
+    EXPECT_DOUBLE_EQ(curve.fixed(), 1);
+    EXPECT_DOUBLE_EQ(curve.seconds(0), 1);
+    EXPECT_DOUBLE_EQ(curve.seconds(150), 4);
+    EXPECT_DOUBLE_EQ(curve.seconds(300), 5.5);
+    EXPECT_DOUBLE_EQ(curve.seconds(800), 12);
+    EXPECT_EQ(CostCurve{}.seconds(5), 0);
+    const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+    for (const CostCurve& bad : {CostCurve{{{0, 1}}}, CostCurve{{{2, 1}, {1, 2}}}, CostCurve{{{1, 0}}}, CostCurve{{{1, -1}}},
+                                 CostCurve{{{nan, 1}}}, CostCurve{{{1, nan}}}, CostCurve{{{1, infinity}}}})
+        EXPECT_FALSE(bad.valid());
+}
+
+TEST_F(Costs, WhatIsMeasuredIsRememberedForTheDeviceAlone) {
+    const Context here = context();
+    const Device cpu = here.choose("cpu"), reference = here.choose("reference");
+    EXPECT_EQ(CostModel(here).of(cpu), nullptr);
+    remember(cpu, told(1e9, 1e9));
+    const CostModel costs(here);
+    ASSERT_NE(costs.of(cpu), nullptr);
+    EXPECT_GT(costs.of(cpu)->measured, 0);
+    EXPECT_EQ(costs.of(cpu)->ops.at("product f32").points.size(), 2U);
+    EXPECT_EQ(costs.of(reference), nullptr);
+}
+
+TEST_F(Costs, DamagedCostsAreAsGoodAsNoneWhateverByteIsWrong) {
+    const Context here = context();
+    const Device cpu = here.choose("cpu");
+    remember(cpu, told(1e9, 1e9));
+    const std::vector<fs::path> all = files();
+    ASSERT_EQ(all.size(), 1U);
+    std::string whole;
+    {
+        std::ifstream in(all[0], std::ios::binary);
+        whole.assign(std::istreambuf_iterator<char>(in), {});
+    }
+    const auto put = [&](const std::string& text) {
+        std::ofstream(all[0], std::ios::binary | std::ios::trunc) << text;
+        return CostModel(here).of(cpu) != nullptr;
+    };
+    for (size_t length = 0; length < whole.size(); length += 7) EXPECT_FALSE(put(whole.substr(0, length))) << length;
+    for (size_t at = 0; at < whole.size(); ++at) {
+        std::string bad = whole;
+        bad[at] = static_cast<char>(bad[at] ^ 1);
+        EXPECT_FALSE(put(bad)) << at;
+    }
+    EXPECT_TRUE(put(whole));
+}
+
+TEST_F(Costs, APredictionAddsUpTheOpsAndLearnsFromRuns) {
+    const Context here = context();
+    const Device cpu = here.choose("cpu");
+    const Fit way = fits({cpu}, network_.graph).front();
+    EXPECT_FALSE(CostModel(here).predict(cpu, network_.graph, way).known);
+    remember(cpu, told(1e9, 1e12));
+    CostModel costs(here);
+    const Prediction plain = costs.predict(cpu, network_.graph, way);
+    ASSERT_TRUE(plain.known);
+    constexpr double kOperations =
+        2.0 * 4 * test::TurningNetwork::kWidth * test::TurningNetwork::kWidth * test::TurningNetwork::kLayers;
+    EXPECT_NEAR(plain.ops, kOperations / 1e9, 1e-3);
+    EXPECT_EQ(plain.learnt, 1);
+    costs.learn(cpu, network_.graph, way, 2 * plain.seconds);
+    EXPECT_NEAR(costs.predict(cpu, network_.graph, way).seconds, 2 * plain.seconds, 1e-9);
+    costs.learn(cpu, network_.graph, way, 5 * plain.seconds);
+    EXPECT_NEAR(CostModel(here).predict(cpu, network_.graph, way).seconds, 3 * plain.seconds, 1e-9) << "an average";
+    costs.learn(cpu, network_.graph, way, 1e9 * plain.seconds);
+    EXPECT_NEAR(costs.predict(cpu, network_.graph, way).learnt, 3, 1e-9) << "a machine that slept teaches nothing";
+    test::TurningNetwork other;
+    other.graph.output(other.graph.add(Op::relu, {other.graph.with_role(Role::output)[0]}), "z");
+    EXPECT_EQ(costs.predict(cpu, other.graph, fits({cpu}, other.graph).front()).learnt, 1) << "of this network alone";
+}
+
+TEST_F(Costs, StreamedWeightsCrossUnderTheWorkOrTheWorkUnderThem) {
+    const Context here = context();
+    const Device cpu = here.choose("cpu");
+    FitOptions how;
+    how.streaming = Streaming::always;
+    const std::vector<Fit> ways = fits({cpu}, network_.graph, how);
+    const Fit* way = best_fit(ways, Streaming::always);
+    ASSERT_NE(way, nullptr);
+    DeviceCosts slow_bus = told(1e12, 1e12), slow_work = told(1e6, 1e12);
+    slow_bus.streamed = CostCurve{{{1e6, 1}}};
+    const Prediction bus = runtime::predicted(slow_bus, network_.graph, *way);
+    EXPECT_GE(bus.seconds, bus.copies);
+    EXPECT_LT(bus.seconds, bus.copies + bus.ops + 1e-3);
+    const Prediction work = runtime::predicted(slow_work, network_.graph, *way);
+    EXPECT_NEAR(work.seconds, work.ops, 1e-3 * work.ops);
+}
+
+// Two devices of told speed, and how much memory each has of what the network needs.
+class Places : public Costs {
+protected:
+    std::optional<Placement> place(std::array<double, 2> speed, std::array<double, 2> share, int64_t batches) {
+        const Context here = context();
+        const Device cpu = here.choose("cpu"), reference = here.choose("reference");
+        remember(cpu, told(speed[0], 1e12));
+        remember(reference, told(speed[1], 1e12));
+        const uint64_t needs = fits({cpu}, network_.graph).front().needs;
+        std::vector<std::vector<Fit>> ways;
+        for (size_t i = 0; i < 2; ++i) {
+            FitOptions how;
+            how.streaming = Streaming::never;
+            const Device& device = i == 0 ? cpu : reference;
+            how.memory[device.info().id] = static_cast<uint64_t>(static_cast<double>(needs) * share[i]);
+            ways.push_back(fits({device}, network_.graph, how));
+        }
+        const CostModel costs(here);
+        alone_ = 1e9;
+        for (size_t i = 0; i < 2; ++i)
+            if (ways[i][0].fits)
+                alone_ = std::min(alone_, static_cast<double>(batches) *
+                                              costs.predict(i == 0 ? cpu : reference, network_.graph, ways[i][0]).seconds);
+        return costs.place({cpu, reference}, network_.graph, ways, batches);
+    }
+    double alone_ = 0;  // seconds, of the best of them
+};
+
+TEST_F(Places, OneBatchIsOnTheFasterDeviceAndManyAreCutBySpeed) {
+    const auto one = place({1e9, 3e8}, {2, 2}, 1);
+    ASSERT_TRUE(one);
+    EXPECT_EQ(one->devices, std::vector<uint32_t>{0});
+    const auto other = place({1e8, 3e8}, {2, 2}, 1);
+    EXPECT_EQ(other->devices, std::vector<uint32_t>{1});
+    const auto many = place({1e9, 3e8}, {2, 2}, 64);
+    ASSERT_EQ(many->devices.size(), 2U) << many->text;
+    const double fast = many->shares[many->devices[0] == 0 ? 0 : 1];
+    EXPECT_NEAR(fast, 10.0 / 13, 0.08) << many->text;
+    EXPECT_LT(many->seconds, alone_);
+}
+
+TEST_F(Places, WhatHasNoRoomOnAnyDeviceIsCutSoThatEachPartHas) {
+    const auto two = place({1e9, 1e9}, {0.7, 0.7}, 1);
+    ASSERT_TRUE(two);
+    ASSERT_EQ(two->devices.size(), 2U) << two->text;
+    EXPECT_LT(two->shares[0], 0.75);
+    EXPECT_LT(two->shares[1], 0.75);
+    EXPECT_FALSE(place({1e9, 1e9}, {0.2, 0.2}, 1)) << "not even in parts";
+}
+
+TEST_F(Places, NoPlacementIsSlowerThanTheBestDeviceAlone) {
+    for (const double second : {1e6, 9e8, 1e10})
+        for (const double memory : {0.6, 2.0})
+            for (const int64_t batches : {1, 3, 1000}) {
+                const auto placed = place({1e9, second}, {2, memory}, batches);
+                ASSERT_TRUE(placed);
+                EXPECT_LE(placed->seconds, alone_ * 1.000001) << second << " " << memory << " " << batches;
+            }
+}
+
+TEST_F(Costs, MeasuringADeviceFindsRatesAboveZeroAndCanBeCancelled) {
+    const Context here = context();
+    const Device cpu = here.choose("cpu");
+    CostModel costs(here);
+    const std::atomic<uint32_t> stop{1};
+    CostOptions how;
+    how.cancel = &stop;
+    EXPECT_THROW(costs.measure(cpu, {}, how), Error);
+    EXPECT_EQ(costs.of(cpu), nullptr);
+    const DeviceCosts& found = costs.measure(cpu);
+    for (const char* kind :
+         {"product f32", "convolution f32", "attention f32", "element-wise f32", "reduction f32", "move f32"}) {
+        ASSERT_TRUE(found.ops.contains(kind)) << kind;
+        EXPECT_GT(found.ops.at(kind).rate(), 0) << kind;
+        EXPECT_TRUE(found.ops.at(kind).valid()) << kind;
+    }
+    EXPECT_GT(found.run, 0);
+    EXPECT_NE(CostModel(here).of(cpu), nullptr);
+}
+
+}  // namespace
+}  // namespace backplane
