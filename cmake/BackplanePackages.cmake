@@ -1,5 +1,9 @@
 # Debian packages, by `cpack -G DEB` in the build folder: the C API in a shared library with the program that tries modules, modules one by one, the command
 # line, and what programs are built with. Of this build: nothing is compiled for them. docs/packaging.md.
+if(WIN32 AND BACKPLANE_TOOLS AND BACKPLANE_LINK STREQUAL "dynamic" AND NOT BACKPLANE_SHARED)
+  include(BackplaneZip)
+  return()
+endif()
 if(NOT TARGET bindings_library OR NOT BACKPLANE_TOOLS OR NOT BACKPLANE_LINK STREQUAL "dynamic" OR BACKPLANE_SHARED)
   return()
 endif()

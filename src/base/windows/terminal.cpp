@@ -1,5 +1,6 @@
 #include "base/terminal.hpp"
 
+#include <fcntl.h>
 #include <io.h>
 
 #include <cerrno>
@@ -63,6 +64,7 @@ bool mode_of(Stream stream, DWORD& mode) {
 TerminalSetup::TerminalSetup() noexcept : code_page_(::GetConsoleOutputCP()) {
     ::SetConsoleOutputCP(CP_UTF8);
     keep_output_apart();
+    ::_setmode(::_fileno(stdin), _O_BINARY);  // sound: else a byte of 26 ends it, and bytes of 13 go
     for (const Stream stream : {Stream::output, Stream::error}) {
         DWORD mode = 0;
         if (mode_of(stream, mode)) ::SetConsoleMode(handle_of(stream), mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);

@@ -1,0 +1,23 @@
+# `cpack -G ZIP` of a build for Windows: one folder with the command line, the modules and what tries them, found from wherever it is unpacked, and the
+# licences: ours, and those of what is compiled in. docs/packaging.md.
+set(CPACK_GENERATOR ZIP)
+set(CPACK_PACKAGE_NAME backplane)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_FILE_NAME backplane-${PROJECT_VERSION}-windows-x64)
+set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_COMPONENT_INCLUDE_TOPLEVEL_DIRECTORY ON)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL archive runtime tools)
+get_property(built GLOBAL PROPERTY BP_MODULES)
+foreach(name IN LISTS built)
+  list(APPEND CPACK_COMPONENTS_ALL module_${name})
+endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION . COMPONENT archive EXCLUDE_FROM_ALL)
+# As Debian writes them down, where this is built from Debian's packages: headers that are compiled in, and the compiler's own libraries.
+foreach(package nlohmann-json3-dev libcli11-dev libxxhash-dev libhwy-dev mingw-w64-common gcc-mingw-w64-x86-64-posix-runtime)
+  if(EXISTS /usr/share/doc/${package}/copyright)
+    install(FILES /usr/share/doc/${package}/copyright DESTINATION licences RENAME ${package}.txt COMPONENT archive EXCLUDE_FROM_ALL)
+  endif()
+endforeach()
+include(CPack)
