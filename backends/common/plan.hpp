@@ -13,10 +13,10 @@ namespace backplane::backend {
 
 // Applied to each element of a node's result before it is stored, in order: what fusion made of the nodes that followed.
 struct PostOp {
-    enum Kind : uint8_t { bias, unary, scale, add } kind = unary;
-    uint32_t op = 0;        // unary: BP_OP_*
-    float a = 0, b = 0;     // unary: its attributes; scale: the factor
-    ValueId value = kNone;  // bias: one a channel or column; add: same shape as the result
+    enum Kind : uint8_t { bias, unary, scale, add, binary } kind = unary;
+    uint32_t op = 0;        // unary, binary: BP_OP_*
+    float a = 0, b = 0;     // unary: its attributes; scale: the factor; binary: a is 1 where `value` is the first operand
+    ValueId value = kNone;  // bias: one a channel or column; add: same shape as the result; binary: the other operand
 };
 
 struct FusedNode : Node {

@@ -1,5 +1,7 @@
+#include <charconv>
 #include <chrono>
 #include <map>
+#include <string>
 
 #include "backplane/runtime.hpp"
 #include "cli/cli.hpp"
@@ -28,6 +30,21 @@ Graph chain(int64_t length, int64_t elements) {
     return g;
 }
 
+// What one run starts, by the first line of what the module says of its program ("vulkan, 13 dispatches"); 0: it does not say.
+uint64_t launches_of(const std::string& summary) {
+    const std::string line = summary.substr(0, summary.find('\n'));
+    for (const char* word : {" dispatches", " steps", " nodes"}) {
+        const size_t end = line.find(word);
+        if (end == std::string::npos) continue;
+        const size_t before = line.find_last_not_of("0123456789", end - 1);
+        uint64_t number = 0;
+        const char* first = line.data() + (before == std::string::npos ? 0 : before + 1);
+        std::from_chars(first, line.data() + end, number);
+        return number;
+    }
+    return 0;
+}
+
 template <typename Once>
 double median_us(int runs, Run& run, Once once) {
     once();
@@ -48,6 +65,7 @@ void bench_chain(const ChainChoice& o, Run& run) {
     const auto bytes = std::as_bytes(std::span(values));
     const Weights weights([&](std::string_view) { return bytes; });
     Session whole(device, chain(o.length, o.elements), weights);
+    const uint64_t launches = launches_of(whole.program().info().summary);
     Session one(device, chain(1, o.elements), weights);
     const Tensor x = Tensor::from(device, DType::f32, {o.elements}, bytes);
 
@@ -74,10 +92,14 @@ void bench_chain(const ChainChoice& o, Run& run) {
                       {"ops", o.length},
                       {"elements", o.elements},
                       {"graph_us_per_op", graph_us / n},
+                      {"graph_launches", launches},
+                      {"graph_us_per_launch", launches != 0 ? graph_us / static_cast<double>(launches) : 0},
                       {"submit_us_per_op", submits_us / n},
                       {"host_to_host_us", host_us}});
     out("{} ops of {} elements on {} ({})\n", o.length, o.elements, device.info().id, device.info().name);
-    out("  in one graph, tensors on the device    {} us an op\n", fixed(graph_us / n, 2));
+    out("  in one graph, tensors on the device    {} us an op", fixed(graph_us / n, 2));
+    if (launches != 0) out(", {} launches of {} us", launches, fixed(graph_us / static_cast<double>(launches), 2));
+    out("\n");
     out("  a submit each, tensors on the device   {} us an op\n", fixed(submits_us / n, 2));
     out("  one op, from host to host              {} us\n", fixed(host_us, 2));
 }
@@ -92,7 +114,10 @@ void add_bench_chain(const Command& app, Run& run) {
     command.option("--runs", o->runs, "Of which the median is taken").shows_default().in_range(1, 100000);
     add_device_options(command, o->choice);
     add_json_option(command, run);
-    command.footer("Example:\n  backplane bench chain --device cpu --ops 200 --elements 4096");
+    command.footer(
+        "Backends of GPUs make one launch of element-wise ops that follow each other; --option NAME.chains=off has each be "
+        "one.\n"
+        "Example:\n  backplane bench chain --device cpu --ops 200 --elements 4096");
     command.runs([o, &run] { bench_chain(*o, run); });
 }
 

@@ -2,6 +2,7 @@
 
 #include "common/blocks.hpp"
 #include "common/fusion.hpp"
+#include "common/gpu/chain.hpp"
 #include "common/gpu/lowering.hpp"
 #include "common/gpu/ops/attention.hpp"
 #include "common/gpu/ops/blocks.hpp"
@@ -75,6 +76,7 @@ Plan make_plan(const bp_graph* graph, const bp_compile& how, const Abilities& ca
     fuse(plan);
     ops::attention::take_as_they_lie(plan, can);
     backend::drop_unread(plan);
+    if (can.chains) join_chains(plan);
     share_storage(plan);
     lower_all(plan, can, how.cancel);
     find_residents(plan);

@@ -32,6 +32,7 @@ public:
     // All outlive it.
     Device(const backend::Host& h, const Instance& i, const Physical& p) : host(h), instance(i), physical(p), can_(p.can) {
         A::choose(can_, host.option((std::string(A::kBackend) + ".kernels").c_str(), A::kKernelOptions));
+        can_.chains = can_.chains && host.option((std::string(A::kBackend) + ".chains").c_str(), {"off"}).empty();
         lose_after_ = host.lose_after(A::kBackend);
         facts_ = p;
         facts_.can = can_;

@@ -23,6 +23,7 @@ struct World {
         facts.memory_total = uint64_t{1} << 30;
         facts.copy_queues = 2;
         facts.can.halves = facts.can.bytes = facts.can.longs = true;
+        facts.can.chains = false;  // each op of a test is a dispatch
         facts.can.storage_alignment = 16;
         facts.can.most_range = facts.can.most_allocation = uint64_t{1} << 28;
         facts.can.most_invocations = 256;

@@ -59,6 +59,15 @@ RECORD(SplitBlocks) UINT(elements) UINT(type) UINT(depth) UINT(spans_of_column) 
 
 // gated: where in a pair of halves that of the function lies.
 RECORD(Gated) UINT(elements) UINT(half_size) UINT(gated) FLOAT(a) FLOAT(b) END_RECORD
+// A chain of element-wise ops: where the elements of its first operand lie (inner, count: chain.hpp), then three words for each step: the op, which
+// of the other operands it reads (0: none) and whether that is its first one; then a and b of the op, or inner and count of that operand.
+#define CHAIN_STEPS 16u
+#define CHAIN_OTHERS 7u
+#define CHAIN_LIST 4u
+#define CHAIN_STEP_WORDS 3u
+#define CHAIN_OTHER_SHIFT 16u
+#define CHAIN_FIRST 0x1000000u
+RECORD(Chain) UINT(elements) UINT(steps) UINT(inner) UINT(count) WORDS(list, 48, CHAIN_LIST) END_RECORD
 RECORD(Unary) UINT(elements) FLOAT(a) FLOAT(b) END_RECORD
 // Which op is a parameter where it only steers a branch: each value of a constant is a kernel to build. Bounds of Clip: two words each for i64.
 #define UNARY_INTEGER_BOUNDS 2u

@@ -4,6 +4,7 @@
 
 #include "common/elementwise.hpp"
 #include "common/fusion.hpp"
+#include "common/gpu/chain.hpp"
 #include "common/gpu/loop_nest.hpp"
 #include "common/gpu/ops/table.hpp"
 #include "common/saturated.hpp"
@@ -69,8 +70,55 @@ void lower_binary(Lowering& to, const Node& node) {
     if (n != 0) to.plan.dispatches.back().alone = true;
 }
 
-constexpr OpLowering unary(uint32_t op) { return {op, Types::numbers, 0, nullptr, lower_unary}; }
-constexpr OpLowering binary(uint32_t op) { return {op, Types::numbers, 0, nullptr, lower_binary}; }
+// A step of a chain that reads `other`, one of the operands behind the first.
+void add_other(Lowering& to, std::vector<Operand>& operands, uint32_t* step, ValueId other,
+               const std::vector<int64_t>& dim) {
+    const auto found =
+        std::find_if(operands.begin() + 1, operands.end(), [&](const Operand& o) { return o.value == other; });
+    step[0] |= static_cast<uint32_t>(found - operands.begin()) << CHAIN_OTHER_SHIFT;
+    if (found == operands.end()) operands.push_back(to.reads(other));
+    const std::optional<Repeats> repeats = repeats_of(to[other], dim);
+    step[1] = repeats->inner;
+    step[2] = repeats->count;
+}
+
+void lower_chain(Lowering& to, const Node& node) {
+    const Value& out = to[node.output];
+    std::vector<PostOp> steps = node.post;
+    steps.insert(steps.begin(), node.inputs.size() == 2 ? PostOp{PostOp::binary, node.op, 0, 0, node.inputs[1]}
+                                                        : backend::function_post(node));
+    const std::optional<Repeats> repeats = repeats_of(to[node.inputs[0]], out.dim);
+    ChainParameters parameters{
+        .steps = static_cast<uint32_t>(steps.size()), .inner = repeats->inner, .count = repeats->count};
+    std::vector<Operand> operands{to.reads(node.inputs[0])};
+    std::string label;
+    for (size_t k = 0; k < steps.size(); ++k) {
+        uint32_t* words = &parameters.list[k * CHAIN_STEP_WORDS];
+        label.append(sdk::op_name(steps[k].op)).append(k + 1 < steps.size() ? ", " : " ");
+        words[0] = steps[k].op;
+        if (steps[k].kind == PostOp::binary) {
+            if (steps[k].a != 0) words[0] |= CHAIN_FIRST;
+            add_other(to, operands, words, steps[k].value, out.dim);
+        } else {
+            words[1] = word(steps[k].a);
+            words[2] = word(steps[k].b);
+        }
+    }
+    while (operands.size() <= CHAIN_OTHERS) operands.push_back(operands[0]);
+    operands.push_back(to.writes(node.output));
+    const auto n = static_cast<uint64_t>(out.elements());
+    to.each(label + out.text(), variant_for_type(kKernel_chain_f32, kKernel_chain_f16, out.dtype), n, std::move(operands),
+            parameters);
+    if (n == 0) return;
+    to.plan.dispatches.back().work *= static_cast<double>(steps.size());
+    to.plan.dispatches.back().alone = true;
+}
+
+void lower_one(Lowering& to, const Node& node) { node.post.empty() ? lower_unary(to, node) : lower_chain(to, node); }
+void lower_two(Lowering& to, const Node& node) { node.post.empty() ? lower_binary(to, node) : lower_chain(to, node); }
+
+constexpr OpLowering unary(uint32_t op) { return {op, Types::numbers, 0, nullptr, lower_one}; }
+constexpr OpLowering binary(uint32_t op) { return {op, Types::numbers, 0, nullptr, lower_two}; }
 
 constexpr auto table = backend::elementwise_rows<OpLowering>(unary, binary);
 
