@@ -141,6 +141,31 @@ void masks(CaseList& list) {
         {1, 2, 9, 16, 2, 21, 16, DType::f32, {}, DType::f32, {}, {{Attr::scale, 1.0}}, Source::input, {-8, 8, {}}});
 }
 
+// f32, of sizes that kernels for many rows take: whole tiles, what is left of them, and tiles that are seen in part.
+void tiles(CaseList& list) {
+    const auto tile = [&](const std::string& name, int64_t queries, int64_t keys,
+                          const std::vector<Attribute>& attributes = {}, const Shape& mask = {},
+                          DType mask_dtype = DType::f32) {
+        add(list, "tiles-" + name, {1, 2, queries, 32, 2, keys, 48, DType::f32, mask, mask_dtype, {}, attributes});
+    };
+    const Attribute causal{Attr::causal, 1};
+    const Attribute window{Attr::window, 20};
+    tile("whole", 128, 128);
+    tile("half", 64, 128);
+    tile("part", 70, 150);
+    tile("causal", 150, 150, {causal});
+    tile("causal-behind-a-past", 70, 200, {causal});
+    tile("window", 150, 150, {window});
+    tile("window-causal", 70, 200, {causal, window});
+    tile("mask-f32", 70, 150, {}, {70, 150});
+    tile("mask-bool", 40, 150, {causal}, {1, 2, 1, 150}, DType::boolean);
+    tile("softcap", 70, 150, {{Attr::softcap, 0.5}});
+    tile("scale-below-0", 70, 150, {{Attr::scale, -1.0}});
+    for (const int64_t size : {4, 40, 72, 128})
+        add(list, "tiles-size-" + std::to_string(size), {1, 1, 65, size, 1, 130, size});
+    add(list, "tiles-lengths", {6, 2, 70, 32, 1, 150, 32, DType::f32, {}, DType::f32, {0, 1, 130, 150, -5, 1e9}, {causal}});
+}
+
 // Halves, of sizes that kernels for matrix units take: whole tiles and what is left of them.
 void halves(CaseList& list) {
     const auto half = [&](const std::string& name, int64_t queries, int64_t keys,
@@ -342,6 +367,7 @@ void quantised(CaseList& list) {
 void cases(CaseList& list) {
     shapes(list);
     masks(list);
+    tiles(list);
     halves(list);
     half_where_heads_lie(list);
     relative_shapes(list);

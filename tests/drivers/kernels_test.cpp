@@ -34,6 +34,8 @@ INSTANTIATE_TEST_SUITE_P(
         Part{"TilesByBlocks", "gpu", "MatMul", "33x256x37-", 11}, Part{"ProductsWithHalves", "gpu", "MatMul", "-tb-f16", 15},
         Part{"ProductsOnMatrixUnits", "matrix", "MatMul", "eights", 4},
         Part{"Attention", "patches", "Attention", "causal", 8},
+        Part{"AttentionInTiles", "patches", "Attention", "tiles-", 15},
+        Part{"AttentionInSmallTiles", "gpu", "Attention", "tiles-", 15},
         Part{"AttentionOfFewQueries", "patches", "Attention", "many-keys", 1},
         Part{"AttentionWithPositions", "patches", "Attention", "relative-lengths", 5},
         Part{"AttentionOfOneQueryWithPositions", "patches", "Attention", "relative-one-query", 2}),

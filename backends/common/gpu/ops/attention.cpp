@@ -67,7 +67,33 @@ Cut choose_plain(const Abilities& can, const Sizes& s) {
     return cut(32, 64, 16, steps == 1 ? 16U : steps == 4 ? 4U : 8U, 64 * steps);
 }
 
+// attention_tiles, for many queries of f32: an invocation makes eight rows by eight keys of the scores where there is work for all, fewer
+// where more invocations are what is wanted.
+bool takes_tiles(const Abilities& can, const Sizes& s) {
+    constexpr int64_t kMost = 128;
+    constexpr uint32_t kShared = 49152;
+    return !can.software && !can.few_kernels && can.most_invocations >= 256 && can.shared_bytes >= kShared &&
+           s.dtype == BP_F32 && !s.cached && !s.relative && s.rows >= 16 && s.depth > 0 && s.depth % 4 == 0 &&
+           s.width % 4 == 0 && s.width <= kMost;
+}
+
+Cut choose_tiles(const Abilities& can, const Sizes& s) {
+    const int64_t blocks = s.pairs * up(s.rows, 64);
+    const bool all = can.least_patches == 0;  // wherever it is right
+    const bool wide = s.width > 64;
+    const auto cut = [&](uint32_t rows, uint32_t down, uint32_t invocations) {
+        return Cut{s.truth ? kKernel_attention_tiles_f32_bool : kKernel_attention_tiles_f32,
+                   invocations,
+                   rows,
+                   {rows, down, 64, wide ? 16U : 32U, wide ? 128U : 64U}};
+    };
+    if (all ? s.rows > 64 : blocks >= 3 * int64_t{can.units}) return cut(64, 8, wide ? 128 : 64);
+    if (all ? s.rows > 32 : blocks >= kManyBlocks) return cut(64, 4, 256);
+    return cut(16, 2, 128);
+}
+
 Cut choose(const Abilities& can, uint32_t math, const Sizes& s) {
+    if (takes_tiles(can, s)) return choose_tiles(can, s);
     if (s.dtype != BP_F16 || math == BP_MATH_STRICT || s.depth == 0) return choose_plain(can, s);
     const auto sixteens = [](int64_t n) { return word(up(n, 16) * 16); };
     // attention_workgroup takes whole tiles.
@@ -225,7 +251,8 @@ void lower(Lowering& to, const Node& node) {
     std::vector<Operand> operands{to.reads(in), to.reads(node.inputs[1], element), to.reads(node.inputs[2], element),
                                   to.reads(mask != kNone ? mask : in),
                                   lengths != kNone ? to.reads(lengths, 4) : to.reads(in)};
-    const size_t last = cut.on_matrix_units() ? 6 : 8;
+    const bool tiles = cut.kernel == kKernel_attention_tiles_f32 || cut.kernel == kKernel_attention_tiles_f32_bool;
+    const size_t last = tiles ? 5 : cut.on_matrix_units() ? 6 : 8;
     for (size_t i = 5; i < last; ++i) operands.push_back(to.reads(node.input(i) != kNone ? node.input(i) : in));
     if (cut.on_matrix_units()) operands.push_back(to.reads(biases != kNone ? biases : in));
     operands.push_back(to.writes(node.output));
