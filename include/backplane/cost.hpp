@@ -4,8 +4,8 @@
 //   if (costs.of(device) == nullptr) costs.measure(device);                   // seconds
 //   const Fit way = *best_fit(fits({device}, graph));
 //   const Prediction time = costs.predict(device, graph, way);
-//   ... run it, take the time ...
-//   costs.learn(device, graph, way, seconds);                                 // the next prediction for this network is nearer
+//   std::printf("about %.1f ms\n", 1e3 * time.seconds);
+//   costs.learn(device, graph, way, taken);                                   // seconds of a run: the next prediction for this network is nearer
 //
 // A prediction adds up the ops: each kind of them has a curve of time over work for each element type. What shapes and fusion make of a network beside that
 // is what learn() is for: of each network (its ops and weights, whatever the size of its input) it keeps an average of measured over predicted.

@@ -54,6 +54,7 @@ inline void report(const std::string& name, const std::string& text) { std::prin
     GIVEN_tune const auto x_bytes = given.x; \
     const auto y_bytes = given.y;
 #define GIVEN_runtime GIVEN_spread const Device& device = given.device;
+#define GIVEN_cost GIVEN_runtime const double taken = 0.01;
 #define GIVEN_tensor                                                                                              \
     Session encoder(given.device, given.graph, given.weights), decoder(given.device, given.graph, given.weights); \
     const auto pixels = given.x;                                                                                  \
