@@ -68,11 +68,11 @@ protected:
         if (made != nullptr) buffers.push_back(made);
         return made;
     }
-    // y = abs(x) + x
+    // y = abs(x) + x, by two kernels: abs(x) is a result, too
     bp_code compile() {
         GraphMaker g;
         const uint32_t x = g.tensor(BP_ROLE_INPUT, {4});
-        const uint32_t size = g.tensor(BP_ROLE_TEMPORARY, {4});
+        const uint32_t size = g.tensor(BP_ROLE_OUTPUT, {4});
         g.node(BP_OP_abs, {x}, size);
         g.node(BP_OP_add, {size, x}, g.tensor(BP_ROLE_OUTPUT, {4}));
         return kTable.compile(device, g.get(), nullptr, &program, &error);
@@ -109,12 +109,13 @@ protected:
         return kTable.run(program, &r, &error);
     }
     bp_code run() {
-        if (buffers.empty()) buffer(16), buffer(16), buffer(1 << 20);
+        if (buffers.empty()) buffer(16), buffer(16), buffer(1 << 20), buffer(16);
         const bp_binding bindings[] = {{BP_SIZE(bp_binding, bytes), 0, buffers[0], 0, 16},
+                                       {BP_SIZE(bp_binding, bytes), 1, buffers[3], 0, 16},
                                        {BP_SIZE(bp_binding, bytes), 2, buffers[1], 0, 16}};
         bp_run r{};
         r.struct_size = BP_SIZE(bp_run, flags);
-        r.bindings = {bindings, 2, sizeof(bp_binding)};
+        r.bindings = {bindings, 3, sizeof(bp_binding)};
         r.workspace = buffers[2];
         return kTable.run(program, &r, &error);
     }
