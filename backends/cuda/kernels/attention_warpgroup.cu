@@ -58,14 +58,19 @@ WARPGROUP_FUNCTION float2 moved_left(float low_0, float low_1, float high_0, flo
     uint quad = lane & ~3u;
     return make_float2(__shfl_sync(0xffffffffu, first, quad | ((within + lanes) & 3u)), __shfl_sync(0xffffffffu, second, quad | ((within + more) & 3u)));
 }
-// Each score (row, column) of warp W of four gets the product of its row and the piece's distance 63 - row + column.
-template <uint W>
-WARPGROUP_FUNCTION void add_skewed(float (&scores)[KEYS / 2u], const float (&beside)[KEYS], uint lane) {
+// Each score (row, column) of one of four warps gets the product of its row and the piece's distance 63 - row + column. What the warp needs is brought to where
+// the last has it, so that all four run the same text: of a text each there were more instructions than the device holds near by.
+WARPGROUP_FUNCTION void add_skewed(float (&scores)[KEYS / 2u], const float (&beside)[KEYS], uint warp, uint lane) {
+    constexpr uint kHalved = KEYS - 16u, kLeft = kHalved - 8u;
+    bool four = (warp & 2u) == 0u, two = (warp & 1u) == 0u;  // eights of columns
     uint by = 7u - lane / 4u;
+    float halved[kHalved], left[kLeft];
+    UNROLL for (uint i = 0u; i < kHalved; ++i) halved[i] = four ? beside[i + 16u] : beside[i];
+    UNROLL for (uint i = 0u; i < kLeft; ++i) left[i] = two ? halved[i + 8u] : halved[i];
     UNROLL for (uint e = 0u; e < KEYS / 8u; ++e)
         UNROLL for (uint r = 0u; r < 2u; ++r) {
-            const uint at = (7u - 2u * W - r + e) * 4u + r * 2u;
-            float2 own = moved_left(beside[at], beside[at + 1u], beside[at + 4u], beside[at + 5u], by, lane);
+            const uint at = (1u - r + e) * 4u + r * 2u;
+            float2 own = moved_left(left[at], left[at + 1u], left[at + 4u], left[at + 5u], by, lane);
             scores[e * 4u + r * 2u] += own.x;
             scores[e * 4u + r * 2u + 1u] += own.y;
         }
@@ -162,16 +167,19 @@ extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
     float sums[WIDTH / 2u];
     UNROLL for (uint i = 0u; i < WIDTH / 2u; ++i) sums[i] = 0.0f;
     float beside[KEYS];  // products of rows and two pieces of positions
-    // What biases add (attention_biases) is where sums begin.
+    // What biases add (attention_biases) is where sums begin. What stands for a key or a distance that is not there nobody sees: any number of them will do.
     auto begin_scores = [&](uint tile) {
-        UNROLL for (uint e = 0u; e < KEYS / 2u; ++e) {
-            uint at = begin + tile * KEYS + e / 4u * 8u + q4 * 2u + e % 2u;
-            scores[e] = (P.added & ATTENTION_BIAS_U) != 0u ? biases[pair * P.keys + min(at, P.keys - 1u)] : 0.0f;
-        }
-        const float *bias = biases + (U64)P.pairs * P.keys + pair % P.heads * P.distances;
-        UNROLL for (uint e = 0u; e < KEYS; ++e) {
-            uint at = (uint)lowest + (tile + 1u - own) * KEYS + e / 4u * 8u + q4 * 2u + e % 2u;
-            beside[e] = (P.added & ATTENTION_BIAS_V) != 0u ? bias[at < P.distances ? at : 0u] : 0.0f;
+        uint own_keys = pair * P.keys + begin + tile * KEYS + q4 * 2u, of_keys = P.pairs * P.keys, lines = of_keys + P.heads * P.distances;
+        int own_distances = (int)(of_keys + pair % P.heads * P.distances + (tile + 1u - own) * KEYS + q4 * 2u) + lowest;
+        bool both = P.added == (ATTENTION_BIAS_U | ATTENTION_BIAS_V);
+        if (both && own_keys + KEYS <= lines && own_distances >= 0 && (uint)own_distances + 2u * KEYS <= lines) {
+            UNROLL for (uint e = 0u; e < KEYS / 2u; ++e) scores[e] = (biases + own_keys)[e / 4u * 8u + e % 2u];
+            UNROLL for (uint e = 0u; e < KEYS; ++e) beside[e] = (biases + own_distances)[e / 4u * 8u + e % 2u];
+        } else {
+            UNROLL for (uint e = 0u; e < KEYS / 2u; ++e)
+                scores[e] = (P.added & ATTENTION_BIAS_U) != 0u ? biases[min(own_keys + e / 4u * 8u + e % 2u, lines - 1u)] : 0.0f;
+            UNROLL for (uint e = 0u; e < KEYS; ++e)
+                beside[e] = (P.added & ATTENTION_BIAS_V) != 0u ? biases[min((uint)max(own_distances + (int)(e / 4u * 8u + e % 2u), 0), lines - 1u)] : 0.0f;
         }
     };
     auto multiply_keys = [&](uint tile) {
@@ -187,13 +195,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
         UNITS_END;
     };
     auto add_beside = [&]() {
-        if constexpr (RELATIVE != 0u) {
-            uint warp = LOCAL_INDEX % 128u / 32u;
-            if (warp == 0u) add_skewed<0u>(scores, beside, lane);
-            else if (warp == 1u) add_skewed<1u>(scores, beside, lane);
-            else if (warp == 2u) add_skewed<2u>(scores, beside, lane);
-            else add_skewed<3u>(scores, beside, lane);
-        }
+        if constexpr (RELATIVE != 0u) add_skewed(scores, beside, LOCAL_INDEX % 128u / 32u, lane);
     };
     auto multiply_values = [&](uint slot) {
         UNITS_BEGIN;
