@@ -29,6 +29,11 @@ CONSTANT(7, PARTS, 4)
 #define BLOCKS (BN / 32u)  // of columns, which an invocation holds 16 sums of
 static_assert(STAGES * (STAGE_BYTES + 16u) + SUMS_BYTES + 1024u <= SHARED_BYTES, "instances.cmake: shared");
 struct Tile { uint batch, row, column; };
+WARPGROUP_FUNCTION Tile tile_of(uint number, uint down, uint across) {
+    uint in_matrix = number % (down * across), size = BAND * across;
+    uint band = in_matrix / size * BAND, height = min(down - band, BAND);
+    return Tile{number / (down * across), (band + in_matrix % size % height) * BM, in_matrix % size / height * BN};
+}
 // A slice of an operand that is `width` across and lies along the depth, or across it (`turned`), by all of the four warps.
 WARPGROUP_FUNCTION void copy_slice(uint to, const F16 *p, U64 matrix, uint turned, uint across, uint size, uint width, uint deep, uint depth) {
     if (turned != 0u) {
@@ -139,7 +144,8 @@ WARPGROUP_FUNCTION void finish(uint kind, float (&v)[16], const F16 *bias, const
 extern "C" __global__ void IN_CLUSTERS __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
     PARAMETERS(MatMul), const T *a, const T *b, const T *bias, const T *residual0, const T *residual1, T *y,
     const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b) {
-    HEAD(MatMul)
+    const MatMulParameters &P = *(const MatMulParameters *)words.word;
+    START_THOSE_BEHIND;
     extern __shared__ char shared[];
     uint slots = (shared_place(shared) + 1023u) & ~1023u;
     uint full = slots + STAGES * STAGE_BYTES, empty = full + 8u * STAGES, sums = empty + 8u * STAGES;
@@ -152,11 +158,8 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(LOCAL, 1) ENTRY_NAMED(I
     uint down = (rows + BM - 1u) / BM, across = (columns + BN - 1u) / BN;
     uint slices = (depth + BK - 1u) / BK;
     uint part = blockIdx.x % SPLIT, first_slice = slices * part / SPLIT, end_slice = slices * (part + 1u) / SPLIT;
-    auto tile_of = [&](uint number) {
-        uint in_matrix = number % (down * across), size = BAND * across;
-        uint band = in_matrix / size * BAND, height = min(down - band, BAND);
-        return Tile{number / (down * across), (band + in_matrix % size % height) * BM, in_matrix % size / height * BN};
-    };
+    if (LOCAL_INDEX == 0u && ALIGNED_8(a, 0) && ALIGNED_8(b, 0)) prefetch_map(map_a), prefetch_map(map_b);
+    BP_WAIT_FOR_THOSE_BEFORE
     Ring<STAGES> ring;
     uint tiles = P.blocks;  // of all matrices
     uint kinds = EPILOGUE_KINDS, turned_a = TRANSPOSE_A, turned_b = 1u - TRANSPOSE_B;  // looked up once: what is asked for in a loop is on its way all the time
@@ -173,7 +176,7 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(LOCAL, 1) ENTRY_NAMED(I
         bool by_device = ALIGNED_8(a, 0) && ALIGNED_8(b, 0);
         if (by_device && LOCAL_INDEX != 0u) return;
         for (uint number = blockIdx.x / SPLIT; number < tiles; number += gridDim.x / SPLIT) {
-            Tile tile = tile_of(number);
+            Tile tile = tile_of(number, down, across);
             uint matrix_a = matrix_of(tile.batch, MATMUL_STEPS_A), matrix_b = matrix_of(tile.batch, MATMUL_STEPS_B);
             for (uint k = first_slice; k < end_slice; ++k) {
                 uint bar = full + 8u * ring.slot, at = slots + ring.slot * STAGE_BYTES;
@@ -198,7 +201,7 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(LOCAL, 1) ENTRY_NAMED(I
             if (LOCAL_INDEX % 128u == 0u) bar_arrive(empty + 8u * slot);
         };
         for (uint number = blockIdx.x / SPLIT; number < tiles; number += gridDim.x / SPLIT) {
-            Tile tile = tile_of(number);
+            Tile tile = tile_of(number, down, across);
             float d[BN / 2u];
             if (turned_a == 0u && turned_b == 0u) multiply_slices<0, 0>(d, ring, end_slice - first_slice, full, slots, own, free);
             else if (turned_a == 0u) multiply_slices<0, 1>(d, ring, end_slice - first_slice, full, slots, own, free);

@@ -45,6 +45,10 @@ WARPGROUP_FUNCTION void copy_box(uint to, const TensorMap &map, uint bar, int x,
     asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];"
                  ::"r"(to), "l"(&map), "r"(bar), "r"(x), "r"(y), "r"(z), "r"(w) : "memory");
 }
+// What is behind this kernel may be made ready; it waits by itself (BP_WAIT_FOR_THOSE_BEFORE).
+#define START_THOSE_BEHIND asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
+// The map itself, to where copies look for it.
+WARPGROUP_FUNCTION void prefetch_map(const TensorMap &map) { asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory"); }
 // Bytes that lie in a row, from and to a multiple of 16.
 WARPGROUP_FUNCTION void copy_row(uint to, const void *from, uint bar, uint bytes) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"

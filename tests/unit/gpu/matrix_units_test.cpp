@@ -133,9 +133,10 @@ TEST(MatrixUnits, AFewTilesHaveTheirDepthSharedByClustersThatAreThereAtOnce) {
         if (d.kernel != kKernel_matmul_warpgroup_split_f16) return std::pair(1U, 0U);
         return std::pair(d.constants[7], d.groups[0]);
     };
-    EXPECT_EQ(split(125, 1024, 4096), std::pair(8U, 128U));
-    EXPECT_EQ(split(125, 4096, 1024), std::pair(2U, 128U));
-    EXPECT_EQ(split(125, 8192, 1024), std::pair(1U, 0U)) << "there are no more workgroups at once than multiprocessors";
+    EXPECT_EQ(split(125, 1024, 4096), std::pair(4U, 64U)) << "sixteen clusters of eight are not there at once: fifteen are";
+    EXPECT_EQ(split(125, 960, 4096), std::pair(8U, 120U));
+    EXPECT_EQ(split(125, 3072, 4096), std::pair(2U, 96U));
+    EXPECT_EQ(split(125, 4096, 4096), std::pair(1U, 0U)) << "there are no more workgroups of clusters at once than 120";
     EXPECT_EQ(split(125, 1024, 64), std::pair(1U, 0U)) << "one slice is nothing to share";
 }
 
