@@ -58,7 +58,8 @@ struct Prediction {
 };
 
 struct CostOptions {
-    std::function<void(const std::string& what)> progress;  // before each kind of op; from the calling thread
+    std::function<void(const std::string& what, double done)>
+        progress;  // before each kind of op, 0 to 1 of all done; from the calling thread
     const std::atomic<uint32_t>* cancel = nullptr;
 };
 

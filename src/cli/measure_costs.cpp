@@ -10,11 +10,9 @@ void measure_costs(CostModel& costs, const std::vector<Device>& devices, bool ag
         const std::string id = device.info().id;
         if (!run.json) err("measuring what work costs on {}\n", id);
         Progress progress("measuring " + id);
-        constexpr double kAll = 17;  // kinds of ops, and copies
-        double done = 0;
         CostOptions how;
         how.cancel = &run.interrupted;
-        how.progress = [&](const std::string& what) { progress.show(std::min(1.0, done++ / kAll), what); };
+        how.progress = [&](const std::string& what, double done) { progress.show(done, what); };
         costs.measure(device, devices, how);
     }
 }

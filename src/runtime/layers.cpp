@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kOperationsOfAByte = 100;
 
-// Behind each node, how many bytes that were made up to there are read later.
+}  // namespace
+
 std::vector<uint64_t> crossing(const Graph& graph) {
     std::vector<size_t> made(graph.tensors().size(), SIZE_MAX), last(graph.tensors().size(), 0);
     for (size_t n = 0; n < graph.nodes().size(); ++n) {
@@ -32,8 +33,6 @@ std::vector<uint64_t> crossing(const Graph& graph) {
     for (size_t n = 0; n < all.size(); ++n) all[n] = static_cast<uint64_t>(now += change[n]);
     return all;
 }
-
-}  // namespace
 
 double work_of(const Graph& graph, const Node& node) {
     double bytes = 0;

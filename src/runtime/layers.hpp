@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "backplane/graph.hpp"
@@ -10,6 +11,9 @@ namespace backplane::runtime {
 
 // What a node costs a device that does a hundred operations in the time of a byte: operations of products, and bytes of what is no weight.
 [[nodiscard]] double work_of(const Graph& graph, const Node& node);
+
+// Behind each node, how many bytes that were made up to there are read later.
+[[nodiscard]] std::vector<uint64_t> crossing(const Graph& graph);
 
 // The nodes of each of `parts`, in the graph's order, none empty: as even in work as the graph allows within a twentieth of a part, and within that
 // where the fewest bytes go from part to part. There are at least as many nodes.

@@ -214,7 +214,7 @@ double work_of_one(const Graph& graph, std::string_view name, int ops) {
     double all = 0;
     for (size_t n = 0; n < graph.nodes().size(); ++n) {
         const Node& node = graph.nodes()[n];
-        if (name.starts_with("product") || name.starts_with("convolution") || name.starts_with("attention")) {
+        if (is_by_operations(name)) {
             all += operations_of(graph, node);
             continue;
         }
@@ -292,8 +292,10 @@ void measure_streaming(const Device& device, DeviceCosts& costs, const CostOptio
 
 DeviceCosts measured_costs(const Device& device, const std::vector<Device>& others, const CostOptions& options) {
     DeviceCosts costs;
+    double done = 0;
     const auto attempt = [&](const std::string& what, const auto& body) {
-        if (options.progress) options.progress(what);
+        constexpr double kAll = static_cast<double>(std::size(kKinds) + 2);  // and copies, and streamed weights
+        if (options.progress) options.progress(what, done++ / kAll);
         try {
             body();
         } catch (const Error& error) {

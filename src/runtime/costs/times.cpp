@@ -72,50 +72,23 @@ namespace {
 constexpr double kWorthIt = 0.95;  // of the best single device's time: what several must come to
 constexpr int kCuts = 48;          // of which the best is taken
 
-struct Cut {
-    std::vector<std::vector<size_t>> parts;
-    std::vector<double> shares;
-};
-
-// Bytes of weights and of the most that is between nodes, of each part.
-class PartsOf {
-public:
-    explicit PartsOf(const Graph& graph) : graph_(graph) {}
-    [[nodiscard]] uint64_t weights(const std::vector<size_t>& nodes) const {
-        std::vector<bool> seen(graph_.tensors().size(), false);
-        uint64_t all = 0;
-        for (const size_t n : nodes)
-            for (const TensorId t : graph_.nodes()[n].inputs) {
-                if (!t.valid() || graph_[t].role != Role::weight || seen[t.index]) continue;
-                seen[t.index] = true;
-                all += bytes(graph_[t].dtype, graph_[t].shape);
-            }
-        return all;
-    }
-    // Bytes that nodes behind `last` read of what was made up to there.
-    [[nodiscard]] double crossing(size_t last) const {
-        std::vector<bool> seen(graph_.tensors().size(), false);
-        for (size_t n = 0; n <= last; ++n)
-            for (const TensorId t : graph_.nodes()[n].outputs) seen[t.index] = true;
-        double all = 0;
-        for (size_t n = last + 1; n < graph_.nodes().size(); ++n)
-            for (const TensorId t : graph_.nodes()[n].inputs)
-                if (t.valid() && seen[t.index]) {
-                    all += static_cast<double>(bytes(graph_[t].dtype, graph_[t].shape));
-                    seen[t.index] = false;
-                }
-        return all;
-    }
-
-private:
-    const Graph& graph_;
-};
+uint64_t weights_of(const Graph& graph, const std::vector<size_t>& nodes) {
+    std::vector<bool> seen(graph.tensors().size(), false);
+    uint64_t all = 0;
+    for (const size_t n : nodes)
+        for (const TensorId t : graph.nodes()[n].inputs) {
+            if (!t.valid() || graph[t].role != Role::weight || seen[t.index]) continue;
+            seen[t.index] = true;
+            all += bytes(graph[t].dtype, graph[t].shape);
+        }
+    return all;
+}
 
 class Search {
 public:
     Search(const Graph& graph, std::span<const Candidate> candidates, int64_t batches)
         : graph_(graph),
-          parts_(graph),
+          crossing_(crossing(graph)),
           candidates_(candidates),
           batches_(static_cast<double>(std::max<int64_t>(batches, 1))) {
         for (const TensorId id : graph.with_role(Role::weight)) weights_ += bytes(graph[id].dtype, graph[id].shape);
@@ -158,7 +131,8 @@ private:
         const Fit* way = candidates_[i].whole;
         if (way == nullptr) return false;
         if (way->available == 0) return true;
-        const double share = weights_ == 0 ? 0 : static_cast<double>(parts_.weights(nodes)) / static_cast<double>(weights_);
+        const double share =
+            weights_ == 0 ? 0 : static_cast<double>(weights_of(graph_, nodes)) / static_cast<double>(weights_);
         const double needs = static_cast<double>(way->weights) * share + static_cast<double>(way->needs - way->weights);
         return needs <= static_cast<double>(way->available);
     }
@@ -177,7 +151,7 @@ private:
             double seconds = candidates_[i].costs->run;
             for (const size_t n : parts[p]) seconds += nodes_[i][n] * candidates_[i].learnt;
             if (p == 0) seconds += candidates_[i].costs->up.seconds(bytes_with(graph_, Role::input));
-            if (p > 0) seconds += over(order[p - 1], i, parts_.crossing(parts[p - 1].back()));
+            if (p > 0) seconds += over(order[p - 1], i, static_cast<double>(crossing_[parts[p - 1].back()]));
             if (p + 1 == parts.size()) seconds += candidates_[i].costs->down.seconds(bytes_with(graph_, Role::output));
             sum += seconds;
             most = std::max(most, seconds);
@@ -196,7 +170,7 @@ private:
     }
 
     const Graph& graph_;
-    PartsOf parts_;
+    std::vector<uint64_t> crossing_;  // bytes behind each node
     std::span<const Candidate> candidates_;
     double batches_;
     uint64_t weights_ = 0;

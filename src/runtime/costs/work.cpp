@@ -15,8 +15,7 @@ double size_of(const Graph& graph, TensorId id) { return static_cast<double>(byt
 bool is_elementwise(Op op) {
     for (const uint32_t operands : {1U, 2U, 3U})
         if (ops::is_elementwise(static_cast<uint32_t>(op), operands)) return true;
-    return op == Op::cast || op == Op::add || op == Op::sub || op == Op::mul || op == Op::div || op == Op::max ||
-           op == Op::min || op == Op::pow;
+    return op == Op::cast;
 }
 
 const char* kind_of(const Graph& graph, const Node& node) {
@@ -50,8 +49,6 @@ std::string type_of(const Graph& graph, const Node& node, std::string_view kind)
     return "f32";
 }
 
-bool is_by_operations(std::string_view kind) { return kind == "product" || kind == "convolution" || kind == "attention"; }
-
 // The steps that a recurrent layer takes one after the other.
 double steps_of(const Graph& graph, const Node& node) {
     return std::max<double>(1, static_cast<double>(graph[node.inputs[0]].shape[0]));
@@ -78,6 +75,11 @@ Work work_alone(const Graph& graph, const Node& node) {
 }
 
 }  // namespace
+
+bool is_by_operations(std::string_view kind) {
+    const std::string_view op = kind.substr(0, kind.find(' '));
+    return op == "product" || op == "convolution" || op == "attention";
+}
 
 double operations_of(const Graph& graph, const Node& node) {
     const auto shape = [&](size_t i) -> const Shape& { return graph[node.inputs[i]].shape; };
