@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 
 #include "base/file.hpp"
 #include "capi/handles.hpp"
@@ -13,6 +12,7 @@ using backplane::Error;
 using backplane::capi::give_text;
 using backplane::capi::guarded;
 using backplane::capi::put;
+using backplane::capi::read_record;
 using backplane::capi::record_at;
 using backplane::capi::require;
 using backplane::capi::write_record;
@@ -22,8 +22,7 @@ namespace {
 ContextOptions options_from(const backplane_context_options* given) {
     ContextOptions options;
     if (given == nullptr) return options;
-    backplane_context_options o{};
-    std::memcpy(&o, given, std::min<size_t>(given->struct_size, sizeof o));
+    const backplane_context_options o = read_record(given);
     options.search_defaults = o.skip_defaults == 0;
     options.use_linked_in = o.skip_linked_in == 0;
     options.use_environment = o.skip_environment == 0;

@@ -78,6 +78,14 @@ void put(char (&into)[n], std::string_view text) noexcept {
     into[length] = '\0';
 }
 
+// What the caller says of it, as far as its struct_size goes; zeros behind that, and of a null pointer.
+template <typename Record>
+Record read_record(const Record* given) {
+    Record mine{};
+    if (given != nullptr) std::memcpy(&mine, given, std::min<size_t>(given->struct_size, sizeof mine));
+    return mine;
+}
+
 // Into the caller's memory, no further than its struct_size says, which holds `least` bytes or more. Throws Error(invalid) otherwise.
 template <typename Record>
 void write_record(Record mine, Record* out, uint32_t least, const char* name) {

@@ -1,7 +1,6 @@
 #include "backplane/model.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "backplane/model.hpp"
 #include "base/file.hpp"
@@ -26,6 +25,7 @@ using backplane::capi::give_text;
 using backplane::capi::guarded;
 using backplane::capi::outputs_from;
 using backplane::capi::put;
+using backplane::capi::read_record;
 using backplane::capi::record_at;
 using backplane::capi::require;
 using backplane::capi::write_record;
@@ -89,8 +89,7 @@ std::vector<ModelInput> inputs_from(const backplane_model_input* inputs, uint32_
 ModelOptions options_from(const backplane_model_options* given) {
     ModelOptions options;
     if (given == nullptr) return options;
-    backplane_model_options o{};
-    std::memcpy(&o, given, std::min<size_t>(given->struct_size, sizeof o));
+    const backplane_model_options o = read_record(given);
     if (o.math > BP_MATH_RELAXED) throw Error(Code::invalid, "math is " + std::to_string(o.math) + ": it takes BP_MATH_*");
     options.session.compile.math = static_cast<Math>(o.math);
     if (o.plans_kept != 0) options.plans_kept = o.plans_kept;

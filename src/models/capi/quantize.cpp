@@ -1,7 +1,6 @@
 #include "backplane/quantize.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "backplane/quantize.hpp"
 #include "base/file.hpp"
@@ -19,8 +18,7 @@ namespace {
 QuantizeOptions quantize_options_from(const backplane_quantize_options* given) {
     QuantizeOptions options;
     if (given == nullptr) return options;
-    backplane_quantize_options o{};
-    std::memcpy(&o, given, std::min<size_t>(given->struct_size, sizeof o));
+    const backplane_quantize_options o = read_record(given);
     if (o.dtype != 0) options.dtype = static_cast<DType>(o.dtype);
     if (o.keep_count > 0) require(o.keep, "keep");
     for (uint32_t i = 0; i < o.keep_count; ++i) {

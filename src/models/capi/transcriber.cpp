@@ -1,7 +1,6 @@
 #include "backplane/transcriber.h"
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <memory>
 
@@ -27,6 +26,7 @@ using backplane::capi::cancel_of;
 using backplane::capi::give_text;
 using backplane::capi::guarded;
 using backplane::capi::put;
+using backplane::capi::read_record;
 using backplane::capi::record_at;
 using backplane::capi::require;
 using backplane::capi::write_record;
@@ -49,8 +49,7 @@ namespace {
 TranscriberOptions options_from(const backplane_transcriber_options* given) {
     TranscriberOptions options;
     if (given == nullptr) return options;
-    backplane_transcriber_options o{};
-    std::memcpy(&o, given, std::min<size_t>(given->struct_size, sizeof o));
+    const backplane_transcriber_options o = read_record(given);
     if (o.decoder > BACKPLANE_DECODER_TDT)
         throw Error(Code::invalid, "decoder is " + std::to_string(o.decoder) +
                                        ": it takes 0 (the network's), 1 (ctc), 2 (rnnt) or 3 (tdt)");

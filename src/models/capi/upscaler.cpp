@@ -1,7 +1,5 @@
 #include "backplane/upscaler.h"
 
-#include <algorithm>
-#include <cstring>
 #include <memory>
 
 #include "backplane/esrgan.hpp"
@@ -21,8 +19,7 @@ namespace {
 
 backplane_upscaler* upscaler_on(std::vector<Device> devices, const char* path, const backplane_upscaler_options* given,
                                 std::string why) {
-    backplane_upscaler_options options{};
-    if (given != nullptr) std::memcpy(&options, given, std::min<size_t>(given->struct_size, sizeof options));
+    const backplane_upscaler_options options = read_record(given);
     Esrgan model = Esrgan::open(base::path_of(path));
     if (options.dtype != 0) model = model.stored_as(static_cast<DType>(options.dtype));
     auto shared = std::make_shared<const Esrgan>(std::move(model));
@@ -33,8 +30,7 @@ backplane_upscaler* upscaler_on(std::vector<Device> devices, const char* path, c
 UpscaleOptions upscale_options_from(const backplane_upscale_options* given) {
     UpscaleOptions options;
     if (given == nullptr) return options;
-    backplane_upscale_options o{};
-    std::memcpy(&o, given, std::min<size_t>(given->struct_size, sizeof o));
+    const backplane_upscale_options o = read_record(given);
     if (o.jpeg_quality > 100)
         throw Error(Code::invalid,
                     "jpeg_quality is " + std::to_string(o.jpeg_quality) + ": it takes 1 to 100, or 0 for the default");
