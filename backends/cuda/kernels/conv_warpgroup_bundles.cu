@@ -77,8 +77,6 @@ extern "C" __global__ void __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
         }
         return;
     }
-    // Half a tile behind the others: while these finish a tile they have the units to themselves.
-    if (LOCAL_INDEX >= 256u && tiles > 2u * gridDim.x) asm volatile("nanosleep.u32 1500;" ::: "memory");
     more_registers<232>();
     uint own = LOCAL_INDEX / 128u - 1u;
     Sums sums = sums_of(EPILOGUE_KINDS, residual0, residual1, y);
