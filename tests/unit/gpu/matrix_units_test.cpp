@@ -70,6 +70,15 @@ TEST(MatrixUnits, MatricesOfWorkgroupsTakeHeadsOfEightsAndWholeTilesOfPositions)
     EXPECT_EQ(kernels_of(can, {.tokens = 64, .distances = 127}), Kernels{kKernel_attention_f16});
 }
 
+// Of halves by halves whose rows lie together.
+Dispatch product_of(const Abilities& can, int64_t rows, int64_t columns, int64_t depth) {
+    GraphMaker g;
+    const uint32_t a = g.tensor(BP_ROLE_INPUT, {rows, depth}, BP_F16);
+    const uint32_t b = g.tensor(BP_ROLE_INPUT, {columns, depth}, BP_F16);
+    g.node(BP_OP_matmul, {a, b}, g.tensor(BP_ROLE_OUTPUT, {rows, columns}, BP_F16), {integer(BP_ATTR_transpose_b, 1)});
+    return g.plan(can).dispatches.back();
+}
+
 // Rows and columns that a workgroup of matmul_matrix makes, and how many workgroups there are.
 struct Cut {
     uint32_t rows, columns, groups;
@@ -77,12 +86,7 @@ struct Cut {
 };
 
 Cut cut_of(const Abilities& can, int64_t rows, int64_t columns, int64_t depth) {
-    GraphMaker g;
-    const uint32_t a = g.tensor(BP_ROLE_INPUT, {rows, depth}, BP_F16);
-    const uint32_t b = g.tensor(BP_ROLE_INPUT, {columns, depth}, BP_F16);
-    g.node(BP_OP_matmul, {a, b}, g.tensor(BP_ROLE_OUTPUT, {rows, columns}, BP_F16), {integer(BP_ATTR_transpose_b, 1)});
-    const Plan plan = g.plan(can);
-    const Dispatch& d = plan.dispatches.back();
+    const Dispatch d = product_of(can, rows, columns, depth);
     EXPECT_EQ(d.kernel, kKernel_matmul_matrix_f16);
     const std::vector<uint32_t>& c =
         d.constants;  // invocations, two of the epilogue, tiles down and across, warps above each other
@@ -124,12 +128,7 @@ TEST(MatrixUnits, AFewTilesHaveTheirDepthSharedByClustersThatAreThereAtOnce) {
     Abilities can = matrix_units();
     can.warpgroups = true;
     const auto split = [&](int64_t rows, int64_t columns, int64_t depth) {
-        GraphMaker g;
-        const uint32_t a = g.tensor(BP_ROLE_INPUT, {rows, depth}, BP_F16);
-        const uint32_t b = g.tensor(BP_ROLE_INPUT, {columns, depth}, BP_F16);
-        g.node(BP_OP_matmul, {a, b}, g.tensor(BP_ROLE_OUTPUT, {rows, columns}, BP_F16), {integer(BP_ATTR_transpose_b, 1)});
-        const Plan plan = g.plan(can);
-        const Dispatch& d = plan.dispatches.back();
+        const Dispatch d = product_of(can, rows, columns, depth);
         if (d.kernel != kKernel_matmul_warpgroup_split_f16) return std::pair(1U, 0U);
         return std::pair(d.constants[7], d.groups[0]);
     };
