@@ -194,12 +194,13 @@ HWY_INLINE void few_rows_of_blocks(const MatMulTask& t, int64_t row, int64_t row
 #if BP_BYTE_PRODUCTS
     if constexpr (backplane::cpu::in_fixed_point(TYPE, kMultipliesBytes)) {
         for (int64_t i = 0; i < rows; ++i) few_rows_in_bytes<TYPE>(t, row + i, column, vectors, b);
-        return;
-    }
+    } else
 #endif
-    if (rows == 1) few_rows_in_floats<TYPE, 1>(t, row, column, vectors, b);
-    if (rows == 2) few_rows_in_floats<TYPE, 2>(t, row, column, vectors, b);
-    if (rows == 3) few_rows_in_floats<TYPE, 3>(t, row, column, vectors, b);
+    {
+        if (rows == 1) few_rows_in_floats<TYPE, 1>(t, row, column, vectors, b);
+        if (rows == 2) few_rows_in_floats<TYPE, 2>(t, row, column, vectors, b);
+        if (rows == 3) few_rows_in_floats<TYPE, 3>(t, row, column, vectors, b);
+    }
 }
 
 // `depth` rows of a block of columns as floats; what follows them is returned.
@@ -346,34 +347,60 @@ HWY_INLINE void block(const MatMulTask& t, int64_t row_begin, int64_t row_end, i
 }
 
 #if BP_ROUNDED_PRODUCTS
+// A row of activations that are bytes.
 template <PackedType TYPE>
-HWY_NOINLINE void run_rounded(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column_begin,
-                              int64_t column_end) {
-    for (int64_t column = column_begin; column < column_end; column += kBlock) {
-        const uint8_t* b = static_cast<const uint8_t*>(t.b) + column * packed_column_bytes(TYPE, t.depth);
-        const int64_t vectors = (HWY_MIN(kBlock, t.columns - column) + kLanes - 1) / kLanes;
-        for (int64_t k = 0; k < t.depth; k += kBlockPanelDepth) {
-            const int64_t end = HWY_MIN(k + kBlockPanelDepth, t.depth);
-            b = decode_bytes<TYPE>(b, vectors, end - k, t.panel);
-            rounded_panel_of<TYPE>(vectors, t, row_begin, row_end, column, t.panel, k, end);
+HWY_NOINLINE void rounded_row(const MatMulTask& t, int64_t row, int64_t column, int64_t vectors, const uint8_t* b) {
+    constexpr BlockForm kForm = block_form(TYPE);
+    const int64_t width = vectors * kLanes;
+    const RoundedPart* x[1] = {t.rounded + row * (t.depth / kPartDepth)};
+    Tile<1, kVectors> total;
+    clear(total);
+    for (int64_t k = 0; k < t.depth; k += kPartDepth, ++x[0]) {
+        const uint8_t* block = b + k / kForm.depth * kForm.bytes() * width;
+        const int64_t part = k % kForm.depth / kPartDepth;
+        ask_ahead<TYPE>(block, width, part);
+        const auto at = [&](int64_t j) HWY_ATTR { return BlockPart<TYPE>(block, width, j * kLanes, part); };
+        if (kVectors == 4 && vectors == 4) {
+            add_part<sum_form<TYPE>()>(total, x, 0, PackedPart<TYPE, 4>{{at(0), at(1), at(2), at(3)}});
+        } else {
+            for (int64_t j = 0; j < vectors; ++j) {
+                Tile<1, 1> one{{{total.v[0][j]}}};
+                add_part<sum_form<TYPE>()>(one, x, 0, PackedPart<TYPE, 1>{{at(j)}});
+                total.v[0][j] = one.v[0][0];
+                forget_activations();
+            }
         }
     }
+    store_sums(t, row, column, vectors, total.v);
 }
 
-bool is_rounded(const MatMulTask& t, int64_t rows) {
-    return t.rounded != nullptr && rows >= backplane::cpu::kManyRows && t.depth > 0;
+template <PackedType TYPE>
+HWY_INLINE void rounded_block(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column, int64_t vectors,
+                              const uint8_t* b) {
+    if (row_end - row_begin < backplane::cpu::kManyRows) {
+        for (int64_t row = row_begin; row < row_end; ++row) rounded_row<TYPE>(t, row, column, vectors, b);
+        return;
+    }
+    for (int64_t k = 0; k < t.depth; k += kBlockPanelDepth) {
+        const int64_t end = HWY_MIN(k + kBlockPanelDepth, t.depth);
+        b = decode_bytes<TYPE>(b, vectors, end - k, t.panel);
+        rounded_panel_of<sum_form<TYPE>()>(vectors, t, row_begin, row_end, column, t.panel, k, end);
+    }
 }
 #endif
 
 template <PackedType TYPE>
 void run_blocks(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
-#if BP_ROUNDED_PRODUCTS
-    if constexpr (backplane::cpu::rounds_activations(TYPE, kMultipliesBytes))
-        if (is_rounded(t, row_end - row_begin)) return run_rounded<TYPE>(t, row_begin, row_end, column_begin, column_end);
-#endif
     for (int64_t column = column_begin; column < column_end; column += kBlock) {
         const uint8_t* b = static_cast<const uint8_t*>(t.b) + column * packed_column_bytes(TYPE, t.depth);
         const int64_t vectors = (HWY_MIN(kBlock, t.columns - column) + kLanes - 1) / kLanes;
+#if BP_ROUNDED_PRODUCTS
+        if constexpr (backplane::cpu::rounds_activations(TYPE, kMultipliesBytes))
+            if (t.rounded != nullptr && t.depth > 0) {
+                rounded_block<TYPE>(t, row_begin, row_end, column, vectors, b);
+                continue;
+            }
+#endif
         const int64_t rows = row_end - row_begin;
         if (rows < backplane::cpu::kManyRows) {
             few_rows_of_blocks<TYPE>(t, row_begin, rows, column, vectors, b);

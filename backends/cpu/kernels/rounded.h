@@ -75,8 +75,13 @@ HWY_NOINLINE const uint8_t* decode_bytes(const uint8_t* b, int64_t vectors, int6
     constexpr int64_t kBlockBytes = Form::kForm.bytes();
     const int64_t width = vectors * kLanes;
     for (int64_t k = 0; k < depth; k += kPartDepth, out += Form::kRows * width)
-        for (int64_t j = 0; j < vectors; ++j)
-            byte_part<TYPE>(b + k / kBlockDepth * kBlockBytes * width, width, j * kLanes, k % kBlockDepth / kPartDepth, out);
+        for (int64_t j = 0; j < vectors; ++j) {
+            // Not known to the compiler: of addresses that go 1, 2 and 4 times as far as it g++ 12 makes one (-fivopts) by which it takes the
+            // function for one that writes nothing, and leaves out its calls.
+            int64_t column = j * kLanes;
+            __asm__("" : "+r"(column));
+            byte_part<TYPE>(b + k / kBlockDepth * kBlockBytes * width, width, column, k % kBlockDepth / kPartDepth, out);
+        }
     return b + depth / kBlockDepth * kBlockBytes * width;
 }
 
@@ -87,16 +92,65 @@ HWY_INLINE VI four_of(const RoundedPart& x, int quad) {
     return hn::Set(I(), four);
 }
 
-// Products of a group, summed: the digits of `words`, kWidth columns of them a quad, by each row's activations.
-template <PackedType TYPE, int ROWS, int VECTORS>
-HWY_INLINE void sum_group(const RoundedPart* const (&x)[ROWS], int64_t part, int g, const int32_t* words,
-                          VI (&sums)[ROWS][VECTORS]) {
+// What products of 32 depths are beside their digits: types that are alike in it share the kernels.
+struct SumForm {
+    int groups;
+    bool leasts;
+    int run;  // quads whose sums of two products fit 16 bits, of a group; 0: four products are an instruction
+};
+
+template <PackedType TYPE>
+constexpr SumForm sum_form() {
     using Form = ByteForm<TYPE>;
-    constexpr int64_t kWidth = VECTORS * kLanes;
+#ifdef BP_ADD_FOUR_PRODUCTS
+    return {Form::kGroups, Form::kLeasts, 0};
+#else
+    constexpr int kFit = 32767 / (2 * 127 * ((1 << Form::kForm.bits) - 1));
+    return {Form::kGroups, Form::kLeasts, HWY_MIN(kFit, Form::kQuads)};
+#endif
+}
+
+// 32 depths of a panel, as decode_bytes() writes it.
+template <SumForm FORM, int VECTORS>
+struct PanelPart {
+    static constexpr int64_t kWidth = VECTORS * kLanes;
+    static constexpr int kScaleRows = FORM.groups * (FORM.leasts ? 2 : 1);
+    static constexpr int64_t kFloats = (kScaleRows + 8) * kWidth;
+    const float* at;
+
+    [[nodiscard]] HWY_INLINE VI word(int quad, int j) const {
+        return hn::LoadU(I(), reinterpret_cast<const int32_t*>(at) + (kScaleRows + quad) * kWidth + j * kLanes);
+    }
+    [[nodiscard]] HWY_INLINE VF scale(int g, int j) const { return hn::LoadU(f, at + g * kWidth + j * kLanes); }
+    [[nodiscard]] HWY_INLINE VF least(int g, int j) const {
+        return hn::LoadU(f, at + (FORM.groups + g) * kWidth + j * kLanes);
+    }
+};
+
+// The same of packed weights, decoded in registers.
+template <PackedType TYPE, int VECTORS>
+struct PackedPart {
+    BlockPart<TYPE> parts[VECTORS];
+
+    [[nodiscard]] HWY_INLINE VI word(int quad, int j) const {
+        using Form = ByteForm<TYPE>;
+        VI digits = parts[j].digits(quad);
+        if constexpr (Form::kIndices) digits = BlockPart<TYPE>::iq4_values(digits);
+        return Form::kMoves ? moved_bytes(digits) : digits;
+    }
+    [[nodiscard]] HWY_INLINE VF scale(int g, int j) const { return parts[j].scale(g); }
+    [[nodiscard]] HWY_INLINE VF least(int g, int j) const { return parts[j].least(g); }
+};
+
+// Products of a group, summed: the digits of `from` by each row's activations.
+template <SumForm FORM, int ROWS, int VECTORS, class Weights>
+HWY_INLINE void sum_group(const RoundedPart* const (&x)[ROWS], int64_t part, int g, const Weights& from,
+                          VI (&sums)[ROWS][VECTORS]) {
+    constexpr int kQuads = 8 / FORM.groups;
     const auto each_row = [&](int quad, const auto& with) HWY_ATTR {
         VI w[VECTORS];
 #pragma GCC unroll 4
-        for (int j = 0; j < VECTORS; ++j) w[j] = hn::LoadU(I(), words + quad * kWidth + j * kLanes);
+        for (int j = 0; j < VECTORS; ++j) w[j] = from.word(quad, j);
 #pragma GCC unroll 12
         for (int i = 0; i < ROWS; ++i) {
             const VI a = four_of(x[i][part], quad);
@@ -104,25 +158,22 @@ HWY_INLINE void sum_group(const RoundedPart* const (&x)[ROWS], int64_t part, int
             for (int j = 0; j < VECTORS; ++j) with(i, j, w[j], a);
         }
     };
-    const int first = g * Form::kQuads;
+    const int first = g * kQuads;
 #ifdef BP_ADD_FOUR_PRODUCTS
 #pragma GCC unroll 12
     for (int i = 0; i < ROWS; ++i)
 #pragma GCC unroll 4
         for (int j = 0; j < VECTORS; ++j) sums[i][j] = hn::Set(I(), x[i][part].less[g]);
 #pragma GCC unroll 8
-    for (int quad = first; quad < first + Form::kQuads; ++quad)
+    for (int quad = first; quad < first + kQuads; ++quad)
         each_row(quad, [&](int i, int j, VI w, VI a)
                            HWY_ATTR { sums[i][j] = VI{BP_ADD_FOUR_PRODUCTS(sums[i][j].raw, w.raw, a.raw)}; });
 #else
-    // So many quads' sums of two products fit 16 bits.
-    constexpr int kFit = 32767 / (2 * 127 * ((1 << Form::kForm.bits) - 1));
-    constexpr int kRun = HWY_MIN(kFit, Form::kQuads);
 #pragma GCC unroll 4
-    for (int begin = first; begin < first + Form::kQuads; begin += kRun) {
+    for (int begin = first; begin < first + kQuads; begin += FORM.run) {
         VI run[ROWS][VECTORS];
 #pragma GCC unroll 8
-        for (int quad = begin; quad < begin + kRun; ++quad)
+        for (int quad = begin; quad < begin + FORM.run; ++quad)
             each_row(quad, [&](int i, int j, VI w, VI a) HWY_ATTR {
                 const VI products{BP_BYTES_OP(maddubs_epi16)(w.raw, a.raw)};
                 run[i][j] = quad == begin ? products : VI{BP_BYTES_OP(add_epi16)(run[i][j].raw, products.raw)};
@@ -132,7 +183,7 @@ HWY_INLINE void sum_group(const RoundedPart* const (&x)[ROWS], int64_t part, int
 #pragma GCC unroll 4
             for (int j = 0; j < VECTORS; ++j) {
                 const VI wide{BP_BYTES_OP(madd_epi16)(run[i][j].raw, BP_BYTES_OP(set1_epi16)(1))};
-                const bool none = begin == first && Form::kLeasts;
+                const bool none = begin == first && FORM.leasts;
                 sums[i][j] = none ? wide : hn::Add(begin == first ? hn::Set(I(), x[i][part].less[g]) : sums[i][j], wide);
             }
     }
@@ -140,32 +191,27 @@ HWY_INLINE void sum_group(const RoundedPart* const (&x)[ROWS], int64_t part, int
 }
 
 // Adds the products of 32 depths.
-template <PackedType TYPE, int ROWS, int VECTORS>
-HWY_INLINE void add_part(Tile<ROWS, VECTORS>& total, const RoundedPart* const (&x)[ROWS], int64_t part, const float* panel) {
-    using Form = ByteForm<TYPE>;
-    constexpr int64_t kWidth = VECTORS * kLanes;
-    const auto* words = reinterpret_cast<const int32_t*>(panel + Form::kScaleRows * kWidth);
+template <SumForm FORM, int ROWS, int VECTORS, class Weights>
+HWY_INLINE void add_part(Tile<ROWS, VECTORS>& total, const RoundedPart* const (&x)[ROWS], int64_t part,
+                         const Weights& from) {
 #pragma GCC unroll 2
-    for (int g = 0; g < Form::kGroups; ++g) {
+    for (int g = 0; g < FORM.groups; ++g) {
         VI sums[ROWS][VECTORS];
-        sum_group<TYPE>(x, part, g, words, sums);
+        sum_group<FORM>(x, part, g, from, sums);
 #pragma GCC unroll 4
         for (int j = 0; j < VECTORS; ++j) {
-            const VF scale = hn::LoadU(f, panel + g * kWidth + j * kLanes);
+            const VF scale = from.scale(g, j);
 #pragma GCC unroll 12
             for (int i = 0; i < ROWS; ++i) {
                 VF& to = total.v[i][j];
                 to = hn::MulAdd(hn::Mul(hn::ConvertTo(f, sums[i][j]), scale), hn::Set(f, x[i][part].step), to);
-                if constexpr (Form::kLeasts) {
-                    const VF least = hn::LoadU(f, panel + (Form::kGroups + g) * kWidth + j * kLanes);
-                    to = hn::NegMulAdd(least, hn::Set(f, x[i][part].sums[g]), to);
-                }
+                if constexpr (FORM.leasts) to = hn::NegMulAdd(from.least(g, j), hn::Set(f, x[i][part].sums[g]), to);
             }
         }
     }
 }
 
-template <PackedType TYPE, int VECTORS>
+template <SumForm FORM, int VECTORS>
 HWY_NOINLINE void rounded_panel(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column, const float* panel,
                                 int64_t k_begin, int64_t k_end) {
     // With a sum of whole numbers and one of floats for each element, and the weights: 29 registers at most, or 15.
@@ -185,9 +231,9 @@ HWY_NOINLINE void rounded_panel(const MatMulTask& t, int64_t row_begin, int64_t 
             each(tile, [&](VF, int i, int j) HWY_ATTR {
                 return load_first(t.out + rows[i] * t.out_row + column + j * kLanes, columns - j * kLanes);
             });
-        const float* at = panel;
-        for (int64_t part = 0; part < (k_end - k_begin) / kPartDepth; ++part, at += ByteForm<TYPE>::kRows * VECTORS * kLanes)
-            add_part<TYPE, ROWS, VECTORS>(tile, x, part, at);
+        PanelPart<FORM, VECTORS> from{panel};
+        for (int64_t part = 0; part < (k_end - k_begin) / kPartDepth; ++part, from.at += from.kFloats)
+            add_part<FORM>(tile, x, part, from);
         if (k_end == t.depth) finish(tile, t.epilogue, rows, column, columns);
         for (int i = 0; i < valid; ++i)
             for (int j = 0; j < VECTORS; ++j)
@@ -195,23 +241,24 @@ HWY_NOINLINE void rounded_panel(const MatMulTask& t, int64_t row_begin, int64_t 
     }
 }
 
-template <PackedType TYPE>
+template <SumForm FORM>
 void rounded_panel_of(int64_t vectors, const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column,
                       const float* panel, int64_t k_begin, int64_t k_end) {
     switch (vectors) {
-        case 1: return rounded_panel<TYPE, 1>(t, row_begin, row_end, column, panel, k_begin, k_end);
-        case 2: return rounded_panel<TYPE, 2>(t, row_begin, row_end, column, panel, k_begin, k_end);
+        case 1: return rounded_panel<FORM, 1>(t, row_begin, row_end, column, panel, k_begin, k_end);
+        case 2: return rounded_panel<FORM, 2>(t, row_begin, row_end, column, panel, k_begin, k_end);
 #if HWY_TARGET != HWY_AVX2
-        case 3: return rounded_panel<TYPE, 3>(t, row_begin, row_end, column, panel, k_begin, k_end);
-        default: return rounded_panel<TYPE, 4>(t, row_begin, row_end, column, panel, k_begin, k_end);
+        case 3: return rounded_panel<FORM, 3>(t, row_begin, row_end, column, panel, k_begin, k_end);
+        default: return rounded_panel<FORM, 4>(t, row_begin, row_end, column, panel, k_begin, k_end);
 #endif
     }
 }
 
-template <PackedType TYPE>
-void round_as(const float* from, int64_t n, RoundedPart* into) {
-    using Form = ByteForm<TYPE>;
-    const hn::Rebind<int8_t, F> bytes;
+void round_activations(PackedType type, const float* from, int64_t n, RoundedPart* into) {
+    const BlockForm form = block_form(type);
+    const bool bytes = backplane::cpu::has_indices(type) || form.bits == 8;
+    const int middle = form.leasts ? 0 : !bytes ? form.middle : BP_SIGNED_DIGITS ? 0 : 128;
+    const hn::Rebind<int8_t, F> int8;
     constexpr int kParts = kPartDepth / kLanes;
     for (; n > 0; --n, from += kPartDepth, ++into) {
         VF x[kParts];
@@ -229,38 +276,14 @@ void round_as(const float* from, int64_t n, RoundedPart* into) {
         int32_t sums[2] = {0, 0};
         for (int v = 0; v < kParts; ++v) {
             const VI whole = finite ? hn::NearestInt(hn::Mul(x[v], inverse)) : hn::Zero(I());
-            hn::StoreU(hn::DemoteTo(bytes, whole), bytes, into->values + v * kLanes);
+            hn::StoreU(hn::DemoteTo(int8, whole), int8, into->values + v * kLanes);
             sums[v * kLanes / 16] += hn::GetLane(hn::SumOfLanes(I(), whole));
         }
-        if constexpr (Form::kGroups == 1) sums[0] += sums[1];
+        if (form.group != 16) sums[0] += sums[1];
         for (int g = 0; g < 2; ++g) {
-            into->less[g] = Form::kLeasts ? 0 : -Form::kMiddle * sums[g];
+            into->less[g] = -middle * sums[g];
             into->sums[g] = into->step * static_cast<float>(sums[g]);
         }
-    }
-}
-
-template <PackedType TYPE>
-void round_if_rounded(const float* from, int64_t n, RoundedPart* into) {
-    if constexpr (backplane::cpu::rounds_activations(TYPE, kMultipliesBytes)) round_as<TYPE>(from, n, into);
-}
-
-void round_activations(PackedType type, const float* from, int64_t n, RoundedPart* into) {
-    using namespace backplane::cpu;
-    const auto with = [&](auto* one) { one(from, n, into); };
-    switch (type) {
-        case kPackedQ4: return with(round_if_rounded<kPackedQ4>);
-        case kPackedQ41: return with(round_if_rounded<kPackedQ41>);
-        case kPackedQ50: return with(round_if_rounded<kPackedQ50>);
-        case kPackedQ51: return with(round_if_rounded<kPackedQ51>);
-        case kPackedIq4: return with(round_if_rounded<kPackedIq4>);
-        case kPackedIq4Xs: return with(round_if_rounded<kPackedIq4Xs>);
-        case kPackedQ2K: return with(round_if_rounded<kPackedQ2K>);
-        case kPackedQ3K: return with(round_if_rounded<kPackedQ3K>);
-        case kPackedQ4K: return with(round_if_rounded<kPackedQ4K>);
-        case kPackedQ5K: return with(round_if_rounded<kPackedQ5K>);
-        case kPackedQ6K: return with(round_if_rounded<kPackedQ6K>);
-        default: return with(round_if_rounded<kPackedQ8>);
     }
 }
 

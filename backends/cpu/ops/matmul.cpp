@@ -42,10 +42,10 @@ struct Product {
     TilePlan tiles;       // where it goes to the matrix unit
     int64_t chunk = kRowsOfChunk;
 
-    // The last rows, that are few in their chunk and of a type that has them in fixed point.
+    // The last rows, that are few in their chunk and of a type that has them in fixed point, where they are not rounded.
     [[nodiscard]] int64_t fixed_rows(bool bytes) const {
         const int64_t last = rows % chunk;
-        return in_fixed_point(type, bytes) && last < kManyRows ? last : 0;
+        return !rounds && in_fixed_point(type, bytes) && last < kManyRows ? last : 0;
     }
     // Bytes of one packed matrix.
     [[nodiscard]] int64_t b_bytes(int64_t lanes) const {
@@ -125,9 +125,8 @@ Product product_of(const Lowering& to, const Node& node) {
     p.b_batches = 1;
     for (size_t d = 0; d + 2 < b.dim.size(); ++d) p.b_batches *= b.dim[d];
     const int a_bits = bits_of(to.plan, node.inputs[0]);
-    // Not beside iq4_xs: with AVX-512, g++ 12 leaves out the calls that decode its panels (docs/benchmarks.md).
-    p.rounds = to.plan.math == BP_MATH_RELAXED && to.kernels.matmul.round != nullptr && p.rows >= kManyRows &&
-               p.type != kPackedIq4Xs && rounds_activations(p.type, to.kernels.matmul.multiplies_bytes);
+    p.rounds = to.plan.math == BP_MATH_RELAXED && to.kernels.matmul.round != nullptr &&
+               rounds_activations(p.type, to.kernels.matmul.multiplies_bytes);
     // Where there is a matrix unit, vectors multiply bf16 at half the speed of floats (Sapphire Rapids).
     p.halves = p.type == kPackedBF16 && to.kernels.halves.run != nullptr && to.kernels.tiles.run == nullptr &&
                p.rows >= kManyRows && (to.plan.math == BP_MATH_RELAXED || (to.plan.math == BP_MATH_DEFAULT && a_bits == 8));
