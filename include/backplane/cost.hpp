@@ -18,6 +18,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,9 @@ struct DeviceCosts {
     CostCurve up, down;                     // inputs from the host's memory, outputs to it; bytes
     CostCurve streamed;                     // weights of a run that are copied for it; bytes
     std::map<std::string, CostCurve> from;  // tensors of another device of this machine, by its id; bytes
+
+    // Is a kind of `ops` counted in operations? All others are in bytes.
+    [[nodiscard]] static bool is_by_operations(std::string_view kind);
 };
 
 // Of one run, one submit at a time, from host memory to host memory.
@@ -62,6 +66,9 @@ struct CostOptions {
         progress;  // before each kind of op, 0 to 1 of all done; from the calling thread
     const std::atomic<uint32_t>* cancel = nullptr;
 };
+
+// By costs that are told, with nothing learnt.
+[[nodiscard]] Prediction predict(const DeviceCosts& costs, const Graph& graph, const Fit& way);
 
 // Where a component would be: the parts of its layers in the order of running.
 struct Placement {
@@ -90,11 +97,13 @@ public:
     [[nodiscard]] Prediction predict(const Device& device, const Graph& graph, const Fit& way) const;
     // What a run took from call to return. Averaged with what was learnt before, of which a third goes each time.
     void learn(const Device& device, const Graph& graph, const Fit& way, double seconds);
-    // Which of the devices, that were measured, would be done with so many batches of the graph first: one of them alone, or several that take a part of its
-    // layers each, cut where few bytes cross. `ways`: of each device the one that best_fit() has for it alone. Never what is slower by prediction than the
-    // best single device; several only where they save a twentieth, or where no device has room alone. Nothing where nothing fits or nothing is known.
+    // Which of the devices, that were measured, would be done with so many batches of the graph first: one of them alone, or up to so many that take
+    // a part of its layers each, cut where few bytes cross, no two of them on one chip. `ways`: of each device the one that best_fit() has for it alone.
+    // Never what is slower by prediction than the best single device; several only where they save a twentieth, or where no device has room alone.
+    // Nothing where nothing fits or nothing is known.
     [[nodiscard]] std::optional<Placement> place(const std::vector<Device>& devices, const Graph& graph,
-                                                 const std::vector<std::vector<Fit>>& ways, int64_t batches) const;
+                                                 const std::vector<std::vector<Fit>>& ways, int64_t batches,
+                                                 size_t most_parts = 3) const;
 
 private:
     struct Impl;

@@ -81,6 +81,8 @@ struct UpscaleOptions {
 struct UpscaleResult {
     uint32_t width = 0, height = 0, channels = 0;  // of the output
     int64_t tiles = 0, tile = 0;                   // how many, and of what size
+    int64_t tile_width = 0, tile_height = 0;       // pixels of input; `tile` is the larger of them
+    double tile_seconds = 0;                       // of one of these on the device, the shortest
     double seconds = 0;                            // compile and run, without reading the model
     SpreadReport placement;                        // of a tile: what ran where, and what went wrong on the way
 };

@@ -54,6 +54,10 @@ struct TranscriberOptions {
     // Or the first so many devices have a part of the rows of the encoder's products each and work on each batch together (SessionOptions::rows); the
     // decoder is on the first. Likewise without a budget.
     uint32_t rows = 1;
+    // Of `layers` devices, how much of the encoder's work each has (SessionOptions::shares); empty: as much as the others.
+    std::vector<double> shares = {};
+    // The decoder is on the device of this number among those given, from 0; none: where the encoder ends.
+    std::optional<size_t> decoder_device = {};
     // Beside matrices in blocks (q8_0 ...) activations may be rounded to bytes (Math::relaxed), which on CPUs makes the encoder twice as fast;
     // true: they are not.
     bool exact = false;
@@ -97,6 +101,15 @@ struct NetworkRuns {
     uint64_t nodes = 0;  // of graphs, in these runs
 };
 
+// A size of a part of the network that ran, for CostModel::learn().
+struct NetworkTimes {
+    std::string part;    // "encoder"
+    std::string device;  // id
+    Graph graph;
+    uint64_t runs = 0;
+    double seconds = 0;  // of a batch from its start to its end, the shortest of these runs
+};
+
 class TranscriptStream;
 
 // One network on one device, with what stands in for it. Different objects may be used from different threads; of one object one thread
@@ -122,6 +135,8 @@ public:
     // What is not where it was wanted, and why: a sentence each.
     [[nodiscard]] std::vector<std::string> notes() const;
     [[nodiscard]] std::vector<NetworkRuns> runs() const;  // what ran where so far
+    // Of the sizes of the encoder that are kept; empty where several devices have a part of its layers: their batches are under way beside each other.
+    [[nodiscard]] std::vector<NetworkTimes> times() const;
 
     // Mono samples of sample_rate(), -1 to 1, any number. Throws Error: invalid (a sample that is no finite number), cancelled, what Session::run
     // throws.

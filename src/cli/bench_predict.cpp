@@ -136,7 +136,8 @@ void bench_predict(const PredictChoice& o, Run& run) {
             throw UsageError("--networks has no '" + name + "': there are pictures, speech and decoder");
         networks.push_back(bench_network(name));
     }
-    if (!o.memory) measure_costs(costs, devices, o.again, run);
+    if (!o.memory)
+        for (const std::string& problem : measure_costs(costs, devices, o.again, run)) err("note: {}\n", problem);
     std::vector<PredictedCase> cases;
     for (const BenchNetwork& network : networks)
         for (const Device& device : devices) cases.push_back(case_of(costs, device, network, o, run));

@@ -51,7 +51,8 @@ std::vector<std::pair<std::string, const DeviceCosts*>> costs_of(const Context& 
     std::vector<Device> opened;
     for (const DeviceInfo& d : report.devices)
         if (choice.device.empty() || d.id == report.chosen) opened.push_back(context.choose(d.id));
-    if (choice.measure) measure_costs(costs, opened, true, run);
+    if (choice.measure)
+        for (const std::string& problem : measure_costs(costs, opened, true, run)) err("note: {}\n", problem);
     std::vector<std::pair<std::string, const DeviceCosts*>> all;
     for (const Device& device : opened) all.emplace_back(device.info().id, costs.of(device));
     return all;

@@ -4,7 +4,8 @@
 
 namespace backplane::cli {
 
-void measure_costs(CostModel& costs, const std::vector<Device>& devices, bool again, Run& run) {
+std::vector<std::string> measure_costs(CostModel& costs, const std::vector<Device>& devices, bool again, Run& run) {
+    std::vector<std::string> problems;
     for (const Device& device : devices) {
         if (!again && costs.of(device) != nullptr) continue;
         const std::string id = device.info().id;
@@ -13,13 +14,21 @@ void measure_costs(CostModel& costs, const std::vector<Device>& devices, bool ag
         CostOptions how;
         how.cancel = &run.interrupted;
         how.progress = [&](const std::string& what, double done) { progress.show(done, what); };
-        costs.measure(device, devices, how);
+        try {
+            costs.measure(device, devices, how);
+        } catch (const Error& error) {
+            if (error.code() == Code::cancelled) throw;
+            problems.push_back("what work costs on " + id + " is not known: " + error.what());
+        }
     }
+    return problems;
 }
 
 Json costs_json(const DeviceCosts& costs) {
     const auto curve = [](const CostCurve& one) {
-        return Json{{"fixed_us", one.fixed() * 1e6}, {"per_second", one.rate()}};
+        Json json{{"fixed_us", one.fixed() * 1e6}, {"per_second", one.rate()}, {"points", Json::array()}};
+        for (const CostCurve::Point& point : one.points) json["points"].push_back({point.work, point.seconds});
+        return json;
     };
     Json json{{"measured", costs.measured}, {"run_us", costs.run * 1e6}, {"ops", Json::object()}};
     for (const auto& [name, one] : costs.ops) json["ops"][name] = curve(one);
@@ -29,6 +38,28 @@ Json costs_json(const DeviceCosts& costs) {
     json["from"] = Json::object();
     for (const auto& [name, one] : costs.from) json["from"][name] = curve(one);
     return json;
+}
+
+DeviceCosts costs_from(const Json& json) {
+    const auto curve = [](const Json& one) {
+        CostCurve made;
+        if (one.contains("points")) {
+            for (const Json& point : one["points"]) made.points.push_back({point[0].get<double>(), point[1].get<double>()});
+        } else {
+            // A straight line, up to a second of work.
+            const double rate = one.at("per_second").get<double>(), fixed = one.value("fixed_us", 0.0).get<double>() / 1e6;
+            for (const double seconds : {1e-6, 1.0}) made.points.push_back({rate * seconds, fixed + seconds});
+        }
+        if (!made.valid()) throw base::JsonError("a curve of \"costs\" is none: work and seconds grow from above 0");
+        return made;
+    };
+    DeviceCosts costs;
+    costs.run = json.value("run_us", 0.0).get<double>() / 1e6;
+    const Json& ops = json.at("ops");
+    for (const std::string& name : ops.names()) costs.ops[name] = curve(ops[name]);
+    for (const auto& [name, into] : {std::pair("up", &costs.up), {"down", &costs.down}, {"streamed", &costs.streamed}})
+        if (json.contains(name)) *into = curve(json[name]);
+    return costs;
 }
 
 void print_costs(const std::vector<std::pair<std::string, const DeviceCosts*>>& all) {
@@ -52,9 +83,7 @@ void print_costs(const std::vector<std::pair<std::string, const DeviceCosts*>>& 
         rows.push_back(std::move(cells));
     };
     for (const std::string& name : names) {
-        const bool operations =
-            name.starts_with("product") || name.starts_with("convolution") || name.starts_with("attention");
-        row(name, operations ? "GFLOP/s" : "GB/s", [&](const DeviceCosts& costs) {
+        row(name, DeviceCosts::is_by_operations(name) ? "GFLOP/s" : "GB/s", [&](const DeviceCosts& costs) {
             const auto found = costs.ops.find(name);
             return found == costs.ops.end() ? nullptr : &found->second;
         });

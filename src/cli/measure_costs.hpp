@@ -8,10 +8,11 @@
 
 namespace backplane::cli {
 
-// Measures what is not known, or all; says so on the error stream, where this is not for a program.
-void measure_costs(CostModel& costs, const std::vector<Device>& devices, bool again, Run& run);
+// Measures what is not known, or all; says so on the error stream, where this is not for a program. Returns what could not be measured, a sentence each.
+std::vector<std::string> measure_costs(CostModel& costs, const std::vector<Device>& devices, bool again, Run& run);
 
 Json costs_json(const DeviceCosts& costs);
+DeviceCosts costs_from(const Json& json);  // as that has it, or with "fixed_us" and "per_second" alone. Throws JsonError
 void print_costs(const std::vector<std::pair<std::string, const DeviceCosts*>>& all);  // by device
 
 // "12.3 ms"; "-" where nothing is known.

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "backplane/esrgan.hpp"
 #include "backplane/fit.hpp"
 #include "backplane/weight_file.hpp"
 #include "base/file.hpp"
 #include "cli/cli.hpp"
+#include "cli/measure_costs.hpp"
 #include "cli/memory_options.hpp"
 #include "cli/model_files.hpp"
 #include "cli/place_options.hpp"
@@ -27,8 +29,9 @@ struct PlanChoice : StoredModelChoice {
 // A device that is asked about: one of this machine, or one that a file describes, which compiles as one of this machine does.
 struct Asked {
     Device device;
-    std::string name;     // its id, or the file's name for it
-    uint64_t memory = 0;  // of one that is described
+    std::string name;                  // its id, or the file's name for it
+    uint64_t memory = 0;               // of one that is described
+    std::optional<DeviceCosts> costs;  // of one that is described, where it says them
 };
 
 std::vector<Asked> described(const Context& context, const std::string& path) {
@@ -45,6 +48,7 @@ std::vector<Asked> described(const Context& context, const std::string& path) {
             asked.name = one.at("id").get<std::string>();
             asked.memory = bytes_from(one.at("memory").get<std::string>());
             asked.device = context.choose(one.value("like", "").get<std::string>());
+            if (one.contains("costs")) asked.costs = costs_from(one["costs"]);
             all.push_back(std::move(asked));
         }
         if (all.empty()) throw base::JsonError("\"devices\" is empty");
@@ -62,7 +66,7 @@ std::vector<Asked> asked_about(const Context& context, const PlanChoice& o, std:
     budgets = budgets_of(context, o.memory);
     if (!o.what_if.empty()) return described(context, o.what_if);
     std::vector<Asked> all;
-    for (const Device& device : open_with_fallback(context, o.choice)) all.push_back({device, device.info().id, 0});
+    for (const Device& device : open_with_fallback(context, o.choice)) all.push_back({device, device.info().id, 0, {}});
     return all;
 }
 
@@ -103,15 +107,27 @@ const char* word_for(const Fit& way) {
     return way.fits ? "yes" : "no";
 }
 
-void print_ways(const std::vector<Fit>& ways, const Fit* chosen) {
+// How long a way takes by what work costs there.
+Prediction predicted(const CostModel& costs, const Asked& one, const Graph& graph, const Fit& fit) {
+    if (one.costs) return predict(*one.costs, graph, fit);
+    return one.memory == 0 ? costs.predict(one.device, graph, fit)
+                           : Prediction{};  // one that is described is another device
+}
+
+void print_ways(const std::vector<Fit>& ways, const std::vector<Prediction>& times, const Fit* chosen) {
     const auto amount = [](uint64_t bytes) { return bytes == 0 ? std::string("-") : human_bytes(bytes); };
     std::vector<std::vector<std::string>> rows{{"  DEVICE", "WEIGHTS ARE", "NEEDS", "THERE", "FITS", "WEIGHTS", "RING",
-                                                "STATE", "VALUES", "WORKSPACE", "MOVED A RUN"}};
-    for (const Fit& way : ways)
+                                                "STATE", "VALUES", "WORKSPACE", "MOVED A RUN", "TIME"}};
+    for (size_t i = 0; i < ways.size(); ++i) {
+        const Fit& way = ways[i];
         rows.push_back({(&way == chosen ? "> " : "  ") + way.device, way.streamed ? "streamed" : "resident",
                         amount(way.needs), amount(way.available), word_for(way), amount(way.weights), amount(way.ring),
-                        amount(way.state), amount(way.values), amount(way.workspace), amount(way.moved)});
+                        amount(way.state), amount(way.values), amount(way.workspace), amount(way.moved),
+                        milliseconds(times[i])});
+    }
     print_table(rows);
+    if (std::ranges::none_of(times, &Prediction::known))
+        out("What work costs there is not known, so no times: --place auto and `backplane devices --measure` find out\n");
     for (const Fit& way : ways)
         if (!way.possible) out("{} {}: {}\n", way.device, way.streamed ? "streamed" : "resident", way.problem);
     out("\n");
@@ -123,19 +139,33 @@ void print_ways(const std::vector<Fit>& ways, const Fit* chosen) {
         Safe{"▒"}, Safe{"░"}, Safe{"·"});
 }
 
-Json way_json(const Fit& way, bool chosen) {
-    return {{"device", way.device},     {"streamed", way.streamed},   {"fits", way.fits},           {"chosen", chosen},
-            {"possible", way.possible}, {"problem", way.problem},     {"available", way.available}, {"budget", way.budget},
-            {"needs", way.needs},       {"weights", way.weights},     {"ring", way.ring},           {"state", way.state},
-            {"values", way.values},     {"workspace", way.workspace}, {"moved", way.moved}};
+Json way_json(const Fit& way, const Prediction& time, bool chosen) {
+    return {{"seconds", time.known ? Json(time.seconds) : Json()},
+            {"device", way.device},
+            {"streamed", way.streamed},
+            {"fits", way.fits},
+            {"chosen", chosen},
+            {"possible", way.possible},
+            {"problem", way.problem},
+            {"available", way.available},
+            {"budget", way.budget},
+            {"needs", way.needs},
+            {"weights", way.weights},
+            {"ring", way.ring},
+            {"state", way.state},
+            {"values", way.values},
+            {"workspace", way.workspace},
+            {"moved", way.moved}};
 }
 
-std::vector<Fit> ways_of(const std::vector<Asked>& asked, const Graph& graph, const FitOptions& options) {
+std::vector<Fit> ways_of(const std::vector<Asked>& asked, const Graph& graph, const FitOptions& options,
+                         const CostModel& costs, std::vector<Prediction>& times) {
     std::vector<Fit> ways;
     for (const Asked& one : asked) {
         FitOptions own = options;
         if (one.memory != 0) own.memory[one.device.info().id] = one.memory;
         for (Fit& way : fits({one.device}, graph, own)) {
+            times.push_back(predicted(costs, one, graph, way));
             way.device = one.name;
             ways.push_back(std::move(way));
         }
@@ -168,38 +198,64 @@ parakeet::Recognizer recognizer_on(std::vector<Device> devices, const PlanChoice
             head,
             parakeet::Lengths::by_device,
             false,
-            placed.layers,
-            placed.rows};
+            placed.places()};
 }
 
 size_t samples_of(const PlanChoice& o, const parakeet::Recognizer& recognizer) {
     return static_cast<size_t>(o.seconds * recognizer.config().preprocessor.sample_rate);
 }
 
-// An encoder and a decoder, beside each other on one device, or as --place says.
+// The encoder's batches where they would be done first; what each device would take for them is in `ways`.
+Placed speech_by_costs(const Context& context, const PlanChoice& o, const std::filesystem::path& path, CostModel& costs,
+                       Run& run) {
+    FitOptions how;
+    how.streaming = streaming_of(o.memory);
+    how.memory = budgets_of(context, o.memory);
+    how.compile.cancel = &run.interrupted;
+    const parakeet::Recognizer any = recognizer_on({context.choose()}, o, path, {});
+    constexpr int64_t kBatches = 8;  // a stream of them
+    PlacedGraph what{any.encoder(o.batch, samples_of(o, any)), {}, kBatches, 3};
+    what.ways = [&](const Device& device) {
+        return recognizer_on({device}, o, path, {}).ways(o.batch, samples_of(o, any), how);
+    };
+    return place_by_costs(context, o.choice, costs, what, run);
+}
+
+void show_speech_placed(const Context& context, const PlanChoice& o, const std::filesystem::path& path, CostModel& costs,
+                        Run& run) {
+    if (!o.what_if.empty() || (o.place.is_named() && !o.memory.memory.empty()))
+        throw UsageError("--place with --what-if or --memory: leave one of them out");
+    const Placed placed =
+        o.place.is_auto() ? speech_by_costs(context, o, path, costs, run) : open_placed(context, o.choice, o.place);
+    const parakeet::Recognizer recognizer = recognizer_on(placed.devices, o, path, placed);
+    const std::string text = recognizer.plan(o.batch, samples_of(o, recognizer));
+    if (run.json)
+        return print({{"model", recognizer.config().name},
+                      {"place", o.place.is_auto() ? placed_json(placed) : Json(o.place.place)},
+                      {"plan", text}});
+    if (!placed.why.empty()) out("{}\n", placed.why);
+    out_lines(text);
+}
+
+// An encoder and a decoder, beside each other on one device, or as --memory and --what-if say.
 void show_speech_plan(const PlanChoice& o, const std::filesystem::path& path, Run& run) {
     const Context context(context_options(o.choice));
-    if (!o.place.place.empty()) {
-        if (!o.what_if.empty() || !o.memory.memory.empty())
-            throw UsageError("--place with --what-if or --memory: leave one of them out");
-        const Placed placed = open_placed(context, o.choice, o.place);
-        const parakeet::Recognizer recognizer = recognizer_on(placed.devices, o, path, placed);
-        const std::string text = recognizer.plan(o.batch, samples_of(o, recognizer));
-        if (run.json) return print({{"model", recognizer.config().name}, {"place", o.place.place}, {"plan", text}});
-        out_lines(text);
-        return;
-    }
+    CostModel costs(context);
+    if (!o.place.place.empty()) return show_speech_placed(context, o, path, costs, run);
     FitOptions how;
     how.compile.cancel = &run.interrupted;
     how.streaming = streaming_of(o.memory);
     std::vector<Fit> ways;
+    std::vector<Prediction> times;
     std::string name;
     for (const Asked& one : asked_about(context, o, how.memory)) {
         FitOptions own = how;
         if (one.memory != 0) own.memory[one.device.info().id] = one.memory;
         const parakeet::Recognizer recognizer = recognizer_on({one.device}, o, path, {});
         name = recognizer.config().name;
+        const Graph encoder = recognizer.encoder(o.batch, samples_of(o, recognizer));
         for (Fit& way : recognizer.ways(o.batch, samples_of(o, recognizer), own)) {
+            times.push_back(predicted(costs, one, encoder, way));
             way.device = one.name;
             ways.push_back(std::move(way));
         }
@@ -211,13 +267,13 @@ void show_speech_plan(const PlanChoice& o, const std::filesystem::path& path, Ru
         json["seconds"] = o.seconds;
         json["batch"] = o.batch;
         json["ways"] = Json::array();
-        for (const Fit& way : ways) json["ways"].push_back(way_json(way, &way == chosen));
+        for (size_t i = 0; i < ways.size(); ++i) json["ways"].push_back(way_json(ways[i], times[i], &ways[i] == chosen));
         if (chosen == nullptr) json["problem"] = what_would_fit(ways);
         print(json);
     } else {
         out("{} in {}, {} of {} s at once\n", name, o.dtype,
             o.batch == 1 ? "a window" : std::to_string(o.batch) + " windows", o.seconds);
-        print_ways(ways, chosen);
+        print_ways(ways, times, chosen);
         if (chosen != nullptr) {
             const Json json = Json::parse(chosen->plan_json);
             for (const Json& part : json["components"])
@@ -235,15 +291,26 @@ void show_speech_plan(const PlanChoice& o, const std::filesystem::path& path, Ru
 void show_plan(const PlanChoice& o, Run& run) {
     const std::filesystem::path path = find_model(o);
     if (is_speech(path)) return show_speech_plan(o, path, run);
-    if (!o.place.place.empty()) throw UsageError("--place is for speech networks: " + o.model + " is none");
+    if (o.place.is_named())
+        throw UsageError("--place by names is for speech networks, " + o.model + " is none: --place auto is for both");
+    if (o.place.is_auto() && !o.what_if.empty()) throw UsageError("--place with --what-if: leave one of them out");
     const Esrgan model = open_model(o);
     const Context context(context_options(o.choice));
     FitOptions how;
     how.compile.cancel = &run.interrupted;
     how.streaming = streaming_of(o.memory);
-    const std::vector<Asked> asked = asked_about(context, o, how.memory);
     const Graph graph = model.graph(o.size, o.size);
-    const std::vector<Fit> ways = ways_of(asked, graph, how);
+    CostModel costs(context);
+    Placed placed;
+    std::vector<Asked> asked = asked_about(context, o, how.memory);
+    if (o.place.is_auto()) {
+        placed = place_by_costs(context, o.choice, costs,
+                                {graph, [&](const Device& device) { return fits({device}, graph, how); }, 1, 1}, run);
+        asked.clear();
+        for (const Device& device : placed.devices) asked.push_back({device, device.info().id, 0, {}});
+    }
+    std::vector<Prediction> times;
+    const std::vector<Fit> ways = ways_of(asked, graph, how, costs, times);
     const Fit* chosen = best_fit(ways, how.streaming);
     std::string text, json_text;
     std::vector<std::string> notes;
@@ -271,13 +338,15 @@ void show_plan(const PlanChoice& o, Run& run) {
         json["scale"] = model.scale();
         json["size"] = o.size;
         json["notes"] = notes;
+        if (o.place.is_auto()) json["place"] = placed_json(placed);
         json["ways"] = Json::array();
-        for (const Fit& way : ways) json["ways"].push_back(way_json(way, &way == chosen));
+        for (size_t i = 0; i < ways.size(); ++i) json["ways"].push_back(way_json(ways[i], times[i], &ways[i] == chosen));
         if (none) json["problem"] = what_would_fit(ways);
         print(json);
     } else {
         out("{} in {}, {} x {} pixels\n", model.name(), o.dtype, o.size, o.size);
-        print_ways(ways, chosen);
+        if (!placed.why.empty()) out("{}\n", placed.why);
+        print_ways(ways, times, chosen);
         if (!none) {
             if (json["stages"].size() > 1)
                 out("  {} in the order of running: weights there, or {} copied\n", Safe{time_of(json)}, Safe{"▓"});
@@ -309,10 +378,12 @@ void add_plan(const Command& app, Run& run) {
     command.footer(
         "Each device with all weights there and with weights streamed, what that takes of its memory, and the one that "
         "would be\n"
-        "taken, with its stages in the order of running. Nothing runs. The exit code is 1 where nothing fits.\n"
+        "taken, with its stages in the order of running. Nothing of the network runs. The exit code is 1 where nothing "
+        "fits.\n"
         "Examples:\n  backplane plan --model medium --size 256 --device cpu\n"
         "  backplane plan --model thick --size 512 --memory cpu=8GiB    # would this run on 8 GiB?\n"
         "  backplane plan --what-if cards.json\n"
+        "  backplane plan --model thick --size 256 --place auto         # where would it be done first?\n"
         "  backplane plan --model parakeet.gguf --dtype f16 --batch 8 --memory discrete=2GiB\n"
         "  backplane plan --model parakeet.gguf --place encoder=rows:cuda:0+cuda:1");
     command.runs([o, &run] { show_plan(*o, run); });

@@ -7,6 +7,8 @@
 #include "base/file.hpp"
 #include "cli/cli.hpp"
 #include "cli/model_inputs.hpp"
+#include "cli/place_options.hpp"
+#include "cli/predicted.hpp"
 #include "cli/targets.hpp"
 #include "cli/usage.hpp"
 #include "formats/npy.hpp"
@@ -19,6 +21,7 @@ namespace {
 struct RunChoice {
     ModelInputChoice input;
     DeviceChoice choice;
+    PlaceChoice place;
     std::string model;
     std::vector<std::string> outputs;
     int64_t repeat = 0;
@@ -92,6 +95,14 @@ void print_results(const std::vector<ModelResult>& results, const std::vector<Ta
     print_table(rows);
 }
 
+Placed placed_for(const Context& context, const RunChoice& o, CostModel& costs, const Model& model,
+                  const std::vector<ModelInput>& inputs, Run& run) {
+    if (!o.place.is_auto()) return open_placed(context, o.choice, o.place);
+    PlacedGraph what{model.graph(inputs), {}, 1, 1};
+    what.ways = [&](const Device& device) { return fits({device}, what.graph); };
+    return place_by_costs(context, o.choice, costs, what, run);
+}
+
 void run_model(const RunChoice& o, Run& run) {
     run.if_cancelled = ": nothing was written";
     const Model model = Model::from_onnx(base::path_of(o.model));
@@ -102,23 +113,29 @@ void run_model(const RunChoice& o, Run& run) {
             throw UsageError("--input " + array.name + ": say what is in it: a file, zeros:SHAPE or random:SHAPE");
     const std::vector<ModelInput> inputs = inputs_of(arrays);
     const Context context(context_options(o.choice));
-    const std::vector<Device> devices = open_with_fallback(context, o.choice);
+    CostModel costs(context);
+    const Placed placed = placed_for(context, o, costs, model, inputs, run);
+    const std::vector<Device>& devices = placed.devices;
     ModelSession session(devices, model);
     const auto start = std::chrono::steady_clock::now();
+    static_cast<void>(session.prepare(inputs));
+    const auto compiled = std::chrono::steady_clock::now();
     std::vector<ModelResult> results = session.run(inputs, &run.interrupted);
-    const double first = milliseconds_since(start);
+    const double once = milliseconds_since(compiled), first = milliseconds_since(start);
     const std::vector<double> times = times_of(session, inputs, results, o, run);
+    const Graph graph = model.graph(inputs);
+    const Predicted predicted =
+        predicted_beside(costs, {"a run", devices.front(), graph, {}, (times.empty() ? once : median(times)) / 1e3},
+                         run.json || o.choice.verbose);
     for (const Target& target : targets)
         for (const ModelResult& result : results)
             if (result.name == target.output)
                 formats::write_npy(base::path_of(target.file), result.dtype, result.shape, result.bytes);
     Json figures = Json::array();
     for (const ModelResult& result : results) figures.push_back(figures_of(result));
-    Json json{{"model", o.model},
-              {"device", devices.front().info().id},
-              {"first_ms", first},
-              {"outputs", Json::array()},
-              {"ran", Json::array()}};
+    Json json{{"model", o.model},         {"device", devices.front().info().id},
+              {"first_ms", first},        {"predicted", json_of(predicted)},
+              {"outputs", Json::array()}, {"ran", Json::array()}};
     if (!times.empty())
         json.update({{"median_ms", median(times)},
                      {"least_ms", *std::min_element(times.begin(), times.end())},
@@ -126,6 +143,7 @@ void run_model(const RunChoice& o, Run& run) {
     for (const StageRuns& one : session.runs())
         json["ran"].push_back({{"device", one.device}, {"nodes", one.nodes}, {"ops", one.ops}, {"runs", one.runs}});
     json["notes"] = session.notes();
+    if (o.place.is_auto()) json["place"] = placed_json(placed);
     if (run.json) {
         for (size_t i = 0; i < results.size(); ++i) {
             Json one{{"name", results[i].name}, {"dtype", name_of(results[i].dtype)}, {"shape", results[i].shape}};
@@ -139,7 +157,10 @@ void run_model(const RunChoice& o, Run& run) {
     out("\n{} ({}): {} ms with compiling", devices.front().info().id, devices.front().info().name, fixed(first, 2));
     if (!times.empty()) out(", then {} ms (the median of {} runs)", fixed(median(times), 3), times.size());
     out("\n");
-    if (o.choice.verbose) err_lines(session.describe());
+    if (!placed.why.empty()) out("{}\n", placed.why);
+    if (!o.choice.verbose) return;
+    err_lines(session.describe());
+    err("{}\n", line_of(predicted));
 }
 
 }  // namespace
@@ -156,6 +177,7 @@ void add_run(const Command& app, Run& run) {
     command.option("--repeat", o->repeat, "Run so many times more, and tell how long that takes").in_range(0, 1000000000);
     command.flag("--force", o->force, "Write over a file that is read-only");
     add_device_options(command, o->choice);
+    add_place_auto_option(command, o->place);
     add_json_option(command, run);
     command.footer(
         "`backplane model info MODEL` lists inputs and outputs; `backplane model check MODEL` says what runs where.\n"

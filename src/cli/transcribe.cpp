@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "cli/cli.hpp"
 #include "cli/memory_options.hpp"
 #include "cli/place_options.hpp"
+#include "cli/predicted.hpp"
 #include "cli/transcript_text.hpp"
 #include "cli/usage.hpp"
 
@@ -103,17 +105,37 @@ std::string times_text(double audio, double took) {
 struct TranscriptionReport {
     std::mutex mutex;
     std::string described, ran;
+    CostModel* costs = nullptr;
+    bool shown = false;          // somebody reads it
+    FitOptions how;              // of what was predicted
     std::function<Json()> runs;  // of the one device that works, now; null: there are several
 };
 
+// Of the encoder's size that ran most often; nothing: none was timed, by itself.
+std::optional<Predicted> predicted_of(const Transcriber& transcriber, TranscriptionReport& report) {
+    const std::vector<NetworkTimes> times = transcriber.times();
+    const auto most =
+        std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.runs < b.runs; });
+    if (most == times.end() || most->device != transcriber.device().info().id) return {};
+    return predicted_beside(*report.costs,
+                            {"a batch of the encoder", transcriber.device(), most->graph, report.how, most->seconds},
+                            report.shown);
+}
+
 class TranscribeWorker : public batch::Worker {
 public:
-    TranscribeWorker(const TranscribeChoice& o, std::unique_ptr<Transcriber> transcriber, std::string why,
+    TranscribeWorker(const TranscribeChoice& o, std::unique_ptr<Transcriber> transcriber, std::string why, Json place,
                      TranscriptionReport& report)
-        : o_(o), transcriber_(std::move(transcriber)), why_(std::move(why)), report_(report) {}
+        : o_(o), transcriber_(std::move(transcriber)), why_(std::move(why)), place_(std::move(place)), report_(report) {}
     ~TranscribeWorker() override {
         const std::lock_guard lock(report_.mutex);
         report_.runs = nullptr;
+        try {
+            const std::optional<Predicted> one = predicted_of(*transcriber_, report_);
+            if (one && report_.shown) report_.ran += line_of(*one) + "\n";
+        } catch (const Error& error) {
+            report_.ran += std::string("nothing was predicted: ") + error.what() + "\n";
+        }
         report_.described += transcriber_->describe() + "\n";
         for (const NetworkRuns& n : transcriber_->runs())
             report_.ran += n.part + " ran on " + n.device + ": " + std::to_string(n.runs) + " runs, " +
@@ -179,6 +201,12 @@ public:
     }
 
 private:
+    [[nodiscard]] Json predicted() const {
+        const std::lock_guard lock(report_.mutex);
+        if (!report_.shown) return {};
+        const std::optional<Predicted> one = predicted_of(*transcriber_, report_);
+        return one ? json_of(*one) : Json();
+    }
     struct Clip {
         size_t file = 0;
         std::chrono::steady_clock::time_point opened;
@@ -202,12 +230,15 @@ private:
         report["notes"] = transcriber_->notes();
         report["pauses_by"] = transcriber_->pauses_by();
         report["ran"] = ran();
+        report["predicted"] = predicted();
+        if (!place_.is_null()) report["place"] = place_;
         return report;
     }
 
     const TranscribeChoice& o_;
     std::unique_ptr<Transcriber> transcriber_;
     std::string why_;
+    Json place_;
     TranscriptionReport& report_;
 };
 
@@ -256,7 +287,29 @@ private:
     Transcriber& transcriber_;
 };
 
-std::unique_ptr<Transcriber> open_transcriber(const TranscribeChoice& o, const Context& context, const std::string& device,
+// Where so many windows of audio are done first.
+Placed placed_for(const TranscribeChoice& o, const Context& context, CostModel& costs, double seconds,
+                  const std::map<std::string, uint64_t>& budgets, Run& run) {
+    parakeet::ModelFile file = parakeet::ModelFile::open(base::path_of(o.model));
+    const parakeet::Head head = file.config().transducer ? parakeet::Head::transducer : parakeet::Head::ctc;
+    const auto on = [&](const Device& device) {
+        return parakeet::Recognizer({device}, file, dtype_from_name(o.dtype), head, parakeet::Lengths::by_device, o.exact);
+    };
+    const parakeet::Recognizer any = on(context.choose());
+    const auto samples = static_cast<size_t>(o.window * static_cast<double>(any.config().preprocessor.sample_rate));
+    const int64_t clips = std::max<int64_t>(o.batch, 1);
+    const auto windows = static_cast<int64_t>(std::ceil(std::max(seconds, 1.0) / o.window));
+    FitOptions how;
+    how.streaming = streaming_of(o.memory);
+    how.memory = budgets;
+    how.compile.cancel = &run.interrupted;
+    const bool whole = !budgets.empty() || how.streaming == Streaming::always;  // layers on several devices take no budget
+    PlacedGraph what{any.encoder(clips, samples), {}, std::max<int64_t>(1, windows / clips), whole ? size_t{1} : size_t{3}};
+    what.ways = [&](const Device& device) { return on(device).ways(clips, samples, how); };
+    return place_by_costs(context, o.choice, costs, what, run);
+}
+
+std::unique_ptr<Transcriber> open_transcriber(const TranscribeChoice& o, Placed placed,
                                               const std::map<std::string, uint64_t>& budgets) {
     TranscriberOptions options;
     options.decoder = decoder_of(o.decoder);
@@ -266,17 +319,24 @@ std::unique_ptr<Transcriber> open_transcriber(const TranscribeChoice& o, const C
     options.batch = o.batch;
     options.exact = o.exact;
     options.vad = o.vad;
-    DeviceChoice choice = o.choice;
-    if (o.place.place.empty()) choice.device = device;
-    Placed placed = open_placed(context, choice, o.place);
     std::vector<Device>& devices = placed.devices;
     options.layers = placed.layers;
     options.rows = placed.rows;
+    options.shares = placed.shares;
+    options.decoder_device = placed.decoder;
     options.memory = budget_of(budgets, devices.front().info().id);
     options.streaming = streaming_of(o.memory);
     for (const Device& one : devices)
         if (const uint64_t bytes = budget_of(budgets, one.info().id); bytes != 0) limit_memory(one, bytes);
     return std::make_unique<Transcriber>(std::move(devices), base::path_of(o.model), options);
+}
+
+Placed placed_on(const TranscribeChoice& o, const Context& context, CostModel& costs, const std::string& device,
+                 double seconds, const std::map<std::string, uint64_t>& budgets, Run& run) {
+    if (o.place.is_auto()) return placed_for(o, context, costs, seconds, budgets, run);
+    DeviceChoice choice = o.choice;
+    if (o.place.place.empty()) choice.device = device;
+    return open_placed(context, choice, o.place);
 }
 
 void say_what_works(const TranscribeChoice& o, const Run& run, const Transcriber& transcriber, const std::string& why) {
@@ -342,19 +402,29 @@ void transcribe_files(const TranscribeChoice& o, Run& run) {
                                                     : std::vector<std::string>{o.choice.device};
     const std::map<std::string, uint64_t> budgets = budgets_of(context, o.memory);
     measure(tasks);
+    double seconds = 0;
+    for (const batch::Task& task : tasks) seconds += task.work;
+    CostModel costs(context);
     const bool alone = devices.size() == 1 && options.ranks.size == 1;
     options.in_order = options.told_in_order = alone || o.many.output.empty();
     TranscriptionReport report;
+    report.costs = &costs;
+    report.shown = o.choice.verbose || run.json;
+    report.how.streaming = streaming_of(o.memory);
+    report.how.memory = budgets;
     std::vector<batch::Station> stations;
     for (const std::string& device : devices)
-        stations.push_back({device, [&o, &run, &context, &report, &why, &budgets, device, alone] {
-                                auto transcriber = open_transcriber(o, context, device, budgets);
-                                const std::string because = why.empty() ? context.why() : why;
-                                say_what_works(o, run, *transcriber, because);
-                                auto worker = std::make_unique<TranscribeWorker>(o, std::move(transcriber), because, report);
-                                if (alone) report.runs = [at = worker.get()] { return at->ran(); };
-                                return worker;
-                            }});
+        stations.push_back(
+            {device, [&o, &run, &context, &costs, &report, &why, &budgets, device, alone, seconds] {
+                 Placed placed = placed_on(o, context, costs, device, seconds, budgets, run);
+                 const Json place = o.place.is_auto() ? placed_json(placed) : Json();
+                 const std::string because = !placed.why.empty() ? placed.why : why.empty() ? context.why() : why;
+                 auto transcriber = open_transcriber(o, std::move(placed), budgets);
+                 say_what_works(o, run, *transcriber, because);
+                 auto worker = std::make_unique<TranscribeWorker>(o, std::move(transcriber), because, place, report);
+                 if (alone) report.runs = [at = worker.get()] { return at->ran(); };
+                 return worker;
+             }});
     std::vector<std::string> told;
     run_batch(tasks, stations, o.many, options, words_of(o, tasks.size(), report, told), run);
     if (!o.choice.verbose || run.json) return;
@@ -369,7 +439,10 @@ void transcribe(const TranscribeChoice& o, Run& run) {
     if (!pipe || !o.many.output.empty() || o.format != "text")
         throw UsageError("--live reads from '-' alone, and its lines go to the terminal: leave --output and --format out");
     const Context context(context_options(o.choice));
-    const auto transcriber = open_transcriber(o, context, o.choice.device, budgets_of(context, o.memory));
+    CostModel costs(context);
+    const std::map<std::string, uint64_t> budgets = budgets_of(context, o.memory);
+    const auto transcriber =
+        open_transcriber(o, placed_on(o, context, costs, o.choice.device, o.window, budgets, run), budgets);
     say_what_works(o, run, *transcriber, context.why());
     SpeechStream(run, *transcriber).all();
     if (!o.choice.verbose || run.json) return;
@@ -428,6 +501,7 @@ void add_transcribe(const Command& app, Run& run) {
         "  backplane transcribe *.mp3 --model parakeet.gguf --format srt --output subtitles/\n"
         "  backplane transcribe --manifest calls.jsonl --model parakeet.gguf --output texts/ --devices discrete,cpu\n"
         "  backplane transcribe calls/ --model parakeet.gguf --output texts/ --place encoder=cuda:0+cuda:1\n"
+        "  backplane transcribe talk.flac --model parakeet.gguf --place auto\n"
         "  srun -n 8 backplane transcribe calls/ --model parakeet.gguf --output texts/\n"
         "  backplane transcribe talk.flac --model parakeet.gguf --memory discrete=2GiB\n"
         "  backplane transcribe meeting.ogg --model parakeet.gguf --vad silero_vad_v6.onnx\n"

@@ -8,6 +8,8 @@
 #include "cli/cli.hpp"
 #include "cli/memory_options.hpp"
 #include "cli/model_files.hpp"
+#include "cli/place_options.hpp"
+#include "cli/predicted.hpp"
 #include "cli/targets.hpp"
 #include "cli/usage.hpp"
 
@@ -18,6 +20,7 @@ namespace {
 struct UpscaleChoice : StoredModelChoice {
     DeviceChoice choice;
     MemoryChoice memory;
+    PlaceChoice place;
     BatchChoice many;
     std::vector<std::string> files;  // IN and OUT, or with --output and --manifest all that are read
     std::string in, out, compare;
@@ -156,6 +159,8 @@ BatchWords upscale_words(int scale) {
 void upscale_many(const UpscaleChoice& o, Run& run) {
     run.if_cancelled = ": nothing was written";
     if (!o.compare.empty()) throw UsageError("--compare is for one picture: say IN and OUT");
+    if (o.place.is_auto())
+        throw UsageError("--place is for one picture: of several, all devices take theirs (--devices), each by its speed");
     batch::Options options;
     options.ranks = batch::ranks_of(o.many.ranks);
     options.folder = base::path_of(o.many.output);
@@ -182,6 +187,29 @@ void upscale_many(const UpscaleChoice& o, Run& run) {
     run_batch(tasks, stations, o.many, options, upscale_words(model->scale()), run);
 }
 
+// Where tiles of the picture would be done first: of as many pixels as are likely to be taken.
+Placed placed_for(const Context& context, const UpscaleChoice& o, CostModel& costs, const Esrgan& model,
+                  const ImageInfo& picture, const std::map<std::string, uint64_t>& budgets, Run& run) {
+    const int64_t most = o.tile != 0 ? o.tile : 256;
+    const auto along = [&](uint32_t length) { return std::min<int64_t>(length, most); };
+    PlacedGraph what{model.graph(along(picture.height), along(picture.width)), {}, 1, 1};
+    FitOptions how;
+    how.streaming = streaming_of(o.memory);
+    how.memory = budgets;
+    how.compile.cancel = &run.interrupted;
+    what.ways = [&](const Device& device) { return fits({device}, what.graph, how); };
+    return place_by_costs(context, o.choice, costs, what, run);
+}
+
+Predicted tile_beside(CostModel& costs, const UpscaleChoice& o, const std::map<std::string, uint64_t>& budgets,
+                      const Device& device, const Esrgan& model, const UpscaleResult& result, bool shown) {
+    FitOptions how;
+    how.streaming = streaming_of(o.memory);
+    how.memory = budgets;
+    const Graph graph = model.graph(result.tile_height, result.tile_width);
+    return predicted_beside(costs, {"a tile", device, graph, how, result.tile_seconds}, shown);
+}
+
 void upscale(const UpscaleChoice& o, Run& run) {
     const auto started = std::chrono::steady_clock::now();
     run.if_cancelled = ": nothing was written";
@@ -193,20 +221,30 @@ void upscale(const UpscaleChoice& o, Run& run) {
     const auto model = std::make_shared<const Esrgan>(open_model(o));
     ContextOptions options = context_options(o.choice);
     const Context context(options);
+    const std::map<std::string, uint64_t> budgets = budgets_of(context, o.memory);
+    CostModel costs(context);
     DeviceChoice choice = o.choice;
+    Placed placed;
     std::string why;
-    if (choice.device.empty() || choice.device == "auto") choice.device = tuned_for(context, *model);
-    if (choice.device != o.choice.device && !choice.device.empty())
-        why = choice.device + " was the fastest when it was tuned";
-    const std::vector<Device> devices = open_with_fallback(context, choice);
+    if (o.place.is_auto()) {
+        placed = placed_for(context, o, costs, *model, in->info(), budgets, run);
+        why = placed.why;
+    } else {
+        if (choice.device.empty() || choice.device == "auto") choice.device = tuned_for(context, *model);
+        if (choice.device != o.choice.device && !choice.device.empty())
+            why = choice.device + " was the fastest when it was tuned";
+        placed = open_placed(context, choice, o.place);
+        if (why.empty()) why = context.why();
+    }
+    const std::vector<Device>& devices = placed.devices;
     const Device& device = devices.front();
-    if (why.empty()) why = context.why();
     if (!run.json)
         out("{}: {} x {} pixels\nmodel: {}\ndevice: {} ({}); {}\n", o.in, in->info().width, in->info().height, model->name(),
             device.info().id, device.info().name, why);
-    UpscaleOptions how = upscale_options(o, budgets_of(context, o.memory), device.info().id);
+    UpscaleOptions how = upscale_options(o, budgets, device.info().id);
     how.cancel = &run.interrupted;
     UpscaleResult result;
+    Predicted predicted;
     {
         Progress progress("upscaling", o.many.progress);
         how.tiles_done = [&](int64_t done, int64_t of) {
@@ -215,6 +253,7 @@ void upscale(const UpscaleChoice& o, Run& run) {
         };
         Upscaler upscaler(devices, model);
         result = upscaler.run(*in, base::path_of(o.out), how);
+        predicted = tile_beside(costs, o, budgets, device, *model, result, run.json || o.choice.verbose);
     }
     run.if_cancelled = ": " + o.out + " is written" + (o.compare.empty() ? "" : ", " + o.compare + " is not");
     if (before) write_comparison(o, model->scale(), o.compare, before);
@@ -232,6 +271,8 @@ void upscale(const UpscaleChoice& o, Run& run) {
                {"seconds", result.seconds},
                {"total_seconds", total},
                {"placement", placement_json(result.placement)},
+               {"predicted", json_of(predicted)},
+               {"place", o.place.is_auto() ? placed_json(placed) : Json()},
                {"compare", o.compare}});
         return;
     }
@@ -239,6 +280,7 @@ void upscale(const UpscaleChoice& o, Run& run) {
         fixed(result.seconds, 2), fixed(total, 2), result.tiles, result.tiles == 1 ? "tile" : "tiles", result.tile);
     if (!o.compare.empty()) out("{}: before and after\n", o.compare);
     print_placement(result.placement, o.choice.verbose);
+    if (o.choice.verbose) out("{}\n", line_of(predicted));
 }
 
 void upscale_what(UpscaleChoice& o, Run& run) {
@@ -275,6 +317,7 @@ void add_upscale(const Command& app, Run& run) {
     command.option("--compare", o->compare, "Also write a picture of before and after, side by side").type("FILE");
     add_batch_options(command, o->many);
     add_device_options(command, o->choice);
+    add_place_auto_option(command, o->place);
     add_json_option(command, run);
     command.footer(
         "A file OUT that is there is replaced when the new one is whole; the input never is without --force.\n"

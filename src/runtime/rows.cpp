@@ -31,10 +31,7 @@ struct Spread {
 };
 
 bool is_unary(Op op) { return ops::is_elementwise(static_cast<uint32_t>(op), 1) || op == Op::cast; }
-bool is_binary(Op op) {
-    return op == Op::add || op == Op::sub || op == Op::mul || op == Op::div || op == Op::max || op == Op::min ||
-           op == Op::pow;
-}
+bool is_binary(Op op) { return ops::is_elementwise(static_cast<uint32_t>(op), 2); }
 
 int64_t product(const Shape& shape, size_t from, size_t to) {
     return std::accumulate(shape.begin() + static_cast<std::ptrdiff_t>(from),

@@ -23,6 +23,10 @@ struct Size {
     bool operator==(const Size&) const = default;
 };
 
+double seconds_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 void check(const UpscaleOptions& options) {
     if (options.tile >= 0 && options.overlap >= 0) return;
     throw Error(Code::invalid, "cannot upscale with tiles of " + std::to_string(options.tile) + " and an overlap of " +
@@ -167,30 +171,27 @@ struct Upscaler::Impl {
         work.progress = options.progress;
         work.tiles_done = options.tiles_done;
         work.cancel = options.cancel;
+        UpscaleResult result;
         work.upscale = [&](std::span<const float> in, std::span<float> out) {
+            const auto start = std::chrono::steady_clock::now();
             const NamedBytes input{"image", std::as_bytes(in)};
             const NamedRoom output{"upscaled", std::as_writable_bytes(out)};
             session.run({&input, 1}, {&output, 1}, options.cancel);
+            const double took = seconds_since(start);
+            result.tile_seconds = result.tile_seconds > 0 ? std::min(result.tile_seconds, took) : took;
         };
         upscale_in_tiles(plan, work);
-        UpscaleResult result;
         result.width = static_cast<uint32_t>(plan.across.length * plan.scale);
         result.height = static_cast<uint32_t>(plan.down.length * plan.scale);
         result.channels = static_cast<uint32_t>(plan.channels);
         result.tiles = plan.tiles();
         result.tile = std::max(plan.across.tile, plan.down.tile);
+        result.tile_width = plan.across.tile;
+        result.tile_height = plan.down.tile;
         result.placement = session.report();
         return result;
     }
 };
-
-namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-}  // namespace
 
 Upscaler::Upscaler(const Device& device, std::shared_ptr<const Esrgan> model)
     : Upscaler(std::vector{device}, std::move(model)) {}

@@ -86,15 +86,17 @@ void add_runs(std::vector<NetworkRuns>& into, const char* part, std::span<const 
 }
 
 Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head, Lengths lengths, bool exact,
-                       size_t layers, uint32_t rows)
+                       const Places& places)
     : devices_(std::move(devices)),
-      layers_(layers),
+      layers_(places.layers),
       head_(head),
       lengths_(!devices_.empty() && devices_.front() ? lengths_on(devices_.front(), lengths) : lengths),
       weights_(std::make_shared<NetworkWeights>(std::move(file), compute)),
       packed_([weights = weights_](std::string_view name) { return weights->bytes(name); }, config().name) {
     if (devices_.empty() || !devices_.front())
         throw Error(Code::invalid, "cannot transcribe: no device given; use Context::choose");
+    const size_t layers = places.layers;
+    const uint32_t rows = places.rows;
     if (layers == 0 || devices_.size() < layers)
         throw Error(Code::invalid, "cannot put the encoder's layers on " + std::to_string(layers) +
                                        " devices: " + std::to_string(devices_.size()) + " are given");
@@ -102,7 +104,10 @@ Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType comput
         throw Error(Code::invalid,
                     "cannot put rows of the encoder's products on " + std::to_string(rows) + " devices: " +
                         (layers > 1 ? "its layers are placed" : std::to_string(devices_.size()) + " are given"));
-    last_devices_ = runtime::with_first(devices_, layers - 1);
+    if (places.decoder && *places.decoder >= devices_.size())
+        throw Error(Code::invalid, "cannot put the decoder on device " + std::to_string(*places.decoder + 1) + " of " +
+                                       std::to_string(devices_.size()) + " that are given");
+    last_devices_ = runtime::with_first(devices_, places.decoder.value_or(layers - 1));
     if (head == Head::ctc ? !config().ctc : !config().transducer)
         throw Error(Code::unsupported, "'" + this->file().file() + "' has no " + (head == Head::ctc ? "CTC" : "transducer") +
                                            " decoder; leave the choice to the network");
@@ -110,6 +115,7 @@ Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType comput
     if (!exact && std::ranges::any_of(this->file().tensors(), in_blocks)) options_.compile.math = Math::relaxed;
     decoder_options_ = options_;
     options_.rows = rows;
+    options_.shares = places.shares;
     for (int64_t layer = 0; layer < config().encoder.layers; ++layer) position_names_.push_back(positions_name(layer));
     for (uint32_t k = 0; k < rows && rows > 1; ++k)
         for (std::vector<std::string>& names = row_names_.emplace_back(); const std::string& name : position_names_)
@@ -172,10 +178,11 @@ Recognizer::Sized& Recognizer::session_for(const BatchShape& shape) {
     const auto is = [&](const Sized& s) { return s.shape == shape; };
     const auto make = [&] {
         ++made_;
-        const Graph graph = encoder_graph(shape, reach_);
+        Graph graph = encoder_graph(shape, reach_);
         auto encoder = std::make_shared<Pipeline>(devices_, layers_, graph, packed_, options_);
         weights_->let_go();
-        return Sized{shape, std::move(encoder), session_bytes(graph)};
+        const uint64_t bytes = session_bytes(graph);
+        return Sized{shape, std::move(graph), std::move(encoder), bytes};
     };
     return recent(sessions_, kept_, is, make, [&](const Sized& s) { add_runs(ran_, "encoder", s.encoder->runs()); });
 }
@@ -249,6 +256,7 @@ Recognizer::Batch Recognizer::start(std::span<const std::span<const float>> clip
     if (heard.empty()) return batch;
     batch.prepared_ = std::make_unique<Prepared>(prepare(heard));
     batch.encoder_ = session_for(batch.prepared_->shape).encoder;
+    batch.started_ = std::chrono::steady_clock::now();
     batch.pass_ = batch.encoder_->start(inputs_of(*batch.prepared_, *batch.encoder_), cancel);
     return batch;
 }
@@ -275,6 +283,10 @@ std::vector<std::vector<Token>> Recognizer::run(std::span<const std::span<const 
 
 void Recognizer::finish_pass(Batch& batch, std::span<const Output> outputs) {
     batch.encoder_->finish(batch.pass_, outputs);
+    const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - batch.started_).count();
+    for (Sized& sized : sessions_)
+        if (sized.encoder == batch.encoder_ && at_a_time() == 1)  // else others were under way beside it
+            sized.seconds = sized.runs++ == 0 ? took : std::min(sized.seconds, took);
     spare_ = std::move(batch.prepared_->audio);
 }
 
@@ -357,6 +369,13 @@ void Recognizer::finish_encoder(Batch& batch) {
     } else {
         static_cast<void>(finish_joint(batch));
     }
+}
+
+std::vector<NetworkTimes> Recognizer::times() const {
+    std::vector<NetworkTimes> all;
+    for (const Sized& sized : sessions_)
+        if (sized.runs != 0) all.push_back({"encoder", devices_.front().info().id, sized.graph, sized.runs, sized.seconds});
+    return all;
 }
 
 std::vector<NetworkRuns> Recognizer::runs() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <list>
 #include <memory>
 #include <optional>
@@ -43,16 +44,23 @@ void check_finite(std::span<const float> samples, uint64_t first = 0);
 // What stages have run, added to what ran of that part of the network on their devices.
 void add_runs(std::vector<NetworkRuns>& into, const char* part, std::span<const StageRuns> stages);
 
+// Which of the devices do what; without more all is on the first.
+struct Places {
+    size_t layers =
+        1;  // the first so many take a part of the encoder's layers each; what follows it is on the last of these
+    std::vector<double> shares;     // of its work (SessionOptions::shares)
+    uint32_t rows = 1;              // or the first so many have a part of its products' rows each (SessionOptions::rows)
+    std::optional<size_t> decoder;  // what follows the encoder is on that one
+};
+
 class Recognizer {
 public:
     static constexpr size_t kLeastSessions = 4;  // that are kept, however large
 
-    // `exact`: Math::standard also where matrices are in blocks, of which activations may otherwise be rounded to bytes. `layers`: the first so
-    // many devices take a part of the encoder's layers each; what follows the encoder is on the last of these. `rows`: or the first so many have a part of its
-    // products' rows each (SessionOptions::rows); what follows is on the first.
-    // Throws Error: invalid (no device, fewer than `layers`), unsupported (a head that the file has not).
+    // `exact`: Math::standard also where matrices are in blocks, of which activations may otherwise be rounded to bytes.
+    // Throws Error: invalid (no device, fewer than `places` names), unsupported (a head that the file has not).
     Recognizer(std::vector<Device> devices, ModelFile file, DType compute, Head head, Lengths lengths = Lengths::by_device,
-               bool exact = false, size_t layers = 1, uint32_t rows = 1);
+               bool exact = false, const Places& places = {});
 
     [[nodiscard]] const Config& config() const noexcept { return weights_->config(); }
     [[nodiscard]] const ModelFile& file() const noexcept { return weights_->file(); }
@@ -62,6 +70,8 @@ public:
 
     // Ways to run batches of so many clips of at most so many samples, encoder and decoder beside each other, as fits() has them. Reads no weight.
     [[nodiscard]] std::vector<Fit> ways(int64_t clips, size_t samples, const FitOptions& options) const;
+    // The encoder of such batches.
+    [[nodiscard]] Graph encoder(int64_t clips, size_t samples) const;
     // How batches of so many clips of at most so many samples would run on the devices that take parts of the encoder: lines, as describe() has them.
     // Reads no weight.
     [[nodiscard]] std::string plan(int64_t clips, size_t samples) const;
@@ -88,7 +98,8 @@ public:
 
     [[nodiscard]] std::string describe() const;
     [[nodiscard]] std::vector<std::string> notes() const;
-    [[nodiscard]] std::vector<NetworkRuns> runs() const;  // as Transcriber has it
+    [[nodiscard]] std::vector<NetworkRuns> runs() const;    // as Transcriber has it
+    [[nodiscard]] std::vector<NetworkTimes> times() const;  // likewise
     // Of encoder and decoder: made so far, and kept now. Those used last are kept, four at least, more of them within 64 MiB each for encoder and
     // decoder, as estimated from their nodes and from what goes in and out.
     [[nodiscard]] uint64_t sessions_made() const noexcept { return made_; }
@@ -97,8 +108,10 @@ public:
 private:
     struct Sized {
         BatchShape shape;
+        Graph graph;
         std::shared_ptr<Pipeline> encoder;
-        uint64_t bytes = 0;
+        uint64_t bytes = 0, runs = 0;
+        double seconds = 0;  // from start to end, the shortest of these
     };
     struct Stepped {
         StepShape shape;
@@ -160,6 +173,7 @@ private:
     std::unique_ptr<Prepared> prepared_;
     std::shared_ptr<Pipeline> encoder_;
     const std::atomic<uint32_t>* cancel_ = nullptr;
+    std::chrono::steady_clock::time_point started_;
     Pipeline::Pass pass_;  // the last member: it reads what is prepared, by the encoder
 };
 

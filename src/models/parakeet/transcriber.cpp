@@ -70,15 +70,16 @@ Recognizer made(std::vector<Device> devices, const std::filesystem::path& model,
     if (options.batch < 0 || options.batch > 1024)
         throw Error(Code::invalid,
                     "cannot transcribe " + std::to_string(options.batch) + " windows at once: give 0 to 1024");
-    if ((options.layers > 1 || options.rows > 1) && (options.memory != 0 || options.streaming == Streaming::always))
+    if ((options.layers > 1 || options.rows > 1 || options.decoder_device) &&
+        (options.memory != 0 || options.streaming == Streaming::always))
         throw Error(Code::invalid,
-                    "cannot transcribe with the encoder on several devices and a budget or streamed weights: leave "
+                    "cannot transcribe with the network on several devices and a budget or streamed weights: leave "
                     "one of the two out");
     ModelFile file = ModelFile::open(model);
     check_language(options.language, file.file());
     const Head head = head_of(file.config(), options.decoder, file.file());
-    return {std::move(devices), std::move(file), options.dtype,  head,
-            Lengths::by_device, options.exact,   options.layers, options.rows};
+    const parakeet::Places places{options.layers, options.shares, options.rows, options.decoder_device};
+    return {std::move(devices), std::move(file), options.dtype, head, Lengths::by_device, options.exact, places};
 }
 
 // The file of the voice detector that the options ask for; empty: none.
@@ -210,7 +211,7 @@ struct Transcriber::Impl {
 
     void keep_within_memory() {
         // With a part of the layers each, a device's sessions see to that.
-        if (options.layers > 1 || options.rows > 1 || !memory_may_be_short()) return;
+        if (options.layers > 1 || options.rows > 1 || options.decoder_device || !memory_may_be_short()) return;
         struct Way {
             int64_t batch = 1;
             double window = 0;
@@ -442,6 +443,7 @@ std::vector<std::string> Transcriber::notes() const {
     return all;
 }
 std::vector<NetworkRuns> Transcriber::runs() const { return impl_->runs(); }
+std::vector<NetworkTimes> Transcriber::times() const { return impl_->recognizer.times(); }
 
 Transcript Transcriber::transcribe(std::span<const float> samples, const TranscribeHooks& hooks) {
     return std::move(transcribe(std::span(&samples, 1), hooks).front());

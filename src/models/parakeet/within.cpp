@@ -87,6 +87,11 @@ std::vector<Fit> Recognizer::ways_on(const Device& device, const BatchShape& sha
     return all;
 }
 
+Graph Recognizer::encoder(int64_t clips, size_t samples) const {
+    const BatchShape shape = longest(clips, samples);
+    return encoder_graph(shape, reach_of(encoded_frames(config().encoder, shape.frames)));
+}
+
 std::vector<Fit> Recognizer::ways(int64_t clips, size_t samples, const FitOptions& options) const {
     FitOptions how = options;
     how.compile.math = options_.compile.math;
@@ -101,7 +106,7 @@ std::string Recognizer::plan(int64_t clips, size_t samples) const {
     SessionOptions how = options_;
     how.compile.plan_only = true;
     how.plans_kept = 0;
-    const Graph graph = encoder_graph(shape, reach_of(encoded_frames(config().encoder, shape.frames)));
+    const Graph graph = encoder(clips, samples);
     std::string text =
         sized("encoder", shape.clips, shape.frames, "frames") + Pipeline(devices_, layers_, graph, packed_, how).describe();
     if (head_ == Head::ctc) return text;

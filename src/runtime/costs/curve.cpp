@@ -36,4 +36,9 @@ bool CostCurve::valid() const noexcept {
     return true;
 }
 
+bool DeviceCosts::is_by_operations(std::string_view kind) {
+    const std::string_view op = kind.substr(0, kind.find(' '));
+    return op == "product" || op == "convolution" || op == "attention";
+}
+
 }  // namespace backplane

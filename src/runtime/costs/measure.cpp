@@ -89,12 +89,12 @@ private:
         for (const TensorId id : graph.with_role(Role::weight)) {
             const TensorInfo& info = graph[id];
             const double reads = static_cast<double>(elements(info.shape)) / static_cast<double>(info.shape[0]);
-            content_[info.name] = filled(info, 1 / std::max(1.0, reads));
+            if (content_.empty()) content_ = filled(info, 1 / std::max(1.0, reads));
         }
-        return Weights([this](std::string_view name) -> std::span<const std::byte> { return content_.find(name)->second; });
+        return Weights([this](std::string_view) -> std::span<const std::byte> { return content_; });
     }
 
-    std::map<std::string, std::vector<std::byte>, std::less<>> content_;
+    std::vector<std::byte> content_;  // of each weight: those of a graph are alike
     Session session_;
     std::vector<std::vector<std::byte>> given_, taken_;
     std::vector<Input> inputs_;
@@ -102,12 +102,15 @@ private:
     std::vector<Output> outputs_;
 };
 
-// So many ops of a kind behind each other, of the size-th size.
+// So many ops of a kind behind each other, of the size-th size. Each has a weight of its own, as in networks: what several ops read may not be packed for
+// any of them.
 struct Kind {
     const char* name;
     DType maps, weight;
     Graph (*graph)(DType maps, DType weight, size_t size, int ops);
 };
+
+std::string weight_name(int op) { return "w" + std::to_string(op); }
 
 Graph products(DType maps, DType weight, size_t size, int ops) {
     constexpr std::array<std::pair<int64_t, int64_t>, kSizes> kRowsAndWidth{
@@ -115,8 +118,8 @@ Graph products(DType maps, DType weight, size_t size, int ops) {
     const auto [rows, width] = kRowsAndWidth[size];
     Graph g;
     TensorId x = g.input("x", maps, {rows, width});
-    const TensorId w = g.weight("w", weight, {width, width});
-    for (int k = 0; k < ops; ++k) x = g.add(Op::matmul, {x, w}, {{Attr::transpose_b, 1}});
+    for (int k = 0; k < ops; ++k)
+        x = g.add(Op::matmul, {x, g.weight(weight_name(k), weight, {width, width})}, {{Attr::transpose_b, 1}});
     g.output(x, "y");
     return g;
 }
@@ -126,8 +129,9 @@ Graph convolutions(DType maps, DType weight, size_t size, int ops) {
     constexpr int64_t kChannels = 64;
     Graph g;
     TensorId x = g.input("x", maps, {1, kChannels, kExtent[size], kExtent[size]});
-    const TensorId w = g.weight("w", weight, {kChannels, kChannels, 3, 3});
-    for (int k = 0; k < ops; ++k) x = g.add(Op::conv, {x, w}, {{Attr::pads, {1, 1, 1, 1}}});
+    for (int k = 0; k < ops; ++k)
+        x = g.add(Op::conv, {x, g.weight(weight_name(k), weight, {kChannels, kChannels, 3, 3})},
+                  {{Attr::pads, {1, 1, 1, 1}}});
     g.output(x, "y");
     return g;
 }
@@ -137,9 +141,9 @@ Graph depthwise(DType maps, DType weight, size_t size, int ops) {
     constexpr int64_t kChannels = 256, kWindow = 9;
     Graph g;
     TensorId x = g.input("x", maps, {1, kChannels, 1, kLength[size]});
-    const TensorId w = g.weight("w", weight, {kChannels, 1, 1, kWindow});
     for (int k = 0; k < ops; ++k)
-        x = g.add(Op::conv, {x, w}, {{Attr::pads, {0, kWindow / 2, 0, kWindow / 2}}, {Attr::group, kChannels}});
+        x = g.add(Op::conv, {x, g.weight(weight_name(k), weight, {kChannels, 1, 1, kWindow})},
+                  {{Attr::pads, {0, kWindow / 2, 0, kWindow / 2}}, {Attr::group, kChannels}});
     g.output(x, "y");
     return g;
 }
@@ -214,7 +218,7 @@ double work_of_one(const Graph& graph, std::string_view name, int ops) {
     double all = 0;
     for (size_t n = 0; n < graph.nodes().size(); ++n) {
         const Node& node = graph.nodes()[n];
-        if (is_by_operations(name)) {
+        if (DeviceCosts::is_by_operations(name)) {
             all += operations_of(graph, node);
             continue;
         }

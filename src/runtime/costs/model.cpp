@@ -66,13 +66,19 @@ void CostModel::learn(const Device& device, const Graph& graph, const Fit& way, 
         impl_->store.learn(device.info(), runtime::network_key(graph, way.streamed), seconds / plain.seconds);
 }
 
+Prediction predict(const DeviceCosts& costs, const Graph& graph, const Fit& way) {
+    return way.possible ? runtime::predicted(costs, graph, way) : Prediction{};
+}
+
 std::optional<Placement> CostModel::place(const std::vector<Device>& devices, const Graph& graph,
-                                          const std::vector<std::vector<Fit>>& ways, int64_t batches) const {
+                                          const std::vector<std::vector<Fit>>& ways, int64_t batches,
+                                          size_t most_parts) const {
     std::vector<runtime::Candidate> candidates;
     for (uint32_t i = 0; i < devices.size() && i < ways.size(); ++i) {
         const DeviceCosts* costs = of(devices[i]);
         if (costs == nullptr) continue;
-        runtime::Candidate one{i, devices[i].info().id, costs, 1, {}, nullptr};
+        const DeviceInfo& info = devices[i].info();
+        runtime::Candidate one{i, info.id, info.same_chip_as.empty() ? info.id : info.same_chip_as, costs, 1, {}, nullptr};
         one.learnt = impl_->store.learnt(devices[i].info(), runtime::network_key(graph, false)).value_or(1);
         for (const Fit& way : ways[i]) {
             if (!way.streamed && way.possible) one.whole = &way;
@@ -80,7 +86,7 @@ std::optional<Placement> CostModel::place(const std::vector<Device>& devices, co
         }
         candidates.push_back(std::move(one));
     }
-    return runtime::placed(graph, candidates, batches);
+    return runtime::placed(graph, candidates, batches, most_parts);
 }
 
 }  // namespace backplane

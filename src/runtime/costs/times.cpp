@@ -86,11 +86,12 @@ uint64_t weights_of(const Graph& graph, const std::vector<size_t>& nodes) {
 
 class Search {
 public:
-    Search(const Graph& graph, std::span<const Candidate> candidates, int64_t batches)
+    Search(const Graph& graph, std::span<const Candidate> candidates, int64_t batches, size_t most_parts)
         : graph_(graph),
           crossing_(crossing(graph)),
           candidates_(candidates),
-          batches_(static_cast<double>(std::max<int64_t>(batches, 1))) {
+          batches_(static_cast<double>(std::max<int64_t>(batches, 1))),
+          most_parts_(most_parts) {
         for (const TensorId id : graph.with_role(Role::weight)) weights_ += bytes(graph[id].dtype, graph[id].shape);
         for (const Candidate& one : candidates) nodes_.push_back(seconds_of_nodes(*one.costs, graph));
     }
@@ -101,21 +102,22 @@ public:
                 best_ = Placement{{one.device}, {1}, batches_ * *one.seconds, "all on " + one.id};
         }
         if (best_) least_ = best_->seconds * kWorthIt;
-        if (!graph_.with_role(Role::state).empty()) return best_;
+        if (most_parts_ < 2 || !graph_.with_role(Role::state).empty()) return best_;
         for (uint32_t a = 0; a < candidates_.size(); ++a)
             for (uint32_t b = 0; b < candidates_.size(); ++b) {
-                if (a == b) continue;
+                if (shares_a_chip(a, b)) continue;
                 for (int k = 1; k < kCuts; ++k) {
                     const double share = static_cast<double>(k) / kCuts;
                     consider({a, b}, {share, 1 - share});
                 }
-                for (uint32_t c = 0; c < candidates_.size(); ++c)
-                    if (c != a && c != b) consider({a, b, c}, by_speed({a, b, c}));
+                for (uint32_t c = 0; most_parts_ > 2 && c < candidates_.size(); ++c)
+                    if (!shares_a_chip(a, c) && !shares_a_chip(b, c)) consider({a, b, c}, by_speed({a, b, c}));
             }
         return best_;
     }
 
 private:
+    [[nodiscard]] bool shares_a_chip(uint32_t a, uint32_t b) const { return candidates_[a].chip == candidates_[b].chip; }
     [[nodiscard]] double whole(uint32_t i) const {
         return std::accumulate(nodes_[i].begin(), nodes_[i].end(), 0.0) * candidates_[i].learnt;
     }
@@ -173,6 +175,7 @@ private:
     std::vector<uint64_t> crossing_;  // bytes behind each node
     std::span<const Candidate> candidates_;
     double batches_;
+    size_t most_parts_;
     uint64_t weights_ = 0;
     double least_ = INFINITY;
     std::vector<std::vector<double>> nodes_;  // by candidate
@@ -181,8 +184,9 @@ private:
 
 }  // namespace
 
-std::optional<Placement> placed(const Graph& graph, std::span<const Candidate> candidates, int64_t batches) {
-    return Search(graph, candidates, batches).best();
+std::optional<Placement> placed(const Graph& graph, std::span<const Candidate> candidates, int64_t batches,
+                                size_t most_parts) {
+    return Search(graph, candidates, batches, most_parts).best();
 }
 
 }  // namespace backplane::runtime

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backplane/cost.hpp"
 #include "backplane/ops/table.hpp"
 #include "graph/attributes.hpp"
 
@@ -64,7 +65,7 @@ Work work_alone(const Graph& graph, const Node& node) {
     if (node.op == Op::lstm || node.op == Op::gru) {
         work.times = steps_of(graph, node);
         work.amount = operations_of(graph, node) / work.times;
-    } else if (is_by_operations(kind)) {
+    } else if (DeviceCosts::is_by_operations(kind)) {
         work.amount = operations_of(graph, node);
     } else {
         for (const TensorId t : node.inputs)
@@ -75,11 +76,6 @@ Work work_alone(const Graph& graph, const Node& node) {
 }
 
 }  // namespace
-
-bool is_by_operations(std::string_view kind) {
-    const std::string_view op = kind.substr(0, kind.find(' '));
-    return op == "product" || op == "convolution" || op == "attention";
-}
 
 double operations_of(const Graph& graph, const Node& node) {
     const auto shape = [&](size_t i) -> const Shape& { return graph[node.inputs[i]].shape; };

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "backplane/graph.hpp"
@@ -11,9 +10,6 @@ namespace backplane::runtime {
 
 // Floating-point operations of a product, a convolution or attention, as written; 0 of all else.
 [[nodiscard]] double operations_of(const Graph& graph, const Node& node);
-
-// Is a kind of work ("product f16") counted in operations? All others are in bytes.
-[[nodiscard]] bool is_by_operations(std::string_view kind);
 
 struct Work {
     std::string kind;    // "product f16": a curve of DeviceCosts::ops; empty: costs nothing, or is in another node's

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/json.hpp"
+#include "costs_told.hpp"
 #include "program.hpp"
 #include "tiny_network.hpp"
 
@@ -362,6 +363,30 @@ TEST(CliTranscribe, LayersAndRowsOfTheEncoderOnTwoDevicesSayTheSame) {
     const std::string one = said({"--device", "cpu"});
     EXPECT_EQ(said({"--place", "encoder=cpu:0+reference:0"}), one);
     EXPECT_EQ(said({"--place", "encoder=rows:cpu:0+reference:0"}), one);
+    EXPECT_EQ(said({"--place", "encoder=cpu:0,decoder=reference:0"}), one);
+    EXPECT_EQ(said({"--place", "decoder=cpu:0,encoder=reference:0"}), one);
+}
+
+TEST(CliTranscribe, AutoPlacesByWhatWorkCosts) {
+    const Place p;
+    const std::vector<std::string> told = told_costs(p);
+    const std::string net = network(p);
+    const std::string clip = wav(p, "clip.wav", parakeet::random_sound(40000, 3));
+    const Outcome one = run(p, {"transcribe", clip, "--model", net, "--device", "cpu"});
+    const Outcome o = run(p, {"transcribe", clip, "--model", net, "--place", "auto", "--verbose"}, told);
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    EXPECT_EQ(o.out, one.out);
+    EXPECT_NE(o.err.find("all on cpu:0, done first by what work costs: "), std::string::npos) << o.err;
+    EXPECT_NE(o.err.find("a batch of the encoder on cpu:0: "), std::string::npos) << o.err;
+    const Outcome json = run(p, {"transcribe", clip, "--model", net, "--place", "auto", "--json"}, told);
+    const base::Json said = base::Json::parse(json.out);
+    EXPECT_EQ(said["place"]["devices"][0], "cpu:0");
+    EXPECT_EQ(said["predicted"]["known"], true);
+    EXPECT_NE(said["predicted"]["learnt"], 1) << "the run before taught it";
+    EXPECT_GT(said["predicted"]["seconds"], 0);
+    const Outcome planned = run(p, {"plan", "--model", net, "--seconds", "2", "--place", "auto"}, told);
+    EXPECT_EQ(planned.exit_code, 0) << planned.err;
+    EXPECT_NE(planned.out.find("all on cpu:0, done first by what work costs: "), std::string::npos) << planned.out;
 }
 
 }  // namespace

@@ -290,7 +290,7 @@ TEST_F(RecognizerTest, LayersOnSeveralDevicesGiveTheTokensOfOneWithBatchesUnderW
         Recognizer one({device_of("cpu")}, file, DType::f32, head);
         for (const size_t layers : {2U, 3U}) {
             Recognizer cut({device_of("cpu"), device_of("cpu"), device_of("cpu")}, file, DType::f32, head,
-                           Lengths::by_device, false, layers);
+                           Lengths::by_device, false, {.layers = layers});
             std::deque<std::pair<size_t, Recognizer::Batch>> under_way;
             const auto finish = [&] {
                 auto& [clip, batch] = under_way.front();
@@ -307,7 +307,7 @@ TEST_F(RecognizerTest, LayersOnSeveralDevicesGiveTheTokensOfOneWithBatchesUnderW
         }
     }
     const ModelFile file = network(tiny_config(), 3, 0);
-    expect_error([&] { Recognizer({device_of("cpu")}, file, DType::f32, Head::ctc, Lengths::exact, false, 2); },
+    expect_error([&] { Recognizer({device_of("cpu")}, file, DType::f32, Head::ctc, Lengths::exact, false, {.layers = 2}); },
                  Code::invalid, "2 devices");
 }
 

@@ -1,0 +1,124 @@
+// --place auto: where a network would be done first by what work costs, and what was predicted beside what came of it. Costs are told, not measured.
+#include <gtest/gtest.h>
+
+#include "base/json.hpp"
+#include "costs_told.hpp"
+#include "onnx_bytes.hpp"
+
+namespace backplane::e2e {
+namespace {
+
+void expect_predicted(const base::Json& json) {
+    const base::Json& predicted = json["predicted"];
+    EXPECT_EQ(predicted["device"], "cpu:0");
+    EXPECT_EQ(predicted["known"], true) << json;
+    for (const char* field : {"predicted_seconds", "seconds", "planned"}) EXPECT_GT(predicted[field], 0) << field;
+    EXPECT_GE(predicted["held"], 0) << "of the host's memory that is used where it lies nobody holds anything";
+    EXPECT_EQ(predicted["problem"], "");
+}
+
+TEST(CliPlace, AutoUpscalesWhereItIsDoneFirstAndEachRunTeaches) {
+    const Place p;
+    const std::vector<std::string> told = told_costs(p);
+    const std::string model = p.model(), in = p.picture();
+    const auto upscaled = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> arguments{"upscale", in, p.at("out.png"), "--model", model};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const Outcome o = run(p, arguments, told);
+        EXPECT_EQ(o.exit_code, 0) << o.err;
+        return o.out;
+    };
+    const base::Json first = base::Json::parse(upscaled({"--place", "auto", "--json"}));
+    EXPECT_EQ(first["place"]["devices"][0], "cpu:0");
+    EXPECT_NE(first["why"].get<std::string>().find("all on cpu:0, done first by what work costs: "), std::string::npos);
+    expect_predicted(first);
+    EXPECT_EQ(first["predicted"]["learnt"], 1);
+    const std::string written = content(p.at("out.png"));
+    const base::Json second = base::Json::parse(upscaled({"--device", "cpu", "--json"}));
+    EXPECT_NE(second["predicted"]["learnt"], 1) << "the first run taught it";
+    EXPECT_EQ(content(p.at("out.png")), written);
+    const std::string words = upscaled({"--device", "cpu", "--verbose"});
+    EXPECT_NE(words.find("a tile on cpu:0: "), std::string::npos) << words;
+    EXPECT_NE(words.find(" ms predicted, "), std::string::npos) << words;
+}
+
+TEST(CliPlace, AutoPlansAndTheTimeOfEachWayIsSaid) {
+    const Place p;
+    const std::vector<std::string> told = told_costs(p);
+    const std::vector<std::string> plan{"plan", "--model", p.model(), "--place", "auto"};
+    std::vector<std::string> as_json = plan;
+    as_json.emplace_back("--json");
+    const base::Json json = base::Json::parse(run(p, as_json, told).out);
+    EXPECT_EQ(json["place"]["devices"][0], "cpu:0");
+    EXPECT_GT(json["ways"][0]["seconds"], 0);
+    const Outcome words = run(p, plan, told);
+    EXPECT_NE(words.out.find("all on cpu:0, done first by what work costs"), std::string::npos) << words.out;
+    EXPECT_NE(words.out.find(" TIME"), std::string::npos) << words.out;
+    const Outcome unknown =
+        run(p, {"plan", "--model", p.model(), "--device", "cpu"}, {"BACKPLANE_STATE_DIR=" + p.at("none")});
+    EXPECT_NE(unknown.out.find("What work costs there is not known"), std::string::npos) << unknown.out;
+}
+
+TEST(CliPlace, AutoRunsAFileOfOnnx) {
+    const Place p;
+    const std::vector<std::string> told = told_costs(p);
+    std::ofstream(p.at("dense.onnx"), std::ios::binary) << onnx_bytes::dense_network();
+    const Outcome o = run(p, {"run", p.at("dense.onnx"), "--input", "zeros:5x4", "--place", "auto", "--json"}, told);
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    const base::Json json = base::Json::parse(o.out);
+    EXPECT_EQ(json["place"]["devices"][0], "cpu:0");
+    expect_predicted(json);
+    const Outcome words = run(p, {"run", p.at("dense.onnx"), "--input", "zeros:5x4", "--device", "cpu", "--verbose"},
+                              {"BACKPLANE_STATE_DIR=" + p.at("none")});
+    EXPECT_NE(words.err.find("what work costs on cpu:0 is not known"), std::string::npos) << words.err;
+}
+
+TEST(CliPlace, WhatMakesNoSenseIsWrongUse) {
+    const Place p;
+    const std::vector<std::string> told = told_costs(p);
+    const std::string model = p.model(), in = p.picture();
+    for (const std::vector<std::string>& wrong :
+         {std::vector<std::string>{"upscale", in, p.at("out.png"), "--model", model, "--place", "everywhere"},
+          {"upscale", in, p.at("out.png"), "--model", model, "--place", "auto", "--device", "cpu"},
+          {"plan", "--model", model, "--place", "encoder=cpu:0,decoder=cpu:0"},
+          {"plan", "--model", model, "--place", "auto", "--what-if", p.at("cards.json")}}) {
+        const Outcome o = run(p, wrong, told);
+        EXPECT_EQ(o.exit_code, 2) << o.out;
+        EXPECT_TRUE(is_one_line(o.err)) << o.err;
+    }
+}
+
+TEST(CliPlace, DevicesThatAFileDescribesMaySayWhatWorkCostsThere) {
+    const Place p;
+    const std::string model = p.model();
+    const auto what_if = [&](const std::string& costs) {
+        std::ofstream(p.at("cards.json")) << R"({"devices": [{"id": "card", "like": "cpu", "memory": "8GiB")"
+                                          << (costs.empty() ? "" : R"(, "costs": )" + costs) << "}]}";
+        return run(p, {"plan", "--model", model, "--what-if", p.at("cards.json"), "--json"});
+    };
+    const auto seconds = [&](const std::string& costs) {
+        const Outcome o = what_if(costs);
+        EXPECT_EQ(o.exit_code, 0) << o.err;
+        return base::Json::parse(o.out)["ways"][0]["seconds"];
+    };
+    EXPECT_TRUE(seconds("").is_null());
+    const auto at = [](const std::string& rate) {
+        return R"({"run_us": 10, "ops": {"convolution f32": {"fixed_us": 1, "per_second": )" + rate + "}}}";
+    };
+    const double slow = seconds(at("1e9")).get<double>(), fast = seconds(at("1e12")).get<double>();
+    EXPECT_GT(slow, 10 * fast);
+    EXPECT_GT(fast, 1e-5) << "a run beside its ops";
+    for (const char* wrong : {"7", "{}", R"({"ops": 1, "run_us": "x"})", R"({"ops": {"move f32": {}}})",
+                              R"({"ops": {"move f32": {"per_second": 0}}})", R"({"ops": {"move f32": {"points": [[1]]}}})",
+                              R"({"ops": {"move f32": {"points": [[2, 1], [1, 1]]}}})"}) {
+        const Outcome o = what_if(wrong);
+        EXPECT_EQ(o.exit_code, 1) << wrong;
+        EXPECT_TRUE(is_one_line(o.err)) << o.err;
+    }
+    const Outcome measured =
+        what_if(R"({"ops": {"move f32": {"fixed_us": 1, "per_second": 2, "points": [[1, 1], [2, 2]]}}})");
+    EXPECT_EQ(measured.exit_code, 0) << measured.err;
+}
+
+}  // namespace
+}  // namespace backplane::e2e
