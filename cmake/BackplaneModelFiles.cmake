@@ -5,7 +5,9 @@
 function(bp_find_model_files images audio required result)
   set(found "")
   set(missing "")
-  if(images)
+  if(images AND WIN32)
+    list(APPEND found ole32 uuid windowscodecs)  # of every Windows
+  elseif(images)
     foreach(package PNG JPEG)
       find_package(${package} QUIET)
       if(${package}_FOUND)

@@ -1,7 +1,8 @@
 // PNG and JPEG, row by row: an image larger than memory can be read and written. 8 bits a channel; 16-bit PNGs are rounded to 8.
 //
 // Greyscale, palette and 1/2/4-bit images are widened to RGB; transparency (alpha channel or tRNS) makes RGBA. JPEG: greyscale, YCbCr
-// and CMYK become RGB; the orientation that a camera wrote is applied. An object is used from one thread at a time.
+// and CMYK become RGB; the orientation that a camera wrote is applied. An object is used from one thread at a time. On Windows, whose own
+// component does it, pictures are read whole, up to 1 GiB, and a broken file is refused by open().
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ public:
 
 struct ImageWriteOptions {
     int jpeg_quality = 95;    // 1 to 100
-    int png_compression = 4;  // 0 to 9; a photograph at 6 is 2% smaller and takes 2.6 times as long to write
+    int png_compression = 4;  // 0 to 9; a photograph at 6 is 2% smaller and takes 2.6 times as long to write; not on Windows
 };
 
 // Writes top to bottom, by the ending of the name: .png, .jpg, .jpeg (JPEG has no alpha: it is laid over white). The file appears under

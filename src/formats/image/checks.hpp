@@ -11,7 +11,9 @@
 
 namespace backplane::formats {
 
-inline constexpr uint32_t kLongestSide = 65535;  // pixels, of include/backplane/image.hpp
+inline constexpr uint32_t kLongestSide = 65535;      // pixels, of include/backplane/image.hpp
+inline constexpr uint32_t kLongestJpegSide = 65500;  // what libjpeg and Windows write and read
+inline constexpr int kMostScans = 500;  // a progressive file of a few kilobytes can ask for the work of thousands of images
 inline constexpr uint64_t kMostHeld =
     uint64_t{1} << 30;  // bytes of an image that has to be held whole: interlaced, progressive or turned
 

@@ -9,7 +9,6 @@
 #include "base/file_error.hpp"
 #include "formats/image/checks.hpp"
 #include "formats/image/input_file.hpp"
-#include "formats/image/jpeg_session.hpp"
 #include "formats/image/readers.hpp"
 #include "formats/image/writers.hpp"
 
@@ -109,9 +108,9 @@ std::unique_ptr<ImageWriter> ImageWriter::create(const std::filesystem::path& pa
                                                  const ImageWriteOptions& options) {
     const bool jpeg = names_jpeg(path);
     check(path, info, options);
-    if (jpeg && std::max(info.width, info.height) > JPEG_MAX_DIMENSION) {
+    if (jpeg && std::max(info.width, info.height) > kLongestJpegSide) {
         throw Error(Code::invalid, "cannot write the image " + base::quoted(path) + ": a JPEG has at most " +
-                                       std::to_string(JPEG_MAX_DIMENSION) + " pixels a side, this has " +
+                                       std::to_string(kLongestJpegSide) + " pixels a side, this has " +
                                        std::to_string(info.width) + " x " + std::to_string(info.height) +
                                        "; end the name in .png");
     }

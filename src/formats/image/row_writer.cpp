@@ -49,4 +49,12 @@ void RowWriter::check_open() const {
     if (closed_) throw Error(Code::invalid, "cannot write to " + name_ + ": it is finished or has failed before");
 }
 
+void lay_over_white(std::span<const uint8_t> row, std::span<uint8_t> flat) {
+    for (std::size_t x = 0; x < flat.size() / 3; ++x) {
+        const unsigned alpha = row[x * 4 + 3];
+        for (std::size_t c = 0; c < 3; ++c)
+            flat[x * 3 + c] = static_cast<uint8_t>((row[x * 4 + c] * alpha + 255 * (255 - alpha) + 127) / 255);
+    }
+}
+
 }  // namespace backplane::formats

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 
 #include "backplane/image.hpp"
@@ -36,5 +37,8 @@ private:
     uint32_t next_row_ = 0;
     bool closed_ = false;  // finished or failed
 };
+
+// RGBA as RGB, for what has no alpha.
+void lay_over_white(std::span<const uint8_t> row, std::span<uint8_t> flat);
 
 }  // namespace backplane::formats

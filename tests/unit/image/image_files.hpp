@@ -74,6 +74,13 @@ inline Picture read_picture(const std::filesystem::path& path) {
     return picture;
 }
 
+inline void write_picture(const std::filesystem::path& path, const ImageInfo& info, const Bytes& pixels,
+                          const ImageWriteOptions& options = {}) {
+    const auto writer = ImageWriter::create(path, info, options);
+    writer->write(pixels);
+    writer->finish();
+}
+
 // The Error that `action` throws; a test failure when it throws none.
 template <class Action>
 Error error_of(const Action& action) {

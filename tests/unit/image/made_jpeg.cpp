@@ -1,11 +1,34 @@
 #include "made_jpeg.hpp"
 
-#include <cstdio>
-#include <cstdlib>
-
-#include <jpeglib.h>
+#include <algorithm>
+#include <string_view>
 
 namespace backplane::test {
+
+namespace {
+
+void append_marker(Bytes& to, uint8_t marker, const Bytes& content) {
+    const std::size_t size = content.size() + 2;
+    to.insert(to.end(), {0xff, marker, static_cast<uint8_t>(size >> 8), static_cast<uint8_t>(size)});
+    to.insert(to.end(), content.begin(), content.end());
+}
+
+// In markers, each of which says which of how many it is.
+void append_profile(Bytes& to, const Bytes& profile) {
+    constexpr std::size_t most = 65519;
+    const std::size_t count = (profile.size() + most - 1) / most;
+    for (std::size_t i = 0; i < count; ++i) {
+        constexpr std::string_view name("ICC_PROFILE\0", 12);
+        Bytes content(name.begin(), name.end());
+        content.insert(content.end(), {static_cast<uint8_t>(i + 1), static_cast<uint8_t>(count)});
+        const std::size_t end = std::min(profile.size(), (i + 1) * most);
+        content.insert(content.end(), profile.begin() + static_cast<std::ptrdiff_t>(i * most),
+                       profile.begin() + static_cast<std::ptrdiff_t>(end));
+        append_marker(to, 0xe2, content);
+    }
+}
+
+}  // namespace
 
 int channels_of(JpegColour colour) {
     switch (colour) {
@@ -18,44 +41,14 @@ int channels_of(JpegColour colour) {
 }
 
 Bytes make_jpeg(const JpegKind& kind, const Bytes& pixels) {
-    jpeg_error_mgr errors;
-    jpeg_compress_struct jpeg{};
-    jpeg.err = jpeg_std_error(&errors);
-    jpeg_create_compress(&jpeg);
-    unsigned char* memory = nullptr;
-    unsigned long size = 0;
-    jpeg_mem_dest(&jpeg, &memory, &size);
-    jpeg.image_width = kind.width;
-    jpeg.image_height = kind.height;
-    const int channels = channels_of(kind.colour);
-    jpeg.input_components = channels;
-    jpeg.in_color_space = channels == 1 ? JCS_GRAYSCALE : channels == 3 ? JCS_RGB : JCS_CMYK;
-    jpeg_set_defaults(&jpeg);
-    if (kind.colour == JpegColour::rgb) jpeg_set_colorspace(&jpeg, JCS_RGB);
-    if (kind.colour == JpegColour::ycck) jpeg_set_colorspace(&jpeg, JCS_YCCK);
-    if (kind.colour == JpegColour::cmyk_without_adobe) jpeg.write_Adobe_marker = FALSE;
-    jpeg_set_quality(&jpeg, kind.quality, TRUE);
-    if (kind.colour != JpegColour::subsampled) jpeg.comp_info[0].h_samp_factor = jpeg.comp_info[0].v_samp_factor = 1;
-    jpeg.restart_in_rows = kind.restart_rows;
-    if (kind.progressive) jpeg_simple_progression(&jpeg);
-    const jpeg_scan_info scans[3] = {{1, {0}, 0, 63, 0, 0}, {1, {1}, 0, 63, 0, 0}, {1, {2}, 0, 63, 0, 0}};
-    if (kind.scan_a_channel) {
-        jpeg.scan_info = scans;
-        jpeg.num_scans = 3;
-    }
-    jpeg_start_compress(&jpeg, TRUE);
-    if (!kind.app1.empty())
-        jpeg_write_marker(&jpeg, JPEG_APP0 + 1, kind.app1.data(), static_cast<unsigned>(kind.app1.size()));
-    if (!kind.profile.empty())
-        jpeg_write_icc_profile(&jpeg, kind.profile.data(), static_cast<unsigned>(kind.profile.size()));
-    for (uint32_t y = 0; y < kind.height; ++y) {
-        auto* row = const_cast<JSAMPROW>(pixels.data() + std::size_t{y} * kind.width * static_cast<std::size_t>(channels));
-        jpeg_write_scanlines(&jpeg, &row, 1);
-    }
-    jpeg_finish_compress(&jpeg);
-    jpeg_destroy_compress(&jpeg);
-    Bytes file(memory, memory + size);
-    std::free(memory);
+    const Bytes coded = coded_jpeg(kind, pixels);
+    std::size_t at = 2;  // behind what JFIF and Adobe say
+    while (at + 4 < coded.size() && (coded[at + 1] == 0xe0 || coded[at + 1] == 0xee))
+        at += 2 + (std::size_t{coded[at + 2]} << 8 | coded[at + 3]);
+    Bytes file(coded.begin(), coded.begin() + static_cast<std::ptrdiff_t>(at));
+    if (!kind.app1.empty()) append_marker(file, 0xe1, kind.app1);
+    append_profile(file, kind.profile);
+    file.insert(file.end(), coded.begin() + static_cast<std::ptrdiff_t>(at), coded.end());
     return file;
 }
 

@@ -1,4 +1,4 @@
-// JPEG files of every kind, written by libjpeg.
+// JPEG files of every kind, written by libjpeg, here or earlier (kept_jpegs.hpp).
 #pragma once
 
 #include "image_files.hpp"
@@ -22,6 +22,9 @@ int channels_of(JpegColour colour);
 
 // `pixels`: width * height pixels of 1 (grey), 3 or 4 (inks; 255 is full ink or none, as the file means it) bytes.
 Bytes make_jpeg(const JpegKind& kind, const Bytes& pixels);
+
+// The same without app1 and profile.
+Bytes coded_jpeg(const JpegKind& kind, const Bytes& pixels);
 
 // Content of an APP1 marker: EXIF with an orientation between other fields.
 Bytes make_exif(int orientation, bool little_endian);

@@ -1,39 +1,123 @@
 #include "made_png.hpp"
 
-#include <png.h>
-#include <zlib.h>
-
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 namespace backplane::test {
 
 namespace {
 
-void append(png_structp png, png_bytep bytes, std::size_t size) {
-    auto* to = static_cast<Bytes*>(png_get_io_ptr(png));
-    to->insert(to->end(), bytes, bytes + size);
-}
-
 void put32(Bytes& bytes, std::size_t at, uint32_t value) {
     for (int i = 0; i < 4; ++i) bytes[at + static_cast<std::size_t>(i)] = static_cast<uint8_t>(value >> (24 - 8 * i));
 }
 
-Bytes packed(const PngKind& kind, const std::vector<uint16_t>& samples) {
-    const std::size_t a_row = std::size_t{kind.width} * static_cast<std::size_t>(channels_of(kind.colour));
-    const std::size_t row_bytes = (a_row * static_cast<std::size_t>(kind.bits) + 7) / 8;
-    Bytes rows(row_bytes * kind.height);
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-        uint8_t* row = rows.data() + i / a_row * row_bytes;
-        const std::size_t bit = i % a_row * static_cast<std::size_t>(kind.bits);
-        if (kind.bits == 16) {
-            row[bit / 8] = static_cast<uint8_t>(samples[i] >> 8);
-            row[bit / 8 + 1] = static_cast<uint8_t>(samples[i]);
-        } else {
-            row[bit / 8] |= static_cast<uint8_t>(samples[i] << (8 - kind.bits - static_cast<int>(bit % 8)));
+void append32(Bytes& bytes, uint32_t value) {
+    bytes.resize(bytes.size() + 4);
+    put32(bytes, bytes.size() - 4, value);
+}
+
+uint32_t crc_of(std::span<const uint8_t> bytes) {
+    uint32_t crc = 0xffffffff;
+    for (const uint8_t byte : bytes) {
+        crc ^= byte;
+        for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (0xedb88320 & (0U - (crc & 1)));
+    }
+    return ~crc;
+}
+
+void append_chunk(Bytes& file, std::string_view name, const Bytes& content) {
+    append32(file, static_cast<uint32_t>(content.size()));
+    const std::size_t start = file.size();
+    file.insert(file.end(), name.begin(), name.end());
+    file.insert(file.end(), content.begin(), content.end());
+    append32(file, crc_of(std::span(file).subspan(start)));
+}
+
+// A zlib stream of stored blocks.
+Bytes stored(const Bytes& bytes) {
+    Bytes out{0x78, 0x01};
+    uint32_t sum = 1, sum_of_sums = 0;
+    for (std::size_t at = 0; at < bytes.size(); at += 65535) {
+        const std::size_t size = std::min<std::size_t>(65535, bytes.size() - at);
+        out.push_back(at + size == bytes.size() ? 1 : 0);
+        for (const std::size_t value : {size, ~size}) {
+            out.push_back(static_cast<uint8_t>(value));
+            out.push_back(static_cast<uint8_t>(value >> 8));
+        }
+        for (std::size_t i = at; i < at + size; ++i) {
+            out.push_back(bytes[i]);
+            sum = (sum + bytes[i]) % 65521;
+            sum_of_sums = (sum_of_sums + sum) % 65521;
         }
     }
-    return rows;
+    append32(out, sum_of_sums << 16 | sum);
+    return out;
 }
+
+// Which of three neighbours (left, above, above left) is nearest to left + above - above left.
+int paeth(int left, int above, int corner) {
+    const int guess = left + above - corner;
+    const int to_left = std::abs(guess - left), to_above = std::abs(guess - above), to_corner = std::abs(guess - corner);
+    if (to_left <= to_above && to_left <= to_corner) return left;
+    return to_above <= to_corner ? above : corner;
+}
+
+// One row behind its filter; `above`: the row before it, zeros for the first.
+void append_filtered(Bytes& to, int filter, const Bytes& row, const Bytes& above, std::size_t pixel) {
+    to.push_back(static_cast<uint8_t>(filter));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        const int left = i < pixel ? 0 : row[i - pixel], corner = i < pixel ? 0 : above[i - pixel];
+        const int guesses[] = {0, left, above[i], (left + above[i]) / 2, paeth(left, above[i], corner)};
+        to.push_back(static_cast<uint8_t>(row[i] - guesses[filter]));
+    }
+}
+
+struct Pass {
+    uint32_t x, y, step_x, step_y;
+};
+constexpr Pass one_pass[] = {{0, 0, 1, 1}};
+constexpr Pass adam7[] = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4}, {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}};
+
+// All rows in the file's order, each filter in turn.
+Bytes filtered(const PngKind& kind, const std::vector<uint16_t>& samples) {
+    const auto channels = static_cast<std::size_t>(channels_of(kind.colour)), bits = static_cast<std::size_t>(kind.bits);
+    Bytes out;
+    for (const Pass& pass : kind.interlaced ? std::span<const Pass>(adam7) : std::span<const Pass>(one_pass)) {
+        if (pass.x >= kind.width || pass.y >= kind.height) continue;
+        const std::size_t across = (kind.width - pass.x + pass.step_x - 1) / pass.step_x;
+        Bytes above((across * channels * bits + 7) / 8);
+        int filter = 0;
+        for (uint32_t y = pass.y; y < kind.height; y += pass.step_y, filter = (filter + 1) % 5) {
+            Bytes row(above.size());
+            for (std::size_t i = 0; i < across * channels; ++i) {
+                const std::size_t x = pass.x + i / channels * pass.step_x, bit = i * bits;
+                const uint16_t value = samples[(y * std::size_t{kind.width} + x) * channels + i % channels];
+                if (bits == 16) {
+                    row[bit / 8] = static_cast<uint8_t>(value >> 8);
+                    row[bit / 8 + 1] = static_cast<uint8_t>(value);
+                } else {
+                    row[bit / 8] |= static_cast<uint8_t>(value << (8 - bits - bit % 8));
+                }
+            }
+            append_filtered(out, filter, row, above, std::max<std::size_t>(1, channels * bits / 8));
+            above = row;
+        }
+    }
+    return out;
+}
+
+Bytes header_of(uint32_t width, uint32_t height, int bits, int colour, bool interlaced) {
+    Bytes header;
+    append32(header, width);
+    append32(header, height);
+    header.insert(header.end(), {static_cast<uint8_t>(bits), static_cast<uint8_t>(colour), 0, 0,
+                                 static_cast<uint8_t>(interlaced ? 1 : 0)});
+    return header;
+}
+
+constexpr uint8_t signature[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
 
 }  // namespace
 
@@ -59,34 +143,27 @@ std::vector<uint16_t> samples_for(const PngKind& kind) {
 }
 
 Bytes make_png(const PngKind& kind, const std::vector<uint16_t>& samples) {
-    Bytes file;
-    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
-    png_infop info = png_create_info_struct(png);
-    png_set_write_fn(png, &file, append, [](png_structp) {});
-    png_set_IHDR(png, info, kind.width, kind.height, kind.bits, kind.colour,
-                 kind.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
-                 PNG_FILTER_TYPE_DEFAULT);
-    std::vector<png_color> palette;
-    for (const auto& colour : kind.palette) palette.push_back({colour[0], colour[1], colour[2]});
-    if (!palette.empty()) png_set_PLTE(png, info, palette.data(), static_cast<int>(palette.size()));
-    if (!kind.palette_alpha.empty()) {
-        png_set_tRNS(png, info, kind.palette_alpha.data(), static_cast<int>(kind.palette_alpha.size()), nullptr);
-    }
-    if (kind.clear) {
-        png_color_16 clear{};
-        clear.red = clear.green = clear.blue = clear.gray = *kind.clear;
-        png_set_tRNS(png, info, nullptr, 0, &clear);
-    }
+    Bytes file(std::begin(signature), std::end(signature));
+    append_chunk(file, "IHDR", header_of(kind.width, kind.height, kind.bits, kind.colour, kind.interlaced));
     if (!kind.profile.empty()) {
-        png_set_iCCP(png, info, "profile", 0, kind.profile.data(), static_cast<png_uint_32>(kind.profile.size()));
+        constexpr std::string_view name("profile\0\0", 9);
+        Bytes content(name.begin(), name.end());
+        const Bytes profile = stored(kind.profile);
+        content.insert(content.end(), profile.begin(), profile.end());
+        append_chunk(file, "iCCP", content);
     }
-    png_write_info(png, info);
-    Bytes rows = packed(kind, samples);
-    std::vector<png_bytep> pointers;
-    for (uint32_t y = 0; y < kind.height; ++y) pointers.push_back(rows.data() + y * (rows.size() / kind.height));
-    png_write_image(png, pointers.data());
-    png_write_end(png, info);
-    png_destroy_write_struct(&png, &info);
+    Bytes palette;
+    for (const auto& colour : kind.palette) palette.insert(palette.end(), colour.begin(), colour.end());
+    if (!palette.empty()) append_chunk(file, "PLTE", palette);
+    if (!kind.palette_alpha.empty()) append_chunk(file, "tRNS", kind.palette_alpha);
+    if (kind.clear) {
+        Bytes clear;
+        for (int channel = 0; channel < (kind.colour == 2 ? 3 : 1); ++channel)
+            clear.insert(clear.end(), {static_cast<uint8_t>(*kind.clear >> 8), static_cast<uint8_t>(*kind.clear)});
+        append_chunk(file, "tRNS", clear);
+    }
+    append_chunk(file, "IDAT", stored(filtered(kind, samples)));
+    append_chunk(file, "IEND", {});
     return file;
 }
 
@@ -113,14 +190,8 @@ Bytes make_profile(const char* space) {
 }
 
 Bytes png_header(uint32_t width, uint32_t height, bool interlaced) {
-    Bytes file{0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n', 0, 0, 0, 13, 'I', 'H', 'D', 'R'};
-    file.resize(33);
-    put32(file, 16, width);
-    put32(file, 20, height);
-    file[24] = 8;
-    file[25] = 2;
-    file[28] = interlaced ? 1 : 0;
-    put32(file, 29, static_cast<uint32_t>(crc32(0, file.data() + 12, 17)));
+    Bytes file(std::begin(signature), std::end(signature));
+    append_chunk(file, "IHDR", header_of(width, height, 8, 2, interlaced));
     const Bytes first_data{0, 0, 0, 1, 'I', 'D', 'A', 'T', 0x78};
     file.insert(file.end(), first_data.begin(), first_data.end());
     return file;

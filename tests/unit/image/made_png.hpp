@@ -1,7 +1,8 @@
-// PNG files of every kind, written by libpng.
+// PNG files of every kind, written here and by no library: nothing compressed, each filter in turn.
 #pragma once
 
 #include <array>
+#include <span>
 
 #include "image_files.hpp"
 

@@ -94,15 +94,6 @@ TEST(NotAnImage, APngBeyondTheLargestSizeIsUnsupported) {
     }
 }
 
-TEST(NotAnImage, APngThatClaimsTheLargestSizeOpensWithoutThatMemoryAndFailsAtItsFirstRow) {
-    const Folder folder;
-    const auto reader = ImageReader::open(folder.put("a.png", png_header(65535, 65535, false)));
-    Bytes row(std::size_t{65535} * 3);
-    const Error error = error_of([&] { reader->read(row); });
-    EXPECT_EQ(error.code(), Code::corrupt);
-    expect_words(error, {"row 0 of 65535", "cut off"});
-}
-
 TEST(NotAnImage, AnInterlacedPngOfMoreThanAGibibyteIsRefusedBeforeItIsHeld) {
     const Folder folder;
     const Error error =

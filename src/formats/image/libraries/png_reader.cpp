@@ -6,7 +6,7 @@
 
 #include "base/file_error.hpp"
 #include "formats/image/checks.hpp"
-#include "formats/image/png_session.hpp"
+#include "formats/image/libraries/png_session.hpp"
 
 namespace backplane::formats {
 

@@ -9,15 +9,12 @@
 
 #include "base/file_error.hpp"
 #include "formats/image/checks.hpp"
-#include "formats/image/jpeg_session.hpp"
+#include "formats/image/libraries/jpeg_session.hpp"
 #include "formats/image/orientation.hpp"
 
 namespace backplane::formats {
 
 namespace {
-
-// A progressive file of a few kilobytes can ask for the work of thousands of images.
-constexpr int kMostScans = 500;
 
 // How libjpeg gets bytes. Where the file ends early it gets an error, not the end marker that its own source would invent.
 struct Source {

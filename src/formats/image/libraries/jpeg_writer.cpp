@@ -1,7 +1,7 @@
 #include <array>
 #include <vector>
 
-#include "formats/image/jpeg_session.hpp"
+#include "formats/image/libraries/jpeg_session.hpp"
 #include "formats/image/row_writer.hpp"
 #include "formats/image/writers.hpp"
 
@@ -86,7 +86,7 @@ private:
 
     void write_row(const uint8_t* row) override {
         if (!flat_.empty()) {
-            lay_over_white(row);
+            lay_over_white({row, std::size_t{info().width} * 4}, flat_);
             row = flat_.data();
         }
         jpeg_compress_struct* jpeg = &jpeg_;
@@ -95,15 +95,6 @@ private:
             static_cast<void>(jpeg_write_scanlines(jpeg, &line, 1));
         });
         if (!good) throw failure(row_name(), fault_.text);
-    }
-
-    void lay_over_white(const uint8_t* row) {
-        for (std::size_t x = 0; x < info().width; ++x) {
-            const unsigned alpha = row[x * 4 + 3];
-            for (std::size_t c = 0; c < 3; ++c) {
-                flat_[x * 3 + c] = static_cast<uint8_t>((row[x * 4 + c] * alpha + 255 * (255 - alpha) + 127) / 255);
-            }
-        }
     }
 
     void finish_rows() override {

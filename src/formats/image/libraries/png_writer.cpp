@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "formats/image/png_session.hpp"
+#include "formats/image/libraries/png_session.hpp"
 #include "formats/image/row_writer.hpp"
 #include "formats/image/writers.hpp"
 
