@@ -1,4 +1,5 @@
-// Processors: Microsoft, "Processor Groups"; the mask and the job's limit: "SetProcessAffinityMask", "JOBOBJECT_CPU_RATE_CONTROL_INFORMATION".
+// Processors: Microsoft, "Processor Groups"; the mask and the job's limit: "SetProcessAffinityMask", "JOBOBJECT_CPU_RATE_CONTROL_INFORMATION"; tiles:
+// "EnableProcessOptionalXStateFeatures".
 #include "processors.hpp"
 
 #ifndef NOMINMAX
@@ -41,7 +42,14 @@ uint32_t usable_threads() {
     return std::clamp(threads, 1u, 256u);
 }
 
-bool may_use_tiles() { return false; }
+// From Windows 11 and Server 2022 on, for all threads that there are and will be; refused where the system does not save the registers.
+bool may_use_tiles() {
+    using Enable = BOOL(WINAPI*)(DWORD64);
+    constexpr DWORD64 kTileData = DWORD64{1} << 18;
+    const HMODULE kernel = GetModuleHandleW(L"kernel32.dll");
+    const FARPROC found = kernel != nullptr ? GetProcAddress(kernel, "EnableProcessOptionalXStateFeatures") : nullptr;
+    return found != nullptr && reinterpret_cast<Enable>(reinterpret_cast<void*>(found))(kTileData) != 0;
+}
 
 Memory system_memory() {
     MEMORYSTATUSEX status{};
