@@ -169,16 +169,14 @@ HWY_NOINLINE void few_rows_in_bytes(const MatMulTask& t, int64_t row, int64_t co
         const uint8_t* block = b + k / kForm.depth * kForm.bytes() * width;
         const int64_t part = k % kForm.depth / kPartDepth;
         ask_ahead<TYPE>(block, width, part);
-        // All vectors share what is read of the activations, where there are registers for their sums.
-        if (kVectors == 4 && vectors == 4) {
-            add_products<TYPE, 4>({{block, width, 0, part},
-                                   {block, width, kLanes, part},
-                                   {block, width, 2 * kLanes, part},
-                                   {block, width, 3 * kLanes, part}},
-                                  *x, total[0]);
+        const auto at = [&](int64_t j) HWY_ATTR { return BlockPart<TYPE>(block, width, j * kLanes, part); };
+        // All vectors share what is read of the activations, and their sums do not wait for each other.
+        if (vectors == kVectors) {
+            if constexpr (kVectors == 4) add_products<TYPE, 4>({at(0), at(1), at(2), at(3)}, *x, total[0]);
+            if constexpr (kVectors == 2) add_products<TYPE, 2>({at(0), at(1)}, *x, total[0]);
         } else {
             for (int64_t j = 0; j < vectors; ++j) {
-                add_products<TYPE, 1>({{block, width, j * kLanes, part}}, *x, total[0] + j);
+                add_products<TYPE, 1>({at(j)}, *x, total[0] + j);
                 forget_activations();
             }
         }
@@ -360,8 +358,10 @@ HWY_NOINLINE void rounded_row(const MatMulTask& t, int64_t row, int64_t column, 
         const int64_t part = k % kForm.depth / kPartDepth;
         ask_ahead<TYPE>(block, width, part);
         const auto at = [&](int64_t j) HWY_ATTR { return BlockPart<TYPE>(block, width, j * kLanes, part); };
-        if (kVectors == 4 && vectors == 4) {
-            add_part<sum_form<TYPE>()>(total, x, 0, PackedPart<TYPE, 4>{{at(0), at(1), at(2), at(3)}});
+        if (vectors == kVectors) {
+            if constexpr (kVectors == 4)
+                add_part<sum_form<TYPE>()>(total, x, 0, PackedPart<TYPE, 4>{{at(0), at(1), at(2), at(3)}});
+            if constexpr (kVectors == 2) add_part<sum_form<TYPE>()>(total, x, 0, PackedPart<TYPE, 2>{{at(0), at(1)}});
         } else {
             for (int64_t j = 0; j < vectors; ++j) {
                 Tile<1, 1> one{{{total.v[0][j]}}};

@@ -74,11 +74,14 @@ HWY_INLINE void plane_tile(const ConvTask& t, const PlaneTask& p, int64_t pitch,
     store_plane(tile, t, rows, valid, column, p.column_end - column);
 }
 
-// Filters of TALL rows, next to each other: a vector of the input is read once for all rows of the result that it is part of.
+// Filters of TALL rows, next to each other: a vector of the input is read once for all rows of the result that it is part of. The rows behind
+// these are asked for: stores by themselves wait for too few lines at a time.
 template <int TALL, int ROWS, int VECTORS>
 HWY_INLINE void tall_tile(const ConvTask& t, const PlaneTask& p, int64_t pitch, int64_t row, int64_t column,
                           const float* filled) {
     const float* from = filled + (row - p.row_begin) * pitch + column - p.column_begin;
+    for (int i = 0; i < ROWS; ++i)
+        for (int j = 0; j < VECTORS; ++j) __builtin_prefetch(t.out + (row + ROWS + i) * t.out_row + column + j * kLanes, 1);
     Tile<ROWS, VECTORS> tile;
     clear(tile);
     for (int64_t kx = 0; kx < t.kernel_w; ++kx, from += t.dilation_w) {
