@@ -11,14 +11,15 @@ void Api::choose(Abilities& can, const std::string& kernels) {
     if (kernels == "patches" || kernels == "matrix") can.least_patches = 0;
     if (kernels == "matrix") can.matrices = can.matrix_tiles = can.attention_matrix = true;
     if (kernels == "patches" || kernels == "no-matrices") can.matrix_tiles = can.attention_matrix = false;
+    if (kernels == "no-warpgroups") can.warpgroup_products = false;
 }
 
 void check_work(cl_int result, const std::string& attempted) {
     check(result == CL_OUT_OF_RESOURCES ? CL_DEVICE_NOT_AVAILABLE : result, attempted);
 }
 
-Device::Device(const Instance& instance, const PhysicalDevice& p, const Abilities& a)
-    : physical(p), can(a), cl(instance.functions()) {
+Device::Device(const Instance& i, const PhysicalDevice& p, const Abilities& a)
+    : instance(i), physical(p), can(a), cl(i.functions()) {
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                                 reinterpret_cast<cl_context_properties>(physical.platform), 0};
     cl_int result = CL_SUCCESS;

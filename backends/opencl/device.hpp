@@ -33,7 +33,6 @@ struct Recording {
         size_t global[3] = {1, 1, 1}, local[3] = {1, 1, 1};
         gpu::Range<Block> from, to;
         std::vector<uint32_t> words;
-        std::vector<cl_uint> empty;  // arguments for values of no bytes
     };
     Device* device = nullptr;
     std::vector<Step> steps;
@@ -60,6 +59,7 @@ struct Device {
     Device& operator=(const Device&) = delete;
     ~Device();
 
+    const Instance& instance;
     const PhysicalDevice& physical;
     const Abilities can;
     const Functions& cl;
@@ -68,10 +68,15 @@ struct Device {
     Handle<cl_command_queue> host_queue;  // on which memory is mapped: it waits for nobody's work
     std::mutex code_mutex;
     std::shared_ptr<const MachineCode> machine_code;
+    std::once_flag warpgroups_tried;
+    std::string no_warpgroups;  // why they are not used after all
 
     [[nodiscard]] Handle<cl_command_queue> make_queue() const;
 };
 
+// The program of a binary. Throws Failure with the words of the driver's compiler.
+Handle<cl_program> program_of(const Device& device, uint32_t kernel, const std::string& options,
+                              std::span<const std::byte> binary);
 // As check, for the end of work: running out of resources there is a kernel that failed.
 void check_work(cl_int result, const std::string& attempted);
 
@@ -89,7 +94,7 @@ struct Api {
 
     static constexpr const char* kName = "OpenCL";
     static constexpr const char* kBackend = "opencl";
-    static constexpr auto kKernelOptions = {"gpu", "patches", "matrix", "no-matrices"};
+    static constexpr auto kKernelOptions = {"gpu", "patches", "matrix", "no-matrices", "no-warpgroups"};
     static constexpr double kSegmentWorkOfSoftware = 5e9;
     static const gpu::KernelSource* kernels() { return kKernels; }
 

@@ -14,7 +14,7 @@ namespace {
 
 // What vendors' extensions are asked by; not all headers have them.
 constexpr cl_device_info kNvidiaBus = 0x4008, kNvidiaSlot = 0x4009, kNvidiaDomain = 0x400A, kNvidiaIntegrated = 0x4006;
-constexpr cl_device_info kNvidiaMajor = 0x4000;
+constexpr cl_device_info kNvidiaMajor = 0x4000, kNvidiaMinor = 0x4001;
 constexpr cl_device_info kAmdTopology = 0x4037, kAmdBoardName = 0x4038;
 
 template <typename T>
@@ -124,6 +124,10 @@ void find_limits(const Functions& cl, PhysicalDevice& device) {
     // NVIDIA's driver says 48 KiB whatever the device; kernels with 144 KiB were seen to run on compute capability 9.0.
     if (device.assembly && get<cl_uint>(cl, device.handle, kNvidiaMajor) >= 9) can.shared_bytes = 98304;
     can.matrix_tiles = can.attention_matrix = device.assembly && can.most_invocations >= 256 && can.shared_bytes >= 49152;
+    // Of compute capability 9.0 alone: later ones have others.
+    can.warpgroup_products = !kWarpgroupTexts.empty() && can.matrix_tiles && can.most_invocations >= 384 &&
+                             get<cl_uint>(cl, device.handle, kNvidiaMajor) == 9 &&
+                             get<cl_uint>(cl, device.handle, kNvidiaMinor, 1) == 0;
     can.direct_invocations = 8;
     if (!can.software && device.units != 0) can.units = device.units;
 }
@@ -172,7 +176,8 @@ std::string describe(const Functions& cl, PhysicalDevice& device) {
     for (const auto& [there, name] :
          {std::pair(names(extensions, "cl_khr_fp16"), " fp16"),
           std::pair(names(extensions, "cl_khr_subgroups"), " subgroups"),
-          std::pair(device.can.matrix_tiles, " matrix-units"), std::pair(device.can.import, " host-pointers")})
+          std::pair(device.can.matrix_tiles, " matrix-units"), std::pair(device.can.warpgroup_products, " warpgroups"),
+          std::pair(device.can.import, " host-pointers")})
         if (there) device.features += name;
 
     uint64_t code = hash_of(device.driver.data(), device.driver.size());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,13 @@ using backend::hash_of;
 using gpu::Abilities;
 
 extern const gpu::KernelSource kKernels[];  // texts of OpenCL C 1.2, nothing included
+
+// An instance of the cuda backend's matmul_warpgroup: PTX in which constants that it leaves open are to be written (warpgroups.hpp).
+struct WarpgroupText {
+    uint32_t columns, stages;
+    const char* text;
+};
+extern const std::span<const WarpgroupText> kWarpgroupTexts;  // empty: the module was built without nvcc
 
 struct PhysicalDevice : gpu::Facts {
     cl_platform_id platform = nullptr;

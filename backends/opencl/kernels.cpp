@@ -5,6 +5,7 @@
 #include "common/gpu/kernel_table.hpp"
 #include "device.hpp"
 #include "ptx.hpp"
+#include "warpgroups.hpp"
 
 namespace backplane::opencl {
 
@@ -47,23 +48,44 @@ std::vector<std::byte> binary_of(const Device& device, cl_program program) {
     return bytes;
 }
 
-// A program that has the kernel; nothing when the driver does not take the bytes.
-Handle<cl_program> from_binary(const Device& device, uint32_t kernel, const std::string& options,
-                               std::span<const std::byte> bytes) {
+std::string said_by_compiler(const Device& device, cl_program program) {
+    constexpr size_t kMostLog = 600;
+    std::string log = build_log(device, program).substr(0, kMostLog);
+    std::replace(log.begin(), log.end(), '\n', ' ');
+    return ": the driver's compiler says: " + log;
+}
+
+}  // namespace
+
+Handle<cl_program> program_of(const Device& device, uint32_t kernel, const std::string& options,
+                              std::span<const std::byte> binary) {
+    const std::string attempted = std::string("load kernel ") + kKernels[kernel].name + " on " + device.physical.name;
     cl_int status = CL_SUCCESS;
     cl_int result = CL_SUCCESS;
-    const size_t size = bytes.size();
-    const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
+    const size_t size = binary.size();
+    const auto* data = reinterpret_cast<const unsigned char*>(binary.data());
     Handle<cl_program> loaded{
         device.cl.CreateProgramWithBinary(device.context.get(), 1, &device.physical.handle, &size, &data, &status, &result),
         device.cl.ReleaseProgram};
-    if (result != CL_SUCCESS || status != CL_SUCCESS) return {};
-    if (device.cl.BuildProgram(loaded.get(), 1, &device.physical.handle, options.c_str(), nullptr, nullptr) != CL_SUCCESS)
-        return {};
+    check(result != CL_SUCCESS ? result : status, attempted);
+    result = device.cl.BuildProgram(loaded.get(), 1, &device.physical.handle, options.c_str(), nullptr, nullptr);
+    if (result != CL_SUCCESS) throw sdk::Failure(BP_UNSUPPORTED, attempted + said_by_compiler(device, loaded.get()), result);
     const Handle<cl_kernel> trial{device.cl.CreateKernel(loaded.get(), kKernels[kernel].entry, &result),
                                   device.cl.ReleaseKernel};
-    if (result != CL_SUCCESS) return {};
+    check(result, attempted);
     return loaded;
+}
+
+namespace {
+
+// Nothing when the driver does not take the bytes.
+Handle<cl_program> from_binary(const Device& device, uint32_t kernel, const std::string& options,
+                               std::span<const std::byte> bytes) {
+    try {
+        return program_of(device, kernel, options, bytes);
+    } catch (const sdk::Failure&) {
+        return {};
+    }
 }
 
 Handle<cl_program> compile(const Device& device, uint32_t kernel, const std::string& options) {
@@ -74,12 +96,8 @@ Handle<cl_program> compile(const Device& device, uint32_t kernel, const std::str
                             device.cl.ReleaseProgram};
     check(result, attempted);
     result = device.cl.BuildProgram(made.get(), 1, &device.physical.handle, options.c_str(), nullptr, nullptr);
-    if (result == CL_BUILD_PROGRAM_FAILURE) {
-        constexpr size_t kMostLog = 600;
-        std::string log = build_log(device, made.get()).substr(0, kMostLog);
-        std::replace(log.begin(), log.end(), '\n', ' ');
-        throw sdk::Failure(BP_UNSUPPORTED, attempted + " (" + options + "): the driver's compiler says: " + log, result);
-    }
+    if (result == CL_BUILD_PROGRAM_FAILURE)
+        throw sdk::Failure(BP_UNSUPPORTED, attempted + " (" + options + ")" + said_by_compiler(device, made.get()), result);
     check(result, attempted);
     return made;
 }
@@ -105,6 +123,7 @@ std::vector<std::byte> machine_code_of(Device& device, const Kernel& kernel, std
 
 // The host vouches for the bytes: drivers do not look at them closely.
 Kernel Api::build(Device& device, uint32_t kernel, std::span<const uint32_t> constants, std::span<const std::byte> binary) {
+    if (gpu::on_warpgroups(kernel)) return build_warpgroups(device, kernel, constants);
     Kernel built;
     built.id = kernel;
     built.options = options_of(device.physical, kernel, constants);

@@ -14,6 +14,7 @@ struct Abilities {
     bool workgroup_matrices = false;  // has the kernels matmul_workgroup and attention_workgroup
     bool attention_matrix = false;    // has the kernel of that name
     bool warpgroups = false;          // has the kernels matmul_warpgroup, attention_warpgroup and conv_warpgroup
+    bool warpgroup_products = false;  // has the first of these
     bool patches = false;             // has the kernel conv_patch, and workgroups of 256
     bool import = false;              // memory of the host can be used in place
     bool budget = false;              // the driver says how much memory is left

@@ -63,15 +63,17 @@ public:
     // The same, less what does_without() has found out. [any]
     [[nodiscard]] Abilities abilities() const {
         Abilities can = can_;
-        if (refused_)
-            can.matrices = can.matrix_tiles = can.workgroup_matrices = can.attention_matrix = can.warpgroups = false;
+        if (refused_warpgroups_) can.warpgroups = can.warpgroup_products = false;
+        if (refused_) can.matrices = can.matrix_tiles = can.workgroup_matrices = can.attention_matrix = false;
         return can;
     }
     // A kernel could not be built. True: abilities() says now what makes plans without it, and the log why. [any]
     bool does_without(uint32_t kernel, const sdk::Failure& why) {
         if (!on_matrix_units(kernel) || why.code() == BP_DEVICE_LOST) return false;
-        if (!refused_.exchange(true))
-            host.warn(std::string(A::kBackend) + ": " + physical.name + " works without its matrix units: " + why.what());
+        const bool warpgroups = on_warpgroups(kernel);
+        if (!(warpgroups ? refused_warpgroups_ : refused_).exchange(true))
+            host.warn(std::string(A::kBackend) + ": " + physical.name + " works without its matrix units" +
+                      (warpgroups ? " as warpgroups use them: " : ": ") + why.what());
         return true;
     }
 
@@ -221,7 +223,7 @@ private:
     std::unique_ptr<Staging<A>> staging_;
     std::vector<std::unique_ptr<Queue<A>>> queues_;
     std::optional<typename A::Recording> nothing_;
-    std::atomic<bool> lost_ = false, refused_ = false;
+    std::atomic<bool> lost_ = false, refused_ = false, refused_warpgroups_ = false;
     std::atomic<uint64_t> runs_ = 0;
     uint64_t lose_after_ = 0;
 };

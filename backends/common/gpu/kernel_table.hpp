@@ -16,15 +16,18 @@
 namespace backplane::gpu {
 
 // Kernels that use instructions which a driver may not take after all: abilities() goes on without them then.
-constexpr bool on_matrix_units(uint32_t kernel) {
-    return kernel == kKernel_conv_matrix_f16 || kernel == kKernel_conv_matrix_filters || kernel == kKernel_conv_coop_f16 ||
-           kernel == kKernel_conv_warpgroup_f16 || kernel == kKernel_conv_warpgroup_bundles_f16 ||
-           kernel == kKernel_conv_warpgroup_filters || kernel == kKernel_conv_transpose_coop_f16 ||
-           kernel == kKernel_matmul_matrix_f16 || kernel == kKernel_matmul_workgroup_f16 ||
-           kernel == kKernel_matmul_warpgroup_f16 || kernel == kKernel_matmul_warpgroup_split_f16 ||
-           kernel == kKernel_attention_workgroup_f16 || kernel == kKernel_attention_matrix_f16 ||
-           kernel == kKernel_attention_matrix_f16_bool || kernel == kKernel_attention_warpgroup_f16 ||
+constexpr bool on_warpgroups(uint32_t kernel) {
+    return kernel == kKernel_conv_warpgroup_f16 || kernel == kKernel_conv_warpgroup_bundles_f16 ||
+           kernel == kKernel_conv_warpgroup_filters || kernel == kKernel_matmul_warpgroup_f16 ||
+           kernel == kKernel_matmul_warpgroup_split_f16 || kernel == kKernel_attention_warpgroup_f16 ||
            kernel == kKernel_attention_warpgroup_f16_bool;
+}
+constexpr bool on_matrix_units(uint32_t kernel) {
+    return on_warpgroups(kernel) || kernel == kKernel_conv_matrix_f16 || kernel == kKernel_conv_matrix_filters ||
+           kernel == kKernel_conv_coop_f16 || kernel == kKernel_conv_transpose_coop_f16 ||
+           kernel == kKernel_matmul_matrix_f16 || kernel == kKernel_matmul_workgroup_f16 ||
+           kernel == kKernel_attention_workgroup_f16 || kernel == kKernel_attention_matrix_f16 ||
+           kernel == kKernel_attention_matrix_f16_bool;
 }
 
 // By kernel and constants. Who asks for one that is being made waits for it; others are made beside it. [any]

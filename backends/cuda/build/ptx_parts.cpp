@@ -1,6 +1,7 @@
 // ptx_parts FILE.ptx FOLDER: the kernels of a text of PTX, each with what all of them share, as FOLDER/ENTRY.ptx, so that a driver that has to
-// compile one kernel compiles no other (kernels.cpp). PTX ISA: an entry begins with `.visible .entry NAME` at the start of a line and ends with a
-// closing brace there; what lies outside of entries (version, constants, functions) is everybody's. A tool of the build.
+// compile one kernel compiles no other (kernels.cpp). PTX ISA: an entry begins with `.visible .entry NAME` at the start of a line and ends with the
+// brace that closes its first; what lies outside of entries (version, constants, functions) is everybody's. A tool of the build.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -26,6 +27,7 @@ struct Parts {
 Parts parts_of(std::string_view text) {
     Parts parts;
     std::string* to = &parts.shared;
+    std::ptrdiff_t open = 0;  // braces, within an entry
     while (!text.empty()) {
         const std::string_view line = text.substr(0, text.find('\n'));
         text.remove_prefix(line.size() < text.size() ? line.size() + 1 : text.size());
@@ -34,7 +36,8 @@ Parts parts_of(std::string_view text) {
             to = &parts.entries[std::string(rest.substr(0, rest.find('(')))];
         }
         to->append(line) += '\n';
-        if (line == "}") to = &parts.shared;
+        open += std::count(line.begin(), line.end(), '{') - std::count(line.begin(), line.end(), '}');
+        if (open == 0 && line.ends_with('}')) to = &parts.shared;
     }
     return parts;
 }

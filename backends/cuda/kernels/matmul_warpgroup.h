@@ -42,6 +42,17 @@ WARPGROUP_FUNCTION void copy_slice(uint to, const F16 *p, U64 matrix, uint turne
         copy_lines(to, p, matrix, size, across, width, deep, depth, depth);
     }
 }
+#if defined(BUFFERS)
+// The same, asked for.
+template <uint SIZE>
+WARPGROUP_FUNCTION void ask_slice(uint to, const F16 *p, U64 matrix, uint turned, uint across, uint width, uint deep, uint depth) {
+    if (turned != 0u) {
+        UNROLL for (uint c = 0u; c < SIZE / 64u; ++c) ask_lines<BK>(to + c * BK * LINE_BYTES, p, matrix, deep, depth, across + c * 64u, width, width);
+    } else {
+        ask_lines<SIZE>(to, p, matrix, across, width, deep, depth, depth);
+    }
+}
+#else
 // The same by the device, one invocation's doing.
 template <uint SIZE>
 WARPGROUP_FUNCTION void ask_slice(uint to, const TensorMap &map, uint bar, uint turned, uint across, uint deep, uint matrix) {
@@ -51,12 +62,13 @@ WARPGROUP_FUNCTION void ask_slice(uint to, const TensorMap &map, uint bar, uint 
         copy_box(to, map, bar, deep, across, matrix);
     }
 }
+#endif
 // All slices of a tile; `free(slot)` says that one has been multiplied.
 template <int TA, int TB, typename Free>
 WARPGROUP_FUNCTION void multiply_slices(float (&d)[BN / 2u], Ring<STAGES> &ring, uint slices, uint full, uint slots, uint own, const Free &free) {
     uint before = 0u;
     for (uint k = 0u; k < slices; ++k) {
-        bar_wait(full + 8u * ring.slot, ring.turn);
+        wait_filled(full + 8u * ring.slot, ring.turn);
         U64 left = lines_at(slots + ring.slot * STAGE_BYTES + own * (64u * LINE_BYTES), BK * LINE_BYTES);
         U64 right = lines_at(slots + ring.slot * STAGE_BYTES + BYTES_A, BK * LINE_BYTES);
         UNITS_BEGIN;
@@ -141,9 +153,18 @@ WARPGROUP_FUNCTION void finish(uint kind, float (&v)[16], const F16 *bias, const
         }
     }
 }
+#if defined(BUFFERS)
+#define MAPS
+#define PREFETCH_MAPS
+#define ASK_SLICE(size, to, name, turned, across, width, deep) ask_slice<size>(to, name, first_##name, turned, across, width, deep, depth)
+#else
+#define MAPS , const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b
+#define PREFETCH_MAPS prefetch_map(map_a), prefetch_map(map_b)
+#define ASK_SLICE(size, to, name, turned, across, width, deep) ask_slice<size>(to, map_##name, bar, turned, across, deep, matrix_##name)
+#endif
 extern "C" __global__ void IN_CLUSTERS __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
-    PARAMETERS(MatMul), const T *a, const T *b, const T *bias, const T *residual0, const T *residual1, T *y,
-    const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b) {
+    PARAMETERS(MatMul), OPERAND(const T, a), OPERAND(const T, b), OPERAND(const T, bias), OPERAND(const T, residual0), OPERAND(const T, residual1), OPERAND(T, y) MAPS) {
+    TAKE_PARAMETERS TAKE_OPERAND(a) TAKE_OPERAND(b) TAKE_OPERAND(bias) TAKE_OPERAND(residual0) TAKE_OPERAND(residual1) TAKE_OPERAND(y)
     const MatMulParameters &P = *(const MatMulParameters *)words.word;
     START_THOSE_BEHIND;
     extern __shared__ char shared[];
@@ -158,7 +179,7 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(LOCAL, 1) ENTRY_NAMED(I
     uint down = (rows + BM - 1u) / BM, across = (columns + BN - 1u) / BN;
     uint slices = (depth + BK - 1u) / BK;
     uint part = blockIdx.x % SPLIT, first_slice = slices * part / SPLIT, end_slice = slices * (part + 1u) / SPLIT;
-    if (LOCAL_INDEX == 0u && ALIGNED_8(a, 0) && ALIGNED_8(b, 0)) prefetch_map(map_a), prefetch_map(map_b);
+    if (LOCAL_INDEX == 0u && ALIGNED_8(a, 0) && ALIGNED_8(b, 0)) { PREFETCH_MAPS; }
     BP_WAIT_FOR_THOSE_BEFORE
     Ring<STAGES> ring;
     uint tiles = P.blocks;  // of all matrices
@@ -174,22 +195,23 @@ extern "C" __global__ void IN_CLUSTERS __launch_bounds__(LOCAL, 1) ENTRY_NAMED(I
             return matrix;
         };
         bool by_device = ALIGNED_8(a, 0) && ALIGNED_8(b, 0);
-        if (by_device && LOCAL_INDEX != 0u) return;
+        if (WRITERS == 1u && by_device && LOCAL_INDEX != 0u) return;
         for (uint number = blockIdx.x / SPLIT; number < tiles; number += gridDim.x / SPLIT) {
             Tile tile = tile_of(number, down, across);
             uint matrix_a = matrix_of(tile.batch, MATMUL_STEPS_A), matrix_b = matrix_of(tile.batch, MATMUL_STEPS_B);
+            U64 first_a = (U64)matrix_a * rows * depth, first_b = (U64)matrix_b * columns * depth;
             for (uint k = first_slice; k < end_slice; ++k) {
                 uint bar = full + 8u * ring.slot, at = slots + ring.slot * STAGE_BYTES;
                 bar_wait(empty + 8u * ring.slot, ring.turn ^ 1u);
                 fill(
                     bar, by_device, STAGE_BYTES,
                     [&] {
-                        ask_slice<BM>(at, map_a, bar, turned_a, tile.row, k * BK, matrix_a);
-                        ask_slice<BN>(at + BYTES_A, map_b, bar, turned_b, tile.column, k * BK, matrix_b);
+                        ASK_SLICE(BM, at, a, turned_a, tile.row, rows, k * BK);
+                        ASK_SLICE(BN, at + BYTES_A, b, turned_b, tile.column, columns, k * BK);
                     },
                     [&] {
-                        copy_slice(at, a, (U64)matrix_a * rows * depth, turned_a, tile.row, BM, rows, k * BK, depth);
-                        copy_slice(at + BYTES_A, b, (U64)matrix_b * columns * depth, turned_b, tile.column, BN, columns, k * BK, depth);
+                        copy_slice(at, a, first_a, turned_a, tile.row, BM, rows, k * BK, depth);
+                        copy_slice(at + BYTES_A, b, first_b, turned_b, tile.column, BN, columns, k * BK, depth);
                     });
                 ring.next();
             }

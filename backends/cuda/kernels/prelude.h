@@ -74,7 +74,28 @@ template <uint COUNT> struct Words { uint word[COUNT]; };
 #define ENTRY_OF(instance) bp_##instance
 #define ENTRY_NAMED(instance) ENTRY_OF(instance)
 #define ENTRY(name) extern "C" __global__ void __launch_bounds__(LOCAL) ENTRY_NAMED(INSTANCE)
+#if !defined(BUFFERS)
 #define PARAMETERS(parameters) const __grid_constant__ Words<sizeof(parameters##Parameters) / sizeof(uint) + EPILOGUE_WORDS> words
+#define OPERAND(type, name) type *name
+#define TAKE_PARAMETERS
+#define TAKE_OPERAND(name)
+#define CONSTANT_AT_LOAD(number) bp_constants[number]
+#else  // as the opencl backend calls a kernel: with a buffer for all its words, and for each operand one and the place of its first element
+struct WordsOfMany { const uint *word; };
+#define PARAMETERS(parameters) const uint *many_words, uint first_word
+#define OPERAND(type, name) type *name, U64 first_of_##name
+#define TAKE_PARAMETERS const WordsOfMany words{many_words + first_word};
+#define TAKE_OPERAND(name) name += first_of_##name;
+// The host writes constants into the text before the driver compiles it, which leaves out what they exclude.
+template <int NUMBER> static __device__ __forceinline__ uint constant_at_load() {
+    uint v;
+    asm("mov.u32 %0, 0xBACC00%1;" : "=r"(v) : "n"(NUMBER));
+    return v;
+}
+#define CONSTANT_AT_LOAD(number) constant_at_load<number>()
+#undef BP_WAIT_FOR_THOSE_BEFORE
+#define BP_WAIT_FOR_THOSE_BEFORE
+#endif
 // A kernel may be started before the one in front of it has ended, where that saves time (translate.cmake says where): it looks at no operand until then.
 #define HEAD(parameters) const parameters##Parameters &P = *(const parameters##Parameters *)words.word; BP_WAIT_FOR_THOSE_BEFORE
 #define WORD(i) words.word[i]

@@ -21,10 +21,16 @@ WARPGROUP_FUNCTION void bar_wait(uint bar, uint parity) {
     asm volatile("{\n.reg .pred p;\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@!p bra AGAIN;\n}\n" ::"r"(bar), "r"(parity) : "memory");
 }
 WARPGROUP_FUNCTION void bars_are_made() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+// Who says that a slot is filled: one invocation, for all or for the device, or each of four warps for what it has asked for.
+#if defined(BUFFERS)
+#define WRITERS 128u
+#else
+#define WRITERS 1u
+#endif
 // Of slots in shared memory, that each is filled (by one) and free (said by those that multiply, `readers` of them): eight bytes each from `bars` on.
 WARPGROUP_FUNCTION void make_ring(uint full, uint empty, uint slots, uint readers) {
     for (uint i = 0u; i < slots; ++i) {
-        bar_init(full + 8u * i, 1u);
+        bar_init(full + 8u * i, WRITERS);
         bar_init(empty + 8u * i, readers);
     }
 }
@@ -46,7 +52,11 @@ WARPGROUP_FUNCTION void copy_box(uint to, const TensorMap &map, uint bar, int x,
                  ::"r"(to), "l"(&map), "r"(bar), "r"(x), "r"(y), "r"(z), "r"(w) : "memory");
 }
 // What is behind this kernel may be made ready; it waits by itself (BP_WAIT_FOR_THOSE_BEFORE).
+#if defined(BUFFERS)
+#define START_THOSE_BEHIND
+#else
 #define START_THOSE_BEHIND asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
+#endif
 // The map itself, to where copies look for it.
 WARPGROUP_FUNCTION void prefetch_map(const TensorMap &map) { asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory"); }
 // Bytes that lie in a row, from and to a multiple of 16.
@@ -65,8 +75,40 @@ WARPGROUP_FUNCTION void copy_lines(uint to, const F16 *p, U64 matrix, uint lines
         asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to + EIGHT_OF_LINE(line, i % 8u)), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");
     }
 }
+// The same of an operand that begins at a multiple of 16 bytes, asked for: an invocation's copies go on while it does. What is not there is zero.
+template <uint LINES>
+WARPGROUP_FUNCTION void ask_lines(uint to, const F16 *p, U64 matrix, uint first, uint end, uint column, uint width, uint pitch) {
+    uint line = threadIdx.x % 128u / 8u, eight = threadIdx.x % 8u, own = column + eight * 8u;
+    uint place = to + EIGHT_OF_LINE(line, eight), lines_there = own < width && first + line < end ? (end - first - line + 15u) / 16u : 0u;
+    const F16 *from = p + (lines_there != 0u ? matrix + (U64)(first + line) * pitch + own : 0u);
+    UNROLL for (uint i = 0u; i < LINES / 16u; ++i) {
+        bool there = i < lines_there;
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"
+                     ::"r"(place + i * (16u * LINE_BYTES)), "l"(__cvta_generic_to_global(there ? from : p)), "r"(there ? 16u : 0u) : "memory");
+        from += 16u * (U64)pitch;
+    }
+}
 // What was written to shared memory is there for the matrix units.
 WARPGROUP_FUNCTION void written_for_units() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+#if defined(BUFFERS)
+// What the copying four warps do for a slot: ask for their part, which is there when the barrier says so, or write it (`copy`).
+template <typename Ask, typename Copy>
+WARPGROUP_FUNCTION void fill(uint bar, bool asks, uint, const Ask &ask, const Copy &copy) {
+    if (asks) {
+        ask();
+        asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(bar) : "memory");
+    } else {
+        copy();
+        bar_arrive(bar);
+    }
+}
+// A slot is filled, and what invocations wrote there is what the units read.
+WARPGROUP_FUNCTION void wait_filled(uint bar, uint parity) {
+    bar_wait(bar, parity);
+    written_for_units();
+}
+#else
+WARPGROUP_FUNCTION void wait_filled(uint bar, uint parity) { bar_wait(bar, parity); }
 // What the copying four warps do for a slot: the first has the device copy (`ask`, of `bytes` in all) or, where an operand lies so that it cannot, all
 // copy by themselves (`copy`). Then `bar` says that it is filled.
 template <typename Ask, typename Copy>
@@ -81,6 +123,7 @@ WARPGROUP_FUNCTION void fill(uint bar, bool by_device, uint bytes, const Ask &as
         if (threadIdx.x == 0u) bar_arrive(bar);
     }
 }
+#endif
 // What one of the copying four warps has and one each of the two others that multiply: together no more than a workgroup is started with, 504.
 template <uint COUNT = 40u> WARPGROUP_FUNCTION void fewer_registers() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT)); }
 template <uint COUNT = 232u> WARPGROUP_FUNCTION void more_registers() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT)); }

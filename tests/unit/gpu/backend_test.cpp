@@ -470,7 +470,6 @@ GraphMaker convolution() {
     g.node(BP_OP_conv, {x, w}, y);
     return g;
 }
-
 TEST_F(Backend, FiltersAreLaidOutOnceByPackAndNotAtEachRun) {
     world.facts.can.matrix_tiles = true;
     world.facts.can.least_patches = 0;
@@ -517,6 +516,16 @@ TEST_F(Backend, AKernelThatTheCompilerRefusesIsDoneWithout) {
         for (bp_program* p : std::exchange(programs, {})) kTable.program_close(p);
         kTable.device_close(std::exchange(device, nullptr));
     }
+}
+
+TEST_F(Backend, ProductsOfWarpgroupsThatAreRefusedLeaveTheOtherMatrixUnits) {
+    world.facts.can.matrix_tiles = world.facts.can.warpgroup_products = true;
+    world.unbuildable = {kKernel_matmul_warpgroup_f16};
+    open();
+    for (int time = 0; time < 2; ++time) compile(square_of_halves(64));
+    EXPECT_EQ(world.of("build"), 1) << "matmul_matrix, which the next program has, too";
+    ASSERT_EQ(host.logged.size(), 1U);
+    EXPECT_NE(host.logged[0].find("matrix units as warpgroups use them: "), std::string::npos) << host.logged[0];
 }
 
 TEST_F(Backend, SlotsSayWhenTheyAreUsedAndThoseInUseTogetherStandApart) {

@@ -100,4 +100,12 @@ private:
     bp_graph graph_{};
 };
 
+// A matrix of f16 by itself.
+inline GraphMaker square_of_halves(int64_t size) {
+    GraphMaker g;
+    const uint32_t x = g.tensor(BP_ROLE_INPUT, {size, size}, BP_F16);
+    g.node(BP_OP_matmul, {x, x}, g.tensor(BP_ROLE_OUTPUT, {size, size}, BP_F16));
+    return g;
+}
+
 }  // namespace backplane::gpu

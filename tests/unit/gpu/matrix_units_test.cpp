@@ -124,6 +124,20 @@ TEST(MatrixUnits, ProductsOfWarpgroupsAreCutByTheTimeOfAllRounds) {
     EXPECT_EQ(warpgroups_of(can, {100, 72}, {40, 72}).second, 1U) << "tiles need not be whole";
 }
 
+TEST(MatrixUnits, ProductsAloneAreForWarpgroupsWhereThereIsNoOtherKernelOfTheirs) {
+    Abilities can = matrix_units();
+    can.warpgroup_products = true;
+    EXPECT_EQ(warpgroups_of(can, {4096, 4096}, {4096, 4096}), std::pair(256U, 132U));
+    EXPECT_EQ(warpgroups_of(can, {512, 2048}, {2048, 2048}), std::pair(64U, 128U));
+    EXPECT_EQ(product_of(can, 125, 1024, 4096).kernel, kKernel_matmul_warpgroup_f16) << "no clusters share the depth";
+    EXPECT_EQ(warpgroups_of(can, {512, 2048}, {2048, 2048}, true, BP_F16, BP_MATH_STRICT).first, 0U);
+    EXPECT_EQ(product_of(can, 32, 2048, 2048).kernel, kKernel_matmul_matrix_f16) << "a tile would be nearly empty";
+    EXPECT_EQ(kernels_of(can, {.biases = false}), Kernels{kKernel_attention_matrix_f16});
+    can.least_patches = 0;  // tests: each cut, but none of clusters
+    for (int64_t columns = 64; columns < 128; columns += 8)
+        EXPECT_EQ(product_of(can, 64, columns, 512).kernel, kKernel_matmul_warpgroup_f16) << columns;
+}
+
 TEST(MatrixUnits, AFewTilesHaveTheirDepthSharedByClustersThatAreThereAtOnce) {
     Abilities can = matrix_units();
     can.warpgroups = true;

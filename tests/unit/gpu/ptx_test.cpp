@@ -54,6 +54,17 @@ TEST(Ptx, ALimitLeavesRoomForAsManyWorkgroups) {
             << c.size << c.registers;
 }
 
+TEST(Ptx, ConstantsStandWhereTheBuildLeftRoomForThem) {
+    const uint32_t constants[] = {384, 7, 0, 4294967295U};
+    EXPECT_EQ(with_constants("mov.u32 %r1, 0xBACC001;\nmov.u32 %r2, 0xBACC003;\nmov.u32 %r3, 0xBACC001;\n", constants),
+              "mov.u32 %r1, 7;\nmov.u32 %r2, 4294967295;\nmov.u32 %r3, 7;\n");
+    EXPECT_EQ(with_constants("0xBACC004;0xBACC0011;0xBACC0099999999999999999999;", constants), "0;0;0;") << "there is none";
+    EXPECT_EQ(with_constants("0xBACC00;", {}), "0;");
+    EXPECT_EQ(with_constants("0xBACC002", constants), "0") << "at the end";
+    EXPECT_EQ(with_constants("mov.u32 %r1, 0xBACD001;", constants), "mov.u32 %r1, 0xBACD001;");
+    EXPECT_EQ(with_constants("", constants), "");
+}
+
 TEST(Ptx, WithoutTheSizeOfAWorkgroupOrAKernelItStaysAsItIs) {
     for (const std::string& text :
          {ptx_of(""), ptx_of(".reqntid 0, 1, 1\n"), ptx_of(".reqntid\n"), ptx_of(".reqntid 4294967295, 1, 1\n"),

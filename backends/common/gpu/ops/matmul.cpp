@@ -137,6 +137,7 @@ struct TimedWarpgroupTile {
     // workgroups or 30 of four, and one more doubled the time.
     [[nodiscard]] bool suits(const Abilities& can, int64_t rows, int64_t columns, int64_t depth, int64_t batch) const {
         if (tile.parts == 1) return true;
+        if (!can.warpgroups) return false;
         const int64_t workgroups = tile.parts * warpgroup_tiles(tile, rows, columns, batch);
         const bool at_once = workgroups <= can.units - can.units / 11;
         return up(depth, kDepthOfWarpgroups) >= tile.parts && (can.least_patches == 0 || at_once);
@@ -147,7 +148,7 @@ struct TimedWarpgroupTile {
 WarpgroupTile warpgroup_tile(const Abilities& can, int64_t rows, int64_t columns, int64_t depth, int64_t batch) {
     constexpr TimedWarpgroupTile tiles[] = {{{256, 4, 1}, 0.62, 5.0}, {{128, 6, 1}, 0.34, 3.0}, {{64, 8, 1}, 0.22, 2.8},
                                             {{64, 6, 2}, 0.22, 4.6},  {{64, 6, 4}, 0.27, 4.8},  {{64, 6, 8}, 0.30, 5.3}};
-    if (!can.warpgroups || depth == 0) return {};
+    if ((!can.warpgroups && !can.warpgroup_products) || depth == 0) return {};
     std::vector<TimedWarpgroupTile> suit;
     for (const TimedWarpgroupTile& tile : tiles)
         if (tile.suits(can, rows, columns, depth, batch)) suit.push_back(tile);
