@@ -158,6 +158,9 @@ public:
     // `name`: whose memory it is in ledger() and in errors; empty: "weights", and "session" for what sessions of it hold beside.
     explicit Weights(WeightSource source = {}, std::string name = {});
     [[nodiscard]] uint64_t bytes_on(const Device& device) const;  // of the device's memory, beside the source's own
+    // Of the source's memory, which the device reads where it lies: what a plan has as weights on the device is this and bytes_on(). Which weights that are
+    // says where the source has them: a device of the host's memory takes what is aligned as it wants.
+    [[nodiscard]] uint64_t bytes_in_place(const Device& device) const;
     [[nodiscard]] PlanCounts plans() const;
 
     struct State;

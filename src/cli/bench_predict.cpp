@@ -45,10 +45,12 @@ double time_of(const Device& device, const Graph& graph, const BenchNetwork& net
     return time_session(session, o.runs, kSeconds, &run.interrupted, kRange).median_ms;
 }
 
-// Of a session that has run, with what goes in and out: these as tensors, since the host's memory is used where it lies by devices that can.
+// Of a session that has run, with what goes in and out: these as tensors, since the host's memory is used where it lies by devices that can. So may weights
+// be: they are counted, whose memory they are in is chance.
 uint64_t held_by(const Device& device, const Graph& graph, const BenchNetwork& network, Run& run) {
     const uint64_t before = ledger(device).held;
-    Session session(device, graph, network.weights);
+    const Weights weights(network.weights);
+    Session session({device}, graph, weights);
     std::vector<Tensor> given, made;
     std::vector<Input> inputs;
     std::vector<Output> outputs;
@@ -60,7 +62,7 @@ uint64_t held_by(const Device& device, const Graph& graph, const BenchNetwork& n
     for (const TensorId id : wanted) made.emplace_back(device, graph[id].dtype, graph[id].shape);
     for (size_t i = 0; i < wanted.size(); ++i) outputs.emplace_back(graph[wanted[i]].name, &made[i]);
     session.run(inputs, outputs, &run.interrupted);
-    return ledger(device).held - before;
+    return ledger(device).held - before + weights.bytes_in_place(device);
 }
 
 Fit whole_of(const Device& device, const Graph& graph, Run& run) {

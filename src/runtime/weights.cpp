@@ -52,16 +52,20 @@ plan::Bytes place_plain(plan::Port& port, const std::shared_ptr<const WeightSour
 // NOLINTNEXTLINE(performance-unnecessary-value-param): by value for those who move it in
 Weights::Weights(WeightSource source, std::string name) : state_(std::make_shared<State>(std::move(source), name)) {}
 
-uint64_t Weights::bytes_on(const Device& device) const {
+uint64_t Weights::State::bytes_on(const Device& device, bool in_place) const {
     if (!device) throw Error(Code::invalid, "cannot count weights: no device given");
-    const std::lock_guard lock(state_->mutex);
+    const std::lock_guard lock(mutex);
     uint64_t sum = 0;
-    for (const plan::Residency::Interest& image : state_->interests) {
+    for (const plan::Residency::Interest& image : interests) {
         const std::lock_guard own(image->mutex);
-        if (image->bytes && image->bytes->heap == 0 && image->bytes->port->device() == device) sum += image->bytes->bytes;
+        if (image->bytes && (image->bytes->heap != 0) == in_place && image->bytes->port->device() == device)
+            sum += image->bytes->bytes;
     }
     return sum;
 }
+
+uint64_t Weights::bytes_on(const Device& device) const { return state_->bytes_on(device, false); }
+uint64_t Weights::bytes_in_place(const Device& device) const { return state_->bytes_on(device, true); }
 
 std::map<Op, runtime::OpFault> Weights::State::faulty_ops(const Device& device, const std::set<Op>& wanted) {
     const std::lock_guard lock(mutex);

@@ -30,7 +30,7 @@ struct Weights::State {
     const std::string name, holder, session_holder;  // as given; lines of the ledger
     std::shared_ptr<const WeightSource> source;
     runtime::KeptPrograms programs;
-    std::mutex mutex;  // of what follows
+    mutable std::mutex mutex;  // of what follows
     std::unordered_set<plan::Residency::Interest>
         interests;  // in what any session of these weights wanted: it stays for the next one
     struct Ops {
@@ -39,6 +39,9 @@ struct Weights::State {
     };
     std::map<std::string, Ops> ops;             // by device id
     std::shared_ptr<runtime::RowWeights> rows;  // of sessions whose devices have rows of products; null: none yet
+
+    // Of images on the device: in its memory, or in the source's.
+    [[nodiscard]] uint64_t bytes_on(const Device& device, bool in_place) const;
 
     // What the device gets wrong, or does not run, of these ops. Throws Error(device_lost).
     std::map<Op, runtime::OpFault> faulty_ops(const Device& device, const std::set<Op>& wanted);

@@ -43,6 +43,28 @@ TEST(CliBench, OpsAreComparedWithAnotherDeviceResidentToo) {
     EXPECT_GT(json["geometric_mean"], 0);
 }
 
+// Two networks on each device that is here, the third, of many kernels, on the CPU.
+TEST(CliBench, MemoryIsWithinTwoPercentOfWhatIsPlannedForIt) {
+    const Place p;
+    size_t cases = 0;
+    for (const std::vector<std::string>& networks :
+         {std::vector<std::string>{"pictures,decoder"}, {"speech", "--devices", "cpu"}}) {
+        std::vector<std::string> arguments{"bench", "predict", "--memory", "--json", "--networks"};
+        arguments.insert(arguments.end(), networks.begin(), networks.end());
+        const Outcome o = run(p, arguments);
+        ASSERT_EQ(o.exit_code, 0) << o.err;
+        const base::Json made = base::Json::parse(o.out);
+        for (const auto& one : made["cases"]) {
+            EXPECT_EQ(one["problem"], "") << one;
+            const double planned = one["planned"].get<double>(), held = one["held"].get<double>();
+            EXPECT_NEAR(held, planned, 0.02 * planned) << one;
+            ++cases;
+        }
+    }
+    EXPECT_GE(cases, 3U);
+    EXPECT_EQ(run(p, {"bench", "predict", "--networks", "none"}).exit_code, 2);
+}
+
 TEST(CliBench, AProductOfAnySizeIsTimedWithEachKindOfWeight) {
     const Place p;
     const auto json = json_of(p, {"ops", "--threads", "1", "--product", "3,8,64", "--seconds", "0.01"});
