@@ -1,4 +1,4 @@
-// The environment: the only place of the library that reads it.
+// The environment: the only place of the library that reads it, and of the program that changes it.
 #pragma once
 
 #include <array>
@@ -9,6 +9,9 @@ namespace backplane::base {
 
 // A variable's value; nothing when it is not set or empty, or when the process runs with more rights than the user who started it.
 std::optional<std::string> environment(const char* name);
+
+// Sets a variable that is not set. For programs alone, before their first thread: who else reads the environment meanwhile is not kept from it.
+void set_where_unset(const char* name, const char* value) noexcept;
 
 // Set-uid, set-gid, file capabilities: whoever set the environment may not be who the process acts for.
 bool privileges_were_raised();

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/environment.hpp"
 #include "base/terminal.hpp"
 #include "cli/cli.hpp"
 #include "cli/machines.hpp"
@@ -73,6 +74,9 @@ int run_and_deliver(const std::vector<std::string>& arguments, cli::Run& run) {
 
 int main(int argc, char** argv) {
     const base::TerminalSetup terminal;
+    // CUDA's driver makes a context of eight channels to the device, in 100 ms, and lets it go in 60; one queue that computes and two that
+    // copy need no more than two (docs/benchmarks.md).
+    base::set_where_unset("CUDA_DEVICE_MAX_CONNECTIONS", "2");
     cli::Run run;
     base::interrupt_sets(run.interrupted);
     try {

@@ -10,6 +10,11 @@ bool privileges_were_raised() { return false; }
 
 char list_separator() noexcept { return ';'; }
 
+void set_where_unset(const char* name, const char* value) noexcept {
+    if (::GetEnvironmentVariableA(name, nullptr, 0) == 0 && ::GetLastError() == ERROR_ENVVAR_NOT_FOUND)
+        ::SetEnvironmentVariableA(name, value);
+}
+
 std::optional<std::string> environment(const char* name) {
     const std::wstring wide = windows::to_wide(name);
     std::wstring value;

@@ -3,10 +3,22 @@
 
 #include <gtest/gtest.h>
 
+#include "base/environment.hpp"
 #include "scripted_cuda.hpp"
+#include "support/system.hpp"
 
 namespace backplane::cuda {
 namespace {
+
+// What the program asks of the driver by a variable (src/cli/main.cpp) is the user's to decide.
+TEST(DriverSettings, AVariableIsSetWhereNobodyHasSetIt) {
+    test::unset_environment("BACKPLANE_TEST_SETTING");
+    base::set_where_unset("BACKPLANE_TEST_SETTING", "2");
+    EXPECT_EQ(base::environment("BACKPLANE_TEST_SETTING"), "2");
+    base::set_where_unset("BACKPLANE_TEST_SETTING", "8");
+    EXPECT_EQ(base::environment("BACKPLANE_TEST_SETTING"), "2");
+    test::unset_environment("BACKPLANE_TEST_SETTING");
+}
 
 Driver opened() {
     scripted::start_anew();
