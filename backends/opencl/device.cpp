@@ -11,15 +11,16 @@ void Api::choose(Abilities& can, const std::string& kernels) {
     if (kernels == "patches" || kernels == "matrix") can.least_patches = 0;
     if (kernels == "matrix") can.matrices = can.matrix_tiles = can.attention_matrix = true;
     if (kernels == "patches" || kernels == "no-matrices") can.matrix_tiles = can.attention_matrix = false;
-    if (kernels == "no-warpgroups") can.warpgroup_products = false;
+    if (kernels != "warpgroups")
+        can.warpgroup_products = false;  // until all of the conformance table has passed with them on a card
 }
 
 void check_work(cl_int result, const std::string& attempted) {
     check(result == CL_OUT_OF_RESOURCES ? CL_DEVICE_NOT_AVAILABLE : result, attempted);
 }
 
-Device::Device(const Instance& i, const PhysicalDevice& p, const Abilities& a)
-    : instance(i), physical(p), can(a), cl(i.functions()) {
+Device::Device(const Instance& made_by, const PhysicalDevice& p, const Abilities& a)
+    : instance(made_by), physical(p), can(a), cl(made_by.functions()) {
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                                 reinterpret_cast<cl_context_properties>(physical.platform), 0};
     cl_int result = CL_SUCCESS;

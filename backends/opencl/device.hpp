@@ -33,6 +33,8 @@ struct Recording {
         size_t global[3] = {1, 1, 1}, local[3] = {1, 1, 1};
         gpu::Range<Block> from, to;
         std::vector<uint32_t> words;
+        std::vector<cl_uint>
+            empty;  // arguments for values of no bytes: kernels may read what is at such an address, and not use it
     };
     Device* device = nullptr;
     std::vector<Step> steps;
@@ -94,7 +96,7 @@ struct Api {
 
     static constexpr const char* kName = "OpenCL";
     static constexpr const char* kBackend = "opencl";
-    static constexpr auto kKernelOptions = {"gpu", "patches", "matrix", "no-matrices", "no-warpgroups"};
+    static constexpr auto kKernelOptions = {"gpu", "patches", "matrix", "no-matrices", "warpgroups"};
     static constexpr double kSegmentWorkOfSoftware = 5e9;
     static const gpu::KernelSource* kernels() { return kKernels; }
 
