@@ -60,13 +60,10 @@ public:
             fit.fits = true;
             return fit;
         }
-        // By steps of an eighth: each costs compiling every part. Parts take less beside weights than the whole does.
-        for (uint64_t budget = std::max<uint64_t>((resident.needs - resident.weights) / 4, 4096); budget < resident.needs;
-             budget += budget / 8)
-            if (within(fit, budget)) {
-                fit.fits = available_ == 0 || fit.needs <= available_;
-                return fit;
-            }
+        if (least(fit, resident)) {
+            fit.fits = available_ == 0 || fit.needs <= available_;
+            return fit;
+        }
         fit.possible = false;
         fit.problem = "streaming its weights saves nothing: they are too few, or one of them is too large";
         return fit;
@@ -94,6 +91,25 @@ private:
     void plan(Fit& fit, std::vector<runtime::PlannedPart> parts) const {
         const runtime::SessionCore core({device_}, graph_, weights_, std::move(parts), core_);
         take_over(fit, core.plan());
+    }
+
+    // The least budget, to an eighth, that does. Each that is tried costs compiling every part, so it is halved in: what does with a budget does with more.
+    bool least(Fit& fit, const Fit& resident) const {
+        std::vector<uint64_t> budgets;
+        // Parts take less beside weights than the whole does.
+        for (uint64_t budget = std::max<uint64_t>((resident.needs - resident.weights) / 4, 4096); budget < resident.needs;
+             budget += budget / 8)
+            budgets.push_back(budget);
+        if (budgets.empty() || !within(fit, budgets.back())) return false;
+        size_t from = 0, to = budgets.size() - 1;  // that one does, all before `from` do not
+        while (from < to) {
+            const size_t middle = from + (to - from) / 2;
+            if (within(fit, budgets[middle]))
+                to = middle;
+            else
+                from = middle + 1;
+        }
+        return true;
     }
 
     // What Session does with this budget. False: not that much, or not streamed.
