@@ -262,13 +262,13 @@ TEST_F(OnScriptedCuda, AnOperandThatTheDriverDoesNotDescribeIsSaid) {
     EXPECT_TRUE(says("describe an operand of matmul_warpgroup_f16 to NVIDIA Test Card")) << text;
 }
 
-TEST_F(OnScriptedCuda, WithoutTheSharedMemoryOfWarpgroupsProductsAreMadeWithoutMatrixUnits) {
+TEST_F(OnScriptedCuda, WithoutTheSharedMemoryOfWarpgroupsProductsAreMadeOnTheUnitsOfAWarp) {
     world().failures["cuFuncSetAttribute"] = {1, 0, true};
     ASSERT_EQ(open(), BP_OK) << text;
     ASSERT_EQ(compile_product(), BP_OK) << text;
     ASSERT_EQ(run_product(0), BP_OK) << text;
     ASSERT_EQ(world().launches.size(), 1U);
-    EXPECT_EQ(world().launches[0].name.rfind("bp_matmul_f16_", 0), 0U) << world().launches[0].name;
+    EXPECT_EQ(world().launches[0].name.rfind("bp_matmul_matrix_f16_", 0), 0U) << world().launches[0].name;
 }
 
 TEST_F(OnScriptedCuda, KernelsAreStartedEarlyWhereTheirMachineCodeWaits) {
