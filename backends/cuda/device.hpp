@@ -98,7 +98,8 @@ struct Device {
     std::mutex capturing;
     Handle<Stream> capture;  // on which graphs are made
     std::mutex compiling;
-    std::map<const unsigned char*, std::vector<std::byte>> compiled;  // what the driver made of files of PTX
+    std::map<const unsigned char*, std::string> texts;       // of PTX, unpacked
+    std::map<const Part*, std::vector<std::byte>> compiled;  // what the driver made of them
     std::mutex peering;
     std::set<Context> peers;  // that were asked for: cards whose memory this one's copies reach, if the driver lets them
 

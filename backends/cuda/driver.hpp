@@ -98,7 +98,7 @@ constexpr unsigned kStreamNonBlocking = 1;  // no order with the default stream
 constexpr unsigned kEventBlocking = 1;      // who waits sleeps
 constexpr unsigned kEventNoTiming = 2;
 constexpr int kCaptureRelaxed = 2;      // other threads do as they like meanwhile
-constexpr int kInputFatBinary = 2;      // of a link
+constexpr int kInputPtx = 1;            // of a link
 constexpr int kStartsEarly = 6;         // an attribute of a launch: before the kernel in front of it has ended
 constexpr int kDynamicSharedBytes = 8;  // of a function
 constexpr int kMapOfHalves = 6, kMapSwizzle64 = 2, kMapSwizzle128 = 3, kMapPromote256 = 3;

@@ -24,6 +24,11 @@ struct Code {
     const unsigned char* end = nullptr;
 };
 
+// The PTX of one instance, of the texts of all instances of a source, which lie packed together (unpack.hpp).
+struct Part {
+    size_t begin = 0, end = 0;
+};
+
 // One way a kernel was compiled: bit n of `fixed`: constant n is values[n]. What is not fixed the host writes when it loads the kernel.
 struct KernelInstance {
     uint32_t fixed;
@@ -35,7 +40,8 @@ struct Image {
     const KernelInstance* instances = nullptr;
     size_t count = 0;
     uint32_t only = 0;            // 90: machine code of this compute capability alone
-    const Code* parts = nullptr;  // PTX of each instance for itself; null: there is none
+    Code texts;                   // packed
+    const Part* parts = nullptr;  // of `texts`, for each instance; null: there is none
 };
 extern const Image kImages[];            // one for each gpu::Kernel
 extern const uint32_t kArchitectures[];  // 75, 80: what there is machine code for

@@ -5,12 +5,14 @@
 
 #include "common/gpu/kernel_table.hpp"
 #include "device.hpp"
+#include "unpack.hpp"
 
 namespace backplane::cuda {
 
 namespace {
 
-constexpr size_t kConstants = 16;  // bp_constants of kernels/prelude.h
+constexpr size_t kConstants = 16;               // bp_constants of kernels/prelude.h
+constexpr size_t kMostText = size_t{64} << 20;  // of a source, unpacked
 
 std::string text_of(std::span<const uint32_t> constants) {
     std::string out;
@@ -18,8 +20,15 @@ std::string text_of(std::span<const uint32_t> constants) {
     return out;
 }
 
-// Machine code of all that is in a file, by the driver's compiler. Throws Failure with its words.
-std::vector<std::byte> compile(const Device& device, const Code& code, const std::string& attempted) {
+// The texts of a source, unpacked once for all its kernels that a program needs.
+const std::string& texts_of(Device& device, const Image& image) {
+    std::string& texts = device.texts[image.texts.first];
+    if (texts.empty()) texts = unpacked({image.texts.first, image.texts.end}, kMostText);
+    return texts;
+}
+
+// Machine code of a text of PTX, by the driver's compiler. Throws Failure with its words.
+std::vector<std::byte> compile(const Device& device, std::string text, const std::string& attempted) {
     const Driver& cu = device.cu;
     std::string log(2048, '\0');
     int options[] = {kErrorLog, kErrorLogSize};
@@ -35,9 +44,7 @@ std::vector<std::byte> compile(const Device& device, const Code& code, const std
     } end{cu, link};
     void* made = nullptr;
     size_t size = 0;
-    auto* first = const_cast<unsigned char*>(code.first);
-    Result result = cu.link_add(link, kInputFatBinary, first, static_cast<size_t>(code.end - code.first), "backplane", 0,
-                                nullptr, nullptr);
+    Result result = cu.link_add(link, kInputPtx, text.data(), text.size() + 1, "backplane", 0, nullptr, nullptr);
     if (result == kSuccess) result = cu.link_complete(link, &made, &size);
     log.resize(std::strlen(log.c_str()));
     std::replace(log.begin(), log.end(), '\n', ' ');
@@ -99,9 +106,9 @@ Kernel Api::build(Device& device, uint32_t kernel, std::span<const uint32_t> con
     }
     const std::lock_guard lock(device.compiling);
     // One kernel alone: a file of all instances may take the driver half a minute.
-    const Code& part = image.parts[index];
-    std::vector<std::byte>& code = device.compiled[part.first];
-    if (code.empty()) code = compile(device, part, attempted);
+    const Part& part = image.parts[index];
+    std::vector<std::byte>& code = device.compiled[&part];
+    if (code.empty()) code = compile(device, texts_of(device, image).substr(part.begin, part.end - part.begin), attempted);
     load(device, built, code.data(), entry, constants, attempted);
     built.made = code;
     return built;
@@ -112,6 +119,7 @@ std::vector<std::byte> Api::binary(Device&, Kernel& kernel, bool) { return std::
 void Api::built(Device& device) {
     const std::lock_guard lock(device.compiling);
     device.compiled.clear();
+    device.texts.clear();
 }
 
 }  // namespace backplane::cuda

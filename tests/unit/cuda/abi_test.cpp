@@ -74,7 +74,7 @@ TEST(DriverAbi, HasTheNumbersOfCudaH) {
     EXPECT_EQ(kEventBlocking, unsigned{CU_EVENT_BLOCKING_SYNC});
     EXPECT_EQ(kEventNoTiming, unsigned{CU_EVENT_DISABLE_TIMING});
     EXPECT_EQ(kCaptureRelaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
-    EXPECT_EQ(kInputFatBinary, CU_JIT_INPUT_FATBINARY);
+    EXPECT_EQ(kInputPtx, CU_JIT_INPUT_PTX);
     EXPECT_EQ(kErrorLog, CU_JIT_ERROR_LOG_BUFFER);
     EXPECT_EQ(kErrorLogSize, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
 }

@@ -272,7 +272,7 @@ int cuLinkCreate_v2(unsigned count, int* options, void** values, void** link) {
 }
 int cuLinkAddData_v2(void*, int, void* data, size_t bytes, const char*, unsigned, int*, void**) {
     CALL("cuLinkAddData_v2");
-    the_world->compiled.emplace_back(data, bytes);
+    the_world->compiled.emplace_back(static_cast<const char*>(data), bytes - 1);
     return 0;
 }
 int cuLinkComplete(void*, void** cubin, size_t* bytes) {

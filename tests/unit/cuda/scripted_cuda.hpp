@@ -53,10 +53,10 @@ struct World {
     int init = 0;
     int version = 13000;
     std::vector<Card> cards{Card{}};
-    std::map<std::string, Failure> failures;               // by function
-    bool paused = false;                                   // events are not reached
-    std::string compiler_log;                              // of links
-    std::vector<std::pair<const void*, size_t>> compiled;  // files that links were given
+    std::map<std::string, Failure> failures;  // by function
+    bool paused = false;                      // events are not reached
+    std::string compiler_log;                 // of links
+    std::vector<std::string> compiled;        // texts that links were given
 
     // What was seen.
     std::mutex mutex;
