@@ -126,7 +126,8 @@
     /* moving data, too */ \
     X(114, dynamic_slice, "DynamicSlice") /* x, starts[k], ends[k]? (i32 or i64); axes, sizes, steps: Slice 13 in a result of these sizes */ \
     /* pooling, too */ \
-    X(115, max_pool_indices, "MaxPoolIndices") /* as MaxPool, and storage_order: where in x[N, C, ...] its results lie, as i64. ONNX MaxPool 22 */
+    X(115, max_pool_indices, "MaxPoolIndices") /* as MaxPool, and storage_order: where in x[N, C, ...] its results lie, as i64. ONNX MaxPool 22 */ \
+    X(116, roi_align, "RoiAlign") /* x[N,C,H,W], rois[R,4], batch_indices[R] (i32 or i64); sizes, mode BP_ROI_*, sampling_ratio, scale, coordinates. ONNX 22 */
 
 /* X(id, identifier, type, "name"): type is INT, FLOAT or INTS. The default holds when a node does not state it. */
 #define BP_ATTRIBUTES(X)                                                                                                   \
@@ -194,7 +195,8 @@
     X(62, align_corners, INT, "align_corners") \
     X(63, padded, INT, "padded") \
     X(64, reduction, INT, "reduction") /* BP_REDUCTION_* */ \
-    X(65, storage_order, INT, "storage_order") /* 1: the first spatial axis is the innermost */
+    X(65, storage_order, INT, "storage_order") /* 1: the first spatial axis is the innermost */ \
+    X(66, sampling_ratio, INT, "sampling_ratio") /* default 0: a place a pixel */
 
 #define BP_OP_ENUMERATOR(id, identifier, name) BP_OP_##identifier = id,
 #define BP_ATTRIBUTE_ENUMERATOR(id, identifier, type, name) BP_ATTR_##identifier = id,
@@ -212,6 +214,8 @@ enum { BP_REDUCTION_NONE = 0, BP_REDUCTION_ADD = 1, BP_REDUCTION_MUL = 2, BP_RED
 /* mode of GridSample, and padding_mode: what lies beside x */
 enum { BP_SAMPLE_LINEAR = 0, BP_SAMPLE_NEAREST = 1, BP_SAMPLE_CUBIC = 2 };
 enum { BP_SAMPLE_ZEROS = 0, BP_SAMPLE_BORDER = 1, BP_SAMPLE_REFLECTION = 2 };
+/* mode of RoiAlign */
+enum { BP_ROI_AVERAGE = 0, BP_ROI_MAX = 1 };
 /* mode of Resize */
 enum { BP_RESIZE_NEAREST = 0, BP_RESIZE_LINEAR = 1, BP_RESIZE_CUBIC = 2 };
 /* coordinates of Resize, scale = size / size': asymmetric x = x' * scale (nearest rounds down);

@@ -166,4 +166,48 @@ inline constexpr auto op_grid_sample = describe<GridSampleAttributes>(
                     attribute<&GridSampleAttributes::align_corners>(BP_ATTR_align_corners)},
      .shape = grid_sample_shape});
 
+// ---- RoiAlign ---------------------------------------------------------------------------------------------------------------
+
+enum class RoiMode : int64_t { average = BP_ROI_AVERAGE, max = BP_ROI_MAX };
+enum class RoiCoordinates : int64_t {
+    asymmetric = BP_COORDINATES_ASYMMETRIC,  // the middle of element i is at i; regions have a pixel a side at least
+    half_pixel = BP_COORDINATES_HALF_PIXEL   // it is at i + 0.5
+};
+struct RoiAlignAttributes {
+    Required<List> sizes;  // H', W'
+    RoiMode mode = RoiMode::average;
+    int64_t sampling_ratio = 0;  // places along each side of a part; 0: one a pixel
+    double scale = 1;            // of x's pixels to those that regions are in
+    RoiCoordinates coordinates = RoiCoordinates::asymmetric;
+};
+inline void roi_align_shape(const Call& call, Outputs out) {
+    const List& sizes = call.as<RoiAlignAttributes>().sizes;
+    require_rank(call, 0, 4);
+    require_rank(call, 1, 2);
+    require_rank(call, 2, 1);
+    require(call.dims(1)[1] == 4 && call.dims(2)[0] == call.dims(1)[0], [&] {
+        return call.text(1) + " and " + call.text(2) + " must be [R, 4] and [R]: corners of regions, and whose they are";
+    });
+    require_attribute(sizes.size() == 2,
+                      [&] { return "attribute sizes has " + std::to_string(sizes.size()) + " numbers, needs 2"; });
+    Dims& y = out[0].dims;
+    y = {call.dims(1)[0], call.dims(0)[1], sizes[0], sizes[1]};
+    static_cast<void>(elements_of(call, {y.begin(), y.end()}));
+}
+inline constexpr auto op_roi_align = describe<RoiAlignAttributes>(
+    {.id = BP_OP_roi_align,
+     .summary =
+         "regions of maps, each cut into parts, and of each part the mean, or the largest weighed element, of elements "
+         "between pixels; places beside the map by more than a pixel are zeros, as are regions of no batch",
+     .shapes = "x[N, C, H, W], rois[R, 4] (x1, y1, x2, y2), batch_indices[R] -> y[R, C, H', W']",
+     .inputs = {{"x", one_of(kFloats)}, {"rois", like(0)}, {"batch_indices", one_of(kWhole)}},
+     .outputs = {{"y", like(0)}},
+     .attributes = {attribute<&RoiAlignAttributes::sizes>(BP_ATTR_sizes, at_least(0)),
+                    attribute<&RoiAlignAttributes::mode>(BP_ATTR_mode, between(BP_ROI_AVERAGE, BP_ROI_MAX)),
+                    attribute<&RoiAlignAttributes::sampling_ratio>(BP_ATTR_sampling_ratio, between(0, 1024)),
+                    attribute<&RoiAlignAttributes::scale>(BP_ATTR_scale),
+                    attribute<&RoiAlignAttributes::coordinates>(
+                        BP_ATTR_coordinates, between(BP_COORDINATES_ASYMMETRIC, BP_COORDINATES_HALF_PIXEL))},
+     .shape = roi_align_shape});
+
 }  // namespace backplane::ops

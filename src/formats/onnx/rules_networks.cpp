@@ -173,6 +173,21 @@ void grid_sample(OnnxCall& call) {
         {{Attr::mode, how}, {Attr::padding_mode, around}, {Attr::align_corners, call.integer("align_corners", 0)}}));
 }
 
+void roi_align(OnnxCall& call) {
+    const std::string mode = call.text("mode", "avg");
+    const std::string from =
+        call.text("coordinate_transformation_mode", call.opset < 16 ? "output_half_pixel" : "half_pixel");
+    if (mode != "avg" && mode != "max") call.refuse("mode " + mode);
+    if (from != "half_pixel" && from != "output_half_pixel") call.refuse("coordinate_transformation_mode " + from);
+    call.result(
+        call.add(Op::roi_align, {call.in(0), call.in(1), call.in(2)},
+                 {{Attr::sizes, std::vector<int64_t>{call.integer("output_height", 1), call.integer("output_width", 1)}},
+                  {Attr::mode, mode == "max" ? BP_ROI_MAX : BP_ROI_AVERAGE},
+                  {Attr::sampling_ratio, call.integer("sampling_ratio", 0)},
+                  {Attr::scale, call.number("spatial_scale", 1)},
+                  {Attr::coordinates, from == "half_pixel" ? BP_COORDINATES_HALF_PIXEL : BP_COORDINATES_ASYMMETRIC}}));
+}
+
 // x / (bias + alpha * the mean of squares over `size` neighbouring channels)^beta; channels that are not there are zeros.
 void local_response(OnnxCall& call) {
     const Shape shape = call.shape(0);
@@ -232,6 +247,7 @@ constexpr OnnxRuleRow kNetworksRules[] = {
     {"LSTM", recurrent},
     {"GRU", recurrent},
     {"GridSample", grid_sample},
+    {"RoiAlign", roi_align},
     {"LRN", local_response},
     {"Det", determinant},
 };

@@ -2,6 +2,7 @@
 // that decide are known when the graph is made, constants and what follows from sizes and from inputs whose content is known.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "formats/onnx/call.hpp"
@@ -84,7 +85,67 @@ void unique(OnnxCall& call) {
     call.result(onnx_integers(counts, {count}), 3);
 }
 
-constexpr OnnxRuleRow kSizesRules[] = {{"NonZero", non_zero}, {"Compress", compress}, {"Unique", unique}};
+// The sides of a box, from the least corner on.
+struct Box {
+    float top, left, bottom, right;
+
+    // Two opposite corners, y first, or the centre, x first, and width and height.
+    Box(const double* from, bool centre) {
+        const auto v = [&](int i) { return static_cast<float>(from[i]); };
+        const float y[] = {centre ? v(1) - v(3) / 2 : v(0), centre ? v(1) + v(3) / 2 : v(2)};
+        const float x[] = {centre ? v(0) - v(2) / 2 : v(1), centre ? v(0) + v(2) / 2 : v(3)};
+        top = std::min(y[0], y[1]), bottom = std::max(y[0], y[1]), left = std::min(x[0], x[1]), right = std::max(x[0], x[1]);
+    }
+    [[nodiscard]] float area() const { return (bottom - top) * (right - left); }
+    // By more than a part of what the two cover together. In float32, as the models that chose the limit have it.
+    [[nodiscard]] bool overlaps(const Box& other, float limit) const {
+        const float height = std::min(bottom, other.bottom) - std::max(top, other.top);
+        const float width = std::min(right, other.right) - std::max(left, other.left);
+        if (!(height > 0 && width > 0)) return false;
+        const float both = height * width, together = area() + other.area() - both;
+        return together > 0 && both / together > limit;
+    }
+};
+
+// The best box of a class, and so on, of those that overlap no better one too much.
+std::vector<int64_t> suppressed(const std::vector<Box>& boxes, const double* scores, int64_t most, double limit,
+                                double least) {
+    std::vector<int64_t> order, kept;
+    for (size_t i = 0; i < boxes.size(); ++i)
+        if (scores[i] > least) order.push_back(static_cast<int64_t>(i));
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return scores[a] > scores[b]; });
+    for (const int64_t i : order) {
+        if (static_cast<int64_t>(kept.size()) >= most) break;
+        const bool covered = std::any_of(kept.begin(), kept.end(), [&](int64_t k) {
+            return boxes[at(k)].overlaps(boxes[at(i)], static_cast<float>(limit));
+        });
+        if (!covered) kept.push_back(i);
+    }
+    return kept;
+}
+
+void non_max_suppression(OnnxCall& call) {
+    const std::vector<double> boxes = deciding(call, 0), scores = deciding(call, 1);
+    const Shape of = call.shape(0), by = call.shape(1);
+    if (of.size() != 3 || by.size() != 3 || of[2] != 4 || of[0] != by[0] || of[1] != by[2])
+        call.refuse("boxes and scores of shapes that do not fit: [N, B, 4] and [N, classes, B]");
+    const int64_t most = call.given(2) ? call.one_integer(2) : 0;
+    const double limit = call.given(3) ? call.one_number(3) : 0;
+    const double least = call.given(4) ? call.one_number(4) : -std::numeric_limits<double>::infinity();
+    const bool centre = call.integer("center_point_box", 0) != 0;
+    std::vector<int64_t> chosen;
+    for (int64_t n = 0; n < of[0]; ++n) {
+        std::vector<Box> of_batch;
+        for (int64_t i = 0; i < of[1]; ++i) of_batch.emplace_back(boxes.data() + (n * of[1] + i) * 4, centre);
+        for (int64_t c = 0; c < by[1]; ++c)
+            for (const int64_t i : suppressed(of_batch, scores.data() + (n * by[1] + c) * of[1], most, limit, least))
+                chosen.insert(chosen.end(), {n, c, i});
+    }
+    call.result(onnx_integers(chosen, {static_cast<int64_t>(chosen.size()) / 3, 3}));
+}
+
+constexpr OnnxRuleRow kSizesRules[] = {
+    {"NonZero", non_zero}, {"Compress", compress}, {"Unique", unique}, {"NonMaxSuppression", non_max_suppression}};
 
 }  // namespace
 

@@ -103,6 +103,7 @@ macro_rules! for_each_op {
             113 BP_OP_gru GRU "GRU";
             114 BP_OP_dynamic_slice DYNAMIC_SLICE "DynamicSlice";
             115 BP_OP_max_pool_indices MAX_POOL_INDICES "MaxPoolIndices";
+            116 BP_OP_roi_align ROI_ALIGN "RoiAlign";
         }
     };
 }
@@ -177,6 +178,7 @@ macro_rules! for_each_attribute {
             63 BP_ATTR_padded PADDED "padded";
             64 BP_ATTR_reduction REDUCTION "reduction";
             65 BP_ATTR_storage_order STORAGE_ORDER "storage_order";
+            66 BP_ATTR_sampling_ratio SAMPLING_RATIO "sampling_ratio";
         }
     };
 }
