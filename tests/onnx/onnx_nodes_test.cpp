@@ -104,6 +104,9 @@ std::vector<std::string> devices() {
     return ids;
 }
 
+// What no GPU of ours does, and why: RoiAlign's places decide by a rounding whether they count at all, and are found in double precision.
+bool is_for_processors(const std::string& why) { return why.rfind("RoiAlign: ", 0) == 0; }
+
 class OnnxNodesOn : public testing::TestWithParam<std::string> {};
 
 TEST_P(OnnxNodesOn, EveryResultIsOnnxs) {
@@ -117,7 +120,8 @@ TEST_P(OnnxNodesOn, EveryResultIsOnnxs) {
         const std::string why = refusal(device, c.graph);
         if (!why.empty()) {
             ++refused[why];
-            EXPECT_NE(why.find(" f64["), std::string::npos)
+            const bool processor = GetParam().rfind("cpu", 0) == 0;
+            EXPECT_TRUE(why.find(" f64[") != std::string::npos || (!processor && is_for_processors(why)))
                 << c.name << " is not done, and not for double precision: " << why;
             continue;
         }
@@ -182,8 +186,8 @@ std::string head(const Count& all) {
         text << "| " << name_of(dtype) << " | " << tolerance_of(dtype).absolute << " | " << tolerance_of(dtype).relative
              << " |\n";
     text << "\nOf " << all.passed + all.left_out << " tests " << all.passed << " pass and " << all.left_out
-         << " are left out, each for a reason. What a device does not do of those that pass is in f64: it says so itself, "
-            "and the\ntest prints it.\n\n";
+         << " are left out, each for a reason. What a device does not do of those that pass is in f64, or RoiAlign on a "
+            "GPU, whose\nnodes run on the CPU: it says so itself, and the test prints it.\n\n";
     return text.str();
 }
 
