@@ -57,7 +57,8 @@ void add(CaseList& list, const std::string& name, const Regions& r, const How& h
 
 void cases(CaseList& list) {
     const Regions odd{"odd", {2, 3, 11, 13}, 7, {3, 5}}, one{"one", {1, 1, 4, 4}, 1, {1, 1}};
-    // The worst first: numbers that are none, regions without end, of nothing and the wrong way round, and of batches that are not there.
+    // The worst first: numbers that are none, regions without end, of nothing and the wrong way round, and of batches that are not there;
+    // with one beside them whose results say how large a number is here.
     for (const auto& [mode, which] : {Named{BP_ROI_AVERAGE, "average-"}, Named{BP_ROI_MAX, "max-"}})
         for (const auto& [coordinates, from] :
              {Named{BP_COORDINATES_HALF_PIXEL, "half-pixel-"}, Named{BP_COORDINATES_ASYMMETRIC, "asymmetric-"}})
@@ -65,12 +66,13 @@ void cases(CaseList& list) {
                 const How how{mode, ratio, coordinates, 0.5};
                 const std::string name = which + std::string(from) + std::to_string(ratio) + '-';
                 add(list, name + "not-a-number", odd, how, DType::f32,
-                    {kNaN, 0, 4, 4, 0, kNaN, 4, 4, 0, 0, kNaN, 4, 0, 0, 4, kNaN});
+                    {kNaN, 0, 4, 4, 0, kNaN, 4, 4, 0, 0, kNaN, 4, 0, 0, 4, kNaN, 1, 2, 9, 8});
                 add(list, name + "infinite", odd, how, DType::f32,
-                    {-kInfinity, 0, 4, 4, 0, 0, kInfinity, 4, -kInfinity, -kInfinity, kInfinity, kInfinity, kInfinity, 0, 0,
-                     4});
+                    {-kInfinity, 0,         4,         4, 0, 0, kInfinity, 4, -kInfinity, -kInfinity,
+                     kInfinity,  kInfinity, kInfinity, 0, 0, 4, 1,         2, 9,          8});
                 add(list, name + "endless", odd, how, DType::f32, {-1e9, -1e9, 1e9, 1e9, 0, 0, 1e30, 1e30, -1e30, 0, 4, 4});
-                add(list, name + "nothing", odd, how, DType::f32, {4, 4, 4, 4, 8, 8, 4, 4, -9, -9, -9, -9, 90, 90, 99, 99});
+                add(list, name + "nothing", odd, how, DType::f32,
+                    {4, 4, 4, 4, 8, 8, 4, 4, -9, -9, -9, -9, 90, 90, 99, 99, 1, 2, 9, 8});
                 add(list, name + "batches", odd, how, DType::f32, {}, {-1, 2, 1, 0, -9e15, 9e15, 1});
                 for (const Regions& r :
                      {odd, one, Regions{"large", {1, 5, 61, 67}, 9, {7, 7}}, Regions{"row", {3, 2, 1, 31}, 5, {2, 3}},
