@@ -1,10 +1,12 @@
 // The kernels that GPUs get of the opencl backend, run by PoCL: it takes others for itself.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "graph/element_types.hpp"
 #include "machine.hpp"
 #include "small_graph.hpp"
+#include "support/part.hpp"
 
 namespace backplane::drivers {
 namespace {
@@ -17,33 +19,36 @@ struct Part {
     const char* cases;  // whose names contain this
     int least;
 };
-void PrintTo(const Part& part, std::ostream* out) { *out << part.name; }
+const Part kParts[] = {Part{"TilesWithStrides", "gpu", "Conv", "stride", 50},
+                       Part{"TilesWithEpilogues", "gpu", "Conv", "residual", 5},
+                       Part{"Patches", "patches", "Conv", "3x3-16", 20},
+                       Part{"ConvolutionsOnMatrixUnits", "matrix", "Conv", "3x3-16", 20},
+                       Part{"StridesOnMatrixUnits", "matrix", "Conv", "stride", 50},
+                       Part{"AttentionOnMatrixUnits", "matrix", "Attention", "half", 20},
+                       Part{"RowsOnMatrixUnits", "matrix", "Conv", "long-f16", 3},
+                       Part{"TransposedOnMatrixUnits", "matrix", "ConvTranspose", "d-f16", 2},
+                       Part{"TransposedOnTiles", "gpu", "ConvTranspose", "2d-", 20},
+                       Part{"Products", "gpu", "MatMul", "batch", 20},
+                       Part{"RowsByBlocks", "gpu", "MatMul", "1x4352x3-", 11},
+                       Part{"EightRowsByBlocks", "gpu", "MatMul", "8x256x5-", 11},
+                       Part{"TilesByBlocks", "gpu", "MatMul", "33x256x37-", 11},
+                       Part{"ProductsWithHalves", "gpu", "MatMul", "-tb-f16", 15},
+                       Part{"ProductsOnMatrixUnits", "matrix", "MatMul", "eights", 4},
+                       Part{"Attention", "patches", "Attention", "causal", 8},
+                       Part{"AttentionInTiles", "patches", "Attention", "tiles-", 15},
+                       Part{"AttentionInSmallTiles", "gpu", "Attention", "tiles-", 15},
+                       Part{"AttentionOfFewQueries", "patches", "Attention", "many-keys", 1},
+                       Part{"AttentionWithPositions", "patches", "Attention", "relative-lengths", 5},
+                       Part{"AttentionOfOneQueryWithPositions", "patches", "Attention", "relative-one-query", 2}};
 
-class KernelsOfGpus : public testing::TestWithParam<Part> {};
-INSTANTIATE_TEST_SUITE_P(
-    All, KernelsOfGpus,
-    testing::Values(
-        Part{"TilesWithStrides", "gpu", "Conv", "stride", 50}, Part{"TilesWithEpilogues", "gpu", "Conv", "residual", 5},
-        Part{"Patches", "patches", "Conv", "3x3-16", 20}, Part{"ConvolutionsOnMatrixUnits", "matrix", "Conv", "3x3-16", 20},
-        Part{"StridesOnMatrixUnits", "matrix", "Conv", "stride", 50},
-        Part{"AttentionOnMatrixUnits", "matrix", "Attention", "half", 20},
-        Part{"RowsOnMatrixUnits", "matrix", "Conv", "long-f16", 3},
-        Part{"TransposedOnMatrixUnits", "matrix", "ConvTranspose", "d-f16", 2},
-        Part{"TransposedOnTiles", "gpu", "ConvTranspose", "2d-", 20}, Part{"Products", "gpu", "MatMul", "batch", 20},
-        Part{"RowsByBlocks", "gpu", "MatMul", "1x4352x3-", 11}, Part{"EightRowsByBlocks", "gpu", "MatMul", "8x256x5-", 11},
-        Part{"TilesByBlocks", "gpu", "MatMul", "33x256x37-", 11}, Part{"ProductsWithHalves", "gpu", "MatMul", "-tb-f16", 15},
-        Part{"ProductsOnMatrixUnits", "matrix", "MatMul", "eights", 4},
-        Part{"Attention", "patches", "Attention", "causal", 8},
-        Part{"AttentionInTiles", "patches", "Attention", "tiles-", 15},
-        Part{"AttentionInSmallTiles", "gpu", "Attention", "tiles-", 15},
-        Part{"AttentionOfFewQueries", "patches", "Attention", "many-keys", 1},
-        Part{"AttentionWithPositions", "patches", "Attention", "relative-lengths", 5},
-        Part{"AttentionOfOneQueryWithPositions", "patches", "Attention", "relative-one-query", 2}),
-    [](const auto& p) { return p.param.name; });
+class KernelsOfGpus : public testing::TestWithParam<size_t> {};
+INSTANTIATE_TEST_SUITE_P(All, KernelsOfGpus, testing::Range(size_t{0}, std::size(kParts)),
+                         [](const auto& p) { return kParts[p.param].name; });
 
 TEST_P(KernelsOfGpus, PassTheirCases) {
     BP_NEEDS("opencl", true);
-    const Part& part = GetParam();
+    if (!test::part_of_this_run().has(GetParam())) GTEST_SKIP() << "another part's turn: BACKPLANE_POCL_PART";
+    const Part& part = kParts[GetParam()];
     const Place p;
     const Outcome o = e2e::run(p,
                                {"verify", "--device", "opencl:0", "--op", part.op, "--case", part.cases, "--option",
