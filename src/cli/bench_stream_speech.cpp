@@ -38,7 +38,8 @@ public:
         : thread_([this, device, before] {
               while (!stop_) {
                   most_ = std::max(most_.load(), ledger(device).held);
-                  driver_ = std::max(driver_.load(), of_driver(device) - std::min(of_driver(device), before));
+                  const uint64_t now = of_driver(device);
+                  driver_ = std::max(driver_.load(), now - std::min(now, before));
                   std::this_thread::sleep_for(std::chrono::microseconds(500));
               }
           }) {}

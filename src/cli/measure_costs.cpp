@@ -102,8 +102,8 @@ void print_costs(const std::vector<std::pair<std::string, const DeviceCosts*>>& 
     print_table(rows);
 }
 
-std::string milliseconds(const Prediction& prediction) {
-    return prediction.known ? fixed(prediction.seconds * 1e3, prediction.seconds < 1e-2 ? 2 : 1).text + " ms" : "-";
-}
+std::string milliseconds(double seconds) { return fixed(seconds * 1e3, seconds < 1e-2 ? 2 : 1).text + " ms"; }
+
+std::string milliseconds(const Prediction& prediction) { return prediction.known ? milliseconds(prediction.seconds) : "-"; }
 
 }  // namespace backplane::cli

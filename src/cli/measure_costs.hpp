@@ -15,7 +15,9 @@ Json costs_json(const DeviceCosts& costs);
 DeviceCosts costs_from(const Json& json);  // as that has it, or with "fixed_us" and "per_second" alone. Throws JsonError
 void print_costs(const std::vector<std::pair<std::string, const DeviceCosts*>>& all);  // by device
 
-// "12.3 ms"; "-" where nothing is known.
+// "12.3 ms", below ten with two digits behind the point.
+std::string milliseconds(double seconds);
+// "-" where nothing is known.
 std::string milliseconds(const Prediction& prediction);
 
 }  // namespace backplane::cli

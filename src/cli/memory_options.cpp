@@ -68,4 +68,13 @@ Streaming streaming_of(const MemoryChoice& choice) {
     return choice.stream == "always" ? Streaming::always : Streaming::automatic;
 }
 
+FitOptions fit_options(const MemoryChoice& choice, const std::map<std::string, uint64_t>& budgets,
+                       const std::atomic<uint32_t>* cancel) {
+    FitOptions how;
+    how.memory = budgets;
+    how.streaming = streaming_of(choice);
+    how.compile.cancel = cancel;
+    return how;
+}
+
 }  // namespace backplane::cli

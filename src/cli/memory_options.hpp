@@ -1,6 +1,7 @@
 // Budgets and streaming, as they are typed.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -23,5 +24,8 @@ std::map<std::string, uint64_t> budgets_of(const Context& context, const MemoryC
 // Of the device with this id; 0: none was given.
 uint64_t budget_of(const std::map<std::string, uint64_t>& budgets, const std::string& device);
 Streaming streaming_of(const MemoryChoice& choice);
+// With both. `cancel`: what ends the looking, or null.
+FitOptions fit_options(const MemoryChoice& choice, const std::map<std::string, uint64_t>& budgets,
+                       const std::atomic<uint32_t>* cancel = nullptr);
 
 }  // namespace backplane::cli

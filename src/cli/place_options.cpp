@@ -130,8 +130,7 @@ Placed place_by_costs(const Context& context, const DeviceChoice& device, CostMo
         for (const uint32_t i : placed.found->devices) placed.devices.push_back(devices[i]);
         placed.layers = placed.devices.size();
         if (placed.layers > 1) placed.shares = placed.found->shares;
-        placed.why = placed.found->text + ", done first by what work costs: " +
-                     fixed(placed.found->seconds * 1e3, placed.found->seconds < 1e-2 ? 2 : 1).text + " ms";
+        placed.why = placed.found->text + ", done first by what work costs: " + milliseconds(placed.found->seconds);
         if (what.batches > 1) placed.why += " for " + std::to_string(what.batches) + " batches";
         add_what_stands_in(context, device, placed.devices);
     }

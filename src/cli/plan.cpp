@@ -208,10 +208,7 @@ size_t samples_of(const PlanChoice& o, const parakeet::Recognizer& recognizer) {
 // The encoder's batches where they would be done first; what each device would take for them is in `ways`.
 Placed speech_by_costs(const Context& context, const PlanChoice& o, const std::filesystem::path& path, CostModel& costs,
                        Run& run) {
-    FitOptions how;
-    how.streaming = streaming_of(o.memory);
-    how.memory = budgets_of(context, o.memory);
-    how.compile.cancel = &run.interrupted;
+    const FitOptions how = fit_options(o.memory, budgets_of(context, o.memory), &run.interrupted);
     const parakeet::Recognizer any = recognizer_on({context.choose()}, o, path, {});
     constexpr int64_t kBatches = 8;  // a stream of them
     PlacedGraph what{any.encoder(o.batch, samples_of(o, any)), {}, kBatches, 3};
@@ -242,9 +239,7 @@ void show_speech_plan(const PlanChoice& o, const std::filesystem::path& path, Ru
     const Context context(context_options(o.choice));
     CostModel costs(context);
     if (!o.place.place.empty()) return show_speech_placed(context, o, path, costs, run);
-    FitOptions how;
-    how.compile.cancel = &run.interrupted;
-    how.streaming = streaming_of(o.memory);
+    FitOptions how = fit_options(o.memory, {}, &run.interrupted);
     std::vector<Fit> ways;
     std::vector<Prediction> times;
     std::string name;
@@ -296,9 +291,7 @@ void show_plan(const PlanChoice& o, Run& run) {
     if (o.place.is_auto() && !o.what_if.empty()) throw UsageError("--place with --what-if: leave one of them out");
     const Esrgan model = open_model(o);
     const Context context(context_options(o.choice));
-    FitOptions how;
-    how.compile.cancel = &run.interrupted;
-    how.streaming = streaming_of(o.memory);
+    FitOptions how = fit_options(o.memory, {}, &run.interrupted);
     const Graph graph = model.graph(o.size, o.size);
     CostModel costs(context);
     Placed placed;

@@ -30,7 +30,7 @@ std::string line_of(const Predicted& one) {
     std::string text = one.part + " on " + one.device + ": ";
     if (!one.time.known) return text + memory + (memory.empty() ? "" : "; ") + one.problem;
     text += milliseconds(one.time) + " predicted, ";
-    text += one.seconds > 0 ? fixed(one.seconds * 1e3, one.seconds < 1e-2 ? 2 : 1).text + " ms taken" : "not timed";
+    text += one.seconds > 0 ? milliseconds(one.seconds) + " taken" : "not timed";
     return text + "; " + memory;
 }
 

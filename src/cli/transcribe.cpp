@@ -299,10 +299,7 @@ Placed placed_for(const TranscribeChoice& o, const Context& context, CostModel& 
     const auto samples = static_cast<size_t>(o.window * static_cast<double>(any.config().preprocessor.sample_rate));
     const int64_t clips = std::max<int64_t>(o.batch, 1);
     const auto windows = static_cast<int64_t>(std::ceil(std::max(seconds, 1.0) / o.window));
-    FitOptions how;
-    how.streaming = streaming_of(o.memory);
-    how.memory = budgets;
-    how.compile.cancel = &run.interrupted;
+    const FitOptions how = fit_options(o.memory, budgets, &run.interrupted);
     const bool whole = !budgets.empty() || how.streaming == Streaming::always;  // layers on several devices take no budget
     PlacedGraph what{any.encoder(clips, samples), {}, std::max<int64_t>(1, windows / clips), whole ? size_t{1} : size_t{3}};
     what.ways = [&](const Device& device) { return on(device).ways(clips, samples, how); };
@@ -410,8 +407,7 @@ void transcribe_files(const TranscribeChoice& o, Run& run) {
     TranscriptionReport report;
     report.costs = &costs;
     report.shown = o.choice.verbose || run.json;
-    report.how.streaming = streaming_of(o.memory);
-    report.how.memory = budgets;
+    report.how = fit_options(o.memory, budgets);
     std::vector<batch::Station> stations;
     for (const std::string& device : devices)
         stations.push_back(

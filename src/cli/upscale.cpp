@@ -193,21 +193,15 @@ Placed placed_for(const Context& context, const UpscaleChoice& o, CostModel& cos
     const int64_t most = o.tile != 0 ? o.tile : 256;
     const auto along = [&](uint32_t length) { return std::min<int64_t>(length, most); };
     PlacedGraph what{model.graph(along(picture.height), along(picture.width)), {}, 1, 1};
-    FitOptions how;
-    how.streaming = streaming_of(o.memory);
-    how.memory = budgets;
-    how.compile.cancel = &run.interrupted;
+    const FitOptions how = fit_options(o.memory, budgets, &run.interrupted);
     what.ways = [&](const Device& device) { return fits({device}, what.graph, how); };
     return place_by_costs(context, o.choice, costs, what, run);
 }
 
 Predicted tile_beside(CostModel& costs, const UpscaleChoice& o, const std::map<std::string, uint64_t>& budgets,
                       const Device& device, const Esrgan& model, const UpscaleResult& result, bool shown) {
-    FitOptions how;
-    how.streaming = streaming_of(o.memory);
-    how.memory = budgets;
     const Graph graph = model.graph(result.tile_height, result.tile_width);
-    return predicted_beside(costs, {"a tile", device, graph, how, result.tile_seconds}, shown);
+    return predicted_beside(costs, {"a tile", device, graph, fit_options(o.memory, budgets), result.tile_seconds}, shown);
 }
 
 void upscale(const UpscaleChoice& o, Run& run) {

@@ -1,6 +1,6 @@
-// ptx_parts FILE.ptx FOLDER, or FILE.ptx TEXTS INDEX: the kernels of a text of PTX, each whole with what it uses of what lies outside of them, so
-// that a driver that has to compile one kernel compiles no other (kernels.cpp): as FOLDER/ENTRY.ptx, or behind each other in TEXTS, where a line of
-// INDEX says of each its name, where it begins and where it ends. PTX ISA: an entry begins with `.visible .entry NAME` at the start of a line, a
+// ptx_parts FILE.ptx TEXTS INDEX: the kernels of a text of PTX, each whole with what it uses of what lies outside of them, so that a driver that has to
+// compile one kernel compiles no other (kernels.cpp): behind each other in TEXTS, where a line of INDEX says of each its name, where it begins and where it
+// ends. PTX ISA: an entry begins with `.visible .entry NAME` at the start of a line, a
 // function with `.func`; both end with the brace that closes their first, a declaration of a function with a semicolon. A tool of the build.
 #include <algorithm>
 #include <cstdio>
@@ -96,7 +96,7 @@ void write(const std::string& path, const std::string& text) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 3 && argc != 4) fail("usage: ptx_parts FILE.ptx FOLDER, or FILE.ptx TEXTS INDEX");
+    if (argc != 4) fail("usage: ptx_parts FILE.ptx TEXTS INDEX");
     std::ifstream in(argv[1], std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     if (!in) fail(std::string(argv[1]) + " cannot be read");
@@ -105,11 +105,9 @@ int main(int argc, char** argv) {
     std::string all, index;
     for (const auto& [name, body] : parts.entries) {
         const std::string whole = with_what_it_uses(parts, body);
-        if (argc == 3) write(std::string(argv[2]) + "/" + name + ".ptx", whole);
         index += name + ' ' + std::to_string(all.size()) + ' ' + std::to_string(all.size() + whole.size()) + '\n';
         all += whole;
     }
-    if (argc == 3) return 0;
     write(argv[2], all);
     write(argv[3], index);
 }

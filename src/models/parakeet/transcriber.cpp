@@ -63,6 +63,10 @@ void check_language(const std::string& language, const std::string& file) {
                                        "is spoken; leave it at 'auto'");
 }
 
+bool is_on_several(const TranscriberOptions& options) {
+    return options.layers > 1 || options.rows > 1 || options.decoder_device;
+}
+
 Recognizer made(std::vector<Device> devices, const std::filesystem::path& model, const TranscriberOptions& options) {
     if (options.window < 5 || options.window > 1200)
         throw Error(Code::invalid,
@@ -70,8 +74,7 @@ Recognizer made(std::vector<Device> devices, const std::filesystem::path& model,
     if (options.batch < 0 || options.batch > 1024)
         throw Error(Code::invalid,
                     "cannot transcribe " + std::to_string(options.batch) + " windows at once: give 0 to 1024");
-    if ((options.layers > 1 || options.rows > 1 || options.decoder_device) &&
-        (options.memory != 0 || options.streaming == Streaming::always))
+    if (is_on_several(options) && (options.memory != 0 || options.streaming == Streaming::always))
         throw Error(Code::invalid,
                     "cannot transcribe with the network on several devices and a budget or streamed weights: leave "
                     "one of the two out");
@@ -211,7 +214,7 @@ struct Transcriber::Impl {
 
     void keep_within_memory() {
         // With a part of the layers each, a device's sessions see to that.
-        if (options.layers > 1 || options.rows > 1 || options.decoder_device || !memory_may_be_short()) return;
+        if (is_on_several(options) || !memory_may_be_short()) return;
         struct Way {
             int64_t batch = 1;
             double window = 0;

@@ -86,10 +86,11 @@ private:
         session_.run(inputs_, outputs_, options.cancel);
     }
     Weights weights_of(const Graph& graph) {
-        for (const TensorId id : graph.with_role(Role::weight)) {
-            const TensorInfo& info = graph[id];
+        const std::vector<TensorId> weights = graph.with_role(Role::weight);
+        if (!weights.empty()) {
+            const TensorInfo& info = graph[weights.front()];
             const double reads = static_cast<double>(elements(info.shape)) / static_cast<double>(info.shape[0]);
-            if (content_.empty()) content_ = filled(info, 1 / std::max(1.0, reads));
+            content_ = filled(info, 1 / std::max(1.0, reads));
         }
         return Weights([this](std::string_view) -> std::span<const std::byte> { return content_; });
     }
