@@ -77,7 +77,7 @@ public:
             status = ended(worker);
         }
         const Clock::time_point until = Clock::now() + kHelpersEnd;
-        while (status && record.reading() >= 0 && Clock::now() < until) {  // what it wrote before its end
+        while ((status || held) && record.reading() >= 0 && Clock::now() < until) {  // what it wrote before its end
             pollfd there{record.reading(), POLLIN, 0};
             if (::poll(&there, 1, 0) <= 0) break;
             pass_on(record);
