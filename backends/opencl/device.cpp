@@ -11,8 +11,7 @@ void Api::choose(Abilities& can, const std::string& kernels) {
     if (kernels == "patches" || kernels == "matrix") can.least_patches = 0;
     if (kernels == "matrix") can.matrices = can.matrix_tiles = can.attention_matrix = true;
     if (kernels == "patches" || kernels == "no-matrices") can.matrix_tiles = can.attention_matrix = false;
-    if (kernels != "warpgroups")
-        can.warpgroup_products = false;  // until all of the conformance table has passed with them on a card
+    if (!can.matrix_tiles || kernels == "no-warpgroups") can.warpgroup_products = false;
 }
 
 void check_work(cl_int result, const std::string& attempted) {

@@ -96,7 +96,7 @@ struct Api {
 
     static constexpr const char* kName = "OpenCL";
     static constexpr const char* kBackend = "opencl";
-    static constexpr auto kKernelOptions = {"gpu", "patches", "matrix", "no-matrices", "warpgroups"};
+    static constexpr auto kKernelOptions = {"gpu", "patches", "matrix", "no-matrices", "no-warpgroups"};
     static constexpr double kSegmentWorkOfSoftware = 5e9;
     static const gpu::KernelSource* kernels() { return kKernels; }
 

@@ -176,7 +176,8 @@ std::string describe(const Functions& cl, PhysicalDevice& device) {
     for (const auto& [there, name] :
          {std::pair(names(extensions, "cl_khr_fp16"), " fp16"),
           std::pair(names(extensions, "cl_khr_subgroups"), " subgroups"),
-          std::pair(device.can.matrix_tiles, " matrix-units"), std::pair(device.can.import, " host-pointers")})
+          std::pair(device.can.matrix_tiles, " matrix-units"), std::pair(device.can.warpgroup_products, " warpgroups"),
+          std::pair(device.can.import, " host-pointers")})
         if (there) device.features += name;
 
     uint64_t code = hash_of(device.driver.data(), device.driver.size());
