@@ -1,9 +1,10 @@
 #!/bin/bash
 # tidy.sh [--batches | [--seconds N] [FILE...]]: clang-tidy (.clang-tidy) over the files, or all of src/. With --seconds it starts no file after
-# N seconds: what changed since the last commit but one comes first, then the others in an order that differs from commit to
+# N seconds: what changed (scripts/changed-files) comes first, then the others in an order that differs from commit to
 # commit, so that a bounded run on each commit gets round the whole tree. Configures build/debug, where each source is a compilation of its own; builds nothing.
-# --batches: all of src/ in two minutes, by every check but the analyzer's: most of what one file costs is reading headers, so the sources of a
-# layer are one compilation (BACKPLANE_UNITY, configured in build/tidy), of which all files are looked at.
+# --batches: all of src/, by every check but the analyzer's: most of what one file costs is reading headers, so the sources of a
+# layer are one compilation (BACKPLANE_UNITY, configured in build/tidy), of which all files are looked at. TIDY_PART=2/3: those where something changed, and of
+# the others every third from the second on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=0 folder=build/debug more=() options=()
@@ -25,12 +26,23 @@ if [ $# -gt 0 ]; then
 elif [ $folder = build/tidy ]; then
     # The batches, and the files that stay alone.
     mapfile -t files < <(sed -nE 's/^ *"file": "([^"]*)".*/\1/p' $commands | grep -E "^$PWD/(build/tidy/src/.*/Unity/.*\.cxx|src/.*\.cpp)$" | sort -u)
+    part=${TIDY_PART:-1/1}
+    if [ "${part#*/}" -gt 1 ]; then
+        folders=$(scripts/changed-files | sed -nE 's,^(src/.*)/[^/]*$,\1,p' | sort -u)
+        for i in "${!files[@]}"; do
+            if [ $((i % ${part#*/} + 1)) = "${part%/*}" ]; then continue; fi
+            # Its sources: of a batch what it includes.
+            if ! { echo "#include \"${files[i]}\""; cat "${files[i]}"; } | sed -nE "s,^#include \"$PWD/(src/.*)/[^/]*\"$,\1,p" | grep -qxFf <(echo "${folders:-none}"); then
+                unset "files[i]"
+            fi
+        done
+    fi
 else
     # Only what this build compiles: not the files of other platforms.
     mapfile -t all < <(git ls-files -co --exclude-standard 'src/*.cpp' | while read -r f; do
         if [ -e "$f" ] && grep -qF "/$f\"" $commands; then echo "$f"; fi
     done)
-    mapfile -t changed < <({ git diff --name-only HEAD~1 -- 'src/*.cpp' 2>/dev/null || true; } | sort -u)
+    mapfile -t changed < <(scripts/changed-files | grep '^src/.*\.cpp$' | sort -u)
     seed=$(git rev-parse HEAD 2>/dev/null || echo none)
     mapfile -t files < <({
         for f in "${all[@]}"; do

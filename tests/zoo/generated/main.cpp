@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 struct Options {
     uint64_t seed = 0;
-    size_t count = 200, jobs = 8;
+    size_t count = 2000, jobs = 8;
     std::vector<Plan> only;
     fs::path keep, host = BP_TEST_ZOO_HOST, probe = BP_TEST_PROBE;  // the application and the probe, of another build
     bool list = false;

@@ -1,0 +1,56 @@
+#!/bin/bash
+# turns.sh: what .ci/run leaves to other commits is some commit's turn, a change has a lane that is there for its files where there is one, and CI_PARTS=1 leaves nothing.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+tree=$(mktemp -d) || exit 1
+trap 'rm -rf "$tree"' EXIT
+mkdir -p "$tree/.ci" "$tree/scripts" "$tree/src/formats" "$tree/docs"
+cp .ci/turns "$tree/.ci" && cp scripts/changed-files "$tree/scripts" && cd "$tree" || exit 1
+unset CI_PARTS CI_SINCE POCL_PARTS
+# shellcheck disable=SC2034
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b.invalid GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b.invalid
+bad=0
+is() { [ "$1" = "$2" ] || { echo "$3: '$1', not '$2'"; bad=1; }; }
+commit() { git add . && GIT_COMMITTER_DATE="@$1 +0000" git commit -q --allow-empty -m "$1"; }
+
+git init -q .
+is "$(scripts/changed-files)" "" "before the first commit"
+commit 1000000
+echo 1 >docs/old.md && commit 1100000
+echo 1 >src/formats/a.cpp && commit 1120000
+echo 1 >src/formats/b.cpp && commit 1121000
+both=$(printf 'src/formats/a.cpp\nsrc/formats/b.cpp')
+is "$(scripts/changed-files)" "$both" "commits in a row"
+is "$(CI_SINCE=HEAD~1 scripts/changed-files)" src/formats/b.cpp "since a commit"
+git clone -q --depth 2 "file://$tree" shallow && is "$(shallow/scripts/changed-files)" src/formats/b.cpp "of a clone with two commits"
+git clone -q --depth 1 "file://$tree" none && is "$(none/scripts/changed-files)" "" "of a clone with one"
+rm -rf shallow none
+
+# shellcheck source=.ci/turns
+. .ci/turns
+is "$(printf '%s\n' "${ci_changed[@]}")" "$both" "what .ci/turns takes for the change"
+seen=
+for ci_commit in {1..40}; do
+    lanes_of_turn
+    is "$heavy" asan:readers "a change of src/formats, commit $ci_commit"
+    seen+=" $light"
+done
+for lane in $ci_light; do case $seen in *" $lane"*) ;; *) echo "$lane is no commit's turn" && bad=1 ;; esac; done
+ci_changed=(docs/old.md) seen=
+for ci_commit in {1..200}; do
+    lanes_of_turn
+    seen+=" $heavy "
+    parts POCL_PARTS 8
+    turn pocl "$parts"
+    seen+=" pocl:$turn "
+done
+for each in $ci_heavy pocl:{0..7}; do case $seen in *" $each "*) ;; *) echo "$each is no commit's turn" && bad=1 ;; esac; done
+for lane in $ci_light $ci_heavy; do [ -n "${ci_lanes[$lane]:-}" ] || { echo "$lane is there for no files" && bad=1; }; done
+POCL_PARTS=2 parts POCL_PARTS 8
+is "$parts" 2 "as the variable has it"
+CI_PARTS=1
+lanes_of_turn
+is "$light$heavy" "" "CI_PARTS=1"
+parts POCL_PARTS 8
+is "$parts" 1 "parts with CI_PARTS=1"
+exit $bad
