@@ -68,6 +68,17 @@ said=$(cd "$work/empty" && unset BACKPLANE_DIR && BACKPLANE_MODULE_PATH=$prefix/
     fail "the program of docs/use.md"
 [ "$said" = "y: 4.5 0 1" ] || fail "the program of docs/use.md says '$said'"
 
+say "a library in Rust, with Backplane inside, for a program in C"
+mkdir -p "$work/product"
+cp -R "$source/tests/rust/product/." "$work/product/"
+sed -i "s|path = .*bindings/rust/backplane\"|path = \"$crates/backplane\"|" "$work/product/Cargo.toml"
+cargo build --offline -q --manifest-path "$work/product/Cargo.toml" || fail "the library in Rust does not build"
+exported=$(nm -D --defined-only "$CARGO_TARGET_DIR/debug/libproduct.so" | awk '{ print $NF }')
+[ "$exported" = product_relu ] || fail "the library in Rust exports: $exported"
+"${CC:-cc}" -o "$work/product/user" "$source/tests/rust/product/user.c" -ldl
+said=$(BACKPLANE_MODULE_PATH=$prefix/lib/backplane "$work/product/user" "$CARGO_TARGET_DIR/debug/libproduct.so" cpu) || fail "the program in C"
+[ "$said" = "0 2 0 4" ] || fail "the library in Rust computes '$said'"
+
 say "example programs, of at most 40 lines"
 for example in list_devices run_graph run_model transcribe upscale; do
     [ "$(wc -l <"backplane/examples/$example.rs")" -le 40 ] || fail "$example has more than 40 lines"

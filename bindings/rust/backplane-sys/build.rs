@@ -222,7 +222,7 @@ fn link(found: &Installed) {
     let has_shared =
         is(format!("lib{}.so", library())) || is(format!("lib{}.dylib", library())) || is(format!("lib{}.dll.a", library()));
     let shared = match variable("BACKPLANE_LIBRARY").as_deref() {
-        None => has_shared,
+        None => has_shared && !(windows() && has_static), // there a program needs nothing beside it but its modules
         Some("shared") => true,
         Some("static") => false,
         Some(other) => fail(&format!("BACKPLANE_LIBRARY is '{}': it takes static or shared", other)),
