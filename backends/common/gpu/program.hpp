@@ -89,7 +89,9 @@ private:
         bool written = false;
     };
 
-    static constexpr size_t kMostRecordings = 4;  // sets of buffers: two of everything, in turn, is common
+    // Sets of buffers that commands are kept for, so many dispatches together. Two of everything, in turn, is common; parts of a network that are alike
+    // are one program, run with each part's own weights and, where these are streamed, in each place of a ring.
+    static constexpr size_t kLeastRecordings = 4, kMostRecordings = 128, kMostRecorded = 4096;
     static constexpr double kSegmentWork = 2e11;  // operations
 
     // False: the plan needs a kernel that this driver cannot build; make another plan.
@@ -183,7 +185,8 @@ private:
         check_overlaps(places);
         auto made = std::make_unique<Recorded>(Recorded{std::move(places), {}, nullptr, 0});
         record(*made, plan_.dispatches, 0);
-        if (recordings_.size() == kMostRecordings) {
+        const size_t each = std::max<size_t>(plan_.dispatches.size(), 1);
+        if (recordings_.size() == std::clamp(kMostRecorded / each, kLeastRecordings, kMostRecordings)) {
             settle(*recordings_.back());
             recordings_.pop_back();
         }
