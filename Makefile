@@ -1,6 +1,6 @@
 # The two commands: `make demo` and `make test`. Everything lands under build/; each step says nothing when it has nothing to do.
 .DEFAULT_GOAL := help
-.PHONY: help demo test build bench-esrgan bench-onnx bench-ggml bench-cache check-tfjs format tidy ci clean
+.PHONY: help demo test build bench-esrgan bench-onnx bench-bindings bench-ggml bench-cache check-tfjs format tidy ci clean
 S := build/.stamps
 
 help: ## this list
@@ -26,6 +26,9 @@ bench-esrgan: build ## ours against ONNX Runtime, medians and ratio; build/bench
 bench-onnx: build ## ours against ONNX Runtime on real networks, medians and ratios; build/bench/onnx.json
 	@scripts/fetch-models.sh medium vad ocr
 	@bench/peers/onnx/run bench
+
+bench-bindings: build ## what C, Rust and Python add to a run; build/bench/bindings.json
+	@bench/bindings/run build/release
 
 bench-cache: build ## time to the first result, cold and warm, with and without the kernel cache
 	@scripts/fetch-models.sh medium

@@ -330,6 +330,12 @@ class Handle:
         self.close()
 
 
+class WeightFileHandle(Handle):
+    """What a WeightFile is to those that it uses itself."""
+
+    kind = "weight_file"
+
+
 def made(name: str, *arguments) -> int:
     """What a function gives in its `out` (the last argument before the error)."""
     out = c_void_p()

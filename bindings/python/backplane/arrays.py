@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 
 import numpy as np
 
@@ -29,6 +30,7 @@ def name_of(number: int) -> str:
     return c.plain["dtype_name"](number).decode()
 
 
+@functools.cache
 def numpy_of(number: int) -> np.dtype:
     try:
         return np.dtype(_DTYPES[name_of(number)])

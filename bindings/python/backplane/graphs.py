@@ -167,7 +167,7 @@ class Session(c.Handle):
         several = [devices] if isinstance(devices, Device) else list(devices)
         kept: dict[bytes, np.ndarray] = {}
         failures: list[BaseException] = []
-        self._outputs = [(c.utf8(name), value.shape, numpy_of(id_of(value.dtype))) for name, value in graph.outputs.items()]
+        self._outputs = [(name, c.utf8(name), value.shape, numpy_of(id_of(value.dtype))) for name, value in graph.outputs.items()]
         self._inputs = {name: (c.utf8(name), value.shape, id_of(value.dtype)) for name, value in graph.inputs.items()}
 
         def source(_, name, size):  # called from threads of the library: what it raises is told by the constructor
@@ -183,8 +183,7 @@ class Session(c.Handle):
                 return None
 
         self._kept, self._source = kept, c.WEIGHT_SOURCE(source)
-        from_file = getattr(weights, "kind", "") == "weight_file"
-        held = _WeightsHandle(weights.weights() if from_file else c.made("weights_create", self._source, None))
+        held = _WeightsHandle(weights.weights() if isinstance(weights, c.WeightFileHandle) else c.made("weights_create", self._source, None))
         try:
             super().__init__(c.made("session_create_shared", c.array_of(several), len(several), graph.pointer, held.pointer,
                                     MATHS.index(math)))
@@ -222,8 +221,7 @@ class Session(c.Handle):
             given[i] = c.Value(encoded, held.ctypes.data, held.nbytes, None)
         results: dict[str, np.ndarray] = {}
         wanted = []
-        for encoded, shape, kind in self._outputs:
-            name = encoded.decode()
+        for name, encoded, shape, kind in self._outputs:
             if outputs is not None and name not in outputs:
                 continue
             room = np.empty(shape, kind) if outputs is None else outputs[name]

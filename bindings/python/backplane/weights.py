@@ -46,7 +46,7 @@ class _Quantized(c.Handle):
     kind = "quantized"
 
 
-class WeightFile(c.Handle):
+class WeightFile(c.WeightFileHandle):
     """A .gguf, .safetensors or .onnx file, an index of several safetensors files, or the folder of such. Any thread.
 
         file = WeightFile("model.safetensors")
@@ -55,8 +55,6 @@ class WeightFile(c.Handle):
 
     Raises Error: not_found, denied, corrupt, unsupported.
     """
-
-    kind = "weight_file"
 
     def __init__(self, path: str | os.PathLike) -> None:
         super().__init__(c.made("weight_file_open", c.utf8(path)))
