@@ -83,7 +83,8 @@ say "example programs, of at most 40 lines"
 for example in list_devices run_graph run_model transcribe upscale; do
     [ "$(wc -l <"backplane/examples/$example.rs")" -le 40 ] || fail "$example has more than 40 lines"
 done
-run() { BACKPLANE_MODULE_PATH=$prefix/lib/backplane cargo run --offline -q -p backplane --example "$@"; }
+# Of the whole workspace, as for the tests above: by -p the features are others, and all would be compiled again.
+run() { BACKPLANE_MODULE_PATH=$prefix/lib/backplane cargo run --offline -q --example "$@"; }
 run list_devices | grep -q '^chosen: ' || fail "list_devices"
 run run_graph cpu | grep -qF '[4.0, 0.0, 10.0, 0.0]' || fail "run_graph"
 if run run_graph no-such 2>"$work/said"; then fail "run_graph on a device that is not there"; fi
@@ -98,7 +99,7 @@ fi
 
 if command -v valgrind >/dev/null 2>&1; then
     say "valgrind: no leak, and no memory but one's own"
-    cargo test --offline --no-run -q -p backplane --tests
+    cargo test --offline --no-run -q --tests
     for test in wrong_uses results log onnx models; do
         program=$(find "$CARGO_TARGET_DIR/debug/deps" -name "$test-*" ! -name '*.d' -printf '%T@ %p\n' | sort -rn | head -n 1 | cut -d' ' -f2-)
         only=
