@@ -32,25 +32,27 @@ is "$(printf '%s\n' "${ci_changed[@]}")" "$both" "what .ci/turns takes for the c
 seen=
 for ci_commit in {1..40}; do
     lanes_of_turn
-    is "$heavy" asan:readers "a change of src/formats, commit $ci_commit"
-    seen+=" $light"
+    is "$lanes" asan:readers "a change of src/formats, commit $ci_commit"
 done
-for lane in $ci_light; do case $seen in *" $lane"*) ;; *) echo "$lane is no commit's turn" && bad=1 ;; esac; done
+CI_LANES=2 lanes_of_turn
+is "$lanes" asan:readers "two lanes where there is one"
 ci_changed=(docs/old.md) seen=
 for ci_commit in {1..200}; do
     lanes_of_turn
-    seen+=" $heavy "
+    seen+=" $lanes "
     parts POCL_PARTS 8
     turn pocl "$parts"
     seen+=" pocl:$turn "
 done
-for each in $ci_heavy pocl:{0..7}; do case $seen in *" $each "*) ;; *) echo "$each is no commit's turn" && bad=1 ;; esac; done
-for lane in $ci_light $ci_heavy; do [ -n "${ci_lanes[$lane]:-}" ] || { echo "$lane is there for no files" && bad=1; }; done
+for each in $ci_order pocl:{0..7}; do case $seen in *" $each "*) ;; *) echo "$each is no commit's turn" && bad=1 ;; esac; done
+CI_LANES=3 lanes_of_turn
+is "$(wc -w <<<"$lanes")" 3 "three lanes"
+for lane in $ci_order; do [ -n "${ci_lanes[$lane]:-}" ] || { echo "$lane is there for no files" && bad=1; }; done
 POCL_PARTS=2 parts POCL_PARTS 8
 is "$parts" 2 "as the variable has it"
 CI_PARTS=1
 lanes_of_turn
-is "$light$heavy" "" "CI_PARTS=1"
+is "$lanes" "" "CI_PARTS=1"
 parts POCL_PARTS 8
 is "$parts" 1 "parts with CI_PARTS=1"
 exit $bad
