@@ -35,33 +35,47 @@ ValueId Lowering::scratch(uint64_t bytes) {
 }
 
 ValueId Lowering::packed(ValueId weight, uint64_t layout, uint64_t bytes, PackFunction pack) {
+    const uint32_t role = plan[weight].role;
+    const auto same = [&](const Packing& one) { return one.weight == weight && one.layout == layout && one.bytes == bytes; };
+    if (const auto known = std::find_if(packings_.begin(), packings_.end(), same);
+        known != packings_.end() && role == BP_ROLE_WEIGHT) {
+        ++known->readers;
+        return known->made;
+    }
     Value value;
     value.dtype = BP_U8;
     value.dim = {static_cast<int64_t>(bytes)};
-    const uint32_t role = plan[weight].role;
-    if (role == BP_ROLE_WEIGHT && readers_.times(weight) == 1) {
-        if (slot_of_[weight] != kNone) {
-            Slot& slot = plan.slots[slot_of_[weight]];
-            slot.bytes = bytes;
-            slot.layout = layout;
-            slot.pack = std::move(pack);
-        }
-        return weight;
-    }
     const ValueId id = plan.add_value(std::move(value));
-    if (role == BP_ROLE_CONSTANT) {
+    if (role == BP_ROLE_CONSTANT)
         plan.residents.push_back({id, weight, std::move(pack)});
-        return id;
-    }
-    Step& added = plan.steps.emplace_back();
-    added.label = "pack " + plan[weight].text();
-    added.reads = {weight};
-    added.writes = {id};
-    added.run = [weight, id, pack = std::move(pack)](const Run& run) {
-        pack(run.at<std::byte>(weight), run.at<std::byte>(id), run.pool());
-    };
-    added.moved = bytes;
+    else
+        packings_.push_back({weight, id, layout, bytes, std::move(pack), 1, plan.steps.size()});
     return id;
+}
+
+void Lowering::place_packed() {
+    for (size_t i = packings_.size(); i-- > 0;) {
+        Packing& one = packings_[i];
+        const bool all = one.readers == readers_.times(one.weight) && slot_of_.size() > one.weight;
+        if (plan[one.weight].role == BP_ROLE_WEIGHT && all && slot_of_[one.weight] != kNone) {
+            Slot& slot = plan.slots[slot_of_[one.weight]];
+            slot.bytes = one.bytes;
+            slot.layout = one.layout;
+            slot.pack = std::move(one.pack);
+            plan[one.made].same_storage_as = one.weight;
+            continue;
+        }
+        Step step;
+        step.label = "pack " + plan[one.weight].text();
+        step.reads = {one.weight};
+        step.writes = {one.made};
+        step.run = [weight = one.weight, id = one.made, pack = std::move(one.pack)](const Run& run) {
+            pack(run.at<std::byte>(weight), run.at<std::byte>(id), run.pool());
+        };
+        step.moved = one.bytes;
+        plan.steps.insert(plan.steps.begin() + static_cast<std::ptrdiff_t>(one.before), std::move(step));
+    }
+    packings_.clear();
 }
 
 namespace {

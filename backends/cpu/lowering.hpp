@@ -64,14 +64,25 @@ public:
     ValueId scratch(uint64_t bytes);
     // Each thread needs this much in a step of this program.
     void lane_scratch(uint64_t bytes) { plan.lane_scratch = std::max(plan.lane_scratch, bytes); }
-    // A weight in the form a kernel wants. A WEIGHT read by this node alone gets `layout` (not 0) in its slot and is packed by the
-    // host through pack(); a CONSTANT is packed at compile; anything else by a step of every run.
+    // A weight in the form a kernel wants, made once for all nodes that want the same. Where all that read a WEIGHT do, its slot gets
+    // `layout` (not 0), and the host packs it through pack(); a CONSTANT is packed at compile; anything else by a step of every run.
     ValueId packed(ValueId weight, uint64_t layout, uint64_t bytes, PackFunction pack);
+    // When all nodes are lowered, and known is who reads what as what.
+    void place_packed();
 
 private:
+    struct Packing {
+        ValueId weight, made;
+        uint64_t layout, bytes;
+        PackFunction pack;
+        uint32_t readers;
+        size_t before;  // the step that reads it first
+    };
+
     backend::Readers readers_;       // of the nodes, which lowering leaves as they are
     std::vector<uint32_t> slot_of_;  // by value; kNone: none
     std::vector<ValueId> pending_scratch_;
+    std::vector<Packing> packings_;  // but of constants
 };
 
 // Whole numbers, i32 or i64, that a step reads when it runs.

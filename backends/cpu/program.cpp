@@ -27,6 +27,7 @@ void lower_all(Plan& plan, const Kernels& kernels, const volatile uint32_t* canc
         const Node& node = plan.nodes[i];  // lowering adds values and steps, no nodes
         find_lowering(node.op)->lower(to, node);
     }
+    to.place_packed();
 }
 
 }  // namespace
