@@ -126,6 +126,9 @@ struct Api {
     static constexpr const char* kBackend = "cuda";
     static constexpr auto kKernelOptions = {"patches", "matrix", "no-matrices"};
     static constexpr double kSegmentWorkOfSoftware = 5e9;
+    // The host needs 0.6 us for each kernel of a graph before the device begins with its first: so the first graph has few of them, and each
+    // after it three times as many as the one in front, under whose work it is started.
+    static constexpr size_t kFirstDispatches = 32;
     static const gpu::KernelSource* kernels() { return kKernels; }
 
     static void choose(Abilities& can, const std::string& kernels);

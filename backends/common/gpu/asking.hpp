@@ -8,7 +8,8 @@
 
 namespace backplane::gpu {
 
-// Asks `reached` now and again, the less often the longer it takes; false: not within so many nanoseconds.
+// Asks `reached` now and again, the less often the longer it takes, and so often that what is waited for is seen within a hundredth of its time or
+// what a thread needs to wake; false: not within so many nanoseconds.
 template <typename Reached>
 bool ask_until(const Reached& reached, uint64_t nanoseconds) {
     using Clock = std::chrono::steady_clock;
@@ -18,7 +19,7 @@ bool ask_until(const Reached& reached, uint64_t nanoseconds) {
         const auto past = Clock::now() - start;
         if (past >= std::chrono::nanoseconds(nanoseconds)) return false;
         std::this_thread::sleep_for(
-            std::clamp<Clock::duration>(past / 8, std::chrono::microseconds(5), std::chrono::microseconds(500)));
+            std::clamp<Clock::duration>(past / 128, std::chrono::microseconds(2), std::chrono::microseconds(500)));
     }
 }
 

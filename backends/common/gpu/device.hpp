@@ -167,6 +167,9 @@ public:
     }
     // Bytes from the host's memory, by way of pinned memory; returns the queue's value. The host's may change at once.
     uint64_t upload(const Ticket<A>& ticket, const Buffer<A>& to, uint64_t offset, const std::byte* from, uint64_t bytes);
+    // The same of few pieces.
+    uint64_t upload_in_parts(const Ticket<A>& ticket, const Buffer<A>& to, uint64_t offset, const std::byte* from,
+                             uint64_t bytes);
 
     static bool seen_by_host(const Buffer<A>& buffer) {
         return buffer.stretch != nullptr &&

@@ -81,6 +81,7 @@ private:
     struct Recorded {
         Places places;
         std::vector<Recording> segments;
+        std::vector<double> work;   // of each
         Queue<A>* queue = nullptr;  // that it was submitted to last, and until when it is used there
         uint64_t until = 0;
     };
@@ -159,7 +160,7 @@ private:
     void do_once() {
         Places places(kFirstSlot + plan_.slots.size());
         places[kResident] = {*resident_, parameter_bytes_};
-        Recorded recorded{std::move(places), {}, nullptr, 0};
+        Recorded recorded{std::move(places), {}, {}, nullptr, 0};
         record(recorded, plan_.once, plan_.dispatches.size());
         const Ticket<A> ticket = device_.admit(0, device_.physical.queues, {}, {});
         device_.complete(ticket, submit(ticket, recorded, nullptr).first);
@@ -183,7 +184,7 @@ private:
             return *recordings_.front();
         }
         check_overlaps(places);
-        auto made = std::make_unique<Recorded>(Recorded{std::move(places), {}, nullptr, 0});
+        auto made = std::make_unique<Recorded>(Recorded{std::move(places), {}, {}, nullptr, 0});
         record(*made, plan_.dispatches, 0);
         const size_t each = std::max<size_t>(plan_.dispatches.size(), 1);
         if (recordings_.size() == std::clamp(kMostRecorded / each, kLeastRecordings, kMostRecordings)) {
@@ -212,17 +213,26 @@ private:
     }
     static Extent extent_of(const Dispatch& d) { return {{d.groups[0], d.groups[1], d.groups[2]}, d.constants[0]}; }
 
+    // Of a segment: some milliseconds.
+    [[nodiscard]] double most_work() const {
+        if (device_.can().software) return A::kSegmentWorkOfSoftware;
+        return device_.can().warpgroups ? 4 * kSegmentWork : kSegmentWork;
+    }
     // `row`: of the first dispatch's parameters.
     void record(Recorded& recorded, const std::vector<Dispatch>& dispatches, size_t row) {
-        const double most = device_.can().software ? A::kSegmentWorkOfSoftware : kSegmentWork;
-        for (size_t i = 0; i < dispatches.size();) {
+        const double most = most_work();
+        size_t at_once = dispatches.size();
+        if constexpr (requires { A::kFirstDispatches; }) at_once = A::kFirstDispatches;
+        for (size_t i = 0; i < dispatches.size(); at_once = std::min(3 * at_once, dispatches.size())) {
+            const size_t last = std::min(dispatches.size(), i + at_once);
             size_t end = i;
-            for (double work = 0; end < dispatches.size() && (end == i || work + dispatches[end].work <= most); ++end)
-                work += dispatches[end].work;
+            double work = 0;
+            for (; end < last && (end == i || work + dispatches[end].work <= most); ++end) work += dispatches[end].work;
             Recording into = A::begin(*device_.api, static_cast<uint32_t>(end - i));
             for (std::vector<Touched> touched; i < end; ++i) add(into, touched, recorded, dispatches[i], row + i);
             A::end(into);
             recorded.segments.push_back(std::move(into));
+            recorded.work.push_back(work);
         }
     }
     void add(Recording& into, std::vector<Touched>& touched, const Recorded& recorded, const Dispatch& d, size_t row) {
@@ -256,17 +266,22 @@ private:
             if (ranges[i].block != nullptr) touched.push_back({ranges[i], d.operands[i].written});
     }
 
-    // The value at which the work is done, and how it ends. At most two segments are under way when it returns, so that a raised flag is
-    // obeyed soon and the device never waits for the host.
+    // The value at which the work is done, and how it ends. When it returns as much work is under way as two segments have at the most, so that a
+    // raised flag is obeyed soon and the device never waits for the host.
     std::pair<uint64_t, bp_code> submit(const Ticket<A>& ticket, Recorded& recorded, const volatile uint32_t* cancel) {
         if (recorded.segments.empty()) return {device_.submit_nothing(ticket), BP_OK};
         if (recorded.queue != nullptr && recorded.queue != ticket.queue) settle(recorded);
         recorded.queue = ticket.queue;
         auto waits = Device<A>::waits_of(ticket);
         std::vector<uint64_t> values;
+        size_t first = 0;  // that may be under way
+        double work = 0;   // from there on
         for (const Recording& segment : recorded.segments) {
-            if (values.size() >= 2 && !wait_for(*ticket.queue, values[values.size() - 2], cancel)) break;
-            if (!values.empty() && raised(cancel)) break;
+            work += recorded.work[values.size()];
+            bool stopped = !values.empty() && raised(cancel);
+            for (; !stopped && values.size() - first >= 2 && work >= 2 * most_work(); work -= recorded.work[first++])
+                stopped = !wait_for(*ticket.queue, values[first], cancel);
+            if (stopped || (!values.empty() && raised(cancel))) break;
             values.push_back(ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t value) {
                 A::submit(queue, segment, std::exchange(waits, {}), timeline, value);
             }));

@@ -14,6 +14,18 @@ namespace backplane::gpu {
 // A piece of a copy. One thread moves about 10 GB/s between the caller's memory and what the device reads, the bus several times that:
 // hence several threads, each with a piece that stays in its core's cache.
 inline constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
+// Of a copy that is a run's input rather than weights: this many parts at the most, so that the bus begins before all is in pinned memory.
+inline constexpr uint64_t kMostParts = 16;
+inline constexpr uint64_t kLeastPartBytes = uint64_t{128} << 10;
+// Fewer bytes than this one thread moves before others have started.
+inline constexpr uint64_t kWorthThreads = uint64_t{2} << 20;
+
+// How long the parts of a copy of at most kMostParts pieces are.
+constexpr uint64_t part_bytes(uint64_t bytes) {
+    const uint64_t each = (bytes + kMostParts - 1) / kMostParts;
+    const uint64_t whole = (each + kLeastPartBytes - 1) / kLeastPartBytes * kLeastPartBytes;
+    return whole < kPieceBytes ? whole : kPieceBytes;
+}
 
 template <typename A>
 class Staging {
@@ -58,6 +70,12 @@ public:
             queue->wait(value);
             queue->finish();
         }
+    }
+    // One more that nothing uses, if there is one: whoever holds some waits for none. [any]
+    Taken take_another() {
+        const std::lock_guard lock(mutex_);
+        if (Piece* piece = free_one(); piece != nullptr) return Taken(piece, {this});
+        return Taken(pieces_.size() < kMostPieces ? add() : nullptr, {this});
     }
     // Work that was submitted uses the piece until `value`. `deferred`: and then something gives it back.
     void use(Piece& piece, Queue<A>& queue, uint64_t value, bool deferred) {

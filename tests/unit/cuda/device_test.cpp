@@ -173,6 +173,24 @@ TEST_F(OnScriptedCuda, KernelsAreStartedOneByOneAtFirstAndAsAGraphAfterwards) {
     EXPECT_EQ(world().launched.size(), 6U);
 }
 
+TEST_F(OnScriptedCuda, ALongRecordingIsGraphsTheFirstOfWhichIsShort) {
+    ASSERT_EQ(open(), BP_OK) << text;
+    GraphMaker g;
+    const uint32_t x = g.tensor(BP_ROLE_INPUT, {4});
+    const uint32_t first = g.tensor(BP_ROLE_OUTPUT, {4}), last = g.tensor(BP_ROLE_OUTPUT, {4});
+    uint32_t from = x;
+    for (int i = 0; i < 200; ++i) {
+        const uint32_t to = i == 0 ? first : i == 199 ? last : g.tensor(BP_ROLE_TEMPORARY, {4});
+        g.node(BP_OP_softmax, {from}, to, {gpu::integer(BP_ATTR_axis, 0)});
+        from = to;
+    }
+    ASSERT_EQ(kTable.compile(device, g.get(), nullptr, &program, &error), BP_OK) << text;
+    ASSERT_EQ(run(), BP_OK) << text;
+    ASSERT_EQ(run(), BP_OK) << text;
+    EXPECT_EQ(world().calls["cuGraphLaunch"], 3) << "of 32, 96 and 72 kernels";
+    EXPECT_EQ(world().launched.size(), 400U);
+}
+
 TEST_F(OnScriptedCuda, WhereTheDriverMakesNoGraphKernelsAreStartedOneByOne) {
     for (const char* call : {"cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags"}) {
         close();
