@@ -193,6 +193,59 @@ void channels_last(CaseList& list) {
     });
 }
 
+// As speech networks begin: maps of one channel a group that are halved, whose rows behind a clip's end count for nothing.
+void halved(CaseList& list) {
+    const auto map = [&](const std::string& name, const Shape& x, int64_t group, int64_t outputs, bool masked, bool apart) {
+        list.add("halved-" + name, [=](CaseBuilder& b) {
+            TensorId y = b.input(DType::f16, x);
+            if (apart) {  // it begins at no multiple of 16 bytes
+                const TensorId flat = b.add(Op::reshape, {b.add(Op::relu, {y})}, {{Attr::shape, {elements(x)}}});
+                b.result(b.add(Op::concat, {b.input(DType::f16, {3}), flat}, {{Attr::axis, 0}}));
+                y = b.add(Op::reshape, {flat}, {{Attr::shape, x}});
+            }
+            if (masked) y = b.add(Op::mul, {y, b.input(DType::f16, {x[0], 1, x[2], 1}, {0, 1})});
+            const TensorId w = b.operand(Source::weight, DType::f16, {outputs, x[1] / group, 3, 3}, {-0.5, 0.5});
+            y = b.add(Op::conv, {y, w, b.weight(DType::f16, {outputs})},
+                      {{Attr::pads, {1, 1, 1, 1}}, {Attr::strides, {2, 2}}, {Attr::group, group}});
+            b.result(b.add(Op::relu, {y}));
+        });
+    };
+    map("one-channel", {2, 1, 13, 48}, 1, 37, false, false);
+    map("one-channel-masked", {2, 1, 12, 32}, 1, 16, true, false);
+    map("depthwise", {1, 18, 7, 16}, 18, 18, false, false);
+    map("depthwise-masked", {2, 18, 13, 32}, 18, 18, true, false);
+    map("groups-of-2-apart", {1, 5, 1, 16}, 5, 10, false, true);
+}
+
+// As speech networks go on: a gate, what is valid of it, and a convolution along frames whose channels come last.
+void frames(CaseList& list) {
+    const auto along = [&](const std::string& name, int64_t count, int64_t size, bool gated, bool masked,
+                           int64_t kernel = 9) {
+        list.add("frames-" + name, [=](CaseBuilder& b) {
+            TensorId y = b.input(DType::f16, {2, count, gated ? 2 * size : size});
+            if (gated) {
+                const auto half = [&](int64_t first) {
+                    return b.add(Op::slice, {y}, {{Attr::starts, {0, 0, first}}, {Attr::ends, {2, count, first + size}}});
+                };
+                const TensorId own = half(0);
+                y = b.add(Op::mul, {own, b.add(Op::sigmoid, {half(size)})});
+            }
+            if (masked) y = b.add(Op::mul, {y, b.input(DType::f16, {2, count, 1}, {0, 1})});
+            y = b.add(Op::reshape, {y}, {{Attr::shape, {2, count, 1, size}}});
+            y = b.add(Op::transpose, {y}, {{Attr::perm, {0, 3, 1, 2}}});
+            y = b.add(Op::conv, {y, b.weight(DType::f16, {size, 1, kernel, 1}), b.weight(DType::f16, {size})},
+                      {{Attr::pads, {kernel / 2, 0, kernel / 2, 0}}, {Attr::group, size}});
+            b.result(b.add(Op::transpose, {b.add(Op::silu, {y})}, {{Attr::perm, {0, 2, 3, 1}}}));
+        });
+    };
+    along("plain", 29, 18, false, false);
+    along("masked", 8, 34, false, true);
+    along("gated", 3, 16, true, false);
+    along("gated-and-masked", 41, 130, true, true);
+    along("gated-and-masked-of-7", 19, 12, true, true, 7);
+    along("of-odd-channels", 19, 13, true, true);
+}
+
 void half(CaseList& list) {
     for (const DType dtype : {DType::f16, DType::bf16}) {
         list.add(std::string("network-with-weights-of-") + backplane::name_of(dtype), [dtype](CaseBuilder& b) {
@@ -232,6 +285,8 @@ void conv_networks(CaseList& list) {
     dense(list);
     resampling(list);
     channels_last(list);
+    halved(list);
+    frames(list);
     half(list);
 }
 

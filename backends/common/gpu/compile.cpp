@@ -6,6 +6,7 @@
 #include "common/gpu/lowering.hpp"
 #include "common/gpu/ops/attention.hpp"
 #include "common/gpu/ops/blocks.hpp"
+#include "common/gpu/ops/conv_windows.hpp"
 #include "common/query.hpp"
 #include "common/recurrent.hpp"
 
@@ -74,6 +75,7 @@ Plan make_plan(const bp_graph* graph, const bp_compile& how, const Abilities& ca
     backend::decode_gathered(plan, [&](const Node& node) { return is_read_as_planes(plan, readers, node.inputs[0]); });
     fit_types(plan);
     fuse(plan);
+    ops::conv::take_factors(plan, can);
     ops::attention::take_as_they_lie(plan, can);
     backend::drop_unread(plan);
     if (can.chains) join_chains(plan);

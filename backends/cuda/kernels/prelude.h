@@ -196,6 +196,19 @@ FUNCTION uint2 as_halves(float4 v) {
 #define IN_EIGHTS(number, name)
 #define ALIGNED_8(p, i) (((U64)((p) + (i)) & 15) == 0)
 #define LOAD_8(p, i) (*(const uint4 *)((U64)((p) + (i)) & ~(U64)15))
+// Kernels that have a text of their own for rows of eights: eight halves as numbers, and back.
+#define EIGHTS_AT_ONCE
+#define EIGHT_OF(v, eight)                                                                                               \
+    {                                                                                                                    \
+        float4 low_ = four_halves(make_uint2(eight.x, eight.y)), high_ = four_halves(make_uint2(eight.z, eight.w));      \
+        v[0] = low_.x, v[1] = low_.y, v[2] = low_.z, v[3] = low_.w;                                                      \
+        v[4] = high_.x, v[5] = high_.y, v[6] = high_.z, v[7] = high_.w;                                                  \
+    }
+#define PUT_EIGHT(p, i, v)                                                                                               \
+    {                                                                                                                    \
+        uint2 low_ = as_halves(make_float4(v[0], v[1], v[2], v[3])), high_ = as_halves(make_float4(v[4], v[5], v[6], v[7])); \
+        *(uint4 *)((p) + (i)) = make_uint4(low_.x, low_.y, high_.x, high_.y);                                            \
+    }
 #define HALF_BITS(p, i) ((uint)((const ushort *)(p))[i])
 // Sixteen bytes of an operand that is IN_EIGHTS, its `n` elements from i on, where it begins so that the device can; eight halves of it.
 #define ALIGNED_WIDE(p, n) (((U64)(p) & 15) == 0)

@@ -274,7 +274,7 @@ TEST_F(Backend, BytesPassByPinnedMemoryAndTheHostsMayChangeAtOnce) {
     bp_buffer* to = buffer(kMany);
     bp_fence* f = fence();
     ASSERT_EQ(copy(to, from.data(), kMany, {f, 1}, 1), BP_OK) << text;
-    EXPECT_EQ(world.of("copy"), 3) << "pieces of 1 MiB";
+    EXPECT_EQ(world.of("copy"), 9) << "parts of 256 KiB";
     std::fill(from.begin(), from.end(), std::byte{0});
     EXPECT_EQ(wait(f, 1), BP_TIMEOUT);
     Bytes back(kMany, std::byte{7});

@@ -45,6 +45,9 @@
 #define CONV_EPILOGUE 22u
 RECORD(Conv) CONVOLUTION UINT(blocks) END_RECORD  // of output channels: workgroups beside each other for one patch of pixels
 RECORD(ConvDepthwise) CONVOLUTION UINT(elements) END_RECORD
+// What convolutions multiply as they read it (ops/conv_windows.hpp).
+#define CONV_TAKES_GATED 1u
+#define CONV_TAKES_MASK 2u
 RECORD(ConvFilters) UINT(outputs) UINT(channels) UINT(taps) UINT(down) UINT(slices) UINT(blocks) UINT(tiles) END_RECORD
 
 #define MATMUL_SIZES 6u

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "common/gpu/ops/conv.hpp"
+#include "common/gpu/ops/conv_windows.hpp"
 #include "common/gpu/ops/moves.hpp"
 #include "common/gpu/ops/table.hpp"
 #include "common/gpu/ops/tiles.hpp"
@@ -472,6 +473,7 @@ void lower_on_tiles(Lowering& to, const Node& node, const ConvParameters& p, uin
 
 void lower(Lowering& to, const Node& node) {
     if (to[node.output].elements() == 0) return;
+    if (lower_window(to, node)) return;
     if (has_channels_last(node)) return lower_depthwise_last(to, node);
     if (groups_of(node) > 1 && outputs_of(to, node) == 1 && to[node.inputs[1]].dim[1] == 1) return lower_depthwise(to, node);
     const auto p = geometry_of(to, node);
