@@ -160,6 +160,18 @@ Graph attentions(DType maps, DType, size_t size, int ops) {
     return g;
 }
 
+Graph queries(DType maps, DType, size_t size, int ops) {
+    constexpr std::array<int64_t, kSizes> kCached{64, 512, 2048, 8192, 32768};
+    constexpr int64_t kHeads = 8, kHead = 64;
+    Graph g;
+    TensorId x = g.input("q", maps, {1, kHeads, 1, kHead});
+    const Shape cached{1, kHeads, kCached[size], kHead};
+    const TensorId k = g.input("k", maps, cached), v = g.input("v", maps, cached);
+    for (int i = 0; i < ops; ++i) x = g.add(Op::attention, {x, k, v});
+    g.output(x, "y");
+    return g;
+}
+
 constexpr std::array<int64_t, kSizes> kRows{8, 64, 512, 4096, 16384};  // of kWide numbers
 constexpr int64_t kWide = 512;
 
@@ -199,6 +211,8 @@ constexpr Kind kKinds[] = {
     {"depthwise f16", DType::f16, DType::f16, depthwise},
     {"attention f32", DType::f32, DType::f32, attentions},
     {"attention f16", DType::f16, DType::f16, attentions},
+    {"query f32", DType::f32, DType::f32, queries},
+    {"query f16", DType::f16, DType::f16, queries},
     {"element-wise f32", DType::f32, DType::f32, sums},
     {"element-wise f16", DType::f16, DType::f16, sums},
     {"reduction f32", DType::f32, DType::f32, reductions},
@@ -226,6 +240,9 @@ double work_of_one(const Graph& graph, std::string_view name, int ops) {
         if (name.starts_with("move") && node.op != Op::transpose) continue;
         const TensorId from = name.starts_with("element-wise") ? node.inputs[1] : node.inputs[0];
         all += static_cast<double>(bytes(graph[from].dtype, graph[from].shape));
+        if (name.starts_with("query"))
+            for (const TensorId cached : {node.inputs[1], node.inputs[2]})
+                all += static_cast<double>(bytes(graph[cached].dtype, graph[cached].shape));
         if (name.starts_with("element-wise")) continue;
         all += static_cast<double>(bytes(graph[node.outputs[0]].dtype, graph[node.outputs[0]].shape));
     }

@@ -19,6 +19,13 @@ bool is_elementwise(Op op) {
     return op == Op::cast;
 }
 
+// Attention of a decoder's step: what it takes is to read what is cached, by as many units as there are heads.
+bool is_of_few(const Graph& graph, const Node& node) {
+    constexpr int64_t kFew = 4;
+    const Shape& queries = graph[node.inputs[0]].shape;
+    return queries[queries.size() - 2] <= kFew;
+}
+
 const char* kind_of(const Graph& graph, const Node& node) {
     switch (node.op) {
         case Op::matmul: return "product";
@@ -27,7 +34,7 @@ const char* kind_of(const Graph& graph, const Node& node) {
             const Shape& weight = graph[node.inputs[1]].shape;
             return weight.size() > 1 && weight[1] == 1 && weight[0] > 1 ? "depthwise" : "convolution";
         }
-        case Op::attention: return "attention";
+        case Op::attention: return is_of_few(graph, node) ? "query" : "attention";
         case Op::lstm:
         case Op::gru: return "product";
         case Op::softmax:
@@ -67,6 +74,8 @@ Work work_alone(const Graph& graph, const Node& node) {
         work.amount = operations_of(graph, node) / work.times;
     } else if (DeviceCosts::is_by_operations(kind)) {
         work.amount = operations_of(graph, node);
+    } else if (node.op == Op::tensor_scatter && graph[node.inputs[0]].role == Role::state) {
+        work.amount = 2 * size_of(graph, node.inputs[1]);  // the rest of the state stays where it stands
     } else {
         for (const TensorId t : node.inputs)
             if (t.valid() && (node.op != Op::gather || t != node.inputs[0])) work.amount += size_of(graph, t);

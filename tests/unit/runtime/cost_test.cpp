@@ -12,6 +12,7 @@
 
 #include "runtime/costs/store.hpp"
 #include "runtime/costs/times.hpp"
+#include "runtime/costs/work.hpp"
 #include "support/modules_of_the_build.hpp"
 #include "turning_network.hpp"
 
@@ -127,6 +128,26 @@ TEST_F(Costs, APredictionAddsUpTheOpsAndLearnsFromRuns) {
     EXPECT_EQ(costs.predict(cpu, other.graph, fits({cpu}, other.graph).front()).learnt, 1) << "of this network alone";
 }
 
+// A decoder's step: what is cached is read, whose rows it replaces is not.
+TEST_F(Costs, AStepOfADecoderCostsTheReadingOfWhatIsCachedAndNoCopyOfIt) {
+    constexpr int64_t kHeads = 8, kHead = 64, kCached = 512;
+    Graph graph;
+    const TensorId query = graph.input("query", DType::f32, {1, kHeads, 1, kHead});
+    const TensorId position = graph.input("position", DType::i64, {1});
+    const TensorId state = graph.state("keys", DType::f32, {1, kHeads, kCached, kHead});
+    const TensorId keys = graph.add(Op::tensor_scatter, {state, query, position}, {{Attr::axis, 2}});
+    graph.update(state, keys);
+    graph.output(graph.add(Op::attention, {query, keys, keys}), "y");
+    const std::vector<runtime::Work> work = runtime::work_of_nodes(graph);
+    ASSERT_EQ(work.size(), 2U);
+    constexpr double kRow = 4.0 * kHeads * kHead;  // bytes of one query
+    EXPECT_EQ(work[0].kind, "move f32");
+    EXPECT_DOUBLE_EQ(work[0].amount, 2 * kRow);
+    EXPECT_EQ(work[1].kind, "query f32");
+    EXPECT_DOUBLE_EQ(work[1].amount, 2 * kRow + 2 * kCached * kRow);
+    EXPECT_FALSE(DeviceCosts::is_by_operations(work[1].kind));
+}
+
 TEST_F(Costs, StreamedWeightsCrossUnderTheWorkOrTheWorkUnderThem) {
     const Context here = context();
     const Device cpu = here.choose("cpu");
@@ -215,7 +236,7 @@ TEST_F(Costs, MeasuringADeviceFindsRatesAboveZeroAndCanBeCancelled) {
     EXPECT_EQ(costs.of(cpu), nullptr);
     const DeviceCosts& found = costs.measure(cpu);
     for (const char* kind :
-         {"product f32", "convolution f32", "attention f32", "element-wise f32", "reduction f32", "move f32"}) {
+         {"product f32", "convolution f32", "attention f32", "query f32", "element-wise f32", "reduction f32", "move f32"}) {
         ASSERT_TRUE(found.ops.contains(kind)) << kind;
         EXPECT_GT(found.ops.at(kind).rate(), 0) << kind;
         EXPECT_TRUE(found.ops.at(kind).valid()) << kind;
