@@ -39,6 +39,7 @@ Executor::Executor(Plan plan, std::vector<std::shared_ptr<Port>> ports, Build bu
         if (value.kind == Kind::state) state += value.bytes;
     keeps_state_ = several_ && state <= kMostKept;
     overlaps_ = !plan_.has_state();
+    group_ = plan_.groups();
     for (uint32_t p = 0; p < ports_.size(); ++p)
         givers_.push_back(ports_[p]->on_pressure([this, p](uint64_t) { return give(p); }));
 }

@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "plan/hands.hpp"
 #include "plan/plan.hpp"
 #include "plan/port.hpp"
 #include "plan/program.hpp"
@@ -149,7 +150,12 @@ private:
     [[nodiscard]] bool run_stage(Flight& flight,
                                  uint32_t stage);  // false: another device took over, find out anew what is to be done
     [[nodiscard]] bool has_lost_a_tensor(const Flight& flight) const;
-    void run_on(Flight& flight, uint32_t stage, uint32_t port);
+    struct Ready;  // a stage with all that it needs
+    [[nodiscard]] uint32_t end_of_those_beside(const std::vector<bool>& runs, uint32_t first) const;
+    [[nodiscard]] bool run_stages(Flight& flight, uint32_t first, uint32_t end);  // likewise, at a time
+    [[nodiscard]] Ready ready_on(Flight& flight, uint32_t stage, uint32_t port);
+    void hand_to_device(const Flight& flight, Ready& one);
+    void ran_on(Flight& flight, const Ready& one);
     void finish(Flight& flight);
     void hand_out(Flight& flight, const Wanted& wanted);
     void carry(Flight& flight);
@@ -192,6 +198,7 @@ private:
     bool several_;                             // ports
     uint32_t tail_ = 0;                        // from this stage on all are on one port: nothing else waits for the caller
     bool overlaps_;                            // a submit needs nothing of the one before
+    std::vector<uint32_t> group_;              // by stage: the first of those beside each other that it is one of
     std::vector<Plan::Blocks> blocks_;         // by port
     std::vector<uint32_t> last_reads_;         // by value
     std::vector<std::atomic<uint64_t>> runs_;  // by stage and port
@@ -204,6 +211,7 @@ private:
     std::map<uint32_t, std::unique_ptr<Ring>> rings_;   // by port
     std::vector<std::shared_ptr<Port::Pool>> pools_;    // by port
     std::vector<std::shared_ptr<Port::Giver>> givers_;  // by port
+    std::unique_ptr<Hands> hands_;                      // once stages were handed over at a time
     bool keeps_state_ = false, memory_moves_ = true;
     std::atomic<bool> changed_state_{false};
     std::atomic<uint64_t> came_again_{0};  // bytes of weights that had gone for others' work

@@ -65,6 +65,9 @@ void Executor::forget_made(Flight& flight) {
             place.on_host = false;
             for (Place::Here& here : place.on) here.valid = false;
         }
+    // What was given may have come so, too; the host has it still.
+    for (Place& place : flight.frame->places)
+        for (Place::Here& here : place.on) here.valid = here.valid && (!place.on_host || here.foreign);
 }
 
 // Nothing of the port is used any more.

@@ -229,7 +229,7 @@ void Executor::to_host(Flight& flight, uint32_t value) {
 // From another device to this one, ordered by points: whether it went well is asked when the flight ends.
 bool Executor::pull(Flight& flight, uint32_t value, Where where) {
     Place& place = flight.frame->places[value];
-    if (place.on_host || plan_.fabric.empty() || !overlaps_) return false;
+    if (plan_.fabric.empty() || !overlaps_ || (place.on_host && !plan_.comes_from_peers(value))) return false;
     Port& device = *ports_[where.port];
     for (uint32_t q = 0; q < ports_.size(); ++q) {
         const Place::Here& there = place.on[q];

@@ -159,6 +159,27 @@ bool Plan::has_state() const {
            std::any_of(values.begin(), values.end(), [](const Value& value) { return value.kind == Kind::state; });
 }
 
+bool Plan::comes_from_peers(uint32_t value) const {
+    constexpr uint64_t kLeast = uint64_t{1} << 20;
+    return values[value].kind == Kind::input && values[value].bytes >= kLeast;
+}
+
+std::vector<uint32_t> Plan::groups() const {
+    std::vector<uint32_t> all(stages.size());
+    std::set<uint32_t> ports_of_group, written;
+    for (uint32_t s = 0; s < stages.size(); ++s) {
+        const std::vector<SlotUse>& uses = stages[s].uses;
+        const bool beside = s > 0 && !has_state() && !ports_of_group.contains(stages[s].ports.front()) &&
+                            std::ranges::none_of(uses, [&](const SlotUse& use) { return written.contains(use.value); });
+        all[s] = beside ? all[s - 1] : s;
+        if (!beside) ports_of_group.clear(), written.clear();
+        ports_of_group.insert(stages[s].ports.front());
+        for (const SlotUse& use : uses)
+            if (use.written) written.insert(use.value);
+    }
+    return all;
+}
+
 Plan::Crossing Plan::crossing() const {
     std::vector<std::set<uint32_t>> there(values.size());  // ports that have the value
     std::vector<bool> on_host(values.size(), true);
@@ -167,7 +188,7 @@ Plan::Crossing Plan::crossing() const {
         if (!there[value].insert(port).second) return;
         const uint64_t bytes = values[value].bytes;
         const auto has = [&](uint32_t from) { return pulls(from, port); };
-        if (!on_host[value] && std::any_of(there[value].begin(), there[value].end(), has)) {
+        if ((!on_host[value] || comes_from_peers(value)) && std::any_of(there[value].begin(), there[value].end(), has)) {
             sum.peer += bytes;
             return;
         }

@@ -83,6 +83,11 @@ struct Plan {
     [[nodiscard]] bool pulls(uint32_t from, uint32_t to) const {
         return from != to && !fabric.empty() && fabric[from] == fabric[to] && !has_state();
     }
+    // Whether what the host gives comes to a second device from the first, where it pulls: the host's memory is the slower one, and one copy of it
+    // after the other.
+    [[nodiscard]] bool comes_from_peers(uint32_t value) const;
+    // Of each stage the first of those beside it: stages behind each other, on a port each, none of which needs what another one makes.
+    [[nodiscard]] std::vector<uint32_t> groups() const;
 
     [[nodiscard]] std::string describe() const;  // for people, lines
     [[nodiscard]] std::string json() const;      // for programs

@@ -66,8 +66,11 @@ void Executor::execute(Flight& flight) {
         flight.later.clear();
         flight.results.clear();
         const std::vector<bool> runs = to_run(flight);
-        for (uint32_t s = 0; s < plan_.stages.size() && !again; ++s)
-            if (runs[s]) again = !run_stage(flight, s);
+        for (uint32_t s = 0; s < plan_.stages.size() && !again;) {
+            const uint32_t end = end_of_those_beside(runs, s);
+            if (runs[s]) again = !(end == s + 1 ? run_stage(flight, s) : run_stages(flight, s, end));
+            s = end;
+        }
         if (again) continue;
         try {
             finish(flight);
@@ -92,10 +95,20 @@ bool Executor::has_lost_a_tensor(const Flight& flight) const {
            });
 }
 
+struct Executor::Ready {
+    uint32_t stage = 0, port = 0;
+    Bound* made = nullptr;
+    Bytes ring, workspace;  // held until it is handed over
+    Point point;
+    std::exception_ptr error;
+};
+
 bool Executor::run_stage(Flight& flight, uint32_t stage) {
     const uint32_t port = port_now(stage);
     try {
-        run_on(flight, stage, port);
+        Ready one = ready_on(flight, stage, port);
+        hand_to_device(flight, one);
+        ran_on(flight, one);
         return true;
     } catch (const Error& error) {
         if (!moves(error.code()) || has_lost_a_tensor(flight)) throw;
@@ -104,11 +117,62 @@ bool Executor::run_stage(Flight& flight, uint32_t stage) {
     }
 }
 
-void Executor::run_on(Flight& flight, uint32_t stage, uint32_t port) {
+// Those that run now on a port each.
+uint32_t Executor::end_of_those_beside(const std::vector<bool>& runs, uint32_t first) const {
+    uint32_t end = first + 1;
+    const auto taken = [&](uint32_t stage) {
+        for (uint32_t s = first; s < stage; ++s)
+            if (port_now(s) == port_now(stage)) return true;
+        return false;
+    };
+    while (runs[first] && end < group_.size() && group_[end] == group_[first] && runs[end] && !taken(end)) ++end;
+    return end;
+}
+
+// A device that answers to a flag takes no more work than it answers for, so that handing it over may take as long as the work does: the others are
+// not to wait for that.
+bool Executor::run_stages(Flight& flight, uint32_t first, uint32_t end) {
+    std::vector<Ready> ready;
+    Ready failed;
+    for (uint32_t s = first; s < end && !failed.error; ++s) {
+        const uint32_t port = port_now(s);
+        try {
+            ready.push_back(ready_on(flight, s, port));
+        } catch (const Error&) {
+            failed = {s, port, nullptr, {}, {}, {}, std::current_exception()};
+        }
+    }
+    std::vector<std::function<void()>> calls;
+    for (Ready& one : ready)
+        calls.emplace_back([this, &flight, &one] {
+            try {
+                hand_to_device(flight, one);
+            } catch (...) {
+                one.error = std::current_exception();
+            }
+        });
+    if (!hands_) hands_ = std::make_unique<Hands>();
+    if (!calls.empty()) hands_->call(calls);
+    for (const Ready& one : ready) {
+        if (!one.error) ran_on(flight, one);
+        if (one.error && (!failed.error || one.stage < failed.stage)) failed = one;
+    }
+    if (!failed.error) return true;
+    try {
+        std::rethrow_exception(failed.error);
+    } catch (const Error& error) {
+        if (!moves(error.code()) || has_lost_a_tensor(flight)) throw;
+        hand_over(flight, failed.stage, failed.port, error);
+        return false;
+    }
+}
+
+Executor::Ready Executor::ready_on(Flight& flight, uint32_t stage, uint32_t port) {
     Port& device = *ports_[port];
     if (flight.cancel != nullptr && *flight.cancel != 0) throw Error(Code::cancelled, "the run was cancelled");
     Bound& made = bound(stage, port);
-    const Bytes place = made.streamed.empty() ? nullptr : fetch(made, stage, port);  // of the ring
+    Ready one{stage, port, &made, {}, {}, {}, {}};
+    if (!made.streamed.empty()) one.ring = fetch(made, stage, port);
     for (const uint32_t i : made.changing) {
         const Bound::Slot& slot = made.slots[i];
         if (slot.kind == Kind::state) {
@@ -119,22 +183,30 @@ void Executor::run_on(Flight& flight, uint32_t stage, uint32_t port) {
             bring(flight, made, i, {stage, port}, made.uses[i]);
         }
     }
-    Bytes workspace;
     if (const uint64_t wanted = made.program->facts().workspace_bytes; wanted > 0) {
         if (!pools_[port]) pools_[port] = device.workspace();
-        workspace = device.workspace_of(*pools_[port], wanted);
+        one.workspace = device.workspace_of(*pools_[port], wanted);
     }
-    const bool in_the_call = flight.now && device.in_host_memory() && stage >= tail_;
-    const Point point = device.run(*made.program, made.uses, workspace.get(), flight.cancel, in_the_call);
-    ++runs_[stage * ports_.size() + port];
+    return one;
+}
+
+void Executor::hand_to_device(const Flight& flight, Ready& one) {
+    Port& device = *ports_[one.port];
+    const bool in_the_call = flight.now && device.in_host_memory() && one.stage >= tail_;
+    one.point = device.run(*one.made->program, one.made->uses, one.workspace.get(), flight.cancel, in_the_call);
+    ++runs_[one.stage * ports_.size() + one.port];
+}
+
+void Executor::ran_on(Flight& flight, const Ready& one) {
+    const uint32_t stage = one.stage, port = one.port;
     for (const SlotUse& use : plan_.stages[stage].uses) {
         if (!use.written || plan_.values[use.value].kind != Kind::state) continue;
         states_[use.value].written = true;
         changed_state_ = true;
     }
-    if (point.value != 0) flight.ends.push_back({port, stage, point});
-    for (const uint32_t i : made.changing) {
-        const Bound::Slot& slot = made.slots[i];
+    if (one.point.value != 0) flight.ends.push_back({port, stage, one.point});
+    for (const uint32_t i : one.made->changing) {
+        const Bound::Slot& slot = one.made->slots[i];
         if (!slot.written) continue;
         if (slot.kind == Kind::state) continue;
         Place& written = flight.frame->places[slot.value];

@@ -103,6 +103,101 @@ TEST_P(Queues, ValuesGoFromDeviceToDeviceAndThePlanSaysSo) {
     EXPECT_NE(chain.plan.json().find("\"bytes_peer\":" + std::to_string(came.peer)), std::string::npos);
 }
 
+// Two stages read what is given, and their sum is wanted.
+class BothRead {
+public:
+    static constexpr uint64_t kMany = uint64_t{1} << 18;  // floats: a MiB
+    explicit BothRead(uint64_t count) : count_(count) {
+        plan.ports = {"a", "b"};
+        plan.fabric = {0, 0};
+        for (const Kind kind : {Kind::input, Kind::boundary, Kind::boundary, Kind::output})
+            plan.values.push_back({"v", kind, count * sizeof(float)});
+        plan.stages.push_back({"s0", {0, 1}, {{0, 0, false}, {1, 1, true}}});
+        plan.stages.push_back({"s1", {1, 0}, {{0, 0, false}, {1, 2, true}}});
+        plan.stages.push_back({"s2", {0, 1}, {{0, 1, false}, {2, 2, false}, {1, 3, true}}});
+    }
+    void run(mock::Device& a, mock::Device& b) {
+        const std::vector<std::shared_ptr<Port>> ports{test::port_on(a), test::port_on(b)};
+        const std::vector<mock::Device*> devices{&a, &b};
+        Executor executor(
+            plan, ports,
+            [&](uint32_t s, uint32_t p) {
+                mock::ProgramOptions options{.tensors = {0, 1}};
+                if (s == 2) options.tensors = {0, 1, 2};
+                return test::program_on(ports[p], *devices[p], std::move(options), [this, s](const Arguments& t) {
+                    if (meet && s < 2) wait_for_the_other();
+                    for (uint64_t i = 0; i < count_; ++i)
+                        at<float>(t, 1)[i] = s == 2 ? at<float>(t, 0)[i] + at<float>(t, 2)[i]
+                                                    : at<float>(t, 0)[i] * static_cast<float>(s + 2);
+                });
+            },
+            {}, "both");
+        std::vector<float> x(count_, 3), y(count_);
+        const Given given[] = {{0, in(x), {}}};
+        const Wanted wanted[] = {{3, out(y), {}}};
+        for (int k = 0; k < 3; ++k) {
+            std::fill(x.begin(), x.end(), static_cast<float>(k + 1));
+            const Event event = executor.submit(given, wanted);
+            event.wait();
+            ASSERT_EQ(y, std::vector<float>(count_, 5 * static_cast<float>(k + 1)));
+            peer = event.bytes_peer();
+            host = event.bytes_moved();
+        }
+        notes = executor.notes();
+    }
+    Plan plan;
+    uint64_t peer = 0, host = 0;
+    std::vector<std::string> notes;
+    bool meet = false;  // the first two wait for each other
+    std::atomic<int> met{0};
+
+private:
+    void wait_for_the_other() {
+        const int mine = ++here_;
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (here_ < (mine + 1) / 2 * 2 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+        if (here_ >= (mine + 1) / 2 * 2 && mine % 2 == 0) ++met;
+    }
+    uint64_t count_;
+    std::atomic<int> here_{0};
+};
+
+TEST(Peers, WhatTheHostGivesToTwoComesToTheSecondFromTheFirstWhereItIsLarge) {
+    for (const uint64_t count : {BothRead::kMany, BothRead::kMany - 1}) {
+        mock::Device a({.name = "a", .copy_queues = 2, .peers = true}), b({.name = "b", .copy_queues = 2, .peers = true});
+        BothRead both(count);
+        both.run(a, b);
+        const uint64_t bytes = count * sizeof(float);
+        EXPECT_EQ(both.peer, (count == BothRead::kMany ? 2 : 1) * bytes);
+        EXPECT_EQ(both.host, (count == BothRead::kMany ? 2 : 3) * bytes);
+        EXPECT_EQ(both.plan.crossing().peer, both.peer);
+        EXPECT_EQ(both.plan.crossing().host, both.host);
+        EXPECT_EQ(a.violations + b.violations, 0U);
+    }
+}
+
+// Handing work over may take as long as the work does.
+TEST(Peers, StagesThatNeedNothingOfEachOtherAreHandedOverAtATime) {
+    mock::Device a({.name = "a", .async = false}), b({.name = "b", .async = false});
+    BothRead both(16);
+    EXPECT_EQ(both.plan.groups(), (std::vector<uint32_t>{0, 0, 2}));
+    both.meet = true;
+    both.run(a, b);
+    EXPECT_EQ(both.met, 3);
+}
+
+TEST(Peers, WhatTheHostGaveIsGivenAgainWhereTheDeviceWasLostThatItCameFrom) {
+    for (const bool first : {true, false})
+        for (int after = 0; after < 6; ++after) {
+            mock::Device a({.name = "a", .copy_queues = 2, .peers = true}),
+                b({.name = "b", .copy_queues = 2, .peers = true});
+            (first ? a : b).lose_after_runs = after;
+            BothRead both(BothRead::kMany);
+            both.run(a, b);
+            EXPECT_EQ(a.violations + b.violations, 0U);
+        }
+}
+
 TEST(Peers, OfWhichOneDoesNotSaySoValuesGoByTheHost) {
     mock::Device a({.name = "a", .peers = true}), b({.name = "b"});
     const Turns chain(6, false, false);
