@@ -8,6 +8,7 @@
 
 #include "backplane/ops/table.hpp"
 #include "graph/attributes.hpp"
+#include "runtime/row_branches.hpp"
 
 namespace backplane {
 
@@ -51,10 +52,23 @@ public:
         }
     }
     [[nodiscard]] const Spread& operator[](TensorId t) const { return spread_[t.index]; }
+    // Of a node that leaves a part of a sum one: what is added to it one device adds, what it is multiplied by each. The operand that is the part; nothing of
+    // other nodes.
+    [[nodiscard]] std::optional<size_t> part_of_sum(const Node& node) const {
+        if (node.op != Op::add && node.op != Op::mul) return std::nullopt;
+        for (size_t i = 0; i < 2; ++i) {
+            const TensorId t = node.inputs[i];
+            const bool alone = (*this)[t].kind == Spread::partial && readers_[t.index].size() == 1 &&
+                               graph_[t].role == Role::temporary && shape(t) == shape(node.outputs[0]);
+            const Spread::Kind other = (*this)[node.inputs[1 - i]].kind;
+            if (alone && (other == Spread::whole || (other == Spread::partial && node.op == Op::add))) return i;
+        }
+        return std::nullopt;
+    }
     // That are split.
     [[nodiscard]] size_t products() const {
         return static_cast<size_t>(std::count_if(graph_.nodes().begin(), graph_.nodes().end(), [&](const Node& node) {
-            return node.op == Op::matmul && (*this)[node.outputs[0]].kind != Spread::whole;
+            return (node.op == Op::matmul || is_plain_conv(node)) && (*this)[node.outputs[0]].kind != Spread::whole;
         }));
     }
 
@@ -67,7 +81,14 @@ private:
         return node.op == Op::matmul && graph_[node.inputs[1]].role == Role::weight && shape(node.inputs[1]).size() == 2 &&
                graph::AttributeView(node.attributes).integer(Attr::transpose_a) == 0;
     }
+    // Of one group, by weights: a product of channels for each pixel.
+    [[nodiscard]] bool is_plain_conv(const Node& node) const {
+        return node.op == Op::conv && graph::AttributeView(node.attributes).integer(Attr::group) == 1 &&
+               graph_[node.inputs[1]].role == Role::weight &&
+               (node.inputs.size() < 3 || !node.inputs[2].valid() || graph_[node.inputs[2]].role == Role::weight);
+    }
     [[nodiscard]] bool is_candidate(const Node& node) const {
+        if (is_plain_conv(node)) return even({shape(node.outputs[0])[1]});
         if (!is_product_by_weight(node)) return false;
         const bool rows = graph::AttributeView(node.attributes).integer(Attr::transpose_b) != 0;
         return (rows || !is_block(graph_[node.inputs[1]].dtype)) && even(segments_behind(node.outputs[0]));
@@ -97,11 +118,8 @@ private:
             for (const TensorId t : node.inputs)
                 if (t.valid() && (*this)[t].is_split()) sources.insert((*this)[t].sources.begin(), (*this)[t].sources.end());
             if (sources.empty()) {
-                if (columns_.contains(n))
-                    spread_[node.outputs[0].index] = {Spread::split,
-                                                      static_cast<uint32_t>(shape(node.outputs[0]).size() - 1),
-                                                      segments_behind(node.outputs[0]),
-                                                      {n}};
+                if (columns_.contains(n)) spread_[node.outputs[0].index] = columns_of(node, n);
+                if (part_of_sum(node)) spread_[node.outputs[0].index] = {Spread::partial, 0, {}, {}};
                 continue;
             }
             std::optional<std::vector<Spread>> made = behind(node);
@@ -123,6 +141,12 @@ private:
         return out.empty();
     }
 
+    [[nodiscard]] Spread columns_of(const Node& node, size_t n) const {
+        const Shape& made = shape(node.outputs[0]);
+        if (node.op == Op::conv) return {Spread::split, 1, {made[1]}, {n}};
+        return {Spread::split, static_cast<uint32_t>(made.size() - 1), segments_behind(node.outputs[0]), {n}};
+    }
+
     // What a node makes of split inputs; nothing where it would need all of one.
     [[nodiscard]] std::optional<std::vector<Spread>> behind(const Node& node) const {
         const Spread& x = (*this)[node.inputs[0]];
@@ -139,7 +163,7 @@ private:
                 return std::vector{Spread{Spread::split, static_cast<uint32_t>(at), x.segments, {}}};
             }
             case Op::attention: return behind_attention(node);
-            case Op::conv: return behind_depthwise(node, x);
+            case Op::conv: return is_plain_conv(node) ? behind_pointwise(node, x) : behind_depthwise(node, x);
             default: return std::nullopt;
         }
     }
@@ -197,6 +221,12 @@ private:
             if (node.inputs[i].valid() && (*this)[node.inputs[i]].is_split()) return std::nullopt;
         return std::vector{Spread{Spread::split, 1, {shape(node.outputs[0])[1]}, {}}};
     }
+    // One over pixels would sum over all channels, too, of maps that are as large.
+    [[nodiscard]] std::optional<std::vector<Spread>> behind_pointwise(const Node& node, const Spread& x) const {
+        const Shape& weights = shape(node.inputs[1]);
+        if (x.axis != 1 || x.segments.size() != 1 || product(weights, 2, weights.size()) != 1) return std::nullopt;
+        return std::vector{Spread{Spread::partial, 0, {}, {}}};
+    }
     [[nodiscard]] std::optional<std::vector<Spread>> behind_depthwise(const Node& node, const Spread& x) const {
         const int64_t channels = shape(node.inputs[0])[1];
         if (x.axis != 1 || x.segments.size() != 1 || shape(node.outputs[0])[1] != channels ||
@@ -231,8 +261,9 @@ Operand operand_of(const Graph& graph, const Analysis& analysis, const Node& nod
         return along(rows ? 1 : 0, analysis[node.inputs[0]].segments);
     }
     if (node.op == Op::attention && i >= 5) return along(0, {shape[0]});
-    if (node.op == Op::conv && i >= 1) return along(0, {shape[0]});
-    if (!is_binary(node.op)) return {};
+    if (node.op == Op::conv && i == 1 && !out.is_split()) return along(1, analysis[node.inputs[0]].segments);
+    if (node.op == Op::conv && i >= 1 && out.is_split()) return along(0, {shape[0]});
+    if (!is_binary(node.op) || !out.is_split()) return {};
     const size_t rank = graph[node.outputs[0]].shape.size();
     if (shape.size() + out.axis < rank) return {};
     const auto axis = static_cast<uint32_t>(out.axis + shape.size() - rank);
@@ -254,6 +285,7 @@ public:
                         "cannot put rows of the graph's products on " + std::to_string(parts_) +
                             " devices: it has no two products behind each other with a weight each whose sizes are their "
                             "multiple; place its layers");
+        branch_of_ = branches_of(whole_, parts_, [this](const Node& node) { return is_spread(node); });
         find_wanted();
         add_inputs();
         for (size_t n = 0; n < whole_.nodes().size(); ++n) {
@@ -269,7 +301,7 @@ public:
 private:
     [[nodiscard]] bool is_spread(const Node& node) const { return analysis_[node.outputs[0]].kind != Spread::whole; }
 
-    // Of each node the devices that do it: all of a node that is spread, else those that read what it makes.
+    // Of each node the devices that do it: all of a node that is spread, of a branch one, else those that read what it makes.
     void find_wanted() {
         const uint32_t all = (1U << parts_) - 1;
         std::vector<uint32_t> read(whole_.tensors().size(), 0);  // by whom
@@ -279,6 +311,7 @@ private:
             const Node& node = whole_.nodes()[n];
             for (const TensorId t : node.outputs) wanted_[n] |= read[t.index];
             if (wanted_[n] != 0 && is_spread(node)) wanted_[n] = all;
+            if (wanted_[n] != 0 && branch_of_[n] != kNoBranch) wanted_[n] = 1U << branch_of_[n];
             for (const TensorId t : node.inputs)
                 if (t.valid()) read[t.index] |= wanted_[n];
         }
@@ -318,7 +351,10 @@ private:
                                                   : made_.graph.constant(info.name, info.dtype, info.shape, info.data);
             return known;
         }
-        if (analysis_[t].kind != Spread::partial) return here_[t.index][k];
+        if (analysis_[t].kind != Spread::partial) {
+            const std::vector<TensorId>& here = here_[t.index];
+            return here[k].valid() ? here[k] : *std::ranges::find_if(here, [](TensorId made) { return made.valid(); });
+        }
         TensorId& sum = sums_[{t.index, k}];
         if (!sum.valid()) {
             sum = here_[t.index][0];
@@ -360,12 +396,18 @@ private:
 
     void add(const Node& node, uint32_t k) {
         const bool spread = is_spread(node);
+        const std::optional<size_t> part = analysis_.part_of_sum(node);
+        if (part && node.op == Op::add && k > 0) {
+            here_[node.outputs[0].index][k] = here_[node.inputs[*part].index][k];
+            return;
+        }
         std::vector<TensorId> inputs;
+        const bool one_adds = node.op == Op::conv && analysis_[node.outputs[0]].kind == Spread::partial;  // the bias
         for (size_t i = 0; i < node.inputs.size(); ++i) {
             const TensorId t = node.inputs[i];
-            if (!t.valid()) {
+            if (!t.valid() || (one_adds && i == 2 && k > 0)) {
                 inputs.push_back(no_tensor);
-            } else if (analysis_[t].is_split()) {
+            } else if (analysis_[t].is_split() || part == i) {
                 inputs.push_back(here_[t.index][k]);
             } else {
                 const Operand how = spread ? operand_of(whole_, analysis_, node, i) : Operand{};
@@ -390,7 +432,7 @@ private:
             std::vector<int64_t> sizes = view.integers(Attr::sizes);
             for (int64_t& size : sizes) size /= parts_;
             graph::set(attributes, {Attr::sizes, sizes});
-        } else if (node.op == Op::conv) {
+        } else if (node.op == Op::conv && view.integer(Attr::group) > 1) {
             graph::set(attributes, {Attr::group, view.integer(Attr::group) / parts_});
         }
         return attributes;
@@ -401,6 +443,7 @@ private:
     const uint32_t parts_;
     const Analysis analysis_;
     RowGraph made_;
+    std::vector<uint32_t> branch_of_;          // by node: the device that does it; kNoBranch: it is of no branch
     std::vector<uint32_t> wanted_;             // by node: devices that do it, a bit each
     std::vector<std::vector<TensorId>> here_;  // by tensor and device
     std::map<uint32_t, TensorId> given_;       // weights and constants

@@ -96,24 +96,39 @@ public:
         const TensorId samples = graph_.input("samples", DType::i32, {shape_.clips});
         Features out{no_tensor, no_tensor};
         if (shape_.padded) out.frames = ops::div(graph_, samples, whole(graph_, static_cast<int32_t>(p_.hop_length)));
-        const TensorId logs = log_mel(power(is_symmetric(window_of(weights_)) ? exact_spectrum(audio, samples)
-                                                                              : spectrum(emphasised(audio, samples))));
-        out.values = normalised(logs, out.frames);
+        std::vector<TensorId> logs;
+        for (int64_t part = 0; part < shape_.parts; ++part) logs.push_back(logs_of(part, audio, samples));
+        out.values = normalised(logs.size() == 1 ? logs[0] : ops::concat(graph_, logs, {.axis = 1}), out.frames);
         return out;
     }
 
 private:
+    TensorId logs_of(int64_t part, TensorId audio, TensorId samples) {
+        const int64_t hop = p_.hop_length, all = samples_of(p_, shape_.frames);
+        count_ = shape_.frames / shape_.parts;
+        const int64_t first = part * count_ * hop - before_of(p_);  // sample of its first frame
+        begin_ = std::max<int64_t>(0, first - 1);                   // pre-emphasis takes one before
+        const int64_t end = part + 1 == shape_.parts ? all : std::min(all, first + (count_ + hops_of_frame() - 1) * hop);
+        length_ = end - begin_;
+        lead_ = first - begin_;
+        const TensorId sound =
+            length_ == all ? audio : ops::slice(graph_, audio, {.starts = {0, begin_}, .ends = {shape_.clips, end}});
+        return log_mel(power(is_symmetric(window_of(weights_)) ? exact_spectrum(sound, samples)
+                                                               : spectrum(emphasised(sound, samples))));
+    }
+    [[nodiscard]] int64_t hops_of_frame() const { return (p_.win_length + p_.hop_length - 1) / p_.hop_length; }
+
     static std::vector<float> window_of(NetworkWeights& weights) {
         return weights.has(kWindowTensor) ? weights.numbers(kWindowTensor) : hann(weights.config().preprocessor.win_length);
     }
     [[nodiscard]] TensorId previous(TensorId audio) {
         const TensorId later = ops::pad(graph_, audio, {.pads = {0, 1, 0, 0}});
-        return ops::slice(graph_, later, {.starts = {0, 0}, .ends = {shape_.clips, samples_of(p_, shape_.frames)}});
+        return ops::slice(graph_, later, {.starts = {0, 0}, .ends = {shape_.clips, length_}});
     }
     // Samples behind a clip's end stay 0: the last one must not echo there.
     [[nodiscard]] TensorId within(TensorId sound, TensorId samples) {
         const TensorId position =
-            ops::range(graph_, whole(graph_, 0), whole(graph_, 1), {.count = samples_of(p_, shape_.frames)});
+            ops::range(graph_, whole(graph_, static_cast<int32_t>(begin_)), whole(graph_, 1), {.count = length_});
         const TensorId length = ops::reshape(graph_, samples, {.shape = {shape_.clips, 1}});
         return ops::where(graph_, ops::less(graph_, position, length), sound, graph_.constant(0));
     }
@@ -152,7 +167,7 @@ private:
             const TensorId all = frames(part);
             const TensorId first = ops::gather(graph_, all, turned, {.axis = 2});
             const TensorId second =
-                ops::slice(graph_, all, {.starts = {0, 0, half}, .ends = {shape_.clips, shape_.frames, p_.win_length}});
+                ops::slice(graph_, all, {.starts = {0, 0, half}, .ends = {shape_.clips, count_, p_.win_length}});
             sums.push_back(ops::add(graph_, second, first));
             differences.push_back(ops::sub(graph_, second, first));
         }
@@ -175,18 +190,20 @@ private:
     // [clips, frames, win_length]: a frame is the parts of a hop, each a slice of the samples seen as hops.
     TensorId frames(TensorId samples) {
         const int64_t hop = p_.hop_length;
-        const int64_t parts = (p_.win_length + hop - 1) / hop;
-        const int64_t before = before_of(p_);
-        const int64_t wanted = (shape_.frames + parts - 1) * hop;
-        const int64_t there = before + samples_of(p_, shape_.frames);
-        TensorId padded = ops::pad(graph_, samples, {.pads = {0, before, 0, std::max<int64_t>(0, wanted - there)}});
-        if (wanted < there) padded = ops::slice(graph_, padded, {.starts = {0, 0}, .ends = {shape_.clips, wanted}});
-        const TensorId hops = ops::reshape(graph_, padded, {.shape = {shape_.clips, shape_.frames + parts - 1, hop}});
+        const int64_t parts = hops_of_frame();
+        const int64_t wanted = (count_ + parts - 1) * hop;
+        const int64_t there = length_ - lead_;
+        const int64_t skipped = std::max<int64_t>(0, lead_);
+        TensorId padded =
+            ops::pad(graph_, samples, {.pads = {0, std::max<int64_t>(0, -lead_), 0, std::max<int64_t>(0, wanted - there)}});
+        if (wanted < there || skipped > 0)
+            padded = ops::slice(graph_, padded, {.starts = {0, skipped}, .ends = {shape_.clips, skipped + wanted}});
+        const TensorId hops = ops::reshape(graph_, padded, {.shape = {shape_.clips, count_ + parts - 1, hop}});
         std::vector<TensorId> pieces;
         for (int64_t i = 0; i < parts; ++i)
             pieces.push_back(ops::slice(
                 graph_, hops,
-                {.starts = {0, i, 0}, .ends = {shape_.clips, i + shape_.frames, std::min(hop, p_.win_length - i * hop)}}));
+                {.starts = {0, i, 0}, .ends = {shape_.clips, i + count_, std::min(hop, p_.win_length - i * hop)}}));
         return ops::concat(graph_, pieces, {.axis = 2});
     }
 
@@ -272,6 +289,8 @@ private:
     NetworkWeights& weights_;
     const PreprocessorConfig& p_;
     BatchShape shape_;
+    // Of the part that is being made: its frames, the first and the number of samples that it is made of, and how far behind these its frames begin.
+    int64_t count_ = 0, begin_ = 0, length_ = 0, lead_ = 0;
 };
 
 }  // namespace

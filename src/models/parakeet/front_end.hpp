@@ -15,6 +15,7 @@ struct BatchShape {
     int64_t clips = 1;
     int64_t frames = 0;   // of features, at least those of the longest clip: samples / hop_length; at least 1
     bool padded = false;  // clips may be shorter than that, by their "samples"; else all have exactly these frames
+    int64_t parts = 1;  // of the frames, of which it is a multiple, each with its features: for devices that share the work
 
     friend auto operator<=>(const BatchShape&, const BatchShape&) = default;
 };

@@ -14,6 +14,10 @@ namespace {
 constexpr uint64_t kKeptBytes = uint64_t{64} << 20;  // of sessions beyond the least
 constexpr uint64_t kNodeBytes = 2400;                // of a session, measured of networks of 110M parameters on a CPU
 
+double seconds_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 template <typename T>
 std::span<const std::byte> bytes_of(const std::vector<T>& values) {
     return std::as_bytes(std::span(values));
@@ -198,16 +202,20 @@ Recognizer::Sized& Recognizer::session_for(const BatchShape& shape) {
     return recent(sessions_, kept_, is, make, [&](const Sized& s) { add_runs(ran_, "encoder", s.encoder->runs()); });
 }
 
-Session& Recognizer::steps_for(const StepShape& shape) {
+Recognizer::Stepped& Recognizer::steps_for(const StepShape& shape) {
     const auto is = [&](const Stepped& s) { return s.shape == shape; };
     const auto make = [&] {
         ++made_;
         const Graph graph = steps_graph(*weights_, shape);
         Session session(last_devices_, graph, packed_, decoder_options_);
         weights_->let_go();
-        return Stepped{shape, std::move(session), session_bytes(graph)};
+        return Stepped{shape, std::move(session), session_bytes(graph), 0, 0};
     };
-    return recent(stepped_, kept_, is, make, [&](const Stepped& s) { add_runs(ran_, "decoder", s.session.runs()); }).session;
+    return recent(stepped_, kept_, is, make, [&](const Stepped& s) { add_runs(ran_, "decoder", s.session.runs()); });
+}
+
+int64_t Recognizer::parts_of(int64_t frames) const noexcept {
+    return options_.rows > 1 && frames % options_.rows == 0 ? options_.rows : 1;
 }
 
 int64_t Recognizer::rounded(int64_t frames) const noexcept {
@@ -230,6 +238,7 @@ Recognizer::Prepared Recognizer::prepare(std::span<const std::span<const float>>
         batch.shape.frames = rounded(batch.shape.frames);
         batch.shape.padded = true;  // where nothing is, too: one session for all of these lengths
     }
+    batch.shape.parts = parts_of(batch.shape.frames);
     const auto row = static_cast<size_t>(samples_of(p, batch.shape.frames));
     batch.audio = std::exchange(spare_, {});
     batch.audio.resize(row * clips.size());
@@ -296,7 +305,7 @@ std::vector<std::vector<Token>> Recognizer::run(std::span<const std::span<const 
 
 void Recognizer::finish_pass(Batch& batch, std::span<const Output> outputs) {
     batch.encoder_->finish(batch.pass_, outputs);
-    const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - batch.started_).count();
+    const double took = seconds_since(batch.started_);
     for (Sized& sized : sessions_)
         if (sized.encoder == batch.encoder_ && at_a_time() == 1)  // else others were under way beside it
             sized.seconds = sized.runs++ == 0 ? took : std::min(sized.seconds, took);
@@ -342,8 +351,8 @@ std::vector<std::vector<Token>> Recognizer::finish_steps(Batch& under_way) {
     const Prepared& batch = *under_way.prepared_;
     const backplane::Tensor joint = finish_joint(under_way);
     const StepShape shape = steps_of(batch.shape);
-    Session& steps = steps_for(shape);
-    steps.reset_state();
+    Stepped& steps = steps_for(shape);
+    steps.session.reset_state();
     const std::vector<Input> inputs{{"joint", joint}, {"lengths", bytes_of(batch.encoded)}};
     const size_t clips = batch.encoded.size();
     // What came of each step, [steps, clips].
@@ -359,7 +368,10 @@ std::vector<std::vector<Token>> Recognizer::finish_steps(Batch& under_way) {
         {"confidence", room_of(confidence)}, {"left", std::as_writable_bytes(std::span(&left, 1))}};
     std::vector<std::vector<Token>> all(clips);
     while (left > 0) {
-        steps.run(inputs, outputs, under_way.cancel_);
+        const auto start = std::chrono::steady_clock::now();
+        steps.session.run(inputs, outputs, under_way.cancel_);
+        const double took = seconds_since(start);
+        steps.seconds = steps.runs++ == 0 ? took : std::min(steps.seconds, took);
         for (size_t at = 0; at < emits.size(); ++at)
             if (emits[at] != 0) all[at % clips].push_back({ids[at], frames[at], durations[at], confidence[at]});
     }
@@ -388,6 +400,10 @@ std::vector<NetworkTimes> Recognizer::times() const {
     std::vector<NetworkTimes> all;
     for (const Sized& sized : sessions_)
         if (sized.runs != 0) all.push_back({"encoder", devices_.front().info().id, sized.graph, sized.runs, sized.seconds});
+    for (const Stepped& stepped : stepped_)
+        if (stepped.runs != 0)
+            all.push_back(
+                {"decoder", last_devices_.front().info().id, stepped.session.graph(), stepped.runs, stepped.seconds});
     return all;
 }
 

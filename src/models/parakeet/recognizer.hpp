@@ -116,7 +116,8 @@ private:
     struct Stepped {
         StepShape shape;
         Session session;
-        uint64_t bytes = 0;
+        uint64_t bytes = 0, runs = 0;
+        double seconds = 0;  // the shortest of these
     };
     struct Prepared {  // a batch as the graph takes it
         BatchShape shape;
@@ -125,6 +126,7 @@ private:
     };
 
     [[nodiscard]] int64_t rounded(int64_t frames) const noexcept;
+    [[nodiscard]] int64_t parts_of(int64_t frames) const noexcept;  // features are made in
     [[nodiscard]] Graph encoder_graph(const BatchShape& shape, int64_t reach) const;
     [[nodiscard]] BatchShape longest(int64_t clips, size_t samples) const;
     [[nodiscard]] StepShape steps_of(const BatchShape& shape) const;
@@ -132,7 +134,7 @@ private:
     [[nodiscard]] Prepared prepare(std::span<const std::span<const float>> clips);
     void finish_pass(Batch& batch, std::span<const Output> outputs);
     Sized& session_for(const BatchShape& shape);
-    Session& steps_for(const StepShape& shape);
+    Stepped& steps_for(const StepShape& shape);
     [[nodiscard]] uint64_t session_bytes(const Graph& graph) const;
     void make_positions(int64_t encoded);
     [[nodiscard]] std::vector<Input> inputs_of(const Prepared& batch, const Pipeline& encoder) const;

@@ -35,7 +35,7 @@ void name_parts(Fit& way, const Fit& decoder, const BatchShape& shape, const Ste
 // The largest batch that `clips` clips of at most `samples` samples make.
 BatchShape Recognizer::longest(int64_t clips, size_t samples) const {
     const int64_t frames = std::max<int64_t>(static_cast<int64_t>(samples) / config().preprocessor.hop_length, 1);
-    return {std::max<int64_t>(clips, 1), rounded(frames), lengths_ != Lengths::exact};
+    return {std::max<int64_t>(clips, 1), rounded(frames), lengths_ != Lengths::exact, parts_of(rounded(frames))};
 }
 
 StepShape Recognizer::steps_of(const BatchShape& shape) const {

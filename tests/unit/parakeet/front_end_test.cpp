@@ -28,11 +28,12 @@ protected:
         file = ModelFile::open(folder / "tiny.gguf");
     }
     // [clip][frame][mel]
-    std::vector<oracle::Rows> on_device(const char* device, const std::vector<Sound>& clips) {
+    std::vector<oracle::Rows> on_device(const char* device, const std::vector<Sound>& clips, int64_t parts = 1) {
         NetworkWeights weights(*file, DType::f32);
         std::vector<std::vector<float>> rows;
         for (const Sound& clip : clips) rows.push_back(clip.samples);
-        const Batch batch(file->config().preprocessor, rows, clips.size() > 1);
+        Batch batch(file->config().preprocessor, rows, clips.size() > 1);
+        batch.shape.parts = parts;
         const auto size = static_cast<size_t>(batch.shape.frames * 80);
         Graph graph;
         graph.output(add_front_end(graph, weights, batch.shape).values, "features");
@@ -117,6 +118,23 @@ TEST_F(FrontEnd, ClipsOfABatchAreAsTheyAreAloneAndZeroBehindTheirEnds) {
                                    {"on a frame's edge", random_sound(4800, 4)}};
     const std::vector<oracle::Rows> all = on_device("cpu", clips);
     for (size_t i = 0; i < clips.size(); ++i) expect_close(all[i], clips[i].samples, clips[i].name);
+}
+
+TEST_F(FrontEnd, FeaturesMadeInPartsAreThoseOfTheWhole) {
+    const std::vector<Sound> one{{"a clip", random_sound(160 * 12 + 7, 1)}};
+    const std::vector<Sound> several{{"short", random_sound(333, 1)},
+                                     {"longest", random_sound(160 * 12 + 159, 2)},
+                                     {"ends in the middle", random_sound(960, 3)}};
+    for (const std::vector<Sound>& clips : {one, several})
+        for (const int64_t parts : {2, 3, 4, 12}) {
+            const std::vector<oracle::Rows> whole = on_device("cpu", clips), made = on_device("cpu", clips, parts);
+            for (size_t i = 0; i < clips.size(); ++i) {
+                expect_close(made[i], clips[i].samples, clips[i].name);
+                for (size_t t = 0; t < whole[i].size(); ++t)
+                    for (size_t m = 0; m < whole[i][t].size(); ++m)
+                        ASSERT_NEAR(made[i][t][m], whole[i][t][m], kBound / 10) << clips[i].name << " in " << parts;
+            }
+        }
 }
 
 TEST_F(FrontEnd, FiltersAreSlaneysOfAreaTwoOverTheirWidth) {

@@ -7,6 +7,7 @@
 
 #include "backplane/ops.hpp"
 #include "backplane/runtime.hpp"
+#include "graph/element_types.hpp"
 #include "runtime/rows.hpp"
 #include "support/modules_of_the_build.hpp"
 
@@ -155,6 +156,64 @@ TEST_F(Rows, OfTwoAndFourDevicesAreWhatOneMakes) {
         EXPECT_EQ(runs.size(), 3 * kLayers * rows + 1) << session.describe();
         for (const StageRuns& stage : runs) EXPECT_EQ(stage.runs, 2U);
     }
+}
+
+// What an encoder begins with: two stretches of a sound that are made into features apart, and convolutions of which the last is of single pixels.
+class Beginning {
+public:
+    Beginning() {
+        const TensorId x = g_.input("x", DType::f32, {1, 2, 8, 8});
+        std::vector<TensorId> halves;
+        for (int64_t part = 0; part < 2; ++part) {
+            TensorId y = ops::slice(g_, x, {.starts = {0, 0, 4 * part, 0}, .ends = {1, 2, 4 * part + 4, 8}});
+            for (int k = 0; k < 8; ++k) y = ops::sin(g_, ops::add(g_, y, g_.constant(0.5F)));
+            halves.push_back(y);
+        }
+        TensorId y = ops::concat(g_, halves, {.axis = 2});
+        y = ops::relu(g_, conv("first", y, {16, 2, 3, 3}, 1, 1));
+        y = ops::mul(g_, y,
+                     g_.constant("", DType::f32, {1, 1, 8, 1},
+                                 graph::encode(std::vector<double>{1, 1, 1, 1, 1, 1, 0, 0}, DType::f32)));
+        y = conv("taps", y, {16, 1, 3, 3}, 1, 16);
+        g_.output(ops::relu(g_, conv("point", y, {6, 16, 1, 1}, 0, 1)), "y");
+    }
+    [[nodiscard]] const Graph& graph() const { return g_; }
+    [[nodiscard]] Weights weights() const {
+        return Weights([this](std::string_view name) { return given(weights_.at(std::string(name))); });
+    }
+
+private:
+    TensorId conv(const std::string& name, TensorId x, const Shape& shape, int64_t pad, int64_t group) {
+        weights_[name] = numbers(elements(shape), static_cast<int>(weights_.size()));
+        weights_[name + ".b"] = numbers(shape[0], static_cast<int>(weights_.size()));
+        return ops::conv(g_, x, g_.weight(name, DType::f32, shape), g_.weight(name + ".b", DType::f32, {shape[0]}),
+                         {.pads = {pad, pad, pad, pad}, .group = group});
+    }
+    Graph g_;
+    std::map<std::string, Floats> weights_;
+};
+
+TEST(RowsOfABeginning, HaveItsBranchesApartAndItsConvolutionsByChannels) {
+    const Beginning beginning;
+    const Floats x = numbers(2 * 8 * 8, 5);
+    const auto run_on = [&](const std::vector<Device>& devices, uint32_t rows) {
+        Session session(devices, beginning.graph(), beginning.weights(), {.rows = rows});
+        Floats y(6 * 8 * 8);
+        const Output output("y", room(y));
+        const Input input("x", given(x));
+        session.run(std::span(&input, 1), std::span(&output, 1));
+        return y;
+    };
+    const Floats want = run_on({device("cpu")}, 1);
+    expect_near(run_on({device("cpu"), device("cpu")}, 2), want);
+    expect_near(run_on({device("cpu"), device("reference")}, 2), want);
+    const runtime::RowGraph rows = runtime::row_graph(beginning.graph(), 2);
+    EXPECT_EQ(rows.products, 2U);
+    EXPECT_EQ(rows.slices.size(), 2U * 5) << "of the last one's bias nobody has a part";
+    std::map<uint32_t, int> sines;  // by device
+    for (size_t n = 0; n < rows.graph.nodes().size(); ++n)
+        if (rows.graph.nodes()[n].op == Op::sin) ++sines[rows.device_of[n]];
+    EXPECT_EQ(sines, (std::map<uint32_t, int>{{0, 8}, {1, 8}})) << "each device has a branch";
 }
 
 TEST_F(Rows, OfDevicesThatComputeInTheirOwnWayAreWithinTheBound) {
