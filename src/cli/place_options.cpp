@@ -69,15 +69,26 @@ void place_decoder(const Context& context, const DeviceChoice& device, const Pla
 
 }  // namespace
 
+std::vector<std::string> PlaceChoice::among() const {
+    constexpr std::string_view kAmong = "auto=";
+    if (!place.starts_with(kAmong)) return {};
+    std::vector<std::string> all = split(place.substr(kAmong.size()), '+');
+    if (std::ranges::any_of(all, [](const std::string& one) { return one.empty(); }))
+        throw UsageError("--place '" + place + "' lacks a device; write it as auto=cuda:0+cpu");
+    return all;
+}
+
 void add_place_option(const Command& command, PlaceChoice& choice) {
     command
-        .option("--place", choice.place,
-                "auto: by what work costs on the devices, measured when it is not known. Or by name: encoder and decoder on "
-                "a device each, "
-                "encoder=cuda:0,decoder=cpu; the encoder's layers on several devices, which work on different batches at a "
-                "time, encoder=cuda:0+cuda:1; or the rows of its products, so that they work on each batch together, over a "
-                "fast link, encoder=rows:cuda:0+cuda:1")
-        .type("auto|encoder=[rows:]DEVICE+DEVICE[,decoder=DEVICE]");
+        .option(
+            "--place", choice.place,
+            "auto: by what work costs on the devices, measured when it is not known; auto=cuda:0+cpu: on these alone. Or "
+            "by name: encoder and decoder on "
+            "a device each, "
+            "encoder=cuda:0,decoder=cpu; the encoder's layers on several devices, which work on different batches at a "
+            "time, encoder=cuda:0+cuda:1; or the rows of its products, so that they work on each batch together, over a "
+            "fast link, encoder=rows:cuda:0+cuda:1")
+        .type("auto[=DEVICE+DEVICE]|encoder=[rows:]DEVICE+DEVICE[,decoder=DEVICE]");
 }
 
 void add_place_auto_option(const Command& command, PlaceChoice& choice) {
@@ -116,8 +127,10 @@ Placed place_by_costs(const Context& context, const DeviceChoice& device, CostMo
                       Run& run) {
     if (!device.device.empty()) throw UsageError("--device and --place both name devices: give one of them");
     std::vector<Device> devices;
+    for (const std::string& filter : what.among) devices.push_back(first_of(context, device, filter));
     for (const DeviceInfo& info : context.devices())
-        if (info.kind != DeviceKind::software && info.fault.empty()) devices.push_back(context.choose(info.id));
+        if (what.among.empty() && info.kind != DeviceKind::software && info.fault.empty())
+            devices.push_back(context.choose(info.id));
     const std::vector<std::string> unknown = measure_costs(costs, devices, false, run);
     std::vector<std::vector<Fit>> ways;
     for (const Device& one : devices) ways.push_back(what.ways(one));

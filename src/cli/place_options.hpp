@@ -13,8 +13,10 @@
 namespace backplane::cli {
 
 struct PlaceChoice {
-    std::string place;  // "auto", "encoder=cuda:0+cuda:1", "encoder=rows:cuda:0+cuda:1", "encoder=cuda:0,decoder=cpu"
-    [[nodiscard]] bool is_auto() const { return place == "auto"; }
+    std::string
+        place;  // "auto", "auto=cuda:0+cpu", "encoder=cuda:0+cuda:1", "encoder=rows:cuda:0+cuda:1", "encoder=cuda:0,decoder=cpu"
+    [[nodiscard]] bool is_auto() const { return place == "auto" || place.starts_with("auto="); }
+    [[nodiscard]] std::vector<std::string> among() const;  // auto: of these devices alone, as they are typed; empty: of all
     [[nodiscard]] bool is_named() const { return !place.empty() && !is_auto(); }
 };
 void add_place_option(const Command& command, PlaceChoice& choice);       // --place, of encoder and decoder
@@ -40,6 +42,7 @@ struct PlacedGraph {
     std::function<std::vector<Fit>(const Device&)> ways;
     int64_t batches = 1;
     size_t most_parts = 1;
+    std::vector<std::string> among;  // filters of devices; empty: all that compute in hardware
 };
 Placed place_by_costs(const Context& context, const DeviceChoice& device, CostModel& costs, const PlacedGraph& what,
                       Run& run);

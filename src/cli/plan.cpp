@@ -211,7 +211,7 @@ Placed speech_by_costs(const Context& context, const PlanChoice& o, const std::f
     const FitOptions how = fit_options(o.memory, budgets_of(context, o.memory), &run.interrupted);
     const parakeet::Recognizer any = recognizer_on({context.choose()}, o, path, {});
     constexpr int64_t kBatches = 8;  // a stream of them
-    PlacedGraph what{any.encoder(o.batch, samples_of(o, any)), {}, kBatches, 3};
+    PlacedGraph what{any.encoder(o.batch, samples_of(o, any)), {}, kBatches, 3, o.place.among()};
     what.ways = [&](const Device& device) {
         return recognizer_on({device}, o, path, {}).ways(o.batch, samples_of(o, any), how);
     };

@@ -31,7 +31,7 @@ std::string line_of(const Predicted& one) {
     if (!one.time.known) return text + memory + (memory.empty() ? "" : "; ") + one.problem;
     text += milliseconds(one.time) + " predicted, ";
     text += one.seconds > 0 ? milliseconds(one.seconds) + " taken" : "not timed";
-    return text + "; " + memory;
+    return text + (memory.empty() ? "" : "; ") + memory;
 }
 
 Json json_of(const Predicted& one) {

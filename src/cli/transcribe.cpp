@@ -111,28 +111,48 @@ struct TranscriptionReport {
     std::function<Json()> runs;  // of the one device that works, now; null: there are several
 };
 
-// Of the encoder's size that ran most often; nothing: none was timed, by itself.
-std::optional<Predicted> predicted_of(const Transcriber& transcriber, TranscriptionReport& report) {
+constexpr const char* kEncoderBatch = "a batch of the encoder";
+
+// Of each part of the network on each of these devices, of the size that ran most often; none that was not timed, by itself.
+std::vector<Predicted> predicted_of(const Transcriber& transcriber, const std::vector<Device>& devices,
+                                    TranscriptionReport& report) {
     const std::vector<NetworkTimes> times = transcriber.times();
-    const auto most =
-        std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.runs < b.runs; });
-    if (most == times.end() || most->device != transcriber.device().info().id) return {};
-    return predicted_beside(*report.costs,
-                            {"a batch of the encoder", transcriber.device(), most->graph, report.how, most->seconds},
-                            report.shown);
+    std::vector<Predicted> all;
+    for (const NetworkTimes& one : times) {
+        const bool most = std::ranges::all_of(times, [&](const NetworkTimes& other) {
+            return &other == &one || other.part != one.part || other.device != one.device || other.runs < one.runs ||
+                   (other.runs == one.runs && &other > &one);
+        });
+        const auto device = std::ranges::find_if(devices, [&](const Device& d) { return d.info().id == one.device; });
+        if (!most || device == devices.end()) continue;
+        const bool decodes = one.part == "decoder";
+        Predicted made = predicted_beside(*report.costs,
+                                          {decodes ? "a call of the decoder" : kEncoderBatch, *device, one.graph,
+                                           decodes ? FitOptions{} : report.how, one.seconds},
+                                          report.shown);
+        // What a device holds of both is not told apart.
+        if (decodes && one.device == devices.front().info().id) made.planned = made.held = 0;
+        all.push_back(std::move(made));
+    }
+    return all;
 }
 
 class TranscribeWorker : public batch::Worker {
 public:
-    TranscribeWorker(const TranscribeChoice& o, std::unique_ptr<Transcriber> transcriber, std::string why, Json place,
-                     TranscriptionReport& report)
-        : o_(o), transcriber_(std::move(transcriber)), why_(std::move(why)), place_(std::move(place)), report_(report) {}
+    TranscribeWorker(const TranscribeChoice& o, std::unique_ptr<Transcriber> transcriber, std::vector<Device> devices,
+                     std::string why, Json place, TranscriptionReport& report)
+        : o_(o),
+          transcriber_(std::move(transcriber)),
+          devices_(std::move(devices)),
+          why_(std::move(why)),
+          place_(std::move(place)),
+          report_(report) {}
     ~TranscribeWorker() override {
         const std::lock_guard lock(report_.mutex);
         report_.runs = nullptr;
         try {
-            const std::optional<Predicted> one = predicted_of(*transcriber_, report_);
-            if (one && report_.shown) report_.ran += line_of(*one) + "\n";
+            for (const Predicted& one : predicted_of(*transcriber_, devices_, report_))
+                if (report_.shown) report_.ran += line_of(one) + "\n";
         } catch (const Error& error) {
             report_.ran += std::string("nothing was predicted: ") + error.what() + "\n";
         }
@@ -204,8 +224,9 @@ private:
     [[nodiscard]] Json predicted() const {
         const std::lock_guard lock(report_.mutex);
         if (!report_.shown) return {};
-        const std::optional<Predicted> one = predicted_of(*transcriber_, report_);
-        return one ? json_of(*one) : Json();
+        Json all = Json::array();
+        for (const Predicted& one : predicted_of(*transcriber_, devices_, report_)) all.push_back(json_of(one));
+        return all;
     }
     struct Clip {
         size_t file = 0;
@@ -230,13 +251,17 @@ private:
         report["notes"] = transcriber_->notes();
         report["pauses_by"] = transcriber_->pauses_by();
         report["ran"] = ran();
-        report["predicted"] = predicted();
+        report["predicted_parts"] = predicted();
+        report["predicted"] = Json();
+        for (const Json& one : report["predicted_parts"])
+            if (one["part"] == kEncoderBatch) report["predicted"] = one;
         if (!place_.is_null()) report["place"] = place_;
         return report;
     }
 
     const TranscribeChoice& o_;
     std::unique_ptr<Transcriber> transcriber_;
+    std::vector<Device> devices_;
     std::string why_;
     Json place_;
     TranscriptionReport& report_;
@@ -301,7 +326,11 @@ Placed placed_for(const TranscribeChoice& o, const Context& context, CostModel& 
     const auto windows = static_cast<int64_t>(std::ceil(std::max(seconds, 1.0) / o.window));
     const FitOptions how = fit_options(o.memory, budgets, &run.interrupted);
     const bool whole = !budgets.empty() || how.streaming == Streaming::always;  // layers on several devices take no budget
-    PlacedGraph what{any.encoder(clips, samples), {}, std::max<int64_t>(1, windows / clips), whole ? size_t{1} : size_t{3}};
+    PlacedGraph what{any.encoder(clips, samples),
+                     {},
+                     std::max<int64_t>(1, windows / clips),
+                     whole ? size_t{1} : size_t{3},
+                     o.place.among()};
     what.ways = [&](const Device& device) { return on(device).ways(clips, samples, how); };
     return place_by_costs(context, o.choice, costs, what, run);
 }
@@ -415,9 +444,11 @@ void transcribe_files(const TranscribeChoice& o, Run& run) {
                  Placed placed = placed_on(o, context, costs, device, seconds, budgets, run);
                  const Json place = o.place.is_auto() ? placed_json(placed) : Json();
                  const std::string because = !placed.why.empty() ? placed.why : why.empty() ? context.why() : why;
+                 const std::vector<Device> devices = placed.devices;
                  auto transcriber = open_transcriber(o, std::move(placed), budgets);
                  say_what_works(o, run, *transcriber, because);
-                 auto worker = std::make_unique<TranscribeWorker>(o, std::move(transcriber), because, place, report);
+                 auto worker =
+                     std::make_unique<TranscribeWorker>(o, std::move(transcriber), devices, because, place, report);
                  if (alone) report.runs = [at = worker.get()] { return at->ran(); };
                  return worker;
              }});
@@ -437,9 +468,10 @@ void transcribe(const TranscribeChoice& o, Run& run) {
     const Context context(context_options(o.choice));
     CostModel costs(context);
     const std::map<std::string, uint64_t> budgets = budgets_of(context, o.memory);
-    const auto transcriber =
-        open_transcriber(o, placed_on(o, context, costs, o.choice.device, o.window, budgets, run), budgets);
-    say_what_works(o, run, *transcriber, context.why());
+    Placed placed = placed_on(o, context, costs, o.choice.device, o.window, budgets, run);
+    const std::string why = placed.why.empty() ? context.why() : placed.why;
+    const auto transcriber = open_transcriber(o, std::move(placed), budgets);
+    say_what_works(o, run, *transcriber, why);
     SpeechStream(run, *transcriber).all();
     if (!o.choice.verbose || run.json) return;
     err_lines(transcriber->describe());

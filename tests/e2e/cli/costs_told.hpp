@@ -8,8 +8,9 @@
 
 namespace backplane::e2e {
 
-// Every device that computes in hardware; the CPU does a thousand times as much in a second as the others. The variable with which the program knows it.
-inline std::vector<std::string> told_costs(const Place& p) {
+// Every device that computes in hardware; the CPU does a thousand times as much in a second as the others. With `alike` all devices, each as much as any.
+// The variable with which the program knows it.
+inline std::vector<std::string> told_costs(const Place& p, bool alike = false) {
     ContextOptions options;
     options.module_paths = {BP_TEST_MODULES};
     options.search_defaults = false;
@@ -18,8 +19,8 @@ inline std::vector<std::string> told_costs(const Place& p) {
     const Context context(options);
     const runtime::CostStore store(p.at("state"));
     for (const DeviceInfo& info : context.devices()) {
-        if (info.kind == DeviceKind::software) continue;
-        const double rate = info.id == "cpu:0" ? 1e9 : 1e6;
+        if (info.kind == DeviceKind::software && !alike) continue;
+        const double rate = info.id == "cpu:0" || alike ? 1e9 : 1e6;
         const CostCurve curve{{{1e3, 1e3 / rate + 1e-6}, {1e9, 1e9 / rate + 1e-6}}};
         DeviceCosts costs;
         costs.run = 1e-5;

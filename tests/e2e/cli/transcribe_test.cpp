@@ -384,9 +384,46 @@ TEST(CliTranscribe, AutoPlacesByWhatWorkCosts) {
     EXPECT_EQ(said["predicted"]["known"], true);
     EXPECT_NE(said["predicted"]["learnt"], 1) << "the run before taught it";
     EXPECT_GT(said["predicted"]["seconds"], 0);
+    bool decoder = false;
+    for (const base::Json& part : said["predicted_parts"])
+        if (part["part"] == "a call of the decoder") decoder = part["known"].get<bool>() && part["seconds"] > 0;
+    EXPECT_TRUE(decoder) << said["predicted_parts"].dump();
     const Outcome planned = run(p, {"plan", "--model", net, "--seconds", "2", "--place", "auto"}, told);
     EXPECT_EQ(planned.exit_code, 0) << planned.err;
     EXPECT_NE(planned.out.find("all on cpu:0, done first by what work costs: "), std::string::npos) << planned.out;
+    const Outcome live = run(p, {"transcribe", "-", "--live", "--model", net, "--place", "auto", "--verbose"}, told);
+    EXPECT_EQ(live.exit_code, 0) << live.err;
+    EXPECT_NE(live.err.find("all on cpu:0, done first by what work costs: "), std::string::npos) << live.err;
+}
+
+TEST(CliTranscribe, AutoPutsLayersOnTwoDevicesWhereThatIsDoneFirstAndTheySayTheSame) {
+    const Place p;
+    const std::string net = network(p);
+    const std::string clip = wav(p, "clip.wav", parakeet::random_sound(16000 * 40, 3));
+    const std::vector<std::string> same{"--window", "10", "--batch", "1"};
+    const auto said = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"transcribe", clip, "--model", net});
+        more.insert(more.end(), same.begin(), same.end());
+        const Place own;  // what a run teaches is not the next one's
+        const Outcome o = run(p, more, told_costs(own, true));
+        EXPECT_EQ(o.exit_code, 0) << o.err;
+        return o;
+    };
+    const Outcome one = said({"--device", "cpu"});
+    const Outcome two = said({"--place", "auto=cpu:0+reference:0", "--verbose"});
+    EXPECT_EQ(two.out, one.out);
+    EXPECT_NE(two.err.find(", done first by what work costs: "), std::string::npos) << two.err;
+    for (const char* ran : {"encoder ran on cpu:0: ", "encoder ran on reference:0: ", "layers 2 of 2:"})
+        EXPECT_NE(two.err.find(ran), std::string::npos) << ran << " is not in: " << two.err;
+    const base::Json json = base::Json::parse(said({"--place", "auto=cpu:0+reference:0", "--json"}).out);
+    ASSERT_EQ(json["place"]["devices"].size(), 2U) << json["place"].dump();
+    EXPECT_GT(json["place"]["shares"][0], 0.1);
+    EXPECT_GT(json["place"]["shares"][1], 0.1);
+    for (const char* wrong : {"auto=", "auto=cpu:0+", "auto=cpu:0+nothing"}) {
+        const Outcome o = run(p, {"transcribe", clip, "--model", net, "--place", wrong});
+        EXPECT_NE(o.exit_code, 0) << wrong;
+        EXPECT_TRUE(is_one_line(o.err)) << o.err;
+    }
 }
 
 }  // namespace
