@@ -1,6 +1,7 @@
 // Products on a matrix unit, whichever it is: class Unit has its instructions (tiles.cpp; tests have one that computes what they are defined as).
 //   static void begin(), end();                           around all others, on the thread that uses it
 //   template <int T> static void clear(), load(from, bytes between rows), store(to, bytes between rows);
+//   template <int T> static void load_once(...);          as load(), of what need not stay in the nearest cache
 //   template <int C, int A, int B> static void multiply();  tile C += A by B, of bf16
 #pragma once
 
@@ -173,13 +174,29 @@ struct NextRows {
     }
 };
 
+// Tiles of the left side: the first, and numbers from one row of them to the next. All rows of a range are more than the nearest cache holds, and
+// would drive the panel out of it: then each is read past that cache.
+struct LeftTiles {
+    const uint16_t* at;
+    int64_t row;
+    bool once;
+};
+
+// Where sums are so far, which is nowhere of the first depths, and where they go.
+struct SumPlaces {
+    const float* from;
+    float* to;
+    int64_t to_row;  // floats from one row to the next
+};
+
 // ROWS x COLUMNS tiles of sums, of `parts` times 32 depths. Tiles 0 to 3 hold sums, 4 and 5 rows, 6 and 7 columns.
 template <class Unit, int ROWS, int COLUMNS>
-HWY_NOINLINE void multiply_tiles(const TilesTask& t, const uint16_t* a, int64_t a_tile, const uint16_t* b, int64_t parts,
-                                 float* sums, bool first, NextRows next) {
+HWY_NOINLINE void multiply_tiles(const TilesTask& t, const LeftTiles& left, const uint16_t* b, int64_t parts,
+                                 const SumPlaces& places, NextRows next) {
     constexpr int64_t kSumsRow = kBlock * 4;
-    const auto sum = [&](int i, int j) HWY_ATTR { return sums + i * kTileRows * kBlock + j * kLanes; };
-    if (first) {
+    const auto sum = [&](int i, int j) HWY_ATTR { return places.from + i * kTileRows * kBlock + j * kLanes; };
+    const auto into = [&](int i, int j) HWY_ATTR { return places.to + i * kTileRows * places.to_row + j * kLanes; };
+    if (places.from == nullptr) {
         Unit::template clear<0>();
         if constexpr (COLUMNS == 2) Unit::template clear<1>();
         if constexpr (ROWS == 2) Unit::template clear<2>();
@@ -192,11 +209,17 @@ HWY_NOINLINE void multiply_tiles(const TilesTask& t, const uint16_t* a, int64_t 
     }
     constexpr int64_t kRow = 64;
     next.some = whole_tiles(next.rows, parts);
+    const uint16_t* a = left.at;
     for (int64_t p = 0; p < parts; ++p, b += COLUMNS * t.b_planes * kTileNumbers) {
         next.ask();
         for (int i = 0; i < t.a_planes; ++i, a += kTileNumbers) {
-            Unit::template load<4>(a, kRow);
-            if constexpr (ROWS == 2) Unit::template load<5>(a + a_tile, kRow);
+            if (left.once) {
+                Unit::template load_once<4>(a, kRow);
+                if constexpr (ROWS == 2) Unit::template load_once<5>(a + left.row, kRow);
+            } else {
+                Unit::template load<4>(a, kRow);
+                if constexpr (ROWS == 2) Unit::template load<5>(a + left.row, kRow);
+            }
             const int planes = HWY_MIN(t.b_planes, backplane::cpu::kMostPlanes - i);
             const uint16_t* right = b;
             for (int j = 0; j < planes; ++j, right += kTileNumbers) {
@@ -211,10 +234,11 @@ HWY_NOINLINE void multiply_tiles(const TilesTask& t, const uint16_t* a, int64_t 
             }
         }
     }
-    Unit::template store<0>(sum(0, 0), kSumsRow);
-    if constexpr (COLUMNS == 2) Unit::template store<1>(sum(0, 1), kSumsRow);
-    if constexpr (ROWS == 2) Unit::template store<2>(sum(1, 0), kSumsRow);
-    if constexpr (ROWS == 2 && COLUMNS == 2) Unit::template store<3>(sum(1, 1), kSumsRow);
+    const int64_t row = places.to_row * 4;
+    Unit::template store<0>(into(0, 0), row);
+    if constexpr (COLUMNS == 2) Unit::template store<1>(into(0, 1), row);
+    if constexpr (ROWS == 2) Unit::template store<2>(into(1, 0), row);
+    if constexpr (ROWS == 2 && COLUMNS == 2) Unit::template store<3>(into(1, 1), row);
 }
 
 // Sums of whole tiles become results, as many rows as there are and so many vectors of columns.
@@ -236,30 +260,37 @@ HWY_NOINLINE void finish_tiles(const TilesTask& t, const float* sums, int64_t ro
 }
 
 // All rows of a range by a panel, whose first depth is k; `sums` are those of the block of columns, kept from panel to panel. All rows by a pair of
-// vectors, then by the next: a tile from the second-level cache takes as long as two products, and so two of four come from the nearest.
+// vectors, then by the next: a tile from the second-level cache takes as long as two products, and so two of four come from the nearest. Whole tiles
+// that nothing follows are written where results belong.
 template <class Unit>
 void multiply_panel(const TilesTask& t, int64_t row_begin, int64_t row_end, int64_t column, int64_t k, int64_t depth,
-                    const PanelForm& form, const uint16_t* panel, float* sums) {
+                    const PanelForm& form, const uint16_t* panel, float* sums, bool once) {
     const int64_t a_tile = backplane::cpu::tile_row(t.depth, t.a_planes) * kTileNumbers;
     const bool last = k + depth == t.depth;
     const int64_t kept = k == 0 && last ? 0 : kBlock;  // of one panel they are results at once
     Unit::begin();
     for (int64_t j = 0; j < form.vectors; j += 2) {
         const uint16_t* right = panel + form.at(j, 0);
-        const bool one_column = form.vectors - j == 1;
+        const int64_t vectors = HWY_MIN(form.vectors - j, int64_t{2});
+        const int64_t first_column = column + j * kLanes;
+        const bool whole = last && t.epilogue.count == 0 && first_column + vectors * kLanes <= t.columns;
         float* at = sums + j * kLanes;
         for (int64_t r = row_begin; r < row_end; r += 2 * kTileRows, at += 2 * kTileRows * kept) {
             const uint16_t* a = t.a + r / kTileRows * a_tile + k / kTileDepth * t.a_planes * kTileNumbers;
             const int64_t rows = HWY_MIN(2 * kTileRows, row_end - r);
-            const int64_t first_column = column + j * kLanes;
-            const NextRows next{t.out + r * t.out_row + first_column, t.out_row, last ? rows : 0};
-            const auto with = [&](auto* one) HWY_ATTR { one(t, a, a_tile, right, form.parts, at, k == 0, next); };
+            float* out = t.out + r * t.out_row + first_column;
+            const bool direct = whole && rows % kTileRows == 0;
+            const SumPlaces places{k == 0 ? nullptr : at, direct ? out : at, direct ? t.out_row : kBlock};
+            const NextRows next{out, t.out_row, last ? rows : 0};
+            const auto with = [&](auto* one) HWY_ATTR {
+                one(t, LeftTiles{a, a_tile, once}, right, form.parts, places, next);
+            };
             if (rows <= kTileRows) {
-                with(one_column ? multiply_tiles<Unit, 1, 1> : multiply_tiles<Unit, 1, 2>);
+                with(vectors == 1 ? multiply_tiles<Unit, 1, 1> : multiply_tiles<Unit, 1, 2>);
             } else {
-                with(one_column ? multiply_tiles<Unit, 2, 1> : multiply_tiles<Unit, 2, 2>);
+                with(vectors == 1 ? multiply_tiles<Unit, 2, 1> : multiply_tiles<Unit, 2, 2>);
             }
-            if (last) finish_tiles(t, at, r, r + rows, first_column, HWY_MIN(form.vectors - j, int64_t{2}));
+            if (last && !direct) finish_tiles(t, at, r, r + rows, first_column, vectors);
         }
     }
     Unit::end();
@@ -274,6 +305,8 @@ uint32_t run_tiles(const TilesTask& t, int64_t row_begin, int64_t row_end, int64
     auto* sums = reinterpret_cast<float*>(decoded + kDecodedBytes + kPanelBytes);
     const int64_t block_sums = whole_tiles(row_end - row_begin, kTileRows) * kTileRows * kBlock;
     const int64_t of_panel = panel_depth(t.b_planes);
+    // Of one block of columns the left side comes from the third-level cache as often as from the second: it may as well stay where it came to.
+    const bool once = row_end - row_begin > 2 * kTileRows && column_end - column_begin > kBlock;
     uint32_t missing = 0;
     for (int64_t k = 0; k < t.depth; k += of_panel) {
         const int64_t depth = HWY_MIN(of_panel, t.depth - k);
@@ -289,7 +322,7 @@ uint32_t run_tiles(const TilesTask& t, int64_t row_begin, int64_t row_end, int64
                 missing |= 1U << index;
                 continue;
             }
-            multiply_panel<Unit>(t, row_begin, row_end, column, k, depth, form, panel, sums + index * block_sums);
+            multiply_panel<Unit>(t, row_begin, row_end, column, k, depth, form, panel, sums + index * block_sums, once);
         }
     }
     return missing;

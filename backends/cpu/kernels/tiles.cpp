@@ -33,6 +33,10 @@ struct MatrixUnit {
         __asm__ volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(from), "r"(row), "i"(T) : "memory");
     }
     template <int T>
+    static HWY_INLINE void load_once(const void* from, int64_t row) {
+        __asm__ volatile("tileloaddt1 (%0,%1,1), %%tmm%c2" ::"r"(from), "r"(row), "i"(T) : "memory");
+    }
+    template <int T>
     static HWY_INLINE void store(void* to, int64_t row) {
         __asm__ volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(to), "r"(row), "i"(T) : "memory");
     }

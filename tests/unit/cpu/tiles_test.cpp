@@ -1,6 +1,7 @@
 // What goes to a matrix unit, and what numbers that its planes do not hold make of a product.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -127,11 +128,10 @@ TEST_F(Tiles, FloatsOfAnySizeAreWithinTheBound) {
         }
 }
 
-// One plane of so many depths that the rows of tiles stand apart, in several parts of the depth.
+// One plane of so many depths that the rows of tiles stand apart, in several parts of the depth; all tiles whole, and rows and columns left.
 TEST_F(Tiles, LongRowsOfOnePlaneAreWithinWhatRoundingCosts) {
     UnitDevice device(kEmulatedTiles, "2");
-    for (const int64_t k : {1056, 2048}) {
-        constexpr int64_t m = 70, n = 70;
+    for (const auto [m, n, k] : {std::array<int64_t, 3>{70, 70, 1056}, {70, 70, 2048}, {32, 96, 1056}, {16, 48, 64}}) {
         const Floats a = random_floats(m * k, 21);
         for (const uint32_t dtype : {uint32_t{BP_Q8_0}, uint32_t{BP_BF16}}) {
             const Packed b = dtype == BP_BF16 ? halves_of(dtype, n, k) : blocks_of(dtype, n, k);
@@ -140,7 +140,7 @@ TEST_F(Tiles, LongRowsOfOnePlaneAreWithinWhatRoundingCosts) {
                 for (int64_t c = 0; c < n; ++c) {
                     const Exact want = exact(a, b, k, r, c);
                     ASSERT_NEAR(got[static_cast<size_t>(r * n + c)], want.sum, want.size * 0x1p-7)
-                        << "type " << dtype << ", " << k << " depths, row " << r << " column " << c;
+                        << "type " << dtype << ", " << m << " x " << n << " x " << k << ", row " << r << " column " << c;
                 }
         }
     }

@@ -21,6 +21,10 @@ struct Emulated {
         memset(tiles[T], 0, sizeof tiles[T]);
     }
     template <int T>
+    static void load_once(const void* from, int64_t row) {
+        load<T>(from, row);
+    }
+    template <int T>
     static void load(const void* from, int64_t row) {
         for (int i = 0; i < 16; ++i) memcpy(tiles[T][i], static_cast<const uint8_t*>(from) + i * row, sizeof(Row));
     }
