@@ -17,8 +17,10 @@ constexpr int64_t kWidestBlock = 64;  // of all instruction sets
 // Results that one chunk makes at least.
 constexpr int64_t kResultsOfChunk = 4096;
 
-// Pixels that are packed at a time, and filters that take them where there are not enough pixels for all threads.
-constexpr int64_t kPixelsOfChunk = 128;
+// Pixels that are packed at a time: whole blocks of columns, of 32 KiB or so, which then are in the nearest cache already when they are written and
+// while all filters take them.
+int64_t pixels_of_chunk(int64_t depth) { return depth > 64 ? kWidestBlock : 2 * kWidestBlock; }
+// Filters that take them where there are not enough pixels for all threads.
 constexpr int64_t kFiltersOfChunk = 96;
 
 // Filters as the graph has them, in float32.
@@ -72,10 +74,11 @@ void lower_pixels(Lowering& to, const Node& node) {
     const int64_t filters = to[out].dim[1];
     const int64_t pixels = pixels_of(to[out]);
     const int64_t depth = to[node.inputs[1]].dim[1];
-    const int64_t pieces = parts(pixels, kPixelsOfChunk);
+    const int64_t of_chunk = pixels_of_chunk(depth);
+    const int64_t pieces = parts(pixels, of_chunk);
     const int64_t rows = batch * pieces >= kEnoughChunks ? filters : kFiltersOfChunk;
     const int64_t row_chunks = parts(filters, rows);
-    const int64_t room = depth * kPixelsOfChunk;
+    const int64_t room = depth * of_chunk;
     const int64_t sums =
         depth > to.kernels.matmul.part_depth ? product_sums(std::min(rows, filters), to.kernels.conv.block) : 0;
     to.lane_scratch(static_cast<uint64_t>(room + sums) * sizeof(float));
@@ -88,10 +91,10 @@ void lower_pixels(Lowering& to, const Node& node) {
                 const Epilogue epilogue = epilogue_of_rows(node, *plan, run, pixels, 1);
                 run.parallel(batch * pieces * row_chunks, [&](int64_t i, std::byte* scratch) {
                     const int64_t sample = i / row_chunks / pieces;
-                    const int64_t first = i / row_chunks % pieces * kPixelsOfChunk;
+                    const int64_t first = i / row_chunks % pieces * of_chunk;
                     const int64_t row = i % row_chunks * rows;
                     MatMulTask task;
-                    task.columns = std::min(kPixelsOfChunk, pixels - first);
+                    task.columns = std::min(of_chunk, pixels - first);
                     auto* packed = reinterpret_cast<float*>(scratch);
                     for (size_t s = 0, at = 0; s < segments.size(); at += static_cast<size_t>(channels[s++]))
                         k->planar.pack(run.at<const float>(segments[s]) + sample * channels[s] * pixels + first, pixels,
