@@ -30,7 +30,8 @@ std::map<std::string, OnnxTensor> tensors(const fs::path& folder, const std::str
         if (!values[i].is_tensor)
             throw Error(Code::unsupported, "graphs have tensors alone, no sequences and no optional values");
         if (values[i].dtype == DType::unknown)
-            throw Error(Code::unsupported, "a type that graphs do not have (strings, u32, u64)");
+            throw Error(Code::unsupported,
+                        "graphs do not have ONNX's type " + std::string(formats::name_of_onnx(values[i].type)));
         const fs::path file = folder / "test_data_set_0" / (what + "_" + std::to_string(i) + ".pb");
         OnnxTensor& tensor = all[values[i].name] = formats::parse_onnx_tensor(bytes_of(file), file.string());
         if (values[i].dtype == DType::bf16 && tensor.dtype == DType::u16)

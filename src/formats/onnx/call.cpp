@@ -24,7 +24,9 @@ TensorId OnnxCall::in(size_t i) {
     OnnxOperand& taken = operand(i);
     if (taken.tensor.valid()) return taken.tensor;
     if (taken.content) return taken.tensor = onnx_constant(graph, *taken.content);
-    if (taken.dtype == DType::unknown) refuse("operand " + std::to_string(i) + " is of a type that graphs do not have");
+    if (taken.dtype == DType::unknown)
+        refuse("operand " + std::to_string(i) + " is of ONNX's type " + std::string(name_of_onnx(taken.type)) +
+               ", which graphs do not have");
     return taken.tensor = graph.input(node.inputs[i], taken.dtype, taken.shape);
 }
 

@@ -21,6 +21,7 @@ struct OnnxOperand {
     TensorId tensor;                            // in the graph; invalid until a node takes it as a tensor
     std::shared_ptr<const OnnxTensor> content;  // of a constant
     bool is_input = false;
+    int64_t type = 0;  // of an input, as the file has it
 };
 using OnnxNames = std::map<std::string, OnnxOperand, std::less<>>;
 

@@ -128,7 +128,7 @@ private:
         if (content != nullptr) shape = &content->shape;
         if (shape == nullptr && open)
             throw Error(Code::unsupported, "input '" + input.name + "' leaves its shape open: say which it has");
-        names_[input.name] = {input.dtype, shape == nullptr ? input.shape : *shape, no_tensor, {}, true};
+        names_[input.name] = {input.dtype, shape == nullptr ? input.shape : *shape, no_tensor, {}, true, input.type};
     }
 
     // A graph's own constants and nodes.

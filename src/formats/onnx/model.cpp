@@ -112,8 +112,8 @@ OnnxTensor tensor_of(ProtobufReader in, const OnnxFiles& files) {
     }
     tensor.dtype = dtype_of_onnx(type);
     if (tensor.dtype == DType::unknown)
-        throw Error(Code::unsupported,
-                    "a tensor of ONNX's element type " + std::to_string(type) + ", which graphs do not have");
+        throw Error(Code::unsupported, "a tensor of ONNX's element type " + std::to_string(type) + " (" +
+                                           std::string(name_of_onnx(type)) + "), which graphs do not have");
     if (tensor.shape.size() > BP_MAX_RANK ||
         std::any_of(tensor.shape.begin(), tensor.shape.end(), [](int64_t d) { return d < 0; }))
         in.fail("a tensor of shape " + to_string(tensor.shape));
@@ -222,11 +222,12 @@ OnnxValue value_of(ProtobufReader in) {
             if (type.field() != 1) continue;
             value.is_tensor = true;
             for (ProtobufReader tensor = type.message(); tensor.next();) {
-                if (tensor.field() == 1) value.dtype = dtype_of_onnx(tensor.integer());
+                if (tensor.field() == 1) value.type = tensor.integer();
                 if (tensor.field() == 2) read_shape(tensor.message(), value);
             }
         }
     }
+    value.dtype = dtype_of_onnx(value.type);
     return value;
 }
 
@@ -271,6 +272,14 @@ DType dtype_of_onnx(int64_t type) noexcept {
         case 16: return DType::bf16;
         default: return DType::unknown;
     }
+}
+
+std::string_view name_of_onnx(int64_t type) noexcept {
+    static constexpr std::string_view kNames[] = {
+        "no type",  "float",        "uint8",          "int8",       "uint16",         "int16",  "int32",     "int64",
+        "string",   "bool",         "float16",        "double",     "uint32",         "uint64", "complex64", "complex128",
+        "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",  "int4",      "float4e2m1"};
+    return type > 0 && type < static_cast<int64_t>(std::size(kNames)) ? kNames[type] : kNames[0];
 }
 
 namespace {

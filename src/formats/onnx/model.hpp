@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backplane/graph.hpp"
@@ -62,6 +63,7 @@ struct OnnxValue {
     Shape shape;                         // an extent that the file leaves open is -1
     std::vector<std::string> symbols{};  // the names of such extents, as many as there are axes; empty: none
     bool has_shape = true;               // false: not even the number of axes is known
+    int64_t type = 0;                    // as the file has it, TensorProto::DataType
 };
 
 struct OnnxModel {
@@ -85,5 +87,7 @@ OnnxTensor parse_onnx_tensor(std::span<const std::byte> bytes, const std::string
 
 // TensorProto::DataType; unknown: a type that graphs do not have.
 DType dtype_of_onnx(int64_t type) noexcept;
+// What ONNX calls it: "string", "uint32".
+std::string_view name_of_onnx(int64_t type) noexcept;
 
 }  // namespace backplane::formats

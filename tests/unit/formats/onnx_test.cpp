@@ -70,6 +70,9 @@ TEST(OnnxReader, ATensorOfAnotherSizeThanItSaysIsCorrupt) {
 TEST(OnnxReader, TypesThatGraphsDoNotHaveAndOtherFilesAreUnsupported) {
     for (const uint64_t type : {0, 8, 12, 13, 14, 99})
         expect_refused(field(2, type), Code::unsupported, "element type " + std::to_string(type));
+    expect_refused(field(2, 8), Code::unsupported, "(string)");
+    expect_refused(field(2, 13), Code::unsupported, "(uint64)");
+    expect_refused(field(2, ~uint64_t{0}), Code::unsupported, "(no type)");
     expect_refused(two_floats() + field(14, 1), Code::unsupported, "'w' lies in another file");
 }
 
