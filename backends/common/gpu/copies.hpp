@@ -35,7 +35,10 @@ private:
 template <typename A>
 uint64_t Device<A>::upload(const Ticket<A>& ticket, const Buffer<A>& to, uint64_t offset, const std::byte* from,
                            uint64_t bytes) {
-    if (bytes <= kMostParts * kPieceBytes) return upload_in_parts(ticket, to, offset, from, bytes);
+    // Where copies come faster than the bus takes them there are too few pieces: each thread then waits for one.
+    if (bytes != 0 && bytes <= kMostParts * kPieceBytes)
+        if (auto pieces = staging_->take_at_once((bytes - 1) / part_bytes(bytes) + 1); !pieces.empty())
+            return upload_in_parts(ticket, to, offset, from, bytes, std::move(pieces));
     Waits waits = waits_of(ticket);
     std::atomic<uint64_t> last{0};
     in_pieces(bytes, [&](uint64_t first, uint64_t size) {
@@ -57,52 +60,42 @@ uint64_t Device<A>::upload(const Ticket<A>& ticket, const Buffer<A>& to, uint64_
 // meanwhile where that takes longer than starting them.
 template <typename A>
 uint64_t Device<A>::upload_in_parts(const Ticket<A>& ticket, const Buffer<A>& to, uint64_t offset, const std::byte* from,
-                                    uint64_t bytes) {
+                                    uint64_t bytes, std::vector<typename Staging<A>::Taken> pieces) {
     const uint64_t step = part_bytes(bytes);
     const auto caller = std::this_thread::get_id();
+    const auto size_of = [&](size_t i) { return std::min(step, bytes - i * step); };
     Waits waits = waits_of(ticket);
     uint64_t last = 0;
-    for (uint64_t begin = 0; begin < bytes;) {
-        std::vector<typename Staging<A>::Taken> pieces;
-        pieces.push_back(staging_->take());
-        while (begin + pieces.size() * step < bytes) {
-            auto another = staging_->take_another();
-            if (!another) break;
-            pieces.push_back(std::move(another));
+    std::mutex mutex;
+    std::vector<size_t> filled;
+    const auto hand_over = [&] {
+        std::vector<size_t> ready;
+        {
+            const std::lock_guard lock(mutex);
+            ready.swap(filled);
         }
-        const auto size_of = [&](size_t i) { return std::min(step, bytes - begin - i * step); };
-        std::mutex mutex;
-        std::vector<size_t> filled;
-        const auto hand_over = [&] {
-            std::vector<size_t> ready;
+        for (const size_t i : ready) {
+            // What comes after on a queue waits with what comes before.
+            last = ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t value) {
+                A::copy(queue, pieces[i]->buffer.range(0, size_of(i)), to.range(offset + i * step, size_of(i)),
+                        std::exchange(waits, {}), timeline, value);
+            });
+            staging_->use(*pieces[i].release(), *ticket.queue, last, false);
+        }
+    };
+    std::atomic<size_t> next{0};
+    const uint64_t lanes = bytes < kWorthThreads ? 1 : std::min<uint64_t>(kLanes, pieces.size());
+    in_parallel(host, static_cast<uint32_t>(lanes), [&](uint32_t) {
+        for (size_t i = next++; i < pieces.size(); i = next++) {
+            std::memcpy(pieces[i]->at, from + i * step, size_of(i));
             {
                 const std::lock_guard lock(mutex);
-                ready.swap(filled);
+                filled.push_back(i);
             }
-            for (const size_t i : ready) {
-                // What comes after on a queue waits with what comes before.
-                last = ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t value) {
-                    A::copy(queue, pieces[i]->buffer.range(0, size_of(i)), to.range(offset + begin + i * step, size_of(i)),
-                            std::exchange(waits, {}), timeline, value);
-                });
-                staging_->use(*pieces[i].release(), *ticket.queue, last, false);
-            }
-        };
-        std::atomic<size_t> next{0};
-        const uint64_t lanes = std::min(bytes, pieces.size() * step) < kWorthThreads ? 1 : kLanes;
-        in_parallel(host, static_cast<uint32_t>(std::min<uint64_t>(lanes, pieces.size())), [&](uint32_t) {
-            for (size_t i = next++; i < pieces.size(); i = next++) {
-                std::memcpy(pieces[i]->at, from + begin + i * step, size_of(i));
-                {
-                    const std::lock_guard lock(mutex);
-                    filled.push_back(i);
-                }
-                if (std::this_thread::get_id() == caller) hand_over();
-            }
-        });
-        hand_over();
-        begin += pieces.size() * step;
-    }
+            if (std::this_thread::get_id() == caller) hand_over();
+        }
+    });
+    hand_over();
     return last;
 }
 

@@ -71,11 +71,18 @@ public:
             queue->finish();
         }
     }
-    // One more that nothing uses, if there is one: whoever holds some waits for none. [any]
-    Taken take_another() {
+    // So many that nothing uses, or none: nobody waits here who holds some. [any]
+    std::vector<Taken> take_at_once(size_t count) {
+        std::vector<Taken> taken;
         const std::lock_guard lock(mutex_);
-        if (Piece* piece = free_one(); piece != nullptr) return Taken(piece, {this});
-        return Taken(pieces_.size() < kMostPieces ? add() : nullptr, {this});
+        size_t free = kMostPieces - pieces_.size();
+        for (const auto& piece : pieces_) free += is_free(*piece) ? 1 : 0;
+        if (free < count) return {};
+        while (taken.size() < count) {
+            Piece* piece = free_one();
+            taken.push_back(Taken(piece != nullptr ? piece : add(), {this}));
+        }
+        return taken;
     }
     // Work that was submitted uses the piece until `value`. `deferred`: and then something gives it back.
     void use(Piece& piece, Queue<A>& queue, uint64_t value, bool deferred) {
@@ -93,9 +100,12 @@ public:
 private:
     static constexpr size_t kMostPieces = 32;
 
+    static bool is_free(const Piece& piece) {
+        return !piece.taken && (piece.queue == nullptr || piece.queue->reached(piece.value));
+    }
     Piece* free_one() {
         for (const auto& piece : pieces_) {
-            if (piece->taken || (piece->queue != nullptr && !piece->queue->reached(piece->value))) continue;
+            if (!is_free(*piece)) continue;
             piece->taken = true;
             piece->queue = nullptr;
             return piece.get();
