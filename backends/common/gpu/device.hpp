@@ -169,8 +169,7 @@ public:
     uint64_t upload(const Ticket<A>& ticket, const Buffer<A>& to, uint64_t offset, const std::byte* from, uint64_t bytes);
     // The same of few pieces.
     uint64_t upload_in_parts(const Ticket<A>& ticket, const Buffer<A>& to, uint64_t offset, const std::byte* from,
-                             uint64_t bytes,
-                             std::vector<typename Staging<A>::Taken> pieces);
+                             uint64_t bytes, std::vector<typename Staging<A>::Taken> pieces);
 
     static bool seen_by_host(const Buffer<A>& buffer) {
         return buffer.stretch != nullptr &&

@@ -19,7 +19,7 @@ uint32_t variant(const Value& a, const Value& b, bool few) {
 
 constexpr int64_t kFewRows = 8;     // more make more of the tiles' kernel
 constexpr int64_t kMostRows = 128;  // or go by so many at a time, each of which reads the weights anew, out of a cache
-constexpr uint32_t kColumns = 4;  // of a workgroup of matvec
+constexpr uint32_t kColumns = 4;    // of a workgroup of matvec
 
 // Batch dimensions of the result, and how many matrices of the operand one step along each is (numpy's broadcasting).
 std::vector<int64_t> batch_steps(const Value& operand, const std::vector<int64_t>& out) {
