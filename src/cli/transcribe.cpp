@@ -444,11 +444,11 @@ void transcribe_files(const TranscribeChoice& o, Run& run) {
                  Placed placed = placed_on(o, context, costs, device, seconds, budgets, run);
                  const Json place = o.place.is_auto() ? placed_json(placed) : Json();
                  const std::string because = !placed.why.empty() ? placed.why : why.empty() ? context.why() : why;
-                 const std::vector<Device> devices = placed.devices;
+                 const std::vector<Device> its_devices = placed.devices;
                  auto transcriber = open_transcriber(o, std::move(placed), budgets);
                  say_what_works(o, run, *transcriber, because);
                  auto worker =
-                     std::make_unique<TranscribeWorker>(o, std::move(transcriber), devices, because, place, report);
+                     std::make_unique<TranscribeWorker>(o, std::move(transcriber), its_devices, because, place, report);
                  if (alone) report.runs = [at = worker.get()] { return at->ran(); };
                  return worker;
              }});

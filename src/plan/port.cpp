@@ -102,7 +102,7 @@ Point Port::submit(uint32_t queue, std::span<const std::pair<Storage*, bool>> us
     std::vector<bp_point> peers;
     std::vector<std::shared_ptr<Port>> open;  // whose fences these are
     for (const auto& [storage, written] : uses) {
-        const std::lock_guard order(storage->mutex_);
+        const std::lock_guard of_storage(storage->mutex_);
         need[storage->written_.queue] = std::max(need[storage->written_.queue], storage->written_.value);
         if (!written) continue;
         for (uint32_t q = 0; q < kMostQueues; ++q) need[q] = std::max(need[q], storage->read_[q]);

@@ -228,13 +228,13 @@ void Pipeline::Impl::hand_out(const Pass::State& pass, std::span<const Output> o
 
 // Part by part, what goes between them in memory of the host: each Session knows what to do without a device.
 void Pipeline::Impl::by_host(Pass::State& pass, std::span<const Output> outputs) {
-    std::map<uint32_t, std::vector<std::byte>> between;
+    std::map<uint32_t, std::vector<std::byte>> results;
     for (Part& part : parts) {
         const std::lock_guard lock(part.mutex);
         std::vector<Input> inputs;
         for (const Port& port : part.inputs) {
             if (port.given.empty()) {
-                inputs.emplace_back(port.name, std::span<const std::byte>(between.at(port.whole.index)));
+                inputs.emplace_back(port.name, std::span<const std::byte>(results.at(port.whole.index)));
                 continue;
             }
             inputs.push_back(given_to(port, pass));
@@ -249,7 +249,7 @@ void Pipeline::Impl::by_host(Pass::State& pass, std::span<const Output> outputs)
                 continue;
             }
             const TensorInfo& info = part.session.graph()[part.session.graph().find(port.name)];
-            std::vector<std::byte>& room = between[port.whole.index];
+            std::vector<std::byte>& room = results[port.whole.index];
             room.resize(bytes(info.dtype, info.shape));
             into.emplace_back(port.name, std::span<std::byte>(room));
         }

@@ -124,8 +124,8 @@ bp_code Device::submit(uint32_t queue, Job job) {
     for (const bp_point& point : job.peers) {
         Device* other = fence_of(point.fence)->device;
         const std::lock_guard there(other->mutex);
-        const bool peer = options.peers && other->options.peers && other != this;
-        if (peer && point.value <= fence_of(point.fence)->submitted) continue;
+        const bool as_peers = options.peers && other->options.peers && other != this;
+        if (as_peers && point.value <= fence_of(point.fence)->submitted) continue;
         ++violations;
         return BP_INVALID;
     }

@@ -126,11 +126,11 @@ TEST_P(TensorOn, SubmitsInAnyNumberComeOutInOrderAndRight) {
 }
 
 TEST_P(TensorOn, LargeHostMemoryGoesInAndComesOut) {
-    constexpr int64_t kRows = 16384;  // 256 KiB: above what is copied where a device uses host memory
-    Session session(device, twice(kRows), WeightSource());
+    constexpr int64_t kTall = 16384;  // 256 KiB: above what is copied where a device uses host memory
+    Session session(device, twice(kTall), WeightSource());
     for (int round = 0; round < 3; ++round) {
-        const std::vector<float> x(kRows * 4, static_cast<float>(round + 1));
-        std::vector<float> y(kRows * 4);
+        const std::vector<float> x(kTall * 4, static_cast<float>(round + 1));
+        std::vector<float> y(kTall * 4);
         session.run({{"x", in(x)}}, {{"y", out(y)}});
         EXPECT_EQ(y.front(), 2.0F * static_cast<float>(round + 1));
         EXPECT_EQ(y.back(), y.front());
@@ -225,14 +225,14 @@ TEST_P(TensorOn, ASessionSaysItsPlan) {
 }
 
 TEST_P(TensorOn, WeightsThatABudgetDoesNotHoldAreStreamed) {
-    constexpr int64_t kLayers = 20, kWidth = 64;
+    constexpr int64_t kProducts = 20, kWidth = 64;
     Graph g;
     TensorId at = g.input("x", DType::f32, {1, kWidth});
-    for (int64_t k = 0; k < kLayers; ++k)
+    for (int64_t k = 0; k < kProducts; ++k)
         at = g.add(Op::matmul, {at, g.weight("w " + std::to_string(k), DType::f32, {kWidth, kWidth})});
     g.output(at, "y");
-    std::vector<std::vector<float>> layers(kLayers, std::vector<float>(kWidth * kWidth));
-    for (size_t k = 0; k < kLayers; ++k)  // once and twice the identity in turns
+    std::vector<std::vector<float>> layers(kProducts, std::vector<float>(kWidth * kWidth));
+    for (size_t k = 0; k < kProducts; ++k)  // once and twice the identity in turns
         for (size_t i = 0; i < kWidth; ++i) layers[k][i * kWidth + i] = static_cast<float>(1 + k % 2);
     const Weights weights([&](std::string_view name) { return in(layers.at(std::stoul(std::string(name.substr(2))))); });
     SessionOptions options;
