@@ -162,13 +162,15 @@ void in_blocks(CaseList& list) {
 
 // More rows than a kernel for few holds, of few columns: whole groups and not, with a depth that loads of several elements fit and not.
 void rows_in_groups(CaseList& list) {
-    for (const auto& [m, k, n] :
-         {std::array<int64_t, 3>{9, 264, 3}, {16, 640, 70}, {35, 257, 5}, {128, 300, 6}, {16, 1032, 1}})
-        for (const DType dtype : kFloats)
+    const std::array<int64_t, 3> sizes[] = {{9, 264, 3}, {16, 640, 70}, {35, 257, 5}, {128, 300, 6}, {16, 1032, 1}};
+    for (const auto& size : sizes)
+        for (const DType dtype : kFloats) {
+            const int64_t m = size[0], k = size[1], n = size[2];
             list.add("rows-in-groups-" + name_of(m, k, n) + "-" + backplane::name_of(dtype), [=](CaseBuilder& b) {
                 const TensorId y = product(b, {{m, k}, {n, k}, false, true, DType::f32, dtype});
                 b.result(b.add(Op::relu, {b.add(Op::add, {y, b.weight(DType::f32, {n})})}));
             });
+        }
     add(list, "rows-in-groups-batch", {{2, 17, 288}, {2, 5, 288}, false, true, DType::f32, DType::f32, input, input});
 }
 

@@ -102,7 +102,7 @@ Point Port::submit(uint32_t queue, std::span<const std::pair<Storage*, bool>> us
     std::vector<bp_point> peers;
     std::vector<std::shared_ptr<Port>> open;  // whose fences these are
     for (const auto& [storage, written] : uses) {
-        const std::lock_guard of_storage(storage->mutex_);
+        const std::lock_guard order(storage->mutex_);
         need[storage->written_.queue] = std::max(need[storage->written_.queue], storage->written_.value);
         if (!written) continue;
         for (uint32_t q = 0; q < kMostQueues; ++q) need[q] = std::max(need[q], storage->read_[q]);
@@ -132,7 +132,7 @@ Point Port::submit(uint32_t queue, std::span<const std::pair<Storage*, bool>> us
     for (const bool writes : {false, true})
         for (const auto& [storage, written] : uses) {
             if (written != writes) continue;
-            const std::lock_guard order(storage->mutex_);
+            const std::lock_guard of_storage(storage->mutex_);
             if (written) storage->written_ = mine, storage->read_.fill(0), storage->elsewhere_.clear();
             if (!written && !now) storage->read_[queue] = mine.value;
         }
