@@ -32,8 +32,12 @@ expect 0 "kernel cache: none" "$backplane" doctor --no-cache
 expect 2 "excludes" "$backplane" devices --no-cache --cache "$cache"
 [ ! -e "$folder/home/backplane" ] || fail "something was made in the user's cache folder"
 
-# Entries of another program; then one cut, one changed, one under another's name.
-"$2" "$cache" 3
+# Entries of another program, which is killed at any moment and on a busy machine writes few; then one cut, one changed, one under another's name.
+entries() { find "$cache" -name '*.kernel' | wc -l; }
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    "$2" "$cache" 3
+    [ "$(entries)" -le 4 ] || break
+done
 expect 0 "0 bad" "$backplane" cache verify --cache "$cache"
 expect 0 "storm 1.0 build 1" "$backplane" cache info --cache "$cache"
 set -- "$cache"/*.kernel
