@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/elapsed.hpp"
 #include "base/environment.hpp"
 #include "base/file.hpp"
 #include "base/terminal.hpp"
@@ -78,7 +79,7 @@ public:
 
     void progress(double fraction, size_t done, size_t of) {
         if (ranks_.rank != 0) return;
-        const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+        const double took = base::seconds_since(started_);
         std::string remark = of > 1 ? std::to_string(done) + "/" + std::to_string(of) + " files" : std::string();
         if (work_ > 0 && words_.speed && fraction > 0 && ranks_.size == 1)
             remark += (remark.empty() ? "" : ", ") + words_.speed(work_ * fraction, took);

@@ -83,11 +83,9 @@ void add_place_option(const Command& command, PlaceChoice& choice) {
         .option(
             "--place", choice.place,
             "auto: by what work costs on the devices, measured when it is not known; auto=cuda:0+cpu: on these alone. Or "
-            "by name: encoder and decoder on "
-            "a device each, "
-            "encoder=cuda:0,decoder=cpu; the encoder's layers on several devices, which work on different batches at a "
-            "time, encoder=cuda:0+cuda:1; or the rows of its products, so that they work on each batch together, over a "
-            "fast link, encoder=rows:cuda:0+cuda:1")
+            "by name: encoder and decoder on a device each, encoder=cuda:0,decoder=cpu; the encoder's layers on several "
+            "devices, which work on different batches at a time, encoder=cuda:0+cuda:1; or the rows of its products, so "
+            "that they work on each batch together, over a fast link, encoder=rows:cuda:0+cuda:1")
         .type("auto[=DEVICE+DEVICE]|encoder=[rows:]DEVICE+DEVICE[,decoder=DEVICE]");
 }
 

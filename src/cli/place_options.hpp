@@ -13,8 +13,8 @@
 namespace backplane::cli {
 
 struct PlaceChoice {
-    std::string
-        place;  // "auto", "auto=cuda:0+cpu", "encoder=cuda:0+cuda:1", "encoder=rows:cuda:0+cuda:1", "encoder=cuda:0,decoder=cpu"
+    // "auto", "auto=cuda:0+cpu", "encoder=cuda:0+cuda:1", "encoder=rows:cuda:0+cuda:1", "encoder=cuda:0,decoder=cpu"
+    std::string place;
     [[nodiscard]] bool is_auto() const { return place == "auto" || place.starts_with("auto="); }
     [[nodiscard]] std::vector<std::string> among() const;  // auto: of these devices alone, as they are typed; empty: of all
     [[nodiscard]] bool is_named() const { return !place.empty() && !is_auto(); }

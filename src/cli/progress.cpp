@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/elapsed.hpp"
 #include "base/terminal.hpp"
 #include "cli/output.hpp"
 
@@ -36,7 +37,7 @@ void Progress::show(double done, const std::string& remark) {
     if (!bar_ && !lines_) return;
     done = std::clamp(done, 0.0, 1.0);
     const int percent = static_cast<int>(done * 100);
-    const double taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    const double taken = base::seconds_since(start_);
     std::string words = remark;
     if (done > 0 && done < 1) words += (words.empty() ? "" : ", ") + left_of(taken / done * (1 - done));
     if (lines_) {

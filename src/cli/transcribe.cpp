@@ -8,6 +8,7 @@
 
 #include "backplane/audio.hpp"
 #include "backplane/transcriber.hpp"
+#include "base/elapsed.hpp"
 #include "base/file.hpp"
 #include "base/replacing_file.hpp"
 #include "base/terminal.hpp"
@@ -90,10 +91,6 @@ void measure(std::vector<batch::Task>& tasks) {
             // It is said when its turn comes.
         }
     }
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 double times_real_time(double audio, double took) { return audio / std::max(1e-9, took); }
@@ -190,7 +187,7 @@ public:
         queue.done = [&](size_t clip, const Transcript& said) {
             heard += said.seconds;
             const auto [file, opened] = clip_of(clip);
-            const double seconds = seconds_since(opened);
+            const double seconds = base::seconds_since(opened);
             Json report;
             try {
                 report = written(feed.task(file), said, seconds);
@@ -201,7 +198,7 @@ public:
         };
         queue.failed = [&](size_t clip, const Error& error) {
             const auto [file, opened] = clip_of(clip);
-            feed.failed(file, error, seconds_since(opened));
+            feed.failed(file, error, base::seconds_since(opened));
         };
         TranscribeHooks hooks;
         hooks.cancel = &feed.cancel();

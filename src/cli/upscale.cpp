@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "backplane/esrgan.hpp"
+#include "base/elapsed.hpp"
 #include "base/file.hpp"
 #include "cli/batch_command.hpp"
 #include "cli/cli.hpp"
@@ -251,7 +252,7 @@ void upscale(const UpscaleChoice& o, Run& run) {
     }
     run.if_cancelled = ": " + o.out + " is written" + (o.compare.empty() ? "" : ", " + o.compare + " is not");
     if (before) write_comparison(o, model->scale(), o.compare, before);
-    const double total = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+    const double total = base::seconds_since(started);
     if (run.json) {
         print({{"output", o.out},
                {"width", result.width},

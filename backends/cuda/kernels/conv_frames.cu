@@ -8,13 +8,6 @@ CONSTANT(3, TAKES, 0)
 #define ROWS 8u
 #define TAPS 9u
 #define READS (ROWS + TAPS - 1u)
-// By the device's own power and reciprocal, 2^-21 of it at the most: it becomes a half, or is multiplied by one.
-FUNCTION float sigmoid_nearly(float x) {
-    float e, factor;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(x * -1.4426950408889634f));
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(factor) : "f"(1.0f + e));
-    return factor;
-}
 FUNCTION uint pair_at(const F16 *p, U64 i, bool at_once) {
     const ushort *one = (const ushort *)p + i;
     return at_once ? *(const uint *)one : one[0] | (uint)one[1] << 16;

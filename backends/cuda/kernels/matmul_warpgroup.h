@@ -107,17 +107,10 @@ WARPGROUP_FUNCTION void add_others(float (&v)[16], uint sums, uint own, uint g, 
             UNROLL for (uint i = 0u; i < 4u; ++i) v[j * 4u + i] += more[i];
         }
 }
-// x / (1 + e^-x) of what becomes a half: by the device's own power and reciprocal, 2^-21 of it at the most.
-WARPGROUP_FUNCTION float silu_nearly(float x) {
-    float e, factor;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(x * -1.4426950408889634f));
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(factor) : "f"(1.0f + e));
-    return x * factor;
-}
 // One step (`simple`: no function but Silu) of what is done with sums, with those of four eights of columns that an invocation holds of two rows.
 WARPGROUP_FUNCTION void finish(uint kind, float (&v)[16], const F16 *bias, const F16 *residual, float a, float b, uint row, uint column, uint rows, uint columns, U64 matrix, bool simple) {
     if (simple && kind == EPILOGUE_FUNCTION) {
-        UNROLL for (uint i = 0u; i < 16u; ++i) v[i] = silu_nearly(v[i]);
+        UNROLL for (uint i = 0u; i < 16u; ++i) v[i] *= sigmoid_nearly(v[i]);
         return;
     }
     if (kind == EPILOGUE_FUNCTION) {

@@ -196,6 +196,13 @@ FUNCTION uint2 as_halves(float4 v) {
 #define IN_EIGHTS(number, name)
 #define ALIGNED_8(p, i) (((U64)((p) + (i)) & 15) == 0)
 #define LOAD_8(p, i) (*(const uint4 *)((U64)((p) + (i)) & ~(U64)15))
+// 1 / (1 + e^-x) of what becomes a half, or is multiplied by one: by the device's own power and reciprocal, 2^-21 of it at the most.
+static __device__ __forceinline__ float sigmoid_nearly(float x) {
+    float e, factor;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(x * -1.4426950408889634f));
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(factor) : "f"(1.0f + e));
+    return factor;
+}
 // Kernels that have a text of their own for rows of eights: eight halves as numbers, and back.
 #define EIGHTS_AT_ONCE
 #define EIGHT_OF(v, eight)                                                                                               \

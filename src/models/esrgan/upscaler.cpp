@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backplane/esrgan.hpp"
+#include "base/elapsed.hpp"
 #include "models/esrgan/tiled_upscale.hpp"
 
 namespace backplane {
@@ -22,10 +23,6 @@ struct Size {
     int64_t height = 0, width = 0;
     bool operator==(const Size&) const = default;
 };
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 void check(const UpscaleOptions& options) {
     if (options.tile >= 0 && options.overlap >= 0) return;
@@ -177,7 +174,7 @@ struct Upscaler::Impl {
             const NamedBytes input{"image", std::as_bytes(in)};
             const NamedRoom output{"upscaled", std::as_writable_bytes(out)};
             session.run({&input, 1}, {&output, 1}, options.cancel);
-            const double took = seconds_since(start);
+            const double took = base::seconds_since(start);
             result.tile_seconds = result.tile_seconds > 0 ? std::min(result.tile_seconds, took) : took;
         };
         upscale_in_tiles(plan, work);
@@ -215,7 +212,7 @@ UpscaleResult Upscaler::run(ImageReader& in, const std::filesystem::path& out, c
         plan, [&](std::span<uint8_t> rows) { in.read(rows); }, [&](std::span<const uint8_t> rows) { writer->write(rows); },
         options);
     writer->finish();
-    result.seconds = seconds_since(start);
+    result.seconds = base::seconds_since(start);
     return result;
 }
 
@@ -251,7 +248,7 @@ UpscaleResult Upscaler::run(std::span<const uint8_t> in, uint32_t width, uint32_
             out = out.subspan(rows.size());
         },
         options);
-    result.seconds = seconds_since(start);
+    result.seconds = base::seconds_since(start);
     return result;
 }
 

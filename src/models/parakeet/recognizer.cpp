@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/elapsed.hpp"
 #include "runtime/device_order.hpp"
 
 namespace backplane::parakeet {
@@ -13,10 +14,6 @@ namespace {
 
 constexpr uint64_t kKeptBytes = uint64_t{64} << 20;  // of sessions beyond the least
 constexpr uint64_t kNodeBytes = 2400;                // of a session, measured of networks of 110M parameters on a CPU
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 template <typename T>
 std::span<const std::byte> bytes_of(const std::vector<T>& values) {
@@ -209,7 +206,7 @@ Recognizer::Stepped& Recognizer::steps_for(const StepShape& shape) {
         const Graph graph = steps_graph(*weights_, shape);
         Session session(last_devices_, graph, packed_, decoder_options_);
         weights_->let_go();
-        return Stepped{shape, std::move(session), session_bytes(graph), 0, 0};
+        return Stepped{shape, std::move(session), session_bytes(graph)};
     };
     return recent(stepped_, kept_, is, make, [&](const Stepped& s) { add_runs(ran_, "decoder", s.session.runs()); });
 }
@@ -305,10 +302,10 @@ std::vector<std::vector<Token>> Recognizer::run(std::span<const std::span<const 
 
 void Recognizer::finish_pass(Batch& batch, std::span<const Output> outputs) {
     batch.encoder_->finish(batch.pass_, outputs);
-    const double took = seconds_since(batch.started_);
+    const double took = base::seconds_since(batch.started_);
     for (Sized& sized : sessions_)
         if (sized.encoder == batch.encoder_ && at_a_time() == 1)  // else others were under way beside it
-            sized.seconds = sized.runs++ == 0 ? took : std::min(sized.seconds, took);
+            sized.timed.add(took);
     spare_ = std::move(batch.prepared_->audio);
 }
 
@@ -370,8 +367,7 @@ std::vector<std::vector<Token>> Recognizer::finish_steps(Batch& under_way) {
     while (left > 0) {
         const auto start = std::chrono::steady_clock::now();
         steps.session.run(inputs, outputs, under_way.cancel_);
-        const double took = seconds_since(start);
-        steps.seconds = steps.runs++ == 0 ? took : std::min(steps.seconds, took);
+        steps.timed.add(base::seconds_since(start));
         for (size_t at = 0; at < emits.size(); ++at)
             if (emits[at] != 0) all[at % clips].push_back({ids[at], frames[at], durations[at], confidence[at]});
     }
@@ -399,11 +395,11 @@ void Recognizer::finish_encoder(Batch& batch) {
 std::vector<NetworkTimes> Recognizer::times() const {
     std::vector<NetworkTimes> all;
     for (const Sized& sized : sessions_)
-        if (sized.runs != 0) all.push_back({"encoder", devices_.front().info().id, sized.graph, sized.runs, sized.seconds});
+        if (const Timed& t = sized.timed; t.runs != 0)
+            all.push_back({"encoder", devices_.front().info().id, sized.graph, t.runs, t.seconds});
     for (const Stepped& stepped : stepped_)
-        if (stepped.runs != 0)
-            all.push_back(
-                {"decoder", last_devices_.front().info().id, stepped.session.graph(), stepped.runs, stepped.seconds});
+        if (const Timed& t = stepped.timed; t.runs != 0)
+            all.push_back({"decoder", last_devices_.front().info().id, stepped.session.graph(), t.runs, t.seconds});
     return all;
 }
 

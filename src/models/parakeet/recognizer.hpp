@@ -106,18 +106,23 @@ public:
     [[nodiscard]] size_t sessions_kept() const noexcept { return sessions_.size() + stepped_.size(); }
 
 private:
+    struct Timed {
+        uint64_t runs = 0;
+        double seconds = 0;  // from start to end, the shortest of these
+        void add(double took) noexcept { seconds = runs++ == 0 ? took : std::min(seconds, took); }
+    };
     struct Sized {
         BatchShape shape;
         Graph graph;
         std::shared_ptr<Pipeline> encoder;
-        uint64_t bytes = 0, runs = 0;
-        double seconds = 0;  // from start to end, the shortest of these
+        uint64_t bytes = 0;
+        Timed timed{};
     };
     struct Stepped {
         StepShape shape;
         Session session;
-        uint64_t bytes = 0, runs = 0;
-        double seconds = 0;  // the shortest of these
+        uint64_t bytes = 0;
+        Timed timed{};
     };
     struct Prepared {  // a batch as the graph takes it
         BatchShape shape;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "backplane/runtime.hpp"
+#include "base/elapsed.hpp"
 #include "graph/element_types.hpp"
 #include "runtime/costs/work.hpp"
 
@@ -22,8 +23,6 @@ constexpr double kRepeated = 30e-3;  // seconds that one graph is run for
 constexpr int kMostRuns = 20;
 constexpr double kSlow = 0.1;    // seconds of a run
 constexpr double kLeast = 1e-8;  // seconds; what is less is lost in noise
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // Bytes whose numbers neither grow nor fade along the ops of a graph; not zero, of which a device might make less work.
 std::vector<std::byte> filled(const TensorInfo& tensor, double value) {
@@ -67,14 +66,14 @@ public:
         const Clock::time_point first = Clock::now();
         run(options);
         // A device so slow is as slow the second time.
-        const bool slow = seconds_since(first) > kSlow;
+        const bool slow = base::seconds_since(first) > kSlow;
         if (!slow) run(options);
         double least = 1e9;
         const Clock::time_point start = Clock::now();
-        for (int k = 0; k < kMostRuns && (k < (slow ? 1 : 3) || seconds_since(start) < kRepeated); ++k) {
+        for (int k = 0; k < kMostRuns && (k < (slow ? 1 : 3) || base::seconds_since(start) < kRepeated); ++k) {
             const Clock::time_point one = Clock::now();
             run(options);
-            least = std::min(least, seconds_since(one));
+            least = std::min(least, base::seconds_since(one));
         }
         return least;
     }

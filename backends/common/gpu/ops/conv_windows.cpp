@@ -55,7 +55,7 @@ const Node* maker_of(const Plan& plan, const backend::Readers& readers, ValueId 
     }
 }
 
-// Of a Mul of these extents by one number for each of the first `alike` of its axes but the channels: which operand that is; 2: it is none.
+// Of a Mul by one number for each frame or, of planes, each row (all of the axis `channels` have the same): which operand these are; 2: it is none.
 size_t mask_of(const Plan& plan, const Node* node, size_t channels) {
     if (node == nullptr || node->op != BP_OP_mul || !node->post.empty()) return 2;
     const std::vector<int64_t>& all = plan[node->output].dim;
