@@ -35,7 +35,6 @@ struct backplane_model {
 };
 struct backplane_model_session {
     ModelSession session;
-    std::vector<ModelValue> prepared;  // whose names the caller has
 };
 struct backplane_model_results {
     std::vector<ModelResult> results;
@@ -56,12 +55,14 @@ void write_value(const std::string& name, DType dtype, const Shape& shape, const
     write_record(mine, out, BP_SIZE(backplane_model_value, dims), "backplane_model_value");
 }
 
-void write_values(const std::vector<ModelValue>& values, backplane_model_value* out, uint32_t capacity, uint32_t* count) {
+// named: the same values, which live as long as the caller may look at their names.
+void write_values(const std::vector<ModelValue>& values, const std::vector<ModelValue>& named, backplane_model_value* out,
+                  uint32_t capacity, uint32_t* count) {
     require(count, "count");
     *count = static_cast<uint32_t>(values.size());
     if (capacity > 0) require(out, "values");
     for (size_t i = 0; i < std::min<size_t>(values.size(), capacity); ++i)
-        write_value(values[i].name, values[i].dtype, values[i].shape, &values[i].symbols, values[i].has_shape,
+        write_value(named[i].name, values[i].dtype, values[i].shape, &values[i].symbols, values[i].has_shape,
                     record_at(out, i));
 }
 
@@ -150,7 +151,7 @@ bp_code backplane_model_inputs(const backplane_model* model, backplane_model_val
                                uint32_t* count, bp_error* error) {
     return guarded(error, [&] {
         require(model, "model");
-        write_values(model->model.inputs(), values, capacity, count);
+        write_values(model->model.inputs(), model->model.inputs(), values, capacity, count);
     });
 }
 
@@ -158,7 +159,7 @@ bp_code backplane_model_outputs(const backplane_model* model, backplane_model_va
                                 uint32_t* count, bp_error* error) {
     return guarded(error, [&] {
         require(model, "model");
-        write_values(model->model.outputs(), values, capacity, count);
+        write_values(model->model.outputs(), model->model.outputs(), values, capacity, count);
     });
 }
 
@@ -182,7 +183,7 @@ bp_code backplane_model_session_create(const backplane_model* model, backplane_c
         require(out, "out");
         *out = nullptr;
         std::vector<Device> devices = context->context.choose_with_fallback(filter != nullptr ? filter : "");
-        *out = new backplane_model_session{ModelSession(std::move(devices), model->model, options_from(options)), {}};
+        *out = new backplane_model_session{ModelSession(std::move(devices), model->model, options_from(options))};
     });
 }
 
@@ -194,7 +195,7 @@ bp_code backplane_model_session_create_on(const backplane_model* model, backplan
         require(out, "out");
         *out = nullptr;
         std::vector<Device> on = backplane::capi::devices_from(devices, device_count);
-        *out = new backplane_model_session{ModelSession(std::move(on), model->model, options_from(options)), {}};
+        *out = new backplane_model_session{ModelSession(std::move(on), model->model, options_from(options))};
     });
 }
 
@@ -226,8 +227,8 @@ bp_code backplane_model_session_prepare(backplane_model_session* session, const 
                                         uint32_t* count, bp_error* error) {
     return guarded(error, [&] {
         require(session, "session");
-        session->prepared = session->session.prepare(inputs_from(inputs, input_count));
-        write_values(session->prepared, outputs, capacity, count);
+        write_values(session->session.prepare(inputs_from(inputs, input_count)), session->session.model().outputs(), outputs,
+                     capacity, count);
     });
 }
 

@@ -104,7 +104,11 @@ static void runs(backplane_model_session* session) {
     check(
         backplane_model_session_prepare(session, &x, 1, &value, 1, &count, &e) == BP_OK && count == 1 && value.dims[0] == 1,
         "sizes beforehand");
+    const char* name = value.name;
     x = rows(two);
+    check(backplane_model_session_prepare(session, &x, 1, &value, 1, &count, &e) == BP_OK && value.dims[0] == 2 &&
+              value.name == name && strcmp(name, "y") == 0,
+          "names of outputs live on when other sizes are prepared");
     x.dims = wrong;
     check(backplane_model_session_run(session, &x, 1, NULL, &results, &e) == BP_INVALID && results == NULL &&
               strstr(text, "[batch, 4]") != NULL,
