@@ -5,6 +5,7 @@ them (docs/discovery.md has the rule). Everything here follows include/backplane
 """
 
 import ctypes
+import functools
 import os
 import sys
 import threading
@@ -265,13 +266,23 @@ plain = {name: _prototype(name, result, arguments) for name, (result, arguments)
 _close = {kind: _prototype(f"{kind}_{verb}", None, [_P]) for kind, verb in _DESTROYED.items()}
 
 
-class _Room(threading.local):
-    """Where this thread's errors are written."""
+class ErrorRoom:
+    """Where the error of a call is written."""
 
     def __init__(self) -> None:
         self.text = ctypes.create_string_buffer(2048)
         self.error = ErrorRecord(text=ctypes.cast(self.text, c_char_p), capacity=len(self.text))
         self.reference = ctypes.byref(self.error)
+
+    def failure(self, name: str, code: int) -> Error:
+        """What a function of that name wrote here, and answered."""
+        word = CODES[code] if code < len(CODES) else "internal"
+        said = self.text.value.decode(errors="replace") or f"backplane_{name} failed"
+        return (Cancelled if word == "cancelled" else Error)(said, word)
+
+
+class _Room(threading.local, ErrorRoom):
+    """That of this thread."""
 
 
 _room = _Room()
@@ -281,24 +292,16 @@ def call(name: str, *arguments) -> None:
     """Calls a function that can fail. Raises Error with what it wrote. The interpreter's lock is not held meanwhile."""
     code = _fallible[name](*arguments, _room.reference)
     if code != 0:
-        raise failure(name, code)
+        raise _room.failure(name, code)
 
 
-def failure(name: str, code: int) -> Error:
-    """What a function of that name wrote on this thread, and answered."""
-    word = CODES[code] if code < len(CODES) else "internal"
-    said = _room.text.value.decode(errors="replace") or f"backplane_{name} failed"
-    return (Cancelled if word == "cancelled" else Error)(said, word)
-
-
-_submit = _fallible["session_submit"]
-
-
-def submit(session: int, arguments: tuple, cancel) -> None:
-    """call() of a run, which may be a short one."""
-    code = _submit(session, *arguments, cancel, None, _room.reference)
-    if code != 0:
-        raise failure("session_submit", code)
+def ready(name: str, *arguments):
+    """A call that can fail with arguments that are prepared: objects of ctypes and None alone, which nothing has to convert at each call. Returns
+    a function without arguments that calls it and gives its code, and where the error is then: for one thread at a time."""
+    function = _library["backplane_" + name]  # one of its own: the other one converts
+    function.restype = c_uint32
+    room = ErrorRoom()
+    return functools.partial(function, *arguments, room.reference), room
 
 
 class Handle:
@@ -354,12 +357,17 @@ def text_of(name: str, *arguments) -> str:
             return room.value.decode(errors="replace")
 
 
+def records_of(record: type, count: int) -> ctypes.Array:
+    """Records to be filled, which say their size; one, that nobody fills, where none is wanted."""
+    return (record * max(count, 1))(*[record() for _ in range(max(count, 1))])
+
+
 def records(name: str, record, *arguments) -> list:
     """What a function fills in records."""
     count = c_uint32(0)
     call(name, *arguments, None, 0, ctypes.byref(count))
     while True:
-        room = (record * max(count.value, 1))(*[record() for _ in range(max(count.value, 1))])
+        room = records_of(record, count.value)
         call(name, *arguments, room, len(room), ctypes.byref(count))
         if count.value <= len(room):
             return list(room[:count.value])

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _library as c
 from .arrays import dense, dims_of, id_of, name_of, numpy_of
+from .calls import ReadyRun, Records, Spare, address
 from .devices import Cancel, Device, cancel_of
 
 _INPUT, _WEIGHT, _STATE = 1, 3, 5
@@ -167,8 +168,9 @@ class Session(c.Handle):
         several = [devices] if isinstance(devices, Device) else list(devices)
         kept: dict[bytes, np.ndarray] = {}
         failures: list[BaseException] = []
-        self._outputs = [(name, c.utf8(name), value.shape, numpy_of(id_of(value.dtype))) for name, value in graph.outputs.items()]
-        self._inputs = {name: (c.utf8(name), value.shape, id_of(value.dtype)) for name, value in graph.inputs.items()}
+        self._inputs = {name: (value.shape, id_of(value.dtype)) for name, value in graph.inputs.items()}
+        self._outputs = [(name, value.shape, numpy_of(id_of(value.dtype))) for name, value in graph.outputs.items()]
+        self._ready = Spare()
 
         def source(_, name, size):  # called from threads of the library: what it raises is told by the constructor
             try:
@@ -201,41 +203,48 @@ class Session(c.Handle):
         inputs: an array or Tensor for each input, of its exact shape and type; dense arrays are read where they are. outputs: arrays or
         Tensors to write into; without them all outputs come in new arrays. Raises Error, Cancelled.
         """
+        if outputs is None and cancel is None and self._pointer:
+            results = self._ready.run(self._make_ready, inputs)
+            if results is not None:
+                return results
         return self.bind(inputs, outputs)(cancel)
+
+    def _make_ready(self) -> ReadyRun:
+        return ReadyRun(self.pointer, [(name, shape, numpy_of(number)) for name, (shape, number) in self._inputs.items()], self._outputs)
 
     def bind(self, inputs: Mapping[str, object], outputs: Mapping[str, np.ndarray | Tensor] | None = None) -> Bound:
         """The same, for many runs with the same arrays, whose content may change: what is returned is called for each run."""
-        given, kept = (c.Value * max(len(inputs), 1))(), []
-        for i, (name, array) in enumerate(inputs.items()):
+        given, kept = [], []
+        for name, array in inputs.items():
             if name not in self._inputs:
                 raise c.Error(f"there is no input {name!r}; there are: {', '.join(self._inputs)}", "invalid")
-            encoded, shape, number = self._inputs[name]
+            shape, number = self._inputs[name]
             if isinstance(array, Tensor):
                 kept.append(array)
-                given[i] = c.Value(encoded, None, 0, array.pointer)
+                given.append(c.Value(c.utf8(name), None, 0, array.pointer))
                 continue
             held = dense(array, name, number)
             if held.shape != shape:
                 raise c.Error(f"'{name}' has the shape {held.shape}; the graph's is {shape}", "invalid")
             kept.append(held)
-            given[i] = c.Value(encoded, held.ctypes.data, held.nbytes, None)
+            given.append(c.Value(c.utf8(name), address(held), held.nbytes, None))
         results: dict[str, np.ndarray] = {}
         wanted = []
-        for name, encoded, shape, kind in self._outputs:
+        for name, shape, kind in self._outputs:
             if outputs is not None and name not in outputs:
                 continue
             room = np.empty(shape, kind) if outputs is None else outputs[name]
             if isinstance(room, Tensor):
                 kept.append(room)
-                wanted.append(c.Value(encoded, None, 0, room.pointer))
+                wanted.append(c.Value(c.utf8(name), None, 0, room.pointer))
                 continue
             if room.shape != shape or room.dtype != kind or not room.flags.c_contiguous or not room.flags.writeable:
                 raise c.Error(f"the array for '{name}' must be dense, writable, of {kind} and of the shape {shape}", "invalid")
             results[name] = room
-            wanted.append(c.Value(encoded, room.ctypes.data, room.nbytes, None))
+            wanted.append(c.Value(c.utf8(name), address(room), room.nbytes, None))
         if outputs is not None and len(wanted) != len(outputs):
             raise c.Error(f"there is no such output as one of {', '.join(outputs)}", "invalid")
-        return Bound(self, (given, len(inputs), (c.Value * max(len(wanted), 1))(*wanted), len(wanted)), results, kept)
+        return Bound(self, Records(c.Value, given), Records(c.Value, wanted), results, kept)
 
     def reset_state(self) -> None:
         """All states are zero again."""
@@ -247,14 +256,23 @@ class Session(c.Handle):
 
 
 class Bound:
-    """A session with its arrays: what Session.bind() gives."""
+    """A session with its arrays: what Session.bind() gives. One call at a time."""
 
-    def __init__(self, session: Session, arguments: tuple, results: dict[str, np.ndarray], kept: list[object]) -> None:
-        self._session, self._arguments, self._results, self._kept = session, arguments, results, kept
+    def __init__(self, session: Session, inputs: Records, outputs: Records, results: dict[str, np.ndarray], kept: list[object]) -> None:
+        self._session, self._records, self._results, self._kept = session, (inputs, outputs), results, kept
+        self._arguments = ctypes.c_void_p(session.pointer), inputs.reference, inputs.count, outputs.reference, outputs.count
+        self._call, self._error = c.ready("session_submit", *self._arguments, None, None)
 
     def __call__(self, cancel: Cancel | None = None) -> dict[str, np.ndarray]:
         """Runs once. The arrays that are written, by name: the same ones each time."""
-        c.submit(self._session._pointer or self._session.pointer, self._arguments, cancel if cancel is None else cancel_of(cancel))
+        if not self._session._pointer:
+            self._session.pointer  # raises
+        if cancel is not None:
+            c.call("session_submit", *self._arguments, cancel_of(cancel), None)
+        else:
+            code = self._call()
+            if code != 0:
+                raise self._error.failure("session_submit", code)
         return self._results
 
 

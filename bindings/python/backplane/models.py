@@ -5,13 +5,14 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from . import _library as c
-from .arrays import dense, dims_of, name_of, numpy_of
+from .arrays import dense, dims_of, id_of, name_of, numpy_of
+from .calls import ReadyModelRun, Records, Spare, address
 from .devices import Cancel, Context, Device, cancel_of, made_on
 from .graphs import MATHS, Tensor
 
@@ -91,7 +92,7 @@ def _inputs(declared: Sequence[ModelValue], given: Mapping[str, object]):
         held = dense(array, name, number) if number else np.ascontiguousarray(array)
         dims = dims_of(held.shape)
         kept += [held, dims]
-        records[i] = c.ModelInput(encoded, held.ctypes.data, held.nbytes, dims, held.ndim, number, None)
+        records[i] = c.ModelInput(encoded, address(held), held.nbytes, dims, held.ndim, number, None)
     return records, kept
 
 
@@ -108,20 +109,27 @@ class ModelSession(c.Handle):
         if math not in MATHS:
             raise c.Error(f"math is {math!r}; give one of {', '.join(MATHS)}", "invalid")
         options = c.ModelOptions(math=MATHS.index(math), plans_kept=plans_kept)
-        self._declared = model.inputs
+        self._declared, self._outputs = model.inputs, len(model.outputs)
+        self._ready = Spare()
         super().__init__(made_on("model_session_create", on, device, (model.pointer,), (ctypes.byref(options),)))
 
     def run(self, inputs: Mapping[str, object], *, cancel: Cancel | None = None) -> dict[str, np.ndarray]:
         """All outputs as new arrays, by name. inputs: an array or Tensor for each; dense arrays are read where they are."""
+        if cancel is None and self._pointer:
+            results = self._ready.run(self._make_ready, inputs)
+            if results is not None:
+                return results
         records, kept = _inputs(self._declared, inputs)
-        room = [c.ModelValue() for _ in range(64)]
-        outputs, count = (c.ModelValue * len(room))(*room), ctypes.c_uint32()
-        c.call("model_session_prepare", self.pointer, records, len(inputs), outputs, len(outputs), ctypes.byref(count))
-        if count.value > len(outputs):
-            raise c.Error(f"the model has {count.value} outputs; {len(outputs)} are taken at most", "unsupported")
+        outputs, count = c.records_of(c.ModelValue, self._outputs), ctypes.c_uint32()
+        c.call("model_session_prepare", self.pointer, records, len(inputs), outputs, self._outputs, ctypes.byref(count))
         results = {o.name.decode(): np.empty(tuple(o.dims[:o.rank]), numpy_of(o.dtype)) for o in outputs[:count.value]}
-        wanted = [c.Value(c.utf8(name), array.ctypes.data, array.nbytes, None) for name, array in results.items()]
-        c.call("model_session_run_into", self.pointer, records, len(inputs), (c.Value * max(len(wanted), 1))(*wanted), len(wanted),
-               cancel_of(cancel))
+        wanted = Records(c.Value, [c.Value(c.utf8(name), address(array), array.nbytes, None) for name, array in results.items()])
+        c.call("model_session_run_into", self.pointer, records, len(inputs), wanted.records, len(results), cancel_of(cancel))
         del kept
         return results
+
+    def _make_ready(self) -> Callable:
+        if any(value.dtype == "unknown" for value in self._declared):  # what is given decides
+            return lambda inputs: None
+        numbers = [(value.name, id_of(value.dtype)) for value in self._declared]
+        return ReadyModelRun(self.pointer, [(name, numpy_of(number), number) for name, number in numbers], self._outputs)

@@ -8,6 +8,7 @@ import tempfile
 import threading
 import unittest
 import unittest.mock
+import weakref
 from pathlib import Path
 
 import backplane
@@ -173,6 +174,35 @@ class Sessions(OnTheCpu):
         np.testing.assert_allclose(bound()["y"], 2 * wanted, rtol=1e-4, atol=1e-4)
         self.assertIn("cpu:0", session.plan())
 
+    def test_each_run_has_results_of_its_own_whatever_arrays_it_is_given(self):
+        w = self.random.standard_normal((64, 32), np.float32)
+        session = backplane.Session(self.device, two_layers(), {"w": w})
+        written = self.random.standard_normal((4, 64), np.float32)
+        only_read = written.copy()
+        only_read.flags.writeable = False
+        ways = {"as it is": written, "only read": only_read, "every second": np.repeat(written, 2, axis=1)[:, ::2], "by columns": np.asfortranarray(written),
+                "of a subclass": written.view(np.matrix), "at an odd address": np.frombuffer(b"." + written.tobytes(), np.float32, offset=1).reshape(4, 64)}
+        results = {way: session.run({"x": x})["y"] for way, x in ways.items()}
+        for way, result in results.items():
+            with self.subTest(way):
+                self.assertEqual((type(result), result.flags.owndata), (np.ndarray, True))
+                np.testing.assert_array_equal(result, results["as it is"])
+        kept = results["as it is"].copy()
+        session.run({"x": -written})
+        np.testing.assert_array_equal(results["as it is"], kept)
+        with self.refused("invalid", "float32"):
+            session.run({"x": written.astype(">f4")})
+        empty = backplane.Graph()
+        empty.output(empty.add("Relu", empty.input("x", (0, 3))), "y")
+        self.assertEqual(backplane.Session(self.device, empty).run({"x": np.empty((0, 3), np.float32)})["y"].shape, (0, 3))
+        bound, gone = session.bind({"x": written}), weakref.ref(session)
+        session.close()
+        for run in (lambda: session.run({"x": written}), bound):
+            with self.refused("invalid", "closed"):
+                run()
+        del session, bound, run
+        self.assertIsNone(gone())  # without the collector
+
     def test_tensors_stay_on_the_device_from_session_to_session(self):
         x = self.random.standard_normal((4, 64), np.float32)
         w = self.random.standard_normal((64, 32), np.float32)
@@ -302,6 +332,29 @@ class Models(OnTheCpu):
                 session.run({"x": x[..., 0]})
             with self.refused("invalid", "x"):
                 session.run({})
+
+
+class ModelsOfAnySize(OnTheCpu):
+    def test_sizes_may_be_others_in_each_run(self):
+        model = backplane.Model(SOURCE / "tests/install/consumer/models/dense.onnx")
+        session = backplane.ModelSession(self.device, model)
+        rows = self.random.standard_normal((5, 4), np.float32)
+        whole = session.run({"x": rows})["y"]
+        for at in (slice(0, 1), slice(1, 5), slice(0, 5), slice(3, 4)):
+            np.testing.assert_allclose(session.run({"x": rows[at]})["y"], whole[at], rtol=1e-6)
+            np.testing.assert_array_equal(session.run({"x": rows[at]}, cancel=backplane.Cancel())["y"], session.run({"x": rows[at]})["y"])
+        for wrong in (rows[:, :3], rows[0], rows.reshape([5] + 8 * [1] + [4]), rows.astype(np.float64)):
+            with self.refused("invalid", "x"):
+                session.run({"x": wrong})
+        np.testing.assert_array_equal(session.run({"x": rows})["y"], whole)
+        with self.refused("invalid", "z"):
+            session.run({"z": rows})
+        gone = weakref.ref(session)
+        session.close()
+        with self.refused("invalid", "closed"):
+            session.run({"x": rows})
+        del session
+        self.assertIsNone(gone())
 
 
 class Speech(OnTheCpu):
