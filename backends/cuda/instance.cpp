@@ -191,7 +191,7 @@ uint64_t Instance::free_bytes(const PhysicalDevice& device) const {
     const Current current(driver_, context);
     size_t free = 0;
     size_t total = 0;
-    return driver_.memory_info(&free, &total) == kSuccess ? free : 0;
+    return driver_.memory_info(&free, &total) == kSuccess ? std::max<uint64_t>(free, 1) : 0;
 }
 
 }  // namespace backplane::cuda

@@ -274,7 +274,7 @@ uint64_t Instance::free_bytes(const PhysicalDevice& device) const {
     if (!device.says_free ||
         functions().GetDeviceInfo(device.handle, kAmdFreeMemory, sizeof free, free, nullptr) != CL_SUCCESS)
         return 0;
-    return uint64_t{free[0]} * 1024;
+    return std::max(uint64_t{free[0]} * 1024, uint64_t{1});
 }
 
 }  // namespace backplane::opencl

@@ -253,7 +253,7 @@ uint64_t Instance::free_bytes(const PhysicalDevice& device) const {
     VkPhysicalDeviceMemoryProperties2 memory{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
     memory.pNext = &budget;
     vk_.GetPhysicalDeviceMemoryProperties2(device.handle, &memory);
-    uint64_t most = 0;
+    uint64_t most = 1;
     for (uint32_t i = 0; i < memory.memoryProperties.memoryHeapCount; ++i)
         if ((memory.memoryProperties.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0 &&
             budget.heapBudget[i] > budget.heapUsage[i])

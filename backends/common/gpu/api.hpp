@@ -112,7 +112,7 @@ concept Api = std::derived_from<typename A::Physical, Facts> && std::movable<typ
     // Devices. An instance is made when devices are first asked for, and never throws for a machine without any. [any]
     { instance.devices() } -> std::same_as<const std::vector<typename A::Physical>&>;
     { instance.why() } -> std::convertible_to<std::string>;       // none, or some that cannot be used
-    { instance.free_bytes(physical) } -> std::same_as<uint64_t>;  // 0: the driver does not say
+    { instance.free_bytes(physical) } -> std::same_as<uint64_t>;  // 0: the driver does not say; 1: none
     {A::choose(can, text)};                                       // what the option NAME.kernels takes away
     { device.queues[i] } -> std::same_as<typename A::Queue&>;     // below Facts::queues + copy_queues
 

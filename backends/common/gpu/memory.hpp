@@ -64,7 +64,7 @@ public:
                 buffer.stretch = stretch.get();
                 return buffer;
             }
-        shared_.push_back(make(most(kSharedBytes), placement));
+        shared_.push_back(make_shared_stretch(room));
         buffer.stretch = shared_.back().get();
         buffer.stretch->free = FreeList(buffer.stretch->size);
         buffer.stretch->free.take(room, buffer.offset);
@@ -137,6 +137,17 @@ private:
         auto made = std::make_unique<Stretch<A>>(Stretch<A>{A::allocate(device_, size, placement), size, pinned, false, {}});
         (pinned ? pinned_ : used_) += size;
         return made;
+    }
+    // Where memory is short, no more than there is: what a buffer of some KiB needs is not a whole stretch.
+    std::unique_ptr<Stretch<A>> make_shared_stretch(uint64_t room) {
+        for (uint64_t size = most(kSharedBytes); size > room; size /= 4) {
+            try {
+                return make(size, Placement::device);
+            } catch (const sdk::Failure& failure) {
+                if (failure.code() != BP_NO_DEVICE_MEMORY) throw;
+            }
+        }
+        return make(room, Placement::device);
     }
     bool erase(Stretches& from, const Stretch<A>* stretch) noexcept {
         const auto found = std::find_if(from.begin(), from.end(), [&](const auto& s) { return s.get() == stretch; });

@@ -433,9 +433,22 @@ TEST_F(OnScriptedCuda, FreeMemoryIsKnownWhileTheDeviceIsOpen) {
         EXPECT_EQ(kTable.list(module, &infos, &count, &error), BP_OK);
         return info.memory_free;
     };
+    world().cards[0].memory = uint64_t{64} << 20;
+    world().cards[0].others = uint64_t{20} << 20;
     EXPECT_EQ(free_now(), 0U);
     ASSERT_EQ(open(), BP_OK) << text;
-    EXPECT_EQ(free_now(), uint64_t{1} << 20);
+    EXPECT_EQ(free_now(), uint64_t{44} << 20);
+    buffer(uint64_t{4} << 20);
+    EXPECT_EQ(free_now(), uint64_t{40} << 20);
+    world().cards[0].others = world().cards[0].memory;
+    EXPECT_EQ(free_now(), 1U) << "none, and not unknown";
+}
+
+TEST_F(OnScriptedCuda, SmallBuffersTakeNoMoreThanThereIs) {
+    world().cards[0].others = world().cards[0].memory - (uint64_t{5} << 20);
+    ASSERT_EQ(open(), BP_OK) << text;
+    for (int i = 0; i < 3; ++i) buffer(uint64_t{1} << 20);
+    EXPECT_EQ(world().cards[0].used, uint64_t{4} << 20) << "not a stretch of 16 MiB";
 }
 
 class OnTwoScriptedCards : public OnScriptedCuda {

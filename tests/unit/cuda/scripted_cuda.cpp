@@ -1,5 +1,6 @@
 #include "scripted_cuda.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -28,9 +29,15 @@ struct ScriptedGraph : Object {
 };
 ScriptedGraph* capturing = nullptr;
 
+// Of this thread: cards, by what the driver calls a context.
+thread_local std::vector<Card*> current;
+// The card and the size of what is allocated.
+std::map<void*, std::pair<Card*, size_t>> allocated;
+
 // What this call answers; counts it.
 int answer(const char* function) {
     World& w = *the_world;
+    if (w.before) w.before(function);
     const std::lock_guard lock(w.mutex);
     const int nth = w.calls[function]++;
     const auto found = w.failures.find(function);
@@ -144,33 +151,48 @@ int cuDevicePrimaryCtxRelease_v2(int) {
     --the_world->retained;
     return 0;
 }
-int cuCtxPushCurrent_v2(void*) {
+int cuCtxPushCurrent_v2(void* context) {
     const std::lock_guard lock(the_world->mutex);
+    current.push_back(static_cast<Card*>(context));
     ++the_world->contexts;
     return 0;
 }
 int cuCtxPopCurrent_v2(void** context) {
     const std::lock_guard lock(the_world->mutex);
     --the_world->contexts;
-    *context = nullptr;
+    *context = current.back();
+    current.pop_back();
     return 0;
 }
 int cuMemGetInfo_v2(size_t* free, size_t* total) {
     CALL("cuMemGetInfo_v2");
-    *free = 1 << 20;
-    *total = 1 << 21;
+    const std::lock_guard lock(the_world->mutex);
+    const Card& card = *current.back();
+    *free = card.memory - std::min(card.memory, card.others + card.used);
+    *total = card.memory;
     return 0;
 }
 int cuMemAlloc_v2(unsigned long long* address, size_t bytes) {
     CALL("cuMemAlloc_v2");
+    const std::lock_guard lock(the_world->mutex);
+    Card& card = *current.back();
+    if (card.others + card.used + bytes > card.memory) return 2;
     auto* memory = static_cast<char*>(std::malloc(bytes));
     the_world->alive.insert(memory);
+    allocated[memory] = {&card, bytes};
+    card.used += bytes;
     *address = reinterpret_cast<unsigned long long>(memory);
     return 0;
 }
 int cuMemFree_v2(unsigned long long address) {
-    the_world->alive.erase(reinterpret_cast<void*>(address));
-    std::free(reinterpret_cast<void*>(address));
+    const std::lock_guard lock(the_world->mutex);
+    auto* memory = reinterpret_cast<void*>(address);
+    if (const auto found = allocated.find(memory); found != allocated.end()) {
+        found->second.first->used -= found->second.second;
+        allocated.erase(found);
+    }
+    the_world->alive.erase(memory);
+    std::free(memory);
     return 0;
 }
 int cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
@@ -328,7 +350,7 @@ struct ScriptedLaunch {
     const ScriptedAttribute* attributes;
     unsigned attribute_count;
 };
-int cuLaunchKernelEx(const ScriptedLaunch* how, void* function, void**, void**) {
+int cuLaunchKernelEx(const ScriptedLaunch* how, void* function, void** arguments, void**) {
     CALL("cuLaunchKernelEx");
     const auto* known = static_cast<ScriptedFunction*>(function);
     bool early = false;
@@ -343,7 +365,10 @@ int cuLaunchKernelEx(const ScriptedLaunch* how, void* function, void**, void**) 
                                        how->shared,
                                        known->most_shared});
     }
-    in_order([known] {
+    const std::function<void()> computes =
+        the_world->computes ? the_world->computes(known->name, arguments) : std::function<void()>();
+    in_order([known, computes] {
+        if (computes) computes();
         const std::lock_guard lock(the_world->mutex);
         the_world->launched.push_back(known->name);
         std::memcpy(the_world->constants[known->name].data(), known->module->constants, sizeof known->module->constants);

@@ -1,9 +1,10 @@
-// A libcuda.so.1 that does what a test writes into it: its cards, which call fails and how. Memory is the host's, copies happen at once,
-// kernels are noted and compute nothing. The test is linked to it, so that the backend, which opens the library by its name, gets this one.
+// A libcuda.so.1 that does what a test writes into it: its cards, which call fails and how. Memory is the host's, of which a card has no more than it says,
+// copies happen at once, kernels are noted and compute what the test says. The test is linked to it, so that the backend, which opens the library by its name, gets this one.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -21,6 +22,8 @@ struct Card {
     int pci_bus = 7;
     unsigned char uuid = 1;  // its first byte
     uint64_t memory = uint64_t{8} << 30;
+    uint64_t others = 0;  // bytes of it that other processes have
+    uint64_t used = 0;    // bytes of it that are allocated
 };
 
 struct Failure {
@@ -53,10 +56,13 @@ struct World {
     int init = 0;
     int version = 13000;
     std::vector<Card> cards{Card{}};
-    std::map<std::string, Failure> failures;  // by function
-    bool paused = false;                      // events are not reached
-    std::string compiler_log;                 // of links
-    std::vector<std::string> compiled;        // texts that links were given
+    std::map<std::string, Failure> failures;                  // by function
+    bool paused = false;                                      // events are not reached
+    std::string compiler_log;                                 // of links
+    std::vector<std::string> compiled;                        // texts that links were given
+    std::function<void(const std::string& function)> before;  // each call
+    // What a kernel does when its turn comes, of what it was started with: its words, then the address of each operand.
+    std::function<std::function<void()>(const std::string& kernel, void** arguments)> computes;
 
     // What was seen.
     std::mutex mutex;
