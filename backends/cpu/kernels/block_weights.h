@@ -36,6 +36,11 @@ struct Iq4 {
     alignas(64) static constexpr T kValues[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 };
 
+// The factors of a block of one vector of columns, as floats.
+struct BlockFactors {
+    VF scale, least;
+};
+
 // 32 depths of one vector of columns.
 template <PackedType TYPE>
 class BlockPart {
@@ -44,22 +49,29 @@ public:
     static constexpr int kGroups = kForm.groups();
     static constexpr int kQuads = 8 / kGroups;  // fours of depths in a group
 
-    // `block`: of `width` columns, of which the vector begins at `column`; part: 32 depths of it.
-    HWY_INLINE BlockPart(const uint8_t* block, int64_t width, int64_t column, int64_t part) : width_(width) {
+    // `block`: of `width` columns, of which the vector begins at `column`; part: 32 depths of it. `factors`: where they are known already.
+    HWY_INLINE BlockPart(const uint8_t* block, int64_t width, int64_t column, int64_t part,
+                         const BlockFactors* factors = nullptr)
+        : known_(factors), width_(width) {
         factors_ = block + 2 * column;
         groups_ = block + (kForm.factor_bytes() + part * kForm.part_bytes()) * width + column;
         digits_ = groups_ + kForm.digits_at() * width + 3 * column;
     }
 
+    [[nodiscard]] HWY_INLINE BlockFactors factors() const {
+        const VF scale = from_half(factors_);
+        if constexpr (!kForm.leasts) return {scale, scale};
+        return {scale, from_half(factors_ + 2 * width_)};
+    }
     [[nodiscard]] HWY_INLINE VF scale(int group) const {
-        const VF factor = from_half(factors_);
+        const VF factor = known_ != nullptr ? known_->scale : from_half(factors_);
         if constexpr (kForm.group == 0) return factor;
         if constexpr (kForm.paired) return hn::Mul(factor, hn::ConvertTo(f, hn::And(pair(group), hn::Set(I(), 15))));
         return hn::Mul(factor, from_int8(groups_ + group * kForm.group_rows() * width_));
     }
     // Of types that have leasts.
     [[nodiscard]] HWY_INLINE VF least(int group) const {
-        const VF factor = from_half(factors_ + 2 * width_);
+        const VF factor = known_ != nullptr ? known_->least : from_half(factors_ + 2 * width_);
         if constexpr (kForm.group == 0) return factor;
         if constexpr (kForm.paired) return hn::Mul(factor, hn::ConvertTo(f, hn::ShiftRight<4>(pair(group))));
         return hn::Mul(factor, from_int8(groups_ + (group * kForm.group_rows() + 1) * width_));
@@ -173,6 +185,7 @@ private:
         return hn::And(there, hn::Set(I(), kMask));
     }
 
+    const BlockFactors* known_;
     const uint8_t* factors_;
     const uint8_t* groups_;
     const uint8_t* digits_;
@@ -187,7 +200,7 @@ private:
 #define BP_BYTES_OP(name) _mm256_##name
 #endif
 
-// sums[digit][vector] of one group: the products of the weights' digits with those of the activations.
+// sums[digit][vector] of one group: the products of the weights' digits, less the middle, with those of the activations.
 template <PackedType TYPE, int VECTORS>
 HWY_INLINE void sum_digits(const BlockPart<TYPE> (&parts)[VECTORS], int group, const FixedPoint& x, VI (&sums)[4][VECTORS]) {
     using Part = BlockPart<TYPE>;
@@ -197,10 +210,11 @@ HWY_INLINE void sum_digits(const BlockPart<TYPE> (&parts)[VECTORS], int group, c
         memcpy(&four, x.digits[quad][digit], sizeof four);
         return hn::Set(I(), four);
     };
+    const VI first_of[2] = {hn::Set(I(), x.less_low[group]), hn::Set(I(), x.less_high[group])};
 #pragma GCC unroll 4
     for (int d = 0; d < 4; ++d)
 #pragma GCC unroll 4
-        for (int j = 0; j < VECTORS; ++j) sums[d][j] = hn::Zero(I());
+        for (int j = 0; j < VECTORS; ++j) sums[d][j] = Part::kForm.leasts || d % 2 == 1 ? hn::Zero(I()) : first_of[d / 2];
 #ifdef BP_ADD_FOUR_PRODUCTS
 #pragma GCC unroll 8
     for (int quad = first; quad < first + Part::kQuads; ++quad) {
@@ -260,33 +274,24 @@ HWY_INLINE void add_products(const BlockPart<TYPE> (&parts)[VECTORS], const Fixe
         const VF high_sum = hn::Set(f, x.high[g]);
         const VF low_sum = hn::Set(f, x.low[g]);
         const VF low_unit = hn::Set(f, 0x1p-16F);
-        const VI high_bytes = hn::Set(I(), static_cast<int32_t>(x.high[g]));
-        const VI low_bytes = hn::Set(I(), static_cast<int32_t>(x.low[g] * 0x1p16F));
 #pragma GCC unroll 4
         for (int j = 0; j < VECTORS; ++j) {
-            // Both exact: whole numbers below 2^24, and the lower ones' last bits are nothing.
+            // Both exact as floats, but for weights of eight bits: whole numbers up to 2^24, and the lower ones' last bits are nothing.
             const VI high_whole = hn::Add(hn::ShiftLeft<8>(sums[3][j]), sums[2][j]);
             const VI low_whole = hn::Add(hn::ShiftLeft<8>(sums[1][j]), sums[0][j]);
             const VF scale = parts[j].scale(g);
-            if constexpr (Part::kForm.bits == 8) {
-                // These have more bits, but only until the middle is taken off.
-                const VF digits = hn::MulAdd(hn::ConvertTo(f, hn::Sub(low_whole, low_bytes)), low_unit,
-                                             hn::ConvertTo(f, hn::Sub(high_whole, high_bytes)));
-                total[j] = hn::MulAdd(hn::Mul(digits, scale), step, total[j]);
-                continue;
-            }
             const VF high = hn::ConvertTo(f, high_whole);
             const VF low = hn::ConvertTo(f, low_whole);
             if constexpr (Part::kForm.leasts) {
-                // Weights near 0 leave little of a large difference: what its two products lose is counted.
+                // Weights near 0 leave little of a large difference: what the lesser of its products loses is counted, the other loses
+                // nothing before the difference is rounded.
                 const VF least = parts[j].least(g);
-                const VF upper = hn::Mul(scale, high);
                 const VF under = hn::Mul(least, high_sum);
-                const VF lost = hn::Sub(hn::MulSub(scale, high, upper), hn::MulSub(least, high_sum, under));
+                const VF lost = hn::NegMulAdd(least, high_sum, under);
                 const VF lower = hn::MulAdd(scale, hn::Mul(low, low_unit), hn::NegMulAdd(least, low_sum, lost));
-                total[j] = hn::MulAdd(hn::Add(hn::Sub(upper, under), lower), step, total[j]);
+                total[j] = hn::MulAdd(hn::Add(hn::MulSub(scale, high, under), lower), step, total[j]);
             } else {
-                const VF digits = hn::Add(hn::Sub(high, high_sum), hn::MulSub(low, low_unit, low_sum));
+                const VF digits = hn::MulAdd(low, low_unit, high);
                 total[j] = hn::MulAdd(hn::Mul(digits, scale), step, total[j]);
             }
         }
@@ -322,7 +327,6 @@ void to_fixed_point(PackedType type, const float* from, int64_t n, FixedPoint* i
     constexpr int kVectorsOfPart = kPartDepth / kLanes;
     constexpr int kMostBits = 30;
     const BlockForm form = block_form(type);
-    const float middle = form.leasts ? 1.0F : static_cast<float>(form.middle);
     for (; n > 0; --n, from += kPartDepth, ++into) {
         VI largest = hn::Zero(I());
         for (int v = 0; v < kVectorsOfPart; ++v)
@@ -361,8 +365,10 @@ void to_fixed_point(PackedType type, const float* from, int64_t n, FixedPoint* i
             low[group] += hn::GetLane(hn::SumOfLanes(I(), lower));
         }
         for (int g = 0; g < 2; ++g) {
-            into->high[g] = static_cast<float>(high[g]) * middle;
-            into->low[g] = static_cast<float>(low[g]) * middle * 0x1p-16F;
+            into->high[g] = static_cast<float>(high[g]);
+            into->low[g] = static_cast<float>(low[g]) * 0x1p-16F;
+            into->less_high[g] = -high[g] * form.middle;
+            into->less_low[g] = -low[g] * form.middle;
         }
     }
 }

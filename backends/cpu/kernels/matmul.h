@@ -80,10 +80,11 @@ constexpr int64_t packed_column_bytes(PackedType type, int64_t depth) {
 // eight bits, lowest first, whose products with the weights' digits are whole numbers of one instruction. What a number loses is less than
 // eight units of float32 of its own size; an activation that would lose more, much smaller than the largest of the 32, is `inexact`.
 struct FixedPoint {
-    float step, step_high;   // of one; of 2^16
-    uint32_t inexact;        // bit i: what i lost is still to be added
-    float high[2], low[2];   // sums of the upper two digits and of the lower two, 2^16 together, of groups; times the middle
-    int8_t digits[8][4][4];  // four activations, digit, activation
+    float step, step_high;  // of one; of 2^16
+    uint32_t inexact;       // bit i: what i lost is still to be added
+    float high[2], low[2];  // sums of the upper two digits and of the lower two, 2^16 together, of groups: beside leasts
+    int32_t less_high[2], less_low[2];  // what products with digits have too much: the same sums, times the middle, negative
+    int8_t digits[8][4][4];             // four activations, digit, activation
 };
 
 // Digits are indices of iq4_nl's values, of eight bits, which the float kernels look up.
