@@ -48,13 +48,13 @@ Inspection inspect_found(const Found& found, base::DynamicLibrary& library) {
     return refused;
 }
 
-// The folders around this library and its program, and the installed one: who may put a file there may change the application as well.
+// The folders around this library and its program, and the installed ones: who may put a file there may change the application as well.
 std::set<std::filesystem::path> own_folders() {
     std::set<std::filesystem::path> folders;
     for (const std::filesystem::path& file : {base::own_file(), base::executable_file()})
         if (!file.empty())
             for (const std::filesystem::path& place : places_around(file)) folders.insert(base::real_path(place));
-    folders.insert(base::real_path(installed_folder()));
+    for (const std::filesystem::path& installed : installed_folders()) folders.insert(base::real_path(installed));
     folders.erase(std::filesystem::path());
     return folders;
 }

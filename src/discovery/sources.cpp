@@ -244,10 +244,14 @@ std::vector<fs::path> places_around(const fs::path& file) {
     return places;
 }
 
-fs::path installed_folder() {
-    // A prefix of another system has no drive, and would mean the current one.
-    const fs::path installed = base::path_of(BACKPLANE_INSTALL_MODULES);
-    return installed.is_absolute() ? installed : fs::path();
+std::vector<fs::path> installed_folders() {
+    std::vector<fs::path> folders;
+    for (const char* const place : {BACKPLANE_INSTALL_MODULES, BACKPLANE_PACKAGE_MODULES}) {
+        fs::path folder = base::path_of(place);
+        // A prefix of another system has no drive, and would mean the current one.
+        if (folder.is_absolute()) folders.push_back(std::move(folder));
+    }
+    return folders;
 }
 
 Search find_modules(const ContextOptions& options) { return find_modules(options, base::library_ending()); }
@@ -264,7 +268,7 @@ Search find_modules(const ContextOptions& options, std::string_view ending) {
         if (!own.empty()) around(finder, own, SourceKind::library_folder);
         if (!program.empty() && program.parent_path() != own.parent_path())
             around(finder, program, SourceKind::executable_folder);
-        if (const fs::path installed = installed_folder(); !installed.empty()) finder.path(installed, SourceKind::installed);
+        for (const fs::path& installed : installed_folders()) finder.path(installed, SourceKind::installed);
     }
     for (const std::string& name : options.module_names) finder.name(name);
     return search;

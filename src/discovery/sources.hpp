@@ -47,8 +47,9 @@ Search find_modules(const ContextOptions& options, std::string_view ending);
 // part of has for them (docs/discovery.md). They need not exist. `file` is a real path: where a link to it lies does not matter.
 std::vector<std::filesystem::path> places_around(const std::filesystem::path& file);
 
-// The folder of module files that was configured at build; empty where its path means nothing.
-std::filesystem::path installed_folder();
+// The folder of module files that was configured at build, and where packages of this build put them, which may be another: a program
+// of a packaged static library has its modules there. Without those whose path means nothing here.
+std::vector<std::filesystem::path> installed_folders();
 
 // Start of the names of module files: "backplane-" unless the product chose its own.
 std::string_view module_prefix() noexcept;

@@ -80,7 +80,7 @@ fs::path find_probe_program() {
         for (fs::path& place : discovery::places_around(file)) places.push_back(std::move(place));
         places.push_back(file.parent_path().parent_path() / "libexec" / "backplane");
     }
-    if (const fs::path installed = discovery::installed_folder(); !installed.empty()) places.push_back(installed);
+    for (fs::path& installed : discovery::installed_folders()) places.push_back(std::move(installed));
     return probe_in(places, base::program_ending());
 }
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # deb_test.sh CPACK BUILD_FOLDER SOURCE_FOLDER WORK_FOLDER: the Debian packages of this build: made, judged by lintian where it is, installed into a root of their
-# own that has nothing but what they depend on (taken from this system's packages), run there by a user without rights, removed.
+# own that has nothing but what they depend on (taken from this system's packages), run there by a user without rights, with programs built of the
+# development package, removed.
 set -eu
 cpack=$1 build=$2 source=$3 work=$4
 say() { printf '== %s\n' "$*"; }
@@ -75,6 +76,19 @@ nobody /usr/bin/backplane bundle check /usr --machine debian-12-server --json >"
 for file in share/man/man1/backplane.1.gz share/man/man1/backplane-upscale.1.gz share/bash-completion/completions/backplane share/zsh/vendor-completions/_backplane \
     share/fish/vendor_completions.d/backplane.fish share/doc/backplane-tools/copyright; do
     [ -s "$root/usr/$file" ] || fail "there is no /usr/$file"
+done
+
+say "programs, of what the development package has"
+for deb in "$work"/debs/libbackplane-dev_*.deb "$work"/debs/libbackplane-models0_*.deb; do dpkg -x "$deb" "$work/development"; done
+words() { PKG_CONFIG_SYSROOT_DIR=$work/development PKG_CONFIG_PATH=$work/development/usr/lib/pkgconfig pkg-config --cflags --libs "$1"; }
+for program in main.cpp main.c; do "$source/tests/install/use_page.sh" --extract "$source/docs/use.md" $program >"$work/$program"; done
+# shellcheck disable=SC2046
+c++ -std=c++20 "$work/main.cpp" $(words backplane-models) -o "$root/tmp/cpp" || fail "main.cpp of docs/use.md does not build"
+# shellcheck disable=SC2046
+cc "$work/main.c" $(words backplane-c) -o "$root/tmp/c" || fail "main.c of docs/use.md does not build"
+for program in cpp c; do
+    said=$(nobody /tmp/$program /tmp/dense.onnx cpu 2>&1) || fail "/tmp/$program: $said"
+    [ "$said" = "y: 4.5 0 1" ] || fail "/tmp/$program says '$said'"
 done
 
 say "removed"
