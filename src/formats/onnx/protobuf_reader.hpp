@@ -21,7 +21,8 @@ public:
     ProtobufReader(std::span<const std::byte> message, std::string file) : rest_(message), file_(std::move(file)) {}
 
     [[noreturn]] void fail(const std::string& why) const {
-        throw Error(Code::corrupt, "cannot read '" + file_ + "': " + why + " in field " + std::to_string(field_));
+        throw Error(Code::corrupt, "cannot read '" + file_ + "': " + why + " in field " + std::to_string(field_) +
+                                       "; it is no ONNX file, or one that is cut short or damaged");
     }
 
     // False at the end of the message. A field that nobody asks for is passed over.

@@ -30,6 +30,7 @@ void expect_refused(const std::string& bytes, Code code, const std::string& says
 TEST(OnnxReader, WhatIsNotTheWireFormatIsCorrupt) {
     expect_refused(std::string(11, '\xff'), Code::corrupt, "more than ten bytes");
     expect_refused("\xff", Code::corrupt, "a file");
+    expect_refused("GGUF\x03", Code::corrupt, "no ONNX file");
     expect_refused(varint(9 << 3 | 2) + varint(uint64_t{1} << 63) + "x", Code::corrupt, "where 1 are left");
     expect_refused(varint(9 << 3 | 3), Code::corrupt, "wire type");
     expect_refused(std::string("\0\0", 2), Code::corrupt, "a key of 0");
