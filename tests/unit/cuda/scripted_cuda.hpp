@@ -1,5 +1,6 @@
 // A libcuda.so.1 that does what a test writes into it: its cards, which call fails and how. Memory is the host's, of which a card has no more than it says,
-// copies happen at once, kernels are noted and compute what the test says. The test is linked to it, so that the backend, which opens the library by its name, gets this one.
+// copies happen at once, kernels are noted and compute what the test says. The test is linked to it, so that the backend, which
+// opens the library by its name, gets this one.
 #pragma once
 
 #include <array>
