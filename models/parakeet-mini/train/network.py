@@ -11,7 +11,7 @@ from torch import nn
 import convolve
 
 MELS, WIDTH, HEADS, LAYERS, FEED_FORWARD, CHANNELS, KERNEL = 80, 192, 4, 8, 768, 128, 9
-PIECES = 128
+PIECES = 352
 BLANK = PIECES
 DURATIONS = 5
 # Whether training takes the convolutions of convolve.cu.

@@ -37,7 +37,7 @@ class Sound:
         self.device = device
         self.window = torch.hann_window(400, periodic=False, device=device)
         self.bank = filters().to(device)
-        self.warped = torch.stack([filters(math.exp(math.log(1.18) * (2 * i / (WARPS - 1) - 1))) for i in range(WARPS)]).to(device)
+        self.warped = torch.stack([filters(math.exp(math.log(1.25) * (2 * i / (WARPS - 1) - 1))) for i in range(WARPS)]).to(device)
 
     def uniform(self, clips, low=0., high=1.):
         return low + (high - low) * torch.rand(clips, 1, device=self.device)

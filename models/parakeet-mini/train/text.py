@@ -4,7 +4,7 @@ Writes sentences.txt: one sentence a line, lower-case letters, apostrophes and s
 Every word is one of wamerican-large's, so that what a synthesiser says is what is written: no figures, abbreviations, names of files.
 
 Packages read: bible-kjv, fortunes, fortunes-min, fortune-anarchism, wordnet-base (its examples and definitions), jargon-text, dict-devil,
-gnome-user-docs, debian-faq, debian-policy, debian-reference-en, developers-reference, wamerican-large.
+gnome-user-docs, debian-faq, debian-policy, debian-reference-en, developers-reference, wamerican, wamerican-large.
 
 Usage: python3 text.py sentences.txt
 """

@@ -41,7 +41,7 @@ AVERAGE = .9992
 def shape(edge):
     """(clips, samples, most labels) of a batch of clips of up to `edge` seconds."""
     samples = round(edge * RATE / STRIDE) * STRIDE
-    return int(BATCH / edge), samples, int(samples / STRIDE * .8)
+    return int(BATCH / edge), samples, int(samples / STRIDE * .64)
 
 
 class Store:
@@ -132,11 +132,16 @@ class Trainer:
         self.clean, self.through = torch.ones((), device=device), torch.zeros((), device=device)
         self.sums = torch.zeros(5, device=device)
         self.graphs, self.pool = {}, None
+        self.known = False  # whether every weight was learnt before
 
     def load(self, state):
-        floats = {name: value.float() if value.is_floating_point() else value for name, value in state.items()}
-        self.model.load_state_dict(floats, strict=False)
+        """Goes on from a network's weights; what has another shape there (heads of another list of pieces) begins anew."""
+        mine = self.model.state_dict()
+        fitting = {name: value.reshape(mine[name].shape).to(mine[name].dtype) for name, value in state.items()
+                   if name in mine and value.numel() == mine[name].numel()}
+        self.model.load_state_dict(fitting, strict=False)
         self.average.load_state_dict(self.model.state_dict())
+        self.known = mine.keys() - fitting.keys() <= {name for name in mine if name.endswith("num_batches_tracked")}
 
     def losses(self, start, length, speed, labels, label_counts, samples):
         place = torch.arange(samples, device=self.device)[None] * speed[:, None]
@@ -350,7 +355,7 @@ def train(given, began, device, generator, folder, exam_folder, exam):
             if device.type != "cuda":
                 trainer.optimizer.param_groups[0]["lr"] = rate
             trainer.clean.fill_(1. if early else .2 if progress < .85 else .5)
-            trainer.through.fill_(min(1., max(0., (step - 500) / 1500)))
+            trainer.through.fill_(1. if trainer.known else min(1., max(0., (step - 500) / 1500)))
             trainer.run(index, batch)
             step += 1
             if spent > next_report or progress > next_exam and not early:
