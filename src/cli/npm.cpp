@@ -228,10 +228,11 @@ void fetch_npm_file(const NpmPackage& package, const fs::path& to, const std::fu
                                              " bytes: run this again, and it goes on there");
         if (answer.status.size() == 3 && answer.status >= "400")
             throw Error(Code::not_found, "cannot fetch " + whose + ": the registry answers " + answer.status);
-        throw Error(Code::not_found,
-                    "cannot fetch " + whose + ": " +
-                        (answer.problem.empty() ? "curl ended with " + std::to_string(answer.curl) : shown(answer.problem)) +
-                        "; what is there is kept, and gone on with");
+        throw Error(
+            Code::not_found,
+            "cannot fetch " + whose + ": " +
+                (answer.problem.empty() ? "curl ended with " + std::to_string(answer.curl) : shown(answer.problem)) +
+                "; check the network, or name a registry that is reached by NPM_CONFIG_REGISTRY; what has come is kept");
     }
     if (there == package.bytes && base::sha512_of_file(to) == package.sha512) return;
     fs::remove(to, failed);

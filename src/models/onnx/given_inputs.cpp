@@ -27,6 +27,11 @@ std::string words_for(const ModelValue& input) {
     return "[" + text + "]";
 }
 
+// "f32 [batch, 3, ?, ?]"
+std::string type_and_shape(const ModelValue& input) {
+    return std::string(name_of(input.dtype)) + (input.has_shape ? " " + words_for(input) : " of any shape");
+}
+
 Shape shape_of(const ModelValue& input, const ModelInput& given) {
     if (given.tensor) return given.tensor.shape();
     const bool open = std::find(input.shape.begin(), input.shape.end(), -1) != input.shape.end();
@@ -60,7 +65,7 @@ GivenInputs::GivenInputs(const Model::State& model, std::span<const ModelInput> 
         check(input, given, tensors_[i].shape);
     }
     for (size_t i = 0; all && i < given_.size(); ++i)
-        if (given_[i] == nullptr) refuse(model.inputs[i], "it is not given");
+        if (given_[i] == nullptr) refuse(model.inputs[i], "it is not given; it takes " + type_and_shape(model.inputs[i]));
 }
 
 const formats::OnnxTensor* GivenInputs::content(size_t i) const {

@@ -74,7 +74,7 @@ TEST(CliRun, WrongUseIsSaidInOneLine) {
     };
     fails({"run", p.at("none.onnx")}, 1, "none.onnx");
     fails({"run", "/etc/passwd"}, 1, "cannot read '/etc/passwd'");
-    fails({"run", model}, 1, "input 'x': it is not given");
+    fails({"run", model}, 1, "input 'x': it is not given; it takes f32 [");
     fails({"run", model, "--input", "z=1"}, 2, "no input 'z'; there are 'x'");
     fails({"run", model, "--input", "x=what"}, 2, "it takes a file");
     fails({"run", model, "--input", "x=2x4"}, 2, "say what is in it");

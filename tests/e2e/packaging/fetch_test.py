@@ -209,7 +209,7 @@ class ModelFetch(unittest.TestCase):
     def test_what_cannot_be_done_is_said_in_a_line(self):
         self.refused(self.run_it(PATH="/nonexistent"), "curl", "install it")
         self.refused(self.run_it(NPM_CONFIG_REGISTRY=None, PATH=os.path.dirname(self.curl())), "NPM_CONFIG_REGISTRY", ".npmrc")
-        self.refused(self.run_it(NPM_CONFIG_REGISTRY="http://name:secret@127.0.0.1:9/npm"), "cannot fetch @someone/net 1.2.3 from http://127.0.0.1:9/npm")
+        self.refused(self.run_it(NPM_CONFIG_REGISTRY="http://name:secret@127.0.0.1:9/npm"), "cannot fetch @someone/net 1.2.3 from http://127.0.0.1:9/npm", "check the network")
         self.assertNotIn("secret", self.run_it(NPM_CONFIG_REGISTRY="http://name:secret@127.0.0.1:9/npm").stderr)
         self.server.how = lambda number: "404"
         self.refused(self.run_it(), "404", "@someone/net 1.2.3")
