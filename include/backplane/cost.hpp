@@ -8,7 +8,8 @@
 //   costs.learn(device, graph, way, taken);                                   // seconds of a run: the next prediction for this network is nearer
 //
 // A prediction adds up the ops: each kind of them has a curve of time over work for each element type. What shapes and fusion make of a network beside that
-// is what learn() is for: of each network (its ops and weights, whatever the size of its input) it keeps an average of measured over predicted.
+// is what learn() is for: of each network (its ops and weights) and each size of its input it keeps what the last three runs took. One size says what
+// others take in proportion, two of them what is between and beyond.
 #pragma once
 
 #include <atomic>
@@ -95,7 +96,8 @@ public:
                                const CostOptions& options = {});
     // Of the graph on the device, as the way says: with its weights there, or streamed.
     [[nodiscard]] Prediction predict(const Device& device, const Graph& graph, const Fit& way) const;
-    // What a run took from call to return. Averaged with what was learnt before, of which a third goes each time.
+    // What a run took from call to return. Of the last three of a size the median counts, of two the shorter one: a run beside others, or one figure that
+    // was measured so, says nothing wrong for long.
     void learn(const Device& device, const Graph& graph, const Fit& way, double seconds);
     // Which of the devices, that were measured, would be done with so many batches of the graph first: one of them alone, or up to so many that take
     // a part of its layers each, cut where few bytes cross, no two of them on one chip. `ways`: of each device the one that best_fit() has for it alone.

@@ -135,14 +135,10 @@ Graph speech(parakeet::NetworkWeights& weights, int64_t seconds) {
 }
 
 template <typename Make>
-BenchNetwork network_of(const char* name, const char* unit, Make make, int64_t first, int64_t second) {
+BenchNetwork network_of(const char* name, const char* unit, Make make, const BenchSizes& sizes) {
     auto weights = std::make_shared<RandomWeights>();
-    return {name,
-            unit,
-            [weights, make](int64_t size) { return make(*weights, size); },
-            [weights](std::string_view wanted) { return (*weights)(wanted); },
-            first,
-            second};
+    return {name, unit, [weights, make](int64_t size) { return make(*weights, size); },
+            [weights](std::string_view wanted) { return (*weights)(wanted); }, sizes};
 }
 
 }  // namespace
@@ -153,15 +149,14 @@ const std::vector<std::string>& bench_network_names() {
 }
 
 BenchNetwork bench_network(std::string_view name) {
-    if (name == "pictures") return network_of("pictures", "pixels in each direction", pictures, 48, 80);
-    if (name == "decoder") return network_of("decoder", "tokens of cache", decoder, 256, 512);
+    if (name == "pictures") return network_of("pictures", "pixels in each direction", pictures, {80, 48, 112});
+    if (name == "decoder") return network_of("decoder", "tokens of cache", decoder, {512, 256, 1024});
     const std::shared_ptr<parakeet::NetworkWeights> weights = random_speech();
     return {"speech",
             "seconds of sound",
             [weights](int64_t size) { return speech(*weights, size); },
             [weights](std::string_view wanted) { return weights->bytes(wanted); },
-            4,
-            6};
+            {6, 4, 8}};
 }
 
 }  // namespace backplane::cli

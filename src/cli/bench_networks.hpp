@@ -11,11 +11,16 @@
 
 namespace backplane::cli {
 
+// Of which it is asked, and of which something is learnt: a smaller one and a larger one.
+struct BenchSizes {
+    int64_t asked = 0, smaller = 0, larger = 0;
+};
+
 struct BenchNetwork {
     std::string name, unit;               // "pictures", "pixels in each direction"
     std::function<Graph(int64_t)> graph;  // of a size
     WeightSource weights;
-    int64_t first = 0, second = 0;  // sizes: of which something is learnt, of which it is asked
+    BenchSizes sizes;
 };
 
 // Names: "pictures" (residual dense convolutions, as ESRGAN has them), "speech" (the encoder of a Parakeet network with four layers, its front end and CTC

@@ -21,8 +21,8 @@ struct PredictChoice {
 struct PredictedCase {
     std::string network, device;
     int64_t size = 0;
-    double alone_ms = 0, learnt_ms = 0,
-           measured_ms = 0;  // predicted by the ops, with what a run of another size said; as it was
+    // Predicted by the ops, with what a run of a smaller size said, and with one of a larger size, too; as it was.
+    double alone_ms = 0, after_one_ms = 0, after_two_ms = 0, measured_ms = 0;
     uint64_t planned = 0, held = 0;
     std::string problem;
 };
@@ -72,24 +72,27 @@ Fit whole_of(const Device& device, const Graph& graph, Run& run) {
     return fits({device}, graph, how).front();
 }
 
-// A run of one size says what shapes and fusion make of the network; another size is asked about before it runs.
+// Runs of two sizes say what shapes and fusion make of the network; one between them is asked about before it runs.
 PredictedCase case_of(CostModel& costs, const Device& device, const BenchNetwork& network, const PredictChoice& o,
                       Run& run) {
-    PredictedCase one{network.name, device.info().id, network.second};
+    PredictedCase one{network.name, device.info().id, network.sizes.asked};
     try {
-        const Graph asked = network.graph(network.second);
+        const Graph asked = network.graph(network.sizes.asked);
         const Fit way = whole_of(device, asked, run);
         if (!way.possible) throw Error(Code::unsupported, way.problem);
         one.planned = way.needs;
         if (!o.memory) {
-            const Graph known = network.graph(network.first);
-            const Fit before = whole_of(device, known, run);
-            const Prediction alone = costs.predict(device, asked, way);
-            one.alone_ms = alone.seconds / alone.learnt * 1e3;
-            costs.learn(device, known, before, time_of(device, known, network, o, run) / 1e3);
-            one.learnt_ms = costs.predict(device, asked, way).seconds * 1e3;
+            const DeviceCosts* known = costs.of(device);
+            if (known != nullptr) one.alone_ms = predict(*known, asked, way).seconds * 1e3;
+            const auto learn = [&](int64_t size) {
+                const Graph graph = network.graph(size);
+                costs.learn(device, graph, whole_of(device, graph, run), time_of(device, graph, network, o, run) / 1e3);
+                return costs.predict(device, asked, way).seconds * 1e3;
+            };
+            one.after_one_ms = learn(network.sizes.smaller);
+            one.after_two_ms = learn(network.sizes.larger);
+            one.measured_ms = time_of(device, asked, network, o, run);
         }
-        if (!o.memory) one.measured_ms = time_of(device, asked, network, o, run);
         one.held = held_by(device, asked, network, run);
     } catch (const Error& error) {
         if (error.code() == Code::cancelled) throw;
@@ -102,7 +105,8 @@ void print_cases(const std::vector<PredictedCase>& cases, const std::vector<Benc
     const auto percent = [](double share) { return (share < 0 ? "" : "+") + fixed(share * 100, 1).text + " %"; };
     std::vector<std::vector<std::string>> rows{{"NETWORK", "DEVICE", "MEMORY PLANNED", "HELD", "OFF"}};
     if (!memory)
-        for (const char* name : {"BY OPS", "OFF", "PREDICTED", "OFF", "MEASURED"}) rows[0].emplace_back(name);
+        for (const char* name : {"BY OPS", "OFF", "AFTER ONE", "OFF", "AFTER TWO", "OFF", "MEASURED"})
+            rows[0].emplace_back(name);
     for (const PredictedCase& one : cases) {
         if (!one.problem.empty()) {
             rows.push_back({one.network, one.device, one.problem});
@@ -111,18 +115,20 @@ void print_cases(const std::vector<PredictedCase>& cases, const std::vector<Benc
         std::vector<std::string> row{one.network, one.device, human_bytes(one.planned), human_bytes(one.held),
                                      percent(off(static_cast<double>(one.planned), static_cast<double>(one.held)))};
         if (!memory) {
-            row.push_back(fixed(one.alone_ms, 2).text + " ms");
-            row.push_back(percent(off(one.alone_ms, one.measured_ms)));
-            row.push_back(fixed(one.learnt_ms, 2).text + " ms");
-            row.push_back(percent(off(one.learnt_ms, one.measured_ms)));
+            for (const double predicted : {one.alone_ms, one.after_one_ms, one.after_two_ms}) {
+                row.push_back(fixed(predicted, 2).text + " ms");
+                row.push_back(percent(off(predicted, one.measured_ms)));
+            }
             row.push_back(fixed(one.measured_ms, 2).text + " ms");
         }
         rows.push_back(std::move(row));
     }
     print_table(rows);
     for (const BenchNetwork& network : networks)
-        out("  {}: {} {}{}\n", network.name, network.second, network.unit,
-            memory ? Safe{""} : Safe{", predicted after a run of " + std::to_string(network.first)});
+        out("  {}: {} {}{}\n", network.name, network.sizes.asked, network.unit,
+            memory ? Safe{""}
+                   : Safe{", predicted after runs of " + std::to_string(network.sizes.smaller) + " and of " +
+                          std::to_string(network.sizes.larger)});
 }
 
 void bench_predict(const PredictChoice& o, Run& run) {
@@ -152,7 +158,8 @@ void bench_predict(const PredictChoice& o, Run& run) {
                        {"planned", one.planned},
                        {"held", one.held},
                        {"by_ops_ms", one.alone_ms},
-                       {"predicted_ms", one.learnt_ms},
+                       {"after_one_ms", one.after_one_ms},
+                       {"after_two_ms", one.after_two_ms},
                        {"measured_ms", one.measured_ms},
                        {"problem", one.problem}});
     print({{"cases", all}});
@@ -172,8 +179,9 @@ void add_bench_predict(const Command& app, Run& run) {
     add_module_options(command, o->choice);
     add_json_option(command, run);
     command.footer(
-        "By ops: from what work costs on the device. Predicted: after a run of another size of the network, of which the "
-        "time was\ntaken as well. Weights are random.\n"
+        "By ops: from what work costs on the device. After one and two: after a run of a smaller size of the network, and "
+        "of "
+        "a larger one.\nWeights are random.\n"
         "Examples:\n  backplane bench predict\n  backplane bench predict --devices cpu,cuda --networks speech --measure");
     command.runs([o, &run] { bench_predict(*o, run); });
 }

@@ -22,6 +22,7 @@ constexpr double kLongest = 4e-3;    // seconds of an op: a larger one says noth
 constexpr double kRepeated = 30e-3;  // seconds that one graph is run for
 constexpr int kMostRuns = 20;
 constexpr double kSlow = 0.1;    // seconds of a run
+constexpr double kWarm = 0.2;    // seconds of work before anything counts: clocks that were low at rest
 constexpr double kLeast = 1e-8;  // seconds; what is less is lost in noise
 
 // Bytes whose numbers neither grow nor fade along the ops of a graph; not zero, of which a device might make less work.
@@ -62,12 +63,13 @@ public:
     [[nodiscard]] const Session& session() const { return session_; }
 
     // Of a run, the shortest.
-    double seconds(const CostOptions& options) {
+    double seconds(const CostOptions& options, double warm = 0) {
         const Clock::time_point first = Clock::now();
         run(options);
         // A device so slow is as slow the second time.
         const bool slow = base::seconds_since(first) > kSlow;
         if (!slow) run(options);
+        while (!slow && base::seconds_since(first) < warm) run(options);
         double least = 1e9;
         const Clock::time_point start = Clock::now();
         for (int k = 0; k < kMostRuns && (k < (slow ? 1 : 3) || base::seconds_since(start) < kRepeated); ++k) {
@@ -248,18 +250,32 @@ double work_of_one(const Graph& graph, std::string_view name, int ops) {
     return all / ops;
 }
 
+// A larger op that is done at half the rate of a smaller one, or sooner than it, was measured beside something else, or the smaller one was.
+bool is_doubtful(double work, double seconds, const CostCurve& curve) {
+    if (curve.points.empty()) return false;
+    const CostCurve::Point& before = curve.points.back();
+    return seconds < before.seconds || seconds / work > 2 * before.seconds / before.work;
+}
+
 CostCurve curve_of(const Kind& kind, const Device& device, DeviceCosts& costs, const CostOptions& options) {
     using Where = Timed::Where;
     CostCurve curve;
     for (size_t size = 0; size < kSizes; ++size) {
         const Graph graph = kind.graph(kind.maps, kind.weight, size, kInARow);
         Timed many(device, graph, Where::device, Where::device);
-        const double all = many.seconds(options);
-        if (costs.run == 0) {  // the first kind, at its smallest: what is not the ops'
+        const bool is_first = costs.run == 0;
+        double all = many.seconds(options, is_first ? kWarm : 0);
+        if (is_first) {  // the first kind, at its smallest: what is not the ops'
             Timed one(device, kind.graph(kind.maps, kind.weight, size, 1), Where::device, Where::device);
-            costs.run = std::max(kLeast, (kInARow * one.seconds(options) - all) / (kInARow - 1));
+            double alone = one.seconds(options);
+            for (int again = 0; again < 2; ++again) {  // in turns: the difference is small
+                all = std::min(all, many.seconds(options));
+                alone = std::min(alone, one.seconds(options));
+            }
+            costs.run = std::max(kLeast, (kInARow * alone - all) / (kInARow - 1));
         }
         const double work = work_of_one(graph, kind.name, kInARow);
+        if (is_doubtful(work, (all - costs.run) / kInARow, curve)) all = std::min(all, many.seconds(options));
         double seconds = (all - costs.run) / kInARow;
         if (kind.graph == moves)
             seconds -= costs.ops[kind.maps == DType::f32 ? "reduction f32" : "reduction f16"].seconds(work);

@@ -9,10 +9,37 @@
 namespace backplane {
 
 struct CostModel::Impl {
+    struct Known {
+        std::optional<DeviceCosts> costs;
+        std::string key;
+    };
     explicit Impl(const Context& context) : store(context.state_folder()) {}
+
+    const Known& of(const DeviceInfo& info) const {
+        const auto found = known.find(info.id);
+        if (found != known.end()) return found->second;
+        return keep(info, store.costs(info));
+    }
+    const Known& keep(const DeviceInfo& info, std::optional<DeviceCosts> costs) const {
+        Known& made = known[info.id];
+        made.key = costs ? runtime::key_of(*costs) : std::string();
+        made.costs = std::move(costs);
+        return made;
+    }
+    [[nodiscard]] runtime::Learnt learnt(const DeviceInfo& info, const Graph& graph, bool streamed) const {
+        return store.learnt(info, runtime::network_key(graph, streamed), of(info).key);
+    }
+
     runtime::CostStore store;
-    mutable std::map<std::string, std::optional<DeviceCosts>> known;  // by device id
+    mutable std::map<std::string, Known> known;  // by device id
 };
+
+namespace {
+
+// By the ops, with all weights there.
+double whole_seconds(const DeviceCosts& costs, const Graph& graph) { return runtime::predicted(costs, graph, {}).seconds; }
+
+}  // namespace
 
 CostModel::CostModel(const Context& context) : impl_(std::make_unique<Impl>(context)) {}
 CostModel::~CostModel() = default;
@@ -20,50 +47,42 @@ CostModel::CostModel(CostModel&&) noexcept = default;
 CostModel& CostModel::operator=(CostModel&&) noexcept = default;
 
 const DeviceCosts* CostModel::of(const Device& device) const {
-    const DeviceInfo& info = device.info();
-    auto found = impl_->known.find(info.id);
-    if (found == impl_->known.end()) found = impl_->known.emplace(info.id, impl_->store.costs(info)).first;
-    return found->second ? &*found->second : nullptr;
+    const std::optional<DeviceCosts>& costs = impl_->of(device.info()).costs;
+    return costs ? &*costs : nullptr;
 }
 
 const DeviceCosts& CostModel::measure(const Device& device, const std::vector<Device>& others, const CostOptions& options) {
     DeviceCosts costs = runtime::measured_costs(device, others, options);
     impl_->store.remember(device.info(), costs);
-    std::optional<DeviceCosts>& known = impl_->known[device.info().id];
-    known = std::move(costs);
-    return *known;
+    return *impl_->keep(device.info(), std::move(costs)).costs;
 }
 
 Prediction CostModel::predict(const Device& device, const Graph& graph, const Fit& way) const {
     const DeviceCosts* costs = of(device);
     if (costs == nullptr || !way.possible) return {};
     Prediction made = runtime::predicted(*costs, graph, way);
-    const std::optional<double> whole = impl_->store.learnt(device.info(), runtime::network_key(graph, false));
-    const std::optional<double> streamed =
-        way.streamed ? impl_->store.learnt(device.info(), runtime::network_key(graph, true)) : std::nullopt;
-    if (!whole && !streamed) return made;
-    if (streamed) {
-        made.learnt = *streamed;
+    const runtime::Learnt own = impl_->learnt(device.info(), graph, way.streamed);
+    if (!own.sizes().empty()) {
+        made.learnt = own.ratio(made.seconds);
         made.ops *= made.learnt;
         made.copies *= made.learnt;
         made.seconds *= made.learnt;
         return made;
     }
+    if (!way.streamed) return made;
     // What was learnt of runs whose weights were there is the work's; copies stay what they are.
-    made.learnt = *whole;
+    made.learnt = impl_->learnt(device.info(), graph, false).ratio(whole_seconds(*costs, graph));
     const double beside = made.seconds - std::max(made.ops, made.copies);
     made.ops *= made.learnt;
-    made.seconds = way.streamed ? beside + std::max(made.ops, made.copies) : made.seconds * made.learnt;
-    if (!way.streamed) made.copies *= made.learnt;
+    made.seconds = beside + std::max(made.ops, made.copies);
     return made;
 }
 
 void CostModel::learn(const Device& device, const Graph& graph, const Fit& way, double seconds) {
     const DeviceCosts* costs = of(device);
     if (costs == nullptr || !way.possible) return;
-    const Prediction plain = runtime::predicted(*costs, graph, way);
-    if (plain.seconds > 0)
-        impl_->store.learn(device.info(), runtime::network_key(graph, way.streamed), seconds / plain.seconds);
+    impl_->store.learn(device.info(), runtime::network_key(graph, way.streamed), impl_->of(device.info()).key,
+                       runtime::predicted(*costs, graph, way).seconds, seconds);
 }
 
 Prediction predict(const DeviceCosts& costs, const Graph& graph, const Fit& way) {
@@ -79,7 +98,7 @@ std::optional<Placement> CostModel::place(const std::vector<Device>& devices, co
         if (costs == nullptr) continue;
         const DeviceInfo& info = devices[i].info();
         runtime::Candidate one{i, info.id, info.same_chip_as.empty() ? info.id : info.same_chip_as, costs, 1, {}, nullptr};
-        one.learnt = impl_->store.learnt(devices[i].info(), runtime::network_key(graph, false)).value_or(1);
+        one.learnt = impl_->learnt(info, graph, false).ratio(whole_seconds(*costs, graph));
         for (const Fit& way : ways[i]) {
             if (!way.streamed && way.possible) one.whole = &way;
             if (!one.seconds && way.fits) one.seconds = predict(devices[i], graph, way).seconds;

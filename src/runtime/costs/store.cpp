@@ -1,6 +1,7 @@
 #include "runtime/costs/store.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include "base/hash.hpp"
 #include "base/json.hpp"
@@ -14,10 +15,8 @@ namespace {
 using base::Json;
 
 constexpr const char* kCosts = "costs";
-constexpr const char* kRatio = "ratio";
+constexpr const char* kRuns = "runs";
 constexpr size_t kMostCurves = 64, kMostPoints = 16;
-constexpr double kNewest = 1.0 / 3;                     // of an average, what is learnt last has
-constexpr double kLeastRatio = 1e-3, kMostRatio = 1e3;  // of a ratio that is believed
 
 // Another driver, another build of the module, other threads: it is to be measured anew.
 std::string key_of(const DeviceInfo& d) {
@@ -62,6 +61,15 @@ DeviceCosts costs_of(const Json& json) {
     return costs;
 }
 
+Json json_of(const DeviceCosts& costs) {
+    return {{"run", costs.run},
+            {"ops", json_of(costs.ops)},
+            {"up", json_of(costs.up)},
+            {"down", json_of(costs.down)},
+            {"streamed", json_of(costs.streamed)},
+            {"from", json_of(costs.from)}};
+}
+
 base::StoredEntry entry_of(const DeviceInfo& device, const char* outcome, std::string reason) {
     base::StoredEntry entry;
     entry.about = device.module.string();
@@ -88,39 +96,52 @@ std::optional<DeviceCosts> CostStore::costs(const DeviceInfo& device) const {
 }
 
 void CostStore::remember(const DeviceInfo& device, DeviceCosts& costs) const {
-    const Json json{{"run", costs.run},
-                    {"ops", json_of(costs.ops)},
-                    {"up", json_of(costs.up)},
-                    {"down", json_of(costs.down)},
-                    {"streamed", json_of(costs.streamed)},
-                    {"from", json_of(costs.from)}};
     base::StoredEntry entry =
         entry_of(device, "measured", "what " + std::to_string(costs.ops.size()) + " kinds of ops and its copies cost");
-    entry.fields[kCosts] = json.dump();
+    entry.fields[kCosts] = json_of(costs).dump();
     static_cast<void>(registry::cost_store(folder_).remember(key_of(device), std::move(entry)));
     costs.measured = base::unix_seconds();
 }
 
-std::optional<double> CostStore::learnt(const DeviceInfo& device, const std::string& network) const {
+Learnt CostStore::learnt(const DeviceInfo& device, const std::string& network, const std::string& costs) const {
     const std::optional<base::StoredEntry> entry = registry::time_store(folder_).find(key_of(device) + network);
     if (!entry || entry->expired) return {};
-    const auto found = entry->fields.find(kRatio);
-    if (found == entry->fields.end()) return {};
+    const auto of = entry->fields.find(kCosts), runs = entry->fields.find(kRuns);
+    // Beside other costs the same runs say something else.
+    if (of == entry->fields.end() || runs == entry->fields.end() || of->second != costs) return {};
     try {
-        const double ratio = Json::parse(found->second).get<double>();
-        if (ratio >= kLeastRatio && ratio <= kMostRatio) return ratio;
+        std::vector<Learnt::Size> sizes;
+        for (const Json& one : Json::parse(runs->second)) {
+            Learnt::Size& size = sizes.emplace_back();
+            size.predicted = one[0].get<double>();
+            for (const Json& taken : one[1]) size.taken.push_back(taken.get<double>());
+        }
+        Learnt learnt(std::move(sizes));
+        if (learnt.valid()) return learnt;
     } catch (const base::JsonError&) {  // NOLINT(bugprone-empty-catch): as good as not there
     }
     return {};
 }
 
-void CostStore::learn(const DeviceInfo& device, const std::string& network, double ratio) const {
-    if (!(ratio >= kLeastRatio && ratio <= kMostRatio)) return;
-    if (const std::optional<double> before = learnt(device, network)) ratio = *before + kNewest * (ratio - *before);
+void CostStore::learn(const DeviceInfo& device, const std::string& network, const std::string& costs, double predicted,
+                      double taken) const {
+    Learnt known = learnt(device, network, costs);
+    known.add(predicted, taken);
+    if (known.sizes().empty()) return;
+    Json runs = Json::array();
+    for (const Learnt::Size& size : known.sizes()) {
+        Json one = Json::array();
+        one.push_back(size.predicted);
+        one.push_back(size.taken);
+        runs.push_back(std::move(one));
+    }
     base::StoredEntry entry = entry_of(device, "timed", "one network, beside what was predicted of it");
-    entry.fields[kRatio] = Json(ratio).dump();
+    entry.fields[kCosts] = costs;
+    entry.fields[kRuns] = runs.dump();
     static_cast<void>(registry::time_store(folder_).remember(key_of(device) + network, std::move(entry)));
 }
+
+std::string key_of(const DeviceCosts& costs) { return base::hexadecimal(base::hash_of(json_of(costs).dump())); }
 
 std::string network_key(const Graph& graph, bool streamed) {
     base::Hasher hasher;

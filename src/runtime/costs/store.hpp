@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backplane/cost.hpp"
+#include "runtime/costs/learnt.hpp"
 
 namespace backplane::runtime {
 
@@ -16,13 +17,16 @@ public:
     [[nodiscard]] std::optional<DeviceCosts> costs(const DeviceInfo& device) const;
     void remember(const DeviceInfo& device, DeviceCosts& costs) const;  // sets `measured`
 
-    // Measured over predicted of the runs of a network; nothing: there were none.
-    [[nodiscard]] std::optional<double> learnt(const DeviceInfo& device, const std::string& network) const;
-    void learn(const DeviceInfo& device, const std::string& network, double ratio) const;
+    // Of the runs of a network, beside predictions by these costs (key_of() them); empty: there were none.
+    [[nodiscard]] Learnt learnt(const DeviceInfo& device, const std::string& network, const std::string& costs) const;
+    void learn(const DeviceInfo& device, const std::string& network, const std::string& costs, double predicted,
+               double taken) const;
 
 private:
     std::filesystem::path folder_;
 };
+
+[[nodiscard]] std::string key_of(const DeviceCosts& costs);
 
 // The ops of a graph and its weights, whatever the size of its input. `streamed`: so are some of its weights.
 [[nodiscard]] std::string network_key(const Graph& graph, bool streamed);

@@ -10,6 +10,7 @@
 #include <limits>
 #include <random>
 
+#include "runtime/costs/learnt.hpp"
 #include "runtime/costs/store.hpp"
 #include "runtime/costs/times.hpp"
 #include "runtime/costs/work.hpp"
@@ -119,13 +120,110 @@ TEST_F(Costs, APredictionAddsUpTheOpsAndLearnsFromRuns) {
     EXPECT_EQ(plain.learnt, 1);
     costs.learn(cpu, network_.graph, way, 2 * plain.seconds);
     EXPECT_NEAR(costs.predict(cpu, network_.graph, way).seconds, 2 * plain.seconds, 1e-9);
-    costs.learn(cpu, network_.graph, way, 5 * plain.seconds);
-    EXPECT_NEAR(CostModel(here).predict(cpu, network_.graph, way).seconds, 3 * plain.seconds, 1e-9) << "an average";
+    EXPECT_NEAR(CostModel(here).predict(cpu, network_.graph, way).seconds, 2 * plain.seconds, 1e-9) << "it is remembered";
+    for (const auto& [taken, predicted] : {std::pair(5, 2), {4, 4}, {3, 4}, {3, 3}}) {
+        costs.learn(cpu, network_.graph, way, taken * plain.seconds);
+        EXPECT_NEAR(costs.predict(cpu, network_.graph, way).seconds, predicted * plain.seconds, 1e-9)
+            << "of two the shorter, of three the median, and no more than three";
+    }
     costs.learn(cpu, network_.graph, way, 1e9 * plain.seconds);
     EXPECT_NEAR(costs.predict(cpu, network_.graph, way).learnt, 3, 1e-9) << "a machine that slept teaches nothing";
     test::TurningNetwork other;
     other.graph.output(other.graph.add(Op::relu, {other.graph.with_role(Role::output)[0]}), "z");
     EXPECT_EQ(costs.predict(cpu, other.graph, fits({cpu}, other.graph).front()).learnt, 1) << "of this network alone";
+}
+
+TEST_F(Costs, BesideCostsThatWereMeasuredAnewOldRunsSayNothing) {
+    const Context here = context();
+    const Device cpu = here.choose("cpu");
+    const Fit way = fits({cpu}, network_.graph).front();
+    remember(cpu, told(1e9, 1e12));
+    CostModel(here).learn(cpu, network_.graph, way, 1);
+    EXPECT_NE(CostModel(here).predict(cpu, network_.graph, way).learnt, 1);
+    remember(cpu, told(2e9, 1e12));
+    EXPECT_EQ(CostModel(here).predict(cpu, network_.graph, way).learnt, 1);
+}
+
+// Products, and what is read beside them, of so many rows.
+Graph network_of_rows(int64_t rows) {
+    Graph graph;
+    TensorId x = graph.input("x", DType::f32, {rows, 256});
+    for (int k = 0; k < 6; ++k) {
+        x = graph.add(Op::matmul, {x, graph.weight("w" + std::to_string(k), DType::f32, {256, 256})});
+        x = graph.add(Op::softmax, {x});
+    }
+    graph.output(x, "y");
+    return graph;
+}
+
+// A device whose figures are off by two, each kind for itself and either way: what one of a kind of op, its copies or its runs are said to cost.
+TEST_F(Costs, FiguresThatAreOffByTwoAreMadeGoodByOneOrTwoRunsOfANetwork) {
+    constexpr double kWrong[] = {0.5, 1, 2};
+    const DeviceCosts truth = told(1e11, 1e10);
+    const auto taken = [&](int64_t rows) { return runtime::predicted(truth, network_of_rows(rows), {}).seconds; };
+    double worst_alone = 0, worst_after_two = 0;
+    for (const double products : kWrong)
+        for (const double moves : kWrong)
+            for (const double runs : kWrong) {
+                DeviceCosts said = truth;
+                for (CostCurve::Point& point : said.ops["product f32"].points) point.seconds *= products;
+                for (CostCurve::Point& point : said.ops["element-wise f32"].points) point.seconds *= moves;
+                said.run *= runs;
+                const auto by_ops = [&](int64_t rows) {
+                    return runtime::predicted(said, network_of_rows(rows), {}).seconds;
+                };
+                const auto off = [&](const runtime::Learnt& learnt, int64_t rows) {
+                    return std::abs(by_ops(rows) * learnt.ratio(by_ops(rows)) / taken(rows) - 1);
+                };
+                runtime::Learnt learnt;
+                for (const int64_t rows : {16, 64, 256, 1024}) worst_alone = std::max(worst_alone, off(learnt, rows));
+                learnt.add(by_ops(64), 2 * taken(64));  // beside something else
+                learnt.add(by_ops(64), taken(64));
+                EXPECT_LT(off(learnt, 64), 1e-9) << "the very size, after two";
+                EXPECT_LT(off(learnt, 96), 0.2);
+                learnt.add(by_ops(256), taken(256));
+                for (const int64_t rows : {96, 128, 192, 512, 1024})
+                    worst_after_two = std::max(worst_after_two, off(learnt, rows));
+            }
+    EXPECT_GT(worst_alone, 0.4);
+    EXPECT_LT(worst_after_two, 0.2);
+}
+
+// One point of a curve is twice too long: it was measured beside something else.
+TEST_F(Costs, OnePointOfACurveThatIsOffIsMadeGoodBetweenTwoSizesThatRan) {
+    DeviceCosts truth = told(1e11, 1e10);
+    for (const double work : {1e5, 1e6, 1e7, 1e8, 1e9}) {
+        if (work == 1e5) truth.ops["product f32"].points.clear();
+        truth.ops["product f32"].points.push_back({work, work / 1e11 + 1e-6});
+    }
+    for (size_t bad = 0; bad < 5; ++bad) {
+        DeviceCosts said = truth;
+        said.ops["product f32"].points[bad].seconds *= 2;
+        runtime::Learnt learnt;
+        const auto by_ops = [&](int64_t rows) { return runtime::predicted(said, network_of_rows(rows), {}).seconds; };
+        const auto taken = [&](int64_t rows) { return runtime::predicted(truth, network_of_rows(rows), {}).seconds; };
+        for (const int64_t rows : {64, 256}) learnt.add(by_ops(rows), taken(rows));
+        for (const int64_t rows : {64, 96, 128, 192, 256})
+            EXPECT_NEAR(by_ops(rows) * learnt.ratio(by_ops(rows)) / taken(rows), 1, 0.2) << bad << " " << rows;
+    }
+}
+
+TEST_F(Costs, WhatWasLearntIsBoundedAndWhatIsWrittenThereIsLookedAt) {
+    runtime::Learnt learnt;
+    for (int k = 1; k < 100; ++k) learnt.add(k, 2 * k);
+    EXPECT_EQ(learnt.sizes().size(), runtime::Learnt::kMostSizes);
+    EXPECT_TRUE(learnt.valid());
+    for (const double predicted : {0.001, 1.0, 95.5, 1e6}) EXPECT_NEAR(learnt.ratio(predicted), 2, 1e-9) << predicted;
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    for (const std::vector<double>& taken : {std::vector<double>{}, {0}, {-1}, {nan}, {1e9}, {1, 1, 1, 1}})
+        EXPECT_FALSE(runtime::Learnt({{1, taken}}).valid());
+    // Whatever runs took, more work is never said to take no time, and less work no more than more of it.
+    for (const double last : {0.01, 1.0, 30.0})
+        for (const double predicted : {0.001, 0.5, 1.5, 3.0, 100.0}) {
+            const double seconds = predicted * runtime::Learnt({{1, {1}}, {2, {last}}}).ratio(predicted);
+            EXPECT_GT(seconds, 0) << last << " " << predicted;
+            EXPECT_LE(seconds, std::max(1.0, last) * std::max(1.0, predicted)) << last << " " << predicted;
+        }
 }
 
 // A decoder's step: what is cached is read, whose rows it replaces is not.
