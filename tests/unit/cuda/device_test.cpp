@@ -293,8 +293,11 @@ TEST_F(OnScriptedCuda, KernelsAreStartedEarlyWhereTheirMachineCodeWaits) {
     const struct {
         int major, minor;
         bool early;
-    } cards[] = {
-        {8, 0, false}, {8, 9, false}, {9, 0, true}, {12, 0, false}};  // of 12.0 the driver compiles PTX that does not wait
+    } cards[] = {{8, 0, false},
+                 {8, 9, false},
+                 {9, 0, true},
+                 {12, 0, true},
+                 {13, 0, false}};  // of 13.0 the driver compiles PTX that does not wait
     for (const auto& card : cards) {
         close();
         SetUp();
@@ -376,7 +379,7 @@ TEST_F(OnScriptedCuda, ALostContextIsALostDeviceFromThenOn) {
 }
 
 TEST_F(OnScriptedCuda, WhatTheDriverCompilesIsKeptAndTakenBack) {
-    world().cards[0].major = 12;
+    world().cards[0].major = 13;
     ASSERT_EQ(open(), BP_OK) << text;
     ASSERT_EQ(compile(), BP_OK) << text;
     EXPECT_EQ(world().calls["cuLinkComplete"], 2);
@@ -384,7 +387,7 @@ TEST_F(OnScriptedCuda, WhatTheDriverCompilesIsKeptAndTakenBack) {
     close();
     const auto kept = cache;
     SetUp();
-    world().cards[0].major = 12;
+    world().cards[0].major = 13;
     cache = kept;
     ASSERT_EQ(open(), BP_OK) << text;
     ASSERT_EQ(compile(), BP_OK) << text;
@@ -404,7 +407,7 @@ TEST_F(OnScriptedCuda, MachineCodeIsNotKept) {
 
 // A file of all instances may take a driver half a minute: longer than a trial waits.
 TEST_F(OnScriptedCuda, TheDriverCompilesTheKernelsOfTheProgramAndNoOther) {
-    world().cards[0].major = 12;
+    world().cards[0].major = 13;
     ASSERT_EQ(open(), BP_OK) << text;
     ASSERT_EQ(compile(), BP_OK) << text;
     ASSERT_FALSE(world().compiled.empty());
@@ -416,7 +419,7 @@ TEST_F(OnScriptedCuda, TheDriverCompilesTheKernelsOfTheProgramAndNoOther) {
 }
 
 TEST_F(OnScriptedCuda, TheWordsOfTheDriversCompilerAreInTheFailure) {
-    world().cards[0].major = 12;
+    world().cards[0].major = 13;
     world().compiler_log = "ptxas fatal: it is\ntoo new";
     world().failures["cuLinkAddData_v2"] = {218, 0, true};
     ASSERT_EQ(open(), BP_OK) << text;

@@ -68,13 +68,33 @@ TEST_F(Listing, ADriverOfAnOlderMajorVersionThanTheKernelsIsToBeUpdated) {
 }
 
 TEST_F(Listing, CardsThatTheModuleHasNoMachineCodeForAreCompiledForByTheDriverIfItIsNoOlderThanTheCompiler) {
-    world().cards[0].major = 10;
+    world().cards[0].major = 11;
     world().version = 12080;
     EXPECT_TRUE(Instance().devices().at(0).compiles);
     world().version = 12040;
-    expect_why("compute capability 10.0", "update the driver");
+    expect_why("compute capability 11.0", "update the driver");
     world().cards[0].major = 8, world().cards[0].minor = 9;
     EXPECT_FALSE(Instance().devices().at(0).compiles) << "machine code of 8.0 runs on 8.9";
+}
+
+TEST_F(Listing, CardsOfEachGenerationSinceTuringAreTakenByAReleaseAndOlderOnesRefused) {
+    const struct {
+        int major, minor;
+        bool compiles;
+    } taken[] = {{7, 5, false},  {8, 0, false},  {8, 6, false}, {8, 7, false},  {8, 9, false},  {9, 0, false},
+                 {10, 0, false}, {10, 3, false}, {11, 0, true}, {12, 0, false}, {12, 1, false}, {13, 0, true}};
+    for (const auto& card : taken) {
+        world().cards[0].major = card.major, world().cards[0].minor = card.minor;
+        const Instance instance;
+        ASSERT_EQ(instance.devices().size(), 1U) << card.major << '.' << card.minor << ": " << instance.why();
+        EXPECT_EQ(instance.devices()[0].compiles, card.compiles) << card.major << '.' << card.minor;
+        EXPECT_EQ(instance.devices()[0].starts_early, card.major >= 9 && !card.compiles);
+    }
+    for (const auto& [major, minor] :
+         {std::pair(5, 2), std::pair(6, 0), std::pair(6, 1), std::pair(7, 0), std::pair(7, 2)}) {
+        world().cards[0].major = major, world().cards[0].minor = minor;
+        expect_why("compute capability " + std::to_string(major) + "." + std::to_string(minor), "7.5 is needed");
+    }
 }
 
 TEST_F(Listing, OldAndProhibitedCardsAreLeftOutAndTheOthersListed) {
