@@ -20,8 +20,9 @@ constexpr int64_t kResultsOfChunk = 4096;
 // Pixels that are packed at a time: whole blocks of columns, of 32 KiB or so, which then are in the nearest cache already when they are written and
 // while all filters take them.
 int64_t pixels_of_chunk(int64_t depth) { return depth > 64 ? kWidestBlock : 2 * kWidestBlock; }
-// Filters that take them where there are not enough pixels for all threads.
+// Filters that take them where there are not enough pixels for all threads, of which each is to have some parts.
 constexpr int64_t kFiltersOfChunk = 96;
+constexpr int64_t kEnoughChunksOfThread = 4;
 
 // Filters as the graph has them, in float32.
 ValueId plain_filters(Lowering& to, const Node& node) {
@@ -89,10 +90,13 @@ void lower_pixels(Lowering& to, const Node& node) {
     to.step(label_of(to, node, "by pixels"), reads, {out},
             [=, plan = &to.plan, k = &to.kernels, node = node](const Run& run) {
                 const Epilogue epilogue = epilogue_of_rows(node, *plan, run, pixels, 1);
-                run.parallel(batch * pieces * row_chunks, [&](int64_t i, std::byte* scratch) {
-                    const int64_t sample = i / row_chunks / pieces;
-                    const int64_t first = i / row_chunks % pieces * of_chunk;
-                    const int64_t row = i % row_chunks * rows;
+                // Pixels are packed once where threads have enough to do without more parts of the filters.
+                const int64_t split = batch * pieces >= kEnoughChunksOfThread * run.pool().threads() ? 1 : row_chunks;
+                run.parallel(batch * pieces * split, [&](int64_t i, std::byte* scratch) {
+                    const int64_t sample = i / split / pieces;
+                    const int64_t first = i / split % pieces * of_chunk;
+                    const int64_t row = i % split * rows;
+                    const int64_t row_end = split == 1 ? filters : std::min(filters, row + rows);
                     MatMulTask task;
                     task.columns = std::min(of_chunk, pixels - first);
                     auto* packed = reinterpret_cast<float*>(scratch);
@@ -108,7 +112,8 @@ void lower_pixels(Lowering& to, const Node& node) {
                     task.out_row = pixels;
                     task.epilogue = epilogue;
                     move_on(task.epilogue, 0, sample * filters * pixels + first);
-                    k->matmul.run(task, row, std::min(filters, row + rows), 0, task.columns);
+                    for (int64_t r = row; r < row_end; r += rows)
+                        k->matmul.run(task, r, std::min(row_end, r + rows), 0, task.columns);
                 });
             });
 }

@@ -29,7 +29,7 @@ const std::vector<Case> cases = {
     {1, 20, 7, 9, 130, 1, 1, 1, 0, 1, 1},  {3, 16, 6, 6, 100, 3, 3, 1, 1, 1, 1},   {2, 20, 9, 13, 70, 1, 1, 1, 0, 1, 1},
     {1, 5, 11, 37, 2, 1, 1, 1, 0, 1, 1},   {1, 200, 5, 31, 101, 1, 1, 1, 0, 1, 1}, {1, 3, 8, 9, 4, 1, 1, 1, 1, 1, 1},
     {2, 3, 70, 150, 3, 5, 3, 1, 1, 1, 3},  {1, 2, 1, 2100, 2, 1, 9, 1, 4, 1, 2},   {1, 3, 67, 40, 3, 3, 7, 1, 9, 2, 3},
-    {2, 4, 3, 2, 4, 1, 1, 1, 0, 1, 4},
+    {2, 4, 3, 2, 4, 1, 1, 1, 0, 1, 4},     {1, 70, 9, 72, 97, 1, 1, 1, 0, 1, 1},
 };
 
 }  // namespace
@@ -158,6 +158,43 @@ TEST_P(Conv, ReadsRowMajorMapsAsTheyAreAndStaysChannelsLastBehindFiltersThatWant
 
 // More pixels than one thread takes at a time, and a panel of them that is not whole; more planes than a part of the depth, and a concatenation;
 // fewer filters than a tile has rows.
+// What is beside a plane in memory is none of it: the planes on both sides have no numbers.
+TEST_P(Conv, ByPlanesReadsNothingBesideItsPlane) {
+    Device device({GetParam(), "1"});
+    for (const int64_t h : {1, 3, 4, 5, 9})
+        for (const int64_t w : {1, 2, 15, 17, 64, 66, 130})
+            for (const int64_t kw : {1, 3, 8}) {
+                const int64_t pad = kw / 2, oh = h, ow = w + 2 * pad - kw + 1;
+                if (ow < 1) continue;
+                const Floats plane = random_floats(h * w, 1), weight = random_floats(3 * kw, 2);
+                const Floats beside(plane.size(), std::nanf(""));
+                Floats x = beside, weights;
+                x.insert(x.end(), plane.begin(), plane.end());
+                x.insert(x.end(), beside.begin(), beside.end());
+                for (int i = 0; i < 3; ++i) weights.insert(weights.end(), weight.begin(), weight.end());
+                Graph g;
+                const auto y = g.add(BP_OP_conv, {g.input({1, 3, h, w}, x), g.weight({3, 1, 3, kw}, weights)},
+                                     {1, 3, oh, ow}, {list(BP_ATTR_pads, {1, pad, 1, pad}), integer(BP_ATTR_group, 3)});
+                g.output(y);
+                Program p(device, g);
+                p.run();
+                const Floats got = p.read(y);
+                for (int64_t i = 0; i < oh; ++i)
+                    for (int64_t j = 0; j < ow; ++j) {
+                        double sum = 0;
+                        for (int64_t ky = 0; ky < 3; ++ky)
+                            for (int64_t kx = 0; kx < kw; ++kx) {
+                                const int64_t r = i + ky - 1, c = j + kx - pad;
+                                if (r < 0 || r >= h || c < 0 || c >= w) continue;
+                                sum += double{plane[static_cast<size_t>(r * w + c)]} *
+                                       double{weight[static_cast<size_t>(ky * kw + kx)]};
+                            }
+                        ASSERT_NEAR(got[static_cast<size_t>((oh + i) * ow + j)], sum, 1e-5)
+                            << h << " x " << w << ", 3 x " << kw << ", row " << i << " column " << j;
+                    }
+            }
+}
+
 TEST_P(Conv, ByPixelsGoesFromPanelToPanel) {
     Device device({GetParam(), "2"});
     struct Size {
