@@ -37,7 +37,8 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
     const auto start = std::chrono::steady_clock::now();
     plan_ = import_graph(graph);
     plan_.math = how.math;
-    plan_.shares_cores = 2 * device.pool.wanted_threads() > device.units;
+    plan_.threads = device.pool.wanted_threads();
+    plan_.shares_cores = 2 * plan_.threads > device.units;
     for (const Node& node : plan_.nodes) {
         const Verdict verdict = check_node(plan_, node);
         if (verdict.reason != BP_WHY_NONE)

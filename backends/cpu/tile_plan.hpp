@@ -10,9 +10,10 @@ namespace backplane::cpu {
 struct TileRequest {
     int64_t batches = 1, rows = 0, depth = 0, columns = 0;
     PackedType type = kPackedF32;
-    uint32_t math = 0;          // BP_MATH_*
-    int a_bits = 24;            // of what the activations are made of: 8 (bf16), 11 (f16), 24
-    bool rounds = false;        // without the unit activations become bytes
+    uint32_t math = 0;    // BP_MATH_*
+    int a_bits = 24;      // of what the activations are made of: 8 (bf16), 11 (f16), 24
+    bool rounds = false;  // without the unit activations become bytes
+    uint32_t threads = 1;
     bool shares_cores = false;  // Plan::shares_cores: two threads may have one unit
 };
 

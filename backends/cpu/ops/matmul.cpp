@@ -139,6 +139,7 @@ Product product_of(const Lowering& to, const Node& node) {
     request.math = to.plan.math;
     request.a_bits = a_bits;
     request.rounds = p.rounds;
+    request.threads = to.plan.threads;
     request.shares_cores = to.plan.shares_cores;
     p.tiles = plan_tiles(to.kernels, request);
     if (p.tiles.used) {

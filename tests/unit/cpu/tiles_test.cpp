@@ -93,6 +93,17 @@ TEST(TilePlan, GivesThreadsEqualPartsOfWholeTiles) {
     EXPECT_EQ(plan_tiles(kernels, request(1100, 512, 4096, kPackedF32, BP_MATH_DEFAULT)).chunk, 576);
     EXPECT_EQ(plan_tiles(kernels, request(512, 512, 64, kPackedF32, BP_MATH_DEFAULT)).chunk, 64);
     EXPECT_EQ(plan_tiles(kernels, request(40, 512, 64, kPackedF32, BP_MATH_DEFAULT)).chunk, 64);
+    // Many threads want more parts.
+    const auto of_threads = [&](int64_t rows, int64_t columns, uint32_t threads) {
+        TileRequest r = request(rows, 512, columns, kPackedBF16, BP_MATH_RELAXED);
+        r.threads = threads;
+        return plan_tiles(kernels, r).chunk;
+    };
+    EXPECT_EQ(of_threads(512, 2048, 8), 512);
+    EXPECT_EQ(of_threads(512, 2048, 16), 256);
+    EXPECT_EQ(of_threads(750, 1024, 16), 192);
+    EXPECT_EQ(of_threads(512, 4096, 16), 512);
+    EXPECT_EQ(of_threads(64, 64, 256), 64);
 }
 
 // Each of three planes, no more: what they lose, and what the unit makes zero, is within the bound of floats.
