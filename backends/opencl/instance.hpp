@@ -8,6 +8,7 @@
 
 #include "api.hpp"
 #include "common/gpu/api.hpp"
+#include "common/gpu/warpgroup_texts.hpp"
 #include "common/hash.hpp"
 
 namespace backplane::opencl {
@@ -17,12 +18,7 @@ using gpu::Abilities;
 
 extern const gpu::KernelSource kKernels[];  // texts of OpenCL C 1.2, nothing included
 
-// An instance of the cuda backend's matmul_warpgroup: PTX in which constants that it leaves open are to be written (warpgroups.hpp).
-struct WarpgroupText {
-    uint32_t columns, stages;
-    const char* text;
-};
-extern const std::span<const WarpgroupText> kWarpgroupTexts;  // empty: the module was built without nvcc
+extern const std::span<const gpu::WarpgroupText> kWarpgroupTexts;  // empty: the module was built without nvcc
 
 struct PhysicalDevice : gpu::Facts {
     cl_platform_id platform = nullptr;

@@ -64,16 +64,4 @@ std::string with_registers(std::string ptx, uint32_t registers) {
     return ptx;
 }
 
-std::string with_constants(std::string ptx, std::span<const uint32_t> constants) {
-    constexpr std::string_view kMark = "0xBACC00";
-    for (size_t at = ptx.find(kMark); at != std::string::npos; at = ptx.find(kMark, at)) {
-        const size_t first = at + kMark.size();
-        const size_t end = std::min(ptx.find_first_not_of("0123456789", first), ptx.size());
-        size_t number = constants.size();
-        std::from_chars(ptx.data() + first, ptx.data() + end, number);
-        ptx.replace(at, end - at, std::to_string(number < constants.size() ? constants[number] : 0));
-    }
-    return ptx;
-}
-
 }  // namespace backplane::opencl

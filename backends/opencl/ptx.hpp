@@ -20,8 +20,4 @@ uint32_t registers_in(const std::string& build_log);
 // directives that are there.)
 std::string with_registers(std::string ptx, uint32_t registers);
 
-// A text of the build's own with its constants: number n stands where it says 0xBACC00n (CONSTANT_AT_LOAD of backends/cuda/kernels/prelude.h), 0 where
-// there is none.
-std::string with_constants(std::string ptx, std::span<const uint32_t> constants);
-
 }  // namespace backplane::opencl

@@ -81,6 +81,13 @@ struct DeviceFunctions {
     PFN_vkWaitSemaphores WaitSemaphores = nullptr;
     PFN_vkGetMemoryHostPointerPropertiesEXT GetMemoryHostPointerPropertiesEXT =
         nullptr;  // null: no VK_EXT_external_memory_host
+    // Null where no kernel needs them (warpgroups.hpp).
+    PFN_vkGetBufferDeviceAddress GetBufferDeviceAddress = nullptr;
+    PFN_vkCreateCuModuleNVX CreateCuModuleNVX = nullptr;
+    PFN_vkDestroyCuModuleNVX DestroyCuModuleNVX = nullptr;
+    PFN_vkCreateCuFunctionNVX CreateCuFunctionNVX = nullptr;
+    PFN_vkDestroyCuFunctionNVX DestroyCuFunctionNVX = nullptr;
+    PFN_vkCmdCuLaunchKernelNVX CmdCuLaunchKernelNVX = nullptr;
 };
 
 // Destroys an object of a device.

@@ -19,6 +19,7 @@ void Api::choose(Abilities& can, const std::string& kernels) {
     if (kernels == "tiles" || kernels == "no-matrices") can.matrices = false;
     if (kernels == "patches" || !can.matrices) can.matrix_tiles = can.workgroup_matrices = false;
     if (kernels == "no-workgroup-matrices") can.workgroup_matrices = false;
+    if (!can.matrix_tiles || kernels == "no-warpgroups") can.warpgroup_products = false;
 }
 
 Device::Device(const Instance& i, const PhysicalDevice& p, const Abilities& a)
@@ -40,7 +41,9 @@ void Device::create() {
     if (can.matrices) extensions.push_back(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
     if (can.workgroup_matrices)
         extensions.insert(extensions.end(), std::begin(kMatrixExtensions), std::end(kMatrixExtensions));
+    if (can.warpgroup_products) extensions.push_back(VK_NVX_BINARY_IMPORT_EXTENSION_NAME);
     Features features(can.bytes, can.matrices, can.workgroup_matrices);
+    features.addresses.bufferDeviceAddress = can.warpgroup_products ? VK_TRUE : VK_FALSE;
     features.all.features.shaderInt64 = can.longs ? VK_TRUE : VK_FALSE;
     features.timelines.timelineSemaphore = VK_TRUE;
     features.halves.storageBuffer16BitAccess = can.halves ? VK_TRUE : VK_FALSE;
@@ -70,6 +73,14 @@ void Device::create() {
 #define BP_VK_LOAD(name) vk.name = reinterpret_cast<PFN_vk##name>(vki.GetDeviceProcAddr(handle, "vk" #name));
     BP_VK_DEVICE(BP_VK_LOAD)
     if (can.import) BP_VK_LOAD(GetMemoryHostPointerPropertiesEXT)
+    if (can.warpgroup_products) {
+        BP_VK_LOAD(GetBufferDeviceAddress)
+        BP_VK_LOAD(CreateCuModuleNVX)
+        BP_VK_LOAD(DestroyCuModuleNVX)
+        BP_VK_LOAD(CreateCuFunctionNVX)
+        BP_VK_LOAD(DestroyCuFunctionNVX)
+        BP_VK_LOAD(CmdCuLaunchKernelNVX)
+    }
 #undef BP_VK_LOAD
     const auto load = [&](const std::string& name) {
         return vki.GetDeviceProcAddr(handle, (name + (v12 ? "" : "KHR")).c_str());

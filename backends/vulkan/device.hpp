@@ -16,6 +16,7 @@ struct Block {
     Owned<VkDeviceMemory> memory;
     Owned<VkBuffer> buffer;
     std::byte* mapped = nullptr;  // null: not visible to the host
+    uint64_t address = 0;         // on the device, where it can.warpgroup_products
 };
 
 struct Kernel {
@@ -23,6 +24,9 @@ struct Kernel {
     Owned<VkPipelineCache> cache;  // of this pipeline alone, until its bytes were asked for
     gpu::Origin origin = gpu::Origin::source;
     uint64_t loaded = 0;  // hash of the bytes that the cache began with
+    // In place of the pipeline: PTX (warpgroups.hpp).
+    Owned<VkCuModuleNVX> text;
+    Owned<VkCuFunctionNVX> function;
 };
 
 struct Recording {
@@ -72,6 +76,8 @@ struct Device : Root {
     Block zeros;  // a few, visible to the host
     std::mutex modules_mutex;
     std::vector<Owned<VkShaderModule>> modules;  // by kernel
+    std::once_flag warpgroups_tried;
+    std::string no_warpgroups;  // why they are not used after all
 
     // An object that function(handle, &info, nullptr, &object) makes; `destroy` gives it back.
     template <typename T, typename Function, typename Info>
@@ -102,7 +108,8 @@ struct Api {
 
     static constexpr const char* kName = "Vulkan";
     static constexpr const char* kBackend = "vulkan";
-    static constexpr auto kKernelOptions = {"gpu", "patches", "matrix", "tiles", "no-matrices", "no-workgroup-matrices"};
+    static constexpr auto kKernelOptions = {
+        "gpu", "patches", "matrix", "tiles", "no-matrices", "no-workgroup-matrices", "no-warpgroups"};
     static constexpr double kSegmentWorkOfSoftware = 5e8;
     static const gpu::KernelSource* kernels() { return kKernels; }
 

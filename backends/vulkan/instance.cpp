@@ -49,9 +49,14 @@ bool has_matrices(const InstanceFunctions& vk, VkPhysicalDevice device) {
 
 // NVIDIA's GPUs of compute capability 8.0 on, of whose matrices each of 32 invocations holds 8 elements: conv_matrix counts on that. The
 // numbers of the generations before (Volta, Turing) are below 0x2200; GA100 has 0x2080 to 0x20ff.
+constexpr uint32_t kNvidia = 0x10de;
 bool is_ampere_or_later(const VkPhysicalDeviceProperties& device) {
-    constexpr uint32_t kNvidia = 0x10de;
     return device.vendorID == kNvidia && (device.deviceID >= 0x2200 || (device.deviceID & 0xff80) == 0x2080);
+}
+
+// GH100.
+bool is_hopper(const VkPhysicalDeviceProperties& device) {
+    return device.vendorID == kNvidia && (device.deviceID & 0xff80) == 0x2300;
 }
 
 }  // namespace
@@ -133,6 +138,7 @@ bool Instance::describe(PhysicalDevice& device) const {
     vk_.GetPhysicalDeviceQueueFamilyProperties(device.handle, &count, families.data());
     const auto chosen = choose_families(families);
     if (!chosen) return false;
+    device.does_graphics = (families[chosen->work].queueFlags & VK_QUEUE_GRAPHICS_BIT) != 0;
     device.queue_family = chosen->work, device.copy_family = chosen->copies, device.copy_queues = chosen->copy_queues;
     vk_.GetPhysicalDeviceMemoryProperties(device.handle, &device.memory);
     device.kind = kind_of(p.deviceType);
@@ -223,6 +229,12 @@ bool Instance::describe_features(PhysicalDevice& device) const {
                              has_workgroup_matrices(vk_.list_workgroup_matrices, device.handle) &&
                              kKernels[gpu::kKernel_matmul_workgroup_f16].entry != nullptr &&
                              kKernels[gpu::kKernel_attention_workgroup_f16].entry != nullptr;
+    // Of compute capability 9.0 alone: later ones have others. They have more shared memory than the driver says; on a queue that can do graphics, too, that
+    // loses the device.
+    can.warpgroup_products = !kWarpgroupTexts.empty() && can.workgroup_matrices && is_hopper(device.properties) &&
+                             can.most_invocations >= 384 && !device.does_graphics &&
+                             features.addresses.bufferDeviceAddress == VK_TRUE &&
+                             has(extensions, VK_NVX_BINARY_IMPORT_EXTENSION_NAME);
     can.unified = device.kind == BP_KIND_INTEGRATED || device.kind == BP_KIND_SOFTWARE;
     can.software = device.kind == BP_KIND_SOFTWARE;
     // H200: 33.5 MB take 86 us by command, 26 us in OpenCL.
@@ -242,7 +254,8 @@ bool Instance::describe_features(PhysicalDevice& device) const {
     for (const auto& [there, name] :
          {std::pair(can.halves, " 16bit-storage"), std::pair(can.bytes, " 8bit-storage"), std::pair(can.longs, " int64"),
           std::pair(can.matrices, " cooperative-matrix"), std::pair(can.workgroup_matrices, " workgroup-matrix"),
-          std::pair(can.import, " external-memory-host"), std::pair(can.budget, " memory-budget")})
+          std::pair(can.warpgroup_products, " warpgroups"), std::pair(can.import, " external-memory-host"),
+          std::pair(can.budget, " memory-budget")})
         if (there) device.features += name;
     return true;
 }

@@ -7,6 +7,7 @@
 
 #include "api.hpp"
 #include "common/gpu/api.hpp"
+#include "common/gpu/warpgroup_texts.hpp"
 #include "common/hash.hpp"
 #include "workgroup_matrices.hpp"
 
@@ -15,7 +16,8 @@ namespace backplane::vulkan {
 using backend::hash_of;
 using gpu::Abilities;
 
-extern const gpu::KernelSource kKernels[];  // SPIR-V
+extern const gpu::KernelSource kKernels[];                         // SPIR-V
+extern const std::span<const gpu::WarpgroupText> kWarpgroupTexts;  // empty: the module was built without nvcc
 
 // What kernels and timelines need of a device: asked of it, and asked for when it is opened.
 struct Features {
@@ -31,6 +33,7 @@ struct Features {
         arithmetic.pNext = &plain_matrices;
         plain_matrices.pNext = &workgroup_matrices;
         workgroup_matrices.pNext = &sizes_by_constants;
+        sizes_by_constants.pNext = &addresses;
     }
     Features(const Features&) = delete;
     Features& operator=(const Features&) = delete;
@@ -46,6 +49,7 @@ struct Features {
     WorkgroupMatrixFeatures workgroup_matrices;
     VkPhysicalDeviceMaintenance4Features sizes_by_constants{
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES};  // of a workgroup, in SPIR-V 1.6
+    VkPhysicalDeviceBufferDeviceAddressFeatures addresses{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
 };
 
 struct PhysicalDevice : gpu::Facts {
@@ -53,7 +57,8 @@ struct PhysicalDevice : gpu::Facts {
     VkPhysicalDeviceProperties properties{};
     VkPhysicalDeviceMemoryProperties memory{};
     uint32_t queue_family = 0, copy_family = 0;
-    bool says_hits = false;  // VK_EXT_pipeline_creation_feedback
+    bool says_hits = false;      // VK_EXT_pipeline_creation_feedback
+    bool does_graphics = false;  // the queues that get work
 };
 
 class Instance {

@@ -1,7 +1,9 @@
 // Kernels of a device: pipelines by shader and specialisation constants, each with a driver's cache of its own.
 #include <cstring>
 
+#include "common/gpu/kernel_table.hpp"
 #include "device.hpp"
+#include "warpgroups.hpp"
 
 namespace backplane::vulkan {
 
@@ -52,6 +54,7 @@ Owned<VkPipelineCache> make_cache(Device& device, std::span<const std::byte> bin
 }  // namespace
 
 Kernel Api::build(Device& device, uint32_t kernel, std::span<const uint32_t> constants, std::span<const std::byte> binary) {
+    if (gpu::on_warpgroups(kernel)) return build_warpgroups(device, constants);
     Kernel built;
     bool refused = false;
     built.cache = make_cache(device, binary, refused);
@@ -90,6 +93,8 @@ Kernel Api::build(Device& device, uint32_t kernel, std::span<const uint32_t> con
 }
 
 std::vector<std::byte> Api::binary(Device& device, Kernel& kernel, bool ran) {
+    if (kernel.function.get() != VK_NULL_HANDLE)
+        return {};  // it is the text itself, and machine code of it the driver keeps
     const Owned<VkPipelineCache> cache = std::move(kernel.cache);
     size_t size = 0;
     if (ran || device.vk.GetPipelineCacheData(device.handle, cache.get(), &size, nullptr) != VK_SUCCESS) return {};

@@ -43,13 +43,25 @@ Owned<VkBuffer> make_buffer(const Device& device, uint64_t bytes, const void* ne
     VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
     info.pNext = next;
     info.size = bytes;
-    info.usage = kUsage;
+    info.usage = kUsage | (device.can.warpgroup_products ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
     if (device.physical.copy_queues != 0) {
         info.sharingMode = VK_SHARING_MODE_CONCURRENT;
         info.queueFamilyIndexCount = 2;
         info.pQueueFamilyIndices = families;
     }
     return device.make<VkBuffer>(device.vk.CreateBuffer, info, device.vk.DestroyBuffer, attempted);
+}
+
+// What memory is allocated with whose buffer has an address.
+constexpr VkMemoryAllocateFlagsInfo kAddressed{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO, nullptr,
+                                               VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT, 0};
+const void* flags_for(const Device& device) { return device.can.warpgroup_products ? &kAddressed : nullptr; }
+
+void look_up_address(const Device& device, Block& block) {
+    if (!device.can.warpgroup_products) return;
+    VkBufferDeviceAddressInfo info{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO};
+    info.buffer = block.buffer.get();
+    block.address = device.vk.GetBufferDeviceAddress(device.handle, &info);
 }
 
 }  // namespace
@@ -61,10 +73,12 @@ Block Api::allocate(Device& device, uint64_t bytes, gpu::Placement placement) {
     VkMemoryRequirements needs{};
     device.vk.GetBufferMemoryRequirements(device.handle, block.buffer.get(), &needs);
     VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+    allocate.pNext = flags_for(device);
     allocate.allocationSize = needs.size;
     allocate.memoryTypeIndex = type_for(device, needs.memoryTypeBits, placement);
     block.memory = device.make<VkDeviceMemory>(device.vk.AllocateMemory, allocate, device.vk.FreeMemory, attempted);
     check(device.vk.BindBufferMemory(device.handle, block.buffer.get(), block.memory.get(), 0), attempted);
+    look_up_address(device, block);
     const auto flags = device.physical.memory.memoryTypes[allocate.memoryTypeIndex].propertyFlags;
     if ((flags & kHost) == kHost && (placement == gpu::Placement::pinned || device.can.unified)) {
         void* at = nullptr;
@@ -99,6 +113,7 @@ Block Api::import(Device& device, void* memory, uint64_t bytes) {
            ((allowed >> index & 1) == 0 || (types.memoryTypes[index].propertyFlags & kHost) != kHost))
         ++index;
     VkImportMemoryHostPointerInfoEXT pointer{VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT};
+    pointer.pNext = flags_for(device);
     pointer.handleType = type;
     pointer.pHostPointer = memory;
     VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
@@ -112,6 +127,7 @@ Block Api::import(Device& device, void* memory, uint64_t bytes) {
     block.memory = {made, {device.handle, device.vk.FreeMemory}};
     if (result == VK_SUCCESS) result = device.vk.BindBufferMemory(device.handle, block.buffer.get(), block.memory.get(), 0);
     if (result != VK_SUCCESS) throw refuse("the driver answers " + name_of(result));
+    look_up_address(device, block);
     block.mapped = static_cast<std::byte*>(memory);
     return block;
 }

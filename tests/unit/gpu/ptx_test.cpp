@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
+#include <vector>
+
+#include "common/gpu/warpgroup_texts.hpp"
 
 namespace backplane::opencl {
 namespace {
@@ -56,13 +60,55 @@ TEST(Ptx, ALimitLeavesRoomForAsManyWorkgroups) {
 
 TEST(Ptx, ConstantsStandWhereTheBuildLeftRoomForThem) {
     const uint32_t constants[] = {384, 7, 0, 4294967295U};
-    EXPECT_EQ(with_constants("mov.u32 %r1, 0xBACC001;\nmov.u32 %r2, 0xBACC003;\nmov.u32 %r3, 0xBACC001;\n", constants),
+    EXPECT_EQ(gpu::with_constants("mov.u32 %r1, 0xBACC001;\nmov.u32 %r2, 0xBACC003;\nmov.u32 %r3, 0xBACC001;\n", constants),
               "mov.u32 %r1, 7;\nmov.u32 %r2, 4294967295;\nmov.u32 %r3, 7;\n");
-    EXPECT_EQ(with_constants("0xBACC004;0xBACC0011;0xBACC0099999999999999999999;", constants), "0;0;0;") << "there is none";
-    EXPECT_EQ(with_constants("0xBACC00;", {}), "0;");
-    EXPECT_EQ(with_constants("0xBACC002", constants), "0") << "at the end";
-    EXPECT_EQ(with_constants("mov.u32 %r1, 0xBACD001;", constants), "mov.u32 %r1, 0xBACD001;");
-    EXPECT_EQ(with_constants("", constants), "");
+    EXPECT_EQ(gpu::with_constants("0xBACC004;0xBACC0011;0xBACC0099999999999999999999;", constants), "0;0;0;")
+        << "there is none";
+    EXPECT_EQ(gpu::with_constants("0xBACC00;", {}), "0;");
+    EXPECT_EQ(gpu::with_constants("0xBACC002", constants), "0") << "at the end";
+    EXPECT_EQ(gpu::with_constants("mov.u32 %r1, 0xBACD001;", constants), "mov.u32 %r1, 0xBACD001;");
+    EXPECT_EQ(gpu::with_constants("", constants), "");
+}
+
+TEST(Ptx, TextsOfWarpgroupsAreToldByTheirColumnsAndStages) {
+    const gpu::WarpgroupText texts[] = {{256, 4, "a0xBACC005"}, {64, 8, "b0xBACC005"}, {64, 6, "c0xBACC005"}};
+    const auto text = [&](uint32_t columns, uint32_t stages) {
+        return gpu::text_with(texts, std::vector<uint32_t>{384, 0, 0, columns, stages, 1, 0});
+    };
+    EXPECT_EQ(text(256, 4), "a1");
+    EXPECT_EQ(text(64, 6), "c1");
+    EXPECT_THROW(text(128, 6), sdk::Failure);
+    EXPECT_THROW(text(256, 8), sdk::Failure);
+}
+
+TEST(Ptx, AProductThatIsTriedIsRightToTheBit) {
+    const gpu::TrialProduct product;
+    ASSERT_EQ(product.a.size(), 136U * 200);
+    ASSERT_EQ(product.b.size(), 200U * 72);
+    const auto value = [](uint16_t half) {  // 0, 1, 2 and their negatives
+        const int size = (half & 0x7fff) == 0 ? 0 : (half & 0x7fff) == 0x3c00 ? 1 : 2;
+        return half >> 15 != 0 ? -size : size;
+    };
+    std::vector<uint16_t> y;
+    for (size_t row = 0; row < 136; ++row)
+        for (size_t column = 0; column < 72; ++column) {
+            int sum = 0;
+            for (size_t k = 0; k < 200; ++k) sum += value(product.a[row * 200 + k]) * value(product.b[k * 72 + column]);
+            ASSERT_LT(std::abs(sum), 1024) << "a half has every whole number so far";
+            uint16_t half = sum < 0 ? 0x8000 : 0;
+            if (int rest = std::abs(sum); rest != 0) {
+                int exponent = 25;
+                for (; rest < 1024; rest *= 2) --exponent;
+                half = static_cast<uint16_t>(half | exponent << 10 | (rest & 1023));
+            }
+            y.push_back(half);
+        }
+    EXPECT_TRUE(product.right(y));
+    for (const size_t wrong : {size_t{0}, size_t{128 * 72}, y.size() - 1}) {
+        std::vector<uint16_t> other = y;
+        other[wrong] ^= 1;
+        EXPECT_FALSE(product.right(other)) << wrong;
+    }
 }
 
 TEST(Ptx, WithoutTheSizeOfAWorkgroupOrAKernelItStaysAsItIs) {
