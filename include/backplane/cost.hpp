@@ -76,7 +76,8 @@ struct Placement {
     std::vector<uint32_t> devices;  // indices into the devices that were asked about
     std::vector<double> shares;     // of the work, by part; sums to 1 (SessionOptions::shares)
     double seconds = 0;             // of all batches
-    std::string text;               // a line: what, and how long by prediction
+    std::string text;               // a line: what, and how long a batch is there
+    std::vector<double> by_part;    // seconds of a batch, with what crosses to each part
 };
 
 // Remembered in the state folder of the context (docs/several-devices.md), under the device's identity, driver, features and module; what is damaged there

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <numeric>
 
 #include "base/json.hpp"
@@ -84,6 +85,12 @@ uint64_t weights_of(const Graph& graph, const std::vector<size_t>& nodes) {
     return all;
 }
 
+std::string milliseconds(double seconds) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.*f ms", seconds < 1e-2 ? 2 : 1, 1e3 * seconds);
+    return text;
+}
+
 class Search {
 public:
     Search(const Graph& graph, std::span<const Candidate> candidates, int64_t batches, size_t most_parts)
@@ -99,7 +106,7 @@ public:
         for (uint32_t i = 0; i < candidates_.size(); ++i) {
             const Candidate& one = candidates_[i];
             if (one.seconds && (!best_ || batches_ * *one.seconds < best_->seconds))
-                best_ = Placement{{one.device}, {1}, batches_ * *one.seconds, "all on " + one.id};
+                best_ = Placement{{one.device}, {1}, batches_ * *one.seconds, "all on " + one.id, {*one.seconds}};
         }
         if (best_) least_ = best_->seconds * kWorthIt;
         if (most_parts_ < 2 || !graph_.with_role(Role::state).empty()) return best_;
@@ -147,6 +154,7 @@ private:
         if (graph_.nodes().size() < order.size()) return;
         const std::vector<std::vector<size_t>> parts = layers(graph_, shares);
         double sum = 0, most = 0;
+        std::vector<double> by_part;
         for (size_t p = 0; p < parts.size(); ++p) {
             const uint32_t i = order[p];
             if (!has_room(i, parts[p])) return;
@@ -155,17 +163,18 @@ private:
             if (p == 0) seconds += candidates_[i].costs->up.seconds(bytes_with(graph_, Role::input));
             if (p > 0) seconds += over(order[p - 1], i, static_cast<double>(crossing_[parts[p - 1].back()]));
             if (p + 1 == parts.size()) seconds += candidates_[i].costs->down.seconds(bytes_with(graph_, Role::output));
+            by_part.push_back(seconds);
             sum += seconds;
             most = std::max(most, seconds);
         }
         // One batch after the other goes through; the slowest part sets the pace.
         const double seconds = sum + (batches_ - 1) * most;
         if (best_ && (seconds >= best_->seconds || seconds >= least_)) return;
-        Placement made{{}, shares, seconds, {}};
+        Placement made{{}, shares, seconds, {}, by_part};
         for (size_t p = 0; p < order.size(); ++p) {
             made.devices.push_back(candidates_[order[p]].device);
             made.text += (p == 0 ? "layers 1 to " : ", to ") + std::to_string(parts[p].back() + 1) + " on " +
-                         candidates_[order[p]].id;
+                         candidates_[order[p]].id + " (" + milliseconds(by_part[p]) + ")";
         }
         made.text += " (of " + std::to_string(graph_.nodes().size()) + " nodes)";
         best_ = std::move(made);

@@ -302,6 +302,10 @@ TEST_F(Places, OneBatchIsOnTheFasterDeviceAndManyAreCutBySpeed) {
     const double fast = many->shares[many->devices[0] == 0 ? 0 : 1];
     EXPECT_NEAR(fast, 10.0 / 13, 0.08) << many->text;
     EXPECT_LT(many->seconds, alone_);
+    ASSERT_EQ(many->by_part.size(), 2U) << "each part has a time of its own, and it is said";
+    const auto [least, most] = std::minmax(many->by_part[0], many->by_part[1]);
+    EXPECT_NEAR(many->seconds, least + 64 * most, 1e-9);
+    EXPECT_NE(many->text.find(" ms), to "), std::string::npos) << many->text;
 }
 
 TEST_F(Places, WhatHasNoRoomOnAnyDeviceIsCutSoThatEachPartHas) {
