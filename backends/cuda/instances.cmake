@@ -42,6 +42,11 @@ endforeach()
 # ROWS, KEYS, DEPTH, WIDTH, RELATIVE.
 set(instances_attention_matrix 0=128,1=64,2=64,3=64,4=64,5=0 0=128,1=64,2=32,3=128,4=128,5=0
   0=128,1=64,2=64,3=64,4=64,5=1,shared=57344 0=128,1=64,2=32,3=128,4=128,5=1,shared=65536)
+# ROWS, KEYS, DEPTH, WIDTH, TILES, STAYS.
+set(instances_attention_parts
+  0=128,1=128,2=32,3=64,4=64,5=2,6=1,shared=65536 0=128,1=64,2=32,3=64,4=64,5=1,6=0 0=128,1=32,2=16,3=64,4=64,5=1,6=0
+  0=128,1=16,2=16,3=64,4=64,5=1,6=0,shared=65536
+  0=128,1=64,2=16,3=128,4=128,5=1,6=0)
 # ROWS, KEYS, DEPTH, WIDTH, RELATIVE.
 set(instances_attention_warpgroup 0=384,1=128,2=128,3=64,4=64,5=0,shared=83200 0=384,1=128,2=128,3=128,4=128,5=0,shared=165120
   0=384,1=128,2=64,3=64,4=64,5=1,shared=91392 0=384,1=128,2=64,3=128,4=128,5=1,shared=181504)
@@ -50,6 +55,13 @@ set(instances_matmul_matrix "")
 foreach(tile 0=128,3=4,4=4,5=2,6=32,7=3 0=256,3=4,4=2,5=2,6=32,7=2 0=128,3=4,4=2,5=2,6=64,7=2 0=128,3=2,4=2,5=2,6=64,7=3 0=128,3=2,4=1,5=2,6=64,7=3)
   foreach(turned 8=0,9=0 8=0,9=1 8=1,9=0 8=1,9=1)
     list(APPEND instances_matmul_matrix ${tile},${turned})
+  endforeach()
+endforeach()
+# DOWN, ACROSS, WARPS_DOWN, BK, STAGES, TRANSPOSE_A, TRANSPOSE_B.
+set(instances_matmul_parts "")
+foreach(tile 0=128,3=2,4=1,5=2,6=32,7=2 0=128,3=1,4=1,5=2,6=32,7=3)
+  foreach(turned 8=0,9=0 8=0,9=1 8=1,9=0 8=1,9=1)
+    list(APPEND instances_matmul_parts ${tile},${turned})
   endforeach()
 endforeach()
 # BN, STAGES (common/gpu/ops/matmul.cpp).

@@ -163,6 +163,14 @@ void tiles(CaseList& list) {
     tile("scale-below-0", 70, 150, {{Attr::scale, -1.0}});
     for (const int64_t size : {4, 40, 72, 128})
         add(list, "tiles-size-" + std::to_string(size), {1, 1, 65, size, 1, 130, size});
+    // The largest number that there is, and none, which cannot be made of shorter ones.
+    list.add("tiles-largest", [](CaseBuilder& b) {
+        const TensorId q = b.input({1, 1, 20, 8}), k = b.input({1, 1, 9, 8});
+        std::vector<double> first(40, 0.5);
+        first[5] = 3.4028234663852886e38;
+        first[20] = -kInfinity;
+        b.result(b.add(Op::attention, {q, k, b.input(DType::f32, {1, 1, 9, 8}, {-1, 1, first})}));
+    });
     add(list, "tiles-lengths", {6, 2, 70, 32, 1, 150, 32, DType::f32, {}, DType::f32, {0, 1, 130, 150, -5, 1e9}, {causal}});
 }
 

@@ -111,6 +111,12 @@ void typed(CaseList& list) {
                     add(list, name_of(m, k, n) + (ta ? "-ta" : "") + (tb ? "-tb" : "") + "-f16-eights",
                         {ta ? Shape{k, m} : Shape{m, k}, tb ? Shape{n, k} : Shape{k, n}, ta, tb, DType::f16, DType::f16});
     add(list, "batch-f16-eights", {{2, 3, 24, 40}, {3, 40, 16}, false, false, DType::f16, DType::f16, input, input});
+    // The same of floats in fours.
+    add(list, "132x200x76-fours", {{132, 200}, {200, 76}});
+    add(list, "68x72x68-ta-fours", {{72, 68}, {72, 68}, true, false});
+    add(list, "68x72x68-tb-fours", {{68, 72}, {68, 72}, false, true});
+    add(list, "batch-of-many-fours", {{20, 3, 36, 60}, {3, 36, 60}, false, true, DType::f32, DType::f32, input, input});
+    add(list, "batch-fours", {{2, 3, 44, 1036}, {3, 36, 1036}, false, true, DType::f32, DType::f32, input, input});
     add(list, "5x7x3-f64", {{5, 7}, {7, 3}, false, false, DType::f64, DType::f64});
 }
 

@@ -60,6 +60,44 @@ TEST(MatrixUnits, AttentionThatTheyWouldRoundOrDoNotFitIsNotOnThem) {
     EXPECT_EQ(kernels_of(can, {.size = 64}).back(), kKernel_attention_matrix_f16);
 }
 
+TEST(MatrixUnits, AttentionOfFloatsIsOnThemInParts) {
+    const Abilities can = matrix_units();
+    const auto of_floats = [&](const Heads& h) { return kernels_of(can, {h.tokens, h.size, 0, false, BP_F32, h.math}); };
+    EXPECT_EQ(of_floats({}), Kernels{kKernel_attention_parts_f32});
+    EXPECT_EQ(of_floats({.tokens = 16, .size = 20}), Kernels{kKernel_attention_parts_f32}) << "heads of whole fours";
+    EXPECT_EQ(of_floats({.size = 128}), Kernels{kKernel_attention_parts_f32});
+    EXPECT_EQ(of_floats({.size = 132}), Kernels{kKernel_attention_f32});
+    EXPECT_EQ(of_floats({.size = 22}), Kernels{kKernel_attention_f32});
+    EXPECT_EQ(of_floats({.tokens = 15}), Kernels{kKernel_attention_f32});
+    EXPECT_EQ(of_floats({.math = BP_MATH_STRICT}), Kernels{kKernel_attention_tiles_f32});
+}
+
+TEST(MatrixUnits, ProductsOfFloatsAreOnThemInParts) {
+    const auto kernel = [](const Abilities& can, int64_t rows, int64_t columns, int64_t depth, bool turned,
+                           uint32_t math = BP_MATH_DEFAULT, uint32_t right = BP_F32) {
+        GraphMaker g;
+        const uint32_t a = g.tensor(BP_ROLE_INPUT, {rows, depth}, BP_F32);
+        const uint32_t b =
+            g.tensor(BP_ROLE_INPUT, turned ? std::vector{columns, depth} : std::vector{depth, columns}, right);
+        g.node(BP_OP_matmul, {a, b}, g.tensor(BP_ROLE_OUTPUT, {rows, columns}, BP_F32),
+               {integer(BP_ATTR_transpose_b, turned ? 1 : 0)});
+        return g.plan(can, math).dispatches.back().kernel;
+    };
+    Abilities can = matrix_units();
+    EXPECT_EQ(kernel(can, 512, 2048, 2048, true), kKernel_matmul_parts_f32);
+    EXPECT_EQ(kernel(can, 999, 300, 72, false), kKernel_matmul_parts_f32);
+    EXPECT_EQ(kernel(can, 999, 301, 72, true), kKernel_matmul_parts_f32)
+        << "what does not follow each other in memory may be odd";
+    EXPECT_EQ(kernel(can, 999, 301, 72, false), kKernel_matmul_f32);
+    EXPECT_EQ(kernel(can, 999, 300, 70, false), kKernel_matmul_f32);
+    EXPECT_EQ(kernel(can, 512, 2048, 2048, true, BP_MATH_STRICT), kKernel_matmul_f32);
+    EXPECT_EQ(kernel(can, 512, 2048, 2048, true, BP_MATH_DEFAULT, BP_F16), kKernel_matmul_f32_by_f16);
+    EXPECT_EQ(kernel(can, 125, 1024, 4096, false), kKernel_matmul_f32) << "32 tiles leave most of the device idle";
+    EXPECT_EQ(kernel(can, 1, 2048, 2048, true), kKernel_matvec_f32);
+    can.attention_matrix = false;
+    EXPECT_EQ(kernel(can, 512, 2048, 2048, true), kKernel_matmul_f32) << "Vulkan's matrix units take no floats";
+}
+
 TEST(MatrixUnits, MatricesOfWorkgroupsTakeHeadsOfEightsAndWholeTilesOfPositions) {
     Abilities can = matrix_units();
     can.workgroup_matrices = true;

@@ -19,7 +19,11 @@ constexpr int64_t kMostWidth = 256;  // of a head of v: sums of its rows are in 
 struct Cut {
     uint32_t kernel, invocations, rows;
     std::vector<uint32_t> constants;
-    [[nodiscard]] bool on_matrix_units() const { return gpu::on_matrix_units(kernel); }
+    [[nodiscard]] bool of_tiles() const {
+        return kernel == kKernel_attention_tiles_f32 || kernel == kKernel_attention_tiles_f32_bool ||
+               kernel == kKernel_attention_parts_f32 || kernel == kKernel_attention_parts_f32_bool;
+    }
+    [[nodiscard]] bool takes_biases() const { return on_matrix_units(kernel) && !of_tiles(); }
 };
 
 bool is_for_warpgroups(uint32_t kernel) {
@@ -92,7 +96,36 @@ Cut choose_tiles(const Abilities& can, const Sizes& s) {
     return cut(16, 2, 128);
 }
 
+bool takes_parts(const Abilities& can, uint32_t math, const Sizes& s) {
+    constexpr int64_t kMost = 128;
+    return can.attention_matrix && math != BP_MATH_STRICT && s.dtype == BP_F32 && !s.cached && !s.relative && s.rows >= 16 &&
+           s.depth > 0 && s.depth % 4 == 0 && s.width % 4 == 0 && s.depth <= kMost && s.width <= kMost;
+}
+
+// attention_parts, of f32 on the matrix units: four warps make 16 or 32 rows each or, where that would leave the device idle, some of the keys of
+// fewer rows. Wide heads and 32 rows have q in shared memory, if there is room.
+Cut choose_parts(const Abilities& can, const Sizes& s) {
+    const bool wide = s.depth > 64 || s.width > 64;
+    const bool little = can.shared_bytes < 98304;
+    const bool all = can.least_patches == 0;  // tests: each cut
+    const auto busy = [&](int64_t rows) {
+        return all ? s.rows > rows : s.pairs * up(s.rows, rows) >= int64_t{can.units} * 3 / 2;
+    };
+    const auto padded = [&](int64_t n, int64_t by) { return can.few_kernels ? (wide ? 128U : 64U) : word(up(n, by) * by); };
+    const auto cut = [&](uint32_t rows, uint32_t keys, uint32_t tiles, uint32_t stays) {
+        return Cut{s.truth ? kKernel_attention_parts_f32_bool : kKernel_attention_parts_f32,
+                   128,
+                   rows,
+                   {rows, keys, padded(s.depth, 16), padded(s.width, 32), tiles, stays}};
+    };
+    if (wide) return little || can.few_kernels ? cut(64, 16, 1, 0) : busy(64) ? cut(64, 32, 1, 1) : cut(32, 16, 1, 1);
+    if (!little && busy(128)) return cut(128, 32, 2, 1);
+    if (busy(64)) return cut(64, 32, 1, 0);
+    return little || busy(32) ? cut(32, 16, 1, 0) : cut(16, 16, 1, 0);
+}
+
 Cut choose(const Abilities& can, uint32_t math, const Sizes& s) {
+    if (takes_parts(can, math, s)) return choose_parts(can, s);
     if (takes_tiles(can, s)) return choose_tiles(can, s);
     if (s.dtype != BP_F16 || math == BP_MATH_STRICT || s.depth == 0) return choose_plain(can, s);
     const auto sixteens = [](int64_t n) { return word(up(n, 16) * 16); };
@@ -246,15 +279,14 @@ void lower(Lowering& to, const Node& node) {
         parameters.mask_query = word(steps[2]);
         parameters.mask_key = word(steps[3]);
     }
-    const ValueId biases = cut.on_matrix_units() ? make_biases(to, node, parameters, views[1]) : kNone;
+    const ValueId biases = cut.takes_biases() ? make_biases(to, node, parameters, views[1]) : kNone;
     const uint32_t element = cached ? 2 : 0;  // that kernels read: words of 16 bits
     std::vector<Operand> operands{to.reads(in), to.reads(node.inputs[1], element), to.reads(node.inputs[2], element),
                                   to.reads(mask != kNone ? mask : in),
                                   lengths != kNone ? to.reads(lengths, 4) : to.reads(in)};
-    const bool tiles = cut.kernel == kKernel_attention_tiles_f32 || cut.kernel == kKernel_attention_tiles_f32_bool;
-    const size_t last = tiles ? 5 : cut.on_matrix_units() ? 6 : 8;
+    const size_t last = cut.of_tiles() ? 5 : cut.takes_biases() ? 6 : 8;
     for (size_t i = 5; i < last; ++i) operands.push_back(to.reads(node.input(i) != kNone ? node.input(i) : in));
-    if (cut.on_matrix_units()) operands.push_back(to.reads(biases != kNone ? biases : in));
+    if (cut.takes_biases()) operands.push_back(to.reads(biases != kNone ? biases : in));
     operands.push_back(to.writes(node.output));
     std::vector<uint32_t> words = words_of(parameters);
     if (is_for_warpgroups(cut.kernel))

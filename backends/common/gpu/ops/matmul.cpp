@@ -170,6 +170,30 @@ bool suits_matrix_units(const Lowering& to, const Node& node, int64_t rows, int6
     return to.can.least_patches == 0 || (rows >= 16 && columns >= 32 && depth >= 32);
 }
 
+// How matmul_parts is cut: a warp makes `down` tiles of 32 x 32, `warps` of them stand above each other, the rest beside them. Slices of 32 of the
+// depth, `stages` of them, lie in shared memory.
+struct PartsTile {
+    uint32_t invocations, down, warps, stages;
+    [[nodiscard]] uint32_t rows() const { return 32 * down * warps; }
+    [[nodiscard]] uint32_t columns() const { return invocations / warps; }
+};
+
+// The fastest of those tried (docs/benchmarks.md) of floats by floats whose rows of memory are of whole fours; no invocations: it is for `matmul`.
+PartsTile parts_tile(const Lowering& to, const Node& node, int64_t rows, int64_t columns, int64_t depth, int64_t batch) {
+    const auto [transpose_a, transpose_b] = node.as<backplane::ops::MatMulAttributes>();
+    if (!to.can.attention_matrix || to.plan.math == BP_MATH_STRICT) return {};
+    if (to[node.inputs[0]].dtype != BP_F32 || to[node.inputs[1]].dtype != BP_F32) return {};
+    if ((transpose_a ? rows : depth) % 4 != 0 || (transpose_b ? depth : columns) % 4 != 0) return {};
+    const bool tests = to.can.least_patches == 0;
+    if (!tests && (rows < 32 || columns < 32 || depth < 32)) return {};
+    constexpr PartsTile tiles[] = {{128, 2, 2, 2}, {128, 1, 2, 3}};
+    if (tests) return tiles[(rows + columns) / 8 % std::size(tiles)];  // each of them
+    const auto groups = [&](const PartsTile& t) { return batch * up(rows, t.rows()) * up(columns, t.columns()); };
+    if (groups(tiles[0]) >= kManyMatrixTiles) return tiles[0];
+    // Fewer leave more of the device idle than smaller tiles do.
+    return groups(tiles[1]) >= kManyMatrixTiles / 2 ? tiles[1] : PartsTile{};
+}
+
 // How matvec_blocks is cut: lanes of a workgroup, one for each 32 elements of a column; rows. Where kernels are built slowly as few kinds as can be.
 uint32_t lanes_for(const Abilities& can, int64_t depth) {
     if (can.software) return 32;
@@ -203,10 +227,12 @@ void lower(Lowering& to, const Node& node) {
     const MatrixTile units = matrices ? matrix_tile(to.can, rows, columns, depth, batch) : MatrixTile{};
     const WorkgroupTile whole = matrices ? workgroup_tile(to.can, rows, columns, depth, batch) : WorkgroupTile{};
     const WarpgroupTile group = matrices ? warpgroup_tile(to.can, rows, columns, depth, batch) : WarpgroupTile{};
-    const Tile tile = few               ? Tile{rows_at_once(to, rows, blocks), kColumns, 1, 1, 1}
-                      : whole.rows != 0 ? Tile{whole.rows, whole.columns, 1, 1, 1}
-                      : matrices        ? Tile{units.rows(), units.columns(), 1, 1, 1}
-                                        : choose_tile(to.can, rows, columns, batch);
+    const PartsTile parts = few ? PartsTile{} : parts_tile(to, node, rows, columns, depth, batch);
+    const Tile tile = few                      ? Tile{rows_at_once(to, rows, blocks), kColumns, 1, 1, 1}
+                      : whole.rows != 0        ? Tile{whole.rows, whole.columns, 1, 1, 1}
+                      : parts.invocations != 0 ? Tile{parts.rows(), parts.columns(), 1, 1, 1}
+                      : matrices               ? Tile{units.rows(), units.columns(), 1, 1, 1}
+                                               : choose_tile(to.can, rows, columns, batch);
     const auto down = static_cast<uint32_t>(up(rows, tile.rows));
     const auto across = static_cast<uint64_t>(up(columns, tile.columns));
     const int64_t tiles = group.columns != 0 ? warpgroup_tiles(group, rows, columns, batch) : 0;
@@ -242,6 +268,11 @@ void lower(Lowering& to, const Node& node) {
                        units.down,           units.across,         units.warps,
                        units.depth,          units.stages,         transpose_a ? 1U : 0U,
                        transpose_b ? 1U : 0U};
+    } else if (parts.invocations != 0) {
+        d.kernel = kKernel_matmul_parts_f32;
+        d.label += ", parts on matrix units";
+        d.constants = {parts.invocations, epilogue_kinds(node),  epilogue_function(node), parts.down, 1U, parts.warps, 32U,
+                       parts.stages,      transpose_a ? 1U : 0U, transpose_b ? 1U : 0U};
     } else if (few && blocks) {
         const bool whole_fours = !to.can.software && depth % kSpan == 0 && begins_with_fours(to, node.inputs[0]);
         d.constants = {lanes_for(to.can, depth), epilogue_kinds(node), epilogue_function(node), tile.rows, b.dtype,
