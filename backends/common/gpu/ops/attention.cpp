@@ -98,7 +98,7 @@ Cut choose_tiles(const Abilities& can, const Sizes& s) {
 
 bool takes_parts(const Abilities& can, uint32_t math, const Sizes& s) {
     constexpr int64_t kMost = 128;
-    return can.attention_matrix && math != BP_MATH_STRICT && s.dtype == BP_F32 && !s.cached && !s.relative && s.rows >= 16 &&
+    return can.attention_matrix && !can.few_kernels && math != BP_MATH_STRICT && s.dtype == BP_F32 && !s.cached && !s.relative && s.rows >= 16 &&
            s.depth > 0 && s.depth % 4 == 0 && s.width % 4 == 0 && s.depth <= kMost && s.width <= kMost;
 }
 
