@@ -98,8 +98,9 @@ Cut choose_tiles(const Abilities& can, const Sizes& s) {
 
 bool takes_parts(const Abilities& can, uint32_t math, const Sizes& s) {
     constexpr int64_t kMost = 128;
-    return can.attention_matrix && !can.few_kernels && math != BP_MATH_STRICT && s.dtype == BP_F32 && !s.cached && !s.relative && s.rows >= 16 &&
-           s.depth > 0 && s.depth % 4 == 0 && s.width % 4 == 0 && s.depth <= kMost && s.width <= kMost;
+    return can.attention_matrix && !can.few_kernels && math != BP_MATH_STRICT && s.dtype == BP_F32 && !s.cached &&
+           !s.relative && s.rows >= 16 && s.depth > 0 && s.depth % 4 == 0 && s.width % 4 == 0 && s.depth <= kMost &&
+           s.width <= kMost;
 }
 
 // attention_parts, of f32 on the matrix units: four warps make 16 or 32 rows each or, where that would leave the device idle, some of the keys of
