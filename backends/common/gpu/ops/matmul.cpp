@@ -181,17 +181,19 @@ struct PartsTile {
 // The fastest of those tried (docs/benchmarks.md) of floats by floats whose rows of memory are of whole fours; no invocations: it is for `matmul`.
 PartsTile parts_tile(const Lowering& to, const Node& node, int64_t rows, int64_t columns, int64_t depth, int64_t batch) {
     const auto [transpose_a, transpose_b] = node.as<backplane::ops::MatMulAttributes>();
-    if (!to.can.attention_matrix || to.can.few_kernels || to.plan.math == BP_MATH_STRICT) return {};
+    if (!to.can.attention_matrix || to.plan.math == BP_MATH_STRICT) return {};
     if (to[node.inputs[0]].dtype != BP_F32 || to[node.inputs[1]].dtype != BP_F32) return {};
     if ((transpose_a ? rows : depth) % 4 != 0 || (transpose_b ? depth : columns) % 4 != 0) return {};
+    if (to.can.few_kernels && transpose_a && transpose_b) return {};
     const bool tests = to.can.least_patches == 0;
     if (!tests && (rows < 32 || columns < 32 || depth < 32)) return {};
     constexpr PartsTile tiles[] = {{128, 2, 2, 2}, {128, 1, 2, 3}};
-    if (tests) return tiles[(rows + columns) / 8 % std::size(tiles)];  // each of them
+    if (tests && !to.can.few_kernels) return tiles[(rows + columns) / 8 % std::size(tiles)];  // each of them
+    if (tests) return tiles[0];
     const auto groups = [&](const PartsTile& t) { return batch * up(rows, t.rows()) * up(columns, t.columns()); };
     if (groups(tiles[0]) >= kManyMatrixTiles) return tiles[0];
     // Fewer leave more of the device idle than smaller tiles do.
-    return groups(tiles[1]) >= kManyMatrixTiles / 2 ? tiles[1] : PartsTile{};
+    return !to.can.few_kernels && groups(tiles[1]) >= kManyMatrixTiles / 2 ? tiles[1] : PartsTile{};
 }
 
 // How matvec_blocks is cut: lanes of a workgroup, one for each 32 elements of a column; rows. Where kernels are built slowly as few kinds as can be.
