@@ -63,7 +63,7 @@ impl Code {
             Code::Invalid => "correct the call: it would fail again",
             Code::Unsupported => "ask another device, or a build that has it",
             Code::Version => "install modules of the library's own version",
-            Code::NotFound => "check the name, or `backplane doctor` for devices",
+            Code::NotFound => "check the path or the name; `backplane doctor` lists the devices",
             Code::Denied => "change the permission that is named",
             Code::NoHostMemory => "free memory, or do less at once",
             Code::NoDeviceMemory => "drop tensors and sessions on the device, or do less at once",
