@@ -18,10 +18,7 @@ Kernel built_of(Device& device, std::span<const uint32_t> constants) {
 }  // namespace
 
 Kernel build_warpgroups(Device& device, std::span<const uint32_t> constants) {
-    std::call_once(device.warpgroups_tried,
-                   [&] { device.no_warpgroups = gpu::why_no_warpgroups<Api>(device, kWarpgroupTexts.back(), built_of); });
-    if (!device.no_warpgroups.empty()) throw sdk::Failure(BP_UNSUPPORTED, device.no_warpgroups);
-    return built_of(device, constants);
+    return gpu::build_after_trial<Api>(device, kWarpgroupTexts, constants, built_of);
 }
 
 }  // namespace backplane::opencl

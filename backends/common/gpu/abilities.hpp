@@ -12,7 +12,7 @@ struct Abilities {
     bool matrices = false;            // matrix units: f16 by f16 to f32, 16x16x16, subgroups of 32
     bool matrix_tiles = false;        // has the kernels conv_matrix and conv_matrix_filters, and 48 KiB of shared memory
     bool workgroup_matrices = false;  // has the kernels matmul_workgroup and attention_workgroup
-    bool attention_matrix = false;    // has the kernel of that name, attention_parts and matmul_parts
+    bool attention_matrix = false;    // has the kernel of that name, matmul_parts and, but for few_kernels, attention_parts
     bool warpgroups = false;          // has the kernels matmul_warpgroup, attention_warpgroup and conv_warpgroup
     bool warpgroup_products = false;  // has the first of these
     bool patches = false;             // has the kernel conv_patch, and workgroups of 256

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -90,6 +91,17 @@ std::string why_no_warpgroups(const typename A::Device& device, const WarpgroupT
     } catch (const std::exception& e) {
         return e.what();
     }
+}
+
+// The kernel with these constants, as `build` makes it. The first for an open device makes the trial. Throws Failure: the driver does not take it, or
+// the trial failed. [any]
+template <typename A, typename Build>
+typename A::Kernel build_after_trial(typename A::Device& device, std::span<const WarpgroupText> texts,
+                                     std::span<const uint32_t> constants, const Build& build) {
+    std::call_once(device.warpgroups_tried,
+                   [&] { device.no_warpgroups = why_no_warpgroups<A>(device, texts.back(), build); });
+    if (!device.no_warpgroups.empty()) throw sdk::Failure(BP_UNSUPPORTED, device.no_warpgroups);
+    return build(device, constants);
 }
 
 }  // namespace backplane::gpu

@@ -18,4 +18,3 @@ MATRIX_FUNCTION void multiply_parts(float4& s, const uint4& a, uint b0, uint b1)
         : "+f"(s.x), "+f"(s.y), "+f"(s.z), "+f"(s.w)
         : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b0), "r"(b1));
 }
-#define BESIDE_FOUR(v, COMBINE, exchange) BESIDE(v, COMBINE, exchange)

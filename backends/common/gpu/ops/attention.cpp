@@ -96,6 +96,7 @@ Cut choose_tiles(const Abilities& can, const Sizes& s) {
     return cut(16, 2, 128);
 }
 
+// Where kernels are compiled with the module it has none of these.
 bool takes_parts(const Abilities& can, uint32_t math, const Sizes& s) {
     constexpr int64_t kMost = 128;
     return can.attention_matrix && !can.few_kernels && math != BP_MATH_STRICT && s.dtype == BP_F32 && !s.cached &&
@@ -112,14 +113,14 @@ Cut choose_parts(const Abilities& can, const Sizes& s) {
     const auto busy = [&](int64_t rows) {
         return all ? s.rows > rows : s.pairs * up(s.rows, rows) >= int64_t{can.units} * 3 / 2;
     };
-    const auto padded = [&](int64_t n, int64_t by) { return can.few_kernels ? (wide ? 128U : 64U) : word(up(n, by) * by); };
+    const auto padded = [](int64_t n, int64_t by) { return word(up(n, by) * by); };
     const auto cut = [&](uint32_t rows, uint32_t keys, uint32_t tiles, uint32_t stays) {
         return Cut{s.truth ? kKernel_attention_parts_f32_bool : kKernel_attention_parts_f32,
                    128,
                    rows,
                    {rows, keys, padded(s.depth, 16), padded(s.width, 32), tiles, stays}};
     };
-    if (wide) return little || can.few_kernels ? cut(64, 16, 1, 0) : busy(64) ? cut(64, 32, 1, 1) : cut(32, 16, 1, 1);
+    if (wide) return little ? cut(64, 16, 1, 0) : busy(64) ? cut(64, 32, 1, 1) : cut(32, 16, 1, 1);
     if (!little && busy(128)) return cut(128, 32, 2, 1);
     if (busy(64)) return cut(64, 32, 1, 0);
     return little || busy(32) ? cut(32, 16, 1, 0) : cut(16, 16, 1, 0);

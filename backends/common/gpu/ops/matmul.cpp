@@ -187,13 +187,13 @@ PartsTile parts_tile(const Lowering& to, const Node& node, int64_t rows, int64_t
     if (to.can.few_kernels && transpose_a && transpose_b) return {};
     const bool tests = to.can.least_patches == 0;
     if (!tests && (rows < 32 || columns < 32 || depth < 32)) return {};
-    constexpr PartsTile tiles[] = {{128, 2, 2, 2}, {128, 1, 2, 3}};
-    if (tests && !to.can.few_kernels) return tiles[(rows + columns) / 8 % std::size(tiles)];  // each of them
-    if (tests) return tiles[0];
+    constexpr PartsTile larger{128, 2, 2, 2}, smaller{128, 1, 2, 3};
+    const bool both = !to.can.few_kernels;
+    if (tests) return both && (rows + columns) / 8 % 2 != 0 ? smaller : larger;  // each of them
     const auto groups = [&](const PartsTile& t) { return batch * up(rows, t.rows()) * up(columns, t.columns()); };
-    if (groups(tiles[0]) >= kManyMatrixTiles) return tiles[0];
+    if (groups(larger) >= kManyMatrixTiles) return larger;
     // Fewer leave more of the device idle than smaller tiles do.
-    return !to.can.few_kernels && groups(tiles[1]) >= kManyMatrixTiles / 2 ? tiles[1] : PartsTile{};
+    return both && groups(smaller) >= kManyMatrixTiles / 2 ? smaller : PartsTile{};
 }
 
 // How matvec_blocks is cut: lanes of a workgroup, one for each 32 elements of a column; rows. Where kernels are built slowly as few kinds as can be.
