@@ -226,6 +226,10 @@ struct SessionOptions {
     // wanted in parts, called row_input(name, part, rows), best as tensors on their devices; Session::graph() has what is wanted. For devices of like speed
     // whose links are fast. Without streaming and budgets. Throws Error(unsupported) where nothing can be split, and for graphs with state.
     uint32_t rows = 1;
+    // Of each node of the graph which device does it, by its place among those that are given; empty: the first, as far as it can. Where some do, each has a
+    // stage between two crossings, and the stages of a crossing run at the same time; what one makes goes to who wants it. As with rows without streaming and
+    // budgets, and for graphs without state.
+    std::vector<uint32_t> device_of = {};
     // Of a Pipeline, how much of the graph's work each part has (cost.hpp says what devices of unlike speed want); empty: as much as the others.
     std::vector<double> shares = {};
     bool check_ops = true;  // a driver's first use: a few cases of each op; one that comes out wrong goes to the next device

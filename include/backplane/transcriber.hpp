@@ -54,6 +54,9 @@ struct TranscriberOptions {
     // Or the first so many devices have a part of the rows of the encoder's products each and work on each batch together (SessionOptions::rows); the
     // decoder is on the first. Likewise without a budget.
     uint32_t rows = 1;
+    // Or the first so many have all of its weights and make a part of each batch's frames each (SessionOptions::device_of): what crosses is keys and values
+    // of each layer. For long windows on devices of like speed whose links are fast; a batch too short for that is the first one's.
+    uint32_t frames = 1;
     // Of `layers` devices, how much of the encoder's work each has (SessionOptions::shares); empty: as much as the others.
     std::vector<double> shares = {};
     // The decoder is on the device of this number among those given, from 0; none: where the encoder ends.

@@ -125,7 +125,8 @@ void bench_speech(const SpeechChoice& o, Run& run) {
     const SpeechResult r = time_speech(o, placed, run);
     const double sound = o.seconds * 1000 * static_cast<double>(o.all());
     std::string where = device.info().id;
-    for (size_t i = 1; i < std::max<size_t>(placed.layers, placed.rows); ++i) where += "+" + placed.devices[i].info().id;
+    for (size_t i = 1; i < std::max<size_t>({placed.layers, placed.rows, placed.frames}); ++i)
+        where += "+" + placed.devices[i].info().id;
     const double gflops = r.gflop / r.encoder.median_ms() * 1000;
     if (run.json) {
         Json json{{"network", r.network},

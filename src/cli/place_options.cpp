@@ -39,9 +39,10 @@ std::vector<std::string> split(const std::string& text, char by) {
 
 void place_encoder(const Context& context, const DeviceChoice& device, const PlaceChoice& choice, const std::string& text,
                    Placed& placed) {
-    constexpr std::string_view kRows = "rows:";
-    const bool rows = text.starts_with(kRows);
-    for (const std::string& one : split(rows ? text.substr(kRows.size()) : text, '+')) {
+    constexpr std::string_view kRows = "rows:", kFrames = "frames:";
+    const bool rows = text.starts_with(kRows), frames = text.starts_with(kFrames);
+    const size_t how = rows ? kRows.size() : frames ? kFrames.size() : 0;
+    for (const std::string& one : split(text.substr(how), '+')) {
         if (one.empty())
             throw UsageError("--place '" + choice.place + "' lacks a device; write it as encoder=cuda:0+cuda:1");
         const Device opened = first_of(context, device, one);
@@ -50,10 +51,13 @@ void place_encoder(const Context& context, const DeviceChoice& device, const Pla
                              " twice; give each part a device of its own");
         placed.devices.push_back(opened);
     }
+    const auto count = static_cast<uint32_t>(placed.devices.size());
     if (rows)
-        placed.rows = static_cast<uint32_t>(placed.devices.size());
+        placed.rows = count;
+    else if (frames)
+        placed.frames = count;
     else
-        placed.layers = placed.devices.size();
+        placed.layers = count;
 }
 
 void place_decoder(const Context& context, const DeviceChoice& device, const PlaceChoice& choice, const std::string& text,
@@ -84,9 +88,10 @@ void add_place_option(const Command& command, PlaceChoice& choice) {
             "--place", choice.place,
             "auto: by what work costs on the devices, measured when it is not known; auto=cuda:0+cpu: on these alone. Or "
             "by name: encoder and decoder on a device each, encoder=cuda:0,decoder=cpu; the encoder's layers on several "
-            "devices, which work on different batches at a time, encoder=cuda:0+cuda:1; or the rows of its products, so "
-            "that they work on each batch together, over a fast link, encoder=rows:cuda:0+cuda:1")
-        .type("auto[=DEVICE+DEVICE]|encoder=[rows:]DEVICE+DEVICE[,decoder=DEVICE]");
+            "devices, which work on different batches at a time, encoder=cuda:0+cuda:1; or, so that they work on each "
+            "batch together over a fast link, parts of its frames, each with all weights, encoder=frames:cuda:0+cuda:1, or "
+            "the rows of its products, each with its part of the weights, encoder=rows:cuda:0+cuda:1")
+        .type("auto[=DEVICE+DEVICE]|encoder=[frames:|rows:]DEVICE+DEVICE[,decoder=DEVICE]");
 }
 
 void add_place_auto_option(const Command& command, PlaceChoice& choice) {

@@ -26,11 +26,12 @@ struct Placed {
     std::vector<Device> devices;     // best first; those that take layers, and what stands in for them
     size_t layers = 1;               // so many of them take a part of the encoder's layers each
     uint32_t rows = 1;               // or of the rows of its products
+    uint32_t frames = 1;             // or of its frames
     std::vector<double> shares;      // of the layers
     std::optional<size_t> decoder;   // the device of this number has it
     std::string why;                 // a sentence, of what was placed by costs
     std::optional<Placement> found;  // likewise; nothing: no costs said anything
-    [[nodiscard]] parakeet::Places places() const { return {layers, shares, rows, decoder}; }
+    [[nodiscard]] parakeet::Places places() const { return {layers, shares, rows, frames, decoder}; }
 };
 // By names, or without --place: as open_with_fallback(). Throws UsageError, and what Context::choose() throws.
 Placed open_placed(const Context& context, const DeviceChoice& device, const PlaceChoice& choice);

@@ -345,6 +345,7 @@ std::unique_ptr<Transcriber> open_transcriber(const TranscribeChoice& o, Placed 
     std::vector<Device>& devices = placed.devices;
     options.layers = placed.layers;
     options.rows = placed.rows;
+    options.frames = placed.frames;
     options.shares = placed.shares;
     options.decoder_device = placed.decoder;
     options.memory = budget_of(budgets, devices.front().info().id);

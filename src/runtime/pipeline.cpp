@@ -270,8 +270,10 @@ Pipeline::Pipeline(const std::vector<Device>& devices, size_t parts, const Graph
         impl_->parts.emplace_back(std::move(session), std::move(inputs), std::move(outputs));
         return;
     }
-    if (options.rows > 1)
-        throw Error(Code::invalid, "parts of a pipeline have a device each: give rows of products one part");
+    if (options.rows > 1 || !options.device_of.empty())
+        throw Error(Code::invalid,
+                    "parts of a pipeline have a device each: give rows of products, and nodes that are placed "
+                    "one by one, one part");
     if (!graph.with_role(Role::state).empty())
         throw Error(Code::unsupported,
                     "cannot make a pipeline of a graph with state: a batch would read what the one before it "

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "runtime/fitted_core.hpp"
 #include "runtime/rows.hpp"
 
@@ -14,6 +16,17 @@ struct Session::Impl {
 
 namespace {
 
+void check_support(const std::vector<Device>& devices, const runtime::RowGraph& rows, uint32_t count) {
+    for (uint32_t k = 0; k < count; ++k) {
+        const std::vector<NodeSupport> support = query(devices[k], rows.graph);
+        for (size_t n = 0; n < support.size(); ++n)
+            if (rows.device_of[n] == k && !support[n].supported)
+                throw Error(Code::unsupported, devices[k].info().id + " does not support " +
+                                                   name_of(rows.graph.nodes()[n].op) + " (" + support[n].text +
+                                                   "): give parts of a run to devices that run all of the graph");
+    }
+}
+
 runtime::RowGraph row_graph_for(const std::vector<Device>& devices, const Graph& graph, const SessionOptions& options) {
     if (devices.size() < options.rows)
         throw Error(Code::invalid, "cannot put rows of products on " + std::to_string(options.rows) +
@@ -23,15 +36,27 @@ runtime::RowGraph row_graph_for(const std::vector<Device>& devices, const Graph&
                     "rows of products on several devices go without a budget and without streaming: leave one "
                     "of them out");
     runtime::RowGraph rows = runtime::row_graph(graph, options.rows);
-    for (uint32_t k = 0; k < options.rows; ++k) {
-        const std::vector<NodeSupport> support = query(devices[k], rows.graph);
-        for (size_t n = 0; n < support.size(); ++n)
-            if (rows.device_of[n] == k && !support[n].supported)
-                throw Error(Code::unsupported, devices[k].info().id + " does not support " +
-                                                   name_of(rows.graph.nodes()[n].op) + " (" + support[n].text +
-                                                   "): give rows to devices that run all of the graph");
-    }
+    check_support(devices, rows, options.rows);
     return rows;
+}
+
+runtime::RowGraph placed_graph(const std::vector<Device>& devices, const Graph& graph, const SessionOptions& options) {
+    const std::vector<uint32_t>& of = options.device_of;
+    if (of.size() != graph.nodes().size())
+        throw Error(Code::invalid, "a device is given for " + std::to_string(of.size()) + " nodes, the graph has " +
+                                       std::to_string(graph.nodes().size()));
+    if (const uint32_t most = *std::ranges::max_element(of); most >= devices.size())
+        throw Error(Code::invalid, "cannot put nodes on device " + std::to_string(most + 1) + " of " +
+                                       std::to_string(devices.size()) + " that are given");
+    if (options.budget != 0 || options.streaming == Streaming::always || options.rows > 1)
+        throw Error(Code::invalid,
+                    "nodes that are placed one by one go without a budget, streaming and rows of products: leave one of "
+                    "them out");
+    if (!graph.with_role(Role::state).empty())
+        throw Error(Code::unsupported, "cannot place the nodes of a graph with state one by one: leave it to one device");
+    runtime::RowGraph placed{graph, of, {}, 0};
+    check_support(devices, placed, static_cast<uint32_t>(devices.size()));
+    return placed;
 }
 
 const Weights& row_weights(const Weights& weights, const runtime::RowGraph& rows) {
@@ -62,6 +87,13 @@ Session::Session(const std::vector<Device>& devices, const Graph& graph, const W
                                .check_ops = options.check_ops,
                                .elsewhere = options.build_elsewhere,
                                .bring = !options.read_at_first_run};
+    if (!options.device_of.empty()) {
+        const runtime::RowGraph placed = placed_graph(devices, graph, options);
+        how.parts = placed.stages(static_cast<uint32_t>(devices.size()));
+        how.streaming = Streaming::never;
+        impl_ = std::make_unique<Impl>(devices, graph, weights, how);
+        return;
+    }
     if (options.rows < 2) {
         impl_ = std::make_unique<Impl>(devices, graph, weights, how);
         return;

@@ -91,15 +91,24 @@ public:
     FrontEnd(Graph& graph, NetworkWeights& weights, const BatchShape& shape)
         : graph_(graph), weights_(weights), p_(weights.config().preprocessor), shape_(shape) {}
 
-    Features build() {
+    // `readers`: so many want all features.
+    std::vector<Features> build(uint32_t readers, NodeParts& nodes) {
         const TensorId audio = graph_.input("audio", DType::f32, {shape_.clips, samples_of(p_, shape_.frames)});
         const TensorId samples = graph_.input("samples", DType::i32, {shape_.clips});
-        Features out{no_tensor, no_tensor};
-        if (shape_.padded) out.frames = ops::div(graph_, samples, whole(graph_, static_cast<int32_t>(p_.hop_length)));
         std::vector<TensorId> logs;
-        for (int64_t part = 0; part < shape_.parts; ++part) logs.push_back(logs_of(part, audio, samples));
-        out.values = normalised(logs.size() == 1 ? logs[0] : ops::concat(graph_, logs, {.axis = 1}), out.frames);
-        return out;
+        for (int64_t part = 0; part < shape_.parts; ++part) {
+            logs.push_back(logs_of(part, audio, samples));
+            nodes.made(graph_, static_cast<uint32_t>(part));
+        }
+        std::vector<Features> all;
+        for (uint32_t reader = 0; reader < readers; ++reader) {
+            Features out{no_tensor, no_tensor};
+            if (shape_.padded) out.frames = ops::div(graph_, samples, whole(graph_, static_cast<int32_t>(p_.hop_length)));
+            out.values = normalised(logs.size() == 1 ? logs[0] : ops::concat(graph_, logs, {.axis = 1}), out.frames);
+            nodes.made(graph_, reader);
+            all.push_back(out);
+        }
+        return all;
     }
 
 private:
@@ -338,15 +347,21 @@ TensorId wholes(Graph& graph, const std::vector<int32_t>& numbers, Shape shape) 
 
 TensorId whole(Graph& graph, int32_t number) { return wholes(graph, {number}, {}); }
 
-TensorId valid_positions(Graph& graph, TensorId lengths, int64_t clips, int64_t count) {
+TensorId valid_positions(Graph& graph, TensorId lengths, int64_t clips, int64_t count, int64_t first) {
+    const TensorId begin = whole(graph, static_cast<int32_t>(first));
     const TensorId position =
-        ops::reshape(graph, ops::range(graph, whole(graph, 0), whole(graph, 1), {.count = count}), {.shape = {count, 1}});
+        ops::reshape(graph, ops::range(graph, begin, whole(graph, 1), {.count = count}), {.shape = {count, 1}});
     const TensorId length = ops::reshape(graph, lengths, {.shape = {clips, 1, 1}});
     return cast(graph, ops::less(graph, position, length), DType::f32);
 }
 
 Features add_front_end(Graph& graph, NetworkWeights& weights, const BatchShape& shape) {
-    return FrontEnd(graph, weights, shape).build();
+    NodeParts nobody;
+    return FrontEnd(graph, weights, shape).build(1, nobody).front();
+}
+
+std::vector<Features> add_front_end(Graph& graph, NetworkWeights& weights, const BatchShape& shape, NodeParts& nodes) {
+    return FrontEnd(graph, weights, shape).build(static_cast<uint32_t>(shape.parts), nodes);
 }
 
 }  // namespace backplane::parakeet

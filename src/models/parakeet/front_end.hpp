@@ -15,7 +15,8 @@ struct BatchShape {
     int64_t clips = 1;
     int64_t frames = 0;   // of features, at least those of the longest clip: samples / hop_length; at least 1
     bool padded = false;  // clips may be shorter than that, by their "samples"; else all have exactly these frames
-    int64_t parts = 1;  // of the frames, of which it is a multiple, each with its features: for devices that share the work
+    int64_t parts = 1;   // of the frames, of which it is a multiple, each with its features: for devices that share the work
+    bool apart = false;  // the encoder's frames are in these parts, too
 
     friend auto operator<=>(const BatchShape&, const BatchShape&) = default;
 };
@@ -33,8 +34,17 @@ struct Features {
     TensorId frames;  // i32 [clips]: of each clip; no_tensor: all are the whole
 };
 
+// Of a graph that devices run together: by node the part, and so the device, that does it.
+struct NodeParts {
+    std::vector<uint32_t> of;
+    // All nodes that were added since are of the part.
+    void made(const Graph& graph, uint32_t part) { of.resize(graph.nodes().size(), part); }
+};
+
 // From inputs that it adds: "audio" f32 [clips, samples_of(frames)], -1 to 1, and "samples" i32 [clips].
 Features add_front_end(Graph& graph, NetworkWeights& weights, const BatchShape& shape);
+// Likewise, for each part all features: it makes those of its frames, and normalises by all.
+std::vector<Features> add_front_end(Graph& graph, NetworkWeights& weights, const BatchShape& shape, NodeParts& nodes);
 
 // As `dtype`; itself where it is of that type.
 TensorId cast(Graph& graph, TensorId x, DType dtype);
@@ -42,7 +52,7 @@ TensorId cast(Graph& graph, TensorId x, DType dtype);
 TensorId wholes(Graph& graph, const std::vector<int32_t>& numbers, Shape shape);
 TensorId whole(Graph& graph, int32_t number);
 
-// 1 where a position is within its length, f32 [clips, count, 1].
-TensorId valid_positions(Graph& graph, TensorId lengths, int64_t clips, int64_t count);
+// 1 where a position, from `first` on, is within its length, f32 [clips, count, 1].
+TensorId valid_positions(Graph& graph, TensorId lengths, int64_t clips, int64_t count, int64_t first = 0);
 
 }  // namespace backplane::parakeet

@@ -104,7 +104,8 @@ Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType comput
       head_(head),
       lengths_(!devices_.empty() && devices_.front() ? lengths_on(devices_.front(), lengths) : lengths),
       weights_(std::make_shared<NetworkWeights>(std::move(file), compute)),
-      packed_([weights = weights_](std::string_view name) { return weights->bytes(name); }, config().name) {
+      packed_([weights = weights_](std::string_view name) { return weights->bytes(name); }, config().name),
+      frames_(places.frames) {
     if (devices_.empty() || !devices_.front())
         throw Error(Code::invalid, "cannot transcribe: no device given; use Context::choose");
     const size_t layers = places.layers;
@@ -116,6 +117,10 @@ Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType comput
         throw Error(Code::invalid,
                     "cannot put rows of the encoder's products on " + std::to_string(rows) + " devices: " +
                         (layers > 1 ? "its layers are placed" : std::to_string(devices_.size()) + " are given"));
+    if (frames_ > 1 && (layers > 1 || rows > 1 || devices_.size() < frames_))
+        throw Error(Code::invalid, "cannot put parts of the encoder's frames on " + std::to_string(frames_) + " devices: " +
+                                       (devices_.size() < frames_ ? std::to_string(devices_.size()) + " are given"
+                                                                  : "its layers or rows are placed"));
     if (places.decoder && *places.decoder >= devices_.size())
         throw Error(Code::invalid, "cannot put the decoder on device " + std::to_string(*places.decoder + 1) + " of " +
                                        std::to_string(devices_.size()) + " that are given");
@@ -129,9 +134,10 @@ Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType comput
     options_.rows = rows;
     options_.shares = places.shares;
     for (int64_t layer = 0; layer < config().encoder.layers; ++layer) position_names_.push_back(positions_name(layer));
-    for (uint32_t k = 0; k < rows && rows > 1; ++k)
-        for (std::vector<std::string>& names = row_names_.emplace_back(); const std::string& name : position_names_)
-            names.push_back(row_input(name, k, rows));
+    const uint32_t parts = std::max(rows, frames_);
+    for (uint32_t k = 0; k < parts && parts > 1; ++k)
+        for (std::vector<std::string>& names = part_names_.emplace_back(); const std::string& name : position_names_)
+            names.push_back(row_input(name, k, parts));
 }
 
 double Recognizer::seconds_per_frame() const noexcept {
@@ -139,17 +145,20 @@ double Recognizer::seconds_per_frame() const noexcept {
     return static_cast<double>(p.hop_length * config().encoder.subsampling_factor) / static_cast<double>(p.sample_rate);
 }
 
-void Recognizer::make_positions(int64_t encoded) {
-    if (encoded <= reach_) return;
-    const int64_t reach = reach_of(encoded);
-    const Graph graph = positions_graph(*weights_, reach);
+void Recognizer::make_positions(const BatchShape& shape) {
+    const int64_t encoded = encoded_frames(config().encoder, shape.frames);
+    const int64_t apart = shape.apart ? encoded : 0;
+    if (encoded <= reach_ && apart == apart_) return;
+    const int64_t reach = std::max(reach_, reach_of(encoded));
     // Their weights are wanted once: they are the session's own where memory is counted, and go with it.
     const Weights own([weights = weights_](std::string_view name) { return weights->bytes(name); }, config().name);
     SessionOptions once;
     once.plans_kept = 0;
     once.budget = positions_budget_;
     std::vector<std::vector<backplane::Tensor>> all;
-    for (size_t part = 0; part < std::max<size_t>(layers_, options_.rows); ++part) {
+    const size_t parts = std::max<size_t>(layers_, shape.apart ? frames_ : options_.rows);
+    for (uint32_t part = 0; part < parts; ++part) {
+        const Graph graph = positions_graph(*weights_, reach, shape.apart ? positions_shift(encoded, part, frames_) : 0);
         Session session(runtime::with_first(devices_, part), graph, positions_budget_ != 0 ? own : packed_, once);
         std::vector<backplane::Tensor>& tables = all.emplace_back(position_names_.size());
         std::vector<Output> outputs;
@@ -161,6 +170,7 @@ void Recognizer::make_positions(int64_t encoded) {
     sessions_.clear();  // they were made for the tables before
     positions_ = std::move(all);
     reach_ = reach;
+    apart_ = apart;
 }
 
 // Weights and the tables of positions are all sessions'.
@@ -175,23 +185,38 @@ uint64_t Recognizer::session_bytes(const Graph& graph) const {
 }
 
 Graph Recognizer::encoder_graph(const BatchShape& shape, int64_t reach) const {
+    NodeParts nobody;
+    return encoder_graph(shape, reach, nobody);
+}
+
+Graph Recognizer::encoder_graph(const BatchShape& shape, int64_t reach, NodeParts& nodes) const {
     Graph graph;
-    const Features features = add_front_end(graph, *weights_, shape);
-    const Encoded encoded = add_encoder(graph, *weights_, shape, features, reach);
+    const std::vector<Features> features =
+        shape.apart ? add_front_end(graph, *weights_, shape, nodes) : std::vector{add_front_end(graph, *weights_, shape)};
+    const Encoded encoded = add_encoder(graph, *weights_, shape, features, reach, nodes);
     if (head_ == Head::ctc)
         add_ctc(graph, *weights_, shape, encoded);
     else
         add_joint_frames(graph, *weights_, encoded);
+    nodes.made(graph, 0);
     return graph;
 }
 
+std::unique_ptr<Pipeline> Recognizer::encoder_on(const BatchShape& shape, const Graph& graph, const NodeParts& nodes,
+                                                 const SessionOptions& options) const {
+    SessionOptions how = options;
+    if (shape.apart) how.device_of = nodes.of;
+    return std::make_unique<Pipeline>(devices_, layers_, graph, packed_, how);
+}
+
 Recognizer::Sized& Recognizer::session_for(const BatchShape& shape) {
-    make_positions(encoded_frames(config().encoder, shape.frames));
+    make_positions(shape);
     const auto is = [&](const Sized& s) { return s.shape == shape; };
     const auto make = [&] {
         ++made_;
-        Graph graph = encoder_graph(shape, reach_);
-        auto encoder = std::make_shared<Pipeline>(devices_, layers_, graph, packed_, options_);
+        NodeParts nodes;
+        Graph graph = encoder_graph(shape, reach_, nodes);
+        std::shared_ptr<Pipeline> encoder = encoder_on(shape, graph, nodes, options_);
         weights_->let_go();
         const uint64_t bytes = session_bytes(graph);
         return Sized{shape, std::move(graph), std::move(encoder), bytes};
@@ -211,8 +236,10 @@ Recognizer::Stepped& Recognizer::steps_for(const StepShape& shape) {
     return recent(stepped_, kept_, is, make, [&](const Stepped& s) { add_runs(ran_, "decoder", s.session.runs()); });
 }
 
-int64_t Recognizer::parts_of(int64_t frames) const noexcept {
-    return options_.rows > 1 && frames % options_.rows == 0 ? options_.rows : 1;
+void Recognizer::share(BatchShape& shape) const noexcept {
+    shape.apart = frames_ > 1 && goes_in_parts(config().encoder, shape.frames, frames_);
+    if (shape.apart) shape.parts = frames_;
+    if (options_.rows > 1 && shape.frames % options_.rows == 0) shape.parts = options_.rows;
 }
 
 int64_t Recognizer::rounded(int64_t frames) const noexcept {
@@ -235,7 +262,7 @@ Recognizer::Prepared Recognizer::prepare(std::span<const std::span<const float>>
         batch.shape.frames = rounded(batch.shape.frames);
         batch.shape.padded = true;  // where nothing is, too: one session for all of these lengths
     }
-    batch.shape.parts = parts_of(batch.shape.frames);
+    share(batch.shape);
     const auto row = static_cast<size_t>(samples_of(p, batch.shape.frames));
     batch.audio = std::exchange(spare_, {});
     batch.audio.resize(row * clips.size());
@@ -252,9 +279,11 @@ std::vector<Input> Recognizer::inputs_of(const Prepared& batch, const Pipeline& 
     std::vector<Input> inputs{{"audio", bytes_of(batch.audio)}, {"samples", bytes_of(batch.samples)}};
     const int64_t heads = config().encoder.heads / options_.rows;  // of a device
     for (size_t i = 0; i < position_names_.size(); ++i) {
+        for (uint32_t k = 0; k < frames_ && batch.shape.apart; ++k) inputs.emplace_back(part_names_[k][i], positions_[k][i]);
+        if (batch.shape.apart) continue;
         if (options_.rows == 1) inputs.emplace_back(position_names_[i], positions_[encoder.part_of(position_names_[i])][i]);
         for (uint32_t k = 0; k < options_.rows && options_.rows > 1; ++k)
-            inputs.emplace_back(row_names_[k][i], positions_[k][i].rows(k * heads, heads));
+            inputs.emplace_back(part_names_[k][i], positions_[k][i].rows(k * heads, heads));
     }
     return inputs;
 }

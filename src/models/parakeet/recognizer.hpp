@@ -50,6 +50,7 @@ struct Places {
         1;  // the first so many take a part of the encoder's layers each; what follows it is on the last of these
     std::vector<double> shares;     // of its work (SessionOptions::shares)
     uint32_t rows = 1;              // or the first so many have a part of its products' rows each (SessionOptions::rows)
+    uint32_t frames = 1;            // or the first so many make a part of its frames each
     std::optional<size_t> decoder;  // what follows the encoder is on that one
 };
 
@@ -131,8 +132,11 @@ private:
     };
 
     [[nodiscard]] int64_t rounded(int64_t frames) const noexcept;
-    [[nodiscard]] int64_t parts_of(int64_t frames) const noexcept;  // features are made in
+    void share(BatchShape& shape) const noexcept;  // among devices that work on each batch together
     [[nodiscard]] Graph encoder_graph(const BatchShape& shape, int64_t reach) const;
+    [[nodiscard]] Graph encoder_graph(const BatchShape& shape, int64_t reach, NodeParts& nodes) const;
+    [[nodiscard]] std::unique_ptr<Pipeline> encoder_on(const BatchShape& shape, const Graph& graph, const NodeParts& nodes,
+                                                       const SessionOptions& options) const;
     [[nodiscard]] BatchShape longest(int64_t clips, size_t samples) const;
     [[nodiscard]] StepShape steps_of(const BatchShape& shape) const;
     [[nodiscard]] std::vector<Fit> ways_on(const Device& device, const BatchShape& shape, const FitOptions& options) const;
@@ -141,7 +145,7 @@ private:
     Sized& session_for(const BatchShape& shape);
     Stepped& steps_for(const StepShape& shape);
     [[nodiscard]] uint64_t session_bytes(const Graph& graph) const;
-    void make_positions(int64_t encoded);
+    void make_positions(const BatchShape& shape);
     [[nodiscard]] std::vector<Input> inputs_of(const Prepared& batch, const Pipeline& encoder) const;
     std::vector<std::vector<Token>> finish_ctc(Batch& batch);
     std::vector<std::vector<Token>> finish_steps(Batch& batch);
@@ -159,8 +163,10 @@ private:
     std::shared_ptr<NetworkWeights> weights_;
     Weights packed_;
     int64_t reach_ = 0;
+    int64_t apart_ = 0;  // encoded frames that the tables for parts of them are for; 0: for whole batches
+    uint32_t frames_;    // so many devices make a part of the frames each
     std::vector<std::string> position_names_;
-    std::vector<std::vector<std::string>> row_names_;        // the same by device, where these have rows
+    std::vector<std::vector<std::string>> part_names_;       // the same by device, where these have rows, or frames
     std::vector<std::vector<backplane::Tensor>> positions_;  // by the device of a part of the layers
     std::list<Sized> sessions_;                              // the one used last comes first
     std::list<Stepped> stepped_;

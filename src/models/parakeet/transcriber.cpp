@@ -64,7 +64,7 @@ void check_language(const std::string& language, const std::string& file) {
 }
 
 bool is_on_several(const TranscriberOptions& options) {
-    return options.layers > 1 || options.rows > 1 || options.decoder_device;
+    return options.layers > 1 || options.rows > 1 || options.frames > 1 || options.decoder_device;
 }
 
 Recognizer made(std::vector<Device> devices, const std::filesystem::path& model, const TranscriberOptions& options) {
@@ -81,7 +81,7 @@ Recognizer made(std::vector<Device> devices, const std::filesystem::path& model,
     ModelFile file = ModelFile::open(model);
     check_language(options.language, file.file());
     const Head head = head_of(file.config(), options.decoder, file.file());
-    const parakeet::Places places{options.layers, options.shares, options.rows, options.decoder_device};
+    const parakeet::Places places{options.layers, options.shares, options.rows, options.frames, options.decoder_device};
     return {std::move(devices), std::move(file), options.dtype, head, Lengths::by_device, options.exact, places};
 }
 

@@ -35,7 +35,7 @@ void name_parts(Fit& way, const Fit& decoder, const BatchShape& shape, const Ste
 // The largest batch that `clips` clips of at most `samples` samples make.
 BatchShape Recognizer::longest(int64_t clips, size_t samples) const {
     const int64_t frames = std::max<int64_t>(static_cast<int64_t>(samples) / config().preprocessor.hop_length, 1);
-    return {std::max<int64_t>(clips, 1), rounded(frames), lengths_ != Lengths::exact, parts_of(rounded(frames))};
+    return {std::max<int64_t>(clips, 1), rounded(frames), lengths_ != Lengths::exact};
 }
 
 StepShape Recognizer::steps_of(const BatchShape& shape) const {
@@ -102,13 +102,15 @@ std::vector<Fit> Recognizer::ways(int64_t clips, size_t samples, const FitOption
 }
 
 std::string Recognizer::plan(int64_t clips, size_t samples) const {
-    const BatchShape shape = longest(clips, samples);
+    BatchShape shape = longest(clips, samples);
+    share(shape);
     SessionOptions how = options_;
     how.compile.plan_only = true;
     how.plans_kept = 0;
-    const Graph graph = encoder(clips, samples);
+    NodeParts nodes;
+    const Graph graph = encoder_graph(shape, reach_of(encoded_frames(config().encoder, shape.frames)), nodes);
     std::string text =
-        sized("encoder", shape.clips, shape.frames, "frames") + Pipeline(devices_, layers_, graph, packed_, how).describe();
+        sized("encoder", shape.clips, shape.frames, "frames") + encoder_on(shape, graph, nodes, how)->describe();
     if (head_ == Head::ctc) return text;
     SessionOptions decoder = decoder_options_;
     decoder.compile.plan_only = true;
@@ -123,7 +125,7 @@ void Recognizer::keep_to(const Fit& way, int64_t clips, size_t samples) {
     decoder_options_.weight_budget = kAllWeights;
     kept_ = 1;
     positions_budget_ = way.available;
-    make_positions(encoded_frames(config().encoder, longest(clips, samples).frames));
+    make_positions(longest(clips, samples));
 }
 
 }  // namespace backplane::parakeet

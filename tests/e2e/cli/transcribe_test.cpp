@@ -330,7 +330,8 @@ TEST(CliPlan, OfASpeechNetworkHasEncoderAndDecoder) {
 TEST(CliPlan, OfAnEncoderOnTwoDevicesHasTheStagesOfBoth) {
     const Place p;
     const std::string net = network(p);
-    for (const char* place : {"encoder=cpu:0+reference:0", "encoder=rows:cpu:0+reference:0"}) {
+    for (const char* place :
+         {"encoder=cpu:0+reference:0", "encoder=rows:cpu:0+reference:0", "encoder=frames:cpu:0+reference:0"}) {
         const Outcome o = run(p, {"plan", "--model", net, "--seconds", "2", "--place", place});
         ASSERT_EQ(o.exit_code, 0) << o.err;
         EXPECT_NE(o.out.find(" on cpu:0: "), std::string::npos) << o.out;
@@ -340,6 +341,7 @@ TEST(CliPlan, OfAnEncoderOnTwoDevicesHasTheStagesOfBoth) {
     }
     for (const std::vector<std::string>& wrong : {std::vector<std::string>{"--model", net, "--place", "encoder=rows:"},
                                                   {"--model", net, "--place", "rows:cpu:0"},
+                                                  {"--model", net, "--place", "encoder=frames:"},
                                                   {"--model", net, "--place", "encoder=rows:cpu:0+cpu:0"},
                                                   {"--model", p.model(), "--place", "encoder=cpu:0+reference:0"}}) {
         std::vector<std::string> arguments{"plan"};
@@ -350,7 +352,7 @@ TEST(CliPlan, OfAnEncoderOnTwoDevicesHasTheStagesOfBoth) {
     }
 }
 
-TEST(CliTranscribe, LayersAndRowsOfTheEncoderOnTwoDevicesSayTheSame) {
+TEST(CliTranscribe, LayersRowsAndFramesOfTheEncoderOnTwoDevicesSayTheSame) {
     const Place p;
     const std::string net = network(p);
     const std::string clip = wav(p, "clip.wav", parakeet::random_sound(40000, 3));
@@ -363,6 +365,7 @@ TEST(CliTranscribe, LayersAndRowsOfTheEncoderOnTwoDevicesSayTheSame) {
     const std::string one = said({"--device", "cpu"});
     EXPECT_EQ(said({"--place", "encoder=cpu:0+reference:0"}), one);
     EXPECT_EQ(said({"--place", "encoder=rows:cpu:0+reference:0"}), one);
+    EXPECT_EQ(said({"--place", "encoder=frames:cpu:0+reference:0"}), one);
     EXPECT_EQ(said({"--place", "encoder=cpu:0,decoder=reference:0"}), one);
     EXPECT_EQ(said({"--place", "decoder=cpu:0,encoder=reference:0"}), one);
 }

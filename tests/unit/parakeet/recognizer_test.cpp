@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "oracle.hpp"
@@ -191,6 +192,36 @@ TEST_F(RecognizerTest, ClipsOfManyLengthsArePlannedOnceForEachClass) {
         EXPECT_EQ(recognizer.sessions_kept(), made) << device;
         EXPECT_LE(made, cpu ? 31U : 6U) << "of 32 frames each";
     }
+}
+
+// Clips of a batch end in either part, and a batch of too few frames is the first device's alone; where their number changes, so do the tables of positions.
+TEST_F(RecognizerTest, PartsOfTheFramesOnSeveralDevicesGiveTheTokensOfFloat64) {
+    const ModelFile file = network(tiny_transducer({0, 1, 2, 3, 4}), 21, 1);
+    const std::vector<Device> cpus{device_of("cpu"), device_of("cpu"), device_of("cpu"), device_of("cpu")};
+    const std::vector<std::vector<Device>> all{{cpus[0], device_of("reference")}, cpus};
+    std::map<std::vector<float>, std::vector<oracle::Said>> want;
+    for (const auto& clip : clips)
+        if (clip.size() > 160) want[clip] = oracle::Transducer(file).run(encoded(file, clip));
+    for (const std::vector<Device>& devices : all) {
+        const auto parts = static_cast<uint32_t>(devices.size());
+        Recognizer recognizer(devices, file, DType::f32, Head::transducer, Lengths::finely, false, {.frames = parts});
+        const std::vector<std::vector<Token>> together = run(recognizer, clips);
+        for (size_t i = 0; i < clips.size(); ++i) {
+            if (!want.contains(clips[i])) continue;
+            expect_same(together[i], want.at(clips[i]), "clip " + std::to_string(i) + " of a batch");
+            expect_same(run(recognizer, {clips[i]})[0], want.at(clips[i]), "clip " + std::to_string(i));
+        }
+        std::set<std::string> with;
+        for (const NetworkRuns& ran : recognizer.runs())
+            if (ran.part == "encoder" && ran.runs != 0) with.insert(ran.device);
+        EXPECT_EQ(with.size(), devices[1].info().id == "cpu:0" ? 1U : 2U);
+    }
+    EXPECT_FALSE(goes_in_parts(file.config().encoder, 24, 2)) << "three encoded frames";
+    EXPECT_FALSE(goes_in_parts(file.config().encoder, 16, 2)) << "less than a convolution reads of a neighbour";
+    EXPECT_TRUE(goes_in_parts(file.config().encoder, 32, 2));
+    const parakeet::Places both{.rows = 2, .frames = 2};
+    EXPECT_THROW(Recognizer(cpus, file, DType::f32, Head::transducer, Lengths::finely, false, both), Error);
+    EXPECT_THROW(Recognizer({cpus[0]}, file, DType::f32, Head::transducer, Lengths::finely, false, {.frames = 2}), Error);
 }
 
 TEST_F(RecognizerTest, PlansOfASmallerReachGoWhenItGrows) {

@@ -158,6 +158,43 @@ TEST_F(Rows, OfTwoAndFourDevicesAreWhatOneMakes) {
     }
 }
 
+// Nodes placed one by one: by turns, so that each value crosses.
+TEST_F(Rows, NodesOnDevicesOneByOneAreWhatOneMakes) {
+    SessionOptions options;
+    for (size_t n = 0; n < network.graph().nodes().size(); ++n) options.device_of.push_back(n / 3 % 2);
+    const std::vector<Device> devices{device("cpu"), device("reference")};
+    Session session(devices, network.graph(), network.weights(), options);
+    expect_near(run(session, 1), one());
+    std::map<std::string, size_t> nodes;
+    for (const StageRuns& stage : session.runs()) nodes[stage.device] += stage.nodes;
+    const auto second = static_cast<size_t>(std::ranges::count(options.device_of, 1U));
+    EXPECT_EQ(nodes["reference:0"], second) << session.describe();
+    EXPECT_EQ(nodes["cpu:0"], options.device_of.size() - second);
+
+    const auto refused = [&](const SessionOptions& wrong, const std::vector<Device>& on, Code code) {
+        try {
+            Session made(on, network.graph(), network.weights(), wrong);
+            ADD_FAILURE() << "it was made";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), code) << error.what();
+        }
+    };
+    refused(options, {devices[0]}, Code::invalid);
+    SessionOptions wrong = options;
+    wrong.budget = 1 << 20;
+    refused(wrong, devices, Code::invalid);
+    wrong = options;
+    wrong.rows = 2;
+    refused(wrong, devices, Code::invalid);
+    wrong = options;
+    wrong.device_of.pop_back();
+    refused(wrong, devices, Code::invalid);
+    Graph state;
+    const TensorId sum = state.state("s", DType::f32, {4});
+    state.update(sum, ops::add(state, sum, state.constant(1)));
+    EXPECT_THROW(Session(devices, state, network.weights(), {.device_of = {0}}), Error);
+}
+
 // What an encoder begins with: two stretches of a sound that are made into features apart, and convolutions of which the last is of single pixels.
 class Beginning {
 public:
