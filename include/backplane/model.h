@@ -53,7 +53,7 @@ typedef struct backplane_model_value { /* an input or output as the file declare
     uint32_t struct_size;
     uint32_t dtype;             /* BP_F32 ..; 0: of a type that graphs do not have                                         */
     uint32_t rank;              /* UINT32_MAX: not even that is said                                                      */
-    uint32_t reserved;
+    uint32_t is_unsigned;       /* 1: ONNX's uint32 or uint64; dtype is BP_I32 or BP_I64, data that of uint32_t or uint64_t */
     const char* name;           /* lives as long as the model, or the results                                             */
     int64_t dims[BP_MAX_RANK];  /* -1: open                                                                               */
     const char* symbols[BP_MAX_RANK]; /* what an open extent is called; "" where it has no name                           */

@@ -26,6 +26,11 @@
 
 namespace backplane {
 
+// What elements are called: "f32", and "u32" or "u64" of those without a sign that i32 or i64 hold.
+inline const char* element_name(DType dtype, bool is_unsigned) noexcept {
+    return !is_unsigned ? name_of(dtype) : dtype == DType::i32 ? "u32" : "u64";
+}
+
 // An input or output as the file declares it.
 struct ModelValue {
     std::string name;
@@ -33,6 +38,7 @@ struct ModelValue {
     Shape shape;                       // -1: open
     std::vector<std::string> symbols;  // of each axis: the name of what is open, "batch"; "" where it has none
     bool has_shape = true;             // false: not even the number of axes is said
+    bool is_unsigned = false;  // of ONNX's uint32 or uint64: dtype is i32 or i64, bytes are those of uint32_t or uint64_t
 };
 
 struct ModelInfo {
@@ -67,6 +73,7 @@ struct ModelResult {
     DType dtype = DType::unknown;
     Shape shape;
     std::vector<std::byte> bytes;  // dense and row-major
+    bool is_unsigned = false;      // as ModelValue's
 
     // As elements of a type. Throws Error(invalid) unless they have its size.
     template <typename Element>

@@ -55,13 +55,24 @@ bool is_open(const ModelValue& value) {
     return !value.has_shape || std::find(value.shape.begin(), value.shape.end(), -1) != value.shape.end();
 }
 
+// Numbers as bytes of elements of the input.
+std::vector<std::byte> bytes_of(const ModelValue& input, std::vector<double> numbers) {
+    const double half = input.dtype == DType::i32 ? 0x1p31 : 0x1p63;  // from here on the bits are those of a number below 0
+    for (double& number : numbers)
+        if (input.is_unsigned) number = std::clamp(number, 0.0, 2 * half - 1) - (number < half ? 0 : 2 * half);
+    return graph::encode(numbers, input.dtype);
+}
+
 // Numbers as words have the model's shape where it leaves nothing open, else that of a list.
 ModelArray array_of(const ModelValue& input, const std::vector<double>& numbers) {
     Shape shape = is_open(input) ? Shape{static_cast<int64_t>(numbers.size())} : input.shape;
     if (elements(shape) != static_cast<int64_t>(numbers.size()))
         throw UsageError("--input " + input.name + ": " + std::to_string(numbers.size()) + " numbers, the model wants " +
                          shape_text(input));
-    return {input.name, input.dtype, std::move(shape), graph::encode(numbers, input.dtype)};
+    const auto inexact = [](double number) { return std::fabs(number) >= 0x1p53; };
+    if (input.dtype == DType::i64 && std::any_of(numbers.begin(), numbers.end(), inexact))
+        throw UsageError("--input " + input.name + ": whole numbers from 2^53 on are given in a .npy file");
+    return {input.name, input.dtype, std::move(shape), bytes_of(input, numbers)};
 }
 
 ModelArray filled(const ModelValue& input, const std::string& with, const Shape& shape) {
@@ -71,7 +82,7 @@ ModelArray filled(const ModelValue& input, const std::string& with, const Shape&
     std::minstd_rand random(1);  // the same at every start
     for (double& value : values)
         if (with == "random") value = static_cast<double>(random() % 65536) / 65536;
-    return {input.name, input.dtype, shape, graph::encode(values, input.dtype)};
+    return {input.name, input.dtype, shape, bytes_of(input, values)};
 }
 
 // Whether the channels of a picture lie before its rows.
@@ -108,7 +119,7 @@ ModelArray picture(const ModelValue& input, const std::string& file, const Model
     const auto rows = static_cast<int64_t>(height), columns = static_cast<int64_t>(width);
     Shape shape = first ? Shape{1, 3, rows, columns} : Shape{1, rows, columns, 3};
     if (input.has_shape && input.shape.size() == 3) shape.erase(shape.begin());
-    return {input.name, input.dtype, std::move(shape), graph::encode(values, input.dtype)};
+    return {input.name, input.dtype, std::move(shape), bytes_of(input, values)};
 }
 
 ModelArray sound(const ModelValue& input, const std::string& file, const ModelInputChoice& choice) {
@@ -119,7 +130,7 @@ ModelArray sound(const ModelValue& input, const std::string& file, const ModelIn
     const std::vector<double> values(samples.begin(), samples.end());
     Shape shape{static_cast<int64_t>(values.size())};
     while (input.has_shape && shape.size() < input.shape.size()) shape.insert(shape.begin(), 1);
-    return {input.name, input.dtype, std::move(shape), graph::encode(values, input.dtype)};
+    return {input.name, input.dtype, std::move(shape), bytes_of(input, values)};
 }
 
 ModelArray array_for(const ModelValue& input, const std::string& text, const ModelInputChoice& choice) {
@@ -128,6 +139,10 @@ ModelArray array_for(const ModelValue& input, const std::string& text, const Mod
     if (ends_with(text, {".npy"})) {
         const formats::NpyFile file = formats::NpyFile::open(base::path_of(text));
         const formats::NpyArray& array = file.array();
+        if (array.dtype == input.dtype && array.is_unsigned != input.is_unsigned)
+            throw Error(Code::invalid, "input '" + input.name + "': it is of " +
+                                           element_name(input.dtype, input.is_unsigned) + ", " +
+                                           element_name(array.dtype, array.is_unsigned) + " is given");
         return {input.name, array.dtype, array.shape, {array.bytes.begin(), array.bytes.end()}};
     }
     if (ends_with(text, {".png", ".jpg", ".jpeg"})) return picture(input, text, choice);

@@ -13,7 +13,7 @@ constexpr size_t kNames = 24;
 Json json_of(const std::vector<ModelValue>& values) {
     Json all = Json::array();
     for (const ModelValue& value : values) {
-        Json one{{"name", value.name}, {"dtype", name_of(value.dtype)}, {"shape", Json(nullptr)}};
+        Json one{{"name", value.name}, {"dtype", element_name(value.dtype, value.is_unsigned)}, {"shape", Json(nullptr)}};
         if (value.has_shape) {
             one["shape"] = Json::array();
             for (size_t d = 0; d < value.shape.size(); ++d) {
@@ -30,7 +30,8 @@ Json json_of(const std::vector<ModelValue>& values) {
 
 void print_values(const char* what, const std::vector<ModelValue>& values) {
     for (const ModelValue& value : values)
-        out("{} {} {} {}\n", padded(what, kNames), value.name, name_of(value.dtype), shape_text(value));
+        out("{} {} {} {}\n", padded(what, kNames), value.name, element_name(value.dtype, value.is_unsigned),
+            shape_text(value));
 }
 
 }  // namespace

@@ -33,7 +33,9 @@ Json figures_of(const ModelResult& result) {
     double least = std::numeric_limits<double>::infinity(), most = -least, sum = 0;
     size_t finite = 0;
     const std::vector<double> values = graph::decode(result.bytes, result.dtype);
-    for (const double value : values) {
+    const double range = result.dtype == DType::i32 ? 0x1p32 : 0x1p64;
+    for (double value : values) {
+        if (result.is_unsigned && value < 0) value += range;
         if (!std::isfinite(value)) continue;
         least = std::min(least, value);
         most = std::max(most, value);
@@ -89,8 +91,8 @@ void print_results(const std::vector<ModelResult>& results, const std::vector<Ta
         };
         const auto target =
             std::find_if(targets.begin(), targets.end(), [&](const Target& one) { return one.output == result.name; });
-        rows.push_back({result.name, name_of(result.dtype), to_string(result.shape), number("least"), number("most"),
-                        number("mean"), target == targets.end() ? "-" : target->file});
+        rows.push_back({result.name, element_name(result.dtype, result.is_unsigned), to_string(result.shape),
+                        number("least"), number("most"), number("mean"), target == targets.end() ? "-" : target->file});
     }
     print_table(rows);
 }
@@ -130,7 +132,7 @@ void run_model(const RunChoice& o, Run& run) {
     for (const Target& target : targets)
         for (const ModelResult& result : results)
             if (result.name == target.output)
-                formats::write_npy(base::path_of(target.file), result.dtype, result.shape, result.bytes);
+                formats::write_npy(base::path_of(target.file), result.dtype, result.shape, result.bytes, result.is_unsigned);
     Json figures = Json::array();
     for (const ModelResult& result : results) figures.push_back(figures_of(result));
     Json json{{"model", o.model},         {"device", devices.front().info().id},
@@ -146,7 +148,9 @@ void run_model(const RunChoice& o, Run& run) {
     if (o.place.is_auto()) json["place"] = placed_json(placed);
     if (run.json) {
         for (size_t i = 0; i < results.size(); ++i) {
-            Json one{{"name", results[i].name}, {"dtype", name_of(results[i].dtype)}, {"shape", results[i].shape}};
+            Json one{{"name", results[i].name},
+                     {"dtype", element_name(results[i].dtype, results[i].is_unsigned)},
+                     {"shape", results[i].shape}};
             one.update(figures[i]);
             json["outputs"].push_back(std::move(one));
         }

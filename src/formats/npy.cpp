@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/replacing_file.hpp"
@@ -19,10 +20,12 @@ constexpr size_t kNpyAlignment = 64;
 struct NpyType {
     std::string_view descr;
     DType dtype;
+    bool is_unsigned = false;  // of a signed type that holds it
 };
-constexpr NpyType kNpyTypes[] = {{"<f4", DType::f32}, {"<f2", DType::f16},    {"<f8", DType::f64}, {"|i1", DType::i8},
-                                 {"|u1", DType::u8},  {"<i2", DType::i16},    {"<u2", DType::u16}, {"<i4", DType::i32},
-                                 {"<i8", DType::i64}, {"|b1", DType::boolean}};
+constexpr NpyType kNpyTypes[] = {{"<f4", DType::f32},     {"<f2", DType::f16},       {"<f8", DType::f64},
+                                 {"|i1", DType::i8},      {"|u1", DType::u8},        {"<i2", DType::i16},
+                                 {"<u2", DType::u16},     {"<i4", DType::i32},       {"<i8", DType::i64},
+                                 {"|b1", DType::boolean}, {"<u4", DType::i32, true}, {"<u8", DType::i64, true}};
 
 // The header: a dictionary as Python writes it, with three keys.
 class NpyHeader {
@@ -36,7 +39,7 @@ public:
             const std::string_view key = quoted();
             take(':');
             if (key == "descr")
-                array.dtype = type();
+                std::tie(array.dtype, array.is_unsigned) = type();
             else if (key == "fortran_order")
                 columns_first_ = boolean();
             else if (key == "shape")
@@ -71,14 +74,14 @@ private:
         text_.remove_prefix(end + 1);
         return found;
     }
-    DType type() {
+    std::pair<DType, bool> type() {
         if (!is_next('\'')) at_.fail("an array of structures", Code::unsupported);
         const std::string_view descr = quoted();
         const auto* found =
             std::find_if(std::begin(kNpyTypes), std::end(kNpyTypes), [&](const NpyType& row) { return row.descr == descr; });
         if (found == std::end(kNpyTypes))
             at_.fail("elements of the type " + printable(descr) + ", which graphs do not have", Code::unsupported);
-        return found->dtype;
+        return {found->dtype, found->is_unsigned};
     }
     bool boolean() {
         skip();
@@ -116,9 +119,9 @@ private:
     bool columns_first_ = false, has_shape_ = false;
 };
 
-std::string_view descr_of(DType dtype) {
+std::string_view descr_of(DType dtype, bool is_unsigned) {
     for (const NpyType& row : kNpyTypes)
-        if (row.dtype == dtype) return row.descr;
+        if (row.dtype == dtype && row.is_unsigned == is_unsigned) return row.descr;
     throw Error(Code::unsupported, std::string("cannot write an array of ") + name_of(dtype) + ": NumPy has no such type");
 }
 
@@ -152,14 +155,15 @@ NpyFile NpyFile::open(const std::filesystem::path& path) {
     return file;
 }
 
-void write_npy(const std::filesystem::path& path, DType dtype, const Shape& shape, std::span<const std::byte> bytes) {
+void write_npy(const std::filesystem::path& path, DType dtype, const Shape& shape, std::span<const std::byte> bytes,
+               bool is_unsigned) {
     if (bytes.size() != backplane::bytes(dtype, shape))
         throw Error(Code::invalid, "cannot write '" + path.string() + "': " + name_of(dtype) + " " + to_string(shape) +
                                        " has " + std::to_string(backplane::bytes(dtype, shape)) + " bytes, " +
                                        std::to_string(bytes.size()) + " given");
     if (dtype == DType::bf16)
         return write_npy(path, DType::f32, shape, graph::encode(graph::decode(bytes, dtype), DType::f32));
-    std::string header = "{'descr': '" + std::string(descr_of(dtype)) + "', 'fortran_order': False, 'shape': (";
+    std::string header = "{'descr': '" + std::string(descr_of(dtype, is_unsigned)) + "', 'fortran_order': False, 'shape': (";
     for (const int64_t extent : shape) header += std::to_string(extent) + ", ";
     if (shape.size() > 1) header.resize(header.size() - 2);
     header += "), }";

@@ -18,10 +18,10 @@ struct NpyArray {
     DType dtype = DType::unknown;
     Shape shape;
     std::span<const std::byte> bytes;  // where the file has them
+    bool is_unsigned = false;          // of 32 or 64 bits, which dtype, i32 or i64, holds
 };
 
-// `file` is for messages. Throws Error: corrupt, unsupported (big-endian or complex numbers, strings, structures, u32 and u64, columns before rows, a rank
-// over 8).
+// `file` is for messages. Throws Error: corrupt, unsupported (big-endian or complex numbers, strings, structures, columns before rows, a rank over 8).
 NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& file);
 
 // The array of a file, which stays mapped.
@@ -38,6 +38,7 @@ private:
 
 // Writes one; nothing appears under the name until it is whole. bf16, which NumPy does not have, is written as f32. Throws Error: unsupported (a type of
 // blocks), invalid (bytes that do not fit), what the system says.
-void write_npy(const std::filesystem::path& path, DType dtype, const Shape& shape, std::span<const std::byte> bytes);
+void write_npy(const std::filesystem::path& path, DType dtype, const Shape& shape, std::span<const std::byte> bytes,
+               bool is_unsigned = false);
 
 }  // namespace backplane::formats

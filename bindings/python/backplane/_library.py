@@ -99,7 +99,7 @@ class ModelInfo(Structure):
 
 
 class ModelValue(Structure):
-    _fields_ = [("struct_size", c_uint32), ("dtype", c_uint32), ("rank", c_uint32), ("reserved", c_uint32), ("name", c_char_p),
+    _fields_ = [("struct_size", c_uint32), ("dtype", c_uint32), ("rank", c_uint32), ("is_unsigned", c_uint32), ("name", c_char_p),
                 ("dims", c_int64 * MAX_RANK), ("symbols", c_char_p * MAX_RANK)]
 
 

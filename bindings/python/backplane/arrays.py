@@ -38,14 +38,29 @@ def numpy_of(number: int) -> np.dtype:
         raise c.Error(f"numpy has no element type like {name_of(number) or 'that of this value'}", "unsupported") from None
 
 
+# Elements of ONNX files that are held as others of their size: by their names, which graphs do not have.
+_UNSIGNED = {"u32": "i32", "u64": "i64"}
+
+
+def element_name(number: int, is_unsigned: int) -> str:
+    name = name_of(number) if number else "unknown"
+    return next((mine for mine, held in _UNSIGNED.items() if held == name), name) if is_unsigned else name
+
+
+@functools.cache
+def element_of(name: str) -> tuple[int, np.dtype | None]:
+    """The library's number and numpy's type of an element by its name; 0 and None: of a type that graphs do not have."""
+    number = c.plain["dtype"](_UNSIGNED.get(name, name).encode())
+    return number, np.dtype({"u32": np.uint32, "u64": np.uint64}[name]) if name in _UNSIGNED else numpy_of(number) if number else None
+
+
 def dims_of(shape) -> ctypes.Array:
     return (ctypes.c_int64 * max(len(shape), 1))(*shape)
 
 
-def dense(array: object, name: str, number: int) -> np.ndarray:
+def dense(array: object, name: str, wanted: np.dtype) -> np.ndarray:
     """The array as it is where it is dense and of that type; else a dense copy, never one of another type."""
     given = np.asarray(array)
-    wanted = numpy_of(number)
     if given.dtype != wanted:
         raise c.Error(f"'{name}' is of {given.dtype}; give {wanted}: x.astype(numpy.{wanted})", "invalid")
     return np.ascontiguousarray(given) if given.ndim else given

@@ -223,7 +223,7 @@ class Session(c.Handle):
                 kept.append(array)
                 given.append(c.Value(c.utf8(name), None, 0, array.pointer))
                 continue
-            held = dense(array, name, number)
+            held = dense(array, name, numpy_of(number))
             if held.shape != shape:
                 raise c.Error(f"'{name}' has the shape {held.shape}; the graph's is {shape}", "invalid")
             kept.append(held)

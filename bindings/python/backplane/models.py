@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import _library as c
-from .arrays import dense, dims_of, id_of, name_of, numpy_of
+from .arrays import dense, dims_of, element_name, element_of
 from .calls import ReadyModelRun, Records, Spare, address
 from .devices import Cancel, Context, Device, cancel_of, made_on
 from .graphs import MATHS, Tensor
@@ -19,7 +19,10 @@ from .graphs import MATHS, Tensor
 
 @dataclass(frozen=True)
 class ModelValue:
-    """An input or output as the file declares it. shape: None, or a number or the name of what is open for each axis."""
+    """An input or output as the file declares it. shape: None, or a number or the name of what is open for each axis.
+
+    dtype: "f32" and its like; "u32" and "u64" of numpy's uint32 and uint64; "unknown".
+    """
 
     name: str
     dtype: str
@@ -31,7 +34,7 @@ def _value(record: c.ModelValue) -> ModelValue:
     if record.rank <= c.MAX_RANK:
         shape = tuple(record.dims[i] if record.dims[i] >= 0 else (record.symbols[i] or b"?").decode(errors="replace")
                       for i in range(record.rank))
-    return ModelValue(record.name.decode(errors="replace"), name_of(record.dtype) if record.dtype else "unknown", shape)
+    return ModelValue(record.name.decode(errors="replace"), element_name(record.dtype, record.is_unsigned), shape)
 
 
 class Model(c.Handle):
@@ -88,8 +91,8 @@ def _inputs(declared: Sequence[ModelValue], given: Mapping[str, object]):
             kept.append(dims)
             records[i] = c.ModelInput(encoded, None, 0, dims, len(array), 0, None)
             continue
-        number = c.plain["dtype"](types.get(name, "unknown").encode())
-        held = dense(array, name, number) if number else np.ascontiguousarray(array)
+        number, wanted = element_of(types.get(name, "unknown"))
+        held = dense(array, name, wanted) if number else np.ascontiguousarray(array)
         dims = dims_of(held.shape)
         kept += [held, dims]
         records[i] = c.ModelInput(encoded, address(held), held.nbytes, dims, held.ndim, number, None)
@@ -122,7 +125,7 @@ class ModelSession(c.Handle):
         records, kept = _inputs(self._declared, inputs)
         outputs, count = c.records_of(c.ModelValue, self._outputs), ctypes.c_uint32()
         c.call("model_session_prepare", self.pointer, records, len(inputs), outputs, self._outputs, ctypes.byref(count))
-        results = {o.name.decode(): np.empty(tuple(o.dims[:o.rank]), numpy_of(o.dtype)) for o in outputs[:count.value]}
+        results = {o.name.decode(): np.empty(tuple(o.dims[:o.rank]), element_of(element_name(o.dtype, o.is_unsigned))[1]) for o in outputs[:count.value]}
         wanted = Records(c.Value, [c.Value(c.utf8(name), address(array), array.nbytes, None) for name, array in results.items()])
         c.call("model_session_run_into", self.pointer, records, len(inputs), wanted.records, len(results), cancel_of(cancel))
         del kept
@@ -131,5 +134,5 @@ class ModelSession(c.Handle):
     def _make_ready(self) -> Callable:
         if any(value.dtype == "unknown" for value in self._declared):  # what is given decides
             return lambda inputs: None
-        numbers = [(value.name, id_of(value.dtype)) for value in self._declared]
-        return ReadyModelRun(self.pointer, [(name, numpy_of(number), number) for name, number in numbers], self._outputs)
+        elements = [(value.name, *element_of(value.dtype)) for value in self._declared]
+        return ReadyModelRun(self.pointer, [(name, kind, number) for name, number, kind in elements], self._outputs)

@@ -319,6 +319,19 @@ class Models(OnTheCpu):
             self.assertEqual(backplane.WeightFile(out).find("w").dtype, "q4_0")
             self.assertIn("w*", {tensor.name: tensor.why for tensor in file.quantize(out, keep=["w*"])}["w"])
 
+    def test_numbers_without_a_sign_are_numpys(self):
+        for kind in (np.uint32, np.uint64):
+            model = backplane.Model(NODES / f"test_max_{kind.__name__}/model.onnx")
+            self.assertEqual([value.dtype for value in model.inputs], ["u" + kind.__name__[4:]] * 2)
+            session = backplane.ModelSession(self.context, model, device="cpu")
+            top = np.iinfo(kind).max
+            for _ in range(2):  # the first run, and one whose call stands ready
+                got = session.run({"data_0": np.array([1, top, 3], kind), "data_1": np.array([top - 1, 2, 3], kind)})["result"]
+                np.testing.assert_array_equal(got, np.array([top - 1, top, 3], kind))
+                self.assertEqual(got.dtype, kind)
+            with self.refused("invalid", "astype"):
+                session.run({"data_0": np.array([1, 2, 3], np.int64), "data_1": np.array([1, 2, 3], kind)})
+
     def test_an_onnx_file_runs(self):
         model = backplane.Model(NODES / "test_relu/model.onnx")
         self.assertEqual(model.inputs[0], backplane.ModelValue("x", "f32", (3, 4, 5)))

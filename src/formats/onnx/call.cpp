@@ -137,6 +137,10 @@ void OnnxCall::result(OnnxTensor constant, size_t i) {
     names_[node.outputs[i]] = {content->dtype, content->shape, no_tensor, content, false};
 }
 
+void OnnxCall::result_is_unsigned(size_t i, bool is) {
+    if (wants(i)) names_[node.outputs[i]].holds_unsigned = is;
+}
+
 TensorId OnnxCall::scalar(double value, DType dtype) {
     return graph.constant("", dtype, {}, graph::encode({&value, 1}, dtype));
 }

@@ -22,6 +22,10 @@ struct OnnxOperand {
     std::shared_ptr<const OnnxTensor> content;  // of a constant
     bool is_input = false;
     int64_t type = 0;  // of an input, as the file has it
+    bool holds_unsigned = false;
+
+    // Of uint32 or uint64, whose bits i32 or i64 hold.
+    [[nodiscard]] bool is_unsigned() const { return content ? content->is_unsigned : holds_unsigned; }
 };
 using OnnxNames = std::map<std::string, OnnxOperand, std::less<>>;
 
@@ -62,6 +66,7 @@ public:
     [[nodiscard]] size_t inputs() const { return node.inputs.size(); }
     [[nodiscard]] bool given(size_t i) const { return i < node.inputs.size() && !node.inputs[i].empty(); }
     [[nodiscard]] DType dtype(size_t i) const { return operand(i).dtype; }
+    [[nodiscard]] bool is_unsigned(size_t i) const { return given(i) && operand(i).is_unsigned(); }
     [[nodiscard]] const Shape& shape(size_t i) const { return operand(i).shape; }
     [[nodiscard]] int64_t rank(size_t i) const { return static_cast<int64_t>(shape(i).size()); }
     // Operands as tensors of the graph, with no_tensor for those not given.
@@ -91,6 +96,7 @@ public:
     [[nodiscard]] bool wants(size_t i) const { return i < node.outputs.size() && !node.outputs[i].empty(); }
     void result(TensorId tensor, size_t i = 0);
     void result(OnnxTensor constant, size_t i = 0);
+    void result_is_unsigned(size_t i, bool is);  // of a tensor that was given as it
 
     // A number as a scalar of a type, and the same elements under another shape.
     TensorId scalar(double value, DType dtype);
@@ -131,6 +137,9 @@ std::span<const OnnxRuleRow> onnx_rules_reductions();
 std::span<const OnnxRuleRow> onnx_rules_resize();
 std::span<const OnnxRuleRow> onnx_rules_signals();
 std::span<const OnnxRuleRow> onnx_rules_sizes();
+
+// The rule on a call, and finish(); on operands that are unsigned another rule, or an Error(unsupported) (rules_unsigned.cpp).
+void onnx_apply(OnnxRule rule, OnnxCall& call);
 
 // Computes a node whose operands are all constants, and puts its results among the names. False: they are not, it is no operator that there is, or its
 // results are too large for it. Throws what the rule throws.

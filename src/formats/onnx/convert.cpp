@@ -106,7 +106,7 @@ public:
             found.nodes = std::move(nodes_);
             return found;
         }
-        for (const OnnxValue& output : model_.outputs) give(output.name);
+        for (const OnnxValue& output : model_.outputs) give(output);
         std::vector<uint32_t> moved;
         found.graph = pruned(graph_, moved);
         for (OnnxNodeFound& node : nodes_) {
@@ -128,7 +128,8 @@ private:
         if (content != nullptr) shape = &content->shape;
         if (shape == nullptr && open)
             throw Error(Code::unsupported, "input '" + input.name + "' leaves its shape open: say which it has");
-        names_[input.name] = {input.dtype, shape == nullptr ? input.shape : *shape, no_tensor, {}, true, input.type};
+        names_[input.name] = {input.dtype,      shape == nullptr ? input.shape : *shape, no_tensor, {}, true, input.type,
+                              input.is_unsigned};
     }
 
     // A graph's own constants and nodes.
@@ -170,8 +171,7 @@ private:
         if (onnx_fold(node, model_.opset, names_)) return;
         const size_t before = graph_.nodes().size();
         OnnxCall call(graph_, node, model_.opset, names_, &values_);
-        rule(call);
-        call.finish();
+        onnx_apply(rule, call);
         for (size_t n = before; n < graph_.nodes().size(); ++n) {
             GraphAccess::nodes(graph_)[n].name = nodes_[own].name;
             nodes_[own].nodes.push_back(n);
@@ -231,8 +231,12 @@ private:
         return made;
     }
 
-    void give(const std::string& name) {
+    void give(const OnnxValue& output) {
+        const std::string& name = output.name;
         OnnxOperand& made = in_graph(name);
+        if (output.type != 0 && output.is_unsigned != made.is_unsigned())
+            throw Error(Code::invalid, "output '" + name + "' is declared as " + std::string(name_of_onnx(output.type)) +
+                                           ", and its node makes " + (made.is_unsigned() ? "an unsigned type" : "none"));
         if (!made.tensor.valid()) made.tensor = onnx_constant(graph_, *made.content);
         as_output(graph_, made.tensor, name);
     }
@@ -247,6 +251,9 @@ private:
     std::set<std::string> missing_;  // names that nodes would give which did not go
     bool failed_ = false;
 };
+
+// What is computed here has 53 bits.
+bool is_exact_on_devices_alone(const OnnxOperand& operand) { return operand.is_unsigned() && operand.dtype == DType::i64; }
 
 bool is_constant(const OnnxNames& names, const std::string& name) {
     const auto found = names.find(name);
@@ -272,8 +279,9 @@ bool onnx_fold(const OnnxNode& node, int64_t opset, OnnxNames& names) {
         weights[operand.content->weight] = operand.content->bytes();
     }
     OnnxCall call(graph, node, opset, own);
-    rule(call);
-    call.finish();
+    onnx_apply(rule, call);
+    if (std::any_of(own.begin(), own.end(), [](const auto& one) { return is_exact_on_devices_alone(one.second); }))
+        return false;
     int64_t most = 0;
     for (const TensorInfo& info : graph.tensors()) most = std::max(most, elements(info.shape));
     if (most > kMostFolded || most > std::max(kAlwaysFolded, 4 * operands)) return false;
@@ -288,6 +296,7 @@ bool onnx_fold(const OnnxNode& node, int64_t opset, OnnxNames& names) {
         }
         auto content = std::make_shared<OnnxTensor>(
             OnnxTensor{name, made.dtype, made.shape, std::vector<std::byte>(bytes(made.dtype, made.shape))});
+        content->is_unsigned = made.holds_unsigned;
         rooms.push_back({as_output(graph, made.tensor, name), content->data});
         results[name] = {made.dtype, made.shape, no_tensor, content, false};
     }

@@ -101,7 +101,8 @@ OnnxTensor tensor_of(ProtobufReader in, const OnnxFiles& files) {
             case 2: type = in.integer(); break;
             case 4: in.append_fixed(lists.floats); break;
             case 5:
-            case 7: in.append_integers(lists.integers); break;
+            case 7:
+            case 11: in.append_integers(lists.integers); break;
             case 8: tensor.name = in.text(); break;
             case 9: lists.raw = in.bytes(); break;
             case 10: in.append_fixed(lists.doubles); break;
@@ -110,7 +111,9 @@ OnnxTensor tensor_of(ProtobufReader in, const OnnxFiles& files) {
             default: break;
         }
     }
-    tensor.dtype = dtype_of_onnx(type);
+    const OnnxHeld held = held_as_onnx(type);
+    tensor.dtype = held.dtype;
+    tensor.is_unsigned = held.is_unsigned;
     if (tensor.dtype == DType::unknown)
         throw Error(Code::unsupported, "a tensor of ONNX's element type " + std::to_string(type) + " (" +
                                            std::string(name_of_onnx(type)) + "), which graphs do not have");
@@ -227,7 +230,9 @@ OnnxValue value_of(ProtobufReader in) {
             }
         }
     }
-    value.dtype = dtype_of_onnx(value.type);
+    const OnnxHeld held = held_as_onnx(value.type);
+    value.dtype = held.dtype;
+    value.is_unsigned = held.is_unsigned;
     return value;
 }
 
@@ -271,6 +276,14 @@ DType dtype_of_onnx(int64_t type) noexcept {
         case 11: return DType::f64;
         case 16: return DType::bf16;
         default: return DType::unknown;
+    }
+}
+
+OnnxHeld held_as_onnx(int64_t type) noexcept {
+    switch (type) {
+        case 12: return {DType::i32, true};
+        case 13: return {DType::i64, true};
+        default: return {dtype_of_onnx(type), false};
     }
 }
 

@@ -23,6 +23,7 @@ struct OnnxTensor {
     std::vector<std::byte> data;            // bytes(dtype, shape); empty where the next has them
     std::span<const std::byte> in_place{};  // in the file, which outlives the tensor; at any alignment
     std::string weight{};                   // what a graph calls it as a weight; empty: it is none (prepare.hpp)
+    bool is_unsigned = false;               // of ONNX's uint32 or uint64, whose bits i32 or i64 hold (rules_unsigned.cpp)
 
     [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return data.empty() ? in_place : data; }
 };
@@ -64,6 +65,7 @@ struct OnnxValue {
     std::vector<std::string> symbols{};  // the names of such extents, as many as there are axes; empty: none
     bool has_shape = true;               // false: not even the number of axes is known
     int64_t type = 0;                    // as the file has it, TensorProto::DataType
+    bool is_unsigned = false;            // uint32 or uint64, held as i32 or i64
 };
 
 struct OnnxModel {
@@ -80,13 +82,19 @@ struct OnnxModel {
 using OnnxFiles = std::function<std::span<const std::byte>(const std::string& location)>;
 
 // Trust nothing in the bytes. `file` is for messages. Throw Error: corrupt (not the wire format, tensors of another size than they say, or beyond the
-// end of another file), unsupported (tensors in other files where there are no `files`, or of types that graphs do not have: strings, u32, u64,
-// complex numbers). The tensors of a model point into `bytes` where they lie there as they are; a tensor on its own has a copy.
+// end of another file), unsupported (tensors in other files where there are no `files`, or of types that graphs do not have: strings, complex
+// numbers). The tensors of a model point into `bytes` where they lie there as they are; a tensor on its own has a copy.
 OnnxModel parse_onnx(std::span<const std::byte> bytes, const std::string& file, const OnnxFiles& files = {});
 OnnxTensor parse_onnx_tensor(std::span<const std::byte> bytes, const std::string& file);
 
 // TensorProto::DataType; unknown: a type that graphs do not have.
 DType dtype_of_onnx(int64_t type) noexcept;
+// The same, and for uint32 and uint64 the signed type that holds their bits.
+struct OnnxHeld {
+    DType dtype = DType::unknown;
+    bool is_unsigned = false;
+};
+OnnxHeld held_as_onnx(int64_t type) noexcept;
 // What ONNX calls it: "string", "uint32".
 std::string_view name_of_onnx(int64_t type) noexcept;
 

@@ -42,15 +42,16 @@ struct backplane_model_results {
 
 namespace {
 
-void write_value(const std::string& name, DType dtype, const Shape& shape, const std::vector<std::string>* symbols,
-                 bool has_shape, backplane_model_value* out) {
+// `name` and the symbols live as long as the caller may look at them.
+void write_value(const ModelValue& value, const std::string& name, backplane_model_value* out) {
     backplane_model_value mine{};
-    mine.dtype = static_cast<uint32_t>(dtype);
-    mine.rank = has_shape ? static_cast<uint32_t>(shape.size()) : UINT32_MAX;
+    mine.dtype = static_cast<uint32_t>(value.dtype);
+    mine.rank = value.has_shape ? static_cast<uint32_t>(value.shape.size()) : UINT32_MAX;
+    mine.is_unsigned = value.is_unsigned ? 1 : 0;
     mine.name = name.c_str();
     for (size_t d = 0; d < BP_MAX_RANK; ++d) {
-        mine.dims[d] = d < shape.size() ? shape[d] : 0;
-        mine.symbols[d] = symbols != nullptr && d < symbols->size() ? (*symbols)[d].c_str() : "";
+        mine.dims[d] = d < value.shape.size() ? value.shape[d] : 0;
+        mine.symbols[d] = d < value.symbols.size() ? value.symbols[d].c_str() : "";
     }
     write_record(mine, out, BP_SIZE(backplane_model_value, dims), "backplane_model_value");
 }
@@ -62,8 +63,7 @@ void write_values(const std::vector<ModelValue>& values, const std::vector<Model
     *count = static_cast<uint32_t>(values.size());
     if (capacity > 0) require(out, "values");
     for (size_t i = 0; i < std::min<size_t>(values.size(), capacity); ++i)
-        write_value(named[i].name, values[i].dtype, values[i].shape, &values[i].symbols, values[i].has_shape,
-                    record_at(out, i));
+        write_value(values[i], named[i].name, record_at(out, i));
 }
 
 std::vector<ModelInput> inputs_from(const backplane_model_input* inputs, uint32_t count) {
@@ -243,7 +243,7 @@ bp_code backplane_model_results_value(const backplane_model_results* results, ui
         require(value, "value");
         const ModelResult* result = result_at(results, i);
         if (result == nullptr) throw Error(Code::not_found, "there is no output " + std::to_string(i));
-        write_value(result->name, result->dtype, result->shape, nullptr, true, value);
+        write_value({{}, result->dtype, result->shape, {}, true, result->is_unsigned}, result->name, value);
     });
 }
 

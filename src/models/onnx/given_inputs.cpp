@@ -29,7 +29,8 @@ std::string words_for(const ModelValue& input) {
 
 // "f32 [batch, 3, ?, ?]"
 std::string type_and_shape(const ModelValue& input) {
-    return std::string(name_of(input.dtype)) + (input.has_shape ? " " + words_for(input) : " of any shape");
+    return std::string(element_name(input.dtype, input.is_unsigned)) +
+           (input.has_shape ? " " + words_for(input) : " of any shape");
 }
 
 Shape shape_of(const ModelValue& input, const ModelInput& given) {
@@ -41,7 +42,8 @@ Shape shape_of(const ModelValue& input, const ModelInput& given) {
 void check(const ModelValue& input, const ModelInput& given, const Shape& shape) {
     const DType dtype = given.tensor ? given.tensor.dtype() : given.dtype;
     if (dtype != DType::unknown && dtype != input.dtype)
-        refuse(input, std::string("it is of ") + name_of(input.dtype) + ", " + name_of(dtype) + " is given");
+        refuse(input, std::string("it is of ") + element_name(input.dtype, input.is_unsigned) + ", " + name_of(dtype) +
+                          " is given");
     if (std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent < 0; }))
         refuse(input, "the shape " + to_string(shape));
     if (!fits(input, shape)) refuse(input, "its shape is " + words_for(input) + ", " + to_string(shape) + " is given");

@@ -46,8 +46,8 @@ ModelInfo info_of(const formats::OnnxModel& model) {
 std::vector<ModelValue> values_of(const std::vector<formats::OnnxValue>& values) {
     std::vector<ModelValue> all;
     for (const formats::OnnxValue& value : values)
-        all.push_back(
-            {value.name, value.is_tensor ? value.dtype : DType::unknown, value.shape, value.symbols, value.has_shape});
+        all.push_back({value.name, value.is_tensor ? value.dtype : DType::unknown, value.shape, value.symbols,
+                       value.has_shape, value.is_unsigned});
     return all;
 }
 

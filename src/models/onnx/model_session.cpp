@@ -80,7 +80,7 @@ struct ModelSession::Impl {
         }
         for (const ModelValue& output : state.outputs) {
             const TensorInfo& info = graph[output_of(graph, output.name)];
-            plan.outputs.push_back({output.name, info.dtype, info.shape, {}, true});
+            plan.outputs.push_back({output.name, info.dtype, info.shape, {}, true, output.is_unsigned});
             plan.sizes.push_back(bytes(info.dtype, info.shape));
         }
         return plan;
@@ -131,7 +131,8 @@ std::vector<ModelResult> ModelSession::run(std::span<const ModelInput> inputs, c
     results.reserve(plan.outputs.size());
     for (size_t i = 0; i < plan.outputs.size(); ++i) {
         const ModelValue& output = plan.outputs[i];
-        results.push_back({output.name, output.dtype, output.shape, std::vector<std::byte>(plan.sizes[i])});
+        results.push_back(
+            {output.name, output.dtype, output.shape, std::vector<std::byte>(plan.sizes[i]), output.is_unsigned});
         rooms.emplace_back(results.back().name, std::span(results.back().bytes));
     }
     impl_->run(plan, given, rooms, cancel);

@@ -63,6 +63,30 @@ TEST(CliRun, PicturesHaveTheLayoutOfTheModel) {
     }
 }
 
+TEST(CliRun, NumbersWithoutASignComeAndGoWithEveryBit) {
+    using namespace onnx_bytes;  // NOLINT
+    const Place p;
+    std::ofstream(p.at("m.onnx"), std::ios::binary)
+        << onnx_bytes::model(input(value("x", kU64, {"2"})) + output(value("y", kU64, {"2"})) + node("Max", {"x"}, {"y"}));
+    const std::vector<uint64_t> x{0xFFFFFFFFFFFFFF01, 7};
+    const auto bytes = std::as_bytes(std::span(x));
+    formats::write_npy(p.at("x.npy"), DType::i64, {2}, bytes, true);
+    const Outcome o =
+        run(p, {"run", p.at("m.onnx"), "--input", p.at("x.npy"), "--output", p.at("y.npy"), "--device", "cpu"});
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    EXPECT_NE(o.out.find("u64"), std::string::npos) << o.out;
+    const formats::NpyFile y = formats::NpyFile::open(p.at("y.npy"));
+    EXPECT_TRUE(y.array().is_unsigned);
+    EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), y.array().bytes.begin(), y.array().bytes.end()));
+    formats::write_npy(p.at("signed.npy"), DType::i64, {2}, bytes);
+    const Outcome other = run(p, {"run", p.at("m.onnx"), "--input", p.at("signed.npy"), "--device", "cpu"});
+    EXPECT_EQ(other.exit_code, 1);
+    EXPECT_NE(other.err.find("it is of u64, i64 is given"), std::string::npos) << other.err;
+    const Outcome inexact = run(p, {"run", p.at("m.onnx"), "--input", "9007199254740993,1", "--device", "cpu"});
+    EXPECT_EQ(inexact.exit_code, 2);
+    EXPECT_NE(inexact.err.find("whole numbers from 2^53 on"), std::string::npos) << inexact.err;
+}
+
 TEST(CliRun, WrongUseIsSaidInOneLine) {
     const Place p;
     const std::string model = dense(p);

@@ -10,7 +10,7 @@
 
 namespace backplane::onnx_bytes {
 
-inline constexpr uint64_t kF32 = 1, kI64 = 7, kBool = 9;
+inline constexpr uint64_t kF32 = 1, kU8 = 2, kI32 = 6, kI64 = 7, kBool = 9, kU32 = 12, kU64 = 13;
 
 template <typename Number>
 std::string raw(const std::vector<Number>& numbers) {
@@ -48,6 +48,9 @@ inline std::string tensor_elsewhere(const std::string& name, const std::vector<u
 
 inline std::string integer(const std::string& name, int64_t number) {
     return field(5, field(1, name) + field(3, static_cast<uint64_t>(number)) + field(20, 2));
+}
+inline std::string word(const std::string& name, const std::string& text) {
+    return field(5, field(1, name) + field(4, text) + field(20, 3));
 }
 inline std::string integers(const std::string& name, const std::vector<int64_t>& numbers) {
     std::string text = field(1, name);

@@ -69,12 +69,23 @@ TEST(OnnxReader, ATensorOfAnotherSizeThanItSaysIsCorrupt) {
 }
 
 TEST(OnnxReader, TypesThatGraphsDoNotHaveAndOtherFilesAreUnsupported) {
-    for (const uint64_t type : {0, 8, 12, 13, 14, 99})
+    for (const uint64_t type : {0, 8, 14, 99})
         expect_refused(field(2, type), Code::unsupported, "element type " + std::to_string(type));
     expect_refused(field(2, 8), Code::unsupported, "(string)");
-    expect_refused(field(2, 13), Code::unsupported, "(uint64)");
     expect_refused(field(2, ~uint64_t{0}), Code::unsupported, "(no type)");
     expect_refused(two_floats() + field(14, 1), Code::unsupported, "'w' lies in another file");
+}
+
+TEST(OnnxReader, NumbersWithoutASignAreHeldAsBits) {
+    const std::string numbers = field(11, varint(3) + varint(0xFFFFFFFF));
+    const OnnxTensor narrow = formats::parse_onnx_tensor(bytes_of(field(1, 2) + field(2, 12) + numbers), "a file");
+    EXPECT_TRUE(narrow.dtype == DType::i32 && narrow.is_unsigned);
+    EXPECT_EQ(narrow.data.size(), 8U);
+    EXPECT_EQ(narrow.data[7], std::byte{255});
+    const OnnxTensor wide = formats::parse_onnx_tensor(bytes_of(field(1, 2) + field(2, 13) + numbers), "a file");
+    EXPECT_TRUE(wide.dtype == DType::i64 && wide.is_unsigned);
+    EXPECT_EQ(wide.data.size(), 16U);
+    EXPECT_TRUE(wide.data[11] == std::byte{255} && wide.data[12] == std::byte{0});
 }
 
 TEST(OnnxReader, NumbersComePackedOrOneByOne) {

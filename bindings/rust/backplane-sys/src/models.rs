@@ -21,7 +21,7 @@ structs! {
         weight_bytes: u64, format: [c_char; 16], name: [c_char; 256], producer: [c_char; 128]
     }
     pub struct backplane_model_value {
-        struct_size: u32, dtype: u32, rank: u32, reserved: u32, name: *const c_char, dims: [i64; BP_MAX_RANK],
+        struct_size: u32, dtype: u32, rank: u32, is_unsigned: u32, name: *const c_char, dims: [i64; BP_MAX_RANK],
         symbols: [*const c_char; BP_MAX_RANK]
     }
     pub struct backplane_model_input {

@@ -59,6 +59,8 @@ pub struct ValueInfo {
     pub name: String,
     /// None: of a type that graphs do not have.
     pub dtype: Option<DType>,
+    /// Whether it is of ONNX's uint32 or uint64: slices of `u32` or `u64` are its bytes, and `dtype` is `I32` or `I64`.
+    pub is_unsigned: bool,
     /// None: not even the rank is said. An extent of -1 is open.
     pub shape: Option<Vec<i64>>,
     /// What each open extent is called; empty: it has no name, or is not open.
@@ -70,7 +72,7 @@ fn value() -> sys::backplane_model_value {
         struct_size: raw::size_of::<sys::backplane_model_value>(),
         dtype: 0,
         rank: 0,
-        reserved: 0,
+        is_unsigned: 0,
         name: std::ptr::null(),
         dims: [0; sys::BP_MAX_RANK],
         symbols: [std::ptr::null(); sys::BP_MAX_RANK],
@@ -91,6 +93,7 @@ impl ValueInfo {
         ValueInfo {
             name: text(from.name),
             dtype: if from.dtype == 0 { None } else { Some(DType(from.dtype)) },
+            is_unsigned: from.is_unsigned != 0,
             shape: if known { Some(from.dims[..rank].to_vec()) } else { None },
             symbols: if known { from.symbols[..rank].iter().map(|s| text(*s)).collect() } else { Vec::new() },
         }

@@ -72,7 +72,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A number that tensors are made of, any bits of which are one. `f16` and `bf16` are given as their bits, in `u16`; truth and blocks in `u8`.
+/// A number that tensors are made of, any bits of which are one. `f16` and `bf16` are given as their bits, in `u16`; truth and blocks in `u8`;
+/// `u32` and `u64` are the bits of `I32` and `I64`, as which ONNX's unsigned numbers are held.
 pub trait Element: sealed::Sealed + Copy + Send + Sync + 'static {
     /// Whether slices of it are the bytes of tensors of that type.
     fn holds(dtype: DType) -> bool;
@@ -98,5 +99,7 @@ elements! {
     i16: |d| d == DType::I16;
     u16: |d| d == DType::U16 || d == DType::F16 || d == DType::BF16;
     i32: |d| d == DType::I32;
+    u32: |d| d == DType::I32;
     i64: |d| d == DType::I64;
+    u64: |d| d == DType::I64;
 }
