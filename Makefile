@@ -14,7 +14,7 @@ demo: $(S)/setup ## sets up, builds what it needs on this CPU, fetches weights, 
 test: $(S)/setup-test build ## sets up, builds, fetches weights, runs every test
 	@scripts/fetch-models.sh || { [ $$? = 3 ] && echo "make test: no weights: the tests that need them say so and are skipped"; }
 	@scripts/fetch-ggml.sh || { [ $$? = 3 ] && echo "make test: no stock ggml: the tests that need it say so and are skipped"; }
-	@scripts/run-tests release -j$$(($$(nproc) + 2))
+	@scripts/run-tests release -j$$(($$(nproc) + 2)) $(TEST_ARGUMENTS)
 
 build: $(S)/setup ## build/release/bin/backplane and the module files
 	@scripts/build.sh release
