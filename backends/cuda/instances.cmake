@@ -70,7 +70,7 @@ endforeach()
 # KERNEL_H, STAGES (common/gpu/ops/conv.cpp).
 set(instances_conv_warpgroup 0=384,3=1,4=12,shared=222400 0=384,3=3,4=8,shared=214144 0=384,3=5,4=6,shared=210016)
 # KERNEL, STAGES, FILTER_STAGES.
-set(instances_conv_warpgroup_bundles 0=384,3=1,4=5,6=8,shared=197856 0=384,3=3,4=3,6=6,shared=213152 0=384,3=5,4=2,6=5,shared=214144)
+set(instances_conv_warpgroup_bundles 0=384,3=1,4=5,6=8,shared=230608 0=384,3=3,4=3,6=4,shared=221296 0=384,3=5,4=2,6=4,shared=226400)
 # TILES, DOWN, ROWS_OF_WARP, COLUMNS_OF_WARP, ACROSS, KERNEL, DEPTH, KERNEL_H (common/gpu/ops/conv.cpp).
 set(instances_conv_matrix "")
 foreach(kernel 1 3 5 7)

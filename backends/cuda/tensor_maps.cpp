@@ -68,21 +68,48 @@ Boxes pixels_of(const gpu::ConvParameters& p, uint32_t batch, uint32_t kernel_h)
     return boxes;
 }
 
-// Half a bundle of each pixel; `blocks`: bundles of a pixel in this operand. PITCH of the kernel leaves room for what is beside a row.
-Boxes bundles_of(const gpu::ConvParameters& p, uint32_t operand, uint32_t batch, uint32_t blocks, uint32_t kernel) {
-    constexpr uint32_t kBundle = 64, kPixels = 64, kBeside = 8;
+// A map in bundles; `blocks`: bundles of a pixel in this operand.
+Boxes bundles_of(uint32_t operand, uint32_t width, uint32_t height, uint64_t blocks) {
+    constexpr uint32_t kBundle = 64;
     Boxes boxes;
     boxes.operand = operand;
     boxes.axes = 4;
-    boxes.extents[0] = kBundle, boxes.extents[1] = p.width, boxes.extents[2] = p.height;
-    boxes.extents[3] = uint64_t{batch} * blocks;
+    boxes.extents[0] = kBundle, boxes.extents[1] = width, boxes.extents[2] = height, boxes.extents[3] = blocks;
     boxes.strides[0] = uint64_t{2} * kBundle;
-    boxes.strides[1] = boxes.strides[0] * p.width;
-    boxes.strides[2] = boxes.strides[1] * p.height;
-    boxes.box[0] = kBundle / 2, boxes.box[1] = kernel == 1 ? kPixels : kPixels + kBeside;
+    boxes.strides[1] = boxes.strides[0] * width;
+    boxes.strides[2] = boxes.strides[1] * height;
+    boxes.box[1] = 64;  // pixels of a row
+    return boxes;
+}
+
+// Half a bundle of each pixel of the rows that a tile sees. PITCH of the kernel leaves room for what is beside a row.
+Boxes half_bundles_of(Boxes boxes, uint32_t kernel) {
+    constexpr uint32_t kPixels = 64, kBeside = 8;
+    boxes.box[0] = boxes.box[0] / 2, boxes.box[1] = kernel == 1 ? kPixels : kPixels + kBeside;
     boxes.box[2] = kRowsOfConv + kernel - 1;
     boxes.swizzle = kMapSwizzle64;
     return boxes;
+}
+
+bool has_kind(uint32_t kinds, uint32_t kind) {
+    for (; kinds != 0; kinds >>= 4)
+        if ((kinds & 15) == kind + 1) return true;
+    return false;
+}
+
+// Of both maps that are read, of those that are added, and of the result; of what is not there or not in bundles one of nothing.
+std::vector<Boxes> boxes_of_bundles(std::span<const uint32_t> constants, const gpu::ConvParameters& p, uint32_t batch) {
+    const uint32_t kernel = constants[3], split = constants[7], rest = p.channels / 64 - split;
+    const uint64_t made = constants[5] != 0 ? uint64_t{batch} * p.blocks : 0;
+    const auto read = [&](uint32_t operand, uint32_t width, uint32_t height, uint64_t blocks) {
+        return half_bundles_of(bundles_of(operand, width, height, blocks), kernel);
+    };
+    const auto added = [&](uint32_t operand, uint32_t kind) {
+        return read(operand, p.out_width, p.out_height, has_kind(constants[1], kind) ? made : 0);
+    };
+    return {read(0, p.width, p.height, uint64_t{batch} * split),
+            read(5, p.width, p.height, uint64_t{batch} * (rest != 0 ? rest : split)), added(3, EPILOGUE_ADD_FIRST),
+            added(4, EPILOGUE_ADD_SECOND), bundles_of(6, p.out_width, p.out_height, made)};
 }
 
 }  // namespace
@@ -99,12 +126,8 @@ std::vector<Boxes> boxes_of(uint32_t kernel, std::span<const uint32_t> constants
     }
     if (kernel == gpu::kKernel_conv_warpgroup_f16)
         return {pixels_of(record_of<gpu::ConvParameters>(words), batch, constants[3])};
-    if (kernel == gpu::kKernel_conv_warpgroup_bundles_f16) {
-        const auto p = record_of<gpu::ConvParameters>(words);
-        const uint32_t split = constants[7], rest = p.channels / 64 - split;
-        return {bundles_of(p, 0, batch, split, constants[3]),
-                bundles_of(p, 5, batch, rest != 0 ? rest : split, constants[3])};
-    }
+    if (kernel == gpu::kKernel_conv_warpgroup_bundles_f16)
+        return boxes_of_bundles(constants, record_of<gpu::ConvParameters>(words), batch);
     if (kernel != gpu::kKernel_matmul_warpgroup_f16 && kernel != gpu::kKernel_matmul_warpgroup_split_f16) return {};
     const auto p = record_of<gpu::MatMulParameters>(words);
     return {slice_of(0, constants[5] != 0, p.rows, p.depth, matrices(p, p.steps_a), kRows),

@@ -10,7 +10,7 @@
 
 namespace backplane::cuda {
 
-constexpr size_t kMostMaps = 4;  // of a kernel
+constexpr size_t kMostMaps = 5;  // of a kernel
 constexpr size_t kMostAxes = 4;  // of a map
 
 // An operand of halves as a tensor of three or four axes, the first of which is dense, and what is copied of it at once.

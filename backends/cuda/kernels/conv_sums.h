@@ -42,29 +42,30 @@ WARPGROUP_FUNCTION uint4 apart_eight_of(const F16 *from, U64 place) {
     const ushort *p = (const ushort *)from + place;
     return make_uint4(p[0] | (uint)p[1] << 16, p[2] | (uint)p[3] << 16, p[4] | (uint)p[5] << 16, p[6] | (uint)p[7] << 16);
 }
-WARPGROUP_FUNCTION uint turned_in_bundles(uint pair) {
-    uint w = turned(pair);
-    return BUNDLES != 0u ? w : pair;
+// Of sums of 4 rows of 64 pixels from `row`, `column` of the result on. `at(g, e)`: sum e of 32 pixels, half a row, the g-th: an invocation has pairs of
+// four eights of two channels there, and loads and stores an eight of each, of pixels or, in bundles, of channels.
+struct Corner {
+    uint row, own, height, width, unit;
+    U64 first, apart;
+    bool bundles, low_there, high_there;
+    __device__ __forceinline__ bool inside(uint g, uint r) const { return row + g / 2u < height && own + g % 2u * 32u < width && (r == 0u ? low_there : high_there); }
+    __device__ __forceinline__ U64 place(uint g, uint r) const { return first + (U64)(g / 2u * width + g % 2u * 32u) * unit + r * apart; }
+    __device__ __forceinline__ uint exchanged(uint pair) const {
+        uint w = turned(pair);
+        return bundles ? w : pair;
+    }
+};
+WARPGROUP_FUNCTION Corner corner_at(const Sums &s, bool bundles, uint row, uint column, uint height, uint width) {
+    Corner c;
+    c.row = row, c.height = height, c.width = width, c.bundles = bundles;
+    c.own = column + s.q * 8u + (bundles ? LOCAL_INDEX % 32u / 4u : 0u), c.unit = bundles ? 64u : 1u;
+    c.low_there = bundles || s.has_low, c.high_there = bundles || s.has_high;
+    c.first = s.map + ((U64)row * width + c.own) * c.unit, c.apart = bundles ? 8u : 8u * s.plane;
+    return c;
 }
-// Finishes and stores sums of 4 rows of 64 pixels from `row`, `column` of the result on. `at(g, e)`: sum e of 32 pixels, half a row, the g-th: an invocation
-// has pairs of four eights of two channels there, and stores an eight of each, of pixels or, in bundles, of channels. A step at a time is done to SOME of
-// them from `begin` on, as registers allow: what is loaded is on its way together, and a branch is taken once.
-template <uint SOME, typename At>
-WARPGROUP_FUNCTION void finish_sums(const Sums &s, const At &at, const uint *steps, uint begin, uint row, uint column, uint height, uint width) {
-    uint own = column + s.q * 8u + (BUNDLES != 0u ? LOCAL_INDEX % 32u / 4u : 0u), unit = BUNDLES != 0u ? 64u : 1u;
-    bool low_there = BUNDLES != 0u || s.has_low, high_there = BUNDLES != 0u || s.has_high;
-    U64 first = s.map + ((U64)row * width + own) * unit, apart = BUNDLES != 0u ? 8u : 8u * s.plane;
-    auto inside = [&](uint g, uint r) { return row + g / 2u < height && own + g % 2u * 32u < width && (r == 0u ? low_there : high_there); };
-    auto place = [&](uint g, uint r) { return first + (U64)(g / 2u * width + g % 2u * 32u) * unit + r * apart; };
-    auto add = [&](uint g, uint r, uint4 w) {
-        w = whole_eight(w.x, w.y, w.z, w.w, s.q);  // its own inverse
-        uint pairs[4] = {w.x, w.y, w.z, w.w};
-        UNROLL for (uint i = 0u; i < 4u; ++i) {
-            uint pair = turned_in_bundles(pairs[i]);
-            at(g, i * 4u + r * 2u) += single_of_bits(pair & 0xffffu);
-            at(g, i * 4u + r * 2u + 1u) += single_of_bits(pair >> 16);
-        }
-    };
+// A step at a time is done to SOME of them from `begin` on, as registers allow: a branch is taken once. `add(kind)` adds a map.
+template <uint SOME, typename At, typename Add>
+WARPGROUP_FUNCTION void do_steps(const Sums &s, const At &at, const uint *steps, uint begin, const Add &add) {
     UNROLL_STEPS for (uint step = 0u; step < EPILOGUE_STEPS; ++step) {
         uint kind = (s.kinds >> (4u * step) & 15u) - 1u;
         if (kind == EPILOGUE_NONE) break;
@@ -81,37 +82,55 @@ WARPGROUP_FUNCTION void finish_sums(const Sums &s, const At &at, const uint *ste
         } else if (kind == EPILOGUE_SCALE) {
             EACH_SUM at(g, e) = epilogue_step(EPILOGUE_SCALE, at(g, e), a, b);
         } else {
-            const F16 *from = kind == EPILOGUE_ADD_FIRST ? s.residual0 : s.residual1;
-            if (s.added_at_once) {
-                constexpr uint ASKED = SOME < 4u ? SOME : 4u;
-                UNROLL for (uint some = begin; some < begin + SOME; some += ASKED) {
-                    uint4 w[2u * ASKED];
-                    UNROLL for (uint i = 0u; i < 2u * ASKED; ++i) {
-                        w[i] = make_uint4(0u, 0u, 0u, 0u);
-                        if (inside(some + i / 2u, i % 2u)) w[i] = *(const uint4 *)(from + place(some + i / 2u, i % 2u));
-                    }
-                    UNROLL for (uint i = 0u; i < 2u * ASKED; ++i) add(some + i / 2u, i % 2u, w[i]);
-                }
-            } else {
-                UNROLL for (uint i = 2u * begin; i < 2u * (begin + SOME); ++i) {
-                    uint4 w = make_uint4(0u, 0u, 0u, 0u);
-                    if (inside(i / 2u, i % 2u)) w = apart_eight_of(from, place(i / 2u, i % 2u));
-                    add(i / 2u, i % 2u, w);
-                }
-            }
+            add(kind);
         }
-    }
 #undef EACH_SUM
+    }
+}
+// Adds a map that lies as the result does; what is loaded of it is on its way together.
+template <uint SOME, typename At>
+WARPGROUP_FUNCTION void add_map(const Sums &s, Corner c, const At &at, uint begin, uint kind) {
+    asm volatile("" : "+l"(c.first), "+r"(c.width), "+r"(c.own) :: "memory");  // places are made here, not kept through all steps
+    const F16 *from = kind == EPILOGUE_ADD_FIRST ? s.residual0 : s.residual1;
+    auto add = [&](uint g, uint r, uint4 w) {
+        w = whole_eight(w.x, w.y, w.z, w.w, s.q);  // its own inverse
+        uint pairs[4] = {w.x, w.y, w.z, w.w};
+        UNROLL for (uint i = 0u; i < 4u; ++i) {
+            uint pair = c.exchanged(pairs[i]);
+            at(g, i * 4u + r * 2u) += single_of_bits(pair & 0xffffu);
+            at(g, i * 4u + r * 2u + 1u) += single_of_bits(pair >> 16);
+        }
+    };
+    uint4 w[2u * SOME];
+    UNROLL for (uint i = 0u; i < 2u * SOME; ++i) w[i] = make_uint4(0u, 0u, 0u, 0u);
+    if (s.added_at_once) {
+        UNROLL for (uint i = 0u; i < 2u * SOME; ++i)
+            if (c.inside(begin + i / 2u, i % 2u)) w[i] = *(const uint4 *)(from + c.place(begin + i / 2u, i % 2u));
+    } else {
+        UNROLL for (uint i = 0u; i < 2u * SOME; ++i)
+            if (c.inside(begin + i / 2u, i % 2u)) w[i] = apart_eight_of(from, c.place(begin + i / 2u, i % 2u));
+    }
+    UNROLL for (uint i = 0u; i < 2u * SOME; ++i) add(begin + i / 2u, i % 2u, w[i]);
+}
+template <uint SOME, typename At>
+WARPGROUP_FUNCTION void store_sums(const Sums &s, const Corner &c, const At &at, uint begin) {
     UNROLL for (uint i = 2u * begin; i < 2u * (begin + SOME); ++i) {
         uint g = i / 2u, r = i % 2u, words[4];
-        UNROLL for (uint k = 0u; k < 4u; ++k) words[k] = turned_in_bundles(two_halves(at(g, 4u * k + 2u * r), at(g, 4u * k + 2u * r + 1u)));
+        UNROLL for (uint k = 0u; k < 4u; ++k) words[k] = c.exchanged(two_halves(at(g, 4u * k + 2u * r), at(g, 4u * k + 2u * r + 1u)));
         uint4 eight = whole_eight(words[0], words[1], words[2], words[3], s.q);
-        ushort *to = (ushort *)s.y + place(g, r);
-        if (!inside(g, r)) continue;
+        ushort *to = (ushort *)s.y + c.place(g, r);
+        if (!c.inside(g, r)) continue;
         if (s.at_once) *(uint4 *)to = eight;
         else {
             uint x8[4] = {eight.x, eight.y, eight.z, eight.w};
             UNROLL for (uint k = 0u; k < 8u; ++k) to[k] = (ushort)(x8[k / 2u] >> (k % 2u * 16u));
         }
     }
+}
+// All of it by loads and stores of the invocations.
+template <uint SOME, typename At>
+WARPGROUP_FUNCTION void finish_sums(const Sums &s, const At &at, const uint *steps, uint begin, uint row, uint column, uint height, uint width) {
+    Corner c = corner_at(s, BUNDLES != 0u, row, column, height, width);
+    do_steps<SOME>(s, at, steps, begin, [&](uint kind) { add_map<SOME>(s, c, at, begin, kind); });
+    store_sums<SOME>(s, c, at, begin);
 }

@@ -231,27 +231,49 @@ TEST(Boxes, OfAConvolutionAreRowsOfItsMapsWithAllTapsOfAColumn) {
     EXPECT_EQ(std::vector<uint32_t>(b.box, b.box + b.axes), (std::vector<uint32_t>{64, 16, 12, 1}));
 }
 
-TEST(Boxes, OfAConvolutionOfBundlesAreHalvesOfThoseOfEachPixelOfOneOperandOrTwo) {
+using Numbers = std::vector<uint64_t>;
+
+Numbers extents_of(const Boxes& b) { return {b.extents, b.extents + b.axes}; }
+Numbers size_of(const Boxes& b) { return {b.box, b.box + b.axes}; }
+
+// Of a convolution of 192 channels to 128, of five images.
+std::vector<Boxes> boxes_of_bundles(uint32_t kernel, uint32_t split, uint32_t kinds, bool made) {
     gpu::ConvParameters p{};
-    p.channels = 192, p.height = 40, p.width = 72;
-    const auto boxes = [&](uint32_t kernel, uint32_t split) {
-        return boxes_of(gpu::kKernel_conv_warpgroup_bundles_f16, std::vector<uint32_t>{384, 0, 0, kernel, 3, 1, 6, split},
-                        gpu::words_of(p), 5);
-    };
-    const std::vector<Boxes> two = boxes(3, 1), one = boxes(1, 3);
-    using Numbers = std::vector<uint64_t>;
-    const auto extents = [](const Boxes& b) { return Numbers(b.extents, b.extents + b.axes); };
-    const auto box = [](const Boxes& b) { return Numbers(b.box, b.box + b.axes); };
-    ASSERT_EQ(two.size(), 2U);
-    EXPECT_EQ(extents(two[0]), (Numbers{64, 72, 40, 5}));
-    EXPECT_EQ(extents(two[1]), (Numbers{64, 72, 40, 10}));
+    p.channels = 192, p.height = 40, p.width = 72, p.out_height = 38, p.out_width = 70, p.blocks = 2;
+    return boxes_of(gpu::kKernel_conv_warpgroup_bundles_f16,
+                    std::vector<uint32_t>{384, kinds, 0, kernel, 3, made ? 1U : 0U, 4, split}, gpu::words_of(p), 5);
+}
+
+TEST(Boxes, OfAConvolutionOfBundlesAreHalvesOfThoseOfEachPixelOfOneOperandOrTwo) {
+    const std::vector<Boxes> two = boxes_of_bundles(3, 1, 0, true), one = boxes_of_bundles(1, 3, 0, true);
+    ASSERT_EQ(two.size(), 5U);
+    EXPECT_EQ(extents_of(two[0]), (Numbers{64, 72, 40, 5}));
+    EXPECT_EQ(extents_of(two[1]), (Numbers{64, 72, 40, 10}));
     EXPECT_EQ(Numbers(two[0].strides, two[0].strides + 3), (Numbers{128, 128 * 72, 128 * 72 * 40}));
-    EXPECT_EQ(box(two[1]), (Numbers{32, 72, 10, 1})) << "rows have room for what is beside them";
+    EXPECT_EQ(size_of(two[1]), (Numbers{32, 72, 10, 1})) << "rows have room for what is beside them";
     EXPECT_EQ(two[0].operand, 0U);
     EXPECT_EQ(two[1].operand, 5U);
     EXPECT_EQ(two[0].swizzle, kMapSwizzle64);
-    EXPECT_EQ(extents(one[0]), (Numbers{64, 72, 40, 15}));
-    EXPECT_EQ(box(one[0]), (Numbers{32, 64, 8, 1}));
+    EXPECT_EQ(extents_of(one[0]), (Numbers{64, 72, 40, 15}));
+    EXPECT_EQ(size_of(one[0]), (Numbers{32, 64, 8, 1}));
+}
+
+TEST(Boxes, OfAConvolutionOfBundlesAreOfWhatIsAddedAndOfTheResultWhereTheyAreBundles) {
+    constexpr uint32_t kAddsSecond = 1 + EPILOGUE_BIAS + ((1 + EPILOGUE_ADD_SECOND) << 4);
+    const std::vector<Boxes> boxes = boxes_of_bundles(3, 3, kAddsSecond, true);
+    ASSERT_EQ(boxes.size(), 5U);
+    EXPECT_EQ(extents_of(boxes[2]), (Numbers{64, 70, 38, 0})) << "none is added first";
+    EXPECT_EQ(boxes[3].operand, 4U);
+    EXPECT_EQ(extents_of(boxes[3]), (Numbers{64, 70, 38, 10}));
+    EXPECT_EQ(Numbers(boxes[3].strides, boxes[3].strides + 3), (Numbers{128, 128 * 70, 128 * 70 * 38}));
+    EXPECT_EQ(size_of(boxes[3]), (Numbers{32, 72, 10, 1})) << "it comes through the same ring";
+    EXPECT_EQ(boxes[3].swizzle, kMapSwizzle64);
+    EXPECT_EQ(boxes[4].operand, 6U);
+    EXPECT_EQ(extents_of(boxes[4]), (Numbers{64, 70, 38, 10}));
+    EXPECT_EQ(size_of(boxes[4]), (Numbers{64, 64, 1, 1})) << "a row";
+    EXPECT_EQ(boxes[4].swizzle, kMapSwizzle128);
+    const std::vector<Boxes> planes = boxes_of_bundles(3, 3, kAddsSecond, false);
+    for (size_t i = 2; i < 5; ++i) EXPECT_EQ(planes[i].extents[3], 0U) << i << ": invocations load and store planes";
 }
 
 TEST(Boxes, AreNoOtherKernels) {

@@ -390,7 +390,7 @@ struct BundleStages {
     uint32_t pixels, filters;
 };
 BundleStages stages_of_bundles(uint32_t kernel) {
-    return kernel == 1 ? BundleStages{5, 8} : kernel == 3 ? BundleStages{3, 6} : BundleStages{2, 5};
+    return kernel == 1 ? BundleStages{5, 8} : kernel == 3 ? BundleStages{3, 4} : BundleStages{2, 4};
 }
 
 void lower_on_bundles(Lowering& to, const Node& node, const ConvParameters& p) {
