@@ -7,7 +7,7 @@ import torch
 import network
 
 RATE, HOP = 16000, 160
-WARPS = 21
+WARPS = 128
 
 
 def mel(frequency):
@@ -21,12 +21,15 @@ def hertz(value):
     return np.where(value < 15, value * 200 / 3, 1000 * np.exp((value - 15) * math.log(6.4) / 27))
 
 
-def filters(warp=1.):
-    """[257, 80]: triangles of equal area over frequencies that a vocal tract shorter by `warp` would have moved."""
+def filters(warp=1., waves=()):
+    """[257, 80]: triangles of equal area over frequencies that a vocal tract shorter by `warp` would have moved, and one of another shape by `waves`:
+    (height, phase) of sines over Slaney's scale, the first of one period, the second of two, ...: each formant goes its own way."""
     edges = hertz(np.linspace(mel(0), mel(RATE / 2), network.MELS + 2))
     bins = np.linspace(0, RATE / 2, 257)
     knee = 4800 * min(1, 1 / warp)
     bins = np.where(bins <= knee, bins * warp, RATE / 2 - (RATE / 2 - knee * warp) / (RATE / 2 - knee) * (RATE / 2 - bins))
+    place = mel(bins) / mel(RATE / 2)
+    bins = bins * np.exp(sum(height * np.sin(2 * math.pi * periods * place + phase) for periods, (height, phase) in enumerate(waves, 1)))
     rise = (bins[:, None] - edges[None, :-2]) / (edges[1:-1] - edges[:-2])
     fall = (edges[None, 2:] - bins[:, None]) / (edges[2:] - edges[1:-1])
     return torch.tensor(np.maximum(0, np.minimum(rise, fall)) * 2 / (edges[2:] - edges[:-2]), dtype=torch.float32)
@@ -37,7 +40,11 @@ class Sound:
         self.device = device
         self.window = torch.hann_window(400, periodic=False, device=device)
         self.bank = filters().to(device)
-        self.warped = torch.stack([filters(math.exp(math.log(1.25) * (2 * i / (WARPS - 1) - 1))) for i in range(WARPS)]).to(device)
+        shapes = np.random.default_rng(1)
+        waves = np.stack([shapes.normal(0, .025, (WARPS, 3)), shapes.uniform(0, 2 * math.pi, (WARPS, 3))], 2)
+        lengths = np.exp(math.log(1.25) * np.linspace(-1, 1, WARPS - 1))
+        # The first is none.
+        self.warped = torch.stack([self.bank] + [filters(*one).to(device) for one in zip(lengths, waves)])
 
     def uniform(self, clips, low=0., high=1.):
         return low + (high - low) * torch.rand(clips, 1, device=self.device)
@@ -86,7 +93,7 @@ class Sound:
             start = (self.uniform(clips) * (mels - wide)).floor()
             gone = gone | ((bins >= start) & (bins < start + wide) & ~keep)[:, None]
         for _ in range(4):
-            wide = (self.uniform(clips, 0, .05) * frames[:, None]).floor()
+            wide = (self.uniform(clips, 0, .08) * frames[:, None]).floor()
             start = (self.uniform(clips) * (frames[:, None] - wide)).floor()
             gone = gone | ((times >= start) & (times < start + wide) & ~keep)[..., None]
         return features.masked_fill(gone, 0)

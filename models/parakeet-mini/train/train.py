@@ -36,12 +36,21 @@ STRIDE = 1280  # samples a frame of the encoder stands for
 EDGES = [1.2, 1.76, 2.4, 3.04, 3.68, 4.48, 5.6, 7.2, 9.6, 12.8, 16., 20.]  # seconds of the batches; whole frames
 BATCH = 480.  # seconds of speech in one
 AVERAGE = .9992
+AGREE = .2  # weight of how far CTC's two hearings of a clip are apart
 
 
 def shape(edge):
-    """(clips, samples, most labels) of a batch of clips of up to `edge` seconds."""
+    """(clips, samples, most labels) of a batch of clips of up to `edge` seconds; every clip is in it twice."""
     samples = round(edge * RATE / STRIDE) * STRIDE
-    return int(BATCH / edge), samples, int(samples / STRIDE * .64)
+    return 2 * int(BATCH / edge / 2), samples, int(samples / STRIDE * .64)
+
+
+def apart(heard, counts):
+    """Consistency of CTC (arXiv:2410.05101): for each clip the sum over its frames of the divergence between what was heard of it twice, with other rooms,
+    noise, vocal tracts and masks; each hearing learns from the other as it is. heard [2 * clips, frames, classes], logarithms; counts [2 * clips]."""
+    one, other = heard.chunk(2)
+    towards = [(target.exp() * (target - learner)).sum(-1) for learner, target in ((one, other.detach()), (other, one.detach()))]
+    return ((towards[0] + towards[1]) * network.valid(counts[:len(one)], heard.shape[1])).sum(1) / 2
 
 
 class Store:
@@ -70,7 +79,7 @@ class Store:
         self.hours += len(samples) / RATE / 3600
 
     def plan(self, generator, clips, longest, speeds):
-        """Batches of about `clips` clips drawn from all: {shape index: [tensors]}, and their order."""
+        """Batches of about `clips` clips drawn from all, in the order of training: [(shape index, [tensors])]; a batch's second half is its first again."""
         drawn = generator.permutation(len(self.table))[:clips]
         speed = np.exp(generator.uniform(math.log(speeds[0]), math.log(speeds[1]), len(drawn)))
         length = self.table[drawn, 1] / speed
@@ -84,8 +93,8 @@ class Store:
         for index, edge in enumerate(EDGES):
             clips_in, _, labels_in = shape(edge)
             mine = np.flatnonzero(fits & (bucket == index))
-            for at in range(0, len(mine) - clips_in + 1, clips_in):
-                rows = mine[at:at + clips_in]
+            for at in range(0, len(mine) - clips_in // 2 + 1, clips_in // 2):
+                rows = np.tile(mine[at:at + clips_in // 2], 2)
                 labels = np.zeros((clips_in, labels_in), np.int32)
                 for row, i in enumerate(rows):
                     labels[row, :count[i]] = self.labels[drawn[i]]
@@ -97,15 +106,24 @@ class Store:
 class Feed:
     """Reads the workers' shards in a thread of its own."""
 
-    def __init__(self, folder, pieces):
+    def __init__(self, folder, pieces, workers):
         import sentencepiece
         self.pieces = sentencepiece.SentencePieceProcessor(model_file=pieces)
-        self.folder, self.ready = folder, queue.Queue(200)
+        self.folder, self.workers, self.ready = folder, workers, queue.Queue(200)
         threading.Thread(target=self._read, daemon=True).start()
 
     def shard(self, name):
         with np.load(name) as shard:
             return shard["samples"], shard["lengths"].astype(np.int64), self.pieces.encode([str(line) for line in shard["text"]])
+
+    def wait(self):
+        """The next shard. Ends the program where no worker is left that could make one."""
+        while True:
+            try:
+                return self.ready.get(timeout=5)
+            except queue.Empty:
+                if all(worker.poll() is not None for worker in self.workers):
+                    sys.exit("no clips: every synthesise.py has ended; see what they said above (packages: README.md)")
 
     def _read(self):
         while os.path.isdir(self.folder):
@@ -130,7 +148,7 @@ class Trainer:
                                            **(dict(fused=True, capturable=True) if graph else {}))
         # Settings of a step that change while graphs stay: the share of clips left as they are, how much of TDT's gradient reaches the encoder.
         self.clean, self.through = torch.ones((), device=device), torch.zeros((), device=device)
-        self.sums = torch.zeros(5, device=device)
+        self.sums = torch.zeros(6, device=device)
         self.graphs, self.pool = {}, None
         self.known = False  # whether every weight was learnt before
 
@@ -151,7 +169,7 @@ class Trainer:
         x = torch.lerp(self.store.flat[at].float(), self.store.flat[at + 1].float(), place - first) * inside / 32768
         counts = inside.sum(1)
         x = self.sound.distort(x, self.clean)
-        bent = torch.where(torch.rand(len(x), device=self.device) < .7, torch.randint(0, WARPS, (len(x),), device=self.device), WARPS // 2)
+        bent = torch.where(torch.rand(len(x), device=self.device) < .7, torch.randint(0, WARPS, (len(x),), device=self.device), 0)
         features, frames = self.sound.features(x, counts, self.sound.warped[bent])
         features = self.sound.masked(features, frames, self.clean)
         frame_counts = network.counts_behind(frames)
@@ -162,18 +180,19 @@ class Trainer:
             encoded = encoded.detach() * (1 - self.through) + encoded * self.through
             projected = self.model.encoder_projector(encoded.to(ctc.dtype))
         share = 1 / label_counts.clamp(min=1)
-        # TDT's lattice takes clips x frames x labels x classes: half of the clips are enough for it.
-        half = -(-len(labels) // 2)
+        # TDT's lattice takes clips x frames x labels x classes: one hearing of each clip is enough for it.
+        half = len(labels) // 2
         with torch.autocast(self.device.type, enabled=False):
             predicted = self.model.decoder(labels[:half].long())
         with torch.autocast(self.device.type, torch.bfloat16, cache_enabled=False):
             joint = self.model.joint(projected[:half, :, None], predicted[:, None].to(projected.dtype))
-        return ((Ctc.apply(ctc.float().log_softmax(-1), labels, whole, label_counts, BLANK) * share).mean(),
+        heard = ctc.float().log_softmax(-1)
+        return ((Ctc.apply(heard, labels, whole, label_counts, BLANK) * share).mean(), (apart(heard, frame_counts) * share[:half]).mean(),
                 (tdt_of_logits(joint, labels[:half].contiguous(), whole[:half].contiguous(), label_counts[:half].contiguous(), BLANK) * share[:half]).mean())
 
     def step(self, batch, samples):
-        ctc, tdt = self.losses(*batch, samples)
-        (ctc + tdt).backward()
+        ctc, between, tdt = self.losses(*batch, samples)
+        (ctc + AGREE * between + tdt).backward()
         gradients = [parameter.grad for parameter in self.parameters]
         norm = torch.stack(torch._foreach_norm(gradients)).norm()
         # The fused AdamW divides gradients by the first and does nothing where the second is not zero.
@@ -187,7 +206,7 @@ class Trainer:
             torch._foreach_lerp_(list(self.average.parameters()), self.parameters, 1 - AVERAGE)
             torch._foreach_lerp_([value for value in self.average.buffers() if value.is_floating_point()],
                                  [value for value in self.model.buffers() if value.is_floating_point()], 1 - AVERAGE)
-            self.sums += torch.stack([ctc, tdt, norm.nan_to_num(1e3).clamp(max=1e3), 1 / scale, torch.ones_like(norm)]).detach()
+            self.sums += torch.stack([ctc, between, tdt, norm.nan_to_num(1e3).clamp(max=1e3), 1 / scale, torch.ones_like(norm)]).detach()
 
     def capture(self, index, batch):
         clips, samples, _ = shape(EDGES[index])
@@ -303,15 +322,15 @@ def main():
     exam = worker(exam_folder, 0, 0, "--exam")
     workers = [worker(folder, i, given.seed) for i in range(given.workers)]
     try:
-        train(given, began, device, generator, folder, exam_folder, exam)
+        train(given, began, device, generator, folder, workers, exam_folder, exam)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         for process in workers:
             process.terminate()
 
 
-def train(given, began, device, generator, folder, exam_folder, exam):
-    feed = Feed(folder, given.pieces)
+def train(given, began, device, generator, folder, workers, exam_folder, exam):
+    feed = Feed(folder, given.pieces, workers)
     store = Store(given.hours, device)
     trainer = Trainer(store, device, given.rate)
     step, spoken = 0, time.time() - began
@@ -319,7 +338,7 @@ def train(given, began, device, generator, folder, exam_folder, exam):
         trainer.load(torch.load(given.start, map_location=device)["model"])
     early = 0 if given.start else 1
     while len(store.table) < 4000:
-        store.add(*feed.ready.get())
+        store.add(*feed.wait())
     print(f"{time.time() - began:.0f} s: {store.seen} clips, {store.hours:.1f} h", flush=True)
     clips = {}
 
@@ -359,9 +378,9 @@ def train(given, began, device, generator, folder, exam_folder, exam):
             trainer.run(index, batch)
             step += 1
             if spent > next_report or progress > next_exam and not early:
-                ctc, tdt, norm, scale, count = trainer.sums.tolist()
+                ctc, between, tdt, norm, scale, count = trainer.sums.tolist()
                 trainer.sums.zero_()
-                print(f"{spent:.0f} s step {step} ctc {ctc / count:.3f} tdt {tdt / count:.3f} norm {norm / count:.2f} {(spent - spoken) / count * 1e3:.1f} ms/step "
+                print(f"{spent:.0f} s step {step} ctc {ctc / count:.3f} apart {between / count:.3f} tdt {tdt / count:.3f} norm {norm / count:.2f} {(spent - spoken) / count * 1e3:.1f} ms/step "
                       f"store {len(store.table)} clips of {store.seen}, {store.hours:.0f} h made", flush=True)
                 if early and ctc / count < 2.2:
                     early = 0
