@@ -27,6 +27,7 @@ void ThreadPool::begin(size_t scratch) {
     if (const uint32_t threads = wanted_threads(); threads != threads_) {
         stop();
         threads_ = threads;
+        shares_.reset();
         scratch_.clear();
     }
     if (scratch <= scratch_bytes_ && scratch_.size() == threads_) return;
@@ -75,13 +76,26 @@ bool ThreadPool::enter() {
     return false;
 }
 
+uint32_t ThreadPool::first_of(uint32_t lane) const {
+    return static_cast<uint32_t>((uint64_t{chunks_} * lane + threads_ - 1) / threads_);
+}
+
 void ThreadPool::work(uint32_t lane) {
     std::byte* scratch = lane < scratch_.size() ? scratch_[lane].data() : nullptr;
-    for (;;) {
-        const uint32_t chunk = next_.fetch_add(1, std::memory_order_relaxed);
-        if (chunk >= chunks_) return;
-        call_(arg_, chunk, scratch);
+    for (uint32_t i = 0; i < threads_; ++i) {
+        const uint32_t of = (lane + i) % threads_;
+        const uint32_t end = first_of(of + 1);
+        std::atomic<uint32_t>& next = shares_[of].next;
+        while (next.load(std::memory_order_relaxed) < end) {
+            const uint32_t chunk = next.fetch_add(1, std::memory_order_relaxed);
+            if (chunk < end) call_(arg_, chunk, scratch);
+        }
     }
+}
+
+void ThreadPool::take_all() {
+    std::byte* scratch = scratch_.empty() ? nullptr : scratch_[0].data();
+    for (uint32_t chunk = 0; chunk < chunks_; ++chunk) call_(arg_, chunk, scratch);
 }
 
 void ThreadPool::run(uint32_t chunks, Call call, void* arg) {
@@ -89,17 +103,16 @@ void ThreadPool::run(uint32_t chunks, Call call, void* arg) {
     call_ = call;
     arg_ = arg;
     chunks_ = chunks;
-    next_.store(0, std::memory_order_relaxed);
-    if (threads_ > 1 && chunks > 1 && host_.has_parallel()) {
+    if (threads_ == 1 || chunks == 1) return take_all();
+    if (!shares_) shares_ = std::make_unique<Share[]>(threads_);
+    for (uint32_t lane = 0; lane < threads_; ++lane) shares_[lane].next.store(first_of(lane), std::memory_order_relaxed);
+    if (host_.has_parallel()) {
         host_.parallel(
             threads_, [](void* self, uint32_t lane) { static_cast<ThreadPool*>(self)->work(lane); }, this);
         return;
     }
-    if (chunks > 1 && workers_.size() + 1 < threads_) start();
-    if (chunks == 1 || workers_.empty()) {
-        work(0);
-        return;
-    }
+    if (workers_.size() + 1 < threads_) start();
+    if (workers_.empty()) return take_all();
     gate_.store(kOpen, std::memory_order_release);
     round_.fetch_add(1, std::memory_order_release);
     wake_all(round_);

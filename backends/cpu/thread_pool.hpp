@@ -1,10 +1,11 @@
-// Threads of one device. A parallel run hands out chunks on demand, so a slow thread delays by one chunk at most; who computes a
-// chunk never changes what is computed.
+// Threads of one device. Each begins with chunks that are the same from run to run and lie next to each other, which its caches may still have,
+// and then takes what others have not begun: a slow thread delays by one chunk at most. Who computes a chunk never changes what is computed.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -42,6 +43,7 @@ private:
     using Call = void (*)(void* arg, uint32_t chunk, std::byte* scratch);
     void run(uint32_t chunks, Call call, void* arg);
     void work(uint32_t lane);  // takes chunks until there are none
+    void take_all();           // all chunks, one after the other, on the thread that calls
     void worker(uint32_t lane, uint32_t seen);
     bool enter();  // the job that is on now; false: there is none any more
     void start();
@@ -56,8 +58,13 @@ private:
     Call call_ = nullptr;
     void* arg_ = nullptr;
     uint32_t chunks_ = 0;
+    // Chunks that a lane begins with: [next, first_of(lane + 1)) are not begun.
+    struct alignas(kAlignment) Share {
+        std::atomic<uint32_t> next{0};
+    };
+    [[nodiscard]] uint32_t first_of(uint32_t lane) const;
+    std::unique_ptr<Share[]> shares_;  // one a lane
     std::atomic<bool> stopping_ = false;
-    alignas(kAlignment) std::atomic<uint32_t> next_{0};
     alignas(kAlignment) std::atomic<uint32_t> round_{0};  // a new job, or the end
     static constexpr uint32_t kOpen = 1U << 31;
     alignas(kAlignment) std::atomic<uint32_t> gate_{

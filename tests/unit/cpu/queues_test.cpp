@@ -5,6 +5,7 @@
 
 #include "common/timeline.hpp"
 #include "harness.hpp"
+#include "thread_pool.hpp"
 
 using namespace harness;
 using backplane::backend::Outcome;
@@ -63,6 +64,29 @@ TEST(HostThreads, TheNumberOfThreadsMayBeSetWhileARunIsOn) {
     check(device.api->fence_wait(fence, 100, UINT64_MAX, check));
     device.api->fence_close(fence);
     EXPECT_EQ(program.read(g.y), expected);
+}
+
+TEST(Threads, TakeEachChunkOnceWhateverTheNumbersOfBoth) {
+    bp_host table{};
+    table.struct_size = sizeof table;
+    table.abi = BP_ABI;
+    const backplane::backend::Host own(&table);
+    // The last lane first, and all of them on one thread: it takes what the others would have begun with.
+    table.parallel = [](void*, uint32_t n, void (*body)(void*, uint32_t), void* arg) {
+        while (n > 0) body(arg, --n);
+    };
+    const backplane::backend::Host lends(&table);
+    for (const auto* host : {&own, &lends})
+        for (const uint32_t threads : {1U, 2U, 3U, 16U}) {
+            backplane::cpu::ThreadPool pool(*host, threads);
+            pool.begin(64);
+            for (const uint32_t chunks : {0U, 1U, 2U, 5U, 16U, 17U, 100U}) {
+                std::vector<std::atomic<int>> times(chunks);
+                pool.run(chunks, [&](uint32_t chunk, std::byte*) { ++times[chunk]; });
+                for (uint32_t i = 0; i < chunks; ++i)
+                    EXPECT_EQ(times[i], 1) << threads << " threads, " << i << " of " << chunks;
+            }
+        }
 }
 
 TEST(TimelineOfAFence, EachPointHasItsOwnOutcome) {
