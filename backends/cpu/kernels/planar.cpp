@@ -31,7 +31,7 @@ void fill_rows(const ConvTask& t, const PlaneTask& p, int64_t pitch, float* into
     for (int64_t y = first; y < end; ++y, into += pitch) {
         const int64_t n = y >= 0 && y < t.height ? there : 0;
         const int64_t begin = n > 0 ? before : 0;
-        for (int64_t i = 0; i < begin; ++i) into[i] = 0;
+        for (int64_t i = 0; i < begin; i += kLanes) store_first(hn::Zero(f), into + i, length - i);
         const float* from = t.segment[0].data + y * t.width + x;
         for (int64_t i = begin; i < begin + n; i += kLanes)
             store_first(load_first(from + i, begin + n - i), into + i, begin + n - i);
@@ -105,12 +105,17 @@ HWY_INLINE void tall_tile(const ConvTask& t, const PlaneTask& p, int64_t pitch, 
 template <int TALL, int ROWS>
 HWY_INLINE void tall_rows(const ConvTask& t, const PlaneTask& p, int64_t pitch, int64_t row, const float* filled) {
     for (int64_t column = p.column_begin; column < p.column_end;) {
-        const bool wide = p.column_end - column > (kVectors - 1) * kLanes;
-        if (wide)
+        const int64_t left = p.column_end - column;
+        if (left > (kVectors - 1) * kLanes) {
             tall_tile<TALL, ROWS, kVectors>(t, p, pitch, row, column, filled);
-        else
+            column += kBlock;
+        } else if (kVectors > 2 && left > kLanes) {  // planes of few columns
+            tall_tile<TALL, ROWS, HWY_MIN(kVectors, 2)>(t, p, pitch, row, column, filled);
+            column += 2 * kLanes;
+        } else {
             tall_tile<TALL, ROWS, 1>(t, p, pitch, row, column, filled);
-        column += wide ? kBlock : kLanes;
+            column += kLanes;
+        }
     }
 }
 
@@ -130,7 +135,8 @@ HWY_INLINE void plane_rows(const ConvTask& t, const PlaneTask& p, int64_t pitch,
 void depthwise(const ConvTask& t, const PlaneTask& p, float* scratch) {
     constexpr int kTileRows = 8 / kVectors;
     constexpr int kTallRows = 4;
-    const int64_t pitch = backplane::cpu::plane_row(t, p.column_end - p.column_begin, kBlock);
+    // Tiles reach as far as whole vectors do.
+    const int64_t pitch = backplane::cpu::plane_row(t, p.column_end - p.column_begin, kLanes);
     fill_rows(t, p, pitch, scratch);
     scratch += backplane::cpu::plane_lead(t);
     int64_t row = p.row_begin;
