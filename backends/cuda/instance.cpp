@@ -84,7 +84,7 @@ bool is_compiled_for(uint32_t capability) {
 
 void find_limits(PhysicalDevice& device, uint32_t capability, uint32_t shared, uint32_t at_most, uint32_t threads) {
     Abilities& can = device.can;
-    can.halves = can.bytes = can.longs = true;
+    can.halves = can.bytes = can.longs = can.doubles = true;
     can.unified = false;  // what is allocated is not the host's to see, on integrated devices either
     can.storage_alignment = 256;
     can.most_allocation = can.most_range = device.memory_total;

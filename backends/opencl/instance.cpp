@@ -110,6 +110,7 @@ void find_limits(const Functions& cl, PhysicalDevice& device) {
     Abilities& can = device.can;
     // Bytes, shorts, 64-bit integers and loads of halves are part of the full profile.
     can.halves = can.bytes = can.longs = true;
+    can.doubles = get<cl_bitfield>(cl, device.handle, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
     can.software = device.kind == BP_KIND_CPU;
     can.unified = device.kind == BP_KIND_CPU || device.kind == BP_KIND_INTEGRATED;
     can.import = can.unified;

@@ -45,6 +45,7 @@ void Device::create() {
     Features features(can.bytes, can.matrices, can.workgroup_matrices);
     features.addresses.bufferDeviceAddress = can.warpgroup_products ? VK_TRUE : VK_FALSE;
     features.all.features.shaderInt64 = can.longs ? VK_TRUE : VK_FALSE;
+    features.all.features.shaderFloat64 = can.doubles ? VK_TRUE : VK_FALSE;
     features.timelines.timelineSemaphore = VK_TRUE;
     features.halves.storageBuffer16BitAccess = can.halves ? VK_TRUE : VK_FALSE;
     features.bytes.storageBuffer8BitAccess = VK_TRUE;

@@ -207,6 +207,7 @@ bool Instance::describe_features(PhysicalDevice& device) const {
     can.halves = features.halves.storageBuffer16BitAccess == VK_TRUE;
     can.bytes = features.bytes.storageBuffer8BitAccess == VK_TRUE && can.halves;
     can.longs = features.all.features.shaderInt64 == VK_TRUE;
+    can.doubles = features.all.features.shaderFloat64 == VK_TRUE;
     can.budget = has(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
     can.import_alignment = import.minImportedHostPointerAlignment;
     can.storage_alignment =
@@ -253,9 +254,9 @@ bool Instance::describe_features(PhysicalDevice& device) const {
     device.features = "vulkan-" + version_text(device.properties.apiVersion) + " subgroup-" + std::to_string(can.subgroup);
     for (const auto& [there, name] :
          {std::pair(can.halves, " 16bit-storage"), std::pair(can.bytes, " 8bit-storage"), std::pair(can.longs, " int64"),
-          std::pair(can.matrices, " cooperative-matrix"), std::pair(can.workgroup_matrices, " workgroup-matrix"),
-          std::pair(can.warpgroup_products, " warpgroups"), std::pair(can.import, " external-memory-host"),
-          std::pair(can.budget, " memory-budget")})
+          std::pair(can.doubles, " float64"), std::pair(can.matrices, " cooperative-matrix"),
+          std::pair(can.workgroup_matrices, " workgroup-matrix"), std::pair(can.warpgroup_products, " warpgroups"),
+          std::pair(can.import, " external-memory-host"), std::pair(can.budget, " memory-budget")})
         if (there) device.features += name;
     return true;
 }

@@ -9,6 +9,7 @@ struct Abilities {
     bool halves = false;              // 16-bit storage: f16, bf16, i16
     bool bytes = false;               // 8-bit storage and integers
     bool longs = false;               // 64-bit integers
+    bool doubles = false;             // arithmetic in float64
     bool matrices = false;            // matrix units: f16 by f16 to f32, 16x16x16, subgroups of 32
     bool matrix_tiles = false;        // has the kernels conv_matrix and conv_matrix_filters, and 48 KiB of shared memory
     bool workgroup_matrices = false;  // has the kernels matmul_workgroup and attention_workgroup

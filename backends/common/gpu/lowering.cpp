@@ -93,6 +93,9 @@ Verdict check_node(const Plan& plan, const Node& node, const Abilities& can) {
             return {BP_WHY_LIMIT, node.text() + ": " + value.text() + " is larger than this device takes (" +
                                       std::to_string(can.most_range) + " bytes); use smaller tiles"};
     }
+    if (lowering->doubles && !can.doubles)
+        return {BP_WHY_DRIVER,
+                node.text() + ": the driver gives kernels no arithmetic in float64, in which places are found"};
     return lowering->check != nullptr ? lowering->check(plan, node) : Verdict{};
 }
 

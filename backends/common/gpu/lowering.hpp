@@ -75,7 +75,8 @@ struct OpLowering {
     uint32_t own_weights;                                  // bit k: operand k may be of another type than the rest
     Verdict (*check)(const Plan& plan, const Node& node);  // null: what the op's description takes is done
     void (*lower)(Lowering& to, const Node& node);
-    uint32_t blocks = 0;  // bit k: operand k may be of a block type, too, and comes as it is
+    uint32_t blocks = 0;   // bit k: operand k may be of a block type, too, and comes as it is
+    bool doubles = false;  // its kernel computes places in float64
 
     [[nodiscard]] constexpr bool takes_blocks(size_t k) const { return backend::names_operand(blocks, k); }
     [[nodiscard]] constexpr bool owns(size_t k) const { return backend::names_operand(own_weights, k); }

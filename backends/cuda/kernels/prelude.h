@@ -12,6 +12,11 @@ typedef unsigned short ushort;
 #define U64_OF(low, high) ((U64)(high) << 32 | (low))
 #define LOW_WORD(v) ((uint)(v))
 #define HIGH_WORD(v) ((uint)((v) >> 32))
+#define F64 double
+#define DOUBLE_OF(low, high) __hiloint2double((int)(high), (int)(low))
+#define DOUBLE_MOST DOUBLE_OF(0xffffffffu, 0x7fefffffu)
+#define FLOOR_DOUBLE(x) floor(x)
+#define CEIL_DOUBLE(x) ceil(x)
 #define U8 uchar
 #define U16 ushort
 #define CAST(type, x) ((type)(x))

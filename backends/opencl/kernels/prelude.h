@@ -8,6 +8,14 @@
 #define U64_OF(low, high) ((ulong)(high) << 32 | (low))
 #define LOW_WORD(v) ((uint)(v))
 #define HIGH_WORD(v) ((uint)((v) >> 32))
+#if defined(DOUBLE)
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define F64 double
+#define DOUBLE_OF(low, high) as_double(U64_OF(low, high))
+#define DOUBLE_MOST as_double(0x7fefffffffffffffUL)
+#define FLOOR_DOUBLE(x) floor(x)
+#define CEIL_DOUBLE(x) ceil(x)
+#endif
 #define U8 uchar
 #define U16 ushort
 #define CAST(type, x) ((type)(x))

@@ -1,6 +1,6 @@
 // clang-format off
 // The dialect of the kernels that are written once (common/gpu/kernels), in GLSL for Vulkan 1.1. One kernel a file, one file a module.
-// Variants are made by -D: HALF, and what extensions they need: BYTE, SHORT, LONG.
+// Variants are made by -D: HALF, and what extensions or features they need: BYTE, SHORT, LONG, DOUBLE.
 #extension GL_EXT_control_flow_attributes : require
 #if defined(HALF) || defined(HALF_WEIGHTS)
 #extension GL_EXT_shader_16bit_storage : require
@@ -19,6 +19,13 @@
 #define U64_OF(low, high) packUint2x32(uvec2(low, high))
 #define LOW_WORD(v) unpackUint2x32(v).x
 #define HIGH_WORD(v) unpackUint2x32(v).y
+#endif
+#if defined(DOUBLE)
+#define F64 double
+#define DOUBLE_OF(low, high) packDouble2x32(uvec2(low, high))
+#define DOUBLE_MOST packDouble2x32(uvec2(0xffffffffu, 0x7fefffffu))
+#define FLOOR_DOUBLE(x) floor(x)
+#define CEIL_DOUBLE(x) ceil(x)
 #endif
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LOCAL = 64;

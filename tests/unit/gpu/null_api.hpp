@@ -22,7 +22,7 @@ struct World {
         facts.id = 1;
         facts.memory_total = uint64_t{1} << 30;
         facts.copy_queues = 2;
-        facts.can.halves = facts.can.bytes = facts.can.longs = true;
+        facts.can.halves = facts.can.bytes = facts.can.longs = facts.can.doubles = true;
         facts.can.chains = false;  // each op of a test is a dispatch
         facts.can.storage_alignment = 16;
         facts.can.most_range = facts.can.most_allocation = uint64_t{1} << 28;

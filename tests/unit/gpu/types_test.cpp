@@ -57,6 +57,26 @@ TEST(Types, OperandsBehindThe32ndAreThoseOfNoBit) {
     EXPECT_EQ(g.plan().dispatches.size(), 70U);
 }
 
+TEST(Types, PlacesOfRegionsAreFoundInFloat64WhereTheDeviceHasIt) {
+    const std::vector<int64_t> sizes = {2, 3};
+    const auto made = [&](uint32_t dtype, bool doubles) {
+        GraphMaker g;
+        g.node(BP_OP_roi_align,
+               {g.tensor(BP_ROLE_INPUT, {1, 2, 5, 5}, dtype), g.tensor(BP_ROLE_INPUT, {4, 4}, dtype),
+                g.tensor(BP_ROLE_INPUT, {4}, BP_I64)},
+               g.tensor(BP_ROLE_OUTPUT, {4, 2, 2, 3}, dtype), {list(BP_ATTR_sizes, sizes)});
+        Abilities can;
+        can.halves = can.bytes = can.longs = true;
+        can.doubles = doubles;
+        can.most_range = 1 << 20;
+        return g.plan(can);
+    };
+    EXPECT_THROW(made(BP_F32, false), sdk::Failure);
+    EXPECT_EQ(made(BP_F32, true).dispatches.front().kernel, kKernel_roi_align_f32);
+    EXPECT_EQ(made(BP_F16, true).dispatches.front().kernel, kKernel_roi_align_f16);
+    EXPECT_EQ(casts_in(made(BP_BF16, true)), 3) << "of the map, the regions and the result";
+}
+
 // The kernel that turns heads of f16, of `size` elements each, that are made before or bound by the host.
 uint32_t turned_by(int64_t size, bool made) {
     GraphMaker g;

@@ -140,6 +140,8 @@ RECORD(ScatterND) UINT(elements) UINT(inner) UINT(width) UINT(index_words) UINT(
 RECORD(Pool) UINT(elements) UINT(average) UINT(counts_pads) UINT(first_is_innermost) WORDS(extents, 3, POOL_EXTENTS) WORDS(results, 3, POOL_RESULTS) WORDS(window, 3, POOL_WINDOW) WORDS(steps, 3, POOL_STEPS) WORDS(before, 3, POOL_BEFORE) WORDS(after, 3, POOL_AFTER) WORDS(dilations, 3, POOL_DILATIONS) END_RECORD
 RECORD(Resize) UINT(elements) UINT(planes_in) UINT(rows_in) UINT(columns_in) UINT(planes_out) UINT(rows_out) UINT(columns_out) END_RECORD
 RECORD(GridSample) UINT(elements) UINT(places) UINT(channels) UINT(axes) UINT(planes) UINT(rows) UINT(columns) UINT(nearest) UINT(cubic) UINT(zeros) UINT(reflects) UINT(corners) END_RECORD
+// scale: a float64 as its words. index_words: of a batch.
+RECORD(RoiAlign) UINT(elements) UINT(batches) UINT(channels) UINT(rows) UINT(columns) UINT(rows_out) UINT(columns_out) UINT(ratio) UINT(largest) UINT(asymmetric) UINT(scale_low) UINT(scale_high) UINT(index_words) END_RECORD
 RECORD(Softmax) UINT(rows) UINT(n) UINT(stride) UINT(logarithm) END_RECORD
 // pairs: heads of k in all, of which a batch has `heads`; rows: queries that share one of them. masked: 1: by numbers, 2: by truths; strides of the
 // mask are in elements. sharing: pairs that share a head of k: more than 1 only where a pair is one head of q. padded: queries stand by the number
