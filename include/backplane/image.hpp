@@ -35,8 +35,9 @@ public:
 };
 
 struct ImageWriteOptions {
-    int jpeg_quality = 95;    // 1 to 100
-    int png_compression = 4;  // 0 to 9; a photograph at 6 is 2% smaller and takes 2.6 times as long to write; not on Windows
+    int jpeg_quality = 95;  // 1 to 100
+    // 0 to 9: how long to look for what comes again. Where hardly anything does, as in photographs, all but 0 look for runs alone. Not on Windows.
+    int png_compression = 4;
 };
 
 // Writes top to bottom, by the ending of the name: .png, .jpg, .jpeg (JPEG has no alpha: it is laid over white). The file appears under

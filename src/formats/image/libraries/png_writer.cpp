@@ -1,5 +1,10 @@
-#include <utility>
+#include <zlib.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "formats/image/libraries/png_packing.hpp"
 #include "formats/image/libraries/png_session.hpp"
 #include "formats/image/row_writer.hpp"
 #include "formats/image/writers.hpp"
@@ -18,7 +23,7 @@ void flush_nothing(png_structp) {}  // finish() flushes once
 class PngWriter final : public RowWriter {
 public:
     PngWriter(const std::filesystem::path& path, const ImageInfo& info, const ImageWriteOptions& options)
-        : RowWriter(path, info, "PNG") {
+        : RowWriter(path, info, "PNG"), compression_(options.png_compression) {
         png_ = png_create_write_struct(PNG_LIBPNG_VER_STRING, &fault_, png_failed, png_warned);
         if (png_ != nullptr) info_struct_ = png_create_info_struct(png_);
         try {
@@ -26,7 +31,7 @@ public:
                 throw Error(Code::no_host_memory,
                             "cannot write a PNG: out of memory or another libpng than this was built with");
             }
-            start(options);
+            start();
         } catch (...) {
             png_destroy_write_struct(&png_, &info_struct_);
             throw;
@@ -37,12 +42,12 @@ public:
     PngWriter& operator=(const PngWriter&) = delete;
 
 private:
-    void start(const ImageWriteOptions& options) {
+    void start() {
         png_structp png = png_;
         png_infop info_struct = info_struct_;
         base::ReplacingFile* to = &file();
         const ImageInfo* image = &info();
-        const int compression = options.png_compression;
+        const int compression = compression_;
         const bool good = guarded(png, [=] {
             png_set_write_fn(png, to, write_bytes, flush_nothing);
             png_set_benign_errors(png, 1);  // a broken profile is left out, the pixels are good without it
@@ -59,16 +64,42 @@ private:
         if (!good) throw failure("the header", fault_.text);
     }
 
+    // The first rows are held until they are enough to say how all are packed.
     void write_row(const uint8_t* row) override {
+        if (begun_) return pass_on(row);
+        const size_t bytes = row_bytes();
+        held_.insert(held_.end(), row, row + bytes);
+        if (held_.size() >= std::min(kHeldBytes, kHeldRows * bytes)) begin();
+    }
+
+    void begin() {
+        begun_ = true;
+        if (packs_as_well_by_runs(held_, info(), compression_)) {
+            png_set_compression_strategy(png_, Z_RLE);
+            png_set_filter(png_, PNG_FILTER_TYPE_BASE, PNG_FILTER_PAETH);
+        }
+        for (size_t at = 0; at < held_.size(); at += row_bytes()) pass_on(held_.data() + at);
+        held_ = {};
+    }
+
+    void pass_on(const uint8_t* row) {
         png_structp png = png_;
         if (!guarded(png, [=] { png_write_row(png, row); })) throw failure(row_name(), fault_.text);
     }
 
     void finish_rows() override {
+        if (!begun_) begin();
         png_structp png = png_;
         if (!guarded(png, [=] { png_write_end(png, nullptr); })) throw failure("the end", fault_.text);
     }
 
+    [[nodiscard]] size_t row_bytes() const { return size_t{info().width} * info().channels; }
+
+    static constexpr size_t kHeldRows = 64, kHeldBytes = size_t{1} << 20;
+
+    const int compression_;
+    bool begun_ = false;  // to pass rows on
+    std::vector<uint8_t> held_;
     PngFault fault_;
     png_structp png_ = nullptr;
     png_infop info_struct_ = nullptr;
