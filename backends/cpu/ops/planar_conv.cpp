@@ -139,13 +139,13 @@ void lower_planes(Lowering& to, const Node& node, const ConvTask& geometry) {
                 const int64_t in_plane = geometry.height * geometry.width;
                 const int64_t out_plane = geometry.out_height * geometry.out_width;
                 run.parallel(parts(count, grain), [&](int64_t chunk, std::byte* scratch) {
+                    ConvTask task = geometry;  // as large as a small plane
                     for (int64_t i = chunk * grain; i < std::min(count, (chunk + 1) * grain); ++i) {
                         const int64_t plane = i / across / down;
-                        ConvTask task = geometry;
                         task.segment[0].data = run.at<const float>(in) + plane * in_plane;
                         task.weights = run.at<const float>(weights) + plane % channels * task.kernel_h * task.kernel_w;
                         task.out = run.at<float>(out) + plane * out_plane;
-                        task.epilogue = epilogue;
+                        if (epilogue.count > 0) task.epilogue = epilogue;
                         move_on(task.epilogue, plane % channels, plane * out_plane);
                         PlaneTask part;
                         part.row_begin = i / across % down * height;
