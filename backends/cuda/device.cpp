@@ -6,6 +6,7 @@ namespace backplane::cuda {
 void Api::choose(Abilities& can, const std::string& kernels) {
     if (kernels == "patches" || kernels == "matrix") can.least_patches = 0;
     if (kernels == "patches" || kernels == "no-matrices") can.matrix_tiles = can.attention_matrix = can.warpgroups = false;
+    if (!can.attention_matrix) can.float_parts = 0;
 }
 
 PrimaryContext::PrimaryContext(const Driver& driver, const PhysicalDevice& physical) : driver_(driver), physical_(physical) {

@@ -11,6 +11,7 @@ void Api::choose(Abilities& can, const std::string& kernels) {
     if (kernels == "patches" || kernels == "matrix") can.least_patches = 0;
     if (kernels == "matrix") can.matrices = can.matrix_tiles = can.attention_matrix = true;
     if (kernels == "patches" || kernels == "no-matrices") can.matrix_tiles = can.attention_matrix = false;
+    can.float_parts = can.attention_matrix ? 16 : 0;
     if (!can.matrix_tiles || kernels == "no-warpgroups") can.warpgroup_products = false;
 }
 

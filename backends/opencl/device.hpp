@@ -70,8 +70,8 @@ struct Device {
     Handle<cl_command_queue> host_queue;  // on which memory is mapped: it waits for nobody's work
     std::mutex code_mutex;
     std::shared_ptr<const MachineCode> machine_code;
-    std::once_flag warpgroups_tried;
-    std::string no_warpgroups;  // why they are not used after all
+    std::once_flag ptx_tried;
+    std::string no_ptx;  // why it is not used after all
 
     [[nodiscard]] Handle<cl_command_queue> make_queue() const;
 };

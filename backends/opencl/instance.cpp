@@ -125,8 +125,9 @@ void find_limits(const Functions& cl, PhysicalDevice& device) {
     // NVIDIA's driver says 48 KiB whatever the device; kernels with 144 KiB were seen to run on compute capability 9.0.
     if (device.assembly && get<cl_uint>(cl, device.handle, kNvidiaMajor) >= 9) can.shared_bytes = 98304;
     can.matrix_tiles = can.attention_matrix = device.assembly && can.most_invocations >= 256 && can.shared_bytes >= 49152;
+    can.float_parts = can.attention_matrix ? 16 : 0;
     // Of compute capability 9.0 alone: later ones have others.
-    can.warpgroup_products = !kWarpgroupTexts.empty() && can.matrix_tiles && can.most_invocations >= 384 &&
+    can.warpgroup_products = !kPtxTexts.empty() && can.matrix_tiles && can.most_invocations >= 384 &&
                              get<cl_uint>(cl, device.handle, kNvidiaMajor) == 9 &&
                              get<cl_uint>(cl, device.handle, kNvidiaMinor, 1) == 0;
     can.direct_invocations = 8;

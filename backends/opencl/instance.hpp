@@ -8,7 +8,7 @@
 
 #include "api.hpp"
 #include "common/gpu/api.hpp"
-#include "common/gpu/warpgroup_texts.hpp"
+#include "common/gpu/ptx_texts.hpp"
 #include "common/hash.hpp"
 
 namespace backplane::opencl {
@@ -18,7 +18,7 @@ using gpu::Abilities;
 
 extern const gpu::KernelSource kKernels[];  // texts of OpenCL C 1.2, nothing included
 
-extern const std::span<const gpu::WarpgroupText> kWarpgroupTexts;  // empty: the module was built without nvcc
+extern const std::span<const gpu::PtxText> kPtxTexts;  // empty: the module was built without nvcc
 
 struct PhysicalDevice : gpu::Facts {
     cl_platform_id platform = nullptr;

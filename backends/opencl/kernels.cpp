@@ -123,7 +123,7 @@ std::vector<std::byte> machine_code_of(Device& device, const Kernel& kernel, std
 
 // The host vouches for the bytes: drivers do not look at them closely.
 Kernel Api::build(Device& device, uint32_t kernel, std::span<const uint32_t> constants, std::span<const std::byte> binary) {
-    if (gpu::on_warpgroups(kernel)) return build_warpgroups(device, constants);
+    if (kKernels[kernel].code == nullptr) return build_warpgroups(device, kernel, constants);
     Kernel built;
     built.id = kernel;
     built.options = options_of(device.physical, kernel, constants);

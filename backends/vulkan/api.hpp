@@ -81,7 +81,7 @@ struct DeviceFunctions {
     PFN_vkWaitSemaphores WaitSemaphores = nullptr;
     PFN_vkGetMemoryHostPointerPropertiesEXT GetMemoryHostPointerPropertiesEXT =
         nullptr;  // null: no VK_EXT_external_memory_host
-    // Null where no kernel needs them (warpgroups.hpp).
+    // Null where no kernel needs them (ptx.hpp).
     PFN_vkGetBufferDeviceAddress GetBufferDeviceAddress = nullptr;
     PFN_vkCreateCuModuleNVX CreateCuModuleNVX = nullptr;
     PFN_vkDestroyCuModuleNVX DestroyCuModuleNVX = nullptr;

@@ -20,6 +20,7 @@ void Api::choose(Abilities& can, const std::string& kernels) {
     if (kernels == "patches" || !can.matrices) can.matrix_tiles = can.workgroup_matrices = false;
     if (kernels == "no-workgroup-matrices") can.workgroup_matrices = false;
     if (!can.matrix_tiles || kernels == "no-warpgroups") can.warpgroup_products = false;
+    if (!can.warpgroup_products) can.float_parts = 0;
 }
 
 Device::Device(const Instance& i, const PhysicalDevice& p, const Abilities& a)

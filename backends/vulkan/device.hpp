@@ -24,7 +24,8 @@ struct Kernel {
     Owned<VkPipelineCache> cache;  // of this pipeline alone, until its bytes were asked for
     gpu::Origin origin = gpu::Origin::source;
     uint64_t loaded = 0;  // hash of the bytes that the cache began with
-    // In place of the pipeline: PTX (warpgroups.hpp).
+    // In place of the pipeline: PTX (ptx.hpp), whose words are parameters of a launch or, as in OpenCL, a buffer of them.
+    bool takes_words = false;
     Owned<VkCuModuleNVX> text;
     Owned<VkCuFunctionNVX> function;
 };
@@ -76,8 +77,8 @@ struct Device : Root {
     Block zeros;  // a few, visible to the host
     std::mutex modules_mutex;
     std::vector<Owned<VkShaderModule>> modules;  // by kernel
-    std::once_flag warpgroups_tried;
-    std::string no_warpgroups;  // why they are not used after all
+    std::once_flag ptx_tried;
+    std::string no_ptx;  // why it is not used after all
 
     // An object that function(handle, &info, nullptr, &object) makes; `destroy` gives it back.
     template <typename T, typename Function, typename Info>

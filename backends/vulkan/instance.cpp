@@ -232,10 +232,12 @@ bool Instance::describe_features(PhysicalDevice& device) const {
                              kKernels[gpu::kKernel_attention_workgroup_f16].entry != nullptr;
     // Of compute capability 9.0 alone: later ones have others. They have more shared memory than the driver says; on a queue that can do graphics, too, that
     // loses the device.
-    can.warpgroup_products = !kWarpgroupTexts.empty() && can.workgroup_matrices && is_hopper(device.properties) &&
+    can.warpgroup_products = !kPtxTexts.empty() && can.workgroup_matrices && is_hopper(device.properties) &&
                              can.most_invocations >= 384 && !device.does_graphics &&
                              features.addresses.bufferDeviceAddress == VK_TRUE &&
                              has(extensions, VK_NVX_BINARY_IMPORT_EXTENSION_NAME);
+    if (can.warpgroup_products)
+        can.float_parts = 64, can.shared_bytes = 98304;  // the others are content with what the driver says
     can.unified = device.kind == BP_KIND_INTEGRATED || device.kind == BP_KIND_SOFTWARE;
     can.software = device.kind == BP_KIND_SOFTWARE;
     // H200: 33.5 MB take 86 us by command, 26 us in OpenCL.

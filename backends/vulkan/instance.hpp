@@ -7,7 +7,7 @@
 
 #include "api.hpp"
 #include "common/gpu/api.hpp"
-#include "common/gpu/warpgroup_texts.hpp"
+#include "common/gpu/ptx_texts.hpp"
 #include "common/hash.hpp"
 #include "workgroup_matrices.hpp"
 
@@ -16,8 +16,8 @@ namespace backplane::vulkan {
 using backend::hash_of;
 using gpu::Abilities;
 
-extern const gpu::KernelSource kKernels[];                         // SPIR-V
-extern const std::span<const gpu::WarpgroupText> kWarpgroupTexts;  // empty: the module was built without nvcc
+extern const gpu::KernelSource kKernels[];             // SPIR-V; without: it is PTX
+extern const std::span<const gpu::PtxText> kPtxTexts;  // empty: the module was built without nvcc
 
 // What kernels and timelines need of a device: asked of it, and asked for when it is opened.
 struct Features {

@@ -3,7 +3,7 @@
 
 #include "common/gpu/kernel_table.hpp"
 #include "device.hpp"
-#include "warpgroups.hpp"
+#include "ptx.hpp"
 
 namespace backplane::vulkan {
 
@@ -54,7 +54,7 @@ Owned<VkPipelineCache> make_cache(Device& device, std::span<const std::byte> bin
 }  // namespace
 
 Kernel Api::build(Device& device, uint32_t kernel, std::span<const uint32_t> constants, std::span<const std::byte> binary) {
-    if (gpu::on_warpgroups(kernel)) return build_warpgroups(device, constants);
+    if (kKernels[kernel].code == nullptr) return build_ptx(device, kernel, constants);
     Kernel built;
     bool refused = false;
     built.cache = make_cache(device, binary, refused);

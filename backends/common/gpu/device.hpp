@@ -64,16 +64,20 @@ public:
     [[nodiscard]] Abilities abilities() const {
         Abilities can = can_;
         if (refused_warpgroups_) can.warpgroups = can.warpgroup_products = false;
+        if (refused_parts_ || refused_) can.float_parts = 0;
         if (refused_) can.matrices = can.matrix_tiles = can.workgroup_matrices = can.attention_matrix = false;
         return can;
     }
     // A kernel could not be built. True: abilities() says now what makes plans without it, and the log why. [any]
     bool does_without(uint32_t kernel, const sdk::Failure& why) {
         if (!on_matrix_units(kernel) || why.code() == BP_DEVICE_LOST) return false;
-        const bool warpgroups = on_warpgroups(kernel);
-        if (!(warpgroups ? refused_warpgroups_ : refused_).exchange(true))
+        const bool warpgroups = on_warpgroups(kernel), parts = in_parts(kernel);
+        if (!(warpgroups ? refused_warpgroups_ : parts ? refused_parts_ : refused_).exchange(true))
             host.warn(std::string(A::kBackend) + ": " + physical.name + " works without its matrix units" +
-                      (warpgroups ? " as warpgroups use them: " : ": ") + why.what());
+                      (warpgroups ? " as warpgroups use them: "
+                       : parts    ? " for floats: "
+                                  : ": ") +
+                      why.what());
         return true;
     }
 
@@ -226,7 +230,7 @@ private:
     std::unique_ptr<Staging<A>> staging_;
     std::vector<std::unique_ptr<Queue<A>>> queues_;
     std::optional<typename A::Recording> nothing_;
-    std::atomic<bool> lost_ = false, refused_ = false, refused_warpgroups_ = false;
+    std::atomic<bool> lost_ = false, refused_ = false, refused_parts_ = false, refused_warpgroups_ = false;
     std::atomic<uint64_t> runs_ = 0;
     uint64_t lose_after_ = 0;
 };

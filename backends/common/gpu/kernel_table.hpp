@@ -22,13 +22,14 @@ constexpr bool on_warpgroups(uint32_t kernel) {
            kernel == kKernel_matmul_warpgroup_split_f16 || kernel == kKernel_attention_warpgroup_f16 ||
            kernel == kKernel_attention_warpgroup_f16_bool;
 }
+constexpr bool in_parts(uint32_t kernel) {
+    return kernel == kKernel_attention_parts_f32 || kernel == kKernel_matmul_parts_f32;
+}
 constexpr bool on_matrix_units(uint32_t kernel) {
     return on_warpgroups(kernel) || kernel == kKernel_conv_matrix_f16 || kernel == kKernel_conv_matrix_filters ||
            kernel == kKernel_conv_coop_f16 || kernel == kKernel_conv_transpose_coop_f16 ||
            kernel == kKernel_matmul_matrix_f16 || kernel == kKernel_matmul_workgroup_f16 ||
-           kernel == kKernel_attention_workgroup_f16 || kernel == kKernel_attention_matrix_f16 ||
-           kernel == kKernel_attention_matrix_f16_bool || kernel == kKernel_attention_parts_f32 ||
-           kernel == kKernel_attention_parts_f32_bool || kernel == kKernel_matmul_parts_f32;
+           kernel == kKernel_attention_workgroup_f16 || kernel == kKernel_attention_matrix_f16 || in_parts(kernel);
 }
 
 // By kernel and constants. Who asks for one that is being made waits for it; others are made beside it. [any]

@@ -84,13 +84,16 @@ template <uint COUNT> struct Words { uint word[COUNT]; };
 #define OPERAND(type, name) type *name
 #define TAKE_PARAMETERS
 #define TAKE_OPERAND(name)
-#define CONSTANT_AT_LOAD(number) bp_constants[number]
 #else  // as the opencl backend calls a kernel: with a buffer for all its words, and for each operand one and the place of its first element
 struct WordsOfMany { const uint *word; };
 #define PARAMETERS(parameters) const uint *many_words, uint first_word
 #define OPERAND(type, name) type *name, U64 first_of_##name
 #define TAKE_PARAMETERS const WordsOfMany words{many_words + first_word};
 #define TAKE_OPERAND(name) name += first_of_##name;
+#endif
+#if !defined(AS_TEXT)
+#define CONSTANT_AT_LOAD(number) bp_constants[number]
+#else  // for other drivers than CUDA's (common/gpu/ptx_texts.hpp)
 // The host writes constants into the text before the driver compiles it, which leaves out what they exclude.
 template <int NUMBER> static __device__ __forceinline__ uint constant_at_load() {
     uint v;
@@ -221,6 +224,8 @@ static __device__ __forceinline__ float sigmoid_nearly(float x) {
         uint2 low_ = as_halves(make_float4(v[0], v[1], v[2], v[3])), high_ = as_halves(make_float4(v[4], v[5], v[6], v[7])); \
         *(uint4 *)((p) + (i)) = make_uint4(low_.x, low_.y, high_.x, high_.y);                                            \
     }
+// An operand of bytes as one of T.
+#define NUMBERS_IN(p) ((const T *)(p))
 #define HALF_BITS(p, i) ((uint)((const ushort *)(p))[i])
 // Sixteen bytes of an operand that is IN_EIGHTS, its `n` elements from i on, where it begins so that the device can; eight halves of it.
 #define ALIGNED_WIDE(p, n) (((U64)(p) & 15) == 0)

@@ -18,7 +18,6 @@ void multiply_parts(float4* sum, uint4 a, uint b0, uint b1) {
         : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b0), "r"(b1));
     *sum = s;
 }
-#define BESIDE_FOUR(v, COMBINE, exchange) BESIDE(v, COMBINE, exchange)
 #else
 #define MULTIPLY_PARTS(sum, a, b0, b1)                                   \
     {                                                                    \

@@ -118,6 +118,8 @@ float part_of(float4 v, uint j) { return j == 0 ? v.x : j == 1 ? v.y : j == 2 ? 
 #define IN_EIGHTS(number, name)
 #define ALIGNED_8(p, i) (((ulong)((p) + (i)) & 15) == 0)
 #define LOAD_8(p, i) (*(global const uint4 *)((ulong)((p) + (i)) & ~(ulong)15))
+// An operand of bytes as one of T.
+#define NUMBERS_IN(p) ((global const T *)(p))
 #define HALF_BITS(p, i) ((uint)((global const ushort *)(p))[i])
 // Sixteen bytes of an operand that is IN_EIGHTS, its `n` elements from i on, where it begins so that the device can; eight halves of it.
 #define ALIGNED_WIDE(p, n) (((ulong)(p) & 15) == 0)

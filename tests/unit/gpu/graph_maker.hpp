@@ -100,11 +100,11 @@ private:
     bp_graph graph_{};
 };
 
-// A matrix of f16 by itself.
-inline GraphMaker square_of_halves(int64_t size) {
+// A matrix by itself.
+inline GraphMaker square_of(int64_t size, uint32_t dtype) {
     GraphMaker g;
-    const uint32_t x = g.tensor(BP_ROLE_INPUT, {size, size}, BP_F16);
-    g.node(BP_OP_matmul, {x, x}, g.tensor(BP_ROLE_OUTPUT, {size, size}, BP_F16));
+    const uint32_t x = g.tensor(BP_ROLE_INPUT, {size, size}, dtype);
+    g.node(BP_OP_matmul, {x, x}, g.tensor(BP_ROLE_OUTPUT, {size, size}, dtype));
     return g;
 }
 

@@ -161,10 +161,24 @@ TEST_F(Backend, ProductsOfWarpgroupsThatAreRefusedLeaveTheOtherMatrixUnits) {
     world.facts.can.matrix_tiles = world.facts.can.warpgroup_products = true;
     world.unbuildable = {kKernel_matmul_warpgroup_f16};
     open();
-    for (int time = 0; time < 2; ++time) compile(square_of_halves(64));
+    for (int time = 0; time < 2; ++time) compile(square_of(64, BP_F16));
     EXPECT_EQ(world.of("build"), 1) << "matmul_matrix, which the next program has, too";
     ASSERT_EQ(host.logged.size(), 1U);
     EXPECT_NE(host.logged[0].find("matrix units as warpgroups use them: "), std::string::npos) << host.logged[0];
+}
+
+TEST_F(Backend, FloatsInPartsThatAreRefusedLeaveTheOtherMatrixUnits) {
+    world.facts.can.matrix_tiles = true;
+    world.facts.can.float_parts = 16;
+    world.facts.can.least_patches = 0;
+    world.unbuildable = {kKernel_matmul_parts_f32};
+    open();
+    for (int time = 0; time < 2; ++time) compile(square_of(64, BP_F32));
+    ASSERT_EQ(host.logged.size(), 1U);
+    EXPECT_NE(host.logged[0].find("matrix units for floats: "), std::string::npos) << host.logged[0];
+    world.unbuildable = {kKernel_matmul_f16};
+    compile(square_of(64, BP_F16));
+    EXPECT_EQ(host.logged.size(), 1U) << "products of halves are on them as before";
 }
 
 }  // namespace

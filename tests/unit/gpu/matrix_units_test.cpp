@@ -16,6 +16,7 @@ Abilities matrix_units() {
     can.most_invocations = 1024;
     can.shared_bytes = 98304;
     can.matrix_tiles = can.attention_matrix = true;
+    can.float_parts = 16;
     return can;
 }
 
@@ -94,8 +95,31 @@ TEST(MatrixUnits, ProductsOfFloatsAreOnThemInParts) {
     EXPECT_EQ(kernel(can, 512, 2048, 2048, true, BP_MATH_DEFAULT, BP_F16), kKernel_matmul_f32_by_f16);
     EXPECT_EQ(kernel(can, 125, 1024, 4096, false), kKernel_matmul_f32) << "32 tiles leave most of the device idle";
     EXPECT_EQ(kernel(can, 1, 2048, 2048, true), kKernel_matvec_f32);
-    can.attention_matrix = false;
-    EXPECT_EQ(kernel(can, 512, 2048, 2048, true), kKernel_matmul_f32) << "Vulkan's matrix units take no floats";
+    can.float_parts = 0;
+    EXPECT_EQ(kernel(can, 512, 2048, 2048, true), kKernel_matmul_f32) << "matrix units that take no floats";
+}
+
+// As Vulkan has them: compiled with the module (common/gpu/ptx_texts.cmake).
+TEST(MatrixUnits, AttentionInPartsThatComesCompiledIsOfHeadsOfTwoSizes) {
+    Abilities can = matrix_units();
+    can.float_parts = 64;
+    const auto cut = [&](int64_t tokens, int64_t size) {
+        GraphMaker g;
+        const std::vector<int64_t> shape{1, 8, tokens, size};
+        std::vector<uint32_t> in;
+        for (size_t i = 0; i < 3; ++i) in.push_back(g.tensor(BP_ROLE_INPUT, shape, BP_F32));
+        g.node(BP_OP_attention, in, g.tensor(BP_ROLE_OUTPUT, shape, BP_F32));
+        const Dispatch d = g.plan(can).dispatches.back();
+        EXPECT_EQ(d.kernel, kKernel_attention_parts_f32);
+        return d.constants;
+    };
+    using Constants = std::vector<uint32_t>;
+    EXPECT_EQ(cut(4096, 40), (Constants{128, 128, 32, 64, 64, 2, 1}));
+    EXPECT_EQ(cut(2048, 64), (Constants{128, 64, 32, 64, 64, 1, 0}));
+    EXPECT_EQ(cut(1024, 20), (Constants{128, 32, 16, 64, 64, 1, 0}));
+    EXPECT_EQ(cut(512, 64), (Constants{128, 16, 16, 64, 64, 1, 0}));
+    EXPECT_EQ(cut(4096, 68), (Constants{128, 64, 32, 128, 128, 1, 1}));
+    EXPECT_EQ(cut(1024, 128), (Constants{128, 32, 16, 128, 128, 1, 1}));
 }
 
 TEST(MatrixUnits, MatricesOfWorkgroupsTakeHeadsOfEightsAndWholeTilesOfPositions) {

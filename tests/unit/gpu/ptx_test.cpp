@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/gpu/warpgroup_texts.hpp"
+#include "common/gpu/ptx_texts.hpp"
 
 namespace backplane::opencl {
 namespace {
@@ -70,15 +70,20 @@ TEST(Ptx, ConstantsStandWhereTheBuildLeftRoomForThem) {
     EXPECT_EQ(gpu::with_constants("", constants), "");
 }
 
-TEST(Ptx, TextsOfWarpgroupsAreToldByTheirColumnsAndStages) {
-    const gpu::WarpgroupText texts[] = {{256, 4, "a0xBACC005"}, {64, 8, "b0xBACC005"}, {64, 6, "c0xBACC005"}};
-    const auto text = [&](uint32_t columns, uint32_t stages) {
-        return gpu::text_with(texts, std::vector<uint32_t>{384, 0, 0, columns, stages, 1, 0});
+TEST(Ptx, TextsAreToldByTheirKernelAndTheConstantsThatTheyFix) {
+    const gpu::PtxText texts[] = {{gpu::kKernel_matmul_warpgroup_f16, "0=384,3=256,4=4", "a0xBACC005"},
+                                  {gpu::kKernel_matmul_warpgroup_f16, "0=384,3=64,4=8", "b0xBACC005"},
+                                  {gpu::kKernel_matmul_parts_f32, "0=384,3=256,4=4", "c0xBACC005"}};
+    const auto text = [&](uint32_t kernel, std::vector<uint32_t> constants) {
+        return gpu::text_with(texts, kernel, constants);
     };
-    EXPECT_EQ(text(256, 4), "a1");
-    EXPECT_EQ(text(64, 6), "c1");
-    EXPECT_THROW(text(128, 6), sdk::Failure);
-    EXPECT_THROW(text(256, 8), sdk::Failure);
+    EXPECT_EQ(text(gpu::kKernel_matmul_warpgroup_f16, {384, 0, 0, 256, 4, 1, 0}), "a1");
+    EXPECT_EQ(text(gpu::kKernel_matmul_warpgroup_f16, {384, 9, 9, 64, 8, 0, 0}), "b0");
+    EXPECT_EQ(text(gpu::kKernel_matmul_parts_f32, {384, 0, 0, 256, 4, 1}), "c1");
+    EXPECT_THROW(text(gpu::kKernel_matmul_parts_f32, {384, 0, 0, 64, 8, 1}), sdk::Failure);
+    EXPECT_THROW(text(gpu::kKernel_matmul_warpgroup_f16, {384, 0, 0, 256, 8, 1}), sdk::Failure);
+    EXPECT_THROW(text(gpu::kKernel_matmul_warpgroup_f16, {128, 0, 0, 256, 4, 1}), sdk::Failure);
+    EXPECT_THROW(text(gpu::kKernel_matmul_warpgroup_f16, {384, 0, 0, 256}), sdk::Failure) << "a constant that is not there";
 }
 
 TEST(Ptx, AProductThatIsTriedIsRightToTheBit) {

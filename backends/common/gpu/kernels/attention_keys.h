@@ -31,3 +31,6 @@ FUNCTION bool sees(int distance, bool causal, int window) {
 #define MASK_OF(pair, row)                                                                                           \
     ((pair) / P.heads * P.mask_batch + ((pair) % P.heads * (P.rows / P.queries) + (row) / P.queries) * P.mask_head + \
      (row) % P.queries * P.mask_query)
+// A score with what a mask of bytes or of numbers, which are bytes here too, makes of it; numbers are in units of 1 / `unit`.
+#define MASKED_BY_ANY(v, i, unit) \
+    (P.masked == MASKED_BY_TRUTHS ? (RAW(mask, i) != 0 ? (v) : -K_INFINITY) : (v) + LOAD(NUMBERS_IN(mask), i) * (unit))

@@ -143,9 +143,11 @@ RECORD(GridSample) UINT(elements) UINT(places) UINT(channels) UINT(axes) UINT(pl
 // scale: a float64 as its words. index_words: of a batch.
 RECORD(RoiAlign) UINT(elements) UINT(batches) UINT(channels) UINT(rows) UINT(columns) UINT(rows_out) UINT(columns_out) UINT(ratio) UINT(largest) UINT(asymmetric) UINT(scale_low) UINT(scale_high) UINT(index_words) END_RECORD
 RECORD(Softmax) UINT(rows) UINT(n) UINT(stride) UINT(logarithm) END_RECORD
-// pairs: heads of k in all, of which a batch has `heads`; rows: queries that share one of them. masked: 1: by numbers, 2: by truths; strides of the
-// mask are in elements. sharing: pairs that share a head of k: more than 1 only where a pair is one head of q. padded: queries stand by the number
+// pairs: heads of k in all, of which a batch has `heads`; rows: queries that share one of them. masked: 0: not; strides of the mask are in
+// elements. sharing: pairs that share a head of k: more than 1 only where a pair is one head of q. padded: queries stand by the number
 // of keys, not by the length. distances: rows of relative positions; added: ATTENTION_BIAS_U and so on.
+#define MASKED_BY_NUMBERS 1u
+#define MASKED_BY_TRUTHS 2u
 #define ATTENTION_BIAS_U 1u
 #define ATTENTION_BIAS_V 2u
 RECORD(Attention) UINT(pairs) UINT(blocks) UINT(rows) UINT(queries) UINT(heads) UINT(keys) UINT(depth) UINT(width) FLOAT(scale) FLOAT(softcap) UINT(causal) UINT(window) UINT(length_words) UINT(masked) UINT(mask_batch) UINT(mask_head) UINT(mask_query) UINT(mask_key) UINT(sharing) UINT(padded) UINT(distances) UINT(added) END_RECORD

@@ -21,14 +21,17 @@ struct Cut {
     std::vector<uint32_t> constants;
     [[nodiscard]] bool of_tiles() const {
         return kernel == kKernel_attention_tiles_f32 || kernel == kKernel_attention_tiles_f32_bool ||
-               kernel == kKernel_attention_parts_f32 || kernel == kKernel_attention_parts_f32_bool;
+               kernel == kKernel_attention_parts_f32;
+    }
+    // Masks of numbers and of truths alike, as bytes.
+    [[nodiscard]] bool takes_any_mask() const {
+        return kernel == kKernel_attention_parts_f32 || kernel == kKernel_attention_matrix_f16;
+    }
+    [[nodiscard]] bool is_for_warpgroups() const {
+        return kernel == kKernel_attention_warpgroup_f16 || kernel == kKernel_attention_warpgroup_f16_bool;
     }
     [[nodiscard]] bool takes_biases() const { return on_matrix_units(kernel) && !of_tiles(); }
 };
-
-bool is_for_warpgroups(uint32_t kernel) {
-    return kernel == kKernel_attention_warpgroup_f16 || kernel == kKernel_attention_warpgroup_f16_bool;
-}
 
 constexpr int64_t kFewRows = 4;
 constexpr int64_t kManyBlocks = 120;  // of 64 rows, to keep the device busy
@@ -96,12 +99,13 @@ Cut choose_tiles(const Abilities& can, const Sizes& s) {
     return cut(16, 2, 128);
 }
 
+constexpr int64_t kMostOfParts = 128;
+
 // Where kernels are compiled with the module it has none of these.
 bool takes_parts(const Abilities& can, uint32_t math, const Sizes& s) {
-    constexpr int64_t kMost = 128;
-    return can.attention_matrix && !can.few_kernels && math != BP_MATH_STRICT && s.dtype == BP_F32 && !s.cached &&
-           !s.relative && s.rows >= 16 && s.depth > 0 && s.depth % 4 == 0 && s.width % 4 == 0 && s.depth <= kMost &&
-           s.width <= kMost;
+    return can.float_parts != 0 && !can.few_kernels && math != BP_MATH_STRICT && s.dtype == BP_F32 && !s.cached &&
+           !s.relative && s.rows >= 16 && s.depth > 0 && s.depth % 4 == 0 && s.width % 4 == 0 && s.depth <= kMostOfParts &&
+           s.width <= kMostOfParts;
 }
 
 // attention_parts, of f32 on the matrix units: four warps make 16 or 32 rows each or, where that would leave the device idle, some of the keys of
@@ -113,12 +117,13 @@ Cut choose_parts(const Abilities& can, const Sizes& s) {
     const auto busy = [&](int64_t rows) {
         return all ? s.rows > rows : s.pairs * up(s.rows, rows) >= int64_t{can.units} * 3 / 2;
     };
-    const auto padded = [](int64_t n, int64_t by) { return word(up(n, by) * by); };
+    const auto padded = [&](int64_t n, int64_t by) {
+        by = std::max<int64_t>(by, can.float_parts);
+        return word(up(wide && by >= 64 ? kMostOfParts : n, by) * by);
+    };
     const auto cut = [&](uint32_t rows, uint32_t keys, uint32_t tiles, uint32_t stays) {
-        return Cut{s.truth ? kKernel_attention_parts_f32_bool : kKernel_attention_parts_f32,
-                   128,
-                   rows,
-                   {rows, keys, padded(s.depth, 16), padded(s.width, 32), tiles, stays}};
+        return Cut{
+            kKernel_attention_parts_f32, 128, rows, {rows, keys, padded(s.depth, 16), padded(s.width, 32), tiles, stays}};
     };
     if (wide) return little ? cut(64, 16, 1, 0) : busy(64) ? cut(64, 32, 1, 1) : cut(32, 16, 1, 1);
     if (!little && busy(128)) return cut(128, 32, 2, 1);
@@ -161,7 +166,7 @@ Cut choose(const Abilities& can, uint32_t math, const Sizes& s) {
         if (wide && s.relative && little) return choose_plain(can, s);
         const bool few = wide || (s.relative && little);
         const auto padded = [&](int64_t n) { return can.few_kernels ? (wide ? 128U : 64U) : sixteens(n); };
-        return {s.truth ? kKernel_attention_matrix_f16_bool : kKernel_attention_matrix_f16,
+        return {kKernel_attention_matrix_f16,
                 128,
                 64,
                 {64, few ? 32U : 64U, padded(s.depth), padded(s.width), s.relative ? 1U : 0U}};
@@ -275,7 +280,7 @@ void lower(Lowering& to, const Node& node) {
         .added = (node.input(6) != kNone ? ATTENTION_BIAS_U : 0U) | (node.input(7) != kNone ? ATTENTION_BIAS_V : 0U)};
     if (mask != kNone) {
         const std::vector<int64_t> steps = broadcast_strides(to[mask], {q[0], q[1], q[2], keys});
-        parameters.masked = truth ? 2 : 1;
+        parameters.masked = truth ? MASKED_BY_TRUTHS : MASKED_BY_NUMBERS;
         parameters.mask_batch = word(steps[0]);
         parameters.mask_head = word(steps[1]);
         parameters.mask_query = word(steps[2]);
@@ -284,14 +289,16 @@ void lower(Lowering& to, const Node& node) {
     const ValueId biases = cut.takes_biases() ? make_biases(to, node, parameters, views[1]) : kNone;
     const uint32_t element = cached ? 2 : 0;  // that kernels read: words of 16 bits
     std::vector<Operand> operands{to.reads(in), to.reads(node.inputs[1], element), to.reads(node.inputs[2], element),
-                                  to.reads(mask != kNone ? mask : in),
+                                  mask == kNone          ? to.reads(in)
+                                  : cut.takes_any_mask() ? to.reads(mask, 1)
+                                                         : to.reads(mask),
                                   lengths != kNone ? to.reads(lengths, 4) : to.reads(in)};
     const size_t last = cut.of_tiles() ? 5 : cut.takes_biases() ? 6 : 8;
     for (size_t i = 5; i < last; ++i) operands.push_back(to.reads(node.input(i) != kNone ? node.input(i) : in));
     if (cut.takes_biases()) operands.push_back(to.reads(biases != kNone ? biases : in));
     operands.push_back(to.writes(node.output));
     std::vector<uint32_t> words = words_of(parameters);
-    if (is_for_warpgroups(cut.kernel))
+    if (cut.is_for_warpgroups())
         for (const uint32_t w : words_of_views(views, sizes)) words.push_back(w);
     to.rows(step_label(to, node), cut.kernel, static_cast<uint64_t>(pairs * blocks), cut.invocations, std::move(operands),
             std::move(words), cut.constants);
@@ -374,7 +381,7 @@ void take_as_they_lie(Plan& plan, const Abilities& can) {
         std::array<View, 4> views = views_of(plan, node);
         const Sizes sizes = sizes_of(plan, node, views);
         const bool one_each = sizes.relative || views[0].dim[1] == views[1].dim[1];
-        if (!one_each || !is_for_warpgroups(choose(can, plan.math, sizes).kernel)) continue;
+        if (!one_each || !choose(can, plan.math, sizes).is_for_warpgroups()) continue;
         Node taken = node;
         for (size_t k = 0; k < 3; ++k) {
             View view = view_of(plan, readers, node.inputs[k]);

@@ -181,7 +181,7 @@ struct PartsTile {
 // The fastest of those tried (docs/benchmarks.md) of floats by floats whose rows of memory are of whole fours; no invocations: it is for `matmul`.
 PartsTile parts_tile(const Lowering& to, const Node& node, int64_t rows, int64_t columns, int64_t depth, int64_t batch) {
     const auto [transpose_a, transpose_b] = node.as<backplane::ops::MatMulAttributes>();
-    if (!to.can.attention_matrix || to.plan.math == BP_MATH_STRICT) return {};
+    if (to.can.float_parts == 0 || to.plan.math == BP_MATH_STRICT) return {};
     if (to[node.inputs[0]].dtype != BP_F32 || to[node.inputs[1]].dtype != BP_F32) return {};
     if ((transpose_a ? rows : depth) % 4 != 0 || (transpose_b ? depth : columns) % 4 != 0) return {};
     if (to.can.few_kernels && transpose_a && transpose_b) return {};

@@ -1,5 +1,5 @@
-// Products on the matrix units of compute capability 9.0, which neither OpenCL C nor GLSL can say: the cuda backend's kernel as PTX, made by nvcc where
-// there was one when a module was built (warpgroup_texts.cmake). Drivers take it beside their own language; a device is given it after a trial.
+// Kernels on matrix units of compute capability 9.0 which neither OpenCL C nor GLSL can say, or one of them cannot: as PTX, made by nvcc where there was
+// one when a module was built (ptx_texts.cmake). Drivers take it beside their own language; a device is given it after a trial.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +15,10 @@
 
 namespace backplane::gpu {
 
-// An instance of matmul_warpgroup: PTX in which constants that it leaves open are to be written.
-struct WarpgroupText {
-    uint32_t columns, stages;
+// An instance of a kernel: PTX in which constants that it leaves open are to be written.
+struct PtxText {
+    uint32_t kernel;
+    const char* instance;  // the constants that it fixes: "0=384,3=64"
     const char* text;
 };
 
@@ -25,8 +26,8 @@ struct WarpgroupText {
 // there is none.
 std::string with_constants(std::string ptx, std::span<const uint32_t> constants);
 
-// That with these constants, as the lowering of products gives them. Throws Failure: there is none.
-std::string text_with(std::span<const WarpgroupText> texts, std::span<const uint32_t> constants);
+// That of the kernel with these constants, as lowerings give them. Throws Failure: there is none.
+std::string text_with(std::span<const PtxText> texts, uint32_t kernel, std::span<const uint32_t> constants);
 
 // A product of small whole numbers, each of which is exact: more tiles than one, none of them whole.
 struct TrialProduct {
@@ -80,13 +81,11 @@ void try_product(typename A::Device& device, const typename A::Kernel& kernel, s
 
 // Why a device does not multiply so, empty if it does: tried on one of its own, since a kernel that reads where it must not loses the device.
 template <typename A, typename Build>
-std::string why_no_warpgroups(const typename A::Device& device, const WarpgroupText& text, const Build& build) {
-    constexpr uint32_t kInvocations = 384;
-    const std::vector<uint32_t> constants = {kInvocations, 0, 0, text.columns,
-                                             text.stages,  0, 0};  // nothing else is done, nothing turned
+std::string why_no_ptx(const typename A::Device& device, const Build& build) {
+    const std::vector<uint32_t> constants = {384, 0, 0, 64, 8, 0, 0};  // nothing else is done, nothing turned
     try {
         typename A::Device alone(device.instance, device.physical, device.can);
-        try_product<A>(alone, build(alone, constants), constants);
+        try_product<A>(alone, build(alone, kKernel_matmul_warpgroup_f16, constants), constants);
         return {};
     } catch (const std::exception& e) {
         return e.what();
@@ -96,12 +95,11 @@ std::string why_no_warpgroups(const typename A::Device& device, const WarpgroupT
 // The kernel with these constants, as `build` makes it. The first for an open device makes the trial. Throws Failure: the driver does not take it, or
 // the trial failed. [any]
 template <typename A, typename Build>
-typename A::Kernel build_after_trial(typename A::Device& device, std::span<const WarpgroupText> texts,
-                                     std::span<const uint32_t> constants, const Build& build) {
-    std::call_once(device.warpgroups_tried,
-                   [&] { device.no_warpgroups = why_no_warpgroups<A>(device, texts.back(), build); });
-    if (!device.no_warpgroups.empty()) throw sdk::Failure(BP_UNSUPPORTED, device.no_warpgroups);
-    return build(device, constants);
+typename A::Kernel build_after_trial(typename A::Device& device, uint32_t kernel, std::span<const uint32_t> constants,
+                                     const Build& build) {
+    std::call_once(device.ptx_tried, [&] { device.no_ptx = why_no_ptx<A>(device, build); });
+    if (!device.no_ptx.empty()) throw sdk::Failure(BP_UNSUPPORTED, device.no_ptx);
+    return build(device, kernel, constants);
 }
 
 }  // namespace backplane::gpu

@@ -1,4 +1,4 @@
-#include "common/gpu/warpgroup_texts.hpp"
+#include "common/gpu/ptx_texts.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -8,7 +8,19 @@ namespace backplane::gpu {
 
 namespace {
 
-constexpr uint32_t kColumns = 3, kStages = 4;  // of the constants
+// Is what the instance has fixed, "0=384,3=64", among these constants?
+bool fits(std::string_view instance, std::span<const uint32_t> constants) {
+    while (!instance.empty()) {
+        const size_t end = std::min(instance.find(','), instance.size()), equals = instance.find('=');
+        size_t number = constants.size();
+        uint32_t value = 0;
+        std::from_chars(instance.data(), instance.data() + equals, number);
+        std::from_chars(instance.data() + equals + 1, instance.data() + end, value);
+        if (number >= constants.size() || constants[number] != value) return false;
+        instance.remove_prefix(std::min(end + 1, instance.size()));
+    }
+    return true;
+}
 
 // The half of a whole number of less than 2048.
 uint16_t half_of(int value) {
@@ -36,16 +48,13 @@ std::string with_constants(std::string ptx, std::span<const uint32_t> constants)
     return ptx;
 }
 
-std::string text_with(std::span<const WarpgroupText> texts, std::span<const uint32_t> constants) {
-    const auto same = [&](const WarpgroupText& t) {
-        return t.columns == constants[kColumns] && t.stages == constants[kStages];
-    };
+std::string text_with(std::span<const PtxText> texts, uint32_t kernel, std::span<const uint32_t> constants) {
+    const auto same = [&](const PtxText& t) { return t.kernel == kernel && fits(t.instance, constants); };
     const auto found = std::find_if(texts.begin(), texts.end(), same);
-    if (found == texts.end())
-        throw sdk::Failure(BP_INTERNAL, "build kernel matmul_warpgroup_f16: it was not made for " +
-                                            std::to_string(constants[kColumns]) + " columns in " +
-                                            std::to_string(constants[kStages]) + " stages");
-    return with_constants(found->text, constants);
+    if (found != texts.end()) return with_constants(found->text, constants);
+    std::string of = "build a kernel: its PTX was not made for";
+    for (const uint32_t constant : constants) of += " " + std::to_string(constant);
+    throw sdk::Failure(BP_INTERNAL, of + " (backends/common/gpu/ptx_texts.cmake)");
 }
 
 TrialProduct::TrialProduct() {
