@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "plan/hands.hpp"
+#include "base/hands.hpp"
 #include "plan/plan.hpp"
 #include "plan/port.hpp"
 #include "plan/program.hpp"
@@ -211,7 +211,7 @@ private:
     std::map<uint32_t, std::unique_ptr<Ring>> rings_;   // by port
     std::vector<std::shared_ptr<Port::Pool>> pools_;    // by port
     std::vector<std::shared_ptr<Port::Giver>> givers_;  // by port
-    std::unique_ptr<Hands> hands_;                      // once stages were handed over at a time
+    std::unique_ptr<base::Hands> hands_;                // once stages were handed over at a time
     bool keeps_state_ = false, memory_moves_ = true;
     std::atomic<bool> changed_state_{false};
     std::atomic<uint64_t> came_again_{0};  // bytes of weights that had gone for others' work

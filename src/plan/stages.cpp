@@ -151,7 +151,7 @@ bool Executor::run_stages(Flight& flight, uint32_t first, uint32_t end) {
                 one.error = std::current_exception();
             }
         });
-    if (!hands_) hands_ = std::make_unique<Hands>();
+    if (!hands_) hands_ = std::make_unique<base::Hands>();
     if (!calls.empty()) hands_->call(calls);
     for (const Ready& one : ready) {
         if (!one.error) ran_on(flight, one);

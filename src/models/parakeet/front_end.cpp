@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "backplane/ops.hpp"
+#include "backplane/runtime.hpp"
 #include "models/parakeet/layout.hpp"
 
 namespace backplane::parakeet {
@@ -15,6 +16,7 @@ constexpr double kDeviationGuard = 1e-5;  // added to the deviation that feature
 
 // The first sample of frame 0, which is centred on sample 0, lies so far before it.
 int64_t before_of(const PreprocessorConfig& p) { return p.n_fft / 2 - (p.n_fft - p.win_length) / 2; }
+int64_t hops_of_frame(const PreprocessorConfig& p) { return (p.win_length + p.hop_length - 1) / p.hop_length; }
 
 // Slaney's scale: so many Hz a mel up to 1000 Hz, beyond so much of their logarithm.
 constexpr double kHzOfMel = 200.0 / 3, kStraightMels = 1000 / kHzOfMel;
@@ -93,12 +95,17 @@ public:
 
     // `readers`: so many want all features.
     std::vector<Features> build(uint32_t readers, NodeParts& nodes) {
-        const TensorId audio = graph_.input("audio", DType::f32, {shape_.clips, samples_of(p_, shape_.frames)});
+        const auto parts = static_cast<uint32_t>(shape_.parts);
+        std::vector<TensorId> audio;
+        for (uint32_t part = 0; part < (shape_.apart ? parts : 1); ++part)
+            audio.push_back(graph_.input(
+                shape_.apart ? row_input("audio", part, parts) : "audio", DType::f32,
+                {shape_.clips, shape_.apart ? samples_of_part(p_, shape_, part).length : samples_of(p_, shape_.frames)}));
         const TensorId samples = graph_.input("samples", DType::i32, {shape_.clips});
         std::vector<TensorId> logs;
-        for (int64_t part = 0; part < shape_.parts; ++part) {
-            logs.push_back(logs_of(part, audio, samples));
-            nodes.made(graph_, static_cast<uint32_t>(part));
+        for (uint32_t part = 0; part < parts; ++part) {
+            logs.push_back(logs_of(part, audio[shape_.apart ? part : 0], samples));
+            nodes.made(graph_, part);
         }
         std::vector<Features> all;
         for (uint32_t reader = 0; reader < readers; ++reader) {
@@ -113,19 +120,17 @@ public:
 
 private:
     TensorId logs_of(int64_t part, TensorId audio, TensorId samples) {
-        const int64_t hop = p_.hop_length, all = samples_of(p_, shape_.frames);
         count_ = shape_.frames / shape_.parts;
-        const int64_t first = part * count_ * hop - before_of(p_);  // sample of its first frame
-        begin_ = std::max<int64_t>(0, first - 1);                   // pre-emphasis takes one before
-        const int64_t end = part + 1 == shape_.parts ? all : std::min(all, first + (count_ + hops_of_frame() - 1) * hop);
-        length_ = end - begin_;
-        lead_ = first - begin_;
+        begin_ = samples_of_part(p_, shape_, part).begin;
+        length_ = samples_of_part(p_, shape_, part).length;
+        lead_ = part * count_ * p_.hop_length - before_of(p_) - begin_;
         const TensorId sound =
-            length_ == all ? audio : ops::slice(graph_, audio, {.starts = {0, begin_}, .ends = {shape_.clips, end}});
+            graph_[audio].shape[1] == length_
+                ? audio
+                : ops::slice(graph_, audio, {.starts = {0, begin_}, .ends = {shape_.clips, begin_ + length_}});
         return log_mel(power(is_symmetric(window_of(weights_)) ? exact_spectrum(sound, samples)
                                                                : spectrum(emphasised(sound, samples))));
     }
-    [[nodiscard]] int64_t hops_of_frame() const { return (p_.win_length + p_.hop_length - 1) / p_.hop_length; }
 
     static std::vector<float> window_of(NetworkWeights& weights) {
         return weights.has(kWindowTensor) ? weights.numbers(kWindowTensor) : hann(weights.config().preprocessor.win_length);
@@ -199,7 +204,7 @@ private:
     // [clips, frames, win_length]: a frame is the parts of a hop, each a slice of the samples seen as hops.
     TensorId frames(TensorId samples) {
         const int64_t hop = p_.hop_length;
-        const int64_t parts = hops_of_frame();
+        const int64_t parts = hops_of_frame(p_);
         const int64_t wanted = (count_ + parts - 1) * hop;
         const int64_t there = length_ - lead_;
         const int64_t skipped = std::max<int64_t>(0, lead_);
@@ -306,6 +311,14 @@ private:
 
 int64_t samples_of(const PreprocessorConfig& config, int64_t frames) noexcept {
     return (frames + 1) * config.hop_length - 1;  // with one more there would be a frame more
+}
+
+Stretch samples_of_part(const PreprocessorConfig& config, const BatchShape& shape, int64_t part) noexcept {
+    const int64_t hop = config.hop_length, all = samples_of(config, shape.frames), count = shape.frames / shape.parts;
+    const int64_t first = part * count * hop - before_of(config);  // of its first frame
+    const int64_t begin = std::max<int64_t>(0, first - 1);         // pre-emphasis takes one before
+    const int64_t end = part + 1 == shape.parts ? all : std::min(all, first + (count + hops_of_frame(config) - 1) * hop);
+    return {begin, end - begin};
 }
 
 std::vector<float> hann(int64_t length) {

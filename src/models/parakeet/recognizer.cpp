@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <exception>
+#include <functional>
+#include <thread>
 #include <utility>
 
 #include "base/elapsed.hpp"
@@ -53,16 +56,24 @@ Lengths lengths_on(const Device& device, Lengths lengths) {
     return kind == DeviceKind::cpu || kind == DeviceKind::software ? Lengths::finely : Lengths::coarsely;
 }
 
-// Looked at as it is copied: memory is read once.
-std::vector<float>::iterator copy_finite(std::span<const float> samples, std::vector<float>::iterator to) {
-    constexpr size_t kNear = 8192;  // samples that stay in the nearest cache
-    for (size_t first = 0; first < samples.size(); first += kNear) {
-        const auto some = samples.subspan(first, std::min(kNear, samples.size() - first));
-        check_finite(some, first);
-        to = std::copy(some.begin(), some.end(), to);
+// A stretch of a clip, and zeros where it has ended.
+struct SoundCopy {
+    std::span<const float> clip;
+    size_t begin = 0;
+    std::span<float> to;
+
+    // Looked at as it is copied: memory is read once.
+    void operator()() const {
+        constexpr size_t kNear = 8192;  // samples that stay in the nearest cache
+        const size_t first = std::min(begin, clip.size()), count = std::min(to.size(), clip.size() - first);
+        for (size_t at = 0; at < count; at += kNear) {
+            const auto some = clip.subspan(first + at, std::min(kNear, count - at));
+            check_finite(some, first + at);
+            std::copy(some.begin(), some.end(), to.begin() + static_cast<std::ptrdiff_t>(at));
+        }
+        std::fill(to.begin() + static_cast<std::ptrdiff_t>(count), to.end(), 0.0F);
     }
-    return to;
-}
+};
 
 }  // namespace
 
@@ -138,6 +149,7 @@ Recognizer::Recognizer(std::vector<Device> devices, ModelFile file, DType comput
     for (uint32_t k = 0; k < parts && parts > 1; ++k)
         for (std::vector<std::string>& names = part_names_.emplace_back(); const std::string& name : position_names_)
             names.push_back(row_input(name, k, parts));
+    for (uint32_t k = 0; k < frames_; ++k) audio_names_.push_back(row_input("audio", k, frames_));
 }
 
 double Recognizer::seconds_per_frame() const noexcept {
@@ -263,20 +275,61 @@ Recognizer::Prepared Recognizer::prepare(std::span<const std::span<const float>>
         batch.shape.padded = true;  // where nothing is, too: one session for all of these lengths
     }
     share(batch.shape);
-    const auto row = static_cast<size_t>(samples_of(p, batch.shape.frames));
-    batch.audio = std::exchange(spare_, {});
-    batch.audio.resize(row * clips.size());
-    auto to = batch.audio.begin();
-    for (const auto clip : clips) {
-        const auto end = to + static_cast<std::ptrdiff_t>(row);
-        std::fill(copy_finite(clip, to), end, 0.0F);
-        to = end;
-    }
+    copy_sound(clips, batch);
     return batch;
 }
 
+// One thread moves a few GB a second, and a device waits meanwhile.
+void Recognizer::copy_sound(std::span<const std::span<const float>> clips, Prepared& batch) {
+    constexpr size_t kPiece = size_t{1} << 18, kMostThreads = 4;  // samples of a piece
+    const PreprocessorConfig& p = config().preprocessor;
+    std::vector<Stretch> stretches{{0, samples_of(p, batch.shape.frames)}};
+    if (batch.shape.apart) stretches.clear();
+    for (int64_t part = 0; part < batch.shape.parts && batch.shape.apart; ++part)
+        stretches.push_back(samples_of_part(p, batch.shape, part));
+    size_t all = 0;
+    for (const Stretch& stretch : stretches) all += clips.size() * static_cast<size_t>(stretch.length);
+    batch.audio = std::exchange(spare_, {});
+    batch.audio.resize(all);
+    std::vector<SoundCopy> copies;
+    std::span<float> room(batch.audio);
+    for (const Stretch& stretch : stretches)
+        for (const auto clip : clips)
+            for (size_t at = 0, length = static_cast<size_t>(stretch.length); at < length; at += kPiece) {
+                const size_t count = std::min(kPiece, length - at);
+                copies.push_back({clip, static_cast<size_t>(stretch.begin) + at, room.first(count)});
+                room = room.subspan(count);
+            }
+    const size_t threads = std::min({kMostThreads, copies.size() / 2, size_t{std::thread::hardware_concurrency()}});
+    if (threads < 2) {
+        for (const SoundCopy& copy : copies) copy();
+        return;
+    }
+    std::atomic<size_t> next{0};
+    std::vector<std::exception_ptr> errors(copies.size());
+    const auto body = [&] {
+        for (size_t i = next++; i < copies.size(); i = next++) try {
+                copies[i]();
+            } catch (...) {
+                errors[i] = std::current_exception();
+            }
+    };
+    if (!hands_) hands_ = std::make_unique<base::Hands>();
+    hands_->call(std::vector<std::function<void()>>(threads, body));
+    for (const std::exception_ptr& error : errors)
+        if (error) std::rethrow_exception(error);
+}
+
 std::vector<Input> Recognizer::inputs_of(const Prepared& batch, const Pipeline& encoder) const {
-    std::vector<Input> inputs{{"audio", bytes_of(batch.audio)}, {"samples", bytes_of(batch.samples)}};
+    std::vector<Input> inputs{{"samples", bytes_of(batch.samples)}};
+    if (!batch.shape.apart) inputs.emplace_back("audio", bytes_of(batch.audio));
+    size_t at = 0;  // of a part
+    for (uint32_t k = 0; k < frames_ && batch.shape.apart; ++k) {
+        const Stretch stretch = samples_of_part(config().preprocessor, batch.shape, k);
+        const size_t size = batch.samples.size() * static_cast<size_t>(stretch.length) * sizeof(float);
+        inputs.emplace_back(audio_names_[k], bytes_of(batch.audio).subspan(at, size));
+        at += size;
+    }
     const int64_t heads = config().encoder.heads / options_.rows;  // of a device
     for (size_t i = 0; i < position_names_.size(); ++i) {
         for (uint32_t k = 0; k < frames_ && batch.shape.apart; ++k) inputs.emplace_back(part_names_[k][i], positions_[k][i]);

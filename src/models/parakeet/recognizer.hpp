@@ -13,6 +13,7 @@
 #include "backplane/fit.hpp"
 #include "backplane/pipeline.hpp"
 #include "backplane/transcriber.hpp"
+#include "base/hands.hpp"
 #include "models/parakeet/decoders.hpp"
 
 namespace backplane::parakeet {
@@ -127,7 +128,7 @@ private:
     };
     struct Prepared {  // a batch as the graph takes it
         BatchShape shape;
-        std::vector<float> audio;
+        std::vector<float> audio;               // of each part that is given apart, one behind the other
         std::vector<int32_t> samples, encoded;  // of each clip
     };
 
@@ -141,6 +142,7 @@ private:
     [[nodiscard]] StepShape steps_of(const BatchShape& shape) const;
     [[nodiscard]] std::vector<Fit> ways_on(const Device& device, const BatchShape& shape, const FitOptions& options) const;
     [[nodiscard]] Prepared prepare(std::span<const std::span<const float>> clips);
+    void copy_sound(std::span<const std::span<const float>> clips, Prepared& batch);
     void finish_pass(Batch& batch, std::span<const Output> outputs);
     Sized& session_for(const BatchShape& shape);
     Stepped& steps_for(const StepShape& shape);
@@ -166,11 +168,13 @@ private:
     int64_t apart_ = 0;  // encoded frames that the tables for parts of them are for; 0: for whole batches
     uint32_t frames_;    // so many devices make a part of the frames each
     std::vector<std::string> position_names_;
+    std::vector<std::string> audio_names_;                   // of parts of the frames
     std::vector<std::vector<std::string>> part_names_;       // the same by device, where these have rows, or frames
     std::vector<std::vector<backplane::Tensor>> positions_;  // by the device of a part of the layers
     std::list<Sized> sessions_;                              // the one used last comes first
     std::list<Stepped> stepped_;
-    std::vector<NetworkRuns> ran_;  // by sessions that are gone
+    std::vector<NetworkRuns> ran_;        // by sessions that are gone
+    std::unique_ptr<base::Hands> hands_;  // once much sound was copied
     std::vector<float>
         spare_;  // the sound of a batch that is done, as room for the next: new memory costs more than filling it
 };

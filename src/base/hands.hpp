@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace backplane::plan {
+namespace backplane::base {
 
 class Hands {
 public:
@@ -62,4 +62,4 @@ private:
     std::vector<std::thread> threads_;
 };
 
-}  // namespace backplane::plan
+}  // namespace backplane::base
