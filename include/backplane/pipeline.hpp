@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -21,6 +22,14 @@
 #include "backplane/runtime.hpp"
 
 namespace backplane {
+
+// What a part takes of a batch.
+struct PartTime {
+    std::string device;  // id
+    uint64_t passes = 0;
+    // From when it had what it waits for, the part before and its own batch before, to its end: what crosses is in it. The shortest of these passes.
+    double seconds = 0;
+};
 
 // One thread at a time.
 class Pipeline {
@@ -67,6 +76,7 @@ public:
     [[nodiscard]] std::vector<std::string> notes() const;  // as Session has them
     [[nodiscard]] std::string describe() const;
     [[nodiscard]] std::vector<StageRuns> runs() const;
+    [[nodiscard]] std::vector<PartTime> times() const;  // of passes that are finished; of one part empty
     [[nodiscard]] uint64_t bytes_peer()
         const noexcept;  // from device to device without the host, of all passes that are finished
 

@@ -20,6 +20,7 @@
 
 #include "backplane/context.hpp"
 #include "backplane/error.hpp"
+#include "backplane/pipeline.hpp"
 #include "backplane/runtime.hpp"
 
 namespace backplane {
@@ -138,8 +139,10 @@ public:
     // What is not where it was wanted, and why: a sentence each.
     [[nodiscard]] std::vector<std::string> notes() const;
     [[nodiscard]] std::vector<NetworkRuns> runs() const;  // what ran where so far
-    // Of the sizes of the encoder that are kept; empty where several devices have a part of its layers: their batches are under way beside each other.
+    // Of the sizes of encoder and decoder that are kept; none of an encoder of which several devices have a part: that says nothing of one of them.
     [[nodiscard]] std::vector<NetworkTimes> times() const;
+    // Of an encoder of whose layers several devices have a part, those parts, of the size that ran most often.
+    [[nodiscard]] std::vector<PartTime> part_times() const;
 
     // Mono samples of sample_rate(), -1 to 1, any number. Throws Error: invalid (a sample that is no finite number), cancelled, what Session::run
     // throws.

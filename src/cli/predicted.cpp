@@ -28,9 +28,10 @@ std::string line_of(const Predicted& one) {
     const std::string memory =
         one.planned == 0 ? "" : human_bytes(one.planned) + " planned, " + human_bytes(one.held) + " held";
     std::string text = one.part + " on " + one.device + ": ";
-    if (!one.time.known) return text + memory + (memory.empty() ? "" : "; ") + one.problem;
-    text += milliseconds(one.time) + " predicted, ";
-    text += one.seconds > 0 ? milliseconds(one.seconds) + " taken" : "not timed";
+    const std::string taken = one.seconds > 0 ? milliseconds(one.seconds) + " taken" : "not timed";
+    if (!one.time.known)
+        return text + (one.seconds > 0 ? taken + "; " : "") + memory + (memory.empty() ? "" : "; ") + one.problem;
+    text += milliseconds(one.time) + " predicted, " + taken;
     return text + (memory.empty() ? "" : "; ") + memory;
 }
 

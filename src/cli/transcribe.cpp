@@ -134,21 +134,39 @@ std::vector<Predicted> predicted_of(const Transcriber& transcriber, const std::v
     return all;
 }
 
+// Where the encoder's layers are on several devices, what a batch is on each; `by_part`: predicted seconds of these, where they were placed by costs.
+std::vector<Predicted> predicted_parts_of(const Transcriber& transcriber, const std::vector<double>& by_part) {
+    std::vector<Predicted> all;
+    const std::vector<PartTime> times = transcriber.part_times();
+    for (size_t p = 0; p < times.size(); ++p) {
+        Predicted made;
+        made.part = "layers " + std::to_string(p + 1) + " of " + std::to_string(times.size()) + " of the encoder";
+        made.device = times[p].device;
+        made.seconds = times[p].seconds;
+        made.time.known = p < by_part.size();
+        if (made.time.known) made.time.seconds = by_part[p];
+        if (!made.time.known) made.problem = "nothing is predicted of layers that are placed by name";
+        all.push_back(std::move(made));
+    }
+    return all;
+}
+
 class TranscribeWorker : public batch::Worker {
 public:
     TranscribeWorker(const TranscribeChoice& o, std::unique_ptr<Transcriber> transcriber, std::vector<Device> devices,
-                     std::string why, Json place, TranscriptionReport& report)
+                     std::string why, Json place, std::vector<double> by_part, TranscriptionReport& report)
         : o_(o),
           transcriber_(std::move(transcriber)),
           devices_(std::move(devices)),
           why_(std::move(why)),
           place_(std::move(place)),
+          by_part_(std::move(by_part)),
           report_(report) {}
     ~TranscribeWorker() override {
         const std::lock_guard lock(report_.mutex);
         report_.runs = nullptr;
         try {
-            for (const Predicted& one : predicted_of(*transcriber_, devices_, report_))
+            for (const Predicted& one : all_predicted())
                 if (report_.shown) report_.ran += line_of(one) + "\n";
         } catch (const Error& error) {
             report_.ran += std::string("nothing was predicted: ") + error.what() + "\n";
@@ -222,7 +240,12 @@ private:
         const std::lock_guard lock(report_.mutex);
         if (!report_.shown) return {};
         Json all = Json::array();
-        for (const Predicted& one : predicted_of(*transcriber_, devices_, report_)) all.push_back(json_of(one));
+        for (const Predicted& one : all_predicted()) all.push_back(json_of(one));
+        return all;
+    }
+    [[nodiscard]] std::vector<Predicted> all_predicted() const {
+        std::vector<Predicted> all = predicted_of(*transcriber_, devices_, report_);
+        for (Predicted& one : predicted_parts_of(*transcriber_, by_part_)) all.push_back(std::move(one));
         return all;
     }
     struct Clip {
@@ -261,6 +284,7 @@ private:
     std::vector<Device> devices_;
     std::string why_;
     Json place_;
+    std::vector<double> by_part_;
     TranscriptionReport& report_;
 };
 
@@ -443,10 +467,11 @@ void transcribe_files(const TranscribeChoice& o, Run& run) {
                  const Json place = o.place.is_auto() ? placed_json(placed) : Json();
                  const std::string because = !placed.why.empty() ? placed.why : why.empty() ? context.why() : why;
                  const std::vector<Device> its_devices = placed.devices;
+                 const std::vector<double> by_part = placed.found ? placed.found->by_part : std::vector<double>();
                  auto transcriber = open_transcriber(o, std::move(placed), budgets);
                  say_what_works(o, run, *transcriber, because);
-                 auto worker =
-                     std::make_unique<TranscribeWorker>(o, std::move(transcriber), its_devices, because, place, report);
+                 auto worker = std::make_unique<TranscribeWorker>(o, std::move(transcriber), its_devices, because, place,
+                                                                  by_part, report);
                  if (alone) report.runs = [at = worker.get()] { return at->ran(); };
                  return worker;
              }});

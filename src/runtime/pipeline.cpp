@@ -11,6 +11,7 @@
 
 #include "runtime/device_order.hpp"
 #include "runtime/layers.hpp"
+#include "runtime/part_times.hpp"
 #include "runtime/spread/cut.hpp"
 
 namespace backplane {
@@ -60,6 +61,7 @@ struct Pipeline::Pass::State {
     std::vector<Event> events;      // of the parts that were handed over
     std::map<uint32_t, Tensor> at;  // what they make, by tensor of the whole graph
     std::exception_ptr error;       // of handing a part over
+    std::shared_ptr<runtime::PartEnds> ends;
 
     std::mutex mutex;
     std::condition_variable changed;
@@ -91,6 +93,7 @@ struct Pipeline::Pass::State {
 struct Pipeline::Impl {
     std::deque<runtime::PipelinePart> parts;
     uint64_t peer = 0, between = 0;  // bytes: of all passes, from device to device; of one, from part to part
+    runtime::PartTimes times;        // none of one part
 
     Impl() = default;
     Impl(const Impl&) = delete;
@@ -112,13 +115,19 @@ struct Pipeline::Impl {
     void by_host(Pass::State& pass, std::span<const Output> outputs);
 
 private:
+    struct Watched {
+        backplane::Event event;
+        std::shared_ptr<runtime::PartEnds> ends;
+    };
     void submit(runtime::PipelinePart& part, Pass::State& pass) const;
     void serve(size_t part);
+    void watch(size_t part);
 
     std::mutex mutex_;  // of what follows
     std::condition_variable changed_;
     std::vector<std::deque<Pass::State*>> queues_;  // by part
-    std::vector<std::thread> threads_;              // likewise
+    std::vector<std::deque<Watched>> watched_;      // likewise
+    std::vector<std::thread> threads_;              // of each part one that hands over and one that waits for the end
     bool closing_ = false;
 };
 
@@ -177,7 +186,11 @@ void Pipeline::Impl::start(Pass::State& pass) {
     const std::lock_guard lock(mutex_);
     if (threads_.empty()) {
         queues_.resize(parts.size());
-        for (size_t p = 0; p < parts.size(); ++p) threads_.emplace_back([this, p] { serve(p); });
+        watched_.resize(parts.size());
+        for (size_t p = 0; p < parts.size(); ++p) {
+            threads_.emplace_back([this, p] { serve(p); });
+            threads_.emplace_back([this, p] { watch(p); });
+        }
     }
     queues_.front().push_back(&pass);
     changed_.notify_all();
@@ -195,6 +208,9 @@ void Pipeline::Impl::serve(size_t part) {
         }
         try {
             submit(parts[part], *pass);
+            const std::lock_guard lock(mutex_);
+            watched_[part].push_back({pass->events.back(), pass->ends});
+            changed_.notify_all();
         } catch (...) {
             pass->error = std::current_exception();
         }
@@ -205,6 +221,24 @@ void Pipeline::Impl::serve(size_t part) {
         const std::lock_guard lock(mutex_);
         queues_[part + 1].push_back(pass);
         changed_.notify_all();
+    }
+}
+
+void Pipeline::Impl::watch(size_t part) {
+    for (;;) {
+        Watched one;
+        {
+            std::unique_lock lock(mutex_);
+            changed_.wait(lock, [&] { return closing_ || !watched_[part].empty(); });
+            if (closing_) return;
+            one = std::move(watched_[part].front());
+            watched_[part].pop_front();
+        }
+        try {
+            one.event.wait();
+            one.ends->ended(part);
+        } catch (...) {  // NOLINT(bugprone-empty-catch): finish() meets it, too
+        }
     }
 }
 
@@ -293,6 +327,7 @@ Pipeline::Pipeline(const std::vector<Device>& devices, size_t parts, const Graph
         impl_->parts.emplace_back(Session(runtime::with_first(devices, p), piece.graph, weights, options),
                                   ports_of(piece.graph, piece.whole, graph, Role::input),
                                   ports_of(piece.graph, piece.whole, graph, Role::output));
+        impl_->times.add_part(devices[p]);
         for (const Port& port : impl_->parts.back().inputs)
             if (port.given.empty()) impl_->between += bytes(graph[port.whole].dtype, graph[port.whole].shape);
     }
@@ -308,6 +343,7 @@ Pipeline::Pass Pipeline::start(std::span<const Input> inputs, const std::atomic<
     state.inputs.assign(inputs.begin(), inputs.end());
     for (const Input& input : inputs) state.names.emplace_back(input.name);
     state.cancel = cancel;
+    state.ends = std::make_shared<runtime::PartEnds>(impl_->parts.size());
     impl_->check(state);
     if (impl_->parts.size() > 1) impl_->start(state);
     return pass;
@@ -321,7 +357,11 @@ void Pipeline::finish(Pass& pass, std::span<const Output> outputs) {
     state->wait();
     try {
         if (state->error) std::rethrow_exception(state->error);
-        for (const Event& event : state->events) event.wait();
+        for (size_t p = 0; p < state->events.size(); ++p) {
+            state->events[p].wait();
+            state->ends->ended(p);
+        }
+        impl_->times.add(*state->ends);
         for (const Event& event : state->events) impl_->peer += event.bytes_peer();
         impl_->hand_out(*state, outputs);
     } catch (const Error& error) {
@@ -371,6 +411,8 @@ std::vector<StageRuns> Pipeline::runs() const {
     }
     return all;
 }
+
+std::vector<PartTime> Pipeline::times() const { return impl_->times.all(); }
 
 uint64_t Pipeline::bytes_peer() const noexcept { return impl_->peer; }
 

@@ -386,8 +386,8 @@ void Recognizer::finish_pass(Batch& batch, std::span<const Output> outputs) {
     batch.encoder_->finish(batch.pass_, outputs);
     const double took = base::seconds_since(batch.started_);
     for (Sized& sized : sessions_)
-        if (sized.encoder == batch.encoder_ && at_a_time() == 1)  // else others were under way beside it
-            sized.timed.add(took);
+        // Where others were under way beside it, or several devices worked on it, that says nothing of one.
+        if (sized.encoder == batch.encoder_ && layers_ == 1 && options_.rows == 1 && frames_ == 1) sized.timed.add(took);
     spare_ = std::move(batch.prepared_->audio);
 }
 
@@ -483,6 +483,15 @@ std::vector<NetworkTimes> Recognizer::times() const {
         if (const Timed& t = stepped.timed; t.runs != 0)
             all.push_back({"decoder", last_devices_.front().info().id, stepped.session.graph(), t.runs, t.seconds});
     return all;
+}
+
+std::vector<PartTime> Recognizer::part_times() const {
+    std::vector<PartTime> most;
+    for (const Sized& sized : sessions_)
+        if (std::vector<PartTime> times = sized.encoder->times();
+            !times.empty() && (most.empty() || times.front().passes > most.front().passes))
+            most = std::move(times);
+    return most;
 }
 
 std::vector<NetworkRuns> Recognizer::runs() const {

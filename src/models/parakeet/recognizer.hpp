@@ -102,6 +102,7 @@ public:
     [[nodiscard]] std::vector<std::string> notes() const;
     [[nodiscard]] std::vector<NetworkRuns> runs() const;    // as Transcriber has it
     [[nodiscard]] std::vector<NetworkTimes> times() const;  // likewise
+    [[nodiscard]] std::vector<PartTime> part_times() const;
     // Of encoder and decoder: made so far, and kept now. Those used last are kept, four at least, more of them within 64 MiB each for encoder and
     // decoder, as estimated from their nodes and from what goes in and out.
     [[nodiscard]] uint64_t sessions_made() const noexcept { return made_; }

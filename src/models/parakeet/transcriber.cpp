@@ -447,6 +447,7 @@ std::vector<std::string> Transcriber::notes() const {
 }
 std::vector<NetworkRuns> Transcriber::runs() const { return impl_->runs(); }
 std::vector<NetworkTimes> Transcriber::times() const { return impl_->recognizer.times(); }
+std::vector<PartTime> Transcriber::part_times() const { return impl_->recognizer.part_times(); }
 
 Transcript Transcriber::transcribe(std::span<const float> samples, const TranscribeHooks& hooks) {
     return std::move(transcribe(std::span(&samples, 1), hooks).front());

@@ -416,12 +416,23 @@ TEST(CliTranscribe, AutoPutsLayersOnTwoDevicesWhereThatIsDoneFirstAndTheySayTheS
     const Outcome two = said({"--place", "auto=cpu:0+reference:0", "--verbose"});
     EXPECT_EQ(two.out, one.out);
     EXPECT_NE(two.err.find(", done first by what work costs: "), std::string::npos) << two.err;
-    for (const char* ran : {"encoder ran on cpu:0: ", "encoder ran on reference:0: ", "layers 2 of 2:"})
+    for (const char* ran : {"encoder ran on cpu:0: ", "encoder ran on reference:0: ", "layers 2 of 2:",
+                            "layers 1 of 2 of the encoder on ", "layers 2 of 2 of the encoder on ", " predicted, "})
         EXPECT_NE(two.err.find(ran), std::string::npos) << ran << " is not in: " << two.err;
     const base::Json json = base::Json::parse(said({"--place", "auto=cpu:0+reference:0", "--json"}).out);
     ASSERT_EQ(json["place"]["devices"].size(), 2U) << json["place"].dump();
     EXPECT_GT(json["place"]["shares"][0], 0.1);
     EXPECT_GT(json["place"]["shares"][1], 0.1);
+    size_t parts = 0;
+    for (const base::Json& part : json["predicted_parts"]) {
+        if (part["part"].get<std::string>().find(" of 2 of the encoder") == std::string::npos) continue;
+        EXPECT_EQ(part["device"], json["place"]["devices"][parts++]);
+        EXPECT_TRUE(part["known"] == true && part["predicted_seconds"] > 0 && part["seconds"] > 0) << part.dump();
+    }
+    EXPECT_EQ(parts, 2U) << json["predicted_parts"].dump();
+    const Outcome named = said({"--place", "encoder=cpu:0+reference:0", "--verbose"});
+    EXPECT_NE(named.err.find(" taken; nothing is predicted of layers that are placed by name"), std::string::npos)
+        << named.err;
     for (const char* wrong : {"auto=", "auto=cpu:0+", "auto=cpu:0+nothing"}) {
         const Outcome o = run(p, {"transcribe", clip, "--model", net, "--place", wrong});
         EXPECT_NE(o.exit_code, 0) << wrong;

@@ -108,6 +108,15 @@ TEST_F(Layers, OnSeveralDevicesGiveTheBitsOfOne) {
             EXPECT_EQ(got.y, want.y) << parts << " parts, " << at_a_time << " passes at a time";
             EXPECT_EQ(got.early, want.early);
             EXPECT_EQ(pipeline.parts(), parts);
+            const std::vector<PartTime> times = pipeline.times();
+            ASSERT_EQ(times.size(), parts == 1 ? 0U : parts);
+            for (const PartTime& part : times) {
+                EXPECT_EQ(part.device, "cpu:0");
+                EXPECT_GE(part.passes, 1U);
+                EXPECT_LE(part.passes, size_t{kPasses});
+                EXPECT_GT(part.seconds, 0);
+                EXPECT_LT(part.seconds, 60);
+            }
             EXPECT_EQ(pipeline.part_of("x"), 0U);
             EXPECT_EQ(pipeline.part_of("bias"), parts - 1);
             uint64_t nodes = 0;
@@ -128,6 +137,8 @@ TEST_F(Layers, OnDevicesThatComputeInTheirOwnWayAreWithinTheBound) {
     for (size_t i = 0; i < kPasses; ++i)
         for (size_t k = 0; k < want.y[i].size(); ++k)
             EXPECT_NEAR(got.y[i][k], want.y[i][k], 1e-4F * (1 + std::abs(want.y[i][k])));
+    ASSERT_EQ(pipeline.times().size(), 2U);
+    EXPECT_EQ(pipeline.times()[1].device, "reference:0");
     EXPECT_NE(
         pipeline.describe().find("between the parts, a pass: " + std::to_string(kRows * kSize * sizeof(float)) + " bytes"),
         std::string::npos)
@@ -143,6 +154,7 @@ TEST_F(Layers, OfALostDeviceAreDoneByTheOther) {
             EXPECT_EQ(got.y, want.y) << "device " << lost << " lost after " << after;
             EXPECT_EQ(got.early, want.early);
             EXPECT_FALSE(pipeline.notes().empty());
+            for (const PartTime& part : pipeline.times()) EXPECT_LE(part.passes, size_t{kPasses});
         }
     Pipeline both({cpu("2"), cpu("3")}, 2, graph, weights());
     EXPECT_THROW(static_cast<void>(pipelined(both, 2)), Error);
