@@ -1,9 +1,11 @@
 #include "runtime/fitted_core.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "backplane/fit.hpp"
 #include "base/byte_count.hpp"
+#include "plan/residency.hpp"
 #include "runtime/room.hpp"
 #include "runtime/spread/policy.hpp"
 
@@ -142,14 +144,42 @@ void FittedCore::plan_anew(const Error& error) {
     }
 }
 
+// Bytes that the next plan may take.
+uint64_t FittedCore::less() const {
+    const uint64_t room = room_on(devices_.front()), most = takes_ - takes_ / 4;
+    return room != 0 ? std::min(most, room) : most;
+}
+
+// A budget may fall below what is held while no allocation is wanted: the driver then moves memory of ours out of the device, and runs wait for it. Where
+// not a byte is left at two looks in a row, that is no passing thing. What no plan with less is there for stays as it is.
+void FittedCore::heed_budget() {
+    constexpr std::chrono::milliseconds kBetweenLooks(250);
+    if (!streams_ || replans_ == kMostReplans || !streaming_helps()) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - looked_ < kBetweenLooks) return;
+    looked_ = now;
+    const bool before = std::exchange(nothing_left_, is_used_up(devices_.front()));
+    if (!before || !nothing_left_) return;
+    nothing_left_ = false;
+    try {
+        static_cast<void>(streamed_parts(devices_.front(), graph_, less(), options_.compile));
+    } catch (const Error& error) {
+        if (error.code() != Code::no_device_memory) throw;
+        return;
+    }
+    plan_anew(
+        Error(Code::no_device_memory, "nothing is left of what " + devices_.front().info().id + " gives this process"));
+    plan::Port& port = *plan::Port::of(devices_.front());
+    port.residency().give(UINT64_MAX);  // what no allocation asks for would stay
+    port.sweep();
+}
+
 bool FittedCore::made_with_less(const std::string& first, std::string& why) {
     const Device& device = devices_.front();
     if (!streaming_helps()) return false;
     while (replans_ < kMostReplans) {
         ++replans_;
-        const uint64_t room = room_on(device);
-        uint64_t budget = takes_ - takes_ / 4;
-        if (room != 0) budget = std::min(budget, room);
+        const uint64_t budget = less();
         StreamedParts made;
         try {
             made = streamed_parts(device, graph_, budget, options_.compile);
@@ -211,12 +241,14 @@ void FittedCore::with_less(const Body& body) {
 }
 
 void FittedCore::run(std::span<const Input> inputs, std::span<const Output> outputs, const std::atomic<uint32_t>* cancel) {
+    heed_budget();
     with_less([&] { core().run(inputs, outputs, cancel); });
 }
 
 std::shared_ptr<plan::Flight> FittedCore::submit(std::span<const Input> inputs, std::span<const Output> outputs,
                                                  const std::atomic<uint32_t>* cancel) {
     std::shared_ptr<plan::Flight> flight;
+    heed_budget();
     with_less([&] { flight = core().submit(inputs, outputs, cancel); });
     return flight;
 }

@@ -1,6 +1,7 @@
 // A SessionCore whose plan has the memory there is: decided when it is made, and made anew with less where memory runs short in mid-run.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,6 +49,8 @@ private:
     [[nodiscard]] std::vector<PlannedPart> whole(std::vector<std::string>& notes) const;
     void build(const std::vector<PlannedPart>& parts, const CoreOptions& options);
     void plan_anew(const Error& error);
+    void heed_budget();  // before a run
+    [[nodiscard]] uint64_t less() const;
     [[nodiscard]] bool made_with_less(const std::string& first, std::string& why);
     void give_up(const std::string& why);
     [[nodiscard]] std::string what_would() const;
@@ -64,6 +67,8 @@ private:
     bool streams_ = false;  // where memory runs short the plan is made anew
     uint64_t takes_ = 0;    // bytes of the first device: of the plan that was made or tried last, one submit at a time
     uint32_t replans_ = 0;
+    std::chrono::steady_clock::time_point looked_{};  // at what is left of the first device's budget
+    bool nothing_left_ = false;                       // then
     std::vector<std::string> notes_;
     std::vector<StageRuns> ran_;
     SessionCore::States states_;  // of a core that is gone, until another one has them

@@ -40,6 +40,11 @@ uint64_t room_on(const Device& device) {
     return room == UINT64_MAX ? 0 : std::max<uint64_t>(room, 1);
 }
 
+bool is_used_up(const Device& device) {
+    const std::vector<Heap> heaps = device.heaps();
+    return !heaps.empty() && heaps.front().flags.has(HeapFlag::budget) && heaps.front().available <= 1;
+}
+
 }  // namespace runtime
 
 }  // namespace backplane

@@ -11,4 +11,7 @@ namespace backplane::runtime {
 // holds, but for what goes when others need it: weights of sessions that do not run, workspace. Bytes; 0: nobody knows. Throws Error(device_lost).
 [[nodiscard]] uint64_t room_on(const Device& device);
 
+// Whether a device that states a budget says that not a byte of it is left.
+[[nodiscard]] bool is_used_up(const Device& device);
+
 }  // namespace backplane::runtime

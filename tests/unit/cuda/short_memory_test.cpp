@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <thread>
 
 #include "backplane/fit.hpp"
 #include "common/gpu/module_table.hpp"
@@ -217,6 +219,35 @@ INSTANTIATE_TEST_SUITE_P(Changes, ShortAtAnyMoment,
                                          Change{"LittleForAWhile", 45, 0, 25}, Change{"ToAndFro", 45, 0, 7, true},
                                          Change{"LessThenNothing", 70, 1, 60, false, false}),
                          [](const auto& change) { return std::string(change.param.what); });
+
+// Nothing is allocated meanwhile, so no allocation fails.
+TEST_F(ShortOnScriptedCuda, WhereNothingIsLeftForAWhileThePlanIsMadeAnewAndOnceIsNotAWhile) {
+    cuda::scripted::Card& card = world().cards[0];
+    Session made = session();
+    const auto run_at_the_next_look = [&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(260));
+        run(made, 3);
+    };
+    run(made, 1);
+    card.others = card.memory - card.used;
+    run_at_the_next_look();
+    card.others = 0;
+    run_at_the_next_look();
+    card.others = card.memory - card.used;
+    run_at_the_next_look();
+    EXPECT_EQ(anew(made), 0) << "it passed, and came once more";
+    EXPECT_FALSE(streams(made));
+    const uint64_t before = card.used;
+    run_at_the_next_look();
+    EXPECT_EQ(anew(made), 1);
+    EXPECT_TRUE(streams(made));
+    EXPECT_LT(card.used, before);
+    ASSERT_FALSE(made.notes().empty());
+    EXPECT_NE(made.notes().front().find("nothing is left of what cuda:0 gives"), std::string::npos) << made.notes().front();
+    for (int pass = 0; pass < 3; ++pass) run_at_the_next_look();
+    EXPECT_EQ(anew(made), 1) << "there is something left now";
+    card.others = 0;
+}
 
 TEST_F(ShortOnScriptedCuda, EachAllocationThatFailsOnceIsTriedAgainOrPlannedAround) {
     const char* const kinds[] = {"cuMemAlloc_v2", "cuMemHostAlloc"};
