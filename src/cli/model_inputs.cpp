@@ -63,11 +63,18 @@ std::vector<std::byte> bytes_of(const ModelValue& input, std::vector<double> num
     return graph::encode(numbers, input.dtype);
 }
 
-// Numbers as words have the model's shape where it leaves nothing open, else that of a list.
+// Numbers as words have the model's shape, whose only open axis they fill; where it leaves more open, that of a list.
 ModelArray array_of(const ModelValue& input, const std::vector<double>& numbers) {
-    Shape shape = is_open(input) ? Shape{static_cast<int64_t>(numbers.size())} : input.shape;
-    if (elements(shape) != static_cast<int64_t>(numbers.size()))
-        throw UsageError("--input " + input.name + ": " + std::to_string(numbers.size()) + " numbers, the model wants " +
+    const auto count = static_cast<int64_t>(numbers.size());
+    Shape shape = is_open(input) ? Shape{count} : input.shape;
+    if (input.has_shape && std::count(input.shape.begin(), input.shape.end(), -1) == 1) {
+        shape = input.shape;
+        int64_t& open = *std::find(shape.begin(), shape.end(), -1);
+        open = 1;
+        open = elements(shape) > 0 ? count / elements(shape) : 0;
+    }
+    if (elements(shape) != count)
+        throw UsageError("--input " + input.name + ": " + std::to_string(count) + " numbers, the model wants " +
                          shape_text(input));
     const auto inexact = [](double number) { return std::fabs(number) >= 0x1p53; };
     if (input.dtype == DType::i64 && std::any_of(numbers.begin(), numbers.end(), inexact))
@@ -99,12 +106,15 @@ std::vector<double> of_colours(const std::string& text, const char* option, doub
 }
 
 ModelArray picture(const ModelValue& input, const std::string& file, const ModelInputChoice& choice) {
+    if (input.dtype == DType::boolean || input.dtype == DType::i8)
+        throw Error(Code::invalid, "input '" + input.name + "' is of " + name_of(input.dtype) +
+                                       ", which does not hold pixels from 0 to 255: give it a .npy file");
     const auto reader = ImageReader::open(base::path_of(file));
     const ImageInfo& info = reader->info();
     const size_t width = info.width, height = info.height, read = info.channels;
     std::vector<uint8_t> row(width * read);
     std::vector<double> values(3 * width * height);
-    const bool first = channels_first(input), plain = input.dtype == DType::u8;
+    const bool first = channels_first(input), plain = !is_float(input.dtype);
     const std::vector<double> mean = of_colours(choice.mean, "--mean", 0),
                               deviation = of_colours(choice.deviation, "--std", 1);
     for (size_t y = 0; y < height; ++y) {
@@ -123,11 +133,17 @@ ModelArray picture(const ModelValue& input, const std::string& file, const Model
 }
 
 ModelArray sound(const ModelValue& input, const std::string& file, const ModelInputChoice& choice) {
+    const bool whole = input.dtype == DType::i16;  // as WAV files have it
+    if (!whole && !is_float(input.dtype))
+        throw Error(Code::invalid, "input '" + input.name + "' is of " + element_name(input.dtype, input.is_unsigned) +
+                                       ": sounds are of floats from -1 to 1, or of i16; give it a .npy file");
     const auto reader = AudioReader::open(base::path_of(file), choice.rate);
     std::vector<float> samples, piece(1 << 16);
     for (size_t got = reader->read(piece); got > 0; got = reader->read(piece))
         samples.insert(samples.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(got));
-    const std::vector<double> values(samples.begin(), samples.end());
+    std::vector<double> values(samples.begin(), samples.end());
+    for (double& value : values)
+        if (whole) value = std::nearbyint(value * 32768);
     Shape shape{static_cast<int64_t>(values.size())};
     while (input.has_shape && shape.size() < input.shape.size()) shape.insert(shape.begin(), 1);
     return {input.name, input.dtype, std::move(shape), bytes_of(input, values)};

@@ -51,7 +51,8 @@ Judgement judge_machine(const Inspection& m, const Host& host) {
                                      b.bits == host.binary.bits && b.little_endian == host.binary.little_endian))
         return {};
     return no(ReasonCode::wrong_architecture,
-              "built for " + name_of_machine(b) + ", this program for " + name_of_machine(host.binary),
+              "built for " + name_of_machine(b) + (host.is_another ? ", the machine is " : ", this program for ") +
+                  name_of_machine(host.binary),
               "install the module's build for " + name_of_machine(host.binary));
 }
 

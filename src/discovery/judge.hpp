@@ -69,6 +69,7 @@ struct Host {
     UsableFeatures cpu;
     Binary binary;
     bool sanitizer = false;
+    bool is_another = false;  // a machine that was written down: what is said of it is not said of this program
     std::shared_ptr<Libraries> libraries = std::make_shared<Libraries>();  // as they were when it was asked for
 };
 

@@ -128,6 +128,7 @@ Host host_of(const Machine& machine, const std::filesystem::path& brought) {
     return {.cpu = UsableFeatures(machine.cpu_features),
             .binary = machine.binary,
             .sanitizer = false,
+            .is_another = true,
             .libraries = std::make_shared<Libraries>(std::move(libraries))};
 }
 

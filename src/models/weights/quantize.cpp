@@ -57,6 +57,15 @@ std::pair<DType, std::string> plan_for(const WeightTensor& tensor, const Quantiz
     return {fits, fits == options.dtype ? "" : "rows of " + std::to_string(row) + " are no whole blocks of 256"};
 }
 
+// What is meant to stay as it is, and under another name would not.
+void check_kept(const WeightFile& from, const QuantizeOptions& options) {
+    const std::vector<WeightTensor>& all = from.tensors();
+    for (const std::string& pattern : options.keep)
+        if (std::none_of(all.begin(), all.end(), [&](const auto& tensor) { return base::glob(pattern, tensor.name); }))
+            throw Error(Code::invalid, "cannot quantize '" + from.name() + "': '" + pattern +
+                                           "', which is to stay as it is, is the name of none of its tensors");
+}
+
 class Conversion {
 public:
     Conversion(const WeightFile& from, const QuantizeOptions& options) : from_(from), options_(options) {
@@ -150,6 +159,7 @@ std::vector<QuantizedTensor> quantize(const WeightFile& from, const std::filesys
         if (!formats::can_quantise(options.dtype))
             throw Error(Code::invalid, std::string("cannot quantize to ") + name_of(options.dtype) +
                                            ": f32, f16, bf16, q8_0, q6_k, q5_k, q5_0, q4_k and q4_0 can be made");
+    check_kept(from, options);
     GgufWriter writer;
     for (const auto& [key, value] : from.metadata())
         if (key == "general.file_type")

@@ -72,6 +72,10 @@ TEST(CliModel, WeightsAreQuantizedWithTheirErrors) {
     }
     EXPECT_GT(changed, 4);
     EXPECT_NE(run(p, {"model", "quantize", to, p.at("again.gguf"), "--tensors"}).out.find("0 of "), std::string::npos);
+    const Outcome misspelt = run(p, {"model", "quantize", from, p.at("none.gguf"), "--keep", "*convv*"});
+    EXPECT_EQ(misspelt.exit_code, 1);
+    EXPECT_NE(misspelt.err.find("'*convv*', which is to stay as it is, is the name of none"), std::string::npos)
+        << misspelt.err;
     for (const std::string& wrong : {p.at("none"), p.at("tiny.json")}) {
         const Outcome refused = run(p, {"model", "quantize", wrong, p.at("no.gguf")});
         EXPECT_EQ(refused.exit_code, 1);

@@ -72,7 +72,7 @@ TEST(BundleCheck, AWholeFolderIsJudgedForEveryMachineThatComesAlong) {
     EXPECT_EQ(run(p, {"bundle", "check", p.at("b"), "--machine", "graviton-3"}).exit_code, 1);
     EXPECT_EQ(run(p, {"bundle", "check", p.at("b"), "--machine", "steam-deck"}).exit_code, 0);
     const Outcome text = run(p, {"bundle", "check", p.at("b")});
-    EXPECT_NE(text.out.find("built for x86-64, this program for arm64"), std::string::npos) << text.out;
+    EXPECT_NE(text.out.find("built for x86-64, the machine is arm64"), std::string::npos) << text.out;
 }
 
 TEST(BundleCheck, FeaturesDriversAndLibrariesOfAMachineDecideAsTheyDoThere) {
