@@ -35,12 +35,18 @@ const Candidate* nearest(const std::vector<Candidate>& candidates) {
     return nullptr;
 }
 
-// A place that somebody named and that was not searched: " ('/no/such/folder': does not exist)".
+// A place that was not searched though somebody named it, or though it is there: " ('/no/such/folder': does not exist)".
+// Modules may lie in one that was refused, or that cannot be read, so it goes before one that is not there.
 std::string place_in_vain(const std::vector<Source>& sources) {
-    for (const Source& s : sources)
-        if (!s.searched && (s.kind == SourceKind::application || s.kind == SourceKind::environment))
-            return " ('" + s.path.string() + "': " + s.note + ")";
-    return {};
+    const Source* found = nullptr;
+    for (const Source& s : sources) {
+        if (s.searched) continue;
+        const bool refused = s.note.starts_with("refused: ") || s.note.starts_with("cannot be read: ");
+        const bool named = s.kind == SourceKind::application || s.kind == SourceKind::environment;
+        if (refused || (named && found == nullptr)) found = &s;
+        if (refused) break;
+    }
+    return found == nullptr ? std::string() : " ('" + found->path.string() + "': " + found->note + ")";
 }
 
 std::string why_no_device(const ContextOptions& options, const Report& report) {

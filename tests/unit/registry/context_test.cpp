@@ -70,6 +70,26 @@ TEST(Registry, WithoutADeviceTheErrorNamesWhatCameNearestAndWhatToDo) {
     EXPECT_EQ(why.find('\n'), std::string::npos) << why;
 }
 
+TEST(Registry, WithoutADeviceTheErrorTellsOfAPlaceThatIsThereAndWasRefusedWhoeverNamedIt) {
+    const ContextOptions options;
+    Report report;
+    const std::string missing = "No such file or directory",
+                      refused = "refused: everybody may write to this folder (chmod o-w /app)";
+    report.sources = {{SourceKind::library_folder, "/lib/app", false, missing},
+                      {SourceKind::installed, "/usr/lib/backplane", false, missing}};
+    const std::string none = registry::why_chosen({}, "", options, report);
+    EXPECT_NE(none.find("are in the 2 places that were asked; "), std::string::npos) << none;
+    report.sources.insert(report.sources.begin(), {SourceKind::environment, "/no/such/folder", false, "does not exist"});
+    const std::string named = registry::why_chosen({}, "", options, report);
+    EXPECT_NE(named.find("('/no/such/folder': does not exist)"), std::string::npos) << named;
+    for (const std::string& note : {refused, std::string("cannot be read: Permission denied")}) {
+        report.sources.insert(report.sources.begin() + 1, {SourceKind::executable_folder, "/app", false, note});
+        const std::string there = registry::why_chosen({}, "", options, report);
+        EXPECT_NE(there.find("('/app': " + note + ")"), std::string::npos) << there;
+        EXPECT_EQ(there.find("/no/such/folder"), std::string::npos) << there;
+    }
+}
+
 TEST(Registry, AFilterThatNamesABackendWhoseModuleFailedSaysWhy) {
     Report report;
     DeviceInfo cpu;
