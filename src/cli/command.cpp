@@ -15,11 +15,20 @@ struct ValueText {
     std::string shown;
     std::vector<std::string> words;
 };
+// Where the words of the check begin, if there is one: a colon in brackets is of the type, "encoder=[rows:]DEVICE".
+size_t colon_of_check(const std::string& type) {
+    int brackets = 0;
+    for (size_t i = 0; i < type.size(); ++i) {
+        brackets += type[i] == '[' ? 1 : type[i] == ']' ? -1 : 0;
+        if (type[i] == ':' && brackets == 0) return i;
+    }
+    return std::string::npos;
+}
 ValueText value_of(const CLI::Option& option) {
     ValueText value;
     if (option.get_type_size() == 0) return value;
     const std::string type = option.get_type_name();
-    const size_t colon = type.find(':');
+    const size_t colon = colon_of_check(type);
     value.shown = type.substr(0, colon);
     if (const std::string check = colon == std::string::npos ? "" : type.substr(colon + 1); check.starts_with('{')) {
         value.shown = check.substr(1, check.find('}') - 1);

@@ -1,5 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
 #include "program.hpp"
 
 namespace backplane::e2e {
@@ -79,6 +84,8 @@ TEST(CliUse, EveryCommandHasHelpWithAnExample) {
                                                                                          {"devices"},
                                                                                          {"doctor"},
                                                                                          {"upscale"},
+                                                                                         {"transcribe"},
+                                                                                         {"plan"},
                                                                                          {"verify"},
                                                                                          {"bench", "ops"},
                                                                                          {"bench", "esrgan"},
@@ -104,6 +111,12 @@ TEST(CliUse, EveryCommandHasHelpWithAnExample) {
         EXPECT_NE(o.out.find(words, o.out.find("Example")), std::string::npos) << "no example of its own:\n" << o.out;
         for (const char* noise : {"TEXT:{", "INT:{", ":INT in", ":FLOAT in", "Excludes:", "REQUIRED"})
             EXPECT_EQ(o.out.find(noise), std::string::npos) << o.out;
+        std::istringstream lines(o.out);
+        for (std::string line; std::getline(lines, line);) {
+            if (!line.starts_with("  -")) continue;
+            const std::string option = line.substr(0, line.find("  ", 2));
+            EXPECT_EQ(std::ranges::count(option, '['), std::ranges::count(option, ']')) << "cut off: " << option;
+        }
     }
     const Outcome version = run(p, {"--version"});
     EXPECT_EQ(version.exit_code, 0);
