@@ -88,7 +88,10 @@ ModelArray filled(const ModelValue& input, const std::string& with, const Shape&
     std::vector<double> values(static_cast<size_t>(elements(shape)), 0.0);
     std::minstd_rand random(1);  // the same at every start
     for (double& value : values)
-        if (with == "random") value = static_cast<double>(random() % 65536) / 65536;
+        if (with == "random") {
+            value = static_cast<double>(random() % 65536) / 65536;
+            if (!is_float(input.dtype)) value = std::floor(2 * value);  // 0 or 1, which any list of words or places has
+        }
     return {input.name, input.dtype, shape, bytes_of(input, values)};
 }
 

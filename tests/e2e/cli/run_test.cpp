@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "base/json.hpp"
@@ -91,6 +92,16 @@ TEST(CliRun, WholeNumbersOfSoundsAndPicturesAreThoseOfTheirFiles) {
     EXPECT_EQ(std::memcmp(samples.data(), raw<int16_t>({0, 1000, -1000}).data(), 6), 0);
     const std::vector<std::byte> pixels = first_of(identity("p32.onnx", kI32, {"1", "", "", "3"}), 4);
     EXPECT_EQ(std::memcmp(pixels.data(), raw<int32_t>({Place::pixels(5, 4, 3)[0]}).data(), 4), 0);
+    const Outcome random = run(
+        p, {"run", identity("r64.onnx", kI64, {"n"}), "--input", "random:64", "--output", p.at("y.npy"), "--device", "cpu"});
+    EXPECT_EQ(random.exit_code, 0) << random.err;
+    const formats::NpyFile drawn = formats::NpyFile::open(p.at("y.npy"));
+    std::vector<int64_t> numbers(64);
+    ASSERT_EQ(drawn.array().bytes.size(), numbers.size() * sizeof(int64_t));
+    std::memcpy(numbers.data(), drawn.array().bytes.data(), drawn.array().bytes.size());
+    const auto ones = std::ranges::count(numbers, 1);
+    EXPECT_EQ(ones + std::ranges::count(numbers, 0), 64);
+    EXPECT_TRUE(ones > 8 && ones < 56) << ones;
     const Outcome refused = run(p, {"run", identity("s64.onnx", kI64, {"n"}), "--input", sound, "--device", "cpu"});
     EXPECT_EQ(refused.exit_code, 1);
     EXPECT_NE(refused.err.find("sounds are of floats from -1 to 1, or of i16"), std::string::npos) << refused.err;
