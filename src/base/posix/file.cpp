@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
+#include <cstring>
+#include <string>
 #include <system_error>
 
 #include "backplane/error.hpp"
@@ -115,7 +118,22 @@ std::filesystem::path real_path(const std::filesystem::path& path) {
     return failed ? std::filesystem::path() : real;
 }
 
-std::string how_to_protect(const std::filesystem::path& path) { return "chmod o-w " + path.string(); }
+namespace {
+
+// A word of a shell, to be typed as it is.
+std::string shell_word(const std::string& text) {
+    const auto plain = [](unsigned char c) {
+        return std::isalnum(c) != 0 || c >= 0x80 || std::strchr("/._-+,:@%=", c) != nullptr;
+    };
+    if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+    std::string word = "'";
+    for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return word + "'";
+}
+
+}  // namespace
+
+std::string how_to_protect(const std::filesystem::path& path) { return "chmod o-w " + shell_word(path.string()); }
 
 std::string replace(const std::filesystem::path& from, const std::filesystem::path& to) {
     return ::rename(from.c_str(), to.c_str()) == 0 ? std::string() : words_for(errno);
