@@ -2,6 +2,7 @@
 
 #include "base/file.hpp"
 #include "base/folder_record.hpp"
+#include "base/shell_word.hpp"
 #include "base/wall_clock.hpp"
 #include "registry/incident.hpp"
 #include "registry/trial.hpp"
@@ -15,15 +16,6 @@ namespace fs = std::filesystem;
 
 fs::path below(const fs::path& state_folder, const char* name) {
     return state_folder.empty() ? fs::path() : state_folder / name;
-}
-
-// As a shell reads it.
-std::string quoted(const std::string& word) {
-    constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,:=@%\\";
-    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-    std::string text = "'";
-    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return text + "'";
 }
 
 std::string field(const base::StoredEntry& entry, const char* name) {
@@ -157,8 +149,8 @@ std::string remembered_text(int64_t when, int64_t until, const fs::path& file, c
     if (until != 0) text += " until " + base::utc_text(until);
     text += "; `";
     if (state_folder != registry::state_folder(ContextOptions{}))
-        text += "BACKPLANE_STATE_DIR=" + quoted(state_folder.string()) + ' ';
-    return text + "backplane modules forget " + quoted(file.string()) + "` has it forgotten";
+        text += "BACKPLANE_STATE_DIR=" + base::shell_word(state_folder.string()) + ' ';
+    return text + "backplane modules forget " + base::shell_word(file.string()) + "` has it forgotten";
 }
 
 }  // namespace backplane::registry

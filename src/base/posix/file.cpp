@@ -6,14 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
-#include <cstring>
-#include <string>
 #include <system_error>
 
 #include "backplane/error.hpp"
 #include "base/dynamic_library.hpp"
+#include "base/shell_word.hpp"
 
 namespace backplane::base {
 
@@ -117,21 +115,6 @@ std::filesystem::path real_path(const std::filesystem::path& path) {
     std::filesystem::path real = std::filesystem::canonical(path, failed);
     return failed ? std::filesystem::path() : real;
 }
-
-namespace {
-
-// A word of a shell, to be typed as it is.
-std::string shell_word(const std::string& text) {
-    const auto plain = [](unsigned char c) {
-        return std::isalnum(c) != 0 || c >= 0x80 || std::strchr("/._-+,:@%=", c) != nullptr;
-    };
-    if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
-    std::string word = "'";
-    for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return word + "'";
-}
-
-}  // namespace
 
 std::string how_to_protect(const std::filesystem::path& path) { return "chmod o-w " + shell_word(path.string()); }
 
