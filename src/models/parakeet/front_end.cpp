@@ -93,14 +93,15 @@ public:
     FrontEnd(Graph& graph, NetworkWeights& weights, const BatchShape& shape)
         : graph_(graph), weights_(weights), p_(weights.config().preprocessor), shape_(shape) {}
 
-    // `readers`: so many want all features.
-    std::vector<Features> build(uint32_t readers, NodeParts& nodes) {
-        const auto parts = static_cast<uint32_t>(shape_.parts);
+    // One Features or, apart, one for each part.
+    std::vector<Features> build(NodeParts& nodes) {
+        const auto parts = static_cast<uint32_t>(shape_.parts), readers = shape_.apart ? parts : 1;
         std::vector<TensorId> audio;
-        for (uint32_t part = 0; part < (shape_.apart ? parts : 1); ++part)
-            audio.push_back(graph_.input(
-                shape_.apart ? row_input("audio", part, parts) : "audio", DType::f32,
-                {shape_.clips, shape_.apart ? samples_of_part(p_, shape_, part).length : samples_of(p_, shape_.frames)}));
+        for (const Stretch& sound : sound_inputs(p_, shape_)) {
+            const auto part = static_cast<uint32_t>(audio.size());
+            audio.push_back(graph_.input(shape_.apart ? row_input("audio", part, parts) : "audio", DType::f32,
+                                         {shape_.clips, sound.length}));
+        }
         const TensorId samples = graph_.input("samples", DType::i32, {shape_.clips});
         std::vector<TensorId> logs;
         for (uint32_t part = 0; part < parts; ++part) {
@@ -121,8 +122,9 @@ public:
 private:
     TensorId logs_of(int64_t part, TensorId audio, TensorId samples) {
         count_ = shape_.frames / shape_.parts;
-        begin_ = samples_of_part(p_, shape_, part).begin;
-        length_ = samples_of_part(p_, shape_, part).length;
+        const auto [begin, length] = samples_of_part(p_, shape_, part);
+        begin_ = begin;
+        length_ = length;
         lead_ = part * count_ * p_.hop_length - before_of(p_) - begin_;
         const TensorId sound =
             graph_[audio].shape[1] == length_
@@ -321,6 +323,13 @@ Stretch samples_of_part(const PreprocessorConfig& config, const BatchShape& shap
     return {begin, end - begin};
 }
 
+std::vector<Stretch> sound_inputs(const PreprocessorConfig& config, const BatchShape& shape) {
+    if (!shape.apart) return {{0, samples_of(config, shape.frames)}};
+    std::vector<Stretch> all;
+    for (int64_t part = 0; part < shape.parts; ++part) all.push_back(samples_of_part(config, shape, part));
+    return all;
+}
+
 std::vector<float> hann(int64_t length) {
     std::vector<float> all(static_cast<size_t>(length), 1.0F);
     for (int64_t i = 0; length > 1 && i < length; ++i)
@@ -370,11 +379,11 @@ TensorId valid_positions(Graph& graph, TensorId lengths, int64_t clips, int64_t 
 
 Features add_front_end(Graph& graph, NetworkWeights& weights, const BatchShape& shape) {
     NodeParts nobody;
-    return FrontEnd(graph, weights, shape).build(1, nobody).front();
+    return add_front_end(graph, weights, shape, nobody).front();
 }
 
 std::vector<Features> add_front_end(Graph& graph, NetworkWeights& weights, const BatchShape& shape, NodeParts& nodes) {
-    return FrontEnd(graph, weights, shape).build(static_cast<uint32_t>(shape.parts), nodes);
+    return FrontEnd(graph, weights, shape).build(nodes);
 }
 
 }  // namespace backplane::parakeet

@@ -24,11 +24,13 @@ struct BatchShape {
 // Samples of a clip in the graph's input: what is behind its end is of no account.
 [[nodiscard]] int64_t samples_of(const PreprocessorConfig& config, int64_t frames) noexcept;
 
-// Those that a part of the frames has its features of, of each clip; with `apart` the part's input is these alone, [clips, length].
+// Those that a part of the frames has its features of, of each clip.
 struct Stretch {
     int64_t begin = 0, length = 0;
 };
 [[nodiscard]] Stretch samples_of_part(const PreprocessorConfig& config, const BatchShape& shape, int64_t part) noexcept;
+// The graph's inputs of sound, [clips, length] each: all samples or, with `apart`, those of each part.
+[[nodiscard]] std::vector<Stretch> sound_inputs(const PreprocessorConfig& config, const BatchShape& shape);
 
 // Triangular filters on Slaney's mel scale, each of area 2 / (its width in Hz): [mels, n_fft / 2 + 1], from 0 to half the sample rate.
 [[nodiscard]] std::vector<float> slaney_filters(const PreprocessorConfig& config, int64_t mels);
@@ -49,7 +51,7 @@ struct NodeParts {
 
 // From inputs that it adds: "audio" f32 [clips, samples_of(frames)], -1 to 1, and "samples" i32 [clips].
 Features add_front_end(Graph& graph, NetworkWeights& weights, const BatchShape& shape);
-// Likewise, for each part all features: it makes those of its frames, of row_input("audio", part, parts), and normalises by all.
+// Likewise; with `apart` for each part all features: it makes those of its frames, of row_input("audio", part, parts), and normalises by all.
 std::vector<Features> add_front_end(Graph& graph, NetworkWeights& weights, const BatchShape& shape, NodeParts& nodes);
 
 // As `dtype`; itself where it is of that type.

@@ -203,8 +203,7 @@ Graph Recognizer::encoder_graph(const BatchShape& shape, int64_t reach) const {
 
 Graph Recognizer::encoder_graph(const BatchShape& shape, int64_t reach, NodeParts& nodes) const {
     Graph graph;
-    const std::vector<Features> features =
-        shape.apart ? add_front_end(graph, *weights_, shape, nodes) : std::vector{add_front_end(graph, *weights_, shape)};
+    const std::vector<Features> features = add_front_end(graph, *weights_, shape, nodes);
     const Encoded encoded = add_encoder(graph, *weights_, shape, features, reach, nodes);
     if (head_ == Head::ctc)
         add_ctc(graph, *weights_, shape, encoded);
@@ -282,11 +281,7 @@ Recognizer::Prepared Recognizer::prepare(std::span<const std::span<const float>>
 // One thread moves a few GB a second, and a device waits meanwhile.
 void Recognizer::copy_sound(std::span<const std::span<const float>> clips, Prepared& batch) {
     constexpr size_t kPiece = size_t{1} << 18, kMostThreads = 4;  // samples of a piece
-    const PreprocessorConfig& p = config().preprocessor;
-    std::vector<Stretch> stretches{{0, samples_of(p, batch.shape.frames)}};
-    if (batch.shape.apart) stretches.clear();
-    for (int64_t part = 0; part < batch.shape.parts && batch.shape.apart; ++part)
-        stretches.push_back(samples_of_part(p, batch.shape, part));
+    const std::vector<Stretch> stretches = sound_inputs(config().preprocessor, batch.shape);
     size_t all = 0;
     for (const Stretch& stretch : stretches) all += clips.size() * static_cast<size_t>(stretch.length);
     batch.audio = std::exchange(spare_, {});
@@ -322,13 +317,13 @@ void Recognizer::copy_sound(std::span<const std::span<const float>> clips, Prepa
 
 std::vector<Input> Recognizer::inputs_of(const Prepared& batch, const Pipeline& encoder) const {
     std::vector<Input> inputs{{"samples", bytes_of(batch.samples)}};
-    if (!batch.shape.apart) inputs.emplace_back("audio", bytes_of(batch.audio));
-    size_t at = 0;  // of a part
-    for (uint32_t k = 0; k < frames_ && batch.shape.apart; ++k) {
-        const Stretch stretch = samples_of_part(config().preprocessor, batch.shape, k);
+    size_t at = 0, part = 0;
+    for (const Stretch& stretch : sound_inputs(config().preprocessor, batch.shape)) {
         const size_t size = batch.samples.size() * static_cast<size_t>(stretch.length) * sizeof(float);
-        inputs.emplace_back(audio_names_[k], bytes_of(batch.audio).subspan(at, size));
+        const std::string_view name = batch.shape.apart ? std::string_view(audio_names_[part]) : "audio";
+        inputs.emplace_back(name, bytes_of(batch.audio).subspan(at, size));
         at += size;
+        ++part;
     }
     const int64_t heads = config().encoder.heads / options_.rows;  // of a device
     for (size_t i = 0; i < position_names_.size(); ++i) {
