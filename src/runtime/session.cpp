@@ -87,21 +87,15 @@ Session::Session(const std::vector<Device>& devices, const Graph& graph, const W
                                .check_ops = options.check_ops,
                                .elsewhere = options.build_elsewhere,
                                .bring = !options.read_at_first_run};
-    if (!options.device_of.empty()) {
-        const runtime::RowGraph placed = placed_graph(devices, graph, options);
-        how.parts = placed.stages(static_cast<uint32_t>(devices.size()));
-        how.streaming = Streaming::never;
+    const bool placed = !options.device_of.empty();
+    if (!placed && options.rows < 2) {
         impl_ = std::make_unique<Impl>(devices, graph, weights, how);
         return;
     }
-    if (options.rows < 2) {
-        impl_ = std::make_unique<Impl>(devices, graph, weights, how);
-        return;
-    }
-    const runtime::RowGraph rows = row_graph_for(devices, graph, options);
-    how.parts = rows.stages(static_cast<uint32_t>(devices.size()));
+    const runtime::RowGraph shared = placed ? placed_graph(devices, graph, options) : row_graph_for(devices, graph, options);
+    how.parts = shared.stages(static_cast<uint32_t>(devices.size()));
     how.streaming = Streaming::never;
-    impl_ = std::make_unique<Impl>(devices, rows.graph, row_weights(weights, rows), how);
+    impl_ = std::make_unique<Impl>(devices, shared.graph, placed ? weights : row_weights(weights, shared), how);
 }
 
 Session::~Session() = default;
