@@ -54,6 +54,10 @@ def element_of(name: str) -> tuple[int, np.dtype | None]:
     return number, np.dtype({"u32": np.uint32, "u64": np.uint64}[name]) if name in _UNSIGNED else numpy_of(number) if number else None
 
 
+def numpy_of_value(record: c.ModelValue) -> np.dtype:
+    return element_of(element_name(record.dtype, record.is_unsigned))[1]
+
+
 def dims_of(shape) -> ctypes.Array:
     return (ctypes.c_int64 * max(len(shape), 1))(*shape)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from . import _library as c
-from .arrays import element_name, element_of
+from .arrays import numpy_of_value
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 _byte = ctypes.c_char.from_buffer  # of what can be written and is dense alone: of anything else it raises
@@ -142,8 +142,7 @@ class ReadyModelRun:
 
     def _take_outputs(self) -> None:
         """The results are of other shapes than those of the last call."""
-        slots = [(record.name.decode(), tuple(record.dims[:record.rank]),
-                  element_of(element_name(record.dtype, record.is_unsigned))[1]) for record in self._made[:self._outputs]]
+        slots = [(record.name.decode(), tuple(record.dims[:record.rank]), numpy_of_value(record)) for record in self._made[:self._outputs]]
         self._wanted = _records_of(slots)
         self._written = [(*slot, word) for slot, word in zip(slots, self._wanted.data)]
         self._call, self._error = c.ready("model_session_run_into", self._session, self._given.reference, self._given.count,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import _library as c
-from .arrays import dense, dims_of, element_name, element_of
+from .arrays import dense, dims_of, element_name, element_of, numpy_of_value
 from .calls import ReadyModelRun, Records, Spare, address
 from .devices import Cancel, Context, Device, cancel_of, made_on
 from .graphs import MATHS, Tensor
@@ -125,7 +125,7 @@ class ModelSession(c.Handle):
         records, kept = _inputs(self._declared, inputs)
         outputs, count = c.records_of(c.ModelValue, self._outputs), ctypes.c_uint32()
         c.call("model_session_prepare", self.pointer, records, len(inputs), outputs, self._outputs, ctypes.byref(count))
-        results = {o.name.decode(): np.empty(tuple(o.dims[:o.rank]), element_of(element_name(o.dtype, o.is_unsigned))[1]) for o in outputs[:count.value]}
+        results = {o.name.decode(): np.empty(tuple(o.dims[:o.rank]), numpy_of_value(o)) for o in outputs[:count.value]}
         wanted = Records(c.Value, [c.Value(c.utf8(name), address(array), array.nbytes, None) for name, array in results.items()])
         c.call("model_session_run_into", self.pointer, records, len(inputs), wanted.records, len(results), cancel_of(cancel))
         del kept
