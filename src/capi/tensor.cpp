@@ -146,11 +146,10 @@ bp_code backplane_session_submit(backplane_session* session, const backplane_val
             else
                 in.emplace_back(v.name, bytes_at(v.data, v.bytes));
         }
-        auto made = std::make_unique<backplane_event>(backplane_event{session->session.submit(in, into, cancel_of(cancel))});
         if (out != nullptr)
-            *out = made.release();
-        else
-            made->event.wait();
+            *out = new backplane_event{session->session.submit(in, into, cancel_of(cancel))};
+        else  // by the thread that calls: to hand a small run to another one takes some times as long as the run
+            session->session.run(in, into, cancel_of(cancel));
     });
 }
 
