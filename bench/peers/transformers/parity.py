@@ -3,11 +3,12 @@
 
 Compares features, encoder's output and greedy tokens with transformers' (5.17: ParakeetFeatureExtractor, ParakeetForCTC, -RNNT, -TDT), in float32
 on its CUDA device without TF32, and ours in f32 and f16. Where ours run in f16, transformers' own network in f16 is compared with its f32, too:
-what halves alone change. Networks: random weights at the sizes of the published ones (ctc and rnnt 0.6B, tdt
-110M; --layers N makes them shorter), and with --trained a folder of a trained one. Clips: 30, of 1 to 60 s (transducers: up to 15 s), made of the
+what halves alone change; with --floor, transformers' own in f32 on the CPU and in f64: what the order of sums alone changes. Networks: random weights
+at the sizes of the published ones (ctc and rnnt 0.6B, tdt 110M; --layers N makes them shorter), and with --trained a folder of a trained one, by each of its
+heads. Clips: 30, of 1 to 60 s (transducers: up to 15 s), made of the
 WAV files of FOLDER with noise between them, one at a time and six at a time. The largest differences, of the features as they are, of the
 encoder's output over its largest value; and of how many clips the tokens are equal, to transformers' of the same batch and of one clip at a
-time. JSON; --seconds-limit ends it early and says so."""
+time, with the first token that is not. JSON; --seconds-limit ends it early and says so."""
 import argparse
 import importlib.machinery
 import json
@@ -76,9 +77,11 @@ def make_network(kind, folder, layers, clip):
                 value.uniform_(0.5, 1.5)
             elif key.endswith(".bias") or "bias_" in key:
                 value.uniform_(-0.1, 0.1)
+        # Behind convolutions whose biases outweigh what they are given all frames are nearly alike, and so are the scores of tokens: as He's they are not.
+        for name, module in model.encoder.subsampling.named_modules():
+            if isinstance(module, torch.nn.Conv2d):
+                torch.nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
     # Scores that differ from frame to frame, and of a transducer a blank that wins three times in ten.
-    if kind != "ctc":
-        model.generation_config.decoder_start_token_id = 1024
     head = [m for m in model.modules() if isinstance(m, (torch.nn.Linear, torch.nn.Conv1d)) and m.weight.shape[0] >= 1025][-1]
     scores = []
 
@@ -91,13 +94,13 @@ def make_network(kind, folder, layers, clip):
 
     def said():
         scores.clear()
-        tokens_of(model, kind, *features_of([clip], 80))
+        tokens_of(model, kind, *features_of([clip[:4 * 16000]], 80))
         return torch.cat(scores)
 
     with torch.no_grad():
         model.cuda()
         head.bias -= said().mean(0)
-        if kind != "ctc":
+        for _ in range(0 if kind == "ctc" else 6):  # what it said decides what it says next
             now = said()
             head.bias[1024] += torch.quantile(now[:, :1024].amax(-1) - now[:, 1024], 0.3)
     seen.remove()
@@ -124,12 +127,35 @@ def features_of(clips, mels):
 
 
 def tokens_of(model, kind, features, mask):
-    out = model.generate(input_features=features.cuda(), attention_mask=mask.cuda())
+    device = next(model.parameters()).device
+    if kind != "ctc":
+        model.generation_config.decoder_start_token_id = model.config.blank_token_id
+    if kind == "tdt":  # scores of durations lie behind those of tokens
+        model.generation_config.suppress_tokens = [model.config.vocab_size + i for i in range(len(model.config.durations))]
+    out = model.generate(input_features=features.to(device), attention_mask=mask.to(device))
     rows = (out.sequences if hasattr(out, "sequences") else out).cpu().tolist()
     if kind != "ctc":
         return [[t for t in row if t != model.config.blank_token_id] for row in rows]
     blank = model.config.pad_token_id
     return [[t for i, t in enumerate(row) if t != blank and (i == 0 or row[i - 1] != t)] for row in rows]
+
+
+def heads_of(folder, place):
+    """[(head, folder)] of a trained network; of a transducer with a CTC head beside it that head, too, as a network of its own."""
+    with open(f"{folder}/config.json") as file:
+        config = json.load(file)
+    head = config["model_type"].removeprefix("parakeet_")
+    found = [(head, folder)]
+    if head != "ctc" and b'"ctc_head.' in open(f"{folder}/model.safetensors", "rb").read(1 << 20):
+        os.makedirs(f"{place}/trained-ctc")
+        for name in os.listdir(folder):
+            os.symlink(os.path.abspath(f"{folder}/{name}"), f"{place}/trained-ctc/{name}")
+        os.remove(f"{place}/trained-ctc/config.json")
+        kept = {key: config[key] for key in ("vocab_size", "pad_token_id", "encoder_config", "dtype", "initializer_range")}
+        with open(f"{place}/trained-ctc/config.json", "w") as file:
+            json.dump({"architectures": ["ParakeetForCTC"], "model_type": "parakeet_ctc", **kept}, file)
+        found.append(("ctc", f"{place}/trained-ctc"))
+    return found
 
 
 def made_clips(folder, longest):
@@ -150,13 +176,13 @@ def made_clips(folder, longest):
 
 def theirs(model, kind, clips, batch, mels):
     all_features, encoded, tokens = [], [], []
-    dtype = next(model.parameters()).dtype
+    dtype, device = next(model.parameters()).dtype, next(model.parameters()).device
     with torch.no_grad():
         for first in range(0, len(clips), batch):
             some = clips[first:first + batch]
             features, mask = features_of(some, mels)
             features = features.to(dtype)
-            hidden = model.encoder(input_features=features.cuda(), attention_mask=mask.cuda()).last_hidden_state.float().cpu().numpy()
+            hidden = model.encoder(input_features=features.to(device), attention_mask=mask.to(device)).last_hidden_state.float().cpu().numpy()
             tokens += tokens_of(model, kind, features, mask)
             for i, clip in enumerate(some):
                 frames = len(clip) // 160
@@ -170,12 +196,15 @@ def theirs(model, kind, clips, batch, mels):
 
 def compared(row, made, want, alone):
     """Adds to `row` how far features, encoder's output and tokens of `made` are from `want`, and tokens from `alone`."""
-    row.update({"features": 0.0, "encoded": 0.0, "equal": 0, "equal to one at a time": 0, "tokens": 0, "clips": len(want[0])})
+    row.update({"features": 0.0, "encoded": 0.0, "equal": 0, "equal to one at a time": 0, "tokens": 0, "clips": len(want[0]), "unlike": []})
     for heard, encoded, said, features, hidden, tokens, single in zip(*made, *want, alone[2]):
         row["features"] = max(row["features"], float(np.abs(heard - features).max()))
         row["encoded"] = max(row["encoded"], float(np.abs(encoded - hidden).max() / np.abs(hidden).max()))
         row["equal"] += said == tokens
         row["equal to one at a time"] += said == single
+        if said != single:
+            at = next((i for i, (a, b) in enumerate(zip(said, single)) if a != b), min(len(said), len(single)))
+            row["unlike"].append({"frames": len(hidden), "token": at, "of": len(single), "ours": len(said)})
         row["tokens"] += len(tokens)
 
 
@@ -187,16 +216,17 @@ def main():
     parser.add_argument("--devices", default="cpu,vulkan,opencl")
     parser.add_argument("--dtypes", default="f32,f16")
     parser.add_argument("--trained")
+    parser.add_argument("--floor", action="store_true")
     parser.add_argument("--layers", type=int)
     parser.add_argument("--seconds-limit", type=float, default=500)
     parser.add_argument("--count", type=int, default=30)
     asked = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     began, rows = time.time(), []
-    networks = ([("trained", asked.trained)] if asked.trained else []) + [(k, None) for k in asked.networks.split(",") if k]
     with tempfile.TemporaryDirectory() as place:
-        for kind, folder in networks:
-            head = "ctc" if kind == "trained" else kind
+        trained = heads_of(asked.trained, place) if asked.trained else []
+        networks = [("trained, " + head, head, folder) for head, folder in trained] + [(head, head, None) for head in asked.networks.split(",") if head]
+        for kind, head, folder in networks:
             clips = made_clips(asked.clips, 60 if head == "ctc" else 15)[:asked.count]
             names = []
             for i, clip in enumerate(clips):
@@ -219,7 +249,14 @@ def main():
                     model = cls.from_pretrained(folder, dtype=torch.float32).eval().cuda()
                     rows.append(row)
                     print(row, file=sys.stderr, flush=True)
-                for device in asked.devices.split(","):
+                if batch == 1 and asked.floor:
+                    for dtype, there in (("f32", "cpu"), ("f64", "cuda")):
+                        row = {"network": kind, "device": "transformers, " + there, "dtype": dtype, "batch": batch}
+                        compared(row, theirs(model.to(there).to(torch.float64 if dtype == "f64" else torch.float32), head, clips, batch, mels), want, alone)
+                        rows.append(row)
+                        print(row, file=sys.stderr, flush=True)
+                    model = cls.from_pretrained(folder, dtype=torch.float32).eval().cuda()
+                for device in filter(None, asked.devices.split(",")):
                     for dtype in asked.dtypes.split(","):
                         if dtype == "f16" and device.startswith("cpu"):
                             continue

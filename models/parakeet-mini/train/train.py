@@ -36,7 +36,7 @@ STRIDE = 1280  # samples a frame of the encoder stands for
 EDGES = [1.2, 1.76, 2.4, 3.04, 3.68, 4.48, 5.6, 7.2, 9.6, 12.8, 16., 20.]  # seconds of the batches; whole frames
 BATCH = 480.  # seconds of speech in one
 AVERAGE = .9992
-AGREE = .2  # weight of how far CTC's two hearings of a clip are apart
+CTC_WEIGHT, AGREE_WEIGHT = 1.5, .3  # TDT's is 1; of CTC, and of how far its two hearings of a clip are apart
 
 
 def shape(edge):
@@ -192,7 +192,7 @@ class Trainer:
 
     def step(self, batch, samples):
         ctc, between, tdt = self.losses(*batch, samples)
-        (ctc + AGREE * between + tdt).backward()
+        (CTC_WEIGHT * ctc + AGREE_WEIGHT * between + tdt).backward()
         gradients = [parameter.grad for parameter in self.parameters]
         norm = torch.stack(torch._foreach_norm(gradients)).norm()
         # The fused AdamW divides gradients by the first and does nothing where the second is not zero.
@@ -373,7 +373,7 @@ def train(given, began, device, generator, folder, workers, exam_folder, exam):
             trainer.learning.fill_(rate)
             if device.type != "cuda":
                 trainer.optimizer.param_groups[0]["lr"] = rate
-            trainer.clean.fill_(1. if early else .2 if progress < .85 else .5)
+            trainer.clean.fill_(1. if early else .2)
             trainer.through.fill_(1. if trainer.known else min(1., max(0., (step - 500) / 1500)))
             trainer.run(index, batch)
             step += 1
