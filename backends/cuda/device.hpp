@@ -20,12 +20,16 @@ struct Block {
     [[nodiscard]] Address at() const { return pinned ? reinterpret_cast<Address>(pinned.get()) : memory.get(); }
 };
 
+// A file of machine code, as long as a kernel out of it is there.
+using Loaded = std::shared_ptr<const Handle<Module>>;
+
 struct Kernel {
-    Handle<Module> module;  // its constants are this kernel's alone
+    Loaded module;
     Function function = nullptr;
-    uint32_t number = 0;              // a gpu::Kernel
-    std::vector<uint32_t> constants;  // what maps of its operands are made by
-    uint32_t shared = 0;              // bytes that the host asks for
+    uint32_t number = 0;  // a gpu::Kernel
+    std::vector<uint32_t> constants;
+    std::array<uint32_t, kConstantWords> open{};  // those of them that the instance leaves open, in order
+    uint32_t shared = 0;                          // bytes that the host asks for
     gpu::Origin origin = gpu::Origin::source;
     std::vector<std::byte> made;  // what the driver compiled, until the host's cache has it
 };
@@ -37,6 +41,7 @@ struct Recording {
     struct Step {
         Function function = nullptr;  // null: a copy
         unsigned groups[3] = {1, 1, 1}, local = 1, shared = 0;
+        std::array<uint32_t, kConstantWords> constants{};
         std::array<uint32_t, gpu::kParameterWords> words{};
         std::array<Address, gpu::kMostOperands> operands{};
         uint32_t operand_count = 0;
@@ -97,6 +102,9 @@ struct Device {
     std::deque<Queue> queues;
     std::mutex capturing;
     Handle<Stream> capture;  // on which graphs are made
+    std::mutex loading;
+    std::map<const void*, std::weak_ptr<const Handle<Module>>>
+        loaded;  // by what they were made of: an image, or a part of one
     std::mutex compiling;
     std::map<const unsigned char*, std::string> texts;       // of PTX, unpacked
     std::map<const Part*, std::vector<std::byte>> compiled;  // what the driver made of them

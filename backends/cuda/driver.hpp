@@ -59,7 +59,6 @@ enum : Result {
     kJitCompilerNotFound = 221,
     kUnsupportedPtxVersion = 222,
     kContained = 226,
-    kNotFound = 500,
     kNotReady = 600,
     kIllegalAddress = 700,
     kLaunchOutOfResources = 701,
@@ -126,7 +125,6 @@ constexpr int kErrorLog = 5, kErrorLogSize = 6;  // options of a link
     X(memory_free, "cuMemFree_v2", (Address))                                                                           \
     X(host_alloc, "cuMemHostAlloc", (void**, size_t, unsigned flags))                                                   \
     X(host_free, "cuMemFreeHost", (void*))                                                                              \
-    X(copy_to_device, "cuMemcpyHtoD_v2", (Address, const void*, size_t))                                                \
     X(copy_async, "cuMemcpyAsync", (Address to, Address from, size_t, Stream))                                          \
     X(copy_peer_async, "cuMemcpyPeerAsync", (Address to, Context of_to, Address from, Context of_from, size_t, Stream)) \
     X(fill_async, "cuMemsetD8Async", (Address, unsigned char, size_t, Stream))                                          \
@@ -137,7 +135,6 @@ constexpr int kErrorLog = 5, kErrorLogSize = 6;  // options of a link
     X(map_encode, "cuTensorMapEncodeTiled",                                                                             \
       (TensorMap*, int type, uint32_t rank, void* at, const uint64_t* extents, const uint64_t* strides,                 \
        const uint32_t* box, const uint32_t* steps, int interleave, int swizzle, int promotion, int fill))               \
-    X(module_global, "cuModuleGetGlobal_v2", (Address*, size_t*, Module, const char* name))                             \
     X(link_create, "cuLinkCreate_v2", (unsigned count, int* options, void** values, Link*))                             \
     X(link_add, "cuLinkAddData_v2", (Link, int kind, void*, size_t, const char* name, unsigned, int*, void**))          \
     X(link_complete, "cuLinkComplete", (Link, void** cubin, size_t*))                                                   \

@@ -29,10 +29,12 @@ struct Part {
     size_t begin = 0, end = 0;
 };
 
-// One way a kernel was compiled: bit n of `fixed`: constant n is values[n]. What is not fixed the host writes when it loads the kernel.
+constexpr size_t kConstantWords = 12;  // of a kernel, at most
+
+// One way a kernel was compiled: bit n of `fixed`: constant n is values[n]. What is not fixed the host starts the kernel with.
 struct KernelInstance {
     uint32_t fixed;
-    uint32_t values[12];
+    uint32_t values[kConstantWords];
     uint32_t shared = 0;  // bytes that the host asks for beside those the kernel declares
 };
 struct Image {

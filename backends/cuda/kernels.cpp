@@ -1,5 +1,5 @@
-// Kernels of a device: the instance of a kernel that has these constants, loaded with those that it leaves open. Each is loaded for itself, as
-// the words of constant memory are the module's; the driver loads of a file what is asked for.
+// Kernels of a device: the instance of a kernel that has these constants, out of a file of machine code that is loaded once for all kernels of it that are
+// there: the driver takes milliseconds for a large one, one file after the other.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,6 @@ namespace backplane::cuda {
 
 namespace {
 
-constexpr size_t kConstants = 16;               // bp_constants of kernels/prelude.h
 constexpr size_t kMostText = size_t{64} << 20;  // of a source, unpacked
 
 std::string text_of(std::span<const uint32_t> constants) {
@@ -53,25 +52,21 @@ std::vector<std::byte> compile(const Device& device, std::string text, const std
     return {bytes, bytes + size};
 }
 
-// The kernel out of a file, with its constants. Throws Failure.
-void load(const Device& device, Kernel& kernel, const void* file, const std::string& entry,
-          std::span<const uint32_t> constants, const std::string& attempted) {
+// The kernel out of a file; `of`: what it was made of. Throws Failure.
+void load(Device& device, Kernel& kernel, const void* of, const void* file, const std::string& entry,
+          const std::string& attempted) {
     const Driver& cu = device.cu;
-    Module module = nullptr;
-    cu.check(cu.module_load(&module, file), attempted);
-    Handle<Module> loaded = device.own(module, cu.module_unload);
-    cu.check(cu.module_function(&kernel.function, module, entry.c_str()), attempted + ": " + entry);
+    const std::lock_guard lock(device.loading);
+    Loaded loaded = device.loaded[of].lock();
+    if (loaded == nullptr) {
+        Module module = nullptr;
+        cu.check(cu.module_load(&module, file), attempted);
+        loaded = std::make_shared<const Handle<Module>>(device.own(module, cu.module_unload));
+    }
+    cu.check(cu.module_function(&kernel.function, loaded->get(), entry.c_str()), attempted + ": " + entry);
     if (kernel.shared != 0)
         cu.check(cu.function_set(kernel.function, kDynamicSharedBytes, static_cast<int>(kernel.shared)), attempted);
-    Address at = 0;
-    size_t size = 0;
-    const Result result = cu.module_global(&at, &size, module, "bp_constants");
-    if (result != kNotFound) cu.check(result, attempted);
-    if (result == kSuccess) {
-        uint32_t words[kConstants] = {};
-        std::copy_n(constants.begin(), std::min(constants.size(), kConstants), words);
-        cu.check(cu.copy_to_device(at, words, std::min(size, sizeof words)), attempted);
-    }
+    device.loaded[of] = loaded;
     kernel.module = std::move(loaded);
 }
 
@@ -89,14 +84,18 @@ Kernel Api::build(Device& device, uint32_t kernel, std::span<const uint32_t> con
     Kernel built;
     built.number = kernel;
     built.constants.assign(constants.begin(), constants.end());
+    size_t open = 0;
+    for (size_t i = 0; i < std::min(constants.size(), kConstantWords); ++i)
+        if ((image.instances[index].fixed >> i & 1U) == 0) built.open[open++] = constants[i];
     built.shared = image.instances[index].shared;
     if (!device.physical.compiles || image.only != 0) {
-        load(device, built, image.code.first, entry, constants, attempted);
+        load(device, built, image.code.first, image.code.first, entry, attempted);
         return built;
     }
+    const Part& part = image.parts[index];
     if (!binary.empty()) {
         try {
-            load(device, built, binary.data(), entry, constants, attempted);
+            load(device, built, &part, binary.data(), entry, attempted);
             built.origin = gpu::Origin::binary;
             return built;
         } catch (const sdk::Failure& failure) {
@@ -106,10 +105,9 @@ Kernel Api::build(Device& device, uint32_t kernel, std::span<const uint32_t> con
     }
     const std::lock_guard lock(device.compiling);
     // One kernel alone: a file of all instances may take the driver half a minute.
-    const Part& part = image.parts[index];
     std::vector<std::byte>& code = device.compiled[&part];
     if (code.empty()) code = compile(device, texts_of(device, image).substr(part.begin, part.end - part.begin), attempted);
-    load(device, built, code.data(), entry, constants, attempted);
+    load(device, built, &part, code.data(), entry, attempted);
     built.made = code;
     return built;
 }

@@ -18,10 +18,11 @@ void start(const Device& device, Stream stream, const Recording::Step& step) {
         return;
     }
     // The driver takes as many arguments as the kernel has, and copies them.
-    void* arguments[1 + gpu::kMostOperands + kMostMaps] = {const_cast<uint32_t*>(step.words.data())};
-    for (uint32_t i = 0; i < step.operand_count; ++i) arguments[1 + i] = const_cast<Address*>(&step.operands[i]);
+    void* arguments[2 + gpu::kMostOperands + kMostMaps] = {const_cast<uint32_t*>(step.constants.data()),
+                                                           const_cast<uint32_t*>(step.words.data())};
+    for (uint32_t i = 0; i < step.operand_count; ++i) arguments[2 + i] = const_cast<Address*>(&step.operands[i]);
     for (size_t i = 0; i < step.maps.size(); ++i)
-        arguments[1 + step.operand_count + i] = const_cast<TensorMap*>(&step.maps[i]);
+        arguments[2 + step.operand_count + i] = const_cast<TensorMap*>(&step.maps[i]);
     LaunchAttribute early;
     early.id = kStartsEarly;
     early.value = 1;
@@ -148,6 +149,7 @@ void Api::dispatch(Recording& recording, const Kernel& kernel, std::span<const R
     std::copy_n(extent.groups, 3, step.groups);
     step.local = extent.local;
     step.shared = kernel.shared;
+    step.constants = kernel.open;
     std::copy(words.begin(), words.end(), step.words.begin());
     // Kernels load before they know whether an element is there: what has no bytes is somewhere all the same.
     for (const Range& range : operands)

@@ -22,7 +22,7 @@ struct PtxText {
     const char* text;
 };
 
-// A text of the build's own with its constants: number n stands where it says 0xBACC00n (CONSTANT_AT_LOAD of backends/cuda/kernels/prelude.h), 0 where
+// A text of the build's own with its constants: number n stands where it says 0xBACC00n (CONSTANT_OF_HOST of backends/cuda/kernels/prelude.h), 0 where
 // there is none.
 std::string with_constants(std::string ptx, std::span<const uint32_t> constants);
 

@@ -1,7 +1,7 @@
 // clang-format off
 // The dialect of the kernels that are written once (common/gpu/kernels), in CUDA C++. Variants are made by definitions: HALF, SIZE. Each instance
 // of a kernel is a namespace of one text (instances.cmake): LOCAL and the constants that an instance has fixed are known to the compiler, the
-// others are words of constant memory that the host writes when it loads the kernel (CONSTANT_n says which).
+// others are words that the host starts the kernel with (CONSTANT_n says which).
 #define CONSTANT(number, name, otherwise) CONSTANT_##number(name)
 
 typedef unsigned int uint;
@@ -69,9 +69,14 @@ FUNCTION float part_of(float4 v, uint j) { return j == 0 ? v.x : j == 1 ? v.y : 
 #define PART(v, j) part_of(v, j)
 #define PUT_PART(array, i, v) ((float *)(array))[i] = (v)
 
-// A kernel is called with its parameters by value, no more words than its record and an epilogue have (what a launch copies takes time), then the place
-// of each operand's first element.
+// A kernel is called with the constants that its instance leaves open, as many as it knows, its parameters by value, no more words than its record and
+// an epilogue have (what a launch copies takes time), then the place of each operand's first element.
 template <uint COUNT> struct Words { uint word[COUNT]; };
+#if defined(AS_TEXT)  // constants are in the text
+#define CONSTANTS
+#else
+#define CONSTANTS const __grid_constant__ Words<CONSTANT_WORDS> constants,
+#endif
 #define EPILOGUE_WORDS (1u + 3u * EPILOGUE_STEPS)
 #define READ(name, type) const type *name
 #define WRITE(name, type) type *name
@@ -80,7 +85,7 @@ template <uint COUNT> struct Words { uint word[COUNT]; };
 #define ENTRY_NAMED(instance) ENTRY_OF(instance)
 #define ENTRY(name) extern "C" __global__ void __launch_bounds__(LOCAL) ENTRY_NAMED(INSTANCE)
 #if !defined(BUFFERS)
-#define PARAMETERS(parameters) const __grid_constant__ Words<sizeof(parameters##Parameters) / sizeof(uint) + EPILOGUE_WORDS> words
+#define PARAMETERS(parameters) CONSTANTS const __grid_constant__ Words<sizeof(parameters##Parameters) / sizeof(uint) + EPILOGUE_WORDS> words
 #define OPERAND(type, name) type *name
 #define TAKE_PARAMETERS
 #define TAKE_OPERAND(name)
@@ -92,15 +97,23 @@ struct WordsOfMany { const uint *word; };
 #define TAKE_OPERAND(name) name += first_of_##name;
 #endif
 #if !defined(AS_TEXT)
-#define CONSTANT_AT_LOAD(number) bp_constants[number]
+// Functions that a kernel is made of look up what only it is given. One that is called can not: it is told.
+#define TEXT_OF(x) #x
+#define TEXT_NAMED(x) TEXT_OF(x)
+template <int PLACE> static __device__ __forceinline__ uint constant_of_host() {
+    uint v;
+    asm("ld.param.u32 %0, [" TEXT_NAMED(ENTRY_NAMED(INSTANCE)) "_param_0+%1];" : "=r"(v) : "n"(4 * PLACE));
+    return v;
+}
+#define CONSTANT_OF_HOST(number, place) constant_of_host<place>()
 #else  // for other drivers than CUDA's (common/gpu/ptx_texts.hpp)
 // The host writes constants into the text before the driver compiles it, which leaves out what they exclude.
-template <int NUMBER> static __device__ __forceinline__ uint constant_at_load() {
+template <int NUMBER> static __device__ __forceinline__ uint constant_of_text() {
     uint v;
     asm("mov.u32 %0, 0xBACC00%1;" : "=r"(v) : "n"(NUMBER));
     return v;
 }
-#define CONSTANT_AT_LOAD(number) constant_at_load<number>()
+#define CONSTANT_OF_HOST(number, place) constant_of_text<number>()
 #undef BP_WAIT_FOR_THOSE_BEFORE
 #define BP_WAIT_FOR_THOSE_BEFORE
 #endif

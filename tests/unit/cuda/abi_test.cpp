@@ -21,7 +21,6 @@ TEST(DriverAbi, HasTheNumbersOfCudaH) {
     EXPECT_EQ(int{kNvlinkUncorrectable}, CUDA_ERROR_NVLINK_UNCORRECTABLE);
     EXPECT_EQ(int{kJitCompilerNotFound}, CUDA_ERROR_JIT_COMPILER_NOT_FOUND);
     EXPECT_EQ(int{kUnsupportedPtxVersion}, CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
-    EXPECT_EQ(int{kNotFound}, CUDA_ERROR_NOT_FOUND);
     EXPECT_EQ(int{kNotReady}, CUDA_ERROR_NOT_READY);
     EXPECT_EQ(int{kIllegalAddress}, CUDA_ERROR_ILLEGAL_ADDRESS);
     EXPECT_EQ(int{kLaunchOutOfResources}, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
@@ -116,7 +115,6 @@ TEST(DriverAbi, CallsFunctionsAsCudaHDoes) {
     BP_SAME(memory_free, cuMemFree);
     BP_SAME(host_alloc, cuMemHostAlloc);
     BP_SAME(host_free, cuMemFreeHost);
-    BP_SAME(copy_to_device, cuMemcpyHtoD);
     BP_SAME(copy_async, cuMemcpyAsync);
     BP_SAME(copy_peer_async, cuMemcpyPeerAsync);
     BP_SAME(peer_enable, cuCtxEnablePeerAccess);
@@ -126,7 +124,6 @@ TEST(DriverAbi, CallsFunctionsAsCudaHDoes) {
     BP_SAME(module_function, cuModuleGetFunction);
     BP_SAME(function_set, cuFuncSetAttribute);
     BP_SAME(map_encode, cuTensorMapEncodeTiled);
-    BP_SAME(module_global, cuModuleGetGlobal);
     BP_SAME(link_create, cuLinkCreate);
     BP_SAME(link_add, cuLinkAddData);
     BP_SAME(link_complete, cuLinkComplete);

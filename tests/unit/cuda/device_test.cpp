@@ -219,8 +219,36 @@ TEST_F(OnScriptedCuda, AKernelHasTheConstantsThatItsInstanceLeavesOpen) {
     ASSERT_EQ(open(), BP_OK) << text;
     ASSERT_EQ(compile(), BP_OK) << text;
     ASSERT_EQ(run(), BP_OK) << text;
-    EXPECT_EQ(world().constants["bp_unary_f32_0"][1], uint32_t{BP_OP_abs});
-    EXPECT_EQ(world().constants["bp_binary_f32_0"][1], uint32_t{BP_OP_add});
+    EXPECT_EQ(world().constants["bp_unary_f32_0"][0], uint32_t{BP_OP_abs});
+    EXPECT_EQ(world().constants["bp_binary_f32_0"][0], uint32_t{BP_OP_add});
+}
+
+TEST_F(OnScriptedCuda, KernelsOfAFileShareWhatIsLoadedWhateverTheirConstantsAreAsLongAsOneOfThemIsThere) {
+    ASSERT_EQ(open(), BP_OK) << text;
+    Device& opened = *reinterpret_cast<gpu::Device<Api>*>(device)->api;
+    const auto build = [&](uint32_t op) {
+        return Api::build(opened, gpu::kKernel_unary_f32, std::vector<uint32_t>{128, op}, {});
+    };
+    const auto loads = [] { return world().calls["cuModuleLoadData"]; };
+    world().failures["cuModuleGetFunction"] = {500};
+    EXPECT_THROW(build(BP_OP_abs), sdk::Failure);
+    const size_t before = world().alive.size();
+    EXPECT_EQ(loads(), 1) << "and what was loaded is given back";
+    {
+        const Kernel absolute = build(BP_OP_abs), square_root = build(BP_OP_sqrt);
+        EXPECT_EQ(loads(), 2);
+        EXPECT_EQ(world().alive.size(), before + 1);
+        Recording recording = Api::begin(opened, 2);
+        for (const Kernel* kernel : {&absolute, &square_root})
+            Api::dispatch(recording, *kernel, {}, std::vector<uint32_t>{7}, {}, {});
+        for (const auto& [step, op] : {std::pair(0, BP_OP_abs), std::pair(1, BP_OP_sqrt)}) {
+            EXPECT_EQ(recording.steps.at(step).constants[0], uint32_t{op}) << "what the instance leaves open";
+            EXPECT_EQ(recording.steps.at(step).words[0], 7U);
+        }
+    }
+    EXPECT_EQ(world().alive.size(), before);
+    const Kernel again = build(BP_OP_abs);
+    EXPECT_EQ(loads(), 3);
 }
 
 TEST_F(OnScriptedCuda, AProductOfWarpgroupsHasItsSharedMemoryAndMapsOfItsOperands) {

@@ -16,7 +16,6 @@ struct Object {
     int kind = 0;
 };
 struct ScriptedModule : Object {
-    uint32_t constants[16] = {};
     std::vector<std::unique_ptr<std::string>> names;
 };
 struct ScriptedFunction : Object {
@@ -206,11 +205,6 @@ int cuMemFreeHost(void* memory) {
     std::free(memory);
     return 0;
 }
-int cuMemcpyHtoD_v2(unsigned long long to, const void* from, size_t bytes) {
-    CALL("cuMemcpyHtoD_v2");
-    std::memcpy(reinterpret_cast<void*>(to), from, bytes);
-    return 0;
-}
 int cuMemcpyAsync(unsigned long long to, unsigned long long from, size_t bytes, void*) {
     CALL("cuMemcpyAsync");
     in_order([=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes); });
@@ -276,13 +270,6 @@ int cuTensorMapEncodeTiled(void* map, int type, uint32_t rank, void* at, const u
     std::memset(map, 1, 128);
     const std::lock_guard lock(the_world->mutex);
     the_world->maps.push_back({address, {extents, extents + rank}, {strides, strides + rank - 1}, {box, box + rank}});
-    return 0;
-}
-int cuModuleGetGlobal_v2(unsigned long long* address, size_t* bytes, void* module, const char* name) {
-    CALL("cuModuleGetGlobal_v2");
-    if (std::strcmp(name, "bp_constants") != 0) return 500;
-    *address = reinterpret_cast<unsigned long long>(static_cast<ScriptedModule*>(module)->constants);
-    *bytes = sizeof(ScriptedModule::constants);
     return 0;
 }
 int cuLinkCreate_v2(unsigned count, int* options, void** values, void** link) {
@@ -365,13 +352,15 @@ int cuLaunchKernelEx(const ScriptedLaunch* how, void* function, void** arguments
                                        how->shared,
                                        known->most_shared});
     }
+    std::array<uint32_t, 12> constants{};
+    std::memcpy(constants.data(), arguments[0], sizeof constants);
     const std::function<void()> computes =
-        the_world->computes ? the_world->computes(known->name, arguments) : std::function<void()>();
-    in_order([known, computes] {
+        the_world->computes ? the_world->computes(known->name, arguments + 1) : std::function<void()>();
+    in_order([known, computes, constants] {
         if (computes) computes();
         const std::lock_guard lock(the_world->mutex);
         the_world->launched.push_back(known->name);
-        std::memcpy(the_world->constants[known->name].data(), known->module->constants, sizeof known->module->constants);
+        the_world->constants[known->name] = constants;
     });
     return 0;
 }

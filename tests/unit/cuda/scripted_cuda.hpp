@@ -69,7 +69,7 @@ struct World {
     std::mutex mutex;
     std::map<std::string, int> calls;
     std::vector<std::string> launched;  // kernels, in order; those of graphs each time they are launched
-    std::map<std::string, std::array<uint32_t, 16>> constants;  // as they were when the kernel was launched
+    std::map<std::string, std::array<uint32_t, 12>> constants;  // of the launch before
     std::vector<Launch> launches;                               // as they were asked for, those of graphs once
     std::vector<Map> maps;
     std::vector<Crossing> crossings;

@@ -16,25 +16,28 @@ FUNCTION float epilogue_step(uint kind, float v, float a, float b) {
         return is_nan(v) ? v : raised > b ? b : raised;
     }
     if (kind == EPILOGUE_SCALE) return v * a;
-#if defined(FULL_EPILOGUE)
+#if defined(FULL_EPILOGUE) && !defined(STEPS_AT_RUN_TIME)
     if (EPILOGUE_OP != 0u) return unary_op(EPILOGUE_OP, v, a, b);
 #endif
     return v;
 }
-#if defined(STEPS_AT_RUN_TIME)  // kernels are compiled before the steps are known: one function that is called
-FUNCTION_APART float finished_by(const uint *steps, float v, const T *bias, const T *residual0, const T *residual1, uint channel, uint place) {
+#if defined(STEPS_AT_RUN_TIME)  // kernels are compiled before the steps are known: one function that is called, and that the kinds and the op are told
+FUNCTION_APART float finished_by(uint kinds, uint op, const uint *steps, float v, const T *bias, const T *residual0, const T *residual1, uint channel, uint place) {
     UNROLL_STEPS for (uint step = 0u; step < EPILOGUE_STEPS; ++step) {
-        uint kind = EPILOGUE_KIND(step);
+        uint kind = (kinds >> (4u * step) & 15u) - 1u;
         if (kind == EPILOGUE_NONE) break;
         if (kind == EPILOGUE_BIAS) v += LOAD(bias, channel);
         else if (kind == EPILOGUE_ADD_FIRST) v += LOAD(residual0, place);
         else if (kind == EPILOGUE_ADD_SECOND) v += LOAD(residual1, place);
+#if defined(FULL_EPILOGUE)
+        else if (kind == EPILOGUE_FUNCTION) v = unary_op(op, v, AS_FLOAT(steps[2u + 3u * step]), AS_FLOAT(steps[3u + 3u * step]));
+#endif
         else v = epilogue_step(kind, v, AS_FLOAT(steps[2u + 3u * step]), AS_FLOAT(steps[3u + 3u * step]));
     }
     return v;
 }
 #define FINISH(at, v, channel, place) \
-    if (EPILOGUE_KINDS != 0u) v = finished_by(WORDS_FROM(at), v, bias, residual0, residual1, channel, place);
+    if (EPILOGUE_KINDS != 0u) v = finished_by(EPILOGUE_KINDS, EPILOGUE_OP, WORDS_FROM(at), v, bias, residual0, residual1, channel, place);
 #else
 // v of a channel or column, at its place in the result. A loop, unrolled by the driver once it knows the kinds: as six steps in the text the
 // SPIR-V of a kernel that finishes many sums was four times as large, and glslc took a minute for it.
