@@ -1,5 +1,5 @@
 # Which instances of each kernel are compiled. A constant of the kernels (CONSTANT, docs/gpu-api.md) that sizes arrays or loops which are unrolled
-# is fixed in an instance: NUMBER=VALUE, 0 is the size of the workgroup. All others are words that the host writes when it loads the kernel. For
+# is fixed in an instance: NUMBER=VALUE, 0 is the size of the workgroup. All others are words that the host starts the kernel with. For
 # each kernel of a dispatch there must be an instance whose fixed constants are those of the dispatch; tests/unit/cuda holds it for the whole
 # conformance table and for what the lowerings can choose beside it.
 set(each 0=128)
@@ -52,6 +52,11 @@ foreach(tile 0=128,3=4,4=4,5=2,6=32,7=3 0=256,3=4,4=2,5=2,6=32,7=2 0=128,3=4,4=2
     list(APPEND instances_matmul_matrix ${tile},${turned})
   endforeach()
 endforeach()
+# Floats in parts, heads of 64s: ROWS, KEYS, DEPTH, WIDTH, TILES, STAYS (common/gpu/ops/attention.cpp).
+set(instances_attention_parts
+  0=128,1=128,2=32,3=64,4=64,5=2,6=1,shared=65536 0=128,1=64,2=32,3=64,4=64,5=1,6=0 0=128,1=32,2=16,3=64,4=64,5=1,6=0
+  0=128,1=16,2=16,3=64,4=64,5=1,6=0,shared=65536
+  0=128,1=64,2=32,3=128,4=128,5=1,6=1,shared=98304 0=128,1=32,2=16,3=128,4=128,5=1,6=1,shared=98304)
 # DOWN, ACROSS, WARPS_DOWN, BK, STAGES, TRANSPOSE_A, TRANSPOSE_B: the larger tile alone and not both turned, which is 0.1 MB of the module of all architectures.
 set(instances_matmul_parts "")
 foreach(turned 8=0,9=0 8=0,9=1 8=1,9=0)
@@ -85,4 +90,4 @@ foreach(kernel 3 5)
 endforeach()
 list(APPEND instances_conv_matrix 0=256,3=2,4=2,5=4,6=16,7=2,9=1,8=5,11=5 0=128,3=4,4=1,5=2,6=32,7=1,9=1,8=3,11=3)
 # What no lowering asks for on these devices (can.software, can.matrices, can.workgroup_matrices).
-set(without attention_tiles attention_parts conv_coop matmul_workgroup attention_workgroup)
+set(without attention_tiles conv_coop matmul_workgroup attention_workgroup)

@@ -32,10 +32,10 @@ struct Abilities {
     uint32_t most_invocations = 128;
     uint32_t shared_bytes = 16384;
     uint32_t subgroup = 0;
-    uint32_t units = 132;          // multiprocessors, where it is known
-    uint32_t least_patches = 192;  // of conv_patch, to keep the device busy; 0: use it wherever it is right (tests)
-    uint32_t matrix_sums = 16;     // of conv_matrix: how many of 16 x 16 a subgroup makes at best
-    uint32_t float_parts = 0;  // has matmul_parts and, but for few_kernels, attention_parts, of heads of multiples of this
+    uint32_t units = 132;              // multiprocessors, where it is known
+    uint32_t least_patches = 192;      // of conv_patch, to keep the device busy; 0: use it wherever it is right (tests)
+    uint32_t matrix_sums = 16;         // of conv_matrix: how many of 16 x 16 a subgroup makes at best
+    uint32_t float_parts = 0;          // has matmul_parts and attention_parts, of heads of multiples of this
     uint32_t direct_invocations = 32;  // of conv_direct: they share 128 pixels
 };
 

@@ -101,11 +101,9 @@ Cut choose_tiles(const Abilities& can, const Sizes& s) {
 
 constexpr int64_t kMostOfParts = 128;
 
-// Where kernels are compiled with the module it has none of these.
 bool takes_parts(const Abilities& can, uint32_t math, const Sizes& s) {
-    return can.float_parts != 0 && !can.few_kernels && math != BP_MATH_STRICT && s.dtype == BP_F32 && !s.cached &&
-           !s.relative && s.rows >= 16 && s.depth > 0 && s.depth % 4 == 0 && s.width % 4 == 0 && s.depth <= kMostOfParts &&
-           s.width <= kMostOfParts;
+    return can.float_parts != 0 && math != BP_MATH_STRICT && s.dtype == BP_F32 && !s.cached && !s.relative && s.rows >= 16 &&
+           s.depth > 0 && s.depth % 4 == 0 && s.width % 4 == 0 && s.depth <= kMostOfParts && s.width <= kMostOfParts;
 }
 
 // attention_parts, of f32 on the matrix units: four warps make 16 or 32 rows each or, where that would leave the device idle, some of the keys of
