@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from . import _library as c
+from ._native import native_run
 from .arrays import numpy_of_value
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
@@ -49,15 +50,17 @@ def _records_of(slots: Sequence[Slot]) -> Records:
 class ReadyRun:
     """A run from numpy's own dense arrays into new ones, for one call at a time."""
 
-    __slots__ = ("_call", "_error", "_read", "_records", "_written")
+    __slots__ = ("_call", "_read", "_records", "_written", "error", "name", "native")
 
     def __init__(self, session: int, inputs: Sequence[Slot], outputs: Sequence[Slot]) -> None:
         given, wanted = _records_of(inputs), _records_of(outputs)
         self._records = given, wanted
         self._read = [(*slot, word) for slot, word in zip(inputs, given.data)]
         self._written = [(*slot, word) for slot, word in zip(outputs, wanted.data)]
-        self._call, self._error = c.ready("session_submit", ctypes.c_void_p(session), given.reference, given.count, wanted.reference,
-                                          wanted.count, None, None)
+        self.name = "session_submit"
+        self._call, self.error = c.ready(self.name, ctypes.c_void_p(session), given.reference, given.count, wanted.reference, wanted.count,
+                                         None, None)
+        self.native = native_run(session, given, wanted, self._read, self._written, self.error)
 
     def __call__(self, inputs: Mapping[str, object]) -> dict[str, np.ndarray] | None:
         """The new arrays by name; None, and nothing was done, where an array is not as said above."""
@@ -80,7 +83,7 @@ class ReadyRun:
             return None
         code = self._call()
         if code != 0:
-            raise self._error.failure("session_submit", code)
+            raise self.error.failure(self.name, code)
         return results
 
 
@@ -88,11 +91,11 @@ class ReadyModelRun:
     """A run of an ONNX file from numpy's own dense arrays into new ones, for one call at a time. What depends on sizes is written anew only
     where they are others than in the last call."""
 
-    __slots__ = ("_call", "_dims", "_error", "_given", "_made", "_outputs", "_prepare", "_read", "_refused", "_said", "_session", "_shapes", "_wanted",
-                 "_written")
+    __slots__ = ("_call", "_dims", "_given", "_made", "_outputs", "_prepare", "_read", "_refused", "_said", "_session", "_shapes", "_wanted",
+                 "_written", "error", "name", "native")
 
     def __init__(self, session: int, inputs: Sequence[tuple[str, np.dtype, int]], outputs: int) -> None:
-        self._session = ctypes.c_void_p(session)
+        self._session, self.name, self.native = ctypes.c_void_p(session), "model_session_run_into", None
         self._dims = [(ctypes.c_int64 * c.MAX_RANK)() for _ in inputs]
         self._given = Records(c.ModelInput, [c.ModelInput(c.utf8(name), None, 0, dims, 0, number, None)
                                              for (name, _, number), dims in zip(inputs, self._dims)])
@@ -106,7 +109,7 @@ class ReadyModelRun:
         """The new arrays by name; None, and nothing was done, where an array is not as said above."""
         if len(inputs) != len(self._read):
             return None
-        held, given, shapes = [], self._given.words, self._shapes
+        held, given, shapes, known = [], self._given.words, self._shapes, True
         try:
             for i, name, kind, word in self._read:
                 array = inputs[name]
@@ -117,6 +120,7 @@ class ReadyModelRun:
                 given[word] = _address(view)
                 if array.shape != shapes[i]:
                     self._resize(i, array)
+                    known = False
         except (KeyError, TypeError, ValueError):
             return None
         code = self._prepare()
@@ -124,17 +128,21 @@ class ReadyModelRun:
             raise self._refused.failure("model_session_prepare", code)
         if bytes(self._made) != self._said:
             self._take_outputs()
+        elif known and self.native is None:  # the same sizes again
+            read = [(name, shape, kind, word) for (_, name, kind, word), shape in zip(self._read, shapes)]
+            self.native = native_run(self._session.value, self._given, self._wanted, read, self._written, self.error,
+                                     prepared=(self._made, self._said, self._outputs))
         results = {}
         for name, shape, kind, word in self._written:
             results[name] = array = _empty(shape, kind)
             self._wanted.words[word] = address(array)
         code = self._call()
         if code != 0:
-            raise self._error.failure("model_session_run_into", code)
+            raise self.error.failure(self.name, code)
         return results
 
     def _resize(self, i: int, array: np.ndarray) -> None:
-        self._shapes[i] = None
+        self._shapes[i], self.native = None, None
         self._dims[i][:array.ndim] = array.shape  # ValueError: more axes than there can be
         record = self._given.records[i]
         record.rank, record.bytes = array.ndim, array.nbytes
@@ -142,12 +150,22 @@ class ReadyModelRun:
 
     def _take_outputs(self) -> None:
         """The results are of other shapes than those of the last call."""
+        self.native = None
         slots = [(record.name.decode(), tuple(record.dims[:record.rank]), numpy_of_value(record)) for record in self._made[:self._outputs]]
         self._wanted = _records_of(slots)
         self._written = [(*slot, word) for slot, word in zip(slots, self._wanted.data)]
-        self._call, self._error = c.ready("model_session_run_into", self._session, self._given.reference, self._given.count,
+        self._call, self.error = c.ready(self.name, self._session, self._given.reference, self._given.count,
                                           self._wanted.reference, self._wanted.count, None)
         self._said = bytes(self._made)
+
+
+class NotReady:
+    """Of a session whose runs nothing can be prepared for."""
+
+    native = None
+
+    def __call__(self, inputs: Mapping[str, object]) -> None:
+        return None
 
 
 class Spare(list):
@@ -160,6 +178,12 @@ class Spare(list):
         except IndexError:
             one = make()
         try:
+            if one.native is not None:
+                results = one.native.call(inputs)
+                if type(results) is dict:
+                    return results
+                if results is not None:
+                    raise one.error.failure(one.name, results)
             return one(inputs)
         finally:
             self.append(one)

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _library as c
 from .arrays import dense, dims_of, element_name, element_of, numpy_of_value
-from .calls import ReadyModelRun, Records, Spare, address
+from .calls import NotReady, ReadyModelRun, Records, Spare, address
 from .devices import Cancel, Context, Device, cancel_of, made_on
 from .graphs import MATHS, Tensor
 
@@ -133,6 +133,6 @@ class ModelSession(c.Handle):
 
     def _make_ready(self) -> Callable:
         if any(value.dtype == "unknown" for value in self._declared):  # what is given decides
-            return lambda inputs: None
+            return NotReady()
         elements = [(value.name, *element_of(value.dtype)) for value in self._declared]
         return ReadyModelRun(self.pointer, [(name, kind, number) for name, number, kind in elements], self._outputs)
