@@ -5,6 +5,7 @@
 #include "cli/cli.hpp"
 #include "cli/progress.hpp"
 #include "cli/targets.hpp"
+#include "cli/usage.hpp"
 
 namespace backplane::cli {
 
@@ -60,6 +61,9 @@ void print_quantized(const std::vector<QuantizedTensor>& all, const QuantizeChoi
 
 void quantize_file(const QuantizeChoice& o, Run& run) {
     check_target("OUT", o.to, o.from, o.force);
+    // IN may be several files, none of which has this name.
+    if (base::path_of(o.to).extension() != ".gguf")
+        throw UsageError("OUT '" + o.to + "' does not end in .gguf, which is what is written");
     QuantizeOptions options;
     options.dtype = dtype_from_name(o.dtype);
     options.keep = o.keep;
@@ -95,7 +99,7 @@ void add_model_quantize(const Command& app, Run& run) {
     command.flag("--embeddings", o->embeddings, "Embeddings too, which otherwise stay as they are");
     command.option("--threads", o->threads, "How many work on it").type("N").in_range(1, 1024);
     command.flag("--tensors", o->tensors, "List every tensor, with its error or why it stays as it is");
-    command.flag("--force", o->force, "Write over a file that is read-only");
+    command.flag("--force", o->force, "Write over a file that is read-only, or over IN itself");
     add_json_option(command, run);
     command.footer(
         "Norms, biases, embeddings and what has no rows of whole blocks stay as they are. OUT is replaced when the new file "

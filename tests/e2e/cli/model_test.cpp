@@ -84,6 +84,14 @@ TEST(CliModel, WeightsAreQuantizedWithTheirErrors) {
     }
     EXPECT_EQ(run(p, {"model", "quantize", to, to}).exit_code, 2);
     EXPECT_EQ(run(p, {"model", "quantize", from, to, "--dtype", "q3"}).exit_code, 2);
+    // A folder's own weights, which are not the folder.
+    const std::string weights = (fs::path(from) / "model.safetensors").string();
+    const auto size = fs::file_size(weights);
+    EXPECT_EQ(run(p, {"model", "quantize", from, weights}).exit_code, 2);
+    EXPECT_EQ(fs::file_size(weights), size);
+    // Itself, where that is asked for: read to its end, then replaced.
+    EXPECT_EQ(run(p, {"model", "quantize", to, to, "--force"}).exit_code, 0);
+    EXPECT_NE(run(p, {"model", "quantize", to, p.at("again.gguf"), "--tensors"}).out.find("0 of "), std::string::npos);
 }
 
 TEST(CliModel, ConvertingNonsenseIsOneLineAndLeavesNoFile) {
