@@ -75,8 +75,8 @@
     X(63, reshape, "Reshape")     /* shape[r'] as attribute: final numbers */                                              \
     X(64, transpose, "Transpose") /* perm[r] */                                                                            \
     X(65, gather, "Gather")       /* x, indices (i32 or i64; negative counts from the end); axis; blocks to f32     */     \
-    X(66, cast, "Cast")           /* to: BP_F32 ...; float to integer truncates and saturates, NaN gives 0; float to       \
-                                     smaller float rounds to nearest even; from blocks to float decodes */                 \
+    X(66, cast, "Cast")           /* to: BP_F32 ...; among integers the lowest bits stay; float to integer truncates and   \
+                                     saturates, NaN gives 0; to a smaller float rounds to nearest even; blocks decode */    \
     X(67, depth_to_space, "DepthToSpace") /* blocksize, mode BP_DTS_* */                                                   \
     X(68, resize, "Resize")               /* x[N,C,...]; sizes: of H, W or alike; mode BP_RESIZE_*; coordinates BP_COORDINATES_* */ \
     X(69, tensor_scatter, "TensorScatter") /* cache[N,...], update, positions[N]? (i32 or i64); axis, mode BP_SCATTER_* */   \

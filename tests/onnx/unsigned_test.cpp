@@ -18,7 +18,9 @@ namespace {
 namespace of = onnx_bytes;
 
 template <typename U>
-constexpr uint64_t kType = sizeof(U) == 4 ? of::kU32 : of::kU64;
+constexpr uint64_t kType = sizeof(U) == 1   ? of::kU8
+                           : sizeof(U) == 4 ? of::kU32
+                                            : of::kU64;
 
 // Around 0, the top bit and the end. Of 64 bits the reference has no more than 53.
 template <typename U>
@@ -75,6 +77,34 @@ Wanted<U> comparisons() {
 template <typename T>
 ModelInput given(const char* name, const std::vector<T>& numbers) {
     return {name, std::as_bytes(std::span(numbers)), {static_cast<int64_t>(numbers.size())}};
+}
+
+// Rows of which the largest, the smallest and their places are wanted: of numbers on one side of the top bit, on the other and on both.
+template <typename U>
+std::vector<std::vector<U>> rows(bool small) {
+    constexpr U most = std::numeric_limits<U>::max(), top = most / 2 + 1;
+    if (small) return {{5, 1, 9, 1, 9, 3}, {0, 0, 0, 0, 0, 0}, {7, 7, 1, 2, 3, 1}};
+    return {{5, 1, 9, 1, 9, 3},
+            {top, 1, most, 0, most, 0},
+            {top, top + 1, most - 1, most - 1, top, top + 5},
+            {top, 0, top, 0, 3, 1}};
+}
+template <typename U>
+std::string ranking_graph(size_t count, bool top_k) {
+    const std::string n = std::to_string(count);
+    std::string graph = of::input(of::value("x", kType<U>, {n, "6"}));
+    const auto add = [&](const std::string& op, uint64_t type, const std::string& attributes) {
+        graph += of::node(op, {"x"}, {op}, attributes + of::integer("keepdims", 0)) + of::output(of::value(op, type, {n}));
+    };
+    add("ReduceMax", kType<U>, of::integers("axes", {1}));
+    add("ReduceMin", kType<U>, of::integers("axes", {1}));
+    add("ArgMax", of::kI64, of::integer("axis", 1) + of::integer("select_last_index", 1));
+    add("ArgMin", of::kI64, of::integer("axis", 1));
+    if (top_k)
+        graph += of::initializer(of::tensor("k", of::kI64, {1}, of::raw<int64_t>({3}))) +
+                 of::node("TopK", {"x", "k"}, {"values", "places"}, of::integer("axis", 1)) +
+                 of::output(of::value("values", kType<U>, {n, "3"})) + of::output(of::value("places", of::kI64, {n, "3"}));
+    return graph;
 }
 
 class Unsigned : public testing::TestWithParam<std::string> {
@@ -148,6 +178,34 @@ protected:
         }
     }
 
+    template <typename U>
+    void expect_ranks(bool top_k) {
+        const auto all = rows<U>(is_small() && sizeof(U) == 8);
+        std::vector<U> x;
+        for (const std::vector<U>& row : all) x.insert(x.end(), row.begin(), row.end());
+        const ModelInput given{"x", std::as_bytes(std::span(x)), {static_cast<int64_t>(all.size()), 6}};
+        const std::vector<ModelResult> results = results_of(of::model(ranking_graph<U>(all.size(), top_k)), {given});
+        EXPECT_EQ(results[0].is_unsigned, sizeof(U) > 1);
+        EXPECT_FALSE(results[2].is_unsigned);
+        for (size_t i = 0; i < all.size(); ++i) {
+            const std::vector<U>& row = all[i];
+            EXPECT_EQ(results[0].as<U>()[i], *std::max_element(row.begin(), row.end())) << "row " << i;
+            EXPECT_EQ(results[1].as<U>()[i], *std::min_element(row.begin(), row.end())) << "row " << i;
+            const auto last = std::max_element(row.rbegin(), row.rend());
+            EXPECT_EQ(results[2].as<int64_t>()[i], row.rend() - last - 1) << "row " << i;
+            EXPECT_EQ(results[3].as<int64_t>()[i], std::min_element(row.begin(), row.end()) - row.begin()) << "row " << i;
+            std::vector<int64_t> places{0, 1, 2, 3, 4, 5};
+            const auto larger = [&](int64_t a, int64_t b) {
+                return row[static_cast<size_t>(a)] > row[static_cast<size_t>(b)];
+            };
+            std::stable_sort(places.begin(), places.end(), larger);
+            for (size_t k = 0; top_k && k < 3; ++k) {
+                EXPECT_EQ(results[5].as<int64_t>()[3 * i + k], places[k]) << "row " << i;
+                EXPECT_EQ(results[4].as<U>()[3 * i + k], row[static_cast<size_t>(places[k])]) << "row " << i;
+            }
+        }
+    }
+
 private:
     Context context_{modules_of_the_build()};
 };
@@ -156,6 +214,9 @@ TEST_P(Unsigned, ArithmeticOf32Bits) { expect_arithmetic<uint32_t>(); }
 TEST_P(Unsigned, ArithmeticOf64Bits) { expect_arithmetic<uint64_t>(); }
 TEST_P(Unsigned, CastsOf32Bits) { expect_casts<uint32_t>(); }
 TEST_P(Unsigned, CastsOf64Bits) { expect_casts<uint64_t>(); }
+TEST_P(Unsigned, RanksOf8Bits) { expect_ranks<uint8_t>(true); }
+TEST_P(Unsigned, RanksOf32Bits) { expect_ranks<uint32_t>(true); }
+TEST_P(Unsigned, RanksOf64Bits) { expect_ranks<uint64_t>(false); }
 
 TEST_P(Unsigned, BitsAreMovedAndBoundsAreOnesWithoutASign) {
     constexpr uint64_t large = 0xFFFFFFFFFFFFFF01, top = 0x8000000000000000;
@@ -223,8 +284,12 @@ TEST(UnsignedOnnx, WhatIsNotDoneOnThemIsRefused) {
         return "";
     };
     const std::string x = of::input(of::value("x", of::kU64, {"3"}));
-    EXPECT_EQ(refusal(of::model(x + of::node("ReduceMax", {"x"}, {"y"}) + of::output(of::value("y", of::kU64, {"1"})))),
-              "ReduceMax: operand 0 is of uint64, whose bits graphs hold as i64: this is not done on them");
+    EXPECT_EQ(refusal(of::model(x + of::node("ReduceMean", {"x"}, {"y"}) + of::output(of::value("y", of::kU64, {"1"})))),
+              "ReduceMean: operand 0 is of uint64, whose bits graphs hold as i64: this is not done on them");
+    const std::string k = of::initializer(of::tensor("k", of::kI64, {1}, of::raw<int64_t>({1})));
+    EXPECT_EQ(
+        refusal(of::model(x + k + of::node("TopK", {"x", "k"}, {"y", ""}) + of::output(of::value("y", of::kU64, {"1"})))),
+        "TopK: of uint64, which graphs hold as i64, whose order is another one: cast to int64 or uint32");
     EXPECT_EQ(refusal(of::model(x + of::node("Identity", {"x"}, {"y"}) + of::output(of::value("y", of::kI64, {"3"})))),
               "output 'y' is declared as int64, and its node makes an unsigned type");
 }

@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "common/saturated.hpp"
@@ -33,10 +32,7 @@ To convert(From v) {
     } else if constexpr (std::is_floating_point_v<From>) {
         return backend::saturated<To>(static_cast<double>(v));
     } else {
-        const auto x = static_cast<int64_t>(v);
-        const auto low = static_cast<int64_t>(std::numeric_limits<To>::min());
-        const auto high = static_cast<int64_t>(std::numeric_limits<To>::max());
-        return static_cast<To>(x < low ? low : x > high ? high : x);
+        return static_cast<To>(v);
     }
 }
 

@@ -141,6 +141,19 @@ void OnnxCall::result_is_unsigned(size_t i, bool is) {
     if (wants(i)) names_[node.outputs[i]].holds_unsigned = is;
 }
 
+TensorId OnnxCall::result_of(OnnxRule rule, TensorId instead) {
+    OnnxOperand& there = operand(0);
+    const OnnxOperand kept = std::exchange(there, {graph[instead].dtype, graph[instead].shape, instead, {}, false});
+    try {
+        rule(*this);
+    } catch (...) {
+        there = kept;
+        throw;
+    }
+    there = kept;
+    return wants(0) ? names_[node.outputs[0]].tensor : no_tensor;
+}
+
 TensorId OnnxCall::scalar(double value, DType dtype) {
     return graph.constant("", dtype, {}, graph::encode({&value, 1}, dtype));
 }

@@ -51,6 +51,9 @@ private:
 
 inline size_t at(int64_t i) { return static_cast<size_t>(i); }  // an axis or extent as an index
 
+class OnnxCall;
+using OnnxRule = void (*)(OnnxCall&);
+
 class OnnxCall {
 public:
     // `values`: of `to`; null: its constants alone are known.
@@ -98,6 +101,9 @@ public:
     void result(OnnxTensor constant, size_t i = 0);
     void result_is_unsigned(size_t i, bool is);  // of a tensor that was given as it
 
+    // What a rule has for result 0 where another tensor is operand 0; invalid where nobody wants it. It stays the result.
+    TensorId result_of(OnnxRule rule, TensorId instead);
+
     // A number as a scalar of a type, and the same elements under another shape.
     TensorId scalar(double value, DType dtype);
     TensorId reshaped(TensorId tensor, const Shape& shape);
@@ -121,7 +127,6 @@ private:
     mutable std::vector<std::string> asked_;
 };
 
-using OnnxRule = void (*)(OnnxCall&);
 struct OnnxRuleRow {
     std::string_view op;
     OnnxRule rule;

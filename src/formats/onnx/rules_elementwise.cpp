@@ -59,11 +59,8 @@ bool is_whole(DType dtype) { return dtype == DType::i64 || computed_as(dtype) ==
 void arithmetic(OnnxCall& call) {
     const DType dtype = call.dtype(0), wide = computed_as(dtype);
     if (wide == dtype) return onnx_same(call);
-    TensorId y = call.add(op_from_name(call.node.op), {call.as(call.in(0), wide), call.as(call.in(1), wide)});
-    const double count = std::exp2(8 * static_cast<double>(bytes(dtype, {})));
-    const TensorId least = call.scalar(dtype == DType::i8 || dtype == DType::i16 ? -count / 2 : 0, wide);
-    y = call.add(Op::mod, {call.add(Op::sub, {y, least}), call.scalar(count, wide)});
-    call.result(call.as(call.add(Op::add, {y, least}), dtype));
+    call.result(
+        call.as(call.add(op_from_name(call.node.op), {call.as(call.in(0), wide), call.as(call.in(1), wide)}), dtype));
 }
 
 // The result is of the base's type. Powers of whole numbers are exact where the exponent is whole, too; others truncate what float32 has of them, which
@@ -198,9 +195,7 @@ void shift(OnnxCall& call) {
     const TensorId by = call.add(Op::clip, {call.as(call.in(1), DType::i64)}, {{Attr::least, 0.0}, {Attr::most, bits}});
     const TensorId power = call.add(Op::pow, {call.scalar(2, DType::i64), by});
     const TensorId x = call.as(call.in(0), DType::i64);
-    TensorId y = call.add(left ? Op::mul : Op::div, {x, power});
-    if (left) y = call.add(Op::mod, {y, call.scalar(std::exp2(bits), DType::i64)});
-    call.result(call.as(y, dtype));
+    call.result(call.as(call.add(left ? Op::mul : Op::div, {x, power}), dtype));
 }
 
 void thresholded_relu(OnnxCall& call) {

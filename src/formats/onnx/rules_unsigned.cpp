@@ -90,15 +90,6 @@ struct UnsignedWords {  // of i64
         const TensorId wide = call.as(call.in(i), DType::i64);
         return call.is_unsigned(i) && call.dtype(i) == DType::i32 ? of(Op::mod, wide, number(kTwo32)) : wide;
     }
-    // Modulo the range of a type that holds whole numbers.
-    [[nodiscard]] TensorId wrapped(TensorId x, DType dtype) const {
-        if (dtype == DType::i64) return x;
-        const double count = std::exp2(8 * static_cast<double>(bytes(dtype, {})));
-        const bool has_sign = dtype != DType::u8 && dtype != DType::u16;
-        const TensorId least = number(has_sign ? -count / 2 : 0);
-        const TensorId above = of(Op::mod, of(Op::sub, x, least), number(count));
-        return call.as(of(Op::add, above, least), dtype);
-    }
     // Half of each, without the sign that the top bit is not.
     [[nodiscard]] TensorId half(TensorId x) const {
         const TensorId even = of(Op::sub, x, of(Op::mod, x, number(2)));
@@ -134,7 +125,7 @@ struct UnsignedWords {  // of i64
     }
     // Of floats, cut, those outside of the range as its ends, NaN as 0.
     [[nodiscard]] TensorId from_float(TensorId x, DType dtype) const {
-        if (dtype == DType::i32) return wrapped(clipped(call.as(x, DType::i64), 0, kTwo32 - 1), dtype);
+        if (dtype == DType::i32) return call.as(clipped(call.as(x, DType::i64), 0, kTwo32 - 1), dtype);
         const TensorId wide = call.graph[x].dtype == DType::f64 ? x : call.as(x, DType::f32);
         const TensorId two63 = call.scalar(kTwo63, call.graph[wide].dtype);
         const TensorId above = call.as(of(Op::sub, wide, two63), DType::i64);
@@ -161,7 +152,7 @@ void unsigned_cast(OnnxCall& call) {
     else if (is_float(call.dtype(0)))
         made = words.from_float(x, to.dtype);
     else
-        made = words.wrapped(words.in(0), to.dtype);
+        made = call.as(words.in(0), to.dtype);
     call.result(made);
     call.result_is_unsigned(0, to.is_unsigned);
 }
@@ -201,7 +192,7 @@ void unsigned_divided(OnnxCall& call) {
         const TensorId none = words.of(Op::equal, y, words.number(0));
         if (remainder) made = words.bits.choose(none, y, words.of(Op::sub, x, words.of(Op::mul, made, y)));
     }
-    call.result(words.wrapped(made, call.dtype(0)));
+    call.result(call.as(made, call.dtype(0)));
     call.result_is_unsigned(0, true);
 }
 
@@ -217,7 +208,7 @@ void unsigned_pow(OnnxCall& call) {
         const TensorId again = words.of(Op::add, words.of(Op::mod, exponent, words.number(0x1p62)), words.number(0x1p62));
         exponent = words.bits.choose(words.bits.is_large(exponent), again, exponent);
     }
-    call.result(words.wrapped(words.of(Op::pow, words.in(0), exponent), dtype));
+    call.result(call.as(words.of(Op::pow, words.in(0), exponent), dtype));
 }
 
 // As products with powers of two, and quotients by them; bits that leave the type are lost, all of them from its length on.
@@ -237,8 +228,59 @@ void unsigned_shift(OnnxCall& call) {
         const TensorId shifted = words.of(Op::div, words.half(x), words.power_of_two(rest));
         made = words.bits.choose(words.of(Op::equal, by, words.number(0)), x, shifted);
     }
-    call.result(words.wrapped(made, dtype));
+    call.result(call.as(made, dtype));
     call.result_is_unsigned(0, true);
+}
+
+// The largest or smallest of uint64 by `reduced`, which finds that of i64: among numbers on one side of 2^63 it is the same one.
+template <typename Reduced>
+TensorId extreme_word(OnnxCall& call, bool largest, const Reduced& reduced) {
+    const UnsignedWords words{call};
+    const TensorId x = call.in(0), large = words.bits.is_large(x), last = words.number(largest ? -kTwo63 : kTwo63);
+    const TensorId one_side = reduced(largest ? words.bits.choose(large, x, last) : words.bits.choose(large, last, x));
+    const TensorId all_sides = reduced(x);
+    // Of the largest: any is large; of the smallest: all are.
+    const TensorId is_large = call.as(reduced(call.as(large, DType::i64)), DType::boolean);
+    return words.bits.choose(is_large, largest ? one_side : all_sides, largest ? all_sides : one_side);
+}
+
+// ArgMax, ArgMin: where the first or last of those is that are equal to the largest or smallest.
+void extreme_position(OnnxCall& call, bool largest) {
+    const int64_t axis = call.axis(call.integer("axis", 0), call.rank(0)), keep = call.integer("keepdims", 1);
+    const TensorId best = extreme_word(call, largest, [&](TensorId x) {
+        return call.add(largest ? Op::reduce_max : Op::reduce_min, {x},
+                        {{Attr::axes, std::vector<int64_t>{axis}}, {Attr::keepdims, 1}});
+    });
+    const TensorId is_best = call.as(call.add(Op::equal, {call.in(0), best}), DType::i32);
+    call.result(call.add(
+        Op::arg_max, {is_best},
+        {{Attr::axis, axis}, {Attr::keepdims, keep}, {Attr::select_last_index, call.integer("select_last_index", 0)}}));
+}
+
+constexpr std::string_view kRanking[] = {"ReduceMax", "ReduceMin", "ArgMax", "ArgMin", "TopK"};
+bool is_small(DType dtype) {
+    return dtype == DType::boolean || (!is_float(dtype) && dtype != DType::i32 && dtype != DType::i64);
+}
+
+// What ranks numbers: those of uint32 as i64, which has them all, smaller ones as i32.
+void ranked(OnnxRule rule, OnnxCall& call) {
+    const std::string& op = call.node.op;
+    const DType dtype = call.dtype(0);
+    const bool is_unsigned = call.is_unsigned(0), positions = op == "ArgMax" || op == "ArgMin";
+    const bool largest = op == "ArgMax" || op == "ReduceMax";
+    if (!is_unsigned_64(call, 0)) {
+        const TensorId x = is_unsigned ? UnsignedWords{call}.in(0) : call.as(call.in(0), DType::i32);
+        const TensorId made = call.result_of(rule, x);
+        if (positions || !made.valid()) return;
+        call.result(call.as(made, dtype));
+    } else if (positions) {
+        return extreme_position(call, largest);
+    } else if (op == "TopK") {
+        call.refuse("of uint64, which graphs hold as i64, whose order is another one: cast to int64 or uint32");
+    } else {
+        call.result(extreme_word(call, largest, [&](TensorId x) { return call.result_of(rule, x); }));
+    }
+    call.result_is_unsigned(0, is_unsigned);
 }
 
 constexpr OnnxRuleRow kUnsignedRules[] = {
@@ -283,6 +325,11 @@ void onnx_apply(OnnxRule rule, OnnxCall& call) {
         if (!call.is_unsigned(i)) continue;
         given |= 1U << std::min<size_t>(i, 31);
         first = i;
+    }
+    const bool ranks = std::find(std::begin(kRanking), std::end(kRanking), call.node.op) != std::end(kRanking);
+    if (ranks && (call.is_unsigned(0) || is_small(call.dtype(0)))) {
+        ranked(rule, call);
+        return call.finish();
     }
     if (given == 0 && !makes_unsigned(call)) {
         rule(call);
