@@ -20,7 +20,7 @@ PrimaryContext::~PrimaryContext() {
 }
 
 Device::Device(const Instance& instance, const PhysicalDevice& p, const Abilities& a)
-    : physical(p), can(a), cu(instance.driver()), context(cu, p) {
+    : physical(p), can(a), cu(instance.driver()), nccl(instance.nccl()), context(cu, p) {
     const Current current(cu, context.get());
     for (uint32_t i = 0; i < physical.queues + physical.copy_queues; ++i) queues.push_back({*this, make_stream()});
     capture = make_stream();
@@ -29,6 +29,7 @@ Device::Device(const Instance& instance, const PhysicalDevice& p, const Abilitie
 Device::~Device() {
     const Current current(cu, context.get());
     for (const Queue& queue : queues) cu.stream_synchronize(queue.stream.get());
+    nccl.forget(physical.number, context.get());
 }
 
 Handle<Stream> Device::make_stream() const {

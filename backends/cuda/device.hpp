@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/gpu/compile.hpp"
+#include "common/gpu/sums.hpp"
 #include "instance.hpp"
 #include "tensor_maps.hpp"
 
@@ -98,6 +99,7 @@ struct Device {
     const PhysicalDevice& physical;
     const Abilities can;
     const Driver& cu;
+    Nccl& nccl;
     const PrimaryContext context;
     std::deque<Queue> queues;
     std::mutex capturing;
@@ -166,6 +168,10 @@ struct Api {
     // Between cards that reach each other (NVLink, one PCI switch) without the host; by the driver's own staging where they do not.
     static void copy_from_peer(Queue& queue, Device& source, const Range& from, const Range& to, Waits waits,
                                Timeline& timeline, uint64_t value);
+    // By NCCL, in the streams' order.
+    static constexpr const char* kSumsOption = "cuda.nccl";
+    static uint64_t prepare_sums(std::span<Device* const> devices, const std::string& how);
+    static void sum(std::span<const gpu::SumPart<Api>> parts, uint32_t dtype, uint64_t elements);
     static uint64_t reached(Timeline& timeline);
     static bool wait(Timeline& timeline, uint64_t value, uint64_t nanoseconds);
 };

@@ -10,6 +10,7 @@
 #include "common/gpu/api.hpp"
 #include "common/hash.hpp"
 #include "driver.hpp"
+#include "nccl.hpp"
 
 namespace backplane::cuda {
 
@@ -72,11 +73,13 @@ public:
     [[nodiscard]] const std::vector<PhysicalDevice>& devices() const { return devices_; }
     [[nodiscard]] const std::string& why() const { return why_; }
     [[nodiscard]] const Driver& driver() const { return driver_; }
+    [[nodiscard]] Nccl& nccl() const { return *nccl_; }
     // Bytes that can still be allocated, while the device is open; 0: not known.
     [[nodiscard]] uint64_t free_bytes(const PhysicalDevice& device) const;
 
 private:
     Driver driver_;
+    std::unique_ptr<Nccl> nccl_ = std::make_unique<Nccl>(driver_);
     std::vector<PhysicalDevice> devices_;
     std::string why_;
 };

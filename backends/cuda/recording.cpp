@@ -215,6 +215,27 @@ void Api::copy_from_peer(Queue& queue, Device& source, const Range& from, const 
     signal(queue, timeline, value);
 }
 
+uint64_t Api::prepare_sums(std::span<Device* const> devices, const std::string& how) {
+    std::vector<DeviceNumber> numbers;
+    for (const Device* device : devices) numbers.push_back(device->physical.number);
+    return devices.front()->nccl.prepare(numbers, devices.front()->context.get(), how);
+}
+
+void Api::sum(std::span<const gpu::SumPart<Api>> parts, uint32_t dtype, uint64_t elements) {
+    std::vector<SumOperand> operands;
+    for (const gpu::SumPart<Api>& part : parts) {
+        const Current current(part.device->cu, part.device->context.get());
+        wait_first(*part.queue, part.waits);
+        operands.push_back({part.device->physical.number, part.device->context.get(), place_of(part.from), place_of(part.to),
+                            part.queue->stream.get()});
+    }
+    parts.front().device->nccl.sum(operands, dtype == BP_F16 ? kNcclHalf : kNcclFloat, elements);
+    for (const gpu::SumPart<Api>& part : parts) {
+        const Current current(part.device->cu, part.device->context.get());
+        signal(*part.queue, *part.timeline, part.value);
+    }
+}
+
 uint64_t Api::reached(Timeline& timeline) {
     const Current current(timeline.device.cu, timeline.device.context.get());
     const std::lock_guard lock(timeline.mutex);

@@ -25,6 +25,7 @@
 #include "plan/port.hpp"
 #include "plan/program.hpp"
 #include "plan/residency.hpp"
+#include "plan/sums.hpp"
 
 namespace backplane::plan {
 
@@ -152,7 +153,9 @@ private:
     [[nodiscard]] bool has_lost_a_tensor(const Flight& flight) const;
     struct Ready;  // a stage with all that it needs
     [[nodiscard]] uint32_t end_of_those_beside(const std::vector<bool>& runs, uint32_t first) const;
-    [[nodiscard]] bool run_stages(Flight& flight, uint32_t first, uint32_t end);  // likewise, at a time
+    [[nodiscard]] bool run_stages(Flight& flight, uint32_t first, uint32_t end);    // likewise, at a time
+    [[nodiscard]] bool sum_together(Flight& flight, uint32_t first, uint32_t end);  // false: they are to be run
+    [[nodiscard]] bool ready_to_sum(Flight& flight, uint32_t stage, Ready& one, Summing::Part& part);
     [[nodiscard]] Ready ready_on(Flight& flight, uint32_t stage, uint32_t port);
     void hand_to_device(const Flight& flight, Ready& one);
     void ran_on(Flight& flight, const Ready& one);
@@ -213,6 +216,7 @@ private:
     std::vector<std::shared_ptr<Port::Giver>> givers_;  // by port
     std::unique_ptr<base::Hands> hands_;                // once stages were handed over at a time
     bool keeps_state_ = false, memory_moves_ = true;
+    bool sums_together_ = true;  // until that failed
     std::atomic<bool> changed_state_{false};
     std::atomic<uint64_t> came_again_{0};  // bytes of weights that had gone for others' work
 

@@ -221,6 +221,7 @@ std::string Plan::describe() const {
         if (weights.resident > 0) text += "; weights " + std::to_string(weights.resident) + " bytes, resident";
         if (weights.streamed > 0) text += "; weights " + std::to_string(weights.streamed) + " bytes, streamed";
         if (stage.workspace > 0) text += "; workspace " + std::to_string(stage.workspace) + " bytes";
+        if (stage.sum) text += "; by all devices at a time";
         for (size_t i = 1; i < stage.ports.size(); ++i) text += (i == 1 ? "; else on " : ", ") + ports[stage.ports[i]];
         text += "\n";
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct Stage {
     uint64_t workspace = 0;  // bytes
     uint64_t nodes = 0;
     std::string ops = {};                // "Conv x 12, Relu x 12"
+    std::optional<uint32_t> sum = {};    // a BP_* dtype: it adds up what it reads, as those beside it do, and nothing else
     [[nodiscard]] bool streams() const;  // any of its weights
 };
 

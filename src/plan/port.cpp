@@ -82,9 +82,44 @@ Port::~Port() {
 
 // ---- work ----
 
+// The lane is locked.
+Port::Needs Port::needs_of(uint32_t queue, Touched uses, Storage* of_peer) const {
+    Needs all;
+    std::array<uint64_t, kMostQueues> need{};
+    for (const auto& [storage, written] : uses) {
+        const std::lock_guard order(storage->mutex_);
+        need[storage->written_.queue] = std::max(need[storage->written_.queue], storage->written_.value);
+        if (!written) continue;
+        for (uint32_t q = 0; q < kMostQueues; ++q) need[q] = std::max(need[q], storage->read_[q]);
+        for (const Storage::Elsewhere& read : storage->elsewhere_)
+            if (auto by = read.by.lock(); by != nullptr && !by->lost()) {
+                all.peers.push_back({by->lanes_[read.point.queue].fence, read.point.value});
+                all.open.push_back(std::move(by));
+            }
+    }
+    if (of_peer != nullptr) {
+        const std::lock_guard order(of_peer->mutex_);
+        if (const Point& point = of_peer->written_; point.value != 0)
+            all.peers.push_back({of_peer->port->lanes_[point.queue].fence, point.value});
+    }
+    for (uint32_t q = 0; q < queues_ + copies_; ++q)
+        if (q != queue && need[q] != 0) all.here[all.count++] = {lanes_[q].fence, need[q]};
+    return all;
+}
+
+// Reads before writes: one storage may be both (a state), and the next reader waits for the write.
+void Port::note_uses(uint32_t queue, Touched uses, Point mine, bool now) {
+    for (const bool writes : {false, true})
+        for (const auto& [storage, written] : uses) {
+            if (written != writes) continue;
+            const std::lock_guard of_storage(storage->mutex_);
+            if (written) storage->written_ = mine, storage->read_.fill(0), storage->elsewhere_.clear();
+            if (!written && !now) storage->read_[queue] = mine.value;
+        }
+}
+
 template <typename Call>
-Point Port::submit(uint32_t queue, std::span<const std::pair<Storage*, bool>> uses, bool now, std::string_view what,
-                   Call call, Storage* of_peer) {
+Point Port::submit(uint32_t queue, Touched uses, bool now, std::string_view what, Call call, Storage* of_peer) {
     // Words are made when they are needed: a run of a small op takes a microsecond or two.
     if (state_.lost()) state_.expect_there(std::string(what) + name());
     const auto expect_done = [&](bp_code code, const base::ErrorRoom& room) {
@@ -98,44 +133,11 @@ Point Port::submit(uint32_t queue, std::span<const std::pair<Storage*, bool>> us
         return {};
     }
     const std::lock_guard lock(lane.mutex);
-    std::array<uint64_t, kMostQueues> need{};
-    std::vector<bp_point> peers;
-    std::vector<std::shared_ptr<Port>> open;  // whose fences these are
-    for (const auto& [storage, written] : uses) {
-        const std::lock_guard order(storage->mutex_);
-        need[storage->written_.queue] = std::max(need[storage->written_.queue], storage->written_.value);
-        if (!written) continue;
-        for (uint32_t q = 0; q < kMostQueues; ++q) need[q] = std::max(need[q], storage->read_[q]);
-        for (const Storage::Elsewhere& read : storage->elsewhere_)
-            if (auto by = read.by.lock(); by != nullptr && !by->lost()) {
-                peers.push_back({by->lanes_[read.point.queue].fence, read.point.value});
-                open.push_back(std::move(by));
-            }
-    }
-    if (of_peer != nullptr) {
-        const std::lock_guard order(of_peer->mutex_);
-        if (const Point& point = of_peer->written_; point.value != 0)
-            peers.push_back({of_peer->port->lanes_[point.queue].fence, point.value});
-    }
-    std::array<bp_point, kMostQueues> wait{};
-    uint32_t waits = 0;
-    for (uint32_t q = 0; q < queues_ + copies_; ++q)
-        if (q != queue && need[q] != 0) wait[waits++] = {lanes_[q].fence, need[q]};
+    const Needs needs = needs_of(queue, uses, of_peer);
     const Point mine = now ? Point{} : Point{queue, lane.next + 1};
-    const bp_point signal = now ? bp_point{} : bp_point{lane.fence, mine.value};
-    const Order order{{wait.data(), waits, sizeof(bp_point)},
-                      {peers.data(), static_cast<uint32_t>(peers.size()), sizeof(bp_point)},
-                      signal};
-    expect_done(call(order, room), room);
+    expect_done(call(needs.order(now ? bp_point{} : bp_point{lane.fence, mine.value}), room), room);
     if (!now) lane.next = mine.value;
-    // Reads before writes: one storage may be both (a state), and the next reader waits for the write.
-    for (const bool writes : {false, true})
-        for (const auto& [storage, written] : uses) {
-            if (written != writes) continue;
-            const std::lock_guard of_storage(storage->mutex_);
-            if (written) storage->written_ = mine, storage->read_.fill(0), storage->elsewhere_.clear();
-            if (!written && !now) storage->read_[queue] = mine.value;
-        }
+    note_uses(queue, uses, mine, now);
     if (of_peer != nullptr && !now) {
         const std::lock_guard order_of(of_peer->mutex_);
         std::erase_if(of_peer->elsewhere_, [&](const Storage::Elsewhere& read) {

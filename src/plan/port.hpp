@@ -33,6 +33,7 @@ namespace backplane::plan {
 class Port;
 class Program;
 class Residency;
+class Summing;
 
 // The `value`-th submission of a queue; value 0 is reached.
 struct Point {
@@ -186,6 +187,7 @@ public:
 
 private:
     friend class Storage;
+    friend class Summing;
     struct Lane {
         std::mutex mutex;
         bp_fence* fence = nullptr;
@@ -200,13 +202,26 @@ private:
         std::array<uint64_t, kMostQueues> until;
         std::vector<Storage::Elsewhere> elsewhere;
     };
-    struct Order {  // of a submission
+    using Touched = std::span<const std::pair<Storage*, bool>>;  // by a submission; true: written
+    struct Order {                                               // of a submission
         bp_span wait, peer_wait;
         bp_point signal;
     };
+    struct Needs {  // what a submission waits for
+        std::array<bp_point, kMostQueues> here{};
+        uint32_t count = 0;
+        std::vector<bp_point> peers;
+        std::vector<std::shared_ptr<Port>> open;  // whose fences these are
+        [[nodiscard]] Order order(bp_point signal) const {
+            return {{here.data(), count, sizeof(bp_point)},
+                    {peers.data(), static_cast<uint32_t>(peers.size()), sizeof(bp_point)},
+                    signal};
+        }
+    };
+    [[nodiscard]] Needs needs_of(uint32_t queue, Touched uses, Storage* of_peer) const;
+    static void note_uses(uint32_t queue, Touched uses, Point mine, bool now);
     template <typename Call>
-    Point submit(uint32_t queue, std::span<const std::pair<Storage*, bool>> uses, bool now, std::string_view what, Call call,
-                 Storage* of_peer = nullptr);
+    Point submit(uint32_t queue, Touched uses, bool now, std::string_view what, Call call, Storage* of_peer = nullptr);
     void wait_elsewhere(const std::vector<Storage::Elsewhere>& reads) noexcept;
     Point move(bp_copy request, uint32_t queue, Storage* from, Storage* to, bool now, std::string_view what);
     [[nodiscard]] bp_buffer* create(uint32_t heap, uint64_t bytes);

@@ -68,7 +68,8 @@ void Executor::execute(Flight& flight) {
         const std::vector<bool> runs = to_run(flight);
         for (uint32_t s = 0; s < plan_.stages.size() && !again;) {
             const uint32_t end = end_of_those_beside(runs, s);
-            if (runs[s]) again = !(end == s + 1 ? run_stage(flight, s) : run_stages(flight, s, end));
+            if (runs[s] && !sum_together(flight, s, end))
+                again = !(end == s + 1 ? run_stage(flight, s) : run_stages(flight, s, end));
             s = end;
         }
         if (again) continue;
@@ -163,6 +164,54 @@ bool Executor::run_stages(Flight& flight, uint32_t first, uint32_t end) {
     } catch (const Error& error) {
         if (!moves(error.code()) || has_lost_a_tensor(flight)) throw;
         hand_over(flight, failed.stage, failed.port, error);
+        return false;
+    }
+}
+
+// False: the stage's device has no part of its own of the sum.
+bool Executor::ready_to_sum(Flight& flight, uint32_t stage, Ready& one, Summing::Part& part) {
+    const uint32_t port = port_now(stage);
+    Bound& made = bound(stage, port);
+    one = {stage, port, &made, {}, {}, {}, {}};
+    part.port = ports_[port].get();
+    for (const uint32_t i : made.changing) {
+        const Place::Here& here = flight.frame->places[made.slots[i].value].on[port];
+        if (made.slots[i].written) {
+            room(flight, made, i, {stage, port}, made.uses[i]);
+            part.to = made.uses[i].bytes, part.to_offset = made.uses[i].offset;
+        } else if (here.valid) {
+            if (part.from != nullptr) return false;
+            part.from = here.at, part.from_offset = here.offset;
+        }
+    }
+    return part.from != nullptr && part.to != nullptr;
+}
+
+// What each of the devices has a part of, by one call of their module. Where that fails they copy and add from then on, as their programs do.
+bool Executor::sum_together(Flight& flight, uint32_t first, uint32_t end) {
+    const std::optional<uint32_t>& dtype = plan_.stages[first].sum;
+    if (!dtype || !sums_together_ || (flight.cancel != nullptr && *flight.cancel != 0)) return false;
+    std::vector<Ready> ready(end - first);
+    std::vector<Summing::Part> parts(end - first);
+    for (uint32_t s = first; s < end; ++s) {
+        const auto reads = std::ranges::count_if(plan_.stages[s].uses, [](const SlotUse& use) { return !use.written; });
+        if (plan_.stages[s].sum != dtype || reads != end - first || ports_[port_now(s)]->lost() ||
+            !ready_to_sum(flight, s, ready[s - first], parts[s - first]))
+            return false;
+    }
+    const uint64_t bytes = plan_.values[ready.front().made->slots[ready.front().made->changing.front()].value].bytes;
+    try {
+        const std::vector<Point> points = Summing::sum(parts, *dtype, bytes / (*dtype == BP_F32 ? 4 : 2));
+        for (size_t i = 0; i < ready.size(); ++i) {
+            ready[i].point = points[i];
+            ++runs_[ready[i].stage * ports_.size() + ready[i].port];
+            ran_on(flight, ready[i]);
+            flight.peer += 2 * bytes * (ready.size() - 1) / ready.size();
+        }
+        return true;
+    } catch (const Error& error) {
+        sums_together_ = false;
+        note(std::string(error.what()) + "; sums are copied and added from here on");
         return false;
     }
 }

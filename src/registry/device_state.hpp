@@ -43,6 +43,12 @@ struct Device::State {
         return guarded().call<Function>(error, arguments...);
     }
 
+    // A table of the device's module by its name; null: it has none.
+    [[nodiscard]] const void* extension(const char* name) const {
+        if (in_its_place == nullptr) return module->extension(name);
+        return BP_HAS(api, extension) ? in_its_place->extension(nullptr, name) : nullptr;
+    }
+
     // A device that is lost stays so: every later use answers Error(device_lost) at once, without a call of the module.
     void lose(const std::string& why);
     [[nodiscard]] bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }

@@ -93,6 +93,7 @@ void FittedCore::make() {
     const bool bounded = options_.budget != 0;
     std::vector<PlannedPart> parts = planned_by_hand();
     const bool streamed = !parts.empty();
+    if (!options_.note.empty()) notes_.push_back(options_.note);
     if (!streamed) parts = whole(notes_);
     if (streamed || bounded) how.frames = 1;
     streams_ = options_.streaming != Streaming::never && !options_.compile.plan_only &&

@@ -21,6 +21,7 @@ struct FittedOptions {  // as SessionOptions
     bool check_ops = true, elsewhere = true;
     bool bring = true;                    // weights when it is made; false: with the first run
     std::vector<PlannedPart> parts = {};  // decided already, where there are any: of weights that stay
+    std::string note = {};                // of whoever decided
 };
 
 class FittedCore {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "backplane/ops/table.hpp"
@@ -358,7 +359,10 @@ private:
         TensorId& sum = sums_[{t.index, k}];
         if (!sum.valid()) {
             sum = here_[t.index][0];
-            for (uint32_t j = 1; j < parts_; ++j) sum = made_.graph.add(Op::add, {sum, here_[t.index][j]});
+            for (uint32_t j = 1; j < parts_; ++j) {
+                made_.sums[made_.graph.nodes().size()] = t.index;
+                sum = made_.graph.add(Op::add, {sum, here_[t.index][j]});
+            }
             grow(k);
         }
         return sum;
@@ -465,25 +469,36 @@ RowGraph row_graph(const Graph& whole, uint32_t parts) {
     return RowBuilder(whole, parts).build();
 }
 
-std::vector<PlannedPart> RowGraph::stages(uint32_t devices) const {
+std::vector<PlannedPart> RowGraph::stages(uint32_t devices, std::optional<uint64_t> apart_from) const {
+    constexpr uint32_t kNoSum = UINT32_MAX;
+    const auto sum_of = [&](size_t n) {
+        const auto found = sums.find(n);
+        if (found == sums.end() || !apart_from) return kNoSum;
+        const TensorInfo& made = graph[graph.nodes()[n].outputs[0]];
+        const bool does = made.dtype == DType::f32 || made.dtype == DType::f16;
+        return does && bytes(made.dtype, made.shape) >= *apart_from ? found->second : kNoSum;
+    };
     std::vector<size_t> maker(graph.tensors().size(), SIZE_MAX);
     std::vector<uint32_t> crossings(graph.nodes().size(), 0);  // before a node
-    std::map<std::pair<uint32_t, uint32_t>, std::vector<size_t>> nodes;
+    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::vector<size_t>> nodes;
     for (size_t n = 0; n < graph.nodes().size(); ++n) {
         const Node& node = graph.nodes()[n];
         for (const TensorId t : node.inputs) {
             if (!t.valid() || maker[t.index] == SIZE_MAX) continue;
             const size_t from = maker[t.index];
-            crossings[n] = std::max(crossings[n], crossings[from] + (device_of[from] != device_of[n] ? 1U : 0U));
+            const bool crosses = device_of[from] != device_of[n] || sum_of(from) != sum_of(n);
+            crossings[n] = std::max(crossings[n], crossings[from] + (crosses ? 1U : 0U));
         }
         for (const TensorId t : node.outputs) maker[t.index] = n;
-        nodes[{crossings[n], device_of[n]}].push_back(n);
+        nodes[{crossings[n], sum_of(n), device_of[n]}].push_back(n);
     }
     std::vector<PlannedPart> all;
     for (auto& [where, of] : nodes) {
-        PlannedPart part{{where.second}, std::move(of)};
+        const auto [before, sum, device] = where;
+        PlannedPart part{{device}, std::move(of)};
+        if (sum != kNoSum) part.sum = graph[graph.nodes()[part.nodes.front()].outputs[0]].dtype;
         for (uint32_t d = 0; d < devices; ++d)
-            if (d != where.second) part.devices.push_back(d);
+            if (d != device) part.devices.push_back(d);
         all.push_back(std::move(part));
     }
     return all;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,9 @@ struct RowGraph {
     std::vector<uint32_t> device_of;         // each node
     std::map<std::string, RowSlice> slices;  // weights that are parts of others, by their names
     size_t products = 0;                     // of the whole graph, that are split
-    [[nodiscard]] std::vector<PlannedPart> stages(uint32_t devices) const;
+    std::map<size_t, uint32_t> sums = {};    // nodes that add up what each device has a part of: the number of the sum
+    // `apart_from`: sums of so many bytes and more are stages of their own, which the devices' module does as one.
+    [[nodiscard]] std::vector<PlannedPart> stages(uint32_t devices, std::optional<uint64_t> apart_from = {}) const;
 };
 
 // Throws Error: unsupported for a graph with state, and where no product can be split.

@@ -93,7 +93,14 @@ Session::Session(const std::vector<Device>& devices, const Graph& graph, const W
         return;
     }
     const runtime::RowGraph shared = placed ? placed_graph(devices, graph, options) : row_graph_for(devices, graph, options);
-    how.parts = shared.stages(static_cast<uint32_t>(devices.size()));
+    std::optional<uint64_t> apart_from;
+    if (!placed) {
+        std::vector<std::shared_ptr<plan::Port>> ports;
+        for (uint32_t k = 0; k < options.rows; ++k) ports.push_back(plan::Port::of(devices[k]));
+        apart_from = plan::Summing::from_bytes(ports, how.note);
+        if (!how.note.empty()) how.note += "; sums are copied and added";
+    }
+    how.parts = shared.stages(static_cast<uint32_t>(devices.size()), apart_from);
     how.streaming = Streaming::never;
     impl_ = std::make_unique<Impl>(devices, shared.graph, placed ? weights : row_weights(weights, shared), how);
 }

@@ -134,6 +134,7 @@ plan::Plan SessionCore::make_plan(const CoreOptions& options) {
         const std::vector<size_t> nodes = parts_[p].nodes.empty() ? all_nodes(graph_) : parts_[p].nodes;
         stage.nodes = nodes.size();
         stage.ops = counted_ops(graph_, nodes);
+        if (parts_[p].sum) stage.sum = static_cast<uint32_t>(*parts_[p].sum);
         add_values(made, stage, p);
         try {
             const auto made_program =

@@ -23,6 +23,7 @@ struct PlannedPart {
     std::vector<size_t> nodes;  // of the whole graph; empty: all of it as it is
     std::set<uint32_t> streamed =
         {};  // weights that are copied for each run, tensors of the whole graph; the others stay on the device
+    std::optional<DType> sum = {};  // see plan::Stage
 };
 
 struct CoreOptions {

@@ -8,6 +8,7 @@
 
 #include "common/gpu/peak.hpp"
 #include "common/gpu/program.hpp"
+#include "common/gpu/sums.hpp"
 
 namespace backplane::gpu {
 
@@ -109,7 +110,10 @@ private:
 
     static void close(bp_module* module) { delete of(module); }
 
-    static const void* extension(bp_module*, const char* id) { return PeakTable<A>::find(id); }
+    static const void* extension(bp_module*, const char* id) {
+        const void* peak = PeakTable<A>::find(id);
+        return peak != nullptr ? peak : SumsTable<A>::find(id);
+    }
 
     static bp_device_info info_of(const Instance& instance, const typename A::Physical& d) {
         bp_device_info info{};

@@ -26,7 +26,7 @@ struct ScriptedFunction : Object {
 struct ScriptedGraph : Object {
     std::vector<std::function<void()>> steps;
 };
-ScriptedGraph* capturing = nullptr;
+thread_local ScriptedGraph* capturing = nullptr;
 
 // Of this thread: cards, by what the driver calls a context.
 thread_local std::vector<Card*> current;
@@ -49,12 +49,16 @@ int answer(const char* function) {
 }
 template <typename T>
 T* made(T* object) {
+    const std::lock_guard lock(the_world->mutex);
     the_world->alive.insert(object);
     return object;
 }
 template <typename T>
 int gone(T* object) {
-    the_world->alive.erase(object);
+    {
+        const std::lock_guard lock(the_world->mutex);
+        the_world->alive.erase(object);
+    }
     delete object;
     return 0;
 }
@@ -197,10 +201,12 @@ int cuMemFree_v2(unsigned long long address) {
 int cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
     CALL("cuMemHostAlloc");
     *memory = std::malloc(bytes);
+    const std::lock_guard lock(the_world->mutex);
     the_world->alive.insert(*memory);
     return 0;
 }
 int cuMemFreeHost(void* memory) {
+    const std::lock_guard lock(the_world->mutex);
     the_world->alive.erase(memory);
     std::free(memory);
     return 0;

@@ -1,0 +1,68 @@
+// NCCL, which adds up over cards: looked up at run time, where it is installed, and what it needs to know of cards that add up together.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "driver.hpp"
+
+namespace backplane::cuda {
+
+using NcclResult = int;
+using Communicator = struct ncclComm*;  // of one card among others
+
+enum : int { kNcclSuccess = 0, kNcclHalf = 6, kNcclFloat = 7, kNcclSum = 0 };
+constexpr int kOldestNccl = 21000;  // 2.10, which numbers types as these are
+
+// X(member, name in the library, arguments)
+#define BP_NCCL_FUNCTIONS(X)                                                       \
+    X(get_version, "ncclGetVersion", (int* version))                               \
+    X(init_all, "ncclCommInitAll", (Communicator*, int count, const int* devices)) \
+    X(destroy, "ncclCommDestroy", (Communicator))                                  \
+    X(abort, "ncclCommAbort", (Communicator))                                      \
+    X(group_start, "ncclGroupStart", ())                                           \
+    X(group_end, "ncclGroupEnd", ())                                               \
+    X(all_reduce, "ncclAllReduce", (const void* from, void* to, size_t count, int type, int op, Communicator, Stream))
+
+// A card's part of a sum.
+struct SumOperand {
+    DeviceNumber device = 0;
+    Context context = nullptr;
+    Address from = 0, to = 0;
+    Stream stream = nullptr;
+};
+
+class Nccl {
+public:
+    explicit Nccl(const Driver& driver) : cu_(driver) {}
+    Nccl(const Nccl&) = delete;
+    Nccl& operator=(const Nccl&) = delete;
+
+    // Bytes from which on these cards shall add up so. `how`: the option cuda.nccl. Throws Failure: BP_NOT_FOUND where it is not turned on, else with
+    // what is wrong, in the library's words where they are its. [any]
+    uint64_t prepare(std::span<const DeviceNumber> devices, Context context, const std::string& how);
+    // On the stream of each, in the order of its work. Throws Failure(BP_UNSUPPORTED) with the library's words. [any]
+    void sum(std::span<const SumOperand> parts, int type, uint64_t elements);
+    // A card is closed. Its context is there still.
+    void forget(DeviceNumber device, Context context);
+
+private:
+    void open(const std::string& name);
+    [[nodiscard]] std::string words(NcclResult result) const;
+
+    const Driver& cu_;
+    std::mutex mutex_;
+    bool opened_ = false;
+    std::map<std::vector<DeviceNumber>, std::vector<Communicator>> among_;
+#define BP_NCCL_MEMBER(member, name, arguments) NcclResult(*member##_) arguments = nullptr;
+    BP_NCCL_FUNCTIONS(BP_NCCL_MEMBER)
+#undef BP_NCCL_MEMBER
+    const char* (*error_string_)(NcclResult) = nullptr;
+    const char* (*last_error_)(Communicator) = nullptr;  // since 2.13
+};
+
+}  // namespace backplane::cuda

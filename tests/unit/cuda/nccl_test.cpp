@@ -1,0 +1,206 @@
+// Rows of products on two cards whose sums go by NCCL: through the runtime, the whole backend, a libcuda that computes and a libnccl that adds up.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "backplane/runtime.hpp"
+#include "common/gpu/module_table.hpp"
+#include "device.hpp"
+#include "registry/device_state.hpp"
+#include "scripted_cuda.hpp"
+#include "scripted_nccl.hpp"
+
+namespace backplane::sums_by_nccl {
+namespace {
+
+using cuda::scripted::NcclWorld;
+using cuda::scripted::world;
+
+constexpr uint32_t kWidth = 512;
+
+// Products of few rows and sums, as the kernels have their operands. Whole numbers: the same in any order.
+std::function<void()> computes(const std::string& kernel, void** arguments) {
+    const auto* words = static_cast<const uint32_t*>(arguments[0]);
+    const auto place = [&](int i) { return reinterpret_cast<float*>(*static_cast<const uint64_t*>(arguments[i])); };
+    if (kernel.find("binary") != std::string::npos)
+        return [a = place(1), b = place(2), z = place(3)] {
+            for (uint32_t i = 0; i < kWidth; ++i) z[i] = a[i] + b[i];
+        };
+    if (kernel.find("matvec_f32") == std::string::npos) return {};
+    return [columns = words[1], depth = words[2], a = place(1), b = place(2), y = place(6)] {
+        for (uint32_t c = 0; c < columns; ++c) {
+            float sum = 0;
+            for (uint32_t k = 0; k < depth; ++k) sum += a[k] * b[uint64_t{c} * depth + k];
+            y[c] = sum;
+        }
+    };
+}
+
+class SumsByNccl : public testing::Test {
+protected:
+    void SetUp() override {
+        cuda::scripted::start_anew();
+        graph_ = {};
+        world().cards = {{.name = "First Card", .pci_bus = 7, .uuid = 1}, {.name = "Second Card", .pci_bus = 8, .uuid = 2}};
+        world().computes = computes;
+        TensorId at = graph_.input("x", DType::f32, {1, kWidth});
+        for (int k = 0; k < 4; ++k)
+            at = graph_.add(Op::matmul, {at, graph_.weight("w" + std::to_string(k), DType::f32, {kWidth, kWidth})},
+                            {{Attr::transpose_b, 1}});
+        graph_.output(at, "y");
+        // An element of what one card makes and one of the other's.
+        for (uint32_t c = 0; c < kWidth; ++c)
+            weight_[c * kWidth + (c + 1) % kWidth] = 1, weight_[c * kWidth + (c + kWidth / 2) % kWidth] = 2;
+    }
+    void TearDown() override {
+        devices_.clear();
+        if (module_ != nullptr) table_.close(std::exchange(module_, nullptr));
+        EXPECT_EQ(world().alive, std::set<void*>());
+        EXPECT_EQ(world().contexts, 0);
+    }
+    static NcclWorld& nccl() {
+        void* library = dlopen(BP_SCRIPTED_NCCL, RTLD_NOW);
+        return *reinterpret_cast<NcclWorld* (*)()>(dlsym(library, "scripted_nccl"))();
+    }
+    // Both cards, with the option cuda.nccl as it is.
+    void open(const std::string& how) {
+        how_ = how;
+        host_.struct_size = BP_SIZE(bp_host, extension);
+        host_.abi = BP_ABI;
+        host_.self = this;
+        host_.option = [](void* self, const char* name) -> const char* {
+            return std::string_view(name) == "cuda.nccl" ? static_cast<SumsByNccl*>(self)->how_.c_str() : nullptr;
+        };
+        ASSERT_EQ(table_.open(&host_, &module_, nullptr), BP_OK);
+        bp_device_info infos[2]{};
+        for (bp_device_info& info : infos) info.struct_size = BP_SIZE(bp_device_info, copy_queues);
+        const bp_array array{infos, 2, sizeof infos[0]};
+        uint32_t count = 0;
+        ASSERT_EQ(table_.list(module_, &array, &count, nullptr), BP_OK);
+        for (const bp_device_info& info : infos) {
+            auto state = std::make_shared<Device::State>();
+            ASSERT_EQ(table_.device_open(module_, info.id, &state->handle, nullptr), BP_OK);
+            state->info.id = "cuda:" + std::to_string(devices_.size());
+            state->info.memory_total = info.memory_total;
+            state->info.capabilities = Flags<Capability>(info.capabilities);
+            state->info.queues = std::max(info.queues, 1U);
+            state->info.copy_queues = info.copy_queues;
+            state->api = &table_;
+            state->in_its_place = &guarded_;
+            devices_.push_back(DeviceAccess::handle(std::move(state)));
+        }
+    }
+    [[nodiscard]] Session session(uint32_t rows) const {
+        const Weights weights([this](std::string_view) { return std::as_bytes(std::span(weight_)); });
+        SessionOptions options;
+        options.rows = rows;
+        options.check_ops = false;
+        return {devices_, graph_, weights, options};
+    }
+    static std::vector<float> run(Session& session, float first) {
+        std::vector<float> x(kWidth), y(kWidth);
+        for (size_t i = 0; i < kWidth; ++i) x[i] = first + static_cast<float>(i % 3);
+        session.run({{"x", std::as_bytes(std::span(x))}}, {{"y", std::as_writable_bytes(std::span(y))}});
+        return y;
+    }
+    [[nodiscard]] std::vector<float> product(const std::vector<float>& x) const {
+        std::vector<float> y(kWidth);
+        for (uint32_t c = 0; c < kWidth; ++c)
+            for (uint32_t k = 0; k < kWidth; ++k) y[c] += x[k] * weight_[uint64_t{c} * kWidth + k];
+        return y;
+    }
+    // Runs on both are what the graph says.
+    void expect_right(Session& both, int runs) const {
+        for (int i = 0; i < runs; ++i) {
+            std::vector<float> at(kWidth);
+            for (size_t k = 0; k < kWidth; ++k) at[k] = static_cast<float>(i) + static_cast<float>(k % 3);
+            for (int layer = 0; layer < 4; ++layer) at = product(at);
+            EXPECT_EQ(run(both, static_cast<float>(i)), at) << "run " << i;
+        }
+    }
+    static bool said(const Session& session, const char* words) {
+        return std::ranges::any_of(session.notes(),
+                                   [&](const std::string& note) { return note.find(words) != std::string::npos; });
+    }
+
+    std::vector<Device> devices_;
+
+private:
+    Graph graph_;
+    std::vector<float> weight_ = std::vector<float>(kWidth * kWidth);
+    std::string how_;
+    bp_host host_{};
+    bp_module* module_ = nullptr;
+    bp_module_api table_ = gpu::ModuleTable<cuda::Api>::make();
+    registry::Guarded guarded_{"cuda", table_, std::make_shared<registry::HostServices>()};
+};
+
+TEST_F(SumsByNccl, AreWhatOneCardMakesAndNothingIsCopiedForThem) {
+    nccl() = {};
+    open(BP_SCRIPTED_NCCL);
+    {
+        Session both = session(2);
+        expect_right(both, 3);
+        EXPECT_TRUE(both.notes().empty());
+        EXPECT_NE(both.describe().find("by all devices at a time"), std::string::npos) << both.describe();
+        EXPECT_EQ(nccl().sums, 2 * 3) << "one that both go on with, a run";
+        EXPECT_EQ(world().crossings.size(), 3U) << "what the output is made of, a run";
+        Session again = session(2);
+        expect_right(again, 1);
+    }
+    EXPECT_EQ(nccl().inits, 1) << "once for two cards";
+    devices_.clear();
+    EXPECT_EQ(nccl().alive, 0);
+    EXPECT_EQ(nccl().aborted, 0);
+}
+
+TEST_F(SumsByNccl, ThatFailInMidRunAreCopiedAndAddedFromThenOnAndTheLibrarysWordsAreSaid) {
+    for (const int right : {0, 1, 2}) {
+        nccl() = {.right_sums = right};
+        open(BP_SCRIPTED_NCCL);
+        {
+            Session both = session(2);
+            expect_right(both, 4);
+            EXPECT_TRUE(said(both, "ncclAllReduce: unhandled cuda error (the library's last words)"));
+            EXPECT_EQ(both.notes().size(), 1U);
+        }
+        EXPECT_EQ(nccl().aborted, 2);
+        EXPECT_EQ(nccl().alive, 0);
+        TearDown(), SetUp();
+    }
+}
+
+TEST_F(SumsByNccl, AreCopiedAndAddedWhereTheLibraryDoesNotStartIsTooOldOrLacksAFunction) {
+    const auto expect = [&](const char* how, const char* words) {
+        open(how);
+        {
+            Session both = session(2);
+            expect_right(both, 2);
+            EXPECT_TRUE(said(both, words)) << how;
+        }
+        TearDown(), SetUp();
+    };
+    nccl() = {.init = 3};
+    expect(BP_SCRIPTED_NCCL, "ncclCommInitAll: internal error (the library's last words)");
+    expect(BP_SCRIPTED_NCCL_OLD, "is NCCL 2.8; install 2.10 or later");
+    expect(BP_SCRIPTED_NCCL_INCOMPLETE, "has no ncclAllReduce");
+    expect("/nowhere/libnccl.so.2", "/nowhere/libnccl.so.2 does not open");
+    EXPECT_EQ(nccl().sums, 0);
+}
+
+TEST_F(SumsByNccl, AreNotAskedForWhereItIsTurnedOffOrNotKnownToBeFaster) {
+    for (const char* how : {"off", "auto", ""}) {
+        open(how);
+        {
+            Session both = session(2);
+            expect_right(both, 1);
+            EXPECT_TRUE(both.notes().empty()) << how;
+            EXPECT_EQ(both.describe().find("at a time"), std::string::npos);
+        }
+        TearDown(), SetUp();
+    }
+}
+
+}  // namespace
+}  // namespace backplane::sums_by_nccl
