@@ -57,8 +57,9 @@ struct DeviceCosts {
 struct Prediction {
     double seconds = 0;
     double ops = 0,
-           copies = 0;   // of these: work of the device; what crosses its edge. Streamed weights cross while it is at work
-    double learnt = 1;   // measured over predicted of runs of this network, in both of them; 1: none was measured
+           copies = 0;  // of these: work of the device; what crosses its edge. Streamed weights cross while it is at work
+    double learnt =
+        1;  // measured over predicted of runs of this network, in both of them; where none was measured, of three others or more; else 1
     bool known = false;  // the device was measured; false: all else is 0
 };
 

@@ -30,6 +30,12 @@ struct CostModel::Impl {
         return store.learnt(info, runtime::network_key(graph, streamed), of(info).key);
     }
 
+    // What whole runs take over what their ops add up to: as far as sizes of this network say, else others.
+    [[nodiscard]] double whole_ratio(const DeviceInfo& info, const Graph& graph, double predicted) const {
+        const runtime::Learnt own = learnt(info, graph, false);
+        return own.sizes().empty() ? store.ratio(info, of(info).key) : own.ratio(predicted);
+    }
+
     runtime::CostStore store;
     mutable std::map<std::string, Known> known;  // by device id
 };
@@ -69,9 +75,15 @@ Prediction CostModel::predict(const Device& device, const Graph& graph, const Fi
         made.seconds *= made.learnt;
         return made;
     }
-    if (!way.streamed) return made;
+    if (!way.streamed) {
+        made.learnt = impl_->store.ratio(device.info(), impl_->of(device.info()).key);
+        made.ops *= made.learnt;
+        made.copies *= made.learnt;
+        made.seconds *= made.learnt;
+        return made;
+    }
     // What was learnt of runs whose weights were there is the work's; copies stay what they are.
-    made.learnt = impl_->learnt(device.info(), graph, false).ratio(whole_seconds(*costs, graph));
+    made.learnt = impl_->whole_ratio(device.info(), graph, whole_seconds(*costs, graph));
     const double beside = made.seconds - std::max(made.ops, made.copies);
     made.ops *= made.learnt;
     made.seconds = beside + std::max(made.ops, made.copies);
@@ -98,7 +110,7 @@ std::optional<Placement> CostModel::place(const std::vector<Device>& devices, co
         if (costs == nullptr) continue;
         const DeviceInfo& info = devices[i].info();
         runtime::Candidate one{i, info.id, info.same_chip_as.empty() ? info.id : info.same_chip_as, costs, 1, {}, nullptr};
-        one.learnt = impl_->learnt(info, graph, false).ratio(whole_seconds(*costs, graph));
+        one.learnt = impl_->whole_ratio(info, graph, whole_seconds(*costs, graph));
         for (const Fit& way : ways[i]) {
             if (!way.streamed && way.possible) one.whole = &way;
             if (!one.seconds && way.fits) one.seconds = predict(devices[i], graph, way).seconds;

@@ -1,5 +1,6 @@
 #include "runtime/costs/store.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -11,6 +12,8 @@
 namespace backplane::runtime {
 
 namespace {
+
+constexpr const char* kStreamed = "|streamed ";  // begins the key of a network whose weights are
 
 using base::Json;
 
@@ -139,6 +142,60 @@ void CostStore::learn(const DeviceInfo& device, const std::string& network, cons
     entry.fields[kCosts] = costs;
     entry.fields[kRuns] = runs.dump();
     static_cast<void>(registry::time_store(folder_).remember(key_of(device) + network, std::move(entry)));
+    if (!network.starts_with(kStreamed)) learn_ratio(device, network, costs, known.ratio(predicted));
+}
+
+namespace {
+
+constexpr const char* kOfDevice = "|device";
+constexpr size_t kMostNetworks = 9, kFewestNetworks = 3;
+
+// The newest at the end: a network's key, and its ratio.
+std::vector<std::pair<std::string, double>> ratios_of(const std::filesystem::path& folder, const std::string& key,
+                                                      const std::string& costs) {
+    std::vector<std::pair<std::string, double>> all;
+    const std::optional<base::StoredEntry> entry = registry::time_store(folder).find(key);
+    if (!entry || entry->expired) return all;
+    const auto of = entry->fields.find(kCosts), runs = entry->fields.find(kRuns);
+    if (of == entry->fields.end() || runs == entry->fields.end() || of->second != costs) return all;
+    try {
+        for (const Json& one : Json::parse(runs->second)) {
+            const auto ratio = one[1].get<double>();
+            if (ratio > 0 && all.size() < kMostNetworks) all.emplace_back(one[0].get<std::string>(), ratio);
+        }
+    } catch (const base::JsonError&) {
+        all.clear();  // as good as not there
+    }
+    return all;
+}
+
+}  // namespace
+
+double CostStore::ratio(const DeviceInfo& device, const std::string& costs) const {
+    std::vector<double> all;
+    for (const auto& [network, ratio] : ratios_of(folder_, key_of(device) + kOfDevice, costs)) all.push_back(ratio);
+    if (all.size() < kFewestNetworks) return 1;
+    std::sort(all.begin(), all.end());
+    return std::clamp(all[all.size() / 2], 0.5, 2.0);
+}
+
+void CostStore::learn_ratio(const DeviceInfo& device, const std::string& network, const std::string& costs,
+                            double ratio) const {
+    auto all = ratios_of(folder_, key_of(device) + kOfDevice, costs);
+    std::erase_if(all, [&](const auto& one) { return one.first == network; });
+    all.emplace_back(network, ratio);
+    if (all.size() > kMostNetworks) all.erase(all.begin());
+    Json runs = Json::array();
+    for (const auto& [key, value] : all) {
+        Json one = Json::array();
+        one.push_back(key);
+        one.push_back(value);
+        runs.push_back(std::move(one));
+    }
+    base::StoredEntry entry = entry_of(device, "timed", "its networks, beside what was predicted of them");
+    entry.fields[kCosts] = costs;
+    entry.fields[kRuns] = runs.dump();
+    static_cast<void>(registry::time_store(folder_).remember(key_of(device) + kOfDevice, std::move(entry)));
 }
 
 std::string key_of(const DeviceCosts& costs) { return base::hexadecimal(base::hash_of(json_of(costs).dump())); }
@@ -157,7 +214,7 @@ std::string network_key(const Graph& graph, bool streamed) {
                 text += std::to_string(static_cast<uint32_t>(graph[t].dtype)) + to_string(graph[t].shape);
         flush();
     }
-    return (streamed ? "|streamed " : "|network ") + base::hexadecimal(hasher.result());
+    return (streamed ? kStreamed : "|network ") + base::hexadecimal(hasher.result());
 }
 
 }  // namespace backplane::runtime

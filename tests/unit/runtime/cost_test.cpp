@@ -156,6 +156,42 @@ Graph network_of_rows(int64_t rows) {
     return graph;
 }
 
+// A product of so many columns: each is a network of its own.
+Graph product_of(int64_t columns) {
+    Graph graph;
+    graph.output(
+        graph.add(Op::matmul, {graph.input("x", DType::f32, {64, 256}), graph.weight("w", DType::f32, {256, columns})}),
+        "y");
+    return graph;
+}
+
+TEST_F(Costs, RunsOfThreeNetworksCorrectWhatIsPredictedOfOthers) {
+    const Context here = context();
+    const Device cpu = here.choose("cpu");
+    remember(cpu, told(1e9, 1e12));
+    const auto learn = [&](int64_t columns, double times) {
+        CostModel costs(here);  // as another process has it
+        const Graph graph = product_of(columns);
+        const Fit way = fits({cpu}, graph).front();
+        costs.learn(cpu, graph, way, times * predict(*costs.of(cpu), graph, way).seconds);
+    };
+    const Graph other = product_of(1000);
+    const Fit way = fits({cpu}, other).front();
+    const auto learnt = [&] { return CostModel(here).predict(cpu, other, way).learnt; };
+    learn(100, 1.4), learn(200, 1.6), learn(200, 1.6);
+    EXPECT_EQ(learnt(), 1) << "two networks say nothing of others";
+    learn(300, 40);
+    EXPECT_NEAR(learnt(), 1.6, 1e-9) << "the median: one that ran beside other work changes little";
+    EXPECT_NEAR(CostModel(here).predict(cpu, product_of(100), fits({cpu}, product_of(100)).front()).learnt, 1.4, 1e-9)
+        << "what ran itself is known better";
+    learn(400, 50), learn(500, 50), learn(600, 50);
+    EXPECT_EQ(learnt(), 2) << "no more than that";
+    for (int64_t columns = 601; columns < 620; ++columns) learn(columns, 1.2);
+    EXPECT_NEAR(learnt(), 1.2, 1e-9) << "those that ran last count";
+    remember(cpu, told(2e9, 1e12));
+    EXPECT_EQ(learnt(), 1) << "what was measured anew is not corrected by old runs";
+}
+
 // A device whose figures are off by two, each kind for itself and either way: what one of a kind of op, its copies or its runs are said to cost.
 TEST_F(Costs, FiguresThatAreOffByTwoAreMadeGoodByOneOrTwoRunsOfANetwork) {
     constexpr double kWrong[] = {0.5, 1, 2};
