@@ -97,8 +97,13 @@ void add_place_option(const Command& command, PlaceChoice& choice) {
 void add_place_auto_option(const Command& command, PlaceChoice& choice) {
     command
         .option("--place", choice.place,
-                "auto: on the device that would be done first by what work costs there, measured when it is not known")
-        .one_of({"auto"});
+                "auto: on the device that would be done first by what work costs there, measured when it is not known; "
+                "auto=cuda:0+cpu: of these alone")
+        .type("auto[=DEVICE+DEVICE]")
+        .check([](const std::string& place) -> std::string {
+            if (PlaceChoice{place}.is_auto()) return "";
+            return "a network of one part takes auto, or auto=cuda:0+cpu, and not " + place;
+        });
 }
 
 Placed open_placed(const Context& context, const DeviceChoice& device, const PlaceChoice& choice) {

@@ -297,8 +297,9 @@ void show_plan(const PlanChoice& o, Run& run) {
     Placed placed;
     std::vector<Asked> asked = asked_about(context, o, how.memory);
     if (o.place.is_auto()) {
-        placed = place_by_costs(context, o.choice, costs,
-                                {graph, [&](const Device& device) { return fits({device}, graph, how); }, 1, 1}, run);
+        const PlacedGraph what{graph, [&](const Device& device) { return fits({device}, graph, how); }, 1, 1,
+                               o.place.among()};
+        placed = place_by_costs(context, o.choice, costs, what, run);
         asked.clear();
         for (const Device& device : placed.devices) asked.push_back({device, device.info().id, 0, {}});
     }

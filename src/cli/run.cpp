@@ -100,7 +100,7 @@ void print_results(const std::vector<ModelResult>& results, const std::vector<Ta
 Placed placed_for(const Context& context, const RunChoice& o, CostModel& costs, const Model& model,
                   const std::vector<ModelInput>& inputs, Run& run) {
     if (!o.place.is_auto()) return open_placed(context, o.choice, o.place);
-    PlacedGraph what{model.graph(inputs), {}, 1, 1};
+    PlacedGraph what{model.graph(inputs), {}, 1, 1, o.place.among()};
     what.ways = [&](const Device& device) { return fits({device}, what.graph); };
     return place_by_costs(context, o.choice, costs, what, run);
 }

@@ -193,7 +193,7 @@ Placed placed_for(const Context& context, const UpscaleChoice& o, CostModel& cos
                   const ImageInfo& picture, const std::map<std::string, uint64_t>& budgets, Run& run) {
     const int64_t most = o.tile != 0 ? o.tile : 256;
     const auto along = [&](uint32_t length) { return std::min<int64_t>(length, most); };
-    PlacedGraph what{model.graph(along(picture.height), along(picture.width)), {}, 1, 1};
+    PlacedGraph what{model.graph(along(picture.height), along(picture.width)), {}, 1, 1, o.place.among()};
     const FitOptions how = fit_options(o.memory, budgets, &run.interrupted);
     what.ways = [&](const Device& device) { return fits({device}, what.graph, how); };
     return place_by_costs(context, o.choice, costs, what, run);

@@ -33,6 +33,8 @@ TEST(CliPlace, AutoUpscalesWhereItIsDoneFirstAndEachRunTeaches) {
     EXPECT_NE(first["why"].get<std::string>().find("all on cpu:0, done first by what work costs: "), std::string::npos);
     expect_predicted(first);
     EXPECT_EQ(first["predicted"]["learnt"], 1);
+    const base::Json among = base::Json::parse(upscaled({"--place", "auto=cpu", "--json"}));
+    EXPECT_EQ(among["place"]["devices"], base::Json::array({"cpu:0"}));
     const std::string written = content(p.at("out.png"));
     const base::Json second = base::Json::parse(upscaled({"--device", "cpu", "--json"}));
     EXPECT_NE(second["predicted"]["learnt"], 1) << "the first run taught it";
@@ -51,6 +53,9 @@ TEST(CliPlace, AutoPlansAndTheTimeOfEachWayIsSaid) {
     const base::Json json = base::Json::parse(run(p, as_json, told).out);
     EXPECT_EQ(json["place"]["devices"][0], "cpu:0");
     EXPECT_GT(json["ways"][0]["seconds"], 0);
+    const Outcome among = run(p, {"plan", "--model", p.model(), "--place", "auto=cpu", "--json"}, told);
+    ASSERT_EQ(among.exit_code, 0) << among.err;
+    EXPECT_EQ(base::Json::parse(among.out)["place"]["devices"], base::Json::array({"cpu:0"}));
     const Outcome words = run(p, plan, told);
     EXPECT_NE(words.out.find("all on cpu:0, done first by what work costs"), std::string::npos) << words.out;
     EXPECT_NE(words.out.find(" TIME"), std::string::npos) << words.out;
@@ -68,6 +73,9 @@ TEST(CliPlace, AutoRunsAFileOfOnnx) {
     const base::Json json = base::Json::parse(o.out);
     EXPECT_EQ(json["place"]["devices"][0], "cpu:0");
     expect_predicted(json);
+    const Outcome among = run(p, {"run", p.at("dense.onnx"), "--input", "zeros:5x4", "--place", "auto=cpu", "--json"}, told);
+    ASSERT_EQ(among.exit_code, 0) << among.err;
+    EXPECT_EQ(base::Json::parse(among.out)["place"]["devices"], base::Json::array({"cpu:0"}));
     const Outcome words = run(p, {"run", p.at("dense.onnx"), "--input", "zeros:5x4", "--device", "cpu", "--verbose"},
                               {"BACKPLANE_STATE_DIR=" + p.at("none")});
     EXPECT_NE(words.err.find("what work costs on cpu:0 is not known"), std::string::npos) << words.err;
@@ -79,6 +87,8 @@ TEST(CliPlace, WhatMakesNoSenseIsWrongUse) {
     const std::string model = p.model(), in = p.picture();
     for (const std::vector<std::string>& wrong :
          {std::vector<std::string>{"upscale", in, p.at("out.png"), "--model", model, "--place", "everywhere"},
+          {"upscale", in, p.at("out.png"), "--model", model, "--place", "encoder=cpu:0"},
+          {"upscale", in, p.at("out.png"), "--model", model, "--place", "auto=cpu+"},
           {"upscale", in, p.at("out.png"), "--model", model, "--place", "auto", "--device", "cpu"},
           {"plan", "--model", model, "--place", "encoder=cpu:0,decoder=cpu:0"},
           {"plan", "--model", model, "--place", "auto", "--what-if", p.at("cards.json")}}) {
