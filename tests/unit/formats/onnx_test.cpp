@@ -206,8 +206,8 @@ TEST(OnnxConverter, PowersOfWholeNumbersAreExactWhereTheExponentIsWhole) {
     const auto of = [](DType base, const Numbers& a, DType exponent, const Numbers& b) {
         return computed("Pow", numbers_of("a", base, a), numbers_of("b", exponent, b));
     };
-    EXPECT_EQ(of(DType::i32, {3, -3, 46341, 7}, DType::f32, {19, 3, 2, 0}), (Numbers{1162261467, -27, 2147483647, 1}))
-        << "what does not fit saturates";
+    EXPECT_EQ(of(DType::i32, {3, -3, 46341, 7}, DType::f32, {19, 3, 2, 0}), (Numbers{1162261467, -27, -2147479015, 1}))
+        << "what does not fit wraps, as products of whole numbers do";
     EXPECT_EQ(of(DType::i64, {3, -1, 2}, DType::u8, {33, 255, 40}), (Numbers{5559060566555523, -1, 0x1p40}));
     EXPECT_EQ(of(DType::i32, {4, 27, 10, 2}, DType::f32, {0.5, 1.0F / 3, 0.5, -1}), (Numbers{2, 3, 3, 0}));
 }
