@@ -201,12 +201,12 @@ bool Executor::sum_together(Flight& flight, uint32_t first, uint32_t end) {
     }
     const uint64_t bytes = plan_.values[ready.front().made->slots[ready.front().made->changing.front()].value].bytes;
     try {
-        const std::vector<Point> points = Summing::sum(parts, *dtype, bytes / (*dtype == BP_F32 ? 4 : 2));
+        const std::vector<Point> points = Summing::sum(parts, *dtype, bytes);
         for (size_t i = 0; i < ready.size(); ++i) {
             ready[i].point = points[i];
             ++runs_[ready[i].stage * ports_.size() + ready[i].port];
             ran_on(flight, ready[i]);
-            flight.peer += 2 * bytes * (ready.size() - 1) / ready.size();
+            flight.peer += Summing::crossing(bytes, ready.size());
         }
         return true;
     } catch (const Error& error) {

@@ -29,7 +29,7 @@ std::optional<uint64_t> Summing::from_bytes(std::span<const std::shared_ptr<Port
     return std::nullopt;
 }
 
-std::vector<Point> Summing::sum(std::span<const Part> parts, uint32_t dtype, uint64_t elements) {
+std::vector<Point> Summing::sum(std::span<const Part> parts, uint32_t dtype, uint64_t bytes) {
     constexpr uint32_t kQueue = 0;  // which computes
     std::vector<Port*> ports;
     for (const Part& part : parts) {
@@ -57,15 +57,14 @@ std::vector<Point> Summing::sum(std::span<const Part> parts, uint32_t dtype, uin
     base::ErrorRoom room;
     {
         const base::KeepFloatingPoint keep;
+        const uint64_t elements = bytes / (dtype == BP_F32 ? 4 : 2);
         base::check(table_of(*parts[0].port)->sum(&span, dtype, elements, room.get()), "cannot add up", room);
     }
     for (size_t i = 0; i < parts.size(); ++i) {
         const std::pair<Storage*, bool> uses[] = {{parts[i].from, false}, {parts[i].to, true}};
         parts[i].port->lanes_[kQueue].next = points[i].value;
         Port::note_uses(kQueue, uses, points[i], false);
-        // Of the sum, what came of the others: for two devices as much as each has.
-        const uint64_t bytes = elements * (dtype == BP_F32 ? 4 : 2);
-        parts[i].port->peer_ += 2 * bytes * (parts.size() - 1) / parts.size();
+        parts[i].port->peer_ += crossing(bytes, parts.size());
     }
     return points;
 }

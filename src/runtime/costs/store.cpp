@@ -82,6 +82,22 @@ base::StoredEntry entry_of(const DeviceInfo& device, const char* outcome, std::s
     return entry;
 }
 
+// What was timed of a device, as it was written beside these costs: beside others the same says something else.
+std::optional<std::string> timed(const std::filesystem::path& folder, const std::string& key, const std::string& costs) {
+    const std::optional<base::StoredEntry> entry = registry::time_store(folder).find(key);
+    if (!entry || entry->expired) return {};
+    const auto of = entry->fields.find(kCosts), runs = entry->fields.find(kRuns);
+    if (of == entry->fields.end() || runs == entry->fields.end() || of->second != costs) return {};
+    return runs->second;
+}
+void remember_timed(const std::filesystem::path& folder, const DeviceInfo& device, const std::string& of,
+                    const std::string& costs, const Json& runs, std::string reason) {
+    base::StoredEntry entry = entry_of(device, "timed", std::move(reason));
+    entry.fields[kCosts] = costs;
+    entry.fields[kRuns] = runs.dump();
+    static_cast<void>(registry::time_store(folder).remember(key_of(device) + of, std::move(entry)));
+}
+
 }  // namespace
 
 std::optional<DeviceCosts> CostStore::costs(const DeviceInfo& device) const {
@@ -107,14 +123,11 @@ void CostStore::remember(const DeviceInfo& device, DeviceCosts& costs) const {
 }
 
 Learnt CostStore::learnt(const DeviceInfo& device, const std::string& network, const std::string& costs) const {
-    const std::optional<base::StoredEntry> entry = registry::time_store(folder_).find(key_of(device) + network);
-    if (!entry || entry->expired) return {};
-    const auto of = entry->fields.find(kCosts), runs = entry->fields.find(kRuns);
-    // Beside other costs the same runs say something else.
-    if (of == entry->fields.end() || runs == entry->fields.end() || of->second != costs) return {};
+    const std::optional<std::string> runs = timed(folder_, key_of(device) + network, costs);
+    if (!runs) return {};
     try {
         std::vector<Learnt::Size> sizes;
-        for (const Json& one : Json::parse(runs->second)) {
+        for (const Json& one : Json::parse(*runs)) {
             Learnt::Size& size = sizes.emplace_back();
             size.predicted = one[0].get<double>();
             for (const Json& taken : one[1]) size.taken.push_back(taken.get<double>());
@@ -138,10 +151,7 @@ void CostStore::learn(const DeviceInfo& device, const std::string& network, cons
         one.push_back(size.taken);
         runs.push_back(std::move(one));
     }
-    base::StoredEntry entry = entry_of(device, "timed", "one network, beside what was predicted of it");
-    entry.fields[kCosts] = costs;
-    entry.fields[kRuns] = runs.dump();
-    static_cast<void>(registry::time_store(folder_).remember(key_of(device) + network, std::move(entry)));
+    remember_timed(folder_, device, network, costs, runs, "one network, beside what was predicted of it");
     if (!network.starts_with(kStreamed)) learn_ratio(device, network, costs, known.ratio(predicted));
 }
 
@@ -154,12 +164,10 @@ constexpr size_t kMostNetworks = 9, kFewestNetworks = 3;
 std::vector<std::pair<std::string, double>> ratios_of(const std::filesystem::path& folder, const std::string& key,
                                                       const std::string& costs) {
     std::vector<std::pair<std::string, double>> all;
-    const std::optional<base::StoredEntry> entry = registry::time_store(folder).find(key);
-    if (!entry || entry->expired) return all;
-    const auto of = entry->fields.find(kCosts), runs = entry->fields.find(kRuns);
-    if (of == entry->fields.end() || runs == entry->fields.end() || of->second != costs) return all;
+    const std::optional<std::string> runs = timed(folder, key, costs);
+    if (!runs) return all;
     try {
-        for (const Json& one : Json::parse(runs->second)) {
+        for (const Json& one : Json::parse(*runs)) {
             const auto ratio = one[1].get<double>();
             if (ratio > 0 && all.size() < kMostNetworks) all.emplace_back(one[0].get<std::string>(), ratio);
         }
@@ -192,10 +200,7 @@ void CostStore::learn_ratio(const DeviceInfo& device, const std::string& network
         one.push_back(value);
         runs.push_back(std::move(one));
     }
-    base::StoredEntry entry = entry_of(device, "timed", "its networks, beside what was predicted of them");
-    entry.fields[kCosts] = costs;
-    entry.fields[kRuns] = runs.dump();
-    static_cast<void>(registry::time_store(folder_).remember(key_of(device) + kOfDevice, std::move(entry)));
+    remember_timed(folder_, device, kOfDevice, costs, runs, "its networks, beside what was predicted of them");
 }
 
 std::string key_of(const DeviceCosts& costs) { return base::hexadecimal(base::hash_of(json_of(costs).dump())); }

@@ -7,7 +7,7 @@
 #include "backplane/runtime.hpp"
 #include "common/gpu/module_table.hpp"
 #include "device.hpp"
-#include "registry/device_state.hpp"
+#include "runtime_device.hpp"
 #include "scripted_cuda.hpp"
 #include "scripted_nccl.hpp"
 
@@ -78,18 +78,9 @@ protected:
         const bp_array array{infos, 2, sizeof infos[0]};
         uint32_t count = 0;
         ASSERT_EQ(table_.list(module_, &array, &count, nullptr), BP_OK);
-        for (const bp_device_info& info : infos) {
-            auto state = std::make_shared<Device::State>();
-            ASSERT_EQ(table_.device_open(module_, info.id, &state->handle, nullptr), BP_OK);
-            state->info.id = "cuda:" + std::to_string(devices_.size());
-            state->info.memory_total = info.memory_total;
-            state->info.capabilities = Flags<Capability>(info.capabilities);
-            state->info.queues = std::max(info.queues, 1U);
-            state->info.copy_queues = info.copy_queues;
-            state->api = &table_;
-            state->in_its_place = &guarded_;
-            devices_.push_back(DeviceAccess::handle(std::move(state)));
-        }
+        for (const bp_device_info& info : infos)
+            devices_.push_back(
+                cuda::scripted::runtime_device(table_, module_, guarded_, info, "cuda:" + std::to_string(devices_.size())));
     }
     [[nodiscard]] Session session(uint32_t rows) const {
         const Weights weights([this](std::string_view) { return std::as_bytes(std::span(weight_)); });

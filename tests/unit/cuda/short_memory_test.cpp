@@ -13,7 +13,7 @@
 #include "backplane/fit.hpp"
 #include "common/gpu/module_table.hpp"
 #include "device.hpp"
-#include "registry/device_state.hpp"
+#include "runtime_device.hpp"
 #include "scripted_cuda.hpp"
 
 namespace backplane {
@@ -50,16 +50,7 @@ public:
         const bp_array infos{&info, 1, sizeof info};
         uint32_t count = 0;
         EXPECT_EQ(table_.list(module_, &infos, &count, nullptr), BP_OK);
-        auto state = std::make_shared<Device::State>();
-        EXPECT_EQ(table_.device_open(module_, info.id, &state->handle, nullptr), BP_OK);
-        state->info.id = "cuda:0";
-        state->info.memory_total = info.memory_total;
-        state->info.capabilities = Flags<Capability>(info.capabilities);
-        state->info.queues = std::max(info.queues, 1U);
-        state->info.copy_queues = info.copy_queues;
-        state->api = &table_;
-        state->in_its_place = &guarded_;
-        device = DeviceAccess::handle(std::move(state));
+        device = cuda::scripted::runtime_device(table_, module_, guarded_, info, "cuda:0");
     }
     CudaDevice(const CudaDevice&) = delete;
     CudaDevice& operator=(const CudaDevice&) = delete;
