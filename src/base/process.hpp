@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/kept_open.hpp"
+
 namespace backplane::base {
 
 struct ChildOutcome {
@@ -23,6 +25,7 @@ struct ChildOutcome {
     std::string record;           // what it wrote to descriptor 3, at most 64 KiB
     std::string output;           // the end of what it wrote to its output and error streams, at most 4 KiB
     double seconds = 0;
+    SharedKeptOpen kept_open;            // under supervision, of one that exited with code 0: what it left by keep_open()
     std::chrono::milliseconds silent{};  // under supervision: how long it had said nothing when its time was over
 };
 

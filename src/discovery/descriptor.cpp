@@ -150,6 +150,7 @@ void read_fields(Value json, Descriptor& d) {
     if (!probe.empty() && probe != "none" && probe != "child") throw Mistake{"'probe' is neither \"none\" nor \"child\""};
     d.probe_in_child = probe != "none";
     d.options = options_in(json);
+    static_cast<void>(texts_in(json, "holds"));  // for the program that tries it
     if (const auto watch = json.find("watch")) {
         if (watch->kind() != ValueKind::object) throw Mistake{"'watch' is not an object"};
         d.watch_files = texts_in(*watch, "files");

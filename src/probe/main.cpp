@@ -18,6 +18,7 @@
 #include "base/dynamic_library.hpp"
 #include "base/file.hpp"
 #include "base/json.hpp"
+#include "base/kept_open.hpp"
 #include "base/process.hpp"
 #include "base/process_state.hpp"
 #include "base/terminal.hpp"
@@ -56,8 +57,8 @@ bool is_of_the_moment(Code code) {
     return code == Code::no_device_memory || code == Code::no_host_memory || code == Code::busy;
 }
 
-// What is wrong with it goes into the record; the module and its other devices are none the worse.
-void try_device(const std::shared_ptr<registry::Module>& module, const registry::ListedDevice& listed, uint32_t place) {
+// What is wrong with it goes into the record; the module and its other devices are none the worse. True: nothing is.
+bool try_device(const std::shared_ptr<registry::Module>& module, const registry::ListedDevice& listed, uint32_t place) {
     Json device{{"place", place}, {"identity", listed.info.identity}, {"name", listed.info.name}};
     say("at ", device);
     auto step = [&](const char* name) { say("step " + std::string(name) + " of device " + std::to_string(place)); };
@@ -66,6 +67,7 @@ void try_device(const std::shared_ptr<registry::Module>& module, const registry:
         device["lasting"] = lasting;
         device["momentary"] = momentary;
         say("fault ", device);
+        return false;
     };
     try {
         step("open");
@@ -88,16 +90,26 @@ void try_device(const std::shared_ptr<registry::Module>& module, const registry:
         state.reset();
         if (!wrong.empty()) return fault(wrong, true, false);
         say("sound");
+        return true;
     } catch (const Error& error) {
-        fault(std::string("failed its trial: ") + error.what(), false, is_of_the_moment(error.code()));
+        return fault(std::string("failed its trial: ") + error.what(), false, is_of_the_moment(error.code()));
     } catch (const std::exception& error) {
-        fault(std::string("failed its trial: something was thrown out of its module: ") + error.what(), false, false);
+        return fault(std::string("failed its trial: something was thrown out of its module: ") + error.what(), false, false);
     } catch (...) {
-        fault("failed its trial: something was thrown out of its module", false, false);
+        return fault("failed its trial: something was thrown out of its module", false, false);
     }
 }
 
-void try_module(const Task& task, base::DynamicLibrary& library, bool& unloadable) {
+// Judged when it was inspected.
+std::vector<std::string> held_by(const std::optional<Descriptor>& descriptor) {
+    std::vector<std::string> files;
+    if (!descriptor) return files;
+    for (const Json& file : Json::parse(descriptor->json).value("holds", Json::array())) files.push_back(file.text());
+    return files;
+}
+
+// The device files to be kept open behind this process: none where a device was not sound, which the next to open it is to meet anew.
+std::vector<std::string> try_module(const Task& task, base::DynamicLibrary& library, bool& unloadable) {
     discovery::Rated rated;
     rated.inspection = discovery::inspect(base::path_of(task.file));
     say("step load");
@@ -113,15 +125,18 @@ void try_module(const Task& task, base::DynamicLibrary& library, bool& unloadabl
         say(step);
         std::string remark;
         devices = module->list(remark);
-        if (devices.empty()) return say_failed(ReasonCode::no_devices, registry::without_devices(remark));
+        if (devices.empty())
+            return say_failed(ReasonCode::no_devices, registry::without_devices(remark)), std::vector<std::string>();
     }
     say("devices " + std::to_string(devices.size()));
     const auto most = std::min<size_t>(devices.size(), registry::kMostDevicesTried);
+    bool sound = task.devices && task.skipped.empty();
     for (uint32_t i = 0; task.devices && i < most; ++i)
-        if (task.skipped.count(i) == 0) try_device(module, devices[i], i);
+        if (task.skipped.count(i) == 0) sound = try_device(module, devices[i], i) && sound;
     module->expect_host_unchanged();
     say("step close");
     say("good");
+    return sound ? held_by(rated.inspection.descriptor) : std::vector<std::string>();
 }
 
 // Threads that it started and did not end run in its code.
@@ -138,7 +153,7 @@ void try_and_tell(const Task& task) {
     base::DynamicLibrary library;  // keeps it mapped beyond its end, for threads that it leaves
     bool unloadable = false;
     try {
-        try_module(task, library, unloadable);
+        base::keep_open(try_module(task, library, unloadable));
     } catch (const registry::LoadFailure& failure) {
         say_failed(failure.code, failure.text);
     }

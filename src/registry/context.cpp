@@ -335,7 +335,7 @@ struct Context::Impl {
         return devices;
     }
 
-    Device open(const Listed& listed) const {
+    Device open(const Listed& listed) {
         for (const auto& state : open_states())
             if (state->module == listed.module && state->id == listed.id && !state->lost())
                 return DeviceAccess::handle(state);
@@ -350,12 +350,13 @@ struct Context::Impl {
         state->module = listed.module;
         state->drives_a_driver = listed.module->inspection().descriptor->probe_in_child;
         state->state_folder = options.state_folder;
-        const Loaded* loaded_from = nullptr;
-        for (const Loaded& l : loaded)
+        Loaded* loaded_from = nullptr;
+        for (Loaded& l : loaded)
             if (l.module == listed.module) loaded_from = &l;
         std::optional<base::KeepProcessState> keep;
         if (loaded_from != nullptr && loaded_from->trial.put_back) keep.emplace();
         state->handle = listed.module->open_device(listed.id);
+        if (loaded_from != nullptr) loaded_from->trial.kept_open.reset();
         open_devices.push_back(state);
         return DeviceAccess::handle(state);
     }

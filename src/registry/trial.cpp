@@ -165,11 +165,11 @@ void Trials::prepare(std::span<const discovery::Inspection* const> modules) {
         const std::optional<RememberedTrial> known = find(key, module_key(*module));
         const bool trusted = known && known->by_hand && known->trial == Trial::good;
         if (trusted || (known && !known->expired && policy_ != ProbePolicy::always)) {
-            fresh_[key] = {nullptr, key, known->attempts, *known, {}};
+            fresh_[key] = {nullptr, key, known->attempts, *known, {}, {}};
             continue;
         }
         const int attempt = known && known->trial == Trial::hung ? std::min(known->attempts + 1, kMostAttempts) : 1;
-        wanted.push_back({module, std::move(key), attempt, {}, {}});
+        wanted.push_back({module, std::move(key), attempt, {}, {}, {}});
     }
     if (wanted.empty()) return;
     try_side_by_side(wanted);
@@ -221,7 +221,7 @@ std::vector<std::string> Trials::arguments_for(const Wanted& wanted, millisecond
 }
 
 // Where a device ends the child, the module is tried once more without that device, so that one bad device costs no other.
-RememberedTrial Trials::try_in_child(const Wanted& wanted, Clock::time_point deadline) const {
+RememberedTrial Trials::try_in_child(Wanted& wanted, Clock::time_point deadline) const {
     const fs::path program = program_for(*wanted.module);
     if (program.empty())
         return untried("there is no " + std::string(discovery::module_prefix()) +
@@ -234,7 +234,7 @@ RememberedTrial Trials::try_in_child(const Wanted& wanted, Clock::time_point dea
         const milliseconds limit = std::min(limit_ * wanted.attempt, left);
         const std::string used_up = "the time for trials, " + in_seconds(budget_) + ", was used up";
         if (limit.count() <= 0) return first.value_or(untried(used_up));
-        const base::ChildOutcome child =
+        base::ChildOutcome child =
             base::run_supervised(program, arguments_for(wanted, limit, skipped), limit, left, cancel_);
         if (child.cancelled) cancelled();
         if (!child.started) return untried(child.problem);
@@ -251,6 +251,7 @@ RememberedTrial Trials::try_in_child(const Wanted& wanted, Clock::time_point dea
         RememberedTrial outcome = judge_trial(child, record, limit);
         if (outcome.trial == Trial::good) {
             outcome.faults.insert(outcome.faults.begin(), skipped.begin(), skipped.end());
+            wanted.kept_open = std::move(child.kept_open);
             if (first) outcome.until = outcome.until == 0 ? first->until : std::min(outcome.until, first->until);
             return outcome;
         }
@@ -294,6 +295,7 @@ Trials::Answer Trials::ask(const discovery::Inspection& module) {
             answer.faults = known.faults;
             answer.put_back = known.put_back;
             answer.keep_mapped = known.keep_mapped;
+            answer.kept_open = tried.kept_open;
             if (known.put_back || known.keep_mapped || known.left_processes)
                 answer.notes.push_back(module.path.filename().string() + ": " + known.reason);
             return answer;

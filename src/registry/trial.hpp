@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backplane/context.hpp"
+#include "base/kept_open.hpp"
 #include "discovery/inspect.hpp"
 #include "registry/verdict_store.hpp"
 
@@ -37,6 +38,7 @@ public:
         std::vector<DeviceFault> faults;  // devices of it that are not to be chosen
         bool put_back = false;            // it changes what a host wants as it was: base::KeepProcessState
         bool keep_mapped = false;         // never to be unmapped, whatever it says of itself
+        base::SharedKeptOpen kept_open;   // what its trial just left open, to be let go of once a device of it is open here
     };
     [[nodiscard]] Answer ask(const discovery::Inspection& module);
 
@@ -64,11 +66,12 @@ private:
         std::string key;
         int attempt;
         RememberedTrial outcome;
-        std::string problem;  // of remembering it
+        std::string problem;             // of remembering it
+        base::SharedKeptOpen kept_open;  // by the child
     };
     [[nodiscard]] bool is_wanted(const discovery::Inspection& module) const;
     void try_side_by_side(std::vector<Wanted>& wanted);
-    [[nodiscard]] RememberedTrial try_in_child(const Wanted& wanted, Clock::time_point deadline) const;
+    [[nodiscard]] RememberedTrial try_in_child(Wanted& wanted, Clock::time_point deadline) const;
     [[nodiscard]] std::vector<std::string> arguments_for(const Wanted& wanted, std::chrono::milliseconds limit,
                                                          const std::vector<DeviceFault>& skipped) const;
     [[nodiscard]] Answer not_tried(const discovery::Inspection& module, const std::string& why) const;

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -14,11 +15,12 @@
 
 namespace backplane::base {
 
-// There is no pipe2(): a program that another thread starts between the calls inherits the ends. They are moved above the three streams and
-// the record, since to give a child a descriptor under its own number would leave it marked to be closed.
-bool open_pipe(std::array<int, 2>& ends) noexcept {
+namespace {
+
+// A program that another thread starts between the calls inherits the ends. They are moved above the three streams and the record, since to
+// give a child a descriptor under its own number would leave it marked to be closed.
+bool moved_up(std::array<int, 2>& ends) noexcept {
     constexpr int kFirstOfOurs = 4;
-    if (::pipe(ends.data()) != 0) return false;
     for (int& end : ends) {
         const int moved = ::fcntl(end, F_DUPFD_CLOEXEC, kFirstOfOurs);
         ::close(end);
@@ -29,6 +31,17 @@ bool open_pipe(std::array<int, 2>& ends) noexcept {
         if (end >= 0) ::close(end);
     return false;
 }
+
+}  // namespace
+
+// There is no pipe2().
+bool open_pipe(std::array<int, 2>& ends) noexcept { return ::pipe(ends.data()) == 0 && moved_up(ends); }
+
+bool open_sockets(std::array<int, 2>& ends) noexcept {
+    return ::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0 && moved_up(ends);
+}
+
+const int kReceivedClosedInPrograms = 0;
 
 // A library has no `environ` of its own.
 char** inherited_variables() noexcept { return *::_NSGetEnviron(); }

@@ -16,11 +16,14 @@ namespace backplane::base {
 
 class Pipe {
 public:
+    // By two sockets descriptors can be passed, from either end; a pipe takes their place where there are none.
+    enum class Kind { pipe, sockets };
+
     // Ends below 4 would be in the way of the streams and the record that a child is given: a host may have closed its own.
-    Pipe() {
+    explicit Pipe(Kind kind = Kind::pipe) {
         constexpr int kFirstOfOurs = 4;
         std::array<int, 2> ends{-1, -1};
-        if (!open_pipe(ends)) {
+        if (!(kind == Kind::sockets && open_sockets(ends)) && !open_pipe(ends)) {
             error_ = errno;
             return;
         }

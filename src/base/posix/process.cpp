@@ -15,6 +15,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/posix/files_passed.hpp"
 #include "base/posix/pipe.hpp"
 #include "base/posix/unnoticed.hpp"
 #include "base/process_record.hpp"
@@ -89,7 +90,8 @@ public:
           cancel_(cancel),
           supervised_(!secret.empty()),
           notice_(notice),
-          reader_(secret) {}
+          reader_(secret),
+          input_(supervised_ ? Pipe::Kind::sockets : Pipe::Kind::pipe) {}
 
     // `words`: what its input holds. False: `outcome.problem` says why.
     bool start(const std::filesystem::path& program, const std::vector<std::string>& arguments, std::string_view words) {
@@ -232,7 +234,10 @@ private:
         outcome.started = outcome.problem.empty();
         outcome.cut_short = !outcome.held_caller && (!told || comes_from_outside(outcome.signal));
         if (outcome.held_caller) outcome.timed_out = false;  // its clock ran on while this process stood still
-        if (!outcome.timed_out && !outcome.cancelled) return;
+        if (!outcome.timed_out && !outcome.cancelled) {
+            if (outcome.started && outcome.exit_code == 0) outcome.kept_open = receive_files(input_.writing());
+            return;
+        }
         outcome.cut_short = false;
         outcome.exit_code = -1;
         outcome.signal = 0;

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -42,6 +43,12 @@ bool descends_from_this(pid_t process) {
 }  // namespace
 
 bool open_pipe(std::array<int, 2>& ends) noexcept { return ::pipe2(ends.data(), O_CLOEXEC) == 0; }
+
+bool open_sockets(std::array<int, 2>& ends) noexcept {
+    return ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0;
+}
+
+const int kReceivedClosedInPrograms = MSG_CMSG_CLOEXEC;
 
 char** inherited_variables() noexcept { return environ; }
 

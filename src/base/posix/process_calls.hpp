@@ -11,6 +11,12 @@ namespace backplane::base {
 // Both ends closed in a program that is started; false, and errno says why: none was made.
 bool open_pipe(std::array<int, 2>& ends) noexcept;
 
+// The same of two sockets, by which descriptors can be passed, either way.
+bool open_sockets(std::array<int, 2>& ends) noexcept;
+
+// Of recvmsg(): what is received is closed in a program that is started, from the beginning where the system has that.
+extern const int kReceivedClosedInPrograms;
+
 // The variables that a child inherits.
 char** inherited_variables() noexcept;
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <system_error>
 
+#include "base/posix/files_passed.hpp"
 #include "base/posix/pipe.hpp"
 #include "base/process.hpp"
 #include "base/process_record.hpp"
@@ -62,7 +63,7 @@ public:
     void tell(const std::string& line) const { write_all(kRecordStream, signed_lines(hosts_, line)); }
 
     // Until the other half has ended, or the host wants it to, or cannot want anything because it is held.
-    void watch(pid_t worker, Pipe& record, Pipe& ends) {
+    void watch(pid_t worker, Pipe& record, Pipe& ends, Pipe& files) {
         std::optional<int> status;
         bool wanted = true;
         bool held = false;
@@ -90,6 +91,8 @@ public:
             tell(std::string(kHeld));
         }
         if (!status) return;
+        if (const SharedKeptOpen kept = receive_files(files.reading()); kept != nullptr && *status == 0)
+            send_files(STDIN_FILENO, kept->files());
         if (WIFEXITED(*status)) tell(std::string(kExited) + std::to_string(WEXITSTATUS(*status)));
         if (WIFSIGNALED(*status)) tell(std::string(kSignalled) + std::to_string(WTERMSIG(*status)));
     }
@@ -142,7 +145,7 @@ private:
 };
 
 // Everything of the worker's own process before it returns to its program. False: it is to end.
-bool become_worker(Pipe& gate, Pipe& record, Pipe& ends) {
+bool become_worker(Pipe& gate, Pipe& record, Pipe& ends, Pipe& files) {
     ::signal(SIGCHLD, SIG_DFL);
     ::signal(SIGPIPE, SIG_DFL);
     ::setsid();
@@ -150,7 +153,8 @@ bool become_worker(Pipe& gate, Pipe& record, Pipe& ends) {
     ::dup2(gate.reading(), STDIN_FILENO);
     ::fcntl(STDIN_FILENO, F_SETFL, 0);
     ::dup2(record.writing(), kRecordStream);
-    for (Pipe* pipe : {&gate, &record, &ends}) pipe->close_read(), pipe->close_write();
+    keep_open_by(::fcntl(files.writing(), F_DUPFD_CLOEXEC, kRecordStream + 1));
+    for (Pipe* pipe : {&gate, &record, &ends, &files}) pipe->close_read(), pipe->close_write();
     const std::string secret = read_line(STDIN_FILENO);
     if (!is_secret(secret)) return false;  // the other half is gone already
     keep_secret(secret);
@@ -164,6 +168,7 @@ bool supervise() noexcept {
         Pipe gate;
         Pipe record;
         Pipe ends;
+        Pipe files(Pipe::Kind::sockets);
         if (gate.error() + record.error() + ends.error() != 0) ::_exit(1);
         ::fcntl(ends.writing(), F_SETFL, O_NONBLOCK);
         child_ended = ends.writing();
@@ -175,13 +180,14 @@ bool supervise() noexcept {
         const pid_t worker = ::fork();
         const int error = errno;
         if (worker == 0) {
-            if (!become_worker(gate, record, ends)) ::_exit(1);
+            if (!become_worker(gate, record, ends, files)) ::_exit(1);
             return true;
         }
         adopt_orphans();
         end_with_parent();
         gate.close_read();
         record.close_write();
+        files.close_write();
         const std::string words = read_line(STDIN_FILENO);
         if (words.size() < 2 * kSecretLength + 3) ::_exit(1);
         const std::string own = words.substr(0, kSecretLength);
@@ -194,7 +200,7 @@ bool supervise() noexcept {
         supervisor.tell(std::string(kWorker) + std::to_string(worker));
         write_all(gate.writing(), workers + "\n");
         gate.close_write();
-        supervisor.watch(worker, record, ends);
+        supervisor.watch(worker, record, ends, files);
     } catch (...) {  // no memory: without last words it is no verdict
     }
     ::_exit(0);

@@ -1,6 +1,6 @@
 // The minimal example with one fault, which the variable BACKPLANE_TEST_FAULT chooses at run time: "WHO CALL NTH WHAT", for example
-// "host list 2 throw". WHO is host, child (backplane-probe) or both; CALL a function of the table, or constructor or table; WHAT is below, or
-// "nothing": the call says that all went well and does nothing.
+// "host list 2 throw". WHO is host, child (backplane-probe) or both; CALL a function of the table, or constructor or table; WHAT is below, several
+// with + between, or "nothing": the call says that all went well and does nothing.
 // Without the variable it does what the example does.
 #include <csignal>
 #include <cstdlib>
@@ -44,7 +44,8 @@ bool at(const char* call) {
     if (where != call || who == (in_the_child() ? "host" : "child")) return false;
     static int count = 0;  // of the one call that is meant
     if (++count != nth && nth != 0) return false;
-    do_it(what);
+    std::istringstream each(what);
+    for (std::string one; std::getline(each, one, '+');) do_it(one);
     return what == "nothing";
 }
 

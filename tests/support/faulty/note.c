@@ -3,4 +3,4 @@
 #include "backplane/module.h"
 BP_NOTE(BP_ABI, BP_NOTE_UNLOADABLE,
         "{\"backend\":\"minimal\",\"version\":\"9.0.0\",\"priority\":100,\"cpu\":[],\"probe\":\"" FAULTY_PROBE
-        "\",\"build\":\"faulty\"}");
+        "\",\"build\":\"faulty\",\"holds\":[\"/dev/full\"]}");

@@ -467,8 +467,11 @@ TEST_F(OnScriptedCuda, FreeMemoryIsKnownWhileTheDeviceIsOpen) {
     world().cards[0].memory = uint64_t{64} << 20;
     world().cards[0].others = uint64_t{20} << 20;
     EXPECT_EQ(free_now(), 0U);
+    EXPECT_EQ(world().calls["cuDevicePrimaryCtxRetain"], 0) << "which takes a card 70 ms";
     ASSERT_EQ(open(), BP_OK) << text;
     EXPECT_EQ(free_now(), uint64_t{44} << 20);
+    EXPECT_EQ(world().calls["cuDevicePrimaryCtxRetain"], 1);
+    EXPECT_EQ(world().calls["cuInit"], 1);
     buffer(uint64_t{4} << 20);
     EXPECT_EQ(free_now(), uint64_t{40} << 20);
     world().cards[0].others = world().cards[0].memory;

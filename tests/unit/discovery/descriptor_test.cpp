@@ -15,7 +15,7 @@ Inspection read_json(const std::string& json) {
 TEST(Descriptor, EveryFieldIsRead) {
     const Inspection m = read_json(R"({"backend":"tool-x","version":"1.2","build":"abc","licence":"MIT","cpu":["avx2","fma"],
         "needs":["liba.so.1",{"soname":"libb.so.2","priority":"suggested","least":"2.10"}],"priority":-7,"probe":"none",
-        "watch":{"files":["/etc/x"],"env":["X"]},"something-new":[1,2]})");
+        "watch":{"files":["/etc/x"],"env":["X"]},"holds":["/dev/x"],"something-new":[1,2]})");
     ASSERT_EQ(m.problem, ReasonCode::none) << m.text;
     const Descriptor& d = *m.descriptor;
     EXPECT_EQ(d.backend, "tool-x");
@@ -81,6 +81,7 @@ TEST(Descriptor, NonsenseIsRefusedWithTheField) {
         {R"({"backend":"a","priority":1.5})", "priority"},
         {R"({"backend":"a","probe":"maybe"})", "probe"},
         {R"({"backend":"a","watch":[]})", "watch"},
+        {R"({"backend":"a","holds":"/dev/x"})", "holds"},
         {R"({"backend":"a","version":"\u001b[31m"})", "version"},
         {"{\"backend\":\"a\",\"version\":\"" + std::string(300, 'x') + "\"}", "version"},
         {"{\"backend\":\"a\",\"x\":" + std::string(400, '[') + std::string(400, ']') + "}", "nested"},

@@ -1,6 +1,7 @@
 #include "../fault.hpp"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@ void do_what_this_system_can(const std::string& what) {
     if (what == "crash") raise(SIGSEGV);
     if (what == "kill") kill(getpid(), SIGKILL);
     if (what == "interrupt") raise(SIGINT);
+    if (what == "device")
+        static_cast<void>(open("/dev/full", O_RDWR));  // as a driver does, for as long as the process lives
     if (what == "leave") _exit(0);
     if (what == "replace") rename(getenv("BACKPLANE_TEST_OTHER"), getenv("BACKPLANE_TEST_SELF"));
     if (what == "hang")
