@@ -3,9 +3,11 @@
  *
  *     backplane_weight_file* file = NULL;
  *     backplane_weights* weights = NULL;
- *     uint32_t w;
+ *     uint32_t operands[] = {x, 0}, y;
  *     if (backplane_weight_file_open("model.safetensors", &file, &error) == BP_OK &&
- *         backplane_weight_file_add(file, graph, "fc.weight", &w, &error) == BP_OK && ... the rest of the graph ... &&
+ *         backplane_weight_file_add(file, graph, "fc.weight", &operands[1], &error) == BP_OK &&
+ *         backplane_graph_add(graph, BP_OP_matmul, operands, 2, NULL, 0, &y, &error) == BP_OK &&
+ *         backplane_graph_output(graph, y, "y", &error) == BP_OK &&
  *         backplane_weight_file_weights(file, &weights, &error) == BP_OK)
  *         backplane_session_create_shared(&device, 1, graph, weights, BP_MATH_DEFAULT, &session, &error);
  *     backplane_weights_destroy(weights);
