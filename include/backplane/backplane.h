@@ -63,6 +63,10 @@ typedef struct backplane_context_options { /* a null pointer to this, or zeros i
        all are done. From any thread, several at a time. Null: modules use threads of their own. */
     void (*parallel)(void* parallel_arg, uint32_t n, void (*body)(void* arg, uint32_t i), void* arg);
     void* parallel_arg;
+    const char* const* options; /* of modules and of the host, as the command line takes them: "cpu.threads=4"            */
+    uint64_t option_count;
+    uint32_t strict_options;    /* 1: one that nobody takes is BP_INVALID. 0: a note of the report                        */
+    uint32_t skip_fault_notes;  /* 1: do not hear of the signals that end the process (docs/discovery.md)                 */
 } backplane_context_options;
 
 /* Searches, judges and loads. Succeeds also when nothing was found: the report says why. */
@@ -115,6 +119,9 @@ typedef struct backplane_holder { /* who holds so much of a device's memory in t
 BACKPLANE_API bp_code backplane_device_ledger(backplane_device* device, backplane_holder* holders, uint32_t capacity,
                                               uint32_t* count, uint64_t* held, bp_error* error);
 
+/* From now on this process holds no more of the device's memory than that; 0: what the device gives. docs/memory.md. */
+BACKPLANE_API bp_code backplane_device_limit_memory(backplane_device* device, uint64_t bytes, bp_error* error);
+
 /* ---- graphs: ops.h says what each op means ------------------------------------------------------------------------------- */
 
 BACKPLANE_API bp_code backplane_graph_create(backplane_graph** out, bp_error* error);
@@ -141,6 +148,11 @@ BACKPLANE_API bp_code backplane_graph_shape(backplane_graph* graph, uint32_t ten
                                             bp_error* error);
 /* Its element type, BP_F32 ... */
 BACKPLANE_API bp_code backplane_graph_dtype(backplane_graph* graph, uint32_t tensor, uint32_t* dtype, bp_error* error);
+
+/* What the device says of each node, in the order of their adding: BP_OK or BP_UNSUPPORTED in `code`, BP_WHY_* in `reason`, and why in the room that
+ * the caller has at `text`. Fills at most `capacity` records, each with its struct_size set by the caller; *count is how many nodes there are. */
+BACKPLANE_API bp_code backplane_graph_query(backplane_graph* graph, backplane_device* device, bp_answer* answers,
+                                            uint32_t capacity, uint32_t* count, bp_error* error);
 
 /* ---- sessions --------------------------------------------------------------------------------------------------------- */
 
@@ -176,9 +188,16 @@ BACKPLANE_API void backplane_tensor_destroy(backplane_tensor* tensor);
 /* Each waits for the work that uses the bytes; `bytes` is the whole of the tensor. */
 BACKPLANE_API bp_code backplane_tensor_read(backplane_tensor* tensor, void* data, uint64_t bytes, bp_error* error);
 BACKPLANE_API bp_code backplane_tensor_write(backplane_tensor* tensor, const void* data, uint64_t bytes, bp_error* error);
+BACKPLANE_API bp_code backplane_tensor_zero(backplane_tensor* tensor, bp_error* error); /* on the device, not waited for */
 /* A part of the first axis, which shares the bytes. */
 BACKPLANE_API bp_code backplane_tensor_rows(backplane_tensor* tensor, int64_t first, int64_t count, backplane_tensor** out,
                                             bp_error* error);
+/* The same bytes under another shape of as many elements. */
+BACKPLANE_API bp_code backplane_tensor_reshaped(backplane_tensor* tensor, const int64_t* dims, uint32_t rank,
+                                                backplane_tensor** out, bp_error* error);
+/* On another device (the same: this one), by way of host memory. */
+BACKPLANE_API bp_code backplane_tensor_on(backplane_tensor* tensor, backplane_device* device, backplane_tensor** out,
+                                          bp_error* error);
 /* dims has room for BP_MAX_RANK; dtype may be null. */
 BACKPLANE_API bp_code backplane_tensor_shape(backplane_tensor* tensor, uint32_t* dtype, int64_t* dims, uint32_t* rank,
                                              bp_error* error);
@@ -187,11 +206,40 @@ BACKPLANE_API bp_code backplane_tensor_shape(backplane_tensor* tensor, uint32_t*
 BACKPLANE_API bp_code backplane_weights_create(backplane_weight_source source, void* arg, backplane_weights** out,
                                                bp_error* error);
 BACKPLANE_API void backplane_weights_destroy(backplane_weights* weights);
-/* Devices best first: the next ones do what the first does not support, and what remains when it is lost (docs/several-devices.md).
+
+typedef struct backplane_weights_info {
+    uint32_t struct_size;
+    uint32_t reserved;
+    uint64_t bytes;           /* of the device's memory                                                                     */
+    uint64_t bytes_in_place;  /* of the source's memory, which the device reads where it lies                              */
+    uint64_t plans_compiled, plans_reused, plans_kept; /* programs; times one was there; sizes that are there now         */
+} backplane_weights_info;
+BACKPLANE_API bp_code backplane_weights_get_info(backplane_weights* weights, backplane_device* device,
+                                                 backplane_weights_info* info, bp_error* error);
+
+typedef struct backplane_session_options { /* a null pointer to this, or zeros in it: the defaults. What each means in full: SessionOptions in runtime.hpp */
+    uint32_t struct_size;
+    uint32_t math;            /* BP_MATH_*                                                                                  */
+    uint32_t streaming;       /* weights that are copied for each run. 0: where they have no room; 1: never; 2: always      */
+    uint32_t plans_kept;      /* sizes, those met last, whose programs stay with the weights. 0: 8; UINT32_MAX: none        */
+    uint64_t budget;          /* bytes of the first device that weights and all else may take; 0: what it has               */
+    uint64_t weight_budget;   /* the same by weights that stay and the ring of the others; 0: `budget` decides              */
+    uint64_t workspace_limit; /* bytes; 0: none                                                                             */
+    uint32_t rows;            /* 2 and up: so many devices, the first, work on each run together                            */
+    uint32_t skip_op_checks;  /* 1: no cases are run of the ops at a driver's first use                                     */
+    uint32_t stay;            /* 1: a device without memory for its part is an error, and hands nothing over                */
+    uint32_t read_at_first_run; /* 1: weights are read and brought with the first run                                       */
+    const volatile uint32_t* cancel; /* becoming non-zero it ends the making; may be null                                   */
+} backplane_session_options;/* Devices best first: the next ones do what the first does not support, and what remains when it is lost (docs/several-devices.md).
  * weights may be null for a graph without any. */
 BACKPLANE_API bp_code backplane_session_create_shared(backplane_device* const* devices, uint32_t device_count,
                                                       backplane_graph* graph, backplane_weights* weights, uint32_t math,
                                                       backplane_session** out, bp_error* error);
+
+BACKPLANE_API bp_code backplane_session_create_with(backplane_device* const* devices, uint32_t device_count,
+                                                    backplane_graph* graph, backplane_weights* weights,
+                                                    const backplane_session_options* options, backplane_session** out,
+                                                    bp_error* error);
 
 typedef struct backplane_value { /* an input or an output: in host memory, or where tensor is not null on a device         */
     const char* name;
@@ -206,6 +254,8 @@ BACKPLANE_API bp_code backplane_session_submit(backplane_session* session, const
                                                const volatile uint32_t* cancel, backplane_event** out, bp_error* error);
 BACKPLANE_API bp_code backplane_event_wait(backplane_event* event, bp_error* error);
 BACKPLANE_API bp_code backplane_event_wait_for(backplane_event* event, uint64_t nanoseconds, bp_error* error); /* BP_TIMEOUT */
+/* Over the edges of devices and the host, and of these from device to device without it; exact once it is done. Each may be null. */
+BACKPLANE_API bp_code backplane_event_bytes(backplane_event* event, uint64_t* moved, uint64_t* peer, bp_error* error);
 BACKPLANE_API void backplane_event_destroy(backplane_event* event);
 
 /* A state by its name, shared: a session that is given the state of another goes on from there, and nothing is copied. */
@@ -214,6 +264,11 @@ BACKPLANE_API bp_code backplane_session_state(backplane_session* session, const 
 BACKPLANE_API bp_code backplane_session_set_state(backplane_session* session, const char* name, backplane_tensor* tensor,
                                                   bp_error* error);
 BACKPLANE_API bp_code backplane_session_reset_state(backplane_session* session, bp_error* error); /* zero */
+/* For now done with: waits, and gives back what the session takes of its devices but states, programs and tensors. The next run brings it again. */
+BACKPLANE_API bp_code backplane_session_release(backplane_session* session, bp_error* error);
+/* What is not where it was wanted, and why: a line each. As backplane_context_report. */
+BACKPLANE_API bp_code backplane_session_notes(backplane_session* session, char* text, size_t capacity, size_t* size,
+                                              bp_error* error);
 /* What runs where and how many bytes it takes, in lines or as JSON (docs/cli.md, plan). As backplane_context_report. */
 BACKPLANE_API bp_code backplane_session_plan(backplane_session* session, uint32_t as_json, char* text, size_t capacity,
                                              size_t* size, bp_error* error);

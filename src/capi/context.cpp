@@ -47,6 +47,18 @@ ContextOptions options_from(const backplane_context_options* given) {
     if (o.probe_program != nullptr) options.probe_program = backplane::base::path_of(o.probe_program);
     if (o.cache_folder != nullptr) options.cache_folder = backplane::base::path_of(o.cache_folder);
     if (o.state_folder != nullptr) options.state_folder = backplane::base::path_of(o.state_folder);
+    if (o.option_count > 0) require(o.options, "options");
+    for (uint64_t i = 0; i < o.option_count; ++i) {
+        require(o.options[i], "an item of options");
+        const std::string_view text = o.options[i];
+        const size_t end = text.find('=');
+        if (end == 0 || end == std::string_view::npos)
+            throw Error(Code::invalid,
+                        "option '" + std::string(text) + "' has no value: give NAME=VALUE, \"cpu.threads=4\"");
+        options.options[std::string(text.substr(0, end))] = text.substr(end + 1);
+    }
+    options.strict_options = o.strict_options != 0;
+    options.note_faults = o.skip_fault_notes == 0;
     if (o.log != nullptr)
         options.log = [log = o.log, arg = o.log_arg](backplane::LogLevel level, std::string_view text) {
             log(arg, static_cast<uint32_t>(level), std::string(text).c_str());

@@ -46,6 +46,12 @@ void require(const void* pointer, const char* what) {
     if (pointer == nullptr) throw Error(Code::invalid, std::string(what) + " is null");
 }
 
+Shape shape_from(const int64_t* dims, uint32_t rank) {
+    if (rank > BP_MAX_RANK) throw Error(Code::invalid, "rank " + std::to_string(rank) + " is over 8");
+    if (rank > 0) require(dims, "dims");
+    return rank > 0 ? Shape(dims, dims + rank) : Shape();
+}
+
 std::vector<Device> devices_from(backplane_device* const* devices, uint32_t count) {
     if (count == 0) throw Error(Code::invalid, "no device given");
     require(devices, "devices");

@@ -62,6 +62,9 @@ WeightSource source_of(backplane_weight_source source, void* arg);
 // Throws Error(invalid) when a pointer that must be given is null.
 void require(const void* pointer, const char* what);
 
+// Throws Error(invalid).
+Shape shape_from(const int64_t* dims, uint32_t rank);
+
 // The devices of handles, of which there must be one. Throws Error(invalid).
 std::vector<Device> devices_from(backplane_device* const* devices, uint32_t count);
 

@@ -16,14 +16,9 @@ using backplane::Shape;
 using backplane::TensorId;
 using backplane::capi::guarded;
 using backplane::capi::require;
+using backplane::capi::shape_from;
 
 namespace {
-
-Shape shape_from(const int64_t* dims, uint32_t rank) {
-    if (rank > BP_MAX_RANK) throw Error(Code::invalid, "rank " + std::to_string(rank) + " is over 8");
-    if (rank > 0) require(dims, "dims");
-    return rank > 0 ? Shape(dims, dims + rank) : Shape();
-}
 
 std::string name_from(const char* name) {
     require(name, "name");
@@ -171,6 +166,27 @@ bp_code backplane_graph_dtype(backplane_graph* graph, uint32_t tensor, uint32_t*
         require(graph, "graph");
         require(dtype, "dtype");
         *dtype = static_cast<uint32_t>(graph->graph[tensor_from(graph->graph, tensor)].dtype);
+    });
+}
+
+bp_code backplane_graph_query(backplane_graph* graph, backplane_device* device, bp_answer* answers, uint32_t capacity,
+                              uint32_t* count, bp_error* error) {
+    return guarded(error, [&] {
+        require(graph, "graph");
+        require(device, "device");
+        require(count, "count");
+        if (capacity > 0) require(answers, "answers");
+        const std::vector<backplane::NodeSupport> said = backplane::query(device->device, graph->graph);
+        *count = static_cast<uint32_t>(said.size());
+        for (size_t i = 0; i < std::min<size_t>(capacity, said.size()); ++i) {
+            bp_answer* out = backplane::capi::record_at(answers, i);
+            bp_answer answer = backplane::capi::read_record(out);
+            answer.code = said[i].supported ? BP_OK : BP_UNSUPPORTED;
+            answer.reason = static_cast<uint32_t>(said[i].reason);
+            backplane::capi::give_text(said[i].text, answer.text, answer.text != nullptr ? answer.capacity : 0, nullptr,
+                                       "text");
+            backplane::capi::write_record(answer, out, BP_SIZE(bp_answer, reason), "bp_answer");
+        }
     });
 }
 

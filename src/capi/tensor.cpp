@@ -17,9 +17,11 @@ using backplane::capi::give_text;
 using backplane::capi::guarded;
 using backplane::capi::outputs_from;
 using backplane::capi::put;
+using backplane::capi::read_record;
 using backplane::capi::record_at;
 using backplane::capi::require;
 using backplane::capi::room_at;
+using backplane::capi::shape_from;
 using backplane::capi::write_record;
 
 namespace {
@@ -27,6 +29,25 @@ namespace {
 std::span<const std::byte> bytes_at(const void* data, uint64_t bytes) {
     if (bytes > 0) require(data, "data");
     return {static_cast<const std::byte*>(data), static_cast<size_t>(bytes)};
+}
+
+backplane::SessionOptions options_from(const backplane_session_options& given) {
+    if (given.streaming > 2)
+        throw Error(Code::invalid, "streaming is " + std::to_string(given.streaming) +
+                                       ": it takes 0 (where weights have no room), 1 (never) or 2 (always)");
+    backplane::SessionOptions options;
+    options.compile.math = static_cast<backplane::Math>(given.math);
+    options.compile.workspace_limit = given.workspace_limit;
+    options.compile.cancel = cancel_of(given.cancel);
+    options.streaming = static_cast<backplane::Streaming>(given.streaming);
+    if (given.plans_kept != 0) options.plans_kept = given.plans_kept == UINT32_MAX ? 0 : given.plans_kept;
+    options.budget = given.budget;
+    options.weight_budget = given.weight_budget;
+    if (given.rows != 0) options.rows = given.rows;
+    options.check_ops = given.skip_op_checks == 0;
+    options.build_elsewhere = given.stay == 0;
+    options.read_at_first_run = given.read_at_first_run != 0;
+    return options;
 }
 
 }  // namespace
@@ -39,9 +60,7 @@ bp_code backplane_tensor_create(backplane_device* device, uint32_t dtype, const 
         require(device, "device");
         require(out, "out");
         *out = nullptr;
-        if (rank > BP_MAX_RANK) throw Error(Code::invalid, "rank " + std::to_string(rank) + " is over 8");
-        if (rank > 0) require(dims, "dims");
-        Shape shape = rank > 0 ? Shape(dims, dims + rank) : Shape();
+        Shape shape = shape_from(dims, rank);
         const auto type = static_cast<DType>(dtype);
         const uint64_t bytes = backplane::bytes(type, shape);
         *out = new backplane_tensor{data == nullptr
@@ -67,6 +86,13 @@ bp_code backplane_device_ledger(backplane_device* device, backplane_holder* hold
     });
 }
 
+bp_code backplane_device_limit_memory(backplane_device* device, uint64_t bytes, bp_error* error) {
+    return guarded(error, [&] {
+        require(device, "device");
+        backplane::limit_memory(device->device, bytes);
+    });
+}
+
 void backplane_tensor_destroy(backplane_tensor* tensor) { delete tensor; }
 
 bp_code backplane_tensor_read(backplane_tensor* tensor, void* data, uint64_t bytes, bp_error* error) {
@@ -80,6 +106,33 @@ bp_code backplane_tensor_write(backplane_tensor* tensor, const void* data, uint6
     return guarded(error, [&] {
         require(tensor, "tensor");
         tensor->tensor.write(bytes_at(data, bytes));
+    });
+}
+
+bp_code backplane_tensor_zero(backplane_tensor* tensor, bp_error* error) {
+    return guarded(error, [&] {
+        require(tensor, "tensor");
+        tensor->tensor.zero();
+    });
+}
+
+bp_code backplane_tensor_reshaped(backplane_tensor* tensor, const int64_t* dims, uint32_t rank, backplane_tensor** out,
+                                  bp_error* error) {
+    return guarded(error, [&] {
+        require(tensor, "tensor");
+        require(out, "out");
+        *out = nullptr;
+        *out = new backplane_tensor{tensor->tensor.reshaped(shape_from(dims, rank))};
+    });
+}
+
+bp_code backplane_tensor_on(backplane_tensor* tensor, backplane_device* device, backplane_tensor** out, bp_error* error) {
+    return guarded(error, [&] {
+        require(tensor, "tensor");
+        require(device, "device");
+        require(out, "out");
+        *out = nullptr;
+        *out = new backplane_tensor{tensor->tensor.on(device->device)};
     });
 }
 
@@ -115,19 +168,41 @@ bp_code backplane_weights_create(backplane_weight_source source, void* arg, back
 
 void backplane_weights_destroy(backplane_weights* weights) { delete weights; }
 
-bp_code backplane_session_create_shared(backplane_device* const* devices, uint32_t device_count, backplane_graph* graph,
-                                        backplane_weights* weights, uint32_t math, backplane_session** out,
-                                        bp_error* error) {
+bp_code backplane_weights_get_info(backplane_weights* weights, backplane_device* device, backplane_weights_info* info,
+                                   bp_error* error) {
+    return guarded(error, [&] {
+        require(weights, "weights");
+        require(device, "device");
+        require(info, "info");
+        const backplane::PlanCounts plans = weights->weights.plans();
+        backplane_weights_info mine{};
+        mine.bytes = weights->weights.bytes_on(device->device);
+        mine.bytes_in_place = weights->weights.bytes_in_place(device->device);
+        mine.plans_compiled = plans.compiled, mine.plans_reused = plans.reused, mine.plans_kept = plans.kept;
+        write_record(mine, info, BP_SIZE(backplane_weights_info, bytes), "backplane_weights_info");
+    });
+}
+
+bp_code backplane_session_create_with(backplane_device* const* devices, uint32_t device_count, backplane_graph* graph,
+                                      backplane_weights* weights, const backplane_session_options* options,
+                                      backplane_session** out, bp_error* error) {
     return guarded(error, [&] {
         require(graph, "graph");
         require(out, "out");
         *out = nullptr;
         const std::vector<backplane::Device> all = devices_from(devices, device_count);
-        backplane::SessionOptions options;
-        options.compile.math = static_cast<backplane::Math>(math);
-        *out = new backplane_session{
-            backplane::Session(all, graph->graph, weights != nullptr ? weights->weights : Weights(), options)};
+        *out = new backplane_session{backplane::Session(all, graph->graph, weights != nullptr ? weights->weights : Weights(),
+                                                        options_from(read_record(options)))};
     });
+}
+
+bp_code backplane_session_create_shared(backplane_device* const* devices, uint32_t device_count, backplane_graph* graph,
+                                        backplane_weights* weights, uint32_t math, backplane_session** out,
+                                        bp_error* error) {
+    backplane_session_options options{};
+    options.struct_size = sizeof options;
+    options.math = math;
+    return backplane_session_create_with(devices, device_count, graph, weights, &options, out, error);
 }
 
 bp_code backplane_session_submit(backplane_session* session, const backplane_value* inputs, uint32_t input_count,
@@ -167,6 +242,14 @@ bp_code backplane_event_wait_for(backplane_event* event, uint64_t nanoseconds, b
     });
 }
 
+bp_code backplane_event_bytes(backplane_event* event, uint64_t* moved, uint64_t* peer, bp_error* error) {
+    return guarded(error, [&] {
+        require(event, "event");
+        if (moved != nullptr) *moved = event->event.bytes_moved();
+        if (peer != nullptr) *peer = event->event.bytes_peer();
+    });
+}
+
 void backplane_event_destroy(backplane_event* event) { delete event; }
 
 bp_code backplane_session_state(backplane_session* session, const char* name, backplane_tensor** out, bp_error* error) {
@@ -193,6 +276,22 @@ bp_code backplane_session_reset_state(backplane_session* session, bp_error* erro
     return guarded(error, [&] {
         require(session, "session");
         session->session.reset_state();
+    });
+}
+
+bp_code backplane_session_release(backplane_session* session, bp_error* error) {
+    return guarded(error, [&] {
+        require(session, "session");
+        session->session.release();
+    });
+}
+
+bp_code backplane_session_notes(backplane_session* session, char* text, size_t capacity, size_t* size, bp_error* error) {
+    return guarded(error, [&] {
+        require(session, "session");
+        std::string lines;
+        for (const std::string& note : session->session.notes()) lines += note + "\n";
+        give_text(lines, text, capacity, size, "text");
     });
 }
 

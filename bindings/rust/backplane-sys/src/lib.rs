@@ -55,6 +55,8 @@ constants! {
     BP_ROLE_TEMPORARY = 0, BP_ROLE_INPUT = 1, BP_ROLE_OUTPUT = 2, BP_ROLE_WEIGHT = 3, BP_ROLE_CONSTANT = 4, BP_ROLE_STATE = 5: u32 = ROLES;
     BP_ATTRIBUTE_INT = 1, BP_ATTRIBUTE_FLOAT = 2, BP_ATTRIBUTE_INTS = 3: u32 = ATTRIBUTE_TYPES;
     BP_MATH_DEFAULT = 0, BP_MATH_STRICT = 1, BP_MATH_RELAXED = 2: u32 = MATHS;
+    BP_WHY_NONE = 0, BP_WHY_OP = 1, BP_WHY_ATTRIBUTE = 2, BP_WHY_DTYPE = 3, BP_WHY_SHAPE = 4, BP_WHY_SYMBOLIC = 5, BP_WHY_LIMIT = 6,
+    BP_WHY_DRIVER = 7: u32 = WHYS;
     BP_MAX_RANK = 8: usize = LIMITS;
     BP_PAD_CONSTANT = 0, BP_PAD_EDGE = 1, BP_PAD_REFLECT = 2, BP_DTS_DCR = 0, BP_DTS_CRD = 1, BP_SCATTER_LINEAR = 0, BP_SCATTER_CIRCULAR = 1,
     BP_REDUCTION_NONE = 0, BP_REDUCTION_ADD = 1, BP_REDUCTION_MUL = 2, BP_REDUCTION_MAX = 3, BP_REDUCTION_MIN = 4, BP_SAMPLE_LINEAR = 0,
@@ -91,13 +93,23 @@ structs! {
         module_name_count: u64, cache_folder: *const c_char, probe_budget_ms: u32, reserved: u32, cancel: *const bp_flag,
         parallel: Option<unsafe extern "C" fn(parallel_arg: *mut c_void, n: u32,
                                               body: Option<unsafe extern "C" fn(arg: *mut c_void, i: u32)>, arg: *mut c_void)>,
-        parallel_arg: *mut c_void
+        parallel_arg: *mut c_void, options: *const *const c_char, option_count: u64, strict_options: u32, skip_fault_notes: u32
     }
     pub struct backplane_device_info {
         struct_size: u32, kind: u32, memory_total: u64, memory_free: u64, capabilities: u64, dtypes: u64, id: [c_char; 64],
         backend: [c_char; 64], identity: [c_char; 64], name: [c_char; 256], driver: [c_char; 256], warning: [c_char; 256]
     }
     pub struct backplane_holder { struct_size: u32, reserved: u32, bytes: u64, name: [c_char; 64] }
+    pub struct bp_answer {
+        struct_size: u32, code: bp_code, retired_1: u32, reason: u32, cost_ns: u64, text: *mut c_char, capacity: u64
+    }
+    pub struct backplane_weights_info {
+        struct_size: u32, reserved: u32, bytes: u64, bytes_in_place: u64, plans_compiled: u64, plans_reused: u64, plans_kept: u64
+    }
+    pub struct backplane_session_options {
+        struct_size: u32, math: u32, streaming: u32, plans_kept: u32, budget: u64, weight_budget: u64, workspace_limit: u64, rows: u32,
+        skip_op_checks: u32, stay: u32, read_at_first_run: u32, cancel: *const bp_flag
+    }
     pub struct backplane_bytes { name: *const c_char, data: *mut c_void, bytes: u64 }
     pub struct backplane_value { name: *const c_char, data: *mut c_void, bytes: u64, tensor: *mut backplane_tensor }
 }
@@ -120,6 +132,7 @@ functions! {
     fn backplane_device_set_option(device: *mut backplane_device, name: *const c_char, value: *const c_char, error: *mut bp_error) -> bp_code;
     fn backplane_device_ledger(device: *mut backplane_device, holders: *mut backplane_holder, capacity: u32, count: *mut u32,
         held: *mut u64, error: *mut bp_error) -> bp_code;
+    fn backplane_device_limit_memory(device: *mut backplane_device, bytes: u64, error: *mut bp_error) -> bp_code;
     fn backplane_graph_create(out: *mut *mut backplane_graph, error: *mut bp_error) -> bp_code;
     fn backplane_graph_destroy(graph: *mut backplane_graph);
     fn backplane_graph_tensor(graph: *mut backplane_graph, role: u32, name: *const c_char, dtype: u32, dims: *const i64, rank: u32,
@@ -134,6 +147,8 @@ functions! {
     fn backplane_graph_update(graph: *mut backplane_graph, state: u32, value: u32, error: *mut bp_error) -> bp_code;
     fn backplane_graph_shape(graph: *mut backplane_graph, tensor: u32, dims: *mut i64, rank: *mut u32, error: *mut bp_error) -> bp_code;
     fn backplane_graph_dtype(graph: *mut backplane_graph, tensor: u32, dtype: *mut u32, error: *mut bp_error) -> bp_code;
+    fn backplane_graph_query(graph: *mut backplane_graph, device: *mut backplane_device, answers: *mut bp_answer, capacity: u32,
+        count: *mut u32, error: *mut bp_error) -> bp_code;
     fn backplane_session_create(device: *mut backplane_device, graph: *mut backplane_graph, source: backplane_weight_source,
         arg: *mut c_void, math: u32, out: *mut *mut backplane_session, error: *mut bp_error) -> bp_code;
     fn backplane_session_destroy(session: *mut backplane_session);
@@ -144,12 +159,22 @@ functions! {
     fn backplane_tensor_destroy(tensor: *mut backplane_tensor);
     fn backplane_tensor_read(tensor: *mut backplane_tensor, data: *mut c_void, bytes: u64, error: *mut bp_error) -> bp_code;
     fn backplane_tensor_write(tensor: *mut backplane_tensor, data: *const c_void, bytes: u64, error: *mut bp_error) -> bp_code;
+    fn backplane_tensor_zero(tensor: *mut backplane_tensor, error: *mut bp_error) -> bp_code;
+    fn backplane_tensor_reshaped(tensor: *mut backplane_tensor, dims: *const i64, rank: u32, out: *mut *mut backplane_tensor,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_tensor_on(tensor: *mut backplane_tensor, device: *mut backplane_device, out: *mut *mut backplane_tensor,
+        error: *mut bp_error) -> bp_code;
     fn backplane_tensor_rows(tensor: *mut backplane_tensor, first: i64, count: i64, out: *mut *mut backplane_tensor,
         error: *mut bp_error) -> bp_code;
     fn backplane_tensor_shape(tensor: *mut backplane_tensor, dtype: *mut u32, dims: *mut i64, rank: *mut u32, error: *mut bp_error) -> bp_code;
     fn backplane_weights_create(source: backplane_weight_source, arg: *mut c_void, out: *mut *mut backplane_weights,
         error: *mut bp_error) -> bp_code;
     fn backplane_weights_destroy(weights: *mut backplane_weights);
+    fn backplane_weights_get_info(weights: *mut backplane_weights, device: *mut backplane_device, info: *mut backplane_weights_info,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_session_create_with(devices: *const *mut backplane_device, device_count: u32, graph: *mut backplane_graph,
+        weights: *mut backplane_weights, options: *const backplane_session_options, out: *mut *mut backplane_session,
+        error: *mut bp_error) -> bp_code;
     fn backplane_session_create_shared(devices: *const *mut backplane_device, device_count: u32, graph: *mut backplane_graph,
         weights: *mut backplane_weights, math: u32, out: *mut *mut backplane_session, error: *mut bp_error) -> bp_code;
     fn backplane_session_submit(session: *mut backplane_session, inputs: *const backplane_value, input_count: u32,
@@ -157,12 +182,16 @@ functions! {
         error: *mut bp_error) -> bp_code;
     fn backplane_event_wait(event: *mut backplane_event, error: *mut bp_error) -> bp_code;
     fn backplane_event_wait_for(event: *mut backplane_event, nanoseconds: u64, error: *mut bp_error) -> bp_code;
+    fn backplane_event_bytes(event: *mut backplane_event, moved: *mut u64, peer: *mut u64, error: *mut bp_error) -> bp_code;
     fn backplane_event_destroy(event: *mut backplane_event);
     fn backplane_session_state(session: *mut backplane_session, name: *const c_char, out: *mut *mut backplane_tensor,
         error: *mut bp_error) -> bp_code;
     fn backplane_session_set_state(session: *mut backplane_session, name: *const c_char, tensor: *mut backplane_tensor,
         error: *mut bp_error) -> bp_code;
     fn backplane_session_reset_state(session: *mut backplane_session, error: *mut bp_error) -> bp_code;
+    fn backplane_session_release(session: *mut backplane_session, error: *mut bp_error) -> bp_code;
+    fn backplane_session_notes(session: *mut backplane_session, text: *mut c_char, capacity: usize, size: *mut usize,
+        error: *mut bp_error) -> bp_code;
     fn backplane_session_plan(session: *mut backplane_session, as_json: u32, text: *mut c_char, capacity: usize, size: *mut usize,
         error: *mut bp_error) -> bp_code;
     fn backplane_op(name: *const c_char) -> u32;

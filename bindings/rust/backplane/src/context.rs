@@ -204,6 +204,10 @@ impl ContextBuilder {
             cancel,
             parallel: None,
             parallel_arg: std::ptr::null_mut(),
+            options: std::ptr::null(),
+            option_count: 0,
+            strict_options: 0,
+            skip_fault_notes: 0,
         };
         // SAFETY: the record and all it points to live through the call; log and flag are kept by the context and what comes of it.
         let raw = raw::make(|out, error| unsafe { sys::backplane_context_create(&options, out, error) })?;
