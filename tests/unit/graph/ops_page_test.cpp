@@ -51,6 +51,25 @@ std::string cell(std::string_view text) {
     return out;
 }
 
+std::string text_of(const std::string& path) {
+    std::ifstream file(std::string(BP_TEST_SOURCE_DIR) + path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+// Every backend has every op but ggml's, whose table of lowerings says which; Split is slices there. The conformance tests hold the modules to it.
+std::string backends_of(const Description& op) {
+    static const std::string lowerings = text_of("/backends/ggml/lowering.cpp");
+#define BP_ROW(number, identifier, name) \
+    if (op.id == (number))               \
+        return lowerings.find("{BP_OP_" #identifier ", lower_") != std::string::npos ? "all" : "all but ggml";
+    if (op.id == BP_OP_split) return "all";
+    BP_OPS(BP_ROW)
+#undef BP_ROW
+    return {};
+}
+
 std::string row_of(const Description& op) {
     std::string inputs;
     for (const Input& input : op.inputs)
@@ -63,7 +82,7 @@ std::string row_of(const Description& op) {
                       text_of_default(op, rule) + (limits.empty() ? "" : "; " + limits) + ")";
     }
     return std::string("| ") + op.name() + " | " + cell(op.summary) + " | " + inputs + " | " +
-           (attributes.empty() ? "-" : attributes) + " | " + op.shapes + " |\n";
+           (attributes.empty() ? "-" : attributes) + " | " + op.shapes + " | " + backends_of(op) + " |\n";
 }
 
 std::string page() {
@@ -74,8 +93,11 @@ std::string page() {
         "read alike. What an op computes to the last digit is its float64 reference, `src/graph/ops/NAME.cpp`. Behind an "
         "attribute stand its\n"
         "default and its limits; `?` marks an optional operand. Names and meaning follow ONNX where ONNX has the op.\n\n"
-        "| op | what it is | operands (element types) | attributes (default; limits) | shapes |\n"
-        "| --- | --- | --- | --- | --- |\n";
+        "All backends are reference, cpu, vulkan, opencl, cuda and ggml. `backplane verify --all` says what a device does "
+        "not "
+        "do of an op, and why.\n\n"
+        "| op | what it is | operands (element types) | attributes (default; limits) | shapes | backends |\n"
+        "| --- | --- | --- | --- | --- | --- |\n";
     for (const Description* op : kTable) text += row_of(*op);
     return text;
 }
@@ -83,10 +105,7 @@ std::string page() {
 TEST(OpsPage, IsWhatTheTableSays) {
     const std::string path = std::string(BP_TEST_SOURCE_DIR) + "/docs/ops.md";
     if (std::getenv("BACKPLANE_WRITE") != nullptr) std::ofstream(path) << page();
-    std::ifstream file(path);
-    std::ostringstream there;
-    there << file.rdbuf();
-    EXPECT_EQ(there.str(), page()) << "write it anew: BACKPLANE_WRITE=1 unit_graph --gtest_filter='OpsPage.*'";
+    EXPECT_EQ(text_of("/docs/ops.md"), page()) << "write it anew: BACKPLANE_WRITE=1 unit_graph --gtest_filter='OpsPage.*'";
 }
 
 }  // namespace
