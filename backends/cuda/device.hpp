@@ -171,7 +171,10 @@ struct Api {
     // By NCCL, in the streams' order.
     static constexpr const char* kSumsOption = "cuda.nccl";
     static uint64_t prepare_sums(std::span<Device* const> devices, const std::string& how);
-    static void sum(std::span<const gpu::SumPart<Api>> parts, uint32_t dtype, uint64_t elements);
+    static void sum(std::span<gpu::SumPart<Api>> parts, uint32_t dtype, uint64_t elements);
+    // What NCCL began with it ends on the other cards.
+    static void lost(Device& device);
+    static bool is_lost(Device& device);  // asks the driver
     static uint64_t reached(Timeline& timeline);
     static bool wait(Timeline& timeline, uint64_t value, uint64_t nanoseconds);
 };

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -38,31 +39,30 @@ struct SumOperand {
 
 class Nccl {
 public:
-    explicit Nccl(const Driver& driver) : cu_(driver) {}
+    explicit Nccl(const Driver& driver);
+    ~Nccl();
     Nccl(const Nccl&) = delete;
     Nccl& operator=(const Nccl&) = delete;
 
-    // Bytes from which on these cards shall add up so. `how`: the option cuda.nccl. Throws Failure: BP_NOT_FOUND where it is not turned on, else with
-    // what is wrong, in the library's words where they are its. [any]
+    // Bytes from which on these cards shall add up so. `how`: the option cuda.nccl, by the library that it names now. Throws Failure: BP_NOT_FOUND where it is
+    // not turned on, else with what is wrong, in the library's words where they are its. [any]
     uint64_t prepare(std::span<const DeviceNumber> devices, Context context, const std::string& how);
-    // On the stream of each, in the order of its work. Throws Failure(BP_UNSUPPORTED) with the library's words. [any]
+    // On the stream of each, in the order of its work, by the library that they were prepared for last. Throws Failure(BP_UNSUPPORTED) with the library's
+    // words. [any]
     void sum(std::span<const SumOperand> parts, int type, uint64_t elements);
+    // A card is lost: others that add up with it go on without. [any]
+    void give_up(DeviceNumber device);
     // A card is closed. Its context is there still.
     void forget(DeviceNumber device, Context context);
 
 private:
-    void open(const std::string& name);
-    [[nodiscard]] std::string words(NcclResult result) const;
+    struct Library;
+    void drop(DeviceNumber device, bool abort);  // all that it adds up with
 
     const Driver& cu_;
     std::mutex mutex_;
-    bool opened_ = false;
-    std::map<std::vector<DeviceNumber>, std::vector<Communicator>> among_;
-#define BP_NCCL_MEMBER(member, name, arguments) NcclResult(*member##_) arguments = nullptr;
-    BP_NCCL_FUNCTIONS(BP_NCCL_MEMBER)
-#undef BP_NCCL_MEMBER
-    const char* (*error_string_)(NcclResult) = nullptr;
-    const char* (*last_error_)(Communicator) = nullptr;  // since 2.13
+    std::map<std::string, std::unique_ptr<Library>> libraries_;  // that are open, by the name that was given
+    std::map<std::vector<DeviceNumber>, Library*> used_;         // by cards that add up together
 };
 
 }  // namespace backplane::cuda

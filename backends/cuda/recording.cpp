@@ -221,7 +221,7 @@ uint64_t Api::prepare_sums(std::span<Device* const> devices, const std::string& 
     return devices.front()->nccl.prepare(numbers, devices.front()->context.get(), how);
 }
 
-void Api::sum(std::span<const gpu::SumPart<Api>> parts, uint32_t dtype, uint64_t elements) {
+void Api::sum(std::span<gpu::SumPart<Api>> parts, uint32_t dtype, uint64_t elements) {
     std::vector<SumOperand> operands;
     for (const gpu::SumPart<Api>& part : parts) {
         const Current current(part.device->cu, part.device->context.get());
@@ -230,10 +230,28 @@ void Api::sum(std::span<const gpu::SumPart<Api>> parts, uint32_t dtype, uint64_t
                             part.queue->stream.get()});
     }
     parts.front().device->nccl.sum(operands, dtype == BP_F16 ? kNcclHalf : kNcclFloat, elements);
-    for (const gpu::SumPart<Api>& part : parts) {
+    for (gpu::SumPart<Api>& part : parts) {
         const Current current(part.device->cu, part.device->context.get());
-        signal(*part.queue, *part.timeline, part.value);
+        try {
+            signal(*part.queue, *part.timeline, part.value);
+        } catch (const sdk::Failure& failure) {
+            if (failure.code() != BP_DEVICE_LOST) throw;
+            part.lost = true;
+        }
     }
+}
+
+void Api::lost(Device& device) { device.nccl.give_up(device.physical.number); }
+
+bool Api::is_lost(Device& device) {
+    const Current current(device.cu, device.context.get());
+    size_t free = 0, total = 0;
+    try {
+        device.cu.check(device.cu.memory_info(&free, &total), "ask " + device.physical.name);
+    } catch (const sdk::Failure& failure) {
+        return failure.code() == BP_DEVICE_LOST;
+    }
+    return false;
 }
 
 uint64_t Api::reached(Timeline& timeline) {

@@ -153,6 +153,7 @@ concept kHasPeers = requires(typename A::Device& from, typename A::Queue& queue,
                              std::span<const Until<typename A::Timeline>> waits, typename A::Timeline& timeline,
                              uint64_t n) {
     {A::copy_from_peer(queue, from, range, range, waits, timeline, n)};
+    { A::is_lost(from) } -> std::same_as<bool>;  // asks the driver
 };
 
 }  // namespace backplane::gpu

@@ -175,11 +175,19 @@ uint64_t Device<A>::copy_by_device(const Ticket<A>& ticket, const bp_copy& c, co
 
 template <typename A>
 uint64_t Device<A>::copy_from_peer(const Ticket<A>& ticket, const bp_copy& c, const Buffer<A>& from, const Buffer<A>& to) {
-    if constexpr (kHasPeers<A>)
-        return ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t value) {
-            A::copy_from_peer(queue, *from.device->api, from.range(c.from_offset, c.bytes), to.range(c.to_offset, c.bytes),
-                              waits_of(ticket), timeline, value);
-        });
+    if constexpr (kHasPeers<A>) {
+        try {
+            return ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t value) {
+                A::copy_from_peer(queue, *from.device->api, from.range(c.from_offset, c.bytes),
+                                  to.range(c.to_offset, c.bytes), waits_of(ticket), timeline, value);
+            });
+        } catch (const sdk::Failure& failure) {
+            // Whose loss it is: of a lost source nothing comes, and the host asks it itself.
+            if (failure.code() != BP_DEVICE_LOST || !A::is_lost(*from.device->api) || A::is_lost(*api)) throw;
+            from.device->lose();
+            return submit_nothing(ticket);
+        }
+    }
     throw sdk::Failure(BP_INTERNAL, "copy: devices that do not copy from one another are said to be peers");
 }
 

@@ -81,7 +81,10 @@ public:
         return true;
     }
 
-    void lose() { lost_ = true; }
+    void lose() {
+        if (lost_.exchange(true)) return;
+        if constexpr (requires(typename A::Device & d) { A::lost(d); }) A::lost(*api);
+    }
     [[nodiscard]] bool lost() const { return lost_; }
     // Throws Failure(BP_DEVICE_LOST) when it is.
     void check_lost() const {
@@ -111,8 +114,7 @@ public:
             if (fence == nullptr) throw sdk::Failure(BP_INVALID, "peer_wait: a point has no fence");
             check_peer(*fence->device(), "peer_wait");
             const auto [on, at] = fence->find(point.value);
-            // What a lost device was to do the host asks it itself; this one goes on.
-            if (on != nullptr && !fence->device()->lost() && !on->reached(at)) ticket.after.emplace_back(on, at);
+            if (on != nullptr && fence->device()->is_at(*on, at)) ticket.after.emplace_back(on, at);
         }
         if (signal.fence != nullptr) {
             ticket.fence = &fence_of(signal.fence, "signal");
@@ -121,6 +123,17 @@ public:
         }
         check_lost();
         return ticket;
+    }
+    // For another device that would wait: work of this one is under way. What a lost device was to do the host asks it itself, and the other goes on. [any]
+    bool is_at(Queue<A>& queue, uint64_t value) {
+        if (lost_) return false;
+        try {
+            return !queue.reached(value);
+        } catch (const sdk::Failure& failure) {
+            if (failure.code() != BP_DEVICE_LOST) throw;
+            lose();
+            return false;
+        }
     }
     // A run is about to be submitted. Throws Failure(BP_DEVICE_LOST) when a test wants the device lost here.
     void count_run() {

@@ -18,12 +18,13 @@ struct SumPart {
     typename A::Queue* queue = nullptr;
     typename A::Timeline* timeline = nullptr;
     uint64_t value = 0;
+    bool lost = false;  // the device is, and signals nothing: sum() says so
 };
 
 // Of an Api that does: prepare_sums() returns bytes from which on it pays, `how` is the option kSumsOption; sum() hands it to the driver, and each part
 // signals its value.
 template <typename A>
-concept kHasSums = requires(std::span<typename A::Device* const> devices, std::span<const SumPart<A>> parts,
+concept kHasSums = requires(std::span<typename A::Device* const> devices, std::span<SumPart<A>> parts,
                             const std::string& how, uint32_t dtype, uint64_t elements) {
     { A::kSumsOption } -> std::convertible_to<const char*>;
     { A::prepare_sums(devices, how) } -> std::same_as<uint64_t>;
@@ -103,7 +104,11 @@ private:
                 all.push_back(admitted(sdk::read(BP_AT(bp_sum_part, parts, i)), bytes));
             std::vector<SumPart<A>> handed;
             hand_over(all, handed, dtype, elements);
-            for (One& one : all) one.device->complete(one.ticket, one.part.value);
+            // The sum is in the queues of all by now: of a lost one the host hears when it asks that device.
+            for (size_t i = 0; i < all.size(); ++i) {
+                all[i].device->complete(all[i].ticket, all[i].part.value);
+                if (handed[i].lost) all[i].device->lose();
+            }
         });
     }
 

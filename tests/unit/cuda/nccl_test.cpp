@@ -60,8 +60,8 @@ protected:
         EXPECT_EQ(world().alive, std::set<void*>());
         EXPECT_EQ(world().contexts, 0);
     }
-    static NcclWorld& nccl() {
-        void* library = dlopen(BP_SCRIPTED_NCCL, RTLD_NOW);
+    static NcclWorld& nccl(const char* path = BP_SCRIPTED_NCCL) {
+        void* library = dlopen(path, RTLD_NOW);
         return *reinterpret_cast<NcclWorld* (*)()>(dlsym(library, "scripted_nccl"))();
     }
     // Both cards, with the option cuda.nccl as it is.
@@ -83,6 +83,7 @@ protected:
             devices_.push_back(
                 cuda::scripted::runtime_device(table_, module_, guarded_, info, "cuda:" + std::to_string(devices_.size())));
     }
+    void turn(const std::string& how) { how_ = how; }
     [[nodiscard]] Session session(uint32_t rows) const {
         const Weights weights([this](std::string_view) { return std::as_bytes(std::span(weight_)); });
         SessionOptions options;
@@ -179,6 +180,87 @@ TEST_F(SumsByNccl, AreCopiedAndAddedWhereTheLibraryDoesNotStartIsTooOldOrLacksAF
     expect(BP_SCRIPTED_NCCL_INCOMPLETE, "has no ncclAllReduce");
     expect("/nowhere/libnccl.so.2", "/nowhere/libnccl.so.2 does not open");
     EXPECT_EQ(nccl().sums, 0);
+}
+
+TEST_F(SumsByNccl, GoByTheLibraryThatIsNamedWhenASessionIsMade) {
+    NcclWorld &first = nccl(), &other = nccl(BP_SCRIPTED_NCCL_OTHER);
+    first = {}, other = {};
+    open(BP_SCRIPTED_NCCL);
+    {
+        Session both = session(2);
+        expect_right(both, 1);
+        turn(BP_SCRIPTED_NCCL_OTHER);
+        Session by_other = session(2);
+        expect_right(by_other, 3);
+        EXPECT_EQ(other.sums, 2 * 3);
+        EXPECT_EQ(first.sums, 2);
+        EXPECT_EQ(first.inits, 1);
+        turn("/nowhere/libnccl.so.2");
+        Session by_none = session(2);
+        expect_right(by_none, 1);
+        EXPECT_TRUE(said(by_none, "/nowhere/libnccl.so.2 does not open"));
+        turn(BP_SCRIPTED_NCCL);
+        Session again = session(2);
+        expect_right(again, 1);
+        expect_right(by_other, 1);
+        EXPECT_TRUE(said(by_none, "sums are copied and added"));
+        for (const Session* one : {&both, &by_other, &again}) EXPECT_TRUE(one->notes().empty());
+        EXPECT_EQ(first.inits + other.inits, 2) << "once for each library";
+    }
+    devices_.clear();
+    EXPECT_EQ(first.alive, 0);
+    EXPECT_EQ(other.alive, 0);
+}
+
+// A card is lost while it adds up, as the library tells of it, or when it has been handed the sum; of both cards, and in each run.
+TEST_F(SumsByNccl, AreMadeGoodByTheOtherCardWhenOneIsLostInMidRun) {
+    constexpr int kLost = 719;
+    for (const size_t card : {size_t{0}, size_t{1}})
+        for (const bool told : {true, false})
+            for (const int before : {0, 1, 2}) {
+                SCOPED_TRACE(std::to_string(card) + (told ? " told " : " not told ") + std::to_string(before));
+                nccl() = {.right_sums = told ? before : 1'000'000};
+                open(BP_SCRIPTED_NCCL);
+                nccl().before = [&] {
+                    if (nccl().sums >= before * 2) world().cards[card].lost = kLost;
+                };
+                {
+                    Session both = session(2);
+                    ASSERT_NO_THROW(expect_right(both, 4)) << testing::PrintToString(both.notes());
+                    EXPECT_TRUE(said(both, card == 0 ? "First Card" : "Second Card"))
+                        << testing::PrintToString(both.notes());
+                    EXPECT_TRUE(DeviceAccess::state(devices_[card])->lost());
+                    EXPECT_FALSE(DeviceAccess::state(devices_[1 - card])->lost());
+                    // What is made anew with one card that is left.
+                    EXPECT_THROW(static_cast<void>(session(2)), Error);
+                }
+                devices_.clear();
+                EXPECT_EQ(nccl().alive, 0);
+                nccl().before = {};
+                TearDown(), SetUp();
+            }
+}
+
+TEST_F(SumsByNccl, EndWithAnErrorWhenBothCardsAreLost) {
+    nccl() = {.right_sums = 1};
+    open(BP_SCRIPTED_NCCL);
+    nccl().before = [&] {
+        if (nccl().sums >= 2) world().cards[0].lost = world().cards[1].lost = 719;
+    };
+    {
+        Session both = session(2);
+        expect_right(both, 1);
+        try {
+            run(both, 0);
+            FAIL() << "both are lost";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), Code::device_lost) << error.what();
+        }
+        EXPECT_THROW(run(both, 0), Error);
+    }
+    devices_.clear();
+    EXPECT_EQ(nccl().alive, 0);
+    nccl() = {};
 }
 
 TEST_F(SumsByNccl, AreNotAskedForWhereItIsTurnedOffOrNotKnownToBeFaster) {

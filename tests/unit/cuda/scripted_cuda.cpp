@@ -45,7 +45,7 @@ int answer(const char* function) {
         if (failure.loses) w.lost = failure.result;
         if (failure.loses || failure.lasts || nth == failure.after) return failure.result;
     }
-    return w.lost;
+    return w.lost == 0 && !current.empty() ? current.back()->lost : w.lost;
 }
 template <typename T>
 T* made(T* object) {
@@ -225,6 +225,7 @@ int cuCtxEnablePeerAccess(void* of, unsigned) {
 int cuMemcpyPeerAsync(unsigned long long to, void* of_to, unsigned long long from, void* of_from, size_t bytes, void*) {
     CALL("cuMemcpyPeerAsync");
     if (the_world->contexts == 0) return 201;  // CUDA_ERROR_INVALID_CONTEXT
+    if (const int lost = static_cast<const Card*>(of_from)->lost; lost != 0) return lost;
     const auto card_of = [](void* context) { return static_cast<const Card*>(context)->name; };
     {
         const std::lock_guard lock(the_world->mutex);

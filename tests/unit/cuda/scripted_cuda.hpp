@@ -25,6 +25,7 @@ struct Card {
     uint64_t memory = uint64_t{8} << 30;
     uint64_t others = 0;  // bytes of it that other processes have
     uint64_t used = 0;    // bytes of it that are allocated
+    int lost = 0;         // what all calls with its context answer, but those that give back
 };
 
 struct Failure {
