@@ -60,7 +60,9 @@ struct Prediction {
            copies = 0;  // of these: work of the device; what crosses its edge. Streamed weights cross while it is at work
     double learnt =
         1;  // measured over predicted of runs of this network, in both of them; where none was measured, of three others or more; else 1
-    bool known = false;  // the device was measured; false: all else is 0
+    size_t runs = 0;      // of this network by which it is corrected, as far as they are kept
+    size_t networks = 0;  // others by which it is; 0 where runs of its own are known
+    bool known = false;   // the device was measured; false: all else is 0
 };
 
 struct CostOptions {
@@ -82,7 +84,7 @@ struct Placement {
 };
 
 // Remembered in the state folder of the context (docs/several-devices.md), under the device's identity, driver, features and module; what is damaged there
-// is as good as not there. One thread at a time.
+// is as good as not there, and the log says so, once a file. One thread at a time.
 class CostModel {
 public:
     explicit CostModel(const Context& context);
@@ -90,7 +92,8 @@ public:
     CostModel(CostModel&&) noexcept;
     CostModel& operator=(CostModel&&) noexcept;
 
-    // Null: it was not measured, or with another driver. Valid until the device is measured anew.
+    // Null: it was not measured, or with another driver. Valid until the device is measured anew. Of each device what is kept is read once, as long as it is
+    // open; models of one context share it, and what any of them learns or measures.
     [[nodiscard]] const DeviceCosts* of(const Device& device) const;
     // Runs small graphs of its own on the device, beside nothing else if it is to be true, and remembers what they took. `others`: devices whose tensors it
     // will be given. Throws Error(cancelled), device_lost.

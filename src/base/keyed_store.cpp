@@ -134,6 +134,13 @@ std::optional<StoredEntry> KeyedStore::find(std::string_view key) const {
     return entry;
 }
 
+fs::path KeyedStore::unusable(std::string_view key) const {
+    if (folder_.empty()) return {};
+    fs::path file = path_of(key);
+    if (read(file) || status_of(file).kind == FileStatus::Kind::missing) return {};
+    return file;
+}
+
 std::string KeyedStore::remember(std::string_view key, StoredEntry entry) const {
     if (folder_.empty()) return "there is no folder to remember it in";
     const fs::path file = path_of(key);

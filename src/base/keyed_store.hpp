@@ -36,6 +36,8 @@ public:
 
     [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
     [[nodiscard]] std::optional<StoredEntry> find(std::string_view key) const;
+    // The file of a key that is there and says nothing: damaged, of another version, somebody else's. Empty: there is none, or it is good.
+    [[nodiscard]] std::filesystem::path unusable(std::string_view key) const;
     // Replaces what was there. Returns what went wrong, empty when nothing did. Also sweeps what has ended long ago.
     std::string remember(std::string_view key, StoredEntry entry) const;
     bool forget(std::string_view key) const;  // false: there was none

@@ -106,4 +106,12 @@ std::string milliseconds(double seconds) { return fixed(seconds * 1e3, seconds <
 
 std::string milliseconds(const Prediction& prediction) { return prediction.known ? milliseconds(prediction.seconds) : "-"; }
 
+std::string corrected_by(const Prediction& prediction) {
+    const auto counted = [](size_t count, const char* what) {
+        return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+    };
+    if (prediction.runs != 0) return counted(prediction.runs, "run");
+    return prediction.networks != 0 ? counted(prediction.networks, "other network") : "-";
+}
+
 }  // namespace backplane::cli

@@ -19,5 +19,7 @@ void print_costs(const std::vector<std::pair<std::string, const DeviceCosts*>>& 
 std::string milliseconds(double seconds);
 // "-" where nothing is known.
 std::string milliseconds(const Prediction& prediction);
+// "3 runs" of its network, "5 other networks" that ran there; "-" where it is what ops add up to.
+std::string corrected_by(const Prediction& prediction);
 
 }  // namespace backplane::cli

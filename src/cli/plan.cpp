@@ -117,13 +117,13 @@ Prediction predicted(const CostModel& costs, const Asked& one, const Graph& grap
 void print_ways(const std::vector<Fit>& ways, const std::vector<Prediction>& times, const Fit* chosen) {
     const auto amount = [](uint64_t bytes) { return bytes == 0 ? std::string("-") : human_bytes(bytes); };
     std::vector<std::vector<std::string>> rows{{"  DEVICE", "WEIGHTS ARE", "NEEDS", "THERE", "FITS", "WEIGHTS", "RING",
-                                                "STATE", "VALUES", "WORKSPACE", "MOVED A RUN", "TIME"}};
+                                                "STATE", "VALUES", "WORKSPACE", "MOVED A RUN", "TIME", "CORRECTED BY"}};
     for (size_t i = 0; i < ways.size(); ++i) {
         const Fit& way = ways[i];
         rows.push_back({(&way == chosen ? "> " : "  ") + way.device, way.streamed ? "streamed" : "resident",
                         amount(way.needs), amount(way.available), word_for(way), amount(way.weights), amount(way.ring),
                         amount(way.state), amount(way.values), amount(way.workspace), amount(way.moved),
-                        milliseconds(times[i])});
+                        milliseconds(times[i]), corrected_by(times[i])});
     }
     print_table(rows);
     if (std::ranges::none_of(times, &Prediction::known))
@@ -141,6 +141,9 @@ void print_ways(const std::vector<Fit>& ways, const std::vector<Prediction>& tim
 
 Json way_json(const Fit& way, const Prediction& time, bool chosen) {
     return {{"seconds", time.known ? Json(time.seconds) : Json()},
+            {"learnt", time.learnt},
+            {"runs", time.runs},
+            {"networks", time.networks},
             {"device", way.device},
             {"streamed", way.streamed},
             {"fits", way.fits},

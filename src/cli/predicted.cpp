@@ -31,15 +31,23 @@ std::string line_of(const Predicted& one) {
     const std::string taken = one.seconds > 0 ? milliseconds(one.seconds) + " taken" : "not timed";
     if (!one.time.known)
         return text + (one.seconds > 0 ? taken + "; " : "") + memory + (memory.empty() ? "" : "; ") + one.problem;
-    text += milliseconds(one.time) + " predicted, " + taken;
+    text += milliseconds(one.time) + " predicted";
+    if (one.time.runs + one.time.networks != 0) text += " (corrected by " + corrected_by(one.time) + ")";
+    text += ", " + taken;
     return text + (memory.empty() ? "" : "; ") + memory;
 }
 
 Json json_of(const Predicted& one) {
-    return {{"part", one.part},          {"device", one.device},
-            {"known", one.time.known},   {"predicted_seconds", one.time.seconds},
-            {"learnt", one.time.learnt}, {"seconds", one.seconds},
-            {"planned", one.planned},    {"held", one.held},
+    return {{"part", one.part},
+            {"device", one.device},
+            {"known", one.time.known},
+            {"predicted_seconds", one.time.seconds},
+            {"learnt", one.time.learnt},
+            {"runs", one.time.runs},
+            {"networks", one.time.networks},
+            {"seconds", one.seconds},
+            {"planned", one.planned},
+            {"held", one.held},
             {"problem", one.problem}};
 }
 

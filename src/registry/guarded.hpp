@@ -84,6 +84,8 @@ public:
     Guarded(const Guarded&) = delete;
     Guarded& operator=(const Guarded&) = delete;
 
+    [[nodiscard]] const std::shared_ptr<const HostServices>& services() const noexcept { return services_; }
+
     // Before the first call: where each call is noted while it lasts.
     void set_mark(Mark* mark) noexcept { mark_ = mark; }
     // Whose table the module has been given, and is not to write to. Outlives this.

@@ -69,6 +69,12 @@ double Learnt::ratio(double predicted) const {
     return seconds(known, predicted) / predicted;
 }
 
+size_t Learnt::runs() const noexcept {
+    size_t all = 0;
+    for (const Size& size : sizes_) all += size.taken.size();
+    return all;
+}
+
 bool Learnt::valid() const noexcept {
     if (sizes_.size() > kMostSizes) return false;
     return std::all_of(sizes_.begin(), sizes_.end(), [](const Size& size) {

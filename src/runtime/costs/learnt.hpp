@@ -24,6 +24,7 @@ public:
     // Of one size in its proportion, between two on the line through both, beyond them along it. 1 where nothing is known.
     [[nodiscard]] double ratio(double predicted) const;
     [[nodiscard]] const std::vector<Size>& sizes() const noexcept { return sizes_; }  // the newest at the end
+    [[nodiscard]] size_t runs() const noexcept;                                       // that are kept, of all sizes
     [[nodiscard]] bool valid() const noexcept;                                        // what is read of a file is looked at
 
     static constexpr size_t kMostSizes = 12, kMostTaken = 3;

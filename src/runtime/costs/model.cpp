@@ -2,99 +2,104 @@
 #include <map>
 
 #include "backplane/cost.hpp"
+#include "runtime/costs/known.hpp"
 #include "runtime/costs/measure.hpp"
-#include "runtime/costs/store.hpp"
 #include "runtime/costs/times.hpp"
 
 namespace backplane {
 
-struct CostModel::Impl {
-    struct Known {
-        std::optional<DeviceCosts> costs;
-        std::string key;
-    };
-    explicit Impl(const Context& context) : store(context.state_folder()) {}
+namespace {
 
-    const Known& of(const DeviceInfo& info) const {
-        const auto found = known.find(info.id);
-        if (found != known.end()) return found->second;
-        return keep(info, store.costs(info));
-    }
-    const Known& keep(const DeviceInfo& info, std::optional<DeviceCosts> costs) const {
-        Known& made = known[info.id];
-        made.key = costs ? runtime::key_of(*costs) : std::string();
-        made.costs = std::move(costs);
-        return made;
-    }
-    [[nodiscard]] runtime::Learnt learnt(const DeviceInfo& info, const Graph& graph, bool streamed) const {
-        return store.learnt(info, runtime::network_key(graph, streamed), of(info).key);
-    }
+using runtime::KnownCosts;
 
-    // What whole runs take over what their ops add up to: as far as sizes of this network say, else others.
-    [[nodiscard]] double whole_ratio(const DeviceInfo& info, const Graph& graph, double predicted) const {
-        const runtime::Learnt own = learnt(info, graph, false);
-        return own.sizes().empty() ? store.ratio(info, of(info).key) : own.ratio(predicted);
-    }
-
-    runtime::CostStore store;
-    mutable std::map<std::string, Known> known;  // by device id
+// By how much runs correct what ops add up to.
+struct Correction {
+    double ratio = 1;
+    size_t runs = 0, networks = 0;
 };
 
-namespace {
+Correction by_runs(const runtime::Learnt& own, double predicted) { return {own.ratio(predicted), own.runs(), 0}; }
+
+Correction by_networks(KnownCosts& known) {
+    const runtime::NetworksRatio all = known.ratio();
+    return {all.ratio, 0, all.networks};
+}
+
+// Whole runs: as far as sizes of this network say, else others.
+Correction of_whole(KnownCosts& known, const Graph& graph, double predicted) {
+    const runtime::Learnt own = known.learnt(runtime::network_key(graph, false));
+    return own.sizes().empty() ? by_networks(known) : by_runs(own, predicted);
+}
+
+void note(Prediction& made, const Correction& by) {
+    made.learnt = by.ratio;
+    made.runs = by.runs;
+    made.networks = by.networks;
+}
+
+void scale(Prediction& made, const Correction& by) {
+    note(made, by);
+    made.ops *= by.ratio;
+    made.copies *= by.ratio;
+    made.seconds *= by.ratio;
+}
 
 // By the ops, with all weights there.
 double whole_seconds(const DeviceCosts& costs, const Graph& graph) { return runtime::predicted(costs, graph, {}).seconds; }
 
 }  // namespace
 
-CostModel::CostModel(const Context& context) : impl_(std::make_unique<Impl>(context)) {}
+// What this model was asked about, so that it stays while another measures anew.
+struct CostModel::Impl {
+    const KnownCosts::Costs* hold(const Device& device) {
+        std::shared_ptr<const KnownCosts::Costs>& held = known[device.info().id];
+        held = KnownCosts::of(device)->costs();
+        return held.get();
+    }
+    std::map<std::string, std::shared_ptr<const KnownCosts::Costs>> known;  // by device id
+};
+
+CostModel::CostModel(const Context&) : impl_(std::make_unique<Impl>()) {}
 CostModel::~CostModel() = default;
 CostModel::CostModel(CostModel&&) noexcept = default;
 CostModel& CostModel::operator=(CostModel&&) noexcept = default;
 
 const DeviceCosts* CostModel::of(const Device& device) const {
-    const std::optional<DeviceCosts>& costs = impl_->of(device.info()).costs;
-    return costs ? &*costs : nullptr;
+    const KnownCosts::Costs* held = impl_->hold(device);
+    return held != nullptr ? &held->costs : nullptr;
 }
 
 const DeviceCosts& CostModel::measure(const Device& device, const std::vector<Device>& others, const CostOptions& options) {
-    DeviceCosts costs = runtime::measured_costs(device, others, options);
-    impl_->store.remember(device.info(), costs);
-    return *impl_->keep(device.info(), std::move(costs)).costs;
+    return (impl_->known[device.info().id] =
+                KnownCosts::of(device)->remember(runtime::measured_costs(device, others, options)))
+        ->costs;
 }
 
 Prediction CostModel::predict(const Device& device, const Graph& graph, const Fit& way) const {
     const DeviceCosts* costs = of(device);
     if (costs == nullptr || !way.possible) return {};
+    const std::shared_ptr<KnownCosts> known = KnownCosts::of(device);
     Prediction made = runtime::predicted(*costs, graph, way);
-    const runtime::Learnt own = impl_->learnt(device.info(), graph, way.streamed);
+    const runtime::Learnt own = known->learnt(runtime::network_key(graph, way.streamed));
     if (!own.sizes().empty()) {
-        made.learnt = own.ratio(made.seconds);
+        scale(made, by_runs(own, made.seconds));
+    } else if (!way.streamed) {
+        scale(made, by_networks(*known));
+    } else {
+        // What was learnt of runs whose weights were there is the work's; copies stay what they are.
+        note(made, of_whole(*known, graph, whole_seconds(*costs, graph)));
+        const double beside = made.seconds - std::max(made.ops, made.copies);
         made.ops *= made.learnt;
-        made.copies *= made.learnt;
-        made.seconds *= made.learnt;
-        return made;
+        made.seconds = beside + std::max(made.ops, made.copies);
     }
-    if (!way.streamed) {
-        made.learnt = impl_->store.ratio(device.info(), impl_->of(device.info()).key);
-        made.ops *= made.learnt;
-        made.copies *= made.learnt;
-        made.seconds *= made.learnt;
-        return made;
-    }
-    // What was learnt of runs whose weights were there is the work's; copies stay what they are.
-    made.learnt = impl_->whole_ratio(device.info(), graph, whole_seconds(*costs, graph));
-    const double beside = made.seconds - std::max(made.ops, made.copies);
-    made.ops *= made.learnt;
-    made.seconds = beside + std::max(made.ops, made.copies);
     return made;
 }
 
 void CostModel::learn(const Device& device, const Graph& graph, const Fit& way, double seconds) {
     const DeviceCosts* costs = of(device);
     if (costs == nullptr || !way.possible) return;
-    impl_->store.learn(device.info(), runtime::network_key(graph, way.streamed), impl_->of(device.info()).key,
-                       runtime::predicted(*costs, graph, way).seconds, seconds);
+    KnownCosts::of(device)->learn(runtime::network_key(graph, way.streamed), runtime::predicted(*costs, graph, way).seconds,
+                                  seconds);
 }
 
 Prediction predict(const DeviceCosts& costs, const Graph& graph, const Fit& way) {
@@ -105,12 +110,15 @@ std::optional<Placement> CostModel::place(const std::vector<Device>& devices, co
                                           const std::vector<std::vector<Fit>>& ways, int64_t batches,
                                           size_t most_parts) const {
     std::vector<runtime::Candidate> candidates;
+    std::vector<std::shared_ptr<const KnownCosts::Costs>> held;
     for (uint32_t i = 0; i < devices.size() && i < ways.size(); ++i) {
-        const DeviceCosts* costs = of(devices[i]);
-        if (costs == nullptr) continue;
+        const std::shared_ptr<KnownCosts> known = KnownCosts::of(devices[i]);
+        held.push_back(known->costs());
+        if (!held.back()) continue;
+        const DeviceCosts* costs = &held.back()->costs;
         const DeviceInfo& info = devices[i].info();
         runtime::Candidate one{i, info.id, info.same_chip_as.empty() ? info.id : info.same_chip_as, costs, 1, {}, nullptr};
-        one.learnt = impl_->whole_ratio(info, graph, whole_seconds(*costs, graph));
+        one.learnt = of_whole(*known, graph, whole_seconds(*costs, graph)).ratio;
         for (const Fit& way : ways[i]) {
             if (!way.streamed && way.possible) one.whole = &way;
             if (!one.seconds && way.fits) one.seconds = predict(devices[i], graph, way).seconds;

@@ -82,10 +82,22 @@ base::StoredEntry entry_of(const DeviceInfo& device, const char* outcome, std::s
     return entry;
 }
 
+constexpr const char* kNoUse = " is damaged, of another version or not this user's: it counts as not there";
+
+// What is there of a key; nothing, and a line to `say`, where it cannot be used.
+std::optional<base::StoredEntry> found_in(const base::KeyedStore& store, const std::string& key, const CostStore::Say& say) {
+    std::optional<base::StoredEntry> entry = store.find(key);
+    if (!entry && say)
+        if (const std::filesystem::path file = store.unusable(key); !file.empty()) say(file.string() + kNoUse);
+    if (entry && entry->expired) entry.reset();
+    return entry;
+}
+
 // What was timed of a device, as it was written beside these costs: beside others the same says something else.
-std::optional<std::string> timed(const std::filesystem::path& folder, const std::string& key, const std::string& costs) {
-    const std::optional<base::StoredEntry> entry = registry::time_store(folder).find(key);
-    if (!entry || entry->expired) return {};
+std::optional<std::string> timed(const std::filesystem::path& folder, const std::string& key, const std::string& costs,
+                                 const CostStore::Say& say) {
+    const std::optional<base::StoredEntry> entry = found_in(registry::time_store(folder), key, say);
+    if (!entry) return {};
     const auto of = entry->fields.find(kCosts), runs = entry->fields.find(kRuns);
     if (of == entry->fields.end() || runs == entry->fields.end() || of->second != costs) return {};
     return runs->second;
@@ -101,8 +113,8 @@ void remember_timed(const std::filesystem::path& folder, const DeviceInfo& devic
 }  // namespace
 
 std::optional<DeviceCosts> CostStore::costs(const DeviceInfo& device) const {
-    const std::optional<base::StoredEntry> entry = registry::cost_store(folder_).find(key_of(device));
-    if (!entry || entry->expired) return {};
+    const std::optional<base::StoredEntry> entry = found_in(registry::cost_store(folder_), key_of(device), say_);
+    if (!entry) return {};
     const auto found = entry->fields.find(kCosts);
     if (found == entry->fields.end()) return {};
     try {
@@ -123,7 +135,7 @@ void CostStore::remember(const DeviceInfo& device, DeviceCosts& costs) const {
 }
 
 Learnt CostStore::learnt(const DeviceInfo& device, const std::string& network, const std::string& costs) const {
-    const std::optional<std::string> runs = timed(folder_, key_of(device) + network, costs);
+    const std::optional<std::string> runs = timed(folder_, key_of(device) + network, costs, say_);
     if (!runs) return {};
     try {
         std::vector<Learnt::Size> sizes;
@@ -139,11 +151,8 @@ Learnt CostStore::learnt(const DeviceInfo& device, const std::string& network, c
     return {};
 }
 
-void CostStore::learn(const DeviceInfo& device, const std::string& network, const std::string& costs, double predicted,
-                      double taken) const {
-    Learnt known = learnt(device, network, costs);
-    known.add(predicted, taken);
-    if (known.sizes().empty()) return;
+void CostStore::remember(const DeviceInfo& device, const std::string& network, const std::string& costs, const Learnt& known,
+                         double predicted) const {
     Json runs = Json::array();
     for (const Learnt::Size& size : known.sizes()) {
         Json one = Json::array();
@@ -162,9 +171,9 @@ constexpr size_t kMostNetworks = 9, kFewestNetworks = 3;
 
 // The newest at the end: a network's key, and its ratio.
 std::vector<std::pair<std::string, double>> ratios_of(const std::filesystem::path& folder, const std::string& key,
-                                                      const std::string& costs) {
+                                                      const std::string& costs, const CostStore::Say& say) {
     std::vector<std::pair<std::string, double>> all;
-    const std::optional<std::string> runs = timed(folder, key, costs);
+    const std::optional<std::string> runs = timed(folder, key, costs, say);
     if (!runs) return all;
     try {
         for (const Json& one : Json::parse(*runs)) {
@@ -179,17 +188,17 @@ std::vector<std::pair<std::string, double>> ratios_of(const std::filesystem::pat
 
 }  // namespace
 
-double CostStore::ratio(const DeviceInfo& device, const std::string& costs) const {
+NetworksRatio CostStore::ratio(const DeviceInfo& device, const std::string& costs) const {
     std::vector<double> all;
-    for (const auto& [network, ratio] : ratios_of(folder_, key_of(device) + kOfDevice, costs)) all.push_back(ratio);
-    if (all.size() < kFewestNetworks) return 1;
+    for (const auto& [network, ratio] : ratios_of(folder_, key_of(device) + kOfDevice, costs, say_)) all.push_back(ratio);
+    if (all.size() < kFewestNetworks) return {};
     std::sort(all.begin(), all.end());
-    return std::clamp(all[all.size() / 2], 0.5, 2.0);
+    return {std::clamp(all[all.size() / 2], 0.5, 2.0), all.size()};
 }
 
 void CostStore::learn_ratio(const DeviceInfo& device, const std::string& network, const std::string& costs,
                             double ratio) const {
-    auto all = ratios_of(folder_, key_of(device) + kOfDevice, costs);
+    auto all = ratios_of(folder_, key_of(device) + kOfDevice, costs, say_);
     std::erase_if(all, [&](const auto& one) { return one.first == network; });
     all.emplace_back(network, ratio);
     if (all.size() > kMostNetworks) all.erase(all.begin());

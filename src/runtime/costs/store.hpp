@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -10,26 +11,36 @@
 
 namespace backplane::runtime {
 
+// What runs took over what was predicted, and of how many networks: 1 of none where nothing is known.
+struct NetworksRatio {
+    double ratio = 1;
+    size_t networks = 0;
+};
+
 class CostStore {
 public:
-    explicit CostStore(std::filesystem::path state_folder) : folder_(std::move(state_folder)) {}
+    using Say = std::function<void(const std::string& line)>;
+    // `say` hears of each file that is there and cannot be used, each time it is looked for.
+    explicit CostStore(std::filesystem::path state_folder, Say say = {})
+        : folder_(std::move(state_folder)), say_(std::move(say)) {}
 
     [[nodiscard]] std::optional<DeviceCosts> costs(const DeviceInfo& device) const;
     void remember(const DeviceInfo& device, DeviceCosts& costs) const;  // sets `measured`
 
     // Of the runs of a network, beside predictions by these costs (key_of() them); empty: there were none.
     [[nodiscard]] Learnt learnt(const DeviceInfo& device, const std::string& network, const std::string& costs) const;
-    void learn(const DeviceInfo& device, const std::string& network, const std::string& costs, double predicted,
-               double taken) const;
+    void remember(const DeviceInfo& device, const std::string& network, const std::string& costs, const Learnt& known,
+                  double predicted) const;
 
     // What runs of the networks that were timed last took over what their ops add up to: the median, of three networks and more, between a half and
     // two; else 1. It corrects what was measured of the device for networks that never ran there.
-    [[nodiscard]] double ratio(const DeviceInfo& device, const std::string& costs) const;
+    [[nodiscard]] NetworksRatio ratio(const DeviceInfo& device, const std::string& costs) const;
 
 private:
     void learn_ratio(const DeviceInfo& device, const std::string& network, const std::string& costs, double ratio) const;
 
     std::filesystem::path folder_;
+    Say say_;
 };
 
 [[nodiscard]] std::string key_of(const DeviceCosts& costs);

@@ -33,15 +33,17 @@ TEST(CliPlace, AutoUpscalesWhereItIsDoneFirstAndEachRunTeaches) {
     EXPECT_NE(first["why"].get<std::string>().find("all on cpu:0, done first by what work costs: "), std::string::npos);
     expect_predicted(first);
     EXPECT_EQ(first["predicted"]["learnt"], 1);
+    EXPECT_EQ(first["predicted"]["runs"], 0);
     const base::Json among = base::Json::parse(upscaled({"--place", "auto=cpu", "--json"}));
     EXPECT_EQ(among["place"]["devices"], base::Json::array({"cpu:0"}));
     const std::string written = content(p.at("out.png"));
     const base::Json second = base::Json::parse(upscaled({"--device", "cpu", "--json"}));
     EXPECT_NE(second["predicted"]["learnt"], 1) << "the first run taught it";
+    EXPECT_EQ(second["predicted"]["runs"], 2) << "so did the one among a device alone";
     EXPECT_EQ(content(p.at("out.png")), written);
     const std::string words = upscaled({"--device", "cpu", "--verbose"});
     EXPECT_NE(words.find("a tile on cpu:0: "), std::string::npos) << words;
-    EXPECT_NE(words.find(" ms predicted, "), std::string::npos) << words;
+    EXPECT_NE(words.find(" ms predicted (corrected by 3 runs), "), std::string::npos) << words;
 }
 
 TEST(CliPlace, AutoPlansAndTheTimeOfEachWayIsSaid) {
@@ -59,9 +61,58 @@ TEST(CliPlace, AutoPlansAndTheTimeOfEachWayIsSaid) {
     const Outcome words = run(p, plan, told);
     EXPECT_NE(words.out.find("all on cpu:0, done first by what work costs"), std::string::npos) << words.out;
     EXPECT_NE(words.out.find(" TIME"), std::string::npos) << words.out;
+    EXPECT_EQ(json["ways"][0]["learnt"], 1);
+    EXPECT_EQ(json["ways"][0]["runs"], 0);
+    EXPECT_EQ(json["ways"][0]["networks"], 0);
+    EXPECT_EQ(words.out.find(" runs"), std::string::npos) << "nothing ran yet: " << words.out;
     const Outcome unknown =
         run(p, {"plan", "--model", p.model(), "--device", "cpu"}, {"BACKPLANE_STATE_DIR=" + p.at("none")});
     EXPECT_NE(unknown.out.find("What work costs there is not known"), std::string::npos) << unknown.out;
+}
+
+// What was learnt of a network is said beside each time that rests on it, by how many runs; of a network that never ran, by how many others.
+TEST(CliPlace, APlanSaysByHowManyRunsItsTimesAreCorrected) {
+    const Place p;
+    const std::vector<std::string> told = told_costs(p);
+    const std::string model = p.model(), in = p.picture();
+    const std::vector<std::string> plan{"plan", "--model", model, "--size", "32", "--device", "cpu"};
+    std::vector<std::string> as_json = plan;
+    as_json.emplace_back("--json");
+    for (const char* many : {"1 run", "2 runs"}) {
+        const Outcome ran =
+            run(p, {"upscale", in, p.at("out.png"), "--model", model, "--device", "cpu", "--tile", "32"}, told);
+        ASSERT_EQ(ran.exit_code, 0) << ran.err;
+        const Outcome words = run(p, plan, told);
+        EXPECT_NE(words.out.find("CORRECTED BY"), std::string::npos) << words.out;
+        EXPECT_NE(words.out.find(std::string("  ") + many + "\n"), std::string::npos) << words.out;
+    }
+    const base::Json json = base::Json::parse(run(p, as_json, told).out);
+    EXPECT_EQ(json["ways"][0]["runs"], 2);
+    EXPECT_NE(json["ways"][0]["learnt"], 1);
+    EXPECT_EQ(json["ways"][0]["networks"], 0);
+}
+
+// A record that is cut off or changed costs what it said, one line of the log, and nothing else.
+TEST(CliPlace, ADamagedRecordOfCostsIsSaidOnceAndPlannedWithout) {
+    const Place p;
+    const std::vector<std::string> told = told_costs(p);
+    const std::string model = p.model(), in = p.picture();
+    const std::vector<std::string> upscale{"upscale", in, p.at("out.png"), "--model", model, "--device", "cpu"};
+    ASSERT_EQ(run(p, upscale, told).exit_code, 0);
+    for (const char* folder : {"times", "costs"}) {
+        for (const auto& entry : std::filesystem::directory_iterator(p.at(std::string("state/") + folder)))
+            std::filesystem::resize_file(entry.path(), entry.file_size() / 2);
+        const Outcome o = run(p, {"plan", "--model", model, "--device", "cpu", "--verbose"}, told);
+        ASSERT_EQ(o.exit_code, 0) << o.err;
+        EXPECT_EQ(o.out.find(" run\n"), std::string::npos) << o.out;
+        const std::string words = "what work costs on cpu:0: ";
+        const size_t at = o.err.find(words);
+        ASSERT_NE(at, std::string::npos) << o.err;
+        EXPECT_NE(o.err.find(" is damaged", at), std::string::npos) << o.err;
+    }
+    const Outcome again = run(p, upscale, told);
+    EXPECT_EQ(again.exit_code, 0) << again.err;
+    EXPECT_EQ(again.err, "") << "nothing of it where nobody asks";
 }
 
 TEST(CliPlace, AutoRunsAFileOfOnnx) {

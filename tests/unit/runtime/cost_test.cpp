@@ -1,58 +1,18 @@
-// What work costs: curves, what is remembered of them whatever becomes of the files, predictions that learn, and where a component is placed by them.
-// No time is asserted: devices whose costs are told stand for measured ones.
-#include "backplane/cost.hpp"
-
-#include <gtest/gtest.h>
-
+// What work costs: curves, predictions that learn, and where a component is placed by them. No time is asserted: devices whose costs are told stand for
+// measured ones.
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <limits>
-#include <random>
 
 #include "runtime/costs/learnt.hpp"
-#include "runtime/costs/store.hpp"
 #include "runtime/costs/times.hpp"
 #include "runtime/costs/work.hpp"
-#include "support/modules_of_the_build.hpp"
-#include "turning_network.hpp"
+#include "told_costs.hpp"
 
 namespace backplane {
 namespace {
 
-namespace fs = std::filesystem;
-
-class Costs : public testing::Test {
-protected:
-    Costs() : folder_(fs::temp_directory_path() / ("backplane-costs-" + std::to_string(std::random_device{}()))) {}
-    ~Costs() override { fs::remove_all(folder_); }
-    [[nodiscard]] Context context() const {
-        ContextOptions options = test::modules_of_the_build();
-        options.state_folder = folder_;
-        return Context(options);
-    }
-    // So many operations and bytes a second.
-    static DeviceCosts told(double operations, double bytes) {
-        const auto curve = [](double rate) { return CostCurve{{{1e3, 1e3 / rate + 1e-6}, {1e9, 1e9 / rate + 1e-6}}}; };
-        DeviceCosts costs;
-        costs.run = 1e-5;
-        costs.ops["product f32"] = curve(operations);
-        costs.ops["element-wise f32"] = curve(bytes);
-        costs.up = costs.down = costs.streamed = curve(bytes / 4);
-        return costs;
-    }
-    void remember(const Device& device, DeviceCosts costs) const {
-        runtime::CostStore(folder_).remember(device.info(), costs);
-    }
-    [[nodiscard]] std::vector<fs::path> files() const {
-        std::vector<fs::path> all;
-        for (const fs::directory_entry& entry : fs::directory_iterator(folder_ / "costs"))
-            if (entry.path().extension() == ".entry") all.push_back(entry.path());
-        return all;
-    }
-    fs::path folder_;
-    test::TurningNetwork network_;
-};
+using test::Costs;
+using test::product_of;
 
 TEST_F(Costs, ACurveIsFixedCostAtNothingStraightBetweenPointsAndItsLastRateBeyond) {
     const CostCurve curve{{{100, 3}, {200, 5}, {400, 6}}};
@@ -67,42 +27,6 @@ TEST_F(Costs, ACurveIsFixedCostAtNothingStraightBetweenPointsAndItsLastRateBeyon
     for (const CostCurve& bad : {CostCurve{{{0, 1}}}, CostCurve{{{2, 1}, {1, 2}}}, CostCurve{{{1, 0}}}, CostCurve{{{1, -1}}},
                                  CostCurve{{{nan, 1}}}, CostCurve{{{1, nan}}}, CostCurve{{{1, infinity}}}})
         EXPECT_FALSE(bad.valid());
-}
-
-TEST_F(Costs, WhatIsMeasuredIsRememberedForTheDeviceAlone) {
-    const Context here = context();
-    const Device cpu = here.choose("cpu"), reference = here.choose("reference");
-    EXPECT_EQ(CostModel(here).of(cpu), nullptr);
-    remember(cpu, told(1e9, 1e9));
-    const CostModel costs(here);
-    ASSERT_NE(costs.of(cpu), nullptr);
-    EXPECT_GT(costs.of(cpu)->measured, 0);
-    EXPECT_EQ(costs.of(cpu)->ops.at("product f32").points.size(), 2U);
-    EXPECT_EQ(costs.of(reference), nullptr);
-}
-
-TEST_F(Costs, DamagedCostsAreAsGoodAsNoneWhateverByteIsWrong) {
-    const Context here = context();
-    const Device cpu = here.choose("cpu");
-    remember(cpu, told(1e9, 1e9));
-    const std::vector<fs::path> all = files();
-    ASSERT_EQ(all.size(), 1U);
-    std::string whole;
-    {
-        std::ifstream in(all[0], std::ios::binary);
-        whole.assign(std::istreambuf_iterator<char>(in), {});
-    }
-    const auto put = [&](const std::string& text) {
-        std::ofstream(all[0], std::ios::binary | std::ios::trunc) << text;
-        return CostModel(here).of(cpu) != nullptr;
-    };
-    for (size_t length = 0; length < whole.size(); length += 7) EXPECT_FALSE(put(whole.substr(0, length))) << length;
-    for (size_t at = 0; at < whole.size(); ++at) {
-        std::string bad = whole;
-        bad[at] = static_cast<char>(bad[at] ^ 1);
-        EXPECT_FALSE(put(bad)) << at;
-    }
-    EXPECT_TRUE(put(whole));
 }
 
 TEST_F(Costs, APredictionAddsUpTheOpsAndLearnsFromRuns) {
@@ -133,17 +57,6 @@ TEST_F(Costs, APredictionAddsUpTheOpsAndLearnsFromRuns) {
     EXPECT_EQ(costs.predict(cpu, other.graph, fits({cpu}, other.graph).front()).learnt, 1) << "of this network alone";
 }
 
-TEST_F(Costs, BesideCostsThatWereMeasuredAnewOldRunsSayNothing) {
-    const Context here = context();
-    const Device cpu = here.choose("cpu");
-    const Fit way = fits({cpu}, network_.graph).front();
-    remember(cpu, told(1e9, 1e12));
-    CostModel(here).learn(cpu, network_.graph, way, 1);
-    EXPECT_NE(CostModel(here).predict(cpu, network_.graph, way).learnt, 1);
-    remember(cpu, told(2e9, 1e12));
-    EXPECT_EQ(CostModel(here).predict(cpu, network_.graph, way).learnt, 1);
-}
-
 // Products, and what is read beside them, of so many rows.
 Graph network_of_rows(int64_t rows) {
     Graph graph;
@@ -154,42 +67,6 @@ Graph network_of_rows(int64_t rows) {
     }
     graph.output(x, "y");
     return graph;
-}
-
-// A product of so many columns: each is a network of its own.
-Graph product_of(int64_t columns) {
-    Graph graph;
-    graph.output(
-        graph.add(Op::matmul, {graph.input("x", DType::f32, {64, 256}), graph.weight("w", DType::f32, {256, columns})}),
-        "y");
-    return graph;
-}
-
-TEST_F(Costs, RunsOfThreeNetworksCorrectWhatIsPredictedOfOthers) {
-    const Context here = context();
-    const Device cpu = here.choose("cpu");
-    remember(cpu, told(1e9, 1e12));
-    const auto learn = [&](int64_t columns, double times) {
-        CostModel costs(here);  // as another process has it
-        const Graph graph = product_of(columns);
-        const Fit way = fits({cpu}, graph).front();
-        costs.learn(cpu, graph, way, times * predict(*costs.of(cpu), graph, way).seconds);
-    };
-    const Graph other = product_of(1000);
-    const Fit way = fits({cpu}, other).front();
-    const auto learnt = [&] { return CostModel(here).predict(cpu, other, way).learnt; };
-    learn(100, 1.4), learn(200, 1.6), learn(200, 1.6);
-    EXPECT_EQ(learnt(), 1) << "two networks say nothing of others";
-    learn(300, 40);
-    EXPECT_NEAR(learnt(), 1.6, 1e-9) << "the median: one that ran beside other work changes little";
-    EXPECT_NEAR(CostModel(here).predict(cpu, product_of(100), fits({cpu}, product_of(100)).front()).learnt, 1.4, 1e-9)
-        << "what ran itself is known better";
-    learn(400, 50), learn(500, 50), learn(600, 50);
-    EXPECT_EQ(learnt(), 2) << "no more than that";
-    for (int64_t columns = 601; columns < 620; ++columns) learn(columns, 1.2);
-    EXPECT_NEAR(learnt(), 1.2, 1e-9) << "those that ran last count";
-    remember(cpu, told(2e9, 1e12));
-    EXPECT_EQ(learnt(), 1) << "what was measured anew is not corrected by old runs";
 }
 
 // A device whose figures are off by two, each kind for itself and either way: what one of a kind of op, its copies or its runs are said to cost.
