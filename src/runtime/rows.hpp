@@ -11,27 +11,14 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "backplane/runtime.hpp"
+#include "runtime/row_weights.hpp"
 #include "runtime/session_core.hpp"
 
 namespace backplane::runtime {
-
-// Part `part` of `parts` of each of `segments`, which follow each other along an axis.
-struct RowSlice {
-    std::string of;  // the weight
-    DType dtype = DType::f32;
-    Shape shape;  // of the whole
-    uint32_t axis = 0;
-    std::vector<int64_t> segments;
-    uint32_t part = 0, parts = 1;
-};
-// The bytes of a slice; `room` has them where they do not lie together in the whole.
-std::span<const std::byte> bytes_of(const RowSlice& slice, std::span<const std::byte> whole, std::vector<std::byte>& room);
 
 struct RowGraph {
     Graph
@@ -46,22 +33,5 @@ struct RowGraph {
 
 // Throws Error: unsupported for a graph with state, and where no product can be split.
 RowGraph row_graph(const Graph& whole, uint32_t parts);
-
-// Weights that have slices of others, too: one for all sessions of a Weights.
-class RowWeights {
-public:
-    explicit RowWeights(std::shared_ptr<const WeightSource> source, const std::string& name);
-    // Any thread.
-    [[nodiscard]] const Weights& with(const std::map<std::string, RowSlice>& slices);
-
-private:
-    struct Held {
-        std::mutex mutex;
-        std::map<std::string, RowSlice, std::less<>> slices;
-        std::map<std::string, std::vector<std::byte>, std::less<>> made;  // of those that do not lie together
-    };
-    std::shared_ptr<Held> held_;
-    Weights weights_;
-};
 
 }  // namespace backplane::runtime

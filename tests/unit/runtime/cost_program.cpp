@@ -1,5 +1,5 @@
-// cost_program STATE MODULES NUMBER TIMES: a process that says of a network that all such processes know, and of one of its own, what a run took, again and again:
-// 1.5 and 1 more for each number times what had been predicted. Exit code 0: each time what was learnt could be predicted by.
+// cost_program STATE MODULES NUMBER TIMES: a process that says of a network that all such processes know, and of one of its own, what a run took, again and
+// again: 1.5 and 1 more for each number times what had been predicted. Exit code 0: each time what was learnt could be predicted by.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
