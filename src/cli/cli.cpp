@@ -123,7 +123,9 @@ Json placement_json(const SpreadReport& report) {
 
 void print_placement(const SpreadReport& report, bool verbose) {
     for (const std::string& note : report.notes) out("Note: {}\n", note);
-    if (!verbose && report.parts.size() < 2) return;
+    // Parts of one device are of weights that are streamed.
+    const auto elsewhere = [&](const SpreadPart& part) { return part.device != report.parts.front().device; };
+    if (!verbose && std::ranges::none_of(report.parts, elsewhere)) return;
     for (const SpreadPart& part : report.parts) out("  on {}: {} nodes ({})\n", part.device, part.nodes, part.ops);
     out("  copied between devices: {} tensors, {} a run\n", report.copies,
         report.copied_bytes == 0 ? "0 B" : human_bytes(report.copied_bytes));

@@ -185,9 +185,9 @@ bool is_speech(const std::filesystem::path& model) {
            });
 }
 
-// Exit code 1, and what would fit.
-void refuse(const std::string& model, const std::vector<Fit>& ways, Run& run) {
-    err("backplane: {} does not fit: {}\n", model, what_would_fit(ways));
+// Exit code 1, and what would fit. `smaller`: what takes less, and how to ask about that.
+void refuse(const std::string& model, const std::vector<Fit>& ways, const std::string& smaller, Run& run) {
+    err("backplane: {} does not fit: {}{}\n", model, what_would_fit(ways), smaller);
     run.exit_code = kFailed;
 }
 
@@ -282,7 +282,10 @@ void show_speech_plan(const PlanChoice& o, const std::filesystem::path& path, Ru
             out_lines(chosen->plan_text);
         }
     }
-    if (chosen == nullptr) refuse(name, ways, run);
+    constexpr int64_t kShortest = 10;
+    const bool more = o.batch > 1 || o.seconds > kShortest;
+    if (chosen == nullptr)
+        refuse(name, ways, more ? "; transcribe takes fewer and shorter windows then: see --batch 1 --seconds 10" : "", run);
 }
 
 // Nothing runs: no weights are copied, and no memory of the device is taken.
@@ -352,7 +355,9 @@ void show_plan(const PlanChoice& o, Run& run) {
         }
         for (const std::string& note : notes) out("note: {}\n", note);
     }
-    if (none) refuse(model.name(), ways, run);
+    constexpr int64_t kSmallest = 64;
+    if (none)
+        refuse(model.name(), ways, o.size > kSmallest ? "; upscale takes tiles of 64 pixels then: see --size 64" : "", run);
 }
 
 }  // namespace

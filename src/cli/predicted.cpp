@@ -4,7 +4,7 @@
 
 namespace backplane::cli {
 
-Predicted predicted_beside(CostModel& costs, const GraphThatRan& ran, bool shown) {
+Predicted predicted_beside(CostModel& costs, const GraphThatRan& ran, bool shown, Teaches teaches) {
     Predicted one{ran.part, ran.device.info().id, {}, ran.seconds, 0, 0, {}};
     if (!shown && costs.of(ran.device) == nullptr) return one;  // a plan takes time
     one.held = ledger(ran.device).held;
@@ -19,7 +19,7 @@ Predicted predicted_beside(CostModel& costs, const GraphThatRan& ran, bool shown
     one.time = costs.predict(ran.device, ran.graph, *way);
     if (!one.time.known)
         one.problem = "what work costs on " + one.device + " is not known: `backplane devices --measure` finds out";
-    else if (ran.seconds > 0)
+    else if (ran.seconds > 0 && teaches == Teaches::yes)
         costs.learn(ran.device, ran.graph, *way, ran.seconds);
     return one;
 }

@@ -24,8 +24,10 @@ struct GraphThatRan {
     FitOptions how;
     double seconds = 0;
 };
-// While what it took is still there. The model learns how long it took; `shown`: somebody reads what was predicted, also where that is of memory alone.
-Predicted predicted_beside(CostModel& costs, const GraphThatRan& ran, bool shown);
+enum class Teaches { yes, no };
+// While what it took is still there. The model learns how long it took, where that is asked for: of each run once. `shown`: somebody reads what was
+// predicted, also where that is of memory alone.
+Predicted predicted_beside(CostModel& costs, const GraphThatRan& ran, bool shown, Teaches teaches = Teaches::yes);
 
 std::string line_of(const Predicted& one);
 Json json_of(const Predicted& one);

@@ -112,7 +112,7 @@ constexpr const char* kEncoderBatch = "a batch of the encoder";
 
 // Of each part of the network on each of these devices, of the size that ran most often; none that was not timed, by itself.
 std::vector<Predicted> predicted_of(const Transcriber& transcriber, const std::vector<Device>& devices,
-                                    TranscriptionReport& report) {
+                                    TranscriptionReport& report, Teaches teaches) {
     const std::vector<NetworkTimes> times = transcriber.times();
     std::vector<Predicted> all;
     for (const NetworkTimes& one : times) {
@@ -126,7 +126,7 @@ std::vector<Predicted> predicted_of(const Transcriber& transcriber, const std::v
         Predicted made = predicted_beside(*report.costs,
                                           {decodes ? "a call of the decoder" : kEncoderBatch, *device, one.graph,
                                            decodes ? FitOptions{} : report.how, one.seconds},
-                                          report.shown);
+                                          report.shown, teaches);
         // What a device holds of both is not told apart.
         if (decodes && one.device == devices.front().info().id) made.planned = made.held = 0;
         all.push_back(std::move(made));
@@ -166,7 +166,7 @@ public:
         const std::lock_guard lock(report_.mutex);
         report_.runs = nullptr;
         try {
-            for (const Predicted& one : all_predicted())
+            for (const Predicted& one : all_predicted(Teaches::yes))
                 if (report_.shown) report_.ran += line_of(one) + "\n";
         } catch (const Error& error) {
             report_.ran += std::string("nothing was predicted: ") + error.what() + "\n";
@@ -240,11 +240,12 @@ private:
         const std::lock_guard lock(report_.mutex);
         if (!report_.shown) return {};
         Json all = Json::array();
-        for (const Predicted& one : all_predicted()) all.push_back(json_of(one));
+        for (const Predicted& one : all_predicted(Teaches::no)) all.push_back(json_of(one));
         return all;
     }
-    [[nodiscard]] std::vector<Predicted> all_predicted() const {
-        std::vector<Predicted> all = predicted_of(*transcriber_, devices_, report_);
+    // Once, at the end, the model learns: each file is told what had been predicted before.
+    [[nodiscard]] std::vector<Predicted> all_predicted(Teaches teaches) const {
+        std::vector<Predicted> all = predicted_of(*transcriber_, devices_, report_, teaches);
         for (Predicted& one : predicted_parts_of(*transcriber_, by_part_)) all.push_back(std::move(one));
         return all;
     }

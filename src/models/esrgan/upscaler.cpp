@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backplane/esrgan.hpp"
+#include "base/byte_count.hpp"
 #include "base/elapsed.hpp"
 #include "models/esrgan/tiled_upscale.hpp"
 
@@ -38,6 +39,7 @@ struct Upscaler::Impl {
     std::vector<std::pair<Size, SpreadSession>> sessions;  // the one used last comes last
     uint64_t memory = 0;                                   // that they were made for
     Streaming streaming = Streaming::automatic;
+    std::string streamed;  // a note: what is moved for each tile; empty: all weights are there
 
     Impl(std::vector<Device> given, std::shared_ptr<const Esrgan> model_) : model(std::move(model_)) {
         if (given.empty() || !given.front())
@@ -88,9 +90,26 @@ struct Upscaler::Impl {
         return backplane::fits({devices->devices().front()}, model->graph(size.height, size.width), how);
     }
 
-    // Within options.memory: the largest tile with all weights there, else the largest with weights streamed. The size and the session's budget.
-    std::pair<int64_t, uint64_t> tile_within(int64_t width, int64_t height, const UpscaleOptions& options,
-                                             const std::function<int64_t(int64_t)>& overlap_for) const {
+    // What any device would take of the memory for tiles of that size, streamed or not.
+    [[nodiscard]] std::string what_would_do(Size size, const UpscaleOptions& options) const {
+        std::vector<Fit> ways = ways_for(size, options, Streaming::automatic);
+        const Graph graph = model->graph(size.height, size.width);
+        FitOptions whole;
+        whole.compile.cancel = options.cancel;
+        whole.streaming = Streaming::never;
+        for (size_t i = 1; i < devices->devices().size(); ++i)
+            ways.push_back(backplane::fits({devices->devices()[i]}, graph, whole).front());
+        return what_would_fit(ways) + (options.streaming == Streaming::never ? "; streaming is turned off" : "");
+    }
+
+    struct Within {
+        int64_t most = 0;     // pixels of a tile
+        uint64_t budget = 0;  // of the session; 0: all weights are there
+        uint64_t moved = 0;   // bytes of a run
+    };
+    // Within options.memory: the largest tile with all weights there, else the largest with weights streamed.
+    [[nodiscard]] Within tile_within(int64_t width, int64_t height, const UpscaleOptions& options,
+                                     const std::function<int64_t(int64_t)>& overlap_for) const {
         const std::vector<int64_t> sizes = options.tile != 0
                                                ? std::vector<int64_t>{options.tile}
                                                : std::vector<int64_t>(std::begin(kTileSizes), std::end(kTileSizes));
@@ -103,14 +122,15 @@ struct Upscaler::Impl {
         };
         if (options.streaming != Streaming::always)
             for (const int64_t most : sizes)
-                if (ways_for(size_of(most), options, Streaming::never).front().fits) return {most, 0};
-        std::vector<Fit> ways;
+                if (ways_for(size_of(most), options, Streaming::never).front().fits) return {most, 0, 0};
         for (const int64_t most : sizes) {
-            ways = ways_for(size_of(most), options, options.streaming);
-            if (options.streaming != Streaming::never && ways.back().fits) return {most, ways.back().budget};
+            if (options.streaming == Streaming::never) break;
+            const Fit way = ways_for(size_of(most), options, options.streaming).back();
+            if (way.fits) return {most, way.budget, way.moved};
         }
         throw Error(Code::no_device_memory, "cannot upscale within the memory with tiles of " +
-                                                std::to_string(sizes.back()) + " pixels: " + what_would_fit(ways));
+                                                std::to_string(sizes.back()) +
+                                                " pixels: " + what_would_do(size_of(sizes.back()), options));
     }
 
     // Cuts the image; the tiles' program is compiled when this returns.
@@ -130,8 +150,10 @@ struct Upscaler::Impl {
         if (options.memory != memory || options.streaming != streaming) sessions.clear();  // they took what they could
         memory = options.memory;
         streaming = options.streaming;
+        streamed.clear();
         if (memory != 0 || streaming == Streaming::always) {
-            const auto [most, budget] = tile_within(width, height, options, overlap_for);
+            const auto [most, budget, moved] = tile_within(width, height, options, overlap_for);
+            streamed = budget == 0 ? "" : "weights are streamed: " + base::byte_count(moved) + " are moved for each tile";
             const int64_t overlap = overlap_for(most);
             if (options.tile != 0)
                 cut(most, most, overlap, true, budget);
@@ -186,6 +208,7 @@ struct Upscaler::Impl {
         result.tile_width = plan.across.tile;
         result.tile_height = plan.down.tile;
         result.placement = session.report();
+        if (!streamed.empty()) result.placement.notes.push_back(streamed);
         return result;
     }
 };

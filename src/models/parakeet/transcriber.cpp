@@ -243,11 +243,15 @@ struct Transcriber::Impl {
         }
         // What there is by itself may be more than it says: sessions try, and the next device goes on.
         if (options.memory == 0 && options.streaming != Streaming::always) return;
-        const bool always = options.streaming == Streaming::always;
-        throw Error(Code::no_device_memory, std::string("cannot transcribe ") +
-                                                (always ? "with weights streamed" : "within the memory") +
-                                                ", one window of " + std::to_string(static_cast<int>(sizes.back().window)) +
-                                                " seconds at once: " + what_would_fit(ways));
+        const bool always = options.streaming == Streaming::always, never = options.streaming == Streaming::never;
+        if (never) {  // what streaming would take is said, too
+            how.streaming = Streaming::automatic;
+            ways = recognizer.ways(sizes.back().batch, samples(sizes.back().window), how);
+        }
+        throw Error(Code::no_device_memory,
+                    std::string("cannot transcribe ") + (always ? "with weights streamed" : "within the memory") +
+                        ", one window of " + std::to_string(static_cast<int>(sizes.back().window)) +
+                        " seconds at once: " + what_would_fit(ways) + (never ? "; streaming is turned off" : ""));
     }
 
     void keep_to(const Fit& way, int64_t at_once, double window) {

@@ -44,7 +44,13 @@ TEST(CliPlan, WhatDoesNotFitIsExitCode1AndTheSentenceSaysWhatWould) {
     const Outcome o = run(p, {"plan", "--model", model, "--size", "256", "--device", "cpu", "--memory", "cpu=1MiB"});
     EXPECT_EQ(o.exit_code, 1);
     EXPECT_NE(o.err.find("tiny-x2 does not fit: needs "), std::string::npos) << o.err;
-    EXPECT_NE(o.err.find(" on cpu:0, 1.0 MiB are free"), std::string::npos) << o.err;
+    EXPECT_NE(o.err.find(" on cpu:0, 1.0 MiB are free; upscale takes tiles of 64 pixels then: see --size 64\n"),
+              std::string::npos)
+        << o.err;
+    EXPECT_TRUE(is_one_line(o.err)) << o.err;
+    const Outcome least = run(p, {"plan", "--model", model, "--size", "64", "--device", "cpu", "--memory", "cpu=10KiB"});
+    EXPECT_EQ(least.exit_code, 1);
+    EXPECT_EQ(least.err.find("--size"), std::string::npos) << "no tile is smaller: " << least.err;
     EXPECT_NE(o.out.find("!"), std::string::npos) << "what is beyond it is in the picture: " << o.out;
     const auto way = [&](const std::string& memory) {
         const Outcome json =
@@ -103,6 +109,66 @@ TEST(CliPlan, TilesAreAsSmallAsTheMemoryNeeds) {
     const Outcome none = upscaled({"--memory", "cpu=10KiB"});
     EXPECT_EQ(none.exit_code, 1);
     EXPECT_NE(none.err.find("10.0 KiB are free"), std::string::npos) << none.err;
+}
+
+// Thirty convolutions behind each other: more weights than all else.
+std::string deep_model(const Place& p) {
+    constexpr int64_t kWide = 32, kDeep = 30;
+    const std::vector<float> in(kWide * 3 * 9, 0.01F), bias(kWide, 0.001F), out(3 * kWide * 9, 0.01F);
+    std::vector<float> weight(kWide * kWide * 9, 0.0F);
+    for (size_t c = 0; c < kWide; ++c) weight[(c * kWide + c) * 9 + 4] = 1.0F;
+    GgufWriter writer;
+    writer.set("general.architecture", std::string("esrgan"));
+    writer.set("general.name", std::string("deep-x2"));
+    writer.set("esrgan.scale", int64_t{2});
+    std::vector<std::string> layers{"input image", "conv first image"};
+    const auto add = [&](const std::string& name, const std::vector<float>& values, const Shape& shape) {
+        writer.add(name + ".weight", DType::f32, shape, std::as_bytes(std::span(values)));
+        writer.add(name + ".bias", DType::f32, {shape[0]}, std::as_bytes(std::span(bias)).first(shape[0] * 4));
+    };
+    add("first", in, {kWide, 3, 3, 3});
+    std::string last = "first";
+    for (int64_t k = 0; k < kDeep; ++k) {
+        const std::string name = "c" + std::to_string(k);
+        layers.push_back("conv " + name + " " + last);
+        add(name, weight, {kWide, kWide, 3, 3});
+        last = name;
+    }
+    layers.push_back("conv last " + last);
+    add("last", out, {3, kWide, 3, 3});
+    layers.insert(layers.end(), {"upsample larger last by=2", "output larger"});
+    writer.set("esrgan.layers", layers);
+    writer.write(p.at("deep.gguf"));
+    return p.at("deep.gguf");
+}
+
+// Weights that are streamed are said in a line, not one for each part of the network; where that is turned off the error says what it would take.
+TEST(CliPlan, StreamedWeightsAreSaidInALine) {
+    const Place p;
+    const std::string model = deep_model(p), in = p.picture("in.png", 64, 64);
+    const auto upscaled = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> arguments{"upscale",  in,    p.at("out.png"), "--model", model,
+                                           "--device", "cpu", "--tile",        "64"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return run(p, arguments);
+    };
+    const Outcome whole = upscaled({});
+    ASSERT_EQ(whole.exit_code, 0) << whole.err;
+    const std::string pixels = content(p.at("out.png"));
+    const base::Json plan =
+        base::Json::parse(run(p, {"plan", "--model", model, "--size", "64", "--device", "cpu", "--json"}).out);
+    const std::string less = "cpu=" + std::to_string(plan["ways"][0]["needs"].get<uint64_t>() - 1);
+    const Outcome o = upscaled({"--memory", less});
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    EXPECT_EQ(content(p.at("out.png")), pixels);
+    EXPECT_NE(o.out.find("Note: weights are streamed: "), std::string::npos) << o.out;
+    EXPECT_NE(o.out.find(" are moved for each tile\n"), std::string::npos) << o.out;
+    EXPECT_EQ(o.out.find("  on cpu:0: "), std::string::npos) << o.out;
+    EXPECT_NE(upscaled({"--memory", less, "--verbose"}).out.find("  on cpu:0: "), std::string::npos);
+    const Outcome never = upscaled({"--memory", less, "--stream", "never"});
+    EXPECT_EQ(never.exit_code, 1);
+    EXPECT_NE(never.err.find("; streamed there "), std::string::npos) << never.err;
+    EXPECT_NE(never.err.find("; streaming is turned off"), std::string::npos) << never.err;
 }
 
 // An RRDBNet of four channels whose weights are all 0, as Real-ESRGAN's are named.

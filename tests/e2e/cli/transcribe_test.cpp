@@ -386,6 +386,7 @@ TEST(CliTranscribe, AutoPlacesByWhatWorkCosts) {
     EXPECT_EQ(said["place"]["devices"][0], "cpu:0");
     EXPECT_EQ(said["predicted"]["known"], true);
     EXPECT_NE(said["predicted"]["learnt"], 1) << "the run before taught it";
+    EXPECT_EQ(said["predicted"]["runs"], 1) << "once, though what was predicted is told with each file and at the end";
     EXPECT_GT(said["predicted"]["seconds"], 0);
     bool decoder = false;
     for (const base::Json& part : said["predicted_parts"])
