@@ -90,7 +90,7 @@ int devices(const DevicesChoice& choice, Run& run) {
     out("\n{}: {}\n", report.chosen.empty() ? "Nothing chosen" : "Chosen", report.why);
     for (const std::string& note : report.notes) out("Note: {}\n", note);
     if (choice.verbose) print_memory(memory_json(context, report));
-    if (choice.measure) {
+    if (choice.measure && !report.chosen.empty()) {
         out("\n");
         print_costs(costs_of(context, choice, report, costs, run));
     }

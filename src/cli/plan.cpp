@@ -34,6 +34,15 @@ struct Asked {
     std::optional<DeviceCosts> costs;  // of one that is described, where it says them
 };
 
+Device device_like(const Context& context, const std::string& filter, const std::string& what) {
+    try {
+        return context.choose(filter);
+    } catch (const Error& error) {
+        if (filter.empty() || error.code() != Code::not_found) throw;
+        throw Error(error.code(), what + "'" + filter + "': " + error.what());
+    }
+}
+
 std::vector<Asked> described(const Context& context, const std::string& path) {
     const base::File file(base::path_of(path));
     constexpr uint64_t kMost = 1 << 20;
@@ -47,7 +56,7 @@ std::vector<Asked> described(const Context& context, const std::string& path) {
             Asked asked;
             asked.name = one.at("id").get<std::string>();
             asked.memory = bytes_from(one.at("memory").get<std::string>());
-            asked.device = context.choose(one.value("like", "").get<std::string>());
+            asked.device = device_like(context, one.value("like", "").get<std::string>(), where + asked.name + " is like ");
             if (one.contains("costs")) asked.costs = costs_from(one["costs"]);
             all.push_back(std::move(asked));
         }

@@ -79,6 +79,10 @@ TEST(CliPlan, DevicesThatAFileDescribesArePlannedFor) {
         EXPECT_TRUE(is_one_line(o.err)) << o.err;
         EXPECT_NE(o.err.find("cards.json"), std::string::npos) << o.err;
     }
+    const Outcome unlike = what_if(R"({"devices": [{"id": "mine", "like": "abacus", "memory": "1MiB"}]})");
+    EXPECT_EQ(unlike.exit_code, 1);
+    EXPECT_NE(unlike.err.find("cards.json': mine is like 'abacus': "), std::string::npos) << unlike.err;
+    EXPECT_TRUE(is_one_line(unlike.err)) << unlike.err;
     const Outcome o = what_if(
         R"({"devices": [{"id": "small", "like": "cpu", "memory": "1MiB"}, {"id": "large", "like": "cpu", "memory": "8GiB"}]})");
     ASSERT_EQ(o.exit_code, 0) << o.err;
