@@ -69,6 +69,7 @@ protected:
         options.decoder = decoder;
         options.dtype = dtype;
         Transcriber network(devices, fs::path(BP_OWN_MODELS) / "parakeet-mini/parakeet-mini-q8_0.gguf", options);
+        EXPECT_EQ(network.name(), "parakeet-mini");
         const std::vector<float> samples = clip();
         ASSERT_GT(samples.size(), 16000U);
         EXPECT_TRUE(network.runs().empty()) << "nothing has run yet";
