@@ -23,7 +23,8 @@ public:
     // What the file is, its first bytes say, not its name. Throws Error: not_found, denied, unsupported (no sound that can be read, or a build
     // without libsndfile), corrupt (no samples in it, a rate or number of channels that nothing has).
     static std::unique_ptr<AudioReader> open(const std::filesystem::path& path, int64_t sample_rate = 16000);
-    // From the input stream: WAV, FLAC, Ogg, AIFF and what else needs no look ahead. Throws as open().
+    // From the input stream: WAV, FLAC (of a pipe: on Linux), Ogg, MP3, AIFF and what else needs no look ahead. Throws as open(). What a pipe gives is
+    // all there is: no length is known, and a file that is cut off is read as far as it goes.
     static std::unique_ptr<AudioReader> open_input(int64_t sample_rate = 16000);
     virtual ~AudioReader() = default;
 

@@ -79,9 +79,11 @@ std::vector<Input> named_inputs(const std::vector<std::string>& names, const Kin
                 inputs.push_back({path.string(), 0});
         }
         if (!problem.empty()) throw Error(Code::denied, "cannot read the folder '" + name + "': " + problem);
-        if (inputs.size() == before)
+        if (inputs.size() > before) continue;
+        if (names.size() == 1)
             throw Error(Code::not_found,
                         "there is no " + kind.what + " in the folder '" + name + "': name a folder of " + kind.for_example);
+        inputs.push_back({name, 0});  // nothing can be read of it, which is said as of any other file
     }
     return inputs;
 }

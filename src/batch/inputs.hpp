@@ -20,7 +20,7 @@ struct Kind {
 };
 
 // Of folders the files in them by their names' endings, sorted; folders in those are not looked into. Throws Error: denied (a folder that
-// cannot be read), not_found (one without such a file).
+// cannot be read), not_found (one without such a file, where nothing else is named; else it is an input itself, which cannot be read).
 std::vector<Input> named_inputs(const std::vector<std::string>& names, const Kind& kind);
 
 // A list of files, one a line: a path, or JSON with "audio_filepath" or "file" and, if it likes, "duration" (manifests of NeMo), relative to

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "cli/usage.hpp"
@@ -104,7 +105,14 @@ Argument Argument::type(const std::string& name) const { return Argument(option_
 Argument Argument::group(const std::string& heading) const { return Argument(option_->group(heading)); }
 Argument Argument::shows_default() const { return Argument(option_->capture_default_str()); }
 Argument Argument::in_range(int64_t least, int64_t most) const { return Argument(option_->check(CLI::Range(least, most))); }
-Argument Argument::between(double least, double most) const { return Argument(option_->check(CLI::Range(least, most))); }
+Argument Argument::between(double least, double most) const {
+    const auto is_number = [](const std::string& text) {
+        double value = 0;
+        return CLI::detail::lexical_cast(text, value) && std::isnan(value) ? "Value " + text + " is no number"
+                                                                           : std::string();
+    };
+    return Argument(option_->check(CLI::Range(least, most))->check(is_number));
+}
 Argument Argument::one_of(const std::vector<std::string>& words) const {
     return Argument(option_->check(CLI::IsMember(words)));
 }

@@ -49,7 +49,13 @@ void err_text(const std::string& text) noexcept { static_cast<void>(std::fwrite(
 void out_lines(std::string_view text) {
     while (!text.empty()) {
         const size_t end = std::min(text.find('\n'), text.size());
-        out("{}\n", text.substr(0, end));
+        std::string line;
+        for (size_t at = 0; at <= end;) {
+            const size_t tab = std::min(text.find('\t', at), end);
+            line += (at > 0 ? "\t" : "") + base::visible(text.substr(at, tab - at));
+            at = tab + 1;
+        }
+        out("{}\n", Safe{std::move(line)});
         text.remove_prefix(std::min(end + 1, text.size()));
     }
 }

@@ -62,7 +62,7 @@ template <class... Pieces>
 void err(Format<std::type_identity_t<Pieces>...> format, const Pieces&... pieces) {
     err_text(filled(format.text, {Piece(pieces)...}));
 }
-void out_lines(std::string_view text);  // a text of several lines keeps them
+void out_lines(std::string_view text);  // a text of several lines keeps them, and its tabs
 // "backplane: TEXT" on the error stream; a text of several lines keeps them, each with the program's name.
 void err_lines(std::string_view text);
 

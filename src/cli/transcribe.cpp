@@ -30,7 +30,7 @@ struct TranscribeChoice {
     MemoryChoice memory;
     PlaceChoice place;
     std::vector<std::string> audio;
-    std::string model, format = "text", decoder = "auto", language = "auto", dtype = "f32", vad = "auto";
+    std::string model, format = "auto", decoder = "auto", language = "auto", dtype = "f32", vad = "auto";
     double window = 30;
     int64_t batch = 0;
     bool timestamps = false, live = false, exact = false;
@@ -58,6 +58,15 @@ std::vector<batch::Input> inputs_of(const TranscribeChoice& o) {
     if (std::count_if(inputs.begin(), inputs.end(), [](const batch::Input& i) { return i.name == kPipe; }) > 1)
         throw UsageError("'-' is the one input stream: give it once");
     return inputs;
+}
+
+// "auto" is the format that the name of the one output file ends in, else text.
+std::string format_of(const TranscribeChoice& o) {
+    if (o.format != "auto") return o.format;
+    const std::string ending = base::path_of(o.many.output).extension().string();
+    for (const std::string& format : transcript_formats())
+        if (ending == "." + format && !batch::is_folder(o.many.output)) return format;
+    return "text";
 }
 
 // Whether the results are files in a folder, of which a journal is kept.
@@ -293,14 +302,14 @@ class SpeechStream {
 public:
     SpeechStream(Run& run, Transcriber& transcriber) : run_(run), transcriber_(transcriber) {}
 
-    // PCM as it comes, little-endian, of two bytes a sample.
+    // PCM as it comes, little-endian, of two bytes a sample. A line that a signal comes into is still ended.
     void all() {
         TranscriptStream lines = transcriber_.stream();
         std::vector<std::byte> bytes(static_cast<size_t>(transcriber_.sample_rate()) / 10 * 2);
         std::vector<float> samples;
         size_t odd = 0;  // bytes of a sample that is not whole yet
         for (;;) {
-            if (run_.interrupted.load() != 0) throw Error(Code::cancelled, "cancelled");
+            if (run_.interrupted.load() != 0) break;
             const size_t got = std::fread(bytes.data() + odd, 1, bytes.size() - odd, stdin);
             if (got == 0) break;
             const size_t whole = (odd + got) / 2;
@@ -315,6 +324,7 @@ public:
             for (const StreamedLine& line : lines.feed(samples)) show(line);
         }
         for (const StreamedLine& line : lines.finish()) show(line);
+        if (run_.interrupted.load() != 0) throw Error(Code::cancelled, "cancelled");
     }
 
 private:
@@ -496,6 +506,7 @@ void transcribe(const TranscribeChoice& o, Run& run) {
     const std::string why = placed.why.empty() ? context.why() : placed.why;
     const auto transcriber = open_transcriber(o, std::move(placed), budgets);
     say_what_works(o, run, *transcriber, why);
+    run.if_cancelled = ": what was said until then is transcribed";
     SpeechStream(run, *transcriber).all();
     if (!o.choice.verbose || run.json) return;
     err_lines(transcriber->describe());
@@ -512,7 +523,11 @@ void add_transcribe(const Command& app, Run& run) {
     command.option("--model", o->model, "GGUF file, or folder of transformers or model.safetensors in it")
         .type("FILE")
         .required();
-    command.option("--format", o->format, "text, srt, vtt, tsv or json").shows_default().one_of(transcript_formats());
+    std::vector<std::string> formats = transcript_formats();
+    formats.insert(formats.begin(), "auto");
+    command.option("--format", o->format, "text, srt, vtt, tsv or json; auto: as the name of --output ends, else text")
+        .shows_default()
+        .one_of(formats);
     command.option("--output", o->many.output, "File to write; of several inputs the folder for them").type("PATH");
     command.flag("--timestamps", o->timestamps, "Text has a line for every few words, with its time");
     command.option("--decoder", o->decoder, "ctc, rnnt or tdt, where the network has it")
@@ -558,7 +573,10 @@ void add_transcribe(const Command& app, Run& run) {
         "  backplane transcribe talk.flac --model parakeet.gguf --memory discrete=2GiB\n"
         "  backplane transcribe meeting.ogg --model parakeet.gguf --vad silero_vad_v6.onnx\n"
         "  arecord -f S16_LE -r 16000 | backplane transcribe - --live --model parakeet.gguf");
-    command.runs([o, &run] { transcribe(*o, run); });
+    command.runs([o, &run] {
+        o->format = format_of(*o);
+        transcribe(*o, run);
+    });
 }
 
 }  // namespace backplane::cli

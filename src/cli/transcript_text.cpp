@@ -32,11 +32,27 @@ bool ends_sentence(const std::string& text) {
     return !text.empty() && (text.back() == '.' || text.back() == '?' || text.back() == '!');
 }
 
-// A tab or line end in a field would be another field.
+// A tab or line end in a field would be another field, and an empty line in a subtitle its end.
 std::string field(std::string text) {
     for (char& c : text)
         if (c == '\t' || c == '\n' || c == '\r') c = ' ';
     return text;
+}
+
+// WebVTT 4.2.2: what would begin a tag or an escape, or look like the arrow between two times.
+std::string vtt_text(const std::string& text) {
+    std::string all;
+    for (const char c : text) {
+        if (c == '&')
+            all += "&amp;";
+        else if (c == '<')
+            all += "&lt;";
+        else if (c == '>')
+            all += "&gt;";
+        else
+            all += c;
+    }
+    return all;
 }
 
 }  // namespace
@@ -86,13 +102,15 @@ std::string transcript_text(const Transcript& said, const std::string& format, b
     }
     size_t number = 0;
     for (const Cue& cue : cues_of(said.words)) {
+        const std::string text = field(cue.text);
         if (format == "text") {
-            all += "[" + clock_text(cue.start, '.') + "] " + cue.text + "\n";
+            all += "[" + clock_text(cue.start, '.') + "] " + text + "\n";
             continue;
         }
         const char mark = format == "srt" ? ',' : '.';
         if (format == "srt") all += std::to_string(++number) + "\n";
-        all += clock_text(cue.start, mark) + " --> " + clock_text(cue.end, mark) + "\n" + cue.text + "\n\n";
+        all += clock_text(cue.start, mark) + " --> " + clock_text(cue.end, mark) + "\n";
+        all += (format == "vtt" ? vtt_text(text) : text) + "\n\n";
     }
     return all;
 }

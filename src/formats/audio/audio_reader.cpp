@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "base/peeked_input.hpp"
 #include "formats/audio/lengths.hpp"
 #include "gguf/mapped_file.hpp"
 
@@ -44,6 +45,44 @@ std::string how_cut_off(SNDFILE* file) {
     return {};
 }
 
+// The input stream as a file that libsndfile may go back in, as far as to what it looks at first: its reader of FLAC does so, which a pipe would not bear.
+class RewoundInput {
+public:
+    SNDFILE* open(SF_INFO& info) {
+        SF_VIRTUAL_IO calls{length, seek, read, nullptr, tell};
+        return sf_open_virtual(&calls, SFM_READ, &info, this);
+    }
+
+private:
+    static constexpr sf_count_t kKept = 64;
+
+    static RewoundInput& of(void* self) { return *static_cast<RewoundInput*>(self); }
+    static sf_count_t length(void* /*self*/) { return SF_COUNT_MAX; }
+    static sf_count_t tell(void* self) { return of(self).at_; }
+    static sf_count_t seek(sf_count_t offset, int from, void* self) {
+        RewoundInput& me = of(self);
+        const sf_count_t to = from == SEEK_CUR ? me.at_ + offset : offset;
+        const bool can =
+            from != SEEK_END && to >= 0 && (to == me.at_ || me.taken_ == static_cast<sf_count_t>(me.first_.size()));
+        if (!can || to > me.taken_) return -1;
+        return me.at_ = to;
+    }
+    static sf_count_t read(void* to, sf_count_t count, void* self) { return of(self).read(static_cast<char*>(to), count); }
+    sf_count_t read(char* to, sf_count_t count) {
+        const auto again = std::min(count, std::max<sf_count_t>(0, static_cast<sf_count_t>(first_.size()) - at_));
+        std::copy_n(first_.begin() + std::min<std::ptrdiff_t>(at_, static_cast<std::ptrdiff_t>(first_.size())), again, to);
+        const auto more = static_cast<sf_count_t>(std::fread(to + again, 1, static_cast<size_t>(count - again), stdin));
+        if (taken_ < kKept) first_.append(to + again, static_cast<size_t>(more));
+        taken_ += more;
+        at_ += again + more;
+        return again + more;
+    }
+
+    std::string first_;     // what was taken before that was kKept bytes or more
+    sf_count_t taken_ = 0;  // from the stream
+    sf_count_t at_ = 0;
+};
+
 struct CloseFile {
     void operator()(SNDFILE* file) const noexcept { sf_close(file); }
 };
@@ -53,7 +92,8 @@ struct DeleteConverter {
 
 class SndfileReader final : public AudioReader {
 public:
-    SndfileReader(SNDFILE* file, const SF_INFO& info, std::string name, int64_t rate) : file_(file), name_(std::move(name)) {
+    SndfileReader(SNDFILE* file, const SF_INFO& info, std::string name, int64_t rate, std::unique_ptr<RewoundInput> input)
+        : input_(std::move(input)), file_(file), name_(std::move(name)) {
         info_ = {info.samplerate, info.channels, 0};
         if (info_.sample_rate < kLeastRate || info_.sample_rate > kMostRate || info_.channels < 1 ||
             info_.channels > kMostChannels)
@@ -143,6 +183,7 @@ private:
         return static_cast<size_t>(data.output_frames_gen);
     }
 
+    std::unique_ptr<RewoundInput> input_;  // that file_ reads, where it has one
     std::unique_ptr<SNDFILE, CloseFile> file_;
     std::unique_ptr<SRC_STATE, DeleteConverter> converter_;
     std::string name_;
@@ -155,11 +196,12 @@ private:
     bool end_ = false;
 };
 
-std::unique_ptr<AudioReader> opened(SNDFILE* file, const SF_INFO& info, std::string name, int64_t rate) {
+std::unique_ptr<AudioReader> opened(SNDFILE* file, const SF_INFO& info, std::string name, int64_t rate,
+                                    std::unique_ptr<RewoundInput> input = nullptr) {
     if (file == nullptr)
         throw Error(Code::unsupported, "cannot read the sound in '" + name + "': " + sf_strerror(nullptr) +
                                            " It must be WAV, FLAC, Ogg, Opus, MP3 or AIFF");
-    return std::make_unique<SndfileReader>(file, info, std::move(name), rate);
+    return std::make_unique<SndfileReader>(file, info, std::move(name), rate, std::move(input));
 }
 
 // What libsndfile takes for a shorter file; and before libmpg123, which would print a warning of its own.
@@ -186,9 +228,17 @@ std::unique_ptr<AudioReader> AudioReader::open(const std::filesystem::path& path
 }
 
 std::unique_ptr<AudioReader> AudioReader::open_input(int64_t sample_rate) {
+    constexpr std::string_view kFlac = "fLaC";
+    constexpr const char* kName = "the input stream";
     SF_INFO info{};
-    SNDFILE* const file = sf_open_fd(0, SFM_READ, &info, SF_FALSE);
-    return opened(file, info, "the input stream", sample_rate);
+    if (base::peeked_input(kFlac.size()) != kFlac) {
+        SNDFILE* const file = sf_open_fd(0, SFM_READ, &info, SF_FALSE);
+        return opened(file, info, kName, sample_rate);
+    }
+    auto input = std::make_unique<RewoundInput>();
+    SNDFILE* const file = input->open(info);
+    info.seekable = 0;
+    return opened(file, info, kName, sample_rate, std::move(input));
 }
 
 }  // namespace backplane

@@ -365,7 +365,9 @@ std::vector<std::vector<Token>> Recognizer::finish(Batch& batch) {
         for (const Token& token : tokens[i])
             if (!std::isfinite(token.confidence))
                 throw Error(Code::corrupt,
-                            "'" + file().file() + "' gives numbers that are not finite; fetch or convert the network again");
+                            "'" + file().file() +
+                                "' gives numbers that are not finite: samples far beyond -1 to 1, or a network to fetch or "
+                                "convert again");
         all[batch.place_[i]] = std::move(tokens[i]);
     }
     return all;

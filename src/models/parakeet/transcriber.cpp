@@ -68,7 +68,7 @@ bool is_on_several(const TranscriberOptions& options) {
 }
 
 Recognizer made(std::vector<Device> devices, const std::filesystem::path& model, const TranscriberOptions& options) {
-    if (options.window < 5 || options.window > 1200)
+    if (!(options.window >= 5 && options.window <= 1200))  // no number is neither
         throw Error(Code::invalid,
                     "cannot transcribe in windows of " + std::to_string(options.window) + " seconds: give 5 to 1200");
     if (options.batch < 0 || options.batch > 1024)

@@ -1,5 +1,6 @@
 #include "models/parakeet/windows.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "models/parakeet/recognizer.hpp"
@@ -8,7 +9,7 @@ namespace backplane::parakeet {
 
 namespace {
 
-constexpr double kOverlap = 3;        // seconds that windows share where there is no pause to cut in
+constexpr double kOverlap = 3;        // seconds that windows share where there is no pause to cut in, at most half of one
 constexpr double kEdge = 0.5;         // seconds before the end of a window in which it is not cut
 constexpr double kSkipped = 3;        // seconds without speech that are left out,
 constexpr double kKept = 0.5;         // but for these at either end
@@ -82,7 +83,7 @@ std::optional<Window> Windows::next(const std::atomic<uint32_t>* cancel) {
     }
     const Cut at = cut(silences);
     const bool last = at.at == there_.size() && end_;
-    const size_t overlap = last || at.quiet ? 0 : cutting_.samples(kOverlap);
+    const size_t overlap = last || at.quiet ? 0 : std::min(cutting_.samples(kOverlap), at.at / 2);
     Window window{clip_, cut_++, start_, std::exchange(shared_, overlap), std::exchange(passed_, 0), {}};
     window.samples.assign(there_.begin(), there_.begin() + static_cast<std::ptrdiff_t>(at.at));
     drop(at.at - overlap);

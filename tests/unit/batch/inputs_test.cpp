@@ -79,6 +79,9 @@ TEST_F(Inputs, AFolderIsItsFilesOfTheKindAndNoOthers) {
     EXPECT_EQ(found[3].name, "-");
     fs::create_directory(folder_ / "empty");
     EXPECT_THROW(named_inputs({(folder_ / "empty").string()}, kind_), Error);
+    const auto others = named_inputs({(folder_ / "empty").string(), "named.txt"}, kind_);
+    ASSERT_EQ(others.size(), 2U) << "an empty folder is a bad file among others, and does not end them";
+    EXPECT_EQ(fs::path(others[0].name), folder_ / "empty");
 }
 
 }  // namespace

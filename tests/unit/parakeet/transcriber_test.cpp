@@ -143,7 +143,8 @@ TEST_F(TranscriberTest, DecodersAreThoseOfTheNetworkAndOthersAreRefusedByName) {
     EXPECT_EQ(transcriber().decoder(), SpeechDecoder::tdt);
     EXPECT_EQ(transcriber({.decoder = SpeechDecoder::ctc}).decoder(), SpeechDecoder::ctc);
     expect_error([&] { static_cast<void>(transcriber({.decoder = SpeechDecoder::rnnt})); }, Code::unsupported, "ctc tdt");
-    expect_error([&] { static_cast<void>(transcriber({.window = 1})); }, Code::invalid, "5 to 1200");
+    for (const double window : {1.0, 1201.0, std::numeric_limits<double>::quiet_NaN()})
+        expect_error([&] { static_cast<void>(transcriber({.window = window})); }, Code::invalid, "5 to 1200");
     expect_error([&] { static_cast<void>(transcriber({.batch = -1})); }, Code::invalid, "0 to 1024");
     expect_error([&] { static_cast<void>(transcriber({.dtype = DType::i8})); }, Code::invalid, "f32 or f16");
     expect_error([&] { static_cast<void>(Transcriber({device_of("cpu")}, folder / "none.gguf")); }, Code::not_found,

@@ -127,6 +127,26 @@ TEST_F(WindowsTest, SpeechWithoutAPauseIsInWindowsThatShareThreeSeconds) {
     for (size_t i = 1; i < windows.size(); ++i) EXPECT_EQ(windows[i].overlap, 48000U);
 }
 
+// The least windows there are, cut as early as can be: what they share must not reach back before their beginning.
+TEST_F(WindowsTest, ShortWindowsWithoutAPauseGoOn) {
+    Values sound;
+    add_tone(sound, 27);
+    for (size_t i = 0; i < sound.size(); ++i) sound[i] *= i % 41600 > 36000 ? 0.6F : 1.0F;
+    for (const size_t most : {80000U, 81000U, 96000U, 112000U})
+        for (Cutting cutting : {by_voice(), by_energy()}) {
+            cutting.most = most;
+            const std::vector<Window> windows = windows_of(sound, cutting);
+            expect_of(windows, sound);
+            ASSERT_GE(windows.size(), 4U);
+            EXPECT_LE(windows.size(), 27 * 16000 / (most / 4) + 1);
+            for (size_t i = 0; i < windows.size(); ++i) {
+                EXPECT_LE(windows[i].samples.size(), most);
+                EXPECT_LE(windows[i].overlap, std::min<size_t>(48000, windows[i].samples.size()));
+                EXPECT_TRUE(i == 0 || windows[i].overlap > 0) << i << " of " << most;
+            }
+        }
+}
+
 TEST_F(WindowsTest, DoNotDependOnThePiecesThatSamplesComeIn) {
     Values sound;
     for (int i = 0; i < 7; ++i) {

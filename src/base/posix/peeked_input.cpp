@@ -1,0 +1,31 @@
+#include "base/peeked_input.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "base/posix/pipe.hpp"
+
+namespace backplane::base {
+
+std::string peeked_input(size_t bytes) {
+    std::string there;
+    // Who writes less than that waits this long before it is taken for all.
+    constexpr int kTries = 100;
+    constexpr auto kBetween = std::chrono::milliseconds(10);
+    for (int k = 0; k < kTries && there.size() < bytes; ++k) {
+        if (k > 0) std::this_thread::sleep_for(kBetween);
+        Pipe copy;
+        if (copy.error() != 0) break;
+        const ssize_t n = ::tee(STDIN_FILENO, copy.writing(), bytes, 0);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        there = copy.drain();
+    }
+    return there;
+}
+
+}  // namespace backplane::base
