@@ -21,25 +21,30 @@ void reduce(OnnxCall& call) {
     call.result(result);
 }
 
-// Before opset 13 the axes from `axis` on are one.
-void softmax(OnnxCall& call) {
-    const Op op = call.node.op == "Softmax" ? Op::softmax : Op::log_softmax;
-    if (call.opset >= 13) return onnx_same(call);
+// Before opset 13 the axes from `axis` on are one: a matrix of which they are the rows.
+TensorId all_from_axis(OnnxCall& call) {
     const Shape& shape = call.shape(0);
     const int64_t axis = call.axis(call.integer("axis", 1), call.rank(0));
     const int64_t rows = elements({shape.begin(), shape.begin() + axis});
-    const TensorId flat = call.reshaped(call.in(0), {rows, elements({shape.begin() + axis, shape.end()})});
-    call.result(call.reshaped(call.add(op, {flat}, {{Attr::axis, 1}}), shape));
+    return call.reshaped(call.in(0), {rows, elements({shape.begin() + axis, shape.end()})});
+}
+
+void softmax(OnnxCall& call) {
+    const Op op = call.node.op == "Softmax" ? Op::softmax : Op::log_softmax;
+    if (call.opset >= 13) return onnx_same(call);
+    call.result(call.reshaped(call.add(op, {all_from_axis(call)}, {{Attr::axis, 1}}), call.shape(0)));
 }
 
 void hardmax(OnnxCall& call) {
-    if (call.opset < 13) call.refuse("before opset 13");
-    const int64_t axis = call.axis(call.integer("axis", -1), call.rank(0));
-    const TensorId best = call.add(Op::arg_max, {call.in(0)}, {{Attr::axis, axis}, {Attr::keepdims, 0}});
+    const bool flattens = call.opset < 13;
+    const TensorId x = flattens ? all_from_axis(call) : call.in(0);
+    const int64_t axis = flattens ? 1 : call.axis(call.integer("axis", -1), call.rank(0));
+    const TensorId best = call.add(Op::arg_max, {x}, {{Attr::axis, axis}, {Attr::keepdims, 0}});
     const double off_on[] = {0, 1};
     const TensorId values = onnx_constant(call.graph, onnx_tensor(call.dtype(0), {2}, off_on));
-    call.result(call.add(Op::one_hot, {best, values},
-                         {{Attr::depth, call.shape(0)[static_cast<size_t>(axis)]}, {Attr::axis, axis}}));
+    const TensorId y =
+        call.add(Op::one_hot, {best, values}, {{Attr::depth, call.shape_of(x)[at(axis)]}, {Attr::axis, axis}});
+    call.result(flattens ? call.reshaped(y, call.shape(0)) : y);
 }
 
 // Of x over axes, which stay with an extent of 1: the mean, what x is beside it, and the mean of the squares of that.
