@@ -257,6 +257,26 @@ void extreme_position(OnnxCall& call, bool largest) {
         {{Attr::axis, axis}, {Attr::keepdims, keep}, {Attr::select_last_index, call.integer("select_last_index", 0)}}));
 }
 
+// The k largest or smallest of uint64: in the order of i64, in which those from 2^63 on come after all others; then these as one, which leaves equal ones
+// where they are. Nothing is added, so that the float64 reference has what it can.
+void most_words(OnnxCall& call) {
+    const UnsignedWords words{call};
+    const int64_t along = call.axis(call.integer("axis", -1), call.rank(0)), largest = call.integer("largest", 1);
+    static_cast<void>(call.integer("sorted", 1));  // they always are
+    const auto first = [&](TensorId x, int64_t k) {
+        return call.graph.add_all(Op::top_k, std::span(&x, 1),
+                                  {{Attr::k, k}, {Attr::axis, along}, {Attr::largest, largest}});
+    };
+    const auto picked = [&](TensorId x, TensorId places) {
+        return call.add(Op::gather_elements, {x, places}, {{Attr::axis, along}});
+    };
+    const std::vector<TensorId> all = first(call.in(0), call.shape(0)[at(along)]);
+    const TensorId large = call.as(words.bits.is_large(all.at(0)), DType::i32);
+    const TensorId places = first(large, call.one_integer(1)).at(1);
+    call.result(picked(all.at(0), places), 0);
+    call.result(picked(all.at(1), places), 1);
+}
+
 constexpr std::string_view kRanking[] = {"ReduceMax", "ReduceMin", "ArgMax", "ArgMin", "TopK"};
 bool is_small(DType dtype) {
     return dtype == DType::boolean || (!is_float(dtype) && dtype != DType::i32 && dtype != DType::i64);
@@ -276,7 +296,7 @@ void ranked(OnnxRule rule, OnnxCall& call) {
     } else if (positions) {
         return extreme_position(call, largest);
     } else if (op == "TopK") {
-        call.refuse("of uint64, which graphs hold as i64, whose order is another one: cast to int64 or uint32");
+        most_words(call);
     } else {
         call.result(extreme_word(call, largest, [&](TensorId x) { return call.result_of(rule, x); }));
     }
