@@ -4,6 +4,7 @@
 #include "cli/cli.hpp"
 #include "cli/onnx_info.hpp"
 #include "cli/targets.hpp"
+#include "gguf/gguf_contents.hpp"
 #include "models/parakeet/convert.hpp"
 
 namespace backplane::cli {
@@ -22,6 +23,11 @@ std::string text_of(const GgufValue& value) {
         std::string operator()(const std::vector<std::string>& v) const { return std::to_string(v.size()) + " texts"; }
     };
     return std::visit(Show{}, value);
+}
+
+// Its name here, or of what graphs do not have the one that ggml gives it.
+std::string type_of(const GgufTensor& tensor) {
+    return tensor.dtype == DType::unknown ? formats::gguf_type_name(tensor.type) : name_of(tensor.dtype);
 }
 
 // After a name: "CTC and TDT, 17 layers of 512, 114.6 million parameters, 1024 pieces".
@@ -91,11 +97,8 @@ void info(const std::string& path, bool all, const Run& run) {
         for (const auto& [key, value] : file.metadata())
             std::visit([&, k = key](const auto& v) { json["metadata"][k] = v; }, value);
         for (const GgufTensor& t : file.tensors())
-            json["tensors"].push_back({{"name", t.name},
-                                       {"dtype", name_of(t.dtype)},
-                                       {"shape", t.shape},
-                                       {"offset", t.offset},
-                                       {"bytes", t.bytes}});
+            json["tensors"].push_back(
+                {{"name", t.name}, {"dtype", type_of(t)}, {"shape", t.shape}, {"offset", t.offset}, {"bytes", t.bytes}});
         return print(json);
     }
     constexpr size_t kNames = 24;
@@ -113,7 +116,7 @@ void info(const std::string& path, bool all, const Run& run) {
     if (!all) return;
     std::vector<std::vector<std::string>> rows;
     for (const GgufTensor& t : file.tensors())
-        rows.push_back({t.name, name_of(t.dtype), to_string(t.shape), std::to_string(t.bytes)});
+        rows.push_back({t.name, type_of(t), to_string(t.shape), std::to_string(t.bytes)});
     print_tensors(std::move(rows));
 }
 
@@ -149,6 +152,7 @@ void add_model(const Command& app, Run& run) {
         "RealESRGAN_x4plus.safetensors x4plus.gguf");
     importing.runs([o] {
         check_target("OUT", o->to, o->from, o->force);
+        check_gguf_name("OUT", o->to);
         import_esrgan(base::path_of(o->from), o->scale, base::path_of(o->to));
         out("{}: {}\n", o->to, Esrgan::open(base::path_of(o->to)).name());
     });
@@ -169,6 +173,7 @@ void add_model(const Command& app, Run& run) {
     converting.footer("Example:\n  backplane model convert parakeet-tdt-0.6b-v3 -o parakeet-tdt-0.6b-v3.gguf --dtype q8_0");
     converting.runs([o] {
         check_target("--output", o->to, o->from, o->force);
+        check_gguf_name("--output", o->to);
         const std::vector<std::string> notes = parakeet::write_gguf(parakeet::ModelFile::open(base::path_of(o->from)),
                                                                     dtype_from_name(o->dtype), base::path_of(o->to));
         for (const std::string& note : notes) err("note: {}\n", note);

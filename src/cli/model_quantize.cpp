@@ -5,7 +5,6 @@
 #include "cli/cli.hpp"
 #include "cli/progress.hpp"
 #include "cli/targets.hpp"
-#include "cli/usage.hpp"
 
 namespace backplane::cli {
 
@@ -61,9 +60,7 @@ void print_quantized(const std::vector<QuantizedTensor>& all, const QuantizeChoi
 
 void quantize_file(const QuantizeChoice& o, Run& run) {
     check_target("OUT", o.to, o.from, o.force);
-    // IN may be several files, none of which has this name.
-    if (base::path_of(o.to).extension() != ".gguf")
-        throw UsageError("OUT '" + o.to + "' does not end in .gguf, which is what is written");
+    check_gguf_name("OUT", o.to);
     QuantizeOptions options;
     options.dtype = dtype_from_name(o.dtype);
     options.keep = o.keep;

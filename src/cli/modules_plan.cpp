@@ -116,10 +116,12 @@ std::vector<Offered> open_catalogue(const std::string& from) {
 
 void write_catalogue(const std::string& folder, const std::string& to, bool force) {
     Json json{{"backplane_catalogue", 1}, {"files", Json::array()}};
-    for (const Offered& file : of_folder(base::path_of(folder))) json["files"].push_back(json_of(file));
+    for (const Offered& file : of_folder(base::path_of(folder))) {
+        if (!to.empty()) check_target("--output", to, file.inspection.path.string(), force);
+        json["files"].push_back(json_of(file));
+    }
     const std::string text = json.dump(1) + "\n";
     if (to.empty()) return out_lines(text);
-    check_target("--output", to, "", force);
     base::write_text(base::path_of(to), text);
     out("{}: {} files\n", to, json["files"].size());
 }

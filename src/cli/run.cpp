@@ -58,7 +58,10 @@ std::vector<Target> targets_of(const RunChoice& o, const Model& model) {
         const NamedText named = named_text("--output", given, model.outputs(), "output");
         if (named.text.size() < 5 || named.text.rfind(".npy") != named.text.size() - 4)
             throw UsageError("--output " + given + ": it takes a file whose name ends in .npy");
-        check_target("--output", named.text, o.model, o.force);
+        std::vector<std::string> read{o.model};
+        for (const std::string& input : o.input.inputs)
+            read.push_back(named_text("--input", input, model.inputs(), "input").text);
+        check_target_beside("--output", named.text, read, o.force);
         targets.push_back({named.name, named.text});
     }
     return targets;

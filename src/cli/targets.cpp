@@ -32,4 +32,25 @@ void check_target(const std::string& what, const std::string& target, const std:
         throw UsageError(what + " '" + target + "' is there already and read-only; name another file, or say --force");
 }
 
+void check_gguf_name(const std::string& what, const std::string& target) {
+    if (base::path_of(target).extension() != ".gguf")
+        throw UsageError(what + " '" + target + "' does not end in .gguf, which is what is written");
+}
+
+void check_target_beside(const std::string& what, const std::string& target, const std::vector<std::string>& inputs,
+                         bool force) {
+    check_target(what, target, "", force);
+    for (const std::string& input : inputs) {
+        using Kind = base::FileStatus::Kind;
+        const fs::path path = base::path_of(input);
+        const Kind kind = input.empty() ? Kind::missing : base::status_of(path).kind;
+        if (kind != Kind::missing) check_target(what, target, input, force);
+        if (kind != Kind::folder) continue;
+        std::string problem;
+        for (const fs::path& name : base::names_in(path, problem))
+            if (name.extension() == ".safetensors" || name == "config.json" || name == "tokenizer.json")
+                check_target(what, target, (path / name).string(), force);
+    }
+}
+
 }  // namespace backplane::cli

@@ -17,6 +17,7 @@
 #include "cli/memory_options.hpp"
 #include "cli/place_options.hpp"
 #include "cli/predicted.hpp"
+#include "cli/targets.hpp"
 #include "cli/transcript_text.hpp"
 #include "cli/usage.hpp"
 
@@ -87,6 +88,9 @@ std::vector<batch::Task> tasks_of(const TranscribeChoice& o, const std::vector<b
     for (const batch::Input& input : inputs)
         tasks.push_back({input.name, target_of(o, input.name, inputs.size()), input.work});
     check_targets(o.many, tasks);
+    for (const batch::Task& task : tasks)
+        if (!task.target.empty())
+            check_target_beside("--output", task.target.string(), {o.model, o.many.manifest, o.vad}, o.many.force);
     return tasks;
 }
 

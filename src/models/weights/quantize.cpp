@@ -159,6 +159,11 @@ std::vector<QuantizedTensor> quantize(const WeightFile& from, const std::filesys
         if (!formats::can_quantise(options.dtype))
             throw Error(Code::invalid, std::string("cannot quantize to ") + name_of(options.dtype) +
                                            ": f32, f16, bf16, q8_0, q6_k, q5_k, q5_0, q4_k and q4_0 can be made");
+    if (from.tensors().empty())
+        throw Error(Code::invalid, "cannot quantize '" + from.name() + "': it has no tensors" +
+                                       (from.format() == "ONNX" ? "; of ONNX files those are the initialisers of the graph, "
+                                                                  "not what nodes or branches hold"
+                                                                : ""));
     check_kept(from, options);
     GgufWriter writer;
     for (const auto& [key, value] : from.metadata())

@@ -34,6 +34,16 @@ TEST(CliRun, ArraysGoInAndOut) {
         EXPECT_EQ(std::memcmp(y.array().bytes.data(), want.data(), y.array().bytes.size()), 0);
         fs::remove(p.at("y.npy"));
     }
+    // What is read is not written over unasked.
+    const std::string before = content(p.at("x.npy"));
+    const std::vector<std::string> onto{"run",      dense(p),      "--input",  p.at("x.npy"),
+                                        "--output", p.at("x.npy"), "--device", "cpu"};
+    EXPECT_EQ(run(p, onto).exit_code, 2);
+    EXPECT_EQ(content(p.at("x.npy")), before);
+    std::vector<std::string> forced = onto;
+    forced.emplace_back("--force");
+    EXPECT_EQ(run(p, forced).exit_code, 0);
+    EXPECT_NE(content(p.at("x.npy")), before);
     const Outcome table = run(p, {"run", dense(p), "--input", "1,2,3,4", "--device", "cpu"});
     EXPECT_EQ(table.exit_code, 0) << table.err;
     EXPECT_NE(table.out.find("[1, 3]"), std::string::npos) << "a list fills the one axis that is open: " << table.out;

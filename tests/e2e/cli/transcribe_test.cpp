@@ -47,6 +47,16 @@ Outcome transcribe(const Place& place, std::vector<std::string> arguments) {
     return run(place, arguments);
 }
 
+TEST(CliTranscribe, TheNetworkIsNotWrittenOver) {
+    const Place p;
+    const std::string before = content(network(p));
+    const std::string good = wav(p, "good.wav", parakeet::random_sound(16000, 1));
+    const Outcome o = transcribe(p, {good, "--output", p.at("net.gguf")});
+    EXPECT_EQ(o.exit_code, 2);
+    EXPECT_TRUE(is_one_line(o.err)) << o.err;
+    EXPECT_EQ(content(p.at("net.gguf")), before);
+}
+
 TEST(CliTranscribe, EveryBadInputIsOneLineAndNoOutput) {
     const Place p;
     network(p);

@@ -189,6 +189,9 @@ TEST(ModulesPlan, OfACatalogueAsOfTheFolder) {
     put_described(p, "loader", R"("needs":[{"soname":"libvulkan.so.1","priority":"recommended"}])");
     const std::string folder = p.at("b/bin/backplane");
     ASSERT_EQ(run(p, {"modules", "catalogue", folder, "-o", p.at("c.json")}).exit_code, 0);
+    const std::string module = content(folder + "/backplane-driven.so");
+    EXPECT_EQ(run(p, {"modules", "catalogue", folder, "-o", folder + "/backplane-driven.so"}).exit_code, 2);
+    EXPECT_EQ(content(folder + "/backplane-driven.so"), module);
     const auto files = [&](const std::string& from, const std::string& machine) {
         const Outcome o = run(p, {"modules", "plan", from, "--machine", machine, "--json"});
         EXPECT_EQ(o.exit_code, 0) << o.err;
