@@ -1,5 +1,6 @@
 #include "kernels/planar.h"
 
+#include "kernels/plane_3x3.h"
 #include "kernels/tile.h"
 
 namespace {
@@ -137,7 +138,70 @@ HWY_INLINE void plane_rows(const ConvTask& t, const PlaneTask& p, int64_t pitch,
     }
 }
 
+#if HWY_TARGET == HWY_AVX3
+// Sums of ROWS rows, to rows of `out_row` floats; what lies behind those is asked for.
+template <int ROWS>
+HWY_NOINLINE void near_rows(const ConvTask& t, const PlaneTask& p, int64_t row, const float* zeros, float* out,
+                            int64_t out_row) {
+    NearRows<ROWS> given(t, row, p.column_begin - t.pad_left + 1, zeros);
+    Tile<ROWS, 1> tile;
+    const int64_t columns = p.column_end - p.column_begin;
+    const auto ask = [&](int64_t column) HWY_ATTR {
+        for (int i = 0; i < ROWS; ++i) __builtin_prefetch(out + (ROWS + i) * out_row + column, 1);
+    };
+    for (int64_t column = 0; column < columns; column += kLanes) {
+        for (; given.whole() && column + kLanes <= columns; column += kLanes) {
+            given.template sum<true>(tile);
+            ask(column);
+            for (int i = 0; i < ROWS; ++i) hn::StoreU(tile.v[i][0], f, out + i * out_row + column);
+        }
+        if (column >= columns) break;
+        given.template sum<false>(tile);
+        ask(column);
+        for (int i = 0; i < ROWS; ++i) store_first(tile.v[i][0], out + i * out_row + column, columns - column);
+    }
+}
+
+// What follows, of sums that are in `from`: of many at a time.
+template <int ROWS, int VECTORS>
+HWY_NOINLINE void finish_rows(const ConvTask& t, const PlaneTask& p, int64_t row, int64_t& column, const float* from,
+                              int64_t pitch) {
+    int64_t rows[ROWS];
+    for (int i = 0; i < ROWS; ++i) rows[i] = row + i;
+    for (; p.column_end - column > (VECTORS - 1) * kLanes; column += VECTORS * kLanes) {
+        const float* at = from + column - p.column_begin;
+        Tile<ROWS, VECTORS> tile;
+        each(tile, [&](VF, int i, int j) HWY_ATTR { return hn::LoadU(f, at + i * pitch + j * kLanes); });
+        store_plane(tile, t, rows, ROWS, column, p.column_end - column);
+    }
+}
+
+template <int ROWS>
+void near_tile(const ConvTask& t, const PlaneTask& p, int64_t row, float* zeros) {
+    if (t.epilogue.count == 0) return near_rows<ROWS>(t, p, row, zeros, t.out + row * t.out_row + p.column_begin, t.out_row);
+    const int64_t columns = p.column_end - p.column_begin;
+    const int64_t pitch = (columns + kLanes - 1) / kLanes * kLanes;
+    float* sums = zeros + near_zeros(columns);
+    near_rows<ROWS>(t, p, row, zeros, sums, pitch);
+    int64_t column = p.column_begin;
+    finish_rows<ROWS, kVectors>(t, p, row, column, sums, pitch);
+    finish_rows<ROWS, 1>(t, p, row, column, sums, pitch);
+}
+
+void near_planes(const ConvTask& t, const PlaneTask& p, float* zeros) {
+    constexpr int kRows = 4;
+    for (int64_t i = 0; i < near_zeros(p.column_end - p.column_begin); i += kLanes) hn::StoreU(hn::Zero(f), f, zeros + i);
+    int64_t row = p.row_begin;
+    for (; row + kRows <= p.row_end; row += kRows) near_tile<kRows>(t, p, row, zeros);
+    for (; row < p.row_end; ++row) near_tile<1>(t, p, row, zeros);
+}
+#endif
+
 void depthwise(const ConvTask& t, const PlaneTask& p, float* scratch) {
+#if HWY_TARGET == HWY_AVX3
+    if (t.kernel_h == 3 && t.kernel_w == 3 && t.stride_h == 1 && t.dilation_h == 1 && t.dilation_w == 1)
+        return near_planes(t, p, scratch);
+#endif
     constexpr int kTileRows = 8 / kVectors;
     constexpr int kTallRows = 4;
     // Tiles reach as far as whole vectors do.

@@ -9,6 +9,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backplane/module.h"
@@ -228,6 +229,16 @@ public:
         how.signal = signal;
         Check check;
         check(device_.api->run(program_, &how, check));
+    }
+    // The tensor lies there from now on: memory of the caller's, 8-byte aligned, which outlives this.
+    void place(uint32_t tensor, void* memory) {
+        for (bp_binding& b : bindings_)
+            if (b.tensor == tensor) {
+                Check check;
+                bp_buffer* there = nullptr;
+                check(device_.api->buffer_import(device_.device, memory, b.bytes, &there, check));
+                device_.api->buffer_close(std::exchange(b.buffer, there));
+            }
     }
     template <typename T = float>
     [[nodiscard]] std::vector<T> read(uint32_t tensor) const {
