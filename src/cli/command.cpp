@@ -125,6 +125,10 @@ Argument Argument::once_each() const { return Argument(option_->allow_extra_args
 Argument Argument::separated(int values, char separator) const {
     return Argument(option_->delimiter(separator)->expected(values));
 }
+Argument Argument::separated(char separator) const {
+    return Argument(
+        option_->delimiter(separator)->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(false));
+}
 
 Command Command::subcommand(const std::string& name, const std::string& description) const {
     return Command(*app_->add_subcommand(name, description));

@@ -33,6 +33,7 @@ public:
     Argument excludes(Argument other) const;
     Argument once_each() const;                            // one value for each time it is given
     Argument separated(int values, char separator) const;  // exactly so many values: "1,2,3"
+    Argument separated(char separator) const;              // one or more
 
 private:
     CLI::Option* option_;
