@@ -27,22 +27,27 @@ std::span<std::byte> room_of(std::vector<T>& values) {
     return std::as_writable_bytes(std::span(values));
 }
 
+// However large, so many are kept. `one_at_a_time`: what there is goes before another is made.
+struct Keep {
+    size_t least = 1;
+    bool one_at_a_time = false;
+};
+
 // The entry that `is` holds for, or what `make` makes; the first then. What was not used for longest goes where there is no room, and `leave` is told.
-// With `least` 1 that is before another is made.
 template <typename Entry, typename Is, typename Make, typename Leave>
-Entry& recent(std::list<Entry>& kept, size_t least, const Is& is, const Make& make, const Leave& leave) {
+Entry& recent(std::list<Entry>& kept, Keep keep, const Is& is, const Make& make, const Leave& leave) {
     if (const auto found = std::find_if(kept.begin(), kept.end(), is); found != kept.end()) {
         kept.splice(kept.begin(), kept, found);
         return kept.front();
     }
-    while (least == 1 && !kept.empty()) {
+    while (keep.one_at_a_time && !kept.empty()) {
         leave(kept.back());
         kept.pop_back();
     }
     kept.push_front(make());
     uint64_t bytes = 0;
     for (const Entry& entry : kept) bytes += entry.bytes;
-    while (kept.size() > least && bytes > kKeptBytes) {
+    while (kept.size() > keep.least && bytes > kKeptBytes) {
         bytes -= kept.back().bytes;
         leave(kept.back());
         kept.pop_back();
@@ -157,32 +162,47 @@ double Recognizer::seconds_per_frame() const noexcept {
     return static_cast<double>(p.hop_length * config().encoder.subsampling_factor) / static_cast<double>(p.sample_rate);
 }
 
-void Recognizer::make_positions(const BatchShape& shape) {
+// Of whole batches all sessions have the tables of the longest: those for a smaller reach go when it grows.
+int64_t Recognizer::reach_for(const BatchShape& shape) {
     const int64_t encoded = encoded_frames(config().encoder, shape.frames);
-    const int64_t apart = shape.apart ? encoded : 0;
-    if (encoded <= reach_ && apart == apart_) return;
-    const int64_t reach = std::max(reach_, reach_of(encoded));
+    if (shape.apart || encoded <= reach_) return shape.apart ? reach_of(encoded) : reach_;
+    reach_ = reach_of(encoded);
+    std::erase_if(sessions_, [&](const Sized& sized) {
+        if (!sized.shape.apart) add_runs(ran_, "encoder", sized.encoder->runs());
+        return !sized.shape.apart;
+    });
+    std::erase_if(positions_, [](const Positions& positions) { return positions.apart == 0; });
+    return reach_;
+}
+
+const Recognizer::Positions& Recognizer::positions_for(const BatchShape& shape) {
+    const int64_t reach = reach_for(shape);
+    const int64_t apart = shape.apart ? encoded_frames(config().encoder, shape.frames) : 0;
+    const auto is = [&](const Positions& positions) { return positions.reach == reach && positions.apart == apart; };
+    const bool counted = positions_budget_ != 0;  // there is room for those of one
+    return recent(
+        positions_, {1, counted}, is, [&] { return made_positions(reach, apart); }, [](const Positions&) {});
+}
+
+Recognizer::Positions Recognizer::made_positions(int64_t reach, int64_t apart) {
     // Their weights are wanted once: they are the session's own where memory is counted, and go with it.
     const Weights own([weights = weights_](std::string_view name) { return weights->bytes(name); }, config().name);
     SessionOptions once;
     once.plans_kept = 0;
     once.budget = positions_budget_;
-    std::vector<std::vector<backplane::Tensor>> all;
-    const size_t parts = std::max<size_t>(layers_, shape.apart ? frames_ : options_.rows);
+    Positions made{reach, apart, {}};
+    const size_t parts = std::max<size_t>(layers_, apart != 0 ? frames_ : options_.rows);
     for (uint32_t part = 0; part < parts; ++part) {
-        const Graph graph = positions_graph(*weights_, reach, shape.apart ? positions_shift(encoded, part, frames_) : 0);
+        const Graph graph = positions_graph(*weights_, reach, apart != 0 ? positions_shift(apart, part, frames_) : 0);
         Session session(runtime::with_first(devices_, part), graph, positions_budget_ != 0 ? own : packed_, once);
-        std::vector<backplane::Tensor>& tables = all.emplace_back(position_names_.size());
+        std::vector<backplane::Tensor>& tables = made.tables.emplace_back(position_names_.size());
         std::vector<Output> outputs;
         for (size_t i = 0; i < tables.size(); ++i) outputs.emplace_back(position_names_[i], &tables[i]);
         session.run({}, outputs);
         add_runs(ran_, "positions", session.runs());
+        for (const backplane::Tensor& table : tables) made.bytes += table.size();
     }
-    for (const Sized& sized : sessions_) add_runs(ran_, "encoder", sized.encoder->runs());
-    sessions_.clear();  // they were made for the tables before
-    positions_ = std::move(all);
-    reach_ = reach;
-    apart_ = apart;
+    return made;
 }
 
 // Weights and the tables of positions are all sessions'.
@@ -221,18 +241,19 @@ std::unique_ptr<Pipeline> Recognizer::encoder_on(const BatchShape& shape, const 
 }
 
 Recognizer::Sized& Recognizer::session_for(const BatchShape& shape) {
-    make_positions(shape);
+    const int64_t reach = reach_for(shape);
     const auto is = [&](const Sized& s) { return s.shape == shape; };
     const auto make = [&] {
         ++made_;
         NodeParts nodes;
-        Graph graph = encoder_graph(shape, reach_, nodes);
+        Graph graph = encoder_graph(shape, reach, nodes);
         std::shared_ptr<Pipeline> encoder = encoder_on(shape, graph, nodes, options_);
         weights_->let_go();
         const uint64_t bytes = session_bytes(graph);
         return Sized{shape, std::move(graph), std::move(encoder), bytes};
     };
-    return recent(sessions_, kept_, is, make, [&](const Sized& s) { add_runs(ran_, "encoder", s.encoder->runs()); });
+    return recent(sessions_, {kept_, kept_ == 1}, is, make,
+                  [&](const Sized& s) { add_runs(ran_, "encoder", s.encoder->runs()); });
 }
 
 Recognizer::Stepped& Recognizer::steps_for(const StepShape& shape) {
@@ -244,7 +265,8 @@ Recognizer::Stepped& Recognizer::steps_for(const StepShape& shape) {
         weights_->let_go();
         return Stepped{shape, std::move(session), session_bytes(graph)};
     };
-    return recent(stepped_, kept_, is, make, [&](const Stepped& s) { add_runs(ran_, "decoder", s.session.runs()); });
+    return recent(stepped_, {kept_, kept_ == 1}, is, make,
+                  [&](const Stepped& s) { add_runs(ran_, "decoder", s.session.runs()); });
 }
 
 void Recognizer::share(BatchShape& shape) const noexcept {
@@ -315,7 +337,7 @@ void Recognizer::copy_sound(std::span<const std::span<const float>> clips, Prepa
         if (error) std::rethrow_exception(error);
 }
 
-std::vector<Input> Recognizer::inputs_of(const Prepared& batch, const Pipeline& encoder) const {
+std::vector<Input> Recognizer::inputs_of(const Prepared& batch, const Positions& positions, const Pipeline& encoder) const {
     std::vector<Input> inputs{{"samples", bytes_of(batch.samples)}};
     size_t at = 0, part = 0;
     for (const Stretch& stretch : sound_inputs(config().preprocessor, batch.shape)) {
@@ -327,11 +349,13 @@ std::vector<Input> Recognizer::inputs_of(const Prepared& batch, const Pipeline& 
     }
     const int64_t heads = config().encoder.heads / options_.rows;  // of a device
     for (size_t i = 0; i < position_names_.size(); ++i) {
-        for (uint32_t k = 0; k < frames_ && batch.shape.apart; ++k) inputs.emplace_back(part_names_[k][i], positions_[k][i]);
+        for (uint32_t k = 0; k < frames_ && batch.shape.apart; ++k)
+            inputs.emplace_back(part_names_[k][i], positions.tables[k][i]);
         if (batch.shape.apart) continue;
-        if (options_.rows == 1) inputs.emplace_back(position_names_[i], positions_[encoder.part_of(position_names_[i])][i]);
+        if (options_.rows == 1)
+            inputs.emplace_back(position_names_[i], positions.tables[encoder.part_of(position_names_[i])][i]);
         for (uint32_t k = 0; k < options_.rows && options_.rows > 1; ++k)
-            inputs.emplace_back(part_names_[k][i], positions_[k][i].rows(k * heads, heads));
+            inputs.emplace_back(part_names_[k][i], positions.tables[k][i].rows(k * heads, heads));
     }
     return inputs;
 }
@@ -351,9 +375,10 @@ Recognizer::Batch Recognizer::start(std::span<const std::span<const float>> clip
     }
     if (heard.empty()) return batch;
     batch.prepared_ = std::make_unique<Prepared>(prepare(heard));
+    const Positions& positions = positions_for(batch.prepared_->shape);
     batch.encoder_ = session_for(batch.prepared_->shape).encoder;
     batch.started_ = std::chrono::steady_clock::now();
-    batch.pass_ = batch.encoder_->start(inputs_of(*batch.prepared_, *batch.encoder_), cancel);
+    batch.pass_ = batch.encoder_->start(inputs_of(*batch.prepared_, positions, *batch.encoder_), cancel);
     return batch;
 }
 

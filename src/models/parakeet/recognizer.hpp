@@ -127,6 +127,12 @@ private:
         uint64_t bytes = 0;
         Timed timed{};
     };
+    struct Positions {
+        int64_t reach = 0;
+        int64_t apart = 0;  // encoded frames whose parts these are for; 0: for whole batches
+        std::vector<std::vector<backplane::Tensor>> tables;  // by device, of each layer
+        uint64_t bytes = 0;
+    };
     struct Prepared {  // a batch as the graph takes it
         BatchShape shape;
         std::vector<float> audio;               // of each part that is given apart, one behind the other
@@ -148,8 +154,11 @@ private:
     Sized& session_for(const BatchShape& shape);
     Stepped& steps_for(const StepShape& shape);
     [[nodiscard]] uint64_t session_bytes(const Graph& graph) const;
-    void make_positions(const BatchShape& shape);
-    [[nodiscard]] std::vector<Input> inputs_of(const Prepared& batch, const Pipeline& encoder) const;
+    [[nodiscard]] int64_t reach_for(const BatchShape& shape);
+    const Positions& positions_for(const BatchShape& shape);
+    [[nodiscard]] Positions made_positions(int64_t reach, int64_t apart);
+    [[nodiscard]] std::vector<Input> inputs_of(const Prepared& batch, const Positions& positions,
+                                               const Pipeline& encoder) const;
     std::vector<std::vector<Token>> finish_ctc(Batch& batch);
     std::vector<std::vector<Token>> finish_steps(Batch& batch);
     [[nodiscard]] backplane::Tensor finish_joint(Batch& batch);
@@ -165,14 +174,13 @@ private:
     uint64_t made_ = 0;
     std::shared_ptr<NetworkWeights> weights_;
     Weights packed_;
-    int64_t reach_ = 0;
-    int64_t apart_ = 0;  // encoded frames that the tables for parts of them are for; 0: for whole batches
+    int64_t reach_ = 0;  // of the tables for whole batches
     uint32_t frames_;    // so many devices make a part of the frames each
     std::vector<std::string> position_names_;
-    std::vector<std::string> audio_names_;                   // of parts of the frames
-    std::vector<std::vector<std::string>> part_names_;       // the same by device, where these have rows, or frames
-    std::vector<std::vector<backplane::Tensor>> positions_;  // by the device of a part of the layers
-    std::list<Sized> sessions_;                              // the one used last comes first
+    std::vector<std::string> audio_names_;              // of parts of the frames
+    std::vector<std::vector<std::string>> part_names_;  // the same by device, where these have rows, or frames
+    std::list<Positions> positions_;                    // the one used last comes first
+    std::list<Sized> sessions_;                         // likewise
     std::list<Stepped> stepped_;
     std::vector<NetworkRuns> ran_;        // by sessions that are gone
     std::unique_ptr<base::Hands> hands_;  // once much sound was copied

@@ -125,7 +125,7 @@ void Recognizer::keep_to(const Fit& way, int64_t clips, size_t samples) {
     decoder_options_.weight_budget = kAllWeights;
     kept_ = 1;
     positions_budget_ = way.available;
-    make_positions(longest(clips, samples));
+    static_cast<void>(positions_for(longest(clips, samples)));
 }
 
 }  // namespace backplane::parakeet

@@ -224,6 +224,34 @@ TEST_F(RecognizerTest, PartsOfTheFramesOnSeveralDevicesGiveTheTokensOfFloat64) {
     EXPECT_THROW(Recognizer({cpus[0]}, file, DType::f32, Head::transducer, Lengths::finely, false, {.frames = 2}), Error);
 }
 
+// Batches whose frames are in parts have tables for their length, whole ones among them others: of each that comes again nothing is made anew.
+TEST_F(RecognizerTest, BatchesOfLengthsThatComeAgainMakeNoTablesAndNoSessions) {
+    const ModelFile file = network(tiny_transducer({0, 1, 2, 3, 4}), 21, 1);
+    const std::vector<Device> cpus{device_of("cpu"), device_of("cpu")};
+    Recognizer recognizer(cpus, file, DType::f32, Head::transducer, Lengths::exact, false, {.frames = 2});
+    const auto tables = [&] {
+        uint64_t runs = 0;
+        for (const NetworkRuns& ran : recognizer.runs()) runs += ran.part == "positions" ? ran.runs : 0;
+        return runs;
+    };
+    std::map<int64_t, std::vector<Token>> first;
+    uint64_t made = 0, ran = 0;
+    for (int round = 0; round < 3; ++round) {
+        // Of 8, 16 and 12 encoded frames in two parts, and of 9, whole.
+        for (const int64_t frames : {64, 128, 96, 72}) {
+            const std::vector<std::vector<float>> clip{random_sound(static_cast<size_t>(frames) * 160, 9)};
+            const std::vector<Token> tokens = run(recognizer, clip)[0];
+            if (round == 0) first[frames] = tokens;
+            ASSERT_EQ(tokens.size(), first[frames].size()) << frames;
+            for (size_t i = 0; i < tokens.size(); ++i) EXPECT_EQ(tokens[i].id, first[frames][i].id) << frames;
+        }
+        if (round == 0) made = recognizer.sessions_made(), ran = tables();
+    }
+    EXPECT_EQ(recognizer.sessions_made(), made);
+    EXPECT_EQ(tables(), ran) << "two for each length in parts, one for whole batches";
+    EXPECT_EQ(ran, 3 * 2 + 1U);
+}
+
 TEST_F(RecognizerTest, PlansOfASmallerReachGoWhenItGrows) {
     const ModelFile file = network(tiny_config(), 3, 0);
     Recognizer recognizer({device_of("cpu")}, file, DType::f32, Head::ctc);
