@@ -236,7 +236,7 @@ void Api::sum(std::span<gpu::SumPart<Api>> parts, uint32_t dtype, uint64_t eleme
             signal(*part.queue, *part.timeline, part.value);
         } catch (const sdk::Failure& failure) {
             if (failure.code() != BP_DEVICE_LOST) throw;
-            part.lost = true;
+            part.lost = failure.what();
         }
     }
 }

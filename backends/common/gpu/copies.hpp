@@ -184,7 +184,7 @@ uint64_t Device<A>::copy_from_peer(const Ticket<A>& ticket, const bp_copy& c, co
         } catch (const sdk::Failure& failure) {
             // Whose loss it is: of a lost source nothing comes, and the host asks it itself.
             if (failure.code() != BP_DEVICE_LOST || !A::is_lost(*from.device->api) || A::is_lost(*api)) throw;
-            from.device->lose();
+            from.device->lose(failure.what());
             return submit_nothing(ticket);
         }
     }

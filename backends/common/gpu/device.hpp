@@ -3,6 +3,8 @@
 
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "common/gpu/compile.hpp"
 #include "common/gpu/kernel_store.hpp"
@@ -81,17 +83,22 @@ public:
         return true;
     }
 
-    void lose() {
-        if (lost_.exchange(true)) return;
+    // `why`: what its driver said, where another device heard of it.
+    void lose(std::string_view why = {}) {
+        {
+            const std::lock_guard lock(why_mutex_);
+            if (lost_) return;
+            if (!why.empty()) why_ = " (" + std::string(why.substr(0, why.find("; "))) + ")";  // without the remedy
+            lost_ = true;
+        }
         if constexpr (requires(typename A::Device & d) { A::lost(d); }) A::lost(*api);
     }
     [[nodiscard]] bool lost() const { return lost_; }
     // Throws Failure(BP_DEVICE_LOST) when it is.
     void check_lost() const {
         if (lost_)
-            throw sdk::Failure(
-                BP_DEVICE_LOST,
-                physical.name + " was lost by its driver in an earlier call; close the device and open it again");
+            throw sdk::Failure(BP_DEVICE_LOST, physical.name + " was lost by its driver in an earlier call" + why_ +
+                                                   "; close the device and open it again");
     }
 
     // Checks everything that a call says of order; nothing is submitted by then. Throws Failure(BP_INVALID). [queue]
@@ -131,7 +138,7 @@ public:
             return !queue.reached(value);
         } catch (const sdk::Failure& failure) {
             if (failure.code() != BP_DEVICE_LOST) throw;
-            lose();
+            lose(failure.what());
             return false;
         }
     }
@@ -243,6 +250,8 @@ private:
     std::unique_ptr<Staging<A>> staging_;
     std::vector<std::unique_ptr<Queue<A>>> queues_;
     std::optional<typename A::Recording> nothing_;
+    std::mutex why_mutex_;
+    std::string why_;  // set before `lost_`, and no more then
     std::atomic<bool> lost_ = false, refused_ = false, refused_parts_ = false, refused_warpgroups_ = false;
     std::atomic<uint64_t> runs_ = 0;
     uint64_t lose_after_ = 0;

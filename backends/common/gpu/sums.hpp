@@ -1,6 +1,7 @@
 // "bp.sums" (backplane/sums.h) of a backend whose Api adds up over devices.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "backplane/sdk.hpp"
@@ -18,7 +19,7 @@ struct SumPart {
     typename A::Queue* queue = nullptr;
     typename A::Timeline* timeline = nullptr;
     uint64_t value = 0;
-    bool lost = false;  // the device is, and signals nothing: sum() says so
+    std::string lost;  // in the driver's words, that the device is and signals nothing: sum() says so
 };
 
 // Of an Api that does: prepare_sums() returns bytes from which on it pays, `how` is the option kSumsOption; sum() hands it to the driver, and each part
@@ -107,7 +108,7 @@ private:
             // The sum is in the queues of all by now: of a lost one the host hears when it asks that device.
             for (size_t i = 0; i < all.size(); ++i) {
                 all[i].device->complete(all[i].ticket, all[i].part.value);
-                if (handed[i].lost) all[i].device->lose();
+                if (!handed[i].lost.empty()) all[i].device->lose(handed[i].lost);
             }
         });
     }
