@@ -14,18 +14,42 @@ HWY_INLINE int64_t before_line(const float* out, int64_t n) {
     return static_cast<int64_t>((0 - reinterpret_cast<uintptr_t>(out) / sizeof(float)) % kLanes);
 }
 
+// A load whose address has the same last twelve bits as that of a store just before it waits until that is done, as if it read what was stored. So
+// it is for each vector where the result lies a little behind the operand, whatever the pages: Gelu of 4 MiB then takes 0.57 to 0.77 ms and not
+// 0.32, on a Sapphire Rapids. From the last vector to the first such stores are far behind.
+constexpr uintptr_t kSameBits = 4096;
+constexpr uintptr_t kJustBefore = 512;
+HWY_INLINE uintptr_t behind(const float* in, const float* out) {
+    return (reinterpret_cast<uintptr_t>(out) - reinterpret_cast<uintptr_t>(in)) % kSameBits;
+}
+HWY_INLINE bool waits_upwards(const float* in, const float* out) {
+    return behind(in, out) != 0 && behind(in, out) < kJustBefore;
+}
+HWY_INLINE bool waits_downwards(const float* in, const float* out) { return behind(in, out) > kSameBits - kJustBefore; }
+
+// `whole` vectors from `first` on, in the order to take them in.
+struct Walk {
+    int64_t at, step;
+};
+HWY_INLINE Walk walk(int64_t first, int64_t whole, bool downwards) {
+    return downwards ? Walk{first + (whole - 1) * kLanes, -kLanes} : Walk{first, kLanes};
+}
+
 template <VF (*Function)(VF, float, float)>
 void unary(const float* in, float* out, int64_t n, float a, float b) {
-    int64_t i = before_line(out, n);
-    if (i > 0) store_first(Function(load_first(in, i), a, b), out, i);
-    for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    const int64_t before = before_line(out, n);
+    if (before > 0) store_first(Function(load_first(in, before), a, b), out, before);
+    int64_t whole = (n - before) / kLanes;
+    const int64_t after = before + whole * kLanes;
+    if (after < n) store_first(Function(load_first(in + after, n - after), a, b), out + after, n - after);
+    auto [i, step] = walk(before, whole, waits_upwards(in, out));
+    for (; whole >= 2; whole -= 2, i += 2 * step) {
         const VF first = Function(hn::LoadU(f, in + i), a, b);
-        const VF second = Function(hn::LoadU(f, in + i + kLanes), a, b);
+        const VF second = Function(hn::LoadU(f, in + i + step), a, b);
         hn::StoreU(first, f, out + i);
-        hn::StoreU(second, f, out + i + kLanes);
+        hn::StoreU(second, f, out + i + step);
     }
-    for (; i + kLanes <= n; i += kLanes) hn::StoreU(Function(hn::LoadU(f, in + i), a, b), f, out + i);
-    if (i < n) store_first(Function(load_first(in + i, n - i), a, b), out + i, n - i);
+    if (whole > 0) hn::StoreU(Function(hn::LoadU(f, in + i), a, b), f, out + i);
 }
 
 template <VF (*Function)(VF, VF)>
@@ -37,14 +61,19 @@ void binary(const float* x, int64_t x_step, const float* y, int64_t y_step, floa
         const VF yv = y_step != 0 ? load_first(y + i, count) : y0;
         store_first(Function(xv, yv), out + i, count);
     };
-    int64_t i = before_line(out, n);
-    if (i > 0) some(0, i);
-    for (; i + kLanes <= n; i += kLanes) {
+    const int64_t before = before_line(out, n);
+    if (before > 0) some(0, before);
+    int64_t whole = (n - before) / kLanes;
+    const int64_t after = before + whole * kLanes;
+    if (after < n) some(after, n - after);
+    const bool upwards = (x_step != 0 && waits_upwards(x, out)) || (y_step != 0 && waits_upwards(y, out));
+    const bool downwards = (x_step != 0 && waits_downwards(x, out)) || (y_step != 0 && waits_downwards(y, out));
+    auto [i, step] = walk(before, whole, upwards && !downwards);
+    for (; whole > 0; --whole, i += step) {
         const VF xv = x_step != 0 ? VF(hn::LoadU(f, x + i)) : x0;
         const VF yv = y_step != 0 ? VF(hn::LoadU(f, y + i)) : y0;
         hn::StoreU(Function(xv, yv), f, out + i);
     }
-    if (i < n) some(i, n - i);
 }
 
 // As C's pow. The exponents of networks are mostly one of a few constants.

@@ -1,19 +1,15 @@
 #include "kernels/matmul.h"
 
 #include "kernels/block_weights.h"
+#include "kernels/panel.h"
 #include "kernels/rounded.h"
 #include "kernels/tile.h"
 
 namespace {
 
-using backplane::cpu::MatMulTask;
 using backplane::cpu::packed_column_bytes;
 
-// Depth of one pass over the rows: a panel of the right-hand side (128 x 64 floats, 32 KiB) stays in the nearest cache while all rows
-// of a range go over it. A multiple of q8_0's 32.
-constexpr int64_t kDepth = 128;
 constexpr int64_t kBlockPanelDepth = 256;  // of types that have a BlockForm
-constexpr int64_t kLine = 64;              // bytes of a cache line
 
 template <PackedType TYPE>
 struct TypeIs {
@@ -237,87 +233,6 @@ HWY_NOINLINE const uint8_t* decode_blocks(const uint8_t* b, int64_t vectors, int
     return b + depth / kForm.depth * kForm.bytes() * width;
 }
 
-constexpr int64_t kLineFloats = kLine / sizeof(float);
-constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
-
-// What is read soon, asked for between the products, a few lines at a time. By itself the processor is too late: it notices no reader before
-// some lines of a page are read, stops at the end of a page, and the instructions that it holds are done in less time than the third-level
-// cache takes to answer.
-class Asking {
-public:
-    // All of it within `times` calls of some().
-    Asking(const float* first, int64_t bytes, int64_t times)
-        : at_(reinterpret_cast<const uint8_t*>(first)), left_(bytes / kLine), lines_(times > 0 ? parts(left_, times) : 0) {}
-
-    HWY_INLINE void some() {
-        for (int64_t i = HWY_MIN(lines_, left_); i > 0; --i, --left_, at_ += kLine) __builtin_prefetch(at_, 0, 2);
-    }
-
-private:
-    const uint8_t* at_;
-    int64_t left_, lines_;  // lines; those of one call
-};
-
-template <int ROWS, int VECTORS>
-HWY_NOINLINE void panel(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column, const float* b,
-                        int64_t k_begin, int64_t k_end, Asking asking) {
-    const int64_t columns = HWY_MIN(kBlock, t.columns - column);
-    const bool first = k_begin == 0, last = k_end == t.depth;
-    float* sums = t.sums;
-    const int64_t of_tile = sums == nullptr ? 0 : ROWS * VECTORS * kLanes;  // one part of the depth needs none
-    for (int64_t r = row_begin; r < row_end; r += ROWS, sums += of_tile) {
-        const int64_t valid = HWY_MIN(static_cast<int64_t>(ROWS), row_end - r);
-        const float* a[ROWS];
-        int64_t rows[ROWS];
-#pragma GCC unroll 16
-        for (int i = 0; i < ROWS; ++i) {
-            rows[i] = r + HWY_MIN(static_cast<int64_t>(i), valid - 1);
-            a[i] = t.a + rows[i] * t.a_row + k_begin;
-        }
-        // The rows of the next tile; of the last, those that the next part begins with.
-        const bool more = r + 2 * ROWS <= row_end;
-        const float* next = more ? a[0] + ROWS * t.a_row : t.a + row_begin * t.a_row + (last ? k_begin : k_end);
-        const bool asks = more || (!last && row_end - row_begin >= ROWS);
-        Tile<ROWS, VECTORS> tile;
-        clear(tile);
-        if (!first) each(tile, [&](VF, int i, int j) HWY_ATTR { return hn::LoadU(f, sums + (i * VECTORS + j) * kLanes); });
-        for (int64_t k = 0; k < k_end - k_begin; k += kLineFloats) {
-            if (asks) {
-#pragma GCC unroll 16
-                for (int i = 0; i < ROWS; ++i) __builtin_prefetch(next + i * t.a_row + k);
-            }
-            asking.some();
-            const int64_t depth = HWY_MIN(kLineFloats, k_end - k_begin - k);
-            multiply<ROWS, VECTORS>(tile, a, b + k * VECTORS * kLanes, depth);
-#pragma GCC unroll 16
-            for (int i = 0; i < ROWS; ++i) a[i] += kLineFloats;
-        }
-        if (!last) {
-            each(tile, [&](VF x, int i, int j) HWY_ATTR {
-                hn::StoreU(x, f, sums + (i * VECTORS + j) * kLanes);
-                return x;
-            });
-            continue;
-        }
-        finish(tile, t.epilogue, rows, column, columns);
-        for (int i = 0; i < valid; ++i)
-            for (int j = 0; j < VECTORS; ++j)
-                store_first(tile.v[i][j], t.out + rows[i] * t.out_row + column + j * kLanes, columns - j * kLanes);
-    }
-}
-
-void panel_of(int64_t vectors, const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t column, const float* b,
-              int64_t k_begin, int64_t k_end, Asking asking) {
-    switch (vectors) {
-        case 1: return panel<rows_of(1), 1>(t, row_begin, row_end, column, b, k_begin, k_end, asking);
-        case 2: return panel<rows_of(2), 2>(t, row_begin, row_end, column, b, k_begin, k_end, asking);
-#if HWY_TARGET != HWY_SSE4 && HWY_TARGET != HWY_SSSE3 && HWY_TARGET != HWY_AVX2
-        case 3: return panel<rows_of(3), 3>(t, row_begin, row_end, column, b, k_begin, k_end, asking);
-        default: return panel<rows_of(4), 4>(t, row_begin, row_end, column, b, k_begin, k_end, asking);
-#endif
-    }
-}
-
 template <PackedType TYPE>
 const uint8_t* decode_vectors(const uint8_t* b, int64_t vectors, int64_t depth, float* out) {
     if constexpr (block_form(TYPE).depth != 0) {
@@ -347,13 +262,12 @@ HWY_INLINE void block(const MatMulTask& t, int64_t row_begin, int64_t row_end, i
         const int64_t end = HWY_MIN(k + kDepth, t.depth);
         if constexpr (TYPE == backplane::cpu::kPackedF32) {
             const auto* at = reinterpret_cast<const float*>(b) + k * VECTORS * kLanes;
-            const int64_t floats = (end - k) * VECTORS * kLanes;  // of this part; the next is behind it
             const int64_t times = parts(row_end - row_begin, rows_of(VECTORS)) * parts(end - k, kLineFloats);
-            const Asking next(at + floats, t.followed || end < t.depth ? 4 * floats : 0, times);
-            panel<rows_of(VECTORS), VECTORS>(t, row_begin, row_end, column, at, k, end, next);
+            const Asking next = next_of<VECTORS>(t, column, at, k, end, times);
+            panel<rows_of(VECTORS), VECTORS>(t, {row_begin, row_end, column, k, end, at}, next);
         } else {
             b = decode_panel<TYPE, VECTORS>(b, end - k, t.panel);
-            panel<rows_of(VECTORS), VECTORS>(t, row_begin, row_end, column, t.panel, k, end, Asking(nullptr, 0, 0));
+            panel<rows_of(VECTORS), VECTORS>(t, {row_begin, row_end, column, k, end, t.panel}, Asking());
         }
     }
 }
@@ -423,7 +337,7 @@ void run_blocks(const MatMulTask& t, int64_t row_begin, int64_t row_end, int64_t
         for (int64_t k = 0; k == 0 || k < t.depth; k += kBlockPanelDepth) {
             const int64_t end = HWY_MIN(k + kBlockPanelDepth, t.depth);
             b = decode_blocks<TYPE>(b, vectors, end - k, t.panel);
-            panel_of(vectors, t, row_begin, row_end, column, t.panel, k, end, Asking(nullptr, 0, 0));
+            panel_of(vectors, t, {row_begin, row_end, column, k, end, t.panel}, Asking());
         }
     }
 }

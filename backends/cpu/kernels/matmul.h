@@ -121,9 +121,13 @@ struct MatMulTask {
     float* out = nullptr;
     int64_t out_row = 0, depth = 0, columns = 0;
     float* panel = nullptr;  // for types other than f32: MatMulKernels::panel_floats
+    // Of f32, of whole vectors of columns, for kManyRows rows or more: the right-hand side as it is, `plain_row` floats from depth to depth. run()
+    // packs it to `panel`, where `b` is then, with the first tile of rows: products are done while it is waited for. Null: `b` is packed.
+    const float* plain = nullptr;
+    int64_t plain_row = 0;
     float* sums =
         nullptr;  // of parts of the depth, product_sums() floats; null where MatMulKernels::part_depth is not passed
-    bool followed = true;  // of f32: what lies behind the packed right-hand side is likely to be read next
+    bool followed = true;  // of f32: what lies behind the right-hand side, packed or plain, is likely to be read next
     // Rows from first_fixed on, depth / 32 each: needed where fewer than kManyRows rows are asked for, of a type that is in_fixed_point,
     // and MatMulKernels::to_fixed_point is there.
     const FixedPoint* fixed = nullptr;

@@ -58,6 +58,73 @@ std::string label_of(const Lowering& to, const Node& node, const char* kind) {
            epilogue_text(node);
 }
 
+// What a 1x1 convolution is told: sizes, and the values that it reads.
+struct Pixels {
+    std::vector<ValueId> segments;
+    std::vector<int64_t> channels;  // of each
+    ValueId weights = kNone, out = kNone;
+    int64_t batch = 0, filters = 0, pixels = 0, depth = 0;
+    int64_t of_chunk = 0, rows = 0, row_chunks = 0;
+    bool in_parts = false;  // of the depth
+
+    // Where what the first pixel gets is behind a line: chunks begin so much earlier than at multiples of theirs, and all but the first at a line. A
+    // store across two lines takes more than twice as long, and memory from the system's allocator begins 16 bytes behind one.
+    [[nodiscard]] int64_t behind_line(const Run& run) const {
+        const auto at = static_cast<int64_t>(reinterpret_cast<uintptr_t>(run.at<float>(out)) / sizeof(float));
+        return pixels % kPlaneLine == 0 ? at % kPlaneLine : 0;
+    }
+};
+
+// The right-hand side: packed here, or by the product itself where it can be.
+void give_pixels(const Pixels& of, const Kernels& k, const Run& run, int64_t sample, int64_t first, int64_t rows,
+                 MatMulTask& task, float* packed) {
+    task.b = packed;
+    const auto from = [&](size_t s) {
+        return run.at<const float>(of.segments[s]) + sample * of.channels[s] * of.pixels + first;
+    };
+    if (of.segments.size() == 1 && task.columns % k.conv.lanes == 0 && rows >= kManyRows) {
+        task.plain = from(0);
+        task.plain_row = of.pixels;
+        task.panel = packed;
+        task.followed = true;
+        return;
+    }
+    int64_t at = 0;
+    for (size_t s = 0; s < of.segments.size(); at += of.channels[s++])
+        k.planar.pack(from(s), of.pixels, at, of.channels[s], of.depth, task.columns, packed);
+}
+
+void multiply_pixels(const Pixels& of, const Kernels& k, const Run& run, const Epilogue& epilogue) {
+    const int64_t behind = of.behind_line(run);
+    const int64_t pieces = parts(of.pixels + behind, of.of_chunk);
+    // Pixels are packed once where threads have enough to do without more parts of the filters.
+    const int64_t split = of.batch * pieces >= kEnoughChunksOfThread * run.pool().threads() ? 1 : of.row_chunks;
+    run.parallel(of.batch * pieces * split, [&](int64_t i, std::byte* scratch) {
+        const int64_t sample = i / split / pieces;
+        const int64_t begin = i / split % pieces * of.of_chunk - behind;
+        const int64_t first = std::max<int64_t>(0, begin);
+        const int64_t row = i % split * of.rows;
+        const int64_t row_end = split == 1 ? of.filters : std::min(of.filters, row + of.rows);
+        auto* packed = reinterpret_cast<float*>(scratch);
+        MatMulTask task;
+        task.columns = std::min(begin + of.of_chunk, of.pixels) - first;
+        task.a = run.at<const float>(of.weights);
+        task.a_row = task.depth = of.depth;
+        if (of.in_parts) task.sums = packed + of.depth * of.of_chunk;
+        task.followed = false;
+        task.out = run.at<float>(of.out) + sample * of.filters * of.pixels + first;
+        task.out_row = of.pixels;
+        task.epilogue = epilogue;
+        move_on(task.epilogue, 0, sample * of.filters * of.pixels + first);
+        give_pixels(of, k, run, sample, first, std::min(of.rows, row_end - row), task, packed);
+        for (int64_t r = row; r < row_end; r += of.rows) {
+            k.matmul.run(task, r, std::min(row_end, r + of.rows), 0, task.columns);
+            task.plain = nullptr;
+            task.followed = false;
+        }
+    });
+}
+
 }  // namespace
 
 bool planes_fit(const ConvTask& task) {
@@ -66,55 +133,28 @@ bool planes_fit(const ConvTask& task) {
 }
 
 void lower_pixels(Lowering& to, const Node& node) {
-    std::vector<ValueId> segments{node.inputs[0]};
-    if (node.inputs.size() > 3) segments.insert(segments.end(), node.inputs.begin() + 3, node.inputs.end());
-    std::vector<int64_t> channels;
-    for (const ValueId s : segments) channels.push_back(to[s].dim[1]);
-    const ValueId out = node.output;
-    const int64_t batch = to[out].dim[0];
-    const int64_t filters = to[out].dim[1];
-    const int64_t pixels = pixels_of(to[out]);
-    const int64_t depth = to[node.inputs[1]].dim[1];
-    const int64_t of_chunk = pixels_of_chunk(depth);
-    const int64_t pieces = parts(pixels, of_chunk);
-    const int64_t rows = batch * pieces >= kEnoughChunks ? filters : kFiltersOfChunk;
-    const int64_t row_chunks = parts(filters, rows);
-    const int64_t room = depth * of_chunk;
-    const int64_t sums =
-        depth > to.kernels.matmul.part_depth ? product_sums(std::min(rows, filters), to.kernels.conv.block) : 0;
-    to.lane_scratch(static_cast<uint64_t>(room + sums) * sizeof(float));
-    const ValueId weights = plain_filters(to, node);
+    Pixels of;
+    of.segments = {node.inputs[0]};
+    if (node.inputs.size() > 3) of.segments.insert(of.segments.end(), node.inputs.begin() + 3, node.inputs.end());
+    for (const ValueId s : of.segments) of.channels.push_back(to[s].dim[1]);
+    of.out = node.output;
+    of.batch = to[of.out].dim[0];
+    of.filters = to[of.out].dim[1];
+    of.pixels = pixels_of(to[of.out]);
+    of.depth = to[node.inputs[1]].dim[1];
+    of.of_chunk = pixels_of_chunk(of.depth);
+    of.rows = of.batch * parts(of.pixels, of.of_chunk) >= kEnoughChunks ? of.filters : kFiltersOfChunk;
+    of.row_chunks = parts(of.filters, of.rows);
+    of.in_parts = of.depth > to.kernels.matmul.part_depth;
+    const int64_t sums = of.in_parts ? product_sums(std::min(of.rows, of.filters), to.kernels.conv.block) : 0;
+    to.lane_scratch(static_cast<uint64_t>(of.depth * of.of_chunk + sums) * sizeof(float));
+    of.weights = plain_filters(to, node);
     std::vector<ValueId> reads = epilogue_reads(node);
-    reads.insert(reads.end(), segments.begin(), segments.end());
-    reads.push_back(weights);
-    to.step(label_of(to, node, "by pixels"), reads, {out},
-            [=, plan = &to.plan, k = &to.kernels, node = node](const Run& run) {
-                const Epilogue epilogue = epilogue_of_rows(node, *plan, run, pixels, 1);
-                // Pixels are packed once where threads have enough to do without more parts of the filters.
-                const int64_t split = batch * pieces >= kEnoughChunksOfThread * run.pool().threads() ? 1 : row_chunks;
-                run.parallel(batch * pieces * split, [&](int64_t i, std::byte* scratch) {
-                    const int64_t sample = i / split / pieces;
-                    const int64_t first = i / split % pieces * of_chunk;
-                    const int64_t row = i % split * rows;
-                    const int64_t row_end = split == 1 ? filters : std::min(filters, row + rows);
-                    MatMulTask task;
-                    task.columns = std::min(of_chunk, pixels - first);
-                    auto* packed = reinterpret_cast<float*>(scratch);
-                    for (size_t s = 0, at = 0; s < segments.size(); at += static_cast<size_t>(channels[s++]))
-                        k->planar.pack(run.at<const float>(segments[s]) + sample * channels[s] * pixels + first, pixels,
-                                       static_cast<int64_t>(at), channels[s], depth, task.columns, packed);
-                    task.a = run.at<const float>(weights);
-                    task.a_row = task.depth = depth;
-                    task.b = packed;
-                    if (sums > 0) task.sums = packed + room;
-                    task.followed = false;
-                    task.out = run.at<float>(out) + sample * filters * pixels + first;
-                    task.out_row = pixels;
-                    task.epilogue = epilogue;
-                    move_on(task.epilogue, 0, sample * filters * pixels + first);
-                    for (int64_t r = row; r < row_end; r += rows)
-                        k->matmul.run(task, r, std::min(row_end, r + rows), 0, task.columns);
-                });
+    reads.insert(reads.end(), of.segments.begin(), of.segments.end());
+    reads.push_back(of.weights);
+    to.step(label_of(to, node, "by pixels"), reads, {of.out},
+            [of, plan = &to.plan, k = &to.kernels, node = node](const Run& run) {
+                multiply_pixels(of, *k, run, epilogue_of_rows(node, *plan, run, of.pixels, 1));
             });
 }
 

@@ -44,6 +44,78 @@ private:
 class Placement : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Levels, Placement, testing::ValuesIn(masks()));
 
+// Results that begin a little behind their operand in a page, or before it, are made from the last vector to the first, or not: they are the same.
+TEST_P(Placement, ElementsAreTheSameWhereverOperandsAndResultsLieInTheirPages) {
+    Device device({GetParam(), "1"});
+    for (const int64_t n : {9000, 1027, 1}) {
+        const Floats x = random_floats(n, 1), y = random_floats(n, 2);
+        Graph one, two;
+        const auto given = one.input({n}, x), left = two.input({n}, x), right = two.input({n}, y);
+        const auto gelu = one.add(BP_OP_gelu, {given}, {n});
+        const auto difference = two.add(BP_OP_sub, {left, right}, {n});
+        one.output(gelu);
+        two.output(difference);
+        Program unary(device, one), binary(device, two);
+        unary.run();
+        binary.run();
+        const Floats want = unary.read(gelu), wanted = binary.read(difference);
+        for (size_t i = 0; i < want.size(); ++i) ASSERT_EQ(wanted[i], x[i] - y[i]);
+        for (const size_t behind : {2, 16, 18, 96, 126, 128, 512, 1008, 1020}) {
+            Pages pages(40);
+            unary.place(given, pages.put(0, 4, x));
+            unary.place(gelu, pages.at(13, 4 + behind));
+            unary.run();
+            EXPECT_EQ(pages.taken(pages.at(13, 4 + behind), want.size()), want) << n << " numbers, " << behind << " behind";
+            for (const size_t other : {size_t{16}, size_t{1000}, 4 + behind}) {
+                Pages room(40);
+                binary.place(left, room.put(0, 4, x));
+                binary.place(right, room.put(13, other, y));
+                binary.place(difference, room.at(26, 4 + behind));
+                binary.run();
+                EXPECT_EQ(room.taken(room.at(26, 4 + behind), want.size()), wanted)
+                    << n << " numbers, " << behind << " behind";
+            }
+        }
+    }
+}
+
+// Chunks of pixels begin at a line of the result: numbers do not depend on where that is.
+TEST_P(Placement, PixelsOfA1x1ConvolutionAreTheSameWhereverTheyLie) {
+    Device device({GetParam(), "2"});
+    for (const int64_t channels : {3, 130, 300})
+        for (const int64_t filters : {2, 5, 70}) {
+            const int64_t height = 16, width = 11, pixels = height * width, samples = 2;
+            const Floats x = random_floats(samples * channels * pixels, 1), w = random_floats(filters * channels, 2);
+            Graph g;
+            const auto in = g.input({samples, channels, height, width}, x);
+            const auto out =
+                g.add(BP_OP_conv, {in, g.weight({filters, channels, 1, 1}, w)}, {samples, filters, height, width});
+            g.output(out);
+            Program p(device, g);
+            EXPECT_NE(std::string(p.info.summary).find("by pixels"), std::string::npos) << p.info.summary;
+            p.run();
+            const Floats want = p.read(out);
+            for (int64_t i = 0; i < samples * filters * pixels; ++i) {
+                const int64_t sample = i / pixels / filters, filter = i / pixels % filters, pixel = i % pixels;
+                double sum = 0;
+                for (int64_t c = 0; c < channels; ++c)
+                    sum += double{x[static_cast<size_t>((sample * channels + c) * pixels + pixel)]} *
+                           double{w[static_cast<size_t>(filter * channels + c)]};
+                ASSERT_NEAR(want[static_cast<size_t>(i)], sum, 1e-5 * static_cast<double>(channels)) << i;
+            }
+            const size_t room = x.size() / kPage + 2;
+            for (const size_t from : {0, 4, 14})
+                for (const size_t to : {4, 10, 16, 30}) {
+                    Pages pages(2 * room + 200);
+                    p.place(in, pages.put(1, from, x));
+                    p.place(out, pages.at(room + 1, to));
+                    p.run();
+                    EXPECT_EQ(pages.taken(pages.at(room + 1, to), want.size()), want)
+                        << channels << " to " << filters << " from " << from << " to " << to;
+                }
+        }
+}
+
 // Taps beside the plane on all sides, more of them than a filter has.
 TEST_P(Placement, PlanesOfA3x3ConvolutionAreTheSameWhereverTheyLie) {
     Device device({GetParam(), "1"});
