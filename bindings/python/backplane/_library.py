@@ -70,7 +70,8 @@ class ContextOptions(Structure):
                 ("cpu_mask", c_char_p), ("log", LOG), ("log_arg", c_void_p), ("probe", c_uint32), ("probe_limit_ms", c_uint32),
                 ("probe_program", c_char_p), ("state_folder", c_char_p), ("module_names", POINTER(c_char_p)),
                 ("module_name_count", c_uint64), ("cache_folder", c_char_p), ("probe_budget_ms", c_uint32), ("reserved", c_uint32),
-                ("cancel", POINTER(c_uint32)), ("parallel", c_void_p), ("parallel_arg", c_void_p)]
+                ("cancel", POINTER(c_uint32)), ("parallel", c_void_p), ("parallel_arg", c_void_p), ("options", POINTER(c_char_p)),
+                ("option_count", c_uint64), ("strict_options", c_uint32), ("skip_fault_notes", c_uint32)]
 
 
 class DeviceRecord(Structure):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from . import _library as c
@@ -58,6 +58,10 @@ def cancel_of(cancel: Cancel | None):
     return None if cancel is None else ctypes.byref(cancel._flag)
 
 
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 class Device(c.Handle):
     """An open device. Any thread."""
 
@@ -71,8 +75,7 @@ class Device(c.Handle):
 
     def set_option(self, name: str, value: object) -> None:
         """An option by name: ("threads", 4). Raises Error: not_found names the options there are."""
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-        c.call("device_set_option", self.pointer, c.utf8(name), c.utf8(text))
+        c.call("device_set_option", self.pointer, c.utf8(name), c.utf8(_text(value)))
 
 
 class Context(c.Handle):
@@ -80,7 +83,8 @@ class Context(c.Handle):
 
     module_paths: folders or module files, searched first. search_defaults: also where modules are by themselves, the package's own
     among them. cache: a folder for compiled kernels. log: called as log(level, text) from any thread, level 0 (debug) to 3 (error).
-    probe: "automatic" (first contact with a driver in a child process), "always", "never".
+    probe: "automatic" (first contact with a driver in a child process), "always", "never". options: those of modules and of the host by
+    name, {"cpu.threads": 4}; one that nobody takes is Error "invalid".
     """
 
     kind = "context"
@@ -88,22 +92,24 @@ class Context(c.Handle):
     def __init__(self, *, module_paths: Sequence[str | os.PathLike] = (), search_defaults: bool = True, environment: bool = True,
                  device: str = "", cpu_mask: str = "", cache: str | os.PathLike | None = None,
                  state: str | os.PathLike | None = None, log: Callable[[int, str], None] | None = None,
-                 probe: str = "automatic") -> None:
+                 probe: str = "automatic", options: Mapping[str, object] | None = None) -> None:
         probes = ("automatic", "always", "never")
         if probe not in probes:
             raise c.Error(f"probe is {probe!r}; give one of {', '.join(probes)}", "invalid")
         paths = [c.utf8(path) for path in module_paths]
-        options = c.ContextOptions(skip_defaults=not search_defaults, skip_environment=not environment,
-                                   module_paths=(ctypes.c_char_p * len(paths))(*paths), module_path_count=len(paths),
-                                   device_filter=c.utf8(device), cpu_mask=c.utf8(cpu_mask), probe=probes.index(probe))
+        texts = [c.utf8(f"{name}={_text(value)}") for name, value in (options or {}).items()]
+        wanted = c.ContextOptions(skip_defaults=not search_defaults, skip_environment=not environment,
+                                  module_paths=(ctypes.c_char_p * len(paths))(*paths), module_path_count=len(paths),
+                                  device_filter=c.utf8(device), cpu_mask=c.utf8(cpu_mask), probe=probes.index(probe),
+                                  options=(ctypes.c_char_p * len(texts))(*texts), option_count=len(texts), strict_options=1)
         if cache is not None:
-            options.cache_folder = c.utf8(cache)
+            wanted.cache_folder = c.utf8(cache)
         if state is not None:
-            options.state_folder = c.utf8(state)
+            wanted.state_folder = c.utf8(state)
         if log is not None:
             self._log = c.LOG(lambda _, level, text: log(level, (text or b"").decode(errors="replace")))
-            options.log = self._log
-        super().__init__(c.made("context_create", ctypes.byref(options)))
+            wanted.log = self._log
+        super().__init__(c.made("context_create", ctypes.byref(wanted)))
 
     def devices(self) -> list[DeviceInfo]:
         """All of them, best first."""

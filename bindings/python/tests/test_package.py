@@ -76,6 +76,8 @@ class Wrong(OnTheCpu):
             self.device.set_option("spoons", 2)
         with self.refused("invalid", "never"):
             backplane.Context(probe="perhaps")
+        with self.refused("invalid", "cpu.spoons"):
+            backplane.Context(environment=False, options={"cpu.threads": 1, "cpu.spoons": 2})
         with self.refused("invalid", "strict"):
             backplane.Session(self.device, two_layers(), {}, math="sloppy")
 
