@@ -96,7 +96,7 @@ void find_limits(PhysicalDevice& device, uint32_t capability, uint32_t shared, u
     can.few_kernels = true;
     can.matrix_tiles = capability >= 80;
     can.attention_matrix = capability >= 80 && can.shared_bytes >= 65536;
-    can.float_parts = capability >= 80 && can.shared_bytes >= 98304 ? 64 : 0;
+    can.float_parts = capability >= 80 && can.shared_bytes >= 101376 ? 64 : 0;
 }
 
 // Fills all of `device` but its number. Empty, or why its kernels would not run.

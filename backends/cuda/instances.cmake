@@ -27,7 +27,7 @@ set(instances_matmul ${tiles})
 set(instances_conv
   0=64,3=32,4=32,5=4,6=4,7=16,8=0 0=64,3=16,4=64,5=4,6=4,7=16,8=0 0=256,3=128,4=128,5=8,6=8,7=16,8=0 0=256,3=64,4=64,5=4,6=4,7=16,8=0)
 set(instances_conv_patch 0=256,8=3 0=256,8=5)
-# ROWS, KEYS, DEPTH, HELD, WIDTH, RELATIVE (common/gpu/ops/attention.cpp).
+# ROWS, KEYS, DEPTH, HELD, WIDTH, RELATIVE (common/gpu/ops/attention_cut.cpp).
 set(instances_attention "")
 foreach(relative 0 1)
   set(deep 16)
@@ -52,11 +52,11 @@ foreach(tile 0=128,3=4,4=4,5=2,6=32,7=3 0=256,3=4,4=2,5=2,6=32,7=2 0=128,3=4,4=2
     list(APPEND instances_matmul_matrix ${tile},${turned})
   endforeach()
 endforeach()
-# Floats in parts, heads of 64s: ROWS, KEYS, DEPTH, WIDTH, TILES, STAYS (common/gpu/ops/attention.cpp).
+# Floats in parts, heads of 64s: ROWS, KEYS, DEPTH, WIDTH, TILES (common/gpu/ops/attention_cut.cpp).
 set(instances_attention_parts
-  0=128,1=128,2=32,3=64,4=64,5=2,6=1,shared=65536 0=128,1=64,2=32,3=64,4=64,5=1,6=0 0=128,1=32,2=16,3=64,4=64,5=1,6=0
-  0=128,1=16,2=16,3=64,4=64,5=1,6=0,shared=65536
-  0=128,1=64,2=32,3=128,4=128,5=1,6=1,shared=98304 0=128,1=32,2=16,3=128,4=128,5=1,6=1,shared=98304)
+  0=256,1=256,2=32,3=64,4=64,5=2,shared=98448 0=256,1=128,2=64,3=64,4=64,5=1,shared=98448
+  0=256,1=64,2=32,3=64,4=64,5=1,shared=82064 0=256,1=32,2=16,3=64,4=64,5=1,shared=73872
+  0=128,1=16,2=16,3=64,4=64,5=1,shared=69712 0=128,1=64,2=16,3=128,4=128,5=1,shared=65616)
 # DOWN, ACROSS, WARPS_DOWN, BK, STAGES, TRANSPOSE_A, TRANSPOSE_B: the larger tile alone and not both turned, which is 0.1 MB of the module of all architectures.
 set(instances_matmul_parts "")
 foreach(turned 8=0,9=0 8=0,9=1 8=1,9=0)

@@ -122,8 +122,9 @@ void find_limits(const Functions& cl, PhysicalDevice& device) {
     can.most_invocations = static_cast<uint32_t>(get<size_t>(cl, device.handle, CL_DEVICE_MAX_WORK_GROUP_SIZE));
     can.shared_bytes = static_cast<uint32_t>(get<cl_ulong>(cl, device.handle, CL_DEVICE_LOCAL_MEM_SIZE));
     can.patches = can.most_invocations >= 256 && can.shared_bytes >= 24576;
-    // NVIDIA's driver says 48 KiB whatever the device; kernels with 144 KiB were seen to run on compute capability 9.0.
-    if (device.assembly && get<cl_uint>(cl, device.handle, kNvidiaMajor) >= 9) can.shared_bytes = 98304;
+    // NVIDIA's driver says 48 KiB whatever the device; kernels with 160 KiB were seen to run on compute capability 9.0.
+    const cl_uint major = device.assembly ? get<cl_uint>(cl, device.handle, kNvidiaMajor) : 0;
+    if (major >= 9) can.shared_bytes = major == 9 ? 200704 : 101376;
     can.matrix_tiles = can.attention_matrix = device.assembly && can.most_invocations >= 256 && can.shared_bytes >= 49152;
     can.float_parts = can.attention_matrix ? 16 : 0;
     // Of compute capability 9.0 alone: later ones have others.

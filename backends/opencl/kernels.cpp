@@ -13,10 +13,11 @@ namespace {
 
 constexpr size_t kMostConstants = 12;  // LOCAL among them
 
-// Few enough that two workgroups fit on a multiprocessor of 65536.
-std::string registers_for(uint32_t invocations) {
+// Few enough that two workgroups fit on a multiprocessor of 65536, or the one that fills it by itself.
+std::string registers_for(uint32_t kernel, uint32_t invocations) {
     constexpr uint32_t kMost = 255;
-    return " -cl-nv-maxrregcount=" + std::to_string(std::min(kMost, 65536 / 2 / invocations));
+    const uint32_t groups = gpu::in_parts(kernel) ? 1 : 2;
+    return " -cl-nv-maxrregcount=" + std::to_string(std::min(kMost, 65536 / groups / invocations));
 }
 
 std::string options_of(const PhysicalDevice& device, uint32_t kernel, std::span<const uint32_t> constants) {
@@ -24,7 +25,7 @@ std::string options_of(const PhysicalDevice& device, uint32_t kernel, std::span<
     for (size_t i = 0; i < kMostConstants; ++i)
         out += (i == 0 ? " -DLOCAL=" : " -DC" + std::to_string(i) + "=") +
                std::to_string(i < constants.size() ? constants[i] : 0);
-    if (gpu::on_matrix_units(kernel) && device.assembly) out += " -DNVIDIA_ASSEMBLY" + registers_for(constants[0]);
+    if (gpu::on_matrix_units(kernel) && device.assembly) out += " -DNVIDIA_ASSEMBLY" + registers_for(kernel, constants[0]);
     return out;
 }
 

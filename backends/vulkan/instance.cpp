@@ -237,7 +237,7 @@ bool Instance::describe_features(PhysicalDevice& device) const {
                              features.addresses.bufferDeviceAddress == VK_TRUE &&
                              has(extensions, VK_NVX_BINARY_IMPORT_EXTENSION_NAME);
     if (can.warpgroup_products)
-        can.float_parts = 64, can.shared_bytes = 98304;  // the others are content with what the driver says
+        can.float_parts = 64, can.shared_bytes = 200704;  // the others are content with what the driver says
     can.unified = device.kind == BP_KIND_INTEGRATED || device.kind == BP_KIND_SOFTWARE;
     can.software = device.kind == BP_KIND_SOFTWARE;
     // H200: 33.5 MB take 86 us by command, 26 us in OpenCL.

@@ -171,6 +171,17 @@ void tiles(CaseList& list) {
         first[20] = -kInfinity;
         b.result(b.add(Op::attention, {q, k, b.input(DType::f32, {1, 1, 9, 8}, {-1, 1, first})}));
     });
+    // Keys and values that are larger, by far, than those of the tiles before; and one that is larger than all, and is not seen.
+    list.add("tiles-growing", [](CaseBuilder& b) {
+        const Values grows{-1, 1, std::vector<double>(1100, 0x1p-20)};
+        const TensorId q = b.input({1, 1, 20, 8}), k = b.input(DType::f32, {1, 1, 300, 8}, grows);
+        b.result(b.add(Op::attention, {q, k, b.input(DType::f32, {1, 1, 300, 8}, grows)}));
+    });
+    list.add("tiles-one-unseen-that-is-far-larger", [](CaseBuilder& b) {
+        const TensorId q = b.input({1, 1, 40, 8}), k = b.input({1, 1, 70, 8});
+        const TensorId v = b.input(DType::f32, {1, 1, 70, 8}, {-1, 1, std::vector<double>(8, 0x1p100)});
+        b.result(b.add(Op::attention, {q, k, v, b.input(DType::boolean, {70}, {1, 1, {0}})}));
+    });
     add(list, "tiles-lengths", {6, 2, 70, 32, 1, 150, 32, DType::f32, {}, DType::f32, {0, 1, 130, 150, -5, 1e9}, {causal}});
 }
 

@@ -11,8 +11,10 @@ if(NOT CMAKE_CROSSCOMPILING)
     execute_process(COMMAND ${BP_NVCC} --list-gpu-arch OUTPUT_VARIABLE known)
   endif()
 endif()
-# Floats in parts: attention as CUDA has it, with shared memory that the text declares; both tiles of products.
-string(REGEX REPLACE ",shared=[0-9]+" "" instances_attention_parts "${instances_attention_parts}")
+# Floats in parts: attention with the more shared memory that a text may declare on 9.0; both tiles of products.
+set(instances_attention_parts
+  0=256,1=256,2=32,3=64,4=64,5=2 0=256,1=128,2=64,3=64,4=64,5=1 0=256,1=64,2=64,3=64,4=64,5=1 0=256,1=32,2=32,3=64,4=64,5=1
+  0=256,1=16,2=16,3=64,4=64,5=1 0=256,1=256,2=32,3=128,4=128,5=2 0=256,1=128,2=32,3=128,4=128,5=1 0=256,1=64,2=32,3=128,4=128,5=1)
 set(instances_matmul_parts "")
 foreach(tile 0=128,3=2,4=1,5=2,6=32,7=2 0=128,3=1,4=1,5=2,6=32,7=3)
   foreach(turned 8=0,9=0 8=0,9=1 8=1,9=0 8=1,9=1)

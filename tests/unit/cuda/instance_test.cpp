@@ -135,7 +135,7 @@ TEST_F(Listing, KernelsThatAskForMoreSharedMemoryThanACardHasAreLeftOut) {
     EXPECT_FALSE(Instance().devices().at(0).can.warpgroups);
     EXPECT_TRUE(Instance().devices().at(0).can.attention_matrix);
     EXPECT_EQ(Instance().devices().at(0).can.float_parts, 64U);
-    world().cards[0].shared_bytes = 98303;
+    world().cards[0].shared_bytes = 101375;
     EXPECT_TRUE(Instance().devices().at(0).can.attention_matrix);
     EXPECT_EQ(Instance().devices().at(0).can.float_parts, 0U);
     world().cards[0].shared_bytes = 0;  // it does not say

@@ -14,7 +14,7 @@ Abilities matrix_units() {
     can.halves = can.bytes = can.longs = true;
     can.most_range = 1 << 30;
     can.most_invocations = 1024;
-    can.shared_bytes = 98304;
+    can.shared_bytes = 101376;
     can.matrix_tiles = can.attention_matrix = true;
     can.float_parts = 16;
     return can;
@@ -71,6 +71,10 @@ TEST(MatrixUnits, AttentionOfFloatsIsOnThemInParts) {
     EXPECT_EQ(of_floats({.size = 22}), Kernels{kKernel_attention_f32});
     EXPECT_EQ(of_floats({.tokens = 15}), Kernels{kKernel_attention_f32});
     EXPECT_EQ(of_floats({.math = BP_MATH_STRICT}), Kernels{kKernel_attention_tiles_f32});
+    Abilities little = can;
+    little.shared_bytes = 49152;
+    EXPECT_EQ(kernels_of(little, {200, 64, 0, false, BP_F32}), Kernels{kKernel_attention_parts_f32});
+    EXPECT_EQ(kernels_of(little, {200, 128, 0, false, BP_F32}), Kernels{kKernel_attention_tiles_f32});
 }
 
 TEST(MatrixUnits, ProductsOfFloatsAreOnThemInParts) {
@@ -114,12 +118,23 @@ TEST(MatrixUnits, AttentionInPartsThatComesCompiledIsOfHeadsOfTwoSizes) {
         return d.constants;
     };
     using Constants = std::vector<uint32_t>;
-    EXPECT_EQ(cut(4096, 40), (Constants{128, 128, 32, 64, 64, 2, 1}));
-    EXPECT_EQ(cut(2048, 64), (Constants{128, 64, 32, 64, 64, 1, 0}));
-    EXPECT_EQ(cut(1024, 20), (Constants{128, 32, 16, 64, 64, 1, 0}));
-    EXPECT_EQ(cut(512, 64), (Constants{128, 16, 16, 64, 64, 1, 0}));
-    EXPECT_EQ(cut(4096, 68), (Constants{128, 64, 32, 128, 128, 1, 1}));
-    EXPECT_EQ(cut(1024, 128), (Constants{128, 32, 16, 128, 128, 1, 1}));
+    EXPECT_EQ(cut(4096, 40), (Constants{256, 256, 32, 64, 64, 2}));
+    EXPECT_EQ(cut(2048, 64), (Constants{256, 128, 64, 64, 64, 1}));
+    EXPECT_EQ(cut(1024, 20), (Constants{256, 64, 32, 64, 64, 1}));
+    EXPECT_EQ(cut(512, 64), (Constants{256, 32, 16, 64, 64, 1}));
+    EXPECT_EQ(cut(256, 64), (Constants{128, 16, 16, 64, 64, 1}));
+    EXPECT_EQ(cut(4096, 68), (Constants{128, 64, 16, 128, 128, 1}));
+    can.shared_bytes = 200704;
+    EXPECT_EQ(cut(4096, 40), (Constants{256, 256, 32, 64, 64, 2}));
+    EXPECT_EQ(cut(2048, 64), (Constants{256, 128, 64, 64, 64, 1}));
+    EXPECT_EQ(cut(1024, 20), (Constants{256, 64, 64, 64, 64, 1}));
+    EXPECT_EQ(cut(512, 64), (Constants{256, 32, 32, 64, 64, 1}));
+    EXPECT_EQ(cut(256, 64), (Constants{256, 16, 16, 64, 64, 1}));
+    EXPECT_EQ(cut(4096, 68), (Constants{256, 256, 32, 128, 128, 2}));
+    EXPECT_EQ(cut(2048, 128), (Constants{256, 128, 32, 128, 128, 1}));
+    EXPECT_EQ(cut(512, 128), (Constants{256, 64, 32, 128, 128, 1}));
+    can.few_kernels = true;  // CUDA's, which are those for every card
+    EXPECT_EQ(cut(512, 64), (Constants{256, 32, 16, 64, 64, 1}));
 }
 
 TEST(MatrixUnits, MatricesOfWorkgroupsTakeHeadsOfEightsAndWholeTilesOfPositions) {
