@@ -65,7 +65,7 @@ void append_called(const std::vector<Function>& all, const std::string& caller, 
     }
 }
 
-// Without comments, and without what begins a line.
+// Without comments, without what begins a line, and without the hint of which bytes of a load are used, which is of 8.3 of the language.
 std::string shortened(const std::string& text) {
     std::string out;
     for (size_t at = 0; at < text.size();) {
@@ -74,7 +74,7 @@ std::string shortened(const std::string& text) {
         line = line.substr(0, line.find("//"));
         line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
         while (line.ends_with(' ') || line.ends_with('\t')) line.remove_suffix(1);
-        if (!line.empty()) (out += line) += '\n';
+        if (!line.empty() && !line.starts_with(".pragma \"used_bytes_mask")) (out += line) += '\n';
         at = end + 1;
     }
     return out;
