@@ -5,6 +5,7 @@
 
 #include "common/gpu/kernel_table.hpp"
 #include "device.hpp"
+#include "numbers.hpp"
 #include "unpack.hpp"
 
 namespace backplane::cuda {
@@ -106,7 +107,10 @@ Kernel Api::build(Device& device, uint32_t kernel, std::span<const uint32_t> con
     const std::lock_guard lock(device.compiling);
     // One kernel alone: a file of all instances may take the driver half a minute.
     std::vector<std::byte>& code = device.compiled[&part];
-    if (code.empty()) code = compile(device, texts_of(device, image).substr(part.begin, part.end - part.begin), attempted);
+    if (code.empty()) {
+        const std::string_view text = texts_of(device, image);
+        code = compile(device, by_number(text.substr(part.begin, part.end - part.begin)), attempted);
+    }
     load(device, built, &part, code.data(), entry, attempted);
     built.made = code;
     return built;

@@ -1,6 +1,6 @@
 // ptx_parts FILE.ptx TEXTS INDEX: the kernels of a text of PTX, each whole with what it uses of what lies outside of them, so that a driver that has to
 // compile one kernel compiles no other (kernels.cpp): behind each other in TEXTS, where a line of INDEX says of each its name, where it begins and where it
-// ends. PTX ISA: an entry begins with `.visible .entry NAME` at the start of a line, a
+// ends; with numbers by distance (numbers.hpp). PTX ISA: an entry begins with `.visible .entry NAME` at the start of a line, a
 // function with `.func`; both end with the brace that closes their first, a declaration of a function with a semicolon. A tool of the build.
 #include <algorithm>
 #include <cstdio>
@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "numbers.hpp"
 
 namespace {
 
@@ -104,7 +106,9 @@ int main(int argc, char** argv) {
     if (parts.entries.empty()) fail(std::string(argv[1]) + " has no kernel");
     std::string all, index;
     for (const auto& [name, body] : parts.entries) {
-        const std::string whole = with_what_it_uses(parts, body);
+        const std::string kernel = with_what_it_uses(parts, body);
+        const std::string whole = backplane::cuda::by_distance(kernel);
+        if (backplane::cuda::by_number(whole) != kernel) fail("numbers of " + name + " do not come back (numbers.hpp)");
         index += name + ' ' + std::to_string(all.size()) + ' ' + std::to_string(all.size() + whole.size()) + '\n';
         all += whole;
     }
