@@ -26,32 +26,32 @@ MATRIX_FUNCTION uint rest_of_halves(uint high, float a, float b) {
     return pack_halves(a - x, b - y);
 }
 // A four to shared memory: the half of the eight at `place` that `second` says, and that `part` further.
-#define PUT_HALVES(shared, place, part, second, v) put_halves((uint2 *)((shared) + (place)) + (second), (part) * 2u, v)
-MATRIX_FUNCTION void put_halves(uint2 *to, uint part, float4 v) {
+#define PUT_HALVES(shared, place, part, second, v) put_halves((uint2*)((shared) + (place)) + (second), (part)*2u, v)
+MATRIX_FUNCTION void put_halves(uint2* to, uint part, float4 v) {
     uint2 high = make_uint2(pack_halves(v.x, v.y), pack_halves(v.z, v.w));
     to[0] = high;
     to[part] = make_uint2(rest_of_halves(high.x, v.x, v.y), rest_of_halves(high.y, v.z, v.w));
 }
 // A sum as the parts of what is multiplied next, from the left.
 #define SPLIT_LEFT(high, low, sum, shared, at) high = round_sum(sum), low = rest_of_sum(high, sum)
-MATRIX_FUNCTION uint4 rest_of_sum(const uint4 &high, const MATRIX_SUM &s) {
+MATRIX_FUNCTION uint4 rest_of_sum(const uint4& high, const MATRIX_SUM& s) {
     return make_uint4(rest_of_halves(high.x, s.low.x, s.low.y), rest_of_halves(high.y, s.low.z, s.low.w),
                       rest_of_halves(high.z, s.high.x, s.high.y), rest_of_halves(high.w, s.high.z, s.high.w));
 }
 // Of each of three numbers the largest of all invocations. TOLD(i): shared memory for four of each of MOST_WRITERS.
 #define MOST_WRITERS (LOCAL / 32u)
-#define MOST_OF_ALL(a, b, c)                                                                 \
-    UNROLL for (uint step_ = 16u; step_ > 0u; step_ /= 2u) {                                 \
-        a = fmaxf(a, __shfl_xor_sync(0xffffffffu, a, step_));                                \
-        b = fmaxf(b, __shfl_xor_sync(0xffffffffu, b, step_));                                \
-        c = fmaxf(c, __shfl_xor_sync(0xffffffffu, c, step_));                                \
-    }                                                                                        \
-    TOLD(WARP_INDEX * 4u) = a;                                                               \
-    TOLD(WARP_INDEX * 4u + 1u) = b;                                                          \
-    TOLD(WARP_INDEX * 4u + 2u) = c;                                                          \
-    BARRIER;                                                                                 \
-    UNROLL for (uint w_ = 0u; w_ < MOST_WRITERS; ++w_) {                                     \
-        a = fmaxf(a, TOLD(w_ * 4u));                                                         \
-        b = fmaxf(b, TOLD(w_ * 4u + 1u));                                                    \
-        c = fmaxf(c, TOLD(w_ * 4u + 2u));                                                    \
+#define MOST_OF_ALL(a, b, c)                                  \
+    UNROLL for (uint step_ = 16u; step_ > 0u; step_ /= 2u) {  \
+        a = fmaxf(a, __shfl_xor_sync(0xffffffffu, a, step_)); \
+        b = fmaxf(b, __shfl_xor_sync(0xffffffffu, b, step_)); \
+        c = fmaxf(c, __shfl_xor_sync(0xffffffffu, c, step_)); \
+    }                                                         \
+    TOLD(WARP_INDEX * 4u) = a;                                \
+    TOLD(WARP_INDEX * 4u + 1u) = b;                           \
+    TOLD(WARP_INDEX * 4u + 2u) = c;                           \
+    BARRIER;                                                  \
+    UNROLL for (uint w_ = 0u; w_ < MOST_WRITERS; ++w_) {      \
+        a = fmaxf(a, TOLD(w_ * 4u));                          \
+        b = fmaxf(b, TOLD(w_ * 4u + 1u));                     \
+        c = fmaxf(c, TOLD(w_ * 4u + 2u));                     \
     }

@@ -53,14 +53,14 @@ uint rest_of_halves(uint high, float a, float b) {
     __asm__("{ .reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h; }" : "=f"(x), "=f"(y) : "r"(high));
     return pack(a - x, b - y);
 }
-#define PUT_HALVES(shared, place, part, second, v) put_halves((local uint2 *)((shared) + (place)) + (second), (part) * 2, v)
-void put_halves(local uint2 *to, uint part, float4 v) {
+#define PUT_HALVES(shared, place, part, second, v) put_halves((local uint2*)((shared) + (place)) + (second), (part)*2, v)
+void put_halves(local uint2* to, uint part, float4 v) {
     uint2 high = (uint2)(pack(v.x, v.y), pack(v.z, v.w));
     to[0] = high;
     to[part] = (uint2)(rest_of_halves(high.x, v.x, v.y), rest_of_halves(high.y, v.z, v.w));
 }
 #define SPLIT_LEFT(high, low, sum, shared, at) high = round_sum(&(sum)), low = rest_of_sum(high, &(sum))
-uint4 rest_of_sum(uint4 high, const MATRIX_SUM *s) {
+uint4 rest_of_sum(uint4 high, const MATRIX_SUM* s) {
     return (uint4)(rest_of_halves(high.x, s->low.x, s->low.y), rest_of_halves(high.y, s->low.z, s->low.w),
                    rest_of_halves(high.z, s->high.x, s->high.y), rest_of_halves(high.w, s->high.z, s->high.w));
 }
@@ -71,36 +71,35 @@ float most_of_warp(float v) {
     return v;
 }
 #else
-#define PUT_HALVES(shared, place, part, second, v)                                              \
-    put_halves((local half *)((shared) + (place)) + (second) * 4, (part) * 8, v)
-void put_halves(local half *to, uint part, float4 v) {
+#define PUT_HALVES(shared, place, part, second, v) put_halves((local half*)((shared) + (place)) + (second)*4, (part)*8, v)
+void put_halves(local half* to, uint part, float4 v) {
     vstore_half4_rte(v, 0, to);
     vstore_half4_rte(v - vload_half4(0, to), 0, to + part);
 }
-#define SPLIT_LEFT(high, low, sum, shared, at)                                                  \
-    {                                                                                           \
-        local half *to_ = (local half *)((shared) + (at)) + LANE_INDEX * 8;                     \
-        BARRIER;                                                                                \
-        for (uint e_ = 0; e_ < 8; ++e_) {                                                       \
-            vstore_half_rte((sum).v[e_], e_, to_);                                              \
-            vstore_half_rte((sum).v[e_] - vload_half(e_, to_), e_, to_ + 256);                  \
-        }                                                                                       \
-        BARRIER;                                                                                \
-        LOAD_A(high, shared, at, 2, false);                                                     \
-        LOAD_A(low, shared, (at) + 32, 2, false);                                               \
+#define SPLIT_LEFT(high, low, sum, shared, at)                                 \
+    {                                                                          \
+        local half* to_ = (local half*)((shared) + (at)) + LANE_INDEX * 8;     \
+        BARRIER;                                                               \
+        for (uint e_ = 0; e_ < 8; ++e_) {                                      \
+            vstore_half_rte((sum).v[e_], e_, to_);                             \
+            vstore_half_rte((sum).v[e_] - vload_half(e_, to_), e_, to_ + 256); \
+        }                                                                      \
+        BARRIER;                                                               \
+        LOAD_A(high, shared, at, 2, false);                                    \
+        LOAD_A(low, shared, (at) + 32, 2, false);                              \
     }
 #define MOST_WRITERS LOCAL
 #define MOST_WRITER LOCAL_INDEX
 #define most_of_warp(v) (v)
 #endif
 // Of each of three numbers the largest of all invocations. TOLD(i): local memory for four of each of MOST_WRITERS.
-#define MOST_OF_ALL(a, b, c)                                                                    \
-    TOLD(MOST_WRITER * 4) = a = most_of_warp(a);                                                \
-    TOLD(MOST_WRITER * 4 + 1) = b = most_of_warp(b);                                            \
-    TOLD(MOST_WRITER * 4 + 2) = c = most_of_warp(c);                                            \
-    BARRIER;                                                                                    \
-    for (uint w_ = 0; w_ < MOST_WRITERS; ++w_) {                                                \
-        a = fmax(a, TOLD(w_ * 4));                                                              \
-        b = fmax(b, TOLD(w_ * 4 + 1));                                                          \
-        c = fmax(c, TOLD(w_ * 4 + 2));                                                          \
+#define MOST_OF_ALL(a, b, c)                         \
+    TOLD(MOST_WRITER * 4) = a = most_of_warp(a);     \
+    TOLD(MOST_WRITER * 4 + 1) = b = most_of_warp(b); \
+    TOLD(MOST_WRITER * 4 + 2) = c = most_of_warp(c); \
+    BARRIER;                                         \
+    for (uint w_ = 0; w_ < MOST_WRITERS; ++w_) {     \
+        a = fmax(a, TOLD(w_ * 4));                   \
+        b = fmax(b, TOLD(w_ * 4 + 1));               \
+        c = fmax(c, TOLD(w_ * 4 + 2));               \
     }
