@@ -11,7 +11,7 @@ headers="hwy/highway.h:libhwy-dev CLI/CLI.hpp:libcli11-dev nlohmann/json.hpp:nlo
          xxhash.h:libxxhash-dev png.h:libpng-dev jpeglib.h:libjpeg-dev sndfile.h:libsndfile1-dev samplerate.h:libsamplerate0-dev gtest/gtest.h:libgtest-dev
          vulkan/vulkan_core.h:libvulkan-dev CL/cl.h:opencl-c-headers"
 if [ "${1:-}" = --ci ]; then
-    tools="$tools git:git python3:python3-minimal clang++:clang clang-format:clang-format clang-tidy:clang-tidy ccache:ccache lintian:lintian ld.lld:lld qemu-x86_64-static:qemu-user-static
+    tools="$tools git:git python3:python3-minimal clang++:clang clang-format:clang-format rustfmt:rustfmt clang-tidy:clang-tidy ccache:ccache lintian:lintian ld.lld:lld qemu-x86_64-static:qemu-user-static
            x86_64-w64-mingw32-g++-posix:g++-mingw-w64-x86-64-posix aarch64-linux-gnu-g++:g++-aarch64-linux-gnu
            qemu-aarch64-static:qemu-user-static"
 fi

@@ -45,8 +45,21 @@ fn structs() -> Structs {
 
 fn values() -> Vec<(&'static str, i64)> {
     use backplane_sys::*;
-    let lists =
-        [CODES, DTYPES, LOG_LEVELS, KINDS, CAPABILITIES, ROLES, ATTRIBUTE_TYPES, MATHS, WHYS, LIMITS, MODES, OPS, ATTRIBUTES];
+    let lists = [
+        CODES,
+        DTYPES,
+        LOG_LEVELS,
+        KINDS,
+        CAPABILITIES,
+        ROLES,
+        ATTRIBUTE_TYPES,
+        MATHS,
+        WHYS,
+        LIMITS,
+        MODES,
+        OPS,
+        ATTRIBUTES,
+    ];
     #[allow(unused_mut)]
     let mut all = lists.concat();
     #[cfg(feature = "models")]

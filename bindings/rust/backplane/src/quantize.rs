@@ -146,9 +146,8 @@ impl WeightFile {
             cancel: cancel.raw(),
         };
         // SAFETY: texts with their zeros, as many patterns as are said, a record with its size.
-        let made = raw::make(|out, error| unsafe {
-            sys::backplane_quantize(self.raw(), gguf.as_ptr(), &options, out, error)
-        });
+        let made =
+            raw::make(|out, error| unsafe { sys::backplane_quantize(self.raw(), gguf.as_ptr(), &options, out, error) });
         let made = made.map(Made);
         told.caught.resume();
         made?.tensors()

@@ -119,9 +119,7 @@ impl WeightFile {
         let name = raw::c_string(name, "the tensor")?;
         let mut record = empty();
         // SAFETY: a text with its zero, a record with its size.
-        raw::call(|error| unsafe {
-            sys::backplane_weight_file_find(self.0.as_ptr(), name.as_ptr(), &mut record, error)
-        })?;
+        raw::call(|error| unsafe { sys::backplane_weight_file_find(self.0.as_ptr(), name.as_ptr(), &mut record, error) })?;
         // SAFETY: the file lives.
         Ok(unsafe { tensor(&record) })
     }

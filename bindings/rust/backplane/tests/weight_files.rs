@@ -2,9 +2,7 @@
 #![cfg(feature = "models")]
 mod support;
 
-use backplane::{
-    Attr, Attribute, CancelFlag, Code, DType, Graph, Input, Op, Output, QuantizeOptions, Session, WeightFile,
-};
+use backplane::{Attr, Attribute, CancelFlag, Code, DType, Graph, Input, Op, Output, QuantizeOptions, Session, WeightFile};
 use support::{context, Folder};
 
 fn safetensors() -> Vec<u8> {
