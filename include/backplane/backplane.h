@@ -96,16 +96,77 @@ BACKPLANE_API bp_code backplane_context_devices(backplane_context* context, back
 BACKPLANE_API bp_code backplane_context_report(backplane_context* context, char* json, size_t capacity, size_t* size,
                                                bp_error* error);
 
+/* Why backplane_device_open(context, NULL, ..) takes what it takes, by what is loaded so far: a sentence. As backplane_context_report. */
+BACKPLANE_API bp_code backplane_context_why(backplane_context* context, char* text, size_t capacity, size_t* size,
+                                            bp_error* error);
+/* The folder, UTF-8, where this context remembers what it learnt of the machine; "": nowhere. As backplane_context_report. */
+BACKPLANE_API bp_code backplane_context_state_folder(backplane_context* context, char* path, size_t capacity, size_t* size,
+                                                     bp_error* error);
+
+#define BACKPLANE_MODULE_LOADED 0u
+#define BACKPLANE_MODULE_OUTRANKED 1u /* another module of the same backend is better */
+#define BACKPLANE_MODULE_REJECTED 2u
+#define BACKPLANE_MODULE_FAILED 3u /* judged good, and loading it went wrong */
+
+typedef struct backplane_module_info { /* a module that the search found, and what became of it; texts end where their room does */
+    uint32_t struct_size;
+    uint32_t verdict; /* BACKPLANE_MODULE_*                                                                                 */
+    uint32_t reason;  /* number of the table in docs/discovery.md; 0: none, it is loaded                                    */
+    uint32_t reserved;
+    char code[32];    /* the reason by its name there, "cpu-feature-missing"                                                */
+    char backend[64], version[64]; /* "": the file does not say                                                             */
+    char text[512];   /* a sentence: what was found                                                                         */
+    char remedy[512]; /* what to do; may be ""                                                                              */
+    char path[1024];  /* UTF-8; "": linked into this program                                                                */
+} backplane_module_info;
+/* Every module that was found, in the order of the search, so that what is absent says why; loads what was not needed so far. Fills at most `capacity`
+ * records, each with its struct_size set by the caller; *count is how many there are. */
+BACKPLANE_API bp_code backplane_context_modules(backplane_context* context, backplane_module_info* infos, uint32_t capacity,
+                                                uint32_t* count, bp_error* error);
+
+typedef struct backplane_option_problem { /* an option that was given to a context, and that nobody takes */
+    uint32_t struct_size;
+    uint32_t reserved;
+    char name[64], value[256];
+    char text[512]; /* "option cpu.threds: cpu has no such option; did you mean 'cpu.threads'?" */
+} backplane_option_problem;
+/* As far as it is known by now; none with strict_options. Filled as by backplane_context_modules. */
+BACKPLANE_API bp_code backplane_context_option_problems(backplane_context* context, backplane_option_problem* problems,
+                                                        uint32_t capacity, uint32_t* count, bp_error* error);
+
 /* ---- devices ---------------------------------------------------------------------------------------------------------- */
 
 /* filter: null or "" for the best device, else as docs/discovery.md says: "vulkan:0", "cpu", "discrete", "name=*RTX*", "!cpu". */
 BACKPLANE_API bp_code backplane_device_open(backplane_context* context, const char* filter, backplane_device** out,
                                             bp_error* error);
+/* That device, and behind it the best CPU that no filter excludes, for what the first cannot do: what backplane_session_create_with takes. Opens one or
+ * two, each to be closed, and sets *count; BP_INVALID where `capacity` is less than 2. */
+BACKPLANE_API bp_code backplane_device_open_with_fallback(backplane_context* context, const char* filter,
+                                                          backplane_device** devices, uint32_t capacity, uint32_t* count,
+                                                          bp_error* error);
 BACKPLANE_API void backplane_device_close(backplane_device* device);
 BACKPLANE_API bp_code backplane_device_get_info(backplane_device* device, backplane_device_info* info, bp_error* error);
 /* An option by name, its value as text: ("threads", "4"), ("profile", "true"). BP_NOT_FOUND names the options there are. */
 BACKPLANE_API bp_code backplane_device_set_option(backplane_device* device, const char* name, const char* value,
                                                   bp_error* error);
+
+typedef struct backplane_option { /* of an open device, as it stands now */
+    uint32_t struct_size;
+    uint32_t type;       /* BP_OPTION_BOOL, _INT, _FLOAT or _TEXT                               */
+    int64_t integer;     /* value of a BOOL (0 or 1) and an INT                                 */
+    int64_t least, most; /* of an INT; both 0: not stated                                       */
+    double number;       /* value of a FLOAT                                                    */
+    char name[64];       /* as backplane_device_set_option takes it, and so is value            */
+    char value[256];
+    char help[512];      /* what it means: a sentence                                           */
+} backplane_option;
+/* Fills at most `capacity` records, each with its struct_size set by the caller; *count is how many there are. */
+BACKPLANE_API bp_code backplane_device_options(backplane_device* device, backplane_option* options, uint32_t capacity,
+                                               uint32_t* count, bp_error* error);
+/* The memories of the device in bytes (module.h, bp_heap), what graphs are computed in first; none: the module does not say. Filled as by
+ * backplane_device_options. */
+BACKPLANE_API bp_code backplane_device_heaps(backplane_device* device, bp_heap* heaps, uint32_t capacity, uint32_t* count,
+                                             bp_error* error);
 
 typedef struct backplane_holder { /* who holds so much of a device's memory in this process */
     uint32_t struct_size;
@@ -141,6 +202,9 @@ BACKPLANE_API bp_code backplane_graph_add_all(backplane_graph* graph, uint32_t o
                                               uint32_t input_count, const bp_attribute* attributes,
                                               uint32_t attribute_count, uint32_t* outputs, uint32_t capacity,
                                               uint32_t* count, bp_error* error);
+/* An Einstein sum of one or two operands, "bqhd,bkhd->bhqk", as the products, transposes and sums that it is (einsum.hpp). BP_INVALID names the equation. */
+BACKPLANE_API bp_code backplane_graph_einsum(backplane_graph* graph, const char* equation, const uint32_t* operands,
+                                             uint32_t operand_count, uint32_t* out, bp_error* error);
 BACKPLANE_API bp_code backplane_graph_output(backplane_graph* graph, uint32_t tensor, const char* name, bp_error* error);
 BACKPLANE_API bp_code backplane_graph_update(backplane_graph* graph, uint32_t state, uint32_t value, bp_error* error);
 /* Shape of a tensor: fills `dims` (room for BP_MAX_RANK) and *rank. */
@@ -205,6 +269,9 @@ BACKPLANE_API bp_code backplane_tensor_shape(backplane_tensor* tensor, uint32_t*
 /* What the source gives stays readable while the weights, or a session that was made with them, live. */
 BACKPLANE_API bp_code backplane_weights_create(backplane_weight_source source, void* arg, backplane_weights** out,
                                                bp_error* error);
+/* The same under a name, by which backplane_device_ledger and errors say whose memory it is: "whisper: weights". */
+BACKPLANE_API bp_code backplane_weights_create_named(backplane_weight_source source, void* arg, const char* name,
+                                                     backplane_weights** out, bp_error* error);
 BACKPLANE_API void backplane_weights_destroy(backplane_weights* weights);
 
 typedef struct backplane_weights_info {
@@ -230,7 +297,13 @@ typedef struct backplane_session_options { /* a null pointer to this, or zeros i
     uint32_t stay;            /* 1: a device without memory for its part is an error, and hands nothing over                */
     uint32_t read_at_first_run; /* 1: weights are read and brought with the first run                                       */
     const volatile uint32_t* cancel; /* becoming non-zero it ends the making; may be null                                   */
-} backplane_session_options;/* Devices best first: the next ones do what the first does not support, and what remains when it is lost (docs/several-devices.md).
+    const uint32_t* device_of; /* of each node, in the order of their adding, the place of its device among those given; null: the first, as far as it can.
+                                  Only read by the call, as is shares. Without streaming, budgets and state                  */
+    uint64_t device_of_count;  /* as many as the graph has nodes; 0: null                                                    */
+    const double* shares;      /* of a backplane_pipeline: how much of the work each part has, above 0 and up to 1; null: as much as the others */
+    uint64_t share_count;      /* the parts; 0: null                                                                         */
+} backplane_session_options;
+/* Devices best first: the next ones do what the first does not support, and what remains when it is lost (docs/several-devices.md).
  * weights may be null for a graph without any. */
 BACKPLANE_API bp_code backplane_session_create_shared(backplane_device* const* devices, uint32_t device_count,
                                                       backplane_graph* graph, backplane_weights* weights, uint32_t math,
@@ -240,6 +313,19 @@ BACKPLANE_API bp_code backplane_session_create_with(backplane_device* const* dev
                                                     backplane_graph* graph, backplane_weights* weights,
                                                     const backplane_session_options* options, backplane_session** out,
                                                     bp_error* error);
+
+typedef struct backplane_session_value { /* an input, output or state of a session */
+    uint32_t struct_size;
+    uint32_t role; /* BP_ROLE_INPUT, BP_ROLE_OUTPUT or BP_ROLE_STATE                                                         */
+    uint32_t dtype, rank;
+    int64_t dims[BP_MAX_RANK];
+    uint64_t bytes; /* of dtype and shape                                                                                    */
+    char name[256];
+} backplane_session_value;
+/* What a run wants and gives, and the states: those of the graph, but where `rows` cuts an input into "x (1 of 2)" and "x (2 of 2)". Fills at most `capacity`
+ * records, each with its struct_size set by the caller; *count is how many there are. */
+BACKPLANE_API bp_code backplane_session_values(backplane_session* session, backplane_session_value* values,
+                                               uint32_t capacity, uint32_t* count, bp_error* error);
 
 typedef struct backplane_value { /* an input or an output: in host memory, or where tensor is not null on a device         */
     const char* name;
@@ -269,6 +355,17 @@ BACKPLANE_API bp_code backplane_session_release(backplane_session* session, bp_e
 /* What is not where it was wanted, and why: a line each. As backplane_context_report. */
 BACKPLANE_API bp_code backplane_session_notes(backplane_session* session, char* text, size_t capacity, size_t* size,
                                               bp_error* error);
+typedef struct backplane_stage_runs { /* how often a device has run a stage of a plan */
+    uint32_t struct_size;
+    uint32_t reserved;
+    uint64_t nodes; /* of the stage */
+    uint64_t runs;
+    char device[64]; /* "cpu:0"                    */
+    char ops[256];   /* "Conv x 12, Relu x 12"     */
+} backplane_stage_runs;
+/* Of this session so far, those that ran; any thread. Filled as by backplane_session_values. */
+BACKPLANE_API bp_code backplane_session_runs(backplane_session* session, backplane_stage_runs* stages, uint32_t capacity,
+                                             uint32_t* count, bp_error* error);
 /* What runs where and how many bytes it takes, in lines or as JSON (docs/cli.md, plan). As backplane_context_report. */
 BACKPLANE_API bp_code backplane_session_plan(backplane_session* session, uint32_t as_json, char* text, size_t capacity,
                                              size_t* size, bp_error* error);

@@ -63,6 +63,65 @@ std::vector<Device> devices_from(backplane_device* const* devices, uint32_t coun
     return all;
 }
 
+SessionOptions session_options_from(const backplane_session_options* options) {
+    const backplane_session_options given = read_record(options);
+    if (given.streaming > 2)
+        throw Error(Code::invalid, "streaming is " + std::to_string(given.streaming) +
+                                       ": it takes 0 (where weights have no room), 1 (never) or 2 (always)");
+    SessionOptions mine;
+    mine.compile.math = static_cast<Math>(given.math);
+    mine.compile.workspace_limit = given.workspace_limit;
+    mine.compile.cancel = cancel_of(given.cancel);
+    mine.streaming = static_cast<Streaming>(given.streaming);
+    if (given.plans_kept != 0) mine.plans_kept = given.plans_kept == UINT32_MAX ? 0 : given.plans_kept;
+    mine.budget = given.budget;
+    mine.weight_budget = given.weight_budget;
+    if (given.rows != 0) mine.rows = given.rows;
+    mine.check_ops = given.skip_op_checks == 0;
+    mine.build_elsewhere = given.stay == 0;
+    mine.read_at_first_run = given.read_at_first_run != 0;
+    if (given.device_of_count > 0) {
+        require(given.device_of, "device_of");
+        mine.device_of.assign(given.device_of, given.device_of + given.device_of_count);
+    }
+    if (given.share_count > 0) {
+        require(given.shares, "shares");
+        mine.shares.assign(given.shares, given.shares + given.share_count);
+    }
+    return mine;
+}
+
+std::vector<Input> inputs_from(const backplane_value* inputs, uint32_t count) {
+    if (count > 0) require(inputs, "inputs");
+    std::vector<Input> all;
+    all.reserve(count);
+    for (const backplane_value& v : std::span(inputs, count)) {
+        require(v.name, "the name of an input");
+        if (v.tensor != nullptr)
+            all.emplace_back(v.name, v.tensor->tensor);
+        else
+            all.emplace_back(v.name, std::span<const std::byte>(room_at(v.data, v.bytes)));
+    }
+    return all;
+}
+
+void give_runs(const std::vector<StageRuns>& runs, backplane_stage_runs* stages, uint32_t capacity, uint32_t* count) {
+    require(count, "count");
+    give_records(runs, stages, capacity, count, BP_SIZE(backplane_stage_runs, runs), "backplane_stage_runs",
+                 [](const StageRuns& from, backplane_stage_runs& into) {
+                     into.nodes = from.nodes;
+                     into.runs = from.runs;
+                     put(into.device, from.device);
+                     put(into.ops, from.ops);
+                 });
+}
+
+std::string lines_of(const std::vector<std::string>& sentences) {
+    std::string lines;
+    for (const std::string& sentence : sentences) lines += sentence + "\n";
+    return lines;
+}
+
 std::span<std::byte> room_at(void* data, uint64_t bytes) {
     if (bytes > 0) require(data, "data");
     return {static_cast<std::byte*>(data), static_cast<size_t>(bytes)};

@@ -68,6 +68,12 @@ Shape shape_from(const int64_t* dims, uint32_t rank);
 // The devices of handles, of which there must be one. Throws Error(invalid).
 std::vector<Device> devices_from(backplane_device* const* devices, uint32_t count);
 
+// What the caller says of a session. Throws Error(invalid).
+SessionOptions session_options_from(const backplane_session_options* options);
+
+// Inputs in host memory or as tensors; names and bytes stay the caller's. Throws Error(invalid): a null name or data.
+std::vector<Input> inputs_from(const backplane_value* inputs, uint32_t count);
+
 // Room for a result at `data`, which may be null where there are no bytes. Throws Error(invalid).
 std::span<std::byte> room_at(void* data, uint64_t bytes);
 // Where outputs go: memory of the caller or tensors. Valid as long as `outputs`. Throws Error(invalid): a null name or data.
@@ -106,6 +112,25 @@ Record* record_at(Record* first, size_t i) noexcept {
     const size_t stride = (first->struct_size + alignof(Record) - 1) / alignof(Record) * alignof(Record);
     return reinterpret_cast<Record*>(reinterpret_cast<char*>(first) + i * stride);
 }
+
+// Records of as many `items` as there is room for; *count is how many there are. `write(item, record)` fills one that is all zeros.
+template <typename Items, typename Record, typename Write>
+void give_records(const Items& items, Record* out, uint32_t capacity, uint32_t* count, uint32_t least, const char* name,
+                  Write write) {
+    if (count != nullptr) *count = static_cast<uint32_t>(items.size());
+    if (capacity > 0) require(out, "the room for records");
+    for (size_t i = 0; i < std::min<size_t>(capacity, items.size()); ++i) {
+        Record mine{};
+        write(items[i], mine);
+        write_record(mine, record_at(out, i), least, name);
+    }
+}
+
+// As backplane_session_runs gives them.
+void give_runs(const std::vector<StageRuns>& runs, backplane_stage_runs* stages, uint32_t capacity, uint32_t* count);
+
+// A line each.
+std::string lines_of(const std::vector<std::string>& sentences);
 
 // Text and its zero, as much as there is room for; *size, where given, is what all of it needs.
 void give_text(const std::string& from, char* text, size_t capacity, size_t* size, const char* what);

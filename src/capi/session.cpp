@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backplane/einsum.hpp"
 #include "capi/handles.hpp"
 
 using backplane::Attr;
@@ -136,6 +137,19 @@ bp_code backplane_graph_add_all(backplane_graph* graph, uint32_t op, const uint3
     });
 }
 
+bp_code backplane_graph_einsum(backplane_graph* graph, const char* equation, const uint32_t* operands,
+                               uint32_t operand_count, uint32_t* out, bp_error* error) {
+    return guarded(error, [&] {
+        require(graph, "graph");
+        require(equation, "equation");
+        require(out, "out");
+        std::vector<TensorId> of;
+        if (operand_count > 0) require(operands, "operands");
+        for (uint32_t i = 0; i < operand_count; ++i) of.push_back(tensor_from(graph->graph, operands[i]));
+        *out = backplane::einsum(graph->graph, equation, of).index;
+    });
+}
+
 bp_code backplane_graph_output(backplane_graph* graph, uint32_t tensor, const char* name, bp_error* error) {
     return guarded(error, [&] {
         require(graph, "graph");
@@ -227,6 +241,36 @@ bp_code backplane_session_run(backplane_session* session, const backplane_bytes*
         }
         // A std::atomic of 32 bits is 32 bits; the caller writes it from another thread or a signal handler.
         session->session.run(in, out, backplane::capi::cancel_of(cancel));
+    });
+}
+
+bp_code backplane_session_values(backplane_session* session, backplane_session_value* values, uint32_t capacity,
+                                 uint32_t* count, bp_error* error) {
+    return guarded(error, [&] {
+        require(session, "session");
+        require(count, "count");
+        const Graph& graph = session->session.graph();
+        std::vector<TensorId> all;
+        for (const backplane::Role role : {backplane::Role::input, backplane::Role::output, backplane::Role::state})
+            for (const TensorId id : graph.with_role(role)) all.push_back(id);
+        backplane::capi::give_records(all, values, capacity, count, BP_SIZE(backplane_session_value, rank),
+                                      "backplane_session_value", [&](TensorId id, backplane_session_value& into) {
+                                          const backplane::TensorInfo& from = graph[id];
+                                          into.role = static_cast<uint32_t>(from.role);
+                                          into.dtype = static_cast<uint32_t>(from.dtype);
+                                          into.rank = static_cast<uint32_t>(from.shape.size());
+                                          std::copy(from.shape.begin(), from.shape.end(), into.dims);
+                                          into.bytes = backplane::bytes(from.dtype, from.shape);
+                                          backplane::capi::put(into.name, from.name);
+                                      });
+    });
+}
+
+bp_code backplane_session_runs(backplane_session* session, backplane_stage_runs* stages, uint32_t capacity, uint32_t* count,
+                               bp_error* error) {
+    return guarded(error, [&] {
+        require(session, "session");
+        backplane::capi::give_runs(session->session.runs(), stages, capacity, count);
     });
 }
 

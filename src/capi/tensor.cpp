@@ -15,9 +15,10 @@ using backplane::capi::cancel_of;
 using backplane::capi::devices_from;
 using backplane::capi::give_text;
 using backplane::capi::guarded;
+using backplane::capi::inputs_from;
+using backplane::capi::lines_of;
 using backplane::capi::outputs_from;
 using backplane::capi::put;
-using backplane::capi::read_record;
 using backplane::capi::record_at;
 using backplane::capi::require;
 using backplane::capi::room_at;
@@ -29,25 +30,6 @@ namespace {
 std::span<const std::byte> bytes_at(const void* data, uint64_t bytes) {
     if (bytes > 0) require(data, "data");
     return {static_cast<const std::byte*>(data), static_cast<size_t>(bytes)};
-}
-
-backplane::SessionOptions options_from(const backplane_session_options& given) {
-    if (given.streaming > 2)
-        throw Error(Code::invalid, "streaming is " + std::to_string(given.streaming) +
-                                       ": it takes 0 (where weights have no room), 1 (never) or 2 (always)");
-    backplane::SessionOptions options;
-    options.compile.math = static_cast<backplane::Math>(given.math);
-    options.compile.workspace_limit = given.workspace_limit;
-    options.compile.cancel = cancel_of(given.cancel);
-    options.streaming = static_cast<backplane::Streaming>(given.streaming);
-    if (given.plans_kept != 0) options.plans_kept = given.plans_kept == UINT32_MAX ? 0 : given.plans_kept;
-    options.budget = given.budget;
-    options.weight_budget = given.weight_budget;
-    if (given.rows != 0) options.rows = given.rows;
-    options.check_ops = given.skip_op_checks == 0;
-    options.build_elsewhere = given.stay == 0;
-    options.read_at_first_run = given.read_at_first_run != 0;
-    return options;
 }
 
 }  // namespace
@@ -166,6 +148,16 @@ bp_code backplane_weights_create(backplane_weight_source source, void* arg, back
     });
 }
 
+bp_code backplane_weights_create_named(backplane_weight_source source, void* arg, const char* name, backplane_weights** out,
+                                       bp_error* error) {
+    return guarded(error, [&] {
+        require(name, "name");
+        require(out, "out");
+        *out = nullptr;
+        *out = new backplane_weights{Weights(backplane::capi::source_of(source, arg), name)};
+    });
+}
+
 void backplane_weights_destroy(backplane_weights* weights) { delete weights; }
 
 bp_code backplane_weights_get_info(backplane_weights* weights, backplane_device* device, backplane_weights_info* info,
@@ -192,7 +184,7 @@ bp_code backplane_session_create_with(backplane_device* const* devices, uint32_t
         *out = nullptr;
         const std::vector<backplane::Device> all = devices_from(devices, device_count);
         *out = new backplane_session{backplane::Session(all, graph->graph, weights != nullptr ? weights->weights : Weights(),
-                                                        options_from(read_record(options)))};
+                                                        backplane::capi::session_options_from(options))};
     });
 }
 
@@ -210,17 +202,9 @@ bp_code backplane_session_submit(backplane_session* session, const backplane_val
                                  backplane_event** out, bp_error* error) {
     return guarded(error, [&] {
         require(session, "session");
-        if (input_count > 0) require(inputs, "inputs");
         if (out != nullptr) *out = nullptr;
-        std::vector<Input> in;
         const std::vector<Output> into = outputs_from(outputs, output_count);
-        for (const backplane_value& v : std::span(inputs, input_count)) {
-            require(v.name, "the name of an input");
-            if (v.tensor != nullptr)
-                in.emplace_back(v.name, v.tensor->tensor);
-            else
-                in.emplace_back(v.name, bytes_at(v.data, v.bytes));
-        }
+        const std::vector<Input> in = inputs_from(inputs, input_count);
         if (out != nullptr)
             *out = new backplane_event{session->session.submit(in, into, cancel_of(cancel))};
         else  // by the thread that calls: to hand a small run to another one takes some times as long as the run
@@ -289,9 +273,7 @@ bp_code backplane_session_release(backplane_session* session, bp_error* error) {
 bp_code backplane_session_notes(backplane_session* session, char* text, size_t capacity, size_t* size, bp_error* error) {
     return guarded(error, [&] {
         require(session, "session");
-        std::string lines;
-        for (const std::string& note : session->session.notes()) lines += note + "\n";
-        give_text(lines, text, capacity, size, "text");
+        give_text(lines_of(session->session.notes()), text, capacity, size, "text");
     });
 }
 

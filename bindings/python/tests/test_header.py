@@ -13,7 +13,7 @@ from backplane import devices, speech
 
 SOURCE = Path(os.environ["BACKPLANE_TEST_SOURCE"])
 INCLUDE = SOURCE / "include"
-HEADERS = ("backplane.h", "model.h", "quantize.h", "transcriber.h", "upscaler.h", "weight_file.h")
+HEADERS = ("backplane.h", "cost.h", "fit.h", "pipeline.h", "tune.h", "verify.h", "model.h", "quantize.h", "transcriber.h", "upscaler.h", "weight_file.h")
 
 
 class Header(unittest.TestCase):

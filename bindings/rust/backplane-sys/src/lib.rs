@@ -1,4 +1,5 @@
-//! The C API of Backplane as it is: `include/backplane/backplane.h`, `model.h`, `quantize.h`, `transcriber.h`, `upscaler.h` and `weight_file.h`, whose
+//! The C API of Backplane as it is: `include/backplane/backplane.h`, `cost.h`, `fit.h`, `pipeline.h`, `tune.h` and `verify.h`, and `model.h`, `quantize.h`,
+//! `transcriber.h`, `upscaler.h` and `weight_file.h`, whose
 //! comments hold here. The crate `backplane` is what programs use; this one is what it stands on.
 //!
 //! The lists below are written by hand and checked in. `tests/headers.rs` compiles them against the headers: sizes, offsets, values, the type of
@@ -57,6 +58,11 @@ constants! {
     BP_MATH_DEFAULT = 0, BP_MATH_STRICT = 1, BP_MATH_RELAXED = 2: u32 = MATHS;
     BP_WHY_NONE = 0, BP_WHY_OP = 1, BP_WHY_ATTRIBUTE = 2, BP_WHY_DTYPE = 3, BP_WHY_SHAPE = 4, BP_WHY_SYMBOLIC = 5, BP_WHY_LIMIT = 6,
     BP_WHY_DRIVER = 7: u32 = WHYS;
+    BP_MEM_EXACT = 1, BP_MEM_BUDGET = 2, BP_MEM_UNIFIED = 4, BP_MEM_HOST_VISIBLE = 8, BP_MEM_PINNED = 16: u32 = MEMORIES;
+    BP_OPTION_UNKNOWN = 0, BP_OPTION_BOOL = 1, BP_OPTION_INT = 2, BP_OPTION_FLOAT = 3, BP_OPTION_TEXT = 4: u32 = OPTION_TYPES;
+    BACKPLANE_MODULE_LOADED = 0, BACKPLANE_MODULE_OUTRANKED = 1, BACKPLANE_MODULE_REJECTED = 2, BACKPLANE_MODULE_FAILED = 3: u32 = VERDICTS;
+    BACKPLANE_CASE_PASSED = 0, BACKPLANE_CASE_FAILED = 1, BACKPLANE_CASE_UNSUPPORTED = 2: u32 = CASES;
+    BACKPLANE_MOST_PARTS = 8: usize = PARTS;
     BP_MAX_RANK = 8: usize = LIMITS;
     BP_PAD_CONSTANT = 0, BP_PAD_EDGE = 1, BP_PAD_REFLECT = 2, BP_DTS_DCR = 0, BP_DTS_CRD = 1, BP_SCATTER_LINEAR = 0, BP_SCATTER_CIRCULAR = 1,
     BP_REDUCTION_NONE = 0, BP_REDUCTION_ADD = 1, BP_REDUCTION_MUL = 2, BP_REDUCTION_MAX = 3, BP_REDUCTION_MIN = 4, BP_SAMPLE_LINEAR = 0,
@@ -78,7 +84,10 @@ macro_rules! attribute_numbers { ($($rows:tt)*) => { numbers! { ATTRIBUTES: $($r
 for_each_op!(op_numbers);
 for_each_attribute!(attribute_numbers);
 
-handles! { backplane_context, backplane_device, backplane_graph, backplane_session, backplane_tensor, backplane_weights, backplane_event }
+handles! {
+    backplane_context, backplane_device, backplane_graph, backplane_session, backplane_tensor, backplane_weights, backplane_event,
+    backplane_fits, backplane_costs, backplane_verification, backplane_pipeline, backplane_pass
+}
 
 structs! {
     STRUCTS:
@@ -108,8 +117,69 @@ structs! {
     }
     pub struct backplane_session_options {
         struct_size: u32, math: u32, streaming: u32, plans_kept: u32, budget: u64, weight_budget: u64, workspace_limit: u64, rows: u32,
-        skip_op_checks: u32, stay: u32, read_at_first_run: u32, cancel: *const bp_flag
+        skip_op_checks: u32, stay: u32, read_at_first_run: u32, cancel: *const bp_flag, device_of: *const u32, device_of_count: u64,
+        shares: *const f64, share_count: u64
     }
+    pub struct backplane_module_info {
+        struct_size: u32, verdict: u32, reason: u32, reserved: u32, code: [c_char; 32], backend: [c_char; 64], version: [c_char; 64],
+        text: [c_char; 512], remedy: [c_char; 512], path: [c_char; 1024]
+    }
+    pub struct backplane_option_problem {
+        struct_size: u32, reserved: u32, name: [c_char; 64], value: [c_char; 256], text: [c_char; 512]
+    }
+    pub struct backplane_option {
+        struct_size: u32, type_: u32, integer: i64, least: i64, most: i64, number: f64, name: [c_char; 64], value: [c_char; 256],
+        help: [c_char; 512]
+    }
+    pub struct bp_heap {
+        struct_size: u32, flags: u32, total: u64, available: u64, used_by_us: u64, largest_block: u64, alignment: u64
+    }
+    pub struct backplane_session_value {
+        struct_size: u32, role: u32, dtype: u32, rank: u32, dims: [i64; BP_MAX_RANK], bytes: u64, name: [c_char; 256]
+    }
+    pub struct backplane_stage_runs { struct_size: u32, reserved: u32, nodes: u64, runs: u64, device: [c_char; 64], ops: [c_char; 256] }
+    pub struct backplane_fit_options {
+        struct_size: u32, math: u32, streaming: u32, reserved: u32, workspace_limit: u64, memory: *const u64, cancel: *const bp_flag
+    }
+    pub struct backplane_fit {
+        struct_size: u32, device: u32, streamed: u32, fits: u32, possible: u32, reserved: u32, available: u64, budget: u64,
+        weight_budget: u64, needs: u64, weights: u64, ring: u64, state: u64, values: u64, workspace: u64, moved: u64, id: *const c_char,
+        problem: *const c_char, plan_text: *const c_char, plan_json: *const c_char
+    }
+    pub struct backplane_measure_options {
+        struct_size: u32, other_count: u32, others: *const *mut backplane_device,
+        progress: Option<unsafe extern "C" fn(progress_arg: *mut c_void, what: *const c_char, done: f64)>, progress_arg: *mut c_void,
+        cancel: *const bp_flag
+    }
+    pub struct backplane_device_costs { struct_size: u32, reserved: u32, measured: i64, run: f64 }
+    pub struct backplane_cost_curve { struct_size: u32, by_operations: u32, fixed: f64, rate: f64, name: [c_char; 96] }
+    pub struct backplane_prediction {
+        struct_size: u32, known: u32, seconds: f64, ops: f64, copies: f64, learnt: f64, runs: u64, networks: u64
+    }
+    pub struct backplane_placement {
+        struct_size: u32, parts: u32, seconds: f64, devices: [u32; BACKPLANE_MOST_PARTS], shares: [f64; BACKPLANE_MOST_PARTS],
+        by_part: [f64; BACKPLANE_MOST_PARTS], text: [c_char; 512]
+    }
+    pub struct backplane_tune_options {
+        struct_size: u32, runs: u32, seconds: f64, software: u32, reserved: u32,
+        progress: Option<unsafe extern "C" fn(progress_arg: *mut c_void, device: *const c_char)>, progress_arg: *mut c_void,
+        cancel: *const bp_flag
+    }
+    pub struct backplane_tune_result {
+        struct_size: u32, reserved: u32, milliseconds: f64, first_ms: f64, device: [c_char; 64], failure: [c_char; 512]
+    }
+    pub struct backplane_case_result {
+        struct_size: u32, status: u32, op: u32, ran: u32, worst: f64, name: *const c_char, text: *const c_char
+    }
+    pub struct backplane_verify_options {
+        struct_size: u32, op: u32, name_filter: *const c_char,
+        progress: Option<unsafe extern "C" fn(progress_arg: *mut c_void, result: *const backplane_case_result)>, progress_arg: *mut c_void,
+        cancel: *const bp_flag
+    }
+    pub struct backplane_verification_info {
+        struct_size: u32, cases: u32, passed: u32, failed: u32, unsupported: u32, reserved: u32, worst: f64
+    }
+    pub struct backplane_part { struct_size: u32, reserved: u32, passes: u64, seconds: f64, device: [c_char; 64] }
     pub struct backplane_bytes { name: *const c_char, data: *mut c_void, bytes: u64 }
     pub struct backplane_value { name: *const c_char, data: *mut c_void, bytes: u64, tensor: *mut backplane_tensor }
 }
@@ -193,6 +263,83 @@ functions! {
     fn backplane_session_notes(session: *mut backplane_session, text: *mut c_char, capacity: usize, size: *mut usize,
         error: *mut bp_error) -> bp_code;
     fn backplane_session_plan(session: *mut backplane_session, as_json: u32, text: *mut c_char, capacity: usize, size: *mut usize,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_context_why(context: *mut backplane_context, text: *mut c_char, capacity: usize, size: *mut usize,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_context_state_folder(context: *mut backplane_context, path: *mut c_char, capacity: usize, size: *mut usize,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_context_modules(context: *mut backplane_context, infos: *mut backplane_module_info, capacity: u32, count: *mut u32,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_context_option_problems(context: *mut backplane_context, problems: *mut backplane_option_problem, capacity: u32,
+        count: *mut u32, error: *mut bp_error) -> bp_code;
+    fn backplane_device_open_with_fallback(context: *mut backplane_context, filter: *const c_char,
+        devices: *mut *mut backplane_device, capacity: u32, count: *mut u32, error: *mut bp_error) -> bp_code;
+    fn backplane_device_options(device: *mut backplane_device, options: *mut backplane_option, capacity: u32, count: *mut u32,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_device_heaps(device: *mut backplane_device, heaps: *mut bp_heap, capacity: u32, count: *mut u32,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_graph_einsum(graph: *mut backplane_graph, equation: *const c_char, operands: *const u32, operand_count: u32,
+        out: *mut u32, error: *mut bp_error) -> bp_code;
+    fn backplane_weights_create_named(source: backplane_weight_source, arg: *mut c_void, name: *const c_char,
+        out: *mut *mut backplane_weights, error: *mut bp_error) -> bp_code;
+    fn backplane_session_values(session: *mut backplane_session, values: *mut backplane_session_value, capacity: u32,
+        count: *mut u32, error: *mut bp_error) -> bp_code;
+    fn backplane_session_runs(session: *mut backplane_session, stages: *mut backplane_stage_runs, capacity: u32, count: *mut u32,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_fits_create(devices: *const *mut backplane_device, device_count: u32, graph: *mut backplane_graph,
+        options: *const backplane_fit_options, out: *mut *mut backplane_fits, error: *mut bp_error) -> bp_code;
+    fn backplane_fits_destroy(fits: *mut backplane_fits);
+    fn backplane_fits_count(fits: *const backplane_fits) -> u32;
+    fn backplane_fits_get(fits: *const backplane_fits, i: u32, fit: *mut backplane_fit, error: *mut bp_error) -> bp_code;
+    fn backplane_fits_best(fits: *const backplane_fits, streaming: u32, fit: *mut backplane_fit, error: *mut bp_error) -> bp_code;
+    fn backplane_fits_text(fits: *const backplane_fits, text: *mut c_char, capacity: usize, size: *mut usize,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_costs_create(context: *mut backplane_context, out: *mut *mut backplane_costs, error: *mut bp_error) -> bp_code;
+    fn backplane_costs_destroy(costs: *mut backplane_costs);
+    fn backplane_costs_measure(costs: *mut backplane_costs, device: *mut backplane_device, options: *const backplane_measure_options,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_costs_of(costs: *mut backplane_costs, device: *mut backplane_device, known: *mut backplane_device_costs,
+        curves: *mut backplane_cost_curve, capacity: u32, count: *mut u32, error: *mut bp_error) -> bp_code;
+    fn backplane_costs_seconds(costs: *mut backplane_costs, device: *mut backplane_device, name: *const c_char, work: f64,
+        seconds: *mut f64, error: *mut bp_error) -> bp_code;
+    fn backplane_costs_predict(costs: *mut backplane_costs, graph: *mut backplane_graph, fits: *const backplane_fits, i: u32,
+        prediction: *mut backplane_prediction, error: *mut bp_error) -> bp_code;
+    fn backplane_costs_learn(costs: *mut backplane_costs, graph: *mut backplane_graph, fits: *const backplane_fits, i: u32,
+        seconds: f64, error: *mut bp_error) -> bp_code;
+    fn backplane_costs_place(costs: *mut backplane_costs, graph: *mut backplane_graph, fits: *const backplane_fits, batches: i64,
+        most_parts: u32, placement: *mut backplane_placement, error: *mut bp_error) -> bp_code;
+    fn backplane_tune(context: *mut backplane_context, graph: *mut backplane_graph, source: backplane_weight_source,
+        arg: *mut c_void, options: *const backplane_tune_options, results: *mut backplane_tune_result, capacity: u32,
+        count: *mut u32, error: *mut bp_error) -> bp_code;
+    fn backplane_tuned_device(context: *mut backplane_context, graph: *mut backplane_graph, device: *mut c_char, capacity: usize,
+        size: *mut usize, error: *mut bp_error) -> bp_code;
+    fn backplane_verify(device: *mut backplane_device, options: *const backplane_verify_options,
+        out: *mut *mut backplane_verification, error: *mut bp_error) -> bp_code;
+    fn backplane_verification_destroy(verification: *mut backplane_verification);
+    fn backplane_verification_get_info(verification: *const backplane_verification, info: *mut backplane_verification_info,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_verification_get(verification: *const backplane_verification, i: u32, result: *mut backplane_case_result,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_verify_names(options: *const backplane_verify_options, text: *mut c_char, capacity: usize, size: *mut usize,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_pipeline_create(devices: *const *mut backplane_device, device_count: u32, parts: u32, graph: *mut backplane_graph,
+        weights: *mut backplane_weights, options: *const backplane_session_options, out: *mut *mut backplane_pipeline,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_pipeline_destroy(pipeline: *mut backplane_pipeline);
+    fn backplane_pipeline_start(pipeline: *mut backplane_pipeline, inputs: *const backplane_value, input_count: u32,
+        cancel: *const bp_flag, out: *mut *mut backplane_pass, error: *mut bp_error) -> bp_code;
+    fn backplane_pass_finish(pass: *mut backplane_pass, outputs: *const backplane_value, output_count: u32,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_pass_destroy(pass: *mut backplane_pass);
+    fn backplane_pipeline_parts(pipeline: *mut backplane_pipeline, parts: *mut backplane_part, capacity: u32, count: *mut u32,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_pipeline_part_of(pipeline: *mut backplane_pipeline, input: *const c_char, part: *mut u32, error: *mut bp_error) -> bp_code;
+    fn backplane_pipeline_bytes_peer(pipeline: *mut backplane_pipeline, bytes: *mut u64, error: *mut bp_error) -> bp_code;
+    fn backplane_pipeline_runs(pipeline: *mut backplane_pipeline, stages: *mut backplane_stage_runs, capacity: u32, count: *mut u32,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_pipeline_notes(pipeline: *mut backplane_pipeline, text: *mut c_char, capacity: usize, size: *mut usize,
+        error: *mut bp_error) -> bp_code;
+    fn backplane_pipeline_plan(pipeline: *mut backplane_pipeline, text: *mut c_char, capacity: usize, size: *mut usize,
         error: *mut bp_error) -> bp_code;
     fn backplane_op(name: *const c_char) -> u32;
     fn backplane_op_name(op: u32) -> *const c_char;
