@@ -42,6 +42,7 @@ if [ "${1:-}" = --ci ] || [ "${1:-}" = --test ]; then
     done
 fi
 if [ "${1:-}" = --ci ]; then
+    /usr/bin/python3 -c "import mypy" 2>/dev/null || want python3-mypy  # what a checker of types makes of the Python package
     for row in /usr/bin/mpirun:openmpi-bin /usr/sbin/slurmd:slurmd /usr/sbin/slurmctld:slurmctld /usr/bin/srun:slurm-client /usr/sbin/munged:munge; do
         [ -e "${row%%:*}" ] || want "${row#*:}"
     done

@@ -11,6 +11,7 @@ docs/python.md is the guide. Arrays are numpy's, and are read and written where 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from . import _library
 from ._library import CODES, Cancelled, Error
@@ -27,14 +28,14 @@ __all__ = ["Bound", "CODES", "Cancel", "Cancelled", "Context", "Device", "Device
            "upscale"]
 
 
-def transcribe(audio: str | os.PathLike, *, model: str | os.PathLike, device: str = "", **options) -> Transcript:
+def transcribe(audio: str | os.PathLike, *, model: str | os.PathLike, device: str = "", **options: Any) -> Transcript:
     """A sound file as text, on the best device of this machine. Options as Transcriber's, which is loaded once for many files."""
     with Context() as context, Transcriber(context, model, device=device, **options) as transcriber:
         return transcriber.transcribe(audio)
 
 
 def upscale(source: str | os.PathLike, target: str | os.PathLike, *, model: str | os.PathLike, device: str = "",
-            dtype: str | None = None, **options) -> dict[str, object]:
+            dtype: str | None = None, **options: Any) -> dict[str, object]:
     """A picture enlarged, on the best device of this machine. Options as Upscaler.upscale_file's."""
     with Context() as context, Upscaler(context, model, device=device, dtype=dtype) as upscaler:
         return upscaler.upscale_file(source, target, **options)

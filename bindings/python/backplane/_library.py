@@ -11,6 +11,7 @@ import sys
 import threading
 from ctypes import POINTER, c_char, c_char_p, c_double, c_float, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
+from typing import TypeVar
 
 MAX_RANK = 8
 
@@ -305,6 +306,9 @@ def ready(name: str, *arguments):
     return functools.partial(function, *arguments, room.reference), room
 
 
+_Self = TypeVar("_Self", bound="Handle")
+
+
 class Handle:
     """Owns what a *_create function made. Closed once, by close(), a `with` statement or the collector."""
 
@@ -315,19 +319,21 @@ class Handle:
 
     @property
     def pointer(self) -> int:
+        """What functions of the C API take. Raises Error "invalid" once it is closed."""
         if not getattr(self, "_pointer", None):
             raise Error(f"cannot use this {type(self).__name__}: it is closed", "invalid")
         return self._pointer
 
     def close(self) -> None:
+        """Gives back what it holds. Closed again, it does nothing."""
         pointer, self._pointer = getattr(self, "_pointer", None), None
         if pointer:
             _close[self.kind](pointer)
 
-    def __enter__(self):
+    def __enter__(self: _Self) -> _Self:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __del__(self) -> None:
@@ -338,6 +344,10 @@ class WeightFileHandle(Handle):
     """What a WeightFile is to those that it uses itself."""
 
     kind = "weight_file"
+
+    def weights(self) -> int:
+        """A pointer to the C API's weights of it, for Session."""
+        return made("weight_file_weights", self.pointer)
 
 
 def made(name: str, *arguments) -> int:

@@ -44,13 +44,16 @@ class Cancel:
         self._flag = ctypes.c_uint32(0)
 
     def set(self) -> None:
+        """Ends the calls that it was given to, and those that it will be given to until clear()."""
         self._flag.value = 1
 
     def clear(self) -> None:
+        """Makes it as new, for other calls."""
         self._flag.value = 0
 
     @property
     def is_set(self) -> bool:
+        """Whether set() was called, and clear() not since."""
         return self._flag.value != 0
 
 
@@ -69,6 +72,7 @@ class Device(c.Handle):
 
     @property
     def info(self) -> DeviceInfo:
+        """The device as it is now: how much memory is free is asked anew."""
         record = c.DeviceRecord()
         c.call("device_get_info", self.pointer, ctypes.byref(record))
         return _info(record)
@@ -128,6 +132,7 @@ class Context(c.Handle):
         c.call("context_rescan", self.pointer)
 
     def close(self) -> None:
+        """Gives back what it holds. Open devices and sessions stay as they are."""
         super().close()
         self._log = None  # called until then
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from typing import Union
 
 import numpy as np
 
@@ -25,12 +26,14 @@ class Value:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Its extents, outermost first; () of a single element."""
         dims, rank = (ctypes.c_int64 * c.MAX_RANK)(), ctypes.c_uint32()
         c.call("graph_shape", self.graph.pointer, self.number, dims, ctypes.byref(rank))
         return tuple(dims[:rank.value])
 
     @property
     def dtype(self) -> str:
+        """Its element type: "f32", "i64", "q8_0"."""
         number = ctypes.c_uint32()
         c.call("graph_dtype", self.graph.pointer, self.number, ctypes.byref(number))
         return name_of(number.value)
@@ -58,10 +61,12 @@ class Graph(c.Handle):
         return Value(self, number.value)
 
     def input(self, name: str, shape: Sequence[int], dtype: object = "f32") -> Value:
+        """What every run is given, by this name."""
         self.inputs[name] = self._tensor(_INPUT, name, shape, dtype)
         return self.inputs[name]
 
     def weight(self, name: str, shape: Sequence[int], dtype: object = "f32") -> Value:
+        """What a Session is given once, by this name."""
         return self._tensor(_WEIGHT, name, shape, dtype)
 
     def state(self, name: str, shape: Sequence[int], dtype: object = "f32") -> Value:
@@ -103,6 +108,7 @@ class Graph(c.Handle):
         return [Value(self, room[i]) for i in range(min(count.value, len(room)))]
 
     def output(self, value: Value, name: str) -> None:
+        """Each run gives `value`, by this name."""
         c.call("graph_output", self.pointer, value.number, c.utf8(name))
         self.outputs[name] = value
 
@@ -148,7 +154,7 @@ class Tensor(c.Handle):
         return array
 
 
-Weights = Mapping[str, object] | Callable[[str], object]
+Weights = Union[Mapping[str, object], Callable[[str], object], c.WeightFileHandle]  # by `|` only from Python 3.10 on
 
 
 class Session(c.Handle):

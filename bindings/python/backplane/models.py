@@ -60,10 +60,12 @@ class Model(c.Handle):
 
     @property
     def inputs(self) -> list[ModelValue]:
+        """What a run is given, in the order of the file."""
         return [_value(record) for record in c.records("model_inputs", c.ModelValue, self.pointer)]
 
     @property
     def outputs(self) -> list[ModelValue]:
+        """What a run gives, in the order of the file."""
         return [_value(record) for record in c.records("model_outputs", c.ModelValue, self.pointer)]
 
     def check(self, devices: Device | Sequence[Device], inputs: Mapping[str, object] | None = None) -> dict:

@@ -119,9 +119,6 @@ class WeightFile(c.WeightFileHandle):
                                     record.bytes_after, record.error, record.why.decode())
                     for record in c.records("quantized_tensors", c.QuantizedTensorRecord, made.pointer)]
 
-    def weights(self) -> int:  # for Session
-        return c.made("weight_file_weights", self.pointer)
-
 
 def _tensor(record: c.WeightTensorRecord) -> WeightTensor:
     return WeightTensor(record.name.decode(errors="replace"), name_of(record.dtype) if record.dtype else "unknown",
