@@ -69,7 +69,7 @@ typedef struct backplane_context_options { /* a null pointer to this, or zeros i
     uint32_t skip_fault_notes;  /* 1: do not hear of the signals that end the process (docs/discovery.md)                 */
 } backplane_context_options;
 
-/* Searches, judges and loads. Succeeds also when nothing was found: the report says why. */
+/* Searches, judges and loads. Succeeds also when nothing was found: the report says why. BP_INVALID: an option; BP_CANCELLED. */
 BACKPLANE_API bp_code backplane_context_create(const backplane_context_options* options, backplane_context** out,
                                                bp_error* error);
 BACKPLANE_API void backplane_context_destroy(backplane_context* context);
@@ -136,7 +136,8 @@ BACKPLANE_API bp_code backplane_context_option_problems(backplane_context* conte
 
 /* ---- devices ---------------------------------------------------------------------------------------------------------- */
 
-/* filter: null or "" for the best device, else as docs/discovery.md says: "vulkan:0", "cpu", "discrete", "name=*RTX*", "!cpu". */
+/* filter: null or "" for the best device, else as docs/discovery.md says: "vulkan:0", "cpu", "discrete", "name=*RTX*", "!cpu". BP_NOT_FOUND says what there
+ * is. The same device opened twice is one open device. */
 BACKPLANE_API bp_code backplane_device_open(backplane_context* context, const char* filter, backplane_device** out,
                                             bp_error* error);
 /* That device, and behind it the best CPU that no filter excludes, for what the first cannot do: what backplane_session_create_with takes. Opens one or
@@ -187,13 +188,16 @@ BACKPLANE_API bp_code backplane_device_limit_memory(backplane_device* device, ui
 
 BACKPLANE_API bp_code backplane_graph_create(backplane_graph** out, bp_error* error);
 BACKPLANE_API void backplane_graph_destroy(backplane_graph* graph);
-/* Each gives the number of the new tensor in *out. role: BP_ROLE_INPUT, BP_ROLE_WEIGHT or BP_ROLE_STATE. */
+/* Each gives the number of the new tensor in *out. role: BP_ROLE_INPUT, BP_ROLE_WEIGHT or BP_ROLE_STATE. dims: extents, outermost first, 0 and up; rank 0 is a
+ * scalar. BP_INVALID: a shape that there is not, an input or state of a name that is taken by one. */
 BACKPLANE_API bp_code backplane_graph_tensor(backplane_graph* graph, uint32_t role, const char* name, uint32_t dtype,
                                              const int64_t* dims, uint32_t rank, uint32_t* out, bp_error* error);
+/* data: dense and row-major, exactly the bytes of dtype and shape, copied. */
 BACKPLANE_API bp_code backplane_graph_constant(backplane_graph* graph, const char* name, uint32_t dtype, const int64_t* dims,
                                                uint32_t rank, const void* data, uint64_t bytes, uint32_t* out,
                                                bp_error* error);
-/* inputs: tensors, BP_NO_TENSOR for an optional one left out. attributes: as in module.h; what is not stated has its default. */
+/* inputs: tensors, BP_NO_TENSOR for an optional one left out. attributes: as in module.h; what is not stated has its default.
+ * BP_INVALID names the op and the shapes. */
 BACKPLANE_API bp_code backplane_graph_add(backplane_graph* graph, uint32_t op, const uint32_t* inputs, uint32_t input_count,
                                           const bp_attribute* attributes, uint32_t attribute_count, uint32_t* out,
                                           bp_error* error);
@@ -205,7 +209,9 @@ BACKPLANE_API bp_code backplane_graph_add_all(backplane_graph* graph, uint32_t o
 /* An Einstein sum of one or two operands, "bqhd,bkhd->bhqk", as the products, transposes and sums that it is (einsum.hpp). BP_INVALID names the equation. */
 BACKPLANE_API bp_code backplane_graph_einsum(backplane_graph* graph, const char* equation, const uint32_t* operands,
                                              uint32_t operand_count, uint32_t* out, bp_error* error);
+/* The tensor, which a node made, becomes a result under that name. */
 BACKPLANE_API bp_code backplane_graph_output(backplane_graph* graph, uint32_t tensor, const char* name, bp_error* error);
+/* After each run `state` holds `value`, which is of its dtype and shape. */
 BACKPLANE_API bp_code backplane_graph_update(backplane_graph* graph, uint32_t state, uint32_t value, bp_error* error);
 /* Shape of a tensor: fills `dims` (room for BP_MAX_RANK) and *rank. */
 BACKPLANE_API bp_code backplane_graph_shape(backplane_graph* graph, uint32_t tensor, int64_t* dims, uint32_t* rank,
@@ -229,12 +235,14 @@ typedef struct backplane_bytes {
     uint64_t bytes;   /* exactly what dtype and shape ask for    */
 } backplane_bytes;
 
-/* source may be null for a graph without weights. math: BP_MATH_*. */
+/* source may be null for a graph without weights. math: BP_MATH_*. The graph may go. BP_UNSUPPORTED names the nodes, BP_NO_DEVICE_MEMORY who holds what,
+ * BP_NOT_FOUND the weight that there is not. */
 BACKPLANE_API bp_code backplane_session_create(backplane_device* device, backplane_graph* graph,
                                                backplane_weight_source source, void* arg, uint32_t math,
                                                backplane_session** out, bp_error* error);
 BACKPLANE_API void backplane_session_destroy(backplane_session* session);
-/* Returns when the outputs are written. *cancel becoming non-zero ends it soon with BP_CANCELLED; may be null. */
+/* Each input and output of the graph once. Returns when the outputs are written. BP_NOT_FOUND (a name), BP_INVALID (a number of bytes): nothing has run;
+ * BP_DEVICE_LOST: no device is left that can do it. *cancel becoming non-zero ends it soon with BP_CANCELLED; may be null. */
 BACKPLANE_API bp_code backplane_session_run(backplane_session* session, const backplane_bytes* inputs, uint32_t input_count,
                                             const backplane_bytes* outputs, uint32_t output_count,
                                             const volatile uint32_t* cancel, bp_error* error);
@@ -245,15 +253,15 @@ typedef struct backplane_tensor backplane_tensor;   /* bytes on a device, dense 
 typedef struct backplane_weights backplane_weights; /* the weights of a model, once on a device for all of its sessions      */
 typedef struct backplane_event backplane_event;     /* the end of one submit                                                 */
 
-/* data: its content, of exactly the bytes that dtype and shape have; null: undefined. */
+/* data: its content, of exactly the bytes that dtype and shape have; null: undefined. BP_NO_DEVICE_MEMORY. */
 BACKPLANE_API bp_code backplane_tensor_create(backplane_device* device, uint32_t dtype, const int64_t* dims, uint32_t rank,
                                               const void* data, backplane_tensor** out, bp_error* error);
 BACKPLANE_API void backplane_tensor_destroy(backplane_tensor* tensor);
-/* Each waits for the work that uses the bytes; `bytes` is the whole of the tensor. */
+/* Each waits for the work that uses the bytes; `bytes` is the whole of the tensor, else BP_INVALID. What the work came to: BP_CANCELLED, BP_DEVICE_LOST. */
 BACKPLANE_API bp_code backplane_tensor_read(backplane_tensor* tensor, void* data, uint64_t bytes, bp_error* error);
 BACKPLANE_API bp_code backplane_tensor_write(backplane_tensor* tensor, const void* data, uint64_t bytes, bp_error* error);
 BACKPLANE_API bp_code backplane_tensor_zero(backplane_tensor* tensor, bp_error* error); /* on the device, not waited for */
-/* A part of the first axis, which shares the bytes. */
+/* A part of the first axis, rows first to first + count, which shares the bytes. BP_INVALID outside of it. */
 BACKPLANE_API bp_code backplane_tensor_rows(backplane_tensor* tensor, int64_t first, int64_t count, backplane_tensor** out,
                                             bp_error* error);
 /* The same bytes under another shape of as many elements. */
@@ -334,17 +342,20 @@ typedef struct backplane_value { /* an input or an output: in host memory, or wh
     backplane_tensor* tensor; /* of the graph's dtype and shape; of an output: written into. May be given on at once        */
 } backplane_value;
 
-/* Returns when the work is under way. out null: when it is done. What goes wrong later the event says. Letting an event go cancels nothing. */
+/* Returns when the work is under way, with the errors of backplane_session_run for what nothing runs of. out null: when it is done. What goes wrong
+ * later the event says. Letting an event go cancels nothing. */
 BACKPLANE_API bp_code backplane_session_submit(backplane_session* session, const backplane_value* inputs,
                                                uint32_t input_count, const backplane_value* outputs, uint32_t output_count,
                                                const volatile uint32_t* cancel, backplane_event** out, bp_error* error);
+/* Returns when every output is where it was wanted; the same at each call: BP_CANCELLED (outputs undefined), BP_DEVICE_LOST, BP_NO_DEVICE_MEMORY. */
 BACKPLANE_API bp_code backplane_event_wait(backplane_event* event, bp_error* error);
 BACKPLANE_API bp_code backplane_event_wait_for(backplane_event* event, uint64_t nanoseconds, bp_error* error); /* BP_TIMEOUT */
 /* Over the edges of devices and the host, and of these from device to device without it; exact once it is done. Each may be null. */
 BACKPLANE_API bp_code backplane_event_bytes(backplane_event* event, uint64_t* moved, uint64_t* peer, bp_error* error);
 BACKPLANE_API void backplane_event_destroy(backplane_event* event);
 
-/* A state by its name, shared: a session that is given the state of another goes on from there, and nothing is copied. */
+/* A state by its name, shared; BP_NOT_FOUND. BP_INVALID: a tensor of another dtype or shape. A session that is given the state of another goes on from there,
+ * and nothing is copied. */
 BACKPLANE_API bp_code backplane_session_state(backplane_session* session, const char* name, backplane_tensor** out,
                                               bp_error* error);
 BACKPLANE_API bp_code backplane_session_set_state(backplane_session* session, const char* name, backplane_tensor* tensor,
