@@ -26,4 +26,11 @@ function write(file, tensor) {
   fs.writeFileSync(file, Buffer.concat([start, Buffer.from(header), Buffer.from(data.buffer, data.byteOffset, data.byteLength)]));
 }
 
-module.exports = { make, write };
+// The numbers of a file as ours are written: f32 and i64.
+function read(file) {
+  const bytes = fs.readFileSync(file), begin = 10 + bytes.readUInt16LE(8);
+  const data = Uint8Array.from(bytes.subarray(begin)).buffer;
+  return bytes.toString('latin1', 10, begin).includes("'<f4'") ? new Float32Array(data) : new BigInt64Array(data);
+}
+
+module.exports = { make, read, write };
