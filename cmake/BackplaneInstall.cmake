@@ -1,5 +1,6 @@
 # The install tree (BACKPLANE_INSTALL): libraries, headers, module files (backplane_module installs those), the command line, and what find_package
-# and pkg-config need. Nothing in it names the place it was installed to, except the folder of modules that is searched last.
+# and pkg-config need. Nothing in it names the place it was installed to, except the folder of modules that is searched last, of which the static library is
+# told when it is installed.
 include(CMakePackageConfigHelpers)
 set(BP_INSTALL_CMAKE ${CMAKE_INSTALL_LIBDIR}/cmake/backplane)
 
@@ -7,6 +8,18 @@ install(TARGETS backplane EXPORT backplaneTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
+get_target_property(kind backplane TYPE)
+if(kind STREQUAL "STATIC_LIBRARY" AND NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" AND (NOT WIN32 OR CMAKE_HOST_WIN32))
+  set(BP_INSTALL_TARGET_FLAGS "")
+  if(CMAKE_CXX_COMPILER_TARGET)
+    string(APPEND BP_INSTALL_TARGET_FLAGS " ${CMAKE_CXX_COMPILE_OPTIONS_TARGET}${CMAKE_CXX_COMPILER_TARGET}")
+  endif()
+  if(CMAKE_SYSROOT)
+    string(APPEND BP_INSTALL_TARGET_FLAGS " ${CMAKE_CXX_COMPILE_OPTIONS_SYSROOT}${CMAKE_SYSROOT}")
+  endif()
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/BackplaneInstalledModules.cmake.in ${PROJECT_BINARY_DIR}/BackplaneInstalledModules.cmake @ONLY)
+  install(SCRIPT ${PROJECT_BINARY_DIR}/BackplaneInstalledModules.cmake COMPONENT development)
+endif()
 install(TARGETS backplane_probe RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/backplane COMPONENT runtime)
 if(BACKPLANE_TOOLS)
   install(TARGETS backplane_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
@@ -16,7 +29,6 @@ if(BACKPLANE_TOOLS)
   endif()
 endif()
 # A shared library exports the C API alone: its tree has no header that says otherwise. For authors of modules it is as the other.
-get_target_property(kind backplane TYPE)
 set(BP_CXX_API TRUE)
 file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/backplane/*.h ${PROJECT_SOURCE_DIR}/include/backplane/*.hpp)
 if(kind STREQUAL "SHARED_LIBRARY")

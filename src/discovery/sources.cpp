@@ -7,6 +7,7 @@
 #include "base/dynamic_library.hpp"
 #include "base/environment.hpp"
 #include "base/file.hpp"
+#include "discovery/installed_modules.hpp"
 
 namespace backplane::discovery {
 
@@ -246,7 +247,7 @@ std::vector<fs::path> places_around(const fs::path& file) {
 
 std::vector<fs::path> installed_folders() {
     std::vector<fs::path> folders;
-    for (const char* const place : {BACKPLANE_INSTALL_MODULES, BACKPLANE_PACKAGE_MODULES}) {
+    for (const char* const place : {installed_modules(), BACKPLANE_PACKAGE_MODULES}) {
         fs::path folder = base::path_of(place);
         // A prefix of another system has no drive, and would mean the current one.
         if (folder.is_absolute()) folders.push_back(std::move(folder));

@@ -76,13 +76,20 @@ use() {
 rm -rf "$work"
 mkdir -p "$work"
 say "install"
-"$cmake" --install "$build" --prefix "$work/first" >"$work/install.log" || { cat "$work/install.log" >&2; fail "install"; }
-use "$work/first" before
+"$cmake" --install "$build" --prefix "$work/first tree" >"$work/install.log" || { cat "$work/install.log" >&2; fail "install"; }
+use "$work/first tree" before
+if command -v pkg-config >/dev/null && pkg-config --exists libpng libjpeg sndfile samplerate && [ -e "$prefix/lib/libbackplane_models.a" ]; then
+    say "a program elsewhere finds the modules of the prefix, which is another than was configured"
+    "$source/tests/install/use_page.sh" --extract "$source/docs/use.md" main.cpp >"$work/main.cpp"
+    eval "${CXX:-c++} -std=c++20 '$work/main.cpp' $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs backplane-models) -o '$work/main'" || fail "main.cpp"
+    said=$("$work/main" "$consumer/models/dense.onnx" cpu) || fail "main.cpp does not run"
+    [ "$said" = "y: 4.5 0 1" ] || fail "main.cpp says '$said'"
+fi
 mkdir "$work/elsewhere"
-mv "$work/first" "$work/elsewhere/moved tree"
+mv "$work/first tree" "$work/elsewhere/moved tree"
 use "$work/elsewhere/moved tree" after
 "$source/tests/install/use_page.sh" "$cmake" "$work/elsewhere/moved tree" "$source" "$work/page" || fail "what the pages tell to do"
-# What was installed says nothing of where it was built. (Module files and library hold the default prefix, nothing else.)
+# What was installed says nothing of where it was built. (Library and programs hold a prefix each, nothing else.)
 if grep -rlF "$source" "$work/elsewhere/moved tree/lib/cmake" "$work/elsewhere/moved tree/lib/pkgconfig"; then
     fail "an installed file names the source folder"
 fi

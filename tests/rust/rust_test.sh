@@ -59,12 +59,12 @@ rm -rf "$work/empty"
 mkdir -p "$work/empty/src/bin"
 cp backplane/examples/run_graph.rs "$work/empty/src/main.rs"
 printf '[package]\nname = "hello"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\nbackplane = { path = "%s" }\n' "$prefix/share/backplane/rust/backplane" >"$work/empty/Cargo.toml"
-(cd "$work/empty" && unset BACKPLANE_DIR && BACKPLANE_MODULE_PATH=$prefix/lib/backplane cargo run --offline -q --bin hello) | grep -qF '[4.0, 0.0, 10.0, 0.0]' || fail "the program in an empty folder"
+(cd "$work/empty" && unset BACKPLANE_DIR && cargo run --offline -q --bin hello) | grep -qF '[4.0, 0.0, 10.0, 0.0]' || fail "the program in an empty folder"
 # The program of docs/use.md.
 page=$work/empty/src/bin/page.rs
 "$source/tests/install/use_page.sh" --extract "$source/docs/use.md" main.rs >"$page"
 [ "$(wc -l <"$page")" -lt 40 ] || fail "the program of docs/use.md has 40 lines or more"
-said=$(cd "$work/empty" && unset BACKPLANE_DIR && BACKPLANE_MODULE_PATH=$prefix/lib/backplane cargo run --offline -q --bin page -- "$source/tests/install/consumer/models/dense.onnx" cpu) ||
+said=$(cd "$work/empty" && unset BACKPLANE_DIR && cargo run --offline -q --bin page -- "$source/tests/install/consumer/models/dense.onnx" cpu) ||
     fail "the program of docs/use.md"
 [ "$said" = "y: 4.5 0 1" ] || fail "the program of docs/use.md says '$said'"
 
