@@ -69,6 +69,9 @@ struct CostOptions {
     std::function<void(const std::string& what, double done)>
         progress;  // before each kind of op, 0 to 1 of all done; from the calling thread
     const std::atomic<uint32_t>* cancel = nullptr;
+    // About so many may be spent, on a device that builds kernels for long or a machine that does much beside: then of each kind of op in f32 two sizes are
+    // measured in place of five, and others are taken to cost what those in f32 do.
+    double seconds = 20;
 };
 
 // By costs that are told, with nothing learnt.

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <map>
 
 #include "backplane/runtime.hpp"
 #include "base/elapsed.hpp"
@@ -29,8 +30,25 @@ constexpr double kLeast = 1e-8;  // seconds; what is less is lost in noise
 std::vector<std::byte> filled(const TensorInfo& tensor, double value) {
     const auto count = static_cast<size_t>(elements(tensor.shape));
     if (!graph::has_encoding(tensor.dtype)) return graph::random_blocks(tensor.dtype, count, value, [] { return 0.5; });
-    return graph::encode(std::vector<double>(count, value), tensor.dtype);
+    constexpr size_t kGroup = 256;  // whole blocks of any type that is encoded
+    const std::vector<std::byte> some = graph::encode(std::vector<double>(std::min(count, kGroup), value), tensor.dtype);
+    if (count <= kGroup || count % kGroup != 0) return graph::encode(std::vector<double>(count, value), tensor.dtype);
+    std::vector<std::byte> all;
+    all.reserve(some.size() * (count / kGroup));
+    for (size_t i = 0; i < count / kGroup; ++i) all.insert(all.end(), some.begin(), some.end());
+    return all;
 }
+
+// What may be spent. Kinds that take less than their share leave it to those behind them.
+class Allowance {
+public:
+    explicit Allowance(double seconds) : seconds_(seconds) {}
+    [[nodiscard]] bool is_spent(double share = 1) const { return base::seconds_since(start_) >= share * seconds_; }
+
+private:
+    Clock::time_point start_ = Clock::now();
+    double seconds_;
+};
 
 // A graph with its weights, run on one device.
 class Timed {
@@ -202,25 +220,28 @@ Graph moves(DType maps, DType, size_t size, int ops) {
     return g;
 }
 
+// What computes in f32 comes first, as it stands for the others where these were not measured.
 constexpr Kind kKinds[] = {
     {"product f32", DType::f32, DType::f32, products},
+    {"convolution f32", DType::f32, DType::f32, convolutions},
+    {"depthwise f32", DType::f32, DType::f32, depthwise},
+    {"attention f32", DType::f32, DType::f32, attentions},
+    {"query f32", DType::f32, DType::f32, queries},
+    {"element-wise f32", DType::f32, DType::f32, sums},
+    {"reduction f32", DType::f32, DType::f32, reductions},
+    {"move f32", DType::f32, DType::f32, moves},
     {"product f16", DType::f16, DType::f16, products},
     {"product q8_0", DType::f32, DType::q8_0, products},
-    {"convolution f32", DType::f32, DType::f32, convolutions},
     {"convolution f16", DType::f16, DType::f16, convolutions},
-    {"depthwise f32", DType::f32, DType::f32, depthwise},
     {"depthwise f16", DType::f16, DType::f16, depthwise},
-    {"attention f32", DType::f32, DType::f32, attentions},
     {"attention f16", DType::f16, DType::f16, attentions},
-    {"query f32", DType::f32, DType::f32, queries},
     {"query f16", DType::f16, DType::f16, queries},
-    {"element-wise f32", DType::f32, DType::f32, sums},
     {"element-wise f16", DType::f16, DType::f16, sums},
-    {"reduction f32", DType::f32, DType::f32, reductions},
     {"reduction f16", DType::f16, DType::f16, reductions},
-    {"move f32", DType::f32, DType::f32, moves},
     {"move f16", DType::f16, DType::f16, moves},
 };
+
+using CurvePoints = std::map<double, double>;  // seconds by work
 
 void add(CostCurve& curve, double work, double seconds) {
     if (!curve.points.empty() && work <= curve.points.back().work) return;
@@ -251,45 +272,66 @@ double work_of_one(const Graph& graph, std::string_view name, int ops) {
 }
 
 // A larger op that is done at half the rate of a smaller one, or sooner than it, was measured beside something else, or the smaller one was.
-bool is_doubtful(double work, double seconds, const CostCurve& curve) {
-    if (curve.points.empty()) return false;
-    const CostCurve::Point& before = curve.points.back();
-    return seconds < before.seconds || seconds / work > 2 * before.seconds / before.work;
+bool is_doubtful(double work, double seconds, const CurvePoints& known) {
+    const auto above = known.lower_bound(work);
+    if (above == known.begin()) return false;
+    const auto& [less, before] = *std::prev(above);
+    return seconds < before || seconds / work > 2 * before / less;
 }
 
-CostCurve curve_of(const Kind& kind, const Device& device, DeviceCosts& costs, const CostOptions& options) {
+struct OneSize {
+    double work = 0, seconds = 0;  // of an op
+    double share = 0;              // of the run that it was measured in
+};
+
+OneSize measured_size(const Kind& kind, size_t size, const Device& device, DeviceCosts& costs, const CurvePoints& known,
+                      const CostOptions& options) {
     using Where = Timed::Where;
-    CostCurve curve;
-    for (size_t size = 0; size < kSizes; ++size) {
-        const Graph graph = kind.graph(kind.maps, kind.weight, size, kInARow);
-        Timed many(device, graph, Where::device, Where::device);
-        const bool is_first = costs.run == 0;
-        double all = many.seconds(options, is_first ? kWarm : 0);
-        if (is_first) {  // the first kind, at its smallest: what is not the ops'
-            Timed one(device, kind.graph(kind.maps, kind.weight, size, 1), Where::device, Where::device);
-            double alone = one.seconds(options);
-            for (int again = 0; again < 2; ++again) {  // in turns: the difference is small
-                all = std::min(all, many.seconds(options));
-                alone = std::min(alone, one.seconds(options));
-            }
-            costs.run = std::max(kLeast, (kInARow * alone - all) / (kInARow - 1));
+    const Graph graph = kind.graph(kind.maps, kind.weight, size, kInARow);
+    Timed many(device, graph, Where::device, Where::device);
+    const bool is_first = costs.run == 0;
+    double all = many.seconds(options, is_first ? kWarm : 0);
+    if (is_first) {  // the first kind, at its smallest: what is not the ops'
+        Timed one(device, kind.graph(kind.maps, kind.weight, size, 1), Where::device, Where::device);
+        double alone = one.seconds(options);
+        for (int again = 0; again < 2; ++again) {  // in turns: the difference is small
+            all = std::min(all, many.seconds(options));
+            alone = std::min(alone, one.seconds(options));
         }
-        const double work = work_of_one(graph, kind.name, kInARow);
-        if (is_doubtful(work, (all - costs.run) / kInARow, curve)) all = std::min(all, many.seconds(options));
-        double seconds = (all - costs.run) / kInARow;
-        if (kind.graph == moves)
-            seconds -= costs.ops[kind.maps == DType::f32 ? "reduction f32" : "reduction f16"].seconds(work);
-        add(curve, work, seconds);
-        if (all / kInARow > kLongest) break;
+        costs.run = std::max(kLeast, (kInARow * alone - all) / (kInARow - 1));
     }
+    const double work = work_of_one(graph, kind.name, kInARow);
+    if (is_doubtful(work, (all - costs.run) / kInARow, known)) all = std::min(all, many.seconds(options));
+    double seconds = (all - costs.run) / kInARow;
+    if (kind.graph == moves) seconds -= costs.ops[kind.maps == DType::f32 ? "reduction f32" : "reduction f16"].seconds(work);
+    return {work, seconds, all / kInARow};
+}
+
+// `share`: of what may be spent, up to the end of this kind. The smallest size and one in the middle say most, and are measured whatever is left.
+CostCurve curve_of(const Kind& kind, const Device& device, DeviceCosts& costs, const CostOptions& options,
+                   const Allowance& allowance, double share) {
+    constexpr std::array<size_t, kSizes> kInOrder{0, 2, 1, 3, 4};
+    CurvePoints points;
+    size_t most = kSizes;
+    for (size_t i = 0; i < kSizes; ++i) {
+        if (i >= 2 && allowance.is_spent(share)) break;
+        if (kInOrder[i] > most) continue;
+        const OneSize one = measured_size(kind, kInOrder[i], device, costs, points, options);
+        points[one.work] = one.seconds;
+        if (one.share > kLongest) most = kInOrder[i];
+    }
+    CostCurve curve;
+    for (const auto& [work, seconds] : points) add(curve, work, seconds);
     return curve;
 }
 
 // Copies of inputs, outputs and of tensors of other devices: beside the same run whose tensors are there.
-void measure_copies(const Device& device, const std::vector<Device>& others, DeviceCosts& costs,
-                    const CostOptions& options) {
+void measure_copies(const Device& device, const std::vector<Device>& others, DeviceCosts& costs, const CostOptions& options,
+                    const Allowance& allowance) {
     using Where = Timed::Where;
-    for (const int64_t count : {int64_t{1} << 14, int64_t{1} << 18, int64_t{1} << 22}) {
+    constexpr int64_t kLarge = int64_t{1} << 22;
+    for (const int64_t count : {int64_t{1} << 14, int64_t{1} << 18, kLarge}) {
+        if (count == kLarge && allowance.is_spent()) return;
         const auto work = static_cast<double>(bytes(DType::f32, {count}));
         Graph g;
         g.output(g.add(Op::relu, {g.input("x", DType::f32, {count})}), "y");
@@ -329,10 +371,12 @@ void measure_streaming(const Device& device, DeviceCosts& costs, const CostOptio
 
 DeviceCosts measured_costs(const Device& device, const std::vector<Device>& others, const CostOptions& options) {
     DeviceCosts costs;
+    const Allowance allowance(options.seconds);
+    constexpr double kAll = static_cast<double>(std::size(kKinds) + 2);  // and copies, and streamed weights
     double done = 0;
     const auto attempt = [&](const std::string& what, const auto& body) {
-        constexpr double kAll = static_cast<double>(std::size(kKinds) + 2);  // and copies, and streamed weights
-        if (options.progress) options.progress(what, done++ / kAll);
+        if (options.progress) options.progress(what, done / kAll);
+        ++done;
         try {
             body();
         } catch (const Error& error) {
@@ -342,10 +386,12 @@ DeviceCosts measured_costs(const Device& device, const std::vector<Device>& othe
     };
     for (const Kind& kind : kKinds)
         attempt(kind.name, [&] {
-            const CostCurve curve = curve_of(kind, device, costs, options);
+            const bool others_stand_in = !std::string_view(kind.name).ends_with(" f32");
+            if (others_stand_in && allowance.is_spent()) return;
+            const CostCurve curve = curve_of(kind, device, costs, options, allowance, done / kAll);
             if (!curve.points.empty()) costs.ops[kind.name] = curve;
         });
-    attempt("copies", [&] { measure_copies(device, others, costs, options); });
+    attempt("copies", [&] { measure_copies(device, others, costs, options, allowance); });
     attempt("streamed weights", [&] { measure_streaming(device, costs, options); });
     return costs;
 }

@@ -249,7 +249,9 @@ TEST_F(Costs, MeasuringADeviceFindsRatesAboveZeroAndCanBeCancelled) {
     how.cancel = &stop;
     EXPECT_THROW(costs.measure(cpu, {}, how), Error);
     EXPECT_EQ(costs.of(cpu), nullptr);
-    const DeviceCosts& found = costs.measure(cpu);
+    how.cancel = nullptr;
+    how.seconds = 1;
+    const DeviceCosts& found = costs.measure(cpu, {}, how);
     for (const char* kind :
          {"product f32", "convolution f32", "attention f32", "query f32", "element-wise f32", "reduction f32", "move f32"}) {
         ASSERT_TRUE(found.ops.contains(kind)) << kind;
@@ -258,6 +260,36 @@ TEST_F(Costs, MeasuringADeviceFindsRatesAboveZeroAndCanBeCancelled) {
     }
     EXPECT_GT(found.run, 0);
     EXPECT_NE(CostModel(here).of(cpu), nullptr);
+}
+
+// Of a device for which there is no time at all it is known what f32 costs, by two sizes where the smaller is no long one; the rest is taken from that.
+TEST_F(Costs, WithoutTimeTheLeastIsMeasuredAndStandsForTheRest) {
+    const Context here = context();
+    const Device cpu = here.choose("cpu");
+    CostModel costs(here);
+    std::vector<std::string> told;
+    CostOptions how;
+    how.seconds = 0;
+    how.progress = [&](const std::string& what, double done) {
+        EXPECT_GE(done, 0);
+        EXPECT_LT(done, 1);
+        told.push_back(what);
+    };
+    const DeviceCosts& found = costs.measure(cpu, {}, how);
+    for (const auto& [kind, curve] : found.ops) {
+        EXPECT_TRUE(kind.ends_with(" f32")) << kind;
+        EXPECT_TRUE(curve.valid()) << kind;
+        EXPECT_LE(curve.points.size(), 2U) << kind;
+    }
+    EXPECT_EQ(found.ops.size(), 8U);
+    EXPECT_LE(found.up.points.size(), 2U);
+    EXPECT_FALSE(found.up.points.empty());
+    EXPECT_EQ(told.front(), "product f32");
+    EXPECT_EQ(told.back(), "streamed weights");
+    Graph half;
+    const TensorId x = half.input("x", DType::f16, {64, 512});
+    half.output(half.add(Op::matmul, {x, half.weight("w", DType::f16, {512, 512})}), "y");
+    EXPECT_GT(predict(found, half, fits({cpu}, half).front()).ops, 0) << "as in f32";
 }
 
 }  // namespace
