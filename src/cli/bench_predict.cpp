@@ -39,10 +39,18 @@ std::vector<std::string> listed(const std::string& list) {
 
 double off(double predicted, double measured) { return measured > 0 ? predicted / measured - 1 : 0; }
 
-double time_of(const Device& device, const Graph& graph, const BenchNetwork& network, const PredictChoice& o, Run& run) {
+// Of as many sessions, as where a session's memory and threads come to lie makes it faster or slower for as long as it is there.
+constexpr size_t kSessions = 3;
+
+std::vector<double> times_of(const Device& device, const Graph& graph, const BenchNetwork& network, const PredictChoice& o,
+                             Run& run) {
     constexpr double kSeconds = 0.3, kRange = 1;
-    Session session(device, graph, network.weights);
-    return time_session(session, o.runs, kSeconds, &run.interrupted, kRange).median_ms;
+    std::vector<double> all;
+    for (size_t k = 0; k < kSessions; ++k) {
+        Session session(device, graph, network.weights);
+        all.push_back(time_session(session, o.runs, kSeconds, &run.interrupted, kRange).median_ms);
+    }
+    return all;
 }
 
 // Of a session that has run, with what goes in and out: these as tensors, since the host's memory is used where it lies by devices that can. So may weights
@@ -86,12 +94,13 @@ PredictedCase case_of(CostModel& costs, const Device& device, const BenchNetwork
             if (known != nullptr) one.alone_ms = predict(*known, asked, way).seconds * 1e3;
             const auto learn = [&](int64_t size) {
                 const Graph graph = network.graph(size);
-                costs.learn(device, graph, whole_of(device, graph, run), time_of(device, graph, network, o, run) / 1e3);
+                const Fit whole = whole_of(device, graph, run);
+                for (const double ms : times_of(device, graph, network, o, run)) costs.learn(device, graph, whole, ms / 1e3);
                 return costs.predict(device, asked, way).seconds * 1e3;
             };
             one.after_one_ms = learn(network.sizes.smaller);
             one.after_two_ms = learn(network.sizes.larger);
-            one.measured_ms = time_of(device, asked, network, o, run);
+            one.measured_ms = median(times_of(device, asked, network, o, run));
         }
         one.held = held_by(device, asked, network, run);
     } catch (const Error& error) {
@@ -173,7 +182,9 @@ void add_bench_predict(const Command& app, Run& run) {
     auto o = std::make_shared<PredictChoice>();
     command.option("--devices", o->devices, "Of these alone: cpu,discrete").type("FILTER,FILTER");
     command.option("--networks", o->networks, "Of pictures, speech and decoder, these alone").type("NAME,NAME");
-    command.option("--runs", o->runs, "Of which the median is taken").shows_default().in_range(1, 1000);
+    command.option("--runs", o->runs, "Of each of three sessions of a size, of which the median is taken")
+        .shows_default()
+        .in_range(1, 1000);
     command.flag("--measure", o->again, "Measure what work costs anew");
     command.flag("--memory", o->memory, "Of memory alone, by one run each");
     add_module_options(command, o->choice);
