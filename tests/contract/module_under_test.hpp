@@ -17,7 +17,8 @@ struct Entry {
     backplane_module_fn entry = nullptr;
 };
 
-// All modules of this build: files of lib/backplane, the minimal example, and those linked in.
+// Those that the program is made for: all of this build (files of lib/backplane, the minimal example, and those linked in), or one on a scripted driver
+// (tests/unit/cuda/contract_test.cpp).
 const std::vector<Entry>& modules();
 
 struct ErrorText {

@@ -20,7 +20,7 @@ using cuda::scripted::world;
 constexpr uint32_t kWidth = 512;
 
 // Products of few rows and sums, as the kernels have their operands. Whole numbers: the same in any order.
-std::function<void()> computes(const std::string& kernel, void** arguments) {
+std::function<void()> computes(const std::string& kernel, const cuda::scripted::Constants&, void** arguments) {
     const auto* words = static_cast<const uint32_t*>(arguments[0]);
     // NOLINTNEXTLINE(performance-no-int-to-ptr): the card's memory is the host's
     const auto place = [&](int i) { return reinterpret_cast<float*>(*static_cast<const uint64_t*>(arguments[i])); };

@@ -7,14 +7,19 @@
 #include <memory>
 #include <utility>
 
+#include "scripted_parts.hpp"
+
+using backplane::cuda::scripted::answer;
 using backplane::cuda::scripted::Card;
+using backplane::cuda::scripted::gone;
+using backplane::cuda::scripted::in_order;
+using backplane::cuda::scripted::made;
+using backplane::cuda::scripted::Object;
+using backplane::cuda::scripted::Work;
 using backplane::cuda::scripted::World;
 namespace {
 std::unique_ptr<World> the_world = std::make_unique<World>();
 
-struct Object {
-    int kind = 0;
-};
 struct ScriptedModule : Object {
     std::vector<std::unique_ptr<std::string>> names;
 };
@@ -33,7 +38,12 @@ thread_local std::vector<Card*> current;
 // The card and the size of what is allocated.
 std::map<void*, std::pair<Card*, size_t>> allocated;
 
-// What this call answers; counts it.
+}  // namespace
+
+namespace backplane::cuda::scripted {
+World& world() { return *the_world; }
+void start_anew() { the_world = std::make_unique<World>(); }
+
 int answer(const char* function) {
     World& w = *the_world;
     if (w.before) w.before(function);
@@ -47,37 +57,18 @@ int answer(const char* function) {
     }
     return w.lost == 0 && !current.empty() ? current.back()->lost : w.lost;
 }
-template <typename T>
-T* made(T* object) {
-    const std::lock_guard lock(the_world->mutex);
-    the_world->alive.insert(object);
-    return object;
-}
-template <typename T>
-int gone(T* object) {
-    {
-        const std::lock_guard lock(the_world->mutex);
-        the_world->alive.erase(object);
-    }
-    delete object;
-    return 0;
-}
-void in_order(std::function<void()> step) {
+
+void in_order(void* stream, std::function<void()> step) {
+    auto* on = static_cast<ScriptedStream*>(stream);
     if (capturing != nullptr) {
         capturing->steps.push_back(std::move(step));
+    } else if (on != nullptr && on->work) {
+        on->work->push(std::move(step));
     } else {
         step();
     }
 }
-}  // namespace
-
-namespace backplane::cuda::scripted {
-World& world() { return *the_world; }
-void start_anew() { the_world = std::make_unique<World>(); }
 }  // namespace backplane::cuda::scripted
-
-#define CALL(name) \
-    if (const int result = answer(name); result != 0) return result
 
 extern "C" {
 int cuInit(unsigned) {
@@ -188,6 +179,7 @@ int cuMemAlloc_v2(unsigned long long* address, size_t bytes) {
     return 0;
 }
 int cuMemFree_v2(unsigned long long address) {
+    Work::drain_all();
     const std::lock_guard lock(the_world->mutex);
     auto* memory = reinterpret_cast<void*>(address);
     if (const auto found = allocated.find(memory); found != allocated.end()) {
@@ -211,9 +203,9 @@ int cuMemFreeHost(void* memory) {
     std::free(memory);
     return 0;
 }
-int cuMemcpyAsync(unsigned long long to, unsigned long long from, size_t bytes, void*) {
+int cuMemcpyAsync(unsigned long long to, unsigned long long from, size_t bytes, void* stream) {
     CALL("cuMemcpyAsync");
-    in_order([=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes); });
+    in_order(stream, [=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes); });
     return 0;
 }
 int cuCtxEnablePeerAccess(void* of, unsigned) {
@@ -222,7 +214,8 @@ int cuCtxEnablePeerAccess(void* of, unsigned) {
     the_world->peers.insert(of);
     return 0;
 }
-int cuMemcpyPeerAsync(unsigned long long to, void* of_to, unsigned long long from, void* of_from, size_t bytes, void*) {
+int cuMemcpyPeerAsync(unsigned long long to, void* of_to, unsigned long long from, void* of_from, size_t bytes,
+                      void* stream) {
     CALL("cuMemcpyPeerAsync");
     if (the_world->contexts == 0) return 201;  // CUDA_ERROR_INVALID_CONTEXT
     if (const int lost = static_cast<const Card*>(of_from)->lost; lost != 0) return lost;
@@ -231,12 +224,12 @@ int cuMemcpyPeerAsync(unsigned long long to, void* of_to, unsigned long long fro
         const std::lock_guard lock(the_world->mutex);
         the_world->crossings.push_back({card_of(of_from), card_of(of_to), bytes});
     }
-    in_order([=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes); });
+    in_order(stream, [=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes); });
     return 0;
 }
-int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t bytes, void*) {
+int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t bytes, void* stream) {
     CALL("cuMemsetD8Async");
-    in_order([=] { std::memset(reinterpret_cast<void*>(to), value, bytes); });
+    in_order(stream, [=] { std::memset(reinterpret_cast<void*>(to), value, bytes); });
     return 0;
 }
 int cuModuleLoadData(void** module, const void*) {
@@ -299,40 +292,6 @@ int cuLinkComplete(void*, void** cubin, size_t* bytes) {
     return 0;
 }
 int cuLinkDestroy(void* link) { return gone(static_cast<Object*>(link)); }
-int cuStreamCreate(void** stream, unsigned) {
-    CALL("cuStreamCreate");
-    *stream = made(new Object);
-    return 0;
-}
-int cuStreamDestroy_v2(void* stream) { return gone(static_cast<Object*>(stream)); }
-int cuStreamWaitEvent(void* stream, void* event, unsigned) {
-    CALL("cuStreamWaitEvent");
-    const std::lock_guard lock(the_world->mutex);
-    the_world->waits.emplace_back(stream, event);
-    return 0;
-}
-int cuStreamSynchronize(void*) {
-    CALL("cuStreamSynchronize");
-    return 0;
-}
-int cuEventCreate(void** event, unsigned) {
-    CALL("cuEventCreate");
-    *event = made(new Object);
-    return 0;
-}
-int cuEventDestroy_v2(void* event) { return gone(static_cast<Object*>(event)); }
-int cuEventRecord(void*, void*) {
-    CALL("cuEventRecord");
-    return 0;
-}
-int cuEventQuery(void*) {
-    CALL("cuEventQuery");
-    return the_world->paused ? 600 : 0;
-}
-int cuEventSynchronize(void*) {
-    CALL("cuEventSynchronize");
-    return 0;
-}
 struct ScriptedAttribute {
     int id;
     alignas(8) int value;
@@ -359,11 +318,11 @@ int cuLaunchKernelEx(const ScriptedLaunch* how, void* function, void** arguments
                                        how->shared,
                                        known->most_shared});
     }
-    std::array<uint32_t, 12> constants{};
+    backplane::cuda::scripted::Constants constants{};
     std::memcpy(constants.data(), arguments[0], sizeof constants);
     const std::function<void()> computes =
-        the_world->computes ? the_world->computes(known->name, arguments + 1) : std::function<void()>();
-    in_order([known, computes, constants] {
+        the_world->computes ? the_world->computes(known->name, constants, arguments + 1) : std::function<void()>();
+    in_order(how->stream, [known, computes, constants] {
         if (computes) computes();
         const std::lock_guard lock(the_world->mutex);
         the_world->launched.push_back(known->name);
@@ -387,9 +346,9 @@ int cuGraphInstantiateWithFlags(void** run, void* graph, unsigned long long) {
     return 0;
 }
 int cuGraphDestroy(void* graph) { return gone(static_cast<ScriptedGraph*>(graph)); }
-int cuGraphLaunch(void* run, void*) {
+int cuGraphLaunch(void* run, void* stream) {
     CALL("cuGraphLaunch");
-    for (const auto& step : static_cast<ScriptedGraph*>(run)->steps) step();
+    for (const auto& step : static_cast<ScriptedGraph*>(run)->steps) in_order(stream, step);
     return 0;
 }
 int cuGraphExecDestroy(void* run) { return gone(static_cast<ScriptedGraph*>(run)); }

@@ -1,5 +1,5 @@
 // A libcuda.so.1 that does what a test writes into it: its cards, which call fails and how. Memory is the host's, of which a card has no more than it says,
-// copies happen at once, kernels are noted and compute what the test says. The test is linked to it, so that the backend, which
+// copies happen at once, or on a thread for each stream, kernels are noted and compute what the test says. The test is linked to it, so that the backend, which
 // opens the library by its name, gets this one.
 #pragma once
 
@@ -54,24 +54,28 @@ struct Map {
     std::vector<uint32_t> box;
 };
 
+using Constants = std::array<uint32_t, 12>;
+
 struct World {
     int init = 0;
     int version = 13000;
     std::vector<Card> cards{Card{}};
     std::map<std::string, Failure> failures;                  // by function
     bool paused = false;                                      // events are not reached
+    bool concurrent = false;                                  // streams that are made are at work on threads of their own
     std::string compiler_log;                                 // of links
     std::vector<std::string> compiled;                        // texts that links were given
     std::function<void(const std::string& function)> before;  // each call
-    // What a kernel does when its turn comes, of what it was started with: its words, then the address of each operand.
-    std::function<std::function<void()>(const std::string& kernel, void** arguments)> computes;
+    // What a kernel does when its turn comes, of what it was started with: the constants that its instance leaves open; its words, then the address of each
+    // operand.
+    std::function<std::function<void()>(const std::string& kernel, const Constants& constants, void** arguments)> computes;
 
     // What was seen.
     std::mutex mutex;
     std::map<std::string, int> calls;
-    std::vector<std::string> launched;  // kernels, in order; those of graphs each time they are launched
-    std::map<std::string, std::array<uint32_t, 12>> constants;  // of the launch before
-    std::vector<Launch> launches;                               // as they were asked for, those of graphs once
+    std::vector<std::string> launched;           // kernels, in order; those of graphs each time they are launched
+    std::map<std::string, Constants> constants;  // of the launch before
+    std::vector<Launch> launches;                // as they were asked for, those of graphs once
     std::vector<Map> maps;
     std::vector<Crossing> crossings;
     std::set<void*> peers;                       // contexts that were opened to others

@@ -22,7 +22,7 @@ namespace {
 using cuda::scripted::world;
 
 // y = a b^T of a few rows, as the kernel has its operands.
-std::function<void()> product(const std::string& kernel, void** arguments) {
+std::function<void()> product(const std::string& kernel, const cuda::scripted::Constants&, void** arguments) {
     if (kernel.find("matvec_f32") == std::string::npos) return {};
     const auto* words = static_cast<const uint32_t*>(arguments[0]);
     // NOLINTNEXTLINE(performance-no-int-to-ptr): the card's memory is the host's
