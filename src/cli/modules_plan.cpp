@@ -17,13 +17,19 @@ namespace fs = std::filesystem;
 using discovery::Inspection;
 
 constexpr uint64_t kMostCatalogueBytes = 64u << 20;
+constexpr std::string_view kSidecarEnding = ".backplane.json";
+
+struct Contents {
+    uint64_t bytes = 0;
+    std::string sha512;
+};
 
 // A file that is offered, and what discovery reads of it.
 struct Offered {
     Inspection inspection;
-    uint64_t bytes = 0;
-    std::string sha512;
-    bool program = false;  // what tries modules
+    Contents contents;
+    std::optional<Contents> sidecar;  // where it says what the file does not say itself
+    bool program = false;             // what tries modules
 };
 
 const char* const kFormats[] = {"", "elf", "pe", "macho"};
@@ -31,8 +37,8 @@ const char* const kFormats[] = {"", "elf", "pe", "macho"};
 Json json_of(const Offered& file) {
     const Inspection& m = file.inspection;
     Json json{{"file", m.path.filename().string()},
-              {"bytes", file.bytes},
-              {"sha512", file.sha512},
+              {"bytes", file.contents.bytes},
+              {"sha512", file.contents.sha512},
               {"format", kFormats[static_cast<size_t>(m.binary.format)]},
               {"machine", m.binary.machine},
               {"bits", m.binary.bits},
@@ -47,8 +53,11 @@ Json json_of(const Offered& file) {
     json["abi"] = m.descriptor->abi;
     json["flags"] = m.descriptor->flags;
     json["descriptor"] = m.descriptor->json;
+    if (file.sidecar) json["sidecar"] = Json{{"bytes", file.sidecar->bytes}, {"sha512", file.sidecar->sha512}};
     return json;
 }
+
+Contents contents_from(const Json& json) { return {json.at("bytes").get<unsigned long>(), json.at("sha512").text()}; }
 
 Offered offered_from(const Json& json) {
     Offered file;
@@ -56,8 +65,8 @@ Offered offered_from(const Json& json) {
     m.path = base::path_of(json.at("file").text());
     if (m.path != m.path.filename()) throw base::JsonError("'" + json.at("file").text() + "' is no name of a file");
     m.status.kind = base::FileStatus::Kind::regular;
-    m.status.size = file.bytes = json.at("bytes").get<unsigned long>();
-    file.sha512 = json.at("sha512").text();
+    file.contents = contents_from(json);
+    m.status.size = file.contents.bytes;
     const std::string& format = json.at("format").text();
     const auto* const known = std::find(std::begin(kFormats) + 1, std::end(kFormats), format);
     if (known == std::end(kFormats)) throw base::JsonError("there is no format '" + format + "'");
@@ -72,24 +81,35 @@ Offered offered_from(const Json& json) {
     m.binary.executable_stack = json.at("executable_stack").get<bool>();
     discovery::read_descriptor_json(json.at("descriptor").text(), json.at("abi").get<unsigned>(),
                                     json.at("flags").get<unsigned>(), m);
+    if (json.contains("sidecar")) file.sidecar = contents_from(json.at("sidecar"));
     return file;
+}
+
+Contents contents_of(const fs::path& path) { return {base::status_of(path).size, base::sha512_of_file(path)}; }
+
+// Libraries of whatever system, as discovery looks at those of this one, and the program that tries them. Other programs are none of its business.
+bool is_offered(const fs::path& name, bool& program) {
+    program = name.stem().string() == std::string(discovery::module_prefix()) + "probe";
+    const std::string text = name.string();
+    return text.starts_with(discovery::module_prefix()) &&
+           (program || text.ends_with(".so") || text.ends_with(".dll") || text.ends_with(".dylib"));
 }
 
 std::vector<Offered> of_folder(const fs::path& folder) {
     std::string problem;
     std::vector<Offered> files;
     for (const fs::path& name : base::names_in(folder, problem)) {
-        if (!name.string().starts_with(discovery::module_prefix()) || name.extension() == ".json") continue;
         Offered file;
+        if (!is_offered(name, file.program)) continue;
         file.inspection = discovery::inspect(folder / name);
-        file.program = name.stem().string() == std::string(discovery::module_prefix()) + "probe";
         if (!file.program && !file.inspection.descriptor) {
             err("backplane: {} is left out: {}\n", name.string(),
                 file.inspection.text.empty() ? "it has no descriptor" : file.inspection.text);
             continue;
         }
-        file.bytes = file.inspection.status.size;
-        file.sha512 = base::sha512_of_file(folder / name);
+        file.contents = contents_of(folder / name);
+        if (file.inspection.from_sidecar)
+            file.sidecar = contents_of(folder / base::path_of(name.string() + std::string(kSidecarEnding)));
         files.push_back(std::move(file));
     }
     if (!problem.empty()) throw Error(Code::denied, "cannot read " + folder.string() + ": " + problem);
@@ -128,16 +148,25 @@ void write_catalogue(const std::string& folder, const std::string& to, bool forc
 
 struct Download {
     struct Part {
-        const Offered* file;
-        std::string why, code;
+        std::string file, why;
+        Contents contents;
     };
-    std::vector<Part> needed, left_out;
+    struct LeftOut {
+        std::string file, why, code;
+    };
+    std::vector<Part> needed;
+    std::vector<LeftOut> left_out;
     uint64_t bytes = 0;
 };
 
-const Offered* find_offered(const std::vector<Offered>& files, const fs::path& path) {
-    const auto found = std::find_if(files.begin(), files.end(), [&](const Offered& f) { return f.inspection.path == path; });
-    return &*found;
+std::string name_of(const Inspection& inspection) { return inspection.path.filename().string(); }
+
+// The file of that path, and its sidecar.
+void need(const std::vector<Offered>& files, const fs::path& path, const std::string& why, Download& plan) {
+    const auto file = std::find_if(files.begin(), files.end(), [&](const Offered& f) { return f.inspection.path == path; });
+    const std::string name = name_of(file->inspection);
+    plan.needed.push_back({name, why, file->contents});
+    if (file->sidecar) plan.needed.push_back({name + std::string(kSidecarEnding), why, *file->sidecar});
 }
 
 // Of each backend the module that would be tried first; without those that would find no device; the probe where one of them wants it.
@@ -148,31 +177,31 @@ Download download_for(const std::vector<Offered>& files, const discovery::Machin
         if (!file.program) inspections.push_back(file.inspection);
     Download plan;
     std::vector<std::string> backends;
-    bool wants_trial = false;
-    for (const discovery::Rated& r : discovery::rate_all(std::move(inspections), host)) {
-        const Offered* const file = find_offered(files, r.inspection.path);
+    const Inspection* tried = nullptr;
+    const std::vector<discovery::Rated> rated = discovery::rate_all(std::move(inspections), host);
+    for (const discovery::Rated& r : rated) {
+        const std::string name = name_of(r.inspection);
         if (r.candidate.code != ReasonCode::none) {
-            plan.left_out.push_back({file, r.candidate.reason, name_of(r.candidate.code)});
+            plan.left_out.push_back({name, r.candidate.reason, backplane::name_of(r.candidate.code)});
             continue;
         }
         const Descriptor& d = *r.candidate.descriptor;
         const std::string lacking = discovery::missing_drivers(d, *host.libraries, {});
         if (!lacking.empty()) {
-            plan.left_out.push_back({file, "finds no device without " + lacking, "library-missing"});
+            plan.left_out.push_back({name, "finds no device without " + lacking, "library-missing"});
         } else if (std::find(backends.begin(), backends.end(), d.backend) != backends.end()) {
-            plan.left_out.push_back({file, "another module of its backend goes before it", "outranked"});
+            plan.left_out.push_back({name, "another module of its backend goes before it", "outranked"});
         } else {
             backends.push_back(d.backend);
-            plan.needed.push_back({file, d.backend, ""});
-            wants_trial = wants_trial || d.probe_in_child;
+            need(files, r.inspection.path, d.backend, plan);
+            if (d.probe_in_child) tried = &r.inspection;
         }
     }
-    const Inspection* const like = plan.needed.empty() ? nullptr : &plan.needed.front().file->inspection;
     for (const Offered& file : files)
-        if (file.program && wants_trial && file.inspection.binary.format == like->binary.format &&
-            file.inspection.binary.machine == like->binary.machine)
-            plan.needed.push_back({&file, "probe", ""});
-    for (const Download::Part& part : plan.needed) plan.bytes += part.file->bytes;
+        if (file.program && tried && file.inspection.binary.format == tried->binary.format &&
+            file.inspection.binary.machine == tried->binary.machine)
+            need(files, file.inspection.path, "probe", plan);
+    for (const Download::Part& part : plan.needed) plan.bytes += part.contents.bytes;
     return plan;
 }
 
@@ -185,20 +214,15 @@ int show_download(const std::string& catalogue, const std::string& machine_name,
         Json needed = Json::array();
         Json left_out = Json::array();
         for (const Download::Part& p : plan.needed)
-            needed.push_back({{"file", p.file->inspection.path.filename().string()},
-                              {"for", p.why},
-                              {"bytes", p.file->bytes},
-                              {"sha512", p.file->sha512}});
-        for (const Download::Part& p : plan.left_out)
-            left_out.push_back({{"file", p.file->inspection.path.filename().string()}, {"code", p.code}, {"reason", p.why}});
+            needed.push_back({{"file", p.file}, {"for", p.why}, {"bytes", p.contents.bytes}, {"sha512", p.contents.sha512}});
+        for (const Download::LeftOut& l : plan.left_out)
+            left_out.push_back({{"file", l.file}, {"code", l.code}, {"reason", l.why}});
         print({{"machine", machine.name}, {"files", needed}, {"bytes", plan.bytes}, {"left_out", left_out}});
     } else {
         std::vector<std::vector<std::string>> rows{{"FILE", "BYTES", "FOR"}};
-        for (const Download::Part& p : plan.needed)
-            rows.push_back({p.file->inspection.path.filename().string(), std::to_string(p.file->bytes), p.why});
+        for (const Download::Part& p : plan.needed) rows.push_back({p.file, std::to_string(p.contents.bytes), p.why});
         print_table(rows);
-        for (const Download::Part& p : plan.left_out)
-            out("left out: {}: {}\n", p.file->inspection.path.filename().string(), p.why);
+        for (const Download::LeftOut& l : plan.left_out) out("left out: {}: {}\n", l.file, l.why);
     }
     return plan.needed.empty() ? kFailed : kDone;
 }

@@ -188,7 +188,10 @@ TEST(ModulesPlan, OfACatalogueAsOfTheFolder) {
     put_described(p, "driven", R"("needs":[{"soname":"libcuda.so.1","priority":"required","least":"525.60"}])");
     put_described(p, "loader", R"("needs":[{"soname":"libvulkan.so.1","priority":"recommended"}])");
     const std::string folder = p.at("b/bin/backplane");
-    ASSERT_EQ(run(p, {"modules", "catalogue", folder, "-o", p.at("c.json")}).exit_code, 0);
+    bring("/bin/true", folder + "/backplane-probe-another");  // of no account to discovery, either
+    const Outcome written = run(p, {"modules", "catalogue", folder, "-o", p.at("c.json")});
+    ASSERT_EQ(written.exit_code, 0);
+    EXPECT_EQ(written.err, "");
     const std::string module = content(folder + "/backplane-driven.so");
     EXPECT_EQ(run(p, {"modules", "catalogue", folder, "-o", folder + "/backplane-driven.so"}).exit_code, 2);
     EXPECT_EQ(content(folder + "/backplane-driven.so"), module);
@@ -200,8 +203,10 @@ TEST(ModulesPlan, OfACatalogueAsOfTheFolder) {
     for (const char* machine : {"ubuntu-24.04-h100", "ubuntu-22.04-nvidia-470", "debian-12-server"})
         EXPECT_EQ(files(p.at("c.json"), machine), files(folder, machine)) << machine;
     const Json h100 = files(p.at("c.json"), "ubuntu-24.04-h100");
-    EXPECT_EQ(h100["files"].size(), 4U) << h100;  // with the probe
+    EXPECT_EQ(h100["files"].size(), 6U) << h100;  // with the probe, and what says of two what they need
     EXPECT_EQ(named(h100["files"], "for", "driven")["file"], Json("backplane-driven.so"));
+    EXPECT_EQ(named(h100["files"], "file", "backplane-driven.so.backplane.json")["bytes"],
+              Json(fs::file_size(folder + "/backplane-driven.so.backplane.json")));
     EXPECT_EQ(named(h100["files"], "for", "probe")["file"], Json("backplane-probe"));
     const Json server = files(p.at("c.json"), "debian-12-server");
     EXPECT_EQ(server["files"].size(), 1U) << server;  // nothing that is tried: no probe
