@@ -35,8 +35,9 @@ typedef struct backplane_quantize_options { /* a null pointer to this, or zeros 
 } backplane_quantize_options;
 
 /* Matrices, tensors of two axes or more whose rows are whole blocks, become `dtype`; what stays as it is, quantize.hpp says. gguf: the path of the file
- * that is written, UTF-8; it appears whole or not at all. out: may be null. BP_INVALID (a type that is not made), BP_UNSUPPORTED (a tensor whose type
- * GGUF, or graphs, do not have), BP_CORRUPT (numbers that are not finite, naming the tensor), BP_CANCELLED, and what the system says. */
+ * that is written, UTF-8; it appears whole or not at all. out: may be null. BP_INVALID (a type that is not made; numbers that it does not hold,
+ * naming the tensor), BP_UNSUPPORTED (a tensor whose type GGUF, or graphs, do not have), BP_CORRUPT (numbers that are not finite, naming the tensor),
+ * BP_CANCELLED, and what the system says. */
 BACKPLANE_API bp_code backplane_quantize(const backplane_weight_file* from, const char* gguf,
                                          const backplane_quantize_options* options, backplane_quantized** out,
                                          bp_error* error);

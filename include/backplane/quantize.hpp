@@ -38,8 +38,8 @@ struct QuantizedTensor {
 // (q6_k: q8_0; q5_k, q4_k: q5_0). All else stays as it is: what has one axis, biases, norms, embeddings (by their names), what is in blocks already, what
 // is no float, what `keep` names. Metadata is copied; general.file_type, where there is one, says what the most are now. The file appears whole or not
 // at all. Takes the memory of the largest tensor. Tensors in the order of the file. Throws Error: invalid (a type that is not made, a pattern of `keep`
-// that names no tensor), unsupported (a tensor whose type GGUF, or graphs, do not have), corrupt (numbers that are not finite, naming the tensor),
-// cancelled, and what the system says.
+// that names no tensor, a tensor with numbers that its new type does not hold), unsupported (a tensor whose type GGUF, or graphs, do not have), corrupt
+// (numbers that are not finite, naming the tensor), cancelled, and what the system says.
 std::vector<QuantizedTensor> quantize(const WeightFile& from, const std::filesystem::path& gguf,
                                       const QuantizeOptions& options = {});
 

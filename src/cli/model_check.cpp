@@ -57,8 +57,10 @@ int check(const CheckChoice& o, const Run& run) {
         print_table(rows);
         out("\n");
     }
-    for (const auto& [device, count] : on) out("{}: {} nodes\n", device, count);
-    out("{} nodes follow from constants and sizes, or are a part of one beside them\n", folded);
+    for (const auto& [device, count] : on) out("{}: {} {}\n", device, count, count == 1 ? "node" : "nodes");
+    out("{} {}\n", folded,
+        folded == 1 ? "node follows from constants and sizes, or is a part of one beside it"
+                    : "nodes follow from constants and sizes, or are a part of one beside them");
     out("{}\n", nowhere == 0 ? "It runs."
                              : std::to_string(nowhere) + (nowhere == 1 ? " node runs nowhere." : " nodes run nowhere."));
     return exit_code;

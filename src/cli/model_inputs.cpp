@@ -63,6 +63,21 @@ std::vector<std::byte> bytes_of(const ModelValue& input, std::vector<double> num
     return graph::encode(numbers, input.dtype);
 }
 
+// Throws UsageError: one is none of the input's type.
+void check_held(const ModelValue& input, const std::vector<double>& numbers, const std::vector<std::byte>& bytes) {
+    const std::vector<double> held = graph::decode(bytes, input.dtype);
+    const double range = input.dtype == DType::i32 ? 0x1p32 : 0x1p64;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+        const double value = held[i] + (input.is_unsigned && held[i] < 0 ? range : 0);
+        if (is_float(input.dtype) ? std::isfinite(value) || !std::isfinite(numbers[i]) : value == numbers[i]) continue;
+        std::string number = std::to_string(numbers[i]);
+        if (number.find('.') != std::string::npos) number.resize(number.find_last_not_of('0') + 1);
+        if (number.ends_with('.')) number.pop_back();
+        throw UsageError("--input " + input.name + ": " + number + " is no number of " +
+                         element_name(input.dtype, input.is_unsigned));
+    }
+}
+
 // Numbers as words have the model's shape, whose only open axis they fill; where it leaves more open, that of a list.
 ModelArray array_of(const ModelValue& input, const std::vector<double>& numbers) {
     const auto count = static_cast<int64_t>(numbers.size());
@@ -79,7 +94,9 @@ ModelArray array_of(const ModelValue& input, const std::vector<double>& numbers)
     const auto inexact = [](double number) { return std::fabs(number) >= 0x1p53; };
     if (input.dtype == DType::i64 && std::any_of(numbers.begin(), numbers.end(), inexact))
         throw UsageError("--input " + input.name + ": whole numbers from 2^53 on are given in a .npy file");
-    return {input.name, input.dtype, std::move(shape), bytes_of(input, numbers)};
+    std::vector<std::byte> bytes = bytes_of(input, numbers);
+    check_held(input, numbers, bytes);
+    return {input.name, input.dtype, std::move(shape), std::move(bytes)};
 }
 
 ModelArray filled(const ModelValue& input, const std::string& with, const Shape& shape) {
@@ -120,6 +137,8 @@ ModelArray picture(const ModelValue& input, const std::string& file, const Model
     const bool first = channels_first(input), plain = !is_float(input.dtype);
     const std::vector<double> mean = of_colours(choice.mean, "--mean", 0),
                               deviation = of_colours(choice.deviation, "--std", 1);
+    if (std::find(deviation.begin(), deviation.end(), 0.0) != deviation.end())
+        throw UsageError("--std " + choice.deviation + ": pixels cannot be divided by 0");
     for (size_t y = 0; y < height; ++y) {
         reader->read(row);
         for (size_t x = 0; x < width; ++x)
@@ -162,6 +181,9 @@ ModelArray array_for(const ModelValue& input, const std::string& text, const Mod
             throw Error(Code::invalid, "input '" + input.name + "': it is of " +
                                            element_name(input.dtype, input.is_unsigned) + ", " +
                                            element_name(array.dtype, array.is_unsigned) + " is given");
+        if (array.dtype == DType::f32 && input.dtype == DType::bf16)  // which NumPy has not
+            return {input.name, input.dtype, array.shape,
+                    graph::encode(graph::decode(array.bytes, array.dtype), input.dtype)};
         return {input.name, array.dtype, array.shape, {array.bytes.begin(), array.bytes.end()}};
     }
     if (ends_with(text, {".png", ".jpg", ".jpeg"})) return picture(input, text, choice);
@@ -199,11 +221,14 @@ NamedText named_text(const std::string& option, const std::string& given, const 
                      const char* what) {
     const size_t equals = given.find('=');
     const std::string name = given.substr(0, equals);
+    const ModelValue* named = nullptr;  // by the longest name: one may have a '=' in it
     std::string names;
     for (const ModelValue& value : values) {
-        if (equals != std::string::npos && value.name == name) return {name, given.substr(equals + 1)};
+        if (given.starts_with(value.name + "=") && (named == nullptr || value.name.size() > named->name.size()))
+            named = &value;
         names += (names.empty() ? "'" : ", '") + value.name + "'";
     }
+    if (named != nullptr) return {named->name, given.substr(named->name.size() + 1)};
     if (values.size() == 1 && equals == std::string::npos) return {values.front().name, given};
     if (equals == std::string::npos)
         throw UsageError(option + " " + given + ": say which " + what + " it is, " + option + " NAME=" + given +

@@ -62,6 +62,9 @@ std::vector<Target> targets_of(const RunChoice& o, const Model& model) {
         for (const std::string& input : o.input.inputs)
             read.push_back(named_text("--input", input, model.inputs(), "input").text);
         check_target_beside("--output", named.text, read, o.force);
+        for (const Target& other : targets)
+            if (is_same_file(other.file, named.text))
+                throw UsageError("--output " + given + ": that is the file of output '" + other.output + "', too");
         targets.push_back({named.name, named.text});
     }
     return targets;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "base/replacing_file.hpp"
@@ -39,9 +38,9 @@ public:
             const std::string_view key = quoted();
             take(':');
             if (key == "descr")
-                std::tie(array.dtype, array.is_unsigned) = type();
+                type(array);
             else if (key == "fortran_order")
-                columns_first_ = boolean();
+                array.columns_first = boolean();
             else if (key == "shape")
                 array.shape = shape();
             else
@@ -49,8 +48,7 @@ public:
             if (!is_next('}')) take(',');
         }
         if (array.dtype == DType::unknown || !has_shape_) at_.fail("a header without a type or a shape");
-        if (columns_first_ && array.shape.size() > 1)
-            at_.fail("columns lie before rows: save numpy.ascontiguousarray(array)", Code::unsupported);
+        array.columns_first = array.columns_first && array.shape.size() > 1;
         return array;
     }
 
@@ -74,14 +72,17 @@ private:
         text_.remove_prefix(end + 1);
         return found;
     }
-    std::pair<DType, bool> type() {
+    void type(NpyArray& array) {
         if (!is_next('\'')) at_.fail("an array of structures", Code::unsupported);
         const std::string_view descr = quoted();
-        const auto* found =
-            std::find_if(std::begin(kNpyTypes), std::end(kNpyTypes), [&](const NpyType& row) { return row.descr == descr; });
+        array.big_endian = descr.starts_with('>');
+        const auto* found = std::find_if(std::begin(kNpyTypes), std::end(kNpyTypes), [&](const NpyType& row) {
+            return row.descr == descr || (array.big_endian && row.descr[0] == '<' && row.descr.substr(1) == descr.substr(1));
+        });
         if (found == std::end(kNpyTypes))
             at_.fail("elements of the type " + printable(descr) + ", which graphs do not have", Code::unsupported);
-        return {found->dtype, found->is_unsigned};
+        array.dtype = found->dtype;
+        array.is_unsigned = found->is_unsigned;
     }
     bool boolean() {
         skip();
@@ -116,7 +117,7 @@ private:
 
     std::string_view text_;
     const ByteReader& at_;
-    bool columns_first_ = false, has_shape_ = false;
+    bool has_shape_ = false;
 };
 
 std::string_view descr_of(DType dtype, bool is_unsigned) {
@@ -148,10 +149,36 @@ NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& file) {
     return array;
 }
 
+std::vector<std::byte> arranged(const NpyArray& array) {
+    const size_t size = backplane::bytes(array.dtype, Shape{}), rank = array.shape.size();
+    std::vector<size_t> strides(rank, size), index(rank, 0);
+    for (size_t i = 1; i < rank; ++i) {
+        const size_t d = array.columns_first ? i : rank - 1 - i, before = array.columns_first ? d - 1 : d + 1;
+        strides[d] = strides[before] * static_cast<size_t>(array.shape[before]);
+    }
+    std::vector<std::byte> result(array.bytes.size());
+    size_t from = 0;
+    for (size_t at = 0; at < result.size(); at += size) {
+        std::copy_n(array.bytes.data() + from, size, result.data() + at);
+        if (array.big_endian) std::reverse(result.data() + at, result.data() + at + size);
+        for (size_t d = rank; d-- > 0;) {
+            from += strides[d];
+            if (++index[d] < static_cast<size_t>(array.shape[d])) break;
+            from -= strides[d] * index[d];
+            index[d] = 0;
+        }
+    }
+    return result;
+}
+
 NpyFile NpyFile::open(const std::filesystem::path& path) {
     NpyFile file;
     file.file_ = MappedFile(path);
-    file.array_ = parse_npy(file.file_.bytes(), path.string());
+    NpyArray& array = file.array_ = parse_npy(file.file_.bytes(), path.string());
+    if (!array.columns_first && !array.big_endian) return file;
+    file.copy_ = arranged(array);
+    array.bytes = file.copy_;
+    array.columns_first = array.big_endian = false;
     return file;
 }
 

@@ -1,4 +1,4 @@
-// NumPy's .npy: one array, dense and row-major. Format: numpy.lib.format, versions 1.0 to 3.0.
+// NumPy's .npy: one dense array. Format: numpy.lib.format, versions 1.0 to 3.0.
 //
 // Reading trusts nothing: a header that lies about its length, a type or a shape is an Error(corrupt) that says where.
 #pragma once
@@ -19,12 +19,17 @@ struct NpyArray {
     Shape shape;
     std::span<const std::byte> bytes;  // where the file has them
     bool is_unsigned = false;          // of 32 or 64 bits, which dtype, i32 or i64, holds
+    bool columns_first = false;        // the first index is the one that changes from element to element
+    bool big_endian = false;
 };
 
-// `file` is for messages. Throws Error: corrupt, unsupported (big-endian or complex numbers, strings, structures, columns before rows, a rank over 8).
+// `file` is for messages. Throws Error: corrupt, unsupported (complex numbers, strings, structures, a rank over 8).
 NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& file);
 
-// The array of a file, which stays mapped.
+// Its elements with rows before columns, in little-endian.
+std::vector<std::byte> arranged(const NpyArray& array);
+
+// The array of a file, which stays mapped, with rows before columns and in little-endian: a copy where the file has it otherwise.
 class NpyFile {
 public:
     // Throws as parse_npy() does, and what the system says (not_found, denied).
@@ -33,6 +38,7 @@ public:
 
 private:
     MappedFile file_;
+    std::vector<std::byte> copy_;
     NpyArray array_;
 };
 

@@ -1,6 +1,8 @@
 #include "backplane/quantize.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <exception>
@@ -90,6 +92,7 @@ public:
                 is_block(told.to) ? formats::quantise(values, told.to) : graph::encode(values, told.to);
             std::memcpy(made.data() + first * told.bytes_after / count, piece.data(), piece.size());
             const std::vector<double> back = graph::decode(piece, told.to);
+            check_held(tensor.name, told.to, values, back);
             for (size_t k = 0; k < n; ++k) {
                 wrong[i] += (back[k] - values[k]) * (back[k] - values[k]);
                 all[i] += values[k] * values[k];
@@ -109,6 +112,22 @@ public:
     }
 
 private:
+    // The largest number of a block is the one that its factors are made for: it is far off only where they end.
+    void check_held(const std::string& tensor, DType dtype, const std::vector<double>& values,
+                    const std::vector<double>& back) const {
+        size_t most = 0;
+        for (size_t i = 0; i < values.size(); ++i)
+            if (std::fabs(values[i]) > std::fabs(values[most])) most = i;
+        const double largest = values.empty() ? 0 : std::fabs(values[most]);
+        if (largest <= 65504 || std::fabs(back[most] - values[most]) <= largest / 2) return;  // the largest half
+        const std::string name = formats::printable(tensor);
+        std::array<char, 32> digits{};
+        const char* const end = std::to_chars(digits.begin(), digits.end(), largest, std::chars_format::general, 3).ptr;
+        throw Error(Code::invalid, "cannot quantize '" + from_.name() + "': tensor " + name + " has numbers up to " +
+                                       std::string(digits.data(), end) + ", which " + name_of(dtype) +
+                                       " does not hold; have it stay as it is: --keep " + name);
+    }
+
     [[noreturn]] static void stop() { throw Error(Code::cancelled, "quantizing was cancelled"); }
     [[nodiscard]] bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load() != 0; }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 #include "base/json.hpp"
 #include "formats/npy.hpp"
@@ -146,6 +147,30 @@ TEST(CliRun, NumbersWithoutASignComeAndGoWithEveryBit) {
     EXPECT_NE(inexact.err.find("whole numbers from 2^53 on"), std::string::npos) << inexact.err;
 }
 
+TEST(CliRun, ArraysOfOtherMachinesAndOrdersAreThoseNumbers) {
+    using namespace onnx_bytes;  // NOLINT
+    const Place p;
+    const auto identity = [&](uint64_t type) {
+        std::ofstream(p.at("m.onnx"), std::ios::binary) << onnx_bytes::model(
+            input(value("a", type, {"2", "2"})) + output(value("b=c", type, {"2", "2"})) + node("Identity", {"a"}, {"b=c"}));
+        return p.at("m.onnx");
+    };
+    const auto passes = [&](const std::string& model) {
+        const Outcome o =
+            run(p, {"run", model, "--input", "a=" + p.at("x.npy"), "--output", "b=c=" + p.at("y.npy"), "--device", "cpu"});
+        EXPECT_EQ(o.exit_code, 0) << o.err;
+        const formats::NpyFile y = formats::NpyFile::open(p.at("y.npy"));
+        const std::vector<float> want{1, 2, 3, 4};
+        ASSERT_EQ(y.array().bytes.size(), want.size() * sizeof(float));
+        EXPECT_EQ(std::memcmp(y.array().bytes.data(), want.data(), y.array().bytes.size()), 0);
+    };
+    const std::string text = "{'descr': '>f4', 'fortran_order': True, 'shape': (2, 2), }\n";
+    std::ofstream(p.at("x.npy"), std::ios::binary) << "\x93NUMPY\1" << '\0' << static_cast<char>(text.size()) << '\0' << text
+                                                   << raw<uint32_t>({0x803f, 0x4040, 0x40, 0x8040});
+    passes(identity(kF32));
+    passes(identity(16));  // bf16, which NumPy has not
+}
+
 TEST(CliRun, WrongUseIsSaidInOneLine) {
     const Place p;
     const std::string model = dense(p);
@@ -166,6 +191,35 @@ TEST(CliRun, WrongUseIsSaidInOneLine) {
     fails({"run", model, "--input", "x=zeros:1x4", "--output", "y.txt"}, 2, "ends in .npy");
     fails({"run", model, "--input", "x=zeros:1x4", "--output", "z=y.npy"}, 2, "no output 'z'");
     fails({"run", model, "--input", "x=" + p.picture(), "--mean", "1,2"}, 2, "three numbers");
+    fails({"run", model, "--input", "x=" + p.picture(), "--std", "1,0,1"}, 2, "divided by 0");
+    fails({"run", model, "--input", "x=1,2,3,1e39", "--device", "cpu"}, 2, "is no number of f32");
+}
+
+TEST(CliRun, NumbersThatAnInputDoesNotHoldAndOutputsOfOneFileAreWrongUse) {
+    using namespace onnx_bytes;  // NOLINT
+    const Place p;
+    const auto given = [&](uint64_t type, const std::string& numbers) {
+        std::ofstream(p.at("m.onnx"), std::ios::binary) << onnx_bytes::model(
+            input(value("x", type, {"n"})) + output(value("y", type, {})) + output(value("z", type, {})) +
+            node("Identity", {"x"}, {"y"}) + node("Identity", {"x"}, {"z"}));
+        return run(p, {"run", p.at("m.onnx"), "--input", numbers, "--device", "cpu"});
+    };
+    for (const auto& [type, numbers, says] :
+         {std::tuple{kU8, "1,300", "300 is no number of u8"}, std::tuple{kU8, "-1", "-1 is no number of u8"},
+          std::tuple{kI32, "2.5", "2.5 is no number of i32"}, std::tuple{kI64, "nan", "nan is no number of i64"},
+          std::tuple{kU64, "-1", "-1 is no number of u64"}, std::tuple{kBool, "2", "2 is no number of bool"}}) {
+        const Outcome o = given(type, numbers);
+        EXPECT_EQ(o.exit_code, 2) << numbers;
+        EXPECT_NE(o.err.find(says), std::string::npos) << o.err;
+    }
+    EXPECT_EQ(given(kU8, "0,255").exit_code, 0);
+    EXPECT_EQ(given(kF32, "1e9,-0.1,nan,inf").exit_code, 0);
+    fs::create_directory(p.at("f"));
+    const Outcome o = run(p, {"run", p.at("m.onnx"), "--input", "1", "--device", "cpu", "--output", "y=" + p.at("a.npy"),
+                              "--output", "z=" + p.at("f/../a.npy")});
+    EXPECT_EQ(o.exit_code, 2);
+    EXPECT_NE(o.err.find("the file of output 'y', too"), std::string::npos) << o.err;
+    EXPECT_FALSE(fs::exists(p.at("a.npy")));
 }
 
 TEST(CliModelOnnx, InfoSaysWhatItWants) {

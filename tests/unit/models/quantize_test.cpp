@@ -62,6 +62,26 @@ TEST(Quantize, WhatCannotBeIsRefusedAndNothingIsWritten) {
     EXPECT_FALSE(given.wrote());
 }
 
+TEST(Quantize, NumbersThatATypeDoesNotHoldAreNotCutOff) {
+    const TemporaryFolder folder;
+    const auto quantized = [&](double most, DType dtype) {
+        std::vector<float> numbers = some_numbers(512);
+        numbers[300] = static_cast<float>(most);
+        GgufWriter writer;
+        writer.add("big", DType::f32, {2, 256}, std::as_bytes(std::span(numbers)));
+        writer.write(folder / "in.gguf");
+        return quantize(WeightFile::open(folder / "in.gguf"), folder / "out.gguf", {.dtype = dtype});
+    };
+    for (const DType dtype : {DType::f16, DType::q8_0, DType::q6_k, DType::q5_k, DType::q5_0, DType::q4_k, DType::q4_0}) {
+        expect_error([&] { quantized(-3e38, dtype); }, Code::invalid, "'big' has numbers up to 3e+38");
+        EXPECT_FALSE(std::filesystem::exists(folder / "out.gguf")) << name_of(dtype);
+    }
+    for (const DType dtype : {DType::q8_0, DType::q6_k, DType::q5_k, DType::q5_0, DType::q4_k, DType::q4_0})
+        EXPECT_LT(quantized(3e5, dtype).front().error, 0.1) << name_of(dtype);
+    EXPECT_LT(quantized(65504, DType::f16).front().error, 1e-3);
+    EXPECT_LT(quantized(-3e38, DType::bf16).front().error, 1e-2);
+}
+
 TEST(Quantize, MatricesGetFewerBitsAndAllElseStaysAsItIs) {
     Given given;
     given.writer.set("general.architecture", std::string("none"));
