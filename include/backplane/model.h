@@ -31,7 +31,7 @@ typedef struct backplane_model_results backplane_model_results; /* the outputs o
 /* ---- files ------------------------------------------------------------------------------------------------------------ */
 
 /* path: UTF-8. Weights are used where they lie in the file; tensors in other files are found in its folder alone. BP_NOT_FOUND, BP_DENIED, BP_CORRUPT,
- * BP_UNSUPPORTED (an opset outside 7 to 24). */
+ * BP_UNSUPPORTED (an opset outside 6 to 24). */
 BACKPLANE_API bp_code backplane_model_from_onnx(const char* path, backplane_model** out, bp_error* error);
 /* The same from memory, which stays as it is while the model and what was made from it live. name: for messages, may be null. */
 BACKPLANE_API bp_code backplane_model_from_onnx_bytes(const void* data, uint64_t bytes, const char* name, backplane_model** out,

@@ -99,7 +99,7 @@ class Model {
 public:
     // Maps the file; weights are used where they lie in it. Tensors in other files are found in the folder of this one and nowhere else.
     // Throws Error: not_found, denied (what the system says; a tensor's file outside of that folder), corrupt (a file that lies or is cut off, naming
-    // the field), unsupported (an opset outside 7 to 24, a tensor of a type that graphs do not have). What its nodes are is not looked at yet.
+    // the field), unsupported (an opset outside 6 to 24, a tensor of a type that graphs do not have). What its nodes are is not looked at yet.
     static Model from_onnx(const std::filesystem::path& path);
     // The same from memory that outlives every copy of the Model; without tensors in other files. `name`: for messages.
     static Model from_onnx(std::span<const std::byte> bytes, const std::string& name);

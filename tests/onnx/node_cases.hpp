@@ -1,4 +1,5 @@
-// ONNX's own tests of its operators (Debian's libonnx-testdata): a model of one node, or of the nodes that it stands for, with inputs and outputs.
+// ONNX's own tests (Debian's libonnx-testdata): of its operators, a model of one node or of the nodes that it stands for, and small networks, with inputs
+// and outputs.
 #pragma once
 
 #include <map>
@@ -10,6 +11,7 @@
 namespace backplane::test {
 
 struct NodeCase {
+    std::string folder;    // of the package: "node", "pytorch-converted", ...
     std::string name, op;  // "add_bcast", "Add"; "several operators"
     std::string left_out;  // why; empty: it runs
     Graph graph;
@@ -21,7 +23,7 @@ struct NodeCase {
 // Where the package is; empty: it is not installed.
 std::string node_cases_folder();
 
-// All of them by name, read and converted once.
+// All of them by folder and name, read and converted once.
 const std::vector<NodeCase>& node_cases();
 
 // How far the results of a type may be from ONNX's: |y - want| <= absolute + relative * |want|. Of others they are the same.

@@ -38,7 +38,7 @@ def _value(record: c.ModelValue) -> ModelValue:
 
 
 class Model(c.Handle):
-    """An ONNX file that was read. Any thread. Raises Error: not_found, denied, corrupt, unsupported (an opset outside 7 to 24).
+    """An ONNX file that was read. Any thread. Raises Error: not_found, denied, corrupt, unsupported (an opset outside 6 to 24).
 
         with Context() as context, Model("det.onnx") as model:
             session = ModelSession(context, model)

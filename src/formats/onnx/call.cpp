@@ -141,16 +141,21 @@ void OnnxCall::result_is_unsigned(size_t i, bool is) {
     if (wants(i)) names_[node.outputs[i]].holds_unsigned = is;
 }
 
-TensorId OnnxCall::result_of(OnnxRule rule, TensorId instead) {
-    OnnxOperand& there = operand(0);
+void OnnxCall::with_operand(size_t i, TensorId instead, bool holds_unsigned, const std::function<void()>& run) {
+    OnnxOperand& there = operand(i);
     const OnnxOperand kept = std::exchange(there, {graph[instead].dtype, graph[instead].shape, instead, {}, false});
+    there.holds_unsigned = holds_unsigned;
     try {
-        rule(*this);
+        run();
     } catch (...) {
         there = kept;
         throw;
     }
     there = kept;
+}
+
+TensorId OnnxCall::result_of(OnnxRule rule, TensorId instead) {
+    with_operand(0, instead, false, [&] { rule(*this); });
     return wants(0) ? names_[node.outputs[0]].tensor : no_tensor;
 }
 

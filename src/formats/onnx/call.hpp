@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -103,6 +104,9 @@ public:
 
     // What a rule has for result 0 where another tensor is operand 0; invalid where nobody wants it. It stays the result.
     TensorId result_of(OnnxRule rule, TensorId instead);
+    // Does something while another tensor is operand i; and the call of another node on the same names.
+    void with_operand(size_t i, TensorId instead, bool holds_unsigned, const std::function<void()>& run);
+    [[nodiscard]] OnnxCall with(const OnnxNode& other) const { return {graph, other, opset, names_, values_}; }
 
     // A number as a scalar of a type, and the same elements under another shape.
     TensorId scalar(double value, DType dtype);
@@ -143,8 +147,10 @@ std::span<const OnnxRuleRow> onnx_rules_resize();
 std::span<const OnnxRuleRow> onnx_rules_signals();
 std::span<const OnnxRuleRow> onnx_rules_sizes();
 
-// The rule on a call, and finish(); on operands that are unsigned another rule, or an Error(unsupported) (rules_unsigned.cpp).
+// The rule on a call, and finish(): before opset 7 on what later ones write in place of it (before_7.cpp), on operands that are unsigned another rule, or an
+// Error(unsupported) (rules_unsigned.cpp).
 void onnx_apply(OnnxRule rule, OnnxCall& call);
+void onnx_apply_as_of_7(OnnxRule rule, OnnxCall& call);
 
 // Computes a node whose operands are all constants, and puts its results among the names. False: they are not, it is no operator that there is, or its
 // results are too large for it. Throws what the rule throws.

@@ -21,7 +21,7 @@ struct OnnxGiven {
     std::function<const Shape*(const std::string& name)> shape;
 };
 
-// The graph of a model's nodes (operators of opset 7 to 24, as far as docs/onnx.md says). Initializers become constants, those that prepared() has
+// The graph of a model's nodes (operators of opset 6 to 24, as far as docs/onnx.md says). Initializers become constants, those that prepared() has
 // named weights. What depends on constants and shapes alone is computed here. An operand of ONNX that is an attribute here (axes, pads, a shape, k,
 // limits) and the condition of an If must follow from constants, shapes and inputs whose content is known: the graph is that of this content then, and
 // has no such input unless another node takes it as a tensor. Nor has it nodes whose results nobody asks for, or inputs that nothing takes.

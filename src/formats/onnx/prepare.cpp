@@ -98,7 +98,7 @@ OnnxModel prepared(OnnxModel model) {
     const auto is_constant = [&](const OnnxValue& input) { return constants.count(input.name) != 0; };
     model.inputs.erase(std::remove_if(model.inputs.begin(), model.inputs.end(), is_constant), model.inputs.end());
     fold(model, model.opset, {});
-    simplify(model, model.opset);
+    if (model.opset >= 7) simplify(model, model.opset);  // before that operands broadcast in other ways
     std::set<std::string> taken;
     for (const OnnxValue& input : model.inputs) taken.insert(input.name);
     name_weights(model, taken);

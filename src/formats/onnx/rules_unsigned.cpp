@@ -338,7 +338,7 @@ bool makes_unsigned(const OnnxCall& call) {
 
 }  // namespace
 
-void onnx_apply(OnnxRule rule, OnnxCall& call) {
+void onnx_apply_as_of_7(OnnxRule rule, OnnxCall& call) {
     uint32_t given = 0;
     size_t first = 0;
     for (size_t i = call.inputs(); i-- > 0;) {

@@ -10,7 +10,7 @@ namespace backplane {
 
 namespace {
 
-constexpr int64_t kOldestOpset = 7, kYoungestOpset = 24;
+constexpr int64_t kOldestOpset = 6, kYoungestOpset = 24;
 
 void count(const formats::OnnxModel& graph, ModelInfo& info) {
     for (const formats::OnnxNode& node : graph.nodes) {

@@ -129,7 +129,7 @@ TEST_P(OnnxOpset, ALayerOfANetworkIsTheSameInAll) {
     EXPECT_EQ(of(layer), (Numbers{0, 0, 12, 0}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, OnnxOpset, testing::Range<uint64_t>(7, 25));
+INSTANTIATE_TEST_SUITE_P(Of, OnnxOpset, testing::Range<uint64_t>(6, 25));
 
 }  // namespace
 }  // namespace backplane::onnx_opsets_test
