@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -248,6 +249,11 @@ void read_graph(ProtobufReader in, OnnxModel& model, Within within) {
             default: break;
         }
     }
+    std::set<std::string_view> written;
+    for (const OnnxNode& node : model.nodes)
+        for (const std::string& name : node.outputs)
+            if (!name.empty() && !written.insert(name).second)
+                throw Error(Code::corrupt, "cannot read '" + in.file() + "': two nodes of a graph write " + printable(name));
 }
 
 void read_opset(ProtobufReader in, OnnxModel& model) {

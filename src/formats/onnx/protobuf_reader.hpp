@@ -42,6 +42,7 @@ public:
         return true;
     }
     [[nodiscard]] uint64_t field() const noexcept { return field_; }
+    [[nodiscard]] const std::string& file() const noexcept { return file_; }  // for messages
 
     [[nodiscard]] int64_t integer() const {
         if (wire_ != kVarint) fail("no integer");

@@ -56,6 +56,17 @@ TEST(OnnxReader, GraphsOfAttributesAreReadAndNotForEver) {
     expect_error([] { formats::parse_onnx(bytes_of(nested_graphs(40)), "a file"); }, Code::corrupt, "more than 32 deep");
 }
 
+TEST(OnnxReader, NamesThatTwoNodesWriteAreCorrupt) {
+    const auto writes = [](const std::string& a, const std::string& b) {
+        const auto node = [](const std::string& name) { return field(1, field(2, name) + field(4, "Relu")); };
+        return field(7, node(a) + node(b));
+    };
+    expect_error([&] { formats::parse_onnx(bytes_of(writes("y", "y")), "a file"); }, Code::corrupt,
+                 "two nodes of a graph write 'y'");
+    EXPECT_NO_THROW(formats::parse_onnx(bytes_of(writes("y", "z")), "a file"));
+    EXPECT_NO_THROW(formats::parse_onnx(bytes_of(writes("", "")), "a file")) << "results that nobody wants";
+}
+
 TEST(OnnxReader, ATensorOfAnotherSizeThanItSaysIsCorrupt) {
     EXPECT_EQ(formats::parse_onnx_tensor(bytes_of(two_floats()), "a file").shape, Shape{2});
     expect_refused(two_floats() + field(1, 2), Code::corrupt, "has 8 bytes");
