@@ -155,6 +155,12 @@ void split(OnnxCall& call) {
     for (size_t i = 0; i < made.size(); ++i) call.result(made[i], i);
 }
 
+// Matrices and lists that are made here, element by element.
+constexpr int64_t kMostMade = 1 << 24;
+void check_made(const OnnxCall& call, int64_t rows, int64_t columns) {
+    if (elements({rows, columns}) > kMostMade) call.refuse("of " + std::to_string(rows) + " x " + std::to_string(columns));
+}
+
 // What is before and behind some axes, as that of all of them.
 std::vector<int64_t> of_all_axes(const OnnxCall& call, const std::vector<int64_t>& pads, const std::vector<int64_t>& axes) {
     if (pads.size() != 2 * axes.size()) call.refuse("lists of several lengths");
@@ -167,14 +173,56 @@ std::vector<int64_t> of_all_axes(const OnnxCall& call, const std::vector<int64_t
     return all;
 }
 
+constexpr int64_t kMostPad = int64_t{1} << 40;
+
+// What pads below 0 take off; they are 0 then.
+TensorId cropped(OnnxCall& call, TensorId x, std::vector<int64_t>& pads) {
+    const Shape& shape = call.shape(0);
+    const bool crops = std::any_of(pads.begin(), pads.end(), [](int64_t pad) { return pad < 0; });
+    if (pads.size() != 2 * shape.size() || !crops) return x;
+    std::vector<int64_t> starts, ends;
+    for (size_t d = 0; d < shape.size(); ++d) {
+        int64_t &before = pads[d], &behind = pads[d + shape.size()];
+        starts.push_back(-std::min<int64_t>(before, 0));
+        ends.push_back(shape[d] + std::min<int64_t>(behind, 0));
+        if (starts.back() > ends.back()) call.refuse("of " + std::to_string(shape[d]) + " elements less than it has");
+        before = std::max<int64_t>(before, 0);
+        behind = std::max<int64_t>(behind, 0);
+    }
+    return call.add(Op::slice, {x}, {{Attr::starts, starts}, {Attr::ends, ends}});
+}
+
+// Its elements over and over.
+TensorId wrapped(OnnxCall& call, TensorId x, const std::vector<int64_t>& pads) {
+    const Shape shape = call.shape_of(x);
+    for (size_t d = 0; d < shape.size(); ++d) {
+        const int64_t before = pads[d], behind = pads[d + shape.size()], extent = shape[d];
+        if (before == 0 && behind == 0) continue;
+        if (extent == 0) call.refuse("mode wrap of nothing");
+        std::vector<int64_t> positions(at(before + extent + behind));
+        for (size_t i = 0; i < positions.size(); ++i)
+            positions[i] = ((static_cast<int64_t>(i) - before) % extent + extent) % extent;
+        x = call.picked(x, positions, static_cast<int64_t>(d));
+    }
+    return x;
+}
+
 void pad(OnnxCall& call) {
     const std::string mode = call.text("mode", "constant");
     std::vector<int64_t> pads = call.list_or_input("pads", 1);
     if (call.given(3)) pads = of_all_axes(call, pads, call.integers(3));
     const double value = call.given(2) ? call.one_number(2) : call.number("value", 0);
+    for (const int64_t one : pads)
+        if (one < -kMostPad || one > kMostPad) call.refuse("pads of " + std::to_string(one));
+    const TensorId x = cropped(call, call.in(0), pads);
+    if (mode == "wrap" && pads.size() == 2 * call.shape(0).size()) {
+        for (size_t d = 0; d < call.shape(0).size(); ++d) check_made(call, 1, pads[d] + pads[d + call.shape(0).size()]);
+        const TensorId result = wrapped(call, x, pads);
+        return call.result(result == call.in(0) ? call.reshaped(result, call.shape(0)) : result);
+    }
     const int number = mode == "constant" ? BP_PAD_CONSTANT : mode == "edge" ? BP_PAD_EDGE : BP_PAD_REFLECT;
     if (number == BP_PAD_REFLECT && mode != "reflect") call.refuse("mode " + mode);
-    call.result(call.add(Op::pad, {call.in(0)}, {{Attr::pads, pads}, {Attr::mode, number}, {Attr::value, value}}));
+    call.result(call.add(Op::pad, {x}, {{Attr::pads, pads}, {Attr::mode, number}, {Attr::value, value}}));
 }
 
 void depth_to_space(OnnxCall& call) {
@@ -205,12 +253,6 @@ void dropout(OnnxCall& call) {
     call.result(call.reshaped(call.in(0), call.shape(0)));
     if (call.wants(1))
         call.result(call.add(Op::expand, {call.scalar(1, DType::boolean)}, {{Attr::shape, call.shape(0)}}), 1);
-}
-
-// Matrices that are made here, element by element.
-constexpr int64_t kMostMade = 1 << 24;
-void check_made(const OnnxCall& call, int64_t rows, int64_t columns) {
-    if (elements({rows, columns}) > kMostMade) call.refuse("of " + std::to_string(rows) + " x " + std::to_string(columns));
 }
 
 // What is kept of a matrix, row by row: in column i + k or right of it, or in i + k or left of it.

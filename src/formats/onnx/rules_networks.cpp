@@ -102,6 +102,57 @@ void global_max_pool(OnnxCall& call) {
     call.result(call.add(Op::reduce_max, {call.in(0)}, {{Attr::axes, axes}, {Attr::keepdims, 1}}));
 }
 
+// ---- norms: the p-th root of a sum of p-th powers ---------------------------------------------------------------------------
+
+TensorId power_of(OnnxCall& call, int64_t p) {
+    const TensorId size = call.add(Op::abs, {call.in(0)});
+    if (p == 1) return size;
+    return p == 2 ? call.add(Op::mul, {size, size})
+                  : call.add(Op::pow, {size, call.scalar(static_cast<double>(p), call.dtype(0))});
+}
+TensorId root_of(OnnxCall& call, TensorId sum, int64_t p) {
+    if (p == 1) return sum;
+    return p == 2 ? call.add(Op::sqrt, {sum})
+                  : call.add(Op::pow, {sum, call.scalar(1.0 / static_cast<double>(p), call.dtype(0))});
+}
+int64_t power_given(const OnnxCall& call) {
+    const int64_t p = call.integer("p", 2);
+    if (p < 1) call.refuse("p " + std::to_string(p));
+    return p;
+}
+
+void lp_pool(OnnxCall& call) {
+    const int64_t p = power_given(call);
+    Window window = window_of(call, {});
+    pad_to_same(call, window);
+    if (call.integer("ceil_mode", 0) != 0) call.refuse("ceil_mode 1");
+    std::vector<Attribute> attributes = window.attributes();
+    attributes.emplace_back(Attr::kernel_shape, window.kernel);
+    attributes.emplace_back(Attr::count_include_pad, 1);
+    const TensorId mean = call.add(Op::average_pool, {power_of(call, p)}, attributes);
+    const TensorId count = call.scalar(static_cast<double>(elements(window.kernel)), call.dtype(0));
+    call.result(root_of(call, call.add(Op::mul, {mean, count}), p));
+}
+
+void global_lp_pool(OnnxCall& call) {
+    const int64_t p = power_given(call);
+    std::vector<int64_t> axes;
+    for (int64_t d = 2; d < call.rank(0); ++d) axes.push_back(d);
+    const TensorId sum = call.add(Op::reduce_sum, {power_of(call, p)}, {{Attr::axes, axes}, {Attr::keepdims, 1}});
+    call.result(root_of(call, sum, p));
+}
+
+// Of zeros: zeros.
+void lp_normalization(OnnxCall& call) {
+    const int64_t p = power_given(call), axis = call.axis(call.integer("axis", -1), call.rank(0));
+    if (p > 2) call.refuse("p " + std::to_string(p));
+    const TensorId sum =
+        call.add(Op::reduce_sum, {power_of(call, p)}, {{Attr::axes, std::vector<int64_t>{axis}}, {Attr::keepdims, 1}});
+    const TensorId norm = root_of(call, sum, p), zero = call.scalar(0, call.dtype(0));
+    const TensorId by = call.add(Op::where, {call.add(Op::equal, {norm, zero}), call.scalar(1, call.dtype(0)), norm});
+    call.result(call.add(Op::div, {call.in(0), by}));
+}
+
 void matmul(OnnxCall& call) {
     TensorId a = call.in(0), b = call.in(1);
     const bool row = call.rank(0) == 1, column = call.rank(1) == 1;  // numpy's: a vector is a row in front, a column behind
@@ -241,6 +292,9 @@ constexpr OnnxRuleRow kNetworksRules[] = {
     {"AveragePool", pool},
     {"GlobalAveragePool", onnx_same},
     {"GlobalMaxPool", global_max_pool},
+    {"LpPool", lp_pool},
+    {"GlobalLpPool", global_lp_pool},
+    {"LpNormalization", lp_normalization},
     {"MatMul", matmul},
     {"Gemm", gemm},
     {"Einsum", einsum_of},
