@@ -96,14 +96,16 @@ void expand(OnnxCall& call) {
 
 void tile(OnnxCall& call) { call.result(call.add(Op::tile, {call.in(0)}, {{Attr::repeats, call.integers(1)}})); }
 
-// The positions start, start + step, ... down to the one before end, both clamped to the axis as ONNX has it for steps below 0.
+// The positions start, start + step, ... down to the one before end, clamped to the axis as ONNX has it for steps below 0: a start before it is its first
+// element, where numpy has none.
 std::vector<int64_t> backwards(int64_t start, int64_t end, int64_t step, int64_t size) {
-    const auto from_front = [&](int64_t v) {
-        return std::clamp<int64_t>(v < 0 ? std::max(v, -size - 1) + size : v, -1, size - 1);
+    if (size == 0) return {};
+    const auto from_front = [&](int64_t v, int64_t least) {
+        return std::clamp<int64_t>(v < 0 ? std::max(v, -size - 1) + size : v, least, size - 1);
     };
     std::vector<int64_t> positions;
-    step = std::max(step, -std::max<int64_t>(size, 1));  // one position, whatever the step
-    for (int64_t i = from_front(start); i > from_front(end); i += step) positions.push_back(i);
+    step = std::max(step, -size);  // one position, whatever the step
+    for (int64_t i = from_front(start, 0); i > from_front(end, -1); i += step) positions.push_back(i);
     return positions;
 }
 

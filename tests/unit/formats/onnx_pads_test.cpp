@@ -68,6 +68,21 @@ TEST(OnnxPads, WrapGoesRound) {
     EXPECT_EQ(of(padded({0, 0}, "wrap"), {"2"}).numbers, (Numbers{1, 2}));
 }
 
+// Bounds before the axis, steps below 0: what ONNX says, and ONNX Runtime does.
+TEST(OnnxSlices, BackwardsFromBeforeTheAxisIsItsFirstElement) {
+    const auto sliced = [](int64_t start, int64_t end, int64_t step, const char* extent = "3") {
+        std::string nodes;
+        for (const auto& [name, number] : {std::pair{"s", start}, {"e", end}, {"a", int64_t{0}}, {"p", step}})
+            nodes += initializer(tensor(name, kI64, {1}, raw(std::vector<int64_t>{number})));
+        return of(nodes + node("Slice", {"x", "s", "e", "a", "p"}, {"y"}), {extent}).numbers;
+    };
+    EXPECT_EQ(sliced(-4, -6, -2), (Numbers{1}));
+    EXPECT_EQ(sliced(-9, INT64_MIN, -1), (Numbers{1}));
+    EXPECT_EQ(sliced(INT64_MAX, INT64_MIN, INT64_MIN), (Numbers{3}));
+    EXPECT_EQ(sliced(INT64_MAX, 0, -1), (Numbers{3, 2}));
+    EXPECT_EQ(sliced(-4, -6, -2, "0"), Numbers{});
+}
+
 void expect_near(const Made& made, const Numbers& want, const Shape& shape) {
     ASSERT_EQ(made.numbers.size(), want.size());
     EXPECT_EQ(made.shape, shape);
