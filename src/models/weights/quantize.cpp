@@ -122,7 +122,7 @@ private:
         if (largest <= 65504 || std::fabs(back[most] - values[most]) <= largest / 2) return;  // the largest half
         const std::string name = formats::printable(tensor);
         std::array<char, 32> digits{};
-        const char* const end = std::to_chars(digits.begin(), digits.end(), largest, std::chars_format::general, 3).ptr;
+        char* const end = std::to_chars(digits.begin(), digits.end(), largest, std::chars_format::general, 3).ptr;
         throw Error(Code::invalid, "cannot quantize '" + from_.name() + "': tensor " + name + " has numbers up to " +
                                        std::string(digits.data(), end) + ", which " + name_of(dtype) +
                                        " does not hold; have it stay as it is: --keep " + name);

@@ -27,6 +27,7 @@ std::string wholes(const std::string& name, const std::vector<int64_t>& numbers)
 class OnnxOpset : public testing::TestWithParam<uint64_t> {
 protected:
     [[nodiscard]] static bool since(uint64_t opset) { return GetParam() >= opset; }
+    [[nodiscard]] static std::string is_test() { return since(7) ? "" : integer("is_test", 1); }
 
     // y of the nodes, x being 1 to 6 as rows of 3.
     [[nodiscard]] static Numbers of(const std::string& nodes, const std::vector<std::string>& extents = {"2", "3"}) {
@@ -92,7 +93,7 @@ TEST_P(OnnxOpset, WhatIsPickedSplitOrLeftOutIsSaidByAttributesAndThenByOperands)
     EXPECT_EQ(of(split), (Numbers{2, 3, 5, 6}));
     const std::string dropout = since(12)
                                     ? initializer(tensor("ratio", {}, {0.75F})) + node("Dropout", {"x", "ratio"}, {"y"})
-                                    : node("Dropout", {"x"}, {"y"}, real("ratio", 0.75F));
+                                    : node("Dropout", {"x"}, {"y"}, real("ratio", 0.75F) + is_test());
     EXPECT_EQ(of(dropout), (Numbers{1, 2, 3, 4, 5, 6}));
 }
 
@@ -125,7 +126,7 @@ TEST_P(OnnxOpset, ALayerOfANetworkIsTheSameInAll) {
                               node("Relu", {"g"}, {"r"}) + initializer(tensor("s", {2}, {2, 1})) +
                               initializer(tensor("m", {2}, {5, 0})) + initializer(tensor("z", {2}, {0, 0})) +
                               initializer(tensor("v", {2}, {1, 1})) +
-                              node("BatchNormalization", {"r", "s", "z", "m", "v"}, {"y"}, real("epsilon", 0));
+                              node("BatchNormalization", {"r", "s", "z", "m", "v"}, {"y"}, real("epsilon", 0) + is_test());
     EXPECT_EQ(of(layer), (Numbers{0, 0, 12, 0}));
 }
 
