@@ -40,9 +40,9 @@ typedef struct backplane_measure_options { /* a null pointer to this, or zeros i
     void (*progress)(void* progress_arg, const char* what, double done);
     void* progress_arg;
     const volatile uint32_t* cancel; /* becoming non-zero it ends the call; may be null                                     */
+    double seconds; /* about so many may be spent: what there is no time for is taken to cost what it is like. 0: 20        */
 } backplane_measure_options;
-/* Runs small graphs of its own on the device, beside nothing else if it is to be true, and remembers what they took. Takes seconds. BP_CANCELLED,
- * BP_DEVICE_LOST. */
+/* Runs small graphs of its own on the device, beside nothing else if it is to be true, and remembers what they took. BP_CANCELLED, BP_DEVICE_LOST. */
 BACKPLANE_API bp_code backplane_costs_measure(backplane_costs* costs, backplane_device* device,
                                               const backplane_measure_options* options, bp_error* error);
 

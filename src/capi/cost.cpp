@@ -93,6 +93,9 @@ bp_code backplane_costs_measure(backplane_costs* costs, backplane_device* device
         if (given.other_count > 0) others = backplane::capi::devices_from(given.others, given.other_count);
         backplane::CostOptions mine;
         mine.cancel = cancel_of(given.cancel);
+        if (!(given.seconds >= 0))
+            throw Error(Code::invalid, "seconds is " + std::to_string(given.seconds) + ": 0 is the least, and means 20");
+        if (given.seconds != 0) mine.seconds = given.seconds;
         if (given.progress != nullptr)
             mine.progress = [tell = given.progress, arg = given.progress_arg](const std::string& what, double done) {
                 tell(arg, what.c_str(), done);

@@ -150,7 +150,7 @@ static void costs_before(backplane_costs* costs, backplane_device* device, backp
     check(backplane_costs_place(costs, graph, ways, 0, 0, &where, &e) == BP_INVALID, "no batches");
     check(backplane_costs_place(costs, graph, ways, 1, 9, &where, &e) == BP_INVALID, "nine parts");
     const uint32_t raised = 1;
-    backplane_measure_options ended = {BP_SIZE(backplane_measure_options, cancel), 0, NULL, NULL, NULL, &raised};
+    backplane_measure_options ended = {BP_SIZE(backplane_measure_options, seconds), 0, NULL, NULL, NULL, &raised, 0};
     check(backplane_costs_measure(costs, device, &ended, &e) == BP_CANCELLED, "the measuring is ended");
     int told = 0;
     ended.cancel = &raised_by_progress;
@@ -159,6 +159,10 @@ static void costs_before(backplane_costs* costs, backplane_device* device, backp
     ended.progress_arg = &told;
     check(backplane_costs_measure(costs, device, &ended, &e) == BP_CANCELLED && told == 3,
           "told of each step, and ended behind the third");
+    ended.seconds = -1;
+    check(backplane_costs_measure(costs, device, &ended, &e) == BP_INVALID && strstr(text, "seconds is -1") != NULL,
+          "less than no time");
+    ended.seconds = 0;
     ended.other_count = 1;
     check(backplane_costs_measure(costs, device, &ended, &e) == BP_INVALID, "others that are not there");
 }

@@ -1,4 +1,4 @@
-// Gives placing_test.c a state folder in which nothing is remembered yet, and costs to remember: to measure them takes half a minute a device.
+// Gives placing_test.c a state folder in which nothing is remembered yet, and costs to remember: to measure them takes seconds.
 #include "placing_test.h"
 
 #include <filesystem>

@@ -149,7 +149,7 @@ structs! {
     pub struct backplane_measure_options {
         struct_size: u32, other_count: u32, others: *const *mut backplane_device,
         progress: Option<unsafe extern "C" fn(progress_arg: *mut c_void, what: *const c_char, done: f64)>, progress_arg: *mut c_void,
-        cancel: *const bp_flag
+        cancel: *const bp_flag, seconds: f64
     }
     pub struct backplane_device_costs { struct_size: u32, reserved: u32, measured: i64, run: f64 }
     pub struct backplane_cost_curve { struct_size: u32, by_operations: u32, fixed: f64, rate: f64, name: [c_char; 96] }
