@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "ops/conv_product.hpp"
 #include "ops/planar_conv.hpp"
 #include "ops/table.hpp"
 #include "weights.hpp"
@@ -303,10 +304,12 @@ void lower_direct(Lowering& to, const Node& node, const Geometry& g, Bound bound
                                   pack_slices(g, *k, plain, reinterpret_cast<float*>(packed));
                               });
     bound.zeros = zeros_for(to, g);
-    const std::string label = std::string("Conv ") + kind + " " + to[node.inputs[1]].text() + " -> " +
-                              to[node.output].text() + epilogue_text(node);
+    const bool product = g.groups == 1 && !g.has_depth && is_product(g.task);
+    if (product) to.lane_scratch(product_scratch(*k));
+    const std::string label = std::string("Conv ") + (product ? "product" : kind) + " " + to[node.inputs[1]].text() +
+                              " -> " + to[node.output].text() + epilogue_text(node);
     const Plan* plan = &to.plan;
-    to.step(label, bound.reads(), {node.output}, [=](const Run& run) {
+    to.step(label, bound.reads(), {node.output}, [=, all = &to.kernels](const Run& run) {
         clear_zeros(*plan, run, bound.zeros);
         ConvTask task = g.task;
         bound.bind(task, *plan, run);
@@ -315,6 +318,7 @@ void lower_direct(Lowering& to, const Node& node, const Geometry& g, Bound bound
             task.segment[0].channels = g.groups;
         }
         if (g.has_depth) return compute_depth(run, *k, g, task, floats);
+        if (product) return compute_product(run, *all, task, g.batch * g.out_slice());
         compute(run, *k, g, task, g.batch);
     });
 }

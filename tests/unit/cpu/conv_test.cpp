@@ -200,7 +200,8 @@ TEST_P(Conv, ByPixelsGoesFromPanelToPanel) {
     struct Size {
         int64_t channels, height, width, filters;
     };
-    for (const Size& size : {Size{5, 130, 131, 7}, Size{141, 9, 37, 70}, Size{130, 7, 29, 2}, Size{3, 6, 11, 13}})
+    for (const Size& size :
+         {Size{5, 130, 131, 7}, Size{141, 9, 37, 70}, Size{130, 7, 29, 2}, Size{3, 6, 11, 13}, Size{128, 67, 67, 23}})
         for (const int64_t first : {int64_t{0}, size.channels - 2}) {
             const int64_t pixels = size.height * size.width;
             const Floats x = random_floats(size.channels * pixels, 1);
@@ -226,6 +227,33 @@ TEST_P(Conv, ByPixelsGoesFromPanelToPanel) {
             EXPECT_LT(difference(p.read(c), naive(k, x, w, b, size.height, size.width)), 1e-5)
                 << size.channels << " planes of " << size.height << " x " << size.width << " to " << size.filters;
         }
+}
+
+// Behind a convolution that wants its maps channels-last, of more channels than a part of the depth: all that is one product, with what follows.
+TEST_P(Conv, OfOnePixelBehindAnotherIsAProduct) {
+    Device device({GetParam(), "2"});
+    for (const int64_t filters : {70, 5}) {
+        const Case first{2, 141, 17, 13, 141, 3, 3, 2, 1, 1, 141};
+        const Case second{2, 141, 9, 7, filters, 1, 1, 1, 0, 1, 1};
+        const Dims map{2, 141, 9, 7}, out{2, filters, 9, 7};
+        const Floats x = random_floats(int64_t{2} * 141 * 17 * 13, 1), v = random_floats(141 * 9, 2);
+        const Floats w = random_floats(filters * 141, 3), b = random_floats(filters, 4),
+                     rest = random_floats(2 * filters * 63, 5);
+        Graph g;
+        const auto made =
+            g.add(BP_OP_conv, {g.input({2, 141, 17, 13}, x), g.weight({141, 1, 3, 3}, v)}, map,
+                  {list(BP_ATTR_strides, {2, 2}), list(BP_ATTR_pads, {1, 1, 1, 1}), integer(BP_ATTR_group, 141)});
+        const auto c = g.add(BP_OP_conv, {made, g.weight({filters, 141, 1, 1}, w), g.weight({filters}, b)}, out);
+        const auto y = g.add(BP_OP_add, {g.add(BP_OP_relu, {c}, out), g.input(out, rest)}, out);
+        g.output(y);
+        Program p(device, g);
+        EXPECT_NE(std::string(p.info.summary).find("Conv product"), std::string::npos) << p.info.summary;
+        p.run();
+        const auto between = naive(first, x, v, Floats(141), 9, 7);
+        auto want = naive(second, Floats(between.begin(), between.end()), w, b, 9, 7);
+        for (size_t i = 0; i < want.size(); ++i) want[i] = std::max(0.0, want[i]) + double{rest[i]};
+        EXPECT_LT(difference(p.read(y), want), 1e-5) << filters << " filters";
+    }
 }
 
 // A map of so few pixels that threads share its channels: what each does depends on no number of them.
