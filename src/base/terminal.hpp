@@ -9,6 +9,8 @@
 
 namespace backplane::base {
 
+struct FileStatus;
+
 // Make one, first thing in a program. Where the terminal has to be asked for it: UTF-8 and escape sequences while this lives. A standard
 // stream that the program was started without gets a descriptor on which nothing can be written or read, so that no file which is opened
 // later takes its place, and output to it fails.
@@ -40,6 +42,8 @@ bool wants_colours(Stream stream);
 [[nodiscard]] std::FILE* output() noexcept;
 // What the output stream still holds is written, and the system asked whether all of it arrived. 0, or the errno of the failure.
 [[nodiscard]] int flush_output() noexcept;
+// Whether what this program prints goes into that file, which would be lost where a new file took its place. (Windows lets nobody replace such a file.)
+bool is_printed_to(const FileStatus& file) noexcept;
 
 // The first Ctrl-C (SIGINT), SIGTERM or SIGHUP sets `flag` to the signal's number instead of ending the process; the second ends it.
 void interrupt_sets(std::atomic<uint32_t>& flag) noexcept;

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/file.hpp"
+#include "base/terminal.hpp"
 #include "cli/usage.hpp"
 
 namespace backplane::cli {
@@ -25,6 +26,10 @@ void check_target(const std::string& what, const std::string& target, const std:
     if (is_same_file(target, input))
         throw UsageError(what + " '" + target +
                          "' is the input itself, which would be lost; name another file, or say --force");
+    if (base::is_printed_to(base::status_of(base::path_of(target))))
+        throw UsageError(
+            what + " '" + target +
+            "' is where this command prints to, and all of that would be lost; name another file, or say --force");
     std::error_code failed;
     const fs::file_status status = fs::status(base::path_of(target), failed);
     constexpr fs::perms kWrite = fs::perms::owner_write | fs::perms::group_write | fs::perms::others_write;

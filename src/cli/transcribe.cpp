@@ -14,6 +14,7 @@
 #include "base/terminal.hpp"
 #include "cli/batch_command.hpp"
 #include "cli/cli.hpp"
+#include "cli/live_speech.hpp"
 #include "cli/memory_options.hpp"
 #include "cli/place_options.hpp"
 #include "cli/predicted.hpp"
@@ -302,52 +303,6 @@ private:
     TranscriptionReport& report_;
 };
 
-class SpeechStream {
-public:
-    SpeechStream(Run& run, Transcriber& transcriber) : run_(run), transcriber_(transcriber) {}
-
-    // PCM as it comes, little-endian, of two bytes a sample. A line that a signal comes into is still ended.
-    void all() {
-        TranscriptStream lines = transcriber_.stream();
-        std::vector<std::byte> bytes(static_cast<size_t>(transcriber_.sample_rate()) / 10 * 2);
-        std::vector<float> samples;
-        size_t odd = 0;  // bytes of a sample that is not whole yet
-        for (;;) {
-            if (run_.interrupted.load() != 0) break;
-            const size_t got = std::fread(bytes.data() + odd, 1, bytes.size() - odd, stdin);
-            if (got == 0) break;
-            const size_t whole = (odd + got) / 2;
-            samples.resize(whole);
-            for (size_t i = 0; i < whole; ++i) {
-                const auto low = std::to_integer<uint16_t>(bytes[2 * i]);
-                const auto high = std::to_integer<uint16_t>(bytes[2 * i + 1]);
-                samples[i] = static_cast<float>(static_cast<int16_t>(low | high << 8)) / 32768.0F;
-            }
-            odd = (odd + got) % 2;
-            if (odd != 0) bytes[0] = bytes[2 * whole];
-            for (const StreamedLine& line : lines.feed(samples)) show(line);
-        }
-        for (const StreamedLine& line : lines.finish()) show(line);
-        if (run_.interrupted.load() != 0) throw Error(Code::cancelled, "cancelled");
-    }
-
-private:
-    void show(const StreamedLine& line) const {
-        if (run_.json) {
-            Json report = transcript_json(line.said);
-            report["final"] = line.final;
-            print(report);
-        } else {
-            out("{} {}{}\n", Safe{"[" + fixed(line.said.words.front().start, 2).text + "]"}, line.said.text,
-                line.final ? "" : " ...");
-        }
-        static_cast<void>(base::flush_output());
-    }
-
-    Run& run_;
-    Transcriber& transcriber_;
-};
-
 // Where so many windows of audio are done first.
 Placed placed_for(const TranscribeChoice& o, const Context& context, CostModel& costs, double seconds,
                   const std::map<std::string, uint64_t>& budgets, Run& run) {
@@ -511,7 +466,7 @@ void transcribe(const TranscribeChoice& o, Run& run) {
     const auto transcriber = open_transcriber(o, std::move(placed), budgets);
     say_what_works(o, run, *transcriber, why);
     run.if_cancelled = ": what was said until then is transcribed";
-    SpeechStream(run, *transcriber).all();
+    transcribe_live(run, *transcriber);
     if (!o.choice.verbose || run.json) return;
     err_lines(transcriber->describe());
     for (const NetworkRuns& n : transcriber->runs())

@@ -3,10 +3,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+
+#include "base/file.hpp"
 
 namespace backplane::base {
 
@@ -64,10 +67,25 @@ const std::atomic<uint32_t>* interrupt_flag() noexcept { return interrupted.load
 
 // A file system that writes late (NFS, quotas) says so when a descriptor is closed; the stream keeps its own.
 int flush_output() noexcept {
+    static std::atomic<int> failed{EIO};  // a stream that failed tells nobody again why
     errno = 0;
-    if (std::fflush(output()) != 0 || std::ferror(output()) != 0) return errno != 0 ? errno : EIO;
+    if (std::fflush(output()) != 0 || std::ferror(output()) != 0) {
+        if (errno != 0) failed = errno;
+        return failed;
+    }
     const int copy = ::dup(::fileno(output()));
     return copy < 0 || ::close(copy) == 0 || errno == EINTR ? 0 : errno;
+}
+
+bool is_printed_to(const FileStatus& file) noexcept {
+    if (file.kind != FileStatus::Kind::regular) return false;
+    for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO, ::fileno(output())}) {
+        struct stat s {};
+        if (::fstat(descriptor, &s) == 0 && static_cast<uint64_t>(s.st_dev) == file.volume &&
+            static_cast<uint64_t>(s.st_ino) == file.number)
+            return true;
+    }
+    return false;
 }
 
 void interrupt_sets(std::atomic<uint32_t>& flag) noexcept {

@@ -12,6 +12,8 @@
 
 #include <shellapi.h>
 
+#include "base/file.hpp"
+
 namespace backplane::base {
 
 namespace {
@@ -103,10 +105,14 @@ int terminal_columns() noexcept {
 const std::atomic<uint32_t>* interrupt_flag() noexcept { return interrupted.load(); }
 
 int flush_output() noexcept {
+    static std::atomic<int> failed{EIO};  // a stream that failed tells nobody again why
     errno = 0;
     if (std::fflush(output()) == 0 && std::ferror(output()) == 0) return 0;
-    return errno != 0 ? errno : EIO;
+    if (errno != 0) failed = errno;
+    return failed;
 }
+
+bool is_printed_to(const FileStatus&) noexcept { return false; }
 
 void interrupt_sets(std::atomic<uint32_t>& flag) noexcept {
     interrupted.store(&flag);

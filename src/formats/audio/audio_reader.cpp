@@ -45,6 +45,14 @@ std::string how_cut_off(SNDFILE* file) {
     return {};
 }
 
+// Whether the frames that libsndfile says are counted, by a header or by bytes, and so are there unless somebody cuts the file while it is read.
+bool counts_frames(int format) {
+    const int of = format & SF_FORMAT_SUBMASK;
+    constexpr std::array kPlain{SF_FORMAT_PCM_S8, SF_FORMAT_PCM_U8, SF_FORMAT_PCM_16, SF_FORMAT_PCM_24, SF_FORMAT_PCM_32,
+                                SF_FORMAT_FLOAT,  SF_FORMAT_DOUBLE, SF_FORMAT_ULAW,   SF_FORMAT_ALAW};
+    return (format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC || std::ranges::find(kPlain, of) != kPlain.end();
+}
+
 // The input stream as a file that libsndfile may go back in, as far as to what it looks at first: its reader of FLAC does so, which a pipe would not bear.
 class RewoundInput {
 public:
@@ -97,13 +105,14 @@ public:
         info_ = {info.samplerate, info.channels, 0};
         if (info_.sample_rate < kLeastRate || info_.sample_rate > kMostRate || info_.channels < 1 ||
             info_.channels > kMostChannels)
-            fail("it has " + std::to_string(info_.channels) + " channels at " + std::to_string(info_.sample_rate) + " Hz");
+            fail("it has " + std::to_string(info_.channels) + (info_.channels == 1 ? " channel at " : " channels at ") +
+                 std::to_string(info_.sample_rate) + " Hz, and up to " + std::to_string(kMostChannels) + " of " +
+                 std::to_string(kLeastRate) + " to " + std::to_string(kMostRate) + " Hz are read");
         if (const std::string cut = info.seekable != 0 ? how_cut_off(file) : ""; !cut.empty()) fail(cut);
         // Of a pipe, or of a file that was never ended, libsndfile says a length that is none.
         if (info.frames > 0 && info.frames < SF_COUNT_MAX / 2 && info.seekable != 0)
             info_.seconds = static_cast<double>(info.frames) / static_cast<double>(info_.sample_rate);
-        if ((info.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC && info_.seconds > 0)
-            said_ = static_cast<uint64_t>(info.frames);
+        if (counts_frames(info.format) && info_.seconds > 0) said_ = static_cast<uint64_t>(info.frames);
         if (info_.sample_rate != rate) {
             int problem = 0;
             converter_.reset(src_new(SRC_SINC_MEDIUM_QUALITY, 1, &problem));
