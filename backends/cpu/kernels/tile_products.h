@@ -1,5 +1,5 @@
 // Products on a matrix unit, whichever it is: class Unit has its instructions (tiles.cpp; tests have one that computes what they are defined as).
-//   static void begin(), end();                           around all others, on the thread that uses it
+//   struct Config; static void begin(Config& before), end(before);  around all others, on the thread that uses it, which is then as it was before
 //   template <int T> static void clear(), load(from, bytes between rows), store(to, bytes between rows);
 //   template <int T> static void load_once(...);          as load(), of what need not stay in the nearest cache
 //   template <int C, int A, int B> static void multiply();  tile C += A by B, of bf16
@@ -268,7 +268,8 @@ void multiply_panel(const TilesTask& t, int64_t row_begin, int64_t row_end, int6
     const int64_t a_tile = backplane::cpu::tile_row(t.depth, t.a_planes) * kTileNumbers;
     const bool last = k + depth == t.depth;
     const int64_t kept = k == 0 && last ? 0 : kBlock;  // of one panel they are results at once
-    Unit::begin();
+    typename Unit::Config before;
+    Unit::begin(before);
     for (int64_t j = 0; j < form.vectors; j += 2) {
         const uint16_t* right = panel + form.at(j, 0);
         const int64_t vectors = HWY_MIN(form.vectors - j, int64_t{2});
@@ -293,7 +294,7 @@ void multiply_panel(const TilesTask& t, int64_t row_begin, int64_t row_end, int6
             if (last && !direct) finish_tiles(t, at, r, r + rows, first_column, vectors);
         }
     }
-    Unit::end();
+    Unit::end(before);
 }
 
 // A part of the depth by all columns before the next: what it is of the left side, half a megabyte or so, stays in the second-level cache. From the

@@ -10,19 +10,25 @@ namespace {
 
 // Written as instructions, for the compiler's own functions of g++ 12 do not say that they read and write memory.
 struct MatrixUnit {
-    // All eight tiles whole; Intel's Software Developer's Manual, volume 1, chapter 18.
-    static void begin() {
-        struct Config {
-            uint8_t palette = 1, start_row = 0, reserved[14] = {};
-            uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-            uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-        };
-        alignas(64) static constexpr Config kConfig{};
-        static_assert(sizeof(Config) == 64);
+    struct alignas(64) Config {
+        uint8_t palette = 1, start_row = 0, reserved[14] = {};
+        uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+        uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+    };
+    static_assert(sizeof(Config) == 64);
+    // All eight tiles whole; Intel's Software Developer's Manual, volume 1, chapter 18. `before`: what others have set on this thread.
+    static void begin(Config& before) {
+        static constexpr Config kConfig{};
+        __asm__ volatile("sttilecfg %0" : "=m"(before));
         __asm__ volatile("ldtilecfg %0" ::"m"(kConfig));
     }
-    // The registers are as at first: nothing of them is saved when the thread is not on.
-    static void end() { __asm__ volatile("tilerelease" ::: "memory"); }
+    // As it was, for ggml's module sets it once a thread; where nothing was set, nothing of the registers is saved when the thread is not on.
+    static void end(const Config& before) {
+        if (before.palette == 0)
+            __asm__ volatile("tilerelease" ::: "memory");
+        else
+            __asm__ volatile("ldtilecfg %0" ::"m"(before) : "memory");
+    }
 
     template <int T>
     static HWY_INLINE void clear() {

@@ -9,6 +9,7 @@
 #include "harness.hpp"
 
 extern "C" void bp_cpu_tiles_emulated(backplane::cpu::TilesKernels* table);
+extern "C" int* bp_cpu_tiles_emulated_setting();
 
 namespace harness {
 

@@ -217,3 +217,19 @@ TEST_F(Tiles, AddsWhatFollowsOnce) {
             }
     }
 }
+
+#ifdef BP_TEST_EMULATED_TILES
+// ggml's module sets its tiles once a thread, and would end with an illegal instruction.
+TEST_F(Tiles, WhatOthersSetOnAThreadIsThereAfterAProduct) {
+    UnitDevice device(kEmulatedTiles, "1");
+    constexpr int64_t m = 32, n = 64, k = 64;
+    const Floats a = random_floats(m * k, 31);
+    const Packed b = halves_of(BP_BF16, n, k);
+    for (const int set : {0, 7}) {
+        *bp_cpu_tiles_emulated_setting() = set;
+        const Floats got = product(device, a, b, BP_BF16, m, n, k, BP_MATH_RELAXED);
+        EXPECT_EQ(*bp_cpu_tiles_emulated_setting(), set);
+    }
+    *bp_cpu_tiles_emulated_setting() = 0;
+}
+#endif

@@ -10,10 +10,20 @@ struct Emulated {
     static thread_local Row tiles[8][16];
     static thread_local bool on;
 
-    static void begin() { on = true; }
+    static thread_local int set;  // 0: nothing, 1: by us, else by others
+
+    struct Config {
+        int set;
+    };
+    static void begin(Config& before) {
+        on = true;
+        before.set = set;
+        set = 1;
+    }
     // Whoever reads what he did not put there reads nothing like a number.
-    static void end() {
+    static void end(const Config& before) {
         on = false;
+        set = before.set;
         memset(tiles, 0xff, sizeof tiles);
     }
     template <int T>
@@ -64,8 +74,12 @@ struct Emulated {
 };
 thread_local Emulated::Row Emulated::tiles[8][16];
 thread_local bool Emulated::on = false;
+thread_local int Emulated::set = 0;
 
 }  // namespace
+
+// What this thread's tiles are set to.
+extern "C" int* bp_cpu_tiles_emulated_setting() { return &Emulated::set; }
 
 // It costs nothing, so that whatever it can do comes to it.
 BP_CPU_ENTRY(tiles, TilesKernels) { fill_tiles<Emulated>(table, {}); }
