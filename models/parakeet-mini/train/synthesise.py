@@ -1,7 +1,8 @@
 """A worker that reads sentences aloud for ever: shards of clips appear in a folder until it is stopped.
 
 A shard is NAME.npz: samples (int16, 16 kHz, clips one behind the other), lengths (samples of each clip), text (lines). It is written under another name
-and renamed, so that a reader sees whole ones only. With --exam it writes the clips of the four examinations instead, and ends.
+and renamed, so that a reader sees whole ones only. With --exam it writes the clips of the examinations instead, and ends; of those the one named by CHOICE,
+voices of RHVoice that are not trained on, is what stretches of training are chosen by, so that none is by a voice whose rate is reported.
 
 Usage: python3 synthesise.py sentences.txt FOLDER WORKER SEED [--exam]
 """
@@ -17,6 +18,7 @@ import voices
 CLIPS = 96
 LONGEST = 20 * voices.RATE
 EXAMS = {"seen": 500, "variants": 200, "awb": 200}
+CHOICE = "unheard"
 WAITING = 600
 
 
@@ -43,13 +45,27 @@ def level(samples, generator):
 
 class Reader:
     def __init__(self):
-        self.espeak, self.flite, self.festival = voices.Espeak(), voices.Flite(), voices.Festival()
+        self.espeak, self.flite, self.festival, self.others = voices.Espeak(), voices.Flite(), voices.Festival(), []
+
+    def with_others(self):
+        """Readers that Debian's main part has not, where they are: three clips in ten are theirs."""
+        for kind in (voices.Pico, voices.RHVoice):
+            try:
+                self.others.append(kind())
+            except OSError as missing:
+                print(f"synthesise.py goes on without {kind.__name__}: {missing}", file=sys.stderr)
+        return self
+
+    def one(self, text, generator):
+        if self.others and generator.random() < .3:
+            return generator.choice(self.others).random(text, generator)
+        return (self.flite if generator.random() < .42 else self.espeak).random(text, generator)
 
     def many(self, texts, generator):
         share = generator.random()
         if share < .12:
             return self.festival.random(texts, generator)
-        return [(self.flite if generator.random() < .42 else self.espeak).random(text, generator) for text in texts]
+        return [self.one(text, generator) for text in texts]
 
 
 def silence(generator, longest):
@@ -95,7 +111,12 @@ def main():
                 made = [(reader.espeak if name == "variants" else reader.flite).random(text, generator, True) for text in texts]
             made = [(level(samples, generator), text) for samples, text in zip(made, texts)]
             write(f"{folder}/{name}", [clip for clip in made if clip[0] is not None])
+        for other in reader.with_others().others:
+            if isinstance(other, voices.RHVoice):  # it reads the texts of the last
+                made = [(level(other.random(text, generator, True), generator), text) for text in texts]
+                write(f"{folder}/{CHOICE}", [clip for clip in made if clip[0] is not None])
         return
+    reader.with_others()
     generator = random.Random(int(seed) * 1000 + int(worker))
     shard = 0
     while os.path.isdir(folder):

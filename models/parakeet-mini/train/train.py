@@ -29,14 +29,14 @@ import network
 from lattice import Ctc, tdt_of_logits
 from network import BLANK
 from sound import RATE, WARPS, Sound
-from synthesise import EXAMS
+from synthesise import CHOICE, EXAMS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STRIDE = 1280  # samples a frame of the encoder stands for
 EDGES = [1.2, 1.76, 2.4, 3.04, 3.68, 4.48, 5.6, 7.2, 9.6, 12.8, 16., 20.]  # seconds of the batches; whole frames
 BATCH = 480.  # seconds of speech in one
 AVERAGE = .9992
-CTC_WEIGHT, AGREE_WEIGHT = 1.5, .3  # TDT's is 1; of CTC, and of how far its two hearings of a clip are apart
+CTC_WEIGHT, AGREE_WEIGHT = 2., .3  # TDT's is 1; of CTC, and of how far its two hearings of a clip are apart
 
 
 def shape(edge):
@@ -347,17 +347,19 @@ def train(given, began, device, generator, folder, workers, exam_folder, exam):
                    f"{given.out}/{name}.part")
         os.replace(f"{given.out}/{name}.part", f"{given.out}/{name}")
 
-    def report(show):
+    def report(show, names=None):
         if not clips:
             exam.wait()
-            for name in EXAMS:
-                clips[name] = exam_clips(f"{exam_folder}/{name}.npz")
+            for name in [*EXAMS, CHOICE]:
+                if os.path.exists(f"{exam_folder}/{name}.npz"):
+                    clips[name] = exam_clips(f"{exam_folder}/{name}.npz")
+                    shutil.copy(f"{exam_folder}/{name}.npz", given.out)
             if given.real:
                 clips.update(real_clips(given.real))
-        return {name: examine(trainer.average, trainer.sound, feed.pieces, some, device, show) for name, some in clips.items()}
+        return {name: examine(trainer.average, trainer.sound, feed.pieces, some, device, show) for name, some in clips.items() if names is None or name in names}
 
     next_report, next_save = 25., 60.
-    next_exam = .34
+    next_exam = .4
     done = False
     while not done:
         while not feed.ready.empty():
@@ -386,8 +388,9 @@ def train(given, began, device, generator, folder, workers, exam_folder, exam):
                     early = 0
                 next_report, spoken = spent + 25, spent
                 if progress > next_exam:
-                    print("   word error rates % (CTC, TDT)", report(0), flush=True)
-                    next_exam += .33
+                    save(f"at-{round(100 * next_exam)}.pt", trainer.average.state_dict())  # for choose.py
+                    print("   word error rates % (CTC, TDT)", report(0, ("seen", CHOICE)), flush=True)
+                    next_exam += .2
             if spent > next_save:
                 save("checkpoint.pt", trainer.average.state_dict())
                 next_save = spent + 60

@@ -1,7 +1,7 @@
 """Debian's synthesisers as functions from text to 16 kHz samples.
 
-espeak-ng and flite are called in the process, as libraries (ctypes); festival is a process that is given many sentences at once. The voices that are never
-trained on are HELD_OUT_VARIANTS of espeak-ng and HELD_OUT_FLITE of flite.
+espeak-ng, flite, SVOX Pico and RHVoice are called in the process, as libraries (ctypes); festival is a process that is given many sentences at once. The
+voices that are never trained on are HELD_OUT_VARIANTS of espeak-ng, HELD_OUT_FLITE of flite and HELD_OUT_RHVOICE.
 """
 import ctypes
 import math
@@ -25,6 +25,10 @@ LEFT_OUT_VARIANTS = ["whisper", "whisperf", "croak", "fast", "fast_test", "robos
 FLITE = {"slt": 4, "rms": 4, "kal16": 1, "kal": 1}
 HELD_OUT_FLITE = "awb"
 FESTIVAL = {"ked_diphone": 3, "cmu_us_slt_arctic_hts": 3, "kal_diphone": 1}
+# SVOX Pico: files of text analysis and of sound of a voice. RHVoice: names. Neither is in Debian's main part; where they are missing others read.
+PICO = [("en-US_ta.bin", "en-US_lh0_sg.bin"), ("en-GB_ta.bin", "en-GB_kh0_sg.bin")]
+RHVOICE = ["Bdl", "Clb"]
+HELD_OUT_RHVOICE = ["Lyubov"]  # whose licence, CC BY-NC-ND, lets nobody make works of it
 
 
 def to_rate(samples, rate):
@@ -122,6 +126,98 @@ class Flite:
         if own:
             features["int_f0_target_mean"] = own if generator.random() < .3 else generator.uniform(80, 220)
         return self.speak(text, voice, **features)
+
+
+class Pico:
+    """libttspico; an engine for each voice."""
+
+    def __init__(self, folder="/opt/voices/pico"):
+        self.library = ctypes.CDLL("libttspico.so.0")
+        self.memory = []
+        self.engines = [self._engine([f"{folder}/{name}" for name in names]) for names in PICO]
+
+    def _call(self, name, *arguments):
+        status = getattr(self.library, "pico_" + name)(*arguments)
+        assert status >= 0, f"pico_{name}: {status}"
+        return status
+
+    def _engine(self, files):
+        system, engine = ctypes.c_void_p(), ctypes.c_void_p()
+        self.memory.append(ctypes.create_string_buffer(2500000))
+        self._call("initialize", self.memory[-1], len(self.memory[-1]), ctypes.byref(system))
+        self._call("createVoiceDefinition", system, b"voice")
+        for file in files:
+            resource, name = ctypes.c_void_p(), ctypes.create_string_buffer(32)
+            self._call("loadResource", system, file.encode(), ctypes.byref(resource))
+            self._call("getResourceName", system, resource, name)
+            self._call("addResourceToVoiceDefinition", system, b"voice", name)
+        self._call("newEngine", system, b"voice", ctypes.byref(engine))
+        return engine
+
+    def speak(self, text, voice, speed=100, pitch=100):
+        engine, left = self.engines[voice], f'<pitch level="{pitch}"><speed level="{speed}">{text}</speed></pitch>'.encode() + b"\0"
+        taken, bytes_, kind = ctypes.c_int16(), ctypes.c_int16(), ctypes.c_int16()
+        part, parts = ctypes.create_string_buffer(256), []
+        while left:
+            self._call("putTextUtf8", engine, left, len(left), ctypes.byref(taken))
+            left = left[taken.value:]
+            while self._call("getData", engine, part, 256, ctypes.byref(bytes_), ctypes.byref(kind)) == 201:
+                parts.append(part.raw[:bytes_.value])
+            parts.append(part.raw[:bytes_.value])
+        return to_rate(np.frombuffer(b"".join(parts), np.int16), 16000)
+
+    def random(self, text, generator):
+        return self.speak(text, generator.randrange(len(self.engines)), generator.randint(80, 135), generator.randint(70, 135))
+
+
+class RHVoice:
+    """libRHVoice."""
+
+    Samples = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_uint, ctypes.c_void_p)
+    Rate = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)
+
+    class Setting(ctypes.Structure):
+        pass
+
+    class Manner(ctypes.Structure):
+        _fields_ = [("profile", ctypes.c_char_p)] + [(name, ctypes.c_double) for name in ("rate", "pitch", "volume", "by_rate", "by_pitch", "by_volume")] + [
+            ("punctuation", ctypes.c_int), ("list", ctypes.c_char_p), ("capitals", ctypes.c_int), ("flags", ctypes.c_int)]
+
+    def __init__(self, folder="/opt/voices/rhvoice"):
+        self.library = ctypes.CDLL("libRHVoice.so.5")
+        self.library.RHVoice_new_tts_engine.restype = self.library.RHVoice_new_message.restype = ctypes.c_void_p
+        self.library.RHVoice_new_message.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
+        self.library.RHVoice_speak.argtypes = self.library.RHVoice_delete_message.argtypes = [ctypes.c_void_p]
+        self.kept = self.Rate(self._take_rate), self.Samples(self._take)
+        self.setting = self.Setting(folder.encode(), b"/nonexistent", None, *self.kept)
+        self.engine = self.library.RHVoice_new_tts_engine(ctypes.byref(self.setting))
+        assert self.engine, "libRHVoice found no voices in " + folder
+        self.rate = RATE
+
+    def _take_rate(self, rate, _):
+        self.rate = rate
+        return 1
+
+    def _take(self, samples, count, _):
+        self.parts.append(np.ctypeslib.as_array(samples, (count,)).copy())
+        return 1
+
+    def speak(self, text, voice, rate=1., pitch=1.):
+        self.parts, data = [], text.encode()
+        manner = self.Manner(voice.encode(), 0, 0, 0, rate, pitch, 1, 1, None, 1, 0)
+        message = self.library.RHVoice_new_message(self.engine, data, len(data), 0, ctypes.byref(manner), None)
+        assert message, voice
+        self.library.RHVoice_speak(message)
+        self.library.RHVoice_delete_message(message)
+        return to_rate(np.concatenate(self.parts), self.rate) if self.parts else None
+
+    def random(self, text, generator, held_out=False):
+        return self.speak(text, generator.choice(HELD_OUT_RHVOICE if held_out else RHVOICE), generator.uniform(.8, 1.3), generator.uniform(.8, 1.25))
+
+
+RHVoice.Setting._fields_ = [("data", ctypes.c_char_p), ("configuration", ctypes.c_char_p), ("paths", ctypes.c_void_p), ("rate", RHVoice.Rate),
+                            ("samples", RHVoice.Samples)] + [(name, ctypes.c_void_p) for name in (
+                                "mark", "word_starts", "word_ends", "sentence_starts", "sentence_ends", "audio", "done")] + [("options", ctypes.c_uint)]
 
 
 class Festival:
