@@ -75,6 +75,7 @@ public:
     [[nodiscard]] size_t part_of(std::string_view input) const;
     [[nodiscard]] std::vector<std::string> notes() const;  // as Session has them
     [[nodiscard]] std::string describe() const;
+    [[nodiscard]] std::vector<std::string> plans_json() const;  // of each part, as Session::plan_json()
     [[nodiscard]] std::vector<StageRuns> runs() const;
     [[nodiscard]] std::vector<PartTime> times() const;  // of passes that are finished; of one part empty
     [[nodiscard]] uint64_t bytes_peer()

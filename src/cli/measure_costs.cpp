@@ -55,6 +55,7 @@ DeviceCosts costs_from(const Json& json) {
     };
     DeviceCosts costs;
     costs.run = json.value("run_us", 0.0).get<double>() / 1e6;
+    if (!(costs.run >= 0)) throw base::JsonError("\"run_us\" of \"costs\" is below 0");
     const Json& ops = json.at("ops");
     for (const std::string& name : ops.names()) costs.ops[name] = curve(ops[name]);
     for (const auto& [name, into] : {std::pair("up", &costs.up), {"down", &costs.down}, {"streamed", &costs.streamed}})

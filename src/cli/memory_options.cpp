@@ -53,7 +53,9 @@ std::map<std::string, uint64_t> budgets_of(const Context& context, const MemoryC
         if (equals == std::string::npos || equals == 0)
             throw UsageError("--memory '" + one + "' names no device and bytes: write it as cpu=8GiB");
         const uint64_t bytes = bytes_from(one.substr(equals + 1));
-        budgets[context.choose(one.substr(0, equals)).info().id] = bytes;
+        const std::string device = context.choose(one.substr(0, equals)).info().id;
+        if (!budgets.emplace(device, bytes).second)
+            throw UsageError("--memory '" + choice.memory + "' names " + device + " twice; give each device one amount");
     }
     return budgets;
 }

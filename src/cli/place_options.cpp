@@ -13,11 +13,31 @@ bool holds(const std::vector<Device>& devices, const Device& device) {
     return std::any_of(devices.begin(), devices.end(), [&](const Device& d) { return d.info().id == device.info().id; });
 }
 
+// "xyz:0", of a backend that no module here is of and of no other thing a filter may name.
+bool names_nothing(const Context& context, const std::string& filter) {
+    if (filter.find_first_of(",=!") != std::string::npos || filter.find(':') != filter.rfind(':') || filter == "auto")
+        return false;
+    const std::string backend = filter.substr(0, filter.find(':'));
+    for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::discrete, DeviceKind::integrated, DeviceKind::virtual_gpu,
+                                  DeviceKind::accelerator, DeviceKind::software})
+        if (backend == name_of(kind)) return false;
+    return std::ranges::none_of(context.report().candidates, [&](const Candidate& candidate) {
+        return candidate.descriptor && candidate.descriptor->backend == backend;
+    });
+}
+
 // The device of the filter alone: what stands in comes behind all that are named.
 Device first_of(const Context& context, const DeviceChoice& device, const std::string& filter) {
     DeviceChoice wanted = device;
     wanted.device = filter;
-    return open_with_fallback(context, wanted).front();
+    try {
+        return open_with_fallback(context, wanted).front();
+    } catch (const Error& error) {
+        if (error.code() != Code::not_found) throw;
+        const std::string text = "--place names '" + filter + "': " + error.what();
+        if (names_nothing(context, filter)) throw UsageError(text);
+        throw Error(error.code(), text);
+    }
 }
 
 void add_what_stands_in(const Context& context, const DeviceChoice& device, std::vector<Device>& devices) {
@@ -52,6 +72,8 @@ void place_encoder(const Context& context, const DeviceChoice& device, const Pla
         placed.devices.push_back(opened);
     }
     const auto count = static_cast<uint32_t>(placed.devices.size());
+    if ((rows || frames) && count < 2)
+        throw UsageError("--place '" + choice.place + "' names one device, and rows and frames are shared by two or more");
     if (rows)
         placed.rows = count;
     else if (frames)

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "backplane/esrgan.hpp"
@@ -11,6 +10,7 @@
 #include "cli/memory_options.hpp"
 #include "cli/model_files.hpp"
 #include "cli/place_options.hpp"
+#include "cli/plan_placed.hpp"
 #include "cli/usage.hpp"
 #include "models/parakeet/recognizer.hpp"
 
@@ -43,6 +43,14 @@ Device device_like(const Context& context, const std::string& filter, const std:
     }
 }
 
+// A name that nobody reads would be a device that is not the one that was meant.
+void check_names(const Json& device, const std::string& id) {
+    static const std::vector<std::string> kKnown{"id", "like", "memory", "costs"};
+    for (const std::string& name : device.names())
+        if (std::ranges::find(kKnown, name) == kKnown.end())
+            throw base::JsonError("\"" + name + "\" of " + id + " is nothing that a device has: id, like, memory, costs");
+}
+
 std::vector<Asked> described(const Context& context, const std::string& path) {
     const base::File file(base::path_of(path));
     constexpr uint64_t kMost = 1 << 20;
@@ -55,6 +63,8 @@ std::vector<Asked> described(const Context& context, const std::string& path) {
         for (const Json& one : json.at("devices")) {
             Asked asked;
             asked.name = one.at("id").get<std::string>();
+            if (asked.name.empty()) throw base::JsonError("an \"id\" is empty");
+            check_names(one, asked.name);
             asked.memory = bytes_from(one.at("memory").get<std::string>());
             asked.device = device_like(context, one.value("like", "").get<std::string>(), where + asked.name + " is like ");
             if (one.contains("costs")) asked.costs = costs_from(one["costs"]);
@@ -77,27 +87,6 @@ std::vector<Asked> asked_about(const Context& context, const PlanChoice& o, std:
     std::vector<Asked> all;
     for (const Device& device : open_with_fallback(context, o.choice)) all.push_back({device, device.info().id, 0, {}});
     return all;
-}
-
-// 40 columns for what is there, or needed where that is more or nobody knows it.
-std::string bar_of(const Fit& way) {
-    constexpr uint64_t kColumns = 40;
-    const uint64_t whole = std::max<uint64_t>({way.available, way.needs, 1});
-    std::string bar;
-    uint64_t from = 0, drawn = 0;
-    const std::pair<uint64_t, const char*> parts[] = {
-        {way.weights, "█"}, {way.ring, "▓"}, {way.state, "▒"}, {way.values, "▒"}, {way.workspace, "░"}};
-    for (const auto& [bytes, block] : parts) {
-        from += bytes;
-        const auto until = static_cast<uint64_t>(
-            std::llround(static_cast<double>(from) / static_cast<double>(whole) * static_cast<double>(kColumns)));
-        for (; drawn < until; ++drawn) {
-            const bool there = way.available == 0 || (drawn + 1) * (whole / kColumns) <= way.available;
-            bar += there ? block : "!";
-        }
-    }
-    for (; drawn < kColumns; ++drawn) bar += "·";
-    return bar;
 }
 
 // A column for each stage in the order of running, or for some.
@@ -230,6 +219,11 @@ Placed speech_by_costs(const Context& context, const PlanChoice& o, const std::f
     return place_by_costs(context, o.choice, costs, what, run);
 }
 
+void print_title(const std::string& name, const PlanChoice& o) {
+    out("{} in {}, {} of {} s at once\n", name, o.dtype, o.batch == 1 ? "a window" : std::to_string(o.batch) + " windows",
+        o.seconds);
+}
+
 void show_speech_placed(const Context& context, const PlanChoice& o, const std::filesystem::path& path, CostModel& costs,
                         Run& run) {
     if (!o.what_if.empty() || (o.place.is_named() && !o.memory.memory.empty()))
@@ -237,13 +231,20 @@ void show_speech_placed(const Context& context, const PlanChoice& o, const std::
     const Placed placed =
         o.place.is_auto() ? speech_by_costs(context, o, path, costs, run) : open_placed(context, o.choice, o.place);
     const parakeet::Recognizer recognizer = recognizer_on(placed.devices, o, path, placed);
-    const std::string text = recognizer.plan(o.batch, samples_of(o, recognizer));
-    if (run.json)
-        return print({{"model", recognizer.config().name},
-                      {"place", o.place.is_auto() ? placed_json(placed) : Json(o.place.place)},
-                      {"plan", text}});
-    if (!placed.why.empty()) out("{}\n", placed.why);
-    out_lines(text);
+    const parakeet::Recognizer::Shown shown = recognizer.plan(o.batch, samples_of(o, recognizer));
+    Json json = Json::parse(shown.json);
+    if (run.json) {
+        json["model"] = recognizer.config().name;
+        json["dtype"] = o.dtype;
+        json["seconds"] = o.seconds;
+        json["batch"] = o.batch;
+        json["place"] = o.place.is_auto() ? placed_json(placed) : Json(o.place.place);
+        return print(json);
+    }
+    print_title(recognizer.config().name, o);
+    out("{}\n", placed.why.empty() ? "placed by name: " + o.place.place : placed.why);
+    print_placed_plan(json);
+    out_lines(shown.text);
 }
 
 // An encoder and a decoder, beside each other on one device, or as --memory and --what-if say.
@@ -271,6 +272,7 @@ void show_speech_plan(const PlanChoice& o, const std::filesystem::path& path, Ru
     if (run.json) {
         Json json = chosen != nullptr ? Json::parse(chosen->plan_json) : Json::object();
         json["model"] = name;
+        json["dtype"] = o.dtype;
         json["seconds"] = o.seconds;
         json["batch"] = o.batch;
         json["ways"] = Json::array();
@@ -278,8 +280,7 @@ void show_speech_plan(const PlanChoice& o, const std::filesystem::path& path, Ru
         if (chosen == nullptr) json["problem"] = what_would_fit(ways);
         print(json);
     } else {
-        out("{} in {}, {} of {} s at once\n", name, o.dtype,
-            o.batch == 1 ? "a window" : std::to_string(o.batch) + " windows", o.seconds);
+        print_title(name, o);
         print_ways(ways, times, chosen);
         if (chosen != nullptr) {
             const Json json = Json::parse(chosen->plan_json);

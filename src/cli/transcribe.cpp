@@ -354,7 +354,11 @@ Placed placed_on(const TranscribeChoice& o, const Context& context, CostModel& c
     if (o.place.is_auto()) return placed_for(o, context, costs, seconds, budgets, run);
     DeviceChoice choice = o.choice;
     if (o.place.place.empty()) choice.device = device;
-    return open_placed(context, choice, o.place);
+    Placed placed = open_placed(context, choice, o.place);
+    const bool shared = placed.layers > 1 || placed.rows > 1 || placed.frames > 1;
+    if (shared && (!o.memory.memory.empty() || streaming_of(o.memory) == Streaming::always))
+        throw UsageError("--place '" + o.place.place + "' with --memory or --stream always: leave one of the two out");
+    return placed;
 }
 
 void say_what_works(const TranscribeChoice& o, const Run& run, const Transcriber& transcriber, const std::string& why) {

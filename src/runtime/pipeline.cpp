@@ -403,6 +403,15 @@ std::string Pipeline::describe() const {
            std::to_string(impl_->peer) + " bytes went from device to device without the host\n";
 }
 
+std::vector<std::string> Pipeline::plans_json() const {
+    std::vector<std::string> all;
+    for (Part& part : impl_->parts) {
+        const std::lock_guard lock(part.mutex);
+        all.push_back(part.session.plan_json());
+    }
+    return all;
+}
+
 std::vector<StageRuns> Pipeline::runs() const {
     std::vector<StageRuns> all;
     for (Part& part : impl_->parts) {

@@ -74,9 +74,12 @@ public:
     [[nodiscard]] std::vector<Fit> ways(int64_t clips, size_t samples, const FitOptions& options) const;
     // The encoder of such batches.
     [[nodiscard]] Graph encoder(int64_t clips, size_t samples) const;
-    // How batches of so many clips of at most so many samples would run on the devices that take parts of the encoder: lines, as describe() has them.
-    // Reads no weight.
-    [[nodiscard]] std::string plan(int64_t clips, size_t samples) const;
+    // How batches of so many clips of at most so many samples would run on the devices that take parts of the encoder: lines, as describe() has them, and
+    // {"components": [...]}: the plan of each session with its "name", of layers on several devices also "part", from 1, and "parts". Reads no weight.
+    struct Shown {
+        std::string text, json;
+    };
+    [[nodiscard]] Shown plan(int64_t clips, size_t samples) const;
     // From now on it is run that way: with the same weights on the device for batches of all sizes, those up to that one taking no more than it says.
     // Of each of encoder and decoder one session is kept. Before the first batch.
     void keep_to(const Fit& way, int64_t clips, size_t samples);

@@ -101,7 +101,7 @@ std::vector<Fit> Recognizer::ways(int64_t clips, size_t samples, const FitOption
     return all;
 }
 
-std::string Recognizer::plan(int64_t clips, size_t samples) const {
+Recognizer::Shown Recognizer::plan(int64_t clips, size_t samples) const {
     BatchShape shape = longest(clips, samples);
     share(shape);
     SessionOptions how = options_;
@@ -109,15 +109,30 @@ std::string Recognizer::plan(int64_t clips, size_t samples) const {
     how.plans_kept = 0;
     NodeParts nodes;
     const Graph graph = encoder_graph(shape, reach_of(encoded_frames(config().encoder, shape.frames)), nodes);
-    std::string text =
-        sized("encoder", shape.clips, shape.frames, "frames") + encoder_on(shape, graph, nodes, how)->describe();
-    if (head_ == Head::ctc) return text;
-    SessionOptions decoder = decoder_options_;
-    decoder.compile.plan_only = true;
-    decoder.plans_kept = 0;
-    const StepShape steps = steps_of(shape);
-    return text + sized("decoder", steps.clips, steps.frames, "encoded frames") +
-           Session(last_devices_, steps_graph(*weights_, steps), packed_, decoder).describe();
+    const std::unique_ptr<Pipeline> encoder = encoder_on(shape, graph, nodes, how);
+    Shown shown{sized("encoder", shape.clips, shape.frames, "frames") + encoder->describe(), {}};
+    base::Json all{{"components", base::Json::array()}};
+    const std::vector<std::string> parts = encoder->plans_json();
+    for (size_t p = 0; p < parts.size(); ++p) {
+        base::Json one = base::Json::parse(parts[p]);
+        one["name"] = "encoder";
+        if (parts.size() > 1) one["part"] = p + 1, one["parts"] = parts.size();
+        all["components"].push_back(std::move(one));
+    }
+    if (head_ != Head::ctc) {
+        SessionOptions last = decoder_options_;
+        last.compile.plan_only = true;
+        last.plans_kept = 0;
+        const StepShape steps = steps_of(shape);
+        const Session decoder(last_devices_, steps_graph(*weights_, steps), packed_, last);
+        shown.text += sized("decoder", steps.clips, steps.frames, "encoded frames") + decoder.describe();
+        base::Json one = base::Json::parse(decoder.plan_json());
+        one["name"] = "decoder";
+        all["components"].push_back(std::move(one));
+    }
+    base::carry_bytes(all);
+    shown.json = all.dump(-1, base::BadText::replace);
+    return shown;
 }
 
 void Recognizer::keep_to(const Fit& way, int64_t clips, size_t samples) {

@@ -140,6 +140,8 @@ TEST(CliPlace, WhatMakesNoSenseIsWrongUse) {
          {std::vector<std::string>{"upscale", in, p.at("out.png"), "--model", model, "--place", "everywhere"},
           {"upscale", in, p.at("out.png"), "--model", model, "--place", "encoder=cpu:0"},
           {"upscale", in, p.at("out.png"), "--model", model, "--place", "auto=cpu+"},
+          {"upscale", in, p.at("out.png"), "--model", model, "--place", "auto=abacus"},
+          {"plan", "--model", model, "--place", "auto=cpu+abacus:0"},
           {"upscale", in, p.at("out.png"), "--model", model, "--place", "auto", "--device", "cpu"},
           {"plan", "--model", model, "--place", "encoder=cpu:0,decoder=cpu:0"},
           {"plan", "--model", model, "--place", "auto", "--what-if", p.at("cards.json")}}) {
@@ -147,6 +149,10 @@ TEST(CliPlace, WhatMakesNoSenseIsWrongUse) {
         EXPECT_EQ(o.exit_code, 2) << o.out;
         EXPECT_TRUE(is_one_line(o.err)) << o.err;
     }
+    // What may be named, and is not here, is no wrong use.
+    const Outcome none = run(p, {"plan", "--model", model, "--place", "auto=discrete,!cpu,!software"}, told);
+    EXPECT_EQ(none.exit_code, 1) << none.out;
+    EXPECT_NE(none.err.find("--place names 'discrete,!cpu,!software': "), std::string::npos) << none.err;
 }
 
 TEST(CliPlace, DevicesThatAFileDescribesMaySayWhatWorkCostsThere) {
@@ -169,9 +175,10 @@ TEST(CliPlace, DevicesThatAFileDescribesMaySayWhatWorkCostsThere) {
     const double slow = seconds(at("1e9")).get<double>(), fast = seconds(at("1e12")).get<double>();
     EXPECT_GT(slow, 10 * fast);
     EXPECT_GT(fast, 1e-5) << "a run beside its ops";
-    for (const char* wrong : {"7", "{}", R"({"ops": 1, "run_us": "x"})", R"({"ops": {"move f32": {}}})",
-                              R"({"ops": {"move f32": {"per_second": 0}}})", R"({"ops": {"move f32": {"points": [[1]]}}})",
-                              R"({"ops": {"move f32": {"points": [[2, 1], [1, 1]]}}})"}) {
+    for (const char* wrong :
+         {"7", "{}", R"({"ops": 1, "run_us": "x"})", R"({"ops": {}, "run_us": -5})", R"({"ops": {"move f32": {}}})",
+          R"({"ops": {"move f32": {"per_second": 0}}})", R"({"ops": {"move f32": {"points": [[1]]}}})",
+          R"({"ops": {"move f32": {"points": [[2, 1], [1, 1]]}}})"}) {
         const Outcome o = what_if(wrong);
         EXPECT_EQ(o.exit_code, 1) << wrong;
         EXPECT_TRUE(is_one_line(o.err)) << o.err;

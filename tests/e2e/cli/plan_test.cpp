@@ -73,7 +73,9 @@ TEST(CliPlan, DevicesThatAFileDescribesArePlannedFor) {
     };
     for (const char* wrong :
          {"", "{", "[]", "{}", R"({"devices": []})", R"({"devices": [{"id": "a"}]})",
-          R"({"devices": [{"id": "a", "memory": 8}]})", R"({"devices": [{"id": "a", "memory": "lots"}]})"}) {
+          R"({"devices": [{"id": "a", "memory": 8}]})", R"({"devices": [{"id": "a", "memory": "lots"}]})",
+          R"({"devices": [{"id": "", "like": "cpu", "memory": "8GiB"}]})",
+          R"({"devices": [{"id": "a", "lik": "cpu", "memory": "8GiB"}]})"}) {
         const Outcome o = what_if(wrong);
         EXPECT_EQ(o.exit_code, 1) << wrong;
         EXPECT_TRUE(is_one_line(o.err)) << o.err;
@@ -211,6 +213,18 @@ TEST(CliPlan, WhatUpscaleTakesIsPlannedToo) {
     EXPECT_EQ(other.exit_code, 1);
     EXPECT_NE(other.err.find("RRDBNet"), std::string::npos) << other.err;
     EXPECT_TRUE(is_one_line(other.err)) << other.err;
+}
+
+// Two amounts for one device, by whatever names: one of them would be meant in vain.
+TEST(CliPlan, MemoryOfADeviceIsSaidOnce) {
+    const Place p;
+    const std::string model = p.model();
+    for (const char* twice : {"cpu=1GiB,cpu=2GiB", "cpu=1GiB,cpu:0=1GiB"}) {
+        const Outcome o = run(p, {"plan", "--model", model, "--device", "cpu", "--memory", twice});
+        EXPECT_EQ(o.exit_code, 2) << o.out;
+        EXPECT_NE(o.err.find("names cpu:0 twice"), std::string::npos) << o.err;
+        EXPECT_TRUE(is_one_line(o.err)) << o.err;
+    }
 }
 
 TEST(CliPlan, ADeviceThatIsNotThereIsOneLine) {

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
+#include <set>
 
 #include "base/json.hpp"
 #include "costs_told.hpp"
@@ -346,13 +348,34 @@ TEST(CliPlan, OfAnEncoderOnTwoDevicesHasTheStagesOfBoth) {
         ASSERT_EQ(o.exit_code, 0) << o.err;
         EXPECT_NE(o.out.find(" on cpu:0: "), std::string::npos) << o.out;
         EXPECT_NE(o.out.find(" on reference:0: "), std::string::npos) << o.out;
-        const Outcome json = run(p, {"plan", "--model", net, "--seconds", "2", "--place", place, "--json"});
-        EXPECT_EQ(base::Json::parse(json.out)["place"], place);
+        EXPECT_NE(o.out.find(" in f32, a window of 2 s at once\nplaced by name: "), std::string::npos) << o.out;
+        EXPECT_NE(o.out.find("  DEVICE       HAS"), std::string::npos) << o.out;
+        EXPECT_NE(o.out.find("█"), std::string::npos) << o.out;
+        EXPECT_NE(o.out.find("  1 cpu:0  2 reference:0\n"), std::string::npos) << "who is at work when: " << o.out;
+        const Outcome as_json = run(p, {"plan", "--model", net, "--seconds", "2", "--place", place, "--json"});
+        const base::Json json = base::Json::parse(as_json.out);
+        EXPECT_EQ(json["place"], place);
+        EXPECT_EQ(json["seconds"], 2);
+        std::map<std::string, std::set<std::string>> on;  // by component
+        for (const base::Json& component : json["components"])
+            for (const base::Json& stage : component["stages"])
+                on[component["name"].get<std::string>()].insert(stage["device"].get<std::string>());
+        EXPECT_EQ(on["encoder"], (std::set<std::string>{"cpu:0", "reference:0"})) << as_json.out;
+        EXPECT_EQ(on["decoder"].size(), 1U) << as_json.out;
     }
+    const Outcome layers = run(p, {"plan", "--model", net, "--seconds", "2", "--place", "encoder=cpu:0+reference:0"});
+    EXPECT_NE(layers.out.find("encoder, layers 2 of 2"), std::string::npos) << layers.out;
+    const Outcome apart = run(p, {"plan", "--model", net, "--place", "encoder=cpu:0,decoder=reference:0", "--json"});
+    const base::Json components = base::Json::parse(apart.out)["components"];
+    ASSERT_EQ(components.size(), 2U);
+    EXPECT_EQ(components[0]["stages"][0]["device"], "cpu:0");
+    EXPECT_EQ(components[1]["stages"][0]["device"], "reference:0");
     for (const std::vector<std::string>& wrong : {std::vector<std::string>{"--model", net, "--place", "encoder=rows:"},
                                                   {"--model", net, "--place", "rows:cpu:0"},
                                                   {"--model", net, "--place", "encoder=frames:"},
                                                   {"--model", net, "--place", "encoder=rows:cpu:0+cpu:0"},
+                                                  {"--model", net, "--place", "encoder=rows:cpu:0"},
+                                                  {"--model", net, "--place", "encoder=frames:cpu:0,decoder=reference:0"},
                                                   {"--model", p.model(), "--place", "encoder=cpu:0+reference:0"}}) {
         std::vector<std::string> arguments{"plan"};
         arguments.insert(arguments.end(), wrong.begin(), wrong.end());
@@ -378,6 +401,11 @@ TEST(CliTranscribe, LayersRowsAndFramesOfTheEncoderOnTwoDevicesSayTheSame) {
     EXPECT_EQ(said({"--place", "encoder=frames:cpu:0+reference:0"}), one);
     EXPECT_EQ(said({"--place", "encoder=cpu:0,decoder=reference:0"}), one);
     EXPECT_EQ(said({"--place", "decoder=cpu:0,encoder=reference:0"}), one);
+    for (const char* more : {"--memory=cpu=1GiB", "--stream=always"}) {
+        const Outcome o = run(p, {"transcribe", clip, "--model", net, "--place", "encoder=rows:cpu:0+reference:0", more});
+        EXPECT_EQ(o.exit_code, 2) << more;
+        EXPECT_TRUE(is_one_line(o.err)) << o.err;
+    }
 }
 
 TEST(CliTranscribe, AutoPlacesByWhatWorkCosts) {
