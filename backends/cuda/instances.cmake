@@ -56,7 +56,11 @@ endforeach()
 set(instances_attention_parts
   0=256,1=256,2=32,3=64,4=64,5=2,shared=98448 0=256,1=128,2=64,3=64,4=64,5=1,shared=98448
   0=256,1=64,2=32,3=64,4=64,5=1,shared=82064 0=256,1=32,2=16,3=64,4=64,5=1,shared=73872
-  0=128,1=16,2=16,3=64,4=64,5=1,shared=69712 0=128,1=64,2=16,3=128,4=128,5=1,shared=65616)
+  0=128,1=64,2=16,3=128,4=128,5=1,shared=65616)
+set(instances_attention_parts_relative
+  0=256,1=128,2=32,3=64,4=64,5=1,shared=147600 0=256,1=64,2=32,3=64,4=64,5=1,shared=147600 0=256,1=64,2=16,3=128,4=128,5=1,shared=196752)
+# KEYS, DEPTH, WIDTH.
+set(instances_attention_parts_few 0=256,1=16,2=64,3=64 0=256,1=32,2=64,3=64 0=256,1=16,2=128,3=128,shared=69632)
 # DOWN, ACROSS, WARPS_DOWN, BK, STAGES, TRANSPOSE_A, TRANSPOSE_B: the larger tile alone and not both turned, which is 0.1 MB of the module of all architectures.
 set(instances_matmul_parts "")
 foreach(turned 8=0,9=0 8=0,9=1 8=1,9=0)

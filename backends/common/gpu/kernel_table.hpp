@@ -23,7 +23,8 @@ constexpr bool on_warpgroups(uint32_t kernel) {
            kernel == kKernel_attention_warpgroup_f16_bool;
 }
 constexpr bool in_parts(uint32_t kernel) {
-    return kernel == kKernel_attention_parts_f32 || kernel == kKernel_matmul_parts_f32;
+    return kernel == kKernel_attention_parts_f32 || kernel == kKernel_attention_parts_relative_f32 ||
+           kernel == kKernel_attention_parts_few_f32 || kernel == kKernel_matmul_parts_f32;
 }
 constexpr bool on_matrix_units(uint32_t kernel) {
     return on_warpgroups(kernel) || kernel == kKernel_conv_matrix_f16 || kernel == kKernel_conv_matrix_filters ||

@@ -76,6 +76,8 @@ bp_gpu_kernel(matmul_warpgroup_split_f16 matmul_warpgroup_split HALF FULL_EPILOG
 bp_gpu_kernel(attention_workgroup_f16 attention_workgroup HALF BYTE)
 bp_gpu_kernel(attention_matrix_f16 attention_matrix HALF)
 bp_gpu_kernel(attention_parts_f32 attention_parts)
+bp_gpu_kernel(attention_parts_relative_f32 attention_parts_relative)
+bp_gpu_kernel(attention_parts_few_f32 attention_parts_few)
 bp_gpu_kernel(attention_warpgroup_f16 attention_warpgroup HALF BYTE)
 bp_gpu_kernel(attention_warpgroup_f16_bool attention_warpgroup TRUTH HALF BYTE)
 bp_gpu_kernel(conv_coop_f16 conv_coop HALF FULL_EPILOGUE)

@@ -25,6 +25,13 @@ MATRIX_FUNCTION uint rest_of_halves(uint high, float a, float b) {
     asm("{ .reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h; }" : "=f"(x), "=f"(y) : "r"(high));
     return pack_halves(a - x, b - y);
 }
+#define HALVES_OF(a, b) pack_halves(a, b)
+#define REST_OF_HALVES(high, a, b) rest_of_halves(high, a, b)
+// sum (16 x 8) += a (16 x 16) * b (16 x 8) of halves, all as PTX's mma.m16n8k16 has them.
+#define MULTIPLY_EIGHT(sum, a, b0, b1) multiply(sum, a, b0, b1)
+// v of the four lanes that hold the same rows of such a sum; the largest whole number of a warp.
+#define BESIDE_FOUR BESIDE
+#define MOST_OF_WARP(v) v = __reduce_max_sync(0xffffffffu, v);
 // A four to shared memory: the half of the eight at `place` that `second` says, and that `part` further.
 #define PUT_HALVES(shared, place, part, second, v) put_halves((uint2*)((shared) + (place)) + (second), (part)*2u, v)
 MATRIX_FUNCTION void put_halves(uint2* to, uint part, float4 v) {

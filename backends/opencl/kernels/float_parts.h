@@ -34,6 +34,39 @@ void multiply_parts(float4* sum, local const uint* parts, uint lane) {
             ((float*)sum)[c] += number_of_part(parts[(lane / 4 * 4 + k % 4) * 6 + c / 2 + k / 4 * 2]) *
                                 number_of_part(parts[((lane % 4 * 2 + c % 2) * 4 + k % 4) * 6 + 4 + k / 4]);
 }
+#define MULTIPLY_EIGHT(sum, a, b0, b1)                                   \
+    {                                                                    \
+        vstore4(a, 0, of_parts + LOCAL_INDEX * 6);                       \
+        vstore2((uint2)(b0, b1), 0, of_parts + LOCAL_INDEX * 6 + 4);     \
+        BARRIER;                                                         \
+        multiply_eight(&(sum), of_parts + WARP_INDEX * 192, LANE_INDEX); \
+        BARRIER;                                                         \
+    }
+float half_at(local const uint* words, uint place, uint second) {
+    return vload_half(second, (local const half*)(words + place));
+}
+void multiply_eight(float4* sum, local const uint* parts, uint lane) {
+    for (uint c = 0; c < 4; ++c)
+        for (uint k = 0; k < 16; ++k)
+            ((float*)sum)[c] += half_at(parts, (lane / 4 * 4 + k % 8 / 2) * 6 + c / 2 + k / 8 * 2, k % 2) *
+                                half_at(parts, ((lane % 4 * 2 + c % 2) * 4 + k % 8 / 2) * 6 + 4 + k / 8, k % 2);
+}
+uint halves_of(float a, float b) {
+    ushort v[2];
+    vstore_half_rte(a, 0, (half*)v);
+    vstore_half_rte(b, 1, (half*)v);
+    return v[0] | (uint)v[1] << 16;
+}
+uint rest_of_halves(uint high, float a, float b) {
+    ushort v[2] = {high & 0xffff, high >> 16};
+    return halves_of(a - vload_half(0, (half*)v), b - vload_half(1, (half*)v));
+}
+#define HALVES_OF(a, b) halves_of(a, b)
+#define MOST_OF_WARP(v)                                                          \
+    of_parts[LOCAL_INDEX] = v;                                                   \
+    BARRIER;                                                                     \
+    for (uint l_ = 0; l_ < 32; ++l_) v = max(v, of_parts[WARP_INDEX * 32 + l_]); \
+    BARRIER;
 #define BESIDE_FOUR(v, COMBINE, exchange)       \
     exchange[LOCAL_INDEX] = v;                  \
     BARRIER;                                    \
@@ -44,6 +77,7 @@ void multiply_parts(float4* sum, local const uint* parts, uint lane) {
     v = COMBINE(v, exchange[LOCAL_INDEX ^ 2u]); \
     BARRIER;
 #endif
+#define REST_OF_HALVES(high, a, b) rest_of_halves(high, a, b)
 // The same as two halves, which follow matrices.h: a float is the sum of a half and of one more for what that leaves, which lacks 2^-22 of it where
 // the float is 2^-3 or more, and 2^-25 below. PUT_HALVES: a four to local memory, to the half of the eight at `place` that `second` says, and that
 // `part` further. SPLIT_LEFT: a sum as the parts of what is multiplied next, from the left.
@@ -52,6 +86,17 @@ uint rest_of_halves(uint high, float a, float b) {
     float x, y;
     __asm__("{ .reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h; }" : "=f"(x), "=f"(y) : "r"(high));
     return pack(a - x, b - y);
+}
+// sum (16 x 8) += a (16 x 16) * b (16 x 8) of halves, all as PTX's mma.m16n8k16 has them; v of the four lanes that hold the same rows of such a sum; the
+// largest whole number of a warp.
+#define HALVES_OF(a, b) pack(a, b)
+#define MULTIPLY_EIGHT(sum, a, b0, b1) multiply(&(sum), a, b0, b1)
+#define BESIDE_FOUR BESIDE
+#define MOST_OF_WARP(v) v = most_bits_of_warp(v);
+uint most_bits_of_warp(uint v) {
+    uint most;
+    __asm__ volatile("redux.sync.max.u32 %0, %1, 0xffffffff;" : "=r"(most) : "r"(v));
+    return most;
 }
 #define PUT_HALVES(shared, place, part, second, v) put_halves((local uint2*)((shared) + (place)) + (second), (part)*2, v)
 void put_halves(local uint2* to, uint part, float4 v) {

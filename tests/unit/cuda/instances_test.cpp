@@ -172,7 +172,7 @@ TEST_F(Instances, AreThereForConvolutionsBetweenWhichMapsLieInBundles) {
 TEST(SharedMemory, FitsTheCards) {
     for (uint32_t kernel = 0; kernel < gpu::kKernelCount; ++kernel) {
         const Image& image = kImages[kernel];
-        const uint32_t most = image.only == 90 ? 232448 : kernel == gpu::kKernel_attention_parts_f32 ? 101376 : 65536;
+        const uint32_t most = image.only == 90 ? 232448 : gpu::in_parts(kernel) ? 101376 : 65536;
         for (const KernelInstance& instance : std::span(image.instances, image.count)) EXPECT_LE(instance.shared, most);
     }
 }

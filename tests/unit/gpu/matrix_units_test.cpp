@@ -64,17 +64,38 @@ TEST(MatrixUnits, AttentionThatTheyWouldRoundOrDoNotFitIsNotOnThem) {
 TEST(MatrixUnits, AttentionOfFloatsIsOnThemInParts) {
     const Abilities can = matrix_units();
     const auto of_floats = [&](const Heads& h) { return kernels_of(can, {h.tokens, h.size, 0, false, BP_F32, h.math}); };
-    EXPECT_EQ(of_floats({}), Kernels{kKernel_attention_parts_f32});
-    EXPECT_EQ(of_floats({.tokens = 16, .size = 20}), Kernels{kKernel_attention_parts_f32}) << "heads of whole fours";
-    EXPECT_EQ(of_floats({.size = 128}), Kernels{kKernel_attention_parts_f32});
+    EXPECT_EQ(of_floats({}), Kernels{kKernel_attention_parts_few_f32}) << "too few rows for the device";
+    EXPECT_EQ(of_floats({.tokens = 16, .size = 20}), Kernels{kKernel_attention_parts_few_f32}) << "heads of whole fours";
+    EXPECT_EQ(of_floats({.tokens = 4000}), Kernels{kKernel_attention_parts_f32});
+    EXPECT_EQ(of_floats({.size = 128}), Kernels{kKernel_attention_parts_few_f32});
+    EXPECT_EQ(of_floats({.tokens = 4000, .size = 128}), Kernels{kKernel_attention_parts_f32});
     EXPECT_EQ(of_floats({.size = 132}), Kernels{kKernel_attention_f32});
     EXPECT_EQ(of_floats({.size = 22}), Kernels{kKernel_attention_f32});
     EXPECT_EQ(of_floats({.tokens = 15}), Kernels{kKernel_attention_f32});
     EXPECT_EQ(of_floats({.math = BP_MATH_STRICT}), Kernels{kKernel_attention_tiles_f32});
     Abilities little = can;
     little.shared_bytes = 49152;
-    EXPECT_EQ(kernels_of(little, {200, 64, 0, false, BP_F32}), Kernels{kKernel_attention_parts_f32});
+    EXPECT_EQ(kernels_of(little, {200, 64, 0, false, BP_F32}), Kernels{kKernel_attention_parts_few_f32});
+    EXPECT_EQ(kernels_of(little, {4000, 64, 0, false, BP_F32}), Kernels{kKernel_attention_parts_f32});
     EXPECT_EQ(kernels_of(little, {200, 128, 0, false, BP_F32}), Kernels{kKernel_attention_tiles_f32});
+}
+
+TEST(MatrixUnits, AttentionOfFloatsWithRelativePositionsIsOnThemWhereThereIsMuchSharedMemory) {
+    Abilities can = matrix_units();
+    const auto of_floats = [&](const Heads& h) {
+        return kernels_of(can, {h.tokens, h.size, h.distances, h.biases, BP_F32, h.math});
+    };
+    EXPECT_EQ(of_floats({}), Kernels{kKernel_attention_f32});
+    can.shared_bytes = 200704;
+    EXPECT_EQ(of_floats({}), Kernels{kKernel_attention_parts_relative_f32}) << "it adds the biases itself";
+    EXPECT_EQ(of_floats({.size = 128, .biases = false}), Kernels{kKernel_attention_parts_relative_f32});
+    EXPECT_EQ(of_floats({.tokens = 15, .distances = 29}), Kernels{kKernel_attention_f32});
+    EXPECT_EQ(of_floats({.size = 132}), Kernels{kKernel_attention_f32});
+    EXPECT_EQ(of_floats({.math = BP_MATH_STRICT}), Kernels{kKernel_attention_f32});
+    can.few_kernels = true;
+    EXPECT_EQ(of_floats({}), Kernels{kKernel_attention_f32}) << "compiled with the module, for compute capability 9.0 alone";
+    can.warpgroups = true;
+    EXPECT_EQ(of_floats({}), Kernels{kKernel_attention_parts_relative_f32});
 }
 
 TEST(MatrixUnits, ProductsOfFloatsAreOnThemInParts) {
@@ -114,7 +135,7 @@ TEST(MatrixUnits, AttentionInPartsThatComesCompiledIsOfHeadsOfTwoSizes) {
         for (size_t i = 0; i < 3; ++i) in.push_back(g.tensor(BP_ROLE_INPUT, shape, BP_F32));
         g.node(BP_OP_attention, in, g.tensor(BP_ROLE_OUTPUT, shape, BP_F32));
         const Dispatch d = g.plan(can).dispatches.back();
-        EXPECT_EQ(d.kernel, kKernel_attention_parts_f32);
+        EXPECT_EQ(d.kernel, tokens > 256 ? kKernel_attention_parts_f32 : kKernel_attention_parts_few_f32);
         return d.constants;
     };
     using Constants = std::vector<uint32_t>;
@@ -122,14 +143,16 @@ TEST(MatrixUnits, AttentionInPartsThatComesCompiledIsOfHeadsOfTwoSizes) {
     EXPECT_EQ(cut(2048, 64), (Constants{256, 128, 64, 64, 64, 1}));
     EXPECT_EQ(cut(1024, 20), (Constants{256, 64, 32, 64, 64, 1}));
     EXPECT_EQ(cut(512, 64), (Constants{256, 32, 16, 64, 64, 1}));
-    EXPECT_EQ(cut(256, 64), (Constants{128, 16, 16, 64, 64, 1}));
+    EXPECT_EQ(cut(256, 64), (Constants{256, 32, 64, 64}));
+    EXPECT_EQ(cut(128, 20), (Constants{256, 16, 64, 64}));
     EXPECT_EQ(cut(4096, 68), (Constants{128, 64, 16, 128, 128, 1}));
     can.shared_bytes = 200704;
     EXPECT_EQ(cut(4096, 40), (Constants{256, 256, 32, 64, 64, 2}));
     EXPECT_EQ(cut(2048, 64), (Constants{256, 128, 64, 64, 64, 1}));
     EXPECT_EQ(cut(1024, 20), (Constants{256, 64, 64, 64, 64, 1}));
     EXPECT_EQ(cut(512, 64), (Constants{256, 32, 32, 64, 64, 1}));
-    EXPECT_EQ(cut(256, 64), (Constants{256, 16, 16, 64, 64, 1}));
+    EXPECT_EQ(cut(256, 64), (Constants{256, 32, 64, 64}));
+    EXPECT_EQ(cut(256, 128), (Constants{256, 16, 128, 128}));
     EXPECT_EQ(cut(4096, 68), (Constants{256, 256, 32, 128, 128, 2}));
     EXPECT_EQ(cut(2048, 128), (Constants{256, 128, 32, 128, 128, 1}));
     EXPECT_EQ(cut(512, 128), (Constants{256, 64, 32, 128, 128, 1}));

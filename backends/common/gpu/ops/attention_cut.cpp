@@ -70,12 +70,15 @@ constexpr uint32_t kSharedOfParts = 101376, kMuchSharedOfParts = 196608;
 
 bool takes_parts(const Abilities& can, uint32_t math, const Sizes& s) {
     const int64_t most = can.shared_bytes < kSharedOfParts ? kMostOfParts / 2 : kMostOfParts;
-    return can.float_parts != 0 && math != BP_MATH_STRICT && s.dtype == BP_F32 && !s.cached && !s.relative && s.rows >= 16 &&
+    // With positions there is no kernel that takes little; those that are compiled with the module are for compute capability 9.0.
+    const bool has_it = !s.relative || (can.shared_bytes >= kMuchSharedOfParts && (!can.few_kernels || can.warpgroups));
+    return can.float_parts != 0 && math != BP_MATH_STRICT && s.dtype == BP_F32 && !s.cached && has_it && s.rows >= 16 &&
            s.depth > 0 && s.depth % 4 == 0 && s.width % 4 == 0 && s.depth <= most && s.width <= most;
 }
 
 // attention_parts, of f32 on the matrix units: eight warps make 16 or 32 rows each or, where that would leave the device idle, some of the keys of
-// fewer rows. A multiprocessor has one such workgroup at a time where it has the shared memory of compute capability 9.0.
+// fewer rows; of sixteen rows attention_parts_few does. A multiprocessor has one such workgroup at a time where it has the shared memory of compute
+// capability 9.0.
 Cut choose_parts(const Abilities& can, const Sizes& s) {
     const bool wide = s.depth > 64 || s.width > 64;
     const bool little = can.shared_bytes < kSharedOfParts, much = can.shared_bytes >= kMuchSharedOfParts && !can.few_kernels;
@@ -88,16 +91,22 @@ Cut choose_parts(const Abilities& can, const Sizes& s) {
         return word(up(wide && by >= 64 ? kMostOfParts : n, by) * by);
     };
     const auto cut = [&](uint32_t invocations, uint32_t rows, uint32_t keys, uint32_t tiles) {
-        return Cut{kKernel_attention_parts_f32, invocations, rows, {rows, keys, padded(s.depth), padded(s.width), tiles}};
+        const uint32_t kernel = s.relative ? kKernel_attention_parts_relative_f32 : kKernel_attention_parts_f32;
+        return Cut{kernel, invocations, rows, {rows, keys, padded(s.depth), padded(s.width), tiles}};
     };
-    if (little) return busy(64) ? cut(128, 64, 16, 1) : busy(32) ? cut(128, 32, 16, 1) : cut(64, 16, 16, 1);
+    if (s.relative) return wide ? cut(256, 64, 16, 1) : busy(128) ? cut(256, 128, 32, 1) : cut(256, 64, 32, 1);
+    if (!busy(32)) {
+        constexpr int64_t kAtOnce = 128;  // keys that eight warps have by sixteens
+        const uint32_t keys = wide || s.keys <= kAtOnce ? 16 : 32;
+        return {kKernel_attention_parts_few_f32, 256, 16, {keys, padded(s.depth), word(up(padded(s.width), 32) * 32)}};
+    }
+    if (little) return busy(64) ? cut(128, 64, 16, 1) : cut(128, 32, 16, 1);
     if (wide && !much) return cut(128, 64, 16, 1);
     if (wide) return busy(256) ? cut(256, 256, 32, 2) : busy(128) ? cut(256, 128, 32, 1) : cut(256, 64, 32, 1);
     if (busy(256)) return cut(256, 256, 32, 2);
     if (busy(128)) return cut(256, 128, 64, 1);
     if (busy(64)) return cut(256, 64, much ? 64 : 32, 1);
-    if (busy(32)) return cut(256, 32, much ? 32 : 16, 1);
-    return cut(much ? 256 : 128, 16, 16, 1);
+    return cut(256, 32, much ? 32 : 16, 1);
 }
 
 }  // namespace

@@ -26,16 +26,14 @@ struct Cut {
     std::vector<uint32_t> constants;
     [[nodiscard]] bool of_tiles() const {
         return kernel == kKernel_attention_tiles_f32 || kernel == kKernel_attention_tiles_f32_bool ||
-               kernel == kKernel_attention_parts_f32;
+               kernel == kKernel_attention_parts_f32 || kernel == kKernel_attention_parts_few_f32;
     }
     // Masks of numbers and of truths alike, as bytes.
-    [[nodiscard]] bool takes_any_mask() const {
-        return kernel == kKernel_attention_parts_f32 || kernel == kKernel_attention_matrix_f16;
-    }
+    [[nodiscard]] bool takes_any_mask() const { return in_parts(kernel) || kernel == kKernel_attention_matrix_f16; }
     [[nodiscard]] bool is_for_warpgroups() const {
         return kernel == kKernel_attention_warpgroup_f16 || kernel == kKernel_attention_warpgroup_f16_bool;
     }
-    [[nodiscard]] bool takes_biases() const { return on_matrix_units(kernel) && !of_tiles(); }
+    [[nodiscard]] bool takes_biases() const { return on_matrix_units(kernel) && !in_parts(kernel); }
 };
 
 Cut choose(const Abilities& can, uint32_t math, const Sizes& sizes);
