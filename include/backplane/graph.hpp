@@ -65,7 +65,7 @@ bool is_block(DType dtype) noexcept;                    // q8_0 and all behind i
 // Extents, outermost first. Rank 0 is a scalar; an extent may be 0.
 using Shape = std::vector<int64_t>;
 int64_t elements(const Shape& shape);             // throws Error(invalid) above 2^62
-uint64_t bytes(DType dtype, const Shape& shape);  // of a dense tensor
+uint64_t bytes(DType dtype, const Shape& shape);  // of a dense tensor; throws Error(invalid) for what none is
 std::string to_string(const Shape& shape);        // "[1, 3, 128, 128]"
 
 #define BP_OP_MEMBER(id, identifier, name) identifier = (id),
@@ -151,6 +151,8 @@ public:
     Graph& operator=(Graph&& other) noexcept;
     ~Graph();
 
+    // Each throws Error(invalid): a shape that no tensor has, an input or state of a name that is taken by one. `content` is the host's name for the bytes of a
+    // weight, 0: none.
     TensorId input(std::string name, DType dtype, Shape shape);
     TensorId weight(std::string name, DType dtype, Shape shape, uint64_t content = 0);
     TensorId constant(std::string name, DType dtype, Shape shape, std::vector<std::byte> data);  // data.size() == bytes()
@@ -170,6 +172,7 @@ public:
     std::vector<TensorId> add_all(Op op, std::span<const TensorId> inputs, const std::vector<Attribute>& attributes = {},
                                   std::string name = {});
 
+    // Each throws Error(invalid) where that is not so.
     void output(TensorId tensor, std::string name);  // the tensor becomes a result; it must be a temporary that a node wrote
     void update(TensorId state, TensorId value);     // after the run, `state` holds `value` (same dtype and shape)
 

@@ -52,7 +52,7 @@ public:
     virtual ~ImageWriter() = default;
     virtual void write(
         std::span<const uint8_t> rows) = 0;  // whole rows. Throws Error(denied): the disk is full, with what it says
-    virtual void finish() = 0;
+    virtual void finish() = 0;               // Throws Error: invalid (rows are missing), denied
 };
 
 }  // namespace backplane

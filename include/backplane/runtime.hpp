@@ -29,16 +29,18 @@ namespace plan {
 class Program;
 }
 
-// Memory of one device, as a Program binds it. Most use Tensor.
+// Memory of one device, as a Program binds it, in bytes. Most use Tensor. Copies share the bytes. Threads: any that read; who writes bytes that another thread
+// uses orders the two himself.
 class Buffer {
 public:
-    Buffer() = default;
-    Buffer(const Device& device, uint64_t size);  // uninitialised. Throws Error(no_device_memory)
+    Buffer() = default;                           // none
+    Buffer(const Device& device, uint64_t size);  // uninitialised. Throws Error: invalid (no device), no_device_memory
     // Uses the caller's memory in place where the device can, else throws Error(unsupported). `memory` outlives the Buffer.
     static Buffer import(const Device& device, std::span<std::byte> memory);
 
     [[nodiscard]] explicit operator bool() const noexcept { return storage_ != nullptr; }
     [[nodiscard]] uint64_t size() const noexcept;
+    // Each waits for the work that uses the bytes and returns when copied. Throws Error: invalid (outside of it), device_lost.
     void write(std::span<const std::byte> from, uint64_t offset = 0);
     void read(std::span<std::byte> into, uint64_t offset = 0) const;
 
@@ -76,24 +78,29 @@ enum class Math : uint32_t {
 };
 
 struct CompileOptions {
-    bool plan_only = false;
+    bool plan_only = false;  // what it takes is wanted, and no kernel: it does not run
     Math math = Math::standard;
-    uint64_t workspace_limit = 0;
-    const std::atomic<uint32_t>* cancel = nullptr;
+    uint64_t workspace_limit = 0;                   // bytes; 0: none
+    const std::atomic<uint32_t>* cancel = nullptr;  // non-zero, from any thread: throws Error(cancelled) soon
 };
 
+// A tensor of a graph that wants memory for each run.
 struct Slot {
     TensorId tensor;
-    uint64_t bytes = 0, alignment = 0, layout = 0;
+    uint64_t bytes = 0, alignment = 0;  // as the device has it, which of a weight is not bytes(dtype, shape)
+    uint64_t layout = 0;                // 0: dense and row-major; equal numbers on one device are packed alike
 };
 
 struct ProgramInfo {
-    uint64_t workspace_bytes = 0, workspace_alignment = 0, resident_bytes = 0, host_bytes = 0, compile_ns = 0;
-    uint32_t kernels = 0, cache_hits = 0;
+    uint64_t workspace_bytes = 0, workspace_alignment = 0;  // of memory that nothing else uses during a run
+    uint64_t resident_bytes = 0, host_bytes = 0;            // that the program holds: of the device, of the host
+    uint64_t compile_ns = 0;
+    uint32_t kernels = 0, cache_hits = 0;  // built, and of these found in the kernel cache
     std::vector<Slot> slots;
-    std::string summary;
+    std::string summary;  // what was fused and chosen, a step a line; may be empty
 };
 
+// Where a slot is for a run: `bytes` of the buffer from `offset` on.
 struct Binding {
     TensorId tensor;
     Buffer buffer;
@@ -118,17 +125,23 @@ struct NodeSupport {
     std::string text;  // of a node that is not supported, in the module's words; empty: it has none
 };
 
-// What the device says of each node of the graph.
+// What the device says of each node of the graph, in the graph's order. Any thread. Throws Error: invalid (no device), device_lost.
 std::vector<NodeSupport> query(const Device& device, const Graph& graph);
 
-// A graph compiled for one device: the thin layer over the ABI. Owns no weights and no workspace.
+// A graph compiled for one device: the thin layer over the ABI. Owns no weights and no workspace. Any thread; runs that are bound to the same buffers one
+// after the other.
 class Program {
 public:
-    Program() = default;
+    Program() = default;  // none: what follows is not to be called
+    // Throws Error: invalid (no device), unsupported (naming the nodes), no_device_memory, cancelled, device_lost.
     Program(const Device& device, const Graph& graph, const CompileOptions& options = {});
     [[nodiscard]] const ProgramInfo& info() const;
     [[nodiscard]] const Device& device() const;
+    // The bytes of a weight, dense and row-major, in the layout of its slot: slot.bytes of `into`. Returns when they are there. Throws Error: invalid (no such
+    // slot, no room), device_lost.
     void pack(const Slot& slot, std::span<const std::byte> plain, Buffer& into, uint64_t offset = 0) const;
+    // Each slot bound once; workspace of workspace_bytes, or none where that is 0. Returns when done. Throws Error: invalid (a slot without a buffer, or with
+    // too small a one), cancelled (outputs undefined), device_lost.
     void run(std::span<const Binding> bindings, const Buffer& workspace,
              const std::atomic<uint32_t>* cancel = nullptr) const;
 
