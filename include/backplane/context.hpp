@@ -247,7 +247,7 @@ struct Option {
 };
 
 enum class HeapFlag : uint32_t {
-    exact = BP_MEM_EXACT,                // its figures are of this heap alone
+    exact = BP_MEM_EXACT,                // reserved: no module states it
     budget = BP_MEM_BUDGET,              // they are what this process may take
     unified = BP_MEM_UNIFIED,            // it is the host's memory
     host_visible = BP_MEM_HOST_VISIBLE,  // the host can map it
