@@ -63,8 +63,8 @@ public:
     [[nodiscard]] Pass start(std::initializer_list<Input> inputs, const std::atomic<uint32_t>* cancel = nullptr) {
         return start(std::span(inputs.begin(), inputs.size()), cancel);
     }
-    // Returns when all parts are done. When a device was lost, the pass is done again by those that are left. Throws as Session::run, and invalid for a
-    // pass that is finished.
+    // Returns when all parts are done; an output may be left out where there are several. When a device was lost, the pass is done again by those that are
+    // left. Throws as Session::run, and invalid for a pass that is finished. One of several parts whose outputs are named wrongly can still be finished.
     void finish(Pass& pass, std::span<const Output> outputs);
     void finish(Pass& pass, std::initializer_list<Output> outputs) {
         finish(pass, std::span(outputs.begin(), outputs.size()));

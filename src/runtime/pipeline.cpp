@@ -110,6 +110,7 @@ struct Pipeline::Impl {
     [[nodiscard]] static Input given_to(const runtime::PipelinePort& port, const Pass::State& pass);
     [[nodiscard]] std::vector<Input> inputs_of(const runtime::PipelinePart& part, const Pass::State& pass) const;
     void check(const Pass::State& pass) const;
+    void check(std::span<const Output> outputs) const;
     void start(Pass::State& pass);
     void hand_out(const Pass::State& pass, std::span<const Output> outputs) const;
     void by_host(Pass::State& pass, std::span<const Output> outputs);
@@ -260,6 +261,26 @@ void Pipeline::Impl::hand_out(const Pass::State& pass, std::span<const Output> o
             }
 }
 
+// Outputs of the graph, each once at most.
+void Pipeline::Impl::check(std::span<const Output> outputs) const {
+    std::vector<std::string> names;
+    std::string there;
+    for (const Part& part : parts)
+        for (const Port& port : part.outputs)
+            if (!port.given.empty()) {
+                names.push_back(port.given);
+                there += (there.empty() ? "'" : ", '") + port.given + "'";
+            }
+    std::vector<std::string> left = names;
+    for (const Output& output : outputs) {
+        const std::string name(output.name);
+        if (std::erase(left, name) != 0) continue;
+        if (std::find(names.begin(), names.end(), name) != names.end())
+            throw Error(Code::invalid, "output '" + name + "' is wanted twice");
+        throw Error(Code::not_found, "the graph has no output '" + name + "'; it has: " + (there.empty() ? "none" : there));
+    }
+}
+
 // Part by part, what goes between them in memory of the host: each Session knows what to do without a device.
 void Pipeline::Impl::by_host(Pass::State& pass, std::span<const Output> outputs) {
     std::map<uint32_t, std::vector<std::byte>> results;
@@ -350,6 +371,7 @@ Pipeline::Pass Pipeline::start(std::span<const Input> inputs, const std::atomic<
 }
 
 void Pipeline::finish(Pass& pass, std::span<const Output> outputs) {
+    if (pass.state_ && impl_->parts.size() > 1) impl_->check(outputs);
     const std::unique_ptr<Pass::State> state = std::move(pass.state_);
     if (!state) throw Error(Code::invalid, "the pass is finished, or was never started");
     std::deque<Part>& parts = impl_->parts;

@@ -247,6 +247,13 @@ TEST_F(Layers, WhatCannotBeAPipelineIsSaid) {
                       }),
                       Code::invalid);
     }
+    // Outputs that are none and two of one are refused, and the pass can still be finished.
+    Floats y(kRows * kSize), again(kRows * kSize);
+    Pipeline::Pass pass = pipeline.start({{"x", given(x)}, {"bias", given(bias)}});
+    EXPECT_EQ(code_of([&] { pipeline.finish(pass, {{"z", room(y)}}); }), Code::not_found);
+    EXPECT_EQ(code_of([&] { pipeline.finish(pass, {{"y", room(y)}, {"y", room(again)}}); }), Code::invalid);
+    pipeline.finish(pass, {{"y", room(y)}});
+    EXPECT_NE(y, Floats(kRows * kSize));
     Pipeline::Pass none;
     EXPECT_EQ(code_of([&] { pipeline.finish(none, {}); }), Code::invalid);
 }
