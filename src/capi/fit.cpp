@@ -6,7 +6,6 @@ using backplane::Code;
 using backplane::Error;
 using backplane::Fit;
 using backplane::FitOptions;
-using backplane::Streaming;
 using backplane::capi::guarded;
 using backplane::capi::require;
 
