@@ -26,13 +26,6 @@ uint32_t place_of(const backplane_fits& fits, const Fit& way) {
 
 namespace {
 
-Streaming streaming_from(uint32_t given) {
-    if (given > 2)
-        throw Error(Code::invalid, "streaming is " + std::to_string(given) +
-                                       ": it takes 0 (where weights have no room), 1 (never) or 2 (always)");
-    return static_cast<Streaming>(given);
-}
-
 FitOptions fit_options_from(const backplane_fit_options* options, const std::vector<Device>& devices) {
     const backplane_fit_options given = read_record(options);
     FitOptions mine;

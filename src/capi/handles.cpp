@@ -63,16 +63,20 @@ std::vector<Device> devices_from(backplane_device* const* devices, uint32_t coun
     return all;
 }
 
+Streaming streaming_from(uint32_t given) {
+    if (given > 2)
+        throw Error(Code::invalid, "streaming is " + std::to_string(given) +
+                                       ": it takes 0 (where weights have no room), 1 (never) or 2 (always)");
+    return static_cast<Streaming>(given);
+}
+
 SessionOptions session_options_from(const backplane_session_options* options) {
     const backplane_session_options given = read_record(options);
-    if (given.streaming > 2)
-        throw Error(Code::invalid, "streaming is " + std::to_string(given.streaming) +
-                                       ": it takes 0 (where weights have no room), 1 (never) or 2 (always)");
     SessionOptions mine;
     mine.compile.math = static_cast<Math>(given.math);
     mine.compile.workspace_limit = given.workspace_limit;
     mine.compile.cancel = cancel_of(given.cancel);
-    mine.streaming = static_cast<Streaming>(given.streaming);
+    mine.streaming = streaming_from(given.streaming);
     if (given.plans_kept != 0) mine.plans_kept = given.plans_kept == UINT32_MAX ? 0 : given.plans_kept;
     mine.budget = given.budget;
     mine.weight_budget = given.weight_budget;

@@ -68,6 +68,8 @@ Shape shape_from(const int64_t* dims, uint32_t rank);
 // The devices of handles, of which there must be one. Throws Error(invalid).
 std::vector<Device> devices_from(backplane_device* const* devices, uint32_t count);
 
+// Throws Error(invalid).
+Streaming streaming_from(uint32_t given);
 // What the caller says of a session. Throws Error(invalid).
 SessionOptions session_options_from(const backplane_session_options* options);
 

@@ -264,20 +264,19 @@ void Pipeline::Impl::hand_out(const Pass::State& pass, std::span<const Output> o
 // Outputs of the graph, each once at most.
 void Pipeline::Impl::check(std::span<const Output> outputs) const {
     std::vector<std::string> names;
-    std::string there;
     for (const Part& part : parts)
         for (const Port& port : part.outputs)
-            if (!port.given.empty()) {
-                names.push_back(port.given);
-                there += (there.empty() ? "'" : ", '") + port.given + "'";
-            }
-    std::vector<std::string> left = names;
+            if (!port.given.empty()) names.push_back(port.given);
     for (const Output& output : outputs) {
-        const std::string name(output.name);
-        if (std::erase(left, name) != 0) continue;
-        if (std::find(names.begin(), names.end(), name) != names.end())
-            throw Error(Code::invalid, "output '" + name + "' is wanted twice");
-        throw Error(Code::not_found, "the graph has no output '" + name + "'; it has: " + (there.empty() ? "none" : there));
+        const auto is_it = [&](const Output& other) { return other.name == output.name; };
+        if (std::find(names.begin(), names.end(), output.name) == names.end()) {
+            std::string there;
+            for (const std::string& name : names) there += (there.empty() ? "'" : ", '") + name + "'";
+            throw Error(Code::not_found, "the graph has no output '" + std::string(output.name) +
+                                             "'; it has: " + (there.empty() ? "none" : there));
+        }
+        if (std::count_if(outputs.begin(), outputs.end(), is_it) > 1)
+            throw Error(Code::invalid, "output '" + std::string(output.name) + "' is wanted twice");
     }
 }
 
