@@ -66,21 +66,21 @@ TEST_P(Module, M6_ListWritesNoFurtherThanTheRoomItIsGiven) {
     std::memcpy(record, &known, sizeof known);
     const bp_array one{record, 1, sizeof record};
     ASSERT_EQ(api->list(module, &one, &count, &error.error), BP_OK) << error.text;
-    const auto* info = reinterpret_cast<const bp_device_info*>(record);
-    EXPECT_EQ(info->struct_size, known);
-    EXPECT_EQ(info->id, device_id);
-    EXPECT_NE(info->name, nullptr);
+    const auto* told = reinterpret_cast<const bp_device_info*>(record);
+    EXPECT_EQ(told->struct_size, known);
+    EXPECT_EQ(told->id, device_id);
+    EXPECT_NE(told->name, nullptr);
     for (size_t i = known; i < sizeof record; ++i) ASSERT_EQ(record[i], std::byte{0xCD}) << "byte " << i;
 }
 
 TEST_P(Module, M7_DeviceIdsAreStable) {
     for (int round = 0; round < 3; ++round) {
-        bp_device_info info{};
-        info.struct_size = BP_SIZE(bp_device_info, warning);
-        const bp_array room{&info, 1, sizeof info};
+        bp_device_info told{};
+        told.struct_size = BP_SIZE(bp_device_info, warning);
+        const bp_array room{&told, 1, sizeof told};
         uint32_t count = 0;
         ASSERT_EQ(api->list(module, &room, &count, nullptr), BP_OK);
-        EXPECT_EQ(info.id, device_id);
+        EXPECT_EQ(told.id, device_id);
     }
 }
 

@@ -189,10 +189,10 @@ void near_tile(const ConvTask& t, const PlaneTask& p, int64_t row, float* zeros)
 }
 
 void near_planes(const ConvTask& t, const PlaneTask& p, float* zeros) {
-    constexpr int kRows = 4;
+    constexpr int kTogether = 4;
     for (int64_t i = 0; i < near_zeros(p.column_end - p.column_begin); i += kLanes) hn::StoreU(hn::Zero(f), f, zeros + i);
     int64_t row = p.row_begin;
-    for (; row + kRows <= p.row_end; row += kRows) near_tile<kRows>(t, p, row, zeros);
+    for (; row + kTogether <= p.row_end; row += kTogether) near_tile<kTogether>(t, p, row, zeros);
     for (; row < p.row_end; ++row) near_tile<1>(t, p, row, zeros);
 }
 #endif

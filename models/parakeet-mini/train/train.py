@@ -161,6 +161,10 @@ class Trainer:
         self.average.load_state_dict(self.model.state_dict())
         self.known = mine.keys() - fitting.keys() <= {name for name in mine if name.endswith("num_batches_tracked")}
 
+    def halves(self):
+        """On a GPU alone: PyTorch's layer norms of a CPU take no halves beside weights in float32."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda", cache_enabled=False)
+
     def losses(self, start, length, speed, labels, label_counts, samples):
         place = torch.arange(samples, device=self.device)[None] * speed[:, None]
         first = place.long()
@@ -174,7 +178,7 @@ class Trainer:
         features = self.sound.masked(features, frames, self.clean)
         frame_counts = network.counts_behind(frames)
         whole = frame_counts.int()
-        with torch.autocast(self.device.type, torch.bfloat16, cache_enabled=False):
+        with self.halves():
             encoded = self.model.encoder(features, frames)
             ctc = self.model.ctc(encoded)
             encoded = encoded.detach() * (1 - self.through) + encoded * self.through
@@ -184,7 +188,7 @@ class Trainer:
         half = len(labels) // 2
         with torch.autocast(self.device.type, enabled=False):
             predicted = self.model.decoder(labels[:half].long())
-        with torch.autocast(self.device.type, torch.bfloat16, cache_enabled=False):
+        with self.halves():
             joint = self.model.joint(projected[:half, :, None], predicted[:, None].to(projected.dtype))
         heard = ctc.float().log_softmax(-1)
         return ((Ctc.apply(heard, labels, whole, label_counts, BLANK) * share).mean(), (apart(heard, frame_counts) * share[:half]).mean(),

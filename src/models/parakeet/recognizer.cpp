@@ -90,12 +90,12 @@ int64_t rounded_frames(int64_t frames, int64_t least, int64_t parts) noexcept {
 
 void check_finite(std::span<const float> samples, uint64_t first) {
     // Stretches of magnitudes none of which carries into the sign when one is added to its power: as vectors of any processor.
-    constexpr size_t kStretch = 64;
+    constexpr size_t kTogether = 64;
     constexpr uint32_t kMagnitude = 0x7fffffff, kOne = 0x00800000, kSign = 0x80000000;
     size_t finite = 0;
-    for (; finite + kStretch <= samples.size(); finite += kStretch) {
+    for (; finite + kTogether <= samples.size(); finite += kTogether) {
         uint32_t all = 0;
-        for (size_t i = 0; i < kStretch; ++i) all |= (std::bit_cast<uint32_t>(samples[finite + i]) & kMagnitude) + kOne;
+        for (size_t i = 0; i < kTogether; ++i) all |= (std::bit_cast<uint32_t>(samples[finite + i]) & kMagnitude) + kOne;
         if ((all & kSign) != 0) break;
     }
     for (size_t i = finite; i < samples.size(); ++i)

@@ -151,16 +151,19 @@ TEST_F(TrialKey, NamesOfWatchedFilesMayHaveVariablesAndTheHome) {
     EXPECT_TRUE(discovery::watched_files("relative/x").empty());
     // What stands for a variable is written once for all systems, with colons between: no letters of drives.
     const bool colons = separator == ":";
-    if (colons) EXPECT_EQ(discovery::watched_files("${BP_TEST_OTHER:-" + a + "}/x"), (std::vector<fs::path>{a + "/x"}));
+    if (colons) {
+        EXPECT_EQ(discovery::watched_files("${BP_TEST_OTHER:-" + a + "}/x"), (std::vector<fs::path>{a + "/x"}));
+    }
     test::set_environment("BP_TEST_OTHER", a + separator + b);
     for (const char* item : {"$BP_TEST_OTHER/x", "${BP_TEST_OTHER}/x", "${BP_TEST_OTHER:-~/y}/x"})
         EXPECT_EQ(discovery::watched_files(item), (std::vector<fs::path>{a + "/x", b + "/x"})) << item;
     test::set_environment("HOME", a);
     EXPECT_EQ(discovery::watched_files("~/x"), (std::vector<fs::path>{a + "/x"}));
     test::unset_environment("BP_TEST_OTHER");
-    if (colons)
+    if (colons) {
         EXPECT_EQ(discovery::watched_files("${BP_TEST_OTHER:-~/y:" + b + "}/x"),
                   (std::vector<fs::path>{a + "/y/x", b + "/x"}));
+    }
     for (const char* odd : {"$", "${", "${}", "${BP_TEST_OTHER", "${BP_TEST_OTHER:-", "~", "~other/x", ""})
         EXPECT_TRUE(discovery::watched_files(odd).empty()) << odd;
 }
