@@ -1,7 +1,7 @@
 #!/bin/sh
 # deb_test.sh CPACK BUILD_FOLDER SOURCE_FOLDER WORK_FOLDER: the Debian packages of this build: made, judged by lintian where it is, installed into a root of their
 # own that has nothing but what they depend on (taken from this system's packages), run there by a user without rights, with programs built of the
-# development package, removed.
+# development package, removed. Folders may have spaces in their names.
 set -eu
 cpack=$1 build=$2 source=$3 work=$4
 say() { printf '== %s\n' "$*"; }
@@ -64,7 +64,8 @@ while [ -n "$waiting" ]; do
 done
 
 say "installed, and used by nobody"
-dpkg --root="$root" --force-script-chrootless --force-not-root -i $(ls "$work"/debs/*.deb | grep -v -e libbackplane-dev) >"$work/dpkg.log" 2>&1 ||
+mkdir "$work/apart" && mv "$work"/debs/libbackplane-dev_*.deb "$work/apart/"
+dpkg --root="$root" --force-script-chrootless --force-not-root -i "$work"/debs/*.deb >"$work/dpkg.log" 2>&1 ||
     { tail -n 20 "$work/dpkg.log" >&2; fail "they do not install"; }
 cp "$source/tests/install/consumer/models/dense.onnx" "$root/tmp/"
 nobody() { chroot --userspec=65534:65534 "$root" /usr/bin/env -i HOME=/tmp "$@"; }
@@ -79,8 +80,10 @@ for file in share/man/man1/backplane.1.gz share/man/man1/backplane-upscale.1.gz 
 done
 
 say "programs, of what the development package has"
-for deb in "$work"/debs/libbackplane-dev_*.deb "$work"/debs/libbackplane-models0_*.deb; do dpkg -x "$deb" "$work/development"; done
-words() { PKG_CONFIG_SYSROOT_DIR=$work/development PKG_CONFIG_PATH=$work/development/usr/lib/pkgconfig pkg-config --cflags --libs "$1"; }
+for deb in "$work"/apart/*.deb "$work"/debs/libbackplane-models0_*.deb; do dpkg -x "$deb" "$work/development"; done
+# Beside it: words of pkg-config are cut at spaces.
+cd "$work"
+words() { PKG_CONFIG_SYSROOT_DIR=development PKG_CONFIG_PATH=development/usr/lib/pkgconfig pkg-config --cflags --libs "$1"; }
 for program in main.cpp main.c; do "$source/tests/install/use_page.sh" --extract "$source/docs/use.md" $program >"$work/$program"; done
 # shellcheck disable=SC2046
 c++ -std=c++20 "$work/main.cpp" $(words backplane-models) -o "$root/tmp/cpp" || fail "main.cpp of docs/use.md does not build"

@@ -88,7 +88,7 @@ fi
 mkdir "$work/elsewhere"
 mv "$work/first tree" "$work/elsewhere/moved tree"
 use "$work/elsewhere/moved tree" after
-"$source/tests/install/use_page.sh" "$cmake" "$work/elsewhere/moved tree" "$source" "$work/page" || fail "what the pages tell to do"
+"$source/tests/install/use_page.sh" "$cmake" "$work/elsewhere/moved tree" "$source" "$work/the page" || fail "what the pages tell to do"
 # What was installed says nothing of where it was built. (Library and programs hold a prefix each, nothing else.)
 if grep -rlF "$source" "$work/elsewhere/moved tree/lib/cmake" "$work/elsewhere/moved tree/lib/pkgconfig"; then
     fail "an installed file names the source folder"

@@ -74,10 +74,10 @@ done
 
 if command -v pkg-config >/dev/null && pkg-config --exists libpng libjpeg sndfile samplerate; then
     say "pkg-config"
-    # Its words are quoted for a shell that reads them once more: this tree may have a space in its name, that of the page has none.
-    ln -s "$prefix" "$work/prefix"
+    # Its words are quoted for a shell that reads them once more: folders here may have a space in their names, that of the page has none.
+    ln -s "$(cd "$prefix" && pwd)" "$work/prefix"
     extract "$page" pkg-config.sh "$work/cpp/line.sh"
-    (cd "$work/cpp" && PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig sh -e ./line.sh) || fail "the program does not build by pkg-config"
+    (cd "$work/cpp" && PKG_CONFIG_PATH=../prefix/lib/pkgconfig sh -e ./line.sh) || fail "the program does not build by pkg-config"
     BACKPLANE_MODULE_PATH=$prefix/lib/backplane && export BACKPLANE_MODULE_PATH
     run "$work/cpp/app"
 fi
