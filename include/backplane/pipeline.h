@@ -48,7 +48,7 @@ BACKPLANE_API void backplane_pass_destroy(backplane_pass* pass); /* waits for wh
 typedef struct backplane_part { /* what a part takes of a batch */
     uint32_t struct_size;
     uint32_t reserved;
-    uint64_t passes; /* that are finished                                                                                   */
+    uint64_t passes; /* finished, whose beginning and end here were seen: on a busy machine not all, and seconds 0 of none  */
     double seconds;  /* the shortest of these, from when it had what it waits for: what crosses is in it                    */
     char device[64]; /* "cuda:0"                                                                                            */
 } backplane_part;

@@ -13,13 +13,16 @@ namespace backplane::runtime {
 
 using PartClock = std::chrono::steady_clock;
 
-// Of one pass. Any thread: whoever sees first that a part is done says so.
+// Of one pass. Any thread: whoever sees first that a part is done says so. Where a part is done, those before it are, whoever comes late to see it.
 class PartEnds {
 public:
     explicit PartEnds(size_t parts) : ends_(parts) {}
     void ended(size_t part) {
-        PartClock::rep unknown = 0;
-        ends_[part].compare_exchange_strong(unknown, PartClock::now().time_since_epoch().count());
+        const PartClock::rep now = PartClock::now().time_since_epoch().count();
+        for (size_t p = 0; p <= part; ++p) {
+            PartClock::rep unknown = 0;
+            ends_[p].compare_exchange_strong(unknown, now);
+        }
     }
     [[nodiscard]] PartClock::time_point begun() const { return begun_; }
     [[nodiscard]] PartClock::time_point at(size_t part) const {
@@ -43,7 +46,7 @@ public:
         for (size_t p = 0; p < all_.size(); ++p) {
             const auto end = pass.at(p), from = std::max(p == 0 ? pass.begun() : pass.at(p - 1), last_[p]);
             last_[p] = std::max(last_[p], end);
-            if (end <= from) continue;  // passes that were finished in another order
+            if (end <= from) continue;  // finished in another order, or seen with the part behind it only
             const double took = std::chrono::duration<double>(end - from).count();
             all_[p].seconds = all_[p].passes++ == 0 ? took : std::min(all_[p].seconds, took);
         }
