@@ -25,7 +25,7 @@ namespace backplane {
 
 // What a part takes of a batch.
 struct PartTime {
-    std::string device;  // id
+    std::string device;   // id
     uint64_t passes = 0;  // finished, their beginning and end here seen: on a busy machine not all; of none seconds are 0
     // From when it had what it waits for, the part before and its own batch before, to its end: what crosses is in it. The shortest of these passes.
     double seconds = 0;
