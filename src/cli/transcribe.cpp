@@ -165,6 +165,16 @@ std::vector<Predicted> predicted_parts_of(const Transcriber& transcriber, const 
     return all;
 }
 
+// What a network makes of samples has no word of the file that they are of, which among many is what counts.
+Error of_file(const std::string& name, const Error& error) {
+    constexpr std::string_view kWithout = "cannot transcribe: ";
+    std::string_view text = error.what();
+    if (name == kPipe || error.code() == Code::cancelled || text.find("'" + name + "'") != std::string_view::npos)
+        return error;
+    if (text.starts_with(kWithout)) text.remove_prefix(kWithout.size());
+    return Error(error.code(), "cannot transcribe '" + name + "': " + std::string(text));
+}
+
 class TranscribeWorker : public batch::Worker {
 public:
     TranscribeWorker(const TranscribeChoice& o, std::unique_ptr<Transcriber> transcriber, std::vector<Device> devices,
@@ -230,7 +240,7 @@ public:
         };
         queue.failed = [&](size_t clip, const Error& error) {
             const auto [file, opened] = clip_of(clip);
-            feed.failed(file, error, base::seconds_since(opened));
+            feed.failed(file, of_file(feed.task(file).name, error), base::seconds_since(opened));
         };
         TranscribeHooks hooks;
         hooks.cancel = &feed.cancel();

@@ -45,6 +45,18 @@ std::string how_cut_off(SNDFILE* file) {
     return {};
 }
 
+// What libsndfile says is wrong, without its full stop; where it has no words for it, or takes a file that is damaged for one that is not there, ours.
+std::string words_of(const char* of_library) {
+    constexpr std::array kNone{"nternal error", "nknown error", "does not exist"};
+    constexpr std::string_view kAlways = "Error : ";
+    std::string words = of_library;
+    if (std::ranges::any_of(kNone, [&](const char* none) { return words.find(none) != std::string::npos; }))
+        return "it is damaged";
+    if (words.starts_with(kAlways)) words.erase(0, kAlways.size());
+    while (!words.empty() && (words.back() == '.' || words.back() == ' ')) words.pop_back();
+    return words;
+}
+
 // Whether the frames that libsndfile says are counted, by a header or by bytes, and so are there unless somebody cuts the file while it is read.
 bool counts_frames(int format) {
     const int of = format & SF_FORMAT_SUBMASK;
@@ -155,7 +167,7 @@ private:
                  std::to_string(frames_ / static_cast<uint64_t>(info_.sample_rate)) + ": its header says " +
                  std::to_string(said_ / static_cast<uint64_t>(info_.sample_rate)) + " seconds");
         if (problem != SF_ERR_NO_ERROR)
-            fail(std::string(sf_error_number(problem)) + " behind second " +
+            fail(words_of(sf_error_number(problem)) + " behind second " +
                  std::to_string(frames_ / static_cast<uint64_t>(info_.sample_rate)));
         if (frames <= 0) {
             end_ = true;
@@ -208,8 +220,8 @@ private:
 std::unique_ptr<AudioReader> opened(SNDFILE* file, const SF_INFO& info, std::string name, int64_t rate,
                                     std::unique_ptr<RewoundInput> input = nullptr) {
     if (file == nullptr)
-        throw Error(Code::unsupported, "cannot read the sound in '" + name + "': " + sf_strerror(nullptr) +
-                                           " It must be WAV, FLAC, Ogg, Opus, MP3 or AIFF");
+        throw Error(Code::unsupported, "cannot read the sound in '" + name + "': " + words_of(sf_strerror(nullptr)) +
+                                           ". It must be WAV, FLAC, Ogg, Opus, MP3 or AIFF");
     return std::make_unique<SndfileReader>(file, info, std::move(name), rate, std::move(input));
 }
 

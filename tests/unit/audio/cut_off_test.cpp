@@ -1,68 +1,13 @@
 // Files of each format, whole and cut at many places: a file that is cut off is never taken for a shorter one.
-#include <sndfile.h>
-
-#include <cmath>
-#include <fstream>
-
-#include "backplane/audio.hpp"
 #include "formats/audio/lengths.hpp"
-#include "support.hpp"
+#include "written_sounds.hpp"
 
 namespace backplane {
 namespace {
 
-constexpr int kSeconds = 5;
-
-struct Kind {
-    const char* name;
-    int format, rate, channels;
-};
-
-const std::vector<Kind> kKinds{
-    {"a.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 16000, 1},
-    {"a.aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_16, 16000, 2},
-    {"b.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_24, 44100, 2},
-    {"c.wav", SF_FORMAT_WAV | SF_FORMAT_ULAW, 8000, 1},
-    {"a.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 16000, 1},
-    {"b.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_24, 44100, 2},
-    {"a.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS, 16000, 1},
-    {"b.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS, 44100, 2},
-    {"a.opus", SF_FORMAT_OGG | SF_FORMAT_OPUS, 16000, 1},
-    {"a.mp3", SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III, 16000, 1},
-    {"b.mp3", SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III, 44100, 2},
-};
-
 class CutOff : public ::testing::TestWithParam<Kind> {
 protected:
-    // Empty: this libsndfile does not write the format.
-    std::string whole() const {
-        const Kind& kind = GetParam();
-        SF_INFO info{};
-        info.samplerate = kind.rate;
-        info.channels = kind.channels;
-        info.format = kind.format;
-        const std::string path = (folder / kind.name).string();
-        SNDFILE* const file = sf_open(path.c_str(), SFM_WRITE, &info);
-        if (file == nullptr) return {};
-        std::vector<float> samples(static_cast<size_t>(kind.rate * kSeconds * kind.channels));
-        for (size_t i = 0; i < samples.size(); ++i) {
-            const auto x = static_cast<float>(i);
-            samples[i] =
-                0.4F * std::sin(x * 0.05F * (1 + 0.3F * std::sin(x * 1e-4F))) + static_cast<float>(i * 7919 % 1000) * 1e-4F;
-        }
-        sf_writef_float(file, samples.data(), kind.rate * kSeconds);
-        sf_close(file);
-        std::ifstream in(path, std::ios::binary);
-        return {std::istreambuf_iterator<char>(in), {}};
-    }
-    // Samples at 16 kHz.
-    static size_t read_all(const std::filesystem::path& path) {
-        const auto reader = AudioReader::open(path);
-        std::vector<float> piece(10000);
-        size_t all = 0;
-        for (size_t got = 1; got > 0; all += got) got = reader->read(piece);
-        return all;
-    }
+    std::string whole() const { return written(GetParam(), folder / GetParam().name); }
     const TemporaryFolder folder;
 };
 INSTANTIATE_TEST_SUITE_P(Formats, CutOff, ::testing::ValuesIn(kKinds), [](const auto& kind) {
