@@ -48,9 +48,10 @@ def _transcript(pointer: int, final: bool = True) -> Transcript:
 
 
 def _samples(samples: object):
-    held = np.ascontiguousarray(samples, dtype=np.float32)
+    held = np.asarray(samples, dtype=np.float32)  # ascontiguousarray() would make a row of a number, or of None
     if held.ndim != 1:
         raise c.Error(f"samples are mono, in one row; these have the shape {held.shape}", "invalid")
+    held = np.ascontiguousarray(held)
     return held, held.ctypes.data_as(ctypes.POINTER(ctypes.c_float)), held.size
 
 

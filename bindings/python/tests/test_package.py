@@ -384,8 +384,9 @@ class Speech(OnTheCpu):
             self.assertEqual(transcriber.transcribe(np.zeros(rate, np.float32)).words, ())
             with self.refused("invalid"):
                 transcriber.transcribe(np.full(rate, np.nan, np.float32))
-            with self.refused("invalid", "mono"):
-                transcriber.transcribe(np.zeros((rate, 2), np.float32))
+            for wrong in (np.zeros((rate, 2), np.float32), np.float32(0.5), 7, None):
+                with self.refused("invalid", "mono"):
+                    transcriber.transcribe(wrong)
             stream = transcriber.stream()
             lines = [line for part in np.split(np.zeros(2 * rate, np.float32), 8) for line in stream.feed(part)] + list(stream.finish())
             self.assertEqual([line for line in lines if line.words], [])

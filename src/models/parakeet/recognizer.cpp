@@ -5,6 +5,7 @@
 #include <cmath>
 #include <exception>
 #include <functional>
+#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -382,17 +383,26 @@ Recognizer::Batch Recognizer::start(std::span<const std::span<const float>> clip
     return batch;
 }
 
+// Whose fault it is that a network gives no numbers: that of the sound, or its own.
+Error Recognizer::no_numbers_of(std::span<const float> sound) const {
+    constexpr float kLoud = 1e6F;  // squares of what is as much louder again are no numbers of 32 bits
+    float loudest = 0;
+    for (const float sample : sound) loudest = std::max(loudest, std::abs(sample));
+    if (loudest > kLoud) {
+        std::ostringstream why;
+        why << "cannot transcribe: the sound has samples of up to " << loudest << ", far beyond -1 to 1";
+        return {Code::invalid, why.str()};
+    }
+    return {Code::corrupt, "'" + file().file() + "' gives numbers that are not finite: fetch or convert the network again"};
+}
+
 std::vector<std::vector<Token>> Recognizer::finish(Batch& batch) {
     std::vector<std::vector<Token>> all(batch.clips_);
     if (batch.place_.empty()) return all;
     std::vector<std::vector<Token>> tokens = head_ == Head::ctc ? finish_ctc(batch) : finish_steps(batch);
     for (size_t i = 0; i < batch.place_.size(); ++i) {
-        for (const Token& token : tokens[i])
-            if (!std::isfinite(token.confidence))
-                throw Error(Code::corrupt,
-                            "'" + file().file() +
-                                "' gives numbers that are not finite: samples far beyond -1 to 1, or a network to fetch or "
-                                "convert again");
+        if (!std::ranges::all_of(tokens[i], [](const Token& token) { return std::isfinite(token.confidence); }))
+            throw no_numbers_of(spare_);
         all[batch.place_[i]] = std::move(tokens[i]);
     }
     return all;

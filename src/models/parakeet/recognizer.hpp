@@ -154,6 +154,7 @@ private:
     [[nodiscard]] Prepared prepare(std::span<const std::span<const float>> clips);
     void copy_sound(std::span<const std::span<const float>> clips, Prepared& batch);
     void finish_pass(Batch& batch, std::span<const Output> outputs);
+    [[nodiscard]] Error no_numbers_of(std::span<const float> sound) const;
     Sized& session_for(const BatchShape& shape);
     Stepped& steps_for(const StepShape& shape);
     [[nodiscard]] uint64_t session_bytes(const Graph& graph) const;

@@ -241,7 +241,7 @@ TEST_F(ClipQueueTest, ABatchThatCannotRunIsTriedClipByClip) {
     transcribe(network, {sound(16000, 1), loud, sound(16000, 2), sound(16000, 3)});
     EXPECT_EQ(said.size(), 3U);
     ASSERT_EQ(failed.size(), 1U);
-    EXPECT_NE(failed[1].find("not finite"), std::string::npos) << failed[1];
+    EXPECT_EQ(failed[1], "cannot transcribe: the sound has samples of up to 1e+30, far beyond -1 to 1");
     EXPECT_EQ(encoder_runs(network), 1U + 3U + 1U);
 }
 
