@@ -29,9 +29,17 @@ constexpr std::string_view kNoStrings = "graphs have no strings";
 constexpr std::string_view kNoLoops =
     "graphs have no loops: export the model with it unrolled, or run its body as a model of its own";
 constexpr std::string_view kNoChance = "results of graphs do not depend on chance";
-constexpr WhyNot kWhyNot[] = {{"Sequence", kNoSequences}, {"Optional", kNoSequences}, {"String", kNoStrings},
-                              {"TfIdf", kNoStrings},      {"Loop", kNoLoops},         {"Scan", kNoLoops},
-                              {"Random", kNoChance},      {"Bernoulli", kNoChance}};
+constexpr WhyNot kWhyNot[] = {{"Sequence", kNoSequences},
+                              {"Optional", kNoSequences},
+                              {"String", kNoStrings},
+                              {"TfIdf", kNoStrings},
+                              {"Loop", kNoLoops},
+                              {"Scan", kNoLoops},
+                              {"Random", kNoChance},
+                              {"Bernoulli", kNoChance},
+                              {"Multinomial", kNoChance},
+                              {"SplitToSequence", kNoSequences},
+                              {"ConcatFromSequence", kNoSequences}};
 
 bool is_of_onnx(const OnnxNode& node) { return node.domain.empty() || node.domain == "ai.onnx"; }
 
