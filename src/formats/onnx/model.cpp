@@ -77,7 +77,7 @@ uint64_t number_in(const ProtobufReader& in, const std::string& text) {
 
 std::span<const std::byte> bytes_elsewhere(const ProtobufReader& in, const OnnxTensor& tensor, const Elsewhere& elsewhere,
                                            const OnnxFiles& files) {
-    const std::string what = "the tensor '" + tensor.name + "'";
+    const std::string what = "the tensor " + printable(tensor.name);
     if (!files) throw Error(Code::unsupported, what + " lies in another file");
     const std::span<const std::byte> file = files(elsewhere.location);
     const uint64_t offset = number_in(in, elsewhere.offset), wanted = bytes(tensor.dtype, tensor.shape);
@@ -128,8 +128,8 @@ OnnxTensor tensor_of(ProtobufReader in, const OnnxFiles& files) {
     else
         tensor.data = data_of(lists, tensor.dtype);
     if (tensor.bytes().size() != bytes(tensor.dtype, tensor.shape))
-        in.fail("the tensor '" + tensor.name + "' of " + name_of(tensor.dtype) + " " + to_string(tensor.shape) + " has " +
-                std::to_string(tensor.bytes().size()) + " bytes");
+        in.fail("the tensor " + printable(tensor.name) + " of " + name_of(tensor.dtype) + " " + to_string(tensor.shape) +
+                " has " + std::to_string(tensor.bytes().size()) + " bytes");
     return tensor;
 }
 
@@ -165,15 +165,17 @@ std::pair<std::string, OnnxAttribute> attribute_of(ProtobufReader in, Within wit
     const auto lacks = [&](OnnxAttribute::Kind kind, const auto& list) { return attribute.kind == kind && list.empty(); };
     using Kind = OnnxAttribute::Kind;
     if (lacks(Kind::number, numbers) || lacks(Kind::integer, attribute.integers) || lacks(Kind::text, attribute.texts))
-        in.fail("the attribute '" + name + "' has no value");
+        in.fail("the attribute " + printable(name) + " has no value");
+    std::string place = in.file() + "', attribute " + printable(name);  // of what is read in it
+    place.pop_back();
     try {
         if (attribute.kind == Kind::tensor)
-            attribute.tensor = std::make_shared<const OnnxTensor>(tensor_of({tensor, "attribute " + name}, within.files));
+            attribute.tensor = std::make_shared<const OnnxTensor>(tensor_of({tensor, place}, within.files));
         if (attribute.kind == Kind::graph) {
             if (within.depth == kDeepestGraph)
                 in.fail("graphs in graphs, more than " + std::to_string(kDeepestGraph) + " deep");
             OnnxModel body;
-            read_graph({graph, "attribute " + name}, body, {within.files, within.depth + 1});
+            read_graph({graph, place}, body, {within.files, within.depth + 1});
             attribute.graph = std::make_shared<const OnnxModel>(std::move(body));
         }
     } catch (const Error& e) {

@@ -56,6 +56,20 @@ TEST(OnnxReader, GraphsOfAttributesAreReadAndNotForEver) {
     expect_error([] { formats::parse_onnx(bytes_of(nested_graphs(40)), "a file"); }, Code::corrupt, "more than 32 deep");
 }
 
+TEST(OnnxReader, WhatIsWrongInAnAttributeNamesTheFileInOneLineWhateverItsNames) {
+    const auto model_of = [](const std::string& attribute) {
+        return field(7, field(1, field(4, "If") + field(5, attribute)));
+    };
+    const auto refused = [&](const std::string& attribute, const std::string& says) {
+        expect_error([&] { formats::parse_onnx(bytes_of(model_of(attribute)), "v.onnx"); }, Code::corrupt, says);
+    };
+    refused(field(1, "else\nbranch") + field(6, "\xff") + field(20, 5), "cannot read 'v.onnx', attribute 'else?branch': ");
+    refused(field(1, "value") + field(5, field(4, "12345")) + field(20, 4), "cannot read 'v.onnx', attribute 'value': ");
+    refused(field(1, "a\nb") + field(20, 1), "the attribute 'a?b' has no value");
+    const std::string tensor = field(1, 3) + field(2, 1) + field(8, "w\n\x1b[2J") + field(9, "1234");
+    refused(field(1, "value") + field(5, tensor) + field(20, 4), "the tensor 'w??[2J' of f32 [3] has 4 bytes");
+}
+
 TEST(OnnxReader, NamesThatTwoNodesWriteAreCorrupt) {
     const auto writes = [](const std::string& a, const std::string& b) {
         const auto node = [](const std::string& name) { return field(1, field(2, name) + field(4, "Relu")); };
