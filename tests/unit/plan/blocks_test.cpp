@@ -10,6 +10,7 @@ namespace {
 
 using mock::Arguments;
 using mock::at;
+using test::Door;
 using test::in;
 using test::out;
 
@@ -140,25 +141,6 @@ TEST_P(LostWithBlocks, WhatWasOverwrittenIsMadeAgain) {
 }
 INSTANTIATE_TEST_SUITE_P(After, LostWithBlocks, testing::Range(-1, 12),
                          [](const auto& p) { return p.param < 0 ? std::string("Never") : std::to_string(p.param); });
-
-// A door that each side opens for the other. Who stands before it for a minute says so and goes on, so that a fault is no hang.
-class Door {
-public:
-    void open() {
-        const std::lock_guard lock(mutex_);
-        open_ = true;
-        changed_.notify_all();
-    }
-    bool pass() {
-        std::unique_lock lock(mutex_);
-        return changed_.wait_for(lock, std::chrono::minutes(1), [&] { return open_; });
-    }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool open_ = false;
-};
 
 Plan two_stages(bool with_state) {
     Plan plan;

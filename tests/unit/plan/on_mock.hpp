@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -48,6 +51,25 @@ inline Image image_of(Port& port, uint64_t content, std::span<const std::byte> h
     };
     return image;
 }
+
+// A door that somebody else opens. Who stands before it for a minute says so and goes on, so that a fault is no hang.
+class Door {
+public:
+    void open() {
+        const std::lock_guard lock(mutex_);
+        open_ = true;
+        changed_.notify_all();
+    }
+    bool pass() {
+        std::unique_lock lock(mutex_);
+        return changed_.wait_for(lock, std::chrono::minutes(1), [&] { return open_; });
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool open_ = false;
+};
 
 template <typename Call>
 Code code_of(Call&& call, std::string* text = nullptr) {

@@ -9,26 +9,26 @@ namespace {
 using mock::Arguments;
 using mock::at;
 using test::code_of;
+using test::Door;
 using test::in;
 using test::out;
 
-// y = 2 x + 1 of n floats.
+// y = 2 x + 1 of n floats, computed once the door is open, where there is one.
 struct Network {
     static constexpr size_t kCount = 1024;
     mock::Device device;
     std::shared_ptr<Port> port = test::port_on(device);
     Executor executor;
 
-    explicit Network(mock::Options options = {.copy_queues = 2}, uint64_t microseconds = 0)
+    explicit Network(mock::Options options = {.copy_queues = 2}, Door* door = nullptr)
         : device(std::move(options)),
           executor(
               plan(), {port},
-              [this, microseconds](uint32_t, uint32_t) {
-                  return test::program_on(port, device, {.tensors = {0, 1}, .microseconds = microseconds},
-                                          [](const Arguments& a) {
-                                              for (size_t i = 0; i < kCount; ++i)
-                                                  at<float>(a, 1)[i] = 2 * at<float>(a, 0)[i] + 1;
-                                          });
+              [this, door](uint32_t, uint32_t) {
+                  return test::program_on(port, device, {.tensors = {0, 1}}, [door](const Arguments& a) {
+                      EXPECT_TRUE(door == nullptr || door->pass());
+                      for (size_t i = 0; i < kCount; ++i) at<float>(a, 1)[i] = 2 * at<float>(a, 0)[i] + 1;
+                  });
               },
               {}, "net") {}
     static Plan plan() {
@@ -74,7 +74,8 @@ TEST(Executor, ATensorThatIsGivenForAnOutputIsWrittenWhereItLies) {
 }
 
 TEST(Executor, ASubmitThatIsCancelledSaysSoAndTheNextOneIsRight) {
-    Network net({.copy_queues = 1}, 20000);
+    Door door;
+    Network net({.copy_queues = 1}, &door);
     const std::vector<float> x(Network::kCount, 1.0F);
     std::vector<float> y(Network::kCount), z(Network::kCount);
     std::atomic<uint32_t> cancel{0};
@@ -84,6 +85,7 @@ TEST(Executor, ASubmitThatIsCancelledSaysSoAndTheNextOneIsRight) {
     const Event second = net.executor.submit(given, next);
     EXPECT_FALSE(second.wait_for(1000));
     cancel = 1;
+    door.open();
     EXPECT_EQ(code_of([&] { first.wait(); }), Code::cancelled);
     EXPECT_EQ(code_of([&] { first.wait(); }), Code::cancelled) << "the same answer each time";
     second.wait();
@@ -94,13 +96,15 @@ TEST(Executor, ASubmitThatIsCancelledSaysSoAndTheNextOneIsRight) {
 }
 
 TEST(Executor, ALostDeviceWithoutAnotherIsTheSameErrorEachTime) {
-    Network net({.copy_queues = 1}, 20000);
+    Door door;
+    Network net({.copy_queues = 1}, &door);
     const std::vector<float> x(Network::kCount, 1.0F);
     std::vector<float> y(Network::kCount);
     const Given given[] = {{0, in(x), {}}};
     const Wanted wanted[] = {{1, out(y), {}}};
     const Event event = net.executor.submit(given, wanted);
     net.device.lose();
+    door.open();
     EXPECT_EQ(code_of([&] { event.wait(); }), Code::device_lost);
     EXPECT_EQ(code_of([&] { event.wait(); }), Code::device_lost);
     EXPECT_EQ(code_of([&] { net.executor.run(given, wanted); }), Code::device_lost);
@@ -181,14 +185,19 @@ TEST(Executor, AStageWithoutMemoryGoesToTheNextDeviceAndIsSaid) {
 TEST(PortMemory, WhatIsLetGoOfIsGivenBackWhenItsWorkIsDoneAndNotBefore) {
     mock::Device device({.copy_queues = 1});
     const auto port = test::port_on(device);
-    const auto slow = test::program_on(port, device, {.tensors = {0}, .microseconds = 20000},
-                                       [](const Arguments& a) { ++*at<float>(a, 0); });
+    Door door;
+    const auto slow = test::program_on(port, device, {.tensors = {0}}, [&](const Arguments& a) {
+        EXPECT_TRUE(door.pass());
+        ++*at<float>(a, 0);
+    });
     Bytes bytes = port->allocate(64, "test");
     port->zero(*bytes, 0, 64);
     const Use use{0, bytes.get(), 0, 64, true};
     const Point point = port->run(*slow, {&use, 1}, nullptr);
     bytes.reset();
+    port->sweep();
     EXPECT_EQ(port->held(), 64U);
+    door.open();
     port->wait(point);
     port->sweep();
     EXPECT_EQ(port->held(), 0U);
