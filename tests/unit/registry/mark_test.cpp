@@ -26,6 +26,7 @@ struct Outcome {
 class Marks : public ::testing::Test {
 protected:
     Marks() : folder_(test::make_temporary_folder()) {
+        ::signal(SIGINT, SIG_DFL);  // what a script starts in the background begins with it ignored
         fs::create_directories(folder_ / "modules" / "faulty");
         fs::create_directories(folder_ / "modules" / "minimal");
         fs::copy_file(fs::path(BP_TEST_FAULTY) / "child" / test::library("backplane-faulty"), module());
