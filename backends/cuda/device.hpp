@@ -110,6 +110,8 @@ struct Device {
     std::mutex compiling;
     std::map<const unsigned char*, std::string> texts;       // of PTX, unpacked
     std::map<const Part*, std::vector<std::byte>> compiled;  // what the driver made of them
+    std::atomic<bool> adds_up = false;                       // with other cards, by NCCL: its work may wait for theirs
+    SumsOfCard sums;
     std::mutex peering;
     std::set<Context> peers;  // that were asked for: cards whose memory this one's copies reach, if the driver lets them
 
@@ -177,6 +179,8 @@ struct Api {
     static bool is_lost(Device& device);  // asks the driver
     static uint64_t reached(Timeline& timeline);
     static bool wait(Timeline& timeline, uint64_t value, uint64_t nanoseconds);
+    static bool broke(Timeline& timeline, uint64_t value);
+    static std::string broken_words(Device& device);
 };
 
 }  // namespace backplane::cuda

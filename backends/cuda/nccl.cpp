@@ -91,6 +91,7 @@ void Nccl::sum(std::span<const SumOperand> parts, int type, uint64_t elements) {
     const auto used = used_.find(key);
     if (used == used_.end())
         throw sdk::Failure(BP_UNSUPPORTED, "NCCL has not been prepared for these cards, or failed there");
+    for (const SumOperand& part : parts) cards_[part.device] = {part.context, part.sums};
     Library& nccl = *used->second;
     const auto among = nccl.among.find(key);
     const Current current(cu_, parts.front().context);
@@ -103,8 +104,15 @@ void Nccl::sum(std::span<const SumOperand> parts, int type, uint64_t elements) {
     }
     const NcclResult end = nccl.group_end();
     if (result == kNcclSuccess) result = end;
-    if (result == kNcclSuccess) return;
+    if (result == kNcclSuccess) {
+        for (const SumOperand& part : parts) {
+            const std::lock_guard of_card(part.sums->mutex);
+            part.sums->open.insert(part.point);
+        }
+        return;
+    }
     const std::string said = nccl.words(result);
+    breaks(key, said);
     for (Communicator one : among->second) nccl.abort(one);  // what it began ends
     nccl.among.erase(among);
     used_.erase(used);
@@ -124,6 +132,52 @@ void Nccl::drop(DeviceNumber device, bool abort) {
         });
 }
 
+bool Nccl::has_lost_one(const std::vector<DeviceNumber>& cards) const {
+    return std::any_of(cards.begin(), cards.end(), [&](DeviceNumber card) {
+        const auto found = cards_.find(card);
+        if (found == cards_.end()) return false;
+        try {
+            const Current current(cu_, found->second.context);
+            size_t free = 0, total = 0;
+            cu_.check(cu_.memory_info(&free, &total), "ask a card that adds up");
+        } catch (const sdk::Failure& failure) {
+            return failure.code() == BP_DEVICE_LOST;
+        }
+        return false;
+    });
+}
+
+void Nccl::breaks(const std::vector<DeviceNumber>& cards, const std::string& words) {
+    for (const DeviceNumber card : cards) {
+        const auto found = cards_.find(card);
+        if (found == cards_.end()) continue;
+        SumsOfCard& sums = *found->second.sums;
+        const std::lock_guard lock(sums.mutex);
+        sums.broken.merge(sums.open);
+        sums.words = words;
+    }
+}
+
+bool Nccl::end_in_vain(DeviceNumber device) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [name, library] : libraries_)
+        for (const auto& [cards, communicators] : library->among) {
+            if (std::find(cards.begin(), cards.end(), device) == cards.end()) continue;
+            const bool lost = has_lost_one(cards);
+            NcclResult now = kNcclSuccess;
+            for (Communicator one : communicators) {
+                if (now != kNcclSuccess && now != kNcclInProgress) break;
+                if (const NcclResult asked = library->async_error(one, &now); asked != kNcclSuccess) now = asked;
+            }
+            if (!lost && (now == kNcclSuccess || now == kNcclInProgress)) continue;
+            // Before what waits for them ends. What a lost card was to add to, the host makes anew when it asks that card.
+            if (!lost) breaks(cards, library->words(now));
+            drop(device, true);
+            return true;
+        }
+    return false;
+}
+
 void Nccl::give_up(DeviceNumber device) {
     const std::lock_guard lock(mutex_);
     drop(device, true);
@@ -133,6 +187,7 @@ void Nccl::forget(DeviceNumber device, Context context) {
     const std::lock_guard lock(mutex_);
     const Current current(cu_, context);
     drop(device, false);
+    cards_.erase(device);
 }
 
 }  // namespace backplane::cuda

@@ -225,9 +225,15 @@ void Api::sum(std::span<gpu::SumPart<Api>> parts, uint32_t dtype, uint64_t eleme
     std::vector<SumOperand> operands;
     for (const gpu::SumPart<Api>& part : parts) {
         const Current current(part.device->cu, part.device->context.get());
+        part.device->adds_up = true;
         wait_first(*part.queue, part.waits);
-        operands.push_back({part.device->physical.number, part.device->context.get(), place_of(part.from), place_of(part.to),
-                            part.queue->stream.get()});
+        operands.push_back({part.device->physical.number,
+                            part.device->context.get(),
+                            place_of(part.from),
+                            place_of(part.to),
+                            part.queue->stream.get(),
+                            &part.device->sums,
+                            {part.timeline, part.value}});
     }
     parts.front().device->nccl.sum(operands, dtype == BP_F16 ? kNcclHalf : kNcclFloat, elements);
     for (gpu::SumPart<Api>& part : parts) {
@@ -261,8 +267,43 @@ uint64_t Api::reached(Timeline& timeline) {
     return timeline.reached;
 }
 
+namespace {
+
+// A sum to which a card that is lost adds nothing keeps the others at work for ever: NCCL asks no driver how a card does.
+bool wait_beside_sums(Timeline& timeline, uint64_t value, uint64_t nanoseconds) {
+    constexpr uint64_t kAsk = 100'000'000, kEnds = 10'000'000'000;  // nanoseconds
+    const auto there = [&] { return Api::reached(timeline) >= value; };
+    Device& device = timeline.device;
+    for (uint64_t left = nanoseconds;;) {
+        const uint64_t now = std::min(left, kAsk);
+        if (gpu::ask_until(there, now)) return true;
+        left -= now;
+        if (now != 0 && device.nccl.end_in_vain(device.physical.number)) {
+            if (gpu::ask_until(there, kEnds)) return true;
+            throw sdk::Failure(BP_DEVICE_LOST, "run work on " + device.physical.name +
+                                                   ": a sum by NCCL does not end; leave the option cuda.nccl out");
+        }
+        if (left == 0) return false;
+    }
+}
+
+}  // namespace
+
+bool Api::broke(Timeline& timeline, uint64_t value) {
+    SumsOfCard& sums = timeline.device.sums;
+    const std::lock_guard lock(sums.mutex);
+    sums.open.erase({&timeline, value});
+    return sums.broken.erase({&timeline, value}) > 0;
+}
+
+std::string Api::broken_words(Device& device) {
+    const std::lock_guard lock(device.sums.mutex);
+    return "a sum by NCCL failed: " + device.sums.words;
+}
+
 bool Api::wait(Timeline& timeline, uint64_t value, uint64_t nanoseconds) {
     const Device& device = timeline.device;
+    if (device.adds_up) return wait_beside_sums(timeline, value, nanoseconds);
     if (nanoseconds == gpu::kForEver) {
         if (const EventOf event = event_of(timeline, value); event != nullptr) {
             const Current current(device.cu, device.context.get());

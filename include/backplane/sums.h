@@ -27,7 +27,8 @@ typedef struct bp_sums {
      * what is wrong with the one there is.                                                                              */
     bp_code (*prepare)(bp_device *const *devices, uint32_t count, uint64_t *least_bytes, bp_error *error);
     /* [queue] of each device. `to` of each of the parts (bp_sum_part, devices as they were prepared) becomes the sum of all `from`. A call that is
-     * refused submits nothing and signals nothing. BP_UNSUPPORTED: not of this dtype.                                   */
+     * refused submits nothing and signals nothing. BP_UNSUPPORTED: not of this dtype. A library that fails later: fence_wait of the points that
+     * were to be signalled, and of no others, answers BP_UNSUPPORTED with its words; whatever was made of the sum is to be made anew.    */
     bp_code (*sum)(const bp_span *parts, uint32_t dtype, uint64_t elements, bp_error *error);
 } bp_sums;
 

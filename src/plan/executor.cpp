@@ -207,28 +207,34 @@ void Executor::complete(Flight& flight) {
     flight.submitted_changed.wait(lock, [&] { return flight.submitted; });
     if (flight.finished) return;
     for (;;) {
-        std::exception_ptr lost;
+        std::exception_ptr lost, apart;
         Flight::End where;
         // Each end is asked, whatever the others say: no work may touch the caller's memory any more.
         for (const Flight::End& end : flight.ends) {
             try {
                 ports_[end.port]->wait(end.point);
             } catch (const Error& error) {
-                const bool goes_on = moves(error.code());
+                const bool goes_on = moves(error.code()), summed = flight.summed && error.code() == Code::unsupported;
                 if (goes_on && !lost) lost = std::current_exception(), where = end;
-                if (!goes_on && !flight.error) flight.error = std::current_exception();
+                if (summed && !apart) apart = std::current_exception();
+                if (!goes_on && !summed && !flight.error) flight.error = std::current_exception();
             }
         }
         flight.ends.clear();
-        if (!lost || flight.error) break;
+        if ((!lost && !apart) || flight.error) break;
         try {
             const Working working(*this);
             try {
-                std::rethrow_exception(lost);
+                std::rethrow_exception(lost ? lost : apart);
             } catch (const Error& error) {
                 flight.ran.clear();
+                flight.summed = false;
                 forget_made(flight);
-                hand_over(flight, where.stage, where.port, error);
+                if (lost) {
+                    hand_over(flight, where.stage, where.port, error);
+                } else {
+                    sum_apart(error);
+                }
             }
             execute(flight);
         } catch (...) {

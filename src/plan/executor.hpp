@@ -155,6 +155,7 @@ private:
     [[nodiscard]] uint32_t end_of_those_beside(const std::vector<bool>& runs, uint32_t first) const;
     [[nodiscard]] bool run_stages(Flight& flight, uint32_t first, uint32_t end);    // likewise, at a time
     [[nodiscard]] bool sum_together(Flight& flight, uint32_t first, uint32_t end);  // false: they are to be run
+    void sum_apart(const Error& error);                                             // from now on
     [[nodiscard]] bool ready_to_sum(Flight& flight, uint32_t stage, Ready& one, Summing::Part& part);
     [[nodiscard]] Ready ready_on(Flight& flight, uint32_t stage, uint32_t port);
     void hand_to_device(const Flight& flight, Ready& one);

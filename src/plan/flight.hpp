@@ -67,6 +67,7 @@ struct Flight {
     };
     std::vector<Later> later;
     std::vector<bool> ran;  // by stage: those that write state, once done
+    bool summed = false;    // by the devices' module, which may say in the end that it failed
     std::vector<std::pair<uint32_t, Located>> results;
     std::atomic<uint64_t> moved{0}, peer{0};  // bytes: over the edges of devices and the host; from device to device
 
@@ -88,6 +89,7 @@ struct Flight {
         ran.clear();
         results.clear();
         moved = peer = 0;
+        summed = false;
         submitted = false;
         finished = false;
         error = nullptr;

@@ -208,12 +208,16 @@ bool Executor::sum_together(Flight& flight, uint32_t first, uint32_t end) {
             ran_on(flight, ready[i]);
             flight.peer += Summing::crossing(bytes, ready.size());
         }
-        return true;
+        return flight.summed = true;
     } catch (const Error& error) {
-        sums_together_ = false;
-        note(std::string(error.what()) + "; sums are copied and added from here on");
+        sum_apart(error);
         return false;
     }
+}
+
+void Executor::sum_apart(const Error& error) {
+    sums_together_ = false;
+    note(std::string(error.what()) + "; sums are copied and added from here on");
 }
 
 Executor::Ready Executor::ready_on(Flight& flight, uint32_t stage, uint32_t port) {

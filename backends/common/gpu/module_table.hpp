@@ -289,6 +289,10 @@ private:
         });
     }
 
+    static std::string words_of_sums(Device& device) {
+        if constexpr (kHasSums<A>) return A::broken_words(*device.api);
+        return {};
+    }
     static bp_code fence_wait(bp_fence* fence, uint64_t value, uint64_t timeout_ns, bp_error* error) {
         Device& device = *of(fence)->device();
         bp_code outcome = BP_OK;
@@ -296,9 +300,10 @@ private:
         if (code != BP_OK || outcome == BP_OK) return code;
         const std::string point = "wait for the point " + std::to_string(value) + " on " + device.physical.name + ": ";
         return sdk::fail(error, outcome,
-                         point + (outcome == BP_TIMEOUT     ? "it is not reached yet; wait longer"
-                                  : outcome == BP_CANCELLED ? "its run was cancelled"
-                                                            : "the device was lost; close it and open it again"));
+                         point + (outcome == BP_TIMEOUT       ? "it is not reached yet; wait longer"
+                                  : outcome == BP_CANCELLED   ? "its run was cancelled"
+                                  : outcome == BP_UNSUPPORTED ? words_of_sums(device)
+                                                              : "the device was lost; close it and open it again"));
     }
 
     static void fence_close(bp_fence* fence) { delete of(fence); }

@@ -165,6 +165,12 @@ public:
         while (points_.size() > 1 && points_[1].at <= queue.seen()) points_.pop_front();
         points_.push_back({value, at});
     }
+    // `value`, which was signalled, comes to BP_UNSUPPORTED if `broken` says so when the queue has reached `at`.
+    void expect(Queue<A>& queue, uint64_t value, uint64_t at, std::function<bool()> broken) {
+        queue.defer({at, nullptr, nullptr, 0, [failed = failed_, value, broken = std::move(broken)] {
+                         if (broken()) failed->set(value, BP_UNSUPPORTED);
+                     }});
+    }
     // Where a value is reached; the queue is null for what is always. Throws Failure(BP_INVALID) for a value that was never submitted.
     std::pair<Queue<A>*, uint64_t> find(uint64_t value) const {
         const std::lock_guard lock(mutex_);

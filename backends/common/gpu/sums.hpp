@@ -23,13 +23,16 @@ struct SumPart {
 };
 
 // Of an Api that does: prepare_sums() returns bytes from which on it pays, `how` is the option kSumsOption; sum() hands it to the driver, and each part
-// signals its value.
+// signals its value. broke() says of a value that is reached whether the sum was ended before it was made, once; broken_words() why the last one was.
 template <typename A>
 concept kHasSums = requires(std::span<typename A::Device* const> devices, std::span<SumPart<A>> parts,
-                            const std::string& how, uint32_t dtype, uint64_t elements) {
+                            const std::string& how, uint32_t dtype, uint64_t elements, typename A::Timeline& timeline,
+                            typename A::Device& device) {
     { A::kSumsOption } -> std::convertible_to<const char*>;
     { A::prepare_sums(devices, how) } -> std::same_as<uint64_t>;
     {A::sum(parts, dtype, elements)};
+    { A::broke(timeline, elements) } -> std::same_as<bool>;
+    { A::broken_words(device) } -> std::same_as<std::string>;
 };
 
 template <typename A>
@@ -107,7 +110,11 @@ private:
             hand_over(all, handed, dtype, elements);
             // The sum is in the queues of all by now: of a lost one the host hears when it asks that device.
             for (size_t i = 0; i < all.size(); ++i) {
-                all[i].device->complete(all[i].ticket, all[i].part.value);
+                const Ticket<A>& ticket = all[i].ticket;
+                all[i].device->complete(ticket, all[i].part.value);
+                ticket.fence->expect(
+                    *ticket.queue, ticket.value, all[i].part.value,
+                    [timeline = handed[i].timeline, value = all[i].part.value] { return A::broke(*timeline, value); });
                 if (!handed[i].lost.empty()) all[i].device->lose(handed[i].lost);
             }
         });

@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <numeric>
 
 #include "backplane/runtime.hpp"
@@ -91,9 +92,14 @@ protected:
         options.check_ops = false;
         return {devices_, graph_, weights, options};
     }
-    static std::vector<float> run(Session& session, float first) {
-        std::vector<float> x(kWidth), y(kWidth);
+    static std::vector<float> input(float first) {
+        std::vector<float> x(kWidth);
         for (size_t i = 0; i < kWidth; ++i) x[i] = first + static_cast<float>(i % 3);
+        return x;
+    }
+    static std::vector<float> run(Session& session, float first) {
+        const std::vector<float> x = input(first);
+        std::vector<float> y(kWidth);
         session.run({{"x", std::as_bytes(std::span(x))}}, {{"y", std::as_writable_bytes(std::span(y))}});
         return y;
     }
@@ -103,14 +109,28 @@ protected:
             for (uint32_t k = 0; k < kWidth; ++k) y[c] += x[k] * weight_[uint64_t{c} * kWidth + k];
         return y;
     }
+    [[nodiscard]] std::vector<float> made_of(std::vector<float> at) const {
+        for (int layer = 0; layer < 4; ++layer) at = product(at);
+        return at;
+    }
     // Runs on both are what the graph says.
     void expect_right(Session& both, int runs) const {
         for (int i = 0; i < runs; ++i) {
-            std::vector<float> at(kWidth);
-            for (size_t k = 0; k < kWidth; ++k) at[k] = static_cast<float>(i) + static_cast<float>(k % 3);
-            for (int layer = 0; layer < 4; ++layer) at = product(at);
-            EXPECT_EQ(run(both, static_cast<float>(i)), at) << "run " << i;
+            const auto first = static_cast<float>(i);
+            EXPECT_EQ(run(both, first), made_of(input(first))) << "run " << i;
         }
+    }
+    // From the sum after so many on the library adds nothing up and says so when it is asked; work that waits ends when it is aborted.
+    static void fail_in_the_background_after(int sums) {
+        nccl().hangs = [sums] {
+            if (nccl().sums <= sums) return false;
+            nccl().async = 1;
+            for (auto& card : world().cards) card.stuck = true;
+            return true;
+        };
+        nccl().at_abort = [] {
+            for (auto& card : world().cards) card.stuck = false;
+        };
     }
     static bool said(const Session& session, const char* words) {
         return std::ranges::any_of(session.notes(),
@@ -239,6 +259,84 @@ TEST_F(SumsByNccl, AreMadeGoodByTheOtherCardWhenOneIsLostInMidRun) {
                 nccl().before = {};
                 TearDown(), SetUp();
             }
+}
+
+// NCCL has been handed the sum when a card dies: the other one's work waits for what never comes, and so does whoever waits for that.
+TEST_F(SumsByNccl, ThatACardNeverAddsToEndWhenSomebodyWaitsForThem) {
+    for (const size_t card : {size_t{0}, size_t{1}})
+        for (const int before : {0, 1, 3}) {
+            SCOPED_TRACE(std::to_string(card) + " " + std::to_string(before));
+            nccl() = {};
+            open(BP_SCRIPTED_NCCL);
+            nccl().hangs = [&, card, before] {
+                if (nccl().sums <= before * 2) return false;
+                world().cards[card].lost = 719;
+                world().cards[1 - card].stuck = true;
+                return true;
+            };
+            nccl().at_abort = [&, card] { world().cards[1 - card].stuck = false; };
+            {
+                Session both = session(2);
+                ASSERT_NO_THROW(expect_right(both, 5)) << testing::PrintToString(both.notes());
+                EXPECT_TRUE(said(both, card == 0 ? "First Card" : "Second Card")) << testing::PrintToString(both.notes());
+                EXPECT_FALSE(DeviceAccess::state(devices_[1 - card])->lost());
+            }
+            EXPECT_EQ(world().hung, 0) << "nobody waits without asking";
+            EXPECT_EQ(nccl().aborted, 2);
+            devices_.clear();
+            EXPECT_EQ(nccl().alive, 0);
+            nccl() = {};
+            TearDown(), SetUp();
+        }
+}
+
+// No card is lost, the library alone has failed, and says so when it is asked: both cards go on, in its words, and nothing is made of what it left.
+TEST_F(SumsByNccl, ThatFailInTheBackgroundAreMadeAnewByCopies) {
+    for (const int before : {0, 1, 2, 5}) {
+        SCOPED_TRACE(before);
+        nccl() = {};
+        open(BP_SCRIPTED_NCCL);
+        fail_in_the_background_after(before);
+        {
+            Session both = session(2);
+            ASSERT_NO_THROW(expect_right(both, 4)) << testing::PrintToString(both.notes());
+            EXPECT_TRUE(said(both, "failed: unhandled cuda error (the library's last words); sums are copied and added"))
+                << testing::PrintToString(both.notes());
+            EXPECT_EQ(both.notes().size(), 1U);
+            for (const Device& device : devices_) EXPECT_FALSE(DeviceAccess::state(device)->lost());
+            EXPECT_EQ(nccl().sums, (before / 2 + 1) * 2) << "none but those of the run that it failed in";
+        }
+        EXPECT_EQ(world().hung, 0);
+        EXPECT_EQ(nccl().aborted, 2);
+        devices_.clear();
+        EXPECT_EQ(nccl().alive, 0);
+        nccl() = {};
+        TearDown(), SetUp();
+    }
+}
+
+// Whoever is asked first ends them; what the others waited for is not taken for made.
+TEST_F(SumsByNccl, ThatFailInTheBackgroundAreMadeAnewInEachRunThatIsUnderWay) {
+    nccl() = {};
+    open(BP_SCRIPTED_NCCL);
+    fail_in_the_background_after(1);
+    {
+        Session both = session(2);
+        std::array<std::vector<float>, 3> x, y;
+        std::vector<Event> events;
+        for (size_t i = 0; i < x.size(); ++i) {
+            x[i] = input(static_cast<float>(i)), y[i].resize(kWidth);
+            events.push_back(
+                both.submit({{"x", std::as_bytes(std::span(x[i]))}}, {{"y", std::as_writable_bytes(std::span(y[i]))}}));
+        }
+        for (size_t i = x.size(); i-- > 0;) ASSERT_NO_THROW(events[i].wait());
+        for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(y[i], made_of(x[i])) << i;
+        for (const Device& device : devices_) EXPECT_FALSE(DeviceAccess::state(device)->lost());
+    }
+    EXPECT_EQ(world().hung, 0);
+    devices_.clear();
+    EXPECT_EQ(nccl().alive, 0);
+    nccl() = {};
 }
 
 TEST_F(SumsByNccl, EndWithAnErrorWhenBothCardsAreLost) {

@@ -58,6 +58,8 @@ int answer(const char* function) {
     return w.lost == 0 && !current.empty() ? current.back()->lost : w.lost;
 }
 
+bool is_stuck() { return !current.empty() && current.back()->stuck; }
+
 void in_order(void* stream, std::function<void()> step) {
     auto* on = static_cast<ScriptedStream*>(stream);
     if (capturing != nullptr) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -26,6 +27,7 @@ struct Card {
     uint64_t others = 0;  // bytes of it that other processes have
     uint64_t used = 0;    // bytes of it that are allocated
     int lost = 0;         // what all calls with its context answer, but those that give back
+    bool stuck = false;   // its events are not reached
 };
 
 struct Failure {
@@ -82,7 +84,8 @@ struct World {
     std::vector<std::pair<void*, void*>> waits;  // of streams, for events
     std::set<void*> alive;                       // objects that were made and not given back
     int lost = 0;
-    int contexts = 0;  // that this thread has pushed and not popped, retained ones
+    std::atomic<int> hung = 0;  // times that somebody waited for a card that is stuck
+    int contexts = 0;           // that this thread has pushed and not popped, retained ones
     int retained = 0;
 };
 

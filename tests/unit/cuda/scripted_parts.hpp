@@ -20,6 +20,8 @@ struct ScriptedStream : Object {
 
 // What this call answers; counts it.
 int answer(const char* function);
+// The card of this thread's context is.
+bool is_stuck();
 // When the stream comes to it; while this thread records a graph, a step of that.
 void in_order(void* stream, std::function<void()> step);
 

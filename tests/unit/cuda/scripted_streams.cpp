@@ -95,6 +95,7 @@ void Moment::wait(uint64_t value) const {
 
 using backplane::cuda::scripted::gone;
 using backplane::cuda::scripted::in_order;
+using backplane::cuda::scripted::is_stuck;
 using backplane::cuda::scripted::made;
 using backplane::cuda::scripted::Moment;
 using backplane::cuda::scripted::ScriptedStream;
@@ -143,10 +144,11 @@ int cuEventRecord(void* event, void* stream) {
 }
 int cuEventQuery(void* event) {
     CALL("cuEventQuery");
-    return world().paused || !static_cast<ScriptedEvent*>(event)->moment->is_reached() ? 600 : 0;
+    return world().paused || is_stuck() || !static_cast<ScriptedEvent*>(event)->moment->is_reached() ? 600 : 0;
 }
 int cuEventSynchronize(void* event) {
     CALL("cuEventSynchronize");
+    if (is_stuck()) ++world().hung;
     const std::shared_ptr<Moment> moment = static_cast<ScriptedEvent*>(event)->moment;
     moment->wait(moment->recorded());
     return 0;
