@@ -1,0 +1,187 @@
+// What becomes of a pass: handed over part by part, watched, handed out; by way of the host where a device is gone.
+#include <algorithm>
+
+#include "runtime/pipeline_impl.hpp"
+
+namespace backplane {
+
+Pipeline::Pass::Pass() = default;
+Pipeline::Pass::~Pass() {
+    if (state_) state_->settle();
+}
+Pipeline::Pass::Pass(Pass&&) noexcept = default;
+Pipeline::Pass& Pipeline::Pass::operator=(Pass&& other) noexcept {
+    if (state_) state_->settle();
+    state_ = std::move(other.state_);
+    return *this;
+}
+
+// What the caller gave for an input of a part.
+Input Pipeline::Impl::given_to(const Port& port, const Pass::State& pass) {
+    const auto found = std::find(pass.names.begin(), pass.names.end(), port.given);
+    if (found == pass.names.end()) throw Error(Code::invalid, "input '" + port.given + "' is not given");
+    Input input = pass.inputs[static_cast<size_t>(found - pass.names.begin())];
+    input.name = port.name;
+    return input;
+}
+
+std::vector<Input> Pipeline::Impl::inputs_of(const Part& part, const Pass::State& pass) const {
+    std::vector<Input> inputs;
+    for (const Port& port : part.inputs) {
+        if (port.given.empty()) {
+            inputs.emplace_back(port.name, pass.at.at(port.whole.index));
+            continue;
+        }
+        inputs.push_back(given_to(port, pass));
+    }
+    return inputs;
+}
+
+void Pipeline::Impl::check(const Pass::State& pass) const {
+    for (const Part& part : parts)
+        for (const Port& port : part.inputs)
+            if (!port.given.empty()) static_cast<void>(given_to(port, pass));
+}
+
+void Pipeline::Impl::submit(Part& part, Pass::State& pass) const {
+    const std::lock_guard lock(part.mutex);
+    std::vector<Tensor> made(part.outputs.size());
+    std::vector<Output> outputs;
+    for (size_t i = 0; i < part.outputs.size(); ++i) outputs.emplace_back(part.outputs[i].name, &made[i]);
+    pass.events.push_back(part.session.submit(inputs_of(part, pass), outputs, pass.cancel));
+    for (size_t i = 0; i < made.size(); ++i) {
+        if (!made[i]) throw Error(Code::device_lost, "what '" + part.outputs[i].name + "' was to be went with its device");
+        pass.at[part.outputs[i].whole.index] = std::move(made[i]);
+    }
+}
+
+void Pipeline::Impl::start(Pass::State& pass) {
+    pass.in_hands = true;
+    const std::lock_guard lock(mutex_);
+    if (threads_.empty()) {
+        queues_.resize(parts.size());
+        watched_.resize(parts.size());
+        for (size_t p = 0; p < parts.size(); ++p) {
+            threads_.emplace_back([this, p] { serve(p); });
+            threads_.emplace_back([this, p] { watch(p); });
+        }
+    }
+    queues_.front().push_back(&pass);
+    changed_.notify_all();
+}
+
+void Pipeline::Impl::serve(size_t part) {
+    for (;;) {
+        Pass::State* pass = nullptr;
+        {
+            std::unique_lock lock(mutex_);
+            changed_.wait(lock, [&] { return closing_ || !queues_[part].empty(); });
+            if (queues_[part].empty()) return;
+            pass = queues_[part].front();
+            queues_[part].pop_front();
+        }
+        try {
+            submit(parts[part], *pass);
+            const std::lock_guard lock(mutex_);
+            watched_[part].push_back({pass->events.back(), pass->ends});
+            changed_.notify_all();
+        } catch (...) {
+            pass->error = std::current_exception();
+        }
+        if (pass->error || part + 1 == parts.size()) {
+            pass->leave_hands();
+            continue;
+        }
+        const std::lock_guard lock(mutex_);
+        queues_[part + 1].push_back(pass);
+        changed_.notify_all();
+    }
+}
+
+void Pipeline::Impl::watch(size_t part) {
+    for (;;) {
+        Watched one;
+        {
+            std::unique_lock lock(mutex_);
+            changed_.wait(lock, [&] { return closing_ || !watched_[part].empty(); });
+            if (closing_) return;
+            one = std::move(watched_[part].front());
+            watched_[part].pop_front();
+        }
+        try {
+            one.event.wait();
+            one.ends->ended(part);
+        } catch (...) {  // NOLINT(bugprone-empty-catch): finish() meets it, too
+        }
+    }
+}
+
+void Pipeline::Impl::hand_out(const Pass::State& pass, std::span<const Output> outputs) const {
+    for (const Output& output : outputs)
+        for (const Part& part : parts)
+            for (const Port& port : part.outputs) {
+                if (port.given.empty() || port.given != output.name) continue;
+                const Tensor& made = pass.at.at(port.whole.index);
+                if (output.tensor == nullptr) {
+                    made.read(output.bytes);
+                } else if (*output.tensor) {
+                    std::vector<std::byte> bytes(made.size());
+                    made.read(bytes);
+                    output.tensor->write(bytes);
+                } else {
+                    *output.tensor = made;
+                }
+            }
+}
+
+// Outputs of the graph, each once at most.
+void Pipeline::Impl::check(std::span<const Output> outputs) const {
+    std::vector<std::string> names;
+    for (const Part& part : parts)
+        for (const Port& port : part.outputs)
+            if (!port.given.empty()) names.push_back(port.given);
+    for (const Output& output : outputs) {
+        const auto is_it = [&](const Output& other) { return other.name == output.name; };
+        if (std::find(names.begin(), names.end(), output.name) == names.end()) {
+            std::string there;
+            for (const std::string& name : names) there += (there.empty() ? "'" : ", '") + name + "'";
+            throw Error(Code::not_found, "the graph has no output '" + std::string(output.name) +
+                                             "'; it has: " + (there.empty() ? "none" : there));
+        }
+        if (std::count_if(outputs.begin(), outputs.end(), is_it) > 1)
+            throw Error(Code::invalid, "output '" + std::string(output.name) + "' is wanted twice");
+    }
+}
+
+// Part by part, what goes between them in memory of the host: each Session knows what to do without a device.
+void Pipeline::Impl::by_host(Pass::State& pass, std::span<const Output> outputs) {
+    std::map<uint32_t, std::vector<std::byte>> results;
+    for (Part& part : parts) {
+        const std::lock_guard lock(part.mutex);
+        std::vector<Input> inputs;
+        for (const Port& port : part.inputs) {
+            if (port.given.empty()) {
+                inputs.emplace_back(port.name, std::span<const std::byte>(results.at(port.whole.index)));
+                continue;
+            }
+            inputs.push_back(given_to(port, pass));
+        }
+        std::vector<Output> into;
+        for (const Port& port : part.outputs) {
+            const auto wanted = std::find_if(outputs.begin(), outputs.end(),
+                                             [&](const Output& o) { return !port.given.empty() && o.name == port.given; });
+            if (wanted != outputs.end()) {
+                into.push_back(*wanted);
+                into.back().name = port.name;
+                continue;
+            }
+            const TensorInfo& info = part.session.graph()[part.session.graph().find(port.name)];
+            std::vector<std::byte>& room = results[port.whole.index];
+            room.resize(bytes(info.dtype, info.shape));
+            into.emplace_back(port.name, std::span<std::byte>(room));
+        }
+        part.session.run(inputs, into, pass.cancel);
+    }
+}
+
+}  // namespace backplane
