@@ -232,9 +232,10 @@ StreamedParts streamed_parts(const Device& device, const Graph& graph, uint64_t 
         }
         const uint64_t others =
             takes - plan.weight_bytes(0) - plan.ring_bytes(0) + (attempt > 0 ? beside_ring(plan.ring_bytes(0)) : 0);
-        // What the whole takes says little of its parts, which may take less.
         if (others >= budget && attempt > 0) break;
-        const uint64_t for_weights = others < budget ? budget - others : budget / 2;
+        const uint64_t left = budget - std::min(others, budget);
+        // What the whole takes says little of its parts, which may take less: that it leaves next to nothing is no reason to begin with so little.
+        const uint64_t for_weights = attempt == 0 && left < budget / 4 ? budget / 2 : left;
         now = {cut(graph, sizes_in(graph, plan), budget, for_weights), for_weights};
     }
     if (!best.parts.empty()) return best;

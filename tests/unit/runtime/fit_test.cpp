@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "backplane/ops.hpp"
 #include "base/json.hpp"
 #include "support/modules_of_the_build.hpp"
 #include "turning_network.hpp"
@@ -13,6 +15,33 @@ namespace backplane {
 namespace {
 
 using base::Json;
+
+// Dense blocks in blocks in a block, as Real-ESRGAN's: much more of what is made in one place is read in another than parts of it hold at a time.
+Graph dense_network() {
+    constexpr int64_t kSide = 64, kWide = 64, kMore = 32;
+    Graph g;
+    int weights = 0;
+    const auto conv = [&](TensorId x, int64_t from, int64_t to) {
+        const std::string name = "w " + std::to_string(weights++);
+        return ops::conv(g, x, g.weight(name, DType::f32, {to, from, 3, 3}), g.weight(name + ".b", DType::f32, {to}),
+                         {.pads = {1, 1, 1, 1}});
+    };
+    const TensorId first = conv(g.input("x", DType::f32, {1, 3, kSide, kSide}), 3, kWide);
+    TensorId x = first;
+    for (int block = 0; block < 3; ++block) {
+        const TensorId begin = x;
+        for (int dense = 0; dense < 3; ++dense) {
+            TensorId all = x;
+            int64_t wide = kWide;
+            for (int k = 0; k < 4; ++k, wide += kMore)
+                all = ops::concat(g, {all, ops::relu(g, conv(all, wide, kMore))}, {.axis = 1});
+            x = ops::add(g, x, ops::abs(g, conv(all, wide, kWide)));
+        }
+        x = ops::add(g, begin, ops::abs(g, x));
+    }
+    g.output(conv(ops::add(g, conv(x, kWide, kWide), first), kWide, 12), "y");
+    return g;
+}
 
 class FitOn : public testing::TestWithParam<std::string> {
 protected:
@@ -103,6 +132,32 @@ TEST_P(FitOn, WhatStaysIsSpreadAmongWhatIsStreamed) {
         }
         EXPECT_LE(off, 1.5 * static_cast<double>(layer)) << percent << ": " << way->plan_text;
         EXPECT_LE(way->ring, 4 * layer) << "two places of what a part streams";
+    }
+}
+
+// Between the least that does and what all takes: also where the whole without its weights takes all there is, or nearly.
+TEST_P(FitOn, MoreMemoryIsNeverAReasonToCopyMore) {
+    const Graph dense = dense_network();
+    const auto way = [&](uint64_t memory) {
+        FitOptions options;
+        options.streaming = Streaming::always;
+        options.memory[device_.info().id] = memory;
+        return fits({device_}, dense, options);
+    };
+    const std::vector<Fit> none = way(1);
+    const uint64_t least = none[1].needs, needs = none[0].needs, beside = needs - none[0].weights;
+    std::vector<uint64_t> budgets{beside - beside / 100, beside, beside + 1, beside + beside / 100};
+    for (int k = 0; k < 8; ++k) budgets.push_back(least + (needs - least) / 8 * k);
+    std::sort(budgets.begin(), budgets.end());
+    uint64_t moved = UINT64_MAX;
+    for (const uint64_t budget : budgets) {
+        if (budget < least) continue;
+        const Fit streamed = way(budget)[1];
+        EXPECT_TRUE(streamed.fits) << budget << ": " << streamed.problem;
+        EXPECT_LE(streamed.needs, budget);
+        EXPECT_LE(streamed.moved, moved) << budget << " bytes of " << needs << ", " << beside << " beside weights";
+        EXPECT_EQ(streamed.budget, budget) << "what there is, not the least that does";
+        moved = streamed.moved;
     }
 }
 
