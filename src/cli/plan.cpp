@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <optional>
 
 #include "backplane/esrgan.hpp"
 #include "backplane/fit.hpp"
 #include "backplane/weight_file.hpp"
-#include "base/file.hpp"
 #include "cli/cli.hpp"
 #include "cli/measure_costs.hpp"
 #include "cli/memory_options.hpp"
@@ -12,6 +10,7 @@
 #include "cli/place_options.hpp"
 #include "cli/plan_placed.hpp"
 #include "cli/usage.hpp"
+#include "cli/what_if.hpp"
 #include "models/parakeet/recognizer.hpp"
 
 namespace backplane::cli {
@@ -26,67 +25,17 @@ struct PlanChoice : StoredModelChoice {
     int64_t size = 128, seconds = 30, batch = 1;
 };
 
-// A device that is asked about: one of this machine, or one that a file describes, which compiles as one of this machine does.
-struct Asked {
-    Device device;
-    std::string name;                  // its id, or the file's name for it
-    uint64_t memory = 0;               // of one that is described
-    std::optional<DeviceCosts> costs;  // of one that is described, where it says them
-};
-
-Device device_like(const Context& context, const std::string& filter, const std::string& what) {
-    try {
-        return context.choose(filter);
-    } catch (const Error& error) {
-        if (filter.empty() || error.code() != Code::not_found) throw;
-        throw Error(error.code(), what + "'" + filter + "': " + error.what());
-    }
-}
-
-// A name that nobody reads would be a device that is not the one that was meant.
-void check_names(const Json& device, const std::string& id) {
-    static const std::vector<std::string> kKnown{"id", "like", "memory", "costs"};
-    for (const std::string& name : device.names())
-        if (std::ranges::find(kKnown, name) == kKnown.end())
-            throw base::JsonError("\"" + name + "\" of " + id + " is nothing that a device has: id, like, memory, costs");
-}
-
-std::vector<Asked> described(const Context& context, const std::string& path) {
-    const base::File file(base::path_of(path));
-    constexpr uint64_t kMost = 1 << 20;
-    std::string text(std::min(file.status().size, kMost), '\0');
-    text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
-    const std::string where = "--what-if '" + path + "': ";
-    try {
-        std::vector<Asked> all;
-        const Json json = Json::parse(text);
-        for (const Json& one : json.at("devices")) {
-            Asked asked;
-            asked.name = one.at("id").get<std::string>();
-            if (asked.name.empty()) throw base::JsonError("an \"id\" is empty");
-            check_names(one, asked.name);
-            asked.memory = bytes_from(one.at("memory").get<std::string>());
-            asked.device = device_like(context, one.value("like", "").get<std::string>(), where + asked.name + " is like ");
-            if (one.contains("costs")) asked.costs = costs_from(one["costs"]);
-            all.push_back(std::move(asked));
-        }
-        if (all.empty()) throw base::JsonError("\"devices\" is empty");
-        return all;
-    } catch (const base::JsonError& error) {
-        throw Error(
-            Code::corrupt,
-            where + error.what() + "; it is {\"devices\": [{\"id\": \"card\", \"like\": \"cpu\", \"memory\": \"8GiB\"}]}");
-    } catch (const UsageError& error) {
-        throw Error(Code::corrupt, where + error.what());
-    }
-}
-
 std::vector<Asked> asked_about(const Context& context, const PlanChoice& o, std::map<std::string, uint64_t>& budgets) {
     budgets = budgets_of(context, o.memory);
     if (!o.what_if.empty()) return described(context, o.what_if);
     std::vector<Asked> all;
     for (const Device& device : open_with_fallback(context, o.choice)) all.push_back({device, device.info().id, 0, {}});
     return all;
+}
+
+// What `less` of it comes to: `how` to ask about it where that fits, else what `it` takes.
+std::string with_less(const std::vector<Fit>& less, Streaming streaming, const std::string& how, const std::string& it) {
+    return best_fit(less, streaming) != nullptr ? "; " + how : "; " + it + ": " + what_would_fit(less);
 }
 
 // A column for each stage in the order of running, or for some.
@@ -247,16 +196,11 @@ void show_speech_placed(const Context& context, const PlanChoice& o, const std::
     out_lines(shown.text);
 }
 
-// An encoder and a decoder, beside each other on one device, or as --memory and --what-if say.
-void show_speech_plan(const PlanChoice& o, const std::filesystem::path& path, Run& run) {
-    const Context context(context_options(o.choice));
-    CostModel costs(context);
-    if (!o.place.place.empty()) return show_speech_placed(context, o, path, costs, run);
-    FitOptions how = fit_options(o.memory, {}, &run.interrupted);
+std::vector<Fit> speech_ways(const std::vector<Asked>& asked, const PlanChoice& o, const std::filesystem::path& path,
+                             const FitOptions& how, const CostModel& costs, std::vector<Prediction>& times,
+                             std::string& name) {
     std::vector<Fit> ways;
-    std::vector<Prediction> times;
-    std::string name;
-    for (const Asked& one : asked_about(context, o, how.memory)) {
+    for (const Asked& one : asked) {
         FitOptions own = how;
         if (one.memory != 0) own.memory[one.device.info().id] = one.memory;
         const parakeet::Recognizer recognizer = recognizer_on({one.device}, o, path, {});
@@ -268,6 +212,19 @@ void show_speech_plan(const PlanChoice& o, const std::filesystem::path& path, Ru
             ways.push_back(std::move(way));
         }
     }
+    return ways;
+}
+
+// An encoder and a decoder, beside each other on one device, or as --memory and --what-if say.
+void show_speech_plan(const PlanChoice& o, const std::filesystem::path& path, Run& run) {
+    const Context context(context_options(o.choice));
+    CostModel costs(context);
+    if (!o.place.place.empty()) return show_speech_placed(context, o, path, costs, run);
+    FitOptions how = fit_options(o.memory, {}, &run.interrupted);
+    const std::vector<Asked> asked = asked_about(context, o, how.memory);
+    std::vector<Prediction> times;
+    std::string name;
+    const std::vector<Fit> ways = speech_ways(asked, o, path, how, costs, times, name);
     const Fit* chosen = best_fit(ways, how.streaming);
     if (run.json) {
         Json json = chosen != nullptr ? Json::parse(chosen->plan_json) : Json::object();
@@ -292,10 +249,18 @@ void show_speech_plan(const PlanChoice& o, const std::filesystem::path& path, Ru
             out_lines(chosen->plan_text);
         }
     }
+    if (chosen != nullptr) return;
     constexpr int64_t kShortest = 10;
-    const bool more = o.batch > 1 || o.seconds > kShortest;
-    if (chosen == nullptr)
-        refuse(name, ways, more ? "; transcribe takes fewer and shorter windows then: see --batch 1 --seconds 10" : "", run);
+    std::string smaller;
+    if (o.batch > 1 || o.seconds > kShortest) {
+        PlanChoice less = o;
+        less.batch = 1;
+        less.seconds = std::min(o.seconds, kShortest);
+        smaller = with_less(speech_ways(asked, less, path, how, costs, times, name), how.streaming,
+                            "transcribe takes fewer and shorter windows then: see --batch 1 --seconds 10",
+                            "a window of 10 seconds, the shortest");
+    }
+    refuse(name, ways, smaller, run);
 }
 
 // Nothing runs: no weights are copied, and no memory of the device is taken.
@@ -365,9 +330,13 @@ void show_plan(const PlanChoice& o, Run& run) {
         }
         for (const std::string& note : notes) out("note: {}\n", note);
     }
+    if (!none) return;
     constexpr int64_t kSmallest = 64;
-    if (none)
-        refuse(model.name(), ways, o.size > kSmallest ? "; upscale takes tiles of 64 pixels then: see --size 64" : "", run);
+    std::string smaller;
+    if (o.size > kSmallest)
+        smaller = with_less(ways_of(asked, model.graph(kSmallest, kSmallest), how, costs, times), how.streaming,
+                            "upscale takes tiles of 64 pixels then: see --size 64", "tiles of 64 pixels, the smallest");
+    refuse(model.name(), ways, smaller, run);
 }
 
 }  // namespace

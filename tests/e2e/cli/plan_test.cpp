@@ -48,6 +48,12 @@ TEST(CliPlan, WhatDoesNotFitIsExitCode1AndTheSentenceSaysWhatWould) {
               std::string::npos)
         << o.err;
     EXPECT_TRUE(is_one_line(o.err)) << o.err;
+    const Outcome neither = run(p, {"plan", "--model", model, "--size", "256", "--device", "cpu", "--memory", "cpu=10KiB"});
+    EXPECT_EQ(neither.exit_code, 1);
+    EXPECT_NE(neither.err.find(", 10.0 KiB are free; tiles of 64 pixels, the smallest: needs "), std::string::npos)
+        << neither.err;
+    EXPECT_EQ(neither.err.find("--size"), std::string::npos) << "that would not do either: " << neither.err;
+    EXPECT_TRUE(is_one_line(neither.err)) << neither.err;
     const Outcome least = run(p, {"plan", "--model", model, "--size", "64", "--device", "cpu", "--memory", "cpu=10KiB"});
     EXPECT_EQ(least.exit_code, 1);
     EXPECT_EQ(least.err.find("--size"), std::string::npos) << "no tile is smaller: " << least.err;
