@@ -27,6 +27,8 @@ struct PlanChoice : StoredModelChoice {
 
 std::vector<Asked> asked_about(const Context& context, const PlanChoice& o, std::map<std::string, uint64_t>& budgets) {
     budgets = budgets_of(context, o.memory);
+    if (!o.what_if.empty() && !o.memory.memory.empty())
+        throw UsageError("--what-if with --memory: the file says what memory there is, leave one of them out");
     if (!o.what_if.empty()) return described(context, o.what_if);
     std::vector<Asked> all;
     for (const Device& device : open_with_fallback(context, o.choice)) all.push_back({device, device.info().id, 0, {}});

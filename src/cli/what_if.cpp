@@ -30,6 +30,28 @@ void check_names(const Json& device, const std::string& id) {
             throw base::JsonError("\"" + name + "\" of " + id + " is nothing that a device has: id, like, memory, costs");
 }
 
+Asked described_one(const Context& context, const Json& one, const std::string& where) {
+    Asked asked;
+    asked.name = one.at("id").get<std::string>();
+    if (asked.name.empty()) throw base::JsonError("an \"id\" is empty");
+    check_names(one, asked.name);
+    if (!one.contains("memory") || !one["memory"].is_string())
+        throw base::JsonError("\"memory\" of " + asked.name + " is wanted, as text like \"8GiB\"");
+    try {
+        asked.memory = bytes_from(one["memory"].get<std::string>());
+    } catch (const UsageError& error) {
+        throw base::JsonError("\"memory\" of " + asked.name + ": " + error.what());
+    }
+    asked.device = device_like(context, one.value("like", "").get<std::string>(), where + asked.name + " is like ");
+    if (!one.contains("costs")) return asked;
+    try {
+        asked.costs = costs_from(one["costs"]);
+    } catch (const base::JsonError& error) {
+        throw base::JsonError("\"costs\" of " + asked.name + ": " + error.what());
+    }
+    return asked;
+}
+
 }  // namespace
 
 std::vector<Asked> described(const Context& context, const std::string& path) {
@@ -42,13 +64,9 @@ std::vector<Asked> described(const Context& context, const std::string& path) {
         std::vector<Asked> all;
         const Json json = Json::parse(text);
         for (const Json& one : json.at("devices")) {
-            Asked asked;
-            asked.name = one.at("id").get<std::string>();
-            if (asked.name.empty()) throw base::JsonError("an \"id\" is empty");
-            check_names(one, asked.name);
-            asked.memory = bytes_from(one.at("memory").get<std::string>());
-            asked.device = device_like(context, one.value("like", "").get<std::string>(), where + asked.name + " is like ");
-            if (one.contains("costs")) asked.costs = costs_from(one["costs"]);
+            Asked asked = described_one(context, one, where);
+            if (std::ranges::find(all, asked.name, &Asked::name) != all.end())
+                throw base::JsonError("the id '" + asked.name + "' is there twice");
             all.push_back(std::move(asked));
         }
         if (all.empty()) throw base::JsonError("\"devices\" is empty");
@@ -57,8 +75,6 @@ std::vector<Asked> described(const Context& context, const std::string& path) {
         throw Error(
             Code::corrupt,
             where + error.what() + "; it is {\"devices\": [{\"id\": \"card\", \"like\": \"cpu\", \"memory\": \"8GiB\"}]}");
-    } catch (const UsageError& error) {
-        throw Error(Code::corrupt, where + error.what());
     }
 }
 

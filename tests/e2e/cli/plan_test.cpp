@@ -80,13 +80,26 @@ TEST(CliPlan, DevicesThatAFileDescribesArePlannedFor) {
     for (const char* wrong :
          {"", "{", "[]", "{}", R"({"devices": []})", R"({"devices": [{"id": "a"}]})",
           R"({"devices": [{"id": "a", "memory": 8}]})", R"({"devices": [{"id": "a", "memory": "lots"}]})",
-          R"({"devices": [{"id": "", "like": "cpu", "memory": "8GiB"}]})",
+          R"({"devices": [{"id": "", "like": "cpu", "memory": "8GiB"}]})", R"({"devices": [{"id": "a", "like": "cpu"}]})",
+          R"({"devices": [{"id": "a", "like": "cpu", "memory": "0"}]})",
+          R"({"devices": [{"id": "a", "like": "cpu", "memory": "8GiB", "costs": {}}]})",
+          R"({"devices": [{"id": "a", "like": "cpu", "memory": "8GiB"}, {"id": "a", "like": "cpu", "memory": "1GiB"}]})",
           R"({"devices": [{"id": "a", "lik": "cpu", "memory": "8GiB"}]})"}) {
         const Outcome o = what_if(wrong);
         EXPECT_EQ(o.exit_code, 1) << wrong;
         EXPECT_TRUE(is_one_line(o.err)) << o.err;
         EXPECT_NE(o.err.find("cards.json"), std::string::npos) << o.err;
     }
+    const auto says = [&](const char* text, const char* words) {
+        EXPECT_NE(what_if(text).err.find(words), std::string::npos) << what_if(text).err;
+    };
+    says(R"({"devices": [{"id": "mine", "memory": 8}]})", "\"memory\" of mine is wanted, as text like \"8GiB\"");
+    says(R"({"devices": [{"id": "mine", "memory": "1GiB", "costs": {}}]})", "\"costs\" of mine: it has no 'ops'");
+    says(R"({"devices": [{"id": "mine", "memory": "1GiB"}, {"id": "mine", "memory": "2GiB"}]})",
+         "the id 'mine' is there twice");
+    const Outcome both = run(p, {"plan", "--model", model, "--what-if", p.at("cards.json"), "--memory", "cpu=1GiB"});
+    EXPECT_EQ(both.exit_code, 2) << both.err;
+    EXPECT_TRUE(is_one_line(both.err)) << both.err;
     const Outcome unlike = what_if(R"({"devices": [{"id": "mine", "like": "abacus", "memory": "1MiB"}]})");
     EXPECT_EQ(unlike.exit_code, 1);
     EXPECT_NE(unlike.err.find("cards.json': mine is like 'abacus': "), std::string::npos) << unlike.err;
