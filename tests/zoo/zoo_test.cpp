@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <random>
 #include <thread>
 
@@ -31,6 +32,8 @@ void expect_it_computes(const Context& context) {
     session.run({{{"x", std::as_bytes(std::span(in))}}}, {{{"y", std::as_writable_bytes(std::span(out))}}});
     EXPECT_EQ(out, (std::vector<float>{1, 0, 3, 0}));
 }
+
+constexpr std::chrono::seconds kLong(60);  // of a trial of what does not hang
 
 ContextOptions options_for(const fs::path& folder) {
     ContextOptions o;
@@ -67,10 +70,29 @@ protected:
     [[nodiscard]] ContextOptions options() const {
         ContextOptions o = options_for(folder_);
         o.module_paths = {folder_ / "modules"};
+        if (!hangs()) o.probe_limit = kLong;
         return o;
     }
-    void expect_the_right_outcome(const Context& context) const {
+    static bool hangs() { return GetParam().code == ReasonCode::timed_out; }
+    // What hangs costs the whole limit, so that is short. Where a busy machine did not get as far as the fault in it, the same with a longer one.
+    static std::unique_ptr<Context> context_at(ContextOptions options) {
+        auto context = std::make_unique<Context>(options);
+        while (hangs() && options.probe_limit < kLong && !names(context->report())) {
+            options.probe_limit *= 4;
+            std::error_code ignored;
+            context.reset();
+            fs::remove_all(options.state_folder, ignored);
+            context = std::make_unique<Context>(options);
+        }
+        return context;
+    }
+    static bool names(const Report& report) {
+        return !report.candidates.empty() && report.candidates[0].reason.find(GetParam().words) != std::string::npos;
+    }
+    static void expect_the_right_outcome(const ContextOptions& options) {
         const Animal& animal = GetParam();
+        const std::unique_ptr<Context> at = context_at(options);
+        const Context& context = *at;
         const Report report = context.report();
         ASSERT_EQ(report.candidates.size(), 2U);
         const bool bad_first = report.candidates[0].path.filename() != good();
@@ -85,21 +107,21 @@ protected:
 };
 
 TEST_P(Zoo, TheHostLivesTheRightDeviceRunsAndTheReasonIsGiven) {
-    expect_the_right_outcome(Context(options()));
+    expect_the_right_outcome(options());
     std::vector<fs::path> entries;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder_ / "state"))
         if (entry.is_regular_file()) entries.push_back(entry.path());
     ASSERT_EQ(entries.size(), 1U) << "one trial remembered";
     const fs::path entry = entries.front();
     const auto written = fs::last_write_time(entry);
-    expect_the_right_outcome(Context(options()));
+    expect_the_right_outcome(options());
     EXPECT_EQ(fs::last_write_time(entry), written) << "not tried again";
 }
 
 TEST_P(Zoo, AnotherStateFolderThatCannotBeWrittenChangesNothing) {
     ContextOptions o = options();
     o.state_folder = fs::path(BP_TEST_MINIMAL) / good() / "no" / "folder";
-    expect_the_right_outcome(Context(o));
+    expect_the_right_outcome(o);
 }
 
 // All that cannot be loaded, in one folder of their own each so that the order is the caller's, and the good one last or anywhere.

@@ -121,6 +121,8 @@ bool computes_wrongly(const Plan& plan) {
     return plan.act == Act::wrong_result || (plan.act == Act::change_rounding && plan.place == Place::run);
 }
 
+bool holds_up(const Plan& plan) { return one_of(plan.act, {Act::hang, Act::spin, Act::stop_parent}); }
+
 bool is_harmless(const Plan& plan) { return plan.act >= Act::slow && plan.act <= Act::change_nice; }
 
 bool changes_what_is_put_back(const Plan& plan) {

@@ -24,6 +24,7 @@ std::vector<Plan> sample(uint64_t seed, size_t count);
 bool ends_the_process(const Plan& plan);  // or hangs it; a thrown object where nobody can catch it counts
 bool is_swallowed(const Plan& plan);      // thrown out of a call that has no answer: the module may be used, or not
 bool computes_wrongly(const Plan& plan);
+bool holds_up(const Plan& plan);     // a trial of it may take the whole limit
 bool is_harmless(const Plan& plan);  // the module may be used: it is slow, leaves something, changes the process
 bool changes_what_is_put_back(const Plan& plan);  // by the library: rounding after any call, the rest where the trial saw it
 bool is_told(

@@ -142,7 +142,7 @@ void sweep(Start& outcome, const fs::path& folder) {
     for (const std::string& line : lines_of(folder / "left")) {
         const int pid = std::atoi(rest_of(line).c_str());
         const bool of_the_trial = line.rfind("child", 0) == 0;
-        for (int i = 0; of_the_trial && i < 100 && lives(pid); ++i)  // what was killed takes its time to go
+        for (int i = 0; of_the_trial && i < 3000 && lives(pid); ++i)  // what was killed takes its time to go
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
         if (!lives(pid)) continue;
         if (of_the_trial) outcome.survivors.push_back(line);
