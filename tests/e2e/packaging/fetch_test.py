@@ -10,9 +10,9 @@ import sys
 import tarfile
 import tempfile
 import threading
-import time
 import unittest
 
+LONG = 500  # seconds: of what takes a moment, on a machine however busy
 PROGRAM, SOURCES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 
 
@@ -57,7 +57,7 @@ class Registry(http.server.BaseHTTPRequestHandler):
                 self.wfile.write(data[:1000])
                 self.wfile.flush()
                 server.waiting.set()
-                server.go_on.wait(20)
+                server.go_on.wait(LONG)
             else:
                 self.wfile.write(data)
         except OSError:
@@ -98,7 +98,7 @@ class ModelFetch(unittest.TestCase):
         return [PROGRAM, "model", "fetch", *arguments, "--index", self.index]
 
     def run_it(self, *arguments, **more):
-        return subprocess.run(self.command(*(arguments or ["net"])), env=self.environment(**more), capture_output=True, text=True, timeout=60)
+        return subprocess.run(self.command(*(arguments or ["net"])), env=self.environment(**more), capture_output=True, text=True, timeout=LONG)
 
     def left(self):
         scratch = os.path.join(self.models, ".fetch")
@@ -153,7 +153,7 @@ class ModelFetch(unittest.TestCase):
     def test_killed_it_goes_on(self):
         self.server.how = lambda number: "wait" if number == 1 else ""
         process = subprocess.Popen(self.command("net"), env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.assertTrue(self.server.waiting.wait(30))
+        self.assertTrue(self.server.waiting.wait(LONG))
         process.send_signal(signal.SIGKILL)
         process.wait()
         self.fetched(self.run_it())  # while what curl was started for still waits
@@ -163,18 +163,16 @@ class ModelFetch(unittest.TestCase):
     def test_interrupted_it_ends_at_once(self):
         self.server.how = lambda number: "wait"
         process = subprocess.Popen(self.command("net"), env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        self.assertTrue(self.server.waiting.wait(30))
-        start = time.monotonic()
+        self.assertTrue(self.server.waiting.wait(LONG))
         process.send_signal(signal.SIGINT)
-        _, text = process.communicate(timeout=30)
+        _, text = process.communicate(timeout=LONG)  # the server does not go on before
         self.assertEqual(process.returncode, 130, text)
-        self.assertLess(time.monotonic() - start, 10)
         self.server.go_on.set()
 
     def test_two_at_a_time(self):
         self.server.how = lambda number: "wait" if number == 0 else ""
         first = subprocess.Popen(self.command("net"), env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.assertTrue(self.server.waiting.wait(30))
+        self.assertTrue(self.server.waiting.wait(LONG))
         second = self.run_it()
         self.assertEqual(second.returncode, 1)
         self.assertIn("lock", second.stderr)
@@ -227,7 +225,7 @@ class ModelFetch(unittest.TestCase):
         self.assertIn("`backplane model fetch esrgan-thick`", said.stderr)
 
     def test_the_list_that_comes_along(self):
-        known = json.loads(subprocess.run([PROGRAM, "model", "fetch", "--json"], env=self.environment(), capture_output=True, text=True, timeout=60).stdout)
+        known = json.loads(subprocess.run([PROGRAM, "model", "fetch", "--json"], env=self.environment(), capture_output=True, text=True, timeout=LONG).stdout)
         with open(os.path.join(SOURCES, "scripts", "fetch-models.sh"), encoding="utf-8") as file:
             script = file.read()
         with open(os.path.join(SOURCES, "src", "cli", "known_models.json"), encoding="utf-8") as file:
@@ -243,7 +241,7 @@ class ModelFetch(unittest.TestCase):
         with open(os.path.join(SOURCES, "src", "cli", "known_models.json"), encoding="utf-8") as known:
             sha512 = next(m["sha512"] for m in json.load(known)["models"] if m["name"] == "esrgan-slim")
         os.symlink(file, os.path.join(self.models, ".fetch", sha512[:16] + ".tgz"))
-        run = subprocess.run([PROGRAM, "model", "fetch", "esrgan-slim"], env=self.environment(), capture_output=True, text=True, timeout=60)
+        run = subprocess.run([PROGRAM, "model", "fetch", "esrgan-slim"], env=self.environment(), capture_output=True, text=True, timeout=LONG)
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(sorted(os.listdir(self.models)), [f"esrgan-slim-x{scale}.gguf" for scale in (2, 3, 4, 8)])
         self.assertTrue(os.path.exists(file))
