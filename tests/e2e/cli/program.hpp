@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <sstream>
 #include <string>
@@ -112,6 +113,8 @@ public:
         std::vector<std::string> variables = environment;
         for (char** e = environ; *e != nullptr; ++e)
             if (std::string(*e).compare(0, 10, "BACKPLANE_") != 0) variables.emplace_back(*e);
+        // For drivers on a busy machine (support/patience.hpp). Of two lines with one name the first counts.
+        for (const char* time : {"BACKPLANE_PROBE_LIMIT=300", "BACKPLANE_PROBE_BUDGET=300"}) variables.emplace_back(time);
         std::vector<char*> envp;
         for (std::string& v : variables) envp.push_back(v.data());
         envp.push_back(nullptr);
@@ -123,10 +126,28 @@ public:
         else
             posix_spawn_file_actions_addopen(&actions, 1, out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
         posix_spawn_file_actions_addopen(&actions, 2, err_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-        if (posix_spawn(&pid_, BP_TEST_CLI, &actions, nullptr, argv.data(), envp.data()) != 0) pid_ = -1;
+        // What a script starts in the background, or under nohup, begins with some of these ignored.
+        sigset_t signals;
+        sigemptyset(&signals);
+        for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, number);
+        posix_spawnattr_t attributes;
+        posix_spawnattr_init(&attributes);
+        posix_spawnattr_setsigdefault(&attributes, &signals);
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+        if (posix_spawn(&pid_, BP_TEST_CLI, &actions, &attributes, argv.data(), envp.data()) != 0) pid_ = -1;
+        posix_spawnattr_destroy(&attributes);
         posix_spawn_file_actions_destroy(&actions);
     }
     void signal(int number) const { ::kill(pid_, number); }
+    // Until it has come that far, or has ended. Not for ever, but long enough for a busy machine and a sanitizer.
+    void wait_until(const std::function<bool()>& far) const {
+        for (int i = 0; i < 24000 && !far(); ++i) {
+            siginfo_t ended{};
+            if (::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid != 0)
+                return;
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+    }
     Outcome wait() const {
         Outcome outcome;
         int status = 0;

@@ -233,8 +233,7 @@ TEST(CliTranscribe, CtrlCLeavesFilesThatAreDoneAndSaysHowMany) {
     const Started program(p, {"transcribe", p.at("sounds"), "--output", p.at("texts"), "--batch", "2", "--model",
                               p.at("net.gguf"), "--device", "cpu"});
     const auto done = [&] { return std::distance(fs::directory_iterator(p.at("texts")), {}); };
-    for (int i = 0; i < 24000 && !fs::exists(p.at("texts/0.txt")); ++i)  // with a sanitizer it is not soon there
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    program.wait_until([&] { return fs::exists(p.at("texts/0.txt")); });
     program.signal(SIGINT);
     const Outcome o = program.wait();
     EXPECT_EQ(o.exit_code, 130) << o.err;

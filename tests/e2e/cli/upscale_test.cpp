@@ -87,7 +87,7 @@ TEST(CliUpscale, CtrlCHalfWayEndsWith130AndNoFile) {
     const std::string in = p.picture("in.png", 3000, 3000);
     const Started program(p, {"upscale", in, p.at("out.png"), "--model", model, "--tile", "32"});
     // Far enough to have begun the output; a run takes many seconds.
-    for (int i = 0; i < 1000 && p.files() < 5; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    program.wait_until([&] { return p.files() >= 5; });
     program.signal(SIGINT);
     const Outcome o = program.wait();
     EXPECT_EQ(o.exit_code, 130) << o.err;
@@ -202,7 +202,7 @@ TEST(CliUpscale, ASignalLeavesNoFileAndItsOwnExitCode) {
         const std::string model = p.model();
         const std::string in = p.picture("in.png", 3000, 3000);
         const Started program(p, {"upscale", in, p.at("out.png"), "--model", model, "--tile", "32", "--json"});
-        for (int i = 0; i < 1000 && p.files() < 5; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        program.wait_until([&] { return p.files() >= 5; });
         program.signal(number);
         const Outcome o = program.wait();
         EXPECT_EQ(o.exit_code, 128 + number) << o.err;
@@ -218,7 +218,7 @@ TEST(CliUpscale, WhatAKilledRunLeftTheNextOneSweeps) {
     const std::string in = p.picture("in.png", 3000, 3000);
     const std::vector<std::string> arguments{"upscale", in, p.at("out.png"), "--model", model, "--tile", "32"};
     const Started killed(p, arguments);
-    for (int i = 0; i < 1000 && p.files() < 5; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    killed.wait_until([&] { return p.files() >= 5; });
     killed.signal(SIGKILL);
     EXPECT_EQ(killed.wait().exit_code, 128 + SIGKILL);
     ASSERT_EQ(p.files(), 3U) << "the model, the input, and what was being written";
@@ -341,7 +341,7 @@ TEST(CliUpscale, TwoAtOnceInOneFolderAreTwoTooMany) {
     p.picture("in/large.png", 3000, 3000);
     const Place other;
     const Started first(other, {"upscale", p.at("in"), "--output", p.at("out"), "--model", model, "--tile", "32"});
-    for (int i = 0; i < 1000 && fs::is_empty(p.at("out")); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    first.wait_until([&] { return !fs::is_empty(p.at("out")); });
     const Outcome second = run(p, {"upscale", p.at("in"), "--output", p.at("out"), "--model", model});
     EXPECT_EQ(second.exit_code, 1);
     EXPECT_NE(second.err.find("another process"), std::string::npos) << second.err;
