@@ -12,6 +12,7 @@
 #include "base/json.hpp"
 #include "e2e/cli/program.hpp"
 #include "support/driver_file.hpp"
+#include "support/patience.hpp"
 #include "support/system.hpp"
 
 namespace backplane::drivers {
@@ -73,7 +74,7 @@ inline Environment quiet(const Place& place, Environment first = {}) {
 
 // For a context in this very process: these modules, nothing of this user's.
 inline ContextOptions options_for(const Place& place) {
-    ContextOptions options;
+    ContextOptions options = test::patient();
     options.module_paths = {BP_TEST_MODULES};
     options.search_defaults = options.use_environment = false;
     options.state_folder = place.at("state");

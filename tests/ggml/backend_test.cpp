@@ -20,6 +20,7 @@
 #include "backplane/verify.hpp"
 #include "opened.hpp"
 #include "support/driver_file.hpp"
+#include "support/patience.hpp"
 
 namespace backplane {
 namespace {
@@ -43,7 +44,7 @@ protected:
         if (!folder_.empty()) fs::remove_all(folder_);
     }
     static ContextOptions options(const fs::path& ggml) {
-        ContextOptions o;
+        ContextOptions o = test::patient();
         o.module_paths = {BP_GGML_MODULE};
         o.search_defaults = false;
         o.use_linked_in = false;

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "backplane/context.hpp"
+#include "support/patience.hpp"
 
 namespace backplane::test {
 
 inline ContextOptions modules_of_the_build() {
-    ContextOptions options;
+    ContextOptions options = patient();
     options.module_paths = {std::string(BP_TEST_BINARY_DIR) + "/lib/backplane"};
     options.search_defaults = false;
     options.use_environment = false;

@@ -5,13 +5,14 @@
 #include "backplane/cost.hpp"
 #include "program.hpp"
 #include "runtime/costs/store.hpp"
+#include "support/patience.hpp"
 
 namespace backplane::e2e {
 
 // Every device that computes in hardware; the CPU does a thousand times as much in a second as the others. With `alike` all devices, each as much as any.
 // The variable with which the program knows it.
 inline std::vector<std::string> told_costs(const Place& p, bool alike = false) {
-    ContextOptions options;
+    ContextOptions options = test::patient();
     options.module_paths = {BP_TEST_MODULES};
     options.search_defaults = false;
     options.use_environment = false;

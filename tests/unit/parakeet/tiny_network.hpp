@@ -9,6 +9,7 @@
 #include "backplane/context.hpp"
 #include "models/parakeet/random_network.hpp"
 #include "support.hpp"
+#include "support/patience.hpp"
 
 namespace backplane::parakeet {
 
@@ -44,7 +45,7 @@ inline Config tiny_transducer(std::vector<int64_t> durations) {
 }
 
 inline Device device_of(const char* filter) {
-    ContextOptions options;
+    ContextOptions options = test::patient();
     options.module_paths = {std::string(BP_TEST_BINARY_DIR) + "/lib/backplane"};
     options.search_defaults = options.use_environment = false;
     options.options = {{"cpu.threads", "2"}};
