@@ -6,7 +6,7 @@ tree=$(mktemp -d) || exit 1
 trap 'rm -rf "$tree"' EXIT
 mkdir -p "$tree/.ci" "$tree/scripts" "$tree/src/formats" "$tree/docs"
 cp .ci/turns "$tree/.ci" && cp scripts/changed-files "$tree/scripts" && cd "$tree" || exit 1
-unset CI_PARTS CI_SINCE POCL_PARTS
+unset CI_PARTS CI_SINCE POCL_PARTS CUDA_PARTS
 # shellcheck disable=SC2034
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b.invalid GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b.invalid
 bad=0
@@ -61,7 +61,52 @@ for ci_commit in {1..40}; do
     for each in $ci_anew_order; do case " $others " in *" $each "*) ;; *) seen+=" $each " ;; esac; done
 done
 is "$(tr ' ' '\n' <<<"$seen" | grep . | sort -u | tr '\n' ' ')" "Rust.TheCratesPassTheirTestsOnASharedLibrary Rust.TheCratesPassTheirTestsOnAnInstalledTree " "what builds anew for a change of the crates"
+
+# Kernels for cuda: what a change touches in each commit, the others in some; all where they are compiled in another way.
+for each in common/gpu/kernels cuda/kernels; do mkdir -p backends/$each; done
+for each in one two three four five six seven; do echo "void $each();" >backends/common/gpu/kernels/$each.kernel; done
+printf '#include "deep.h"\n' >backends/common/gpu/kernels/wide.h
+printf '#include "wide.h"\n' | tee backends/common/gpu/kernels/by_header.kernel >backends/cuda/kernels/own.cu
+touch backends/common/gpu/kernels/deep.h
+printf 'bp_gpu_kernel(one_f32 one)\nbp_gpu_kernel(two_f32 two)\n' >backends/common/gpu/kernels.cmake
+printf 'set(instances_one 0=1)\nset(instances_three\n  0=1)\n' >backends/cuda/instances.cmake
+touch backends/cuda/compile.cmake backends/cuda/CMakeLists.txt
+commit 2000000
+all_kernels="one two three four five six seven by_header own"
+export CUDA_PARTS=2
+of_two=()
+for ci_commit in {1..40}; do turn kernels 2 && of_two[turn]=$ci_commit; done
+of_both() { # the kernels that commits compile, whichever half is their turn
+    local left=$all_kernels name kept
+    mapfile -t ci_changed < <(scripts/changed-files)
+    for ci_commit in "${of_two[@]}"; do
+        kernels_of_turn
+        kept=
+        for name in $left; do [[ ! $name =~ $kernels ]] || kept+="$name "; done
+        left=$kept
+    done
+    echo -n "$left"
+}
+commit 3000000
+is "$(of_both)" "" "no change of kernels"
+ci_changed=() seen=
+for ci_commit in "${of_two[@]}"; do
+    kernels_of_turn
+    for name in $all_kernels; do [[ ! $name =~ $kernels ]] || seen+="$name "; done
+done
+is "$(tr ' ' '\n' <<<"$seen" | grep . | sort | tr '\n' ' ')" "$(tr ' ' '\n' <<<"$all_kernels" | sort | tr '\n' ' ')" "kernels of a commit of each half, each once"
+echo 'void changed();' >>backends/common/gpu/kernels/four.kernel && commit 4000000
+is "$(of_both)" "four " "a change of a kernel"
+echo '// changed' >>backends/common/gpu/kernels/deep.h && commit 5000000
+is "$(of_both)" "by_header own " "a change of what kernels include"
+echo 'bp_gpu_kernel(two_f16 two HALF)' >>backends/common/gpu/kernels.cmake && sed -i 's/^  0=1)/  0=2)/' backends/cuda/instances.cmake && commit 6000000
+is "$(of_both)" "two three " "a change of the lists"
+echo '# changed' >>backends/cuda/compile.cmake && commit 7000000
+mapfile -t ci_changed < <(scripts/changed-files) && kernels_of_turn && is "$kernels" . "a change of how kernels are compiled"
+commit 8000000
+unset CUDA_PARTS
 CI_PARTS=1
+is "$(of_both)" "one two three four five six seven by_header own " "all kernels, CI_PARTS=1"
 others_of_turn
 is "$others" "" "left to others, CI_PARTS=1"
 lanes_of_turn
