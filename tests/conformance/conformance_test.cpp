@@ -15,6 +15,7 @@
 #include "backplane/context.hpp"
 #include "backplane/verify.hpp"
 #include "support/part.hpp"
+#include "support/patience.hpp"
 #include "support/test_options.hpp"
 
 namespace backplane {
@@ -26,7 +27,7 @@ struct Target {
 };
 
 ContextOptions options_with(const std::string& mask) {
-    ContextOptions options;
+    ContextOptions options = test::patient();
     options.module_paths = {BP_TEST_MODULES};
     options.search_defaults = false;
     options.use_environment = false;

@@ -6,6 +6,7 @@
 #include "backplane/esrgan.hpp"
 #include "esrgan_file.hpp"
 #include "image_files.hpp"
+#include "support/patience.hpp"
 
 namespace backplane::test {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 class UpscalerTest : public ::testing::Test {
 protected:
     static Device device() {
-        ContextOptions options;
+        ContextOptions options = patient();
         options.module_paths = {std::string(BP_TEST_BINARY_DIR) + "/lib/backplane"};
         options.search_defaults = options.use_environment = false;
         return Context(options).choose("reference");
