@@ -6,7 +6,7 @@ tree=$(mktemp -d) || exit 1
 trap 'rm -rf "$tree"' EXIT
 mkdir -p "$tree/.ci" "$tree/scripts" "$tree/src/formats" "$tree/docs"
 cp .ci/turns "$tree/.ci" && cp scripts/changed-files "$tree/scripts" && cd "$tree" || exit 1
-unset CI_PARTS CI_SINCE POCL_PARTS CUDA_PARTS
+unset CI_PARTS CI_SINCE POCL_PARTS CUDA_PARTS FUZZ_PARTS
 # shellcheck disable=SC2034
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b.invalid GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b.invalid
 bad=0
@@ -62,6 +62,22 @@ for ci_commit in {1..40}; do
 done
 is "$(tr ' ' '\n' <<<"$seen" | grep . | sort -u | tr '\n' ' ')" "Rust.TheCratesPassTheirTestsOnASharedLibrary Rust.TheCratesPassTheirTestsOnAnInstalledTree " "what builds anew for a change of the crates"
 
+# Fuzzers: each in some commit's turn, what a change touches in every one.
+mkdir -p tests/fuzz
+for each in elf gguf npy onnx pe; do touch tests/fuzz/fuzz_$each.cpp; done
+ci_changed=(docs/old.md) seen=
+for ci_commit in {1..40}; do
+    fuzz_of_turn
+    seen+=" $fuzzers "
+    is "$(tr ' ' '\n' <<<"$fuzzers $fuzz_others" | sort -u | wc -l)" 5 "fuzzers of commit $ci_commit and of others"
+    [ -n "$fuzz_others" ] || { echo "commit $ci_commit leaves no fuzzer to others" && bad=1; }
+done
+is "$(tr ' ' '\n' <<<"$seen" | grep . | sort -u | wc -l)" 5 "fuzzers that are some commit's turn"
+for ci_commit in {1..40}; do
+    ci_changed=(src/formats/onnx/convert.cpp src/formats/npy.cpp) && fuzz_of_turn
+    for each in fuzz_onnx fuzz_npy; do case " $fuzzers " in *" $each "*) ;; *) echo "what the change touches is not fuzzed by $each" && bad=1 ;; esac; done
+done
+
 # Kernels for cuda: what a change touches in each commit, the others in some; all where they are compiled in another way.
 for each in common/gpu/kernels cuda/kernels; do mkdir -p backends/$each; done
 for each in one two three four five six seven; do echo "void $each();" >backends/common/gpu/kernels/$each.kernel; done
@@ -111,6 +127,8 @@ others_of_turn
 is "$others" "" "left to others, CI_PARTS=1"
 lanes_of_turn
 is "$lanes" "" "CI_PARTS=1"
+fuzz_of_turn
+is "$fuzz_others" "" "fuzzers left to others, CI_PARTS=1"
 parts POCL_PARTS 8
 is "$parts" 1 "parts with CI_PARTS=1"
 exit $bad
