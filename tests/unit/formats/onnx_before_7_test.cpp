@@ -1,8 +1,6 @@
 // Opset 6, as PyTorch wrote it in 2017: an operand that broadcasts from an axis on, networks that say whether they are trained.
 #include "formats/onnx/prepare.hpp"
-#include "graph/element_types.hpp"
-#include "graph/evaluate.hpp"
-#include "onnx_bytes.hpp"
+#include "onnx_result.hpp"
 #include "support.hpp"
 
 namespace backplane::onnx_before_7_test {
@@ -12,21 +10,11 @@ using namespace onnx_bytes;  // NOLINT: it is what these tests are made of
 using Numbers = std::vector<double>;
 
 Graph graph_for(const std::string& nodes, const std::vector<std::string>& extents) {
-    const std::string text = model(input(value("x", kF32, extents)) + output(value("y", kF32, {})) + nodes, 6);
+    const std::string text = model_of_x(nodes, extents, 6);
     return formats::graph_of(formats::prepared(formats::parse_onnx(as_bytes(text), "a file")));
 }
-
-// y of the nodes, x being 1, 2 and so on.
 Numbers of(const std::string& nodes, const std::vector<std::string>& extents) {
-    const Graph graph = graph_for(nodes, extents);
-    std::vector<float> x(static_cast<size_t>(elements(graph[graph.find("x")].shape)));
-    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i + 1);
-    const graph::TensorBytes in[] = {{graph.find("x"), std::as_bytes(std::span(x))}};
-    const TensorId y = graph.with_role(Role::output).front();
-    std::vector<std::byte> room(bytes(graph[y].dtype, graph[y].shape));
-    const graph::TensorRoom rooms[] = {{y, room}};
-    graph::evaluate(graph, in, rooms);
-    return graph::decode(room, graph[y].dtype);
+    return made_of_x(graph_for(nodes, extents)).numbers;
 }
 void refused(const std::string& nodes, Code code, const std::string& says) {
     expect_error([&] { graph_for(nodes, {"1", "2", "2"}); }, code, says);

@@ -2,9 +2,7 @@
 #include <cmath>
 
 #include "formats/onnx/convert.hpp"
-#include "graph/element_types.hpp"
-#include "graph/evaluate.hpp"
-#include "onnx_bytes.hpp"
+#include "onnx_result.hpp"
 #include "support.hpp"
 
 namespace backplane::onnx_opsets_test {
@@ -31,17 +29,10 @@ protected:
 
     // y of the nodes, x being 1 to 6 as rows of 3.
     [[nodiscard]] static Numbers of(const std::string& nodes, const std::vector<std::string>& extents = {"2", "3"}) {
-        const std::string text = model(input(value("x", kF32, extents)) + output(value("y", kF32, {})) + nodes, GetParam());
+        const std::string text = model_of_x(nodes, extents, GetParam());
         const formats::OnnxModel read = formats::parse_onnx(as_bytes(text), "a file");
         EXPECT_EQ(read.opset, static_cast<int64_t>(GetParam()));
-        const Graph graph = formats::graph_of(read);
-        const std::vector<float> x{1, 2, 3, 4, 5, 6};
-        const graph::TensorBytes in[] = {{graph.find("x"), std::as_bytes(std::span(x))}};
-        const TensorId y = graph.with_role(Role::output).front();
-        std::vector<std::byte> room(bytes(graph[y].dtype, graph[y].shape));
-        const graph::TensorRoom rooms[] = {{y, room}};
-        graph::evaluate(graph, in, rooms);
-        return graph::decode(room, graph[y].dtype);
+        return made_of_x(formats::graph_of(read)).numbers;
     }
 
     // A node of x with a list that was an attribute before that opset and is an operand from it on.

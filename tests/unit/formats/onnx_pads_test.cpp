@@ -2,9 +2,7 @@
 #include <cmath>
 
 #include "formats/onnx/convert.hpp"
-#include "graph/element_types.hpp"
-#include "graph/evaluate.hpp"
-#include "onnx_bytes.hpp"
+#include "onnx_result.hpp"
 #include "support.hpp"
 
 namespace backplane::onnx_pads_test {
@@ -13,27 +11,11 @@ namespace {
 using namespace onnx_bytes;  // NOLINT: it is what these tests are made of
 using Numbers = std::vector<double>;
 
-struct Made {
-    Shape shape;
-    Numbers numbers;
-};
-
 Graph graph_for(const std::string& nodes, const std::vector<std::string>& extents) {
-    const std::string text = model(input(value("x", kF32, extents)) + output(value("y", kF32, {})) + nodes, 19);
-    return formats::graph_of(formats::parse_onnx(as_bytes(text), "a file"));
+    return formats::graph_of(formats::parse_onnx(as_bytes(model_of_x(nodes, extents, 19)), "a file"));
 }
-
-// y, x being 1, 2 and so on, or the numbers.
-Made of(const std::string& nodes, const std::vector<std::string>& extents, std::vector<float> x = {}) {
-    const Graph graph = graph_for(nodes, extents);
-    const size_t count = static_cast<size_t>(elements(graph[graph.find("x")].shape));
-    for (size_t i = x.size(); i < count; ++i) x.push_back(static_cast<float>(i + 1));
-    const graph::TensorBytes in[] = {{graph.find("x"), std::as_bytes(std::span(x))}};
-    const TensorId y = graph.with_role(Role::output).front();
-    std::vector<std::byte> room(bytes(graph[y].dtype, graph[y].shape));
-    const graph::TensorRoom rooms[] = {{y, room}};
-    graph::evaluate(graph, in, rooms);
-    return {graph[y].shape, graph::decode(room, graph[y].dtype)};
+Made of(const std::string& nodes, const std::vector<std::string>& extents, const std::vector<float>& x = {}) {
+    return made_of_x(graph_for(nodes, extents), x);
 }
 
 std::string padded(const std::vector<int64_t>& pads, const std::string& mode) {

@@ -4,9 +4,7 @@
 #include "formats/onnx/convert.hpp"
 #include "formats/onnx/folder.hpp"
 #include "formats/onnx/prepare.hpp"
-#include "graph/element_types.hpp"
-#include "graph/evaluate.hpp"
-#include "onnx_bytes.hpp"
+#include "onnx_result.hpp"
 #include "support.hpp"
 
 namespace backplane::onnx_prepare_test {
@@ -118,16 +116,12 @@ std::vector<double> run(const OnnxModel& model, const std::vector<float>& x) {
     for (const TensorId id : graph.with_role(Role::input)) in.push_back({id, std::as_bytes(std::span(x))});
     const formats::OnnxWeights weights = formats::weights_of(model);
     for (const TensorId id : graph.with_role(Role::weight)) in.push_back({id, weights.at(graph[id].name).second});
-    const TensorId y = graph.with_role(Role::output).front();
-    std::vector<std::byte> room(bytes(graph[y].dtype, graph[y].shape));
-    const graph::TensorRoom rooms[] = {{y, room}};
-    graph::evaluate(graph, in, rooms);
-    return graph::decode(room, graph[y].dtype);
+    return made_by(graph, in).numbers;
 }
 
 // The operators that are left, and that the results are the same.
 void expect_becomes(const std::string& nodes, const std::vector<std::string>& extents, const std::vector<std::string>& ops) {
-    const std::string text = model(input(value("x", kF32, extents)) + output(value("y", kF32, {})) + nodes);
+    const std::string text = model_of_x(nodes, extents);
     const OnnxModel plain = parsed(text), simple = formats::prepared(parsed(text));
     std::vector<std::string> left;
     for (const formats::OnnxNode& node : simple.nodes) left.push_back(node.op);
