@@ -20,7 +20,7 @@ enum class Types : uint8_t {
     moves      // copies elements of any type but the block types
 };
 
-// f64 is moved and cast, not computed with.
+// f64 is moved and cast, not computed with; the cpu backend has rows of their own for nodes that do.
 inline bool welcome(Types types, uint32_t dtype) {
     switch (types) {
         case Types::computes: return dtype == BP_F32 || is_half(dtype);

@@ -126,10 +126,18 @@ struct OpLowering {
     [[nodiscard]] constexpr bool owns(size_t k) const { return backend::names_operand(own_weights, k); }
 };
 
+// The lowering of an op on f64. It is a row of its own, so that neither kernels of float32 nor fusions and layouts, which are theirs, ever meet
+// one: mark_doubles() gives the node this number, and `lower` sees the op's again.
+constexpr OpLowering in_doubles(uint32_t op, void (*lower)(Lowering& to, const Node& node)) {
+    return {op | kInDoubles, Types::computes, Wants::row_major, 0, nullptr, lower};
+}
+
 // The lowering of an op; null: this backend does not do it. The table is in ops/table.cpp.
 const OpLowering* find_lowering(uint32_t op);
 // Everything that must hold before a node is lowered: an op we know, element types, then the op's own check.
 Verdict check_node(const Plan& plan, const Node& node);
+// Of a plan whose nodes have all been checked: those that compute with f64.
+void mark_doubles(Plan& plan);
 
 // A 64-bit name for a packed layout, never 0: equal text, equal layout.
 uint64_t layout_id(const std::string& text);

@@ -59,7 +59,7 @@ bp_code list(bp_module* module, const bp_array* infos, uint32_t* count, bp_error
         info.memory_total = memory.total;
         info.memory_free = memory.available;
         info.memory_source = memory.source;
-        info.dtypes = 1u << BP_F32 | 1u << BP_F16 | 1u << BP_BF16;
+        info.dtypes = 1u << BP_F32 | 1u << BP_F16 | 1u << BP_BF16 | 1u << BP_F64;
         info.units = m.units;
         info.features = m.level.name.c_str();
         sdk::write(BP_AT_OUT(bp_device_info, infos, 0), info);

@@ -36,6 +36,8 @@ std::vector<int64_t> strides_of(const Value& value);
 
 // Ops of our own, outside the op table.
 inline constexpr uint32_t kOpRelayout = 0x10000;  // same dimensions, other layout
+inline constexpr uint32_t kInDoubles =
+    0x20000;  // with an op of the table: that op on f64, which only its own lowering knows
 
 class Run;
 class ThreadPool;

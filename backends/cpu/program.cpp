@@ -24,8 +24,10 @@ void lower_all(Plan& plan, const Kernels& kernels, const volatile uint32_t* canc
     Lowering to(plan, kernels);
     for (size_t i = 0; i < plan.nodes.size(); ++i) {
         if (raised(cancel)) throw sdk::Failure(BP_CANCELLED, "compile was cancelled");
-        const Node& node = plan.nodes[i];  // lowering adds values and steps, no nodes
-        find_lowering(node.op)->lower(to, node);
+        Node& node = plan.nodes[i];  // lowering adds values and steps, no nodes
+        const OpLowering* lowering = find_lowering(node.op);
+        node.op &= ~kInDoubles;
+        lowering->lower(to, node);
     }
     to.place_packed();
 }
@@ -46,6 +48,7 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
                                "compile for the cpu: " + verdict.text + "; run this node elsewhere (see query)");
     }
     for (const ValueId id : plan_.bound()) plan_.slots.push_back({id, plan_[id].tensor, plan_[id].bytes, 0, {}});
+    mark_doubles(plan_);
     backend::expand_recurrent(plan_);
     backend::decode_gathered(plan_);
     widen_floats(plan_);

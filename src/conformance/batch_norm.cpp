@@ -47,7 +47,7 @@ void add(CaseList& list, const std::string& name, const NormCase& c) {
 }
 
 void cases(CaseList& list) {
-    for (const DType dtype : kFloats)
+    for (const DType dtype : kFloatsAndDoubles)
         for (const Shape& shape :
              {Shape{2, 3, 5, 7}, Shape{1, 16, 5, 3}, Shape{1, 17, 9, 11}, Shape{3, 5}, Shape{1, 1}, Shape{2, 7, 13},
               Shape{1, 3, 2, 3, 5}, Shape{0, 3, 5, 7}, Shape{2, 3, 0, 7}, Shape{1, 3, 1, 2, 1, 2, 1, 2}})

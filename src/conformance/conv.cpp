@@ -163,6 +163,22 @@ void types_and_sources(CaseList& list) {
     Convolution c{{1, 3, 5, 7}, 4};
     c.dtype = c.w_type = DType::f64;
     add(list, "3x3-f64", c);
+    c.bias = false;
+    c.x_source = transposed;
+    c.w_source = constant;
+    add(list, "3x3-bare-f64", c);
+    c = {{2, 6, 7, 9}, 4, 3, 2, {1, 0, 2, 1}, {2, 3}, {2, 1}, 2};
+    c.dtype = c.w_type = DType::f64;
+    add(list, "mixed-f64", c);
+    c = {{1, 5, 2, 9}, 5, 5, 3, {3, 4, 3, 0}, {1, 1}, {1, 2}, 5};  // taps that meet nothing at all
+    c.dtype = c.w_type = DType::f64;
+    add(list, "depthwise-f64", c);
+    list.add("of-parts-f64", [](CaseBuilder& b) {  // what is fused of floats: a concatenation before, a function behind
+        const TensorId x =
+            b.add(Op::concat, {b.input(DType::f64, {1, 3, 5, 7}), b.input(DType::f64, {1, 2, 5, 7})}, {{Attr::axis, 1}});
+        const TensorId y = b.add(Op::conv, {x, b.weight(DType::f64, {4, 5, 3, 3}), b.weight(DType::f64, {4})});
+        b.result(b.add(Op::relu, {b.add(Op::add, {y, y})}));
+    });
     c = {{1, 16, 9, 9}, 16, 3, 3, around(1)};
     c.values = {100, 101};  // a blue sky: the map is far from zero, and products cancel
     add(list, "far-from-zero", c);

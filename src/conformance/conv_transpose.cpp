@@ -127,6 +127,10 @@ void types_and_sources(CaseList& list) {
             c.w_source = w;
             add(list, std::string("x-") + name_of(x) + "-w-" + name_of(w), c);
         }
+    add(list, "1d-mixed-f64", {{2, 6, 9}, 4, {4}, {3}, {1, 2}, {2}, {1}, 2, DType::f64, DType::f64});
+    add(list, "3d-f64",
+        {{1, 2, 3, 2, 4}, 3, {2, 3, 1}, {1, 2, 3}, {1, 0, 0, 0, 1, 2}, {3, 1, 2}, {}, 1, DType::f64, DType::f64});
+    add(list, "depthwise-f64", {{1, 5, 4, 5}, 5, {3, 3}, {2, 2}, {2, 2, 2, 2}, {}, {}, 5, DType::f64, DType::f64});
     add(list, "f64", {{1, 3, 4, 5}, 4, {3, 3}, {2, 2}, {}, {}, {}, 1, DType::f64, DType::f64});
     Transposed c{{1, 3, 4, 5}, 4, {3, 3}, {2, 2}};
     c.bias = false;

@@ -35,6 +35,9 @@ void cases(CaseList& list) {
     for (int axis = 0; axis < 4; ++axis) add(list, "2x3x5x7-axis-" + std::to_string(axis), {{2, 3, 5, 7}, axis});
     for (const DType dtype : {DType::f16, DType::bf16, DType::f64, DType::i32, DType::i64})
         add(list, std::string("3x17-") + name_of(dtype), {{3, 17}, 1, dtype});
+    for (int axis = 0; axis < 3; ++axis)
+        add(list, "3x70x5-axis-" + std::to_string(axis) + "-f64", {{3, 70, 5}, axis, DType::f64});
+    add(list, "0x3-f64", {{0, 3}, 0, DType::f64});
     for (const Shape& shape : {Shape{1}, Shape{17}, Shape{4099}, Shape{0}, Shape{0, 3}, Shape{3, 0}, Shape{67, 129}})
         add(list, text_of(shape), {shape});
     for (const Source source : {Source::weight, Source::constant, Source::transposed, Source::strided})

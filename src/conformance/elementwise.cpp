@@ -43,7 +43,7 @@ void add_unary(CaseList& list, const ElementwisePlan& plan, const std::string& w
 }
 
 void special_unary(CaseList& list, const ElementwisePlan& plan) {
-    for (const DType dtype : kFloats) {
+    for (const DType dtype : kFloatsAndDoubles) {
         Values values{plan.least, plan.most, plan.special};
         // Twice, with other values between, so that special values meet both whole vectors and what is left at the end.
         values.first.insert(values.first.end(), 3, plan.most);
@@ -169,7 +169,9 @@ void unary_cases(CaseList& list, const ElementwisePlan& plan) {
     for (const DType dtype : {DType::f16, DType::bf16})
         for (const Shape& shape : {Shape{}, Shape{1}, Shape{1009}, Shape{0}, Shape{3, 5, 7}, Shape{1, 17, 9, 11}})
             add_unary(list, plan, text_of(shape) + "-" + name_of(dtype), {Source::input, dtype, shape, values});
-    add_unary(list, plan, "17-f64", {Source::input, DType::f64, {17}, values});
+    for (const Shape& shape : {Shape{}, Shape{17}, Shape{1009}, Shape{0}, Shape{3, 5, 7}})
+        add_unary(list, plan, text_of(shape) + "-f64", {Source::input, DType::f64, shape, values});
+    add_unary(list, plan, "transposed-f64", {Source::transposed, DType::f64, {3, 5, 7}, values});
     add_unary(list, plan, "transposed-f16", {Source::transposed, DType::f16, {3, 5, 7}, values});
     if (plan.wide_most > plan.wide_least)
         add_unary(list, plan, "wide-f32", {Source::input, DType::f32, {1009}, Values{plan.wide_least, plan.wide_most}});
@@ -208,7 +210,7 @@ void binary_cases(CaseList& list, const BinaryPlan& plan) {
             const BinaryCase c{Source::input, Source::input, dtype, a, b};
             add_binary(list, plan, name_of_pair(c), c, plan.a, plan.b);
         }
-    for (const DType dtype : kFloats) {
+    for (const DType dtype : kFloatsAndDoubles) {
         if (plan.special.empty()) break;
         Values a = plan.a, b = plan.b;
         for (const auto& [left, right] : plan.special) {

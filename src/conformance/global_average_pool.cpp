@@ -10,7 +10,7 @@ void add(CaseList& list, const std::string& name, const Shape& shape, DType dtyp
 }
 
 void cases(CaseList& list) {
-    for (const DType dtype : kFloats)
+    for (const DType dtype : kFloatsAndDoubles)
         for (const Shape& shape : {Shape{2, 3, 5, 7}, Shape{1, 17, 13}, Shape{1, 4, 3, 2, 5}, Shape{1, 1, 1, 1},
                                    Shape{0, 3, 5, 7}, Shape{1, 64, 7, 7}})
             add(list, text_of(shape) + "-" + name_of(dtype), shape, dtype);

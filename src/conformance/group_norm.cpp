@@ -30,7 +30,7 @@ void add(CaseList& list, const std::string& name, const NormCase& c) {
 }
 
 void cases(CaseList& list) {
-    for (const DType dtype : kFloats) {
+    for (const DType dtype : kFloatsAndDoubles) {
         const std::string type = std::string("-") + backplane::name_of(dtype);
         for (const int groups : {1, 2, 3, 6})
             add(list, "2x6x5x7-by-" + std::to_string(groups) + type, {{2, 6, 5, 7}, groups, dtype});

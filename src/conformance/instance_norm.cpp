@@ -28,7 +28,7 @@ void add(CaseList& list, const std::string& name, const Plan& p) {
 }
 
 void cases(CaseList& list) {
-    for (const DType dtype : kFloats)
+    for (const DType dtype : kFloatsAndDoubles)
         for (const Shape& shape : {Shape{2, 6, 5, 7}, Shape{1, 17, 13}, Shape{1, 4, 3, 2, 5}, Shape{0, 6, 5, 7},
                                    Shape{1, 1, 67, 33}, Shape{2, 64, 5, 3}})
             add(list, text_of(shape) + "-" + name_of(dtype), {shape, dtype});

@@ -35,7 +35,7 @@ void add(CaseList& list, const std::string& name, const NormCase& c) {
 }
 
 void cases(CaseList& list) {
-    for (const DType dtype : kFloats) {
+    for (const DType dtype : kFloatsAndDoubles) {
         const std::string type = std::string("-") + backplane::name_of(dtype);
         for (int axis = 0; axis < 4; ++axis)
             add(list, "2x3x5x7-axis-" + std::to_string(axis) + type, {{2, 3, 5, 7}, axis, dtype});

@@ -117,7 +117,40 @@ void typed(CaseList& list) {
     add(list, "68x72x68-tb-fours", {{68, 72}, {68, 72}, false, true});
     add(list, "batch-of-many-fours", {{20, 3, 36, 60}, {3, 36, 60}, false, true, DType::f32, DType::f32, input, input});
     add(list, "batch-fours", {{2, 3, 44, 1036}, {3, 36, 1036}, false, true, DType::f32, DType::f32, input, input});
-    add(list, "5x7x3-f64", {{5, 7}, {7, 3}, false, false, DType::f64, DType::f64});
+}
+
+// Operands of f64: each orientation, nothing, matrices that repeat, and what follows a product of floats.
+void doubles(CaseList& list) {
+    constexpr DType f64 = DType::f64;
+    const int64_t sizes[][3] = {{5, 7, 3}, {1, 1009, 1}, {67, 33, 1}, {1, 3, 129}, {0, 3, 5}, {3, 0, 5}, {3, 5, 0}};
+    for (const auto& [m, k, n] : sizes)
+        for (int way = 0; way < 4; ++way) {
+            const bool ta = (way & 1) != 0, tb = (way & 2) != 0;
+            add(list, name_of(m, k, n) + (ta ? "-ta" : "") + (tb ? "-tb" : "") + "-f64",
+                {ta ? Shape{k, m} : Shape{m, k}, tb ? Shape{n, k} : Shape{k, n}, ta, tb, f64, f64});
+        }
+    for (const Source a : {input, constant, transposed, strided})
+        for (const Source b : {input, constant, transposed, strided})
+            add(list, std::string(graph::name_of(a)) + "-" + graph::name_of(b) + "-f64",
+                {{7, 19}, {19, 13}, false, false, f64, f64, a, b});
+    for (const auto& [a, b] :
+         {Shapes{{2, 3, 5, 7}, {3, 7, 4}}, Shapes{{2, 1, 5, 7}, {1, 3, 7, 4}}, Shapes{{5, 7}, {2, 7, 3}}})
+        for (const bool turned : {false, true}) {
+            Shape right = b;
+            if (turned) std::swap(right[right.size() - 2], right.back());
+            add(list, "batch-" + text_of(a) + "-" + text_of(b) + (turned ? "-tb" : "") + "-f64",
+                {a, right, false, turned, f64, f64, input, input});
+        }
+    for (const Op op : {Op::relu, Op::silu})
+        list.add(std::string("bias-") + backplane::name_of(op) + "-f64", [=](CaseBuilder& b) {
+            const TensorId y = product(b, {{7, 19}, {19, 13}, false, false, f64, f64});
+            b.result(b.add(op, {b.add(Op::add, {y, b.weight(f64, {13})})}));
+        });
+    list.add("cast-between-f64", [=](CaseBuilder& b) {  // float32, then float64, then float32
+        const TensorId y = b.add(Op::cast, {product(b, {{7, 19}, {19, 13}})}, {{Attr::to, BP_F64}});
+        const TensorId z = b.add(Op::matmul, {y, b.weight(f64, {13, 5})});
+        b.result(b.add(Op::relu, {b.add(Op::cast, {z}, {{Attr::to, BP_F32}})}));
+    });
 }
 
 // A right-hand side in blocks: one block, one column, no depth, odd columns, more blocks than a workgroup has lanes, rows of both kinds of kernel.
@@ -227,6 +260,7 @@ void cases(CaseList& list) {
     plain(list);
     batched(list);
     typed(list);
+    doubles(list);
     in_blocks(list);
     rows_in_groups(list);
     fused(list);

@@ -7,7 +7,7 @@ namespace {
 
 void cases(CaseList& list) {
     pool_cases(list);
-    for (const DType dtype : kFloats)
+    for (const DType dtype : kFloatsAndDoubles)
         add_pool(list, std::string("special-") + name_of(dtype),
                  {{1, 2, 5, 9},
                   {{Attr::kernel_shape, std::vector<int64_t>{2, 2}}, {Attr::pads, std::vector<int64_t>{1, 1, 1, 1}}},

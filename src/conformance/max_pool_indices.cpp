@@ -11,7 +11,7 @@ using List = std::vector<int64_t>;
 void cases(CaseList& list) {
     pool_cases(list);
     pool_cases(list, {{Attr::storage_order, 1}}, "-first-axis-innermost");
-    for (const DType dtype : kFloats) {
+    for (const DType dtype : kFloatsAndDoubles) {
         const std::vector<Attribute> window = {{Attr::kernel_shape, List{2, 2}}, {Attr::pads, List{1, 1, 1, 1}}};
         const Values special{
             -4, -2, {kNaN, -1, kInfinity, -kInfinity, -kInfinity, -1, 0, -0.0, kNaN, 5, kNaN, 5, -kInfinity}};

@@ -31,7 +31,7 @@ void arg_cases(CaseList& list) {
         add_arg(list, std::string("67-") + name_of(dtype), {{67}, 0, dtype});
         add_arg(list, std::string("5x13-") + name_of(dtype), {{5, 13}, 1, dtype});
     }
-    for (const DType dtype : kFloats) {
+    for (const DType dtype : kFloatsAndDoubles) {
         add_arg(list, std::string("nan-") + name_of(dtype), {{2, 33}, 1, dtype, ordered_values(dtype, true)});
         add_arg(list, std::string("nan-throughout-") + name_of(dtype),
                 {{1, 5}, 1, dtype, {0, 1, std::vector<double>(5, kNaN)}});

@@ -51,7 +51,7 @@ void every_axis_set(CaseList& list, const ReducePlan& plan) {
 }
 
 void special(CaseList& list) {
-    for (const DType dtype : kFloats) {
+    for (const DType dtype : kFloatsAndDoubles) {
         const Values values{-1, 1, {0.0, -0.0, kInfinity, 1.0, -kInfinity, 0.0, kNaN, 1.0, 2.0, kInfinity, -kInfinity, 3.0}};
         add(list, std::string("special-rows-") + backplane::name_of(dtype), {{9, 2}, {1}, 1, dtype, Source::input, values});
         add(list, std::string("special-columns-") + backplane::name_of(dtype),
@@ -79,6 +79,10 @@ void reduce_cases(CaseList& list, const ReducePlan& plan) {
     }
     for (const DType dtype : {DType::f16, DType::bf16, DType::f64, DType::i32, DType::i64})
         if (plan.integers || is_float(dtype)) add(list, with(plan, {{3, 5, 7}, {1}, 0, dtype}));
+    for (const Axes& axes : {Axes{}, Axes{0}, Axes{1, 3}, Axes{0, 2}, Axes{2, 3}})
+        add(list, with(plan, {{2, 3, 5, 7}, axes, 1, DType::f64}));
+    add(list, with(plan, {{}, {}, 0, DType::f64}));
+    add(list, "transposed-f64", with(plan, {{3, 5, 7}, {0, 2}, 0, DType::f64, Source::transposed}));
     for (const Source source : {Source::weight, Source::constant, Source::transposed, Source::strided})
         for (const Axes& axes : {Axes{0}, Axes{2}, Axes{0, 2}})
             add(list, std::string(graph::name_of(source)) + "-" + name_of({{3, 5, 7}, axes}),
@@ -89,7 +93,7 @@ void reduce_cases(CaseList& list, const ReducePlan& plan) {
     }
     if (plan.empties)
         for (const auto& [shape, axes] : std::vector<std::pair<Shape, Axes>>{{{0}, {0}}, {{3, 0}, {1}}, {{0, 3}, {}}})
-            add(list, {shape, axes, 0});
+            for (const DType dtype : {DType::f32, DType::f64}) add(list, {shape, axes, 0, dtype});
     if (plan.special) special(list);
 }
 

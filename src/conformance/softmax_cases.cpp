@@ -22,7 +22,7 @@ void add(CaseList& list, const std::string& name, const SoftmaxCase& c) {
 
 void softmax_cases(CaseList& list) {
     for (int axis = 0; axis < 4; ++axis)
-        for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
+        for (const DType dtype : kFloatsAndDoubles)
             add(list, "2x3x5x7-axis-" + std::to_string(axis) + "-" + backplane::name_of(dtype), {{2, 3, 5, 7}, axis, dtype});
     for (const Shape& shape : {Shape{1}, Shape{17}, Shape{1009}, Shape{3, 1}, Shape{67, 129}, Shape{0, 3}, Shape{3, 0},
                                Shape{0}, Shape{1, 2, 1, 3, 1, 2, 1, 5}})
@@ -30,6 +30,11 @@ void softmax_cases(CaseList& list) {
             add(list, text_of(shape) + "-" + backplane::name_of(dtype), {shape, -1, dtype});
     add(list, "channels", {{1, 17, 5, 3}, 1});
     add(list, "7-f64", {{7}, 0, DType::f64});
+    add(list, "0x3-f64", {{0, 3}, 0, DType::f64});
+    add(list, "minus-infinity-f64", {{2, 19}, 1, DType::f64, Source::input, {-1, 1, {-kInfinity, 0, -kInfinity, 1}}});
+    add(list, "minus-infinity-throughout-a-row-f64",
+        {{2, 19}, 1, DType::f64, Source::input, {-1, 1, std::vector<double>(19, -kInfinity)}});
+    add(list, "nan-stays-in-its-row-f64", {{3, 5}, 1, DType::f64, Source::input, {-1, 1, {0, 1, kNaN}}});
     for (const Source source : {Source::weight, Source::constant, Source::transposed, Source::strided})
         for (const int axis : {0, 2})
             add(list, std::string(name_of(source)) + "-axis-" + std::to_string(axis), {{3, 5, 7}, axis, DType::f32, source});

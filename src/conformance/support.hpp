@@ -88,6 +88,7 @@ using DTypes = std::pair<DType, DType>;
 using Shapes = std::pair<Shape, Shape>;
 
 inline constexpr DType kFloats[] = {DType::f32, DType::f16, DType::bf16};
+inline constexpr DType kFloatsAndDoubles[] = {DType::f32, DType::f16, DType::bf16, DType::f64};
 inline constexpr DType kBlocks[] = {DType::q8_0,   DType::q4_0,   DType::q4_1, DType::q5_0, DType::q5_1,
                                     DType::q2_k,   DType::q3_k,   DType::q4_k, DType::q5_k, DType::q6_k,
                                     DType::iq4_nl, DType::iq4_xs, DType::q8_k};

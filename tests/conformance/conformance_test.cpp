@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -171,6 +172,25 @@ TEST(Products, HoldTheTableAtEachLevelThatIsForThem) {
             EXPECT_GT(passed, 600U) << mask;
         }
     if (devices == 0) GTEST_SKIP() << "this build has no cpu:0";
+}
+
+// What docs/architecture.md says of f64: a model that holds some runs on the CPU, but for what networks alone are made of.
+TEST(Doubles, TheCpuComputesWithThemButForTheOpsThatThePageNames) {
+    const Context context(options_with(""));
+    const std::vector<DeviceInfo> all = context.devices();
+    if (std::none_of(all.begin(), all.end(), [](const DeviceInfo& info) { return info.id == "cpu:0"; }))
+        GTEST_SKIP() << "this build has no cpu:0";
+    VerifyOptions options;
+    options.name_filter = "f64";
+    std::set<std::string> refused;
+    size_t passed = 0;
+    for (const VerifyResult& r : verify(context.choose("cpu:0"), options)) {
+        EXPECT_NE(r.status, VerifyResult::failed) << r.name << ": " << r.text;
+        if (r.status == VerifyResult::unsupported) refused.insert(r.name.substr(0, r.name.find('/')));
+        passed += r.status == VerifyResult::passed ? 1 : 0;
+    }
+    EXPECT_EQ(refused, (std::set<std::string>{"Attention", "GRU", "GridSample", "LSTM", "RoiAlign", "RotaryEmbedding"}));
+    EXPECT_GT(passed, 700U);
 }
 
 Device first_device() {

@@ -1,5 +1,6 @@
 // Range and CumSum.
 #include <algorithm>
+#include <concepts>
 #include <type_traits>
 
 #include "ops/strided_copy.hpp"
@@ -15,8 +16,8 @@ template <typename T>
 struct SumOf {
     using Type = std::make_unsigned_t<T>;
 };
-template <>
-struct SumOf<float> {
+template <std::floating_point T>
+struct SumOf<T> {
     using Type = double;
 };
 template <typename T>
@@ -91,7 +92,9 @@ void lower_cum_sum(Lowering& to, const Node& node) {
 }
 
 constexpr OpLowering table[] = {{BP_OP_range, Types::numbers, Wants::row_major, 0, nullptr, lower_range},
-                                {BP_OP_cum_sum, Types::numbers, Wants::row_major, 0, nullptr, lower_cum_sum}};
+                                {BP_OP_cum_sum, Types::numbers, Wants::row_major, 0, nullptr, lower_cum_sum},
+                                in_doubles(BP_OP_range, lower_range),
+                                in_doubles(BP_OP_cum_sum, lower_cum_sum)};
 
 }  // namespace
 

@@ -53,19 +53,34 @@ struct Not {
     static bool of(uint8_t a, uint8_t) { return a == 0; }
 };
 struct IsNaN {
-    static bool of(float a, float) { return std::isnan(a); }
+    template <typename T>
+    static bool of(T a, T) {
+        return std::isnan(a);
+    }
 };
 struct IsInfinity {
-    static bool of(float a, float) { return std::isinf(a); }
+    template <typename T>
+    static bool of(T a, T) {
+        return std::isinf(a);
+    }
 };
 struct IsPositiveInfinity {
-    static bool of(float a, float) { return std::isinf(a) && a > 0; }
+    template <typename T>
+    static bool of(T a, T) {
+        return std::isinf(a) && a > 0;
+    }
 };
 struct IsNegativeInfinity {
-    static bool of(float a, float) { return std::isinf(a) && a < 0; }
+    template <typename T>
+    static bool of(T a, T) {
+        return std::isinf(a) && a < 0;
+    }
 };
 struct Never {
-    static bool of(float, float) { return false; }
+    template <typename T>
+    static bool of(T, T) {
+        return false;
+    }
 };
 
 // out[i] = Op::of(x[i * x_step], y[i * y_step])
@@ -87,6 +102,7 @@ template <typename Op>
 Judge comparison_of(uint32_t dtype) {
     switch (dtype) {
         case BP_F32: return judge<float, Op>;
+        case BP_F64: return judge<double, Op>;
         case BP_I32: return judge<int32_t, Op>;
         case BP_I64: return judge<int64_t, Op>;
         case BP_BOOL: return judge<uint8_t, Op>;
@@ -94,9 +110,16 @@ Judge comparison_of(uint32_t dtype) {
     }
 }
 
+template <typename T>
 Judge infinity_of(const backplane::ops::IsInfAttributes& counts) {
-    if (counts.detect_negative) return counts.detect_positive ? judge<float, IsInfinity> : judge<float, IsNegativeInfinity>;
-    return counts.detect_positive ? judge<float, IsPositiveInfinity> : judge<float, Never>;
+    if (counts.detect_negative) return counts.detect_positive ? judge<T, IsInfinity> : judge<T, IsNegativeInfinity>;
+    return counts.detect_positive ? judge<T, IsPositiveInfinity> : judge<T, Never>;
+}
+
+// Whether a float is one of those that are no number or no finite one.
+template <typename T>
+Judge peculiar_of(const Node& node) {
+    return node.op == BP_OP_is_nan ? judge<T, IsNaN> : infinity_of<T>(node.as<backplane::ops::IsInfAttributes>());
 }
 
 Judge judge_of(const Node& node, uint32_t dtype) {
@@ -110,8 +133,8 @@ Judge judge_of(const Node& node, uint32_t dtype) {
         case BP_OP_logical_or: return judge<uint8_t, Or>;
         case BP_OP_logical_xor: return judge<uint8_t, Xor>;
         case BP_OP_logical_not: return judge<uint8_t, Not>;
-        case BP_OP_is_nan: return judge<float, IsNaN>;
-        case BP_OP_is_inf: return infinity_of(node.as<backplane::ops::IsInfAttributes>());
+        case BP_OP_is_nan:
+        case BP_OP_is_inf: return dtype == BP_F64 ? peculiar_of<double>(node) : peculiar_of<float>(node);
         default: return nullptr;
     }
 }
@@ -179,6 +202,13 @@ constexpr OpLowering table[] = {
     judges(BP_OP_logical_not),
     judges(BP_OP_is_nan),
     judges(BP_OP_is_inf),
+    in_doubles(BP_OP_equal, lower_judgement),
+    in_doubles(BP_OP_less, lower_judgement),
+    in_doubles(BP_OP_less_or_equal, lower_judgement),
+    in_doubles(BP_OP_greater, lower_judgement),
+    in_doubles(BP_OP_greater_or_equal, lower_judgement),
+    in_doubles(BP_OP_is_nan, lower_judgement),
+    in_doubles(BP_OP_is_inf, lower_judgement),
     {BP_OP_where, Types::moves, Wants::row_major, 0, nullptr, lower_where},
 };
 

@@ -90,7 +90,10 @@ void lower_top(Lowering& to, const Node& node) {
 
 constexpr OpLowering table[] = {{BP_OP_arg_max, Types::judges, Wants::row_major, 0, nullptr, lower_arg},
                                 {BP_OP_arg_min, Types::judges, Wants::row_major, 0, nullptr, lower_arg},
-                                {BP_OP_top_k, Types::judges, Wants::row_major, 0, nullptr, lower_top}};
+                                {BP_OP_top_k, Types::judges, Wants::row_major, 0, nullptr, lower_top},
+                                in_doubles(BP_OP_arg_max, lower_arg),
+                                in_doubles(BP_OP_arg_min, lower_arg),
+                                in_doubles(BP_OP_top_k, lower_top)};
 
 }  // namespace
 

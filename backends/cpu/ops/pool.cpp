@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
@@ -41,7 +42,8 @@ struct Task {
     }
 };
 
-void take(const Task& t, const float* x, float* y) {
+template <typename T>
+void take(const Task& t, const T* x, T* y) {
     if (t.average) {
         for (int64_t c = 0; c < t.channels; ++c) y[c] += x[c];
     } else {
@@ -68,24 +70,26 @@ void for_each_element(const Task& t, const std::array<int64_t, 3>& window, const
 }
 
 // The channels of one window, of the map at x.
-void pool_one(const Task& t, const float* x, const std::array<int64_t, 3>& window, float* y) {
-    std::fill(y, y + t.channels, t.average ? 0.0f : -std::numeric_limits<float>::infinity());
+template <typename T>
+void pool_one(const Task& t, const T* x, const std::array<int64_t, 3>& window, T* y) {
+    std::fill(y, y + t.channels, t.average ? T{0} : -std::numeric_limits<T>::infinity());
     for_each_element(t, window, [&](int64_t plane, int64_t row, int64_t column) {
         take(t, x + ((plane * t.axes[1].extent + row) * t.axes[2].extent + column) * t.channels, y);
     });
     if (!t.average) return;
     int64_t count = 1;
     for (size_t d = 0; d < 3; ++d) count *= t.axes[d].count(window[d], t.with_pads);
-    for (int64_t c = 0; c < t.channels; ++c) y[c] /= static_cast<float>(count);
+    for (int64_t c = 0; c < t.channels; ++c) y[c] /= static_cast<T>(count);
 }
 
 // Where the largest element of one window of the map at x lies in it, counted by `steps`; -1: nowhere.
-int64_t place_of_largest(const Task& t, const float* x, const std::array<int64_t, 3>& window,
+template <typename T>
+int64_t place_of_largest(const Task& t, const T* x, const std::array<int64_t, 3>& window,
                          const std::array<int64_t, 3>& steps) {
-    float most = 0;
+    T most = 0;
     int64_t place = -1;
     for_each_element(t, window, [&](int64_t plane, int64_t row, int64_t column) {
-        const float v = x[(plane * t.axes[1].extent + row) * t.axes[2].extent + column];
+        const T v = x[(plane * t.axes[1].extent + row) * t.axes[2].extent + column];
         if (place >= 0 && (most != most || !(v > most || v != v))) return;
         most = v;
         place = plane * steps[0] + row * steps[1] + column * steps[2];
@@ -111,21 +115,25 @@ backplane::ops::PoolAttributes attributes_of(const Lowering& to, const Node& nod
     return node.as<backplane::ops::PoolAttributes>().filled(static_cast<uint32_t>(to[node.inputs[0]].dim.size() - 2));
 }
 
+template <typename T>
 void lower(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
     const ValueId out = node.output;
     if (to[out].elements() == 0) return;
-    const Task t = task_of(to, node, attributes_of(to, node));
+    Task t = task_of(to, node, attributes_of(to, node));
+    // Row-major, as doubles are, each map is one of a batch, of one channel.
+    if (to[in].layout == Layout::row_major) t.batch *= std::exchange(t.channels, 1);
     const int64_t grain = std::max<int64_t>(1, 8192 / (t.taps() * t.channels));
     to.step(step_label(to, node), {in}, {out}, [=](const Run& run) {
         run.ranges(t.batch * t.windows(), grain, [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i)
-                pool_one(t, run.at<float>(in) + i / t.windows() * t.pixels() * t.channels, t.window(i % t.windows()),
-                         run.at<float>(out) + i * t.channels);
+                pool_one(t, run.at<T>(in) + i / t.windows() * t.pixels() * t.channels, t.window(i % t.windows()),
+                         run.at<T>(out) + i * t.channels);
         });
     });
 }
 
+template <typename T>
 void lower_indices(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
     const ValueId out = node.output;
@@ -140,16 +148,19 @@ void lower_indices(Lowering& to, const Node& node) {
         run.ranges(t.batch * t.channels * t.windows(), grain, [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i) {
                 const int64_t map = i / t.windows() * t.pixels();
-                const int64_t place = place_of_largest(t, run.at<float>(in) + map, t.window(i % t.windows()), steps);
+                const int64_t place = place_of_largest(t, run.at<T>(in) + map, t.window(i % t.windows()), steps);
                 run.at<int64_t>(out)[i] = place < 0 ? place : map + place;
             }
         });
     });
 }
 
-constexpr OpLowering table[] = {{BP_OP_max_pool, Types::computes, Wants::channels_last, 0, nullptr, lower},
-                                {BP_OP_average_pool, Types::computes, Wants::channels_last, 0, nullptr, lower},
-                                {BP_OP_max_pool_indices, Types::judges, Wants::row_major, 0, nullptr, lower_indices}};
+constexpr OpLowering table[] = {{BP_OP_max_pool, Types::computes, Wants::channels_last, 0, nullptr, lower<float>},
+                                {BP_OP_average_pool, Types::computes, Wants::channels_last, 0, nullptr, lower<float>},
+                                {BP_OP_max_pool_indices, Types::judges, Wants::row_major, 0, nullptr, lower_indices<float>},
+                                in_doubles(BP_OP_max_pool, lower<double>),
+                                in_doubles(BP_OP_average_pool, lower<double>),
+                                in_doubles(BP_OP_max_pool_indices, lower_indices<double>)};
 
 }  // namespace
 

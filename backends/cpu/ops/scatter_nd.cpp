@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "common/reduction.hpp"
+#include "ops/doubles.hpp"
 #include "ops/integers.hpp"
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
@@ -51,6 +52,11 @@ void reduce(Lowering& to, const Node& node, const Task& t, uint32_t op) {
     if (const IntegerBinary integers = find_integer_binary(joined, to[t.out].dtype); integers != nullptr)
         return add_reduction(to, node, t,
                              [integers](std::byte* z, const std::byte* x, int64_t n) { integers(z, 1, x, 1, z, n); });
+    if (to[t.out].dtype == BP_F64)
+        return add_reduction(to, node, t, [doubles = find_double_binary(op)](std::byte* z, const std::byte* x, int64_t n) {
+            auto* into = reinterpret_cast<double*>(z);
+            doubles(into, 1, reinterpret_cast<const double*>(x), 1, into, n);
+        });
     const BinaryKernel kernel = to.kernels.elementwise.binary[op];
     add_reduction(to, node, t, [kernel](std::byte* z, const std::byte* x, int64_t n) {
         auto* floats = reinterpret_cast<float*>(z);
@@ -84,7 +90,8 @@ void lower(Lowering& to, const Node& node) {
     to.step(step_label(to, node) + " slices", {t.indices.from, t.updates}, {t.out}, put).moved = to[t.updates].bytes;
 }
 
-constexpr OpLowering table[] = {{BP_OP_scatter_nd, backend::types_of_scatter, Wants::row_major, 0, nullptr, lower}};
+constexpr OpLowering table[] = {{BP_OP_scatter_nd, backend::types_of_scatter, Wants::row_major, 0, nullptr, lower},
+                                in_doubles(BP_OP_scatter_nd, lower)};
 
 }  // namespace
 

@@ -56,6 +56,7 @@ void for_type(uint32_t dtype, const As& as) {
     switch (dtype) {
         case BP_I32: return as(int32_t());
         case BP_I64: return as(int64_t());
+        case BP_F64: return as(double());
         default: return as(float());
     }
 }
