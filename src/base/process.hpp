@@ -25,8 +25,9 @@ struct ChildOutcome {
     std::string record;           // what it wrote to descriptor 3, at most 64 KiB
     std::string output;           // the end of what it wrote to its output and error streams, at most 4 KiB
     double seconds = 0;
-    SharedKeptOpen kept_open;            // under supervision, of one that exited with code 0: what it left by keep_open()
-    std::chrono::milliseconds silent{};  // under supervision: how long it had said nothing when its time was over
+    SharedKeptOpen kept_open;  // under supervision, of one that exited with code 0: what it left by keep_open()
+    // Under supervision: how long it had said nothing when its time was over, without what it stood in line for a processor.
+    std::chrono::milliseconds silent{};
 };
 
 // Starts `program` with `arguments` in a process group of its own, its input empty, and waits for its end, at most `limit` and only as
@@ -42,7 +43,8 @@ enum class Notice {
 };
 
 // The same for a program that calls supervise() first thing when its first argument is kSupervised (put before `arguments` here). `limit`
-// is how long it may say nothing by write_record(), so that a busy machine is not taken for a hang; `most` bounds the whole. Only
+// is how long it may say nothing by write_record(), what it stands in line for a processor not counted where the system tells (Linux), so
+// that a busy machine is not taken for a hang; `most` bounds the whole. Only
 // what the program itself said by write_record() is in the record, how it ended is known also where the host ignores SIGCHLD or waits
 // for children of everybody, and all that it started, daemons too, ends with it where the system can (Linux, Windows).
 ChildOutcome run_supervised(const std::filesystem::path& program, const std::vector<std::string>& arguments,

@@ -17,6 +17,7 @@
 
 #include "base/posix/files_passed.hpp"
 #include "base/posix/pipe.hpp"
+#include "base/posix/processor_wait.hpp"
 #include "base/posix/unnoticed.hpp"
 #include "base/process_record.hpp"
 
@@ -153,9 +154,13 @@ private:
 
     bool stopped() {
         if (cancel_ != nullptr && cancel_->load() != 0) outcome.cancelled = true;
+        if (worker_ > 0) {  // in line for a processor it can say nothing
+            stood_ += in_line_.of(worker_);
+            deadline_ = std::min(spoke_ + limit_ + std::chrono::duration_cast<Clock::duration>(stood_), last_);
+        }
         if (!outcome.cancelled && Clock::now() >= deadline_) {
             outcome.timed_out = true;
-            outcome.silent = std::chrono::ceil<milliseconds>(Clock::now() - spoke_);
+            outcome.silent = std::max(milliseconds(0), std::chrono::ceil<milliseconds>(Clock::now() - spoke_ - stood_));
         }
         return outcome.cancelled || outcome.timed_out;
     }
@@ -191,7 +196,9 @@ private:
             outcome.record += lines;
             if (supervised_ && !lines.empty()) {
                 spoke_ = Clock::now();
+                stood_ = {};
                 deadline_ = std::min(spoke_ + limit_, last_);
+                if (lines.starts_with(kWorker)) worker_ = number(std::string_view(lines).substr(kWorker.size()));
             }
             if (!supervised_ && outcome.record.size() > kMostRecord) outcome.record.resize(kMostRecord);
         }
@@ -262,6 +269,9 @@ private:
     RecordReader reader_;
     Pipe input_, output_, record_;
     pid_t child_ = -1;
+    pid_t worker_ = 0;  // of a supervised one the half that works, once it is told
+    ProcessorWait in_line_{started_};
+    std::chrono::nanoseconds stood_{};  // in line, since it spoke
     std::optional<int> status_;
     bool lost_ = false, gone_ = false;
 };
