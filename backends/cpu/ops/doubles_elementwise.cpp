@@ -4,7 +4,6 @@
 
 #include "common/elementwise.hpp"
 #include "ops/doubles.hpp"
-#include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
 #include "ops/walk.hpp"
 
@@ -196,8 +195,7 @@ void lower_binary(Lowering& to, const Node& node) {
     if (to[out].elements() == 0) return;
     const DoubleBinary function = find_double_binary(node.op);
     if (function == nullptr) throw sdk::Failure(BP_INTERNAL, node.text() + ": this build has no function for it");
-    const auto& dim = to[out].dim;
-    const auto nest = simplify<3>(dim, {strides_of(to[out]), broadcast_strides(to[x], dim), broadcast_strides(to[y], dim)});
+    const auto nest = nest_of(to, out, x, y);
     const int64_t x_step = nest.stride[1].back();
     const int64_t y_step = nest.stride[2].back();
     Step& added = to.step(step_label(to, node), {x, y}, {out}, [=](const Run& run) {

@@ -48,8 +48,7 @@ void lower_binary(Lowering& to, const Node& node) {
     if (to[out].elements() == 0) return;
     static_assert(std::extent_v<decltype(ElementwiseKernels::binary)> > BP_OP_min && BP_OP_min > BP_OP_max);
     const BinaryKernel kernel = to.kernels.elementwise.binary[node.op];
-    const auto& dim = to[out].dim;
-    auto nest = simplify<3>(dim, {strides_of(to[out]), broadcast_strides(to[x], dim), broadcast_strides(to[y], dim)});
+    auto nest = nest_of(to, out, x, y);
     // The kernel takes steps of 0 and 1 only: anything else (a transposed operand) goes element by element.
     if (nest.stride[1].back() > 1 || nest.stride[2].back() > 1) {
         nest.size.push_back(1);

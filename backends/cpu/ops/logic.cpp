@@ -147,8 +147,7 @@ void lower_judgement(Lowering& to, const Node& node) {
     const Judge how = judge_of(node, to[x].dtype);
     if (how == nullptr) throw sdk::Failure(BP_INTERNAL, node.text() + ": this build has no kernel for it");
     const int64_t size = element_bytes(to[x]);
-    const auto& dim = to[out].dim;
-    const auto nest = simplify<3>(dim, {strides_of(to[out]), broadcast_strides(to[x], dim), broadcast_strides(to[y], dim)});
+    const auto nest = nest_of(to, out, x, y);
     const int64_t x_step = nest.stride[1].back();
     const int64_t y_step = nest.stride[2].back();
     to.step(step_label(to, node), {x, y}, {out}, [=](const Run& run) {
@@ -165,9 +164,7 @@ void add_where(Lowering& to, const Node& node) {
     const ValueId x = node.inputs[1];
     const ValueId y = node.inputs[2];
     const ValueId out = node.output;
-    const auto& dim = to[out].dim;
-    const auto nest = simplify<4>(dim, {strides_of(to[out]), broadcast_strides(to[condition], dim),
-                                        broadcast_strides(to[x], dim), broadcast_strides(to[y], dim)});
+    const auto nest = nest_of(to, out, condition, x, y);
     const int64_t condition_step = nest.stride[1].back();
     const int64_t x_step = nest.stride[2].back();
     const int64_t y_step = nest.stride[3].back();

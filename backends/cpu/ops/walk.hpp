@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "common/strided.hpp"
 #include "loop_nest.hpp"
 #include "lowering.hpp"
 
@@ -11,6 +12,13 @@ namespace backplane::cpu {
 
 // Elements a thread should get at least: below, handing out a chunk costs more than computing it.
 inline constexpr int64_t kGrainElements = 8192;
+
+// Loops over the elements of `out` and of what is broadcast to it, in this order.
+template <typename... Ids>
+LoopNest<1 + sizeof...(Ids)> nest_of(const Lowering& to, ValueId out, Ids... operands) {
+    const auto& dim = to[out].dim;
+    return simplify<1 + sizeof...(Ids)>(dim, {strides_of(to[out]), backend::broadcast_strides(to[operands], dim)...});
+}
 
 // body(at, n): n elements of the innermost loop, of which operand k's first lies at at[k].
 template <size_t K, typename Body>
