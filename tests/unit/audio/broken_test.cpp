@@ -35,11 +35,7 @@ class Broken : public ::testing::TestWithParam<Kind> {
 protected:
     const TemporaryFolder folder;
 };
-INSTANTIATE_TEST_SUITE_P(Formats, Broken, ::testing::ValuesIn(kKinds), [](const auto& kind) {
-    std::string name = kind.param.name;
-    std::replace(name.begin(), name.end(), '.', '_');
-    return name;
-});
+INSTANTIATE_TEST_SUITE_P(Formats, Broken, ::testing::ValuesIn(kKinds), name_of_kind);
 
 TEST_P(Broken, IsReadOrRefusedInOneLineThatNamesTheFileAndWhatIsWrong) {
     const std::string file = written(GetParam(), folder / GetParam().name), other = written(kKinds[0], folder / "other.wav");

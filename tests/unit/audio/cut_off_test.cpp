@@ -10,11 +10,7 @@ protected:
     std::string whole() const { return written(GetParam(), folder / GetParam().name); }
     const TemporaryFolder folder;
 };
-INSTANTIATE_TEST_SUITE_P(Formats, CutOff, ::testing::ValuesIn(kKinds), [](const auto& kind) {
-    std::string name = kind.param.name;
-    std::replace(name.begin(), name.end(), '.', '_');
-    return name;
-});
+INSTANTIATE_TEST_SUITE_P(Formats, CutOff, ::testing::ValuesIn(kKinds), name_of_kind);
 
 TEST_P(CutOff, AWholeFileIsReadAndNoCutOneIsTakenForAShorterOne) {
     const std::string file = whole();

@@ -3,6 +3,7 @@
 
 #include <sndfile.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 
@@ -31,6 +32,13 @@ inline const std::vector<Kind> kKinds{
     {"a.mp3", SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III, 16000, 1},
     {"b.mp3", SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III, 44100, 2},
 };
+
+// "a_wav", of a test that is made for each.
+inline std::string name_of_kind(const ::testing::TestParamInfo<Kind>& kind) {
+    std::string name = kind.param.name;
+    std::replace(name.begin(), name.end(), '.', '_');
+    return name;
+}
 
 // The bytes of the file that is written there; empty: this libsndfile does not write the format.
 inline std::string written(const Kind& kind, const std::filesystem::path& path) {
