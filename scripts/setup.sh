@@ -46,7 +46,8 @@ if [ "${1:-}" = --ci ]; then
     for row in /usr/bin/mpirun:openmpi-bin /usr/sbin/slurmd:slurmd /usr/sbin/slurmctld:slurmctld /usr/bin/srun:slurm-client /usr/sbin/munged:munge; do
         [ -e "${row%%:*}" ] || want "${row#*:}"
     done
-    for row in /usr/lib/wine/wine64:wine64 /usr/src/googletest:googletest; do
+    # Wine's Vulkan works on a display alone: one that nobody sees.
+    for row in /usr/lib/wine/wine64:wine64 /usr/bin/xvfb-run:xvfb /usr/bin/xauth:xauth /usr/src/googletest:googletest; do
         [ -e "${row%%:*}" ] || want "${row#*:}"
     done
     # The standard library of Rust for Windows is of Debian's compiler, whatever other one is here.

@@ -33,13 +33,21 @@ set(CMAKE_CXX_FLAGS_INIT "-Wa,-muse-unaligned-vector-move")
 # the headers of Linux.
 set(headers ${CMAKE_BINARY_DIR}/headers)
 file(MAKE_DIRECTORY ${headers})
-foreach(library hwy CLI nlohmann xxhash.h)
+foreach(library hwy CLI nlohmann xxhash.h vulkan vk_video CL)
   if(EXISTS /usr/include/${library} AND NOT EXISTS ${headers}/${library})
     file(CREATE_LINK /usr/include/${library} ${headers}/${library} SYMBOLIC)
   endif()
 endforeach()
 set(CMAKE_CXX_STANDARD_INCLUDE_DIRECTORIES ${headers})
 set(BP_HWY_INCLUDE ${headers} CACHE PATH "Folder of hwy/highway.h")
+foreach(interface vulkan:VULKAN CL:OPENCL)  # their loaders are opened at run time
+  string(REPLACE ":" ";" interface ${interface})
+  list(GET interface 0 library)
+  list(GET interface 1 name)
+  if(EXISTS ${headers}/${library})
+    set(BP_${name}_INCLUDE ${headers} CACHE PATH "Folder of ${library}/")
+  endif()
+endforeach()
 
 list(APPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR}/modules)  # GoogleTest from its sources
 set(CMAKE_CROSSCOMPILING_EMULATOR ${CMAKE_CURRENT_LIST_DIR}/../../scripts/wine-run)

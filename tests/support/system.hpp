@@ -42,6 +42,9 @@ size_t bytes_allocated();  // 0: not counted here
 // The name of a shared library: "backplane-x" is "backplane-x.so" here, or "backplane-x.dll".
 std::string library(const std::string& stem);
 
+// Whether drivers of an interface start here, as far as the system goes: under Wine, Vulkan's want a display.
+bool starts_drivers_of(const std::string& backend);
+
 // A library that every system of this platform has.
 std::string system_library();
 

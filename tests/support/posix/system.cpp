@@ -70,6 +70,8 @@ void* allocate(size_t size, size_t alignment) {
 }
 void release(void* memory) { std::free(memory); }
 
+bool starts_drivers_of(const std::string&) { return true; }
+
 std::string system_library() { return "libc.so.6"; }
 std::string library(const std::string& stem) { return stem + ".so"; }
 

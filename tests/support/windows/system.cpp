@@ -92,6 +92,10 @@ void take_away(const std::filesystem::path& path) {
 void* allocate(size_t size, size_t alignment) { return ::_aligned_malloc(size, alignment); }
 void release(void* memory) { ::_aligned_free(memory); }
 
+bool starts_drivers_of(const std::string& backend) {
+    return backend != "vulkan" || ::GetEnvironmentVariableW(L"DISPLAY", nullptr, 0) != 0;
+}
+
 std::string system_library() { return "KERNEL32.dll"; }
 std::string library(const std::string& stem) { return stem + ".dll"; }
 
