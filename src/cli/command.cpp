@@ -121,6 +121,9 @@ Argument Argument::check(const std::function<std::string(const std::string&)>& w
     return Argument(option_->check(wrong));
 }
 Argument Argument::excludes(Argument other) const { return Argument(option_->excludes(other.option_)); }
+Argument Argument::noted_in(bool& given) const {
+    return Argument(option_->each([&given](const std::string&) { given = true; }));
+}
 Argument Argument::once_each() const { return Argument(option_->allow_extra_args(false)); }
 Argument Argument::separated(int values, char separator) const {
     return Argument(option_->delimiter(separator)->expected(values));

@@ -31,6 +31,7 @@ public:
     // `wrong` says what is wrong with a value; "": nothing.
     Argument check(const std::function<std::string(const std::string&)>& wrong) const;
     Argument excludes(Argument other) const;
+    Argument noted_in(bool& given) const;                  // true once it was given, whatever its value
     Argument once_each() const;                            // one value for each time it is given
     Argument separated(int values, char separator) const;  // exactly so many values: "1,2,3"
     Argument separated(char separator) const;              // one or more

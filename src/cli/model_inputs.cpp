@@ -38,12 +38,14 @@ bool read_shape(const std::string& text, Shape& shape) {
     return !shape.empty() && shape.size() <= BP_MAX_RANK;
 }
 
-// "16000", "1,2.5,-3"; false: they are none.
-bool read_numbers(const std::string& text, std::vector<double>& numbers) {
+// "16000", "1,2.5,-3"; false: they are none. Throws UsageError: one is beyond those that 64 bits hold.
+bool read_numbers(const std::string& option, const std::string& text, std::vector<double>& numbers) {
     numbers.clear();
     for (const char *at = text.data(), *end = at + text.size(); at != end;) {
         double number = 0;
         const auto [next, error] = std::from_chars(at, end, number);
+        if (error == std::errc::result_out_of_range && (next == end || *next == ','))
+            throw UsageError(option + ": " + std::string(at, next) + " is out of the range of numbers, 1e-308 to 1e308");
         if (error != std::errc() || (next != end && (*next != ',' || next + 1 == end))) return false;
         numbers.push_back(number);
         at = next == end ? end : next + 1;
@@ -119,7 +121,7 @@ bool channels_first(const ModelValue& input) {
 
 std::vector<double> of_colours(const std::string& text, const char* option, double otherwise) {
     std::vector<double> numbers(3, otherwise);
-    if (!text.empty() && (!read_numbers(text, numbers) || numbers.size() != 3))
+    if (!text.empty() && (!read_numbers(option, text, numbers) || numbers.size() != 3))
         throw UsageError(std::string(option) + " " + text +
                          ": it takes three numbers, of red, green and blue: 0.485,0.456,0.406");
     return numbers;
@@ -196,7 +198,7 @@ ModelArray array_for(const ModelValue& input, const std::string& text, const Mod
         return filled(input, word, shape);
     if (colon == std::string::npos && (word == "zeros" || word == "random") && !is_open(input))
         return filled(input, word, input.shape);
-    if (read_numbers(text, numbers)) return array_of(input, numbers);
+    if (read_numbers("--input " + input.name, text, numbers)) return array_of(input, numbers);
     if (read_shape(text, shape)) return {input.name, input.dtype, shape, {}, true};
     throw UsageError("--input " + input.name + "=" + text +
                      ": it takes a file (.npy, .png, .jpg, .wav, .flac, .ogg, .mp3), numbers (1,2,3), zeros:1x3x64x64 or "

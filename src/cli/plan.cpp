@@ -23,7 +23,18 @@ struct PlanChoice : StoredModelChoice {
     PlaceChoice place;
     std::string what_if;
     int64_t size = 128, seconds = 30, batch = 1;
+    bool size_given = false, seconds_given = false, batch_given = false;
 };
+
+// Of the other kind of network: of what is named it says nothing.
+void check_asked(const PlanChoice& o, bool speech) {
+    if (speech && o.size_given)
+        throw UsageError("--size is for networks of pictures, " + o.model +
+                         " is one of speech: --seconds and --batch are for those");
+    if (!speech && (o.seconds_given || o.batch_given))
+        throw UsageError(std::string(o.seconds_given ? "--seconds" : "--batch") + " is for networks of speech, " + o.model +
+                         " is one of pictures: --size is for those");
+}
 
 std::vector<Asked> asked_about(const Context& context, const PlanChoice& o, std::map<std::string, uint64_t>& budgets) {
     budgets = budgets_of(context, o.memory);
@@ -268,7 +279,9 @@ void show_speech_plan(const PlanChoice& o, const std::filesystem::path& path, Ru
 // Nothing runs: no weights are copied, and no memory of the device is taken.
 void show_plan(const PlanChoice& o, Run& run) {
     const std::filesystem::path path = find_model(o);
-    if (is_speech(path)) return show_speech_plan(o, path, run);
+    const bool speech = is_speech(path);
+    check_asked(o, speech);
+    if (speech) return show_speech_plan(o, path, run);
     if (o.place.is_named())
         throw UsageError("--place by names is for speech networks, " + o.model + " is none: --place auto is for both");
     if (o.place.is_auto() && !o.what_if.empty()) throw UsageError("--place with --what-if: leave one of them out");
@@ -347,9 +360,18 @@ void add_plan(const Command& app, Run& run) {
     const Command command = app.subcommand("plan", "Show what would run where, and how many bytes it would take");
     auto o = std::make_shared<PlanChoice>();
     add_stored_model_options(command, *o);
-    command.option("--size", o->size, "Width and height of the input in pixels").shows_default().in_range(1, 4096);
-    command.option("--seconds", o->seconds, "Of a window of a speech network").shows_default().in_range(1, 1200);
-    command.option("--batch", o->batch, "Windows of a speech network at once").shows_default().in_range(1, 1024);
+    command.option("--size", o->size, "Width and height of the input in pixels")
+        .shows_default()
+        .in_range(1, 4096)
+        .noted_in(o->size_given);
+    command.option("--seconds", o->seconds, "Of a window of a speech network")
+        .shows_default()
+        .in_range(1, 1200)
+        .noted_in(o->seconds_given);
+    command.option("--batch", o->batch, "Windows of a speech network at once")
+        .shows_default()
+        .in_range(1, 1024)
+        .noted_in(o->batch_given);
     add_place_option(command, o->place);
     add_memory_options(command, o->memory);
     command

@@ -56,6 +56,8 @@ std::vector<double> OnnxCall::numbers(size_t i) const {
 
 std::vector<int64_t> OnnxCall::integers(size_t i) const {
     const OnnxTensor& tensor = content(i);
+    if (is_float(tensor.dtype))
+        refuse("operand " + std::to_string(i) + " of " + name_of(tensor.dtype) + ", it is of whole numbers: i64 or i32");
     const std::span<const std::byte> data = tensor.bytes();
     if (tensor.dtype == DType::i64) {  // all of its bits: bounds of slices go to the end of the type
         std::vector<int64_t> numbers(data.size() / sizeof(int64_t));
@@ -63,8 +65,7 @@ std::vector<int64_t> OnnxCall::integers(size_t i) const {
         return numbers;
     }
     std::vector<int64_t> whole;
-    for (const double number : graph::decode(data, tensor.dtype))
-        whole.push_back(std::isnan(number) ? 0 : static_cast<int64_t>(std::clamp(number, -0x1p62, 0x1p62)));
+    for (const double number : graph::decode(data, tensor.dtype)) whole.push_back(static_cast<int64_t>(number));
     return whole;
 }
 

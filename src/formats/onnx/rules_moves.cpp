@@ -236,8 +236,11 @@ void depth_to_space(OnnxCall& call) {
 void one_hot(OnnxCall& call) {
     TensorId indices = call.in(0);
     if (is_float(call.dtype(0))) indices = call.as(indices, DType::i64);
+    // ONNX lets the depth be of any type.
+    const double depth = call.one_number(1);
+    if (!(depth >= 0 && depth < 0x1p53)) call.refuse("a depth of " + std::to_string(depth));
     call.result(call.add(Op::one_hot, {indices, call.in(2)},
-                         {{Attr::depth, call.one_integer(1)}, {Attr::axis, call.integer("axis", -1)}}));
+                         {{Attr::depth, static_cast<int64_t>(depth)}, {Attr::axis, call.integer("axis", -1)}}));
 }
 
 void range(OnnxCall& call) {

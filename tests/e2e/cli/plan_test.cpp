@@ -38,6 +38,18 @@ TEST(CliPlan, AmountsAndDevicesThatMakeNoSenseAreWrongUse) {
     EXPECT_EQ(run(p, {"plan", "--model", model, "--stream", "perhaps"}).exit_code, 2);
 }
 
+TEST(CliPlan, WhatSaysNothingOfTheKindOfNetworkIsWrongUse) {
+    const Place p;
+    const std::string picture = p.model(), speech = BP_TEST_SOURCE_DIR "/models/parakeet-mini/parakeet-mini-q8_0.gguf";
+    for (const auto& [model, option] :
+         {std::pair{picture, "--seconds"}, std::pair{picture, "--batch"}, std::pair{speech, "--size"}}) {
+        const Outcome o = run(p, {"plan", "--model", model, option, "64", "--device", "cpu"});
+        EXPECT_EQ(o.exit_code, 2) << option << ": " << o.out;
+        EXPECT_TRUE(is_one_line(o.err)) << o.err;
+        EXPECT_NE(o.err.find(std::string(option) + " is for networks of "), std::string::npos) << o.err;
+    }
+}
+
 TEST(CliPlan, WhatDoesNotFitIsExitCode1AndTheSentenceSaysWhatWould) {
     const Place p;
     const std::string model = p.model();

@@ -193,6 +193,9 @@ TEST(CliRun, WrongUseIsSaidInOneLine) {
     fails({"run", model, "--input", "x=" + p.picture(), "--mean", "1,2"}, 2, "three numbers");
     fails({"run", model, "--input", "x=" + p.picture(), "--std", "1,0,1"}, 2, "divided by 0");
     fails({"run", model, "--input", "x=1,2,3,1e39", "--device", "cpu"}, 2, "is no number of f32");
+    fails({"run", model, "--input", "x=1,1e400,3,4"}, 2, "--input x: 1e400 is out of the range of numbers");
+    fails({"run", model, "--input", "x=1e-400"}, 2, "--input x: 1e-400 is out of the range of numbers");
+    fails({"run", model, "--input", "x=1e400.5"}, 2, "it takes a file");
 }
 
 TEST(CliRun, NumbersThatAnInputDoesNotHoldAndOutputsOfOneFileAreWrongUse) {

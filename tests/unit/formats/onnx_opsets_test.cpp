@@ -121,6 +121,26 @@ TEST_P(OnnxOpset, ALayerOfANetworkIsTheSameInAll) {
     EXPECT_EQ(of(layer), (Numbers{0, 0, 12, 0}));
 }
 
+// By ONNX's types; only the depth of OneHot may be a float.
+TEST(OnnxOperands, AxesLengthsAndCountsAreOfWholeNumbers) {
+    const auto graph_with = [](const std::string& op, uint64_t type, const std::string& bytes) {
+        const std::string given = initializer(tensor("n", type, {1}, bytes));
+        const std::string nodes = op == "OneHot" ? initializer(tensor("v", kF32, {2}, raw(std::vector<float>{0, 1}))) +
+                                                       node(op, {"x", "n", "v"}, {"y"})
+                                                 : node(op, {"x", "n"}, {"y"});
+        return formats::graph_of(formats::parse_onnx(as_bytes(model_of_x(given + nodes, {"3"})), "a file"));
+    };
+    const std::string half = raw(std::vector<float>{0.5F}), four = raw(std::vector<float>{4}),
+                      whole = raw(std::vector<int64_t>{0});
+    for (const char* op : {"CumSum", "Unsqueeze", "ReduceSum", "Tile", "Reshape"})
+        expect_error([&] { graph_with(op, kF32, half); }, Code::unsupported,
+                     std::string(op) + ": operand 1 of f32, it is of whole numbers: i64 or i32");
+    EXPECT_EQ(made_of_x(graph_with("CumSum", kI64, whole)).numbers, (Numbers{1, 3, 6}));
+    EXPECT_EQ(made_of_x(graph_with("OneHot", kF32, four)).numbers, (Numbers{0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}));
+    expect_error([&] { graph_with("OneHot", kF32, raw(std::vector<float>{-1})); }, Code::unsupported,
+                 "OneHot: a depth of -1");
+}
+
 INSTANTIATE_TEST_SUITE_P(Of, OnnxOpset, testing::Range<uint64_t>(6, 25));
 
 }  // namespace

@@ -243,13 +243,16 @@ TEST(OnnxConverter, OperandsAndAttributesThatCannotBeAreErrors) {
         OnnxModel model = model_of(node);
         model.inputs.front().shape = x;
         model.initializers = {{"none", DType::i64, {0}, {}},
+                              {"zeros", DType::i64, {2}, std::vector<std::byte>(16)},
                               {"nan", DType::f32, {4}, std::vector<std::byte>(16, std::byte{0xff})}};
         expect_error([&] { formats::graph_of(model); }, code, says);
     };
     fails({"TopK", "", "", {"x", "none"}, {"y"}, {}}, {3}, Code::unsupported, "operand 1 of 0 elements");
     fails({"Split", "", "", {"x"}, {}, {}}, {3}, Code::invalid, "Split");
     fails({"Split", "", "", {"x"}, {"y"}, {}}, {}, Code::invalid, "no axis 0 among 0");
-    fails({"Unsqueeze", "", "", {"x", "nan"}, {"y"}, {}}, {3}, Code::unsupported, "an axis twice");
+    fails({"Unsqueeze", "", "", {"x", "zeros"}, {"y"}, {}}, {3}, Code::unsupported, "an axis twice");
+    fails({"Unsqueeze", "", "", {"x", "nan"}, {"y"}, {}}, {3}, Code::unsupported,
+          "operand 1 of f32, it is of whole numbers");
     fails({"Resize", "", "", {"x", "", "nan"}, {"y"}, {}}, {1, 1, 2, 2}, Code::unsupported, "Resize: by");
     fails({"Resize", "", "", {"x"}, {"y"}, {}}, {1, 1, 2, 2}, Code::unsupported, "not of all axes");
     fails({"MaxPool", "", "", {"x"}, {"y"}, {{"kernel_shape", ints({2, 2})}, {"strides", ints({0, 1})}}}, {1, 1, 4, 4},
