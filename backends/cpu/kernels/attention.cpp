@@ -258,9 +258,12 @@ void add_values(const AttentionBlock& b, const Scratch& s, int64_t row, int64_t 
         Tile<ROWS, kVectors> tile;
         clear(tile);
         multiply_columns(tile, s.scores + row, s.columns, s.values + column * kKeys, keys);
-        for (int i = 0; i < ROWS && row + i < b.rows; ++i) {
+#pragma GCC unroll 16
+        for (int i = 0; i < ROWS; ++i) {
+            if (row + i >= b.rows) break;
             float* to = s.sums + (row + i) * padded(b.width) + column;
             const VF factor = hn::Set(f, s.factor[row + i]);
+#pragma GCC unroll 4
             for (int j = 0; j < kVectors; ++j)
                 hn::StoreU(hn::MulAdd(hn::LoadU(f, to + j * kLanes), factor, tile.v[i][j]), f, to + j * kLanes);
         }

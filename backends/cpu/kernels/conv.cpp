@@ -72,11 +72,15 @@ HWY_INLINE void direct_tile(const ConvTask& t, int64_t s, int64_t pixel, int64_t
             multiply<ROWS, VECTORS>(tile, a, weights, segment.channels);
             weights += segment.channels * VECTORS * kLanes;
         }
-    if (s == t.segments - 1) finish(tile, t.epilogue, rows, column, columns);
-    for (int i = 0; i < valid; ++i)
+    if (s == t.segments - 1) finish_copy(tile, t.epilogue, rows, column, columns);
+#pragma GCC unroll 16
+    for (int i = 0; i < ROWS; ++i) {
+        if (i >= valid) return;
+#pragma GCC unroll 4
         for (int j = 0; j < VECTORS; ++j)
             if (j * kLanes < columns)
                 store_first(tile.v[i][j], t.out + rows[i] * t.out_stride + column + j * kLanes, columns - j * kLanes);
+    }
 }
 
 template <int VECTORS>

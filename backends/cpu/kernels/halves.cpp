@@ -66,10 +66,8 @@ HWY_NOINLINE void halves_panel(const HalvesTask& t, int64_t row_begin, int64_t r
                 for (int j = 0; j < VECTORS; ++j) tile.v[i][j] = VF{_mm512_dpbf16_ps(tile.v[i][j].raw, w[j], x)};
             }
         }
-        if (k_end == t.depth) finish(tile, t.epilogue, rows, column, columns);
-        for (int i = 0; i < valid; ++i)
-            for (int j = 0; j < VECTORS; ++j)
-                store_first(tile.v[i][j], t.out + rows[i] * t.out_row + column + j * kLanes, columns - j * kLanes);
+        if (k_end == t.depth) finish_copy(tile, t.epilogue, rows, column, columns);
+        store_rows(tile, valid, columns, t.out + r * t.out_row + column, t.out_row);
     }
 }
 

@@ -119,10 +119,8 @@ HWY_NOINLINE void panel_tile(const MatMulTask& t, const Panel& p, int64_t r, flo
         });
         return;
     }
-    finish(tile, t.epilogue, rows, p.column, columns);
-    for (int i = 0; i < valid; ++i)
-        for (int j = 0; j < VECTORS; ++j)
-            store_first(tile.v[i][j], t.out + rows[i] * t.out_row + p.column + j * kLanes, columns - j * kLanes);
+    finish_copy(tile, t.epilogue, rows, p.column, columns);
+    store_rows(tile, valid, columns, t.out + r * t.out_row + p.column, t.out_row);
 }
 
 template <int ROWS, int VECTORS>

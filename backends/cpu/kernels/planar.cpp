@@ -43,15 +43,8 @@ void fill_rows(const ConvTask& t, const PlaneTask& p, int64_t pitch, float* into
 template <int ROWS, int VECTORS>
 HWY_INLINE void store_plane(Tile<ROWS, VECTORS>& tile, const ConvTask& t, const int64_t (&rows)[ROWS], int64_t valid,
                             int64_t column, int64_t columns) {
-    if (t.epilogue.count > 0) {
-        // A copy: long functions take its address, and without them sums stay in registers.
-        Tile<ROWS, VECTORS> finished = tile;
-        finish(finished, t.epilogue, rows, column, columns);
-        tile = finished;
-    }
-    for (int i = 0; i < valid; ++i)
-        for (int j = 0; j < VECTORS; ++j)
-            store_first(tile.v[i][j], t.out + rows[i] * t.out_row + column + j * kLanes, floats_in(columns, j));
+    finish_copy(tile, t.epilogue, rows, column, columns);
+    store_rows(tile, valid, columns, t.out + rows[0] * t.out_row + column, t.out_row);
 }
 
 template <int ROWS, int VECTORS>

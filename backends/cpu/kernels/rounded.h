@@ -234,10 +234,8 @@ HWY_NOINLINE void rounded_panel(const MatMulTask& t, int64_t row_begin, int64_t 
         PanelPart<FORM, VECTORS> from{panel};
         for (int64_t part = 0; part < (k_end - k_begin) / kPartDepth; ++part, from.at += from.kFloats)
             add_part<FORM>(tile, x, part, from);
-        if (k_end == t.depth) finish(tile, t.epilogue, rows, column, columns);
-        for (int i = 0; i < valid; ++i)
-            for (int j = 0; j < VECTORS; ++j)
-                store_first(tile.v[i][j], t.out + rows[i] * t.out_row + column + j * kLanes, columns - j * kLanes);
+        if (k_end == t.depth) finish_copy(tile, t.epilogue, rows, column, columns);
+        store_rows(tile, valid, columns, t.out + r * t.out_row + column, t.out_row);
     }
 }
 

@@ -103,6 +103,35 @@ HWY_INLINE void finish(Tile<ROWS, VECTORS>& tile, const backplane::cpu::Epilogue
     }
 }
 
+// The first `valid` rows and `columns`, to `out` and rows of `out_row` floats behind it. Which sum is meant is known at each place, for sums that are
+// picked by a number that is not are kept in memory, while they are made too.
+template <int ROWS, int VECTORS>
+HWY_INLINE void store_rows(const Tile<ROWS, VECTORS>& tile, int64_t valid, int64_t columns, float* out, int64_t out_row) {
+    const bool whole = columns >= VECTORS * kLanes;
+#pragma GCC unroll 16
+    for (int i = 0; i < ROWS; ++i) {
+        if (i >= valid) return;
+        float* const to = out + i * out_row;
+#pragma GCC unroll 4
+        for (int j = 0; j < VECTORS; ++j) {
+            if (whole)
+                hn::StoreU(tile.v[i][j], f, to + j * kLanes);
+            else
+                store_first(tile.v[i][j], to + j * kLanes, floats_in(columns, j));
+        }
+    }
+}
+
+// The epilogue, of a copy: its long functions take the address of what they change, so that without this sums would be in memory, epilogue or not.
+template <int ROWS, int VECTORS>
+HWY_INLINE void finish_copy(Tile<ROWS, VECTORS>& tile, const backplane::cpu::Epilogue& epilogue, const int64_t (&rows)[ROWS],
+                            int64_t column, int64_t columns) {
+    if (epilogue.count == 0) return;
+    Tile<ROWS, VECTORS> finished = tile;
+    finish(finished, epilogue, rows, column, columns);
+    tile = finished;
+}
+
 // The epilogue, and the store to out[rows[i] * out_row + column]: one copy of it for each size of tile, for kernels of so much work that a
 // call is nothing beside it.
 template <int ROWS, int VECTORS>

@@ -171,15 +171,7 @@ HWY_NOINLINE void product(const float* v, int64_t v_row, int64_t rows, int64_t c
         Tile<ROWS, VECTORS> tile;
         clear(tile);
         multiply<ROWS, VECTORS>(tile, a, weights, channels);
-        if (r + ROWS <= rows) {
-#pragma GCC unroll 16
-            for (int i = 0; i < ROWS; ++i)
-#pragma GCC unroll 4
-                for (int j = 0; j < VECTORS; ++j) hn::StoreU(tile.v[i][j], f, m + (r + i) * m_row + j * kLanes);
-        } else {
-            for (int64_t i = 0; r + i < rows; ++i)
-                for (int j = 0; j < VECTORS; ++j) hn::StoreU(tile.v[i][j], f, m + (r + i) * m_row + j * kLanes);
-        }
+        store_rows(tile, rows - r, VECTORS * kLanes, m + r * m_row, m_row);
     }
 }
 
