@@ -171,7 +171,7 @@ std::string describe(const Functions& cl, PhysicalDevice& device) {
     device.build_options = "-cl-std=CL1.2 -w";
     const auto floats = get<cl_device_fp_config>(cl, device.handle, CL_DEVICE_SINGLE_FP_CONFIG);
     if ((floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0)
-        device.build_options += " -cl-fp32-correctly-rounded-divide-sqrt";
+        device.build_options += " -cl-fp32-correctly-rounded-divide-sqrt -DEXACT_DIVISION";
     if (device.nvidia) device.build_options += " -cl-nv-verbose";  // for machine_code.hpp
     if (device.kind == BP_KIND_CPU) device.build_options += " -DSOFTWARE";
     const int number = version_of(version);

@@ -30,6 +30,9 @@ std::vector<double> rounded(const BoundCall& call) {
 }
 constexpr BoundRule exact = rounded<0>;
 
+// Of f32 and f64 the number nearest to the result, of two the even one; of the other floats, and where inputs are off, 2 units.
+std::vector<double> nearest(const BoundCall& call);
+
 // Of an op that is a sum of `terms` products or inputs: units_of_sum of the sum of magnitudes. The op is evaluated on magnitudes.
 std::vector<double> sum(const BoundCall& call, double terms);
 

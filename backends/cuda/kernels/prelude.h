@@ -31,6 +31,7 @@ typedef unsigned short ushort;
 #define ROUND_EVEN(x) rintf(x)
 #define TOP_BIT(x) (31 - __clz((int)(x)))
 #define PRECISE
+#define EXACT_DIVISION  // nvcc's, unless it is told otherwise (-prec-div, -prec-sqrt)
 #define FUNCTION static __device__
 #define FUNCTION_APART static __device__ __noinline__
 #define UNROLL _Pragma("unroll")

@@ -1,5 +1,6 @@
 #include "workgroup_matrices.h"
 #include "common.h"
+#define EXACT_DIVISION  // no quotient here is more than a part of a sum
 #include "functions.h"
 #include "attention_keys.h"
 // As attention.kernel, by matrices of the whole workgroup, in f16 with sums in float32. There are ROWS rows and KEYS keys at least: the last

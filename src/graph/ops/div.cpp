@@ -1,6 +1,7 @@
 // Div: y = a / b; of integers truncated, by 0 gives 0. ONNX Div 13.
 // Shapes broadcast as numpy's. Types, equal on both sides: f32, f16, bf16, f64, i32, i64 (modulo 2^32, 2^64). No attributes.
 #include "graph/ops/support/binary.hpp"
+#include "graph/ops/support/nearest.hpp"
 
 namespace backplane::graph::ops::div {
 
@@ -13,6 +14,6 @@ uint64_t on_integers(int64_t a, int64_t b) {
 
 }  // namespace
 
-constinit const OpDefinition op_div{backplane::ops::op_div, reference_binary<on_floats, on_integers>};
+constinit const OpDefinition op_div{backplane::ops::op_div, reference_nearest<reference_binary<on_floats, on_integers>>};
 
 }  // namespace backplane::graph::ops::div

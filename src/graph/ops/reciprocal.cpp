@@ -1,5 +1,6 @@
 // Reciprocal: y = 1 / x; infinity with the sign of x at 0. ONNX Reciprocal 13.
 // Types: f32, f16, bf16, f64. No attributes.
+#include "graph/ops/support/nearest.hpp"
 #include "graph/ops/support/unary.hpp"
 
 namespace backplane::graph::ops::reciprocal {
@@ -10,6 +11,6 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 }  // namespace
 
-constinit const OpDefinition op_reciprocal{backplane::ops::op_reciprocal, reference_unary<function>};
+constinit const OpDefinition op_reciprocal{backplane::ops::op_reciprocal, reference_nearest<reference_unary<function>>};
 
 }  // namespace backplane::graph::ops::reciprocal

@@ -2,6 +2,7 @@
 // Types: f32, f16, bf16, f64. No attributes.
 #include <cmath>
 
+#include "graph/ops/support/nearest.hpp"
 #include "graph/ops/support/unary.hpp"
 
 namespace backplane::graph::ops::sqrt {
@@ -12,6 +13,6 @@ double function(double x, const AttributeView& /*attributes*/, DType /*dtype*/) 
 
 }  // namespace
 
-constinit const OpDefinition op_sqrt{backplane::ops::op_sqrt, reference_unary<function>};
+constinit const OpDefinition op_sqrt{backplane::ops::op_sqrt, reference_nearest<reference_unary<function>>};
 
 }  // namespace backplane::graph::ops::sqrt

@@ -20,7 +20,7 @@ FUNCTION V power(V a, V b) {
     return result;
 }
 #else
-FUNCTION V quotient(V a, V b) { return a / b; }
+FUNCTION V quotient(V a, V b) { return QUOTIENT(a, b); }
 FUNCTION V left_of(V a, V b, uint truncates) { return fmod_(a, b); }
 FUNCTION V power(V a, V b) { return pow_(a, b); }
 #endif

@@ -4,6 +4,9 @@
 CONSTANT(1, EPILOGUE_KINDS, 0)  // 1 + kind of each step, four bits each
 CONSTANT(2, EPILOGUE_OP, 0)     // a unary op beyond the cheap ones; 0: none
 #if defined(FULL_EPILOGUE)
+#if defined(HALF) && !defined(EXACT_DIVISION)  // what is left of a sum is rounded to f16: the language's own is as good there
+#define EXACT_DIVISION
+#endif
 #include "functions.h"
 #endif
 #define EPILOGUE_KIND(k) ((EPILOGUE_KINDS >> (4u * (k)) & 15u) - 1u)

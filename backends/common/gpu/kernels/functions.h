@@ -1,6 +1,7 @@
 // Elementary functions to a few units of the last place, the same on every device and in every language. Ranges are reduced and
 // polynomials are those of the Cephes library. Products and sums are rounded each: PRECISE in one language, the pragma in another.
 #pragma OPENCL FP_CONTRACT OFF
+#include "division.h"
 
 // x * 2^n in two steps: neither factor leaves the range of float.
 FUNCTION float scale_by_power(float x, int n) {
@@ -248,8 +249,8 @@ FUNCTION_APART float unary_op(uint op, float x, float a, float b) {
         case BP_OP_neg: return AS_FLOAT(AS_UINT(x) ^ 0x80000000u);
         case BP_OP_exp: return exp_(x);
         case BP_OP_log: return log_(x);
-        case BP_OP_sqrt: return is_nan(x) ? x : x < 0.0f ? K_NAN : is_infinite(x) || x == 0.0f ? x : sqrt(x);
-        case BP_OP_reciprocal: return is_infinite(x) ? AS_FLOAT(AS_UINT(x) & 0x80000000u) : 1.0f / x;
+        case BP_OP_sqrt: return is_nan(x) ? x : x < 0.0f ? K_NAN : is_infinite(x) || x == 0.0f ? x : ROOT(x);
+        case BP_OP_reciprocal: return is_infinite(x) ? AS_FLOAT(AS_UINT(x) & 0x80000000u) : QUOTIENT(1.0f, x);
         case BP_OP_erf: return erf_(x);
         case BP_OP_sin: return sine(x, 0);
         case BP_OP_cos: return sine(x, 1);
