@@ -212,11 +212,29 @@ uint32_t even_taps(const ConvParameters& p, bool deep) {
     return even && !deep && rows < 256 && columns < 256 ? 256 * rows + columns : 0;
 }
 
+// For devices where shared memory and barriers cost more than they save. PoCL 5.0 made a wrong kernel of that on tiles.
+void lower_transposed_direct(Lowering& to, const Node& node) {
+    auto p = geometry_of<ConvDepthwiseParameters>(to, node);
+    const int64_t fours = up(up(p.out_width, p.stride_w), 4) * p.stride_w;
+    const int64_t maps = to[node.output].dim[0] * p.groups * up(p.outputs, 8);
+    const auto n = static_cast<uint64_t>(maps * p.out_planes * p.out_height * fours);
+    p.elements = static_cast<uint32_t>(n);
+    std::vector<uint32_t> words = words_of(p);
+    append_epilogue(words, node);
+    to.each(label_of(to, node, "direct"),
+            variant(kKernel_conv_transpose_direct_f32, kKernel_conv_transpose_direct_f16,
+                    kKernel_conv_transpose_direct_f32_by_f16, to, node),
+            n, operands_of(to, node), words, {epilogue_kinds(node), epilogue_function(node)});
+    to.plan.dispatches.back().work =
+        2.0 * static_cast<double>(to[node.inputs[0]].elements() * p.outputs * p.kernel_d * p.kernel_h * p.kernel_w);
+}
+
 // Of a stride of s every s-th pixel of the result along an axis meets the same taps: each such phase is a product of its own, in the batch.
 void lower_transposed(Lowering& to, const Node& node) {
     if (to[node.output].elements() == 0) return;
     const auto p = geometry_of(to, node);
     if (p.groups > 1 && p.outputs == 1 && p.channels == 1) return lower_depthwise(to, node);
+    if (to.can.software) return lower_transposed_direct(to, node);
     const int64_t phases = int64_t{1} * p.stride_d * p.stride_h * p.stride_w;
     const int64_t pixels = up(p.out_planes, p.stride_d) * up(p.out_height, p.stride_h) * up(p.out_width, p.stride_w);
     const int64_t batch = to[node.output].dim[0] * p.groups * phases;
