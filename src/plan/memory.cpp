@@ -1,6 +1,7 @@
 // Memory of a Port: who holds it, who gives it back and when.
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 #include "base/errors.hpp"
@@ -39,6 +40,12 @@ bp_buffer* Port::create(uint32_t heap, uint64_t bytes) {
     return buffer;
 }
 
+void Port::spoil(Storage& bytes) {
+    if (!state_.no_numbers || bytes.bytes == 0) return;
+    const std::vector<std::byte> ones(bytes.bytes, std::byte{0xFF});
+    upload(ones, bytes, 0, true);
+}
+
 Bytes Port::allocate(uint64_t bytes, const std::string& holder) {
     sweep();
     for (;;) {
@@ -59,7 +66,9 @@ Bytes Port::allocate(uint64_t bytes, const std::string& holder) {
             }
             account(holder, bytes, true);
             ++state_.buffers;
-            return std::make_shared<Storage>(shared_from_this(), buffer, bytes, 0, holder);
+            auto storage = std::make_shared<Storage>(shared_from_this(), buffer, bytes, 0, holder);
+            spoil(*storage);
+            return storage;
         } catch (const Error& error) {
             if (error.code() != Code::no_device_memory) throw;
             if (make_room(bytes)) continue;
@@ -154,6 +163,7 @@ Bytes Port::allocate_shared(uint64_t bytes, const std::string& holder) {
     static_cast<void>(holder);
     if (!imports_ || bytes == 0) return nullptr;
     auto memory = whole_pages(bytes);
+    if (state_.no_numbers) std::memset(memory.get(), 0xFF, bytes);
     Bytes storage = in_place({memory.get(), static_cast<size_t>(bytes)});
     if (storage) storage->memory = std::move(memory);
     return storage;
@@ -249,6 +259,8 @@ Bytes Port::workspace_of(Pool& pool, uint64_t bytes) {
     if (!pool.bytes || pool.bytes->bytes < bytes) {
         pool.bytes.reset();  // first give the old one back: both may not fit
         pool.bytes = allocate(bytes, "workspace");
+    } else {
+        spoil(*pool.bytes);  // who had it before left numbers
     }
     return pool.bytes;
 }

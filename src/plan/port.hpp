@@ -225,6 +225,7 @@ private:
     void wait_elsewhere(const std::vector<Storage::Elsewhere>& reads) noexcept;
     Point move(bp_copy request, uint32_t queue, Storage* from, Storage* to, bool now, std::string_view what);
     [[nodiscard]] bp_buffer* create(uint32_t heap, uint64_t bytes);
+    void spoil(Storage& bytes);  // where "host.fresh-memory=nan" is wanted: what is there is no number of any float type
     [[nodiscard]] bool make_room(uint64_t bytes);
     [[nodiscard]] bool past(const Let& let) noexcept;
     void let_go(Storage& storage) noexcept;

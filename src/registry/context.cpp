@@ -350,6 +350,8 @@ struct Context::Impl {
         state->module = listed.module;
         state->drives_a_driver = listed.module->inspection().descriptor->probe_in_child;
         state->state_folder = options.state_folder;
+        if (const auto fresh = options.options.find("host.fresh-memory"); fresh != options.options.end())
+            state->no_numbers = fresh->second == "nan";
         Loaded* loaded_from = nullptr;
         for (Loaded& l : loaded)
             if (l.module == listed.module) loaded_from = &l;

@@ -31,6 +31,7 @@ struct Device::State {
     const registry::Guarded* in_its_place = nullptr;  // tests: functions that stand in for the module's
     bool drives_a_driver = false;                     // its module asks for a trial in a child process
     std::filesystem::path state_folder;               // of its context; empty: nothing is remembered
+    bool no_numbers = false;                          // "host.fresh-memory=nan": memory that nobody wrote is NaN
     std::mutex above_mutex;                           // of the two that follow
     std::weak_ptr<void> above;                        // what the layers above keep one of for each device
     std::shared_ptr<void> costs;                      // what they have read of what work costs on it

@@ -65,8 +65,8 @@ bool speaks_of(const std::string& text, const std::string& option) {
 
 // What follows "option NAME" in the sentence about it; empty: somebody takes it.
 std::string why_unknown(const std::string& name, const std::string& value, const std::map<std::string, Known>& known) {
-    static const StatedOption kCacheLimit{"cache-limit"}, kCpuMask{"cpu-mask"};
-    std::vector<std::string> all{"host.cache-limit", "host.cpu-mask"}, backends;
+    static const StatedOption kCacheLimit{"cache-limit"}, kCpuMask{"cpu-mask"}, kFreshMemory{"fresh-memory", 0, 0, {"nan"}};
+    std::vector<std::string> all{"host.cache-limit", "host.cpu-mask", "host.fresh-memory"}, backends;
     for (const auto& [backend, of] : known) {
         backends.push_back(backend);
         for (const StatedOption* option : of.options) all.push_back(backend + "." + option->name);
@@ -80,7 +80,7 @@ std::string why_unknown(const std::string& name, const std::string& value, const
         return ": there is no backend '" + backend + "' here" + (meant.empty() ? "; there are: " + joined(backends) : meant);
     if (of != known.end() && of->second.any) return {};
     const std::vector<const StatedOption*> options =
-        of != known.end() ? of->second.options : std::vector<const StatedOption*>{&kCacheLimit, &kCpuMask};
+        of != known.end() ? of->second.options : std::vector<const StatedOption*>{&kCacheLimit, &kCpuMask, &kFreshMemory};
     std::string why;
     for (const StatedOption* option : options) {
         if (name.substr(dot + 1) != option->name) continue;

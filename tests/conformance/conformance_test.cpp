@@ -34,6 +34,7 @@ ContextOptions options_with(const std::string& mask) {
     options.use_environment = false;
     options.cpu_mask = mask;
     options.options = test::options_in(BP_TEST_OPTIONS);
+    options.options["host.fresh-memory"] = "nan";        // what a kernel reads that nobody wrote shows
     if (!mask.empty()) options.device_filter = "!ggml";  // whose kernels are stock: tests/ggml
     return options;
 }

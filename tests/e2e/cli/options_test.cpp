@@ -23,6 +23,7 @@ const std::vector<Case>& cases() {
         {{"--option", "warp.core=3"}, "option warp.core: there is no backend 'warp' here; there are: "},
         {{"--option", "host.cache-limits=1M"},
          "option host.cache-limits: host has no such option; did you mean 'host.cache-limit'?"},
+        {{"--option", "host.fresh-memory=zeros"}, "option host.fresh-memory is 'zeros'; give one of nan"},
         {{"--cpu-mask", "avx9"},
          "the CPU mask 'avx9' names 'avx9', which is no feature of any CPU known here; did you mean '"}};
     return all;
@@ -52,7 +53,7 @@ TEST(CliOptions, WhatNobodyTakesIsWrongUsageAndNamed) {
 TEST(CliOptions, WhatIsTakenIsTaken) {
     const Place p;
     EXPECT_EQ(run(p, {"devices", "--device", "cpu", "--option", "cpu.threads=2", "--option", "host.cache-limit=1M",
-                      "--cpu-mask", "avx512f,sve"})
+                      "--option", "host.fresh-memory=nan", "--cpu-mask", "avx512f,sve"})
                   .exit_code,
               0);
     // A module that states no options may have any; one that another machine's users set hides what is not here.

@@ -1,4 +1,6 @@
 // Rules of the plan layer, each by itself: order, cancelling, loss, results on the device, who gives memory back.
+#include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "unit/plan/on_mock.hpp"
@@ -279,6 +281,28 @@ TEST(PlanText, SaysStagesDevicesAndBytes) {
     EXPECT_NE(text.find("mock holds 24576 bytes"), std::string::npos) << text;
     EXPECT_NE(text.find("8192 bytes\n"), std::string::npos) << text;
     EXPECT_NE(plan.json().find("\"bytes_moved\":8192"), std::string::npos) << plan.json();
+}
+
+// ---- memory that nobody wrote ----
+
+TEST(FreshMemory, HoldsNoNumberWhereThatIsWanted) {
+    mock::Device device({});
+    const backplane::Device handle = device.handle();
+    DeviceAccess::state(handle)->no_numbers = true;
+    const auto port = std::make_shared<Port>(handle, Port::Shape{1, 0, 1, 0});
+    const auto is_spoilt = [&](Storage& bytes) {
+        std::vector<float> numbers(16);
+        port->download(bytes, 0, test::out(numbers), true);
+        return std::all_of(numbers.begin(), numbers.end(), [](float x) { return std::isnan(x); });
+    };
+    EXPECT_TRUE(is_spoilt(*port->allocate(64, "test")));
+    const auto pool = port->workspace();
+    const Bytes workspace = port->workspace_of(*pool, 64);
+    EXPECT_TRUE(is_spoilt(*workspace));
+    port->upload(test::in(std::vector<float>(16)), *workspace, 0, true);
+    EXPECT_FALSE(is_spoilt(*workspace));
+    EXPECT_EQ(port->workspace_of(*pool, 64), workspace);
+    EXPECT_TRUE(is_spoilt(*workspace));
 }
 
 }  // namespace
