@@ -36,10 +36,10 @@ constexpr int64_t kMostRowsOfChunk = 1024, kLeastRowsOfChunk = 64, kEnoughChunks
 // With more parts of the rows a thread takes more columns at a time: a part of 256 rows by 128 columns reads less than one of 512 by 64.
 constexpr int64_t kEnoughChunksOfThread = 4;
 
-int64_t chunk_of(const TileRequest& r, int64_t block) {
+int64_t chunk_of(const TileRequest& r, bool whole, int64_t block) {
     const int64_t columns = whole_tiles(r.columns, block) * r.batches;
     const int64_t tiles = whole_tiles(r.rows, 2 * kTileRows);
-    int64_t chunks = whole_tiles(r.rows, kMostRowsOfChunk);
+    int64_t chunks = whole_tiles(r.rows, whole ? std::min(kMostRowsOfChunk, kWholeNumbers / r.depth) : kMostRowsOfChunk);
     const int64_t most = std::max<int64_t>(chunks, r.rows / kLeastRowsOfChunk);
     const int64_t enough = std::max(kEnoughChunks, kEnoughChunksOfThread * r.threads);
     chunks = std::clamp(whole_tiles(enough, std::max<int64_t>(1, columns)), chunks, most);
@@ -54,7 +54,7 @@ TilePlan plan_tiles(const Kernels& kernels, const TileRequest& r) {
     plan.exact = r.math != BP_MATH_RELAXED;
     plan.a_planes = plan.exact ? planes_of_bits(r.a_bits) : 1;
     plan.b_planes = plan.exact ? planes_of_bits(bits_of(r.type)) : relaxed_planes(r.type);
-    plan.chunk = chunk_of(r, kernels.conv.block);
+    plan.chunk = chunk_of(r, by_whole_depth(r.type, plan.exact, r.depth), kernels.conv.block);
 
     const auto rows = static_cast<double>(r.rows);
     const auto columns = static_cast<double>(r.columns);

@@ -6,157 +6,9 @@
 #pragma once
 
 #include "kernels/tile.h"
-#include "kernels/tiles.h"
+#include "kernels/tile_panels.h"
 
 namespace {
-
-using backplane::cpu::kTileDepth;
-using backplane::cpu::kTileNumbers;
-using backplane::cpu::kTileRows;
-using backplane::cpu::PackedType;
-using backplane::cpu::TilesTask;
-using backplane::cpu::whole_tiles;
-
-// Depth of a panel of the right-hand side, a multiple of the 256 depths of a block. A pair of vectors of columns, of one plane or two, is 32 KiB,
-// which the nearest cache keeps while all rows of a range go over it.
-constexpr int64_t panel_depth(int planes) { return planes == 1 ? 512 : 256; }
-constexpr int64_t kPanelBytes = 96 << 10;
-constexpr int64_t kDecodedDepth = 256;  // as floats, before they become planes
-constexpr int64_t kDecodedBytes = kDecodedDepth * kBlock * 4;
-
-HWY_INLINE __mmask16 first_of(int64_t n) {
-    return n >= kLanes ? 0xffff : n <= 0 ? 0 : static_cast<__mmask16>((1U << n) - 1);
-}
-
-// Of which planes would lose something.
-HWY_INLINE __mmask16 out_of_planes(__m512 x) {
-    constexpr int kLeast = 0x0c800000;  // 2^-102
-    constexpr int kMost = 0x7f7f7fff;   // the last that rounds to a finite one
-    const __m512i bits = _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(0x7fffffff));
-    const __m512i above = _mm512_sub_epi32(bits, _mm512_set1_epi32(kLeast));
-    return _mm512_mask_cmpgt_epu32_mask(_mm512_test_epi32_mask(bits, bits), above, _mm512_set1_epi32(kMost - kLeast));
-}
-
-HWY_INLINE __m512 low_half_as_float(__m512i words) { return _mm512_castsi512_ps(_mm512_slli_epi32(words, 16)); }
-HWY_INLINE __m512 high_half_as_float(__m512i words) {
-    return _mm512_castsi512_ps(_mm512_and_si512(words, _mm512_set1_epi32(static_cast<int>(0xffff0000))));
-}
-
-bool split(const float* from, int64_t rows, int64_t row, int64_t depth, int planes, uint16_t* into) {
-    const int64_t parts = whole_tiles(depth, kTileDepth);
-    __mmask16 lost = 0;
-    for (int64_t r = 0; r < kTileRows; ++r) {
-        uint16_t* to = into + r * kTileDepth;
-        if (r >= rows) {
-            for (int64_t i = 0; i < parts * planes; ++i, to += kTileNumbers) _mm512_storeu_si512(to, _mm512_setzero_si512());
-            continue;
-        }
-        const float* at = from + r * row;
-        for (int64_t left = depth; left > 0; left -= kTileDepth, at += kTileDepth) {
-            __m512 x0 = _mm512_maskz_loadu_ps(first_of(left), at);
-            __m512 x1 = _mm512_maskz_loadu_ps(first_of(left - kLanes), at + kLanes);
-            lost |= out_of_planes(x0) | out_of_planes(x1);
-            for (int i = planes;;) {
-                const auto halves = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(x1, x0));
-                _mm512_storeu_si512(to, halves);
-                to += kTileNumbers;
-                if (--i == 0) break;
-                x0 = _mm512_sub_ps(x0, low_half_as_float(_mm512_cvtepu16_epi32(_mm512_castsi512_si256(halves))));
-                x1 = _mm512_sub_ps(x1, low_half_as_float(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(halves, 1))));
-            }
-        }
-    }
-    return lost == 0;
-}
-
-// Where a tile of the right-hand side is in a panel of `parts` times 32 depths: pairs of vectors of columns one after the other, in each the
-// parts, in each the vectors, in each the planes.
-struct PanelForm {
-    int64_t vectors, parts;
-    int planes;
-
-    [[nodiscard]] HWY_INLINE int64_t in_pair(int64_t pair) const { return HWY_MIN(vectors - 2 * pair, int64_t{2}); }
-    [[nodiscard]] HWY_INLINE int64_t at(int64_t vector, int64_t part) const {
-        const int64_t pair = vector / 2;
-        return ((2 * pair * parts + part * in_pair(pair)) + vector % 2) * planes * kTileNumbers;
-    }
-};
-
-// `depth` rows of a block of columns, from 32 * part of the panel on. What planes would lose is looked for where it counts: that is half of
-// the instructions.
-template <bool EXACT>
-HWY_NOINLINE bool pack_floats(const float* from, int64_t depth, const PanelForm& form, int64_t part, uint16_t* panel) {
-    const int64_t width = form.vectors * kLanes;
-    alignas(64) constexpr uint16_t kPairs[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
-                                                 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
-    const __m512i pairs = _mm512_load_si512(kPairs);
-    __mmask16 lost = 0;
-    for (int64_t k = 0; k < depth; k += kTileDepth, ++part)
-        for (int64_t j = 0; j < form.vectors; ++j) {
-            uint16_t* tile = panel + form.at(j, part);
-            const float* at = from + k * width + j * kLanes;
-            for (int64_t d = 0; d < kTileDepth; d += 2, tile += kTileDepth, at += 2 * width) {
-                __m512 low = k + d < depth ? _mm512_loadu_ps(at) : _mm512_setzero_ps();
-                __m512 high = k + d + 1 < depth ? _mm512_loadu_ps(at + width) : _mm512_setzero_ps();
-                if constexpr (EXACT) lost |= out_of_planes(low) | out_of_planes(high);
-                uint16_t* to = tile;
-                for (int i = form.planes;;) {
-                    const auto halves = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
-                    const __m512i words = _mm512_permutexvar_epi16(pairs, halves);
-                    _mm512_storeu_si512(to, words);
-                    to += kTileNumbers;
-                    if (--i == 0) break;
-                    low = _mm512_sub_ps(low, low_half_as_float(words));
-                    high = _mm512_sub_ps(high, high_half_as_float(words));
-                }
-            }
-        }
-    return lost == 0;
-}
-
-// The same of bf16, which are planes as they are. What is below the normal numbers becomes zero.
-template <bool EXACT>
-HWY_NOINLINE bool pack_bf16(const uint16_t* from, int64_t depth, const PanelForm& form, int64_t part, uint16_t* panel) {
-    const int64_t width = form.vectors * kLanes;
-    const auto row = [&](const uint16_t* at, bool there) HWY_ATTR {
-        if (!there) return _mm512_setzero_si512();
-        return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)));
-    };
-    __mmask16 lost = 0;
-    for (int64_t k = 0; k < depth; k += kTileDepth, ++part)
-        for (int64_t j = 0; j < form.vectors; ++j) {
-            uint16_t* tile = panel + form.at(j, part);
-            const uint16_t* at = from + k * width + j * kLanes;
-            for (int64_t d = 0; d < kTileDepth; d += 2, tile += kTileDepth, at += 2 * width) {
-                const __m512i low = row(at, k + d < depth);
-                const __m512i words = _mm512_or_si512(low, _mm512_slli_epi32(row(at + width, k + d + 1 < depth), 16));
-                if constexpr (EXACT)
-                    lost |= out_of_planes(low_half_as_float(words)) | out_of_planes(high_half_as_float(words));
-                _mm512_storeu_si512(tile, words);
-            }
-        }
-    return lost == 0;
-}
-
-// A panel's depths from packed columns, of which `b` is the first.
-template <bool EXACT>
-bool pack_panel(const TilesTask& t, const uint8_t* b, int64_t depth, const PanelForm& form, uint8_t* decoded,
-                uint16_t* panel) {
-    if (t.type == backplane::cpu::kPackedF32)
-        return pack_floats<EXACT>(reinterpret_cast<const float*>(b), depth, form, 0, panel);
-    if (t.type == backplane::cpu::kPackedBF16)
-        return pack_bf16<EXACT>(reinterpret_cast<const uint16_t*>(b), depth, form, 0, panel);
-    // So few depths at a time that they stay in the nearest cache, where blocks are small enough.
-    const int64_t step = backplane::cpu::block_form(t.type).depth == kDecodedDepth ? kDecodedDepth : 64;
-    auto* floats = reinterpret_cast<float*>(decoded);
-    bool held = true;
-    for (int64_t k = 0; k < depth; k += step) {
-        const int64_t n = HWY_MIN(step, depth - k);
-        b = t.decode(t.type, b, form.vectors, n, floats);
-        held = pack_floats<EXACT>(floats, n, form, k / kTileDepth, panel) && held;
-    }
-    return held;
-}
 
 // Rows of the result that are written next, two lines of each, asked for between the products: stores by themselves wait for ten lines at a time.
 struct NextRows {
@@ -192,7 +44,7 @@ struct SumPlaces {
 // ROWS x COLUMNS tiles of sums, of `parts` times 32 depths. Tiles 0 to 3 hold sums, 4 and 5 rows, 6 and 7 columns.
 template <class Unit, int ROWS, int COLUMNS>
 HWY_NOINLINE void multiply_tiles(const TilesTask& t, const LeftTiles& left, const uint16_t* b, int64_t parts,
-                                 const SumPlaces& places, NextRows next) {
+                                 const SumPlaces& places, NextRows next, NextTiles* tiles) {
     constexpr int64_t kSumsRow = kBlock * 4;
     const auto sum = [&](int i, int j) HWY_ATTR { return places.from + i * kTileRows * kBlock + j * kLanes; };
     const auto into = [&](int i, int j) HWY_ATTR { return places.to + i * kTileRows * places.to_row + j * kLanes; };
@@ -212,6 +64,7 @@ HWY_NOINLINE void multiply_tiles(const TilesTask& t, const LeftTiles& left, cons
     const uint16_t* a = left.at;
     for (int64_t p = 0; p < parts; ++p, b += COLUMNS * t.b_planes * kTileNumbers) {
         next.ask();
+        if (tiles != nullptr) tiles->step();
         for (int i = 0; i < t.a_planes; ++i, a += kTileNumbers) {
             if (left.once) {
                 Unit::template load_once<4>(a, kRow);
@@ -264,7 +117,7 @@ HWY_NOINLINE void finish_tiles(const TilesTask& t, const float* sums, int64_t ro
 // that nothing follows are written where results belong.
 template <class Unit>
 void multiply_panel(const TilesTask& t, int64_t row_begin, int64_t row_end, int64_t column, int64_t k, int64_t depth,
-                    const PanelForm& form, const uint16_t* panel, float* sums, bool once) {
+                    const PanelForm& form, const uint16_t* panel, float* sums, bool once, NextTiles* tiles = nullptr) {
     const int64_t a_tile = backplane::cpu::tile_row(t.depth, t.a_planes) * kTileNumbers;
     const bool last = k + depth == t.depth;
     const int64_t kept = k == 0 && last ? 0 : kBlock;  // of one panel they are results at once
@@ -284,7 +137,7 @@ void multiply_panel(const TilesTask& t, int64_t row_begin, int64_t row_end, int6
             const SumPlaces places{k == 0 ? nullptr : at, direct ? out : at, direct ? t.out_row : kBlock};
             const NextRows next{out, t.out_row, last ? rows : 0};
             const auto with = [&](auto* one) HWY_ATTR {
-                one(t, LeftTiles{a, a_tile, once}, right, form.parts, places, next);
+                one(t, LeftTiles{a, a_tile, once}, right, form.parts, places, next, tiles);
             };
             if (rows <= kTileRows) {
                 with(vectors == 1 ? multiply_tiles<Unit, 1, 1> : multiply_tiles<Unit, 1, 2>);
@@ -297,10 +150,51 @@ void multiply_panel(const TilesTask& t, int64_t row_begin, int64_t row_end, int6
     Unit::end(before);
 }
 
+// Tiles of the pair of vectors that begins at `column`, to be decoded between as many products as `rows` have by such a pair.
+inline NextTiles tiles_of_pair(const TilesTask& t, int64_t rows, int64_t column, uint16_t* to) {
+    const int64_t block = column / kBlock * kBlock;
+    const int64_t width = whole_tiles(HWY_MIN(kBlock, t.columns - block), kLanes) * kLanes;
+    NextTiles tiles;
+    tiles.decode = decoder_of_tiles(t.type);
+    tiles.block = static_cast<const uint8_t*>(t.b) + block * backplane::cpu::packed_column_bytes(t.type, t.depth);
+    tiles.block_bytes = backplane::cpu::block_form(t.type).bytes() * width;
+    tiles.width = width;
+    tiles.column = column - block;
+    tiles.vectors = whole_tiles(HWY_MIN(kPair, t.columns - column), kLanes);
+    tiles.to = to;
+    tiles.left = t.depth / kTileDepth * tiles.vectors;
+    tiles.apart = HWY_MAX(int64_t{1}, whole_tiles(rows, 2 * kTileRows) / tiles.vectors);
+    return tiles;
+}
+
+// A pair of vectors of columns by all depths before the next, whose tiles are decoded between the products. See by_whole_depth().
+template <class Unit>
+void run_whole(const TilesTask& t, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
+    uint16_t* panels[] = {reinterpret_cast<uint16_t*>(t.scratch), reinterpret_cast<uint16_t*>(t.scratch + kWholePanelBytes)};
+    int at = 0;
+    auto* sums = reinterpret_cast<float*>(t.scratch + 2 * kWholePanelBytes);
+    const int64_t rows = row_end - row_begin;
+    const bool once = rows > 2 * kTileRows && column_end - column_begin > kPair;
+    NextTiles tiles = tiles_of_pair(t, rows, column_begin, panels[at]);
+    tiles.rest();
+    for (int64_t column = column_begin; column < column_end; column += kPair, at ^= 1) {
+        const PanelForm form{tiles.vectors, t.depth / kTileDepth, 1};
+        const bool more = column + kPair < column_end;
+        if (more) tiles = tiles_of_pair(t, rows, column + kPair, panels[at ^ 1]);
+        multiply_panel<Unit>(t, row_begin, row_end, column, 0, t.depth, form, panels[at], sums, once,
+                             more ? &tiles : nullptr);
+        tiles.rest();
+    }
+}
+
 // A part of the depth by all columns before the next: what it is of the left side, half a megabyte or so, stays in the second-level cache. From the
 // third-level one a core of a Sapphire Rapids gets a tile in the time of six products.
 template <class Unit>
 uint32_t run_tiles(const TilesTask& t, int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
+    if (backplane::cpu::by_whole_depth(t.type, t.exact, t.depth)) {
+        run_whole<Unit>(t, row_begin, row_end, column_begin, column_end);
+        return 0;
+    }
     uint8_t* decoded = t.scratch;
     auto* panel = reinterpret_cast<uint16_t*>(decoded + kDecodedBytes);
     auto* sums = reinterpret_cast<float*>(decoded + kDecodedBytes + kPanelBytes);
@@ -332,7 +226,7 @@ uint32_t run_tiles(const TilesTask& t, int64_t row_begin, int64_t row_end, int64
 template <class Unit>
 void fill_tiles(backplane::cpu::TilesKernels* table, const backplane::cpu::TileCosts& costs) {
     table->costs = costs;
-    table->scratch_bytes = kDecodedBytes + kPanelBytes;
+    table->scratch_bytes = HWY_MAX(kDecodedBytes + kPanelBytes, 2 * kWholePanelBytes);
     table->row_bytes = kBlock * 4;
     table->split = split;
     table->run = run_tiles<Unit>;

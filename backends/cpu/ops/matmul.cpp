@@ -497,16 +497,23 @@ void Multiplication::operator()(const Run& run) const {
     const auto batches = static_cast<int64_t>(p.a_batch.size());
     const int64_t row_chunks = whole_tiles(p.rows, p.chunk);
     const int64_t blocks = whole_tiles(p.columns, k->conv.block);
-    // Several blocks of columns at a time spare the unit much of the left side's way, where that leaves each thread two parts.
-    const int64_t most = p.tiles.used ? kMostTileBlocks : 1;
-    const int64_t at_once = std::clamp<int64_t>(batches * row_chunks * blocks / (2 * run.pool().threads()), 1, most);
+    // Several blocks of columns at a time spare the unit much of the left side's way, where that leaves each thread two parts. Where sides are rounded
+    // and threads are many it has four: a core with a neighbour takes up to four times as long for tiles as another.
+    const bool whole = p.tiles.used && by_whole_depth(p.type, p.tiles.exact, p.depth);
+    const int64_t most = !p.tiles.used ? 1 : whole ? blocks : kMostTileBlocks;
+    const int64_t parts_of_thread = p.tiles.used && !p.tiles.exact && row_chunks > 1 ? 4 : 2;
+    const int64_t at_once =
+        std::clamp<int64_t>(batches * row_chunks * blocks / (parts_of_thread * run.pool().threads()), 1, most);
     const int64_t column_chunks = whole_tiles(blocks, at_once);
     run.parallel(batches * row_chunks * column_chunks, [&](uint32_t i, std::byte* scratch) {
         Part part{};
         part.batch = i / (row_chunks * column_chunks);
-        part.row = i % row_chunks * p.chunk;
+        // Of whole depths a thread's next part has the same rows, which its second-level cache holds.
+        const int64_t rows = whole ? i / column_chunks % row_chunks : i % row_chunks;
+        const int64_t columns = whole ? i % column_chunks : i / row_chunks % column_chunks;
+        part.row = rows * p.chunk;
         part.row_end = std::min(p.rows, part.row + p.chunk);
-        part.column = i / row_chunks % column_chunks * at_once * k->conv.block;
+        part.column = columns * at_once * k->conv.block;
         part.column_end = std::min(p.columns, part.column + at_once * k->conv.block);
         multiply(run, left, epilogue, part, scratch);
     });

@@ -106,6 +106,18 @@ TEST(TilePlan, GivesThreadsEqualPartsOfWholeTiles) {
     EXPECT_EQ(of_threads(64, 64, 256), 64);
 }
 
+// What is decoded between the products: of so many rows that they stay in the second-level cache.
+TEST(TilePlan, GivesRowsByWholeDepthsToRoundedWeightsInBlocks) {
+    using namespace backplane::cpu;
+    const Kernels kernels = some_unit();
+    EXPECT_EQ(plan_tiles(kernels, request(512, 2048, 2048, kPackedQ8, BP_MATH_RELAXED)).chunk, 256);
+    EXPECT_EQ(plan_tiles(kernels, request(2048, 512, 4096, kPackedQ4, BP_MATH_RELAXED)).chunk, 1024);
+    EXPECT_EQ(plan_tiles(kernels, request(2048, 32, 4096, kPackedQ4, BP_MATH_RELAXED)).chunk, 1024);
+    EXPECT_EQ(plan_tiles(kernels, request(512, 2080, 2048, kPackedQ8, BP_MATH_RELAXED)).chunk, 512);
+    EXPECT_EQ(plan_tiles(kernels, request(512, 2048, 2048, kPackedQ4K, BP_MATH_RELAXED)).chunk, 512);
+    EXPECT_EQ(plan_tiles(kernels, request(512, 2048, 2048, kPackedQ8, BP_MATH_DEFAULT)).chunk, 512);
+}
+
 // Each of three planes, no more: what they lose, and what the unit makes zero, is within the bound of floats.
 TEST_F(Tiles, FloatsOfAnySizeAreWithinTheBound) {
     UnitDevice device(kEmulatedTiles, "2");
@@ -154,6 +166,70 @@ TEST_F(Tiles, LongRowsOfOnePlaneAreWithinWhatRoundingCosts) {
                         << "type " << dtype << ", " << m << " x " << n << " x " << k << ", row " << r << " column " << c;
                 }
         }
+    }
+}
+
+// Decoded between products, pair after pair of vectors of columns; a vector alone at the end of a block, of a part and of all; more rows than go at a time,
+// and fewer than the tiles that are to be decoded beside them; and of a depth more, where they are not.
+TEST_F(Tiles, WeightsInBlocksAreWithinWhatRoundingCosts) {
+    UnitDevice device(kEmulatedTiles, "2");
+    for (const auto [m, n, k] :
+         {std::array<int64_t, 3>{70, 176, 96}, {17, 50, 32}, {33, 16, 64}, {5, 300, 64}, {270, 130, 2048}, {40, 80, 2080}}) {
+        const Floats a = random_floats(m * k, 41);
+        for (const uint32_t dtype : {BP_Q8_0, BP_Q4_0, BP_Q4_1, BP_Q5_0, BP_Q5_1, BP_IQ4_NL}) {
+            const Packed b = blocks_of(dtype, n, k);
+            const Floats got = product(device, a, b, dtype, m, n, k, BP_MATH_RELAXED);
+            for (int64_t r = 0; r<m; r += m> 100 ? 3 : 1)
+                for (int64_t c = 0; c < n; ++c) {
+                    const Exact want = exact(a, b, k, r, c);
+                    ASSERT_NEAR(got[static_cast<size_t>(r * n + c)], want.sum, want.size * 0x1p-7)
+                        << "type " << dtype << ", " << m << " x " << n << " x " << k << ", row " << r << " column " << c;
+                }
+        }
+    }
+}
+
+TEST_F(Tiles, WeightsInBlocksAreRoundedToTheNearest) {
+    UnitDevice device(kEmulatedTiles, "1");
+    constexpr int64_t n = 70, k = 64;
+    Floats each(k * k, 0.0F);  // every weight by itself
+    for (int64_t r = 0; r < k; ++r) each[static_cast<size_t>(r * k + r)] = 1;
+    for (const uint32_t dtype : {BP_Q8_0, BP_Q4_0, BP_Q4_1, BP_Q5_0, BP_Q5_1, BP_IQ4_NL}) {
+        const auto scale = static_cast<size_t>(backplane::blocks::facts_of(dtype).scale);
+        const uint32_t size = backplane::sdk::dtype_info(dtype).bytes;
+        Packed b = blocks_of(dtype, n, k);
+        for (size_t at = scale; at < b.bytes.size(); at += size) b.bytes[at] = std::byte{0xb5};  // more digits than bf16 has
+        backplane::blocks::decode(dtype, b.bytes.data(), n * k / 32, size, b.plain.data());
+        const Floats got = product(device, each, b, dtype, k, n, k, BP_MATH_RELAXED);
+        for (int64_t r = 0; r < k; ++r)
+            for (int64_t c = 0; c < n; ++c) {
+                const double want = b.plain[static_cast<size_t>(c * k + r)];
+                ASSERT_NEAR(got[static_cast<size_t>(r * n + c)], want, std::abs(want) * 0x1.001p-8)
+                    << "type " << dtype << ", row " << r << " column " << c;
+            }
+    }
+}
+
+// Rounding by adding would make a number of some of them.
+TEST_F(Tiles, AScaleThatIsNoNumberSpoilsItsColumnAlone) {
+    UnitDevice device(kEmulatedTiles, "1");
+    constexpr int64_t m = 33, n = 70, k = 64, spoilt = 37;
+    const Floats a = random_floats(m * k, 51);
+    for (const uint32_t dtype : {BP_Q8_0, BP_Q4_0, BP_Q4_1}) {
+        const backplane::blocks::Facts facts = backplane::blocks::facts_of(dtype);
+        const size_t size = backplane::sdk::dtype_info(dtype).bytes;
+        const Packed good = blocks_of(dtype, n, k);
+        for (const int at : {facts.scale, facts.least})
+            for (const uint16_t scale : {uint16_t{0x7fff}, uint16_t{0xffff}, uint16_t{0x7e00}}) {
+                if (at < 0) continue;
+                Packed b = good;
+                std::memcpy(b.bytes.data() + (spoilt * k / 32 + 1) * size + static_cast<size_t>(at), &scale, sizeof scale);
+                const Floats got = product(device, a, b, dtype, m, n, k, BP_MATH_RELAXED);
+                for (int64_t r = 0; r < m; ++r)
+                    for (int64_t c = 0; c < n; ++c)
+                        ASSERT_EQ(std::isnan(got[static_cast<size_t>(r * n + c)]), c == spoilt)
+                            << "type " << dtype << ", " << scale << " at " << at << ", row " << r << " column " << c;
+            }
     }
 }
 

@@ -1,0 +1,251 @@
+// Both sides of a product on a matrix unit as tiles of bf16: rows that are split, and panels of the right-hand side.
+#pragma once
+
+#include "kernels/block_parts.h"
+#include "kernels/tiles.h"
+
+namespace {
+
+using backplane::cpu::kTileDepth;
+using backplane::cpu::kTileNumbers;
+using backplane::cpu::kTileRows;
+using backplane::cpu::TilesTask;
+using backplane::cpu::whole_tiles;
+
+// Depth of a panel of the right-hand side, a multiple of the 256 depths of a block. A pair of vectors of columns, of one plane or two, is 32 KiB,
+// which the nearest cache keeps while all rows of a range go over it.
+constexpr int64_t panel_depth(int planes) { return planes == 1 ? 512 : 256; }
+constexpr int64_t kPanelBytes = 96 << 10;
+constexpr int64_t kPair = 2 * kLanes;
+constexpr int64_t kWholePanelBytes = backplane::cpu::kWholeDepth * kPair * 2;
+constexpr int64_t kDecodedDepth = 256;  // as floats, before they become planes
+constexpr int64_t kDecodedBytes = kDecodedDepth * kBlock * 4;
+
+HWY_INLINE __mmask16 first_of(int64_t n) {
+    return n >= kLanes ? 0xffff : n <= 0 ? 0 : static_cast<__mmask16>((1U << n) - 1);
+}
+
+// Of which planes would lose something.
+HWY_INLINE __mmask16 out_of_planes(__m512 x) {
+    constexpr int kLeast = 0x0c800000;  // 2^-102
+    constexpr int kMost = 0x7f7f7fff;   // the last that rounds to a finite one
+    const __m512i bits = _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(0x7fffffff));
+    const __m512i above = _mm512_sub_epi32(bits, _mm512_set1_epi32(kLeast));
+    return _mm512_mask_cmpgt_epu32_mask(_mm512_test_epi32_mask(bits, bits), above, _mm512_set1_epi32(kMost - kLeast));
+}
+
+HWY_INLINE __m512 low_half_as_float(__m512i words) { return _mm512_castsi512_ps(_mm512_slli_epi32(words, 16)); }
+HWY_INLINE __m512 high_half_as_float(__m512i words) {
+    return _mm512_castsi512_ps(_mm512_and_si512(words, _mm512_set1_epi32(static_cast<int>(0xffff0000))));
+}
+
+bool split(const float* from, int64_t rows, int64_t row, int64_t depth, int planes, uint16_t* into) {
+    const int64_t parts = whole_tiles(depth, kTileDepth);
+    __mmask16 lost = 0;
+    for (int64_t r = 0; r < kTileRows; ++r) {
+        uint16_t* to = into + r * kTileDepth;
+        if (r >= rows) {
+            for (int64_t i = 0; i < parts * planes; ++i, to += kTileNumbers) _mm512_storeu_si512(to, _mm512_setzero_si512());
+            continue;
+        }
+        const float* at = from + r * row;
+        for (int64_t left = depth; left > 0; left -= kTileDepth, at += kTileDepth) {
+            __m512 x0 = _mm512_maskz_loadu_ps(first_of(left), at);
+            __m512 x1 = _mm512_maskz_loadu_ps(first_of(left - kLanes), at + kLanes);
+            lost |= out_of_planes(x0) | out_of_planes(x1);
+            for (int i = planes;;) {
+                const auto halves = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(x1, x0));
+                _mm512_storeu_si512(to, halves);
+                to += kTileNumbers;
+                if (--i == 0) break;
+                x0 = _mm512_sub_ps(x0, low_half_as_float(_mm512_cvtepu16_epi32(_mm512_castsi512_si256(halves))));
+                x1 = _mm512_sub_ps(x1, low_half_as_float(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(halves, 1))));
+            }
+        }
+    }
+    return lost == 0;
+}
+
+// Where a tile of the right-hand side is in a panel of `parts` times 32 depths: pairs of vectors of columns one after the other, in each the
+// parts, in each the vectors, in each the planes.
+struct PanelForm {
+    int64_t vectors, parts;
+    int planes;
+
+    [[nodiscard]] HWY_INLINE int64_t width() const { return vectors * kLanes; }
+    [[nodiscard]] HWY_INLINE int64_t in_pair(int64_t pair) const { return HWY_MIN(vectors - 2 * pair, int64_t{2}); }
+    [[nodiscard]] HWY_INLINE int64_t at(int64_t vector, int64_t part) const {
+        const int64_t pair = vector / 2;
+        return ((2 * pair * parts + part * in_pair(pair)) + vector % 2) * planes * kTileNumbers;
+    }
+};
+
+// Of two vectors of bf16, one after the other: each of the first beside its of the second.
+HWY_INLINE __m512i order_of_pairs() {
+    alignas(64) constexpr uint16_t kPairs[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+                                                 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+    return _mm512_load_si512(kPairs);
+}
+
+HWY_INLINE __m512 floats_at(const float* at) { return _mm512_loadu_ps(at); }
+HWY_INLINE __m512 floats_at(const uint16_t* halves) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(halves)));
+}
+
+// `depth` rows of a block of columns, floats or f16, from 32 * part of the panel on. What planes would lose is looked for where it counts: that is
+// half of the instructions.
+template <bool EXACT, typename T>
+HWY_NOINLINE bool pack_floats(const T* from, int64_t depth, const PanelForm& form, int64_t part, uint16_t* panel) {
+    const __m512i pairs = order_of_pairs();
+    __mmask16 lost = 0;
+    for (int64_t k = 0; k < depth; k += kTileDepth, ++part)
+        for (int64_t j = 0; j < form.vectors; ++j) {
+            uint16_t* tile = panel + form.at(j, part);
+            const T* at = from + k * form.width() + j * kLanes;
+            for (int64_t d = 0; d < kTileDepth; d += 2, tile += kTileDepth, at += 2 * form.width()) {
+                __m512 low = k + d < depth ? floats_at(at) : _mm512_setzero_ps();
+                __m512 high = k + d + 1 < depth ? floats_at(at + form.width()) : _mm512_setzero_ps();
+                if constexpr (EXACT) lost |= out_of_planes(low) | out_of_planes(high);
+                uint16_t* to = tile;
+                for (int i = form.planes;;) {
+                    const auto halves = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
+                    const __m512i words = _mm512_permutexvar_epi16(pairs, halves);
+                    _mm512_storeu_si512(to, words);
+                    to += kTileNumbers;
+                    if (--i == 0) break;
+                    low = _mm512_sub_ps(low, low_half_as_float(words));
+                    high = _mm512_sub_ps(high, high_half_as_float(words));
+                }
+            }
+        }
+    return lost == 0;
+}
+
+// The same of bf16, which are planes as they are. What is below the normal numbers becomes zero.
+template <bool EXACT>
+HWY_NOINLINE bool pack_bf16(const uint16_t* from, int64_t depth, const PanelForm& form, int64_t part, uint16_t* panel) {
+    const auto row = [&](const uint16_t* at, bool there) HWY_ATTR {
+        if (!there) return _mm512_setzero_si512();
+        return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)));
+    };
+    __mmask16 lost = 0;
+    for (int64_t k = 0; k < depth; k += kTileDepth, ++part)
+        for (int64_t j = 0; j < form.vectors; ++j) {
+            uint16_t* tile = panel + form.at(j, part);
+            const uint16_t* at = from + k * form.width() + j * kLanes;
+            for (int64_t d = 0; d < kTileDepth; d += 2, tile += kTileDepth, at += 2 * form.width()) {
+                const __m512i low = row(at, k + d < depth);
+                const __m512i words = _mm512_or_si512(low, _mm512_slli_epi32(row(at + form.width(), k + d + 1 < depth), 16));
+                if constexpr (EXACT)
+                    lost |= out_of_planes(low_half_as_float(words)) | out_of_planes(high_half_as_float(words));
+                _mm512_storeu_si512(tile, words);
+            }
+        }
+    return lost == 0;
+}
+
+// Two vectors as pairs of bf16, rounded to the nearest, halves up; NaN may become zero. Between products the instruction that rounds takes twice as long.
+HWY_INLINE __m512i rounded_pairs(__m512 low, __m512 high) {
+    const __m512i half = _mm512_set1_epi32(0x8000);
+    const __m512i upper = _mm512_set4_epi32(0x0f0e, 0x0b0a, 0x0706, 0x0302);
+    return _mm512_mask_shuffle_epi8(_mm512_add_epi32(_mm512_castps_si512(high), half), 0x3333333333333333,
+                                    _mm512_add_epi32(_mm512_castps_si512(low), half), upper);
+}
+
+// A tile of one plane of weights in blocks without scales inside, where nothing is looked for: two depths at a time as they are decoded. `block`: of
+// `width` columns, of which the tile begins at `column`.
+template <PackedType TYPE>
+HWY_NOINLINE void decode_tile(const uint8_t* block, int64_t width, int64_t column, uint16_t* tile) {
+    static_assert(block_form(TYPE).depth == kTileDepth);
+    const BlockPart<TYPE> part(block, width, column, 0);
+    const auto by_pairs = [&](const auto& pairs_of) HWY_ATTR {
+        VF low = hn::Zero(f);
+        part.each([&](int64_t d, VF w) HWY_ATTR {
+            if (d % 2 == 1) _mm512_storeu_si512(tile + d / 2 * kTileDepth, pairs_of(low.raw, w.raw));
+            low = w;
+        });
+    };
+    const BlockFactors factors = part.factors();
+    if (_mm512_cmp_ps_mask(factors.scale.raw, factors.least.raw, _CMP_UNORD_Q) == 0)
+        return by_pairs([](__m512 low, __m512 high) HWY_ATTR { return rounded_pairs(low, high); });
+    by_pairs([](__m512 low, __m512 high) HWY_ATTR {
+        return _mm512_permutexvar_epi16(order_of_pairs(), reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
+    });
+}
+
+using DecodeTile = decltype(&decode_tile<backplane::cpu::kPackedQ8>);
+
+// Null: there is none.
+inline DecodeTile decoder_of_tiles(PackedType type) {
+    switch (type) {
+        case backplane::cpu::kPackedQ8: return decode_tile<backplane::cpu::kPackedQ8>;
+        case backplane::cpu::kPackedQ4: return decode_tile<backplane::cpu::kPackedQ4>;
+        case backplane::cpu::kPackedQ41: return decode_tile<backplane::cpu::kPackedQ41>;
+        case backplane::cpu::kPackedQ50: return decode_tile<backplane::cpu::kPackedQ50>;
+        case backplane::cpu::kPackedQ51: return decode_tile<backplane::cpu::kPackedQ51>;
+        case backplane::cpu::kPackedIq4: return decode_tile<backplane::cpu::kPackedIq4>;
+        default: return nullptr;
+    }
+}
+
+// Tiles of a pair of vectors of columns, of all depths, that are decoded some at a time.
+struct NextTiles {
+    DecodeTile decode;
+    const uint8_t* block;  // of `width` columns, of which the pair begins at `column`
+    int64_t block_bytes, width, column;
+    int64_t vectors;
+    uint16_t* to;
+    int64_t left;        // tiles that are not there yet
+    int64_t apart = 1;   // steps of products to a tile
+    int64_t vector = 0;  // of the next tile
+    int64_t wait = 1;    // steps until then
+
+    HWY_INLINE void one() {
+        decode(block, width, column + vector * kLanes, to);
+        to += kTileNumbers;
+        --left;
+        if (++vector < vectors) return;
+        vector = 0;
+        block += block_bytes;
+    }
+    // After a step of products.
+    HWY_INLINE void step() {
+        if (--wait > 0) return;
+        wait = apart;
+        if (left > 0) one();
+    }
+    void rest() {
+        while (left > 0) one();
+    }
+};
+
+// A panel's depths from packed columns, of which `b` is the first.
+template <bool EXACT>
+bool pack_panel(const TilesTask& t, const uint8_t* b, int64_t depth, const PanelForm& form, uint8_t* decoded,
+                uint16_t* panel) {
+    if (t.type == backplane::cpu::kPackedF32)
+        return pack_floats<EXACT>(reinterpret_cast<const float*>(b), depth, form, 0, panel);
+    if (t.type == backplane::cpu::kPackedBF16)
+        return pack_bf16<EXACT>(reinterpret_cast<const uint16_t*>(b), depth, form, 0, panel);
+    if (t.type == backplane::cpu::kPackedF16)
+        return pack_floats<EXACT>(reinterpret_cast<const uint16_t*>(b), depth, form, 0, panel);
+    if constexpr (!EXACT)
+        if (const DecodeTile tile = decoder_of_tiles(t.type); tile != nullptr) {
+            const int64_t bytes = backplane::cpu::block_form(t.type).bytes() * form.width();
+            for (int64_t part = 0; part < form.parts; ++part, b += bytes)
+                for (int64_t j = 0; j < form.vectors; ++j) tile(b, form.width(), j * kLanes, panel + form.at(j, part));
+            return true;
+        }
+    // So few depths at a time that they stay in the nearest cache, where blocks are small enough.
+    const int64_t step = backplane::cpu::block_form(t.type).depth == kDecodedDepth ? kDecodedDepth : 64;
+    auto* floats = reinterpret_cast<float*>(decoded);
+    bool held = true;
+    for (int64_t k = 0; k < depth; k += step) {
+        const int64_t n = HWY_MIN(step, depth - k);
+        b = t.decode(t.type, b, form.vectors, n, floats);
+        held = pack_floats<EXACT>(floats, n, form, k / kTileDepth, panel) && held;
+    }
+    return held;
+}
+
+}  // namespace
