@@ -43,7 +43,7 @@ public:
         staging_ = std::make_unique<Staging<A>>(*api, *memory);
         kernels = std::make_unique<KernelStore<A>>(host, facts_, *api);
         for (uint32_t q = 0; q < physical.queues + physical.copy_queues; ++q)
-            queues_.push_back(std::make_unique<Queue<A>>(*api, q, !can_.software));
+            queues_.push_back(std::make_unique<Queue<A>>(*api, host, q, !can_.software));
         nothing_.emplace(A::begin(*api, 0));
         A::end(*nothing_);
     }
@@ -160,8 +160,7 @@ public:
             ticket.fence->signal(*ticket.queue, ticket.value, value, outcome, cancel);
             return;
         }
-        ticket.queue->wait(value);
-        ticket.queue->finish();
+        ticket.queue->end_until(value);
         kernels->remember_those_that_ran();
         if (outcome == BP_CANCELLED) throw sdk::Failure(BP_CANCELLED, "run was cancelled");
     }
@@ -220,10 +219,7 @@ private:
     // Copies that are still to write to these bytes of the host's, whatever their queue, do so now.
     void settle(const std::byte* first, uint64_t bytes) {
         for (const auto& queue : queues_)
-            if (const uint64_t value = queue->until_written(first, bytes); value != 0) {
-                queue->wait(value);
-                queue->finish();
-            }
+            if (const uint64_t value = queue->until_written(first, bytes); value != 0) queue->end_until(value);
     }
     // By the calling thread, when nothing is under way that it would come before.
     bool copy_by_host(const Ticket<A>& ticket, const bp_copy& c, const Buffer<A>* from, const Buffer<A>* to);
@@ -234,7 +230,6 @@ private:
             [&](auto& queue, auto& timeline, uint64_t value) { A::copy(queue, from, to, waits, timeline, value); });
     }
 
-    static constexpr uint32_t kLanes = 4;  // threads at a copy
     // body(first byte, how many) for the pieces of a copy, by several threads.
     void in_pieces(uint64_t bytes, const std::function<void(uint64_t, uint64_t)>& body) {
         const uint64_t pieces = (bytes + kPieceBytes - 1) / kPieceBytes;
@@ -272,7 +267,7 @@ bp_code Device<A>::wait(Fence<A>& fence, uint64_t value, uint64_t nanoseconds) {
         const uint64_t gone = past();
         const uint64_t left = nanoseconds == kForEver ? kSlice : nanoseconds - std::min(nanoseconds, gone);
         try {
-            if (left == 0 ? queue->reached(at) : queue->wait(at, std::min(left, kSlice))) {
+            if (left == 0 ? queue->reached(at) : queue->end_until(at, std::min(left, kSlice))) {
                 queue->finish();
                 kernels->remember_those_that_ran();
                 return fence.outcome(value);

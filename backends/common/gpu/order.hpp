@@ -16,10 +16,15 @@
 
 #include "common/cancel.hpp"
 #include "common/gpu/api.hpp"
+#include "common/gpu/parallel.hpp"
 
 namespace backplane::gpu {
 
 using backend::raised;
+
+inline constexpr uint32_t kLanes = 4;  // threads at a copy
+// Fewer bytes than this one thread moves before others have started.
+inline constexpr uint64_t kWorthThreads = uint64_t{2} << 20;
 
 // What the host does once a value of a queue is reached, before anybody is told: bytes it takes out of staging memory, and what the work no
 // longer needs.
@@ -35,8 +40,8 @@ template <typename A>
 class Queue {
 public:
     // `looks`: a wait first asks the timeline, as long as short work takes; not where the host's cores are what does the work.
-    Queue(typename A::Device& device, uint32_t index, bool looks)
-        : api_(device.queues[index]), timeline_(A::timeline(device, api_)), looks_(looks) {}
+    Queue(typename A::Device& device, const backend::Host& host, uint32_t index, bool looks)
+        : api_(device.queues[index]), host_(host), timeline_(A::timeline(device, api_)), looks_(looks) {}
     Queue(const Queue&) = delete;
     Queue& operator=(const Queue&) = delete;
 
@@ -78,12 +83,30 @@ public:
     // Does what was deferred until values that are reached. [any]
     void finish() {
         const std::lock_guard lock(deferred_mutex_);
-        while (!deferred_.empty() && reached(deferred_.front().value)) end_first(true);
+        size_t count = 0;
+        uint64_t bytes = 0;
+        for (; count < deferred_.size() && reached(deferred_[count].value); ++count) bytes += deferred_[count].bytes;
+        std::atomic<size_t> next{0};
+        const auto copy = [&](uint32_t) {
+            for (size_t i = next++; i < count; i = next++)
+                if (const Deferred& d = deferred_[i]; d.to != nullptr) std::memcpy(d.to, d.from, d.bytes);
+        };
+        if (bytes != 0) in_parallel(host_, bytes < kWorthThreads ? 1 : kLanes, copy);
+        while (count-- > 0) end_first();
+    }
+    // `value`, and what is deferred until then, whose bytes are taken as they come. False: not reached in time. [any]
+    bool end_until(uint64_t value, uint64_t nanoseconds = kForEver) {
+        for (;;) {
+            const uint64_t next = std::min(value, next_copy());
+            if (!wait(next, nanoseconds)) return false;
+            finish();
+            if (next == value) return true;
+        }
     }
     // Of a lost device: nothing of what was deferred until then is copied any more.
     void drop(uint64_t value) {
         const std::lock_guard lock(deferred_mutex_);
-        while (!deferred_.empty() && deferred_.front().value <= value) end_first(false);
+        while (!deferred_.empty() && deferred_.front().value <= value) end_first();
     }
     // Waits for all that was submitted; a driver that lost the device says so at once.
     void end(bool lost) noexcept {
@@ -119,14 +142,19 @@ private:
         while (known < value && !seen_.compare_exchange_weak(known, value)) {
         }
     }
-    void end_first(bool copies) {
+    // The value of what is deferred first, if that is a copy.
+    uint64_t next_copy() {
+        const std::lock_guard lock(deferred_mutex_);
+        return deferred_.empty() || deferred_.front().to == nullptr ? kForEver : deferred_.front().value;
+    }
+    void end_first() {
         const Deferred first = std::move(deferred_.front());
         deferred_.pop_front();
-        if (copies && first.to != nullptr) std::memcpy(first.to, first.from, first.bytes);
         if (first.done) first.done();
     }
 
     typename A::Queue& api_;
+    const backend::Host& host_;
     std::unique_ptr<typename A::Timeline> timeline_;
     bool looks_;
     std::mutex submitting_, deferred_mutex_;

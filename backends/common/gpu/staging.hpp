@@ -17,8 +17,6 @@ inline constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
 // Of a copy that is a run's input rather than weights: this many parts at the most, so that the bus begins before all is in pinned memory.
 inline constexpr uint64_t kMostParts = 16;
 inline constexpr uint64_t kLeastPartBytes = uint64_t{128} << 10;  // of 512 KiB sound of 60 s took 0.3 ms longer
-// Fewer bytes than this one thread moves before others have started.
-inline constexpr uint64_t kWorthThreads = uint64_t{2} << 20;
 
 // How long the parts of a copy of at most kMostParts pieces are.
 constexpr uint64_t part_bytes(uint64_t bytes) {

@@ -94,6 +94,32 @@ TEST_F(Backend, BytesPassByPinnedMemoryAndTheHostsMayChangeAtOnce) {
     EXPECT_EQ(back, kept);
 }
 
+TEST_F(Backend, ManyBytesThatHaveComeAreTakenBySeveralOfTheHostsThreadsAndFewByOne) {
+    static std::vector<uint32_t> asked;  // how many threads each time
+    host.table.parallel = [](void*, uint32_t n, void (*body)(void*, uint32_t), void* arg) {
+        asked.push_back(n);
+        for (uint32_t i = 0; i < n; ++i) body(arg, i);
+    };
+    close();
+    ASSERT_EQ(kTable.open(&host.table, &module, &error), BP_OK) << text;
+    world.paused = true;
+    open();
+    // The first is more than there is pinned memory for.
+    for (const uint64_t bytes : {(uint64_t{33} << 20) + 5, (uint64_t{3} << 20) + 3, uint64_t{64}}) {
+        Bytes from(bytes), back(bytes);
+        for (uint64_t i = 0; i < bytes; i += 61) from[i] = static_cast<std::byte>(i * 31 + i / 256);
+        bp_buffer* to = buffer(bytes);
+        bp_fence *up = fence(), *down = fence();
+        ASSERT_EQ(copy(to, from.data(), bytes, {up, 1}, 1), BP_OK) << text;
+        asked.clear();
+        ASSERT_EQ(fetch(back.data(), to, bytes, {down, 1}, 2, {up, 1}), BP_OK) << text;
+        driver().go_on();
+        ASSERT_EQ(wait(down, 1, 1'000'000'000), BP_OK) << text;
+        EXPECT_TRUE(back == from) << bytes;
+        EXPECT_EQ(std::count(asked.begin(), asked.end(), 4U) > 0, bytes > 64) << bytes;
+    }
+}
+
 TEST_F(Backend, MemoryThatTheHostSeesIsCopiedByTheCaller) {
     world.facts.can.unified = true;
     world.facts.copy_queues = 0;
