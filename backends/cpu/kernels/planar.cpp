@@ -1,5 +1,6 @@
 #include "kernels/planar.h"
 
+#include "kernels/pixels.h"
 #include "kernels/plane_3x3.h"
 #include "kernels/tile.h"
 
@@ -212,5 +213,6 @@ void depthwise(const ConvTask& t, const PlaneTask& p, float* scratch) {
 
 BP_CPU_ENTRY(planar, PlanarKernels) {
     table->pack = pack;
+    table->pixels = pixels;
     table->depthwise = depthwise;
 }

@@ -24,6 +24,14 @@ int64_t pixels_of_chunk(int64_t depth) { return depth > 64 ? kWidestBlock : 2 * 
 constexpr int64_t kFiltersOfChunk = 96;
 constexpr int64_t kEnoughChunksOfThread = 4;
 
+// One thread packs the next pixels while it multiplies these (PlanarKernels::pixels), where there are enough of them; of many threads memory has enough
+// to do anyway. Few planes to more filters by long stretches, that memory is written in as few places as may be.
+constexpr int64_t kFewPlanes = 64;
+constexpr int64_t kLongStretch = 1024;
+constexpr int64_t kFewestStretches = 3;  // nothing is multiplied while the first is packed
+constexpr int64_t kMostPlanes = 1024;    // two stretches of more would not stay in the second-level cache
+constexpr int64_t kPlanesAhead = 3, kPixelsAhead = 128;
+
 // Filters as the graph has them, in float32.
 ValueId plain_filters(Lowering& to, const Node& node) {
     const ValueId w = node.inputs[1];
@@ -66,6 +74,8 @@ struct Pixels {
     int64_t batch = 0, filters = 0, pixels = 0, depth = 0;
     int64_t of_chunk = 0, rows = 0, row_chunks = 0;
     bool in_parts = false;  // of the depth
+    int64_t stretch = 0;    // of pixels that one thread packs at a time
+    ValueId scratch = kNone;
 
     // Where what the first pixel gets is behind a line: chunks begin so much earlier than at multiples of theirs, and all but the first at a line. A
     // store across two lines takes more than twice as long, and memory from the system's allocator begins 16 bytes behind one.
@@ -94,7 +104,36 @@ void give_pixels(const Pixels& of, const Kernels& k, const Run& run, int64_t sam
         k.planar.pack(from(s), of.pixels, at, of.channels[s], of.depth, task.columns, packed);
 }
 
+// Pixels that one thread packs at a time while it multiplies those before; 0: not so.
+int64_t stretch_of(const Pixels& of) {
+    if (of.segments.size() > 1 || of.filters < kManyRows || of.depth > kMostPlanes) return 0;
+    int64_t stretch = of.depth <= kFewPlanes && of.filters > of.depth ? kLongStretch : kWidestBlock;
+    while (stretch > kWidestBlock && of.pixels < kFewestStretches * stretch) stretch /= 4;
+    return of.pixels >= kFewestStretches * stretch ? stretch : 0;
+}
+
+void multiply_stretches(const Pixels& of, const Kernels& k, const Run& run, const Epilogue& epilogue) {
+    PixelsTask task;
+    task.plane = task.out_plane = task.pixels = of.pixels;
+    task.depth = of.depth;
+    task.weights = run.at<const float>(of.weights);
+    task.filters = of.filters;
+    task.first_block = k.conv.block - of.behind_line(run) % k.conv.block;
+    task.stretch = of.stretch;
+    task.rows_first = of.stretch > kWidestBlock;
+    task.ahead = task.rows_first ? kPixelsAhead : kPlanesAhead * of.pixels;
+    task.scratch = run.at<float>(of.scratch);
+    for (int64_t sample = 0; sample < of.batch; ++sample) {
+        task.from = run.at<const float>(of.segments[0]) + sample * of.depth * of.pixels;
+        task.out = run.at<float>(of.out) + sample * of.filters * of.pixels;
+        task.epilogue = epilogue;
+        move_on(task.epilogue, 0, sample * of.filters * of.pixels);
+        k.planar.pixels(task);
+    }
+}
+
 void multiply_pixels(const Pixels& of, const Kernels& k, const Run& run, const Epilogue& epilogue) {
+    if (of.stretch > 0 && run.pool().threads() == 1) return multiply_stretches(of, k, run, epilogue);
     const int64_t behind = of.behind_line(run);
     const int64_t pieces = parts(of.pixels + behind, of.of_chunk);
     // Pixels are packed once where threads have enough to do without more parts of the filters.
@@ -148,6 +187,8 @@ void lower_pixels(Lowering& to, const Node& node) {
     of.in_parts = of.depth > to.kernels.matmul.part_depth;
     const int64_t sums = of.in_parts ? product_sums(std::min(of.rows, of.filters), to.kernels.conv.block) : 0;
     to.lane_scratch(static_cast<uint64_t>(of.depth * of.of_chunk + sums) * sizeof(float));
+    of.stretch = stretch_of(of);
+    if (of.stretch > 0) of.scratch = to.scratch(static_cast<uint64_t>(pixels_scratch(of.depth, of.stretch)) * sizeof(float));
     of.weights = plain_filters(to, node);
     std::vector<ValueId> reads = epilogue_reads(node);
     reads.insert(reads.end(), of.segments.begin(), of.segments.end());

@@ -229,6 +229,41 @@ TEST_P(Conv, ByPixelsGoesFromPanelToPanel) {
         }
 }
 
+// By one thread in stretches of pixels, long ones of few planes to more filters, by more threads in panels: numbers do not depend on it, nor does what
+// follows.
+TEST_P(Conv, ByPixelsIsTheSameOnAnyNumberOfThreads) {
+    struct Size {
+        int64_t channels, height, width, filters;
+    };
+    for (const Size& size : {Size{3, 1, 200, 4}, Size{5, 130, 131, 7}, Size{9, 30, 31, 70}, Size{64, 64, 49, 11},
+                             Size{65, 40, 40, 33}, Size{141, 29, 37, 70}, Size{1030, 20, 11, 5}}) {
+        const Dims map{2, size.channels, size.height, size.width}, out{2, size.filters, size.height, size.width};
+        const int64_t pixels = size.height * size.width;
+        const Floats x = random_floats(2 * size.channels * pixels, 1), w = random_floats(size.filters * size.channels, 2);
+        const Floats b = random_floats(size.filters, 3), rest = random_floats(2 * size.filters * pixels, 4);
+        const Case k{2, size.channels, size.height, size.width, size.filters, 1, 1, 1, 0, 1, 1};
+        auto want = naive(k, x, w, b, size.height, size.width);
+        for (size_t i = 0; i < want.size(); ++i) want[i] = std::max(0.0, want[i]) + double{rest[i]};
+        const auto run = [&](const char* threads) {
+            Device device({GetParam(), threads});
+            Graph g;
+            const auto c =
+                g.add(BP_OP_conv,
+                      {g.input(map, x), g.weight({size.filters, size.channels, 1, 1}, w), g.weight({size.filters}, b)}, out);
+            const auto y = g.add(BP_OP_add, {g.add(BP_OP_relu, {c}, out), g.input(out, rest)}, out);
+            g.output(y);
+            Program p(device, g);
+            EXPECT_NE(std::string(p.info.summary).find("by pixels"), std::string::npos) << p.info.summary;
+            p.run();
+            return p.read(y);
+        };
+        const Floats one = run("1");
+        EXPECT_LT(difference(one, want), 2e-5) << size.channels << " planes of " << pixels << " to " << size.filters;
+        for (const char* threads : {"2", "7"})
+            EXPECT_EQ(run(threads), one) << threads << " threads, " << size.channels << " planes of " << pixels;
+    }
+}
+
 // Behind a convolution that wants its maps channels-last, of more channels than a part of the depth: all that is one product, with what follows.
 TEST_P(Conv, OfOnePixelBehindAnotherIsAProduct) {
     Device device({GetParam(), "2"});

@@ -81,39 +81,45 @@ TEST_P(Placement, ElementsAreTheSameWhereverOperandsAndResultsLieInTheirPages) {
 
 // Chunks of pixels begin at a line of the result: numbers do not depend on where that is.
 TEST_P(Placement, PixelsOfA1x1ConvolutionAreTheSameWhereverTheyLie) {
-    Device device({GetParam(), "2"});
+    struct Size {
+        const char* threads;
+        int64_t channels, filters, height, width;
+    };
+    std::vector<Size> sizes = {{"1", 3, 5, 96, 96},
+                               {"1", 70, 6, 16, 130}};  // by stretches of pixels, long ones and short ones
     for (const int64_t channels : {3, 130, 300})
-        for (const int64_t filters : {2, 5, 70}) {
-            const int64_t height = 16, width = 11, pixels = height * width, samples = 2;
-            const Floats x = random_floats(samples * channels * pixels, 1), w = random_floats(filters * channels, 2);
-            Graph g;
-            const auto in = g.input({samples, channels, height, width}, x);
-            const auto out =
-                g.add(BP_OP_conv, {in, g.weight({filters, channels, 1, 1}, w)}, {samples, filters, height, width});
-            g.output(out);
-            Program p(device, g);
-            EXPECT_NE(std::string(p.info.summary).find("by pixels"), std::string::npos) << p.info.summary;
-            p.run();
-            const Floats want = p.read(out);
-            for (int64_t i = 0; i < samples * filters * pixels; ++i) {
-                const int64_t sample = i / pixels / filters, filter = i / pixels % filters, pixel = i % pixels;
-                double sum = 0;
-                for (int64_t c = 0; c < channels; ++c)
-                    sum += double{x[static_cast<size_t>((sample * channels + c) * pixels + pixel)]} *
-                           double{w[static_cast<size_t>(filter * channels + c)]};
-                ASSERT_NEAR(want[static_cast<size_t>(i)], sum, 1e-5 * static_cast<double>(channels)) << i;
-            }
-            const size_t room = x.size() / kPage + 2;
-            for (const size_t from : {0, 4, 14})
-                for (const size_t to : {4, 10, 16, 30}) {
-                    Pages pages(2 * room + 200);
-                    p.place(in, pages.put(1, from, x));
-                    p.place(out, pages.at(room + 1, to));
-                    p.run();
-                    EXPECT_EQ(pages.taken(pages.at(room + 1, to), want.size()), want)
-                        << channels << " to " << filters << " from " << from << " to " << to;
-                }
+        for (const int64_t filters : {2, 5, 70}) sizes.push_back({"2", channels, filters, 16, 11});
+    for (const auto [threads, channels, filters, height, width] : sizes) {
+        Device device({GetParam(), threads});
+        const int64_t pixels = height * width, samples = 2;
+        const Floats x = random_floats(samples * channels * pixels, 1), w = random_floats(filters * channels, 2);
+        Graph g;
+        const auto in = g.input({samples, channels, height, width}, x);
+        const auto out = g.add(BP_OP_conv, {in, g.weight({filters, channels, 1, 1}, w)}, {samples, filters, height, width});
+        g.output(out);
+        Program p(device, g);
+        EXPECT_NE(std::string(p.info.summary).find("by pixels"), std::string::npos) << p.info.summary;
+        p.run();
+        const Floats want = p.read(out);
+        for (int64_t i = 0; i < samples * filters * pixels; ++i) {
+            const int64_t sample = i / pixels / filters, filter = i / pixels % filters, pixel = i % pixels;
+            double sum = 0;
+            for (int64_t c = 0; c < channels; ++c)
+                sum += double{x[static_cast<size_t>((sample * channels + c) * pixels + pixel)]} *
+                       double{w[static_cast<size_t>(filter * channels + c)]};
+            ASSERT_NEAR(want[static_cast<size_t>(i)], sum, 1e-5 * static_cast<double>(channels)) << i;
         }
+        const size_t room = x.size() / kPage + 2;
+        for (const size_t from : {0, 4, 14})
+            for (const size_t to : {4, 10, 16, 30}) {
+                Pages pages(2 * room + 200);
+                p.place(in, pages.put(1, from, x));
+                p.place(out, pages.at(room + 1, to));
+                p.run();
+                EXPECT_EQ(pages.taken(pages.at(room + 1, to), want.size()), want)
+                    << channels << " to " << filters << " from " << from << " to " << to;
+            }
+    }
 }
 
 // Taps beside the plane on all sides, more of them than a filter has.
