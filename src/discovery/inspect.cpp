@@ -85,7 +85,9 @@ bool names_the_current_directory(std::string_view list) {
 
 }  // namespace
 
-Inspection inspect(const std::filesystem::path& path) {
+namespace {
+
+Inspection read(const std::filesystem::path& path) {
     Inspection result;
     result.path = path;
     try {
@@ -98,8 +100,16 @@ Inspection inspect(const std::filesystem::path& path) {
             result.status.kind == base::FileStatus::Kind::regular ? ReasonCode::unreadable : ReasonCode::not_a_module;
         if (result.status.kind == base::FileStatus::Kind::missing) result.problem = ReasonCode::unreadable;
         result.text = error.what();
-        return result;
     }
+    return result;
+}
+
+}  // namespace
+
+Binary binary_of(const std::filesystem::path& library) { return read(library).binary; }
+
+Inspection inspect(const std::filesystem::path& path) {
+    Inspection result = read(path);
     const bool readable = result.problem == ReasonCode::none && result.binary.bits == host_binary().bits;
     if (readable && !result.descriptor) take_sidecar(result);
     return result;

@@ -61,6 +61,9 @@ struct Inspection {
 // Never throws for what a file holds. A file without a descriptor of its own is asked for its sidecar, PATH.backplane.json.
 Inspection inspect(const std::filesystem::path& path);
 
+// Of any library, of which nothing else is asked: no sidecar is looked for, which takes Windows longer than to read the file.
+Binary binary_of(const std::filesystem::path& library);
+
 // A library that the system's loader finds by its name alone. It is opened, and its constructors run; then it is judged by its file, or
 // where there is none to read, by its note in memory. `library` keeps it open. Throws nothing.
 Inspection inspect_by_name(const std::filesystem::path& name, base::DynamicLibrary& library);

@@ -165,7 +165,7 @@ public:
             ++count;
             identity(s, path);
             if (s.kind != Kind::regular) continue;
-            const Binary binary = inspect(path).binary;
+            const Binary binary = binary_of(path);
             for (const std::string& name : binary.needed) library(name, binary.run_paths);
         }
     }
