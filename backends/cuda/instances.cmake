@@ -76,6 +76,7 @@ set(instances_matmul_warpgroup_split "")
 foreach(parts 2 4 8)
   list(APPEND instances_matmul_warpgroup_split 0=384,3=64,4=6,7=${parts},shared=181376)
 endforeach()
+list(APPEND instances_matmul_warpgroup_split 0=384,3=128,4=5,7=2,shared=230480)
 # KERNEL_H, STAGES (common/gpu/ops/conv.cpp).
 set(instances_conv_warpgroup 0=384,3=1,4=12,shared=222400 0=384,3=3,4=8,shared=214144 0=384,3=5,4=6,shared=210016)
 # KERNEL, STAGES, FILTER_STAGES.

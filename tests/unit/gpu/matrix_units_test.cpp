@@ -249,7 +249,10 @@ TEST(MatrixUnits, AFewTilesHaveTheirDepthSharedByClustersThatAreThereAtOnce) {
     EXPECT_EQ(split(125, 1024, 4096), std::pair(4U, 64U)) << "sixteen clusters of eight are not there at once: fifteen are";
     EXPECT_EQ(split(125, 960, 4096), std::pair(8U, 120U));
     EXPECT_EQ(split(125, 3072, 4096), std::pair(2U, 96U));
-    EXPECT_EQ(split(125, 4096, 4096), std::pair(1U, 0U)) << "there are no more workgroups of clusters at once than 120";
+    EXPECT_EQ(split(125, 3904, 1024), std::pair(1U, 0U)) << "there are no more workgroups of clusters at once than 120";
+    EXPECT_EQ(split(256, 4096, 4096), std::pair(2U, 128U)) << "but of two with tiles of 128 columns";
+    EXPECT_EQ(product_of(can, 256, 4096, 4096).constants[3], 128U);
+    EXPECT_EQ(split(256, 4352, 4096), std::pair(1U, 0U)) << "68 clusters are not there at once";
     EXPECT_EQ(split(125, 1024, 64), std::pair(1U, 0U)) << "one slice is nothing to share";
 }
 
