@@ -144,12 +144,11 @@ HWY_NOINLINE bool pack_bf16(const uint16_t* from, int64_t depth, const PanelForm
     return lost == 0;
 }
 
-// Two vectors as pairs of bf16, rounded to the nearest, halves up; NaN may become zero. Between products the instruction that rounds takes twice as long.
+// Two vectors as pairs of bf16, rounded to the nearest, halves up; NaN may become zero. Between products it is faster than the instruction that rounds.
 HWY_INLINE __m512i rounded_pairs(__m512 low, __m512 high) {
     const __m512i half = _mm512_set1_epi32(0x8000);
-    const __m512i upper = _mm512_set4_epi32(0x0f0e, 0x0b0a, 0x0706, 0x0302);
-    return _mm512_mask_shuffle_epi8(_mm512_add_epi32(_mm512_castps_si512(high), half), 0x3333333333333333,
-                                    _mm512_add_epi32(_mm512_castps_si512(low), half), upper);
+    const __m512i lower = _mm512_srli_epi32(_mm512_add_epi32(_mm512_castps_si512(low), half), 16);
+    return _mm512_mask_mov_epi16(lower, 0xaaaaaaaa, _mm512_add_epi32(_mm512_castps_si512(high), half));
 }
 
 // A tile of one plane of weights in blocks without scales inside, where nothing is looked for: two depths at a time as they are decoded. `block`: of

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cmath>
+#include <stdexcept>
 #include <vector>
 
 #include "backplane/ops/blocks.hpp"
@@ -20,6 +21,7 @@ struct Packed {
 inline Packed blocks_of(uint32_t dtype, int64_t columns, int64_t depth) {
     Packed out;
     const backplane::blocks::Facts facts = backplane::blocks::facts_of(dtype);
+    if (facts.elements == 0) throw std::invalid_argument("not a type in blocks");
     const size_t size = backplane::sdk::dtype_info(dtype).bytes;
     const int64_t count = columns * depth / facts.elements;
     out.bytes.resize(static_cast<size_t>(count) * size);

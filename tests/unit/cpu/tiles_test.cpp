@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "emulated_tiles.hpp"
 #include "products.hpp"
@@ -215,21 +216,19 @@ TEST_F(Tiles, AScaleThatIsNoNumberSpoilsItsColumnAlone) {
     UnitDevice device(kEmulatedTiles, "1");
     constexpr int64_t m = 33, n = 70, k = 64, spoilt = 37;
     const Floats a = random_floats(m * k, 51);
-    for (const uint32_t dtype : {BP_Q8_0, BP_Q4_0, BP_Q4_1}) {
-        const backplane::blocks::Facts facts = backplane::blocks::facts_of(dtype);
-        const size_t size = backplane::sdk::dtype_info(dtype).bytes;
+    // A scale, or a least, is two bytes of each block, from `at` on.
+    for (const auto& [dtype, at] : {std::pair<uint32_t, size_t>{BP_Q8_0, 0}, {BP_Q4_0, 0}, {BP_Q4_1, 0}, {BP_Q4_1, 2}}) {
         const Packed good = blocks_of(dtype, n, k);
-        for (const int at : {facts.scale, facts.least})
-            for (const uint16_t scale : {uint16_t{0x7fff}, uint16_t{0xffff}, uint16_t{0x7e00}}) {
-                if (at < 0) continue;
-                Packed b = good;
-                std::memcpy(b.bytes.data() + (spoilt * k / 32 + 1) * size + static_cast<size_t>(at), &scale, sizeof scale);
-                const Floats got = product(device, a, b, dtype, m, n, k, BP_MATH_RELAXED);
-                for (int64_t r = 0; r < m; ++r)
-                    for (int64_t c = 0; c < n; ++c)
-                        ASSERT_EQ(std::isnan(got[static_cast<size_t>(r * n + c)]), c == spoilt)
-                            << "type " << dtype << ", " << scale << " at " << at << ", row " << r << " column " << c;
-            }
+        const size_t size = good.bytes.size() / (n * k / 32);
+        for (const uint16_t scale : {uint16_t{0x7fff}, uint16_t{0xffff}, uint16_t{0x7e00}}) {
+            Packed b = good;
+            std::memcpy(b.bytes.data() + (spoilt * k / 32 + 1) * size + at, &scale, sizeof scale);
+            const Floats got = product(device, a, b, dtype, m, n, k, BP_MATH_RELAXED);
+            for (int64_t r = 0; r < m; ++r)
+                for (int64_t c = 0; c < n; ++c)
+                    ASSERT_EQ(std::isnan(got[static_cast<size_t>(r * n + c)]), c == spoilt)
+                        << "type " << dtype << ", " << scale << " at " << at << ", row " << r << " column " << c;
+        }
     }
 }
 
