@@ -15,7 +15,7 @@ foreach(name IN LISTS built)
 endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION . COMPONENT archive EXCLUDE_FROM_ALL)
 # As Debian writes them down, where this is built from Debian's packages: headers that are compiled in, and the compiler's own libraries.
-foreach(package nlohmann-json3-dev libcli11-dev libxxhash-dev libhwy-dev mingw-w64-common gcc-mingw-w64-x86-64-posix-runtime)
+foreach(package nlohmann-json3-dev libcli11-dev libxxhash-dev libhwy-dev libvulkan-dev opencl-c-headers mingw-w64-common gcc-mingw-w64-x86-64-posix-runtime)
   if(EXISTS /usr/share/doc/${package}/copyright)
     install(FILES /usr/share/doc/${package}/copyright DESTINATION licences RENAME ${package}.txt COMPONENT archive EXCLUDE_FROM_ALL)
   endif()
