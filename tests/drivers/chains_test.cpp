@@ -51,12 +51,12 @@ std::vector<std::byte> bytes_of(DType type, size_t count, uint32_t seed) {
     return out;
 }
 
-Chained run_chains(const Place& p, const std::string& backend, DType type, bool joined) {
+Chained run_chains(const Place& p, const std::string& backend, DType type, const char* how) {
     ContextOptions options = options_for(p);
     options.probe = ProbePolicy::never;
     options.device_filter = only(backend);
     options.cache_folder = p.at("kernels");
-    if (!joined) options.options[backend + ".chains"] = "off";
+    if (*how != '\0') options.options[backend + ".chains"] = how;
     const Context context(options);
     std::map<std::string, std::vector<std::byte>, std::less<>> held;
     held["same"] = bytes_of(type, 210, 2);
@@ -84,13 +84,16 @@ TEST_P(Chains, GiveWhatTheirOpsGiveOneByOne) {
     BP_NEEDS(backend, true);
     const Place p;
     set_environment(quiet(p));
-    const Chained joined = run_chains(p, backend, type, true);
-    const Chained apart = run_chains(p, backend, type, false);
+    const Chained joined = run_chains(p, backend, type, "on");
+    const Chained apart = run_chains(p, backend, type, "off");
     EXPECT_EQ(joined.first, apart.first);
     EXPECT_EQ(joined.second, apart.second);
     // Up to `twice`, the sigmoid with what follows up to the first result, then twice 16 and what is left; the small one.
     EXPECT_NE(joined.summary.find(", 5 dispatches"), std::string::npos) << joined.summary;
     EXPECT_NE(apart.summary.find(", 34 dispatches"), std::string::npos) << apart.summary;
+    // A device that runs on the CPU has them where they are asked for.
+    const std::string own = run_chains(p, backend, type, "").summary;
+    EXPECT_NE(own.find(", 34 dispatches"), std::string::npos) << own;
 }
 
 }  // namespace
