@@ -111,6 +111,9 @@ void typed(CaseList& list) {
                     add(list, name_of(m, k, n) + (ta ? "-ta" : "") + (tb ? "-tb" : "") + "-f16-eights",
                         {ta ? Shape{k, m} : Shape{m, k}, tb ? Shape{n, k} : Shape{k, n}, ta, tb, DType::f16, DType::f16});
     add(list, "batch-f16-eights", {{2, 3, 24, 40}, {3, 40, 16}, false, false, DType::f16, DType::f16, input, input});
+    // Few tiles and much depth, which several workgroups share on some devices: how is by rows and columns where tests ask for each way.
+    for (int64_t n = 8; n <= 56; n += 8)
+        add(list, name_of(128, 2048, n) + "-f16-deep", {{128, 2048}, {2048, n}, false, false, DType::f16, DType::f16});
     // The same of floats in fours.
     add(list, "132x200x76-fours", {{132, 200}, {200, 76}});
     add(list, "68x72x68-ta-fours", {{72, 68}, {72, 68}, true, false});
