@@ -24,6 +24,12 @@ Device::Device(const Instance& instance, const PhysicalDevice& p, const Abilitie
     const Current current(cu, context.get());
     for (uint32_t i = 0; i < physical.queues + physical.copy_queues; ++i) queues.push_back({*this, make_stream()});
     capture = make_stream();
+    beside = make_stream();
+    for (Handle<Event>* event : {&fork, &join}) {
+        Event made = nullptr;
+        cu.check(cu.event_create(&made, kEventNoTiming), "open " + physical.name);
+        *event = own(made, cu.event_destroy);
+    }
 }
 
 Device::~Device() {

@@ -41,6 +41,7 @@ struct Device;
 struct Recording {
     struct Step {
         Function function = nullptr;  // null: a copy
+        bool behind = false;          // it needs what was written before
         unsigned groups[3] = {1, 1, 1}, local = 1, shared = 0;
         std::array<uint32_t, kConstantWords> constants{};
         std::array<uint32_t, gpu::kParameterWords> words{};
@@ -57,6 +58,7 @@ struct Recording {
     };
     Device* device = nullptr;
     std::vector<Step> steps;
+    bool barrier = false;  // behind all of them
     std::unique_ptr<Replay> replay = std::make_unique<Replay>();
 };
 
@@ -103,7 +105,8 @@ struct Device {
     const PrimaryContext context;
     std::deque<Queue> queues;
     std::mutex capturing;
-    Handle<Stream> capture;  // on which graphs are made
+    Handle<Stream> capture, beside;  // on which graphs are made
+    Handle<Event> fork, join;        // of the two
     std::mutex loading;
     std::map<const void*, std::weak_ptr<const Handle<Module>>>
         loaded;  // by what they were made of: an image, or a part of one
@@ -159,7 +162,7 @@ struct Api {
     static void dispatch(Recording& recording, const Kernel& kernel, std::span<const Range> operands,
                          std::span<const uint32_t> words, const Range& parameters, const gpu::Extent& extent);
     static void move(Recording& recording, const Range& from, const Range& to);
-    static void barrier(Recording&) {}  // streams are in order
+    static void barrier(Recording& recording) { recording.barrier = true; }
     static void end(Recording&) {}
 
     static std::unique_ptr<Timeline> timeline(Device& device, Queue&) {

@@ -12,12 +12,12 @@ set(instances_order ${rows})
 set(instances_conv_matrix_filters 0=32)
 set(instances_recurrent 0=32,2=1 0=64,2=1 0=32,2=4 0=64,2=4)
 set(instances_matvec 0=128,3=1 0=128,3=2 0=128,3=4 0=128,3=8)
-# LOCAL, ROWS, TYPE: with few_kernels lanes are 128 and rows one or eight; types as in module.h.
+# LOCAL, ROWS, TYPE, and of one row BY_ELEMENTS: with few_kernels lanes are 128 and rows one or eight; types as in module.h.
 set(instances_matvec_blocks "")
 foreach(type BP_Q8_0 BP_Q4_0 BP_Q4_1 BP_Q5_0 BP_Q5_1 BP_IQ4_NL BP_Q2_K BP_Q3_K BP_Q4_K BP_Q5_K BP_Q6_K BP_IQ4_XS BP_Q8_K)
   file(STRINGS ${PROJECT_SOURCE_DIR}/include/backplane/module.h row REGEX "^    ${type} = [0-9]+")
   string(REGEX REPLACE "^    ${type} = ([0-9]+).*" "\\1" number "${row}")
-  list(APPEND instances_matvec_blocks 0=128,3=1,4=${number} 0=128,3=8,4=${number})
+  list(APPEND instances_matvec_blocks 0=128,3=1,4=${number},5=0 0=128,3=8,4=${number})
 endforeach()
 # The tiles of choose_tile (common/gpu/ops/tiles.cpp): BM, BN, TM, TN, BK.
 set(tiles

@@ -1,5 +1,6 @@
 // Recording work, and its order on streams.
 #include <algorithm>
+#include <utility>
 
 #include "common/gpu/asking.hpp"
 #include "device.hpp"
@@ -8,10 +9,11 @@ namespace backplane::cuda {
 
 namespace {
 
+constexpr ptrdiff_t kManySteps = 8;   // side by side, to be a graph of two branches: one starts while another ends
 constexpr size_t kMostEvents = 1024;  // on their way
 constexpr size_t kSpareEvents = 64;
 
-void start(const Device& device, Stream stream, const Recording::Step& step) {
+void start(const Device& device, Stream stream, const Recording::Step& step, bool starts_early = true) {
     const Driver& cu = device.cu;
     if (step.function == nullptr) {
         cu.check(cu.copy_async(step.to, step.from, step.bytes, stream), "start a copy on " + device.physical.name);
@@ -32,7 +34,7 @@ void start(const Device& device, Stream stream, const Recording::Step& step) {
     how.shared = step.shared;
     how.stream = stream;
     how.attributes = &early;
-    how.attribute_count = device.physical.starts_early ? 1 : 0;
+    how.attribute_count = starts_early && device.physical.starts_early ? 1 : 0;
     cu.check(cu.launch(&how, step.function, arguments, nullptr), "start work on " + device.physical.name);
 }
 
@@ -58,6 +60,29 @@ std::vector<TensorMap> maps_of(const Device& device, const Kernel& kernel, std::
     return maps;
 }
 
+// What comes in `stream` waits for what is in `other`.
+void follow(const Device& device, Stream stream, Stream other, Event event) {
+    const std::string attempted = "start work on " + device.physical.name;
+    device.cu.check(device.cu.event_record(event, other), attempted);
+    device.cu.check(device.cu.stream_wait(stream, event, 0), attempted);
+}
+
+// Where many steps are side by side every other one is in a branch of its own. What has two in front of it is not started early.
+void capture(const Device& device, const std::vector<Recording::Step>& steps) {
+    const Stream streams[] = {device.capture.get(), device.beside.get()};
+    bool early = true;
+    for (auto first = steps.begin(), next = first; first != steps.end(); first = next) {
+        next = std::find_if(first + 1, steps.end(), [](const Recording::Step& step) { return step.behind; });
+        const bool both = next - first >= kManySteps;
+        if (both) follow(device, streams[1], streams[0], device.fork.get());
+        for (auto step = first; step != next; ++step)
+            start(device, streams[both ? (step - first) % 2 : 0], *step,
+                  both ? step - first > 1 : std::exchange(early, true));
+        if (both) follow(device, streams[0], streams[1], device.join.get());
+        if (both) early = false;
+    }
+}
+
 // All steps as one object of the driver, or nothing where it makes none.
 Handle<GraphRun> graph_of(Device& device, const Recording& recording) {
     const Driver& cu = device.cu;
@@ -66,7 +91,7 @@ Handle<GraphRun> graph_of(Device& device, const Recording& recording) {
     if (cu.capture_begin(stream, kCaptureRelaxed) != kSuccess) return {};
     bool whole = true;
     try {
-        for (const Recording::Step& step : recording.steps) start(device, stream, step);
+        capture(device, recording.steps);
     } catch (const sdk::Failure&) {
         whole = false;
     }
@@ -145,6 +170,7 @@ Recording Api::begin(Device& device, uint32_t dispatches) {
 void Api::dispatch(Recording& recording, const Kernel& kernel, std::span<const Range> operands,
                    std::span<const uint32_t> words, const Range& parameters, const gpu::Extent& extent) {
     Recording::Step step;
+    step.behind = std::exchange(recording.barrier, false);
     step.function = kernel.function;
     std::copy_n(extent.groups, 3, step.groups);
     step.local = extent.local;
@@ -160,6 +186,7 @@ void Api::dispatch(Recording& recording, const Kernel& kernel, std::span<const R
 
 void Api::move(Recording& recording, const Range& from, const Range& to) {
     Recording::Step step;
+    step.behind = std::exchange(recording.barrier, false);
     step.from = place_of(from);
     step.to = place_of(to);
     step.bytes = to.bytes;

@@ -26,12 +26,14 @@ Device::Device(const Instance& made_by, const PhysicalDevice& p, const Abilities
     cl_int result = CL_SUCCESS;
     context = {cl.CreateContext(properties, 1, &physical.handle, nullptr, nullptr, &result), cl.ReleaseContext};
     check(result, "open " + physical.name);
-    for (uint32_t i = 0; i < physical.queues + physical.copy_queues; ++i) queues.push_back({*this, make_queue()});
+    for (uint32_t i = 0; i < physical.queues + physical.copy_queues; ++i) queues.push_back({*this, make_queue(), {}});
     host_queue = make_queue();
 }
 
 Device::~Device() {
-    for (const Queue& queue : queues) cl.Finish(queue.handle.get());
+    for (const Queue& queue : queues)
+        for (const auto* handle : {&queue.handle, &queue.second})
+            if (*handle) cl.Finish(handle->get());
 }
 
 Handle<cl_command_queue> Device::make_queue() const {

@@ -30,6 +30,7 @@ struct Device;
 struct Recording {
     struct Step {
         Handle<cl_kernel> kernel;  // null: a copy
+        bool behind = false;       // it needs what was written before
         size_t global[3] = {1, 1, 1}, local[3] = {1, 1, 1};
         gpu::Range<Block> from, to;
         std::vector<uint32_t> words;
@@ -38,6 +39,7 @@ struct Recording {
     };
     Device* device = nullptr;
     std::vector<Step> steps;
+    bool barrier = false;                    // behind all of them
     std::vector<Handle<cl_mem>> parameters;  // what kernels read as constants: at most 64 KiB each, which every device takes
     std::vector<Block*> imported;            // that kernels touch
 };
@@ -45,6 +47,7 @@ struct Recording {
 struct Queue {
     Device& device;
     Handle<cl_command_queue> handle;  // in order
+    Handle<cl_command_queue> second;  // of a submit that has many kernels side by side, once there was one
 };
 
 // Values that are not known to be reached, with the event of each.
@@ -116,7 +119,7 @@ struct Api {
     static void dispatch(Recording& recording, const Kernel& kernel, std::span<const Range> operands,
                          std::span<const uint32_t> words, const Range& parameters, const gpu::Extent& extent);
     static void move(Recording& recording, const Range& from, const Range& to);
-    static void barrier(Recording&) {}  // queues are in order
+    static void barrier(Recording& recording) { recording.barrier = true; }
     static void end(Recording& recording);
 
     static std::unique_ptr<Timeline> timeline(Device& device, Queue&) {

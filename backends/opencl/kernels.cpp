@@ -25,7 +25,8 @@ std::string options_of(const PhysicalDevice& device, uint32_t kernel, std::span<
     for (size_t i = 0; i < kMostConstants; ++i)
         out += (i == 0 ? " -DLOCAL=" : " -DC" + std::to_string(i) + "=") +
                std::to_string(i < constants.size() ? constants[i] : 0);
-    if (gpu::on_matrix_units(kernel) && device.assembly) out += " -DNVIDIA_ASSEMBLY" + registers_for(kernel, constants[0]);
+    if (device.assembly) out += " -DNVIDIA_ASSEMBLY";
+    if (gpu::on_matrix_units(kernel) && device.assembly) out += registers_for(kernel, constants[0]);
     return out;
 }
 

@@ -1,6 +1,7 @@
 // Recording work, and its order on queues.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "common/gpu/asking.hpp"
 #include "common/gpu/compile.hpp"
@@ -11,7 +12,10 @@ namespace backplane::opencl {
 namespace {
 
 constexpr size_t kChunkSteps = 65536 / (gpu::kParameterWords * sizeof(uint32_t));
-constexpr size_t kMostEvents = 256;  // drivers become slow when there are thousands
+// To use two queues: nothing overlaps in one, but what is smaller than its launch gains nothing, and to join them takes microseconds.
+constexpr ptrdiff_t kManySteps = 8;
+constexpr size_t kManyInvocations = 32768;  // of a step
+constexpr size_t kMostEvents = 256;         // drivers become slow when there are thousands
 
 void start(const Device& device, cl_command_queue queue, const Recording::Step& step) {
     if (step.kernel) {
@@ -23,6 +27,16 @@ void start(const Device& device, cl_command_queue queue, const Recording::Step& 
     check(device.cl.EnqueueCopyBuffer(queue, step.from.block->memory.get(), step.to.block->memory.get(), step.from.offset,
                                       step.to.offset, step.to.bytes, 0, nullptr, nullptr),
           "start a copy on " + device.physical.name);
+}
+
+// What comes in `queue` waits for what is in `other`.
+void follow(const Device& device, cl_command_queue queue, cl_command_queue other) {
+    const std::string attempted = "start work on " + device.physical.name;
+    cl_event event = nullptr;
+    check(device.cl.EnqueueMarkerWithWaitList(other, 0, nullptr, &event), attempted);
+    const Handle<cl_event> held{event, device.cl.ReleaseEvent};
+    check(device.cl.Flush(other), attempted);
+    check(device.cl.EnqueueBarrierWithWaitList(queue, 1, &event, nullptr), attempted);
 }
 
 // The host wrote into memory of its own, or is about to read it: a driver that keeps a copy is told in the order of the queue.
@@ -113,6 +127,7 @@ void Api::dispatch(Recording& recording, const Kernel& kernel, std::span<const R
     const Device& device = *recording.device;
     const char* name = kKernels[kernel.id].name;
     Recording::Step step;
+    step.behind = std::exchange(recording.barrier, false);
     cl_int result = CL_SUCCESS;
     step.kernel = {device.cl.CreateKernel(kernel.program.get(), kKernels[kernel.id].entry, &result),
                    device.cl.ReleaseKernel};
@@ -142,6 +157,7 @@ void Api::dispatch(Recording& recording, const Kernel& kernel, std::span<const R
 
 void Api::move(Recording& recording, const Range& from, const Range& to) {
     Recording::Step step;
+    step.behind = std::exchange(recording.barrier, false);
     step.from = from;
     step.to = to;
     recording.steps.push_back(std::move(step));
@@ -183,7 +199,17 @@ void Api::end(Recording& recording) {
 void Api::submit(Queue& queue, const Recording& recording, Waits waits, Timeline& timeline, uint64_t value) {
     wait_first(queue, waits);
     for (const Block* block : recording.imported) take_from_host(queue, *block);
-    for (const Recording::Step& step : recording.steps) start(queue.device, queue.handle.get(), step);
+    const auto last = recording.steps.end();
+    for (auto first = recording.steps.begin(), next = first; first != last; first = next) {
+        next = std::find_if(first + 1, last, [](const Recording::Step& step) { return step.behind; });
+        const bool large = first->global[0] * first->global[1] * first->global[2] >= kManyInvocations;
+        const bool both = large && next - first >= kManySteps && !queue.device.can.software;
+        if (both && !queue.second) queue.second = queue.device.make_queue();
+        if (both) follow(queue.device, queue.second.get(), queue.handle.get());
+        for (auto step = first; step != next; ++step)
+            start(queue.device, both && (step - first) % 2 != 0 ? queue.second.get() : queue.handle.get(), *step);
+        if (both) follow(queue.device, queue.handle.get(), queue.second.get());
+    }
     for (const Block* block : recording.imported) give_to_host(queue, *block);
     signal(queue, timeline, value);
 }

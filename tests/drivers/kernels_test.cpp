@@ -140,6 +140,36 @@ struct Opened {
     }
 };
 
+// Of GPUs work that is side by side goes to two queues: what comes behind it reads all of it, and so does the next run.
+TEST(KernelsOfGpus, ManySideBySideAreOverBeforeWhatReadsThem) {
+    BP_NEEDS("opencl", true);
+    const Place p;
+    set_environment(quiet(p));
+    const Opened opened(p, "gpu");
+    constexpr int kParts = 24;
+    constexpr size_t kRows = 1024, kColumns = 64;  // an invocation each, or more
+    Graph g;
+    TensorId sum = no_tensor;
+    for (int i = 0; i < kParts; ++i) {
+        const TensorId x = g.input("x" + std::to_string(i), DType::f32, {kRows, kColumns});
+        const TensorId part = g.add(Op::softmax, {x}, {{Attr::axis, 1}});
+        sum = i == 0 ? part : g.add(Op::add, {sum, part});
+    }
+    g.output(g.add(Op::relu, {sum}), "y");
+    Session session(opened.device, g, WeightSource{});
+    for (size_t run = 1; run <= 3; ++run) {
+        // All of a softmax is where the input is large: another column each run.
+        std::vector<float> x(kRows * kColumns), y(x.size());
+        for (size_t row = 0; row < kRows; ++row) x[row * kColumns + run] = 100;
+        std::vector<NamedBytes> in;
+        std::vector<std::string> names;
+        for (int i = 0; i < kParts; ++i) names.push_back("x" + std::to_string(i));
+        for (const std::string& name : names) in.push_back({name, std::as_bytes(std::span(x))});
+        session.run(in, {{{"y", std::as_writable_bytes(std::span(y))}}});
+        for (size_t i = 0; i < y.size(); ++i) ASSERT_NEAR(y[i], i % kColumns == run ? kParts : 0, 1e-4) << run << ": " << i;
+    }
+}
+
 std::vector<std::byte> halves(size_t count, uint32_t seed) {
     std::vector<std::byte> out(2 * count);
     // Halves between -0.5 and 0.5: a sign, an exponent of 2^-2 or less, any digits.

@@ -63,6 +63,7 @@ FUNCTION void operator+=(float4 &a, float b) { a = a + all_4(b); }
 FUNCTION void operator+=(float4 &a, Scaled p) { a = a + p; }
 FUNCTION void operator*=(float4 &a, float by) { a = make_float4(a.x * by, a.y * by, a.z * by, a.w * by); }
 FUNCTION float dot(float4 a, float4 b) { return fmaf(a.w, b.w, fmaf(a.z, b.z, fmaf(a.y, b.y, a.x * b.x))); }
+#define FUSED fmaf
 FUNCTION float clamp(float x, float least, float most) { return fminf(fmaxf(x, least), most); }
 FUNCTION int clamp(int x, int least, int most) { return min(max(x, least), most); }
 // Element j of four; element i of an array of fours in shared memory.
@@ -84,7 +85,11 @@ template <uint COUNT> struct Words { uint word[COUNT]; };
 #define NAMED(kind, name, type) kind(name, type)
 #define ENTRY_OF(instance) bp_##instance
 #define ENTRY_NAMED(instance) ENTRY_OF(instance)
+#if defined(GROUPS_AT_ONCE)  // at least so many on a multiprocessor
+#define ENTRY(name) extern "C" __global__ void __launch_bounds__(LOCAL, GROUPS_AT_ONCE) ENTRY_NAMED(INSTANCE)
+#else
 #define ENTRY(name) extern "C" __global__ void __launch_bounds__(LOCAL) ENTRY_NAMED(INSTANCE)
+#endif
 #if !defined(BUFFERS)
 #define PARAMETERS(parameters) CONSTANTS const __grid_constant__ Words<sizeof(parameters##Parameters) / sizeof(uint) + EPILOGUE_WORDS> words
 #define OPERAND(type, name) type *name
@@ -254,6 +259,7 @@ static __device__ __forceinline__ float sigmoid_nearly(float x) {
         low = four_halves(make_uint2(v_.x, v_.y));  \
         high = four_halves(make_uint2(v_.z, v_.w)); \
     }
+#define LOAD_FOUR_HALVES(v, p, i) v = four_halves(*(const uint2 *)((p) + (i)));
 // An operand of U16 that is read two at a time, too, where it lies so. What is not there may bring anything.
 #define IN_TWOS(number, name)
 #define ALIGNED_2(p, i) (((U64)((p) + (i)) & 3) == 0)
@@ -293,3 +299,4 @@ FUNCTION float4 load_4(const T *p, U64 i, int count) {
 #define ALL_OF_MANY(x) all_4(x)
 #define PART_OF_MANY(v, p) ((float *)&(v))[p]
 #define LOAD_FOUR(p, i) FOUR_AT((p) + (i))
+#define LOAD_FOUR_BEHIND(p, i, n) FOUR_AT((p) + (i) + (n))

@@ -39,12 +39,6 @@ uint pack(float low, float high) {
     __asm__("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(v) : "f"(high), "f"(low));
     return v;
 }
-float4 unpack(uint2 v) {
-    float4 f;
-    __asm__("{ .reg .b16 a, b, c, d; mov.b32 {a, b}, %4; mov.b32 {c, d}, %5; cvt.f32.f16 %0, a; cvt.f32.f16 %1, b; cvt.f32.f16 %2, c; cvt.f32.f16 %3, d; }"
-            : "=f"(f.x), "=f"(f.y), "=f"(f.z), "=f"(f.w) : "r"(v.x), "r"(v.y));
-    return f;
-}
 #define FOUR_AT(p) unpack(*(global const uint2 *)(p))
 #define PUT_FOUR(p, v) *(global uint2 *)(p) = (uint2)(pack((v).x, (v).y), pack((v).z, (v).w))
 #define UNROLL_MATRICES _Pragma("unroll")

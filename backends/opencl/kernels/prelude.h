@@ -27,6 +27,7 @@
 #define AS_UINT(x) as_uint(x)
 #define AS_FLOAT(x) as_float(x)
 #define ABS(x) fabs(x)
+#define FUSED mad
 #define ROUND_EVEN(x) rint(x)
 #define TOP_BIT(x) (31 - (int)clz(x))
 #define PRECISE
@@ -124,12 +125,29 @@ float part_of(float4 v, uint j) { return j == 0 ? v.x : j == 1 ? v.y : j == 2 ? 
 // Sixteen bytes of an operand that is IN_EIGHTS, its `n` elements from i on, where it begins so that the device can; eight halves of it.
 #define ALIGNED_WIDE(p, n) (((ulong)(p) & 15) == 0)
 #define LOAD_WIDE(words, p, i, n) vstore4(*(global const uint4 *)((p) + (i)), 0, words);
+#if defined(NVIDIA_ASSEMBLY)  // where vloada_half8 is slow
+float4 unpack(uint2 v) {
+    float4 f;
+    __asm__("{ .reg .b16 a, b, c, d; mov.b32 {a, b}, %4; mov.b32 {c, d}, %5; cvt.f32.f16 %0, a; cvt.f32.f16 %1, b; cvt.f32.f16 %2, c; cvt.f32.f16 %3, d; }"
+            : "=f"(f.x), "=f"(f.y), "=f"(f.z), "=f"(f.w) : "r"(v.x), "r"(v.y));
+    return f;
+}
+#define LOAD_HALVES(low, high, p, i)                      \
+    {                                                     \
+        uint4 v_ = *(global const uint4 *)((p) + (i));    \
+        low = unpack(v_.xy);                              \
+        high = unpack(v_.zw);                             \
+    }
+#define LOAD_FOUR_HALVES(v, p, i) v = unpack(*(global const uint2 *)((p) + (i)));
+#else
 #define LOAD_HALVES(low, high, p, i)           \
     {                                          \
         float8 v_ = vloada_half8(0, (p) + (i)); \
         low = v_.lo;                           \
         high = v_.hi;                          \
     }
+#define LOAD_FOUR_HALVES(v, p, i) v = vloada_half4(0, (p) + (i));
+#endif
 // An operand of U16 that is read two at a time, too, where it lies so. What is not there may bring anything.
 #define IN_TWOS(number, name)
 #define ALIGNED_2(p, i) (((ulong)((p) + (i)) & 3) == 0)
@@ -169,6 +187,7 @@ float4 load_4(global const T *p, ulong i, int count) {
 }
 #define LOAD_4(v, p, i, count) v = load_4(p, i, count);
 #define LOAD_FOUR(p, i) FOUR_AT((p) + (i))
+#define LOAD_FOUR_BEHIND(p, i, n) FOUR_AT((p) + (i) + (n))
 // What an invocation of conv_direct makes: a vector of sixteen pixels that follow each other.
 #define MANY 16
 #define PLACE ulong  // what wraps at 32 bits costs PoCL an instruction at each use

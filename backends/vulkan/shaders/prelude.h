@@ -46,6 +46,7 @@ layout(constant_id = 0) const uint LOCAL = 64;
 #define AS_UINT(x) floatBitsToUint(x)
 #define AS_FLOAT(x) uintBitsToFloat(x)
 #define ABS(x) abs(x)
+#define FUSED fma
 #define ROUND_EVEN(x) roundEven(x)
 #define TOP_BIT(x) findMSB(x)
 #define PRECISE precise
@@ -140,6 +141,12 @@ layout(set = 0, binding = 0, std140) uniform Words { uvec4 words[32]; };
         low = vec4(unpackHalf2x16(v_.x), unpackHalf2x16(v_.y));        \
         high = vec4(unpackHalf2x16(v_.z), unpackHalf2x16(v_.w));       \
     }
+#define LOAD_FOUR_HALVES(v, name, i)                                   \
+    {                                                                  \
+        uvec4 v_ = LOAD_8(name, i);                                    \
+        uvec2 half_ = (i) % 8u == 0u ? v_.xy : v_.zw;                  \
+        v = vec4(unpackHalf2x16(half_.x), unpackHalf2x16(half_.y));    \
+    }
 // An operand of U16 that is read two at a time, too, where it lies so. What is not there brings anything here: OR_ZEROS makes zeros of it, later.
 #define IN_TWOS(number, name) \
     layout(set = 0, binding = number, std430) readonly buffer Twos##number { uint twos_##name[]; };
@@ -170,6 +177,7 @@ layout(set = 0, binding = 0, std140) uniform Words { uvec4 words[32]; };
     layout(set = 0, binding = number, std430) readonly buffer Fours##number { T4 fours_##name[]; };
 #define ALIGNED_4(name) (first_##name() % 4u == 0u)
 #define LOAD_FOUR(name, i) vec4(fours_##name[(first_##name() + (i)) / 4u])
+#define LOAD_FOUR_BEHIND(name, i, n) vec4(fours_##name[(first_##name() + (i)) / 4u + (n) / 4u])
 #define LOAD_4(v, name, i, count)                                              \
     {                                                                          \
         bool at_once_ = count > 3 && (first_##name() + (i)) % 4u == 0u;        \

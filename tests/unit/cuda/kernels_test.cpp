@@ -35,6 +35,42 @@ TEST_F(OnScriptedCuda, ALongRecordingIsGraphsTheFirstOfWhichIsShort) {
     EXPECT_EQ(world().launched.size(), 400U);
 }
 
+TEST_F(OnScriptedCuda, ManyKernelsSideBySideAreTwoBranchesOfAGraph) {
+    ASSERT_EQ(open(), BP_OK) << text;
+    Device& opened = *reinterpret_cast<gpu::Device<Api>*>(device)->api;
+    Block block = Api::allocate(opened, 1024, gpu::Placement::device);
+    const uint32_t constants[] = {128};
+    const Kernel kernel = Api::build(opened, gpu::kKernel_copy_4, constants, {});
+    const gpu::Range<Block> operands[] = {{&block, 0, 16}, {&block, 256, 16}};
+    const struct {
+        int kernels;
+        bool barriers;
+        int joined;     // what waits for another stream: the second branch, and what comes behind both
+        int not_early;  // the first of each branch, and what comes behind both
+    } cases[] = {{8, false, 2, 3}, {7, false, 0, 0}, {8, true, 0, 0}};
+    for (const auto& c : cases) {
+        Recording recording = Api::begin(opened, 16);
+        for (int i = 0; i < c.kernels; ++i) {
+            if (c.barriers) Api::barrier(recording);
+            Api::dispatch(recording, kernel, operands, {}, {}, {});
+        }
+        for (int i = 0; i < 2; ++i) {
+            Api::barrier(recording);
+            Api::dispatch(recording, kernel, operands, {}, {}, {});
+        }
+        Queue& queue = opened.queues[0];
+        const auto timeline = Api::timeline(opened, queue);
+        Api::submit(queue, recording, {}, *timeline, 1);
+        world().launches.clear();
+        world().calls["cuStreamWaitEvent"] = 0;
+        Api::submit(queue, recording, {}, *timeline, 2);
+        EXPECT_EQ(world().calls["cuStreamWaitEvent"], c.joined) << c.kernels;
+        EXPECT_EQ(std::count_if(world().launches.begin(), world().launches.end(), [](const auto& l) { return !l.early; }),
+                  c.not_early)
+            << c.kernels;
+    }
+}
+
 TEST_F(OnScriptedCuda, WhereTheDriverMakesNoGraphKernelsAreStartedOneByOne) {
     for (const char* call : {"cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags"}) {
         close();

@@ -79,6 +79,8 @@ FUNCTION float smaller(float a, float b) { return is_nan(a) ? a : is_nan(b) ? b 
     v = partial[0];                                                                                       \
     BARRIER;
 #endif
+#define DOT_8(a, b, x, y) \
+    FUSED(PART(b, 3), PART(y, 3), FUSED(PART(b, 2), PART(y, 2), FUSED(PART(b, 1), PART(y, 1), FUSED(PART(b, 0), PART(y, 0), dot(a, x)))))
 #define SUM_OF_TWO(a, b) ((a) + (b))
 #define GROUP_SUM(v, partial) GROUP_REDUCE(v, partial, SUM_OF_TWO)
 // The sums of ROWS numbers v[] of each invocation: partial[r * LOCAL] is that of v[r].

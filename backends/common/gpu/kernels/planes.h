@@ -21,37 +21,38 @@
 #define HIGH_AT (SPANS * 4u * LOW_BITS)
 #define PARTS_AT (SPANS * 4u * (LOW_BITS + HIGH_BITS))
 #define FACTORS_AT (2u * (PARTS_AT + (LARGE ? PART_WORDS * SPANS : 0u)))
-// The word of LOW with the first four of a lane's elements of a step; the others' is the same, 16 bits further, or the next where they have 8.
-#define LOW_WORD_AT(span, lane, s)                                                       \
-    (LOW_BITS == 8u ? (((span) * 2u + (s) / 2u) * 4u + (lane)) * 4u + (s) % 2u * 2u : \
-     LOW_BITS == 4u ? ((span) * 4u + (lane)) * 4u + (s) : ((span) * 4u + (lane)) * 2u + (s) / 2u)
-#define HIGH_WORD_AT(span, lane, s) (HIGH_AT + ((span) * 4u + (lane)) * HIGH_BITS + (HIGH_BITS == 2u ? (s) / 2u : 0u))
+// The word of LOW with the first four of the elements of a lane (`at`: lanes before it, four a span) of a step; the others' is the same, 16 bits further,
+// or the next where they have 8.
+#define LOW_WORD_AT(at, s)                                                                                             \
+    (LOW_BITS == 8u ? ((at) / 4u * 8u + (s) / 2u * 4u + (at) % 4u) * 4u + (s) % 2u * 2u :                              \
+     LOW_BITS == 4u ? (at) * 4u + (s) : (at) * 2u + (s) / 2u)
+#define HIGH_WORD_AT(at, s) (HIGH_AT + (at) * HIGH_BITS + (HIGH_BITS == 2u ? (s) / 2u : 0u))
 
 #if !defined(SPLITS)
-// A whole number of few bits, `place` bits to the left, as a float, by its bits: conversions run at a quarter of the speed.
-FUNCTION float small(uint bits, uint place) {
-    uint one = 0x4b000000u - (place << 23);
-    return AS_FLOAT(one | bits) - (AS_FLOAT(one) + CAST(float, offset_of(TYPE)));
+// A whole number of few bits, `place` bits to the left, as a float, by its bits: conversions run at a quarter of the speed. `unit`: 2^23, which compilers do
+// not know (FILL_TABLE), or they make two instructions of two constants.
+FUNCTION float small(uint unit, uint bits, uint place) {
+    return AS_FLOAT((unit - (place << 23)) | bits) - (AS_FLOAT(0x4b000000u - (place << 23)) + CAST(float, offset_of(TYPE)));
 }
-FUNCTION float4 four_bytes(uint w) { return FLOAT4(small(w & 0xffu, 0u), small(w & 0xff00u, 8u), small(w >> 16 & 0xffu, 0u), small(w >> 16 & 0xff00u, 8u)); }
-FUNCTION float4 four_nibbles(uint w) { return FLOAT4(small(w & 0xfu, 0u), small(w & 0xf0u, 4u), small(w & 0xf00u, 8u), small(w & 0xf000u, 12u)); }
-// Four digits, of which w and high have the bits in their lower halves.
-FUNCTION float4 four_digits(uint w, uint high, uint s) {
-    if (LOW_BITS == 8u) return four_bytes(w);
-    if (LOW_BITS == 4u && HIGH_BITS == 0u) return four_nibbles(w);
-    uint at = LOW_BITS == 2u ? s % 2u * 4u : 0u;
-    uint ones = LOW_BITS == 2u ? 0x0303u : 0x0f0fu;
-    uint even = w >> at & ones;
-    uint odd = w >> (at + LOW_BITS) & ones;
-    if (HIGH_BITS == 1u) {
-        even |= (high >> (s * 2u) & 0x0101u) << LOW_BITS;
-        odd |= (high >> (s * 2u + 1u) & 0x0101u) << LOW_BITS;
-    }
-    if (HIGH_BITS == 2u) {
-        even |= (high >> (s % 2u * 4u) & 0x0303u) << LOW_BITS;
-        odd |= (high >> (s % 2u * 4u + 2u) & 0x0303u) << LOW_BITS;
-    }
-    return FLOAT4(small(even & 0xffu, 0u), small(odd & 0xffu, 0u), small(even & 0xff00u, 8u), small(odd & 0xff00u, 8u));
+FUNCTION float4 four_bytes(uint unit, uint w) {
+    uint high = w >> 16;
+    return FLOAT4(small(unit, w & 0xffu, 0u), small(unit, w & 0xff00u, 8u), small(unit, high & 0xffu, 0u), small(unit, high & 0xff00u, 8u));
+}
+FUNCTION float4 four_nibbles(uint unit, uint w) {
+    return FLOAT4(small(unit, w & 0xfu, 0u), small(unit, w & 0xf0u, 4u), small(unit, w & 0xf00u, 8u), small(unit, w & 0xf000u, 12u));
+}
+FUNCTION float4 two_of_each(uint unit, uint even, uint odd) {
+    return FLOAT4(small(unit, even & 0xffu, 0u), small(unit, odd & 0xffu, 0u), small(unit, even & 0xff00u, 8u), small(unit, odd & 0xff00u, 8u));
+}
+// w, its bits `from` on where those from `to` on were.
+FUNCTION uint moved(uint w, uint from, uint to) { return from < to ? w << (to - from) : w >> (from - to); }
+// Digits 0, 2, 4 and 6 of a lane's eight of a step, or those behind them, a byte each.
+FUNCTION uint every_other(uint w, uint high, uint s, uint odd) {
+    uint at = s % 2u * 4u + odd * 2u;
+    uint digits = LOW_BITS == 2u ? w >> at & 0x03030303u : w >> (odd * 4u) & 0x0f0f0f0fu;
+    if (HIGH_BITS == 1u) digits |= moved(high, s * 2u + odd, LOW_BITS) & 0x01010101u << LOW_BITS;
+    if (HIGH_BITS == 2u) digits |= moved(high, at, LOW_BITS) & 0x03030303u << LOW_BITS;
+    return digits;
 }
 FUNCTION float byte_as_float(uint bits) { return AS_FLOAT(0x4b000000u | bits) - 8388608.0f; }
 FUNCTION float4 bytes_as_floats(uint w) {
@@ -62,14 +63,30 @@ FUNCTION float4 bytes_as_floats(uint w) {
 // goes its own way in each invocation is slow.
 #define TABLE SHARED(float, numbers, 16)
 #define FILL_TABLE                                                                                          \
-    if (LOCAL_INDEX < 16u) numbers[LOCAL_INDEX] = CAST(float, iq4_digit(LOCAL_INDEX));                      \
-    BARRIER;
-#define TAKE_FOUR(v, w, high, s)                                                                            \
-    float4 v;                                                                                               \
+    uint unit = 0x4b000000u | P.depth >> 31;                                                                \
     if (NAMES_NUMBERS(TYPE)) {                                                                              \
-        v = FLOAT4(numbers[(w) & 15u], numbers[(w) >> 4 & 15u], numbers[(w) >> 8 & 15u], numbers[(w) >> 12 & 15u]); \
+        if (LOCAL_INDEX < 16u) numbers[LOCAL_INDEX] = CAST(float, iq4_digit(LOCAL_INDEX));                  \
+        BARRIER;                                                                                            \
+    }
+#define NAMED_BY(w) FLOAT4(numbers[(w) & 15u], numbers[(w) >> 4 & 15u], numbers[(w) >> 8 & 15u], numbers[(w) >> 12 & 15u])
+// Eight digits of a step: `next` is the word behind `low` where they have 8 bits.
+#define TAKE_EIGHT(first, second, low, next, high, s)                                                       \
+    float4 first;                                                                                           \
+    float4 second;                                                                                          \
+    if (NAMES_NUMBERS(TYPE)) {                                                                              \
+        first = NAMED_BY(low);                                                                              \
+        second = NAMED_BY((low) >> 16);                                                                     \
+    } else if (LOW_BITS == 8u) {                                                                            \
+        first = four_bytes(unit, low);                                                                      \
+        second = four_bytes(unit, next);                                                                    \
+    } else if (LOW_BITS == 4u && HIGH_BITS == 0u) {                                                         \
+        first = four_nibbles(unit, low);                                                                    \
+        second = four_nibbles(unit, (low) >> 16);                                                           \
     } else {                                                                                                \
-        v = four_digits(w, high, s);                                                                        \
+        uint even_ = every_other(low, high, s, 0u);                                                         \
+        uint odd_ = every_other(low, high, s, 1u);                                                          \
+        first = two_of_each(unit, even_, odd_);                                                             \
+        second = two_of_each(unit, even_ >> 16, odd_ >> 16);                                                \
     }
 // Scales and leasts of a lane's four steps: part of them times `factor` and `below`.
 #define TAKE_FACTORS(scale, least, span, lane)                                                              \
@@ -93,11 +110,12 @@ FUNCTION float4 bytes_as_floats(uint w) {
             scale = (bytes_as_floats(part_) - ALL_4(128.0f)) * factor_;                                     \
         }                                                                                                   \
     } else {                                                                                                \
-        float4 low_;                                                                                        \
-        float4 high_;                                                                                       \
-        LOAD_HALVES(low_, high_, factors, FACTORS_AT + (HAS_LEAST ? (span) * 8u : (span) / 2u * 8u))        \
-        scale = HAS_LEAST || (span) % 2u == 0u ? low_ : high_;                                              \
-        if (HAS_LEAST) least = ALL_4(0.0f) - high_;                                                         \
+        if (HAS_LEAST) {                                                                                    \
+            LOAD_HALVES(scale, least, factors, FACTORS_AT + (span) * 8u)                                    \
+            least = ALL_4(0.0f) - least;                                                                    \
+        } else {                                                                                            \
+            LOAD_FOUR_HALVES(scale, factors, FACTORS_AT + (span) * 4u)                                      \
+        }                                                                                                   \
     }
 // Four elements of a column whose spans begin at first_span, from element k on.
 #define TAKE_WEIGHTS(v, first_span, k)                                                                      \
@@ -106,10 +124,11 @@ FUNCTION float4 bytes_as_floats(uint w) {
         uint s_ = (k) / 32u % 4u;                                                                           \
         uint lane_ = (k) / 8u % 4u;                                                                         \
         uint second_ = (k) / 4u % 2u;                                                                       \
-        uint low_bits_ = RAW(b, LOW_WORD_AT(span_, lane_, s_) + (LOW_BITS == 8u ? second_ : 0u));           \
-        uint high_bits_ = HIGH_BITS != 0u ? RAW(b, HIGH_WORD_AT(span_, lane_, s_)) : 0u;                    \
+        uint low_bits_ = RAW(b, LOW_WORD_AT(span_ * 4u + lane_, s_) + (LOW_BITS == 8u ? second_ : 0u));     \
+        uint high_bits_ = HIGH_BITS != 0u ? RAW(b, HIGH_WORD_AT(span_ * 4u + lane_, s_)) : 0u;              \
         TAKE_FACTORS(scale_, least_, span_, lane_)                                                          \
-        TAKE_FOUR(digits_, LOW_BITS == 8u ? low_bits_ : low_bits_ >> (16u * second_), high_bits_ >> (16u * second_), s_) \
+        if (LOW_BITS != 8u) low_bits_ = low_bits_ >> (16u * second_);                                       \
+        TAKE_EIGHT(digits_, unused_, low_bits_, 0u, high_bits_ >> (16u * second_), s_)                      \
         v = digits_ * PART(scale_, s_) - ALL_4(PART(least_, s_));                                           \
     }
 #endif

@@ -8,8 +8,8 @@
     KERNEL_6(name, MatMul, (READ, a, T), (READ, b, U), (READ, bias, T), (READ, residual0, T), (READ, residual1, T), \
              (WRITE, y, T))
 #endif
-// Where the matrices of this product begin.
-#define MATRICES(matrix_a, matrix_b)                \
+// Which matrices this product is of, and where they begin.
+#define NUMBERS_OF_MATRICES(matrix_a, matrix_b)     \
     uint matrix_a = 0u;                             \
     uint matrix_b = 0u;                             \
     uint rest_ = BATCH_INDEX;                       \
@@ -18,8 +18,10 @@
         rest_ /= WORD(MATMUL_SIZES + d_);           \
         matrix_a += k_ * WORD(MATMUL_STEPS_A + d_); \
         matrix_b += k_ * WORD(MATMUL_STEPS_B + d_); \
-    }                                               \
-    matrix_a *= P.rows * P.depth;                   \
+    }
+#define MATRICES(matrix_a, matrix_b)        \
+    NUMBERS_OF_MATRICES(matrix_a, matrix_b) \
+    matrix_a *= P.rows * P.depth;           \
     matrix_b *= P.columns * P.depth;
 // The tile of BM x BN that this workgroup makes. Workgroups go down by BAND before they go on across: those that run at once share more of
 // what they read.

@@ -43,8 +43,10 @@ bool begins_with_fours(const Lowering& to, ValueId id) {
     return at % 16 == 0;
 }
 
-uint32_t rows_at_once(const Lowering& to, int64_t rows, bool blocks) {
-    if (blocks && (to.can.software || to.can.few_kernels)) return rows == 1 ? 1 : kFewRows;
+// Where kernels are there before they are asked for, one row by blocks is alone in whole fours.
+uint32_t rows_at_once(const Lowering& to, int64_t rows, bool blocks, bool whole_fours) {
+    if (blocks && to.can.few_kernels) return rows == 1 && whole_fours ? 1 : kFewRows;
+    if (blocks && to.can.software) return rows == 1 ? 1 : kFewRows;
     return static_cast<uint32_t>(std::bit_ceil(static_cast<uint64_t>(std::min(rows, kFewRows))));
 }
 
@@ -231,7 +233,8 @@ void lower(Lowering& to, const Node& node) {
     const WorkgroupTile whole = matrices ? workgroup_tile(to.can, rows, columns, depth, batch) : WorkgroupTile{};
     const WarpgroupTile group = matrices ? warpgroup_tile(to.can, rows, columns, depth, batch) : WarpgroupTile{};
     const PartsTile parts = few ? PartsTile{} : parts_tile(to, node, rows, columns, depth, batch);
-    const Tile tile = few                      ? Tile{rows_at_once(to, rows, blocks), kColumns, 1, 1, 1}
+    const bool whole_fours = blocks && !to.can.software && depth % kSpan == 0 && begins_with_fours(to, node.inputs[0]);
+    const Tile tile = few                      ? Tile{rows_at_once(to, rows, blocks, whole_fours), kColumns, 1, 1, 1}
                       : whole.rows != 0        ? Tile{whole.rows, whole.columns, 1, 1, 1}
                       : parts.invocations != 0 ? Tile{parts.rows(), parts.columns(), 1, 1, 1}
                       : matrices               ? Tile{units.rows(), units.columns(), 1, 1, 1}
@@ -277,7 +280,6 @@ void lower(Lowering& to, const Node& node) {
         d.constants = {parts.invocations, epilogue_kinds(node),  epilogue_function(node), parts.down, 1U, parts.warps, 32U,
                        parts.stages,      transpose_a ? 1U : 0U, transpose_b ? 1U : 0U};
     } else if (few && blocks) {
-        const bool whole_fours = !to.can.software && depth % kSpan == 0 && begins_with_fours(to, node.inputs[0]);
         d.constants = {lanes_for(to.can, depth), epilogue_kinds(node), epilogue_function(node), tile.rows, b.dtype,
                        whole_fours ? 0U : 1U};
     } else if (few) {
