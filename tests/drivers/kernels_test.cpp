@@ -61,7 +61,10 @@ TEST_P(KernelsOfGpus, PassTheirCases) {
     const Json result = Json::parse(o.out);
     EXPECT_EQ(result["device"], "opencl:0");
     EXPECT_EQ(result["failed"], 0);
-    EXPECT_EQ(result["unsupported"], 0);
+    for (const Json& one : result["cases"]) {
+        const bool needs_f64 = one["name"].get<std::string>().find("f64") != std::string::npos;  // which no GPU's kernels do
+        EXPECT_EQ(one["status"], needs_f64 ? "unsupported" : "passed") << one;
+    }
     EXPECT_EQ(o.err.find("works without its matrix units"), std::string::npos) << o.err;  // a kernel did not build
     EXPECT_GE(result["passed"], part.least);
 }
