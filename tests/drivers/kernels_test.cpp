@@ -149,11 +149,11 @@ TEST(KernelsOfGpus, ManySideBySideAreOverBeforeWhatReadsThem) {
     const Place p;
     set_environment(quiet(p));
     const Opened opened(p, "gpu");
-    constexpr int kParts = 24;
+    constexpr int kSideBySide = 24;
     constexpr size_t kRows = 1024, kColumns = 64;  // an invocation each, or more
     Graph g;
     TensorId sum = no_tensor;
-    for (int i = 0; i < kParts; ++i) {
+    for (int i = 0; i < kSideBySide; ++i) {
         const TensorId x = g.input("x" + std::to_string(i), DType::f32, {kRows, kColumns});
         const TensorId part = g.add(Op::softmax, {x}, {{Attr::axis, 1}});
         sum = i == 0 ? part : g.add(Op::add, {sum, part});
@@ -166,10 +166,11 @@ TEST(KernelsOfGpus, ManySideBySideAreOverBeforeWhatReadsThem) {
         for (size_t row = 0; row < kRows; ++row) x[row * kColumns + run] = 100;
         std::vector<NamedBytes> in;
         std::vector<std::string> names;
-        for (int i = 0; i < kParts; ++i) names.push_back("x" + std::to_string(i));
+        for (int i = 0; i < kSideBySide; ++i) names.push_back("x" + std::to_string(i));
         for (const std::string& name : names) in.push_back({name, std::as_bytes(std::span(x))});
         session.run(in, {{{"y", std::as_writable_bytes(std::span(y))}}});
-        for (size_t i = 0; i < y.size(); ++i) ASSERT_NEAR(y[i], i % kColumns == run ? kParts : 0, 1e-4) << run << ": " << i;
+        for (size_t i = 0; i < y.size(); ++i)
+            ASSERT_NEAR(y[i], i % kColumns == run ? kSideBySide : 0, 1e-4) << run << ": " << i;
     }
 }
 
