@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "common/gpu/asking.hpp"
+#include "common/gpu/side_by_side.hpp"
 #include "device.hpp"
 
 namespace backplane::cuda {
 
 namespace {
 
-constexpr ptrdiff_t kManySteps = 8;   // side by side, to be a graph of two branches: one starts while another ends
 constexpr size_t kMostEvents = 1024;  // on their way
 constexpr size_t kSpareEvents = 64;
 
@@ -71,16 +71,15 @@ void follow(const Device& device, Stream stream, Stream other, Event event) {
 void capture(const Device& device, const std::vector<Recording::Step>& steps) {
     const Stream streams[] = {device.capture.get(), device.beside.get()};
     bool early = true;
-    for (auto first = steps.begin(), next = first; first != steps.end(); first = next) {
-        next = std::find_if(first + 1, steps.end(), [](const Recording::Step& step) { return step.behind; });
-        const bool both = next - first >= kManySteps;
+    gpu::side_by_side(steps, [&](auto first, auto end) {
+        const bool both = end - first >= gpu::kManySteps;
         if (both) follow(device, streams[1], streams[0], device.fork.get());
-        for (auto step = first; step != next; ++step)
+        for (auto step = first; step != end; ++step)
             start(device, streams[both ? (step - first) % 2 : 0], *step,
                   both ? step - first > 1 : std::exchange(early, true));
         if (both) follow(device, streams[0], streams[1], device.join.get());
         if (both) early = false;
-    }
+    });
 }
 
 // All steps as one object of the driver, or nothing where it makes none.

@@ -5,6 +5,7 @@
 
 #include "common/gpu/asking.hpp"
 #include "common/gpu/compile.hpp"
+#include "common/gpu/side_by_side.hpp"
 #include "device.hpp"
 
 namespace backplane::opencl {
@@ -12,10 +13,9 @@ namespace backplane::opencl {
 namespace {
 
 constexpr size_t kChunkSteps = 65536 / (gpu::kParameterWords * sizeof(uint32_t));
-// To use two queues: nothing overlaps in one, but what is smaller than its launch gains nothing, and to join them takes microseconds.
-constexpr ptrdiff_t kManySteps = 8;
-constexpr size_t kManyInvocations = 32768;  // of a step
-constexpr size_t kMostEvents = 256;         // drivers become slow when there are thousands
+// Of a step, to use two queues: nothing overlaps in one, but what is smaller than its launch gains nothing, and to join them takes microseconds.
+constexpr size_t kManyInvocations = 32768;
+constexpr size_t kMostEvents = 256;  // drivers become slow when there are thousands
 
 void start(const Device& device, cl_command_queue queue, const Recording::Step& step) {
     if (step.kernel) {
@@ -199,17 +199,15 @@ void Api::end(Recording& recording) {
 void Api::submit(Queue& queue, const Recording& recording, Waits waits, Timeline& timeline, uint64_t value) {
     wait_first(queue, waits);
     for (const Block* block : recording.imported) take_from_host(queue, *block);
-    const auto last = recording.steps.end();
-    for (auto first = recording.steps.begin(), next = first; first != last; first = next) {
-        next = std::find_if(first + 1, last, [](const Recording::Step& step) { return step.behind; });
+    gpu::side_by_side(recording.steps, [&](auto first, auto end) {
         const bool large = first->global[0] * first->global[1] * first->global[2] >= kManyInvocations;
-        const bool both = large && next - first >= kManySteps && !queue.device.can.software;
+        const bool both = large && end - first >= gpu::kManySteps && !queue.device.can.software;
         if (both && !queue.second) queue.second = queue.device.make_queue();
         if (both) follow(queue.device, queue.second.get(), queue.handle.get());
-        for (auto step = first; step != next; ++step)
+        for (auto step = first; step != end; ++step)
             start(queue.device, both && (step - first) % 2 != 0 ? queue.second.get() : queue.handle.get(), *step);
         if (both) follow(queue.device, queue.handle.get(), queue.second.get());
-    }
+    });
     for (const Block* block : recording.imported) give_to_host(queue, *block);
     signal(queue, timeline, value);
 }
