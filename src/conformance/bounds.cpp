@@ -132,7 +132,7 @@ std::vector<double> each(const BoundCall& call, int forward, int backward, Scale
 std::vector<double> nearest(const BoundCall& call) {
     const DType dtype = call.output.dtype;
     const bool exact = !has_error(call) && (dtype == DType::f32 || dtype == DType::f64);
-    return exact ? std::vector<double>{} : each(call, 2, 0, Scale::result);
+    return exact ? std::vector<double>{} : rounded<2>(call);
 }
 
 std::vector<double> sum(const BoundCall& call, double terms) {
