@@ -10,11 +10,13 @@ constexpr int64_t kStripe = kUnroll * kLanes;
 constexpr int64_t kBlockDepth = 32;
 
 struct Sum {
+    static constexpr bool kAdds = true;
     static HWY_INLINE VF start(VF) { return hn::Zero(f); }
     static HWY_INLINE VF step(VF sum, VF x) { return hn::Add(sum, x); }
     static HWY_INLINE double join(double a, double b) { return a + b; }
 };
 struct Squares {
+    static constexpr bool kAdds = true;
     VF mean;
     static HWY_INLINE VF start(VF) { return hn::Zero(f); }
     HWY_INLINE VF step(VF sum, VF x) const {
@@ -24,26 +26,31 @@ struct Squares {
     static HWY_INLINE double join(double a, double b) { return a + b; }
 };
 struct Product {
+    static constexpr bool kAdds = false;
     static HWY_INLINE VF start(VF) { return hn::Set(f, 1.0f); }
     static HWY_INLINE VF step(VF product, VF x) { return hn::Mul(product, x); }
     static HWY_INLINE double join(double a, double b) { return a * b; }
 };
 struct Sizes {
+    static constexpr bool kAdds = true;
     static HWY_INLINE VF start(VF) { return hn::Zero(f); }
     static HWY_INLINE VF step(VF sum, VF x) { return hn::Add(sum, hn::Abs(x)); }
     static HWY_INLINE double join(double a, double b) { return a + b; }
 };
 struct PlainSquares {
+    static constexpr bool kAdds = true;
     static HWY_INLINE VF start(VF) { return hn::Zero(f); }
     static HWY_INLINE VF step(VF sum, VF x) { return hn::MulAdd(x, x, sum); }
     static HWY_INLINE double join(double a, double b) { return a + b; }
 };
 struct Most {
+    static constexpr bool kAdds = false;
     static HWY_INLINE VF start(VF x) { return x; }
     static HWY_INLINE VF step(VF best, VF x) { return f_max(best, x); }
     static HWY_INLINE double join(double a, double b) { return a > b || a != a ? a : b; }
 };
 struct Least {
+    static constexpr bool kAdds = false;
     static HWY_INLINE VF start(VF x) { return x; }
     static HWY_INLINE VF step(VF best, VF x) { return f_min(best, x); }
     static HWY_INLINE double join(double a, double b) { return a < b || a != a ? a : b; }
@@ -57,6 +64,32 @@ HWY_INLINE double lanes_of(VF v, int64_t n) {
     for (int64_t i = 1; i < n; ++i) result = Op::join(result, static_cast<double>(lane[i]));
     return result;
 }
+
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+HWY_INLINE hn::Vec<hn::Repartition<double, F>> halves_added(VF v) {
+    const hn::Repartition<double, F> wide;
+    const hn::Half<F> half;
+    return hn::Add(hn::PromoteTo(wide, hn::LowerHalf(half, v)), hn::PromoteTo(wide, hn::UpperHalf(half, v)));
+}
+// Of all lanes of four vectors: as many additions as a row of some hundreds takes, were they one after the other.
+template <typename Op>
+HWY_INLINE double lanes_of_four(VF a, VF b, VF c, VF d) {
+    if constexpr (!Op::kAdds) {
+        return Op::join(Op::join(lanes_of<Op>(a, kLanes), lanes_of<Op>(b, kLanes)),
+                        Op::join(lanes_of<Op>(c, kLanes), lanes_of<Op>(d, kLanes)));
+    } else {
+        const hn::Repartition<double, F> wide;
+        return hn::GetLane(hn::SumOfLanes(
+            wide, hn::Add(hn::Add(halves_added(a), halves_added(b)), hn::Add(halves_added(c), halves_added(d)))));
+    }
+}
+#else
+template <typename Op>
+HWY_INLINE double lanes_of_four(VF a, VF b, VF c, VF d) {
+    return Op::join(Op::join(lanes_of<Op>(a, kLanes), lanes_of<Op>(b, kLanes)),
+                    Op::join(lanes_of<Op>(c, kLanes), lanes_of<Op>(d, kLanes)));
+}
+#endif
 
 template <typename Op>
 double row_of(const float* x, int64_t n, const Op& op) {
@@ -80,8 +113,7 @@ double row_of(const float* x, int64_t n, const Op& op) {
             s2 = op.step(s2, hn::LoadU(f, x + i + 2 * kLanes));
             s3 = op.step(s3, hn::LoadU(f, x + i + 3 * kLanes));
         }
-        add(Op::join(Op::join(lanes_of<Op>(s0, kLanes), lanes_of<Op>(s1, kLanes)),
-                     Op::join(lanes_of<Op>(s2, kLanes), lanes_of<Op>(s3, kLanes))));
+        add(lanes_of_four<Op>(s0, s1, s2, s3));
     }
     for (; i < n; i += kLanes) {
         const VF v = load_first(x + i, n - i);

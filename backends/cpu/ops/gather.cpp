@@ -28,6 +28,27 @@ struct Picks {
     }
 };
 
+// Single elements along the last axis.
+template <typename T>
+void add_picked(Lowering& to, const Node& node, int64_t rows, int64_t extent) {
+    const ValueId in = node.inputs[0];
+    const ValueId out = node.output;
+    const Picks picks(to, node, extent);
+    const int64_t count = picks.count;
+    Step& added = to.step(step_label(to, node), {in, node.inputs[1]}, {out}, [=](const Run& run) {
+        const int64_t* positions = picks.positions(run);
+        const int64_t bytes = count * static_cast<int64_t>(sizeof(T));
+        run.ranges(rows, std::max<int64_t>(1, kGrainBytes / bytes), [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row) {
+                const T* x = run.at<T>(in) + row * extent;
+                T* y = run.at<T>(out) + row * count;
+                for (int64_t i = 0; i < count; ++i) y[i] = x[positions[i]];
+            }
+        });
+    });
+    added.moved = to[out].bytes;
+}
+
 void lower_gather(Lowering& to, const Node& node) {
     const ValueId in = node.inputs[0];
     const ValueId indices = node.inputs[1];
@@ -45,6 +66,8 @@ void lower_gather(Lowering& to, const Node& node) {
     const int64_t count = to[indices].elements();
     if (outer * inner * count == 0) return;
     const int64_t size = blocks ? 1 : type.bytes;
+    if (inner == 1 && !blocks && size <= 8)
+        return for_size(size, [&](auto element) { add_picked<decltype(element)>(to, node, outer, extent); });
     const Picks picks(to, node, extent);
     Step& added = to.step(step_label(to, node), {in, indices}, {out}, [=, kernels = to.kernels.move](const Run& run) {
         const int64_t* positions = picks.positions(run);
