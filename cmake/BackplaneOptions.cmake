@@ -145,12 +145,12 @@ function(bp_run name)
   endforeach()
 endfunction()
 
-# bp_test(NAME SOURCES ... LAYERS ... LIBS ... [APART [BUT filter]] [SHARDS n]): one GoogleTest executable, which CTest runs as bp_run() says.
+# bp_test(NAME SOURCES ... LAYERS ... LIBS ... [APART [BUT filter]] [SHARDS n] [KERNELS_PLAIN]): one GoogleTest executable, which CTest runs as bp_run() says.
 # APART: each case in a process of its own, known to CTest by its name, where cases change or end their process, or mostly wait; all BUT those
 # of a filter, which bp_run() takes. LAYERS are folders of src/ whose objects are linked directly, so that a layer is tested without those
 # above it.
 function(bp_test name)
-  cmake_parse_arguments(T "APART" "SHARDS;BUT" "SOURCES;LAYERS;LIBS" ${ARGN})
+  cmake_parse_arguments(T "APART;KERNELS_PLAIN" "SHARDS;BUT" "SOURCES;LAYERS;LIBS" ${ARGN})
   find_package(GTest REQUIRED)
   add_executable(${name} ${T_SOURCES})
   bp_unity(${name})
@@ -170,7 +170,11 @@ function(bp_test name)
     endif()
     gtest_discover_tests(${name} ${filter} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
   else()
-    bp_run(${name} SHARDS ${T_SHARDS})
+    set(plain "")
+    if(T_KERNELS_PLAIN)
+      set(plain KERNELS_PLAIN)
+    endif()
+    bp_run(${name} SHARDS ${T_SHARDS} ${plain})
   endif()
 endfunction()
 

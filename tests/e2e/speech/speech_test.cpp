@@ -34,6 +34,8 @@ class Speech : public ::testing::Test {
 protected:
     Speech() : folder_(test::make_temporary_folder()) {
         test::set_environment("POCL_CACHE_DIR", BP_TEST_POCL_CACHE);
+        // Half of what the first run takes; tests/drivers runs what PoCL optimised.
+        test::set_environment("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable");
         test::set_environment("VK_DRIVER_FILES", test::driver_file("vulkan"));
         test::set_environment("OCL_ICD_VENDORS", test::driver_file("opencl"));
         ContextOptions options = test::modules_of_the_build();
