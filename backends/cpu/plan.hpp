@@ -3,6 +3,7 @@
 //   import -> precision -> fusion -> layout -> lowering (ops/*) -> memory plan
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -36,6 +37,7 @@ std::vector<int64_t> strides_of(const Value& value);
 
 // Ops of our own, outside the op table.
 inline constexpr uint32_t kOpRelayout = 0x10000;  // same dimensions, other layout
+inline constexpr uint32_t kOpConvPair = 0x10010;  // `part` is which of Plan::pairs
 inline constexpr uint32_t kInDoubles =
     0x20000;  // with an op of the table: that op on f64, which only its own lowering knows
 
@@ -70,7 +72,23 @@ struct Resident {
     PackFunction pack;     // empty: the plain bytes
 };
 
+// A convolution of few products and the one of a filter for each channel that alone reads it, some rows of the map between at a time: kOpConvPair reads
+// the first's input, both filters and what its map is multiplied by row for row (where `masked`), and then what the first's epilogue reads.
+struct ConvPair {
+    Node first, second;
+    bool masked = false;
+};
+
+// Heads of an attention that lie side by side in rows of another value: a sample's begin at `offset`, rows are `row` and samples `sample` elements apart.
+struct HeadRows {
+    ValueId shape =
+        kNone;  // what has the heads' dimensions, and is never made; kNone: operand or result are as the op has them
+    int64_t offset = 0, sample = 0, row = 0;
+};
+
 struct Plan : backend::PlanOf<Value> {
+    std::vector<ConvPair> pairs;
+    std::vector<std::array<HeadRows, 4>> heads;  // queries, keys, values and result of an attention whose `part` is one more
     std::vector<Step> steps;
     std::vector<Slot> slots;
     std::vector<Resident> residents;
@@ -91,6 +109,8 @@ inline Plan import_graph(const bp_graph* graph) { return backend::plan_of<Plan>(
 void widen_floats(Plan& plan);
 // Fuses what follows a convolution or matrix product into it; drops what nobody reads.
 void fuse(Plan& plan);
+// Attention reads and writes heads where they lie side by side, in place of what Slice and Transpose make of them.
+void place_heads(Plan& plan);
 // Chooses layouts and inserts the conversions.
 void assign_layouts(Plan& plan);
 // Gives the new value of each state the state's own memory where no step reads the old content any more when it is written, and adds a copy

@@ -74,7 +74,7 @@ void pack_queries(const AttentionBlock& b, const Scratch& s, int64_t panel, cons
             VF rows[kLanes];
             for (int64_t i = 0; i < kLanes; ++i)
                 rows[i] = c + i < b.rows
-                              ? VF(hn::Mul(hn::Add(load_first(b.q + (c + i) * b.size + d, numbers), added), scale))
+                              ? VF(hn::Mul(hn::Add(load_first(b.q + (c + i) * b.q_row + d, numbers), added), scale))
                               : VF(hn::Zero(f));
             transpose_vectors(rows);
             for (int64_t i = 0; i < numbers; ++i) hn::StoreU(rows[i], f, to + (d + i) * panel);
@@ -275,7 +275,7 @@ void finish_rows(const AttentionBlock& b, const Scratch& s) {
         const VF by = hn::Set(f, s.most[row] == kUnseen ? 0.0f : 1.0f / s.total[row]);
         const float* from = s.sums + row * padded(b.width);
         for (int64_t e = 0; e < b.width; e += kLanes)
-            store_first(hn::Mul(by, hn::LoadU(f, from + e)), b.out + row * b.width + e, b.width - e);
+            store_first(hn::Mul(by, hn::LoadU(f, from + e)), b.out + row * b.out_row + e, b.width - e);
     }
 }
 

@@ -11,6 +11,7 @@ constexpr int64_t kAttentionBeside = 160;
 
 struct AttentionBlock {
     const float *q, *k, *v;              // rows of `size`, `size` and `width` floats; of q the first of the block
+    int64_t q_row, out_row;              // floats from a query and a row of the result to the next
     const uint8_t *k_blocks, *v_blocks;  // rows of q8_0 in their place; null: none, as for k of no bytes
     float* out;                          // rows of `width`
     int64_t rows;                        // queries, 1 to kAttentionQueries

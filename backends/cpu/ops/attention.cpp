@@ -1,5 +1,6 @@
 // Attention: a task is a block of queries of one head.
 #include <algorithm>
+#include <array>
 
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
@@ -15,17 +16,19 @@ struct Positions {
     int64_t zero = 0;  // where in a row distance 0 is
 };
 
-Positions turn_positions(Lowering& to, const Node& node) {
-    const ValueId given = node.input(5);
+// As far as queries and keys are apart, of what is given.
+Positions turn_positions(Lowering& to, ValueId given, int64_t apart) {
     if (given == kNone) return {};
     const int64_t heads = to[given].dim[0];
-    const int64_t rows = to[given].dim[1];
+    const int64_t all = to[given].dim[1];
     const int64_t size = to[given].dim[2];
+    const int64_t reach = std::min(all / 2, apart);
+    const int64_t rows = 2 * reach + 1;
     // An odd number of cache lines: rows that are read together then fall on all sets of a cache.
     constexpr int64_t kLine = 16;
     Positions p;
     p.row = ((rows + 2 * kAttentionBeside + kLine - 1) / kLine | 1) * kLine;
-    p.zero = kAttentionBeside + rows / 2;
+    p.zero = kAttentionBeside + reach;
     p.turned = to.plan.temporary(BP_F32, {heads, size, p.row});
     to.step("nothing beside positions", {}, {p.turned}, [=](const Run& run) {
         float* into = run.at<float>(p.turned);
@@ -34,30 +37,59 @@ Positions turn_positions(Lowering& to, const Node& node) {
             std::fill(into + kAttentionBeside + rows, into + p.row, 0.0F);
         }
     });
-    add_copy(to, "turn positions", {heads, size, rows}, {given, (rows - 1) * size, {rows * size, 1, -size}},
+    add_copy(to, "turn positions", {heads, size, rows}, {given, (all / 2 + reach) * size, {all * size, 1, -size}},
              {p.turned, kAttentionBeside, {size * p.row, p.row, 1}});
     return p;
 }
 
+// Where the rows of an operand or the result are: of a sample and of a head so many elements apart.
+struct Place {
+    ValueId value = kNone;
+    int64_t offset = 0, sample = 0, head = 0, row = 0;
+    [[nodiscard]] int64_t at(int64_t n, int64_t h, int64_t r) const { return offset + n * sample + h * head + r * row; }
+};
+
+// `value`: as the op has it; what is another's rows (HeadRows) has a place there.
+Place place_of(const Lowering& to, const HeadRows& rows, ValueId value) {
+    const std::vector<int64_t>& dim = to[rows.shape != kNone ? rows.shape : value].dim;
+    if (rows.shape != kNone) return {value, rows.offset, rows.sample, dim[3], rows.row};
+    return {value, 0, dim[1] * dim[2] * dim[3], dim[2] * dim[3], dim[3]};
+}
+
+// Keys and values are read once for each block of queries: rows that are far apart would fall on few sets of a cache.
+ValueId side_by_side(Lowering& to, const HeadRows& rows, ValueId value) {
+    if (rows.shape == kNone) return value;
+    const std::vector<int64_t> dim = to[rows.shape].dim;
+    const ValueId copy = to.plan.temporary(BP_F32, dim);
+    add_copy(to, "heads " + to[copy].text(), dim, {value, rows.offset, {rows.sample, dim[3], rows.row, 1}},
+             {copy, 0, strides_of(to[copy])});
+    return copy;
+}
+
 void lower(Lowering& to, const Node& node) {
     const auto a = node.as<backplane::ops::AttentionAttributes>();
-    const ValueId q = node.inputs[0];
-    const ValueId k = node.inputs[1];
-    const ValueId v = node.inputs[2];
+    const std::array<HeadRows, 4> given_heads = node.part != 0 ? to.plan.heads[node.part - 1] : std::array<HeadRows, 4>();
+    if (to[node.output].elements() == 0) return;
+    const Place from = place_of(to, given_heads[0], node.inputs[0]);
+    const Place into = place_of(to, given_heads[3], node.output);
+    const ValueId q =
+        given_heads[0].shape != kNone ? given_heads[0].shape : node.inputs[0];  // of which but the dimensions matter
+    const ValueId k = side_by_side(to, given_heads[1], node.inputs[1]);
+    const ValueId v = side_by_side(to, given_heads[2], node.inputs[2]);
     const ValueId mask = node.input(3);
     const ValueId given = node.input(4);
     const ValueId bias_u = node.input(6);
     const ValueId bias_v = node.input(7);
-    const ValueId out = node.output;
-    if (to[out].elements() == 0) return;
-    const Positions positions = turn_positions(to, node);
     const int64_t heads = to[q].dim[1];
     const int64_t queries = to[q].dim[2];
     const int64_t shared = to[k].dim[1];
     const int64_t keys = to[k].dim[2];
+    const Positions positions = turn_positions(to, node.input(5), std::max(queries, keys));
     AttentionBlock all{};
     all.size = to[q].dim[3];
     all.width = to[v].dim[3];
+    all.q_row = from.row;
+    all.out_row = into.row;
     all.window = a.window;
     all.causal = a.causal;
     all.scale = static_cast<float>(a.scale_of(all.size));
@@ -77,8 +109,8 @@ void lower(Lowering& to, const Node& node) {
     const uint64_t v_bytes = to[v].bytes / static_cast<uint64_t>(std::max<int64_t>(1, to[k].dim[0] * shared));
     to.lane_scratch(static_cast<uint64_t>(kernels.scratch(all.size, all.width, positions.turned != kNone, cached)) *
                     sizeof(float));
-    const std::vector<ValueId> reads{q, k, v, mask, given, positions.turned, bias_u, bias_v};
-    to.step(step_label(to, node), reads, {out}, [=](const Run& run) {
+    const std::vector<ValueId> reads{from.value, k, v, mask, given, positions.turned, bias_u, bias_v};
+    to.step(step_label(to, node), reads, {into.value}, [=](const Run& run) {
         run.parallel(tasks, [&](int64_t task, std::byte* scratch) {
             const int64_t head = task / blocks;  // of all samples
             const int64_t sample = head / heads;
@@ -86,7 +118,7 @@ void lower(Lowering& to, const Node& node) {
             const int64_t of_keys = sample * shared + head % heads / (heads / shared);
             AttentionBlock b = all;
             b.rows = std::min(kAttentionQueries, queries - row);
-            b.q = run.at<float>(q) + (head * queries + row) * b.size;
+            b.q = run.at<float>(from.value) + from.at(sample, head % heads, row);
             if (cached) {
                 b.k_blocks = run.at<uint8_t>(k) + of_keys * k_bytes;
                 b.v_blocks = run.at<uint8_t>(v) + of_keys * v_bytes;
@@ -94,7 +126,7 @@ void lower(Lowering& to, const Node& node) {
                 b.k = run.at<float>(k) + of_keys * keys * b.size;
                 b.v = run.at<float>(v) + of_keys * keys * b.width;
             }
-            b.out = run.at<float>(out) + (head * queries + row) * b.width;
+            b.out = run.at<float>(into.value) + into.at(sample, head % heads, row);
             b.length = lengths.given() ? std::clamp<int64_t>(lengths.in(run)[sample], 0, keys) : keys;
             b.first = a.place_of(b.length, queries, keys) + row;
             const int64_t of_head = head % heads * b.size;
