@@ -153,10 +153,12 @@ public:
 #endif
     }
 
-private:
+    // A word of each column, as they are packed.
     [[nodiscard]] HWY_INLINE VI word(int row) const {
         return hn::LoadU(I(), reinterpret_cast<const int32_t*>(digits_ + 4 * row * width_));
     }
+
+private:
     [[nodiscard]] HWY_INLINE VI pair(int group) const {
         return hn::PromoteTo(I(), hn::LoadU(hn::Rebind<uint8_t, F>(), groups_ + group * width_));
     }
