@@ -152,13 +152,13 @@ HWY_INLINE __m512i rounded_pairs(__m512 low, __m512 high) {
 }
 
 // Digits of BITS bits, from bit AT of each word on, times `scale`, less `middle` times it: as the last digits of a float of 2^15 and more, which takes no
-// shuffles. Scales are of f16, so that the product with 2^15 and the middle is exact.
+// shuffles. A scale is of f16, so that its product with what is subtracted is exact.
 template <int BITS, int AT>
 class ShiftedDigits {
 public:
-    explicit HWY_INLINE ShiftedDigits(__m512 scale, int middle)
-        : scale_(_mm512_mul_ps(scale, _mm512_set1_ps(256.0F / (1 << AT)))),
-          less_(_mm512_mul_ps(scale_, _mm512_set1_ps(static_cast<float>(32768 + (middle << (AT - 8)))))) {}
+    HWY_INLINE ShiftedDigits(__m512 scale, int middle)
+        : scale_(_mm512_mul_ps(scale, _mm512_set1_ps(1 / kUnit))),
+          less_(_mm512_mul_ps(scale_, _mm512_set1_ps(32768 + static_cast<float>(middle) * kUnit))) {}
     [[nodiscard]] HWY_INLINE __m512 operator()(__m512i words) const {
         const __m512i mask = _mm512_set1_epi32(((1 << BITS) - 1) << AT);
         const __m512i number = _mm512_ternarylogic_epi32(words, mask, _mm512_set1_epi32(0x47000000), 0xea);
@@ -166,33 +166,40 @@ public:
     }
 
 private:
+    static_assert(BITS + AT <= 23);
+    static constexpr float kUnit = static_cast<float>(1 << AT) / 256;
     __m512 scale_, less_;
 };
 
-// The same as decode_tile(), of finite scales.
+// Tiles of finite scales: two shifts bring all digits of a word to where they are wanted.
 HWY_INLINE void decode_bytes(const BlockPart<backplane::cpu::kPackedQ8>& part, __m512 scale, uint16_t* tile) {
-    const ShiftedDigits<8, 8> weights(scale, 128);
+    const ShiftedDigits<8, 7> at7(scale, 128);
+    const ShiftedDigits<8, 15> at15(scale, 128);
 #pragma GCC unroll 8
     for (int quad = 0; quad < 8; ++quad, tile += 2 * kTileDepth) {
         const __m512i words = part.word(quad).raw;
-        _mm512_storeu_si512(tile, rounded_pairs(weights(_mm512_slli_epi32(words, 8)), weights(words)));
-        _mm512_storeu_si512(tile + kTileDepth,
-                            rounded_pairs(weights(_mm512_srli_epi32(words, 8)), weights(_mm512_srli_epi32(words, 16))));
+        const __m512i left = _mm512_slli_epi32(words, 7);
+        const __m512i right = _mm512_srli_epi32(words, 9);
+        _mm512_storeu_si512(tile, rounded_pairs(at7(left), at15(left)));
+        _mm512_storeu_si512(tile + kTileDepth, rounded_pairs(at7(right), at15(right)));
     }
 }
+// Depths 0 to 3 of eight are nibbles 0, 2, 4, 6 of a word, the others those between.
 HWY_INLINE void decode_nibbles(const BlockPart<backplane::cpu::kPackedQ4>& part, __m512 scale, uint16_t* tile) {
-    const ShiftedDigits<4, 8> at8(scale, 8);
+    const ShiftedDigits<4, 11> at11(scale, 8);
     const ShiftedDigits<4, 12> at12(scale, 8);
+    const ShiftedDigits<4, 15> at15(scale, 8);
     const ShiftedDigits<4, 16> at16(scale, 8);
+    const ShiftedDigits<4, 19> at19(scale, 8);
 #pragma GCC unroll 4
-    for (int row = 0; row < 4; ++row, tile += 4 * kTileDepth) {  // depths 0 to 3 of eight are nibbles 0, 2, 4, 6 of a word
+    for (int row = 0; row < 4; ++row, tile += 4 * kTileDepth) {
         const __m512i words = part.word(row).raw;
-        const __m512i left = _mm512_slli_epi32(words, 8);
-        const __m512i right = _mm512_srli_epi32(words, 12);
-        _mm512_storeu_si512(tile, rounded_pairs(at8(left), at8(words)));
-        _mm512_storeu_si512(tile + kTileDepth, rounded_pairs(at16(words), at12(right)));
-        _mm512_storeu_si512(tile + 2 * kTileDepth, rounded_pairs(at12(left), at12(words)));
-        _mm512_storeu_si512(tile + 3 * kTileDepth, rounded_pairs(at8(right), at16(right)));
+        const __m512i left = _mm512_slli_epi32(words, 11);
+        const __m512i right = _mm512_srli_epi32(words, 9);
+        _mm512_storeu_si512(tile, rounded_pairs(at11(left), at19(left)));
+        _mm512_storeu_si512(tile + kTileDepth, rounded_pairs(at16(words), at15(right)));
+        _mm512_storeu_si512(tile + 2 * kTileDepth, rounded_pairs(at15(left), at12(words)));
+        _mm512_storeu_si512(tile + 3 * kTileDepth, rounded_pairs(at11(right), at19(right)));
     }
 }
 
@@ -202,12 +209,12 @@ template <PackedType TYPE>
 HWY_NOINLINE void decode_tile(const uint8_t* block, int64_t width, int64_t column, uint16_t* tile) {
     static_assert(block_form(TYPE).depth == kTileDepth);
     const BlockPart<TYPE> part(block, width, column, 0);
+    const BlockFactors factors = part.factors();
     if constexpr (TYPE == backplane::cpu::kPackedQ8 || TYPE == backplane::cpu::kPackedQ4) {
         constexpr int kNotFinite = 0x99;
-        const __m512 scale = part.factors().scale.raw;
-        if (_mm512_fpclass_ps_mask(scale, kNotFinite) == 0) {
-            if constexpr (TYPE == backplane::cpu::kPackedQ8) return decode_bytes(part, scale, tile);
-            if constexpr (TYPE == backplane::cpu::kPackedQ4) return decode_nibbles(part, scale, tile);
+        if (_mm512_fpclass_ps_mask(factors.scale.raw, kNotFinite) == 0) {
+            if constexpr (TYPE == backplane::cpu::kPackedQ8) return decode_bytes(part, factors.scale.raw, tile);
+            if constexpr (TYPE == backplane::cpu::kPackedQ4) return decode_nibbles(part, factors.scale.raw, tile);
         }
     }
     const auto by_pairs = [&](const auto& pairs_of) HWY_ATTR {
@@ -217,7 +224,6 @@ HWY_NOINLINE void decode_tile(const uint8_t* block, int64_t width, int64_t colum
             low = w;
         });
     };
-    const BlockFactors factors = part.factors();
     if (_mm512_cmp_ps_mask(factors.scale.raw, factors.least.raw, _CMP_UNORD_Q) == 0)
         return by_pairs([](__m512 low, __m512 high) HWY_ATTR { return rounded_pairs(low, high); });
     by_pairs([](__m512 low, __m512 high) HWY_ATTR {
