@@ -42,6 +42,8 @@ struct SumPlaces {
 };
 
 // ROWS x COLUMNS tiles of sums, of `parts` times 32 depths. Tiles 0 to 3 hold sums, 4 and 5 rows, 6 and 7 columns.
+// Behind the eight tiles of a thread are few more than twice as many for both threads of a core, and each load and product that is under way takes one. A
+// zero takes none: whatever is not wanted any more is cleared. Beside a neighbour a load and a product took 32 ns without, and take 19 (docs/benchmarks.md).
 template <class Unit, int ROWS, int COLUMNS>
 HWY_NOINLINE void multiply_tiles(const TilesTask& t, const LeftTiles& left, const uint16_t* b, int64_t parts,
                                  const SumPlaces& places, NextRows next, NextTiles* tiles) {
@@ -79,12 +81,16 @@ HWY_NOINLINE void multiply_tiles(const TilesTask& t, const LeftTiles& left, cons
                 Unit::template load<6>(right, kRow);
                 Unit::template multiply<0, 4, 6>();
                 if constexpr (ROWS == 2) Unit::template multiply<2, 5, 6>();
+                Unit::template clear<6>();
                 if constexpr (COLUMNS == 2) {
                     Unit::template load<7>(right + t.b_planes * kTileNumbers, kRow);
                     Unit::template multiply<1, 4, 7>();
                     if constexpr (ROWS == 2) Unit::template multiply<3, 5, 7>();
+                    Unit::template clear<7>();
                 }
             }
+            Unit::template clear<4>();
+            if constexpr (ROWS == 2) Unit::template clear<5>();
         }
     }
     const int64_t row = places.to_row * 4;
