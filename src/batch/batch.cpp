@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <thread>
@@ -10,6 +11,7 @@
 #include "base/file.hpp"
 #include "base/hash.hpp"
 #include "base/wall_clock.hpp"
+#include "batch/claims.hpp"
 #include "batch/crew.hpp"
 #include "batch/journal.hpp"
 #include "batch/schedule.hpp"
@@ -57,7 +59,9 @@ public:
         if (o_.cancel != nullptr && o_.cancel->load() != 0) throw Error(Code::cancelled, "cancelled");
         work_on(mine_);
         if (journal_) journal_->end();
+        claims_at_work_ = false;  // what is left when all have ended is done whoever claimed it
         if (leads()) gather();
+        if (leads() && claims_) claims_->remove();
         for (auto& [who, share] : shares_) outcome_.shares.push_back(share);
         outcome_.seconds = seconds_since(started_);
         return std::move(outcome_);
@@ -83,9 +87,11 @@ private:
         if (!o_.folder.empty()) {
             before = done_so_far(o_.folder);
             journal_.emplace(o_.folder, o_.ranks, list_);
+            if (o_.ranks.rank == 0) remove_claims_of_others(o_.folder, o_.ranks);
         }
         follow();
         const std::vector<size_t> owner = shared_out(work, names, static_cast<size_t>(o_.ranks.size));
+        offer_help(owner, work, names);
         settled_.assign(tasks_.size(), false);
         for (size_t i = 0; i < tasks_.size(); ++i) {
             const bool mine = owner[i] == static_cast<size_t>(o_.ranks.rank);
@@ -101,6 +107,29 @@ private:
         }
         for (const auto& [rank, record] : early_) hear(rank, record);
         early_.clear();
+    }
+
+    // Ranks of a job that has a name take from each other what was not begun: a rank that is slow, or came late, holds nobody up for long.
+    void offer_help(const std::vector<size_t>& owner, const std::vector<double>& work,
+                    const std::vector<std::string>& names) {
+        if (o_.ranks.size < 2 || o_.ranks.job.empty() || !journal_ || stations_.size() != 1 || o_.in_order) return;
+        claims_.emplace(o_.folder, o_.ranks);
+        claims_at_work_ = true;
+        std::vector<size_t> order(tasks_.size());
+        std::iota(order.begin(), order.end(), size_t{0});
+        std::sort(order.begin(), order.end(),
+                  [&](size_t a, size_t b) { return work[a] != work[b] ? work[a] > work[b] : names[a] < names[b]; });
+        offered_ = to_help_with(owner, order, static_cast<size_t>(o_.ranks.rank), static_cast<size_t>(o_.ranks.size));
+    }
+
+    // A file of another rank's share that is claimed now.
+    std::optional<size_t> helps_with() {
+        if (next_offered_ == 0) claims_->look();
+        while (next_offered_ < offered_.size()) {
+            const size_t i = offered_[next_offered_++];
+            if (!settled_[i] && !keys_[i].empty() && claims_->take(keys_[i], false)) return i;
+        }
+        return {};
     }
 
     // Rank 0: what the others have done of this job by now.
@@ -119,11 +148,28 @@ private:
         }
     }
 
-    void work_on(const std::vector<size_t>& which) {
-        if (which.empty()) return;
+    CrewOptions crew_options(std::vector<size_t>& which) {
+        CrewOptions options{.in_order = o_.in_order, .note = o_.note, .claim = {}, .more = {}};
+        if (!claims_at_work_) return options;
+        options.claim = [this, &which](size_t task) {
+            const std::string& key = keys_[which[task]];
+            return key.empty() || claims_->take(key, true);
+        };
+        options.more = [this, &which]() -> std::optional<double> {
+            const std::optional<size_t> i = helps_with();
+            if (!i) return {};
+            which.push_back(*i);
+            return tasks_[*i].work;
+        };
+        return options;
+    }
+
+    void work_on(std::vector<size_t> which) {
+        if (which.empty() && !claims_at_work_) return;
+        which.reserve(tasks_.size());  // it grows while others read it
         std::vector<double> work;
         for (const size_t i : which) work.push_back(tasks_[i].work);
-        Crew crew(work, stations_, {.in_order = o_.in_order, .note = o_.note});
+        Crew crew(work, stations_, crew_options(which));
         std::map<size_t, std::pair<News, double>> waiting;  // those that are done before one that is to be told before them
         size_t told = 0;
         const auto tell = [&](size_t place, const News& news, double seconds) {
@@ -293,6 +339,10 @@ private:
     std::vector<bool> settled_;
     std::map<std::string, size_t> by_key_;
     std::optional<Journal> journal_;
+    std::optional<Claims> claims_;
+    bool claims_at_work_ = false;
+    std::vector<size_t> offered_;  // files of other ranks' shares, in the order in which this one takes them
+    size_t next_offered_ = 0;
     std::vector<Other> others_;
     std::set<std::string> news_;  // keys of what others did of this job before this rank looked
     std::vector<std::pair<int64_t, base::Json>> early_;

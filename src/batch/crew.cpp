@@ -77,7 +77,7 @@ public:
             begun_ = true;
             return crew_.schedule_.tasks_of(device_).front();
         }
-        const Schedule::Choice choice = crew_.schedule_.next(device_, crew_.now());
+        const Schedule::Choice choice = crew_.choose(device_);
         if (choice.kind != Schedule::Choice::Kind::take) return {};
         return choice.task;
     }
@@ -117,12 +117,13 @@ private:
 bool Crew::wait_for_one(size_t device) {
     std::unique_lock lock(mutex_);
     for (;;) {
-        if (stopped_ || schedule_.all_done()) return false;
-        const Schedule::Choice choice = schedule_.next(device, now());
+        if (stopped_ || (!options_.more && schedule_.all_done())) return false;
+        const Schedule::Choice choice = choose(device);
         if (choice.kind == Schedule::Choice::Kind::take) {
             hands_[device]->wish = go_on;
             return true;
         }
+        if (schedule_.all_done()) return false;
         if (choice.kind == Schedule::Choice::Kind::take_over) hands_[choice.from]->wish = give_up;
         changed_.wait_for(lock, std::chrono::milliseconds(100));
     }
@@ -177,6 +178,23 @@ void Crew::serve(size_t device) {
 }
 
 // What follows is called under the lock.
+
+Schedule::Choice Crew::choose(size_t device) {
+    for (;;) {
+        const Schedule::Choice choice = schedule_.next(device, now());
+        if (choice.kind == Schedule::Choice::Kind::take) {
+            if (!options_.claim || options_.claim(choice.task)) return choice;
+            schedule_.drop(device, choice.task);
+            changed_.notify_all();
+            continue;
+        }
+        if (!options_.more || !schedule_.none_waits() || schedule_.is_retired(device)) return choice;
+        const std::optional<double> work = options_.more();
+        if (!work) return choice;
+        schedule_.add(*work);
+        why_.emplace_back(Code::device_lost, "no device is left for it");
+    }
+}
 
 void Crew::give_all_back(size_t device, bool not_here) {
     for (const size_t task : schedule_.tasks_of(device)) schedule_.give_back(device, task, now(), not_here);

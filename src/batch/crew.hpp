@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,6 +22,11 @@ namespace backplane::batch {
 struct CrewOptions {
     bool in_order = false;
     std::function<void(const std::string&)> note;
+    // Where other processes work on the same files; called one at a time, never beside `done` and `tick`. `claim`: whether a task that a device would
+    // begin is this process's to do; not so, it counts as done, and nobody hears of it. `more`: when none waits any more, the work of one further
+    // task, which is claimed and has the next number; nothing: there is none.
+    std::function<bool(size_t)> claim;
+    std::function<std::optional<double>()> more;
 };
 
 class Crew {
@@ -52,6 +58,7 @@ private:
     void serve(size_t device);
     [[nodiscard]] std::unique_ptr<Worker> open(size_t device);
     [[nodiscard]] bool wait_for_one(size_t device);
+    [[nodiscard]] Schedule::Choice choose(size_t device);
     void give_all_back(size_t device, bool not_here);
     void settle(const Result& result);
     void out(size_t device, const std::exception_ptr& error);

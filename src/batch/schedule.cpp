@@ -159,6 +159,22 @@ void Schedule::finished(size_t device, size_t task, double now) {
     d.fraction = 0;
 }
 
+void Schedule::drop(size_t device, size_t task) {
+    Device& d = devices_[device];
+    std::erase(d.tasks, task);
+    if (d.tasks.empty()) d.fraction = 0;
+    ++done_;
+    done_work_ += work_[task];
+    promised_[task] = devices_.size();
+}
+
+void Schedule::add(double work) {
+    waiting_.push_back(work_.size());
+    work_.push_back(work > 0 ? work : 0);
+    promised_.push_back(devices_.size());
+    for (Device& d : devices_) d.refused.push_back(false);
+}
+
 void Schedule::give_back(size_t device, size_t task, double now, bool not_here) {
     Device& d = devices_[device];
     // What it was seen to do is what it is known to do.

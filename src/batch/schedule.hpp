@@ -37,6 +37,8 @@ public:
     void progressed(size_t device, double fraction,
                     double now);  // of the one task that it has, 0 to 1; of several it says nothing
     void finished(size_t device, size_t task, double now);  // well or not
+    void drop(size_t device, size_t task);  // somebody else does it: done, and nothing is learnt of the device
+    void add(double work);                  // one more task, the last in any order; its number is the next
     // The task waits again. `not_here`: for another device than this one.
     void give_back(size_t device, size_t task, double now, bool not_here);
     [[nodiscard]] std::vector<size_t> tasks_of(size_t device) const { return devices_[device].tasks; }
@@ -44,6 +46,7 @@ public:
     void retire(size_t device);  // it takes nothing more; what it has is given back before
 
     [[nodiscard]] bool all_done() const noexcept { return done_ == work_.size(); }
+    [[nodiscard]] bool none_waits() const noexcept { return waiting_.empty(); }
     // Tasks that wait and that no device is left for; they count as done from then on.
     std::vector<size_t> stranded();
     [[nodiscard]] double fraction() const noexcept;            // of all work, what is done

@@ -305,16 +305,77 @@ TEST_F(Batches, ARankThatNeverComesOrDiesIsGivenUpAndItsFilesAreNamed) {
     options_.silence = 0.3;
     { const Journal died(options_.folder, {1, 3, 0, "Slurm", "job"}, "list"); }
     const Outcome o = run(tasks, {station("a")}, options_);
-    EXPECT_EQ(o.done, 3U);
-    EXPECT_EQ(o.left.size(), 6U);
+    EXPECT_EQ(o.done, 7U) << "its own, and all but the first of each of the others";
+    EXPECT_EQ(o.left.size(), 2U);
     ASSERT_EQ(notes_.size(), 3U) << "two are silent, and one of them had another list";
     EXPECT_NE(notes_[0].find("rank 1"), std::string::npos);
     // One process does what they left.
     options_.ranks = {};
     const Outcome rest = run(tasks, {station("a")}, options_);
-    EXPECT_EQ(rest.skipped, 3U);
-    EXPECT_EQ(rest.done, 6U);
+    EXPECT_EQ(rest.skipped, 7U);
+    EXPECT_EQ(rest.done, 2U);
     expect_all_right(tasks);
+}
+
+TEST_F(Batches, RanksOfAJobWithoutANameKeepToTheirShares) {
+    const std::vector<Task> tasks = files(9);
+    options_.ranks = {0, 3, 0, "Kubernetes", ""};
+    options_.silence = 0.1;
+    const Outcome o = run(tasks, {station("a")}, options_);
+    EXPECT_EQ(o.done, 3U);
+    EXPECT_EQ(o.left.size(), 6U) << "nobody can tell claims of this job from those of one that was killed";
+}
+
+// Rank 0 is held up by its first file until all others are done, which rank 1 has to see to.
+TEST_F(Batches, ARankThatIsSlowLosesToTheOthersWhatItHasNotBegun) {
+    const std::vector<Task> tasks = files(20);
+    fs::create_directory(folder_ / "out" / ".backplane-batch-claims-of-one-that-was-killed");
+    const auto done_now = [this] {
+        const std::lock_guard lock(mutex_);
+        return done_.size();
+    };
+    std::atomic<bool> in_vain = false;
+    const auto slow = [&](const Task&, const std::atomic<uint32_t>&) {
+        for (int i = 0; done_now() < 19 && !in_vain; ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            if (i == 3000) in_vain = true;
+        }
+    };
+    Outcome other;
+    std::thread second([&] {
+        Options o = options_;
+        o.ranks = {1, 2, 1, "Slurm", "job"};
+        o.tell = {};
+        other = run(tasks, {station("b")}, o);
+    });
+    options_.ranks = {0, 2, 0, "Slurm", "job"};
+    const Outcome o = run(tasks, {station("a", slow)}, options_);
+    second.join();
+    EXPECT_FALSE(in_vain);
+    EXPECT_EQ(o.done, 20U);
+    EXPECT_EQ(other.done, 19U);
+    EXPECT_EQ(told_.size(), 20U);
+    for (const auto& [name, times] : done_) EXPECT_EQ(times, 1) << name;
+    expect_all_right(tasks);
+    for (const auto& entry : fs::directory_iterator(folder_ / "out"))
+        EXPECT_EQ(entry.path().filename().string().find("claims"), std::string::npos) << entry.path();
+}
+
+// A job that was killed and goes on under its name: what it had claimed is done by the first rank in the end.
+TEST_F(Batches, WhatWasClaimedAndNeverDoneIsDoneByTheFirstRank) {
+    const std::vector<Task> tasks = files(8);
+    const auto stopped = [](const Task&, const std::atomic<uint32_t>&) { throw Error(Code::device_lost, "off the bus"); };
+    Options o = options_;
+    o.ranks = {1, 2, 1, "Slurm", "job"};
+    EXPECT_THROW(run(tasks, {station("b", stopped)}, o), Error);
+    std::thread second([&] { run(tasks, {station("b")}, o); });
+    options_.ranks = {0, 2, 0, "Slurm", "job"};
+    const Outcome first = run(tasks, {station("a")}, options_);
+    second.join();
+    EXPECT_EQ(first.done, 8U);
+    EXPECT_TRUE(first.left.empty());
+    expect_all_right(tasks);
+    for (const auto& [name, times] : done_) EXPECT_EQ(times, 1) << name;
 }
 
 TEST_F(Batches, WhatRanksThatSawOtherFilesLeftIsDoneByTheFirstAndToldOf) {

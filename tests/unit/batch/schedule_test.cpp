@@ -241,6 +241,24 @@ TEST(Schedule, WhatASlowDeviceHasGoesToAFreeOneAltogether) {
     EXPECT_EQ(s.tasks_of(0).size(), all.size());
 }
 
+TEST(Schedule, WhatAnotherProcessDoesIsDoneAndWhatComesLaterIsLast) {
+    Schedule schedule({3, 2}, 1, Schedule::Order::longest_first);
+    EXPECT_EQ(schedule.next(0, 0).task, 0U);
+    schedule.drop(0, 0);
+    EXPECT_TRUE(schedule.tasks_of(0).empty());
+    EXPECT_EQ(schedule.next(0, 1).task, 1U);
+    EXPECT_FALSE(schedule.all_done());
+    schedule.finished(0, 1, 2);
+    EXPECT_TRUE(schedule.all_done());
+    schedule.add(9);
+    EXPECT_FALSE(schedule.all_done());
+    EXPECT_FALSE(schedule.none_waits());
+    EXPECT_EQ(schedule.next(0, 3).task, 2U);
+    schedule.finished(0, 2, 4);
+    EXPECT_TRUE(schedule.all_done());
+    EXPECT_DOUBLE_EQ(schedule.fraction(), 1);
+}
+
 TEST(SharedOut, RanksAreEvenAndAgreeWhateverTheOrder) {
     std::mt19937 random(7);
     for (const size_t ranks : {1, 2, 3, 4, 16, 100}) {
