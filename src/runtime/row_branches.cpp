@@ -17,6 +17,9 @@ Readers readers_of(const Graph& graph) {
     return all;
 }
 
+// What a branch takes of what all read, and puts around it: the first and the last begin and end elsewhere than those between.
+bool is_taking(Op op) { return op == Op::slice || op == Op::pad; }
+
 // Nodes that nothing but the operand of the Concat comes of; in descending order.
 std::vector<size_t> branch(const Graph& graph, const Readers& readers, size_t concat, TensorId operand,
                            const std::function<bool(const Node&)>& stays_out) {
@@ -50,7 +53,7 @@ std::vector<uint32_t> branches_of(const Graph& graph, uint32_t count, const std:
         for (const TensorId t : node.inputs) {
             std::vector<Op>& of = ops.emplace_back();
             for (const size_t m : branches.emplace_back(branch(graph, readers, n, t, stays_out)))
-                of.push_back(graph.nodes()[m].op);
+                if (!is_taking(graph.nodes()[m].op)) of.push_back(graph.nodes()[m].op);
             std::ranges::sort(of);
         }
         const bool alike = std::ranges::all_of(ops, [&](const auto& of) { return of == ops[0]; });

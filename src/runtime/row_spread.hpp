@@ -50,6 +50,7 @@ private:
     [[nodiscard]] std::optional<std::vector<RowSpread>> behind_reshape(const Node& node, const RowSpread& x) const;
     [[nodiscard]] std::optional<std::vector<RowSpread>> behind_attention(const Node& node) const;
     [[nodiscard]] std::optional<std::vector<RowSpread>> behind_pointwise(const Node& node, const RowSpread& x) const;
+    [[nodiscard]] bool is_worth_a_sum(const Node& node, const RowSpread& x) const;
     [[nodiscard]] std::optional<std::vector<RowSpread>> behind_depthwise(const Node& node, const RowSpread& x) const;
 
     const Graph& graph_;

@@ -202,7 +202,9 @@ public:
         const TensorId x = g_.input("x", DType::f32, {1, 2, 8, 8});
         std::vector<TensorId> halves;
         for (int64_t part = 0; part < 2; ++part) {
-            TensorId y = ops::slice(g_, x, {.starts = {0, 0, 4 * part, 0}, .ends = {1, 2, 4 * part + 4, 8}});
+            TensorId y = ops::slice(g_, x, {.starts = {0, 0, 2 * part, 0}, .ends = {1, 2, 4 * part + 4, 8}});
+            if (part == 1)
+                y = ops::slice(g_, y, {.starts = {0, 0, 2, 0}, .ends = {1, 2, 6, 8}});  // as what is not the first
             for (int k = 0; k < 8; ++k) y = ops::sin(g_, ops::add(g_, y, g_.constant(0.5F)));
             halves.push_back(y);
         }
@@ -251,6 +253,25 @@ TEST(RowsOfABeginning, HaveItsBranchesApartAndItsConvolutionsByChannels) {
     for (size_t n = 0; n < rows.graph.nodes().size(); ++n)
         if (rows.graph.nodes()[n].op == Op::sin) ++sines[rows.device_of[n]];
     EXPECT_EQ(sines, (std::map<uint32_t, int>{{0, 8}, {1, 8}})) << "each device has a branch";
+}
+
+// As a speech network begins with 200 s and 40 s of sound: 256 channels, of which the sum would be 51 MB and 10 MB.
+TEST(RowsOfABeginning, AreNotOfConvolutionsWhoseSumWouldTakeLongerThanTheyDo) {
+    for (const int64_t frames : {20000, 4000}) {
+        Graph g;
+        const auto conv = [&](const char* name, TensorId x, const Shape& weights, int64_t pad, int64_t stride,
+                              int64_t group) {
+            return ops::conv(g, x, g.weight(name, DType::f16, weights), no_tensor,
+                             {.strides = {stride, stride}, .pads = {pad, pad, pad, pad}, .group = group});
+        };
+        const TensorId x = g.input("x", DType::f16, {1, 1, frames, 80});
+        const TensorId taps = conv("taps", conv("first", x, {256, 1, 3, 3}, 1, 2, 1), {256, 1, 3, 3}, 1, 2, 256);
+        g.output(ops::relu(g, conv("point", taps, {256, 256, 1, 1}, 0, 1, 1)), "y");
+        if (frames == 4000)
+            EXPECT_EQ(runtime::row_graph(g, 2).products, 2U);
+        else
+            EXPECT_THROW(static_cast<void>(runtime::row_graph(g, 2)), Error) << "there is nothing else to split";
+    }
 }
 
 TEST_F(Rows, OfDevicesThatComputeInTheirOwnWayAreWithinTheBound) {
