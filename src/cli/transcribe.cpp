@@ -399,6 +399,9 @@ BatchWords words_of(const TranscribeChoice& o, size_t files, const Transcription
                 told.push_back(note.get<std::string>());
                 err("note: {}\n", told.back());
             }
+        const Json* const said = report.find("text");
+        if (said != nullptr && said->get<std::string>().empty())
+            err("note: no word was heard in '{}'\n", base::visible(news.file));
         if (files > 1) took += " on " + news.device;
         if (o.choice.verbose) err("{}: {}\n", news.file, took);
         if (!target.empty()) return base::visible(target) + ": " + took;

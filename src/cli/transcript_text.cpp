@@ -82,10 +82,15 @@ std::vector<Cue> cues_of(const std::vector<Word>& words) {
 }
 
 base::Json transcript_json(const Transcript& said) {
+    // Milliseconds and ten-thousandths, as people read them: 2.8, and not 2.8000000000000003.
+    const auto rounded = [](double value, double parts) { return std::round(value * parts) / parts; };
     base::Json words = base::Json::array();
     for (const Word& word : said.words)
-        words.push_back({{"text", word.text}, {"start", word.start}, {"end", word.end}, {"confidence", word.confidence}});
-    return {{"text", said.text}, {"seconds", said.seconds}, {"words", std::move(words)}};
+        words.push_back({{"text", word.text},
+                         {"start", rounded(word.start, 1e3)},
+                         {"end", rounded(word.end, 1e3)},
+                         {"confidence", rounded(word.confidence, 1e4)}});
+    return {{"text", said.text}, {"seconds", rounded(said.seconds, 1e3)}, {"words", std::move(words)}};
 }
 
 std::string transcript_text(const Transcript& said, const std::string& format, bool times) {

@@ -13,6 +13,12 @@ namespace backplane::base {
 
 std::string peeked_input(size_t bytes) {
     std::string there;
+    if (const off_t at = ::lseek(STDIN_FILENO, 0, SEEK_CUR); at >= 0) {
+        there.resize(bytes);
+        const ssize_t n = ::pread(STDIN_FILENO, there.data(), bytes, at);
+        there.resize(n > 0 ? static_cast<size_t>(n) : 0);
+        return there;
+    }
     // Who writes less than that waits this long before it is taken for all.
     constexpr int kTries = 100;
     constexpr auto kBetween = std::chrono::milliseconds(10);

@@ -15,6 +15,7 @@
 #include "base/file.hpp"
 #include "base/peeked_input.hpp"
 #include "formats/audio/lengths.hpp"
+#include "formats/audio/sound_source.hpp"
 #include "gguf/mapped_file.hpp"
 
 namespace backplane {
@@ -106,25 +107,52 @@ private:
 struct CloseFile {
     void operator()(SNDFILE* file) const noexcept { sf_close(file); }
 };
+
+class Sndfile final : public formats::SoundSource {
+public:
+    Sndfile(SNDFILE* file, const SF_INFO& info, std::unique_ptr<RewoundInput> input)
+        : input_(std::move(input)), file_(file) {
+        about_ = {.rate = info.samplerate, .channels = info.channels};
+        if (info.seekable == 0) return;
+        about_.wrong = how_cut_off(file);
+        // Of a pipe, or of a file that was never ended, libsndfile says a length that is none.
+        if (info.frames > 0 && info.frames < SF_COUNT_MAX / 2) about_.frames = static_cast<uint64_t>(info.frames);
+        about_.counted = counts_frames(info.format);
+    }
+    [[nodiscard]] About about() const override { return about_; }
+    int64_t read(std::span<float> into) override {
+        return sf_readf_float(file_.get(), into.data(), static_cast<sf_count_t>(into.size()) / about_.channels);
+    }
+    [[nodiscard]] std::string problem() const override {
+        const int problem = sf_error(file_.get());
+        return problem == SF_ERR_NO_ERROR ? "" : words_of(sf_error_number(problem));
+    }
+
+private:
+    std::unique_ptr<RewoundInput> input_;  // that file_ reads, where it has one
+    std::unique_ptr<SNDFILE, CloseFile> file_;
+    About about_;
+};
+
 struct DeleteConverter {
     void operator()(SRC_STATE* state) const noexcept { src_delete(state); }
 };
 
-class SndfileReader final : public AudioReader {
+class ResampledReader final : public AudioReader {
 public:
-    SndfileReader(SNDFILE* file, const SF_INFO& info, std::string name, int64_t rate, std::unique_ptr<RewoundInput> input)
-        : input_(std::move(input)), file_(file), name_(std::move(name)) {
-        info_ = {info.samplerate, info.channels, 0};
+    ResampledReader(std::unique_ptr<formats::SoundSource> source, std::string name, int64_t rate)
+        : source_(std::move(source)), name_(std::move(name)) {
+        const formats::SoundSource::About about = source_->about();
+        if (about.channels == 0 && !about.wrong.empty()) fail(about.wrong);
+        info_ = {about.rate, about.channels, 0};
         if (info_.sample_rate < kLeastRate || info_.sample_rate > kMostRate || info_.channels < 1 ||
             info_.channels > kMostChannels)
             fail("it has " + std::to_string(info_.channels) + (info_.channels == 1 ? " channel at " : " channels at ") +
                  std::to_string(info_.sample_rate) + " Hz, and up to " + std::to_string(kMostChannels) + " of " +
                  std::to_string(kLeastRate) + " to " + std::to_string(kMostRate) + " Hz are read");
-        if (const std::string cut = info.seekable != 0 ? how_cut_off(file) : ""; !cut.empty()) fail(cut);
-        // Of a pipe, or of a file that was never ended, libsndfile says a length that is none.
-        if (info.frames > 0 && info.frames < SF_COUNT_MAX / 2 && info.seekable != 0)
-            info_.seconds = static_cast<double>(info.frames) / static_cast<double>(info_.sample_rate);
-        if (counts_frames(info.format) && info_.seconds > 0) said_ = static_cast<uint64_t>(info.frames);
+        if (!about.wrong.empty()) fail(about.wrong);
+        info_.seconds = static_cast<double>(about.frames) / static_cast<double>(info_.sample_rate);
+        if (about.counted) said_ = about.frames;
         if (info_.sample_rate != rate) {
             int problem = 0;
             converter_.reset(src_new(SRC_SINC_MEDIUM_QUALITY, 1, &problem));
@@ -159,16 +187,13 @@ private:
     void fill() {
         mono_.clear();
         used_ = 0;
-        const sf_count_t frames = sf_readf_float(file_.get(), interleaved_.data(), static_cast<sf_count_t>(kFrames));
-        const int problem = sf_error(file_.get());
-        if ((problem != SF_ERR_NO_ERROR || frames <= 0) &&
-            frames_ + static_cast<uint64_t>(std::max<sf_count_t>(frames, 0)) < said_)
-            fail("it is cut off, or damaged behind second " +
-                 std::to_string(frames_ / static_cast<uint64_t>(info_.sample_rate)) + ": its header says " +
+        const int64_t frames = source_->read(interleaved_);
+        const std::string problem = source_->problem();
+        const std::string second = std::to_string(frames_ / static_cast<uint64_t>(info_.sample_rate));
+        if ((!problem.empty() || frames <= 0) && frames_ + static_cast<uint64_t>(std::max<int64_t>(frames, 0)) < said_)
+            fail("it is cut off, or damaged behind second " + second + ": its header says " +
                  std::to_string(said_ / static_cast<uint64_t>(info_.sample_rate)) + " seconds");
-        if (problem != SF_ERR_NO_ERROR)
-            fail(words_of(sf_error_number(problem)) + " behind second " +
-                 std::to_string(frames_ / static_cast<uint64_t>(info_.sample_rate)));
+        if (!problem.empty()) fail(problem + " behind second " + second);
         if (frames <= 0) {
             end_ = true;
             return;
@@ -204,8 +229,7 @@ private:
         return static_cast<size_t>(data.output_frames_gen);
     }
 
-    std::unique_ptr<RewoundInput> input_;  // that file_ reads, where it has one
-    std::unique_ptr<SNDFILE, CloseFile> file_;
+    std::unique_ptr<formats::SoundSource> source_;
     std::unique_ptr<SRC_STATE, DeleteConverter> converter_;
     std::string name_;
     AudioInfo info_;
@@ -222,17 +246,17 @@ std::unique_ptr<AudioReader> opened(SNDFILE* file, const SF_INFO& info, std::str
     if (file == nullptr)
         throw Error(Code::unsupported, "cannot read the sound in '" + name + "': " + words_of(sf_strerror(nullptr)) +
                                            ". It must be WAV, FLAC, Ogg, Opus, MP3 or AIFF");
-    return std::make_unique<SndfileReader>(file, info, std::move(name), rate, std::move(input));
+    auto source = std::make_unique<Sndfile>(file, info, std::move(input));
+    return std::make_unique<ResampledReader>(std::move(source), std::move(name), rate);
 }
 
-// What libsndfile takes for a shorter file; and before libmpg123, which would print a warning of its own.
-void check_length(const std::filesystem::path& path) {
-    const formats::MappedFile file(path);
+// What libsndfile and libmpg123 take for a shorter file.
+void check_length(const std::filesystem::path& path, std::span<const std::byte> file) {
     const std::string cut = "cannot read the sound in '" + path.string() + "': it is cut off: ";
-    if (const auto length = formats::mp3_length(file.bytes()); length && length->said > length->there)
+    if (const auto length = formats::mp3_length(file); length && length->said > length->there)
         throw Error(Code::corrupt, cut + "its header says " + std::to_string(length->said) + " bytes, there are " +
                                        std::to_string(length->there));
-    if (!formats::ogg_has_its_end(file.bytes()))
+    if (!formats::ogg_has_its_end(file))
         throw Error(Code::corrupt, cut + "its last page is missing; to take what is there, give it through a pipe");
 }
 
@@ -242,7 +266,12 @@ std::unique_ptr<AudioReader> AudioReader::open(const std::filesystem::path& path
     // What the system says of the name, in the words that all files are spoken of; a pipe or a device is never waited for.
     if (base::File(path).status().size == 0)
         throw Error(Code::corrupt, "cannot read the sound in '" + path.string() + "': the file is empty");
-    check_length(path);
+    {
+        const formats::MappedFile file(path);
+        check_length(path, file.bytes());
+        if (auto mpeg = formats::open_mpeg(path, file.bytes()))
+            return std::make_unique<ResampledReader>(std::move(mpeg), path.string(), sample_rate);
+    }
     SF_INFO info{};
     SNDFILE* const file = sf_open(path.string().c_str(), SFM_READ, &info);
     return opened(file, info, path.string(), sample_rate);
@@ -252,7 +281,11 @@ std::unique_ptr<AudioReader> AudioReader::open_input(int64_t sample_rate) {
     constexpr std::string_view kFlac = "fLaC";
     constexpr const char* kName = "the input stream";
     SF_INFO info{};
-    if (base::peeked_input(kFlac.size()) != kFlac) {
+    const std::string begins = base::peeked_input(kFlac.size());
+    if (auto mpeg = formats::open_mpeg_input(std::as_bytes(std::span(begins))))
+        return std::make_unique<ResampledReader>(std::move(mpeg), kName, sample_rate);
+    const bool goes_back = std::fseek(stdin, 0, SEEK_CUR) == 0;  // a file
+    if (begins != kFlac || goes_back) {
         SNDFILE* const file = sf_open_fd(0, SFM_READ, &info, SF_FALSE);
         return opened(file, info, kName, sample_rate);
     }

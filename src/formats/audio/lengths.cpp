@@ -1,6 +1,7 @@
 #include "formats/audio/lengths.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string_view>
 
@@ -29,6 +30,12 @@ size_t tag_bytes(std::span<const std::byte> file) {
     return kTagHeader + size + (footer ? kTagHeader : 0);
 }
 
+// A frame's first four bytes: eleven bits that are set, and a version, layer, bit rate and sample rate that there are.
+bool is_frame(uint32_t header) {
+    return header >> 21 == 0x7FF && (header >> 19 & 3) != 1 && (header >> 17 & 3) != 0 && (header >> 12 & 15) != 15 &&
+           (header >> 10 & 3) != 3;
+}
+
 constexpr size_t kPageHeader = 27;
 constexpr size_t kMostPage = kPageHeader + 255 + 255 * 255;
 
@@ -43,6 +50,20 @@ size_t page_bytes(std::span<const std::byte> file, size_t at) {
 }
 
 }  // namespace
+
+bool is_mpeg(std::span<const std::byte> file) {
+    while (const size_t tag = tag_bytes(file)) file = file.subspan(std::min(tag, file.size()));
+    return file.size() >= 4 && is_frame(big_endian(file, 0));
+}
+
+bool is_other_sound(std::span<const std::byte> file) {
+    while (const size_t tag = tag_bytes(file)) file = file.subspan(std::min(tag, file.size()));
+    constexpr std::array<std::string_view, 9> kBegins{"RIFF", "RIFX", "RF64", "riff", "FORM",
+                                                      "fLaC", "OggS", ".snd", "caff"};
+    return std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begins) { return has(file, 0, begins); });
+}
+
+bool may_be_mpeg(std::span<const std::byte> begins) { return has(begins, 0, "ID3") || is_mpeg(begins); }
 
 bool ogg_has_its_end(std::span<const std::byte> file) {
     if (!has(file, 0, "OggS")) return true;

@@ -17,6 +17,13 @@ struct Mp3Length {
 // the file is no MP3, or says nothing. An ID3v2 tag comes before. Source: the format's description by its users, gabriel.mp3-tech.org/mp3infotag.html.
 std::optional<Mp3Length> mp3_length(std::span<const std::byte> file);
 
+// Whether the first frame of an MPEG file (MP3) is where it should be, behind ID3v2 tags.
+bool is_mpeg(std::span<const std::byte> file);
+// Whether it begins as a file of another format does, which may have any name.
+bool is_other_sound(std::span<const std::byte> file);
+// Whether it may be MPEG by so little of it, where a tag may be longer than that.
+bool may_be_mpeg(std::span<const std::byte> begins);
+
 // Whether a file that begins as Ogg ends with a whole page that ends its stream (RFC 3533, 6: "end of stream"). True of other files.
 bool ogg_has_its_end(std::span<const std::byte> file);
 

@@ -168,7 +168,8 @@ TEST(CliTranscribe, AFileThatIsTooLoudForNumbersIsNamedAmongOthers) {
     std::ofstream(p.at("loud.wav"), std::ios::binary) << bytes;
     const Outcome o = transcribe(p, {good, p.at("loud.wav"), "--output", p.at("texts")});
     EXPECT_EQ(o.exit_code, 1);
-    EXPECT_TRUE(is_one_line(o.err)) << o.err;
+    // Before it a note that no word was heard in the other one.
+    EXPECT_TRUE(is_one_line(o.err.substr(std::min(o.err.size(), o.err.find("backplane: "))))) << o.err;
     const std::string wanted = "cannot transcribe '" + p.at("loud.wav") + "': the sound has samples of up to 1e+30,";
     EXPECT_NE(o.err.find(wanted), std::string::npos) << o.err;
     EXPECT_TRUE(fs::exists(p.at("texts/good.txt")));

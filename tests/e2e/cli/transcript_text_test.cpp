@@ -1,6 +1,8 @@
 // transcribe --format: what a network says may be anything, and stays text in every format.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "parakeet_folder.hpp"
 #include "program.hpp"
 
@@ -69,6 +71,20 @@ TEST_F(TranscriptText, TheShortestWindowIsOneAndNoNumberIsNone) {
         EXPECT_EQ(o.exit_code, 2) << window;
         EXPECT_TRUE(is_one_line(o.err)) << o.err;
         EXPECT_NE(o.err.find("--window"), std::string::npos) << o.err;
+    }
+}
+
+TEST_F(TranscriptText, NumbersOfJsonHaveThreeAndFourDecimals) {
+    const Json said_of = Json::parse(said({"--format", "json"}));
+    const auto is_rounded = [](const Json& number, double parts) {
+        const double scaled = number.get<double>() * parts;
+        return std::abs(scaled - std::round(scaled)) < 1e-6;
+    };
+    EXPECT_TRUE(is_rounded(said_of["seconds"], 1e3)) << said_of["seconds"].dump();
+    ASSERT_GT(said_of["words"].size(), 0U);
+    for (const Json& word : said_of["words"]) {
+        EXPECT_TRUE(is_rounded(word["start"], 1e3) && is_rounded(word["end"], 1e3)) << word.dump();
+        EXPECT_TRUE(is_rounded(word["confidence"], 1e4)) << word.dump();
     }
 }
 
