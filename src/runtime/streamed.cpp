@@ -27,11 +27,37 @@ struct Piece {
 
 using Sizes = std::vector<uint64_t>;  // of weights, by tensor
 
-// Whether a part may begin with it: its input is in memory wherever it is cut. What follows a product (a bias, a scale, an activation) is done by the same
-// kernel, in float32; cut off it would begin with numbers that were rounded to the type of the feature maps, and results were others.
-bool may_begin(Op op) {
+// The node that makes a tensor, moves left out of account; null: none does.
+const Node* maker_of(const Graph& graph, const std::vector<size_t>& made_by, TensorId t) {
+    constexpr Op kMoves[] = {Op::reshape, Op::transpose};
+    for (;;) {
+        const size_t n = made_by[t.index];
+        if (n == graph.nodes().size()) return nullptr;
+        const Node& node = graph.nodes()[n];
+        if (std::find(std::begin(kMoves), std::end(kMoves), node.op) == std::end(kMoves)) return &node;
+        t = node.inputs[0];
+    }
+}
+
+// By node, whether a part may begin with it: its input is in memory wherever it is cut. What follows a product (a bias, a scale, an activation) is done by
+// the same kernel, in float32, and so is a gate or a mask in front of a convolution; cut off it would begin with numbers that were rounded to the type of
+// the feature maps, and results were others.
+std::vector<bool> beginnings(const Graph& graph) {
     constexpr Op kOps[] = {Op::matmul, Op::conv, Op::conv_transpose, Op::lstm, Op::gru, Op::gather};
-    return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
+    const std::vector<Node>& nodes = graph.nodes();
+    std::vector<size_t> made_by(graph.tensors().size(), nodes.size());
+    std::vector<bool> all;
+    for (size_t n = 0; n < nodes.size(); ++n) {
+        const Op op = nodes[n].op;
+        bool begins = std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
+        if (op == Op::conv) {
+            const Node* before = maker_of(graph, made_by, nodes[n].inputs[0]);
+            begins = before == nullptr || before->op != Op::mul;
+        }
+        all.push_back(begins);
+        for (const TensorId t : nodes[n].outputs) made_by[t.index] = n;
+    }
+    return all;
 }
 
 // By node: bytes of the values that those before it make and it or later ones read.
@@ -56,10 +82,10 @@ std::vector<uint64_t> crossings(const Graph& graph) {
 }
 
 // What weights of a part should be at least: values between parts take memory, too, so of a network of few weights fewer parts, with more of them each.
-uint64_t least_of_a_part(const Graph& graph, const std::vector<uint64_t>& crossing, uint64_t all) {
+uint64_t least_of_a_part(const std::vector<bool>& begins, const std::vector<uint64_t>& crossing, uint64_t all) {
     std::vector<uint64_t> between;
-    for (size_t n = 0; n < graph.nodes().size(); ++n)
-        if (may_begin(graph.nodes()[n].op)) between.push_back(crossing[n]);
+    for (size_t n = 0; n < begins.size(); ++n)
+        if (begins[n]) between.push_back(crossing[n]);
     if (between.empty()) return 0;
     const auto middle = between.begin() + static_cast<std::ptrdiff_t>(between.size() / 2);
     std::nth_element(between.begin(), middle, between.end());
@@ -68,8 +94,8 @@ uint64_t least_of_a_part(const Graph& graph, const std::vector<uint64_t>& crossi
 
 // In the order of the nodes, with weights of about `wanted` bytes each where single nodes allow it: half of that to half as much again, where the
 // fewest bytes are between.
-std::vector<Piece> pieces_of(const Graph& graph, const Sizes& sizes, const std::vector<uint64_t>& crossing,
-                             uint64_t wanted) {
+std::vector<Piece> pieces_of(const Graph& graph, const Sizes& sizes, const std::vector<bool>& begins,
+                             const std::vector<uint64_t>& crossing, uint64_t wanted) {
     const std::vector<Node>& nodes = graph.nodes();
     std::vector<size_t> in(graph.tensors().size(), 0);  // the piece that a weight was met in last, from 1
     std::vector<Piece> pieces;
@@ -84,7 +110,7 @@ std::vector<Piece> pieces_of(const Graph& graph, const Sizes& sizes, const std::
                 more += sizes[t.index];
             }
             const bool too_much = bytes > 0 && bytes + more > wanted + wanted / 2;
-            if (bytes > 0 && may_begin(nodes[n].op) && (too_much || bytes >= wanted / 2) &&
+            if (bytes > 0 && begins[n] && (too_much || bytes >= wanted / 2) &&
                 (best == nodes.size() || crossing[n] < crossing[best] || (crossing[n] == crossing[best] && bytes <= wanted)))
                 best = n;
             if (too_much && best != nodes.size()) {
@@ -167,9 +193,10 @@ std::vector<PlannedPart> cut(const Graph& graph, const Sizes& sizes, uint64_t bu
     std::vector<Piece> pieces;
     std::optional<Choice> choice;
     const std::vector<uint64_t> crossing = crossings(graph);
-    for (uint64_t wanted = std::max(all / kParts, least_of_a_part(graph, crossing, all)) + 1; !choice;
+    const std::vector<bool> begins = beginnings(graph);
+    for (uint64_t wanted = std::max(all / kParts, least_of_a_part(begins, crossing, all)) + 1; !choice;
          wanted -= wanted / 4 + 1) {
-        pieces = pieces_of(graph, sizes, crossing, wanted);
+        pieces = pieces_of(graph, sizes, begins, crossing, wanted);
         choice.emplace(pieces, sizes);
         if (take_least(*choice, for_weights)) break;
         if (wanted <= *std::max_element(sizes.begin(), sizes.end()) / 2 + 1)

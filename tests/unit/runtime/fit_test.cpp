@@ -43,6 +43,29 @@ Graph dense_network() {
     return g;
 }
 
+// Products, a gate of their halves, a mask, and a convolution along frames of channels that come last, as a Conformer's.
+Graph gated_network() {
+    constexpr int64_t kFrames = 32, kWide = 128, kTaps = 9;
+    Graph g;
+    TensorId x = g.input("x", DType::f16, {1, kFrames, kWide});
+    const TensorId valid = g.input("valid", DType::f16, {1, kFrames, 1});
+    for (int layer = 0; layer < 8; ++layer) {
+        const std::string name = "w " + std::to_string(layer);
+        const std::vector<TensorId> halves =
+            ops::split(g, ops::matmul(g, x, g.weight(name + ".in", DType::f16, {kWide, 2 * kWide})),
+                       {.axis = 2, .sizes = {kWide, kWide}});
+        TensorId y = ops::mul(g, halves[0], ops::sigmoid(g, halves[1]));
+        if (layer % 2 == 0) y = ops::mul(g, y, valid);
+        y = ops::transpose(g, ops::reshape(g, y, {.shape = {1, kFrames, 1, kWide}}), {.perm = {0, 3, 1, 2}});
+        y = ops::conv(g, y, g.weight(name + ".taps", DType::f16, {kWide, 1, kTaps, 1}), TensorId{},
+                      {.pads = {kTaps / 2, 0, kTaps / 2, 0}, .group = kWide});
+        y = ops::reshape(g, ops::transpose(g, y, {.perm = {0, 2, 3, 1}}), {.shape = {1, kFrames, kWide}});
+        x = ops::add(g, ops::matmul(g, y, g.weight(name + ".out", DType::f16, {kWide, kWide})), x);
+    }
+    g.output(x, "y");
+    return g;
+}
+
 class FitOn : public testing::TestWithParam<std::string> {
 protected:
     std::vector<Fit> ways(uint64_t memory, Streaming streaming = Streaming::automatic) const {
@@ -159,6 +182,30 @@ TEST_P(FitOn, MoreMemoryIsNeverAReasonToCopyMore) {
         EXPECT_EQ(streamed.budget, budget) << "what there is, not the least that does";
         moved = streamed.moved;
     }
+}
+
+// Devices do both in one kernel, in float32: a part that began between them would begin with what was rounded to halves.
+TEST_P(FitOn, NoPartBeginsBetweenAGateOrAMaskAndTheConvolutionBehindIt) {
+    const Graph gated = gated_network();
+    FitOptions options;
+    options.streaming = Streaming::always;
+    options.memory[device_.info().id] = 1;
+    const std::vector<Fit> none = fits({device_}, gated, options);
+    const uint64_t least = none[1].needs, needs = none[0].needs;
+    size_t most_parts = 0;
+    for (int k = 0; k < 8; ++k) {
+        options.memory[device_.info().id] = least + (needs - least) / 8 * k;
+        const Fit streamed = fits({device_}, gated, options)[1];
+        ASSERT_TRUE(streamed.fits) << streamed.problem;
+        const Json plan = Json::parse(streamed.plan_json);
+        most_parts = std::max(most_parts, plan["stages"].size());
+        for (const Json& stage : plan["stages"]) {
+            const auto ops = stage["ops"].get<std::string>();
+            EXPECT_EQ(ops.find("Conv") != std::string::npos, ops.find("Sigmoid") != std::string::npos)
+                << "a gate and its convolution are apart: " << streamed.plan_text;
+        }
+    }
+    EXPECT_GT(most_parts, 2U);
 }
 
 TEST_P(FitOn, PlanningTakesNoMemoryAndReadsNoWeight) {
