@@ -178,7 +178,7 @@ void add_bench_speech(const Command& app, Run& run) {
     size.shows_default().one_of(parakeet::published_sizes());
     command.option("--model", o->model, "A network's folder or GGUF file instead").type("PATH").excludes(size);
     command.option("--save", o->save, "Keep the random weights in this .gguf file").type("FILE");
-    command.option("--seconds", o->seconds, "Of sound in a clip").shows_default().between(0.1, 900);
+    command.option("--seconds", o->seconds, "Of sound in a clip").shows_default().between(0.1, 3600);
     command.option("--batch", o->batch, "Clips at a time").shows_default().in_range(1, 1024);
     command.option("--clips", o->clips, "Clips in all, in batches one after the other; 0: one batch")
         .shows_default()
