@@ -9,6 +9,7 @@
 #include "cli/model_files.hpp"
 #include "cli/place_options.hpp"
 #include "cli/plan_placed.hpp"
+#include "cli/soonest.hpp"
 #include "cli/usage.hpp"
 #include "cli/what_if.hpp"
 #include "models/parakeet/recognizer.hpp"
@@ -44,6 +45,12 @@ std::vector<Asked> asked_about(const Context& context, const PlanChoice& o, std:
     std::vector<Asked> all;
     for (const Device& device : open_with_fallback(context, o.choice)) all.push_back({device, device.info().id, 0, {}});
     return all;
+}
+
+// Of the whole command, as `upscale` chooses. Before this process starts a driver.
+std::vector<WholeTime> whole_times(const PlanChoice& o, const Run& run) {
+    if (!names_no_device(o.choice) || !o.place.place.empty() || !o.memory.memory.empty() || !o.what_if.empty()) return {};
+    return Soonest(o.choice, work_of(o)).times(static_cast<double>(o.size * o.size), run);
 }
 
 // What `less` of it comes to: `how` to ask about it where that fits, else what `it` takes.
@@ -286,12 +293,15 @@ void show_plan(const PlanChoice& o, Run& run) {
         throw UsageError("--place by names is for speech networks, " + o.model + " is none: --place auto is for both");
     if (o.place.is_auto() && !o.what_if.empty()) throw UsageError("--place with --what-if: leave one of them out");
     const Esrgan model = open_model(o);
+    const std::vector<WholeTime> whole = whole_times(o, run);
     const Context context(context_options(o.choice));
     FitOptions how = fit_options(o.memory, {}, &run.interrupted);
     const Graph graph = model.graph(o.size, o.size);
     CostModel costs(context);
     Placed placed;
     std::vector<Asked> asked = asked_about(context, o, how.memory);
+    if (!whole.empty())
+        std::ranges::stable_partition(asked, [&](const Asked& one) { return one.name == whole.front().device; });
     if (o.place.is_auto()) {
         const PlacedGraph what{graph, [&](const Device& device) { return fits({device}, graph, how); }, 1, 1,
                                o.place.among()};
@@ -328,6 +338,7 @@ void show_plan(const PlanChoice& o, Run& run) {
         json["scale"] = model.scale();
         json["size"] = o.size;
         json["notes"] = notes;
+        json["whole"] = json_of(whole);
         if (o.place.is_auto()) json["place"] = placed_json(placed);
         json["ways"] = Json::array();
         for (size_t i = 0; i < ways.size(); ++i) json["ways"].push_back(way_json(ways[i], times[i], &ways[i] == chosen));
@@ -336,6 +347,7 @@ void show_plan(const PlanChoice& o, Run& run) {
     } else {
         out("{} in {}, {} x {} pixels\n", model.name(), o.dtype, o.size, o.size);
         if (!placed.why.empty()) out("{}\n", placed.why);
+        if (!whole.empty()) out("{}\n", why_of(whole));
         print_ways(ways, times, chosen);
         if (!none) {
             if (json["stages"].size() > 1)

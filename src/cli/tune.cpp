@@ -3,6 +3,7 @@
 #include "backplane/esrgan.hpp"
 #include "cli/cli.hpp"
 #include "cli/model_files.hpp"
+#include "registry/remembered.hpp"
 
 namespace backplane::cli {
 
@@ -26,6 +27,7 @@ void tune_model(const TuneChoice& o, Run& run) {
     how.cancel = &run.interrupted;
     if (!run.json) how.progress = [](const std::string& device) { err("timing {}\n", device); };
     const std::vector<TuneResult> results = tune(context, model.graph(kTuneSize, kTuneSize), model.weights(), how);
+    static_cast<void>(registry::whole_store(context.state_folder()).forget_all());  // what is tuned goes before it
     if (run.json) {
         Json all = Json::array();
         for (const TuneResult& r : results)

@@ -5,12 +5,14 @@
 #include "backplane/esrgan.hpp"
 #include "base/elapsed.hpp"
 #include "base/file.hpp"
+#include "base/terminal.hpp"
 #include "cli/batch_command.hpp"
 #include "cli/cli.hpp"
 #include "cli/memory_options.hpp"
 #include "cli/model_files.hpp"
 #include "cli/place_options.hpp"
 #include "cli/predicted.hpp"
+#include "cli/soonest.hpp"
 #include "cli/targets.hpp"
 #include "cli/usage.hpp"
 
@@ -69,6 +71,12 @@ void write_comparison(const UpscaleChoice& o, int scale, const std::string& path
     }
     out->finish();
 }
+
+// Nobody says where it is to be done, or with what memory.
+bool may_choose(const UpscaleChoice& o) {
+    return names_no_device(o.choice) && o.place.place.empty() && o.memory.memory.empty() && o.many.devices.empty();
+}
+double pixels_of(const ImageInfo& picture) { return static_cast<double>(picture.width) * picture.height; }
 
 // On the device of this id.
 UpscaleOptions upscale_options(const UpscaleChoice& o, const std::map<std::string, uint64_t>& budgets,
@@ -131,7 +139,7 @@ std::vector<batch::Task> tasks_of(const UpscaleChoice& o) {
     for (batch::Task& task : tasks) {
         try {
             const auto picture = ImageReader::open(base::path_of(task.name));
-            task.work = static_cast<double>(picture->info().width) * picture->info().height;
+            task.work = pixels_of(picture->info());
         } catch (const Error&) {
             // It is said when its turn comes.
         }
@@ -157,7 +165,7 @@ BatchWords upscale_words(int scale) {
     return words;
 }
 
-void upscale_many(const UpscaleChoice& o, Run& run) {
+void upscale_many(UpscaleChoice o, Run& run) {
     run.if_cancelled = ": nothing was written";
     if (!o.compare.empty()) throw UsageError("--compare is for one picture: say IN and OUT");
     if (o.place.is_auto())
@@ -167,6 +175,12 @@ void upscale_many(const UpscaleChoice& o, Run& run) {
     options.folder = base::path_of(o.many.output);
     const std::vector<batch::Task> tasks = tasks_of(o);
     const std::filesystem::path file = find_model(o);
+    if (may_choose(o) && options.ranks.size < 2) {  // little work: by one device, if that is the CPU
+        double pixels = 0;
+        for (const batch::Task& task : tasks) pixels += task.work;
+        const std::vector<WholeTime> times = Soonest(o.choice, work_of(o)).times(pixels, run);
+        if (!times.empty() && times.front().is_cpu) o.choice.device = times.front().device;
+    }
     options.how = how_of("upscale " + o.dtype + "," + std::to_string(o.tile) + "," + std::to_string(o.overlap) + "," +
                              std::to_string(o.quality),
                          file);
@@ -199,6 +213,50 @@ Placed placed_for(const Context& context, const UpscaleChoice& o, CostModel& cos
     return place_by_costs(context, o.choice, costs, what, run);
 }
 
+struct Chosen {
+    std::unique_ptr<const Context> context;
+    std::map<std::string, uint64_t> budgets;
+    Placed placed;                 // with the reason
+    std::vector<WholeTime> times;  // of the whole command, where it was chosen by these
+    bool by_preference = false;    // since these are not known
+};
+
+Chosen chosen_for(const UpscaleChoice& o, const Esrgan& model, const ImageInfo& picture, Run& run) {
+    Chosen chosen;
+    if (may_choose(o)) chosen.times = Soonest(o.choice, work_of(o)).times(pixels_of(picture), run);
+    OpenedSoonest opened = open_soonest(o.choice, chosen.times);
+    chosen.context = std::move(opened.context);
+    const Context& context = *chosen.context;
+    chosen.budgets = budgets_of(context, o.memory);
+    if (!chosen.times.empty()) {
+        chosen.placed.devices = std::move(opened.devices);
+        chosen.placed.why = why_of(chosen.times);
+        return chosen;
+    }
+    if (o.place.is_auto()) {
+        CostModel costs(context);
+        chosen.placed = placed_for(context, o, costs, model, picture, chosen.budgets, run);
+        return chosen;
+    }
+    DeviceChoice choice = o.choice;
+    if (choice.device.empty() || choice.device == "auto") choice.device = tuned_for(context, model);
+    const bool tuned = choice.device != o.choice.device && !choice.device.empty();
+    chosen.placed = open_placed(context, choice, o.place);
+    chosen.placed.why = tuned ? choice.device + " was the fastest when it was tuned" : context.why();
+    chosen.by_preference = !tuned && may_choose(o);
+    return chosen;
+}
+
+// For the next command, when this one is done: where another device stands beside the preferred one, which takes its time to start.
+void measure_whole(const UpscaleChoice& o, const Esrgan& model, const Chosen& chosen, const Run& run) {
+    const std::vector<Device>& devices = chosen.placed.devices;
+    if (!chosen.by_preference || devices.size() < 2 || devices.front().info().kind == DeviceKind::cpu) return;
+    static_cast<void>(base::flush_output());
+    const Soonest::Network network{[&](int64_t edge) { return model.graph(edge, edge); }, model.weights()};
+    const std::string problem = Soonest(o.choice, work_of(o)).measure(devices, network, run);
+    if (o.choice.verbose && !problem.empty()) err("what whole commands take is not known: {}\n", problem);
+}
+
 Predicted tile_beside(CostModel& costs, const UpscaleChoice& o, const std::map<std::string, uint64_t>& budgets,
                       const Device& device, const Esrgan& model, const UpscaleResult& result, bool shown) {
     const Graph graph = model.graph(result.tile_height, result.tile_width);
@@ -214,28 +272,14 @@ void upscale(const UpscaleChoice& o, Run& run) {
     // Opened now: with --force the name may be the result's by then.
     const auto before = o.compare.empty() ? nullptr : ImageReader::open(base::path_of(o.in));
     const auto model = std::make_shared<const Esrgan>(open_model(o));
-    ContextOptions options = context_options(o.choice);
-    const Context context(options);
-    const std::map<std::string, uint64_t> budgets = budgets_of(context, o.memory);
-    CostModel costs(context);
-    DeviceChoice choice = o.choice;
-    Placed placed;
-    std::string why;
-    if (o.place.is_auto()) {
-        placed = placed_for(context, o, costs, *model, in->info(), budgets, run);
-        why = placed.why;
-    } else {
-        if (choice.device.empty() || choice.device == "auto") choice.device = tuned_for(context, *model);
-        if (choice.device != o.choice.device && !choice.device.empty())
-            why = choice.device + " was the fastest when it was tuned";
-        placed = open_placed(context, choice, o.place);
-        if (why.empty()) why = context.why();
-    }
-    const std::vector<Device>& devices = placed.devices;
+    const Chosen chosen = chosen_for(o, *model, in->info(), run);
+    const std::map<std::string, uint64_t>& budgets = chosen.budgets;
+    CostModel costs(*chosen.context);
+    const std::vector<Device>& devices = chosen.placed.devices;
     const Device& device = devices.front();
     if (!run.json)
         out("{}: {} x {} pixels\nmodel: {}\ndevice: {} ({}); {}\n", o.in, in->info().width, in->info().height, model->name(),
-            device.info().id, device.info().name, why);
+            device.info().id, device.info().name, chosen.placed.why);
     UpscaleOptions how = upscale_options(o, budgets, device.info().id);
     how.cancel = &run.interrupted;
     UpscaleResult result;
@@ -260,22 +304,24 @@ void upscale(const UpscaleChoice& o, Run& run) {
                {"channels", result.channels},
                {"model", model->name()},
                {"device", device.info().id},
-               {"why", why},
+               {"why", chosen.placed.why},
+               {"whole", json_of(chosen.times)},
                {"tiles", result.tiles},
                {"tile", result.tile},
                {"seconds", result.seconds},
                {"total_seconds", total},
                {"placement", placement_json(result.placement)},
                {"predicted", json_of(predicted)},
-               {"place", o.place.is_auto() ? placed_json(placed) : Json()},
+               {"place", o.place.is_auto() ? placed_json(chosen.placed) : Json()},
                {"compare", o.compare}});
-        return;
+        return measure_whole(o, *model, chosen, run);
     }
     out("{}: {} x {} in {} s ({} s with loading; {} {} of {} pixels)\n", o.out, result.width, result.height,
         fixed(result.seconds, 2), fixed(total, 2), result.tiles, result.tiles == 1 ? "tile" : "tiles", result.tile);
     if (!o.compare.empty()) out("{}: before and after\n", o.compare);
     print_placement(result.placement, o.choice.verbose);
     if (o.choice.verbose) out("{}\n", line_of(predicted));
+    measure_whole(o, *model, chosen, run);
 }
 
 void upscale_what(UpscaleChoice& o, Run& run) {

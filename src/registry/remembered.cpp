@@ -114,6 +114,8 @@ base::KeyedStore cost_store(const fs::path& state_folder) { return {below(state_
 
 base::KeyedStore time_store(const fs::path& state_folder) { return {below(state_folder, "times"), "times", 1}; }
 
+base::KeyedStore whole_store(const fs::path& state_folder) { return {below(state_folder, "whole"), "whole", 1}; }
+
 std::vector<Remembered> all_remembered(const fs::path& state_folder, const fs::path& folder_records) {
     std::vector<Remembered> all;
     for (const RememberedTrial& t : VerdictStore(state_folder).all()) all.push_back(of(t));
@@ -121,6 +123,7 @@ std::vector<Remembered> all_remembered(const fs::path& state_folder, const fs::p
     for (const base::StoredEntry& entry : tuned_store(state_folder).all()) all.push_back(of("tuned", entry));
     for (const base::StoredEntry& entry : cost_store(state_folder).all()) all.push_back(of("costs", entry));
     for (const base::StoredEntry& entry : time_store(state_folder).all()) all.push_back(of("times", entry));
+    for (const base::StoredEntry& entry : whole_store(state_folder).all()) all.push_back(of("whole", entry));
     for (const Incident& incident : Incidents(state_folder).all()) all.push_back(of(incident));
     each_folder_record(folder_records, [&](const base::FolderRecord& record, const fs::path&) {
         for (const auto& [name, file] : record.files) all.push_back(of(record.folder / base::path_of(name), file));
@@ -131,8 +134,8 @@ std::vector<Remembered> all_remembered(const fs::path& state_folder, const fs::p
 size_t forget_all_remembered(const fs::path& state_folder, const fs::path& folder_records) {
     return VerdictStore(state_folder).forget_all() + op_store(state_folder).forget_all() +
            tuned_store(state_folder).forget_all() + cost_store(state_folder).forget_all() +
-           time_store(state_folder).forget_all() + Incidents(state_folder).forget_all() +
-           forget_folder_records(folder_records);
+           time_store(state_folder).forget_all() + whole_store(state_folder).forget_all() +
+           Incidents(state_folder).forget_all() + forget_folder_records(folder_records);
 }
 
 size_t forget_remembered(const fs::path& state_folder, const fs::path& file, const fs::path& folder_records) {

@@ -21,6 +21,9 @@ base::KeyedStore tuned_store(const std::filesystem::path& state_folder);
 base::KeyedStore cost_store(const std::filesystem::path& state_folder);
 base::KeyedStore time_store(const std::filesystem::path& state_folder);
 
+// What whole commands with a network take on the devices of this machine (src/cli/soonest.hpp).
+base::KeyedStore whole_store(const std::filesystem::path& state_folder);
+
 // Names of fields that both have, so that any entry can be told: the id of the device, the outcome in a word, the sentence.
 inline constexpr const char* kDeviceField = "device";
 inline constexpr const char* kOutcomeField = "outcome";
@@ -28,7 +31,7 @@ inline constexpr const char* kReasonField = "reason";
 
 // One thing that is remembered, for lists.
 struct Remembered {
-    std::string kind;             // "trial", "op", "tuned", "costs", "times", "incident"
+    std::string kind;             // "trial", "op", "tuned", "costs", "times", "whole", "incident"
     std::string file;             // the module; empty: it is not of one file
     std::string device;           // id; empty: it is not of one device
     std::string outcome;          // "good", "crashed", "wrong", "right", "fastest"

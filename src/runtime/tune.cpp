@@ -121,9 +121,10 @@ std::vector<TuneResult> tune(const Context& context, const Graph& graph, const W
 }
 
 std::string tuned_device(const Context& context, const Graph& graph) {
+    const base::KeyedStore store = registry::tuned_store(context.state_folder());
+    if (store.all().empty()) return {};  // no driver is started for what nobody tuned
     const std::vector<DeviceInfo> devices = context.devices();
-    const std::optional<base::StoredEntry> entry =
-        registry::tuned_store(context.state_folder()).find(key_of(devices, graph));
+    const std::optional<base::StoredEntry> entry = store.find(key_of(devices, graph));
     if (!entry || entry->expired) return {};
     const auto id = entry->fields.find(registry::kDeviceField);
     const bool here = id != entry->fields.end() &&
