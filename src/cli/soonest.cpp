@@ -114,21 +114,25 @@ bool names_no_device(const DeviceChoice& choice) {
     return (choice.device.empty() || choice.device == "auto") && !base::environment("BACKPLANE_DEVICE");
 }
 
-Soonest::Soonest(const DeviceChoice& choice, const std::string& work) : choice_(choice), options_(context_options(choice)) {
+Soonest::Soonest(const DeviceChoice& choice, const std::string& work)
+    : choice_(choice), options_(context_options(choice)), work_(work) {
     options_.state_folder = registry::state_folder(options_);
-    key_ = key_of(choice, options_, work);
 }
+
+std::string Soonest::key() const { return key_of(choice_, options_, work_); }
 
 std::vector<WholeTime> Soonest::times(double pixels, const Run& run) const {
     const base::KeyedStore store = registry::whole_store(options_.state_folder);
-    std::optional<base::StoredEntry> entry = store.find(key_);
+    if (store.all().empty()) return {};
+    const std::string own = key();
+    std::optional<base::StoredEntry> entry = store.find(own);
     if (!entry || entry->expired || entry->fields.count(kTimes) == 0) return {};
     std::vector<WholeTime> all;
     try {
         Json known = Json::parse(entry->fields.at(kTimes));
         if (add_processes(known, choice_, run)) {
             entry->fields[kTimes] = known.dump();
-            static_cast<void>(store.remember(key_, *entry));
+            static_cast<void>(store.remember(own, *entry));
         }
         for (const Json& one : known) {
             CostCurve work;
@@ -153,14 +157,15 @@ std::string Soonest::measure(const std::vector<Device>& devices, const Network& 
     } catch (const Error& error) {
         return error.what();
     }
+    const std::string own = key();
     base::StoredEntry entry;
     entry.until = base::unix_seconds() + kKept;
     entry.fields = {
         {registry::kOutcomeField, "measured"},
         {registry::kReasonField, "whole commands with one network, on " + std::to_string(all.size()) + " devices"},
-        {kKey, key_},
+        {kKey, own},
         {kTimes, all.dump()}};
-    return registry::whole_store(options_.state_folder).remember(key_, std::move(entry));
+    return registry::whole_store(options_.state_folder).remember(own, std::move(entry));
 }
 
 OpenedSoonest open_soonest(const DeviceChoice& choice, std::vector<WholeTime>& times) {

@@ -33,11 +33,12 @@ std::string work_of(const StoredModelChoice& choice);  // enlarging pictures wit
 
 class Soonest {
 public:
-    // `work`: the network and its types. Module files are looked at, and nothing of them runs.
+    // `work`: the network and its types.
     Soonest(const DeviceChoice& choice, const std::string& work);
 
     // Of so many pixels, on the devices that were measured, the one that ends first at the front. Empty: none was, or a module, a driver, the number of
-    // processors or an option is another since. What processes take is measured here, once, before this one starts a driver. Throws Error(cancelled).
+    // processors or an option is another since. What processes take is measured here, once, before this one starts a driver. Where anything is kept, module files are
+    // looked at; nothing of them runs. Throws Error(cancelled).
     [[nodiscard]] std::vector<WholeTime> times(double pixels, const Run& run) const;
 
     struct Network {
@@ -49,9 +50,11 @@ public:
     [[nodiscard]] std::string measure(const std::vector<Device>& devices, const Network& network, const Run& run) const;
 
 private:
+    [[nodiscard]] std::string key() const;
+
     DeviceChoice choice_;
     ContextOptions options_;
-    std::string key_;
+    std::string work_;
 };
 
 // Of the first device's backend alone and with it open, where there are times; it may be gone, then there are none. Else of all, with nothing open.
