@@ -48,9 +48,9 @@ std::vector<Asked> asked_about(const Context& context, const PlanChoice& o, std:
 }
 
 // Of the whole command, as `upscale` chooses. Before this process starts a driver.
-std::vector<WholeTime> whole_times(const PlanChoice& o, const Run& run) {
+std::vector<WholeTime> whole_times(const PlanChoice& o, const ContextOptions& options, const Run& run) {
     if (!names_no_device(o.choice) || !o.place.place.empty() || !o.memory.memory.empty() || !o.what_if.empty()) return {};
-    return Soonest(o.choice, work_of(o)).times(static_cast<double>(o.size * o.size), run);
+    return Soonest(o.choice, options, work_of(o)).times(static_cast<double>(o.size * o.size), run);
 }
 
 // What `less` of it comes to: `how` to ask about it where that fits, else what `it` takes.
@@ -293,8 +293,9 @@ void show_plan(const PlanChoice& o, Run& run) {
         throw UsageError("--place by names is for speech networks, " + o.model + " is none: --place auto is for both");
     if (o.place.is_auto() && !o.what_if.empty()) throw UsageError("--place with --what-if: leave one of them out");
     const Esrgan model = open_model(o);
-    const std::vector<WholeTime> whole = whole_times(o, run);
-    const Context context(context_options(o.choice));
+    const ContextOptions options_of_context = context_options(o.choice);
+    const std::vector<WholeTime> whole = whole_times(o, options_of_context, run);
+    const Context context(options_of_context);
     FitOptions how = fit_options(o.memory, {}, &run.interrupted);
     const Graph graph = model.graph(o.size, o.size);
     CostModel costs(context);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "backplane/cost.hpp"
 #include "base/dynamic_library.hpp"
@@ -114,8 +115,8 @@ bool names_no_device(const DeviceChoice& choice) {
     return (choice.device.empty() || choice.device == "auto") && !base::environment("BACKPLANE_DEVICE");
 }
 
-Soonest::Soonest(const DeviceChoice& choice, const std::string& work)
-    : choice_(choice), options_(context_options(choice)), work_(work) {
+Soonest::Soonest(DeviceChoice choice, ContextOptions options, std::string work)
+    : choice_(std::move(choice)), options_(std::move(options)), work_(std::move(work)) {
     options_.state_folder = registry::state_folder(options_);
 }
 
@@ -168,15 +169,16 @@ std::string Soonest::measure(const std::vector<Device>& devices, const Network& 
     return registry::whole_store(options_.state_folder).remember(own, std::move(entry));
 }
 
-OpenedSoonest open_soonest(const DeviceChoice& choice, std::vector<WholeTime>& times) {
+OpenedSoonest open_soonest(const DeviceChoice& choice, const ContextOptions& options, std::vector<WholeTime>& times) {
     OpenedSoonest opened;
     if (!times.empty()) {
         DeviceChoice named = choice;
         named.device = times.front().device;
-        ContextOptions options = context_options(named);
-        options.device_filter_name = "what whole commands take";
+        ContextOptions own = options;
+        own.device_filter = named.device;
+        own.device_filter_name = "what whole commands take";
         try {
-            opened.context = std::make_unique<const Context>(options);
+            opened.context = std::make_unique<const Context>(own);
             opened.devices = open_with_fallback(*opened.context, named);
             return opened;
         } catch (const Error& error) {
@@ -184,7 +186,7 @@ OpenedSoonest open_soonest(const DeviceChoice& choice, std::vector<WholeTime>& t
             times.clear();
         }
     }
-    opened.context = std::make_unique<const Context>(context_options(choice));
+    opened.context = std::make_unique<const Context>(options);
     return opened;
 }
 

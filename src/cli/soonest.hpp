@@ -33,12 +33,12 @@ std::string work_of(const StoredModelChoice& choice);  // enlarging pictures wit
 
 class Soonest {
 public:
-    // `work`: the network and its types.
-    Soonest(const DeviceChoice& choice, const std::string& work);
+    // `options` are those of the choice (context_options()); `work`: the network and its types.
+    Soonest(DeviceChoice choice, ContextOptions options, std::string work);
 
     // Of so many pixels, on the devices that were measured, the one that ends first at the front. Empty: none was, or a module, a driver, the number of
-    // processors or an option is another since. What processes take is measured here, once, before this one starts a driver. Where anything is kept, module files are
-    // looked at; nothing of them runs. Throws Error(cancelled).
+    // processors or an option is another since. What processes take is measured here, once, before this one starts a driver. Where anything is kept,
+    // module files are looked at; nothing of them runs. Throws Error(cancelled).
     [[nodiscard]] std::vector<WholeTime> times(double pixels, const Run& run) const;
 
     struct Network {
@@ -62,6 +62,6 @@ struct OpenedSoonest {
     std::unique_ptr<const Context> context;
     std::vector<Device> devices;
 };
-OpenedSoonest open_soonest(const DeviceChoice& choice, std::vector<WholeTime>& times);
+OpenedSoonest open_soonest(const DeviceChoice& choice, const ContextOptions& options, std::vector<WholeTime>& times);
 
 }  // namespace backplane::cli

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <optional>
 
 #include "backplane/esrgan.hpp"
 #include "base/elapsed.hpp"
@@ -175,17 +176,18 @@ void upscale_many(UpscaleChoice o, Run& run) {
     options.folder = base::path_of(o.many.output);
     const std::vector<batch::Task> tasks = tasks_of(o);
     const std::filesystem::path file = find_model(o);
+    ContextOptions context_of = context_options(o.choice);
     if (may_choose(o) && options.ranks.size < 2) {  // little work: by one device, if that is the CPU
         double pixels = 0;
         for (const batch::Task& task : tasks) pixels += task.work;
-        const std::vector<WholeTime> times = Soonest(o.choice, work_of(o)).times(pixels, run);
-        if (!times.empty() && times.front().is_cpu) o.choice.device = times.front().device;
+        const std::vector<WholeTime> times = Soonest(o.choice, context_of, work_of(o)).times(pixels, run);
+        if (!times.empty() && times.front().is_cpu) o.choice.device = context_of.device_filter = times.front().device;
     }
     options.how = how_of("upscale " + o.dtype + "," + std::to_string(o.tile) + "," + std::to_string(o.overlap) + "," +
                              std::to_string(o.quality),
                          file);
     const auto model = std::make_shared<const Esrgan>(open_model(o));
-    const Context context(context_options(o.choice));
+    const Context context(context_of);
     std::string why;
     const std::vector<std::string> devices = devices_for(context, o.choice, o.many, options.ranks, why);
     if (!run.json && options.ranks.rank == 0)
@@ -216,15 +218,18 @@ Placed placed_for(const Context& context, const UpscaleChoice& o, CostModel& cos
 struct Chosen {
     std::unique_ptr<const Context> context;
     std::map<std::string, uint64_t> budgets;
-    Placed placed;                 // with the reason
+    Placed placed;  // with the reason
+    std::optional<Soonest> soonest;
     std::vector<WholeTime> times;  // of the whole command, where it was chosen by these
     bool by_preference = false;    // since these are not known
 };
 
 Chosen chosen_for(const UpscaleChoice& o, const Esrgan& model, const ImageInfo& picture, Run& run) {
     Chosen chosen;
-    if (may_choose(o)) chosen.times = Soonest(o.choice, work_of(o)).times(pixels_of(picture), run);
-    OpenedSoonest opened = open_soonest(o.choice, chosen.times);
+    const ContextOptions options = context_options(o.choice);
+    chosen.soonest.emplace(o.choice, options, work_of(o));
+    if (may_choose(o)) chosen.times = chosen.soonest->times(pixels_of(picture), run);
+    OpenedSoonest opened = open_soonest(o.choice, options, chosen.times);
     chosen.context = std::move(opened.context);
     const Context& context = *chosen.context;
     chosen.budgets = budgets_of(context, o.memory);
@@ -253,7 +258,7 @@ void measure_whole(const UpscaleChoice& o, const Esrgan& model, const Chosen& ch
     if (!chosen.by_preference || devices.size() < 2 || devices.front().info().kind == DeviceKind::cpu) return;
     static_cast<void>(base::flush_output());
     const Soonest::Network network{[&](int64_t edge) { return model.graph(edge, edge); }, model.weights()};
-    const std::string problem = Soonest(o.choice, work_of(o)).measure(devices, network, run);
+    const std::string problem = chosen.soonest->measure(devices, network, run);
     if (o.choice.verbose && !problem.empty()) err("what whole commands take is not known: {}\n", problem);
 }
 
