@@ -43,7 +43,7 @@ std::string key_of(const DeviceChoice& choice, const ContextOptions& options, co
 }
 
 // On the first of the devices: {"device", "cpu", "begin", "work": [[pixels, seconds], ...]}.
-Json known_of(const std::vector<Device>& devices, const Soonest::Network& network, const Weights& weights, const Run& run) {
+Json known_of(const std::vector<Device>& devices, const Soonest::Network& network, const Run& run) {
     constexpr int64_t kEdges[] = {64, 192};
     constexpr double kLong = 0.1;  // seconds of the small one: the large one is taken to cost its part
     double begins = 0;
@@ -51,7 +51,7 @@ Json known_of(const std::vector<Device>& devices, const Soonest::Network& networ
     for (const int64_t edge : kEdges) {
         const Graph graph = network.graph(edge);
         const auto started = std::chrono::steady_clock::now();
-        Session session(devices, graph, weights);
+        Session session(devices, graph, Weights(network.weights));  // of its own: they are brought there
         const double once = std::max(1e-6, time_session(session, 1, 0, &run.interrupted, 255).least_ms / 1e3);
         constexpr int kRuns = 3;  // two of them to warm up
         const double begin = std::max(0.0, base::seconds_since(started) - kRuns * once);
@@ -152,9 +152,8 @@ std::vector<WholeTime> Soonest::times(double pixels, const Run& run) const {
 std::string Soonest::measure(const std::vector<Device>& devices, const Network& network, const Run& run) const {
     Json all = Json::array();
     try {
-        const Weights weights(network.weights);
         for (auto first = devices.begin(); first != devices.end(); ++first)
-            all.push_back(known_of(std::vector<Device>(first, devices.end()), network, weights, run));
+            all.push_back(known_of(std::vector<Device>(first, devices.end()), network, run));
     } catch (const Error& error) {
         return error.what();
     }

@@ -51,7 +51,8 @@ TEST_F(CliSoonest, WithNothingMeasuredThePreferredDeviceIsTakenAndTheNextCommand
     const Json first = upscaled(few);
     EXPECT_EQ(first["device"], "scripted:0");
     EXPECT_EQ(first["whole"].size(), 0U);
-    const Json remembered = Json::parse(ran({"modules", "remembered", "--json"}).out)["remembered"];
+    const Json remembered =
+        Json::parse(run(p, {"modules", "remembered", "--json"}, {"BACKPLANE_STATE_DIR=" + p.at("state")}).out)["remembered"];
     size_t whole = 0;
     for (const Json& one : remembered) whole += one["kind"] == "whole" ? 1 : 0;
     EXPECT_EQ(whole, 1U);
@@ -81,7 +82,7 @@ TEST_F(CliSoonest, WhoNamesADeviceGetsIt) {
     EXPECT_EQ(upscaled(many, {"--device", "cpu"})["device"], "cpu:0");
     EXPECT_EQ(upscaled(few, {}, {"BACKPLANE_DEVICE=scripted"})["device"], "scripted:0");
     EXPECT_EQ(upscaled(few, {"--device", "auto"})["device"], "cpu:0") << "auto names none";
-    EXPECT_EQ(upscaled(few, {"--threads", "1"})["device"], "scripted:0") << "of so many threads nothing is known";
+    EXPECT_EQ(upscaled(few, {"--option", "cpu.threads=1"})["device"], "scripted:0") << "of so many threads nothing is known";
 }
 
 TEST_F(CliSoonest, APlanAndAFolderOfPicturesSayAndDoTheSame) {
