@@ -14,8 +14,8 @@ using base::Json;
 class CliSoonest : public testing::Test {
 protected:
     Outcome ran(std::vector<std::string> arguments, std::vector<std::string> environment = {}) const {
-        arguments.insert(arguments.end(),
-                         {"--modules", BP_TEST_SCRIPTED "/1", "--option", "scripted.script=" + p.at("script")});
+        arguments.insert(arguments.end(), {"--modules", std::string(BP_TEST_SCRIPTED) + "/1", "--option",
+                                           "scripted.script=" + p.at("script")});
         environment.push_back("BACKPLANE_STATE_DIR=" + p.at("state"));
         return run(p, std::move(arguments), environment);
     }
