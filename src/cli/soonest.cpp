@@ -55,7 +55,7 @@ Json known_of(const std::vector<Device>& devices, const Soonest::Network& networ
         const double once = std::max(1e-6, time_session(session, 1, 0, &run.interrupted, 255).least_ms / 1e3);
         constexpr int kRuns = 3;  // two of them to warm up
         const double begin = std::max(0.0, base::seconds_since(started) - kRuns * once);
-        begins = work.size() == 0 ? begin : std::min(begins, begin);
+        begins = work.empty() ? begin : std::min(begins, begin);
         work.push_back(std::vector<double>{static_cast<double>(edge * edge), once});
         if (once > kLong) break;
     }
