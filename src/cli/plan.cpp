@@ -302,7 +302,8 @@ void show_plan(const PlanChoice& o, Run& run) {
     Placed placed;
     std::vector<Asked> asked = asked_about(context, o, how.memory);
     if (!whole.empty())
-        std::ranges::stable_partition(asked, [&](const Asked& one) { return one.name == whole.front().device; });
+        std::stable_partition(asked.begin(), asked.end(),
+                              [&](const Asked& one) { return one.name == whole.front().device; });
     if (o.place.is_auto()) {
         const PlacedGraph what{graph, [&](const Device& device) { return fits({device}, graph, how); }, 1, 1,
                                o.place.among()};
