@@ -6,6 +6,9 @@
 #include <optional>
 #include <set>
 
+#include "runtime/layers.hpp"
+#include "runtime/spread/cut.hpp"
+
 namespace backplane::runtime {
 
 namespace {
@@ -28,12 +31,11 @@ struct Piece {
 using Sizes = std::vector<uint64_t>;  // of weights, by tensor
 
 // The node that makes a tensor, moves left out of account; null: none does.
-const Node* maker_of(const Graph& graph, const std::vector<size_t>& made_by, TensorId t) {
+const Node* maker_of(const Graph& graph, const std::vector<size_t>& maker, TensorId t) {
     constexpr Op kMoves[] = {Op::reshape, Op::transpose};
     for (;;) {
-        const size_t n = made_by[t.index];
-        if (n == graph.nodes().size()) return nullptr;
-        const Node& node = graph.nodes()[n];
+        if (maker[t.index] == SIZE_MAX) return nullptr;
+        const Node& node = graph.nodes()[maker[t.index]];
         if (std::find(std::begin(kMoves), std::end(kMoves), node.op) == std::end(kMoves)) return &node;
         t = node.inputs[0];
     }
@@ -44,40 +46,23 @@ const Node* maker_of(const Graph& graph, const std::vector<size_t>& made_by, Ten
 // the feature maps, and results were others.
 std::vector<bool> beginnings(const Graph& graph) {
     constexpr Op kOps[] = {Op::matmul, Op::conv, Op::conv_transpose, Op::lstm, Op::gru, Op::gather};
-    const std::vector<Node>& nodes = graph.nodes();
-    std::vector<size_t> made_by(graph.tensors().size(), nodes.size());
+    const std::vector<size_t> maker = makers(graph);
     std::vector<bool> all;
-    for (size_t n = 0; n < nodes.size(); ++n) {
-        const Op op = nodes[n].op;
-        bool begins = std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
-        if (op == Op::conv) {
-            const Node* before = maker_of(graph, made_by, nodes[n].inputs[0]);
+    for (const Node& node : graph.nodes()) {
+        bool begins = std::find(std::begin(kOps), std::end(kOps), node.op) != std::end(kOps);
+        if (node.op == Op::conv) {
+            const Node* before = maker_of(graph, maker, node.inputs[0]);
             begins = before == nullptr || before->op != Op::mul;
         }
         all.push_back(begins);
-        for (const TensorId t : nodes[n].outputs) made_by[t.index] = n;
     }
     return all;
 }
 
 // By node: bytes of the values that those before it make and it or later ones read.
 std::vector<uint64_t> crossings(const Graph& graph) {
-    const size_t nodes = graph.nodes().size();
-    std::vector<size_t> made(graph.tensors().size(), nodes), read(graph.tensors().size(), 0);
-    for (size_t n = 0; n < nodes; ++n) {
-        for (const TensorId t : graph.nodes()[n].inputs)
-            if (t.valid()) read[t.index] = n;
-        for (const TensorId t : graph.nodes()[n].outputs) made[t.index] = n;
-    }
-    std::vector<uint64_t> more(nodes + 1, 0), less(nodes + 1, 0), all(nodes);
-    for (uint32_t t = 0; t < made.size(); ++t) {
-        if (made[t] >= read[t]) continue;
-        const uint64_t size = bytes(graph.tensors()[t].dtype, graph.tensors()[t].shape);
-        more[made[t] + 1] += size;
-        less[read[t] + 1] += size;
-    }
-    uint64_t sum = 0;
-    for (size_t n = 0; n < nodes; ++n) all[n] = sum = sum + more[n] - less[n];
+    std::vector<uint64_t> all = crossing(graph);
+    all.insert(all.begin(), 0);
     return all;
 }
 

@@ -6,15 +6,14 @@
 
 namespace backplane::runtime {
 
-namespace {
-
-// Is the tensor made by a node? Everything else is there before the run.
 std::vector<size_t> makers(const Graph& graph) {
     std::vector<size_t> maker(graph.tensors().size(), SIZE_MAX);
     for (size_t n = 0; n < graph.nodes().size(); ++n)
         for (const TensorId t : graph.nodes()[n].outputs) maker[t.index] = n;
     return maker;
 }
+
+namespace {
 
 class Scheduler {
 public:

@@ -15,6 +15,9 @@ struct Part {
     std::vector<size_t> nodes;  // of the whole graph, in an order in which they can run
 };
 
+// By tensor the node that makes it; SIZE_MAX: none does, it is there before the run.
+std::vector<size_t> makers(const Graph& graph);
+
 // `device_of`: of each node, kNoDevice for those that are done already. A part takes in every node of its device that can run by then, so
 // that there are few parts.
 std::vector<Part> cut(const Graph& graph, const std::vector<size_t>& device_of);
