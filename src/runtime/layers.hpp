@@ -9,7 +9,7 @@
 
 namespace backplane::runtime {
 
-// What a node costs a device that does a hundred operations in the time of a byte: operations of products, and bytes of what is no weight.
+// What a node costs a device that does two hundred operations in the time of a byte: operations of products, and bytes of what is no weight.
 [[nodiscard]] double work_of(const Graph& graph, const Node& node);
 
 // Behind each node, how many bytes that were made up to there are read later.

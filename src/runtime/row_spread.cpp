@@ -6,6 +6,7 @@
 
 #include "backplane/ops/table.hpp"
 #include "graph/attributes.hpp"
+#include "runtime/costs/work.hpp"
 
 namespace backplane::runtime {
 
@@ -209,16 +210,12 @@ std::optional<std::vector<RowSpread>> RowSpreads::behind_attention(const Node& n
 // A large sum takes a link, and each device to add it, longer than the operations take that are saved where there are few to a byte of it: 300 of
 // convolutions of 256 channels, 3000 and up of a speech network's products.
 bool RowSpreads::is_worth_a_sum(const Node& node, const RowSpread& x) const {
-    constexpr uint64_t kLargeBytes = uint64_t{16} << 20, kLeastWork = 1000;  // operations a byte
-    const auto work_of = [&](const Node& conv) {
-        const Shape &out = shape(conv.outputs[0]), &weights = shape(conv.inputs[1]);
-        return 2 * static_cast<uint64_t>(product(out, 0, out.size())) *
-               static_cast<uint64_t>(product(weights, 1, weights.size()));
-    };
+    constexpr uint64_t kLargeBytes = uint64_t{16} << 20;
+    constexpr double kLeastWork = 1000;  // operations a byte
     const uint64_t crossing = bytes(graph_[node.outputs[0]].dtype, shape(node.outputs[0]));
-    uint64_t work = work_of(node);
-    for (const size_t n : x.sources) work += work_of(graph_.nodes()[n]);
-    return crossing < kLargeBytes || work >= kLeastWork * crossing;
+    double work = operations_of(graph_, node);
+    for (const size_t n : x.sources) work += operations_of(graph_, graph_.nodes()[n]);
+    return crossing < kLargeBytes || work >= kLeastWork * static_cast<double>(crossing);
 }
 
 // One over pixels would sum over all channels, too, of maps that are as large.
