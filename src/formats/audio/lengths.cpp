@@ -30,6 +30,11 @@ size_t tag_bytes(std::span<const std::byte> file) {
     return kTagHeader + size + (footer ? kTagHeader : 0);
 }
 
+std::span<const std::byte> behind_tags(std::span<const std::byte> file) {
+    while (const size_t tag = tag_bytes(file)) file = file.subspan(std::min(tag, file.size()));
+    return file;
+}
+
 // A frame's first four bytes: eleven bits that are set, and a version, layer, bit rate and sample rate that there are.
 bool is_frame(uint32_t header) {
     return header >> 21 == 0x7FF && (header >> 19 & 3) != 1 && (header >> 17 & 3) != 0 && (header >> 12 & 15) != 15 &&
@@ -52,12 +57,12 @@ size_t page_bytes(std::span<const std::byte> file, size_t at) {
 }  // namespace
 
 bool is_mpeg(std::span<const std::byte> file) {
-    while (const size_t tag = tag_bytes(file)) file = file.subspan(std::min(tag, file.size()));
+    file = behind_tags(file);
     return file.size() >= 4 && is_frame(big_endian(file, 0));
 }
 
 bool is_other_sound(std::span<const std::byte> file) {
-    while (const size_t tag = tag_bytes(file)) file = file.subspan(std::min(tag, file.size()));
+    file = behind_tags(file);
     constexpr std::array<std::string_view, 9> kBegins{"RIFF", "RIFX", "RF64", "riff", "FORM",
                                                       "fLaC", "OggS", ".snd", "caff"};
     return std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begins) { return has(file, 0, begins); });
