@@ -1,6 +1,7 @@
 // Heads of attention that Split, Reshape and Transpose make of rows which have them side by side: read, and written, where they lie.
 #include <algorithm>
 
+#include "common/strided.hpp"
 #include "plan.hpp"
 
 namespace backplane::cpu {
@@ -14,9 +15,8 @@ const Node* maker_of(const Plan& plan, const backend::Readers& readers, ValueId 
 
 // The second axis and the third change places.
 bool turns_heads(const Node& node, size_t rank) {
-    if (node.op != BP_OP_transpose || rank != 4) return false;
-    const backplane::ops::List perm = node.as<backplane::ops::TransposeAttributes>().perm;
-    return perm.size() == 4 && perm[0] == 0 && perm[1] == 2 && perm[2] == 1 && perm[3] == 3;
+    return node.op == BP_OP_transpose && rank == 4 &&
+           backend::transpose_order(node, rank) == std::vector<size_t>{0, 2, 1, 3};
 }
 
 // Of some of the last axis and all of the others.

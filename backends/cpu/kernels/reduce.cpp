@@ -71,25 +71,20 @@ HWY_INLINE hn::Vec<hn::Repartition<double, F>> halves_added(VF v) {
     const hn::Half<F> half;
     return hn::Add(hn::PromoteTo(wide, hn::LowerHalf(half, v)), hn::PromoteTo(wide, hn::UpperHalf(half, v)));
 }
+#endif
 // Of all lanes of four vectors: as many additions as a row of some hundreds takes, were they one after the other.
 template <typename Op>
 HWY_INLINE double lanes_of_four(VF a, VF b, VF c, VF d) {
-    if constexpr (!Op::kAdds) {
-        return Op::join(Op::join(lanes_of<Op>(a, kLanes), lanes_of<Op>(b, kLanes)),
-                        Op::join(lanes_of<Op>(c, kLanes), lanes_of<Op>(d, kLanes)));
-    } else {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+    if constexpr (Op::kAdds) {
         const hn::Repartition<double, F> wide;
         return hn::GetLane(hn::SumOfLanes(
             wide, hn::Add(hn::Add(halves_added(a), halves_added(b)), hn::Add(halves_added(c), halves_added(d)))));
     }
-}
-#else
-template <typename Op>
-HWY_INLINE double lanes_of_four(VF a, VF b, VF c, VF d) {
+#endif
     return Op::join(Op::join(lanes_of<Op>(a, kLanes), lanes_of<Op>(b, kLanes)),
                     Op::join(lanes_of<Op>(c, kLanes), lanes_of<Op>(d, kLanes)));
 }
-#endif
 
 template <typename Op>
 double row_of(const float* x, int64_t n, const Op& op) {
