@@ -10,11 +10,10 @@ namespace {
 using backplane::cpu::AttentionBlock;
 using backplane::cpu::kAttentionQueries;
 
-// Keys of a tile: a multiple of the rows of every register tile. Of fewer, positions have a register tile too small to hide what it loads.
+// Keys of a tile: a multiple of the rows of every register tile, and of kTurns.
 constexpr int64_t kKeys = 96;
-constexpr int64_t kNumbers = 32;  // of a head: so many rows of positions stay in the nearest cache
+constexpr int64_t kTurns = 8;
 constexpr int kRows = rows_of(kVectors);
-static_assert(kKeys + kAttentionQueries <= backplane::cpu::kAttentionBeside);
 constexpr float kUnseen = -__builtin_inff();
 
 HWY_INLINE int64_t padded(int64_t n) { return (n + kBlock - 1) / kBlock * kBlock; }
@@ -23,7 +22,7 @@ struct Scratch {
     int64_t columns;  // queries, padded
     int64_t vectors;  // of a panel of queries: kVectors, or 1 for a few
     int64_t taken = 0;
-    float *queries, *placed, *decoded, *scores, *values, *sums, *most, *total, *factor;
+    float *queries, *placed, *band, *decoded, *scores, *values, *sums, *most, *total, *factor;
     // Memory of 0: only to count.
     Scratch(int64_t rows, int64_t size, int64_t width, bool positions, bool blocks, float* memory) {
         vectors = rows <= kLanes ? 1 : kVectors;
@@ -35,6 +34,7 @@ struct Scratch {
         };
         queries = take(columns * size);
         placed = take(positions ? columns * size : 0);
+        band = take(positions ? (columns + kKeys) * columns : 0);
         decoded = take(blocks ? kKeys * HWY_MAX(size, width) : 0);
         scores = take(kKeys * columns + kRows);  // a register tile reads past the last query
         values = take(kKeys * padded(width));
@@ -100,45 +100,81 @@ void scores_of(const AttentionBlock& b, const Scratch& s, int64_t key, int64_t k
         }
 }
 
-// Scores, and of each query the product by its position relative to each key. Along the lanes queries and distances both go up by one, so
-// that these are vectors of their own; a key that is kLanes on meets the vectors of the queries before with the same distances.
+// Of relative positions, rows `at` to `end` of the band: products by the queries. Row s.columns + j - i is that of the tile's key j and query i; `first`:
+// which position row 0 is. Those that no query and key of the block are apart may not be there.
 template <int VECTORS>
-void add_positions(const AttentionBlock& b, const Scratch& s, int64_t key, int64_t keys, int64_t column, int64_t number) {
-    constexpr int ROWS = HWY_MIN(6, kKeys / kLanes);
-    static_assert(kKeys % (ROWS * kLanes) == 0);
-    const int64_t numbers = HWY_MIN(kNumbers, b.size - number);
-    for (int64_t at = 0; at < keys; at += at % kLanes == kLanes - 1 ? (ROWS - 1) * kLanes + 1 : 1) {
-        float* to = s.scores + at * s.columns + column;
-        Tile<ROWS, VECTORS> tile;
-        each(tile, [&](VF, int i, int j) HWY_ATTR { return hn::LoadU(f, to + i * kLanes * s.columns + j * kLanes); });
-        const float* from = b.positions + number * b.position_row + b.first + column - key - at;
-        const float* queries = s.placed + number * s.columns + column;
-        for (int64_t d = 0; d < numbers; ++d, from += b.position_row, queries += s.columns) {
-            VF query[VECTORS];
-#pragma GCC unroll 4
-            for (int j = 0; j < VECTORS; ++j) query[j] = hn::LoadU(f, queries + j * kLanes);
-#pragma GCC unroll 16
-            for (int apart = 1 - ROWS; apart < VECTORS; ++apart) {
-                const VF x = hn::LoadU(f, from + apart * kLanes);
-#pragma GCC unroll 16
-                for (int i = 0; i < ROWS; ++i) {
-                    const int j = i + apart;
-                    if (j >= 0 && j < VECTORS) tile.v[i][j] = hn::MulAdd(query[j], x, tile.v[i][j]);
-                }
+void band_rows(const AttentionBlock& b, const Scratch& s, int64_t first, int64_t at, int64_t end) {
+    constexpr int ROWS = rows_of(VECTORS);
+    const int64_t last = b.position_rows - 1;
+    for (int64_t column = 0; column < s.columns; column += VECTORS * kLanes)
+        for (int64_t j = at; j < end; j += ROWS) {
+            const float* rows[ROWS];
+            for (int i = 0; i < ROWS; ++i) {
+                const int64_t row = first + HWY_MIN(j + i, end - 1);
+                rows[i] = b.positions + HWY_MAX(int64_t{0}, HWY_MIN(row, last)) * b.size;
             }
+            Tile<ROWS, VECTORS> tile;
+            clear(tile);
+            multiply(tile, rows, s.placed + column * b.size, b.size);
+            store_rows(tile, end - j, VECTORS * kLanes, s.band + j * s.columns + column, s.columns);
         }
-        each(tile, [&](VF x, int i, int j) HWY_ATTR {
-            hn::StoreU(x, f, to + i * kLanes * s.columns + j * kLanes);
-            return x;
-        });
-    }
 }
 
+// Lanes whose index has this bit.
+HWY_INLINE hn::Mask<F> lanes_with(int bit) { return hn::RebindMask(f, hn::TestBit(hn::Iota(I(), 0), hn::Set(I(), bit))); }
+
+// Rows that come one after the other become diagonals: lane i of what `next` returns is that of the row i before the given one. A row goes through
+// stages, of which each gives some lanes a row that came 1, 2, 4, 8 before.
+class Diagonals {
+public:
+    HWY_INLINE Diagonals() : late1_(hn::Zero(f)) {
+#pragma GCC unroll 8
+        for (int i = 0; i < kTurns; ++i) late2_[i % 2] = late4_[i % 4] = late8_[i] = late1_;
+    }
+    // `turn`: goes up by one, modulo kTurns.
+    HWY_INLINE VF next(VF row, int turn) {
+        if constexpr (kLanes > 1) row = stage<1>(row, late1_);
+        if constexpr (kLanes > 2) row = stage<2>(row, late2_[turn % 2]);
+        if constexpr (kLanes > 4) row = stage<4>(row, late4_[turn % 4]);
+        if constexpr (kLanes > 8) row = stage<8>(row, late8_[turn % 8]);
+        return row;
+    }
+
+private:
+    template <int BIT>
+    static HWY_INLINE VF stage(VF row, VF& late) {
+        const VF out = hn::IfThenElse(lanes_with(BIT), late, row);
+        late = row;
+        return out;
+    }
+    VF late1_, late2_[2], late4_[4], late8_[8];
+};
+
+// Scores of queries column to column + kLanes get their products by positions.
+void add_band(const Scratch& s, int64_t keys, int64_t column) {
+    static_assert(kLanes <= 2 * kTurns && kKeys % kTurns == 0);
+    const float* from = s.band + (s.columns - column - (kLanes - 1)) * s.columns + column;
+    float* to = s.scores + column;
+    Diagonals diagonals;
+#pragma GCC unroll 16
+    for (int i = 1; i < kLanes; ++i, from += s.columns) diagonals.next(hn::LoadU(f, from), i);
+    for (int64_t j = 0; j < keys; j += kTurns)
+#pragma GCC unroll 8
+        for (int i = 0; i < kTurns; ++i, from += s.columns, to += s.columns)
+            hn::StoreU(hn::Add(hn::LoadU(f, to), diagonals.next(hn::LoadU(f, from), i)), f, to);
+}
+
+// Of all tiles before the block has what the band's last rows were, and makes as many as the tile has keys.
 template <int VECTORS>
-void add_positions(const AttentionBlock& b, const Scratch& s, int64_t key, int64_t keys) {
-    for (int64_t number = 0; number < b.size; number += kNumbers)
-        for (int64_t column = 0; column < s.columns; column += VECTORS * kLanes)
-            add_positions<VECTORS>(b, s, key, keys, column, number);
+void add_positions(const AttentionBlock& b, const Scratch& s, int64_t key, int64_t keys, bool first_tile) {
+    const int64_t first = b.position_rows / 2 - b.first + key - s.columns;
+    if (first_tile)
+        band_rows<VECTORS>(b, s, first, 0, s.columns);
+    else
+        for (int64_t i = 0; i < s.columns * s.columns; i += kLanes)
+            hn::StoreU(hn::LoadU(f, s.band + kKeys * s.columns + i), f, s.band + i);
+    band_rows<VECTORS>(b, s, first, s.columns, s.columns + keys);
+    for (int64_t column = 0; column < s.columns; column += kLanes) add_band(s, keys, column);
 }
 
 void cap(const Scratch& s, int64_t keys, float most) {
@@ -221,9 +257,16 @@ void exponentials(const Scratch& s, int64_t keys, int64_t column) {
     each_of([&](int v) HWY_ATTR { hn::StoreU(total[v], f, s.total + column + v * kLanes); });
 }
 
-// Panels of kBlock columns of v, one key behind the other.
-void pack_values(const AttentionBlock& b, const Scratch& s, int64_t key, int64_t keys) {
+// Of a tile's keys: column c of v begins at `first` + c * `column`, and rows are `row` apart.
+struct Values {
+    const float* first;
+    int64_t column, row;
+};
+
+// Panels of kBlock columns of v, one key behind the other, unless rows are whole panels anyhow.
+Values values_of(const AttentionBlock& b, const Scratch& s, int64_t key, int64_t keys) {
     const float* first = rows_of(b.v, b.v_blocks, s, key, keys, b.width);
+    if (b.width % kBlock == 0) return {first, 1, b.width};
     for (int64_t column = 0; column < b.width; column += kBlock)
         for (int64_t j = 0; j < keys; ++j) {
             const float* from = first + j * b.width + column;
@@ -233,31 +276,33 @@ void pack_values(const AttentionBlock& b, const Scratch& s, int64_t key, int64_t
                 hn::StoreU(left > 0 ? load_first(from + v * kLanes, left) : VF(hn::Zero(f)), f, to + v * kLanes);
             }
         }
+    return {s.values, kKeys, kBlock};
 }
 
-// tile[i][j] += sum over k of a[k * pitch + i] * b[k][j]
+// tile[i][j] += sum over k of a[k * pitch + i] * b[k * row][j]
 template <int ROWS>
-HWY_INLINE void multiply_columns(Tile<ROWS, kVectors>& tile, const float* a, int64_t pitch, const float* b, int64_t depth) {
+HWY_INLINE void multiply_columns(Tile<ROWS, kVectors>& tile, const float* a, int64_t pitch, const float* b, int64_t row,
+                                 int64_t depth) {
     for (int64_t k = 0; k < depth; ++k) {
         VF column[kVectors];
 #pragma GCC unroll 4
-        for (int j = 0; j < kVectors; ++j) column[j] = hn::LoadU(f, b + k * kBlock + j * kLanes);
+        for (int j = 0; j < kVectors; ++j) column[j] = hn::LoadU(f, b + k * row + j * kLanes);
 #pragma GCC unroll 16
         for (int i = 0; i < ROWS; ++i) {
-            const VF row = hn::Set(f, a[k * pitch + i]);
+            const VF factor = hn::Set(f, a[k * pitch + i]);
 #pragma GCC unroll 4
-            for (int j = 0; j < kVectors; ++j) tile.v[i][j] = hn::MulAdd(row, column[j], tile.v[i][j]);
+            for (int j = 0; j < kVectors; ++j) tile.v[i][j] = hn::MulAdd(factor, column[j], tile.v[i][j]);
         }
     }
 }
 
 // Of queries row to row + ROWS, those that are there: sums = sums * factor + scores by values.
 template <int ROWS>
-void add_values(const AttentionBlock& b, const Scratch& s, int64_t row, int64_t keys) {
+void add_values(const AttentionBlock& b, const Scratch& s, const Values& values, int64_t row, int64_t keys) {
     for (int64_t column = 0; column < b.width; column += kBlock) {
         Tile<ROWS, kVectors> tile;
         clear(tile);
-        multiply_columns(tile, s.scores + row, s.columns, s.values + column * kKeys, keys);
+        multiply_columns(tile, s.scores + row, s.columns, values.first + column * values.column, values.row, keys);
 #pragma GCC unroll 16
         for (int i = 0; i < ROWS; ++i) {
             if (row + i >= b.rows) break;
@@ -283,7 +328,7 @@ void block(const AttentionBlock* given, float* memory) {
     const AttentionBlock& b = *given;
     const Scratch s(b.rows, b.size, b.width, b.positions != nullptr, b.v_blocks != nullptr, memory);
     pack_queries(b, s, s.vectors * kLanes, b.bias_u, s.queries);
-    if (b.positions != nullptr) pack_queries(b, s, s.columns, b.bias_v, s.placed);
+    if (b.positions != nullptr) pack_queries(b, s, s.vectors * kLanes, b.bias_v, s.placed);
     for (int64_t c = 0; c < s.columns; ++c) s.most[c] = kUnseen, s.total[c] = 0;
     for (int64_t i = 0; i < b.rows * padded(b.width); ++i) s.sums[i] = 0;
     const int64_t last = b.first + b.rows - 1;  // where the last query stands
@@ -297,9 +342,9 @@ void block(const AttentionBlock* given, float* memory) {
         else
             scores_of<kVectors>(b, s, key, keys);
         if (b.positions != nullptr && s.vectors == 1)
-            add_positions<1>(b, s, key, keys);
+            add_positions<1>(b, s, key, keys, key == begin);
         else if (b.positions != nullptr)
-            add_positions<kVectors>(b, s, key, keys);
+            add_positions<kVectors>(b, s, key, keys, key == begin);
         if (b.softcap > 0) cap(s, keys, b.softcap);
         if (b.added != nullptr || b.seen != nullptr) mask(b, s, key, keys);
         const Seen first = seen_of(b, key);
@@ -309,11 +354,11 @@ void block(const AttentionBlock* given, float* memory) {
             exponentials<1>(s, keys, 0);
         else
             for (int64_t column = 0; column < s.columns; column += kBlock) exponentials<kVectors>(s, keys, column);
-        pack_values(b, s, key, keys);
+        const Values values = values_of(b, s, key, keys);
         if (b.rows == 1)
-            add_values<1>(b, s, 0, keys);
+            add_values<1>(b, s, values, 0, keys);
         else
-            for (int64_t row = 0; row < b.rows; row += kRows) add_values<kRows>(b, s, row, keys);
+            for (int64_t row = 0; row < b.rows; row += kRows) add_values<kRows>(b, s, values, row, keys);
     }
     finish_rows(b, s);
 }

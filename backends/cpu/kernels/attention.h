@@ -6,8 +6,6 @@
 namespace backplane::cpu {
 
 constexpr int64_t kAttentionQueries = 64;  // of a block, at most
-// A block reads relative positions so much further than its queries and keys are apart; what is there does not matter.
-constexpr int64_t kAttentionBeside = 160;
 
 struct AttentionBlock {
     const float *q, *k, *v;              // rows of `size`, `size` and `width` floats; of q the first of the block
@@ -25,10 +23,10 @@ struct AttentionBlock {
     const float* added;
     const uint8_t* seen;
     int64_t mask_row, mask_key;
-    // Relative positions: number d of the one for keys `distance` before the query is positions[d * position_row + distance].
-    // Null: none. Biases of `size` floats are added to q where it meets keys (u) and positions (v); null: none.
+    // Relative positions: a row of `size` floats for each distance of a key before the query, the largest first; that of 0 is the middle one. They are
+    // as many as queries and keys are apart. Null: none. Biases of `size` floats are added to q where it meets keys (u) and positions (v); null: none.
     const float *positions, *bias_u, *bias_v;
-    int64_t position_row;
+    int64_t position_rows;
 };
 
 struct AttentionKernels {

@@ -9,39 +9,6 @@ namespace backplane::cpu::ops::attention {
 
 namespace {
 
-// Relative positions as blocks of queries read them: number by number, along a row from the smallest distance to the largest.
-struct Positions {
-    ValueId turned = kNone;
-    int64_t row = 0;   // from one number of a head's to the next
-    int64_t zero = 0;  // where in a row distance 0 is
-};
-
-// As far as queries and keys are apart, of what is given.
-Positions turn_positions(Lowering& to, ValueId given, int64_t apart) {
-    if (given == kNone) return {};
-    const int64_t heads = to[given].dim[0];
-    const int64_t all = to[given].dim[1];
-    const int64_t size = to[given].dim[2];
-    const int64_t reach = std::min(all / 2, apart);
-    const int64_t rows = 2 * reach + 1;
-    // An odd number of cache lines: rows that are read together then fall on all sets of a cache.
-    constexpr int64_t kLine = 16;
-    Positions p;
-    p.row = ((rows + 2 * kAttentionBeside + kLine - 1) / kLine | 1) * kLine;
-    p.zero = kAttentionBeside + reach;
-    p.turned = to.plan.temporary(BP_F32, {heads, size, p.row});
-    to.step("nothing beside positions", {}, {p.turned}, [=](const Run& run) {
-        float* into = run.at<float>(p.turned);
-        for (int64_t i = 0; i < heads * size; ++i, into += p.row) {
-            std::fill_n(into, kAttentionBeside, 0.0F);
-            std::fill(into + kAttentionBeside + rows, into + p.row, 0.0F);
-        }
-    });
-    add_copy(to, "turn positions", {heads, size, rows}, {given, (all / 2 + reach) * size, {all * size, 1, -size}},
-             {p.turned, kAttentionBeside, {size * p.row, p.row, 1}});
-    return p;
-}
-
 // Where the rows of an operand or the result are: of a sample and of a head so many elements apart.
 struct Place {
     ValueId value = kNone;
@@ -84,7 +51,7 @@ void lower(Lowering& to, const Node& node) {
     const int64_t queries = to[q].dim[2];
     const int64_t shared = to[k].dim[1];
     const int64_t keys = to[k].dim[2];
-    const Positions positions = turn_positions(to, node.input(5), std::max(queries, keys));
+    const ValueId positions = node.input(5);
     AttentionBlock all{};
     all.size = to[q].dim[3];
     all.width = to[v].dim[3];
@@ -94,7 +61,7 @@ void lower(Lowering& to, const Node& node) {
     all.causal = a.causal;
     all.scale = static_cast<float>(a.scale_of(all.size));
     all.softcap = static_cast<float>(a.softcap);
-    all.position_row = positions.row;
+    all.position_rows = positions != kNone ? to[positions].dim[1] : 0;
     std::vector<int64_t> stride(4, 0);
     const bool judged = mask != kNone && to[mask].dtype == BP_BOOL;
     if (mask != kNone) stride = backend::broadcast_strides(to[mask], {to[q].dim[0], heads, queries, keys});
@@ -107,9 +74,8 @@ void lower(Lowering& to, const Node& node) {
     const bool cached = is_block(to[k].dtype);
     const uint64_t k_bytes = to[k].bytes / static_cast<uint64_t>(std::max<int64_t>(1, to[k].dim[0] * shared));
     const uint64_t v_bytes = to[v].bytes / static_cast<uint64_t>(std::max<int64_t>(1, to[k].dim[0] * shared));
-    to.lane_scratch(static_cast<uint64_t>(kernels.scratch(all.size, all.width, positions.turned != kNone, cached)) *
-                    sizeof(float));
-    const std::vector<ValueId> reads{from.value, k, v, mask, given, positions.turned, bias_u, bias_v};
+    to.lane_scratch(static_cast<uint64_t>(kernels.scratch(all.size, all.width, positions != kNone, cached)) * sizeof(float));
+    const std::vector<ValueId> reads{from.value, k, v, mask, given, positions, bias_u, bias_v};
     to.step(step_label(to, node), reads, {into.value}, [=](const Run& run) {
         run.parallel(tasks, [&](int64_t task, std::byte* scratch) {
             const int64_t head = task / blocks;  // of all samples
@@ -130,8 +96,8 @@ void lower(Lowering& to, const Node& node) {
             b.length = lengths.given() ? std::clamp<int64_t>(lengths.in(run)[sample], 0, keys) : keys;
             b.first = a.place_of(b.length, queries, keys) + row;
             const int64_t of_head = head % heads * b.size;
-            if (positions.turned != kNone && b.size != 0)  // heads of nothing have no memory
-                b.positions = run.at<float>(positions.turned) + of_head * positions.row + positions.zero;
+            if (positions != kNone && b.size != 0)  // heads of nothing have no memory
+                b.positions = run.at<float>(positions) + of_head * b.position_rows;
             if (bias_u != kNone && b.size != 0) b.bias_u = run.at<float>(bias_u) + of_head;
             if (bias_v != kNone && b.size != 0) b.bias_v = run.at<float>(bias_v) + of_head;
             const int64_t at = sample * stride[0] + head % heads * stride[1] + row * stride[2];
