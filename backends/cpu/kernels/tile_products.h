@@ -78,18 +78,22 @@ HWY_NOINLINE void multiply_tiles(const TilesTask& t, const LeftTiles& left, cons
             const int planes = HWY_MIN(t.b_planes, backplane::cpu::kMostPlanes - i);
             const uint16_t* right = b;
             for (int j = 0; j < planes; ++j, right += kTileNumbers) {
+                const bool last = j + 1 == planes;
                 Unit::template load<6>(right, kRow);
                 Unit::template multiply<0, 4, 6>();
+                if constexpr (COLUMNS == 1) {
+                    if (last) Unit::template clear<4>();
+                }
                 if constexpr (ROWS == 2) Unit::template multiply<2, 5, 6>();
                 Unit::template clear<6>();
                 if constexpr (COLUMNS == 2) {
                     Unit::template load<7>(right + t.b_planes * kTileNumbers, kRow);
                     Unit::template multiply<1, 4, 7>();
+                    if (last) Unit::template clear<4>();
                     if constexpr (ROWS == 2) Unit::template multiply<3, 5, 7>();
                     Unit::template clear<7>();
                 }
             }
-            Unit::template clear<4>();
             if constexpr (ROWS == 2) Unit::template clear<5>();
         }
     }

@@ -355,6 +355,7 @@ private:
     };
     void multiply(const Run& run, const float* left, Epilogue epilogue, const Part& part, std::byte* scratch) const;
     [[nodiscard]] bool holds_in_planes(const Run& run, int64_t a_batch, const Part& part) const;
+    [[nodiscard]] Part part_of(const Run& run, int64_t i, int64_t at_once, int64_t row_chunks, int64_t column_chunks) const;
 };
 
 Multiplication::Multiplication(Lowering& to, const Node& node)
@@ -486,6 +487,28 @@ bool Multiplication::holds_in_planes(const Run& run, int64_t a_batch, const Part
                                          [](uint8_t holds) { return holds != 0; });
 }
 
+Multiplication::Part Multiplication::part_of(const Run& run, int64_t i, int64_t at_once, int64_t row_chunks,
+                                             int64_t column_chunks) const {
+    const bool whole = p.tiles.used && by_whole_depth(p.type, p.tiles.exact, p.depth);
+    const int64_t width = at_once * k->conv.block;
+    Part part{};
+    part.batch = i / (row_chunks * column_chunks);
+    // Of whole depths a thread's next part has the same rows, which its second-level cache holds.
+    const int64_t rows = whole ? i / column_chunks % row_chunks : i % row_chunks;
+    const int64_t columns = whole ? i % column_chunks : i / row_chunks % column_chunks;
+    part.row = rows * p.chunk;
+    part.row_end = std::min(p.rows, part.row + p.chunk);
+    part.column = columns * width;
+    part.column_end = std::min(p.columns, part.column + width);
+    // Of four parts next to each other the last are the least, for all threads wait for the last part of all.
+    constexpr std::array<int64_t, 5> kEighths = {0, 4, 6, 7, 8};
+    if (const int64_t first = columns / 4 * 4 * width; whole && run.pool().threads() > 1 && first + 4 * width <= p.columns) {
+        part.column = first + kEighths[static_cast<size_t>(columns % 4)] * width / 2;
+        part.column_end = first + kEighths[static_cast<size_t>(columns % 4) + 1] * width / 2;
+    }
+    return part;
+}
+
 void Multiplication::operator()(const Run& run) const {
     const float* left = run.at<float>(a);
     if (p.transpose_a) {
@@ -506,16 +529,7 @@ void Multiplication::operator()(const Run& run) const {
         std::clamp<int64_t>(batches * row_chunks * blocks / (parts_of_thread * run.pool().threads()), 1, most);
     const int64_t column_chunks = whole_tiles(blocks, at_once);
     run.parallel(batches * row_chunks * column_chunks, [&](uint32_t i, std::byte* scratch) {
-        Part part{};
-        part.batch = i / (row_chunks * column_chunks);
-        // Of whole depths a thread's next part has the same rows, which its second-level cache holds.
-        const int64_t rows = whole ? i / column_chunks % row_chunks : i % row_chunks;
-        const int64_t columns = whole ? i % column_chunks : i / row_chunks % column_chunks;
-        part.row = rows * p.chunk;
-        part.row_end = std::min(p.rows, part.row + p.chunk);
-        part.column = columns * at_once * k->conv.block;
-        part.column_end = std::min(p.columns, part.column + at_once * k->conv.block);
-        multiply(run, left, epilogue, part, scratch);
+        multiply(run, left, epilogue, part_of(run, i, at_once, row_chunks, column_chunks), scratch);
     });
 }
 
