@@ -5,10 +5,10 @@ Compares features, encoder's output and greedy tokens with transformers' (5.17: 
 on its CUDA device without TF32, and ours in f32 and f16. Where ours run in f16, transformers' own network in f16 is compared with its f32, too:
 what halves alone change; with --floor, transformers' own in f32 on the CPU and in f64: what the order of sums alone changes. Networks: random weights
 at the sizes of the published ones (ctc and rnnt 0.6B, tdt 110M; --layers N makes them shorter), and with --trained a folder of a trained one, by each of its
-heads. Clips: 30, of 1 to 60 s (transducers: up to 15 s), made of the
-WAV files of FOLDER with noise between them, one at a time and six at a time. The largest differences, of the features as they are, of the
-encoder's output over its largest value; and of how many clips the tokens are equal, to transformers' of the same batch and of one clip at a
-time, with the first token that is not. JSON; --seconds-limit ends it early and says so."""
+heads. Clips: 30, of 1 to 60 s (transducers: up to 15 s), made of the WAV files of FOLDER with noise between them, one at a time and six at a time.
+The largest differences, of the features as they are, of the encoder's output over its largest value; those of the features of both sides to the same
+steps in float64; and of how many clips the tokens are equal, to transformers' of the same batch and of one clip at a time, with the first token that
+is not. JSON; --seconds-limit ends it early and says so."""
 import argparse
 import importlib.machinery
 import json
@@ -126,6 +126,20 @@ def features_of(clips, mels):
     return made["input_features"], made["attention_mask"]
 
 
+def exact_features(clip, mels):
+    """Of one clip, by the steps of transformers' front end in float64: what rounding alone makes of both sides' features."""
+    torch.set_default_dtype(torch.float64)
+    try:
+        front = ParakeetFeatureExtractor(feature_size=mels)
+        front.mel_filters = front.mel_filters.double()
+        sound = torch.tensor(clip, dtype=torch.float64)
+        sound = torch.cat([sound[:1], sound[1:] - front.preemphasis * sound[:-1]])
+        rows = front._torch_extract_fbank_features(sound[None])[0, :len(clip) // front.hop_length]
+        return ((rows - rows.mean(0)) / (rows.std(0) + 1e-5)).numpy()
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 def tokens_of(model, kind, features, mask):
     device = next(model.parameters()).device
     if kind != "ctc":
@@ -194,11 +208,13 @@ def theirs(model, kind, clips, batch, mels):
     return all_features, encoded, tokens
 
 
-def compared(row, made, want, alone):
-    """Adds to `row` how far features, encoder's output and tokens of `made` are from `want`, and tokens from `alone`."""
-    row.update({"features": 0.0, "encoded": 0.0, "equal": 0, "equal to one at a time": 0, "tokens": 0, "clips": len(want[0]), "unlike": []})
-    for heard, encoded, said, features, hidden, tokens, single in zip(*made, *want, alone[2]):
-        row["features"] = max(row["features"], float(np.abs(heard - features).max()))
+def compared(row, made, want, alone, exact):
+    """Adds to `row` how far features, encoder's output and tokens of `made` are from `want`, tokens from `alone`, and features from `exact`."""
+    row.update({"features": 0.0, "features to f64": 0.0, "wanted to f64": 0.0, "encoded": 0.0, "equal": 0, "equal to one at a time": 0, "tokens": 0,
+                "clips": len(want[0]), "unlike": []})
+    for heard, encoded, said, features, hidden, tokens, single, rows in zip(*made, *want, alone[2], exact):
+        for key, a, b in (("features", heard, features), ("features to f64", heard, rows), ("wanted to f64", features, rows)):
+            row[key] = max(row[key], float(np.abs(a - b).max()))
         row["encoded"] = max(row["encoded"], float(np.abs(encoded - hidden).max() / np.abs(hidden).max()))
         row["equal"] += said == tokens
         row["equal to one at a time"] += said == single
@@ -239,20 +255,22 @@ def main():
             cls = getattr(transformers, {"ctc": "ParakeetForCTC", "rnnt": "ParakeetForRNNT", "tdt": "ParakeetForTDT"}[head])
             model = cls.from_pretrained(folder, dtype=torch.float32).eval().cuda()
             mels = model.config.encoder_config.num_mel_bins
+            exact = [exact_features(clip, mels) for clip in clips]
             alone = None
             for batch in (1, 6):
                 want = theirs(model, head, clips, batch, mels)
                 alone = alone or want
                 if batch == 1 and "f16" in asked.dtypes.split(","):
                     row = {"network": kind, "device": "transformers", "dtype": "f16", "batch": batch}
-                    compared(row, theirs(model.half(), head, clips, batch, mels), want, alone)
+                    compared(row, theirs(model.half(), head, clips, batch, mels), want, alone, exact)
                     model = cls.from_pretrained(folder, dtype=torch.float32).eval().cuda()
                     rows.append(row)
                     print(row, file=sys.stderr, flush=True)
                 if batch == 1 and asked.floor:
                     for dtype, there in (("f32", "cpu"), ("f64", "cuda")):
                         row = {"network": kind, "device": "transformers, " + there, "dtype": dtype, "batch": batch}
-                        compared(row, theirs(model.to(there).to(torch.float64 if dtype == "f64" else torch.float32), head, clips, batch, mels), want, alone)
+                        wide = torch.float64 if dtype == "f64" else torch.float32
+                        compared(row, theirs(model.to(there).to(wide), head, clips, batch, mels), want, alone, exact)
                         rows.append(row)
                         print(row, file=sys.stderr, flush=True)
                     model = cls.from_pretrained(folder, dtype=torch.float32).eval().cuda()
@@ -275,7 +293,7 @@ def main():
                         made = ([np.fromfile(f"{place}/{i}.features", np.float32).reshape(f.shape) for i, f in enumerate(want[0])],
                                 [np.fromfile(f"{place}/{i}.encoded", np.float32).reshape(e.shape) for i, e in enumerate(want[1])],
                                 [one["tokens"] for one in said])
-                        compared(row, made, want, alone)
+                        compared(row, made, want, alone, exact)
                         row["seconds"] = round(time.time() - start, 1)
                         print(row, file=sys.stderr, flush=True)
     print(json.dumps({"transformers": transformers.__version__, "torch": torch.__version__, "rows": rows}, indent=1))
