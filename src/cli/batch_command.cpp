@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <set>
 
 #include "base/elapsed.hpp"
 #include "base/environment.hpp"
@@ -217,12 +216,13 @@ void check_targets(const BatchChoice& choice, const std::vector<batch::Task>& ta
         const base::FileStatus status = base::status_of(base::path_of(task.name));
         if (status.kind != Kind::missing) inputs.emplace(Number(status.volume, status.number), &task.name);
     }
-    std::set<std::filesystem::path> targets;
+    std::map<std::filesystem::path, const std::string*> targets;
     for (const batch::Task& task : tasks) {
         if (task.target.empty()) continue;
         const std::string target = task.target.string();
-        if (!targets.insert(task.target.lexically_normal()).second)
-            throw UsageError("two files would be written to '" + target + "': do them one by one");
+        if (const auto [first, fresh] = targets.emplace(task.target.lexically_normal(), &task.name); !fresh)
+            throw UsageError("'" + *first->second + "' and '" + task.name + "' would both be written to '" + target +
+                             "': do them one by one");
         const base::FileStatus status = base::status_of(task.target);
         const auto same = status.kind == Kind::missing ? inputs.end() : inputs.find({status.volume, status.number});
         // The input is another one's, perhaps, or there is none of this name yet: then its own is as good to look at for what else may be wrong.

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -39,6 +40,7 @@ struct TranscribeChoice {
 };
 
 constexpr const char* kPipe = "-";
+constexpr const char* kAudio = "WAV, FLAC, Ogg, Opus or MP3";
 
 SpeechDecoder decoder_of(const std::string& name) {
     if (name == "ctc") return SpeechDecoder::ctc;
@@ -53,7 +55,7 @@ const char* name_of(SpeechDecoder decoder) {
 std::vector<batch::Input> inputs_of(const TranscribeChoice& o) {
     constexpr std::string_view kEndings[] = {".wav",  ".flac", ".ogg", ".oga", ".opus", ".mp3",
                                              ".aiff", ".aif",  ".au",  ".caf", ".w64"};
-    std::vector<batch::Input> inputs = batch::named_inputs(o.audio, {kEndings, "audio", "WAV, FLAC, Ogg, Opus or MP3"});
+    std::vector<batch::Input> inputs = batch::named_inputs(o.audio, {kEndings, "audio", kAudio});
     if (!o.many.manifest.empty())
         for (batch::Input& input : batch::listed_inputs(o.many.manifest)) inputs.push_back(std::move(input));
     if (inputs.empty()) throw UsageError("transcribe: say which AUDIO, or a list of files with --manifest");
@@ -169,10 +171,36 @@ std::vector<Predicted> predicted_parts_of(const Transcriber& transcriber, const 
 Error of_file(const std::string& name, const Error& error) {
     constexpr std::string_view kWithout = "cannot transcribe: ";
     std::string_view text = error.what();
+    if (batch::is_folder(name))
+        return Error(Code::not_found, "there is no audio in the folder '" + name + "': name a folder of " + kAudio);
+    if (const std::string unread = "cannot read " + name + ": "; text.starts_with(unread))
+        return Error(error.code(), "cannot read '" + name + "': " + std::string(text.substr(unread.size())));
     if (name == kPipe || error.code() == Code::cancelled || text.find("'" + name + "'") != std::string_view::npos)
         return error;
     if (text.starts_with(kWithout)) text.remove_prefix(kWithout.size());
     return Error(error.code(), "cannot transcribe '" + name + "': " + std::string(text));
+}
+
+// From the least to the most of a file's samples. Within six steps of 16 bits there is dither, nothing to hear: it is a muted
+// microphone, or the wrong file.
+class Reach {
+public:
+    void add(std::span<const float> samples) {
+        for (const float x : samples) {
+            least_ = std::min(least_, x);
+            most_ = std::max(most_, x);
+        }
+    }
+    [[nodiscard]] bool silent() const { return most_ - least_ <= 2e-4F; }
+
+private:
+    float least_ = std::numeric_limits<float>::infinity(), most_ = -least_;
+};
+
+Error silent_file(const std::string& name, double seconds) {
+    const std::string what = name == kPipe ? "the input stream" : "'" + name + "'";
+    return Error(Code::corrupt, "cannot transcribe " + what + ": it is silent: nothing in its " + fixed(seconds, 1).text +
+                                    " s is louder than -80 dB");
 }
 
 class TranscribeWorker : public batch::Worker {
@@ -216,20 +244,26 @@ public:
             const auto file = feed.next();
             if (!file) return {};
             const std::string& name = feed.task(*file).name;
+            const auto reach = std::make_shared<Reach>();
             {
                 const std::lock_guard lock(mutex);
-                clips.push_back({*file, std::chrono::steady_clock::now()});
+                clips.push_back({*file, std::chrono::steady_clock::now(), reach});
             }
             const int64_t rate = transcriber_->sample_rate();
             const std::shared_ptr<AudioReader> audio =
                 name == kPipe ? AudioReader::open_input(rate) : AudioReader::open(base::path_of(name), rate);
-            return [audio](std::span<float> into) { return audio->read(into); };
+            return [audio, reach](std::span<float> into) {
+                const size_t count = audio->read(into);
+                reach->add(into.first(count));
+                return count;
+            };
         };
         double heard = 0;  // of clips that are done
         queue.done = [&](size_t clip, const Transcript& said) {
             heard += said.seconds;
-            const auto [file, opened] = clip_of(clip);
+            const auto [file, opened, reach] = clip_of(clip);
             const double seconds = base::seconds_since(opened);
+            if (reach->silent()) return feed.failed(file, silent_file(feed.task(file).name, said.seconds), seconds);
             Json report;
             try {
                 report = written(feed.task(file), said, seconds);
@@ -239,7 +273,7 @@ public:
             feed.done(file, std::move(report), seconds);
         };
         queue.failed = [&](size_t clip, const Error& error) {
-            const auto [file, opened] = clip_of(clip);
+            const auto [file, opened, reach] = clip_of(clip);
             feed.failed(file, of_file(feed.task(file).name, error), base::seconds_since(opened));
         };
         TranscribeHooks hooks;
@@ -276,6 +310,7 @@ private:
     struct Clip {
         size_t file = 0;
         std::chrono::steady_clock::time_point opened;
+        std::shared_ptr<const Reach> reach;
     };
 
     Json written(const batch::Task& task, const Transcript& said, double seconds) const {

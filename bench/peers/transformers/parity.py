@@ -146,7 +146,9 @@ def tokens_of(model, kind, features, mask):
         model.generation_config.decoder_start_token_id = model.config.blank_token_id
     if kind == "tdt":  # scores of durations lie behind those of tokens
         model.generation_config.suppress_tokens = [model.config.vocab_size + i for i in range(len(model.config.durations))]
-    out = model.generate(input_features=features.to(device), attention_mask=mask.to(device))
+    # Of its own accord it counts the start among max_symbols_per_step for each frame, and leaves the last token out where all frames are full.
+    full = {"max_new_tokens": model.config.max_symbols_per_step * (features.shape[1] // 8 + 1)} if kind == "rnnt" else {}
+    out = model.generate(input_features=features.to(device), attention_mask=mask.to(device), **full)
     rows = (out.sequences if hasattr(out, "sequences") else out).cpu().tolist()
     if kind != "ctc":
         return [[t for t in row if t != model.config.blank_token_id] for row in rows]

@@ -181,7 +181,7 @@ public:
 
 private:
     [[noreturn]] void fail(const std::string& why) const {
-        throw Error(Code::corrupt, "cannot read the sound in '" + name_ + "': " + why);
+        throw Error(Code::corrupt, "cannot read the sound in " + name_ + ": " + why);
     }
 
     void fill() {
@@ -244,15 +244,17 @@ private:
 std::unique_ptr<AudioReader> opened(SNDFILE* file, const SF_INFO& info, std::string name, int64_t rate,
                                     std::unique_ptr<RewoundInput> input = nullptr) {
     if (file == nullptr)
-        throw Error(Code::unsupported, "cannot read the sound in '" + name + "': " + words_of(sf_strerror(nullptr)) +
+        throw Error(Code::unsupported, "cannot read the sound in " + name + ": " + words_of(sf_strerror(nullptr)) +
                                            ". It must be WAV, FLAC, Ogg, Opus, MP3 or AIFF");
     auto source = std::make_unique<Sndfile>(file, info, std::move(input));
     return std::make_unique<ResampledReader>(std::move(source), std::move(name), rate);
 }
 
+std::string quoted(const std::filesystem::path& path) { return "'" + path.string() + "'"; }
+
 // What libsndfile and libmpg123 take for a shorter file.
 void check_length(const std::filesystem::path& path, std::span<const std::byte> file) {
-    const std::string cut = "cannot read the sound in '" + path.string() + "': it is cut off: ";
+    const std::string cut = "cannot read the sound in " + quoted(path) + ": it is cut off: ";
     if (const auto length = formats::mp3_length(file); length && length->said > length->there)
         throw Error(Code::corrupt, cut + "its header says " + std::to_string(length->said) + " bytes, there are " +
                                        std::to_string(length->there));
@@ -265,16 +267,16 @@ void check_length(const std::filesystem::path& path, std::span<const std::byte> 
 std::unique_ptr<AudioReader> AudioReader::open(const std::filesystem::path& path, int64_t sample_rate) {
     // What the system says of the name, in the words that all files are spoken of; a pipe or a device is never waited for.
     if (base::File(path).status().size == 0)
-        throw Error(Code::corrupt, "cannot read the sound in '" + path.string() + "': the file is empty");
+        throw Error(Code::corrupt, "cannot read the sound in " + quoted(path) + ": the file is empty");
     {
         const formats::MappedFile file(path);
         check_length(path, file.bytes());
         if (auto mpeg = formats::open_mpeg(path, file.bytes()))
-            return std::make_unique<ResampledReader>(std::move(mpeg), path.string(), sample_rate);
+            return std::make_unique<ResampledReader>(std::move(mpeg), quoted(path), sample_rate);
     }
     SF_INFO info{};
     SNDFILE* const file = sf_open(path.string().c_str(), SFM_READ, &info);
-    return opened(file, info, path.string(), sample_rate);
+    return opened(file, info, quoted(path), sample_rate);
 }
 
 std::unique_ptr<AudioReader> AudioReader::open_input(int64_t sample_rate) {
@@ -282,6 +284,7 @@ std::unique_ptr<AudioReader> AudioReader::open_input(int64_t sample_rate) {
     constexpr const char* kName = "the input stream";
     SF_INFO info{};
     const std::string begins = base::peeked_input(kFlac.size());
+    if (begins.empty()) throw Error(Code::corrupt, "cannot read the sound in " + std::string(kName) + ": it is empty");
     if (auto mpeg = formats::open_mpeg_input(std::as_bytes(std::span(begins))))
         return std::make_unique<ResampledReader>(std::move(mpeg), kName, sample_rate);
     const bool goes_back = std::fseek(stdin, 0, SEEK_CUR) == 0;  // a file

@@ -65,10 +65,15 @@ TEST(CliTranscribe, EveryBadInputIsOneLineAndNoOutput) {
     const std::string good = wav(p, "good.wav", parakeet::random_sound(16000, 1));
     std::ofstream(p.at("empty.wav"));
     std::ofstream(p.at("text.wav")) << "this is no sound";
-    wav(p, "silent.wav", {});
+    wav(p, "none.wav", {});
+    wav(p, "silent.wav", std::vector<float>(20000));
+    std::vector<float> muted(40000, -0.25F);  // and dithered
+    for (size_t i = 0; i < muted.size(); i += 3) muted[i] += 3.9F / 30000;
+    wav(p, "muted.wav", muted);
     fs::create_directory(p.at("folder"));
     std::ofstream(p.at("cut.wav"), std::ios::binary) << content(good).substr(0, 9000);
-    for (const char* name : {"missing.wav", "cut.wav", "empty.wav", "text.wav", "silent.wav", "folder"}) {
+    for (const char* name :
+         {"missing.wav", "cut.wav", "empty.wav", "text.wav", "none.wav", "silent.wav", "muted.wav", "folder"}) {
         const Outcome o = transcribe(p, {p.at(name), "--output", p.at("out.txt")});
         EXPECT_EQ(o.exit_code, 1) << name;
         EXPECT_TRUE(is_one_line(o.err)) << o.err;
@@ -103,6 +108,19 @@ TEST(CliTranscribe, EveryBadInputIsOneLineAndNoOutput) {
     }
     EXPECT_EQ(transcribe(p, {good, "--stream", "sometimes"}).exit_code, 2);
     EXPECT_EQ(transcribe(p, {good, "--output", good}).exit_code, 2) << "an input is not written over";
+}
+
+TEST(CliTranscribe, TwoFilesOfOneNameAreBothNamedAndNothingIsDone) {
+    const Place p;
+    network(p);
+    fs::create_directory(p.at("folder"));
+    fs::create_directory(p.at("texts"));
+    const std::string good = wav(p, "good.wav", parakeet::random_sound(16000, 1));
+    const std::string twin = wav(p, "folder/good.wav", parakeet::random_sound(16000, 2));
+    const Outcome o = transcribe(p, {good, twin, "--output", p.at("texts")});
+    EXPECT_EQ(o.exit_code, 2);
+    EXPECT_NE(o.err.find("'" + good + "' and '" + twin + "' would both be written to '"), std::string::npos) << o.err;
+    EXPECT_TRUE(fs::is_empty(p.at("texts")));
 }
 
 TEST(CliTranscribe, ABudgetIsKeptOrTheErrorSaysWhatWouldFit) {
@@ -143,6 +161,29 @@ TEST(CliTranscribe, OtherFilesOfABatchAreDoneWhereOneIsBad) {
     std::sort(written.begin(), written.end());
     EXPECT_EQ(written, (std::vector<std::string>{".backplane-batch-0.jsonl", "a.tsv", "c.tsv"}));
     EXPECT_EQ(content(p.at("texts/a.tsv")).rfind("start\tend\tconfidence\tword\n", 0), 0U);
+}
+
+TEST(CliTranscribe, WhatIsNoSoundAmongOthersIsNamedOnceAndTheOthersAreDone) {
+    const Place p;
+    network(p);
+    fs::create_directory(p.at("nothing"));
+    fs::create_directory(p.at("texts"));
+    const std::string good = wav(p, "good.wav", parakeet::random_sound(30000, 2));
+    const std::string missing = p.at("missing.wav");
+    wav(p, "muted.wav", std::vector<float>(20000));
+    const std::pair<std::string, std::string> refused[] = {
+        {p.at("nothing"), "there is no audio in the folder '" + p.at("nothing") + "'"},
+        {missing, "backplane: cannot read '" + missing + "': "},
+        {p.at("muted.wav"), "cannot transcribe '" + p.at("muted.wav") + "': it is silent"}};
+    for (const auto& [name, why] : refused) {
+        fs::remove(p.at("texts/good.txt"));
+        const Outcome o = transcribe(p, {good, name, "--again", "--output", p.at("texts")});
+        EXPECT_EQ(o.exit_code, 1) << name;
+        EXPECT_TRUE(is_one_line(o.err.substr(std::min(o.err.size(), o.err.find("backplane: "))))) << o.err;
+        EXPECT_NE(o.err.find(why), std::string::npos) << o.err;
+        EXPECT_TRUE(fs::exists(p.at("texts/good.txt")));
+    }
+    EXPECT_FALSE(fs::exists(p.at("texts/muted.txt")));
 }
 
 // Short ones go together before the long ones between them; what is said of them comes in the order of their names, bad ones among them.
@@ -229,7 +270,7 @@ TEST(CliTranscribe, CtrlCLeavesFilesThatAreDoneAndSaysHowMany) {
     fs::create_directory(p.at("texts"));
     wav(p, "sounds/0.wav", parakeet::random_sound(16000, 1));
     // Five hours of sound: the same file again and again, by its names.
-    const std::string longer = wav(p, "long.wav", std::vector<float>(16000 * 60, 0.1F));
+    const std::string longer = wav(p, "long.wav", parakeet::random_sound(16000 * 60, 2));
     for (int i = 1; i < 300; ++i) fs::create_symlink(longer, p.at("sounds/" + std::to_string(i) + ".wav"));
     const Started program(p, {"transcribe", p.at("sounds"), "--output", p.at("texts"), "--batch", "2", "--model",
                               p.at("net.gguf"), "--device", "cpu"});
