@@ -70,6 +70,13 @@ public:
         finish(pass, std::span(outputs.begin(), outputs.size()));
     }
 
+    // Of one part, before the first pass: start() has a thread hand the pass over as with several parts, and finish() does not. On a device with queues a
+    // second pass that was started before the first is finished begins when that ends, and what the host does for either costs the device no time. Results
+    // are tensors until they are handed out: those of two passes are there at a time.
+    void hand_over_early();
+    // Waits until all passes that were started are done. They can be finished still; what they take of devices, but for results, is there for others.
+    void settle();
+
     [[nodiscard]] size_t parts() const noexcept;
     // The part that reads an input first, from 0: a tensor is best on its device. Throws Error(not_found).
     [[nodiscard]] size_t part_of(std::string_view input) const;

@@ -13,6 +13,19 @@ namespace {
 
 constexpr uint64_t kMostKept = uint64_t{1}
                                << 20;  // bytes of state that are copied to the host after each run, see states.cpp
+constexpr size_t kMostAhead = 2;       // submits under way that have one frame after the other
+
+// A frame as the next submit takes it: with its memory, and nothing in it.
+void forget(Frame& frame) {
+    for (Place& place : frame.places) {
+        place.on_host = false;
+        place.host = {};
+        for (Place::Here& here : place.on) {
+            here.valid = false;
+            here.foreign.reset();
+        }
+    }
+}
 
 }  // namespace
 
@@ -39,6 +52,9 @@ Executor::Executor(Plan plan, std::vector<std::shared_ptr<Port>> ports, Build bu
         if (value.kind == Kind::state) state += value.bytes;
     keeps_state_ = several_ && state <= kMostKept;
     overlaps_ = !plan_.has_state();
+    if (!plan_.stages.empty()) home_ = plan_.stages.front().ports.front();
+    hands_on_ = overlaps_ && !several_ && std::ranges::any_of(plan_.stages, &Stage::streams) && ports_[home_]->async() &&
+                !ports_[home_]->in_host_memory();
     group_ = plan_.groups();
     for (uint32_t p = 0; p < ports_.size(); ++p)
         givers_.push_back(ports_[p]->on_pressure([this, p](uint64_t) { return give(p); }));
@@ -89,18 +105,45 @@ Frame& Executor::free_frame(std::shared_ptr<Flight>& flight) {
                 }
             if (!flying_.empty()) oldest = flying_.front();
             const bool room = frames_.size() < std::max(plan_.frames, 1U);
-            if (room && (!oldest || !done(*oldest))) {
-                auto& made = *frames_.emplace_back(std::make_unique<Frame>());
-                made.places.resize(plan_.values.size());
-                for (Place& place : made.places) place.on.resize(ports_.size());
-                for (const Plan::Blocks& blocks : blocks_) made.blocks.emplace_back(blocks.bytes.size());
-                made.busy = true;
-                return made;
-            }
+            if (room && (!oldest || !done(*oldest))) return new_frame();
         }
+        if (Frame* const frame = handed_on()) return *frame;
         if (oldest == nullptr || oldest == flight) throw Error(Code::internal, "an executor has no frame left");
         complete(*oldest);
     }
+}
+
+Frame& Executor::new_frame() {
+    Frame& made = *frames_.emplace_back(std::make_unique<Frame>());
+    made.places.resize(plan_.values.size());
+    for (Place& place : made.places) place.on.resize(ports_.size());
+    for (const Plan::Blocks& blocks : blocks_) made.blocks.emplace_back(blocks.bytes.size());
+    made.busy = true;
+    return made;
+}
+
+// That of the submit before, all of whose work the device has and keeps in order; null: there is none such.
+Frame* Executor::handed_on() {
+    if (!hands_on_ || ports_[home_]->lost()) return nullptr;
+    const Working working(*this);  // nobody does it anew
+    const std::lock_guard lock(mutex_);
+    if (flying_.empty() || flying_.size() >= kMostAhead) return nullptr;
+    Flight& before = *flying_.back();
+    if (before.frame == nullptr || !before.later.empty()) return nullptr;
+    Frame& frame = *std::exchange(before.frame, nullptr);
+    forget(frame);
+    return &frame;
+}
+
+// For a submit that is done anew and whose own went on to another.
+Frame& Executor::any_frame() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& frame : frames_)
+        if (!frame->busy) {
+            frame->busy = true;
+            return *frame;
+        }
+    return new_frame();
 }
 
 Event Executor::submit(std::span<const Given> given, std::span<const Wanted> wanted, const std::atomic<uint32_t>* cancel) {
@@ -224,6 +267,7 @@ void Executor::complete(Flight& flight) {
         if ((!lost && !apart) || flight.error) break;
         try {
             const Working working(*this);
+            if (flight.frame == nullptr) flight.frame = &any_frame();
             try {
                 std::rethrow_exception(lost ? lost : apart);
             } catch (const Error& error) {
@@ -261,20 +305,15 @@ void Executor::complete(Flight& flight) {
 }
 
 void Executor::release(Flight& flight) {
-    for (Place& place : flight.frame->places) {
-        place.on_host = false;
-        place.host = {};
-        for (Place::Here& here : place.on) {
-            here.valid = false;
-            here.foreign.reset();
-        }
-    }
     flight.later.clear();
     for (Given& given : flight.given) given.device.bytes.reset();
     for (Wanted& wanted : flight.wanted) wanted.device.bytes.reset();
     const std::lock_guard lock(mutex_);
-    flight.frame->busy = false;
-    flight.frame = nullptr;
+    if (flight.frame != nullptr) {
+        forget(*flight.frame);
+        flight.frame->busy = false;
+        flight.frame = nullptr;
+    }
     if (!flying_.empty() && flying_.front().get() == &flight) {
         flying_.pop_front();
     } else {

@@ -4,7 +4,8 @@
 //
 // Threads: submit() and run() of one Executor from one thread at a time; Events [any]. A plan on one port is submitted whole by the caller. A
 // plan over several ports needs the host between them: the executor's own thread, made when first needed, hands its submits over one after
-// another; a run() does it on the caller's. Of a plan without state a submit is handed over while the one before is still at work.
+// another; a run() does it on the caller's. Of a plan without state a submit is handed over while the one before is still at work; of one that streams
+// through a device with queues it has the memory of the one before, which those keep in order, and is handed over without waiting for it.
 #pragma once
 
 #include <atomic>
@@ -137,6 +138,9 @@ private:
 
     // executor.cpp: frames and flights
     Frame& free_frame(std::shared_ptr<Flight>& flight);
+    [[nodiscard]] Frame* handed_on();
+    Frame& any_frame();
+    Frame& new_frame();  // with mutex_ held
     void start(Flight& flight);
     void complete(Flight& flight);
     [[nodiscard]] bool done(Flight& flight);
@@ -202,6 +206,8 @@ private:
     bool several_;                             // ports
     uint32_t tail_ = 0;                        // from this stage on all are on one port: nothing else waits for the caller
     bool overlaps_;                            // a submit needs nothing of the one before
+    uint32_t home_ = 0;                        // the port of all stages, where they have the same
+    bool hands_on_ = false;                    // a submit's frame is the next one's once all is handed over
     std::vector<uint32_t> group_;              // by stage: the first of those beside each other that it is one of
     std::vector<Plan::Blocks> blocks_;         // by port
     std::vector<uint32_t> last_reads_;         // by value

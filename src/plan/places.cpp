@@ -268,7 +268,8 @@ void Executor::bring(Flight& flight, const Bound& bound, uint32_t slot, Where wh
         } else if (Storage& to = own(flight, value, where); to.host != nullptr) {
             if (!place.host.empty()) std::memcpy(to.host, place.host.data(), place.host.size());
         } else {
-            device.upload(place.host, to);
+            // Not behind the weights that are streamed: this work begins with it, and where the one before is still at work it is there by then.
+            device.upload(place.host, to, 0, false, hands_on_ ? Port::kBesideOthers : 0);
             flight.moved += place.host.size();
         }
         here.valid = true;

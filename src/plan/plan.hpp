@@ -49,7 +49,7 @@ struct Plan {
     std::vector<Value> values;
     std::vector<Stage> stages;  // in an order that can be executed
     uint32_t ring = 2;          // places, where a stage is streamed
-    uint32_t frames = 1;        // submits that can be under way at a time
+    uint32_t frames = 1;        // submits under way that have memory of their own
     struct Carried {            // after a run the state is what this value was
         uint32_t state = 0, value = 0;
     };

@@ -181,8 +181,9 @@ Point Port::upload(std::span<const std::byte> from, Storage& to, uint64_t offset
     request.from_host = from.data();
     request.to_offset = offset;
     request.bytes = from.size();
-    const Point point =
-        move(request, queue_up(std::max<uint64_t>(from.size(), part_of)), nullptr, &to, now, "cannot copy to ");
+    const uint32_t queue =
+        part_of == kBesideOthers ? queue_down(from.size()) : queue_up(std::max<uint64_t>(from.size(), part_of));
+    const Point point = move(request, queue, nullptr, &to, now, "cannot copy to ");
     up_ += from.size();
     return point;
 }

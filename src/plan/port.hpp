@@ -95,6 +95,7 @@ struct Holding {  // one line of the ledger
 class Port : public std::enable_shared_from_this<Port> {
 public:
     static constexpr uint64_t kSmallCopy = 65536;  // 64 KiB cross a bus in 1 to 5 us
+    static constexpr uint64_t kBesideOthers = UINT64_MAX;
     struct Shape {
         uint32_t queues = 1, copy_queues = 0;
         uint32_t pinned_heap = 0;  // 0: none
@@ -120,7 +121,8 @@ public:
 
     // Each submits and returns its point. Throws Error: device_lost, invalid, no_device_memory, unsupported; then nothing was submitted. Host
     // memory stays the caller's and is left alone until the point is reached. `now`: returns when it is done, and throws what it came to.
-    // `part_of`: bytes of several copies into one storage, which all go by the queue that such a copy has: on two they would wait for each other.
+    // `part_of`: bytes of several copies into one storage, which all go by the queue that such a copy has: on two they would wait for each other;
+    // kBesideOthers: by another queue than theirs, where there is one.
     Point upload(std::span<const std::byte> from, Storage& to, uint64_t offset = 0, bool now = false, uint64_t part_of = 0);
     Point download(Storage& from, uint64_t offset, std::span<std::byte> to, bool now = false);
     Point copy(Storage& from, uint64_t from_offset, Storage& to, uint64_t to_offset, uint64_t bytes, uint64_t part_of = 0);

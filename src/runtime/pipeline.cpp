@@ -85,16 +85,16 @@ Pipeline::Pass Pipeline::start(std::span<const Input> inputs, const std::atomic<
     state.cancel = cancel;
     state.ends = std::make_shared<runtime::PartEnds>(impl_->parts.size());
     impl_->check(state);
-    if (impl_->parts.size() > 1) impl_->start(state);
+    if (impl_->by_threads()) impl_->start(state);
     return pass;
 }
 
 void Pipeline::finish(Pass& pass, std::span<const Output> outputs) {
-    if (pass.state_ && impl_->parts.size() > 1) impl_->check(outputs);
+    if (pass.state_ && impl_->by_threads()) impl_->check(outputs);
     const std::unique_ptr<Pass::State> state = std::move(pass.state_);
     if (!state) throw Error(Code::invalid, "the pass is finished, or was never started");
     std::deque<Part>& parts = impl_->parts;
-    if (parts.size() == 1) return parts[0].session.run(impl_->inputs_of(parts[0], *state), outputs, state->cancel);
+    if (!impl_->by_threads()) return parts[0].session.run(impl_->inputs_of(parts[0], *state), outputs, state->cancel);
     state->wait();
     try {
         if (state->error) std::rethrow_exception(state->error);
@@ -111,6 +111,9 @@ void Pipeline::finish(Pass& pass, std::span<const Output> outputs) {
         impl_->by_host(*state, outputs);
     }
 }
+
+void Pipeline::hand_over_early() { impl_->early = true; }
+void Pipeline::settle() { impl_->settle(); }
 
 size_t Pipeline::parts() const noexcept { return impl_->parts.size(); }
 

@@ -81,6 +81,7 @@ struct Pipeline::Impl {
     std::deque<Part> parts;
     uint64_t peer = 0, between = 0;  // bytes: of all passes, from device to device; of one, from part to part
     runtime::PartTimes times;        // none of one part
+    bool early = false;              // threads hand over what there is one part of, too
 
     Impl() = default;
     Impl(const Impl&) = delete;
@@ -94,11 +95,13 @@ struct Pipeline::Impl {
         for (std::thread& thread : threads_) thread.join();
     }
 
+    [[nodiscard]] bool by_threads() const { return parts.size() > 1 || early; }
     [[nodiscard]] static Input given_to(const Port& port, const Pass::State& pass);
     [[nodiscard]] std::vector<Input> inputs_of(const Part& part, const Pass::State& pass) const;
     void check(const Pass::State& pass) const;
     void check(std::span<const Output> outputs) const;
     void start(Pass::State& pass);
+    void settle();
     void hand_out(const Pass::State& pass, std::span<const Output> outputs) const;
     void by_host(Pass::State& pass, std::span<const Output> outputs);
 
@@ -108,12 +111,14 @@ private:
         std::shared_ptr<runtime::PartEnds> ends;
     };
     void submit(Part& part, Pass::State& pass) const;
+    void one_is_done();
     void serve(size_t part);
     void watch(size_t part);
 
     std::mutex mutex_;  // of what follows
     std::condition_variable changed_;
     std::vector<std::deque<Pass::State*>> queues_;  // by part
+    size_t under_way_ = 0;                          // passes that were started and are not done
     std::vector<std::deque<Watched>> watched_;      // likewise
     std::vector<std::thread> threads_;              // of each part one that hands over and one that waits for the end
     bool closing_ = false;

@@ -67,6 +67,18 @@ void Pipeline::Impl::start(Pass::State& pass) {
         }
     }
     queues_.front().push_back(&pass);
+    ++under_way_;
+    changed_.notify_all();
+}
+
+void Pipeline::Impl::settle() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return under_way_ == 0; });
+}
+
+void Pipeline::Impl::one_is_done() {
+    const std::lock_guard lock(mutex_);
+    --under_way_;
     changed_.notify_all();
 }
 
@@ -88,6 +100,7 @@ void Pipeline::Impl::serve(size_t part) {
         } catch (...) {
             pass->error = std::current_exception();
         }
+        if (pass->error) one_is_done();
         if (pass->error || part + 1 == parts.size()) {
             pass->leave_hands();
             continue;
@@ -113,6 +126,8 @@ void Pipeline::Impl::watch(size_t part) {
             one.ends->ended(part);
         } catch (...) {  // NOLINT(bugprone-empty-catch): finish() meets it, too
         }
+        one = {};  // with results that it kept
+        if (part + 1 == parts.size()) one_is_done();
     }
 }
 

@@ -45,6 +45,11 @@ bool is_used_up(const Device& device) {
     return !heaps.empty() && heaps.front().flags.has(HeapFlag::budget) && heaps.front().available <= 1;
 }
 
+bool keeps_order(const Device& device) {
+    const std::shared_ptr<plan::Port> port = plan::Port::of(device);
+    return port->async() && !port->in_host_memory();
+}
+
 }  // namespace runtime
 
 }  // namespace backplane

@@ -163,13 +163,19 @@ double Recognizer::seconds_per_frame() const noexcept {
     return static_cast<double>(p.hop_length * config().encoder.subsampling_factor) / static_cast<double>(p.sample_rate);
 }
 
+// One with a batch under way stays until that is finished. Where memory is counted the next finds there what it takes beside results.
+void Recognizer::leave(const Sized& sized) {
+    if (kept_ == 1) sized.encoder->settle();
+    add_runs(ran_, "encoder", sized.encoder->runs());
+}
+
 // Of whole batches all sessions have the tables of the longest: those for a smaller reach go when it grows.
 int64_t Recognizer::reach_for(const BatchShape& shape) {
     const int64_t encoded = encoded_frames(config().encoder, shape.frames);
     if (shape.apart || encoded <= reach_) return shape.apart ? reach_of(encoded) : reach_;
     reach_ = reach_of(encoded);
     std::erase_if(sessions_, [&](const Sized& sized) {
-        if (!sized.shape.apart) add_runs(ran_, "encoder", sized.encoder->runs());
+        if (!sized.shape.apart) leave(sized);
         return !sized.shape.apart;
     });
     std::erase_if(positions_, [](const Positions& positions) { return positions.apart == 0; });
@@ -238,7 +244,9 @@ std::unique_ptr<Pipeline> Recognizer::encoder_on(const BatchShape& shape, const 
                                                  const SessionOptions& options) const {
     SessionOptions how = options;
     if (shape.apart) how.device_of = nodes.of;
-    return std::make_unique<Pipeline>(devices_, layers_, graph, packed_, how);
+    auto encoder = std::make_unique<Pipeline>(devices_, layers_, graph, packed_, how);
+    if (ahead_) encoder->hand_over_early();
+    return encoder;
 }
 
 Recognizer::Sized& Recognizer::session_for(const BatchShape& shape) {
@@ -253,8 +261,7 @@ Recognizer::Sized& Recognizer::session_for(const BatchShape& shape) {
         const uint64_t bytes = session_bytes(graph);
         return Sized{shape, std::move(graph), std::move(encoder), bytes};
     };
-    return recent(sessions_, {kept_, kept_ == 1}, is, make,
-                  [&](const Sized& s) { add_runs(ran_, "encoder", s.encoder->runs()); });
+    return recent(sessions_, {kept_, kept_ == 1}, is, make, [&](const Sized& s) { leave(s); });
 }
 
 Recognizer::Stepped& Recognizer::steps_for(const StepShape& shape) {
@@ -419,7 +426,7 @@ void Recognizer::finish_pass(Batch& batch, std::span<const Output> outputs) {
     const double took = base::seconds_since(batch.started_);
     for (Sized& sized : sessions_)
         // Where others were under way beside it, or several devices worked on it, that says nothing of one.
-        if (sized.encoder == batch.encoder_ && layers_ == 1 && options_.rows == 1 && frames_ == 1) sized.timed.add(took);
+        if (sized.encoder == batch.encoder_ && at_a_time() == 1 && options_.rows == 1 && frames_ == 1) sized.timed.add(took);
     spare_ = std::move(batch.prepared_->audio);
 }
 

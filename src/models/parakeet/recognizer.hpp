@@ -92,11 +92,12 @@ public:
     void encode(std::span<const std::span<const float>> clips, const std::atomic<uint32_t>* cancel,
                 std::vector<std::byte>* result = nullptr);
     // A batch under way: what run() does, in two halves. With at_a_time() batches started before the first is finished, all devices work.
-    // The clips may go after start(); a batch goes before its Recognizer.
+    // The clips may go after start(); a batch goes before its Recognizer. Of weights that are streamed over a bus two are started: the second begins
+    // when the first ends.
     class Batch;
     [[nodiscard]] Batch start(std::span<const std::span<const float>> clips, const std::atomic<uint32_t>* cancel);
     std::vector<std::vector<Token>> finish(Batch& batch);
-    [[nodiscard]] size_t at_a_time() const noexcept { return layers_ == 1 ? 1 : layers_ + 1; }
+    [[nodiscard]] size_t at_a_time() const noexcept { return layers_ > 1 ? layers_ + 1 : ahead_ ? 2 : 1; }
 
     // As finish(), without what follows the encoder on the host.
     void finish_encoder(Batch& batch);
@@ -149,12 +150,14 @@ private:
     [[nodiscard]] std::unique_ptr<Pipeline> encoder_on(const BatchShape& shape, const Graph& graph, const NodeParts& nodes,
                                                        const SessionOptions& options) const;
     [[nodiscard]] BatchShape longest(int64_t clips, size_t samples) const;
+    [[nodiscard]] bool ahead_on(const Device& device) const;
     [[nodiscard]] StepShape steps_of(const BatchShape& shape) const;
     [[nodiscard]] std::vector<Fit> ways_on(const Device& device, const BatchShape& shape, const FitOptions& options) const;
     [[nodiscard]] Prepared prepare(std::span<const std::span<const float>> clips);
     void copy_sound(std::span<const std::span<const float>> clips, Prepared& batch);
     void finish_pass(Batch& batch, std::span<const Output> outputs);
     [[nodiscard]] Error no_numbers_of(std::span<const float> sound) const;
+    void leave(const Sized& sized);
     Sized& session_for(const BatchShape& shape);
     Stepped& steps_for(const StepShape& shape);
     [[nodiscard]] uint64_t session_bytes(const Graph& graph) const;
@@ -174,6 +177,7 @@ private:
     Lengths lengths_;
     SessionOptions options_, decoder_options_;
     size_t kept_ = kLeastSessions;   // of encoder and decoder each, at least
+    bool ahead_ = false;             // the encoder's next batch is handed over while it is at work on one
     uint64_t positions_budget_ = 0;  // bytes while tables of positions are made; 0: what there is
     uint64_t made_ = 0;
     std::shared_ptr<NetworkWeights> weights_;

@@ -4,6 +4,7 @@
 #include "base/json.hpp"
 #include "base/visible_text.hpp"
 #include "models/parakeet/recognizer.hpp"
+#include "runtime/room.hpp"
 
 namespace backplane::parakeet {
 
@@ -11,6 +12,12 @@ namespace {
 
 std::string sized(const char* part, int64_t clips, int64_t frames, const char* of) {
     return std::string(part) + ", " + std::to_string(clips) + " x " + std::to_string(frames) + " " + of + ":\n";
+}
+
+// Of the tokens of a batch that come of the encoder alone.
+uint64_t ctc_bytes(const EncoderConfig& encoder, const BatchShape& shape) {
+    const Shape tokens{shape.clips, encoded_frames(encoder, shape.frames)};
+    return bytes(DType::i32, tokens) + bytes(DType::f32, tokens);
 }
 
 // The plan of the way is the encoder's. `decoder`: without a plan where there is none of its own.
@@ -53,9 +60,12 @@ std::vector<Fit> Recognizer::ways_on(const Device& device, const BatchShape& sha
     if (head_ != Head::ctc) {
         decoder = fits({device}, steps_graph(*weights_, steps_of(shape)), whole).front();
         if (!decoder.possible) return {decoder};
-        // What the encoder gives it is the encoder's.
-        decoder.needs -= std::min(
-            decoder.needs, bytes(DType::f32, {shape.clips, steps_of(shape).frames, config().transducer->joint_hidden}));
+        // What the encoder gives it is the encoder's, unless that gives the next batch's meanwhile.
+        if (!ahead_on(device))
+            decoder.needs -= std::min(
+                decoder.needs, bytes(DType::f32, {shape.clips, steps_of(shape).frames, config().transducer->joint_hidden}));
+    } else if (ahead_on(device)) {
+        decoder.needs = ctc_bytes(config().encoder, shape);
     }
     const int64_t reach = reach_of(encoded_frames(config().encoder, shape.frames));
     FitOptions beside = options;
@@ -85,6 +95,11 @@ std::vector<Fit> Recognizer::ways_on(const Device& device, const BatchShape& sha
         way.needs = std::max(way.needs, positions.back().needs);
     }
     return all;
+}
+
+// Whether batches of streamed weights are handed over to it before it has done the one before.
+bool Recognizer::ahead_on(const Device& device) const {
+    return layers_ == 1 && options_.rows == 1 && frames_ == 1 && runtime::keeps_order(device);
 }
 
 Graph Recognizer::encoder(int64_t clips, size_t samples) const {
@@ -138,6 +153,7 @@ Recognizer::Shown Recognizer::plan(int64_t clips, size_t samples) const {
 void Recognizer::keep_to(const Fit& way, int64_t clips, size_t samples) {
     options_.weight_budget = way.streamed ? way.weight_budget : kAllWeights;
     decoder_options_.weight_budget = kAllWeights;
+    ahead_ = way.streamed && ahead_on(devices_.front());
     kept_ = 1;
     positions_budget_ = way.available;
     static_cast<void>(positions_for(longest(clips, samples)));

@@ -193,6 +193,51 @@ TEST_F(Layers, OfALostDeviceAreDoneByTheOther) {
     EXPECT_THROW(static_cast<void>(pipelined(both, 2)), Error);
 }
 
+TEST_F(Layers, OfOnePartThatAreHandedOverEarlyGiveItsBitsWhereverTheDeviceIsLost) {
+    const Results want = one_by_one();
+    const auto expect_same = [&](const char* lost_after, uint64_t weights_there, size_t at_a_time) {
+        SessionOptions options;
+        options.weight_budget = weights_there;
+        Pipeline pipeline({cpu(lost_after), cpu()}, 1, graph, weights(), options);
+        pipeline.hand_over_early();
+        const Results got = pipelined(pipeline, at_a_time);
+        EXPECT_EQ(got.y, want.y) << at_a_time << " at a time, lost after "
+                                 << (lost_after != nullptr ? lost_after : "nothing");
+        EXPECT_EQ(got.early, want.early);
+        EXPECT_EQ(pipeline.notes().empty(), lost_after == nullptr);
+        EXPECT_TRUE(pipeline.times().empty());
+    };
+    for (const size_t at_a_time : {1U, 2U, 4U}) {
+        expect_same(nullptr, kSize * kSize * 4 * 5, at_a_time);  // weights of five layers there, the others streamed
+        for (const char* lost_after : {static_cast<const char*>(nullptr), "1", "2", "5", "8"})
+            expect_same(lost_after, 0, at_a_time);
+    }
+}
+
+TEST_F(Layers, AreSettledWhenAllPassesAreDoneAndFinishedAfterThat) {
+    const Results want = one_by_one();
+    for (const size_t parts : {1U, 2U}) {
+        Pipeline pipeline({cpu(), cpu()}, parts, graph, weights());
+        if (parts == 1) pipeline.hand_over_early();
+        pipeline.settle();
+        const Floats bias = numbers(kSize, 7);
+        std::vector<Floats> x;
+        for (int i = 0; i < 3; ++i) x.push_back(numbers(kRows * kSize, 100 + i));
+        std::vector<Pipeline::Pass> all;
+        for (const Floats& one : x) all.push_back(pipeline.start({{"x", given(one)}, {"bias", given(bias)}}));
+        pipeline.settle();
+        for (std::vector<Floats>::size_type i = x.size(); i-- > 0;) {
+            Floats y(kRows * kSize);
+            pipeline.finish(all[i], {{"y", room(y)}});
+            EXPECT_EQ(y, want.y[i]) << parts;
+        }
+        const std::atomic<uint32_t> cancel{1};
+        const Input inputs[] = {{"x", given(x[0])}, {"bias", given(bias)}};
+        const Pipeline::Pass cancelled = pipeline.start(inputs, &cancel);
+        pipeline.settle();
+    }
+}
+
 TEST_F(Layers, ResultsInTensorsAreTheCallersForAsLongAsHeHasThem) {
     const Results want = one_by_one();
     Pipeline pipeline({cpu(), cpu()}, 2, graph, weights());
