@@ -49,6 +49,7 @@ public:
     [[nodiscard]] Esrgan stored_as(DType dtype) const;
 
     [[nodiscard]] const std::string& name() const noexcept;  // "esrgan-medium-x2"
+    [[nodiscard]] DType dtype() const noexcept;              // of weights and feature maps
     [[nodiscard]] int scale() const noexcept;
     [[nodiscard]] int radius() const noexcept;  // of the receptive field, in input pixels
     [[nodiscard]] uint64_t parameters() const noexcept;
@@ -102,6 +103,10 @@ public:
     // Pixels in memory: rows of width * channels bytes; `out` has width * scale * height * scale * channels.
     UpscaleResult run(std::span<const uint8_t> in, uint32_t width, uint32_t height, uint32_t channels,
                       std::span<uint8_t> out, const UpscaleOptions& options = {});
+
+    // Whether a picture of that size would be enlarged on the first device with the memory that is there or that the options give: with
+    // Streaming::never with all weights there. No weight is read.
+    [[nodiscard]] bool has_room(uint32_t width, uint32_t height, const UpscaleOptions& options = {}) const;
 
 private:
     struct Impl;

@@ -54,5 +54,7 @@ struct Fit {
 
 // What each device would need, in one sentence: "needs 3.1 GiB on vulkan:0, 2.2 GiB are free; streamed 1.1 GiB; on cpu:0 7.0 GiB, which is there".
 [[nodiscard]] std::string what_would_fit(std::span<const Fit> ways);
+// The same, and what those of the network in f16 would take, where that is less: "...; with dtype f16 58.1 MiB on cuda:0, which is there".
+[[nodiscard]] std::string what_would_fit(std::span<const Fit> ways, std::span<const Fit> in_f16);
 
 }  // namespace backplane

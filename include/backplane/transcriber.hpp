@@ -74,6 +74,8 @@ struct TranscriberOptions {
     // streamed: decided when this is made, before a weight is read, and kept for all windows and clips (fit.hpp). notes() says so.
     // Error(no_device_memory): not even that fits into `memory`; it says what would.
     uint64_t memory = 0;
+    // f16 may be taken in place of f32: where all weights have room in it and in f32 have not, and where that does streamed and f32 does not. notes() says so.
+    bool may_halve = false;
     Streaming streaming = Streaming::automatic;  // always: weights are streamed, also where they have room
 };
 

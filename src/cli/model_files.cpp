@@ -62,11 +62,13 @@ fs::path find_model(const ModelChoice& choice) {
                                      "file");
 }
 
-void add_stored_model_options(const Command& command, StoredModelChoice& choice) {
+void add_stored_model_options(const Command& command, StoredModelChoice& choice, bool may_choose) {
     add_model_options(command, choice);
-    command.option("--dtype", choice.dtype, "Of weights and feature maps: f16 needs half the memory; sums are float32")
-        .shows_default()
-        .one_of({"f32", "f16"});
+    const std::string text = "Of weights and feature maps: f16 needs half the memory; sums are float32";
+    const Argument dtype =
+        command.option("--dtype", choice.dtype, text + (may_choose ? "; auto: f32 where it has room, else f16" : ""))
+            .shows_default();
+    static_cast<void>(may_choose ? dtype.one_of({"f32", "f16", "auto"}) : dtype.one_of({"f32", "f16"}));
 }
 
 Esrgan open_model(const StoredModelChoice& choice) {

@@ -25,9 +25,10 @@ std::filesystem::path own_models_folder();
 
 // Of the commands that run or plan one.
 struct StoredModelChoice : ModelChoice {
-    std::string dtype = "f32";  // of weights and feature maps, "f16" too
+    std::string dtype = "f32";  // of weights and feature maps, "f16" too; "auto": f16 where only that has room
 };
-void add_stored_model_options(const Command& command, StoredModelChoice& choice);  // those of a model, --dtype
-Esrgan open_model(const StoredModelChoice& choice);  // throws as find_model() and Esrgan::open() do
+// Those of a model, --dtype. `may_choose`: that may be auto.
+void add_stored_model_options(const Command& command, StoredModelChoice& choice, bool may_choose = false);
+Esrgan open_model(const StoredModelChoice& choice);  // of auto in f32; throws as find_model() and Esrgan::open() do
 
 }  // namespace backplane::cli

@@ -1,9 +1,13 @@
 #include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "backplane/esrgan.hpp"
 #include "backplane/fit.hpp"
 #include "backplane/weight_file.hpp"
 #include "cli/cli.hpp"
+#include "cli/dtype_choice.hpp"
 #include "cli/measure_costs.hpp"
 #include "cli/memory_options.hpp"
 #include "cli/model_files.hpp"
@@ -152,9 +156,28 @@ bool is_speech(const std::filesystem::path& model) {
            });
 }
 
+// Of --dtype auto, by ways on the device that is taken first: with the type in place of auto.
+template <typename Choice, typename Ways>
+Choice with_dtype(const Choice& o, Streaming streaming, const Ways& ways_in) {
+    if (o.dtype != "auto") return o;
+    Choice settled = o;
+    std::map<DType, std::vector<Fit>> known;
+    const auto has_room = [&](DType dtype, Streaming how) {
+        settled.dtype = name_of(dtype);
+        if (!known.contains(dtype)) known[dtype] = ways_in(settled);
+        return std::ranges::any_of(known[dtype], [&](const Fit& way) {
+            return way.fits && way.device == known[dtype].front().device &&
+                   (how == Streaming::automatic || way.streamed == (how == Streaming::always));
+        });
+    };
+    settled.dtype = name_of(dtype_with_room(streaming, has_room));
+    return settled;
+}
+
 // Exit code 1, and what would fit. `smaller`: what takes less, and how to ask about that.
-void refuse(const std::string& model, const std::vector<Fit>& ways, const std::string& smaller, Run& run) {
-    err("backplane: {} does not fit: {}{}\n", model, what_would_fit(ways), smaller);
+void refuse(const std::string& model, const std::vector<Fit>& ways, const std::vector<Fit>& in_f16,
+            const std::string& smaller, Run& run) {
+    err("backplane: {} does not fit: {}{}\n", model, what_would_fit(ways, in_f16), smaller);
     run.exit_code = kFailed;
 }
 
@@ -236,14 +259,18 @@ std::vector<Fit> speech_ways(const std::vector<Asked>& asked, const PlanChoice& 
 }
 
 // An encoder and a decoder, beside each other on one device, or as --memory and --what-if say.
-void show_speech_plan(const PlanChoice& o, const std::filesystem::path& path, Run& run) {
-    const Context context(context_options(o.choice));
+void show_speech_plan(const PlanChoice& given, const std::filesystem::path& path, Run& run) {
+    const Context context(context_options(given.choice));
     CostModel costs(context);
-    if (!o.place.place.empty()) return show_speech_placed(context, o, path, costs, run);
-    FitOptions how = fit_options(o.memory, {}, &run.interrupted);
-    const std::vector<Asked> asked = asked_about(context, o, how.memory);
+    if (!given.place.place.empty()) return show_speech_placed(context, given, path, costs, run);
+    FitOptions how = fit_options(given.memory, {}, &run.interrupted);
+    const std::vector<Asked> asked = asked_about(context, given, how.memory);
     std::vector<Prediction> times;
     std::string name;
+    const PlanChoice o = with_dtype(given, how.streaming, [&](const PlanChoice& one) {
+        std::vector<Prediction> ignored;
+        return speech_ways(asked, one, path, how, costs, ignored, name);
+    });
     const std::vector<Fit> ways = speech_ways(asked, o, path, how, costs, times, name);
     const Fit* chosen = best_fit(ways, how.streaming);
     if (run.json) {
@@ -280,27 +307,38 @@ void show_speech_plan(const PlanChoice& o, const std::filesystem::path& path, Ru
                             "transcribe takes fewer and shorter windows then: see --batch 1 --seconds 10",
                             "a window of 10 seconds, the shortest");
     }
-    refuse(name, ways, smaller, run);
+    std::vector<Fit> in_f16;
+    if (o.dtype == "f32") {
+        PlanChoice half = o;
+        half.dtype = "f16";
+        in_f16 = speech_ways(asked, half, path, how, costs, times, name);
+    }
+    refuse(name, ways, in_f16, smaller, run);
 }
 
 // Nothing runs: no weights are copied, and no memory of the device is taken.
-void show_plan(const PlanChoice& o, Run& run) {
-    const std::filesystem::path path = find_model(o);
+void show_plan(const PlanChoice& given, Run& run) {
+    const std::filesystem::path path = find_model(given);
     const bool speech = is_speech(path);
-    check_asked(o, speech);
-    if (speech) return show_speech_plan(o, path, run);
-    if (o.place.is_named())
-        throw UsageError("--place by names is for speech networks, " + o.model + " is none: --place auto is for both");
-    if (o.place.is_auto() && !o.what_if.empty()) throw UsageError("--place with --what-if: leave one of them out");
-    const Esrgan model = open_model(o);
-    const ContextOptions options_of_context = context_options(o.choice);
-    const std::vector<WholeTime> whole = whole_times(o, options_of_context, run);
+    check_asked(given, speech);
+    if (speech) return show_speech_plan(given, path, run);
+    if (given.place.is_named())
+        throw UsageError("--place by names is for speech networks, " + given.model + " is none: --place auto is for both");
+    if (given.place.is_auto() && !given.what_if.empty()) throw UsageError("--place with --what-if: leave one of them out");
+    const ContextOptions options_of_context = context_options(given.choice);
+    const std::vector<WholeTime> whole = whole_times(given, options_of_context, run);
     const Context context(options_of_context);
-    FitOptions how = fit_options(o.memory, {}, &run.interrupted);
-    const Graph graph = model.graph(o.size, o.size);
+    FitOptions how = fit_options(given.memory, {}, &run.interrupted);
     CostModel costs(context);
     Placed placed;
-    std::vector<Asked> asked = asked_about(context, o, how.memory);
+    std::vector<Asked> asked = asked_about(context, given, how.memory);
+    const auto ways_in = [&](const PlanChoice& one) {
+        std::vector<Prediction> ignored;
+        return ways_of(asked, open_model(one).graph(one.size, one.size), how, costs, ignored);
+    };
+    const PlanChoice o = with_dtype(given, how.streaming, ways_in);
+    const Esrgan model = open_model(o);
+    const Graph graph = model.graph(o.size, o.size);
     if (!whole.empty())
         std::stable_partition(asked.begin(), asked.end(),
                               [&](const Asked& one) { return one.name == whole.front().device; });
@@ -337,6 +375,7 @@ void show_plan(const PlanChoice& o, Run& run) {
     Json json = Json::parse(json_text);
     if (run.json) {
         json["model"] = model.name();
+        json["dtype"] = o.dtype;
         json["scale"] = model.scale();
         json["size"] = o.size;
         json["notes"] = notes;
@@ -365,7 +404,9 @@ void show_plan(const PlanChoice& o, Run& run) {
     if (o.size > kSmallest)
         smaller = with_less(ways_of(asked, model.graph(kSmallest, kSmallest), how, costs, times), how.streaming,
                             "upscale takes tiles of 64 pixels then: see --size 64", "tiles of 64 pixels, the smallest");
-    refuse(model.name(), ways, smaller, run);
+    PlanChoice half = o;
+    half.dtype = "f16";
+    refuse(model.name(), ways, o.dtype == "f32" ? ways_in(half) : std::vector<Fit>(), smaller, run);
 }
 
 }  // namespace
@@ -373,7 +414,7 @@ void show_plan(const PlanChoice& o, Run& run) {
 void add_plan(const Command& app, Run& run) {
     const Command command = app.subcommand("plan", "Show what would run where, and how many bytes it would take");
     auto o = std::make_shared<PlanChoice>();
-    add_stored_model_options(command, *o);
+    add_stored_model_options(command, *o, true);
     command.option("--size", o->size, "Width and height of the input in pixels")
         .shows_default()
         .in_range(1, 4096)

@@ -42,6 +42,9 @@ struct TranscribeChoice {
 constexpr const char* kPipe = "-";
 constexpr const char* kAudio = "WAV, FLAC, Ogg, Opus or MP3";
 
+// Of auto what is tried first.
+DType dtype_of(const TranscribeChoice& o) { return o.dtype == "f16" ? DType::f16 : DType::f32; }
+
 SpeechDecoder decoder_of(const std::string& name) {
     if (name == "ctc") return SpeechDecoder::ctc;
     if (name == "rnnt") return SpeechDecoder::rnnt;
@@ -354,7 +357,7 @@ Placed placed_for(const TranscribeChoice& o, const Context& context, CostModel& 
     parakeet::ModelFile file = parakeet::ModelFile::open(base::path_of(o.model));
     const parakeet::Head head = file.config().transducer ? parakeet::Head::transducer : parakeet::Head::ctc;
     const auto on = [&](const Device& device) {
-        return parakeet::Recognizer({device}, file, dtype_from_name(o.dtype), head, parakeet::Lengths::by_device, o.exact);
+        return parakeet::Recognizer({device}, file, dtype_of(o), head, parakeet::Lengths::by_device, o.exact);
     };
     const parakeet::Recognizer any = on(context.choose());
     const auto samples = static_cast<size_t>(o.window * static_cast<double>(any.config().preprocessor.sample_rate));
@@ -376,7 +379,8 @@ std::unique_ptr<Transcriber> open_transcriber(const TranscribeChoice& o, Placed 
     TranscriberOptions options;
     options.decoder = decoder_of(o.decoder);
     options.language = o.language;
-    options.dtype = dtype_from_name(o.dtype);
+    options.dtype = dtype_of(o);
+    options.may_halve = o.dtype == "auto";
     options.window = o.window;
     options.batch = o.batch;
     options.exact = o.exact;
@@ -549,9 +553,12 @@ void add_transcribe(const Command& app, Run& run) {
                 "Of what is said, where the network takes one; those that are published find it themselves")
         .type("CODE")
         .shows_default();
-    command.option("--dtype", o->dtype, "Of feature maps: f32, with weights as the file has them; or f16, weights too")
+    command
+        .option("--dtype", o->dtype,
+                "Of feature maps: f32, with weights as the file has them; or f16, weights too; auto: f32 where it has room, "
+                "else f16")
         .shows_default()
-        .one_of({"f32", "f16"});
+        .one_of({"f32", "f16", "auto"});
     command.flag("--exact", o->exact,
                  "Beside weights in blocks (q8_0 ...), no activation is rounded to a byte: half as fast on CPUs");
     command.option("--window", o->window, "Seconds that the network sees at once; longer audio is cut in pauses")

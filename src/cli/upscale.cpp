@@ -9,6 +9,7 @@
 #include "base/terminal.hpp"
 #include "cli/batch_command.hpp"
 #include "cli/cli.hpp"
+#include "cli/dtype_choice.hpp"
 #include "cli/memory_options.hpp"
 #include "cli/model_files.hpp"
 #include "cli/place_options.hpp"
@@ -95,7 +96,11 @@ class UpscaleWorker : public batch::OneByOne {
 public:
     UpscaleWorker(const UpscaleChoice& o, const std::map<std::string, uint64_t>& budgets, const std::vector<Device>& devices,
                   const std::shared_ptr<const Esrgan>& model)
-        : o_(o), budgets_(budgets), device_(devices.front().info().id), model_(model->name()), upscaler_(devices, model) {}
+        : o_(o),
+          budgets_(budgets),
+          device_(devices.front().info().id),
+          model_(model->name()),
+          upscaler_(devices, model, o.dtype == "auto") {}
 
 protected:
     Json run(const batch::Task& task, const std::atomic<uint32_t>& cancel,
@@ -104,7 +109,8 @@ protected:
         UpscaleOptions how = upscale_options(o_, budgets_, device_);
         how.cancel = &cancel;
         how.progress = progress;
-        const UpscaleResult result = upscaler_.run(*in, task.target, how);
+        UpscaleResult result = upscaler_.with_room(in->info(), how).run(*in, task.target, how);
+        if (!upscaler_.note().empty()) result.placement.notes.push_back(upscaler_.note());
         return {{"file", task.name},
                 {"output", task.target.string()},
                 {"width", result.width},
@@ -122,7 +128,7 @@ private:
     const UpscaleChoice& o_;
     const std::map<std::string, uint64_t>& budgets_;
     std::string device_, model_;
-    Upscaler upscaler_;
+    AnyDtype upscaler_;
 };
 
 std::vector<batch::Task> tasks_of(const UpscaleChoice& o) {
@@ -289,15 +295,18 @@ void upscale(const UpscaleChoice& o, Run& run) {
     how.cancel = &run.interrupted;
     UpscaleResult result;
     Predicted predicted;
+    std::string dtype;
     {
         Progress progress("upscaling", o.many.progress);
         how.tiles_done = [&](int64_t done, int64_t of) {
             progress.show(static_cast<double>(done) / static_cast<double>(of),
                           std::to_string(done) + "/" + std::to_string(of) + (of == 1 ? " tile" : " tiles"));
         };
-        Upscaler upscaler(devices, model);
-        result = upscaler.run(*in, base::path_of(o.out), how);
-        predicted = tile_beside(costs, o, budgets, device, *model, result, run.json || o.choice.verbose);
+        AnyDtype upscaler(devices, model, o.dtype == "auto");
+        result = upscaler.with_room(in->info(), how).run(*in, base::path_of(o.out), how);
+        if (!upscaler.note().empty()) result.placement.notes.push_back(upscaler.note());
+        dtype = name_of(upscaler.model().dtype());
+        predicted = tile_beside(costs, o, budgets, device, upscaler.model(), result, run.json || o.choice.verbose);
     }
     run.if_cancelled = ": " + o.out + " is written" + (o.compare.empty() ? "" : ", " + o.compare + " is not");
     if (before) write_comparison(o, model->scale(), o.compare, before);
@@ -308,6 +317,7 @@ void upscale(const UpscaleChoice& o, Run& run) {
                {"height", result.height},
                {"channels", result.channels},
                {"model", model->name()},
+               {"dtype", dtype},
                {"device", device.info().id},
                {"why", chosen.placed.why},
                {"whole", json_of(chosen.times)},
@@ -353,7 +363,7 @@ void add_upscale(const Command& app, Run& run) {
         "PNG or JPEG file, and the file to write; .png, .jpg or .jpeg. With --output: pictures and folders of them");
     command.option("--output", o->many.output, "Folder for the results of many pictures, each under its own name")
         .type("DIR");
-    add_stored_model_options(command, *o);
+    add_stored_model_options(command, *o, true);
     command.option("--tile", o->tile, "Pixels of input worked on at once; less needs less memory")
         .type("N")
         .in_range(8, 65535);

@@ -181,4 +181,20 @@ std::string what_would_fit(std::span<const Fit> ways) {
     return text;
 }
 
+std::string what_would_fit(std::span<const Fit> ways, std::span<const Fit> in_f16) {
+    std::string text = what_would_fit(ways), half;
+    for (const Fit& way : in_f16) {
+        const auto same = [&](const Fit& one) {
+            return one.possible && one.device == way.device && one.streamed == way.streamed && one.needs <= way.needs;
+        };
+        if (!way.possible || std::ranges::any_of(ways, same)) continue;
+        if (way.streamed)
+            half += (half.empty() ? "" : ", ") + std::string("streamed ") + base::byte_count(way.needs);
+        else
+            half += (half.empty() ? "" : ", ") + base::byte_count(way.needs) + " on " + way.device;
+        if (way.fits) half += ", which is there";
+    }
+    return half.empty() ? text : text + "; with dtype f16 " + half;
+}
+
 }  // namespace backplane

@@ -82,6 +82,8 @@ Esrgan Esrgan::stored_as(DType dtype) const {
 
 const std::string& Esrgan::name() const noexcept { return state_->name; }
 
+DType Esrgan::dtype() const noexcept { return state_->dtype; }
+
 int Esrgan::scale() const noexcept { return static_cast<int>(state_->network.scale); }
 
 int Esrgan::radius() const noexcept { return static_cast<int>(state_->network.radius); }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -99,7 +100,11 @@ struct Upscaler::Impl {
         whole.streaming = Streaming::never;
         for (size_t i = 1; i < devices->devices().size(); ++i)
             ways.push_back(backplane::fits({devices->devices()[i]}, graph, whole).front());
-        return what_would_fit(ways) + (options.streaming == Streaming::never ? "; streaming is turned off" : "");
+        std::vector<Fit> in_f16;
+        if (model->dtype() == DType::f32)
+            in_f16 = Impl(devices->devices(), std::make_shared<const Esrgan>(model->stored_as(DType::f16)))
+                         .ways_for(size, options, options.streaming);
+        return what_would_fit(ways, in_f16) + (options.streaming == Streaming::never ? "; streaming is turned off" : "");
     }
 
     struct Within {
@@ -107,30 +112,45 @@ struct Upscaler::Impl {
         uint64_t budget = 0;  // of the session; 0: all weights are there
         uint64_t moved = 0;   // bytes of a run
     };
-    // Within options.memory: the largest tile with all weights there, else the largest with weights streamed.
-    [[nodiscard]] Within tile_within(int64_t width, int64_t height, const UpscaleOptions& options,
-                                     const std::function<int64_t(int64_t)>& overlap_for) const {
-        const std::vector<int64_t> sizes = options.tile != 0
-                                               ? std::vector<int64_t>{options.tile}
-                                               : std::vector<int64_t>(std::begin(kTileSizes), std::end(kTileSizes));
-        const auto size_of = [&](int64_t most) {
-            const int64_t overlap = overlap_for(most);
-            const auto along = [&](int64_t length) {
-                return tile_axis(length, options.tile != 0 ? most : balanced_tile(length, most, overlap), overlap).tile;
-            };
-            return Size{along(height), along(width)};
+    using Overlap = std::function<int64_t(int64_t)>;  // of tiles of so many pixels
+    [[nodiscard]] Overlap overlap_of(const UpscaleOptions& options) const {
+        return [this, given = options.overlap](int64_t tile) {
+            return given != 0 ? given : std::min<int64_t>({model->radius(), 16, tile / 4});
         };
+    }
+    [[nodiscard]] static Size tile_of(int64_t width, int64_t height, int64_t most, const UpscaleOptions& options,
+                                      const Overlap& overlap_for) {
+        const int64_t overlap = overlap_for(most);
+        const auto along = [&](int64_t length) {
+            return tile_axis(length, options.tile != 0 ? most : balanced_tile(length, most, overlap), overlap).tile;
+        };
+        return {along(height), along(width)};
+    }
+    static std::vector<int64_t> tile_sizes(const UpscaleOptions& options) {
+        if (options.tile != 0) return {options.tile};
+        return {std::begin(kTileSizes), std::end(kTileSizes)};
+    }
+
+    // Within options.memory: the largest tile with all weights there, else the largest with weights streamed; nothing: none has room.
+    [[nodiscard]] std::optional<Within> room_for(int64_t width, int64_t height, const UpscaleOptions& options) const {
+        const Overlap overlap_for = overlap_of(options);
+        const auto size_of = [&](int64_t most) { return tile_of(width, height, most, options, overlap_for); };
         if (options.streaming != Streaming::always)
-            for (const int64_t most : sizes)
-                if (ways_for(size_of(most), options, Streaming::never).front().fits) return {most, 0, 0};
-        for (const int64_t most : sizes) {
+            for (const int64_t most : tile_sizes(options))
+                if (ways_for(size_of(most), options, Streaming::never).front().fits) return Within{most, 0, 0};
+        for (const int64_t most : tile_sizes(options)) {
             if (options.streaming == Streaming::never) break;
             const Fit way = ways_for(size_of(most), options, options.streaming).back();
-            if (way.fits) return {most, way.budget, way.moved};
+            if (way.fits) return Within{most, way.budget, way.moved};
         }
-        throw Error(Code::no_device_memory, "cannot upscale within the memory with tiles of " +
-                                                std::to_string(sizes.back()) +
-                                                " pixels: " + what_would_do(size_of(sizes.back()), options));
+        return {};
+    }
+    [[nodiscard]] Within tile_within(int64_t width, int64_t height, const UpscaleOptions& options) const {
+        if (const std::optional<Within> room = room_for(width, height, options)) return *room;
+        const int64_t least = tile_sizes(options).back();
+        throw Error(Code::no_device_memory,
+                    "cannot upscale within the memory with tiles of " + std::to_string(least) +
+                        " pixels: " + what_would_do(tile_of(width, height, least, options, overlap_of(options)), options));
     }
 
     // Cuts the image; the tiles' program is compiled when this returns.
@@ -144,15 +164,13 @@ struct Upscaler::Impl {
             plan.down = tile_axis(height, down, overlap);
             static_cast<void>(session_for({plan.down.tile, plan.across.tile}, options.cancel, last, budget));
         };
-        const auto overlap_for = [&](int64_t tile) {
-            return options.overlap != 0 ? options.overlap : std::min<int64_t>({model->radius(), 16, tile / 4});
-        };
+        const Overlap overlap_for = overlap_of(options);
         if (options.memory != memory || options.streaming != streaming) sessions.clear();  // they took what they could
         memory = options.memory;
         streaming = options.streaming;
         streamed.clear();
         if (memory != 0 || streaming == Streaming::always) {
-            const auto [most, budget, moved] = tile_within(width, height, options, overlap_for);
+            const auto [most, budget, moved] = tile_within(width, height, options);
             streamed = budget == 0 ? "" : "weights are streamed: " + base::byte_count(moved) + " are moved for each tile";
             const int64_t overlap = overlap_for(most);
             if (options.tile != 0)
@@ -220,6 +238,11 @@ Upscaler::Upscaler(std::vector<Device> devices, std::shared_ptr<const Esrgan> mo
 Upscaler::~Upscaler() = default;
 Upscaler::Upscaler(Upscaler&&) noexcept = default;
 Upscaler& Upscaler::operator=(Upscaler&&) noexcept = default;
+
+bool Upscaler::has_room(uint32_t width, uint32_t height, const UpscaleOptions& options) const {
+    check(options);
+    return impl_->room_for(width, height, options).has_value();
+}
 
 UpscaleResult Upscaler::run(ImageReader& in, const std::filesystem::path& out, const UpscaleOptions& options) {
     const auto start = std::chrono::steady_clock::now();

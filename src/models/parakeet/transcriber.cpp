@@ -10,6 +10,7 @@
 #include "base/byte_count.hpp"
 #include "base/file.hpp"
 #include "models/parakeet/batches.hpp"
+#include "models/parakeet/clip_words.hpp"
 #include "models/parakeet/pauses.hpp"
 #include "models/parakeet/recognizer.hpp"
 #include "models/parakeet/windows.hpp"
@@ -100,36 +101,6 @@ std::vector<Device> voice_devices(std::vector<Device> devices) {
     return devices;
 }
 
-// A clip of which windows are cut or run, in any order; its words are joined in theirs.
-class ClipWords {
-public:
-    struct Heard {  // of a window
-        std::vector<Word> words;
-        double start = 0, overlap = 0;  // seconds
-    };
-    void add(size_t number, Heard heard) {
-        waiting_.emplace(number, std::move(heard));
-        for (auto next = waiting_.find(joined_); next != waiting_.end(); next = waiting_.find(++joined_)) {
-            Heard& it = next->second;
-            append_overlapping(words_, std::move(it.words), it.start, it.start + it.overlap);
-            waiting_.erase(next);
-        }
-    }
-    void end(double seconds) { seconds_ = seconds; }
-    void one_more() { ++cut_; }
-    [[nodiscard]] bool is_done() const { return seconds_ && joined_ == cut_; }
-    [[nodiscard]] Transcript take() {
-        Transcript said{text_of(words_), std::move(words_), *seconds_};
-        return said;
-    }
-
-private:
-    size_t cut_ = 0, joined_ = 0;  // windows
-    std::map<size_t, Heard> waiting_;
-    std::vector<Word> words_;
-    std::optional<double> seconds_;
-};
-
 // What becomes of clips, and how much of them is done.
 struct Transcribing {
     const ClipQueue& clips;
@@ -162,6 +133,7 @@ struct Transcribing {
 }  // namespace
 
 struct Transcriber::Impl {
+    std::vector<Device> all_devices;
     Recognizer recognizer;
     TranscriberOptions options;
     std::optional<silero::VoiceDetector> voices;
@@ -169,7 +141,7 @@ struct Transcriber::Impl {
     std::vector<std::string> notes;  // of what was decided here
 
     Impl(std::vector<Device> devices, const std::filesystem::path& model, const TranscriberOptions& given)
-        : recognizer(made(devices, model, given)), options(given) {
+        : all_devices(devices), recognizer(made(devices, model, given)), options(given) {
         open_voices(std::move(devices), model, given);
         keep_within_memory();
     }
@@ -228,30 +200,51 @@ struct Transcriber::Impl {
         const uint64_t voice_bytes = voices_take();
         if (options.memory != 0)
             how.memory[recognizer.device().info().id] = options.memory - std::min(options.memory - 1, voice_bytes);
-        std::vector<Fit> ways;
-        for (const Streaming streaming : {Streaming::never, options.streaming}) {
-            if (streaming == Streaming::never && options.streaming == Streaming::always) continue;
-            how.streaming = streaming;
+        const bool always = options.streaming == Streaming::always, never = options.streaming == Streaming::never;
+        const auto kept = [&](Recognizer& network) {
             for (const Way& size : sizes) {
-                ways = recognizer.ways(size.batch, samples(size.window), how);
+                const std::vector<Fit> ways = network.ways(size.batch, samples(size.window), how);
                 const auto first = std::find_if(ways.begin(), ways.end(), [&](const Fit& way) {
-                    return way.fits && way.device == recognizer.device().info().id &&
-                           (way.streamed || options.streaming != Streaming::always);
+                    return way.fits && way.device == network.device().info().id && (way.streamed || !always);
                 });
-                if (first != ways.end()) return keep_to(*first, size.batch, size.window);
+                if (first == ways.end()) continue;
+                if (&network != &recognizer) be_in_f16(std::move(network), first->available);
+                keep_to(*first, size.batch, size.window);
+                return true;
             }
+            return false;
+        };
+        std::optional<Recognizer> half;
+        if (options.may_halve) half = in_f16();
+        for (const Streaming streaming : {Streaming::never, options.streaming}) {
+            if (streaming == Streaming::never && always) continue;
+            how.streaming = streaming;
+            if (kept(recognizer) || (half && kept(*half))) return;
         }
         // What there is by itself may be more than it says: sessions try, and the next device goes on.
-        if (options.memory == 0 && options.streaming != Streaming::always) return;
-        const bool always = options.streaming == Streaming::always, never = options.streaming == Streaming::never;
-        if (never) {  // what streaming would take is said, too
-            how.streaming = Streaming::automatic;
-            ways = recognizer.ways(sizes.back().batch, samples(sizes.back().window), how);
-        }
+        if (options.memory == 0 && !always) return;
+        const auto least = [&](const Recognizer& network) {
+            return network.ways(sizes.back().batch, samples(sizes.back().window), how);
+        };
+        if (!half) half = in_f16();
+        const std::vector<Fit> less = half ? least(*half) : std::vector<Fit>();
+        if (never) how.streaming = Streaming::automatic;  // what streaming would take is said, too
         throw Error(Code::no_device_memory,
                     std::string("cannot transcribe ") + (always ? "with weights streamed" : "within the memory") +
-                        ", one window of " + std::to_string(static_cast<int>(sizes.back().window)) +
-                        " seconds at once: " + what_would_fit(ways) + (never ? "; streaming is turned off" : ""));
+                        ", one window of " + std::to_string(static_cast<int>(sizes.back().window)) + " seconds at once: " +
+                        what_would_fit(least(recognizer), less) + (never ? "; streaming is turned off" : ""));
+    }
+
+    // The same network; nothing: it is that already.
+    [[nodiscard]] std::optional<Recognizer> in_f16() const {
+        if (options.dtype != DType::f32) return {};
+        return Recognizer(all_devices, recognizer.file(), DType::f16, recognizer.head(), Lengths::by_device, options.exact);
+    }
+    void be_in_f16(Recognizer half, uint64_t room) {
+        notes.push_back("all weights in f32 have no room in " + base::byte_count(room) + " of " +
+                        recognizer.device().info().id + ": f16 is taken");
+        recognizer = std::move(half);
+        options.dtype = DType::f16;
     }
 
     void keep_to(const Fit& way, int64_t at_once, double window) {

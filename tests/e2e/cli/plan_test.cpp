@@ -56,14 +56,12 @@ TEST(CliPlan, WhatDoesNotFitIsExitCode1AndTheSentenceSaysWhatWould) {
     const Outcome o = run(p, {"plan", "--model", model, "--size", "256", "--device", "cpu", "--memory", "cpu=1MiB"});
     EXPECT_EQ(o.exit_code, 1);
     EXPECT_NE(o.err.find("tiny-x2 does not fit: needs "), std::string::npos) << o.err;
-    EXPECT_NE(o.err.find(" on cpu:0, 1.0 MiB are free; upscale takes tiles of 64 pixels then: see --size 64\n"),
-              std::string::npos)
-        << o.err;
+    EXPECT_NE(o.err.find(" on cpu:0, 1.0 MiB are free"), std::string::npos) << o.err;
+    EXPECT_NE(o.err.find("; upscale takes tiles of 64 pixels then: see --size 64\n"), std::string::npos) << o.err;
     EXPECT_TRUE(is_one_line(o.err)) << o.err;
     const Outcome neither = run(p, {"plan", "--model", model, "--size", "256", "--device", "cpu", "--memory", "cpu=10KiB"});
     EXPECT_EQ(neither.exit_code, 1);
-    EXPECT_NE(neither.err.find(", 10.0 KiB are free; tiles of 64 pixels, the smallest: needs "), std::string::npos)
-        << neither.err;
+    EXPECT_NE(neither.err.find("; tiles of 64 pixels, the smallest: needs "), std::string::npos) << neither.err;
     EXPECT_EQ(neither.err.find("--size"), std::string::npos) << "that would not do either: " << neither.err;
     EXPECT_TRUE(is_one_line(neither.err)) << neither.err;
     const Outcome least = run(p, {"plan", "--model", model, "--size", "64", "--device", "cpu", "--memory", "cpu=10KiB"});
@@ -206,6 +204,46 @@ TEST(CliPlan, StreamedWeightsAreSaidInALine) {
     EXPECT_EQ(never.exit_code, 1);
     EXPECT_NE(never.err.find("; streamed there "), std::string::npos) << never.err;
     EXPECT_NE(never.err.find("; streaming is turned off"), std::string::npos) << never.err;
+}
+
+TEST(CliPlan, DtypeAutoIsF16WhereAllWeightsHaveRoomInThatAlone) {
+    const Place p;
+    const std::string model = deep_model(p), in = p.picture("in.png", 16, 16);
+    const auto plan = [&](const std::string& dtype, const std::string& memory) {
+        return run(p, {"plan", "--model", model, "--size", "16", "--device", "reference", "--json", "--dtype", dtype,
+                       "--memory", "reference=" + memory});
+    };
+    const auto needs = [&](const char* dtype) {
+        return base::Json::parse(plan(dtype, "1GiB").out)["ways"][0]["needs"].get<uint64_t>();
+    };
+    const auto upscaled = [&](const std::string& dtype, uint64_t memory, const std::string& more = "--json") {
+        return run(p, {"upscale", in, p.at("out.png"), "--model", model, "--device", "reference", "--tile", "16", "--dtype",
+                       dtype, "--memory", "reference=" + std::to_string(memory), more});
+    };
+    const uint64_t full = needs("f32"), half = needs("f16");
+    ASSERT_LT(half, full);
+    for (const auto& [memory, dtype] : {std::pair{full, "f32"}, std::pair{full - 1, "f16"}, std::pair{half, "f16"}}) {
+        const base::Json json = base::Json::parse(plan("auto", std::to_string(memory)).out);
+        EXPECT_EQ(json["dtype"], dtype) << memory;
+        EXPECT_EQ(json["ways"][0]["chosen"], true) << "with all weights there: " << json["ways"].dump();
+        ASSERT_EQ(upscaled(dtype, memory).exit_code, 0);
+        const std::string pixels = content(p.at("out.png"));
+        const Outcome o = upscaled("auto", memory);
+        ASSERT_EQ(o.exit_code, 0) << o.err;
+        EXPECT_EQ(base::Json::parse(o.out)["dtype"], dtype);
+        EXPECT_EQ(content(p.at("out.png")), pixels);
+        const bool said = upscaled("auto", memory, "--force").out.find("Note: f16 is taken: ") != std::string::npos;
+        EXPECT_EQ(said, std::string(dtype) == "f16") << memory;
+    }
+    const base::Json streamed = base::Json::parse(plan("auto", std::to_string(half - 1)).out);
+    EXPECT_EQ(streamed["dtype"], "f32") << "neither has room for all weights, and streamed f32 has";
+    EXPECT_EQ(streamed["ways"][1]["chosen"], true);
+    for (const Outcome& none : {upscaled("auto", 10240), upscaled("f32", 10240)}) {
+        EXPECT_EQ(none.exit_code, 1);
+        EXPECT_NE(none.err.find("; with dtype f16 "), std::string::npos) << none.err;
+    }
+    EXPECT_EQ(upscaled("f16", 10240).err.find("dtype f16"), std::string::npos) << "that is what it was";
+    EXPECT_EQ(run(p, {"plan", "--model", model, "--dtype", "f8"}).exit_code, 2);
 }
 
 // An RRDBNet of four channels whose weights are all 0, as Real-ESRGAN's are named.

@@ -32,8 +32,8 @@ protected:
     }
     Transcriber transcriber(const TranscriberOptions& options) const { return {{device_}, file_, options}; }
     // Needed by windows of so many seconds, all weights there or as few as can be.
-    uint64_t needs(int64_t batch, double seconds, bool streamed) const {
-        const Recognizer recognizer({device_}, ModelFile::open(file_), DType::f32, Head::transducer);
+    uint64_t needs(int64_t batch, double seconds, bool streamed, DType dtype = DType::f32) const {
+        const Recognizer recognizer({device_}, ModelFile::open(file_), dtype, Head::transducer);
         FitOptions how;
         how.streaming = streamed ? Streaming::always : Streaming::never;
         const std::vector<Fit> ways = recognizer.ways(batch, static_cast<size_t>(seconds * 16000), how);
@@ -95,6 +95,20 @@ TEST_P(WithinMemory, FewerWindowsAtOnceThenShorterOnesComeBeforeStreaming) {
     EXPECT_TRUE(notes_of(transcriber({.window = 12, .batch = 4, .memory = four})).empty());
 }
 
+TEST_P(WithinMemory, F16IsTakenWhereItIsAllowedAndAllWeightsHaveRoomInThatAlone) {
+    const uint64_t whole = needs(1, 10, false);
+    if (needs(1, 10, false, DType::f16) >= whole) GTEST_SKIP() << "f16 takes no less here";
+    const Transcript want = transcriber({.dtype = DType::f16, .window = 10, .batch = 1}).transcribe(sound_);
+    Transcriber within = transcriber({.window = 10, .batch = 1, .memory = whole - 1, .may_halve = true});
+    EXPECT_NE(notes_of(within).find("f16 is taken"), std::string::npos) << notes_of(within);
+    EXPECT_EQ(notes_of(within).find("copied"), std::string::npos) << notes_of(within);
+    EXPECT_EQ(within.transcribe(sound_).text, want.text);
+    const Transcriber enough = transcriber({.window = 10, .batch = 1, .memory = whole, .may_halve = true});
+    EXPECT_TRUE(notes_of(enough).empty()) << notes_of(enough);
+    const Transcriber told = transcriber({.window = 10, .batch = 1, .memory = whole - 1});
+    EXPECT_EQ(notes_of(told).find("f16"), std::string::npos) << "never without being told: " << notes_of(told);
+}
+
 TEST_P(WithinMemory, WhereNothingFitsTheErrorSaysWhatWould) {
     for (const Streaming streaming : {Streaming::automatic, Streaming::never}) {
         try {
@@ -106,6 +120,9 @@ TEST_P(WithinMemory, WhereNothingFitsTheErrorSaysWhatWould) {
             EXPECT_NE(text.find("one window of 10 seconds"), std::string::npos) << text;
             EXPECT_NE(text.find("needs "), std::string::npos) << text;
             EXPECT_NE(text.find("streamed there "), std::string::npos) << text;
+            EXPECT_EQ(text.find("; with dtype f16 ") != std::string::npos,
+                      needs(1, 10, false, DType::f16) < needs(1, 10, false))
+                << text;
             EXPECT_EQ(text.find("streaming is turned off") != std::string::npos, streaming == Streaming::never) << text;
         }
     }
