@@ -2,7 +2,7 @@
 #include <functional>
 
 #include "backplane/runtime.hpp"
-#include "cli/bench_stream_speech.hpp"
+#include "cli/bench_stream_network.hpp"
 #include "cli/cli.hpp"
 #include "models/parakeet/random_network.hpp"
 
@@ -14,7 +14,7 @@ struct StreamChoice {
     DeviceChoice choice;
     int64_t budget_mib = 64, times = 3, rows = 64;
     int runs = 5;
-    StreamSpeechChoice speech;
+    StreamedNetworkChoice streamed;
 };
 
 constexpr int64_t kWidth = 1024;  // of the square weights: 4 MiB each
@@ -31,10 +31,16 @@ double once_ms(int runs, Run& run, const std::function<void()>& body) {
     return median(std::move(ms));
 }
 
+std::vector<std::string> networks() {
+    std::vector<std::string> names = parakeet::published_sizes();
+    names.insert(names.end(), {"slim", "medium", "thick"});
+    return names;
+}
+
 void bench_stream(const StreamChoice& o, Run& run) {
     const Context context(context_options(o.choice));
     const Device device = open_device(context, o.choice);
-    if (!o.speech.network.empty()) return bench_stream_speech(o.speech, device, run);
+    if (!o.streamed.network.empty()) return bench_stream_network(o.streamed, device, run);
     const uint64_t budget = static_cast<uint64_t>(o.budget_mib) << 20;
     const auto layers = static_cast<int64_t>(budget * static_cast<uint64_t>(o.times) / (kWidth * kWidth * sizeof(float)));
     Graph graph;
@@ -90,21 +96,25 @@ void add_bench_stream(const Command& app, Run& run) {
         .shows_default()
         .in_range(1, 8192);
     command.option("--runs", o->runs, "Of which the median is taken").shows_default().in_range(1, 1000);
-    command.option("--network", o->speech.network, "A Parakeet network of random weights in f16 in place of products")
-        .one_of(parakeet::published_sizes());
-    command.option("--percent", o->speech.percent, "Of its weights, that have room beside all else; 0: as few as can be")
+    command
+        .option("--network", o->streamed.network,
+                "In place of products: a Parakeet network of random weights in f16, or an ESRGAN of a file in f32")
+        .one_of(networks());
+    command.option("--percent", o->streamed.percent, "Of its weights, that have room beside all else; 0: as few as can be")
         .shows_default()
         .separated(',');
-    command.option("--save", o->speech.save, "Keep the network's file there, and use it where it is there already")
+    command.option("--save", o->streamed.save, "Keep the network's file there, and use it where it is there already")
         .type("FILE");
-    command.option("--seconds", o->speech.seconds, "Of each clip").shows_default().between(1, 1200);
-    command.option("--batch", o->speech.batch, "Clips at once").shows_default().in_range(1, 64);
-    command.option("--passes", o->speech.passes, "Of which the median is taken").shows_default().in_range(1, 1000);
+    command.option("--seconds", o->streamed.seconds, "Of each clip").shows_default().between(1, 1200);
+    command.option("--size", o->streamed.size, "Width and height of a picture in pixels").shows_default().in_range(8, 1024);
+    command.option("--batch", o->streamed.batch, "Clips at once").shows_default().in_range(1, 64);
+    command.option("--passes", o->streamed.passes, "Of which the median is taken").shows_default().in_range(1, 1000);
     add_device_options(command, o->choice);
     add_json_option(command, run);
     command.footer(
         "Example:\n  backplane bench stream --budget 64 --times 3\n"
-        "  backplane bench stream --network 110m --passes 3 --seconds 10 --device vulkan");
+        "  backplane bench stream --network 110m --passes 3 --seconds 10 --device vulkan\n"
+        "  backplane bench stream --network thick --passes 3 --device vulkan");
     command.runs([o, &run] { bench_stream(*o, run); });
 }
 

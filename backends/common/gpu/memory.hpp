@@ -1,4 +1,4 @@
-// Buffers: small ones share blocks of device memory, large ones have their own.
+// Buffers: small ones share blocks of device memory, but on the CPU; large ones have their own.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ public:
         if (size == 0) return buffer;
         check_size(size);
         const uint64_t room = rounded(size);
-        if (placement == Placement::pinned || room > kSharedMost) {
+        if (placement == Placement::pinned || room > shared_most()) {
             own_.push_back(make(most(room), placement));
             buffer.stretch = own_.back().get();
             return buffer;
@@ -118,6 +118,10 @@ private:
     using Stretches = std::vector<std::unique_ptr<Stretch<A>>>;
     static constexpr uint64_t kSharedBytes = uint64_t{16} << 20;
     static constexpr uint64_t kSharedMost = uint64_t{2} << 20;  // larger buffers have memory of their own
+
+    // A driver that computes on the CPU has memory of the C library, where a small buffer costs what it takes: a stretch that is hardly used would be
+    // the host's memory for nothing.
+    [[nodiscard]] uint64_t shared_most() const { return facts_.can.software ? 0 : kSharedMost; }
 
     [[nodiscard]] uint64_t rounded(uint64_t size) const {
         const uint64_t alignment = std::max<uint64_t>(256, facts_.can.storage_alignment);

@@ -1,24 +1,21 @@
-#include "cli/bench_stream_speech.hpp"
+#include "cli/bench_stream_network.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <thread>
 
 #include "cli/bench_run.hpp"
+#include "cli/budgeted.hpp"
 #include "cli/cli.hpp"
-#include "cli/random_file.hpp"
-#include "models/parakeet/recognizer.hpp"
+#include "models/parakeet/random_network.hpp"
 #include "plan/port.hpp"
 
 namespace backplane::cli {
 
 namespace {
-
-using parakeet::Recognizer;
 
 double ms_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -65,36 +62,20 @@ struct Row {
     bool same = false;
 };
 
-// The file that was saved before, or one that is made now.
-parakeet::ModelFile opened(const StreamSpeechChoice& o, std::unique_ptr<RandomFile>& random) {
-    if (!o.save.empty() && std::filesystem::exists(base::path_of(o.save)))
-        return parakeet::ModelFile::open(base::path_of(o.save));
-    random = std::make_unique<RandomFile>(o.network, DType::f16, o.save);
-    return parakeet::ModelFile::open(random->path());
-}
-
-class StreamedSpeech {
+class Budgets {
 public:
-    StreamedSpeech(const StreamSpeechChoice& o, const Device& device, Run& run)
-        : o_(o), device_(device), run_(run), before_(of_driver(device)), file_(opened(o, random_)) {
-        for (int64_t k = 0; k < o.batch; ++k)
-            clips_.push_back(parakeet::random_sound(
-                static_cast<size_t>(o.seconds * static_cast<double>(file_.config().preprocessor.sample_rate)),
-                static_cast<unsigned>(k)));
-        spans_.assign(clips_.begin(), clips_.end());
-    }
+    Budgets(const StreamedNetworkChoice& o, const Device& device, Run& run)
+        : o_(o), device_(device), before_(of_driver(device)), network_(network_of(o, device, run)) {}
 
     // All weights there: what the others are compared with.
     Row resident() {
         FitOptions how;
         how.streaming = Streaming::never;
-        Recognizer recognizer = made();
-        const Fit whole = recognizer.ways(o_.batch, clips_[0].size(), how).front();
+        const Fit whole = network_->ways(how).front();
         if (!whole.possible) throw Error(Code::no_device_memory, "cannot run the network whole: " + whole.problem);
         weights_ = whole.weights;
         others_ = whole.needs - whole.weights;
-        recognizer.keep_to(whole, o_.batch, clips_[0].size());
-        Row row = timed(recognizer, whole);
+        Row row = timed(whole);
         row.percent = 100;
         row.budget = whole.needs;
         want_ = std::move(got_);
@@ -108,8 +89,7 @@ public:
         how.streaming = percent == 0 ? Streaming::always : Streaming::automatic;
         const uint64_t budget = others_ + weights_ * static_cast<uint64_t>(percent) / 100;
         if (percent != 0) how.memory[device_.info().id] = budget;
-        Recognizer recognizer = made();
-        std::vector<Fit> ways = recognizer.ways(o_.batch, clips_[0].size(), how);
+        const std::vector<Fit> ways = network_->ways(how);
         const Fit* way = best_fit(ways, percent >= 100 ? Streaming::automatic : Streaming::always);
         if (way == nullptr) {
             err("note: no plan for {} %: {}\n", percent, what_would_fit(ways));
@@ -118,8 +98,7 @@ public:
         Fit kept = *way;
         if (percent == 0) kept.available = kept.needs;
         limit_memory(device_, percent != 0 ? budget : kept.needs + kept.needs / 50);
-        recognizer.keep_to(kept, o_.batch, clips_[0].size());
-        Row row = timed(recognizer, kept);
+        Row row = timed(kept);
         row.percent = percent;
         row.budget = percent != 0 ? budget : kept.needs;
         row.same = got_ == want_;
@@ -153,49 +132,49 @@ public:
         return static_cast<double>(kBytes * from.size()) / 1e6 / *std::min_element(all.begin(), all.end());
     }
     [[nodiscard]] uint64_t weights() const { return weights_; }
-    [[nodiscard]] const std::string& name() const { return file_.config().name; }
+    [[nodiscard]] const Budgeted& network() const { return *network_; }
 
 private:
-    [[nodiscard]] Recognizer made() const { return {{device_}, file_, DType::f16, parakeet::Head::transducer}; }
+    static std::unique_ptr<Budgeted> network_of(const StreamedNetworkChoice& o, const Device& device, Run& run) {
+        const auto speech = parakeet::published_sizes();
+        return std::find(speech.begin(), speech.end(), o.network) != speech.end()
+                   ? budgeted_speech(o, device, &run.interrupted)
+                   : budgeted_picture(o, device, &run.interrupted);
+    }
 
-    Row timed(Recognizer& recognizer, const Fit& way) {
+    Row timed(const Fit& way) {
         Row row;
         row.planned = way.needs;
         row.resident = way.weights;
         row.moved = way.moved;
-        const MostHeld most(device_, before_);
-        const auto first = std::chrono::steady_clock::now();
-        recognizer.encode(spans_, &run_.interrupted, &got_);
-        row.first_ms = ms_since(first);
-        std::vector<double> all;
-        for (int k = 0; k < o_.passes; ++k) {
-            const auto start = std::chrono::steady_clock::now();
-            recognizer.encode(spans_, &run_.interrupted);
-            all.push_back(ms_since(start));
+        network_->begin(way);
+        {
+            const MostHeld most(device_, before_);
+            const auto first = std::chrono::steady_clock::now();
+            got_ = network_->pass();
+            row.first_ms = ms_since(first);
+            std::vector<double> all = network_->times(o_.passes);
+            row.least_ms = *std::min_element(all.begin(), all.end());
+            row.ms = median(std::move(all));
+            row.held = most.bytes();
+            row.driver = most.driver() - std::min(most.driver(), network_->in_place());
         }
-        row.least_ms = *std::min_element(all.begin(), all.end());
-        row.ms = median(std::move(all));
-        row.held = most.bytes();
-        row.driver = most.driver();
+        network_->end();
         return row;
     }
 
-    const StreamSpeechChoice& o_;
+    const StreamedNetworkChoice& o_;
     Device device_;
-    Run& run_;
     uint64_t before_;  // that the driver counts as ours with nothing there
-    std::unique_ptr<RandomFile> random_;
-    parakeet::ModelFile file_;
-    std::vector<std::vector<float>> clips_;
-    std::vector<std::span<const float>> spans_;
+    std::unique_ptr<Budgeted> network_;
     std::vector<std::byte> got_, want_;
     uint64_t weights_ = 0, others_ = 0;
 };
 
 }  // namespace
 
-void bench_stream_speech(const StreamSpeechChoice& o, const Device& device, Run& run) {
-    StreamedSpeech bench(o, device, run);
+void bench_stream_network(const StreamedNetworkChoice& o, const Device& device, Run& run) {
+    Budgets bench(o, device, run);
     std::vector<Row> rows{bench.resident()};
     for (const int64_t percent : o.percent)
         if (auto row = bench.streamed(percent)) rows.push_back(*row);
@@ -233,7 +212,7 @@ void bench_stream_speech(const StreamSpeechChoice& o, const Device& device, Run&
         std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.same && row.held <= row.budget; });
     if (!right) run.exit_code = kFailed;
     if (run.json)
-        return print({{"network", bench.name()},
+        return print({{"network", o.network},
                       {"device", device.info().id},
                       {"name", device.info().name},
                       {"seconds", o.seconds},
@@ -243,9 +222,8 @@ void bench_stream_speech(const StreamSpeechChoice& o, const Device& device, Run&
                       {"link_gb_s", link},
                       {"compute_ms", compute},
                       {"rows", all}});
-    out("{} in f16 on {} ({}), {} x {} s: {} of weights, {} passes; {} GB/s into the device\n", bench.name(),
-        device.info().id, device.info().name, o.batch, fixed(o.seconds, 0), human_bytes(bench.weights()), o.passes,
-        fixed(link, 1));
+    out("{} on {} ({}), {}: {} of weights, {} passes; {} GB/s into the device\n", bench.network().name(), device.info().id,
+        device.info().name, bench.network().input(), human_bytes(bench.weights()), o.passes, fixed(link, 1));
     print_table(table);
 }
 
