@@ -26,6 +26,9 @@ Device::Device(const Instance& made_by, const PhysicalDevice& p, const Abilities
     cl_int result = CL_SUCCESS;
     context = {cl.CreateContext(properties, 1, &physical.handle, nullptr, nullptr, &result), cl.ReleaseContext};
     check(result, "open " + physical.name);
+    constexpr size_t kPlace = 512;
+    nothing = {cl.CreateBuffer(context.get(), CL_MEM_READ_WRITE, kPlace, nullptr, &result), cl.ReleaseMemObject};
+    check(result, "open " + physical.name);
     for (uint32_t i = 0; i < physical.queues + physical.copy_queues; ++i) queues.push_back({*this, make_queue(), {}});
     host_queue = make_queue();
 }

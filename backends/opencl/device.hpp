@@ -33,15 +33,11 @@ struct Recording {
         bool behind = false;       // it needs what was written before
         size_t global[3] = {1, 1, 1}, local[3] = {1, 1, 1};
         gpu::Range<Block> from, to;
-        std::vector<uint32_t> words;
-        std::vector<cl_uint>
-            empty;  // arguments for values of no bytes: kernels may read what is at such an address, and not use it
     };
     Device* device = nullptr;
     std::vector<Step> steps;
-    bool barrier = false;                    // behind all of them
-    std::vector<Handle<cl_mem>> parameters;  // what kernels read as constants: at most 64 KiB each, which every device takes
-    std::vector<Block*> imported;            // that kernels touch
+    bool barrier = false;          // behind all of them
+    std::vector<Block*> imported;  // that kernels touch
 };
 
 struct Queue {
@@ -69,6 +65,7 @@ struct Device {
     const Abilities can;
     const Functions& cl;
     Handle<cl_context> context;
+    Handle<cl_mem> nothing;  // what stands for values of no bytes
     std::deque<Queue> queues;
     Handle<cl_command_queue> host_queue;  // on which memory is mapped: it waits for nobody's work
     std::mutex code_mutex;

@@ -1,5 +1,6 @@
 // Recording work, and its order on queues.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -12,7 +13,6 @@ namespace backplane::opencl {
 
 namespace {
 
-constexpr size_t kChunkSteps = 65536 / (gpu::kParameterWords * sizeof(uint32_t));
 // Of a step, to use two queues: nothing overlaps in one, but what is smaller than its launch gains nothing, and to join them takes microseconds.
 constexpr size_t kManyInvocations = 32768;
 constexpr size_t kMostEvents = 256;  // drivers become slow when there are thousands
@@ -135,23 +135,22 @@ void Api::dispatch(Recording& recording, const Kernel& kernel, std::span<const R
     for (size_t i = 0; i < 3; ++i) step.global[i] = extent.groups[i];
     step.global[0] *= extent.local;
     step.local[0] = extent.local;
-    cl_uint argument = 2;  // 0 and 1: the parameters, in end()
+    cl_uint argument = 0;
     const auto set = [&](size_t size, const void* value) {
         check(device.cl.SetKernelArg(step.kernel.get(), argument++, size, value),
               std::string("set up ") + name + " on " + device.physical.name);
     };
+    std::array<uint32_t, PARAMETER_WORDS> all{};
+    std::copy(words.begin(), words.end(), all.begin());
+    set(sizeof all, all.data());
     for (const Range& range : operands) {
         const cl_ulong first = range.offset / range.element;
-        if (range.block == nullptr) {
-            step.empty.push_back(argument++);
-        } else {
-            const cl_mem memory = range.block->memory.get();
-            set(sizeof memory, &memory);
-            if (range.block->imported) recording.imported.push_back(range.block);
-        }
+        // Kernels load before they know whether an element is there: what has no bytes is somewhere all the same. A launch takes longer with every buffer.
+        const cl_mem memory = (range.block != nullptr ? range.block->memory : device.nothing).get();
+        set(sizeof memory, range.given ? &memory : nullptr);
+        if (range.given && range.block != nullptr && range.block->imported) recording.imported.push_back(range.block);
         set(sizeof first, &first);
     }
-    step.words.assign(words.begin(), words.end());
     recording.steps.push_back(std::move(step));
 }
 
@@ -166,32 +165,6 @@ void Api::move(Recording& recording, const Range& from, const Range& to) {
 }
 
 void Api::end(Recording& recording) {
-    const Device& device = *recording.device;
-    const std::string attempted = "allocate parameters on " + device.physical.name;
-    for (size_t first = 0; first < recording.steps.size(); first += kChunkSteps) {
-        const size_t here = std::min(kChunkSteps, recording.steps.size() - first);
-        std::vector<uint32_t> words(here * gpu::kParameterWords);
-        for (size_t i = 0; i < here; ++i)
-            std::copy(recording.steps[first + i].words.begin(), recording.steps[first + i].words.end(),
-                      words.begin() + static_cast<std::ptrdiff_t>(i * gpu::kParameterWords));
-        cl_int result = CL_SUCCESS;
-        recording.parameters.emplace_back(
-            device.cl.CreateBuffer(device.context.get(), CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
-                                   words.size() * sizeof(uint32_t), words.data(), &result),
-            device.cl.ReleaseMemObject);
-        check(result, attempted);
-        const cl_mem memory = recording.parameters.back().get();
-        for (size_t i = 0; i < here; ++i) {
-            const Recording::Step& step = recording.steps[first + i];
-            const auto word = static_cast<cl_uint>(i * gpu::kParameterWords);
-            if (!step.kernel) continue;
-            std::vector<cl_uint> memories = step.empty;
-            memories.push_back(0);
-            for (const cl_uint argument : memories)
-                check(device.cl.SetKernelArg(step.kernel.get(), argument, sizeof memory, &memory), attempted);
-            check(device.cl.SetKernelArg(step.kernel.get(), 1, sizeof word, &word), attempted);
-        }
-    }
     std::sort(recording.imported.begin(), recording.imported.end());
     recording.imported.erase(std::unique(recording.imported.begin(), recording.imported.end()), recording.imported.end());
 }

@@ -23,11 +23,10 @@ struct Kernel {
     Owned<VkPipeline> pipeline;
     Owned<VkPipelineCache> cache;  // of this pipeline alone, until its bytes were asked for
     gpu::Origin origin = gpu::Origin::source;
-    uint64_t loaded = 0;  // hash of the bytes that the cache began with
-    // In place of the pipeline: PTX (ptx.hpp), whose words are parameters of a launch or, as in OpenCL, a buffer of them.
-    bool takes_words = false;
-    Owned<VkCuModuleNVX> text;
+    uint64_t loaded = 0;        // hash of the bytes that the cache began with
+    Owned<VkCuModuleNVX> text;  // in place of the pipeline: PTX (ptx.hpp)
     Owned<VkCuFunctionNVX> function;
+    bool takes_firsts = false;  // of operands, as OpenCL has it
 };
 
 struct Recording {

@@ -13,6 +13,6 @@ Kernel build_ptx(Device& device, uint32_t kernel, std::span<const uint32_t> cons
 
 // Api::dispatch of such a kernel.
 void dispatch_ptx(Recording& recording, const Kernel& kernel, std::span<const Api::Range> operands,
-                  std::span<const uint32_t> words, const Api::Range& parameters, const gpu::Extent& extent);
+                  std::span<const uint32_t> words, const gpu::Extent& extent);
 
 }  // namespace backplane::vulkan

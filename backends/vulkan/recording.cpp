@@ -122,7 +122,7 @@ Recording Api::begin(Device& device, uint32_t dispatches) {
 
 void Api::dispatch(Recording& recording, const Kernel& kernel, std::span<const Range> operands,
                    std::span<const uint32_t> words, const Range& parameters, const gpu::Extent& extent) {
-    if (kernel.function.get() != VK_NULL_HANDLE) return dispatch_ptx(recording, kernel, operands, words, parameters, extent);
+    if (kernel.function.get() != VK_NULL_HANDLE) return dispatch_ptx(recording, kernel, operands, words, extent);
     Device& device = *recording.device;
     const VkDescriptorSetLayout layout = device.set_layout.get();
     VkDescriptorSetAllocateInfo allocate{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};

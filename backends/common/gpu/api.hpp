@@ -74,6 +74,7 @@ struct Range {
     Block* block = nullptr;
     uint64_t offset = 0, bytes = 0;
     uint32_t element = 1;
+    bool given = true;  // false: kernels leave it alone
 };
 
 struct Extent {

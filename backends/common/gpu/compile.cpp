@@ -23,7 +23,7 @@ void lower_all(Plan& plan, const Abilities& can, const volatile uint32_t* cancel
     }
     place_states(plan);
     for (const Dispatch& d : plan.dispatches)
-        if (d.operands.size() > kMostOperands || d.parameters.size() > kParameterWords)
+        if (d.operands.size() > kMostOperands || d.parameters.size() > PARAMETER_WORDS)
             throw sdk::Failure(BP_INTERNAL, "compile: " + d.label + " has too many operands or parameters");
 }
 

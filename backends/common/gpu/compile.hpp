@@ -17,8 +17,9 @@ using backend::kFirstSlot;
 using backend::kResident;
 using backend::kWorkspace;
 
-inline constexpr uint32_t kMostOperands = 9;      // of a kernel
-inline constexpr uint32_t kParameterWords = 128;  // of a dispatch, as the kernels read them
+inline constexpr uint32_t kMostOperands = 9;  // of a kernel
+inline constexpr uint32_t kParameterWords =
+    128;  // of a dispatch, as kernels read them from memory; by value they are PARAMETER_WORDS
 
 // All passes. Throws Failure: BP_UNSUPPORTED names the node and why; BP_NO_DEVICE_MEMORY when workspace_limit does not suffice;
 // BP_CANCELLED when the flag is raised.

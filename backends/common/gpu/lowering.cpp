@@ -71,6 +71,11 @@ bool within_limits(const Node& node, const Value& value, const Abilities& can) {
 }  // namespace
 
 Operand Lowering::reads(ValueId id, uint32_t element) const { return {id, element_of(plan[id], element), false}; }
+Operand Lowering::reads_or(ValueId id, ValueId otherwise, uint32_t element) const {
+    Operand operand = reads(id != kNone ? id : otherwise, element);
+    operand.given = id != kNone;
+    return operand;
+}
 Operand Lowering::writes(ValueId id, uint32_t element) const { return {id, element_of(plan[id], element), true}; }
 
 Verdict check_node(const Plan& plan, const Node& node, const Abilities& can) {

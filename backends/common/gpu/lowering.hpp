@@ -60,6 +60,7 @@ public:
     void spread(uint64_t n, uint32_t groups[3]) const;
 
     [[nodiscard]] Operand reads(ValueId id, uint32_t element = 0) const;
+    [[nodiscard]] Operand reads_or(ValueId id, ValueId otherwise, uint32_t element = 0) const;  // kNone: it is not given
     [[nodiscard]] Operand writes(ValueId id, uint32_t element = 0) const;
 
 private:

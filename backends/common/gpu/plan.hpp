@@ -38,6 +38,7 @@ struct Operand {
     ValueId value = kNone;
     uint32_t element = 4;
     bool written = false;
+    bool given = true;  // false: another stands where an op has none, and kernels leave it alone
 };
 
 // One kernel, or (kernel kNoKernel) a copy of bytes from operands[0] to operands[1].

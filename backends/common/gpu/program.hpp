@@ -203,6 +203,7 @@ private:
         if (value.bytes == 0 || place.buffer.stretch == nullptr) return {};
         Range<Block> range = place.buffer.range(place.offset + value.offset, value.bytes);
         range.element = operand.element;
+        range.given = operand.given;
         const sdk::DTypeInfo type = sdk::dtype_info(value.dtype);
         const uint64_t element = type.block == 1 ? std::max(type.bytes, operand.element) : 2;
         if (range.offset % element != 0)

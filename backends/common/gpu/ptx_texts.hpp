@@ -47,25 +47,23 @@ void try_product(typename A::Device& device, const typename A::Kernel& kernel, s
     constexpr uint64_t kResult = uint64_t{TrialProduct::kRows} * TrialProduct::kColumns;
     const uint32_t tiles = (TrialProduct::kRows + TrialProduct::kRowsOfTile - 1) / TrialProduct::kRowsOfTile *
                            ((TrialProduct::kColumns + constants[3] - 1) / constants[3]);
-    std::vector<uint32_t> words = words_of(MatMulParameters{
+    const std::vector<uint32_t> words = words_of(MatMulParameters{
         .rows = TrialProduct::kRows, .columns = TrialProduct::kColumns, .depth = TrialProduct::kDepth, .blocks = tiles});
-    words.resize(kParameterWords);
-    const std::span<const std::byte> parts[] = {std::as_bytes(std::span(product.a)), std::as_bytes(std::span(product.b)),
-                                                std::as_bytes(std::span(words))};
-    uint64_t places[4] = {}, size = 0;
-    for (size_t i = 0; i < 3; ++i) places[i + 1] = size += (parts[i].size() + kAlignment - 1) / kAlignment * kAlignment;
+    const std::span<const std::byte> parts[] = {std::as_bytes(std::span(product.a)), std::as_bytes(std::span(product.b))};
+    uint64_t places[3] = {}, size = 0;
+    for (size_t i = 0; i < 2; ++i) places[i + 1] = size += (parts[i].size() + kAlignment - 1) / kAlignment * kAlignment;
     size += kResult * sizeof(uint16_t);
     auto host = A::allocate(device, size, Placement::pinned), own = A::allocate(device, size, Placement::device);
     const typename A::Range all_of_host{&host, 0, size, 1}, all_of_own{&own, 0, size, 1};
     std::byte* at = A::map(device, all_of_host);
-    for (size_t i = 0; i < 3; ++i) std::copy(parts[i].begin(), parts[i].end(), at + places[i]);
+    for (size_t i = 0; i < 2; ++i) std::copy(parts[i].begin(), parts[i].end(), at + places[i]);
     const auto operand = [&](size_t i, uint64_t bytes, uint32_t element) {
         return typename A::Range{&own, places[i], bytes, element};
     };
     const typename A::Range operands[] = {operand(0, parts[0].size(), 2), operand(1, parts[1].size(), 2), {}, {}, {},
-                                          operand(3, kResult * 2, 2)};
+                                          operand(2, kResult * 2, 2)};
     auto recording = A::begin(device, 1);
-    A::dispatch(recording, kernel, operands, words, operand(2, parts[2].size(), 4), {{tiles, 1, 1}, constants[0]});
+    A::dispatch(recording, kernel, operands, words, {}, {{tiles, 1, 1}, constants[0]});
     A::end(recording);
     auto& queue = device.queues[0];
     const auto timeline = A::timeline(device, queue);
@@ -74,7 +72,7 @@ void try_product(typename A::Device& device, const typename A::Kernel& kernel, s
     A::copy(queue, all_of_own, all_of_host, {}, *timeline, 3);
     if (!A::wait(*timeline, 3, kPatience)) throw sdk::Failure(BP_UNSUPPORTED, attempted + ": it does not end");
     std::vector<uint16_t> y(kResult);
-    std::copy_n(at + places[3], kResult * sizeof(uint16_t), std::as_writable_bytes(std::span(y)).begin());
+    std::copy_n(at + places[2], kResult * sizeof(uint16_t), std::as_writable_bytes(std::span(y)).begin());
     A::unmap(device, all_of_host, at);
     if (!product.right(y)) throw sdk::Failure(BP_UNSUPPORTED, attempted + ": the result is wrong");
 }

@@ -157,7 +157,7 @@ WARPGROUP_FUNCTION void finish(uint kind, float (&v)[16], const F16 *bias, const
 #endif
 extern "C" __global__ void IN_CLUSTERS __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
     PARAMETERS(MatMul), OPERAND(const T, a), OPERAND(const T, b), OPERAND(const T, bias), OPERAND(const T, residual0), OPERAND(const T, residual1), OPERAND(T, y) MAPS) {
-    TAKE_PARAMETERS TAKE_OPERAND(a) TAKE_OPERAND(b) TAKE_OPERAND(bias) TAKE_OPERAND(residual0) TAKE_OPERAND(residual1) TAKE_OPERAND(y)
+    TAKE_OPERAND(a) TAKE_OPERAND(b) TAKE_OPERAND(bias) TAKE_OPERAND(residual0) TAKE_OPERAND(residual1) TAKE_OPERAND(y)
     const MatMulParameters &P = *(const MatMulParameters *)words.word;
     START_THOSE_BEHIND;
     extern __shared__ char shared[];

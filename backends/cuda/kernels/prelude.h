@@ -93,13 +93,10 @@ template <uint COUNT> struct Words { uint word[COUNT]; };
 #if !defined(BUFFERS)
 #define PARAMETERS(parameters) CONSTANTS const __grid_constant__ Words<sizeof(parameters##Parameters) / sizeof(uint) + EPILOGUE_WORDS> words
 #define OPERAND(type, name) type *name
-#define TAKE_PARAMETERS
 #define TAKE_OPERAND(name)
-#else  // as the opencl backend calls a kernel: with a buffer for all its words, and for each operand one and the place of its first element
-struct WordsOfMany { const uint *word; };
-#define PARAMETERS(parameters) const uint *many_words, uint first_word
+#else  // as the opencl backend calls a kernel: for each operand with a buffer and the place of its first element
+#define PARAMETERS(parameters) CONSTANTS const __grid_constant__ Words<PARAMETER_WORDS> words
 #define OPERAND(type, name) type *name, U64 first_of_##name
-#define TAKE_PARAMETERS const WordsOfMany words{many_words + first_word};
 #define TAKE_OPERAND(name) name += first_of_##name;
 #endif
 #if !defined(AS_TEXT)

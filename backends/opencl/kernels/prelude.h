@@ -44,42 +44,55 @@ float part_of(float4 v, uint j) { return j == 0 ? v.x : j == 1 ? v.y : j == 2 ? 
 #define PART part_of
 #define PUT_PART(array, i, v) ((local float *)(array))[i] = (v)
 
-// A kernel is called with its parameters (a record among those of other dispatches), then, for each operand, a buffer and the first
-// element in it: a tensor may lie anywhere in a buffer, so that no two names of memory overlap by accident of a sub-buffer.
-#define PARAMETERS constant uint *all_parameters, const uint first_parameter
+// A kernel is called with its parameters by value, then, for each operand, a buffer and the first element in it: a tensor may lie
+// anywhere in a buffer, so that no two names of memory overlap by accident of a sub-buffer.
+struct Words { uint word[PARAMETER_WORDS]; };
+#define PARAMETERS const struct Words words
 #define READ(name, type) global const type *name, const ulong name##_first
 #define WRITE(name, type) global type *name, const ulong name##_first
 #define ENTRY kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void
-#define HEAD(parameters)                                              \
-    constant uint *words = all_parameters + first_parameter;          \
-    const struct parameters##Parameters P = *(constant struct parameters##Parameters *)words;
-#define WORD(i) words[i]
-#define WORD_FLOAT(i) as_float(words[i])
+#define RECORD_OF(parameters) const struct parameters##Parameters P = *(const struct parameters##Parameters *)words.word;
+#if defined(NVIDIA_ASSEMBLY)  // whose compiler would have each invocation make a copy of what it does not know the place in
+#define HEAD(name, parameters)  \
+    RECORD_OF(parameters)       \
+    ulong words_at;             \
+    __asm__("mov.u64 %0, bp_" #name "_param_0;" : "=l"(words_at));
+uint word_at(ulong at) {
+    uint word;
+    __asm__("ld.param.u32 %0, [%1];" : "=r"(word) : "l"(at));
+    return word;
+}
+#define WORD(i) word_at(words_at + (i) * 4u)
+#else
+#define HEAD(name, parameters) RECORD_OF(parameters)
+#define WORD(i) words.word[i]
+#endif
+#define WORD_FLOAT(i) as_float(WORD(i))
 
 // Pointers are moved once, at the head: an offset in each access costs PoCL a third.
 #define NAMED(kind, name, type) kind(name, type)
 #define MOVED(kind, name, type) name += name##_first;
-#define KERNEL_2(name, parameters, a, b) ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b) { HEAD(parameters) MOVED a MOVED b
+#define KERNEL_2(name, parameters, a, b) ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b) { HEAD(name, parameters) MOVED a MOVED b
 #define KERNEL_3(name, parameters, a, b, c) \
-    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c) { HEAD(parameters) MOVED a MOVED b MOVED c
+    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c) { HEAD(name, parameters) MOVED a MOVED b MOVED c
 #define KERNEL_4(name, parameters, a, b, c, d) \
-    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d) { HEAD(parameters) MOVED a MOVED b MOVED c MOVED d
+    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d) { HEAD(name, parameters) MOVED a MOVED b MOVED c MOVED d
 #define KERNEL_5(name, parameters, a, b, c, d, e)                                       \
     ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e) {          \
-        HEAD(parameters) MOVED a MOVED b MOVED c MOVED d MOVED e
+        HEAD(name, parameters) MOVED a MOVED b MOVED c MOVED d MOVED e
 #define KERNEL_6(name, parameters, a, b, c, d, e, f)                                           \
     ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f) {        \
-        HEAD(parameters) MOVED a MOVED b MOVED c MOVED d MOVED e MOVED f
+        HEAD(name, parameters) MOVED a MOVED b MOVED c MOVED d MOVED e MOVED f
 #define KERNEL_7(name, parameters, a, b, c, d, e, f, g)                                        \
     ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g) { \
-        HEAD(parameters) MOVED a MOVED b MOVED c MOVED d MOVED e MOVED f MOVED g
+        HEAD(name, parameters) MOVED a MOVED b MOVED c MOVED d MOVED e MOVED f MOVED g
 #define KERNEL_8(name, parameters, a, b, c, d, e, f, g, h)                                           \
     ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g, NAMED h) { \
-        HEAD(parameters) MOVED a MOVED b MOVED c MOVED d MOVED e MOVED f MOVED g MOVED h
+        HEAD(name, parameters) MOVED a MOVED b MOVED c MOVED d MOVED e MOVED f MOVED g MOVED h
 #define KERNEL_9(name, parameters, a, b, c, d, e, f, g, h, i)                                        \
     ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g,        \
                     NAMED h, NAMED i) {                                                               \
-        HEAD(parameters) MOVED a MOVED b MOVED c MOVED d MOVED e MOVED f MOVED g MOVED h MOVED i
+        HEAD(name, parameters) MOVED a MOVED b MOVED c MOVED d MOVED e MOVED f MOVED g MOVED h MOVED i
 #define SHARED(type, name, count) local type name[count];
 #define BEGIN
 #define END }

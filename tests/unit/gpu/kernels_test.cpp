@@ -37,6 +37,39 @@ TEST_F(Backend, FewRowsByATransposedMatrixAreAKernelOfTheirOwn) {
     EXPECT_EQ(kernel_of(1, 160, false, BP_F32), kKernel_matmul_f32) << "neighbours along the depth lie apart";
 }
 
+// Of each operand of the dispatch: 1, or 0 where the op has none.
+std::string given_of(const Dispatch& d) {
+    std::string given;
+    for (const Operand& operand : d.operands) given += operand.given ? '1' : '0';
+    return given;
+}
+
+TEST(Operands, ThatAnOpHasNotAreNotGiven) {
+    EXPECT_EQ(given_of(square_of(64, BP_F32).plan().dispatches.back()), "110001") << "a bias and what is added";
+    const auto attention = [](size_t operands) {
+        GraphMaker g;
+        const std::vector<int64_t> shape{1, 2, 8, 16};
+        std::vector<uint32_t> in;
+        while (in.size() < 3) in.push_back(g.tensor(BP_ROLE_INPUT, shape));
+        if (operands > 3) in.push_back(g.tensor(BP_ROLE_INPUT, {8, 8}));
+        if (operands > 4) in.push_back(g.tensor(BP_ROLE_INPUT, {1}, BP_I64));
+        g.node(BP_OP_attention, in, g.tensor(BP_ROLE_OUTPUT, shape));
+        return given_of(g.plan().dispatches.back());
+    };
+    EXPECT_EQ(attention(3), "111000001") << "mask, lengths, positions and biases";
+    EXPECT_EQ(attention(4), "111100001");
+    EXPECT_EQ(attention(5), "111110001");
+    GraphMaker g;
+    g.node(BP_OP_cast, {g.tensor(BP_ROLE_INPUT, {8}, BP_F16)}, g.tensor(BP_ROLE_OUTPUT, {8}, BP_I64),
+           {integer(BP_ATTR_to, BP_I64)});
+    EXPECT_EQ(given_of(g.plan().dispatches.back()), "010001") << "of each size of elements one";
+    // The same value twice is given twice.
+    GraphMaker twice;
+    const uint32_t x = twice.tensor(BP_ROLE_INPUT, {8});
+    twice.node(BP_OP_mul, {x, x}, twice.tensor(BP_ROLE_OUTPUT, {8}));
+    EXPECT_EQ(given_of(twice.plan().dispatches.back()), "111");
+}
+
 TEST_F(Backend, KernelsComeFromTheHostsCacheAndARefusedOneIsRejected) {
     open();
     EXPECT_EQ(info(compile(chain(1))).cache_hits, 0U);

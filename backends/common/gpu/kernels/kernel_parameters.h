@@ -18,6 +18,9 @@
 #endif
 #define END_RECORD };
 
+// The most that a kernel is told.
+#define PARAMETER_WORDS 64u
+
 // What is done with a sum before it is stored: at most six steps, a count and then for each its kind and two numbers.
 #define EPILOGUE_STEPS 6u
 #define EPILOGUE_NONE 0xffffffffu

@@ -39,7 +39,7 @@ ValueId make_biases(Lowering& to, const Node& node, const AttentionParameters& p
                                                .key_first = word(keys.at.offset)};
     const ValueId made = to.plan.temporary(BP_F32, {parameters.lines});
     constexpr int64_t kLines = kLocal / 8;  // of a workgroup
-    const auto read = [&](size_t i) { return to.reads(node.input(i) != kNone ? node.input(i) : node.inputs[0]); };
+    const auto read = [&](size_t i) { return to.reads_or(node.input(i), node.inputs[0]); };
     to.rows("Attention biases", kKernel_attention_biases_f16, static_cast<uint64_t>(up(parameters.lines, kLines)), kLocal,
             {to.reads(node.inputs[1]), read(5), read(6), read(7), to.writes(made)}, words_of(parameters));
     to.plan.dispatches.back().work = 2.0 * parameters.lines * p.depth;
@@ -128,13 +128,11 @@ void lower(Lowering& to, const Node& node) {
     const ValueId biases = cut.takes_biases() ? make_biases(to, node, parameters, views[1]) : kNone;
     const uint32_t element = cached ? 2 : 0;  // that kernels read: words of 16 bits
     std::vector<Operand> operands{to.reads(in), to.reads(node.inputs[1], element), to.reads(node.inputs[2], element),
-                                  mask == kNone          ? to.reads(in)
-                                  : cut.takes_any_mask() ? to.reads(mask, 1)
-                                                         : to.reads(mask),
-                                  lengths != kNone ? to.reads(lengths, 4) : to.reads(in)};
+                                  to.reads_or(mask, in, mask != kNone && cut.takes_any_mask() ? 1 : 0),
+                                  to.reads_or(lengths, in, 4)};
     const size_t last = cut.of_tiles() ? 5 : cut.takes_biases() ? 6 : 8;
-    for (size_t i = 5; i < last; ++i) operands.push_back(to.reads(node.input(i) != kNone ? node.input(i) : in));
-    if (cut.takes_biases()) operands.push_back(to.reads(biases != kNone ? biases : in));
+    for (size_t i = 5; i < last; ++i) operands.push_back(to.reads_or(node.input(i), in));
+    if (cut.takes_biases()) operands.push_back(to.reads_or(biases, in));
     operands.push_back(to.writes(node.output));
     std::vector<uint32_t> words = words_of(parameters);
     if (cut.is_for_warpgroups())

@@ -50,7 +50,13 @@ void add_cast(Lowering& to, ValueId in, ValueId out) {
     const auto unit = [](uint32_t type) { return is_block(type) ? 1 : std::min(4U, sdk::dtype_info(type).bytes); };
     const Operand read = to.reads(in, unit(from));
     const Operand write = to.writes(out, unit(into));
-    to.each(label, kernel, n, {read, read, read, write, write, write}, CastParameters{.from = from, .to = into},
+    std::vector<Operand> operands;
+    for (const Operand& operand : {read, write})
+        for (const uint32_t element : {1U, 2U, 4U}) {
+            operands.push_back(operand);
+            operands.back().given = operand.element == element;
+        }
+    to.each(label, kernel, n, std::move(operands), CastParameters{.from = from, .to = into},
             is_frequent(from, into) ? std::vector<uint32_t>{from, into} : std::vector<uint32_t>{CAST_ANY, CAST_ANY});
 }
 

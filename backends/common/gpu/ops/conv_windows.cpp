@@ -103,8 +103,8 @@ void add(Lowering& to, const Node& node, const char* kind, uint32_t kernel, uint
                 epilogue_text(node),
             kernel, n,
             {to.reads(node.inputs[0]), to.reads(node.inputs[1]),
-             to.reads(bias != node.post.end() ? bias->value : node.inputs[0]),
-             to.reads(mask != kNone ? mask : node.inputs[0]), to.writes(node.output)},
+             to.reads_or(bias != node.post.end() ? bias->value : kNone, node.inputs[0]), to.reads_or(mask, node.inputs[0]),
+             to.writes(node.output)},
             words, {epilogue_kinds(node), epilogue_function(node), takes | (mask != kNone ? CONV_TAKES_MASK : 0U)});
 }
 

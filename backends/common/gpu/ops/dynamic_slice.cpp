@@ -26,10 +26,8 @@ void lower(Lowering& to, const Node& node) {
         p.steps[axis] = word(std::min<int64_t>(a.steps[i], INT32_MAX));  // past every axis
         p.which[axis] = i;
     }
-    to.each(
-        step_label(to, node), variant_for(kKernel_dynamic_slice_1, sdk::dtype_info(x.dtype).bytes), n,
-        {to.reads(node.inputs[0]), to.reads(starts, 4), to.reads(ends != kNone ? ends : starts, 4), to.writes(node.output)},
-        p);
+    to.each(step_label(to, node), variant_for(kKernel_dynamic_slice_1, sdk::dtype_info(x.dtype).bytes), n,
+            {to.reads(node.inputs[0]), to.reads(starts, 4), to.reads_or(ends, starts, 4), to.writes(node.output)}, p);
     if (n != 0) to.plan.dispatches.back().moved = y.bytes;
 }
 

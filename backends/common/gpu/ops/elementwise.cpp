@@ -104,7 +104,7 @@ void lower_chain(Lowering& to, const Node& node) {
             words[2] = word(steps[k].b);
         }
     }
-    while (operands.size() <= CHAIN_OTHERS) operands.push_back(operands[0]);
+    while (operands.size() <= CHAIN_OTHERS) operands.push_back(to.reads_or(kNone, node.inputs[0]));
     operands.push_back(to.writes(node.output));
     const auto n = static_cast<uint64_t>(out.elements());
     to.each(label + out.text(), variant_for_type(kKernel_chain_f32, kKernel_chain_f16, out.dtype), n, std::move(operands),

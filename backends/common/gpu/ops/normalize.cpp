@@ -21,17 +21,16 @@ void add_rows(Lowering& to, const Node& node, const Rows& r) {
     const ValueId bias = r.centred ? node.input(2) : kNone;
     const uint32_t flags =
         (r.centred ? NORM_CENTRED : 0U) | (scale != kNone ? NORM_SCALE : 0U) | (bias != kNone ? NORM_BIAS : 0U);
-    to.rows(
-        step_label(to, node), variant_for_type(kKernel_norm_f32, kKernel_norm_f16, to[in].dtype),
-        static_cast<uint64_t>(total / r.n), r.n >= 128 ? 128 : 32,
-        {to.reads(in), to.reads(scale != kNone ? scale : in), to.reads(bias != kNone ? bias : in), to.writes(node.output)},
-        words_of(NormParameters{.rows = word(total / r.n),
-                                .n = word(r.n),
-                                .epsilon = static_cast<float>(r.epsilon),
-                                .flags = flags,
-                                .groups = word(r.groups),
-                                .per_row = word(r.per_row),
-                                .divisor = word(r.divisor)}));
+    to.rows(step_label(to, node), variant_for_type(kKernel_norm_f32, kKernel_norm_f16, to[in].dtype),
+            static_cast<uint64_t>(total / r.n), r.n >= 128 ? 128 : 32,
+            {to.reads(in), to.reads_or(scale, in), to.reads_or(bias, in), to.writes(node.output)},
+            words_of(NormParameters{.rows = word(total / r.n),
+                                    .n = word(r.n),
+                                    .epsilon = static_cast<float>(r.epsilon),
+                                    .flags = flags,
+                                    .groups = word(r.groups),
+                                    .per_row = word(r.per_row),
+                                    .divisor = word(r.divisor)}));
 }
 
 void lower_rows(Lowering& to, const Node& node) {

@@ -13,17 +13,14 @@ namespace rules = backplane::ops;
 // Rows of the batch that share a visit to the weights.
 constexpr uint32_t kRows = 4;
 
-Operand given_or(const Lowering& to, ValueId id, ValueId otherwise) { return to.reads(id != kNone ? id : otherwise, 4); }
-
 void begin(Lowering& to, const Node& node, const Recurrence& r) {
     const RecurrentRows rows(r.steps);
     const ValueId h = node.inputs[rules::kRecurrentH];
     const ValueId c = node.inputs[rules::kRecurrentC];
     const int64_t elements = r.directions * r.batch * r.hidden;
-    // Some operand stands where a state is not given: it is not read.
     const ValueId other = node.inputs[rules::kRecurrentX];
     to.each(step_label(to, node) + ", state", kKernel_recurrent_begin, static_cast<uint64_t>(elements),
-            {given_or(to, h, other), given_or(to, c, other), to.writes(node.output)},
+            {to.reads_or(h, other, 4), to.reads_or(c, other, 4), to.writes(node.output)},
             RecurrentBeginParameters{.before = word(rows.before(0)),
                                      .cells = r.cells ? 1U : 0U,
                                      .cell = word(rows.cell),
@@ -67,9 +64,9 @@ void lower(Lowering& to, const Node& node) {
                                                          : std::vector{RECURRENT_GATES, RECURRENT_CONTENT};
     const std::vector<Operand> operands{to.reads(x),
                                         to.reads(weights),
-                                        given_or(to, node.inputs[rules::kRecurrentB], x),
-                                        given_or(to, node.inputs[rules::kRecurrentP], x),
-                                        given_or(to, node.inputs[rules::kRecurrentLengths], x),
+                                        to.reads_or(node.inputs[rules::kRecurrentB], x, 4),
+                                        to.reads_or(node.inputs[rules::kRecurrentP], x, 4),
+                                        to.reads_or(node.inputs[rules::kRecurrentLengths], x, 4),
                                         to.reads(node.output),
                                         to.writes(node.output)};
     const uint32_t local = r.hidden >= 256 ? 64 : 32;

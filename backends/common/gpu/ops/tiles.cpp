@@ -66,15 +66,15 @@ void append_epilogue(std::vector<uint32_t>& parameters, const Node& node) {
 }
 
 void append_epilogue_operands(const Lowering& to, std::vector<Operand>& operands, const Node& node, ValueId otherwise) {
-    ValueId bias = otherwise;
+    ValueId bias = kNone;
     std::vector<ValueId> added;
     for (const PostOp& post : node.post) {
         if (post.kind == PostOp::bias) bias = post.value;
         if (post.kind == PostOp::add) added.push_back(post.value);
     }
-    added.resize(2, otherwise);
-    operands.push_back(to.reads(bias));
-    for (const ValueId id : added) operands.push_back(to.reads(id));
+    added.resize(2, kNone);
+    operands.push_back(to.reads_or(bias, otherwise));
+    for (const ValueId id : added) operands.push_back(to.reads_or(id, otherwise));
 }
 
 std::string epilogue_text(const Node& node) {
