@@ -305,10 +305,10 @@ void Executor::complete(Flight& flight) {
 }
 
 void Executor::release(Flight& flight) {
-    flight.later.clear();
     for (Given& given : flight.given) given.device.bytes.reset();
     for (Wanted& wanted : flight.wanted) wanted.device.bytes.reset();
     const std::lock_guard lock(mutex_);
+    flight.later.clear();
     if (flight.frame != nullptr) {
         forget(*flight.frame);
         flight.frame->busy = false;
