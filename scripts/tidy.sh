@@ -17,7 +17,8 @@ elif [ "${1:-}" = --seconds ]; then seconds=$2; shift 2; fi
 command -v clang-tidy >/dev/null || { echo "tidy: clang-tidy is not installed: run  scripts/setup.sh --ci" >&2; exit 1; }
 commands=$folder/compile_commands.json
 mkdir -p build
-if [ $folder = build/tidy ] || [ ! -e $commands ] || [ CMakePresets.json -nt $commands ]; then
+known() { for f in "$@"; do grep -qF "/${f#./}\"" $commands || return 1; done; } # a file that is new is not
+if [ $folder = build/tidy ] || [ ! -e $commands ] || [ CMakePresets.json -nt $commands ] || ! known "$@"; then
     cmake --preset debug -B "$folder" "${more[@]}" >"$folder.configure.log" 2>&1 || { cat "$folder.configure.log" >&2; exit 1; }
 fi
 
