@@ -136,7 +136,7 @@ public:
 
 private:
     static std::unique_ptr<Budgeted> network_of(const StreamedNetworkChoice& o, const Device& device, Run& run) {
-        const auto speech = parakeet::published_sizes();
+        const auto& speech = parakeet::published_sizes();
         return std::find(speech.begin(), speech.end(), o.network) != speech.end()
                    ? budgeted_speech(o, device, &run.interrupted)
                    : budgeted_picture(o, device, &run.interrupted);
