@@ -174,10 +174,17 @@ Choice with_dtype(const Choice& o, Streaming streaming, const Ways& ways_in) {
     return settled;
 }
 
+// What would do is told of streaming, too, where that is turned off.
+FitOptions with_streaming(FitOptions how) {
+    if (how.streaming == Streaming::never) how.streaming = Streaming::automatic;
+    return how;
+}
+
 // Exit code 1, and what would fit. `smaller`: what takes less, and how to ask about that.
-void refuse(const std::string& model, const std::vector<Fit>& ways, const std::vector<Fit>& in_f16,
-            const std::string& smaller, Run& run) {
-    err("backplane: {} does not fit: {}{}\n", model, what_would_fit(ways, in_f16), smaller);
+void refuse(const std::string& model, const std::string& would_do, const std::string& smaller, Streaming streaming,
+            Run& run) {
+    err("backplane: {} does not fit: {}{}{}\n", model, would_do,
+        streaming == Streaming::never ? "; streaming is turned off" : "", smaller);
     run.exit_code = kFailed;
 }
 
@@ -313,7 +320,8 @@ void show_speech_plan(const PlanChoice& given, const std::filesystem::path& path
         half.dtype = "f16";
         in_f16 = speech_ways(asked, half, path, how, costs, times, name);
     }
-    refuse(name, ways, in_f16, smaller, run);
+    refuse(name, what_would_fit(speech_ways(asked, o, path, with_streaming(how), costs, times, name), in_f16), smaller,
+           how.streaming, run);
 }
 
 // Nothing runs: no weights are copied, and no memory of the device is taken.
@@ -406,7 +414,10 @@ void show_plan(const PlanChoice& given, Run& run) {
                             "upscale takes tiles of 64 pixels then: see --size 64", "tiles of 64 pixels, the smallest");
     PlanChoice half = o;
     half.dtype = "f16";
-    refuse(model.name(), ways, o.dtype == "f32" ? ways_in(half) : std::vector<Fit>(), smaller, run);
+    refuse(model.name(),
+           what_would_fit(ways_of(asked, graph, with_streaming(how), costs, times),
+                          o.dtype == "f32" ? ways_in(half) : std::vector<Fit>()),
+           smaller, how.streaming, run);
 }
 
 }  // namespace

@@ -204,6 +204,11 @@ TEST(CliPlan, StreamedWeightsAreSaidInALine) {
     EXPECT_EQ(never.exit_code, 1);
     EXPECT_NE(never.err.find("; streamed there "), std::string::npos) << never.err;
     EXPECT_NE(never.err.find("; streaming is turned off"), std::string::npos) << never.err;
+    const Outcome planned =
+        run(p, {"plan", "--model", model, "--size", "64", "--device", "cpu", "--memory", less, "--stream", "never"});
+    EXPECT_EQ(planned.exit_code, 1);
+    EXPECT_NE(planned.err.find("; streamed there "), std::string::npos) << planned.err;
+    EXPECT_NE(planned.err.find(", which is there; streaming is turned off"), std::string::npos) << planned.err;
 }
 
 TEST(CliPlan, DtypeAutoIsF16WhereAllWeightsHaveRoomInThatAlone) {
