@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/elapsed.hpp"
 #include "cli/bench_run.hpp"
 #include "cli/budgeted.hpp"
 #include "cli/cli.hpp"
@@ -16,10 +17,6 @@
 namespace backplane::cli {
 
 namespace {
-
-double ms_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
 
 // What this process has of the device's first heap, as the driver says; 0: it does not say.
 uint64_t of_driver(const Device& device) {
@@ -127,7 +124,7 @@ public:
                     port->upload({one->host, kBytes}, *to);
             }
             port->wait_written(*to);
-            all.push_back(ms_since(start));
+            all.push_back(base::seconds_since(start) * 1e3);
         }
         return static_cast<double>(kBytes * from.size()) / 1e6 / *std::min_element(all.begin(), all.end());
     }
@@ -152,7 +149,7 @@ private:
             const MostHeld most(device_, before_);
             const auto first = std::chrono::steady_clock::now();
             got_ = network_->pass();
-            row.first_ms = ms_since(first);
+            row.first_ms = base::seconds_since(first) * 1e3;
             std::vector<double> all = network_->times(o_.passes);
             row.least_ms = *std::min_element(all.begin(), all.end());
             row.ms = median(std::move(all));

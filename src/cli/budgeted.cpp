@@ -7,6 +7,7 @@
 #include <random>
 #include <span>
 
+#include "base/elapsed.hpp"
 #include "cli/bench_stream_network.hpp"
 #include "cli/cli.hpp"
 #include "cli/model_files.hpp"
@@ -19,8 +20,6 @@ namespace {
 
 using parakeet::Recognizer;
 using Clock = std::chrono::steady_clock;
-
-double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
 
 // The file that was saved before, or one that is made now.
 parakeet::ModelFile opened(const StreamedNetworkChoice& o, std::unique_ptr<RandomFile>& random) {
@@ -71,7 +70,7 @@ public:
                 recognizer_->finish_encoder(under_way.front());
                 under_way.pop_front();
             }
-            all.push_back(ms_since(start) / stretch);
+            all.push_back(base::seconds_since(start) * 1e3 / stretch);
         }
         for (Recognizer::Batch& batch : under_way) recognizer_->finish_encoder(batch);
         return all;
@@ -109,7 +108,7 @@ public:
           graph_(model_.graph(o.size, o.size)) {
         const TensorInfo& in = graph_[graph_.with_role(Role::input).front()];
         std::mt19937 random(1);  // NOLINT(bugprone-random-generator-seed): the same picture each time
-        picture_.resize(static_cast<size_t>(elements_of(in.shape)));
+        picture_.resize(static_cast<size_t>(bytes(DType::f32, in.shape)) / sizeof(float));
         for (float& p : picture_) p = static_cast<float>(random() % 256) / 255;
     }
 
@@ -135,7 +134,7 @@ public:
         for (; passes > 0; --passes) {
             const auto start = Clock::now();
             run();
-            all.push_back(ms_since(start));
+            all.push_back(base::seconds_since(start) * 1e3);
         }
         return all;
     }
@@ -149,13 +148,8 @@ private:
     void run() {
         const TensorInfo& in = graph_[graph_.with_role(Role::input).front()];
         const TensorInfo& out = graph_[graph_.with_role(Role::output).front()];
-        large_.resize(static_cast<size_t>(elements_of(out.shape)) * sizeof(float));
+        large_.resize(static_cast<size_t>(bytes(DType::f32, out.shape)));
         session_->run({{in.name, std::as_bytes(std::span(picture_))}}, {{out.name, large_}}, cancel_);
-    }
-    static int64_t elements_of(const Shape& shape) {
-        int64_t all = 1;
-        for (const int64_t extent : shape) all *= extent;
-        return all;
     }
 
     int64_t size_;

@@ -65,10 +65,11 @@ fs::path find_model(const ModelChoice& choice) {
 void add_stored_model_options(const Command& command, StoredModelChoice& choice, bool may_choose) {
     add_model_options(command, choice);
     const std::string text = "Of weights and feature maps: f16 needs half the memory; sums are float32";
-    const Argument dtype =
-        command.option("--dtype", choice.dtype, text + (may_choose ? "; auto: f32 where it has room, else f16" : ""))
-            .shows_default();
-    static_cast<void>(may_choose ? dtype.one_of({"f32", "f16", "auto"}) : dtype.one_of({"f32", "f16"}));
+    std::vector<std::string> names{"f32", "f16"};
+    if (may_choose) names.emplace_back("auto");
+    command.option("--dtype", choice.dtype, text + (may_choose ? "; auto: f32 where it has room, else f16" : ""))
+        .shows_default()
+        .one_of(names);
 }
 
 Esrgan open_model(const StoredModelChoice& choice) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -157,10 +158,10 @@ bool is_speech(const std::filesystem::path& model) {
 }
 
 // Of --dtype auto, by ways on the device that is taken first: with the type in place of auto.
-template <typename Choice, typename Ways>
-Choice with_dtype(const Choice& o, Streaming streaming, const Ways& ways_in) {
+PlanChoice with_dtype(const PlanChoice& o, Streaming streaming,
+                      const std::function<std::vector<Fit>(const PlanChoice&)>& ways_in) {
     if (o.dtype != "auto") return o;
-    Choice settled = o;
+    PlanChoice settled = o;
     std::map<DType, std::vector<Fit>> known;
     const auto has_room = [&](DType dtype, Streaming how) {
         settled.dtype = name_of(dtype);
@@ -174,10 +175,12 @@ Choice with_dtype(const Choice& o, Streaming streaming, const Ways& ways_in) {
     return settled;
 }
 
-// What would do is told of streaming, too, where that is turned off.
-FitOptions with_streaming(FitOptions how) {
-    if (how.streaming == Streaming::never) how.streaming = Streaming::automatic;
-    return how;
+// What would do is told of streaming, too, where that is turned off. `ways_by`: by options other than those of `ways`.
+std::vector<Fit> with_streaming(const std::vector<Fit>& ways, FitOptions how,
+                                const std::function<std::vector<Fit>(const FitOptions&)>& ways_by) {
+    if (how.streaming != Streaming::never) return ways;
+    how.streaming = Streaming::automatic;
+    return ways_by(how);
 }
 
 // Exit code 1, and what would fit. `smaller`: what takes less, and how to ask about that.
@@ -320,8 +323,9 @@ void show_speech_plan(const PlanChoice& given, const std::filesystem::path& path
         half.dtype = "f16";
         in_f16 = speech_ways(asked, half, path, how, costs, times, name);
     }
-    refuse(name, what_would_fit(speech_ways(asked, o, path, with_streaming(how), costs, times, name), in_f16), smaller,
-           how.streaming, run);
+    const std::vector<Fit> all =
+        with_streaming(ways, how, [&](const FitOptions& by) { return speech_ways(asked, o, path, by, costs, times, name); });
+    refuse(name, what_would_fit(all, in_f16), smaller, how.streaming, run);
 }
 
 // Nothing runs: no weights are copied, and no memory of the device is taken.
@@ -414,10 +418,10 @@ void show_plan(const PlanChoice& given, Run& run) {
                             "upscale takes tiles of 64 pixels then: see --size 64", "tiles of 64 pixels, the smallest");
     PlanChoice half = o;
     half.dtype = "f16";
-    refuse(model.name(),
-           what_would_fit(ways_of(asked, graph, with_streaming(how), costs, times),
-                          o.dtype == "f32" ? ways_in(half) : std::vector<Fit>()),
-           smaller, how.streaming, run);
+    const std::vector<Fit> all =
+        with_streaming(ways, how, [&](const FitOptions& by) { return ways_of(asked, graph, by, costs, times); });
+    refuse(model.name(), what_would_fit(all, o.dtype == "f32" ? ways_in(half) : std::vector<Fit>()), smaller, how.streaming,
+           run);
 }
 
 }  // namespace
