@@ -172,6 +172,11 @@ std::vector<StoredEntry> KeyedStore::all() const {
     return found;
 }
 
+bool KeyedStore::empty() const {
+    return std::ranges::none_of(own_names_in(folder_),
+                                [&](const fs::path& name) { return read(folder_ / name).has_value(); });
+}
+
 size_t KeyedStore::forget_if(const std::function<bool(const StoredEntry&)>& which) const {
     size_t count = 0;
     for (const fs::path& name : own_names_in(folder_)) {

@@ -42,6 +42,7 @@ public:
     std::string remember(std::string_view key, StoredEntry entry) const;
     bool forget(std::string_view key) const;  // false: there was none
     [[nodiscard]] std::vector<StoredEntry> all() const;
+    [[nodiscard]] bool empty() const;  // all() would be; the first that is good is the last that is read
     size_t forget_if(const std::function<bool(const StoredEntry&)>& which) const;  // how many went
     size_t forget_all() const;  // whatever kind, format and state they are in; how many went
 

@@ -11,9 +11,11 @@ void add_bench(const Command& app, Run& run) {
     add_bench_esrgan(command, run);
     add_bench_chain(command, run);
     add_bench_plan(command, run);
+    add_bench_state(command, run);
     add_bench_stream(command, run);
     add_bench_speech(command, run);
     add_bench_predict(command, run);
+    add_bench_upscale(command, run);
     add_bench_discovery(command, run);
 }
 

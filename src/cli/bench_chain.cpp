@@ -4,6 +4,7 @@
 #include <string>
 
 #include "backplane/runtime.hpp"
+#include "base/elapsed.hpp"
 #include "cli/cli.hpp"
 
 namespace backplane::cli {
@@ -17,8 +18,6 @@ struct ChainChoice {
 };
 
 using Clock = std::chrono::steady_clock;
-
-double us_since(Clock::time_point start) { return std::chrono::duration<double, std::micro>(Clock::now() - start).count(); }
 
 // Small ops one after another: in one graph; as submits of a graph of one op whose tensors stay on the device; host to host.
 Graph chain(int64_t length, int64_t elements) {
@@ -53,7 +52,7 @@ double median_us(int runs, Run& run, Once once) {
         if (run.interrupted != 0) throw Error(Code::cancelled, "cancelled");
         const Clock::time_point start = Clock::now();
         once();
-        us.push_back(us_since(start));
+        us.push_back(base::seconds_since(start) * 1e6);
     }
     return median(std::move(us));
 }

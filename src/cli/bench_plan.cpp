@@ -1,6 +1,7 @@
 #include <chrono>
 
 #include "backplane/runtime.hpp"
+#include "base/elapsed.hpp"
 #include "cli/cli.hpp"
 
 namespace backplane::cli {
@@ -59,9 +60,7 @@ void bench_plan(const PlanBench& o, Run& run) {
         return std::as_bytes(std::span(zeros))
             .first(static_cast<size_t>(matrix ? o.width * o.width : o.width) * sizeof(float));
     });
-    const auto ms_since = [](Clock::time_point start) {
-        return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-    };
+    const auto ms_since = [](Clock::time_point start) { return base::seconds_since(start) * 1e3; };
     const Clock::time_point first = Clock::now();
     const Session known(device, encoder(o, o.length), source);
     const double first_ms = ms_since(first);

@@ -124,7 +124,7 @@ std::string Soonest::key() const { return key_of(choice_, options_, work_); }
 
 std::vector<WholeTime> Soonest::times(double pixels, const Run& run) const {
     const base::KeyedStore store = registry::whole_store(options_.state_folder);
-    if (store.all().empty()) return {};
+    if (store.empty()) return {};
     const std::string own = key();
     std::optional<base::StoredEntry> entry = store.find(own);
     if (!entry || entry->expired || entry->fields.count(kTimes) == 0) return {};

@@ -53,8 +53,7 @@ Executor::Executor(Plan plan, std::vector<std::shared_ptr<Port>> ports, Build bu
     keeps_state_ = several_ && state <= kMostKept;
     overlaps_ = !plan_.has_state();
     if (!plan_.stages.empty()) home_ = plan_.stages.front().ports.front();
-    hands_on_ = overlaps_ && !several_ && std::ranges::any_of(plan_.stages, &Stage::streams) && ports_[home_]->async() &&
-                !ports_[home_]->in_host_memory();
+    hands_on_ = overlaps_ && !several_ && std::ranges::any_of(plan_.stages, &Stage::streams) && ports_[home_]->keeps_order();
     group_ = plan_.groups();
     for (uint32_t p = 0; p < ports_.size(); ++p)
         givers_.push_back(ports_[p]->on_pressure([this, p](uint64_t) { return give(p); }));

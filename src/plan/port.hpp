@@ -173,6 +173,8 @@ public:
         return this != &other && peers_ && other.peers_ && state_.module == other.state_.module;
     }
     [[nodiscard]] bool in_host_memory() const noexcept { return imports_; }  // it computes in host memory at full speed
+    // Work is handed over before what was before it is done, and weights that are streamed come over a bus.
+    [[nodiscard]] bool keeps_order() const noexcept { return async_ && !imports_; }
     [[nodiscard]] uint64_t budget() const noexcept { return budget_; }
     // Another budget from now on. What is held beyond it goes as far as it is spare; the rest when who holds it lets go.
     void set_budget(uint64_t bytes);

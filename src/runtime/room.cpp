@@ -45,10 +45,7 @@ bool is_used_up(const Device& device) {
     return !heaps.empty() && heaps.front().flags.has(HeapFlag::budget) && heaps.front().available <= 1;
 }
 
-bool keeps_order(const Device& device) {
-    const std::shared_ptr<plan::Port> port = plan::Port::of(device);
-    return port->async() && !port->in_host_memory();
-}
+bool keeps_order(const Device& device) { return plan::Port::of(device)->keeps_order(); }
 
 }  // namespace runtime
 

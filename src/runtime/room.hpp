@@ -14,7 +14,7 @@ namespace backplane::runtime {
 // Whether a device that states a budget says that not a byte of it is left.
 [[nodiscard]] bool is_used_up(const Device& device);
 
-// Whether work is handed over to the device before it has done what was before, and weights that are streamed come to it over a bus.
+// Of the device's port (src/plan/port.hpp).
 [[nodiscard]] bool keeps_order(const Device& device);
 
 }  // namespace backplane::runtime

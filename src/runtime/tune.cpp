@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/elapsed.hpp"
 #include "base/wall_clock.hpp"
 #include "registry/remembered.hpp"
 
@@ -15,8 +16,6 @@ using Clock = std::chrono::steady_clock;
 
 // Where a device failed it may have been busy, or its driver broken for the moment: the others are compared without it for so long.
 constexpr int64_t kWithoutOne = 3600;
-
-double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
 
 double median(std::vector<double> values) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -79,13 +78,14 @@ TuneResult time_on(const Context& context, const std::string& id, const Graph& g
         const Clock::time_point start = Clock::now();
         Bench bench(context.choose(id), graph, weights);
         bench.run(options.cancel);
-        result.first_ms = ms_since(start);
+        result.first_ms = base::seconds_since(start) * 1e3;
         std::vector<double> times;
         const Clock::time_point timed = Clock::now();
-        while (times.empty() || (static_cast<int>(times.size()) < options.runs && ms_since(timed) < options.seconds * 1e3)) {
+        while (times.empty() ||
+               (static_cast<int>(times.size()) < options.runs && base::seconds_since(timed) < options.seconds)) {
             const Clock::time_point one = Clock::now();
             bench.run(options.cancel);
-            times.push_back(ms_since(one));
+            times.push_back(base::seconds_since(one) * 1e3);
         }
         result.milliseconds = median(std::move(times));
     } catch (const Error& error) {
@@ -122,7 +122,7 @@ std::vector<TuneResult> tune(const Context& context, const Graph& graph, const W
 
 std::string tuned_device(const Context& context, const Graph& graph) {
     const base::KeyedStore store = registry::tuned_store(context.state_folder());
-    if (store.all().empty()) return {};  // no driver is started for what nobody tuned
+    if (store.empty()) return {};  // no driver is started for what nobody tuned
     const std::vector<DeviceInfo> devices = context.devices();
     const std::optional<base::StoredEntry> entry = store.find(key_of(devices, graph));
     if (!entry || entry->expired) return {};

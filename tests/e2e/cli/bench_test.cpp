@@ -129,6 +129,51 @@ TEST(CliBench, APlanOfANewLengthCopiesNoWeight) {
     for (const char* ms : {"first_ms", "plan_ms", "known_ms"}) EXPECT_GT(json[ms], 0) << ms;
 }
 
+TEST(CliBench, AStepMovesRowsAndNotItsCache) {
+    const Place p;
+    for (const char* device : {"cpu", "reference"}) {
+        const Outcome o =
+            run(p, {"bench", "state", "--megabytes", "1", "--width", "64", "--runs", "3", "--device", device, "--json"});
+        ASSERT_EQ(o.exit_code, 0) << o.err;
+        const auto json = base::Json::parse(o.out);
+        EXPECT_EQ(json["row_bytes"], 256);
+        EXPECT_EQ(json["cache_bytes"], 999936) << "whole rows";
+        EXPECT_EQ(json["small_cache_bytes"], 15616);
+        EXPECT_LE(json["moved_bytes"], 2 * 256 + 8) << "a row in, its position, a row out; on " << device;
+        for (const char* us : {"step_us", "small_step_us"}) EXPECT_GT(json[us], 0) << us;
+    }
+}
+
+TEST(CliBench, WholeCommandsAreTimedInTurnsWithAndWithoutADevice) {
+    const Place p;
+    const std::vector<std::string> words{"bench", "upscale", p.picture(), "--model", p.model(),  "--runs",
+                                         "1",     "--on",    "cpu",       "--on",    "reference"};
+    std::vector<std::string> with_json = words;
+    with_json.emplace_back("--json");
+    fs::create_directory(p.at("tmp"));
+    const std::vector<std::string> places{"BACKPLANE_STATE_DIR=" + p.at("state"), "TMPDIR=" + p.at("tmp")};
+    const Outcome o = run(p, with_json, places);
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    const auto json = base::Json::parse(o.out);
+    EXPECT_EQ(json["width"], 37);
+    EXPECT_EQ(json["height"], 23);
+    ASSERT_EQ(json["commands"].size(), 3U);
+    EXPECT_EQ(json["commands"][0]["device"], "");
+    EXPECT_NE(json["commands"][0]["took"], "");
+    EXPECT_EQ(json["commands"][1]["took"], "cpu:0");
+    EXPECT_EQ(json["commands"][2]["took"], "reference:0");
+    for (const auto& one : json["commands"]) {
+        EXPECT_GT(one["least_seconds"], 0);
+        EXPECT_GE(one["median_seconds"], one["least_seconds"]);
+    }
+    EXPECT_TRUE(fs::is_empty(p.at("tmp"))) << "nothing that they wrote stays";
+    EXPECT_NE(run(p, words, places).out.find("none named"), std::string::npos);
+    const Outcome gone =
+        run(p, {"bench", "upscale", p.picture(), "--model", p.model(), "--on", "abacus", "--runs", "1"}, places);
+    EXPECT_EQ(gone.exit_code, 1);
+    EXPECT_NE(gone.err.find("--device abacus"), std::string::npos) << gone.err;
+}
+
 TEST(CliBench, AnOpThatIsNoneIsOneLine) {
     const Place p;
     const Outcome o = run(p, {"bench", "ops", "--op", "Abacus", "--device", "cpu"});

@@ -37,6 +37,7 @@ TEST(KeyedStore, WhatIsRememberedIsFoundByItsKeyListedAndForgotten) {
     const KeyedStore store = store_in(folder);
     EXPECT_FALSE(fs::exists(folder / "store")) << "nothing is made before something is remembered";
     EXPECT_TRUE(store.all().empty());
+    EXPECT_TRUE(store.empty());
     StoredEntry odd = entry("a\nb\\c\td\xff");
     odd.fields["na\tme\n"] = "\n\\n\t\\";
     odd.fields["empty"] = "";
@@ -52,6 +53,7 @@ TEST(KeyedStore, WhatIsRememberedIsFoundByItsKeyListedAndForgotten) {
     EXPECT_EQ(store.find("other")->until, before + kDay);
     EXPECT_FALSE(store.find("none"));
     EXPECT_EQ(store.all().size(), 2U);
+    EXPECT_FALSE(store.empty());
     EXPECT_EQ(store.forget_if([](const StoredEntry& e) { return e.about == "b"; }), 1U);
     EXPECT_FALSE(store.find("other"));
     EXPECT_TRUE(store.forget("key"));
@@ -71,6 +73,7 @@ TEST(KeyedStore, AnEntryThatIsDamagedAtAnyByteOrUnderAnotherNameOrOfAnotherForma
         bad[i] = static_cast<char>(bad[i] ^ 1);
         std::ofstream(file, std::ios::binary) << bad;
         EXPECT_FALSE(store.find("key")) << i;
+        EXPECT_TRUE(store.empty()) << i;
         std::ofstream(file, std::ios::binary) << good.substr(0, i);
         EXPECT_FALSE(store.find("key")) << i;
     }
@@ -153,6 +156,7 @@ TEST(KeyedStore, WhereNothingCanBeWrittenThatIsSaidAndNothingElseIsDifferent) {
     EXPECT_NE(blocked.remember("key", entry("a")), "");
     EXPECT_FALSE(blocked.find("key"));
     EXPECT_TRUE(blocked.all().empty());
+    EXPECT_TRUE(blocked.empty());
     const KeyedStore none({}, "things", 1);
     EXPECT_NE(none.remember("key", entry("a")), "");
     EXPECT_FALSE(none.find("key"));
