@@ -52,14 +52,13 @@ HeadRows rows_of(const Plan& plan, const backend::Readers& readers, ValueId head
     return rows;
 }
 
-// The Transpose that alone reads the result becomes part of it.
-HeadRows take_transpose(Plan& plan, const backend::Readers& readers, Node& node, std::vector<bool>& gone) {
+// The Transpose that alone reads the result becomes part of it; what it would make itself nobody reads then.
+HeadRows take_transpose(Plan& plan, const backend::Readers& readers, Node& node) {
     const ValueId heads = node.output;
     const uint32_t user = readers.only(heads);
     if (plan[heads].role != BP_ROLE_TEMPORARY || plan[heads].dtype != BP_F32 || user == kNone) return {};
     if (!turns_heads(plan.nodes[user], plan[heads].dim.size()) || !plan.nodes[user].post.empty()) return {};
-    gone[user] = true;
-    node.output = plan.nodes[user].output;
+    std::swap(node.output, plan.nodes[user].output);
     const std::vector<int64_t>& dim = plan[heads].dim;
     const int64_t row = dim[1] * dim[3];
     return {heads, 0, dim[2] * row, row};
@@ -69,7 +68,6 @@ HeadRows take_transpose(Plan& plan, const backend::Readers& readers, Node& node,
 
 void place_heads(Plan& plan) {
     const backend::Readers readers(plan);
-    std::vector<bool> gone(plan.nodes.size(), false);
     for (Node& node : plan.nodes) {
         if (node.op != BP_OP_attention) continue;
         std::array<HeadRows, 4> heads;
@@ -78,16 +76,11 @@ void place_heads(Plan& plan) {
             heads[k] = rows_of(plan, readers, node.inputs[k], value);
             if (heads[k].shape != kNone) node.inputs[k] = value;
         }
-        heads[3] = take_transpose(plan, readers, node, gone);
+        heads[3] = take_transpose(plan, readers, node);
         if (std::all_of(heads.begin(), heads.end(), [](const HeadRows& rows) { return rows.shape == kNone; })) continue;
         plan.heads.push_back(heads);
         node.part = static_cast<uint32_t>(plan.heads.size());
     }
-    std::vector<Node> kept;
-    kept.reserve(plan.nodes.size());
-    for (size_t i = 0; i < plan.nodes.size(); ++i)
-        if (!gone[i]) kept.push_back(std::move(plan.nodes[i]));
-    plan.nodes = std::move(kept);
 }
 
 }  // namespace backplane::cpu

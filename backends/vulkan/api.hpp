@@ -67,6 +67,15 @@ namespace backplane::vulkan {
     X(CmdPipelineBarrier)          \
     X(CmdCopyBuffer)
 
+// Of kernels as PTX (ptx.hpp).
+#define BP_VK_PTX(X)          \
+    X(GetBufferDeviceAddress) \
+    X(CreateCuModuleNVX)      \
+    X(DestroyCuModuleNVX)     \
+    X(CreateCuFunctionNVX)    \
+    X(DestroyCuFunctionNVX)   \
+    X(CmdCuLaunchKernelNVX)
+
 struct InstanceFunctions {
 #define BP_VK_MEMBER(name) PFN_vk##name name = nullptr;
     BP_VK_INSTANCE(BP_VK_MEMBER)
@@ -76,18 +85,12 @@ struct InstanceFunctions {
 
 struct DeviceFunctions {
     BP_VK_DEVICE(BP_VK_MEMBER)
+    BP_VK_PTX(BP_VK_MEMBER)  // null where no kernel needs them
 #undef BP_VK_MEMBER
     PFN_vkGetSemaphoreCounterValue GetSemaphoreCounterValue = nullptr;  // of Vulkan 1.2, or an extension
     PFN_vkWaitSemaphores WaitSemaphores = nullptr;
     PFN_vkGetMemoryHostPointerPropertiesEXT GetMemoryHostPointerPropertiesEXT =
         nullptr;  // null: no VK_EXT_external_memory_host
-    // Null where no kernel needs them (ptx.hpp).
-    PFN_vkGetBufferDeviceAddress GetBufferDeviceAddress = nullptr;
-    PFN_vkCreateCuModuleNVX CreateCuModuleNVX = nullptr;
-    PFN_vkDestroyCuModuleNVX DestroyCuModuleNVX = nullptr;
-    PFN_vkCreateCuFunctionNVX CreateCuFunctionNVX = nullptr;
-    PFN_vkDestroyCuFunctionNVX DestroyCuFunctionNVX = nullptr;
-    PFN_vkCmdCuLaunchKernelNVX CmdCuLaunchKernelNVX = nullptr;
 };
 
 // Destroys an object of a device.

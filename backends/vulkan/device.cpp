@@ -76,12 +76,7 @@ void Device::create() {
     BP_VK_DEVICE(BP_VK_LOAD)
     if (can.import) BP_VK_LOAD(GetMemoryHostPointerPropertiesEXT)
     if (can.warpgroup_products) {
-        BP_VK_LOAD(GetBufferDeviceAddress)
-        BP_VK_LOAD(CreateCuModuleNVX)
-        BP_VK_LOAD(DestroyCuModuleNVX)
-        BP_VK_LOAD(CreateCuFunctionNVX)
-        BP_VK_LOAD(DestroyCuFunctionNVX)
-        BP_VK_LOAD(CmdCuLaunchKernelNVX)
+        BP_VK_PTX(BP_VK_LOAD)
     }
 #undef BP_VK_LOAD
     const auto load = [&](const std::string& name) {

@@ -44,11 +44,7 @@ uint64_t Device<A>::upload(const Ticket<A>& ticket, const Buffer<A>& to, uint64_
     in_pieces(bytes, [&](uint64_t first, uint64_t size) {
         auto piece = staging_->take();
         std::memcpy(piece->at, from + first, size);
-        const uint64_t value = ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t next) {
-            // What comes after on a queue waits with what comes before.
-            A::copy(queue, piece->buffer.range(0, size), to.range(offset + first, size), std::exchange(waits, {}), timeline,
-                    next);
-        });
+        const uint64_t value = move(ticket, piece->buffer.range(0, size), to.range(offset + first, size), waits);
         staging_->use(*piece.release(), *ticket.queue, value, false);
         for (uint64_t known = last; known < value && !last.compare_exchange_weak(known, value);) {
         }
@@ -75,11 +71,7 @@ uint64_t Device<A>::upload_in_parts(const Ticket<A>& ticket, const Buffer<A>& to
             ready.swap(filled);
         }
         for (const size_t i : ready) {
-            // What comes after on a queue waits with what comes before.
-            last = ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t value) {
-                A::copy(queue, pieces[i]->buffer.range(0, size_of(i)), to.range(offset + i * step, size_of(i)),
-                        std::exchange(waits, {}), timeline, value);
-            });
+            last = move(ticket, pieces[i]->buffer.range(0, size_of(i)), to.range(offset + i * step, size_of(i)), waits);
             staging_->use(*pieces[i].release(), *ticket.queue, last, false);
         }
     };
@@ -107,10 +99,7 @@ uint64_t Device<A>::download(const Ticket<A>& ticket, const Buffer<A>& from, uin
     uint64_t last = 0;
     const auto body = [&](uint64_t first, uint64_t size) {
         auto piece = staging_->take();
-        const uint64_t value = ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t next) {
-            A::copy(queue, from.range(offset + first, size), piece->buffer.range(0, size), std::exchange(waits, {}),
-                    timeline, next);
-        });
+        const uint64_t value = move(ticket, from.range(offset + first, size), piece->buffer.range(0, size), waits);
         if (waiting) {
             ticket.queue->wait(value);
             std::memcpy(to + first, piece->at, size);
@@ -160,15 +149,16 @@ uint64_t Device<A>::copy_by_device(const Ticket<A>& ticket, const bp_copy& c, co
     if (to == nullptr)
         return download(ticket, *from, c.from_offset, static_cast<std::byte*>(c.to_host) + c.to_offset, c.bytes);
     const auto into = to->range(c.to_offset, c.bytes);
-    if (from == nullptr) return move(ticket, {}, into, waits_of(ticket));
+    Waits waits = waits_of(ticket);
+    if (from == nullptr) return move(ticket, {}, into, waits);
     const auto source = from->range(c.from_offset, c.bytes);
     const bool overlap =
         source.block == into.block && source.offset < into.offset + c.bytes && into.offset < source.offset + c.bytes;
-    if (!overlap) return move(ticket, source, into, waits_of(ticket));
+    if (!overlap) return move(ticket, source, into, waits);
     // No interface copies onto itself: by way of memory between.
     const auto between = memory->hold(c.bytes, *this);
-    move(ticket, source, between->range(0, c.bytes), waits_of(ticket));
-    const uint64_t value = move(ticket, between->range(0, c.bytes), into, {});
+    move(ticket, source, between->range(0, c.bytes), waits);
+    const uint64_t value = move(ticket, between->range(0, c.bytes), into, waits);
     ticket.queue->defer({value, nullptr, nullptr, 0, [between] {}});
     return value;
 }

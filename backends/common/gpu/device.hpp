@@ -227,9 +227,11 @@ private:
     bool copy_by_host(const Ticket<A>& ticket, const bp_copy& c, const Buffer<A>* from, const Buffer<A>* to);
     uint64_t copy_by_device(const Ticket<A>& ticket, const bp_copy& c, const Buffer<A>* from, const Buffer<A>* to);
     uint64_t download(const Ticket<A>& ticket, const Buffer<A>& from, uint64_t offset, std::byte* to, uint64_t bytes);
-    uint64_t move(const Ticket<A>& ticket, Range<typename A::Block> from, Range<typename A::Block> to, Waits waits) {
-        return ticket.queue->submit(
-            [&](auto& queue, auto& timeline, uint64_t value) { A::copy(queue, from, to, waits, timeline, value); });
+    // The first of several takes the waits: what comes after it on the queue waits with it. [any]
+    uint64_t move(const Ticket<A>& ticket, Range<typename A::Block> from, Range<typename A::Block> to, Waits& waits) {
+        return ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t value) {
+            A::copy(queue, from, to, std::exchange(waits, {}), timeline, value);
+        });
     }
 
     // body(first byte, how many) for the pieces of a copy, by several threads.

@@ -1,6 +1,7 @@
 // An object of a driver that is ours to give back, and the failure that its answer is.
 #pragma once
 
+#include <span>
 #include <string>
 #include <utility>
 
@@ -16,6 +17,18 @@ inline sdk::Failure failure_of(bp_code code, const std::string& attempted, const
                          : code == BP_UNSUPPORTED      ? "update the driver or use another device"
                                                        : "see the driver's log";
     return sdk::Failure(code, attempted + ": " + name + "; " + advice, number);
+}
+
+// What a driver answers: its name for that, and what it stands for.
+struct Answer {
+    int number;
+    const char* name;
+    bp_code code = BP_INTERNAL;
+};
+inline Answer answer_of(std::span<const Answer> known, int number) {
+    for (const Answer& answer : known)
+        if (answer.number == number) return answer;
+    return {number, nullptr};
 }
 
 // `Release` is called with the object; an object that is T{} is none.
