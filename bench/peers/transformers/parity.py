@@ -1,24 +1,28 @@
 #!/usr/bin/env python3
-"""parity.py --stages build/release/bin/parakeet_stages --clips FOLDER [--networks mini,ctc,tdt,rnnt] [--devices cpu,vulkan,opencl] [--trained FOLDER]
+"""parity.py --stages build/release/bin/parakeet_stages --clips FOLDER [--networks ctc,tdt,rnnt] [--devices cpu,vulkan,opencl] [--trained FOLDER]
+[--rows f32x1,f32x6,f16x1,f16x6] [--lanes]
 
 Compares features, encoder's output and greedy tokens with transformers' (5.17: ParakeetFeatureExtractor, ParakeetForCTC, -RNNT, -TDT), in float32
-on its CUDA device without TF32, and ours in f32 and f16. Where ours run in f16, transformers' own network in f16 is compared with its f32, too:
-what halves alone change; with --floor, transformers' own in f32 on the CPU and in f64: what the order of sums alone changes. Networks: random weights
+on its CUDA device without TF32, and ours in f32 and f16, one clip and six at a time (--rows says which, in order). With --floor, transformers' own in
+f16: what halves alone change, and in f32 on the CPU and in f64: what the order of sums alone changes. Networks: random weights
 at the sizes of the published ones (ctc and rnnt 0.6B, tdt 110M; --layers N makes them shorter), and with --trained a folder of a trained one, by each of its
-heads. Clips: 30, of 1 to 60 s (transducers: up to 15 s), made of the WAV files of FOLDER with noise between them, one at a time and six at a time.
+heads. Clips: 30, of 1 to 60 s (transducers: up to 15 s), made of the WAV files of FOLDER with noise between them. With --lanes the CPU's rows run beside
+those of the other devices, of which two run at a time, and beside transformers'.
 The largest differences, of the features as they are, of the encoder's output over its largest value; those of the features of both sides to the same
 steps in float64; and of how many clips the tokens are equal, to transformers' of the same batch and of one clip at a time, with the first token that
-is not. JSON; --seconds-limit ends it early and says so."""
+is not. A line each as it is known, JSON at the end; rows that have not begun by --seconds-limit are left out and named."""
 import argparse
 import importlib.machinery
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import types
 import wave
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import numpy as np
 import torch
@@ -47,6 +51,46 @@ from transformers.models.parakeet.feature_extraction_parakeet import ParakeetFea
 SIZES = {"ctc": (24, 1024, 4096, 1), "rnnt": (24, 1024, 4096, 2), "tdt": (17, 512, 2048, 1)}
 
 
+def tell_apart(model, kind, clips):
+    """Biases of the head so that scores differ from frame to frame; of a transducer so that a blank wins eight times in ten, and of durations 0 once in
+    ten, or less often: transformers has no end to a row of tokens that take no time, where NeMo and ours go on after max_symbols_per_step of them."""
+    head = [m for m in model.modules() if isinstance(m, (torch.nn.Linear, torch.nn.Conv1d)) and m.weight.shape[0] >= 1025][-1]
+    longest, steps = max(clips, key=len)[:4 * 16000], []
+
+    def keep(module, given, out):
+        out = out.transpose(1, 2) if isinstance(head, torch.nn.Conv1d) else out
+        steps.append(out.reshape(-1, head.weight.shape[0]).float())
+
+    def said(some, most=None):
+        steps.clear()
+        tokens_of(model, kind, *features_of(some, 80), most)
+        return steps
+
+    def waits():
+        """The longest row of tokens without time of any clip."""
+        scores = torch.stack(said(clips, 400))
+        blank, took = scores[..., :1025].argmax(-1) == 1024, scores[..., 1025:].argmax(-1)
+        took = torch.where(blank, took.clamp(min=1), took)
+        frames = torch.tensor([len(clip) // 1280 for clip in clips], device=took.device)
+        row = longest_row = torch.zeros_like(frames)
+        for still in ~blank & (took == 0) & (took.cumsum(0) - took < frames):
+            row = (row + 1) * still
+            longest_row = torch.maximum(longest_row, row)
+        return int(longest_row.max())
+
+    seen = head.register_forward_hook(keep)
+    with torch.no_grad():
+        head.bias -= torch.cat(said([longest])).mean(0)
+        for _ in range(0 if kind == "ctc" else 6):  # what it said decides what it says next
+            now = torch.cat(said([longest]))
+            head.bias[1024] += torch.quantile(now[:, :1024].amax(-1) - now[:, 1024], 0.8)
+            if kind == "tdt":
+                head.bias[1025] -= torch.quantile(now[:, 1025] - now[:, 1026:].amax(-1), 0.9)
+        while kind == "tdt" and waits() > 7:
+            head.bias[1025] -= 0.3 * now[:, 1025].std()
+    seen.remove()
+
+
 def encoder_config(layers, width, inner):
     return dict(model_type="parakeet_encoder", hidden_size=width, num_hidden_layers=layers, num_attention_heads=8, num_key_value_heads=8,
                 intermediate_size=inner, conv_kernel_size=9, num_mel_bins=80, subsampling_conv_channels=256, subsampling_factor=8,
@@ -55,7 +99,7 @@ def encoder_config(layers, width, inner):
                 dropout_positions=0.0, layerdrop=0.0, initializer_range=0.02)
 
 
-def make_network(kind, folder, layers, clip):
+def make_network(kind, folder, layers, clips):
     depth, width, inner, decoder = SIZES[kind]
     common = dict(encoder_config=encoder_config(layers or depth, width, inner), vocab_size=1025, initializer_range=0.02)
     name = {"ctc": "ParakeetForCTC", "rnnt": "ParakeetForRNNT", "tdt": "ParakeetForTDT"}[kind]
@@ -81,32 +125,7 @@ def make_network(kind, folder, layers, clip):
         for name, module in model.encoder.subsampling.named_modules():
             if isinstance(module, torch.nn.Conv2d):
                 torch.nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
-    # Scores that differ from frame to frame; of a transducer a blank that wins eight times in ten, and of its durations 0 once in ten: nothing in
-    # transformers ends a row of tokens that take no time, where NeMo and ours go on after max_symbols_per_step of them.
-    head = [m for m in model.modules() if isinstance(m, (torch.nn.Linear, torch.nn.Conv1d)) and m.weight.shape[0] >= 1025][-1]
-    scores = []
-
-    def rows_of(out):
-        if isinstance(head, torch.nn.Conv1d):
-            out = out.transpose(1, 2)
-        return out.reshape(-1, head.weight.shape[0]).float()
-
-    seen = head.register_forward_hook(lambda m, i, o: scores.append(rows_of(o)))
-
-    def said():
-        scores.clear()
-        tokens_of(model, kind, *features_of([clip[:4 * 16000]], 80))
-        return torch.cat(scores)
-
-    with torch.no_grad():
-        model.cuda()
-        head.bias -= said().mean(0)
-        for _ in range(0 if kind == "ctc" else 6):  # what it said decides what it says next
-            now = said()
-            head.bias[1024] += torch.quantile(now[:, :1024].amax(-1) - now[:, 1024], 0.8)
-            if kind == "tdt":
-                head.bias[1025] -= torch.quantile(now[:, 1025] - now[:, 1026:].amax(-1), 0.9)
-    seen.remove()
+    tell_apart(model.cuda(), kind, clips)
     model.cpu().save_pretrained(folder)
     pieces = {"<unk>": 0, **{chr(0x4E00 + i): i for i in range(1, 1024)}}
     blank = "<pad>" if kind == "ctc" else "<blank>"
@@ -143,7 +162,8 @@ def exact_features(clip, mels):
         torch.set_default_dtype(torch.float32)
 
 
-def tokens_of(model, kind, features, mask):
+def tokens_of(model, kind, features, mask, most=None):
+    """What it says of clips; of a transducer no more than the first `most` steps."""
     device = next(model.parameters()).device
     if kind != "ctc":
         model.generation_config.decoder_start_token_id = model.config.blank_token_id
@@ -151,6 +171,8 @@ def tokens_of(model, kind, features, mask):
         model.generation_config.suppress_tokens = [model.config.vocab_size + i for i in range(len(model.config.durations))]
     # Of its own accord it counts the start among max_symbols_per_step for each frame, and leaves the last token out where all frames are full.
     full = {"max_new_tokens": model.config.max_symbols_per_step * (features.shape[1] // 8 + 1)} if kind == "rnnt" else {}
+    if most and kind != "ctc":
+        full = {"max_new_tokens": most}
     out = model.generate(input_features=features.to(device), attention_mask=mask.to(device), **full)
     rows = (out.sequences if hasattr(out, "sequences") else out).cpu().tolist()
     if kind != "ctc":
@@ -229,16 +251,84 @@ def compared(row, made, want, alone, exact):
         row["tokens"] += len(tokens)
 
 
+def ours(asked, row, folder, names, began):
+    """Adds to `row` what became of parakeet_stages; the rows of features and of the encoder that it wrote lie in `row`'s folder, its lines are returned."""
+    if time.time() - began > asked.seconds_limit:
+        row["left out"] = "the time given was spent"
+        return None
+    start = time.time()
+    ran = subprocess.run([asked.stages, folder, row["device"], row["dtype"], str(row["batch"]), row["folder"], *names], stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True)
+    row["seconds"] = round(time.time() - start, 1)
+    if ran.returncode != 0:
+        row["failed"] = ran.stderr.strip()[-600:]
+        return None
+    return [json.loads(line) for line in ran.stdout.splitlines()]
+
+
+def made_of(said, want, folder):
+    """(features, encoder's output, tokens) of ours, in the shapes of `want`."""
+    return ([np.fromfile(f"{folder}/{i}.features", np.float32).reshape(f.shape) for i, f in enumerate(want[0])],
+            [np.fromfile(f"{folder}/{i}.encoded", np.float32).reshape(e.shape) for i, e in enumerate(want[1])],
+            [one["tokens"] for one in said])
+
+
+def tell(row):
+    print({key: value for key, value in row.items() if key != "folder"}, file=sys.stderr, flush=True)
+
+
+def floor_rows(kind, head, cls, folder, clips, want, exact, mels):
+    """transformers' own in f16, on the CPU and in f64, beside its f32 on the card."""
+    for device, dtype in (("cuda", torch.float16), ("cpu", torch.float32), ("cuda", torch.float64)):
+        model = cls.from_pretrained(folder, dtype=torch.float32).eval().to(device).to(dtype)
+        row = {"network": kind, "device": "transformers, " + device, "dtype": {16: "f16", 32: "f32", 64: "f64"}[torch.finfo(dtype).bits], "batch": 1}
+        compared(row, theirs(model, head, clips, 1, mels), want, want, exact)
+        tell(row)
+        yield row
+
+
+def network_rows(asked, kind, head, folder, clips, place, began):
+    """All rows of a network, in the order in which they are asked for; each is told of once it is known."""
+    names, rows, wanted, running = [], [], {}, {}
+    for i, clip in enumerate(clips):
+        names.append(f"{place}/{i}.f32")
+        clip.tofile(names[-1])
+    lanes = [ThreadPoolExecutor(1 + asked.lanes), ThreadPoolExecutor(1)]
+    for dtype, batch in (asked_row.split("x") for asked_row in asked.rows.split(",")):
+        for device in filter(None, asked.devices.split(",")):
+            if dtype == "f32" or not device.startswith("cpu"):
+                row = {"network": kind, "device": device, "dtype": dtype, "batch": int(batch), "folder": tempfile.mkdtemp(dir=place)}
+                lane = lanes[asked.lanes and device.startswith("cpu")]
+                running[lane.submit(ours, asked, row, folder, names, began)] = row
+                rows.append(row)
+    cls = getattr(transformers, {"ctc": "ParakeetForCTC", "rnnt": "ParakeetForRNNT", "tdt": "ParakeetForTDT"}[head])
+    model = cls.from_pretrained(folder, dtype=torch.float32).eval().cuda()
+    mels = model.config.encoder_config.num_mel_bins
+    exact = [exact_features(clip, mels) for clip in clips]
+    for batch in sorted({1} | {row["batch"] for row in rows}):
+        wanted[batch] = theirs(model, head, clips, batch, mels)
+    for done in as_completed(running):
+        row, said = running[done], done.result()
+        if said is not None:
+            want = wanted[row["batch"]]
+            compared(row, made_of(said, want, row["folder"]), want, wanted[1], exact)
+        tell(row)
+        shutil.rmtree(row.pop("folder"))
+    if asked.floor:
+        rows += floor_rows(kind, head, cls, folder, clips, wanted[1], exact, mels)
+    return rows
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--stages", required=True)
     parser.add_argument("--clips", required=True)
     parser.add_argument("--networks", default="ctc,tdt,rnnt")
     parser.add_argument("--devices", default="cpu,vulkan,opencl")
-    parser.add_argument("--dtypes", default="f32,f16")
-    parser.add_argument("--batches", default="1,6")
+    parser.add_argument("--rows", default="f32x1,f32x6,f16x1,f16x6")
     parser.add_argument("--trained")
     parser.add_argument("--floor", action="store_true")
+    parser.add_argument("--lanes", action="store_true")
     parser.add_argument("--layers", type=int)
     parser.add_argument("--seconds-limit", type=float, default=500)
     parser.add_argument("--count", type=int, default=30)
@@ -250,58 +340,11 @@ def main():
         networks = [("trained, " + head, head, folder) for head, folder in trained] + [(head, head, None) for head in asked.networks.split(",") if head]
         for kind, head, folder in networks:
             clips = made_clips(asked.clips, 60 if head == "ctc" else 15)[:asked.count]
-            names = []
-            for i, clip in enumerate(clips):
-                names.append(f"{place}/{i}.f32")
-                clip.tofile(names[-1])
             if folder is None:
                 folder = f"{place}/{kind}"
                 os.makedirs(folder)
-                make_network(kind, folder, asked.layers, max(clips, key=len))
-            cls = getattr(transformers, {"ctc": "ParakeetForCTC", "rnnt": "ParakeetForRNNT", "tdt": "ParakeetForTDT"}[head])
-            model = cls.from_pretrained(folder, dtype=torch.float32).eval().cuda()
-            mels = model.config.encoder_config.num_mel_bins
-            exact = [exact_features(clip, mels) for clip in clips]
-            alone = None
-            for batch in map(int, asked.batches.split(",")):
-                want = theirs(model, head, clips, batch, mels)
-                alone = alone or want
-                if batch == 1 and "f16" in asked.dtypes.split(","):
-                    row = {"network": kind, "device": "transformers", "dtype": "f16", "batch": batch}
-                    compared(row, theirs(model.half(), head, clips, batch, mels), want, alone, exact)
-                    model = cls.from_pretrained(folder, dtype=torch.float32).eval().cuda()
-                    rows.append(row)
-                    print(row, file=sys.stderr, flush=True)
-                if batch == 1 and asked.floor:
-                    for dtype, there in (("f32", "cpu"), ("f64", "cuda")):
-                        row = {"network": kind, "device": "transformers, " + there, "dtype": dtype, "batch": batch}
-                        wide = torch.float64 if dtype == "f64" else torch.float32
-                        compared(row, theirs(model.to(there).to(wide), head, clips, batch, mels), want, alone, exact)
-                        rows.append(row)
-                        print(row, file=sys.stderr, flush=True)
-                    model = cls.from_pretrained(folder, dtype=torch.float32).eval().cuda()
-                for device in filter(None, asked.devices.split(",")):
-                    for dtype in asked.dtypes.split(","):
-                        if dtype == "f16" and device.startswith("cpu"):
-                            continue
-                        row = {"network": kind, "device": device, "dtype": dtype, "batch": batch}
-                        rows.append(row)
-                        if time.time() - began > asked.seconds_limit:
-                            row["left out"] = "the time given was spent"
-                            continue
-                        start = time.time()
-                        ran = subprocess.run([asked.stages, folder, device, dtype, str(batch), place, *names], stdout=subprocess.PIPE,
-                                             stderr=subprocess.PIPE, text=True)
-                        if ran.returncode != 0:
-                            row["failed"] = ran.stderr.strip()[-600:]
-                            continue
-                        said = [json.loads(line) for line in ran.stdout.splitlines()]
-                        made = ([np.fromfile(f"{place}/{i}.features", np.float32).reshape(f.shape) for i, f in enumerate(want[0])],
-                                [np.fromfile(f"{place}/{i}.encoded", np.float32).reshape(e.shape) for i, e in enumerate(want[1])],
-                                [one["tokens"] for one in said])
-                        compared(row, made, want, alone, exact)
-                        row["seconds"] = round(time.time() - start, 1)
-                        print(row, file=sys.stderr, flush=True)
+                make_network(kind, folder, asked.layers, clips)
+            rows += network_rows(asked, kind, head, folder, clips, place, began)
     print(json.dumps({"transformers": transformers.__version__, "torch": torch.__version__, "rows": rows}, indent=1))
 
 
