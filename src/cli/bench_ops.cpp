@@ -233,7 +233,7 @@ struct OpsChoice {
     std::vector<std::string> weights;
     std::vector<int64_t> product, conv, heads;
     [[nodiscard]] std::vector<Case> cases() const {
-        const DType type = dtype == "f16" ? DType::f16 : DType::f32;
+        const DType type = computed_in(dtype);
         if (!heads.empty())
             return {cli::attention(type, heads[0], heads[1], heads[2], false),
                     cli::attention_in_ops(type, heads[0], heads[1], heads[2]),

@@ -89,8 +89,8 @@ SpeechResult time_speech(const SpeechChoice& o, const Placed& placed, Run& run) 
         for (const parakeet::Tensor& tensor : file.tensors())
             if (is_block(tensor.dtype)) result.dtype = name_of(tensor.dtype);
     parakeet::Recognizer recognizer(o.place.place.empty() ? std::vector<Device>{placed.devices.front()} : placed.devices,
-                                    file, o.dtype == "f16" ? DType::f16 : DType::f32, head_of(o, config),
-                                    parakeet::Lengths::by_device, o.exact, placed.places());
+                                    file, computed_in(o.dtype), head_of(o, config), parakeet::Lengths::by_device, o.exact,
+                                    placed.places());
     std::vector<std::vector<float>> clips;
     for (int64_t k = 0; k < o.all(); ++k)
         clips.push_back(

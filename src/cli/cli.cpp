@@ -131,6 +131,8 @@ void print_placement(const SpreadReport& report, bool verbose) {
         report.copied_bytes == 0 ? "0 B" : human_bytes(report.copied_bytes));
 }
 
+DType computed_in(const std::string& dtype) { return dtype == "f16" ? DType::f16 : DType::f32; }
+
 double median(std::vector<double> values) {
     if (values.empty()) return 0;
     std::sort(values.begin(), values.end());

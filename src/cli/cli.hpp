@@ -57,6 +57,9 @@ void print_placement(const SpreadReport& report, bool verbose);
 
 double median(std::vector<double> values);
 
+// What a network is computed in by a --dtype: f16, or f32, which auto begins with and weights in blocks are computed in.
+DType computed_in(const std::string& dtype);
+
 Json cache_facts(const ContextOptions& options);  // of the kernel cache: folder, limit, bytes, entries ... (docs/cli.md)
 
 void add_devices(const Command& app, Run& run);

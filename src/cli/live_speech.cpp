@@ -91,7 +91,12 @@ void transcribe_live(Run& run, Transcriber& transcriber) {
     std::vector<std::byte> bytes(static_cast<size_t>(transcriber.sample_rate()) / 10 * 2);
     std::vector<float> samples;
     size_t odd = 0;  // bytes of a sample that is not whole yet
-    for (bool first = true; run.interrupted.load() == 0; first = false) {
+    bool first = true, heard = false;
+    const auto show_all = [&](const std::vector<StreamedLine>& said) {
+        for (const StreamedLine& line : said) show(line, run.json);
+        heard = heard || !said.empty();
+    };
+    for (; run.interrupted.load() == 0; first = false) {
         const size_t got = std::fread(bytes.data() + odd, 1, bytes.size() - odd, stdin);
         if (got == 0) break;
         std::span<const std::byte> held(bytes.data(), odd + got);
@@ -101,10 +106,12 @@ void transcribe_live(Run& run, Transcriber& transcriber) {
             samples[i] = static_cast<float>(static_cast<int16_t>(number_at(held, 2 * i, 2))) / 32768.0F;
         odd = held.size() % 2;
         if (odd != 0) bytes[0] = held.back();
-        for (const StreamedLine& line : lines.feed(samples)) show(line, run.json);
+        show_all(lines.feed(samples));
     }
-    for (const StreamedLine& line : lines.finish()) show(line, run.json);
+    show_all(lines.finish());
     if (run.interrupted.load() != 0) throw Error(Code::cancelled, "cancelled");
+    if (first) throw Error(Code::invalid, "cannot transcribe the input stream: it is empty");
+    if (!heard) err("note: no word was heard in the input stream\n");
 }
 
 }  // namespace backplane::cli

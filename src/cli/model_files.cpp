@@ -73,7 +73,7 @@ void add_stored_model_options(const Command& command, StoredModelChoice& choice,
 }
 
 Esrgan open_model(const StoredModelChoice& choice) {
-    return Esrgan::open(find_model(choice)).stored_as(choice.dtype == "f16" ? DType::f16 : DType::f32);
+    return Esrgan::open(find_model(choice)).stored_as(computed_in(choice.dtype));
 }
 
 }  // namespace backplane::cli

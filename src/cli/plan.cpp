@@ -195,13 +195,8 @@ parakeet::Recognizer recognizer_on(std::vector<Device> devices, const PlanChoice
                                    const Placed& placed) {
     parakeet::ModelFile file = parakeet::ModelFile::open(path);
     const parakeet::Head head = file.config().transducer ? parakeet::Head::transducer : parakeet::Head::ctc;
-    return {std::move(devices),
-            std::move(file),
-            o.dtype == "f16" ? DType::f16 : DType::f32,
-            head,
-            parakeet::Lengths::by_device,
-            false,
-            placed.places()};
+    return {std::move(devices),           std::move(file), computed_in(o.dtype), head,
+            parakeet::Lengths::by_device, false,           placed.places()};
 }
 
 size_t samples_of(const PlanChoice& o, const parakeet::Recognizer& recognizer) {

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cmath>
 #include <memory>
 
@@ -16,9 +18,6 @@
 namespace backplane::cli {
 
 namespace {
-
-// Of auto what is tried first.
-DType dtype_of(const TranscribeChoice& o) { return o.dtype == "f16" ? DType::f16 : DType::f32; }
 
 SpeechDecoder decoder_of(const std::string& name) {
     if (name == "ctc") return SpeechDecoder::ctc;
@@ -38,18 +37,25 @@ std::vector<batch::Input> inputs_of(const TranscribeChoice& o) {
     return inputs;
 }
 
-// "auto" is the format that the name of the one output file ends in, else text.
-std::string format_of(const TranscribeChoice& o) {
-    if (o.format != "auto") return o.format;
-    const std::string ending = base::path_of(o.many.output).extension().string();
-    for (const std::string& format : transcript_formats())
-        if (ending == "." + format && !batch::is_folder(o.many.output)) return format;
-    return "text";
-}
-
 // Whether the results are files in a folder, of which a journal is kept.
 bool is_many(const TranscribeChoice& o, size_t files) {
     return files > 1 || !o.many.manifest.empty() || std::any_of(o.audio.begin(), o.audio.end(), batch::is_folder);
+}
+
+// "auto" is the format that the name of the one output file ends in, else text; not in a file that its name says to be something else.
+std::string format_of(const TranscribeChoice& o) {
+    const std::string& output = o.many.output;
+    if (o.format != "auto") return o.format;
+    if (batch::is_folder(output)) return "text";
+    std::string ending = base::path_of(output).extension().string();
+    std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    for (const std::string& format : transcript_formats())
+        if (ending == "." + format) return format;
+    constexpr std::array<std::string_view, 4> kPlain{"", ".txt", ".md", ".log"};
+    if (!is_many(o, o.audio.size()) && std::find(kPlain.begin(), kPlain.end(), ending) == kPlain.end())
+        throw UsageError("no format has a name that ends in '" + ending + "', as --output '" + output +
+                         "' does: end it in .txt, .srt, .vtt, .tsv or .json, or say which with --format");
+    return "text";
 }
 
 // Where the transcript of a file goes; empty: to the terminal.
@@ -89,7 +95,7 @@ Placed placed_for(const TranscribeChoice& o, const Context& context, CostModel& 
     parakeet::ModelFile file = parakeet::ModelFile::open(base::path_of(o.model));
     const parakeet::Head head = file.config().transducer ? parakeet::Head::transducer : parakeet::Head::ctc;
     const auto on = [&](const Device& device) {
-        return parakeet::Recognizer({device}, file, dtype_of(o), head, parakeet::Lengths::by_device, o.exact);
+        return parakeet::Recognizer({device}, file, computed_in(o.dtype), head, parakeet::Lengths::by_device, o.exact);
     };
     const parakeet::Recognizer any = on(context.choose());
     const auto samples = static_cast<size_t>(o.window * static_cast<double>(any.config().preprocessor.sample_rate));
@@ -111,7 +117,7 @@ std::unique_ptr<Transcriber> open_transcriber(const TranscribeChoice& o, Placed 
     TranscriberOptions options;
     options.decoder = decoder_of(o.decoder);
     options.language = o.language;
-    options.dtype = dtype_of(o);
+    options.dtype = computed_in(o.dtype);
     options.may_halve = o.dtype == "auto";
     options.window = o.window;
     options.batch = o.batch;
@@ -272,7 +278,7 @@ void add_transcribe(const Command& app, Run& run) {
         .required();
     std::vector<std::string> formats = transcript_formats();
     formats.insert(formats.begin(), "auto");
-    command.option("--format", o->format, "text, srt, vtt, tsv or json; auto: as the name of --output ends, else text")
+    command.option("--format", o->format, "text, srt, vtt, tsv or json; auto: as the name of --output ends (.txt: text)")
         .shows_default()
         .one_of(formats);
     command.option("--output", o->many.output, "File to write; of several inputs the folder for them").type("PATH");

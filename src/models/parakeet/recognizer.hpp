@@ -67,6 +67,7 @@ public:
     [[nodiscard]] const Config& config() const noexcept { return weights_->config(); }
     [[nodiscard]] const ModelFile& file() const noexcept { return weights_->file(); }
     [[nodiscard]] const Device& device() const noexcept { return devices_.front(); }
+    [[nodiscard]] const std::vector<Device>& devices() const noexcept { return devices_; }
     [[nodiscard]] Head head() const noexcept { return head_; }
     [[nodiscard]] double seconds_per_frame() const noexcept;  // encoded
 

@@ -133,7 +133,6 @@ struct Transcribing {
 }  // namespace
 
 struct Transcriber::Impl {
-    std::vector<Device> all_devices;
     Recognizer recognizer;
     TranscriberOptions options;
     std::optional<silero::VoiceDetector> voices;
@@ -141,7 +140,7 @@ struct Transcriber::Impl {
     std::vector<std::string> notes;  // of what was decided here
 
     Impl(std::vector<Device> devices, const std::filesystem::path& model, const TranscriberOptions& given)
-        : all_devices(devices), recognizer(made(devices, model, given)), options(given) {
+        : recognizer(made(devices, model, given)), options(given) {
         open_voices(std::move(devices), model, given);
         keep_within_memory();
     }
@@ -238,7 +237,8 @@ struct Transcriber::Impl {
     // The same network; nothing: it is that already.
     [[nodiscard]] std::optional<Recognizer> in_f16() const {
         if (options.dtype != DType::f32) return {};
-        return Recognizer(all_devices, recognizer.file(), DType::f16, recognizer.head(), Lengths::by_device, options.exact);
+        return Recognizer(recognizer.devices(), recognizer.file(), DType::f16, recognizer.head(), Lengths::by_device,
+                          options.exact);
     }
     void be_in_f16(Recognizer half, uint64_t room) {
         notes.push_back("all weights in f32 have no room in " + base::byte_count(room) + " of " +

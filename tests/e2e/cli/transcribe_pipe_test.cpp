@@ -120,6 +120,21 @@ TEST(CliTranscribePipe, ALiveStreamOfWhatIsNoSuchPcmIsRefusedInOneLine) {
     }
 }
 
+TEST(CliTranscribePipe, LiveWithoutSoundOrWordsSaysSo) {
+    const Place p;
+    const Outcome empty = shell(p, kTranscribe + " --live < /dev/null > " + p.at("said.txt"));
+    EXPECT_EQ(empty.exit_code, 1);
+    EXPECT_TRUE(is_one_line(empty.err)) << empty.err;
+    EXPECT_NE(empty.err.find("the input stream: it is empty"), std::string::npos) << empty.err;
+    for (const char* bytes : {"1", "64000"}) {
+        const Outcome quiet =
+            shell(p, std::string("head -c ") + bytes + " /dev/zero | " + kTranscribe + " --live > " + p.at("said.txt"));
+        EXPECT_EQ(quiet.exit_code, 0) << bytes << ": " << quiet.err;
+        EXPECT_EQ(quiet.err, "note: no word was heard in the input stream\n");
+        EXPECT_TRUE(content(p.at("said.txt")).empty());
+    }
+}
+
 // The new file would have taken the place of what was printed before, and the rest of it gone nowhere.
 TEST(CliTranscribePipe, AFileIsNotWrittenWhereTheCommandPrints) {
     const Place p;
