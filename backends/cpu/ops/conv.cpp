@@ -210,6 +210,21 @@ void lower_direct(Lowering& to, const Node& node, const Geometry& g, Bound bound
     });
 }
 
+// Tiles of a call, `most` at most, with which the threads are done first: of a small map the largest calls are enough for some of the threads only, and one
+// call more than there are threads takes as long as one more for each. A call transforms its tiles and multiplies whole blocks of `rows` of them.
+int64_t tiles_of_call(int64_t tiles, int64_t most, int64_t rows, int64_t threads) {
+    constexpr int64_t kFewest = 6, kReadingFilters = 2;  // in tiles
+    int64_t best = most, least = INT64_MAX;
+    for (int64_t some = most; some >= std::min(kFewest, most); --some) {
+        const int64_t calls = parts(parts(tiles, some), threads);  // of the thread with the most of them
+        const int64_t cost = calls * (some + parts(some, rows) * rows + kReadingFilters);
+        if (cost >= least) continue;
+        least = cost;
+        best = some;
+    }
+    return best;
+}
+
 void lower_winograd(Lowering& to, const Node& node, const Geometry& g, Bound bound, WinogradKind kind) {
     const WinogradShape& shape = kWinogradShapes[kind];
     const Kernels* k = &to.kernels;
@@ -230,14 +245,16 @@ void lower_winograd(Lowering& to, const Node& node, const Geometry& g, Bound bou
     const std::string label =
         "Conv " + name + " " + to[node.inputs[1]].text() + " -> " + to[node.output].text() + epilogue_text(node);
     const Plan* plan = &to.plan;
+    const int64_t rows =
+        2 * g.task.out_channels <= k->conv.block ? 2 * k->conv.rows : k->conv.rows;  // narrow blocks are higher
     to.step(label, bound.reads(), {node.output}, [=](const Run& run) {
         clear_zeros(*plan, run, bound.zeros);
         ConvTask task = g.task;
         bound.bind(task, *plan, run);
-        const int64_t most = k->winograd.tiles;
-        run.parallel((tiles + most - 1) / most, [&](uint32_t i, std::byte* scratch) {
-            const int64_t first = i * most;
-            k->winograd.run[kind](task, first, std::min(most, tiles - first), reinterpret_cast<float*>(scratch));
+        const int64_t some = tiles_of_call(tiles, k->winograd.tiles, rows, run.pool().threads());
+        run.parallel(parts(tiles, some), [&](uint32_t i, std::byte* scratch) {
+            const int64_t first = i * some;
+            k->winograd.run[kind](task, first, std::min(some, tiles - first), reinterpret_cast<float*>(scratch));
         });
     });
 }

@@ -365,20 +365,29 @@ TEST_P(Conv, OfTokensWithChannelsLastMovesNothing) {
     }
 }
 
+// Maps of few and of many tiles, which are given to threads in calls of other sizes; of all filters, and of so few that blocks of them are higher.
 TEST(ConvThreads, ResultsAreBitwiseEqualForAnyNumberOfThreads) {
-    Floats first;
-    for (const char* threads : {"1", "2", "3", "7"}) {
-        Device device({"", threads});
-        Graph g;
-        const auto y = g.add(BP_OP_conv,
-                             {g.input({1, 64, 33, 29}, random_floats(64 * 33 * 29, 1)),
-                              g.weight({64, 64, 3, 3}, random_floats(64 * 64 * 9, 2))},
-                             {1, 64, 33, 29}, {list(BP_ATTR_pads, {1, 1, 1, 1})});
-        g.output(y);
-        Program p(device, g);
-        for (int i = 0; i < 5; ++i) p.run();
-        const Floats got = p.read(y);
-        if (first.empty()) first = got;
-        ASSERT_EQ(std::memcmp(first.data(), got.data(), got.size() * sizeof(float)), 0) << threads;
+    struct Size {
+        int64_t channels, filters, height, width;
+    };
+    for (const Size& size : {Size{64, 64, 33, 29}, Size{32, 16, 48, 48}, Size{48, 24, 13, 7}, Size{16, 32, 4, 4}}) {
+        Floats first;
+        for (const char* threads : {"1", "2", "3", "7", "32"}) {
+            Device device({"", threads});
+            Graph g;
+            const auto y =
+                g.add(BP_OP_conv,
+                      {g.input({1, size.channels, size.height, size.width},
+                               random_floats(size.channels * size.height * size.width, 1)),
+                       g.weight({size.filters, size.channels, 3, 3}, random_floats(size.filters * size.channels * 9, 2))},
+                      {1, size.filters, size.height, size.width}, {list(BP_ATTR_pads, {1, 1, 1, 1})});
+            g.output(y);
+            Program p(device, g);
+            for (int i = 0; i < 5; ++i) p.run();
+            const Floats got = p.read(y);
+            if (first.empty()) first = got;
+            ASSERT_EQ(std::memcmp(first.data(), got.data(), got.size() * sizeof(float)), 0)
+                << threads << " threads, " << size.filters << " filters";
+        }
     }
 }
