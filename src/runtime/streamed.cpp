@@ -20,12 +20,14 @@ constexpr uint64_t kParts = 32;
 constexpr uint64_t kFewParts = 8;  // unless weights are small beside the values between two parts: so many times those
 constexpr uint64_t kWeightsForValues = 4;
 constexpr uint64_t kShares = 256;  // of the weights, that may be streamed
+constexpr double kUneven = 1.5;    // of what pieces stream on average: the most that one does, where that holds the rest
 constexpr int kAttempts = 6;       // each with what the one before was found to take beside weights
 
 struct Piece {
     std::vector<size_t> nodes;
     std::set<uint32_t> weights;  // tensors
     uint64_t bytes = 0;          // of these
+    double work = 0;             // of the nodes
 };
 
 using Sizes = std::vector<uint64_t>;  // of weights, by tensor
@@ -107,6 +109,7 @@ std::vector<Piece> pieces_of(const Graph& graph, const Sizes& sizes, const std::
         Piece& piece = pieces.emplace_back();
         for (size_t n = begin; n < end; ++n) {
             piece.nodes.push_back(n);
+            piece.work += work_of(graph, nodes[n]);
             for (const TensorId t : nodes[n].inputs)
                 if (t.valid() && graph[t].role == Role::weight && piece.weights.insert(t.index).second)
                     piece.bytes += sizes[t.index];
@@ -116,29 +119,39 @@ std::vector<Piece> pieces_of(const Graph& graph, const Sizes& sizes, const std::
     return pieces;
 }
 
-// Which weights are streamed: so many of kShares of each piece's, as near as whole weights come to it; what is too much or too little in one piece is
-// made good in the next. So copies are under work all the time, where a device that has the first weights and no others would wait for the bus once
-// they are done, and the bus for a place until then. Pieces that are cut alike have the same ones, whatever values are between them.
+// Which weights are streamed: so many of kShares of all, a piece's by the work of the piece before, under which its copy goes: then copies are under work
+// all the time, the bus does not wait for a place while a long piece (features of sound, a first convolution) is at work, nor the device for the bus. A
+// place is as large as the most that a piece streams, which is why none streams much more than others do, unless nothing else holds the rest.
 class Choice {
 public:
     Choice(const std::vector<Piece>& pieces, const Sizes& sizes) : pieces_(pieces), sizes_(sizes), is_(sizes.size()) {
+        double work = 0;
         for (const Piece& piece : pieces) {
             std::vector<uint32_t>& order = order_.emplace_back(piece.weights.begin(), piece.weights.end());
             std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return sizes[a] > sizes[b]; });
+            all_ += static_cast<double>(piece.bytes);
+            work += piece.work;
         }
+        for (size_t i = 0; i < pieces.size(); ++i)
+            by_work_.push_back(pieces[(i + pieces.size() - 1) % pieces.size()].work / std::max(work, 1.0));
     }
 
-    void take(uint64_t share) {
+    // Not `by_work`: as near as whole weights come to that share of each piece's. Those that are cut alike have the same ones then, whatever values are
+    // between them.
+    void take(uint64_t share, bool by_work) {
+        const double streamed = all_ * static_cast<double>(share) / static_cast<double>(kShares);
+        const double most = by_work ? kUneven * streamed / static_cast<double>(pieces_.size()) : all_;
         resident = place = 0;
         std::fill(is_.begin(), is_.end(), Is::open);
-        double due = 0;  // bytes
+        double due = 0;  // bytes: what is too much or too little in one piece is made good in the next
         for (size_t i = 0; i < pieces_.size(); ++i) {
-            due += static_cast<double>(pieces_[i].bytes) * static_cast<double>(share) / static_cast<double>(kShares);
+            due += streamed * (by_work ? by_work_[i] : static_cast<double>(pieces_[i].bytes) / std::max(all_, 1.0));
             uint64_t in_place = 0;
             for (const uint32_t t : order_[i]) {
                 const auto bytes = static_cast<double>(sizes_[t]);
+                const bool goes = bytes / 2 <= due && static_cast<double>(in_place) + bytes <= most;
                 if (is_[t] == Is::open) {
-                    is_[t] = share == kShares || bytes / 2 <= due ? Is::streamed : Is::resident;
+                    is_[t] = share == kShares || goes ? Is::streamed : Is::resident;
                     if (is_[t] == Is::resident) resident += sizes_[t];
                 }
                 if (is_[t] == Is::resident) continue;
@@ -162,15 +175,27 @@ private:
     const Sizes& sizes_;
     std::vector<Is> is_;                        // by tensor
     std::vector<std::vector<uint32_t>> order_;  // weights of pieces, largest first
+    double all_ = 0;                            // bytes of all pieces
+    std::vector<double> by_work_;               // by piece: the share of the piece before of all work
 };
 
-// The smallest share that `for_weights` bytes hold; false: none does.
+// The least that is streamed where `for_weights` bytes hold the rest; false: they hold none.
 bool take_least(Choice& choice, uint64_t for_weights) {
-    for (uint64_t share = 1; share <= kShares; ++share) {
-        choice.take(share);
-        if (choice.resident + kPlaces * choice.place <= for_weights) return true;
-    }
-    return false;
+    uint64_t most = 0, share_of_most = 0;
+    bool by_work = false;
+    for (const bool is_by_work : {true, false})
+        for (uint64_t share = 1; share <= kShares; ++share) {
+            choice.take(share, is_by_work);
+            if (choice.resident + kPlaces * choice.place > for_weights) continue;
+            if (share_of_most == 0 || choice.resident > most) {
+                most = choice.resident;
+                share_of_most = share;
+                by_work = is_by_work;
+            }
+            break;
+        }
+    if (share_of_most != 0) choice.take(share_of_most, by_work);
+    return share_of_most != 0;
 }
 
 std::vector<PlannedPart> cut(const Graph& graph, const Sizes& sizes, uint64_t budget, uint64_t for_weights) {
