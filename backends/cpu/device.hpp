@@ -12,12 +12,12 @@ namespace backplane::cpu {
 
 class Device {
 public:
-    // lose_after: as backend::HostQueues has it. of_units: hardware threads.
+    // lose_after: as backend::HostQueues has it. of_cores: that its threads may be on.
     Device(const Host& of_host, const Level& of_level, uint32_t threads, uint32_t copy_queues, uint64_t lose_after,
-           uint32_t of_units)
+           uint32_t of_cores)
         : host(of_host),
           level(of_level),
-          units(of_units),
+          cores(of_cores),
           pool(of_host, threads),
           queues(kQueues + copy_queues, lose_after) {}
 
@@ -25,7 +25,7 @@ public:
 
     const Host& host;
     const Level& level;
-    const uint32_t units;
+    const uint32_t cores;
     ThreadPool pool;             // of the work on the queue that computes
     backend::HostQueues queues;  // the last to come and the first to go: its workers use the rest
 };

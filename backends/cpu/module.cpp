@@ -72,7 +72,9 @@ bp_code device_open(bp_module* module, uint64_t id, bp_device** out, bp_error* e
         const Module& m = *of(module);
         const uint32_t threads = m.host.number("cpu.threads", 1, kMostThreads, m.units);
         const uint32_t lose_after = m.host.lose_after("cpu");
-        *out = reinterpret_cast<bp_device*>(new Device(m.host, m.level, threads, copy_queues_of(m), lose_after, m.units));
+        const uint32_t cores =
+            m.level.kernels.tiles.run != nullptr ? usable_cores() : m.units;  // nothing else asks for them
+        *out = reinterpret_cast<bp_device*>(new Device(m.host, m.level, threads, copy_queues_of(m), lose_after, cores));
     });
 }
 

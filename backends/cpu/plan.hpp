@@ -94,7 +94,7 @@ struct Plan : backend::PlanOf<Value> {
     std::vector<Resident> residents;
     uint64_t lane_scratch = 0;
     uint32_t threads = 1;       // that are wanted at compile
-    bool shares_cores = false;  // there are more threads than half of the processor's: two may be on a core
+    bool shares_cores = false;  // there are more threads than cores: two are on one
     std::string notes;
 
     // A temporary of these dimensions.

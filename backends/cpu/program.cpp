@@ -40,7 +40,7 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
     plan_ = import_graph(graph);
     plan_.math = how.math;
     plan_.threads = device.pool.wanted_threads();
-    plan_.shares_cores = 2 * plan_.threads > device.units;
+    plan_.shares_cores = plan_.threads > device.cores;
     for (const Node& node : plan_.nodes) {
         const Verdict verdict = check_node(plan_, node);
         if (verdict.reason != BP_WHY_NONE)

@@ -38,6 +38,8 @@ uint32_t usable_threads() {
     return static_cast<uint32_t>(std::clamp<uint64_t>(threads, 1, 256));
 }
 
+uint32_t usable_cores() { return std::max(1u, usable_threads() / 2); }
+
 bool may_use_tiles() { return false; }
 
 Memory system_memory() {

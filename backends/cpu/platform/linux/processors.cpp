@@ -1,5 +1,8 @@
 #include "processors.hpp"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -11,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace backplane::cpu {
@@ -110,22 +114,45 @@ std::optional<int64_t> quota() {
     return least;
 }
 
-uint32_t affinity() {
+// CPUs that this thread may be on; none where the system does not say.
+std::vector<uint32_t> affinity() {
+    std::vector<uint32_t> mine;
     // The kernel refuses a set smaller than its own; 1 << 16 CPUs is over any kernel's limit.
-    for (size_t cpus = 1024; cpus <= size_t{1} << 16; cpus *= 4) {
+    for (uint32_t cpus = 1024; cpus <= 1U << 16; cpus *= 4) {
         std::vector<cpu_set_t> set(cpus / CPU_SETSIZE);
-        if (sched_getaffinity(0, set.size() * sizeof(cpu_set_t), set.data()) == 0)
-            return static_cast<uint32_t>(CPU_COUNT_S(set.size() * sizeof(cpu_set_t), set.data()));
+        const size_t bytes = set.size() * sizeof(cpu_set_t);
+        if (sched_getaffinity(0, bytes, set.data()) != 0) continue;
+        for (uint32_t cpu = 0; cpu < cpus; ++cpu)
+            if (CPU_ISSET_S(cpu, bytes, set.data())) mine.push_back(cpu);
+        break;
     }
-    return std::max(1u, std::thread::hardware_concurrency());
+    return mine;
+}
+
+bool is_guest() {
+#if defined(__x86_64__)
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 31 & 1) != 0;
+#else
+    return false;
+#endif
 }
 
 }  // namespace
 
 uint32_t usable_threads() {
-    int64_t threads = affinity();
+    auto threads = static_cast<int64_t>(affinity().size());
+    if (threads == 0) threads = std::thread::hardware_concurrency();
     if (const auto cpus = quota()) threads = std::min(threads, *cpus);
     return static_cast<uint32_t>(std::clamp<int64_t>(threads, 1, 256));
+}
+
+uint32_t usable_cores() {
+    std::vector<std::string> siblings;
+    for (const uint32_t cpu : affinity())
+        siblings.push_back(
+            content_of("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list"));
+    return cores_of(std::move(siblings), is_guest(), static_cast<uint32_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))));
 }
 
 bool may_use_tiles() {

@@ -6,6 +6,7 @@
 namespace backplane::cpu {
 
 uint32_t usable_threads() { return std::clamp(std::thread::hardware_concurrency(), 1u, 256u); }
+uint32_t usable_cores() { return std::max(1u, usable_threads() / 2); }
 bool may_use_tiles() { return false; }
 Memory system_memory() { return {}; }
 

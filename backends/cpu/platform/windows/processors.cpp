@@ -42,6 +42,8 @@ uint32_t usable_threads() {
     return std::clamp(threads, 1u, 256u);
 }
 
+uint32_t usable_cores() { return std::max(1u, usable_threads() / 2); }
+
 // From Windows 11 and Server 2022 on, for all threads that there are and will be; refused where the system does not save the registers.
 bool may_use_tiles() {
     using Enable = BOOL(WINAPI*)(DWORD64);
