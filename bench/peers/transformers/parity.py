@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """parity.py --stages build/release/bin/parakeet_stages --clips FOLDER [--networks ctc,tdt,rnnt] [--devices cpu,vulkan,opencl] [--trained FOLDER]
-[--rows f32x1,f32x6,f16x1,f16x6] [--lanes]
+[--rows f32x1,f32x6,f16x1,f16x6] [--lanes] [--alone]
 
 Compares features, encoder's output and greedy tokens with transformers' (5.17: ParakeetFeatureExtractor, ParakeetForCTC, -RNNT, -TDT), in float32
 on its CUDA device without TF32, and ours in f32 and f16, one clip and six at a time (--rows says which, in order). With --floor, transformers' own in
 f16: what halves alone change, and in f32 on the CPU and in f64: what the order of sums alone changes. Networks: random weights
 at the sizes of the published ones (ctc and rnnt 0.6B, tdt 110M; --layers N makes them shorter), and with --trained a folder of a trained one, by each of its
 heads. Clips: 30, of 1 to 60 s (transducers: up to 15 s), made of the WAV files of FOLDER with noise between them. With --lanes the CPU's rows run beside
-those of the other devices, of which two run at a time, and beside transformers'.
+those of the other devices, of which two run at a time, and beside transformers'. With --alone transformers has one clip at a time only.
 The largest differences, of the features as they are, of the encoder's output over its largest value; those of the features of both sides to the same
 steps in float64; and of how many clips the tokens are equal, to transformers' of the same batch and of one clip at a time, with the first token that
 is not. A line each as it is known, JSON at the end; rows that have not begun by --seconds-limit are left out and named."""
@@ -52,8 +52,8 @@ SIZES = {"ctc": (24, 1024, 4096, 1), "rnnt": (24, 1024, 4096, 2), "tdt": (17, 51
 
 
 def tell_apart(model, kind, clips):
-    """Biases of the head so that scores differ from frame to frame; of a transducer so that a blank wins eight times in ten, and of durations 0 once in
-    ten, or less often: transformers has no end to a row of tokens that take no time, where NeMo and ours go on after max_symbols_per_step of them."""
+    """Biases of the head so that scores differ from frame to frame; of a transducer so that blanks are most of what it says, and of durations 0 is
+    one in ten, or less: transformers has no end to a row of tokens that take no time, where NeMo and ours go on after max_symbols_per_step of them."""
     head = [m for m in model.modules() if isinstance(m, (torch.nn.Linear, torch.nn.Conv1d)) and m.weight.shape[0] >= 1025][-1]
     longest, steps = max(clips, key=len)[:4 * 16000], []
 
@@ -81,11 +81,22 @@ def tell_apart(model, kind, clips):
     seen = head.register_forward_hook(keep)
     with torch.no_grad():
         head.bias -= torch.cat(said([longest])).mean(0)
-        for _ in range(0 if kind == "ctc" else 6):  # what it said decides what it says next
+        for _ in range(6 if kind == "tdt" else 0):  # what it said decides what it says next
             now = torch.cat(said([longest]))
             head.bias[1024] += torch.quantile(now[:, :1024].amax(-1) - now[:, 1024], 0.8)
-            if kind == "tdt":
-                head.bias[1025] -= torch.quantile(now[:, 1025] - now[:, 1026:].amax(-1), 0.9)
+            head.bias[1025] -= torch.quantile(now[:, 1025] - now[:, 1026:].amax(-1), 0.9)
+        if kind == "rnnt":  # more than a token for three frames, less than one for a frame
+            now = torch.cat(said([longest]))
+            margin = now[:, :1024].amax(-1) - now[:, 1024]
+            least, most, start = float(margin.min()) - 1, float(margin.max()) + 1, float(head.bias[1024])
+            for _ in range(12):
+                head.bias[1024] = start + (least + most) / 2
+                tokens = int((torch.cat(said([longest])).argmax(-1) != 1024).sum())
+                if 16 < tokens < 50:
+                    break
+                least, most = ((least + most) / 2, most) if tokens >= 50 else (least, (least + most) / 2)
+            if tokens == 0:
+                head.bias[1024] = start + least
         while kind == "tdt" and waits() > 7:
             head.bias[1025] -= 0.3 * now[:, 1025].std()
     seen.remove()
@@ -306,7 +317,8 @@ def network_rows(asked, kind, head, folder, clips, place, began):
     mels = model.config.encoder_config.num_mel_bins
     exact = [exact_features(clip, mels) for clip in clips]
     for batch in sorted({1} | {row["batch"] for row in rows}):
-        wanted[batch] = theirs(model, head, clips, batch, mels)
+        wanted[batch] = wanted[1] if asked.alone and batch > 1 else theirs(model, head, clips, batch, mels)
+        print(f"{kind} by transformers, batch {batch}: known {time.time() - began:.0f} s after the start", file=sys.stderr, flush=True)
     for done in as_completed(running):
         row, said = running[done], done.result()
         if said is not None:
@@ -329,6 +341,7 @@ def main():
     parser.add_argument("--trained")
     parser.add_argument("--floor", action="store_true")
     parser.add_argument("--lanes", action="store_true")
+    parser.add_argument("--alone", action="store_true")
     parser.add_argument("--layers", type=int)
     parser.add_argument("--seconds-limit", type=float, default=500)
     parser.add_argument("--count", type=int, default=30)
