@@ -41,7 +41,7 @@ Pipeline::Pipeline(const std::vector<Device>& devices, size_t parts, const Graph
         Session session(devices, graph, weights, options);
         const Graph& whole = session.graph();  // with rows: with inputs in parts
         auto inputs = ports_of(whole, {}, whole, Role::input), outputs = ports_of(whole, {}, whole, Role::output);
-        impl_->parts.emplace_back(std::move(session), std::move(inputs), std::move(outputs));
+        impl_->parts.emplace_back(devices.front(), std::move(session), std::move(inputs), std::move(outputs));
         return;
     }
     if (options.rows > 1 || !options.device_of.empty())
@@ -64,7 +64,7 @@ Pipeline::Pipeline(const std::vector<Device>& devices, size_t parts, const Graph
     const std::vector<runtime::PartGraph> pieces = runtime::part_graphs(graph, cut);
     for (size_t p = 0; p < pieces.size(); ++p) {
         const runtime::PartGraph& piece = pieces[p];
-        impl_->parts.emplace_back(Session(runtime::with_first(devices, p), piece.graph, weights, options),
+        impl_->parts.emplace_back(devices[p], Session(runtime::with_first(devices, p), piece.graph, weights, options),
                                   ports_of(piece.graph, piece.whole, graph, Role::input),
                                   ports_of(piece.graph, piece.whole, graph, Role::output));
         impl_->times.add_part(devices[p]);
@@ -94,7 +94,7 @@ void Pipeline::finish(Pass& pass, std::span<const Output> outputs) {
     const std::unique_ptr<Pass::State> state = std::move(pass.state_);
     if (!state) throw Error(Code::invalid, "the pass is finished, or was never started");
     std::deque<Part>& parts = impl_->parts;
-    if (!impl_->by_threads()) return parts[0].session.run(impl_->inputs_of(parts[0], *state), outputs, state->cancel);
+    if (!impl_->by_threads()) return parts[0].session.run(impl_->inputs_of(0, *state), outputs, state->cancel);
     state->wait();
     try {
         if (state->error) std::rethrow_exception(state->error);
@@ -104,6 +104,7 @@ void Pipeline::finish(Pass& pass, std::span<const Output> outputs) {
         }
         impl_->times.add(*state->ends);
         for (const Event& event : state->events) impl_->peer += event.bytes_peer();
+        impl_->give_back(*state);
         impl_->hand_out(*state, outputs);
     } catch (const Error& error) {
         state->settle();

@@ -28,9 +28,13 @@ struct PipelinePort {
 };
 
 struct PipelinePart {
-    PipelinePart(Session session_, std::vector<PipelinePort> inputs_, std::vector<PipelinePort> outputs_)
-        : session(std::move(session_)), inputs(std::move(inputs_)), outputs(std::move(outputs_)) {}
+    PipelinePart(Device device_, Session session_, std::vector<PipelinePort> inputs_, std::vector<PipelinePort> outputs_)
+        : device(std::move(device_)),
+          session(std::move(session_)),
+          inputs(std::move(inputs_)),
+          outputs(std::move(outputs_)) {}
 
+    Device device;     // its own; others stand in for it
     std::mutex mutex;  // of the session
     Session session;
     std::vector<PipelinePort> inputs, outputs;
@@ -42,9 +46,10 @@ struct Pipeline::Pass::State {
     std::vector<Input> inputs;
     std::vector<std::string> names;  // of inputs
     const std::atomic<uint32_t>* cancel = nullptr;
-    std::vector<Event> events;      // of the parts that were handed over
-    std::map<uint32_t, Tensor> at;  // what they make, by tensor of the whole graph
-    std::exception_ptr error;       // of handing a part over
+    std::vector<Event> events;                            // of the parts that were handed over
+    std::map<uint32_t, Tensor> at;                        // what they make, by tensor of the whole graph
+    std::map<std::pair<size_t, size_t>, Tensor> brought;  // large inputs, by part and input of it
+    std::exception_ptr error;                             // of handing a part over
     std::shared_ptr<runtime::PartEnds> ends;
 
     std::mutex mutex;
@@ -73,7 +78,8 @@ struct Pipeline::Pass::State {
 };
 
 // Handing work over may take as long as the work does: a device that answers to a flag is given no more than it answers for. So each part has a
-// thread that hands it over, pass by pass, and gives the pass on to the next part's.
+// thread that hands it over, pass by pass, and gives the pass on to the next part's. What the host has for them goes up before, by a thread of its own, under
+// the work of the passes before.
 struct Pipeline::Impl {
     using Port = runtime::PipelinePort;
     using Part = runtime::PipelinePart;
@@ -97,11 +103,12 @@ struct Pipeline::Impl {
 
     [[nodiscard]] bool by_threads() const { return parts.size() > 1 || early; }
     [[nodiscard]] static Input given_to(const Port& port, const Pass::State& pass);
-    [[nodiscard]] std::vector<Input> inputs_of(const Part& part, const Pass::State& pass) const;
+    [[nodiscard]] std::vector<Input> inputs_of(size_t part, const Pass::State& pass) const;
     void check(const Pass::State& pass) const;
     void check(std::span<const Output> outputs) const;
     void start(Pass::State& pass);
     void settle();
+    void give_back(Pass::State& pass);
     void hand_out(const Pass::State& pass, std::span<const Output> outputs) const;
     void by_host(Pass::State& pass, std::span<const Output> outputs);
 
@@ -110,17 +117,23 @@ private:
         backplane::Event event;
         std::shared_ptr<runtime::PartEnds> ends;
     };
-    void submit(Part& part, Pass::State& pass) const;
+    void submit(size_t part, Pass::State& pass);
+    void serve_inputs();
+    void bring(Pass::State& pass);
+    [[nodiscard]] Tensor spare_for(size_t part, size_t input);
     void one_is_done();
     void serve(size_t part);
     void watch(size_t part);
 
     std::mutex mutex_;  // of what follows
     std::condition_variable changed_;
-    std::vector<std::deque<Pass::State*>> queues_;  // by part
-    size_t under_way_ = 0;                          // passes that were started and are not done
-    std::vector<std::deque<Watched>> watched_;      // likewise
-    std::vector<std::thread> threads_;              // of each part one that hands over and one that waits for the end
+    std::deque<Pass::State*> arrived_;                                // whose inputs are to be brought
+    std::vector<std::deque<Pass::State*>> queues_;                    // by part
+    std::map<std::pair<size_t, size_t>, std::vector<Tensor>> spare_;  // for inputs that are brought, by part and input of it
+    size_t under_way_ = 0;                                            // passes that were started and are not done
+    std::vector<std::deque<Watched>> watched_;                        // likewise
+    std::vector<std::thread>
+        threads_;  // one that brings inputs; of each part one that hands over and one that waits for the end
     bool closing_ = false;
 };
 

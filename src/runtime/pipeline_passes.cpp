@@ -1,6 +1,7 @@
 // What becomes of a pass: handed over part by part, watched, handed out; by way of the host where a device is gone.
 #include <algorithm>
 
+#include "plan/port.hpp"
 #include "runtime/pipeline_impl.hpp"
 
 namespace backplane {
@@ -25,14 +26,17 @@ Input Pipeline::Impl::given_to(const Port& port, const Pass::State& pass) {
     return input;
 }
 
-std::vector<Input> Pipeline::Impl::inputs_of(const Part& part, const Pass::State& pass) const {
+std::vector<Input> Pipeline::Impl::inputs_of(size_t part, const Pass::State& pass) const {
     std::vector<Input> inputs;
-    for (const Port& port : part.inputs) {
-        if (port.given.empty()) {
+    for (size_t i = 0; i < parts[part].inputs.size(); ++i) {
+        const Port& port = parts[part].inputs[i];
+        const auto brought = pass.brought.find({part, i});
+        if (port.given.empty())
             inputs.emplace_back(port.name, pass.at.at(port.whole.index));
-            continue;
-        }
-        inputs.push_back(given_to(port, pass));
+        else if (brought != pass.brought.end())
+            inputs.emplace_back(port.name, brought->second);
+        else
+            inputs.push_back(given_to(port, pass));
     }
     return inputs;
 }
@@ -43,12 +47,13 @@ void Pipeline::Impl::check(const Pass::State& pass) const {
             if (!port.given.empty()) static_cast<void>(given_to(port, pass));
 }
 
-void Pipeline::Impl::submit(Part& part, Pass::State& pass) const {
+void Pipeline::Impl::submit(size_t number, Pass::State& pass) {
+    Part& part = parts[number];
     const std::lock_guard lock(part.mutex);
     std::vector<Tensor> made(part.outputs.size());
     std::vector<Output> outputs;
     for (size_t i = 0; i < part.outputs.size(); ++i) outputs.emplace_back(part.outputs[i].name, &made[i]);
-    pass.events.push_back(part.session.submit(inputs_of(part, pass), outputs, pass.cancel));
+    pass.events.push_back(part.session.submit(inputs_of(number, pass), outputs, pass.cancel));
     for (size_t i = 0; i < made.size(); ++i) {
         if (!made[i]) throw Error(Code::device_lost, "what '" + part.outputs[i].name + "' was to be went with its device");
         pass.at[part.outputs[i].whole.index] = std::move(made[i]);
@@ -61,14 +66,76 @@ void Pipeline::Impl::start(Pass::State& pass) {
     if (threads_.empty()) {
         queues_.resize(parts.size());
         watched_.resize(parts.size());
+        threads_.emplace_back([this] { serve_inputs(); });
         for (size_t p = 0; p < parts.size(); ++p) {
             threads_.emplace_back([this, p] { serve(p); });
             threads_.emplace_back([this, p] { watch(p); });
         }
     }
-    queues_.front().push_back(&pass);
+    arrived_.push_back(&pass);
     ++under_way_;
     changed_.notify_all();
+}
+
+void Pipeline::Impl::serve_inputs() {
+    for (;;) {
+        Pass::State* pass = nullptr;
+        {
+            std::unique_lock lock(mutex_);
+            changed_.wait(lock, [&] { return closing_ || !arrived_.empty(); });
+            if (arrived_.empty()) return;
+            pass = arrived_.front();
+        }
+        bring(*pass);
+        const std::lock_guard lock(mutex_);
+        arrived_.pop_front();
+        queues_.front().push_back(pass);
+        changed_.notify_all();
+    }
+}
+
+// Large ones, to devices that copy beside their work. Of one part its plan has all memory there is to have, and its session brings them.
+void Pipeline::Impl::bring(Pass::State& pass) {
+    for (size_t p = 0; p < parts.size() && parts.size() > 1; ++p)
+        for (size_t i = 0; i < parts[p].inputs.size(); ++i) {
+            const Port& port = parts[p].inputs[i];
+            if (port.given.empty()) continue;
+            const Input given = given_to(port, pass);
+            if (given.tensor || given.bytes.size() <= plan::Port::kSmallCopy) continue;
+            try {
+                Tensor tensor = spare_for(p, i);
+                if (!tensor) continue;
+                tensor.write(given.bytes);
+                pass.brought.emplace(std::pair(p, i), std::move(tensor));
+            } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the session brings it, or says why not
+            }
+        }
+}
+
+// Null: the device computes in the host's memory, or would do the copy behind its work.
+Tensor Pipeline::Impl::spare_for(size_t part, size_t input) {
+    {
+        const std::lock_guard lock(mutex_);
+        std::vector<Tensor>& spare = spare_[{part, input}];
+        if (!spare.empty()) {
+            Tensor tensor = std::move(spare.back());
+            spare.pop_back();
+            return tensor;
+        }
+    }
+    const Device device = parts[part].device;
+    const std::shared_ptr<plan::Port> port = plan::Port::of(device);
+    const Graph& graph = parts[part].session.graph();
+    const TensorInfo& info = graph[graph.find(parts[part].inputs[input].name)];
+    if (!port->async() || port->in_host_memory() || port->queue_up(bytes(info.dtype, info.shape)) == 0) return {};
+    return Tensor(device, info.dtype, info.shape);
+}
+
+// For the passes after a pass that is done.
+void Pipeline::Impl::give_back(Pass::State& pass) {
+    const std::lock_guard lock(mutex_);
+    for (auto& [which, tensor] : pass.brought) spare_[which].push_back(std::move(tensor));
+    pass.brought.clear();
 }
 
 void Pipeline::Impl::settle() {
@@ -93,7 +160,7 @@ void Pipeline::Impl::serve(size_t part) {
             queues_[part].pop_front();
         }
         try {
-            submit(parts[part], *pass);
+            submit(part, *pass);
             const std::lock_guard lock(mutex_);
             watched_[part].push_back({pass->events.back(), pass->ends});
             changed_.notify_all();
