@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <deque>
 
 #include "base/file.hpp"
@@ -23,7 +24,7 @@ struct SpeechChoice {
     int runs = 5;
     bool exact = false, encoder = false;
 
-    [[nodiscard]] int64_t all() const { return clips > 0 ? clips : batch; }
+    [[nodiscard]] int64_t all() const { return clips > 0 ? clips : std::max<int64_t>(batch, 1); }
 };
 
 struct SpeechTiming {
@@ -55,6 +56,8 @@ parakeet::Head head_of(const SpeechChoice& o, const parakeet::Config& config) {
 
 struct SpeechResult {
     std::string network, dtype;  // of feature maps, or of the matrices where they are in blocks
+    int64_t batch = 1;
+    std::vector<std::pair<int64_t, double>> tried;  // clips at a time, and milliseconds
     SpeechTiming encoder, whole;
     size_t tokens = 0;
     double gflop = 0;  // of the encoder, all clips
@@ -77,6 +80,31 @@ void each_batch(parakeet::Recognizer& recognizer, std::span<const std::span<cons
     }
 }
 
+// The encoder, in batches of that many.
+SpeechTiming time_encoder(parakeet::Recognizer& recognizer, std::span<const std::span<const float>> clips, int64_t batch,
+                          int runs, Run& run) {
+    return time_runs(runs, run, [&] {
+        each_batch(recognizer, clips, static_cast<size_t>(batch), run, [&](auto& one) { recognizer.finish_encoder(one); });
+    });
+}
+
+// By a few runs of each size: of one device and of several that work on different batches it is not the same.
+int64_t fastest_batch(parakeet::Recognizer& recognizer, std::span<const std::span<const float>> clips, Run& run,
+                      std::vector<std::pair<int64_t, double>>& tried) {
+    constexpr int64_t kMost = 16;
+    constexpr int kRuns = 3;
+    int64_t best = 1;
+    double least = INFINITY;
+    for (int64_t batch = 1; batch <= std::min<int64_t>(kMost, std::ssize(clips)); batch *= 2) {
+        const double ms = time_encoder(recognizer, clips, batch, kRuns, run).median_ms();
+        tried.emplace_back(batch, ms);
+        if (ms >= least) continue;
+        least = ms;
+        best = batch;
+    }
+    return best;
+}
+
 SpeechResult time_speech(const SpeechChoice& o, const Placed& placed, Run& run) {
     std::unique_ptr<RandomFile> random;
     if (o.model.empty()) random = std::make_unique<RandomFile>(o.size, o.dtype == "q8_0" ? DType::q8_0 : DType::f32, o.save);
@@ -97,9 +125,9 @@ SpeechResult time_speech(const SpeechChoice& o, const Placed& placed, Run& run) 
             parakeet::random_sound(static_cast<size_t>(o.seconds * static_cast<double>(config.preprocessor.sample_rate)),
                                    static_cast<unsigned>(k)));
     const std::vector<std::span<const float>> spans(clips.begin(), clips.end());
-    const auto batch = static_cast<size_t>(o.batch);
-    result.encoder = time_runs(
-        o.runs, run, [&] { each_batch(recognizer, spans, batch, run, [&](auto& one) { recognizer.finish_encoder(one); }); });
+    result.batch = o.batch > 0 ? o.batch : fastest_batch(recognizer, spans, run, result.tried);
+    const auto batch = static_cast<size_t>(result.batch);
+    result.encoder = time_encoder(recognizer, spans, result.batch, o.runs, run);
     if (!o.encoder)
         result.whole = time_runs(o.runs, run, [&] {
             result.tokens = 0;
@@ -132,7 +160,7 @@ void bench_speech(const SpeechChoice& o, Run& run) {
         Json json{{"network", r.network},
                   {"dtype", r.dtype},
                   {"seconds", o.seconds},
-                  {"batch", o.batch},
+                  {"batch", r.batch},
                   {"clips", o.all()},
                   {"device", where},
                   {"name", device.info().name},
@@ -163,6 +191,12 @@ void bench_speech(const SpeechChoice& o, Run& run) {
     if (!o.encoder)
         out("  sound to tokens {} ms (least {}), {} times real time; {} tokens\n", fixed(r.whole.median_ms(), 1),
             fixed(r.whole.least_ms(), 1), fixed(sound / r.whole.median_ms(), 0), r.tokens);
+    if (!r.tried.empty()) {
+        std::string tried;
+        for (const auto& [batch, ms] : r.tried)
+            tried += (tried.empty() ? "" : ", ") + std::to_string(batch) + " in " + fixed(ms, 1).text + " ms";
+        out("  clips at a time: {}, which takes least ({})\n", r.batch, tried);
+    }
     if (o.choice.verbose) err_lines(r.plan);
     out("  the first run took {} ms; {} of memory at most\n", fixed(r.encoder.first_ms, 0), human_bytes(r.resident));
 }
@@ -179,7 +213,9 @@ void add_bench_speech(const Command& app, Run& run) {
     command.option("--model", o->model, "A network's folder or GGUF file instead").type("PATH").excludes(size);
     command.option("--save", o->save, "Keep the random weights in this .gguf file").type("FILE");
     command.option("--seconds", o->seconds, "Of sound in a clip").shows_default().between(0.1, 3600);
-    command.option("--batch", o->batch, "Clips at a time").shows_default().in_range(1, 1024);
+    command.option("--batch", o->batch, "Clips at a time; 0: of 1, 2, 4, 8 and 16 what takes least")
+        .shows_default()
+        .in_range(0, 1024);
     command.option("--clips", o->clips, "Clips in all, in batches one after the other; 0: one batch")
         .shows_default()
         .in_range(0, 65536);
@@ -204,7 +240,7 @@ void add_bench_speech(const Command& app, Run& run) {
         "ones; what they say is no words, and how much of it (its time is in the whole) is that of speech.\n"
         "Examples:\n  backplane bench speech --size 110m --threads 2\n"
         "  backplane bench speech --size 0.6b --dtype f16 --seconds 10 --batch 16 --device vulkan\n"
-        "  backplane bench speech --size 0.6b --dtype f16 --seconds 30 --clips 64 --batch 4 --place encoder=cuda:0+cuda:1\n"
+        "  backplane bench speech --size 0.6b --dtype f16 --seconds 30 --clips 64 --batch 0 --place encoder=cuda:0+cuda:1\n"
         "  backplane bench speech --model parakeet-tdt-0.6b-v3.gguf --json");
     command.runs([o, &run] { bench_speech(*o, run); });
 }
