@@ -211,13 +211,13 @@ void lower_direct(Lowering& to, const Node& node, const Geometry& g, Bound bound
 }
 
 // Tiles of a call, `most` at most, with which the threads are done first: of a small map the largest calls are enough for some of the threads only, and one
-// call more than there are threads takes as long as one more for each. A call transforms its tiles and multiplies whole blocks of `rows` of them.
+// call more than there are threads takes as long as one more for each. Whole blocks of `rows` of them: others are multiplied as such, too.
 int64_t tiles_of_call(int64_t tiles, int64_t most, int64_t rows, int64_t threads) {
-    constexpr int64_t kFewest = 6, kReadingFilters = 2;  // in tiles
+    constexpr int64_t kReadingFilters = 1;  // in tiles
     int64_t best = most, least = INT64_MAX;
-    for (int64_t some = most; some >= std::min(kFewest, most); --some) {
+    for (int64_t some = most / rows * rows; some > 0; some -= rows) {
         const int64_t calls = parts(parts(tiles, some), threads);  // of the thread with the most of them
-        const int64_t cost = calls * (some + parts(some, rows) * rows + kReadingFilters);
+        const int64_t cost = calls * (some + kReadingFilters);
         if (cost >= least) continue;
         least = cost;
         best = some;
