@@ -194,6 +194,10 @@ TEST(CliBench, SpeechIsTimedEncoderAndWhole) {
         EXPECT_GT(json[field], 0) << field;
     EXPECT_LE(json["encoder_least_ms"], json["encoder_ms"]);
     EXPECT_NEAR(json["times_real_time"].get<double>(), 3000 / json["whole_ms"].get<double>(), 1e-6);
+    const auto fastest = json_of(p, {"speech", "--model", p.at("net.gguf"), "--seconds", "1", "--clips", "3", "--batch", "0",
+                                     "--runs", "1", "--encoder"});
+    EXPECT_TRUE(fastest["batch"] == 1 || fastest["batch"] == 2) << "of 1 and 2 at a time, 4 are more than there are";
+    EXPECT_EQ(fastest["clips"], 3);
     const Outcome words = run(p, {"bench", "speech", "--model", p.at("net.gguf"), "--seconds", "2", "--runs", "1", "--head",
                                   "transducer", "--device", "cpu"});
     EXPECT_EQ(words.exit_code, 0) << words.err;
