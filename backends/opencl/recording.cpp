@@ -1,6 +1,5 @@
 // Recording work, and its order on queues.
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 
@@ -16,10 +15,12 @@ namespace {
 // Of a step, to use two queues: nothing overlaps in one, but what is smaller than its launch gains nothing, and to join them takes microseconds.
 constexpr size_t kManyInvocations = 32768;
 constexpr size_t kMostEvents = 256;  // drivers become slow when there are thousands
+static_assert(MOST_OPERANDS == gpu::kMostOperands);
 
 void start(const Device& device, cl_command_queue queue, const Recording::Step& step) {
     if (step.kernel) {
-        check(device.cl.EnqueueNDRangeKernel(queue, step.kernel.get(), 3, nullptr, step.global, step.local, 0, nullptr,
+        const cl_uint axes = step.global[2] > 1 ? 3 : step.global[1] > 1 ? 2 : 1;  // each takes a launch longer
+        check(device.cl.EnqueueNDRangeKernel(queue, step.kernel.get(), axes, nullptr, step.global, step.local, 0, nullptr,
                                              nullptr),
               "start work on " + device.physical.name);
         return;
@@ -140,16 +141,18 @@ void Api::dispatch(Recording& recording, const Kernel& kernel, std::span<const R
         check(device.cl.SetKernelArg(step.kernel.get(), argument++, size, value),
               std::string("set up ") + name + " on " + device.physical.name);
     };
-    std::array<uint32_t, PARAMETER_WORDS> all{};
-    std::copy(words.begin(), words.end(), all.begin());
-    set(sizeof all, all.data());
+    struct {
+        uint32_t word[PARAMETER_WORDS];
+        cl_ulong first[MOST_OPERANDS];
+    } numbers{};
+    std::copy(words.begin(), words.end(), numbers.word);
+    for (size_t i = 0; i < operands.size(); ++i) numbers.first[i] = operands[i].offset / operands[i].element;
+    set(sizeof numbers, &numbers);
     for (const Range& range : operands) {
-        const cl_ulong first = range.offset / range.element;
         // Kernels load before they know whether an element is there: what has no bytes is somewhere all the same. A launch takes longer with every buffer.
         const cl_mem memory = (range.block != nullptr ? range.block->memory : device.nothing).get();
         set(sizeof memory, range.given ? &memory : nullptr);
         if (range.given && range.block != nullptr && range.block->imported) recording.imported.push_back(range.block);
-        set(sizeof first, &first);
     }
     recording.steps.push_back(std::move(step));
 }

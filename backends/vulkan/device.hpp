@@ -26,7 +26,6 @@ struct Kernel {
     uint64_t loaded = 0;        // hash of the bytes that the cache began with
     Owned<VkCuModuleNVX> text;  // in place of the pipeline: PTX (ptx.hpp)
     Owned<VkCuFunctionNVX> function;
-    bool takes_firsts = false;  // of operands, as OpenCL has it
 };
 
 struct Recording {

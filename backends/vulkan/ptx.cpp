@@ -14,7 +14,6 @@ Kernel built_of(Device& device, uint32_t kernel, std::span<const uint32_t> const
     const std::string attempted = std::string("build kernel ") + source.name + " on " + device.physical.name;
     const std::string text = gpu::text_with(kPtxTexts, kernel, constants);
     Kernel built;
-    built.takes_firsts = gpu::on_warpgroups(kernel);
     VkCuModuleCreateInfoNVX module{VK_STRUCTURE_TYPE_CU_MODULE_CREATE_INFO_NVX};
     module.dataSize = text.size() + 1;  // with the zero at its end
     module.pData = text.c_str();
@@ -35,15 +34,13 @@ Kernel build_ptx(Device& device, uint32_t kernel, std::span<const uint32_t> cons
 
 void dispatch_ptx(Recording& recording, const Kernel& kernel, std::span<const Api::Range> operands,
                   std::span<const uint32_t> words, const gpu::Extent& extent) {
-    uint32_t by_value[PARAMETER_WORDS] = {};
+    uint32_t by_value[PARAMETER_WORDS + 2 * MOST_OPERANDS] = {};  // no first elements
     std::copy(words.begin(), words.end(), by_value);
-    const uint64_t none = 0;
     uint64_t places[gpu::kMostOperands] = {};
     std::vector<const void*> arguments{by_value};
     for (size_t i = 0; i < operands.size(); ++i) {
         if (operands[i].block != nullptr) places[i] = operands[i].block->address + operands[i].offset;
         arguments.push_back(&places[i]);
-        if (kernel.takes_firsts) arguments.push_back(&none);
     }
     VkCuLaunchInfoNVX launch{VK_STRUCTURE_TYPE_CU_LAUNCH_INFO_NVX};
     launch.function = kernel.function.get();

@@ -156,8 +156,8 @@ WARPGROUP_FUNCTION void finish(uint kind, float (&v)[16], const F16 *bias, const
 #define ASK_SLICE(size, to, name, turned, across, width, deep) ask_slice<size>(to, map_##name, bar, turned, across, deep, matrix_##name)
 #endif
 extern "C" __global__ void IN_CLUSTERS __launch_bounds__(LOCAL, 1) ENTRY_NAMED(INSTANCE)(
-    PARAMETERS(MatMul), OPERAND(const T, a), OPERAND(const T, b), OPERAND(const T, bias), OPERAND(const T, residual0), OPERAND(const T, residual1), OPERAND(T, y) MAPS) {
-    TAKE_OPERAND(a) TAKE_OPERAND(b) TAKE_OPERAND(bias) TAKE_OPERAND(residual0) TAKE_OPERAND(residual1) TAKE_OPERAND(y)
+    PARAMETERS(MatMul), const T *a, const T *b, const T *bias, const T *residual0, const T *residual1, T *y MAPS) {
+    TAKE_OPERAND(0, a) TAKE_OPERAND(1, b) TAKE_OPERAND(2, bias) TAKE_OPERAND(3, residual0) TAKE_OPERAND(4, residual1) TAKE_OPERAND(5, y)
     const MatMulParameters &P = *(const MatMulParameters *)words.word;
     START_THOSE_BEHIND;
     extern __shared__ char shared[];

@@ -92,12 +92,10 @@ template <uint COUNT> struct Words { uint word[COUNT]; };
 #endif
 #if !defined(BUFFERS)
 #define PARAMETERS(parameters) CONSTANTS const __grid_constant__ Words<sizeof(parameters##Parameters) / sizeof(uint) + EPILOGUE_WORDS> words
-#define OPERAND(type, name) type *name
-#define TAKE_OPERAND(name)
-#else  // as the opencl backend calls a kernel: for each operand with a buffer and the place of its first element
-#define PARAMETERS(parameters) CONSTANTS const __grid_constant__ Words<PARAMETER_WORDS> words
-#define OPERAND(type, name) type *name, U64 first_of_##name
-#define TAKE_OPERAND(name) name += first_of_##name;
+#define TAKE_OPERAND(number, name)
+#else  // as the opencl backend calls a kernel: with the first element of each operand behind the words, then a buffer for each
+#define PARAMETERS(parameters) CONSTANTS const __grid_constant__ Words<PARAMETER_WORDS + 2u * MOST_OPERANDS> words
+#define TAKE_OPERAND(number, name) name += U64_OF(words.word[PARAMETER_WORDS + 2 * number], words.word[PARAMETER_WORDS + 2 * number + 1]);
 #endif
 #if !defined(AS_TEXT)
 // Functions that a kernel is made of look up what only it is given. One that is called can not: it is told.

@@ -44,12 +44,12 @@ float part_of(float4 v, uint j) { return j == 0 ? v.x : j == 1 ? v.y : j == 2 ? 
 #define PART part_of
 #define PUT_PART(array, i, v) ((local float *)(array))[i] = (v)
 
-// A kernel is called with its parameters by value, then, for each operand, a buffer and the first element in it: a tensor may lie
-// anywhere in a buffer, so that no two names of memory overlap by accident of a sub-buffer.
-struct Words { uint word[PARAMETER_WORDS]; };
+// A kernel is called with its parameters and the first element of each operand by value, then a buffer for each operand: a tensor may lie anywhere in a
+// buffer, so that no two names of memory overlap by accident of a sub-buffer. Every argument takes a launch longer, so numbers are one.
+struct Words { uint word[PARAMETER_WORDS]; ulong first[MOST_OPERANDS]; };
 #define PARAMETERS const struct Words words
-#define READ(name, type) global const type *name, const ulong name##_first
-#define WRITE(name, type) global type *name, const ulong name##_first
+#define READ(name, type) global const type *name
+#define WRITE(name, type) global type *name
 #define ENTRY kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void
 #define RECORD_OF(parameters) const struct parameters##Parameters P = *(const struct parameters##Parameters *)words.word;
 #if defined(NVIDIA_ASSEMBLY)  // whose compiler would have each invocation make a copy of what it does not know the place in
@@ -71,28 +71,34 @@ uint word_at(ulong at) {
 
 // Pointers are moved once, at the head: an offset in each access costs PoCL a third.
 #define NAMED(kind, name, type) kind(name, type)
-#define MOVED(kind, name, type) name += name##_first;
-#define KERNEL_2(name, parameters, a, b) ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b) { HEAD(name, parameters) MOVED a MOVED b
+#define MOVED(number, kind, name, type) name += words.first[number];
+#define MOVE_AS(number, operand) MOVED(number, operand)
+#define PARTS_OF(kind, name, type) kind, name, type
+#define MOVE(number, operand) MOVE_AS(number, PARTS_OF operand)
+#define KERNEL_2(name, parameters, a, b) \
+    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b) { \
+        HEAD(name, parameters) MOVE(0, a) MOVE(1, b)
 #define KERNEL_3(name, parameters, a, b, c) \
-    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c) { HEAD(name, parameters) MOVED a MOVED b MOVED c
+    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c) { \
+        HEAD(name, parameters) MOVE(0, a) MOVE(1, b) MOVE(2, c)
 #define KERNEL_4(name, parameters, a, b, c, d) \
-    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d) { HEAD(name, parameters) MOVED a MOVED b MOVED c MOVED d
-#define KERNEL_5(name, parameters, a, b, c, d, e)                                       \
-    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e) {          \
-        HEAD(name, parameters) MOVED a MOVED b MOVED c MOVED d MOVED e
-#define KERNEL_6(name, parameters, a, b, c, d, e, f)                                           \
-    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f) {        \
-        HEAD(name, parameters) MOVED a MOVED b MOVED c MOVED d MOVED e MOVED f
-#define KERNEL_7(name, parameters, a, b, c, d, e, f, g)                                        \
+    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d) { \
+        HEAD(name, parameters) MOVE(0, a) MOVE(1, b) MOVE(2, c) MOVE(3, d)
+#define KERNEL_5(name, parameters, a, b, c, d, e) \
+    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e) { \
+        HEAD(name, parameters) MOVE(0, a) MOVE(1, b) MOVE(2, c) MOVE(3, d) MOVE(4, e)
+#define KERNEL_6(name, parameters, a, b, c, d, e, f) \
+    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f) { \
+        HEAD(name, parameters) MOVE(0, a) MOVE(1, b) MOVE(2, c) MOVE(3, d) MOVE(4, e) MOVE(5, f)
+#define KERNEL_7(name, parameters, a, b, c, d, e, f, g) \
     ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g) { \
-        HEAD(name, parameters) MOVED a MOVED b MOVED c MOVED d MOVED e MOVED f MOVED g
-#define KERNEL_8(name, parameters, a, b, c, d, e, f, g, h)                                           \
+        HEAD(name, parameters) MOVE(0, a) MOVE(1, b) MOVE(2, c) MOVE(3, d) MOVE(4, e) MOVE(5, f) MOVE(6, g)
+#define KERNEL_8(name, parameters, a, b, c, d, e, f, g, h) \
     ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g, NAMED h) { \
-        HEAD(name, parameters) MOVED a MOVED b MOVED c MOVED d MOVED e MOVED f MOVED g MOVED h
-#define KERNEL_9(name, parameters, a, b, c, d, e, f, g, h, i)                                        \
-    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g,        \
-                    NAMED h, NAMED i) {                                                               \
-        HEAD(name, parameters) MOVED a MOVED b MOVED c MOVED d MOVED e MOVED f MOVED g MOVED h MOVED i
+        HEAD(name, parameters) MOVE(0, a) MOVE(1, b) MOVE(2, c) MOVE(3, d) MOVE(4, e) MOVE(5, f) MOVE(6, g) MOVE(7, h)
+#define KERNEL_9(name, parameters, a, b, c, d, e, f, g, h, i) \
+    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g, NAMED h, NAMED i) { \
+        HEAD(name, parameters) MOVE(0, a) MOVE(1, b) MOVE(2, c) MOVE(3, d) MOVE(4, e) MOVE(5, f) MOVE(6, g) MOVE(7, h) MOVE(8, i)
 #define SHARED(type, name, count) local type name[count];
 #define BEGIN
 #define END }

@@ -80,10 +80,9 @@ std::string shortened(const std::string& text) {
     return out;
 }
 
-// What an OpenCL driver hands over for a buffer must say that it is one: a kernel is called with its words, then of each operand a buffer and its
-// first element.
+// What an OpenCL driver hands over for a buffer must say that it is one: a kernel is called with its words, then a buffer for each operand.
 void name_buffers(std::string& entry, const std::string& name) {
-    for (int i = 1; i < 64; i += 2)
+    for (int i = 1; i < 64; ++i)
         for (const char* end : {",", "\n"}) {
             const std::string parameter = name + "_param_" + std::to_string(i) + end;
             replace_all(entry, ".param .u64 " + parameter, ".param .u64 .ptr .global .align 4 " + parameter);

@@ -20,6 +20,7 @@
 
 // The most that a kernel is told.
 #define PARAMETER_WORDS 64u
+#define MOST_OPERANDS 9u
 
 // What is done with a sum before it is stored: at most six steps, a count and then for each its kind and two numbers.
 #define EPILOGUE_STEPS 6u
