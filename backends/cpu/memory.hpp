@@ -16,9 +16,11 @@ inline constexpr size_t kAlignment = 64;
 class HostMemory {
 public:
     HostMemory() = default;
-    HostMemory(const Host& host, size_t size) : host_(&host), size_(size) {  // throws bad_alloc. The host outlives it
+    // Throws bad_alloc. The host outlives it.
+    HostMemory(const Host& host, size_t size, size_t alignment = kAlignment)
+        : host_(&host), size_(size), alignment_(alignment) {
         if (size == 0) return;
-        data_ = static_cast<std::byte*>(host.allocate(size, kAlignment));
+        data_ = static_cast<std::byte*>(host.allocate(size, alignment));
         if (data_ == nullptr) throw std::bad_alloc();
     }
     HostMemory(HostMemory&& other) noexcept { swap(other); }
@@ -27,7 +29,7 @@ public:
         return *this;
     }
     ~HostMemory() {
-        if (data_ != nullptr) host_->release(data_, kAlignment);
+        if (data_ != nullptr) host_->release(data_, alignment_);
     }
     [[nodiscard]] std::byte* data() const { return data_; }
     [[nodiscard]] size_t size() const { return size_; }
@@ -37,10 +39,11 @@ private:
         std::swap(host_, other.host_);
         std::swap(data_, other.data_);
         std::swap(size_, other.size_);
+        std::swap(alignment_, other.alignment_);
     }
     const Host* host_ = nullptr;
     std::byte* data_ = nullptr;
-    size_t size_ = 0;
+    size_t size_ = 0, alignment_ = kAlignment;
 };
 
 }  // namespace backplane::cpu

@@ -185,7 +185,11 @@ bp_code pack(bp_program* program, uint32_t slot, const bp_copy* copy, bp_error* 
         Program& p = *of(program);
         p.check_pack(slot, from.room, to.room);
         if (c.queue >= Device::kQueues) throw sdk::Failure(BP_INVALID, "pack: the queue does not compute; give queue 0");
-        p.device().queues.submit(order_of(c, "pack", false), [&p, slot, from, to] { p.pack(slot, from.data, to.data); });
+        const bool ours = c.to_buffer != nullptr && of(c.to_buffer)->own.data() != nullptr;
+        p.device().queues.submit(order_of(c, "pack", false), [&p, slot, from, to, ours] {
+            if (ours) prefer_large_pages(to.data, p.slot_bytes(slot));
+            p.pack(slot, from.data, to.data);
+        });
     });
 }
 
@@ -201,7 +205,8 @@ bp_code buffer_create(bp_device* device, uint32_t heap, uint64_t size, bp_buffer
         if (size > PTRDIFF_MAX) throw sdk::Failure(BP_NO_DEVICE_MEMORY, "buffer_create: larger than the address space");
         of(device)->queues.expect_there("buffer_create");
         auto buffer = std::make_unique<Buffer>();
-        buffer->own = HostMemory(of(device)->host, size);
+        const size_t page = large_page();
+        buffer->own = HostMemory(of(device)->host, size, page != 0 && size >= 2 * page ? page : kAlignment);
         buffer->data = buffer->own.data();
         buffer->size = size;
         *out = reinterpret_cast<bp_buffer*>(buffer.release());

@@ -22,6 +22,7 @@ public:
     [[nodiscard]] Device& device() const { return device_; }
     // Throws Failure(BP_INVALID) unless the slot is there and both sides have its bytes; `given` and `room`: bytes at each side.
     void check_pack(uint32_t slot, uint64_t given, uint64_t room) const;
+    uint64_t slot_bytes(uint32_t slot) const { return plan_.slots[slot].bytes; }
     void pack(uint32_t slot, const std::byte* plain, std::byte* packed) const;
     // Checks all of it, then submits the work.
     void run(const bp_run& run);

@@ -1,5 +1,6 @@
 #include "models/parakeet/weights.hpp"
 
+#include <cstring>
 #include <utility>
 
 #include "graph/element_types.hpp"
@@ -43,6 +44,10 @@ NetworkWeights::NetworkWeights(ModelFile file, DType compute) : file_(std::move(
 std::vector<float> NetworkWeights::numbers(std::string_view name) const {
     const Tensor& tensor = file_.at(name);
     std::vector<float> all(static_cast<size_t>(elements(tensor.shape)));
+    if (tensor.dtype == DType::f32) {
+        if (!all.empty()) std::memcpy(all.data(), tensor.bytes.data(), all.size() * sizeof(float));
+        return all;
+    }
     const std::vector<double> decoded = graph::decode(tensor.bytes, tensor.dtype);
     for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<float>(decoded[i]);
     return all;
@@ -69,8 +74,9 @@ TensorId NetworkWeights::matrix(Graph& graph, const std::vector<std::string>& na
     if (names.size() == 1 && dtype == stored(names.front())) return graph.weight(names.front(), dtype, shape);
     shape[0] = 0;
     for (const std::string& name : names) shape[0] += file_.at(name).shape[0];
-    return add(graph, joined(names), dtype, shape, [this, names, dtype] {
+    return add(graph, joined(names), dtype, shape, [this, names, dtype, size = backplane::bytes(dtype, shape)] {
         std::vector<std::byte> all;
+        all.reserve(static_cast<size_t>(size));
         for (const std::string& name : names) {
             const Tensor& tensor = file_.at(name);
             if (tensor.dtype == dtype) {

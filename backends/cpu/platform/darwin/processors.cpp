@@ -42,6 +42,9 @@ uint32_t usable_cores() { return std::max(1u, usable_threads() / 2); }
 
 bool may_use_tiles() { return false; }
 
+size_t large_page() { return 0; }
+void prefer_large_pages(void*, size_t) {}
+
 Memory system_memory() {
     Memory memory;
     memory.total = number_of("hw.memsize");

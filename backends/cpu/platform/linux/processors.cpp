@@ -5,6 +5,7 @@
 #endif
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -164,6 +165,17 @@ bool may_use_tiles() {
 #else
     return false;
 #endif
+}
+
+// What x86-64, and aarch64 with pages of 4 KiB, have (Linux, "Transparent Hugepage Support"); a kernel with others takes no advice for parts of its own.
+size_t large_page() { return size_t{2} << 20; }
+
+void prefer_large_pages(void* memory, size_t size) {
+    const size_t past = reinterpret_cast<uintptr_t>(memory) % large_page();
+    const size_t before = past == 0 ? 0 : large_page() - past;
+    if (size < before + large_page()) return;
+    // Refused: small ones, as ever.
+    ::madvise(static_cast<std::byte*>(memory) + before, (size - before) / large_page() * large_page(), MADV_HUGEPAGE);
 }
 
 Memory system_memory() {

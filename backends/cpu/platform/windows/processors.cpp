@@ -53,6 +53,9 @@ bool may_use_tiles() {
     return found != nullptr && reinterpret_cast<Enable>(reinterpret_cast<void*>(found))(kTileData) != 0;
 }
 
+size_t large_page() { return 0; }
+void prefer_large_pages(void*, size_t) {}
+
 Memory system_memory() {
     MEMORYSTATUSEX status{};
     status.dwLength = sizeof status;
