@@ -151,7 +151,7 @@ void Api::dispatch(Recording& recording, const Kernel& kernel, std::span<const R
     for (const Range& range : operands) {
         // Kernels load before they know whether an element is there: what has no bytes is somewhere all the same. A launch takes longer with every buffer.
         const cl_mem memory = (range.block != nullptr ? range.block->memory : device.nothing).get();
-        set(sizeof memory, range.given ? &memory : nullptr);
+        set(sizeof(cl_mem), range.given ? &memory : nullptr);
         if (range.given && range.block != nullptr && range.block->imported) recording.imported.push_back(range.block);
     }
     recording.steps.push_back(std::move(step));
