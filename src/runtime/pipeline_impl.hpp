@@ -132,8 +132,7 @@ private:
     std::map<std::pair<size_t, size_t>, std::vector<Tensor>> spare_;  // for inputs that are brought, by part and input of it
     size_t under_way_ = 0;                                            // passes that were started and are not done
     std::vector<std::deque<Watched>> watched_;                        // likewise
-    std::vector<std::thread>
-        threads_;  // one that brings inputs; of each part one that hands over and one that waits for the end
+    std::vector<std::thread> threads_;                                // one for inputs, two for each part
     bool closing_ = false;
 };
 

@@ -86,7 +86,10 @@ void Pipeline::Impl::serve_inputs() {
             if (arrived_.empty()) return;
             pass = arrived_.front();
         }
-        bring(*pass);
+        try {
+            bring(*pass);
+        } catch (...) {  // NOLINT(bugprone-empty-catch): the session brings what is left, or says why not
+        }
         const std::lock_guard lock(mutex_);
         arrived_.pop_front();
         queues_.front().push_back(pass);
@@ -102,13 +105,10 @@ void Pipeline::Impl::bring(Pass::State& pass) {
             if (port.given.empty()) continue;
             const Input given = given_to(port, pass);
             if (given.tensor || given.bytes.size() <= plan::Port::kSmallCopy) continue;
-            try {
-                Tensor tensor = spare_for(p, i);
-                if (!tensor) continue;
-                tensor.write(given.bytes);
-                pass.brought.emplace(std::pair(p, i), std::move(tensor));
-            } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the session brings it, or says why not
-            }
+            Tensor tensor = spare_for(p, i);
+            if (!tensor) continue;
+            tensor.write(given.bytes);
+            pass.brought.emplace(std::pair(p, i), std::move(tensor));
         }
 }
 
