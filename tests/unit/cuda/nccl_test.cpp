@@ -75,14 +75,7 @@ protected:
             return std::string_view(name) == "cuda.nccl" ? static_cast<SumsByNccl*>(self)->how_.c_str() : nullptr;
         };
         ASSERT_EQ(table_.open(&host_, &module_, nullptr), BP_OK);
-        bp_device_info infos[2]{};
-        for (bp_device_info& info : infos) info.struct_size = BP_SIZE(bp_device_info, copy_queues);
-        const bp_array array{infos, 2, sizeof infos[0]};
-        uint32_t count = 0;
-        ASSERT_EQ(table_.list(module_, &array, &count, nullptr), BP_OK);
-        for (const bp_device_info& info : infos)
-            devices_.push_back(
-                cuda::scripted::runtime_device(table_, module_, guarded_, info, "cuda:" + std::to_string(devices_.size())));
+        devices_ = cuda::scripted::runtime_devices(table_, module_, guarded_, 2);
     }
     void turn(const std::string& how) { how_ = how; }
     [[nodiscard]] Session session(uint32_t rows) const {

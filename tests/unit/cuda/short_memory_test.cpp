@@ -46,12 +46,7 @@ public:
         host.abi = BP_ABI;
         host_ = host;
         EXPECT_EQ(table_.open(&host_, &module_, nullptr), BP_OK);
-        bp_device_info info{};
-        info.struct_size = BP_SIZE(bp_device_info, copy_queues);
-        const bp_array infos{&info, 1, sizeof info};
-        uint32_t count = 0;
-        EXPECT_EQ(table_.list(module_, &infos, &count, nullptr), BP_OK);
-        device = cuda::scripted::runtime_device(table_, module_, guarded_, info, "cuda:0");
+        device = cuda::scripted::runtime_devices(table_, module_, guarded_, 1).front();
     }
     CudaDevice(const CudaDevice&) = delete;
     CudaDevice& operator=(const CudaDevice&) = delete;
