@@ -129,6 +129,7 @@ Value read_tensor(const sdk::GraphView& graph, uint32_t index) {
     value.dtype = t.dtype;
     value.role = t.role;
     value.tensor = index;
+    value.dim.reserve(t.rank);
     for (uint32_t d = 0; d < t.rank; ++d) {
         if (t.dim[d] < 0)
             throw sdk::Failure(BP_UNSUPPORTED, "compile: tensor " + std::to_string(index) +
@@ -146,9 +147,12 @@ std::vector<Node> read_nodes(const sdk::GraphView& graph, uint32_t index) {
     node.op = n.op;
     node.index = index;
     if (n.name != nullptr) node.name = n.name;
+    node.inputs.reserve(n.inputs);
     for (uint32_t k = 0; k < n.inputs; ++k) node.inputs.push_back(graph.input(n, k));
     std::vector<ValueId> outputs;
+    outputs.reserve(n.outputs);
     for (uint32_t k = 0; k < n.outputs; ++k) outputs.push_back(graph.output(n, k));
+    node.attributes.reserve(n.attributes);
     for (uint32_t k = 0; k < n.attributes; ++k) node.attributes.push_back(import_attribute(graph.attribute(n, k)));
     if (node.op == BP_OP_split) return slices_of(graph, node, outputs);
     if (node.op == BP_OP_top_k) return parts_of_top_k(node, outputs);
@@ -159,13 +163,17 @@ std::vector<Node> read_nodes(const sdk::GraphView& graph, uint32_t index) {
                                            (wanted == 1 ? "one output" : std::to_string(wanted) + " outputs"));
     node.output = outputs[0];
     node.more.assign(outputs.begin() + 1, outputs.end());
-    return {std::move(node)};
+    std::vector<Node> alone;
+    alone.push_back(std::move(node));  // which a list in braces would copy
+    return alone;
 }
 
 ImportedGraph read_graph(const bp_graph* from) {
     const sdk::GraphView graph(from);
     graph.validate();
     ImportedGraph plan;
+    plan.values.reserve(graph.tensors());
+    plan.nodes.reserve(graph.nodes());
     for (uint32_t i = 0; i < graph.tensors(); ++i) plan.values.push_back(import_tensor(graph, i));
     std::vector<bool> written(plan.values.size());
     for (uint32_t i = 0; i < plan.values.size(); ++i) {

@@ -1,6 +1,7 @@
 #include "lowering.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/hash.hpp"
 #include "common/shape_rules.hpp"
@@ -36,20 +37,23 @@ ValueId Lowering::scratch(uint64_t bytes) {
 
 ValueId Lowering::packed(ValueId weight, uint64_t layout, uint64_t bytes, PackFunction pack) {
     const uint32_t role = plan[weight].role;
-    const auto same = [&](const Packing& one) { return one.weight == weight && one.layout == layout && one.bytes == bytes; };
-    if (const auto known = std::find_if(packings_.begin(), packings_.end(), same);
-        known != packings_.end() && role == BP_ROLE_WEIGHT) {
-        ++known->readers;
-        return known->made;
-    }
+    if (packings_of_.size() <= weight) packings_of_.resize(weight + 1, kNone);
+    if (role == BP_ROLE_WEIGHT)
+        for (uint32_t at = packings_of_[weight]; at != kNone; at = packings_[at].next)
+            if (Packing& known = packings_[at]; known.layout == layout && known.bytes == bytes) {
+                ++known.readers;
+                return known.made;
+            }
     Value value;
     value.dtype = BP_U8;
     value.dim = {static_cast<int64_t>(bytes)};
     const ValueId id = plan.add_value(std::move(value));
-    if (role == BP_ROLE_CONSTANT)
+    if (role == BP_ROLE_CONSTANT) {
         plan.residents.push_back({id, weight, std::move(pack)});
-    else
-        packings_.push_back({weight, id, layout, bytes, std::move(pack), 1, plan.steps.size()});
+    } else {
+        const uint32_t before = std::exchange(packings_of_[weight], static_cast<uint32_t>(packings_.size()));
+        packings_.push_back({weight, id, layout, bytes, std::move(pack), 1, plan.steps.size(), before});
+    }
     return id;
 }
 
@@ -76,6 +80,7 @@ void Lowering::place_packed() {
         plan.steps.insert(plan.steps.begin() + static_cast<std::ptrdiff_t>(one.before), std::move(step));
     }
     packings_.clear();
+    packings_of_.clear();
 }
 
 namespace {

@@ -77,12 +77,14 @@ private:
         PackFunction pack;
         uint32_t readers;
         size_t before;  // the step that reads it first
+        uint32_t next;  // of the same weight; kNone: none
     };
 
     backend::Readers readers_;       // of the nodes, which lowering leaves as they are
     std::vector<uint32_t> slot_of_;  // by value; kNone: none
     std::vector<ValueId> pending_scratch_;
-    std::vector<Packing> packings_;  // but of constants
+    std::vector<Packing> packings_;      // but of constants
+    std::vector<uint32_t> packings_of_;  // by value: the last of it; kNone: none
 };
 
 // Whole numbers, i32 or i64, that a step reads when it runs.

@@ -16,10 +16,7 @@ class Hasher {
 public:
     void word(uint64_t value) {
         if (used_ == words_.size()) flush();
-        for (size_t i = 0; i < sizeof value; ++i) {
-            words_[used_++] = static_cast<std::byte>(value);
-            value >>= 8;
-        }
+        words_[used_++] = little(value);
     }
     void bytes(std::span<const std::byte> data) {
         word(data.size());
@@ -35,12 +32,19 @@ public:
     }
 
 private:
+    // Its bytes in memory, the least first.
+    static constexpr uint64_t little(uint64_t value) {
+        if constexpr (std::endian::native == std::endian::little) return value;
+        uint64_t turned = 0;
+        for (size_t i = 0; i < sizeof value; ++i, value >>= 8) turned = turned << 8 | (value & 0xff);
+        return turned;
+    }
     void flush() {
-        all_.add(std::span<const std::byte>(words_).first(used_));
+        all_.add(std::as_bytes(std::span(words_)).first(used_ * sizeof(uint64_t)));
         used_ = 0;
     }
     base::Hasher all_;
-    std::array<std::byte, 1024> words_{};  // that are not in it yet: words by themselves would cost a call each
+    std::array<uint64_t, 128> words_{};  // that are not in it yet: words by themselves would cost a call each
     size_t used_ = 0;
 };
 

@@ -24,10 +24,12 @@ void each_use(const Plan& plan, uint32_t port, Visit visit) {
 // Bytes of the values that `wanted` names, each counted once.
 template <typename Wanted>
 uint64_t sum_on(const Plan& plan, uint32_t port, Wanted wanted) {
-    std::set<uint32_t> seen;
+    std::vector<bool> seen(plan.values.size(), false);
     uint64_t sum = 0;
     each_use(plan, port, [&](const Stage&, const SlotUse& use) {
-        if (wanted(use, plan.values[use.value].kind) && seen.insert(use.value).second) sum += plan.values[use.value].bytes;
+        if (seen[use.value] || !wanted(use, plan.values[use.value].kind)) return;
+        seen[use.value] = true;
+        sum += plan.values[use.value].bytes;
     });
     return sum;
 }

@@ -53,6 +53,7 @@ Facts facts_of(const Device::State& device, bp_program* program, size_t tensors)
     if (raw.slots.count > tensors || (raw.slots.count > 0 && raw.slots.first == nullptr))
         throw Error(Code::internal, "the module of " + device.info.id + " wants " + std::to_string(raw.slots.count) +
                                         " tensors bound, of " + std::to_string(tensors) + ": report this to its author");
+    facts.slots.reserve(raw.slots.count);
     for (uint32_t i = 0; i < raw.slots.count; ++i) {
         bp_slot slot{};
         const auto* from = BP_AT(bp_slot, &raw.slots, i);

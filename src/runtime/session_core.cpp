@@ -85,17 +85,15 @@ SessionCore::~SessionCore() = default;
 uint32_t SessionCore::value_of(plan::Plan& plan, TensorId whole) {
     const TensorInfo& tensor = graph_[whole];
     uint32_t& value = values_[whole.index];
-    if (value == kNoValue && tensor.role == Role::weight) {
+    if (value != kNoValue) return value;
+    const uint64_t size = bytes(tensor.dtype, tensor.shape);
+    value = static_cast<uint32_t>(plan.values.size());
+    if (tensor.role == Role::weight) {
         // A weight that a graph has several times, for each step of a cell that is written out, is on the device once.
-        const auto [known, fresh] = weight_values_.try_emplace({tensor.name, bytes(tensor.dtype, tensor.shape)},
-                                                               static_cast<uint32_t>(plan.values.size()));
-        if (!fresh) value = known->second;
+        const auto [known, fresh] = weight_values_.try_emplace({tensor.name, size}, value);
+        if (!fresh) return value = known->second;
     }
-    if (value == kNoValue) {
-        value = static_cast<uint32_t>(plan.values.size());
-        plan.values.push_back(
-            {tensor.name.empty() ? part_name(whole) : tensor.name, kind_of(tensor.role), bytes(tensor.dtype, tensor.shape)});
-    }
+    plan.values.push_back({tensor.name.empty() ? part_name(whole) : tensor.name, kind_of(tensor.role), size});
     return value;
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "backplane/runtime.hpp"
@@ -71,6 +72,16 @@ private:
         uint32_t value = 0;
         uint64_t bytes = 0;
     };
+    struct WeightName {
+        std::string_view name;  // the graph's
+        uint64_t bytes = 0;
+        bool operator==(const WeightName&) const = default;
+        struct Hash {
+            size_t operator()(const WeightName& of) const noexcept {
+                return std::hash<std::string_view>()(of.name) ^ std::hash<uint64_t>()(of.bytes);
+            }
+        };
+    };
     [[nodiscard]] std::shared_ptr<const plan::Program> program(uint32_t part, uint32_t port);
     void add_values(plan::Plan& plan, plan::Stage& stage, uint32_t part);
     [[nodiscard]] TensorId whole_of(uint32_t part, uint32_t tensor) const {
@@ -95,7 +106,7 @@ private:
     std::shared_ptr<const plan::Program> first_;
     uint32_t plans_kept_;
     std::vector<uint32_t> values_;  // of the plan, by tensor of the whole graph; kNoValue: none
-    std::map<std::pair<std::string, uint64_t>, uint32_t> weight_values_;  // by name and bytes
+    std::unordered_map<WeightName, uint32_t, WeightName::Hash> weight_values_;
     std::vector<Named> inputs_, outputs_, states_;
     std::vector<plan::Given> given_;  // used again for each run
     std::vector<plan::Wanted> wanted_;
