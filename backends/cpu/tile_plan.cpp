@@ -21,10 +21,6 @@ int bits_of(PackedType type) {
     }
 }
 
-// Where activations are rounded weights are, too, by no more: the sum of both is what rounding activations to a byte, 32 together, may cost. A scale
-// within a block times its digit is a whole number of up to 12 bits, and kept.
-int relaxed_planes(PackedType type) { return block_form(type).group != 0 ? 2 : 1; }
-
 // Products a cycle of a core of a Sapphire Rapids without tiles, as whole kernels reach them, and cycles that decoding a weight takes
 // (docs/benchmarks.md).
 constexpr double kFloatProducts = 20, kRoundedProducts = 75;
@@ -51,9 +47,10 @@ int64_t chunk_of(const TileRequest& r, bool whole, int64_t block) {
 TilePlan plan_tiles(const Kernels& kernels, const TileRequest& r) {
     TilePlan plan;
     if (kernels.tiles.run == nullptr || r.math == BP_MATH_STRICT || r.rows < kManyRows || r.depth == 0) return plan;
+    // Where activations are rounded weights are, too, by no more: the sum of both is what rounding activations to a byte, 32 together, may cost.
     plan.exact = r.math != BP_MATH_RELAXED;
     plan.a_planes = plan.exact ? planes_of_bits(r.a_bits) : 1;
-    plan.b_planes = plan.exact ? planes_of_bits(bits_of(r.type)) : relaxed_planes(r.type);
+    plan.b_planes = plan.exact ? planes_of_bits(bits_of(r.type)) : 1;
     plan.chunk = chunk_of(r, by_whole_depth(r.type, plan.exact, r.depth), kernels.conv.block);
 
     const auto rows = static_cast<double>(r.rows);

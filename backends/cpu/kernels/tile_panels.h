@@ -153,23 +153,37 @@ HWY_INLINE __m512i rounded_pairs(__m512 low, __m512 high) {
 
 // Digits become the last digits of a float of 2^15 and more, and weights what is left of them times a scale, which takes no shuffles. What makes a number of
 // bf16 of it is cut: with a scale that is 2^-9 of it and half as much more, no weight is off by more than 5/4 of what the nearest may be, nor the mean by more
-// than 2^-13. The scale has 14 digits, so that its product with what is subtracted is exact, and a digit in the middle is nothing.
-HWY_INLINE __m512 scale_of_cut(__m512 scale) {
-    const __m512i longer = _mm512_castps_si512(_mm512_mul_ps(scale, _mm512_set1_ps(1 + 0x1.8p-9F)));
-    return _mm512_castsi512_ps(_mm512_and_si512(longer, _mm512_set1_epi32(~0x3ff)));
-}
+// than 2^-13. Where what is taken off is a middle the scale has 14 digits, so that its product with that is exact, and a digit in the middle is nothing.
 HWY_INLINE __m512i cut_pairs(__m512 low, __m512 high) {
     const __m512i lower = _mm512_srli_epi32(_mm512_castps_si512(low), 16);
     return _mm512_mask_mov_epi16(lower, 0xaaaaaaaa, _mm512_castps_si512(high));
 }
 
-// Digits of BITS bits, from bit AT of each word on, times `scale`, less `middle` times it.
+// Of a group of a part: what its digits are multiplied by, and what is taken off that.
+struct CutScale {
+    __m512 scale, off;
+
+    template <PackedType TYPE>
+    static HWY_INLINE CutScale of(const BlockPart<TYPE>& part, int group) {
+        constexpr BlockForm kForm = block_form(TYPE);
+        const __m512 longer = _mm512_set1_ps(1 + 0x1.8p-9F);
+        const __m512 scale = _mm512_mul_ps(part.scale(group).raw, longer);
+        if constexpr (kForm.leasts) {
+            return {scale, _mm512_mul_ps(part.least(group).raw, longer)};
+        } else {
+            const __m512 cut = _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(scale), _mm512_set1_epi32(~0x3ff)));
+            return {cut, _mm512_mul_ps(cut, _mm512_set1_ps(kForm.middle))};
+        }
+    }
+};
+
+// Digits of BITS bits, from bit AT of each word on, times a scale, less what is taken off.
 template <int BITS, int AT>
 class ShiftedDigits {
 public:
-    HWY_INLINE ShiftedDigits(__m512 scale, int middle)
-        : scale_(_mm512_mul_ps(scale, _mm512_set1_ps(1 / kUnit))),
-          less_(_mm512_mul_ps(scale_, _mm512_set1_ps(32768 + static_cast<float>(middle) * kUnit))) {}
+    explicit HWY_INLINE ShiftedDigits(const CutScale& by)
+        : scale_(_mm512_mul_ps(by.scale, _mm512_set1_ps(1 / kUnit))),
+          less_(_mm512_fmadd_ps(scale_, _mm512_set1_ps(32768), by.off)) {}
     [[nodiscard]] HWY_INLINE __m512 operator()(__m512i words) const {
         const __m512i mask = _mm512_set1_epi32(((1 << BITS) - 1) << AT);
         const __m512i number = _mm512_ternarylogic_epi32(words, mask, _mm512_set1_epi32(0x47000000), 0xea);
@@ -182,26 +196,43 @@ private:
     __m512 scale_, less_;
 };
 
-// Tiles of finite scales: two shifts bring all digits of a word to where they are wanted.
-HWY_INLINE void decode_bytes(const BlockPart<backplane::cpu::kPackedQ8>& part, __m512 scale, uint16_t* tile) {
-    const ShiftedDigits<8, 7> at7(scale, 128);
-    const ShiftedDigits<8, 15> at15(scale, 128);
+// Tiles of finite scales: of digits of eight bits two shifts bring all of a word to where they are wanted. Fewer bits stand as far up as they can: at bit 7
+// what is taken off would be rounded, by up to 2^-8 of a scale, and the same of all weights of a group.
+template <PackedType TYPE>
+HWY_INLINE void decode_bytes(const BlockPart<TYPE>& part, uint16_t* tile) {
+#pragma GCC unroll 2
+    for (int group = 0; group < part.kGroups; ++group) {
+        const CutScale scale = CutScale::of(part, group);
+        const ShiftedDigits<8, 7> at7(scale);
+        const ShiftedDigits<8, 15> at15(scale);
 #pragma GCC unroll 8
-    for (int quad = 0; quad < 8; ++quad, tile += 2 * kTileDepth) {
-        const __m512i words = part.word(quad).raw;
-        const __m512i left = _mm512_slli_epi32(words, 7);
-        const __m512i right = _mm512_srli_epi32(words, 9);
-        _mm512_storeu_si512(tile, cut_pairs(at7(left), at15(left)));
-        _mm512_storeu_si512(tile + kTileDepth, cut_pairs(at7(right), at15(right)));
+        for (int quad = group * part.kQuads; quad < (group + 1) * part.kQuads; ++quad, tile += 2 * kTileDepth) {
+            const __m512i words = part.digits(quad).raw;
+            const __m512i left = _mm512_slli_epi32(words, 7);
+            const __m512i right = _mm512_srli_epi32(words, 9);
+            __m512 first, third;
+            if constexpr (part.kForm.bits == 8) {
+                first = at7(left);
+                third = at7(right);
+            } else {
+                first = at15(_mm512_slli_epi32(words, 15));
+                third = at15(_mm512_srli_epi32(words, 1));
+            }
+            _mm512_storeu_si512(tile, cut_pairs(first, at15(left)));
+            _mm512_storeu_si512(tile + kTileDepth, cut_pairs(third, at15(right)));
+        }
     }
 }
 // Depths 0 to 3 of eight are nibbles 0, 2, 4, 6 of a word, the others those between.
-HWY_INLINE void decode_nibbles(const BlockPart<backplane::cpu::kPackedQ4>& part, __m512 scale, uint16_t* tile) {
-    const ShiftedDigits<4, 11> at11(scale, 8);
-    const ShiftedDigits<4, 12> at12(scale, 8);
-    const ShiftedDigits<4, 15> at15(scale, 8);
-    const ShiftedDigits<4, 16> at16(scale, 8);
-    const ShiftedDigits<4, 19> at19(scale, 8);
+template <PackedType TYPE>
+HWY_INLINE void decode_nibbles(const BlockPart<TYPE>& part, uint16_t* tile) {
+    static_assert(part.kGroups == 1);
+    const CutScale scale = CutScale::of(part, 0);
+    const ShiftedDigits<4, 11> at11(scale);
+    const ShiftedDigits<4, 12> at12(scale);
+    const ShiftedDigits<4, 15> at15(scale);
+    const ShiftedDigits<4, 16> at16(scale);
+    const ShiftedDigits<4, 19> at19(scale);
 #pragma GCC unroll 4
     for (int row = 0; row < 4; ++row, tile += 4 * kTileDepth) {
         const __m512i words = part.word(row).raw;
@@ -214,33 +245,34 @@ HWY_INLINE void decode_nibbles(const BlockPart<backplane::cpu::kPackedQ4>& part,
     }
 }
 
-// A tile of one plane of weights in blocks without scales inside, where nothing is looked for: two depths at a time as they are decoded. `block`: of
-// `width` columns, of which the tile begins at `column`.
+// A tile of one plane of weights in blocks, where nothing is looked for: two depths at a time as they are decoded. `block`: of `width` columns, of which
+// the tile begins at `column`; of its depths those of `part`.
 template <PackedType TYPE>
-HWY_NOINLINE void decode_tile(const uint8_t* block, int64_t width, int64_t column, uint16_t* tile) {
-    static_assert(block_form(TYPE).depth == kTileDepth);
-    const BlockPart<TYPE> part(block, width, column, 0);
-    const BlockFactors factors = part.factors();
-    if constexpr (TYPE == backplane::cpu::kPackedQ8 || TYPE == backplane::cpu::kPackedQ4) {
-        constexpr int kNotFinite = 0x99;
-        if (_mm512_fpclass_ps_mask(factors.scale.raw, kNotFinite) == 0) {
-            const __m512 scale = scale_of_cut(factors.scale.raw);
-            if constexpr (TYPE == backplane::cpu::kPackedQ8) return decode_bytes(part, scale, tile);
-            if constexpr (TYPE == backplane::cpu::kPackedQ4) return decode_nibbles(part, scale, tile);
-        }
-    }
+HWY_NOINLINE void decode_tile(const uint8_t* block, int64_t width, int64_t column, int64_t part, uint16_t* tile) {
+    static_assert(kPartDepth == kTileDepth);
+    const BlockPart<TYPE> from(block, width, column, part);
+    const BlockFactors factors = from.factors();
+    constexpr int kNotFinite = 0x99;
+    const bool finite =
+        (_mm512_fpclass_ps_mask(factors.scale.raw, kNotFinite) | _mm512_fpclass_ps_mask(factors.least.raw, kNotFinite)) == 0;
     const auto by_pairs = [&](const auto& pairs_of) HWY_ATTR {
         VF low = hn::Zero(f);
-        part.each([&](int64_t d, VF w) HWY_ATTR {
+        from.each([&](int64_t d, VF w) HWY_ATTR {
             if (d % 2 == 1) _mm512_storeu_si512(tile + d / 2 * kTileDepth, pairs_of(low.raw, w.raw));
             low = w;
         });
     };
-    if (_mm512_cmp_ps_mask(factors.scale.raw, factors.least.raw, _CMP_UNORD_Q) == 0)
-        return by_pairs([](__m512 low, __m512 high) HWY_ATTR { return rounded_pairs(low, high); });
-    by_pairs([](__m512 low, __m512 high) HWY_ATTR {
-        return _mm512_permutexvar_epi16(order_of_pairs(), reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
-    });
+    if (!finite)
+        return by_pairs([](__m512 low, __m512 high) HWY_ATTR {
+            return _mm512_permutexvar_epi16(order_of_pairs(), reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
+        });
+    if constexpr (backplane::cpu::has_indices(TYPE)) {
+        by_pairs([](__m512 low, __m512 high) HWY_ATTR { return rounded_pairs(low, high); });
+    } else if constexpr (block_form(TYPE).bits == 4) {
+        decode_nibbles(from, tile);
+    } else {
+        decode_bytes(from, tile);
+    }
 }
 
 using DecodeTile = decltype(&decode_tile<backplane::cpu::kPackedQ8>);
@@ -254,6 +286,12 @@ inline DecodeTile decoder_of_tiles(PackedType type) {
         case backplane::cpu::kPackedQ50: return decode_tile<backplane::cpu::kPackedQ50>;
         case backplane::cpu::kPackedQ51: return decode_tile<backplane::cpu::kPackedQ51>;
         case backplane::cpu::kPackedIq4: return decode_tile<backplane::cpu::kPackedIq4>;
+        case backplane::cpu::kPackedIq4Xs: return decode_tile<backplane::cpu::kPackedIq4Xs>;
+        case backplane::cpu::kPackedQ2K: return decode_tile<backplane::cpu::kPackedQ2K>;
+        case backplane::cpu::kPackedQ3K: return decode_tile<backplane::cpu::kPackedQ3K>;
+        case backplane::cpu::kPackedQ4K: return decode_tile<backplane::cpu::kPackedQ4K>;
+        case backplane::cpu::kPackedQ5K: return decode_tile<backplane::cpu::kPackedQ5K>;
+        case backplane::cpu::kPackedQ6K: return decode_tile<backplane::cpu::kPackedQ6K>;
         default: return nullptr;
     }
 }
@@ -262,20 +300,23 @@ inline DecodeTile decoder_of_tiles(PackedType type) {
 struct NextTiles {
     DecodeTile decode;
     const uint8_t* block;  // of `width` columns, of which the pair begins at `column`
-    int64_t block_bytes, width, column;
+    int64_t block_bytes, parts, width, column;
     int64_t vectors;
     uint16_t* to;
     int64_t left;        // tiles that are not there yet
     int64_t apart = 1;   // steps of products to a tile
     int64_t vector = 0;  // of the next tile
+    int64_t part = 0;    // of the block
     int64_t wait = 1;    // steps until then
 
     HWY_INLINE void one() {
-        decode(block, width, column + vector * kLanes, to);
+        decode(block, width, column + vector * kLanes, part, to);
         to += kTileNumbers;
         --left;
         if (++vector < vectors) return;
         vector = 0;
+        if (++part < parts) return;
+        part = 0;
         block += block_bytes;
     }
     // After a step of products.
@@ -301,9 +342,11 @@ bool pack_panel(const TilesTask& t, const uint8_t* b, int64_t depth, const Panel
         return pack_floats<EXACT>(reinterpret_cast<const uint16_t*>(b), depth, form, 0, panel);
     if constexpr (!EXACT)
         if (const DecodeTile tile = decoder_of_tiles(t.type); tile != nullptr) {
-            const int64_t bytes = backplane::cpu::block_form(t.type).bytes() * form.width();
-            for (int64_t part = 0; part < form.parts; ++part, b += bytes)
-                for (int64_t j = 0; j < form.vectors; ++j) tile(b, form.width(), j * kLanes, panel + form.at(j, part));
+            const int64_t bytes = block_form(t.type).bytes() * form.width();
+            const int64_t parts = block_form(t.type).depth / kTileDepth;
+            for (int64_t part = 0; part < form.parts; ++part)
+                for (int64_t j = 0; j < form.vectors; ++j)
+                    tile(b + part / parts * bytes, form.width(), j * kLanes, part % parts, panel + form.at(j, part));
             return true;
         }
     // So few depths at a time that they stay in the nearest cache, where blocks are small enough.

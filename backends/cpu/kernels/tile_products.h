@@ -167,7 +167,8 @@ inline NextTiles tiles_of_pair(const TilesTask& t, int64_t rows, int64_t column,
     NextTiles tiles;
     tiles.decode = decoder_of_tiles(t.type);
     tiles.block = static_cast<const uint8_t*>(t.b) + block * backplane::cpu::packed_column_bytes(t.type, t.depth);
-    tiles.block_bytes = backplane::cpu::block_form(t.type).bytes() * width;
+    tiles.block_bytes = block_form(t.type).bytes() * width;
+    tiles.parts = block_form(t.type).depth / kTileDepth;
     tiles.width = width;
     tiles.column = column - block;
     tiles.vectors = whole_tiles(HWY_MIN(kPair, t.columns - column), kLanes);

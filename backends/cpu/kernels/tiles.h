@@ -37,12 +37,12 @@ constexpr int64_t split_numbers(int64_t rows, int64_t depth, int planes) {
 }
 
 constexpr int64_t kMostTileBlocks = 4;
-// Rounded weights in blocks of a tile's depth are decoded between products, a pair of vectors of columns by all depths at once, where these are no more;
+// Rounded weights in blocks are decoded between products, a pair of vectors of columns by all depths at once, where these are no more;
 // so many numbers of the left side are half a second-level cache then.
 constexpr int64_t kWholeDepth = 2048;
 constexpr int64_t kWholeNumbers = 256 * kWholeDepth;
 constexpr bool by_whole_depth(PackedType type, bool exact, int64_t depth) {
-    return !exact && block_form(type).depth == kTileDepth && depth <= kWholeDepth;
+    return !exact && block_form(type).depth != 0 && depth <= kWholeDepth;
 }
 
 struct TilesTask {
