@@ -80,6 +80,8 @@ public:
     [[nodiscard]] size_t parts() const noexcept;
     // The part that reads an input first, from 0: a tensor is best on its device. Throws Error(not_found).
     [[nodiscard]] size_t part_of(std::string_view input) const;
+    // False: nothing reads it, or with rows on several devices each of these has an input of its own for its rows of it.
+    [[nodiscard]] bool reads(std::string_view input) const noexcept;
     [[nodiscard]] std::vector<std::string> notes() const;  // as Session has them
     [[nodiscard]] std::string describe() const;
     [[nodiscard]] std::vector<std::string> plans_json() const;  // of each part, as Session::plan_json()

@@ -125,6 +125,12 @@ size_t Pipeline::part_of(std::string_view input) const {
     throw Error(Code::not_found, "the graph has no input '" + std::string(input) + "' that is read");
 }
 
+bool Pipeline::reads(std::string_view input) const noexcept {
+    return std::ranges::any_of(impl_->parts, [&](const Part& part) {
+        return std::ranges::any_of(part.inputs, [&](const Port& port) { return port.given == input; });
+    });
+}
+
 std::vector<std::string> Pipeline::notes() const {
     std::vector<std::string> all;
     for (Part& part : impl_->parts) {

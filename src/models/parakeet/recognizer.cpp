@@ -360,9 +360,10 @@ std::vector<Input> Recognizer::inputs_of(const Prepared& batch, const Positions&
         for (uint32_t k = 0; k < frames_ && batch.shape.apart; ++k)
             inputs.emplace_back(part_names_[k][i], positions.tables[k][i]);
         if (batch.shape.apart) continue;
-        if (options_.rows == 1)
-            inputs.emplace_back(position_names_[i], positions.tables[encoder.part_of(position_names_[i])][i]);
-        for (uint32_t k = 0; k < options_.rows && options_.rows > 1; ++k)
+        // Of rows, too, where the heads could not be shared out: blocks of weights that would be cut, as many heads as are no multiple of the devices.
+        const bool whole = options_.rows == 1 || encoder.reads(position_names_[i]);
+        if (whole) inputs.emplace_back(position_names_[i], positions.tables[encoder.part_of(position_names_[i])][i]);
+        for (uint32_t k = 0; k < options_.rows && !whole; ++k)
             inputs.emplace_back(part_names_[k][i], positions.tables[k][i].rows(k * heads, heads));
     }
     return inputs;

@@ -224,6 +224,18 @@ TEST_F(RecognizerTest, PartsOfTheFramesOnSeveralDevicesGiveTheTokensOfFloat64) {
     EXPECT_THROW(Recognizer({cpus[0]}, file, DType::f32, Head::transducer, Lengths::finely, false, {.frames = 2}), Error);
 }
 
+// Heads that are no multiple of the devices are all on one; feed forward has rows on all of them.
+TEST_F(RecognizerTest, RowsOnMoreDevicesThanHeadsCanBeSharedAmongGiveTheTokensOfFloat64) {
+    const ModelFile file = network(tiny_transducer({0, 1, 2, 3, 4}), 21, 1);
+    const std::vector<Device> cpus{device_of("cpu"), device_of("cpu"), device_of("cpu"), device_of("cpu")};
+    for (const uint32_t rows : {2U, 4U}) {
+        Recognizer recognizer(cpus, file, DType::f32, Head::transducer, Lengths::finely, false, {.rows = rows});
+        const std::vector<float> clip = random_sound(16000, 3);
+        expect_same(run(recognizer, {clip})[0], oracle::Transducer(file).run(encoded(file, clip)),
+                    std::to_string(rows) + " devices");
+    }
+}
+
 // Batches whose frames are in parts have tables for their length, whole ones among them others: of each that comes again nothing is made anew.
 TEST_F(RecognizerTest, BatchesOfLengthsThatComeAgainMakeNoTablesAndNoSessions) {
     const ModelFile file = network(tiny_transducer({0, 1, 2, 3, 4}), 21, 1);
