@@ -63,6 +63,7 @@ struct SpeechResult {
     double gflop = 0;  // of the encoder, all clips
     Peak peak;
     uint64_t resident = 0;
+    std::vector<PartTime> parts;  // of layers on several devices, the quickest batch
     std::string plan;
 };
 
@@ -136,6 +137,7 @@ SpeechResult time_speech(const SpeechChoice& o, const Placed& placed, Run& run) 
             });
         });
     result.plan = recognizer.describe();
+    result.parts = recognizer.part_times(result.batch);
     result.gflop =
         static_cast<double>(o.all()) *
         parakeet::encoder_flops(config.encoder, static_cast<int64_t>(clips[0].size()) / config.preprocessor.hop_length) /
@@ -173,6 +175,9 @@ void bench_speech(const SpeechChoice& o, Run& run) {
                   {"gflops", gflops},
                   {"peak_gflops", r.peak.gflops},
                   {"resident_bytes", r.resident}};
+        for (const PartTime& part : r.parts)
+            json["parts"].push_back({{"device", part.device}, {"ms", part.seconds * 1e3}, {"passes", part.passes}});
+        for (const auto& [batch, ms] : r.tried) json["tried"].push_back({{"batch", batch}, {"encoder_ms", ms}});
         if (!o.encoder) {
             json["whole_ms"] = r.whole.median_ms();
             json["whole_least_ms"] = r.whole.least_ms();
@@ -196,6 +201,12 @@ void bench_speech(const SpeechChoice& o, Run& run) {
         for (const auto& [batch, ms] : r.tried)
             tried += (tried.empty() ? "" : ", ") + std::to_string(batch) + " in " + fixed(ms, 1).text + " ms";
         out("  clips at a time: {}, which takes least ({})\n", r.batch, tried);
+    }
+    if (!r.parts.empty()) {
+        std::string parts;
+        for (const PartTime& part : r.parts)
+            parts += (parts.empty() ? "" : ", ") + fixed(part.seconds * 1e3, 2).text + " ms on " + part.device;
+        out("  its parts, of the quickest batch: {}\n", parts);
     }
     if (o.choice.verbose) err_lines(r.plan);
     out("  the first run took {} ms; {} of memory at most\n", fixed(r.encoder.first_ms, 0), human_bytes(r.resident));

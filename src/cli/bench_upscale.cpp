@@ -20,6 +20,16 @@ struct WholeChoice : ModelChoice {
     int runs = 5;
 };
 
+// The JSON behind what a command says on its error stream; of none, or of what was cut off, an empty object.
+Json said_in(const std::string& output) {
+    const size_t at = output.find("{\n");
+    try {
+        if (at != std::string::npos) return Json::parse(output.substr(at));
+    } catch (const base::JsonError&) {  // NOLINT(bugprone-empty-catch): then the text itself is what there is
+    }
+    return Json::object();
+}
+
 // The same command again and again; the picture it writes goes with this.
 class Whole {
 public:
@@ -39,11 +49,12 @@ public:
         constexpr std::chrono::minutes kMost{5};
         const base::ChildOutcome child = base::run_child(base::executable_file(), words_, kMost, &run.interrupted);
         if (child.cancelled) throw Error(Code::cancelled, "cancelled");
+        const Json said = said_in(child.output);
         if (child.exit_code != 0)
             throw Error(Code::not_found, "cannot time upscale" + (device_.empty() ? "" : " --device " + device_) + ": " +
-                                             child.problem + child.output);
-        const size_t at = child.output.find("{\n");  // behind what it says on its error stream
-        if (at != std::string::npos) took_ = Json::parse(child.output.substr(at))["device"].get<std::string>();
+                                             (said.contains("error") ? said["error"]["text"].get<std::string>()
+                                                                     : child.problem + child.output));
+        if (said.contains("device")) took_ = said["device"].get<std::string>();
         if (counts) seconds_.push_back(child.seconds);
     }
     [[nodiscard]] Json json() const {

@@ -525,11 +525,12 @@ std::vector<NetworkTimes> Recognizer::times() const {
     return all;
 }
 
-std::vector<PartTime> Recognizer::part_times() const {
+std::vector<PartTime> Recognizer::part_times(int64_t clips) const {
     std::vector<PartTime> most;
     for (const Sized& sized : sessions_)
         if (std::vector<PartTime> times = sized.encoder->times();
-            !times.empty() && (most.empty() || times.front().passes > most.front().passes))
+            !times.empty() && (clips == 0 || sized.shape.clips == clips) &&
+            (most.empty() || times.front().passes > most.front().passes))
             most = std::move(times);
     return most;
 }

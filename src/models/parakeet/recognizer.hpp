@@ -107,7 +107,8 @@ public:
     [[nodiscard]] std::vector<std::string> notes() const;
     [[nodiscard]] std::vector<NetworkRuns> runs() const;    // as Transcriber has it
     [[nodiscard]] std::vector<NetworkTimes> times() const;  // likewise
-    [[nodiscard]] std::vector<PartTime> part_times() const;
+    // Of batches of so many clips; 0: of those of which there were most.
+    [[nodiscard]] std::vector<PartTime> part_times(int64_t clips = 0) const;
     // Of encoder and decoder: made so far, and kept now. Those used last are kept, four at least, more of them within 64 MiB each for encoder and
     // decoder, as estimated from their nodes and from what goes in and out.
     [[nodiscard]] uint64_t sessions_made() const noexcept { return made_; }

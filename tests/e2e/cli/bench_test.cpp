@@ -172,6 +172,7 @@ TEST(CliBench, WholeCommandsAreTimedInTurnsWithAndWithoutADevice) {
         run(p, {"bench", "upscale", p.picture(), "--model", p.model(), "--on", "abacus", "--runs", "1"}, places);
     EXPECT_EQ(gone.exit_code, 1);
     EXPECT_NE(gone.err.find("--device abacus"), std::string::npos) << gone.err;
+    EXPECT_EQ(std::count(gone.err.begin(), gone.err.end(), '\n'), 1) << gone.err;
 }
 
 TEST(CliBench, AnOpThatIsNoneIsOneLine) {
@@ -198,6 +199,14 @@ TEST(CliBench, SpeechIsTimedEncoderAndWhole) {
                                      "--runs", "1", "--encoder"});
     EXPECT_TRUE(fastest["batch"] == 1 || fastest["batch"] == 2) << "of 1 and 2 at a time, 4 are more than there are";
     EXPECT_EQ(fastest["clips"], 3);
+    EXPECT_EQ(fastest["tried"].size(), 2U);
+    const Outcome cut = run(p, {"bench", "speech", "--model", p.at("net.gguf"), "--seconds", "1", "--clips", "6", "--runs",
+                                "2", "--encoder", "--place", "encoder=cpu+reference", "--json"});
+    ASSERT_EQ(cut.exit_code, 0) << cut.err;
+    const auto layers = base::Json::parse(cut.out);
+    ASSERT_EQ(layers["parts"].size(), 2U);
+    EXPECT_EQ(layers["parts"][0]["device"], "cpu:0");
+    EXPECT_GT(layers["parts"][1]["ms"], 0);
     const Outcome words = run(p, {"bench", "speech", "--model", p.at("net.gguf"), "--seconds", "2", "--runs", "1", "--head",
                                   "transducer", "--device", "cpu"});
     EXPECT_EQ(words.exit_code, 0) << words.err;
