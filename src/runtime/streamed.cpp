@@ -21,6 +21,9 @@ constexpr uint64_t kFewParts = 8;  // unless weights are small beside the values
 constexpr uint64_t kWeightsForValues = 4;
 constexpr uint64_t kShares = 256;  // of the weights, that may be streamed
 constexpr double kUneven = 1.5;    // of what pieces stream on average: the most that one does, where that holds the rest
+constexpr uint64_t kFew = 6;       // a piece has few weights: so many of those have as many as one has on average
+constexpr uint64_t kLittle = 32;   // of the room for weights: for so little more that stays, copies do not go by the work
+constexpr double kLong = 2;        // of the work of pieces on average: what has so much is cut behind what has few weights
 constexpr int kAttempts = 6;       // each with what the one before was found to take beside weights
 
 struct Piece {
@@ -79,6 +82,24 @@ uint64_t least_of_a_part(const std::vector<bool>& begins, const std::vector<uint
     return std::min(kWeightsForValues * *middle, all / kFewParts);
 }
 
+// Bytes that cross: a mask more or less is no reason to cut where parts are unlike.
+bool fewer(uint64_t a, uint64_t b) { return a + a / 64 < b; }
+
+void add_node(Piece& piece, const Graph& graph, const Sizes& sizes, size_t n) {
+    const Node& node = graph.nodes()[n];
+    piece.nodes.push_back(n);
+    piece.work += work_of(graph, node);
+    for (const TensorId t : node.inputs)
+        if (t.valid() && graph[t].role == Role::weight && piece.weights.insert(t.index).second)
+            piece.bytes += sizes[t.index];
+}
+
+Piece piece_of(const Graph& graph, const Sizes& sizes, size_t begin, size_t end) {
+    Piece piece;
+    for (size_t n = begin; n < end; ++n) add_node(piece, graph, sizes, n);
+    return piece;
+}
+
 // In the order of the nodes, with weights of about `wanted` bytes each where single nodes allow it: half of that to half as much again, where the
 // fewest bytes are between.
 std::vector<Piece> pieces_of(const Graph& graph, const Sizes& sizes, const std::vector<bool>& begins,
@@ -97,8 +118,9 @@ std::vector<Piece> pieces_of(const Graph& graph, const Sizes& sizes, const std::
                 more += sizes[t.index];
             }
             const bool too_much = bytes > 0 && bytes + more > wanted + wanted / 2;
-            if (bytes > 0 && begins[n] && (too_much || bytes >= wanted / 2) &&
-                (best == nodes.size() || crossing[n] < crossing[best] || (crossing[n] == crossing[best] && bytes <= wanted)))
+            const bool may_end = bytes > 0 && begins[n] && (too_much || bytes >= wanted / 2);
+            if (may_end && (best == nodes.size() || fewer(crossing[n], crossing[best]) ||
+                            (!fewer(crossing[best], crossing[n]) && bytes <= wanted)))
                 best = n;
             if (too_much && best != nodes.size()) {
                 end = best;
@@ -106,25 +128,44 @@ std::vector<Piece> pieces_of(const Graph& graph, const Sizes& sizes, const std::
             }
             bytes += more;
         }
-        Piece& piece = pieces.emplace_back();
-        for (size_t n = begin; n < end; ++n) {
-            piece.nodes.push_back(n);
-            piece.work += work_of(graph, nodes[n]);
-            for (const TensorId t : nodes[n].inputs)
-                if (t.valid() && graph[t].role == Role::weight && piece.weights.insert(t.index).second)
-                    piece.bytes += sizes[t.index];
-        }
+        pieces.push_back(piece_of(graph, sizes, begin, end));
         begin = end;
     }
     return pieces;
 }
 
+// Much work with few weights in front of a piece (features of sound, first convolutions) becomes a piece of its own.
+void set_apart(std::vector<Piece>& pieces, const Graph& graph, const Sizes& sizes, const std::vector<bool>& begins,
+               const std::vector<uint64_t>& crossing) {
+    double work = 0;
+    uint64_t bytes = 0;
+    for (const Piece& piece : pieces) work += piece.work, bytes += piece.bytes;
+    const double much = kLong * work / static_cast<double>(pieces.size());
+    const uint64_t few = bytes / pieces.size() / kFew;
+    for (size_t i = 0; i < pieces.size(); ++i) {
+        if (pieces[i].work < much || pieces[i].bytes <= few) continue;
+        const size_t first = pieces[i].nodes.front(), end = pieces[i].nodes.back() + 1;
+        size_t best = first;
+        Piece until;
+        for (size_t n = first + 1; n < end; ++n) {
+            add_node(until, graph, sizes, n - 1);
+            if (until.bytes > few) break;
+            if (begins[n] && crossing[n] <= few && until.work >= much / 2) best = n;
+        }
+        if (best == first) continue;
+        pieces[i] = piece_of(graph, sizes, best, end);
+        pieces.insert(pieces.begin() + static_cast<std::ptrdiff_t>(i++), piece_of(graph, sizes, first, best));
+    }
+}
+
 // Which weights are streamed: so many of kShares of all, a piece's by the work of the piece before, under which its copy goes: then copies are under work
-// all the time, the bus does not wait for a place while a long piece (features of sound, a first convolution) is at work, nor the device for the bus. A
-// place is as large as the most that a piece streams, which is why none streams much more than others do, unless nothing else holds the rest.
+// all the time, the bus does not wait for a place while a long piece is at work, nor the device for the bus. A piece of few weights (features of sound, first
+// convolutions) streams none: while it is at work the bus fills both places. A place is as large as the most that a piece streams, which is why none streams
+// much more than others do, unless nothing else holds the rest.
 class Choice {
 public:
-    Choice(const std::vector<Piece>& pieces, const Sizes& sizes) : pieces_(pieces), sizes_(sizes), is_(sizes.size()) {
+    Choice(const std::vector<Piece>& pieces, const Sizes& sizes)
+        : pieces_(pieces), sizes_(sizes), is_(sizes.size()), by_work_(pieces.size()) {
         double work = 0;
         for (const Piece& piece : pieces) {
             std::vector<uint32_t>& order = order_.emplace_back(piece.weights.begin(), piece.weights.end());
@@ -132,24 +173,37 @@ public:
             all_ += static_cast<double>(piece.bytes);
             work += piece.work;
         }
-        for (size_t i = 0; i < pieces.size(); ++i)
-            by_work_.push_back(pieces[(i + pieces.size() - 1) % pieces.size()].work / std::max(work, 1.0));
+        const double few = all_ / static_cast<double>(pieces.size() * kFew);
+        for (const Piece& piece : pieces) is_few_.push_back(static_cast<double>(piece.bytes) <= few);
+        const auto next = [&](size_t i) {
+            do i = (i + 1) % pieces.size();
+            while (is_few_[i]);
+            return i;
+        };
+        for (size_t i = 0; i < pieces.size() && all_ > 0; ++i) {
+            const double share = pieces[i].work / std::max(work, 1.0);
+            const size_t one = next(i), other = is_few_[i] ? next(one) : one;
+            by_work_[one] += share / 2;
+            by_work_[other] += share / 2;
+        }
+        streaming_ = static_cast<double>(std::count(is_few_.begin(), is_few_.end(), false));
     }
 
     // Not `by_work`: as near as whole weights come to that share of each piece's. Those that are cut alike have the same ones then, whatever values are
     // between them.
     void take(uint64_t share, bool by_work) {
         const double streamed = all_ * static_cast<double>(share) / static_cast<double>(kShares);
-        const double most = by_work ? kUneven * streamed / static_cast<double>(pieces_.size()) : all_;
+        const double most = by_work ? kUneven * streamed / std::max(streaming_, 1.0) : all_;
+        const std::vector<double> wanted = by_work ? within(streamed, most) : std::vector<double>();
         resident = place = 0;
         std::fill(is_.begin(), is_.end(), Is::open);
         double due = 0;  // bytes: what is too much or too little in one piece is made good in the next
         for (size_t i = 0; i < pieces_.size(); ++i) {
-            due += streamed * (by_work ? by_work_[i] : static_cast<double>(pieces_[i].bytes) / std::max(all_, 1.0));
+            due += by_work ? wanted[i] : streamed * static_cast<double>(pieces_[i].bytes) / std::max(all_, 1.0);
             uint64_t in_place = 0;
             for (const uint32_t t : order_[i]) {
                 const auto bytes = static_cast<double>(sizes_[t]);
-                const bool goes = bytes / 2 <= due && static_cast<double>(in_place) + bytes <= most;
+                const bool goes = bytes / 2 <= due && static_cast<double>(in_place) + bytes <= most && !is_few_[i];
                 if (is_[t] == Is::open) {
                     is_[t] = share == kShares || goes ? Is::streamed : Is::resident;
                     if (is_[t] == Is::resident) resident += sizes_[t];
@@ -171,12 +225,31 @@ public:
 
 private:
     enum class Is : uint8_t { open, resident, streamed };
+    // Of each piece, by work: at most so much, what is beyond is the others'.
+    [[nodiscard]] std::vector<double> within(double streamed, double most) const {
+        std::vector<double> all;
+        for (const double share : by_work_) all.push_back(streamed * share);
+        for (int k = 0; k < 4; ++k) {
+            double beyond = 0, below = 0;
+            for (size_t i = 0; i < all.size(); ++i) {
+                beyond += std::max(all[i] - most, 0.0);
+                all[i] = std::min(all[i], most);
+                if (all[i] < most) below += all[i];
+            }
+            for (double& bytes : all)
+                if (bytes < most && below > 0) bytes += beyond * bytes / below;
+        }
+        return all;
+    }
+
     const std::vector<Piece>& pieces_;
     const Sizes& sizes_;
     std::vector<Is> is_;                        // by tensor
     std::vector<std::vector<uint32_t>> order_;  // weights of pieces, largest first
     double all_ = 0;                            // bytes of all pieces
-    std::vector<double> by_work_;               // by piece: the share of the piece before of all work
+    std::vector<double> by_work_;               // by piece: of all work, what its copy goes under
+    std::vector<bool> is_few_;                  // by piece
+    double streaming_ = 0;                      // pieces of more weights
 };
 
 // The least that is streamed where `for_weights` bytes hold the rest; false: they hold none.
@@ -188,7 +261,7 @@ bool take_least(Choice& choice, uint64_t for_weights) {
             choice.take(share, is_by_work);
             if (choice.resident + kPlaces * choice.place > for_weights) continue;
             if (share_of_most == 0 || choice.resident > most) {
-                most = choice.resident;
+                most = choice.resident + (is_by_work ? for_weights / kLittle : 0);
                 share_of_most = share;
                 by_work = is_by_work;
             }
@@ -207,6 +280,7 @@ std::vector<PlannedPart> cut(const Graph& graph, const Sizes& sizes, uint64_t bu
     for (uint64_t wanted = std::max(all / kParts, least_of_a_part(begins, crossing, all)) + 1; !choice;
          wanted -= wanted / 4 + 1) {
         pieces = pieces_of(graph, sizes, begins, crossing, wanted);
+        set_apart(pieces, graph, sizes, begins, crossing);
         choice.emplace(pieces, sizes);
         if (take_least(*choice, for_weights)) break;
         if (wanted <= *std::max_element(sizes.begin(), sizes.end()) / 2 + 1)

@@ -66,6 +66,26 @@ Graph gated_network() {
     return g;
 }
 
+// Convolutions of a large map with few weights, then layers with nearly all of them and little work, as a network for sound or pictures begins.
+Graph network_with_a_front() {
+    constexpr int64_t kSide = 128, kChannels = 8, kWide = 128, kInner = 512;
+    Graph g;
+    TensorId x = g.input("x", DType::f32, {1, kChannels, kSide, kSide});
+    for (int k = 0; k < 4; ++k) {
+        const int64_t step = k == 3 ? 16 : 1;
+        x = ops::relu(g, ops::conv(g, x, g.weight("front " + std::to_string(k), DType::f32, {kChannels, kChannels, 3, 3}),
+                                   TensorId{}, {.strides = {step, step}, .pads = {1, 1, 1, 1}}));
+    }
+    x = ops::reshape(g, x, {.shape = {4, kWide}});
+    for (int layer = 0; layer < 16; ++layer) {
+        const std::string name = "w " + std::to_string(layer);
+        const TensorId inner = ops::relu(g, ops::matmul(g, x, g.weight(name + ".in", DType::f32, {kWide, kInner})));
+        x = ops::add(g, ops::matmul(g, inner, g.weight(name + ".out", DType::f32, {kInner, kWide})), x);
+    }
+    g.output(x, "y");
+    return g;
+}
+
 class FitOn : public testing::TestWithParam<std::string> {
 protected:
     std::vector<Fit> ways(uint64_t memory, Streaming streaming = Streaming::automatic) const {
@@ -206,6 +226,30 @@ TEST_P(FitOn, NoPartBeginsBetweenAGateOrAMaskAndTheConvolutionBehindIt) {
         }
     }
     EXPECT_GT(most_parts, 2U);
+}
+
+// While it is at work the bus fills both places of the ring; behind it parts are alike, and one program does for all of them.
+TEST_P(FitOn, MuchWorkWithFewWeightsIsAPartOfItsOwnThatStreamsNothing) {
+    const Graph graph = network_with_a_front();
+    FitOptions options;
+    options.memory[device_.info().id] = uint64_t{1} << 40;
+    const Fit whole = fits({device_}, graph, options).front();
+    for (const uint64_t percent : {75, 50, 25}) {
+        SCOPED_TRACE(percent);
+        options.streaming = Streaming::always;
+        options.memory[device_.info().id] = whole.needs - whole.weights * (100 - percent) / 100;
+        const Fit streamed = fits({device_}, graph, options)[1];
+        ASSERT_TRUE(streamed.fits) << streamed.problem;
+        const Json plan = Json::parse(streamed.plan_json);
+        const Json& stages = plan["stages"];
+        ASSERT_GT(stages.size(), 4U) << streamed.plan_text;
+        EXPECT_NE(stages[0]["ops"].get<std::string>().find("Conv"), std::string::npos);
+        EXPECT_EQ(stages[0]["ops"].get<std::string>().find("MatMul"), std::string::npos) << streamed.plan_text;
+        EXPECT_EQ(stages[0]["weights_streamed"], 0) << streamed.plan_text;
+        size_t streaming = 0;
+        for (size_t i = 1; i < stages.size(); ++i) streaming += stages[i]["weights_streamed"].get<double>() > 0 ? 1 : 0;
+        EXPECT_GT(streaming, 4U) << streamed.plan_text;
+    }
 }
 
 TEST_P(FitOn, PlanningTakesNoMemoryAndReadsNoWeight) {
