@@ -121,6 +121,7 @@ private:
     void serve_inputs();
     void bring(Pass::State& pass);
     [[nodiscard]] Tensor spare_for(size_t part, size_t input);
+    [[nodiscard]] Tensor room_for(size_t part, size_t output);
     void one_is_done();
     void serve(size_t part);
     void watch(size_t part);
@@ -130,6 +131,7 @@ private:
     std::deque<Pass::State*> arrived_;                                // whose inputs are to be brought
     std::vector<std::deque<Pass::State*>> queues_;                    // by part
     std::map<std::pair<size_t, size_t>, std::vector<Tensor>> spare_;  // for inputs that are brought, by part and input of it
+    std::map<std::pair<size_t, size_t>, std::vector<Tensor>> made_;   // what parts write, by part and output of it
     size_t under_way_ = 0;                                            // passes that were started and are not done
     std::vector<std::deque<Watched>> watched_;                        // likewise
     std::vector<std::thread> threads_;                                // one for inputs, two for each part

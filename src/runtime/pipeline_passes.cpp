@@ -3,6 +3,7 @@
 
 #include "plan/port.hpp"
 #include "runtime/pipeline_impl.hpp"
+#include "runtime/tensor_access.hpp"
 
 namespace backplane {
 
@@ -52,7 +53,10 @@ void Pipeline::Impl::submit(size_t number, Pass::State& pass) {
     const std::lock_guard lock(part.mutex);
     std::vector<Tensor> made(part.outputs.size());
     std::vector<Output> outputs;
-    for (size_t i = 0; i < part.outputs.size(); ++i) outputs.emplace_back(part.outputs[i].name, &made[i]);
+    for (size_t i = 0; i < part.outputs.size(); ++i) {
+        made[i] = room_for(number, i);
+        outputs.emplace_back(part.outputs[i].name, &made[i]);
+    }
     pass.events.push_back(part.session.submit(inputs_of(number, pass), outputs, pass.cancel));
     for (size_t i = 0; i < made.size(); ++i) {
         if (!made[i]) throw Error(Code::device_lost, "what '" + part.outputs[i].name + "' was to be went with its device");
@@ -129,6 +133,29 @@ Tensor Pipeline::Impl::spare_for(size_t part, size_t input) {
     const TensorInfo& info = graph[graph.find(parts[part].inputs[input].name)];
     if (!port->async() || port->in_host_memory() || port->queue_up(bytes(info.dtype, info.shape)) == 0) return {};
     return Tensor(device, info.dtype, info.shape);
+}
+
+// Of those that passes before have written and nobody has any more: a driver that is asked for memory, or given some back, waits for all that its device is
+// at work on, and with it the passes that are under way. Null: the session makes it, as where the caller keeps the results of many passes.
+Tensor Pipeline::Impl::room_for(size_t part, size_t output) {
+    const Device device = parts[part].device;
+    const std::shared_ptr<plan::Port> port = plan::Port::of(device);
+    if (parts.size() == 1 || !port->async() || port->in_host_memory() || port->lost()) return {};
+    const Graph& graph = parts[part].session.graph();
+    const TensorInfo& info = graph[graph.find(parts[part].outputs[output].name)];
+    if (bytes(info.dtype, info.shape) <= plan::Port::kSmallCopy) return {};
+    const std::lock_guard lock(mutex_);
+    std::vector<Tensor>& all = made_[{part, output}];
+    constexpr long kNobodyElse = 2;  // the list, and who asks
+    for (const Tensor& tensor : all)
+        if (TensorAccess::at(tensor).bytes.use_count() == kNobodyElse) return tensor;
+    if (all.size() >= parts.size() + 2) return {};
+    try {
+        return all.emplace_back(device, info.dtype, info.shape);
+    } catch (const Error& error) {
+        if (error.code() != Code::no_device_memory && error.code() != Code::device_lost) throw;
+        return {};
+    }
 }
 
 // For the passes after a pass that is done.
