@@ -30,6 +30,7 @@ namespace backplane::opencl {
     X(BuildProgram)               \
     X(GetProgramInfo)             \
     X(GetProgramBuildInfo)        \
+    X(RetainProgram)              \
     X(ReleaseProgram)             \
     X(CreateKernel)               \
     X(SetKernelArg)               \

@@ -5,13 +5,15 @@
 namespace backplane::opencl {
 
 // For tests: the kernels of GPUs on a driver for the CPU, and those for large maps on small ones; "matrix" asks for
-// matrix units, which other compilers than NVIDIA's get in plain C.
+// matrix units, which other compilers than NVIDIA's get in plain C; "carried" gives any driver machine code of NVIDIA's chips first.
 void Api::choose(Abilities& can, const std::string& kernels) {
     if (kernels == "gpu" || kernels == "patches" || kernels == "matrix") can.software = false;
     if (kernels == "patches" || kernels == "matrix") can.least_patches = 0;
     if (kernels == "matrix") can.matrices = can.matrix_tiles = can.attention_matrix = true;
     if (kernels == "patches" || kernels == "no-matrices") can.matrix_tiles = can.attention_matrix = false;
     can.float_parts = can.attention_matrix ? 16 : 0;
+    if (kernels == "carried") can.carried = true;
+    if (kernels == "built") can.carried = false;
     if (!can.matrix_tiles || kernels == "no-warpgroups") can.warpgroup_products = false;
 }
 

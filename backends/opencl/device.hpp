@@ -21,8 +21,9 @@ struct Kernel {
     Handle<cl_program> program;
     gpu::Origin origin = gpu::Origin::source;
     uint32_t id = 0;
-    std::string options;  // it was built with
-    bool kept = false;    // the host's cache has what is to be had
+    const char* entry = nullptr;  // of the program
+    std::string options;          // it was built with
+    bool kept = false;            // the host's cache has what is to be had
 };
 
 // Kernels whose arguments are set once.
@@ -70,14 +71,16 @@ struct Device {
     Handle<cl_command_queue> host_queue;  // on which memory is mapped: it waits for nobody's work
     std::mutex code_mutex;
     std::shared_ptr<const MachineCode> machine_code;
+    std::once_flag carried_tried;
+    Handle<cl_program> carried;  // what the module has of machine code; null: the driver does not take it
     std::once_flag ptx_tried;
     std::string no_ptx;  // why it is not used after all
 
     [[nodiscard]] Handle<cl_command_queue> make_queue() const;
 };
 
-// The program of a binary. Throws Failure with the words of the driver's compiler.
-Handle<cl_program> program_of(const Device& device, uint32_t kernel, const std::string& options,
+// The program of a binary that has this kernel. Throws Failure with the words of the driver's compiler.
+Handle<cl_program> program_of(const Device& device, uint32_t kernel, const char* entry, const std::string& options,
                               std::span<const std::byte> binary);
 // As check, for the end of work: running out of resources there is a kernel that failed.
 void check_work(cl_int result, const std::string& attempted);
@@ -96,7 +99,7 @@ struct Api {
 
     static constexpr const char* kName = "OpenCL";
     static constexpr const char* kBackend = "opencl";
-    static constexpr auto kKernelOptions = {"gpu", "patches", "matrix", "no-matrices", "no-warpgroups"};
+    static constexpr auto kKernelOptions = {"gpu", "patches", "matrix", "no-matrices", "no-warpgroups", "carried", "built"};
     static constexpr double kSegmentWorkOfSoftware = 5e9;
     static const gpu::KernelSource* kernels() { return kKernels; }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
+#include "carried_code.hpp"
 #include "common/platform/registrations.hpp"
 #include "common/platform/system.hpp"
 #include "platform/driver_registry.hpp"
@@ -123,14 +125,15 @@ void find_limits(const Functions& cl, PhysicalDevice& device) {
     can.shared_bytes = static_cast<uint32_t>(get<cl_ulong>(cl, device.handle, CL_DEVICE_LOCAL_MEM_SIZE));
     can.patches = can.most_invocations >= 256 && can.shared_bytes >= 24576;
     // NVIDIA's driver says 48 KiB whatever the device; kernels with 160 KiB were seen to run on compute capability 9.0.
-    const cl_uint major = device.assembly ? get<cl_uint>(cl, device.handle, kNvidiaMajor) : 0;
+    const cl_uint major = device.assembly ? device.architecture / 10 : 0;
     if (major >= 9) can.shared_bytes = major == 9 ? 200704 : 101376;
     can.matrix_tiles = can.attention_matrix = device.assembly && can.most_invocations >= 256 && can.shared_bytes >= 49152;
     can.float_parts = can.attention_matrix ? 16 : 0;
+    can.carried = device.assembly && !kCarriedCodes.empty() &&
+                  std::strtoul(text_of(cl, device.handle, CL_DRIVER_VERSION).c_str(), nullptr, 10) >= kCarriedDriver;
     // Of compute capability 9.0 alone: later ones have others.
-    can.warpgroup_products = !kPtxTexts.empty() && can.matrix_tiles && can.most_invocations >= 384 &&
-                             get<cl_uint>(cl, device.handle, kNvidiaMajor) == 9 &&
-                             get<cl_uint>(cl, device.handle, kNvidiaMinor, 1) == 0;
+    can.warpgroup_products =
+        !kPtxTexts.empty() && can.matrix_tiles && can.most_invocations >= 384 && device.architecture == 90;
     can.direct_invocations = 8;
     if (!can.software && device.units != 0) can.units = device.units;
 }
@@ -163,7 +166,10 @@ std::string describe(const Functions& cl, PhysicalDevice& device) {
     device.memory_source = device.says_free ? "cl_amd_device_attribute_query" : "CL_DEVICE_GLOBAL_MEM_SIZE";
     identify(cl, device, extensions);
     device.nvidia = names(extensions, "cl_nv_device_attribute_query");
-    device.assembly = device.nvidia && get<cl_uint>(cl, device.handle, kNvidiaMajor) >= 8;
+    if (device.nvidia)
+        device.architecture =
+            get<cl_uint>(cl, device.handle, kNvidiaMajor) * 10 + get<cl_uint>(cl, device.handle, kNvidiaMinor);
+    device.assembly = device.architecture >= 80;
     find_limits(cl, device);
     // Queues beside each other move bytes while kernels run: on threads of the CPU (PoCL), by engines for copies (NVIDIA, AMD). Of others
     // it is not known.

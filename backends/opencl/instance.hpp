@@ -23,9 +23,10 @@ extern const std::span<const gpu::PtxText> kPtxTexts;  // empty: the module was 
 struct PhysicalDevice : gpu::Facts {
     cl_platform_id platform = nullptr;
     cl_device_id handle = nullptr;
-    bool says_free = false;  // cl_amd_device_attribute_query
-    bool nvidia = false;     // cl_nv_device_attribute_query: binaries are PTX
-    bool assembly = false;   // the same, of compute capability 8.0 or more: its compiler takes PTX in the text
+    bool says_free = false;     // cl_amd_device_attribute_query
+    bool nvidia = false;        // cl_nv_device_attribute_query: binaries are PTX
+    uint32_t architecture = 0;  // of NVIDIA's chips, 90 for compute capability 9.0
+    bool assembly = false;      // the same, of compute capability 8.0 or more: its compiler takes PTX in the text
 };
 
 class Instance {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "carried.hpp"
 #include "common/gpu/kernel_table.hpp"
 #include "device.hpp"
 #include "ptx.hpp"
@@ -59,7 +60,7 @@ std::string said_by_compiler(const Device& device, cl_program program) {
 
 }  // namespace
 
-Handle<cl_program> program_of(const Device& device, uint32_t kernel, const std::string& options,
+Handle<cl_program> program_of(const Device& device, uint32_t kernel, const char* entry, const std::string& options,
                               std::span<const std::byte> binary) {
     const std::string attempted = std::string("load kernel ") + kKernels[kernel].name + " on " + device.physical.name;
     cl_int status = CL_SUCCESS;
@@ -72,8 +73,7 @@ Handle<cl_program> program_of(const Device& device, uint32_t kernel, const std::
     check(result != CL_SUCCESS ? result : status, attempted);
     result = device.cl.BuildProgram(loaded.get(), 1, &device.physical.handle, options.c_str(), nullptr, nullptr);
     if (result != CL_SUCCESS) throw sdk::Failure(BP_UNSUPPORTED, attempted + said_by_compiler(device, loaded.get()), result);
-    const Handle<cl_kernel> trial{device.cl.CreateKernel(loaded.get(), kKernels[kernel].entry, &result),
-                                  device.cl.ReleaseKernel};
+    const Handle<cl_kernel> trial{device.cl.CreateKernel(loaded.get(), entry, &result), device.cl.ReleaseKernel};
     check(result, attempted);
     return loaded;
 }
@@ -84,7 +84,7 @@ namespace {
 Handle<cl_program> from_binary(const Device& device, uint32_t kernel, const std::string& options,
                                std::span<const std::byte> bytes) {
     try {
-        return program_of(device, kernel, options, bytes);
+        return program_of(device, kernel, kKernels[kernel].entry, options, bytes);
     } catch (const sdk::Failure&) {
         return {};
     }
@@ -126,8 +126,10 @@ std::vector<std::byte> machine_code_of(Device& device, const Kernel& kernel, std
 // The host vouches for the bytes: drivers do not look at them closely.
 Kernel Api::build(Device& device, uint32_t kernel, std::span<const uint32_t> constants, std::span<const std::byte> binary) {
     if (kKernels[kernel].code == nullptr) return build_warpgroups(device, kernel, constants);
-    Kernel built;
+    Kernel built = carried(device, kernel, constants);
+    if (built.program) return built;
     built.id = kernel;
+    built.entry = kKernels[kernel].entry;
     built.options = options_of(device.physical, kernel, constants);
     if (!binary.empty()) built.program = from_binary(device, kernel, built.options, binary);
     if (built.program) {

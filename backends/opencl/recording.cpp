@@ -130,8 +130,7 @@ void Api::dispatch(Recording& recording, const Kernel& kernel, std::span<const R
     Recording::Step step;
     step.behind = std::exchange(recording.barrier, false);
     cl_int result = CL_SUCCESS;
-    step.kernel = {device.cl.CreateKernel(kernel.program.get(), kKernels[kernel.id].entry, &result),
-                   device.cl.ReleaseKernel};
+    step.kernel = {device.cl.CreateKernel(kernel.program.get(), kernel.entry, &result), device.cl.ReleaseKernel};
     check(result, std::string("make kernel ") + name + " on " + device.physical.name);
     for (size_t i = 0; i < 3; ++i) step.global[i] = extent.groups[i];
     step.global[0] *= extent.local;

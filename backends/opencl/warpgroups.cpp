@@ -10,8 +10,9 @@ Kernel built_of(Device& device, uint32_t kernel, std::span<const uint32_t> const
     const std::string text = gpu::text_with(kPtxTexts, kernel, constants);
     Kernel built;
     built.id = kernel;
+    built.entry = kKernels[kernel].entry;
     built.kept = true;  // the binary is this text, and machine code of it the driver keeps itself
-    built.program = program_of(device, kernel, device.physical.build_options, std::as_bytes(std::span(text)));
+    built.program = program_of(device, kernel, built.entry, device.physical.build_options, std::as_bytes(std::span(text)));
     return built;
 }
 

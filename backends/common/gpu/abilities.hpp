@@ -23,6 +23,7 @@ struct Abilities {
     bool few_kernels = false;         // they are compiled with the module: sizes that are near each other share one
     bool slow_copies = false;         // a kernel copies faster than the device's own command does
     bool chains = true;               // element-wise ops that follow each other are one dispatch
+    bool carried = false;             // its driver is given machine code that the module has first
     bool software = false;            // runs on the CPU: shared memory is emulated, kernels are built slowly
     uint64_t import_alignment = 0;
     uint64_t storage_alignment = 1;  // of what is bound to a kernel
