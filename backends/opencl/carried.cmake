@@ -1,4 +1,4 @@
-# Where nvcc is, machine code for NVIDIA's chips of the kernels that a first picture needs, and those that the checks of its ops need: their
+# Where nvcc is, machine code for NVIDIA's chips of the kernels that a first picture needs, and those that first contact and the checks of its ops need: their
 # driver builds one kernel at a time, whoever asks, each for 60 to 340 ms (docs/kernel-cache.md). A row is a kernel and all its constants, as lowerings
 # give them (0 is the size of the workgroup, zeros at the end are left out); what is in no row is built by the driver.
 set(carried "")
@@ -7,7 +7,7 @@ foreach(row
   "cast 128 1 2" "cast 128 2 1" "cast_wide 128 255 255" "resize_nearest_2 128 1 1 1"
   "resize_nearest_4 128 1 1" "resize_nearest_4 128 1 1 1"
   "conv_f32 64 1 0 16 64 4 4 16 3 1" "conv_f32 64 1 0 32 32 4 4 16 1 1" "conv_f32 64 1 0 32 32 4 4 16 3 1" "conv_f32 64 33 0 32 32 4 4 16 3 1"
-  "conv_f32 64 33 0 32 32 4 4 16 5 1" "conv_f32 64 97 0 32 32 4 4 16 1 1" "conv_f32 64 97 0 32 32 4 4 16 3 1"
+  "conv_f32 64 33 0 32 32 4 4 16 5 1" "conv_f32 64 97 0 32 32 4 4 16 1 1" "conv_f32 64 97 0 32 32 4 4 16 3 1" "matmul_f32 64 38 0 32 32 4 4 16"
   "conv_patch_f32 256 1 0 0 0 0 0 0 3" "conv_patch_f32 256 33 0 0 0 0 0 0 3" "conv_patch_f32 256 97 0 0 0 0 0 0 3" "conv_patch_f32 256 33 0 0 0 0 0 0 5")
   list(APPEND carried "${row}")
 endforeach()

@@ -55,6 +55,7 @@ gpu::Abilities card() {
 std::string row_of(const gpu::Dispatch& d) {
     static const std::map<uint32_t, std::string> kNames = {{gpu::kKernel_conv_f32, "conv_f32"},
                                                            {gpu::kKernel_conv_patch_f32, "conv_patch_f32"},
+                                                           {gpu::kKernel_matmul_f32, "matmul_f32"},
                                                            {gpu::kKernel_unary_f32, "unary_f32"}};
     const auto name = kNames.find(d.kernel);
     std::string row = name != kNames.end() ? name->second : "kernel " + std::to_string(d.kernel);
@@ -87,6 +88,17 @@ TEST(CarriedKernels, AreWhatConvolutionsOfSmallAndLargePicturesAreLoweredTo) {
         g.node(BP_OP_relu, {sum}, y);
         expect_carried(g);
     }
+}
+
+TEST(CarriedKernels, AreWhatTheTrialOfADeviceIsLoweredTo) {
+    gpu::GraphMaker g;
+    const uint32_t x = g.tensor(BP_ROLE_INPUT, {3, 4}), w = g.tensor(BP_ROLE_WEIGHT, {4, 5});
+    const uint32_t z = g.tensor(BP_ROLE_INPUT, {3, 5}), product = g.tensor(BP_ROLE_TEMPORARY, {3, 5});
+    const uint32_t sum = g.tensor(BP_ROLE_TEMPORARY, {3, 5}), y = g.tensor(BP_ROLE_OUTPUT, {3, 5});
+    g.node(BP_OP_matmul, {x, w}, product);
+    g.node(BP_OP_add, {product, z}, sum);
+    g.node(BP_OP_relu, {sum}, y);
+    expect_carried(g);
 }
 
 }  // namespace
