@@ -200,18 +200,19 @@ private:
 // what is taken off would be rounded, by up to 2^-8 of a scale, and the same of all weights of a group.
 template <PackedType TYPE>
 HWY_INLINE void decode_bytes(const BlockPart<TYPE>& part, uint16_t* tile) {
+    using Part = BlockPart<TYPE>;
 #pragma GCC unroll 2
-    for (int group = 0; group < part.kGroups; ++group) {
+    for (int group = 0; group < Part::kGroups; ++group) {
         const CutScale scale = CutScale::of(part, group);
         const ShiftedDigits<8, 7> at7(scale);
         const ShiftedDigits<8, 15> at15(scale);
 #pragma GCC unroll 8
-        for (int quad = group * part.kQuads; quad < (group + 1) * part.kQuads; ++quad, tile += 2 * kTileDepth) {
+        for (int quad = group * Part::kQuads; quad < (group + 1) * Part::kQuads; ++quad, tile += 2 * kTileDepth) {
             const __m512i words = part.digits(quad).raw;
             const __m512i left = _mm512_slli_epi32(words, 7);
             const __m512i right = _mm512_srli_epi32(words, 9);
             __m512 first, third;
-            if constexpr (part.kForm.bits == 8) {
+            if constexpr (Part::kForm.bits == 8) {
                 first = at7(left);
                 third = at7(right);
             } else {
@@ -226,7 +227,7 @@ HWY_INLINE void decode_bytes(const BlockPart<TYPE>& part, uint16_t* tile) {
 // Depths 0 to 3 of eight are nibbles 0, 2, 4, 6 of a word, the others those between.
 template <PackedType TYPE>
 HWY_INLINE void decode_nibbles(const BlockPart<TYPE>& part, uint16_t* tile) {
-    static_assert(part.kGroups == 1);
+    static_assert(BlockPart<TYPE>::kGroups == 1);
     const CutScale scale = CutScale::of(part, 0);
     const ShiftedDigits<4, 11> at11(scale);
     const ShiftedDigits<4, 12> at12(scale);
