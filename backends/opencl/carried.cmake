@@ -85,7 +85,7 @@ if(machines AND known MATCHES "compute_80\n")
   add_custom_command(OUTPUT ${carried_text}
     COMMAND ${CMAKE_COMMAND} -DNVCC=${BP_NVCC} "-DFILES=${joined}" "-DMACHINES=${joined_machines}" -DOUTPUT=${carried_text}
       -P ${CMAKE_CURRENT_SOURCE_DIR}/carry.cmake
-    DEPENDS ${parts} ${CMAKE_CURRENT_SOURCE_DIR}/carry.cmake
+    DEPENDS ${parts} ${CMAKE_CURRENT_SOURCE_DIR}/carry.cmake ${cuda_dir}/machine_code.cmake
     COMMENT "Machine code for NVIDIA's OpenCL" VERBATIM)
   set(carried_code "#include \"${carried_text}\"\n")
 else()

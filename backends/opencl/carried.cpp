@@ -21,12 +21,8 @@ const CarriedKernel* find(uint32_t kernel, std::span<const uint32_t> constants) 
 Handle<cl_program> load(const Device& device, uint32_t kernel, const char* entry) {
     const CarriedCode* code = carried_code_for(kCarriedCodes, device.physical.architecture);
     if (code == nullptr) return {};
-    try {
-        return program_of(device, kernel, entry, device.physical.build_options,
-                          std::as_bytes(std::span(code->first, code->end)));
-    } catch (const sdk::Failure&) {
-        return {};
-    }
+    return from_binary(device, kernel, entry, device.physical.build_options,
+                       std::as_bytes(std::span(code->first, code->end)));
 }
 
 }  // namespace

@@ -82,6 +82,9 @@ struct Device {
 // The program of a binary that has this kernel. Throws Failure with the words of the driver's compiler.
 Handle<cl_program> program_of(const Device& device, uint32_t kernel, const char* entry, const std::string& options,
                               std::span<const std::byte> binary);
+// The same; nothing where the driver does not take the bytes.
+Handle<cl_program> from_binary(const Device& device, uint32_t kernel, const char* entry, const std::string& options,
+                               std::span<const std::byte> binary);
 // As check, for the end of work: running out of resources there is a kernel that failed.
 void check_work(cl_int result, const std::string& attempted);
 

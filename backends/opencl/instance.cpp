@@ -125,11 +125,10 @@ void find_limits(const Functions& cl, PhysicalDevice& device) {
     can.shared_bytes = static_cast<uint32_t>(get<cl_ulong>(cl, device.handle, CL_DEVICE_LOCAL_MEM_SIZE));
     can.patches = can.most_invocations >= 256 && can.shared_bytes >= 24576;
     // NVIDIA's driver says 48 KiB whatever the device; kernels with 160 KiB were seen to run on compute capability 9.0.
-    const cl_uint major = device.assembly ? device.architecture / 10 : 0;
-    if (major >= 9) can.shared_bytes = major == 9 ? 200704 : 101376;
-    can.matrix_tiles = can.attention_matrix = device.assembly && can.most_invocations >= 256 && can.shared_bytes >= 49152;
+    if (device.architecture >= 90) can.shared_bytes = device.architecture < 100 ? 200704 : 101376;
+    can.matrix_tiles = can.attention_matrix = device.assembly() && can.most_invocations >= 256 && can.shared_bytes >= 49152;
     can.float_parts = can.attention_matrix ? 16 : 0;
-    can.carried = device.assembly && !kCarriedCodes.empty() &&
+    can.carried = device.assembly() && !kCarriedCodes.empty() &&
                   std::strtoul(text_of(cl, device.handle, CL_DRIVER_VERSION).c_str(), nullptr, 10) >= kCarriedDriver;
     // Of compute capability 9.0 alone: later ones have others.
     can.warpgroup_products =
@@ -169,7 +168,6 @@ std::string describe(const Functions& cl, PhysicalDevice& device) {
     if (device.nvidia)
         device.architecture =
             get<cl_uint>(cl, device.handle, kNvidiaMajor) * 10 + get<cl_uint>(cl, device.handle, kNvidiaMinor);
-    device.assembly = device.architecture >= 80;
     find_limits(cl, device);
     // Queues beside each other move bytes while kernels run: on threads of the CPU (PoCL), by engines for copies (NVIDIA, AMD). Of others
     // it is not known.

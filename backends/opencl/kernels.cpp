@@ -26,8 +26,8 @@ std::string options_of(const PhysicalDevice& device, uint32_t kernel, std::span<
     for (size_t i = 0; i < kMostConstants; ++i)
         out += (i == 0 ? " -DLOCAL=" : " -DC" + std::to_string(i) + "=") +
                std::to_string(i < constants.size() ? constants[i] : 0);
-    if (device.assembly) out += " -DNVIDIA_ASSEMBLY";
-    if (gpu::on_matrix_units(kernel) && device.assembly) out += registers_for(kernel, constants[0]);
+    if (device.assembly()) out += " -DNVIDIA_ASSEMBLY";
+    if (gpu::on_matrix_units(kernel) && device.assembly()) out += registers_for(kernel, constants[0]);
     return out;
 }
 
@@ -78,17 +78,16 @@ Handle<cl_program> program_of(const Device& device, uint32_t kernel, const char*
     return loaded;
 }
 
-namespace {
-
-// Nothing when the driver does not take the bytes.
-Handle<cl_program> from_binary(const Device& device, uint32_t kernel, const std::string& options,
-                               std::span<const std::byte> bytes) {
+Handle<cl_program> from_binary(const Device& device, uint32_t kernel, const char* entry, const std::string& options,
+                               std::span<const std::byte> binary) {
     try {
-        return program_of(device, kernel, kKernels[kernel].entry, options, bytes);
+        return program_of(device, kernel, entry, options, binary);
     } catch (const sdk::Failure&) {
         return {};
     }
 }
+
+namespace {
 
 Handle<cl_program> compile(const Device& device, uint32_t kernel, const std::string& options) {
     const std::string attempted = std::string("build kernel ") + kKernels[kernel].name + " on " + device.physical.name;
@@ -117,7 +116,7 @@ std::vector<std::byte> machine_code_of(Device& device, const Kernel& kernel, std
         maker = device.machine_code;
     }
     std::vector<std::byte> code = maker != nullptr ? maker->of(binary, registers) : std::vector<std::byte>{};
-    if (!code.empty() && !from_binary(device, kernel.id, kernel.options, code)) code.clear();
+    if (!code.empty() && !from_binary(device, kernel.id, kernel.entry, kernel.options, code)) code.clear();
     return code;
 }
 
@@ -131,7 +130,7 @@ Kernel Api::build(Device& device, uint32_t kernel, std::span<const uint32_t> con
     built.id = kernel;
     built.entry = kKernels[kernel].entry;
     built.options = options_of(device.physical, kernel, constants);
-    if (!binary.empty()) built.program = from_binary(device, kernel, built.options, binary);
+    if (!binary.empty()) built.program = from_binary(device, kernel, built.entry, built.options, binary);
     if (built.program) {
         built.origin = gpu::Origin::binary;
         // Of PTX there was no machine code to be had when it was kept.
