@@ -1,5 +1,6 @@
 #include "common/workspace.hpp"
 
+#include <iterator>
 #include <map>
 #include <queue>
 #include <set>
@@ -8,10 +9,85 @@ namespace backplane::backend {
 
 namespace {
 
-constexpr size_t kWindow = 16;  // steps
+constexpr size_t kWindow = 16;           // steps
+constexpr size_t kFewWindows = 4;        // of what lives for some steps only
+using Shelf = std::vector<const Life*>;  // in the order of their offsets
 
 // Visits after which the largest are no longer placed first: graphs of a thousand values, and all whose values live for some steps, stay below.
-constexpr uint64_t most_visits(size_t lives) { return (uint64_t{1} << 20) + 256 * uint64_t{lives}; }
+constexpr uint64_t most_visits(size_t lives) { return (uint64_t{1} << 18) + 128 * uint64_t{lives}; }
+
+bool together(const Life& a, const Life& b) { return a.last >= b.first && b.last >= a.first; }
+constexpr auto lies_before = [](const Life* a, const Life* b) { return a->offset < b->offset; };
+
+// What is placed, by windows of steps: most values live for a few steps only, and ask only those that live then, and those that live for long.
+class Placing {
+public:
+    // The lowest offset that is free during its whole life.
+    void find(Life& life) {
+        const bool brief = is_brief(life);
+        shelves_.assign(1, {&long_, 0});
+        for (size_t w = first_of(life); w <= last_of(life) && w < windows_.size(); ++w)
+            shelves_.push_back({&windows_[w], 0});
+        brief ? among_few(life) : among_all(life);
+    }
+    void put(const Life& life) {
+        if (!is_brief(life)) return put(long_, life);
+        if (last_of(life) >= windows_.size()) windows_.resize(last_of(life) + 1);
+        for (size_t w = first_of(life); w <= last_of(life); ++w) put(windows_[w], life);
+    }
+    [[nodiscard]] uint64_t visits() const { return visits_; }
+
+private:
+    struct At {
+        const Shelf* shelf;
+        size_t next;
+    };
+
+    static size_t first_of(const Life& life) { return life.first / kWindow; }
+    static size_t last_of(const Life& life) { return life.last / kWindow; }
+    static bool is_brief(const Life& life) { return last_of(life) - first_of(life) < kFewWindows; }
+    static void put(Shelf& shelf, const Life& life) {
+        shelf.insert(std::ranges::upper_bound(shelf, &life, lies_before), &life);
+    }
+
+    // Above what is placed there already; false: there is room below it.
+    static bool passes(Life& life, const Life& other) {
+        if (life.offset + life.bytes <= other.offset) return false;
+        life.offset = std::max(life.offset, other.offset + other.bytes);
+        return true;
+    }
+    // By turns of the shelves, to the first room that is large enough.
+    void among_few(Life& life) {
+        for (;;) {
+            At* lowest = nullptr;
+            for (At& at : shelves_) {
+                for (; at.next < at.shelf->size() && !together(*(*at.shelf)[at.next], life); ++at.next) ++visits_;
+                if (at.next < at.shelf->size() &&
+                    (lowest == nullptr || lies_before((*at.shelf)[at.next], (*lowest->shelf)[lowest->next])))
+                    lowest = &at;
+            }
+            ++visits_;
+            if (lowest == nullptr || !passes(life, *(*lowest->shelf)[lowest->next++])) return;
+        }
+    }
+    void among_all(Life& life) {
+        beside_.clear();
+        for (const At& at : shelves_) {
+            visits_ += at.shelf->size();
+            std::ranges::copy_if(*at.shelf, std::back_inserter(beside_),
+                                 [&](const Life* other) { return together(*other, life); });
+        }
+        visits_ += 2 * beside_.size();  // which are sorted
+        std::ranges::sort(beside_, lies_before);
+        for (const Life* other : beside_)
+            if (!passes(life, *other)) return;
+    }
+
+    std::vector<Shelf> windows_;
+    Shelf long_, beside_;
+    std::vector<At> shelves_;
+    uint64_t visits_ = 0;
+};
 
 // Bytes that nobody has at a time, up to where all that was ever taken ends.
 class Room {
@@ -96,34 +172,18 @@ Placed place(std::vector<Life*> lives) {
         return a->bytes != b->bytes ? a->bytes > b->bytes : a->first < b->first;
     });
     Placed all;
-    // What is placed, by windows of steps: most values live for a few steps only, and ask only those that live then, too.
-    std::vector<std::vector<const Life*>> placed;
-    std::vector<const Life*> beside;
+    Placing placing;
     for (Life* life : lives) {
-        const size_t first = life->first / kWindow, last = life->last / kWindow;
-        if (last >= placed.size()) placed.resize(last + 1);
-        beside.clear();
-        if (all.visits > most_visits(lives.size())) {
-            const uint64_t visits = all.visits;
+        if (placing.visits() > most_visits(lives.size())) {
             all = place_by_time(std::move(lives));
-            all.visits += visits;
+            all.visits += placing.visits();
             return all;
         }
-        for (size_t w = first; w <= last; ++w) {
-            all.visits += placed[w].size();
-            for (const Life* other : placed[w])
-                if (other->last >= life->first && life->last >= other->first &&
-                    w == std::max(first, other->first / kWindow))  // one of several windows is met once
-                    beside.push_back(other);
-        }
-        std::sort(beside.begin(), beside.end(), [](const Life* a, const Life* b) { return a->offset < b->offset; });
-        for (const Life* other : beside) {
-            if (life->offset + life->bytes <= other->offset) break;
-            life->offset = std::max(life->offset, other->offset + other->bytes);
-        }
+        placing.find(*life);
+        placing.put(*life);
         all.bytes = std::max(all.bytes, life->offset + life->bytes);
-        for (size_t w = first; w <= last; ++w) placed[w].push_back(life);
     }
+    all.visits = placing.visits();
     return all;
 }
 

@@ -58,8 +58,8 @@ ValueId Lowering::packed(ValueId weight, uint64_t layout, uint64_t bytes, PackFu
 }
 
 void Lowering::place_packed() {
-    for (size_t i = packings_.size(); i-- > 0;) {
-        Packing& one = packings_[i];
+    std::vector<std::pair<size_t, Step>> packs;  // before which step; in order, as steps were
+    for (Packing& one : packings_) {
         const bool all = one.readers == readers_.times(one.weight) && slot_of_.size() > one.weight;
         if (plan[one.weight].role == BP_ROLE_WEIGHT && all && slot_of_[one.weight] != kNone) {
             Slot& slot = plan.slots[slot_of_[one.weight]];
@@ -77,10 +77,20 @@ void Lowering::place_packed() {
             pack(run.at<std::byte>(weight), run.at<std::byte>(id), run.pool());
         };
         step.moved = one.bytes;
-        plan.steps.insert(plan.steps.begin() + static_cast<std::ptrdiff_t>(one.before), std::move(step));
+        packs.emplace_back(one.before, std::move(step));
     }
     packings_.clear();
     packings_of_.clear();
+    if (packs.empty()) return;
+    std::vector<Step> steps;
+    steps.reserve(plan.steps.size() + packs.size());
+    size_t at = 0;
+    for (auto& [before, pack] : packs) {
+        for (; at < before; ++at) steps.push_back(std::move(plan.steps[at]));
+        steps.push_back(std::move(pack));
+    }
+    for (; at < plan.steps.size(); ++at) steps.push_back(std::move(plan.steps[at]));
+    plan.steps = std::move(steps);
 }
 
 namespace {

@@ -58,6 +58,11 @@ public:
     const Kernels& kernels;
 
     [[nodiscard]] const Value& operator[](ValueId id) const { return plan[id]; }
+    // The node that makes a value; null: none does.
+    [[nodiscard]] const Node* maker(ValueId id) const {
+        const uint32_t at = readers_.maker(id);
+        return at == kNone ? nullptr : &plan.nodes[at];
+    }
     Step& step(std::string label, std::vector<ValueId> reads, std::vector<ValueId> writes,
                std::function<void(const Run&)> run);
     // Memory of the workspace for the step added next only.

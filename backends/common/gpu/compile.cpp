@@ -21,6 +21,7 @@ void lower_all(Plan& plan, const Abilities& can, const volatile uint32_t* cancel
         if (raised(cancel)) throw sdk::Failure(BP_CANCELLED, "compile was cancelled");
         find_lowering(plan.nodes[i].op)->lower(to, plan.nodes[i]);
     }
+    to.place_first();
     place_states(plan);
     for (const Dispatch& d : plan.dispatches)
         if (d.operands.size() > kMostOperands || d.parameters.size() > PARAMETER_WORDS)

@@ -1,6 +1,7 @@
 #include "common/gpu/lowering.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "common/gpu/ops/blocks.hpp"
 #include "common/hash.hpp"
@@ -37,8 +38,15 @@ void Lowering::rows(std::string label, uint32_t kernel, uint64_t n, uint32_t loc
     add(std::move(d));
 }
 
+void Lowering::place_first() {
+    if (first_.empty()) return;
+    first_.insert(first_.end(), std::move_iterator(plan.dispatches.begin()), std::move_iterator(plan.dispatches.end()));
+    plan.dispatches = std::move(first_);
+}
+
 void Lowering::pack(ValueId weight, uint64_t bytes, Dispatch how, uint32_t element) {
-    const auto slot = std::find_if(plan.slots.begin(), plan.slots.end(), [&](const Slot& s) { return s.value == weight; });
+    const auto slot =
+        std::ranges::lower_bound(plan.slots, weight, {}, &Slot::value);  // they are made in the order of values
     how.operands = {reads(weight, 2), writes(weight, element)};
     std::vector<uint32_t> told = how.parameters;
     told.push_back(how.kernel);

@@ -49,10 +49,10 @@ public:
     void rows(std::string label, uint32_t kernel, uint64_t n, uint32_t local, std::vector<Operand> operands,
               std::vector<uint32_t> parameters, const std::vector<uint32_t>& constants = {});
     void add(Dispatch dispatch) { plan.dispatches.push_back(std::move(dispatch)); }
-    // Before all that add() adds: what reads nothing that a dispatch writes.
-    void add_first(Dispatch dispatch) {
-        plan.dispatches.insert(plan.dispatches.begin() + static_cast<std::ptrdiff_t>(first_++), std::move(dispatch));
-    }
+    // Before all that add() adds, once place_first() is called: what reads nothing that a dispatch writes.
+    void add_first(Dispatch dispatch) { first_.push_back(std::move(dispatch)); }
+    // When all nodes are lowered.
+    void place_first();
     // The slot of this weight has `bytes`, which pack() makes of the plain ones by `how` (its operands are set here).
     // Its kernel reads elements of two bytes and writes such of `element`.
     void pack(ValueId weight, uint64_t bytes, Dispatch how, uint32_t element);
@@ -64,7 +64,7 @@ public:
     [[nodiscard]] Operand writes(ValueId id, uint32_t element = 0) const;
 
 private:
-    size_t first_ = 0;
+    std::vector<Dispatch> first_;
 };
 
 inline uint32_t word(float value) { return std::bit_cast<uint32_t>(value); }

@@ -99,11 +99,10 @@ PackedType packed_type(uint32_t dtype, const MatMulKernels& k) {
 }
 
 // Bits of the numbers that a value holds: of one that is widened those of what it comes from, which loses nothing on its way back.
-int bits_of(const Plan& plan, ValueId value) {
-    const auto maker = std::ranges::find_if(
-        plan.nodes, [&](const Node& node) { return node.output == value && node.op == BP_OP_cast && node.post.empty(); });
-    if (maker == plan.nodes.end()) return 24;
-    const uint32_t dtype = plan[maker->inputs[0]].dtype;
+int bits_of(const Lowering& to, ValueId value) {
+    const Node* maker = to.maker(value);
+    if (maker == nullptr || maker->op != BP_OP_cast || !maker->post.empty()) return 24;
+    const uint32_t dtype = to[maker->inputs[0]].dtype;
     return dtype == BP_BF16 ? 8 : dtype == BP_F16 ? 11 : 24;
 }
 
@@ -124,7 +123,7 @@ Product product_of(const Lowering& to, const Node& node) {
     p.b_batch = batches_of(b, out);
     p.b_batches = 1;
     for (size_t d = 0; d + 2 < b.dim.size(); ++d) p.b_batches *= b.dim[d];
-    const int a_bits = bits_of(to.plan, node.inputs[0]);
+    const int a_bits = bits_of(to, node.inputs[0]);
     p.rounds = to.plan.math == BP_MATH_RELAXED && to.kernels.matmul.round != nullptr &&
                rounds_activations(p.type, to.kernels.matmul.multiplies_bytes);
     // Where there is a matrix unit, vectors multiply bf16 at half the speed of floats (Sapphire Rapids).

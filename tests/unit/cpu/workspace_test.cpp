@@ -74,6 +74,28 @@ TEST(Workspace, ManyThatLiveTogetherAreNoMoreWorkEach) {
     EXPECT_LE(placed(many).visits, 30 * placed(thousand).visits);
 }
 
+// Steps of `each` values that live for some of them only, and one that lives to the end, where all of those are joined.
+std::vector<Life> joined_at_the_end(size_t steps, size_t each) {
+    std::vector<Life> lives(steps * each);
+    for (size_t i = 0; i < lives.size(); ++i) {
+        lives[i].touch(i, 64 * (1 + i % 4));
+        lives[i].touch(i % each == each - 1 ? lives.size() : i + i % each / 2 + 1, 0);
+    }
+    return lives;
+}
+
+TEST(Workspace, StepsWhoseResultsAreJoinedAtTheEndShareTheRest) {
+    std::vector<Life> lives = joined_at_the_end(60, 19);
+    const Placed all = placed(lives);
+    expect_apart(lives, all);
+    EXPECT_LT(all.bytes, uint64_t{60 * 64 * 4 * 2}) << "what lives to the end, and few more";
+}
+
+TEST(Workspace, StepsWhoseResultsAreJoinedAtTheEndAreAsMuchWorkEach) {
+    std::vector<Life> some = joined_at_the_end(100, 19), many = joined_at_the_end(1600, 19);
+    EXPECT_LE(placed(many).visits, 20 * placed(some).visits);
+}
+
 TEST(Workspace, TenTimesTheValuesAreTenTimesTheWork) {
     std::vector<Life> hundred = lives_of(100), thousand = lives_of(1000), many = lives_of(10000);
     const uint64_t base = placed(hundred).visits;
