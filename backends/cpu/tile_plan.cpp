@@ -32,10 +32,18 @@ constexpr int64_t kMostRowsOfChunk = 1024, kLeastRowsOfChunk = 64, kEnoughChunks
 // With more parts of the rows a thread takes more columns at a time: a part of 256 rows by 128 columns reads less than one of 512 by 64.
 constexpr int64_t kEnoughChunksOfThread = 4;
 
-int64_t chunk_of(const TileRequest& r, bool whole, int64_t block) {
+// Floats are packed between the products, which costs so little that rows may be as few as leaves a part of their depth and their sums in the second-level
+// cache, with the next part on its way there.
+constexpr int64_t kMostExactRows = 384;
+
+int64_t chunk_of(const TileRequest& r, bool exact, bool whole, int64_t block) {
     const int64_t columns = whole_tiles(r.columns, block) * r.batches;
     const int64_t tiles = whole_tiles(r.rows, 2 * kTileRows);
-    int64_t chunks = whole_tiles(r.rows, whole ? std::min(kMostRowsOfChunk, kWholeNumbers / r.depth) : kMostRowsOfChunk);
+    const bool packs = exact && (r.type == kPackedF32 || r.type == kPackedF16);
+    const int64_t most_rows = packs   ? kMostExactRows
+                              : whole ? std::min(kMostRowsOfChunk, kWholeNumbers / r.depth)
+                                      : kMostRowsOfChunk;
+    int64_t chunks = whole_tiles(r.rows, most_rows);
     const int64_t most = std::max<int64_t>(chunks, r.rows / kLeastRowsOfChunk);
     const int64_t enough = std::max(kEnoughChunks, kEnoughChunksOfThread * r.threads);
     chunks = std::clamp(whole_tiles(enough, std::max<int64_t>(1, columns)), chunks, most);
@@ -51,7 +59,7 @@ TilePlan plan_tiles(const Kernels& kernels, const TileRequest& r) {
     plan.exact = r.math != BP_MATH_RELAXED;
     plan.a_planes = plan.exact ? planes_of_bits(r.a_bits) : 1;
     plan.b_planes = plan.exact ? planes_of_bits(bits_of(r.type)) : 1;
-    plan.chunk = chunk_of(r, by_whole_depth(r.type, plan.exact, r.depth), kernels.conv.block);
+    plan.chunk = chunk_of(r, plan.exact, by_whole_depth(r.type, plan.exact, r.depth), kernels.conv.block);
 
     const auto rows = static_cast<double>(r.rows);
     const auto columns = static_cast<double>(r.columns);

@@ -12,9 +12,12 @@ using backplane::cpu::kTileRows;
 using backplane::cpu::TilesTask;
 using backplane::cpu::whole_tiles;
 
-// Depth of a panel of the right-hand side, a multiple of the 256 depths of a block. A pair of vectors of columns, of one plane or two, is 32 KiB,
-// which the nearest cache keeps while all rows of a range go over it.
-constexpr int64_t panel_depth(int planes) { return planes == 1 ? 512 : 256; }
+// Depth of a panel of the right-hand side. A pair of vectors of columns is 24 to 32 KiB, which the nearest cache keeps while all rows of a range go over it:
+// of three planes and 256 depths it was 48, and with all tiles from the second-level cache as much came from there as a core can have (docs/benchmarks.md).
+// Whole blocks of 256 depths are decoded at once.
+constexpr int64_t panel_depth(int planes, PackedType type) {
+    return planes == 1 ? 512 : planes == 2 || block_form(type).depth > 128 ? 256 : 128;
+}
 constexpr int64_t kPanelBytes = 96 << 10;
 constexpr int64_t kPair = 2 * kLanes;
 constexpr int64_t kWholePanelBytes = backplane::cpu::kWholeDepth * kPair * 2;
@@ -39,19 +42,18 @@ HWY_INLINE __m512 high_half_as_float(__m512i words) {
     return _mm512_castsi512_ps(_mm512_and_si512(words, _mm512_set1_epi32(static_cast<int>(0xffff0000))));
 }
 
+// Part by part of the depth, so that tiles are written one after the other: row by row each line would be a quarter of a page from the one before.
 bool split(const float* from, int64_t rows, int64_t row, int64_t depth, int planes, uint16_t* into) {
-    const int64_t parts = whole_tiles(depth, kTileDepth);
     __mmask16 lost = 0;
-    for (int64_t r = 0; r < kTileRows; ++r) {
-        uint16_t* to = into + r * kTileDepth;
-        if (r >= rows) {
-            for (int64_t i = 0; i < parts * planes; ++i, to += kTileNumbers) _mm512_storeu_si512(to, _mm512_setzero_si512());
-            continue;
-        }
-        const float* at = from + r * row;
-        for (int64_t left = depth; left > 0; left -= kTileDepth, at += kTileDepth) {
-            __m512 x0 = _mm512_maskz_loadu_ps(first_of(left), at);
-            __m512 x1 = _mm512_maskz_loadu_ps(first_of(left - kLanes), at + kLanes);
+    for (int64_t left = depth; left > 0; left -= kTileDepth, from += kTileDepth, into += planes * kTileNumbers)
+        for (int64_t r = 0; r < kTileRows; ++r) {
+            uint16_t* to = into + r * kTileDepth;
+            if (r >= rows) {
+                for (int i = 0; i < planes; ++i, to += kTileNumbers) _mm512_storeu_si512(to, _mm512_setzero_si512());
+                continue;
+            }
+            __m512 x0 = _mm512_maskz_loadu_ps(first_of(left), from + r * row);
+            __m512 x1 = _mm512_maskz_loadu_ps(first_of(left - kLanes), from + r * row + kLanes);
             lost |= out_of_planes(x0) | out_of_planes(x1);
             for (int i = planes;;) {
                 const auto halves = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(x1, x0));
@@ -62,7 +64,6 @@ bool split(const float* from, int64_t rows, int64_t row, int64_t depth, int plan
                 x1 = _mm512_sub_ps(x1, low_half_as_float(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(halves, 1))));
             }
         }
-    }
     return lost == 0;
 }
 
@@ -92,32 +93,47 @@ HWY_INLINE __m512 floats_at(const uint16_t* halves) {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(halves)));
 }
 
-// `depth` rows of a block of columns, floats or f16, from 32 * part of the panel on. What planes would lose is looked for where it counts: that is
+// A vector of bf16, as floats, rounded to the nearest, halves away from zero.
+HWY_INLINE __m512i rounded_words(__m512 x) {
+    return _mm512_and_si512(_mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000)),
+                            _mm512_set1_epi32(static_cast<int>(0xffff0000)));
+}
+
+// Two vectors as pairs of bf16, rounded to the nearest, halves up; NaN may become zero. Between products it is faster than the instruction that rounds.
+HWY_INLINE __m512i rounded_pairs(__m512 low, __m512 high) {
+    const __m512i half = _mm512_set1_epi32(0x8000);
+    const __m512i lower = _mm512_srli_epi32(_mm512_add_epi32(_mm512_castps_si512(low), half), 16);
+    return _mm512_mask_mov_epi16(lower, 0xaaaaaaaa, _mm512_add_epi32(_mm512_castps_si512(high), half));
+}
+
+// Of a block of columns a pair of depths by a vector: `from` is the first, `there` of them are. What planes would lose is looked for where it counts: that is
 // half of the instructions.
 template <bool EXACT, typename T>
+HWY_INLINE __mmask16 pack_pair(const T* from, int64_t there, int64_t width, int planes, uint16_t* to) {
+    __m512 low = there > 0 ? floats_at(from) : _mm512_setzero_ps();
+    __m512 high = there > 1 ? floats_at(from + width) : _mm512_setzero_ps();
+    __mmask16 lost = 0;
+    if constexpr (EXACT) lost = out_of_planes(low) | out_of_planes(high);
+    for (int i = planes; i > 1; --i, to += kTileNumbers) {
+        const __m512i first = rounded_words(low);
+        const __m512i second = rounded_words(high);
+        _mm512_storeu_si512(to, _mm512_mask_mov_epi16(_mm512_srli_epi32(first, 16), 0xaaaaaaaa, second));
+        low = _mm512_sub_ps(low, _mm512_castsi512_ps(first));
+        high = _mm512_sub_ps(high, _mm512_castsi512_ps(second));
+    }
+    _mm512_storeu_si512(to, rounded_pairs(low, high));
+    return lost;
+}
+
+// `depth` rows of a block of columns, floats or f16, from 32 * part of the panel on.
+template <bool EXACT, typename T>
 HWY_NOINLINE bool pack_floats(const T* from, int64_t depth, const PanelForm& form, int64_t part, uint16_t* panel) {
-    const __m512i pairs = order_of_pairs();
     __mmask16 lost = 0;
     for (int64_t k = 0; k < depth; k += kTileDepth, ++part)
-        for (int64_t j = 0; j < form.vectors; ++j) {
-            uint16_t* tile = panel + form.at(j, part);
-            const T* at = from + k * form.width() + j * kLanes;
-            for (int64_t d = 0; d < kTileDepth; d += 2, tile += kTileDepth, at += 2 * form.width()) {
-                __m512 low = k + d < depth ? floats_at(at) : _mm512_setzero_ps();
-                __m512 high = k + d + 1 < depth ? floats_at(at + form.width()) : _mm512_setzero_ps();
-                if constexpr (EXACT) lost |= out_of_planes(low) | out_of_planes(high);
-                uint16_t* to = tile;
-                for (int i = form.planes;;) {
-                    const auto halves = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
-                    const __m512i words = _mm512_permutexvar_epi16(pairs, halves);
-                    _mm512_storeu_si512(to, words);
-                    to += kTileNumbers;
-                    if (--i == 0) break;
-                    low = _mm512_sub_ps(low, low_half_as_float(words));
-                    high = _mm512_sub_ps(high, high_half_as_float(words));
-                }
-            }
-        }
+        for (int64_t d = 0; d < kTileDepth; d += 2)
+            for (int64_t j = 0; j < form.vectors; ++j)
+                lost |= pack_pair<EXACT>(from + (k + d) * form.width() + j * kLanes, depth - k - d, form.width(),
+                                         form.planes, panel + form.at(j, part) + d / 2 * kTileDepth);
     return lost == 0;
 }
 
@@ -142,13 +158,6 @@ HWY_NOINLINE bool pack_bf16(const uint16_t* from, int64_t depth, const PanelForm
             }
         }
     return lost == 0;
-}
-
-// Two vectors as pairs of bf16, rounded to the nearest, halves up; NaN may become zero. Between products it is faster than the instruction that rounds.
-HWY_INLINE __m512i rounded_pairs(__m512 low, __m512 high) {
-    const __m512i half = _mm512_set1_epi32(0x8000);
-    const __m512i lower = _mm512_srli_epi32(_mm512_add_epi32(_mm512_castps_si512(low), half), 16);
-    return _mm512_mask_mov_epi16(lower, 0xaaaaaaaa, _mm512_add_epi32(_mm512_castps_si512(high), half));
 }
 
 // Digits become the last digits of a float of 2^15 and more, and weights what is left of them times a scale, which takes no shuffles. What makes a number of

@@ -90,9 +90,11 @@ TEST(TilePlan, HasAsManyPlanesAsTheNumbersHaveBitsUnlessTheyMayBeRounded) {
 TEST(TilePlan, GivesThreadsEqualPartsOfWholeTiles) {
     using namespace backplane::cpu;
     const Kernels kernels = some_unit();
-    EXPECT_EQ(plan_tiles(kernels, request(512, 512, 2048, kPackedF32, BP_MATH_DEFAULT)).chunk, 512);
+    EXPECT_EQ(plan_tiles(kernels, request(512, 512, 2048, kPackedF32, BP_MATH_DEFAULT)).chunk, 256);
+    EXPECT_EQ(plan_tiles(kernels, request(512, 512, 2048, kPackedQ8, BP_MATH_DEFAULT)).chunk, 512);
     EXPECT_EQ(plan_tiles(kernels, request(750, 512, 1024, kPackedF32, BP_MATH_DEFAULT)).chunk, 384);
-    EXPECT_EQ(plan_tiles(kernels, request(1100, 512, 4096, kPackedF32, BP_MATH_DEFAULT)).chunk, 576);
+    EXPECT_EQ(plan_tiles(kernels, request(1100, 512, 4096, kPackedF32, BP_MATH_DEFAULT)).chunk, 384);
+    EXPECT_EQ(plan_tiles(kernels, request(1100, 512, 4096, kPackedBF16, BP_MATH_DEFAULT)).chunk, 576);
     EXPECT_EQ(plan_tiles(kernels, request(512, 512, 64, kPackedF32, BP_MATH_DEFAULT)).chunk, 64);
     EXPECT_EQ(plan_tiles(kernels, request(40, 512, 64, kPackedF32, BP_MATH_DEFAULT)).chunk, 64);
     // Many threads want more parts.
@@ -282,10 +284,35 @@ TEST_F(Tiles, WhatIsNotFiniteStaysInItsRowAndColumn) {
         }
 }
 
+// Weights that no planes hold, which is seen while what is before them is multiplied: at the beginning of the depth, in a later part of it, in one block
+// of columns, in the last and in all.
+TEST_F(Tiles, BlocksWithWeightsThatNoPlanesHoldAreDoneWithoutTheUnit) {
+    UnitDevice device(kEmulatedTiles, "1");
+    constexpr int64_t m = 70, k = 600, n = 300;
+    const Floats a = random_floats(m * k, 61);
+    using Places = std::vector<std::pair<int64_t, int64_t>>;  // column, depth
+    for (const Places& places : {Places{{3, 0}}, Places{{66, 500}}, Places{{130, 130}, {299, 599}},
+                                 Places{{0, 599}, {64, 300}, {128, 0}, {192, 256}, {256, 127}}}) {
+        Floats weights = random_floats(k * n, 62);
+        for (const auto& [column, depth] : places) weights[static_cast<size_t>(column * k + depth)] = 0x1p-140F;
+        Packed b;
+        b.plain.assign(weights.begin(), weights.end());
+        b.bytes.resize(weights.size() * sizeof(float));
+        std::memcpy(b.bytes.data(), weights.data(), b.bytes.size());
+        const Floats got = product(device, a, b, BP_F32, m, n, k);
+        for (int64_t r = 0; r < m; ++r)
+            for (int64_t c = 0; c < n; ++c) {
+                const Exact want = exact(a, b, k, r, c);
+                ASSERT_NEAR(got[static_cast<size_t>(r * n + c)], want.sum, bound_of(k) * want.size)
+                    << places.size() << " places, row " << r << " column " << c;
+            }
+    }
+}
+
 // What follows a product is done once, with what stands in its place, in whole and in parts of the depth.
 TEST_F(Tiles, AddsWhatFollowsOnce) {
     UnitDevice device(kEmulatedTiles, "2");
-    for (const int64_t k : {64, 600}) {
+    for (const int64_t k : {64, 300, 600}) {
         constexpr int64_t m = 83, n = 270;
         Graph g;
         const Floats a = random_floats(2 * m * k, 1), w = random_floats(k * n, 2), bias = random_floats(n, 3);
