@@ -24,6 +24,7 @@ struct Kernel {
     const char* entry = nullptr;  // of the program
     std::string options;          // it was built with
     bool kept = false;            // the host's cache has what is to be had
+    bool named_once = false;      // a buffer that is the first operand's, too, comes as null
 };
 
 // Kernels whose arguments are set once.
@@ -32,6 +33,7 @@ struct Recording {
     struct Step {
         Handle<cl_kernel> kernel;  // null: a copy
         bool behind = false;       // it needs what was written before
+        bool large = false;        // takes longer than its launch
         size_t global[3] = {1, 1, 1}, local[3] = {1, 1, 1};
         gpu::Range<Block> from, to;
     };

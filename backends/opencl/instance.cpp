@@ -178,6 +178,8 @@ std::string describe(const Functions& cl, PhysicalDevice& device) {
         device.build_options += " -cl-fp32-correctly-rounded-divide-sqrt -DEXACT_DIVISION";
     if (device.nvidia) device.build_options += " -cl-nv-verbose";  // for machine_code.hpp
     if (device.kind == BP_KIND_CPU) device.build_options += " -DSOFTWARE";
+    device.named_once = device.nvidia || device.kind == BP_KIND_CPU;
+    if (device.named_once) device.build_options += " -DNAMED_ONCE";
     const int number = version_of(version);
     device.features = "opencl-" + std::to_string(number / 100) + "." + std::to_string(number / 10 % 10);
     for (const auto& [there, name] :

@@ -26,6 +26,8 @@ struct PhysicalDevice : gpu::Facts {
     bool says_free = false;     // cl_amd_device_attribute_query
     bool nvidia = false;        // cl_nv_device_attribute_query: binaries are PTX
     uint32_t architecture = 0;  // of NVIDIA's chips, 90 for compute capability 9.0
+    // A buffer is named once: a launch takes longer with every other. Of other drivers it is not known whether they heed which arguments are written.
+    bool named_once = false;
     // Of compute capability 8.0 or more: its compiler takes PTX in the text.
     [[nodiscard]] bool assembly() const { return architecture >= 80; }
 };

@@ -129,6 +129,7 @@ Kernel Api::build(Device& device, uint32_t kernel, std::span<const uint32_t> con
     if (built.program) return built;
     built.id = kernel;
     built.entry = kKernels[kernel].entry;
+    built.named_once = device.physical.named_once;
     built.options = options_of(device.physical, kernel, constants);
     if (!binary.empty()) built.program = from_binary(device, kernel, built.entry, built.options, binary);
     if (built.program) {

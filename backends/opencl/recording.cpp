@@ -5,6 +5,7 @@
 
 #include "common/gpu/asking.hpp"
 #include "common/gpu/compile.hpp"
+#include "common/gpu/kernel_table.hpp"
 #include "common/gpu/side_by_side.hpp"
 #include "device.hpp"
 
@@ -13,7 +14,7 @@ namespace backplane::opencl {
 namespace {
 
 // Of a step, to use two queues: nothing overlaps in one, but what is smaller than its launch gains nothing, and to join them takes microseconds.
-constexpr size_t kManyInvocations = 32768;
+constexpr size_t kManyInvocations = 32768, kManyOnMatrixUnits = 8192;
 constexpr size_t kMostEvents = 256;  // drivers become slow when there are thousands
 static_assert(MOST_OPERANDS == gpu::kMostOperands);
 
@@ -135,6 +136,8 @@ void Api::dispatch(Recording& recording, const Kernel& kernel, std::span<const R
     for (size_t i = 0; i < 3; ++i) step.global[i] = extent.groups[i];
     step.global[0] *= extent.local;
     step.local[0] = extent.local;
+    step.large = step.global[0] * step.global[1] * step.global[2] >=
+                 (gpu::on_matrix_units(kernel.id) ? kManyOnMatrixUnits : kManyInvocations);
     cl_uint argument = 0;
     const auto set = [&](size_t size, const void* value) {
         check(device.cl.SetKernelArg(step.kernel.get(), argument++, size, value),
@@ -147,10 +150,15 @@ void Api::dispatch(Recording& recording, const Kernel& kernel, std::span<const R
     std::copy(words.begin(), words.end(), numbers.word);
     for (size_t i = 0; i < operands.size(); ++i) numbers.first[i] = operands[i].offset / operands[i].element;
     set(sizeof numbers, &numbers);
+    const auto memory_of = [&](const Range& range) {
+        return (range.block != nullptr ? range.block->memory : device.nothing).get();
+    };
+    const cl_mem first = operands.empty() || !operands[0].given ? nullptr : memory_of(operands[0]);
     for (const Range& range : operands) {
         // Kernels load before they know whether an element is there: what has no bytes is somewhere all the same. A launch takes longer with every buffer.
-        const cl_mem memory = (range.block != nullptr ? range.block->memory : device.nothing).get();
-        set(sizeof(cl_mem), range.given ? &memory : nullptr);
+        const cl_mem memory = memory_of(range);
+        const bool again = kernel.named_once && &range != operands.data() && memory == first;
+        set(sizeof(cl_mem), range.given && !again ? &memory : nullptr);
         if (range.given && range.block != nullptr && range.block->imported) recording.imported.push_back(range.block);
     }
     recording.steps.push_back(std::move(step));
@@ -175,8 +183,7 @@ void Api::submit(Queue& queue, const Recording& recording, Waits waits, Timeline
     wait_first(queue, waits);
     for (const Block* block : recording.imported) take_from_host(queue, *block);
     gpu::side_by_side(recording.steps, [&](auto first, auto end) {
-        const bool large = first->global[0] * first->global[1] * first->global[2] >= kManyInvocations;
-        const bool both = large && end - first >= gpu::kManySteps && !queue.device.can.software;
+        const bool both = first->large && end - first >= gpu::kManySteps && !queue.device.can.software;
         if (both && !queue.second) queue.second = queue.device.make_queue();
         if (both) follow(queue.device, queue.second.get(), queue.handle.get());
         for (auto step = first; step != end; ++step)
