@@ -4,7 +4,8 @@
 
 Compares features, encoder's output and greedy tokens with transformers' (5.17: ParakeetFeatureExtractor, ParakeetForCTC, -RNNT, -TDT), in float32
 on its CUDA device without TF32, and ours in f32 and f16, one clip and six at a time (--rows says which, in order). With --floor, transformers' own in
-f16: what halves alone change, and in f32 on the CPU and in f64: what the order of sums alone changes. Networks: random weights
+f16: what halves alone change, and in f32 on the CPU and in f64: what the order of sums alone changes (--floor f64: that alone); each row then says for how
+many clips its tokens are those of f64, and f32's are for how many. Networks: random weights
 at the sizes of the published ones (ctc and rnnt 0.6B, tdt 110M; --layers N makes them shorter), and with --trained a folder of a trained one, by each of its
 heads. Clips: 30, of 1 to 60 s (transducers: up to 15 s), made of the WAV files of FOLDER with noise between them. With --lanes the CPU's rows run beside
 those of the other devices, of which two run at a time, and beside transformers'. With --alone transformers has one clip at a time only.
@@ -246,8 +247,12 @@ def theirs(model, kind, clips, batch, mels):
     return all_features, encoded, tokens
 
 
-def compared(row, made, want, alone, exact):
-    """Adds to `row` how far features, encoder's output and tokens of `made` are from `want`, tokens from `alone`, and features from `exact`."""
+def compared(row, made, want, alone, exact, sure):
+    """Adds to `row` how far features, encoder's output and tokens of `made` are from `want`, tokens from `alone` and, where they are known, from `sure`, those of
+    float64, and features from `exact`."""
+    if sure:
+        row["equal to f64"] = sum(said == tokens for said, tokens in zip(made[2], sure))
+        row["wanted equal to f64"] = sum(said == tokens for said, tokens in zip(want[2], sure))
     row.update({"features": 0.0, "features to f64": 0.0, "wanted to f64": 0.0, "encoded": 0.0, "equal": 0, "equal to one at a time": 0, "tokens": 0,
                 "clips": len(want[0]), "unlike": []})
     for heard, encoded, said, features, hidden, tokens, single, rows in zip(*made, *want, alone[2], exact):
@@ -288,14 +293,16 @@ def tell(row):
     print({key: value for key, value in row.items() if key != "folder"}, file=sys.stderr, flush=True)
 
 
-def floor_rows(kind, head, cls, folder, clips, want, exact, mels):
-    """transformers' own in f16, on the CPU and in f64, beside its f32 on the card."""
-    for device, dtype in (("cuda", torch.float16), ("cpu", torch.float32), ("cuda", torch.float64)):
+FLOORS = {"f16": ("cuda", torch.float16), "cpu": ("cpu", torch.float32), "f64": ("cuda", torch.float64)}
+
+
+def floors_of(asked, kind, head, cls, folder, clips, mels):
+    """[(row, what transformers made)] of each of FLOORS that --floor asks for."""
+    for name in filter(None, asked.floor.split(",")):
+        device, dtype = FLOORS[name]
         model = cls.from_pretrained(folder, dtype=torch.float32).eval().to(device).to(dtype)
         row = {"network": kind, "device": "transformers, " + device, "dtype": {16: "f16", 32: "f32", 64: "f64"}[torch.finfo(dtype).bits], "batch": 1}
-        compared(row, theirs(model, head, clips, 1, mels), want, want, exact)
-        tell(row)
-        yield row
+        yield row, theirs(model, head, clips, 1, mels)
 
 
 def network_rows(asked, kind, head, folder, clips, place, began):
@@ -319,16 +326,19 @@ def network_rows(asked, kind, head, folder, clips, place, began):
     for batch in sorted({1} | {row["batch"] for row in rows}):
         wanted[batch] = wanted[1] if asked.alone and batch > 1 else theirs(model, head, clips, batch, mels)
         print(f"{kind} by transformers, batch {batch}: known {time.time() - began:.0f} s after the start", file=sys.stderr, flush=True)
+    floors = list(floors_of(asked, kind, head, cls, folder, clips, mels))
+    sure = next((made[2] for row, made in floors if row["dtype"] == "f64"), None)
     for done in as_completed(running):
         row, said = running[done], done.result()
         if said is not None:
             want = wanted[row["batch"]]
-            compared(row, made_of(said, want, row["folder"]), want, wanted[1], exact)
+            compared(row, made_of(said, want, row["folder"]), want, wanted[1], exact, sure)
         tell(row)
         shutil.rmtree(row.pop("folder"))
-    if asked.floor:
-        rows += floor_rows(kind, head, cls, folder, clips, wanted[1], exact, mels)
-    return rows
+    for row, made in floors:
+        compared(row, made, wanted[1], wanted[1], exact, sure)
+        tell(row)
+    return rows + [row for row, _ in floors]
 
 
 def main():
@@ -339,7 +349,7 @@ def main():
     parser.add_argument("--devices", default="cpu,vulkan,opencl")
     parser.add_argument("--rows", default="f32x1,f32x6,f16x1,f16x6")
     parser.add_argument("--trained")
-    parser.add_argument("--floor", action="store_true")
+    parser.add_argument("--floor", nargs="?", const="f16,cpu,f64", default="")
     parser.add_argument("--lanes", action="store_true")
     parser.add_argument("--alone", action="store_true")
     parser.add_argument("--layers", type=int)
