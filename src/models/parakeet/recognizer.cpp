@@ -314,7 +314,10 @@ void Recognizer::copy_sound(std::span<const std::span<const float>> clips, Prepa
     const std::vector<Stretch> stretches = sound_inputs(config().preprocessor, batch.shape);
     size_t all = 0;
     for (const Stretch& stretch : stretches) all += clips.size() * static_cast<size_t>(stretch.length);
-    batch.audio = std::exchange(spare_, {});
+    if (!spares_.empty()) {
+        batch.audio = std::move(spares_.back());
+        spares_.pop_back();
+    }
     batch.audio.resize(all);
     std::vector<SoundCopy> copies;
     std::span<float> room(batch.audio);
@@ -410,7 +413,7 @@ std::vector<std::vector<Token>> Recognizer::finish(Batch& batch) {
     std::vector<std::vector<Token>> tokens = head_ == Head::ctc ? finish_ctc(batch) : finish_steps(batch);
     for (size_t i = 0; i < batch.place_.size(); ++i) {
         if (!std::ranges::all_of(tokens[i], [](const Token& token) { return std::isfinite(token.confidence); }))
-            throw no_numbers_of(spare_);
+            throw no_numbers_of(spares_.back());
         all[batch.place_[i]] = std::move(tokens[i]);
     }
     return all;
@@ -428,7 +431,8 @@ void Recognizer::finish_pass(Batch& batch, std::span<const Output> outputs) {
     for (Sized& sized : sessions_)
         // Where others were under way beside it, or several devices worked on it, that says nothing of one.
         if (sized.encoder == batch.encoder_ && at_a_time() == 1 && options_.rows == 1 && frames_ == 1) sized.timed.add(took);
-    spare_ = std::move(batch.prepared_->audio);
+    if (spares_.size() >= at_a_time()) spares_.erase(spares_.begin());
+    spares_.push_back(std::move(batch.prepared_->audio));
 }
 
 std::vector<std::vector<Token>> Recognizer::finish_ctc(Batch& under_way) {

@@ -194,8 +194,8 @@ private:
     std::list<Stepped> stepped_;
     std::vector<NetworkRuns> ran_;        // by sessions that are gone
     std::unique_ptr<base::Hands> hands_;  // once much sound was copied
-    std::vector<float>
-        spare_;  // the sound of a batch that is done, as room for the next: new memory costs more than filling it
+    // The sound of batches that are done, the last one last, as room for others: new memory costs more than filling it.
+    std::vector<std::vector<float>> spares_;
 };
 
 class Recognizer::Batch {
