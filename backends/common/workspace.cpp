@@ -14,7 +14,7 @@ constexpr size_t kFewWindows = 4;        // of what lives for some steps only
 using Shelf = std::vector<const Life*>;  // in the order of their offsets
 
 // Visits after which the largest are no longer placed first: graphs of a thousand values, and all whose values live for some steps, stay below.
-constexpr uint64_t most_visits(size_t lives) { return (uint64_t{1} << 18) + 128 * uint64_t{lives}; }
+constexpr uint64_t most_visits(size_t lives) { return (uint64_t{1} << 16) + 40 * uint64_t{lives}; }
 
 bool together(const Life& a, const Life& b) { return a.last >= b.first && b.last >= a.first; }
 constexpr auto lies_before = [](const Life* a, const Life* b) { return a->offset < b->offset; };
