@@ -106,6 +106,11 @@ HWY_INLINE __m512i rounded_pairs(__m512 low, __m512 high) {
     return _mm512_mask_mov_epi16(lower, 0xaaaaaaaa, _mm512_add_epi32(_mm512_castps_si512(high), half));
 }
 
+// Where rounding would carry a NaN of high bits into zero.
+HWY_INLINE __m512 plain_nan(__m512 x) {
+    return _mm512_mask_mov_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), _mm512_set1_ps(__builtin_nanf("")));
+}
+
 // Of a block of columns a pair of depths by a vector: `from` is the first, `there` of them are. What planes would lose is looked for where it counts: that is
 // half of the instructions.
 template <bool EXACT, typename T>
@@ -113,7 +118,12 @@ HWY_INLINE __mmask16 pack_pair(const T* from, int64_t there, int64_t width, int 
     __m512 low = there > 0 ? floats_at(from) : _mm512_setzero_ps();
     __m512 high = there > 1 ? floats_at(from + width) : _mm512_setzero_ps();
     __mmask16 lost = 0;
-    if constexpr (EXACT) lost = out_of_planes(low) | out_of_planes(high);
+    if constexpr (EXACT) {
+        lost = out_of_planes(low) | out_of_planes(high);
+    } else {
+        low = plain_nan(low);
+        high = plain_nan(high);
+    }
     for (int i = planes; i > 1; --i, to += kTileNumbers) {
         const __m512i first = rounded_words(low);
         const __m512i second = rounded_words(high);

@@ -284,6 +284,24 @@ TEST_F(Tiles, WhatIsNotFiniteStaysInItsRowAndColumn) {
         }
 }
 
+// Nobody looks for them where weights are rounded: a NaN of any bits reaches the results of its column, and no others.
+TEST_F(Tiles, RoundedWeightsThatAreNoNumbersStayNone) {
+    UnitDevice device(kEmulatedTiles, "1");
+    constexpr int64_t m = 40, k = 600, n = 70;
+    const Floats a(m * k, 1.0F);
+    for (const uint32_t bits : {0xffffffffU, 0x7fffffffU, 0x7fff8000U, 0x7fc00000U}) {
+        Packed b;
+        b.plain.assign(k * n, 0.5);
+        b.bytes.resize(b.plain.size() * sizeof(float));
+        const Floats weights(k * n, 0.5F);
+        std::memcpy(b.bytes.data(), weights.data(), b.bytes.size());
+        std::memcpy(b.bytes.data() + (66 * k + 500) * sizeof bits, &bits, sizeof bits);
+        const Floats got = product(device, a, b, BP_F32, m, n, k, BP_MATH_RELAXED);
+        for (int64_t i = 0; i < m * n; ++i)
+            ASSERT_EQ(std::isnan(got[static_cast<size_t>(i)]), i % n == 66) << std::hex << bits << std::dec << ", at " << i;
+    }
+}
+
 // Weights that no planes hold, which is seen while what is before them is multiplied: at the beginning of the depth, in a later part of it, in one block
 // of columns, in the last and in all.
 TEST_F(Tiles, BlocksWithWeightsThatNoPlanesHoldAreDoneWithoutTheUnit) {
