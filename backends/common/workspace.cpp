@@ -24,11 +24,13 @@ class Placing {
 public:
     // The lowest offset that is free during its whole life.
     void find(Life& life) {
-        const bool brief = is_brief(life);
         shelves_.assign(1, {&long_, 0});
         for (size_t w = first_of(life); w <= last_of(life) && w < windows_.size(); ++w)
             shelves_.push_back({&windows_[w], 0});
-        brief ? among_few(life) : among_all(life);
+        if (is_brief(life))
+            among_few(life);
+        else
+            among_all(life);
     }
     void put(const Life& life) {
         if (!is_brief(life)) return put(long_, life);

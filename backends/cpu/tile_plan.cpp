@@ -39,10 +39,9 @@ constexpr int64_t kMostExactRows = 384;
 int64_t chunk_of(const TileRequest& r, bool exact, bool whole, int64_t block) {
     const int64_t columns = whole_tiles(r.columns, block) * r.batches;
     const int64_t tiles = whole_tiles(r.rows, 2 * kTileRows);
-    const bool packs = exact && (r.type == kPackedF32 || r.type == kPackedF16);
-    const int64_t most_rows = packs   ? kMostExactRows
-                              : whole ? std::min(kMostRowsOfChunk, kWholeNumbers / r.depth)
-                                      : kMostRowsOfChunk;
+    int64_t most_rows = kMostRowsOfChunk;
+    if (exact && packs_between(r.type)) most_rows = kMostExactRows;
+    if (whole) most_rows = std::min(most_rows, kWholeNumbers / r.depth);
     int64_t chunks = whole_tiles(r.rows, most_rows);
     const int64_t most = std::max<int64_t>(chunks, r.rows / kLeastRowsOfChunk);
     const int64_t enough = std::max(kEnoughChunks, kEnoughChunksOfThread * r.threads);

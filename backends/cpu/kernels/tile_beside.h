@@ -23,11 +23,9 @@ private:
     int64_t work_ = 0, steps_ = 1, due_ = 0;
 };
 
-// A panel of floats that is packed a pair of depths by two vectors at a time.
+// A panel of floats (packs_between()) that is packed a pair of depths by two vectors at a time.
 class NextPanel {
 public:
-    // Of which weights; others are packed in one piece.
-    static bool packs(PackedType type) { return type == backplane::cpu::kPackedF32 || type == backplane::cpu::kPackedF16; }
     // `depth` rows from `from` on, in as many steps as there may be.
     void begin(const TilesTask& t, const uint8_t* from, int64_t depth, const PanelForm& form, uint16_t* panel,
                int64_t steps) {

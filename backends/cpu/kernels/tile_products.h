@@ -224,7 +224,7 @@ uint32_t run_tiles(const TilesTask& t, int64_t row_begin, int64_t row_end, int64
     const int64_t blocks = whole_tiles(column_end - column_begin, kBlock);
     // Of one block of columns the left side comes from the third-level cache as often as from the second: it may as well stay where it came to.
     const bool once = row_end - row_begin > 2 * kTileRows && blocks > 1;
-    const bool ahead = NextPanel::packs(t.type);
+    const bool ahead = backplane::cpu::packs_between(t.type);
     uint32_t missing = 0;
     Beside beside;
     const auto place_of = [&](int64_t k, int64_t index, int at) HWY_ATTR {

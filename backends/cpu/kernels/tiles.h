@@ -45,6 +45,9 @@ constexpr bool by_whole_depth(PackedType type, bool exact, int64_t depth) {
     return !exact && block_form(type).depth != 0 && depth <= kWholeDepth;
 }
 
+// Floats become panels between the products of the panel before; all else is decoded, and packed in one piece.
+constexpr bool packs_between(PackedType type) { return type == kPackedF32 || type == kPackedF16; }
+
 struct TilesTask {
     const uint16_t* a = nullptr;  // tiles of all rows: [rows / 16][tile_row: depth / 32][plane], as split() writes them
     int a_planes = 1, b_planes = 1;
